@@ -30,35 +30,35 @@ class StepBodies:
 
 
 def bodies_of(
-    found: Lowered, steps: Sequence[p.Step], depth: int = DEPTH
+    whole: Lowered, steps: Sequence[p.Step], depth: int = DEPTH
 ) -> StepBodies:
     """The bodies of the functions among ``steps``, which are the first of a plan."""
     bodies: dict[int, p.Body] = {}
     without = []
     for number, step in enumerate(steps):
         if isinstance(step, p.Call) and step.recorded:
-            made = body_of(step, found, found.nodes[number], depth)
-            if made is None:
+            body = body_of(step, whole, whole.nodes[number], depth)
+            if body is None:
                 without.append(step)
             else:
-                bodies[number] = made
+                bodies[number] = body
     return StepBodies(bodies, tuple(without))
 
 
 def body_of(
-    step: p.Call, found: Lowered, node: Apply | None, depth: int
+    step: p.Call, whole: Lowered, node: Apply | None, depth: int
 ) -> p.Body | None:
     """Return a function's step as steps of the library; None where there are none."""
     if depth == 0:
         return None
-    plan = written(step, found.plan.values)
+    plan = written(step, whole.plan.values)
     if plan is not None:
         return p.Body(plan)
     unfold = None if node is None else unfold_of(node.op)
     if node is None or unfold is None:
         return None
     try:
-        inner = unfolded(step, found, node, unfold)
+        inner = unfolded(step, whole, node, unfold)
     except CompilerError:  # of operations that no plan has a form for
         return None
     if inner is None:
@@ -69,12 +69,12 @@ def body_of(
 
 
 def unfolded(
-    step: p.Call, found: Lowered, node: Apply, unfold: Unfold
+    step: p.Call, whole: Lowered, node: Apply, unfold: Unfold
 ) -> Lowered | None:
     """The plan of what the step's op is made of; None where it takes other inputs."""
-    values = [found.plan.values[number] for number in step.ins]
+    values = [whole.plan.values[number] for number in step.ins]
     takes = [variable_of(value) for value in values]
-    places = places_of(step, found, node)
+    places = places_of(step, whole, node)
     given = [
         host_constant(variable) if isinstance(variable, Constant) and at is None else at
         for variable, at in zip(node.inputs, places, strict=True)
@@ -91,9 +91,9 @@ def unfolded(
     integers = [v for v, value in pairs if isinstance(value, p.IntValue)]
     arrays = [v for v, value in pairs if isinstance(value, p.ArrayValue)]
     stay = range(len(fgraph.outputs))
-    made = lowered(place(fgraph, None, arrays, stay, integers=integers), step.label)
-    kinds = [type(value) for value in made.plan.values[: len(values)]]
-    return made if kinds == [type(value) for value in values] else None
+    inner = lowered(place(fgraph, None, arrays, stay, integers=integers), step.label)
+    kinds = [type(value) for value in inner.plan.values[: len(values)]]
+    return inner if kinds == [type(value) for value in values] else None
 
 
 def variable_of(value: p.Value) -> Variable:
@@ -109,19 +109,19 @@ def host_constant(variable: Constant) -> Constant:
     return Constant(kind, variable.data, variable.name)
 
 
-def places_of(step: p.Call, found: Lowered, node: Apply) -> list[int | None]:
+def places_of(step: p.Call, whole: Lowered, node: Apply) -> list[int | None]:
     """Which input of the step each of the node's is; None for a text of its kernel.
 
     An integer that the plan reads has no number of its own: these are in order.
     """
     places: list[int | None] = []
     for variable in node.inputs:
-        number = found.numbers.get(variable, -1)
+        number = whole.numbers.get(variable, -1)
         places.append(step.ins.index(number) if number in step.ins else None)
     free = (
         at
         for at, number in enumerate(step.ins)
-        if at not in places and isinstance(found.plan.values[number], p.IntValue)
+        if at not in places and isinstance(whole.plan.values[number], p.IntValue)
     )
     return [
         next(free, None) if at is None and not isinstance(each, Constant) else at

@@ -40,14 +40,14 @@ def takes(interface: Interface, index: int, value: Value) -> Takes:
 
     ``value`` is what the plan takes for the input.
     """
-    given = interface.inputs[index]
-    dtype = host_type(given.variable.type).numpy_dtype
+    spec = interface.inputs[index]
+    dtype = host_type(spec.variable.type).numpy_dtype
     if isinstance(value, IntValue):
-        if given.strict or dtype.kind == "b":
+        if spec.strict or dtype.kind == "b":
             return 1, 0  # an empty range
         info = np.iinfo(dtype)
         return int(info.min), min(int(info.max), 2**63 - 1)
-    if given.strict:
+    if spec.strict:
         return 0
     downcast = allows_downcast(interface, index)
     is_float_x = dtype.name == config.floatX and downcast is None
@@ -56,10 +56,10 @@ def takes(interface: Interface, index: int, value: Value) -> Takes:
 
 def checked(interface: Interface, index: int, value: Any, function: str) -> Any:
     """Return a host value as the input's type holds it, or raise TypeError."""
-    given = interface.inputs[index]
-    host = host_type(given.variable.type)
+    spec = interface.inputs[index]
+    host = host_type(spec.variable.type)
     try:
-        if given.strict:
+        if spec.strict:
             check_strict(value, host.numpy_dtype)
         return host.filter(value, allow_downcast=allows_downcast(interface, index))
     except (CompilerError, BadType) as error:
@@ -85,10 +85,10 @@ def _input_error(
     interface: Interface, index: int, error: Exception, function: str
 ) -> Exception:
     """Return the error with the input that it is about, and the line that made that."""
-    given = interface.inputs[index]
-    message = f"{function}: input {index} ({given}): {error}"
+    spec = interface.inputs[index]
+    message = f"{function}: input {index} ({spec}): {error}"
     kind = _OF_COMPILER.get(type(error), type(error))
-    return kind(made_at(message, given.variable.tag.trace))
+    return kind(made_at(message, spec.variable.tag.trace))
 
 
 def by_position(
@@ -117,8 +117,8 @@ def wrong_arguments(
 ) -> GraphTypeError:
     """Return the error for a call that misses an argument or has one too many."""
     expected = ", ".join(
-        f"{given} (or its value)" if given.value is not None else str(given)
-        for given in inputs
+        f"{spec} (or its value)" if spec.value is not None else str(spec)
+        for spec in inputs
     )
     by_name = f" and {', '.join(sorted(named))} by name" if named else ""
     return GraphTypeError(

@@ -75,7 +75,7 @@ class Function(Straight):
         self._fast: Any = None  # runs the plan and hands the updates over, if it can
         self._subsets: dict[tuple[int, ...], Function] = {}
         if defaults is None:
-            defaults = [starting_value(each) for each in interface.inputs]
+            defaults = [starting_value(spec) for spec in interface.inputs]
         self._defaults = defaults
         self._prepare()
         late.remember(self)
@@ -89,7 +89,7 @@ class Function(Straight):
         self._n_inputs = len(interface.inputs)
         self._n_outputs = count
         self._explicit = [
-            i for i, each in enumerate(interface.inputs) if not each.implicit
+            i for i, spec in enumerate(interface.inputs) if not spec.implicit
         ]
         has_all = len(self._explicit) == self._n_inputs
         self._n_given = self._n_inputs if has_all else -1
@@ -110,7 +110,7 @@ class Function(Straight):
         ]
         kept = [v.container for v in interface.updated]
         kept += [self._kept(i) for i in interface.carried]
-        self._updated = [(each, count + i) for i, each in enumerate(kept)]
+        self._updated = [(spec, count + i) for i, spec in enumerate(kept)]
         give_turn(kept)
         self._turned = [*self._shared, *kept]
         self._read = [i for i, is_read in enumerate(interface.to_host) if is_read]
@@ -275,14 +275,14 @@ class Function(Straight):
 
     def _by_name(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
         """The arguments in order, defaults for those left out."""
-        found = by_position(self._interface, self._explicit, args, named)
+        values = by_position(self._interface, self._explicit, args, named)
         for i, container in enumerate(self._defaults):
-            if found is not None and container is not None and i not in found:
-                found[i] = container.device_value(self._context_of(i))
-        if found is None or len(found) != self._n_inputs:
+            if values is not None and container is not None and i not in values:
+                values[i] = container.device_value(self._context_of(i))
+        if values is None or len(values) != self._n_inputs:
             inputs = [self._interface.inputs[i] for i in self._explicit]
             raise wrong_arguments(self.name, inputs, args, named)
-        return [found[i] for i in range(self._n_inputs)]
+        return [values[i] for i in range(self._n_inputs)]
 
     def _call_subset(self, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
         """A call that computes some of the outputs, and the updates."""
@@ -292,13 +292,13 @@ class Function(Straight):
             return self(*args, **rest)
         keys: tuple[Any, ...] = self._keys or tuple(range(self._n_outputs))
         places = []
-        for each in chosen:
-            if each not in keys or keys.index(each) in places:
+        for output in chosen:
+            if output not in keys or keys.index(output) in places:
                 raise GraphValueError(
                     f"{self.name}: output_subset={chosen!r}; expected some of "
                     f"{list(keys)}, each once"
                 )
-            places.append(keys.index(each))
+            places.append(keys.index(output))
         subset = tuple(places)
         if subset not in self._subsets:
             self._subsets[subset] = self._with_outputs(subset)
@@ -396,7 +396,7 @@ class Function(Straight):
     @property
     def variables(self) -> list[Variable]:
         """The symbolic inputs."""
-        return [each.variable for each in self._interface.inputs]
+        return [spec.variable for spec in self._interface.inputs]
 
     @property
     def next_values(self) -> dict[int, int]:
@@ -404,13 +404,13 @@ class Function(Straight):
         interface = self._interface
         count = len(interface.to_host)
         places = {v: self._n_inputs + i for i, v in enumerate(interface.shared)}
-        found = {
+        becomes = {
             count + i: places[variable]
             for i, variable in enumerate(interface.updated)
             if variable in places
         }
         first = count + len(interface.updated)
-        return found | {first + i: place for i, place in enumerate(interface.carried)}
+        return becomes | {first + i: place for i, place in enumerate(interface.carried)}
 
     def sync(self) -> None:
         """Wait until what all calls have queued is done; raise what failed meanwhile.

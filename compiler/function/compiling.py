@@ -89,11 +89,11 @@ class Task:
             )
             times.note(log)
             times.lap("rewriting")
-            found = place(
+            graph = place(
                 fgraph, self.home, self.shared, self.stay, self.names, self.become
             )
             times.lap("placing")
-        return Placed(found, tuple(fgraph.log), is_unkept(fgraph, self.become))
+        return Placed(graph, tuple(fgraph.log), is_unkept(fgraph, self.become))
 
     def lowered(self, placed: Placed) -> Lowered:
         """The plan, with the nodes that it is made of."""

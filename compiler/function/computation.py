@@ -36,7 +36,7 @@ class Computation:
     @property
     def variables(self) -> list[Variable]:
         """The variables of the inputs."""
-        return [given.variable for given in self.inputs]
+        return [spec.variable for spec in self.inputs]
 
     @property
     def n_outputs(self) -> int:
@@ -72,7 +72,7 @@ class Computation:
         """Raise TypeError or ValueError for what cannot be compiled."""
         for index, variable in self.become.items():  # givens may have changed the type
             update_value(variable, self.expressions[index])
-        needed = (given for given in self.inputs if given.update is None)
+        needed = (spec for spec in self.inputs if spec.update is None)
         check_used(needed, self.expressions, on_unused_input, self.final)
         check_computable(self.computed)
 
@@ -89,7 +89,7 @@ def computation_of(
     def final(expressions: Sequence[Variable]) -> list[Variable]:
         return inlined(replaced(expressions, known))
 
-    carried = [i for i, given in enumerate(inputs) if given.update is not None]
+    carried = [i for i, spec in enumerate(inputs) if spec.update is not None]
     next_inputs = [update_value(inputs[i].variable, inputs[i].update) for i in carried]
     next_shared = [value for _, value in updates]
     expressions = final([*outputs.variables, *next_shared, *next_inputs])

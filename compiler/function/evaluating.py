@@ -27,8 +27,8 @@ def evaluate(
     >>> print((x + y).eval({x: 16.3, y: 12.1}))
     28.4
     """
-    given = {} if inputs_to_values is None else inputs_to_values
-    keys: list[Any] = list(given) if isinstance(given, Mapping) else [given]
+    values = {} if inputs_to_values is None else inputs_to_values
+    keys: list[Any] = list(values) if isinstance(values, Mapping) else [values]
     if wrong := [key for key in keys if not isinstance(key, Variable)]:
         raise GraphTypeError(
             f"eval: given {wrong[0]!r}, expected values of variables: "
@@ -36,12 +36,12 @@ def evaluate(
         )
     kept: dict[Any, tuple[list[Variable], Function]]
     kept = self.__dict__.setdefault("_functions", {})
-    key = frozenset(given), config.current()
+    key = frozenset(values), config.current()
     if key not in kept:
-        inputs = list(given)
+        inputs = list(values)
         kept[key] = inputs, function(inputs, self)
     inputs, compiled = kept[key]
-    return compiled(*(given[each] for each in inputs))
+    return compiled(*(values[each] for each in inputs))
 
 
 Variable.learn({"eval": evaluate})

@@ -75,8 +75,8 @@ def value_for(variable: Variable, value: Any) -> Variable:
         isinstance(each, Variable | Apply) for each in value
     )
     if has_variables or not isinstance(variable.type, ArrayType):
-        made: Variable = as_tensor_variable(value)
-        return made
+        constant: Variable = as_tensor_variable(value)
+        return constant
     kind = variable.type
     host = kind.host if isinstance(kind, GpuArrayType) else kind
     return Constant(host, host.filter(value))
@@ -127,23 +127,23 @@ def replacements(pairs: Pairs | None, strict: bool = True) -> Replacements:
     A variable in its own expression is the variable itself: ``{a: a + 10}``. Raises
     ValueError where variables are given in a circle.
     """
-    given = {v: replacement(v, e, strict) for v, e in variable_pairs(pairs, "givens")}
+    direct = {v: replacement(v, e, strict) for v, e in variable_pairs(pairs, "givens")}
     final: Replacements = {}
-    for variable in given:
-        _resolve(variable, given, final)
+    for variable in direct:
+        _resolve(variable, direct, final)
     return final
 
 
-def _resolve(variable: Variable, given: Replacements, final: Replacements) -> None:
+def _resolve(variable: Variable, direct: Replacements, final: Replacements) -> None:
     """Replace what a replacement needs first, and then in it."""
     stack = [variable]
     while stack:
         current = stack[-1]
-        needed = _needed(current, given)
+        needed = _needed(current, direct)
         waiting = [each for each in needed if each not in final]
         if not waiting:
             known = {each: final[each] for each in needed}
-            expression = given[current]
+            expression = direct[current]
             final[current] = clone_replace(expression, known) if known else expression
             stack.pop()
             continue
@@ -157,10 +157,10 @@ def _resolve(variable: Variable, given: Replacements, final: Replacements) -> No
         stack.append(waiting[0])
 
 
-def _needed(variable: Variable, given: Replacements) -> list[Variable]:
+def _needed(variable: Variable, direct: Replacements) -> list[Variable]:
     """The other given variables that a variable's expression needs, in order."""
-    behind = ancestors([given[variable]], blockers=given)
-    return [each for each in behind if each in given and each is not variable]
+    behind = ancestors([direct[variable]], blockers=direct)
+    return [each for each in behind if each in direct and each is not variable]
 
 
 def replaced(outputs: Sequence[Variable], known: Replacements) -> list[Variable]:

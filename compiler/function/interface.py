@@ -126,18 +126,18 @@ def checked_inputs(inputs: Sequence[Variable | In]) -> list[In]:
         raise GraphTypeError(
             f"function: the inputs are {inputs!r}, expected a list of variables"
         )
-    given = [each if isinstance(each, In) else In(each) for each in inputs]
+    checked = [spec if isinstance(spec, In) else In(spec) for spec in inputs]
     seen: set[Variable] = set()
-    for i, each in enumerate(given):
-        _check_input(i, each)
-        if each.variable in seen:
-            raise GraphValueError(f"function: {each.variable} is an input twice")
-        seen.add(each.variable)
-    return given
+    for i, spec in enumerate(checked):
+        _check_input(i, spec)
+        if spec.variable in seen:
+            raise GraphValueError(f"function: {spec.variable} is an input twice")
+        seen.add(spec.variable)
+    return checked
 
 
-def _check_input(i: int, given: In) -> None:
-    variable = given.variable
+def _check_input(i: int, spec: In) -> None:
+    variable = spec.variable
     if not isinstance(variable, Variable):
         raise GraphTypeError(
             f"function: input {i} is {variable!r}, expected a symbolic variable"
@@ -152,10 +152,10 @@ def _check_input(i: int, given: In) -> None:
             f"function: input {i} is the constant {variable}, which has a value: leave "
             "it out"
         )
-    if given.value is None and (given.implicit or given.update is not None):
-        what = "implicit" if given.implicit else "updated"
+    if spec.value is None and (spec.implicit or spec.update is not None):
+        what = "implicit" if spec.implicit else "updated"
         raise GraphTypeError(
-            f"function: the input {given} is {what}, so it needs a value to start "
+            f"function: the input {spec} is {what}, so it needs a value to start "
             "with: In(..., value=...)"
         )
 
@@ -225,16 +225,16 @@ def check_used(
             "'ignore'"
         )
     used = set(ancestors(outputs))
-    unused = [each for each in inputs if each.variable not in used]
+    unused = [spec for spec in inputs if spec.variable not in used]
     if unused:
         used |= behind_derivatives(used, final)
-    for each in unused:
-        if each.variable in used:
+    for spec in unused:
+        if spec.variable in used:
             continue
         message = made_at(
-            f"function: the input {each} is not used by any output or update; "
-            f"{_instead(each.variable)}, or pass on_unused_input='ignore'",
-            each.variable.tag.trace,
+            f"function: the input {spec} is not used by any output or update; "
+            f"{_instead(spec.variable)}, or pass on_unused_input='ignore'",
+            spec.variable.tag.trace,
         )
         if policy == "raise":
             raise UnusedInputError(message)
@@ -257,16 +257,16 @@ def behind_derivatives(
     final: Callable[[Sequence[Variable]], Sequence[Variable]],
 ) -> set[Variable]:
     """Return the sources of the derivatives among variables, and all behind these."""
-    found: set[Variable] = set()
+    behind: set[Variable] = set()
     waiting = list(variables)
     met: set[Variable] = set()
     while waiting:
         sources = dict.fromkeys(s for each in waiting for s in sources_of(each))
         new = [source for source in sources if source not in met]
         met.update(new)
-        waiting = [x for x in ancestors(final(new)) if x not in found] if new else []
-        found.update(waiting)
-    return found
+        waiting = [x for x in ancestors(final(new)) if x not in behind] if new else []
+        behind.update(waiting)
+    return behind
 
 
 def swapped(

@@ -30,19 +30,19 @@ def _named(data: bytes) -> Iterator[str]:
     memo: dict[int, str | None] = {}
     texts: list[str] = []
     latest: str | None = None
-    for opcode, given, _ in pickletools.genops(data):
+    for opcode, argument, _ in pickletools.genops(data):
         if opcode.name in ("GLOBAL", "INST"):
-            yield str(given).replace(" ", ".")
+            yield str(argument).replace(" ", ".")
         elif opcode.name == "STACK_GLOBAL" and len(texts) > 1:
             yield ".".join(texts[-2:])
         if opcode.name == "MEMOIZE":
             memo[len(memo)] = latest
             continue
         if opcode.name in ("BINPUT", "LONG_BINPUT", "PUT"):
-            memo[int(str(given))] = latest
+            memo[int(str(argument))] = latest
             continue
         is_memo = opcode.name in ("BINGET", "LONG_BINGET", "GET")
-        latest = memo.get(int(str(given))) if is_memo else given
+        latest = memo.get(int(str(argument))) if is_memo else argument
         latest = latest if isinstance(latest, str) else None
         if latest is not None:
             texts.append(latest)

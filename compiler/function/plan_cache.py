@@ -91,10 +91,12 @@ def find(key: str) -> Finished | None:
     if content is None:
         return None
     try:
-        found = ENCODING.decode(content)
+        finished = ENCODING.decode(content)
     except Unencodable:
         return None
-    return found if isinstance(found, Finished) and is_sound(found.plan) else None
+    return (
+        finished if isinstance(finished, Finished) and is_sound(finished.plan) else None
+    )
 
 
 def is_sound(plan: p.Plan) -> bool:

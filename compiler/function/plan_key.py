@@ -66,11 +66,11 @@ class GraphWriter:
 
     def number(self, variable: Variable) -> int:
         """The number of a variable; one that has none yet is written as a leaf."""
-        found = self._numbers.get(variable)
-        if found is None:
-            found = self._numbers[variable] = len(self._numbers)
+        known = self._numbers.get(variable)
+        if known is None:
+            known = self._numbers[variable] = len(self._numbers)
             self.lines.append(self._leaf(variable))
-        return found
+        return known
 
     def graph(self, outputs: Sequence[Variable]) -> list[int]:
         """Write the nodes that the outputs need; the numbers of the outputs."""
@@ -115,10 +115,10 @@ class GraphWriter:
         return "" if trace is None else f"{trace} {trace.outer}"
 
     def _op(self, op: Op) -> str:
-        found = self._ops.get(id(op))
-        if found is None:
-            found = self._ops[id(op)] = op, self.value(op)
-        return found[1]
+        written = self._ops.get(id(op))
+        if written is None:
+            written = self._ops[id(op)] = op, self.value(op)
+        return written[1]
 
     def value(self, value: Any) -> str:
         """The text of a property. Raises Unknown where it has none."""

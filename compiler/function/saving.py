@@ -69,26 +69,26 @@ def kept_values(function: Function) -> list[KeptValue]:
     first = count + len(updated)
     carried = {index: first + i for i, index in enumerate(interface.carried)}
     names: set[str] = set()
-    found = []
+    kept = []
     for i, variable in enumerate(interface.shared):
         place = arrays[len(interface.inputs) + i]
         output = updated.pop(variable.container, -1)
         name = _name(variable.name, "value", names)
-        found.append(KeptValue(name, variable.container, place, output, False))
+        kept.append(KeptValue(name, variable.container, place, output, False))
     for variable in interface.updated:
         if variable.container in updated:
             name = _name(variable.name, "value", names)
             output = updated[variable.container]
-            found.append(KeptValue(name, variable.container, -1, output, False))
+            kept.append(KeptValue(name, variable.container, -1, output, False))
     pairs = zip(interface.inputs, function._defaults, strict=True)
-    for i, (given, container) in enumerate(pairs):
+    for i, (spec, container) in enumerate(pairs):
         if container is not None and i in arrays:
-            name = _name(given.called, "input", names)
-            optional = not given.implicit
-            found.append(
+            name = _name(spec.called, "input", names)
+            optional = not spec.implicit
+            kept.append(
                 KeptValue(name, container, arrays[i], carried.get(i, -1), optional)
             )
-    return found
+    return kept
 
 
 def _places(plan: p.Plan) -> dict[int, int]:
@@ -114,23 +114,23 @@ def interface_of(function: Function) -> saved.Interface:
     interface, plan = function._interface, function.plan
     arrays = integers = 0
     inputs = []
-    for i, given in enumerate(interface.inputs):
+    for i, spec in enumerate(interface.inputs):
         value, container = plan.values[i], function._defaults[i]
         is_int = isinstance(value, p.IntValue)
-        hidden = bool(given.implicit) and container is not None
-        kind = host_type(given.variable.type)
+        hidden = bool(spec.implicit) and container is not None
+        kind = host_type(spec.variable.type)
         if not hidden:
             inputs.append(
                 saved.Input(
-                    name=given.called,
+                    name=spec.called,
                     place=integers if is_int else arrays,
                     dtype=kind.dtype,
                     ndim=kind.ndim,
                     optional=container is not None and not is_int,
                     value=int(container.host_value()) if is_int and container else None,
-                    strict=given.strict,
-                    downcast=given.allow_downcast
-                    if given.allow_downcast is not None
+                    strict=spec.strict,
+                    downcast=spec.allow_downcast
+                    if spec.allow_downcast is not None
                     else interface.allow_downcast,
                     integer=is_int,
                     broadcastable=kind.broadcastable,
@@ -160,10 +160,10 @@ def only_in_python(function: Function) -> str:
             names = " and ".join(dict.fromkeys(labels))
             return f"its step {names} is computed in Python"
         return "it is of several contexts"
-    for i, given in enumerate(function._interface.inputs):
+    for i, spec in enumerate(function._interface.inputs):
         is_int = isinstance(function.plan.values[i], p.IntValue)
-        if is_int and (given.implicit or given.update is not None):
-            return f"the input {given}, an integer, is kept"
+        if is_int and (spec.implicit or spec.update is not None):
+            return f"the input {spec}, an integer, is kept"
     return ""
 
 
@@ -216,9 +216,9 @@ def _pickled(function: Function, kept: Iterable[KeptValue]) -> bytes:
 
 def _whole(plan: p.Plan) -> tuple[p.Plan, dict[int, int]]:
     """The plan as a file has it, without pauses; where its steps are there."""
-    found = inlined(plan)
-    assert found is not None
-    return found
+    whole = inlined(plan)
+    assert whole is not None
+    return whole
 
 
 def _handle(function: Function) -> NativePlan:
@@ -307,10 +307,10 @@ def save(function: Function, path: File, graph: bool = True) -> None:
 
 def _add_bodies(function: Function, plan: NativePlan) -> tuple[p.Call, ...]:
     """Say what the plan's functions do without Python; those that nothing says."""
-    found = bodies_of(_lowered(function), function.plan.steps)
+    bodies = bodies_of(_lowered(function), function.plan.steps)
     _, moved = _whole(function.plan)
-    plan.add_bodies({moved[at]: body for at, body in found.bodies.items()})
-    return found.without
+    plan.add_bodies({moved[at]: body for at, body in bodies.bodies.items()})
+    return bodies.without
 
 
 def _lowered(function: Function) -> Lowered:

@@ -138,7 +138,7 @@ def default_updates(
     pairs: list[tuple[SharedVariable, Variable]] = []
     waiting = list(expressions)
     while waiting:
-        found = [
+        bringing = [
             variable
             for variable in inputs_of(waiting)
             if isinstance(variable, SharedVariable)
@@ -146,10 +146,10 @@ def default_updates(
             and variable not in done
         ]
         waiting = list(
-            final([update_value(each, each.default_update) for each in found])
+            final([update_value(each, each.default_update) for each in bringing])
         )
-        done.update(found)
-        pairs += zip(found, waiting, strict=True)
+        done.update(bringing)
+        pairs += zip(bringing, waiting, strict=True)
     return pairs
 
 

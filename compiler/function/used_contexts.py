@@ -37,8 +37,8 @@ class UsedContexts:
 
 def context_names(variables: Iterable[Variable]) -> list[str | None]:
     """The names of the contexts that variables live on or are meant for, each once."""
-    found = (meant_for(variable) for variable in variables)
-    return list(dict.fromkeys(name for is_meant, name in found if is_meant))
+    meant = (meant_for(variable) for variable in variables)
+    return list(dict.fromkeys(name for is_meant, name in meant if is_meant))
 
 
 def context_name(outputs: Sequence[Variable]) -> str | None:

@@ -19,19 +19,19 @@ def host_type(kind: ArrayType) -> TensorType:
     return host  # type: ignore[no-any-return]
 
 
-def starting_value(given: In) -> Container | None:
+def starting_value(spec: In) -> Container | None:
     """Where the value of an input is kept that has one.
 
     A container of another function is shared with it.
     """
-    if given.value is None or isinstance(given.value, Container):
-        return given.value
-    kind = host_type(given.variable.type)
+    if spec.value is None or isinstance(spec.value, Container):
+        return spec.value
+    kind = host_type(spec.variable.type)
     try:
-        value = kind.filter(given.value, allow_downcast=given.allow_downcast)
+        value = kind.filter(spec.value, allow_downcast=spec.allow_downcast)
     except CompilerError as error:
-        message = f"function: the value of the input {given}: {error}"
-        raise type(error)(made_at(message, given.variable.tag.trace)) from None
+        message = f"function: the value of the input {spec}: {error}"
+        raise type(error)(made_at(message, spec.variable.tag.trace)) from None
     return Container(np.array(value))
 
 
