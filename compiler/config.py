@@ -19,7 +19,7 @@ from typing import Any
 
 from gpuarray.compiler.errors import ConfigError
 from gpuarray.compiler.flags import (
-    Flags,
+    CompilerFlags,
     changed,
     context_map,
     find,
@@ -30,7 +30,7 @@ from gpuarray.compiler.flags import (
     values_of,
 )
 
-__all__ = ["Flags", "Settings", "config", "context_map", "load", "parse_flags"]
+__all__ = ["CompilerFlags", "Settings", "config", "context_map", "load", "parse_flags"]
 
 
 def parse_flags(
@@ -75,7 +75,7 @@ def read_file(path: Path) -> dict[str, Any]:
     return values_of(pairs, str(path), strict=True)
 
 
-def load(environment: Mapping[str, str]) -> Flags:
+def load(environment: Mapping[str, str]) -> CompilerFlags:
     """The flags that a program starts with.
 
     ``GPUARRAYRC`` names the files to read, ``~/.gpuarrayrc`` by default; the later ones
@@ -91,18 +91,18 @@ def load(environment: Mapping[str, str]) -> Flags:
     else:
         text = environment.get("THEANO_FLAGS", "")
         values |= parse_flags(text, "THEANO_FLAGS", strict=False)
-    return changed(Flags(), values)
+    return changed(CompilerFlags(), values)
 
 
 class ProgramSettings:
     """The settings of the whole program: what it started with, and assignments."""
 
-    def __init__(self, config: Flags) -> None:
+    def __init__(self, config: CompilerFlags) -> None:
         self.config = config
 
 
 _PROGRAM = ProgramSettings(load(os.environ))
-_BLOCK: ContextVar[Flags | None] = ContextVar("gpuarray.compiler", default=None)
+_BLOCK: ContextVar[CompilerFlags | None] = ContextVar("gpuarray.compiler", default=None)
 
 
 FOLLOWERS: list[Callable[[], None]] = []
@@ -149,7 +149,7 @@ class Settings:
 
     def __repr__(self) -> str:
         lines = []
-        for flag in flags_of(Flags):
+        for flag in flags_of(CompilerFlags):
             if flag.name.startswith(self._prefix):
                 value = read(self.current(), flag.name)
                 is_set = (
@@ -159,7 +159,7 @@ class Settings:
                 lines.append(f"    {flag.text}")
         return "\n".join(lines)
 
-    def current(self) -> Flags:
+    def current(self) -> CompilerFlags:
         """The frozen flags in force."""
         return _BLOCK.get() or _PROGRAM.config
 
@@ -169,7 +169,7 @@ class Settings:
         changed_to: Mapping[str, Any] | Iterable[tuple[str, Any]] = (),
         /,
         **changes: Any,
-    ) -> Iterator[Flags]:
+    ) -> Iterator[CompilerFlags]:
         """Change settings for the block, or for a function that this decorates.
 
         They come back at its end. A dotted name is given in a dictionary, or a list of
@@ -191,7 +191,7 @@ class Settings:
     change_flags = use
 
     @contextmanager
-    def fixed(self, settings: Flags) -> Iterator[None]:
+    def fixed(self, settings: CompilerFlags) -> Iterator[None]:
         """Other settings, all of them, for the block."""
         token = _BLOCK.set(settings)
         try:

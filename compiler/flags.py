@@ -73,7 +73,7 @@ class Unittests:
 
 
 @dataclass(frozen=True, slots=True)
-class Flags:
+class CompilerFlags:
     """The settings of the compiler; every field has a safe default.
 
     ``device`` names the context that computes: ``cuda0``, ``opencl0:1``, ``cpu`` (the
@@ -132,7 +132,7 @@ class Flags:
     others: tuple[tuple[str, Any], ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
-        for each in flags_of(Flags):
+        for each in flags_of(CompilerFlags):
             check_value(each, read(self, each.name))
         if not DEVICE.fullmatch(self.device):
             raise ConfigError(
@@ -183,7 +183,7 @@ def _flags(kind: type[Any], prefix: str) -> Iterator[Flag]:
 @cache
 def known() -> Mapping[str, Flag]:
     """All settings by name."""
-    return {each.name: each for each in flags_of(Flags)}
+    return {each.name: each for each in flags_of(CompilerFlags)}
 
 
 def find(name: str) -> Flag:
@@ -256,7 +256,7 @@ def mind_other(name: str) -> None:
         )
 
 
-def read(config: Flags, name: str) -> Any:
+def read(config: CompilerFlags, name: str) -> Any:
     """The value of a setting by its dotted name."""
     value: Any = config
     for part in name.split("."):
@@ -264,7 +264,7 @@ def read(config: Flags, name: str) -> Any:
     return value
 
 
-def changed(config: Flags, changes: Mapping[str, Any]) -> Flags:
+def changed(config: CompilerFlags, changes: Mapping[str, Any]) -> CompilerFlags:
     """The Config with other values, by dotted names."""
     direct: dict[str, Any] = {}
     others = dict(config.others)

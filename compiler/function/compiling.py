@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from gpuarray.compiler import rewrites
-from gpuarray.compiler.config import Flags, config
+from gpuarray.compiler.config import CompilerFlags, config
 from gpuarray.compiler.debug import Mode
 from gpuarray.compiler.debug.checks import Source
 from gpuarray.compiler.debug.mode import Runner
@@ -61,7 +61,7 @@ class Task:
     home: str | None
     names: Mapping[str | None, str | None] | None
     contexts: Mapping[str | None, Context]
-    settings: Flags
+    settings: CompilerFlags
 
     @property
     def leaves(self) -> list[Variable]:

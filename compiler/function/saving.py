@@ -11,7 +11,7 @@ import io
 import os
 import pickle
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.executor import Executable, NativePlan
 from gpuarray.compiler.function.anywhere import bodies_of
-from gpuarray.compiler.function.former_names import current_name
+from gpuarray.compiler.function.former_names import Unpickler
 from gpuarray.compiler.function.pickled import untrusted
 from gpuarray.compiler.function.values import host_type
 from gpuarray.compiler.gpukernels.bodies import inlined, named_with_reason, written
@@ -186,23 +186,6 @@ class _Pickler(pickle.Pickler):
 
     def persistent_id(self, value: Any) -> Any:
         return self._names.get(id(value)) if isinstance(value, Container) else None
-
-
-class _Unpickler(pickle.Unpickler):
-    """Reads a function, whose values it is given by name."""
-
-    def __init__(
-        self, data: bytes, containers: Mapping[str, Container] | None = None
-    ) -> None:
-        super().__init__(io.BytesIO(data))
-        self._containers = containers or {}
-
-    def find_class(self, module: str, name: str) -> Any:
-        """Find a class by the name it has today or had before."""
-        return super().find_class(*current_name(module, name))
-
-    def persistent_load(self, name: Any) -> Any:
-        return self._containers[name]
 
 
 def _pickled(function: Function, kept: Iterable[KeptValue]) -> bytes:
@@ -368,7 +351,7 @@ def _read_pickle(content: bytes, path: File, context: Any, trusted: bool) -> Fun
         raise GraphValueError(f"load: {path}: the file is damaged: save it again")
     if not trusted:
         raise untrusted(path, data, f"only Python runs this function, for {said}")
-    function: Function = _Unpickler(data).load()
+    function: Function = Unpickler(data).load()
     if context is not None:
         function._place = find_context(context)
     return function
@@ -422,7 +405,7 @@ class SavedFunction(saved.LoadedFunction):
         if not self._trusted:
             raise untrusted(self._path, self._graph, "the graph is asked for")
         containers = {n: Container(self._native.get(n)) for n in self.values}
-        function: Function = _Unpickler(self._graph, containers).load()
+        function: Function = Unpickler(self._graph, containers).load()
         function._place = self.context
         return function
 

@@ -212,10 +212,10 @@ class Order:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A list of the nodes, each of which learns when its turn comes."""
-        return list, ([Step(self, node) for node in self.nodes],)
+        return list, ([NodeInOrder(self, node) for node in self.nodes],)
 
 
-class Step:
+class NodeInOrder:
     """A node in an order. A pickle reduces it right before it writes the node."""
 
     __slots__ = ("node", "order")

@@ -8,14 +8,14 @@ import gpuarray.compiler as theano
 import gpuarray.compiler.tensor as T
 import pytest
 from gpuarray.compiler import config
-from gpuarray.compiler.config import Flags, load, parse_flags
+from gpuarray.compiler.config import CompilerFlags, load, parse_flags
 from gpuarray.compiler.errors import ConfigError
 from gpuarray.compiler.flags import changed, flags_of
 from gpuarray.compiler.graph.types import TensorType
 
 
 def settings(flags, *, strict=True):
-    return changed(Flags(), parse_flags(flags, strict=strict))
+    return changed(CompilerFlags(), parse_flags(flags, strict=strict))
 
 
 def test_settings_last_for_a_block():
@@ -26,7 +26,7 @@ def test_settings_last_for_a_block():
             assert (config.floatX, config.device) == ("float16", "cuda0")
             assert config.profiling.n_ops == 3
     assert config.floatX == "float64"
-    assert config.current() == Flags()
+    assert config.current() == CompilerFlags()
 
 
 def test_a_setting_is_assigned_for_the_program_or_within_a_block():
@@ -35,7 +35,7 @@ def test_a_setting_is_assigned_for_the_program_or_within_a_block():
         config.profiling.n_apply = 7
         assert config.floatX == "float32" and config.profiling.n_apply == 7
         assert T.vector().dtype == "float32"
-    assert config.current() == Flags()
+    assert config.current() == CompilerFlags()
     seen = []
     config.exception_verbosity = "high"
     try:
@@ -59,7 +59,7 @@ def test_settings_can_decorate_a_function():
 
 def test_flags_are_read_as_theano_wrote_them():
     flags = settings("mode=FAST_RUN,device=gpu1, floatX=float32,allow_gc=False")
-    assert flags == Flags(device="cuda1", floatX="float32", allow_gc=False)
+    assert flags == CompilerFlags(device="cuda1", floatX="float32", allow_gc=False)
     nested = settings("profiling.n_apply=3,DebugMode.check_finite=False")
     assert nested.profiling.n_apply == 3 and not nested.DebugMode.check_finite
 
@@ -70,11 +70,11 @@ def start(tmp_path, **environment):
 
 def test_the_environment_comes_before_the_file(tmp_path):
     theano_flags = "device=cpu,nvcc.flags=-ftz=true,floatX=float32"
-    assert start(tmp_path) == Flags()
-    expected = Flags(device="cpu", floatX="float32")
+    assert start(tmp_path) == CompilerFlags()
+    expected = CompilerFlags(device="cpu", floatX="float32")
     assert start(tmp_path, THEANO_FLAGS=theano_flags) == expected
     both = {"THEANO_FLAGS": theano_flags, "GPUARRAY_FLAGS": "device=opencl0:0"}
-    assert start(tmp_path, **both) == Flags(device="opencl0:0")
+    assert start(tmp_path, **both) == CompilerFlags(device="opencl0:0")
     for name in ("THEANO_FLAGS", "GPUARRAY_FLAGS"):
         with pytest.raises(ConfigError, match=f"^{name}: .*float33"):
             start(tmp_path, **{name: "floatX=float33"})
@@ -137,7 +137,7 @@ def test_a_bad_assignment_changes_nothing():
 
 def test_settings_print_themselves():
     text = repr(config)
-    for flag in flags_of(Flags):
+    for flag in flags_of(CompilerFlags):
         assert f"{flag.name} = {flag.default!r}" in text and flag.text in text
     with config.use(floatX="float32"):
         assert "floatX = 'float32'" in repr(config)
@@ -207,7 +207,7 @@ def test_warnings_of_theano_are_settings_without_effect():
             assert config.warn.round is False and config.floatX == "float32"
         assert not hasattr(config.warn, "round")
     assert not hasattr(config.warn, "sum_div_dimshuffle_bug")
-    assert config.current() == Flags() and "warn." not in repr(config)
+    assert config.current() == CompilerFlags() and "warn." not in repr(config)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_other_settings_of_theano_are_taken_and_told_of(name, value):
         with pytest.warns(UserWarning, match=f"{name} is a setting of Theano's"):
             setattr(section, last, value)
         assert getattr(section, last) == value
-        assert config.current() == Flags()
+        assert config.current() == CompilerFlags()
     assert not hasattr(section, last)
     flags = f"{name}={value},floatX=float32"
     assert settings(flags, strict=False) == settings("floatX=float32")
