@@ -248,7 +248,7 @@ def job_of(
         is_plain = is_small and all(x.flags.c_contiguous for x in read)
         find = product_columns if part.total.is_product else columns_of
         if is_plain and (columns := find(count, size, threads, context)) > 0:
-            per, rows, totals = columns, count, outs[0]  # that is not read
+            per, rows, totals = columns, count, unread(part.total, outs[0], context)
         else:
             texts = tuple(part.split(source)[0])
             totals = computed(part.total, texts, folded, context)
@@ -256,6 +256,13 @@ def job_of(
         operands = rest if totals is None else [totals, *rest]
         launch_one(part, element_sources(part, source), operands, outs, context)
     return Job(size if is_small else 0, per, folded, rows, totals, rest, outs)
+
+
+def unread(total: Total, result: Array, context: Context) -> Array:
+    """What stands for totals that the kernel computes: some array of their dtype."""
+    if str(result.dtype) == total.dtype:
+        return result
+    return empty((1,), total.dtype, context=context)
 
 
 def per_block(part: Part, threads: int, context: Context) -> int:

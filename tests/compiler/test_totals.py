@@ -244,3 +244,14 @@ def test_totals_by_reference():
     lengths = [tuple(each.shape) for each in values]
     assert node.op.infer_shape(made, lengths) == [(3,), (), (3,)]
     assert [out.type.ndim for out in made.outputs] == [1, 0, 1]
+
+
+def test_results_may_be_of_another_dtype_than_their_total(context):
+    x = TensorType("float32", (False, False))("x")
+    b = TensorType("float32", (False,))("b")
+    with config.use(device=str(context.name)):
+        f = function([x, b], [T.mean(x) + np.float64(0.5), b - x.sum(0)])
+        assert any(part.total is not None for part in parts_of(f))
+        got = f(np.ones((7, 5), "f4"), np.ones(5, "f4"))
+    assert np.asarray(got[0]).dtype == "float64"
+    assert np.asarray(got[0]) == 1.5 and (np.asarray(got[1]) == -6).all()
