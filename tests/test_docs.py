@@ -40,6 +40,16 @@ def _tool(name):
 tool = _tool("describe_python")
 
 
+def _modules(package, path):
+    """The modules of a package and of those in it."""
+    for info in pkgutil.iter_modules(map(str, path)):
+        if info.name not in INSIDE:
+            module = importlib.import_module(f"{package}.{info.name}")
+            yield module
+            if info.ispkg:
+                yield from _modules(module.__name__, module.__path__)
+
+
 def _documented():
     """Each docstring with an example, by name: what is public, then the rest."""
     found = {"gpuarray": (gpuarray.__doc__, {})}
@@ -48,12 +58,10 @@ def _documented():
         for one in (entry, *tool.members(entry)):
             if one.module != tool.CONSTANT and not tool.is_of_the_table(one):
                 found.setdefault(one.name, (one.text, {}))
-    for info in pkgutil.iter_modules(gpuarray.__path__):
-        if info.name not in INSIDE:
-            module = importlib.import_module(f"gpuarray.{info.name}")
-            for test in doctest.DocTestFinder().find(module):
-                text = inspect.cleandoc(test.docstring or "")
-                found.setdefault(test.name, (text, vars(module)))
+    for module in _modules("gpuarray", [Path(gpuarray.__file__).parent]):
+        for test in doctest.DocTestFinder().find(module):
+            text = inspect.cleandoc(test.docstring or "")
+            found.setdefault(test.name, (text, vars(module)))
     by_text = {}
     for name, (text, inside) in found.items():
         if ">>> " in text:
@@ -194,7 +202,7 @@ def test_an_array_offers_its_public_names(default):
 
 
 def test_public_modules_offer_their_public_names():
-    for module in gpuarray.names.MODULES:
+    for module in gpuarray._names.MODULES:
         found = getattr(gpuarray, module)
         assert dir(found) == sorted(found.__all__)
         assert all(hasattr(found, name) for name in found.__all__)

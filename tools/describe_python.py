@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 
 import gpuarray
 import numpy as np
+from gpuarray._names import MODULES, PLACE_OF
 from gpuarray.elementwise import Ufunc
-from gpuarray.names import MODULES, PLACE_OF
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "python"
@@ -145,7 +145,8 @@ def _listed() -> Iterator[tuple[str, Any, str]]:
         if isinstance(value, Ufunc):
             yield f"gpuarray.{name}", value, "elementwise"
         elif not isinstance(value, ModuleType):
-            place = CONSTANT if _is_constant(value) else PLACE_OF[name]
+            place = PLACE_OF.get(name, "").rpartition(".")[2]
+            place = CONSTANT if _is_constant(value) else place
             yield f"gpuarray.{name}", value, place
     for module in MODULES:
         found = getattr(gpuarray, module)

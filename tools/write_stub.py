@@ -4,7 +4,7 @@
     python tools/write_stub.py --refresh    writes libgpuarray-py/gpuarray/__init__.pyi
 
 The package loads most modules when a name of them is first asked for, which checkers do
-not follow. The names are those of the installed package: ``gpuarray/names.py``, the
+not follow. The names are those of the installed package: ``gpuarray/_names.py``, the
 functions of the scalar table, NumPy's dtypes. A test fails where the file is not what
 this program prints.
 """
@@ -16,8 +16,8 @@ from pathlib import Path
 from types import ModuleType
 
 import gpuarray
+from gpuarray._names import MODULES, PLACES
 from gpuarray.elementwise import FUNCTIONS
-from gpuarray.names import MODULES, PLACES
 
 STUB = Path(__file__).parent.parent / "libgpuarray-py" / "gpuarray" / "__init__.pyi"
 

@@ -20,7 +20,7 @@ for indices and axes. Docstrings name those that are particular to a function.
 Importing the package opens no device and loads no vendor's library. Elementwise
 functions (``gpuarray.exp``, ``gpuarray.add`` and so on) are made from the table in
 ``scalars``. The other functions are in modules that are loaded when they are first
-asked for; ``names.py`` says which.
+asked for; ``_names.py`` says which.
 """
 
 import math as _math
@@ -30,13 +30,14 @@ from typing import Any as _Any
 
 import numpy as _numpy
 
+from gpuarray import _names
 from gpuarray import creation as _creation  # noqa: F401  (arrays, and what they need)
 from gpuarray import dask as _dask
 from gpuarray import dispatch as _dispatch
 from gpuarray import dtypes as _dtypes
-from gpuarray import names as _names
 from gpuarray.elementwise import FUNCTIONS as _FUNCTIONS
 from gpuarray.errors import UnknownName as _UnknownName
+from gpuarray.importing import find_under as _find_under
 
 __version__ = "0.1.0"
 __array_api_version__ = "2025.12"
@@ -57,6 +58,7 @@ globals().update({k: v for k, v in _FUNCTIONS.items() if k not in _names.PLACE_O
 for _module, _public in _names.PLACES.items():
     if _loaded := _sys.modules.get(f"gpuarray.{_module}"):
         globals().update({_name: getattr(_loaded, _name) for _name in _public})
+_find_under({f"gpuarray.{k}": f"gpuarray.{v}" for k, v in _names.MOVED.items()})
 
 __all__ = sorted(
     {"__array_api_version__", "__version__", *_CONSTANTS, *_FUNCTIONS}
@@ -70,7 +72,7 @@ def __getattr__(name: str) -> _Any:
         module = _import_module(f"gpuarray.{_names.PLACE_OF[name]}")
         found = globals()[name] = getattr(module, name)
         return found
-    if name in _names.MODULES or name in _names.PLACES:
+    if name in {*_names.MODULES, *_names.MOVED, *_names.PLACES}:
         return _import_module(f"gpuarray.{name}")
     if name == "bfloat16":
         return _dtypes.bfloat16()

@@ -1,15 +1,17 @@
-"""Something to do once a module of another library is loaded, whenever that is.
+"""Hooks of imports: a call once a module is loaded, and modules under former names.
 
-It is for libraries that are told about arrays by a call and not asked for: nobody needs
-to load them for that, and the order of imports makes no difference.
+The calls are for libraries that are told about arrays by a call and not asked for:
+nobody needs to load them for that, and the order of imports makes no difference.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 
@@ -60,3 +62,33 @@ def _call_behind(loader: Any, call: Callable[[Any], None]) -> None:
         call(module)
 
     loader.exec_module = run_and_call
+
+
+def find_under(places: dict[str, str]) -> None:
+    """Have modules found under the names that are the keys, too: the same modules.
+
+    What is loaded is there at once, so that no attribute of a package changes.
+    """
+    for name, place in places.items():
+        if place in sys.modules:
+            sys.modules[name] = sys.modules[place]
+    sys.meta_path.append(_FormerNames(places))
+
+
+class _FormerNames:
+    """Stands last in ``sys.meta_path``: loads a module under a name it had before."""
+
+    def __init__(self, places: dict[str, str]) -> None:
+        self.places = places
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        """The spec of a module that moved; none of any other."""
+        return ModuleSpec(name, self) if name in self.places else None  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Nothing: the module is elsewhere."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Put the module in its new place here."""
+        name = module.__name__
+        sys.modules[name] = import_module(self.places[name])

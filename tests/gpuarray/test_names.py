@@ -1,5 +1,6 @@
 """The package's names: which there are, and that most are loaded when asked for."""
 
+import importlib
 import importlib.util
 import pickle
 import re
@@ -10,9 +11,9 @@ from pathlib import Path
 
 import gpuarray
 import pytest
+from gpuarray._names import MODULES, MOVED, PLACE_OF, PLACES
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import UnknownName
-from gpuarray.names import MODULES, PLACE_OF, PLACES
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -90,7 +91,7 @@ assert gpuarray.context.__name__ == "context" and callable(gpuarray.array)
 gpuarray.sets
 assert "gpuarray.sets" in sys.modules and callable(gpuarray.fft.fft)
 import gpuarray.fusing, gpuarray.summation, gpuarray.profiling
-for name in gpuarray.names.PLACE_OF:
+for name in gpuarray._names.PLACE_OF:
     assert not type(getattr(gpuarray, name)).__name__ == "module", name
 """
     subprocess.run([sys.executable, "-c", program], check=True)
@@ -100,10 +101,36 @@ def test_a_public_name_is_no_module_that_is_loaded_later():
     """Else the module would stand for it, whoever loads it first."""
     program = """
 import sys, gpuarray
-late = [m for m in gpuarray.names.PLACES if f"gpuarray.{m}" not in sys.modules]
-assert not set(late) & set(gpuarray.names.PLACE_OF), late
+late = [m for m in gpuarray._names.PLACES if f"gpuarray.{m}" not in sys.modules]
+late += [m for m in gpuarray._names.MOVED if f"gpuarray.{m}" not in sys.modules]
+assert not set(late) & set(gpuarray._names.PLACE_OF), late
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize("module", MOVED)
+def test_a_module_that_moved_is_found_where_it_was(module):
+    found = importlib.import_module(f"gpuarray.{module}")
+    assert found is importlib.import_module(f"gpuarray.{MOVED[module]}")
+    assert found.__spec__.name == found.__name__ == f"gpuarray.{MOVED[module]}"
+    if module not in PLACE_OF:
+        assert getattr(gpuarray, module) is found
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("base Flags", "base BaseArray", "array Array", "context Device"),
+        *("elementwise _by_name", "kernels ElementwiseKernel", "pickling restore"),
+        *("random _restore", "raw _restore", "reducing ReductionKernel"),
+        *("reduction sum", "sets UniqueAll", "summation einsum"),
+        "decompositions EighResult",
+    ],
+)
+def test_pickles_of_before_the_packages_are_read(path):
+    module, name = path.split()
+    found = pickle.loads(f"cgpuarray.{module}\n{name}\n.".encode())
+    assert found.__name__ == name
 
 
 def test_the_list_for_type_checkers_is_current():

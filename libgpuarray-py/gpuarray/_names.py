@@ -108,5 +108,16 @@ MODULES = (
 )
 """The modules that are public themselves."""
 
+_RENAMED = {}
+
+MOVED = {
+    _RENAMED.get(place, place.rpartition(".")[2]): place
+    for place in PLACES
+    if "." in place
+}
+"""Where a module is that was public in the package itself, by its name there.
+
+Pickles and programs have these names."""
+
 PLACE_OF = {name: module for module, names in PLACES.items() for name in names}
 """The module of each public name."""
