@@ -14,7 +14,6 @@ from gpuarray.compiler.errors import (
 )
 from gpuarray.compiler.flags import DEVICE
 from gpuarray.compiler.living import Living
-from gpuarray.context import Context, context
 from gpuarray.doctor import devices
 from gpuarray.errors import GpuArrayError
 

@@ -8,11 +8,11 @@ from itertools import islice
 from typing import Any
 
 from gpuarray import dtypes
+from gpuarray._core.context import Context
 from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.gpukernels import NEEDS_OF, STEP_FUNCTIONS, Needs
-from gpuarray.context import Context
 from gpuarray.creation import asarray
 
 INT_OPS = dict(

@@ -2,8 +2,8 @@
 
 Lock-free, as the library's cache of kernels beside it: a temporary file, fsync, atomic
 rename. An entry ends with a hash of its bytes and its key, so a damaged or foreign one
-is made anew. The folder is one that nobody else can change (see gpuarray.folders), and
-is bounded by GPUARRAY_CACHE_SIZE: the oldest entries go first.
+is made anew. The folder is one that nobody else can change (gpuarray._core.folders),
+and is bounded by GPUARRAY_CACHE_SIZE: the oldest entries go first.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 
+from gpuarray._core.folders import private_folder, read_private, why_refused
 from gpuarray.config import cache_folder
-from gpuarray.folders import private_folder, read_private, why_refused
 
 TEMPORARY = "tmp-"
 STALE_SECONDS = 3600

@@ -22,11 +22,11 @@ import numpy as np
 import simple
 from cases import CASES
 from gpuarray import fft_text
+from gpuarray._core.context import Context
 from gpuarray.apply import apply_row
 from gpuarray.codegen import resolve
 from gpuarray.compiler.errors import AssertError
 from gpuarray.compiler.tensor import fft, nlinalg, slinalg
-from gpuarray.context import Context
 from gpuarray.dtypes import DTYPES, as_dtype
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue, LinAlgError

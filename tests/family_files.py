@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 from evaluate import evaluate
 from families import Family
+from gpuarray._core.info import finfo
 from gpuarray.compiler import In, function
 from gpuarray.compiler import plan as p
 from gpuarray.dtypes import as_dtype
-from gpuarray.info import finfo
 
 
 def write_families(

@@ -1,10 +1,10 @@
 """The rows of the table at special values: which, and how NumPy judges them."""
 
 import numpy as np
+from gpuarray._core.info import finfo
 from gpuarray.codegen import resolve
 from gpuarray.dtypes import as_dtype, kind_of, work_dtype
 from gpuarray.errors import BadType
-from gpuarray.info import finfo
 from gpuarray.scalars import SCALARS
 from judge import quietly
 

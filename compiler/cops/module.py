@@ -15,6 +15,8 @@ from typing import Any
 
 import gpuarray
 from gpuarray import dtypes
+from gpuarray._core.context import Context
+from gpuarray._core.folders import private_folder, read_private
 from gpuarray._native import ARRAY, check, ffi, lib, text
 from gpuarray.array import Array
 from gpuarray.compiler.cops import params
@@ -27,8 +29,6 @@ from gpuarray.compiler.cops.toolchain import (
 )
 from gpuarray.compiler.errors import CCodeError
 from gpuarray.compiler.store import Store
-from gpuarray.context import Context
-from gpuarray.folders import private_folder, read_private
 
 HERE = Path(__file__).parent
 LIBRARIES = Store("ops", ".so")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from gpuarray._core.context import Context
 from gpuarray.array import Array
 from gpuarray.compiler import rewrites
 from gpuarray.compiler.config import config
@@ -28,7 +29,6 @@ from gpuarray.compiler.graph.types import GpuArrayType, TensorType, Type
 from gpuarray.compiler.ops.elemwise import Elemwise
 from gpuarray.compiler.ops.transfer import Transfer
 from gpuarray.compiler.schedule import Lowered
-from gpuarray.context import Context
 
 HostArray = np.ndarray[Any, Any]
 

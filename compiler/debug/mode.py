@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, Self
 
+from gpuarray._core.context import Context
 from gpuarray.array import Array
 from gpuarray.compiler.debug.checks import DebugExecutable, Source
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.rewrites import PHASES, Selection
 from gpuarray.compiler.schedule import Lowered
-from gpuarray.context import Context
 
 _ALL = tuple(phase.name for phase in PHASES)
 

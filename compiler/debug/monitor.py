@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from gpuarray._core.context import Context
 from gpuarray.array import Array
 from gpuarray.compiler.config import config
 from gpuarray.compiler.debug.checks import Source
@@ -17,7 +18,6 @@ from gpuarray.compiler.debug.stepwise import Stepwise, Values
 from gpuarray.compiler.errors import NanGuardError, made_at
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.schedule import Lowered
-from gpuarray.context import Context
 
 BIG = 1e10
 

@@ -7,6 +7,8 @@ from contextlib import contextmanager, nullcontext, suppress
 from itertools import islice
 from typing import Any
 
+from gpuarray._core.context import Context
+from gpuarray._core.context import context as find_context
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.debug.failing import failure_text, is_long, late_text
@@ -31,8 +33,6 @@ from gpuarray.compiler.plan_stages import (
     taken_over,
 )
 from gpuarray.compiler.schedule import Lowered
-from gpuarray.context import Context
-from gpuarray.context import context as find_context
 from gpuarray.creation import asarray, empty
 from gpuarray.errors import OutOfMemory
 

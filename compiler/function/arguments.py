@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from gpuarray._core.context import Context
 from gpuarray.array import Array
 from gpuarray.compiler.config import config
 from gpuarray.compiler.errors import (
@@ -18,7 +19,6 @@ from gpuarray.compiler.executor import Takes
 from gpuarray.compiler.function.interface import In, Interface
 from gpuarray.compiler.function.values import host_type
 from gpuarray.compiler.plan import IntValue, Value
-from gpuarray.context import Context
 from gpuarray.errors import BadType, BadValue, GpuArrayError
 from gpuarray.fitting import check_array as check_fits
 from gpuarray.fitting import check_strict

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
+from gpuarray._core.context import Context
 from gpuarray.compiler import rewrites
 from gpuarray.compiler.config import CompilerFlags, config
 from gpuarray.compiler.debug import Mode
@@ -26,7 +27,6 @@ from gpuarray.compiler.profiling.report import profile_of
 from gpuarray.compiler.rewrites.guarded_updates import is_unkept
 from gpuarray.compiler.schedule import Lowered, lowered
 from gpuarray.compiler.shared import SharedVariable
-from gpuarray.context import Context
 
 
 @dataclass(frozen=True, slots=True)

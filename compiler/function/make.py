@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from gpuarray._core.file_write import write_file
 from gpuarray.compiler.config import config
 from gpuarray.compiler.debug import Mode
 from gpuarray.compiler.function.call import Function
@@ -37,7 +38,6 @@ from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.profiling import CompileTimes, ProfileStats, marked
 from gpuarray.compiler.profiling.report import profile_of
 from gpuarray.compiler.shared import SharedVariable
-from gpuarray.file_write import write_file
 
 
 def function(

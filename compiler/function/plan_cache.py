@@ -16,6 +16,7 @@ from pathlib import Path
 
 import gpuarray
 import numpy as np
+from gpuarray._core.context import Context
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.encoding import Encoding, Unencodable
 from gpuarray.compiler.function.compiling import Task
@@ -25,7 +26,6 @@ from gpuarray.compiler.ops import elemwise, multi_tensor, rowwise, subtensor
 from gpuarray.compiler.rewrites.engine import Rule
 from gpuarray.compiler.rewrites.passes import all_rewrites
 from gpuarray.compiler.store import Store
-from gpuarray.context import Context
 
 PLANS = Store("plans", ".plan")
 MOST_BYTES = 16 << 20

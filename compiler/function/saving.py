@@ -16,6 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpuarray import saved
+from gpuarray._core.context import Context
+from gpuarray._core.context import context as find_context
+from gpuarray._core.file_write import write_file
 from gpuarray._native import check, ffi, lib
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
@@ -31,10 +34,7 @@ from gpuarray.compiler.gpukernels.bodies import inlined, named_with_reason, writ
 from gpuarray.compiler.plan_stages import is_called
 from gpuarray.compiler.schedule import Lowered, lowered
 from gpuarray.compiler.shared import Container
-from gpuarray.context import Context
-from gpuarray.context import context as find_context
 from gpuarray.errors import GpuArrayError, Unsupported
-from gpuarray.file_write import write_file
 
 if TYPE_CHECKING:
     from gpuarray.compiler.function.call import Function

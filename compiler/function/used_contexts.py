@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from gpuarray._core.context import Context
 from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.graph.traverse import ancestors
 from gpuarray.compiler.ops.transfer import GpuFromHost, meant_for
-from gpuarray.context import Context
 
 
 class UsedContexts:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from gpuarray import reduction
+from gpuarray._core.context import Context
 from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray.array import Array
 from gpuarray.compiler import plan
@@ -14,7 +15,6 @@ from gpuarray.compiler.gpukernels.calls import Needs, needs_of, step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.argmax import Argmax, Extremum
-from gpuarray.context import Context
 from gpuarray.dtypes import OF_TYPECODE, dtype_to_typecode
 
 

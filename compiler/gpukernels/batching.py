@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+from gpuarray._core.context import current_context
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.derivatives.batching_fallback import MapRows, row_type
@@ -20,7 +21,6 @@ from gpuarray.compiler.gpukernels.calls import STEP_FUNCTIONS, step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowering_of, lowers
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.types import ArrayType, GpuArrayType
-from gpuarray.context import current_context
 from gpuarray.creation import empty, zeros
 from gpuarray.joining import stack
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from gpuarray._core.context import Context, current_context
 from gpuarray._native import check, lib
 from gpuarray.array import Array
 from gpuarray.compiler.errors import (
@@ -14,7 +15,6 @@ from gpuarray.compiler.errors import (
     GraphValueError,
 )
 from gpuarray.compiler.graph.core import Apply, Op, Variable
-from gpuarray.context import Context, current_context
 from gpuarray.creation import asarray
 
 StepFunction = Callable[..., Any]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from gpuarray._core.context import Context
+from gpuarray._core.context import context as find_context
 from gpuarray.array import Array
 from gpuarray.codegen import once, self_contained
 from gpuarray.compiler.errors import GraphValueError
@@ -15,8 +17,6 @@ from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.conversions import LoadFromDisk
 from gpuarray.compiler.ops.creation import AllocEmpty, ARange
 from gpuarray.compiler.ops.diagonals import AllocDiag, ExtractDiag
-from gpuarray.context import Context
-from gpuarray.context import context as find_context
 from gpuarray.creation import asarray, zeros
 from gpuarray.creation import empty as new_array
 from gpuarray.dtypes import OFFSET, SIZE, dtype_to_ctype

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from gpuarray import products
+from gpuarray._core.context import Context, current_context
 from gpuarray._native import check, ffi, lib
 from gpuarray.apply import call_elemwise, fail, new_elemwise
 from gpuarray.array import Array
@@ -36,7 +37,6 @@ from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.ops.multi_tensor import MultiTensor, Part, Total
 from gpuarray.compiler.ops.reduce import NAMES
 from gpuarray.compiler.ops.rowwise import Fold
-from gpuarray.context import Context, current_context
 from gpuarray.creation import empty
 from gpuarray.dtypes import dtype_to_typecode
 from gpuarray.kernel import GpuKernel

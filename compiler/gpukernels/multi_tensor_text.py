@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from gpuarray._core.context import Context
 from gpuarray.array import Array
 from gpuarray.codegen import (
     convert,
@@ -25,7 +26,6 @@ from gpuarray.codegen import (
 from gpuarray.compiler.gpukernels.folds import accumulator, fold_function, lane_function
 from gpuarray.compiler.gpukernels.source import Operand, expression, statements
 from gpuarray.compiler.ops.multi_tensor import Part, Total
-from gpuarray.context import Context
 from gpuarray.dtypes import INPUT, OFFSET, dtype_to_ctype, work_ctype
 from gpuarray.scalars import SCALARS
 

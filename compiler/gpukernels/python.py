@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from gpuarray import sharing
+from gpuarray._core.context import current_context
 from gpuarray.array import Array
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.gpukernels.batching import on_host
@@ -15,7 +16,6 @@ from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply, Op
 from gpuarray.compiler.graph.types import GpuArrayType
-from gpuarray.context import current_context
 from gpuarray.creation import asarray
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from gpuarray import Array, asarray, zeros
+from gpuarray._core.context import Context
 from gpuarray.compiler.config import config
 from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.errors import CompilerError, GraphTypeError, GraphValueError
-from gpuarray.context import Context
 from gpuarray.dtypes import as_dtype, dtype_to_typecode, result_type
 from gpuarray.errors import BadType
 from gpuarray.fitting import check_shape, check_strict, fitted

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from gpuarray.base import BaseArray
+from gpuarray._core.base import BaseArray
 from gpuarray.compiler.errors import GraphTypeError
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.ops import axes, diagonals, joining, math, picking

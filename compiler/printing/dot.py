@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from gpuarray._core.file_write import write_file
 from gpuarray.compiler.errors import CompilerError, GraphValueError, MissingProgramError
 from gpuarray.compiler.printing.picture import (
     COLORS,
@@ -17,7 +18,6 @@ from gpuarray.compiler.printing.picture import (
     Style,
     picture_of,
 )
-from gpuarray.file_write import write_file
 
 FORMATS = ("png", "svg", "pdf", "dot")
 DARK = ("blue", "brown", "grey")  # white letters are read better on these

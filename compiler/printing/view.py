@@ -8,8 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from gpuarray._core.file_write import write_file
 from gpuarray.compiler.printing.picture import Picture, Style, picture_of
-from gpuarray.file_write import write_file
 
 
 def data_of(picture: Picture) -> dict[str, Any]:

@@ -8,6 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from gpuarray._core.context import Context
+from gpuarray._core.profiling import Profile, Span
+from gpuarray._core.profiling import profile as device_profile
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.config import config
@@ -20,9 +23,6 @@ from gpuarray.compiler.plan_stages import pauses
 from gpuarray.compiler.profiling.memory import memory_profile
 from gpuarray.compiler.profiling.stats import ProfileStats, TraceEvent
 from gpuarray.compiler.schedule import Lowered, lowered
-from gpuarray.context import Context
-from gpuarray.profiling import Profile, Span
-from gpuarray.profiling import profile as device_profile
 
 now = time.perf_counter
 

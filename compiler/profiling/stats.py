@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
+from gpuarray._core.file_write import write_file
 from gpuarray.compiler.graph.core import Apply, Op
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ops.transfer import GpuFromHost, HostFromGpu
 from gpuarray.compiler.profiling.memory import MemoryProfile
-from gpuarray.file_write import write_file
 
 KEPT_EVENTS = 200_000
 IMPORTED = time.perf_counter()

@@ -7,12 +7,12 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from gpuarray._core.info import FloatInfo, finfo
 from gpuarray.compiler.graph.core import Constant, Variable
 from gpuarray.compiler.graph.types import is_float_name
 from gpuarray.compiler.ops.elemwise import Cast, Elemwise
 from gpuarray.compiler.ops.shape import DimShuffle
 from gpuarray.compiler.rewrites.rows import row_of_op
-from gpuarray.info import FloatInfo, finfo
 from gpuarray.scalars import SCALARS
 
 _DEPTH = 6

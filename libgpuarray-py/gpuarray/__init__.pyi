@@ -27,7 +27,7 @@ from gpuarray.array import (
     GpuArray as GpuArray,
     ndgpuarray as ndgpuarray,
 )
-from gpuarray.base import (
+from gpuarray._core.base import (
     asnumpy as asnumpy,
     may_share_memory as may_share_memory,
 )
@@ -56,7 +56,7 @@ from gpuarray.config import (
     implicit_conversion as implicit_conversion,
     set_implicit_conversion as set_implicit_conversion,
 )
-from gpuarray.context import (
+from gpuarray._core.context import (
     CacheInfo as CacheInfo,
     Context as Context,
     Device as Device,
@@ -178,7 +178,7 @@ from gpuarray.histograms import (
     histogram_bin_edges as histogram_bin_edges,
     histogramdd as histogramdd,
 )
-from gpuarray.info import (
+from gpuarray._core.info import (
     __array_namespace_info__ as __array_namespace_info__,
     astype as astype,
     can_cast as can_cast,
@@ -269,7 +269,7 @@ from gpuarray.products import (
     vdot as vdot,
     vecdot as vecdot,
 )
-from gpuarray.profiling import (
+from gpuarray._core.profiling import (
     Profile as Profile,
     profile as profile,
 )
@@ -281,7 +281,7 @@ from gpuarray.quantiles import (
     percentile as percentile,
     quantile as quantile,
 )
-from gpuarray.queues import (
+from gpuarray._core.queues import (
     Event as Event,
     Queue as Queue,
 )

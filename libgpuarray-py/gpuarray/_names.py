@@ -12,14 +12,14 @@ from __future__ import annotations
 _PLACES = {
     "applying": "apply_along_axis apply_over_axes",
     "array": "Array GpuArray ndgpuarray",
-    "base": "asnumpy may_share_memory",
+    "_core.base": "asnumpy may_share_memory",
     "blas": "allow_tf32 gemm gemmBatch_3d gemm_bias gemv ger",
     "comparing": """
         allclose argpartition array_equal array_equiv isclose isneginf isposinf lexsort
         partition select spacing
     """,
     "config": "implicit_conversion set_implicit_conversion",
-    "context": """
+    "_core.context": """
         CacheInfo Context Device GpuContext HostMemoryInfo MemoryInfo context
         count_devices count_platforms devices get_default_context init
         set_default_context
@@ -49,7 +49,7 @@ _PLACES = {
     "histograms": """
         bincount histogram histogram2d histogram_bin_edges histogramdd
     """,
-    "info": """
+    "_core.info": """
         __array_namespace_info__ astype can_cast finfo iinfo isdtype result_type
     """,
     "joining": """
@@ -73,9 +73,9 @@ _PLACES = {
     """,
     "polynomials": "polyfit polyval",
     "products": "dot matmul tensordot vdot vecdot",
-    "profiling": "Profile profile",
+    "_core.profiling": "Profile profile",
     "quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
-    "queues": "Event Queue",
+    "_core.queues": "Event Queue",
     "ranges": "arange geomspace linspace logspace",
     "raw": "RawKernel",
     "reducing": "ReductionKernel",

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpuarray._core.base import BaseArray
+from gpuarray._core.context import Context
 from gpuarray._native import ARRAY, check, encoded, ffi, lib, library_text
-from gpuarray.base import BaseArray
 from gpuarray.codegen import (
     Casting,
     Operand,
@@ -22,7 +23,6 @@ from gpuarray.codegen import (
     scalar_expression,
 )
 from gpuarray.config import takes_host_arrays
-from gpuarray.context import Context
 from gpuarray.dtypes import (
     DOUBLES,
     as_dtype,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray.base import BaseArray, axis_number, require
+from gpuarray._core.base import BaseArray, axis_number, require
 from gpuarray.creation import asarray
 from gpuarray.errors import BadValue
 from gpuarray.joining import stack

@@ -14,7 +14,6 @@ from gpuarray import (
     dispatch,
     dlpack,
     flat,
-    info,
     joining,
     picking,
     pickling,
@@ -28,8 +27,9 @@ from gpuarray import (
     sorting,
     statistics,
 )
+from gpuarray._core import info
+from gpuarray._core.base import BaseArray, Order
 from gpuarray.apply import from_host, is_host_array
-from gpuarray.base import BaseArray, Order
 from gpuarray.dtypes import kind_of
 from gpuarray.errors import BadType, BadValue
 from gpuarray.indexing import assign, get

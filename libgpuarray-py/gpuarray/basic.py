@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpuarray import grids
-from gpuarray.base import require
+from gpuarray._core.base import require
 from gpuarray.errors import BadValue
 
 __all__ = ["tril", "triu"]

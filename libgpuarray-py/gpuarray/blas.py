@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpuarray._core.base import BaseArray
+from gpuarray._core.context import Context
+from gpuarray._core.context import context as find_context
 from gpuarray._native import check, ffi, lib
-from gpuarray.base import BaseArray
-from gpuarray.context import Context
-from gpuarray.context import context as find_context
 from gpuarray.errors import BadType, BadValue
 
 _NONE, _TRANS, _CONJ = lib.cb_no_trans, lib.cb_trans, lib.cb_conj_trans

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from gpuarray._core.base import BaseArray
+from gpuarray._core.context import Context
+from gpuarray._core.context import context as find_context
 from gpuarray._native import check, ffi, lib
 from gpuarray.array import Array
-from gpuarray.base import BaseArray
-from gpuarray.context import Context
-from gpuarray.context import context as find_context
 from gpuarray.errors import BadType, BadValue
 
 __all__ = ["COMM_ID_BYTES", "GpuComm", "GpuCommCliqueId"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray.base import BaseArray, axis_number, require
+from gpuarray._core.base import BaseArray, axis_number, require
 from gpuarray.dtypes import kind_of
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpuarray import planes
-from gpuarray.base import axis_number, require_all
+from gpuarray._core.base import axis_number, require_all
 from gpuarray.errors import BadValue, LinAlgError
 from gpuarray.products import matmul
 from gpuarray.shaping import moveaxis

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuarray import dlpack, sharing
-from gpuarray.array import Array
-from gpuarray.base import (
+from gpuarray._core.base import (
     BaseArray,
     Order,
     array_class,
@@ -20,8 +19,9 @@ from gpuarray.base import (
     order_code,
     require,
 )
-from gpuarray.context import Context
-from gpuarray.context import context as find_context
+from gpuarray._core.context import Context
+from gpuarray._core.context import context as find_context
+from gpuarray.array import Array
 from gpuarray.dtypes import as_dtype
 from gpuarray.errors import BadType, NeedsCopy, host_errors
 from gpuarray.shaping import diagonal

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from gpuarray import solvers
-from gpuarray.base import require, require_all
+from gpuarray._core.base import require, require_all
 from gpuarray.dtypes import kind_of, parts_dtype
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue, LinAlgError

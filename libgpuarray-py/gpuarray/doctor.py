@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 import gpuarray
+from gpuarray._core.context import Context, context, device_names
+from gpuarray._core.folders import why_refused
 from gpuarray._native import lib, text
 from gpuarray.config import cache_folder, settings, variables
-from gpuarray.context import Context, context, device_names
 from gpuarray.errors import GpuArrayError
-from gpuarray.folders import why_refused
 
 ADVICE = {
     "cuda": (

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from gpuarray import folding
+from gpuarray._core.base import BaseArray
 from gpuarray.apply import apply_row
-from gpuarray.base import BaseArray
 from gpuarray.codegen import Casting
 from gpuarray.errors import BadType, BadValue
 from gpuarray.monoids import Axis

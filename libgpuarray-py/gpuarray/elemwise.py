@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gpuarray._core.base import BaseArray
+from gpuarray._core.context import Context
 from gpuarray._native import ffi, lib
 from gpuarray.apply import call_elemwise, fail, new_elemwise, number_of
 from gpuarray.array import Array
-from gpuarray.base import BaseArray
 from gpuarray.codegen import convert, scalar_expression
-from gpuarray.context import Context
 from gpuarray.dtypes import (
     as_dtype,
     dtype_to_typecode,

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gpuarray._core.base import BaseArray
 from gpuarray._native import ARRAY, check, ffi, lib
-from gpuarray.base import BaseArray
 from gpuarray.dtypes import dtype_to_typecode
 from gpuarray.errors import BadIndex
 

@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuarray import transforms
+from gpuarray._core.base import axes_numbers, axis_number, require
+from gpuarray._core.context import Context
+from gpuarray._core.context import context as find_context
 from gpuarray._native import check, lib
 from gpuarray.array import Array
-from gpuarray.base import axes_numbers, axis_number, require
-from gpuarray.context import Context
-from gpuarray.context import context as find_context
 from gpuarray.dtypes import as_dtype, kind_of, parts_dtype
 from gpuarray.errors import BadType, BadValue, suggest_names
 from gpuarray.joining import roll

@@ -10,13 +10,13 @@ from typing import IO, Any
 
 import numpy as np
 
+from gpuarray._core.base import BaseArray
+from gpuarray._core.context import Context
+from gpuarray._core.context import context as find_context
+from gpuarray._core.file_write import whole_file
 from gpuarray.array import Array
-from gpuarray.base import BaseArray
-from gpuarray.context import Context
-from gpuarray.context import context as find_context
 from gpuarray.dtypes import as_dtype, bfloat16, kind_of
 from gpuarray.errors import BadType
-from gpuarray.file_write import whole_file
 
 File = str | os.PathLike[str] | IO[bytes]
 Place = str | Context | None

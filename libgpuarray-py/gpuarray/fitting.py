@@ -15,8 +15,8 @@ from gpuarray.dtypes import kind_of, result_type
 from gpuarray.errors import BadType, BadValue, ContextClosed
 
 if TYPE_CHECKING:
+    from gpuarray._core.context import Context
     from gpuarray.array import Array
-    from gpuarray.context import Context
 
 
 def fitted(

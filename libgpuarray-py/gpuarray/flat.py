@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gpuarray.base import BaseArray
+from gpuarray._core.base import BaseArray
 from gpuarray.indexing import assign, get
 from gpuarray.joining import resize
 

@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 
+from gpuarray._core.base import BaseArray, axis_number, require
+from gpuarray._core.context import Context
 from gpuarray._native import check, lib
 from gpuarray.apply import ROUNDED, number_operand
-from gpuarray.base import BaseArray, axis_number, require
 from gpuarray.codegen import (
     convert,
     digest,
     resolve,
     scalar_expression,
 )
-from gpuarray.context import Context
 from gpuarray.dtypes import (
     OFFSET,
     as_dtype,

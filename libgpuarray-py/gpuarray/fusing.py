@@ -12,8 +12,8 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from gpuarray._core.base import BaseArray
 from gpuarray.apply import number_operand
-from gpuarray.base import BaseArray
 from gpuarray.elementwise import recorders
 from gpuarray.errors import BadType
 from gpuarray.segments import Origin, Segment, operands_of

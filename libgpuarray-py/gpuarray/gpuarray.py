@@ -14,10 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuarray import dtypes, joining, pygpu_array
-from gpuarray._native import lib
-from gpuarray.array import Array, GpuArray
-from gpuarray.base import Flags, array_class, may_share_memory
-from gpuarray.context import (
+from gpuarray._core.base import Flags, array_class, may_share_memory
+from gpuarray._core.context import (
     Context,
     GpuContext,
     cl_wrap_ctx,
@@ -28,6 +26,8 @@ from gpuarray.context import (
     init,
     set_default_context,
 )
+from gpuarray._native import lib
+from gpuarray.array import Array, GpuArray
 from gpuarray.creation import (
     array,
     asarray,

@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from gpuarray._core.base import BaseArray, as_shape, require, require_all
+from gpuarray._core.context import Context
+from gpuarray._core.context import context as find_context
 from gpuarray.array import Array
-from gpuarray.base import BaseArray, as_shape, require, require_all
-from gpuarray.context import Context
-from gpuarray.context import context as find_context
 from gpuarray.creation import asarray, empty, zeros
 from gpuarray.dtypes import as_dtype, result_type
 from gpuarray.elementwise import FUNCTIONS

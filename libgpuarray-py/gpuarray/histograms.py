@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray.base import BaseArray, asnumpy, require, require_all
+from gpuarray._core.base import BaseArray, asnumpy, require, require_all
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue, Unsupported
 from gpuarray.fancy import INT64

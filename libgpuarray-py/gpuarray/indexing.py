@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from gpuarray._core.base import BaseArray
 from gpuarray._native import ARRAY, check, ffi, lib
-from gpuarray.base import BaseArray
 from gpuarray.dtypes import warn_of_lost_parts
 from gpuarray.errors import BadIndex, BadType, BadValue, ReadOnly, TooLarge, host_errors
 from gpuarray.fancy import (

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray._native import ARRAY, check, ffi, lib
-from gpuarray.base import (
+from gpuarray._core.base import (
     BaseArray,
     as_shape,
     asnumpy,
@@ -20,9 +19,10 @@ from gpuarray.base import (
     axis_number,
     require,
 )
-from gpuarray.base import require_all as _require_all
-from gpuarray.context import Context
-from gpuarray.context import context as find_context
+from gpuarray._core.base import require_all as _require_all
+from gpuarray._core.context import Context
+from gpuarray._core.context import context as find_context
+from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray.dtypes import as_dtype, can_cast, dtype_to_typecode, result_type
 from gpuarray.errors import BadArgument, BadIndex, BadType, BadValue
 from gpuarray.fancy import INT64, take_at

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpuarray._core.base import BaseArray
+from gpuarray._core.context import Context
+from gpuarray._core.context import context as find_context
 from gpuarray._native import check, encoded, ffi, lib, text
-from gpuarray.base import BaseArray
-from gpuarray.context import Context
-from gpuarray.context import context as find_context
 from gpuarray.dtypes import INPUT, OF_TYPECODE, OFFSET, SIZE, SSIZE, dtype_to_typecode
 from gpuarray.errors import BadType, BadValue, KernelError, NotPicklable, TooLarge
 from gpuarray.parameters import misreads, pointed_dtypes

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from gpuarray._core.base import BaseArray
+from gpuarray._core.context import Context
+from gpuarray._core.context import context as find_context
 from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray.apply import (
     Number,
@@ -17,10 +20,7 @@ from gpuarray.apply import (
     number_of,
 )
 from gpuarray.array import Array
-from gpuarray.base import BaseArray
 from gpuarray.codegen import loaded, rounded
-from gpuarray.context import Context
-from gpuarray.context import context as find_context
 from gpuarray.dtypes import (
     INPUT,
     OFFSET,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray.base import axes_numbers, axis_number, require, require_all
+from gpuarray._core.base import axes_numbers, axis_number, require, require_all
 from gpuarray.decompositions import (
     as_floats,
     as_matrices,

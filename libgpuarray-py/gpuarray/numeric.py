@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray.base import (
+from gpuarray._core.base import (
     BaseArray,
     asnumpy,
     axes_numbers,

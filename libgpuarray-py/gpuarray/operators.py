@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from gpuarray._core.base import BaseArray
 from gpuarray._native import lib
 from gpuarray.apply import (
     Kernel,
@@ -24,7 +25,6 @@ from gpuarray.apply import (
     number_operand,
     other_context,
 )
-from gpuarray.base import BaseArray
 from gpuarray.errors import BadType, ReadOnly
 from gpuarray.scalars import SCALARS, Scalar
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray.base import require
+from gpuarray._core.base import require
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue, Unsupported
 from gpuarray.fancy import INT64, take_at

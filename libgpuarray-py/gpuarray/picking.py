@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from gpuarray._core.base import BaseArray, axis_number, require
 from gpuarray._native import check, lib
-from gpuarray.base import BaseArray, axis_number, require
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue, ReadOnly
 from gpuarray.fancy import (

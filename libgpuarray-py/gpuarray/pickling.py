@@ -8,9 +8,9 @@ from typing import Any, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray.base import BaseArray
+from gpuarray._core.base import BaseArray
+from gpuarray._core.context import Context, context, current_context
 from gpuarray.codegen import digest
-from gpuarray.context import Context, context, current_context
 from gpuarray.errors import DeviceNotFound, GpuArrayError
 
 Parts = tuple[Callable[..., BaseArray], tuple[type[BaseArray], npt.NDArray[Any], str]]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuarray import shaping
-from gpuarray.base import axis_number, require_all
+from gpuarray._core.base import axis_number, require_all
 from gpuarray.errors import BadValue
 from gpuarray.shaping import moveaxis
 

@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gpuarray.base import BaseArray, require, require_all
+from gpuarray._core.base import BaseArray, require, require_all
+from gpuarray._core.info import finfo
 from gpuarray.decompositions import inv
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue
 from gpuarray.grids import vander
-from gpuarray.info import finfo
 from gpuarray.norms import lstsq
 
 sqrt = FUNCTIONS["sqrt"]

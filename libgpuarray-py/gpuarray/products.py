@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from gpuarray._core.base import BaseArray, axes_numbers, axis_number, require_all
 from gpuarray._native import check, ffi, lib
-from gpuarray.base import BaseArray, axes_numbers, axis_number, require_all
 from gpuarray.blas import check_operands
 from gpuarray.codegen import convert, scalar_expression
 from gpuarray.dtypes import result_type, work_dtype

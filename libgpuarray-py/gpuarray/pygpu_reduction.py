@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy.typing as npt
 
+from gpuarray._core.base import BaseArray, require
+from gpuarray._core.context import Context
 from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray.apply import fail, number_of
-from gpuarray.base import BaseArray, require
-from gpuarray.context import Context
 from gpuarray.dtypes import (
     as_dtype,
     dtype_to_typecode,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray.base import BaseArray, asnumpy, axes_numbers, require
+from gpuarray._core.base import BaseArray, asnumpy, axes_numbers, require
 from gpuarray.dtypes import kind_of
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadIndex, BadType, BadValue

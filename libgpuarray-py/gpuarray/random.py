@@ -22,11 +22,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuarray import pickling
+from gpuarray._core.base import as_shape, asnumpy, axis_number
+from gpuarray._core.context import Context
+from gpuarray._core.context import context as find_context
 from gpuarray._native import check, ffi, lib
 from gpuarray.array import Array
-from gpuarray.base import as_shape, asnumpy, axis_number
-from gpuarray.context import Context
-from gpuarray.context import context as find_context
 from gpuarray.dtypes import as_dtype
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue, ReadOnly, suggest_names

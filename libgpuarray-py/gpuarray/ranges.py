@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gpuarray._core.base import BaseArray
 from gpuarray.array import Array
-from gpuarray.base import BaseArray
 from gpuarray.creation import Place, fitting, place_of
 from gpuarray.dtypes import as_dtype
 from gpuarray.errors import host_errors

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from gpuarray import pickling
-from gpuarray.base import BaseArray
-from gpuarray.context import Context
-from gpuarray.context import context as find_context
+from gpuarray._core.base import BaseArray
+from gpuarray._core.context import Context
+from gpuarray._core.context import context as find_context
 from gpuarray.dtypes import INPUT, OFFSET
 from gpuarray.errors import BadType, BadValue
 from gpuarray.kernel import GpuKernel

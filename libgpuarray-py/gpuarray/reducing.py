@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from gpuarray._core.base import BaseArray, axes_numbers
+from gpuarray._core.context import Context
 from gpuarray._native import ARRAY, check, encoded, ffi, lib
 from gpuarray.apply import (
     Number,
@@ -20,9 +22,7 @@ from gpuarray.apply import (
     number_operand,
     other_context,
 )
-from gpuarray.base import BaseArray, axes_numbers
 from gpuarray.codegen import digest, once
-from gpuarray.context import Context
 from gpuarray.dtypes import dtype_to_typecode, work_ctype, work_dtype
 from gpuarray.errors import BadType, BadValue
 from gpuarray.parameters import dtype_of, parse, resolve_types, with_types

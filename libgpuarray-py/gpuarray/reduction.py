@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gpuarray._core.base import BaseArray, axes_numbers, require
 from gpuarray._native import check, ffi, lib
-from gpuarray.base import BaseArray, axes_numbers, require
 from gpuarray.codegen import convert, scalar_expression
 from gpuarray.dtypes import (
     as_dtype,

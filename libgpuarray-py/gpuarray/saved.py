@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from gpuarray import dtypes
+from gpuarray._core.context import Context
+from gpuarray._core.context import context as find_context
 from gpuarray._native import ARRAY, check, encoded, ffi, lib, text
 from gpuarray.array import Array
-from gpuarray.context import Context
-from gpuarray.context import context as find_context
 from gpuarray.creation import asarray
 from gpuarray.errors import BadType, GpuArrayError, Unsupported
 from gpuarray.fitting import check_array, check_strict

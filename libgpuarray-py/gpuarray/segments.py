@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from gpuarray._core.base import BaseArray
+from gpuarray._core.context import Context
 from gpuarray._native import ARRAY, ffi, lib
 from gpuarray.apply import (
     ROUNDED,
@@ -24,9 +26,7 @@ from gpuarray.apply import (
     number_operand,
     number_text,
 )
-from gpuarray.base import BaseArray
 from gpuarray.codegen import Operand, convert, literal, resolve, scalar_expression
-from gpuarray.context import Context
 from gpuarray.dtypes import (
     DOUBLES,
     as_dtype,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuarray.base import BaseArray, axis_number, require, require_all
+from gpuarray._core.base import BaseArray, axis_number, require, require_all
 from gpuarray.dtypes import kind_of, result_type
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadValue

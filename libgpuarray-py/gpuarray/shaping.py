@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray.base import (
+from gpuarray._core.base import (
     Order,
     as_shape,
     axes_numbers,

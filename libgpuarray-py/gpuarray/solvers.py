@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from gpuarray._core.base import BaseArray
+from gpuarray._core.context import Context
 from gpuarray._native import check, ffi, lib
-from gpuarray.base import BaseArray
-from gpuarray.context import Context
 from gpuarray.dtypes import callers_level, parts_dtype
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import HostNotice, LinAlgError

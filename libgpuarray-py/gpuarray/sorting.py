@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from gpuarray._core.base import BaseArray, axis_number, require, require_all
 from gpuarray._native import check, lib
-from gpuarray.base import BaseArray, axis_number, require, require_all
 from gpuarray.errors import BadType, Unsupported
 
 KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray.base import BaseArray, axes_numbers, axis_number, require
+from gpuarray._core.base import BaseArray, axes_numbers, axis_number, require
 from gpuarray.codegen import convert, literal
 from gpuarray.dtypes import (
     as_dtype,

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray.base import require_all
+from gpuarray._core.base import require_all
 from gpuarray.dtypes import Casting, as_dtype, can_cast, result_type
 from gpuarray.errors import BadType, BadValue
 from gpuarray.products import matmul

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray.base import BaseArray
+from gpuarray._core.base import BaseArray
 from gpuarray.dtypes import as_dtype, dtype_to_ctype
 from gpuarray.errors import BadType, BadValue
 

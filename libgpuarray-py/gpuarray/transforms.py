@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gpuarray._core.context import Context
 from gpuarray.array import Array
-from gpuarray.context import Context
 from gpuarray.dtypes import OFFSET, SIZE
 from gpuarray.fft_text import RADICES, other_source, pass_source, type_words
 from gpuarray.kernel import GpuKernel

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from gpuarray import folders
+from gpuarray._core import folders
 from gpuarray.compiler import store
 from gpuarray.compiler.cops.module import LIBRARIES, load
 from gpuarray.compiler.errors import CCodeError

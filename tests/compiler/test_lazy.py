@@ -9,6 +9,7 @@ import gpuarray.compiler as theano
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
+from gpuarray._core.profiling import profile
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.compile import as_op
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
@@ -16,7 +17,6 @@ from gpuarray.compiler.executor import NativePlan
 from gpuarray.compiler.gradient import verify_grad
 from gpuarray.compiler.ifelse import IfElse, ifelse
 from gpuarray.compiler.plan import Launch
-from gpuarray.profiling import profile
 
 X = np.arange(6.0).reshape(2, 3)
 Y = np.full((2, 3), 2.0)

@@ -7,10 +7,10 @@ import gpuarray.compiler as theano
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
+from gpuarray._core.profiling import profile
 from gpuarray.compiler import Out, function, shared
 from gpuarray.compiler.debug import stepwise
 from gpuarray.errors import ContextClosed, OutOfMemory
-from gpuarray.profiling import profile
 
 X = np.arange(6.0).reshape(2, 3)
 

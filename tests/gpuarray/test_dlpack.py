@@ -9,8 +9,8 @@ import gpuarray
 import numpy as np
 import pytest
 from gpuarray import dlpack, dtypes
+from gpuarray._core.context import _SCHEDULES, _open_with
 from gpuarray._native import capsule, check, ffi, lib, open_capsule
-from gpuarray.context import _SCHEDULES, _open_with
 from layouts import LAYOUTS, values
 
 DTYPES = ["bool", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]

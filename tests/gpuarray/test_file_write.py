@@ -8,7 +8,7 @@ import threading
 import gpuarray
 import numpy as np
 import pytest
-from gpuarray.file_write import whole_file, write_file
+from gpuarray._core.file_write import whole_file, write_file
 
 
 def test_a_file_is_written_anew_or_replaced(tmp_path):

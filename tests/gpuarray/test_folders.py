@@ -6,8 +6,9 @@ from pathlib import Path
 
 import gpuarray
 import pytest
-from gpuarray import config, doctor, folders
-from gpuarray.folders import private_folder, read_private
+from gpuarray import config, doctor
+from gpuarray._core import folders
+from gpuarray._core.folders import private_folder, read_private
 
 
 @pytest.fixture

@@ -3,10 +3,10 @@
 import gpuarray.compiler as theano
 import numpy as np
 import pytest
+from gpuarray._core.profiling import profile
 from gpuarray.compiler import tensor as T
 from gpuarray.compiler.compile.ops import as_op
 from gpuarray.compiler.printing import debugprint
-from gpuarray.profiling import profile
 
 pytestmark = pytest.mark.usefixtures("on_context")
 

@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from gpuarray._core.context import Context
 from gpuarray.array import Array
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
-from gpuarray.context import Context
 from gpuarray.dtypes import (
     INPUT,
     NAME_TO_DTYPE,

@@ -14,6 +14,7 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
+from gpuarray._core.context import Context, current_context
 from gpuarray.array import Array
 from gpuarray.compiler.errors import (
     GraphTypeError,
@@ -43,7 +44,6 @@ from gpuarray.compiler.graph.types import (
     gpu_context_type,
     is_integer_name,
 )
-from gpuarray.context import Context, current_context
 from gpuarray.creation import empty, zeros
 from gpuarray.errors import GpuArrayError, HostNotice, Unsupported
 from gpuarray.kernel import GpuKernel

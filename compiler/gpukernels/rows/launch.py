@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from gpuarray._core.context import Context
 from gpuarray.array import Array
 from gpuarray.codegen import digest, self_contained
 from gpuarray.compiler.gpukernels.rows.persistent import (
@@ -34,7 +35,6 @@ from gpuarray.compiler.ops.rowwise import (
     TABLE,
     Program,
 )
-from gpuarray.context import Context
 from gpuarray.dtypes import INPUT, OFFSET
 from gpuarray.kernel import REPORT_TYPES, GpuKernel, index_report
 from gpuarray.reduction import needs_elements

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from gpuarray import products
+from gpuarray._core.context import Context, current_context
 from gpuarray.array import Array
 from gpuarray.codegen import literal
 from gpuarray.compiler import plan
@@ -61,7 +62,6 @@ from gpuarray.compiler.ops.rowwise import (
     Program,
     Rowwise,
 )
-from gpuarray.context import Context, current_context
 from gpuarray.creation import empty
 from gpuarray.scalars import SCALARS
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from gpuarray._core.context import Context
 from gpuarray.array import Array
 from gpuarray.compiler.gpukernels.rows.text import BLOCK
 from gpuarray.compiler.ops.elemwise import CompositeStep
@@ -22,7 +23,6 @@ from gpuarray.compiler.ops.rowwise import (
     Made,
     Program,
 )
-from gpuarray.context import Context
 
 AHEAD = 4
 """Elements of a row that an item reads before it folds them."""

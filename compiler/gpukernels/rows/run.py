@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from gpuarray._core.context import Context
 from gpuarray._native import check, ffi, lib
 from gpuarray.apply import call_elemwise, fail, new_elemwise
 from gpuarray.array import Array
@@ -31,7 +32,6 @@ from gpuarray.compiler.gpukernels.rows.looped import (
 )
 from gpuarray.compiler.gpukernels.source import Operand
 from gpuarray.compiler.ops.rowwise import CELL, ONE, Fold, Program
-from gpuarray.context import Context
 from gpuarray.creation import empty
 from gpuarray.dtypes import dtype_to_typecode
 from gpuarray.fancy import take_at

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from gpuarray._core.context import Context
 from gpuarray._native import check, ffi, lib
 from gpuarray.array import Array
 from gpuarray.codegen import convert, identity_text
@@ -28,7 +29,6 @@ from gpuarray.compiler.gpukernels.rows.persistent import (
 from gpuarray.compiler.gpukernels.rows.run import new_reduction
 from gpuarray.compiler.gpukernels.rows.text import Form
 from gpuarray.compiler.ops.rowwise import CELL, Fold, Program, Total
-from gpuarray.context import Context
 from gpuarray.dtypes import dtype_to_ctype, dtype_to_typecode, work_ctype, work_dtype
 from gpuarray.scalars import SCALARS
 

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from gpuarray._core.context import Context
+from gpuarray._core.context import context as find_context
+from gpuarray._core.file_write import write_file
 from gpuarray._native import check, ffi, lib, text
-from gpuarray.context import Context
-from gpuarray.context import context as find_context
 from gpuarray.errors import BadValue
-from gpuarray.file_write import write_file
 
 _KINDS = ("launch", "library", "copy", "fill", "read", "write")  # enum gpuspan_kind
 _PIECE = 4096  # spans asked for at once

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
+from gpuarray._core.context import Context
+from gpuarray._core.context import context as find_context
 from gpuarray._native import (
     ARRAY,
     address,
@@ -20,8 +22,6 @@ from gpuarray._native import (
     memory_class,
 )
 from gpuarray.config import allows_implicit_conversion
-from gpuarray.context import Context
-from gpuarray.context import context as find_context
 from gpuarray.dtypes import (
     Casting,
     as_dtype,

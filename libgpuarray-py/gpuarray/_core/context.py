@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple, SupportsIndex
 
+from gpuarray._core.folders import warn_if_refused
+from gpuarray._core.queues import Event, Queue
 from gpuarray._native import (
     check,
     encoded,
@@ -33,8 +35,6 @@ from gpuarray.errors import (
     NotConstructible,
     NotPicklable,
 )
-from gpuarray.folders import warn_if_refused
-from gpuarray.queues import Event, Queue
 
 
 class MemoryInfo(NamedTuple):

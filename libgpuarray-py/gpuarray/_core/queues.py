@@ -9,7 +9,7 @@ from gpuarray._native import check, extension, ffi, lib
 from gpuarray.errors import BadType, BadValue
 
 if TYPE_CHECKING:
-    from gpuarray.context import Context
+    from gpuarray._core.context import Context
 
 _STREAM = {"cuda": "cuda_get_stream", "opencl": "cl_get_stream"}
 

@@ -1,0 +1,1 @@
+"""Contexts, queues, and arrays without arithmetic; files and folders."""
