@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 from gpuarray import Array, asarray
+from gpuarray._kernels.argument_conversion import has_dtype
 from gpuarray.compiler.errors import CompilerError, GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.graph.types import TensorType, dtype_name, generic
-from gpuarray.fitting import has_dtype
 
 Value = Any  # np.ndarray | Array
 Turn = Any  # threading.RLock, which is no type

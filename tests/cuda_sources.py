@@ -23,8 +23,8 @@ import simple
 from cases import CASES
 from gpuarray import fft_text
 from gpuarray._core.context import Context
-from gpuarray.apply import apply_row
-from gpuarray.codegen import resolve
+from gpuarray._kernels.apply import apply_row
+from gpuarray._kernels.codegen import resolve
 from gpuarray.compiler.errors import AssertError
 from gpuarray.compiler.tensor import fft, nlinalg, slinalg
 from gpuarray.dtypes import DTYPES, as_dtype

@@ -2,10 +2,10 @@
 
 import gpuarray
 import numpy as np
+from gpuarray._kernels.apply import new_elemwise
+from gpuarray._kernels.codegen import scalar_expression
 from gpuarray._native import ARRAY, check, ffi, lib
-from gpuarray.apply import new_elemwise
 from gpuarray.array import Array
-from gpuarray.codegen import scalar_expression
 from gpuarray.dtypes import OF_TYPECODE, dtype_to_typecode
 
 AT_ONCE = 48  # rows in a kernel, which takes up to 64 arguments

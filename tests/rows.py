@@ -2,7 +2,7 @@
 
 import numpy as np
 from gpuarray._core.info import finfo
-from gpuarray.codegen import resolve
+from gpuarray._kernels.codegen import resolve
 from gpuarray.dtypes import as_dtype, kind_of, work_dtype
 from gpuarray.errors import BadType
 from gpuarray.scalars import SCALARS

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from gpuarray._kernels.codegen import scalar_expression
 from gpuarray._native import check, ffi, lib, prepare
-from gpuarray.codegen import scalar_expression
 from gpuarray.errors import KernelError, LibraryMissing
 from gpuarray.scalars import SCALARS
 

@@ -65,7 +65,9 @@ PAGES = {
     "fft": Page("Fourier transforms", "fft", "fft"),
     "random": Page("Random numbers", "random", "random"),
     "kernels": Page(
-        "Kernels of your own", "kernel raw kernels reducing fusing elemwise", "kernels"
+        "Kernels of your own",
+        "kernel raw kernels reduction_kernel fusing elemwise",
+        "kernels",
     ),
     "functions": Page("Compiled functions in files", "saved"),
     "contexts": Page("Devices, queues and time", "context queues profiling config"),

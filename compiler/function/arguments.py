@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 from gpuarray._core.context import Context
+from gpuarray._kernels.argument_conversion import check_array as check_fits
+from gpuarray._kernels.argument_conversion import check_strict
 from gpuarray.array import Array
 from gpuarray.compiler.config import config
 from gpuarray.compiler.errors import (
@@ -20,8 +22,6 @@ from gpuarray.compiler.function.interface import In, Interface
 from gpuarray.compiler.function.values import host_type
 from gpuarray.compiler.plan import IntValue, Value
 from gpuarray.errors import BadType, BadValue, GpuArrayError
-from gpuarray.fitting import check_array as check_fits
-from gpuarray.fitting import check_strict
 
 _OF_COMPILER: dict[type[Exception], type[Exception]] = {
     BadType: GraphTypeError,

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
-from gpuarray.codegen import (
+from gpuarray._kernels.codegen import (
     convert,
     identity_text,
     scalar_expression,

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from gpuarray._core.context import Context
 from gpuarray._core.context import context as find_context
+from gpuarray._kernels.codegen import once, self_contained
+from gpuarray._kernels.kernel import GpuKernel
 from gpuarray.array import Array
-from gpuarray.codegen import once, self_contained
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
@@ -20,7 +21,6 @@ from gpuarray.compiler.ops.diagonals import AllocDiag, ExtractDiag
 from gpuarray.creation import asarray, zeros
 from gpuarray.creation import empty as new_array
 from gpuarray.dtypes import OFFSET, SIZE, dtype_to_ctype
-from gpuarray.kernel import GpuKernel
 from gpuarray.shaping import diagonal
 
 COUNT = """

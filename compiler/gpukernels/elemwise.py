@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
-from gpuarray.codegen import convert, literal, self_contained
+from gpuarray._kernels.codegen import convert, literal, self_contained
 from gpuarray.compiler import plan
 from gpuarray.compiler.gpukernels.registry import Lowerer, array_value, lowers
 from gpuarray.compiler.gpukernels.source import Operand, statements

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-from gpuarray.codegen import convert, scalar_expression
+from gpuarray._kernels.codegen import convert, scalar_expression
 from gpuarray.dtypes import work_ctype, work_dtype
 from gpuarray.scalars import SCALARS
 

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 from gpuarray import blas, products
+from gpuarray._kernels.codegen import convert, scalar_expression, self_contained
 from gpuarray.array import Array
-from gpuarray.codegen import convert, scalar_expression, self_contained
 from gpuarray.compiler import plan
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from gpuarray import products
 from gpuarray._core.context import Context, current_context
+from gpuarray._kernels.apply import call_elemwise, fail, new_elemwise
+from gpuarray._kernels.codegen import literal
+from gpuarray._kernels.kernel import GpuKernel
 from gpuarray._native import check, ffi, lib
-from gpuarray.apply import call_elemwise, fail, new_elemwise
 from gpuarray.array import Array
-from gpuarray.codegen import literal
 from gpuarray.compiler import plan
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.gpukernels.argmax import taken
@@ -39,7 +40,6 @@ from gpuarray.compiler.ops.reduce import NAMES
 from gpuarray.compiler.ops.rowwise import Fold
 from gpuarray.creation import empty
 from gpuarray.dtypes import dtype_to_typecode
-from gpuarray.kernel import GpuKernel
 
 LARGE = 1 << 20
 """Elements from which on a part has a launch of its own, whose loads are wider."""

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 from gpuarray._core.context import Context
-from gpuarray.array import Array
-from gpuarray.codegen import (
+from gpuarray._kernels.codegen import (
     convert,
     digest,
     identity_text,
@@ -23,6 +22,7 @@ from gpuarray.codegen import (
     rounded,
     self_contained,
 )
+from gpuarray.array import Array
 from gpuarray.compiler.gpukernels.folds import accumulator, fold_function, lane_function
 from gpuarray.compiler.gpukernels.source import Operand, expression, statements
 from gpuarray.compiler.ops.multi_tensor import Part, Total

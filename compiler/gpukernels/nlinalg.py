@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 from gpuarray import linalg
+from gpuarray._kernels.codegen import literal
 from gpuarray.array import Array
-from gpuarray.codegen import literal
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function

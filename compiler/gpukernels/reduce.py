@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from gpuarray.codegen import (
+from gpuarray._kernels.codegen import (
     convert,
     identity_text,
     scalar_expression,

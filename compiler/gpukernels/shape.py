@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from gpuarray.codegen import convert, self_contained
+from gpuarray._kernels.codegen import convert, self_contained
 from gpuarray.compiler import plan
 from gpuarray.compiler.gpukernels.elemwise import Inputs
 from gpuarray.compiler.gpukernels.registry import Lowerer, array_value, lowers

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from gpuarray._kernels.codegen import convert
 from gpuarray.array import Array
-from gpuarray.codegen import convert
 from gpuarray.compiler import plan
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from gpuarray import Array, asarray, zeros
 from gpuarray._core.context import Context
+from gpuarray._kernels.argument_conversion import check_shape, check_strict, fitted
 from gpuarray.compiler.config import config
 from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.errors import CompilerError, GraphTypeError, GraphValueError
 from gpuarray.dtypes import as_dtype, dtype_to_typecode, result_type
 from gpuarray.errors import BadType
-from gpuarray.fitting import check_shape, check_strict, fitted
 
 if TYPE_CHECKING:
     from gpuarray.compiler.graph.core import Constant, Variable

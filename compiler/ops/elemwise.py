@@ -9,7 +9,8 @@ from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
-from gpuarray.codegen import resolve
+from gpuarray._kernels.argument_conversion import converted
+from gpuarray._kernels.codegen import resolve
 from gpuarray.compiler.config import config
 from gpuarray.compiler.errors import (
     GraphArgumentError,
@@ -22,7 +23,6 @@ from gpuarray.compiler.graph.types import TensorType, dtype_name, is_integer_nam
 from gpuarray.compiler.ops.basic import as_tensor_variable
 from gpuarray.compiler.ops.shape import shape_padleft
 from gpuarray.compiler.ops.steps import ProgramStep
-from gpuarray.fitting import converted
 from gpuarray.scalars import SCALARS, Scalar
 
 Array = np.ndarray[Any, Any]

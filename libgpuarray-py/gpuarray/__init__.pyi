@@ -211,7 +211,7 @@ from gpuarray.joining import (
     vsplit as vsplit,
     vstack as vstack,
 )
-from gpuarray.kernel import (
+from gpuarray._kernels.kernel import (
     GpuKernel as GpuKernel,
 )
 from gpuarray.kernels import (
@@ -294,7 +294,7 @@ from gpuarray.ranges import (
 from gpuarray.raw import (
     RawKernel as RawKernel,
 )
-from gpuarray.reducing import (
+from gpuarray._kernels.reduction_kernel import (
     ReductionKernel as ReductionKernel,
 )
 from gpuarray.reduction import (

@@ -57,7 +57,7 @@ _PLACES = {
         hsplit hstack insert repeat resize roll split stack tile trim_zeros unstack
         vsplit vstack
     """,
-    "kernel": "GpuKernel",
+    "_kernels.kernel": "GpuKernel",
     "kernels": "ElementwiseKernel",
     "missing": """
         nan_to_num nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin
@@ -78,7 +78,7 @@ _PLACES = {
     "_core.queues": "Event Queue",
     "ranges": "arange geomspace linspace logspace",
     "raw": "RawKernel",
-    "reducing": "ReductionKernel",
+    "_kernels.reduction_kernel": "ReductionKernel",
     "reduction": "all amax amin any argmax argmin max mean min prod ptp sum",
     "saved": "LoadedFunction load_function",
     "scanning": "cummax cummin cumprod cumsum",

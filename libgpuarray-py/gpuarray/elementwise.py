@@ -15,10 +15,10 @@ import numpy as np
 
 from gpuarray import folding
 from gpuarray._core.base import BaseArray
-from gpuarray.apply import apply_row
-from gpuarray.codegen import Casting
+from gpuarray._kernels.apply import apply_row
+from gpuarray._kernels.codegen import Casting
+from gpuarray._kernels.monoids import Axis
 from gpuarray.errors import BadType, BadValue
-from gpuarray.monoids import Axis
 from gpuarray.operators import binary_operator, store_operator, unary_operator
 from gpuarray.scalars import PAIRS, SCALARS, Pair, Scalar
 

@@ -13,10 +13,11 @@ import numpy.typing as npt
 
 from gpuarray._core.base import BaseArray
 from gpuarray._core.context import Context
+from gpuarray._kernels.apply import call_elemwise, fail, new_elemwise, number_of
+from gpuarray._kernels.codegen import convert, scalar_expression
+from gpuarray._kernels.reduction_kernel import declared
 from gpuarray._native import ffi, lib
-from gpuarray.apply import call_elemwise, fail, new_elemwise, number_of
 from gpuarray.array import Array
-from gpuarray.codegen import convert, scalar_expression
 from gpuarray.dtypes import (
     as_dtype,
     dtype_to_typecode,
@@ -24,7 +25,6 @@ from gpuarray.dtypes import (
     work_ctype,
 )
 from gpuarray.errors import BadType, BadValue, Unsupported
-from gpuarray.reducing import declared
 from gpuarray.scalars import SCALARS
 
 __all__ = [

@@ -17,14 +17,16 @@ import numpy as np
 
 from gpuarray._core.base import BaseArray, axis_number, require
 from gpuarray._core.context import Context
-from gpuarray._native import check, lib
-from gpuarray.apply import ROUNDED, number_operand
-from gpuarray.codegen import (
+from gpuarray._kernels.apply import ROUNDED, number_operand
+from gpuarray._kernels.codegen import (
     convert,
     digest,
     resolve,
     scalar_expression,
 )
+from gpuarray._kernels.kernel import GpuKernel
+from gpuarray._kernels.monoids import Axis, into, reduce_monoid
+from gpuarray._native import check, lib
 from gpuarray.dtypes import (
     OFFSET,
     as_dtype,
@@ -37,8 +39,6 @@ from gpuarray.dtypes import (
 from gpuarray.errors import BadIndex, BadType, BadValue, ReadOnly
 from gpuarray.fancy import INT64, take_at
 from gpuarray.indexing import get
-from gpuarray.kernel import GpuKernel
-from gpuarray.monoids import Axis, into, reduce_monoid
 from gpuarray.scalars import Scalar
 from gpuarray.scanning import scan
 from gpuarray.sorting import argsort

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from gpuarray._core.base import BaseArray
-from gpuarray.apply import number_operand
+from gpuarray._kernels.apply import number_operand
 from gpuarray.elementwise import recorders
 from gpuarray.errors import BadType
 from gpuarray.segments import Origin, Segment, operands_of

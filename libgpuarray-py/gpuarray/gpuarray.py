@@ -26,6 +26,7 @@ from gpuarray._core.context import (
     init,
     set_default_context,
 )
+from gpuarray._kernels.kernel import GpuKernel
 from gpuarray._native import lib
 from gpuarray.array import Array, GpuArray
 from gpuarray.creation import (
@@ -49,7 +50,6 @@ from gpuarray.errors import (
     Unsupported,
     UnsupportedException,
 )
-from gpuarray.kernel import GpuKernel
 from gpuarray.pygpu_array import open_ipc_handle
 
 __all__ = [

@@ -11,16 +11,30 @@ import numpy as np
 from gpuarray._core.base import BaseArray
 from gpuarray._core.context import Context
 from gpuarray._core.context import context as find_context
-from gpuarray._native import ARRAY, check, ffi, lib
-from gpuarray.apply import (
+from gpuarray._kernels.apply import (
     Number,
     call_elemwise,
     fail,
     new_elemwise,
     number_of,
 )
+from gpuarray._kernels.codegen import loaded, rounded
+from gpuarray._kernels.kernel import GpuKernel
+from gpuarray._kernels.parameters import (
+    Parameter,
+    dtype_of,
+    parse,
+    resolve_types,
+    with_types,
+)
+from gpuarray._kernels.reduction_kernel import (
+    as_argument,
+    declared,
+    only_context,
+    unique_name,
+)
+from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray.array import Array
-from gpuarray.codegen import loaded, rounded
 from gpuarray.dtypes import (
     INPUT,
     OFFSET,
@@ -30,15 +44,6 @@ from gpuarray.dtypes import (
     work_dtype,
 )
 from gpuarray.errors import BadType, BadValue
-from gpuarray.kernel import GpuKernel
-from gpuarray.parameters import (
-    Parameter,
-    dtype_of,
-    parse,
-    resolve_types,
-    with_types,
-)
-from gpuarray.reducing import as_argument, declared, only_context, unique_name
 
 DType = np.dtype[Any]
 

@@ -19,11 +19,11 @@ from gpuarray._core.base import (
     require,
     require_all,
 )
+from gpuarray._kernels.monoids import Axis
 from gpuarray.dtypes import kind_of
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue
 from gpuarray.joining import concatenate
-from gpuarray.monoids import Axis
 from gpuarray.products import matmul
 from gpuarray.reduction import mean
 from gpuarray.reduction import sum as sum_of

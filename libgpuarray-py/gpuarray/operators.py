@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gpuarray._core.base import BaseArray
-from gpuarray._native import lib
-from gpuarray.apply import (
+from gpuarray._kernels.apply import (
     Kernel,
     Manner,
     apply_row,
@@ -25,6 +24,7 @@ from gpuarray.apply import (
     number_operand,
     other_context,
 )
+from gpuarray._native import lib
 from gpuarray.errors import BadType, ReadOnly
 from gpuarray.scalars import SCALARS, Scalar
 

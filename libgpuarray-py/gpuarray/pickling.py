@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gpuarray._core.base import BaseArray
 from gpuarray._core.context import Context, context, current_context
-from gpuarray.codegen import digest
+from gpuarray._kernels.codegen import digest
 from gpuarray.errors import DeviceNotFound, GpuArrayError
 
 Parts = tuple[Callable[..., BaseArray], tuple[type[BaseArray], npt.NDArray[Any], str]]

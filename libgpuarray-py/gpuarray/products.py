@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from gpuarray._core.base import BaseArray, axes_numbers, axis_number, require_all
+from gpuarray._kernels.codegen import convert, scalar_expression
+from gpuarray._kernels.monoids import Part, apply_reduction, into, make_reduction
 from gpuarray._native import check, ffi, lib
 from gpuarray.blas import check_operands
-from gpuarray.codegen import convert, scalar_expression
 from gpuarray.dtypes import result_type, work_dtype
 from gpuarray.errors import BadType, BadValue
-from gpuarray.monoids import Part, apply_reduction, into, make_reduction
 from gpuarray.scalars import SCALARS
 from gpuarray.shaping import moveaxis
 

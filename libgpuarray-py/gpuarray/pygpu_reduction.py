@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from gpuarray._core.base import BaseArray, require
 from gpuarray._core.context import Context
+from gpuarray._kernels.apply import fail, number_of
+from gpuarray._kernels.reduction_kernel import axes_bits, declared, new_reduction
 from gpuarray._native import ARRAY, check, ffi, lib
-from gpuarray.apply import fail, number_of
 from gpuarray.dtypes import (
     as_dtype,
     dtype_to_typecode,
@@ -19,7 +20,6 @@ from gpuarray.dtypes import (
     work_dtype,
 )
 from gpuarray.errors import BadArgument, BadType, BadValue
-from gpuarray.reducing import axes_bits, declared, new_reduction
 from gpuarray.tools import Argument, ArrayArg, ScalarArg
 
 INDEX_RE = re.compile(r"\b(\w+)\s*\[\s*i\s*\]")

@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuarray._core.base import BaseArray, asnumpy, axes_numbers, require
+from gpuarray._kernels.monoids import Axis, into
 from gpuarray.dtypes import kind_of
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadIndex, BadType, BadValue
 from gpuarray.fancy import INT64
 from gpuarray.joining import stack
-from gpuarray.monoids import Axis, into
 from gpuarray.picking import take_along_axis
 from gpuarray.reduction import mean
 from gpuarray.reduction import sum as sum_of

@@ -16,19 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuarray._core.base import BaseArray, axes_numbers, require
-from gpuarray._native import check, ffi, lib
-from gpuarray.codegen import convert, scalar_expression
-from gpuarray.dtypes import (
-    as_dtype,
-    dtype_to_typecode,
-    kind_of,
-    parts_dtype,
-    warn_of_lost_parts,
-    work_ctype,
-    work_dtype,
-)
-from gpuarray.errors import BadType
-from gpuarray.monoids import (
+from gpuarray._kernels.codegen import convert, scalar_expression
+from gpuarray._kernels.monoids import (
     COUNT,
     Axis,
     Part,
@@ -41,7 +30,18 @@ from gpuarray.monoids import (
     reduce_monoid,
     with_mask,
 )
-from gpuarray.monoids import needs_elements as needs_elements
+from gpuarray._kernels.monoids import needs_elements as needs_elements
+from gpuarray._native import check, ffi, lib
+from gpuarray.dtypes import (
+    as_dtype,
+    dtype_to_typecode,
+    kind_of,
+    parts_dtype,
+    warn_of_lost_parts,
+    work_ctype,
+    work_dtype,
+)
+from gpuarray.errors import BadType
 from gpuarray.scalars import SCALARS, Scalar
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ import numpy as np
 from gpuarray import dtypes
 from gpuarray._core.context import Context
 from gpuarray._core.context import context as find_context
+from gpuarray._kernels.argument_conversion import check_array, check_strict
+from gpuarray._kernels.argument_conversion import fitted as fit
 from gpuarray._native import ARRAY, check, encoded, ffi, lib, text
 from gpuarray.array import Array
 from gpuarray.creation import asarray
 from gpuarray.errors import BadType, GpuArrayError, Unsupported
-from gpuarray.fitting import check_array, check_strict
-from gpuarray.fitting import fitted as fit
 
 INTEGER = "int64"
 """The dtype of an integer of a call in C."""

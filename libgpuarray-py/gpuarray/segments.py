@@ -15,8 +15,7 @@ import numpy as np
 
 from gpuarray._core.base import BaseArray
 from gpuarray._core.context import Context
-from gpuarray._native import ARRAY, ffi, lib
-from gpuarray.apply import (
+from gpuarray._kernels.apply import (
     ROUNDED,
     Number,
     fail,
@@ -26,7 +25,14 @@ from gpuarray.apply import (
     number_operand,
     number_text,
 )
-from gpuarray.codegen import Operand, convert, literal, resolve, scalar_expression
+from gpuarray._kernels.codegen import (
+    Operand,
+    convert,
+    literal,
+    resolve,
+    scalar_expression,
+)
+from gpuarray._native import ARRAY, ffi, lib
 from gpuarray.dtypes import (
     DOUBLES,
     as_dtype,

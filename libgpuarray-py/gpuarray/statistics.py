@@ -13,7 +13,18 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuarray._core.base import BaseArray, axes_numbers, axis_number, require
-from gpuarray.codegen import convert, literal
+from gpuarray._kernels.codegen import convert, literal
+from gpuarray._kernels.monoids import (
+    COUNT,
+    Axis,
+    Part,
+    apply_reduction,
+    axes_mask,
+    counted,
+    into,
+    make_reduction,
+    with_mask,
+)
 from gpuarray.dtypes import (
     as_dtype,
     can_cast,
@@ -25,17 +36,6 @@ from gpuarray.dtypes import (
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue
 from gpuarray.joining import concatenate
-from gpuarray.monoids import (
-    COUNT,
-    Axis,
-    Part,
-    apply_reduction,
-    axes_mask,
-    counted,
-    into,
-    make_reduction,
-    with_mask,
-)
 from gpuarray.reduction import mean, mean_dtype, summed_dtype
 from gpuarray.reduction import sum as sum_of
 from gpuarray.scalars import SCALARS

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray.codegen import Operand, resolve
+from gpuarray._kernels.codegen import Operand, resolve
 from gpuarray.dtypes import as_dtype, can_cast
 from gpuarray.errors import Unsupported
 from gpuarray.scalars import SCALARS, Scalar

@@ -4,13 +4,13 @@ import gpuarray
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
+from gpuarray._kernels.kernel import GpuKernel
 from gpuarray.compiler import config, function, grad
 from gpuarray.compiler.gpukernels.rows import launch, lowering
 from gpuarray.compiler.gpukernels.rows.persistent import kept_block, kept_values
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import CompositeStep
 from gpuarray.compiler.ops.rowwise import CELL, COLUMN, Fold, Program
-from gpuarray.kernel import GpuKernel
 
 LENGTHS = [2049, 8192]
 

@@ -4,7 +4,7 @@ import gpuarray.compiler as theano
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from gpuarray.codegen import resolve
+from gpuarray._kernels.codegen import resolve
 from gpuarray.compiler import Mode, rewrites
 from gpuarray.compiler.errors import GraphTypeError
 from gpuarray.compiler.graph.core import constant

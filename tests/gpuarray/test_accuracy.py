@@ -7,7 +7,7 @@ brings along, for PoCL, stay within two.
 import gpuarray
 import numpy as np
 import pytest
-from gpuarray.apply import apply_row
+from gpuarray._kernels.apply import apply_row
 from gpuarray.scalars import SCALARS
 
 OWN = 2.0  # units in the last place

@@ -6,8 +6,8 @@ import re
 
 import numpy as np
 import pytest
+from gpuarray._kernels.codegen import identity_text, literal, resolve, scalar_expression
 from gpuarray._native import lib, text
-from gpuarray.codegen import identity_text, literal, resolve, scalar_expression
 from gpuarray.dtypes import (
     DOUBLES,
     DTYPES,

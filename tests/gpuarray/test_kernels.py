@@ -8,9 +8,9 @@ import gpuarray
 import numpy as np
 import pytest
 from gpuarray import ElementwiseKernel, RawKernel, ReductionKernel
+from gpuarray._kernels.kernel import REPORT_TYPES, index_report
+from gpuarray._kernels.parameters import of_kernel, parse
 from gpuarray.errors import BadType, BadValue, KernelError
-from gpuarray.kernel import REPORT_TYPES, index_report
-from gpuarray.parameters import of_kernel, parse
 from judge import assert_same
 from layouts import LAYOUTS, pair, values
 

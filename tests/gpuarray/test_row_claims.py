@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import gpuarray
 import numpy as np
 import pytest
-from gpuarray.codegen import resolve
+from gpuarray._kernels.codegen import resolve
 from gpuarray.dtypes import DTYPES
 from gpuarray.errors import BadType
 from gpuarray.scalars import PAIRS, SCALARS

@@ -13,7 +13,7 @@ import sys
 import gpuarray
 import numpy as np
 import pytest
-from gpuarray.codegen import resolve
+from gpuarray._kernels.codegen import resolve
 from gpuarray.dtypes import as_dtype
 from gpuarray.errors import BadType
 from gpuarray.scalars import SCALARS

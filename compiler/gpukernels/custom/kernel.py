@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 from gpuarray._core.context import Context
+from gpuarray._kernels.kernel import GpuKernel
+from gpuarray._kernels.parameters import QUALIFIERS, declared, pointed_dtypes
 from gpuarray.array import Array
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.dtypes import (
@@ -22,8 +24,6 @@ from gpuarray.dtypes import (
     as_dtype,
 )
 from gpuarray.errors import KernelError
-from gpuarray.kernel import GpuKernel
-from gpuarray.parameters import QUALIFIERS, declared, pointed_dtypes
 
 POINTER = "*"
 _READ = "input"

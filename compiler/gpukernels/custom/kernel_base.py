@@ -15,6 +15,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 from gpuarray._core.context import Context, current_context
+from gpuarray._kernels.kernel import GpuKernel
+from gpuarray._kernels.parameters import misreads
 from gpuarray.array import Array
 from gpuarray.compiler.errors import (
     GraphTypeError,
@@ -46,8 +48,6 @@ from gpuarray.compiler.graph.types import (
 )
 from gpuarray.creation import empty, zeros
 from gpuarray.errors import GpuArrayError, HostNotice, Unsupported
-from gpuarray.kernel import GpuKernel
-from gpuarray.parameters import misreads
 
 __all__ = ["GpuKernelBase", "Kernel", "Launch"]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from gpuarray._kernels.codegen import digest
 from gpuarray.array import Array
-from gpuarray.codegen import digest
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.gpukernels.custom.kernel_base import (
     GpuKernelBase,

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 from gpuarray._core.context import Context
+from gpuarray._kernels.codegen import digest, self_contained
+from gpuarray._kernels.kernel import REPORT_TYPES, GpuKernel, index_report
 from gpuarray.array import Array
-from gpuarray.codegen import digest, self_contained
 from gpuarray.compiler.gpukernels.rows.persistent import (
     TURN,
     PersistentText,
@@ -36,7 +37,6 @@ from gpuarray.compiler.ops.rowwise import (
     Program,
 )
 from gpuarray.dtypes import INPUT, OFFSET
-from gpuarray.kernel import REPORT_TYPES, GpuKernel, index_report
 from gpuarray.reduction import needs_elements
 from gpuarray.scalars import SCALARS
 

@@ -17,7 +17,7 @@ from functools import lru_cache, singledispatch
 from typing import Any, ClassVar
 
 import numpy as np
-from gpuarray.codegen import (
+from gpuarray._kernels.codegen import (
     convert,
     identity_text,
 )

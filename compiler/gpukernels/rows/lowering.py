@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from gpuarray import products
 from gpuarray._core.context import Context, current_context
+from gpuarray._kernels.codegen import literal
 from gpuarray.array import Array
-from gpuarray.codegen import literal
 from gpuarray.compiler import plan
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.gpukernels.bodies import unfolds

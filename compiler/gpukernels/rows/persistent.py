@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
-from gpuarray.codegen import rounded
+from gpuarray._kernels.codegen import rounded
 from gpuarray.compiler.gpukernels.folds import accumulator
 from gpuarray.compiler.gpukernels.rows.text import BLOCK, Form, RowText, reached
 from gpuarray.compiler.ops.rowwise import (

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 from gpuarray._core.context import Context
-from gpuarray._native import check, ffi, lib
-from gpuarray.apply import call_elemwise, fail, new_elemwise
-from gpuarray.array import Array
-from gpuarray.codegen import (
+from gpuarray._kernels.apply import call_elemwise, fail, new_elemwise
+from gpuarray._kernels.codegen import (
     convert,
     identity_text,
     scalar_expression,
     self_contained,
 )
+from gpuarray._native import check, ffi, lib
+from gpuarray.array import Array
 from gpuarray.compiler.gpukernels.argmax import taken
 from gpuarray.compiler.gpukernels.calls import Needs
 from gpuarray.compiler.gpukernels.creation import count_source, counted

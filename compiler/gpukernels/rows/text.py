@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import singledispatch
 
 import numpy as np
-from gpuarray.codegen import (
+from gpuarray._kernels.codegen import (
     convert,
     identity_text,
     loaded,

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 from gpuarray._core.context import Context
+from gpuarray._kernels.codegen import convert, identity_text
 from gpuarray._native import check, ffi, lib
 from gpuarray.array import Array
-from gpuarray.codegen import convert, identity_text
 from gpuarray.compiler.gpukernels.argmax import taken
 from gpuarray.compiler.gpukernels.folds import accumulator, fold_function, row_tree
 from gpuarray.compiler.gpukernels.rows.persistent import (

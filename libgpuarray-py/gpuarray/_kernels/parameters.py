@@ -141,7 +141,7 @@ def of_kernel(source: str, name: str) -> list[Parameter]:
 def declared(code: str, name: str) -> list[str] | None:
     """The parameters that the text of a kernel declares; None where it is not plain.
 
-    >>> from gpuarray.parameters import declared
+    >>> from gpuarray._kernels.parameters import declared
     >>> declared("KERNEL void k(GLOBAL_MEM ga_float *x, const ga_size n) {}", "k")
     ['GLOBAL_MEM ga_float *x', 'const ga_size n']
     """
@@ -167,7 +167,7 @@ def pointed_dtypes(code: str, name: str) -> tuple[DType | None, ...] | None:
 
     None where the list of parameters is not plain.
 
-    >>> from gpuarray.parameters import pointed_dtypes
+    >>> from gpuarray._kernels.parameters import pointed_dtypes
     >>> pointed_dtypes("KERNEL void k(GLOBAL_MEM ga_float *x, ga_int n) {}", "k")
     (dtype('float32'), None)
     """

@@ -14,9 +14,14 @@ import numpy as np
 
 from gpuarray._core.base import BaseArray, axis_number, require
 from gpuarray._core.context import Context
+from gpuarray._kernels.apply import apply_row, number_operand
+from gpuarray._kernels.codegen import (
+    Expression,
+    convert,
+    identity_text,
+    scalar_expression,
+)
 from gpuarray._native import ARRAY, check, ffi, lib
-from gpuarray.apply import apply_row, number_operand
-from gpuarray.codegen import Expression, convert, identity_text, scalar_expression
 from gpuarray.dtypes import (
     DOUBLES,
     can_cast,

@@ -13,8 +13,7 @@ import numpy as np
 
 from gpuarray._core.base import BaseArray
 from gpuarray._core.context import Context
-from gpuarray._native import ARRAY, check, encoded, ffi, lib, library_text
-from gpuarray.codegen import (
+from gpuarray._kernels.codegen import (
     Casting,
     Operand,
     convert,
@@ -22,6 +21,7 @@ from gpuarray.codegen import (
     resolve,
     scalar_expression,
 )
+from gpuarray._native import ARRAY, check, encoded, ffi, lib, library_text
 from gpuarray.config import takes_host_arrays
 from gpuarray.dtypes import (
     DOUBLES,

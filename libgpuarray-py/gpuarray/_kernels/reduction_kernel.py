@@ -13,8 +13,7 @@ import numpy as np
 
 from gpuarray._core.base import BaseArray, axes_numbers
 from gpuarray._core.context import Context
-from gpuarray._native import ARRAY, check, encoded, ffi, lib
-from gpuarray.apply import (
+from gpuarray._kernels.apply import (
     Number,
     fail,
     number_in,
@@ -22,10 +21,11 @@ from gpuarray.apply import (
     number_operand,
     other_context,
 )
-from gpuarray.codegen import digest, once
+from gpuarray._kernels.codegen import digest, once
+from gpuarray._kernels.parameters import dtype_of, parse, resolve_types, with_types
+from gpuarray._native import ARRAY, check, encoded, ffi, lib
 from gpuarray.dtypes import dtype_to_typecode, work_ctype, work_dtype
 from gpuarray.errors import BadType, BadValue
-from gpuarray.parameters import dtype_of, parse, resolve_types, with_types
 
 DType = np.dtype[Any]
 
