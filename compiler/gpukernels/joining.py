@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gpuarray._indexing.advanced_indexing import take_at
 from gpuarray.array import Array
 from gpuarray.compiler.errors import GraphValueError, SpecifiedShapeError
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
@@ -14,7 +15,6 @@ from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.axes import SpecifyShape
 from gpuarray.compiler.ops.joining import Join, Split
 from gpuarray.compiler.ops.repeating import Repeat
-from gpuarray.fancy import take_at
 from gpuarray.joining import concatenate
 from gpuarray.scanning import cumsum
 from gpuarray.searching import searchsorted

@@ -7,6 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from gpuarray._indexing.advanced_indexing import (
+    add_to,
+    gather_axes,
+    pick,
+    positions,
+    put_at,
+)
+from gpuarray._indexing.indexing import assign, get, view_of
 from gpuarray._kernels.codegen import convert
 from gpuarray.array import Array
 from gpuarray.compiler import plan
@@ -31,8 +39,6 @@ from gpuarray.compiler.ops.subtensor import (
     check_range,
     key_of,
 )
-from gpuarray.fancy import add_to, gather_axes, pick, positions, put_at
-from gpuarray.indexing import assign, get, view_of
 
 Range = tuple[int, int]
 

@@ -29,11 +29,11 @@ from gpuarray import (
 )
 from gpuarray._core import info
 from gpuarray._core.base import BaseArray, Order
+from gpuarray._indexing.indexing import assign, get
 from gpuarray._kernels.apply import from_host, is_host_array
 from gpuarray._kernels.monoids import into
 from gpuarray.dtypes import kind_of
 from gpuarray.errors import BadType, BadValue
-from gpuarray.indexing import assign, get
 from gpuarray.operators import binary_operator, inplace_operator, unary_operator
 from gpuarray.scalars import SCALARS, Scalar
 

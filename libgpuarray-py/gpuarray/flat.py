@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuarray._core.base import BaseArray
-from gpuarray.indexing import assign, get
+from gpuarray._indexing.indexing import assign, get
 from gpuarray.joining import resize
 
 

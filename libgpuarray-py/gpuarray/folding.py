@@ -17,6 +17,8 @@ import numpy as np
 
 from gpuarray._core.base import BaseArray, axis_number, require
 from gpuarray._core.context import Context
+from gpuarray._indexing.advanced_indexing import INT64, take_at
+from gpuarray._indexing.indexing import get
 from gpuarray._kernels.apply import ROUNDED, number_operand
 from gpuarray._kernels.codegen import (
     convert,
@@ -37,8 +39,6 @@ from gpuarray.dtypes import (
     work_dtype,
 )
 from gpuarray.errors import BadIndex, BadType, BadValue, ReadOnly
-from gpuarray.fancy import INT64, take_at
-from gpuarray.indexing import get
 from gpuarray.scalars import Scalar
 from gpuarray.scanning import scan
 from gpuarray.sorting import argsort

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuarray._core.base import BaseArray, asnumpy, require, require_all
+from gpuarray._indexing.advanced_indexing import INT64
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue, Unsupported
-from gpuarray.fancy import INT64
 from gpuarray.picking import add_at
 from gpuarray.reduction import max as largest
 from gpuarray.reduction import min as smallest

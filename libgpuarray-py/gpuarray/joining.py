@@ -22,11 +22,11 @@ from gpuarray._core.base import (
 from gpuarray._core.base import require_all as _require_all
 from gpuarray._core.context import Context
 from gpuarray._core.context import context as find_context
+from gpuarray._indexing.advanced_indexing import INT64, take_at
+from gpuarray._indexing.indexing import as_values
 from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray.dtypes import as_dtype, can_cast, dtype_to_typecode, result_type
 from gpuarray.errors import BadArgument, BadIndex, BadType, BadValue
-from gpuarray.fancy import INT64, take_at
-from gpuarray.indexing import as_values
 from gpuarray.shaping import (
     atleast_1d,
     atleast_2d,

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from gpuarray._core.base import require
+from gpuarray._indexing.advanced_indexing import INT64, take_at
+from gpuarray._indexing.indexing import as_values
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue, Unsupported
-from gpuarray.fancy import INT64, take_at
-from gpuarray.indexing import as_values
 from gpuarray.sorting import sort
 
 Widths = list[tuple[int, int]]

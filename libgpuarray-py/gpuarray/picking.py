@@ -7,10 +7,7 @@ from typing import Any
 import numpy as np
 
 from gpuarray._core.base import BaseArray, axis_number, require
-from gpuarray._native import check, lib
-from gpuarray.elementwise import FUNCTIONS
-from gpuarray.errors import BadType, BadValue, ReadOnly
-from gpuarray.fancy import (
+from gpuarray._indexing.advanced_indexing import (
     INT64,
     MODES,
     add_to,
@@ -21,7 +18,10 @@ from gpuarray.fancy import (
     take_at,
     upload_indices,
 )
-from gpuarray.indexing import as_values
+from gpuarray._indexing.indexing import as_values
+from gpuarray._native import check, lib
+from gpuarray.elementwise import FUNCTIONS
+from gpuarray.errors import BadType, BadValue, ReadOnly
 
 
 def _mode(mode: str, operation: str) -> int:

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuarray._core.base import BaseArray, asnumpy, axes_numbers, require
+from gpuarray._indexing.advanced_indexing import INT64
 from gpuarray._kernels.monoids import Axis, into
 from gpuarray.dtypes import kind_of
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadIndex, BadType, BadValue
-from gpuarray.fancy import INT64
 from gpuarray.joining import stack
 from gpuarray.picking import take_along_axis
 from gpuarray.reduction import mean

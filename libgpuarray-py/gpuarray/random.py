@@ -25,12 +25,12 @@ from gpuarray import pickling
 from gpuarray._core.base import as_shape, asnumpy, axis_number
 from gpuarray._core.context import Context
 from gpuarray._core.context import context as find_context
+from gpuarray._indexing.advanced_indexing import take_at
 from gpuarray._native import check, ffi, lib
 from gpuarray.array import Array
 from gpuarray.dtypes import as_dtype
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue, ReadOnly, suggest_names
-from gpuarray.fancy import take_at
 from gpuarray.picking import count_nonzero
 from gpuarray.scanning import cumsum
 from gpuarray.searching import searchsorted

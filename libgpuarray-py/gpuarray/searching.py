@@ -10,11 +10,11 @@ import numpy as np
 
 from gpuarray._core.base import BaseArray, as_shape, asnumpy, require, require_all
 from gpuarray._core.context import Context
+from gpuarray._indexing.advanced_indexing import INT64, take_at
 from gpuarray._kernels.codegen import once
 from gpuarray._kernels.kernel import GpuKernel
 from gpuarray.dtypes import OFFSET, SIZE, dtype_to_ctype, result_type, work_dtype
 from gpuarray.errors import BadType, BadValue
-from gpuarray.fancy import INT64, take_at
 
 DType = np.dtype[Any]
 

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuarray._core.base import BaseArray, axis_number, require, require_all
+from gpuarray._indexing.advanced_indexing import INT64
 from gpuarray.dtypes import kind_of, result_type
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadValue
-from gpuarray.fancy import INT64
 from gpuarray.joining import concatenate
 from gpuarray.scanning import cumsum
 from gpuarray.searching import searchsorted

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from gpuarray._core.context import Context
+from gpuarray._indexing.advanced_indexing import take_at
 from gpuarray._kernels.apply import call_elemwise, fail, new_elemwise
 from gpuarray._kernels.codegen import (
     convert,
@@ -34,7 +35,6 @@ from gpuarray.compiler.gpukernels.source import Operand
 from gpuarray.compiler.ops.rowwise import CELL, ONE, Fold, Program
 from gpuarray.creation import empty
 from gpuarray.dtypes import dtype_to_typecode
-from gpuarray.fancy import take_at
 from gpuarray.scalars import SCALARS
 
 _INT64 = dtype_to_typecode("int64")

@@ -13,10 +13,7 @@ from typing import Any
 import numpy as np
 
 from gpuarray._core.base import BaseArray
-from gpuarray._native import ARRAY, check, ffi, lib
-from gpuarray.dtypes import warn_of_lost_parts
-from gpuarray.errors import BadIndex, BadType, BadValue, ReadOnly, TooLarge, host_errors
-from gpuarray.fancy import (
+from gpuarray._indexing.advanced_indexing import (
     compress_by,
     gather_axes,
     is_fancy,
@@ -25,6 +22,9 @@ from gpuarray.fancy import (
     single_mask,
     take_at,
 )
+from gpuarray._native import ARRAY, check, ffi, lib
+from gpuarray.dtypes import warn_of_lost_parts
+from gpuarray.errors import BadIndex, BadType, BadValue, ReadOnly, TooLarge, host_errors
 
 
 def get(array: BaseArray, index: Any) -> Any:
