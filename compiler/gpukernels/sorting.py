@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from gpuarray import scanning, searching, sets, sorting
+from gpuarray import scanning, sets
 from gpuarray._native import lib
+from gpuarray._sorting import searching, sorting
 from gpuarray.array import Array
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of

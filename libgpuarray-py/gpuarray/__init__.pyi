@@ -321,7 +321,7 @@ from gpuarray.scanning import (
     cumprod as cumprod,
     cumsum as cumsum,
 )
-from gpuarray.searching import (
+from gpuarray._sorting.searching import (
     digitize as digitize,
     ravel_multi_index as ravel_multi_index,
     searchsorted as searchsorted,
@@ -364,7 +364,7 @@ from gpuarray.shaping import (
     trace as trace,
     transpose as transpose,
 )
-from gpuarray.sorting import (
+from gpuarray._sorting.sorting import (
     argsort as argsort,
     sort as sort,
     sort_pairs as sort_pairs,

@@ -82,7 +82,7 @@ _PLACES = {
     "reduction": "all amax amin any argmax argmin max mean min prod ptp sum",
     "saved": "LoadedFunction load_function",
     "scanning": "cummax cummin cumprod cumsum",
-    "searching": "digitize ravel_multi_index searchsorted unravel_index",
+    "_sorting.searching": "digitize ravel_multi_index searchsorted unravel_index",
     "sets": """
         in1d intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts
         unique_inverse unique_values
@@ -92,7 +92,7 @@ _PLACES = {
         diagonal expand_dims flip fliplr flipud matrix_transpose moveaxis permute_dims
         ravel reshape rollaxis rot90 squeeze swapaxes trace transpose
     """,
-    "sorting": "argsort sort sort_pairs topk",
+    "_sorting.sorting": "argsort sort sort_pairs topk",
     "statistics": """
         around clip cumulative_prod cumulative_sum diff ediff1d round std var
     """,

@@ -21,10 +21,8 @@ from gpuarray import (
     pygpu_array,
     reduction,
     scanning,
-    searching,
     shaping,
     sharing,
-    sorting,
     statistics,
 )
 from gpuarray._core import info
@@ -32,6 +30,7 @@ from gpuarray._core.base import BaseArray, Order
 from gpuarray._indexing.indexing import assign, get
 from gpuarray._kernels.apply import from_host, is_host_array
 from gpuarray._kernels.monoids import into
+from gpuarray._sorting import searching, sorting
 from gpuarray.dtypes import kind_of
 from gpuarray.errors import BadType, BadValue
 from gpuarray.operators import binary_operator, inplace_operator, unary_operator

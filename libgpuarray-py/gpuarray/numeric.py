@@ -20,6 +20,8 @@ from gpuarray._core.base import (
     require_all,
 )
 from gpuarray._kernels.monoids import Axis
+from gpuarray._sorting.searching import searchsorted
+from gpuarray._sorting.sorting import argsort
 from gpuarray.dtypes import kind_of
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue
@@ -27,8 +29,6 @@ from gpuarray.joining import concatenate
 from gpuarray.products import matmul
 from gpuarray.reduction import mean
 from gpuarray.reduction import sum as sum_of
-from gpuarray.searching import searchsorted
-from gpuarray.sorting import argsort
 
 where = FUNCTIONS["where"]
 

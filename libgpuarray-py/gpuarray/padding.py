@@ -10,9 +10,9 @@ import numpy as np
 from gpuarray._core.base import require
 from gpuarray._indexing.advanced_indexing import INT64, take_at
 from gpuarray._indexing.indexing import as_values
+from gpuarray._sorting.sorting import sort
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue, Unsupported
-from gpuarray.sorting import sort
 
 Widths = list[tuple[int, int]]
 _TAKEN = ("edge", "reflect", "symmetric", "wrap")

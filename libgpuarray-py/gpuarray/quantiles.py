@@ -16,6 +16,7 @@ import numpy.typing as npt
 from gpuarray._core.base import BaseArray, asnumpy, axes_numbers, require
 from gpuarray._indexing.advanced_indexing import INT64
 from gpuarray._kernels.monoids import Axis, into
+from gpuarray._sorting.sorting import argsort, sort
 from gpuarray.dtypes import kind_of
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadIndex, BadType, BadValue
@@ -24,7 +25,6 @@ from gpuarray.picking import take_along_axis
 from gpuarray.reduction import mean
 from gpuarray.reduction import sum as sum_of
 from gpuarray.scanning import cumsum
-from gpuarray.sorting import argsort, sort
 
 Place = Callable[[Any, Any], tuple[Any, Any]]
 

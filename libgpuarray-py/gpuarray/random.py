@@ -27,14 +27,14 @@ from gpuarray._core.context import Context
 from gpuarray._core.context import context as find_context
 from gpuarray._indexing.advanced_indexing import take_at
 from gpuarray._native import check, ffi, lib
+from gpuarray._sorting.searching import searchsorted
+from gpuarray._sorting.sorting import argsort
 from gpuarray.array import Array
 from gpuarray.dtypes import as_dtype
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue, ReadOnly, suggest_names
 from gpuarray.picking import count_nonzero
 from gpuarray.scanning import cumsum
-from gpuarray.searching import searchsorted
-from gpuarray.sorting import argsort
 from gpuarray.statistics import clip
 
 __all__ = ["Generator", "default_rng"]

@@ -12,14 +12,14 @@ import numpy as np
 
 from gpuarray._core.base import BaseArray, axis_number, require, require_all
 from gpuarray._indexing.advanced_indexing import INT64
+from gpuarray._sorting.searching import searchsorted
+from gpuarray._sorting.sorting import argsort, sort
 from gpuarray.dtypes import kind_of, result_type
 from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadValue
 from gpuarray.joining import concatenate
 from gpuarray.scanning import cumsum
-from gpuarray.searching import searchsorted
 from gpuarray.shaping import moveaxis
-from gpuarray.sorting import argsort, sort
 
 
 class UniqueAll(NamedTuple):
