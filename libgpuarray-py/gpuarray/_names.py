@@ -108,7 +108,8 @@ MODULES = (
 )
 """The modules that are public themselves."""
 
-_RENAMED = {}
+_RENAMED: dict[str, str] = {}
+"""The former names of public modules whose names changed, by their places."""
 
 MOVED = {
     _RENAMED.get(place, place.rpartition(".")[2]): place
