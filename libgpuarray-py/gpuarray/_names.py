@@ -108,7 +108,7 @@ MODULES = (
 )
 """The modules that are public themselves."""
 
-_RENAMED: dict[str, str] = {}
+_RENAMED = {"_kernels.reduction_kernel": "reducing"}
 """The former names of public modules whose names changed, by their places."""
 
 MOVED = {
