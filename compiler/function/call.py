@@ -10,7 +10,6 @@ from weakref import ref
 
 import numpy as np
 from gpuarray._core.context import Context
-from gpuarray._kernels.argument_conversion import check_array
 from gpuarray.array import Array
 from gpuarray.compiler.contexts import context_or_default, get_context, sync_all
 from gpuarray.compiler.debug import late
