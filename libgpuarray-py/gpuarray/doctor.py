@@ -6,11 +6,16 @@ import argparse
 import platform
 import sys
 from collections.abc import Iterator, Sequence
+from importlib.metadata import version
 
 import numpy as np
 
-import gpuarray
-from gpuarray._core.context import Context, context, device_names
+from gpuarray._core.context import (
+    Context,
+    context,
+    device_names,
+    get_default_context,
+)
 from gpuarray._core.folders import why_refused
 from gpuarray._native import lib, text
 from gpuarray.config import cache_folder, settings, variables
@@ -31,7 +36,7 @@ ADVICE = {
 
 def versions() -> Iterator[str]:
     """One line for each version and each setting of the environment."""
-    yield f"gpuarray {gpuarray.__version__}, libgpuarray API {lib.GPUARRAY_API_VERSION}"
+    yield f"gpuarray {version('gpuarray')}, libgpuarray API {lib.GPUARRAY_API_VERSION}"
     yield f"Python {platform.python_version()}, NumPy {np.__version__}"
     yield platform.platform()
     folder = cache_folder()
@@ -90,7 +95,7 @@ def _default() -> Iterator[str]:
         else "the first of: CUDA, a discrete OpenCL card, any OpenCL card, a processor"
     )
     try:
-        yield f"default context: {gpuarray.get_default_context().name} ({reason})"
+        yield f"default context: {get_default_context().name} ({reason})"
     except GpuArrayError as error:
         yield f"default context: none ({reason}): {error}"
 
@@ -105,7 +110,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     for line in report():
         print(line)
     try:
-        gpuarray.get_default_context()
+        get_default_context()
     except GpuArrayError:
         return 1
     return 0
