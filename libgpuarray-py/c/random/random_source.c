@@ -4,36 +4,9 @@
 
 #include "c/base/dtype.h"
 #include "c/program/kernel_text.h"
-
-static const char philox[] =
-    "#ifndef GA_ONCE_PHILOX\n"
-    "#define GA_ONCE_PHILOX\n"
-    "GA_INLINE void ga_philox(ga_uint *w, ga_ulong position, ga_ulong stream, "
-    "ga_ulong seed) {\n"
-    "  ga_uint c0 = (ga_uint)position, c1 = (ga_uint)(position >> 32);\n"
-    "  ga_uint c2 = (ga_uint)stream, c3 = (ga_uint)(stream >> 32);\n"
-    "  ga_uint k0 = (ga_uint)seed, k1 = (ga_uint)(seed >> 32);\n"
-    "#pragma unroll\n"
-    "  for (ga_int round = 0; round < 10; round++) {\n"
-    "    const ga_ulong p0 = (ga_ulong)0xD2511F53u * c0;\n"
-    "    const ga_ulong p1 = (ga_ulong)0xCD9E8D57u * c2;\n"
-    "    c0 = (ga_uint)(p1 >> 32) ^ c1 ^ k0;\n"
-    "    c1 = (ga_uint)p1;\n"
-    "    c2 = (ga_uint)(p0 >> 32) ^ c3 ^ k1;\n"
-    "    c3 = (ga_uint)p0;\n"
-    "    k0 += 0x9E3779B9u;\n"
-    "    k1 += 0xBB67AE85u;\n"
-    "  }\n"
-    "  w[0] = c0; w[1] = c1; w[2] = c2; w[3] = c3;\n"
-    "}\n"
-    "GA_INLINE ga_ulong ga_random_high(ga_ulong a, ga_ulong b) {\n"
-    "  const ga_ulong al = a & 0xffffffffu, ah = a >> 32;\n"
-    "  const ga_ulong bl = b & 0xffffffffu, bh = b >> 32;\n"
-    "  const ga_ulong m = ah * bl + (al * bl >> 32);\n"
-    "  const ga_ulong k = al * bh + (m & 0xffffffffu);\n"
-    "  return ah * bh + (m >> 32) + (k >> 32);\n"
-    "}\n"
-    "#endif\n";
+#include "c/random/kernels/double_functions.inc"
+#include "c/random/kernels/float_functions.inc"
+#include "c/random/kernels/philox.inc"
 
 unsigned int ga__random_words(enum ga_random_kind kind, int typecode) {
   const size_t size = gpuarray_get_elsize(typecode);
@@ -48,125 +21,6 @@ unsigned int ga__random_words(enum ga_random_kind kind, int typecode) {
     return size == 8 ? 2 : 1;
   }
 }
-
-/* Logarithm, root, sine and cosine, for the numbers that come up here alone: no
- * special cases, and of a turn all bits. Coefficients from Cephes (float) and fdlibm,
- * and of the float logarithm a fit to atanh. */
-static const char float_functions[] =
-    "#ifndef GA_ONCE_RANDOM_FLOAT\n"
-    "#define GA_ONCE_RANDOM_FLOAT\n"
-    "#ifdef __CUDACC__\n"
-    "GA_INLINE ga_uint ga_random_bits(ga_float f) { return __float_as_uint(f); }\n"
-    "GA_INLINE ga_float ga_random_float(ga_uint b) { return __uint_as_float(b); }\n"
-    "GA_INLINE ga_float ga_random_root(ga_float x) {\n"
-    "  ga_float r;\n"
-    "  asm(\"sqrt.approx.f32 %0, %1;\" : \"=f\"(r) : \"f\"(x));\n"
-    "  return r;\n"
-    "}\n"
-    "GA_INLINE ga_float ga_random_share_float(ga_float x, ga_float d) {\n"
-    "  ga_float r;\n"
-    "  asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(r) : \"f\"(d));\n"
-    "  return x * r;\n"
-    "}\n"
-    "#else\n"
-    "GA_INLINE ga_uint ga_random_bits(ga_float f) { return as_uint(f); }\n"
-    "GA_INLINE ga_float ga_random_float(ga_uint b) { return as_float(b); }\n"
-    "GA_INLINE ga_float ga_random_root(ga_float x) { return sqrt(x); }\n"
-    "GA_INLINE ga_float ga_random_share_float(ga_float x, ga_float d) "
-    "{ return x / d; }\n"
-    "#endif\n"
-    /* -log(u) of 0 < u <= 1. */
-    "GA_INLINE ga_float ga_random_wait(ga_float u) {\n"
-    "  const ga_uint bits = ga_random_bits(u);\n"
-    "  const ga_uint power = (bits - 0x3f3504f3u) & 0xff800000u;\n"
-    "  const ga_float m = ga_random_float(bits - power);\n"
-    "  const ga_float s = ga_random_share_float(m - 1.0f, m + 1.0f), z = s * s;\n"
-    "  ga_float y = fma(0.295814479f, z, 0.399887398f);\n"
-    "  y = fma(y, z, 0.666666852f);\n"
-    "  y = s * fma(y, z, 2.0f);\n"
-    "  return -fma((ga_float)(ga_int)power, 8.262958295e-8f, y);\n"
-    "}\n"
-    /* Of a turn of 2^32: bit 31 of q is the half, bit 30 the quarter of the half. */
-    "GA_INLINE void ga_random_turn(ga_uint w, ga_float *c, ga_float *s) {\n"
-    "  const ga_uint q = w + 0x20000000u;\n"
-    "  const ga_float x = (ga_float)(ga_int)(w << 2) * 3.657295198167899e-10f;\n"
-    "  const ga_float z = x * x;\n"
-    "  ga_float a = fma(-1.9515295891e-4f, z, 8.3321608736e-3f);\n"
-    "  a = fma(a, z, -1.6666654611e-1f);\n"
-    "  a = fma(a, z * x, x);\n"
-    "  ga_float b = fma(2.443315711809948e-5f, z, -1.388731625493765e-3f);\n"
-    "  b = fma(b, z, 4.166664568298827e-2f);\n"
-    "  b = fma(b, z, -0.5f);\n"
-    "  b = fma(b, z, 1.0f);\n"
-    "  const ga_uint at = ga_random_bits(a), bt = ga_random_bits(b);\n"
-    "  const ga_int is_side = (q & 0x40000000u) != 0;\n"
-    "  *c = ga_random_float((is_side ? at : bt) ^ ((q + 0x40000000u) & "
-    "0x80000000u));\n"
-    "  *s = ga_random_float((is_side ? bt : at) ^ (q & 0x80000000u));\n"
-    "}\n"
-    "#endif\n";
-
-static const char double_functions[] =
-    "#ifndef GA_ONCE_RANDOM_DOUBLE\n"
-    "#define GA_ONCE_RANDOM_DOUBLE\n"
-    "#ifdef __CUDACC__\n"
-    "GA_INLINE ga_ulong ga_random_word(ga_double f) {\n"
-    "  return (ga_ulong)__double_as_longlong(f);\n"
-    "}\n"
-    "GA_INLINE ga_double ga_random_double(ga_ulong b) {\n"
-    "  return __longlong_as_double((long long)b);\n"
-    "}\n"
-    /* x / d, of 1 < d < 3. */
-    "GA_INLINE ga_double ga_random_share(ga_double x, ga_double d) {\n"
-    "  ga_double r;\n"
-    "  asm(\"rcp.approx.ftz.f64 %0, %1;\" : \"=d\"(r) : \"d\"(d));\n"
-    "  r = fma(fma(-d, r, 1.0), r, r);\n"
-    "  r = fma(fma(-d, r, 1.0), r, r);\n"
-    "  return x * r;\n"
-    "}\n"
-    "#else\n"
-    "GA_INLINE ga_ulong ga_random_word(ga_double f) { return as_ulong(f); }\n"
-    "GA_INLINE ga_double ga_random_double(ga_ulong b) { return as_double(b); }\n"
-    "GA_INLINE ga_double ga_random_share(ga_double x, ga_double d) "
-    "{ return x / d; }\n"
-    "#endif\n"
-    "GA_INLINE ga_double ga_random_wait_double(ga_double u) {\n"
-    "  const ga_ulong bits = ga_random_word(u);\n"
-    "  const ga_int e = (ga_int)((ga_uint)(bits >> 32) - 0x3fe6a09eu) >> 20;\n"
-    "  const ga_double f = ga_random_double(bits - ((ga_ulong)(ga_long)e << 52)) - "
-    "1.0;\n"
-    "  const ga_double n = (ga_double)e, s = ga_random_share(f, 2.0 + f);\n"
-    "  const ga_double z = s * s, h = 0.5 * f * f;\n"
-    "  ga_double r = fma(1.479819860511658591e-01, z, 1.531383769920937332e-01);\n"
-    "  r = fma(r, z, 1.818357216161805012e-01);\n"
-    "  r = fma(r, z, 2.222219843214978396e-01);\n"
-    "  r = fma(r, z, 2.857142874366239149e-01);\n"
-    "  r = fma(r, z, 3.999999999940941908e-01);\n"
-    "  r = fma(r, z, 6.666666666666735130e-01);\n"
-    "  r = fma(s, fma(r, z, h), n * 1.90821492927058770002e-10);\n"
-    "  return fma(n, -6.93147180369123816490e-01, (h - r) - f);\n"
-    "}\n"
-    "GA_INLINE void ga_random_turn_double(ga_ulong w, ga_double *c, ga_double *s) {\n"
-    "  const ga_ulong q = (w + ((ga_ulong)1 << 61)) >> 62;\n"
-    "  const ga_double x = (ga_double)(ga_long)(w << 2) * 8.515303950216386e-20;\n"
-    "  const ga_double z = x * x;\n"
-    "  ga_double a = fma(1.58969099521155010221e-10, z, -2.50507602534068634195e-08);\n"
-    "  a = fma(a, z, 2.75573137070700676789e-06);\n"
-    "  a = fma(a, z, -1.98412698298579493134e-04);\n"
-    "  a = fma(a, z, 8.33333333332248946124e-03);\n"
-    "  a = fma(a, z, -1.66666666666666324348e-01);\n"
-    "  a = fma(a, z * x, x);\n"
-    "  ga_double b = fma(-1.13596475577881948265e-11, z, 2.08757232129817482790e-09);\n"
-    "  b = fma(b, z, -2.75573143513906633035e-07);\n"
-    "  b = fma(b, z, 2.48015872894767294178e-05);\n"
-    "  b = fma(b, z, -1.38888888888741095749e-03);\n"
-    "  b = fma(b, z, 4.16666666666666019037e-02);\n"
-    "  b = fma(b, z, -0.5);\n"
-    "  b = fma(b, z, 1.0);\n"
-    "  *c = ga_random_double(ga_random_word(q & 1 ? a : b) ^ ((q + 1) & 2) << 62);\n"
-    "  *s = ga_random_double(ga_random_word(q & 1 ? b : a) ^ (q & 2) << 62);\n"
-    "}\n"
-    "#endif\n";
 
 static unsigned int per_count(const ga_random_spec *s) {
   return 4 / ga__random_words((enum ga_random_kind)s->kind, s->typecode);
@@ -414,7 +268,7 @@ static void add_body(ga_strbuf *t, const ga_random_spec *s) {
 static const char *functions(const ga_random_spec *s) {
   if (s->kind != GA_RANDOM_NORMAL && s->kind != GA_RANDOM_EXPONENTIAL)
     return "";
-  return is_double(s) ? double_functions : float_functions;
+  return is_double(s) ? double_functions_text : float_functions_text;
 }
 
 int ga__random_source(ga_source *out, const gpucontext *ctx, const void *spec) {
@@ -423,6 +277,6 @@ int ga__random_source(ga_source *out, const gpucontext *ctx, const void *spec) {
   (void)ctx;
   add_arguments(&text, s);
   add_body(&text, s);
-  ga__strbuf_add(&out->body, philox);
+  ga__strbuf_add(&out->body, philox_text);
   return ga__text_finish(out, "random", functions(s), &text);
 }

@@ -1,0 +1,67 @@
+/* Logarithm, sine and cosine, for the numbers that come up here alone: no special
+ * cases, and of a turn all bits. Coefficients from fdlibm. */
+#ifndef GA_ONCE_RANDOM_DOUBLE
+#define GA_ONCE_RANDOM_DOUBLE
+#ifdef __CUDACC__
+GA_INLINE ga_ulong ga_random_word(ga_double f) {
+  return (ga_ulong)__double_as_longlong(f);
+}
+GA_INLINE ga_double ga_random_double(ga_ulong b) {
+  return __longlong_as_double((long long)b);
+}
+
+/* x / d, of 1 < d < 3. */
+GA_INLINE ga_double ga_random_share(ga_double x, ga_double d) {
+  ga_double r;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(d));
+  r = fma(fma(-d, r, 1.0), r, r);
+  r = fma(fma(-d, r, 1.0), r, r);
+  return x * r;
+}
+#else
+GA_INLINE ga_ulong ga_random_word(ga_double f) {
+  return as_ulong(f);
+}
+GA_INLINE ga_double ga_random_double(ga_ulong b) {
+  return as_double(b);
+}
+GA_INLINE ga_double ga_random_share(ga_double x, ga_double d) {
+  return x / d;
+}
+#endif
+GA_INLINE ga_double ga_random_wait_double(ga_double u) {
+  const ga_ulong bits = ga_random_word(u);
+  const ga_int e = (ga_int)((ga_uint)(bits >> 32) - 0x3fe6a09eu) >> 20;
+  const ga_double f = ga_random_double(bits - ((ga_ulong)(ga_long)e << 52)) - 1.0;
+  const ga_double n = (ga_double)e, s = ga_random_share(f, 2.0 + f);
+  const ga_double z = s * s, h = 0.5 * f * f;
+  ga_double r = fma(1.479819860511658591e-01, z, 1.531383769920937332e-01);
+  r = fma(r, z, 1.818357216161805012e-01);
+  r = fma(r, z, 2.222219843214978396e-01);
+  r = fma(r, z, 2.857142874366239149e-01);
+  r = fma(r, z, 3.999999999940941908e-01);
+  r = fma(r, z, 6.666666666666735130e-01);
+  r = fma(s, fma(r, z, h), n * 1.90821492927058770002e-10);
+  return fma(n, -6.93147180369123816490e-01, (h - r) - f);
+}
+GA_INLINE void ga_random_turn_double(ga_ulong w, ga_double *c, ga_double *s) {
+  const ga_ulong q = (w + ((ga_ulong)1 << 61)) >> 62;
+  const ga_double x = (ga_double)(ga_long)(w << 2) * 8.515303950216386e-20;
+  const ga_double z = x * x;
+  ga_double a = fma(1.58969099521155010221e-10, z, -2.50507602534068634195e-08);
+  a = fma(a, z, 2.75573137070700676789e-06);
+  a = fma(a, z, -1.98412698298579493134e-04);
+  a = fma(a, z, 8.33333333332248946124e-03);
+  a = fma(a, z, -1.66666666666666324348e-01);
+  a = fma(a, z * x, x);
+  ga_double b = fma(-1.13596475577881948265e-11, z, 2.08757232129817482790e-09);
+  b = fma(b, z, -2.75573143513906633035e-07);
+  b = fma(b, z, 2.48015872894767294178e-05);
+  b = fma(b, z, -1.38888888888741095749e-03);
+  b = fma(b, z, 4.16666666666666019037e-02);
+  b = fma(b, z, -0.5);
+  b = fma(b, z, 1.0);
+  *c = ga_random_double(ga_random_word(q & 1 ? a : b) ^ ((q + 1) & 2) << 62);
+  *s = ga_random_double(ga_random_word(q & 1 ? b : a) ^ (q & 2) << 62);
+}
+#endif

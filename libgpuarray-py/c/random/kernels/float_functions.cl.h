@@ -1,0 +1,67 @@
+/* Logarithm, root, sine and cosine, for the numbers that come up here alone: no special
+ * cases, and of a turn all bits. Coefficients from Cephes, and of the logarithm a fit
+ * to atanh. */
+#ifndef GA_ONCE_RANDOM_FLOAT
+#define GA_ONCE_RANDOM_FLOAT
+#ifdef __CUDACC__
+GA_INLINE ga_uint ga_random_bits(ga_float f) {
+  return __float_as_uint(f);
+}
+GA_INLINE ga_float ga_random_float(ga_uint b) {
+  return __uint_as_float(b);
+}
+GA_INLINE ga_float ga_random_root(ga_float x) {
+  ga_float r;
+  asm("sqrt.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
+GA_INLINE ga_float ga_random_share_float(ga_float x, ga_float d) {
+  ga_float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(d));
+  return x * r;
+}
+#else
+GA_INLINE ga_uint ga_random_bits(ga_float f) {
+  return as_uint(f);
+}
+GA_INLINE ga_float ga_random_float(ga_uint b) {
+  return as_float(b);
+}
+GA_INLINE ga_float ga_random_root(ga_float x) {
+  return sqrt(x);
+}
+GA_INLINE ga_float ga_random_share_float(ga_float x, ga_float d) {
+  return x / d;
+}
+#endif
+
+/* -log(u) of 0 < u <= 1. */
+GA_INLINE ga_float ga_random_wait(ga_float u) {
+  const ga_uint bits = ga_random_bits(u);
+  const ga_uint power = (bits - 0x3f3504f3u) & 0xff800000u;
+  const ga_float m = ga_random_float(bits - power);
+  const ga_float s = ga_random_share_float(m - 1.0f, m + 1.0f), z = s * s;
+  ga_float y = fma(0.295814479f, z, 0.399887398f);
+  y = fma(y, z, 0.666666852f);
+  y = s * fma(y, z, 2.0f);
+  return -fma((ga_float)(ga_int)power, 8.262958295e-8f, y);
+}
+
+/* Of a turn of 2^32: bit 31 of q is the half, bit 30 the quarter of the half. */
+GA_INLINE void ga_random_turn(ga_uint w, ga_float *c, ga_float *s) {
+  const ga_uint q = w + 0x20000000u;
+  const ga_float x = (ga_float)(ga_int)(w << 2) * 3.657295198167899e-10f;
+  const ga_float z = x * x;
+  ga_float a = fma(-1.9515295891e-4f, z, 8.3321608736e-3f);
+  a = fma(a, z, -1.6666654611e-1f);
+  a = fma(a, z * x, x);
+  ga_float b = fma(2.443315711809948e-5f, z, -1.388731625493765e-3f);
+  b = fma(b, z, 4.166664568298827e-2f);
+  b = fma(b, z, -0.5f);
+  b = fma(b, z, 1.0f);
+  const ga_uint at = ga_random_bits(a), bt = ga_random_bits(b);
+  const ga_int is_side = (q & 0x40000000u) != 0;
+  *c = ga_random_float((is_side ? at : bt) ^ ((q + 0x40000000u) & 0x80000000u));
+  *s = ga_random_float((is_side ? bt : at) ^ (q & 0x80000000u));
+}
+#endif

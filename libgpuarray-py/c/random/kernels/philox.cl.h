@@ -1,0 +1,32 @@
+/* Words of the stream of a seed, and the upper half of a product of 64 bits. */
+#ifndef GA_ONCE_PHILOX
+#define GA_ONCE_PHILOX
+GA_INLINE void ga_philox(ga_uint *w, ga_ulong position, ga_ulong stream,
+                         ga_ulong seed) {
+  ga_uint c0 = (ga_uint)position, c1 = (ga_uint)(position >> 32);
+  ga_uint c2 = (ga_uint)stream, c3 = (ga_uint)(stream >> 32);
+  ga_uint k0 = (ga_uint)seed, k1 = (ga_uint)(seed >> 32);
+#pragma unroll
+  for (ga_int round = 0; round < 10; round++) {
+    const ga_ulong p0 = (ga_ulong)0xD2511F53u * c0;
+    const ga_ulong p1 = (ga_ulong)0xCD9E8D57u * c2;
+    c0 = (ga_uint)(p1 >> 32) ^ c1 ^ k0;
+    c1 = (ga_uint)p1;
+    c2 = (ga_uint)(p0 >> 32) ^ c3 ^ k1;
+    c3 = (ga_uint)p0;
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+  w[0] = c0;
+  w[1] = c1;
+  w[2] = c2;
+  w[3] = c3;
+}
+GA_INLINE ga_ulong ga_random_high(ga_ulong a, ga_ulong b) {
+  const ga_ulong al = a & 0xffffffffu, ah = a >> 32;
+  const ga_ulong bl = b & 0xffffffffu, bh = b >> 32;
+  const ga_ulong m = ah * bl + (al * bl >> 32);
+  const ga_ulong k = al * bh + (m & 0xffffffffu);
+  return ah * bh + (m >> 32) + (k >> 32);
+}
+#endif
