@@ -3,6 +3,7 @@
 
 #include "c/program/kernel_table.h"
 #include "c/program/kernel_text.h"
+#include "c/sort/kernels/search.inc"
 
 typedef struct search_spec {
   unsigned char typecode, right;
@@ -10,36 +11,16 @@ typedef struct search_spec {
 
 static int write_source(ga_source *out, const gpucontext *ctx, const void *spec) {
   const search_spec *s = spec;
-  const char *type = gpuarray_get_type(s->typecode)->cluda_name;
-  ga_strbuf text = {0}, starts = {0};
+  ga_strbuf text = {0};
   (void)ctx;
-  ga__strbuf_add(&text, "(");
-  ga__text_array(&text, &starts, true, type, "a");
-  ga__text_array(&text, &starts, true, type, "v");
-  ga__text_array(&text, &starts, false, "ga_long", "out");
   ga__strbuf_addf(&text,
-                  "ga_ulong n, ga_ulong m) {\n"
-                  "%s"
-                  "  for (ga_ulong i = GID_0 * LDIM_0 + LID_0; i < m;"
-                  " i += GDIM_0 * LDIM_0) {\n"
-                  "    const %s x = v[i];\n"
-                  "    ga_ulong low = 0, high = n;\n"
-                  "    while (low < high) {\n"
-                  "      const ga_ulong middle = low + (high - low) / 2;\n"
-                  "      const %s y = a[middle];\n"
-                  "      if (%s)\n"
-                  "        low = middle + 1;\n"
-                  "      else\n"
-                  "        high = middle;\n"
-                  "    }\n"
-                  "    out[i] = (ga_long)low;\n"
-                  "  }\n"
-                  "}\n",
-                  starts.text ? starts.text : "", type, type,
-                  s->right ? "!(x < y || (y != y && x == x))"
-                           : "y < x || (x != x && y == y)");
-  ga__strbuf_clear(&starts);
-  return ga__text_finish(out, "search", NULL, &text);
+                  "#define SEARCH_KERNEL KERNEL\n#define SEARCH_TYPE %s\n"
+                  "#define SEARCH_IS_RIGHT %d\n",
+                  gpuarray_get_type(s->typecode)->cluda_name, s->right);
+  ga__strbuf_add(&text, search_text);
+  GA_TRY(ga__text_finish_named(out, "search", NULL, "#define SEARCH_NAME %\n", &text));
+  out->is_closed = true;
+  return GA_NO_ERROR;
 }
 
 static int check_given(const GpuArray *a, const GpuArray *v) {
