@@ -23,7 +23,7 @@ import json, os, signal, sys, time
 from gpuarray.compiler import Apply, TensorType
 from gpuarray.compiler.cops import COp
 from gpuarray.compiler.cops.module import build, load
-from gpuarray.compiler.cops.source import Written
+from gpuarray.compiler.cops.source import TypedOp
 
 class Times(COp):
     __props__ = ("by",)
@@ -47,7 +47,7 @@ def start(by, gate):
         return child
     os.close(gate[1])
     os.read(gate[0], 1)
-    load(build(Written(Times(by), (VECTOR, VECTOR), 1)), "Times")
+    load(build(TypedOp(Times(by), (VECTOR, VECTOR), 1)), "Times")
     os._exit(0)
 
 def race(n, by, kill_after=None):
