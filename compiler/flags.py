@@ -78,7 +78,9 @@ class CompilerFlags:
 
     ``device`` names the context that computes: ``cuda0``, ``opencl0:1``, ``cpu`` (the
     first OpenCL device that is a processor), ``null`` (runs no kernel), or nothing for
-    the default context of ``gpuarray``. ``contexts`` maps names of a program to
+    the default context of ``gpuarray``. It moves functions and their shared values, not
+    arrays: ``gpuarray.zeros(3)`` is on the default context, which GPUARRAY_DEVICE or
+    ``with context:`` chooses. ``contexts`` maps names of a program to
     devices: ``dev0->cuda0;dev1->cuda1``. ``others`` is what a program assigned to
     Theano's further settings, which have no effect.
     """
@@ -87,7 +89,8 @@ class CompilerFlags:
         "float64", "the dtype of floats where none is said"
     )
     device: str = flag(
-        "", "what computes: cpu, cuda, cuda0, opencl0:0; empty: the best"
+        "",
+        "where functions compute, not arrays: cpu, cuda0, opencl0:0; empty: the best",
     )
     contexts: str = flag("", "names of devices: dev0->cuda0;dev1->cuda1")
     cast_policy: Literal["custom", "numpy+floatX"] = flag(

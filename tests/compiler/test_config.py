@@ -4,10 +4,11 @@ import subprocess
 import sys
 import threading
 
+import gpuarray
 import gpuarray.compiler as theano
 import gpuarray.compiler.tensor as T
 import pytest
-from gpuarray.compiler import config
+from gpuarray.compiler import config, function
 from gpuarray.compiler.config import CompilerFlags, load, parse_flags
 from gpuarray.compiler.errors import ConfigError
 from gpuarray.compiler.flags import changed, flags_of
@@ -249,3 +250,11 @@ def test_change_flags_takes_pairs():
     with theano.change_flags([("floatX", "float32"), ("profiling.n_ops", 3)]):
         assert (config.floatX, config.profiling.n_ops) == ("float32", 3)
     assert theano.change_flags == config.change_flags
+
+
+def test_device_moves_functions_and_no_arrays(first_context):
+    x = T.fvector("x")
+    with config.use(device="null"):
+        assert function([x], x + 1).context.name == "null"
+        with first_context:
+            assert gpuarray.zeros(3).context is first_context
