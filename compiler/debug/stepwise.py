@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from itertools import islice
@@ -226,10 +227,19 @@ def minded_by(
         try:
             Stepwise(lowered, there).run(given)
         except ValueError as error:
+            if _is_limit(str(error), there):
+                return None
             here = str(error).replace(f" on {there.name}:", f" on {context.name}:")
             error.args = (here,)
             return error if hasattr(error, "__notes__") else None
     return None
+
+
+def _is_limit(text: str, tried: Context) -> bool:
+    """Whether an error is of what the device holds on which a graph is only tried."""
+    name = re.escape(tried.name)
+    found = re.search(rf"\b{name} has (1 to|at most)|at most \d+.* on {name}\b", text)
+    return found is not None
 
 
 @contextmanager

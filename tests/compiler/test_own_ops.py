@@ -515,3 +515,24 @@ def test_kernel_ops_of_another_gradient_are_others():
 def test_a_signature_prints():
     text = "T x[n, m], int64 k -> T y[m, k], float32 s[n]"
     assert str(parsed(text)) == text
+
+
+def test_the_limit_of_threads_that_is_told_is_the_devices(on_context):
+    too_many = 1 << 16
+
+    @kernel_op(
+        "T x[n] -> T y[n]",
+        "STORE(y, 0, LOAD(x, 0));",
+        blocks=1,
+        threads=too_many,
+        reference=lambda x: x,
+    )
+    def wide(m, g, y, x):
+        return g
+
+    x = T.fvector("x")
+    f = function([x], wide(x))
+    with pytest.raises(gpuarray.errors.BadValue, match=f"{too_many} threads") as told:
+        f(np.ones(3, "float32"))
+    assert "null" not in str(told.value)
+    assert f"{on_context.name} has 1 to" in str(told.value)
