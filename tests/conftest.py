@@ -63,8 +63,11 @@ def pytest_configure(config):
         config.addinivalue_line("markers", line)
     config.gpuarray_cache = None
     if "PYTEST_XDIST_WORKER" not in os.environ:  # processes share one cache of kernels
-        config.gpuarray_cache = tempfile.mkdtemp(prefix="gpuarray-test-cache-")
-        os.environ["GPUARRAY_CACHE_DIR"] = config.gpuarray_cache
+        kernels = os.environ.get("GPUARRAY_TEST_KERNELS")  # of several steps of a run
+        if not kernels:
+            kernels = tempfile.mkdtemp(prefix="gpuarray-test-cache-")
+            config.gpuarray_cache = kernels
+        os.environ["GPUARRAY_CACHE_DIR"] = kernels
     named = _named(config.getoption("--context"))
     config.gpuarray_contexts = named or _found()
     config.gpuarray_sampled = [] if named else config.gpuarray_contexts[1:]
