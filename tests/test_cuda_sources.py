@@ -143,7 +143,7 @@ def failures(paths, architecture):
 
 def kernel_name(text):
     """The name of the one kernel of a source, which may stand in a macro."""
-    pattern = r"^(?:S[CO]_)?KERNEL(?:_(?:OF|SIZED)\(.*\))? void (\w+)\("
+    pattern = r"^(?:[A-Z]+_)?KERNEL(?:_(?:OF|SIZED)\(.*\))? void (\w+)\("
     (name,) = re.findall(pattern, text, re.MULTILINE)
     return dict(re.findall(r"#define (\w+) (\w+)", text)).get(name, name)
 

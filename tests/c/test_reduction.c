@@ -102,7 +102,7 @@ static void check_wrong_specs(gpucontext *ctx) {
   const gpuelemwise_arg position = {"i", GA_FLOAT, GE_READ};
   spec.inputs = &position;
   spec.flags = GA_REDUCTION_INDEX;
-  check_refused(ctx, &spec, GA_INVALID_ERROR, "is called `i`");
+  check_refused(ctx, &spec, GA_INVALID_ERROR, "is named `i`");
   spec = sum_spec();
   spec.flags = 0x100;
   check_refused(ctx, &spec, GA_INVALID_ERROR, "flags 0x100");

@@ -187,7 +187,7 @@ static void test_running_plans(void) {
   shape[1] = rows;
   CHECK_OK(GpuPlan_reshape(p, &reshaped, "r", in, 2, shape));
   CHECK_OK(GpuPlan_output(p, reshaped));
-  REFUSED(VALUE, "lives on", run_plan(p, &far));
+  REFUSED(VALUE, "is on", run_plan(p, &far));
   CHECK_STATUS(GA_VALUE_ERROR, run_plan(p, &a)); /* 16 elements into (3, 4) */
   GpuPlan_free(p);
 
