@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from gpuarray.compiler import Out, config, function
 from gpuarray.compiler.graph.core import constant
+from gpuarray.compiler.ifelse import ifelse
 from gpuarray.compiler.ops.basic import is_constant
 from gpuarray.compiler.ops.joining import Split
 from gpuarray.compiler.ops.linalg import Dot, Gemm, Gemv
@@ -159,3 +160,36 @@ def test_a_gradient_names_every_operand():
         @elementwise_op("1", lambda: 1)
         def no_operand(m, g, y):
             return []
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("second", [0, 1])
+def test_choices_by_different_conditions_stay_apart(context, first, second):
+    a, b, x, y = T.iscalar(), T.iscalar(), T.fvector(), T.fvector()
+    total = function([a, b, x, y], ifelse(a, x, y) + ifelse(b, y, x) + ifelse(a, y, x))
+    u, v = np.array([1.0, 2.0], "float32"), np.array([10.0, 30.0], "float32")
+    told = (u if first else v) + (v if second else u) + (v if first else u)
+    np.testing.assert_array_equal(total(first, second, u, v), told)
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan, 2.0])
+def test_the_sum_of_no_copies_is_zero(context, value):
+    x = T.fscalar()
+    assert function([x], T.alloc(x, 2, 0).sum())(np.float32(value)) == 0
+
+
+def test_a_reciprocal_of_a_sum_is_a_sigmoid_for_one_alone(context):
+    x = T.fvector()
+    given = np.array([-1.0, 0.5, 3.0], "float32")
+    for top in (1.0, 2.0, 0.5):
+        made = function([x], top / (1 + T.exp(-x)))(given)
+        np.testing.assert_allclose(made, top / (1 + np.exp(-given)), rtol=1e-6)
+
+
+def test_an_element_behind_the_end_of_a_slice_is_refused(context):
+    x = T.fvector()
+    given = np.arange(9, dtype="float32")
+    with pytest.raises(IndexError):
+        function([x], x[1:4][3])(given)
+    assert function([x], x[1:4][2])(given) == given[1:4][2]
+    assert function([x], x[1:8:3][2])(given) == given[1:8:3][2]
