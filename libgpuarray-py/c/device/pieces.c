@@ -20,7 +20,7 @@
 #define LARGE ((size_t)2 << 20)
 /* Bytes of the largest transfer that few threads make by stores past the caches. To
  * start a thread costs 50 us on a virtual machine, as much as to copy 512 KiB. */
-#define STREAMED ((size_t)64 << 20)
+#define STREAMED ((size_t)32 << 20)
 enum { PARTS = 2, FEW_THREADS = 4, MOST_THREADS = 8 };
 
 /* What the threads share. */
