@@ -13,7 +13,8 @@
 #include "c/device/pieces.h"
 
 #define N ((size_t)10000)
-#define LARGE (9 * GA_PIECES_LEAST + 12345) /* bytes */
+#define SMALL (GA_PIECES_LEAST + 12345)     /* bytes of an upload past the caches */
+#define LARGE (9 * GA_PIECES_LEAST + 12345) /* and of one through them */
 
 /* Several results with one wait: pinned, small, and of one's own memory. */
 static void test_results_land_in_pinned_memory(void) {
@@ -49,13 +50,13 @@ static void test_results_land_in_pinned_memory(void) {
 }
 
 /* Up and down, with bytes that are not a whole number of pieces. */
-static void test_large_transfers_go_in_pieces(void) {
+static void test_transfers_go_in_pieces(size_t size) {
   gpucontext *ctx = open_cuda("cuda0");
-  unsigned char *given = pattern(LARGE, 2), *back = calloc(LARGE, 1);
-  gpudata *b = gpudata_alloc(ctx, LARGE + 7, NULL, 0, NULL);
-  CHECK_OK(gpudata_write(b, 3, given, LARGE));
-  CHECK_OK(gpudata_read(back, b, 3, LARGE));
-  CHECK(memcmp(back, given, LARGE) == 0);
+  unsigned char *given = pattern(size, 2), *back = calloc(size, 1);
+  gpudata *b = gpudata_alloc(ctx, size + 7, NULL, 0, NULL);
+  CHECK_OK(gpudata_write(b, 3, given, size));
+  CHECK_OK(gpudata_read(back, b, 3, size));
+  CHECK(memcmp(back, given, size) == 0);
   gpudata_release(b);
   gpucontext_deref(ctx);
   free(given);
@@ -144,7 +145,8 @@ static void test_pinned_memory_after_a_fork(void) {
 /* Where the driver pins nothing the bytes go as small ones do. */
 static void test_without_pinned_memory(void) {
   setenv("GPUARRAY_HOST_SIZE", "0", 1);
-  test_large_transfers_go_in_pieces();
+  test_transfers_go_in_pieces(SMALL);
+  test_transfers_go_in_pieces(LARGE);
   unsetenv("GPUARRAY_HOST_SIZE");
   gpucontext *ctx = open_cuda("cuda0");
   unsigned char *given = pattern(4 * N, 3);
@@ -169,7 +171,7 @@ static void test_without_pinned_memory(void) {
 /* Each call of the driver fails in turn: an error or the right bytes, and nothing is
  * lost. */
 static void test_failures_of_the_driver(bool writes) {
-  const size_t size = GA_PIECES_LEAST + 12345;
+  const size_t size = SMALL;
   unsigned char *given = pattern(size, 4), *back = calloc(size, 1);
   bool failed = true;
   for (long n = 0; failed && n < 400; n++) {
@@ -199,7 +201,8 @@ static void test_failures_of_the_driver(bool writes) {
 int main(void) {
   open_mock();
   test_results_land_in_pinned_memory();
-  test_large_transfers_go_in_pieces();
+  test_transfers_go_in_pieces(SMALL);
+  test_transfers_go_in_pieces(LARGE);
   test_pinned_memory_is_used_straight();
   test_pinned_memory_after_a_fork();
   test_without_pinned_memory();

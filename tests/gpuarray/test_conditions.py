@@ -7,23 +7,12 @@ import pytest
 pytestmark = pytest.mark.filterwarnings("ignore::gpuarray.errors.HostNotice")
 
 
-@pytest.mark.parametrize(
-    "name", ["hstack", "vstack", "dstack", "column_stack", "stack"]
-)
+@pytest.mark.parametrize("name", ["hstack", "vstack", "stack", "concatenate"])
 def test_stacks_hand_on_how_dtypes_may_be_cast(context, name):
-    if "casting" not in _parameters(getattr(gpuarray, name)):
-        return
-    a = gpuarray.ones((2, 2), "float64", context=context)
+    join, a = getattr(gpuarray, name), gpuarray.ones((2, 2), "float64", context=context)
     with pytest.raises(TypeError):
-        getattr(gpuarray, name)((a, a), dtype="float32", casting="no")
-    made = getattr(gpuarray, name)((a, a), dtype="float32", casting="same_kind")
-    assert made.dtype == np.float32
-
-
-def _parameters(function):
-    return function.__code__.co_varnames[
-        : function.__code__.co_argcount + function.__code__.co_kwonlyargcount
-    ]
+        join((a, a), dtype="float32", casting="no")
+    assert join((a, a), dtype="float32", casting="same_kind").dtype == np.float32
 
 
 def test_a_product_is_written_where_it_is_asked_to_be(context):

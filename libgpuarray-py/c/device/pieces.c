@@ -30,6 +30,7 @@ typedef struct job {
   size_t offset, size;
   char *host;
   bool writes;
+  bool is_streamed;   /* into pinned memory by stores past the caches */
   atomic_size_t next; /* the byte where the next piece begins */
   pthread_mutex_t lock;
   int status; /* the first that is a failure, and its text */
@@ -114,7 +115,7 @@ static int finish_part(const job *j, part *p) {
 static int begin_part(const job *j, part *p) {
   const ga_pinning *pinning = j->backend->pinning;
   if (j->writes) {
-    if (j->size <= STREAMED)
+    if (j->is_streamed)
       copy_streaming(p->pinned, j->host + p->at, p->size);
     else
       memcpy(p->pinned, j->host + p->at, p->size);
@@ -210,7 +211,8 @@ int ga__pieces_copy(gpucontext *ctx, void *device, void *memory, size_t offset,
                     void *host, size_t size, bool writes) {
   if (ctx->backend->pinning == NULL)
     return GA_DEVSUP_ERROR;
-  unsigned int n = threads_for(size, writes && size <= STREAMED);
+  bool is_streamed = writes && size <= STREAMED;
+  unsigned int n = threads_for(size, is_streamed);
   size_t most = piece_size(size / 2);
   gpuhost *pinned = ga__host_pool_get(ctx->memory.host_pool, n * PARTS * most);
   if (pinned == NULL || !pinned->is_pinned) {
@@ -223,7 +225,8 @@ int ga__pieces_copy(gpucontext *ctx, void *device, void *memory, size_t offset,
            .offset = offset,
            .size = size,
            .host = host,
-           .writes = writes};
+           .writes = writes,
+           .is_streamed = is_streamed};
   worker workers[MOST_THREADS] = {0};
   pthread_mutex_init(&j.lock, NULL);
   for (unsigned int i = 0; i < n; i++) {
