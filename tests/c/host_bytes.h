@@ -11,7 +11,7 @@
 static inline unsigned char *pattern(size_t size, unsigned int seed) {
   unsigned char *bytes = malloc(size);
   for (size_t i = 0; i < size; i++)
-    bytes[i] = (unsigned char)((i * 2654435761u + seed) >> 13);
+    bytes[i] = (unsigned char)((i + seed) * 2654435761u >> 24);
   return bytes;
 }
 
