@@ -15,6 +15,7 @@ from typing import Any
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.nnet import first_rows_steps
+from gpuarray.compiler.gpukernels.rows.form import Form
 from gpuarray.compiler.gpukernels.rows.launch import (
     LONG,
     NARROW,
@@ -36,7 +37,6 @@ from gpuarray.compiler.gpukernels.rows.looped import (
 )
 from gpuarray.compiler.gpukernels.rows.persistent import TURN, has_packets, most_words
 from gpuarray.compiler.gpukernels.rows.product import product_of
-from gpuarray.compiler.gpukernels.rows.text import Form
 from gpuarray.compiler.ops.rowwise import (
     CELL,
     COLUMN,

@@ -12,6 +12,7 @@ from gpuarray._core.context import Context
 from gpuarray._kernels.codegen import digest, self_contained
 from gpuarray._kernels.kernel import REPORT_TYPES, GpuKernel, index_report
 from gpuarray.array import Array
+from gpuarray.compiler.gpukernels.rows.form import BLOCK, NUMBERS, Form
 from gpuarray.compiler.gpukernels.rows.persistent import (
     TURN,
     PersistentText,
@@ -21,7 +22,7 @@ from gpuarray.compiler.gpukernels.rows.persistent import (
     kept_blocks,
 )
 from gpuarray.compiler.gpukernels.rows.product import AHEAD, product_block, product_of
-from gpuarray.compiler.gpukernels.rows.text import BLOCK, NUMBERS, Form, RowText
+from gpuarray.compiler.gpukernels.rows.text import RowText
 from gpuarray.compiler.gpukernels.rows.totals import (
     TotalsText,
     local_bytes,

@@ -22,6 +22,7 @@ from gpuarray.compiler.gpukernels.calls import Needs, needs_of, step_function
 from gpuarray.compiler.gpukernels.folds import accumulator
 from gpuarray.compiler.gpukernels.nnet import first_rows
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
+from gpuarray.compiler.gpukernels.rows.form import Form
 from gpuarray.compiler.gpukernels.rows.launch import (
     LONG,
     Given,
@@ -42,7 +43,6 @@ from gpuarray.compiler.gpukernels.rows.product import (
     suits_rows,
 )
 from gpuarray.compiler.gpukernels.rows.run import Run, tell_walks
-from gpuarray.compiler.gpukernels.rows.text import Form
 from gpuarray.compiler.gpukernels.rows.totals import (
     blocks_for,
     bunches,

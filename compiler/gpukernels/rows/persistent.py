@@ -13,7 +13,9 @@ from functools import lru_cache
 import numpy as np
 from gpuarray._kernels.codegen import rounded
 from gpuarray.compiler.gpukernels.folds import accumulator
-from gpuarray.compiler.gpukernels.rows.text import BLOCK, Form, RowText, reached
+from gpuarray.compiler.gpukernels.rows.form import BLOCK, Form
+from gpuarray.compiler.gpukernels.rows.text import RowText
+from gpuarray.compiler.gpukernels.rows.values import reached
 from gpuarray.compiler.ops.rowwise import (
     CELL,
     COLUMN,

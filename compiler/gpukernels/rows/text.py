@@ -8,24 +8,17 @@ along a row side by side, and a block has `slots` rows.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import singledispatch
 
 import numpy as np
-from gpuarray._kernels.codegen import (
-    convert,
-    identity_text,
-    loaded,
-    rounded,
-)
+from gpuarray._kernels.codegen import convert, identity_text, rounded
 from gpuarray.compiler.gpukernels.folds import (
     accumulator,
     fold_function,
     lane_function,
     row_tree,
 )
-from gpuarray.compiler.gpukernels.source import Operand, expression
-from gpuarray.compiler.ops.elemwise import CompositeStep
+from gpuarray.compiler.gpukernels.rows.form import BLOCK, NUMBERS, Form
+from gpuarray.compiler.gpukernels.rows.values import ValueText, reached
 from gpuarray.compiler.ops.rowwise import (
     CELL,
     COLUMN,
@@ -33,61 +26,18 @@ from gpuarray.compiler.ops.rowwise import (
     ONE,
     ROW,
     TABLE,
-    At,
     Fold,
-    Head,
-    Line,
-    Place,
     Program,
-    Taken,
-    Within,
 )
-from gpuarray.compiler.ops.steps import ProgramStep
 from gpuarray.dtypes import dtype_to_ctype, work_ctype
 from gpuarray.scalars import SCALARS
 
-BLOCK = 256
-"""Work items of a block, a power of 2."""
 RUN = 64
 """Elements of an accumulator that are combined apart, so that long sums stay exact."""
 
-NUMBERS = {TABLE: "mrc", CELL: "rc", ROW: "r", COLUMN: "c"}
-"""Of an input what the kernel is told beside its place, by kind.
 
-That is how many rows there are, and the strides along and within them.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """What of a kernel does not follow from its program.
-
-    ``sources`` has for each input ``"array"``, ``"int"``, or the text of a constant.
-    With ``is_unit`` neighbours in a row are neighbours in memory; ``is_wide`` rows have
-    2**31 elements or more. ``kept`` is how many elements of a row each of ``lanes``
-    items keeps, in packs of ``pack`` neighbours. Outputs may lie where the inputs
-    ``taken`` do, and nowhere else. Of one walk alone an item reads ``ahead`` elements
-    before it folds them. What is folded over all rows at the places of an item's first
-    ``own`` elements is in its registers, that of the others in local memory.
-    """
-
-    sources: tuple[str, ...]
-    taken: frozenset[int]
-    is_unit: bool
-    is_wide: bool
-    kept: int = 0
-    lanes: int = 0
-    ahead: int = 0
-    pack: int = 1
-    own: int = 0
-
-
-class RowText:
-    """Writes the kernel; it has state because statements name earlier values.
-
-    ``texts`` has for each value that is known in the text where it is read from,
-    ``cached`` the values of elements that were read by an earlier walk.
-    """
+class RowText(ValueText):
+    """Writes the kernel: ``cached`` are the elements' values that a walk has read."""
 
     block = str(BLOCK)
     kernel = "KERNEL"
@@ -98,17 +48,11 @@ class RowText:
     room = ""
 
     def __init__(self, program: Program, form: Form) -> None:
-        self.program = program
-        self.form = form
-        self.count = len(program.inputs)
+        super().__init__(program, form)
         self.given = program.kinds[: self.count]
         self.reports = program.reports
-        self.kinds, self.levels = program.kinds, program.levels
         self.folds = list(program.folds)
         self.last = max((self.levels[fold] for fold in self.folds), default=0)
-        self.divisors = divisors(program)
-        self.supports: dict[str, None] = {}
-        self.texts: dict[int, Operand] = {}
         self.parameters: list[str] = []
         self.cached: set[int] = set()
 
@@ -119,116 +63,6 @@ class RowText:
     def accumulator(self, value: int) -> np.dtype[np.generic]:
         """The dtype that a fold is computed in."""
         return accumulator(self.fold(value))
-
-    def index(self) -> str:
-        """The type of places in a row."""
-        return "ga_ssize" if self.form.is_wide else "ga_int"
-
-    # ---- what a value is ----
-
-    def element(self, value: int, line: str = "") -> str:
-        """An input of each element, or of each place in a row, at ``p``.
-
-        ``line`` is where a table's row begins.
-        """
-        array = line or f"x{value}"
-        if self.form.is_unit:
-            return f"{array}[p]"
-        ctype = dtype_to_ctype(np.dtype(self.program.dtypes[value]))
-        return (
-            f"*(GLOBAL_MEM const {ctype} *)((GLOBAL_MEM const char *){array} + "
-            f"(ga_ssize)p * c{value})"
-        )
-
-    def loaded(self, value: int, text: str) -> str:
-        """An input's value in the type that it is computed in."""
-        dtype = np.dtype(self.program.dtypes[value])
-        return f"const {work_ctype(dtype)} v{value} = {self.working(value, text)};"
-
-    def working(self, value: int, text: str) -> str:
-        """The text of an input's element in the type that it is computed in."""
-        return loaded(text, np.dtype(self.program.dtypes[value]))
-
-    def step(self, value: int) -> str:
-        """The statement of a step that is no fold."""
-        return statement(self.program.steps[value - self.count], value, self)
-
-    def assigned(self, value: int, text: str) -> str:
-        """The statement that gives a value its name."""
-        ctype = work_ctype(np.dtype(self.program.dtypes[value]))
-        return f"const {ctype} v{value} = {text};{self.inverse(value)}"
-
-    def applied(self, value: int, made: CompositeStep) -> str:
-        """The text of a row of the scalar table."""
-        by = self.divisors.get(value)
-        if by is not None:
-            return f"ga_ratio({self.operand(made.operands[0])[0]}, d{by})"
-        if is_share(self.program, value):
-            return f"ga_inverse({self.operand(made.operands[0])[0]})"
-        text, support = expression(made, [self.operand(v) for v in made.operands])
-        if support:
-            self.supports[support] = None
-        return text
-
-    def inverse(self, value: int) -> str:
-        """The statement that goes with a value of the row that elements divide by."""
-        if value not in self.divisors.values():
-            return ""
-        return f" const ga_divisor d{value} = ga_divide_by(v{value});"
-
-    def place(self, value: int, operand: int, length: str) -> str:
-        """A place that is in the row; another one is reported and becomes the first."""
-        text, _ = self.operand(operand)
-        v, end = f"v{value}", f"(ga_long){length}"
-        return (
-            f"ga_long {v} = (ga_long)({text});\n"
-            f"if ({v} < -{end} || {v} >= {end}) {{\n"
-            f"  if (lane == 0 && mine) ga_report_index(word, word_off, site, {v}, "
-            f"{end});\n  {v} = 0;\n}}\nif ({v} < 0) {v} += {end};"
-        )
-
-    def line(self, value: int, made: Line) -> str:
-        """A row of a table: its place, and where it begins."""
-        table = made.table
-        ctype = dtype_to_ctype(np.dtype(self.program.dtypes[table]))
-        return (
-            f"{self.place(value, made.operand, f'm{table}')}\n"
-            f"GLOBAL_MEM const {ctype} *y{value} = (GLOBAL_MEM const {ctype} *)"
-            f"((GLOBAL_MEM const char *)x{table}_ + v{value} * r{table});"
-        )
-
-    def at(self, value: int, made: At) -> str:
-        """What a value is at a place: computed anew, in a scope of its own."""
-        body = self.cells([made.operand])
-        text, _ = self.operand(made.operand)
-        place = f"v{made.place}"
-        ctype = work_ctype(np.dtype(made.dtype))
-        return "\n".join(
-            [
-                f"{ctype} v{value} = 0;",
-                f"if ({place} < (ga_long)length) {{",
-                f"  const {self.index()} p = ({self.index()}){place};",
-                *(f"  {line}" for line in body),
-                f"  v{value} = {text};",
-                "}",
-            ]
-        )
-
-    def operand(self, value: int) -> Operand:
-        """A value's name and dtype."""
-        return self.texts.get(value, (f"v{value}", self.program.dtypes[value]))
-
-    def cells(self, wanted: Iterable[int], known: Collection[int] = ()) -> list[str]:
-        """The statements for the wanted values of the element at ``p``, save known."""
-        made, _ = reached(self.program, wanted, known)
-        return [
-            self.loaded(value, self.element(value))
-            if value < self.count
-            else self.step(value)
-            for value in sorted(made)
-        ]
-
-    # ---- the parts of the kernel ----
 
     def pointer(self, name: str, dtype: str, is_input: bool, is_apart: bool) -> str:
         """A parameter that is an array; the statement that makes it a pointer.
@@ -516,97 +350,3 @@ class RowText:
             "}",
         ]
         return "\n".join(lines)
-
-
-@singledispatch
-def statement(step: ProgramStep, value: int, k: RowText) -> str:
-    """The C statement of a step of some kind, which is no fold, in a kernel's text."""
-    raise NotImplementedError(f"a row kernel has no {type(step).__name__}")
-
-
-@statement.register
-def _(step: CompositeStep, value: int, k: RowText) -> str:
-    return k.assigned(value, k.applied(value, step))
-
-
-@statement.register
-def _(step: Place, value: int, k: RowText) -> str:
-    return k.assigned(value, f"({work_ctype(np.dtype(step.dtype))})p")
-
-
-@statement.register
-def _(step: Head, value: int, k: RowText) -> str:
-    return k.assigned(value, f"row < v{step.count}")
-
-
-@statement.register
-def _(step: Within, value: int, k: RowText) -> str:
-    return k.place(value, step.operand, "length")
-
-
-@statement.register
-def _(step: At, value: int, k: RowText) -> str:
-    return k.at(value, step)
-
-
-@statement.register
-def _(step: Line, value: int, k: RowText) -> str:
-    return k.line(value, step)
-
-
-@statement.register
-def _(step: Taken, value: int, k: RowText) -> str:
-    return k.loaded(value, k.element(step.table, f"y{step.place}"))
-
-
-def divisors(program: Program) -> dict[int, int]:
-    """The divisor of each element's quotient that all elements of a row have.
-
-    The same digits come of its reciprocal, which a row has once.
-    """
-    kinds, dtypes, found = program.kinds, program.dtypes, {}
-    for value, step in enumerate(program.steps, len(program.inputs)):
-        if not isinstance(step, CompositeStep) or step.op != "true_div":
-            continue
-        by = step.operands[1]
-        is_single = {dtypes[v] for v in (value, *step.operands)} == {"float32"}
-        if is_single and kinds[value] == CELL and kinds[by] == ROW:
-            found[value] = by
-    return found
-
-
-def is_share(program: Program, value: int) -> bool:
-    """Whether a value is one divided by a whole number, as for a mean."""
-    dtypes = [program.dtypes[value]]
-    for op in ("reciprocal", "cast"):
-        at = value - len(program.inputs)
-        step = program.steps[at] if at >= 0 else None
-        if not isinstance(step, CompositeStep) or step.op != op:
-            return False
-        (value,) = step.operands
-        dtypes.append(program.dtypes[value])
-    *singles, whole = dtypes
-    return {*singles} == {"float32"} and np.dtype(whole).kind in "iu"
-
-
-def reached(
-    program: Program,
-    wanted: Iterable[int],
-    known: Collection[int],
-) -> tuple[set[int], set[int]]:
-    """The values of elements computed for others, and those known that they read."""
-    kinds, count = program.kinds, len(program.inputs)
-    made: set[int] = set()
-    read: set[int] = set()
-    stack = list(wanted)
-    while stack:
-        value = stack.pop()
-        if value in made or kinds[value] not in (CELL, COLUMN):
-            continue
-        if value in known:
-            read.add(value)
-            continue
-        made.add(value)
-        if value >= count:
-            stack.extend(program.steps[value - count].operands)
-    return made, read

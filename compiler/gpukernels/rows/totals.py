@@ -18,6 +18,7 @@ from gpuarray._native import check, ffi, lib
 from gpuarray.array import Array
 from gpuarray.compiler.gpukernels.argmax import taken
 from gpuarray.compiler.gpukernels.folds import accumulator, fold_function, row_tree
+from gpuarray.compiler.gpukernels.rows.form import Form
 from gpuarray.compiler.gpukernels.rows.persistent import (
     FORGETFUL,
     PACKETS,
@@ -27,7 +28,6 @@ from gpuarray.compiler.gpukernels.rows.persistent import (
     sure_elements,
 )
 from gpuarray.compiler.gpukernels.rows.run import new_reduction
-from gpuarray.compiler.gpukernels.rows.text import Form
 from gpuarray.compiler.ops.rowwise import CELL, Fold, Program, Total
 from gpuarray.dtypes import dtype_to_ctype, dtype_to_typecode, work_ctype, work_dtype
 from gpuarray.scalars import SCALARS

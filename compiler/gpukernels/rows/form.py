@@ -1,0 +1,37 @@
+"""The form of a row kernel: which of a program's texts it is, and their numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpuarray.compiler.ops.rowwise import CELL, COLUMN, ROW, TABLE
+
+BLOCK = 256
+"""Work items of a block, a power of 2."""
+
+NUMBERS = {TABLE: "mrc", CELL: "rc", ROW: "r", COLUMN: "c"}
+"""More arguments of an input, by kind: how many rows it has, its row and column stride."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The launch-time choices that, with the program, determine a kernel's text.
+
+    ``sources`` has for each input ``"array"``, ``"int"``, or the text of a constant.
+    With ``is_unit`` neighbours in a row are neighbours in memory; ``is_wide`` rows have
+    2**31 elements or more. ``kept`` is how many elements of a row each of ``lanes``
+    items keeps, in packs of ``pack`` neighbours. Outputs may lie where the inputs
+    ``taken`` do, and nowhere else. Of one walk alone an item reads ``ahead`` elements
+    before it folds them. What is folded over all rows at the places of an item's first
+    ``own`` elements is in its registers, that of the others in local memory.
+    """
+
+    sources: tuple[str, ...]
+    taken: frozenset[int]
+    is_unit: bool
+    is_wide: bool
+    kept: int = 0
+    lanes: int = 0
+    ahead: int = 0
+    pack: int = 1
+    own: int = 0
