@@ -9,6 +9,7 @@ import pytest
 from gpuarray.compiler import config, function, grad
 from gpuarray.compiler.gpukernels.rows import launch, lowering, persistent, totals
 from gpuarray.compiler.gpukernels.rows.launch import Given, totals_form
+from gpuarray.compiler.gpukernels.rows.operands import Operands
 from gpuarray.compiler.gpukernels.rows.persistent import kept_block
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import CompositeStep
@@ -250,7 +251,10 @@ def test_where_totals_are_by_length_and_local_memory():
         )
         context = SimpleNamespace(max_threads=1024, local_memory=memory << 10)
         given = Given([row], is_unit=True, rows=1 << 20, length=length)
-        form = totals_form(program, ("array",), (), given, [None], context)
+        operands = Operands(
+            program, ("array",), (-1,), [row], [None], (1 << 20, length), context
+        )
+        form = totals_form(operands, given)
         return form.kept, form.lanes, form.own
 
     few, much = (

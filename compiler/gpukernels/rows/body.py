@@ -20,7 +20,6 @@ from gpuarray.compiler.gpukernels.rows.launch import (
     LONG,
     NARROW,
     operation,
-    taken_inputs,
     template,
     without_identity,
 )
@@ -35,6 +34,7 @@ from gpuarray.compiler.gpukernels.rows.looped import (
     Walks,
     walks_of,
 )
+from gpuarray.compiler.gpukernels.rows.operands import taken_inputs
 from gpuarray.compiler.gpukernels.rows.persistent import TURN, has_packets, most_words
 from gpuarray.compiler.gpukernels.rows.product import product_of
 from gpuarray.compiler.ops.rowwise import (

@@ -10,7 +10,7 @@ BLOCK = 256
 """Work items of a block, a power of 2."""
 
 NUMBERS = {TABLE: "mrc", CELL: "rc", ROW: "r", COLUMN: "c"}
-"""More arguments of an input, by kind: how many rows it has, its row and column stride."""
+"""More arguments of an input, by kind: number of rows, row stride, column stride."""
 
 
 @dataclass(frozen=True, slots=True)

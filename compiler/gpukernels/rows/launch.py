@@ -13,6 +13,7 @@ from gpuarray._kernels.codegen import digest, self_contained
 from gpuarray._kernels.kernel import REPORT_TYPES, GpuKernel, index_report
 from gpuarray.array import Array
 from gpuarray.compiler.gpukernels.rows.form import BLOCK, NUMBERS, Form
+from gpuarray.compiler.gpukernels.rows.operands import Operands, taken_inputs
 from gpuarray.compiler.gpukernels.rows.persistent import (
     TURN,
     PersistentText,
@@ -71,14 +72,13 @@ class Given:
     length: int
 
     @classmethod
-    def of(
-        cls, program: Program, values: Sequence[Any], rows: int, length: int
-    ) -> Given:
+    def of(cls, operands: Operands) -> Given:
         """Inputs of rows along any axes."""
-        kinds = program.kinds[: len(program.inputs)]
+        rows, length = operands.rows, operands.length
+        kinds = operands.program.kinds[: len(operands.values)]
         matrices = [
             as_matrix(value, kind, rows, length) if isinstance(value, Array) else value
-            for value, kind in zip(values, kinds, strict=True)
+            for value, kind in zip(operands.values, kinds, strict=True)
         ]
         is_unit = all(
             each.strides[-1] == each.dtype.itemsize or length == 1
@@ -120,23 +120,16 @@ class Given:
         return [*found, self.rows, self.length]
 
 
-def launch(
-    program: Program,
-    sources: tuple[str, ...],
-    over: tuple[int, ...],
-    values: Sequence[Any],
-    outputs: Sequence[Array],
-    rows: int,
-    length: int,
-    context: Context,
-) -> None:
+def launch(operands: Operands, outputs: Sequence[Array]) -> None:
     """Queue the kernel on inputs as matrices."""
-    given = Given.of(program, values, rows, length)
+    program, context = operands.program, operands.context
+    rows, length = operands.rows, operands.length
+    given = Given.of(operands)
     kept, pack = kept_packs(program, given, outputs, context)
-    taken = taken_inputs(sources, over)
+    taken = taken_inputs(operands.sources, operands.over)
     ahead = 0 if product_of(program) is None else AHEAD
     is_wide = length >= NARROW
-    form = Form(sources, taken, given.is_unit, is_wide, *kept, ahead, pack)
+    form = Form(operands.sources, taken, given.is_unit, is_wide, *kept, ahead, pack)
     kernel = kernel_of(program, form, context)
     if form.kept and form.lanes > kernel.max_threads:  # it takes too many registers
         form = replace(form, kept=0, lanes=0, pack=1)
@@ -154,21 +147,12 @@ def launch(
     )
 
 
-def totals_form(
-    program: Program,
-    sources: tuple[str, ...],
-    over: tuple[int, ...],
-    given: Given,
-    targets: Sequence[Any],
-    context: Context,
-) -> Form:
-    """The form of a kernel that folds totals too; it keeps nothing where none can.
-
-    Outputs overwrite ``targets``, or have memory of their own.
-    """
-    taken = taken_inputs(sources, over)
-    none = Form(sources, taken, given.is_unit, False)
-    packs = (TURN, 1) if lie_in_packs(program, given, targets) else (1,)
+def totals_form(operands: Operands, given: Given) -> Form:
+    """The form of a kernel that folds totals too; it keeps nothing where none can."""
+    program, context = operands.program, operands.context
+    taken = taken_inputs(operands.sources, operands.over)
+    none = Form(operands.sources, taken, given.is_unit, False)
+    packs = (TURN, 1) if lie_in_packs(program, given, operands.targets) else (1,)
     length, memory = given.length, context.local_memory
     for kept, lanes in kept_blocks(program, length, context.max_threads):
         for pack in packs:
@@ -231,12 +215,6 @@ def launch_totals(
 def pointers(arrays: Sequence[Array]) -> list[Any]:
     """Arrays as arguments of a kernel."""
     return [x for array in arrays for x in (array, array.offset)]
-
-
-def taken_inputs(sources: tuple[str, ...], over: tuple[int, ...]) -> frozenset[int]:
-    """The inputs that outputs may overwrite: ``over`` counts those with a value."""
-    given = [i for i, source in enumerate(sources) if source in ("int", "array")]
-    return frozenset(given[index] for index in over if index >= 0)
 
 
 def as_matrix(array: Array, kind: str, rows: int, length: int) -> Array:

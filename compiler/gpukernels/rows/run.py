@@ -31,6 +31,7 @@ from gpuarray.compiler.gpukernels.rows.looped import (
     Walks,
     walks_of,
 )
+from gpuarray.compiler.gpukernels.rows.operands import Operands
 from gpuarray.compiler.gpukernels.source import Operand
 from gpuarray.compiler.ops.rowwise import CELL, ONE, Fold, Program
 from gpuarray.creation import empty
@@ -143,19 +144,12 @@ class Run:
     ``known`` has the arrays and integers that there are so far, by value.
     """
 
-    def __init__(
-        self,
-        walks: Walks,
-        values: Sequence[Any],
-        outputs: Iterable[Array | None],
-        shape: tuple[int, ...],
-        context: Context,
-    ) -> None:
+    def __init__(self, walks: Walks, operands: Operands) -> None:
         self.walks = walks
-        self.outputs = list(outputs)
-        self.shape = shape
-        self.context = context
-        self.known: dict[int, Any] = dict(enumerate(values))
+        self.outputs = list(operands.targets)
+        self.shape = operands.shape
+        self.context = operands.context
+        self.known: dict[int, Any] = dict(enumerate(operands.values))
 
     def results(self) -> list[Array]:
         """Queue all of them; the outputs."""
