@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -26,6 +26,9 @@ FEW = "few"
 """The kind of an input for each of the first rows; it is zero for the others."""
 LENGTH, COUNT = "length", "count"
 """Kinds of inputs that the host knows: how long a row is, how many rows are meant."""
+
+
+Length = Callable[[Any, int], Any]
 
 
 class RowStep(ProgramStep):
@@ -114,27 +117,46 @@ class Place(RowStep):
         return "place"
 
 
-@dataclass(frozen=True, slots=True)
-class Within(RowStep):
-    """A place in each row, counted from the left: that of an earlier value.
+class Index(RowStep):
+    """A place that an earlier value says; negative ones count from the end.
 
-    Negative ones count from the end. What is in no row is told as an index.
+    What lies beyond ``limit`` is told as an index.
     """
+
+    __slots__ = ()
+
+    is_index = True
+    operand: int
+
+    def limit(self, values: Sequence[Any], cell: Any, length: Length) -> Any:
+        """How many places there are, by ``length`` of an array's axis."""
+        raise NotImplementedError
+
+    def value(self, values: Sequence[Any], shape: tuple[int, ...]) -> Any:
+        """The places with NumPy. Raises IndexError for what is none."""
+        cell = np.broadcast_to(0, shape)
+        limit = self.limit(values, cell, lambda array, axis: array.shape[axis])
+        return nnet.InBounds().reference(values[self.operand], limit)
+
+    def graph(self, values: Sequence[Variable], cell: Variable) -> Variable:
+        """The places as a node."""
+        limit = self.limit(values, cell, shape_i)
+        made: Variable = nnet.InBounds()(values[self.operand], limit)
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class Within(Index):
+    """A place in each row, counted from the left."""
 
     operand: int
     dtype: str = "int64"
 
-    is_index = True
     label = "pick"
 
-    def value(self, values: Sequence[Any], shape: tuple[int, ...]) -> Any:
-        """The places with NumPy. Raises IndexError for what is in no row."""
-        return nnet.InBounds().reference(values[self.operand], shape[-1])
-
-    def graph(self, values: Sequence[Variable], cell: Variable) -> Variable:
-        """The places as a node."""
-        made: Variable = nnet.InBounds()(values[self.operand], shape_i(cell, -1))
-        return made
+    def limit(self, values: Sequence[Any], cell: Any, length: Length) -> Any:
+        """The length of a row."""
+        return length(cell, -1)
 
     def text(self, operands: Sequence[str]) -> str:
         """How it reads."""
@@ -196,30 +218,19 @@ class Head(RowStep):
 
 
 @dataclass(frozen=True, slots=True)
-class Line(RowStep):
-    """The place of a row in a table, counted from its first: that of an earlier value.
-
-    Negative ones count from the end. What the table has not is told as an index.
-    """
+class Line(Index):
+    """The place of a row in a table, counted from its first."""
 
     operand: int
     table: int
     dtype: str = "int64"
 
     reads = ("operand", "table")
-    is_index = True
     label = "take"
 
-    def value(self, values: Sequence[Any], shape: tuple[int, ...]) -> Any:
-        """The places with NumPy. Raises IndexError for what the table has not."""
-        count = values[self.table].shape[0]
-        return nnet.InBounds().reference(values[self.operand], count)
-
-    def graph(self, values: Sequence[Variable], cell: Variable) -> Variable:
-        """The places as a node."""
-        count = shape_i(values[self.table], 0)
-        made: Variable = nnet.InBounds()(values[self.operand], count)
-        return made
+    def limit(self, values: Sequence[Any], cell: Any, length: Length) -> Any:
+        """How many rows the table has."""
+        return length(values[self.table], 0)
 
     def text(self, operands: Sequence[str]) -> str:
         """How it reads."""
