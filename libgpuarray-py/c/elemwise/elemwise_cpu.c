@@ -273,7 +273,8 @@ int ga__elem_strided_cpu(ga_source *out, const ga_elem_spec *spec, unsigned int 
                         "ga_uint ga_i_row");
   for (unsigned int k = nd == 1 ? 0 : 1; k < nd; k++)
     ga__strbuf_addf(&text, ", ga_size ga_i_d%u", k);
-  ga__elem_add_parameters(&text, spec, nd, "ga_ssize", "");
+  ga__elem_add_parameters(&text, spec, nd, "ga_ssize");
+  ga__strbuf_add(&text, ") {\n");
   if (ga__elem_takes_pairs(spec))
     add_pair_types(&text);
   ga__elem_add_pointers(&text, spec, 0);

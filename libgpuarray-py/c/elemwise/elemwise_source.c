@@ -86,7 +86,8 @@ static void add_flat_gpu(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t singl
 int ga__elem_flat_source(ga_source *out, const ga_elem_spec *spec, uint64_t single) {
   ga_strbuf text = {0};
   ga__strbuf_add(&text, "(ga_size ga_i_n, ga_uint ga_i_aligned");
-  ga__elem_add_parameters(&text, spec, 0, "", "");
+  ga__elem_add_parameters(&text, spec, 0, "");
+  ga__strbuf_add(&text, ") {\n");
   ga__elem_add_pointers(&text, spec, single);
   if (spec->is_cpu)
     ga__elem_add_flat_cpu(&text, spec, single);
@@ -262,7 +263,8 @@ static int strided_gpu(ga_source *out, const ga_elem_spec *spec, unsigned int nd
   for (unsigned int k = 1; k < nd; k++)
     ga__strbuf_addf(&text, ", ga_uint ga_i_d%u, ga_uint ga_i_m%u, ga_uint ga_i_h%u", k,
                     k, k);
-  ga__elem_add_parameters(&text, spec, nd, position, "");
+  ga__elem_add_parameters(&text, spec, nd, position);
+  ga__strbuf_add(&text, ") {\n");
   ga__elem_add_pointers(&text, spec, 0);
   if (ga__elem_vector(spec) > 1) {
     ga__strbuf_addf(&text, "  const ga_uint ga_i_gap = %s;\n  if (ga_i_row) {\n",

@@ -110,7 +110,7 @@ void ga__elem_add_body(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t single,
 /* ---- heads ---- */
 
 void ga__elem_add_parameters(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int nd,
-                             const char *stride, const char *last) {
+                             const char *stride) {
   for (unsigned int i = 0; i < spec->n; i++) {
     const gpuelemwise_arg *arg = &spec->args[i];
     if (is_made(spec, i))
@@ -124,7 +124,6 @@ void ga__elem_add_parameters(ga_strbuf *sb, const ga_elem_spec *spec, unsigned i
     for (unsigned int k = 0; k < nd; k++)
       ga__strbuf_addf(sb, ", %s ga_i_t%u_%u", stride, i, k);
   }
-  ga__strbuf_addf(sb, "%s) {\n", last);
 }
 
 void ga__elem_add_pointers(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t single) {

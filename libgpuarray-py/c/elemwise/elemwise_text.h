@@ -30,10 +30,9 @@ void ga__elem_add_place(ga_strbuf *sb, const char *form, unsigned int i);
  * argument); those of the inputs in `single` are in ga_i_s<i>. */
 void ga__elem_add_body(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t single,
                        const char *indent, const char *from, const char *to);
-/* The arguments of the expression; each array with `nd` strides of type `stride`. Ends
- * the kernel's head; `last` stands at its end. */
+/* The arguments of the expression; each array with `nd` strides of type `stride`. */
 void ga__elem_add_parameters(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int nd,
-                             const char *stride, const char *last);
+                             const char *stride);
 /* Moves the pointers to where the arrays begin, and loads single elements. */
 void ga__elem_add_pointers(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t single);
 /* Splits ga_i_r into positions ga_i_x0 .. along `nd` axes; `quotient` is the form of a

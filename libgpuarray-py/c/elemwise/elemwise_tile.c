@@ -405,9 +405,9 @@ int ga__elem_tiled_source(ga_source *out, const ga_elem_spec *spec, unsigned int
                     k, k);
   ga__strbuf_add(&text, ", ga_uint ga_i_height, ga_uint ga_i_width, ga_ulong "
                         "ga_i_turned, ga_ulong ga_i_vectors");
-  ga__elem_add_parameters(&text, spec, nd, "ga_ssize",
-                          " GA_DECL_SHARED_PARAM(ga_uint4, ga_i_pool)");
-  ga__strbuf_add(&text, "  GA_DECL_SHARED_BODY(ga_uint4, ga_i_pool)\n");
+  ga__elem_add_parameters(&text, spec, nd, "ga_ssize");
+  ga__strbuf_add(&text, " GA_DECL_SHARED_PARAM(ga_uint4, ga_i_pool)) {\n"
+                        "  GA_DECL_SHARED_BODY(ga_uint4, ga_i_pool)\n");
   ga__elem_add_pointers(&text, spec, 0);
   ga__strbuf_addf(&text,
                   "  const int ga_i_lane = (int)LID_0 %% %u;\n"

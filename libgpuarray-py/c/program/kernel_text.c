@@ -14,6 +14,29 @@ void ga__text_array(ga_strbuf *text, ga_strbuf *starts, bool is_read, const char
                   name, read, type, read, name, name);
 }
 
+void ga__text_add_parts(ga_strbuf *sb, const char *text, ga_text_part parts[],
+                        unsigned int n) {
+  static const char letters[] =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+  for (unsigned int k = 0; k < n; k++)
+    if (ga__strbuf_status(&parts[k].text) != GA_NO_ERROR)
+      sb->failed = true;
+  while (*text != '\0' && !sb->failed) {
+    const size_t length = strspn(text, letters), rest = strcspn(text + length, letters);
+    unsigned int k = 0;
+    while (k < n && (strlen(parts[k].name) != length ||
+                     strncmp(parts[k].name, text, length) != 0))
+      k++;
+    if (k < n)
+      ga__strbuf_add(sb, parts[k].text.text ? parts[k].text.text : "");
+    const size_t own = k < n ? length : 0;
+    ga__strbuf_addn(sb, text + own, length + rest - own);
+    text += length + rest;
+  }
+  for (unsigned int k = 0; k < n; k++)
+    ga__strbuf_clear(&parts[k].text);
+}
+
 /* Clears the text, and the source where it failed. */
 static int finished(ga_source *out, ga_strbuf *text, int status) {
   ga__strbuf_clear(text);

@@ -9,6 +9,16 @@
 void ga__text_array(ga_strbuf *text, ga_strbuf *starts, bool is_read, const char *type,
                     const char *name);
 
+/* What C writes of a kernel's text, in place of the word `name`. */
+typedef struct ga_text_part {
+  const char *name;
+  ga_strbuf text;
+} ga_text_part;
+
+/* Adds `text` with each part where its name stands. Clears the parts. */
+void ga__text_add_parts(ga_strbuf *sb, const char *text, ga_text_part parts[],
+                        unsigned int n);
+
 /* Names a kernel by `text`, which is the kernel from its parameters on, and writes it
  * to out->body behind `functions` (or NULL), which the text decides. Clears `text` in
  * every case. */

@@ -1,0 +1,33 @@
+/* Columns, on a GPU: the items of dimension 0 own neighbouring results, those of
+ * dimension 1 share n. */
+#include "gemv_words.cl.h"
+
+KERNEL void BL_NAME(BL_GEMV_PARAMETERS) {
+  BL_GEMV_BEGIN;
+  LOCAL_MEM BL_T shared[256];
+  const ga_ssize lane = (ga_ssize)LID_0, lanes = (ga_ssize)LDIM_0;
+  const ga_ssize item = (ga_ssize)LID_1, items = (ga_ssize)LDIM_1;
+  const ga_ssize at = item * lanes + lane;
+  GLOBAL_MEM const BL_S *column = a + (i + lane < end ? i + lane : end - 1) * ai;
+  BL_T acc[4];
+  for (int v = 0; v < 4; v++)
+    BL_ZERO(acc[v]);
+  ga_ssize j = item;
+  for (; j + 3 * items < n; j += 4 * items)
+    for (int v = 0; v < 4; v++)
+      BL_MEET(acc[v], column[(j + v * items) * aj], x[(j + v * items) * xj])
+  for (; j < n; j += items)
+    BL_MEET(acc[0], column[j * aj], x[j * xj])
+  BL_ADD(acc[0], acc[1]);
+  BL_ADD(acc[2], acc[3]);
+  BL_ADD(acc[0], acc[2]);
+  shared[at] = acc[0];
+  local_barrier();
+  for (ga_ssize s = items / 2; s > 0; s /= 2) {
+    if (item < s)
+      BL_ADD(shared[at], shared[at + s * lanes]);
+    local_barrier();
+  }
+  if (item == 0 && i + lane < end)
+    BL_FINISH(y[(i + lane) * yi], shared[at])
+}
