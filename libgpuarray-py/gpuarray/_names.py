@@ -108,15 +108,18 @@ MODULES = (
 )
 """The modules that are public themselves."""
 
-_RENAMED = {"_kernels.reduction_kernel": "reducing"}
-"""The former names of public modules whose names changed, by their places."""
-
 MOVED = {
-    _RENAMED.get(place, place.rpartition(".")[2]): place
-    for place in PLACES
-    if "." in place
+    "base": "_core.base",
+    "context": "_core.context",
+    "info": "_core.info",
+    "kernel": "_kernels.kernel",
+    "profiling": "_core.profiling",
+    "queues": "_core.queues",
+    "reducing": "_kernels.reduction_kernel",
+    "searching": "_sorting.searching",
+    "sorting": "_sorting.sorting",
 }
-"""Where a module is that was public in the package itself, by its name there.
+"""Where a module is that stood in the package itself, by its name there.
 
 Pickles and programs have these names."""
 
