@@ -91,4 +91,4 @@ def _offered(name: str) -> _Any:
 # What NumPy's own functions lead to, when they are called with our arrays.
 _dispatch.offer(_offered)
 
-_dask.tell()
+_dask.register(_creation.Array)

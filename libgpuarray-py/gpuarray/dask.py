@@ -8,29 +8,32 @@ Nothing of Dask is imported, and it may be imported before this package or after
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gpuarray import pickling
-from gpuarray.array import Array
-from gpuarray.creation import full
+from gpuarray._core.base import BaseArray
+from gpuarray.dtypes import as_dtype
 from gpuarray.importing import after_import
 
-
-def tell() -> None:
-    """Have Dask's dispatches know arrays as soon as they are there."""
-    for module in _DISPATCHES:
-        after_import(module, _register)
+ArrayClass = type[BaseArray]
 
 
-def _register(module: Any) -> None:
-    for name, function in _DISPATCHES[module.__name__].items():
+def register(array_class: ArrayClass) -> None:
+    """Have Dask's dispatches know a class of arrays as soon as they are there."""
+    for module, handlers in _handlers(array_class).items():
+        after_import(module, partial(_register, array_class, handlers))
+
+
+def _register(array_class: ArrayClass, handlers: dict[str, Any], module: Any) -> None:
+    for name, function in handlers.items():
         if hasattr(module, name):  # an older or newer Dask may do without
-            getattr(module, name).register(Array)(function)
+            getattr(module, name).register(array_class)(function)
 
 
-def _serialize(array: Array, context: Any = None) -> Any:
+def _serialize(array: BaseArray, context: Any = None) -> Any:
     """The header and the frames of an array's host values, and where they were."""
     from distributed.protocol.serialize import dask_serialize
 
@@ -38,16 +41,16 @@ def _serialize(array: Array, context: Any = None) -> Any:
     return {"host": header, "context": array.context.name}, frames
 
 
-def _deserialize(header: dict[str, Any], frames: Any) -> Any:
+def _deserialize(array_class: ArrayClass, header: dict[str, Any], frames: Any) -> Any:
     """The array again, where an unpickled one would be."""
     from distributed.protocol.serialize import dask_deserialize
 
     host = dask_deserialize.dispatch(np.ndarray)(header["host"], frames)
-    return pickling.restore(Array, host, header["context"])
+    return pickling.restore(array_class, host, header["context"])
 
 
 def _numel(
-    x: Array,
+    x: Any,
     axis: Any = None,
     keepdims: bool = False,
     dtype: Any = float,
@@ -67,18 +70,21 @@ def _numel(
     lengths = [1 if i in reduced else n for i, n in enumerate(x.shape)]
     if not keepdims:
         lengths = [n for i, n in enumerate(x.shape) if i not in reduced]
-    return full(lengths, count, dtype, x.context)
+    numel = x.allocate(tuple(lengths), as_dtype(dtype, "numel"), x.context)
+    numel.fill(count)
+    return numel
 
 
-_DISPATCHES: dict[str, dict[str, Any]] = {
-    "dask.sizeof": {"sizeof": lambda array: array.nbytes},
-    "dask.array.dispatch": {
-        "numel_lookup": _numel,
-        "to_numpy_dispatch": lambda array, **_: array._read(),
-    },
-    "distributed.protocol.serialize": {
-        "dask_serialize": _serialize,
-        "dask_deserialize": _deserialize,
-    },
-}
-"""What looks up something by the type of an array, and what it shall find."""
+def _handlers(array_class: ArrayClass) -> dict[str, dict[str, Any]]:
+    """Return what Dask finds by the type of an array: by module, by dispatch."""
+    return {
+        "dask.sizeof": {"sizeof": lambda array: array.nbytes},
+        "dask.array.dispatch": {
+            "numel_lookup": _numel,
+            "to_numpy_dispatch": lambda array, **_: array._read(),
+        },
+        "distributed.protocol.serialize": {
+            "dask_serialize": _serialize,
+            "dask_deserialize": partial(_deserialize, array_class),
+        },
+    }
