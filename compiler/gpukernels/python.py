@@ -7,8 +7,8 @@ from threading import RLock
 from typing import Any
 
 import numpy as np
-from gpuarray import sharing
 from gpuarray._core.context import current_context
+from gpuarray._interop import cuda_array_interface
 from gpuarray.array import Array
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.gpukernels.batching import on_host
@@ -134,7 +134,7 @@ def as_array(value: Any) -> Array:
     """Return an op's result as an array, host values on the current context."""
     if isinstance(value, Array):
         return value
-    if sharing.is_foreign(value):
+    if cuda_array_interface.is_foreign(value):
         return asarray(value)
     host = value if hasattr(type(value), "__dlpack__") else np.asarray(value)
     return asarray(host, context=current_context())

@@ -113,6 +113,7 @@ MOVED = {
     "context": "_core.context",
     "info": "_core.info",
     "kernel": "_kernels.kernel",
+    "pickling": "_interop.pickling",
     "profiling": "_core.profiling",
     "queues": "_core.queues",
     "reducing": "_kernels.reduction_kernel",

@@ -12,22 +12,19 @@ import numpy as np
 
 from gpuarray import (
     dispatch,
-    dlpack,
     flat,
     joining,
     picking,
-    pickling,
     products,
-    pygpu_array,
     reduction,
     scanning,
     shaping,
-    sharing,
     statistics,
 )
 from gpuarray._core import info
 from gpuarray._core.base import BaseArray, Order
 from gpuarray._indexing.indexing import assign, get
+from gpuarray._interop import cuda_array_interface, dlpack, pickling, pygpu_array
 from gpuarray._kernels.apply import from_host, is_host_array
 from gpuarray._kernels.monoids import into
 from gpuarray._sorting import searching, sorting
@@ -89,14 +86,14 @@ class Array(BaseArray):
     __reduce_ex__ = pickling.reduce
     __dask_tokenize__ = pickling.dask_token
     flat = property(flat.flat, flat.set_flat)
-    __cuda_array_interface__ = property(sharing.cuda_interface)
-    gpudata = property(sharing.gpudata)
-    ptr = property(sharing.ptr)
-    base_data = property(sharing.base_data)
-    data = property(sharing.data)
-    cl_mem = property(sharing.cl_mem)
-    as_pyopencl = sharing.as_pyopencl
-    as_pycuda = sharing.as_pycuda
+    __cuda_array_interface__ = property(cuda_array_interface.cuda_interface)
+    gpudata = property(cuda_array_interface.gpudata)
+    ptr = property(cuda_array_interface.ptr)
+    base_data = property(cuda_array_interface.base_data)
+    data = property(cuda_array_interface.data)
+    cl_mem = property(cuda_array_interface.cl_mem)
+    as_pyopencl = cuda_array_interface.as_pyopencl
+    as_pycuda = cuda_array_interface.as_pycuda
     __dlpack__ = dlpack.export
     __dlpack_device__ = dlpack.export_device
     read = pygpu_array.read

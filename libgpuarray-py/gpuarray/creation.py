@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray import dlpack, sharing
 from gpuarray._core.base import (
     BaseArray,
     Order,
@@ -21,6 +20,7 @@ from gpuarray._core.base import (
 )
 from gpuarray._core.context import Context
 from gpuarray._core.context import context as find_context
+from gpuarray._interop import cuda_array_interface, dlpack
 from gpuarray.array import Array
 from gpuarray.dtypes import as_dtype
 from gpuarray.errors import BadType, NeedsCopy, host_errors
@@ -188,9 +188,9 @@ def _as_class(
     """``a`` as an array of ``cls``; None: of its own class."""
     context = context if device is None else place_of("asarray", context, device)
     if not isinstance(a, BaseArray | list | tuple | np.ndarray | np.generic) and (
-        sharing.is_foreign(a)
+        cuda_array_interface.is_foreign(a)
     ):
-        a = sharing.take(cls or Array, a)
+        a = cuda_array_interface.take(cls or Array, a)
     if not isinstance(a, BaseArray):
         if copy is False:
             raise NeedsCopy("asarray: host values cannot be used without a copy")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray import dtypes, joining, pygpu_array
+from gpuarray import dtypes, joining
 from gpuarray._core.base import Flags, array_class, may_share_memory
 from gpuarray._core.context import (
     Context,
@@ -26,6 +26,8 @@ from gpuarray._core.context import (
     init,
     set_default_context,
 )
+from gpuarray._interop import pygpu_array
+from gpuarray._interop.pygpu_array import open_ipc_handle
 from gpuarray._kernels.kernel import GpuKernel
 from gpuarray._native import lib
 from gpuarray.array import Array, GpuArray
@@ -50,7 +52,6 @@ from gpuarray.errors import (
     Unsupported,
     UnsupportedException,
 )
-from gpuarray.pygpu_array import open_ipc_handle
 
 __all__ = [
     "SIZE",

@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray import pickling
 from gpuarray._core.base import as_shape, asnumpy, axis_number
 from gpuarray._core.context import Context
 from gpuarray._core.context import context as find_context
 from gpuarray._indexing.advanced_indexing import take_at
+from gpuarray._interop import pickling
 from gpuarray._native import check, ffi, lib
 from gpuarray._sorting.searching import searchsorted
 from gpuarray._sorting.sorting import argsort

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray import pickling
 from gpuarray._core.base import BaseArray
 from gpuarray._core.context import Context
 from gpuarray._core.context import context as find_context
+from gpuarray._interop import pickling
 from gpuarray._kernels.kernel import GpuKernel
 from gpuarray._kernels.parameters import of_kernel
 from gpuarray._kernels.reduction_kernel import only_context

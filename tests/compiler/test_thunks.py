@@ -8,6 +8,7 @@ import traceback
 import gpuarray
 import numpy as np
 import pytest
+from gpuarray._interop.dlpack import device_of
 from gpuarray.compiler import Apply, Op, config, function, grad, shared
 from gpuarray.compiler import tensor as T
 from gpuarray.compiler.errors import NoGradientError
@@ -15,7 +16,6 @@ from gpuarray.compiler.gpukernels.basic_ops import (
     as_gpuarray_variable,
     infer_context_name,
 )
-from gpuarray.dlpack import device_of
 
 X = np.arange(6, dtype="float32").reshape(2, 3)
 

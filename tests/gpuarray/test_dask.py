@@ -74,7 +74,7 @@ a = gpuarray.zeros((20, 30), "float32", "null")
 header, frames = serialize(a, serializers=["dask"])
 assert deserialize(header, frames).shape == (20, 30)
 assert sizeof(a) == a.nbytes
-assert numel_lookup.dispatch(type(a)).__module__ == 'gpuarray.dask'
+assert numel_lookup.dispatch(type(a)).__module__ == 'gpuarray._interop.dask'
 """
     subprocess.run([sys.executable, "-c", imports + program], check=True)
 

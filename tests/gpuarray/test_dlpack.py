@@ -8,8 +8,9 @@ import sys
 import gpuarray
 import numpy as np
 import pytest
-from gpuarray import dlpack, dtypes
+from gpuarray import dtypes
 from gpuarray._core.context import _SCHEDULES, _open_with
+from gpuarray._interop import dlpack
 from gpuarray._native import capsule, check, ffi, lib, open_capsule
 from layouts import LAYOUTS, values
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyopencl
 import pyopencl.array
 import pytest
-from gpuarray import sharing
+from gpuarray._interop import cuda_array_interface
 
 # Intel's compiler always says something, and PyOpenCL warns of it.
 pytestmark = pytest.mark.filterwarnings("ignore::pyopencl.CompilerWarning")
@@ -289,7 +289,7 @@ def test_cupy_by_the_interface(cuda):
     theirs = cupy.asarray(a[1:, ::2])
     assert theirs.data.ptr == a[1:, ::2].ptr
     theirs += 1
-    ours = sharing.take(gpuarray.Array, Foreign(a))
+    ours = cuda_array_interface.take(gpuarray.Array, Foreign(a))
     with cupy.cuda.Stream(non_blocking=True):
         made = cupy.zeros(1 << 22, "f4")
         for _ in range(30):

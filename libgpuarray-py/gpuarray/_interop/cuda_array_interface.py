@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gpuarray import dlpack
 from gpuarray._core.base import BaseArray
 from gpuarray._core.context import Context, device_names
 from gpuarray._core.context import context as find_context
+from gpuarray._interop import dlpack
 from gpuarray._native import check, extension, ffi, lib
 from gpuarray.dtypes import as_dtype, kind_of
 from gpuarray.errors import BadExchange, BadType, BadValue, OutOfMemory, Unshared

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray import pickling
 from gpuarray._core.base import BaseArray
+from gpuarray._interop import pickling
 from gpuarray.dtypes import as_dtype
 from gpuarray.importing import after_import
 
