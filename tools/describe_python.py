@@ -47,14 +47,14 @@ CONSTANT = "constant"  # in place of a module
 # By file: the title, the modules whose names it has, and the one whose docstring says
 # what holds for all of them.
 PAGES = {
-    "array": Page("The array", "array base"),
+    "array": Page("The array", "array _core.base"),
     "elementwise": Page("Elementwise functions", "elementwise"),
     "creation": Page(
         "Making, saving and loading arrays", "creation ranges grids files"
     ),
     "shapes": Page("Shapes, parts and joins", "shaping joining padding applying"),
-    "indexing": Page("Indexing and searching", "picking searching"),
-    "sorting": Page("Sorting, comparing, sets", "sorting comparing sets"),
+    "indexing": Page("Indexing and searching", "picking _sorting.searching"),
+    "sorting": Page("Sorting, comparing, sets", "_sorting.sorting comparing sets"),
     "sums": Page("Sums and extremes", "reduction scanning missing", "reduction"),
     "statistics": Page(
         "Statistics", "statistics quantiles histograms numeric polynomials"
@@ -66,13 +66,15 @@ PAGES = {
     "random": Page("Random numbers", "random", "random"),
     "kernels": Page(
         "Kernels of your own",
-        "kernel raw kernels reduction_kernel fusing elemwise",
+        "_kernels.kernel raw kernels _kernels.reduction_kernel fusing elemwise",
         "kernels",
     ),
     "functions": Page("Compiled functions in files", "saved"),
-    "contexts": Page("Devices, queues and time", "context queues profiling config"),
+    "contexts": Page(
+        "Devices, queues and time", "_core.context _core.queues _core.profiling config"
+    ),
     "collectives": Page("Several devices at once", "collectives", "collectives"),
-    "dtypes": Page("Dtypes and constants", f"info dtypes {CONSTANT}", "dtypes"),
+    "dtypes": Page("Dtypes and constants", f"_core.info dtypes {CONSTANT}", "dtypes"),
     "errors": Page("Errors", "errors"),
     "libgpuarray": Page(
         "More names of libgpuarray's package", "gpuarray basic operations tools"
@@ -147,7 +149,7 @@ def _listed() -> Iterator[tuple[str, Any, str]]:
         if isinstance(value, Ufunc):
             yield f"gpuarray.{name}", value, "elementwise"
         elif not isinstance(value, ModuleType):
-            place = PLACE_OF.get(name, "").rpartition(".")[2]
+            place = PLACE_OF.get(name, "")
             place = CONSTANT if _is_constant(value) else place
             yield f"gpuarray.{name}", value, place
     for module in MODULES:
@@ -433,7 +435,7 @@ def page(name: str, listed: list[Entry]) -> str:
     described = [entry for entry in listed if entry.module != CONSTANT]
     if name == "elementwise":
         lines += _ufunc_table(described)
-        lines += _section(Entry(("gpuarray.elementwise.Ufunc",), Ufunc, "elementwise"))
+        lines += _section(Entry(("Ufunc",), Ufunc, "elementwise"))
         lines += _class_parts(Entry(("Ufunc",), Ufunc, "elementwise"))
     else:
         anchors = _anchors(described)
