@@ -25,10 +25,10 @@ from gpuarray import fft_text
 from gpuarray._core.context import Context
 from gpuarray._kernels.apply import apply_row
 from gpuarray._kernels.codegen import resolve
+from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.compiler.errors import AssertError
 from gpuarray.compiler.tensor import fft, nlinalg, slinalg
 from gpuarray.dtypes import DTYPES, as_dtype
-from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue, LinAlgError
 from gpuarray.scalars import SCALARS
 from own_ops import scan_rows, sine_and_cosine, windows

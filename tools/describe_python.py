@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import gpuarray
 import numpy as np
 from gpuarray._names import MODULES, PLACE_OF
-from gpuarray.elementwise import Ufunc
+from gpuarray._ufunc.elementwise import Ufunc
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "python"
@@ -55,7 +55,11 @@ PAGES = {
     "shapes": Page("Shapes, parts and joins", "shaping joining padding applying"),
     "indexing": Page("Indexing and searching", "picking _sorting.searching"),
     "sorting": Page("Sorting, comparing, sets", "_sorting.sorting comparing sets"),
-    "sums": Page("Sums and extremes", "reduction scanning missing", "reduction"),
+    "sums": Page(
+        "Sums and extremes",
+        "_ufunc.reduction _ufunc.scanning missing",
+        "_ufunc.reduction",
+    ),
     "statistics": Page(
         "Statistics", "statistics quantiles histograms numeric polynomials"
     ),
@@ -77,7 +81,8 @@ PAGES = {
     "dtypes": Page("Dtypes and constants", f"_core.info dtypes {CONSTANT}", "dtypes"),
     "errors": Page("Errors", "errors"),
     "libgpuarray": Page(
-        "More names of libgpuarray's package", "gpuarray basic operations tools"
+        "More names of libgpuarray's package",
+        "gpuarray basic operations reduction tools",
     ),
 }
 
@@ -202,7 +207,7 @@ def members(entry: Entry) -> list[Entry]:
 
 def is_of_the_table(entry: Entry) -> bool:
     """Whether a method is made from a row of the table, which describes it."""
-    return getattr(entry.value, "__module__", "") == "gpuarray.operators"
+    return getattr(entry.value, "__module__", "") == "gpuarray._ufunc.operators"
 
 
 # ---- what is missing ----

@@ -17,9 +17,10 @@ from types import ModuleType
 
 import gpuarray
 from gpuarray._names import MODULES, PLACES
-from gpuarray.elementwise import FUNCTIONS
+from gpuarray._ufunc.elementwise import FUNCTIONS
 
 STUB = Path(__file__).parent.parent / "libgpuarray-py" / "gpuarray" / "__init__.pyi"
+UFUNCS = "BinaryUfunc", "PairUfunc", "UnaryUfunc", "Ufunc"
 
 
 def stub() -> str:
@@ -32,7 +33,9 @@ def stub() -> str:
         "",
         "import numpy as np",
         "",
-        "from gpuarray.elementwise import BinaryUfunc, PairUfunc, UnaryUfunc, Ufunc",
+        "from gpuarray._ufunc.elementwise import (",
+        *(f"    {name}," for name in UFUNCS),
+        ")",
         "from gpuarray import (",
         *(f"    {module} as {module}," for module in MODULES),
         ")",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from gpuarray import reduction
 from gpuarray._core.context import Context
 from gpuarray._native import ARRAY, check, ffi, lib
+from gpuarray._ufunc import reduction
 from gpuarray.array import Array
 from gpuarray.compiler import plan
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gpuarray._indexing.advanced_indexing import take_at
 from gpuarray._sorting.searching import searchsorted
+from gpuarray._ufunc.scanning import cumsum
 from gpuarray.array import Array
 from gpuarray.compiler.errors import GraphValueError, SpecifiedShapeError
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
@@ -17,7 +18,6 @@ from gpuarray.compiler.ops.axes import SpecifyShape
 from gpuarray.compiler.ops.joining import Join, Split
 from gpuarray.compiler.ops.repeating import Repeat
 from gpuarray.joining import concatenate
-from gpuarray.scanning import cumsum
 
 
 @step_function("join")

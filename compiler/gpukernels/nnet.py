@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpuarray._indexing.advanced_indexing import take_at
+from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.array import Array
 from gpuarray.compiler import plan
 from gpuarray.compiler.errors import GraphValueError
@@ -27,7 +28,6 @@ from gpuarray.compiler.ops.nnet import (
     check_first_rows,
 )
 from gpuarray.creation import zeros
-from gpuarray.elementwise import FUNCTIONS
 from gpuarray.picking import where
 from gpuarray.shaping import broadcast_to
 

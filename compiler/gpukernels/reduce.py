@@ -11,6 +11,7 @@ from gpuarray._kernels.codegen import (
     scalar_expression,
     self_contained,
 )
+from gpuarray._ufunc.reduction import needs_elements
 from gpuarray.compiler import plan
 from gpuarray.compiler.gpukernels.elemwise import Inputs
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
@@ -18,7 +19,6 @@ from gpuarray.compiler.gpukernels.source import Statements, statements
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.mapreduce import MapReduce, MapReduces
 from gpuarray.compiler.ops.reduce import NAMES, Reduce
-from gpuarray.reduction import needs_elements
 from gpuarray.scalars import SCALARS
 
 

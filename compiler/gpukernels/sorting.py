@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from gpuarray import scanning, sets
+from gpuarray import sets
 from gpuarray._native import lib
 from gpuarray._sorting import searching, sorting
+from gpuarray._ufunc import scanning
 from gpuarray.array import Array
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpuarray._ufunc.reduction import needs_elements
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.types import GpuArrayType
 from gpuarray.compiler.ops import rowwise
@@ -37,7 +38,6 @@ from gpuarray.compiler.ops.rowwise import (
 from gpuarray.compiler.ops.shape import DimShuffle, dimshuffle
 from gpuarray.compiler.rewrites.partition import is_fusible
 from gpuarray.compiler.rewrites.patterns import is_constant
-from gpuarray.reduction import needs_elements
 from gpuarray.scalars import SCALARS
 
 

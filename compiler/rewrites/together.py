@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from gpuarray._ufunc.reduction import needs_elements
 from gpuarray.compiler.graph.core import Apply, Constant, Variable, is_float
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.lazy import ALWAYS
@@ -25,7 +26,6 @@ from gpuarray.compiler.rewrites.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.fusion import compose, fused
 from gpuarray.compiler.rewrites.partition import is_fusible
 from gpuarray.compiler.rewrites.patterns import call, number
-from gpuarray.reduction import needs_elements
 from gpuarray.scalars import SCALARS
 
 _MOST_PARTS = 16

@@ -31,11 +31,11 @@ from typing import Any as _Any
 import numpy as _numpy
 
 from gpuarray import _names
-from gpuarray import creation as _creation  # noqa: F401  (arrays, and what they need)
-from gpuarray import dispatch as _dispatch
+from gpuarray import creation as _creation
 from gpuarray import dtypes as _dtypes
 from gpuarray._interop import dask as _dask
-from gpuarray.elementwise import FUNCTIONS as _FUNCTIONS
+from gpuarray._ufunc import dispatch as _dispatch
+from gpuarray._ufunc.elementwise import FUNCTIONS as _FUNCTIONS
 from gpuarray.errors import UnknownName as _UnknownName
 from gpuarray.importing import find_under as _find_under
 

@@ -5,7 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray.elementwise import BinaryUfunc, PairUfunc, UnaryUfunc, Ufunc
+from gpuarray._ufunc.elementwise import (
+    BinaryUfunc,
+    PairUfunc,
+    UnaryUfunc,
+    Ufunc,
+)
 from gpuarray import (
     basic as basic,
     collectives as collectives,
@@ -16,6 +21,7 @@ from gpuarray import (
     linalg as linalg,
     operations as operations,
     random as random,
+    reduction as reduction,
     tools as tools,
 )
 from gpuarray.applying import (
@@ -297,7 +303,7 @@ from gpuarray.raw import (
 from gpuarray._kernels.reduction_kernel import (
     ReductionKernel as ReductionKernel,
 )
-from gpuarray.reduction import (
+from gpuarray._ufunc.reduction import (
     all as all,
     amax as amax,
     amin as amin,
@@ -315,7 +321,7 @@ from gpuarray.saved import (
     LoadedFunction as LoadedFunction,
     load_function as load_function,
 )
-from gpuarray.scanning import (
+from gpuarray._ufunc.scanning import (
     cummax as cummax,
     cummin as cummin,
     cumprod as cumprod,

@@ -79,9 +79,9 @@ _PLACES = {
     "ranges": "arange geomspace linspace logspace",
     "raw": "RawKernel",
     "_kernels.reduction_kernel": "ReductionKernel",
-    "reduction": "all amax amin any argmax argmin max mean min prod ptp sum",
+    "_ufunc.reduction": "all amax amin any argmax argmin max mean min prod ptp sum",
     "saved": "LoadedFunction load_function",
-    "scanning": "cummax cummin cumprod cumsum",
+    "_ufunc.scanning": "cummax cummin cumprod cumsum",
     "_sorting.searching": "digitize ravel_multi_index searchsorted unravel_index",
     "sets": """
         in1d intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts
@@ -104,19 +104,22 @@ PLACES = {module: tuple(names.split()) for module, names in _PLACES.items()}
 
 MODULES = (
     *("basic", "collectives", "dtypes", "elemwise", "fft", "gpuarray", "linalg"),
-    *("operations", "random", "tools"),
+    *("operations", "random", "reduction", "tools"),
 )
 """The modules that are public themselves."""
 
 MOVED = {
     "base": "_core.base",
     "context": "_core.context",
+    "elementwise": "_ufunc.elementwise",
     "info": "_core.info",
     "kernel": "_kernels.kernel",
+    "operators": "_ufunc.operators",
     "pickling": "_interop.pickling",
     "profiling": "_core.profiling",
     "queues": "_core.queues",
     "reducing": "_kernels.reduction_kernel",
+    "scanning": "_ufunc.scanning",
     "searching": "_sorting.searching",
     "sorting": "_sorting.sorting",
 }

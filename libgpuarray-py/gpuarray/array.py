@@ -10,17 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpuarray import (
-    dispatch,
-    flat,
-    joining,
-    picking,
-    products,
-    reduction,
-    scanning,
-    shaping,
-    statistics,
-)
+from gpuarray import flat, joining, picking, products, shaping, statistics
 from gpuarray._core import info
 from gpuarray._core.base import BaseArray, Order
 from gpuarray._indexing.indexing import assign, get
@@ -28,9 +18,10 @@ from gpuarray._interop import cuda_array_interface, dlpack, pickling, pygpu_arra
 from gpuarray._kernels.apply import from_host, is_host_array
 from gpuarray._kernels.monoids import into
 from gpuarray._sorting import searching, sorting
+from gpuarray._ufunc import dispatch, reduction, scanning
+from gpuarray._ufunc.operators import binary_operator, inplace_operator, unary_operator
 from gpuarray.dtypes import kind_of
 from gpuarray.errors import BadType, BadValue
-from gpuarray.operators import binary_operator, inplace_operator, unary_operator
 from gpuarray.scalars import SCALARS, Scalar
 
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from gpuarray._core.base import BaseArray, axis_number, require
 from gpuarray._sorting.sorting import argsort, is_lone, sort
+from gpuarray._ufunc.elementwise import FUNCTIONS
+from gpuarray._ufunc.reduction import all as all_of
 from gpuarray.dtypes import kind_of
-from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue
 from gpuarray.picking import take_along_axis
-from gpuarray.reduction import all as all_of
 
 where = FUNCTIONS["where"]
 

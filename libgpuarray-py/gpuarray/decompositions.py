@@ -8,8 +8,8 @@ import numpy as np
 
 from gpuarray import solvers
 from gpuarray._core.base import require, require_all
+from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.dtypes import kind_of, parts_dtype
-from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue, LinAlgError
 from gpuarray.solvers import factorizes, on_host, where
 

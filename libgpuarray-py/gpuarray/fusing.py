@@ -14,7 +14,7 @@ from typing import Any
 
 from gpuarray._core.base import BaseArray
 from gpuarray._kernels.apply import number_operand
-from gpuarray.elementwise import recorders
+from gpuarray._ufunc.elementwise import recorders
 from gpuarray.errors import BadType
 from gpuarray.segments import Origin, Segment, operands_of
 from gpuarray.symbol import (

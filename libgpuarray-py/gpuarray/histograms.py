@@ -17,11 +17,11 @@ import numpy.typing as npt
 from gpuarray._core.base import BaseArray, asnumpy, require, require_all
 from gpuarray._indexing.advanced_indexing import INT64
 from gpuarray._sorting.searching import searchsorted
-from gpuarray.elementwise import FUNCTIONS
+from gpuarray._ufunc.elementwise import FUNCTIONS
+from gpuarray._ufunc.reduction import max as largest
+from gpuarray._ufunc.reduction import min as smallest
 from gpuarray.errors import BadType, BadValue, Unsupported
 from gpuarray.picking import add_at
-from gpuarray.reduction import max as largest
-from gpuarray.reduction import min as smallest
 
 Edges = npt.NDArray[Any]
 Limits = tuple[float, float] | None

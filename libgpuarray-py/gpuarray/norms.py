@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from gpuarray._core.base import axes_numbers, axis_number, require, require_all
+from gpuarray._ufunc.elementwise import FUNCTIONS
+from gpuarray._ufunc.reduction import sum as add_up
 from gpuarray.decompositions import (
     as_floats,
     as_matrices,
@@ -19,10 +21,8 @@ from gpuarray.decompositions import (
     svdvals,
 )
 from gpuarray.dtypes import kind_of, parts_dtype
-from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue, LinAlgError
 from gpuarray.products import matmul
-from gpuarray.reduction import sum as add_up
 from gpuarray.shaping import moveaxis
 from gpuarray.solvers import identity, turned, where
 

@@ -22,13 +22,13 @@ from gpuarray._core.base import (
 from gpuarray._kernels.monoids import Axis
 from gpuarray._sorting.searching import searchsorted
 from gpuarray._sorting.sorting import argsort
+from gpuarray._ufunc.elementwise import FUNCTIONS
+from gpuarray._ufunc.reduction import mean
+from gpuarray._ufunc.reduction import sum as sum_of
 from gpuarray.dtypes import kind_of
-from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue
 from gpuarray.joining import concatenate
 from gpuarray.products import matmul
-from gpuarray.reduction import mean
-from gpuarray.reduction import sum as sum_of
 
 where = FUNCTIONS["where"]
 

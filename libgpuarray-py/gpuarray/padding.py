@@ -11,7 +11,7 @@ from gpuarray._core.base import require
 from gpuarray._indexing.advanced_indexing import INT64, take_at
 from gpuarray._indexing.indexing import as_values
 from gpuarray._sorting.sorting import sort
-from gpuarray.elementwise import FUNCTIONS
+from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue, Unsupported
 
 Widths = list[tuple[int, int]]

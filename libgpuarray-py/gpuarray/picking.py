@@ -20,7 +20,7 @@ from gpuarray._indexing.advanced_indexing import (
 )
 from gpuarray._indexing.indexing import as_values
 from gpuarray._native import check, lib
-from gpuarray.elementwise import FUNCTIONS
+from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue, ReadOnly
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from gpuarray._core.base import BaseArray, require, require_all
 from gpuarray._core.info import finfo
+from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.decompositions import inv
-from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue
 from gpuarray.grids import vander
 from gpuarray.norms import lstsq

@@ -17,14 +17,14 @@ from gpuarray._core.base import BaseArray, asnumpy, axes_numbers, require
 from gpuarray._indexing.advanced_indexing import INT64
 from gpuarray._kernels.monoids import Axis, into
 from gpuarray._sorting.sorting import argsort, sort
+from gpuarray._ufunc.elementwise import FUNCTIONS
+from gpuarray._ufunc.reduction import mean
+from gpuarray._ufunc.reduction import sum as sum_of
+from gpuarray._ufunc.scanning import cumsum
 from gpuarray.dtypes import kind_of
-from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadIndex, BadType, BadValue
 from gpuarray.joining import stack
 from gpuarray.picking import take_along_axis
-from gpuarray.reduction import mean
-from gpuarray.reduction import sum as sum_of
-from gpuarray.scanning import cumsum
 
 Place = Callable[[Any, Any], tuple[Any, Any]]
 

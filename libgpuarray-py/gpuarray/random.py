@@ -29,12 +29,12 @@ from gpuarray._interop import pickling
 from gpuarray._native import check, ffi, lib
 from gpuarray._sorting.searching import searchsorted
 from gpuarray._sorting.sorting import argsort
+from gpuarray._ufunc.elementwise import FUNCTIONS
+from gpuarray._ufunc.scanning import cumsum
 from gpuarray.array import Array
 from gpuarray.dtypes import as_dtype
-from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue, ReadOnly, suggest_names
 from gpuarray.picking import count_nonzero
-from gpuarray.scanning import cumsum
 from gpuarray.statistics import clip
 
 __all__ = ["Generator", "default_rng"]

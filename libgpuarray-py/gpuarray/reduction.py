@@ -1,433 +1,213 @@
-"""Reductions over any axes, made from the rows of the table that have an identity.
+"""libgpuarray 0.7's reductions: ``reduction.ReductionKernel`` and what goes with it.
 
-Each is one pass over the array: what is done with the reduced value (a mean's division)
-is done as it is stored, and a greatest element comes with its position.
-
-The dtype of a result is NumPy's. float16 and bfloat16 are accumulated in float32. The
-same input on the same device gives the same bits.
+The package's own reductions are found here, too: they were defined here, and pickles
+name them so.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Sequence
+from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from gpuarray._core.base import BaseArray, axes_numbers, require
-from gpuarray._kernels.codegen import convert, scalar_expression
-from gpuarray._kernels.monoids import (
-    COUNT,
-    Axis,
-    Part,
-    Reduction,
-    apply_reduction,
-    axes_mask,
-    counted,
-    into,
-    make_reduction,
-    reduce_monoid,
-    with_mask,
-)
-from gpuarray._kernels.monoids import needs_elements as needs_elements
-from gpuarray._native import check, ffi, lib
+from gpuarray._core.base import BaseArray, require
+from gpuarray._core.context import Context
+from gpuarray._kernels.apply import fail, number_of
+from gpuarray._kernels.reduction_kernel import axes_bits, declared, new_reduction
+from gpuarray._names import PLACES
+from gpuarray._native import ARRAY, check, ffi, lib
+from gpuarray._ufunc import reduction
 from gpuarray.dtypes import (
     as_dtype,
     dtype_to_typecode,
-    kind_of,
-    parts_dtype,
-    warn_of_lost_parts,
-    work_ctype,
+    parse_c_arg_backend,
     work_dtype,
 )
-from gpuarray.errors import BadType
-from gpuarray.scalars import SCALARS, Scalar
+from gpuarray.errors import BadArgument, BadType, BadValue
+from gpuarray.tools import Argument, ArrayArg, ScalarArg
 
-if TYPE_CHECKING:
-    from gpuarray.pygpu_reduction import ReductionKernel as ReductionKernel
-    from gpuarray.pygpu_reduction import massage_op as massage_op
-    from gpuarray.pygpu_reduction import parse_c_args as parse_c_args
-    from gpuarray.pygpu_reduction import reduce1 as reduce1
+__all__ = ["ReductionKernel", "massage_op", "parse_c_args", "reduce1"]
 
-DType = np.dtype[Any]
-_BOOL = np.dtype(bool)
+INDEX_RE = re.compile(r"\b(\w+)\s*\[\s*i\s*\]")
 
 
-def _reduce(
-    operation: str,
-    row: Scalar,
-    array: BaseArray,
-    axis: Axis,
-    keepdims: bool,
-    accumulator: DType,
-    out: DType | None = None,
-    epilogue: str | None = None,
-    where: Any = True,
-) -> Any:
-    """Reduce ``array``, converted to ``accumulator``, with ``row``.
-
-    With a mask the ``epilogue`` sees the number of its elements as ``COUNT`` says.
-    """
-    context, out = array._context, accumulator if out is None else out
-    key = operation, row.name, array._typecode, accumulator, out, epilogue
-    reduction = context._kernels.get(key)
-    if reduction is None:
-        work = work_dtype(accumulator)
-        text = convert("x", array._dtype, work)
-        inputs, parts = [("x", array._dtype)], [Part(row, text, work)]
-        if where is not True:
-            inputs, parts = counted(inputs, parts)
-        reduction = make_reduction(context, operation, inputs, parts, out, epilogue)
-        context._kernels[key] = reduction
-    mask = axes_mask(axis, array.ndim, operation)
-    arrays = with_mask((array,), where, operation)
-    return apply_reduction(reduction, arrays, mask, keepdims, operation)
-
-
-def folded(
-    operation: str,
-    row: Scalar,
-    array: BaseArray,
-    axis: Axis,
-    accumulator: DType,
-    dtype: DType,
-    out: Any,
-    keepdims: bool,
-    initial: Any,
-    where: Any,
-) -> Any:
-    """The reduction with a row, of all elements or those of a mask, into ``out``."""
-    if where is True and initial is None:
-        made = _reduce(operation, row, array, axis, keepdims, accumulator, dtype)
-    else:
-        how = axis, dtype, keepdims, initial, where
-        made = reduce_monoid(operation, row, array, *how)
-    return made if out is None else into(out, made, operation)
-
-
-def summed_dtype(array: BaseArray, dtype: npt.DTypeLike | None) -> DType:
-    """NumPy's dtype of a sum: small integers and bools grow to 64 bits."""
-    if dtype is not None:
-        chosen = as_dtype(dtype, "reduction")
-        warn_of_lost_parts(array._dtype, chosen)
-        return chosen
-    kind = array._dtype.kind
-    if kind in "bi":
-        return np.dtype(np.int64)
-    return np.dtype(np.uint64) if kind == "u" else array._dtype
-
-
-def mean_dtype(operation: str, array: BaseArray, dtype: npt.DTypeLike | None) -> DType:
-    """The dtype of a variance: ``dtype``, of integers else float64."""
-    if dtype is None:
-        is_exact = kind_of(array._dtype) in "biu"
-        return np.dtype(np.float64) if is_exact else array._dtype
-    chosen = as_dtype(dtype, operation)
-    if kind_of(chosen) in "biu":
-        raise BadType(
-            f"{operation}: dtype {chosen} does not hold a mean; expected a float or a "
-            "complex dtype"
-        )
-    return chosen
-
-
-def _fitting_dtype(array: BaseArray, axis: Axis, result: DType) -> DType:
-    """The dtype to sum in: 32 bits where sums of small integers cannot exceed them."""
-    dtype = array._dtype
-    if dtype.kind not in "biu" or dtype.itemsize > 2 or result.itemsize != 8:
-        return result
-    mask, count = axes_mask(axis, array.ndim, "sum"), 1
-    for i, length in enumerate(array.shape):
-        count *= length if mask >> i & 1 else 1
-    largest = 1 if dtype.kind == "b" else 1 << 8 * dtype.itemsize
-    is_exact = result.kind in "iu" and count * largest < 1 << 31
-    return np.dtype(np.int32) if is_exact else result
-
-
-def sum(
-    array: BaseArray,
-    axis: Axis = None,
-    dtype: npt.DTypeLike | None = None,
-    out: Any = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
-    """The sum over ``axis`` (None: all), in ``dtype`` or NumPy's choice of it.
-
-    It begins with ``initial``, if given; the mask ``where`` leaves elements out, in
-    ``prod``, ``max``, ``min``, ``any`` and ``all`` too. ``out`` takes the result.
-    ``dtype`` is by default 64 bits wide for smaller integers and bools; float16 and
-    bfloat16 are summed up in float32. 0 of no elements.
-
-    >>> a = gpuarray.asarray([[1, 2], [3, 4]])
-    >>> print(gpuarray.sum(a), a.sum(axis=0))
-    10 [4 6]
-    >>> gpuarray.sum(a, axis=2)
-    Traceback (most recent call last):
-        ...
-    gpuarray.errors.BadIndex: sum: axis 2 is out of bounds for 2 dimensions
-    """
-    require(array, "sum")
-    result = summed_dtype(array, dtype)
-    accumulator = _fitting_dtype(array, axis, result)
-    how = axis, accumulator, result, out, keepdims, initial, where
-    return folded("sum", SCALARS["add"], array, *how)
-
-
-def prod(
-    array: BaseArray,
-    axis: Axis = None,
-    dtype: npt.DTypeLike | None = None,
-    out: Any = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
-    """The product over ``axis``, in ``dtype`` or NumPy's choice of it.
-
-    As ``sum``; 1 of no elements.
-
-    >>> print(gpuarray.prod(gpuarray.asarray([2, 3, 4])))
-    24
-    """
-    require(array, "prod")
-    result = summed_dtype(array, dtype)
-    how = axis, result, result, out, keepdims, initial, where
-    return folded("prod", SCALARS["mul"], array, *how)
-
-
-def mean(
-    array: BaseArray,
-    axis: Axis = None,
-    dtype: npt.DTypeLike | None = None,
-    out: Any = None,
-    keepdims: bool = False,
-    *,
-    where: Any = True,
-) -> Any:
-    """The mean over ``axis``, of those that the mask ``where`` holds.
-
-    Of integers it is float64, and the sum of those of 32 bits or less is exact; of
-    float16 it is computed by way of float32. nan of no elements. As a ``dtype`` of
-    integers it is the sum in it, divided and rounded towards 0; 0 of no elements.
-
-    >>> a = gpuarray.asarray([[1, 5], [7, 3]])
-    >>> print(gpuarray.mean(a, axis=0))
-    [4. 4.]
-    >>> print(gpuarray.mean(a, where=a > 1))
-    5.0
-    """
-    source = require(array, "mean")
-    if axis is not None:
-        axes_numbers(axis, source.ndim, "mean")  # NumPy's has no axis of 0-d arrays
-    if dtype is not None and as_dtype(dtype, "mean").kind in "iu":
-        made = _whole_mean(source, axis, as_dtype(dtype, "mean"), keepdims, where)
-        return made if out is None else into(out, made, "mean")
-    result = mean_dtype("mean", source, dtype)
-    work = work_dtype(result)
-    count = f"({work_ctype(parts_dtype(work))}){COUNT[where is not True]}"
-    quotient = f"ga_complex(v.x / {count}, v.y / {count})"
-    text = quotient if work.kind == "c" else f"v / {count}"
-    if kind_of(array._dtype) in "biu" and array.itemsize <= 4 and result == np.float64:
-        work = _fitting_dtype(array, axis, summed_dtype(array, None))
-    how = axis, keepdims, work, result, text, where
-    made = _reduce("mean", SCALARS["add"], array, *how)
-    return made if out is None else into(out, made, "mean")
-
-
-def _whole_mean(
-    array: BaseArray, axis: Axis, dtype: DType, keepdims: bool, where: Any
-) -> Any:
-    """The mean as an integer."""
-    count = f"({work_ctype(dtype)}){COUNT[where is not True]}"
-    text = f"{count} == 0 ? 0 : v / {count}"
-    return _reduce(
-        "mean", SCALARS["add"], array, axis, keepdims, dtype, dtype, text, where
-    )
-
-
-def max(
-    array: BaseArray,
-    axis: Axis = None,
-    out: Any = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
-    """The largest element over ``axis``; nan if there is one.
-
-    Of one axis, several or all (None). BadValue for no elements, BadIndex for an axis
-    that is not there.
-
-    >>> print(gpuarray.max(gpuarray.asarray([[1, 5], [7, 3]]), axis=0))
-    [7 5]
-    >>> gpuarray.max(gpuarray.zeros(0))
-    Traceback (most recent call last):
-        ...
-    gpuarray.errors.BadValue: max(float64[0]) on ...
-    """
-    dtype = require(array, "max")._dtype
-    how = axis, dtype, dtype, out, keepdims, initial, where
-    return folded("max", SCALARS["maximum"], array, *how)
-
-
-def min(
-    array: BaseArray,
-    axis: Axis = None,
-    out: Any = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Any:
-    """The smallest element over ``axis``; nan if there is one.
-
-    As ``max``: BadValue for no elements.
-
-    >>> print(gpuarray.min(gpuarray.asarray([[1, 5], [7, 3]]), axis=0))
-    [1 3]
-    """
-    dtype = require(array, "min")._dtype
-    how = axis, dtype, dtype, out, keepdims, initial, where
-    return folded("min", SCALARS["minimum"], array, *how)
-
-
-amax, amin = max, min  # NumPy's other names
-
-
-def any(
-    array: BaseArray,
-    axis: Axis = None,
-    out: Any = None,
-    keepdims: bool = False,
-    *,
-    where: Any = True,
-) -> Any:
-    """Whether an element over ``axis`` is not zero.
-
-    Of bool; false of no elements.
-
-    >>> print(gpuarray.any(gpuarray.asarray([[1, 0], [0, 0]]), axis=1))
-    [ True False]
-    """
-    require(array, "any")
-    how = axis, _BOOL, _BOOL, out, keepdims, None, where
-    return folded("any", SCALARS["logical_or"], array, *how)
-
-
-def all(
-    array: BaseArray,
-    axis: Axis = None,
-    out: Any = None,
-    keepdims: bool = False,
-    *,
-    where: Any = True,
-) -> Any:
-    """Whether every element over ``axis`` is not zero.
-
-    Of bool; true of no elements.
-
-    >>> print(gpuarray.all(gpuarray.asarray([[1, 0], [2, 3]]), axis=1))
-    [False  True]
-    """
-    require(array, "all")
-    how = axis, _BOOL, _BOOL, out, keepdims, None, where
-    return folded("all", SCALARS["logical_and"], array, *how)
-
-
-# ---- positions ----
-
-
-def _position(
-    operation: str, array: BaseArray, axis: int | None, keepdims: bool, smallest: bool
-) -> Any:
-    """Where the extremum over an axis, or in the flat array, first is."""
-    context = array._context
-    if not isinstance(axis, int | np.integer | None) or isinstance(axis, bool):
-        raise BadType(f"{operation}: axis {axis!r}, expected an integer or None")
-    key = "extremum", array._typecode, smallest
-    reduction = context._kernels.get(key)
-    if reduction is None:
-        status = ffi.new("int *")
-        which = lib.GA_EXTREMUM_POSITION
-        handle = lib.GpuReduction_extremum(
-            context.pointer, array._typecode, int(smallest), which, status
-        )
-        if not handle:
-            check(status[0], operation)
-        dtype = np.dtype(np.int64)
-        handle = ffi.gc(handle, lib.GpuReduction_free)
-        reduction = Reduction(handle, dtype, dtype_to_typecode(dtype))
-        context._kernels[key] = reduction
-    mask = axes_mask(axis, array.ndim, operation)
-    return apply_reduction(reduction, (array,), mask, keepdims, operation)
-
-
-def argmax(
-    array: BaseArray, axis: int | None = None, out: Any = None, keepdims: bool = False
-) -> Any:
-    """Where the first of the largest elements is along ``axis``; nan is the largest.
-
-    None: in the flattened array. int64.
-
-    >>> print(gpuarray.argmax(gpuarray.asarray([[1, 5], [7, 3]]), axis=1))
-    [1 0]
-    """
-    require(array, "argmax")
-    made = _position("argmax", array, axis, keepdims, False)
-    return made if out is None else into(out, made, "argmax")
-
-
-def argmin(
-    array: BaseArray, axis: int | None = None, out: Any = None, keepdims: bool = False
-) -> Any:
-    """Where the first of the smallest elements is along ``axis``; nan is the smallest.
-
-    None: in the flattened array. int64.
-
-    >>> print(gpuarray.argmin(gpuarray.asarray([[1, 5], [7, 3]])))
-    0
-    """
-    require(array, "argmin")
-    made = _position("argmin", array, axis, keepdims, True)
-    return made if out is None else into(out, made, "argmin")
-
-
-def ptp(
-    array: BaseArray, axis: Axis = None, out: Any = None, keepdims: bool = False
-) -> Any:
-    """The largest minus the smallest element over ``axis``, in one pass.
-
-    As ``max``: BadValue for no elements.
-
-    >>> print(gpuarray.ptp(gpuarray.asarray([2, 9, 4])))
-    7
-    """
-    require(array, "ptp")
-    context, dtype = array._context, array._dtype
-    if dtype.kind == "b":
-        raise BadType("ptp: bool has no difference; convert it: x.astype('int8')")
-    key = "ptp", array._typecode
-    reduction = context._kernels.get(key)
-    if reduction is None:
-        work = work_dtype(dtype)
-        rows = SCALARS["maximum"], SCALARS["minimum"]
-        parts = [Part(row, "x", work) for row in rows]
-        minus = scalar_expression(SCALARS["sub"], [("v0", work), ("v1", work)])
-        inputs = [("x", dtype)]
-        reduction = make_reduction(context, "ptp", inputs, parts, dtype, minus.text)
-        context._kernels[key] = reduction
-    mask = axes_mask(axis, array.ndim, "ptp")
-    made = apply_reduction(reduction, (array,), mask, keepdims, "ptp")
-    return made if out is None else into(out, made, "ptp")
-
-
-_OF_PYGPU = "INDEX_RE", "ReductionKernel", "massage_op", "parse_c_args", "reduce1"
+def __dir__() -> list[str]:
+    return __all__
 
 
 def __getattr__(name: str) -> Any:
-    """pygpu's names, which are loaded when they are asked for."""
-    if name in _OF_PYGPU:
-        return getattr(import_module("gpuarray.pygpu_reduction"), name)
+    """A reduction of the package."""
+    if name in PLACES["_ufunc.reduction"]:
+        return getattr(reduction, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def massage_op(operation: str) -> str:
+    """An expression of elements ``x[i]`` as one of values ``x``.
+
+    >>> gpuarray.reduction.massage_op("a[i] * b[i]")
+    'a * b'
+    """
+    return INDEX_RE.sub(r"\1", operation)
+
+
+def parse_c_args(arguments: str) -> tuple[Argument, ...]:
+    """The arguments of a C declaration.
+
+    >>> arguments = gpuarray.reduction.parse_c_args("float *x, int n")
+    >>> [(one.name, one.isarray) for one in arguments]
+    [('x', True), ('n', False)]
+    """
+    return tuple(
+        parse_c_arg_backend(one, ScalarArg, ArrayArg) for one in arguments.split(",")
+    )
+
+
+class ReductionKernel:
+    """A reduction over the axes for which ``redux`` is true; libgpuarray 0.7's class.
+
+    ``reduce_expr`` combines ``a`` and ``b``; ``map_expr`` is of elements ``x[i]`` of
+    the ``arguments``, a C declaration or a list of ``tools.as_argument``'s. Called with
+    the arguments, and ``out=``.
+
+    >>> a = gpuarray.asarray([[1.0, 2.0], [3.0, 4.0]])
+    >>> rows = gpuarray.reduction.ReductionKernel(
+    ...     a.context, "float64", "0", "a + b", [False, True], arguments="double *x"
+    ... )
+    >>> print(rows(a))
+    [3. 7.]
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        dtype_out: npt.DTypeLike,
+        neutral: str | float,
+        reduce_expr: str,
+        redux: Sequence[bool],
+        map_expr: str | None = None,
+        arguments: str | Sequence[Argument] | None = None,
+        preamble: str = "",
+        init_nd: int | None = None,
+    ) -> None:
+        self.context = context
+        self.redux = [bool(one) for one in redux]
+        if not any(self.redux):
+            raise BadValue("ReductionKernel: redux reduces no axis")
+        self.dtype_out = as_dtype(dtype_out, "ReductionKernel")
+        if arguments is None:
+            arguments = [ArrayArg(self.dtype_out, "_reduce_input")]
+        elif isinstance(arguments, str):
+            arguments = parse_c_args(arguments)
+        self.arguments = list(arguments)
+        for one in self.arguments:
+            if not isinstance(one, Argument):
+                raise BadType(
+                    f"ReductionKernel: an argument is {one!r}, expected one that "
+                    "tools.as_argument gives"
+                )
+        arrays = [one for one in self.arguments if one.isarray]
+        if not arrays:
+            raise BadValue("ReductionKernel: no argument is an array")
+        if map_expr is None:
+            if len(self.arguments) != 1:
+                raise BadValue("ReductionKernel: several arguments need a map_expr")
+            map_expr = f"{arrays[0].name}[i]"
+        self._numbers = [
+            number_of(None, 0, one.dtype) for one in self.arguments if not one.isarray
+        ]
+        self._handle = self._compile(str(neutral), reduce_expr, map_expr, preamble)
+
+    def _compile(self, neutral: str, reduce_expr: str, mapped: str, before: str) -> Any:
+        inputs, lines, numbers = [], [], iter(self._numbers)
+        for one in self.arguments:
+            if one.isarray:
+                code = dtype_to_typecode(one.dtype)
+                inputs.append((one.name, code, lib.GE_READ))
+            else:
+                how = next(numbers)
+                inputs.append((f"{one.name}_given", how.typecode, lib.GE_SCALAR))
+                lines.append(declared(one.name, how))
+        texts = before, "\n".join(lines), massage_op(mapped), reduce_expr, neutral
+        return new_reduction(
+            self.context,
+            "ReductionKernel",
+            inputs,
+            texts,
+            dtype_to_typecode(work_dtype(self.dtype_out)),
+            dtype_to_typecode(self.dtype_out),
+            None,
+        )
+
+    def __call__(
+        self, *args: Any, broadcast: bool | None = None, out: BaseArray | None = None
+    ) -> Any:
+        """The reduction; inputs broadcast."""
+        if len(args) != len(self.arguments):
+            raise BadType(
+                f"ReductionKernel: {len(args)} arguments, expected "
+                f"{len(self.arguments)}"
+            )
+        arrays, listed, numbers = [], [], iter(self._numbers)
+        for one, value in zip(self.arguments, args, strict=True):
+            if one.isarray:
+                arrays.append(require(value, "ReductionKernel"))
+                listed.append(value._struct)
+            else:
+                listed.append(next(numbers).pointer(value))
+        ndim = max(x.ndim for x in arrays)
+        if ndim != len(self.redux):
+            raise BadValue(
+                f"ReductionKernel: arrays of {ndim} axes, expected {len(self.redux)}"
+            )
+        axes = [i for i, one in enumerate(self.redux) if one]
+        mask = axes_bits(axes, ndim, "ReductionKernel")
+        struct = ffi.new(ARRAY)
+        status = lib.GpuReduction_apply(
+            self._handle, struct, ffi.new("void *[]", listed), mask, 0
+        )
+        if status:
+            fail(status, "ReductionKernel", self.context, args)
+        code = dtype_to_typecode(self.dtype_out)
+        result = arrays[0].wrap(struct, self.context, self.dtype_out, code)
+        if out is None:
+            return result
+        if out.shape != result.shape or out.dtype != result.dtype:
+            raise BadArgument(
+                f"ReductionKernel: out is {out.dtype}{list(out.shape)}, expected "
+                f"{result.dtype}{list(result.shape)}"
+            )
+        check(lib.GpuArray_move(out._struct, result._struct), "ReductionKernel")
+        return out
+
+
+def reduce1(
+    ary: Any,
+    op: str,
+    neutral: str | float,
+    out_type: npt.DTypeLike,
+    axis: int | Sequence[int] | None = None,
+    out: BaseArray | None = None,
+    oper: str | None = None,
+) -> Any:
+    """``ary`` folded over ``axis`` with C's operator ``op``, or the text ``oper``.
+
+    >>> a = gpuarray.asarray([[1.0, 2.0], [3.0, 4.0]])
+    >>> print(gpuarray.reduction.reduce1(a, "*", "1", "float64", axis=1))
+    [ 2. 12.]
+    """
+    source = require(ary, "reduce1")
+    mask = axes_bits(axis, source.ndim, "reduce1")
+    if not mask:
+        return source.copy()
+    kernel = ReductionKernel(
+        source.context,
+        out_type,
+        neutral,
+        f"a {op} b" if oper is None else oper,
+        [bool(mask >> i & 1) for i in range(source.ndim)],
+        arguments=[ArrayArg(source.dtype, "x")],
+    )
+    return kernel(source, out=out)

@@ -14,11 +14,11 @@ from gpuarray._core.base import BaseArray, axis_number, require, require_all
 from gpuarray._indexing.advanced_indexing import INT64
 from gpuarray._sorting.searching import searchsorted
 from gpuarray._sorting.sorting import argsort, sort
+from gpuarray._ufunc.elementwise import FUNCTIONS
+from gpuarray._ufunc.scanning import cumsum
 from gpuarray.dtypes import kind_of, result_type
-from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadValue
 from gpuarray.joining import concatenate
-from gpuarray.scanning import cumsum
 from gpuarray.shaping import moveaxis
 
 

@@ -25,6 +25,10 @@ from gpuarray._kernels.monoids import (
     make_reduction,
     with_mask,
 )
+from gpuarray._ufunc.elementwise import FUNCTIONS
+from gpuarray._ufunc.reduction import mean, mean_dtype, summed_dtype
+from gpuarray._ufunc.reduction import sum as sum_of
+from gpuarray._ufunc.scanning import cumprod, cumsum
 from gpuarray.dtypes import (
     as_dtype,
     can_cast,
@@ -33,13 +37,9 @@ from gpuarray.dtypes import (
     work_ctype,
     work_dtype,
 )
-from gpuarray.elementwise import FUNCTIONS
 from gpuarray.errors import BadType, BadValue
 from gpuarray.joining import concatenate
-from gpuarray.reduction import mean, mean_dtype, summed_dtype
-from gpuarray.reduction import sum as sum_of
 from gpuarray.scalars import SCALARS
-from gpuarray.scanning import cumprod, cumsum
 
 DType = np.dtype[Any]
 

@@ -5,8 +5,8 @@ import operator
 import gpuarray
 import numpy as np
 import pytest
+from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.dtypes import DTYPES
-from gpuarray.elementwise import FUNCTIONS
 from gpuarray.scalars import SCALARS
 from judge import assert_same, quietly
 from layouts import LAYOUTS, broadcast_pair, pair, values

@@ -12,7 +12,7 @@ from pathlib import Path
 import gpuarray
 import pytest
 from gpuarray._names import MODULES, MOVED, PLACE_OF, PLACES
-from gpuarray.elementwise import FUNCTIONS
+from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.errors import UnknownName
 
 ROOT = Path(__file__).parent.parent.parent

@@ -5,7 +5,7 @@ import threading
 import gpuarray
 import numpy as np
 import pytest
-from gpuarray.elementwise import FUNCTIONS
+from gpuarray._ufunc.elementwise import FUNCTIONS
 
 
 def test_work_goes_to_the_queue_of_the_block(null):

@@ -11,6 +11,7 @@ import numpy as np
 from gpuarray._core.context import Context
 from gpuarray._kernels.codegen import digest, self_contained
 from gpuarray._kernels.kernel import REPORT_TYPES, GpuKernel, index_report
+from gpuarray._ufunc.reduction import needs_elements
 from gpuarray.array import Array
 from gpuarray.compiler.gpukernels.rows.form import BLOCK, NUMBERS, Form
 from gpuarray.compiler.gpukernels.rows.operands import Operands, taken_inputs
@@ -39,7 +40,6 @@ from gpuarray.compiler.ops.rowwise import (
     Program,
 )
 from gpuarray.dtypes import INPUT, OFFSET
-from gpuarray.reduction import needs_elements
 from gpuarray.scalars import SCALARS
 
 MANY_ITEMS = 2048

@@ -1,1 +1,1 @@
-"""What arrays give to other libraries and take from them: memory, host values, pickles."""
+"""Exchange with other libraries: memory, host values, pickles, chunks."""

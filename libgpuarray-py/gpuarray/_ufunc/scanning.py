@@ -15,9 +15,9 @@ import numpy.typing as npt
 from gpuarray._core.base import BaseArray, axis_number, require
 from gpuarray._kernels.codegen import convert, identity_text, scalar_expression
 from gpuarray._native import check, ffi, lib
+from gpuarray._ufunc.reduction import summed_dtype
 from gpuarray.dtypes import as_dtype, dtype_to_typecode, work_dtype
 from gpuarray.errors import BadType
-from gpuarray.reduction import summed_dtype
 from gpuarray.scalars import Scalar
 
 DType = np.dtype[Any]

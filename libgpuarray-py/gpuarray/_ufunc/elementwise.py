@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray import folding
 from gpuarray._core.base import BaseArray
 from gpuarray._kernels.apply import apply_row
 from gpuarray._kernels.codegen import Casting
 from gpuarray._kernels.monoids import Axis
+from gpuarray._ufunc import ufunc_methods
+from gpuarray._ufunc.operators import binary_operator, store_operator, unary_operator
 from gpuarray.errors import BadType, BadValue
-from gpuarray.operators import binary_operator, store_operator, unary_operator
 from gpuarray.scalars import PAIRS, SCALARS, Pair, Scalar
 
 _CHARACTERS = frozenset("?bBhHiIlLqQefdFD")
@@ -136,7 +136,9 @@ class Ufunc:
         [5 7]
         """
         row = self._two("reduce")
-        return folding.reduce(row, array, axis, dtype, out, keepdims, initial, where)
+        return ufunc_methods.reduce(
+            row, array, axis, dtype, out, keepdims, initial, where
+        )
 
     def accumulate(
         self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None
@@ -146,7 +148,9 @@ class Ufunc:
         >>> print(gpuarray.add.accumulate(gpuarray.asarray([1, 2, 3])))
         [1 3 6]
         """
-        return folding.accumulate(self._two("accumulate"), array, axis, dtype, out)
+        return ufunc_methods.accumulate(
+            self._two("accumulate"), array, axis, dtype, out
+        )
 
     def reduceat(
         self,
@@ -164,7 +168,7 @@ class Ufunc:
         [1 9 5]
         """
         row = self._two("reduceat")
-        return folding.reduceat(row, array, indices, axis, dtype, out)
+        return ufunc_methods.reduceat(row, array, indices, axis, dtype, out)
 
     def outer(self, a: Any, b: Any, /, **options: Any) -> Any:
         """The function of each element of ``a`` with each one of ``b``.
@@ -194,7 +198,7 @@ class Ufunc:
                 f"{self.__name__}.at: takes an array, indices and "
                 f"{self.nin - 1} more operands, of functions of one or two operands"
             )
-        folding.at(self.row, array, indices, b)
+        ufunc_methods.at(self.row, array, indices, b)
 
 
 class UnaryUfunc(Ufunc):

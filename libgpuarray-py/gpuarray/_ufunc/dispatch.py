@@ -15,8 +15,8 @@ import numpy as np
 from gpuarray._core.base import BaseArray, may_share_memory
 from gpuarray._kernels.apply import apply_row, from_host, is_host_array
 from gpuarray._kernels.codegen import Casting
+from gpuarray._ufunc.elementwise import BY_REFERENCE
 from gpuarray.config import takes_host_arrays
-from gpuarray.elementwise import BY_REFERENCE
 from gpuarray.errors import BadType
 from gpuarray.scalars import SCALARS
 

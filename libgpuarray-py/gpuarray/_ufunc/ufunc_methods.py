@@ -30,6 +30,7 @@ from gpuarray._kernels.kernel import GpuKernel
 from gpuarray._kernels.monoids import Axis, into, reduce_monoid
 from gpuarray._native import check, lib
 from gpuarray._sorting.sorting import argsort
+from gpuarray._ufunc.scanning import scan
 from gpuarray.dtypes import (
     OFFSET,
     as_dtype,
@@ -41,7 +42,6 @@ from gpuarray.dtypes import (
 )
 from gpuarray.errors import BadIndex, BadType, BadValue, ReadOnly
 from gpuarray.scalars import Scalar
-from gpuarray.scanning import scan
 
 DType = np.dtype[Any]
 

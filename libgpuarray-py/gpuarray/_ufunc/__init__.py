@@ -1,0 +1,1 @@
+"""Functions of each element, and their folds: operators, ufuncs, reductions, scans."""

@@ -1,0 +1,416 @@
+"""Reductions over any axes, made from the rows of the table that have an identity.
+
+Each is one pass over the array: what is done with the reduced value (a mean's division)
+is done as it is stored, and a greatest element comes with its position.
+
+The dtype of a result is NumPy's. float16 and bfloat16 are accumulated in float32. The
+same input on the same device gives the same bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpuarray._core.base import BaseArray, axes_numbers, require
+from gpuarray._kernels.codegen import convert, scalar_expression
+from gpuarray._kernels.monoids import (
+    COUNT,
+    Axis,
+    Part,
+    Reduction,
+    apply_reduction,
+    axes_mask,
+    counted,
+    into,
+    make_reduction,
+    reduce_monoid,
+    with_mask,
+)
+from gpuarray._kernels.monoids import needs_elements as needs_elements
+from gpuarray._native import check, ffi, lib
+from gpuarray.dtypes import (
+    as_dtype,
+    dtype_to_typecode,
+    kind_of,
+    parts_dtype,
+    warn_of_lost_parts,
+    work_ctype,
+    work_dtype,
+)
+from gpuarray.errors import BadType
+from gpuarray.scalars import SCALARS, Scalar
+
+DType = np.dtype[Any]
+_BOOL = np.dtype(bool)
+
+
+def _reduce(
+    operation: str,
+    row: Scalar,
+    array: BaseArray,
+    axis: Axis,
+    keepdims: bool,
+    accumulator: DType,
+    out: DType | None = None,
+    epilogue: str | None = None,
+    where: Any = True,
+) -> Any:
+    """Reduce ``array``, converted to ``accumulator``, with ``row``.
+
+    With a mask the ``epilogue`` sees the number of its elements as ``COUNT`` says.
+    """
+    context, out = array._context, accumulator if out is None else out
+    key = operation, row.name, array._typecode, accumulator, out, epilogue
+    reduction = context._kernels.get(key)
+    if reduction is None:
+        work = work_dtype(accumulator)
+        text = convert("x", array._dtype, work)
+        inputs, parts = [("x", array._dtype)], [Part(row, text, work)]
+        if where is not True:
+            inputs, parts = counted(inputs, parts)
+        reduction = make_reduction(context, operation, inputs, parts, out, epilogue)
+        context._kernels[key] = reduction
+    mask = axes_mask(axis, array.ndim, operation)
+    arrays = with_mask((array,), where, operation)
+    return apply_reduction(reduction, arrays, mask, keepdims, operation)
+
+
+def folded(
+    operation: str,
+    row: Scalar,
+    array: BaseArray,
+    axis: Axis,
+    accumulator: DType,
+    dtype: DType,
+    out: Any,
+    keepdims: bool,
+    initial: Any,
+    where: Any,
+) -> Any:
+    """The reduction with a row, of all elements or those of a mask, into ``out``."""
+    if where is True and initial is None:
+        made = _reduce(operation, row, array, axis, keepdims, accumulator, dtype)
+    else:
+        how = axis, dtype, keepdims, initial, where
+        made = reduce_monoid(operation, row, array, *how)
+    return made if out is None else into(out, made, operation)
+
+
+def summed_dtype(array: BaseArray, dtype: npt.DTypeLike | None) -> DType:
+    """NumPy's dtype of a sum: small integers and bools grow to 64 bits."""
+    if dtype is not None:
+        chosen = as_dtype(dtype, "reduction")
+        warn_of_lost_parts(array._dtype, chosen)
+        return chosen
+    kind = array._dtype.kind
+    if kind in "bi":
+        return np.dtype(np.int64)
+    return np.dtype(np.uint64) if kind == "u" else array._dtype
+
+
+def mean_dtype(operation: str, array: BaseArray, dtype: npt.DTypeLike | None) -> DType:
+    """The dtype of a variance: ``dtype``, of integers else float64."""
+    if dtype is None:
+        is_exact = kind_of(array._dtype) in "biu"
+        return np.dtype(np.float64) if is_exact else array._dtype
+    chosen = as_dtype(dtype, operation)
+    if kind_of(chosen) in "biu":
+        raise BadType(
+            f"{operation}: dtype {chosen} does not hold a mean; expected a float or a "
+            "complex dtype"
+        )
+    return chosen
+
+
+def _fitting_dtype(array: BaseArray, axis: Axis, result: DType) -> DType:
+    """The dtype to sum in: 32 bits where sums of small integers cannot exceed them."""
+    dtype = array._dtype
+    if dtype.kind not in "biu" or dtype.itemsize > 2 or result.itemsize != 8:
+        return result
+    mask, count = axes_mask(axis, array.ndim, "sum"), 1
+    for i, length in enumerate(array.shape):
+        count *= length if mask >> i & 1 else 1
+    largest = 1 if dtype.kind == "b" else 1 << 8 * dtype.itemsize
+    is_exact = result.kind in "iu" and count * largest < 1 << 31
+    return np.dtype(np.int32) if is_exact else result
+
+
+def sum(
+    array: BaseArray,
+    axis: Axis = None,
+    dtype: npt.DTypeLike | None = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
+    """The sum over ``axis`` (None: all), in ``dtype`` or NumPy's choice of it.
+
+    It begins with ``initial``, if given; the mask ``where`` leaves elements out, in
+    ``prod``, ``max``, ``min``, ``any`` and ``all`` too. ``out`` takes the result.
+    ``dtype`` is by default 64 bits wide for smaller integers and bools; float16 and
+    bfloat16 are summed up in float32. 0 of no elements.
+
+    >>> a = gpuarray.asarray([[1, 2], [3, 4]])
+    >>> print(gpuarray.sum(a), a.sum(axis=0))
+    10 [4 6]
+    >>> gpuarray.sum(a, axis=2)
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.BadIndex: sum: axis 2 is out of bounds for 2 dimensions
+    """
+    require(array, "sum")
+    result = summed_dtype(array, dtype)
+    accumulator = _fitting_dtype(array, axis, result)
+    how = axis, accumulator, result, out, keepdims, initial, where
+    return folded("sum", SCALARS["add"], array, *how)
+
+
+def prod(
+    array: BaseArray,
+    axis: Axis = None,
+    dtype: npt.DTypeLike | None = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
+    """The product over ``axis``, in ``dtype`` or NumPy's choice of it.
+
+    As ``sum``; 1 of no elements.
+
+    >>> print(gpuarray.prod(gpuarray.asarray([2, 3, 4])))
+    24
+    """
+    require(array, "prod")
+    result = summed_dtype(array, dtype)
+    how = axis, result, result, out, keepdims, initial, where
+    return folded("prod", SCALARS["mul"], array, *how)
+
+
+def mean(
+    array: BaseArray,
+    axis: Axis = None,
+    dtype: npt.DTypeLike | None = None,
+    out: Any = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+) -> Any:
+    """The mean over ``axis``, of those that the mask ``where`` holds.
+
+    Of integers it is float64, and the sum of those of 32 bits or less is exact; of
+    float16 it is computed by way of float32. nan of no elements. As a ``dtype`` of
+    integers it is the sum in it, divided and rounded towards 0; 0 of no elements.
+
+    >>> a = gpuarray.asarray([[1, 5], [7, 3]])
+    >>> print(gpuarray.mean(a, axis=0))
+    [4. 4.]
+    >>> print(gpuarray.mean(a, where=a > 1))
+    5.0
+    """
+    source = require(array, "mean")
+    if axis is not None:
+        axes_numbers(axis, source.ndim, "mean")  # NumPy's has no axis of 0-d arrays
+    if dtype is not None and as_dtype(dtype, "mean").kind in "iu":
+        made = _whole_mean(source, axis, as_dtype(dtype, "mean"), keepdims, where)
+        return made if out is None else into(out, made, "mean")
+    result = mean_dtype("mean", source, dtype)
+    work = work_dtype(result)
+    count = f"({work_ctype(parts_dtype(work))}){COUNT[where is not True]}"
+    quotient = f"ga_complex(v.x / {count}, v.y / {count})"
+    text = quotient if work.kind == "c" else f"v / {count}"
+    if kind_of(array._dtype) in "biu" and array.itemsize <= 4 and result == np.float64:
+        work = _fitting_dtype(array, axis, summed_dtype(array, None))
+    how = axis, keepdims, work, result, text, where
+    made = _reduce("mean", SCALARS["add"], array, *how)
+    return made if out is None else into(out, made, "mean")
+
+
+def _whole_mean(
+    array: BaseArray, axis: Axis, dtype: DType, keepdims: bool, where: Any
+) -> Any:
+    """The mean as an integer."""
+    count = f"({work_ctype(dtype)}){COUNT[where is not True]}"
+    text = f"{count} == 0 ? 0 : v / {count}"
+    return _reduce(
+        "mean", SCALARS["add"], array, axis, keepdims, dtype, dtype, text, where
+    )
+
+
+def max(
+    array: BaseArray,
+    axis: Axis = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
+    """The largest element over ``axis``; nan if there is one.
+
+    Of one axis, several or all (None). BadValue for no elements, BadIndex for an axis
+    that is not there.
+
+    >>> print(gpuarray.max(gpuarray.asarray([[1, 5], [7, 3]]), axis=0))
+    [7 5]
+    >>> gpuarray.max(gpuarray.zeros(0))
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.BadValue: max(float64[0]) on ...
+    """
+    dtype = require(array, "max")._dtype
+    how = axis, dtype, dtype, out, keepdims, initial, where
+    return folded("max", SCALARS["maximum"], array, *how)
+
+
+def min(
+    array: BaseArray,
+    axis: Axis = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
+    """The smallest element over ``axis``; nan if there is one.
+
+    As ``max``: BadValue for no elements.
+
+    >>> print(gpuarray.min(gpuarray.asarray([[1, 5], [7, 3]]), axis=0))
+    [1 3]
+    """
+    dtype = require(array, "min")._dtype
+    how = axis, dtype, dtype, out, keepdims, initial, where
+    return folded("min", SCALARS["minimum"], array, *how)
+
+
+amax, amin = max, min  # NumPy's other names
+
+
+def any(
+    array: BaseArray,
+    axis: Axis = None,
+    out: Any = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+) -> Any:
+    """Whether an element over ``axis`` is not zero.
+
+    Of bool; false of no elements.
+
+    >>> print(gpuarray.any(gpuarray.asarray([[1, 0], [0, 0]]), axis=1))
+    [ True False]
+    """
+    require(array, "any")
+    how = axis, _BOOL, _BOOL, out, keepdims, None, where
+    return folded("any", SCALARS["logical_or"], array, *how)
+
+
+def all(
+    array: BaseArray,
+    axis: Axis = None,
+    out: Any = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+) -> Any:
+    """Whether every element over ``axis`` is not zero.
+
+    Of bool; true of no elements.
+
+    >>> print(gpuarray.all(gpuarray.asarray([[1, 0], [2, 3]]), axis=1))
+    [False  True]
+    """
+    require(array, "all")
+    how = axis, _BOOL, _BOOL, out, keepdims, None, where
+    return folded("all", SCALARS["logical_and"], array, *how)
+
+
+# ---- positions ----
+
+
+def _position(
+    operation: str, array: BaseArray, axis: int | None, keepdims: bool, smallest: bool
+) -> Any:
+    """Where the extremum over an axis, or in the flat array, first is."""
+    context = array._context
+    if not isinstance(axis, int | np.integer | None) or isinstance(axis, bool):
+        raise BadType(f"{operation}: axis {axis!r}, expected an integer or None")
+    key = "extremum", array._typecode, smallest
+    reduction = context._kernels.get(key)
+    if reduction is None:
+        status = ffi.new("int *")
+        which = lib.GA_EXTREMUM_POSITION
+        handle = lib.GpuReduction_extremum(
+            context.pointer, array._typecode, int(smallest), which, status
+        )
+        if not handle:
+            check(status[0], operation)
+        dtype = np.dtype(np.int64)
+        handle = ffi.gc(handle, lib.GpuReduction_free)
+        reduction = Reduction(handle, dtype, dtype_to_typecode(dtype))
+        context._kernels[key] = reduction
+    mask = axes_mask(axis, array.ndim, operation)
+    return apply_reduction(reduction, (array,), mask, keepdims, operation)
+
+
+def argmax(
+    array: BaseArray, axis: int | None = None, out: Any = None, keepdims: bool = False
+) -> Any:
+    """Where the first of the largest elements is along ``axis``; nan is the largest.
+
+    None: in the flattened array. int64.
+
+    >>> print(gpuarray.argmax(gpuarray.asarray([[1, 5], [7, 3]]), axis=1))
+    [1 0]
+    """
+    require(array, "argmax")
+    made = _position("argmax", array, axis, keepdims, False)
+    return made if out is None else into(out, made, "argmax")
+
+
+def argmin(
+    array: BaseArray, axis: int | None = None, out: Any = None, keepdims: bool = False
+) -> Any:
+    """Where the first of the smallest elements is along ``axis``; nan is the smallest.
+
+    None: in the flattened array. int64.
+
+    >>> print(gpuarray.argmin(gpuarray.asarray([[1, 5], [7, 3]])))
+    0
+    """
+    require(array, "argmin")
+    made = _position("argmin", array, axis, keepdims, True)
+    return made if out is None else into(out, made, "argmin")
+
+
+def ptp(
+    array: BaseArray, axis: Axis = None, out: Any = None, keepdims: bool = False
+) -> Any:
+    """The largest minus the smallest element over ``axis``, in one pass.
+
+    As ``max``: BadValue for no elements.
+
+    >>> print(gpuarray.ptp(gpuarray.asarray([2, 9, 4])))
+    7
+    """
+    require(array, "ptp")
+    context, dtype = array._context, array._dtype
+    if dtype.kind == "b":
+        raise BadType("ptp: bool has no difference; convert it: x.astype('int8')")
+    key = "ptp", array._typecode
+    reduction = context._kernels.get(key)
+    if reduction is None:
+        work = work_dtype(dtype)
+        rows = SCALARS["maximum"], SCALARS["minimum"]
+        parts = [Part(row, "x", work) for row in rows]
+        minus = scalar_expression(SCALARS["sub"], [("v0", work), ("v1", work)])
+        inputs = [("x", dtype)]
+        reduction = make_reduction(context, "ptp", inputs, parts, dtype, minus.text)
+        context._kernels[key] = reduction
+    mask = axes_mask(axis, array.ndim, "ptp")
+    made = apply_reduction(reduction, (array,), mask, keepdims, "ptp")
+    return made if out is None else into(out, made, "ptp")
