@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from gpuarray.compiler.errors import (
@@ -16,6 +16,16 @@ from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.types import ArrayType, TensorType, dtype_name
 from gpuarray.compiler.ops.transfer import host_from_gpu
+
+AnyFunction = TypeVar("AnyFunction", bound=Callable[..., Variable])
+OFFERED: dict[str, Callable[..., Variable]] = {}
+"""Functions that build on this module, and that it calls, by their names."""
+
+
+def offered(function: AnyFunction) -> AnyFunction:
+    """Offer a function to this module."""
+    OFFERED[function.__name__] = function
+    return function
 
 
 def as_tensor_variable(
@@ -35,9 +45,7 @@ def as_tensor_variable(
         if isinstance(value.type, TensorType):
             return value
     elif isinstance(value, (list, tuple)) and holds_variable(value):
-        from gpuarray.compiler.ops.joining import stacklists  # which builds on this
-
-        return stacklists(value)
+        return OFFERED["stacklists"](value)
     variable = core.as_variable(value, "as_tensor_variable")
     if not isinstance(variable.type, ArrayType):
         raise GraphTypeError(
@@ -51,8 +59,6 @@ def as_tensor_variable(
 
 def _of_axes(variable: Variable, ndim: int) -> Variable:
     """The variable with axes that broadcast put on its left, or dropped there."""
-    from gpuarray.compiler.ops.shape import dimshuffle  # which builds on this
-
     extra = variable.type.ndim - ndim
     if extra == 0:
         return variable
@@ -67,7 +73,8 @@ def _of_axes(variable: Variable, ndim: int) -> Variable:
             variable.data.reshape(shape), variable.type.dtype, variable.name
         )
     added = ("x",) * -extra
-    return dimshuffle(variable, *added, *range(max(extra, 0), variable.type.ndim))
+    order = *added, *range(max(extra, 0), variable.type.ndim)
+    return OFFERED["dimshuffle"](variable, *order)
 
 
 def holds_variable(value: Any) -> bool:

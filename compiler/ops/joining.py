@@ -24,6 +24,7 @@ from gpuarray.compiler.ops.basic import (
     is_constant,
     known_integer,
     normalise_axis,
+    offered,
 )
 from gpuarray.compiler.ops.broadcast import patternbroadcast
 from gpuarray.compiler.ops.shape import (
@@ -229,6 +230,7 @@ def stack(*tensors: Any, axis: Any = 0) -> Variable:
     return join(along, *(dimshuffle(each, *order) for each in given))
 
 
+@offered
 def stacklists(arg: Any) -> Variable:
     """Nested lists of arrays as one array: each level of lists is a new axis.
 

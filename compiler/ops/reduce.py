@@ -306,3 +306,10 @@ def sum_to(x: Variable, like: Variable) -> Variable:
     if extra:
         x = sum(x, range(extra), dtype=x.type.dtype)
     return x
+
+
+def allclose(
+    a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Variable:
+    """Whether all elements are equal within ``atol + rtol * |b|``: a bool scalar."""
+    return all(math.isclose(a, b, rtol, atol, equal_nan))

@@ -22,6 +22,7 @@ from gpuarray.compiler.ops.basic import (
     as_tensor_variable,
     is_constant,
     normalise_axis,
+    offered,
 )
 
 Order = tuple["int | str", ...]
@@ -141,6 +142,7 @@ class DimShuffle(Op):
         return f"InplaceDimShuffle{{{','.join(map(str, self.new_order))}}}"
 
 
+@offered
 def dimshuffle(x: Any, *order: Any) -> Variable:
     """``x`` with its axes in ``order``; ``"x"`` stands for a new axis that broadcasts.
 

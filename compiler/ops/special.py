@@ -1,4 +1,4 @@
-"""Functions composed of rows: rounding by mode, gamma functions, nearness."""
+"""Functions composed of rows: rounding by mode, and gamma functions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.graph.core import Variable
-from gpuarray.compiler.ops import math, reduce
+from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.basic import as_tensor_variable
 
 ROUNDINGS = {
@@ -42,13 +42,6 @@ def ceil_intdiv(a: Any, b: Any) -> Variable:
     quotient = row["floor_divide"](a, b)
     is_more = row["ne"](row["mod"](a, b), 0)
     return quotient + math.cast(is_more, quotient.type.dtype)
-
-
-def allclose(
-    a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
-) -> Variable:
-    """Whether all elements are equal within ``atol + rtol * |b|``: a bool scalar."""
-    return reduce.all(math.isclose(a, b, rtol, atol, equal_nan))
 
 
 def complex_from_polar(r: Any, theta: Any) -> Variable:

@@ -158,6 +158,7 @@ from gpuarray.compiler.ops.products import (
 from gpuarray.compiler.ops.reduce import (
     Reduce,
     all,
+    allclose,
     any,
     max,
     mean,
@@ -195,7 +196,6 @@ from gpuarray.compiler.ops.sorting import (
     topk_and_argtopk,
 )
 from gpuarray.compiler.ops.special import (
-    allclose,
     ceil_intdiv,
     chi2sf,
     complex_from_polar,
