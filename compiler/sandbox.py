@@ -22,7 +22,7 @@ from gpuarray.compiler.contexts import get_context, list_contexts, reg_context
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.graph.types import GpuArrayType, gpu_context_type
 from gpuarray.compiler.names import suggest_names
-from gpuarray.compiler.ops import transfer
+from gpuarray.compiler.ops.variables import transfer
 from gpuarray.creation import zeros
 
 

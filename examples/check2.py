@@ -4,7 +4,7 @@ import time
 
 import numpy
 from gpuarray.compiler import config, function, shared, tensor
-from gpuarray.compiler.ops.transfer import gpu_from_host
+from gpuarray.compiler.ops.variables.transfer import gpu_from_host
 from options import parse, progress
 
 

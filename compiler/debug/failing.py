@@ -10,7 +10,7 @@ from gpuarray.array import Array
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.config import config
 from gpuarray.compiler.graph.core import Apply, Variable
-from gpuarray.compiler.ops.transfer import Transfer
+from gpuarray.compiler.ops.variables.transfer import Transfer
 from gpuarray.compiler.printing import debugprint
 
 MOST_INPUTS = 7

@@ -13,7 +13,6 @@ from gpuarray.compiler.derivatives.batching import (
 )
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.ops import math
-from gpuarray.compiler.ops.basic import MakeVector
 from gpuarray.compiler.ops.broadcast import BroadcastTo, Rebroadcast, broadcast_to
 from gpuarray.compiler.ops.creation import counted
 from gpuarray.compiler.ops.elemwise import Elemwise
@@ -37,7 +36,8 @@ from gpuarray.compiler.ops.shape import (
     shape_i,
 )
 from gpuarray.compiler.ops.sorting import Sort
-from gpuarray.compiler.ops.transfer import Transfer
+from gpuarray.compiler.ops.variables.basic import MakeVector
+from gpuarray.compiler.ops.variables.transfer import Transfer
 
 
 def same_for_all(operands: Sequence[BatchedOperand]) -> bool:

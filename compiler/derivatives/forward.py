@@ -45,8 +45,8 @@ from gpuarray.compiler.graph.traverse import (
     toposort,
 )
 from gpuarray.compiler.ops import math
-from gpuarray.compiler.ops.basic import as_tensor_variable
-from gpuarray.compiler.ops.transfer import like
+from gpuarray.compiler.ops.variables.basic import as_tensor_variable
+from gpuarray.compiler.ops.variables.transfer import like
 
 Directions = dict[Variable, Variable]
 DisconnectedOutputs = Literal["raise", "ignore"]

@@ -36,7 +36,7 @@ from gpuarray.compiler.graph.core import (
 from gpuarray.compiler.graph.disconnected import disconnected_type
 from gpuarray.compiler.graph.traverse import clone_replace, toposort
 from gpuarray.compiler.ops import math
-from gpuarray.compiler.ops.basic import as_tensor_variable
+from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 Disconnected = Literal["raise", "warn", "ignore"]
 ReturnDisconnected = Literal["zero", "None", "Disconnected"]

@@ -15,7 +15,13 @@ from typing import Any
 from gpuarray.compiler.plan import Call, Plan, Step
 from gpuarray.compiler.shared import Container
 
+OPS = {
+    "variables": ("basic", "transfer", "context_assignment"),
+}
+"""The packages of ops, and the modules in each that had none before."""
+
 MODULES = {
+    **{f"ops.{m}": f"ops.{package}.{m}" for package in OPS for m in OPS[package]},
     "derivatives.indexrules": "derivatives.batching_indexing",
     "derivatives.maprows": "derivatives.batching_fallback",
     "derivatives.rowrules": "derivatives.batching_rules",

@@ -15,7 +15,7 @@ from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.traverse import ancestors, clone_replace
 from gpuarray.compiler.graph.traverse import clone as copy_nodes
 from gpuarray.compiler.graph.types import ArrayType, Generic, GpuArrayType
-from gpuarray.compiler.ops.basic import as_tensor_variable
+from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 Pairs = Mapping[Any, Any] | Iterable[tuple[Any, Any]]
 Replacements = dict[Variable, Variable]

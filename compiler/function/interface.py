@@ -16,7 +16,7 @@ from gpuarray.compiler.errors import (
 )
 from gpuarray.compiler.graph.core import Constant, Variable, sources_of
 from gpuarray.compiler.graph.traverse import ancestors
-from gpuarray.compiler.ops.basic import as_tensor_variable
+from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 from gpuarray.compiler.printing import pp
 from gpuarray.compiler.shared import SharedVariable
 

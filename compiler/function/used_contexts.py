@@ -8,7 +8,7 @@ from gpuarray._core.context import Context
 from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.graph.traverse import ancestors
-from gpuarray.compiler.ops.transfer import GpuFromHost, meant_for
+from gpuarray.compiler.ops.variables.transfer import GpuFromHost, meant_for
 
 
 class UsedContexts:

@@ -20,7 +20,7 @@ from gpuarray.compiler.gpukernels.custom.kernel_base import (
 from gpuarray.compiler.gpukernels.custom.symbolic import greatest, least, same
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
-from gpuarray.compiler.ops.transfer import (
+from gpuarray.compiler.ops.variables.transfer import (
     GpuContiguous,
     GpuFromHost,
     GpuToGpu,

@@ -8,10 +8,10 @@ from gpuarray.compiler import plan
 from gpuarray.compiler.gpukernels.elemwise import Inputs
 from gpuarray.compiler.gpukernels.registry import Lowerer, array_value, lowers
 from gpuarray.compiler.graph.core import Apply
-from gpuarray.compiler.ops.basic import MakeVector
 from gpuarray.compiler.ops.broadcast import BroadcastTo, Rebroadcast
 from gpuarray.compiler.ops.shape import DimShuffle, Reshape, Shape, Shape_i
-from gpuarray.compiler.ops.transfer import GpuFromHost, HostFromGpu
+from gpuarray.compiler.ops.variables.basic import MakeVector
+from gpuarray.compiler.ops.variables.transfer import GpuFromHost, HostFromGpu
 
 
 @lowers(DimShuffle)

@@ -7,12 +7,12 @@ from typing import Any
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Variable, is_float
 from gpuarray.compiler.ops import math
-from gpuarray.compiler.ops.basic import as_tensor_variable
 from gpuarray.compiler.ops.joining import join
 from gpuarray.compiler.ops.linalg import dot, tensordot
 from gpuarray.compiler.ops.nnet import pick, softmax
 from gpuarray.compiler.ops.products import batched_dot
 from gpuarray.compiler.ops.shape import dimshuffle, flatten, reshape
+from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 ALPHA = 1.6732632423543772848170429916717
 SCALE = 1.0507009873554804934193349852946

@@ -12,7 +12,6 @@ from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.requirements import Requirement, equal, within
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops import math
-from gpuarray.compiler.ops.basic import as_tensor_variable
 from gpuarray.compiler.ops.creation import arange
 from gpuarray.compiler.ops.shape import reshape, shape, size
 from gpuarray.compiler.ops.subtensor import (
@@ -28,6 +27,7 @@ from gpuarray.compiler.ops.subtensor import (
     pretty_index,
     too_many,
 )
+from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 ARRAY, MASK = "array", "mask"
 """Entries of the form of an index that stand for arrays of integers and of bools."""

@@ -10,9 +10,9 @@ from gpuarray.compiler.errors import GraphArgumentError
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Constant, Variable
 from gpuarray.compiler.ops import math
-from gpuarray.compiler.ops.basic import normalise_axis
 from gpuarray.compiler.ops.ifelse import ifelse
 from gpuarray.compiler.ops.subtensor import Subtensor
+from gpuarray.compiler.ops.variables.basic import normalise_axis
 
 
 def for_axis(name: str, axis: Any, ndim: int, make: Callable[[int], Any]) -> Any:

@@ -13,12 +13,6 @@ from gpuarray.compiler.errors import (
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.requirements import Requirement, equal
-from gpuarray.compiler.ops.basic import (
-    as_tensor_variable,
-    axis_list,
-    is_constant,
-    normalise_axis,
-)
 from gpuarray.compiler.ops.broadcast import addbroadcast, broadcast_to
 from gpuarray.compiler.ops.shape import (
     Reshape,
@@ -28,6 +22,12 @@ from gpuarray.compiler.ops.shape import (
     shape_i,
     shape_padleft,
     shape_padright,
+)
+from gpuarray.compiler.ops.variables.basic import (
+    as_tensor_variable,
+    axis_list,
+    is_constant,
+    normalise_axis,
 )
 
 Axes = int | Sequence[int]

@@ -17,7 +17,6 @@ from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.types import TensorType, dtype_name
 from gpuarray.compiler.ops import math
-from gpuarray.compiler.ops.basic import as_tensor_variable, is_constant
 from gpuarray.compiler.ops.broadcast import broadcast_to
 from gpuarray.compiler.ops.joining import as_length
 from gpuarray.compiler.ops.shape import (
@@ -27,6 +26,7 @@ from gpuarray.compiler.ops.shape import (
     known_ones,
     shape_i,
 )
+from gpuarray.compiler.ops.variables.basic import as_tensor_variable, is_constant
 
 # ---- filled ----
 

@@ -14,7 +14,7 @@ from gpuarray.compiler.errors import (
 )
 from gpuarray.compiler.graph.core import Apply, Op, Variable, as_variable
 from gpuarray.compiler.graph.disconnected import disconnected_type
-from gpuarray.compiler.ops.basic import as_tensor_variable
+from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 
 def print_value(op: Any, value: Any) -> None:

@@ -14,15 +14,15 @@ from gpuarray.compiler.errors import (
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.ops import math, reduce
-from gpuarray.compiler.ops.basic import (
+from gpuarray.compiler.ops.creation import counted
+from gpuarray.compiler.ops.joining import as_length
+from gpuarray.compiler.ops.shape import dimshuffle, shape_i
+from gpuarray.compiler.ops.variables.basic import (
     as_tensor_variable,
     is_constant,
     known_integer,
     normalise_axis,
 )
-from gpuarray.compiler.ops.creation import counted
-from gpuarray.compiler.ops.joining import as_length
-from gpuarray.compiler.ops.shape import dimshuffle, shape_i
 
 
 def _two_axes(name: str, axis1: int, axis2: int, ndim: int) -> tuple[int, int]:

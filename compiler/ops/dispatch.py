@@ -20,11 +20,11 @@ from gpuarray.compiler.errors import GraphTypeError
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.ops import axes, diagonals, joining, math, picking
 from gpuarray.compiler.ops import reduce as reducing
-from gpuarray.compiler.ops.basic import as_tensor_variable, normalise_axis
 from gpuarray.compiler.ops.indexing import index
 from gpuarray.compiler.ops.scanning import FUNCTIONS as RUNNING
 from gpuarray.compiler.ops.scanning import CumOp
 from gpuarray.compiler.ops.shape import dimshuffle, flatten, shape_i, size
+from gpuarray.compiler.ops.variables.basic import as_tensor_variable, normalise_axis
 from gpuarray.scalars import PAIRS, SCALARS, Scalar
 
 Function = Callable[..., Any]

@@ -16,11 +16,6 @@ from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops import linalg, math, reduce
 from gpuarray.compiler.ops.axes import specify_shape, squeeze
-from gpuarray.compiler.ops.basic import (
-    as_tensor_variable,
-    known_integer,
-    normalise_axis,
-)
 from gpuarray.compiler.ops.creation import counted, counts, zeros
 from gpuarray.compiler.ops.indexing import elements_of, inc_subtensor, index
 from gpuarray.compiler.ops.joining import as_length, join
@@ -33,6 +28,11 @@ from gpuarray.compiler.ops.shape import (
     shape,
     shape_i,
     shape_padleft,
+)
+from gpuarray.compiler.ops.variables.basic import (
+    as_tensor_variable,
+    known_integer,
+    normalise_axis,
 )
 
 # ---- places in sorted vectors ----

@@ -27,7 +27,6 @@ from gpuarray.compiler.ops.advanced import (
     Picks,
     place_of_arrays,
 )
-from gpuarray.compiler.ops.basic import MakeVector, as_tensor_variable
 from gpuarray.compiler.ops.broadcast import addbroadcast
 from gpuarray.compiler.ops.shape import DimShuffle, dimshuffle, elements, shape_i
 from gpuarray.compiler.ops.subtensor import (
@@ -40,6 +39,7 @@ from gpuarray.compiler.ops.subtensor import (
     numbers_of,
     too_many,
 )
+from gpuarray.compiler.ops.variables.basic import MakeVector, as_tensor_variable
 
 _KINDS = (
     "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer "

@@ -17,7 +17,6 @@ from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops import math
-from gpuarray.compiler.ops.basic import as_tensor_variable, normalise_axis
 from gpuarray.compiler.ops.linalg import common_dtype, merged_length
 from gpuarray.compiler.ops.nlinalg import REAL
 from gpuarray.compiler.ops.products import matmul
@@ -31,6 +30,7 @@ from gpuarray.compiler.ops.solving import (
     turned,
     with_diagonal,
 )
+from gpuarray.compiler.ops.variables.basic import as_tensor_variable, normalise_axis
 
 
 class MatrixPinv(Op):

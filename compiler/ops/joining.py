@@ -18,14 +18,6 @@ from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.anyaxis import for_axis
-from gpuarray.compiler.ops.basic import (
-    MakeVector,
-    as_tensor_variable,
-    is_constant,
-    known_integer,
-    normalise_axis,
-    offered,
-)
 from gpuarray.compiler.ops.broadcast import patternbroadcast
 from gpuarray.compiler.ops.shape import (
     as_shape,
@@ -33,6 +25,14 @@ from gpuarray.compiler.ops.shape import (
     elements,
     known_ones,
     shape_i,
+)
+from gpuarray.compiler.ops.variables.basic import (
+    MakeVector,
+    as_tensor_variable,
+    is_constant,
+    known_integer,
+    normalise_axis,
+    offered,
 )
 
 

@@ -17,12 +17,6 @@ from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops import math
-from gpuarray.compiler.ops.basic import (
-    as_tensor_variable,
-    axis_list,
-    known_integer,
-    normalise_axis,
-)
 from gpuarray.compiler.ops.shape import (
     dimshuffle,
     flatten,
@@ -30,6 +24,12 @@ from gpuarray.compiler.ops.shape import (
     shape_i,
     swapaxes,
     transpose,
+)
+from gpuarray.compiler.ops.variables.basic import (
+    as_tensor_variable,
+    axis_list,
+    known_integer,
+    normalise_axis,
 )
 
 

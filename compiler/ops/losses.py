@@ -8,12 +8,12 @@ from gpuarray.compiler.errors import GraphArgumentError, GraphTypeError
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.ops import math, reduce
 from gpuarray.compiler.ops.argmax import argmax
-from gpuarray.compiler.ops.basic import as_tensor_variable
 from gpuarray.compiler.ops.extra_ops import unique
 from gpuarray.compiler.ops.joining import concatenate
 from gpuarray.compiler.ops.linalg import dot
 from gpuarray.compiler.ops.nnet import logsoftmax, pick, softmax
 from gpuarray.compiler.ops.shape import dimshuffle
+from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 
 def binary_crossentropy(output: Any, target: Any) -> Variable:

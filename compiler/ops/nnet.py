@@ -20,14 +20,14 @@ from gpuarray.compiler.graph.core import Apply, Op, Variable, is_float
 from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops import math, reduce
-from gpuarray.compiler.ops.basic import (
+from gpuarray.compiler.ops.joining import as_length
+from gpuarray.compiler.ops.linalg import wide
+from gpuarray.compiler.ops.shape import shape_i
+from gpuarray.compiler.ops.variables.basic import (
     as_tensor_variable,
     is_constant,
     normalise_axis,
 )
-from gpuarray.compiler.ops.joining import as_length
-from gpuarray.compiler.ops.linalg import wide
-from gpuarray.compiler.ops.shape import shape_i
 
 
 class Normalised(Op):

@@ -12,9 +12,13 @@ from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.graph.types import is_integer_name
 from gpuarray.compiler.ops import math, reduce
-from gpuarray.compiler.ops.basic import as_tensor_variable, axis_list, normalise_axis
 from gpuarray.compiler.ops.nlinalg import svd
 from gpuarray.compiler.ops.shape import dimshuffle
+from gpuarray.compiler.ops.variables.basic import (
+    as_tensor_variable,
+    axis_list,
+    normalise_axis,
+)
 
 Axis = int | Sequence[int] | None
 

@@ -31,9 +31,9 @@ from gpuarray.compiler.ops import (
     shape,
     sorting,
     special,
-    transfer,
 )
 from gpuarray.compiler.ops.dispatch import unknown as _unknown
+from gpuarray.compiler.ops.variables import transfer
 from gpuarray.scalars import SCALARS, Scalar
 
 if TYPE_CHECKING:

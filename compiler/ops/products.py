@@ -15,7 +15,6 @@ from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops import math
-from gpuarray.compiler.ops.basic import as_tensor_variable
 from gpuarray.compiler.ops.linalg import (
     Blas,
     MatrixProduct,
@@ -35,6 +34,7 @@ from gpuarray.compiler.ops.shape import (
     shape_padleft,
     swapaxes,
 )
+from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 
 class BatchedDot(Op):

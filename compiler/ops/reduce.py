@@ -21,12 +21,12 @@ from gpuarray.compiler.graph.types import (
     is_integer_name,
 )
 from gpuarray.compiler.ops import math
-from gpuarray.compiler.ops.basic import (
+from gpuarray.compiler.ops.shape import dimshuffle, shape_i
+from gpuarray.compiler.ops.variables.basic import (
     as_tensor_variable,
     axis_list,
     normalise_axis,
 )
-from gpuarray.compiler.ops.shape import dimshuffle, shape_i
 from gpuarray.scalars import SCALARS
 
 Axis = int | Sequence[int] | None

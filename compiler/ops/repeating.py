@@ -11,13 +11,6 @@ from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.ops import math, reduce
 from gpuarray.compiler.ops.axes import moveaxis
-from gpuarray.compiler.ops.basic import (
-    as_tensor_variable,
-    axis_list,
-    is_constant,
-    known_integer,
-    normalise_axis,
-)
 from gpuarray.compiler.ops.broadcast import broadcast_to, unbroadcast
 from gpuarray.compiler.ops.creation import counted
 from gpuarray.compiler.ops.extra_ops import searchsorted
@@ -39,6 +32,13 @@ from gpuarray.compiler.ops.shape import (
     shape,
     shape_i,
     shape_padleft,
+)
+from gpuarray.compiler.ops.variables.basic import (
+    as_tensor_variable,
+    axis_list,
+    is_constant,
+    known_integer,
+    normalise_axis,
 )
 
 

@@ -8,13 +8,13 @@ import numpy as np
 from gpuarray.compiler.errors import GraphArgumentError, GraphValueError
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.ops import math
-from gpuarray.compiler.ops.basic import (
+from gpuarray.compiler.ops.indexing import index
+from gpuarray.compiler.ops.shape import flatten
+from gpuarray.compiler.ops.variables.basic import (
     as_tensor_variable,
     known_integer,
     normalise_axis,
 )
-from gpuarray.compiler.ops.indexing import index
-from gpuarray.compiler.ops.shape import flatten
 
 FUNCTIONS = {"add": "cumsum", "mul": "cumprod"}
 

@@ -17,16 +17,16 @@ from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.types import TensorType, dtype_name
 from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.anyaxis import for_axis
-from gpuarray.compiler.ops.basic import (
+from gpuarray.compiler.ops.creation import counted
+from gpuarray.compiler.ops.indexing import index, set_subtensor
+from gpuarray.compiler.ops.joining import as_length
+from gpuarray.compiler.ops.shape import dimshuffle, flatten, shape_i
+from gpuarray.compiler.ops.variables.basic import (
     as_tensor_variable,
     is_constant,
     known_integer,
     normalise_axis,
 )
-from gpuarray.compiler.ops.creation import counted
-from gpuarray.compiler.ops.indexing import index, set_subtensor
-from gpuarray.compiler.ops.joining import as_length
-from gpuarray.compiler.ops.shape import dimshuffle, flatten, shape_i
 
 KINDS = ("quicksort", "mergesort", "heapsort", "stable", None)
 

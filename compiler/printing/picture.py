@@ -13,7 +13,7 @@ from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.printing import graph_of
 from gpuarray.compiler.graph.traverse import ancestors
-from gpuarray.compiler.ops.transfer import Transfer
+from gpuarray.compiler.ops.variables.transfer import Transfer
 from gpuarray.compiler.printing.groups import fused_graph
 from gpuarray.compiler.shared import SharedVariable
 

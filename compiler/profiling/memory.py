@@ -10,7 +10,7 @@ from gpuarray.compiler.config import config
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import GpuArrayType
-from gpuarray.compiler.ops.transfer import Transfer
+from gpuarray.compiler.ops.variables.transfer import Transfer
 from gpuarray.dtypes import as_dtype
 
 

@@ -18,7 +18,7 @@ from gpuarray.compiler.debug.stepwise import Stepwise
 from gpuarray.compiler.executor import Executable, Explain, line_of
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.ops.transfer import GpuFromHost, HostFromGpu
+from gpuarray.compiler.ops.variables.transfer import GpuFromHost, HostFromGpu
 from gpuarray.compiler.plan_stages import pauses
 from gpuarray.compiler.profiling.memory import memory_profile
 from gpuarray.compiler.profiling.stats import ProfileStats, TraceEvent

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TextIO
 from gpuarray._core.file_write import write_file
 from gpuarray.compiler.graph.core import Apply, Op
 from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.ops.transfer import GpuFromHost, HostFromGpu
+from gpuarray.compiler.ops.variables.transfer import GpuFromHost, HostFromGpu
 from gpuarray.compiler.profiling.memory import MemoryProfile
 
 KEPT_EVENTS = 200_000

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 import numpy as np
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.basic import MakeVector
 from gpuarray.compiler.ops.elemwise import Elemwise
 from gpuarray.compiler.ops.reduce import Reduce
 from gpuarray.compiler.ops.shape import DimShuffle, Reshape, Shape_i, elements
+from gpuarray.compiler.ops.variables.basic import MakeVector
 from gpuarray.compiler.rewrites.engine import rewrite
 from gpuarray.compiler.rewrites.patterns import call, cast, match
 from gpuarray.compiler.rewrites.rows import row_of_op

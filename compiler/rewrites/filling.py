@@ -7,7 +7,6 @@ from functools import reduce as fold
 
 import numpy as np
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
-from gpuarray.compiler.ops.basic import is_constant
 from gpuarray.compiler.ops.broadcast import BroadcastTo, Rebroadcast, broadcast_to
 from gpuarray.compiler.ops.elemwise import Elemwise
 from gpuarray.compiler.ops.lengths import parts_of
@@ -21,6 +20,7 @@ from gpuarray.compiler.ops.shape import (
     reshape,
     shape_i,
 )
+from gpuarray.compiler.ops.variables.basic import is_constant
 from gpuarray.compiler.rewrites.engine import rewrite
 from gpuarray.compiler.rewrites.joining import typed
 from gpuarray.compiler.rewrites.patterns import call, cast, constant_of, match, same

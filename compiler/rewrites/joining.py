@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import reduce as fold
 
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
-from gpuarray.compiler.ops.basic import MakeVector, is_constant
 from gpuarray.compiler.ops.creation import ARange
 from gpuarray.compiler.ops.diagonals import AllocDiag, ExtractDiag
 from gpuarray.compiler.ops.joining import Join, Split, join
@@ -13,6 +12,7 @@ from gpuarray.compiler.ops.reduce import Reduce
 from gpuarray.compiler.ops.scanning import CumOp
 from gpuarray.compiler.ops.shape import DimShuffle, elements, shape_i
 from gpuarray.compiler.ops.sorting import ArgSort, Sort
+from gpuarray.compiler.ops.variables.basic import MakeVector, is_constant
 from gpuarray.compiler.rewrites.canonical import fold_constants
 from gpuarray.compiler.rewrites.engine import rewrite
 from gpuarray.compiler.rewrites.patterns import call, cast, same

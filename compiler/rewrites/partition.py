@@ -12,8 +12,8 @@ from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.lazy import ALWAYS, Guard
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.context_assignment import places_of
 from gpuarray.compiler.ops.elemwise import Composite, Elemwise
+from gpuarray.compiler.ops.variables.context_assignment import places_of
 
 _GAP = 1 << 40
 _MOST_OPERANDS = 24

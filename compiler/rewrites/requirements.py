@@ -17,13 +17,13 @@ import numpy as np
 from gpuarray.compiler.graph.core import Apply, Constant, Trace, Variable, traced_as
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.requirements import Requirement
-from gpuarray.compiler.ops.basic import MakeVector
 from gpuarray.compiler.ops.elemwise import Elemwise
 from gpuarray.compiler.ops.lengths import Lengths, own_lengths, parts_of, told_of
 from gpuarray.compiler.ops.reduce import Reduce
 from gpuarray.compiler.ops.requirements import required
 from gpuarray.compiler.ops.shape import DimShuffle, Shape, Shape_i, elements
 from gpuarray.compiler.ops.subtensor import Subtensor, integer_of, numbers_of
+from gpuarray.compiler.ops.variables.basic import MakeVector
 from gpuarray.dtypes import kind_of
 
 POINTS = 64

@@ -12,7 +12,6 @@ from typing import Any
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.ops.basic import MakeVector, is_constant
 from gpuarray.compiler.ops.broadcast import BroadcastTo, broadcast_to
 from gpuarray.compiler.ops.elemwise import Elemwise
 from gpuarray.compiler.ops.joining import Join
@@ -26,6 +25,7 @@ from gpuarray.compiler.ops.subtensor import (
     length_of_slice,
     numbers_of,
 )
+from gpuarray.compiler.ops.variables.basic import MakeVector, is_constant
 from gpuarray.compiler.rewrites.engine import rewrite
 from gpuarray.compiler.rewrites.patterns import cast
 

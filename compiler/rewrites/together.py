@@ -14,14 +14,14 @@ from gpuarray.compiler.graph.core import Apply, Constant, Variable, is_float
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.lazy import ALWAYS
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.context_assignment import Places, places_of
 from gpuarray.compiler.ops.elemwise import Composite, CompositeStep, Elemwise
 from gpuarray.compiler.ops.linalg import Blas, Dot, Gemv, MatrixProduct
 from gpuarray.compiler.ops.mapreduce import MapReduce
 from gpuarray.compiler.ops.multi_tensor import MultiTensor, Part, Total
 from gpuarray.compiler.ops.reduce import Reduce
 from gpuarray.compiler.ops.shape import DimShuffle, dimshuffle, swapaxes
-from gpuarray.compiler.ops.transfer import Transfer
+from gpuarray.compiler.ops.variables.context_assignment import Places, places_of
+from gpuarray.compiler.ops.variables.transfer import Transfer
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.fusion import compose, fused
 from gpuarray.compiler.rewrites.partition import is_fusible

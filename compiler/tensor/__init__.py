@@ -48,7 +48,6 @@ from gpuarray.compiler.ops.axes import (
     specify_shape,
     squeeze,
 )
-from gpuarray.compiler.ops.basic import MakeVector, as_tensor_variable, constant
 from gpuarray.compiler.ops.broadcast import (
     Rebroadcast,
     addbroadcast,
@@ -205,7 +204,16 @@ from gpuarray.compiler.ops.special import (
     round,
 )
 from gpuarray.compiler.ops.subtensor import IncSubtensor, Subtensor
-from gpuarray.compiler.ops.transfer import gpu_from_host, host_from_gpu, transfer
+from gpuarray.compiler.ops.variables.basic import (
+    MakeVector,
+    as_tensor_variable,
+    constant,
+)
+from gpuarray.compiler.ops.variables.transfer import (
+    gpu_from_host,
+    host_from_gpu,
+    transfer,
+)
 from gpuarray.compiler.tensor import (
     extra_ops,
     fft,

@@ -10,7 +10,7 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 from gpuarray.compiler.ops.elemwise import Cast, Composite, CompositeStep, Elemwise
 from gpuarray.compiler.ops.linalg import Gemm, Gemv
-from gpuarray.compiler.ops.transfer import GpuFromHost, GpuToGpu, HostFromGpu
+from gpuarray.compiler.ops.variables.transfer import GpuFromHost, GpuToGpu, HostFromGpu
 
 
 @dataclass(frozen=True)

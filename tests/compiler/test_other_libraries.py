@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from gpuarray.compiler import function, grad
 from gpuarray.compiler import tensor as T
-from gpuarray.compiler.ops.transfer import HostFromGpu
+from gpuarray.compiler.ops.variables.transfer import HostFromGpu
 
 PAGE = Path(__file__).parents[2] / "docs" / "compiler" / "ops-with-other-libraries.md"
 

@@ -10,7 +10,7 @@ from gpuarray.compiler import Op, function, shared
 from gpuarray.compiler.gpukernels import lowers, step_function
 from gpuarray.compiler.graph.core import Apply, as_variable
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.basic import as_tensor_variable
+from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 
 class First(Op):

@@ -16,7 +16,6 @@ from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.traverse import ancestors
 from gpuarray.compiler.ifelse import ifelse
 from gpuarray.compiler.ops import mapreduce, nnet
-from gpuarray.compiler.ops.basic import MakeVector
 from gpuarray.compiler.ops.creation import counted
 from gpuarray.compiler.ops.elemwise import Composite, Elemwise
 from gpuarray.compiler.ops.gradient_markers import grad_clip, zero_grad
@@ -32,6 +31,7 @@ from gpuarray.compiler.ops.shape import (
     shape_i,
 )
 from gpuarray.compiler.ops.subtensor import Subtensor
+from gpuarray.compiler.ops.variables.basic import MakeVector
 from gpuarray.compiler.rewrites import engine
 from gpuarray.compiler.rewrites.engine import Fixpoint, Log, RewriteError
 from gpuarray.compiler.rewrites.merging import Interner

@@ -36,7 +36,7 @@ from gpuarray.compiler.graph.traverse import toposort
 from gpuarray.compiler.ops.advanced import Nonzero
 from gpuarray.compiler.ops.elemwise import Elemwise
 from gpuarray.compiler.ops.sorting import Sort
-from gpuarray.compiler.ops.transfer import GpuContiguous
+from gpuarray.compiler.ops.variables.transfer import GpuContiguous
 from gpuarray.scalars import SCALARS
 from own_kernels import Branching
 from own_ops import scan_rows

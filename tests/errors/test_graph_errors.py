@@ -11,13 +11,13 @@ from gpuarray.compiler import (
     TensorType,
     shared,
 )
-from gpuarray.compiler.ops.basic import MakeVector
 from gpuarray.compiler.ops.broadcast import Rebroadcast
 from gpuarray.compiler.ops.elemwise import Cast, Elemwise
 from gpuarray.compiler.ops.linalg import Gemv
 from gpuarray.compiler.ops.reduce import Reduce
 from gpuarray.compiler.ops.shape import Shape_i
-from gpuarray.compiler.ops.transfer import GpuFromHost, GpuToGpu, HostFromGpu
+from gpuarray.compiler.ops.variables.basic import MakeVector
+from gpuarray.compiler.ops.variables.transfer import GpuFromHost, GpuToGpu, HostFromGpu
 from gpuarray.scalars import SCALARS
 
 x, m, n = T.dvector("x"), T.dmatrix("m"), T.ivector("n")

@@ -4,7 +4,7 @@ import gpuarray
 import numpy
 import pytest
 from gpuarray.compiler import Apply, Op, config, function, sandbox, shared, tensor
-from gpuarray.compiler.ops.transfer import HostFromGpu
+from gpuarray.compiler.ops.variables.transfer import HostFromGpu
 from judge import assert_same
 
 pytestmark = pytest.mark.usefixtures("on_context")

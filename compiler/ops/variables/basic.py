@@ -15,7 +15,7 @@ from gpuarray.compiler.errors import (
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.types import ArrayType, TensorType, dtype_name
-from gpuarray.compiler.ops.transfer import host_from_gpu
+from gpuarray.compiler.ops.variables.transfer import host_from_gpu
 
 AnyFunction = TypeVar("AnyFunction", bound=Callable[..., Variable])
 OFFERED: dict[str, Callable[..., Variable]] = {}

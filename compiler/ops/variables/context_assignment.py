@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from gpuarray.compiler.graph.core import Apply, Variable, is_device_node
 from gpuarray.compiler.graph.types import GpuArrayType
-from gpuarray.compiler.ops.transfer import HostFromGpu, Transfer, meant_for
+from gpuarray.compiler.ops.variables.transfer import HostFromGpu, Transfer, meant_for
 
 Places = Mapping[Variable, str | None]
 

@@ -1,0 +1,1 @@
+"""What users give, as variables; moves between the host and contexts."""
