@@ -26,7 +26,7 @@ from gpuarray.compiler.graph.types import ArrayType, GpuArrayType
 from gpuarray.compiler.ops.elemwise import Elemwise
 from gpuarray.compiler.ops.multi_tensor import MultiTensor
 from gpuarray.compiler.ops.rowwise import Rowwise
-from gpuarray.compiler.ops.shape import DimShuffle, Shape, Shape_i
+from gpuarray.compiler.ops.shape.shape import DimShuffle, Shape, Shape_i
 from gpuarray.compiler.ops.variables.basic import MakeVector
 from gpuarray.compiler.ops.variables.context_assignment import Places, places_of
 from gpuarray.compiler.ops.variables.transfer import (

@@ -3,7 +3,7 @@
 from gpuarray.compiler.ops.asop import FromFunctionOp, as_op
 from gpuarray.compiler.ops.axes import SpecifyShape, specify_shape
 from gpuarray.compiler.ops.broadcast import Rebroadcast
-from gpuarray.compiler.ops.shape import Shape, Shape_i, shape, shape_i
+from gpuarray.compiler.ops.shape.shape import Shape, Shape_i, shape, shape_i
 
 __all__ = [
     "FromFunctionOp",

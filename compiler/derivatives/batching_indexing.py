@@ -18,7 +18,7 @@ from gpuarray.compiler.ops.advanced import (
     Picks,
     flat,
 )
-from gpuarray.compiler.ops.shape import dimshuffle, shape_i
+from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
 from gpuarray.compiler.ops.subtensor import FULL, IncSubtensor, Slice, Subtensor
 
 

@@ -21,7 +21,7 @@ from gpuarray.compiler.living import Living
 from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.broadcast import BroadcastTo
 from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise
-from gpuarray.compiler.ops.shape import DimShuffle
+from gpuarray.compiler.ops.shape.shape import DimShuffle
 from gpuarray.scalars import SCALARS, Scalar
 
 Mask = Callable[[Variable], Variable]

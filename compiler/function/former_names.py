@@ -17,6 +17,7 @@ from gpuarray.compiler.shared import Container
 
 OPS = {
     "variables": ("basic", "transfer", "context_assignment"),
+    "shape": ("shape", "lengths"),
 }
 """The packages of ops, and the modules in each that had none before."""
 

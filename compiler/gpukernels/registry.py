@@ -13,7 +13,7 @@ from gpuarray.compiler.errors import NotOfferedError, made_at
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.lazy import ALWAYS, Guard
 from gpuarray.compiler.graph.types import GpuArrayType
-from gpuarray.compiler.ops.shape import Shape
+from gpuarray.compiler.ops.shape.shape import Shape
 from gpuarray.compiler.ops.variables.basic import MakeVector
 
 LowerFunction = Callable[[Any, Apply, "Lowerer"], None]

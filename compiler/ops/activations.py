@@ -11,7 +11,7 @@ from gpuarray.compiler.ops.joining import join
 from gpuarray.compiler.ops.linalg import dot, tensordot
 from gpuarray.compiler.ops.nnet import pick, softmax
 from gpuarray.compiler.ops.products import batched_dot
-from gpuarray.compiler.ops.shape import dimshuffle, flatten, reshape
+from gpuarray.compiler.ops.shape.shape import dimshuffle, flatten, reshape
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 ALPHA = 1.6732632423543772848170429916717

@@ -18,7 +18,7 @@ from gpuarray.compiler.ops.broadcast import BroadcastTo, Rebroadcast
 from gpuarray.compiler.ops.elemwise import Cast, Elemwise
 from gpuarray.compiler.ops.joining import Join
 from gpuarray.compiler.ops.math import cast
-from gpuarray.compiler.ops.shape import DimShuffle, Reshape, Shape_i, elements
+from gpuarray.compiler.ops.shape.shape import DimShuffle, Reshape, Shape_i, elements
 from gpuarray.compiler.ops.subtensor import Subtensor
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 

@@ -19,7 +19,7 @@ from gpuarray.compiler.graph.types import TensorType, dtype_name
 from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.broadcast import broadcast_to
 from gpuarray.compiler.ops.joining import as_length
-from gpuarray.compiler.ops.shape import (
+from gpuarray.compiler.ops.shape.shape import (
     as_shape,
     dimshuffle,
     elements,

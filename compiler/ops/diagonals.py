@@ -16,7 +16,7 @@ from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.ops import math, reduce
 from gpuarray.compiler.ops.creation import counted
 from gpuarray.compiler.ops.joining import as_length
-from gpuarray.compiler.ops.shape import dimshuffle, shape_i
+from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
 from gpuarray.compiler.ops.variables.basic import (
     as_tensor_variable,
     is_constant,

@@ -23,7 +23,7 @@ from gpuarray.compiler.ops import reduce as reducing
 from gpuarray.compiler.ops.indexing import index
 from gpuarray.compiler.ops.scanning import FUNCTIONS as RUNNING
 from gpuarray.compiler.ops.scanning import CumOp
-from gpuarray.compiler.ops.shape import dimshuffle, flatten, shape_i, size
+from gpuarray.compiler.ops.shape.shape import dimshuffle, flatten, shape_i, size
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable, normalise_axis
 from gpuarray.scalars import PAIRS, SCALARS, Scalar
 

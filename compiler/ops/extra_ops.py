@@ -19,7 +19,7 @@ from gpuarray.compiler.ops.axes import specify_shape, squeeze
 from gpuarray.compiler.ops.creation import counted, counts, zeros
 from gpuarray.compiler.ops.indexing import elements_of, inc_subtensor, index
 from gpuarray.compiler.ops.joining import as_length, join
-from gpuarray.compiler.ops.shape import (
+from gpuarray.compiler.ops.shape.shape import (
     as_shape,
     dimshuffle,
     elements,

@@ -11,7 +11,7 @@ from gpuarray.compiler.graph.traverse import same_graph
 from gpuarray.compiler.graph.types import ArrayType, GpuArrayType
 from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.broadcast import patternbroadcast
-from gpuarray.compiler.ops.lengths import is_free, settled
+from gpuarray.compiler.ops.shape.lengths import is_free, settled
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 from gpuarray.compiler.ops.variables.transfer import host_from_gpu, like
 from gpuarray.dtypes import kind_of, result_type

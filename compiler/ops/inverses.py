@@ -20,7 +20,7 @@ from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.linalg import common_dtype, merged_length
 from gpuarray.compiler.ops.nlinalg import REAL
 from gpuarray.compiler.ops.products import matmul
-from gpuarray.compiler.ops.shape import dimshuffle, flatten, reshape, shape_i
+from gpuarray.compiler.ops.shape.shape import dimshuffle, flatten, reshape, shape_i
 from gpuarray.compiler.ops.solving import (
     as_floats,
     as_matrices,

@@ -19,7 +19,7 @@ from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.anyaxis import for_axis
 from gpuarray.compiler.ops.broadcast import patternbroadcast
-from gpuarray.compiler.ops.shape import (
+from gpuarray.compiler.ops.shape.shape import (
     as_shape,
     dimshuffle,
     elements,

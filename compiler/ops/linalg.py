@@ -17,7 +17,7 @@ from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops import math
-from gpuarray.compiler.ops.shape import (
+from gpuarray.compiler.ops.shape.shape import (
     dimshuffle,
     flatten,
     reshape,

@@ -12,7 +12,7 @@ from gpuarray.compiler.ops.extra_ops import unique
 from gpuarray.compiler.ops.joining import concatenate
 from gpuarray.compiler.ops.linalg import dot
 from gpuarray.compiler.ops.nnet import logsoftmax, pick, softmax
-from gpuarray.compiler.ops.shape import dimshuffle
+from gpuarray.compiler.ops.shape.shape import dimshuffle
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 

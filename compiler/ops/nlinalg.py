@@ -17,7 +17,7 @@ from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.diagonals import tril
 from gpuarray.compiler.ops.joining import join
 from gpuarray.compiler.ops.products import matmul
-from gpuarray.compiler.ops.shape import dimshuffle
+from gpuarray.compiler.ops.shape.shape import dimshuffle
 from gpuarray.compiler.ops.solving import (
     as_matrices,
     folded,

@@ -22,7 +22,7 @@ from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops import math, reduce
 from gpuarray.compiler.ops.joining import as_length
 from gpuarray.compiler.ops.linalg import wide
-from gpuarray.compiler.ops.shape import shape_i
+from gpuarray.compiler.ops.shape.shape import shape_i
 from gpuarray.compiler.ops.variables.basic import (
     as_tensor_variable,
     is_constant,

@@ -13,7 +13,7 @@ from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.graph.types import is_integer_name
 from gpuarray.compiler.ops import math, reduce
 from gpuarray.compiler.ops.nlinalg import svd
-from gpuarray.compiler.ops.shape import dimshuffle
+from gpuarray.compiler.ops.shape.shape import dimshuffle
 from gpuarray.compiler.ops.variables.basic import (
     as_tensor_variable,
     axis_list,

@@ -28,11 +28,11 @@ from gpuarray.compiler.ops import (
     reduce,
     repeating,
     scanning,
-    shape,
     sorting,
     special,
 )
 from gpuarray.compiler.ops.dispatch import unknown as _unknown
+from gpuarray.compiler.ops.shape import shape
 from gpuarray.compiler.ops.variables import transfer
 from gpuarray.scalars import SCALARS, Scalar
 

@@ -14,7 +14,7 @@ from gpuarray.compiler.ops.axes import expand_dims
 from gpuarray.compiler.ops.creation import alloc, counted
 from gpuarray.compiler.ops.indexing import index, set_subtensor
 from gpuarray.compiler.ops.joining import as_length
-from gpuarray.compiler.ops.shape import dimshuffle, shape_i
+from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable, is_constant
 
 Width = tuple[Variable, Variable]

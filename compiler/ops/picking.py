@@ -18,7 +18,12 @@ from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.advanced import Nonzero
 from gpuarray.compiler.ops.creation import arange
 from gpuarray.compiler.ops.indexing import as_entry, index, set_subtensor
-from gpuarray.compiler.ops.shape import dimshuffle, flatten, shape_i, shape_padleft
+from gpuarray.compiler.ops.shape.shape import (
+    dimshuffle,
+    flatten,
+    shape_i,
+    shape_padleft,
+)
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable, normalise_axis
 
 

@@ -26,7 +26,7 @@ from gpuarray.compiler.ops.linalg import (
     wide,
 )
 from gpuarray.compiler.ops.reduce import sum as add_up
-from gpuarray.compiler.ops.shape import (
+from gpuarray.compiler.ops.shape.shape import (
     dimshuffle,
     flatten,
     reshape,

@@ -21,7 +21,7 @@ from gpuarray.compiler.graph.types import (
     is_integer_name,
 )
 from gpuarray.compiler.ops import math
-from gpuarray.compiler.ops.shape import dimshuffle, shape_i
+from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
 from gpuarray.compiler.ops.variables.basic import (
     as_tensor_variable,
     axis_list,

@@ -23,7 +23,7 @@ from gpuarray.compiler.ops.joining import (
     split,
 )
 from gpuarray.compiler.ops.scanning import cumsum
-from gpuarray.compiler.ops.shape import (
+from gpuarray.compiler.ops.shape.shape import (
     as_shape,
     dimshuffle,
     elements,

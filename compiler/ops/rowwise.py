@@ -37,7 +37,7 @@ from gpuarray.compiler.ops.row_steps import (
     Total,
     Within,
 )
-from gpuarray.compiler.ops.shape import dimshuffle, shape_i
+from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
 
 __all__ = [
     "CELL",

@@ -9,7 +9,7 @@ from gpuarray.compiler.errors import GraphArgumentError, GraphValueError
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.indexing import index
-from gpuarray.compiler.ops.shape import flatten
+from gpuarray.compiler.ops.shape.shape import flatten
 from gpuarray.compiler.ops.variables.basic import (
     as_tensor_variable,
     known_integer,

@@ -15,7 +15,7 @@ from gpuarray.compiler.ops.diagonals import diagonal, tril
 from gpuarray.compiler.ops.joining import join
 from gpuarray.compiler.ops.nlinalg import Eigvalsh
 from gpuarray.compiler.ops.products import matmul
-from gpuarray.compiler.ops.shape import shape_i
+from gpuarray.compiler.ops.shape.shape import shape_i
 from gpuarray.compiler.ops.solving import (
     as_matrices,
     folded,

@@ -23,7 +23,12 @@ from gpuarray.compiler.ops.creation import counted
 from gpuarray.compiler.ops.diagonals import tril, triu
 from gpuarray.compiler.ops.linalg import common_dtype, outer
 from gpuarray.compiler.ops.products import matmul
-from gpuarray.compiler.ops.shape import dimshuffle, shape_i, shape_padleft, swapaxes
+from gpuarray.compiler.ops.shape.shape import (
+    dimshuffle,
+    shape_i,
+    shape_padleft,
+    swapaxes,
+)
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 DTYPES = ("float32", "float64", "complex64", "complex128")

@@ -20,7 +20,7 @@ from gpuarray.compiler.ops.anyaxis import for_axis
 from gpuarray.compiler.ops.creation import counted
 from gpuarray.compiler.ops.indexing import index, set_subtensor
 from gpuarray.compiler.ops.joining import as_length
-from gpuarray.compiler.ops.shape import dimshuffle, flatten, shape_i
+from gpuarray.compiler.ops.shape.shape import dimshuffle, flatten, shape_i
 from gpuarray.compiler.ops.variables.basic import (
     as_tensor_variable,
     is_constant,

@@ -13,7 +13,7 @@ from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import Elemwise
 from gpuarray.compiler.ops.reduce import Reduce
-from gpuarray.compiler.ops.shape import DimShuffle, Reshape, Shape_i, elements
+from gpuarray.compiler.ops.shape.shape import DimShuffle, Reshape, Shape_i, elements
 from gpuarray.compiler.ops.variables.basic import MakeVector
 from gpuarray.compiler.rewrites.engine import rewrite
 from gpuarray.compiler.rewrites.patterns import call, cast, match

@@ -9,9 +9,9 @@ import numpy as np
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.ops.broadcast import BroadcastTo, Rebroadcast, broadcast_to
 from gpuarray.compiler.ops.elemwise import Elemwise
-from gpuarray.compiler.ops.lengths import parts_of
 from gpuarray.compiler.ops.reduce import Reduce
-from gpuarray.compiler.ops.shape import (
+from gpuarray.compiler.ops.shape.lengths import parts_of
+from gpuarray.compiler.ops.shape.shape import (
     DimShuffle,
     Reshape,
     Shape_i,

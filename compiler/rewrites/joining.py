@@ -10,7 +10,7 @@ from gpuarray.compiler.ops.diagonals import AllocDiag, ExtractDiag
 from gpuarray.compiler.ops.joining import Join, Split, join
 from gpuarray.compiler.ops.reduce import Reduce
 from gpuarray.compiler.ops.scanning import CumOp
-from gpuarray.compiler.ops.shape import DimShuffle, elements, shape_i
+from gpuarray.compiler.ops.shape.shape import DimShuffle, elements, shape_i
 from gpuarray.compiler.ops.sorting import ArgSort, Sort
 from gpuarray.compiler.ops.variables.basic import MakeVector, is_constant
 from gpuarray.compiler.rewrites.canonical import fold_constants

@@ -18,7 +18,6 @@ from gpuarray.compiler.ops.advanced import (
 from gpuarray.compiler.ops.broadcast import BroadcastTo
 from gpuarray.compiler.ops.creation import ARange, counted
 from gpuarray.compiler.ops.elemwise import Elemwise
-from gpuarray.compiler.ops.lengths import settled
 from gpuarray.compiler.ops.nnet import (
     FirstOf,
     FirstRows,
@@ -33,7 +32,8 @@ from gpuarray.compiler.ops.nnet import (
     spread,
 )
 from gpuarray.compiler.ops.reduce import Reduce
-from gpuarray.compiler.ops.shape import DimShuffle, dimshuffle, shape_i
+from gpuarray.compiler.ops.shape.lengths import settled
+from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle, shape_i
 from gpuarray.compiler.rewrites.changes import is_zeros
 from gpuarray.compiler.rewrites.engine import rewrite
 from gpuarray.compiler.rewrites.patterns import (

@@ -35,7 +35,7 @@ from gpuarray.compiler.ops.rowwise import (
     Taken,
     Total,
 )
-from gpuarray.compiler.ops.shape import DimShuffle, dimshuffle
+from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle
 from gpuarray.compiler.rewrites.partition import is_fusible
 from gpuarray.compiler.rewrites.patterns import is_constant
 from gpuarray.scalars import SCALARS

@@ -25,7 +25,7 @@ from gpuarray.compiler.ops.linalg import Dot
 from gpuarray.compiler.ops.nnet import FirstRows, Pick
 from gpuarray.compiler.ops.reduce import Reduce
 from gpuarray.compiler.ops.rowwise import CELL, COLUMN, ROW
-from gpuarray.compiler.ops.shape import DimShuffle
+from gpuarray.compiler.ops.shape.shape import DimShuffle
 from gpuarray.compiler.ops.variables.transfer import Transfer
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.partition import Around, Partition, is_fusible

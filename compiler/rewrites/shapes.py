@@ -6,8 +6,8 @@ from typing import Any
 
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
-from gpuarray.compiler.ops.lengths import own_lengths
-from gpuarray.compiler.ops.shape import Shape, Shape_i, shape_i
+from gpuarray.compiler.ops.shape.lengths import own_lengths
+from gpuarray.compiler.ops.shape.shape import Shape, Shape_i, shape_i
 from gpuarray.compiler.ops.variables.basic import MakeVector
 from gpuarray.compiler.rewrites.engine import rewrite
 

@@ -16,7 +16,7 @@ from gpuarray.compiler.ops.broadcast import BroadcastTo, broadcast_to
 from gpuarray.compiler.ops.elemwise import Elemwise
 from gpuarray.compiler.ops.joining import Join
 from gpuarray.compiler.ops.linalg import Dot
-from gpuarray.compiler.ops.shape import DimShuffle, Shape_i, dimshuffle, elements
+from gpuarray.compiler.ops.shape.shape import DimShuffle, Shape_i, dimshuffle, elements
 from gpuarray.compiler.ops.subtensor import (
     Subtensor,
     form_of,

@@ -170,7 +170,7 @@ from gpuarray.compiler.ops.reduce import (
 )
 from gpuarray.compiler.ops.repeating import repeat, roll, tile
 from gpuarray.compiler.ops.scanning import CumOp, cumprod, cumsum, diff
-from gpuarray.compiler.ops.shape import (
+from gpuarray.compiler.ops.shape.shape import (
     DimShuffle,
     Reshape,
     dimshuffle,

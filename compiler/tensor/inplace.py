@@ -18,7 +18,7 @@ from gpuarray.compiler.errors import GraphTypeError
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.names import unknown_name
 from gpuarray.compiler.ops import math
-from gpuarray.compiler.ops.shape import transpose
+from gpuarray.compiler.ops.shape.shape import transpose
 from gpuarray.compiler.ops.special import chi2sf
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 from gpuarray.scalars import SCALARS

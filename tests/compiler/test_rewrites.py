@@ -23,7 +23,7 @@ from gpuarray.compiler.ops.linalg import Dot, Gemm, Gemv
 from gpuarray.compiler.ops.multi_tensor import MultiTensor
 from gpuarray.compiler.ops.products import BatchedGemm
 from gpuarray.compiler.ops.rowwise import Rowwise
-from gpuarray.compiler.ops.shape import (
+from gpuarray.compiler.ops.shape.shape import (
     DimShuffle,
     dimshuffle,
     reshape,

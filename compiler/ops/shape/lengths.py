@@ -8,7 +8,7 @@ from typing import Any
 from gpuarray.compiler.graph.core import Apply, Constant, Variable, constant
 from gpuarray.compiler.graph.traverse import toposort
 from gpuarray.compiler.living import Living
-from gpuarray.compiler.ops.shape import Shape_i, shape_i
+from gpuarray.compiler.ops.shape.shape import Shape_i, shape_i
 from gpuarray.dtypes import kind_of
 
 Lengths = tuple[Variable, ...]

@@ -1,0 +1,1 @@
+"""Axes and lengths of variables."""
