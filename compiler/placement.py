@@ -23,7 +23,7 @@ from gpuarray.compiler.graph.core import (
 )
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import ArrayType, GpuArrayType
-from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.multi_tensor import MultiTensor
 from gpuarray.compiler.ops.rowwise import Rowwise
 from gpuarray.compiler.ops.shape.shape import DimShuffle, Shape, Shape_i

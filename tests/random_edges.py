@@ -12,7 +12,7 @@ import numpy as np
 from gpuarray.compiler.derivatives.node import M
 from gpuarray.compiler.errors import CompilerError
 from gpuarray.compiler.graph.traverse import toposort
-from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.scalars import PAIRS
 from random_drawing import Values
 from random_rounding import name_of, same

@@ -26,7 +26,7 @@ from gpuarray.compiler.graph.fgraph import FunctionGraph, Replacement
 from gpuarray.compiler.graph.lazy import is_lazy
 from gpuarray.compiler.graph.traverse import ancestors, inputs_of
 from gpuarray.compiler.graph.types import GpuArrayType, TensorType, Type
-from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.variables.transfer import Transfer
 from gpuarray.compiler.schedule import Lowered
 

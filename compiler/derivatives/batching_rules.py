@@ -12,10 +12,10 @@ from gpuarray.compiler.derivatives.batching import (
     rule,
 )
 from gpuarray.compiler.graph.core import Apply, Op, Variable
-from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.broadcast import BroadcastTo, Rebroadcast, broadcast_to
 from gpuarray.compiler.ops.creation import counted
-from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.elemwise import math
+from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.fromgraph import OpFromGraph
 from gpuarray.compiler.ops.gradient_markers import Mark
 from gpuarray.compiler.ops.ifelse import IfElse, ifelse

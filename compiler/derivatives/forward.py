@@ -44,7 +44,7 @@ from gpuarray.compiler.graph.traverse import (
     inputs_of,
     toposort,
 )
-from gpuarray.compiler.ops import math
+from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 from gpuarray.compiler.ops.variables.transfer import like
 

@@ -28,8 +28,9 @@ from gpuarray.compiler.graph.core import (
 )
 from gpuarray.compiler.graph.disconnected import DisconnectedType, NullType
 from gpuarray.compiler.graph.types import ArrayType
-from gpuarray.compiler.ops import broadcast, linalg, math, reduce
-from gpuarray.compiler.ops.elemwise import Composite, Elemwise
+from gpuarray.compiler.ops import broadcast, linalg, reduce
+from gpuarray.compiler.ops.elemwise import math
+from gpuarray.compiler.ops.elemwise.elemwise import Composite, Elemwise
 from gpuarray.compiler.ops.shape import shape
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 from gpuarray.compiler.ops.variables.transfer import like

@@ -35,7 +35,7 @@ from gpuarray.compiler.graph.core import (
 )
 from gpuarray.compiler.graph.disconnected import disconnected_type
 from gpuarray.compiler.graph.traverse import clone_replace, toposort
-from gpuarray.compiler.ops import math
+from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 Disconnected = Literal["raise", "warn", "ignore"]

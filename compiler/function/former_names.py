@@ -18,6 +18,7 @@ from gpuarray.compiler.shared import Container
 OPS = {
     "variables": ("basic", "transfer", "context_assignment"),
     "shape": ("shape", "lengths"),
+    "elemwise": ("steps", "elemwise", "math", "special"),
 }
 """The packages of ops, and the modules in each that had none before."""
 
@@ -37,7 +38,7 @@ MODULES = {
 NAMES = {
     ("graph.core", "_itself"): ("graph.variable", "_itself"),
     ("graph.fgraph", "Change"): ("graph.fgraph", "Replacement"),
-    ("ops.elemwise", "Step"): ("ops.elemwise", "CompositeStep"),
+    ("ops.elemwise.elemwise", "Step"): ("ops.elemwise.elemwise", "CompositeStep"),
     ("ops.multi_tensor", "Together"): ("ops.multi_tensor", "MultiTensor"),
     ("ops.nnet", "Within"): ("ops.nnet", "InBounds"),
     ("plan", "Fold"): ("plan_steps", "ReduceComponent"),

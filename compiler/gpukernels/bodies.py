@@ -22,7 +22,7 @@ from gpuarray._kernels.codegen import (
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.gpukernels.source import Operand, expression
 from gpuarray.compiler.graph.core import Op, Variable
-from gpuarray.compiler.ops.elemwise import CompositeStep as Row
+from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep as Row
 from gpuarray.compiler.ops.rowwise import Fold
 from gpuarray.scalars import SCALARS
 

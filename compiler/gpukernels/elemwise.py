@@ -11,7 +11,7 @@ from gpuarray.compiler import plan
 from gpuarray.compiler.gpukernels.registry import Lowerer, array_value, lowers
 from gpuarray.compiler.gpukernels.source import Operand, statements
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
-from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise, formula
+from gpuarray.compiler.ops.elemwise.elemwise import Cast, Composite, Elemwise, formula
 from gpuarray.dtypes import dtype_to_typecode
 from gpuarray.scalars import Scalar
 

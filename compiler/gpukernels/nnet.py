@@ -15,8 +15,9 @@ from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.creation import counted
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply, Variable
-from gpuarray.compiler.ops import math, reduce
+from gpuarray.compiler.ops import reduce
 from gpuarray.compiler.ops.creation import ARange
+from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.nnet import (
     FirstOf,
     FirstRows,

@@ -7,7 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from gpuarray._kernels.codegen import convert, scalar_expression
-from gpuarray.compiler.ops.elemwise import Cast, Composite, CompositeStep, loop_dtypes
+from gpuarray.compiler.ops.elemwise.elemwise import (
+    Cast,
+    Composite,
+    CompositeStep,
+    loop_dtypes,
+)
 from gpuarray.dtypes import work_ctype
 from gpuarray.scalars import SCALARS, Scalar
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Variable, is_float
-from gpuarray.compiler.ops import math
+from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.joining import join
 from gpuarray.compiler.ops.linalg import dot, tensordot
 from gpuarray.compiler.ops.nnet import pick, softmax

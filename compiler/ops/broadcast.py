@@ -11,7 +11,7 @@ from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import Pattern, pattern_name
-from gpuarray.compiler.ops import math
+from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.shape.shape import as_shape, elements, known_ones
 from gpuarray.compiler.ops.variables.basic import normalise_axis
 

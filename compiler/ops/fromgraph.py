@@ -21,7 +21,7 @@ from gpuarray.compiler.graph.traverse import (
     toposort,
 )
 from gpuarray.compiler.graph.types import ArrayType
-from gpuarray.compiler.ops import math
+from gpuarray.compiler.ops.elemwise import math
 
 Overrides = Any
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.graph.core import Apply, Op, Variable, as_variable
 from gpuarray.compiler.graph.disconnected import grad_undefined
-from gpuarray.compiler.ops.math import zeros_like
+from gpuarray.compiler.ops.elemwise.math import zeros_like
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 

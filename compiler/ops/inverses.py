@@ -16,7 +16,7 @@ from gpuarray.compiler.errors import (
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops import math
+from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.linalg import common_dtype, merged_length
 from gpuarray.compiler.ops.nlinalg import REAL
 from gpuarray.compiler.ops.products import matmul

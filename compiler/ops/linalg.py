@@ -16,7 +16,7 @@ from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops import math
+from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.shape.shape import (
     dimshuffle,
     flatten,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpuarray.compiler.graph.core import Apply, Op, Variable
-from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise
+from gpuarray.compiler.ops.elemwise.elemwise import Cast, Composite, Elemwise
 from gpuarray.compiler.ops.reduce import Reduce
 from gpuarray.scalars import Scalar
 

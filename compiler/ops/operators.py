@@ -21,7 +21,6 @@ from gpuarray.compiler.ops import (
     extra_ops,
     indexing,
     linalg,
-    math,
     norms,
     picking,
     products,
@@ -29,9 +28,9 @@ from gpuarray.compiler.ops import (
     repeating,
     scanning,
     sorting,
-    special,
 )
 from gpuarray.compiler.ops.dispatch import unknown as _unknown
+from gpuarray.compiler.ops.elemwise import math, special
 from gpuarray.compiler.ops.shape import shape
 from gpuarray.compiler.ops.variables import transfer
 from gpuarray.scalars import SCALARS, Scalar

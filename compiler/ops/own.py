@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Variable
-from gpuarray.compiler.ops.math import function_of
+from gpuarray.compiler.ops.elemwise.math import function_of
 from gpuarray.scalars import SCALARS
 from gpuarray.scalars.references import floating
 from gpuarray.scalars.table import Scalar, scalar

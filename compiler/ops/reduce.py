@@ -20,7 +20,7 @@ from gpuarray.compiler.graph.types import (
     dtype_name,
     is_integer_name,
 )
-from gpuarray.compiler.ops import math
+from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
 from gpuarray.compiler.ops.variables.basic import (
     as_tensor_variable,

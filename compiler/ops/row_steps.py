@@ -11,11 +11,11 @@ from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.ops import nnet
 from gpuarray.compiler.ops.creation import counted
-from gpuarray.compiler.ops.elemwise import CompositeStep
+from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
+from gpuarray.compiler.ops.elemwise.steps import ProgramStep
 from gpuarray.compiler.ops.nnet import FirstRows, check_first_rows, pick
 from gpuarray.compiler.ops.reduce import NAMES, Reduce, keep_dims
 from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
-from gpuarray.compiler.ops.steps import ProgramStep
 from gpuarray.scalars import SCALARS
 
 CELL, ROW, COLUMN, ONE = "cell", "row", "column", "one"

@@ -10,8 +10,8 @@ import numpy as np
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
-from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.diagonals import diagonal, tril
+from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.joining import join
 from gpuarray.compiler.ops.nlinalg import Eigvalsh
 from gpuarray.compiler.ops.products import matmul

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.elemwise import Composite, Elemwise
+from gpuarray.compiler.ops.elemwise.elemwise import Composite, Elemwise
 from gpuarray.compiler.ops.mapreduce import MapReduce
 from gpuarray.compiler.ops.rowwise import Rowwise
 

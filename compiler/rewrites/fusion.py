@@ -14,7 +14,12 @@ from itertools import pairwise
 
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.ops.elemwise import Cast, Composite, CompositeStep, Elemwise
+from gpuarray.compiler.ops.elemwise.elemwise import (
+    Cast,
+    Composite,
+    CompositeStep,
+    Elemwise,
+)
 from gpuarray.compiler.ops.mapreduce import MapReduce
 from gpuarray.compiler.ops.reduce import Reduce
 from gpuarray.compiler.rewrites.engine import Log, graph_pass

@@ -17,7 +17,7 @@ from gpuarray.compiler.ops.advanced import (
 )
 from gpuarray.compiler.ops.broadcast import BroadcastTo
 from gpuarray.compiler.ops.creation import ARange, counted
-from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.nnet import (
     FirstOf,
     FirstRows,

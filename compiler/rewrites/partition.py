@@ -12,7 +12,7 @@ from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.lazy import ALWAYS, Guard
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.elemwise import Composite, Elemwise
+from gpuarray.compiler.ops.elemwise.elemwise import Composite, Elemwise
 from gpuarray.compiler.ops.variables.context_assignment import places_of
 
 _GAP = 1 << 40

@@ -11,7 +11,12 @@ from gpuarray.compiler.ops import rowwise
 from gpuarray.compiler.ops.advanced import ARRAY, Picks
 from gpuarray.compiler.ops.broadcast import BroadcastTo
 from gpuarray.compiler.ops.creation import ARange
-from gpuarray.compiler.ops.elemwise import Cast, Composite, CompositeStep, Elemwise
+from gpuarray.compiler.ops.elemwise.elemwise import (
+    Cast,
+    Composite,
+    CompositeStep,
+    Elemwise,
+)
 from gpuarray.compiler.ops.linalg import Dot
 from gpuarray.compiler.ops.nnet import FirstRows, InBounds, Pick
 from gpuarray.compiler.ops.reduce import Reduce

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Mapping
 
 from gpuarray.compiler.graph.core import Op, Variable
-from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise
+from gpuarray.compiler.ops.elemwise.elemwise import Cast, Composite, Elemwise
 from gpuarray.scalars import Scalar
 
 

@@ -19,7 +19,7 @@ from gpuarray.compiler.derivatives.reverse import Lop, grad
 from gpuarray.compiler.graph.core import Constant, Variable
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.names import unknown_name
-from gpuarray.compiler.ops import dispatch, math
+from gpuarray.compiler.ops import dispatch
 from gpuarray.compiler.ops.advanced import (
     AdvancedBooleanIncSubtensor,
     AdvancedBooleanSubtensor,
@@ -97,7 +97,27 @@ from gpuarray.compiler.ops.diagonals import (
     tril,
     triu,
 )
-from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.elemwise import math
+from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
+from gpuarray.compiler.ops.elemwise.math import (
+    cast,
+    divmod,
+    isclose,
+    largest,
+    ones_like,
+    smallest,
+    true_div,
+    zeros_like,
+)
+from gpuarray.compiler.ops.elemwise.special import (
+    ceil_intdiv,
+    chi2sf,
+    complex_from_polar,
+    gammal,
+    gammau,
+    iround,
+    round,
+)
 from gpuarray.compiler.ops.extra_ops import (
     Unique,
     bartlett,
@@ -123,16 +143,6 @@ from gpuarray.compiler.ops.joining import (
     vertical_stack,
 )
 from gpuarray.compiler.ops.linalg import Dot, dot, outer, tensordot
-from gpuarray.compiler.ops.math import (
-    cast,
-    divmod,
-    isclose,
-    largest,
-    ones_like,
-    smallest,
-    true_div,
-    zeros_like,
-)
 from gpuarray.compiler.ops.operators import Operators
 from gpuarray.compiler.ops.padding import pad
 from gpuarray.compiler.ops.picking import (
@@ -193,15 +203,6 @@ from gpuarray.compiler.ops.sorting import (
     take_along_axis,
     topk,
     topk_and_argtopk,
-)
-from gpuarray.compiler.ops.special import (
-    ceil_intdiv,
-    chi2sf,
-    complex_from_polar,
-    gammal,
-    gammau,
-    iround,
-    round,
 )
 from gpuarray.compiler.ops.subtensor import IncSubtensor, Subtensor
 from gpuarray.compiler.ops.variables.basic import (

@@ -17,9 +17,9 @@ from typing import Any
 from gpuarray.compiler.errors import GraphTypeError
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.names import unknown_name
-from gpuarray.compiler.ops import math
+from gpuarray.compiler.ops.elemwise import math
+from gpuarray.compiler.ops.elemwise.special import chi2sf
 from gpuarray.compiler.ops.shape.shape import transpose
-from gpuarray.compiler.ops.special import chi2sf
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 from gpuarray.scalars import SCALARS
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from gpuarray.compiler.names import suggest_names
-from gpuarray.compiler.ops import math
 from gpuarray.compiler.ops.activations import (
     elu,
     h_softmax,
@@ -16,6 +15,7 @@ from gpuarray.compiler.ops.activations import (
     softsign,
     ultra_fast_sigmoid,
 )
+from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.losses import (
     binary_crossentropy,
     categorical_crossentropy,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuarray.compiler.ops import math
+from gpuarray.compiler.ops.elemwise import math
 
 __all__ = ["xlogx", "xlogy0"]
 

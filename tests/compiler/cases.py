@@ -8,7 +8,12 @@ from typing import Any
 
 import gpuarray.compiler.tensor as T
 import numpy as np
-from gpuarray.compiler.ops.elemwise import Cast, Composite, CompositeStep, Elemwise
+from gpuarray.compiler.ops.elemwise.elemwise import (
+    Cast,
+    Composite,
+    CompositeStep,
+    Elemwise,
+)
 from gpuarray.compiler.ops.linalg import Gemm, Gemv
 from gpuarray.compiler.ops.variables.transfer import GpuFromHost, GpuToGpu, HostFromGpu
 

@@ -5,7 +5,7 @@ import pytest
 from cases import CASES
 from evaluate import evaluate
 from gpuarray.compiler import Rop, config, function, grad
-from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.scalars import SCALARS
 from test_gradient import FLOAT_ROWS, WITHOUT, row_case
 

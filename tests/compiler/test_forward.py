@@ -23,7 +23,7 @@ from gpuarray.compiler.gradient import (
 )
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.graph.traverse import ancestors, toposort
-from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.scalars import SCALARS
 from test_gradient import FLOAT_ROWS, WITHOUT, row_case
 

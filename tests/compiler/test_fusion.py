@@ -9,7 +9,7 @@ from gpuarray.compiler import tensor as T
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.elemwise import Cast, Composite, Elemwise
+from gpuarray.compiler.ops.elemwise.elemwise import Cast, Composite, Elemwise
 from gpuarray.compiler.ops.mapreduce import MapReduce
 from gpuarray.compiler.ops.multi_tensor import MultiTensor
 from gpuarray.compiler.ops.reduce import Reduce

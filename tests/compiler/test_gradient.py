@@ -18,7 +18,7 @@ from gpuarray.compiler.graph.core import sources_of
 from gpuarray.compiler.graph.disconnected import DisconnectedType, NullType
 from gpuarray.compiler.graph.traverse import ancestors, toposort
 from gpuarray.compiler.graph.types import GpuArrayType, TensorType, generic
-from gpuarray.compiler.ops.elemwise import Composite, CompositeStep, Elemwise
+from gpuarray.compiler.ops.elemwise.elemwise import Composite, CompositeStep, Elemwise
 from gpuarray.scalars import SCALARS
 
 WITHOUT = {"tri_gamma", "gcd", "lcm", "exponent"}  # no gradient, or of integers

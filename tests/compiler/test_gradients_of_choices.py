@@ -23,7 +23,7 @@ from gpuarray.compiler import (
 from gpuarray.compiler.derivatives import choices
 from gpuarray.compiler.graph.traverse import toposort
 from gpuarray.compiler.ifelse import ifelse
-from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.scalars import SCALARS
 from test_gradient import FLOAT_ROWS, WITHOUT, row_case
 

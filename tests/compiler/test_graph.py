@@ -41,7 +41,7 @@ from gpuarray.compiler.graph.traverse import (
     toposort,
 )
 from gpuarray.compiler.ifelse import ifelse
-from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.guarded_updates import Reports
 from gpuarray.scalars import SCALARS
 

@@ -10,7 +10,7 @@ from gpuarray.compiler import config, function, rewrites, shared
 from gpuarray.compiler.gpukernels import multi_tensor
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.elemwise import Composite, CompositeStep
+from gpuarray.compiler.ops.elemwise.elemwise import Composite, CompositeStep
 from gpuarray.compiler.ops.linalg import Gemm, Gemv
 from gpuarray.compiler.ops.multi_tensor import MultiTensor, Part
 from gpuarray.compiler.ops.products import BatchedGemm

@@ -12,7 +12,7 @@ from gpuarray.compiler import config
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import constant
 from gpuarray.compiler.graph.traverse import toposort
-from gpuarray.compiler.ops.elemwise import (
+from gpuarray.compiler.ops.elemwise.elemwise import (
     Cast,
     Composite,
     CompositeStep,

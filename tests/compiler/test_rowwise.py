@@ -12,7 +12,7 @@ from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.gpukernels.rows import looped, lowering, run
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.elemwise import CompositeStep
+from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
 from gpuarray.compiler.ops.rowwise import CELL, COLUMN, Fold, Program, Rowwise
 from run_graph import run_graph
 

@@ -9,7 +9,7 @@ from gpuarray.compiler import Mode, rewrites
 from gpuarray.compiler.errors import GraphTypeError
 from gpuarray.compiler.graph.core import constant
 from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.ops.elemwise import Elemwise, loop_dtypes
+from gpuarray.compiler.ops.elemwise.elemwise import Elemwise, loop_dtypes
 from gpuarray.scalars import SCALARS
 from judge import quietly
 from rows import assert_agrees, defined, reference, rows_for, special_values

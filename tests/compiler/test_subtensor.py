@@ -10,7 +10,7 @@ from gpuarray.compiler import function, rewrites, shared
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.printing import pprint
 from gpuarray.compiler.graph.types import DTYPES
-from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.shape.shape import Shape_i
 from gpuarray.compiler.ops.subtensor import Change, IncSubtensor, Subtensor
 from gpuarray.compiler.ops.variables.basic import MakeVector

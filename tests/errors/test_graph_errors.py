@@ -12,7 +12,7 @@ from gpuarray.compiler import (
     shared,
 )
 from gpuarray.compiler.ops.broadcast import Rebroadcast
-from gpuarray.compiler.ops.elemwise import Cast, Elemwise
+from gpuarray.compiler.ops.elemwise.elemwise import Cast, Elemwise
 from gpuarray.compiler.ops.linalg import Gemv
 from gpuarray.compiler.ops.reduce import Reduce
 from gpuarray.compiler.ops.shape.shape import Shape_i

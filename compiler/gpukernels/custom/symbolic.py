@@ -18,7 +18,7 @@ from gpuarray.array import Array
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.gpukernels.bodies import Steps
 from gpuarray.compiler.graph.core import Constant, Variable
-from gpuarray.compiler.ops.elemwise import Elemwise
+from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.shape.shape import Shape_i
 from gpuarray.scalars import Scalar
 

@@ -22,7 +22,8 @@ from gpuarray._kernels.codegen import (
     identity_text,
 )
 from gpuarray.compiler.gpukernels.source import Operand, expression
-from gpuarray.compiler.ops.elemwise import CompositeStep
+from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
+from gpuarray.compiler.ops.elemwise.steps import ProgramStep
 from gpuarray.compiler.ops.rowwise import (
     CELL,
     LENGTH,
@@ -37,7 +38,6 @@ from gpuarray.compiler.ops.rowwise import (
     Taken,
     Within,
 )
-from gpuarray.compiler.ops.steps import ProgramStep
 from gpuarray.dtypes import work_ctype, work_dtype
 from gpuarray.scalars import SCALARS
 

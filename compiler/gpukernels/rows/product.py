@@ -14,7 +14,7 @@ from typing import Any
 from gpuarray._core.context import Context
 from gpuarray.array import Array
 from gpuarray.compiler.gpukernels.rows.form import BLOCK
-from gpuarray.compiler.ops.elemwise import CompositeStep
+from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
 from gpuarray.compiler.ops.rowwise import (
     CELL,
     COLUMN,

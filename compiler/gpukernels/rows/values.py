@@ -9,7 +9,8 @@ import numpy as np
 from gpuarray._kernels.codegen import loaded
 from gpuarray.compiler.gpukernels.rows.form import Form
 from gpuarray.compiler.gpukernels.source import Operand, expression
-from gpuarray.compiler.ops.elemwise import CompositeStep
+from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
+from gpuarray.compiler.ops.elemwise.steps import ProgramStep
 from gpuarray.compiler.ops.rowwise import (
     CELL,
     COLUMN,
@@ -22,7 +23,6 @@ from gpuarray.compiler.ops.rowwise import (
     Taken,
     Within,
 )
-from gpuarray.compiler.ops.steps import ProgramStep
 from gpuarray.dtypes import dtype_to_ctype, work_ctype
 
 

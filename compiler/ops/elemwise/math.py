@@ -16,7 +16,7 @@ from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.graph.disconnected import NullType
 from gpuarray.compiler.graph.types import dtype_name, is_integer_name
-from gpuarray.compiler.ops.elemwise import Cast, Elemwise
+from gpuarray.compiler.ops.elemwise.elemwise import Cast, Elemwise
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 from gpuarray.scalars import SCALARS, Scalar
 

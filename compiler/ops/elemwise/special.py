@@ -6,7 +6,7 @@ from typing import Any
 
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.graph.core import Variable
-from gpuarray.compiler.ops import math
+from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 ROUNDINGS = {

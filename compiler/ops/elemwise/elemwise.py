@@ -20,8 +20,8 @@ from gpuarray.compiler.errors import (
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import TensorType, dtype_name, is_integer_name
+from gpuarray.compiler.ops.elemwise.steps import ProgramStep
 from gpuarray.compiler.ops.shape.shape import shape_padleft
-from gpuarray.compiler.ops.steps import ProgramStep
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 from gpuarray.scalars import SCALARS, Scalar
 

@@ -1,0 +1,1 @@
+"""Elementwise operations: the rows of the scalar table, and functions made of them."""
