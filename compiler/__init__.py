@@ -61,8 +61,8 @@ from gpuarray.compiler.graph.types import (
 )
 from gpuarray.compiler.names import refuse_what_is_to_come, suggest_names
 from gpuarray.compiler.ops.conversions import get_scalar_constant_value
-from gpuarray.compiler.ops.fromgraph import OpFromGraph
-from gpuarray.compiler.ops.own import elementwise_op
+from gpuarray.compiler.ops.custom.fromgraph import OpFromGraph
+from gpuarray.compiler.ops.custom.own import elementwise_op
 from gpuarray.compiler.printing import pp, pprint
 from gpuarray.compiler.profiling.stats import ProfileStats
 from gpuarray.compiler.shared import SharedVariable, shared

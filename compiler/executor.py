@@ -22,7 +22,7 @@ from gpuarray.compiler.encoder import (
     load_plan,
 )
 from gpuarray.compiler.gpukernels.calls import FAILURES
-from gpuarray.compiler.ops.own import own_within
+from gpuarray.compiler.ops.custom.own import own_within
 from gpuarray.compiler.plan_stages import (
     PlanPart,
     Stage,

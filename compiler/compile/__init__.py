@@ -26,7 +26,7 @@ from gpuarray.compiler.function import (
 )
 from gpuarray.compiler.function.modes import MODES as predefined_modes
 from gpuarray.compiler.names import suggest_names
-from gpuarray.compiler.ops.fromgraph import OpFromGraph
+from gpuarray.compiler.ops.custom.fromgraph import OpFromGraph
 from gpuarray.compiler.shared import SharedVariable, shared
 
 __all__ = [

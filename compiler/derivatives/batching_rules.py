@@ -14,9 +14,9 @@ from gpuarray.compiler.derivatives.batching import (
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.ops.broadcast import BroadcastTo, Rebroadcast, broadcast_to
 from gpuarray.compiler.ops.creation import counted
+from gpuarray.compiler.ops.custom.fromgraph import OpFromGraph
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
-from gpuarray.compiler.ops.fromgraph import OpFromGraph
 from gpuarray.compiler.ops.gradient_markers import Mark
 from gpuarray.compiler.ops.ifelse import IfElse, ifelse
 from gpuarray.compiler.ops.joining import Join, Split

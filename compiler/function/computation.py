@@ -11,7 +11,7 @@ from gpuarray.compiler.function.interface import In, Unused, Wanted, check_used
 from gpuarray.compiler.function.updates import default_updates, update_value
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.graph.traverse import ancestors, inputs_of
-from gpuarray.compiler.ops.fromgraph import inlined
+from gpuarray.compiler.ops.custom.fromgraph import inlined
 from gpuarray.compiler.shared import SharedVariable
 
 Final = Callable[[Sequence[Variable]], list[Variable]]

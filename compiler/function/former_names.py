@@ -19,6 +19,7 @@ OPS = {
     "variables": ("basic", "transfer", "context_assignment"),
     "shape": ("shape", "lengths"),
     "elemwise": ("steps", "elemwise", "math", "special"),
+    "custom": ("asop", "decorated", "fromgraph", "own"),
 }
 """The packages of ops, and the modules in each that had none before."""
 

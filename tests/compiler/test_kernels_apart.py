@@ -10,8 +10,8 @@ from gpuarray.compiler import tensor as T
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.gpukernels.registry import LOWERINGS, lowers
 from gpuarray.compiler.graph.core import Apply, Op
-from gpuarray.compiler.ops import own
-from gpuarray.compiler.ops.own import refuse_directives
+from gpuarray.compiler.ops.custom import own
+from gpuarray.compiler.ops.custom.own import refuse_directives
 from gpuarray.scalars import SCALARS
 
 TEXTS = {

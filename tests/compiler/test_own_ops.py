@@ -19,7 +19,7 @@ from gpuarray.compiler import tensor as T
 from gpuarray.compiler.errors import BadThunkOutput
 from gpuarray.compiler.gpukernels.custom.signature import parsed
 from gpuarray.compiler.gradient import grad, jacobian, verify_grad
-from gpuarray.compiler.ops import own
+from gpuarray.compiler.ops.custom import own
 from gpuarray.scalars import SCALARS
 from own_ops import scan_rows, sine_and_cosine, windows
 

@@ -17,7 +17,7 @@ from gpuarray.compiler.function import compiling, make, plan_cache, plan_key
 from gpuarray.compiler.function.plan_cache import PLANS
 from gpuarray.compiler.gpukernels import LOWERINGS
 from gpuarray.compiler.graph.core import traced_as
-from gpuarray.compiler.ops import own
+from gpuarray.compiler.ops.custom import own
 from gpuarray.compiler.rewrites import Selection
 from gpuarray.scalars import SCALARS
 

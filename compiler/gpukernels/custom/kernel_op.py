@@ -36,9 +36,9 @@ from gpuarray.compiler.gpukernels.custom.symbolic import (
 from gpuarray.compiler.gpukernels.fp16_help import load_w, work_dtype, write_w
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.types import TensorType, promoted
-from gpuarray.compiler.ops.decorated import another, found
+from gpuarray.compiler.ops.custom.decorated import another, found
+from gpuarray.compiler.ops.custom.own import meaning_of
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.own import meaning_of
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 from gpuarray.compiler.ops.variables.transfer import gpu_contiguous
 from gpuarray.dtypes import INPUT, OFFSET, as_dtype, dtype_to_ctype, kind_of

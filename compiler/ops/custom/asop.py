@@ -9,7 +9,7 @@ from typing import Any
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import Type
-from gpuarray.compiler.ops.decorated import another, found
+from gpuarray.compiler.ops.custom.decorated import another, found
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 

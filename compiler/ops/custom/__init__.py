@@ -1,0 +1,1 @@
+"""Ops that a program makes of its own functions, graphs and expressions."""
