@@ -16,7 +16,7 @@ from gpuarray.compiler.derivatives.batching_fallback import MapRows
 from gpuarray.compiler.derivatives.node import M
 from gpuarray.compiler.graph.core import Apply, Op, Variable, traced_as
 from gpuarray.compiler.graph.traverse import toposort
-from gpuarray.compiler.ops.broadcast import broadcast_to
+from gpuarray.compiler.ops.broadcast.broadcast import broadcast_to
 from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
 
 

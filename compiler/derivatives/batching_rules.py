@@ -12,7 +12,11 @@ from gpuarray.compiler.derivatives.batching import (
     rule,
 )
 from gpuarray.compiler.graph.core import Apply, Op, Variable
-from gpuarray.compiler.ops.broadcast import BroadcastTo, Rebroadcast, broadcast_to
+from gpuarray.compiler.ops.broadcast.broadcast import (
+    BroadcastTo,
+    Rebroadcast,
+    broadcast_to,
+)
 from gpuarray.compiler.ops.creation import counted
 from gpuarray.compiler.ops.custom.fromgraph import OpFromGraph
 from gpuarray.compiler.ops.elemwise import math

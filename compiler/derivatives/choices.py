@@ -18,7 +18,7 @@ import numpy as np
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.types import ArrayType
 from gpuarray.compiler.living import Living
-from gpuarray.compiler.ops.broadcast import BroadcastTo
+from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.elemwise.elemwise import Cast, Composite, Elemwise
 from gpuarray.compiler.ops.shape.shape import DimShuffle

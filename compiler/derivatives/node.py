@@ -28,7 +28,8 @@ from gpuarray.compiler.graph.core import (
 )
 from gpuarray.compiler.graph.disconnected import DisconnectedType, NullType
 from gpuarray.compiler.graph.types import ArrayType
-from gpuarray.compiler.ops import broadcast, linalg, reduce
+from gpuarray.compiler.ops import linalg, reduce
+from gpuarray.compiler.ops.broadcast import broadcast
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.elemwise.elemwise import Composite, Elemwise
 from gpuarray.compiler.ops.shape import shape

@@ -20,6 +20,7 @@ OPS = {
     "shape": ("shape", "lengths"),
     "elemwise": ("steps", "elemwise", "math", "special"),
     "custom": ("asop", "decorated", "fromgraph", "own"),
+    "broadcast": ("broadcast", "axes"),
 }
 """The packages of ops, and the modules in each that had none before."""
 

@@ -14,7 +14,7 @@ from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.creation import counted
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
-from gpuarray.compiler.ops.axes import SpecifyShape
+from gpuarray.compiler.ops.broadcast.axes import SpecifyShape
 from gpuarray.compiler.ops.joining import Join, Split
 from gpuarray.compiler.ops.repeating import Repeat
 from gpuarray.joining import concatenate

@@ -8,7 +8,7 @@ from gpuarray.compiler import plan
 from gpuarray.compiler.gpukernels.elemwise import Inputs
 from gpuarray.compiler.gpukernels.registry import Lowerer, array_value, lowers
 from gpuarray.compiler.graph.core import Apply
-from gpuarray.compiler.ops.broadcast import BroadcastTo, Rebroadcast
+from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo, Rebroadcast
 from gpuarray.compiler.ops.shape.shape import DimShuffle, Reshape, Shape, Shape_i
 from gpuarray.compiler.ops.variables.basic import MakeVector
 from gpuarray.compiler.ops.variables.transfer import GpuFromHost, HostFromGpu

@@ -14,7 +14,7 @@ from gpuarray.compiler.errors import (
 )
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable, constant
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.broadcast import BroadcastTo, Rebroadcast
+from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo, Rebroadcast
 from gpuarray.compiler.ops.elemwise.elemwise import Cast, Elemwise
 from gpuarray.compiler.ops.elemwise.math import cast
 from gpuarray.compiler.ops.joining import Join

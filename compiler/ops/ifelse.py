@@ -9,7 +9,7 @@ from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable, constant
 from gpuarray.compiler.graph.traverse import same_graph
 from gpuarray.compiler.graph.types import ArrayType, GpuArrayType
-from gpuarray.compiler.ops.broadcast import patternbroadcast
+from gpuarray.compiler.ops.broadcast.broadcast import patternbroadcast
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.shape.lengths import is_free, settled
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable

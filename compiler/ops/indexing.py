@@ -27,7 +27,7 @@ from gpuarray.compiler.ops.advanced import (
     Picks,
     place_of_arrays,
 )
-from gpuarray.compiler.ops.broadcast import addbroadcast
+from gpuarray.compiler.ops.broadcast.broadcast import addbroadcast
 from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle, elements, shape_i
 from gpuarray.compiler.ops.subtensor import (
     FULL,

@@ -14,7 +14,6 @@ from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.types import is_integer_name
 from gpuarray.compiler.ops import (
     argmax,
-    axes,
     conversions,
     diagonals,
     dispatch,
@@ -29,6 +28,7 @@ from gpuarray.compiler.ops import (
     scanning,
     sorting,
 )
+from gpuarray.compiler.ops.broadcast import axes
 from gpuarray.compiler.ops.dispatch import unknown as _unknown
 from gpuarray.compiler.ops.elemwise import math, special
 from gpuarray.compiler.ops.shape import shape

@@ -10,7 +10,7 @@ from gpuarray.compiler.errors import GraphArgumentError, GraphValueError
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.ops import reduce
-from gpuarray.compiler.ops.axes import expand_dims
+from gpuarray.compiler.ops.broadcast.axes import expand_dims
 from gpuarray.compiler.ops.creation import alloc, counted
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.indexing import index, set_subtensor

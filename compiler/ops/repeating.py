@@ -10,8 +10,8 @@ from gpuarray.compiler.errors import GraphArgumentError, GraphValueError
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.ops import reduce
-from gpuarray.compiler.ops.axes import moveaxis
-from gpuarray.compiler.ops.broadcast import broadcast_to, unbroadcast
+from gpuarray.compiler.ops.broadcast.axes import moveaxis
+from gpuarray.compiler.ops.broadcast.broadcast import broadcast_to, unbroadcast
 from gpuarray.compiler.ops.creation import counted
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.extra_ops import searchsorted

@@ -19,7 +19,7 @@ from gpuarray.compiler.errors import (
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.requirements import Requirement, equal, within
-from gpuarray.compiler.ops.broadcast import addbroadcast
+from gpuarray.compiler.ops.broadcast.broadcast import addbroadcast
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable, is_constant
 

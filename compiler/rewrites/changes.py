@@ -12,7 +12,7 @@ from gpuarray.compiler.ops.advanced import (
     Picks,
     are_distinct,
 )
-from gpuarray.compiler.ops.broadcast import BroadcastTo
+from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo
 from gpuarray.compiler.ops.subtensor import FULL, Change, IncSubtensor, Subtensor
 from gpuarray.compiler.rewrites.canonical import fold_constants
 from gpuarray.compiler.rewrites.engine import rewrite

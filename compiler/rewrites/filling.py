@@ -7,7 +7,11 @@ from functools import reduce as fold
 
 import numpy as np
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
-from gpuarray.compiler.ops.broadcast import BroadcastTo, Rebroadcast, broadcast_to
+from gpuarray.compiler.ops.broadcast.broadcast import (
+    BroadcastTo,
+    Rebroadcast,
+    broadcast_to,
+)
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.reduce import Reduce
 from gpuarray.compiler.ops.shape.lengths import parts_of

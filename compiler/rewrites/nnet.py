@@ -15,7 +15,7 @@ from gpuarray.compiler.ops.advanced import (
     AdvancedIncSubtensor,
     AdvancedSubtensor,
 )
-from gpuarray.compiler.ops.broadcast import BroadcastTo
+from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo
 from gpuarray.compiler.ops.creation import ARange, counted
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.nnet import (

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ops.advanced import Picks
-from gpuarray.compiler.ops.broadcast import BroadcastTo
+from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.linalg import Dot
 from gpuarray.compiler.ops.nnet import FirstRows, Pick

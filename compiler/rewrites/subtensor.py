@@ -12,7 +12,7 @@ from typing import Any
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.ops.broadcast import BroadcastTo, broadcast_to
+from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo, broadcast_to
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.joining import Join
 from gpuarray.compiler.ops.linalg import Dot

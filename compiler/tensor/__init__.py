@@ -30,7 +30,7 @@ from gpuarray.compiler.ops.advanced import (
     Nonzero,
 )
 from gpuarray.compiler.ops.argmax import Argmax, argmax, argmin, max_and_argmax
-from gpuarray.compiler.ops.axes import (
+from gpuarray.compiler.ops.broadcast.axes import (
     SpecifyShape,
     atleast_1d,
     atleast_2d,
@@ -48,7 +48,7 @@ from gpuarray.compiler.ops.axes import (
     specify_shape,
     squeeze,
 )
-from gpuarray.compiler.ops.broadcast import (
+from gpuarray.compiler.ops.broadcast.broadcast import (
     Rebroadcast,
     addbroadcast,
     broadcast_to,

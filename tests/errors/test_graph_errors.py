@@ -11,7 +11,7 @@ from gpuarray.compiler import (
     TensorType,
     shared,
 )
-from gpuarray.compiler.ops.broadcast import Rebroadcast
+from gpuarray.compiler.ops.broadcast.broadcast import Rebroadcast
 from gpuarray.compiler.ops.elemwise.elemwise import Cast, Elemwise
 from gpuarray.compiler.ops.linalg import Gemv
 from gpuarray.compiler.ops.reduce import Reduce

@@ -13,7 +13,7 @@ from gpuarray.compiler.errors import (
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.requirements import Requirement, equal
-from gpuarray.compiler.ops.broadcast import addbroadcast, broadcast_to
+from gpuarray.compiler.ops.broadcast.broadcast import addbroadcast, broadcast_to
 from gpuarray.compiler.ops.shape.shape import (
     Reshape,
     as_shape,

@@ -1,0 +1,1 @@
+"""Axes that broadcast, are moved, added and dropped."""
