@@ -11,7 +11,7 @@ from gpuarray.compiler.errors import CompilerError, GraphTypeError, GraphValueEr
 from gpuarray.compiler.function import function
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.reduce import sum as add_up
+from gpuarray.compiler.ops.reduce.reduce import sum as add_up
 
 Array = np.ndarray[Any, Any]
 

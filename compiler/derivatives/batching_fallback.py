@@ -12,7 +12,7 @@ from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.traverse import inputs_of
 from gpuarray.compiler.graph.types import ArrayType
-from gpuarray.compiler.ops.reduce import sum as add_up
+from gpuarray.compiler.ops.reduce.reduce import sum as add_up
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 

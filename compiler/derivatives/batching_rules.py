@@ -27,7 +27,7 @@ from gpuarray.compiler.ops.joining import Join, Split
 from gpuarray.compiler.ops.linalg import Dot
 from gpuarray.compiler.ops.nnet import Normalised
 from gpuarray.compiler.ops.products import BatchedDot, batched_dot
-from gpuarray.compiler.ops.reduce import Reduce
+from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.scanning import CumOp
 from gpuarray.compiler.ops.shape.shape import (
     DimShuffle,

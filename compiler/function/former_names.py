@@ -21,6 +21,7 @@ OPS = {
     "elemwise": ("steps", "elemwise", "math", "special"),
     "custom": ("asop", "decorated", "fromgraph", "own"),
     "broadcast": ("broadcast", "axes"),
+    "reduce": ("reduce", "argmax"),
 }
 """The packages of ops, and the modules in each that had none before."""
 

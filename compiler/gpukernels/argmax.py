@@ -14,7 +14,7 @@ from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import Needs, needs_of, step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
-from gpuarray.compiler.ops.argmax import Argmax, Extremum
+from gpuarray.compiler.ops.reduce.argmax import Argmax, Extremum
 from gpuarray.dtypes import OF_TYPECODE, dtype_to_typecode
 
 

@@ -15,7 +15,6 @@ from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.creation import counted
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply, Variable
-from gpuarray.compiler.ops import reduce
 from gpuarray.compiler.ops.creation import ARange
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.nnet import (
@@ -28,6 +27,7 @@ from gpuarray.compiler.ops.nnet import (
     Spread,
     check_first_rows,
 )
+from gpuarray.compiler.ops.reduce import reduce
 from gpuarray.creation import zeros
 from gpuarray.picking import where
 from gpuarray.shaping import broadcast_to

@@ -13,10 +13,10 @@ from gpuarray.compiler.errors import (
 )
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
-from gpuarray.compiler.ops import reduce
 from gpuarray.compiler.ops.creation import counted
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.joining import as_length
+from gpuarray.compiler.ops.reduce import reduce
 from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
 from gpuarray.compiler.ops.variables.basic import (
     as_tensor_variable,

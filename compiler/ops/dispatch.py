@@ -19,10 +19,10 @@ from gpuarray._core.base import BaseArray
 from gpuarray.compiler.errors import GraphTypeError
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.ops import diagonals, joining, picking
-from gpuarray.compiler.ops import reduce as reducing
 from gpuarray.compiler.ops.broadcast import axes
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.indexing import index
+from gpuarray.compiler.ops.reduce import reduce as reducing
 from gpuarray.compiler.ops.scanning import FUNCTIONS as RUNNING
 from gpuarray.compiler.ops.scanning import CumOp
 from gpuarray.compiler.ops.shape.shape import dimshuffle, flatten, shape_i, size

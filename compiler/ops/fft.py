@@ -16,7 +16,7 @@ from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.creation import counted
 from gpuarray.compiler.ops.elemwise import math as rows
-from gpuarray.compiler.ops.reduce import count
+from gpuarray.compiler.ops.reduce.reduce import count
 from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 

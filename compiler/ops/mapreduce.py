@@ -11,7 +11,7 @@ from typing import Any
 
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.ops.elemwise.elemwise import Cast, Composite, Elemwise
-from gpuarray.compiler.ops.reduce import Reduce
+from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.scalars import Scalar
 
 

@@ -17,7 +17,7 @@ from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import Composite
-from gpuarray.compiler.ops.reduce import NAMES, Reduce
+from gpuarray.compiler.ops.reduce.reduce import NAMES, Reduce
 
 Given = TypeVar("Given")
 

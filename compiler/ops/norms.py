@@ -11,9 +11,9 @@ from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.graph.types import is_integer_name
-from gpuarray.compiler.ops import reduce
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.nlinalg import svd
+from gpuarray.compiler.ops.reduce import reduce
 from gpuarray.compiler.ops.shape.shape import dimshuffle
 from gpuarray.compiler.ops.variables.basic import (
     as_tensor_variable,

@@ -13,7 +13,6 @@ from gpuarray.compiler.errors import GraphTypeError
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.types import is_integer_name
 from gpuarray.compiler.ops import (
-    argmax,
     conversions,
     diagonals,
     dispatch,
@@ -23,7 +22,6 @@ from gpuarray.compiler.ops import (
     norms,
     picking,
     products,
-    reduce,
     repeating,
     scanning,
     sorting,
@@ -31,6 +29,7 @@ from gpuarray.compiler.ops import (
 from gpuarray.compiler.ops.broadcast import axes
 from gpuarray.compiler.ops.dispatch import unknown as _unknown
 from gpuarray.compiler.ops.elemwise import math, special
+from gpuarray.compiler.ops.reduce import argmax, reduce
 from gpuarray.compiler.ops.shape import shape
 from gpuarray.compiler.ops.variables import transfer
 from gpuarray.scalars import SCALARS, Scalar

@@ -25,7 +25,7 @@ from gpuarray.compiler.ops.linalg import (
     tensordot,
     wide,
 )
-from gpuarray.compiler.ops.reduce import sum as add_up
+from gpuarray.compiler.ops.reduce.reduce import sum as add_up
 from gpuarray.compiler.ops.shape.shape import (
     dimshuffle,
     flatten,

@@ -9,7 +9,6 @@ import numpy as np
 from gpuarray.compiler.errors import GraphArgumentError, GraphValueError
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
-from gpuarray.compiler.ops import reduce
 from gpuarray.compiler.ops.broadcast.axes import moveaxis
 from gpuarray.compiler.ops.broadcast.broadcast import broadcast_to, unbroadcast
 from gpuarray.compiler.ops.creation import counted
@@ -23,6 +22,7 @@ from gpuarray.compiler.ops.joining import (
     product,
     split,
 )
+from gpuarray.compiler.ops.reduce import reduce
 from gpuarray.compiler.ops.scanning import cumsum
 from gpuarray.compiler.ops.shape.shape import (
     as_shape,

@@ -14,7 +14,7 @@ from gpuarray.compiler.ops.creation import counted
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
 from gpuarray.compiler.ops.elemwise.steps import ProgramStep
 from gpuarray.compiler.ops.nnet import FirstRows, check_first_rows, pick
-from gpuarray.compiler.ops.reduce import NAMES, Reduce, keep_dims
+from gpuarray.compiler.ops.reduce.reduce import NAMES, Reduce, keep_dims
 from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
 from gpuarray.scalars import SCALARS
 

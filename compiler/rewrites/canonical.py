@@ -12,7 +12,7 @@ import numpy as np
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
-from gpuarray.compiler.ops.reduce import Reduce
+from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.shape import DimShuffle, Reshape, Shape_i, elements
 from gpuarray.compiler.ops.variables.basic import MakeVector
 from gpuarray.compiler.rewrites.engine import rewrite

@@ -13,7 +13,7 @@ from gpuarray.compiler.ops.broadcast.broadcast import (
     broadcast_to,
 )
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
-from gpuarray.compiler.ops.reduce import Reduce
+from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.lengths import parts_of
 from gpuarray.compiler.ops.shape.shape import (
     DimShuffle,

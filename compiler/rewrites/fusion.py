@@ -21,7 +21,7 @@ from gpuarray.compiler.ops.elemwise.elemwise import (
     Elemwise,
 )
 from gpuarray.compiler.ops.mapreduce import MapReduce
-from gpuarray.compiler.ops.reduce import Reduce
+from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.partition import Partition, is_fusible
 from gpuarray.compiler.rewrites.rows import with_scalar

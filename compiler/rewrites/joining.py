@@ -8,7 +8,7 @@ from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.ops.creation import ARange
 from gpuarray.compiler.ops.diagonals import AllocDiag, ExtractDiag
 from gpuarray.compiler.ops.joining import Join, Split, join
-from gpuarray.compiler.ops.reduce import Reduce
+from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.scanning import CumOp
 from gpuarray.compiler.ops.shape.shape import DimShuffle, elements, shape_i
 from gpuarray.compiler.ops.sorting import ArgSort, Sort

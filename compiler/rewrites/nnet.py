@@ -31,7 +31,7 @@ from gpuarray.compiler.ops.nnet import (
     pick,
     spread,
 )
-from gpuarray.compiler.ops.reduce import Reduce
+from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.lengths import settled
 from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle, shape_i
 from gpuarray.compiler.rewrites.changes import is_zeros

@@ -18,7 +18,7 @@ from gpuarray.compiler.graph.core import Apply, Constant, Trace, Variable, trace
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.requirements import Requirement
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
-from gpuarray.compiler.ops.reduce import Reduce
+from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.requirements import required
 from gpuarray.compiler.ops.shape.lengths import Lengths, own_lengths, parts_of, told_of
 from gpuarray.compiler.ops.shape.shape import DimShuffle, Shape, Shape_i, elements

@@ -19,7 +19,7 @@ from gpuarray.compiler.ops.elemwise.elemwise import (
 )
 from gpuarray.compiler.ops.linalg import Dot
 from gpuarray.compiler.ops.nnet import FirstRows, InBounds, Pick
-from gpuarray.compiler.ops.reduce import Reduce
+from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.rowwise import (
     CELL,
     COLUMN,

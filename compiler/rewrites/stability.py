@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpuarray.compiler.graph.core import Apply, Variable
-from gpuarray.compiler.ops.reduce import Reduce, keep_dims
+from gpuarray.compiler.ops.reduce.reduce import Reduce, keep_dims
 from gpuarray.compiler.rewrites.engine import rewrite
 from gpuarray.compiler.rewrites.patterns import (
     argument,

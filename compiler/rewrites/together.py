@@ -18,7 +18,7 @@ from gpuarray.compiler.ops.elemwise.elemwise import Composite, CompositeStep, El
 from gpuarray.compiler.ops.linalg import Blas, Dot, Gemv, MatrixProduct
 from gpuarray.compiler.ops.mapreduce import MapReduce
 from gpuarray.compiler.ops.multi_tensor import MultiTensor, Part, Total
-from gpuarray.compiler.ops.reduce import Reduce
+from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle, swapaxes
 from gpuarray.compiler.ops.variables.context_assignment import Places, places_of
 from gpuarray.compiler.ops.variables.transfer import Transfer

@@ -29,7 +29,6 @@ from gpuarray.compiler.ops.advanced import (
     AdvancedSubtensor1,
     Nonzero,
 )
-from gpuarray.compiler.ops.argmax import Argmax, argmax, argmin, max_and_argmax
 from gpuarray.compiler.ops.broadcast.axes import (
     SpecifyShape,
     atleast_1d,
@@ -164,7 +163,8 @@ from gpuarray.compiler.ops.products import (
     matmul,
     vdot,
 )
-from gpuarray.compiler.ops.reduce import (
+from gpuarray.compiler.ops.reduce.argmax import Argmax, argmax, argmin, max_and_argmax
+from gpuarray.compiler.ops.reduce.reduce import (
     Reduce,
     all,
     allclose,

@@ -12,7 +12,7 @@ from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import Cast, Composite, Elemwise
 from gpuarray.compiler.ops.mapreduce import MapReduce
 from gpuarray.compiler.ops.multi_tensor import MultiTensor
-from gpuarray.compiler.ops.reduce import Reduce
+from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.rewrites.partition import Moved, Partition
 from gpuarray.compiler.rewrites.rows import with_scalar
 from gpuarray.scalars import SCALARS

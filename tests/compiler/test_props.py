@@ -20,7 +20,7 @@ from gpuarray.compiler.gradient import (
     zero_grad,
 )
 from gpuarray.compiler.graph.core import Op
-from gpuarray.compiler.ops.reduce import Reduce
+from gpuarray.compiler.ops.reduce.reduce import Reduce
 
 MARKS = {
     "zero": zero_grad,

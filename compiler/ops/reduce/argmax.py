@@ -11,8 +11,14 @@ from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.requirements import Requirement
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops import reduce
-from gpuarray.compiler.ops.reduce import Axis, Reduce, axes_of, has_elements, keep_dims
+from gpuarray.compiler.ops.reduce import reduce
+from gpuarray.compiler.ops.reduce.reduce import (
+    Axis,
+    Reduce,
+    axes_of,
+    has_elements,
+    keep_dims,
+)
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 
