@@ -19,7 +19,7 @@ from gpuarray.compiler.ops.advanced import (
     flat,
 )
 from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
-from gpuarray.compiler.ops.subtensor import FULL, IncSubtensor, Slice, Subtensor
+from gpuarray.compiler.ops.slicing.subtensor import FULL, IncSubtensor, Slice, Subtensor
 
 
 @rule(Subtensor)

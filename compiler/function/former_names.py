@@ -22,6 +22,7 @@ OPS = {
     "custom": ("asop", "decorated", "fromgraph", "own"),
     "broadcast": ("broadcast", "axes"),
     "reduce": ("reduce", "argmax"),
+    "slicing": ("subtensor", "requirements"),
 }
 """The packages of ops, and the modules in each that had none before."""
 

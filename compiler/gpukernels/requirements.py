@@ -6,7 +6,7 @@ import numpy as np
 from gpuarray.compiler import plan
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
-from gpuarray.compiler.ops.requirements import Requires
+from gpuarray.compiler.ops.slicing.requirements import Requires
 
 ONE = plan.ArrayValue("int8", (True,))
 SOME = plan.ArrayValue("int8", (False,))

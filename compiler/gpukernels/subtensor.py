@@ -29,7 +29,7 @@ from gpuarray.compiler.ops.advanced import (
     Picks,
 )
 from gpuarray.compiler.ops.rowwise import Fold
-from gpuarray.compiler.ops.subtensor import (
+from gpuarray.compiler.ops.slicing.subtensor import (
     Change,
     Entry,
     IncSubtensor,

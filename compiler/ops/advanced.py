@@ -14,7 +14,7 @@ from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.creation import arange
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.shape.shape import reshape, shape, size
-from gpuarray.compiler.ops.subtensor import (
+from gpuarray.compiler.ops.slicing.subtensor import (
     Change,
     Entries,
     Entry,

@@ -11,7 +11,7 @@ from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Constant, Variable
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.ifelse import ifelse
-from gpuarray.compiler.ops.subtensor import Subtensor
+from gpuarray.compiler.ops.slicing.subtensor import Subtensor
 from gpuarray.compiler.ops.variables.basic import normalise_axis
 
 

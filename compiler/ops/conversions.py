@@ -19,7 +19,7 @@ from gpuarray.compiler.ops.elemwise.elemwise import Cast, Elemwise
 from gpuarray.compiler.ops.elemwise.math import cast
 from gpuarray.compiler.ops.joining import Join
 from gpuarray.compiler.ops.shape.shape import DimShuffle, Reshape, Shape_i, elements
-from gpuarray.compiler.ops.subtensor import Subtensor
+from gpuarray.compiler.ops.slicing.subtensor import Subtensor
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 _DEPTH = 10

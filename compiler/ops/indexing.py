@@ -29,7 +29,7 @@ from gpuarray.compiler.ops.advanced import (
 )
 from gpuarray.compiler.ops.broadcast.broadcast import addbroadcast
 from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle, elements, shape_i
-from gpuarray.compiler.ops.subtensor import (
+from gpuarray.compiler.ops.slicing.subtensor import (
     FULL,
     Change,
     Entry,

@@ -13,7 +13,12 @@ from gpuarray.compiler.ops.advanced import (
     are_distinct,
 )
 from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo
-from gpuarray.compiler.ops.subtensor import FULL, Change, IncSubtensor, Subtensor
+from gpuarray.compiler.ops.slicing.subtensor import (
+    FULL,
+    Change,
+    IncSubtensor,
+    Subtensor,
+)
 from gpuarray.compiler.rewrites.canonical import fold_constants
 from gpuarray.compiler.rewrites.engine import rewrite
 from gpuarray.compiler.rewrites.patterns import (

@@ -25,7 +25,7 @@ from gpuarray.compiler.ops.linalg import Blas
 from gpuarray.compiler.ops.multi_tensor import MultiTensor, Part
 from gpuarray.compiler.ops.nnet import InBounds
 from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
-from gpuarray.compiler.ops.subtensor import Change, Slice
+from gpuarray.compiler.ops.slicing.subtensor import Change, Slice
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.fusion import compose
 from gpuarray.compiler.rewrites.patterns import call, number

@@ -19,7 +19,7 @@ from gpuarray.compiler.ops.linalg import Blas
 from gpuarray.compiler.ops.multi_tensor import MultiTensor
 from gpuarray.compiler.ops.rowwise import Rowwise
 from gpuarray.compiler.ops.shape.shape import DimShuffle, Reshape
-from gpuarray.compiler.ops.subtensor import Change, Subtensor
+from gpuarray.compiler.ops.slicing.subtensor import Change, Subtensor
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.rows import with_scalar
 

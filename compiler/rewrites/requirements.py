@@ -19,10 +19,10 @@ from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.requirements import Requirement
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.reduce.reduce import Reduce
-from gpuarray.compiler.ops.requirements import required
 from gpuarray.compiler.ops.shape.lengths import Lengths, own_lengths, parts_of, told_of
 from gpuarray.compiler.ops.shape.shape import DimShuffle, Shape, Shape_i, elements
-from gpuarray.compiler.ops.subtensor import Subtensor, integer_of, numbers_of
+from gpuarray.compiler.ops.slicing.requirements import required
+from gpuarray.compiler.ops.slicing.subtensor import Subtensor, integer_of, numbers_of
 from gpuarray.compiler.ops.variables.basic import MakeVector
 from gpuarray.dtypes import kind_of
 

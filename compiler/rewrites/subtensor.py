@@ -17,7 +17,7 @@ from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.joining import Join
 from gpuarray.compiler.ops.linalg import Dot
 from gpuarray.compiler.ops.shape.shape import DimShuffle, Shape_i, dimshuffle, elements
-from gpuarray.compiler.ops.subtensor import (
+from gpuarray.compiler.ops.slicing.subtensor import (
     Subtensor,
     form_of,
     integer_of,

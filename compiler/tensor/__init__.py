@@ -192,6 +192,7 @@ from gpuarray.compiler.ops.shape.shape import (
     swapaxes,
     transpose,
 )
+from gpuarray.compiler.ops.slicing.subtensor import IncSubtensor, Subtensor
 from gpuarray.compiler.ops.sorting import (
     ArgSort,
     Sort,
@@ -204,7 +205,6 @@ from gpuarray.compiler.ops.sorting import (
     topk,
     topk_and_argtopk,
 )
-from gpuarray.compiler.ops.subtensor import IncSubtensor, Subtensor
 from gpuarray.compiler.ops.variables.basic import (
     MakeVector,
     as_tensor_variable,

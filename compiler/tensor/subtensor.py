@@ -13,7 +13,7 @@ from gpuarray.compiler.ops.advanced import (
 )
 from gpuarray.compiler.ops.indexing import inc_subtensor, set_subtensor
 from gpuarray.compiler.ops.picking import take
-from gpuarray.compiler.ops.subtensor import IncSubtensor, Subtensor
+from gpuarray.compiler.ops.slicing.subtensor import IncSubtensor, Subtensor
 
 __all__ = [
     "AdvancedBooleanIncSubtensor",

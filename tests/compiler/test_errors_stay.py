@@ -6,7 +6,7 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import Mode, config, function, grad, shared
-from gpuarray.compiler.ops.requirements import Requires
+from gpuarray.compiler.ops.slicing.requirements import Requires
 
 MODES = {
     "FAST_RUN": "FAST_RUN",

@@ -30,7 +30,7 @@ from gpuarray.compiler.ops.shape.shape import (
     shape,
     shape_i,
 )
-from gpuarray.compiler.ops.subtensor import Subtensor
+from gpuarray.compiler.ops.slicing.subtensor import Subtensor
 from gpuarray.compiler.ops.variables.basic import MakeVector
 from gpuarray.compiler.rewrites import engine
 from gpuarray.compiler.rewrites.engine import Fixpoint, Log, RewriteError

@@ -12,7 +12,7 @@ from gpuarray.compiler.graph.printing import pprint
 from gpuarray.compiler.graph.types import DTYPES
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.shape.shape import Shape_i
-from gpuarray.compiler.ops.subtensor import Change, IncSubtensor, Subtensor
+from gpuarray.compiler.ops.slicing.subtensor import Change, IncSubtensor, Subtensor
 from gpuarray.compiler.ops.variables.basic import MakeVector
 from run_graph import run_graph
 

@@ -8,7 +8,7 @@ from typing import Any
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.requirements import Requirement
-from gpuarray.compiler.ops.subtensor import check_range
+from gpuarray.compiler.ops.slicing.subtensor import check_range
 
 
 class Requires(Op):

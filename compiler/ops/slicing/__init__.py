@@ -1,0 +1,1 @@
+"""Indexing by integers and slices, and what it requires of lengths."""
