@@ -27,7 +27,7 @@ from gpuarray.compiler.graph.disconnected import (
     null_type,
 )
 from gpuarray.compiler.names import suggest_names
-from gpuarray.compiler.ops.gradient_markers import (
+from gpuarray.compiler.ops.control.gradient_markers import (
     DisconnectedGrad,
     GradClip,
     GradScale,

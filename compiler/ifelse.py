@@ -1,7 +1,7 @@
 """Choosing what is computed: ``ifelse``, by the name of the module it comes from."""
 
 from gpuarray.compiler.names import suggest_names
-from gpuarray.compiler.ops.ifelse import IfElse, ifelse
+from gpuarray.compiler.ops.control.ifelse import IfElse, ifelse
 
 __all__ = ["IfElse", "ifelse"]
 

@@ -11,7 +11,7 @@ from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.lazy import use
 from gpuarray.compiler.graph.types import GpuArrayType
 from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo
-from gpuarray.compiler.ops.ifelse import IfElse
+from gpuarray.compiler.ops.control.ifelse import IfElse
 from gpuarray.compiler.ops.variables.transfer import GpuFromHost
 from gpuarray.compiler.plan import ArrayValue, Choose, Copy, IntValue, Plan
 

@@ -17,12 +17,12 @@ from gpuarray.compiler.ops.broadcast.broadcast import (
     Rebroadcast,
     broadcast_to,
 )
+from gpuarray.compiler.ops.control.gradient_markers import Mark
+from gpuarray.compiler.ops.control.ifelse import IfElse, ifelse
 from gpuarray.compiler.ops.creation import counted
 from gpuarray.compiler.ops.custom.fromgraph import OpFromGraph
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
-from gpuarray.compiler.ops.gradient_markers import Mark
-from gpuarray.compiler.ops.ifelse import IfElse, ifelse
 from gpuarray.compiler.ops.joining import Join, Split
 from gpuarray.compiler.ops.linalg import Dot
 from gpuarray.compiler.ops.nnet import Normalised

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gpuarray.compiler.derivatives.node import is_null, pulled_back
 from gpuarray.compiler.graph.core import Apply, Variable, traced_as
 from gpuarray.compiler.graph.lazy import ALWAYS, Guard, guards, use
-from gpuarray.compiler.ops.ifelse import IfElse, only_where
+from gpuarray.compiler.ops.control.ifelse import IfElse, only_where
 
 
 class Branches:

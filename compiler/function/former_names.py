@@ -23,6 +23,13 @@ OPS = {
     "broadcast": ("broadcast", "axes"),
     "reduce": ("reduce", "argmax"),
     "slicing": ("subtensor", "requirements"),
+    "control": (
+        "ifelse",
+        "anyaxis",
+        "debugging",
+        "gradient_markers",
+        "guarded_updates",
+    ),
 }
 """The packages of ops, and the modules in each that had none before."""
 
@@ -33,8 +40,8 @@ MODULES = {
     "derivatives.rowrules": "derivatives.batching_rules",
     "derivatives.rows": "derivatives.batching",
     "graph.absent": "graph.disconnected",
-    "ops.keeping": "ops.guarded_updates",
-    "ops.marks": "ops.gradient_markers",
+    "ops.keeping": "ops.control.guarded_updates",
+    "ops.marks": "ops.control.gradient_markers",
     "ops.together": "ops.multi_tensor",
 }
 """Modules of the compiler, by their former names."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
-from gpuarray.compiler.ops.ifelse import IfElse
+from gpuarray.compiler.ops.control.ifelse import IfElse
 from gpuarray.compiler.plan import Choose
 
 

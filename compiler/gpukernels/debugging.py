@@ -11,7 +11,7 @@ from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
-from gpuarray.compiler.ops.debugging import Assert, Print
+from gpuarray.compiler.ops.control.debugging import Assert, Print
 
 
 @lowers(Print, Assert)

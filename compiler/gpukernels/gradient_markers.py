@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
-from gpuarray.compiler.ops.gradient_markers import Mark
+from gpuarray.compiler.ops.control.gradient_markers import Mark
 
 
 @lowers(Mark)

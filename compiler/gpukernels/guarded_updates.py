@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpuarray.compiler import plan
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
-from gpuarray.compiler.ops.guarded_updates import Reports
+from gpuarray.compiler.ops.control.guarded_updates import Reports
 
 
 @lowers(Reports)

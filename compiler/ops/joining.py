@@ -16,8 +16,8 @@ from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.anyaxis import for_axis
 from gpuarray.compiler.ops.broadcast.broadcast import patternbroadcast
+from gpuarray.compiler.ops.control.anyaxis import for_axis
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.shape.shape import (
     as_shape,

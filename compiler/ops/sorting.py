@@ -15,7 +15,7 @@ from gpuarray.compiler.errors import (
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.types import TensorType, dtype_name
-from gpuarray.compiler.ops.anyaxis import for_axis
+from gpuarray.compiler.ops.control.anyaxis import for_axis
 from gpuarray.compiler.ops.creation import counted
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.indexing import index, set_subtensor

@@ -9,7 +9,7 @@ from gpuarray.compiler.graph.printing import (
     pprint,
 )
 from gpuarray.compiler.names import suggest_names
-from gpuarray.compiler.ops.debugging import Print
+from gpuarray.compiler.ops.control.debugging import Print
 from gpuarray.compiler.printing.dot import pydotprint, pydotprint_variables
 from gpuarray.compiler.printing.tree import debugprint
 from gpuarray.compiler.printing.view import d3viz, viz

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuarray.compiler.config import config
-from gpuarray.compiler.ops.debugging import Assert, Print
+from gpuarray.compiler.ops.control.debugging import Assert, Print
 from gpuarray.compiler.profiling.stats import ProfileStats
 
 

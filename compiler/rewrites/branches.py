@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.traverse import same_graph
+from gpuarray.compiler.ops.control.ifelse import IfElse
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
-from gpuarray.compiler.ops.ifelse import IfElse
 from gpuarray.compiler.rewrites.engine import rewrite
 
 

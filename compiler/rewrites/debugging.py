@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuarray.compiler.graph.core import Apply, Variable
-from gpuarray.compiler.ops.debugging import Assert
+from gpuarray.compiler.ops.control.debugging import Assert
 from gpuarray.compiler.rewrites.engine import rewrite
 from gpuarray.compiler.rewrites.patterns import constant_of
 

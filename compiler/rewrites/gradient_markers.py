@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuarray.compiler.graph.core import Apply, Variable
-from gpuarray.compiler.ops.gradient_markers import Mark
+from gpuarray.compiler.ops.control.gradient_markers import Mark
 from gpuarray.compiler.rewrites.engine import rewrite
 
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.lazy import ALWAYS, Guard, excludes
+from gpuarray.compiler.ops.control.ifelse import IfElse
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
-from gpuarray.compiler.ops.ifelse import IfElse
 from gpuarray.compiler.ops.linalg import Blas
 from gpuarray.compiler.ops.multi_tensor import MultiTensor
 from gpuarray.compiler.ops.rowwise import Rowwise

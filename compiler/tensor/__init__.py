@@ -54,6 +54,7 @@ from gpuarray.compiler.ops.broadcast.broadcast import (
     patternbroadcast,
     unbroadcast,
 )
+from gpuarray.compiler.ops.control.gradient_markers import consider_constant
 from gpuarray.compiler.ops.conversions import (
     LoadFromDisk,
     default,
@@ -128,7 +129,6 @@ from gpuarray.compiler.ops.extra_ops import (
     unique,
     unravel_index,
 )
-from gpuarray.compiler.ops.gradient_markers import consider_constant
 from gpuarray.compiler.ops.indexing import inc_subtensor, set_subtensor
 from gpuarray.compiler.ops.joining import (
     Join,

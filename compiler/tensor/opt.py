@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuarray.compiler.names import suggest_names
-from gpuarray.compiler.ops.debugging import Assert, assert_op
+from gpuarray.compiler.ops.control.debugging import Assert, assert_op
 
 assert_ = assert_op
 

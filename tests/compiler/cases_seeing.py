@@ -2,7 +2,7 @@
 
 import numpy as np
 from cases import case, f64, i32
-from gpuarray.compiler.ops.debugging import Assert, Print
+from gpuarray.compiler.ops.control.debugging import Assert, Print
 
 
 def keep(op, value):

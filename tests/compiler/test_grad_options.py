@@ -28,7 +28,7 @@ from gpuarray.compiler.gradient import (
     zero_grad,
 )
 from gpuarray.compiler.graph.core import Apply
-from gpuarray.compiler.ops.gradient_markers import Mark
+from gpuarray.compiler.ops.control.gradient_markers import Mark
 
 x, y, v = T.dvector("x"), T.dvector("y"), T.dvector("v")
 VALUES = {x: np.array([1.0, -2, 3]), y: np.array([0.5, 2, 1]), v: np.ones(3)}

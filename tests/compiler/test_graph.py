@@ -41,8 +41,8 @@ from gpuarray.compiler.graph.traverse import (
     toposort,
 )
 from gpuarray.compiler.ifelse import ifelse
+from gpuarray.compiler.ops.control.guarded_updates import Reports
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
-from gpuarray.compiler.ops.guarded_updates import Reports
 from gpuarray.scalars import SCALARS
 
 # Types.

@@ -7,7 +7,7 @@ import pytest
 from cases import f32, f64
 from gpuarray.compiler import config, function, load, shared
 from gpuarray.compiler.ifelse import ifelse
-from gpuarray.compiler.ops.guarded_updates import Reports
+from gpuarray.compiler.ops.control.guarded_updates import Reports
 from gpuarray.compiler.ops.slicing.subtensor import Change
 
 GOOD, BAD = np.array([0, 2, 1]), np.array([0, 7, 1])

@@ -11,7 +11,7 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import config, function, grad, profiling, shared
-from gpuarray.compiler.ops.debugging import Print
+from gpuarray.compiler.ops.control.debugging import Print
 from gpuarray.compiler.profiling import ProfileStats
 from gpuarray.compiler.profiling.report import forget
 

@@ -11,7 +11,7 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import FunctionGraph, function, grad, printing, shared
-from gpuarray.compiler.ops.debugging import Assert, Print
+from gpuarray.compiler.ops.control.debugging import Assert, Print
 from gpuarray.compiler.printing import dot, view
 
 X = np.arange(1.0, 4.0)

@@ -3,7 +3,7 @@
 import gpuarray.compiler.tensor as T
 import pytest
 from gpuarray.compiler import config, printing
-from gpuarray.compiler.ops.debugging import Assert, Print
+from gpuarray.compiler.ops.control.debugging import Assert, Print
 
 
 def test_print_takes_names_in_a_tuple():

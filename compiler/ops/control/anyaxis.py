@@ -9,8 +9,8 @@ import numpy as np
 from gpuarray.compiler.errors import GraphArgumentError
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Constant, Variable
+from gpuarray.compiler.ops.control.ifelse import ifelse
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.ifelse import ifelse
 from gpuarray.compiler.ops.slicing.subtensor import Subtensor
 from gpuarray.compiler.ops.variables.basic import normalise_axis
 

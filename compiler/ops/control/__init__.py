@@ -1,0 +1,1 @@
+"""Choices, checks, and marks on variables."""
