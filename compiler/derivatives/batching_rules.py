@@ -19,11 +19,11 @@ from gpuarray.compiler.ops.broadcast.broadcast import (
 )
 from gpuarray.compiler.ops.control.gradient_markers import Mark
 from gpuarray.compiler.ops.control.ifelse import IfElse, ifelse
-from gpuarray.compiler.ops.creation import counted
+from gpuarray.compiler.ops.creation.creation import counted
+from gpuarray.compiler.ops.creation.joining import Join, Split
 from gpuarray.compiler.ops.custom.fromgraph import OpFromGraph
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
-from gpuarray.compiler.ops.joining import Join, Split
 from gpuarray.compiler.ops.linalg import Dot
 from gpuarray.compiler.ops.nnet import Normalised
 from gpuarray.compiler.ops.products import BatchedDot, batched_dot

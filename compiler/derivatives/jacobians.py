@@ -18,7 +18,7 @@ from gpuarray.compiler.derivatives.reverse import (
 )
 from gpuarray.compiler.errors import GraphTypeError, made_at
 from gpuarray.compiler.graph.core import Variable, derived
-from gpuarray.compiler.ops.creation import eye
+from gpuarray.compiler.ops.creation.creation import eye
 from gpuarray.compiler.ops.shape.shape import reshape, shape_i, size
 
 

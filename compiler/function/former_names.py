@@ -30,6 +30,7 @@ OPS = {
         "gradient_markers",
         "guarded_updates",
     ),
+    "creation": ("creation", "joining", "diagonals"),
 }
 """The packages of ops, and the modules in each that had none before."""
 

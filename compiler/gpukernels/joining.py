@@ -15,7 +15,7 @@ from gpuarray.compiler.gpukernels.creation import counted
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.broadcast.axes import SpecifyShape
-from gpuarray.compiler.ops.joining import Join, Split
+from gpuarray.compiler.ops.creation.joining import Join, Split
 from gpuarray.compiler.ops.repeating import Repeat
 from gpuarray.joining import concatenate
 

@@ -15,7 +15,7 @@ from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.creation import counted
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply, Variable
-from gpuarray.compiler.ops.creation import ARange
+from gpuarray.compiler.ops.creation.creation import ARange
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.nnet import (
     FirstOf,

@@ -6,8 +6,8 @@ from typing import Any
 
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Variable, is_float
+from gpuarray.compiler.ops.creation.joining import join
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.joining import join
 from gpuarray.compiler.ops.linalg import dot, tensordot
 from gpuarray.compiler.ops.nnet import pick, softmax
 from gpuarray.compiler.ops.products import batched_dot

@@ -11,7 +11,7 @@ from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.requirements import Requirement, equal, within
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.creation import arange
+from gpuarray.compiler.ops.creation.creation import arange
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.shape.shape import reshape, shape, size
 from gpuarray.compiler.ops.slicing.subtensor import (

@@ -15,9 +15,9 @@ from gpuarray.compiler.errors import (
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable, constant
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo, Rebroadcast
+from gpuarray.compiler.ops.creation.joining import Join
 from gpuarray.compiler.ops.elemwise.elemwise import Cast, Elemwise
 from gpuarray.compiler.ops.elemwise.math import cast
-from gpuarray.compiler.ops.joining import Join
 from gpuarray.compiler.ops.shape.shape import DimShuffle, Reshape, Shape_i, elements
 from gpuarray.compiler.ops.slicing.subtensor import Subtensor
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable

@@ -14,7 +14,7 @@ from gpuarray.compiler.errors import (
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.creation import counted
+from gpuarray.compiler.ops.creation.creation import counted
 from gpuarray.compiler.ops.elemwise import math as rows
 from gpuarray.compiler.ops.reduce.reduce import count
 from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i

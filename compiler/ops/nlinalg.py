@@ -13,9 +13,9 @@ from gpuarray.compiler.errors import GraphValueError, NoGradientError
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.diagonals import tril
+from gpuarray.compiler.ops.creation.diagonals import tril
+from gpuarray.compiler.ops.creation.joining import join
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.joining import join
 from gpuarray.compiler.ops.products import matmul
 from gpuarray.compiler.ops.shape.shape import dimshuffle
 from gpuarray.compiler.ops.solving import (

@@ -19,8 +19,8 @@ from gpuarray.compiler.errors import (
 from gpuarray.compiler.graph.core import Apply, Op, Variable, is_float
 from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import TensorType
+from gpuarray.compiler.ops.creation.joining import as_length
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.joining import as_length
 from gpuarray.compiler.ops.linalg import wide
 from gpuarray.compiler.ops.reduce import reduce
 from gpuarray.compiler.ops.shape.shape import shape_i

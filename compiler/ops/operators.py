@@ -14,7 +14,6 @@ from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.types import is_integer_name
 from gpuarray.compiler.ops import (
     conversions,
-    diagonals,
     dispatch,
     extra_ops,
     indexing,
@@ -27,6 +26,7 @@ from gpuarray.compiler.ops import (
     sorting,
 )
 from gpuarray.compiler.ops.broadcast import axes
+from gpuarray.compiler.ops.creation import diagonals
 from gpuarray.compiler.ops.dispatch import unknown as _unknown
 from gpuarray.compiler.ops.elemwise import math, special
 from gpuarray.compiler.ops.reduce import argmax, reduce

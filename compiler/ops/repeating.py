@@ -11,17 +11,11 @@ from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.ops.broadcast.axes import moveaxis
 from gpuarray.compiler.ops.broadcast.broadcast import broadcast_to, unbroadcast
-from gpuarray.compiler.ops.creation import counted
+from gpuarray.compiler.ops.creation.creation import counted
+from gpuarray.compiler.ops.creation.joining import as_length, join, part, product, split
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.extra_ops import searchsorted
 from gpuarray.compiler.ops.indexing import inc_subtensor, index
-from gpuarray.compiler.ops.joining import (
-    as_length,
-    join,
-    part,
-    product,
-    split,
-)
 from gpuarray.compiler.ops.reduce import reduce
 from gpuarray.compiler.ops.scanning import cumsum
 from gpuarray.compiler.ops.shape.shape import (

@@ -10,7 +10,7 @@ import numpy as np
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.ops import nnet
-from gpuarray.compiler.ops.creation import counted
+from gpuarray.compiler.ops.creation.creation import counted
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
 from gpuarray.compiler.ops.elemwise.steps import ProgramStep
 from gpuarray.compiler.ops.nnet import FirstRows, check_first_rows, pick

@@ -10,9 +10,9 @@ import numpy as np
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
-from gpuarray.compiler.ops.diagonals import diagonal, tril
+from gpuarray.compiler.ops.creation.diagonals import diagonal, tril
+from gpuarray.compiler.ops.creation.joining import join
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.joining import join
 from gpuarray.compiler.ops.nlinalg import Eigvalsh
 from gpuarray.compiler.ops.products import matmul
 from gpuarray.compiler.ops.shape.shape import shape_i

@@ -18,8 +18,8 @@ from gpuarray.compiler.errors import (
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import Pattern, TensorType, is_integer_name
-from gpuarray.compiler.ops.creation import counted
-from gpuarray.compiler.ops.diagonals import tril, triu
+from gpuarray.compiler.ops.creation.creation import counted
+from gpuarray.compiler.ops.creation.diagonals import tril, triu
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.linalg import common_dtype, outer
 from gpuarray.compiler.ops.products import matmul

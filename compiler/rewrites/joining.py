@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import reduce as fold
 
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
-from gpuarray.compiler.ops.creation import ARange
-from gpuarray.compiler.ops.diagonals import AllocDiag, ExtractDiag
-from gpuarray.compiler.ops.joining import Join, Split, join
+from gpuarray.compiler.ops.creation.creation import ARange
+from gpuarray.compiler.ops.creation.diagonals import AllocDiag, ExtractDiag
+from gpuarray.compiler.ops.creation.joining import Join, Split, join
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.scanning import CumOp
 from gpuarray.compiler.ops.shape.shape import DimShuffle, elements, shape_i

@@ -16,7 +16,7 @@ from gpuarray.compiler.ops.advanced import (
     AdvancedSubtensor,
 )
 from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo
-from gpuarray.compiler.ops.creation import ARange, counted
+from gpuarray.compiler.ops.creation.creation import ARange, counted
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.nnet import (
     FirstOf,

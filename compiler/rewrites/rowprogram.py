@@ -10,7 +10,7 @@ from gpuarray.compiler.graph.types import GpuArrayType
 from gpuarray.compiler.ops import rowwise
 from gpuarray.compiler.ops.advanced import ARRAY, Picks
 from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo
-from gpuarray.compiler.ops.creation import ARange
+from gpuarray.compiler.ops.creation.creation import ARange
 from gpuarray.compiler.ops.elemwise.elemwise import (
     Cast,
     Composite,

@@ -65,7 +65,7 @@ from gpuarray.compiler.ops.conversions import (
     tensor_copy,
     tensor_from_scalar,
 )
-from gpuarray.compiler.ops.creation import (
+from gpuarray.compiler.ops.creation.creation import (
     AllocEmpty,
     ARange,
     alloc,
@@ -83,7 +83,7 @@ from gpuarray.compiler.ops.creation import (
     to_one_hot,
     zeros,
 )
-from gpuarray.compiler.ops.diagonals import (
+from gpuarray.compiler.ops.creation.diagonals import (
     AllocDiag,
     ExtractDiag,
     alloc_diag,
@@ -96,6 +96,17 @@ from gpuarray.compiler.ops.diagonals import (
     tri,
     tril,
     triu,
+)
+from gpuarray.compiler.ops.creation.joining import (
+    Join,
+    Split,
+    concatenate,
+    horizontal_stack,
+    join,
+    split,
+    stack,
+    stacklists,
+    vertical_stack,
 )
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
@@ -130,17 +141,6 @@ from gpuarray.compiler.ops.extra_ops import (
     unravel_index,
 )
 from gpuarray.compiler.ops.indexing import inc_subtensor, set_subtensor
-from gpuarray.compiler.ops.joining import (
-    Join,
-    Split,
-    concatenate,
-    horizontal_stack,
-    join,
-    split,
-    stack,
-    stacklists,
-    vertical_stack,
-)
 from gpuarray.compiler.ops.linalg import Dot, dot, outer, tensordot
 from gpuarray.compiler.ops.operators import Operators
 from gpuarray.compiler.ops.padding import pad

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gpuarray.compiler.names import suggest_names
 from gpuarray.compiler.ops.broadcast.axes import squeeze
-from gpuarray.compiler.ops.creation import to_one_hot
-from gpuarray.compiler.ops.diagonals import fill_diagonal, fill_diagonal_offset
+from gpuarray.compiler.ops.creation.creation import to_one_hot
+from gpuarray.compiler.ops.creation.diagonals import fill_diagonal, fill_diagonal_offset
 from gpuarray.compiler.ops.extra_ops import (
     SearchSorted,
     Unique,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuarray.compiler.names import suggest_names
-from gpuarray.compiler.ops.diagonals import (
+from gpuarray.compiler.ops.creation.diagonals import (
     AllocDiag,
     ExtractDiag,
     alloc_diag,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from evaluate import evaluate
 from gpuarray.compiler import config, function
-from gpuarray.compiler.ops.diagonals import AllocDiag
+from gpuarray.compiler.ops.creation.diagonals import AllocDiag
 from gpuarray.compiler.plan import Call, Launch
 
 

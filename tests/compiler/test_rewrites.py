@@ -17,7 +17,7 @@ from gpuarray.compiler.graph.traverse import ancestors
 from gpuarray.compiler.ifelse import ifelse
 from gpuarray.compiler.ops import mapreduce, nnet
 from gpuarray.compiler.ops.control.gradient_markers import grad_clip, zero_grad
-from gpuarray.compiler.ops.creation import counted
+from gpuarray.compiler.ops.creation.creation import counted
 from gpuarray.compiler.ops.elemwise.elemwise import Composite, Elemwise
 from gpuarray.compiler.ops.linalg import Dot, Gemm, Gemv
 from gpuarray.compiler.ops.multi_tensor import MultiTensor

@@ -2,7 +2,7 @@
 
 import gpuarray.compiler.tensor as T
 import pytest
-from gpuarray.compiler.ops.diagonals import AllocDiag
+from gpuarray.compiler.ops.creation.diagonals import AllocDiag
 from gpuarray.compiler.ops.extra_ops import SearchSorted
 from gpuarray.compiler.ops.scanning import CumOp
 from gpuarray.compiler.ops.sorting import TopK

@@ -17,8 +17,8 @@ from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.types import TensorType, dtype_name
 from gpuarray.compiler.ops.broadcast.broadcast import broadcast_to
+from gpuarray.compiler.ops.creation.joining import as_length
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.joining import as_length
 from gpuarray.compiler.ops.shape.shape import (
     as_shape,
     dimshuffle,

@@ -1,0 +1,1 @@
+"""Arrays made of lengths, of other arrays, and of diagonals."""
