@@ -8,7 +8,7 @@ from typing import Any
 from gpuarray.compiler.derivatives.batching import BatchedOperand, repeated, rule
 from gpuarray.compiler.derivatives.batching_rules import same_for_all
 from gpuarray.compiler.graph.core import Apply, Variable
-from gpuarray.compiler.ops.advanced import (
+from gpuarray.compiler.ops.index.advanced import (
     MASK,
     AdvancedBooleanIncSubtensor,
     AdvancedBooleanSubtensor,

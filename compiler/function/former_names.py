@@ -31,6 +31,7 @@ OPS = {
         "guarded_updates",
     ),
     "creation": ("creation", "joining", "diagonals"),
+    "index": ("advanced", "indexing", "picking"),
 }
 """The packages of ops, and the modules in each that had none before."""
 

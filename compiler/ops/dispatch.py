@@ -18,11 +18,11 @@ import numpy as np
 from gpuarray._core.base import BaseArray
 from gpuarray.compiler.errors import GraphTypeError
 from gpuarray.compiler.graph.core import Variable
-from gpuarray.compiler.ops import picking
 from gpuarray.compiler.ops.broadcast import axes
 from gpuarray.compiler.ops.creation import diagonals, joining
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.indexing import index
+from gpuarray.compiler.ops.index import picking
+from gpuarray.compiler.ops.index.indexing import index
 from gpuarray.compiler.ops.reduce import reduce as reducing
 from gpuarray.compiler.ops.scanning import FUNCTIONS as RUNNING
 from gpuarray.compiler.ops.scanning import CumOp

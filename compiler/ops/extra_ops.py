@@ -19,7 +19,7 @@ from gpuarray.compiler.ops.broadcast.axes import specify_shape, squeeze
 from gpuarray.compiler.ops.creation.creation import counted, counts, zeros
 from gpuarray.compiler.ops.creation.joining import as_length, join
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.indexing import elements_of, inc_subtensor, index
+from gpuarray.compiler.ops.index.indexing import elements_of, inc_subtensor, index
 from gpuarray.compiler.ops.reduce import reduce
 from gpuarray.compiler.ops.shape.shape import (
     as_shape,

@@ -16,10 +16,8 @@ from gpuarray.compiler.ops import (
     conversions,
     dispatch,
     extra_ops,
-    indexing,
     linalg,
     norms,
-    picking,
     products,
     repeating,
     scanning,
@@ -29,6 +27,7 @@ from gpuarray.compiler.ops.broadcast import axes
 from gpuarray.compiler.ops.creation import diagonals
 from gpuarray.compiler.ops.dispatch import unknown as _unknown
 from gpuarray.compiler.ops.elemwise import math, special
+from gpuarray.compiler.ops.index import indexing, picking
 from gpuarray.compiler.ops.reduce import argmax, reduce
 from gpuarray.compiler.ops.shape import shape
 from gpuarray.compiler.ops.variables import transfer

@@ -13,7 +13,7 @@ from gpuarray.compiler.ops.broadcast.axes import expand_dims
 from gpuarray.compiler.ops.creation.creation import alloc, counted
 from gpuarray.compiler.ops.creation.joining import as_length
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.indexing import index, set_subtensor
+from gpuarray.compiler.ops.index.indexing import index, set_subtensor
 from gpuarray.compiler.ops.reduce import reduce
 from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable, is_constant

@@ -15,7 +15,7 @@ from gpuarray.compiler.ops.creation.creation import counted
 from gpuarray.compiler.ops.creation.joining import as_length, join, part, product, split
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.extra_ops import searchsorted
-from gpuarray.compiler.ops.indexing import inc_subtensor, index
+from gpuarray.compiler.ops.index.indexing import inc_subtensor, index
 from gpuarray.compiler.ops.reduce import reduce
 from gpuarray.compiler.ops.scanning import cumsum
 from gpuarray.compiler.ops.shape.shape import (

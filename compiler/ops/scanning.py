@@ -8,7 +8,7 @@ import numpy as np
 from gpuarray.compiler.errors import GraphArgumentError, GraphValueError
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.indexing import index
+from gpuarray.compiler.ops.index.indexing import index
 from gpuarray.compiler.ops.shape.shape import flatten
 from gpuarray.compiler.ops.variables.basic import (
     as_tensor_variable,

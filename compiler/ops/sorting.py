@@ -19,7 +19,7 @@ from gpuarray.compiler.ops.control.anyaxis import for_axis
 from gpuarray.compiler.ops.creation.creation import counted
 from gpuarray.compiler.ops.creation.joining import as_length
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.indexing import index, set_subtensor
+from gpuarray.compiler.ops.index.indexing import index, set_subtensor
 from gpuarray.compiler.ops.shape.shape import dimshuffle, flatten, shape_i
 from gpuarray.compiler.ops.variables.basic import (
     as_tensor_variable,

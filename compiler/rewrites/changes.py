@@ -7,12 +7,8 @@ from typing import Any
 import numpy as np
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.ops.advanced import (
-    AdvancedChange,
-    Picks,
-    are_distinct,
-)
 from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo
+from gpuarray.compiler.ops.index.advanced import AdvancedChange, Picks, are_distinct
 from gpuarray.compiler.ops.slicing.subtensor import (
     FULL,
     Change,

@@ -17,10 +17,10 @@ from gpuarray.compiler.graph.core import Apply, Constant, Variable, is_float
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.lazy import ALWAYS
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.advanced import ARRAY, AdvancedChange
 from gpuarray.compiler.ops.control.guarded_updates import Reports
 from gpuarray.compiler.ops.control.ifelse import IfElse
 from gpuarray.compiler.ops.elemwise.elemwise import Composite, CompositeStep, Elemwise
+from gpuarray.compiler.ops.index.advanced import ARRAY, AdvancedChange
 from gpuarray.compiler.ops.linalg import Blas
 from gpuarray.compiler.ops.multi_tensor import MultiTensor, Part
 from gpuarray.compiler.ops.nnet import InBounds

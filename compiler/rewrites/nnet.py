@@ -10,14 +10,14 @@ from collections.abc import Sequence
 
 import numpy as np
 from gpuarray.compiler.graph.core import Apply, Op, Variable, constant
-from gpuarray.compiler.ops.advanced import (
+from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo
+from gpuarray.compiler.ops.creation.creation import ARange, counted
+from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
+from gpuarray.compiler.ops.index.advanced import (
     ARRAY,
     AdvancedIncSubtensor,
     AdvancedSubtensor,
 )
-from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo
-from gpuarray.compiler.ops.creation.creation import ARange, counted
-from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.nnet import (
     FirstOf,
     FirstRows,

@@ -8,7 +8,6 @@ from gpuarray._ufunc.reduction import needs_elements
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.types import GpuArrayType
 from gpuarray.compiler.ops import rowwise
-from gpuarray.compiler.ops.advanced import ARRAY, Picks
 from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo
 from gpuarray.compiler.ops.creation.creation import ARange
 from gpuarray.compiler.ops.elemwise.elemwise import (
@@ -17,6 +16,7 @@ from gpuarray.compiler.ops.elemwise.elemwise import (
     CompositeStep,
     Elemwise,
 )
+from gpuarray.compiler.ops.index.advanced import ARRAY, Picks
 from gpuarray.compiler.ops.linalg import Dot
 from gpuarray.compiler.ops.nnet import FirstRows, InBounds, Pick
 from gpuarray.compiler.ops.reduce.reduce import Reduce

@@ -20,15 +20,6 @@ from gpuarray.compiler.graph.core import Constant, Variable
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.names import unknown_name
 from gpuarray.compiler.ops import dispatch
-from gpuarray.compiler.ops.advanced import (
-    AdvancedBooleanIncSubtensor,
-    AdvancedBooleanSubtensor,
-    AdvancedIncSubtensor,
-    AdvancedIncSubtensor1,
-    AdvancedSubtensor,
-    AdvancedSubtensor1,
-    Nonzero,
-)
 from gpuarray.compiler.ops.broadcast.axes import (
     SpecifyShape,
     atleast_1d,
@@ -140,11 +131,17 @@ from gpuarray.compiler.ops.extra_ops import (
     unique,
     unravel_index,
 )
-from gpuarray.compiler.ops.indexing import inc_subtensor, set_subtensor
-from gpuarray.compiler.ops.linalg import Dot, dot, outer, tensordot
-from gpuarray.compiler.ops.operators import Operators
-from gpuarray.compiler.ops.padding import pad
-from gpuarray.compiler.ops.picking import (
+from gpuarray.compiler.ops.index.advanced import (
+    AdvancedBooleanIncSubtensor,
+    AdvancedBooleanSubtensor,
+    AdvancedIncSubtensor,
+    AdvancedIncSubtensor1,
+    AdvancedSubtensor,
+    AdvancedSubtensor1,
+    Nonzero,
+)
+from gpuarray.compiler.ops.index.indexing import inc_subtensor, set_subtensor
+from gpuarray.compiler.ops.index.picking import (
     choose,
     compress,
     flatnonzero,
@@ -154,6 +151,9 @@ from gpuarray.compiler.ops.picking import (
     permute_row_elements,
     take,
 )
+from gpuarray.compiler.ops.linalg import Dot, dot, outer, tensordot
+from gpuarray.compiler.ops.operators import Operators
+from gpuarray.compiler.ops.padding import pad
 from gpuarray.compiler.ops.products import (
     BatchedDot,
     batched_dot,

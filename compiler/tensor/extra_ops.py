@@ -18,7 +18,7 @@ from gpuarray.compiler.ops.extra_ops import (
     unique,
     unravel_index,
 )
-from gpuarray.compiler.ops.picking import compress
+from gpuarray.compiler.ops.index.picking import compress
 from gpuarray.compiler.ops.repeating import repeat
 from gpuarray.compiler.ops.scanning import CumOp, cumprod, cumsum, diff
 

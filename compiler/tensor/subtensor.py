@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuarray.compiler.names import suggest_names
-from gpuarray.compiler.ops.advanced import (
+from gpuarray.compiler.ops.index.advanced import (
     AdvancedBooleanIncSubtensor,
     AdvancedBooleanSubtensor,
     AdvancedIncSubtensor,
@@ -11,8 +11,8 @@ from gpuarray.compiler.ops.advanced import (
     AdvancedSubtensor,
     AdvancedSubtensor1,
 )
-from gpuarray.compiler.ops.indexing import inc_subtensor, set_subtensor
-from gpuarray.compiler.ops.picking import take
+from gpuarray.compiler.ops.index.indexing import inc_subtensor, set_subtensor
+from gpuarray.compiler.ops.index.picking import take
 from gpuarray.compiler.ops.slicing.subtensor import IncSubtensor, Subtensor
 
 __all__ = [

@@ -33,8 +33,8 @@ from gpuarray.compiler.gpukernels.basic_ops import (
 )
 from gpuarray.compiler.graph.core import Apply, Op
 from gpuarray.compiler.graph.traverse import toposort
-from gpuarray.compiler.ops.advanced import Nonzero
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
+from gpuarray.compiler.ops.index.advanced import Nonzero
 from gpuarray.compiler.ops.sorting import Sort
 from gpuarray.compiler.ops.variables.transfer import GpuContiguous
 from gpuarray.scalars import SCALARS

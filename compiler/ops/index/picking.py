@@ -14,10 +14,10 @@ from gpuarray.compiler.errors import (
 )
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Variable
-from gpuarray.compiler.ops.advanced import Nonzero
 from gpuarray.compiler.ops.creation.creation import arange
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.indexing import as_entry, index, set_subtensor
+from gpuarray.compiler.ops.index.advanced import Nonzero
+from gpuarray.compiler.ops.index.indexing import as_entry, index, set_subtensor
 from gpuarray.compiler.ops.shape.shape import (
     dimshuffle,
     flatten,

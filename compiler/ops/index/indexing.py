@@ -17,7 +17,8 @@ from gpuarray.compiler.errors import (
 )
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
-from gpuarray.compiler.ops.advanced import (
+from gpuarray.compiler.ops.broadcast.broadcast import addbroadcast
+from gpuarray.compiler.ops.index.advanced import (
     ARRAY,
     MASK,
     AdvancedBooleanSubtensor,
@@ -27,7 +28,6 @@ from gpuarray.compiler.ops.advanced import (
     Picks,
     place_of_arrays,
 )
-from gpuarray.compiler.ops.broadcast.broadcast import addbroadcast
 from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle, elements, shape_i
 from gpuarray.compiler.ops.slicing.subtensor import (
     FULL,

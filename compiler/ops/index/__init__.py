@@ -1,0 +1,1 @@
+"""Indexing by arrays and masks; ``x[...]`` as NumPy means it."""
