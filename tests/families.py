@@ -17,7 +17,7 @@ from gpuarray.compiler import In, grad, shared
 from gpuarray.compiler.derivatives.batching_fallback import MapRows
 from gpuarray.compiler.gpukernels.basic_ops import gpu_contiguous
 from gpuarray.compiler.ifelse import ifelse
-from gpuarray.compiler.ops.sorting import Sort, TopK
+from gpuarray.compiler.ops.sorting.sorting import Sort, TopK
 from gpuarray.compiler.tensor import fft, nlinalg, slinalg
 from gpuarray.dtypes import as_dtype
 from layouts import values

@@ -28,7 +28,6 @@ from gpuarray.compiler.ops.linalg import Dot
 from gpuarray.compiler.ops.nnet import Normalised
 from gpuarray.compiler.ops.products import BatchedDot, batched_dot
 from gpuarray.compiler.ops.reduce.reduce import Reduce
-from gpuarray.compiler.ops.scanning import CumOp
 from gpuarray.compiler.ops.shape.shape import (
     DimShuffle,
     Reshape,
@@ -39,7 +38,8 @@ from gpuarray.compiler.ops.shape.shape import (
     reshape,
     shape_i,
 )
-from gpuarray.compiler.ops.sorting import Sort
+from gpuarray.compiler.ops.sorting.scanning import CumOp
+from gpuarray.compiler.ops.sorting.sorting import Sort
 from gpuarray.compiler.ops.variables.basic import MakeVector
 from gpuarray.compiler.ops.variables.transfer import Transfer
 

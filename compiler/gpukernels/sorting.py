@@ -17,9 +17,9 @@ from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.gpukernels.subtensor import places_of
 from gpuarray.compiler.graph.core import Apply
-from gpuarray.compiler.ops.extra_ops import SearchSorted, Unique
-from gpuarray.compiler.ops.scanning import FUNCTIONS, CumOp
-from gpuarray.compiler.ops.sorting import ArgSort, Sort, TopK
+from gpuarray.compiler.ops.sorting.extra_ops import SearchSorted, Unique
+from gpuarray.compiler.ops.sorting.scanning import FUNCTIONS, CumOp
+from gpuarray.compiler.ops.sorting.sorting import ArgSort, Sort, TopK
 from gpuarray.dtypes import as_dtype, kind_of, work_dtype
 
 

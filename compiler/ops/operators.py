@@ -15,13 +15,10 @@ from gpuarray.compiler.graph.types import is_integer_name
 from gpuarray.compiler.ops import (
     conversions,
     dispatch,
-    extra_ops,
     linalg,
     norms,
     products,
     repeating,
-    scanning,
-    sorting,
 )
 from gpuarray.compiler.ops.broadcast import axes
 from gpuarray.compiler.ops.creation import diagonals
@@ -30,6 +27,7 @@ from gpuarray.compiler.ops.elemwise import math, special
 from gpuarray.compiler.ops.index import indexing, picking
 from gpuarray.compiler.ops.reduce import argmax, reduce
 from gpuarray.compiler.ops.shape import shape
+from gpuarray.compiler.ops.sorting import extra_ops, scanning, sorting
 from gpuarray.compiler.ops.variables import transfer
 from gpuarray.scalars import SCALARS, Scalar
 

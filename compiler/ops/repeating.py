@@ -14,10 +14,8 @@ from gpuarray.compiler.ops.broadcast.broadcast import broadcast_to, unbroadcast
 from gpuarray.compiler.ops.creation.creation import counted
 from gpuarray.compiler.ops.creation.joining import as_length, join, part, product, split
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.extra_ops import searchsorted
 from gpuarray.compiler.ops.index.indexing import inc_subtensor, index
 from gpuarray.compiler.ops.reduce import reduce
-from gpuarray.compiler.ops.scanning import cumsum
 from gpuarray.compiler.ops.shape.shape import (
     as_shape,
     dimshuffle,
@@ -28,6 +26,8 @@ from gpuarray.compiler.ops.shape.shape import (
     shape_i,
     shape_padleft,
 )
+from gpuarray.compiler.ops.sorting.extra_ops import searchsorted
+from gpuarray.compiler.ops.sorting.scanning import cumsum
 from gpuarray.compiler.ops.variables.basic import (
     as_tensor_variable,
     axis_list,

@@ -9,9 +9,9 @@ from gpuarray.compiler.ops.creation.creation import ARange
 from gpuarray.compiler.ops.creation.diagonals import AllocDiag, ExtractDiag
 from gpuarray.compiler.ops.creation.joining import Join, Split, join
 from gpuarray.compiler.ops.reduce.reduce import Reduce
-from gpuarray.compiler.ops.scanning import CumOp
 from gpuarray.compiler.ops.shape.shape import DimShuffle, elements, shape_i
-from gpuarray.compiler.ops.sorting import ArgSort, Sort
+from gpuarray.compiler.ops.sorting.scanning import CumOp
+from gpuarray.compiler.ops.sorting.sorting import ArgSort, Sort
 from gpuarray.compiler.ops.variables.basic import MakeVector, is_constant
 from gpuarray.compiler.rewrites.canonical import fold_constants
 from gpuarray.compiler.rewrites.engine import rewrite

@@ -120,17 +120,6 @@ from gpuarray.compiler.ops.elemwise.special import (
     iround,
     round,
 )
-from gpuarray.compiler.ops.extra_ops import (
-    Unique,
-    bartlett,
-    bincount,
-    cov,
-    cpu_contiguous,
-    ravel_multi_index,
-    searchsorted,
-    unique,
-    unravel_index,
-)
 from gpuarray.compiler.ops.index.advanced import (
     AdvancedBooleanIncSubtensor,
     AdvancedBooleanSubtensor,
@@ -179,7 +168,6 @@ from gpuarray.compiler.ops.reduce.reduce import (
     var,
 )
 from gpuarray.compiler.ops.repeating import repeat, roll, tile
-from gpuarray.compiler.ops.scanning import CumOp, cumprod, cumsum, diff
 from gpuarray.compiler.ops.shape.shape import (
     DimShuffle,
     Reshape,
@@ -193,7 +181,19 @@ from gpuarray.compiler.ops.shape.shape import (
     transpose,
 )
 from gpuarray.compiler.ops.slicing.subtensor import IncSubtensor, Subtensor
-from gpuarray.compiler.ops.sorting import (
+from gpuarray.compiler.ops.sorting.extra_ops import (
+    Unique,
+    bartlett,
+    bincount,
+    cov,
+    cpu_contiguous,
+    ravel_multi_index,
+    searchsorted,
+    unique,
+    unravel_index,
+)
+from gpuarray.compiler.ops.sorting.scanning import CumOp, cumprod, cumsum, diff
+from gpuarray.compiler.ops.sorting.sorting import (
     ArgSort,
     Sort,
     TopK,

@@ -6,7 +6,9 @@ from gpuarray.compiler.names import suggest_names
 from gpuarray.compiler.ops.broadcast.axes import squeeze
 from gpuarray.compiler.ops.creation.creation import to_one_hot
 from gpuarray.compiler.ops.creation.diagonals import fill_diagonal, fill_diagonal_offset
-from gpuarray.compiler.ops.extra_ops import (
+from gpuarray.compiler.ops.index.picking import compress
+from gpuarray.compiler.ops.repeating import repeat
+from gpuarray.compiler.ops.sorting.extra_ops import (
     SearchSorted,
     Unique,
     bartlett,
@@ -18,9 +20,7 @@ from gpuarray.compiler.ops.extra_ops import (
     unique,
     unravel_index,
 )
-from gpuarray.compiler.ops.index.picking import compress
-from gpuarray.compiler.ops.repeating import repeat
-from gpuarray.compiler.ops.scanning import CumOp, cumprod, cumsum, diff
+from gpuarray.compiler.ops.sorting.scanning import CumOp, cumprod, cumsum, diff
 
 __all__ = [
     "CumOp",

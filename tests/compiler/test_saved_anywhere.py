@@ -13,7 +13,7 @@ from gpuarray.compiler import plan as p
 from gpuarray.compiler.derivatives.batching_fallback import MapRows
 from gpuarray.compiler.function.anywhere import bodies_of
 from gpuarray.compiler.function.saving import _lowered
-from gpuarray.compiler.ops.sorting import TopK
+from gpuarray.compiler.ops.sorting.sorting import TopK
 
 F32 = "float32"
 

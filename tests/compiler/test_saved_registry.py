@@ -35,7 +35,7 @@ from gpuarray.compiler.graph.core import Apply, Op
 from gpuarray.compiler.graph.traverse import toposort
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.index.advanced import Nonzero
-from gpuarray.compiler.ops.sorting import Sort
+from gpuarray.compiler.ops.sorting.sorting import Sort
 from gpuarray.compiler.ops.variables.transfer import GpuContiguous
 from gpuarray.scalars import SCALARS
 from own_kernels import Branching

@@ -3,9 +3,9 @@
 import gpuarray.compiler.tensor as T
 import pytest
 from gpuarray.compiler.ops.creation.diagonals import AllocDiag
-from gpuarray.compiler.ops.extra_ops import SearchSorted
-from gpuarray.compiler.ops.scanning import CumOp
-from gpuarray.compiler.ops.sorting import TopK
+from gpuarray.compiler.ops.sorting.extra_ops import SearchSorted
+from gpuarray.compiler.ops.sorting.scanning import CumOp
+from gpuarray.compiler.ops.sorting.sorting import TopK
 
 s, x, m, r = T.dscalar("s"), T.dvector("x"), T.dmatrix("m"), T.drow("r")
 i, n, v = T.lscalar("i"), T.lvector("n"), T.lmatrix("v")

@@ -1,0 +1,1 @@
+"""Sorted and running values: sorting, searching, counting, cumulating."""
