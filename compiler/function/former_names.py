@@ -33,6 +33,7 @@ OPS = {
     "creation": ("creation", "joining", "diagonals"),
     "index": ("advanced", "indexing", "picking"),
     "sorting": ("sorting", "scanning", "extra_ops"),
+    "manipulation": ("repeating", "padding"),
 }
 """The packages of ops, and the modules in each that had none before."""
 

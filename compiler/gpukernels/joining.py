@@ -16,7 +16,7 @@ from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.broadcast.axes import SpecifyShape
 from gpuarray.compiler.ops.creation.joining import Join, Split
-from gpuarray.compiler.ops.repeating import Repeat
+from gpuarray.compiler.ops.manipulation.repeating import Repeat
 from gpuarray.joining import concatenate
 
 

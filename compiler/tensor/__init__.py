@@ -141,8 +141,9 @@ from gpuarray.compiler.ops.index.picking import (
     take,
 )
 from gpuarray.compiler.ops.linalg import Dot, dot, outer, tensordot
+from gpuarray.compiler.ops.manipulation.padding import pad
+from gpuarray.compiler.ops.manipulation.repeating import repeat, roll, tile
 from gpuarray.compiler.ops.operators import Operators
-from gpuarray.compiler.ops.padding import pad
 from gpuarray.compiler.ops.products import (
     BatchedDot,
     batched_dot,
@@ -167,7 +168,6 @@ from gpuarray.compiler.ops.reduce.reduce import (
     sum,
     var,
 )
-from gpuarray.compiler.ops.repeating import repeat, roll, tile
 from gpuarray.compiler.ops.shape.shape import (
     DimShuffle,
     Reshape,

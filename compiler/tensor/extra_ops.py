@@ -7,7 +7,7 @@ from gpuarray.compiler.ops.broadcast.axes import squeeze
 from gpuarray.compiler.ops.creation.creation import to_one_hot
 from gpuarray.compiler.ops.creation.diagonals import fill_diagonal, fill_diagonal_offset
 from gpuarray.compiler.ops.index.picking import compress
-from gpuarray.compiler.ops.repeating import repeat
+from gpuarray.compiler.ops.manipulation.repeating import repeat
 from gpuarray.compiler.ops.sorting.extra_ops import (
     SearchSorted,
     Unique,

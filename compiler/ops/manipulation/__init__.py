@@ -1,0 +1,1 @@
+"""Arrays repeated, rolled and padded."""
