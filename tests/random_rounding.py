@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 from gpuarray.compiler.graph.core import Constant
 from gpuarray.compiler.ops.elemwise.elemwise import Cast, Composite, Elemwise
-from gpuarray.compiler.ops.linalg import Dot
+from gpuarray.compiler.ops.linalg.linalg import Dot
 from gpuarray.compiler.ops.nnet import LogSoftmax
 from gpuarray.compiler.ops.reduce.argmax import Argmax
 from gpuarray.scalars import SCALARS, Scalar

@@ -28,10 +28,10 @@ from gpuarray.compiler.graph.core import (
 )
 from gpuarray.compiler.graph.disconnected import DisconnectedType, NullType
 from gpuarray.compiler.graph.types import ArrayType
-from gpuarray.compiler.ops import linalg
 from gpuarray.compiler.ops.broadcast import broadcast
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.elemwise.elemwise import Composite, Elemwise
+from gpuarray.compiler.ops.linalg import linalg
 from gpuarray.compiler.ops.reduce import reduce
 from gpuarray.compiler.ops.shape import shape
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable

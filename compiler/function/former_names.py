@@ -34,6 +34,15 @@ OPS = {
     "index": ("advanced", "indexing", "picking"),
     "sorting": ("sorting", "scanning", "extra_ops"),
     "manipulation": ("repeating", "padding"),
+    "linalg": (
+        "linalg",
+        "products",
+        "solving",
+        "nlinalg",
+        "slinalg",
+        "inverses",
+        "norms",
+    ),
 }
 """The packages of ops, and the modules in each that had none before."""
 

@@ -15,8 +15,8 @@ from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply, Variable
-from gpuarray.compiler.ops.linalg import Dot, Gemm, Gemv
-from gpuarray.compiler.ops.products import BatchedDot, BatchedGemm, Ger
+from gpuarray.compiler.ops.linalg.linalg import Dot, Gemm, Gemv
+from gpuarray.compiler.ops.linalg.products import BatchedDot, BatchedGemm, Ger
 from gpuarray.compiler.ops.rowwise import Fold
 from gpuarray.dtypes import work_dtype
 from gpuarray.scalars import SCALARS

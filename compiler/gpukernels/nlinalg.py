@@ -20,8 +20,8 @@ from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.linalg import bits, product
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
-from gpuarray.compiler.ops.inverses import Lstsq, MatrixPinv
-from gpuarray.compiler.ops.nlinalg import (
+from gpuarray.compiler.ops.linalg.inverses import Lstsq, MatrixPinv
+from gpuarray.compiler.ops.linalg.nlinalg import (
     COMPLEX,
     QR,
     REAL,
@@ -31,9 +31,9 @@ from gpuarray.compiler.ops.nlinalg import (
     Eigh,
     Eigvalsh,
 )
+from gpuarray.compiler.ops.linalg.slinalg import Cholesky, Expm, exponential
+from gpuarray.compiler.ops.linalg.solving import MatrixInverse, Solve
 from gpuarray.compiler.ops.rowwise import Fold
-from gpuarray.compiler.ops.slinalg import Cholesky, Expm, exponential
-from gpuarray.compiler.ops.solving import MatrixInverse, Solve
 from gpuarray.creation import asarray, eye, full_like
 from gpuarray.grids import tril, triu
 

@@ -21,7 +21,7 @@ from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.creation.joining import as_length
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.linalg import wide
+from gpuarray.compiler.ops.linalg.linalg import wide
 from gpuarray.compiler.ops.reduce import reduce
 from gpuarray.compiler.ops.shape.shape import shape_i
 from gpuarray.compiler.ops.variables.basic import (

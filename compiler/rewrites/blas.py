@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.ops.linalg import Blas, Dot, Gemm, Gemv, MatrixProduct
-from gpuarray.compiler.ops.products import BatchedDot, BatchedGemm, Ger
+from gpuarray.compiler.ops.linalg.linalg import Blas, Dot, Gemm, Gemv, MatrixProduct
+from gpuarray.compiler.ops.linalg.products import BatchedDot, BatchedGemm, Ger
 from gpuarray.compiler.ops.shape.shape import DimShuffle, swapaxes
 from gpuarray.compiler.rewrites.engine import rewrite
 from gpuarray.compiler.rewrites.patterns import (

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 from gpuarray.compiler.graph.core import Apply, Variable
-from gpuarray.compiler.ops.linalg import Dot
-from gpuarray.compiler.ops.products import BatchedDot
+from gpuarray.compiler.ops.linalg.linalg import Dot
+from gpuarray.compiler.ops.linalg.products import BatchedDot
 from gpuarray.compiler.rewrites.engine import rewrite
 from gpuarray.compiler.rewrites.patterns import argument, constant_of, is_constant
 from gpuarray.compiler.rewrites.rows import row_of, row_of_op

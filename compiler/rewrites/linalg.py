@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.ops.linalg import Dot
-from gpuarray.compiler.ops.products import BatchedDot
+from gpuarray.compiler.ops.linalg.linalg import Dot
+from gpuarray.compiler.ops.linalg.products import BatchedDot
+from gpuarray.compiler.ops.linalg.slinalg import Cholesky
+from gpuarray.compiler.ops.linalg.solving import MatrixInverse, Solve, turned
 from gpuarray.compiler.ops.shape.shape import DimShuffle
-from gpuarray.compiler.ops.slinalg import Cholesky
-from gpuarray.compiler.ops.solving import MatrixInverse, Solve, turned
 from gpuarray.compiler.rewrites.engine import rewrite
 
 

@@ -15,7 +15,7 @@ from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo, broadcast_to
 from gpuarray.compiler.ops.creation.joining import Join
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
-from gpuarray.compiler.ops.linalg import Dot
+from gpuarray.compiler.ops.linalg.linalg import Dot
 from gpuarray.compiler.ops.shape.shape import DimShuffle, Shape_i, dimshuffle, elements
 from gpuarray.compiler.ops.slicing.subtensor import (
     Subtensor,

@@ -15,7 +15,7 @@ from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.lazy import ALWAYS
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import Composite, CompositeStep, Elemwise
-from gpuarray.compiler.ops.linalg import Blas, Dot, Gemv, MatrixProduct
+from gpuarray.compiler.ops.linalg.linalg import Blas, Dot, Gemv, MatrixProduct
 from gpuarray.compiler.ops.mapreduce import MapReduce
 from gpuarray.compiler.ops.multi_tensor import MultiTensor, Part, Total
 from gpuarray.compiler.ops.reduce.reduce import Reduce

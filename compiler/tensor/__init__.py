@@ -140,11 +140,8 @@ from gpuarray.compiler.ops.index.picking import (
     permute_row_elements,
     take,
 )
-from gpuarray.compiler.ops.linalg import Dot, dot, outer, tensordot
-from gpuarray.compiler.ops.manipulation.padding import pad
-from gpuarray.compiler.ops.manipulation.repeating import repeat, roll, tile
-from gpuarray.compiler.ops.operators import Operators
-from gpuarray.compiler.ops.products import (
+from gpuarray.compiler.ops.linalg.linalg import Dot, dot, outer, tensordot
+from gpuarray.compiler.ops.linalg.products import (
     BatchedDot,
     batched_dot,
     batched_tensordot,
@@ -153,6 +150,9 @@ from gpuarray.compiler.ops.products import (
     matmul,
     vdot,
 )
+from gpuarray.compiler.ops.manipulation.padding import pad
+from gpuarray.compiler.ops.manipulation.repeating import repeat, roll, tile
+from gpuarray.compiler.ops.operators import Operators
 from gpuarray.compiler.ops.reduce.argmax import Argmax, argmax, argmin, max_and_argmax
 from gpuarray.compiler.ops.reduce.reduce import (
     Reduce,

@@ -11,7 +11,7 @@ from gpuarray.compiler.ops.creation.diagonals import (
     extract_diag,
     trace,
 )
-from gpuarray.compiler.ops.inverses import (
+from gpuarray.compiler.ops.linalg.inverses import (
     Lstsq,
     MatrixPinv,
     lstsq,
@@ -21,7 +21,7 @@ from gpuarray.compiler.ops.inverses import (
     tensorinv,
     tensorsolve,
 )
-from gpuarray.compiler.ops.nlinalg import (
+from gpuarray.compiler.ops.linalg.nlinalg import (
     QR,
     SVD,
     Det,
@@ -33,8 +33,8 @@ from gpuarray.compiler.ops.nlinalg import (
     qr,
     svd,
 )
-from gpuarray.compiler.ops.norms import norm
-from gpuarray.compiler.ops.solving import MatrixInverse, matrix_inverse
+from gpuarray.compiler.ops.linalg.norms import norm
+from gpuarray.compiler.ops.linalg.solving import MatrixInverse, matrix_inverse
 
 inv = matrix_inverse
 

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from gpuarray.compiler.names import suggest_names
-from gpuarray.compiler.ops.nlinalg import Eigvalsh
-from gpuarray.compiler.ops.products import kron
-from gpuarray.compiler.ops.slinalg import Cholesky, Expm, cholesky, eigvalsh, expm
-from gpuarray.compiler.ops.solving import (
+from gpuarray.compiler.ops.linalg.nlinalg import Eigvalsh
+from gpuarray.compiler.ops.linalg.products import kron
+from gpuarray.compiler.ops.linalg.slinalg import (
+    Cholesky,
+    Expm,
+    cholesky,
+    eigvalsh,
+    expm,
+)
+from gpuarray.compiler.ops.linalg.solving import (
     Solve,
     solve,
     solve_lower_triangular,

@@ -14,7 +14,7 @@ from gpuarray.compiler.ops.elemwise.elemwise import (
     CompositeStep,
     Elemwise,
 )
-from gpuarray.compiler.ops.linalg import Gemm, Gemv
+from gpuarray.compiler.ops.linalg.linalg import Gemm, Gemv
 from gpuarray.compiler.ops.variables.transfer import GpuFromHost, GpuToGpu, HostFromGpu
 
 

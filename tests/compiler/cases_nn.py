@@ -3,9 +3,9 @@
 import gpuarray.compiler.tensor as T
 import numpy as np
 from cases import case, f32, f64, i32
+from gpuarray.compiler.ops.linalg.products import BatchedGemm, Ger
+from gpuarray.compiler.ops.linalg.solving import Solve
 from gpuarray.compiler.ops.nnet import FirstOf, FirstRows, InBounds, pick, spread
-from gpuarray.compiler.ops.products import BatchedGemm, Ger
-from gpuarray.compiler.ops.solving import Solve
 
 MATRIX, COL, ROW = (False, False), (False, True), (True, False)
 BATCH_OF_ONE = (True, False, False)

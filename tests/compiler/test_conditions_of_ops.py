@@ -10,7 +10,7 @@ from gpuarray.compiler.graph.core import constant
 from gpuarray.compiler.ifelse import ifelse
 from gpuarray.compiler.ops.creation.joining import Split
 from gpuarray.compiler.ops.custom.own import elementwise_op
-from gpuarray.compiler.ops.linalg import Dot, Gemm, Gemv
+from gpuarray.compiler.ops.linalg.linalg import Dot, Gemm, Gemv
 from gpuarray.compiler.ops.variables.basic import is_constant
 
 METHODS = [

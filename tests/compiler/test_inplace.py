@@ -5,7 +5,7 @@ import pytest
 from gpuarray.compiler import rewrites
 from gpuarray.compiler import tensor as T
 from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.ops.linalg import Gemv
+from gpuarray.compiler.ops.linalg.linalg import Gemv
 from run_graph import run_graph
 from test_fusion import Expression
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from cases_nn import regular, spd
 from gpuarray.compiler import function, grad, shared
-from gpuarray.compiler.ops.linalg import Gemm, Gemv
-from gpuarray.compiler.ops.products import BatchedGemm, Ger
+from gpuarray.compiler.ops.linalg.linalg import Gemm, Gemv
+from gpuarray.compiler.ops.linalg.products import BatchedGemm, Ger
 from gpuarray.errors import HostNotice
 
 pytestmark = pytest.mark.filterwarnings(f"ignore::{HostNotice.__module__}.HostNotice")

@@ -11,7 +11,7 @@ from gpuarray.compiler.gpukernels import multi_tensor
 from gpuarray.compiler.gpukernels.rows import lowering, product
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.linalg import Dot, Gemv
+from gpuarray.compiler.ops.linalg.linalg import Dot, Gemv
 from gpuarray.compiler.ops.multi_tensor import MultiTensor
 from gpuarray.compiler.ops.rowwise import Rowwise
 from run_graph import run_graph

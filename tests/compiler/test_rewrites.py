@@ -19,9 +19,9 @@ from gpuarray.compiler.ops import mapreduce, nnet
 from gpuarray.compiler.ops.control.gradient_markers import grad_clip, zero_grad
 from gpuarray.compiler.ops.creation.creation import counted
 from gpuarray.compiler.ops.elemwise.elemwise import Composite, Elemwise
-from gpuarray.compiler.ops.linalg import Dot, Gemm, Gemv
+from gpuarray.compiler.ops.linalg.linalg import Dot, Gemm, Gemv
+from gpuarray.compiler.ops.linalg.products import BatchedGemm
 from gpuarray.compiler.ops.multi_tensor import MultiTensor
-from gpuarray.compiler.ops.products import BatchedGemm
 from gpuarray.compiler.ops.rowwise import Rowwise
 from gpuarray.compiler.ops.shape.shape import (
     DimShuffle,

@@ -13,7 +13,7 @@ from gpuarray.compiler import (
 )
 from gpuarray.compiler.ops.broadcast.broadcast import Rebroadcast
 from gpuarray.compiler.ops.elemwise.elemwise import Cast, Elemwise
-from gpuarray.compiler.ops.linalg import Gemv
+from gpuarray.compiler.ops.linalg.linalg import Gemv
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.shape import Shape_i
 from gpuarray.compiler.ops.variables.basic import MakeVector

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from evaluate import evaluate
 from gpuarray.compiler import CompilerError, grad
-from gpuarray.compiler.ops.linalg import Dot
+from gpuarray.compiler.ops.linalg.linalg import Dot
+from gpuarray.compiler.ops.linalg.products import BatchedDot, BatchedGemm, Ger
+from gpuarray.compiler.ops.linalg.solving import Solve
 from gpuarray.compiler.ops.nnet import LogSoftmax, Pick, Spread, pick, spread
-from gpuarray.compiler.ops.products import BatchedDot, BatchedGemm, Ger
 from gpuarray.compiler.ops.reduce.argmax import Argmax
-from gpuarray.compiler.ops.solving import Solve
 
 x, m, s, t, i = (
     T.dvector("x"),

@@ -14,12 +14,12 @@ from gpuarray.compiler.errors import (
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops import linalg
 from gpuarray.compiler.ops.broadcast.axes import specify_shape, squeeze
 from gpuarray.compiler.ops.creation.creation import counted, counts, zeros
 from gpuarray.compiler.ops.creation.joining import as_length, join
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.index.indexing import elements_of, inc_subtensor, index
+from gpuarray.compiler.ops.linalg import linalg
 from gpuarray.compiler.ops.reduce import reduce
 from gpuarray.compiler.ops.shape.shape import (
     as_shape,

@@ -21,8 +21,8 @@ from gpuarray.compiler.graph.types import Pattern, TensorType, is_integer_name
 from gpuarray.compiler.ops.creation.creation import counted
 from gpuarray.compiler.ops.creation.diagonals import tril, triu
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.linalg import common_dtype, outer
-from gpuarray.compiler.ops.products import matmul
+from gpuarray.compiler.ops.linalg.linalg import common_dtype, outer
+from gpuarray.compiler.ops.linalg.products import matmul
 from gpuarray.compiler.ops.shape.shape import (
     dimshuffle,
     shape_i,

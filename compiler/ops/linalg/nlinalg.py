@@ -16,9 +16,8 @@ from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.creation.diagonals import tril
 from gpuarray.compiler.ops.creation.joining import join
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.products import matmul
-from gpuarray.compiler.ops.shape.shape import dimshuffle
-from gpuarray.compiler.ops.solving import (
+from gpuarray.compiler.ops.linalg.products import matmul
+from gpuarray.compiler.ops.linalg.solving import (
     as_matrices,
     folded,
     lengths_of,
@@ -27,6 +26,7 @@ from gpuarray.compiler.ops.solving import (
     turned,
     with_diagonal,
 )
+from gpuarray.compiler.ops.shape.shape import dimshuffle
 
 Gradients = Sequence[Variable | None]
 LINALG: Any = np.linalg

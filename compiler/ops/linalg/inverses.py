@@ -17,11 +17,10 @@ from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.linalg import common_dtype, merged_length
-from gpuarray.compiler.ops.nlinalg import REAL
-from gpuarray.compiler.ops.products import matmul
-from gpuarray.compiler.ops.shape.shape import dimshuffle, flatten, reshape, shape_i
-from gpuarray.compiler.ops.solving import (
+from gpuarray.compiler.ops.linalg.linalg import common_dtype, merged_length
+from gpuarray.compiler.ops.linalg.nlinalg import REAL
+from gpuarray.compiler.ops.linalg.products import matmul
+from gpuarray.compiler.ops.linalg.solving import (
     as_floats,
     as_matrices,
     lengths_of,
@@ -30,6 +29,7 @@ from gpuarray.compiler.ops.solving import (
     turned,
     with_diagonal,
 )
+from gpuarray.compiler.ops.shape.shape import dimshuffle, flatten, reshape, shape_i
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable, normalise_axis
 
 

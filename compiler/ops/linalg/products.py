@@ -15,7 +15,7 @@ from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.linalg import (
+from gpuarray.compiler.ops.linalg.linalg import (
     Blas,
     MatrixProduct,
     common_dtype,

@@ -13,16 +13,16 @@ from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.ops.creation.diagonals import diagonal, tril
 from gpuarray.compiler.ops.creation.joining import join
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.nlinalg import Eigvalsh
-from gpuarray.compiler.ops.products import matmul
-from gpuarray.compiler.ops.shape.shape import shape_i
-from gpuarray.compiler.ops.solving import (
+from gpuarray.compiler.ops.linalg.nlinalg import Eigvalsh
+from gpuarray.compiler.ops.linalg.products import matmul
+from gpuarray.compiler.ops.linalg.solving import (
     as_matrices,
     folded,
     solve_triangular,
     turned,
     with_diagonal,
 )
+from gpuarray.compiler.ops.shape.shape import shape_i
 
 
 class Cholesky(Op):

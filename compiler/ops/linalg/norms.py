@@ -12,7 +12,7 @@ from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.graph.types import is_integer_name
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.nlinalg import svd
+from gpuarray.compiler.ops.linalg.nlinalg import svd
 from gpuarray.compiler.ops.reduce import reduce
 from gpuarray.compiler.ops.shape.shape import dimshuffle
 from gpuarray.compiler.ops.variables.basic import (
