@@ -20,7 +20,7 @@ import numpy as np
 from gpuarray.compiler.graph.core import Constant
 from gpuarray.compiler.ops.elemwise.elemwise import Cast, Composite, Elemwise
 from gpuarray.compiler.ops.linalg.linalg import Dot
-from gpuarray.compiler.ops.nnet import LogSoftmax
+from gpuarray.compiler.ops.nnet.nnet import LogSoftmax
 from gpuarray.compiler.ops.reduce.argmax import Argmax
 from gpuarray.scalars import SCALARS, Scalar
 from random_drawing import Values

@@ -26,7 +26,7 @@ from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.linalg.linalg import Dot
 from gpuarray.compiler.ops.linalg.products import BatchedDot, batched_dot
-from gpuarray.compiler.ops.nnet import Normalised
+from gpuarray.compiler.ops.nnet.nnet import Normalised
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.shape import (
     DimShuffle,

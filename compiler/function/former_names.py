@@ -43,6 +43,7 @@ OPS = {
         "inverses",
         "norms",
     ),
+    "nnet": ("nnet", "activations", "losses"),
 }
 """The packages of ops, and the modules in each that had none before."""
 
@@ -64,7 +65,7 @@ NAMES = {
     ("graph.fgraph", "Change"): ("graph.fgraph", "Replacement"),
     ("ops.elemwise.elemwise", "Step"): ("ops.elemwise.elemwise", "CompositeStep"),
     ("ops.multi_tensor", "Together"): ("ops.multi_tensor", "MultiTensor"),
-    ("ops.nnet", "Within"): ("ops.nnet", "InBounds"),
+    ("ops.nnet.nnet", "Within"): ("ops.nnet.nnet", "InBounds"),
     ("plan", "Fold"): ("plan_steps", "ReduceComponent"),
 }
 """Classes and functions by their module, as it is called today, and former name."""

@@ -17,7 +17,7 @@ from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.ops.creation.creation import ARange
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.nnet import (
+from gpuarray.compiler.ops.nnet.nnet import (
     FirstOf,
     FirstRows,
     InBounds,

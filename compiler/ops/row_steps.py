@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Variable
-from gpuarray.compiler.ops import nnet
 from gpuarray.compiler.ops.creation.creation import counted
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
 from gpuarray.compiler.ops.elemwise.steps import ProgramStep
-from gpuarray.compiler.ops.nnet import FirstRows, check_first_rows, pick
+from gpuarray.compiler.ops.nnet import nnet
+from gpuarray.compiler.ops.nnet.nnet import FirstRows, check_first_rows, pick
 from gpuarray.compiler.ops.reduce.reduce import NAMES, Reduce, keep_dims
 from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
 from gpuarray.scalars import SCALARS

@@ -23,7 +23,7 @@ from gpuarray.compiler.ops.elemwise.elemwise import Composite, CompositeStep, El
 from gpuarray.compiler.ops.index.advanced import ARRAY, AdvancedChange
 from gpuarray.compiler.ops.linalg.linalg import Blas
 from gpuarray.compiler.ops.multi_tensor import MultiTensor, Part
-from gpuarray.compiler.ops.nnet import InBounds
+from gpuarray.compiler.ops.nnet.nnet import InBounds
 from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
 from gpuarray.compiler.ops.slicing.subtensor import Change, Slice
 from gpuarray.compiler.rewrites.engine import Log, graph_pass

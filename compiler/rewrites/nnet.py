@@ -18,7 +18,7 @@ from gpuarray.compiler.ops.index.advanced import (
     AdvancedIncSubtensor,
     AdvancedSubtensor,
 )
-from gpuarray.compiler.ops.nnet import (
+from gpuarray.compiler.ops.nnet.nnet import (
     FirstOf,
     FirstRows,
     InBounds,

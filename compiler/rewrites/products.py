@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gpuarray.compiler.graph.core import Variable
-from gpuarray.compiler.ops.nnet import Softmax
+from gpuarray.compiler.ops.nnet.nnet import Softmax
 from gpuarray.compiler.rewrites.patterns import (
     argument,
     call,

@@ -18,7 +18,7 @@ from gpuarray.compiler.ops.elemwise.elemwise import (
 )
 from gpuarray.compiler.ops.index.advanced import ARRAY, Picks
 from gpuarray.compiler.ops.linalg.linalg import Dot
-from gpuarray.compiler.ops.nnet import FirstRows, InBounds, Pick
+from gpuarray.compiler.ops.nnet.nnet import FirstRows, InBounds, Pick
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.rowwise import (
     CELL,

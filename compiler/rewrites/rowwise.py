@@ -22,7 +22,7 @@ from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.index.advanced import Picks
 from gpuarray.compiler.ops.linalg.linalg import Dot
-from gpuarray.compiler.ops.nnet import FirstRows, Pick
+from gpuarray.compiler.ops.nnet.nnet import FirstRows, Pick
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.rowwise import CELL, COLUMN, ROW
 from gpuarray.compiler.ops.shape.shape import DimShuffle

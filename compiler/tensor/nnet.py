@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gpuarray.compiler.names import suggest_names
-from gpuarray.compiler.ops.activations import (
+from gpuarray.compiler.ops.elemwise import math
+from gpuarray.compiler.ops.nnet.activations import (
     elu,
     h_softmax,
     hard_sigmoid,
@@ -15,8 +16,7 @@ from gpuarray.compiler.ops.activations import (
     softsign,
     ultra_fast_sigmoid,
 )
-from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.losses import (
+from gpuarray.compiler.ops.nnet.losses import (
     binary_crossentropy,
     categorical_crossentropy,
     confusion_matrix,
@@ -28,7 +28,7 @@ from gpuarray.compiler.ops.losses import (
     crossentropy_softmax_max_and_argmax_1hot_with_bias,
     sigmoid_binary_crossentropy,
 )
-from gpuarray.compiler.ops.nnet import (
+from gpuarray.compiler.ops.nnet.nnet import (
     LogSoftmax,
     Softmax,
     logsoftmax,

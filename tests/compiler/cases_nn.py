@@ -5,7 +5,7 @@ import numpy as np
 from cases import case, f32, f64, i32
 from gpuarray.compiler.ops.linalg.products import BatchedGemm, Ger
 from gpuarray.compiler.ops.linalg.solving import Solve
-from gpuarray.compiler.ops.nnet import FirstOf, FirstRows, InBounds, pick, spread
+from gpuarray.compiler.ops.nnet.nnet import FirstOf, FirstRows, InBounds, pick, spread
 
 MATRIX, COL, ROW = (False, False), (False, True), (True, False)
 BATCH_OF_ONE = (True, False, False)

@@ -15,7 +15,7 @@ from gpuarray.compiler.errors import CompilerError
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops import rowwise
-from gpuarray.compiler.ops.nnet import FirstRows
+from gpuarray.compiler.ops.nnet.nnet import FirstRows
 from gpuarray.compiler.ops.rowwise import Rowwise
 from random_drawing import quiet
 from run_graph import run_graph

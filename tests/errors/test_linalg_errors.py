@@ -8,7 +8,7 @@ from gpuarray.compiler import CompilerError, grad
 from gpuarray.compiler.ops.linalg.linalg import Dot
 from gpuarray.compiler.ops.linalg.products import BatchedDot, BatchedGemm, Ger
 from gpuarray.compiler.ops.linalg.solving import Solve
-from gpuarray.compiler.ops.nnet import LogSoftmax, Pick, Spread, pick, spread
+from gpuarray.compiler.ops.nnet.nnet import LogSoftmax, Pick, Spread, pick, spread
 from gpuarray.compiler.ops.reduce.argmax import Argmax
 
 x, m, s, t, i = (

@@ -10,7 +10,7 @@ from gpuarray.compiler.ops.creation.joining import join
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.linalg.linalg import dot, tensordot
 from gpuarray.compiler.ops.linalg.products import batched_dot
-from gpuarray.compiler.ops.nnet import pick, softmax
+from gpuarray.compiler.ops.nnet.nnet import pick, softmax
 from gpuarray.compiler.ops.shape.shape import dimshuffle, flatten, reshape
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 

@@ -9,7 +9,7 @@ from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.ops.creation.joining import concatenate
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.linalg.linalg import dot
-from gpuarray.compiler.ops.nnet import logsoftmax, pick, softmax
+from gpuarray.compiler.ops.nnet.nnet import logsoftmax, pick, softmax
 from gpuarray.compiler.ops.reduce import reduce
 from gpuarray.compiler.ops.reduce.argmax import argmax
 from gpuarray.compiler.ops.shape.shape import dimshuffle
