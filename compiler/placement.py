@@ -24,8 +24,8 @@ from gpuarray.compiler.graph.core import (
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import ArrayType, GpuArrayType
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
-from gpuarray.compiler.ops.multi_tensor import MultiTensor
-from gpuarray.compiler.ops.rowwise import Rowwise
+from gpuarray.compiler.ops.fused.multi_tensor import MultiTensor
+from gpuarray.compiler.ops.fused.rowwise import Rowwise
 from gpuarray.compiler.ops.shape.shape import DimShuffle, Shape, Shape_i
 from gpuarray.compiler.ops.variables.basic import MakeVector
 from gpuarray.compiler.ops.variables.context_assignment import Places, places_of

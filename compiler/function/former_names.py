@@ -44,6 +44,7 @@ OPS = {
         "norms",
     ),
     "nnet": ("nnet", "activations", "losses"),
+    "fused": ("mapreduce", "multi_tensor", "row_steps", "rowwise"),
 }
 """The packages of ops, and the modules in each that had none before."""
 
@@ -56,7 +57,7 @@ MODULES = {
     "graph.absent": "graph.disconnected",
     "ops.keeping": "ops.control.guarded_updates",
     "ops.marks": "ops.control.gradient_markers",
-    "ops.together": "ops.multi_tensor",
+    "ops.together": "ops.fused.multi_tensor",
 }
 """Modules of the compiler, by their former names."""
 
@@ -64,7 +65,7 @@ NAMES = {
     ("graph.core", "_itself"): ("graph.variable", "_itself"),
     ("graph.fgraph", "Change"): ("graph.fgraph", "Replacement"),
     ("ops.elemwise.elemwise", "Step"): ("ops.elemwise.elemwise", "CompositeStep"),
-    ("ops.multi_tensor", "Together"): ("ops.multi_tensor", "MultiTensor"),
+    ("ops.fused.multi_tensor", "Together"): ("ops.fused.multi_tensor", "MultiTensor"),
     ("ops.nnet.nnet", "Within"): ("ops.nnet.nnet", "InBounds"),
     ("plan", "Fold"): ("plan_steps", "ReduceComponent"),
 }
@@ -80,7 +81,7 @@ def current_name(module: str, name: str) -> tuple[str, str]:
     """Return the module and name that a class has today.
 
     >>> current_name("gpuarray.compiler.ops.together", "Together")
-    ('gpuarray.compiler.ops.multi_tensor', 'MultiTensor')
+    ('gpuarray.compiler.ops.fused.multi_tensor', 'MultiTensor')
     """
     if not module.startswith(PACKAGE):
         return module, name

@@ -22,8 +22,8 @@ from gpuarray.compiler.encoding import Encoding, Unencodable
 from gpuarray.compiler.function.compiling import Task
 from gpuarray.compiler.function.plan_key import GraphWriter, Unknown, is_ours
 from gpuarray.compiler.gpukernels import LOWERINGS, STEP_FUNCTIONS
-from gpuarray.compiler.ops import multi_tensor, rowwise
 from gpuarray.compiler.ops.elemwise import elemwise
+from gpuarray.compiler.ops.fused import multi_tensor, rowwise
 from gpuarray.compiler.ops.slicing import subtensor
 from gpuarray.compiler.rewrites.engine import Rule
 from gpuarray.compiler.rewrites.passes import all_rewrites

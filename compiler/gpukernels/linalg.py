@@ -15,9 +15,9 @@ from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply, Variable
+from gpuarray.compiler.ops.fused.rowwise import Fold
 from gpuarray.compiler.ops.linalg.linalg import Dot, Gemm, Gemv
 from gpuarray.compiler.ops.linalg.products import BatchedDot, BatchedGemm, Ger
-from gpuarray.compiler.ops.rowwise import Fold
 from gpuarray.dtypes import work_dtype
 from gpuarray.scalars import SCALARS
 

@@ -35,9 +35,9 @@ from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.gpukernels.rows.run import new_reduction
 from gpuarray.compiler.gpukernels.source import statements
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
-from gpuarray.compiler.ops.multi_tensor import MultiTensor, Part, Total
+from gpuarray.compiler.ops.fused.multi_tensor import MultiTensor, Part, Total
+from gpuarray.compiler.ops.fused.rowwise import Fold
 from gpuarray.compiler.ops.reduce.reduce import NAMES
-from gpuarray.compiler.ops.rowwise import Fold
 from gpuarray.creation import empty
 from gpuarray.dtypes import dtype_to_typecode
 

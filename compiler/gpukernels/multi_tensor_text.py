@@ -25,7 +25,7 @@ from gpuarray._kernels.codegen import (
 from gpuarray.array import Array
 from gpuarray.compiler.gpukernels.folds import accumulator, fold_function, lane_function
 from gpuarray.compiler.gpukernels.source import Operand, expression, statements
-from gpuarray.compiler.ops.multi_tensor import Part, Total
+from gpuarray.compiler.ops.fused.multi_tensor import Part, Total
 from gpuarray.dtypes import INPUT, OFFSET, dtype_to_ctype, work_ctype
 from gpuarray.scalars import SCALARS
 

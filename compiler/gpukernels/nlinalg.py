@@ -20,6 +20,7 @@ from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.linalg import bits, product
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
+from gpuarray.compiler.ops.fused.rowwise import Fold
 from gpuarray.compiler.ops.linalg.inverses import Lstsq, MatrixPinv
 from gpuarray.compiler.ops.linalg.nlinalg import (
     COMPLEX,
@@ -33,7 +34,6 @@ from gpuarray.compiler.ops.linalg.nlinalg import (
 )
 from gpuarray.compiler.ops.linalg.slinalg import Cholesky, Expm, exponential
 from gpuarray.compiler.ops.linalg.solving import MatrixInverse, Solve
-from gpuarray.compiler.ops.rowwise import Fold
 from gpuarray.creation import asarray, eye, full_like
 from gpuarray.grids import tril, triu
 

@@ -17,7 +17,7 @@ from gpuarray.compiler.gpukernels.elemwise import Inputs
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.gpukernels.source import Statements, statements
 from gpuarray.compiler.graph.core import Apply
-from gpuarray.compiler.ops.mapreduce import MapReduce, MapReduces
+from gpuarray.compiler.ops.fused.mapreduce import MapReduce, MapReduces
 from gpuarray.compiler.ops.reduce.reduce import NAMES, Reduce
 from gpuarray.scalars import SCALARS
 

@@ -6,8 +6,8 @@ from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import Composite, Elemwise
-from gpuarray.compiler.ops.mapreduce import MapReduce
-from gpuarray.compiler.ops.rowwise import Rowwise
+from gpuarray.compiler.ops.fused.mapreduce import MapReduce
+from gpuarray.compiler.ops.fused.rowwise import Rowwise
 
 
 def fused_graph(node: Apply) -> FunctionGraph | None:

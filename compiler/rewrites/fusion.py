@@ -20,7 +20,7 @@ from gpuarray.compiler.ops.elemwise.elemwise import (
     CompositeStep,
     Elemwise,
 )
-from gpuarray.compiler.ops.mapreduce import MapReduce
+from gpuarray.compiler.ops.fused.mapreduce import MapReduce
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.rewrites.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.partition import Partition, is_fusible

@@ -20,9 +20,9 @@ from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.control.guarded_updates import Reports
 from gpuarray.compiler.ops.control.ifelse import IfElse
 from gpuarray.compiler.ops.elemwise.elemwise import Composite, CompositeStep, Elemwise
+from gpuarray.compiler.ops.fused.multi_tensor import MultiTensor, Part
 from gpuarray.compiler.ops.index.advanced import ARRAY, AdvancedChange
 from gpuarray.compiler.ops.linalg.linalg import Blas
-from gpuarray.compiler.ops.multi_tensor import MultiTensor, Part
 from gpuarray.compiler.ops.nnet.nnet import InBounds
 from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
 from gpuarray.compiler.ops.slicing.subtensor import Change, Slice

@@ -15,9 +15,9 @@ from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.lazy import ALWAYS, Guard, excludes
 from gpuarray.compiler.ops.control.ifelse import IfElse
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
+from gpuarray.compiler.ops.fused.multi_tensor import MultiTensor
+from gpuarray.compiler.ops.fused.rowwise import Rowwise
 from gpuarray.compiler.ops.linalg.linalg import Blas
-from gpuarray.compiler.ops.multi_tensor import MultiTensor
-from gpuarray.compiler.ops.rowwise import Rowwise
 from gpuarray.compiler.ops.shape.shape import DimShuffle, Reshape
 from gpuarray.compiler.ops.slicing.subtensor import Change, Subtensor
 from gpuarray.compiler.rewrites.engine import Log, graph_pass

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from gpuarray._ufunc.reduction import needs_elements
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.types import GpuArrayType
-from gpuarray.compiler.ops import rowwise
 from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo
 from gpuarray.compiler.ops.creation.creation import ARange
 from gpuarray.compiler.ops.elemwise.elemwise import (
@@ -16,11 +15,8 @@ from gpuarray.compiler.ops.elemwise.elemwise import (
     CompositeStep,
     Elemwise,
 )
-from gpuarray.compiler.ops.index.advanced import ARRAY, Picks
-from gpuarray.compiler.ops.linalg.linalg import Dot
-from gpuarray.compiler.ops.nnet.nnet import FirstRows, InBounds, Pick
-from gpuarray.compiler.ops.reduce.reduce import Reduce
-from gpuarray.compiler.ops.rowwise import (
+from gpuarray.compiler.ops.fused import rowwise
+from gpuarray.compiler.ops.fused.rowwise import (
     CELL,
     COLUMN,
     COUNT,
@@ -40,6 +36,10 @@ from gpuarray.compiler.ops.rowwise import (
     Taken,
     Total,
 )
+from gpuarray.compiler.ops.index.advanced import ARRAY, Picks
+from gpuarray.compiler.ops.linalg.linalg import Dot
+from gpuarray.compiler.ops.nnet.nnet import FirstRows, InBounds, Pick
+from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle
 from gpuarray.compiler.rewrites.partition import is_fusible
 from gpuarray.compiler.rewrites.patterns import is_constant

@@ -20,11 +20,11 @@ from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
+from gpuarray.compiler.ops.fused.rowwise import CELL, COLUMN, ROW
 from gpuarray.compiler.ops.index.advanced import Picks
 from gpuarray.compiler.ops.linalg.linalg import Dot
 from gpuarray.compiler.ops.nnet.nnet import FirstRows, Pick
 from gpuarray.compiler.ops.reduce.reduce import Reduce
-from gpuarray.compiler.ops.rowwise import CELL, COLUMN, ROW
 from gpuarray.compiler.ops.shape.shape import DimShuffle
 from gpuarray.compiler.ops.variables.transfer import Transfer
 from gpuarray.compiler.rewrites.engine import Log, graph_pass

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ops.elemwise.elemwise import Composite, Elemwise
-from gpuarray.compiler.ops.mapreduce import MapReduce, MapReduces
+from gpuarray.compiler.ops.fused.mapreduce import MapReduce, MapReduces
 from gpuarray.compiler.ops.reduce.argmax import Argmax, Extremum
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.rewrites.engine import Log, graph_pass

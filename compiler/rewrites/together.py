@@ -15,9 +15,9 @@ from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.lazy import ALWAYS
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import Composite, CompositeStep, Elemwise
+from gpuarray.compiler.ops.fused.mapreduce import MapReduce
+from gpuarray.compiler.ops.fused.multi_tensor import MultiTensor, Part, Total
 from gpuarray.compiler.ops.linalg.linalg import Blas, Dot, Gemv, MatrixProduct
-from gpuarray.compiler.ops.mapreduce import MapReduce
-from gpuarray.compiler.ops.multi_tensor import MultiTensor, Part, Total
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle, swapaxes
 from gpuarray.compiler.ops.variables.context_assignment import Places, places_of

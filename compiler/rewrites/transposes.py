@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.ops.mapreduce import MapReduce
+from gpuarray.compiler.ops.fused.mapreduce import MapReduce
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.shape import DimShuffle
 from gpuarray.compiler.rewrites.engine import Log, graph_pass

@@ -14,9 +14,9 @@ from gpuarray.compiler import rewrites
 from gpuarray.compiler.errors import CompilerError
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops import rowwise
+from gpuarray.compiler.ops.fused import rowwise
+from gpuarray.compiler.ops.fused.rowwise import Rowwise
 from gpuarray.compiler.ops.nnet.nnet import FirstRows
-from gpuarray.compiler.ops.rowwise import Rowwise
 from random_drawing import quiet
 from run_graph import run_graph
 

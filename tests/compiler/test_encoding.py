@@ -21,7 +21,7 @@ from gpuarray.compiler.function.plan_cache import (
     find,
 )
 from gpuarray.compiler.ifelse import ifelse
-from gpuarray.compiler.ops import rowwise
+from gpuarray.compiler.ops.fused import rowwise
 
 pytestmark = pytest.mark.usefixtures("on_context")
 PLAIN = Encoding(())

@@ -10,8 +10,8 @@ from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import Cast, Composite, Elemwise
-from gpuarray.compiler.ops.mapreduce import MapReduce
-from gpuarray.compiler.ops.multi_tensor import MultiTensor
+from gpuarray.compiler.ops.fused.mapreduce import MapReduce
+from gpuarray.compiler.ops.fused.multi_tensor import MultiTensor
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.rewrites.partition import Moved, Partition
 from gpuarray.compiler.rewrites.rows import with_scalar

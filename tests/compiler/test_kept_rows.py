@@ -10,7 +10,7 @@ from gpuarray.compiler.gpukernels.rows import launch, lowering
 from gpuarray.compiler.gpukernels.rows.persistent import kept_block, kept_values
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
-from gpuarray.compiler.ops.rowwise import CELL, COLUMN, Fold, Program
+from gpuarray.compiler.ops.fused.rowwise import CELL, COLUMN, Fold, Program
 
 LENGTHS = [2049, 8192]
 

@@ -11,9 +11,9 @@ from gpuarray.compiler.gpukernels import multi_tensor
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import Composite, CompositeStep
+from gpuarray.compiler.ops.fused.multi_tensor import MultiTensor, Part
 from gpuarray.compiler.ops.linalg.linalg import Gemm, Gemv
 from gpuarray.compiler.ops.linalg.products import BatchedGemm
-from gpuarray.compiler.ops.multi_tensor import MultiTensor, Part
 from gpuarray.compiler.rewrites.together import opened
 from run_graph import run_graph
 

@@ -10,8 +10,8 @@ from gpuarray.compiler import config, function, grad, rewrites, shared
 from gpuarray.compiler.gpukernels.rows import lowering
 from gpuarray.compiler.graph.core import Constant
 from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.ops.fused.rowwise import Rowwise
 from gpuarray.compiler.ops.nnet.nnet import FirstRows
-from gpuarray.compiler.ops.rowwise import Rowwise
 from run_graph import run_graph
 
 

@@ -11,9 +11,9 @@ from gpuarray.compiler.gpukernels import multi_tensor
 from gpuarray.compiler.gpukernels.rows import lowering, product
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
+from gpuarray.compiler.ops.fused.multi_tensor import MultiTensor
+from gpuarray.compiler.ops.fused.rowwise import Rowwise
 from gpuarray.compiler.ops.linalg.linalg import Dot, Gemv
-from gpuarray.compiler.ops.multi_tensor import MultiTensor
-from gpuarray.compiler.ops.rowwise import Rowwise
 from run_graph import run_graph
 
 SHAPES = [(1, 1), (7, 5), (60, 33), (3, 700), (300, 16), (1100, 3), (5, 0), (0, 5)]

@@ -15,15 +15,15 @@ from gpuarray.compiler.graph.core import Constant, constant
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.traverse import ancestors
 from gpuarray.compiler.ifelse import ifelse
-from gpuarray.compiler.ops import mapreduce
 from gpuarray.compiler.ops.control.gradient_markers import grad_clip, zero_grad
 from gpuarray.compiler.ops.creation.creation import counted
 from gpuarray.compiler.ops.elemwise.elemwise import Composite, Elemwise
+from gpuarray.compiler.ops.fused import mapreduce
+from gpuarray.compiler.ops.fused.multi_tensor import MultiTensor
+from gpuarray.compiler.ops.fused.rowwise import Rowwise
 from gpuarray.compiler.ops.linalg.linalg import Dot, Gemm, Gemv
 from gpuarray.compiler.ops.linalg.products import BatchedGemm
-from gpuarray.compiler.ops.multi_tensor import MultiTensor
 from gpuarray.compiler.ops.nnet import nnet
-from gpuarray.compiler.ops.rowwise import Rowwise
 from gpuarray.compiler.ops.shape.shape import (
     DimShuffle,
     dimshuffle,

@@ -13,7 +13,7 @@ from gpuarray.compiler.gpukernels.rows.operands import Operands
 from gpuarray.compiler.gpukernels.rows.persistent import kept_block
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
-from gpuarray.compiler.ops.rowwise import (
+from gpuarray.compiler.ops.fused.rowwise import (
     CELL,
     COLUMN,
     Fold,

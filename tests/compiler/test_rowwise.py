@@ -13,7 +13,7 @@ from gpuarray.compiler.gpukernels.rows import looped, lowering, run
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
-from gpuarray.compiler.ops.rowwise import CELL, COLUMN, Fold, Program, Rowwise
+from gpuarray.compiler.ops.fused.rowwise import CELL, COLUMN, Fold, Program, Rowwise
 from run_graph import run_graph
 
 SHAPES = [(5, 7), (300, 3), (2, 2500), (3, 1)]

@@ -8,7 +8,7 @@ from gpuarray.compiler import config, function, grad
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import Composite, CompositeStep, Elemwise
-from gpuarray.compiler.ops.mapreduce import MapReduces
+from gpuarray.compiler.ops.fused.mapreduce import MapReduces
 from gpuarray.compiler.ops.reduce.argmax import Extremum
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from run_graph import run_graph

@@ -8,7 +8,7 @@ from gpuarray.compiler import config, function, grad, rewrites, shared
 from gpuarray.compiler.gpukernels.rows import lowering
 from gpuarray.compiler.gpukernels.rows.persistent import kept_values
 from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.ops.rowwise import Rowwise
+from gpuarray.compiler.ops.fused.rowwise import Rowwise
 from run_graph import run_graph
 
 

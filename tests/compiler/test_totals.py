@@ -11,7 +11,7 @@ from gpuarray.compiler import config, function, rewrites, shared
 from gpuarray.compiler.gpukernels import multi_tensor
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.multi_tensor import MultiTensor
+from gpuarray.compiler.ops.fused.multi_tensor import MultiTensor
 from run_graph import run_graph
 
 SHAPES = [(1, 1), (7, 5), (60, 33), (3, 700), (300, 16), (2000, 1), (5, 0), (0, 5)]

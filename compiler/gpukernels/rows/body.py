@@ -37,7 +37,7 @@ from gpuarray.compiler.gpukernels.rows.looped import (
 from gpuarray.compiler.gpukernels.rows.operands import taken_inputs
 from gpuarray.compiler.gpukernels.rows.persistent import TURN, has_packets, most_words
 from gpuarray.compiler.gpukernels.rows.product import product_of
-from gpuarray.compiler.ops.rowwise import (
+from gpuarray.compiler.ops.fused.rowwise import (
     CELL,
     COLUMN,
     COUNT,

@@ -30,7 +30,7 @@ from gpuarray.compiler.gpukernels.rows.totals import (
     local_bytes,
     own_elements,
 )
-from gpuarray.compiler.ops.rowwise import (
+from gpuarray.compiler.ops.fused.rowwise import (
     CELL,
     COLUMN,
     LENGTH,

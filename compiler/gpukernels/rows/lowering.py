@@ -48,13 +48,7 @@ from gpuarray.compiler.gpukernels.rows.totals import (
     total_kernel,
 )
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
-from gpuarray.compiler.ops.rowwise import (
-    COUNT,
-    LENGTH,
-    TABLE,
-    Program,
-    Rowwise,
-)
+from gpuarray.compiler.ops.fused.rowwise import COUNT, LENGTH, TABLE, Program, Rowwise
 from gpuarray.creation import empty
 from gpuarray.scalars import SCALARS
 

@@ -11,8 +11,7 @@ from gpuarray._core.context import Context
 from gpuarray.array import Array
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.gpukernels.nnet import first_rows
-from gpuarray.compiler.ops.nnet.nnet import check_first_rows
-from gpuarray.compiler.ops.rowwise import (
+from gpuarray.compiler.ops.fused.rowwise import (
     CELL,
     COLUMN,
     COUNT,
@@ -22,6 +21,7 @@ from gpuarray.compiler.ops.rowwise import (
     TABLE,
     Program,
 )
+from gpuarray.compiler.ops.nnet.nnet import check_first_rows
 from gpuarray.creation import empty
 
 

@@ -16,11 +16,7 @@ from gpuarray.compiler.gpukernels.folds import accumulator
 from gpuarray.compiler.gpukernels.rows.form import BLOCK, Form
 from gpuarray.compiler.gpukernels.rows.text import RowText
 from gpuarray.compiler.gpukernels.rows.values import reached
-from gpuarray.compiler.ops.rowwise import (
-    CELL,
-    COLUMN,
-    Program,
-)
+from gpuarray.compiler.ops.fused.rowwise import CELL, COLUMN, Program
 from gpuarray.dtypes import dtype_to_ctype, work_ctype, work_dtype
 
 CACHED = 8
@@ -123,7 +119,7 @@ def kept_values(program: Program) -> tuple[frozenset[int], ...]:
     They are those that later walks begin from, or the inputs behind them if that is
     less.
 
-    >>> from gpuarray.compiler.ops.rowwise import CompositeStep, Fold
+    >>> from gpuarray.compiler.ops.fused.rowwise import CompositeStep, Fold
     >>> steps = (
     ...     Fold("maximum", 0, "float32", "float32"),
     ...     CompositeStep("sub", (0, 1), "float32"),

@@ -15,14 +15,7 @@ from gpuarray._core.context import Context
 from gpuarray.array import Array
 from gpuarray.compiler.gpukernels.rows.form import BLOCK
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
-from gpuarray.compiler.ops.rowwise import (
-    CELL,
-    COLUMN,
-    ROW,
-    Fold,
-    Made,
-    Program,
-)
+from gpuarray.compiler.ops.fused.rowwise import CELL, COLUMN, ROW, Fold, Made, Program
 
 AHEAD = 4
 """Elements of a row that an item reads before it folds them."""

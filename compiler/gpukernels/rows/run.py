@@ -33,7 +33,7 @@ from gpuarray.compiler.gpukernels.rows.looped import (
 )
 from gpuarray.compiler.gpukernels.rows.operands import Operands
 from gpuarray.compiler.gpukernels.source import Operand
-from gpuarray.compiler.ops.rowwise import CELL, ONE, Fold, Program
+from gpuarray.compiler.ops.fused.rowwise import CELL, ONE, Fold, Program
 from gpuarray.creation import empty
 from gpuarray.dtypes import dtype_to_typecode
 from gpuarray.scalars import SCALARS

@@ -19,7 +19,7 @@ from gpuarray.compiler.gpukernels.folds import (
 )
 from gpuarray.compiler.gpukernels.rows.form import BLOCK, NUMBERS, Form
 from gpuarray.compiler.gpukernels.rows.values import ValueText, reached
-from gpuarray.compiler.ops.rowwise import (
+from gpuarray.compiler.ops.fused.rowwise import (
     CELL,
     COLUMN,
     LENGTH,

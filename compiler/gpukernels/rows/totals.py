@@ -28,7 +28,7 @@ from gpuarray.compiler.gpukernels.rows.persistent import (
     sure_elements,
 )
 from gpuarray.compiler.gpukernels.rows.run import new_reduction
-from gpuarray.compiler.ops.rowwise import CELL, Fold, Program, Total
+from gpuarray.compiler.ops.fused.rowwise import CELL, Fold, Program, Total
 from gpuarray.dtypes import dtype_to_ctype, dtype_to_typecode, work_ctype, work_dtype
 from gpuarray.scalars import SCALARS
 

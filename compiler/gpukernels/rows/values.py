@@ -11,7 +11,7 @@ from gpuarray.compiler.gpukernels.rows.form import Form
 from gpuarray.compiler.gpukernels.source import Operand, expression
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
 from gpuarray.compiler.ops.elemwise.steps import ProgramStep
-from gpuarray.compiler.ops.rowwise import (
+from gpuarray.compiler.ops.fused.rowwise import (
     CELL,
     COLUMN,
     ROW,

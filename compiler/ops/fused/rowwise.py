@@ -16,9 +16,7 @@ from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep, listing
-from gpuarray.compiler.ops.nnet.nnet import FirstRows, check_first_rows
-from gpuarray.compiler.ops.reduce.reduce import NAMES, keep_dims
-from gpuarray.compiler.ops.row_steps import (
+from gpuarray.compiler.ops.fused.row_steps import (
     CELL,
     COLUMN,
     COUNT,
@@ -37,6 +35,8 @@ from gpuarray.compiler.ops.row_steps import (
     Total,
     Within,
 )
+from gpuarray.compiler.ops.nnet.nnet import FirstRows, check_first_rows
+from gpuarray.compiler.ops.reduce.reduce import NAMES, keep_dims
 from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
 
 __all__ = [

@@ -1,0 +1,1 @@
+"""Ops that fusion makes: no user writes them."""
