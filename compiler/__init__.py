@@ -60,9 +60,9 @@ from gpuarray.compiler.graph.types import (
     generic,
 )
 from gpuarray.compiler.names import refuse_what_is_to_come, suggest_names
-from gpuarray.compiler.ops.conversions import get_scalar_constant_value
 from gpuarray.compiler.ops.custom.fromgraph import OpFromGraph
 from gpuarray.compiler.ops.custom.own import elementwise_op
+from gpuarray.compiler.ops.protocols.conversions import get_scalar_constant_value
 from gpuarray.compiler.printing import pp, pprint
 from gpuarray.compiler.profiling.stats import ProfileStats
 from gpuarray.compiler.shared import SharedVariable, shared

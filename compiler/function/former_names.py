@@ -45,6 +45,7 @@ OPS = {
     ),
     "nnet": ("nnet", "activations", "losses"),
     "fused": ("mapreduce", "multi_tensor", "row_steps", "rowwise"),
+    "protocols": ("conversions", "dispatch", "operators"),
 }
 """The packages of ops, and the modules in each that had none before."""
 

@@ -15,9 +15,9 @@ from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
-from gpuarray.compiler.ops.conversions import LoadFromDisk
 from gpuarray.compiler.ops.creation.creation import AllocEmpty, ARange
 from gpuarray.compiler.ops.creation.diagonals import AllocDiag, ExtractDiag
+from gpuarray.compiler.ops.protocols.conversions import LoadFromDisk
 from gpuarray.creation import asarray, zeros
 from gpuarray.creation import empty as new_array
 from gpuarray.dtypes import OFFSET, SIZE, dtype_to_ctype

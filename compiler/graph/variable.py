@@ -17,7 +17,7 @@ from gpuarray.compiler.graph.types import ArrayType, GpuArrayType, Type
 
 if TYPE_CHECKING:
     from gpuarray.compiler.graph.op import Op
-    from gpuarray.compiler.ops.operators import Operators
+    from gpuarray.compiler.ops.protocols.operators import Operators
 else:
 
     class Operators:

@@ -19,7 +19,6 @@ from gpuarray.compiler.derivatives.reverse import Lop, grad
 from gpuarray.compiler.graph.core import Constant, Variable
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.names import unknown_name
-from gpuarray.compiler.ops import dispatch
 from gpuarray.compiler.ops.broadcast.axes import (
     SpecifyShape,
     atleast_1d,
@@ -46,16 +45,6 @@ from gpuarray.compiler.ops.broadcast.broadcast import (
     unbroadcast,
 )
 from gpuarray.compiler.ops.control.gradient_markers import consider_constant
-from gpuarray.compiler.ops.conversions import (
-    LoadFromDisk,
-    default,
-    extract_constant,
-    get_scalar_constant_value,
-    load,
-    scalar_from_tensor,
-    tensor_copy,
-    tensor_from_scalar,
-)
 from gpuarray.compiler.ops.creation.creation import (
     AllocEmpty,
     ARange,
@@ -152,7 +141,18 @@ from gpuarray.compiler.ops.linalg.products import (
 )
 from gpuarray.compiler.ops.manipulation.padding import pad
 from gpuarray.compiler.ops.manipulation.repeating import repeat, roll, tile
-from gpuarray.compiler.ops.operators import Operators
+from gpuarray.compiler.ops.protocols import dispatch
+from gpuarray.compiler.ops.protocols.conversions import (
+    LoadFromDisk,
+    default,
+    extract_constant,
+    get_scalar_constant_value,
+    load,
+    scalar_from_tensor,
+    tensor_copy,
+    tensor_from_scalar,
+)
+from gpuarray.compiler.ops.protocols.operators import Operators
 from gpuarray.compiler.ops.reduce.argmax import Argmax, argmax, argmin, max_and_argmax
 from gpuarray.compiler.ops.reduce.reduce import (
     Reduce,

@@ -14,8 +14,8 @@ from functions import Draw
 from gpuarray.compiler.errors import CompilerError
 from gpuarray.compiler.graph.core import Constant, Variable, constant
 from gpuarray.compiler.graph.traverse import toposort
-from gpuarray.compiler.ops import dispatch
 from gpuarray.compiler.ops.linalg.products import batched
+from gpuarray.compiler.ops.protocols import dispatch
 from gpuarray.compiler.tensor import nlinalg
 
 CASES = cases()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from gpuarray.compiler import Mode, function, shared
 from gpuarray.compiler.errors import GraphTypeError
-from gpuarray.compiler.ops import dispatch
+from gpuarray.compiler.ops.protocols import dispatch
 from gpuarray.compiler.tensor import nlinalg, slinalg
 from gpuarray.scalars import SCALARS
 

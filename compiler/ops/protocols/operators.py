@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 from gpuarray.compiler.errors import GraphTypeError
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.types import is_integer_name
-from gpuarray.compiler.ops import conversions, dispatch
 from gpuarray.compiler.ops.broadcast import axes
 from gpuarray.compiler.ops.creation import diagonals
-from gpuarray.compiler.ops.dispatch import unknown as _unknown
 from gpuarray.compiler.ops.elemwise import math, special
 from gpuarray.compiler.ops.index import indexing, picking
 from gpuarray.compiler.ops.linalg import linalg, norms, products
 from gpuarray.compiler.ops.manipulation import repeating
+from gpuarray.compiler.ops.protocols import conversions, dispatch
+from gpuarray.compiler.ops.protocols.dispatch import unknown as _unknown
 from gpuarray.compiler.ops.reduce import argmax, reduce
 from gpuarray.compiler.ops.shape import shape
 from gpuarray.compiler.ops.sorting import extra_ops, scanning, sorting

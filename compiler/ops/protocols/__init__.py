@@ -1,0 +1,1 @@
+"""What variables answer: operators, NumPy's protocols, conversions."""
