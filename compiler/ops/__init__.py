@@ -1,1 +1,1 @@
-"""Operations: one file for each family."""
+"""Operations: one package for each family."""
