@@ -342,6 +342,44 @@ static void test_a_file_of_what_is_compiled_ahead(void) {
   unlink(path);
 }
 
+/* A step whose body doubles x on devices of one kind, with `device` the property that
+ * its condition is, and else adds 9. */
+static int build_with_body(GpuPlan **plan, gpucontext *ctx, int device) {
+  static const gpuplan_type matrix = {GA_FLOAT, 2};
+  unsigned int x, y, is_so, doubled, more;
+  GpuPlan *body = NULL;
+  int status = GpuPlan_new(&body, ctx, "body");
+  STEP(GpuPlan_input(body, &x, GA_FLOAT, 2, 0));
+  STEP(device >= 0 ? GpuPlan_device(body, &is_so, device)
+                   : GpuPlan_dim(body, &is_so, x, 0));
+  STEP(GpuPlan_when(body, 1, &is_so, &(int){1}));
+  STEP(add_step(body, &doubled, x, "y = x + x", -1));
+  STEP(GpuPlan_when(body, 1, &is_so, &(int){0}));
+  STEP(add_step(body, &more, x, "y = x + 9", -1));
+  STEP(GpuPlan_when(body, 0, NULL, NULL));
+  STEP(GpuPlan_choose(body, &y, "choose", is_so, doubled, more));
+  STEP(GpuPlan_output(body, y));
+  STEP(GpuPlan_new(plan, ctx, "prepared"));
+  STEP(GpuPlan_input(*plan, &x, GA_FLOAT, 2, 0));
+  STEP(GpuPlan_function(*plan, &y, "f", NULL, NULL, 1, &x, 1, &matrix, NULL));
+  STEP(GpuPlan_output(*plan, y));
+  STEP(GpuPlan_body(*plan, y, body));
+  return status;
+}
+
+static void test_of_bodies_what_the_device_decides(void) {
+  const int properties[] = {GP_DEVICE_PROCESSORS, GP_DEVICE_IS_PROCESSOR, -1};
+  for (size_t i = 0; i < sizeof properties / sizeof *properties; i++) {
+    gpucontext *ctx = open_watched();
+    GpuPlan *p = NULL;
+    CHECK_OK(build_with_body(&p, ctx, properties[i]));
+    CHECK_OK(GpuPlan_prepare(p));
+    CHECK(cache_of(ctx).compiled == 2); /* flat and strided, of one side */
+    GpuPlan_free(p);
+    gpucontext_deref(ctx);
+  }
+}
+
 static int trial_ahead(gpucontext *ctx) {
   int failed;
   return call_ahead(ctx, "y = x - 5", &failed);
@@ -367,6 +405,7 @@ int main(void) {
   test_a_call_waits_for_what_is_compiled_ahead();
   test_needs_that_sizes_decide_come_later();
   test_a_file_of_what_is_compiled_ahead();
+  test_of_bodies_what_the_device_decides();
   gpucontext *ctx = open_watched();
   fail_each_allocation(trial, ctx);
   fail_each_allocation(trial_ahead, ctx);

@@ -132,6 +132,38 @@ static void test_bodies_that_do_not_fit(gpucontext *ctx) {
   GpuPlan_free(p);
 }
 
+/* x (n,): zeros put into x. */
+static int new_overwriting(GpuPlan **out, gpucontext *ctx) {
+  unsigned int x, n, zeros, made;
+  GpuPlan *body = NULL;
+  int status = GpuPlan_new(&body, ctx, "body");
+  STEP(GpuPlan_input(body, &x, GA_FLOAT, 1, 0));
+  STEP(GpuPlan_dim(body, &n, x, 0));
+  STEP(add(body, &zeros, "zeros", 1, &n, 0, NULL));
+  STEP(add(body, &made, "assign", 2, (unsigned int[]){x, zeros}, 0, NULL));
+  STEP(GpuPlan_output(body, made));
+  if (status == GA_NO_ERROR)
+    *out = body;
+  else
+    GpuPlan_free(body);
+  return status;
+}
+
+static void test_a_body_writes_into_what_the_step_takes_over(gpucontext *ctx) {
+  unsigned int x, plain, over;
+  GpuPlan *p = NULL, *body = NULL;
+  CHECK_OK(GpuPlan_new(&p, ctx, "whole"));
+  CHECK_OK(GpuPlan_input(p, &x, GA_FLOAT, 1, 0));
+  CHECK_OK(GpuPlan_function(p, &plain, "f", NULL, NULL, 1, &x, 1, &vector, NULL));
+  CHECK_OK(GpuPlan_function(p, &over, "g", NULL, NULL, 1, &x, 1, &vector, (int[]){0}));
+  CHECK_OK(new_overwriting(&body, ctx));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_body(p, plain, body));
+  CHECK_TEXT("writes only into what the step overwrites");
+  CHECK_OK(new_overwriting(&body, ctx));
+  CHECK_OK(GpuPlan_body(p, over, body));
+  GpuPlan_free(p);
+}
+
 static void test_routines_that_are_none(gpucontext *ctx) {
   unsigned int x, n, out;
   GpuPlan *p = NULL;
@@ -154,9 +186,10 @@ static void test_routines_that_are_none(gpucontext *ctx) {
   GpuPlan_free(p);
 }
 
-/* x (n,), count: the rows of x as (count, -1), by a kernel of these arguments. */
+/* x (n,), count: the rows of x as (count, -1), by a kernel of these arguments; in the
+ * memory of input `over` unless that is -1. */
 static int build_rows(GpuPlan **out, gpucontext *ctx, const char *arguments,
-                      const char *outputs) {
+                      const char *outputs, long long over) {
   static const gpuplan_type matrix = {GA_FLOAT, 2};
   const char *texts[13] = {arguments,
                            outputs,
@@ -182,8 +215,8 @@ static int build_rows(GpuPlan **out, gpucontext *ctx, const char *arguments,
   const gpuplan_routine step = {.size = sizeof step,
                                 .label = "rows",
                                 .name = "rows",
-                                .n_params = 1,
-                                .params = (long long[]){1},
+                                .n_params = 2,
+                                .params = (long long[]){1, over},
                                 .n_texts = 13,
                                 .texts = texts,
                                 .n_in = 3,
@@ -204,7 +237,7 @@ static void check_rows(gpucontext *ctx, const char *arguments, const char *outpu
   GpuPlan *p = NULL;
   GpuArray out = {0};
   int failed;
-  CHECK_OK(build_rows(&p, ctx, arguments, outputs));
+  CHECK_OK(build_rows(&p, ctx, arguments, outputs, -1));
   if (problem) {
     CHECK_STATUS(GA_VALUE_ERROR, call_vector(p, ctx, 6, count, &out, &failed));
     CHECK_TEXT(problem);
@@ -232,6 +265,30 @@ static void test_rows_have_the_shapes_that_are_told(gpucontext *ctx) {
   check_rows(ctx, "CVx", "C", 1, "rows: 2 arrays, 1 integers and 1 results");
   check_rows(ctx, "CVi", "CC", 1, "rows: 2 arrays, 1 integers and 1 results");
   check_rows(ctx, "CVi", "V", 1, "rows: 2 arrays, 1 integers and 1 results");
+}
+
+/* Buffers that a run of the plan makes. */
+static unsigned int made_by(GpuPlan *p) {
+  gpuplan_info info = {0};
+  CHECK_OK(GpuPlan_info(p, &info));
+  return (unsigned int)info.n_allocs;
+}
+
+static void test_rows_take_over_memory(gpucontext *ctx) {
+  for (long long over = -1; over < 1; over++) {
+    GpuPlan *p = NULL;
+    GpuArray out = {0};
+    int failed;
+    CHECK_OK(build_rows(&p, ctx, "CVi", "C", over));
+    CHECK_OK(call_vector(p, ctx, 6, 1, &out, &failed));
+    CHECK(made_by(p) == (over < 0 ? 1 : 0));
+    GpuArray_clear(&out);
+    GpuPlan_free(p);
+  }
+  GpuPlan *p = NULL;
+  CHECK_STATUS(GA_VALUE_ERROR, build_rows(&p, ctx, "CVi", "C", 2)); /* an integer */
+  CHECK_TEXT("result 0 takes over input 2, which is no array of its type");
+  CHECK_STATUS(GA_VALUE_ERROR, build_rows(&p, ctx, "CVi", "C", 3));
 }
 
 static void test_properties_of_the_device(gpucontext *ctx) {
@@ -313,11 +370,56 @@ static void test_checks_fail_with_their_text(gpucontext *ctx) {
   }
 }
 
+/* x (n,), n: x, by a check of n with 3. */
+static int build_compared(GpuPlan **out, gpucontext *ctx, const char *name,
+                          const char *text) {
+  unsigned int ins[3], made;
+  GpuPlan *p = NULL;
+  int status = GpuPlan_new(&p, ctx, "compared");
+  STEP(GpuPlan_input(p, &ins[0], GA_FLOAT, 1, 0));
+  STEP(GpuPlan_int_input(p, &ins[1]));
+  STEP(GpuPlan_int(p, &ins[2], 3));
+  STEP(GpuPlan_routine(p, &made,
+                       &(gpuplan_routine){.size = sizeof(gpuplan_routine),
+                                          .label = "check",
+                                          .name = name,
+                                          .n_texts = text ? 1 : 0,
+                                          .texts = &text,
+                                          .n_in = 3,
+                                          .ins = ins,
+                                          .n_out = 1,
+                                          .results = &vector}));
+  STEP(GpuPlan_output(p, made));
+  if (status == GA_NO_ERROR)
+    *out = p;
+  else
+    GpuPlan_free(p);
+  return status;
+}
+
+static void test_checks_tell_of_both_integers(gpucontext *ctx) {
+  GpuPlan *p = NULL;
+  GpuArray out = {0};
+  int failed;
+  CHECK_OK(build_compared(&p, ctx, "length", "x has"));
+  CHECK_OK(call_vector(p, ctx, 3, 3, &out, &failed));
+  GpuArray_clear(&out);
+  CHECK_STATUS(GA_VALUE_ERROR, call_vector(p, ctx, 3, 2, &out, &failed));
+  CHECK_TEXT("check: x has 2, expected 3");
+  GpuPlan_free(p);
+  CHECK_OK(build_compared(&p, ctx, "at_most", NULL));
+  CHECK_OK(call_vector(p, ctx, 3, 3, &out, &failed));
+  GpuArray_clear(&out);
+  CHECK_STATUS(GA_INDEX_ERROR, call_vector(p, ctx, 3, 5, &out, &failed));
+  CHECK_TEXT("index 4 is out of bounds for axis 0 of length 3");
+  GpuPlan_free(p);
+}
+
 static int trial_of_rows(gpucontext *ctx) {
   GpuPlan *p = NULL;
   GpuArray out = {0};
   int failed;
-  int status = build_rows(&p, ctx, "CVi", "C");
+  int status = build_rows(&p, ctx, "CVi", "C", -1);
   STEP(call_vector(p, ctx, 6, 1, &out, &failed));
   GpuArray_clear(&out);
   GpuPlan_free(p);
@@ -374,7 +476,10 @@ int main(void) {
   test_rows_have_the_shapes_that_are_told(ctx);
   test_properties_of_the_device(ctx);
   test_results_of_another_type(ctx);
+  test_rows_take_over_memory(ctx);
   test_checks_fail_with_their_text(ctx);
+  test_checks_tell_of_both_integers(ctx);
+  test_a_body_writes_into_what_the_step_takes_over(ctx);
   fail_each_allocation(trial, ctx);
   fail_each_allocation(trial_of_rows, ctx);
   gpucontext_deref(ctx);

@@ -250,6 +250,9 @@ int ga__plan_run_bound(GpuPlan *p, GpuArray *const *outs, const GpuArray *const 
 /* The sources of the kernels that the steps may launch. */
 int ga__plan_sources(ga_source **out, unsigned int *n, const GpuPlan *p);
 void ga__plan_free_sources(ga_source *sources, unsigned int n);
+/* GpuPlan_prepare of a plan from a file, which has the kernels of what was recorded:
+ * the bodies of its functions compile theirs where they are wanted. */
+int ga__plan_prepare_loaded(GpuPlan *p);
 /* Begins to compile what GpuPlan_prepare_ahead left. */
 void ga__plan_prepare_rest(GpuPlan *p);
 
@@ -348,6 +351,8 @@ typedef struct ga_routine_step {
 } ga_routine_step;
 const char *ga__routine_name(const ga_routine_step *r);
 int ga__routine_run(ga_frame *f, const ga_step *s);
+/* The kernels that it launches whatever the lengths are, most likely. */
+int ga__routine_sources(ga_source *out, unsigned int *n, const ga_routine_step *r);
 
 /* Does one step: its results are put into the frame. */
 static inline int ga__step_run(ga_frame *f, const ga_step *s) {

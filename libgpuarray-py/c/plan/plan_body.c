@@ -30,15 +30,25 @@ static bool reads(const GpuPlan *body) {
   return false;
 }
 
+/* Whether a result of the step takes over its input `i`. */
+static bool takes_over(const ga_step *s, unsigned int i) {
+  for (unsigned int out = 0; s->inplace != NULL && out < s->n_out; out++)
+    if (s->inplace[out] == (int)i)
+      return true;
+  return false;
+}
+
 static bool function_fits(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
+  const ga_plan_graph *g = &body->graph;
   unsigned int n_arrays = 0, n_ints = 0;
-  bool fits = body->context == p->context && body->graph.n_outputs == s->n_out;
+  bool fits = body->context == p->context && g->n_outputs == s->n_out;
   for (unsigned int i = 0; fits && i < s->n_in; i++) {
     const ga_value *v = &p->graph.values[s->ins[i]];
     const unsigned int place = v->integer ? n_ints++ : n_arrays++;
-    fits = place < (v->integer ? body->graph.n_int_inputs : body->graph.n_inputs) &&
-           same_type(v, &body->graph.values[v->integer ? body->graph.int_inputs[place]
-                                                       : body->graph.inputs[place]]);
+    fits = place < (v->integer ? g->n_int_inputs : g->n_inputs) &&
+           same_type(
+               v, &g->values[v->integer ? g->int_inputs[place] : g->inputs[place]]) &&
+           (v->integer || takes_over(s, i) || !ga__plan_writes(g, place, g->n_steps));
   }
   fits = fits && n_arrays == body->graph.n_inputs && n_ints == body->graph.n_int_inputs;
   for (unsigned int i = 0; fits && i < s->n_out; i++)
@@ -58,7 +68,7 @@ static int check_body(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
   return GA_FAIL(GA_VALUE_ERROR,
                  "plan %s, %s: its body does not fit the step: it has %u inputs and %u "
                  "integers, expected %u and %u%s of the step's types, %u results for "
-                 "%u, and reads no integers",
+                 "%u, reads no integers, and writes only into what the step overwrites",
                  p->name, s->label, body->graph.n_inputs, body->graph.n_int_inputs,
                  s->n_in - is_loop - n_ints, n_ints,
                  is_loop ? " (or the turn, too)" : "", body->graph.n_outputs, s->n_out);

@@ -150,13 +150,14 @@ static bool is_flat(const ga_plan_graph *g, const ga_step *s, unsigned int scala
   return n_whole > 0;
 }
 
-/* The flat kernel, and the strided one unless only inputs of other layouts need it. */
+/* The flat kernel, and the strided one unless only inputs of other layouts need it; of
+ * a body nobody knows how its inputs lie. */
 static int elemwise_sources(ga_source *out, unsigned int *n, const ga_plan_graph *g,
-                            const ga_step *s) {
+                            const ga_step *s, bool is_body) {
   unsigned int scalars = scalar_inputs(g, s);
   GA_TRY(ga__elemwise_sources(out, n, s->elemwise,
                               ga__plan_joint_rank(g, s->n_in, s->ins), scalars));
-  while (*n > 1 && is_flat(g, s, scalars))
+  while (*n > 1 && !is_body && is_flat(g, s, scalars))
     ga__strbuf_clear(&out[--*n].body);
   return GA_NO_ERROR;
 }
@@ -176,13 +177,13 @@ static bool may_join_product(const GpuPlan *p, unsigned int step) {
 
 /* The sources of the kernels a step may launch. */
 static int step_sources(ga_source *out, unsigned int *n, const GpuPlan *p,
-                        unsigned int step) {
+                        unsigned int step, bool is_body) {
   const ga_step *s = &p->graph.steps[step];
   *n = 0;
   switch (s->kind) {
   case GA_STEP_ELEMWISE:
     return may_join_product(p, step) ? GA_NO_ERROR
-                                     : elemwise_sources(out, n, &p->graph, s);
+                                     : elemwise_sources(out, n, &p->graph, s, is_body);
   case GA_STEP_REDUCE:
     return ga__reduction_sources(
         out, n, s->reduction, ga__plan_joint_rank(&p->graph, s->n_in, s->ins), s->axes);
@@ -190,10 +191,57 @@ static int step_sources(ga_source *out, unsigned int *n, const GpuPlan *p,
   case GA_STEP_GEMM:
     return ga__blas_sources(out, n, p->context, p->graph.values[s->ins[0]].typecode,
                             s->kind == GA_STEP_GEMM);
+  case GA_STEP_ROUTINE:
+    return ga__routine_sources(out, n, s->routine);
   default:
     return GA_NO_ERROR;
   }
 }
+
+/* ---- bodies ---- */
+
+/* Whether an integer is true on this device, whatever the lengths are; false also where
+ * that is not known. */
+static bool is_sure(const ga_plan_graph *g, unsigned int value) {
+  const unsigned int maker = g->values[value].maker;
+  if (maker == 0)
+    return false;
+  const ga_step *s = &g->steps[maker - 1];
+  if (s->kind == GA_STEP_INT_OP && s->op == GP_INT_OR)
+    return is_sure(g, s->ins[0]) || is_sure(g, s->ins[1]);
+  return (s->kind == GA_STEP_INT || s->kind == GA_STEP_DEVICE) && s->integer != 0;
+}
+
+/* Whether a step of a body most likely runs: what depends on lengths is taken to be
+ * false, so a body says by its conditions what is done of few or odd shapes. */
+static bool is_likely(const ga_plan_graph *g, const ga_step *s) {
+  for (unsigned int i = 0; i < s->n_when; i++)
+    if (is_sure(g, s->when[i].value) != s->when[i].wanted)
+      return false;
+  return true;
+}
+
+/* The steps that are done where the step has no function; NULL: none. */
+static const GpuPlan *body_of(const ga_step *s) {
+  return s->kind == GA_STEP_FUNCTION && s->function == NULL ? s->body : NULL;
+}
+
+static size_t count_room(const GpuPlan *p, bool bodies) {
+  size_t room = 0;
+  for (unsigned int i = 0; i < p->graph.n_steps; i++) {
+    const GpuPlan *body = bodies ? body_of(&p->graph.steps[i]) : NULL;
+    room += body ? count_room(body, true) : STEP_SOURCES;
+  }
+  return room;
+}
+
+/* ---- all of a plan ---- */
+
+/* Which of the kernels are asked for. */
+typedef struct choice {
+  bool rest;   /* those that the first signature needs hardly, too */
+  bool bodies; /* those of steps without functions */
+} choice;
 
 static int copy_source(ga_source *out, const ga_source *source) {
   *out = *source;
@@ -202,22 +250,36 @@ static int copy_source(ga_source *out, const ga_source *source) {
   return ga__strbuf_status(&out->body);
 }
 
+static int list_steps(ga_source *sources, unsigned int *total, const GpuPlan *p,
+                      choice c, bool is_body) {
+  int status = GA_NO_ERROR;
+  for (unsigned int i = 0; status == GA_NO_ERROR && i < p->graph.n_steps; i++) {
+    const ga_step *s = &p->graph.steps[i];
+    const GpuPlan *body = c.bodies ? body_of(s) : NULL;
+    unsigned int more = 0;
+    if (is_body && !is_likely(&p->graph, s))
+      continue;
+    if (body != NULL)
+      status = list_steps(sources, total, body, c, true);
+    else if (c.rest || s->kind != GA_STEP_REDUCE)
+      status = step_sources(sources + *total, &more, p, i, is_body);
+    *total += more;
+  }
+  return status;
+}
+
 /* Without `rest`, what the first signature needs most likely; whether a reduction has a
  * launch of its own, and of which of its kernels, depends on sizes. */
-static int list_sources(ga_source **out, unsigned int *n, const GpuPlan *p, bool rest) {
-  size_t room = (size_t)p->graph.n_steps * STEP_SOURCES + p->kernels.n + 1;
+static int list_sources(ga_source **out, unsigned int *n, const GpuPlan *p, choice c) {
+  size_t room = count_room(p, c.bodies) + p->kernels.n + 1;
   ga_source *sources = ga__alloc(room, sizeof *sources);
   int status = sources == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
   unsigned int total = 0;
-  const unsigned int n_needs = rest ? p->kernels.n : p->kernels.n_sure;
+  const unsigned int n_needs = c.rest ? p->kernels.n : p->kernels.n_sure;
   for (unsigned int i = 0; status == GA_NO_ERROR && i < n_needs; i++)
     status = copy_source(&sources[total++], &p->kernels.list[i]);
-  for (unsigned int i = 0; status == GA_NO_ERROR && i < p->graph.n_steps; i++) {
-    unsigned int more = 0;
-    if (rest || p->graph.steps[i].kind != GA_STEP_REDUCE)
-      status = step_sources(sources + total, &more, p, i);
-    total += more;
-  }
+  if (status == GA_NO_ERROR)
+    status = list_steps(sources, &total, p, c, false);
   if (status == GA_NO_ERROR) {
     *out = sources;
     *n = total;
@@ -227,7 +289,7 @@ static int list_sources(ga_source **out, unsigned int *n, const GpuPlan *p, bool
 }
 
 int ga__plan_sources(ga_source **out, unsigned int *n, const GpuPlan *p) {
-  return list_sources(out, n, p, true);
+  return list_sources(out, n, p, (choice){.rest = true, .bodies = true});
 }
 
 void ga__plan_free_sources(ga_source *sources, unsigned int n) {
@@ -236,10 +298,10 @@ void ga__plan_free_sources(ga_source *sources, unsigned int n) {
   ga__free(sources);
 }
 
-static int prepare(GpuPlan *p, bool rest, bool waits) {
+static int prepare(GpuPlan *p, choice c, bool waits) {
   ga_source *sources;
   unsigned int n;
-  GA_TRY(list_sources(&sources, &n, p, rest));
+  GA_TRY(list_sources(&sources, &n, p, c));
   const ga_source **list = ga__alloc(n + 1, sizeof *list);
   int status = list == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
   for (unsigned int i = 0; list && i < n; i++)
@@ -253,18 +315,23 @@ static int prepare(GpuPlan *p, bool rest, bool waits) {
 
 int GpuPlan_prepare(GpuPlan *p) {
   GA_TRY(ga__plan_check_given(p, "prepare", p, p));
-  return prepare(p, true, true);
+  return prepare(p, (choice){.rest = true, .bodies = true}, true);
+}
+
+int ga__plan_prepare_loaded(GpuPlan *p) {
+  return prepare(p, (choice){.rest = true}, true);
 }
 
 int GpuPlan_prepare_ahead(GpuPlan *p) {
   GA_TRY(ga__plan_check_given(p, "prepare", p, p));
   p->kernels.is_ahead = p->context->backend->compiles_at_once;
-  return prepare(p, !p->kernels.is_ahead, false);
+  return prepare(p, (choice){.rest = !p->kernels.is_ahead, .bodies = true}, false);
 }
 
 void ga__plan_prepare_rest(GpuPlan *p) {
   if (!p->kernels.is_ahead)
     return;
   p->kernels.is_ahead = false;
-  prepare(p, true, false); /* what fails is compiled when it is needed */
+  /* what fails is compiled when it is needed */
+  prepare(p, (choice){.rest = true, .bodies = true}, false);
 }

@@ -39,6 +39,30 @@ static bool takes(const ga_plan_graph *g, const ga_routine *row, unsigned int n,
   return i == n;
 }
 
+/* The input that result `i` takes over, or -1. */
+static long long over_of(const ga_routine *row, const gpuplan_routine *step,
+                         unsigned int i) {
+  if (row->inplace != GA_OVER_PARAMS)
+    return row->inplace;
+  return step->n_params <= step->n_out ? -1
+                                       : step->params[step->n_params - step->n_out + i];
+}
+
+static int check_over(const GpuPlan *p, const ga_routine *row,
+                      const gpuplan_routine *step, unsigned int i) {
+  const long long over = over_of(row, step, i);
+  if (over < 0)
+    return GA_NO_ERROR;
+  const ga_value *v = over < step->n_in ? &p->graph.values[step->ins[over]] : NULL;
+  if (v != NULL && !v->integer &&
+      (row->inplace >= 0 || v->typecode == step->results[i].typecode))
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_VALUE_ERROR,
+                 "plan %s, %s: result %u takes over input %lld, which is no array of "
+                 "its type",
+                 p->name, ga__plan_label(step->label), i, over);
+}
+
 static int check_step(const ga_routine **row, const GpuPlan *p,
                       const gpuplan_routine *step) {
   if (step->size != sizeof *step)
@@ -75,6 +99,7 @@ static int check_step(const ga_routine **row, const GpuPlan *p,
   for (unsigned int i = 0; i < step->n_out; i++) {
     GA_TRY(ga__plan_check_axes(p, step->label, step->results[i].nd));
     GA_TRY(ga__dtype_check(step->results[i].typecode, "plan routine"));
+    GA_TRY(check_over(p, r, step, i));
   }
   return GA_NO_ERROR;
 }
@@ -112,7 +137,7 @@ int GpuPlan_routine(GpuPlan *p, unsigned int *outs, const gpuplan_routine *step)
                .routine = copy_routine(row, step),
                .inplace = ga__alloc((size_t)step->n_out + 1, sizeof *s.inplace)};
   for (unsigned int i = 0; s.inplace && i < step->n_out; i++)
-    s.inplace[i] = row->inplace;
+    s.inplace[i] = (int)over_of(row, step, i);
   if (s.routine && s.inplace)
     return ga__plan_add_typed(p, s, step->label, step->n_in, step->ins, step->n_out,
                               step->results, outs);
@@ -140,4 +165,13 @@ int ga__routine_run(ga_frame *f, const ga_step *s) {
     status = ga__step_check_results(f, s);
   ga__step_lists_close(&lists);
   return status;
+}
+
+int ga__routine_sources(ga_source *out, unsigned int *n, const ga_routine_step *r) {
+  *n = 0;
+  if (r->row->source == NULL)
+    return GA_NO_ERROR;
+  GA_TRY(r->row->source(out, (const char *const *)r->texts));
+  *n = 1;
+  return GA_NO_ERROR;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "c/array/array.h"
+#include "c/index/count.h"
 #include "c/index/mask.h"
 #include "c/library/fourier.h"
 #include "c/library/matrices.h"
@@ -221,26 +222,42 @@ static int run_matrices(ga_routine_call *c) {
 
 /* A kernel along rows: what its arguments and results are, the operation of its
  * indices, and then a name and a text for each form. */
+/* A row program in the texts of a step, without the words that its form keeps. */
+typedef struct rows_texts {
+  const char *names[GA_ROWS_TEXTS], *texts[GA_ROWS_TEXTS];
+} rows_texts;
+
+static ga_rows_call rows_call(rows_texts *t, const char *const *texts) {
+  for (unsigned int i = 0; i < GA_ROWS_TEXTS; i++) {
+    t->names[i] = texts[3 + 2 * i];
+    t->texts[i] = texts[4 + 2 * i];
+  }
+  return (ga_rows_call){.arguments = texts[0],
+                        .outputs = texts[1],
+                        .operation = texts[2],
+                        .names = t->names,
+                        .texts = t->texts};
+}
+
+static int rows_source(ga_source *out, const char *const *texts) {
+  rows_texts t;
+  const ga_rows_call call = rows_call(&t, texts);
+  return ga__rows_source(out, &call);
+}
+
 static int run_rows(ga_routine_call *c) {
   enum { MOST = 64 }; /* results */
-  const char *names[GA_ROWS_TEXTS], *texts[GA_ROWS_TEXTS];
   const unsigned int n_arrays = count_arrays(c);
   int typecodes[MOST];
-  for (unsigned int i = 0; i < GA_ROWS_TEXTS; i++) {
-    names[i] = c->texts[3 + 2 * i];
-    texts[i] = c->texts[4 + 2 * i];
-  }
-  if (c->n_out > MOST || c->params[0] < 0)
-    return GA_FAIL(GA_VALUE_ERROR, "rows: %u results, %lld words", c->n_out,
-                   c->params[0]);
+  rows_texts t;
+  ga_rows_call rows = rows_call(&t, c->texts);
+  if (c->n_out > MOST || c->n_params != 1 + c->n_out || c->params[0] < 0)
+    return GA_FAIL(GA_VALUE_ERROR, "rows: %u results, %u integers for them", c->n_out,
+                   c->n_params);
   for (unsigned int i = 0; i < c->n_out; i++)
     typecodes[i] = c->types[i].typecode;
-  const ga_rows_call rows = {.arguments = c->texts[0],
-                             .outputs = c->texts[1],
-                             .operation = c->texts[2],
-                             .names = names,
-                             .texts = texts,
-                             .words = (unsigned int)as_int(c->params[0])};
+  rows.words = (unsigned int)as_int(c->params[0]);
+  rows.over = c->params + 1;
   return ga__rows_run(c->outs, typecodes, c->n_out, c->ins, n_arrays,
                       c->ints + n_arrays, c->n_in - n_arrays, c->context, &rows);
 }
@@ -302,24 +319,18 @@ static int run_zeros(ga_routine_call *c) {
 /* Counts by a running sum of ones that leaves each out of its own: 0, 1, 2, ... */
 static int run_arange(ga_routine_call *c) {
   const size_t n = c->ints[0] > 0 ? (size_t)c->ints[0] : 0;
-  gpuelemwise_arg arg = {.name = "o", .typecode = GA_LONG, .flags = GE_WRITE};
   GpuArray counted = {0};
-  GA_TRY(GpuArray_empty(&counted, c->context, GA_LONG, 1, &n, GA_C_ORDER));
-  GpuElemwise *ge = GpuElemwise_new(c->context, NULL, "o = 1;", 1, &arg, 0, 0);
-  int status = ge ? GA_NO_ERROR : GA_MEMORY_ERROR;
-  void *args[] = {&counted};
-  if (status == GA_NO_ERROR && n > 0)
-    status = GpuElemwise_call(ge, args, 0);
-  if (status == GA_NO_ERROR)
-    status = GpuArray_cumsum(&counted, &counted, 0, GA_SCAN_EXCLUSIVE);
-  if (status == GA_NO_ERROR)
-    status =
-        c->types[0].typecode == GA_LONG
-            ? GpuArray_view(c->outs[0], &counted)
-            : GpuArray_astype(c->outs[0], &counted, c->types[0].typecode, GA_C_ORDER);
-  GpuElemwise_free(ge);
+  if (c->types[0].typecode == GA_LONG)
+    return ga__count(c->outs[0], c->context, n);
+  GA_TRY(ga__count(&counted, c->context, n));
+  int status = GpuArray_astype(c->outs[0], &counted, c->types[0].typecode, GA_C_ORDER);
   GpuArray_clear(&counted);
   return status;
+}
+
+static int count_source(ga_source *out, const char *const *texts) {
+  (void)texts;
+  return ga__count_source(out);
 }
 
 static int run_cast(ga_routine_call *c) {
@@ -375,37 +386,57 @@ static int run_require(ga_routine_call *c) {
   return run_check(c, GA_VALUE_ERROR);
 }
 
+/* The array itself, or a failure where the first integer is not the second. */
+static int run_length(ga_routine_call *c) {
+  if (c->ints[1] != c->ints[2])
+    return GA_FAIL(GA_VALUE_ERROR, "%s %lld, expected %lld", c->texts[0], c->ints[1],
+                   c->ints[2]);
+  return GpuArray_view(c->outs[0], c->ins[0]);
+}
+
+/* The same where there are more rows than the second integer. */
+static int run_at_most(ga_routine_call *c) {
+  if (c->ints[1] > c->ints[2])
+    return GA_FAIL(GA_INDEX_ERROR,
+                   "index %lld is out of bounds for axis 0 of length %lld",
+                   c->ints[1] - 1, c->ints[2]);
+  return GpuArray_view(c->outs[0], c->ins[0]);
+}
+
 static int run_assert(ga_routine_call *c) {
   return run_check(c, GA_ASSERT_ERROR);
 }
 
 static const ga_routine routines[] = {
-    {"sort", "a", 2, 0, 1, -1, run_sort},
-    {"argsort", "a", 2, 0, 1, -1, run_argsort},
-    {"topk", "ai", 2, 0, 2, -1, run_topk},
-    {"scan", "a", 3, 0, 1, -1, run_scan},
-    {"extremum", "a", 3, 0, 0, -1, run_extremum},
-    {"join", "a+", 1, 0, 1, -1, run_join},
-    {"take", "aa+", 1, 0, 1, -1, run_take},
-    {"nonzero", "a", 0, 0, 1, -1, run_nonzero},
-    {"put", "aaa+", 1, 0, 1, 0, run_put},
-    {"add_at", "aaa+", 1, 0, 1, 0, run_add_at},
-    {"assign", "aa", 0, 0, 1, 0, run_assign},
-    {"product", "aaa", 7, 0, 1, 2, run_product},
-    {"searchsorted", "aa", 1, 0, 1, -1, run_search},
-    {"matrices", "a+", 3, 1, 0, -1, run_matrices},
-    {"fft", "ai", 2, 0, 1, -1, run_fft},
-    {"ger", "aaa", 2, 0, 1, 0, run_ger},
-    {"rows", "a+i*", 1, 3 + 2 * GA_ROWS_TEXTS, 0, -1, run_rows},
-    {GA_PLAN_KERNEL, "a+i*", GA_ANY_PARAMS, 2, 1, 0, run_kernel},
-    {"empty", "i*", 0, 0, 1, -1, run_empty},
-    {"zeros", "i*", 0, 0, 1, -1, run_zeros},
-    {"arange", "i", 0, 0, 1, -1, run_arange},
-    {"cast", "a", 0, 0, 1, -1, run_cast},
-    {"contiguous", "a", 0, 0, 1, -1, run_contiguous},
-    {"diagonal", "a", 3, 0, 1, -1, run_diagonal},
-    {"require", "ai*", 0, 1, 1, -1, run_require},
-    {"assert", "ai*", 0, 1, 1, -1, run_assert},
+    {"sort", "a", 2, 0, 1, -1, run_sort, NULL},
+    {"argsort", "a", 2, 0, 1, -1, run_argsort, NULL},
+    {"topk", "ai", 2, 0, 2, -1, run_topk, NULL},
+    {"scan", "a", 3, 0, 1, -1, run_scan, NULL},
+    {"extremum", "a", 3, 0, 0, -1, run_extremum, NULL},
+    {"join", "a+", 1, 0, 1, -1, run_join, NULL},
+    {"take", "aa+", 1, 0, 1, -1, run_take, NULL},
+    {"nonzero", "a", 0, 0, 1, -1, run_nonzero, NULL},
+    {"put", "aaa+", 1, 0, 1, 0, run_put, NULL},
+    {"add_at", "aaa+", 1, 0, 1, 0, run_add_at, NULL},
+    {"assign", "aa", 0, 0, 1, 0, run_assign, NULL},
+    {"product", "aaa", 7, 0, 1, 2, run_product, NULL},
+    {"searchsorted", "aa", 1, 0, 1, -1, run_search, NULL},
+    {"matrices", "a+", 3, 1, 0, -1, run_matrices, NULL},
+    {"fft", "ai", 2, 0, 1, -1, run_fft, NULL},
+    {"ger", "aaa", 2, 0, 1, 0, run_ger, NULL},
+    {"rows", "a+i*", GA_ANY_PARAMS, 3 + 2 * GA_ROWS_TEXTS, 0, GA_OVER_PARAMS, run_rows,
+     rows_source},
+    {GA_PLAN_KERNEL, "a+i*", GA_ANY_PARAMS, 2, 1, 0, run_kernel, NULL},
+    {"empty", "i*", 0, 0, 1, -1, run_empty, NULL},
+    {"zeros", "i*", 0, 0, 1, -1, run_zeros, NULL},
+    {"arange", "i", 0, 0, 1, -1, run_arange, count_source},
+    {"cast", "a", 0, 0, 1, -1, run_cast, NULL},
+    {"contiguous", "a", 0, 0, 1, -1, run_contiguous, NULL},
+    {"diagonal", "a", 3, 0, 1, -1, run_diagonal, NULL},
+    {"require", "ai*", 0, 1, 1, -1, run_require, NULL},
+    {"length", "aii", 0, 1, 1, -1, run_length, NULL},
+    {"at_most", "aii", 0, 0, 1, -1, run_at_most, NULL},
+    {"assert", "ai*", 0, 1, 1, -1, run_assert, NULL},
 };
 
 const ga_routine *ga__routine_find(const char *name) {

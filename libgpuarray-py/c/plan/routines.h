@@ -6,6 +6,8 @@
 
 #include <gpuarray/plan.h>
 
+#include "c/program/kernel.h"
+
 /* The inputs, parameters and results of a call. An input that is a host integer is NULL
  * in `ins`. */
 typedef struct ga_routine_call {
@@ -24,11 +26,15 @@ typedef struct ga_routine_call {
 /* `takes` has a letter for each input: `a` an array, `i` an integer; the letter before
  * a `+` stands for one and more, before a `*` for any number. */
 #define GA_ANY_PARAMS UINT_MAX
+/* In place of an input that is taken over: the last integers say it of each result. */
+#define GA_OVER_PARAMS (-2)
 typedef struct ga_routine {
   const char *name, *takes;
   unsigned int n_params, n_texts, n_out;
-  int inplace; /* the input that the result takes over, or -1 */
+  int inplace; /* the input that the result takes over, -1, or GA_OVER_PARAMS */
   int (*run)(ga_routine_call *c);
+  /* the source of the kernel that it launches whatever the lengths are; or NULL */
+  int (*source)(ga_source *out, const char *const *texts);
 } ga_routine;
 
 /* The row of that name, or NULL. */

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "c/program/kernel.h"
-
 #define BLOCK 256         /* work items of a block */
 #define CACHED 8          /* elements of an item that the caches hold between walks */
 #define REGISTERS 32      /* words that an item may keep */
@@ -221,19 +219,27 @@ static int fill_in(ga_strbuf *out, const char *text, const char *name,
   return ga__strbuf_status(out);
 }
 
-static int get_kernel(gpukernel **k, const problem *p, const form *f) {
-  const char *name = p->call->names[f->text];
-  ga_source source = {0};
-  const int size = f->kept ? snprintf(source.name, sizeof source.name, "%sk%zux%zu",
-                                      name, f->kept, f->lanes)
-                           : snprintf(source.name, sizeof source.name, "%s", name);
-  if (name[0] == '\0' || size < 0 || (size_t)size >= sizeof source.name)
+static int write_source(ga_source *out, const ga_rows_call *call, const form *f) {
+  const char *name = call->names[f->text];
+  const int size = f->kept ? snprintf(out->name, sizeof out->name, "%sk%zux%zu", name,
+                                      f->kept, f->lanes)
+                           : snprintf(out->name, sizeof out->name, "%s", name);
+  if (name[0] == '\0' || size < 0 || (size_t)size >= sizeof out->name)
     return GA_FAIL(GA_VALUE_ERROR, "rows: no name of a kernel: '%s'", name);
-  int status = fill_in(&source.body, p->call->texts[f->text], source.name, p->call, f);
-  if (status == GA_NO_ERROR) {
-    source.is_closed = ga__kernel_is_closed(source.body.text);
+  GA_TRY(fill_in(&out->body, call->texts[f->text], out->name, call, f));
+  out->is_closed = ga__kernel_is_closed(out->body.text);
+  return GA_NO_ERROR;
+}
+
+int ga__rows_source(ga_source *out, const ga_rows_call *call) {
+  return write_source(out, call, &(form){.text = GA_ROWS_UNIT, .pack = 1});
+}
+
+static int get_kernel(gpukernel **k, const problem *p, const form *f) {
+  ga_source source = {0};
+  int status = write_source(&source, p->call, f);
+  if (status == GA_NO_ERROR)
     status = ga__kernel_get(k, p->context, &source);
-  }
   ga__strbuf_clear(&source.body);
   return status;
 }
@@ -317,10 +323,26 @@ static int launch(const problem *p) {
   return ga__kernel_launch(k, &l);
 }
 
+/* The array that a result takes over, if it lies as the result does; or NULL. */
+static const GpuArray *overwritten(const problem *p, unsigned int i, int typecode,
+                                   const size_t *dims) {
+  const long long over = p->call->over[i];
+  const GpuArray *a =
+      over >= 0 && over < (long long)p->n_arrays ? p->arrays[over] : NULL;
+  if (a == NULL || a->typecode != typecode || !GpuArray_ISWRITEABLE(a) ||
+      !GpuArray_IS_C_CONTIGUOUS(a) || ga__array_count(a) != dims[0] * dims[1])
+    return NULL;
+  return a;
+}
+
 static int make_outputs(const problem *p, const int *typecodes) {
   for (unsigned int i = 0; i < p->n_out; i++) {
     const size_t dims[] = {p->rows, p->call->outputs[i] == 'C' ? p->length : 1};
-    GA_TRY(GpuArray_empty(p->outs[i], p->context, typecodes[i], 2, dims, GA_C_ORDER));
+    const GpuArray *over = overwritten(p, i, typecodes[i], dims);
+    if (over != NULL)
+      GA_TRY(GpuArray_reshape(p->outs[i], over, 2, dims, GA_C_ORDER, 1));
+    else
+      GA_TRY(GpuArray_empty(p->outs[i], p->context, typecodes[i], 2, dims, GA_C_ORDER));
   }
   return GA_NO_ERROR;
 }

@@ -4,6 +4,7 @@
 #define GA_C_ROWS_H
 
 #include "c/array/array.h"
+#include "c/program/kernel.h"
 
 /* Which text runs: `ANY` where rows have strides of their own, `UNIT` where neighbours
  * in a row are neighbours in memory. Those that keep a row in registers are templates:
@@ -30,13 +31,18 @@ typedef struct ga_rows_call {
   const char *const *names; /* of the kernels, without the numbers of the form */
   const char *const *texts; /* CLUDA */
   unsigned int words;       /* of 4 bytes that are kept of an element */
+  const long long *over;    /* for each result: the array it takes over, or -1 */
 } ga_rows_call;
 
 /* Makes `outs`, matrices (rows, length) or (rows, 1), from `arrays` and `ints`, in the
- * order of their letters. GA_VALUE_ERROR for arrays of other shapes. */
+ * order of their letters; in the memory of an array that one takes over, if that is in
+ * C order. GA_VALUE_ERROR for arrays of other shapes. */
 int ga__rows_run(GpuArray *const *outs, const int *typecodes, unsigned int n_out,
                  const GpuArray *const *arrays, unsigned int n_arrays,
                  const long long *ints, unsigned int n_ints, gpucontext *ctx,
                  const ga_rows_call *call);
+
+/* The source of the kernel of rows whose elements are neighbours. */
+int ga__rows_source(ga_source *out, const ga_rows_call *call);
 
 #endif

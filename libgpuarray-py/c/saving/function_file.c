@@ -132,7 +132,7 @@ static int load(GpuFunction **res, gpucontext *ctx, const char *path) {
   if (status == GA_NO_ERROR)
     status = read_function(&f, plan, &function);
   if (status == GA_NO_ERROR)
-    status = GpuPlan_prepare(plan);
+    status = ga__plan_prepare_loaded(plan);
   ga__free(bytes);
   if (status == GA_NO_ERROR) {
     f->owns_plan = true;

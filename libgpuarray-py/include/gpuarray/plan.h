@@ -197,10 +197,13 @@ int GpuPlan_defer(gpuplan_function function, void *data, unsigned int n_out,
  *   diagonal a [offset, axis, axis]
  *   require a integers: `a`; fails with the text if an integer is 0
  *   assert a integers: the same with GA_ASSERT_ERROR, for conditions of the program
+ *   length a m n: `a`; fails with the text and both integers where they differ
+ *   at_most a m n: `a`; GA_INDEX_ERROR where m is larger than n
  *   matrices a b [kind, flags, rate]: stacks of three axes, factorized by the library's
  *     own kernels (c/library/matrices.h); the text is the error of a matrix that fails
- *   rows arrays integers [words]: a row program, a kernel along the rows of matrices
- *     whose texts are those of c/reduce/rows.h; results are new matrices
+ *   rows arrays integers [words, for each result the input it takes over or -1]: a row
+ *     program, a kernel along the rows of matrices whose texts are those of
+ *     c/reduce/rows.h; results are matrices
  *   kernel arrays integers [geometry and arguments]: the program's own kernel, by
  *     source and name (c/plan/plan_launch.h); writes into the arrays, the first of
  *     which is the result */
@@ -247,8 +250,9 @@ int GpuPlan_loop(GpuPlan *p, unsigned int *outs, const gpuplan_loop *step);
  * the plan from a file and lack the function: its inputs and integer inputs are those
  * of the step, in order, its outputs the results. A loop's body is one turn: rows have
  * one axis less, and one integer input more than the loop has is the turn. A body may
- * not read (GpuPlan_read) and does not write into its inputs. `p` takes `body`, also on
- * failure: GA_VALUE_ERROR if it does not fit the step. */
+ * not read (GpuPlan_read), and a function's writes only into inputs that the step takes
+ * over, a loop's into none. `p` takes `body`, also on failure: GA_VALUE_ERROR if it
+ * does not fit the step. */
 int GpuPlan_body(GpuPlan *p, unsigned int value, GpuPlan *body);
 /* Permits signatures that are not bound yet to use bodies, as is the default. With 0 a
  * run that would use one fails with GA_UNSUPPORTED_ERROR, so that a program which has
