@@ -178,7 +178,8 @@ def grouped(step: p.Call, values: Sequence[Any]) -> Sequence[Any]:
 def load_plan(e: Encoder, bodies: Mapping[int, p.Body] | None = None) -> None:
     """Give the executor a plan's inputs, constants, steps and results.
 
-    With ``bodies`` no function is called: each of the plan's has one there.
+    No function is called that has a body: its own, or one of ``bodies``, by the place
+    of its step.
     """
     for number in range(e.plan.n_inputs):
         if e.is_int(number):
@@ -195,11 +196,13 @@ def load_plan(e: Encoder, bodies: Mapping[int, p.Body] | None = None) -> None:
         e.result(number)
     for place, step in enumerate(e.plan.steps):
         e.when(step.when)
-        if bodies is None or not isinstance(step, p.Call):
+        own = step.body if isinstance(step, p.Call) else None
+        body = own or (bodies or {}).get(place)
+        if body is None or not isinstance(step, p.Call):
             encode(step, e)
         else:
             add_function(step, e, ffi.NULL, ffi.NULL)
-            add_body(bodies[place], e.numbers[step.outs[0]], e.native, e.context)
+            add_body(body, e.numbers[step.outs[0]], e.native, e.context)
     for number in e.plan.outputs:
         check(lib.GpuPlan_output(e.native, e.numbers[number]))
     if e.plan.confirms:

@@ -95,7 +95,11 @@ class NativePlan:
         handle = ffi.new("GpuPlan **")
         check(lib.GpuPlan_new(handle, context.pointer, plan.name.encode()))
         self._native = ffi.gc(handle[0], lib.GpuPlan_free)
-        self._bodies: set[int] = set()
+        self._bodies = {
+            place
+            for place, step in enumerate(plan.steps)
+            if isinstance(step, p.Call) and step.body is not None
+        }
         self._adding = Lock()
         self._recorders = self._load()
         self._prepare()

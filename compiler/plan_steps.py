@@ -305,7 +305,8 @@ class Call(Step):
     ``options`` are its keyword arguments. ``groups`` has for each argument -1 for one
     input, or how many integers make it a tuple. ``inplace`` is as in Launch. What is
     not ``recorded`` when the plan is bound is called at each run, between two parts of
-    the plan.
+    the plan. With a ``body``, a `Body`, the library binds the step and no function is
+    called.
     """
 
     function: str
@@ -313,6 +314,7 @@ class Call(Step):
     groups: tuple[int, ...]
     inplace: tuple[int, ...]
     recorded: bool
+    body: Any = None
 
     def detail(self) -> str:
         """The options, what is overwritten, and whether the plan pauses."""

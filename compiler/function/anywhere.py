@@ -37,7 +37,7 @@ def bodies_of(
     without = []
     for number, step in enumerate(steps):
         if isinstance(step, p.Call) and step.recorded:
-            body = body_of(step, whole, whole.nodes[number], depth)
+            body = step.body or body_of(step, whole, whole.nodes[number], depth)
             if body is None:
                 without.append(step)
             else:

@@ -45,7 +45,7 @@ class Finished:
 RECORDS = (
     Finished, p.Plan, p.ArrayValue, p.IntValue, p.HostInt, p.DeviceInt, p.Dim, p.IntOp,
     p.Launch, p.ReduceComponent, p.Reduce, p.Library, p.View, p.Reshape, p.Broadcast,
-    p.Index, p.Copy, p.Choose, p.Call, p.Routine, p.Reports, p.Read,
+    p.Index, p.Copy, p.Choose, p.Call, p.Routine, p.Reports, p.Read, p.Body,
     elemwise.Composite, elemwise.CompositeStep, subtensor.Slice, multi_tensor.Part,
     multi_tensor.Total,
     rowwise.Program, rowwise.Fold, rowwise.Place, rowwise.Within, rowwise.At,
@@ -105,12 +105,16 @@ def is_sound(plan: p.Plan) -> bool:
     """True if the numbers and names in a plan are of what there is."""
     count = len(plan.values)
     numbers = [*plan.outputs, *(number for number, _ in plan.constants)]
+    bodies = []
     for step in plan.steps:
         numbers += (*step.outs, *step.reads)
+        if isinstance(step, p.Call) and step.body is not None:
+            bodies.append(step.body)
     return (
         0 <= plan.n_inputs <= count
         and all([0 <= number < count for number in numbers])
         and calls(plan) <= set(STEP_FUNCTIONS)
+        and all([isinstance(x, p.Body) and is_sound(x.plan) for x in bodies])
     )
 
 

@@ -58,6 +58,7 @@ class Steps:
         self.outputs = list(outputs)
         self.steps: list[p.Step] = []
         self._when: tuple[tuple[int, bool], ...] = ()
+        self._integers: dict[tuple[Any, ...], int] = {}
 
     def plan(self, name: str, results: Sequence[int]) -> p.Plan:
         """The body's plan."""
@@ -108,22 +109,34 @@ class Steps:
 
     # ---- integers ----
 
+    def once(self, key: tuple[Any, ...], make: Callable[..., p.Step], **at: Any) -> int:
+        """An integer; the one of that key where there is one under no condition."""
+        if key in self._integers:
+            return self._integers[key]
+        made = self.add(make, p.IntValue(), **at)
+        if not self._when:
+            self._integers[key] = made
+        return made
+
     def integer(self, value: int) -> int:
         """A constant integer."""
-        return self.add(p.HostInt, p.IntValue(), label="integer", ins=(), value=value)
+        key = "integer", value
+        with self.only(()):
+            return self.once(key, p.HostInt, label="integer", ins=(), value=value)
 
     def device(self, name: str) -> int:
         """A property of the device."""
-        given = {"label": "device", "ins": (), "property": name}
-        return self.add(p.DeviceInt, p.IntValue(), **given)
+        key = "device", name
+        with self.only(()):
+            return self.once(key, p.DeviceInt, label="device", ins=(), property=name)
 
     def arithmetic(self, name: str, a: int, b: int) -> int:
         """One of the executor's operations on two integers."""
-        return self.add(p.IntOp, p.IntValue(), label=name, ins=(a, b))
+        return self.once((name, a, b), p.IntOp, label=name, ins=(a, b))
 
     def length(self, x: int, axis: int) -> int:
         """The length of an axis."""
-        return self.add(p.Dim, p.IntValue(), label="dim", ins=(x,), axis=axis)
+        return self.once(("dim", x, axis), p.Dim, label="dim", ins=(x,), axis=axis)
 
     def wider(self, a: int, b: int, one: int) -> int:
         """``b`` where ``a`` is 1, else ``a``: the length that two broadcast to."""
@@ -164,7 +177,17 @@ class Steps:
     def check(self, name: str, x: int, conditions: Sequence[int], text: str) -> None:
         """Fail by the routine ``name`` where one of the integers is not true."""
         given = {"ins": (x, *conditions), "name": name, "texts": (text,)}
-        self.add(p.Routine, self.array(x), label=name, **given)
+        label, colon, _ = text.partition(":")
+        self.add(p.Routine, self.array(x), label=label if colon else name, **given)
+
+    def same_length(self, x: int, found: int, wanted: int, text: str) -> None:
+        """Fail with a text, which the two lengths follow, where these differ."""
+        self.check("length", x, [found, wanted], text)
+
+    def at_most(self, x: int, rows: int, total: int) -> None:
+        """Fail, as an index out of bounds, where there are not so many rows."""
+        given = {"ins": (x, rows, total), "name": "at_most"}
+        self.add(p.Routine, self.array(x), label="first rows", **given)
 
     def loop(
         self,
@@ -245,8 +268,12 @@ class Steps:
         label: str,
         names: tuple[str, ...],
         preamble: str = "",
+        inplace: tuple[int, ...] = (),
     ) -> int:
-        """An elementwise step that writes o0, o1, ...; the number of the first."""
+        """An elementwise step that writes o0, o1, ...; the number of the first.
+
+        ``inplace`` has for each the place among ``ins`` of what it overwrites, or -1.
+        """
         given = [self.values[number] for number in ins]
         flags = self.joint(
             [each.broadcastable for each in given if isinstance(each, p.ArrayValue)]
@@ -261,7 +288,7 @@ class Steps:
             names=names,
             in_dtypes=self.dtypes(ins),
             out_names=tuple(f"o{number}" for number in range(len(dtypes))),
-            inplace=(-1,) * len(dtypes),
+            inplace=inplace or (-1,) * len(dtypes),
         )
 
     def reduction(

@@ -131,8 +131,7 @@ def first_rows(x: Array, n: int, total: int) -> Any:
 def first_rows_steps(s: Steps, x: int, n: int, total: int) -> int:
     """A view where all rows are meant, else zeros of which the first are set."""
     dtype = s.array(x).dtype
-    text = "FirstRows: more rows than there are"
-    s.require(x, [s.arithmetic("le", n, total)], text)
+    s.at_most(x, n, total)
     is_all = s.arithmetic("eq", n, total)
     with s.under(is_all, True):
         same = s.broadcast(x, [total])

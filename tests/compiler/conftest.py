@@ -2,6 +2,7 @@
 
 import pytest
 from gpuarray.compiler import config
+from gpuarray.compiler.function import make
 
 
 @pytest.fixture
@@ -18,3 +19,9 @@ def on_null(request):
         return
     with config.use(floatX="float32", device="null"):
         yield
+
+
+@pytest.fixture
+def new_plans(monkeypatch):
+    """Plans are made anew, by what a test has changed: none is kept on disk."""
+    monkeypatch.setattr(make, "key_of", lambda task: None)

@@ -1,12 +1,13 @@
 """Rows that one launch keeps in registers: what is kept, and the same values."""
 
+from dataclasses import dataclass
+
 import gpuarray
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from gpuarray._kernels.kernel import GpuKernel
 from gpuarray.compiler import config, function, grad
-from gpuarray.compiler.gpukernels.rows import launch, lowering
+from gpuarray.compiler.gpukernels.rows import body
 from gpuarray.compiler.gpukernels.rows.persistent import kept_block, kept_values
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
@@ -44,19 +45,35 @@ PROGRAMS = {
 }
 
 
-@pytest.fixture
-def forms(monkeypatch):
-    """The forms of the kernels launched; always one launch."""
-    found = []
-    real = launch.kernel_of
+@pytest.fixture(autouse=True)
+def one_launch(monkeypatch, new_plans):
+    """Rows are one launch on every device."""
+    monkeypatch.setattr(body, "prefers_walks", lambda s, *_: s.integer(0))
 
-    def kernel_of(program, form, context):
-        found.append(form)
-        return real(program, form, context)
 
-    monkeypatch.setattr(launch, "kernel_of", kernel_of)
-    monkeypatch.setattr(lowering, "prefers_walks", lambda *_: False)
-    return found
+@dataclass
+class Kernel:
+    """The form of a kernel that was launched."""
+
+    is_unit: bool
+    kept: int
+    lanes: int
+    pack: int
+
+
+def launched(f, *values):
+    """The results of a function of one row program, and its kernel."""
+    (step,) = (s for s in f.plan.steps if getattr(s, "body", None) is not None)
+    (rows,) = (s for s in step.body.plan.steps if getattr(s, "name", "") == "rows")
+    names = rows.texts[3::2]
+    with gpuarray.profile(f.context) as profile:
+        found = f(*values)
+    (name,) = (row.name for row in profile.table() if row.name.startswith("rowwise"))
+    stem, _, numbers = name.rpartition("k") if "x" in name else (name, "", "0x0")
+    index = names.index(stem)
+    kept, lanes = map(int, numbers.split("x"))
+    pack = 4 if index == len(names) - 1 else 1
+    return found, Kernel(index in (1, 3, 4), kept, lanes, pack)
 
 
 def results(name, dtype, context, values):
@@ -65,8 +82,9 @@ def results(name, dtype, context, values):
     with config.use(device=str(context.name)):
         outputs = PROGRAMS[name](x, u, y)
         f = function([x, u, y], outputs, on_unused_input="ignore")
-    found = f(*values)
-    return [np.asarray(r) for r in (found if isinstance(found, list) else [found])]
+    found, kernel = launched(f, *values)
+    listed = found if isinstance(found, list) else [found]
+    return [np.asarray(each) for each in listed], kernel
 
 
 @pytest.mark.parametrize(
@@ -78,23 +96,20 @@ def results(name, dtype, context, values):
     ],
 )
 def test_kept_rows_have_the_values_of_rows_that_are_read_again(
-    name, dtype, first_context, forms, monkeypatch
+    name, dtype, first_context, monkeypatch
 ):
     rng = np.random.default_rng(0)
     for length in LENGTHS:
         values = [rng.normal(size=n).astype(dtype) for n in ((3, length), length)]
         values.append(np.array([5, length - 1, -7]))
-        got = results(name, dtype, first_context, values)
-        assert len(forms) == 1, "a kernel does not take the block it is made for"
-        (form,) = forms
+        got, form = results(name, dtype, first_context, values)
         assert form.lanes * form.kept >= length
         has_doubles = np.dtype("f8") in {given.dtype for given in [*values[:2], *got]}
         assert form.pack == (1 if has_doubles or length % 4 else 4)
         with monkeypatch.context() as patched:
-            patched.setattr(launch, "kept_block", lambda *_: (0, 0))
-            expected = results(name, dtype, first_context, values)
-        assert forms.pop().kept == 0
-        forms.clear()
+            patched.setattr(body, "most_words", lambda program: 0)
+            expected, plain = results(name, dtype, first_context, values)
+        assert plain.kept == 0
         # Other items add in another order, and GPUs contract products and sums.
         exact = form.lanes == 256 and form.pack == 1 and first_context.is_cpu
         for ours, theirs in zip(got, expected, strict=True):
@@ -102,21 +117,24 @@ def test_kept_rows_have_the_values_of_rows_that_are_read_again(
             np.testing.assert_allclose(ours, theirs, tolerance, tolerance)
 
 
-def test_rows_of_any_strides_are_kept(first_context, forms):
+def test_rows_of_any_strides_are_kept(first_context):
     x = TensorType("float32", (False, False))("x")
     with config.use(device=str(first_context.name)):
         f = function([x], T.nnet.softmax(x))
     host = np.random.default_rng(1).normal(size=(6, 6000)).astype("f4")
     given = gpuarray.asarray(host, context=first_context)
+    forms = []
     for place in (np.s_[::2, ::2], np.s_[::-1, ::-1], np.s_[1:, :3001]):
         wide = np.exp(host[place].astype("f8"))
         expected = wide / wide.sum(1, keepdims=True)
-        np.testing.assert_allclose(np.asarray(f(given[place])), expected, 1e-5)
-    assert {form.kept for form in forms} == {12, 24}
-    assert {form.is_unit for form in forms} == {False, True}
+        found, form = launched(f, given[place])
+        np.testing.assert_allclose(np.asarray(found), expected, 1e-5)
+        forms.append(form)
+    assert [form.kept for form in forms] == [12, 24, 12]
+    assert [form.is_unit for form in forms] == [False, False, True]
 
 
-def test_rows_are_read_in_packs_where_all_of_them_lie_so(first_context, forms):
+def test_rows_are_read_in_packs_where_all_of_them_lie_so(first_context):
     x, u = TensorType("float32", (False, False))("x"), T.fvector("u")
     with config.use(device=str(first_context.name)):
         f = function([x, u], T.nnet.softmax(x * u))
@@ -134,9 +152,9 @@ def test_rows_are_read_in_packs_where_all_of_them_lie_so(first_context, forms):
     ):
         wide = np.exp(host[rows].astype("f8") * scale[left:right])
         expected = wide / wide.sum(1, keepdims=True)
-        found = np.asarray(f(given[rows], scales[left:right]))
-        np.testing.assert_allclose(found, expected, 1e-5)
-        packs.append(forms[-1].pack)
+        found, form = launched(f, given[rows], scales[left:right])
+        np.testing.assert_allclose(np.asarray(found), expected, 1e-5)
+        packs.append(form.pack)
     assert packs == [4, 4, 1, 1, 1]
 
 
@@ -193,17 +211,3 @@ def test_how_many_elements_are_kept_by_how_many_items():
     assert kept_block(program(fold, outputs=(1,)), 4096, 1024) == (0, 0)
     lengths = range(2049, 32769)
     assert len({kept_block(divided("float32"), n, 1024) for n in lengths}) <= 32
-
-
-def test_a_block_that_a_kernel_does_not_take_reads_again(
-    first_context, forms, monkeypatch
-):
-    monkeypatch.setattr(GpuKernel, "max_threads", 128)
-    x = TensorType("float32", (False, False))("x")
-    with config.use(device=str(first_context.name)):
-        f = function([x], T.nnet.softmax(x))
-    host = np.random.default_rng(1).normal(size=(6, 6000)).astype("f4")
-    wide = np.exp(host.astype("f8"))
-    expected = wide / wide.sum(1, keepdims=True)
-    np.testing.assert_allclose(np.asarray(f(host)), expected, 1e-5)
-    assert [bool(form.kept) for form in forms] == [True, False]

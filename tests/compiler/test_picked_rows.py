@@ -7,7 +7,7 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import config, function, grad, rewrites, shared
-from gpuarray.compiler.gpukernels.rows import lowering
+from gpuarray.compiler.gpukernels.rows import body
 from gpuarray.compiler.graph.core import Constant
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ops.fused.rowwise import Rowwise
@@ -16,10 +16,10 @@ from run_graph import run_graph
 
 
 @pytest.fixture(params=["one launch", "walks"])
-def way(request, monkeypatch):
+def way(request, monkeypatch, new_plans):
     """Both ways of computing a program, whatever suits the device."""
     answer = request.param == "walks"
-    monkeypatch.setattr(lowering, "prefers_walks", lambda rows, length, context: answer)
+    monkeypatch.setattr(body, "prefers_walks", lambda s, *_: s.integer(answer))
 
 
 def likelihood(scores, y):

@@ -9,7 +9,7 @@ import pytest
 from gpuarray._native import ffi
 from gpuarray.compiler import config, function, grad, rewrites, shared
 from gpuarray.compiler.errors import GraphValueError
-from gpuarray.compiler.gpukernels.rows import looped, lowering, run
+from gpuarray.compiler.gpukernels.rows import body, looped, lowering, run
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
@@ -73,10 +73,10 @@ def listed(results):
 
 
 @pytest.fixture(params=["one launch", "walks"])
-def way(request, monkeypatch):
+def way(request, monkeypatch, new_plans):
     """Both ways of computing a program, whatever suits the device."""
     answer = request.param == "walks"
-    monkeypatch.setattr(lowering, "prefers_walks", lambda rows, length, context: answer)
+    monkeypatch.setattr(body, "prefers_walks", lambda s, *_: s.integer(answer))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

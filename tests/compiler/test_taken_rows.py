@@ -5,7 +5,7 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import config, function, grad, rewrites, shared
-from gpuarray.compiler.gpukernels.rows import lowering
+from gpuarray.compiler.gpukernels.rows import body
 from gpuarray.compiler.gpukernels.rows.persistent import kept_values
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ops.fused.rowwise import Rowwise
@@ -13,10 +13,10 @@ from run_graph import run_graph
 
 
 @pytest.fixture(params=["one launch", "walks"])
-def way(request, monkeypatch):
+def way(request, monkeypatch, new_plans):
     """Both ways of computing a program, whatever suits the device."""
     answer = request.param == "walks"
-    monkeypatch.setattr(lowering, "prefers_walks", lambda rows, length, context: answer)
+    monkeypatch.setattr(body, "prefers_walks", lambda s, *_: s.integer(answer))
 
 
 def launches(inputs, outputs, **updates):
@@ -105,8 +105,8 @@ def test_values_are_those_of_numpy(dtype, first_context, way):
 
 
 @pytest.mark.oclgrind
-def test_taken_rows_stay_in_bounds(context, monkeypatch):
-    monkeypatch.setattr(lowering, "prefers_walks", lambda rows, length, context: False)
+def test_taken_rows_stay_in_bounds(context, monkeypatch, new_plans):
+    monkeypatch.setattr(body, "prefers_walks", lambda s, *_: s.integer(0))
     w, i = T.fmatrix("w"), T.ivector("i")
     with config.use(device=str(context.name)):
         f = function([w, i], [T.nnet.softmax(w[i]), T.tanh(w[i + 1] * 2)])
@@ -117,8 +117,8 @@ def test_taken_rows_stay_in_bounds(context, monkeypatch):
     np.testing.assert_allclose(bent, np.tanh(2 * table[index + 1]), rtol=1e-5)
 
 
-def test_long_rows_that_were_taken_are_kept(first_context, monkeypatch):
-    monkeypatch.setattr(lowering, "prefers_walks", lambda rows, length, context: False)
+def test_long_rows_that_were_taken_are_kept(first_context, monkeypatch, new_plans):
+    monkeypatch.setattr(body, "prefers_walks", lambda s, *_: s.integer(0))
     w, i = T.fmatrix("w"), T.ivector("i")
     with config.use(device=str(first_context.name)):
         f = function([w, i], T.nnet.softmax(w[i] * 2))

@@ -64,7 +64,7 @@ class Written:
     """Launches that are written down; it has state because each reads what others made.
 
     ``known`` has the numbers of the body's values by the program's; ``shape`` those of
-    the lengths.
+    the lengths; ``memory`` for each output that of the value in whose memory it goes.
     """
 
     def __init__(
@@ -73,11 +73,15 @@ class Written:
         walks: Walks,
         numbers: Sequence[int | None],
         shape: Sequence[int],
+        targets: Sequence[int | None],
     ) -> None:
         self.body = steps
         self.walks = walks
         self.shape = shape
         self.known = {v: each for v, each in enumerate(numbers) if each is not None}
+        self.memory = list(targets)
+        for value in walks.integers:  # all rows are among the first
+            self.known.setdefault(value, steps.integer(1))
 
     def results(self) -> list[int]:
         """Write all of them; the outputs. Raises `NoForm`."""
@@ -92,16 +96,25 @@ class Written:
         wants_cells = program.kinds[move.made[0]] == CELL
         if CELL not in kinds and (wants_cells or ROW not in kinds):
             raise NoForm  # the results have more elements than what is read
+        given = [self.known[value] for value in move.used]
         first = self.body.launch(
-            [self.known[value] for value in move.used],
+            given,
             [dtype for _, dtype in move.text.results],
             move.text.stored(),
             label=_WHERE,
             names=tuple(f"v{value}" for value in move.used),
             preamble=move.text.support,
+            inplace=tuple(self.overwritten(into, given) for into in move.into),
         )
-        for number, out in enumerate(move.outs):
+        for number, (out, into) in enumerate(zip(move.outs, move.into, strict=True)):
             self.known[out] = first + number
+            if into >= 0:
+                self.memory[into] = first + number
+
+    def overwritten(self, output: int, given: Sequence[int]) -> int:
+        """Which of what a launch reads has the memory of an output; -1: none."""
+        memory = self.memory[output] if output >= 0 else None
+        return given.index(memory) if memory in given else -1
 
     def walk(self, move: Walk) -> None:
         """A reduction of the last axis, and views that have it again."""
@@ -179,6 +192,8 @@ def rowwise_steps(
     ]
     require_elements(s, program, numbers, shape)
     plain = program.storing() if program.totals else program
+    more = len(plain.outputs) - len(program.outputs)
+    over = (*over[: len(program.outputs)], *(-1,) * more)
     try:
         made = results_of(s, plain, sources, over, listed, shape)
     except NoForm:
@@ -197,34 +212,67 @@ def results_of(
     shape: Sequence[int],
 ) -> list[int]:
     """The outputs: by walks where these are better, else by one launch."""
-    walks = walks_of(program, sources, (True,) * len(program.outputs))
     rows = product_of_lengths(s, shape[:-1])
-    by_walks = prefers_walks(s, program, numbers, rows, shape[-1])
+    by_walks = needs_walks(s, program, numbers, rows, shape[-1])
     with s.under(by_walks, True):
-        walked = Written(s, walks, numbers, shape).results()
+        walked = by_reductions(s, program, sources, over, numbers, shape)
     with s.under(by_walks, False):
         launched = launch(s, program, sources, over, numbers, rows, shape)
     return [s.choose(by_walks, *pair) for pair in zip(walked, launched, strict=True)]
 
 
+def by_reductions(
+    s: Steps,
+    program: Program,
+    sources: tuple[str, ...],
+    over: tuple[int, ...],
+    numbers: Sequence[int | None],
+    shape: Sequence[int],
+) -> list[int]:
+    """The outputs by a reduction for each walk; simpler where all rows are meant."""
+    places = [i for i, source in enumerate(sources) if source in ("int", "array")]
+    targets = [numbers[places[at]] if at >= 0 else None for at in over]
+    fresh = tuple(
+        at < 0 or value in program.folds
+        for at, value in zip(over, program.outputs, strict=True)
+    )
+
+    def write(is_whole: bool) -> list[int]:
+        walks = walks_of(program, sources, fresh, is_whole)
+        return Written(s, walks, numbers, shape, targets).results()
+
+    counts = [
+        number
+        for number, (_, kind) in zip(numbers, program.inputs, strict=True)
+        if kind == COUNT and number is not None
+    ]
+    if not counts:
+        return write(is_whole=False)
+    is_part = s.arithmetic("lt", counts[0], shape[0])
+    for count in counts[1:]:
+        other = s.arithmetic("lt", count, shape[0])
+        is_part = s.arithmetic("bitwise_or", is_part, other)
+    with s.under(is_part, True):
+        few = write(is_whole=False)
+    with s.under(is_part, False):
+        whole = write(is_whole=True)
+    return [s.choose(is_part, *pair) for pair in zip(few, whole, strict=True)]
+
+
 def product_of_lengths(s: Steps, lengths: Sequence[int]) -> int:
     """How many elements have these lengths."""
-    found = s.integer(1)
-    for length in lengths:
+    found = lengths[0] if lengths else s.integer(1)
+    for length in lengths[1:]:
         found = s.arithmetic("mul", found, length)
     return found
 
 
-def prefers_walks(
+def needs_walks(
     s: Steps, program: Program, numbers: Sequence[Any], rows: int, length: int
 ) -> int:
-    """The same choice as where a plan is bound from Python: 1 for walks, else 0."""
-    twice = s.arithmetic("mul", s.integer(2), s.device("processors"))
-    is_long = s.arithmetic("lt", s.integer(LONG), length)
-    is_few = s.arithmetic("lt", rows, twice)
-    found = s.arithmetic("bitwise_and", is_long, is_few)
+    """Whether one launch is worse, or cannot be: 1 for walks, else 0."""
     reasons = [
-        s.device("is_processor"),
+        prefers_walks(s, rows, length),
         s.arithmetic("le", s.integer(NARROW), length),
         *(
             s.arithmetic("eq", s.length(number, 0), s.integer(0))
@@ -232,9 +280,22 @@ def prefers_walks(
             if kind == TABLE
         ),
     ]
-    for reason in reasons:
+    found = reasons[0]
+    for reason in reasons[1:]:
         found = s.arithmetic("bitwise_or", found, reason)
     return found
+
+
+def prefers_walks(s: Steps, rows: int, length: int) -> int:
+    """Whether other kernels are better at these rows than one for all of it.
+
+    Those of processors make better vectors; and a few long rows keep no GPU busy.
+    """
+    twice = s.arithmetic("mul", s.integer(2), s.device("processors"))
+    is_long = s.arithmetic("lt", s.integer(LONG), length)
+    is_few = s.arithmetic("lt", rows, twice)
+    is_better = s.arithmetic("bitwise_and", is_long, is_few)
+    return s.arithmetic("bitwise_or", s.device("is_processor"), is_better)
 
 
 def launch(
@@ -271,8 +332,11 @@ def launch(
         p.ArrayValue(program.dtypes[value], (False, kind != CELL))
         for value, kind in outputs
     ]
-    words = most_words(program)
-    made = s.routines("rows", [*arrays, *integers], results, words, texts=tuple(texts))
+    arrays_of = [i for i, source in enumerate(sources) if source == "array"]
+    places = [i for i, source in enumerate(sources) if source in ("int", "array")]
+    taken = [arrays_of.index(places[at]) if at >= 0 else -1 for at in over]
+    params = most_words(program), *taken
+    made = s.routines("rows", [*arrays, *integers], results, *params, texts=(*texts,))
     one = s.integer(1)
     return [
         s.reshape(made + i, [*shape[:-1], shape[-1] if kind == CELL else one])
@@ -333,27 +397,28 @@ def require_shape(
     """All inputs must have the lengths of the elements."""
     one = s.integer(1)
     first = next(n for n in numbers if n is not None and s.is_array(n))
+    whole = [n for n, (_, k) in zip(numbers, program.inputs, strict=True) if k == CELL]
     wanted: dict[str, list[int | None]] = {
         CELL: list(shape),
         ROW: [*shape[:-1], one],
         COLUMN: [*(one for _ in shape[:-1]), shape[-1]],
         TABLE: [None, shape[-1]],
     }
-    conditions = []
-    for number, (_, kind) in zip(numbers, program.inputs, strict=True):
+    text = "Rowwise: Input dimension mis-match: "
+    for index, (number, (_, kind)) in enumerate(
+        zip(numbers, program.inputs, strict=True)
+    ):
         if number is None:
             continue
         if kind == LENGTH:
-            conditions.append(s.arithmetic("eq", number, shape[-1]))
+            s.same_length(first, number, shape[-1], f"{text}places in rows up to")
         elif kind == COUNT:
-            conditions.append(s.arithmetic("le", number, shape[0]))
+            s.at_most(first, number, shape[0])
         elif s.is_array(number):
-            conditions += [
-                s.arithmetic("eq", s.length(number, axis), length)
-                for axis, length in enumerate(wanted.get(kind, ()))
-                if length is not None
-            ]
-    s.require(first, conditions, "Rowwise: Input dimension mis-match")
+            for axis, length in enumerate(wanted.get(kind, ())):
+                if length is not None and number not in whole[:1]:
+                    about = f"{text}input {index} has along axis {axis} the length"
+                    s.same_length(first, s.length(number, axis), length, about)
 
 
 def require_elements(
@@ -365,7 +430,10 @@ def require_elements(
     """Folds without an identity need elements."""
     first = next(n for n in numbers if n is not None and s.is_array(n))
     for monoid in without_identity(program):
-        text = f"{monoid}: no elements to reduce, and it has no identity"
+        text = (
+            f"{monoid}: no elements to reduce, and the operation has no identity; "
+            "reduce axes that have elements"
+        )
         s.require(first, [shape[-1]], text)
 
 

@@ -7,6 +7,7 @@ where launches are much of its time; elsewhere the BLAS has the product.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from gpuarray._kernels.codegen import literal
 from gpuarray.array import Array
 from gpuarray.compiler import plan
 from gpuarray.compiler.errors import GraphValueError
-from gpuarray.compiler.gpukernels.bodies import unfolds
+from gpuarray.compiler.gpukernels.bodies import unfolds, written
 from gpuarray.compiler.gpukernels.calls import Needs, needs_of, step_function
 from gpuarray.compiler.gpukernels.folds import accumulator
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
@@ -80,24 +81,24 @@ def lower_rowwise(op: Rowwise, node: Apply, k: Lowerer) -> None:
     over = k.overwritten(op.inplace_pattern, node, arrays)
     named, results = op.program.statements(texts)
     shown = [*named, *(f"@{i} = {each}" for i, each in enumerate(results))]
-    k.add(
-        plan.Call(
-            label=label(op.program),
-            origin=k.origin(node),
-            outs=outs,
-            ins=tuple(ins),
-            function="rowwise",
-            options=(
-                ("program", op.program),
-                ("sources", tuple(sources)),
-                ("over", over),
-            ),
-            groups=(-1,) * len(ins),
-            inplace=over,
-            recorded=True,
-            text=tuple(shown),
-        )
+    step = plan.Call(
+        label=label(op.program),
+        origin=k.origin(node),
+        outs=outs,
+        ins=tuple(ins),
+        function="rowwise",
+        options=(
+            ("program", op.program),
+            ("sources", tuple(sources)),
+            ("over", over),
+        ),
+        groups=(-1,) * len(ins),
+        inplace=over,
+        recorded=True,
+        text=tuple(shown),
     )
+    body = None if op.program.totals else written(step, k.values)
+    k.add(replace(step, body=None if body is None else plan.Body(body)))
 
 
 @unfolds(Rowwise)
