@@ -25,7 +25,7 @@ from gpuarray.compiler.gpukernels import LOWERINGS, STEP_FUNCTIONS
 from gpuarray.compiler.ops.elemwise import elemwise
 from gpuarray.compiler.ops.fused import multi_tensor, rowwise
 from gpuarray.compiler.ops.slicing import subtensor
-from gpuarray.compiler.rewrites.engine import Rule
+from gpuarray.compiler.rewrites.engine.engine import Rule
 from gpuarray.compiler.rewrites.passes import all_rewrites
 from gpuarray.compiler.store import Store
 

@@ -17,15 +17,16 @@ from gpuarray.compiler.config import config as current
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.graph.core import Variable, traced_as
 from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.rewrites.engine import (
+from gpuarray.compiler.rewrites.engine.engine import (
     GraphPass,
     Log,
     RewriteError,
     Rule,
     run_phase,
 )
+from gpuarray.compiler.rewrites.engine.merging import merge_constants
+from gpuarray.compiler.rewrites.engine.requirements import Missing
 from gpuarray.compiler.rewrites.inplace import orderings
-from gpuarray.compiler.rewrites.merging import merge_constants
 from gpuarray.compiler.rewrites.passes import (
     PHASES,
     Phase,
@@ -34,7 +35,6 @@ from gpuarray.compiler.rewrites.passes import (
     passes_of,
     rules_of,
 )
-from gpuarray.compiler.rewrites.requirements import Missing
 
 __all__ = [
     "PHASES",

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 from gpuarray.compiler.graph.core import Apply, Variable
-from gpuarray.compiler.rewrites.engine import rewrite
-from gpuarray.compiler.rewrites.identities import are_alike
-from gpuarray.compiler.rewrites.patterns import (
+from gpuarray.compiler.rewrites.engine.engine import rewrite
+from gpuarray.compiler.rewrites.engine.patterns import (
     argument,
     call,
     cast,
@@ -27,7 +26,8 @@ from gpuarray.compiler.rewrites.patterns import (
     split_constant,
     turned,
 )
-from gpuarray.compiler.rewrites.rows import row_of_op
+from gpuarray.compiler.rewrites.engine.rows import row_of_op
+from gpuarray.compiler.rewrites.identities import are_alike
 from gpuarray.scalars import SCALARS
 
 _LARGEST_POWER = 512

@@ -15,8 +15,8 @@ from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ops.linalg.linalg import Blas, Dot, Gemm, Gemv, MatrixProduct
 from gpuarray.compiler.ops.linalg.products import BatchedDot, BatchedGemm, Ger
 from gpuarray.compiler.ops.shape.shape import DimShuffle, swapaxes
-from gpuarray.compiler.rewrites.engine import rewrite
-from gpuarray.compiler.rewrites.patterns import (
+from gpuarray.compiler.rewrites.engine.engine import rewrite
+from gpuarray.compiler.rewrites.engine.patterns import (
     call,
     constant_of,
     is_float,

@@ -9,7 +9,7 @@ from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.traverse import same_graph
 from gpuarray.compiler.ops.control.ifelse import IfElse
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
-from gpuarray.compiler.rewrites.engine import rewrite
+from gpuarray.compiler.rewrites.engine.engine import rewrite
 
 
 def choice(variable: Variable) -> tuple[Variable, Variable, Variable] | None:

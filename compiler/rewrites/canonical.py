@@ -15,9 +15,9 @@ from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.shape import DimShuffle, Reshape, Shape_i, elements
 from gpuarray.compiler.ops.variables.basic import MakeVector
-from gpuarray.compiler.rewrites.engine import rewrite
-from gpuarray.compiler.rewrites.patterns import call, cast, match
-from gpuarray.compiler.rewrites.rows import row_of_op
+from gpuarray.compiler.rewrites.engine.engine import rewrite
+from gpuarray.compiler.rewrites.engine.patterns import call, cast, match
+from gpuarray.compiler.rewrites.engine.rows import row_of_op
 
 _FOLDED_BYTES = 1 << 16
 

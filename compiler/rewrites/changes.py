@@ -16,8 +16,8 @@ from gpuarray.compiler.ops.slicing.subtensor import (
     Subtensor,
 )
 from gpuarray.compiler.rewrites.canonical import fold_constants
-from gpuarray.compiler.rewrites.engine import rewrite
-from gpuarray.compiler.rewrites.patterns import (
+from gpuarray.compiler.rewrites.engine.engine import rewrite
+from gpuarray.compiler.rewrites.engine.patterns import (
     call,
     constant_of,
     match,
@@ -25,7 +25,7 @@ from gpuarray.compiler.rewrites.patterns import (
     number,
     same,
 )
-from gpuarray.compiler.rewrites.rows import row_of_op
+from gpuarray.compiler.rewrites.engine.rows import row_of_op
 from gpuarray.compiler.rewrites.subtensor import only_reader, typed
 
 CHANGES = [IncSubtensor, AdvancedChange]

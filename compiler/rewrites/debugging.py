@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.ops.control.debugging import Assert
-from gpuarray.compiler.rewrites.engine import rewrite
-from gpuarray.compiler.rewrites.patterns import constant_of
+from gpuarray.compiler.rewrites.engine.engine import rewrite
+from gpuarray.compiler.rewrites.engine.patterns import constant_of
 
 
 @rewrite(phase="canonicalize", ops=[Assert])

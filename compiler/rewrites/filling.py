@@ -25,10 +25,16 @@ from gpuarray.compiler.ops.shape.shape import (
     shape_i,
 )
 from gpuarray.compiler.ops.variables.basic import is_constant
-from gpuarray.compiler.rewrites.engine import rewrite
+from gpuarray.compiler.rewrites.engine.engine import rewrite
+from gpuarray.compiler.rewrites.engine.patterns import (
+    call,
+    cast,
+    constant_of,
+    match,
+    same,
+)
+from gpuarray.compiler.rewrites.engine.rows import row_of_op
 from gpuarray.compiler.rewrites.joining import typed
-from gpuarray.compiler.rewrites.patterns import call, cast, constant_of, match, same
-from gpuarray.compiler.rewrites.rows import row_of_op
 
 
 def length_of(x: Variable, axis: int) -> Variable:

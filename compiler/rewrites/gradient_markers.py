@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.ops.control.gradient_markers import Mark
-from gpuarray.compiler.rewrites.engine import rewrite
+from gpuarray.compiler.rewrites.engine.engine import rewrite
 
 
 @rewrite(phase="canonicalize", ops=[Mark])

@@ -26,10 +26,10 @@ from gpuarray.compiler.ops.linalg.linalg import Blas
 from gpuarray.compiler.ops.nnet.nnet import InBounds
 from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
 from gpuarray.compiler.ops.slicing.subtensor import Change, Slice
-from gpuarray.compiler.rewrites.engine import Log, graph_pass
+from gpuarray.compiler.rewrites.engine.engine import Log, graph_pass
+from gpuarray.compiler.rewrites.engine.patterns import call, number
+from gpuarray.compiler.rewrites.engine.rows import with_scalar
 from gpuarray.compiler.rewrites.fusion import compose
-from gpuarray.compiler.rewrites.patterns import call, number
-from gpuarray.compiler.rewrites.rows import with_scalar
 from gpuarray.compiler.rewrites.together import opened
 
 RULE = "keep_values"

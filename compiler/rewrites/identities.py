@@ -17,9 +17,13 @@ import numpy as np
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.ops.linalg.linalg import Dot
 from gpuarray.compiler.ops.linalg.products import BatchedDot
-from gpuarray.compiler.rewrites.engine import rewrite
-from gpuarray.compiler.rewrites.patterns import argument, constant_of, is_constant
-from gpuarray.compiler.rewrites.rows import row_of, row_of_op
+from gpuarray.compiler.rewrites.engine.engine import rewrite
+from gpuarray.compiler.rewrites.engine.patterns import (
+    argument,
+    constant_of,
+    is_constant,
+)
+from gpuarray.compiler.rewrites.engine.rows import row_of, row_of_op
 from gpuarray.dtypes import as_dtype, kind_of, parts_dtype
 from gpuarray.scalars import SCALARS
 

@@ -20,8 +20,8 @@ from gpuarray.compiler.ops.fused.rowwise import Rowwise
 from gpuarray.compiler.ops.linalg.linalg import Blas
 from gpuarray.compiler.ops.shape.shape import DimShuffle, Reshape
 from gpuarray.compiler.ops.slicing.subtensor import Change, Subtensor
-from gpuarray.compiler.rewrites.engine import Log, graph_pass
-from gpuarray.compiler.rewrites.rows import with_scalar
+from gpuarray.compiler.rewrites.engine.engine import Log, graph_pass
+from gpuarray.compiler.rewrites.engine.rows import with_scalar
 
 
 def orderings(fgraph: FunctionGraph) -> dict[Apply, list[Apply]]:

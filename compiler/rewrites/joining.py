@@ -14,8 +14,8 @@ from gpuarray.compiler.ops.sorting.scanning import CumOp
 from gpuarray.compiler.ops.sorting.sorting import ArgSort, Sort
 from gpuarray.compiler.ops.variables.basic import MakeVector, is_constant
 from gpuarray.compiler.rewrites.canonical import fold_constants
-from gpuarray.compiler.rewrites.engine import rewrite
-from gpuarray.compiler.rewrites.patterns import call, cast, same
+from gpuarray.compiler.rewrites.engine.engine import rewrite
+from gpuarray.compiler.rewrites.engine.patterns import call, cast, same
 
 FOLDED = [ARange, AllocDiag, ArgSort, CumOp, ExtractDiag, Join, Sort]
 

@@ -12,7 +12,7 @@ from gpuarray.compiler.ops.linalg.products import BatchedDot
 from gpuarray.compiler.ops.linalg.slinalg import Cholesky
 from gpuarray.compiler.ops.linalg.solving import MatrixInverse, Solve, turned
 from gpuarray.compiler.ops.shape.shape import DimShuffle
-from gpuarray.compiler.rewrites.engine import rewrite
+from gpuarray.compiler.rewrites.engine.engine import rewrite
 
 
 def _operand(variable: Variable, op: type[Op]) -> Variable | None:

@@ -23,7 +23,7 @@ from gpuarray.compiler.rewrites import (
     stability,
     subtensor,
 )
-from gpuarray.compiler.rewrites.engine import GraphPass, Rule
+from gpuarray.compiler.rewrites.engine.engine import GraphPass, Rule
 from gpuarray.compiler.rewrites.fusion import fuse_elementwise
 from gpuarray.compiler.rewrites.guarded_updates import keep_values
 from gpuarray.compiler.rewrites.inplace import overwrite_dying_inputs

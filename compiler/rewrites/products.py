@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.ops.nnet.nnet import Softmax
-from gpuarray.compiler.rewrites.patterns import (
+from gpuarray.compiler.rewrites.engine.patterns import (
     argument,
     call,
     constant_of,
@@ -24,7 +24,7 @@ from gpuarray.compiler.rewrites.patterns import (
     turned,
     with_constant,
 )
-from gpuarray.compiler.rewrites.rows import row_of, row_of_op
+from gpuarray.compiler.rewrites.engine.rows import row_of, row_of_op
 
 _POSITIVE = ("exp", "exp2", "sigmoid", "softplus", "cosh")
 _LONGEST = 24

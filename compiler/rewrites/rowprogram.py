@@ -41,8 +41,8 @@ from gpuarray.compiler.ops.linalg.linalg import Dot
 from gpuarray.compiler.ops.nnet.nnet import FirstRows, InBounds, Pick
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle
+from gpuarray.compiler.rewrites.engine.patterns import is_constant
 from gpuarray.compiler.rewrites.partition import is_fusible
-from gpuarray.compiler.rewrites.patterns import is_constant
 from gpuarray.scalars import SCALARS
 
 

@@ -27,7 +27,7 @@ from gpuarray.compiler.ops.nnet.nnet import FirstRows, Pick
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.shape import DimShuffle
 from gpuarray.compiler.ops.variables.transfer import Transfer
-from gpuarray.compiler.rewrites.engine import Log, graph_pass
+from gpuarray.compiler.rewrites.engine.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.partition import Around, Partition, is_fusible
 from gpuarray.compiler.rewrites.rowprogram import (
     Composer,

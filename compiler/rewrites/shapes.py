@@ -9,7 +9,7 @@ from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.ops.shape.lengths import own_lengths
 from gpuarray.compiler.ops.shape.shape import Shape, Shape_i, shape_i
 from gpuarray.compiler.ops.variables.basic import MakeVector
-from gpuarray.compiler.rewrites.engine import rewrite
+from gpuarray.compiler.rewrites.engine.engine import rewrite
 
 
 @rewrite(phase="canonicalize", ops=[Shape])

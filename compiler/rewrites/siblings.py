@@ -10,7 +10,7 @@ from gpuarray.compiler.ops.elemwise.elemwise import Composite, Elemwise
 from gpuarray.compiler.ops.fused.mapreduce import MapReduce, MapReduces
 from gpuarray.compiler.ops.reduce.argmax import Argmax, Extremum
 from gpuarray.compiler.ops.reduce.reduce import Reduce
-from gpuarray.compiler.rewrites.engine import Log, graph_pass
+from gpuarray.compiler.rewrites.engine.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.fusion import compose
 from gpuarray.compiler.rewrites.partition import Partition
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.ops.reduce.reduce import Reduce, keep_dims
-from gpuarray.compiler.rewrites.engine import rewrite
-from gpuarray.compiler.rewrites.patterns import (
+from gpuarray.compiler.rewrites.engine.engine import rewrite
+from gpuarray.compiler.rewrites.engine.patterns import (
     argument,
     call,
     is_constant,

@@ -26,8 +26,8 @@ from gpuarray.compiler.ops.slicing.subtensor import (
     numbers_of,
 )
 from gpuarray.compiler.ops.variables.basic import MakeVector, is_constant
-from gpuarray.compiler.rewrites.engine import rewrite
-from gpuarray.compiler.rewrites.patterns import cast
+from gpuarray.compiler.rewrites.engine.engine import rewrite
+from gpuarray.compiler.rewrites.engine.patterns import cast
 
 Part = Any
 FULL = (None, None, None)

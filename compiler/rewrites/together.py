@@ -22,10 +22,10 @@ from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle, swapaxes
 from gpuarray.compiler.ops.variables.context_assignment import Places, places_of
 from gpuarray.compiler.ops.variables.transfer import Transfer
-from gpuarray.compiler.rewrites.engine import Log, graph_pass
+from gpuarray.compiler.rewrites.engine.engine import Log, graph_pass
+from gpuarray.compiler.rewrites.engine.patterns import call, number
 from gpuarray.compiler.rewrites.fusion import compose, fused
 from gpuarray.compiler.rewrites.partition import is_fusible
-from gpuarray.compiler.rewrites.patterns import call, number
 from gpuarray.scalars import SCALARS
 
 _MOST_PARTS = 16

@@ -4,8 +4,9 @@ import pytest
 from gpuarray.compiler import rewrites
 from gpuarray.compiler import tensor as T
 from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.rewrites import engine, passes
-from gpuarray.compiler.rewrites.engine import Fixpoint, Log
+from gpuarray.compiler.rewrites import passes
+from gpuarray.compiler.rewrites.engine import engine
+from gpuarray.compiler.rewrites.engine.engine import Fixpoint, Log
 
 
 @pytest.fixture(autouse=True)

@@ -18,9 +18,9 @@ from gpuarray.compiler.errors import CompilerError
 from gpuarray.compiler.graph.core import constant
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.traverse import ancestors
-from gpuarray.compiler.rewrites.engine import Fixpoint, Log
+from gpuarray.compiler.rewrites.engine.engine import Fixpoint, Log
+from gpuarray.compiler.rewrites.engine.requirements import Missing
 from gpuarray.compiler.rewrites.passes import all_rules
-from gpuarray.compiler.rewrites.requirements import Missing
 from neighbours import neighbours
 from random_drawing import Values, quiet
 from random_judging import Judged

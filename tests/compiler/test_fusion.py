@@ -13,8 +13,8 @@ from gpuarray.compiler.ops.elemwise.elemwise import Cast, Composite, Elemwise
 from gpuarray.compiler.ops.fused.mapreduce import MapReduce
 from gpuarray.compiler.ops.fused.multi_tensor import MultiTensor
 from gpuarray.compiler.ops.reduce.reduce import Reduce
+from gpuarray.compiler.rewrites.engine.rows import with_scalar
 from gpuarray.compiler.rewrites.partition import Moved, Partition
-from gpuarray.compiler.rewrites.rows import with_scalar
 from gpuarray.scalars import SCALARS
 from run_graph import run_graph
 

@@ -6,7 +6,7 @@ import pytest
 from gpuarray.compiler import config, function, grad, rewrites, shared
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.rewrites import products
-from gpuarray.compiler.rewrites.patterns import call, constant_of
+from gpuarray.compiler.rewrites.engine.patterns import call, constant_of
 from gpuarray.compiler.rewrites.products import factors_of, is_positive, product_of
 
 X, Y, Z = T.dvector("x"), T.dvector("y"), T.dvector("z")

@@ -24,7 +24,7 @@ from gpuarray.compiler.gpukernels import lowers, step_function
 from gpuarray.compiler.graph.core import Apply, Op
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
-from gpuarray.compiler.rewrites import engine
+from gpuarray.compiler.rewrites.engine import engine
 from gpuarray.compiler.rewrites.passes import RULES
 
 

@@ -8,7 +8,7 @@ import pytest
 from gpuarray.compiler import rewrites
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ifelse import ifelse
-from gpuarray.compiler.rewrites.engine import GraphPass, Log, Rule
+from gpuarray.compiler.rewrites.engine.engine import GraphPass, Log, Rule
 from gpuarray.compiler.rewrites.passes import PASSES, PHASES, all_rewrites
 from random_drawing import Drawn, quiet
 

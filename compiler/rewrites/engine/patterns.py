@@ -12,7 +12,7 @@ from gpuarray.compiler.graph.core import Constant, Variable
 from gpuarray.compiler.graph.types import is_float_name
 from gpuarray.compiler.ops.elemwise.elemwise import Cast, Elemwise
 from gpuarray.compiler.ops.shape.shape import DimShuffle
-from gpuarray.compiler.rewrites.rows import row_of_op
+from gpuarray.compiler.rewrites.engine.rows import row_of_op
 from gpuarray.scalars import SCALARS
 
 _DEPTH = 6

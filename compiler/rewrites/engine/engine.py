@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 from gpuarray.compiler.errors import CompilerError
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.rewrites.merging import Interner
-from gpuarray.compiler.rewrites.rows import row_of_op
+from gpuarray.compiler.rewrites.engine.merging import Interner
+from gpuarray.compiler.rewrites.engine.rows import row_of_op
 from gpuarray.dtypes import as_dtype, kind_of
 
 Result = Variable | Sequence[Variable] | None

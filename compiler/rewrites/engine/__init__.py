@@ -1,0 +1,1 @@
+"""Applies rewrites: patterns, phases, equal nodes merged, requirements kept."""
