@@ -15,7 +15,7 @@ from gpuarray.compiler.ops.slicing.subtensor import (
     IncSubtensor,
     Subtensor,
 )
-from gpuarray.compiler.rewrites.canonical import fold_constants
+from gpuarray.compiler.rewrites.arithmetic.canonical import fold_constants
 from gpuarray.compiler.rewrites.engine.engine import rewrite
 from gpuarray.compiler.rewrites.engine.patterns import (
     call,

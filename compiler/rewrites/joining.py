@@ -13,7 +13,7 @@ from gpuarray.compiler.ops.shape.shape import DimShuffle, elements, shape_i
 from gpuarray.compiler.ops.sorting.scanning import CumOp
 from gpuarray.compiler.ops.sorting.sorting import ArgSort, Sort
 from gpuarray.compiler.ops.variables.basic import MakeVector, is_constant
-from gpuarray.compiler.rewrites.canonical import fold_constants
+from gpuarray.compiler.rewrites.arithmetic.canonical import fold_constants
 from gpuarray.compiler.rewrites.engine.engine import rewrite
 from gpuarray.compiler.rewrites.engine.patterns import call, cast, same
 

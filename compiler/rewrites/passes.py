@@ -7,21 +7,23 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from gpuarray.compiler.rewrites import (
-    algebra,
     blas,
     branches,
-    canonical,
     changes,
     debugging,
     filling,
     gradient_markers,
-    identities,
     joining,
     linalg,
     nnet,
     shapes,
-    stability,
     subtensor,
+)
+from gpuarray.compiler.rewrites.arithmetic import (
+    algebra,
+    canonical,
+    identities,
+    stability,
 )
 from gpuarray.compiler.rewrites.engine.engine import GraphPass, Rule
 from gpuarray.compiler.rewrites.fusion import fuse_elementwise

@@ -5,9 +5,13 @@ import numpy as np
 import pytest
 from gpuarray.compiler import config, function, grad, rewrites, shared
 from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.rewrites import products
+from gpuarray.compiler.rewrites.arithmetic import products
+from gpuarray.compiler.rewrites.arithmetic.products import (
+    factors_of,
+    is_positive,
+    product_of,
+)
 from gpuarray.compiler.rewrites.engine.patterns import call, constant_of
-from gpuarray.compiler.rewrites.products import factors_of, is_positive, product_of
 
 X, Y, Z = T.dvector("x"), T.dvector("y"), T.dvector("z")
 W = shared(np.ones(4), name="w")

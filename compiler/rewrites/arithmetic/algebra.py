@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from gpuarray.compiler.graph.core import Apply, Variable
+from gpuarray.compiler.rewrites.arithmetic.identities import are_alike
 from gpuarray.compiler.rewrites.engine.engine import rewrite
 from gpuarray.compiler.rewrites.engine.patterns import (
     argument,
@@ -27,7 +28,6 @@ from gpuarray.compiler.rewrites.engine.patterns import (
     turned,
 )
 from gpuarray.compiler.rewrites.engine.rows import row_of_op
-from gpuarray.compiler.rewrites.identities import are_alike
 from gpuarray.scalars import SCALARS
 
 _LARGEST_POWER = 512

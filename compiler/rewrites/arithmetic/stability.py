@@ -11,6 +11,13 @@ from collections.abc import Sequence
 
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.ops.reduce.reduce import Reduce, keep_dims
+from gpuarray.compiler.rewrites.arithmetic.products import (
+    cancel_factors,
+    distribute,
+    pair_exponentials,
+    product_of,
+    rebuild,
+)
 from gpuarray.compiler.rewrites.engine.engine import rewrite
 from gpuarray.compiler.rewrites.engine.patterns import (
     argument,
@@ -22,13 +29,6 @@ from gpuarray.compiler.rewrites.engine.patterns import (
     same,
     turned,
     with_constant,
-)
-from gpuarray.compiler.rewrites.products import (
-    cancel_factors,
-    distribute,
-    pair_exponentials,
-    product_of,
-    rebuild,
 )
 
 

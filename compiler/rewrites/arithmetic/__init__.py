@@ -1,0 +1,1 @@
+"""Rules of arithmetic: exact ones, one form for each meaning, finite values."""
