@@ -34,7 +34,7 @@ from gpuarray.compiler.ops.nnet.nnet import (
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.lengths import settled
 from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle, shape_i
-from gpuarray.compiler.rewrites.changes import is_zeros
+from gpuarray.compiler.rewrites.arrays.changes import is_zeros
 from gpuarray.compiler.rewrites.engine.engine import rewrite
 from gpuarray.compiler.rewrites.engine.patterns import (
     call,

@@ -9,21 +9,23 @@ from types import ModuleType
 from gpuarray.compiler.rewrites import (
     blas,
     branches,
-    changes,
     debugging,
-    filling,
     gradient_markers,
-    joining,
     linalg,
     nnet,
-    shapes,
-    subtensor,
 )
 from gpuarray.compiler.rewrites.arithmetic import (
     algebra,
     canonical,
     identities,
     stability,
+)
+from gpuarray.compiler.rewrites.arrays import (
+    changes,
+    filling,
+    joining,
+    shapes,
+    subtensor,
 )
 from gpuarray.compiler.rewrites.engine.engine import GraphPass, Rule
 from gpuarray.compiler.rewrites.fusion import fuse_elementwise

@@ -34,12 +34,12 @@ from gpuarray.compiler.ops.shape.shape import (
 from gpuarray.compiler.ops.slicing.subtensor import Subtensor
 from gpuarray.compiler.ops.variables.basic import MakeVector
 from gpuarray.compiler.rewrites.arithmetic.stability import logsumexp
+from gpuarray.compiler.rewrites.arrays.subtensor import view
 from gpuarray.compiler.rewrites.engine import engine
 from gpuarray.compiler.rewrites.engine.engine import Fixpoint, Log, RewriteError
 from gpuarray.compiler.rewrites.engine.merging import Interner
 from gpuarray.compiler.rewrites.engine.patterns import _DEPTH, constant_of, same
 from gpuarray.compiler.rewrites.passes import RULES, all_rules
-from gpuarray.compiler.rewrites.subtensor import view
 from run_graph import run_graph
 
 EXACT = {phase.name: phase.is_exact for phase in rewrites.PHASES}

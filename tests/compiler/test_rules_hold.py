@@ -14,7 +14,7 @@ from gpuarray.compiler import function, rewrites
 from gpuarray.compiler.graph.core import constant
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ifelse import ifelse
-from gpuarray.compiler.rewrites.filling import is_never_negative
+from gpuarray.compiler.rewrites.arrays.filling import is_never_negative
 from gpuarray.scalars import SCALARS
 from run_graph import run_graph
 

@@ -16,6 +16,7 @@ from gpuarray.compiler.ops.slicing.subtensor import (
     Subtensor,
 )
 from gpuarray.compiler.rewrites.arithmetic.canonical import fold_constants
+from gpuarray.compiler.rewrites.arrays.subtensor import only_reader, typed
 from gpuarray.compiler.rewrites.engine.engine import rewrite
 from gpuarray.compiler.rewrites.engine.patterns import (
     call,
@@ -26,7 +27,6 @@ from gpuarray.compiler.rewrites.engine.patterns import (
     same,
 )
 from gpuarray.compiler.rewrites.engine.rows import row_of_op
-from gpuarray.compiler.rewrites.subtensor import only_reader, typed
 
 CHANGES = [IncSubtensor, AdvancedChange]
 READS = [Subtensor, Picks]

@@ -25,6 +25,7 @@ from gpuarray.compiler.ops.shape.shape import (
     shape_i,
 )
 from gpuarray.compiler.ops.variables.basic import is_constant
+from gpuarray.compiler.rewrites.arrays.joining import typed
 from gpuarray.compiler.rewrites.engine.engine import rewrite
 from gpuarray.compiler.rewrites.engine.patterns import (
     call,
@@ -34,7 +35,6 @@ from gpuarray.compiler.rewrites.engine.patterns import (
     same,
 )
 from gpuarray.compiler.rewrites.engine.rows import row_of_op
-from gpuarray.compiler.rewrites.joining import typed
 
 
 def length_of(x: Variable, axis: int) -> Variable:

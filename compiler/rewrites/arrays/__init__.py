@@ -1,0 +1,1 @@
+"""Rules of indexing, joining, filling and shapes."""
