@@ -6,14 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from types import ModuleType
 
-from gpuarray.compiler.rewrites import (
-    blas,
-    branches,
-    debugging,
-    gradient_markers,
-    linalg,
-    nnet,
-)
+from gpuarray.compiler.rewrites import branches, debugging, gradient_markers, nnet
 from gpuarray.compiler.rewrites.arithmetic import (
     algebra,
     canonical,
@@ -31,6 +24,7 @@ from gpuarray.compiler.rewrites.engine.engine import GraphPass, Rule
 from gpuarray.compiler.rewrites.fusion import fuse_elementwise
 from gpuarray.compiler.rewrites.guarded_updates import keep_values
 from gpuarray.compiler.rewrites.inplace import overwrite_dying_inputs
+from gpuarray.compiler.rewrites.linalg import blas, linalg
 from gpuarray.compiler.rewrites.rowwise import fuse_rows
 from gpuarray.compiler.rewrites.siblings import fuse_extrema, fuse_sibling_reductions
 from gpuarray.compiler.rewrites.together import fuse_results

@@ -1,0 +1,1 @@
+"""Rules of products of matrices and of systems of equations."""
