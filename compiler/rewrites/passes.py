@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from types import ModuleType
 
-from gpuarray.compiler.rewrites import branches, debugging, gradient_markers, nnet
+from gpuarray.compiler.rewrites import nnet
 from gpuarray.compiler.rewrites.arithmetic import (
     algebra,
     canonical,
@@ -20,6 +20,7 @@ from gpuarray.compiler.rewrites.arrays import (
     shapes,
     subtensor,
 )
+from gpuarray.compiler.rewrites.control import branches, debugging, gradient_markers
 from gpuarray.compiler.rewrites.engine.engine import GraphPass, Rule
 from gpuarray.compiler.rewrites.fusion import fuse_elementwise
 from gpuarray.compiler.rewrites.guarded_updates import keep_values

@@ -1,0 +1,1 @@
+"""Rules of choices, checks and marks."""
