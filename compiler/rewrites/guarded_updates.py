@@ -29,8 +29,8 @@ from gpuarray.compiler.ops.slicing.subtensor import Change, Slice
 from gpuarray.compiler.rewrites.engine.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.engine.patterns import call, number
 from gpuarray.compiler.rewrites.engine.rows import with_scalar
-from gpuarray.compiler.rewrites.fusion import compose
-from gpuarray.compiler.rewrites.together import opened
+from gpuarray.compiler.rewrites.fusion.fusion import compose
+from gpuarray.compiler.rewrites.fusion.together import opened
 
 RULE = "keep_values"
 

@@ -22,14 +22,17 @@ from gpuarray.compiler.rewrites.arrays import (
 )
 from gpuarray.compiler.rewrites.control import branches, debugging, gradient_markers
 from gpuarray.compiler.rewrites.engine.engine import GraphPass, Rule
-from gpuarray.compiler.rewrites.fusion import fuse_elementwise
+from gpuarray.compiler.rewrites.fusion.fusion import fuse_elementwise
+from gpuarray.compiler.rewrites.fusion.rowwise import fuse_rows
+from gpuarray.compiler.rewrites.fusion.siblings import (
+    fuse_extrema,
+    fuse_sibling_reductions,
+)
+from gpuarray.compiler.rewrites.fusion.together import fuse_results
+from gpuarray.compiler.rewrites.fusion.transposes import move_axes_before_computing
 from gpuarray.compiler.rewrites.guarded_updates import keep_values
 from gpuarray.compiler.rewrites.inplace import overwrite_dying_inputs
 from gpuarray.compiler.rewrites.linalg import blas, linalg
-from gpuarray.compiler.rewrites.rowwise import fuse_rows
-from gpuarray.compiler.rewrites.siblings import fuse_extrema, fuse_sibling_reductions
-from gpuarray.compiler.rewrites.together import fuse_results
-from gpuarray.compiler.rewrites.transposes import move_axes_before_computing
 
 
 @dataclass(frozen=True, slots=True)

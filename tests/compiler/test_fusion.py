@@ -14,7 +14,7 @@ from gpuarray.compiler.ops.fused.mapreduce import MapReduce
 from gpuarray.compiler.ops.fused.multi_tensor import MultiTensor
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.rewrites.engine.rows import with_scalar
-from gpuarray.compiler.rewrites.partition import Moved, Partition
+from gpuarray.compiler.rewrites.fusion.partition import Moved, Partition
 from gpuarray.scalars import SCALARS
 from run_graph import run_graph
 

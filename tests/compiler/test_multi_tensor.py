@@ -14,7 +14,7 @@ from gpuarray.compiler.ops.elemwise.elemwise import Composite, CompositeStep
 from gpuarray.compiler.ops.fused.multi_tensor import MultiTensor, Part
 from gpuarray.compiler.ops.linalg.linalg import Gemm, Gemv
 from gpuarray.compiler.ops.linalg.products import BatchedGemm
-from gpuarray.compiler.rewrites.together import opened
+from gpuarray.compiler.rewrites.fusion.together import opened
 from run_graph import run_graph
 
 SHAPES = [(7, 5), (5,), (2, 3, 4), (1,), (0,), (1100,)]

@@ -9,8 +9,8 @@ from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.lazy import ALWAYS
 from gpuarray.compiler.ifelse import ifelse
 from gpuarray.compiler.ops.variables.context_assignment import places_of
-from gpuarray.compiler.rewrites import partition as module
-from gpuarray.compiler.rewrites.partition import Around, Partition
+from gpuarray.compiler.rewrites.fusion import partition as module
+from gpuarray.compiler.rewrites.fusion.partition import Around, Partition
 from random_drawing import quiet
 
 MOVES = 30

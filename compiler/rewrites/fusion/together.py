@@ -24,8 +24,8 @@ from gpuarray.compiler.ops.variables.context_assignment import Places, places_of
 from gpuarray.compiler.ops.variables.transfer import Transfer
 from gpuarray.compiler.rewrites.engine.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.engine.patterns import call, number
-from gpuarray.compiler.rewrites.fusion import compose, fused
-from gpuarray.compiler.rewrites.partition import is_fusible
+from gpuarray.compiler.rewrites.fusion.fusion import compose, fused
+from gpuarray.compiler.rewrites.fusion.partition import is_fusible
 from gpuarray.scalars import SCALARS
 
 _MOST_PARTS = 16

@@ -8,7 +8,7 @@ from gpuarray.compiler.ops.fused.mapreduce import MapReduce
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.shape import DimShuffle
 from gpuarray.compiler.rewrites.engine.engine import Log, graph_pass
-from gpuarray.compiler.rewrites.partition import is_fusible
+from gpuarray.compiler.rewrites.fusion.partition import is_fusible
 
 
 @graph_pass(phase="fuse")

@@ -11,8 +11,8 @@ from gpuarray.compiler.ops.fused.mapreduce import MapReduce, MapReduces
 from gpuarray.compiler.ops.reduce.argmax import Argmax, Extremum
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.rewrites.engine.engine import Log, graph_pass
-from gpuarray.compiler.rewrites.fusion import compose
-from gpuarray.compiler.rewrites.partition import Partition
+from gpuarray.compiler.rewrites.fusion.fusion import compose
+from gpuarray.compiler.rewrites.fusion.partition import Partition
 
 _MOST_RESULTS = 4
 

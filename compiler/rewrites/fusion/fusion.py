@@ -24,7 +24,7 @@ from gpuarray.compiler.ops.fused.mapreduce import MapReduce
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.rewrites.engine.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.engine.rows import with_scalar
-from gpuarray.compiler.rewrites.partition import Partition, is_fusible
+from gpuarray.compiler.rewrites.fusion.partition import Partition, is_fusible
 from gpuarray.dtypes import as_dtype
 from gpuarray.scalars import SCALARS, Scalar
 

@@ -28,8 +28,8 @@ from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.shape import DimShuffle
 from gpuarray.compiler.ops.variables.transfer import Transfer
 from gpuarray.compiler.rewrites.engine.engine import Log, graph_pass
-from gpuarray.compiler.rewrites.partition import Around, Partition, is_fusible
-from gpuarray.compiler.rewrites.rowprogram import (
+from gpuarray.compiler.rewrites.fusion.partition import Around, Partition, is_fusible
+from gpuarray.compiler.rewrites.fusion.rowprogram import (
     Composer,
     Domain,
     arange_of,

@@ -42,7 +42,7 @@ from gpuarray.compiler.ops.nnet.nnet import FirstRows, InBounds, Pick
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle
 from gpuarray.compiler.rewrites.engine.patterns import is_constant
-from gpuarray.compiler.rewrites.partition import is_fusible
+from gpuarray.compiler.rewrites.fusion.partition import is_fusible
 from gpuarray.scalars import SCALARS
 
 

@@ -1,0 +1,1 @@
+"""Fusion: groups of nodes that become one launch."""
