@@ -26,7 +26,7 @@ from gpuarray.compiler.rewrites.engine.engine import (
 )
 from gpuarray.compiler.rewrites.engine.merging import merge_constants
 from gpuarray.compiler.rewrites.engine.requirements import Missing
-from gpuarray.compiler.rewrites.inplace import orderings
+from gpuarray.compiler.rewrites.memory.inplace import orderings
 from gpuarray.compiler.rewrites.passes import (
     PHASES,
     Phase,

@@ -30,9 +30,9 @@ from gpuarray.compiler.rewrites.fusion.siblings import (
 )
 from gpuarray.compiler.rewrites.fusion.together import fuse_results
 from gpuarray.compiler.rewrites.fusion.transposes import move_axes_before_computing
-from gpuarray.compiler.rewrites.guarded_updates import keep_values
-from gpuarray.compiler.rewrites.inplace import overwrite_dying_inputs
 from gpuarray.compiler.rewrites.linalg import blas, linalg
+from gpuarray.compiler.rewrites.memory.guarded_updates import keep_values
+from gpuarray.compiler.rewrites.memory.inplace import overwrite_dying_inputs
 
 
 @dataclass(frozen=True, slots=True)

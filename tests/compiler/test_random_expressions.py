@@ -9,8 +9,8 @@ from gpuarray.compiler.errors import InconsistencyError
 from gpuarray.compiler.graph import fgraph as fgraph_module
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ifelse import ifelse
-from gpuarray.compiler.rewrites import inplace
 from gpuarray.compiler.rewrites.engine import engine
+from gpuarray.compiler.rewrites.memory import inplace
 from gpuarray.compiler.rewrites.passes import RULES
 from random_drawing import Drawn, Values, quiet
 from random_judging import Judged, rewritten

@@ -1,0 +1,1 @@
+"""Who may overwrite what, and what shared variables keep."""
