@@ -23,7 +23,7 @@ from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.placement import place
 from gpuarray.compiler.plan import Plan
 from gpuarray.compiler.profiling import CompileTimes
-from gpuarray.compiler.profiling.report import profile_of
+from gpuarray.compiler.profiling.registry import profile_of
 from gpuarray.compiler.rewrites.memory.guarded_updates import is_unkept
 from gpuarray.compiler.schedule import Lowered, lowered
 from gpuarray.compiler.shared import SharedVariable

@@ -36,7 +36,7 @@ from gpuarray.compiler.function.used_contexts import (
 from gpuarray.compiler.graph.core import Variable, user_line
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.profiling import CompileTimes, ProfileStats, marked
-from gpuarray.compiler.profiling.report import profile_of
+from gpuarray.compiler.profiling.registry import profile_of
 from gpuarray.compiler.shared import SharedVariable
 
 

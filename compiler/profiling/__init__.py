@@ -6,11 +6,8 @@ device; ``f.profile.summary()`` prints what was found, as the end of the program
 
 from __future__ import annotations
 
-from gpuarray.compiler.profiling.report import (
-    print_global_stats,
-    print_profiles,
-    register_profiler_printer,
-)
+from gpuarray.compiler.profiling.registry import print_global_stats, print_profiles
+from gpuarray.compiler.profiling.report import register_profiler_printer
 from gpuarray.compiler.profiling.runner import Measured, marked
 from gpuarray.compiler.profiling.stats import CompileTimes, ProfileStats
 

@@ -2,71 +2,32 @@
 
 from __future__ import annotations
 
-import atexit
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from gpuarray.compiler.config import config
 from gpuarray.compiler.graph.core import Apply, Op
 from gpuarray.compiler.printing.tree import debugprint
 from gpuarray.compiler.profiling.memory import MemoryProfile
-from gpuarray.compiler.profiling.stats import IMPORTED, ProfileStats
 from gpuarray.compiler.profiling.tips import tips
 
+if TYPE_CHECKING:
+    from gpuarray.compiler.profiling.stats import ProfileStats
+
+IMPORTED = time.perf_counter()
 ProfilePrinter = Callable[..., None]
 
-_PROFILES: list[ProfileStats] = []
-"""What the end of the program prints."""
 _PRINTERS: list[ProfilePrinter] = []
-
-
-def at_exit(stats: ProfileStats) -> None:
-    """Let the end of the program print a profile."""
-    if not _PROFILES:
-        atexit.register(print_profiles)
-    _PROFILES.append(stats)
-
-
-def forget() -> None:
-    """Let the end of the program print nothing."""
-    _PROFILES.clear()
-    atexit.unregister(print_profiles)
 
 
 def register_profiler_printer(printer: ProfilePrinter) -> ProfilePrinter:
     """Call ``printer(stats, file)`` at the end of each profile that is printed."""
     _PRINTERS.append(printer)
     return printer
-
-
-def print_profiles(file: TextIO | None = None) -> None:
-    """Print the profiles of all functions, and their sum where there are several.
-
-    This is what happens when the program ends.
-    """
-    used = [stats for stats in _PROFILES if stats.fct_callcount or stats.compile.parts]
-    for stats in used:
-        write_summary(stats, file)
-    if len(used) > 1:
-        write_summary(summed(used), file)
-
-
-def summed(profiles: Sequence[ProfileStats]) -> ProfileStats:
-    """All of them as one."""
-    whole = ProfileStats(message=f"Sum of all ({len(profiles)}) profiles")
-    whole.add(profiles)
-    return whole
-
-
-def print_global_stats(file: TextIO | None = None) -> None:
-    """Print the time since the import, and that of compiling and calling functions."""
-    with destination(file) as stream:
-        stream.write("\n".join([*headline("Global stats"), *_times(summed(_PROFILES))]))
-        stream.write("\n")
 
 
 @contextmanager
@@ -94,7 +55,7 @@ def write_summary(
     n_apply = flags.n_apply if n_apply is None else n_apply
     lines = [
         *headline(stats.message or "Function profiling"),
-        *_times(stats),
+        *times(stats),
         *_functions(stats),
         *_classes(stats, n_ops),
         *_ops(stats, n_ops),
@@ -122,7 +83,7 @@ def percent(part: float, whole: float) -> str:
     return f"{100 * part / whole if whole else 0:5.1f}%"
 
 
-def _times(stats: ProfileStats) -> Iterator[str]:
+def times(stats: ProfileStats) -> Iterator[str]:
     """The header: since the import, compiling, calls, nodes, overhead, rest."""
     whole = time.perf_counter() - IMPORTED
     called, ran = stats.fct_call_time, stats.local_time
@@ -342,21 +303,3 @@ def _graphs(stats: ProfileStats) -> Iterator[str]:
     for graph in stats.graphs:
         yield from str(debugprint(graph, file="str")).splitlines()
         yield ""
-
-
-def profile_of(given: Any, name: str) -> ProfileStats | None:
-    """The profile that ``function(profile=...)`` and the settings ask for, if any.
-
-    ``True`` makes one that the end of the program prints, a text one with that
-    headline; a `ProfileStats` is the one to add to.
-    """
-    if isinstance(given, ProfileStats):
-        if given.atexit_print and given not in _PROFILES:
-            at_exit(given)
-        return given
-    wanted = config.profile if given is None else given
-    if wanted is False or wanted is None:
-        return None
-    made = ProfileStats(True, wanted if isinstance(wanted, str) else name)
-    at_exit(made)
-    return made

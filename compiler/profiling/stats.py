@@ -15,9 +15,9 @@ from gpuarray.compiler.graph.core import Apply, Op
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ops.variables.transfer import GpuFromHost, HostFromGpu
 from gpuarray.compiler.profiling.memory import MemoryProfile
+from gpuarray.compiler.profiling.report import write_summary
 
 KEPT_EVENTS = 200_000
-IMPORTED = time.perf_counter()
 
 
 class TraceEvent(NamedTuple):
@@ -176,8 +176,6 @@ class ProfileStats:
         n_apply_to_print: int | None = None,
     ) -> None:
         """Print all tables, by default where ``profiling.destination`` says."""
-        from gpuarray.compiler.profiling.report import write_summary
-
         write_summary(self, file, n_ops_to_print, n_apply_to_print)
 
     def add(self, others: Sequence[ProfileStats]) -> None:

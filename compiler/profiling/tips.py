@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from gpuarray.compiler.config import config
 from gpuarray.compiler.ops.control.debugging import Assert, Print
-from gpuarray.compiler.profiling.stats import ProfileStats
+
+if TYPE_CHECKING:
+    from gpuarray.compiler.profiling.stats import ProfileStats
 
 
 def tips(stats: ProfileStats) -> Iterator[str]:

@@ -13,7 +13,7 @@ import pytest
 from gpuarray.compiler import config, function, grad, profiling, shared
 from gpuarray.compiler.ops.control.debugging import Print
 from gpuarray.compiler.profiling import ProfileStats
-from gpuarray.compiler.profiling.report import forget
+from gpuarray.compiler.profiling.registry import forget
 
 N, FEATS = 400, 784
 

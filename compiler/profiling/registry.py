@@ -1,0 +1,76 @@
+"""The profiles that the end of the program prints."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Sequence
+from typing import Any, TextIO
+
+from gpuarray.compiler.config import config
+from gpuarray.compiler.profiling.report import (
+    destination,
+    headline,
+    times,
+    write_summary,
+)
+from gpuarray.compiler.profiling.stats import ProfileStats
+
+_PROFILES: list[ProfileStats] = []
+"""What the end of the program prints."""
+
+
+def at_exit(stats: ProfileStats) -> None:
+    """Let the end of the program print a profile."""
+    if not _PROFILES:
+        atexit.register(print_profiles)
+    _PROFILES.append(stats)
+
+
+def forget() -> None:
+    """Let the end of the program print nothing."""
+    _PROFILES.clear()
+    atexit.unregister(print_profiles)
+
+
+def print_profiles(file: TextIO | None = None) -> None:
+    """Print the profiles of all functions, and their sum where there are several.
+
+    This is what happens when the program ends.
+    """
+    used = [stats for stats in _PROFILES if stats.fct_callcount or stats.compile.parts]
+    for stats in used:
+        write_summary(stats, file)
+    if len(used) > 1:
+        write_summary(summed(used), file)
+
+
+def summed(profiles: Sequence[ProfileStats]) -> ProfileStats:
+    """All of them as one."""
+    whole = ProfileStats(message=f"Sum of all ({len(profiles)}) profiles")
+    whole.add(profiles)
+    return whole
+
+
+def print_global_stats(file: TextIO | None = None) -> None:
+    """Print the time since the import, and that of compiling and calling functions."""
+    with destination(file) as stream:
+        stream.write("\n".join([*headline("Global stats"), *times(summed(_PROFILES))]))
+        stream.write("\n")
+
+
+def profile_of(given: Any, name: str) -> ProfileStats | None:
+    """The profile that ``function(profile=...)`` and the settings ask for, if any.
+
+    ``True`` makes one that the end of the program prints, a text one with that
+    headline; a `ProfileStats` is the one to add to.
+    """
+    if isinstance(given, ProfileStats):
+        if given.atexit_print and given not in _PROFILES:
+            at_exit(given)
+        return given
+    wanted = config.profile if given is None else given
+    if wanted is False or wanted is None:
+        return None
+    made = ProfileStats(True, wanted if isinstance(wanted, str) else name)
+    at_exit(made)
+    return made
