@@ -52,9 +52,16 @@ PAGES = {
     "creation": Page(
         "Making, saving and loading arrays", "creation ranges grids files"
     ),
-    "shapes": Page("Shapes, parts and joins", "shaping joining padding applying"),
-    "indexing": Page("Indexing and searching", "picking _sorting.searching"),
-    "sorting": Page("Sorting, comparing, sets", "_sorting.sorting comparing sets"),
+    "shapes": Page(
+        "Shapes, parts and joins",
+        "_manipulation.shaping _manipulation.joining _manipulation.padding applying",
+    ),
+    "indexing": Page(
+        "Indexing and searching", "_manipulation.take_put _sorting.searching"
+    ),
+    "sorting": Page(
+        "Sorting, comparing, sets", "_sorting.sorting comparing _manipulation.sets"
+    ),
     "sums": Page(
         "Sums and extremes",
         "_ufunc.reduction _ufunc.scanning missing",

@@ -9,6 +9,7 @@ from gpuarray._core.context import Context
 from gpuarray._core.context import context as find_context
 from gpuarray._kernels.codegen import once, self_contained
 from gpuarray._kernels.kernel import GpuKernel
+from gpuarray._manipulation.shaping import diagonal
 from gpuarray.array import Array
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
@@ -21,7 +22,6 @@ from gpuarray.compiler.ops.protocols.conversions import LoadFromDisk
 from gpuarray.creation import asarray, zeros
 from gpuarray.creation import empty as new_array
 from gpuarray.dtypes import OFFSET, SIZE, dtype_to_ctype
-from gpuarray.shaping import diagonal
 
 COUNT = """
 KERNEL void {name}(GLOBAL_MEM {t} *out, ga_size out_off, ga_size n) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpuarray._indexing.advanced_indexing import take_at
+from gpuarray._manipulation.joining import concatenate
 from gpuarray._sorting.searching import searchsorted
 from gpuarray._ufunc.scanning import cumsum
 from gpuarray.array import Array
@@ -17,7 +18,6 @@ from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.broadcast.axes import SpecifyShape
 from gpuarray.compiler.ops.creation.joining import Join, Split
 from gpuarray.compiler.ops.manipulation.repeating import Repeat
-from gpuarray.joining import concatenate
 
 
 @step_function("join")

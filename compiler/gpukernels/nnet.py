@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpuarray._indexing.advanced_indexing import take_at
+from gpuarray._manipulation.shaping import broadcast_to
+from gpuarray._manipulation.take_put import where
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.array import Array
 from gpuarray.compiler import plan
@@ -29,8 +31,6 @@ from gpuarray.compiler.ops.nnet.nnet import (
 )
 from gpuarray.compiler.ops.reduce import reduce
 from gpuarray.creation import zeros
-from gpuarray.picking import where
-from gpuarray.shaping import broadcast_to
 
 
 def _parts(x: Array, axis: int) -> tuple[Any, Any, Any]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from gpuarray import sets
+from gpuarray._manipulation import sets
 from gpuarray._native import lib
 from gpuarray._sorting import searching, sorting
 from gpuarray._ufunc import scanning

@@ -193,7 +193,7 @@ from gpuarray._core.info import (
     isdtype as isdtype,
     result_type as result_type,
 )
-from gpuarray.joining import (
+from gpuarray._manipulation.joining import (
     append as append,
     array_split as array_split,
     block as block,
@@ -247,10 +247,10 @@ from gpuarray.numeric import (
     interp as interp,
     trapezoid as trapezoid,
 )
-from gpuarray.padding import (
+from gpuarray._manipulation.padding import (
     pad as pad,
 )
-from gpuarray.picking import (
+from gpuarray._manipulation.take_put import (
     add_at as add_at,
     argwhere as argwhere,
     compress as compress,
@@ -333,7 +333,7 @@ from gpuarray._sorting.searching import (
     searchsorted as searchsorted,
     unravel_index as unravel_index,
 )
-from gpuarray.sets import (
+from gpuarray._manipulation.sets import (
     in1d as in1d,
     intersect1d as intersect1d,
     isin as isin,
@@ -346,7 +346,7 @@ from gpuarray.sets import (
     unique_inverse as unique_inverse,
     unique_values as unique_values,
 )
-from gpuarray.shaping import (
+from gpuarray._manipulation.shaping import (
     atleast_1d as atleast_1d,
     atleast_2d as atleast_2d,
     atleast_3d as atleast_3d,

@@ -52,7 +52,7 @@ _PLACES = {
     "_core.info": """
         __array_namespace_info__ astype can_cast finfo iinfo isdtype result_type
     """,
-    "joining": """
+    "_manipulation.joining": """
         append array_split block column_stack concat concatenate delete dsplit dstack
         hsplit hstack insert repeat resize roll split stack tile trim_zeros unstack
         vsplit vstack
@@ -66,8 +66,8 @@ _PLACES = {
     "numeric": """
         average convolve corrcoef correlate cov gradient interp trapezoid
     """,
-    "padding": "pad",
-    "picking": """
+    "_manipulation.padding": "pad",
+    "_manipulation.take_put": """
         add_at argwhere compress count_nonzero extract flatnonzero nonzero put
         put_along_axis take take_along_axis where
     """,
@@ -83,11 +83,11 @@ _PLACES = {
     "saved": "LoadedFunction load_function",
     "_ufunc.scanning": "cummax cummin cumprod cumsum",
     "_sorting.searching": "digitize ravel_multi_index searchsorted unravel_index",
-    "sets": """
+    "_manipulation.sets": """
         in1d intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts
         unique_inverse unique_values
     """,
-    "shaping": """
+    "_manipulation.shaping": """
         atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_shapes broadcast_to
         diagonal expand_dims flip fliplr flipud matrix_transpose moveaxis permute_dims
         ravel reshape rollaxis rot90 squeeze swapaxes trace transpose
@@ -113,14 +113,19 @@ MOVED = {
     "context": "_core.context",
     "elementwise": "_ufunc.elementwise",
     "info": "_core.info",
+    "joining": "_manipulation.joining",
     "kernel": "_kernels.kernel",
     "operators": "_ufunc.operators",
+    "padding": "_manipulation.padding",
+    "picking": "_manipulation.take_put",
     "pickling": "_interop.pickling",
     "profiling": "_core.profiling",
     "queues": "_core.queues",
     "reducing": "_kernels.reduction_kernel",
     "scanning": "_ufunc.scanning",
     "searching": "_sorting.searching",
+    "sets": "_manipulation.sets",
+    "shaping": "_manipulation.shaping",
     "sorting": "_sorting.sorting",
 }
 """Where a module is that stood in the package itself, by its name there.

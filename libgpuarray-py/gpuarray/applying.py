@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from gpuarray._core.base import BaseArray, axis_number, require
+from gpuarray._manipulation.joining import stack
+from gpuarray._manipulation.shaping import expand_dims, moveaxis
 from gpuarray.creation import asarray
 from gpuarray.errors import BadValue
-from gpuarray.joining import stack
-from gpuarray.shaping import expand_dims, moveaxis
 
 
 def apply_along_axis(

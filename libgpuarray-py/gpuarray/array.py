@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpuarray import flat, joining, picking, products, shaping, statistics
+from gpuarray import products, statistics
 from gpuarray._core import info
 from gpuarray._core.base import BaseArray, Order
 from gpuarray._indexing.indexing import assign, get
 from gpuarray._interop import cuda_array_interface, dlpack, pickling, pygpu_array
 from gpuarray._kernels.apply import from_host, is_host_array
 from gpuarray._kernels.monoids import into
+from gpuarray._manipulation import flat, joining, shaping, take_put
 from gpuarray._sorting import searching, sorting
 from gpuarray._ufunc import dispatch, reduction, scanning
 from gpuarray._ufunc.operators import binary_operator, inplace_operator, unary_operator
@@ -69,9 +70,9 @@ class Array(BaseArray):
     trace = shaping.trace
     repeat = joining.repeat
     searchsorted = searching.searchsorted
-    take = picking.take
-    put = picking.put
-    nonzero = picking.nonzero
+    take = take_put.take
+    put = take_put.put
+    nonzero = take_put.nonzero
     __array_ufunc__ = dispatch.array_ufunc
     __array_function__ = dispatch.array_function
     __reduce_ex__ = pickling.reduce
@@ -217,7 +218,7 @@ class Array(BaseArray):
         >>> print(gpuarray.arange(3).compress([True, False, True]))
         [0 2]
         """
-        result: Array = picking.compress(condition, self, axis)
+        result: Array = take_put.compress(condition, self, axis)
         return result
 
     def flatten(self, order: Order = "C") -> Array:

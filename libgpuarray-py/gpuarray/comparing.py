@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from gpuarray._core.base import BaseArray, axis_number, require
+from gpuarray._manipulation.take_put import take_along_axis
 from gpuarray._sorting.sorting import argsort, is_lone, sort
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray._ufunc.reduction import all as all_of
 from gpuarray.dtypes import kind_of
 from gpuarray.errors import BadType, BadValue
-from gpuarray.picking import take_along_axis
 
 where = FUNCTIONS["where"]
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from gpuarray import planes
 from gpuarray._core.base import axis_number, require_all
+from gpuarray._manipulation.shaping import moveaxis
 from gpuarray.errors import BadValue, LinAlgError
 from gpuarray.products import matmul
-from gpuarray.shaping import moveaxis
 
 
 def inner(a: Any, b: Any, /) -> Any:

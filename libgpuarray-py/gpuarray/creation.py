@@ -21,10 +21,10 @@ from gpuarray._core.base import (
 from gpuarray._core.context import Context
 from gpuarray._core.context import context as find_context
 from gpuarray._interop import cuda_array_interface, dlpack
+from gpuarray._manipulation.shaping import diagonal
 from gpuarray.array import Array
 from gpuarray.dtypes import as_dtype
 from gpuarray.errors import BadType, NeedsCopy, host_errors
-from gpuarray.shaping import diagonal
 
 Place = str | Context | None
 Shape = int | Sequence[int]

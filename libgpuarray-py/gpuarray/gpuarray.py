@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray import dtypes, joining
+from gpuarray import dtypes
 from gpuarray._core.base import Flags, array_class, may_share_memory
 from gpuarray._core.context import (
     Context,
@@ -29,6 +29,7 @@ from gpuarray._core.context import (
 from gpuarray._interop import pygpu_array
 from gpuarray._interop.pygpu_array import open_ipc_handle
 from gpuarray._kernels.kernel import GpuKernel
+from gpuarray._manipulation import joining
 from gpuarray._native import lib
 from gpuarray.array import Array, GpuArray
 from gpuarray.creation import (

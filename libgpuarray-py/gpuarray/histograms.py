@@ -16,12 +16,12 @@ import numpy.typing as npt
 
 from gpuarray._core.base import BaseArray, asnumpy, require, require_all
 from gpuarray._indexing.advanced_indexing import INT64
+from gpuarray._manipulation.take_put import add_at
 from gpuarray._sorting.searching import searchsorted
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray._ufunc.reduction import max as largest
 from gpuarray._ufunc.reduction import min as smallest
 from gpuarray.errors import BadType, BadValue, Unsupported
-from gpuarray.picking import add_at
 
 Edges = npt.NDArray[Any]
 Limits = tuple[float, float] | None

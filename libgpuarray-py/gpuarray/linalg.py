@@ -9,6 +9,7 @@ HostNotice says once for each function.
 
 from __future__ import annotations
 
+from gpuarray._manipulation.shaping import matrix_transpose
 from gpuarray.blas import allow_tf32, gemm, gemm_bias, gemmBatch_3d, gemv, ger
 from gpuarray.contractions import inner, kron, matvec, multi_dot, vecmat
 from gpuarray.contractions import outer_of_vectors as outer
@@ -46,7 +47,6 @@ from gpuarray.norms import (
 )
 from gpuarray.planes import cross, diagonal, trace
 from gpuarray.products import dot, matmul, tensordot, vdot, vecdot
-from gpuarray.shaping import matrix_transpose
 
 __all__ = [
     "EigResult",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuarray.joining import (
+from gpuarray._manipulation.joining import (
     array_split,
     concatenate,
     dsplit,
@@ -13,7 +13,7 @@ from gpuarray.joining import (
     vsplit,
     vstack,
 )
-from gpuarray.shaping import atleast_1d, atleast_2d, atleast_3d
+from gpuarray._manipulation.shaping import atleast_1d, atleast_2d, atleast_3d
 
 __all__ = [
     "array_split",

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray import shaping
 from gpuarray._core.base import axis_number, require_all
+from gpuarray._manipulation import shaping
+from gpuarray._manipulation.shaping import moveaxis
 from gpuarray.errors import BadValue
-from gpuarray.shaping import moveaxis
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:

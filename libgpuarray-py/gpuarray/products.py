@@ -17,12 +17,12 @@ import numpy as np
 from gpuarray._core.base import BaseArray, axes_numbers, axis_number, require_all
 from gpuarray._kernels.codegen import convert, scalar_expression
 from gpuarray._kernels.monoids import Part, apply_reduction, into, make_reduction
+from gpuarray._manipulation.shaping import moveaxis
 from gpuarray._native import check, ffi, lib
 from gpuarray.blas import check_operands
 from gpuarray.dtypes import result_type, work_dtype
 from gpuarray.errors import BadType, BadValue
 from gpuarray.scalars import SCALARS
-from gpuarray.shaping import moveaxis
 
 _REAL = lib.GA_HALF, lib.GA_BFLOAT16, lib.GA_FLOAT, lib.GA_DOUBLE
 _BLAS = frozenset((*_REAL, lib.GA_CFLOAT, lib.GA_CDOUBLE))

@@ -16,6 +16,8 @@ import numpy.typing as npt
 from gpuarray._core.base import BaseArray, asnumpy, axes_numbers, require
 from gpuarray._indexing.advanced_indexing import INT64
 from gpuarray._kernels.monoids import Axis, into
+from gpuarray._manipulation.joining import stack
+from gpuarray._manipulation.take_put import take_along_axis
 from gpuarray._sorting.sorting import argsort, sort
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray._ufunc.reduction import mean
@@ -23,8 +25,6 @@ from gpuarray._ufunc.reduction import sum as sum_of
 from gpuarray._ufunc.scanning import cumsum
 from gpuarray.dtypes import kind_of
 from gpuarray.errors import BadIndex, BadType, BadValue
-from gpuarray.joining import stack
-from gpuarray.picking import take_along_axis
 
 Place = Callable[[Any, Any], tuple[Any, Any]]
 

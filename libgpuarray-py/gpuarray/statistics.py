@@ -25,6 +25,7 @@ from gpuarray._kernels.monoids import (
     make_reduction,
     with_mask,
 )
+from gpuarray._manipulation.joining import concatenate
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray._ufunc.reduction import mean, mean_dtype, summed_dtype
 from gpuarray._ufunc.reduction import sum as sum_of
@@ -38,7 +39,6 @@ from gpuarray.dtypes import (
     work_dtype,
 )
 from gpuarray.errors import BadType, BadValue
-from gpuarray.joining import concatenate
 from gpuarray.scalars import SCALARS
 
 DType = np.dtype[Any]

@@ -12,14 +12,14 @@ import numpy as np
 
 from gpuarray._core.base import BaseArray, axis_number, require, require_all
 from gpuarray._indexing.advanced_indexing import INT64
+from gpuarray._manipulation.joining import concatenate
+from gpuarray._manipulation.shaping import moveaxis
 from gpuarray._sorting.searching import searchsorted
 from gpuarray._sorting.sorting import argsort, sort
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray._ufunc.scanning import cumsum
 from gpuarray.dtypes import kind_of, result_type
 from gpuarray.errors import BadValue
-from gpuarray.joining import concatenate
-from gpuarray.shaping import moveaxis
 
 
 class UniqueAll(NamedTuple):

@@ -24,16 +24,16 @@ from gpuarray._core.context import Context
 from gpuarray._core.context import context as find_context
 from gpuarray._indexing.advanced_indexing import INT64, take_at
 from gpuarray._indexing.indexing import as_values
-from gpuarray._native import ARRAY, check, ffi, lib
-from gpuarray.dtypes import as_dtype, can_cast, dtype_to_typecode, result_type
-from gpuarray.errors import BadArgument, BadIndex, BadType, BadValue
-from gpuarray.shaping import (
+from gpuarray._manipulation.shaping import (
     atleast_1d,
     atleast_2d,
     atleast_3d,
     expand_dims,
     moveaxis,
 )
+from gpuarray._native import ARRAY, check, ffi, lib
+from gpuarray.dtypes import as_dtype, can_cast, dtype_to_typecode, result_type
+from gpuarray.errors import BadArgument, BadIndex, BadType, BadValue
 
 Parts = int | Sequence[int]
 Place = str | Context | None

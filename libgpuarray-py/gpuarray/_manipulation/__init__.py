@@ -1,0 +1,1 @@
+"""Shapes, parts and joins of arrays: views, stacks, picks, sets."""
