@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from gpuarray import planes
+import numpy as np
+
 from gpuarray._core.base import axis_number, require_all
 from gpuarray._manipulation.shaping import moveaxis
 from gpuarray.errors import BadValue, LinAlgError
@@ -218,6 +219,33 @@ def cross(
             raise BadValue(
                 f"cross: vectors of {x.shape[-1]} elements, expected 3, or 2"
             )
-    found = planes.crossed(a, b)
+    found = crossed(a, b)
     is_flat = a.shape[-1] == b.shape[-1] == 2
     return found if is_flat else moveaxis(found, -1, at_c)
+
+
+def crossed(a: Any, b: Any) -> Any:
+    """The cross products of vectors of 2 or 3 elements along the last axis.
+
+    Of vectors of 2 alone it is the element that stands upright on them.
+    """
+    flat = a.shape[-1] == b.shape[-1] == 2
+    parts = [_across(a, b, 0, 1)]
+    if not flat:
+        parts = [_across(a, b, 1, 2), _across(a, b, 2, 0), *parts]
+    shape = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+    out = a.allocate((*shape, len(parts)), parts[0].dtype, a.context, operation="cross")
+    for i, part in enumerate(parts):
+        out[..., i] = part
+    return out[..., 0] if flat else out
+
+
+def _across(a: Any, b: Any, i: int, j: int) -> Any:
+    """``a[i] * b[j] - a[j] * b[i]``; a product with a third of two is left out."""
+    is_first = i < a.shape[-1] and j < b.shape[-1]
+    is_second = j < a.shape[-1] and i < b.shape[-1]
+    first = a[..., i] * b[..., j] if is_first else None
+    second = a[..., j] * b[..., i] if is_second else None
+    if second is None:
+        return first
+    return -second if first is None else first - second

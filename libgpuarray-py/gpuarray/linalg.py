@@ -9,9 +9,15 @@ HostNotice says once for each function.
 
 from __future__ import annotations
 
-from gpuarray._manipulation.shaping import matrix_transpose
+from typing import Any
+
+import numpy.typing as npt
+
+from gpuarray._core.base import axis_number, require_all
+from gpuarray._manipulation import shaping
+from gpuarray._manipulation.shaping import matrix_transpose, moveaxis
 from gpuarray.blas import allow_tf32, gemm, gemm_bias, gemmBatch_3d, gemv, ger
-from gpuarray.contractions import inner, kron, matvec, multi_dot, vecmat
+from gpuarray.contractions import crossed, inner, kron, matvec, multi_dot, vecmat
 from gpuarray.contractions import outer_of_vectors as outer
 from gpuarray.decompositions import (
     EighResult,
@@ -32,7 +38,7 @@ from gpuarray.decompositions import (
     svd,
     svdvals,
 )
-from gpuarray.errors import HostNotice, LinAlgError, suggest_names
+from gpuarray.errors import BadValue, HostNotice, LinAlgError, suggest_names
 from gpuarray.norms import (
     cond,
     lstsq,
@@ -45,7 +51,6 @@ from gpuarray.norms import (
     tensorsolve,
     vector_norm,
 )
-from gpuarray.planes import cross, diagonal, trace
 from gpuarray.products import dot, matmul, tensordot, vdot, vecdot
 
 __all__ = [
@@ -107,3 +112,43 @@ def __dir__() -> list[str]:
 
 
 suggest_names(__name__)
+
+
+def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    """A view of the diagonals of the matrices in the last two axes.
+
+    >>> print(gpuarray.linalg.diagonal(gpuarray.arange(4).reshape(2, 2)))
+    [0 3]
+    """
+    return shaping.diagonal(x, offset, -2, -1)
+
+
+def trace(x: Any, /, *, offset: int = 0, dtype: npt.DTypeLike | None = None) -> Any:
+    """The sums of the diagonals of the matrices in the last two axes.
+
+    >>> print(gpuarray.linalg.trace(gpuarray.arange(8).reshape(2, 2, 2)))
+    [ 3 11]
+    """
+    return shaping.trace(x, offset, -2, -1, dtype)
+
+
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """The cross products of vectors of 3 elements along ``axis``, which broadcast.
+
+    BadValue unless the axis has 3 elements in both.
+
+    >>> x, y = gpuarray.asarray([1.0, 0.0, 0.0]), gpuarray.asarray([0.0, 1.0, 0.0])
+    >>> print(gpuarray.linalg.cross(x, y))
+    [0. 0. 1.]
+    """
+    x1, x2 = require_all("cross", x1, x2)
+    vectors = []
+    for x in (x1, x2):
+        number = axis_number(axis, x.ndim, "cross")
+        if x.shape[number] != 3:
+            raise BadValue(
+                f"cross: axis {axis} of shape {x.shape} has {x.shape[number]} "
+                "elements, expected 3"
+            )
+        vectors.append(moveaxis(x, number, -1))
+    return moveaxis(crossed(*vectors), -1, axis)
