@@ -71,7 +71,9 @@ PAGES = {
         "Statistics", "statistics quantiles histograms numeric polynomials"
     ),
     "linalg": Page(
-        "Linear algebra", "blas contractions products summation linalg", "linalg"
+        "Linear algebra",
+        "blas _products.contractions _products.matmul _products.einsum linalg",
+        "linalg",
     ),
     "fft": Page("Fourier transforms", "fft", "fft"),
     "random": Page("Random numbers", "random", "random"),

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from gpuarray import blas, products
+from gpuarray import blas
 from gpuarray._kernels.codegen import convert, scalar_expression, self_contained
+from gpuarray._products import matmul
 from gpuarray.array import Array
 from gpuarray.compiler import plan
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
@@ -33,7 +34,7 @@ def is_library(node: Apply) -> bool:
 @step_function("matmul")
 def multiply(a: Array, b: Array) -> Array:
     """The matrix product, of stacks too."""
-    product: Array = products.matmul(a, b)
+    product: Array = matmul.matmul(a, b)
     return product
 
 

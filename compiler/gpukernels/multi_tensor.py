@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from gpuarray import products
 from gpuarray._core.context import Context, current_context
 from gpuarray._kernels.apply import call_elemwise, fail, new_elemwise
 from gpuarray._kernels.codegen import literal
 from gpuarray._kernels.kernel import GpuKernel
 from gpuarray._native import check, ffi, lib
+from gpuarray._products import matmul
 from gpuarray.array import Array
 from gpuarray.compiler import plan
 from gpuarray.compiler.errors import GraphValueError
@@ -372,7 +372,7 @@ def computed(
     """The totals by a launch, or two, of the library's reduction, or by the BLAS."""
     if total.is_product:
         matrix, column = given
-        made: Array = products.matmul(column.reshape(column.shape[0]), matrix)
+        made: Array = matmul.matmul(column.reshape(column.shape[0]), matrix)
         return made
     kernel = total_kernel(total, sources, context)
     handle = ffi.new("GpuArray *")

@@ -77,7 +77,7 @@ from gpuarray._core.context import (
     init as init,
     set_default_context as set_default_context,
 )
-from gpuarray.contractions import (
+from gpuarray._products.contractions import (
     cross as cross,
     inner as inner,
     kron as kron,
@@ -268,7 +268,7 @@ from gpuarray.polynomials import (
     polyfit as polyfit,
     polyval as polyval,
 )
-from gpuarray.products import (
+from gpuarray._products.matmul import (
     dot as dot,
     matmul as matmul,
     tensordot as tensordot,
@@ -387,7 +387,7 @@ from gpuarray.statistics import (
     std as std,
     var as var,
 )
-from gpuarray.summation import (
+from gpuarray._products.einsum import (
     einsum as einsum,
     einsum_path as einsum_path,
 )

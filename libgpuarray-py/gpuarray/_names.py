@@ -24,7 +24,7 @@ _PLACES = {
         count_devices count_platforms devices get_default_context init
         set_default_context
     """,
-    "contractions": "cross inner kron matvec outer vecmat",
+    "_products.contractions": "cross inner kron matvec outer vecmat",
     "creation": """
         array asanyarray asarray ascontiguousarray asfortranarray copy empty empty_like
         eye from_dlpack full full_like identity ones ones_like zeros zeros_like
@@ -72,7 +72,7 @@ _PLACES = {
         put_along_axis take take_along_axis where
     """,
     "polynomials": "polyfit polyval",
-    "products": "dot matmul tensordot vdot vecdot",
+    "_products.matmul": "dot matmul tensordot vdot vecdot",
     "_core.profiling": "Profile profile",
     "quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
     "_core.queues": "Event Queue",
@@ -96,7 +96,7 @@ _PLACES = {
     "statistics": """
         around clip cumulative_prod cumulative_sum diff ediff1d round std var
     """,
-    "summation": "einsum einsum_path",
+    "_products.einsum": "einsum einsum_path",
 }
 
 PLACES = {module: tuple(names.split()) for module, names in _PLACES.items()}
@@ -111,6 +111,7 @@ MODULES = (
 MOVED = {
     "base": "_core.base",
     "context": "_core.context",
+    "contractions": "_products.contractions",
     "elementwise": "_ufunc.elementwise",
     "info": "_core.info",
     "joining": "_manipulation.joining",
@@ -119,6 +120,7 @@ MOVED = {
     "padding": "_manipulation.padding",
     "picking": "_manipulation.take_put",
     "pickling": "_interop.pickling",
+    "products": "_products.matmul",
     "profiling": "_core.profiling",
     "queues": "_core.queues",
     "reducing": "_kernels.reduction_kernel",
@@ -127,6 +129,7 @@ MOVED = {
     "sets": "_manipulation.sets",
     "shaping": "_manipulation.shaping",
     "sorting": "_sorting.sorting",
+    "summation": "_products.einsum",
 }
 """Where a module is that stood in the package itself, by its name there.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpuarray import products, statistics
+from gpuarray import statistics
 from gpuarray._core import info
 from gpuarray._core.base import BaseArray, Order
 from gpuarray._indexing.indexing import assign, get
@@ -18,6 +18,7 @@ from gpuarray._interop import cuda_array_interface, dlpack, pickling, pygpu_arra
 from gpuarray._kernels.apply import from_host, is_host_array
 from gpuarray._kernels.monoids import into
 from gpuarray._manipulation import flat, joining, shaping, take_put
+from gpuarray._products import matmul
 from gpuarray._sorting import searching, sorting
 from gpuarray._ufunc import dispatch, reduction, scanning
 from gpuarray._ufunc.operators import binary_operator, inplace_operator, unary_operator
@@ -63,7 +64,7 @@ class Array(BaseArray):
     std = statistics.std
     clip = statistics.clip
     round = statistics.round
-    dot = products.dot
+    dot = matmul.dot
     squeeze = shaping.squeeze
     swapaxes = shaping.swapaxes
     diagonal = shaping.diagonal
@@ -136,7 +137,7 @@ class Array(BaseArray):
             return NotImplemented
         if is_host_array(other):
             other = from_host("matmul", self, other)
-        return products.matmul(self, other)
+        return matmul.matmul(self, other)
 
     def __imatmul__(self, other: Any) -> Any:
         made = self.__matmul__(other)
@@ -147,7 +148,7 @@ class Array(BaseArray):
             return NotImplemented
         if is_host_array(other):
             other = from_host("matmul", self, other)
-        return products.matmul(other, self)
+        return matmul.matmul(other, self)
 
     def __pow__(self, other: Any) -> Any:
         # NumPy takes these two exponents out of pow's hands as well.

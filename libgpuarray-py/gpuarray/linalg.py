@@ -16,9 +16,17 @@ import numpy.typing as npt
 from gpuarray._core.base import axis_number, require_all
 from gpuarray._manipulation import shaping
 from gpuarray._manipulation.shaping import matrix_transpose, moveaxis
+from gpuarray._products.contractions import (
+    crossed,
+    inner,
+    kron,
+    matvec,
+    multi_dot,
+    vecmat,
+)
+from gpuarray._products.contractions import outer_of_vectors as outer
+from gpuarray._products.matmul import dot, matmul, tensordot, vdot, vecdot
 from gpuarray.blas import allow_tf32, gemm, gemm_bias, gemmBatch_3d, gemv, ger
-from gpuarray.contractions import crossed, inner, kron, matvec, multi_dot, vecmat
-from gpuarray.contractions import outer_of_vectors as outer
 from gpuarray.decompositions import (
     EighResult,
     EigResult,
@@ -51,7 +59,6 @@ from gpuarray.norms import (
     tensorsolve,
     vector_norm,
 )
-from gpuarray.products import dot, matmul, tensordot, vdot, vecdot
 
 __all__ = [
     "EigResult",

@@ -11,6 +11,7 @@ import numpy as np
 
 from gpuarray._core.base import axes_numbers, axis_number, require, require_all
 from gpuarray._manipulation.shaping import moveaxis
+from gpuarray._products.matmul import matmul
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray._ufunc.reduction import sum as add_up
 from gpuarray.decompositions import (
@@ -23,7 +24,6 @@ from gpuarray.decompositions import (
 )
 from gpuarray.dtypes import kind_of, parts_dtype
 from gpuarray.errors import BadType, BadValue, LinAlgError
-from gpuarray.products import matmul
 from gpuarray.solvers import identity, turned, where
 
 Axis = int | tuple[int, ...] | None

@@ -21,6 +21,7 @@ from gpuarray._core.base import (
 )
 from gpuarray._kernels.monoids import Axis
 from gpuarray._manipulation.joining import concatenate
+from gpuarray._products.matmul import matmul
 from gpuarray._sorting.searching import searchsorted
 from gpuarray._sorting.sorting import argsort
 from gpuarray._ufunc.elementwise import FUNCTIONS
@@ -28,7 +29,6 @@ from gpuarray._ufunc.reduction import mean
 from gpuarray._ufunc.reduction import sum as sum_of
 from gpuarray.dtypes import kind_of
 from gpuarray.errors import BadType, BadValue
-from gpuarray.products import matmul
 
 where = FUNCTIONS["where"]
 

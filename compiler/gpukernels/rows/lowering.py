@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from gpuarray import products
 from gpuarray._core.context import Context, current_context
 from gpuarray._kernels.codegen import literal
+from gpuarray._products import matmul
 from gpuarray.array import Array
 from gpuarray.compiler import plan
 from gpuarray.compiler.errors import GraphValueError
@@ -156,7 +156,7 @@ def by_blas(product: Product, operands: Operands) -> tuple[Array, ...]:
     """The product by the BLAS, and the rest of its program after it."""
     values = operands.values
     vector = values[product.vector].reshape(operands.length)
-    made = products.matmul(values[product.matrix], vector)
+    made = matmul.matmul(values[product.matrix], vector)
     others = (x for i, x in enumerate(values) if i not in product.operands)
     given = (x for x in others if x is not None)
     rest = product.without(operands.sources, operands.over)

@@ -10,8 +10,8 @@ import numpy as np
 
 from gpuarray._core.base import axis_number, require_all
 from gpuarray._manipulation.shaping import moveaxis
+from gpuarray._products.matmul import matmul
 from gpuarray.errors import BadValue, LinAlgError
-from gpuarray.products import matmul
 
 
 def inner(a: Any, b: Any, /) -> Any:

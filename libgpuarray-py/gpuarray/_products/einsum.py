@@ -20,9 +20,9 @@ import numpy.typing as npt
 
 from gpuarray._core.base import require_all
 from gpuarray._manipulation.shaping import diagonal
+from gpuarray._products.matmul import matmul
 from gpuarray.dtypes import Casting, as_dtype, can_cast, result_type
 from gpuarray.errors import BadType, BadValue
-from gpuarray.products import matmul
 
 _DOTS = "."  # of an ellipsis: labels are pairs of it and a place, counted from the last
 Label = Any
