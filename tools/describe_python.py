@@ -60,15 +60,17 @@ PAGES = {
         "Indexing and searching", "_manipulation.take_put _sorting.searching"
     ),
     "sorting": Page(
-        "Sorting, comparing, sets", "_sorting.sorting comparing _manipulation.sets"
+        "Sorting, comparing, sets", "_sorting.sorting _math.logic _manipulation.sets"
     ),
     "sums": Page(
         "Sums and extremes",
-        "_ufunc.reduction _ufunc.scanning missing",
+        "_ufunc.reduction _ufunc.scanning _math.nan_functions",
         "_ufunc.reduction",
     ),
     "statistics": Page(
-        "Statistics", "statistics quantiles histograms numeric polynomials"
+        "Statistics",
+        "_math.statistics _math.quantiles _math.histograms _math.function_base "
+        "polynomials",
     ),
     "linalg": Page(
         "Linear algebra",

@@ -23,7 +23,6 @@ functions (``gpuarray.exp``, ``gpuarray.add`` and so on) are made from the table
 asked for; ``_names.py`` says which.
 """
 
-import math as _math
 import sys as _sys
 from importlib import import_module as _import_module
 from typing import Any as _Any
@@ -42,11 +41,11 @@ from gpuarray.importing import find_under as _find_under
 __version__ = "0.1.0"
 __array_api_version__ = "2025.12"
 
-# The dtypes are NumPy's scalar types: they are equal to an array's dtype.
-_CONSTANTS = {name: getattr(_math, name) for name in ("e", "inf", "nan", "pi")}
-_CONSTANTS |= {"newaxis": None, "bool": _numpy.bool_} | {
+# NumPy's own: its scalar types are equal to an array's dtype.
+_CONSTANTS = {"newaxis": None, "bool": _numpy.bool_} | {
     name: getattr(_numpy, name)
     for name in (
+        *("e", "inf", "nan", "pi"),
         *("bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"),
         *("uint64", "float16", "float32", "float64", "complex64", "complex128"),
     )

@@ -45,7 +45,7 @@ from gpuarray.blas import (
     gemv as gemv,
     ger as ger,
 )
-from gpuarray.comparing import (
+from gpuarray._math.logic import (
     allclose as allclose,
     argpartition as argpartition,
     array_equal as array_equal,
@@ -177,7 +177,7 @@ from gpuarray.grids import (
     triu_indices_from as triu_indices_from,
     vander as vander,
 )
-from gpuarray.histograms import (
+from gpuarray._math.histograms import (
     bincount as bincount,
     histogram as histogram,
     histogram2d as histogram2d,
@@ -223,7 +223,7 @@ from gpuarray._kernels.kernel import (
 from gpuarray.kernels import (
     ElementwiseKernel as ElementwiseKernel,
 )
-from gpuarray.missing import (
+from gpuarray._math.nan_functions import (
     nan_to_num as nan_to_num,
     nanargmax as nanargmax,
     nanargmin as nanargmin,
@@ -237,7 +237,7 @@ from gpuarray.missing import (
     nansum as nansum,
     nanvar as nanvar,
 )
-from gpuarray.numeric import (
+from gpuarray._math.function_base import (
     average as average,
     convolve as convolve,
     corrcoef as corrcoef,
@@ -279,7 +279,7 @@ from gpuarray._core.profiling import (
     Profile as Profile,
     profile as profile,
 )
-from gpuarray.quantiles import (
+from gpuarray._math.quantiles import (
     median as median,
     nanmedian as nanmedian,
     nanpercentile as nanpercentile,
@@ -376,7 +376,7 @@ from gpuarray._sorting.sorting import (
     sort_pairs as sort_pairs,
     topk as topk,
 )
-from gpuarray.statistics import (
+from gpuarray._math.statistics import (
     around as around,
     clip as clip,
     cumulative_prod as cumulative_prod,

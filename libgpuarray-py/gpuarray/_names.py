@@ -14,7 +14,7 @@ _PLACES = {
     "array": "Array GpuArray ndgpuarray",
     "_core.base": "asnumpy may_share_memory",
     "blas": "allow_tf32 gemm gemmBatch_3d gemm_bias gemv ger",
-    "comparing": """
+    "_math.logic": """
         allclose argpartition array_equal array_equiv isclose isneginf isposinf lexsort
         partition select spacing
     """,
@@ -46,7 +46,7 @@ _PLACES = {
         mgrid ogrid tri tril tril_indices tril_indices_from triu triu_indices
         triu_indices_from vander
     """,
-    "histograms": """
+    "_math.histograms": """
         bincount histogram histogram2d histogram_bin_edges histogramdd
     """,
     "_core.info": """
@@ -59,11 +59,11 @@ _PLACES = {
     """,
     "_kernels.kernel": "GpuKernel",
     "kernels": "ElementwiseKernel",
-    "missing": """
+    "_math.nan_functions": """
         nan_to_num nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin
         nanprod nanstd nansum nanvar
     """,
-    "numeric": """
+    "_math.function_base": """
         average convolve corrcoef correlate cov gradient interp trapezoid
     """,
     "_manipulation.padding": "pad",
@@ -74,7 +74,7 @@ _PLACES = {
     "polynomials": "polyfit polyval",
     "_products.matmul": "dot matmul tensordot vdot vecdot",
     "_core.profiling": "Profile profile",
-    "quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
+    "_math.quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
     "_core.queues": "Event Queue",
     "ranges": "arange geomspace linspace logspace",
     "raw": "RawKernel",
@@ -93,7 +93,7 @@ _PLACES = {
         ravel reshape rollaxis rot90 squeeze swapaxes trace transpose
     """,
     "_sorting.sorting": "argsort sort sort_pairs topk",
-    "statistics": """
+    "_math.statistics": """
         around clip cumulative_prod cumulative_sum diff ediff1d round std var
     """,
     "_products.einsum": "einsum einsum_path",
@@ -110,18 +110,23 @@ MODULES = (
 
 MOVED = {
     "base": "_core.base",
+    "comparing": "_math.logic",
     "context": "_core.context",
     "contractions": "_products.contractions",
     "elementwise": "_ufunc.elementwise",
+    "histograms": "_math.histograms",
     "info": "_core.info",
     "joining": "_manipulation.joining",
     "kernel": "_kernels.kernel",
+    "missing": "_math.nan_functions",
+    "numeric": "_math.function_base",
     "operators": "_ufunc.operators",
     "padding": "_manipulation.padding",
     "picking": "_manipulation.take_put",
     "pickling": "_interop.pickling",
     "products": "_products.matmul",
     "profiling": "_core.profiling",
+    "quantiles": "_math.quantiles",
     "queues": "_core.queues",
     "reducing": "_kernels.reduction_kernel",
     "scanning": "_ufunc.scanning",
@@ -129,6 +134,7 @@ MOVED = {
     "sets": "_manipulation.sets",
     "shaping": "_manipulation.shaping",
     "sorting": "_sorting.sorting",
+    "statistics": "_math.statistics",
     "summation": "_products.einsum",
 }
 """Where a module is that stood in the package itself, by its name there.

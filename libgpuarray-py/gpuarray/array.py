@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpuarray import statistics
 from gpuarray._core import info
 from gpuarray._core.base import BaseArray, Order
 from gpuarray._indexing.indexing import assign, get
@@ -18,6 +17,7 @@ from gpuarray._interop import cuda_array_interface, dlpack, pickling, pygpu_arra
 from gpuarray._kernels.apply import from_host, is_host_array
 from gpuarray._kernels.monoids import into
 from gpuarray._manipulation import flat, joining, shaping, take_put
+from gpuarray._math import statistics
 from gpuarray._products import matmul
 from gpuarray._sorting import searching, sorting
 from gpuarray._ufunc import dispatch, reduction, scanning

@@ -14,13 +14,13 @@ from gpuarray._core.context import Context
 from gpuarray._core.context import context as find_context
 from gpuarray._indexing.advanced_indexing import INT64
 from gpuarray._manipulation.shaping import broadcast_arrays, diagonal
+from gpuarray._math.statistics import cumulative_prod
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.array import Array
 from gpuarray.creation import asarray, empty, zeros
 from gpuarray.dtypes import as_dtype, result_type
 from gpuarray.errors import BadType, BadValue
 from gpuarray.ranges import arange
-from gpuarray.statistics import cumulative_prod
 
 Place = str | Context | None
 

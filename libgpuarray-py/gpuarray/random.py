@@ -27,6 +27,7 @@ from gpuarray._core.context import context as find_context
 from gpuarray._indexing.advanced_indexing import take_at
 from gpuarray._interop import pickling
 from gpuarray._manipulation.take_put import count_nonzero
+from gpuarray._math.statistics import clip
 from gpuarray._native import check, ffi, lib
 from gpuarray._sorting.searching import searchsorted
 from gpuarray._sorting.sorting import argsort
@@ -35,7 +36,6 @@ from gpuarray._ufunc.scanning import cumsum
 from gpuarray.array import Array
 from gpuarray.dtypes import as_dtype
 from gpuarray.errors import BadType, BadValue, ReadOnly, suggest_names
-from gpuarray.statistics import clip
 
 __all__ = ["Generator", "default_rng"]
 

@@ -11,12 +11,12 @@ import numpy.typing as npt
 from gpuarray._core.base import BaseArray, require
 from gpuarray._core.info import finfo
 from gpuarray._kernels.monoids import Axis, as_mask, beginning, into
+from gpuarray._math.statistics import Divisor, chosen_correction, spread
 from gpuarray._ufunc import reduction, scanning
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.dtypes import as_dtype, kind_of, parts_dtype
 from gpuarray.errors import BadType, BadValue
 from gpuarray.scalars import SCALARS
-from gpuarray.statistics import Divisor, chosen_correction, spread
 
 choose, isnan = FUNCTIONS["where"], FUNCTIONS["isnan"]
 

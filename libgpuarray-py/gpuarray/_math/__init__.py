@@ -1,0 +1,1 @@
+"""Functions of samples: statistics, quantiles, histograms, logic, calculus."""
