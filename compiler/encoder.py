@@ -9,11 +9,11 @@ from typing import Any
 
 from gpuarray import dtypes
 from gpuarray._core.context import Context
+from gpuarray._creation.creation import asarray
 from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.gpukernels import NEEDS_OF, STEP_FUNCTIONS, Needs
-from gpuarray.creation import asarray
 
 INT_OPS = dict(
     zip(

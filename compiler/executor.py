@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gpuarray import dtypes
 from gpuarray._core.context import Context
+from gpuarray._creation.creation import asarray
 from gpuarray._native import check, ffi, lib, runner_class, straight_class
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
@@ -32,7 +33,6 @@ from gpuarray.compiler.plan_stages import (
     stages,
 )
 from gpuarray.compiler.shared import Container
-from gpuarray.creation import asarray
 from gpuarray.errors import BadValue, GpuArrayError, KernelError, OutOfMemory
 from gpuarray.scalars import SCALARS
 

@@ -17,13 +17,13 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+from gpuarray._creation.creation import zeros
 from gpuarray.array import Array
 from gpuarray.compiler.contexts import get_context, list_contexts, reg_context
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.graph.types import GpuArrayType, gpu_context_type
 from gpuarray.compiler.names import suggest_names
 from gpuarray.compiler.ops.variables import transfer
-from gpuarray.creation import zeros
 
 
 def _as_cuda_ndarray_variable(x: Any) -> Variable:

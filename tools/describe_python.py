@@ -50,7 +50,8 @@ PAGES = {
     "array": Page("The array", "array _core.base"),
     "elementwise": Page("Elementwise functions", "elementwise"),
     "creation": Page(
-        "Making, saving and loading arrays", "creation ranges grids files"
+        "Making, saving and loading arrays",
+        "_creation.creation _creation.ranges _creation.mesh files",
     ),
     "shapes": Page(
         "Shapes, parts and joins",

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from gpuarray._core.context import Context, current_context
+from gpuarray._creation.creation import asarray, empty
 from gpuarray.array import Array
 from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.cops.module import build, module_of
@@ -44,7 +45,6 @@ from gpuarray.compiler.gpukernels.registry import (
 )
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable, constant
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.creation import asarray, empty
 from gpuarray.errors import HostNotice
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from gpuarray._core.context import Context
 from gpuarray._core.context import context as find_context
+from gpuarray._creation.creation import asarray, empty
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.debug.failing import failure_text, is_long, late_text
@@ -34,7 +35,6 @@ from gpuarray.compiler.plan_stages import (
     taken_over,
 )
 from gpuarray.compiler.schedule import Lowered
-from gpuarray.creation import asarray, empty
 from gpuarray.errors import OutOfMemory
 
 Values = dict[int, Any]

@@ -10,6 +10,7 @@ from weakref import ref
 
 import numpy as np
 from gpuarray._core.context import Context
+from gpuarray._creation.creation import asarray
 from gpuarray.array import Array
 from gpuarray.compiler.contexts import context_or_default, get_context, sync_all
 from gpuarray.compiler.debug import late
@@ -36,7 +37,6 @@ from gpuarray.compiler.function.values import (
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.plan import IntValue, Plan
 from gpuarray.compiler.shared import Container, SharedVariable, give_turn, turns
-from gpuarray.creation import asarray
 from gpuarray.errors import GpuArrayError
 
 _SIGNATURE = signature(lambda *args, **named: None)

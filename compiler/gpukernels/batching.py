@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any
 
 from gpuarray._core.context import current_context
+from gpuarray._creation.creation import empty, zeros
 from gpuarray._manipulation.joining import stack
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
@@ -22,7 +23,6 @@ from gpuarray.compiler.gpukernels.calls import STEP_FUNCTIONS, step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowering_of, lowers
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.types import ArrayType, GpuArrayType
-from gpuarray.creation import empty, zeros
 
 
 class NoStepFunction(Exception):

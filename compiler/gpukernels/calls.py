@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from gpuarray._core.context import Context, current_context
+from gpuarray._creation.creation import asarray
 from gpuarray._native import check, lib
 from gpuarray.array import Array
 from gpuarray.compiler.errors import (
@@ -15,7 +16,6 @@ from gpuarray.compiler.errors import (
     GraphValueError,
 )
 from gpuarray.compiler.graph.core import Apply, Op, Variable
-from gpuarray.creation import asarray
 
 StepFunction = Callable[..., Any]
 

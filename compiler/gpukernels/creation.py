@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from gpuarray._core.context import Context
 from gpuarray._core.context import context as find_context
+from gpuarray._creation.creation import asarray, zeros
+from gpuarray._creation.creation import empty as new_array
 from gpuarray._kernels.codegen import once, self_contained
 from gpuarray._kernels.kernel import GpuKernel
 from gpuarray._manipulation.shaping import diagonal
@@ -19,8 +21,6 @@ from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.creation.creation import AllocEmpty, ARange
 from gpuarray.compiler.ops.creation.diagonals import AllocDiag, ExtractDiag
 from gpuarray.compiler.ops.protocols.conversions import LoadFromDisk
-from gpuarray.creation import asarray, zeros
-from gpuarray.creation import empty as new_array
 from gpuarray.dtypes import OFFSET, SIZE, dtype_to_ctype
 
 COUNT = """

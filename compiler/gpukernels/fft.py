@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from gpuarray import fft
+from gpuarray._creation.creation import empty
 from gpuarray._manipulation.joining import stack
 from gpuarray.array import Array
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
@@ -16,7 +17,6 @@ from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.fft import IRFFT, RFFT
-from gpuarray.creation import empty
 
 
 @step_function("rfft")

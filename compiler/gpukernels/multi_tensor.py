@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from gpuarray._core.context import Context, current_context
+from gpuarray._creation.creation import empty
 from gpuarray._kernels.apply import call_elemwise, fail, new_elemwise
 from gpuarray._kernels.codegen import literal
 from gpuarray._kernels.kernel import GpuKernel
@@ -38,7 +39,6 @@ from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.ops.fused.multi_tensor import MultiTensor, Part, Total
 from gpuarray.compiler.ops.fused.rowwise import Fold
 from gpuarray.compiler.ops.reduce.reduce import NAMES
-from gpuarray.creation import empty
 from gpuarray.dtypes import dtype_to_typecode
 
 LARGE = 1 << 20

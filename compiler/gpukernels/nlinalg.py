@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 from gpuarray import linalg
+from gpuarray._creation.creation import asarray, eye, full_like
+from gpuarray._creation.mesh import tril, triu
 from gpuarray._kernels.codegen import literal
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
@@ -34,8 +36,6 @@ from gpuarray.compiler.ops.linalg.nlinalg import (
 )
 from gpuarray.compiler.ops.linalg.slinalg import Cholesky, Expm, exponential
 from gpuarray.compiler.ops.linalg.solving import MatrixInverse, Solve
-from gpuarray.creation import asarray, eye, full_like
-from gpuarray.grids import tril, triu
 
 Options = dict[str, Any]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gpuarray._creation.creation import zeros
 from gpuarray._indexing.advanced_indexing import take_at
 from gpuarray._manipulation.shaping import broadcast_to
 from gpuarray._manipulation.take_put import where
@@ -30,7 +31,6 @@ from gpuarray.compiler.ops.nnet.nnet import (
     check_first_rows,
 )
 from gpuarray.compiler.ops.reduce import reduce
-from gpuarray.creation import zeros
 
 
 def _parts(x: Array, axis: int) -> tuple[Any, Any, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from gpuarray._core.context import current_context
+from gpuarray._creation.creation import asarray
 from gpuarray._interop import cuda_array_interface
 from gpuarray.array import Array
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
@@ -16,7 +17,6 @@ from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply, Op
 from gpuarray.compiler.graph.types import GpuArrayType
-from gpuarray.creation import asarray
 
 
 @lowers(Op)

@@ -30,8 +30,8 @@ from typing import Any as _Any
 import numpy as _numpy
 
 from gpuarray import _names
-from gpuarray import creation as _creation
 from gpuarray import dtypes as _dtypes
+from gpuarray._creation import creation as _array_creation
 from gpuarray._interop import dask as _dask
 from gpuarray._ufunc import dispatch as _dispatch
 from gpuarray._ufunc.elementwise import FUNCTIONS as _FUNCTIONS
@@ -90,4 +90,4 @@ def _offered(name: str) -> _Any:
 # What NumPy's own functions lead to, when they are called with our arrays.
 _dispatch.offer(_offered)
 
-_dask.register(_creation.Array)
+_dask.register(_array_creation.Array)

@@ -85,7 +85,7 @@ from gpuarray._products.contractions import (
     outer as outer,
     vecmat as vecmat,
 )
-from gpuarray.creation import (
+from gpuarray._creation.creation import (
     array as array,
     asanyarray as asanyarray,
     asarray as asarray,
@@ -157,7 +157,7 @@ from gpuarray.gpuarray import (
     get_include as get_include,
     register_dtype as register_dtype,
 )
-from gpuarray.grids import (
+from gpuarray._creation.mesh import (
     diag as diag,
     diag_indices as diag_indices,
     diag_indices_from as diag_indices_from,
@@ -291,7 +291,7 @@ from gpuarray._core.queues import (
     Event as Event,
     Queue as Queue,
 )
-from gpuarray.ranges import (
+from gpuarray._creation.ranges import (
     arange as arange,
     geomspace as geomspace,
     linspace as linspace,

@@ -25,7 +25,7 @@ _PLACES = {
         set_default_context
     """,
     "_products.contractions": "cross inner kron matvec outer vecmat",
-    "creation": """
+    "_creation.creation": """
         array asanyarray asarray ascontiguousarray asfortranarray copy empty empty_like
         eye from_dlpack full full_like identity ones ones_like zeros zeros_like
     """,
@@ -41,7 +41,7 @@ _PLACES = {
     "files": "load save savez savez_compressed",
     "fusing": "fuse",
     "gpuarray": "get_include register_dtype",
-    "grids": """
+    "_creation.mesh": """
         diag diag_indices diag_indices_from diagflat fromfunction indices ix_ meshgrid
         mgrid ogrid tri tril tril_indices tril_indices_from triu triu_indices
         triu_indices_from vander
@@ -76,7 +76,7 @@ _PLACES = {
     "_core.profiling": "Profile profile",
     "_math.quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
     "_core.queues": "Event Queue",
-    "ranges": "arange geomspace linspace logspace",
+    "_creation.ranges": "arange geomspace linspace logspace",
     "raw": "RawKernel",
     "_kernels.reduction_kernel": "ReductionKernel",
     "_ufunc.reduction": "all amax amin any argmax argmin max mean min prod ptp sum",
@@ -113,7 +113,9 @@ MOVED = {
     "comparing": "_math.logic",
     "context": "_core.context",
     "contractions": "_products.contractions",
+    "creation": "_creation.creation",
     "elementwise": "_ufunc.elementwise",
+    "grids": "_creation.mesh",
     "histograms": "_math.histograms",
     "info": "_core.info",
     "joining": "_manipulation.joining",
@@ -128,6 +130,7 @@ MOVED = {
     "profiling": "_core.profiling",
     "quantiles": "_math.quantiles",
     "queues": "_core.queues",
+    "ranges": "_creation.ranges",
     "reducing": "_kernels.reduction_kernel",
     "scanning": "_ufunc.scanning",
     "searching": "_sorting.searching",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpuarray import grids
 from gpuarray._core.base import require
+from gpuarray._creation import mesh
 from gpuarray.errors import BadValue
 
 __all__ = ["tril", "triu"]
@@ -23,7 +23,7 @@ def _keep(operation: str, matrix: Any, inplace: bool) -> Any:
             f"{operation}: got an array of shape {source.shape}, expected a contiguous "
             "matrix"
         )
-    result = getattr(grids, operation)(source)
+    result = getattr(mesh, operation)(source)
     if not inplace:
         return result
     source[...] = result

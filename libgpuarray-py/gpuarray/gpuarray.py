@@ -26,13 +26,7 @@ from gpuarray._core.context import (
     init,
     set_default_context,
 )
-from gpuarray._interop import pygpu_array
-from gpuarray._interop.pygpu_array import open_ipc_handle
-from gpuarray._kernels.kernel import GpuKernel
-from gpuarray._manipulation import joining
-from gpuarray._native import lib
-from gpuarray.array import Array, GpuArray
-from gpuarray.creation import (
+from gpuarray._creation.creation import (
     array,
     asarray,
     ascontiguousarray,
@@ -40,6 +34,12 @@ from gpuarray.creation import (
     empty,
     zeros,
 )
+from gpuarray._interop import pygpu_array
+from gpuarray._interop.pygpu_array import open_ipc_handle
+from gpuarray._kernels.kernel import GpuKernel
+from gpuarray._manipulation import joining
+from gpuarray._native import lib
+from gpuarray.array import Array, GpuArray
 from gpuarray.dtypes import (
     OF_TYPECODE,
     SIZE,

@@ -16,11 +16,11 @@ import numpy as np
 
 from gpuarray._core.base import BaseArray
 from gpuarray._core.context import Context
+from gpuarray._creation.ranges import arange
 from gpuarray._native import check, ffi, lib
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.dtypes import callers_level, parts_dtype
 from gpuarray.errors import HostNotice, LinAlgError
-from gpuarray.ranges import arange
 
 where: Callable[..., Any] = FUNCTIONS["where"]
 

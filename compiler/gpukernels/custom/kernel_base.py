@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from gpuarray._core.context import Context, current_context
+from gpuarray._creation.creation import empty, zeros
 from gpuarray._kernels.kernel import GpuKernel
 from gpuarray._kernels.parameters import misreads
 from gpuarray.array import Array
@@ -46,7 +47,6 @@ from gpuarray.compiler.graph.types import (
     gpu_context_type,
     is_integer_name,
 )
-from gpuarray.creation import empty, zeros
 from gpuarray.errors import GpuArrayError, HostNotice, Unsupported
 
 __all__ = ["GpuKernelBase", "Kernel", "Launch"]

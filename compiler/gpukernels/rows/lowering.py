@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from gpuarray._core.context import Context, current_context
+from gpuarray._creation.creation import empty
 from gpuarray._kernels.codegen import literal
 from gpuarray._products import matmul
 from gpuarray.array import Array
@@ -50,7 +51,6 @@ from gpuarray.compiler.gpukernels.rows.totals import (
 )
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.ops.fused.rowwise import COUNT, LENGTH, TABLE, Program, Rowwise
-from gpuarray.creation import empty
 from gpuarray.scalars import SCALARS
 
 _MANY = 2**31  # rows

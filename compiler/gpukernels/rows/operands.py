@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gpuarray._core.context import Context
+from gpuarray._creation.creation import empty
 from gpuarray.array import Array
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.gpukernels.nnet import first_rows
@@ -22,7 +23,6 @@ from gpuarray.compiler.ops.fused.rowwise import (
     Program,
 )
 from gpuarray.compiler.ops.nnet.nnet import check_first_rows
-from gpuarray.creation import empty
 
 
 @dataclass(frozen=True, slots=True)

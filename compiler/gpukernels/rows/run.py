@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from gpuarray._core.context import Context
+from gpuarray._creation.creation import empty
 from gpuarray._indexing.advanced_indexing import take_at
 from gpuarray._kernels.apply import call_elemwise, fail, new_elemwise
 from gpuarray._kernels.codegen import (
@@ -34,7 +35,6 @@ from gpuarray.compiler.gpukernels.rows.looped import (
 from gpuarray.compiler.gpukernels.rows.operands import Operands
 from gpuarray.compiler.gpukernels.source import Operand
 from gpuarray.compiler.ops.fused.rowwise import CELL, ONE, Fold, Program
-from gpuarray.creation import empty
 from gpuarray.dtypes import dtype_to_typecode
 from gpuarray.scalars import SCALARS
 

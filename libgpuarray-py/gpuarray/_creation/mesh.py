@@ -12,15 +12,15 @@ import numpy.typing as npt
 from gpuarray._core.base import BaseArray, as_shape, require, require_all
 from gpuarray._core.context import Context
 from gpuarray._core.context import context as find_context
+from gpuarray._creation.creation import asarray, empty, zeros
+from gpuarray._creation.ranges import arange
 from gpuarray._indexing.advanced_indexing import INT64
 from gpuarray._manipulation.shaping import broadcast_arrays, diagonal
 from gpuarray._math.statistics import cumulative_prod
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.array import Array
-from gpuarray.creation import asarray, empty, zeros
 from gpuarray.dtypes import as_dtype, result_type
 from gpuarray.errors import BadType, BadValue
-from gpuarray.ranges import arange
 
 Place = str | Context | None
 
