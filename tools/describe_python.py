@@ -82,8 +82,9 @@ PAGES = {
     "random": Page("Random numbers", "random", "random"),
     "kernels": Page(
         "Kernels of your own",
-        "_kernels.kernel raw kernels _kernels.reduction_kernel fusing elemwise",
-        "kernels",
+        "_kernels.kernel _custom_kernels.raw_kernel _custom_kernels.elementwise_kernel "
+        "_custom_kernels.reduction_kernel fusing elemwise",
+        "_custom_kernels.elementwise_kernel",
     ),
     "functions": Page("Compiled functions in files", "saved"),
     "contexts": Page(

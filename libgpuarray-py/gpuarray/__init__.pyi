@@ -220,7 +220,7 @@ from gpuarray._manipulation.joining import (
 from gpuarray._kernels.kernel import (
     GpuKernel as GpuKernel,
 )
-from gpuarray.kernels import (
+from gpuarray._custom_kernels.elementwise_kernel import (
     ElementwiseKernel as ElementwiseKernel,
 )
 from gpuarray._math.nan_functions import (
@@ -297,10 +297,10 @@ from gpuarray._creation.ranges import (
     linspace as linspace,
     logspace as logspace,
 )
-from gpuarray.raw import (
+from gpuarray._custom_kernels.raw_kernel import (
     RawKernel as RawKernel,
 )
-from gpuarray._kernels.reduction_kernel import (
+from gpuarray._custom_kernels.reduction_kernel import (
     ReductionKernel as ReductionKernel,
 )
 from gpuarray._ufunc.reduction import (

@@ -58,7 +58,7 @@ _PLACES = {
         vsplit vstack
     """,
     "_kernels.kernel": "GpuKernel",
-    "kernels": "ElementwiseKernel",
+    "_custom_kernels.elementwise_kernel": "ElementwiseKernel",
     "_math.nan_functions": """
         nan_to_num nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin
         nanprod nanstd nansum nanvar
@@ -77,8 +77,8 @@ _PLACES = {
     "_math.quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
     "_core.queues": "Event Queue",
     "_creation.ranges": "arange geomspace linspace logspace",
-    "raw": "RawKernel",
-    "_kernels.reduction_kernel": "ReductionKernel",
+    "_custom_kernels.raw_kernel": "RawKernel",
+    "_custom_kernels.reduction_kernel": "ReductionKernel",
     "_ufunc.reduction": "all amax amin any argmax argmin max mean min prod ptp sum",
     "saved": "LoadedFunction load_function",
     "_ufunc.scanning": "cummax cummin cumprod cumsum",
@@ -120,6 +120,7 @@ MOVED = {
     "info": "_core.info",
     "joining": "_manipulation.joining",
     "kernel": "_kernels.kernel",
+    "kernels": "_custom_kernels.elementwise_kernel",
     "missing": "_math.nan_functions",
     "numeric": "_math.function_base",
     "operators": "_ufunc.operators",
@@ -131,7 +132,8 @@ MOVED = {
     "quantiles": "_math.quantiles",
     "queues": "_core.queues",
     "ranges": "_creation.ranges",
-    "reducing": "_kernels.reduction_kernel",
+    "raw": "_custom_kernels.raw_kernel",
+    "reducing": "_custom_kernels.reduction_kernel",
     "scanning": "_ufunc.scanning",
     "searching": "_sorting.searching",
     "sets": "_manipulation.sets",

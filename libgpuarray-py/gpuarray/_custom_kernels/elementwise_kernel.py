@@ -11,6 +11,12 @@ import numpy as np
 from gpuarray._core.base import BaseArray
 from gpuarray._core.context import Context
 from gpuarray._core.context import context as find_context
+from gpuarray._custom_kernels.reduction_kernel import (
+    as_argument,
+    declared,
+    only_context,
+    unique_name,
+)
 from gpuarray._kernels.apply import (
     Number,
     call_elemwise,
@@ -26,12 +32,6 @@ from gpuarray._kernels.parameters import (
     parse,
     resolve_types,
     with_types,
-)
-from gpuarray._kernels.reduction_kernel import (
-    as_argument,
-    declared,
-    only_context,
-    unique_name,
 )
 from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray.array import Array

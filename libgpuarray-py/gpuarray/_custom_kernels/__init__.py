@@ -1,0 +1,1 @@
+"""Kernels that users write: of an expression, of a reduction, of a whole source."""
