@@ -51,7 +51,7 @@ PAGES = {
     "elementwise": Page("Elementwise functions", "elementwise"),
     "creation": Page(
         "Making, saving and loading arrays",
-        "_creation.creation _creation.ranges _creation.mesh files",
+        "_creation.creation _creation.ranges _creation.mesh _files.npyio",
     ),
     "shapes": Page(
         "Shapes, parts and joins",
@@ -86,7 +86,7 @@ PAGES = {
         "_custom_kernels.reduction_kernel fusing elemwise",
         "_custom_kernels.elementwise_kernel",
     ),
-    "functions": Page("Compiled functions in files", "saved"),
+    "functions": Page("Compiled functions in files", "_files.function_files"),
     "contexts": Page(
         "Devices, queues and time", "_core.context _core.queues _core.profiling config"
     ),

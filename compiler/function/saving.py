@@ -15,10 +15,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpuarray import saved
 from gpuarray._core.context import Context
 from gpuarray._core.context import context as find_context
 from gpuarray._core.file_write import write_file
+from gpuarray._files import function_files
 from gpuarray._native import check, ffi, lib
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
@@ -109,7 +109,7 @@ def _name(wanted: str | None, otherwise: str, taken: set[str]) -> str:
     return name
 
 
-def interface_of(function: Function) -> saved.Interface:
+def interface_of(function: Function) -> function_files.Interface:
     """How a call in another process gives the inputs."""
     interface, plan = function._interface, function.plan
     arrays = integers = 0
@@ -121,7 +121,7 @@ def interface_of(function: Function) -> saved.Interface:
         kind = host_type(spec.variable.type)
         if not hidden:
             inputs.append(
-                saved.Input(
+                function_files.Input(
                     name=spec.called,
                     place=integers if is_int else arrays,
                     dtype=kind.dtype,
@@ -140,7 +140,7 @@ def interface_of(function: Function) -> saved.Interface:
             )
         integers += is_int
         arrays += not is_int and not hidden
-    return saved.Interface(
+    return function_files.Interface(
         function.name, tuple(inputs), interface.to_host, interface.form
     )
 
@@ -214,8 +214,11 @@ def _handle(function: Function) -> NativePlan:
 
 
 def _described(
-    plan: NativePlan, kept: Sequence[KeptValue], interface: saved.Interface, note: bytes
-) -> saved.Native:
+    plan: NativePlan,
+    kept: Sequence[KeptValue],
+    interface: function_files.Interface,
+    note: bytes,
+) -> function_files.Native:
     """A GpuFunction of the plan with these values and names."""
     texts: list[Any] = []
 
@@ -253,7 +256,7 @@ def _described(
     spec.note, spec.note_size = bytes_, len(note)
     pointer = ffi.new("GpuFunction **")
     check(lib.GpuFunction_new(pointer, plan.pointer, spec))
-    return saved.Native(pointer[0], plan.context, plan.pointer)
+    return function_files.Native(pointer[0], plan.context, plan.pointer)
 
 
 def save(function: Function, path: File, graph: bool = True) -> None:
@@ -281,7 +284,7 @@ def save(function: Function, path: File, graph: bool = True) -> None:
         return
     kept = kept_values(function)
     interface = interface_of(function)
-    note = saved.packed(interface, _pickled(function, kept) if graph else b"")
+    note = function_files.packed(interface, _pickled(function, kept) if graph else b"")
     plan = _handle(function)
     _tell_of_python(function, plan, _add_bodies(function, plan))
     native = _described(plan, kept, interface, note)
@@ -357,7 +360,7 @@ def _read_pickle(content: bytes, path: File, context: Any, trusted: bool) -> Fun
     return function
 
 
-class SavedFunction(saved.LoadedFunction):
+class SavedFunction(function_files.LoadedFunction):
     """A function from a file, which can get its graph back when it is asked for.
 
     It runs without the graph. ``function()`` is the compiled function that was saved,
@@ -366,7 +369,7 @@ class SavedFunction(saved.LoadedFunction):
     """
 
     def __init__(
-        self, native: saved.Native, path: File = "", trusted: bool = False
+        self, native: function_files.Native, path: File = "", trusted: bool = False
     ) -> None:
         super().__init__(native)
         self._path = path
@@ -444,7 +447,7 @@ class SavedFunction(saved.LoadedFunction):
         function = self._unpickled()
         plan = _handle(function)
         kept = kept_values(function)
-        note = saved.packed(self.interface, self._graph)
+        note = function_files.packed(self.interface, self._graph)
         self._native = _described(plan, kept, self.interface, note)
         self._source = function
         self._plan = plan  # which the function in C does not own
@@ -485,5 +488,5 @@ def load(
         if is_pickled:
             return _read_pickle(file.read(), path, context, trusted)
     place = get_context() if context is None else context
-    native = saved.read_function(path, place)
+    native = function_files.read_function(path, place)
     return SavedFunction(native, path, trusted)

@@ -144,7 +144,7 @@ from gpuarray.errors import (
     Unsupported as Unsupported,
     UnsupportedException as UnsupportedException,
 )
-from gpuarray.files import (
+from gpuarray._files.npyio import (
     load as load,
     save as save,
     savez as savez,
@@ -317,7 +317,7 @@ from gpuarray._ufunc.reduction import (
     ptp as ptp,
     sum as sum,
 )
-from gpuarray.saved import (
+from gpuarray._files.function_files import (
     LoadedFunction as LoadedFunction,
     load_function as load_function,
 )

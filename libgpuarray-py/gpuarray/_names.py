@@ -38,7 +38,7 @@ _PLACES = {
         ReadOnly SystemRefusal
         TooLarge UnknownName Unshared Unsupported UnsupportedException
     """,
-    "files": "load save savez savez_compressed",
+    "_files.npyio": "load save savez savez_compressed",
     "fusing": "fuse",
     "gpuarray": "get_include register_dtype",
     "_creation.mesh": """
@@ -80,7 +80,7 @@ _PLACES = {
     "_custom_kernels.raw_kernel": "RawKernel",
     "_custom_kernels.reduction_kernel": "ReductionKernel",
     "_ufunc.reduction": "all amax amin any argmax argmin max mean min prod ptp sum",
-    "saved": "LoadedFunction load_function",
+    "_files.function_files": "LoadedFunction load_function",
     "_ufunc.scanning": "cummax cummin cumprod cumsum",
     "_sorting.searching": "digitize ravel_multi_index searchsorted unravel_index",
     "_manipulation.sets": """
@@ -115,6 +115,7 @@ MOVED = {
     "contractions": "_products.contractions",
     "creation": "_creation.creation",
     "elementwise": "_ufunc.elementwise",
+    "files": "_files.npyio",
     "grids": "_creation.mesh",
     "histograms": "_math.histograms",
     "info": "_core.info",
@@ -134,6 +135,7 @@ MOVED = {
     "ranges": "_creation.ranges",
     "raw": "_custom_kernels.raw_kernel",
     "reducing": "_custom_kernels.reduction_kernel",
+    "saved": "_files.function_files",
     "scanning": "_ufunc.scanning",
     "searching": "_sorting.searching",
     "sets": "_manipulation.sets",

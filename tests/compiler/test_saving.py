@@ -12,7 +12,7 @@ import gpuarray
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from gpuarray import saved
+from gpuarray._files import function_files
 from gpuarray.compiler import In, Out, config, function, grad, load, printing, shared
 from gpuarray.compiler.compile import as_op
 from gpuarray.compiler.errors import UntrustedFileError
@@ -532,7 +532,7 @@ def test_a_file_that_does_not_tell_the_dtypes_of_integers(
 
     x, k = T.vector("x"), T.iscalar("k")
     f = function([x, k], [x[:k], x.sum() + 1.5], name="head")
-    monkeypatch.setattr(saved, "packed", packed)
+    monkeypatch.setattr(function_files, "packed", packed)
     f.save(tmp_path / "f")
     g = gpuarray.load_function(tmp_path / "f", on_first)
     values = rows(1)[0]
@@ -681,7 +681,7 @@ try:
     gpuarray.load_function(sys.argv[3], context)
 except ValueError as error:
     said = str(error)
-print(json.dumps([events, said, "pickle" in vars(gpuarray.saved)]))
+print(json.dumps([events, said, "pickle" in vars(gpuarray._files.function_files)]))
 """
 
 
