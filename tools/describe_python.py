@@ -55,7 +55,8 @@ PAGES = {
     ),
     "shapes": Page(
         "Shapes, parts and joins",
-        "_manipulation.shaping _manipulation.joining _manipulation.padding applying",
+        "_manipulation.shaping _manipulation.joining _manipulation.padding "
+        "_functional.apply_along_axis",
     ),
     "indexing": Page(
         "Indexing and searching", "_manipulation.take_put _sorting.searching"
@@ -83,7 +84,7 @@ PAGES = {
     "kernels": Page(
         "Kernels of your own",
         "_kernels.kernel _custom_kernels.raw_kernel _custom_kernels.elementwise_kernel "
-        "_custom_kernels.reduction_kernel fusing elemwise",
+        "_custom_kernels.reduction_kernel _functional.fusion elemwise",
         "_custom_kernels.elementwise_kernel",
     ),
     "functions": Page("Compiled functions in files", "_files.function_files"),

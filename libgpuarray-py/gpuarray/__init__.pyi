@@ -24,7 +24,7 @@ from gpuarray import (
     reduction as reduction,
     tools as tools,
 )
-from gpuarray.applying import (
+from gpuarray._functional.apply_along_axis import (
     apply_along_axis as apply_along_axis,
     apply_over_axes as apply_over_axes,
 )
@@ -150,7 +150,7 @@ from gpuarray._files.npyio import (
     savez as savez,
     savez_compressed as savez_compressed,
 )
-from gpuarray.fusing import (
+from gpuarray._functional.fusion import (
     fuse as fuse,
 )
 from gpuarray.gpuarray import (

@@ -10,7 +10,7 @@ of the scalar table and NumPy's dtypes come to these in ``__init__``, and
 from __future__ import annotations
 
 _PLACES = {
-    "applying": "apply_along_axis apply_over_axes",
+    "_functional.apply_along_axis": "apply_along_axis apply_over_axes",
     "array": "Array GpuArray ndgpuarray",
     "_core.base": "asnumpy may_share_memory",
     "blas": "allow_tf32 gemm gemmBatch_3d gemm_bias gemv ger",
@@ -39,7 +39,7 @@ _PLACES = {
         TooLarge UnknownName Unshared Unsupported UnsupportedException
     """,
     "_files.npyio": "load save savez savez_compressed",
-    "fusing": "fuse",
+    "_functional.fusion": "fuse",
     "gpuarray": "get_include register_dtype",
     "_creation.mesh": """
         diag diag_indices diag_indices_from diagflat fromfunction indices ix_ meshgrid
@@ -109,6 +109,7 @@ MODULES = (
 """The modules that are public themselves."""
 
 MOVED = {
+    "applying": "_functional.apply_along_axis",
     "base": "_core.base",
     "comparing": "_math.logic",
     "context": "_core.context",
@@ -116,6 +117,7 @@ MOVED = {
     "creation": "_creation.creation",
     "elementwise": "_ufunc.elementwise",
     "files": "_files.npyio",
+    "fusing": "_functional.fusion",
     "grids": "_creation.mesh",
     "histograms": "_math.histograms",
     "info": "_core.info",

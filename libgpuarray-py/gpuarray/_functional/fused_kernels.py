@@ -15,6 +15,14 @@ import numpy as np
 
 from gpuarray._core.base import BaseArray
 from gpuarray._core.context import Context
+from gpuarray._functional.tracer import (
+    Applied,
+    Called,
+    CannotRecord,
+    Given,
+    Input,
+    Symbol,
+)
 from gpuarray._kernels.apply import (
     ROUNDED,
     Number,
@@ -42,7 +50,6 @@ from gpuarray.dtypes import (
     work_dtype,
 )
 from gpuarray.scalars import Scalar
-from gpuarray.symbol import Applied, Called, CannotRecord, Given, Input, Symbol
 
 DType = np.dtype[Any]
 Origin = Input | Given | Applied | Called

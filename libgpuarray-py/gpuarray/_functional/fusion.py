@@ -13,11 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from gpuarray._core.base import BaseArray
-from gpuarray._kernels.apply import number_operand
-from gpuarray._ufunc.elementwise import recorders
-from gpuarray.errors import BadType
-from gpuarray.segments import Origin, Segment, operands_of
-from gpuarray.symbol import (
+from gpuarray._functional.fused_kernels import Origin, Segment, operands_of
+from gpuarray._functional.tracer import (
     Applied,
     Called,
     CannotRecord,
@@ -26,6 +23,9 @@ from gpuarray.symbol import (
     Symbol,
     record,
 )
+from gpuarray._kernels.apply import number_operand
+from gpuarray._ufunc.elementwise import recorders
+from gpuarray.errors import BadType
 
 recorders.append((Symbol, record))
 

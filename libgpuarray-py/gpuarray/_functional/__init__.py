@@ -1,0 +1,1 @@
+"""Functions of the user's on arrays: traced and fused, or applied along axes."""
