@@ -72,7 +72,7 @@ PAGES = {
     "statistics": Page(
         "Statistics",
         "_math.statistics _math.quantiles _math.histograms _math.function_base "
-        "polynomials",
+        "_linalg.polynomials",
     ),
     "linalg": Page(
         "Linear algebra",

@@ -264,7 +264,7 @@ from gpuarray._manipulation.take_put import (
     take_along_axis as take_along_axis,
     where as where,
 )
-from gpuarray.polynomials import (
+from gpuarray._linalg.polynomials import (
     polyfit as polyfit,
     polyval as polyval,
 )

@@ -20,13 +20,13 @@ from gpuarray._core.base import axes_numbers, axis_number, require
 from gpuarray._core.context import Context
 from gpuarray._core.context import context as find_context
 from gpuarray._creation.ranges import arange
+from gpuarray._linalg.solvers import transforms as has_library
 from gpuarray._manipulation.joining import roll
 from gpuarray._manipulation.shaping import moveaxis
 from gpuarray._native import check, lib
 from gpuarray.array import Array
 from gpuarray.dtypes import as_dtype, kind_of, parts_dtype
 from gpuarray.errors import BadType, BadValue, suggest_names
-from gpuarray.solvers import transforms as has_library
 
 Norm = Literal["backward", "ortho", "forward"] | None
 Axes = int | Sequence[int] | None

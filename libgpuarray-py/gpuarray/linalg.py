@@ -14,20 +14,7 @@ from typing import Any
 import numpy.typing as npt
 
 from gpuarray._core.base import axis_number, require_all
-from gpuarray._manipulation import shaping
-from gpuarray._manipulation.shaping import matrix_transpose, moveaxis
-from gpuarray._products.contractions import (
-    crossed,
-    inner,
-    kron,
-    matvec,
-    multi_dot,
-    vecmat,
-)
-from gpuarray._products.contractions import outer_of_vectors as outer
-from gpuarray._products.matmul import dot, matmul, tensordot, vdot, vecdot
-from gpuarray.blas import allow_tf32, gemm, gemm_bias, gemmBatch_3d, gemv, ger
-from gpuarray.decompositions import (
+from gpuarray._linalg.decompositions import (
     EighResult,
     EigResult,
     QRResult,
@@ -46,8 +33,7 @@ from gpuarray.decompositions import (
     svd,
     svdvals,
 )
-from gpuarray.errors import BadValue, HostNotice, LinAlgError, suggest_names
-from gpuarray.norms import (
+from gpuarray._linalg.norms import (
     cond,
     lstsq,
     matrix_norm,
@@ -59,6 +45,20 @@ from gpuarray.norms import (
     tensorsolve,
     vector_norm,
 )
+from gpuarray._manipulation import shaping
+from gpuarray._manipulation.shaping import matrix_transpose, moveaxis
+from gpuarray._products.contractions import (
+    crossed,
+    inner,
+    kron,
+    matvec,
+    multi_dot,
+    vecmat,
+)
+from gpuarray._products.contractions import outer_of_vectors as outer
+from gpuarray._products.matmul import dot, matmul, tensordot, vdot, vecdot
+from gpuarray.blas import allow_tf32, gemm, gemm_bias, gemmBatch_3d, gemv, ger
+from gpuarray.errors import BadValue, HostNotice, LinAlgError, suggest_names
 
 __all__ = [
     "EigResult",

@@ -428,7 +428,7 @@ def test_a_matrix_without_a_solution_is_told_of_once(context):
 
 
 def test_nothing_waits_on_a_device_that_factorizes(context):
-    from gpuarray import solvers
+    from gpuarray._linalg import solvers
 
     if not solvers.factorizes(context):
         pytest.skip("NumPy factorizes on the host")
@@ -442,7 +442,7 @@ def test_nothing_waits_on_a_device_that_factorizes(context):
 
 
 def test_the_host_is_told_of_once(context):
-    from gpuarray import solvers
+    from gpuarray._linalg import solvers
 
     if solvers.factorizes(context):
         pytest.skip("the device factorizes itself")

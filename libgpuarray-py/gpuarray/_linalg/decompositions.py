@@ -6,12 +6,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from gpuarray import solvers
 from gpuarray._core.base import require, require_all
+from gpuarray._linalg import solvers
+from gpuarray._linalg.solvers import factorizes, on_host, where
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.dtypes import kind_of, parts_dtype
 from gpuarray.errors import BadType, BadValue, LinAlgError
-from gpuarray.solvers import factorizes, on_host, where
 
 
 class EigResult(NamedTuple):

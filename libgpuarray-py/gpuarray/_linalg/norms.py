@@ -10,11 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpuarray._core.base import axes_numbers, axis_number, require, require_all
-from gpuarray._manipulation.shaping import moveaxis
-from gpuarray._products.matmul import matmul
-from gpuarray._ufunc.elementwise import FUNCTIONS
-from gpuarray._ufunc.reduction import sum as add_up
-from gpuarray.decompositions import (
+from gpuarray._linalg.decompositions import (
     as_floats,
     as_matrices,
     inv,
@@ -22,9 +18,13 @@ from gpuarray.decompositions import (
     svd,
     svdvals,
 )
+from gpuarray._linalg.solvers import identity, turned, where
+from gpuarray._manipulation.shaping import moveaxis
+from gpuarray._products.matmul import matmul
+from gpuarray._ufunc.elementwise import FUNCTIONS
+from gpuarray._ufunc.reduction import sum as add_up
 from gpuarray.dtypes import kind_of, parts_dtype
 from gpuarray.errors import BadType, BadValue, LinAlgError
-from gpuarray.solvers import identity, turned, where
 
 Axis = int | tuple[int, ...] | None
 

@@ -1,0 +1,1 @@
+"""Linear algebra: factorizations, what they solve, norms, polynomials."""
