@@ -21,8 +21,8 @@ import logreg
 import numpy as np
 import simple
 from cases import CASES
-from gpuarray import fft_text
 from gpuarray._core.context import Context
+from gpuarray._fft import kernel_text
 from gpuarray._kernels.apply import apply_row
 from gpuarray._kernels.codegen import resolve
 from gpuarray._ufunc.elementwise import FUNCTIONS
@@ -261,7 +261,7 @@ def searches():
 
 def transforms():
     """Passes of Fourier transforms of every radix and type, and their convolutions."""
-    for name, text in fft_text.sources():
+    for name, text in kernel_text.sources():
         gpuarray.GpuKernel(text, name, [], "null")
 
 

@@ -15,11 +15,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray import transforms
 from gpuarray._core.base import axes_numbers, axis_number, require
 from gpuarray._core.context import Context
 from gpuarray._core.context import context as find_context
 from gpuarray._creation.ranges import arange
+from gpuarray._fft import transforms
 from gpuarray._linalg.solvers import transforms as has_library
 from gpuarray._manipulation.joining import roll
 from gpuarray._manipulation.shaping import moveaxis

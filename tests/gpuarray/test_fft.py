@@ -3,7 +3,8 @@
 import gpuarray
 import numpy as np
 import pytest
-from gpuarray import fft, transforms
+from gpuarray import fft
+from gpuarray._fft import transforms
 from judge import assert_same
 from layouts import LAYOUTS, pair, values
 

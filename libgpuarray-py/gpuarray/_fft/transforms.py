@@ -23,10 +23,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuarray._core.context import Context
+from gpuarray._fft.kernel_text import RADICES, other_source, pass_source, type_words
 from gpuarray._kernels.kernel import GpuKernel
 from gpuarray.array import Array
 from gpuarray.dtypes import OFFSET, SIZE
-from gpuarray.fft_text import RADICES, other_source, pass_source, type_words
 
 Complex = npt.NDArray[np.complex128]
 _TABLES = 32  # kept for a context
