@@ -32,11 +32,11 @@ import numpy as _numpy
 from gpuarray import _names
 from gpuarray import dtypes as _dtypes
 from gpuarray._creation import creation as _array_creation
+from gpuarray._import_hooks import find_under as _find_under
 from gpuarray._interop import dask as _dask
 from gpuarray._ufunc import dispatch as _dispatch
 from gpuarray._ufunc.elementwise import FUNCTIONS as _FUNCTIONS
 from gpuarray.errors import UnknownName as _UnknownName
-from gpuarray.importing import find_under as _find_under
 
 __version__ = "0.1.0"
 __array_api_version__ = "2025.12"

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from gpuarray._core.base import BaseArray
+from gpuarray._import_hooks import after_import
 from gpuarray._interop import pickling
 from gpuarray.dtypes import as_dtype
-from gpuarray.importing import after_import
 
 ArrayClass = type[BaseArray]
 

@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from gpuarray.importing import after_import
+from gpuarray._import_hooks import after_import
 
 
 @pytest.fixture
