@@ -15,7 +15,7 @@ BEGIN = """
 import faulthandler, gc, sys
 import numpy as np
 import gpuarray
-from gpuarray import dlpack
+from gpuarray._interop import dlpack
 
 faulthandler.enable()
 context = gpuarray.context(sys.argv[1])
