@@ -10,7 +10,6 @@ from cases import CASES, f32, f64
 from evaluate import evaluate
 from gpuarray.compiler import config
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
-from gpuarray.compiler.graph.core import constant
 from gpuarray.compiler.graph.traverse import toposort
 from gpuarray.compiler.ops.elemwise.elemwise import (
     Cast,
@@ -21,6 +20,7 @@ from gpuarray.compiler.ops.elemwise.elemwise import (
 )
 from gpuarray.compiler.tensor.constructors import PATTERNS, PREFIXES
 from gpuarray.scalars import SCALARS
+from written import assert_shapes_are_told
 
 DTYPES = [
     "bool",
@@ -61,38 +61,7 @@ def test_an_op_tells_the_shape_of_its_result(case):
     variables = case.variables()
     outputs = outputs_of(case, variables)
     values = dict(zip(variables, case.arrays, strict=True))
-    shapes = {
-        each: tuple(constant(length, "int64") for length in values[each].shape)
-        for each in variables
-    }
-    for node in toposort(outputs):
-        given = [
-            shapes[each] if each in shapes else constant_shape(each)
-            for each in node.inputs
-        ]
-        for wanted in node.op.requirements(node, given):
-            assert_holds(wanted, values)
-        told = node.op.infer_shape(node, given)
-        for output, lengths in zip(node.outputs, told, strict=True):
-            assert len(lengths) == output.type.ndim
-            real = evaluate(output, values).shape
-            for length, right in zip(lengths, real, strict=True):
-                assert length is None or evaluate(length, values) == right
-            shapes[output] = tuple(constant(length, "int64") for length in real)
-
-
-def assert_holds(wanted, values):
-    """What an op requires of lengths is so where it computes."""
-    ends = [
-        constant(x) if isinstance(x, int) else x for x in (wanted.left, wanted.right)
-    ]
-    left, right = evaluate(ends, values)
-    is_within = wanted.relation == "within"
-    assert -right <= left < right if is_within else left == right
-
-
-def constant_shape(variable):
-    return tuple(constant(length, "int64") for length in np.shape(variable.data))
+    assert_shapes_are_told(outputs, values)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
