@@ -105,7 +105,8 @@ def _constant_index(given: Any) -> Variable:
     if isinstance(given, Sequence) and any(isinstance(v, Variable) for v in given):
         return as_tensor_variable(given)
     try:
-        return core.constant(operator.index(given), "int64")
+        if not isinstance(given, bool):  # NumPy's new axis, not the place 0 or 1
+            return core.constant(operator.index(given), "int64")
     except TypeError:
         pass
     try:
