@@ -1,7 +1,7 @@
 /* The reduction that finds the greatest or the least element and where it first is. */
 #include <stdio.h>
 
-#include "c/device/kept_objects.h"
+#include "c/program/kept_objects.h"
 #include "c/reduce/reduction.h"
 
 /* Whether `a` goes before `b`, of one type; `@` stands for the comparison, `#` for the

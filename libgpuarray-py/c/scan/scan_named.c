@@ -1,5 +1,5 @@
 /* Cumulative sums, products, maxima and minima: scans that the context keeps. */
-#include "c/device/kept_objects.h"
+#include "c/program/kept_objects.h"
 #include "c/scan/scan.h"
 
 enum operation { SUM, PRODUCT, MAXIMUM, MINIMUM };

@@ -1,5 +1,5 @@
 /* Objects that a context keeps by a key. */
-#include "c/device/kept_objects.h"
+#include "c/program/kept_objects.h"
 
 #include <string.h>
 
