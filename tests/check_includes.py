@@ -1,8 +1,9 @@
 """Checks what each C file may include: folders stand one above the other.
 
-A file of ``c/`` includes what lies in its folder and in those below; a vendor's folder
-only itself and what the table of backends is made of. What a header declares is defined
-in its own folder, and no files name functions of one another, by whatever way.
+A file of ``c/`` includes what lies in its folder and in those below; a vendor's file
+what lies in its vendor's folders and what the table of backends is made of. What a
+header declares is defined in its own folder, and no files name functions of one
+another, by whatever way.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ FLOORS = (
     "saving",
 )
 """The folders of ``c/``, from the lowest one up."""
-VENDORS = ("cuda", "opencl", "null")
+VENDORS = ("cuda", "cuda/library", "opencl", "opencl/library", "null")
+"""The vendors' folders; what calls a vendor's libraries lies apart."""
 OF_VENDORS = {"base", "system", "backend"}
 """The folders of ``c/`` that a vendor's may include, besides ``OF_DEVICES``."""
 OF_DEVICES = {"c/device/buffer.h", "c/device/context.h"}
@@ -55,7 +57,7 @@ def allowed(folder: str, kind: str, target: str) -> bool:
     head, *rest = target.split("/")
     if folder in VENDORS:
         return (
-            head == folder
+            head == folder.split("/")[0]
             or target in OF_DEVICES
             or (head == "c" and rest[0] in OF_VENDORS)
         )
@@ -66,6 +68,9 @@ def allowed(folder: str, kind: str, target: str) -> bool:
 def folders() -> dict[str, Path]:
     """All folders with C files of the library, by their names."""
     found = {name: ROOT / name for name in VENDORS}
+    vendors = (ROOT / name for name in VENDORS if "/" not in name)
+    inner = [path for vendor in vendors for path in vendor.iterdir() if path.is_dir()]
+    found |= {str(path.relative_to(ROOT)): path for path in inner}
     return found | {path.name: path for path in (ROOT / "c").iterdir() if path.is_dir()}
 
 

@@ -1,14 +1,14 @@
 /* CUDA's table of functions: what the library knows of this folder. */
-#include "cuda/blas.h"
 #include "cuda/conditional.h"
 #include "cuda/device.h"
-#include "cuda/fft.h"
 #include "cuda/graph.h"
 #include "cuda/kernel.h"
-#include "cuda/nccl.h"
+#include "cuda/library/blas.h"
+#include "cuda/library/fft.h"
+#include "cuda/library/nccl.h"
+#include "cuda/library/solver.h"
 #include "cuda/pinned.h"
 #include "cuda/share.h"
-#include "cuda/solver.h"
 #include "cuda/transfer.h"
 
 static const ga_backend plain = {

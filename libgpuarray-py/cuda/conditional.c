@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "cuda/blas.h"
+#include "cuda/library/blas.h"
 
 enum {
   NON_BLOCKING = 1,

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda/blas.h"
-#include "cuda/fft.h"
 #include "cuda/graph.h"
-#include "cuda/solver.h"
+#include "cuda/library/blas.h"
+#include "cuda/library/fft.h"
+#include "cuda/library/solver.h"
 #include "cuda/transfer.h"
 
 /* Attributes of devices, by the driver's numbers. */

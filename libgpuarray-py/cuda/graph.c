@@ -6,8 +6,8 @@
  * commands that the next one waits for become what the stream's next node waits for. */
 #include "cuda/graph.h"
 
-#include "cuda/blas.h"
 #include "cuda/conditional.h"
+#include "cuda/library/blas.h"
 
 enum { NON_BLOCKING = 1, CAPTURE_THREAD_LOCAL = 1, SET_DEPENDENCIES = 1 };
 

@@ -1,6 +1,6 @@
 /* The OpenCL backend: the table that the library knows it by. */
-#include "opencl/blas.h"
 #include "opencl/kernel.h"
+#include "opencl/library/blas.h"
 #include "opencl/pinned.h"
 #include "opencl/share.h"
 #include "opencl/transfer.h"

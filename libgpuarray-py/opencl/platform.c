@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "c/system/dynload.h"
-#include "opencl/blas.h"
+#include "opencl/library/blas.h"
 
 static struct {
   pthread_mutex_t lock;

@@ -3,7 +3,7 @@
 #include "null_context.h"
 
 #include "c/system/host_blas.h"
-#include "opencl/clblast.h"
+#include "opencl/library/clblast.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

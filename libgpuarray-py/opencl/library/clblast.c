@@ -2,7 +2,7 @@
  *
  * It is taken only where it is asked for (GPUARRAY_BLAS=vendor): on the devices that we
  * timed our own kernels were the faster ones. */
-#include "opencl/clblast.h"
+#include "opencl/library/clblast.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* What cuBLAS's calls have in common: types, places and failures. */
-#include "cuda/blas.h"
+#include "cuda/library/blas.h"
 
 int ga__cuda_blas_fail(cublasStatus result, const char *call) {
   const char *name = NULL, *text = NULL;

@@ -3,11 +3,11 @@
  * float32 stays float32 unless a call allows tf32: tensor cores round the factors only
  * then. half and bfloat16 are summed in float32. Without atomics, which are off by
  * default, the same product on the same device gives the same bits. */
-#include "cuda/blas.h"
+#include "cuda/library/blas.h"
 
 #include <limits.h>
 
-#include "cuda/blaslt.h"
+#include "cuda/library/blaslt.h"
 
 enum { POINTER_MODE_HOST = 0, DEFAULT_MATH = 0, DEFAULT_ALGORITHM = -1 };
 

@@ -1,5 +1,5 @@
 /* Collectives by NCCL, on the device's queue. */
-#include "cuda/nccl.h"
+#include "cuda/library/nccl.h"
 
 #include <string.h>
 

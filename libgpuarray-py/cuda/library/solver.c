@@ -2,12 +2,12 @@
  *
  * Its interface of 64-bit sizes takes the type as a number. Where there is no routine
  * for batches (see solver_batch.c) the matrices of a batch are queued one by one. */
-#include "cuda/solver.h"
+#include "cuda/library/solver.h"
 
 #include <limits.h>
 
-#include "cuda/blas.h"
-#include "cuda/solver_batch.h"
+#include "cuda/library/blas.h"
+#include "cuda/library/solver_batch.h"
 
 enum { FILL_LOWER = 0, FILL_UPPER = 1 };
 

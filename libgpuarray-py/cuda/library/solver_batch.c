@@ -2,12 +2,12 @@
  *
  * cuBLAS and cuSOLVER take lists of addresses, which are made on the host and written
  * to the memory that the call works in. */
-#include "cuda/solver_batch.h"
+#include "cuda/library/solver_batch.h"
 
 #include <limits.h>
 
-#include "cuda/blas.h"
-#include "cuda/solver.h"
+#include "cuda/library/blas.h"
+#include "cuda/library/solver.h"
 #include "cuda/transfer.h"
 
 /* Larger matrices fill a device one by one. */

@@ -2,11 +2,11 @@
  *
  * The library chooses an algorithm for each shape, which takes longer than a small
  * product does: the latest choices are kept. */
-#include "cuda/blaslt.h"
+#include "cuda/library/blaslt.h"
 
 #include <string.h>
 
-#include "cuda/blas.h"
+#include "cuda/library/blas.h"
 
 #define WORKSPACE ((size_t)32 << 20) /* bytes; what NVIDIA advises for an H100 */
 #define CHOICES 16                   /* kept for a queue */

@@ -4,12 +4,12 @@
  * The host's BLAS is queued as a host function, so that it runs after what was queued
  * before and nobody waits for it. Where the queue is idle a small product runs at once
  * on the calling thread, which takes less time than queuing it. */
-#include "opencl/blas.h"
+#include "opencl/library/blas.h"
 
 #include <stdint.h>
 
 #include "c/system/host_blas.h"
-#include "opencl/clblast.h"
+#include "opencl/library/clblast.h"
 #include "opencl/transfer.h"
 
 #define AT_ONCE ((double)(1 << 20)) /* terms of a product that takes some 20 us */

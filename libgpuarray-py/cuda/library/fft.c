@@ -2,11 +2,11 @@
  *
  * A plan is made for a shape and a batch, which takes far longer than a small transform
  * does: the latest are kept for each queue. Plans have no memory of their own. */
-#include "cuda/fft.h"
+#include "cuda/library/fft.h"
 
 #include <string.h>
 
-#include "cuda/blas.h"
+#include "cuda/library/blas.h"
 
 enum { PLANS = 32 };
 enum { RESULT_ALLOC_FAILED = 2, FORWARD = -1, INVERSE = 1 };
