@@ -15,6 +15,7 @@ the library takes for a processor, ``--context oclgrind-gpu`` the same that says
 GPU; ``-m oclgrind`` picks the tests that it is fast enough for.
 """
 
+import gc
 import os
 import shutil
 import subprocess
@@ -146,6 +147,12 @@ def pytest_collection_modifyitems(config, items):
     if left:
         config.hook.pytest_deselected(items=sorted(left, key=lambda item: item.nodeid))
         items[:] = [item for item in items if item not in left]
+
+
+def pytest_collection_finish():
+    """Keep the thousands of tests themselves out of every later garbage collection."""
+    gc.collect()
+    gc.freeze()
 
 
 def _has_cases(item):
