@@ -289,9 +289,8 @@ int ga__blas_source(ga_source *out, const gpucontext *ctx, enum ga_blas_kind kin
                    : (int)kind >= GA_NARROW ? GA_NARROW
                                             : (int)kind;
   static_assert(GA_BLAS_KIND_COUNT == GA_BLAS_KINDS, "the context keeps each kind");
-  GA_TRY(make_source(out, stems[stem], ctx, kind, typecode, NULL));
   out->is_closed = true;
-  return GA_NO_ERROR;
+  return make_source(out, stems[stem], ctx, kind, typecode, NULL);
 }
 
 int ga__blas_mapped_source(ga_source *out, const gpucontext *ctx,

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "c/index/index_walk.h"
+#include "c/index/kernels/index_last.inc"
 #include "c/program/kernel_table.h"
 #include "c/program/kernel_text.h"
 #include "c/sort/sort.h"
@@ -99,26 +100,16 @@ int GpuArray_take(GpuArray *out, const GpuArray *a, unsigned int n,
 
 /* ---- which of several that lead to one place is the last ---- */
 
-static const char last_text[] =
-    "(GLOBAL_MEM ga_ubyte *keep, ga_size keep_off, GLOBAL_MEM const %s *slot, "
-    "ga_size slot_off, ga_uint n) {\n"
-    "  const ga_size i = GID_0 * LDIM_0 + LID_0;\n"
-    "  keep += keep_off;\n"
-    "  slot = (GLOBAL_MEM const %s *)((GLOBAL_MEM const char *)slot + slot_off);\n"
-    "  if (i >= n) return;\n"
-    "  const %s own = slot[i];\n"
-    "  ga_uint k = (ga_uint)i + 1;\n"
-    "  while (k < n && slot[k] != own) k++;\n"
-    "  keep[i] = (ga_ubyte)(k == n);\n"
-    "}\n";
-
-/* One item looks at all that come after it. `spec`: the typecode of the slots. */
+/* `spec`: the typecode of the slots. */
 static int make_last(ga_source *out, const gpucontext *ctx, const void *spec) {
   (void)ctx;
-  const char *type = gpuarray_get_type(*(const int *)spec)->cluda_name;
   ga_strbuf text = {0};
-  ga__strbuf_addf(&text, last_text, type, type, type);
-  return ga__text_finish(out, "index_last", NULL, &text);
+  ga__strbuf_addf(&text, "#define INDEX_SLOT %s\n",
+                  gpuarray_get_type(*(const int *)spec)->cluda_name);
+  ga__strbuf_add(&text, index_last_text);
+  out->is_closed = true;
+  return ga__text_finish_named(out, "index_last", NULL, "#define INDEX_NAME %\n",
+                               &text);
 }
 
 static int queue_last(const GpuArray *out, const GpuArray *slot) {

@@ -34,7 +34,6 @@ int ga__matrices_source(ga_source *out, const gpucontext *ctx, const void *spec)
                   real == GA_DOUBLE ? "2.220446049250313e-16" : "1.1920929e-7f",
                   ga__dtype_kind(s->typecode) == 'c', s->kind == GA_MATRICES_PINV);
   ga__strbuf_add(&text, texts[s->kind]);
-  GA_TRY(ga__text_finish_named(out, "matrices", NULL, "#define MX_NAME %\n", &text));
   out->is_closed = true;
-  return GA_NO_ERROR;
+  return ga__text_finish_named(out, "matrices", NULL, "#define MX_NAME %\n", &text);
 }

@@ -3,7 +3,8 @@
 #include <gpuarray/solver.h>
 
 #include "c/array/array.h"
-#include "c/program/kernel.h"
+#include "c/library/kernels/report_info.inc"
+#include "c/program/kernel_text.h"
 #include "c/system/ending.h"
 
 /* Where the arrays of one call come from. */
@@ -171,21 +172,12 @@ static int check_uplo(const char *operation, cb_uplo uplo) {
 
 /* ---- running ---- */
 
-/* Reports each matrix whose info is not 0. One thread an element. */
-static const char report_parameters[] =
-    "(GLOBAL_MEM const ga_int *info, ga_size info_off, ga_size n, "
-    "GLOBAL_MEM ga_uint *word, ga_size word_off, ga_uint site) {\n"
-    "  info = (GLOBAL_MEM const ga_int *)((GLOBAL_MEM const char *)info + info_off);\n"
-    "  for (ga_size i = GID_0 * LDIM_0 + LID_0; i < n; i += GDIM_0 * LDIM_0)\n"
-    "    if (info[i] != 0)\n"
-    "      ga_report_index(word, word_off, site, (ga_long)i, (ga_long)-1);\n"
-    "}\n";
-
 static int report_kernel(gpukernel **out, gpucontext *ctx) {
   ga_source source = {0};
-  ga__kernel_name(source.name, "report_info", report_parameters);
-  ga__strbuf_addf(&source.body, "KERNEL void %s%s", source.name, report_parameters);
-  int status = ga__strbuf_status(&source.body);
+  ga_strbuf text = {0};
+  ga__strbuf_add(&text, report_info_text);
+  int status = ga__text_finish_named(&source, "report_info", NULL,
+                                     "#define REPORT_INFO_NAME %\n", &text);
   if (status == GA_NO_ERROR)
     status = ga__kernel_get(out, ctx, &source);
   ga__strbuf_clear(&source.body);

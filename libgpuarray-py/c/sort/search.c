@@ -18,9 +18,8 @@ static int write_source(ga_source *out, const gpucontext *ctx, const void *spec)
                   "#define SEARCH_IS_RIGHT %d\n",
                   gpuarray_get_type(s->typecode)->cluda_name, s->right);
   ga__strbuf_add(&text, search_text);
-  GA_TRY(ga__text_finish_named(out, "search", NULL, "#define SEARCH_NAME %\n", &text));
   out->is_closed = true;
-  return GA_NO_ERROR;
+  return ga__text_finish_named(out, "search", NULL, "#define SEARCH_NAME %\n", &text);
 }
 
 static int check_given(const GpuArray *a, const GpuArray *v) {

@@ -1,0 +1,14 @@
+/* keep[i]: whether no slot behind i is the same. An item looks at all of them. */
+KERNEL void INDEX_NAME(GLOBAL_MEM ga_ubyte *keep, ga_size keep_off,
+                       GLOBAL_MEM const INDEX_SLOT *slot, ga_size slot_off, ga_uint n) {
+  const ga_size i = GID_0 * LDIM_0 + LID_0;
+  keep += keep_off;
+  slot = (GLOBAL_MEM const INDEX_SLOT *)((GLOBAL_MEM const char *)slot + slot_off);
+  if (i >= n)
+    return;
+  const INDEX_SLOT own = slot[i];
+  ga_uint k = (ga_uint)i + 1;
+  while (k < n && slot[k] != own)
+    k++;
+  keep[i] = (ga_ubyte)(k == n);
+}
