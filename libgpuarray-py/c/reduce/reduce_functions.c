@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "c/base/dtype.h"
+#include "c/reduce/kernels/pick.inc"
 #include "c/reduce/reduce_words.h"
 
 /* ---- sizes ---- */
@@ -239,26 +240,13 @@ static void add_results(ga_strbuf *sb, const ga_reduce_spec *spec) {
   }
 }
 
-static void add_pick(ga_strbuf *sb, const ga_reduce_spec *spec) {
-  ga__strbuf_addf(sb,
-                  "#define RD_KEY %s\n#define RD_ACC_KEY(acc) (acc).v0\n"
-                  "GA_INLINE int RD_PASSES(RD_KEY a, RD_KEY b) {\n"
-                  "  RD_ACC one, two;\n  one.v0 = a; one.v1 = 0;\n"
-                  "  two.v0 = b; two.v1 = 1;\n"
-                  "  return RD_COMBINE(one, two).v1 != 0;\n}\n"
-                  "GA_INLINE RD_ACC RD_JOIN(RD_ACC a, RD_ACC b, int fresh) {\n"
-                  "  const int take = fresh | RD_PASSES(a.v0, b.v0);\n"
-                  "  RD_ACC r_;\n  r_.v0 = take ? b.v0 : a.v0;\n"
-                  "  r_.v1 = take ? b.v1 : a.v1;\n  return r_;\n}\n",
-                  ga__reduce_component_type(spec, 0));
-}
-
 void ga__reduce_add_functions(ga_strbuf *sb, const ga_reduce_spec *spec) {
   add_accumulator(sb, spec);
   add_functions(sb, spec);
-  if (ga__reduce_is_pick(spec))
-    add_pick(sb, spec);
-  else
+  if (ga__reduce_is_pick(spec)) {
+    ga__strbuf_addf(sb, "#define RD_KEY %s\n", ga__reduce_component_type(spec, 0));
+    ga__strbuf_add(sb, pick_text);
+  } else
     ga__strbuf_add(sb, "#define RD_JOIN(a, b, fresh) RD_COMBINE(a, b)\n");
   add_results(sb, spec);
 }

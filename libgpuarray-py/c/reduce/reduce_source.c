@@ -422,14 +422,18 @@ static void add_kernel(ga_strbuf *sb, const ga_reduce_spec *spec,
 
 int ga__reduce_source(ga_source *out, const ga_reduce_spec *spec,
                       enum ga_reduce_kind kind, unsigned int nk, unsigned int nr) {
-  char words[320];
+  static const char functions[] =
+      "#define RD_NAME %\n#define RD_MAP %_map\n#define RD_COMBINE %_combine\n"
+      "#define RD_NOTHING %_nothing\n#define RD_FINISH(m) %_finish##m\n"
+      "#define RD_FLOATS %_floats\n";
+  static const char of_picks[] =
+      "#define RD_PASSES %_passes\n#define RD_JOIN %_join\n"
+      "#define RD_GREATER %_greater\n#define RD_ANY_PASSES %_any_passes\n"
+      "#define RD_ALL_PASS %_all_pass\n";
+  char words[sizeof functions + sizeof of_picks + 32];
   ga_strbuf text = {0};
-  snprintf(words, sizeof words,
-           "#define RD_NAME %%\n#define RD_MAP %%_map\n#define RD_COMBINE %%_combine\n"
-           "#define RD_NOTHING %%_nothing\n#define RD_FINISH(m) %%_finish##m\n%s%s",
-           ga__reduce_is_pick(spec)
-               ? "#define RD_PASSES %_passes\n#define RD_JOIN %_join\n"
-               : "",
+  snprintf(words, sizeof words, "%s%s%s", functions,
+           ga__reduce_is_pick(spec) ? of_picks : "",
            spec->n_components > 1 ? "#define RD_ACC %_acc\n" : "");
   add_kernel(&text, spec, kind, nk, nr);
   out->is_closed = ga__kernel_is_closed(spec->preamble);

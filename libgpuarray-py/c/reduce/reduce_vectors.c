@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "c/base/dtype.h"
+#include "c/reduce/kernels/many.inc"
 #include "c/reduce/reduce_words.h"
 #include "c/reduce/reduction.h"
 
@@ -16,28 +17,6 @@ static const char *vector_name(int typecode) {
   return typecode == GA_BYTE                           ? "char"
          : typecode == GA_UBYTE || typecode == GA_BOOL ? "uchar"
                                                        : ga__reduce_type(typecode) + 3;
-}
-
-/* The function ga_many2float, of 16 elements that are for storage only, as its text;
- * NULL for other types. Several reductions may stand in one program. */
-static const char *many_to_float(int typecode) {
-  if (typecode == GA_BFLOAT16)
-    return "#ifndef GA_ONCE_MANY_BFLOAT16\n#define GA_ONCE_MANY_BFLOAT16\n"
-           "GA_INLINE float16 ga_many2float(const GLOBAL_MEM ga_bfloat16 *p) {\n"
-           "  uint16 data = convert_uint16(vload16(0, (const GLOBAL_MEM ushort *)p));\n"
-           "  return as_float16(data << 16);\n}\n#endif\n";
-  if (typecode == GA_HALF)
-    return "#ifndef GA_ONCE_MANY_HALF\n#define GA_ONCE_MANY_HALF\n"
-           "GA_INLINE float16 ga_many2float(const GLOBAL_MEM ga_half *p) {\n"
-           "  uint16 data = convert_uint16(vload16(0, (const GLOBAL_MEM ushort *)p));\n"
-           "  uint16 magnitude = (data & 0x7fff) << 13, sign = (data & 0x8000) << 16;\n"
-           "  uint16 small = as_uint16(as_float16(magnitude + (113u << 23)) -\n"
-           "                           as_float(113u << 23));\n"
-           "  uint16 bits = magnitude >= 0x0f800000u   ? magnitude | 0x7f800000u\n"
-           "                : magnitude < 0x00800000u ? small\n"
-           "                                          : magnitude + (112u << 23);\n"
-           "  return as_float16(bits | sign);\n}\n#endif\n";
-  return NULL;
 }
 
 /* Whether `map` is the input as it is, or converted to the accumulator's type. */
@@ -104,29 +83,17 @@ static int plain_input(const ga_reduce_spec *spec) {
 
 void ga__reduce_add_vectors(ga_strbuf *sb, const ga_reduce_spec *spec) {
   char text[200];
-  const bool pick = ga__reduce_is_pick(spec);
   const int own = spec->components[0].typecode, input = plain_input(spec);
-  const char *type = vector_name(own), *stored = many_to_float(input);
-  if (own == GA_BOOL || type == NULL ||
-      (vector_name(input) == NULL && stored == NULL) ||
-      !(pick ? find_order : find_combination)(text, sizeof text, spec))
+  const bool is_small = input == GA_HALF || input == GA_BFLOAT16;
+  const char *type = vector_name(own);
+  if (own == GA_BOOL || type == NULL || (vector_name(input) == NULL && !is_small) ||
+      !(ga__reduce_is_pick(spec) ? find_order : find_combination)(text, sizeof text,
+                                                                  spec))
     return;
   ga__strbuf_addf(sb,
-                  "%s#define RD_MANY %s16\n#define RD_MANY_AT(p) convert_%s16(%s)\n",
-                  stored == NULL ? "" : stored, type, type,
-                  stored == NULL ? "vload16(0, p)" : "ga_many2float(p)");
-  if (pick)
-    ga__strbuf_addf(sb,
-                    "GA_INLINE RD_MANY RD_GREATER(RD_MANY a, RD_MANY b) {\n"
-                    "  return (%s) ? a : b;\n}\n"
-                    "GA_INLINE int RD_ANY_PASSES(RD_MANY b, RD_MANY a) {\n"
-                    "  return any(%s);\n}\n"
-                    "GA_INLINE int RD_ALL_PASS(RD_MANY b, RD_MANY a) {\n"
-                    "  return all(%s);\n}\n",
-                    text, text, text);
-  else
-    ga__strbuf_addf(sb,
-                    "GA_INLINE RD_MANY RD_COMBINE(RD_MANY a, RD_MANY b) {\n"
-                    "  return %s;\n}\n",
-                    text);
+                  "#define RD_MANY %s16\n#define RD_CONVERT_MANY convert_%s16\n"
+                  "#define RD_MANY_HALVES %d\n#define RD_MANY_BFLOATS %d\n"
+                  "#define RD_OF_MANY %s\n",
+                  type, type, input == GA_HALF, input == GA_BFLOAT16, text);
+  ga__strbuf_add(sb, many_text);
 }
