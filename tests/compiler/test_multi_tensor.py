@@ -7,7 +7,7 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import config, function, rewrites, shared
-from gpuarray.compiler.gpukernels import multi_tensor
+from gpuarray.compiler.gpukernels.multi_tensor import lowering as multi_tensor
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import Composite, CompositeStep

@@ -21,17 +21,16 @@ from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.gpukernels.argmax import taken
 from gpuarray.compiler.gpukernels.bodies import unfolds
 from gpuarray.compiler.gpukernels.calls import Needs, needs_of, step_function
-from gpuarray.compiler.gpukernels.multi_tensor_text import (
+from gpuarray.compiler.gpukernels.multi_tensor.inputs import Sources, numbers_of
+from gpuarray.compiler.gpukernels.multi_tensor.text import (
     PER_BLOCK,
     PER_BLOCK_CPU,
-    STRIP,
     Forms,
-    Sources,
     element_sources,
     named_text,
-    numbers_of,
     threads_for,
 )
+from gpuarray.compiler.gpukernels.multi_tensor.totals import STRIP
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.gpukernels.rows.run import new_reduction
 from gpuarray.compiler.gpukernels.source import statements
