@@ -15,13 +15,16 @@
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 
 #define SMALL ((size_t)512 << 10) /* bytes of the smallest pieces */
 #define LARGE ((size_t)2 << 20)
 /* Bytes of the largest transfer that few threads make by stores past the caches. To
  * start a thread costs 50 us on a virtual machine, as much as to copy 512 KiB. */
 #define STREAMED ((size_t)32 << 20)
-enum { PARTS = 2, FEW_THREADS = 4, MOST_THREADS = 8 };
+enum { PARTS = 2, FEW_THREADS = 4, MOST_THREADS = 12 };
 
 /* What the threads share. */
 typedef struct job {
@@ -99,6 +102,30 @@ static void copy_streaming(char *dst, const char *src, size_t n) {
   memcpy(dst + i, src + i, n - i);
 }
 
+#ifdef __x86_64__
+static pthread_once_t asked = PTHREAD_ONCE_INIT;
+static bool has_fast_strings; /* "rep movsb" is fast: Intel's and AMD's ERMS */
+
+static void ask_processor(void) {
+  enum { FEATURES = 7, ERMS = 1 << 9 };
+  unsigned int a, b, c, d;
+  has_fast_strings = __get_cpuid_count(FEATURES, 0, &a, &b, &c, &d) != 0 && (b & ERMS);
+}
+#endif
+
+/* memcpy through the caches, where the bus finds what was just stored. The C library's
+ * own takes stores past them for megabytes: with 8 threads 35 GB/s in place of 45. */
+static void copy_cached(char *dst, const char *src, size_t n) {
+#ifdef __x86_64__
+  pthread_once(&asked, ask_processor);
+  if (has_fast_strings) {
+    __asm__ volatile("rep movsb" : "+D"(dst), "+S"(src), "+c"(n) : : "memory");
+    return;
+  }
+#endif
+  memcpy(dst, src, n);
+}
+
 /* Waits for the device's copy of a part. What was read goes to its place. */
 static int finish_part(const job *j, part *p) {
   if (p->event == NULL)
@@ -118,7 +145,7 @@ static int begin_part(const job *j, part *p) {
     if (j->is_streamed)
       copy_streaming(p->pinned, j->host + p->at, p->size);
     else
-      memcpy(p->pinned, j->host + p->at, p->size);
+      copy_cached(p->pinned, j->host + p->at, p->size);
     GA_TRY(pinning->write(j->device, j->memory, j->offset + p->at, p->pinned, p->size));
   } else
     GA_TRY(pinning->read(j->device, p->pinned, j->memory, j->offset + p->at, p->size));
