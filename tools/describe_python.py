@@ -55,7 +55,8 @@ PAGES = {
     ),
     "shapes": Page(
         "Shapes, parts and joins",
-        "_manipulation.shaping _manipulation.joining _manipulation.padding "
+        "_manipulation.shaping _manipulation.joining _manipulation.splitting "
+        "_manipulation.tiling _manipulation.insertion _manipulation.padding "
         "_functional.apply_along_axis",
     ),
     "indexing": Page(

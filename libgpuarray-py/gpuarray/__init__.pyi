@@ -194,28 +194,34 @@ from gpuarray._core.info import (
     result_type as result_type,
 )
 from gpuarray._manipulation.joining import (
-    append as append,
-    array_split as array_split,
     block as block,
     column_stack as column_stack,
     concat as concat,
     concatenate as concatenate,
-    delete as delete,
-    dsplit as dsplit,
     dstack as dstack,
-    hsplit as hsplit,
     hstack as hstack,
-    insert as insert,
-    repeat as repeat,
-    resize as resize,
     roll as roll,
-    split as split,
     stack as stack,
-    tile as tile,
-    trim_zeros as trim_zeros,
+    vstack as vstack,
+)
+from gpuarray._manipulation.splitting import (
+    array_split as array_split,
+    dsplit as dsplit,
+    hsplit as hsplit,
+    split as split,
     unstack as unstack,
     vsplit as vsplit,
-    vstack as vstack,
+)
+from gpuarray._manipulation.tiling import (
+    repeat as repeat,
+    resize as resize,
+    tile as tile,
+)
+from gpuarray._manipulation.insertion import (
+    append as append,
+    delete as delete,
+    insert as insert,
+    trim_zeros as trim_zeros,
 )
 from gpuarray._kernels.kernel import (
     GpuKernel as GpuKernel,

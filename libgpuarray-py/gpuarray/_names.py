@@ -53,10 +53,11 @@ _PLACES = {
         __array_namespace_info__ astype can_cast finfo iinfo isdtype result_type
     """,
     "_manipulation.joining": """
-        append array_split block column_stack concat concatenate delete dsplit dstack
-        hsplit hstack insert repeat resize roll split stack tile trim_zeros unstack
-        vsplit vstack
+        block column_stack concat concatenate dstack hstack roll stack vstack
     """,
+    "_manipulation.splitting": "array_split dsplit hsplit split unstack vsplit",
+    "_manipulation.tiling": "repeat resize tile",
+    "_manipulation.insertion": "append delete insert trim_zeros",
     "_kernels.kernel": "GpuKernel",
     "_custom_kernels.elementwise_kernel": "ElementwiseKernel",
     "_math.nan_functions": """

@@ -16,7 +16,7 @@ from gpuarray._indexing.indexing import assign, get
 from gpuarray._interop import cuda_array_interface, dlpack, pickling, pygpu_array
 from gpuarray._kernels.apply import from_host, is_host_array
 from gpuarray._kernels.monoids import into
-from gpuarray._manipulation import flat, joining, shaping, take_put
+from gpuarray._manipulation import flat, shaping, take_put, tiling
 from gpuarray._math import statistics
 from gpuarray._products import matmul
 from gpuarray._sorting import searching, sorting
@@ -69,7 +69,7 @@ class Array(BaseArray):
     swapaxes = shaping.swapaxes
     diagonal = shaping.diagonal
     trace = shaping.trace
-    repeat = joining.repeat
+    repeat = tiling.repeat
     searchsorted = searching.searchsorted
     take = take_put.take
     put = take_put.put

@@ -37,7 +37,8 @@ from gpuarray._creation.creation import (
 from gpuarray._interop import pygpu_array
 from gpuarray._interop.pygpu_array import open_ipc_handle
 from gpuarray._kernels.kernel import GpuKernel
-from gpuarray._manipulation import joining
+from gpuarray._manipulation.joining import concatenate
+from gpuarray._manipulation.splitting import split
 from gpuarray._native import lib
 from gpuarray.array import Array, GpuArray
 from gpuarray.dtypes import (
@@ -180,7 +181,7 @@ def from_gpudata(
 
 def _split(a: Any, ind: Sequence[int], axis: int) -> list[Any]:
     """Views of the parts between the places ``ind``."""
-    return list(joining.split(a, list(ind), axis))
+    return list(split(a, list(ind), axis))
 
 
 def _concatenate(
@@ -192,5 +193,5 @@ def _concatenate(
 ) -> Any:
     """The arrays one after another, as ``cls``, in the dtype of a typecode."""
     dtype = OF_TYPECODE[restype]
-    made = joining.concatenate(al, axis, dtype=dtype, casting="unsafe", context=context)
+    made = concatenate(al, axis, dtype=dtype, casting="unsafe", context=context)
     return made.view(Array if cls is None else array_class(cls, "concatenate"))

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpuarray._core.base import BaseArray
 from gpuarray._indexing.indexing import assign, get
-from gpuarray._manipulation.joining import resize
+from gpuarray._manipulation.tiling import resize
 
 
 class Flat:
