@@ -9,7 +9,7 @@ from typing import Any
 
 from gpuarray import dtypes
 from gpuarray._core.context import Context
-from gpuarray._creation.creation import asarray
+from gpuarray._creation.conversion import asarray
 from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gpuarray import dtypes
 from gpuarray._core.context import Context
-from gpuarray._creation.creation import asarray
+from gpuarray._creation.conversion import asarray
 from gpuarray._native import check, ffi, lib, runner_class, straight_class
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from gpuarray._creation.creation import zeros
+from gpuarray._creation.filled import zeros
 from gpuarray.array import Array
 from gpuarray.compiler.contexts import get_context, list_contexts, reg_context
 from gpuarray.compiler.graph.core import Variable

@@ -51,7 +51,8 @@ PAGES = {
     "elementwise": Page("Elementwise functions", "elementwise"),
     "creation": Page(
         "Making, saving and loading arrays",
-        "_creation.creation _creation.ranges _creation.mesh _files.npyio",
+        "_creation.conversion _creation.filled _creation.ranges _creation.mesh "
+        "_creation.twodim_base _files.npyio",
     ),
     "shapes": Page(
         "Shapes, parts and joins",

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 from gpuarray._core.context import Context, current_context
-from gpuarray._creation.creation import asarray, empty
+from gpuarray._creation.conversion import asarray
+from gpuarray._creation.filled import empty
 from gpuarray.array import Array
 from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.cops.module import build, module_of

@@ -10,7 +10,8 @@ from typing import Any
 
 from gpuarray._core.context import Context
 from gpuarray._core.context import context as find_context
-from gpuarray._creation.creation import asarray, empty
+from gpuarray._creation.conversion import asarray
+from gpuarray._creation.filled import empty
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.debug.failing import failure_text, is_long, late_text

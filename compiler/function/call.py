@@ -10,7 +10,7 @@ from weakref import ref
 
 import numpy as np
 from gpuarray._core.context import Context
-from gpuarray._creation.creation import asarray
+from gpuarray._creation.conversion import asarray
 from gpuarray.array import Array
 from gpuarray.compiler.contexts import context_or_default, get_context, sync_all
 from gpuarray.compiler.debug import late

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from gpuarray._core.context import current_context
-from gpuarray._creation.creation import empty, zeros
+from gpuarray._creation.filled import empty, zeros
 from gpuarray._manipulation.joining import stack
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from gpuarray._core.context import Context, current_context
-from gpuarray._creation.creation import asarray
+from gpuarray._creation.conversion import asarray
 from gpuarray._native import check, lib
 from gpuarray.array import Array
 from gpuarray.compiler.errors import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from gpuarray import fft
-from gpuarray._creation.creation import empty
+from gpuarray._creation.filled import empty
 from gpuarray._manipulation.joining import stack
 from gpuarray.array import Array
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 from gpuarray import linalg
-from gpuarray._creation.creation import asarray, eye, full_like
-from gpuarray._creation.mesh import tril, triu
+from gpuarray._creation.conversion import asarray
+from gpuarray._creation.filled import eye, full_like
+from gpuarray._creation.twodim_base import tril, triu
 from gpuarray._kernels.codegen import literal
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpuarray._creation.creation import zeros
+from gpuarray._creation.filled import zeros
 from gpuarray._indexing.advanced_indexing import take_at
 from gpuarray._manipulation.shaping import broadcast_to
 from gpuarray._manipulation.take_put import where

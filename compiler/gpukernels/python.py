@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from gpuarray._core.context import current_context
-from gpuarray._creation.creation import asarray
+from gpuarray._creation.conversion import asarray
 from gpuarray._interop import cuda_array_interface
 from gpuarray.array import Array
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError

@@ -31,7 +31,7 @@ import numpy as _numpy
 
 from gpuarray import _names
 from gpuarray import dtypes as _dtypes
-from gpuarray._creation import creation as _array_creation
+from gpuarray._creation import conversion as _conversion
 from gpuarray._import_hooks import find_under as _find_under
 from gpuarray._interop import dask as _dask
 from gpuarray._ufunc import dispatch as _dispatch
@@ -57,7 +57,12 @@ globals().update({k: v for k, v in _FUNCTIONS.items() if k not in _names.PLACE_O
 for _module, _public in _names.PLACES.items():
     if _loaded := _sys.modules.get(f"gpuarray.{_module}"):
         globals().update({_name: getattr(_loaded, _name) for _name in _public})
-_find_under({f"gpuarray.{k}": f"gpuarray.{v}" for k, v in _names.MOVED.items()})
+_find_under(
+    {
+        f"gpuarray.{_module}": tuple(f"gpuarray.{_place}" for _place in _places)
+        for _module, _places in _names.MOVED.items()
+    }
+)
 
 __all__ = sorted(
     {"__array_api_version__", "__version__", *_CONSTANTS, *_FUNCTIONS}
@@ -90,4 +95,4 @@ def _offered(name: str) -> _Any:
 # What NumPy's own functions lead to, when they are called with our arrays.
 _dispatch.offer(_offered)
 
-_dask.register(_array_creation.Array)
+_dask.register(_conversion.Array)

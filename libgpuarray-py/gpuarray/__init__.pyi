@@ -85,17 +85,19 @@ from gpuarray._products.contractions import (
     outer as outer,
     vecmat as vecmat,
 )
-from gpuarray._creation.creation import (
+from gpuarray._creation.conversion import (
     array as array,
     asanyarray as asanyarray,
     asarray as asarray,
     ascontiguousarray as ascontiguousarray,
     asfortranarray as asfortranarray,
     copy as copy,
+    from_dlpack as from_dlpack,
+)
+from gpuarray._creation.filled import (
     empty as empty,
     empty_like as empty_like,
     eye as eye,
-    from_dlpack as from_dlpack,
     full as full,
     full_like as full_like,
     identity as identity,
@@ -158,16 +160,18 @@ from gpuarray.gpuarray import (
     register_dtype as register_dtype,
 )
 from gpuarray._creation.mesh import (
-    diag as diag,
-    diag_indices as diag_indices,
-    diag_indices_from as diag_indices_from,
-    diagflat as diagflat,
     fromfunction as fromfunction,
     indices as indices,
     ix_ as ix_,
     meshgrid as meshgrid,
     mgrid as mgrid,
     ogrid as ogrid,
+)
+from gpuarray._creation.twodim_base import (
+    diag as diag,
+    diag_indices as diag_indices,
+    diag_indices_from as diag_indices_from,
+    diagflat as diagflat,
     tri as tri,
     tril as tril,
     tril_indices as tril_indices,

@@ -64,13 +64,14 @@ def _call_behind(loader: Any, call: Callable[[Any], None]) -> None:
     loader.exec_module = run_and_call
 
 
-def find_under(places: dict[str, str]) -> None:
+def find_under(places: dict[str, tuple[str, ...]]) -> None:
     """Have modules found under the names that are the keys, too: the same modules.
 
-    What is loaded is there at once, so that no attribute of a package changes.
+    A module that became several has what is in any of them. What is loaded is there at
+    once, so that no attribute of a package changes.
     """
-    for name, place in places.items():
-        if place in sys.modules:
+    for name, (place, *others) in places.items():
+        if place in sys.modules and not others:
             sys.modules[name] = sys.modules[place]
     sys.meta_path.append(_FormerNames(places))
 
@@ -78,7 +79,7 @@ def find_under(places: dict[str, str]) -> None:
 class _FormerNames:
     """Stands last in ``sys.meta_path``: loads a module under a name it had before."""
 
-    def __init__(self, places: dict[str, str]) -> None:
+    def __init__(self, places: dict[str, tuple[str, ...]]) -> None:
         self.places = places
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
@@ -89,6 +90,17 @@ class _FormerNames:
         """Nothing: the module is elsewhere."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put the module in its new place here."""
+        """Put the module in its new place here, or look in all that it became."""
         name = module.__name__
-        sys.modules[name] = import_module(self.places[name])
+        places = [import_module(place) for place in self.places[name]]
+        if len(places) == 1:
+            (sys.modules[name],) = places
+            return
+
+        def get(attribute: str) -> Any:
+            for place in places:
+                if attribute in vars(place):
+                    return vars(place)[attribute]
+            raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
+
+        vars(module)["__getattr__"] = get

@@ -25,9 +25,11 @@ _PLACES = {
         set_default_context
     """,
     "_products.contractions": "cross inner kron matvec outer vecmat",
-    "_creation.creation": """
-        array asanyarray asarray ascontiguousarray asfortranarray copy empty empty_like
-        eye from_dlpack full full_like identity ones ones_like zeros zeros_like
+    "_creation.conversion": """
+        array asanyarray asarray ascontiguousarray asfortranarray copy from_dlpack
+    """,
+    "_creation.filled": """
+        empty empty_like eye full full_like identity ones ones_like zeros zeros_like
     """,
     "dtypes": "INPUT OFFSET SIZE SSIZE dtype_to_ctype dtype_to_typecode",
     "errors": """
@@ -41,10 +43,10 @@ _PLACES = {
     "_files.npyio": "load save savez savez_compressed",
     "_functional.fusion": "fuse",
     "gpuarray": "get_include register_dtype",
-    "_creation.mesh": """
-        diag diag_indices diag_indices_from diagflat fromfunction indices ix_ meshgrid
-        mgrid ogrid tri tril tril_indices tril_indices_from triu triu_indices
-        triu_indices_from vander
+    "_creation.mesh": "fromfunction indices ix_ meshgrid mgrid ogrid",
+    "_creation.twodim_base": """
+        diag diag_indices diag_indices_from diagflat tri tril tril_indices
+        tril_indices_from triu triu_indices triu_indices_from vander
     """,
     "_math.histograms": """
         bincount histogram histogram2d histogram_bin_edges histogramdd
@@ -109,21 +111,24 @@ MODULES = (
 )
 """The modules that are public themselves."""
 
-MOVED = {
+_MOVED = {
     "applying": "_functional.apply_along_axis",
     "base": "_core.base",
     "comparing": "_math.logic",
     "context": "_core.context",
     "contractions": "_products.contractions",
-    "creation": "_creation.creation",
+    "creation": "_creation.conversion _creation.filled",
     "decompositions": "_linalg.decompositions",
     "elementwise": "_ufunc.elementwise",
     "files": "_files.npyio",
     "fusing": "_functional.fusion",
-    "grids": "_creation.mesh",
+    "grids": "_creation.mesh _creation.twodim_base",
     "histograms": "_math.histograms",
     "info": "_core.info",
-    "joining": "_manipulation.joining",
+    "joining": """
+        _manipulation.joining _manipulation.splitting _manipulation.tiling
+        _manipulation.insertion
+    """,
     "kernel": "_kernels.kernel",
     "kernels": "_custom_kernels.elementwise_kernel",
     "missing": "_math.nan_functions",
@@ -150,7 +155,9 @@ MOVED = {
     "statistics": "_math.statistics",
     "summation": "_products.einsum",
 }
-"""Where a module is that stood in the package itself, by its name there.
+
+MOVED = {name: tuple(places.split()) for name, places in _MOVED.items()}
+"""Where a module is that stood in the package itself, or what became of it, by name.
 
 Pickles and programs have these names."""
 

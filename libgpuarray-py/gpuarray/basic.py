@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpuarray._core.base import require
-from gpuarray._creation import mesh
+from gpuarray._creation import twodim_base
 from gpuarray.errors import BadValue
 
 __all__ = ["tril", "triu"]
@@ -23,7 +23,7 @@ def _keep(operation: str, matrix: Any, inplace: bool) -> Any:
             f"{operation}: got an array of shape {source.shape}, expected a contiguous "
             "matrix"
         )
-    result = getattr(mesh, operation)(source)
+    result = getattr(twodim_base, operation)(source)
     if not inplace:
         return result
     source[...] = result

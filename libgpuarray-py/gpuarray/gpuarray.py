@@ -26,14 +26,13 @@ from gpuarray._core.context import (
     init,
     set_default_context,
 )
-from gpuarray._creation.creation import (
+from gpuarray._creation.conversion import (
     array,
     asarray,
     ascontiguousarray,
     asfortranarray,
-    empty,
-    zeros,
 )
+from gpuarray._creation.filled import empty, zeros
 from gpuarray._interop import pygpu_array
 from gpuarray._interop.pygpu_array import open_ipc_handle
 from gpuarray._kernels.kernel import GpuKernel

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from gpuarray._core.context import Context, current_context
-from gpuarray._creation.creation import empty, zeros
+from gpuarray._creation.filled import empty, zeros
 from gpuarray._kernels.kernel import GpuKernel
 from gpuarray._kernels.parameters import misreads
 from gpuarray.array import Array

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from gpuarray._core.context import Context, current_context
-from gpuarray._creation.creation import empty
+from gpuarray._creation.filled import empty
 from gpuarray._kernels.apply import call_elemwise, fail, new_elemwise
 from gpuarray._kernels.codegen import literal
 from gpuarray._kernels.kernel import GpuKernel

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gpuarray._core.context import Context
-from gpuarray._creation.creation import empty
+from gpuarray._creation.filled import empty
 from gpuarray.array import Array
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.gpukernels.nnet import first_rows

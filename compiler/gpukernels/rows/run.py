@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from gpuarray._core.context import Context
-from gpuarray._creation.creation import empty
+from gpuarray._creation.filled import empty
 from gpuarray._indexing.advanced_indexing import take_at
 from gpuarray._kernels.apply import call_elemwise, fail, new_elemwise
 from gpuarray._kernels.codegen import (

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuarray._core.base import BaseArray
-from gpuarray._creation.creation import Place, fitting, place_of
+from gpuarray._creation.arguments import Place, fitting, place_of
 from gpuarray.array import Array
 from gpuarray.dtypes import as_dtype
 from gpuarray.errors import host_errors

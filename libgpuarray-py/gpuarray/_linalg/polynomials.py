@@ -9,7 +9,7 @@ import numpy as np
 
 from gpuarray._core.base import BaseArray, require, require_all
 from gpuarray._core.info import finfo
-from gpuarray._creation.mesh import vander
+from gpuarray._creation.twodim_base import vander
 from gpuarray._linalg.decompositions import inv
 from gpuarray._linalg.norms import lstsq
 from gpuarray._ufunc.elementwise import FUNCTIONS

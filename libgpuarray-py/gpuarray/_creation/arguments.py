@@ -1,0 +1,92 @@
+"""Arguments of functions that make arrays: their order, the context, dtypes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gpuarray._core.context import Context
+from gpuarray._core.context import context as find_context
+from gpuarray.dtypes import as_dtype
+from gpuarray.errors import BadType
+
+Place = str | Context | None
+Shape = int | Sequence[int]
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def in_either_order(names: str) -> Callable[[F], F]:
+    """Let arguments behind the dtype stand in the order ``names``, too.
+
+    That is NumPy's and libgpuarray 0.7's, which begin with the order or with whether
+    to copy, where ours begin with the context: what stands there tells them apart.
+    """
+    others = names.split()
+
+    def decorate(function: F) -> F:
+        first = function.__code__.co_varnames.index("context")
+
+        @wraps(function)
+        def either(*args: Any, **named: Any) -> Any:
+            if (
+                len(args) > first
+                and args[first].__class__ is not Context
+                and not _begins_with_context(args[first:])
+            ):
+                rest = dict(zip(others, args[first:], strict=False))
+                if len(args) - first > len(others) or not named.keys().isdisjoint(rest):
+                    raise BadType(
+                        f"{function.__name__}: got {len(args)} positional arguments "
+                        f"and {', '.join(named) or 'no others'}, expected behind the "
+                        f"dtype at most: {', '.join(others)}"
+                    )
+                return function(*args[:first], **rest, **named)
+            return function(*args, **named)
+
+        return either  # type: ignore[return-value]
+
+    return decorate
+
+
+def _begins_with_context(given: tuple[Any, ...]) -> bool:
+    """Whether the first is a context; if it is None, whether no other is one."""
+    if given[0] is None:
+        return not any(map(_is_context, given))
+    return _is_context(given[0])
+
+
+def _is_context(given: Any) -> bool:
+    """Whether it may name a context: none of the other arguments' kinds."""
+    if isinstance(given, str):
+        return len(given) != 1  # an order is a letter
+    return not (given is None or isinstance(given, bool | int | type))
+
+
+_SINGLE = {np.dtype(d): np.dtype(s) for d, s in (("f8", "f4"), ("c16", "c8"))}
+
+
+def place_of(operation: str, context: Place, device: Place) -> Context:
+    """The context named by either word, or the default one."""
+    if context is not None and device is not None:
+        raise BadType(f"{operation}: context and device are one thing; give one")
+    return find_context(device if context is None else context)
+
+
+def float_dtype(
+    operation: str, dtype: npt.DTypeLike | None, place: Context
+) -> np.dtype[Any]:
+    """The dtype asked for, else the widest of floats that the device has."""
+    if dtype is None:
+        return np.dtype(np.float64 if place.has_double else np.float32)
+    return as_dtype(dtype, operation)
+
+
+def fitting(host: npt.NDArray[Any], place: Context) -> npt.NDArray[Any]:
+    """Values of no chosen dtype, which without float64 on the device become float32."""
+    if place.has_double:
+        return host
+    return host.astype(_SINGLE.get(host.dtype, host.dtype), copy=False)
