@@ -29,21 +29,11 @@ _told: set[str] = set()
 _lock = threading.Lock()
 
 
-def _asked(context: Context, name: str, question: Any) -> bool:
-    known = context._kernels.get(name)
-    if known is None:
-        known = context._kernels[name] = bool(question(context.pointer))
-    return bool(known)
-
-
 def factorizes(context: Context) -> bool:
     """Whether the context's vendor has a library of factorizations."""
-    return _asked(context, "solver", lib.gpuarray_solves)
-
-
-def transforms(context: Context) -> bool:
-    """Whether the context's vendor has a library of Fourier transforms."""
-    return _asked(context, "fft", lib.gpuarray_transforms)
+    if "solver" not in context._kernels:
+        context._kernels["solver"] = bool(lib.gpuarray_solves(context.pointer))
+    return bool(context._kernels["solver"])
 
 
 # ---- on the host ----

@@ -1,0 +1,93 @@
+"""Arguments of transforms: dtypes, lengths, axes, the norm."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from gpuarray._core.base import axis_number, require
+from gpuarray.dtypes import kind_of
+from gpuarray.errors import BadType, BadValue
+
+Norm = Literal["backward", "ortho", "forward"] | None
+Axes = int | Sequence[int] | None
+
+
+OTHER_DIRECTION = {None: "forward", "backward": "forward", "forward": "backward"}
+
+
+def operand(operation: str, x: Any, is_real: bool = False) -> Any:
+    """The array in a dtype that is transformed."""
+    require(x, operation)
+    kind = kind_of(x.dtype)
+    if kind == "c":
+        if is_real:
+            raise BadType(f"{operation}: got {x.dtype}, expected real elements")
+        return x
+    if kind in "biu":
+        return x.astype(np.float64)
+    if x.dtype == np.float16:
+        return x.astype(np.float32)
+    if x.dtype.itemsize == 2:
+        raise BadType(
+            f"{operation}: {x.dtype} is not offered; convert it: x.astype('float32')"
+        )
+    return x
+
+
+def scale_of(operation: str, norm: Norm, n: int, inverse: bool) -> float:
+    """What a transform of n elements is multiplied by."""
+    if norm not in (None, "backward", "ortho", "forward"):
+        raise BadValue(
+            f"{operation}: norm is {norm!r}, expected 'backward', 'ortho' or 'forward'"
+        )
+    if norm == "ortho":
+        return 1 / math.sqrt(n)
+    return 1 / n if (norm == "forward") != inverse else 1.0
+
+
+def length_of(operation: str, n: int | None, default: int) -> int:
+    if n is None:
+        n = default
+    else:
+        try:
+            n = operator.index(n)
+        except TypeError:
+            raise BadType(f"{operation}: n is {n!r}, expected an integer") from None
+    if n < 1:
+        raise BadValue(
+            f"{operation}: {n} elements are no signal; expected at least 1 along the "
+            "axis"
+        )
+    return n
+
+
+def lengths_and_axes(
+    operation: str, x: Any, s: Sequence[int] | None, axes: Axes, halved: bool = False
+) -> tuple[list[int], list[int]]:
+    """Lengths and axes; those of the whole array where the last axis is halved."""
+    if axes is None:
+        count = x.ndim if s is None else len(s)
+        listed = list(range(-count, 0))
+    else:
+        listed = [axes] if isinstance(axes, int) else list(axes)
+    found = [axis_number(axis, x.ndim, operation) for axis in listed]
+    if s is None:
+        lengths = [x.shape[axis] for axis in found]
+        if halved and lengths:
+            lengths[-1] = 2 * (lengths[-1] - 1)
+    else:
+        if len(s) != len(found):
+            raise BadValue(
+                f"{operation}: {len(s)} lengths for {len(found)} axes, expected as many"
+            )
+        lengths = [
+            x.shape[axis] if n == -1 else n for n, axis in zip(s, found, strict=True)
+        ]
+    if not found:
+        raise BadValue(f"{operation}: no axis is given")
+    return [length_of(operation, n, 0) for n in lengths], found
