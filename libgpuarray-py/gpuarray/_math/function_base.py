@@ -4,7 +4,6 @@ averages and covariances.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -363,11 +362,13 @@ def cov(
     [[1. 2.]
      [2. 4.]]
     """
-    if ddof is not None and ddof != operator.index(ddof):
+    if ddof is not None and ddof != int(ddof):
         raise BadValue(f"cov: ddof is {ddof}, expected an integer")
-    source = _variables(require(m, "cov"), rowvar)
+    source = _rows(require(m, "cov"))
+    source = source if rowvar or m.ndim < 2 else source.T
     if y is not None:
-        source = concatenate([source, _variables(require(y, "cov"), rowvar)])
+        more = _rows(require(y, "cov"))
+        source = concatenate([source, more if rowvar or len(more) == 1 else more.T])
     if dtype is None:
         dtype = np.result_type(source.dtype, np.float64)
     source = source.astype(dtype, copy=False)
@@ -390,11 +391,10 @@ def cov(
     return (product / free).squeeze()
 
 
-def _variables(array: Any, rowvar: bool) -> Any:
+def _rows(array: Any) -> Any:
     if array.ndim > 2:
         raise BadValue(f"cov: shape {array.shape}, expected at most 2 axes")
-    rows = array.reshape(1, -1) if array.ndim < 2 else array
-    return rows.T if not rowvar and rows.shape[0] != 1 else rows
+    return array.reshape(1, -1) if array.ndim < 2 else array
 
 
 def _as_vector(source: Any, weights: Any) -> Any:
