@@ -59,6 +59,8 @@ def label(call):
 
 
 def _short(value):
+    if isinstance(value, tuple | list):
+        return f"[{' '.join(map(_short, value))}]"
     return (
         f"{value.dtype}{value.shape}" if isinstance(value, np.ndarray) else f"{value}"
     )
