@@ -50,12 +50,8 @@ def _scan(
     return out
 
 
-def _chosen(
-    dtype: npt.DTypeLike | None, out: BaseArray | None, otherwise: DType, name: str
-) -> DType:
-    if dtype is not None:
-        return as_dtype(dtype, name)
-    return otherwise if out is None else out.dtype
+def _summed(operation: str, array: BaseArray, dtype: npt.DTypeLike | None) -> DType:
+    return summed_dtype(array, None) if dtype is None else as_dtype(dtype, operation)
 
 
 def cumsum(
@@ -77,7 +73,7 @@ def cumsum(
     [1 3 6] [0 1 3]
     """
     source = require(array, "cumsum")
-    summed = _chosen(dtype, out, summed_dtype(source, None), "cumsum")
+    summed = _summed("cumsum", source, dtype)
     function = lib.GpuArray_cumsum
     return _scan("cumsum", function, array, axis, summed, out, reverse, exclusive)
 
@@ -97,9 +93,9 @@ def cumprod(
     [ 2  6 24]
     """
     source = require(array, "cumprod")
-    chosen = _chosen(dtype, out, summed_dtype(source, None), "cumprod")
+    summed = _summed("cumprod", source, dtype)
     function = lib.GpuArray_cumprod
-    return _scan("cumprod", function, array, axis, chosen, out, reverse, exclusive)
+    return _scan("cumprod", function, array, axis, summed, out, reverse, exclusive)
 
 
 def cummax(
