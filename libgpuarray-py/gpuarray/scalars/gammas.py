@@ -35,7 +35,7 @@ def _gammaln(x):
 
 def _psi(x):
     """Digamma: by reflection and recurrence to x >= 10, then the asymptotic series."""
-    if math.isnan(x) or x == math.inf:
+    if x == math.inf:
         return x
     if x == -math.inf or (x <= 0 and x == math.floor(x)):
         return math.nan
@@ -52,8 +52,6 @@ def _psi(x):
 
 def _tri_gamma(x):
     """The derivative of digamma, computed the same way."""
-    if math.isnan(x):
-        return x
     if x == math.inf:
         return 0.0
     if x == -math.inf or (x <= 0 and x == math.floor(x)):
