@@ -138,7 +138,7 @@ def is_same(a, b):
         return True
     known = constant_of(a), constant_of(b)
     if known[0] is not None and known[1] is not None:
-        return float(known[0]) == float(known[1])
+        return bool(known[0] == known[1])
     if a.owner is None or b.owner is None or a.owner.op != b.owner.op:
         return False
     return a.index == b.index and all(map(is_same, a.owner.inputs, b.owner.inputs))

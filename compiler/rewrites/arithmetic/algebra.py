@@ -6,6 +6,7 @@ in phase ``stabilize``, for what two factors lose by overflow.
 
 from __future__ import annotations
 
+from functools import reduce as fold
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from gpuarray.compiler.rewrites.engine.patterns import (
     split_constant,
     turned,
 )
-from gpuarray.compiler.rewrites.engine.rows import row_of_op
+from gpuarray.compiler.rewrites.engine.rows import name_of
 from gpuarray.scalars import SCALARS
 
 _LARGEST_POWER = 512
@@ -38,9 +39,11 @@ def without_signed_zeros() -> list[str]:
     zeros = np.array([0.0, -0.0])
     found = []
     for name, row in SCALARS.items():
+        if row.arity > 1:
+            continue
         with np.errstate(all="ignore"):
             try:
-                values = row.reference(zeros) if row.arity == 1 else zeros
+                values = row.reference(zeros)
             except TypeError:
                 continue  # it is of integers
         if are_alike(values[:1], values[1:]):
@@ -59,7 +62,7 @@ def pull_sign_out_of_product(node: Apply) -> Variable | None:
     x * -1 -> -x
     x / -1 -> -x
     """
-    name, out = row_of_op(node.op) or "", node.outputs[0]
+    name, out = name_of(node), node.outputs[0]
     left, right = node.inputs
     if is_constant(right, -1) and left.type == out.type:
         return negated(left)
@@ -87,7 +90,7 @@ def merge_sign_into_sum(node: Apply) -> Variable | None:
     a, b = argument(left, "neg"), argument(right, "neg")
     if left.type.dtype != right.type.dtype:
         return None
-    if row_of_op(node.op) == "sub":
+    if name_of(node) == "sub":
         return None if b is None else call("add", left, b)
     if b is not None:
         return call("sub", left, b)
@@ -106,12 +109,14 @@ def turn_difference(node: Apply) -> Variable | None:
         return None
     negative, difference = argument(inner, "neg"), match(inner, "sub")
     if negative is not None and match(negative, "sub") is not None:
-        return call(row_of_op(node.op) or "", turned(negative))
-    left = None if difference is None else argument(difference[0], "neg")
-    if difference is None or left is None or left.type.dtype != inner.type.dtype:
+        return call(name_of(node), turned(negative))
+    if difference is None:
+        return None
+    left = argument(difference[0], "neg")
+    if left is None or left.type.dtype != inner.type.dtype:
         return None  # a narrower one wraps or rounds in its own dtype
     total = call("add", left, difference[1])
-    return call(row_of_op(node.op) or "", call("neg", total))
+    return call(name_of(node), call("neg", total))
 
 
 @rewrite(phase="simplify", ops=["neg"], kinds="f")
@@ -124,9 +129,10 @@ def merge_sign_into_operand(node: Apply) -> Variable | None:
     """
     (inner,) = node.inputs
     for name in ("mul", "true_div"):
-        left, right = match(inner, name) or (None, None)
-        if left is None or right is None:
+        args = match(inner, name)
+        if args is None:
             continue
+        left, right = args
         if has_negative(constant_of(right)):
             return call(name, left, negated(right))
         if has_negative(constant_of(left)):
@@ -152,11 +158,9 @@ def drop_sign_under_even(node: Apply) -> Variable | None:
     abs(abs(x)) -> abs(x)
     """
     (inner,) = node.inputs
-    if not is_float(inner):
-        return None
     found = argument(inner, "neg")
     found = argument(inner, "abs") if found is None else found
-    return None if found is None else call(row_of_op(node.op) or "", found)
+    return None if found is None else call(name_of(node), found)
 
 
 @rewrite(
@@ -223,18 +227,16 @@ def gather_constants(node: Apply) -> Variable | None:
     if outer is None or outer[1].type.dtype != out.type.dtype:
         return None
     c, inner = outer
-    if row_of_op(node.op) == "true_div":
+    if name_of(node) == "true_div":
         if inner is not node.inputs[0]:
             return None
         c = _quotient(1, c)
     for name in ("mul", "true_div"):
         args = match(inner, name)
-        found = split_constant(args) if args is not None else None
-        if (
-            args is None
-            or found is None
-            or (name == "true_div" and found[1] is not args[0])
-        ):
+        found = None if args is None else split_constant(args)
+        if args is None or found is None:
+            continue
+        if name == "true_div" and found[1] is not args[0]:
             continue
         product = (
             _quotient(c, found[0]) if name == "true_div" else float(c) * float(found[0])
@@ -305,13 +307,13 @@ def expand_constant_power(node: Apply) -> Variable | None:
     if exponent != int(exponent.real):
         return None
     exponent = int(exponent.real)
-    if exponent < 0 and not is_float(out):
+    if exponent > 0:
+        return _whole_power(base, exponent)
+    if not is_float(out):
         return None
-    if exponent < 0 and out.type.dtype == "float16":  # its squares end at 256
+    if out.type.dtype == "float16":  # its squares end at 256
         return _whole_power(call("reciprocal", base), -exponent)
-    if exponent < 0:
-        return call("reciprocal", _whole_power(base, -exponent))
-    return _whole_power(base, exponent)
+    return call("reciprocal", _whole_power(base, -exponent))
 
 
 def _root(base: Variable) -> Variable:
@@ -323,11 +325,11 @@ def _root(base: Variable) -> Variable:
 
 def _whole_power(base: Variable, exponent: int) -> Variable:
     """The product of the squares of squares whose bit is set, the highest first."""
-    result: Variable | None = None
     power = base
+    factors: list[Variable] = []
     for bit in range(exponent.bit_length()):
         if bit > 0:
             power = call("square", power)
         if exponent >> bit & 1:
-            result = power if result is None else call("mul", power, result)
-    return base if result is None else result
+            factors.append(power)
+    return fold(lambda done, factor: call("mul", factor, done), factors)

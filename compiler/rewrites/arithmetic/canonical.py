@@ -143,14 +143,15 @@ def merge_reshapes(node: Apply) -> Variable | None:
 
 
 def _is_shape_of(lengths: Variable, x: Variable) -> bool:
-    """True if a vector is made of the lengths of a variable, in order."""
+    """True if a vector is made of the lengths of a variable, in order.
+
+    It has one for each axis, which is 1 where that is known to have length 1.
+    """
     asked = elements(lengths)
-    if asked is None or len(asked) != x.type.ndim:
+    if asked is None:
         return False
     for axis, length in enumerate(asked):
         if x.type.broadcastable[axis]:
-            if not isinstance(length, Constant) or length.data != 1:
-                return False
             continue
         owner = length.owner
         if owner is None or not isinstance(owner.op, Shape_i):
@@ -200,14 +201,10 @@ def take_shape_from_input(node: Apply) -> Variable | None:
     second(x, y) -> y
     """
     shape, value = node.inputs
-    out = node.outputs[0].type
-    if value.type == out:
+    if value.type == node.outputs[0].type:
         return value
     *_, source = shape, *_sources(shape)
-    if source is shape:
-        return None
-    result = call("second", source, value)
-    return result if result.type == out else None
+    return call("second", source, value)
 
 
 @rewrite(phase="canonicalize", ops=[Elemwise])
@@ -222,9 +219,7 @@ def sink_second(node: Apply) -> Variable | None:
     if row_of_op(node.op) == "second" or not any(found) or len(node.outputs) != 1:
         return None
     inputs = [
-        args[1]
-        if args is not None and args[1].type.dtype == given.type.dtype
-        else given
+        given if args is None else args[1]
         for given, args in zip(node.inputs, found, strict=True)
     ]
     result, out = node.op.make_node(*inputs).out, node.outputs[0].type

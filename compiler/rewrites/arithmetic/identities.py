@@ -23,7 +23,7 @@ from gpuarray.compiler.rewrites.engine.patterns import (
     constant_of,
     is_constant,
 )
-from gpuarray.compiler.rewrites.engine.rows import row_of, row_of_op
+from gpuarray.compiler.rewrites.engine.rows import name_of, row_of
 from gpuarray.dtypes import as_dtype, kind_of, parts_dtype
 from gpuarray.scalars import SCALARS
 
@@ -46,15 +46,12 @@ def drop_identity(node: Apply) -> Variable | None:
     0 + dot(A, B) -> dot(A, B)   # which has no -0, as in Python's sum of products
     maximum(x, -inf) -> x
     """
-    row = SCALARS[row_of_op(node.op) or ""]
-    if row.arity != 2 or row.identity is None:
-        return None
+    identity = SCALARS[name_of(node)].identity
+    assert identity is not None
     left, right = node.inputs
-    if is_constant(right, row.identity):
+    if is_constant(right, identity):
         return kept(node, left, right)
-    if row.commutes and is_constant(left, row.identity):
-        return kept(node, right, left)
-    return None
+    return kept(node, right, left) if is_constant(left, identity) else None
 
 
 @rewrite(phase="canonicalize", ops=["sub", "true_div", "power", "floor_divide"])
@@ -69,7 +66,7 @@ def drop_right_identity(node: Apply) -> Variable | None:
     x // 1 -> x // 1
     """
     left, right = node.inputs
-    nothing = 0 if row_of_op(node.op) == "sub" else 1
+    nothing = 0 if name_of(node) == "sub" else 1
     return kept(node, left, right) if is_constant(right, nothing) else None
 
 
@@ -79,8 +76,7 @@ def kept(node: Apply, operand: Variable, constant: Variable) -> Variable | None:
     if operand.type != out:
         return None
     value = np.asarray(constant_of(constant)).astype(as_dtype(out.dtype))
-    name = row_of_op(node.op) or ""
-    asked = name, out.dtype, value.tobytes(), is_sum_of_products(operand)
+    asked = name_of(node), out.dtype, value.tobytes(), is_sum_of_products(operand)
     return operand if keeps_all(*asked) else None
 
 
@@ -133,8 +129,7 @@ def drop_double_negation(node: Apply) -> Variable | None:
     -(-x) -> x
     ~(~i) -> i
     """
-    inner = argument(node.inputs[0], row_of_op(node.op) or "")
-    return inner if inner is not None and inner.type == node.outputs[0].type else None
+    return argument(node.inputs[0], name_of(node))
 
 
 @rewrite(phase="stabilize", ops=_UNDONE)
@@ -145,17 +140,13 @@ def drop_inverse_pair(node: Apply) -> Variable | None:
     arcsinh(sinh(x)) -> x
     arccosh(cosh(x)) -> arccosh(cosh(x))   # |x|, so the table does not say so
     """
-    (inner,) = node.inputs if len(node.inputs) == 1 else (None,)
-    name = None if inner is None else row_of(inner)
-    if inner is None or name not in SCALARS:
+    (inner,) = node.inputs
+    row, dtype = SCALARS.get(row_of(inner) or ""), node.outputs[0].type.dtype
+    if row is None or row.undone_by != name_of(node):
         return None
-    row, out = SCALARS[name], node.outputs[0].type
     is_everywhere = (
         row.undone_complex
-        if kind_of(as_dtype(out.dtype)) == "c"
+        if kind_of(as_dtype(dtype)) == "c"
         else row.domain == (-math.inf, math.inf)
     )
-    if row.undone_by != row_of_op(node.op) or not is_everywhere:
-        return None
-    found = argument(inner, name)
-    return found if found is not None and found.type == out else None
+    return argument(inner, row.name) if is_everywhere else None

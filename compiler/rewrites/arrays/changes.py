@@ -98,7 +98,7 @@ def set_instead_of_adding_to_zero(node: Apply) -> Variable | None:
     """
     op = node.op
     assert isinstance(op, Change)
-    if op.set_instead_of_inc or not is_zeros(node.inputs[0]) or not is_distinct(node):
+    if not is_zeros(node.inputs[0]) or not is_distinct(node):
         return None
     result: Variable = op.as_set(True)(*node.inputs)
     return result
@@ -116,7 +116,7 @@ def repeat_while_changing(node: Apply) -> Variable | None:
     value = filled[1] if filled is not None else None
     if y.owner is not None and isinstance(y.owner.op, BroadcastTo):
         value = y.owner.inputs[0]
-    if value is None or value.type == y.type or value.type.dtype != y.type.dtype:
+    if value is None or value.type == y.type:
         return None
     changed: Variable = node.op(x, value, *index)
     return changed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import reduce as fold
 
@@ -136,9 +137,7 @@ def unrepeated(given: Variable, others: Sequence[Variable]) -> Variable | None:
         if not flag or given.type.broadcastable[axis]:
             continue
         if asked is None or not any(
-            not other.type.broadcastable[axis]
-            and same(length_of(other, axis), asked[axis])
-            for other in others
+            same(length_of(other, axis), asked[axis]) for other in others
         ):
             return None
     return dimshuffle(x, *("x",) * missing, *range(x.type.ndim))
@@ -175,7 +174,7 @@ def sum_repeated_number(node: Apply) -> Variable | None:
     op, (x,) = node.op, node.inputs
     owner, out = x.owner, node.outputs[0].type
     assert isinstance(op, Reduce)
-    if owner is None or not isinstance(owner.op, BroadcastTo) or out.ndim:
+    if owner is None or not isinstance(owner.op, BroadcastTo):
         return None
     value, asked = owner.inputs[0], elements(owner.inputs[1])
     if op.monoid != "add" or asked is None or not all(value.type.broadcastable):
@@ -192,7 +191,7 @@ def sum_repeated_number(node: Apply) -> Variable | None:
     dtype = out.dtype if op.acc_dtype is None else op.acc_dtype
     size = fold(lambda a, b: call("mul", a, b), asked)
     if len(counts) == len(asked):
-        size = Constant(asked[0].type, np.prod(counts, dtype="int64"))
+        size = Constant(asked[0].type, math.prod(counts))
     total = call("mul", cast(size, dtype), cast(dimshuffle(value), dtype))
     return typed(cast(total, out.dtype), node)
 
@@ -222,7 +221,7 @@ def reshape_a_vector_to_a_vector(node: Apply) -> Variable | None:
     """
     x, lengths = node.inputs
     asked = elements(lengths)
-    if x.type.ndim != 1 or asked is None or len(asked) != 1:
+    if asked is None or len(asked) != 1:
         return None
     return typed(x, node) if is_constant(asked[0], -1) else None
 

@@ -65,9 +65,7 @@ def drop_parts_without_elements(node: Apply) -> Variable | None:
     kept = [
         part for part in node.inputs if not is_constant(shape_i(part, node.op.axis), 0)
     ]
-    if not kept or len(kept) == len(node.inputs):
-        return None
-    return joined(node, kept)
+    return joined(node, kept) if kept else None
 
 
 @rewrite(phase="canonicalize", ops=[Join])
@@ -80,9 +78,8 @@ def merge_joins(node: Apply) -> Variable | None:
     parts: list[Variable] = []
     for part in node.inputs:
         owner = part.owner
-        is_same = owner is not None and owner.op == node.op
-        parts += owner.inputs if owner is not None and is_same else [part]
-    return joined(node, parts) if len(parts) > len(node.inputs) else None
+        parts += [part] if owner is None or owner.op != node.op else owner.inputs
+    return joined(node, parts)
 
 
 @rewrite(phase="canonicalize", ops=[Join])
@@ -98,9 +95,7 @@ def merge_made_vectors(node: Apply) -> Variable | None:
         if known is None or part.type.dtype[0] not in "iu":
             return None
         scalars += known
-    if node.outputs[0].type.ndim != 1 or all(
-        isinstance(part, Constant) for part in node.inputs
-    ):
+    if all(isinstance(part, Constant) for part in node.inputs):
         return None
     vector: Variable = MakeVector(node.outputs[0].type.dtype)(*scalars)
     return typed(vector, node)

@@ -109,15 +109,10 @@ def drop_useless_slices(node: Apply) -> Variable | None:
     row(x)[0:, 1:] -> row(x)[:, 1:]
     """
     x = node.inputs[0]
-    parts = parts_of(node)
     short = [
         shortened(x, axis, part) if is_slice(part) else part
-        for axis, part in enumerate(parts)
+        for axis, part in enumerate(parts_of(node))
     ]
-    op = node.op
-    assert isinstance(op, Subtensor)
-    if short == parts and not (op.idx_list and parts[op.rank - 1] == FULL):
-        return x if not op.idx_list else None
     return typed(view(x, short), node)
 
 
@@ -126,9 +121,9 @@ def shortened(x: Variable, axis: int, part: tuple[Any, ...]) -> tuple[Any, ...]:
     if x.type.broadcastable[axis] and keeps_the_only_one(part):
         return FULL
     start, stop, step = part
-    if step is not None and is_constant(step, 1):
+    if is_constant(step, 1):
         step = None
-    if step is None and start is not None and is_constant(start, 0):
+    if step is None and is_constant(start, 0):
         start = None
     if step is None and stop is not None and is_length(stop, x, axis):
         stop = None
@@ -154,8 +149,6 @@ def drop_axes_of_one(node: Apply) -> Variable | None:
     parts = parts_of(node)
     flags = x.type.broadcastable
     dropped = [i for i, part in enumerate(parts) if flags[i] and is_first(part)]
-    if not dropped:
-        return None
     kept = [axis for axis in range(x.type.ndim) if axis not in dropped]
     return typed(view(dimshuffle(x, *kept), [parts[axis] for axis in kept]), node)
 

@@ -43,8 +43,6 @@ def choose_each_alone(node: Apply) -> Sequence[Variable] | None:
     """
     op = node.op
     assert isinstance(op, IfElse)
-    if op.n_outs == 1:
-        return None
     condition, *branches = node.inputs
     alone = IfElse(1, op.name)
     return [
@@ -115,7 +113,5 @@ def compute_in_the_branch(node: Apply, fgraph: FunctionGraph) -> Variable | None
         )
         for side in (1, 2)
     ]
-    if any(side.type != node.outputs[0].type for side in sides):
-        return None
     result: Variable = IfElse(1)(conditions[0], *sides)
     return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 
-from gpuarray.compiler.graph.core import Op, Variable
+from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.ops.elemwise.elemwise import Cast, Composite, Elemwise
 from gpuarray.scalars import Scalar
 
@@ -19,6 +19,12 @@ def row_of(variable: Variable) -> str | None:
 def row_of_op(op: Op) -> str | None:
     """The name of the scalar row that the op applies, or ``cast``, ``composite``."""
     return op.row_name if isinstance(op, Elemwise) else None
+
+
+def name_of(node: Apply) -> str:
+    """The name of the scalar row that an elementwise node applies."""
+    assert isinstance(node.op, Elemwise)
+    return node.op.row_name
 
 
 def with_scalar(
