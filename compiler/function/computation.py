@@ -74,7 +74,7 @@ class Computation:
             update_value(variable, self.expressions[index])
         needed = (spec for spec in self.inputs if spec.update is None)
         check_used(needed, self.expressions, on_unused_input, self.final)
-        check_computable(self.computed)
+        check_computable([*self.computed, *self.variables])
 
 
 def computation_of(

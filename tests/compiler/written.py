@@ -11,6 +11,7 @@ from cases import f64, i32
 from evaluate import evaluate
 from gpuarray.compiler.graph.core import constant
 from gpuarray.compiler.graph.traverse import toposort
+from gpuarray.compiler.ifelse import ifelse
 from judge import assert_same
 from test_gradient import assert_gradients_agree
 
@@ -74,7 +75,7 @@ def sides(text):
         )
         for name, value in values.items()
     }
-    built = eval(ours, {"m": T, "T": T, "np": np, **variables})
+    built = eval(ours, {"m": T, "T": T, "np": np, "ifelse": ifelse, **variables})
     with np.errstate(all="ignore"):
         expected = eval(theirs or ours, {"m": np, "np": np, **ARRAYS})
     return list(variables.values()), list(values.values()), built, expected
