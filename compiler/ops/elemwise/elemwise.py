@@ -395,15 +395,14 @@ class Elemwise(Op):
         self, node: Apply, input_shapes: Sequence[Sequence[Any]]
     ) -> Iterable[Requirement]:
         """Inputs that do not broadcast have the same length on an axis."""
-        if len(node.inputs) > 1:
-            for axis in range(node.outputs[0].type.ndim):
-                lengths = [
-                    shape[axis]
-                    for shape, variable in zip(input_shapes, node.inputs, strict=True)
-                    if not variable.type.broadcastable[axis]
-                ]
-                for length in lengths[1:]:
-                    yield from equal(lengths[0], length)
+        for axis in range(node.outputs[0].type.ndim):
+            lengths = [
+                shape[axis]
+                for shape, variable in zip(input_shapes, node.inputs, strict=True)
+                if not variable.type.broadcastable[axis]
+            ]
+            for length in lengths[1:]:
+                yield from equal(lengths[0], length)
 
     def pretty(self, *texts: str) -> str:
         """The formula of a row; a call of anything else."""

@@ -74,7 +74,7 @@ def _floats(x: Any) -> Variable:
 def _of_vectors(
     x: Variable, ord: Any, axes: tuple[int, ...], keepdims: bool
 ) -> Variable:
-    if isinstance(ord, (bool, str)) or not isinstance(ord, (int, float, np.number)):
+    if isinstance(ord, bool) or not isinstance(ord, (int, float, np.number)):
         raise GraphValueError(
             f"norm: the order is {ord!r}, expected a number for vectors"
         )

@@ -89,9 +89,9 @@ def _is_free_part(part: Variable) -> bool:
         return True
     if part.type.ndim != 0 or kind_of(part.type.numpy_dtype) not in "biu":
         return False
-    owner = part.owner
-    is_length = owner is not None and isinstance(owner.op, Shape_i)
-    return owner is None or not is_length or owner.inputs[0].owner is None
+    if part.owner is None or not isinstance(part.owner.op, Shape_i):
+        return True
+    return part.owner.inputs[0].owner is None
 
 
 def parts_of(length: Variable) -> Iterator[Variable]:
