@@ -78,6 +78,9 @@ T.nnet.confusion_matrix(i2, p) !! GraphArgumentError !! confusion_matrix: given 
 T.nnet.confusion_matrix(p, i2) !! GraphArgumentError !! confusion_matrix: given i2
 T.nnet.softmax(s) !! GraphArgumentError !! softmax: given s
 T.nnet.softmax(j) !! GraphArgumentError !! softmax: given j
+T.nnet.Softmax(2)(a) !! GraphArgumentError !! expected floats that have axis 2
+T.nnet.Softmax(-1)(a) !! GraphArgumentError !! expected floats that have axis -1
+T.nnet.Softmax(0)(j) !! GraphArgumentError !! expected floats that have axis 0
 T.nnet.logsoftmax(j) !! GraphArgumentError !! logsoftmax: given j
 T.nnet.softmax(a, 2) !! GraphIndexError !! softmax: axis 2
 T.cast(z, 'float64') !! GraphTypeError !! take real(x), imag(x) or abs(x)

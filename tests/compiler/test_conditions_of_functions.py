@@ -1,12 +1,25 @@
 """How functions are made, called and copied, on both sides of the conditions."""
 
 import pickle
+import threading
 import warnings
 
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from gpuarray.compiler import In, OrderedUpdates, Out, Param, clone, function, shared
+from gpuarray.compiler import (
+    Apply,
+    In,
+    Op,
+    OrderedUpdates,
+    Out,
+    Param,
+    clone,
+    config,
+    function,
+    load,
+    shared,
+)
 from gpuarray.compiler.graph.types import generic
 from written import rows
 
@@ -219,6 +232,44 @@ def test_a_pickle_keeps_how_a_function_is_called(parts):
     assert again(GIVEN)["sum"].tolist() == [2, 3, 4]
     assert [v.name for v in again.variables] == ["x", "y"]
     assert [i.name for i in again.inputs] == [None, None]
+
+
+def test_what_comes_from_a_pickle_or_a_file_is_where_it_is_asked_for(parts, tmp_path):
+    f, _ = parts
+    again = pickle.loads(pickle.dumps(f)).copy(name="again")  # before it is loaded
+    assert again.name == "again"
+    assert again(GIVEN)["sum"].tolist() == [2, 3, 4]
+    f.save(tmp_path / "f")
+    with config.use(device="null"):
+        there = load(tmp_path / "f", f.context)
+        by_name = load(tmp_path / "f", f.context.name)
+        for each in (there, by_name):
+            assert each(GIVEN)["left"].tolist() == [0, 1, 2]
+    assert load(tmp_path / "f")(GIVEN)["left"].tolist() == [0, 1, 2]
+
+
+class Locked(Op):
+    """An op that cannot be pickled, since it holds a lock."""
+
+    __props__ = ()
+
+    def __init__(self):
+        self.lock = threading.Lock()
+
+    def make_node(self, x):
+        return Apply(self, [x], [x.type()])
+
+    def perform(self, node, inputs, outputs):
+        outputs[0][0] = inputs[0] + 1
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_cannot_be_pickled_is_not_saved(on_context, tmp_path):
+    x = T.fvector("x")
+    f = function([x], Locked()(x), name="f")
+    assert f(GIVEN).tolist() == [2, 3, 4]
+    with pytest.raises(ValueError, match=r"save: f: .* cannot be pickled: .*lock"):
+        f.save(tmp_path / "f")
 
 
 def test_what_becomes_of_inputs_and_shared_variables_is_told(on_context):

@@ -60,6 +60,8 @@ T.batched_dot(v, v) :: v * v
 T.batched_dot(a[:2], c.transpose(0, 2, 1)) :: np.einsum('bi,bij->bj', a[:2],
     c.transpose(0, 2, 1))
 T.batched_dot(c, a[:2]) :: np.einsum('bij,bj->bi', c, a[:2])
+T.batched_dot(c.transpose(0, 2, 1), d) ::
+    np.einsum('bxi,byij->bxyj', c.transpose(0, 2, 1), d)
 T.batched_dot(d, c[:, :2]) :: np.einsum('bxyi,bij->bxyj', d, c[:, :2])
 T.batched_tensordot(c, c, 2) :: np.einsum('bij,bij->b', c, c)
 T.batched_tensordot(c, c, [[1], [1]]) :: np.einsum('bij,bik->bjk', c, c)
@@ -106,6 +108,7 @@ np.linalg.norm(a, 2, axis=1)
 np.linalg.norm(a, axis=0)
 np.linalg.norm(a, 1, axis=0, keepdims=True)
 np.linalg.norm(a, 'fro')
+np.linalg.norm(a, 'f')
 np.linalg.norm(a, 'nuc')
 np.linalg.norm(a, 1)
 np.linalg.norm(a, -1)
@@ -145,6 +148,21 @@ T.slinalg.solve_triangular(qs, c, lower=True) :: np.linalg.solve(np.tril(qs), c)
 T.slinalg.solve(q + q.T, v, assume_a='sym') :: np.linalg.solve(q + q.T, v)
 T.slinalg.cholesky(q @ q.T) :: np.linalg.cholesky(q @ q.T)
 T.slinalg.cholesky(q @ q.T, lower=False) :: np.linalg.cholesky(q @ q.T).T
+T.slinalg.cholesky(qs @ qs.transpose(0, 2, 1)) ::
+    np.linalg.cholesky(qs @ qs.transpose(0, 2, 1))
+T.slinalg.cholesky(qs @ qs.transpose(0, 2, 1), lower=False) ::
+    np.linalg.cholesky(qs @ qs.transpose(0, 2, 1)).transpose(0, 2, 1)
+T.slinalg.solve_lower_triangular(qs, c) :: np.linalg.solve(np.tril(qs), c)
+T.slinalg.solve_upper_triangular(qs, c) :: np.linalg.solve(np.triu(qs), c)
+T.slinalg.eigvalsh(qs) :: np.linalg.eigvalsh(qs)
+T.slinalg.eigvalsh(qs, lower=False) :: np.linalg.eigvalsh(qs, 'U')
+T.nlinalg.eigh(qs)[0] :: np.linalg.eigh(qs)[0]
+T.nlinalg.svd(c, compute_uv=False) :: np.linalg.svd(c, compute_uv=False)
+abs(T.nlinalg.svd(c.transpose(0, 2, 1), False)[0]) ::
+    abs(np.linalg.svd(c.transpose(0, 2, 1), False)[0])
+abs(T.nlinalg.qr(c)[1]) :: abs(np.linalg.qr(c)[1])
+abs(T.nlinalg.qr(c.transpose(0, 2, 1), 'r')) ::
+    abs(np.linalg.qr(c.transpose(0, 2, 1), 'r'))
 T.slinalg.expm(q) :: sum(np.linalg.matrix_power(q, k) /
     float(__import__('math').factorial(k)) for k in range(60))
 T.slinalg.expm(qs / 10) :: sum(np.linalg.matrix_power(qs / 10, k) /
@@ -259,6 +277,12 @@ m.kron(p, g)
 np.linalg.det(j[:, :3])
 np.linalg.inv(z[:, None] * z[None] + np.eye(3))
 np.linalg.pinv(a, 0.5)
+T.slinalg.eigvalsh(qs, qs @ qs.transpose(0, 2, 1))[1] :: np.sort(
+    np.linalg.eigvals(np.linalg.solve(qs[1] @ qs[1].T, np.tril(qs[1]) +
+    np.tril(qs[1], -1).T)).real)
+T.nlinalg.qr(c, 'complete') :: list(np.linalg.qr(c, 'complete'))
+T.nlinalg.qr(c, 'raw') :: list(np.linalg.qr(c, 'raw'))
+T.nlinalg.svd(c) :: list(np.linalg.svd(c))
 T.slinalg.cholesky(-q, on_error='nan') :: np.full((3, 3), np.nan)
 T.slinalg.eigvalsh(q, q @ q.T) :: np.sort(np.linalg.eigvals(np.linalg.solve(q @ q.T,
     np.tril(q) + np.tril(q, -1).T)).real)
@@ -283,6 +307,7 @@ np.round(a, 1)
 np.round(10 * a, -1)
 np.round(j, -1)
 np.round(j, 0)
+np.round(g) :: np.rint(g).astype('float32')
 np.round(a)
 T.round(a) :: np.rint(a)
 T.round(10 * v + 0.5, 'half_away_from_zero') :: np.sign(10 * v + 0.5) * np.floor(abs(10

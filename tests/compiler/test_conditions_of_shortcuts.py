@@ -114,6 +114,9 @@ T.sum(a) -> 1
 T.sum(a, 1, keepdims=True) -> 2
 T.repeat(v, 2) -> 7
 T.tile(v, 2) -> 7
+T.repeat(r, n, 0) -> 6
+T.repeat(v, n) -> 7
+T.tile(r, (n, 2)) -> 7
 T.roll(v, 1) -> 9
 T.flatten(a) -> 1
 T.flatten(c, 2) -> 3
@@ -124,6 +127,7 @@ T.nnet.relu(a, 0.0) -> 1
 T.nlinalg.matrix_power(q, 8) -> 3
 T.nlinalg.matrix_power(q, 3) -> 2
 T.round(v) -> 1
+np.round(v) -> 1
 abs(v) ** 0.5 -> 2
 """)
 

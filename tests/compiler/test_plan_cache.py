@@ -18,6 +18,7 @@ from gpuarray.compiler.function.plan_cache import PLANS
 from gpuarray.compiler.gpukernels import LOWERINGS
 from gpuarray.compiler.graph.core import traced_as
 from gpuarray.compiler.ops.custom import own
+from gpuarray.compiler.ops.elemwise.steps import ProgramStep
 from gpuarray.compiler.rewrites import Selection
 from gpuarray.scalars import SCALARS
 
@@ -315,6 +316,15 @@ def test_every_part_of_a_plan_has_a_text():
     ours = {x for x in parts if x.__module__.startswith(plan.__name__)}
     assert len(ours) > 20
     assert ours - set(plan_cache.RECORDS) == {plan.Loop, plan.Step}
+    steps = {each.__name__ for each in kinds_of(ProgramStep) if is_dataclass(each)}
+    assert len(steps) > 7
+    assert steps <= {each.__name__ for each in plan_cache.RECORDS}
+
+
+def kinds_of(base):
+    for kind in base.__subclasses__():
+        yield kind
+        yield from kinds_of(kind)
 
 
 def test_a_plan_without_inputs_is_found_again(passes):
@@ -415,6 +425,21 @@ def task(monkeypatch):
     theano.function([x], [T.exp(x), x * w], updates={w: w + 1}, name="f")
     assert plan_cache.key_of(found[0]) == plan_cache.key_of(found[0])
     return found[0]
+
+
+def test_the_outputs_of_one_graph_are_a_part_of_the_key(task):
+    first, second, value = task.expressions
+    orders = (first, second, value), (first, first, value), (second, second, value)
+    tasks = [replace(task, expressions=[*each, second, first]) for each in orders]
+    assert len({plan_cache.key_of(each) for each in tasks}) == 3
+
+
+def test_a_slice_is_written_with_all_its_parts():
+    written = {
+        plan_key.GraphWriter().value(slice(*parts))
+        for parts in ((1, 2, 3), (0, 2, 3), (1, 0, 3), (1, 2, 0), (1, 2), (None, 1, 2))
+    }
+    assert len(written) == 6
 
 
 def seen_by(found, finish):

@@ -9,6 +9,7 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 from cases import f64, i32
 from evaluate import evaluate
+from gpuarray.compiler.compile.ops import Shape_i
 from gpuarray.compiler.graph.core import constant
 from gpuarray.compiler.graph.traverse import toposort
 from gpuarray.compiler.ifelse import ifelse
@@ -59,6 +60,9 @@ REPEATING = {
 }
 
 
+SPACE = {"Shape_i": Shape_i, "T": T, "ifelse": ifelse, "np": np}
+
+
 def rows(text):
     """The rows of a table, one a line; a line that is indented goes on with a row."""
     return text.strip().replace("\n    ", " ").splitlines()
@@ -75,7 +79,7 @@ def sides(text):
         )
         for name, value in values.items()
     }
-    built = eval(ours, {"m": T, "T": T, "np": np, "ifelse": ifelse, **variables})
+    built = eval(ours, {**SPACE, "m": T, **variables})
     with np.errstate(all="ignore"):
         expected = eval(theirs or ours, {"m": np, "np": np, **ARRAYS})
     return list(variables.values()), list(values.values()), built, expected
@@ -99,8 +103,7 @@ def assert_gradient(text):
     names = [variable.name for variable in variables]
 
     def build(*given):
-        space = {"m": T, "T": T, "np": np, **dict(zip(names, given, strict=True))}
-        return eval(ours, space)
+        return eval(ours, {**SPACE, "m": T, **dict(zip(names, given, strict=True))})
 
     assert_gradients_agree(build, arrays, variables)
 
