@@ -35,8 +35,7 @@ def isclose(
     far = b
     if isinstance(b, BaseArray) and kind_of(b.dtype) in "biu":
         far = b.astype(np.float64)
-    size = FUNCTIONS["absolute"](far) if isinstance(far, BaseArray) else abs(far)
-    near = FUNCTIONS["absolute"](a - far) <= size * rtol + atol
+    near = FUNCTIONS["absolute"](a - far) <= abs(far) * rtol + atol
     finite = (
         FUNCTIONS["isfinite"](far) if isinstance(far, BaseArray) else np.isfinite(b)
     )

@@ -167,7 +167,7 @@ def multi_dot(arrays: Sequence[Any]) -> Any:
     first, last = given[0], given[-1]
     chain = list(given)
     if first.ndim == 1:
-        chain[0] = first[None, :]
+        chain[0] = first[None]
     if last.ndim == 1:
         chain[-1] = last[:, None]
     for array in chain:

@@ -314,13 +314,7 @@ def _contracted(operands: list[Any], what: Sum, optimize: Any) -> Any:
             x, labels = _times(x, labels, y, more, keep)
         terms.append((x, labels))
     x, labels = _summed(terms[0][0], terms[0][1], result)
-    shape = [lengths[label] for label in what.result]
-    kept = [label for label in what.result if label in labels]
-    x = _arranged(x, labels, kept)
-    if len(kept) < len(what.result):
-        x = x.reshape([lengths[n] if n in kept else 1 for n in what.result])
-        x = x.broadcast_to(shape)
-    return x
+    return _arranged(x, labels, what.result)
 
 
 def einsum(

@@ -310,19 +310,13 @@ def _jv_down(f, steps, x):
 
 @_of_real_order
 def _iv(v, x):
-    """By the power series, and where ``x`` is large by the asymptotic one."""
+    """By the power series, whose sum is scaled down on the way."""
     sign = -1 if v == math.floor(v) and x < 0 and v % 2 else 1
     v = abs(v) if v == math.floor(v) else v
     x = abs(x)
     if x > 1400:
         return sign * math.inf
     total = term = 1.0
-    if x >= 30 and x >= v * v:
-        for k in range(1, 31):
-            term *= ((2 * k - 1) ** 2 - 4 * v * v) / (8 * k * x)
-            total += term
-        root = math.exp(x / 2)
-        return sign * root * (root / math.sqrt(2 * math.pi * x) * total)
     scale = 0
     for k in range(1, 3000):
         before = total
