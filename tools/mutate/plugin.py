@@ -30,6 +30,7 @@ class Server:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run the mutants in place of the tests."""
         items = {item.nodeid: item for item in session.items}
+        gc.unfreeze()  # what the tests' conftest.py froze is not listed otherwise
         functions = functions_here()
         gc.collect()
         gc.freeze()
