@@ -113,7 +113,7 @@ MODULES = (
 
 _MOVED = {
     "applying": "_functional.apply_along_axis",
-    "base": "_core.base",
+    "base": "_core.base _core.flags",
     "comparing": "_math.logic",
     "context": "_core.context",
     "contractions": "_products.contractions",

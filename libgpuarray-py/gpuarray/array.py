@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpuarray._core import info
-from gpuarray._core.base import BaseArray, Order
+from gpuarray._core.arguments import Order
+from gpuarray._core.base import BaseArray
 from gpuarray._indexing.indexing import assign, get
 from gpuarray._interop import cuda_array_interface, dlpack, pickling, pygpu_array
 from gpuarray._kernels.apply import from_host, is_host_array

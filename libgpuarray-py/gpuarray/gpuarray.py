@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuarray import dtypes
-from gpuarray._core.base import Flags, array_class, may_share_memory
+from gpuarray._core.base import may_share_memory
 from gpuarray._core.context import (
     Context,
     GpuContext,
@@ -26,6 +26,8 @@ from gpuarray._core.context import (
     init,
     set_default_context,
 )
+from gpuarray._core.flags import Flags
+from gpuarray._core.geometry import array_class
 from gpuarray._creation.conversion import (
     array,
     asarray,

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy.typing as npt
 
-from gpuarray._core.base import axis_number, require_all
+from gpuarray._core.arguments import axis_number
+from gpuarray._core.base import require_all
 from gpuarray._linalg.decompositions import (
     EighResult,
     EigResult,

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray._core.base import as_shape, asnumpy, axis_number
+from gpuarray._core.arguments import as_shape, axis_number
+from gpuarray._core.base import asnumpy
 from gpuarray._core.context import Context
 from gpuarray._core.context import context as find_context
 from gpuarray._indexing.advanced_indexing import take_at

@@ -8,7 +8,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray._core.base import BaseArray, as_shape, require_all
+from gpuarray._core.arguments import as_shape
+from gpuarray._core.base import BaseArray, require_all
 from gpuarray._creation.arguments import Place
 from gpuarray._creation.conversion import asarray
 from gpuarray._creation.filled import empty

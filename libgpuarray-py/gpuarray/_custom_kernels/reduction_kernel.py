@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray._core.base import BaseArray, axes_numbers
+from gpuarray._core.arguments import axes_numbers
+from gpuarray._core.base import BaseArray
 from gpuarray._core.context import Context
 from gpuarray._kernels.apply import (
     Number,

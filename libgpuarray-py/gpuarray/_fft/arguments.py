@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gpuarray._core.base import axis_number, require
+from gpuarray._core.arguments import axis_number
+from gpuarray._core.base import require
 from gpuarray.dtypes import kind_of
 from gpuarray.errors import BadType, BadValue
 

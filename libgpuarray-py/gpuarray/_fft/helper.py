@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray._core.base import axes_numbers, require
+from gpuarray._core.arguments import axes_numbers
+from gpuarray._core.base import require
 from gpuarray._core.context import Context
 from gpuarray._core.context import context as find_context
 from gpuarray._creation.ranges import arange

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray._core.base import axis_number
+from gpuarray._core.arguments import axis_number
 from gpuarray._fft import transforms
 from gpuarray._fft.arguments import Norm, length_of, operand, scale_of
 from gpuarray._fft.vendor import by_vendor, has_library, on_last_axes, resized

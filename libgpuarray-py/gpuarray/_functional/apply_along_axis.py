@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray._core.base import BaseArray, axis_number, require
+from gpuarray._core.arguments import axis_number
+from gpuarray._core.base import BaseArray, require
 from gpuarray._creation.conversion import asarray
 from gpuarray._manipulation.joining import stack
 from gpuarray._manipulation.shaping import expand_dims, moveaxis

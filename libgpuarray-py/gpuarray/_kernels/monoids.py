@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuarray._core.base import BaseArray, axis_number, require
+from gpuarray._core.arguments import axis_number
+from gpuarray._core.base import BaseArray, require
 from gpuarray._core.context import Context
 from gpuarray._kernels.apply import apply_row, number_operand
 from gpuarray._kernels.codegen import (

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray._core.base import axes_numbers, axis_number, require, require_all
+from gpuarray._core.arguments import axes_numbers, axis_number
+from gpuarray._core.base import require, require_all
 from gpuarray._linalg.decompositions import (
     as_floats,
     as_matrices,

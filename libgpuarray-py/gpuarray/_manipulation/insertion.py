@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray._core.base import asnumpy, axes_numbers, axis_number, require
+from gpuarray._core.arguments import axes_numbers, axis_number
+from gpuarray._core.base import asnumpy, require
 from gpuarray._indexing.advanced_indexing import INT64, take_at
 from gpuarray._indexing.indexing import as_values
 from gpuarray._manipulation.joining import as_operand, concatenate

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuarray._core.base import BaseArray, axis_number, require, require_all
+from gpuarray._core.arguments import axis_number
+from gpuarray._core.base import BaseArray, require, require_all
 from gpuarray._indexing.advanced_indexing import INT64
 from gpuarray._manipulation.joining import concatenate
 from gpuarray._manipulation.shaping import moveaxis

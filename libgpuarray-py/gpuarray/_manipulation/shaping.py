@@ -13,13 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray._core.base import (
-    Order,
-    as_shape,
-    axes_numbers,
-    axis_number,
-    require,
-)
+from gpuarray._core.arguments import Order, as_shape, axes_numbers, axis_number
+from gpuarray._core.base import require
 from gpuarray.errors import BadIndex, BadType, BadValue, TooLarge
 
 Axis = int | Sequence[int] | None

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray._core.base import axis_number, require
+from gpuarray._core.arguments import axis_number
+from gpuarray._core.base import require
 from gpuarray._manipulation.shaping import moveaxis
 from gpuarray.errors import BadType, BadValue
 

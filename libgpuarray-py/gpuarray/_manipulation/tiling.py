@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray._core.base import as_shape, asnumpy, axis_number, require
+from gpuarray._core.arguments import as_shape, axis_number
+from gpuarray._core.base import asnumpy, require
 from gpuarray._indexing.advanced_indexing import INT64, take_at
 from gpuarray._manipulation.shaping import expand_dims
 from gpuarray.errors import BadType, BadValue

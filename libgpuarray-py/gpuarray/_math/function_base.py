@@ -10,14 +10,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray._core.base import (
-    BaseArray,
-    asnumpy,
-    axes_numbers,
-    axis_number,
-    require,
-    require_all,
-)
+from gpuarray._core.arguments import axes_numbers, axis_number
+from gpuarray._core.base import BaseArray, asnumpy, require, require_all
 from gpuarray._kernels.monoids import Axis
 from gpuarray._manipulation.joining import concatenate
 from gpuarray._products.matmul import matmul

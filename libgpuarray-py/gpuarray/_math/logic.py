@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray._core.base import BaseArray, axis_number, require
+from gpuarray._core.arguments import axis_number
+from gpuarray._core.base import BaseArray, require
 from gpuarray._manipulation.take_put import take_along_axis
 from gpuarray._sorting.sorting import argsort, is_lone, sort
 from gpuarray._ufunc.elementwise import FUNCTIONS

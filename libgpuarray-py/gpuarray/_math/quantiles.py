@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray._core.base import BaseArray, asnumpy, axes_numbers, require
+from gpuarray._core.arguments import axes_numbers
+from gpuarray._core.base import BaseArray, asnumpy, require
 from gpuarray._indexing.advanced_indexing import INT64
 from gpuarray._kernels.monoids import Axis, into
 from gpuarray._manipulation.joining import stack

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray._core.base import BaseArray, axes_numbers, axis_number, require
+from gpuarray._core.arguments import axes_numbers, axis_number
+from gpuarray._core.base import BaseArray, require
 from gpuarray._kernels.codegen import convert, literal
 from gpuarray._kernels.monoids import (
     COUNT,

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray._core.base import BaseArray, axes_numbers, axis_number, require_all
+from gpuarray._core.arguments import axes_numbers, axis_number
+from gpuarray._core.base import BaseArray, require_all
 from gpuarray._kernels.codegen import convert, scalar_expression
 from gpuarray._kernels.monoids import Part, apply_reduction, into, make_reduction
 from gpuarray._manipulation.shaping import moveaxis

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gpuarray._core.base import BaseArray, as_shape, asnumpy, require, require_all
+from gpuarray._core.arguments import as_shape
+from gpuarray._core.base import BaseArray, asnumpy, require, require_all
 from gpuarray._core.context import Context
 from gpuarray._indexing.advanced_indexing import INT64, take_at
 from gpuarray._kernels.codegen import once

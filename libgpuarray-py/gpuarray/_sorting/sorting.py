@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray._core.base import BaseArray, axis_number, require, require_all
+from gpuarray._core.arguments import axis_number
+from gpuarray._core.base import BaseArray, require, require_all
 from gpuarray._native import check, lib
 from gpuarray.errors import BadType, Unsupported
 

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray._core.base import BaseArray, axes_numbers, require
+from gpuarray._core.arguments import axes_numbers
+from gpuarray._core.base import BaseArray, require
 from gpuarray._kernels.codegen import convert, scalar_expression
 from gpuarray._kernels.monoids import (
     COUNT,

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray._core.base import BaseArray, axis_number, require
+from gpuarray._core.arguments import axis_number
+from gpuarray._core.base import BaseArray, require
 from gpuarray._kernels.codegen import convert, identity_text, scalar_expression
 from gpuarray._native import check, ffi, lib
 from gpuarray._ufunc.reduction import summed_dtype

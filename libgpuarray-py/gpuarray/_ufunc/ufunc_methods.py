@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray._core.base import BaseArray, axis_number, require
+from gpuarray._core.arguments import axis_number
+from gpuarray._core.base import BaseArray, require
 from gpuarray._core.context import Context
 from gpuarray._indexing.advanced_indexing import INT64, take_at
 from gpuarray._indexing.indexing import get
