@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import ExitStack
 
-from gpuarray._core.context import Context, context
+from gpuarray._core.context import Context
+from gpuarray._core.opening import context
 from gpuarray.compiler.config import FOLLOWERS, config, context_map
 from gpuarray.compiler.errors import (
     ContextNotDefined,

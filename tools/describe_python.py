@@ -91,7 +91,9 @@ PAGES = {
     ),
     "functions": Page("Compiled functions in files", "_files.function_files"),
     "contexts": Page(
-        "Devices, queues and time", "_core.context _core.queues _core.profiling config"
+        "Devices, queues and time",
+        "_core.context _core.opening _core.devices _core.memory _core.queues "
+        "_core.profiling config",
     ),
     "collectives": Page("Several devices at once", "collectives", "collectives"),
     "dtypes": Page("Dtypes and constants", f"_core.info dtypes {CONSTANT}", "dtypes"),

@@ -7,7 +7,8 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
-from gpuarray._core.context import Context, current_context
+from gpuarray._core.context import Context
+from gpuarray._core.opening import current_context
 from gpuarray._creation.conversion import asarray
 from gpuarray._creation.filled import empty
 from gpuarray.array import Array

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from gpuarray._core.context import Context
-from gpuarray._core.context import context as find_context
+from gpuarray._core.opening import context as find_context
 from gpuarray._creation.conversion import asarray
 from gpuarray._creation.filled import empty
 from gpuarray.array import Array

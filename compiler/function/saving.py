@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpuarray._core.context import Context
-from gpuarray._core.context import context as find_context
 from gpuarray._core.file_write import write_file
+from gpuarray._core.opening import context as find_context
 from gpuarray._files import function_files
 from gpuarray._native import check, ffi, lib
 from gpuarray.array import Array

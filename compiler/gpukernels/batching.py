@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from gpuarray._core.context import current_context
+from gpuarray._core.opening import current_context
 from gpuarray._creation.filled import empty, zeros
 from gpuarray._manipulation.joining import stack
 from gpuarray.array import Array

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from gpuarray._core.context import Context, current_context
+from gpuarray._core.context import Context
+from gpuarray._core.opening import current_context
 from gpuarray._creation.conversion import asarray
 from gpuarray._native import check, lib
 from gpuarray.array import Array

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from gpuarray._core.context import Context
-from gpuarray._core.context import context as find_context
+from gpuarray._core.opening import context as find_context
 from gpuarray._creation.conversion import asarray
 from gpuarray._creation.filled import empty as new_array
 from gpuarray._creation.filled import zeros

@@ -7,7 +7,7 @@ from threading import RLock
 from typing import Any
 
 import numpy as np
-from gpuarray._core.context import current_context
+from gpuarray._core.opening import current_context
 from gpuarray._creation.conversion import asarray
 from gpuarray._interop import cuda_array_interface
 from gpuarray.array import Array

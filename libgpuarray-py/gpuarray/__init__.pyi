@@ -62,16 +62,22 @@ from gpuarray.config import (
     implicit_conversion as implicit_conversion,
     set_implicit_conversion as set_implicit_conversion,
 )
-from gpuarray._core.context import (
+from gpuarray._core.memory import (
     CacheInfo as CacheInfo,
-    Context as Context,
-    Device as Device,
-    GpuContext as GpuContext,
     HostMemoryInfo as HostMemoryInfo,
     MemoryInfo as MemoryInfo,
-    context as context,
+)
+from gpuarray._core.context import (
+    Context as Context,
+    GpuContext as GpuContext,
+)
+from gpuarray._core.devices import (
+    Device as Device,
     count_devices as count_devices,
     count_platforms as count_platforms,
+)
+from gpuarray._core.opening import (
+    context as context,
     devices as devices,
     get_default_context as get_default_context,
     init as init,

@@ -70,9 +70,9 @@ def find_under(places: dict[str, tuple[str, ...]]) -> None:
     A module that became several has what is in any of them. What is loaded is there at
     once, so that no attribute of a package changes.
     """
-    for name, (place, *others) in places.items():
-        if place in sys.modules and not others:
-            sys.modules[name] = sys.modules[place]
+    for name, found in places.items():
+        if sys.modules.keys() >= set(found):
+            sys.modules[name] = _module_of(name, found)
     sys.meta_path.append(_FormerNames(places))
 
 
@@ -90,17 +90,23 @@ class _FormerNames:
         """Nothing: the module is elsewhere."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put the module in its new place here, or look in all that it became."""
+        """Put what the module became here."""
         name = module.__name__
-        places = [import_module(place) for place in self.places[name]]
-        if len(places) == 1:
-            (sys.modules[name],) = places
-            return
+        sys.modules[name] = _module_of(name, self.places[name])
 
-        def get(attribute: str) -> Any:
-            for place in places:
-                if attribute in vars(place):
-                    return vars(place)[attribute]
-            raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
 
-        vars(module)["__getattr__"] = get
+def _module_of(name: str, places: tuple[str, ...]) -> ModuleType:
+    """Return the module at the only place, else one that looks in all of them."""
+    found = [import_module(place) for place in places]
+    if len(found) == 1:
+        return found[0]
+
+    def get(attribute: str) -> Any:
+        for module in found:
+            if attribute in vars(module):
+                return vars(module)[attribute]
+        raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
+
+    several = ModuleType(name)
+    vars(several)["__getattr__"] = get
+    return several

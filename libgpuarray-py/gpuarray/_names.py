@@ -19,11 +19,10 @@ _PLACES = {
         partition select spacing
     """,
     "config": "implicit_conversion set_implicit_conversion",
-    "_core.context": """
-        CacheInfo Context Device GpuContext HostMemoryInfo MemoryInfo context
-        count_devices count_platforms devices get_default_context init
-        set_default_context
-    """,
+    "_core.memory": "CacheInfo HostMemoryInfo MemoryInfo",
+    "_core.context": "Context GpuContext",
+    "_core.devices": "Device count_devices count_platforms",
+    "_core.opening": "context devices get_default_context init set_default_context",
     "_products.contractions": "cross inner kron matvec outer vecmat",
     "_creation.conversion": """
         array asanyarray asarray ascontiguousarray asfortranarray copy from_dlpack
@@ -115,7 +114,9 @@ _MOVED = {
     "applying": "_functional.apply_along_axis",
     "base": "_core.base _core.flags",
     "comparing": "_math.logic",
-    "context": "_core.context",
+    "context": """
+        _core.context _core.opening _core.devices _core.memory _core.adoption
+    """,
     "contractions": "_products.contractions",
     "creation": "_creation.conversion _creation.filled",
     "decompositions": "_linalg.decompositions",

@@ -15,7 +15,7 @@ import numpy as np
 
 from gpuarray._core.base import BaseArray
 from gpuarray._core.context import Context
-from gpuarray._core.context import context as find_context
+from gpuarray._core.opening import context as find_context
 from gpuarray._native import check, ffi, lib
 from gpuarray.array import Array
 from gpuarray.errors import BadType, BadValue

@@ -10,13 +10,10 @@ from importlib.metadata import version
 
 import numpy as np
 
-from gpuarray._core.context import (
-    Context,
-    context,
-    device_names,
-    get_default_context,
-)
+from gpuarray._core.context import Context
+from gpuarray._core.devices import device_names
 from gpuarray._core.folders import why_refused
+from gpuarray._core.opening import context, get_default_context
 from gpuarray._native import lib, text
 from gpuarray.config import cache_folder, settings, variables
 from gpuarray.errors import GpuArrayError

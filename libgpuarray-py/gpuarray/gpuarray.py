@@ -14,20 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuarray import dtypes
+from gpuarray._core.adoption import cl_wrap_ctx, cuda_wrap_ctx
 from gpuarray._core.base import may_share_memory
-from gpuarray._core.context import (
-    Context,
-    GpuContext,
-    cl_wrap_ctx,
-    count_devices,
-    count_platforms,
-    cuda_wrap_ctx,
-    get_default_context,
-    init,
-    set_default_context,
-)
+from gpuarray._core.context import Context, GpuContext
+from gpuarray._core.devices import count_devices, count_platforms
 from gpuarray._core.flags import Flags
 from gpuarray._core.geometry import array_class
+from gpuarray._core.opening import get_default_context, init, set_default_context
 from gpuarray._creation.conversion import (
     array,
     asarray,

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from gpuarray._core.arguments import as_shape, axis_number
 from gpuarray._core.base import asnumpy
 from gpuarray._core.context import Context
-from gpuarray._core.context import context as find_context
+from gpuarray._core.opening import context as find_context
 from gpuarray._indexing.advanced_indexing import take_at
 from gpuarray._interop import pickling
 from gpuarray._manipulation.take_put import count_nonzero

@@ -6,7 +6,7 @@ import threading
 import gpuarray
 import numpy as np
 import pytest
-from gpuarray._core.context import current_context
+from gpuarray._core.opening import current_context
 
 
 def test_what_there_is(context):

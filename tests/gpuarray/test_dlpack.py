@@ -9,7 +9,7 @@ import gpuarray
 import numpy as np
 import pytest
 from gpuarray import dtypes
-from gpuarray._core.context import _SCHEDULES, _open_with
+from gpuarray._core.opening import _SCHEDULES, _open_with
 from gpuarray._interop import dlpack
 from gpuarray._native import capsule, check, ffi, lib, open_capsule
 from layouts import LAYOUTS, values

@@ -14,7 +14,8 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
-from gpuarray._core.context import Context, current_context
+from gpuarray._core.context import Context
+from gpuarray._core.opening import current_context
 from gpuarray._creation.filled import empty, zeros
 from gpuarray._kernels.kernel import GpuKernel
 from gpuarray._kernels.parameters import misreads

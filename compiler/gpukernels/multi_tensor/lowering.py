@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from gpuarray._core.context import Context, current_context
+from gpuarray._core.context import Context
+from gpuarray._core.opening import current_context
 from gpuarray._creation.filled import empty
 from gpuarray._kernels.apply import call_elemwise, fail, new_elemwise
 from gpuarray._kernels.codegen import literal

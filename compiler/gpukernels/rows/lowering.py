@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from gpuarray._core.context import Context, current_context
+from gpuarray._core.context import Context
+from gpuarray._core.opening import current_context
 from gpuarray._creation.filled import empty
 from gpuarray._kernels.codegen import literal
 from gpuarray._products import matmul

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from gpuarray import dtypes
 from gpuarray._core.base import BaseArray
-from gpuarray._core.context import Context, device_names
-from gpuarray._core.context import context as find_context
+from gpuarray._core.context import Context
+from gpuarray._core.devices import device_names
+from gpuarray._core.opening import context as find_context
 from gpuarray.dtypes import as_dtype, as_numpy_knows, kind_of, parts_dtype
 from gpuarray.errors import BadType, BadValue, GpuArrayError
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpuarray._core.context import Context
-from gpuarray._core.context import context as find_context
 from gpuarray._core.file_write import write_file
+from gpuarray._core.opening import context as find_context
 from gpuarray._native import check, ffi, lib, text
 from gpuarray.errors import BadValue
 

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from gpuarray._core.arguments import Order
 from gpuarray._core.context import Context
-from gpuarray._core.context import context as find_context
 from gpuarray._core.geometry import ArrayGeometry, is_in_order, order_code
+from gpuarray._core.opening import context as find_context
 from gpuarray._native import ARRAY, address, check, ffi, lib, memory_class
 from gpuarray.config import allows_implicit_conversion
 from gpuarray.dtypes import (

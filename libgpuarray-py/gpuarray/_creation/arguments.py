@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuarray._core.context import Context
-from gpuarray._core.context import context as find_context
+from gpuarray._core.opening import context as find_context
 from gpuarray.dtypes import as_dtype
 from gpuarray.errors import BadType
 

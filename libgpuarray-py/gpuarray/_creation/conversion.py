@@ -10,8 +10,8 @@ import numpy.typing as npt
 from gpuarray._core.arguments import Order
 from gpuarray._core.base import BaseArray, require
 from gpuarray._core.context import Context
-from gpuarray._core.context import context as find_context
 from gpuarray._core.geometry import array_class, is_in_order
+from gpuarray._core.opening import context as find_context
 from gpuarray._creation.arguments import Place, fitting, in_either_order, place_of
 from gpuarray._interop import cuda_array_interface, dlpack
 from gpuarray.array import Array

@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 from gpuarray._core.arguments import Order, as_shape
 from gpuarray._core.base import BaseArray, require
-from gpuarray._core.context import context as find_context
 from gpuarray._core.geometry import array_class, order_code
+from gpuarray._core.opening import context as find_context
 from gpuarray._creation.arguments import (
     Place,
     Shape,

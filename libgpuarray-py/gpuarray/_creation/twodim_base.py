@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gpuarray._core.base import require
 from gpuarray._core.context import Context
-from gpuarray._core.context import context as find_context
+from gpuarray._core.opening import context as find_context
 from gpuarray._creation.arguments import Place
 from gpuarray._creation.conversion import asarray
 from gpuarray._creation.filled import zeros

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpuarray._core.base import BaseArray
 from gpuarray._core.context import Context
-from gpuarray._core.context import context as find_context
+from gpuarray._core.opening import context as find_context
 from gpuarray._custom_kernels.reduction_kernel import (
     as_argument,
     declared,

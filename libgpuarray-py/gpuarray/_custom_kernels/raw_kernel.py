@@ -13,7 +13,7 @@ import numpy as np
 
 from gpuarray._core.base import BaseArray
 from gpuarray._core.context import Context
-from gpuarray._core.context import context as find_context
+from gpuarray._core.opening import context as find_context
 from gpuarray._custom_kernels.reduction_kernel import only_context
 from gpuarray._interop import pickling
 from gpuarray._kernels.kernel import GpuKernel

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gpuarray._core.arguments import axes_numbers
 from gpuarray._core.base import require
 from gpuarray._core.context import Context
-from gpuarray._core.context import context as find_context
+from gpuarray._core.opening import context as find_context
 from gpuarray._creation.ranges import arange
 from gpuarray._fft.arguments import Axes, length_of
 from gpuarray._manipulation.joining import roll

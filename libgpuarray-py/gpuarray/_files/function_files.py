@@ -12,7 +12,7 @@ import numpy as np
 
 from gpuarray import dtypes
 from gpuarray._core.context import Context
-from gpuarray._core.context import context as find_context
+from gpuarray._core.opening import context as find_context
 from gpuarray._creation.conversion import asarray
 from gpuarray._kernels.argument_conversion import check_array, check_strict
 from gpuarray._kernels.argument_conversion import fitted as fit

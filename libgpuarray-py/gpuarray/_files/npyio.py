@@ -12,8 +12,8 @@ import numpy as np
 
 from gpuarray._core.base import BaseArray
 from gpuarray._core.context import Context
-from gpuarray._core.context import context as find_context
 from gpuarray._core.file_write import whole_file
+from gpuarray._core.opening import context as find_context
 from gpuarray.array import Array
 from gpuarray.dtypes import as_dtype, bfloat16, kind_of
 from gpuarray.errors import BadType

@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gpuarray._core.base import BaseArray
-from gpuarray._core.context import Context, device_names
-from gpuarray._core.context import context as find_context
+from gpuarray._core.context import Context
+from gpuarray._core.devices import device_names
+from gpuarray._core.opening import context as find_context
 from gpuarray._interop import dlpack
 from gpuarray._native import check, extension, ffi, lib
 from gpuarray.dtypes import as_dtype, kind_of

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeVar
 
 from gpuarray._core.base import BaseArray
 from gpuarray._core.context import Context
-from gpuarray._core.context import context as find_context
+from gpuarray._core.opening import context as find_context
 from gpuarray._native import capsule, check, exchange_capsule, ffi, lib, open_capsule
 from gpuarray.dtypes import of_typecode
 from gpuarray.errors import BadExchange, BadType, BadValue, NeedsCopy, Unsupported

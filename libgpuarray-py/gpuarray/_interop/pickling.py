@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuarray._core.base import BaseArray
-from gpuarray._core.context import Context, context, current_context
+from gpuarray._core.context import Context
+from gpuarray._core.opening import context, current_context
 from gpuarray._kernels.codegen import digest
 from gpuarray.errors import DeviceNotFound, GpuArrayError
 

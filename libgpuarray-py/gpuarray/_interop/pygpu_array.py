@@ -11,8 +11,8 @@ import numpy.typing as npt
 from gpuarray._core.arguments import as_order, as_shape
 from gpuarray._core.base import BaseArray, require
 from gpuarray._core.context import Context
-from gpuarray._core.context import context as find_context
 from gpuarray._core.geometry import order_code
+from gpuarray._core.opening import context as find_context
 from gpuarray._native import ARRAY, address, check, extension, ffi, lib, library_text
 from gpuarray.dtypes import as_dtype, dtype_to_typecode
 from gpuarray.errors import BadIndex, BadValue, ReadOnly

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpuarray._core.base import BaseArray
 from gpuarray._core.context import Context
-from gpuarray._core.context import context as find_context
+from gpuarray._core.opening import context as find_context
 from gpuarray._kernels.parameters import misreads, pointed_dtypes
 from gpuarray._native import check, encoded, ffi, lib, text
 from gpuarray.dtypes import INPUT, OF_TYPECODE, OFFSET, SIZE, SSIZE, dtype_to_typecode
