@@ -14,8 +14,9 @@ import numpy.typing as npt
 from gpuarray._core.base import BaseArray
 from gpuarray._core.context import Context
 from gpuarray._custom_kernels.reduction_kernel import declared
-from gpuarray._kernels.apply import call_elemwise, fail, new_elemwise, number_of
+from gpuarray._kernels.apply import call_elemwise, fail, new_elemwise
 from gpuarray._kernels.codegen import convert, scalar_expression
+from gpuarray._kernels.numbers import number_of
 from gpuarray._native import ffi, lib
 from gpuarray.array import Array
 from gpuarray.dtypes import (

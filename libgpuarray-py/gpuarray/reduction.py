@@ -15,7 +15,8 @@ import numpy.typing as npt
 from gpuarray._core.base import BaseArray, require
 from gpuarray._core.context import Context
 from gpuarray._custom_kernels.reduction_kernel import axes_bits, declared, new_reduction
-from gpuarray._kernels.apply import fail, number_of
+from gpuarray._kernels.apply import fail
+from gpuarray._kernels.numbers import number_of
 from gpuarray._names import PLACES
 from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray._ufunc import reduction

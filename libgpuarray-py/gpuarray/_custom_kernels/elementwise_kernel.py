@@ -17,15 +17,10 @@ from gpuarray._custom_kernels.reduction_kernel import (
     only_context,
     unique_name,
 )
-from gpuarray._kernels.apply import (
-    Number,
-    call_elemwise,
-    fail,
-    new_elemwise,
-    number_of,
-)
+from gpuarray._kernels.apply import call_elemwise, fail, new_elemwise
 from gpuarray._kernels.codegen import loaded, rounded
 from gpuarray._kernels.kernel import GpuKernel
+from gpuarray._kernels.numbers import Number, number_of
 from gpuarray._kernels.parameters import (
     Parameter,
     dtype_of,

@@ -14,15 +14,9 @@ import numpy as np
 from gpuarray._core.arguments import axes_numbers
 from gpuarray._core.base import BaseArray
 from gpuarray._core.context import Context
-from gpuarray._kernels.apply import (
-    Number,
-    fail,
-    number_in,
-    number_of,
-    number_operand,
-    other_context,
-)
+from gpuarray._kernels.apply import fail, number_in, other_context
 from gpuarray._kernels.codegen import digest, once
+from gpuarray._kernels.numbers import Number, number_of, number_operand
 from gpuarray._kernels.parameters import dtype_of, parse, resolve_types, with_types
 from gpuarray._native import ARRAY, check, encoded, ffi, lib
 from gpuarray.dtypes import dtype_to_typecode, work_ctype, work_dtype

@@ -23,22 +23,20 @@ from gpuarray._functional.tracer import (
     Input,
     Symbol,
 )
-from gpuarray._kernels.apply import (
-    ROUNDED,
-    Number,
-    fail,
-    fitting_number,
-    new_elemwise,
-    number_of,
-    number_operand,
-    number_text,
-)
+from gpuarray._kernels.apply import ROUNDED, fail, new_elemwise
 from gpuarray._kernels.codegen import (
     Operand,
     convert,
     literal,
     resolve,
     scalar_expression,
+)
+from gpuarray._kernels.numbers import (
+    Number,
+    fitting_number,
+    number_of,
+    number_operand,
+    number_text,
 )
 from gpuarray._native import ARRAY, ffi, lib
 from gpuarray.dtypes import (

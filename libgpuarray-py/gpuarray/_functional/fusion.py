@@ -23,7 +23,7 @@ from gpuarray._functional.tracer import (
     Symbol,
     record,
 )
-from gpuarray._kernels.apply import number_operand
+from gpuarray._kernels.numbers import number_operand
 from gpuarray._ufunc.elementwise import recorders
 from gpuarray.errors import BadType
 

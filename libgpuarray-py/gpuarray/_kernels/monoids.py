@@ -15,13 +15,14 @@ import numpy as np
 from gpuarray._core.arguments import axis_number
 from gpuarray._core.base import BaseArray, require
 from gpuarray._core.context import Context
-from gpuarray._kernels.apply import apply_row, number_operand
+from gpuarray._kernels.apply import apply_row
 from gpuarray._kernels.codegen import (
     Expression,
     convert,
     identity_text,
     scalar_expression,
 )
+from gpuarray._kernels.numbers import number_operand
 from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray.dtypes import (
     DOUBLES,

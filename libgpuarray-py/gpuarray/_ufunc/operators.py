@@ -17,13 +17,12 @@ from gpuarray._kernels.apply import (
     Manner,
     apply_row,
     fail,
-    fitting_number,
     is_host_array,
     make_kernel,
     number_in,
-    number_operand,
     other_context,
 )
+from gpuarray._kernels.numbers import fitting_number, number_operand
 from gpuarray._native import lib
 from gpuarray.errors import BadType, ReadOnly
 from gpuarray.scalars import SCALARS, Scalar

@@ -20,7 +20,7 @@ from gpuarray._core.base import BaseArray, require
 from gpuarray._core.context import Context
 from gpuarray._indexing.advanced_indexing import INT64, take_at
 from gpuarray._indexing.indexing import get
-from gpuarray._kernels.apply import ROUNDED, number_operand
+from gpuarray._kernels.apply import ROUNDED
 from gpuarray._kernels.codegen import (
     convert,
     digest,
@@ -29,6 +29,7 @@ from gpuarray._kernels.codegen import (
 )
 from gpuarray._kernels.kernel import GpuKernel
 from gpuarray._kernels.monoids import Axis, into, reduce_monoid
+from gpuarray._kernels.numbers import number_operand
 from gpuarray._native import check, lib
 from gpuarray._sorting.sorting import argsort
 from gpuarray._ufunc.scanning import scan
