@@ -20,7 +20,6 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 OPTIONS = doctest.ELLIPSIS
 INSIDE = (
-    "_build",
     "_gpuarray",
     "compiler",
     "libgpuarray",

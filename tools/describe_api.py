@@ -46,8 +46,8 @@ _KNOWN_TYPES = (
 
 def _binding_builder() -> Any:
     """The module that makes the binding, which knows how headers are marked."""
-    path = ROOT / "libgpuarray-py" / "gpuarray" / "_build.py"
-    spec = importlib.util.spec_from_file_location("_build", path)
+    path = ROOT / "libgpuarray-py" / "binding" / "build.py"
+    spec = importlib.util.spec_from_file_location("build", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

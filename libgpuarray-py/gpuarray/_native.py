@@ -162,7 +162,7 @@ def _object(address: int) -> Any:
 
 @cache
 def runner_class(arrays: type, containers: type) -> Any:
-    """The class of what runs plans (_runner.c), for these classes of its arguments."""
+    """The class of what runs plans (binding/runner.c), for classes of its arguments."""
     memory_class()  # of which a runner makes some
     given = (arrays, ARRAY, containers, np.ndarray, np.generic)
     made = lib.runner_class(*(ffi.cast("void *", id(each)) for each in given))
@@ -171,13 +171,13 @@ def runner_class(arrays: type, containers: type) -> Any:
 
 @cache
 def memory_class() -> Any:
-    """The class of memory that arrays were brought to (_memory.c)."""
+    """The class of memory that arrays were brought to (binding/memory.c)."""
     return _object(int(ffi.cast("uintptr_t", lib.memory_class())))
 
 
 @cache
 def holder_class() -> Any:
-    """The base of objects that own an array's struct (_holder.c)."""
+    """The base of objects that own an array's struct (binding/holder.c)."""
     made = lib.holder_class(ffi.cast("void *", id(ARRAY)))
     return _object(int(ffi.cast("uintptr_t", made)))
 

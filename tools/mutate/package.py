@@ -17,7 +17,7 @@ def files_of(paths: Sequence[str]) -> list[str]:
     for each in paths:
         path = ROOT / each
         found += sorted(path.rglob("*.py")) if path.is_dir() else [path]
-    return [str(each.relative_to(ROOT)) for each in found if each.stem != "_build"]
+    return [str(each.relative_to(ROOT)) for each in found]
 
 
 def module_of(file: str) -> str:

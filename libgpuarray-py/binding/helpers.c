@@ -1,6 +1,6 @@
 /* What the package calls besides the public functions.
  *
- * Part of the binding (_build.py puts it there), which cffi is told of by what stands
+ * Part of the binding (build.py puts it there), which cffi is told of by what stands
  * between the marks. An operator is one call: it makes the struct of its result, which
  * costs less here than through cffi, and passes a number without a list of pointers.
  * NULL stands for a failure, whose status is last_status(). */

@@ -1,7 +1,7 @@
 /* Memory of the host that an array was brought to, as an object with Python's buffer
  * protocol: a NumPy array on it keeps it.
  *
- * Part of the binding (_build.py puts it there). */
+ * Part of the binding (build.py puts it there). */
 
 typedef struct memory {
   PyObject_HEAD gpuhost *host;

@@ -1,6 +1,6 @@
 """Writes the C source of the cffi binding from the public headers, at build time.
 
-    python _build.py <include folder> <output.c>
+    python build.py <include folder> <output.c>
 
 Only plain declarations stand between the marks ``cdef: begin`` and ``cdef: end`` of a
 header; that text is given to cffi as it stands, so no declaration is ever copied by
@@ -21,7 +21,7 @@ INCLUDE = re.compile(r"^#include <gpuarray/(\w+\.h)>$", re.MULTILINE)
 INCLUDED = ("stdatomic", "stdbool", "stdlib", "structmember")
 SOURCES = [
     Path(__file__).with_name(name)
-    for name in ("_helpers.c", "_holder.c", "_memory.c", "_runner.c", "_straight.c")
+    for name in ("helpers.c", "holder.c", "memory.c", "runner.c", "straight.c")
 ]
 
 

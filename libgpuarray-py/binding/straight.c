@@ -1,6 +1,6 @@
-/* Objects whose calls go straight to a runner (_runner.c), without a frame of Python.
+/* Objects whose calls go straight to a runner (runner.c), without a frame of Python.
  *
- * Part of the binding (_build.py puts it there). A class in Python has this one as its
+ * Part of the binding (build.py puts it there). A class in Python has this one as its
  * base and sets `_straight` to a runner, or None. Arguments by position, as many as the
  * plan takes, go there; for all others, and where the runner gives NotImplemented, the
  * object's method `_call` is called. */

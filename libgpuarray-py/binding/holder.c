@@ -1,7 +1,7 @@
 /* Objects that own an array's struct, which goes when they do, without a step of
  * Python's: an interrupt that comes then would raise there, where nobody catches it.
  *
- * Part of the binding (_build.py puts it there). The class of arrays has this one as
+ * Part of the binding (build.py puts it there). The class of arrays has this one as
  * its base. `_struct` is the GpuArray * as cffi knows it, `_kept` what the array keeps
  * alive, or None. */
 

@@ -1,7 +1,7 @@
 /* A plan that Python calls: arguments checked, brought to the device, the plan run,
  * results made, in one call.
  *
- * Part of the binding (_build.py puts it there). A runner takes arrays, of NumPy too,
+ * Part of the binding (build.py puts it there). A runner takes arrays, of NumPy too,
  * and numbers, and adds the values of shared variables; it gives arrays, and puts the
  * new values back. NotImplemented stands for arguments that somebody has to convert
  * first. A number keeps its place on the device and goes up only where it changes. */
