@@ -19,10 +19,12 @@ DEFINE = re.compile(r"^#define[ \t]+(\w+)[ \t]+[^\n]*$", re.MULTILINE)
 INCLUDE = re.compile(r"^#include <gpuarray/(\w+\.h)>$", re.MULTILINE)
 
 INCLUDED = ("stdatomic", "stdbool", "stdlib", "structmember")
-SOURCES = [
-    Path(__file__).with_name(name)
-    for name in ("helpers.c", "holder.c", "memory.c", "runner.c", "straight.c")
-]
+# Each knows those before it.
+PARTS = (
+    *("helpers", "holder", "memory", "runner", "runner_arguments", "runner_results"),
+    *("runner_call", "runner_class", "straight"),
+)
+SOURCES = [Path(__file__).with_name(f"{part}.c") for part in PARTS]
 
 
 def headers(include: Path) -> list[Path]:
