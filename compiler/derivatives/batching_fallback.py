@@ -10,6 +10,7 @@ from gpuarray.compiler.derivatives.choices import chosen, holds_zeros
 from gpuarray.compiler.derivatives.node import M, carries, pulled_back
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.graph.traverse import inputs_of
 from gpuarray.compiler.graph.types import ArrayType
 from gpuarray.compiler.ops.reduce.reduce import sum as add_up
@@ -131,10 +132,7 @@ class MapRows(Op):
         ]
 
     def lop(
-        self,
-        inputs: Sequence[Variable],
-        outputs: Sequence[Variable],
-        output_gradients: Sequence[Variable | None],
+        self, inputs: Variables, outputs: Variables, output_gradients: Gradients
     ) -> list[Variable | None]:
         """Return the gradient through each row, summed for inputs that rows share."""
         inner = self.of_row(inputs)

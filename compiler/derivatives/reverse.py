@@ -40,7 +40,7 @@ from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 Disconnected = Literal["raise", "warn", "ignore"]
 ReturnDisconnected = Literal["zero", "None", "Disconnected"]
-Gradients = dict[Variable, Variable]
+GradientOf = dict[Variable, Variable]
 
 
 @overload
@@ -202,7 +202,7 @@ def gradients_within(
         each if isinstance(each, Constant) and not carries(each) else each.type()
         for each in inputs
     ]
-    seeds: Gradients = {}
+    seeds: GradientOf = {}
     for output, gradient in zip(graph(places), gradients, strict=True):
         if gradient is not None:
             seeds[output] = total(seeds.get(output), fitted(gradient, output), output)
@@ -263,9 +263,9 @@ class Seeds(dict[Variable, Any]):
             self[variable] = self[variable] + point if variable in self else point
 
 
-def _seeds(cost: Variable | None, known: Mapping[Variable, Any]) -> Gradients:
+def _seeds(cost: Variable | None, known: Mapping[Variable, Any]) -> GradientOf:
     """The gradients that the flow starts from."""
-    seeds: Gradients = {}
+    seeds: GradientOf = {}
     if cost is not None:
         if not isinstance(cost, Variable):
             raise GraphTypeError(
@@ -385,7 +385,7 @@ def is_connected(
     return False
 
 
-def _is_new(gradient: Variable, seeds: Gradients, known: Any) -> bool:
+def _is_new(gradient: Variable, seeds: GradientOf, known: Any) -> bool:
     """True if a gradient was made here: it is none that the program has given."""
     if gradient.owner is None:
         return isinstance(gradient, Constant) and not known
@@ -400,8 +400,8 @@ def _name(gradient: Variable, cost: Variable | None, variable: Variable) -> None
 
 
 def flow(
-    seeds: Gradients, wrt: Sequence[Variable], stops: Sequence[Variable]
-) -> Gradients:
+    seeds: GradientOf, wrt: Sequence[Variable], stops: Sequence[Variable]
+) -> GradientOf:
     """The gradients of ``wrt``, for those that the seeds' variables depend on.
 
     A variable of ``wrt`` among ``stops`` gets its gradient, but passes nothing on.

@@ -17,6 +17,10 @@ from gpuarray.compiler.graph.trace import TRACE, user_line
 from gpuarray.compiler.graph.types import Type
 from gpuarray.compiler.graph.variable import Apply, Variable
 
+Variables = Sequence[Variable]
+Gradients = Sequence[Variable | None]
+"""None where nothing flows."""
+
 
 class Op:
     """An operation on inputs. An op says what, never how.
@@ -185,11 +189,8 @@ class Op:
         return [cell[0] for cell in storage]
 
     def lop(
-        self,
-        inputs: Sequence[Variable],
-        outputs: Sequence[Variable],
-        output_gradients: Sequence[Variable | None],
-    ) -> Sequence[Variable | None]:
+        self, inputs: Variables, outputs: Variables, output_gradients: Gradients
+    ) -> Gradients:
         """Return the gradient of each input, None where nothing flows."""
         raise NoGradientError(
             f"{self}: the operation has no gradient; define grad or lop, or stop the "
@@ -197,11 +198,7 @@ class Op:
         )
 
     def pull_back(
-        self,
-        m: Any,
-        inputs: Sequence[Variable],
-        outputs: Sequence[Variable],
-        output_gradients: Sequence[Variable | None],
+        self, m: Any, inputs: Variables, outputs: Variables, output_gradients: Gradients
     ) -> list[Variable | None]:
         """Return the gradient of each input, by whichever way the op defines it."""
         unfold: Callable[..., Any] | None = getattr(self, "unfold", None)

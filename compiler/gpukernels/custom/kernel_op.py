@@ -35,6 +35,7 @@ from gpuarray.compiler.gpukernels.custom.symbolic import (
 )
 from gpuarray.compiler.gpukernels.fp16_help import load_w, work_dtype, write_w
 from gpuarray.compiler.graph.core import Apply, Variable
+from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.graph.types import TensorType, promoted
 from gpuarray.compiler.ops.custom.decorated import another, found
 from gpuarray.compiler.ops.custom.own import meaning_of
@@ -197,11 +198,7 @@ class KernelOp(GpuKernelBase):
         return outputs if len(outputs) > 1 else outputs[0]
 
     def pull_back(
-        self,
-        m: Any,
-        inputs: Sequence[Variable],
-        outputs: Sequence[Variable],
-        output_gradients: Sequence[Variable | None],
+        self, m: Any, inputs: Variables, outputs: Variables, output_gradients: Gradients
     ) -> list[Variable | None]:
         """What the decorated function says; nothing flows to integers of the host."""
         gs: list[Variable] = [

@@ -7,6 +7,7 @@ from typing import Any
 
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable, constant
+from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.graph.traverse import same_graph
 from gpuarray.compiler.graph.types import ArrayType, GpuArrayType
 from gpuarray.compiler.ops.broadcast.broadcast import patternbroadcast
@@ -72,18 +73,13 @@ class IfElse(Op):
         pattern += [[i == o for o in outputs] for _ in range(2) for i in outputs]
         return pattern
 
-    def through(
-        self, output_gradients: Sequence[Variable | None]
-    ) -> list[Variable | None]:
+    def through(self, output_gradients: Gradients) -> list[Variable | None]:
         """Return the gradient of each input if its branch is taken."""
         return [None, *output_gradients, *output_gradients]
 
     def lop(
-        self,
-        inputs: Sequence[Variable],
-        outputs: Sequence[Variable],
-        output_gradients: Sequence[Variable | None],
-    ) -> Sequence[Variable | None]:
+        self, inputs: Variables, outputs: Variables, output_gradients: Gradients
+    ) -> Gradients:
         """The gradient to the branch that is taken, zeros to the other."""
         return [
             None if g is None else only_where(inputs[0], index <= self.n_outs, g, each)

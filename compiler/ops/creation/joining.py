@@ -14,6 +14,7 @@ from gpuarray.compiler.errors import (
 )
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
+from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.broadcast.broadcast import patternbroadcast
@@ -314,10 +315,7 @@ class Split(Op):
         return tuple(np.split(x, np.cumsum(sizes)[:-1], axis=self.axis))
 
     def lop(
-        self,
-        inputs: Sequence[Variable],
-        outputs: Sequence[Variable],
-        output_gradients: Sequence[Variable | None],
+        self, inputs: Variables, outputs: Variables, output_gradients: Gradients
     ) -> list[Variable | None]:
         """The gradients side by side, zeros for those that are missing."""
         pairs = zip(outputs, output_gradients, strict=True)

@@ -14,6 +14,7 @@ from gpuarray.compiler.errors import (
 )
 from gpuarray.compiler.flags import Reaction
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable, as_variable
+from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.graph.traverse import (
     ancestors,
     clone_replace,
@@ -156,11 +157,7 @@ class OpFromGraph(Op):
         return [*self._pattern, *([True] * count for _ in self.captured)]
 
     def pull_back(
-        self,
-        m: Any,
-        inputs: Sequence[Variable],
-        outputs: Sequence[Variable],
-        output_gradients: Sequence[Variable | None],
+        self, m: Any, inputs: Variables, outputs: Variables, output_gradients: Gradients
     ) -> list[Variable | None]:
         """Return the gradients by the overrides, and by the graph for the rest."""
         overrides, arguments = self.lop_overrides, [inputs, outputs]

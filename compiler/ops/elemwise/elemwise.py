@@ -18,6 +18,7 @@ from gpuarray.compiler.errors import (
     GraphValueError,
 )
 from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import TensorType, dtype_name, is_integer_name
 from gpuarray.compiler.ops.elemwise.steps import ProgramStep
@@ -361,11 +362,7 @@ class Elemwise(Op):
         return results[0] if len(results) == 1 else tuple(results)
 
     def pull_back(
-        self,
-        m: Any,
-        inputs: Sequence[Variable],
-        outputs: Sequence[Variable],
-        output_gradients: Sequence[Variable | None],
+        self, m: Any, inputs: Variables, outputs: Variables, output_gradients: Gradients
     ) -> list[Variable | None]:
         """Return the rows' gradients before what was broadcast is summed."""
         if isinstance(self.scalar, Composite):

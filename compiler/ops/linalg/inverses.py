@@ -15,6 +15,7 @@ from gpuarray.compiler.errors import (
 )
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
+from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.linalg.linalg import common_dtype, merged_length
@@ -127,11 +128,8 @@ class Lstsq(Op):
         return found, left, np.asarray(rank, "int64"), s
 
     def lop(
-        self,
-        inputs: Sequence[Variable],
-        outputs: Sequence[Variable],
-        output_gradients: Sequence[Variable | None],
-    ) -> Sequence[Variable | None]:
+        self, inputs: Variables, outputs: Variables, output_gradients: Gradients
+    ) -> Gradients:
         """That of the pseudo-inverse times the right side."""
         g, *others = output_gradients
         if g is None or any(other is not None for other in others):

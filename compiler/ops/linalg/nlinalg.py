@@ -12,6 +12,7 @@ import numpy as np
 from gpuarray.compiler.errors import GraphValueError, NoGradientError
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.creation.diagonals import tril
 from gpuarray.compiler.ops.creation.joining import join
@@ -28,7 +29,6 @@ from gpuarray.compiler.ops.linalg.solving import (
 )
 from gpuarray.compiler.ops.shape.shape import dimshuffle
 
-Gradients = Sequence[Variable | None]
 LINALG: Any = np.linalg
 COMPLEX = {"float32": "complex64", "float64": "complex128"}
 REAL = {complex_: real for real, complex_ in COMPLEX.items()}
@@ -99,10 +99,7 @@ class Eigh(Op):
         return tuple(LINALG.eigh(x, self.UPLO))
 
     def lop(
-        self,
-        inputs: Sequence[Variable],
-        outputs: Sequence[Variable],
-        output_gradients: Gradients,
+        self, inputs: Variables, outputs: Variables, output_gradients: Gradients
     ) -> Gradients:
         """Return the gradient by perturbation theory, for eigenvalues that differ."""
         w, v = outputs
@@ -241,10 +238,7 @@ class QR(Op):
         return found if self.mode == "r" else tuple(found)
 
     def lop(
-        self,
-        inputs: Sequence[Variable],
-        outputs: Sequence[Variable],
-        output_gradients: Gradients,
+        self, inputs: Variables, outputs: Variables, output_gradients: Gradients
     ) -> Gradients:
         """That of the square or high part, and through it of the columns beside."""
         (x,) = inputs
@@ -315,10 +309,7 @@ class SVD(Op):
         return tuple(found) if self.compute_uv else found
 
     def lop(
-        self,
-        inputs: Sequence[Variable],
-        outputs: Sequence[Variable],
-        output_gradients: Gradients,
+        self, inputs: Variables, outputs: Variables, output_gradients: Gradients
     ) -> Gradients:
         """Return the gradient by perturbation theory; singular values must differ."""
         of_u, of_s, of_vh = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from gpuarray.compiler.errors import (
 )
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.broadcast.axes import specify_shape, squeeze
 from gpuarray.compiler.ops.creation.creation import counted, counts, zeros
@@ -195,10 +195,7 @@ class Unique(Op):
         return (values, *numbers)
 
     def lop(
-        self,
-        inputs: Sequence[Variable],
-        outputs: Sequence[Variable],
-        output_gradients: Sequence[Variable | None],
+        self, inputs: Variables, outputs: Variables, output_gradients: Gradients
     ) -> list[Variable | None]:
         """The gradient of each element, at the first place where it occurs."""
         (x,), g = inputs, output_gradients[0]

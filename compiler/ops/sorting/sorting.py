@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from gpuarray.compiler.errors import (
 )
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
+from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.graph.types import TensorType, dtype_name
 from gpuarray.compiler.ops.control.anyaxis import for_axis
 from gpuarray.compiler.ops.creation.creation import counted
@@ -176,10 +177,7 @@ class TopK(Op):
         return values, order.astype(self.idx_dtype)
 
     def lop(
-        self,
-        inputs: Sequence[Variable],
-        outputs: Sequence[Variable],
-        output_gradients: Sequence[Variable | None],
+        self, inputs: Variables, outputs: Variables, output_gradients: Gradients
     ) -> list[Variable | None]:
         """The gradient of the values at their places, zeros elsewhere."""
         g, x = output_gradients[0], inputs[0]
