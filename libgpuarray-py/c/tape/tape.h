@@ -89,9 +89,6 @@ int ga__tape_keep(ga_tape *tape, gpudata *buffer);
 unsigned int ga__tape_slot(const gpudata *stand_in);
 unsigned int ga__tape_slots(const ga_tape *tape);
 
-/* Whether a slot's memory goes to the caller of a replay. */
-bool ga__tape_kept(const ga_tape *tape, unsigned int number);
-
 /* Whether a launch has the slot of an input without its offset: what the launch was
  * told of the offset by other means holds for buffers that begin at the same place
  * only. */

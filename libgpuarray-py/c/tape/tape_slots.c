@@ -56,10 +56,6 @@ unsigned int ga__tape_slots(const ga_tape *tape) {
   return tape->n_slots;
 }
 
-bool ga__tape_kept(const ga_tape *tape, unsigned int number) {
-  return tape->slots[number]->kept;
-}
-
 bool ga__tape_fixed(const ga_tape *tape, unsigned int number) {
   return tape->slots[number]->fixed;
 }
