@@ -4,7 +4,7 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from evaluate import evaluate
-from gpuarray.compiler import OpFromGraph, as_op, config, grad, shared
+from gpuarray.compiler import OpFromGraph, Rop, as_op, config, grad, shared
 from gpuarray.compiler.errors import NoGradientError
 from gpuarray.compiler.gradient import (
     consider_constant,
@@ -220,3 +220,39 @@ def test_what_is_widened_without_need_follows_the_policy(policy, floatx):
             pytest.raises(TypeError, match="write //"),
         ):
             i / i
+
+
+def test_directions_go_through_what_changes_gradients_only():
+    x, v = T.dscalar("x"), T.dscalar("v")
+    for made, told in (
+        (zero_grad(x) * x, 6.0),
+        (grad_clip(x, -0.5, 0.5) * x, 12.0),
+        (grad_scale(x, 0.25) * x, 12.0),
+        (disconnected_grad(x) * x, 6.0),
+        (Print(global_fn=lambda op, value: None)(x) * x, 12.0),
+        (Assert()(x, x > 0) * x, 12.0),
+        (ifelse(T.constant(1), x * x, x), 12.0),
+        (ifelse(T.constant(0), x * x, x), 3.0),
+        (ifelse(T.constant(1), x, T.constant(2.0)), 3.0),
+        (ifelse(T.constant(0), x, T.constant(2.0)), 0.0),
+    ):
+        assert evaluate(Rop(made, x, v), {x: 2.0, v: 3.0}) == told
+
+
+@pytest.mark.parametrize(
+    ("overrides", "told"),
+    [
+        (lambda inputs, points: [inputs[0] * points[1], points[0] * 7], (30.0, 21.0)),
+        ([lambda inputs, points: points[0] * 5, None], (15.0, 0.0)),
+    ],
+)
+def test_directions_of_an_op_of_a_graph_are_overridden(overrides, told):
+    x, y = T.dscalars("x", "y")
+    op = OpFromGraph([x, y], [x * y, y], rop_overrides=overrides)
+    outputs = op(x, y)
+    found = Rop(outputs, [x, y], [T.constant(3.0), T.constant(15.0)])
+    values = evaluate([each for each in found], {x: 2.0, y: 5.0})
+    assert tuple(values) == told
+    plain = OpFromGraph([x, y], [x * y])(x, y)
+    moved = Rop(plain, [x, y], [T.constant(3.0), T.constant(15.0)])
+    assert evaluate(moved, {x: 2.0, y: 5.0}) == 45.0

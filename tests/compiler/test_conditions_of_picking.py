@@ -1,6 +1,8 @@
 """Indices, what they change, and functions that pick, sort, count and scan."""
 
+import gpuarray.compiler.tensor as T
 import pytest
+from gpuarray.compiler.ops.index.advanced import ARRAY, MASK, are_distinct
 from written import assert_gradient, assert_numpys, rows
 
 OF_REALS = rows("""
@@ -276,3 +278,27 @@ def test_what_is_picked_is_numpys(text):
 @pytest.mark.parametrize("text", OF_REALS)
 def test_gradients_of_what_is_picked_agree_with_differences(text):
     assert_gradient(text)
+
+
+@pytest.mark.parametrize(
+    ("form", "index", "told"),
+    [
+        ("m", [[True, False]], True),
+        ("mm", [[True], [True]], False),
+        ("a", [[0, 2, 1]], True),
+        ("a", [[0, 2, 0]], False),
+        ("a", [[-1, -3]], True),
+        ("a", [[-1, 2]], False),
+        ("a", [[0, 0]], False),
+        ("aa", [[0, 0], [1, 0]], True),
+        ("aa", [[0, 0], [1, 1]], False),
+        ("aa", [[[0], [1]], [[0, 1]]], True),
+        ("am", [[0, 1], [True, True]], False),
+        ("a", [None], False),
+        ("aa", [[0, 1], None], False),
+    ],
+)
+def test_places_are_named_once_where_that_can_be_seen(form, index, told):
+    parts = [T.lvector() if each is None else T.constant(each) for each in index]
+    entries = [ARRAY if each == "a" else MASK for each in form]
+    assert are_distinct(entries, parts) == told

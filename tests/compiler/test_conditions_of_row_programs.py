@@ -1,0 +1,340 @@
+"""What programs of rows say of themselves, and their operands, without a kernel."""
+
+from types import SimpleNamespace
+
+import gpuarray
+import gpuarray.compiler.tensor as T
+import numpy as np
+import pytest
+from evaluate import evaluate
+from gpuarray.compiler.gpukernels.rows.operands import Operands, domain, taken_inputs
+from gpuarray.compiler.gpukernels.rows.product import product_of, suits_rows
+from gpuarray.compiler.gpukernels.rows.values import divisors, is_share, reached
+from gpuarray.compiler.graph.types import TensorType
+from gpuarray.compiler.ops.elemwise.elemwise import (
+    CompositeStep,
+)
+from gpuarray.compiler.ops.fused.rowwise import (
+    CELL,
+    COLUMN,
+    COUNT,
+    FEW,
+    LENGTH,
+    ROW,
+    TABLE,
+    At,
+    Fold,
+    Head,
+    Line,
+    Place,
+    Program,
+    Rowwise,
+    Taken,
+    Within,
+)
+from gpuarray.compiler.ops.fused.rowwise import Total as RowTotal
+
+F4, F8 = "float32", "float64"
+X, ROW_, COL = (F4, CELL), (F4, ROW), (F4, COLUMN)
+
+
+def row(op, *operands, dtype=F4):
+    return CompositeStep(op, operands, dtype)
+
+
+def fold(monoid, operand, dtype=F4):
+    return Fold(monoid, operand, dtype, dtype)
+
+
+# ---- programs of rows ----
+
+SUMS = Program((X, COL), (row("mul", 0, 1), fold("add", 2), row("tanh", 3)), (4,))
+
+
+@pytest.mark.parametrize(
+    ("program", "is_product"),
+    [
+        (SUMS, True),
+        (Program((COL, X), (row("mul", 1, 0), fold("add", 2)), (3,)), True),
+        (Program((X, X), (row("mul", 0, 1), fold("add", 2)), (3,)), False),
+        (Program((COL, COL), (row("mul", 0, 1), fold("add", 2)), (3,)), False),
+        (Program((X, COL), (row("add", 0, 1), fold("add", 2)), (3,)), False),
+        (Program((X, COL), (row("mul", 0, 1), fold("maximum", 2)), (3,)), False),
+        (Program((X, COL), (row("mul", 0, 1), fold("add", 2)), (3, 2)), False),
+        (
+            Program(
+                (X, COL), (row("mul", 0, 1), fold("add", 2), fold("add", 2)), (3, 4)
+            ),
+            False,
+        ),
+        (Program((X,), (row("mul", 0, 0), fold("add", 1)), (2,)), False),
+        (Program((X, COL), (row("mul", 0, 0), fold("add", 2)), (3,)), False),
+        (
+            Program((X, COL, X), (row("mul", 0, 1), fold("add", 3)), (4,)),
+            False,
+        ),
+        (
+            Program(
+                (X, COL),
+                (row("mul", 0, 1), fold("add", 2)),
+                (3,),
+                (RowTotal("add", 0, F4, F4),),
+            ),
+            False,
+        ),
+        (Program((X,), (row("exp", 0), row("exp", 1), fold("add", 2)), (3,)), False),
+    ],
+)
+def test_a_product_is_all_that_a_program_does_with_elements(program, is_product):
+    found = product_of(program)
+    assert (found is not None) == is_product
+    if found is not None:
+        assert {program.inputs[v][1] for v in found.operands} == {CELL, COLUMN}
+        assert program.inputs[found.matrix][1] == CELL
+
+
+def test_the_rest_of_a_product_reads_its_results():
+    inputs = (ROW_, X, (F4, ROW), COL)
+    steps = (
+        row("exp", 0),
+        row("mul", 1, 3),
+        fold("add", 5),
+        row("add", 6, 4),
+        row("mul", 7, 2),
+    )
+    product = product_of(Program(inputs, steps, (8, 7)))
+    assert product.operands == (1, 3)
+    assert str(product.rest) == "{((i2 + exp(i0)) * i1), (i2 + exp(i0))}"
+    options = product.without(("array", "array", "1.0f", "array"), (0, -1))
+    assert options["sources"] == ("array", "1.0f", "array")
+    assert options["over"] == (0, -1)
+    assert product.rest.inputs == (ROW_, (F4, ROW), (F4, ROW))
+
+
+def test_quotients_by_what_all_of_a_row_have():
+    def found(by, dtype=F4, op="true_div", operands=None, inputs=(X, ROW_, COL)):
+        step = CompositeStep(op, operands or (0, by), dtype)
+        return divisors(Program(inputs, (step,), (len(inputs),)))
+
+    assert found(1) == {3: 1}
+    assert found(2) == {}
+    assert found(0) == {}
+    assert found(1, F8) == {}
+    assert found(1, op="mul") == {}
+    assert found(1, operands=(1, 1)) == {}
+    assert found(1, inputs=((F8, CELL), ROW_)) == {}
+    assert found(1, inputs=(X, (F8, ROW))) == {}
+    program = Program((X, ROW_), (fold("add", 0), row("true_div", 0, 2)), (3,))
+    assert divisors(program) == {3: 2}
+
+
+def test_shares_are_one_by_a_whole_number():
+    def shares(steps, inputs=(("int64", LENGTH),)):
+        program = Program(inputs, steps, (len(inputs) + len(steps) - 1,))
+        return [is_share(program, v) for v in range(len(program.dtypes))]
+
+    cast, divided = row("cast", 0), row("reciprocal", 1)
+    assert shares((cast, divided)) == [False, False, True]
+    assert shares((cast, divided), (("uint32", ROW),)) == [False, False, True]
+    assert shares((cast, divided), ((F8, ROW),)) == [False, False, False]
+    assert shares((cast, divided), (("bool", ROW),)) == [False, False, False]
+    wide = row("cast", 0, dtype=F8), row("reciprocal", 1, dtype=F8)
+    assert shares(wide) == [False, False, False]
+    assert shares((wide[0], divided)) == [False, False, False]
+    assert shares((cast, row("sqrt", 1))) == [False, False, False]
+    assert shares((row("reciprocal", 0), row("cast", 1))) == [False, False, False]
+    assert shares((row("cast", 0), fold("add", 1))) == [False, False, False]
+
+
+def test_which_elements_are_computed_for_others():
+    steps = (row("exp", 0), row("add", 2, 1), fold("add", 3), row("sub", 3, 4))
+    program = Program((X, COL), steps, (5,))
+    assert reached(program, [5], {0, 1}) == ({5, 3, 2}, {0, 1})
+    assert reached(program, [5], {0, 1, 3}) == ({5}, {3})
+    assert reached(program, [4], {0, 1}) == (set(), set())
+    assert reached(program, [2], ()) == ({2, 0}, set())
+
+
+def test_what_a_program_says_of_its_values():
+    inputs = (X, ROW_, COL, ("int64", LENGTH), (F4, FEW), ("int64", COUNT))
+    steps = (
+        Place(3, "int64"),
+        row("add", 0, 6),
+        fold("maximum", 7),
+        row("sub", 7, 8),
+        row("add", 1, 8),
+        Head(5),
+        Within(1),
+        At(9, 12, F4),
+        fold("add", 9),
+    )
+    program = Program(inputs, steps, (9, 10), (RowTotal("add", 9, F4, F4),))
+    assert program.kinds[4] == ROW
+    assert program.kinds[6:] == (
+        *(COLUMN, CELL, ROW, CELL, ROW),
+        *(ROW, ROW, ROW, ROW),
+    )
+    assert program.levels == (*(0,) * 8, 1, 1, 1, 0, 0, 1, 2)
+    assert list(program.folds) == [8, 14]
+    assert program.wanted == (9, 9)
+    assert program.reports and not SUMS.reports
+    assert program.storing().outputs == (9, 10) and program.storing().totals == ()
+    other = Program(inputs, steps, (10,), program.totals)
+    assert other.storing().outputs == (10, 9)
+    of_input = Program((X,), (fold("add", 0),), (1,), (RowTotal("add", 0, F4, F4),))
+    assert of_input.storing().outputs == (1,)
+    for wrong in ((row("exp", 3),), (row("exp", -1),), (row("exp", 0), row("exp", 3))):
+        with pytest.raises(ValueError, match=r"step \d reads \(-?\d,\), but only"):
+            Program((X, ROW_), wrong, (0,))
+    Program((X, ROW_), (row("exp", 1), row("exp", 2)), (0,))
+    twin = Program(inputs, steps, (9, 10), (RowTotal("add", 9, F4, F4),))
+    assert twin == program and hash(twin) == hash(program)
+    assert Program(inputs, steps, (9, 10)) != program
+
+
+def test_a_row_op_takes_what_it_was_made_for():
+    add = Program((X, ROW_, COL), (row("add", 0, 1), row("mul", 3, 2)), (4,))
+    x, r, c = (
+        TensorType(F4, flags)()
+        for flags in ((False,) * 2, (False, True), (True, False))
+    )
+    op = Rowwise(add)
+    assert op(x, r, c).type.broadcastable == (False, False)
+    assert op(T.fcol(), r, c).type.broadcastable == (False, False)
+    assert op(T.fcol(), r, T.patternbroadcast(c, (True, True))).broadcastable == (
+        *(False, True),
+    )
+    with pytest.raises(TypeError, match="given float64, float32, float32, expected"):
+        op(T.dmatrix(), r, c)
+    assert op != Rowwise(add, {0: 0}) and op == Rowwise(add)
+    assert str(Rowwise(add, {0: 0})).endswith("[(0, 0)]") and str(op)[-1] == "}"
+    assert Rowwise(add, {0: 0}).destroy_map == {0: [0]}
+    assert op.may_overwrite(0, 0) and not op.may_overwrite(0, 1)
+    assert not op.may_overwrite(1, 0)
+    totals = Program((X,), (row("exp", 0),), (1,), (RowTotal("add", 0, F4, F4),))
+    assert not Rowwise(totals).may_overwrite(0, 0)
+    node = Rowwise(totals).make_node(x)
+    assert [out.type.broadcastable for out in node.outputs] == [
+        *((False, False), (True, False))
+    ]
+    assert node.op.infer_shape(node, [(3, 4)]) == [(3, 4), (1, 4)]
+    sums = Rowwise(Program((X, COL), SUMS.steps, (4,))).make_node(x, c)
+    assert sums.op.infer_shape(sums, [(3, 4), (1, 4)]) == [(3, 1)]
+    wide = Rowwise(add).make_node(T.frow(), r, c)
+    assert wide.op.infer_shape(wide, [(1, 4), (3, 1), (1, 4)]) == [(3, 4)]
+    a, b, d = (np.full(s, 2, F4) for s in ((3, 4), (3, 1), (1, 4)))
+    given = a.copy()
+    (made,) = Rowwise(add, {0: 0}).evaluate(None, [given, b, d])
+    assert made is given and made.tolist() == np.full((3, 4), 8.0).tolist()
+
+
+def test_places_and_tables_with_numpy():
+    inputs = (("int64", ROW), (F4, TABLE))
+    steps = (Line(0, 1), Taken(1, 2, F4), fold("add", 3))
+    program = Program(inputs, steps, (3, 4))
+    table = np.arange(6, dtype=F4).reshape(3, 2)
+    places = np.array([[2], [0], [-1], [1]])
+    taken, sums = program.evaluate([places, table])
+    assert taken.tolist() == table[[2, 0, -1, 1]].tolist()
+    assert sums.tolist() == table[[2, 0, -1, 1]].sum(1, keepdims=True).tolist()
+    p, t = TensorType("int64", (False, True))(), T.fmatrix()
+    for made, told in zip(program.unfold([p, t]), (taken, sums), strict=True):
+        assert evaluate(made, {p: places, t: table}).tolist() == told.tolist()
+    for wrong in (3, -4):
+        with pytest.raises(IndexError):
+            program.evaluate([places * 0 + wrong, table])
+    node = Rowwise(program).make_node(p, t)
+    assert [out.type.broadcastable for out in node.outputs] == [
+        *((False, False), (False, True))
+    ]
+    assert node.op.infer_shape(node, [(4, 1), (3, 2)]) == [(4, 2), (4, 1)]
+
+
+# ---- operands ----
+
+
+@pytest.fixture(scope="module")
+def null():
+    return gpuarray.context("null")
+
+
+def array(null, *shape, dtype=F4):
+    return gpuarray.zeros(shape, dtype, context=null)
+
+
+def test_inputs_of_rows_have_shapes_that_fit(null):
+    program = Program((X, ROW_, COL, ("int64", LENGTH)), (row("add", 0, 1),), (4,))
+    fits = [array(null, 3, 4), array(null, 3, 1), array(null, 1, 4), 4]
+    assert domain(program, fits) == (3, 4)
+    assert domain(program, [fits[0], None, None, 4]) == (3, 4)
+    for place, wrong in (
+        (0, array(null, 2, 4)),
+        (1, array(null, 3, 4)),
+        (1, array(null, 2, 1)),
+        (2, array(null, 1, 3)),
+        (2, array(null, 3, 4)),
+        (3, 5),
+    ):
+        given = [*fits[:place], wrong, *fits[place + 1 :]]
+        with pytest.raises(ValueError, match="Input dimension mis-match"):
+            domain(program, given)
+    two = Program((X, X), (row("add", 0, 1),), (2,))
+    assert domain(two, [fits[0], array(null, 3, 4)]) == (3, 4)
+    with pytest.raises(
+        ValueError, match=r"an input has shape \(2, 4\), expected \(3, 4\)"
+    ):
+        domain(two, [fits[0], array(null, 2, 4)])
+    deep = Program((X, ROW_, COL), (row("add", 0, 1),), (3,))
+    shapes = array(null, 2, 3, 4), array(null, 2, 3, 1), array(null, 1, 1, 4)
+    assert domain(deep, shapes) == (2, 3, 4)
+    rows_ = Program((ROW_,), (row("exp", 0),), (1,))
+    assert domain(rows_, [array(null, 3, 1)]) == (3, 1)
+    taking = Program((("int64", ROW), (F4, TABLE), COL), (Line(0, 1),), (3,))
+    given = [array(null, 5, 1, dtype="int64"), array(null, 3, 2), array(null, 1, 2)]
+    assert domain(taking, given) == (5, 2)
+    with pytest.raises(
+        ValueError, match=r"an input has shape \(1, 3\), expected \(1, 2\)"
+    ):
+        domain(taking, [*given[:2], array(null, 1, 3)])
+
+
+def test_operands_of_rows_and_what_they_overwrite(null):
+    program = Program((X, ROW_, X), (row("add", 0, 1), fold("add", 3)), (3, 4))
+    a, b = array(null, 3, 4), array(null, 3, 1)
+    sources = "array", "array", "2.0f"
+    assert taken_inputs(sources, (0, -1)) == {0}
+    assert taken_inputs(("1.0f", "array", "int"), (1, 0)) == {1, 2}
+    found = Operands.of(program, sources, (0, -1, 0), [a, b], null)
+    assert found.values[:2] == [a, b] and found.values[2] is None
+    assert found.over == (0, -1) and found.targets == [a, None]
+    assert (found.shape, found.length, found.rows) == ((3, 4), 4, 3)
+    assert found.of_kind(ROW) == [b] and found.of_kind(CELL) == [a, None]
+    outputs = found.outputs()
+    assert outputs[0] is a and outputs[1].shape == (3, 1)
+    assert found.give(outputs) == outputs
+    turned = array(null, 4, 3).T
+    other = Operands.of(program, sources, (0, -1), [turned, b], null)
+    assert other.outputs()[0] is not turned and other.outputs()[0].shape == (3, 4)
+    cells = Program((X,), (row("exp", 0),), (0,), (RowTotal("add", 1, F4, F4),))
+    stored = Operands.of(cells, ("array",), (0,), [a], null).storing()
+    assert stored.program.outputs == (0, 1)
+    assert (stored.over, stored.targets) == ((0, -1), [a, None])
+    counted = Program((X, ("int64", COUNT)), (Head(1),), (2,))
+    Operands.of(counted, ("array", "int"), (), [a, 3], null)
+    with pytest.raises(IndexError, match="index 3 is out of bounds"):
+        Operands.of(counted, ("array", "int"), (), [a, 4], null)
+
+
+def test_where_rows_are_better_than_a_blas_at_products():
+    def matrix(rows_, length, step=4):
+        return SimpleNamespace(
+            shape=(rows_, length),
+            strides=(length * step, step),
+            dtype=np.dtype(F4),
+            size=rows_ * length,
+        )
+
+    assert suits_rows(matrix(10, 2048)) and suits_rows(matrix(10, 2049))
+    assert suits_rows(matrix(1 << 13, 2048)) and suits_rows(matrix(1 << 20, 2048))
+    assert suits_rows(matrix(1 << 12, 4096)) and not suits_rows(matrix(5000, 4096))
+    assert not suits_rows(matrix(10, 5, 8)) and suits_rows(matrix(10, 1, 8))
