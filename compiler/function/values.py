@@ -41,7 +41,7 @@ class Containers:
     def __init__(self, interface: Interface, defaults: list[Container | None]) -> None:
         self._found: dict[Any, tuple[Container, ArrayType]] = {}
         pairs: list[tuple[str | None, Variable, Container | None]] = [
-            (v.name, v, v.container) for v in interface.shared
+            (v.name, v, v.container) for v in (*interface.shared, *interface.updated)
         ]
         pairs += [
             (given.called, given.variable, container)
