@@ -63,17 +63,23 @@ def nested(old: CodeType, new: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
 def functions_here() -> Functions:
     """The functions of this process."""
     found: Functions = defaultdict(list)
-    for each in gc.get_objects():
+    for each in objects_here():
         if isinstance(each, FunctionType):
             found[place_of(each.__code__)].append(each)
     return found
 
 
+def objects_here() -> list[object]:
+    """The objects of this process, those too that the tests have frozen."""
+    gc.unfreeze()
+    return gc.get_objects()
+
+
 def put(mutant: Mutant, functions: Functions) -> None:
-    """Put the changed code into the functions of this process."""
+    """Put the changed code into the functions of this process that have it."""
     tree = tree_of(mutant.file)
     pairs = list(changed_codes(tree.code(), tree.code(mutant)))
-    if not pairs:
+    if not any(functions.get(place_of(old)) for old, _ in pairs):
         raise Cannot
     for old, new in pairs:
         for function in functions.get(place_of(old), ()):
@@ -104,7 +110,7 @@ def put_texts(mutant: Mutant) -> bool:
             value = getattr(after[name], part)
             is_changed |= value != getattr(row, part)
             object.__setattr__(row, part, value)
-    for each in gc.get_objects():
+    for each in objects_here():
         if hasattr(each, "cache_clear") and each.__module__.startswith("gpuarray"):
             each.cache_clear()
     return is_changed
