@@ -245,21 +245,39 @@ static int rows_source(ga_source *out, const char *const *texts) {
   return ga__rows_source(out, &call);
 }
 
-static int run_rows(ga_routine_call *c) {
+/* Integers are the words that are kept, for a program with totals the bytes of its
+ * folds, and for each result the array that it takes over. */
+static int call_rows(ga_routine_call *c, bool has_totals, bool is_product) {
   enum { MOST = 64 }; /* results */
-  const unsigned int n_arrays = count_arrays(c);
+  const unsigned int n_arrays = count_arrays(c), n_own = has_totals ? 2 : 1;
   int typecodes[MOST];
   rows_texts t;
   ga_rows_call rows = rows_call(&t, c->texts);
-  if (c->n_out > MOST || c->n_params != 1 + c->n_out || c->params[0] < 0)
+  if (c->n_out > MOST || c->n_params != n_own + c->n_out || c->params[0] < 0 ||
+      c->params[n_own - 1] < 0)
     return GA_FAIL(GA_VALUE_ERROR, "rows: %u results, %u integers for them", c->n_out,
                    c->n_params);
   for (unsigned int i = 0; i < c->n_out; i++)
     typecodes[i] = c->types[i].typecode;
   rows.words = (unsigned int)as_int(c->params[0]);
-  rows.over = c->params + 1;
-  return ga__rows_run(c->outs, typecodes, c->n_out, c->ins, n_arrays,
-                      c->ints + n_arrays, c->n_in - n_arrays, c->context, &rows);
+  rows.over = c->params + n_own;
+  rows.is_product = is_product;
+  rows.totals.fold_bytes = has_totals ? (size_t)as_int(c->params[1]) : 0;
+  return (has_totals ? ga__rows_totals : ga__rows_run)(
+      c->outs, typecodes, c->n_out, c->ins, n_arrays, c->ints + n_arrays,
+      c->n_in - n_arrays, c->context, &rows);
+}
+
+static int run_rows(ga_routine_call *c) {
+  return call_rows(c, false, false);
+}
+
+static int run_row_products(ga_routine_call *c) {
+  return call_rows(c, false, true);
+}
+
+static int run_row_totals(ga_routine_call *c) {
+  return call_rows(c, true, false);
 }
 
 /* A kernel of the program's own: it writes into the arrays that it is given, of which
@@ -426,6 +444,10 @@ static const ga_routine routines[] = {
     {"ger", "aaa", 2, 0, 1, 0, run_ger, NULL},
     {"rows", "a+i*", GA_ANY_PARAMS, 3 + 2 * GA_ROWS_TEXTS, 0, GA_OVER_PARAMS, run_rows,
      rows_source},
+    {"row_products", "a+i*", GA_ANY_PARAMS, 3 + 2 * GA_ROWS_TEXTS, 0, GA_OVER_PARAMS,
+     run_row_products, rows_source},
+    {"row_totals", "a+i*", GA_ANY_PARAMS, 3 + 2 * GA_ROWS_TEXTS, 0, GA_OVER_PARAMS,
+     run_row_totals, NULL},
     {GA_PLAN_KERNEL, "a+i*", GA_ANY_PARAMS, 2, 1, 0, run_kernel, NULL},
     {"empty", "i*", 0, 0, 1, -1, run_empty, NULL},
     {"zeros", "i*", 0, 0, 1, -1, run_zeros, NULL},

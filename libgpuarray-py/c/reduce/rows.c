@@ -1,42 +1,14 @@
-/* Kernels along rows: the form, the grid, the arguments. */
+/* Kernels along rows: the grid, the arguments. */
 #include "c/reduce/rows.h"
 
 #include <string.h>
 
-#define BLOCK 256         /* work items of a block */
-#define CACHED 8          /* elements of an item that the caches hold between walks */
-#define REGISTERS 32      /* words that an item may keep */
-#define FILE_WORDS 65536  /* registers of a multiprocessor */
-#define MANY_ITEMS 2048   /* work items that keep a processor of a GPU busy */
+#include "c/reduce/rows_form.h"
+
 #define MOST_BLOCKS 65536 /* of a grid; they have several tiles of rows each then */
 
-typedef struct problem {
-  const ga_rows_call *call;
-  gpucontext *context;
-  GpuArray *const *outs;
-  const GpuArray *const *arrays;
-  const long long *ints;
-  unsigned int n_out, n_arrays, n_ints;
-  size_t rows, length;
-  bool is_unit;
-} problem;
-
-/* What the texts leave open; `kept` 0: nothing is kept. */
-typedef struct form {
-  enum ga_rows_text text;
-  size_t kept, lanes, pack;
-} form;
-
-static size_t ceil_div(size_t a, size_t b) {
-  return (a + b - 1) / b;
-}
-
-static unsigned int bit_length(size_t x) {
-  unsigned int n = 0;
-  for (; x > 0; x /= 2)
-    n++;
-  return n;
-}
+typedef ga_rows_problem problem;
+typedef ga_rows_form form;
 
 /* ---- what is given ---- */
 
@@ -54,25 +26,20 @@ static int check_letters(const problem *p) {
   for (const char *letter = given; *letter != '\0'; letter++)
     n_ints += *letter == 'i';
   if (strspn(given, "CRVTSi") != strlen(given) || n_ints != p->n_ints ||
-      strlen(given) - n_ints != p->n_arrays || strspn(made, "CR") != strlen(made) ||
+      strlen(given) - n_ints != p->n_arrays ||
+      strspn(made, "CR") + strspn(made + strspn(made, "CR"), "P") != strlen(made) ||
       strlen(made) != p->n_out)
     return fail_letters(p);
   return GA_NO_ERROR;
 }
 
-/* The letter of each array, in order. */
-static char next_letter(const char **at) {
-  *at += strspn(*at, "i");
-  return *(*at)++;
-}
-
 /* The rows and their length: those of the first matrix, or of a table that rows are
- * taken of by the numbers of a vector. */
+ * taken of by the numbers of a vector, or numbers that are rows of one element. */
 static int find_domain(problem *p) {
   const char *at = p->call->arguments;
   const GpuArray *matrix = NULL, *vector = NULL, *table = NULL;
   for (unsigned int i = 0; i < p->n_arrays; i++) {
-    const char letter = next_letter(&at);
+    const char letter = ga__rows_letter(&at);
     const GpuArray *a = p->arrays[i];
     if (letter == 'C' && a->nd == 2 && matrix == NULL)
       matrix = a;
@@ -81,10 +48,10 @@ static int find_domain(problem *p) {
     if (letter == 'T' && a->nd == 2 && table == NULL)
       table = a;
   }
-  if (matrix == NULL && (vector == NULL || table == NULL))
+  if (matrix == NULL && vector == NULL)
     return fail_letters(p);
   p->rows = matrix ? matrix->dimensions[0] : vector->dimensions[0];
-  p->length = matrix ? matrix->dimensions[1] : table->dimensions[1];
+  p->length = matrix ? matrix->dimensions[1] : table ? table->dimensions[1] : 1;
   return GA_NO_ERROR;
 }
 
@@ -103,85 +70,21 @@ static bool fits(const problem *p, const GpuArray *a, char letter) {
   }
 }
 
-static bool is_walked(char letter) {
-  return letter == 'C' || letter == 'V' || letter == 'T';
-}
-
 static int check_arrays(problem *p) {
   const char *at = p->call->arguments;
   p->is_unit = true;
   for (unsigned int i = 0; i < p->n_arrays; i++) {
     const GpuArray *a = p->arrays[i];
-    const char letter = next_letter(&at);
+    const char letter = ga__rows_letter(&at);
     char text[GA_ARRAY_TEXT];
     if (!fits(p, a, letter))
       return GA_FAIL(GA_VALUE_ERROR,
                      "rows: input %u is %s, beside %zu rows of %zu (as '%c')", i,
                      ga__array_text(text, a), p->rows, p->length, letter);
-    if (is_walked(letter) && p->length != 1)
+    if (ga__rows_is_walked(letter) && p->length != 1)
       p->is_unit &= a->strides[a->nd - 1] == (ssize_t)gpuarray_get_elsize(a->typecode);
   }
   return GA_NO_ERROR;
-}
-
-/* ---- the form ---- */
-
-/* The distance between the numbers of elements kept around one of them. */
-static size_t step_of(size_t share) {
-  const unsigned int bits = bit_length(share - 1);
-  return bits > 4 ? (size_t)1 << (bits - 4) : 1;
-}
-
-/* How many elements each of some items keeps; 0: better none. */
-static form kept_form(const problem *p) {
-  const unsigned int words = p->call->words;
-  for (size_t lanes = BLOCK; lanes <= 4 * BLOCK; lanes *= 2) {
-    const size_t share = ceil_div(p->length, lanes);
-    if (lanes > p->context->info.max_threads || words == 0 || share <= CACHED)
-      break;
-    const size_t step = step_of(share), kept = ceil_div(share, step) * step;
-    if (kept <= REGISTERS / words)
-      return (form){.kept = kept, .lanes = lanes, .pack = 1};
-  }
-  return (form){.pack = 1};
-}
-
-/* Whether all rows are whole packs, which begin where packs do. */
-static bool lies_in_packs(const problem *p) {
-  const char *at = p->call->arguments;
-  bool is_packed = p->is_unit && p->length % GA_ROWS_PACK == 0;
-  for (unsigned int i = 0; is_packed && i < p->n_arrays; i++) {
-    const GpuArray *a = p->arrays[i];
-    const char letter = next_letter(&at);
-    const size_t size = GA_ROWS_PACK * gpuarray_get_elsize(a->typecode);
-    if (letter == 'T')
-      return false;
-    if (is_walked(letter))
-      is_packed =
-          a->offset % size == 0 && (letter != 'C' || (size_t)a->strides[0] % size == 0);
-  }
-  return is_packed;
-}
-
-static bool has_text(const problem *p, enum ga_rows_text text) {
-  return p->call->texts[text][0] != '\0';
-}
-
-static form plain_form(const problem *p) {
-  const bool is_unit = p->is_unit && has_text(p, GA_ROWS_UNIT);
-  return (form){.text = is_unit ? GA_ROWS_UNIT : GA_ROWS_ANY, .pack = 1};
-}
-
-static form choose_form(const problem *p) {
-  form f = kept_form(p);
-  const size_t whole = ceil_div(f.kept, GA_ROWS_PACK) * GA_ROWS_PACK;
-  if (f.kept == 0)
-    return plain_form(p);
-  f.text = p->is_unit ? GA_ROWS_KEPT_UNIT : GA_ROWS_KEPT_ANY;
-  if (whole * p->call->words <= REGISTERS && has_text(p, GA_ROWS_KEPT_PACKS) &&
-      lies_in_packs(p))
-    f = (form){GA_ROWS_KEPT_PACKS, whole, f.lanes, GA_ROWS_PACK};
-  return has_text(p, f.text) ? f : plain_form(p);
 }
 
 /* ---- the kernel ---- */
@@ -189,16 +92,14 @@ static form choose_form(const problem *p) {
 /* The text with the words that begin with a dollar replaced. */
 static int fill_in(ga_strbuf *out, const char *text, const char *name,
                    const ga_rows_call *call, const form *f) {
-  const size_t step = f->kept ? step_of(f->kept) : 0;
-  const size_t words = f->kept * call->words + REGISTERS;
-  const size_t blocks = f->kept ? FILE_WORDS / (f->lanes * words) : 0;
   const struct {
     const char *word;
     size_t number;
   } numbers[] = {{"$kept", f->kept},
-                 {"$sure", f->kept - (f->pack > step ? f->pack : step)},
+                 {"$sure", ga__rows_sure(f)},
                  {"$lanes", f->lanes},
-                 {"$blocks", blocks > 0 ? blocks : 1}};
+                 {"$own", f->own},
+                 {"$blocks", ga__rows_blocks_at_once(call, f)}};
   const char *from = text;
   for (const char *at; (at = strchr(from, '$')) != NULL;) {
     ga__strbuf_addn(out, from, (size_t)(at - from));
@@ -221,9 +122,12 @@ static int fill_in(ga_strbuf *out, const char *text, const char *name,
 
 static int write_source(ga_source *out, const ga_rows_call *call, const form *f) {
   const char *name = call->names[f->text];
-  const int size = f->kept ? snprintf(out->name, sizeof out->name, "%sk%zux%zu", name,
-                                      f->kept, f->lanes)
-                           : snprintf(out->name, sizeof out->name, "%s", name);
+  char own[24] = "", kept[64] = "";
+  if (call->totals.place_bytes > 0)
+    snprintf(own, sizeof own, "o%zu", f->own);
+  if (f->kept > 0)
+    snprintf(kept, sizeof kept, "k%zux%zu%s", f->kept, f->lanes, own);
+  const int size = snprintf(out->name, sizeof out->name, "%s%s", name, kept);
   if (name[0] == '\0' || size < 0 || (size_t)size >= sizeof out->name)
     return GA_FAIL(GA_VALUE_ERROR, "rows: no name of a kernel: '%s'", name);
   GA_TRY(fill_in(&out->body, call->texts[f->text], out->name, call, f));
@@ -246,38 +150,32 @@ static int get_kernel(gpukernel **k, const problem *p, const form *f) {
 
 /* ---- the launch ---- */
 
-/* How many items walk along a row, and how many rows a block has: of enough rows an
- * item has some elements; of few it has one, as far as that goes. */
-static void choose_block(size_t *lanes, size_t *slots, const problem *p) {
-  const ga_device_info *info = &p->context->info;
-  const size_t whole = (size_t)1 << (bit_length(info->max_threads | 1) - 1);
-  const size_t block = whole < BLOCK ? whole : BLOCK;
-  const size_t busy = (size_t)MANY_ITEMS * info->processors;
-  const bool is_many = p->rows > busy / (p->length ? p->length : 1);
-  const size_t share = p->length / (is_many ? 8 : 1);
-  const size_t wanted = p->length <= 32 ? p->length : share > 32 ? share : 32;
-  *lanes = 1;
-  while (*lanes < wanted && *lanes < block)
-    *lanes *= 2;
-  *slots = block / *lanes;
-}
-
 /* What the kernel is told of an array beside its place, by its letter. */
 static void add_numbers(ga_args *args, const GpuArray *a, char letter) {
   if (letter == 'T')
     ga__args_i64(args, (int64_t)a->dimensions[0]);
   if (letter == 'C' || letter == 'T' || letter == 'R')
     ga__args_i64(args, a->strides[0]);
-  if (is_walked(letter))
+  if (ga__rows_is_walked(letter))
     ga__args_i64(args, a->strides[a->nd - 1]);
+}
+
+/* How many results are of rows: those before the totals. */
+static unsigned int count_rows(const problem *p) {
+  return (unsigned int)strcspn(p->call->outputs, "P");
+}
+
+static void add_outputs(ga_args *args, const problem *p, unsigned int from,
+                        unsigned int to) {
+  for (unsigned int i = from; i < to; i++) {
+    ga__args_buffer(args, p->outs[i]->data);
+    ga__args_offset(args, p->outs[i]->data, p->outs[i]->offset);
+  }
 }
 
 static int add_arguments(ga_args *args, const problem *p) {
   unsigned int n_arrays = 0, n_ints = 0;
-  for (unsigned int i = 0; i < p->n_out; i++) {
-    ga__args_buffer(args, p->outs[i]->data);
-    ga__args_offset(args, p->outs[i]->data, p->outs[i]->offset);
-  }
+  add_outputs(args, p, 0, count_rows(p));
   for (const char *letter = p->call->arguments; *letter != '\0'; letter++) {
     if (*letter == 'i') {
       ga__args_i64(args, p->ints[n_ints++]);
@@ -296,27 +194,27 @@ static int add_arguments(ga_args *args, const problem *p) {
 }
 
 static int launch(const problem *p) {
-  form f = choose_form(p);
+  form f = ga__rows_choose(p);
   gpukernel *k;
   ga_args args = {0};
   GA_TRY(get_kernel(&k, p, &f));
   if (f.kept > 0 && !ga__kernel_takes(k, f.lanes)) { /* it has too many registers */
-    f = plain_form(p);
+    f = ga__rows_plain(p);
     GA_TRY(get_kernel(&k, p, &f));
   }
   size_t lanes = f.lanes, slots = 1;
   if (f.kept == 0)
-    choose_block(&lanes, &slots, p);
+    ga__rows_choose_block(&lanes, &slots, p);
   while (f.kept == 0 && lanes * slots > 1 && !ga__kernel_takes(k, lanes * slots)) {
     size_t *larger = slots > 1 ? &slots : &lanes;
     *larger /= 2;
   }
-  const size_t tiles = ceil_div(p->rows, slots);
-  const size_t per_group = ceil_div(tiles, MOST_BLOCKS);
+  const size_t tiles = ga__rows_ceil_div(p->rows, slots);
+  const size_t per_group = ga__rows_ceil_div(tiles, MOST_BLOCKS);
   GA_TRY(add_arguments(&args, p));
   ga__args_i64(&args, (int64_t)per_group);
   const ga_launch l = {.nd = 2,
-                       .grid = {ceil_div(tiles, per_group), 1, 1},
+                       .grid = {ga__rows_ceil_div(tiles, per_group), 1, 1},
                        .block = {lanes, slots, 1},
                        .n_args = args.n,
                        .args = args.list};
@@ -335,9 +233,13 @@ static const GpuArray *overwritten(const problem *p, unsigned int i, int typecod
   return a;
 }
 
-static int make_outputs(const problem *p, const int *typecodes) {
+/* Totals have `blocks` rows. */
+static int make_outputs(const problem *p, const int *typecodes, size_t rows,
+                        size_t blocks) {
   for (unsigned int i = 0; i < p->n_out; i++) {
-    const size_t dims[] = {p->rows, p->call->outputs[i] == 'C' ? p->length : 1};
+    const char letter = p->call->outputs[i];
+    const size_t dims[] = {letter == 'P' ? blocks : rows,
+                           letter == 'R' ? 1 : p->length};
     const GpuArray *over = overwritten(p, i, typecodes[i], dims);
     if (over != NULL)
       GA_TRY(GpuArray_reshape(p->outs[i], over, 2, dims, GA_C_ORDER, 1));
@@ -345,6 +247,24 @@ static int make_outputs(const problem *p, const int *typecodes) {
       GA_TRY(GpuArray_empty(p->outs[i], p->context, typecodes[i], 2, dims, GA_C_ORDER));
   }
   return GA_NO_ERROR;
+}
+
+/* Notes what there is of arrays that fit the letters. */
+static int open_problem(problem *p) {
+  GA_TRY(check_letters(p));
+  GA_TRY(find_domain(p));
+  GA_TRY(check_arrays(p));
+  if (p->length > INT32_MAX - (1 << 20))
+    return GA_FAIL(GA_UNSUPPORTED_ERROR, "rows: %zu elements in a row, at most %d",
+                   p->length, INT32_MAX - (1 << 20));
+  return GA_NO_ERROR;
+}
+
+/* Gives back the results where filling them failed. */
+static int finished(const problem *p, int status) {
+  for (unsigned int i = 0; status != GA_NO_ERROR && i < p->n_out; i++)
+    GpuArray_clear(p->outs[i]);
+  return status;
 }
 
 int ga__rows_run(GpuArray *const *outs, const int *typecodes, unsigned int n_out,
@@ -359,16 +279,66 @@ int ga__rows_run(GpuArray *const *outs, const int *typecodes, unsigned int n_out
                .n_out = n_out,
                .n_arrays = n_arrays,
                .n_ints = n_ints};
-  GA_TRY(check_letters(&p));
-  GA_TRY(find_domain(&p));
-  GA_TRY(check_arrays(&p));
-  if (p.length > INT32_MAX - (1 << 20))
-    return GA_FAIL(GA_UNSUPPORTED_ERROR, "rows: %zu elements in a row, at most %d",
-                   p.length, INT32_MAX - (1 << 20));
-  int status = make_outputs(&p, typecodes);
-  if (status == GA_NO_ERROR && p.rows > 0)
+  GA_TRY(open_problem(&p));
+  const size_t rows = call->is_product && !ga__rows_suits_product(&p) ? 0 : p.rows;
+  int status = make_outputs(&p, typecodes, rows, 0);
+  if (status == GA_NO_ERROR && rows > 0)
     status = launch(&p);
-  for (unsigned int i = 0; status != GA_NO_ERROR && i < n_out; i++)
-    GpuArray_clear(outs[i]);
-  return status;
+  return finished(&p, status);
+}
+
+/* ---- totals ---- */
+
+static int launch_totals(const problem *p, gpukernel *k, const form *f, size_t blocks) {
+  ga_args args = {0};
+  GA_TRY(add_arguments(&args, p));
+  add_outputs(&args, p, count_rows(p), p->n_out);
+  const ga_launch l = {.nd = 2,
+                       .grid = {blocks, 1, 1},
+                       .block = {f->lanes, 1, 1},
+                       .shared = ga__rows_local_bytes(p->call, f, p->length),
+                       .n_args = args.n,
+                       .args = args.list};
+  return ga__kernel_launch(k, &l);
+}
+
+/* The bytes and words that the totals of one place take. */
+static ga_rows_totals totals_of(const problem *p, const int *typecodes) {
+  ga_rows_totals totals = {.fold_bytes = p->call->totals.fold_bytes};
+  for (unsigned int i = count_rows(p); i < p->n_out; i++) {
+    const size_t size = gpuarray_get_elsize(typecodes[i]);
+    totals.place_bytes += size;
+    totals.words += ga__rows_ceil_div(size, 4);
+  }
+  return totals;
+}
+
+int ga__rows_totals(GpuArray *const *outs, const int *typecodes, unsigned int n_out,
+                    const GpuArray *const *arrays, unsigned int n_arrays,
+                    const long long *ints, unsigned int n_ints, gpucontext *ctx,
+                    const ga_rows_call *call) {
+  ga_rows_call own = *call;
+  problem p = {.call = &own,
+               .context = ctx,
+               .outs = outs,
+               .arrays = arrays,
+               .ints = ints,
+               .n_out = n_out,
+               .n_arrays = n_arrays,
+               .n_ints = n_ints};
+  form f;
+  gpukernel *k = NULL;
+  GA_TRY(open_problem(&p));
+  own.totals = totals_of(&p, typecodes);
+  if (own.totals.place_bytes == 0)
+    return fail_letters(&p);
+  size_t blocks = ga__rows_choose_totals(&f, &p);
+  if (blocks > 0) {
+    GA_TRY(get_kernel(&k, &p, &f));
+    blocks = ga__kernel_takes(k, f.lanes) ? blocks : 0;
+  }
+  int status = make_outputs(&p, typecodes, blocks > 0 ? p.rows : 0, blocks);
+  if (status == GA_NO_ERROR && blocks > 0)
+    status = launch_totals(&p, k, &f, blocks);
+  return finished(&p, status);
 }

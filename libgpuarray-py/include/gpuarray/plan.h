@@ -204,7 +204,12 @@ int GpuPlan_defer(gpuplan_function function, void *data, unsigned int n_out,
  *   rows arrays integers [words, for each result the input it takes over or -1]: a row
  *     program, a kernel along the rows of matrices whose texts are those of
  *     c/reduce/rows.h; results are matrices
- *   kernel arrays integers [geometry and arguments]: the program's own kernel, by
+ *   row_products arrays integers [as above]: the same where all that is done with
+ *     elements is a product of the first matrix and a vector; results have no rows
+ * where the BLAS does better row_totals arrays integers [words, bytes of the folds of a
+ * row, as above]: the same with what is folded over all rows: behind the results the
+ * totals of each block, whose rows another step folds; all empty where other steps do
+ * better kernel arrays integers [geometry and arguments]: the program's own kernel, by
  *     source and name (c/plan/plan_launch.h); writes into the arrays, the first of
  *     which is the result */
 typedef struct _gpuplan_routine {

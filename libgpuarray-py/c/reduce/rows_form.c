@@ -1,0 +1,241 @@
+/* The form of a kernel along rows: what its text leaves open. */
+#include "c/reduce/rows_form.h"
+
+#include <string.h>
+
+#define BLOCK 256          /* work items of a block */
+#define MANY_ITEMS 2048    /* work items that keep a processor of a GPU busy */
+#define CACHED 8           /* elements of an item that the caches hold between walks */
+#define REGISTERS 32       /* words that an item may keep */
+#define FILE_WORDS 65536   /* registers of a multiprocessor */
+#define MOST_REGISTERS 255 /* of an item */
+#define OTHERS 38          /* that it needs beside what it has from row to row */
+#define FEWEST_ROWS 4      /* of a block below which what blocks store is too much */
+#define MOST_ROWS 1024     /* that a block folds in turn: more would cost digits */
+#define PER_ITEM                                                                       \
+  8 /* elements of a row that an item folds for a product: items are few, */
+    /* for all of a row compute what is read of its result */
+#define SMALL_BLOCK 64  /* the work items that a block has at least then */
+#define LARGE (1 << 24) /* elements of a matrix whose products are left to the BLAS */
+#define SHORT 2048      /* elements of a row up to which they are not */
+#define OWN_BYTES 1024  /* of local memory that a device takes for each block */
+
+size_t ga__rows_ceil_div(size_t a, size_t b) {
+  return (a + b - 1) / b;
+}
+
+unsigned int ga__rows_bit_length(size_t x) {
+  unsigned int n = 0;
+  for (; x > 0; x /= 2)
+    n++;
+  return n;
+}
+
+char ga__rows_letter(const char **at) {
+  *at += strspn(*at, "i");
+  return *(*at)++;
+}
+
+bool ga__rows_is_walked(char letter) {
+  return letter == 'C' || letter == 'V' || letter == 'T';
+}
+
+static size_t least(size_t a, size_t b) {
+  return a < b ? a : b;
+}
+
+static size_t greatest(size_t a, size_t b) {
+  return a > b ? a : b;
+}
+
+/* ---- what is kept ---- */
+
+/* The distance between the numbers of elements kept around one of them. */
+static size_t step_of(size_t share) {
+  const unsigned int bits = ga__rows_bit_length(share - 1);
+  return bits > 4 ? (size_t)1 << (bits - 4) : 1;
+}
+
+size_t ga__rows_sure(const ga_rows_form *f) {
+  return f->kept > 0 ? f->kept - greatest(f->pack, step_of(f->kept)) : 0;
+}
+
+static bool has_totals(const ga_rows_call *call) {
+  return call->totals.place_bytes > 0;
+}
+
+/* The words that an item has from one walk or row to the next. */
+static size_t own_words(const ga_rows_call *call, const ga_rows_form *f) {
+  return f->kept * call->words + f->own * call->totals.words;
+}
+
+/* Whether an item may keep so much. Of a program with totals a block walks along many
+ * rows, so few blocks are as good: an item keeps more, all of it in registers. */
+static bool has_registers(const ga_rows_call *call, const ga_rows_form *f) {
+  if (f->own > 0)
+    return own_words(call, f) + OTHERS <= least(MOST_REGISTERS, FILE_WORDS / f->lanes);
+  const bool is_fat = has_totals(call) && f->lanes * 4 * REGISTERS <= FILE_WORDS;
+  return f->kept * call->words <= (is_fat ? 2 : 1) * REGISTERS;
+}
+
+/* How many elements each of `lanes` items keeps, as few kernels serve all lengths;
+ * false where the caches hold a row, or no block has so many items. */
+static bool keep(ga_rows_form *f, const ga_rows_problem *p, size_t lanes, size_t pack) {
+  const size_t share = ga__rows_ceil_div(p->length, lanes);
+  if (lanes > 4 * BLOCK || lanes > p->context->info.max_threads ||
+      p->call->words == 0 || share <= CACHED)
+    return false;
+  const size_t step = step_of(share), kept = ga__rows_ceil_div(share, step) * step;
+  *f = (ga_rows_form){
+      .kept = ga__rows_ceil_div(kept, pack) * pack, .lanes = lanes, .pack = pack};
+  return true;
+}
+
+/* How many elements each of some items keeps; 0: better none. */
+static ga_rows_form kept_form(const ga_rows_problem *p) {
+  ga_rows_form f;
+  for (size_t lanes = BLOCK; keep(&f, p, lanes, 1); lanes *= 2)
+    if (has_registers(p->call, &f))
+      return f;
+  return (ga_rows_form){.pack = 1};
+}
+
+/* ---- how rows lie ---- */
+
+/* Whether all rows are whole packs, which begin where packs do. */
+static bool lies_in_packs(const ga_rows_problem *p) {
+  const char *at = p->call->arguments;
+  bool is_packed = p->is_unit && p->length % GA_ROWS_PACK == 0;
+  for (unsigned int i = 0; is_packed && i < p->n_arrays; i++) {
+    const GpuArray *a = p->arrays[i];
+    const char letter = ga__rows_letter(&at);
+    const size_t size = GA_ROWS_PACK * gpuarray_get_elsize(a->typecode);
+    if (letter == 'T')
+      return false;
+    if (ga__rows_is_walked(letter))
+      is_packed =
+          a->offset % size == 0 && (letter != 'C' || (size_t)a->strides[0] % size == 0);
+  }
+  return is_packed;
+}
+
+static bool has_text(const ga_rows_problem *p, enum ga_rows_text text) {
+  return p->call->texts[text][0] != '\0';
+}
+
+/* ---- without totals ---- */
+
+ga_rows_form ga__rows_plain(const ga_rows_problem *p) {
+  const bool is_unit = p->is_unit && has_text(p, GA_ROWS_UNIT);
+  return (ga_rows_form){.text = is_unit ? GA_ROWS_UNIT : GA_ROWS_ANY, .pack = 1};
+}
+
+ga_rows_form ga__rows_choose(const ga_rows_problem *p) {
+  ga_rows_form f = kept_form(p), packs;
+  if (f.kept == 0)
+    return ga__rows_plain(p);
+  f.text = p->is_unit ? GA_ROWS_KEPT_UNIT : GA_ROWS_KEPT_ANY;
+  if (has_text(p, GA_ROWS_KEPT_PACKS) && lies_in_packs(p) &&
+      keep(&packs, p, f.lanes, GA_ROWS_PACK) && has_registers(p->call, &packs)) {
+    f = packs;
+    f.text = GA_ROWS_KEPT_PACKS;
+  }
+  return has_text(p, f.text) ? f : ga__rows_plain(p);
+}
+
+size_t ga__rows_blocks_at_once(const ga_rows_call *call, const ga_rows_form *f) {
+  if (f->kept == 0)
+    return 1;
+  const size_t more = has_totals(call) ? 2 * REGISTERS : REGISTERS;
+  return greatest(1, FILE_WORDS / (f->lanes * (own_words(call, f) + more)));
+}
+
+/* The items of a block, as many as a device takes. */
+static size_t whole_block(const ga_rows_problem *p) {
+  const size_t most = p->context->info.max_threads | 1;
+  return least(BLOCK, (size_t)1 << (ga__rows_bit_length(most) - 1));
+}
+
+/* Of enough rows an item has some elements; of few it has one, as far as that goes. */
+static size_t items_of_row(const ga_rows_problem *p) {
+  const size_t busy = (size_t)MANY_ITEMS * p->context->info.processors;
+  const bool is_many = p->rows > busy / greatest(p->length, 1);
+  return p->length <= 32 ? p->length : greatest(32, p->length / (is_many ? 8 : 1));
+}
+
+void ga__rows_choose_block(size_t *lanes, size_t *slots, const ga_rows_problem *p) {
+  const size_t block = whole_block(p);
+  const bool is_product = p->call->is_product;
+  const size_t wanted =
+      is_product ? ga__rows_ceil_div(p->length, PER_ITEM) : items_of_row(p);
+  *lanes = 1;
+  while (*lanes < wanted && *lanes < block)
+    *lanes *= 2;
+  *slots = block / *lanes;
+  while (is_product && *slots > 1 && *lanes * *slots > SMALL_BLOCK &&
+         p->rows < *slots * p->context->info.processors)
+    *slots /= 2;
+}
+
+/* ---- products ---- */
+
+bool ga__rows_suits_product(const ga_rows_problem *p) {
+  const char *at = p->call->arguments;
+  unsigned int i = 0;
+  while (i < p->n_arrays && ga__rows_letter(&at) != 'C')
+    i++;
+  if (i == p->n_arrays)
+    return false;
+  const GpuArray *a = p->arrays[i];
+  const bool is_unit =
+      p->length == 1 || a->strides[1] == (ssize_t)gpuarray_get_elsize(a->typecode);
+  return is_unit && (p->length <= SHORT || ga__array_count(a) <= LARGE);
+}
+
+/* ---- with totals ---- */
+
+size_t ga__rows_local_bytes(const ga_rows_call *call, const ga_rows_form *f,
+                            size_t length) {
+  const size_t places = f->own < f->kept ? length - f->own * f->lanes : 0;
+  return places * call->totals.place_bytes;
+}
+
+/* Of how many elements an item has the totals: those without room in local memory,
+ * beside what the block's folds need. */
+static size_t own_elements(const ga_rows_problem *p, const ga_rows_form *f) {
+  const ga_rows_totals *totals = &p->call->totals;
+  const size_t taken = OWN_BYTES + f->lanes * totals->fold_bytes;
+  const size_t memory = p->context->info.local_memory;
+  const size_t places = memory > taken ? (memory - taken) / totals->place_bytes : 0;
+  const size_t left = p->length > places ? p->length - places : 0;
+  const size_t own = ga__rows_ceil_div(left, f->lanes * f->pack) * f->pack;
+  return own <= ga__rows_sure(f) ? own : f->kept;
+}
+
+/* False where no form has room for the totals. */
+static bool find_totals(ga_rows_form *f, const ga_rows_problem *p) {
+  const bool packs = has_text(p, GA_ROWS_KEPT_PACKS) && lies_in_packs(p);
+  for (size_t lanes = BLOCK; keep(f, p, lanes, 1); lanes *= 2)
+    for (size_t pack = packs ? GA_ROWS_PACK : 1; pack > 0; pack /= GA_ROWS_PACK) {
+      keep(f, p, lanes, pack);
+      f->own = own_elements(p, f);
+      f->text = pack > 1     ? GA_ROWS_KEPT_PACKS
+                : p->is_unit ? GA_ROWS_KEPT_UNIT
+                             : GA_ROWS_KEPT_ANY;
+      if (has_registers(p->call, f))
+        return true;
+    }
+  return false;
+}
+
+size_t ga__rows_choose_totals(ga_rows_form *f, const ga_rows_problem *p) {
+  const ga_device_info *info = &p->context->info;
+  if (kept_form(p).kept == 0 || !find_totals(f, p))
+    return 0;
+  const size_t size = ga__rows_local_bytes(p->call, f, p->length) + OWN_BYTES;
+  const size_t resident =
+      least(ga__rows_blocks_at_once(p->call, f), info->local_memory / size);
+  const size_t blocks = greatest(greatest(1, resident) * info->processors,
+                                 ga__rows_ceil_div(p->rows, MOST_ROWS));
+  return p->rows >= FEWEST_ROWS * blocks ? blocks : 0;
+}
