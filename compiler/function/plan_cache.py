@@ -134,8 +134,9 @@ def keep(key: str, finished: Finished) -> None:
 
 
 def calls(plan: p.Plan) -> set[str]:
-    """The step functions of a plan."""
-    return {step.function for step in plan.steps if isinstance(step, p.Call)}
+    """The step functions that a plan calls."""
+    steps = (step for step in plan.steps if isinstance(step, p.Call))
+    return {step.function for step in steps if step.body is None}
 
 
 def is_all_ours() -> bool:

@@ -138,6 +138,13 @@ class Steps:
         """The length of an axis."""
         return self.once(("dim", x, axis), p.Dim, label="dim", ins=(x,), axis=axis)
 
+    def any(self, integers: Sequence[int]) -> int:
+        """Whether one of several integers is true."""
+        found, *more = integers
+        for each in more:
+            found = self.arithmetic("bitwise_or", found, each)
+        return found
+
     def wider(self, a: int, b: int, one: int) -> int:
         """``b`` where ``a`` is 1, else ``a``: the length that two broadcast to."""
         is_one = self.arithmetic("eq", a, one)
@@ -201,6 +208,13 @@ class Steps:
         """A body done once for each turn; the number of the first of its results."""
         given = {"ins": (turns, *ins), "takes": takes, "body": body, "label": label}
         return self.add(p.Loop, *results, **given)
+
+    def multiply(self, matrix: int, vector: int) -> int:
+        """A product of a matrix and a vector by the BLAS."""
+        given = {"ins": (matrix, vector), "label": "gemv", "inplace": False}
+        result = p.ArrayValue(self.array(matrix).dtype, (False,))
+        scales = {"alpha": 1.0, "beta": 0.0, "transpose_a": False, "transpose_b": False}
+        return self.add(p.Library, result, **given, **scales)
 
     def copy(self, x: int) -> int:
         """A copy in C order."""

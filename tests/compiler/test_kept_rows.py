@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from gpuarray.compiler import config, function, grad
 from gpuarray.compiler.gpukernels.rows import body
-from gpuarray.compiler.gpukernels.rows.persistent import kept_block, kept_values
+from gpuarray.compiler.gpukernels.rows import launched as launched_steps
+from gpuarray.compiler.gpukernels.rows.persistent import kept_values
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
 from gpuarray.compiler.ops.fused.rowwise import CELL, COLUMN, Fold, Program
@@ -107,7 +108,7 @@ def test_kept_rows_have_the_values_of_rows_that_are_read_again(
         has_doubles = np.dtype("f8") in {given.dtype for given in [*values[:2], *got]}
         assert form.pack == (1 if has_doubles or length % 4 else 4)
         with monkeypatch.context() as patched:
-            patched.setattr(body, "most_words", lambda program: 0)
+            patched.setattr(launched_steps, "most_words", lambda program: 0)
             expected, plain = results(name, dtype, first_context, values)
         assert plain.kept == 0
         # Other items add in another order, and GPUs contract products and sums.
@@ -189,25 +190,3 @@ def test_values_of_columns_are_read_again():
         CompositeStep("mul", (0, 4), "float32"),
     )
     assert kept_values(program(*steps, *last, outputs=(5,), inputs=inputs)) == ({0},)
-
-
-def test_how_many_elements_are_kept_by_how_many_items():
-    def divided(dtype):
-        fold = Fold("add", 0, dtype, dtype)
-        step = CompositeStep("true_div", (0, 1), dtype)
-        return program(fold, step, outputs=(2,), inputs=((dtype, CELL),))
-
-    expected = {
-        **{2048: (0, 0), 2049: (9, 256), 4096: (16, 256), 4097: (18, 256)},
-        **{8192: (32, 256), 8193: (18, 512), 16384: (32, 512), 32768: (32, 1024)},
-        32769: (0, 0),
-    }
-    found = {n: kept_block(divided("float32"), n, 1024) for n in expected}
-    assert found == expected
-    assert kept_block(divided("float32"), 8193, 256) == (0, 0)
-    found = [kept_block(divided("float64"), n, 1024) for n in (4096, 16384, 16385)]
-    assert found == [(16, 256), (16, 1024), (0, 0)]
-    fold = Fold("add", 0, "float32", "float32")
-    assert kept_block(program(fold, outputs=(1,)), 4096, 1024) == (0, 0)
-    lengths = range(2049, 32769)
-    assert len({kept_block(divided("float32"), n, 1024) for n in lengths}) <= 32

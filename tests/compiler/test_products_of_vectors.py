@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from gpuarray.compiler import config, function, grad, rewrites, shared
 from gpuarray.compiler.gpukernels.multi_tensor import lowering as multi_tensor
-from gpuarray.compiler.gpukernels.rows import lowering, product
+from gpuarray.compiler.gpukernels.rows import body
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.fused.multi_tensor import MultiTensor
@@ -25,12 +25,18 @@ VIEWS = {
 }
 
 
+def rest_by_kernel(*operands):
+    """The product by the BLAS, and a kernel of rows."""
+    return body.by_blas(body.in_shape, *operands)
+
+
 @pytest.fixture(params=["one launch", "by the BLAS", "by the BLAS and walks"])
-def way(request, monkeypatch):
+def way(request, monkeypatch, new_plans):
     """All ways of computing products, whatever suits the device."""
     by_blas, by_walks = (word in request.param for word in ("BLAS", "walks"))
-    monkeypatch.setattr(lowering, "suits_rows", lambda matrix: not by_blas)
-    monkeypatch.setattr(lowering, "prefers_walks", lambda *given: by_walks)
+    monkeypatch.setattr(body, "prefers_walks", lambda s, *_: s.integer(by_walks))
+    if by_blas:
+        monkeypatch.setattr(body, "product_by_kernel", rest_by_kernel)
     found = multi_tensor.product_columns
 
     def columns(rows, count, threads, context):
@@ -311,12 +317,3 @@ def test_how_many_columns_a_block_folds():
     assert columns(100000, 20, 512, card()) == 0
     assert columns(4096, 8192, 512, card()) == 0
     assert columns(0, 1, 512, card()) == 1
-
-
-def test_how_many_items_multiply_a_row():
-    block = product.product_block
-    assert block(784, 400, card(max_threads=1024)) == (128, 2)
-    assert block(64, 1437, card(max_threads=1024)) == (8, 8)
-    assert block(64, 100000, card(max_threads=1024)) == (8, 32)
-    assert block(100000, 1, card(max_threads=1024)) == (256, 1)
-    assert block(1, 5, card(max_threads=128)) == (1, 64)

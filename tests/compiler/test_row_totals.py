@@ -1,16 +1,17 @@
 """Sums over rows of what a row program computes: in its kernel, or after it."""
 
 import pickle
-from types import SimpleNamespace
+import re
+from dataclasses import dataclass
 
+import gpuarray
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import config, function, grad
-from gpuarray.compiler.gpukernels.rows import launch, lowering, persistent, totals
-from gpuarray.compiler.gpukernels.rows.launch import Given, totals_form
-from gpuarray.compiler.gpukernels.rows.operands import Operands
-from gpuarray.compiler.gpukernels.rows.persistent import kept_block
+from gpuarray.compiler.gpukernels.folds import accumulator
+from gpuarray.compiler.gpukernels.rows import body
+from gpuarray.compiler.gpukernels.rows import launched as launched_steps
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
 from gpuarray.compiler.ops.fused.rowwise import (
@@ -76,32 +77,70 @@ def program_of(f):
     return found
 
 
-@pytest.fixture
-def forms(monkeypatch):
-    """The forms of the kernels launched; always one launch, of however few rows."""
-    found = []
-    real = launch.kernel_of
+@pytest.fixture(autouse=True)
+def one_launch(monkeypatch, new_plans):
+    """Rows are one launch on every device."""
+    monkeypatch.setattr(body, "prefers_walks", lambda s, *_: s.integer(0))
 
-    def kernel_of(program, form, context):
-        found.append((form, bool(program.totals)))
-        return real(program, form, context)
 
-    monkeypatch.setattr(launch, "kernel_of", kernel_of)
-    monkeypatch.setattr(lowering, "prefers_walks", lambda *_: False)
-    monkeypatch.setattr(totals, "FEWEST_ROWS", 0)
-    return found
+@dataclass
+class Kernel:
+    """The form of a kernel that was launched, of a program with totals or without."""
+
+    kept: int
+    lanes: int
+    own: int
+    pack: int
+    has_totals: bool
+
+    @property
+    def way(self):
+        """Where it has totals."""
+        if self.own == 0:
+            return "local memory"
+        return "both" if self.own < self.kept else "registers"
+
+
+def launched(f, *values):
+    """The results of a function of one row program, and its kernel."""
+    (step,) = (s for s in f.plan.steps if getattr(s, "body", None) is not None)
+    routines = {getattr(s, "name", ""): s for s in step.body.plan.steps}
+    packed = {routines[name].texts[-2] for name in ("rows", "row_totals")}
+    with gpuarray.profile(f.context) as profile:
+        found = f(*values)
+    (name,) = (row.name for row in profile.table() if row.name.startswith("rowwise"))
+    form = re.search(r"k(\d+)x(\d+)(o(\d+))?$", name)
+    if form is None:
+        return found, Kernel(0, 0, 0, 1, has_totals=False)
+    kept, lanes, has_totals, own = form.groups()
+    pack = 4 if name[: form.start()] in packed else 1
+    return found, Kernel(int(kept), int(lanes), int(own or 0), pack, bool(has_totals))
+
+
+def enough(context):
+    """So many rows that what blocks store is worth it."""
+    return 12 * context.processors + 1
 
 
 @pytest.fixture(params=["local memory", "both", "registers"])
-def way(request, monkeypatch):
-    """Where totals so far are: of an item's first elements, or of all, in registers."""
+def way(request, monkeypatch, first_context):
+    """Where totals so far are: of an item's first elements, or of all, in registers.
 
-    def own_elements(program, form, length, memory):
-        own = {"local memory": 0, "both": form.pack, "registers": form.kept}
-        return own[request.param]
+    It follows from how much of a block's local memory is left.
+    """
 
-    monkeypatch.setattr(launch, "own_elements", own_elements)
-    return request.param
+    def limit(length):
+        def taken(program):
+            sizes = [accumulator(total).itemsize for total in program.totals]
+            places = {"local memory": length + 32, "both": length - 200}
+            left = places.get(request.param, 0) * sum(sizes)
+            return (first_context.local_memory - 1024 - left) // 256
+
+        monkeypatch.setattr(launched_steps, "fold_bytes", taken)
+        return request.param
+
+    limit(LENGTH)
+    return limit
 
 
 def is_close(found, expected, tolerance=1e-4):
@@ -122,196 +161,96 @@ def test_totals_of_what_is_stored(context, shape):
 
 @pytest.mark.oclgrind
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
-def test_totals_in_the_kernel(first_context, forms, way, dtype):
+def test_totals_in_the_kernel(first_context, way, dtype):
     f = compiled(first_context, dtype)
-    given = values((9, LENGTH), dtype)
+    given = values((enough(first_context), LENGTH), dtype)
     tolerance = 1e-4 if dtype == "float32" else 2e-2
-    found = f(*given)
-    assert {total for _, total in forms} == {True}
-    assert ways(forms[-1][0]) == way
+    found, kernel = launched(f, *given)
+    assert kernel.has_totals
+    assert kernel.way == way(LENGTH)
     is_close(found, by_hand(*given), tolerance)
     for ours, again in zip(found, f(*given), strict=True):
         np.testing.assert_array_equal(np.asarray(ours), np.asarray(again))
-
-
-def ways(form):
-    """Where a form has totals."""
-    if form.own == 0:
-        return "local memory"
-    return "both" if form.own < form.kept else "registers"
 
 
 @pytest.mark.parametrize(
     ("length", "dtype", "pack"),
     [(4088, "float32", 4), (LENGTH + 1, "float32", 1), (LENGTH, "float64", 1)],
 )
-def test_totals_of_rows_of_any_length(first_context, forms, way, length, dtype, pack):
-    given = values((5, length), dtype)
-    is_close(compiled(first_context, dtype)(*given), by_hand(*given))
-    form, has_totals = forms[-1]
-    assert has_totals
-    assert form.pack == pack
-    assert ways(form) == way
+def test_totals_of_rows_of_any_length(first_context, way, length, dtype, pack):
+    wanted = way(length)
+    given = values((enough(first_context), length), dtype)
+    found, kernel = launched(compiled(first_context, dtype), *given)
+    is_close(found, by_hand(*given))
+    assert kernel.has_totals
+    assert (kernel.pack, kernel.way) == (pack, wanted)
 
 
-def test_outputs_too_wide_for_packs(first_context, forms, way):
+def test_outputs_too_wide_for_packs(first_context, way):
     x, g = TensorType("float32", (False, False))("x"), T.fvector("g")
     with config.use(device=str(first_context.name)):
         y = T.nnet.softmax(x) * g
         f = function([x, g], [T.cast(y, "float64"), y.sum(0)])
-    host = np.random.default_rng(3).normal(size=(9, LENGTH)).astype("f4")
+    shape = enough(first_context), LENGTH
+    host = np.random.default_rng(3).normal(size=shape).astype("f4")
     scale = np.linspace(0, 1, LENGTH).astype("f4")
-    wide, total = (np.asarray(each) for each in f(host, scale))
+    found, kernel = launched(f, host, scale)
+    wide, total = map(np.asarray, found)
     expected = np.exp(host.astype("f8"))
     expected *= scale / expected.sum(1, keepdims=True)
     np.testing.assert_allclose(wide, expected, 1e-4, 1e-7)
     np.testing.assert_allclose(total, expected.sum(0), 1e-4, 1e-7)
-    assert forms[-1][0].pack == 1
-    assert ways(forms[-1][0]) == way
+    assert (kernel.pack, kernel.way) == (1, way(LENGTH))
 
 
-def test_totals_of_different_width(first_context, forms, way):
+def test_totals_of_different_width(first_context, way):
     x, g = TensorType("float32", (False, False))("x"), T.fvector("g")
     with config.use(device=str(first_context.name)):
         y = T.nnet.softmax(x) * g
         wide = T.cast(y, "float64").sum(0)
         f = function([x, g], [y * 2, y.sum(0), wide, (y > 1).any(0)])
-    host = np.random.default_rng(3).normal(size=(9, LENGTH)).astype("f4")
+    shape = enough(first_context), LENGTH
+    host = np.random.default_rng(3).normal(size=shape).astype("f4")
     scale = np.linspace(0, 9999, LENGTH).astype("f4")
-    _, *found = (np.asarray(each) for each in f(host, scale))
+    (_, *found), kernel = launched(f, host, scale)
     expected = np.exp(host.astype("f8"))
     expected *= scale / expected.sum(1, keepdims=True)
     is_close(found, [expected.sum(0), expected.sum(0), (expected > 1).any(0)])
-    assert forms[-1][1]
-    assert ways(forms[-1][0]) == way
+    assert kernel.has_totals
+    assert kernel.way == way(LENGTH)
 
 
-def test_totals_of_any_strides_and_axes(first_context, forms, way):
+def test_totals_of_any_strides_and_axes(first_context, way):
     f = compiled(first_context, ndim=3)
-    x, u, gain, bias = values((2, 6, 2 * LENGTH))
+    x, u, gain, bias = values((2, 12 * first_context.processors + 2, 2 * LENGTH))
     given = [x[:, ::2, ::2], u[:, ::-2, ::-2], gain[::2], bias[::-2]]
-    is_close(f(*given), by_hand(*given))
-    assert {total for _, total in forms} == {True}
+    found, kernel = launched(f, *given)
+    is_close(found, by_hand(*given))
+    assert kernel.has_totals
 
 
-def test_totals_without_room_are_in_registers(first_context, forms, monkeypatch):
-    given = values((5, LENGTH))
-    room = 8 * LENGTH + (1 << 10) + 4 * 256 * 4
-    per_pack = 4 * 256 * 8  # of an item's elements
-    for memory, own in (
-        (room, 0),
-        (room - 1, 4),
-        (room - per_pack, 4),
-        (room - per_pack - 1, 8),
-        (room - 2 * per_pack, 8),
-        (room - 2 * per_pack - 1, 12),
-        (1, 12),
-    ):
-        monkeypatch.setattr(type(first_context), "local_memory", memory)
-        is_close(compiled(first_context)(*given), by_hand(*given))
-        form, has_totals = forms[-1]
-        assert has_totals
-        assert (form.kept, form.own) == (12, own)
+def test_few_rows_are_stored(first_context):
+    given = values((3, LENGTH))
+    found, kernel = launched(compiled(first_context), *given)
+    is_close(found, by_hand(*given))
+    assert kernel.kept > 0
+    assert not kernel.has_totals
 
 
-def test_totals_without_registers_are_of_what_is_stored(
-    first_context, forms, monkeypatch
-):
-    given = values((5, LENGTH))
-    monkeypatch.setattr(type(first_context), "local_memory", 1)
-    packed, single = (4 * kept + persistent.OTHERS for kept in (12, 9))
-    for most, kept in ((packed, 12), (packed - 1, 9), (single, 9), (single - 1, 0)):
-        monkeypatch.setattr(persistent, "MOST", most)
-        is_close(compiled(first_context)(*given), by_hand(*given))
-        form, has_totals = forms[-1]
-        assert has_totals == (kept > 0)
-        assert form.own == kept
-
-
-def test_totals_of_long_rows_with_little_local_memory(
-    first_context, forms, monkeypatch
-):
-    monkeypatch.setattr(type(first_context), "local_memory", 48 << 10)
-    given = values((3, 16384))
-    is_close(compiled(first_context)(*given), by_hand(*given))
-    form, has_totals = forms[-1]
-    assert has_totals
-    assert (form.kept, form.lanes, form.own, form.pack) == (64, 256, 44, 4)
-
-
-def test_where_totals_are_by_length_and_local_memory():
-    fold = Fold("add", 0, "float32", "float32")
-    steps = (fold, CompositeStep("sub", (0, 1), "float32"))
-    totals = tuple(Total("add", value, "float32", "float32") for value in (2, 0))
-    program = Program((("float32", CELL),), steps, (2,), totals)
-
-    def chosen(length, memory):
-        row = SimpleNamespace(
-            shape=(1, length), offset=0, strides=(4 * length, 4), dtype=np.dtype("f4")
-        )
-        context = SimpleNamespace(max_threads=1024, local_memory=memory << 10)
-        given = Given([row], is_unit=True, rows=1 << 20, length=length)
-        operands = Operands(
-            program, ("array",), (-1,), [row], [None], (1 << 20, length), context
-        )
-        form = totals_form(operands, given)
-        return form.kept, form.lanes, form.own
-
-    few, much = (
-        [chosen(n, memory) for n in (2048, 4096, 8192, 16384, 24576, 32768)]
-        for memory in (48, 227)
-    )
-    assert few == [
-        (0, 0, 0),
-        (16, 256, 0),
-        (32, 256, 12),
-        (64, 256, 44),
-        (0, 0, 0),
-        (0, 0, 0),
-    ]
-    assert much == [
-        (0, 0, 0),
-        (16, 256, 0),
-        (32, 256, 0),
-        (64, 256, 0),
-        (48, 512, 0),
-        (128, 256, 16),
-    ]
-
-
-def test_items_keep_more_where_there_are_totals():
-    fold = Fold("add", 0, "float32", "float32")
-    steps = (fold, CompositeStep("sub", (0, 1), "float32"))
-    total = Total("add", 2, "float32", "float32")
-    inputs = (("float32", CELL),)
-    plain, folded = (Program(inputs, steps, (2,), t) for t in ((), (total,)))
-    lengths = (8192, 16384, 32768, 32769)
-    of = [[kept_block(p, n, 1024) for n in lengths] for p in (plain, folded)]
-    assert of == [
-        [(32, 256), (32, 512), (32, 1024), (0, 0)],
-        [(32, 256), (64, 256), (64, 512), (0, 0)],
-    ]
-
-
-def test_few_rows_are_stored(first_context, forms, monkeypatch):
-    monkeypatch.setattr(totals, "FEWEST_ROWS", 1 << 20)
-    given = values((9, LENGTH))
-    is_close(compiled(first_context)(*given), by_hand(*given))
-    assert not forms[-1][1]
-
-
-def test_nan_and_inf_stay_in_their_columns(first_context, forms, way):
+def test_nan_and_inf_stay_in_their_columns(first_context, way):
     x, u = (TensorType("float32", WHOLE)(name) for name in "xu")
     with config.use(device=str(first_context.name)):
         f = function([x, u], [T.nnet.softmax(x), u.sum(0), (u * x).sum(0)])
-    given = np.random.default_rng(0).normal(size=(2, 7, LENGTH)).astype("f4")
+    shape = 2, enough(first_context), LENGTH
+    given = np.random.default_rng(0).normal(size=shape).astype("f4")
     given[1, 2, 5], given[1, 3, 6], given[1, 4, 6] = np.nan, np.inf, -np.inf
     given[1, 5, 7] = np.inf
-    _, total, product = (np.asarray(each) for each in f(*given))
+    (_, total, product), kernel = launched(f, *given)
+    assert kernel.has_totals
     with np.errstate(all="ignore"):
-        np.testing.assert_allclose(total, given[1].sum(0), 1e-5, 1e-5)
+        np.testing.assert_allclose(total, given[1].sum(0), 1e-5, 1e-4)
         expected = (given[0] * given[1]).sum(0)
-    np.testing.assert_allclose(product, expected, 1e-5, 1e-5)
+    np.testing.assert_allclose(product, expected, 1e-5, 1e-4)
 
 
 def test_a_total_that_something_reads_stays_a_reduction(on_null):
@@ -328,21 +267,24 @@ def test_totals_of_what_is_stored_anyway_stay_reductions(on_null):
     assert len(program_of(function([x, u], [y, total, x.sum(0)])).totals) == 2
 
 
-def test_totals_of_picked_rows(first_context, forms, way):
+def test_totals_of_picked_rows(first_context, way):
     x, u = (TensorType("float32", WHOLE)(name) for name in "xu")
     y = T.lvector("y")
     with config.use(device=str(first_context.name)):
         cost = T.nnet.categorical_crossentropy(T.nnet.softmax(x), y)
         slope = grad(cost.sum(), x)
         f = function([x, u, y], [cost, (slope * u).sum(0)])
-    given = np.random.default_rng(0).normal(size=(2, 7, LENGTH)).astype("f4")
-    labels = np.array([0, 5, LENGTH - 1, -1, 7, 8, 9])
+    rows = enough(first_context)
+    rng = np.random.default_rng(0)
+    given = rng.normal(size=(2, rows, LENGTH)).astype("f4")
+    labels = np.concatenate([[0, 5, LENGTH - 1, -1], rng.integers(0, 9, rows - 4)])
     wide = np.exp(given[0].astype("f8"))
     wide /= wide.sum(1, keepdims=True)
-    costs = -np.log(wide[np.arange(7), labels])
-    wide[np.arange(7), labels] -= 1
-    is_close(f(*given, labels), [costs, (wide * given[1]).sum(0)])
-    assert forms[-1][1]
+    costs = -np.log(wide[np.arange(rows), labels])
+    wide[np.arange(rows), labels] -= 1
+    found, kernel = launched(f, *given, labels)
+    is_close(found, [costs, (wide * given[1]).sum(0)])
+    assert kernel.has_totals
 
 
 def test_maxima_of_columns_are_totals_only_where_none_is_no_error(on_null):

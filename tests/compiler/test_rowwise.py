@@ -6,10 +6,9 @@ import gpuarray
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from gpuarray._native import ffi
 from gpuarray.compiler import config, function, grad, rewrites, shared
 from gpuarray.compiler.errors import GraphValueError
-from gpuarray.compiler.gpukernels.rows import body, looped, lowering, run
+from gpuarray.compiler.gpukernels.rows import body
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
@@ -282,26 +281,6 @@ def test_places_along_columns_are_no_places_in_rows(first_context, shape):
     np.testing.assert_array_equal(most, given.max(axis=1))
 
 
-def test_a_walk_keeps_the_integers_that_it_reads(first_context, monkeypatch):
-    def given(self, used):
-        pointer = ffi.typeof("long long *")
-        return [
-            ffi.gc(each, spoil) if ffi.typeof(each) is pointer else each
-            for each in listed_values(self, used)
-        ]
-
-    def spoil(number):
-        number[0] = 64
-
-    listed_values = run.Run.given
-    monkeypatch.setattr(run.Run, "given", given)
-    monkeypatch.setattr(lowering, "prefers_walks", lambda *_: True)
-    x = T.dmatrix("x")
-    with config.use(device=first_context.name):
-        f = function([x], (x.sum(0) / T.cast(x.shape[0], "float64")).sum())
-    assert f(np.ones((3, 4))) == 4
-
-
 def test_rows_do_not_overwrite_a_length(first_context, way):
     k = T.lvector("k")
     places = T.mod(k, k.shape[0])
@@ -413,22 +392,3 @@ def test_quotients_by_a_value_of_the_row_are_numpys(first_context, way, length):
     np.testing.assert_allclose(found[plain], expected[plain], rtol=rtol)
     np.testing.assert_allclose(found, expected, rtol=4e-7, atol=1e-37)
     np.testing.assert_array_equal(np.signbit(found[kept]), np.signbit(expected[kept]))
-
-
-def test_integers_of_the_host_and_of_the_device_have_kernels_of_their_own(
-    first_context,
-):
-    steps = (
-        CompositeStep("sub", (0, 1), "int64"),
-        Fold("add", 2, "int64", "int64"),
-        CompositeStep("sub", (2, 3), "int64"),
-    )
-    program = Program((("int64", CELL), ("int64", "one")), steps, (4,))
-    host, device = (
-        looped.walks_of(program, ("array", source), (True,))
-        for source in ("int", "array")
-    )
-    assert host.moves == device.moves
-    walk, stored = host.moves
-    for make, move in ((run.walk_kernel, walk), (run.map_kernel, stored)):
-        assert make(host, move, first_context) != make(device, move, first_context)

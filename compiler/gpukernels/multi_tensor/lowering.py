@@ -23,6 +23,7 @@ from gpuarray.compiler.gpukernels.argmax import taken
 from gpuarray.compiler.gpukernels.bodies import unfolds
 from gpuarray.compiler.gpukernels.calls import Needs, needs_of, step_function
 from gpuarray.compiler.gpukernels.multi_tensor.inputs import Sources, numbers_of
+from gpuarray.compiler.gpukernels.multi_tensor.reductions import new_reduction
 from gpuarray.compiler.gpukernels.multi_tensor.text import (
     PER_BLOCK,
     PER_BLOCK_CPU,
@@ -33,7 +34,6 @@ from gpuarray.compiler.gpukernels.multi_tensor.text import (
 )
 from gpuarray.compiler.gpukernels.multi_tensor.totals import STRIP
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
-from gpuarray.compiler.gpukernels.rows.run import new_reduction
 from gpuarray.compiler.gpukernels.source import statements
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.ops.fused.multi_tensor import MultiTensor, Part, Total

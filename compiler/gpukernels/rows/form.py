@@ -1,4 +1,4 @@
-"""The form of a row kernel: which of a program's texts it is, and their numbers."""
+"""The form of a row kernel: which of a program's texts it is."""
 
 from __future__ import annotations
 
@@ -15,23 +15,18 @@ NUMBERS = {TABLE: "mrc", CELL: "rc", ROW: "r", COLUMN: "c"}
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The launch-time choices that, with the program, determine a kernel's text.
+    """The choices that, with the program, determine a kernel's text.
 
     ``sources`` has for each input ``"array"``, ``"int"``, or the text of a constant.
-    With ``is_unit`` neighbours in a row are neighbours in memory; ``is_wide`` rows have
-    2**31 elements or more. ``kept`` is how many elements of a row each of ``lanes``
-    items keeps, in packs of ``pack`` neighbours. Outputs may lie where the inputs
-    ``taken`` do, and nowhere else. Of one walk alone an item reads ``ahead`` elements
-    before it folds them. What is folded over all rows at the places of an item's first
-    ``own`` elements is in its registers, that of the others in local memory.
+    With ``is_unit`` neighbours in a row are neighbours in memory; if it ``is_kept``
+    items keep a row's elements, in packs of ``pack`` neighbours. Outputs may lie where
+    the inputs ``taken`` do, and nowhere else. Of one walk alone an item reads ``ahead``
+    elements before it folds them.
     """
 
     sources: tuple[str, ...]
     taken: frozenset[int]
-    is_unit: bool
-    is_wide: bool
-    kept: int = 0
-    lanes: int = 0
+    is_unit: bool = False
+    is_kept: bool = False
     ahead: int = 0
     pack: int = 1
-    own: int = 0

@@ -1,17 +1,13 @@
-"""Operands of a row program: their shape, checked, and the arrays of its outputs."""
+"""The operands of a row program's body: numbers of values, checked, and their shape."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from gpuarray._core.context import Context
-from gpuarray._creation.filled import empty
-from gpuarray.array import Array
-from gpuarray.compiler.errors import GraphValueError
-from gpuarray.compiler.gpukernels.nnet import first_rows
+from gpuarray._ufunc.reduction import needs_elements
+from gpuarray.compiler.gpukernels.bodies import Steps
+from gpuarray.compiler.gpukernels.nnet import first_rows_steps
 from gpuarray.compiler.ops.fused.rowwise import (
     CELL,
     COLUMN,
@@ -22,133 +18,149 @@ from gpuarray.compiler.ops.fused.rowwise import (
     TABLE,
     Program,
 )
-from gpuarray.compiler.ops.nnet.nnet import check_first_rows
+from gpuarray.scalars import SCALARS
 
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """What a program runs on, and overwrites.
+    """What a program is given in a body, and overwrites.
 
     ``sources`` has for each input ``"array"``, ``"int"``, or the text of a constant,
-    whose value is None. ``over`` counts the inputs that have a value: those that each
-    output may overwrite, or -1; ``targets`` are their arrays, or None.
+    whose number is None. ``over`` counts the inputs that have a value: those that each
+    output may overwrite, or -1. ``shape`` has the numbers of the elements' lengths.
     """
 
     program: Program
     sources: tuple[str, ...]
     over: tuple[int, ...]
-    values: Sequence[Any]
-    targets: Sequence[Any]
+    numbers: tuple[int | None, ...]
     shape: tuple[int, ...]
-    context: Context
 
     @classmethod
     def of(
         cls,
+        s: Steps,
         program: Program,
         sources: tuple[str, ...],
         over: tuple[int, ...],
-        given: Sequence[Any],
-        context: Context,
+        values: Sequence[int],
     ) -> Operands:
-        """Those of the inputs that have a value. Raises ValueError for their shapes."""
-        rest = iter(given)
-        values = [next(rest) if s in ("int", "array") else None for s in sources]
-        over = over[: len(program.outputs)]
-        shape = domain(program, values)
-        fill_rows(program, values, shape[0])
-        targets = [given[index] if index >= 0 else None for index in over]
-        return cls(program, sources, over, values, targets, shape, context)
+        """Those of the inputs that have a value, which the body checks."""
+        given = iter(values)
+        numbers = [next(given) if x in ("int", "array") else None for x in sources]
+        shape = domain(s, program, numbers)
+        require_shape(s, program, numbers, shape)
+        listed = [
+            all_rows(s, number, shape[0])
+            if kind == FEW and number is not None
+            else number
+            for number, (_, kind) in zip(numbers, program.inputs, strict=True)
+        ]
+        require_elements(s, program, numbers, shape)
+        return cls(program, sources, over, tuple(listed), tuple(shape))
 
     @property
     def length(self) -> int:
         """How many elements a row has."""
         return self.shape[-1]
 
-    @property
-    def rows(self) -> int:
+    def rows(self, s: Steps) -> int:
         """How many rows there are, along all other axes."""
-        return math.prod(self.shape[:-1])
+        found, *more = self.shape[:-1] or (s.integer(1),)
+        for length in more:
+            found = s.arithmetic("mul", found, length)
+        return found
 
-    def of_kind(self, wanted: str) -> list[Any]:
-        """The values of the inputs of a kind."""
-        pairs = zip(self.values, self.program.inputs, strict=True)
-        return [value for value, (_, kind) in pairs if kind == wanted]
+    def of_kind(self, wanted: str) -> list[int]:
+        """The inputs of a kind that have a value."""
+        pairs = zip(self.numbers, self.program.inputs, strict=True)
+        return [n for n, (_, kind) in pairs if kind == wanted and n is not None]
+
+    @property
+    def overwritten(self) -> list[int | None]:
+        """For each output the input that it may overwrite, counted from the first."""
+        given = [i for i, x in enumerate(self.sources) if x in ("int", "array")]
+        return [given[at] if at >= 0 else None for at in self.over]
 
     def storing(self) -> Operands:
         """Those of the program that stores what is folded over all rows."""
-        plain = self.program.storing()
-        more = len(plain.outputs) - len(self.over)
-        over, targets = (*self.over, *(-1,) * more), [*self.targets, *(None,) * more]
-        return replace(self, program=plain, over=over, targets=targets)
-
-    def outputs(self) -> list[Array]:
-        """Arrays for the outputs: targets, where those will do."""
-        program = self.program
-        return [
-            target
-            if target is not None and target.flags.c_contiguous
-            else empty(
-                self.shape if program.kinds[value] == CELL else (*self.shape[:-1], 1),
-                program.dtypes[value],
-                context=self.context,
-            )
-            for value, target in zip(program.outputs, self.targets, strict=True)
-        ]
-
-    def give(self, outputs: list[Array]) -> list[Array]:
-        """The outputs, copied to the targets that would not do."""
-        for index, target in enumerate(self.targets):
-            if target is not None and outputs[index] is not target:
-                target[...] = outputs[index]
-                outputs[index] = target
-        return outputs
+        plain, whole = self.program.storing(), len(self.program.outputs)
+        over = (*self.over[:whole], *(-1,) * (len(plain.outputs) - whole))
+        return replace(self, program=plain, over=over)
 
 
-def taken_inputs(sources: tuple[str, ...], over: tuple[int, ...]) -> frozenset[int]:
-    """The inputs that outputs may overwrite: ``over`` counts those with a value."""
-    given = [i for i, source in enumerate(sources) if source in ("int", "array")]
-    return frozenset(given[index] for index in over if index >= 0)
-
-
-def domain(program: Program, values: Sequence[Any]) -> tuple[int, ...]:
-    """The shape of an element's values. Raises ValueError where inputs differ."""
-    given = {  # of several of a kind the first
-        kind: value.shape
-        for value, (_, kind) in reversed(list(zip(values, program.inputs, strict=True)))
-        if isinstance(value, Array)
+def domain(s: Steps, program: Program, numbers: Sequence[int | None]) -> list[int]:
+    """The lengths of what has all elements."""
+    kinds = [kind for _, kind in program.inputs]
+    arrays = {
+        kind: number
+        for kind, number in reversed(list(zip(kinds, numbers, strict=True)))
+        if number is not None and s.is_array(number)
     }
-    if CELL in given or TABLE not in given:
-        shape = list(given.get(CELL) or given[ROW])
-    else:
-        shape = [given[ROW][0], given[TABLE][1]]
-    for value, (_, kind) in zip(values, program.inputs, strict=True):
-        wanted = {
-            CELL: shape,
-            ROW: [*shape[:-1], 1],
-            COLUMN: [*(1 for _ in shape[:-1]), shape[-1]],
-            TABLE: [*value.shape[:1], shape[-1]] if kind == TABLE else None,
-        }.get(kind)
-        is_array = isinstance(value, Array)
-        if is_array and wanted is not None and list(value.shape) != wanted:
-            raise GraphValueError(
-                f"Rowwise: Input dimension mis-match: an input has shape "
-                f"{value.shape}, expected {tuple(wanted)}"
-            )
-        if kind == LENGTH and value != shape[-1]:
-            raise GraphValueError(
-                f"Rowwise: Input dimension mis-match: places up to {value} in rows of "
-                f"{shape[-1]}"
-            )
-    return tuple(shape)
+    if CELL not in arrays and TABLE in arrays:
+        return [s.length(arrays[ROW], 0), s.length(arrays[TABLE], 1)]
+    whole = arrays.get(CELL, arrays.get(ROW))
+    assert whole is not None
+    return [s.length(whole, axis) for axis in range(s.array(whole).ndim)]
 
 
-def fill_rows(program: Program, values: list[Any], rows: int) -> None:
-    """Give what is of the first rows zeros for the others. IndexError: more rows."""
-    for index, (_, kind) in enumerate(program.inputs):
-        if kind == COUNT:
-            check_first_rows(values[index], rows)
-        if kind == FEW:
-            vector = values[index].reshape(-1)
-            made = first_rows(vector, vector.shape[0], rows)
-            values[index] = made.reshape(rows, 1)
+def require_shape(
+    s: Steps,
+    program: Program,
+    numbers: Sequence[int | None],
+    shape: Sequence[int],
+) -> None:
+    """All inputs must have the lengths of the elements."""
+    one = s.integer(1)
+    first = next(n for n in numbers if n is not None and s.is_array(n))
+    whole = [n for n, (_, k) in zip(numbers, program.inputs, strict=True) if k == CELL]
+    wanted: dict[str, list[int | None]] = {
+        CELL: list(shape),
+        ROW: [*shape[:-1], one],
+        COLUMN: [*(one for _ in shape[:-1]), shape[-1]],
+        TABLE: [None, shape[-1]],
+    }
+    text = "Rowwise: Input dimension mis-match: "
+    for index, (number, (_, kind)) in enumerate(
+        zip(numbers, program.inputs, strict=True)
+    ):
+        if number is None:
+            continue
+        if kind == LENGTH:
+            s.same_length(first, number, shape[-1], f"{text}places in rows up to")
+        elif kind == COUNT:
+            s.at_most(first, number, shape[0])
+        elif s.is_array(number):
+            for axis, length in enumerate(wanted.get(kind, ())):
+                if length is not None and number not in whole[:1]:
+                    about = f"{text}input {index} has along axis {axis} the length"
+                    s.same_length(first, s.length(number, axis), length, about)
+
+
+def require_elements(
+    s: Steps,
+    program: Program,
+    numbers: Sequence[int | None],
+    shape: Sequence[int],
+) -> None:
+    """Folds without an identity need elements."""
+    first = next(n for n in numbers if n is not None and s.is_array(n))
+    for monoid in without_identity(program):
+        text = (
+            f"{monoid}: no elements to reduce, and the operation has no identity; "
+            "reduce axes that have elements"
+        )
+        s.require(first, [shape[-1]], text)
+
+
+def all_rows(s: Steps, few: int, rows: int) -> int:
+    """What is of the first rows, with zeros for the others."""
+    vector = s.reshape(few, [s.integer(-1)])
+    made = first_rows_steps(s, vector, s.length(vector, 0), rows)
+    return s.view(made, (0, -1))
+
+
+def without_identity(program: Program) -> list[str]:
+    """The monoids of folds that need elements."""
+    needy = (fold for fold in program.folds.values() if not fold.of_none)
+    return [x.monoid for x in needy if needs_elements(SCALARS[x.monoid])]

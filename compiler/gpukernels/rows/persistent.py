@@ -12,80 +12,18 @@ from functools import lru_cache
 
 import numpy as np
 from gpuarray._kernels.codegen import rounded
-from gpuarray.compiler.gpukernels.folds import accumulator
-from gpuarray.compiler.gpukernels.rows.form import BLOCK, Form
+from gpuarray.compiler.gpukernels.rows.form import Form
 from gpuarray.compiler.gpukernels.rows.text import RowText
 from gpuarray.compiler.gpukernels.rows.values import reached
 from gpuarray.compiler.ops.fused.rowwise import CELL, COLUMN, Program
 from gpuarray.dtypes import dtype_to_ctype, work_ctype, work_dtype
 
-CACHED = 8
-"""Elements of a row per work item that the caches hold from walk to walk."""
-REGISTERS = 32
-"""What a work item may keep, in words of 4 bytes."""
 TURN = 4
 """Elements that an item reads before it stores them, and those of a pack."""
 PACKETS = {1: "ga_uint", 2: "ga_uint2", 4: "ga_uint4"}
 """The type of a pack's bytes, by the bytes of an element."""
-FILE = 1 << 16
-"""Registers that the blocks of a multiprocessor share."""
-MOST = 255
-"""Registers that an item may have."""
-OTHERS = 38
-"""Those that an item needs beside what it has from walk to walk and row to row."""
 FORGETFUL = {"ga_float": "f", "ga_double": "d"}
 """The letters of registers, by the types that `GA_FORGET` takes."""
-
-
-def kept_block(program: Program, length: int, threads: int) -> tuple[int, int]:
-    """How many elements of a row an item keeps, and the items; 0: better none.
-
-    Of a program with totals a block walks along many rows, so few blocks are as good:
-    an item keeps more, and the compiler all of it in registers.
-    """
-    for kept, lanes in kept_blocks(program, length, threads):
-        if has_registers(program, kept, lanes):
-            return kept, lanes
-    return 0, 0
-
-
-def kept_blocks(program: Program, length: int, threads: int) -> list[tuple[int, int]]:
-    """The same for each number of items, whether or not it has registers for it.
-
-    The elements are rounded up to 8 numbers between powers of 2, so that few kernels
-    serve all lengths, and most of what an item does need not ask where the row ends.
-    """
-    found = []
-    for lanes in (BLOCK, 2 * BLOCK, 4 * BLOCK):
-        share = -(-length // lanes)
-        if lanes > threads or most_words(program) == 0 or share <= CACHED:
-            break
-        step = _step(share)
-        found.append((-(-share // step) * step, lanes))
-    return found
-
-
-def has_registers(program: Program, kept: int, lanes: int, own: int = 0) -> bool:
-    """Whether one of the items of a row may keep so many elements.
-
-    Of ``own`` of them it has what is folded over all rows too.
-    """
-    if own > 0:
-        words = own_words(program, kept, own)
-        return words + OTHERS <= min(MOST, FILE // lanes)
-    is_fat = bool(program.totals) and lanes * 4 * REGISTERS <= FILE
-    return kept * most_words(program) <= (2 if is_fat else 1) * REGISTERS
-
-
-def own_words(program: Program, kept: int, own: int) -> int:
-    """The words that an item has from one walk or row to the next."""
-    totals = sum(-(-accumulator(t).itemsize // 4) for t in program.totals)
-    return kept * most_words(program) + own * totals
-
-
-def sure_elements(form: Form) -> int:
-    """How many of the elements that an item keeps are in every row."""
-    return form.kept - max(form.pack, _step(form.kept))
 
 
 def has_packets(program: Program) -> bool:
@@ -98,18 +36,6 @@ def has_packets(program: Program) -> bool:
     ]
     dtypes = (np.dtype(program.dtypes[value]) for value in (*read, *stored))
     return all(dtype.itemsize in PACKETS for dtype in dtypes)
-
-
-def blocks_at_once(program: Program, form: Form) -> int:
-    """How many blocks share the registers of a multiprocessor."""
-    words = own_words(program, form.kept, form.own)
-    more = 2 * REGISTERS if program.totals else REGISTERS
-    return max(1, FILE // (form.lanes * (words + more)))
-
-
-def _step(share: int) -> int:
-    """The distance between the numbers of elements kept around one of them."""
-    return max(1, 1 << (share - 1).bit_length() - 4)
 
 
 @lru_cache(maxsize=256)
@@ -184,9 +110,10 @@ def most_words(program: Program) -> int:
 
 
 class PersistentText(RowText):
-    """Writes the kernel; ``form.kept`` times ``form.lanes`` items are enough for it.
+    """Writes the kernel, in which the library puts numbers for some words.
 
-    An item has as many registers besides as it may keep words: `blocks_at_once`.
+    They are `$kept`, elements of an item, of which `$sure` are in every row, `$lanes`,
+    items of a row, and `$blocks`, blocks that share a processor (c/reduce/rows.h).
     """
 
     block = "$lanes"
@@ -197,19 +124,6 @@ class PersistentText(RowText):
     def __init__(self, program: Program, form: Form) -> None:
         super().__init__(program, form)
         self.early = early_inputs(program)
-
-    def words(self) -> dict[str, object]:
-        """What the form says in numbers, by the words that stand for it in the text.
-
-        The library has the same rule (c/reduce/rows.c), for the texts of files.
-        """
-        form = self.form
-        return {
-            "$kept": form.kept,
-            "$lanes": form.lanes,
-            "$sure": sure_elements(form),
-            "$blocks": blocks_at_once(self.program, form),
-        }
 
     def runs(self, folds: Sequence[int], nothing: Mapping[int, str]) -> list[str]:
         """The elements' part of a walk."""

@@ -11,22 +11,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from gpuarray._core.context import Context
-from gpuarray.array import Array
-from gpuarray.compiler.gpukernels.rows.form import BLOCK
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
 from gpuarray.compiler.ops.fused.rowwise import CELL, COLUMN, ROW, Fold, Made, Program
 
 AHEAD = 4
 """Elements of a row that an item reads before it folds them."""
-PER_ITEM = 8
-"""Elements of a row that an item folds, where a block has enough items."""
-LARGE = 1 << 24
-"""Elements of a matrix beyond which its products are left to the BLAS."""
-SHORT = 2048
-"""Elements of a row up to which they are not."""
-SMALL = 64
-"""The work items that a block has at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,23 +100,3 @@ def rest_of(program: Program, cells: Sequence[int], result: int) -> Program:
         tuple(steps),
         tuple(value[output] for output in program.outputs),
     )
-
-
-def suits_rows(matrix: Array) -> bool:
-    """Whether a kernel of rows is better at products of a matrix than the BLAS."""
-    length = matrix.shape[-1]
-    is_unit = matrix.strides[-1] == matrix.dtype.itemsize or length == 1
-    return is_unit and (length <= SHORT or matrix.size <= LARGE)
-
-
-def product_block(length: int, rows: int, context: Context) -> tuple[int, int]:
-    """How many items walk along a row, and how many rows a block has.
-
-    All items of a row compute what is read of its result, so they are few.
-    """
-    block = min(BLOCK, 1 << (context.max_threads.bit_length() - 1))
-    lanes = min(block, 1 << max(0, -(-length // PER_ITEM) - 1).bit_length())
-    slots = block // lanes
-    while slots > 1 and lanes * slots > SMALL and rows < slots * context.processors:
-        slots //= 2
-    return lanes, slots

@@ -106,7 +106,7 @@ class RowText(ValueText):
         if self.reports:
             self.parameters += ["GLOBAL_MEM ga_uint *word", "ga_size word_off"]
             self.parameters.append("ga_uint site")
-        self.parameters += ["ga_ssize rows", f"{self.index()} length", *self.more]
+        self.parameters += ["ga_ssize rows", "ga_int length", *self.more]
         return lines
 
     def row(self) -> list[str]:
@@ -172,12 +172,11 @@ class RowText(ValueText):
 
     def runs(self, folds: Sequence[int], nothing: Mapping[int, str]) -> list[str]:
         """The elements' part of a walk: `b` of each run is added to `a`."""
-        index = self.index()
         types = {fold: work_ctype(self.accumulator(fold)) for fold in folds}
         if self.form.ahead:
             return self.read_ahead(folds, nothing)
-        lines = [f"for ({index} p = lane; p < length;) {{"]
-        lines.append(f"  {index} stop = length - p > {RUN} * lanes ? p + {RUN} * lanes")
+        lines = ["for (ga_int p = lane; p < length;) {"]
+        lines.append(f"  ga_int stop = length - p > {RUN} * lanes ? p + {RUN} * lanes")
         lines.append("                             : length;")
         lines += [f"  {types[fold]} b{fold} = {nothing[fold]};" for fold in folds]
         operands = [self.fold(fold).operand for fold in folds]
@@ -192,19 +191,19 @@ class RowText(ValueText):
 
         So nothing is asked before it is read, and there is one wait for all of them.
         """
-        index, ahead = self.index(), self.form.ahead
+        ahead = self.form.ahead
         kept = [f"b{f} = at < length ? {self.with_element(f)} : b{f};" for f in folds]
         body = self.cells(self.fold(fold).operand for fold in folds)
         return [
             "#pragma unroll 1",
-            f"for ({index} next = lane; next < length; next += {ahead} * lanes) {{",
+            f"for (ga_int next = lane; next < length; next += {ahead} * lanes) {{",
             *(
                 f"  {work_ctype(self.accumulator(f))} b{f} = {nothing[f]};"
                 for f in folds
             ),
             "#pragma unroll",
             f"  for (int j = 0; j < {ahead}; j++) {{",
-            f"    const {index} at = next + j * lanes, p = at < length ? at : next;",
+            "    const ga_int at = next + j * lanes, p = at < length ? at : next;",
             *(f"    {line}" for line in (*body, *kept)),
             "  }",
             *(f"  a{f} = $name_fold{f}(a{f}, b{f});" for f in folds),
@@ -262,7 +261,7 @@ class RowText(ValueText):
         Nothing is read before what is stored sooner if that may be the same: then there
         is one element in flight, however many copies of the statements.
         """
-        head = f"for ({self.index()} p = lane; p < length; p += lanes) {{"
+        head = "for (ga_int p = lane; p < length; p += lanes) {"
         unroll = self.unroll(self.program.wanted)
         if self.form.taken:
             unroll = "#pragma unroll 1"
@@ -305,18 +304,13 @@ class RowText(ValueText):
         """What a block does after its rows."""
         return []
 
-    def words(self) -> dict[str, object]:
-        """What stands in the text for numbers of the form: those that have them."""
-        return {}
-
     def text(self) -> str:
-        """The whole kernel, `$name`, with the words in it that `words` has.
+        """The whole kernel, `$name`, with words for the numbers of its form.
 
         Its arguments: each output and its offset; for each input the array, its offset,
         of a table its length, and its strides in bytes, or the integer; what indices
         are reported with; rows, length, and the tiles of a group.
         """
-        index = self.index()
         begin = self.begin()
         shared = [
             f"  LOCAL_MEM {work_ctype(self.accumulator(f))} shared{f}[{self.block}];"
@@ -330,7 +324,7 @@ class RowText(ValueText):
         opening, closing = self.opening(), self.closing()
         places = [
             *shared,
-            f"  const {index} lane = ({index})LID_0, lanes = {self.lanes};",
+            f"  const ga_int lane = (ga_int)LID_0, lanes = {self.lanes};",
             f"  const ga_ssize slots = {self.slots}, slot = {self.slot};",
             "  const ga_uint item = (ga_uint)(slot * lanes + lane);",
         ]

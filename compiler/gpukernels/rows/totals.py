@@ -9,63 +9,29 @@ blocks have stored. So what is folded is never stored, nor read again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
-from gpuarray._core.context import Context
 from gpuarray._kernels.codegen import convert, identity_text
-from gpuarray._native import check, ffi, lib
-from gpuarray.array import Array
-from gpuarray.compiler.gpukernels.argmax import taken
 from gpuarray.compiler.gpukernels.folds import accumulator, fold_function, row_tree
 from gpuarray.compiler.gpukernels.rows.form import Form
 from gpuarray.compiler.gpukernels.rows.persistent import (
     FORGETFUL,
     PACKETS,
     PersistentText,
-    blocks_at_once,
     kept_values,
-    sure_elements,
 )
-from gpuarray.compiler.gpukernels.rows.run import new_reduction
-from gpuarray.compiler.ops.fused.rowwise import CELL, Fold, Program, Total
-from gpuarray.dtypes import dtype_to_ctype, dtype_to_typecode, work_ctype, work_dtype
+from gpuarray.compiler.ops.fused.rowwise import CELL, Program, Total
+from gpuarray.dtypes import dtype_to_ctype, work_ctype, work_dtype
 from gpuarray.scalars import SCALARS
 
-FEWEST_ROWS = 4
-"""Rows of a block below which what blocks store is too much."""
-MOST_ROWS = 1024
-"""Rows that a block folds one after the other: more would cost digits."""
-_OWN = 1 << 10
-"""Bytes of local memory that a device takes for each block."""
-
-
-def place_bytes(program: Program) -> int:
-    """The bytes of all totals of one place in a row."""
-    return sum(accumulator(total).itemsize for total in program.totals)
-
-
-def local_bytes(program: Program, form: Form, length: int) -> int:
-    """The local memory that a block asks for at its launch."""
-    places = length - form.own * form.lanes if form.own < form.kept else 0
-    return places * place_bytes(program)
-
-
-def own_elements(program: Program, form: Form, length: int, memory: int) -> int:
-    """Of how many elements an item has the totals in registers.
-
-    They are those without room in local memory, beside what the block's folds need.
-    """
-    folds = program.folds.values()
-    folding = form.lanes * sum(accumulator(fold).itemsize for fold in folds)
-    free = max(0, memory - _OWN - folding)
-    left = max(0, length - free // place_bytes(program))
-    own = -(-left // (form.lanes * form.pack)) * form.pack
-    return own if own <= sure_elements(form) else form.kept
+BEFORE = " - $own * lanes"
+"""Behind a place in a row: its place in local memory."""
 
 
 class TotalsText(PersistentText):
     """Writes the kernel: of each total it has one more array, of a row for each block.
+
+    Of an item's `$own` first elements the totals are in its registers.
 
     Elements are read and stored past the caches nearest to the items, which are for the
     columns.
@@ -73,13 +39,11 @@ class TotalsText(PersistentText):
 
     more = ()
     slots, slot = "1", "0"
+    room = "\n#if $own < $kept\n  GA_DECL_SHARED_PARAM(ga_uint4, room)\n#endif\n"
 
     def __init__(self, program: Program, form: Form) -> None:
         super().__init__(program, form)
-        self.is_shared = form.own < form.kept
-        self.room = " GA_DECL_SHARED_PARAM(ga_uint4, room)" if self.is_shared else ""
         self.word = "_PACK" if form.pack > 1 else ""
-        self.before = f" - {form.own} * lanes" if form.own else ""
 
     def begin(self) -> list[str]:
         """The parameters, and the values that are the same for all rows."""
@@ -134,26 +98,25 @@ class TotalsText(PersistentText):
         nothing = [identity_text(SCALARS[t.monoid], dtype) for t, dtype in totals]
         body = [self.total(n, f"@ = {text};") for n, text in enumerate(nothing)]
         own = [
-            f"{work_ctype(dtype)} h{number}[{self.form.own}];"
+            f"{work_ctype(dtype)} h{number}[$own > 0 ? $own : 1];"
             for number, (_, dtype) in enumerate(totals)
-            if self.form.own
         ]
         return [*own, *self.shared_totals(), *self.each(body)]
 
     def shared_totals(self) -> list[str]:
         """The arrays in local memory, one after the other: the widest come first."""
-        if not self.is_shared:
-            return []
         lines, before = ["GA_DECL_SHARED_BODY(ga_uint4, room)"], 0
+        none = []
         dtypes = [accumulator(total) for total in self.program.totals]
         for number, dtype in sorted(enumerate(dtypes), key=lambda x: -x[1].itemsize):
             kind = f"LOCAL_MEM_ARG {dtype_to_ctype(dtype)} *"
             lines.append(
                 f"{kind}s{number} = ({kind})((LOCAL_MEM_ARG ga_ubyte *)room + "
-                f"(ga_size)(length{self.before}) * {before});"
+                f"(ga_size)(length{BEFORE}) * {before});"
             )
+            none.append(f"{kind}s{number} = 0;")
             before += dtype.itemsize
-        return lines
+        return ["#if $own < $kept", *lines, "#else", *none, "#endif"]
 
     def closing(self) -> list[str]:
         """What a block does after its rows: it stores its totals."""
@@ -167,12 +130,8 @@ class TotalsText(PersistentText):
         Of an item's elements, ``j``, it tells the first from the others when compiled.
         """
         held = text.replace("@", f"h{number}[j]")
-        shared = text.replace("@", shared or f"s{number}[p{self.before}]")
-        if not self.form.own:
-            return shared
-        return (
-            f"if (j < {self.form.own}) {held} else {shared}" if self.is_shared else held
-        )
+        shared = text.replace("@", shared or f"s{number}[p{BEFORE}]")
+        return f"if (j < $own) {held} else {shared}"
 
     def summed(self) -> list[str]:
         """The statements that fold the element at ``p`` over all rows."""
@@ -187,17 +146,16 @@ class TotalsText(PersistentText):
 
     def has_packs(self, total: Total) -> bool:
         """Whether totals in local memory are read and stored with their neighbours."""
-        is_packed = self.is_shared and self.form.pack > 1
-        return is_packed and accumulator(total).itemsize in PACKETS
+        return self.form.pack > 1 and accumulator(total).itemsize in PACKETS
 
     def stored_packs(self) -> tuple[list[str], list[str]]:
         """What stands before the elements of outputs' packs, and after them."""
         before, after = super().stored_packs()
-        guard = f"if (first >= {self.form.own}) " if self.form.own else ""
+        guard = "if (first >= $own) "
         for number, total in enumerate(self.program.totals):
             if self.has_packs(total):
                 packet = PACKETS[accumulator(total).itemsize]
-                place = f"*(LOCAL_MEM_ARG {packet} *)(s{number} + at{self.before})"
+                place = f"*(LOCAL_MEM_ARG {packet} *)(s{number} + at{BEFORE})"
                 before.append(self.pack_of(f"z{number}", str(accumulator(total))))
                 before.append(f"{guard}z{number}.v = {place};")
                 after.append(f"{guard}{place} = z{number}.v;")
@@ -214,56 +172,3 @@ class TotalsText(PersistentText):
             if support:
                 self.supports[support] = None
         return [*super().helpers(), *texts]
-
-
-def blocks_for(
-    program: Program, form: Form, rows: int, length: int, context: Context
-) -> int:
-    """How many blocks fold totals: as many as run at once; 0 where rows are too few."""
-    size = local_bytes(program, form, length) + _OWN
-    resident = min(blocks_at_once(program, form), context.local_memory // size)
-    blocks = max(max(1, resident) * context.processors, -(-rows // MOST_ROWS))
-    return blocks if rows >= FEWEST_ROWS * blocks else 0
-
-
-def fold_rows(
-    totals: Sequence[Total], arrays: Sequence[Array], context: Context
-) -> list[Array]:
-    """The totals of arrays of what is folded, by the library's reductions."""
-    found = []
-    for bunch in bunches(totals, context):
-        given, arrays = arrays[: len(bunch)], arrays[len(bunch) :]
-        dtypes = tuple(str(each.dtype) for each in given)
-        made = ffi.new("GpuArray[]", len(given))
-        operands = ffi.new("void *[]", [each.struct for each in given])
-        axes = (1 << (given[0].ndim - 1)) - 1
-        kernel = total_kernel(bunch, dtypes, context)
-        check(lib.GpuReduction_apply(kernel, made, operands, axes, 1))
-        found += [taken(made + number, context) for number in range(len(given))]
-    return found
-
-
-def bunches(totals: Sequence[Total], context: Context) -> list[tuple[Total, ...]]:
-    """Totals that are computed at once: on GPUs all, on processors one by one."""
-    return [(total,) for total in totals] if context.is_cpu else [tuple(totals)]
-
-
-def total_kernel(
-    totals: tuple[Total, ...], dtypes: tuple[str, ...], context: Context
-) -> Any:
-    """The reduction of arrays of some dtypes, one for each total."""
-    key = "row totals", totals, dtypes
-    kernel = context._kernels.get(key)
-    if kernel is None:
-        kernel = context._kernels[key] = new_reduction(
-            context,
-            [Fold(t.monoid, 0, t.dtype, t.acc_dtype, of_none=True) for t in totals],
-            [],
-            [(f"v{number}", dtype) for number, dtype in enumerate(dtypes)],
-            "",
-            [
-                (f"v{number}", dtype_to_typecode(dtype), lib.GE_READ)
-                for number, dtype in enumerate(dtypes)
-            ],
-        )
-    return kernel

@@ -42,10 +42,6 @@ class ValueText:
         self.supports: dict[str, None] = {}
         self.texts: dict[int, Operand] = {}
 
-    def index(self) -> str:
-        """The type of places in a row."""
-        return "ga_ssize" if self.form.is_wide else "ga_int"
-
     def element(self, value: int, line: str = "") -> str:
         """An input of each element, or of each place in a row, at ``p``.
 
@@ -127,7 +123,7 @@ class ValueText:
             [
                 f"{ctype} v{value} = 0;",
                 f"if ({place} < (ga_long)length) {{",
-                f"  const {self.index()} p = ({self.index()}){place};",
+                f"  const ga_int p = (ga_int){place};",
                 *(f"  {line}" for line in body),
                 f"  v{value} = {text};",
                 "}",

@@ -1,0 +1,146 @@
+"""A row program's kernel as a step: a routine of the library, which has its texts.
+
+There is a text for each form, with words in the place of numbers; which form runs, with
+which numbers and on what grid is the library's choice (c/reduce/rows.h).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpuarray._kernels.codegen import digest, self_contained
+from gpuarray.compiler import plan as p
+from gpuarray.compiler.gpukernels.bodies import Steps
+from gpuarray.compiler.gpukernels.folds import accumulator
+from gpuarray.compiler.gpukernels.rows.form import Form
+from gpuarray.compiler.gpukernels.rows.operands import Operands
+from gpuarray.compiler.gpukernels.rows.persistent import (
+    TURN,
+    PersistentText,
+    has_packets,
+    most_words,
+)
+from gpuarray.compiler.gpukernels.rows.product import AHEAD, product_of
+from gpuarray.compiler.gpukernels.rows.text import RowText
+from gpuarray.compiler.gpukernels.rows.totals import TotalsText
+from gpuarray.compiler.ops.fused.rowwise import (
+    CELL,
+    COLUMN,
+    LENGTH,
+    ONE,
+    ROW,
+    TABLE,
+    Program,
+)
+
+LETTERS = {CELL: "C", ROW: "R", COLUMN: "V", TABLE: "T", ONE: "S"}
+"""How the library's routine is told what an array has a number for."""
+
+
+def launch(s: Steps, given: Operands, name: str = "rows") -> list[int]:
+    """The outputs of the kernel, a routine's, as matrices.
+
+    The totals that follow have a row for each block; all are empty where it is better
+    to store what is folded.
+    """
+    program, rows = given.program, given.rows(s)
+    kinds = program.kinds[: len(program.inputs)]
+    listed = list(zip(given.numbers, kinds, given.sources, strict=True))
+    used = [
+        (number, kind, source)
+        for number, kind, source in listed
+        if number is not None and kind != LENGTH
+    ]
+    arrays = [
+        as_matrix(s, number, kind, rows, given.length)
+        for number, kind, source in used
+        if source == "array"
+    ]
+    integers = [number for number, _, source in used if source == "int"]
+    arguments = ("i" if source == "int" else LETTERS[kind] for _, kind, source in used)
+    outputs = [(value, program.kinds[value]) for value in program.outputs]
+    texts = [
+        "".join(arguments),
+        "".join(LETTERS[kind] for _, kind in outputs) + "P" * len(program.totals),
+        operation(program) if program.reports else "",
+    ]
+    for text, kernel in templates(given):
+        texts += [kernel, text]
+    results = [
+        p.ArrayValue(program.dtypes[value], (False, kind != CELL))
+        for value, kind in outputs
+    ]
+    results += [
+        p.ArrayValue(str(accumulator(total)), (False, False))
+        for total in program.totals
+    ]
+    places = [i for i, source in enumerate(given.sources) if source == "array"]
+    taken = [-1 if at is None else places.index(at) for at in given.overwritten]
+    more = [fold_bytes(program)] if program.totals else []
+    params = most_words(program), *more, *taken
+    made = s.routines(name, [*arrays, *integers], results, *params, texts=(*texts,))
+    return [made + i for i in range(len(results))]
+
+
+def in_shape(s: Steps, given: Operands) -> list[int]:
+    """The outputs of the kernel of a program without totals, in their own shapes."""
+    return shaped(s, given, launch(s, given))
+
+
+def shaped(s: Steps, given: Operands, matrices: list[int]) -> list[int]:
+    """The outputs in the shape of the elements, or with one element for each row."""
+    kinds = [given.program.kinds[value] for value in given.program.outputs]
+    outer, one = given.shape[:-1], s.integer(1)
+    return [
+        s.reshape(each, [*outer, given.length if kind == CELL else one])
+        for each, kind in zip(matrices, kinds, strict=True)
+    ]
+
+
+def fold_bytes(program: Program) -> int:
+    """The bytes of local memory that a block's folds take for each item."""
+    return sum(accumulator(fold).itemsize for fold in program.folds.values())
+
+
+def templates(given: Operands) -> list[tuple[str, str]]:
+    """The texts of the kernel and their names, in the order of c/reduce/rows.h."""
+    program = given.program
+    taken = frozenset(at for at in given.overwritten if at is not None)
+    ahead = 0 if product_of(program) is None else AHEAD
+    plain = Form(given.sources, taken, ahead=ahead)
+    forms: list[Form | None] = [plain, replace(plain, is_unit=True)]
+    if program.totals:  # which are folded where rows are kept
+        forms = [None, None]
+    if most_words(program):
+        kept = replace(plain, is_kept=True)
+        forms += [kept, replace(kept, is_unit=True)]
+        packs = replace(kept, is_unit=True, pack=TURN)
+        has_packs = has_packets(program) and TABLE not in program.kinds
+        forms += [packs if has_packs else None]
+    else:
+        forms += [None] * 3
+    return [("", "") if form is None else template(program, form) for form in forms]
+
+
+def template(program: Program, form: Form) -> tuple[str, str]:
+    """A kernel's text, with words for the library's numbers, and its name."""
+    made = RowText
+    if form.is_kept:
+        made = TotalsText if program.totals else PersistentText
+    text = self_contained(made(program, form).text())
+    return text, f"rowwise_{digest(text.encode())}"
+
+
+def as_matrix(s: Steps, number: int, kind: str, rows: int, length: int) -> int:
+    """An input with its rows along one axis."""
+    if kind == TABLE:
+        return number
+    one = s.integer(1)
+    wanted = {CELL: [rows, length], ROW: [rows], COLUMN: [length]}.get(kind, [one])
+    return s.reshape(number, wanted)
+
+
+def operation(program: Program) -> str:
+    """What is reported with an index that leads nowhere."""
+    found = [step.label for step in program.steps if step.is_index]
+    return " or ".join(dict.fromkeys(found))
