@@ -7,6 +7,7 @@ graph of several outputs.
 
 from dataclasses import replace
 from functools import partial
+from functools import reduce as fold
 
 import gpuarray.compiler.tensor as T
 import numpy as np
@@ -25,6 +26,7 @@ from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.shape import DimShuffle, Shape_i
 from gpuarray.compiler.ops.slicing.subtensor import Subtensor
 from gpuarray.compiler.ops.variables.basic import MakeVector
+from gpuarray.compiler.rewrites.arithmetic.stability import logsumexp
 from gpuarray.compiler.rewrites.arrays.subtensor import view
 from gpuarray.compiler.rewrites.engine.engine import Fixpoint, Log, examples_of
 from gpuarray.compiler.rewrites.passes import all_rules
@@ -43,6 +45,7 @@ LEAVES = {
     **{name: partial(T.vector, dtype=dtype) for name, dtype in OF_DTYPES.items()},
     **dict.fromkeys("nl", T.lscalar),
     **{"d": T.fscalar, "q": T.zscalar, "F": T.fmatrix, "K": T.lmatrix, "D": T.zmatrix},
+    "H": lambda name: T.matrix(name, "float16"),
     **{"r": T.drow, "s": T.dcol, "p": lambda name: T.tensor("float64", (True,), name)},
 }
 NUMBERS = np.array([0.5, -0.0, -2.0, np.nan, np.inf, 3.0, 1.0, 0.0, -1.0])
@@ -147,6 +150,8 @@ HELPERS = {
     "DimShuffle": DimShuffle,
     "Rebroadcast": Rebroadcast,
     "Reduce": Reduce,
+    "lse": logsumexp,
+    "chain": lambda v, n: fold(T.mul, [v] * n),
     "np": np,
 }
 """Nodes that no public function makes: of several results, or of no effect."""

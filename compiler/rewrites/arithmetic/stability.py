@@ -166,11 +166,7 @@ def root_of_square(node: Apply) -> Variable | None:
     (inner,) = node.inputs
     found = argument(inner, "square")
     factors = match(inner, "mul")
-    if (
-        factors is not None
-        and same(factors[0], factors[1])
-        and factors[0].type == inner.type
-    ):
+    if factors is not None and same(factors[0], factors[1]):
         found = factors[0]
     return call("abs", found) if found is not None and is_float(found) else None
 
