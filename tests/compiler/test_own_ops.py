@@ -262,8 +262,8 @@ MODULES = (
     "gpukernels.custom.signature",
     "gpukernels.type",
     "graph.types",
-    "ops.own",
-    "ops.transfer",
+    "ops.custom.own",
+    "ops.variables.transfer",
     "sandbox",
 )
 
