@@ -13,8 +13,9 @@
 #include "c/device/pieces.h"
 
 #define N ((size_t)10000)
-#define SMALL (GA_PIECES_LEAST + 12345)     /* bytes of an upload past the caches */
-#define LARGE (9 * GA_PIECES_LEAST + 12345) /* and of one through them */
+#define SMALL (GA_PIECES_LEAST + 12345)       /* bytes of a part in each slot */
+#define LARGE (9 * GA_PIECES_LEAST + 12345)   /* of several in each, past the caches */
+#define CACHED (17 * GA_PIECES_LEAST + 12345) /* of an upload through them */
 
 /* Several results with one wait: pinned, small, and of one's own memory. */
 static void test_results_land_in_pinned_memory(void) {
@@ -203,6 +204,7 @@ int main(void) {
   test_results_land_in_pinned_memory();
   test_transfers_go_in_pieces(SMALL);
   test_transfers_go_in_pieces(LARGE);
+  test_transfers_go_in_pieces(CACHED);
   test_pinned_memory_is_used_straight();
   test_pinned_memory_after_a_fork();
   test_without_pinned_memory();
