@@ -109,7 +109,7 @@ def _name(wanted: str | None, otherwise: str, taken: set[str]) -> str:
     return name
 
 
-def interface_of(function: Function) -> function_files.Interface:
+def interface_of(function: Function) -> function_files.SavedInterface:
     """How a call in another process gives the inputs."""
     interface, plan = function._interface, function.plan
     arrays = integers = 0
@@ -121,7 +121,7 @@ def interface_of(function: Function) -> function_files.Interface:
         kind = host_type(spec.variable.type)
         if not hidden:
             inputs.append(
-                function_files.Input(
+                function_files.SavedInput(
                     name=spec.called,
                     place=integers if is_int else arrays,
                     dtype=kind.dtype,
@@ -140,7 +140,7 @@ def interface_of(function: Function) -> function_files.Interface:
             )
         integers += is_int
         arrays += not is_int and not hidden
-    return function_files.Interface(
+    return function_files.SavedInterface(
         function.name, tuple(inputs), interface.to_host, interface.form
     )
 
@@ -216,7 +216,7 @@ def _handle(function: Function) -> NativePlan:
 def _described(
     plan: NativePlan,
     kept: Sequence[KeptValue],
-    interface: function_files.Interface,
+    interface: function_files.SavedInterface,
     note: bytes,
 ) -> function_files.Native:
     """A GpuFunction of the plan with these values and names."""

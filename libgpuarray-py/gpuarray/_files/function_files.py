@@ -27,7 +27,7 @@ _SHOWN = 8
 
 
 @dataclass(frozen=True)
-class Input:
+class SavedInput:
     """An input of a saved function: the ``place``-th array or integer of a call in C.
 
     ``value`` is that of an ``integer`` that has one; an array that is ``optional`` has
@@ -64,7 +64,7 @@ class Input:
 
 
 @dataclass(frozen=True)
-class Interface:
+class SavedInterface:
     """How a saved function is called: its inputs, and what becomes of its outputs.
 
     ``name`` is the function's. ``to_host`` says which outputs are read; ``form`` is
@@ -72,19 +72,19 @@ class Interface:
     """
 
     name: str
-    inputs: tuple[Input, ...]
+    inputs: tuple[SavedInput, ...]
     to_host: tuple[bool, ...]
     form: str | tuple[str, ...] | None
 
 
-def packed(interface: Interface, graph: bytes) -> bytes:
+def packed(interface: SavedInterface, graph: bytes) -> bytes:
     """The note of a file: the interface as JSON, and the pickled graph or nothing."""
     fields = dict(vars(interface), inputs=[vars(each) for each in interface.inputs])
     head = json.dumps(fields).encode()
     return len(head).to_bytes(8, "little") + head + graph
 
 
-def unpacked(note: bytes) -> tuple[Interface, bytes]:
+def unpacked(note: bytes) -> tuple[SavedInterface, bytes]:
     """What `packed` was given."""
     start = 8 + int.from_bytes(note[:8], "little")
     fields = json.loads(note[8:start])
@@ -92,10 +92,10 @@ def unpacked(note: bytes) -> tuple[Interface, bytes]:
     fields["to_host"] = tuple(fields["to_host"])
     if isinstance(fields["form"], list):
         fields["form"] = tuple(fields["form"])
-    return Interface(**fields), note[start:]
+    return SavedInterface(**fields), note[start:]
 
 
-def _input(fields: dict[str, Any]) -> Input:
+def _input(fields: dict[str, Any]) -> SavedInput:
     """An input of a file; in older ones integers are those without a dtype."""
     dtype = fields["dtype"]
     if "integer" not in fields:
@@ -103,7 +103,7 @@ def _input(fields: dict[str, Any]) -> Input:
         fields["dtype"] = dtype or INTEGER
         fields["rounds"] = _is_float(fields["dtype"])
     fields["broadcastable"] = tuple(fields.get("broadcastable", ()))
-    return Input(**fields)
+    return SavedInput(**fields)
 
 
 def _is_float(dtype: str) -> bool:
@@ -188,7 +188,7 @@ class Native:
         return {name: getattr(found, name) for name in names}
 
 
-def fitted(value: Any, kind: Input) -> np.ndarray[Any, Any]:
+def fitted(value: Any, kind: SavedInput) -> np.ndarray[Any, Any]:
     """A host value in the dtype of an input. Raises TypeError for one that is no such.
 
     It is what the function takes that was saved.
@@ -322,7 +322,7 @@ class LoadedFunction:
                 found.setdefault(i, np.array(each.value, each.dtype))
         return sorted(found.items())
 
-    def _array(self, kind: Input, value: Any) -> Array:
+    def _array(self, kind: SavedInput, value: Any) -> Array:
         """An input on the context; the library looks at arrays that are on one."""
         if isinstance(value, Array):
             return value
@@ -353,7 +353,7 @@ class LoadedFunction:
         """
         _, code, ndim, _ = self._native.values[self._known(name)]
         dtype = dtypes.OF_TYPECODE[code].name
-        kind = Input(name, 0, dtype, ndim, rounds=_is_float(dtype))
+        kind = SavedInput(name, 0, dtype, ndim, rounds=_is_float(dtype))
         try:
             array = self._array(kind, value)
         except BadType as error:
@@ -406,17 +406,21 @@ class LoadedFunction:
         return f"<loaded function {self.name}({inputs}) on {self.context.name}>"
 
 
-def _plain(native: Native) -> Interface:
+def _plain(native: Native) -> SavedInterface:
     """The interface of a function that a program in another language saved."""
     inputs = []
     for i, (name, code, ndim, optional) in enumerate(native.inputs):
         dtype = dtypes.OF_TYPECODE[code].name
-        inputs.append(Input(name, i, dtype, ndim, optional, rounds=_is_float(dtype)))
+        inputs.append(
+            SavedInput(name, i, dtype, ndim, optional, rounds=_is_float(dtype))
+        )
     inputs += [
-        Input(item[0], i, INTEGER, integer=True)
+        SavedInput(item[0], i, INTEGER, integer=True)
         for i, item in enumerate(native.integers)
     ]
-    return Interface("function", tuple(inputs), (True,) * len(native.outputs), "list")
+    return SavedInterface(
+        "function", tuple(inputs), (True,) * len(native.outputs), "list"
+    )
 
 
 def on_host(value: Any) -> Any:

@@ -19,9 +19,9 @@ from gpuarray._functional.tracer import (
     Applied,
     Called,
     CannotRecord,
-    Given,
-    Input,
     Symbol,
+    TracedArray,
+    TracedNumber,
 )
 from gpuarray._kernels.apply import ROUNDED, fail, new_elemwise
 from gpuarray._kernels.codegen import (
@@ -50,13 +50,13 @@ from gpuarray.dtypes import (
 from gpuarray.scalars import Scalar
 
 DType = np.dtype[Any]
-Origin = Input | Given | Applied | Called
+Origin = TracedArray | TracedNumber | Applied | Called
 
 MOST_ARGUMENTS = 32
 
 
 @dataclass(slots=True)
-class Text:
+class KernelText:
     """The text of a kernel while it is written: what its arguments and values are."""
 
     arrays: dict[Origin, tuple[str, DType]] = field(default_factory=dict)
@@ -96,7 +96,7 @@ class Segment:
         arrays: dict[Origin, Any] = {}
         context: Any = None
         for x in self.every:
-            one = given[x.number] if isinstance(x, Input) else values[x]
+            one = given[x.number] if isinstance(x, TracedArray) else values[x]
             if not isinstance(one, BaseArray):
                 raise CannotRecord("fuse: a call gave no array")
             context = context or one._context
@@ -177,14 +177,14 @@ def _leaves(origin: Origin, top: Applied) -> Iterator[Origin]:
     if isinstance(origin, Applied):
         for operand in operands_of(origin):
             yield from _leaves(operand.origin, top)
-    elif not isinstance(origin, Given):
+    elif not isinstance(origin, TracedNumber):
         yield origin
 
 
 def _compile(
     context: Context, group: tuple[Applied, ...], dtypes: dict[Origin, DType]
 ) -> Compiled:
-    text = Text()
+    text = KernelText()
     results = [_write(one, text, dtypes) for one in group]
     outs = []
     for i, (name, dtype) in enumerate(results):
@@ -213,7 +213,7 @@ def _compile(
 
 
 def _write(
-    origin: Origin, text: Text, dtypes: dict[Origin, DType]
+    origin: Origin, text: KernelText, dtypes: dict[Origin, DType]
 ) -> tuple[str, DType]:
     """The name and the dtype of a value; its statement is written if it is not yet."""
     found = text.known.get(origin)
@@ -229,7 +229,7 @@ def _write(
 
 
 def _write_row(
-    origin: Applied, text: Text, dtypes: dict[Origin, DType]
+    origin: Applied, text: KernelText, dtypes: dict[Origin, DType]
 ) -> tuple[str, DType]:
     row = origin.row
     if row is None:
@@ -257,21 +257,23 @@ def _write_row(
 
 
 def _given(
-    x: Any, text: Text, dtypes: dict[Origin, DType]
+    x: Any, text: KernelText, dtypes: dict[Origin, DType]
 ) -> tuple[str | None, Operand]:
     """The name of an operand, none of a number, and its type."""
-    if isinstance(x, Symbol) and not isinstance(x.origin, Given):
+    if isinstance(x, Symbol) and not isinstance(x.origin, TracedNumber):
         return _write(x.origin, text, dtypes)
     kind = x.operand if isinstance(x, Symbol) else number_operand(x)
     assert kind is not None
     return None, kind
 
 
-def _number_text(row: Scalar, position: int, x: Any, to: DType, text: Text) -> str:
+def _number_text(
+    row: Scalar, position: int, x: Any, to: DType, text: KernelText
+) -> str:
     """The text of a number: an argument of the kernel, or a constant."""
     number = number_of(row, position, to)
     if isinstance(x, Symbol):
-        assert isinstance(x.origin, Given)
+        assert isinstance(x.origin, TracedNumber)
         text.numbers.append((x.origin.number, number, row))
         return number_text(number, f"s{len(text.numbers) - 1}")
     if number.kind not in "fc" and fitting_number(row, number, x) is not x:
@@ -279,7 +281,7 @@ def _number_text(row: Scalar, position: int, x: Any, to: DType, text: Text) -> s
     return literal(bool(x) if to == np.bool_ else x, to)
 
 
-def _named(text: Text, expression: str, dtype: DType) -> tuple[str, DType]:
+def _named(text: KernelText, expression: str, dtype: DType) -> tuple[str, DType]:
     """A statement that gives a value a name, rounded to its dtype."""
     if work_dtype(dtype) != dtype:
         kind = dtype_to_ctype(as_dtype(dtype)).removeprefix("ga_")

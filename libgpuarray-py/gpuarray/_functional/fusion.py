@@ -18,9 +18,9 @@ from gpuarray._functional.tracer import (
     Applied,
     Called,
     CannotRecord,
-    Given,
-    Input,
     Symbol,
+    TracedArray,
+    TracedNumber,
     record,
 )
 from gpuarray._kernels.numbers import number_operand
@@ -59,7 +59,7 @@ class Fused:
     def __init__(self, function: Callable[..., Any]) -> None:
         functools.update_wrapper(self, function)
         self._function = function
-        self._plans: dict[Any, Plan | None] = {}
+        self._plans: dict[Any, FusionPlan | None] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What the function gives."""
@@ -89,14 +89,14 @@ class Fused:
 
     def _trace(
         self, given: Sequence[Any], n: int, names: Sequence[str], is_fixed: bool
-    ) -> Plan | None:
+    ) -> FusionPlan | None:
         """What the function does, or None if that cannot be recorded."""
         stands = [_stand_in(i, x, is_fixed) for i, x in enumerate(given)]
         if not any(isinstance(x, BaseArray) for x in given):
             return None
         named = dict(zip(names, stands[n:], strict=True))
         try:
-            return Plan(self._function(*stands[:n], **named))
+            return FusionPlan(self._function(*stands[:n], **named))
         except Exception:  # what is wrong with it shows when it runs as it is
             return None
 
@@ -116,17 +116,17 @@ def _key(value: Any, is_fixed: bool) -> Any:
 
 def _stand_in(number: int, value: Any, is_fixed: bool) -> Any:
     if isinstance(value, BaseArray):
-        return Symbol(Input(number), value._dtype)
+        return Symbol(TracedArray(number), value._dtype)
     operand = number_operand(value)
     if operand is None or is_fixed:
         return value
-    return Symbol(Given(number), operand)
+    return Symbol(TracedNumber(number), operand)
 
 
 # ---- what was recorded ----
 
 
-class Plan:
+class FusionPlan:
     """The recorded function: calls in order, with a segment before each level of them.
 
     ``result`` is the function's own, with symbols.
@@ -137,7 +137,7 @@ class Plan:
         self.levels: dict[Origin, int] = {}
         wanted = [x.origin for x in _symbols(result)]
         for origin in wanted:
-            if isinstance(origin, Given):
+            if isinstance(origin, TracedNumber):
                 raise CannotRecord("fuse: a number is given back")
             self._visit(origin)
         calls = [x for x in self.levels if isinstance(x, Called)]
@@ -205,4 +205,8 @@ def _value(x: Any, given: Sequence[Any], values: dict[Origin, Any]) -> Any:
     if not isinstance(x, Symbol):
         return x
     origin = x.origin
-    return given[origin.number] if isinstance(origin, Input | Given) else values[origin]
+    return (
+        given[origin.number]
+        if isinstance(origin, TracedArray | TracedNumber)
+        else values[origin]
+    )

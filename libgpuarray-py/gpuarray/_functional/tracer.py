@@ -35,7 +35,9 @@ class Symbol:
     __hash__ = object.__hash__
 
     def __init__(
-        self, origin: Input | Given | Applied | Called, operand: Operand | None
+        self,
+        origin: TracedArray | TracedNumber | Applied | Called,
+        operand: Operand | None,
     ) -> None:
         self.origin = origin
         self.operand = operand
@@ -118,7 +120,7 @@ class Symbol:
 
     def __pow__(self, other: Any) -> Any:
         # As an array does, which takes these two exponents out of pow's hands.
-        if isinstance(other, Symbol) and isinstance(other.origin, Given):
+        if isinstance(other, Symbol) and isinstance(other.origin, TracedNumber):
             raise CannotRecord("fuse: an exponent that is not known yet")
         kind = getattr(self.operand, "kind", "?")
         if other.__class__ is int and other == 2 and kind in "iufc":
@@ -141,14 +143,14 @@ class Symbol:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Input:
+class TracedArray:
     """An argument of the recorded function that is an array, by its number."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Given:
+class TracedNumber:
     """An argument of the recorded function that is a number, by its number."""
 
     number: int
@@ -190,7 +192,10 @@ def record(row: Scalar, operands: tuple[Any, ...], is_plain: bool = True) -> Sym
     if len(operands) != row.arity:
         raise CannotRecord(f"fuse: {row.name} of {len(operands)} operands")
     types = [operand_of(x) for x in operands]
-    if all(not isinstance(x, Symbol) or isinstance(x.origin, Given) for x in operands):
+    if all(
+        not isinstance(x, Symbol) or isinstance(x.origin, TracedNumber)
+        for x in operands
+    ):
         raise CannotRecord(f"fuse: {row.name} of numbers alone")
     kinds = tuple(one for one in types if one is not None)
     known = resolve(row, kinds).result if len(kinds) == len(types) else None

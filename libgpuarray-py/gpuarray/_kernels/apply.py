@@ -49,7 +49,7 @@ _BOOL = np.dtype(np.bool_)
 ROUNDED = "#pragma OPENCL FP_CONTRACT OFF\n"
 
 
-class Kernel(NamedTuple):
+class RowKernel(NamedTuple):
     """A compiled elementwise operation: its result's type, and the numbers it takes.
 
     Its arguments are the result, the operands that are arrays, the mask if it has one,
@@ -84,7 +84,7 @@ def make_kernel(
     operands: Sequence[Operand],
     is_array: Sequence[bool],
     manner: Manner = PLAIN,
-) -> Kernel:
+) -> RowKernel:
     """The kernel of ``row`` for these operands."""
     context.pointer  # noqa: B018  (raises if the context is closed)
     loop = resolve(row, tuple(operands), manner.dtype, manner.casting)
@@ -123,7 +123,7 @@ def make_kernel(
         [("r", typecode, flags), *arrays, *passed],
         row.name,
     )
-    return Kernel(handle, stored, typecode, tuple(numbers))
+    return RowKernel(handle, stored, typecode, tuple(numbers))
 
 
 def _stored(row: Scalar, result: DType, manner: Manner) -> DType:
@@ -361,7 +361,7 @@ def _mask(row: Scalar, where: Any, like: BaseArray) -> BaseArray:
 
 def _kernel_for(
     row: Scalar, context: Context, operands: Sequence[Any], manner: Manner
-) -> tuple[Kernel, list[Any]]:
+) -> tuple[RowKernel, list[Any]]:
     """The kernel for these operands, and the numbers among them."""
     values = [x for x in operands if not isinstance(x, BaseArray)]
     types = tuple(

@@ -36,7 +36,7 @@ FOREIGN = "/* of a program's own */\n"
 """Stands in the support of a row that a program has added."""
 
 
-class Loop(NamedTuple):
+class UfuncLoop(NamedTuple):
     """The dtypes that operands are converted to, and the dtype that comes out."""
 
     operands: tuple[DType, ...]
@@ -76,7 +76,7 @@ def resolve(
     operands: tuple[Operand, ...],
     dtype: DType | None = None,
     casting: Casting = "same_kind",
-) -> Loop:
+) -> UfuncLoop:
     """The loop that NumPy would run for these operands.
 
     ``dtype`` chooses the result's, and ``casting`` says to which dtypes the operands
@@ -108,7 +108,7 @@ def resolve(
         result = parts_dtype(result)
     if row.gives_complex:
         result = result_type(work_dtype(result), complex)
-    loop = Loop(tuple(inputs), result)
+    loop = UfuncLoop(tuple(inputs), result)
     if "c" in loop.kind and "c" not in row.by_kind and not row.joins:
         raise _no_loop(row, operands, "it is not defined for complex numbers")
     return loop

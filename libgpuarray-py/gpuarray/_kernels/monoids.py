@@ -68,7 +68,7 @@ def axes_mask(axis: Axis, ndim: int, operation: str) -> int:
     return mask
 
 
-class Part(NamedTuple):
+class Accumulator(NamedTuple):
     """A value that is accumulated: ``row`` folds ``map``, of dtype ``accumulator``."""
 
     row: Scalar
@@ -80,7 +80,7 @@ def make_reduction(
     context: Context,
     operation: str,
     inputs: Sequence[tuple[str, DType]],
-    parts: Sequence[Part],
+    parts: Sequence[Accumulator],
     out: DType,
     epilogue: str | None = None,
     *,
@@ -133,11 +133,11 @@ def _inputs(inputs: Sequence[tuple[str, DType]], keep: list[Any]) -> Any:
     return described
 
 
-def _combine(part: Part) -> Expression:
+def _combine(part: Accumulator) -> Expression:
     return scalar_expression(part.row, [(x, part.accumulator) for x in ("a", "b")])
 
 
-def _components(parts: Sequence[Part], keep: list[Any]) -> Any:
+def _components(parts: Sequence[Accumulator], keep: list[Any]) -> Any:
     described = ffi.new("gpureduction_component[]", len(parts))
     for slot, part in zip(described, parts, strict=True):
         slot.map, slot.combine = _text(part.map, keep), _text(_combine(part).text, keep)
@@ -182,12 +182,12 @@ COUNT = {False: "n", True: "v1"}
 
 
 def counted(
-    inputs: Sequence[tuple[str, DType]], parts: Sequence[Part]
-) -> tuple[list[tuple[str, DType]], list[Part]]:
+    inputs: Sequence[tuple[str, DType]], parts: Sequence[Accumulator]
+) -> tuple[list[tuple[str, DType]], list[Accumulator]]:
     """Inputs and the only part of a reduction, with a mask and the count of it."""
     (part,) = parts
     start = identity_text(part.row, part.accumulator)
-    ones = Part(SCALARS["add"], "m ? 1 : 0", np.dtype(np.int64))
+    ones = Accumulator(SCALARS["add"], "m ? 1 : 0", np.dtype(np.int64))
     held = part._replace(map=f"m ? ({part.map}) : {start}")
     return [*inputs, MASK], [held, ones]
 
@@ -294,7 +294,7 @@ def _masked(
         array._context,
         f"{row.name}.reduce",
         inputs,
-        [Part(row, text, work)],
+        [Accumulator(row, text, work)],
         dtype,
         begins=begins,
     )

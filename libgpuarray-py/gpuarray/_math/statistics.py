@@ -17,8 +17,8 @@ from gpuarray._core.base import BaseArray, require
 from gpuarray._kernels.codegen import convert, literal
 from gpuarray._kernels.monoids import (
     COUNT,
+    Accumulator,
     Axis,
-    Part,
     apply_reduction,
     axes_mask,
     counted,
@@ -195,7 +195,7 @@ def _squares(
         text = " + ".join(f"{part} * {part}" for part in parts)
     real = parts_dtype(work)
     inputs = [("x", array.dtype), ("mean", centre.dtype)]
-    summed = [Part(SCALARS["add"], text, real)]
+    summed = [Accumulator(SCALARS["add"], text, real)]
     if masked:
         inputs, summed = counted(inputs, summed)
     epilogue = None

@@ -17,7 +17,7 @@ import numpy as np
 from gpuarray._core.arguments import axes_numbers, axis_number
 from gpuarray._core.base import BaseArray, require_all
 from gpuarray._kernels.codegen import convert, scalar_expression
-from gpuarray._kernels.monoids import Part, apply_reduction, into, make_reduction
+from gpuarray._kernels.monoids import Accumulator, apply_reduction, into, make_reduction
 from gpuarray._manipulation.shaping import moveaxis
 from gpuarray._native import check, ffi, lib
 from gpuarray.blas import check_operands
@@ -195,7 +195,7 @@ def contract(a: Any, b: Any, dtype: np.dtype[Any], conjugated: bool = False) -> 
         product = [(convert(n, x.dtype, work), work) for n, x in ((left, a), ("y", b))]
         text = scalar_expression(SCALARS["mul"], product).text
         inputs = [("x", a.dtype), ("y", b.dtype)]
-        parts = [Part(row, text, work)]
+        parts = [Accumulator(row, text, work)]
         reduction = make_reduction(context, "matmul", inputs, parts, dtype)
         context._kernels[key] = reduction
     ndim = max(a.ndim, b.ndim)

@@ -13,8 +13,8 @@ import numpy as np
 
 from gpuarray._core.base import BaseArray
 from gpuarray._kernels.apply import (
-    Kernel,
     Manner,
+    RowKernel,
     apply_row,
     fail,
     is_host_array,
@@ -136,7 +136,7 @@ def _named(method: Method, row: Scalar, what: str) -> Method:
 
 def _number_kernel(
     row: Scalar, array: BaseArray, value: Any, reflected: bool, manner: Manner
-) -> Kernel | None:
+) -> RowKernel | None:
     """The kernel of an array and a number such as ``value``; None for no number."""
     operand = number_operand(value)
     if operand is None:

@@ -19,8 +19,8 @@ from gpuarray._core.base import BaseArray, require
 from gpuarray._kernels.codegen import convert, scalar_expression
 from gpuarray._kernels.monoids import (
     COUNT,
+    Accumulator,
     Axis,
-    Part,
     Reduction,
     apply_reduction,
     axes_mask,
@@ -69,7 +69,7 @@ def _reduce(
     if reduction is None:
         work = work_dtype(accumulator)
         text = convert("x", array._dtype, work)
-        inputs, parts = [("x", array._dtype)], [Part(row, text, work)]
+        inputs, parts = [("x", array._dtype)], [Accumulator(row, text, work)]
         if where is not True:
             inputs, parts = counted(inputs, parts)
         reduction = make_reduction(context, operation, inputs, parts, out, epilogue)
@@ -407,7 +407,7 @@ def ptp(
     if reduction is None:
         work = work_dtype(dtype)
         rows = SCALARS["maximum"], SCALARS["minimum"]
-        parts = [Part(row, "x", work) for row in rows]
+        parts = [Accumulator(row, "x", work) for row in rows]
         minus = scalar_expression(SCALARS["sub"], [("v0", work), ("v1", work)])
         inputs = [("x", dtype)]
         reduction = make_reduction(context, "ptp", inputs, parts, dtype, minus.text)
