@@ -24,48 +24,9 @@ from gpuarray import (
     reduction as reduction,
     tools as tools,
 )
-from gpuarray._functional.apply_along_axis import (
-    apply_along_axis as apply_along_axis,
-    apply_over_axes as apply_over_axes,
-)
-from gpuarray.array import (
-    Array as Array,
-    GpuArray as GpuArray,
-    ndgpuarray as ndgpuarray,
-)
 from gpuarray._core.base import (
     asnumpy as asnumpy,
     may_share_memory as may_share_memory,
-)
-from gpuarray.blas import (
-    allow_tf32 as allow_tf32,
-    gemm as gemm,
-    gemmBatch_3d as gemmBatch_3d,
-    gemm_bias as gemm_bias,
-    gemv as gemv,
-    ger as ger,
-)
-from gpuarray._math.logic import (
-    allclose as allclose,
-    argpartition as argpartition,
-    array_equal as array_equal,
-    array_equiv as array_equiv,
-    isclose as isclose,
-    isneginf as isneginf,
-    isposinf as isposinf,
-    lexsort as lexsort,
-    partition as partition,
-    select as select,
-    spacing as spacing,
-)
-from gpuarray.config import (
-    implicit_conversion as implicit_conversion,
-    set_implicit_conversion as set_implicit_conversion,
-)
-from gpuarray._core.memory import (
-    CacheInfo as CacheInfo,
-    HostMemoryInfo as HostMemoryInfo,
-    MemoryInfo as MemoryInfo,
 )
 from gpuarray._core.context import (
     Context as Context,
@@ -76,6 +37,20 @@ from gpuarray._core.devices import (
     count_devices as count_devices,
     count_platforms as count_platforms,
 )
+from gpuarray._core.info import (
+    __array_namespace_info__ as __array_namespace_info__,
+    astype as astype,
+    can_cast as can_cast,
+    finfo as finfo,
+    iinfo as iinfo,
+    isdtype as isdtype,
+    result_type as result_type,
+)
+from gpuarray._core.memory import (
+    CacheInfo as CacheInfo,
+    HostMemoryInfo as HostMemoryInfo,
+    MemoryInfo as MemoryInfo,
+)
 from gpuarray._core.opening import (
     context as context,
     devices as devices,
@@ -83,13 +58,13 @@ from gpuarray._core.opening import (
     init as init,
     set_default_context as set_default_context,
 )
-from gpuarray._products.contractions import (
-    cross as cross,
-    inner as inner,
-    kron as kron,
-    matvec as matvec,
-    outer as outer,
-    vecmat as vecmat,
+from gpuarray._core.profiling import (
+    Profile as Profile,
+    profile as profile,
+)
+from gpuarray._core.queues import (
+    Event as Event,
+    Queue as Queue,
 )
 from gpuarray._creation.conversion import (
     array as array,
@@ -111,6 +86,282 @@ from gpuarray._creation.filled import (
     ones_like as ones_like,
     zeros as zeros,
     zeros_like as zeros_like,
+)
+from gpuarray._creation.mesh import (
+    fromfunction as fromfunction,
+    indices as indices,
+    ix_ as ix_,
+    meshgrid as meshgrid,
+    mgrid as mgrid,
+    ogrid as ogrid,
+)
+from gpuarray._creation.ranges import (
+    arange as arange,
+    geomspace as geomspace,
+    linspace as linspace,
+    logspace as logspace,
+)
+from gpuarray._creation.twodim_base import (
+    diag as diag,
+    diag_indices as diag_indices,
+    diag_indices_from as diag_indices_from,
+    diagflat as diagflat,
+    tri as tri,
+    tril as tril,
+    tril_indices as tril_indices,
+    tril_indices_from as tril_indices_from,
+    triu as triu,
+    triu_indices as triu_indices,
+    triu_indices_from as triu_indices_from,
+    vander as vander,
+)
+from gpuarray._custom_kernels.elementwise_kernel import (
+    ElementwiseKernel as ElementwiseKernel,
+)
+from gpuarray._custom_kernels.raw_kernel import (
+    RawKernel as RawKernel,
+)
+from gpuarray._custom_kernels.reduction_kernel import (
+    ReductionKernel as ReductionKernel,
+)
+from gpuarray._files.function_files import (
+    LoadedFunction as LoadedFunction,
+    load_function as load_function,
+)
+from gpuarray._files.npyio import (
+    load as load,
+    save as save,
+    savez as savez,
+    savez_compressed as savez_compressed,
+)
+from gpuarray._functional.apply_along_axis import (
+    apply_along_axis as apply_along_axis,
+    apply_over_axes as apply_over_axes,
+)
+from gpuarray._functional.fusion import (
+    fuse as fuse,
+)
+from gpuarray._kernels.kernel import (
+    GpuKernel as GpuKernel,
+)
+from gpuarray._linalg.polynomials import (
+    polyfit as polyfit,
+    polyval as polyval,
+)
+from gpuarray._manipulation.insertion import (
+    append as append,
+    delete as delete,
+    insert as insert,
+    trim_zeros as trim_zeros,
+)
+from gpuarray._manipulation.joining import (
+    block as block,
+    column_stack as column_stack,
+    concat as concat,
+    concatenate as concatenate,
+    dstack as dstack,
+    hstack as hstack,
+    roll as roll,
+    stack as stack,
+    vstack as vstack,
+)
+from gpuarray._manipulation.padding import (
+    pad as pad,
+)
+from gpuarray._manipulation.sets import (
+    in1d as in1d,
+    intersect1d as intersect1d,
+    isin as isin,
+    setdiff1d as setdiff1d,
+    setxor1d as setxor1d,
+    union1d as union1d,
+    unique as unique,
+    unique_all as unique_all,
+    unique_counts as unique_counts,
+    unique_inverse as unique_inverse,
+    unique_values as unique_values,
+)
+from gpuarray._manipulation.shaping import (
+    atleast_1d as atleast_1d,
+    atleast_2d as atleast_2d,
+    atleast_3d as atleast_3d,
+    broadcast_arrays as broadcast_arrays,
+    broadcast_shapes as broadcast_shapes,
+    broadcast_to as broadcast_to,
+    diagonal as diagonal,
+    expand_dims as expand_dims,
+    flip as flip,
+    fliplr as fliplr,
+    flipud as flipud,
+    matrix_transpose as matrix_transpose,
+    moveaxis as moveaxis,
+    permute_dims as permute_dims,
+    ravel as ravel,
+    reshape as reshape,
+    rollaxis as rollaxis,
+    rot90 as rot90,
+    squeeze as squeeze,
+    swapaxes as swapaxes,
+    trace as trace,
+    transpose as transpose,
+)
+from gpuarray._manipulation.splitting import (
+    array_split as array_split,
+    dsplit as dsplit,
+    hsplit as hsplit,
+    split as split,
+    unstack as unstack,
+    vsplit as vsplit,
+)
+from gpuarray._manipulation.take_put import (
+    add_at as add_at,
+    argwhere as argwhere,
+    compress as compress,
+    count_nonzero as count_nonzero,
+    extract as extract,
+    flatnonzero as flatnonzero,
+    nonzero as nonzero,
+    put as put,
+    put_along_axis as put_along_axis,
+    take as take,
+    take_along_axis as take_along_axis,
+    where as where,
+)
+from gpuarray._manipulation.tiling import (
+    repeat as repeat,
+    resize as resize,
+    tile as tile,
+)
+from gpuarray._math.function_base import (
+    average as average,
+    convolve as convolve,
+    corrcoef as corrcoef,
+    correlate as correlate,
+    cov as cov,
+    gradient as gradient,
+    interp as interp,
+    trapezoid as trapezoid,
+)
+from gpuarray._math.histograms import (
+    bincount as bincount,
+    histogram as histogram,
+    histogram2d as histogram2d,
+    histogram_bin_edges as histogram_bin_edges,
+    histogramdd as histogramdd,
+)
+from gpuarray._math.logic import (
+    allclose as allclose,
+    argpartition as argpartition,
+    array_equal as array_equal,
+    array_equiv as array_equiv,
+    isclose as isclose,
+    isneginf as isneginf,
+    isposinf as isposinf,
+    lexsort as lexsort,
+    partition as partition,
+    select as select,
+    spacing as spacing,
+)
+from gpuarray._math.nan_functions import (
+    nan_to_num as nan_to_num,
+    nanargmax as nanargmax,
+    nanargmin as nanargmin,
+    nancumprod as nancumprod,
+    nancumsum as nancumsum,
+    nanmax as nanmax,
+    nanmean as nanmean,
+    nanmin as nanmin,
+    nanprod as nanprod,
+    nanstd as nanstd,
+    nansum as nansum,
+    nanvar as nanvar,
+)
+from gpuarray._math.quantiles import (
+    median as median,
+    nanmedian as nanmedian,
+    nanpercentile as nanpercentile,
+    nanquantile as nanquantile,
+    percentile as percentile,
+    quantile as quantile,
+)
+from gpuarray._math.statistics import (
+    around as around,
+    clip as clip,
+    cumulative_prod as cumulative_prod,
+    cumulative_sum as cumulative_sum,
+    diff as diff,
+    ediff1d as ediff1d,
+    round as round,
+    std as std,
+    var as var,
+)
+from gpuarray._products.contractions import (
+    cross as cross,
+    inner as inner,
+    kron as kron,
+    matvec as matvec,
+    outer as outer,
+    vecmat as vecmat,
+)
+from gpuarray._products.einsum import (
+    einsum as einsum,
+    einsum_path as einsum_path,
+)
+from gpuarray._products.matmul import (
+    dot as dot,
+    matmul as matmul,
+    tensordot as tensordot,
+    vdot as vdot,
+    vecdot as vecdot,
+)
+from gpuarray._sorting.searching import (
+    digitize as digitize,
+    ravel_multi_index as ravel_multi_index,
+    searchsorted as searchsorted,
+    unravel_index as unravel_index,
+)
+from gpuarray._sorting.sorting import (
+    argsort as argsort,
+    sort as sort,
+    sort_pairs as sort_pairs,
+    topk as topk,
+)
+from gpuarray._ufunc.reduction import (
+    all as all,
+    amax as amax,
+    amin as amin,
+    any as any,
+    argmax as argmax,
+    argmin as argmin,
+    max as max,
+    mean as mean,
+    min as min,
+    prod as prod,
+    ptp as ptp,
+    sum as sum,
+)
+from gpuarray._ufunc.scanning import (
+    cummax as cummax,
+    cummin as cummin,
+    cumprod as cumprod,
+    cumsum as cumsum,
+)
+from gpuarray.array import (
+    Array as Array,
+    GpuArray as GpuArray,
+    ndgpuarray as ndgpuarray,
+)
+from gpuarray.blas import (
+    allow_tf32 as allow_tf32,
+    gemm as gemm,
+    gemmBatch_3d as gemmBatch_3d,
+    gemm_bias as gemm_bias,
+    gemv as gemv,
+    ger as ger,
+)
+from gpuarray.config import (
+    implicit_conversion as implicit_conversion,
+    set_implicit_conversion as set_implicit_conversion,
 )
 from gpuarray.dtypes import (
     INPUT as INPUT,
@@ -152,260 +403,9 @@ from gpuarray.errors import (
     Unsupported as Unsupported,
     UnsupportedException as UnsupportedException,
 )
-from gpuarray._files.npyio import (
-    load as load,
-    save as save,
-    savez as savez,
-    savez_compressed as savez_compressed,
-)
-from gpuarray._functional.fusion import (
-    fuse as fuse,
-)
 from gpuarray.gpuarray import (
     get_include as get_include,
     register_dtype as register_dtype,
-)
-from gpuarray._creation.mesh import (
-    fromfunction as fromfunction,
-    indices as indices,
-    ix_ as ix_,
-    meshgrid as meshgrid,
-    mgrid as mgrid,
-    ogrid as ogrid,
-)
-from gpuarray._creation.twodim_base import (
-    diag as diag,
-    diag_indices as diag_indices,
-    diag_indices_from as diag_indices_from,
-    diagflat as diagflat,
-    tri as tri,
-    tril as tril,
-    tril_indices as tril_indices,
-    tril_indices_from as tril_indices_from,
-    triu as triu,
-    triu_indices as triu_indices,
-    triu_indices_from as triu_indices_from,
-    vander as vander,
-)
-from gpuarray._math.histograms import (
-    bincount as bincount,
-    histogram as histogram,
-    histogram2d as histogram2d,
-    histogram_bin_edges as histogram_bin_edges,
-    histogramdd as histogramdd,
-)
-from gpuarray._core.info import (
-    __array_namespace_info__ as __array_namespace_info__,
-    astype as astype,
-    can_cast as can_cast,
-    finfo as finfo,
-    iinfo as iinfo,
-    isdtype as isdtype,
-    result_type as result_type,
-)
-from gpuarray._manipulation.joining import (
-    block as block,
-    column_stack as column_stack,
-    concat as concat,
-    concatenate as concatenate,
-    dstack as dstack,
-    hstack as hstack,
-    roll as roll,
-    stack as stack,
-    vstack as vstack,
-)
-from gpuarray._manipulation.splitting import (
-    array_split as array_split,
-    dsplit as dsplit,
-    hsplit as hsplit,
-    split as split,
-    unstack as unstack,
-    vsplit as vsplit,
-)
-from gpuarray._manipulation.tiling import (
-    repeat as repeat,
-    resize as resize,
-    tile as tile,
-)
-from gpuarray._manipulation.insertion import (
-    append as append,
-    delete as delete,
-    insert as insert,
-    trim_zeros as trim_zeros,
-)
-from gpuarray._kernels.kernel import (
-    GpuKernel as GpuKernel,
-)
-from gpuarray._custom_kernels.elementwise_kernel import (
-    ElementwiseKernel as ElementwiseKernel,
-)
-from gpuarray._math.nan_functions import (
-    nan_to_num as nan_to_num,
-    nanargmax as nanargmax,
-    nanargmin as nanargmin,
-    nancumprod as nancumprod,
-    nancumsum as nancumsum,
-    nanmax as nanmax,
-    nanmean as nanmean,
-    nanmin as nanmin,
-    nanprod as nanprod,
-    nanstd as nanstd,
-    nansum as nansum,
-    nanvar as nanvar,
-)
-from gpuarray._math.function_base import (
-    average as average,
-    convolve as convolve,
-    corrcoef as corrcoef,
-    correlate as correlate,
-    cov as cov,
-    gradient as gradient,
-    interp as interp,
-    trapezoid as trapezoid,
-)
-from gpuarray._manipulation.padding import (
-    pad as pad,
-)
-from gpuarray._manipulation.take_put import (
-    add_at as add_at,
-    argwhere as argwhere,
-    compress as compress,
-    count_nonzero as count_nonzero,
-    extract as extract,
-    flatnonzero as flatnonzero,
-    nonzero as nonzero,
-    put as put,
-    put_along_axis as put_along_axis,
-    take as take,
-    take_along_axis as take_along_axis,
-    where as where,
-)
-from gpuarray._linalg.polynomials import (
-    polyfit as polyfit,
-    polyval as polyval,
-)
-from gpuarray._products.matmul import (
-    dot as dot,
-    matmul as matmul,
-    tensordot as tensordot,
-    vdot as vdot,
-    vecdot as vecdot,
-)
-from gpuarray._core.profiling import (
-    Profile as Profile,
-    profile as profile,
-)
-from gpuarray._math.quantiles import (
-    median as median,
-    nanmedian as nanmedian,
-    nanpercentile as nanpercentile,
-    nanquantile as nanquantile,
-    percentile as percentile,
-    quantile as quantile,
-)
-from gpuarray._core.queues import (
-    Event as Event,
-    Queue as Queue,
-)
-from gpuarray._creation.ranges import (
-    arange as arange,
-    geomspace as geomspace,
-    linspace as linspace,
-    logspace as logspace,
-)
-from gpuarray._custom_kernels.raw_kernel import (
-    RawKernel as RawKernel,
-)
-from gpuarray._custom_kernels.reduction_kernel import (
-    ReductionKernel as ReductionKernel,
-)
-from gpuarray._ufunc.reduction import (
-    all as all,
-    amax as amax,
-    amin as amin,
-    any as any,
-    argmax as argmax,
-    argmin as argmin,
-    max as max,
-    mean as mean,
-    min as min,
-    prod as prod,
-    ptp as ptp,
-    sum as sum,
-)
-from gpuarray._files.function_files import (
-    LoadedFunction as LoadedFunction,
-    load_function as load_function,
-)
-from gpuarray._ufunc.scanning import (
-    cummax as cummax,
-    cummin as cummin,
-    cumprod as cumprod,
-    cumsum as cumsum,
-)
-from gpuarray._sorting.searching import (
-    digitize as digitize,
-    ravel_multi_index as ravel_multi_index,
-    searchsorted as searchsorted,
-    unravel_index as unravel_index,
-)
-from gpuarray._manipulation.sets import (
-    in1d as in1d,
-    intersect1d as intersect1d,
-    isin as isin,
-    setdiff1d as setdiff1d,
-    setxor1d as setxor1d,
-    union1d as union1d,
-    unique as unique,
-    unique_all as unique_all,
-    unique_counts as unique_counts,
-    unique_inverse as unique_inverse,
-    unique_values as unique_values,
-)
-from gpuarray._manipulation.shaping import (
-    atleast_1d as atleast_1d,
-    atleast_2d as atleast_2d,
-    atleast_3d as atleast_3d,
-    broadcast_arrays as broadcast_arrays,
-    broadcast_shapes as broadcast_shapes,
-    broadcast_to as broadcast_to,
-    diagonal as diagonal,
-    expand_dims as expand_dims,
-    flip as flip,
-    fliplr as fliplr,
-    flipud as flipud,
-    matrix_transpose as matrix_transpose,
-    moveaxis as moveaxis,
-    permute_dims as permute_dims,
-    ravel as ravel,
-    reshape as reshape,
-    rollaxis as rollaxis,
-    rot90 as rot90,
-    squeeze as squeeze,
-    swapaxes as swapaxes,
-    trace as trace,
-    transpose as transpose,
-)
-from gpuarray._sorting.sorting import (
-    argsort as argsort,
-    sort as sort,
-    sort_pairs as sort_pairs,
-    topk as topk,
-)
-from gpuarray._math.statistics import (
-    around as around,
-    clip as clip,
-    cumulative_prod as cumulative_prod,
-    cumulative_sum as cumulative_sum,
-    diff as diff,
-    ediff1d as ediff1d,
-    round as round,
-    std as std,
-    var as var,
-)
-from gpuarray._products.einsum import (
-    einsum as einsum,
-    einsum_path as einsum_path,
 )
 
 bfloat16: Any

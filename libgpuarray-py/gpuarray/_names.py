@@ -10,81 +10,42 @@ of the scalar table and NumPy's dtypes come to these in ``__init__``, and
 from __future__ import annotations
 
 _PLACES = {
-    "_functional.apply_along_axis": "apply_along_axis apply_over_axes",
-    "array": "Array GpuArray ndgpuarray",
     "_core.base": "asnumpy may_share_memory",
-    "blas": "allow_tf32 gemm gemmBatch_3d gemm_bias gemv ger",
-    "_math.logic": """
-        allclose argpartition array_equal array_equiv isclose isneginf isposinf lexsort
-        partition select spacing
-    """,
-    "config": "implicit_conversion set_implicit_conversion",
-    "_core.memory": "CacheInfo HostMemoryInfo MemoryInfo",
     "_core.context": "Context GpuContext",
     "_core.devices": "Device count_devices count_platforms",
+    "_core.info": """
+        __array_namespace_info__ astype can_cast finfo iinfo isdtype result_type
+    """,
+    "_core.memory": "CacheInfo HostMemoryInfo MemoryInfo",
     "_core.opening": "context devices get_default_context init set_default_context",
-    "_products.contractions": "cross inner kron matvec outer vecmat",
+    "_core.profiling": "Profile profile",
+    "_core.queues": "Event Queue",
     "_creation.conversion": """
         array asanyarray asarray ascontiguousarray asfortranarray copy from_dlpack
     """,
     "_creation.filled": """
         empty empty_like eye full full_like identity ones ones_like zeros zeros_like
     """,
-    "dtypes": "INPUT OFFSET SIZE SSIZE dtype_to_ctype dtype_to_typecode",
-    "errors": """
-        BackendError BadArgument BadExchange BadIndex BadType BadValue ContextClosed
-        ContextLost DeviceNotFound DivisionByZero FailedAssertion ForkedContext
-        GpuArrayError GpuArrayException HostNotice KernelError KernelFailure
-        LibraryMissing NeedsCopy NotConstructible NotInPlace NotPicklable OutOfMemory
-        ReadOnly SystemRefusal
-        TooLarge UnknownName Unshared Unsupported UnsupportedException
-    """,
-    "_files.npyio": "load save savez savez_compressed",
-    "_functional.fusion": "fuse",
-    "gpuarray": "get_include register_dtype",
     "_creation.mesh": "fromfunction indices ix_ meshgrid mgrid ogrid",
+    "_creation.ranges": "arange geomspace linspace logspace",
     "_creation.twodim_base": """
         diag diag_indices diag_indices_from diagflat tri tril tril_indices
         tril_indices_from triu triu_indices triu_indices_from vander
     """,
-    "_math.histograms": """
-        bincount histogram histogram2d histogram_bin_edges histogramdd
-    """,
-    "_core.info": """
-        __array_namespace_info__ astype can_cast finfo iinfo isdtype result_type
-    """,
+    "_custom_kernels.elementwise_kernel": "ElementwiseKernel",
+    "_custom_kernels.raw_kernel": "RawKernel",
+    "_custom_kernels.reduction_kernel": "ReductionKernel",
+    "_files.function_files": "LoadedFunction load_function",
+    "_files.npyio": "load save savez savez_compressed",
+    "_functional.apply_along_axis": "apply_along_axis apply_over_axes",
+    "_functional.fusion": "fuse",
+    "_kernels.kernel": "GpuKernel",
+    "_linalg.polynomials": "polyfit polyval",
+    "_manipulation.insertion": "append delete insert trim_zeros",
     "_manipulation.joining": """
         block column_stack concat concatenate dstack hstack roll stack vstack
     """,
-    "_manipulation.splitting": "array_split dsplit hsplit split unstack vsplit",
-    "_manipulation.tiling": "repeat resize tile",
-    "_manipulation.insertion": "append delete insert trim_zeros",
-    "_kernels.kernel": "GpuKernel",
-    "_custom_kernels.elementwise_kernel": "ElementwiseKernel",
-    "_math.nan_functions": """
-        nan_to_num nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin
-        nanprod nanstd nansum nanvar
-    """,
-    "_math.function_base": """
-        average convolve corrcoef correlate cov gradient interp trapezoid
-    """,
     "_manipulation.padding": "pad",
-    "_manipulation.take_put": """
-        add_at argwhere compress count_nonzero extract flatnonzero nonzero put
-        put_along_axis take take_along_axis where
-    """,
-    "_linalg.polynomials": "polyfit polyval",
-    "_products.matmul": "dot matmul tensordot vdot vecdot",
-    "_core.profiling": "Profile profile",
-    "_math.quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
-    "_core.queues": "Event Queue",
-    "_creation.ranges": "arange geomspace linspace logspace",
-    "_custom_kernels.raw_kernel": "RawKernel",
-    "_custom_kernels.reduction_kernel": "ReductionKernel",
-    "_ufunc.reduction": "all amax amin any argmax argmin max mean min prod ptp sum",
-    "_files.function_files": "LoadedFunction load_function",
-    "_ufunc.scanning": "cummax cummin cumprod cumsum",
-    "_sorting.searching": "digitize ravel_multi_index searchsorted unravel_index",
     "_manipulation.sets": """
         in1d intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts
         unique_inverse unique_values
@@ -94,11 +55,50 @@ _PLACES = {
         diagonal expand_dims flip fliplr flipud matrix_transpose moveaxis permute_dims
         ravel reshape rollaxis rot90 squeeze swapaxes trace transpose
     """,
-    "_sorting.sorting": "argsort sort sort_pairs topk",
+    "_manipulation.splitting": "array_split dsplit hsplit split unstack vsplit",
+    "_manipulation.take_put": """
+        add_at argwhere compress count_nonzero extract flatnonzero nonzero put
+        put_along_axis take take_along_axis where
+    """,
+    "_manipulation.tiling": "repeat resize tile",
+    "_math.function_base": """
+        average convolve corrcoef correlate cov gradient interp trapezoid
+    """,
+    "_math.histograms": """
+        bincount histogram histogram2d histogram_bin_edges histogramdd
+    """,
+    "_math.logic": """
+        allclose argpartition array_equal array_equiv isclose isneginf isposinf lexsort
+        partition select spacing
+    """,
+    "_math.nan_functions": """
+        nan_to_num nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin
+        nanprod nanstd nansum nanvar
+    """,
+    "_math.quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
     "_math.statistics": """
         around clip cumulative_prod cumulative_sum diff ediff1d round std var
     """,
+    "_products.contractions": "cross inner kron matvec outer vecmat",
     "_products.einsum": "einsum einsum_path",
+    "_products.matmul": "dot matmul tensordot vdot vecdot",
+    "_sorting.searching": "digitize ravel_multi_index searchsorted unravel_index",
+    "_sorting.sorting": "argsort sort sort_pairs topk",
+    "_ufunc.reduction": "all amax amin any argmax argmin max mean min prod ptp sum",
+    "_ufunc.scanning": "cummax cummin cumprod cumsum",
+    "array": "Array GpuArray ndgpuarray",
+    "blas": "allow_tf32 gemm gemmBatch_3d gemm_bias gemv ger",
+    "config": "implicit_conversion set_implicit_conversion",
+    "dtypes": "INPUT OFFSET SIZE SSIZE dtype_to_ctype dtype_to_typecode",
+    "errors": """
+        BackendError BadArgument BadExchange BadIndex BadType BadValue ContextClosed
+        ContextLost DeviceNotFound DivisionByZero FailedAssertion ForkedContext
+        GpuArrayError GpuArrayException HostNotice KernelError KernelFailure
+        LibraryMissing NeedsCopy NotConstructible NotInPlace NotPicklable OutOfMemory
+        ReadOnly SystemRefusal
+        TooLarge UnknownName Unshared Unsupported UnsupportedException
+    """,
+    "gpuarray": "get_include register_dtype",
 }
 
 PLACES = {module: tuple(names.split()) for module, names in _PLACES.items()}
