@@ -117,9 +117,7 @@ def searchsorted(
     dtype = work_dtype(result_type(source.dtype, wanted.dtype))
     places = _sorter(source, sorter)
     packed = source.astype(dtype, "C", copy=False)
-    packed = packed if packed.flags.c_contiguous else packed.copy()
     wanted = wanted.astype(dtype, "C", copy=False)
-    wanted = wanted if wanted.flags.c_contiguous else wanted.copy()
     context = source.context
     out = source.allocate(wanted.shape, INT64, context, operation="searchsorted")
     if out.size:
@@ -148,8 +146,7 @@ def _sorter(array: BaseArray, sorter: Any) -> Any:
             f"searchsorted: a sorter of shape {places.shape} for a vector of "
             f"{array.shape[0]} elements"
         )
-    places = places.astype(INT64, copy=False)
-    return places if places.flags.c_contiguous else places.copy()
+    return places.astype(INT64, "C", copy=False)
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
