@@ -94,6 +94,7 @@ def test_views_of_other_dtypes_and_shapes(first_context):
             told = host.reshape(shape, order=order)
             assert_same(a.reshape(shape, order=order), told, exact=True)
             assert_same(a.reshape(*shape, order=order), told, exact=True)
+            assert_same(a.reshape(shape, order), told, exact=True)
         assert_same(a.T.reshape(shape), host.T.reshape(shape), exact=True)
         assert_same(a.T.reshape(shape, order="A"), host.T.reshape(shape, order="A"))
     assert gpuarray.may_share_memory(a.reshape(24), a)
@@ -191,8 +192,11 @@ def test_copies_keep_or_change_the_order(first_context):
             assert_same(made, told, exact=True)
     with pytest.raises(BadValue, match="order: got 'Z', expected 'C', 'F', 'A' or 'K'"):
         a.copy("Z")
-    with pytest.raises(BadValue, match="order: got 3"):
-        a.copy(3)
+    for wrong in (3, ["C"]):
+        with pytest.raises(BadValue, match="order: got "):
+            a.copy(wrong)
+    for host in (np.ones((3, 1), order="F"), np.ones((1, 3, 1)), np.ones((1, 1))):
+        assert moved(host, first_context).strides == host.strides
 
 
 def test_an_array_goes_to_a_context_and_to_the_host(first_context):
@@ -217,6 +221,8 @@ def test_an_array_goes_to_a_context_and_to_the_host(first_context):
     assert not gpuarray.may_share_memory(a[:1], a[1:])
     with pytest.raises(BadType, match="may_share_memory: got ndarray"):
         gpuarray.may_share_memory(a, M)
+    with pytest.raises(BadType, match="may_share_memory: got ndarray"):
+        gpuarray.may_share_memory(M, a)
     large = RANDOM.normal(size=3000)  # in memory that the context keeps
     for part in (large, large[:2048], large[:2047]):
         assert_same(moved(part, first_context), part, exact=True)
@@ -288,8 +294,8 @@ RULES = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
 def test_casts_and_common_dtypes():
-    for source in NAMES:
-        for target in NAMES:
+    for source in (*NAMES, "float16"):
+        for target in (*NAMES, "float16"):
             for rule in RULES:
                 told = np.can_cast(source, target, rule)
                 assert gpuarray.can_cast(source, target, rule) is told
