@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from .importing import Finder
 from .orders import received
 from .package import module_of
 from .patching import functions_here
-from .running import Run
+from .running import Run, drawn
 from .trees import Tree
 
 
@@ -30,6 +31,9 @@ class Server:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run the mutants in place of the tests."""
         items = {item.nodeid: item for item in session.items}
+        for file in {mutant.file for mutant in drawn(self.order)}:
+            with suppress(ImportError):  # of what an optional package lacks
+                import_module(module_of(file))  # as names of the package are, when used
         gc.unfreeze()  # what the tests' conftest.py froze is not listed otherwise
         functions = functions_here()
         gc.collect()
