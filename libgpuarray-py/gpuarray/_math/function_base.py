@@ -426,7 +426,7 @@ def corrcoef(
     step = found.itemsize * (size + 1)
     own = found.strided((size,), (step,)).real
     deviation = FUNCTIONS["sqrt"](own)
-    found = found / deviation[:, None] / deviation[None, :]
+    found = found / deviation[:, None] / deviation
     if found.dtype.kind == "c":
         found.real, found.imag = found.real.clip(-1, 1), found.imag.clip(-1, 1)
         return found
