@@ -131,6 +131,8 @@ SETS = [
                    (V, NONE), (NONE, NONE), (NARROW, V), (V, V))),
     *((name, V[2:], V[:3], {"assume_unique": True})
       for name in ("setdiff1d", "intersect1d", "setxor1d")),
+    *((name, np.array([5.0, 1, 9, 7]), np.array([9.0, 1, 2]), {"assume_unique": True})
+      for name in ("setdiff1d", "intersect1d", "setxor1d")),
     ("intersect1d", V, np.array([5.0, 7, 1, 1]), {"return_indices": True}),
 ]  # fmt: skip
 COMPARED = [
@@ -167,6 +169,7 @@ COMPARED = [
     ("ediff1d", CUBE, np.array([1, 2], "int8")),
     *(("clip", x, *limits) for x in (V, COUNTS, NARROW) for limits in (
         (1, 2), (None, 2), (2, None), (2, 1), (0, 255))),
+    ("clip", V, {"a_min": 2, "a_max": 4}),
     ("clip", V, V[::-1].copy(), 3), ("clip", NARROW, -5, 300), ("clip", V, np.nan, 3),
     *(("round", x, places) for x in (M * 30, CUBE * 5, C * 30) for places in (0, 1, -1,
      2)),
@@ -240,7 +243,8 @@ SOLVED = [
     *(("linalg.solve", a, b) for a, b in ((SQUARE, V[:3]), (SQUARE, M),
      (HERMITIAN, V[:3]),
       (np.stack([SQUARE, POSITIVE]), M), (SQUARE, A.transpose(0, 1, 2)),
-      (np.array([[2, 0], [0, 4]]), np.array([2, 2])), (SQUARE, M[:, :0]))),
+      (np.array([[2, 0], [0, 4]]), np.array([2, 2])), (SQUARE, M[:, :0]),
+      (np.stack([SQUARE, POSITIVE]), V[:3]))),
 ]  # fmt: skip
 
 
@@ -252,6 +256,16 @@ def test_a_path_is_numpys(first_context, text, optimize):
     told = np.einsum_path(text, *arrays, optimize=optimize)
     assert made[0] == told[0]
     assert made[1].splitlines()[1:5] == told[1].splitlines()[1:5]
+
+
+def test_a_quantile_is_numpys_to_the_bit(first_context):
+    """From the nearer one of two elements."""
+    x = RANDOM.normal(size=(40, 2)) * [1e8, 1e-3]
+    for q in np.arange(1, 32) / 32:  # whose products are exact
+        made = gpuarray.quantile(moved(x, first_context), q, axis=1)
+        np.testing.assert_array_equal(np.asarray(made), np.quantile(x, q, axis=1))
+        made = gpuarray.nanquantile(moved(x, first_context), q, axis=1)
+        np.testing.assert_array_equal(np.asarray(made), np.nanquantile(x, q, axis=1))
 
 
 EVERY = JOINED + PICKED + COUNTED + SETS + COMPARED + MULTIPLIED + SOLVED

@@ -116,7 +116,8 @@ SUMMED = [
         {"aweights": W, "fweights": np.array([1, 2, 3, 1, 2])},
         {"aweights": W, "ddof": 0}, {"aweights": W, "bias": True},
         {"fweights": np.array([1, 1, 1, 1, 2]), "ddof": 9}, {"dtype": "float32"})),
-    ("cov", V, W), ("cov", M, V), ("cov", M.T, V, False), ("cov", M.T, V[None], False),
+    ("cov", V, W), ("cov", M, V), ("cov", M, M * M), ("cov", M.T, V, False),
+    ("cov", M.T, V[None], False),
     ("cov", V), ("cov", NUMBER), ("cov", C), ("cov", COUNTS[0]),
     ("corrcoef", M), ("corrcoef", V, W), ("corrcoef", C), ("corrcoef", V),
     ("corrcoef", M.T, {"rowvar": False}), ("corrcoef", M, {"dtype": "float32"}),
@@ -220,7 +221,10 @@ NORMS = [
     *(("linalg.norm", A, order, axis, keep) for axis in ((0, 1), (2, 0), (-1, 1))
       for order in (None, "fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf)
       for keep in (True, False)),
-    *(("linalg.norm", A, order, axis, True) for axis in (0, -1) for order in (None, 3)),
+    *(("linalg.norm", A, order, axis, True) for axis in (0, -1)
+      for order in (None, 0, 1, 3, np.inf, -np.inf)), ("linalg.vector_norm", A),
+    ("linalg.lstsq", np.zeros((0, 2)), NONE), ("linalg.matrix_rank", A[:, :, :0]),
+    ("linalg.pinv", A[:, :, :0]), ("linalg.cond", A[0, :, :3]),
     ("linalg.norm", A), ("linalg.norm", M), ("linalg.norm", M, "f"),
      ("linalg.norm", COUNTS),
     ("linalg.norm", M, 2), ("linalg.norm", NUMBER),
