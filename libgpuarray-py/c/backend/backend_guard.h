@@ -8,6 +8,17 @@
 #include "c/system/ending.h"
 
 #define GUARDED(entry) .entry = guarded_##entry
+/* The entries that all vendors have. */
+#define GUARDED_BY_ALL                                                                 \
+  GUARDED(report), GUARDED(platform_count), GUARDED(device_count), GUARDED(probe),     \
+      GUARDED(open), GUARDED(adopt), GUARDED(close), GUARDED(alloc), GUARDED(free),    \
+      GUARDED(free_memory), GUARDED(read), GUARDED(write), GUARDED(copy),              \
+      GUARDED(fill), GUARDED(host_alloc), GUARDED(host_free), GUARDED(compile),        \
+      GUARDED(binary), GUARDED(load), GUARDED(unload), GUARDED(kernel),                \
+      GUARDED(kernel_free), GUARDED(kernel_threads), GUARDED(launch), GUARDED(wait),   \
+      GUARDED(queue_new), GUARDED(queue_free), GUARDED(event), GUARDED(event_order),   \
+      GUARDED(event_done), GUARDED(event_wait), GUARDED(event_seconds),                \
+      GUARDED(event_free), GUARDED(blas_open)
 
 /* A call with a status. */
 #define GUARD(entry, parameters, ...)                                                  \
