@@ -41,6 +41,45 @@ class Operators:
     type: Any
     tag: Any
 
+    # Functions whose first operand is the variable. They stand first: from its own
+    # definition on, `shape` is no longer the module here, nor are others.
+    astype = math.cast
+    transfer = transfer.transfer
+    dimshuffle = shape.dimshuffle
+    swapaxes = shape.swapaxes
+    squeeze = axes.squeeze
+    flatten = shape.flatten
+    repeat = repeating.repeat
+    sum = reduce.sum
+    prod = reduce.prod
+    mean = reduce.mean
+    var = reduce.var
+    std = reduce.std
+    max = reduce.max
+    min = reduce.min
+    argmin = argmax.argmin
+    argmax = argmax.argmax
+    any = reduce.any
+    all = reduce.all
+    ptp = reduce.ptp
+    norm = norms.norm_of_all
+    cumsum = scanning.cumsum
+    cumprod = scanning.cumprod
+    sort = sorting.sort
+    argsort = sorting.argsort
+    searchsorted = extra_ops.searchsorted
+    take = picking.take
+    choose = picking.choose
+    nonzero = picking.nonzero
+    nonzero_values = picking.nonzero_values
+    diagonal = diagonals.diagonal
+    trace = diagonals.trace
+    round = special.round
+    __getitem__ = indexing.index
+    __array_ufunc__ = dispatch.array_ufunc
+    __array_function__ = dispatch.array_function
+    __array__ = dispatch.as_array
+
     if TYPE_CHECKING:
 
         def __add__(self, other: Any) -> Variable: ...
@@ -188,21 +227,6 @@ class Operators:
     def __round__(self, digits: int | None = None) -> Variable:
         return dispatch.rounded(self, digits or 0)
 
-    __array__ = dispatch.as_array
-
-    def __array_ufunc__(
-        self, ufunc: Any, method: str, *inputs: Any, **options: Any
-    ) -> Any:
-        return dispatch.array_ufunc(self, ufunc, method, *inputs, **options)
-
-    def __array_function__(
-        self, function: Any, types: Any, args: Any, kwargs: Any
-    ) -> Any:
-        return dispatch.array_function(self, function, types, args, kwargs)
-
-    def __getitem__(self, key: Any) -> Variable:
-        return indexing.index(self, key)
-
     def __setitem__(self, key: Any, value: Any) -> None:
         raise GraphTypeError(
             f"assignment: {self} is symbolic and stays as it is; make a new variable: "
@@ -212,29 +236,9 @@ class Operators:
     def __iter__(self) -> Iterator[Variable]:
         return indexing.elements_of(core.as_variable(self))
 
-    def take(self, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:
-        """Elements at ``indices`` along ``axis``, as `T.take`."""
-        return picking.take(self, indices, axis, mode)
-
-    def choose(self, choices: Any, out: None = None, mode: str = "raise") -> Variable:
-        """For each element the one of ``choices`` that it names, as `T.choose`."""
-        return picking.choose(self, choices, out, mode)
-
     def compress(self, condition: Any, axis: int | None = None) -> Variable:
         """The parts along ``axis`` where ``condition`` is not zero."""
         return picking.compress(condition, self, axis)
-
-    def nonzero(self, return_matrix: bool = False) -> Any:
-        """Where elements are not zero: a vector for each axis, as `T.nonzero`."""
-        return picking.nonzero(self, return_matrix)
-
-    def nonzero_values(self) -> Variable:
-        """The elements that are not zero, as a vector."""
-        return picking.nonzero_values(self)
-
-    def round(self, mode: str | None = None) -> Variable:
-        """The nearest integers, as floats: `T.round`."""
-        return special.round(self, mode)
 
     def __ceil__(self) -> Variable:
         return math.FUNCTIONS["ceil"](self)
@@ -245,38 +249,14 @@ class Operators:
     def __trunc__(self) -> Variable:
         return math.FUNCTIONS["trunc"](self)
 
-    def astype(self, dtype: Any) -> Variable:
-        """The values as ``dtype``; ``"floatX"`` is the configured float."""
-        return math.cast(self, dtype)
-
-    def transfer(self, target: str | None) -> Variable:
-        """The values on ``"cpu"``, a context by its name, or None: the default one."""
-        return transfer.transfer(self, target)
-
-    def dimshuffle(self, *order: Any) -> Variable:
-        """The axes in another order; ``"x"`` stands for a new axis that broadcasts."""
-        return shape.dimshuffle(self, *order)
-
     def transpose(self, *axes: Any) -> Variable:
         """The axes reversed, or in the order that is given."""
         listed = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
         return shape.transpose(self, listed or None)
 
-    def swapaxes(self, axis1: int, axis2: int) -> Variable:
-        """Two axes exchanged."""
-        return shape.swapaxes(self, axis1, axis2)
-
-    def squeeze(self, axis: Any = None) -> Variable:
-        """The array without the axes that broadcast, or without those of ``axis``."""
-        return axes.squeeze(self, axis)
-
     def reshape(self, *lengths: Any, ndim: int | None = None) -> Variable:
         """The elements in another shape: a tuple, numbers, or a vector and ``ndim``."""
         return shape.reshape(self, lengths[0] if len(lengths) == 1 else lengths, ndim)
-
-    def flatten(self, ndim: int | None = None, outdim: int | None = None) -> Variable:
-        """The last axes merged into one, so that there are ``ndim``, as `T.flatten`."""
-        return shape.flatten(self, ndim, outdim)
 
     def ravel(self) -> Variable:
         """All axes merged into one."""
@@ -285,82 +265,6 @@ class Operators:
     def dot(self, other: Any) -> Variable:
         """The product with ``other``."""
         return linalg.dot(self, other)
-
-    def sum(
-        self,
-        axis: reduce.Axis = None,
-        dtype: Any = None,
-        keepdims: bool = False,
-        acc_dtype: Any = None,
-    ) -> Variable:
-        """The sum over ``axis``."""
-        return reduce.sum(self, axis, dtype, keepdims, acc_dtype)
-
-    def prod(
-        self,
-        axis: reduce.Axis = None,
-        dtype: Any = None,
-        keepdims: bool = False,
-        acc_dtype: Any = None,
-    ) -> Variable:
-        """The product over ``axis``."""
-        return reduce.prod(self, axis, dtype, keepdims, acc_dtype)
-
-    def mean(
-        self,
-        axis: reduce.Axis = None,
-        dtype: Any = None,
-        keepdims: bool = False,
-        acc_dtype: Any = None,
-    ) -> Variable:
-        """The mean over ``axis``."""
-        return reduce.mean(self, axis, dtype, keepdims, acc_dtype)
-
-    def var(
-        self, axis: reduce.Axis = None, ddof: int = 0, keepdims: bool = False
-    ) -> Variable:
-        """The variance over ``axis``."""
-        return reduce.var(self, axis, ddof, keepdims)
-
-    def std(
-        self, axis: reduce.Axis = None, ddof: int = 0, keepdims: bool = False
-    ) -> Variable:
-        """The standard deviation over ``axis``."""
-        return reduce.std(self, axis, ddof, keepdims)
-
-    def max(self, axis: reduce.Axis = None, keepdims: bool = False) -> Variable:
-        """The greatest element over ``axis``."""
-        return reduce.max(self, axis, keepdims)
-
-    def min(self, axis: reduce.Axis = None, keepdims: bool = False) -> Variable:
-        """The least element over ``axis``."""
-        return reduce.min(self, axis, keepdims)
-
-    def argmax(self, axis: reduce.Axis = None, keepdims: bool = False) -> Variable:
-        """Where the first of the greatest elements over ``axis`` is."""
-        return argmax.argmax(self, axis, keepdims)
-
-    def argmin(self, axis: reduce.Axis = None, keepdims: bool = False) -> Variable:
-        """Where the first of the least elements over ``axis`` is."""
-        return argmax.argmin(self, axis, keepdims)
-
-    def norm(
-        self, L: Any, axis: reduce.Axis = None, keepdims: bool = False
-    ) -> Variable:
-        """The norm of order ``L`` over ``axis``, as of one vector."""
-        return norms.norm_of_all(self, L, axis, keepdims)
-
-    def any(self, axis: reduce.Axis = None, keepdims: bool = False) -> Variable:
-        """Whether an element over ``axis`` is not zero."""
-        return reduce.any(self, axis, keepdims)
-
-    def all(self, axis: reduce.Axis = None, keepdims: bool = False) -> Variable:
-        """Whether every element over ``axis`` is not zero."""
-        return reduce.all(self, axis, keepdims)
-
-    def ptp(self, axis: reduce.Axis = None, keepdims: bool = False) -> Variable:
-        """The greatest minus the least element over ``axis``."""
-        return reduce.ptp(self, axis, keepdims)
 
     def clip(self, low: Any, high: Any) -> Variable:
         """The values, none below ``low`` or above ``high``."""
@@ -379,42 +283,6 @@ class Operators:
     def get_scalar_constant_value(self) -> Any:
         """The number that the variable is. Raises NotScalarConstantError."""
         return conversions.get_scalar_constant_value(self)
-
-    def repeat(self, repeats: Any, axis: Any = None) -> Variable:
-        """Each element as often as ``repeats`` says, as `T.repeat`."""
-        return repeating.repeat(self, repeats, axis)
-
-    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
-        """The diagonal of two axes, as `T.diagonal`."""
-        return diagonals.diagonal(self, offset, axis1, axis2)
-
-    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
-        """The sum of the diagonal of two axes."""
-        return diagonals.trace(self, offset, axis1, axis2)
-
-    def sort(
-        self, axis: Any = -1, kind: Any = "quicksort", order: Any = None
-    ) -> Variable:
-        """The elements in order along ``axis``, as `T.sort`: a new variable."""
-        return sorting.sort(self, axis, kind, order)
-
-    def argsort(
-        self, axis: Any = -1, kind: Any = "quicksort", order: Any = None
-    ) -> Variable:
-        """The places that sort the array along ``axis``, as `T.argsort`."""
-        return sorting.argsort(self, axis, kind, order)
-
-    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Variable:
-        """Where to put each of ``v`` into the sorted vector, as `T.searchsorted`."""
-        return extra_ops.searchsorted(self, v, side, sorter)
-
-    def cumsum(self, axis: Any = None) -> Variable:
-        """The sums of the elements up to each one along ``axis``."""
-        return scanning.cumsum(self, axis)
-
-    def cumprod(self, axis: Any = None) -> Variable:
-        """The products of the elements up to each one along ``axis``."""
-        return scanning.cumprod(self, axis)
 
     def zeros_like(self, dtype: Any = None) -> Variable:
         """Zeros in the shape of the variable."""
