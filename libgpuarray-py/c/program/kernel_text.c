@@ -10,7 +10,7 @@ void ga__text_array(ga_strbuf *text, ga_strbuf *starts, bool is_read, const char
   ga__strbuf_addf(text, "GLOBAL_MEM %s%s *%s, ga_size %s_off, ", read, type, name,
                   name);
   ga__strbuf_addf(starts,
-                  "  %s = (GLOBAL_MEM %s%s *)((GLOBAL_MEM %schar *)%s + %s_off);\n",
+                  "%s = (GLOBAL_MEM %s%s *)((GLOBAL_MEM %schar *)%s + %s_off); ",
                   name, read, type, read, name, name);
 }
 

@@ -5,7 +5,8 @@
 #include "c/program/kernel.h"
 
 /* Adds an array's parameters, a pointer and a byte offset, to `text`, and to `starts`
- * the statement that moves the pointer to where the array begins. */
+ * the statement that moves the pointer to where the array begins: on one line, as words
+ * of a text are. */
 void ga__text_array(ga_strbuf *text, ga_strbuf *starts, bool is_read, const char *type,
                     const char *name);
 

@@ -1,0 +1,7 @@
+/* Signed positions and one loop: compilers make vectors of no other. */
+for (ga_int u = from; u < to; u += (ga_int)LDIM_0) {
+  const ga_int xk = u + (ga_int)LID_0;
+  if (xk < to) {
+#include "index_item.cl.h"
+  }
+}
