@@ -1,0 +1,13 @@
+/* The value `sum` of each item becomes the sum of those before it, and `total` that of
+ * all. */
+#define MK_SUMS_BEFORE(type)                                                           \
+  lane[lid] = sum;                                                                     \
+  local_barrier();                                                                     \
+  for (ga_uint d = 1; d < MK_THREADS; d *= 2) {                                        \
+    const type left = lid >= d ? lane[lid - d] : 0;                                    \
+    local_barrier();                                                                   \
+    lane[lid] += left;                                                                 \
+    local_barrier();                                                                   \
+  }                                                                                    \
+  const type total = lane[MK_LAST];                                                    \
+  sum = lane[lid] - sum;
