@@ -10,8 +10,8 @@ void ga__text_array(ga_strbuf *text, ga_strbuf *starts, bool is_read, const char
   ga__strbuf_addf(text, "GLOBAL_MEM %s%s *%s, ga_size %s_off, ", read, type, name,
                   name);
   ga__strbuf_addf(starts,
-                  "%s = (GLOBAL_MEM %s%s *)((GLOBAL_MEM %schar *)%s + %s_off); ",
-                  name, read, type, read, name, name);
+                  "%s = (GLOBAL_MEM %s%s *)((GLOBAL_MEM %schar *)%s + %s_off); ", name,
+                  read, type, read, name, name);
 }
 
 void ga__text_add_parts(ga_strbuf *sb, const char *text, ga_text_part parts[],
@@ -43,20 +43,6 @@ static int finished(ga_source *out, ga_strbuf *text, int status) {
   if (status != GA_NO_ERROR)
     ga__strbuf_clear(&out->body);
   return status;
-}
-
-int ga__text_finish(ga_source *out, const char *stem, const char *functions,
-                    ga_strbuf *text) {
-  int status = ga__strbuf_status(text);
-  if (status == GA_NO_ERROR) {
-    ga__kernel_name(out->name, stem, text->text);
-    out->is_closed = true;
-    ga__strbuf_add(&out->body, functions ? functions : "");
-    ga__strbuf_addf(&out->body, "KERNEL void %s", out->name);
-    ga__strbuf_addn(&out->body, text->text, text->length);
-    status = ga__strbuf_status(&out->body);
-  }
-  return finished(out, text, status);
 }
 
 /* Adds `form` with `name` for each "%". */

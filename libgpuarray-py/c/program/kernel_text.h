@@ -20,12 +20,6 @@ typedef struct ga_text_part {
 void ga__text_add_parts(ga_strbuf *sb, const char *text, ga_text_part parts[],
                         unsigned int n);
 
-/* Names a kernel by `text`, which is the kernel from its parameters on, and writes it
- * to out->body behind `functions` (or NULL), which the text decides. Clears `text` in
- * every case. */
-int ga__text_finish(ga_source *out, const char *stem, const char *functions,
-                    ga_strbuf *text);
-
 /* Writes `preamble` (or NULL), `words` and `text` to out->body, and that what words and
  * text define ends there. The kernel is named by preamble and text: equal names must
  * mean equal kernels. Of `words`, which are definitions, each "%" becomes the name.
