@@ -225,6 +225,8 @@ static int open_device(void **device, ga_device_info *info,
   d->is_gpu = info->is_gpu;
   d->is_discrete = info->is_discrete_gpu;
   d->reloads = info->is_cpu && info->warp > 1; /* Intel's; PoCL keeps less of sources */
+  d->stores_sources =
+      info->is_cpu && strcmp(found->name, "Portable Computing Language") == 0;
   d->shares_memory = shares_memory(d->api, d->id, info->is_cpu);
   build_options(d->options, sizeof d->options, d->api, d->id, info->warp);
   int status = take_context(d, given);

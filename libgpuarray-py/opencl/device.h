@@ -31,6 +31,10 @@ typedef struct ga_opencl_device {
   /* A program is taken anew from its binary once it is compiled: the runtime keeps some
    * 3 MB of each that it compiled, and a sixth of that of one from a binary. */
   bool reloads;
+  /* A program is stored as its source: PoCL keeps on disk what it compiled for
+   * launches, and makes a binary by compiling each kernel once more, for groups of any
+   * size, which no launch takes. */
+  bool stores_sources;
   /* Buffers lie in fine-grained shared virtual memory, which the host may touch while
    * the queue is idle, and host functions can be queued: a CPU. */
   bool shares_memory;

@@ -70,9 +70,30 @@ static cl_int build(const ga_opencl_device *d, cl_program program) {
   return d->api->clBuildProgram(program, 1, &d->id, d->options, NULL, NULL);
 }
 
+/* A program's source, without its end. */
+static int source_of(void **bytes, size_t *size, const ga_opencl_device *d,
+                     cl_program program) {
+  size_t length = 0; /* with the end */
+  OPENCL_TRY(d->api, clGetProgramInfo, program, CL_PROGRAM_SOURCE, 0, NULL, &length);
+  char *text = ga__alloc(length + 1, 1);
+  if (text == NULL)
+    return GA_MEMORY_ERROR;
+  cl_int code =
+      d->api->clGetProgramInfo(program, CL_PROGRAM_SOURCE, length, text, NULL);
+  if (code != CL_SUCCESS) {
+    ga__free(text);
+    return ga__opencl_fail(code, "clGetProgramInfo");
+  }
+  *bytes = text;
+  *size = strlen(text);
+  return GA_NO_ERROR;
+}
+
 int ga__opencl_binary(void **bytes, size_t *size, void *device, void *program) {
   ga_opencl_device *d = device;
   size_t length = 0;
+  if (d->stores_sources)
+    return source_of(bytes, size, d, program);
   OPENCL_TRY(d->api, clGetProgramInfo, program, CL_PROGRAM_BINARY_SIZES, sizeof length,
              &length, NULL);
   if (length == 0)
@@ -91,22 +112,37 @@ int ga__opencl_binary(void **bytes, size_t *size, void *device, void *program) {
   return GA_NO_ERROR;
 }
 
+/* A program, not built yet, of what ga__opencl_binary gave; NULL with *code. */
+static cl_program stored_program(const ga_opencl_device *d, const void *bytes,
+                                 size_t size, cl_int *code) {
+  if (d->stores_sources) {
+    const char *text = bytes;
+    return d->api->clCreateProgramWithSource(d->context, 1, &text, &size, code);
+  }
+  const unsigned char *start = bytes;
+  cl_int code_of_binary = CL_SUCCESS;
+  cl_program made = d->api->clCreateProgramWithBinary(d->context, 1, &d->id, &size,
+                                                      &start, &code_of_binary, code);
+  if (made == NULL || *code != CL_SUCCESS || code_of_binary == CL_SUCCESS)
+    return made;
+  d->api->clReleaseProgram(made);
+  *code = code_of_binary;
+  return NULL;
+}
+
 int ga__opencl_load_program(void **program, void *device, const void *bytes,
                             size_t size) {
   ga_opencl_device *d = device;
-  const unsigned char *start = bytes;
-  cl_int code = CL_SUCCESS, code_of_binary = CL_SUCCESS;
-  cl_program made = d->api->clCreateProgramWithBinary(d->context, 1, &d->id, &size,
-                                                      &start, &code_of_binary, &code);
-  if (made && code == CL_SUCCESS && code_of_binary == CL_SUCCESS &&
-      (code = build(d, made)) == CL_SUCCESS) {
+  cl_int code = CL_SUCCESS;
+  cl_program made = stored_program(d, bytes, size, &code);
+  if (made && code == CL_SUCCESS && (code = build(d, made)) == CL_SUCCESS) {
     *program = made;
     return GA_NO_ERROR;
   }
   if (made)
     d->api->clReleaseProgram(made);
-  int status = ga__opencl_fail(code != CL_SUCCESS ? code : code_of_binary,
-                               "clCreateProgramWithBinary");
+  int status = ga__opencl_fail(code, d->stores_sources ? "clCreateProgramWithSource"
+                                                       : "clCreateProgramWithBinary");
   return status == GA_MEMORY_ERROR
              ? status
              : ga__fail_within(GA_COMPILE_ERROR,

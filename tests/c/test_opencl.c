@@ -46,9 +46,12 @@ static cl_int no_bytes(cl_program program, cl_uint what, size_t size, void *valu
 }
 static cl_int only_the_size(cl_program program, cl_uint what, size_t size, void *value,
                             size_t *real_size) {
-  if (what == CL_PROGRAM_BINARIES)
+  if (what == CL_PROGRAM_BINARIES || (what == CL_PROGRAM_SOURCE && value))
     return CL_OUT_OF_RESOURCES;
-  memset(value, 1, size > 2 ? 1 : size);
+  if (real_size)
+    *real_size = 1;
+  if (value)
+    memset(value, 1, size > 2 ? 1 : size);
   return CL_SUCCESS;
 }
 
@@ -481,13 +484,6 @@ static const failing_case cases[] = {
     {get_kernel, "clGetKernelInfo", NO_RESOURCES, GA_IMPL_ERROR, NULL, NULL},
     {get_threads, "clGetKernelWorkGroupInfo", NO_RESOURCES, GA_IMPL_ERROR, NULL, NULL},
     {get_binary, "clGetProgramInfo", NO_RESOURCES, GA_IMPL_ERROR, NULL, NULL},
-    {get_binary, "clGetProgramInfo", 0, GA_DEVSUP_ERROR, "the driver has no binary",
-     (any_function *)no_bytes},
-    {get_binary, "clGetProgramInfo", 0, GA_IMPL_ERROR, NULL,
-     (any_function *)only_the_size},
-    {load, "clCreateProgramWithBinary", NO_RESOURCES, GA_COMPILE_ERROR,
-     "the driver refuses a compiled kernel: clCreateProgramWithBinary failed", NULL},
-    {load, "clCreateProgramWithBinary", NO_HOST_MEMORY, GA_MEMORY_ERROR, NULL, NULL},
     {load, "clBuildProgram", NO_RESOURCES, GA_COMPILE_ERROR, "refuses", NULL},
     {launch_value, "clSetKernelArg", NO_RESOURCES, GA_IMPL_ERROR,
      "argument 0: clSetKernelArg failed", NULL},
@@ -509,6 +505,24 @@ static const failing_case cases[] = {
     {publish_to_host, "clFinish", NO_RESOURCES, GA_RUN_ERROR, TEXT_OF_QUEUED, NULL},
     {make_buffer, "clRetainMemObject", NO_RESOURCES, GA_MISC_ERROR, NULL, NULL},
     {make_buffer, "clGetMemObjectInfo", NO_RESOURCES, GA_MISC_ERROR, NULL, NULL},
+};
+
+/* Of devices that store binaries, and of those that store sources. */
+static const failing_case binary_cases[] = {
+    {get_binary, "clGetProgramInfo", 0, GA_DEVSUP_ERROR, "the driver has no binary",
+     (any_function *)no_bytes},
+    {get_binary, "clGetProgramInfo", 0, GA_IMPL_ERROR, NULL,
+     (any_function *)only_the_size},
+    {load, "clCreateProgramWithBinary", NO_RESOURCES, GA_COMPILE_ERROR,
+     "the driver refuses a compiled kernel: clCreateProgramWithBinary failed", NULL},
+    {load, "clCreateProgramWithBinary", NO_HOST_MEMORY, GA_MEMORY_ERROR, NULL, NULL},
+};
+static const failing_case source_cases[] = {
+    {get_binary, "clGetProgramInfo", 0, GA_IMPL_ERROR, NULL,
+     (any_function *)only_the_size},
+    {load, "clCreateProgramWithSource", NO_RESOURCES, GA_COMPILE_ERROR,
+     "the driver refuses a compiled kernel: clCreateProgramWithSource failed", NULL},
+    {load, "clCreateProgramWithSource", NO_HOST_MEMORY, GA_MEMORY_ERROR, NULL, NULL},
 };
 
 /* Of devices whose memory the host may touch. */
@@ -555,6 +569,7 @@ static void test_as_gpu(void) {
   CHECK(ctx->info.is_discrete_gpu && !device_of(ctx)->shares_memory);
   gpucontext_deref(ctx);
   RUN_CASES(cases);
+  RUN_CASES(binary_cases);
   for (size_t i = 0; i < sizeof gpu_cases / sizeof *gpu_cases; i++)
     run_cases(&gpu_cases[i], 1);
   pretend_nothing();
@@ -729,6 +744,10 @@ int main(int argc, char **argv) {
   test_what_is_not_ours(ctx);
   test_tensors(ctx);
   RUN_CASES(cases);
+  if (device_of(ctx)->stores_sources)
+    RUN_CASES(source_cases);
+  else
+    RUN_CASES(binary_cases);
   if (device_of(ctx)->shares_memory) {
     RUN_CASES(shared_cases);
     if (ga__context_blas(ctx))
