@@ -152,6 +152,7 @@ HELPERS = {
     "Reduce": Reduce,
     "lse": logsumexp,
     "chain": lambda v, n: fold(T.mul, [v] * n),
+    "negated": lambda v, n: fold(lambda done, _: -done, range(n), v),
     "np": np,
 }
 """Nodes that no public function makes: of several results, or of no effect."""

@@ -25,6 +25,8 @@ TABLE_OF_PRODUCTS = {
         v + dot(A.T, u) -> gemv(v, A, u, 1, 1, True)
         v + dot(u, A.T) -> gemv(v, A, u, 1, 1)
         F + dot(F, F) -> gemm(F, F, F, 1, 1)
+        v + negated(dot(A, u), 6) -> gemv(v, A, u, 1, 1)
+        v + negated(dot(A, u), 8) -> same
         X + dot(F, A) -> gemm(X, cast(F, "float64"), A, 1, 1)
         Q + batched_dot(Q, dimshuffle(R, 0, 2, 1)) -> batched_gemm(Q, Q, R, 1, 1, False, True)
         batched_dot(Q, R) + batched_dot(R, Q) -> batched_gemm(batched_dot(Q, R), R, Q, 1, 1)
@@ -66,6 +68,7 @@ TABLE_OF_SOFTMAX = {
         pick(dot(X, Y), k) -> same
         pick(exp(X), k) -> exp(pick(X, k))
         pick(X + row(u), k) -> same
+        pick(pair(X, s)[0], k) -> same
         pick(r + s, k) -> same
         pick(X + s, k) -> pick(X, k) + dimshuffle(s, 0)
         pick(X * exp(s), k) -> pick(X, k) * dimshuffle(exp(s), 0)
@@ -89,6 +92,7 @@ TABLE_OF_SOFTMAX = {
         X[counted(3), k[:3]] -> same
         dot(X, Y)[counted(3), k[:3]] -> same
         (X + Y)[counted(3), k[:3]] -> same
+        pair(X, s)[0][counted(3), k[:3]] -> same
         exp(X)[counted(3), k[:3]] -> exp(X[counted(3), k[:3]])
         (X * 2.0)[counted(3), k[:3]] -> X[counted(3), k[:3]] * 2.0
     """,
