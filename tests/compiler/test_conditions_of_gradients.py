@@ -6,12 +6,15 @@ import pytest
 from gpuarray.compiler import gradient
 from gpuarray.compiler.config import config
 from gpuarray.compiler.derivatives import choices, node
+from gpuarray.compiler.derivatives.batching_indexing import leading
 from gpuarray.compiler.graph.core import constant
-from gpuarray.compiler.graph.disconnected import NullType
+from gpuarray.compiler.graph.disconnected import DisconnectedType, NullType
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.traverse import same_graph
 from gpuarray.compiler.ops.broadcast.broadcast import broadcast_to
 from gpuarray.compiler.ops.elemwise import math
+from gpuarray.compiler.ops.index.advanced import ARRAY, MASK
+from gpuarray.compiler.ops.slicing.subtensor import FULL
 from gpuarray.scalars import SCALARS
 from run_graph import run_graph
 
@@ -234,6 +237,24 @@ REFUSED = {
         ValueError,
         "give start, or cost, or both",
     ),
+    "directions": (
+        lambda: T.Rop(x * y, [x, y], [x]),
+        ValueError,
+        "given 1 eval_points for 2 variables",
+    ),
+    "axes of a direction": (lambda: T.Rop(x, x, a), ValueError, "expected 1 axes"),
+    "integers that move": (lambda: T.Rop(x[i], i, i), TypeError, "only real numbers"),
+    "what does not move": (lambda: T.Rop(y, x, x), ValueError, "none of the variables"),
+    "integers of what moves": (
+        lambda: T.Rop(T.cast(x, "int32"), x, x),
+        ValueError,
+        "none of the variables",
+    ),
+    "an option of Rop": (
+        lambda: T.Rop(x, x, x, disconnected_outputs="no"),
+        ValueError,
+        "disconnected_outputs='no'",
+    ),
     "rows of integers": (
         lambda: T.jacobian(i, x),
         TypeError,
@@ -270,6 +291,51 @@ def test_a_gradient_that_is_absent_has_the_form_that_is_asked_for(
             return_disconnected=form,
         )
     assert is_wanted(found)
+
+
+MOVED = {
+    "a product": (x * y, [x, y], [z, x], z * y + x * x),
+    "of one that moves": (x * y, [x, y], [z, None], z * y),
+    "a constant": (T.constant([1.0, 2.0]), x, z, T.zeros_like(x)),
+    "by integers": (T.floor(x) * 1.0, x, z, T.zeros_like(x)),
+    "itself": (x, x, z, z),
+    "of another dtype": (x * 2, x, f, 2 * f),
+}
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_a_direction_moves_an_expression(name):
+    expression, variables, directions, wanted = MOVED[name]
+    found = T.Rop(expression, variables, directions)
+    assert found.type == expression.type or name == "a constant"
+    np.testing.assert_array_equal(value_of(found), value_of(wanted))
+
+
+@pytest.mark.parametrize("form", ["zero", "None", "Disconnected"])
+def test_what_does_not_move_has_the_form_that_is_asked_for(form):
+    found = T.Rop(
+        [y, x * 2], x, z, disconnected_outputs="ignore", return_disconnected=form
+    )
+    kinds = {"zero": y.type, "Disconnected": DisconnectedType()}
+    assert getattr(found[0], "type", None) == kinds.get(form)
+    np.testing.assert_array_equal(value_of(found[1]), value_of(z * 2))
+
+
+MATRIX, MASKS = T.lmatrix("K"), T.matrix("B", "bool")
+LEADING = [
+    ((ARRAY, ARRAY, FULL), [k, k], 0),
+    ((FULL, ARRAY, ARRAY), [k, k], 0),
+    ((ARRAY, FULL), [k], 0),
+    ((ARRAY, FULL, ARRAY), [k, k], 1),
+    ((ARRAY, FULL, ARRAY), [k, MATRIX], 2),
+    ((MASK, FULL, ARRAY), [MASKS, k], 1),
+    ((ARRAY, FULL, MASK), [MATRIX, b], 2),
+]
+
+
+@pytest.mark.parametrize(("entries", "index", "wanted"), LEADING)
+def test_axes_of_arrays_stand_first_where_slices_are_between(entries, index, wanted):
+    assert leading(entries, index) == wanted
 
 
 def test_a_disconnected_variable_is_told_of():
