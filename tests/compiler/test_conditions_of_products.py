@@ -31,6 +31,10 @@ TABLE_OF_PRODUCTS = {
         Q + batched_dot(Q, dimshuffle(R, 0, 2, 1)) -> batched_gemm(Q, Q, R, 1, 1, False, True)
         batched_dot(Q, R) + batched_dot(R, Q) -> batched_gemm(batched_dot(Q, R), R, Q, 1, 1)
         2 * gemm(C, A, B, 0.5, 3) -> gemm(C, A, B, 1, 6)
+        2 * gemm(C * 2, A, B, 0.5, 3) -> gemm(C, A, B, 1, 12)
+        dot(A, B.T) + dot(B, A) -> gemm(dot(A, B.T), B, A, 1, 1)
+        Q + batched_dot(dimshuffle(R, 2, 1, 0), Q) -> batched_gemm(Q, dimshuffle(R, 2, 1, 0), Q, 1, 1)
+        (lambda t: [t, t * 2])(C + dot(A, B)) -> (lambda t: [t, t * 2])(gemm(C, A, B, 1, 1))
         gemm(C, A, B, 0.5, 3) + C -> gemm(C, A, B, 0.5, 4)
         gemv(v, A, u, 0.5, 3) - dot(B, u) -> gemv(gemv(v, A, u, 0.5, 3), B, u, -1, 1)
     """,  # noqa: E501
