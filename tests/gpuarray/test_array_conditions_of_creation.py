@@ -135,6 +135,11 @@ def test_an_operator_has_a_kernel_for_each_dtype_and_side(first_context):
         a -= 1
         host -= 1
         assert_same(a, host)
+    z = moved(C, first_context)
+    z += 1j
+    z *= 2 + 1j
+    z -= 1
+    assert_same(z, (C + 1j) * (2 + 1j) - 1)
     a = moved(COUNTS, first_context)
     for name in ("and", "or", "xor", "lshift", "rshift"):
         method, reflected = f"__{name}__", f"__r{name}__"

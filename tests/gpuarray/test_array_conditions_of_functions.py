@@ -167,6 +167,7 @@ QUANTILES = [
       for axis in (None, 0, -1) for keep in (True, False)),
     *((name, FOUR, axis, {"keepdims": keep}) for name in ("median", "nanmedian")
       for axis in ((0, 2), (3, 0), [-1, 1], None, 2) for keep in (True, False)),
+    ("median", NONE), ("median", M[:, :0], 1), ("nanmedian", M[:, :0], 1),
     ("median", NAN, 0), ("nanmedian", NAN, 1), ("nanmedian", COUNTS, 0),
      ("median", COUNTS),
     ("median", V[:4]), ("median", ONE), ("quantile", COUNTS, 0.3),

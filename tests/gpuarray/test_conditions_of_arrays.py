@@ -210,7 +210,7 @@ MULTIPLIED = [
     *(("vecdot", a, b, {"axis": axis}) for a, b, axis in (
         (M, V, -1), (M, M, 0), (C, C, 1), (C, M, -1), (COUNTS, COUNTS, -1), (V, V, 0),
         (TRUE, TRUE, 0), (A, M[:, :4], -1))),
-    ("linalg.vecdot", C, C), ("linalg.matmul", M, M.T),
+    ("vecdot", M, V), ("linalg.vecdot", C, C), ("linalg.matmul", M, M.T),
     *(("einsum", text, *arrays, options) for text, arrays in (
         ("ij,jk->ki", (M, M.T)), ("ij->ji", (M,)), ("ii", (SQUARE,)),
          ("ii->i", (SQUARE,)),
@@ -256,6 +256,24 @@ def test_a_path_is_numpys(first_context, text, optimize):
     told = np.einsum_path(text, *arrays, optimize=optimize)
     assert made[0] == told[0]
     assert made[1].splitlines()[1:5] == told[1].splitlines()[1:5]
+
+
+def test_one_of_two_arrays_may_be_on_the_host(first_context):
+    a = moved(M, first_context)
+    for one, other in ((a, M), (M, a), (a, M[:1]), (M[:1], a)):
+        hosts = np.asarray(one), np.asarray(other)
+        assert gpuarray.array_equal(one, other) is np.array_equal(*hosts)
+        assert gpuarray.array_equiv(one, other) is np.array_equiv(*hosts)
+        assert gpuarray.allclose(one, other) is np.allclose(*hosts)
+
+
+def test_vectors_of_two_elements_have_a_cross_product(first_context):
+    a, b = moved((M[:, :2], M[:, 2:4]), first_context)
+    told = M[:, 0] * M[:, 3] - M[:, 1] * M[:, 2]
+    np.testing.assert_allclose(np.asarray(gpuarray.cross(a, b)), told, 1e-12)
+    wide = np.asarray(gpuarray.cross(a, moved(M[:, 2:], first_context)))
+    flat = np.concatenate([M[:, :2], np.zeros((3, 1))], 1)
+    np.testing.assert_allclose(wide, np.cross(flat, M[:, 2:]), 1e-12)
 
 
 def test_a_quantile_is_numpys_to_the_bit(first_context):

@@ -154,6 +154,8 @@ REFUSED = [
     (BadIndex, "delete", "delete", V, 7),
     (BadIndex, "out of bounds", "insert", V, 7, 1),
     (BadValue, "trim is 'x', expected 'f', 'b' or 'fb'", "trim_zeros", V, "x"),
+    (BadValue, "expected an integer or a list of them", "roll", M,
+     np.ones((2, 2), int), 0),
     (BadValue, r"bincount: shape \(3, 5\)", "bincount", M),
     (BadType, "bincount: elements of float64", "bincount", V),
     (BadValue, "minlength is -1", "bincount", V.astype(int), {"minlength": -1}),
