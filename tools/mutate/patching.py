@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType
+from typing import Any
 
 from .package import TABLES, module_of
 from .trees import Mutant, tree_of
@@ -27,6 +28,10 @@ def place_of(code: CodeType) -> tuple[str, str, int]:
 def resolved(name: str) -> str:
     """A file's path without links."""
     return str(Path(name).resolve())
+
+
+Cached: Any = type(resolved)
+"""Functions that keep their results; other objects are not asked what they have."""
 
 
 class Cannot(Exception):
@@ -111,6 +116,6 @@ def put_texts(mutant: Mutant) -> bool:
             is_changed |= value != getattr(row, part)
             object.__setattr__(row, part, value)
     for each in objects_here():
-        if hasattr(each, "cache_clear") and each.__module__.startswith("gpuarray"):
+        if type(each) is Cached and each.__module__.startswith("gpuarray"):
             each.cache_clear()
     return is_changed
