@@ -1,7 +1,11 @@
 """What moves, adds, repeats and joins axes, on both sides of its conditions."""
 
+import gpuarray.compiler.tensor as T
 import pytest
-from written import assert_gradient, assert_numpys, rows
+import test_conditions_of_creation as creation
+import test_conditions_of_picking as picking
+from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo
+from written import assert_gradient, assert_numpys, assert_views, rows
 
 OF_REALS = rows("""
 m.moveaxis(c, 0, 2)
@@ -238,3 +242,14 @@ def test_axes_are_numpys(text):
 @pytest.mark.parametrize("text", OF_REALS)
 def test_gradients_of_axes_agree_with_differences(text):
     assert_gradient(text)
+
+
+ALWAYS = (
+    *(T.DimShuffle, T.ExtractDiag, T.Rebroadcast, T.SpecifyShape, T.Split),
+    *(T.Subtensor, BroadcastTo),
+)
+
+
+@pytest.mark.parametrize("text", [*OF_REALS, *creation.OF_REALS, *picking.OF_REALS])
+def test_what_shares_memory_is_a_view(text):
+    assert_views(text, ALWAYS)

@@ -128,6 +128,19 @@ def test_rows_read_as_formulas():
     assert [twice.value_dtype(v) for v in range(4)] == [F4] * 4
 
 
+def test_some_rows_are_called_by_their_name_alone():
+    class Sub(Elemwise):
+        pass
+
+    for kind, row_name, places, told in (
+        (Elemwise, "sigmoid", {}, "sigmoid"),
+        (Elemwise, "tanh", {}, "Elemwise{tanh,no_inplace}"),
+        (Sub, "sigmoid", {}, "Sub{sigmoid,no_inplace}"),
+        (Elemwise, "sigmoid", {0: 0}, "Elemwise{sigmoid}[(0, 0)]"),
+    ):
+        assert str(kind(SCALARS[row_name], places)) == told
+
+
 def test_an_elementwise_op_checks_what_it_is_given():
     composite = Elemwise(DOUBLED)
     for op, given, fact in (

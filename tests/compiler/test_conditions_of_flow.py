@@ -15,6 +15,7 @@ from gpuarray.compiler.gradient import (
 )
 from gpuarray.compiler.graph.core import constant
 from gpuarray.compiler.ifelse import ifelse
+from gpuarray.compiler.ops.slicing.requirements import Requires
 from gpuarray.compiler.printing import Print
 from gpuarray.compiler.tensor.opt import Assert
 
@@ -256,3 +257,21 @@ def test_directions_of_an_op_of_a_graph_are_overridden(overrides, told):
     plain = OpFromGraph([x, y], [x * y])(x, y)
     moved = Rop(plain, [x, y], [T.constant(3.0), T.constant(15.0)])
     assert evaluate(moved, {x: 2.0, y: 5.0}) == 45.0
+
+
+def test_what_is_required_of_lengths_is_no_part_of_a_gradient():
+    x, n, k = T.dvector("x"), T.lscalar("n"), T.lscalar("k")
+    for relation, called, right, error in (
+        ("equal", "dot", 3, ValueError),
+        ("within", "index", 2, IndexError),
+    ):
+        op = Requires(relation, called)
+        made = op(x, n, k)
+        values = {x: np.ones(2), n: right - (relation == "within"), k: right}
+        assert evaluate(made, values).tolist() == [1, 1]
+        assert evaluate(grad(made.sum(), x), values).tolist() == [1, 1]
+        assert op.connection_pattern(made.owner) == [[True], [False], [False]]
+        assert str(op) == f"Requires{{{relation}}}"
+        with pytest.raises(error, match=r"lengths 4 and 3 do not fit|index 2 is out"):
+            evaluate(made, {**values, n: right + (relation == "equal")})
+    assert Requires("equal", "a") != Requires("equal", "b") != Requires("within", "b")

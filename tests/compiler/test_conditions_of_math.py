@@ -300,6 +300,7 @@ T.nlinalg.lstsq(a.T, b.T) :: [np.asarray(x).astype(f'{np.asarray(x).dtype.kind}8
     in np.linalg.lstsq(a.T, b.T)]
 T.nlinalg.lstsq(a, v) :: [np.asarray(x).astype(f'{np.asarray(x).dtype.kind}8') for x in
     np.linalg.lstsq(a, v)]
+T.nlinalg.lstsq(a.T, w, 1)[2] :: np.int64(np.linalg.lstsq(a.T, w, 1)[2])
 T.nlinalg.lstsq(a.T, w, 0.9)[2] :: np.int64(np.linalg.lstsq(a.T, w, 0.9)[2])
 T.nlinalg.lstsq()(a.T, w, 0.9)[0] :: np.linalg.lstsq(a.T, w, 0.9)[0]
 np.linalg.matrix_power(j[:, :3], 2)

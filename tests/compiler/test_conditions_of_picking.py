@@ -178,6 +178,7 @@ T.put_along_axis(a, np.array([[0], [2], [-1]]), k, 1)[1, 2] :: k[1, 0]
 """)
 
 OF_OTHERS = rows("""
+T.constant(5)[None] :: np.array([5], 'int8')
 m.nonzero(g)
 m.nonzero(p)
 T.nonzero(g, return_matrix=True) :: np.array(np.nonzero(g))

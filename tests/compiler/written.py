@@ -96,6 +96,24 @@ def assert_numpys(text):
     assert_shapes_are_told(outputs, given)
 
 
+def assert_views(text, always):
+    """What shares memory with an input is called a view of it, and ``always`` are."""
+    variables, arrays, built, _ = sides(text)
+    outputs = list(built) if isinstance(built, (list, tuple)) else [built]
+    values = dict(zip(variables, arrays, strict=True))
+    for node in toposort(outputs):
+        given = [evaluate(each, values) for each in node.inputs]
+        told = {
+            **getattr(node.op, "view_map", {}),
+            **getattr(node.op, "destroy_map", {}),
+        }
+        for output, result in enumerate(node.op.evaluate(node, given)):
+            of = [i for i, x in enumerate(given) if np.shares_memory(x, result)]
+            assert set(of) <= set(told.get(output, ())), node
+            if isinstance(node.op, always) and result.ndim and result.size:
+                assert of == [0], node
+
+
 def assert_gradient(text):
     """The gradients by all float64 variables agree with finite differences."""
     variables, arrays, _, _ = sides(text)
