@@ -21,6 +21,9 @@ T.nnet.elu(a, 0.3) :: np.where(a > 0, a, 0.3 * np.expm1(a))
 T.nnet.selu(a) :: 1.0507009873554804934 * np.where(a > 0, a, 1.6732632423543772848 *
     np.expm1(a))
 T.nnet.softsign(a) :: a / (1 + abs(a))
+T.nnet.ultra_fast_sigmoid(2 * a) :: 0.5 + 0.5 * np.sign(a) * np.where(abs(a) < 1.7,
+    1.5 * abs(a) / (1 + abs(a)), np.where(abs(a) < 3, 0.935409070603099 +
+    0.0458812946797165 * (abs(a) - 1.7), 0.99505475368673))
 T.nnet.hard_sigmoid(2 * a) :: np.clip(0.4 * a + 0.5, 0, 1)
 T.nnet.binary_crossentropy(abs(a) / 9, w) :: -(w * np.log(abs(a) / 9) + (1 - w) *
     np.log1p(-abs(a) / 9))

@@ -46,6 +46,10 @@ def listed():
             text = signature_of(found) if is_public else None
             if text is not None and text != "(name=None)" and " at 0x" not in text:
                 yield f"{name}.{each}{text}"
+    for name, kind in sorted(OPS.items()):
+        text = signature_of(kind)
+        if text is not None and " at 0x" not in text:
+            yield f"op {name}{text}"
 
 
 def test_defaults_of_public_functions_change_on_purpose_only(request):
@@ -69,7 +73,20 @@ OPS = {
 }
 
 
+VIEWS = {
+    kind.__name__: kind.view_map
+    for kind in kinds_of(Op)
+    if kind.__module__.startswith("gpuarray.compiler.ops.")
+    and vars(kind).get("view_map")
+}
+
+
 @pytest.mark.parametrize("name", sorted(OPS))
 def test_an_op_is_told_from_others_by_all_that_it_is_made_with(name):
     made_with = tuple(inspect.signature(OPS[name]).parameters)
     assert OPS[name].__props__ == SETTLED.get(name, made_with)
+
+
+@pytest.mark.parametrize("name", sorted(VIEWS))
+def test_a_view_is_of_the_first_input(name):
+    assert VIEWS[name] == {0: [0]}
