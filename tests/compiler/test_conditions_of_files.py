@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cases import f64
 from gpuarray.compiler import config, function
-from test_conditions_of_kernels import assert_files_compute, value_of
+from test_conditions_of_kernels import assert_files_compute, parts_of, value_of
 from written import rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::gpuarray.HostNotice")
@@ -97,8 +97,9 @@ T.AllocEmpty('float64')(2, 3).shape :: np.array([2, 3])
 """)
 
 
-def test_what_files_compute_is_numpys(first_context, tmp_path):
-    assert_files_compute(ARRAYS, COMPUTED, first_context, tmp_path)
+@pytest.mark.parametrize("texts", parts_of(COMPUTED), ids=lambda texts: texts[0])
+def test_what_files_compute_is_numpys(first_context, tmp_path, texts):
+    assert_files_compute(ARRAYS, texts, first_context, tmp_path)
 
 
 MISTAKES = rows("""

@@ -151,6 +151,11 @@ T.nlinalg.lstsq(a, w, 0.9)[0] :: np.linalg.lstsq(a, w, 0.9)[0]
 """)
 
 
+def parts_of(texts, count=8):
+    """Some rows at a time: a test of all of them would take too long for one."""
+    return [texts[start : start + count] for start in range(0, len(texts), count)]
+
+
 def assert_files_compute(arrays, texts, context, folder):
     """What a function's file computes is NumPy's, as what the function does."""
     names = {
@@ -173,8 +178,9 @@ def assert_files_compute(arrays, texts, context, folder):
 
 @pytest.mark.filterwarnings("ignore::gpuarray.HostNotice")
 @pytest.mark.parametrize("arrays", [REAL, COMPLEX], ids=["real", "complex"])
-def test_factors_in_files_are_numpys(first_context, tmp_path, arrays):
-    assert_files_compute(arrays, FACTORS, first_context, tmp_path)
+@pytest.mark.parametrize("texts", parts_of(FACTORS), ids=lambda texts: texts[0])
+def test_factors_in_files_are_numpys(first_context, tmp_path, arrays, texts):
+    assert_files_compute(arrays, texts, first_context, tmp_path)
 
 
 INTEGERS = {
@@ -238,5 +244,6 @@ T.arange(u[2] - 5) :: np.arange(-3)
 
 
 @pytest.mark.filterwarnings("ignore::gpuarray.HostNotice")
-def test_integers_and_indices_in_files_are_numpys(first_context, tmp_path):
-    assert_files_compute(INTEGERS, PRODUCTS, first_context, tmp_path)
+@pytest.mark.parametrize("texts", parts_of(PRODUCTS), ids=lambda texts: texts[0])
+def test_integers_and_indices_in_files_are_numpys(first_context, tmp_path, texts):
+    assert_files_compute(INTEGERS, texts, first_context, tmp_path)
