@@ -1,10 +1,13 @@
 """What the file of a function knows of its inputs, its values and its outputs."""
 
+import warnings
+
+import gpuarray
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from gpuarray.compiler import In, Op, function, load, shared
-from gpuarray.compiler.function import saving
+from gpuarray.compiler import In, Op, config, function, load, shared
+from gpuarray.compiler.function import host_fallback, saving
 from gpuarray.compiler.graph.core import Apply
 
 pytestmark = pytest.mark.usefixtures("on_context")
@@ -137,3 +140,37 @@ def test_why_a_file_is_a_pickle_is_told(tmp_path):
     (tmp_path / "g").write_bytes(damaged)
     with pytest.raises(ValueError, match=r"damaged|hash|digest"):
         load(tmp_path / "g", trusted=True)
+
+
+class ByNumpy(Op):
+    """An op that has a reference and no device version."""
+
+    __props__ = ()
+
+    def infer(self, x):
+        return x
+
+    def reference(self, x):
+        return x + 1
+
+
+def test_what_runs_on_the_host_is_told_as_the_setting_says(monkeypatch):
+    monkeypatch.setattr(host_fallback, "told", set())
+    x = T.fvector("x")
+    for op in (Hosted(), ByNumpy()):
+        with config.use(assert_no_cpu_op="raise"):
+            with pytest.raises(AssertionError, match="runs on the host"):
+                function([x], op(x))
+            assert function([x], x * 2)(GIVEN).tolist() == [2, 4, 6]
+        noticed = pytest.warns(gpuarray.HostNotice, match="runs on the host")
+        with config.use(assert_no_cpu_op="warn"), noticed:
+            function([x], op(x))
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        function([x], Hosted()(x))
+        assert not seen
+        for _ in range(2):  # told of once
+            function([x], ByNumpy()(x))
+        assert [each.category for each in seen] == [gpuarray.HostNotice]
+    assert "ByNumpy has no device version" in str(seen[0].message)
+    assert host_fallback.told == {"ByNumpy"}
