@@ -1,9 +1,11 @@
 """What elementwise ops say of themselves: one, fused ones, several at once."""
 
+import gpuarray
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from evaluate import evaluate
+from gpuarray.compiler.gpukernels.multi_tensor.lowering import shape_of
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.custom import own
 from gpuarray.compiler.ops.elemwise.elemwise import (
@@ -103,6 +105,30 @@ def test_several_tensors_are_computed_each_of_its_own_inputs():
     pair = MultiTensor([Part(ADDED, (False, False))])
     with pytest.raises(ValueError, match=r"\(2, 3\) and \(3, 2\)"):
         pair.evaluate(pair.make_node(x, y), [a, np.ones((3, 2), F4)])
+
+
+def test_shapes_of_several_tensors_fit_their_totals():
+    null = gpuarray.context("null")
+
+    def array(*shape):
+        return gpuarray.zeros(shape, F4, context=null)
+
+    plain, summed = Part(ADDED, (False, False)), Part(ADDED, (False, False), TOTAL)
+    both = Part(ADDED, (False, False), Total(DOUBLED, (False, False), "add", 1, F4, F4))
+    number = array()
+    for part, given, told in (
+        (plain, [array(2, 3), array(2, 3)], (2, 3)),
+        (plain, [array(2, 3), array(3, 2)], None),
+        (summed, [array(4, 5), number, array(5)], (5,)),
+        (summed, [array(4, 5), number, array(4)], None),
+        (both, [array(4, 5), array(4, 5), array(5)], (5,)),
+        (both, [array(4, 5), array(3, 5), array(5)], None),
+    ):
+        if told is not None:
+            assert shape_of(part, given) == told
+            continue
+        with pytest.raises(ValueError, match="Input dimension mis-match"):
+            shape_of(part, given)
 
 
 # ---- single rows ----
