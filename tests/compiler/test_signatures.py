@@ -26,13 +26,13 @@ SETTLED = {  # found of what is given, or taken for programs of Theano and not k
 }
 
 
-def signature_of(function):
+def signature_of(function, first=0):
     """Its parameters with the defaults; None where it has no default."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except ValueError:
         return None
-    shown = [each.replace(annotation=each.empty) for each in parameters]
+    shown = [each.replace(annotation=each.empty) for each in parameters][first:]
     if all(each.default is each.empty for each in shown):
         return None
     return f"({', '.join(map(str, shown))})"
@@ -43,7 +43,7 @@ def listed():
         for each in sorted(dir(space)):
             found = getattr(space, each)
             is_public = callable(found) and not each.startswith("_")
-            text = signature_of(found) if is_public else None
+            text = signature_of(found, int(name == "x")) if is_public else None
             if text is not None and text != "(name=None)" and " at 0x" not in text:
                 yield f"{name}.{each}{text}"
     for name, kind in sorted(OPS.items()):
