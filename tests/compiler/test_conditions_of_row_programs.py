@@ -1,14 +1,15 @@
 """What programs of rows say of themselves, and their operands, without a kernel."""
 
-from types import SimpleNamespace
-
 import gpuarray
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from evaluate import evaluate
-from gpuarray.compiler.gpukernels.rows.operands import Operands, domain, taken_inputs
-from gpuarray.compiler.gpukernels.rows.product import product_of, suits_rows
+from gpuarray.compiler.executor import NativePlan
+from gpuarray.compiler.gpukernels.bodies import Steps
+from gpuarray.compiler.gpukernels.rows.body import rowwise_steps
+from gpuarray.compiler.gpukernels.rows.operands import Operands
+from gpuarray.compiler.gpukernels.rows.product import product_of
 from gpuarray.compiler.gpukernels.rows.values import divisors, is_share, reached
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import (
@@ -33,6 +34,7 @@ from gpuarray.compiler.ops.fused.rowwise import (
     Within,
 )
 from gpuarray.compiler.ops.fused.rowwise import Total as RowTotal
+from gpuarray.compiler.plan import ArrayValue, IntValue
 
 F4, F8 = "float32", "float64"
 X, ROW_, COL = (F4, CELL), (F4, ROW), (F4, COLUMN)
@@ -253,88 +255,84 @@ def test_places_and_tables_with_numpy():
 # ---- operands ----
 
 
-@pytest.fixture(scope="module")
-def null():
-    return gpuarray.context("null")
+def value_of(given, kind):
+    """What a plan knows of an input of a kind."""
+    if isinstance(given, int):
+        return IntValue()
+    outer = (kind == COLUMN,) * (given.ndim - 1)
+    return ArrayValue(str(given.dtype), (*outer, kind == ROW))
 
 
-def array(null, *shape, dtype=F4):
-    return gpuarray.zeros(shape, dtype, context=null)
+def ran(program, given, context):
+    """The outputs by a body of steps, on a context."""
+    sources = tuple("int" if isinstance(x, int) else "array" for x in given)
+    values = [
+        value_of(x, kind) for x, (_, kind) in zip(given, program.inputs, strict=True)
+    ]
+    s, over = Steps(values, []), (-1,) * len(program.outputs)
+    places = range(len(given))
+    made = rowwise_steps(s, *places, program=program, sources=sources, over=over)
+    native = NativePlan(s.plan("rows", made), context)
+    listed = [x if isinstance(x, int) else gpuarray.asarray(x) for x in given]
+    return [np.asarray(result) for result in native.run(listed)]
 
 
-def test_inputs_of_rows_have_shapes_that_fit(null):
-    program = Program((X, ROW_, COL, ("int64", LENGTH)), (row("add", 0, 1),), (4,))
-    fits = [array(null, 3, 4), array(null, 3, 1), array(null, 1, 4), 4]
-    assert domain(program, fits) == (3, 4)
-    assert domain(program, [fits[0], None, None, 4]) == (3, 4)
-    for place, wrong in (
-        (0, array(null, 2, 4)),
-        (1, array(null, 3, 4)),
-        (1, array(null, 2, 1)),
-        (2, array(null, 1, 3)),
-        (2, array(null, 3, 4)),
-        (3, 5),
-    ):
-        given = [*fits[:place], wrong, *fits[place + 1 :]]
-        with pytest.raises(ValueError, match="Input dimension mis-match"):
-            domain(program, given)
-    two = Program((X, X), (row("add", 0, 1),), (2,))
-    assert domain(two, [fits[0], array(null, 3, 4)]) == (3, 4)
-    with pytest.raises(
-        ValueError, match=r"an input has shape \(2, 4\), expected \(3, 4\)"
-    ):
-        domain(two, [fits[0], array(null, 2, 4)])
-    deep = Program((X, ROW_, COL), (row("add", 0, 1),), (3,))
-    shapes = array(null, 2, 3, 4), array(null, 2, 3, 1), array(null, 1, 1, 4)
-    assert domain(deep, shapes) == (2, 3, 4)
+def ones(*shape, dtype=F4):
+    return np.ones(shape, dtype)
+
+
+def test_inputs_of_rows_have_shapes_that_fit(first_context):
+    add = row("add", 0, 1)
+    program = Program((X, ROW_, COL, ("int64", LENGTH)), (add,), (4,))
+    two, deep = Program((X, X), (add,), (2,)), Program((X, ROW_, COL), (add,), (3,))
     rows_ = Program((ROW_,), (row("exp", 0),), (1,))
-    assert domain(rows_, [array(null, 3, 1)]) == (3, 1)
-    taking = Program((("int64", ROW), (F4, TABLE), COL), (Line(0, 1),), (3,))
-    given = [array(null, 5, 1, dtype="int64"), array(null, 3, 2), array(null, 1, 2)]
-    assert domain(taking, given) == (5, 2)
-    with pytest.raises(
-        ValueError, match=r"an input has shape \(1, 3\), expected \(1, 2\)"
-    ):
-        domain(taking, [*given[:2], array(null, 1, 3)])
+    taking = Program(
+        (("int64", ROW), (F4, TABLE), COL), (Line(0, 1), Taken(1, 3, F4)), (4,)
+    )
+    fits = [ones(3, 4), ones(3, 1), ones(1, 4), 4]
+    taken = [np.zeros((5, 1), "i8"), ones(3, 2), ones(1, 2)]
+    with gpuarray.context(first_context):
+        for each, given, shape in (
+            (program, fits, (3, 4)),
+            (two, [fits[0], fits[0]], (3, 4)),
+            (deep, [ones(2, 3, 4), ones(2, 3, 1), ones(1, 1, 4)], (2, 3, 4)),
+            (rows_, [ones(3, 1)], (3, 1)),
+            (taking, taken, (5, 2)),
+        ):
+            (found,) = ran(each, given, first_context)
+            assert found.shape == shape
+        for each, given, place, wrong, text in (
+            (program, fits, 1, ones(3, 4), "axis 1 was declared broadcastable"),
+            (program, fits, 1, ones(2, 1), "input 1 .* axis 0 .* 2, expected 3"),
+            (program, fits, 2, ones(1, 3), "input 2 .* axis 1 .* 3, expected 4"),
+            (program, fits, 2, ones(3, 4), "axis 0 was declared broadcastable"),
+            (program, fits, 3, 5, "mis-match: places in rows up to 5, expected 4"),
+            (two, fits[:1] * 2, 1, ones(2, 4), "mis-match: .* 2, expected 3"),
+            (taking, taken, 2, ones(1, 3), "input 2 .* axis 1 .* 3, expected 2"),
+        ):
+            given = [*given[:place], wrong, *given[place + 1 :]]
+            with pytest.raises(ValueError, match=text):
+                ran(each, given, first_context)
+        counted = Program((X, ("int64", COUNT)), (Head(1),), (2,))
+        ran(counted, [ones(3, 4), 3], first_context)
+        with pytest.raises(IndexError, match="index 3 is out of bounds"):
+            ran(counted, [ones(3, 4), 4], first_context)
 
 
-def test_operands_of_rows_and_what_they_overwrite(null):
+def test_operands_of_rows_and_what_they_overwrite():
     program = Program((X, ROW_, X), (row("add", 0, 1), fold("add", 3)), (3, 4))
-    a, b = array(null, 3, 4), array(null, 3, 1)
-    sources = "array", "array", "2.0f"
-    assert taken_inputs(sources, (0, -1)) == {0}
-    assert taken_inputs(("1.0f", "array", "int"), (1, 0)) == {1, 2}
-    found = Operands.of(program, sources, (0, -1, 0), [a, b], null)
-    assert found.values[:2] == [a, b] and found.values[2] is None
-    assert found.over == (0, -1) and found.targets == [a, None]
-    assert (found.shape, found.length, found.rows) == ((3, 4), 4, 3)
-    assert found.of_kind(ROW) == [b] and found.of_kind(CELL) == [a, None]
-    outputs = found.outputs()
-    assert outputs[0] is a and outputs[1].shape == (3, 1)
-    assert found.give(outputs) == outputs
-    turned = array(null, 4, 3).T
-    other = Operands.of(program, sources, (0, -1), [turned, b], null)
-    assert other.outputs()[0] is not turned and other.outputs()[0].shape == (3, 4)
+    whole, column = ArrayValue(F4, (False, False)), ArrayValue(F4, (False, True))
+    s, sources = Steps([whole, column], []), ("array", "array", "2.0f")
+    found = Operands.of(s, program, sources, (0, -1), [0, 1])
+    assert found.numbers == (0, 1, None)
+    assert found.overwritten == [0, None]
+    assert found.of_kind(ROW) == [1]
+    assert found.of_kind(CELL) == [0]
+    assert found.rows(s) == found.shape[0]
+    assert found.length == found.shape[1]
+    late = Operands.of(s, program, ("array", "1.0f", "array"), (1, -1), [0, 0])
+    assert late.overwritten == [2, None]
     cells = Program((X,), (row("exp", 0),), (0,), (RowTotal("add", 1, F4, F4),))
-    stored = Operands.of(cells, ("array",), (0,), [a], null).storing()
+    stored = Operands.of(s, cells, ("array",), (0, -1), [0]).storing()
     assert stored.program.outputs == (0, 1)
-    assert (stored.over, stored.targets) == ((0, -1), [a, None])
-    counted = Program((X, ("int64", COUNT)), (Head(1),), (2,))
-    Operands.of(counted, ("array", "int"), (), [a, 3], null)
-    with pytest.raises(IndexError, match="index 3 is out of bounds"):
-        Operands.of(counted, ("array", "int"), (), [a, 4], null)
-
-
-def test_where_rows_are_better_than_a_blas_at_products():
-    def matrix(rows_, length, step=4):
-        return SimpleNamespace(
-            shape=(rows_, length),
-            strides=(length * step, step),
-            dtype=np.dtype(F4),
-            size=rows_ * length,
-        )
-
-    assert suits_rows(matrix(10, 2048)) and suits_rows(matrix(10, 2049))
-    assert suits_rows(matrix(1 << 13, 2048)) and suits_rows(matrix(1 << 20, 2048))
-    assert suits_rows(matrix(1 << 12, 4096)) and not suits_rows(matrix(5000, 4096))
-    assert not suits_rows(matrix(10, 5, 8)) and suits_rows(matrix(10, 1, 8))
+    assert stored.overwritten == [0, None]
