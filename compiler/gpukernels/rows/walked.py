@@ -18,7 +18,7 @@ from gpuarray.compiler.gpukernels.rows.looped import (
     walks_of,
 )
 from gpuarray.compiler.gpukernels.rows.operands import Operands
-from gpuarray.compiler.ops.fused.rowwise import COUNT
+from gpuarray.compiler.ops.fused.rowwise import CELL, COUNT, ROW
 
 _WHERE = "rows"
 
@@ -55,12 +55,14 @@ class Written:
     def map(self, move: Map) -> None:
         """A launch, of inputs whose joint shape is that of the values."""
         given = [self.known[value] for value in move.used]
+        names = [f"v{value}" for value in move.used]
+        room = self.room(self.walks.program.kinds[move.made[0]], move.used)
         first = self.body.launch(
-            given,
+            [*given, *room],
             [dtype for _, dtype in move.text.results],
             move.text.stored(),
             label=_WHERE,
-            names=tuple(f"v{value}" for value in move.used),
+            names=(*names, *("room" for _ in room)),
             preamble=move.text.support,
             inplace=tuple(self.overwritten(into, given) for into in move.into),
         )
@@ -68,6 +70,20 @@ class Written:
             self.known[out] = first + number
             if into >= 0:
                 self.memory[into] = first + number
+
+    def room(self, wanted: str, used: Sequence[int]) -> list[int]:
+        """An array that nothing reads, as large as a value that is wanted of less."""
+        kinds = {
+            self.walks.program.kinds[value]
+            for value in used
+            if self.body.is_array(self.known[value])
+        }
+        if CELL in kinds or (wanted != CELL and ROW in kinds):
+            return []
+        last = self.shape[-1] if wanted == CELL else self.body.integer(1)
+        flags = (*(False for _ in self.shape[:-1]), wanted != CELL)
+        lengths = [*self.shape[:-1], last]
+        return [self.body.routines("empty", lengths, [p.ArrayValue("int8", flags)])]
 
     def overwritten(self, output: int, given: Sequence[int]) -> int:
         """Which of what a launch reads has the memory of an output; -1: none."""
@@ -77,11 +93,12 @@ class Written:
     def walk(self, move: Walk) -> None:
         """A reduction of the last axis, and views that have it again."""
         last = len(self.shape) - 1
+        room = self.room(CELL, move.used)
         first = self.body.reduction(
             self.walks.folds(move),
             move.text.results,
-            [f"v{value}" for value in move.used],
-            [self.known[value] for value in move.used],
+            [*(f"v{value}" for value in move.used), *("room" for _ in room)],
+            [*(self.known[value] for value in move.used), *room],
             (last,),
             lines=move.text.lines,
             support=move.text.support,
