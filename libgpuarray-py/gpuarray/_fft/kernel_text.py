@@ -11,6 +11,8 @@ import math
 from functools import cache
 from typing import Any
 
+from gpuarray._kernels.texts import kernel_text
+
 RADICES = (8, 13, 11, 7, 5, 3, 4, 2)
 """In the order in which they are divided out of a length."""
 
@@ -185,100 +187,29 @@ def pass_source(
     return name, text
 
 
-CHIRP_IN = """{support}KERNEL void {name}(
-    GLOBAL_MEM {T} *out, ga_size out_off, GLOBAL_MEM const {source} *in,
-    ga_size in_off, GLOBAL_MEM const {T} *c, ga_size c_off, ga_size total, ga_size n,
-    ga_size inner, ga_size length, ga_size given, ga_uint swap) {{
-  out = (GLOBAL_MEM {T} *)((GLOBAL_MEM char *)out + out_off);
-  in = (GLOBAL_MEM const {source} *)((GLOBAL_MEM const char *)in + in_off);
-  c = (GLOBAL_MEM const {T} *)((GLOBAL_MEM const char *)c + c_off);
-  const {index} inner_ = ({index})inner, m = ({index})length;
-  for (ga_size at = GID_0 * LDIM_0 + LID_0; at < total; at += GDIM_0 * LDIM_0) {{
-    const {index} g = ({index})at, t = g / inner_, i = g - t * inner_;
-    const {index} o = t / m, j = t - o * m;
-    {T} z = {make}(0, 0);
-    if (j < ({index})n && j < ({index})given) {{
-      const {index} from = (o * ({index})given + j) * inner_ + i;
-      const {T} x = {load}, f = c[j];
-      z = {make}(x.x * f.x - x.y * f.y, x.x * f.y + x.y * f.x);
-    }}
-    out[g] = z;
-  }}
-}}
-"""
-
-MULTIPLY = """{support}KERNEL void {name}(
-    GLOBAL_MEM {T} *x, ga_size x_off, GLOBAL_MEM const {T} *c, ga_size c_off,
-    ga_size total, ga_size inner, ga_size length) {{
-  x = (GLOBAL_MEM {T} *)((GLOBAL_MEM char *)x + x_off);
-  c = (GLOBAL_MEM const {T} *)((GLOBAL_MEM const char *)c + c_off);
-  const {index} inner_ = ({index})inner, m = ({index})length;
-  for (ga_size at = GID_0 * LDIM_0 + LID_0; at < total; at += GDIM_0 * LDIM_0) {{
-    const {index} g = ({index})at, t = g / inner_;
-    const {T} a = x[g], f = c[t % m];
-    x[g] = {make}(a.x * f.x - a.y * f.y, a.x * f.y + a.y * f.x);
-  }}
-}}
-"""
-
-CHIRP_OUT = """{support}KERNEL void {name}(
-    GLOBAL_MEM {T} *out, ga_size out_off, GLOBAL_MEM const {T} *in, ga_size in_off,
-    GLOBAL_MEM const {T} *c, ga_size c_off, ga_size total, ga_size n, ga_size inner,
-    ga_size length, ga_uint swap, {real} scale) {{
-  out = (GLOBAL_MEM {T} *)((GLOBAL_MEM char *)out + out_off);
-  in = (GLOBAL_MEM const {T} *)((GLOBAL_MEM const char *)in + in_off);
-  c = (GLOBAL_MEM const {T} *)((GLOBAL_MEM const char *)c + c_off);
-  const {index} inner_ = ({index})inner, n_ = ({index})n;
-  for (ga_size at = GID_0 * LDIM_0 + LID_0; at < total; at += GDIM_0 * LDIM_0) {{
-    const {index} g = ({index})at, t = g / inner_, i = g - t * inner_;
-    const {index} o = t / n_, j = t - o * n_;
-    const {T} a = in[(o * ({index})length + j) * inner_ + i], f = c[j];
-    const {real} x = (a.x * f.x - a.y * f.y) * scale;
-    const {real} y = (a.x * f.y + a.y * f.x) * scale;
-    out[g] = swap ? {make}(y, x) : {make}(x, y);
-  }}
-}}
-"""
-
-# The whole of an array whose transform is real, from its half: what is beyond the half
-# are the conjugates of the others. The parts that must be 0 are taken as such.
-MIRROR = """{support}KERNEL void {name}(
-    GLOBAL_MEM {T} *out, ga_size out_off, GLOBAL_MEM const {T} *in, ga_size in_off,
-    ga_size total, ga_size n, ga_size inner, ga_size given) {{
-  out = (GLOBAL_MEM {T} *)((GLOBAL_MEM char *)out + out_off);
-  in = (GLOBAL_MEM const {T} *)((GLOBAL_MEM const char *)in + in_off);
-  const {index} inner_ = ({index})inner, n_ = ({index})n, middle = n_ / 2;
-  for (ga_size at = GID_0 * LDIM_0 + LID_0; at < total; at += GDIM_0 * LDIM_0) {{
-    const {index} g = ({index})at, t = g / inner_, i = g - t * inner_;
-    const {index} o = t / n_, j = t - o * n_, k = j <= middle ? j : n_ - j;
-    {T} z = {make}(0, 0);
-    if (k < ({index})given)
-      z = in[(o * ({index})given + k) * inner_ + i];
-    if (k == 0 || 2 * k == n_)
-      z.y = 0;
-    out[g] = j <= middle ? z : {make}(z.x, -z.y);
-  }}
-}}
-"""
+OTHERS = ("fft_chirp_in", "fft_multiply", "fft_chirp_out", "fft_mirror")
+"""What is done around a convolution, and the whole of an array from its half."""
 
 
 def other_source(stem: str, real: str, source: str, wide: bool) -> tuple[str, str]:
-    """The name and the text of a kernel around a convolution, or of the mirror."""
+    """The name and the text of one of the ``OTHERS``."""
     words = type_words(real, wide)
     name = f"{stem}_{source}_{real}{'_wide' * wide}"
     load = _load(words, source, "from", "swap")
-    text = TEMPLATES[stem].format(
-        name=name, support=_support(words), source=source, load=f"({load})", **words
+    text = kernel_text(
+        __package__,
+        stem.removeprefix("fft_"),
+        {
+            "FFT_NAME": name,
+            "FFT_T": words["T"],
+            "FFT_REAL": real,
+            "FFT_SOURCE": source,
+            "FFT_MAKE": words["make"],
+            "FFT_INDEX": words["index"],
+            "FFT_LOAD": f"({load})",
+        },
     )
-    return name, text
-
-
-TEMPLATES = {
-    "fft_chirp_in": CHIRP_IN,
-    "fft_multiply": MULTIPLY,
-    "fft_chirp_out": CHIRP_OUT,
-    "fft_mirror": MIRROR,
-}
+    return name, _support(words) + text
 
 
 def sources() -> list[tuple[str, str]]:
@@ -289,5 +220,5 @@ def sources() -> list[tuple[str, str]]:
         for radix in RADICES:
             found.append(pass_source(radix, real, real, True, False))
             found.append(pass_source(radix, real, kind, False, True))
-        found += [other_source(stem, real, kind, False) for stem in TEMPLATES]
+        found += [other_source(stem, real, kind, False) for stem in OTHERS]
     return found

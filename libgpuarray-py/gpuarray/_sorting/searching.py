@@ -14,55 +14,11 @@ from gpuarray._core.context import Context
 from gpuarray._indexing.advanced_indexing import INT64, take_at
 from gpuarray._kernels.codegen import once
 from gpuarray._kernels.kernel import GpuKernel
+from gpuarray._kernels.texts import kernel_text
 from gpuarray.dtypes import OFFSET, SIZE, dtype_to_ctype, result_type, work_dtype
 from gpuarray.errors import BadType, BadValue
 
 DType = np.dtype[Any]
-
-# NumPy's order: nan after all numbers, complex numbers by their parts.
-LESS = """
-GA_INLINE int ga_less_{t}({t} a, {t} b) {
-  return a < b || (b != b && a == a);
-}
-"""
-LESS_COMPLEX = """
-GA_INLINE int ga_less_{t}({t} a, {t} b) {
-  const int by_imag = a.y < b.y || (b.y != b.y && a.y == a.y);
-  if (a.x < b.x)
-    return a.y == a.y || b.y != b.y;
-  if (a.x > b.x)
-    return b.y != b.y && a.y == a.y;
-  if (a.x == b.x || (a.x != a.x && b.x != b.x))
-    return by_imag;
-  return b.x != b.x;
-}
-"""
-# A place of the sorter that is out of bounds counts as the last one.
-SEARCH = """
-KERNEL void {name}(GLOBAL_MEM const {t} *a, ga_size a_off,
-    ga_size n, GLOBAL_MEM const {t} *v, ga_size v_off, ga_size m,
-    GLOBAL_MEM const ga_long *order, ga_size order_off, ga_size has_order,
-    GLOBAL_MEM ga_long *out) {
-  a = (GLOBAL_MEM const {t} *)((GLOBAL_MEM const char *)a + a_off);
-  v = (GLOBAL_MEM const {t} *)((GLOBAL_MEM const char *)v + v_off);
-  order = (GLOBAL_MEM const ga_long *)((GLOBAL_MEM const char *)order + order_off);
-  for (ga_size i = GID_0 * LDIM_0 + LID_0; i < m; i += GDIM_0 * LDIM_0) {
-    const {t} x = v[i];
-    ga_size low = 0, high = n;
-    while (low < high) {
-      const ga_size middle = low + (high - low) / 2;
-      ga_size at = has_order ? (ga_size)order[middle] : middle;
-      at = at < n ? at : n - 1;
-      const {t} y = a[at];
-      if ({below})
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    out[i] = (ga_long)low;
-  }
-}
-"""
 
 
 def _kernel(context: Context, dtype: DType, side: str) -> Any:
@@ -71,12 +27,15 @@ def _kernel(context: Context, dtype: DType, side: str) -> Any:
     if kernel is None:
         ctype = dtype_to_ctype(dtype)
         name = f"searchsorted_{ctype.removeprefix('ga_')}{side}"
-        support = LESS_COMPLEX if dtype.kind == "c" else LESS
-        below = f"ga_less_{ctype}(y, x)"
-        if side == "right":
-            below = f"!ga_less_{ctype}(x, y)"
-        text = SEARCH.replace("{below}", below).replace("{name}", name)
-        source = once(support.replace("{t}", ctype)) + text.replace("{t}", ctype)
+        words = {
+            "SEARCH_NAME": name,
+            "SEARCH_TYPE": ctype,
+            "SEARCH_IS_COMPLEX": str(int(dtype.kind == "c")),
+            "SEARCH_LESS": f"ga_less_{ctype}",
+            "SEARCH_IS_RIGHT": str(int(side == "right")),
+        }
+        less = kernel_text(__package__, "less", words)
+        source = once(less) + kernel_text(__package__, "search", words)
         types = [*[BaseArray, OFFSET, SIZE] * 3, BaseArray]
         kernel = context._kernels[key] = GpuKernel(source, name, types, context)
     return kernel

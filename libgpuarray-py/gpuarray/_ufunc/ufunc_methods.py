@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache
-from string import Template
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from gpuarray._kernels.codegen import (
 from gpuarray._kernels.kernel import GpuKernel
 from gpuarray._kernels.monoids import Axis, into, reduce_monoid
 from gpuarray._kernels.numbers import number_operand
+from gpuarray._kernels.texts import kernel_text
 from gpuarray._native import check, lib
 from gpuarray._sorting.sorting import argsort
 from gpuarray._ufunc.scanning import scan
@@ -154,66 +154,15 @@ def _left(
     return result.reshape(*(n for i, n in enumerate(kept) if keepdims or i != at))
 
 
-# Slice k of a row of slices, at (outer, k, inner). One thread walks one slice from its
-# start to the next slice's, at least one element. A wrong index, which is reported
-# elsewhere, must not lead out of the array.
-FOLD = """
-KERNEL void $name(GLOBAL_MEM $t *y, ga_size y_off, GLOBAL_MEM $t *x, ga_size x_off,
-                  GLOBAL_MEM ga_long *s, ga_size s_off, ga_long n, ga_long m,
-                  ga_long inner, ga_long count) {
-  y = (GLOBAL_MEM $t *)((GLOBAL_MEM char *)y + y_off);
-  x = (GLOBAL_MEM $t *)((GLOBAL_MEM char *)x + x_off);
-  s = (GLOBAL_MEM ga_long *)((GLOBAL_MEM char *)s + s_off);
-  const ga_long step = (ga_long)(GDIM_0 * LDIM_0);
-  for (ga_long t = (ga_long)(GID_0 * LDIM_0 + LID_0); t < count; t += step) {
-    const ga_long i = t % inner, k = t / inner % m, o = t / inner / m;
-    const ga_long next = k + 1 < m ? s[k + 1] : n, end = next < n ? next : n;
-    GLOBAL_MEM $t *at = x + o * n * inner + i;
-    ga_long j = s[k] >= 0 && s[k] < n ? s[k] : 0;
-    $t acc = at[j * inner];
-    $each
-    for (j++; j < end; j++) {
-      const $t v = at[j * inner];
-      acc = $next;
-      $each
-    }
-    $last
-  }
-}
-"""
-# Each place of `a` is one thread's: that of the first of its entries, which are sorted.
-AT = """
-KERNEL void $name(GLOBAL_MEM $t *a, ga_size a_off, GLOBAL_MEM ga_long *places,
-                  ga_size places_off, GLOBAL_MEM ga_long *order, ga_size order_off,
-                  GLOBAL_MEM $b *b, ga_size b_off, ga_long size, ga_long count) {
-  a = (GLOBAL_MEM $t *)((GLOBAL_MEM char *)a + a_off);
-  places = (GLOBAL_MEM ga_long *)((GLOBAL_MEM char *)places + places_off);
-  order = (GLOBAL_MEM ga_long *)((GLOBAL_MEM char *)order + order_off);
-  b = (GLOBAL_MEM $b *)((GLOBAL_MEM char *)b + b_off);
-  const ga_long step = (ga_long)(GDIM_0 * LDIM_0);
-  for (ga_long t = (ga_long)(GID_0 * LDIM_0 + LID_0); t < count; t += step) {
-    const ga_long place = places[t];
-    if ((t > 0 && places[t - 1] == place) || place < 0 || place >= size)
-      continue;
-    $t acc = a[place];
-    for (ga_long j = t; j < count && places[j] == place; j++) {
-      const $b v = b[order[j]];
-      acc = $next;
-    }
-    a[place] = acc;
-  }
-}
-"""
-
-
 def _kernel(
-    context: Context, template: str, words: dict[str, str], support: str
+    context: Context, stem: str, words: dict[str, str], support: str
 ) -> GpuKernel:
-    """The kernel of a template: arrays with their offsets, then numbers."""
-    name = f"fold_{digest(repr((template, words)).encode())}"
-    source = ROUNDED + support + Template(template).substitute(words, name=name)
-    types: list[Any] = [BaseArray, OFFSET] * template.count("_off,")
-    types += [np.int64] * (4 if template is FOLD else 2)
+    """The kernel of a file: arrays with their offsets, then numbers."""
+    name = f"{stem}_{digest(repr(words).encode())}"
+    text = kernel_text(__package__, stem, {"FOLD_NAME": name, **words})
+    n_arrays, n_numbers = (3, 4) if stem == "fold" else (4, 2)
+    types = [BaseArray, OFFSET] * n_arrays + [np.int64] * n_numbers
+    source = ROUNDED + support + text
     return GpuKernel(source, name, types, context)
 
 
@@ -246,12 +195,11 @@ def _fold(
     if kernel is None:
         step = scalar_expression(row, [("acc", work), ("v", work)])
         words = {
-            "t": dtype_to_ctype(work),
-            "next": convert(f"({step.text})", step.dtype, work),
-            "each": "y[(o * n + j) * inner + i] = acc;" if running else "",
-            "last": "" if running else "y[t] = acc;",
+            "FOLD_TYPE": dtype_to_ctype(work),
+            "FOLD_NEXT": convert(f"({step.text})", step.dtype, work),
+            "FOLD_IS_RUNNING": str(int(running)),
         }
-        kernel = _kernel(context, FOLD, words, step.support)
+        kernel = _kernel(context, "fold", words, step.support)
         context._kernels[key] = kernel
     n, m = array.shape[axis], starts.shape[0]
     shape = list(array.shape)
@@ -369,11 +317,13 @@ def _run_at(
         operands = [("acc", work), ("v", b._dtype)][: 1 if is_unary else 2]
         step = scalar_expression(row, operands)
         words = {
-            "t": dtype_to_ctype(work),
-            "b": dtype_to_ctype(b._dtype),
-            "next": convert(f"({step.text})", step.dtype, work),
+            "FOLD_TYPE": dtype_to_ctype(work),
+            "FOLD_OTHER": dtype_to_ctype(b._dtype),
+            "FOLD_NEXT": convert(f"({step.text})", step.dtype, work),
         }
-        kernel = context._kernels[key] = _kernel(context, AT, words, step.support)
+        kernel = context._kernels[key] = _kernel(
+            context, "fold_at", words, step.support
+        )
     order = argsort(places)
     arrays = a, take_at(places, [order], 0), order, b
     _launch(kernel, arrays, (a.size, places.size))
