@@ -12,8 +12,27 @@ from typing import Any
 from .package import ROOT
 
 
-class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports the files given with the code given."""
+class Changed(importlib.machinery.SourceFileLoader):
+    """Loads a file with other code than its own; files beside it are found as ever."""
+
+    def __init__(
+        self, name: str, path: str, code: CodeType, more: dict[str, Any]
+    ) -> None:
+        super().__init__(name, path)
+        self.code, self.more = code, more
+
+    def get_code(self, fullname: str) -> CodeType:
+        """What runs in place of the file."""
+        return self.code
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the code with the names that it is given besides."""
+        vars(module).update(self.more)
+        super().exec_module(module)
+
+
+class Finder(importlib.abc.MetaPathFinder):
+    """Finds the files that are to be changed: codes gives the code of each, or None."""
 
     def __init__(self, codes: Callable[[str], CodeType | None]) -> None:
         self.codes = codes
@@ -32,14 +51,5 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         code = self.codes(str(path.relative_to(ROOT)))
         if code is None:
             return None
-        self.found = {**getattr(self, "found", {}), name: code}
-        spec.loader = self
+        spec.loader = Changed(name, spec.origin, code, self.more)
         return spec
-
-    def create_module(self, spec: Any) -> None:
-        """Leave the module to the import system."""
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Run the code that was made for the module."""
-        vars(module).update(self.more)
-        exec(self.found[module.__name__], vars(module))
