@@ -8,7 +8,7 @@ import gpuarray.compiler.tensor as T
 import pytest
 from gpuarray.compiler.graph.core import Op
 
-GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "signatures.txt"
+GOLDEN = Path(__file__).resolve().parent / "signatures.txt"
 SPACES = {
     "compiler": compiler,
     "T": T,

@@ -206,10 +206,11 @@ int GpuPlan_defer(gpuplan_function function, void *data, unsigned int n_out,
  *     c/reduce/rows.h; results are matrices
  *   row_products arrays integers [as above]: the same where all that is done with
  *     elements is a product of the first matrix and a vector; results have no rows
- * where the BLAS does better row_totals arrays integers [words, bytes of the folds of a
- * row, as above]: the same with what is folded over all rows: behind the results the
- * totals of each block, whose rows another step folds; all empty where other steps do
- * better kernel arrays integers [geometry and arguments]: the program's own kernel, by
+ *     where the BLAS does better
+ *   row_totals arrays integers [words, bytes of the folds of a row, as above]: the
+ *     same with what is folded over all rows: behind the results the totals of each
+ *     block, whose rows another step folds; all empty where other steps do better
+ *   kernel arrays integers [geometry and arguments]: the program's own kernel, by
  *     source and name (c/plan/plan_launch.h); writes into the arrays, the first of
  *     which is the result */
 typedef struct _gpuplan_routine {
