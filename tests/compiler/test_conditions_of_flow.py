@@ -4,7 +4,7 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from evaluate import evaluate
-from gpuarray.compiler import OpFromGraph, Rop, as_op, config, grad, shared
+from gpuarray.compiler import OpFromGraph, Rop, as_op, config, generic, grad, shared
 from gpuarray.compiler.errors import NoGradientError
 from gpuarray.compiler.gradient import (
     consider_constant,
@@ -89,6 +89,8 @@ def test_an_op_of_a_graph_takes_what_fits():
     ):
         with pytest.raises(TypeError, match=fact):
             op(*wrong)
+    anything = OpFromGraph([x, generic()], [x * 2], on_unused_input="ignore")
+    assert anything(x, y).owner.inputs == [x, y]  # what is no array is taken as it is
 
 
 def test_what_an_op_of_a_graph_is_connected_to():
@@ -132,6 +134,17 @@ def test_gradients_of_an_op_of_a_graph_are_overridden(overrides, told):
     made = OpFromGraph([x, y], [x * y], **overrides)(x, y)
     slopes = grad(made, [x, y], disconnected_inputs="ignore")
     assert tuple(evaluate(slopes, {x: 2.0, y: 3.0})) == told
+
+
+def test_an_override_is_given_zeros_for_an_output_that_nothing_reads():
+    x, y = T.dscalar("x"), T.dscalar("y")
+    op = OpFromGraph([x, y], [x * y, y], lop_overrides=lambda i, o, gs: [gs[0], -gs[1]])
+    slopes = grad(op(x, y)[0], [x, y])
+    assert evaluate(slopes, {x: 2.0, y: 3.0}) == [1, 0]
+
+
+def test_overrides_are_as_many_as_the_inputs():
+    x, y = T.dscalar("x"), T.dscalar("y")
     wrong = OpFromGraph([x, y], [x * y], lop_overrides=[None])(x, y)
     with pytest.raises(ValueError, match="the overrides give 1 variables, expected 2"):
         grad(wrong, x)
@@ -207,6 +220,9 @@ def test_what_is_widened_without_need_follows_the_policy(policy, floatx):
         assert (i + f).dtype == T.concatenate([i, f]).dtype == told
         assert T.stack([i[0], f[0]]).dtype == told
         assert (i + d).dtype == T.concatenate([f, d]).dtype == "float64"
+        n, c = T.lvector(), T.cvector()
+        assert (i + n).dtype == T.concatenate([i, n]).dtype == "int64"
+        assert (n + c).dtype == T.concatenate([n, c]).dtype == "complex128"
         assert (f + f).dtype == "float32"
         assert T.arange(i[0], f[0]).dtype == (
             floatx if policy == "numpy+floatX" else "float64"
@@ -241,19 +257,25 @@ def test_directions_go_through_what_changes_gradients_only():
 
 
 @pytest.mark.parametrize(
-    ("overrides", "told"),
+    ("overrides", "told", "told_of_one"),
     [
-        (lambda inputs, points: [inputs[0] * points[1], points[0] * 7], (30.0, 21.0)),
-        ([lambda inputs, points: points[0] * 5, None], (15.0, 0.0)),
+        (
+            lambda inputs, points: [inputs[0] * points[1], points[0] * 7],
+            (30.0, 21.0),
+            (30.0, 0.0),
+        ),
+        ([lambda inputs, points: points[0] * 5, None], (15.0, 0.0), (0.0, 0.0)),
     ],
 )
-def test_directions_of_an_op_of_a_graph_are_overridden(overrides, told):
+def test_directions_of_an_op_of_a_graph_are_overridden(overrides, told, told_of_one):
     x, y = T.dscalars("x", "y")
     op = OpFromGraph([x, y], [x * y, y], rop_overrides=overrides)
     outputs = op(x, y)
     found = Rop(outputs, [x, y], [T.constant(3.0), T.constant(15.0)])
     values = evaluate([each for each in found], {x: 2.0, y: 5.0})
     assert tuple(values) == told
+    alone = Rop(outputs, [y], [T.constant(15.0)])
+    assert tuple(evaluate(alone, {x: 2.0, y: 5.0})) == told_of_one
     plain = OpFromGraph([x, y], [x * y])(x, y)
     moved = Rop(plain, [x, y], [T.constant(3.0), T.constant(15.0)])
     assert evaluate(moved, {x: 2.0, y: 5.0}) == 45.0

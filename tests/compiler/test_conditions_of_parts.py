@@ -102,6 +102,27 @@ def test_an_op_reads_so(op, told):
     assert str(op) == told
 
 
+CONNECTED = {
+    "a.shape": [False],
+    "a.shape[0]": [False],
+    "a[p]": [True, False],
+    "a[p, p]": [True, False, False],
+    "a[n:, p]": [True, False, False],
+    "a[t]": [True, False],
+    "T.set_subtensor(a[p], s)": [True, True, False],
+    "T.inc_subtensor(v[p], s)": [True, True, False],
+    "T.inc_subtensor(a[p, p], s)": [True, True, False, False],
+    "T.set_subtensor(a[n:, p], s)": [True, True, False, False],
+    "T.set_subtensor(a[t], s)": [True, True, False],
+}
+
+
+@pytest.mark.parametrize("text", CONNECTED)
+def test_places_and_lengths_are_not_connected(text):
+    node = sides(f"{text} :: 0")[2].owner
+    assert [flag for (flag,) in node.op.connection_pattern(node)] == CONNECTED[text]
+
+
 # ---- contexts and lengths ----
 
 

@@ -50,6 +50,15 @@ def fold(monoid, operand, dtype=F4):
 
 # ---- programs of rows ----
 
+
+@pytest.mark.parametrize("operands", [(0, 1), (1, 0), (0, -1), (-1, 0), (3, 3)])
+def test_a_step_reads_what_was_there_before(operands):
+    wanted = rf"step 0 reads \({operands[0]}, {operands[1]}\), but only the 1 values"
+    with pytest.raises(ValueError, match=wanted):
+        Program((X,), (row("add", *operands),), (1,))
+    Program((X, X, X, X), (row("add", *map(abs, operands)),), (4,))
+
+
 SUMS = Program((X, COL), (row("mul", 0, 1), fold("add", 2), row("tanh", 3)), (4,))
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from gpuarray.compiler import rewrites
+from gpuarray.compiler import Op, rewrites
 from gpuarray.compiler import tensor as T
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ops.linalg.linalg import Gemv
@@ -65,6 +65,29 @@ def test_a_constant_is_not_overwritten():
 def test_an_updated_shared_value_is_overwritten_by_its_new_value():
     w, g = T.dvectors("w", "g")
     assert overwriting(inplace([w, g], [w - g], destroyable=[w])) == ["w"]
+
+
+class MayFail(Op):
+    """Its operand; it may fail in the middle of a run, or never."""
+
+    __props__ = ("fails_late",)
+
+    def __init__(self, fails_late):
+        self.fails_late = fails_late
+
+    def infer(self, x):
+        return x
+
+    def reference(self, x):
+        return x.copy()
+
+
+@pytest.mark.parametrize("fails_late", [False, True])
+def test_an_old_value_stays_where_a_run_may_fail_late(fails_late):
+    w, g = T.dvectors("w", "g")
+    outputs = [w - g, MayFail(fails_late)(g)]
+    overwritten = overwriting(inplace([w, g], outputs, destroyable={w: 0}))
+    assert overwritten == ([] if fails_late else ["w"])
 
 
 def test_the_new_value_goes_where_the_old_is_not_where_another_array_is():

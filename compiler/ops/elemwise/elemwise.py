@@ -191,10 +191,10 @@ def loop_dtypes(row: Scalar, inputs: Sequence[str]) -> tuple[str, ...]:
     widens to float64 without need is float32.
     """
     dtypes = _numpy_loop(row, tuple(inputs))
-    widened = "float64" in dtypes and "float64" not in inputs
-    if widened and config.cast_policy == "numpy+floatX" and config.floatX == "float32":
-        return tuple("float32" if dtype == "float64" else dtype for dtype in dtypes)
-    return dtypes
+    is_needed = "float64" in inputs or config.cast_policy != "numpy+floatX"
+    if is_needed or config.floatX != "float32":
+        return dtypes
+    return tuple("float32" if dtype == "float64" else dtype for dtype in dtypes)
 
 
 @lru_cache(maxsize=4096)
@@ -294,12 +294,8 @@ class Elemwise(Op):
             raise GraphArgumentError(
                 f"{self}: given {len(variables)} operands, expected {self.scalar.arity}"
             )
-        ranks = [variable.type.ndim for variable in variables]
-        ndim = max(ranks, default=0)
-        aligned = [
-            variable if rank == ndim else shape_padleft(variable, ndim - rank)
-            for variable, rank in zip(variables, ranks, strict=True)
-        ]
+        ndim = max((variable.type.ndim for variable in variables), default=0)
+        aligned = [shape_padleft(each, ndim - each.type.ndim) for each in variables]
         patterns = [each.type.broadcastable for each in aligned]
         pattern = tuple(map(all, zip(*patterns, strict=True)))
         dtypes = self.output_dtypes([each.type.dtype for each in aligned])

@@ -292,14 +292,13 @@ def merge_siblings(partition: Partition) -> None:
             try_merge(partition, first, second)
 
 
-def try_merge(partition: Partition, first: Apply, second: Apply) -> bool:
+def try_merge(partition: Partition, first: Apply, second: Apply) -> None:
     """Merge the groups of two nodes unless that makes a circle or a huge kernel."""
     a, b = partition.of(first), partition.of(second)
     if a == b or a in partition.sealed or b in partition.sealed:
-        return False
-    if not _is_same_place(first, second) or not partition.fits([a, b]):
-        return False
-    return partition.join(a, b) is not None
+        return
+    if _is_same_place(first, second) and partition.fits([a, b]):
+        partition.join(a, b)
 
 
 def absorb_smaller(partition: Partition) -> None:

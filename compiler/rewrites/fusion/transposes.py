@@ -69,7 +69,7 @@ def moved_axes(variable: Variable, order: tuple[int | str, ...]) -> Variable:
     owner = variable.owner
     if owner is not None and isinstance(owner.op, DimShuffle):
         inner = owner.op.new_order
-        order = tuple(inner[axis] if isinstance(axis, int) else axis for axis in order)
+        order = tuple(inner[int(axis)] for axis in order)
         (variable,) = owner.inputs
     if order == tuple(range(variable.type.ndim)):
         return variable
