@@ -13,7 +13,12 @@ from gpuarray.compiler import plan as p
 from gpuarray.compiler.derivatives.batching_fallback import MapRows
 from gpuarray.compiler.function.anywhere import bodies_of
 from gpuarray.compiler.function.saving import _lowered
+from gpuarray.compiler.gpukernels.bodies import UNFOLDS
+from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.ops.nnet.nnet import Softmax
 from gpuarray.compiler.ops.sorting.sorting import TopK
+from gpuarray.compiler.placement import place
+from gpuarray.compiler.schedule import lowered
 
 F32 = "float32"
 
@@ -85,3 +90,24 @@ def test_rows_that_do_not_fit_are_told(first_context, tmp_path):
     )
     with pytest.raises(ValueError, match="input 1 has 2 rows, expected 3"):
         f(given, places[:2])
+
+
+UNFOLDED = {
+    "nothing deeper": (T.exp, 0, False),
+    "of steps of the library": (T.exp, 1, True),
+    "of a function that has a body": (T.sort, 2, True),
+    "of a function whose body is too deep": (T.sort, 1, False),
+    "of what the plan pauses for": (T.unique, 2, False),
+}
+
+
+@pytest.mark.parametrize("name", UNFOLDED)
+def test_a_function_has_a_body_if_all_that_it_is_made_of_has(name, monkeypatch):
+    made, depth, has_body = UNFOLDED[name]
+    monkeypatch.setitem(UNFOLDS, Softmax, lambda op, inputs: [made(*inputs)])
+    x = T.fmatrix("x")
+    graph = FunctionGraph([x], [Softmax(1)(x)])
+    whole = lowered(place(graph, None, [x], range(1)), "f")
+    found = bodies_of(whole, whole.plan.steps, depth)
+    assert list(found.bodies) == ([0] if has_body else [])
+    assert found.without == (() if has_body else whole.plan.steps)
