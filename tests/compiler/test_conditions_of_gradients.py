@@ -1,5 +1,7 @@
 """What gradients are made of: terms that fit, masks of choices, what is refused."""
 
+from dataclasses import replace
+
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
@@ -120,6 +122,11 @@ def test_gradients_of_two_types_have_no_mask_in_common():
     assert choices.added(masked(b, x), narrow) is None
 
 
+def test_a_row_that_rounds_is_not_zero_wherever_small_operands_are():
+    rounded = replace(SCALARS["mul"], reference=lambda a, b: a + np.trunc(b))
+    assert not choices.annihilates(rounded, 0)
+
+
 ANNIHILATED = {
     ("mul", 0): True, ("mul", 1): True, ("true_div", 0): True, ("true_div", 1): False,
     ("add", 0): False, ("sub", 1): False, ("power", 0): False, ("maximum", 0): False,
@@ -130,6 +137,35 @@ ANNIHILATED = {
 @pytest.mark.parametrize(("row", "place"), ANNIHILATED)
 def test_a_row_is_zero_wherever_an_operand_is(row, place):
     assert choices.annihilates(SCALARS[row], place) is ANNIHILATED[row, place]
+
+
+OWN_MASKS = [
+    (x, False),
+    (masked(b, x), True),
+    (factored(x, y), True),
+    (-masked(b, x), True),
+    (masked(b, x) + y, True),
+    (y - masked(b, x), True),
+    (2.0 * masked(b, x), True),
+    (masked(b, x) / 2.0, True),
+    (-(masked(b, x) / 2.0 + y), True),
+    (masked(b, x).dimshuffle("x", 0), True),
+    (T.cast(T.cast(masked(b, x), "float32"), "float64"), True),
+    (y * masked(b, x), False),
+    (masked(b, x) / y, False),
+    (T.exp(masked(b, x)), False),
+]
+
+
+@pytest.mark.parametrize("place", range(len(OWN_MASKS)))
+def test_a_product_is_taken_under_the_mask_of_a_term_that_has_one(place):
+    """Where a factor of the gradient is under a mask, so is the gradient itself."""
+    term, is_masked = OWN_MASKS[place]
+    g = factored(z, term)
+    wanted = factored(g, g * y) if is_masked else factored(z, term * y)
+    assert same_graph(choices.times(g, y), wanted)
+    wanted = factored(g, g / y) if is_masked else factored(z, term / y)
+    assert same_graph(choices.over(g, y), wanted)
 
 
 ZEROS = [

@@ -20,6 +20,48 @@ def test_every_current_name_is_there():
     assert set(former_names.STEP_FUNCTIONS.values()) <= set(STEP_FUNCTIONS)
 
 
+FLAT = """
+activations advanced anyaxis argmax asop axes basic broadcast context_assignment
+conversions creation debugging decorated diagonals dispatch elemwise extra_ops fromgraph
+gradient_markers guarded_updates ifelse indexing inverses joining lengths linalg losses
+mapreduce math multi_tensor nlinalg nnet norms operators own padding picking products
+reduce repeating requirements row_steps rowwise scanning shape slinalg solving sorting
+special steps subtensor transfer
+"""
+"""The modules of ops when they were in one package."""
+
+RENAMED = {
+    ("derivatives.indexrules", "leading"): "derivatives.batching_indexing.leading",
+    ("derivatives.maprows", "MapRows"): "derivatives.batching_fallback.MapRows",
+    ("derivatives.rowrules", "elemwise"): "derivatives.batching_rules.elemwise",
+    ("derivatives.rows", "BatchedOperand"): "derivatives.batching.BatchedOperand",
+    ("graph.absent", "NullType"): "graph.disconnected.NullType",
+    ("graph.core", "_itself"): "graph.variable._itself",
+    ("graph.core", "Apply"): "graph.core.Apply",
+    ("graph.fgraph", "Change"): "graph.fgraph.Replacement",
+    ("ops.elemwise", "Step"): "ops.elemwise.elemwise.CompositeStep",
+    ("ops.keeping", "Reports"): "ops.control.guarded_updates.Reports",
+    ("ops.marks", "Mark"): "ops.control.gradient_markers.Mark",
+    ("ops.nnet", "Within"): "ops.nnet.nnet.InBounds",
+    ("ops.rowwise", "Within"): "ops.fused.rowwise.Within",
+    ("ops.together", "Part"): "ops.fused.multi_tensor.Part",
+    ("ops.together", "Together"): "ops.fused.multi_tensor.MultiTensor",
+    ("plan", "Fold"): "plan_steps.ReduceComponent",
+}
+
+
+def test_each_former_name_is_known():
+    for name in FLAT.split():
+        module, _ = former_names.current_name(former_names.PACKAGE + f"ops.{name}", "")
+        assert module.endswith(f".{name}") and module.count(".") == 4
+    for former, now in RENAMED.items():
+        module, name = former_names.current_name(
+            former_names.PACKAGE + former[0], former[1]
+        )
+        assert f"{module}.{name}" == former_names.PACKAGE + now
+    assert former_names.current_name("plan", "Fold") == ("plan", "Fold")
+
+
 def as_before(data):
     """A pickle of protocol 3 with all names as they were: ``cmodule\\nname\\n``."""
     package = former_names.PACKAGE
