@@ -466,7 +466,7 @@ class Function(Straight):
         save(self, path, graph)
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
-        return super().__reduce_ex__(max(protocol.__index__(), 2))  # the base is in C
+        return super().__reduce_ex__(2)  # the base is in C; later protocols add nothing
 
     def __getstate__(self) -> dict[str, Any]:
         place = self._place

@@ -226,6 +226,8 @@ def test_a_copy_of_what_runs_on_copies_does_so_too(on_context):
 def test_a_pickle_keeps_how_a_function_is_called(parts):
     f, _ = parts
     f.trust_input = True
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        assert pickle.loads(pickle.dumps(f, protocol)).name == f.name
     again = pickle.loads(pickle.dumps(f))
     assert again.trust_input and again.name == f.name
     assert repr(again) == repr(f) and "(x, y) on" in repr(f)
@@ -248,13 +250,23 @@ def test_what_comes_from_a_pickle_or_a_file_is_where_it_is_asked_for(parts, tmp_
     assert load(tmp_path / "f")(GIVEN)["left"].tolist() == [0, 1, 2]
 
 
+class Lock:
+    """What cannot be pickled, as this error says."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __reduce__(self):
+        raise self.error("a lock")
+
+
 class Locked(Op):
     """An op that cannot be pickled, since it holds a lock."""
 
     __props__ = ()
 
-    def __init__(self):
-        self.lock = threading.Lock()
+    def __init__(self, lock):
+        self.lock = lock
 
     def make_node(self, x):
         return Apply(self, [x], [x.type()])
@@ -264,12 +276,16 @@ class Locked(Op):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_what_cannot_be_pickled_is_not_saved(on_context, tmp_path):
+@pytest.mark.parametrize(
+    "lock", [threading.Lock(), Lock(AttributeError), Lock(pickle.PicklingError)]
+)
+def test_what_cannot_be_pickled_is_not_saved(on_context, tmp_path, lock):
     x = T.fvector("x")
-    f = function([x], Locked()(x), name="f")
+    f = function([x], Locked(lock)(x), name="f")
     assert f(GIVEN).tolist() == [2, 3, 4]
     with pytest.raises(ValueError, match=r"save: f: .* cannot be pickled: .*lock"):
         f.save(tmp_path / "f")
+    assert not (tmp_path / "f").exists()
 
 
 def test_what_becomes_of_inputs_and_shared_variables_is_told(on_context):

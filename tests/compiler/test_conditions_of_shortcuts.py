@@ -74,6 +74,15 @@ np.clip(a, None, None) is a
 T.stack([n, a.shape[1]])[0] is n
 T.concatenate([T.stack([n, 3]), T.stack([4, n])])[3] is n
 T.concatenate([T.stack([n, 3]), T.stack([4, n])])[1:][2] is n
+T.concatenate([T.stack([n, 3]), a.shape]).owner.inputs[0] is n
+type(T.concatenate([T.stack([u8[0]]), T.stack([u8[1]])]).owner.op) is T.MakeVector
+type(T.concatenate([T.shape(s), T.shape(s)]).owner.op) is T.Join
+type(T.concatenate([T.stack([n, 3]), p]).owner.op) is T.Join
+type(T.concatenate([T.stack([s, s]), T.stack([s, s])]).owner.op) is T.Join
+type(T.concatenate([T.stack([n, n]), T.stack([s, s])]).owner.op) is T.Join
+type(T.concatenate([T.constant([1, 2]), T.constant([3])]).owner.op) is T.Join
+type(T.concatenate([T.constant([[1, 2]]), ir]).owner.op) is T.Join
+type(T.concatenate([T.constant([[1, 2]]), ir], 1).owner.op) is T.Join
 """)
 
 NODES = rows("""

@@ -4,6 +4,7 @@ import functools
 import pickle
 from types import MappingProxyType
 
+import gpuarray
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
@@ -87,6 +88,25 @@ def test_a_type_of_a_context_takes_arrays_there(first_context):
                 found = kind.on_context(value)
                 assert found.context is kind.context is not others.context
                 np.testing.assert_array_equal(found, np.asarray(value))
+
+
+def test_a_type_of_a_context_checks_what_it_is_given(null):
+    kind = GpuArrayType("float32", (True, False), "null")
+    given = gpuarray.zeros((1, 3), "float32", context=null)
+    assert kind.filter(given) is given
+    for value in ([[1.5, 2]], np.ones((1, 2), "int16")):
+        found = kind.filter(value)
+        assert type(found) is np.ndarray and found.dtype == "float32"
+    assert kind.filter(np.array([[1e300]]), allow_downcast=True).dtype == "float32"
+    with pytest.raises(TypeError, match="the input is strict"):
+        kind.filter(np.ones((1, 2), "int16"), strict=True)
+    for shape, dtype, fact in (
+        ((2, 3), "float32", "length 2 on axis 0, expected 1"),
+        ((3,), "float32", "an array of float32"),
+        ((1, 3), "float64", "given an array of dtype float64, .*astype"),
+    ):
+        with pytest.raises(TypeError, match=fact):
+            kind.filter(gpuarray.zeros(shape, dtype, context=null))
 
 
 def test_a_dtype_that_is_not_offered_is_refused():

@@ -169,7 +169,7 @@ def _joint_ndim(given: Sequence[Variable]) -> int:
 def _joined(axis: int, given: list[Variable]) -> Variable:
     if len(given) == 1:
         return given[0]
-    lengths = None if axis else _known_lengths(given)
+    lengths = _known_lengths(given)
     result: Variable = Join(axis)(*given) if lengths is None else lengths
     return result
 
