@@ -67,7 +67,7 @@ def fuse_elementwise(fgraph: FunctionGraph, log: Log) -> bool:
     if late := recomputed(partition, log):
         partition, reductions = merged(fgraph, late)
     changed = bool(late)
-    for group in sorted(partition.members, key=lambda g: partition.members[g][-1]):
+    for group in partition.members:
         nodes = partition.nodes(group)
         if group in reductions:
             replace_reduction(partition, group, reductions[group], log)
