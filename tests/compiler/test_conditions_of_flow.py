@@ -14,7 +14,9 @@ from gpuarray.compiler.gradient import (
     zero_grad,
 )
 from gpuarray.compiler.graph.core import constant
+from gpuarray.compiler.graph.traverse import same_graph
 from gpuarray.compiler.ifelse import ifelse
+from gpuarray.compiler.ops.custom.fromgraph import inlined
 from gpuarray.compiler.ops.slicing.requirements import Requires
 from gpuarray.compiler.printing import Print
 from gpuarray.compiler.tensor.opt import Assert
@@ -83,6 +85,13 @@ def test_an_op_of_a_graph_takes_what_fits():
     assert [each.dtype for each in made] == ["float64", "float64"]
     assert made[0].owner.inputs[1].dtype == "float64"
     op(T.TensorType("float64", (True,))(), y)
+    row = T.drow("row")
+    of_rows = OpFromGraph([row], [row * 2])
+    assert of_rows(T.frow("r")).type == row.type
+    with pytest.raises(
+        TypeError, match=r"for row, expected TensorType\(float64, row\)"
+    ):
+        of_rows(T.fmatrix())
     for wrong, fact in (
         ((x,), "given 1 inputs, expected 2"),
         ((y, y), "for x, expected"),
@@ -97,6 +106,9 @@ def test_what_an_op_of_a_graph_is_connected_to():
     x, y, z = T.dscalars("x", "y", "z")
     op = OpFromGraph([x, y, z], [x * y, y + 1])
     assert op.connection_pattern(None) == [[True, False], [True, True], [False, False]]
+    made = x * 2
+    op = OpFromGraph([x, made], [made + 1, x + made, x])
+    assert op.connection_pattern(None) == [[False, True, True], [True, True, False]]
     w = shared(2.0)
     seen = OpFromGraph([x], [x * w, x])
     assert seen.connection_pattern(None) == [[True, True], [True, True]]
@@ -141,6 +153,32 @@ def test_an_override_is_given_zeros_for_an_output_that_nothing_reads():
     op = OpFromGraph([x, y], [x * y, y], lop_overrides=lambda i, o, gs: [gs[0], -gs[1]])
     slopes = grad(op(x, y)[0], [x, y])
     assert evaluate(slopes, {x: 2.0, y: 3.0}) == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "told"),
+    [
+        (["default"], (2, 3)),
+        ([lambda i, o, g: g[0] * 5], (5, 0)),
+        (lambda i, o, g: [g[0] * 7], (7, 0)),
+    ],
+)
+def test_overrides_say_nothing_of_what_the_graph_holds(overrides, told):
+    x, w = T.dscalar("x"), shared(2.0)
+    made = OpFromGraph([x], [x * w], lop_overrides=overrides)(x)
+    slopes = grad(made, [x, w], disconnected_inputs="ignore")
+    assert tuple(evaluate(slopes, {x: 3.0, w: 2.0})) == told
+
+
+def test_an_op_of_a_graph_is_its_graph_where_it_is_computed():
+    x = T.dscalar("x")
+    inner = OpFromGraph([x], [x * 2])
+    made = OpFromGraph([x], [inner(x) + 1])(x)
+    made.name = "made"
+    outputs = inlined([made, T.exp(inner(x)), T.exp(x), x])
+    wanted = [x * 2 + 1, T.exp(x * 2), T.exp(x), x]
+    assert all(map(same_graph, outputs, wanted))
+    assert outputs[0].name == "made"
 
 
 def test_overrides_are_as_many_as_the_inputs():

@@ -145,14 +145,12 @@ class OpFromGraph(Op):
         """Which outputs the graph computes from which inputs."""
         count = len(self.inner_outputs)
         if self._pattern is None:
-            needs = [set(inputs_of([output])) for output in self.inner_outputs]
             behind = [
                 set(inputs_of([output], blockers=self.inner_inputs))
                 for output in self.inner_outputs
             ]
             self._pattern = [
-                [each in needs[i] or each in behind[i] for i in range(count)]
-                for each in self.inner_inputs
+                [each in found for found in behind] for each in self.inner_inputs
             ]
         return [*self._pattern, *([True] * count for _ in self.captured)]
 
