@@ -57,6 +57,13 @@ T.tensordot(a, a, 'a') !! GraphArgumentError !! axes is 'a', expected a number o
 T.tensordot(a, a, [1]) !! GraphArgumentError !! axes is [1], expected a number or a pair
 T.tensordot(a, a, [0, 1, 1]) !! GraphArgumentError !! axes is [0, 1, 1]
 T.tensordot(a, a, [[0, 1], [1]]) !! GraphValueError !! 2 axes of the first operand for 1
+T.tri(p) !! GraphTypeError !! tri: a length is p of TensorType(int64, vector)
+T.tri(0.5) !! GraphTypeError !! tri: a length is TensorConstant{0.5}
+T.tri(t[0]) !! GraphTypeError !! of TensorType(bool, scalar), expected an integer
+T.tri(3, 2, 0.5) !! GraphTypeError !! tri: k is TensorConstant{0.5}
+T.topk(v, p) !! GraphTypeError !! topk: kth is p of TensorType(int64, vector)
+T.roll(a, 0.5, 0) !! GraphTypeError !! roll: shift is TensorConstant{0.5}
+T.pad(a, 0.5) !! GraphTypeError !! pad: a width is TensorConstant{0.5}
 T.tensordot(a, a, [[0, 0], [0, 1]]) !! GraphValueError !! axes [0, 0]: they must differ
 T.tensordot(a, a, [[0, 1], [1, -1]]) !! GraphValueError !! axes [1, 1]: they must differ
 T.tensordot(a, a, [[2], [0]]) !! GraphIndexError !! tensordot: axis 2

@@ -126,6 +126,9 @@ T.tile(v, 2) -> 7
 T.repeat(r, n, 0) -> 6
 T.repeat(v, n) -> 7
 T.tile(r, (n, 2)) -> 7
+T.tile(T.constant([1, 2]), 3) -> 3
+T.repeat(T.constant([1, 2]), 3) -> 3
+T.tile(T.constant([1, 2]), n) -> 6
 T.roll(v, 1) -> 9
 T.flatten(a) -> 1
 T.flatten(c, 2) -> 3

@@ -39,6 +39,12 @@ def test_a_dying_intermediate_is_overwritten():
     assert overwriting(inplace([x, y], [T.exp(T.dot(x, y) * x)])) == ["Elemwise"]
 
 
+def test_an_array_that_an_elementwise_node_reads_twice_is_overwritten():
+    x = T.dvector("x")
+    e = T.exp(x)
+    assert overwriting(inplace([x], [e * e])) == ["Elemwise"]
+
+
 def test_an_input_of_the_user_is_not_overwritten():
     x = T.dvector("x")
     assert overwriting(inplace([x], [T.exp(x)])) == []
@@ -65,6 +71,11 @@ def test_a_constant_is_not_overwritten():
 def test_an_updated_shared_value_is_overwritten_by_its_new_value():
     w, g = T.dvectors("w", "g")
     assert overwriting(inplace([w, g], [w - g], destroyable=[w])) == ["w"]
+
+
+def test_another_result_does_not_overwrite_a_shared_value():
+    w, g = T.dvectors("w", "g")
+    assert overwriting(inplace([w, g], [w - g, g * 2], destroyable={w: 1})) == []
 
 
 class MayFail(Op):

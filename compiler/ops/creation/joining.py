@@ -67,9 +67,7 @@ def product(a: Variable, b: Variable) -> Variable:
     """The product of two lengths, a constant where both are."""
     if isinstance(a, Constant) and isinstance(b, Constant):
         return core.constant(a.data.item() * b.data.item(), "int64")
-    if is_constant(a, 1):
-        return b
-    return a if is_constant(b, 1) else math.mul(a, b)
+    return b if is_constant(a, 1) else math.mul(a, b)
 
 
 # ---- side by side ----

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping
 
-from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
+from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.lazy import ALWAYS, Guard, excludes
 from gpuarray.compiler.ops.control.ifelse import IfElse
@@ -62,11 +62,9 @@ class Memory:
         given = node.inputs[index]
         root = self.fgraph.view_root(given)
         guard = self.guards.get(node, ALWAYS)
-        if (
-            isinstance(root, Constant)
-            or not all(excludes(guard, each) for each in self.destroyed.get(root, ()))
-            or not is_plain_view(given)
-        ):
+        if not all(excludes(guard, each) for each in self.destroyed.get(root, ())):
+            return False
+        if not is_plain_view(given):
             return False
         if root.owner is None and not self.may_take_input(root, out):
             return False
