@@ -54,8 +54,7 @@ def body_of(
     plan = written(step, whole.plan.values)
     if plan is not None:
         return p.Body(plan)
-    unfold = None if node is None else unfold_of(node.op)
-    if node is None or unfold is None:
+    if node is None or (unfold := unfold_of(node.op)) is None:
         return None
     try:
         inner = unfolded(step, whole, node, unfold)

@@ -11,11 +11,11 @@ from families import small as drawn
 from gpuarray.compiler import config, function
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.derivatives.batching_fallback import MapRows
-from gpuarray.compiler.function.anywhere import bodies_of
+from gpuarray.compiler.function.anywhere import bodies_of, body_of, places_of
 from gpuarray.compiler.function.saving import _lowered
 from gpuarray.compiler.gpukernels.bodies import UNFOLDS
 from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.ops.nnet.nnet import Softmax
+from gpuarray.compiler.ops.nnet.nnet import Softmax, Spread
 from gpuarray.compiler.ops.sorting.sorting import TopK
 from gpuarray.compiler.placement import place
 from gpuarray.compiler.schedule import lowered
@@ -111,3 +111,29 @@ def test_a_function_has_a_body_if_all_that_it_is_made_of_has(name, monkeypatch):
     found = bodies_of(whole, whole.plan.steps, depth)
     assert list(found.bodies) == ([0] if has_body else [])
     assert found.without == (() if has_body else whole.plan.steps)
+
+
+g, y, n = T.fvector("g"), T.lvector("y"), T.lscalar("n")
+TAKEN = {
+    "an input": ((g, y, n), [0, 1, 2]),
+    "a constant": ((g, y, 5), [0, 1, None]),
+    "a length": ((g, y, g.shape[0]), [0, 1, 2]),
+    "what is read": ((g, y, y.sum()), [0, 1, 2]),
+    "a vector of constants": ((g, T.constant([0, 1]), n), [0, 1, 2]),
+}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_a_function_takes_what_its_node_does_but_for_constants(name):
+    inputs, places = TAKEN[name]
+    graph = FunctionGraph([g, y, n], [Spread()(*inputs)])
+    whole = lowered(place(graph, None, [g, y], range(1), integers=[n]), "f")
+    ((number, step),) = [
+        each for each in enumerate(whole.plan.steps) if each[1].label == "spread"
+    ]
+    node = whole.nodes[number]
+    assert places_of(step, whole, node) == places
+    body = bodies_of(whole, whole.plan.steps).bodies[number]
+    assert body.plan.n_inputs == len(step.ins) == 3
+    assert body_of(step, whole, node, 4) is not None
+    assert body_of(step, whole, None, 4) is None
