@@ -21,9 +21,11 @@ from gpuarray.compiler import (
     shared,
 )
 from gpuarray.compiler.derivatives import choices
-from gpuarray.compiler.graph.traverse import toposort
+from gpuarray.compiler.graph.disconnected import NullType
+from gpuarray.compiler.graph.traverse import same_graph, toposort
 from gpuarray.compiler.ifelse import ifelse
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
+from gpuarray.compiler.ops.elemwise.math import FUNCTIONS
 from gpuarray.scalars import SCALARS
 from test_gradient import FLOAT_ROWS, WITHOUT, row_case
 
@@ -669,3 +671,15 @@ def test_zeros_are_zeros_in_every_form():
     ]  # fmt: skip
     assert [choices.is_zeros(each) for each in zeros] == [True] * len(zeros)
     assert [choices.is_zeros(each) for each in others] == [False] * len(others)
+
+
+def test_a_mask_is_where_the_gradient_is_not_zero():
+    x, z, b = T.dvector("x"), T.zvector("z"), T.vector("b", "bool")
+    masked = T.where(b, x, T.constant(0.0))
+    nobody_tells = NullType("why")()
+    nonzero = FUNCTIONS["where_nonzero"]
+    assert same_graph(choices.chosen(x), nonzero(x, x))
+    assert same_graph(choices.chosen(z), nonzero(T.neq(z, 0), z))
+    terms = choices.masked(masked, lambda g: [nobody_tells, g * x, None], [x])
+    assert terms[0] is nobody_tells and terms[2] is None
+    assert same_graph(terms[1], T.where(b, x * x, 0))
