@@ -450,6 +450,19 @@ def test_calls_that_do_not_fit_are_told_of_as_ever(on_first, tmp_path):
     assert "input x: float32 of shape (6, 3)" in caught.value.__notes__[-1]
 
 
+@pytest.mark.parametrize(("count", "more"), [(8, []), (10, ["  and 2 more"])])
+def test_the_first_inputs_are_told_of_a_call(on_first, tmp_path, count, more):
+    inputs = [T.vector(f"x{i}") for i in range(count)]
+    function(inputs, sum(inputs[1:], inputs[0]), name="sum").save(tmp_path / "f")
+    arrays = [np.ones(2 + (i == 1), "float32") for i in range(count)]
+    with pytest.raises(ValueError) as caught:
+        load(tmp_path / "f")(*arrays)
+    lines = caught.value.__notes__[-1].splitlines()
+    assert lines[0] == "  in function sum"
+    assert lines[2] == "  input x1: float32 of shape (3,)"
+    assert lines[8:] == ["  input x7: float32 of shape (2,)", *more]
+
+
 def outcome(f, *args):
     """What a call gives: results, or the first line of a TypeError or ValueError."""
     try:

@@ -284,6 +284,9 @@ def test_operators_by_their_text(first_context):
     e.ielemwise2(a, "", 0, oper="a = a * 2")
     e.ielemwise2(a, "-", b, broadcast=True)
     assert_same(a, (COUNTS + 10) * 2 - COUNTS[0] - 5)
+    for refused in (b, b[None]):
+        with pytest.raises(BadValue):
+            e.ielemwise2(a, "-", refused)
     e.ielemwise2(a, "-", 1, op_tmpl="a = b %(op)s a")
     assert_same(a, 1 - ((COUNTS + 10) * 2 - COUNTS[0] - 5))
     z = moved(C, first_context)
@@ -292,6 +295,11 @@ def test_operators_by_their_text(first_context):
     assert_same(e.compare(z, "==", z), C == C)
     with pytest.raises(Unsupported, match="'%' is not offered for complex numbers"):
         e.elemwise2(z, "%", z, z)
+    for how in ({"oper": "res = a"}, {"op_tmpl": "res = a"}):
+        assert_same(e.elemwise1(z, "%", **how), C)
+        assert_same(e.elemwise2(z, "%", z.conj(), z, **how), C)
+    for how in ({"oper": "a = b"}, {"op_tmpl": "a = b"}):
+        assert_same(e.ielemwise2(z.copy(), "%", z.conj(), **how), C.conj())
     with pytest.raises(BadType, match="complex128 is not stored as float64"):
         e.elemwise2(z, "+", z, z, odtype="float64")
     with pytest.raises(BadValue, match="none of read, write and scalar is set"):

@@ -5,7 +5,14 @@ import numpy as np
 import pytest
 from calls import moved
 from gpuarray import blas
-from gpuarray.errors import BadArgument, BadType, BadValue, GpuArrayError
+from gpuarray.errors import (
+    BadArgument,
+    BadType,
+    BadValue,
+    GpuArrayError,
+    OutOfMemory,
+    TooLarge,
+)
 from judge import assert_same
 
 RANDOM = np.random.default_rng(17)
@@ -133,6 +140,19 @@ def test_products_refuse_what_does_not_fit(on, first_context):
         assert type(caught.value) is kind
 
 
+def test_a_product_that_is_too_large_is_named(null):
+    one = gpuarray.zeros((1, 1, 1), "float32", null)
+    tall, wide = one.broadcast_to((1, 2**31, 1)), one.broadcast_to((1, 1, 2**31))
+    for name, call in {
+        "gemm": lambda: gpuarray.gemm(1.0, tall[0], wide[0]),
+        "gemmBatch_3d": lambda: blas.gemmBatch_3d(1.0, tall, wide),
+    }.items():
+        with pytest.raises(TooLarge, match=rf"^{name}: .*2147483648, 2147483648\)"):
+            call()
+    with pytest.raises(OutOfMemory, match=r"^gemv: "):
+        gpuarray.gemv(1.0, one[0].broadcast_to((2**60, 1)), one[0, 0])
+
+
 def test_products_of_each_pair_of_dtypes_have_a_kernel(on):
     counts = np.arange(12).reshape(3, 4) % 5
     for one in ("int32", "uint8", "bool", "int64", "float16", "float32", "complex64"):
@@ -184,6 +204,12 @@ def test_a_raw_kernel_takes_views_where_it_is_told_of_their_offset(on, first_con
     ):
         with pytest.raises(kind, match=fact or None):
             call()
+
+
+def test_a_kernel_without_arrays_is_of_the_context_it_is_given(null):
+    for given, told in ((None, None), ("null", null), (null, null)):
+        kernel = gpuarray.RawKernel("KERNEL void f(ga_uint n) {}", "f", context=given)
+        assert kernel.context is told
 
 
 def test_a_reduction_kernel_has_all_that_its_texts_say(on):

@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -26,6 +27,14 @@ def test_the_dtype_table_is_the_library_s(row):
     entry = lib.gpuarray_get_type(row.typecode)
     assert text(entry.cluda_name) == row.c_name
     assert entry.size == row.dtype.itemsize == lib.gpuarray_get_elsize(row.typecode)
+
+
+def test_loops_are_of_as_many_operands_as_the_row():
+    wrong = replace(SCALARS["exp"], reference=abs, typed_as=np.add)
+    with pytest.raises(BadType, match="add takes 2 operands"):
+        resolve(wrong, (np.dtype("float32"),))
+    with pytest.raises(BadType, match="exp: 2 operands, expected 1"):
+        resolve(SCALARS["exp"], (np.dtype("float32"),) * 2)
 
 
 def test_a_dtype_of_the_other_byte_order_means_the_native_one():

@@ -234,7 +234,7 @@ NAMES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64"
 NAMES = (*NAMES.split(), "complex64", "complex128")
 
 
-def test_the_namespace_tells_its_dtypes_and_versions(first_context):
+def test_the_namespace_tells_its_dtypes_and_versions(first_context, monkeypatch):
     info = gpuarray.__array_namespace_info__()
     assert tuple(info.dtypes(device=first_context)) == NAMES
     of_kind = {kind: tuple(info.dtypes(kind=kind)) for kind in (
@@ -255,6 +255,13 @@ def test_the_namespace_tells_its_dtypes_and_versions(first_context):
         "integral": np.dtype("int64"),
         "indexing": np.dtype("int64"),
     }
+    singles = [name for name in NAMES if name not in ("float64", "complex128")]
+    with monkeypatch.context() as patched:
+        patched.setattr(type(first_context), "has_double", False)
+        assert list(info.dtypes(device=first_context)) == singles
+        floats = info.default_dtypes(device=first_context)
+        assert floats["real floating"] == np.float32
+        assert floats["complex floating"] == np.complex64
     a = gpuarray.zeros(1, context=first_context)
     for year in range(2021, 2026):
         assert a.__array_namespace__(api_version=f"{year}.12") is gpuarray
@@ -275,6 +282,8 @@ def test_dtypes_have_kinds_and_limits():
         assert gpuarray.isdtype(dtype, kind) is told
     with pytest.raises(BadValue, match="isdtype: got 'whole', expected a dtype, or"):
         gpuarray.isdtype("int8", "whole")
+    with pytest.raises(BadValue, match=r"isdtype: got \['bool'\], expected a dtype"):
+        gpuarray.isdtype("bool", ["bool"])
     for dtype in ("float16", "float32", "float64", "complex64"):
         made, told = gpuarray.finfo(dtype), np.finfo(dtype)
         for name in made._fields:

@@ -84,7 +84,7 @@ REDUCED = [
       for x in (A, COUNTS) for axis in (0, 1, -1)),
     ("logical_and.accumulate", COUNTS, 1), ("add.accumulate", SMALL, 0, "uint8"),
     *((f"{name}.outer", a, b) for name in ("add", "multiply", "less", "arctan2")
-      for a, b in ((V, A[0]), (A[0], V), (V, NUMBER))),
+      for a, b in ((V, A[0]), (A[0], V), (V, NUMBER), (NUMBER, V), (V, 2), (2.5, V))),
     *((f"{name}.reduceat", A, [0, 2, 1], axis) for name in ("add", "maximum")
       for axis in (1, -1)),
     ("add.reduceat", V, [0, 1, 1, 2]), ("multiply.reduceat", COUNTS, [1, 0], 0),

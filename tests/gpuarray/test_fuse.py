@@ -154,6 +154,12 @@ def test_what_cannot_be_recorded_runs_as_it_is(context):
     assert (x.get() == host + 1).all()
 
 
+def test_a_kernel_has_at_most_32_arrays(first_context):
+    every = gpuarray.ones((32, 2), "float32", context=first_context)
+    for count in (31, 32):  # with the result 32, and one more
+        same_bits(lambda *x: sum(x[1:], x[0]), *every[:count], is_fused=count == 31)
+
+
 def test_numbers_that_decide_are_fixed(context):
     x = gpuarray.abs(arrays(context, "float32")[0])
 

@@ -4,6 +4,7 @@ import gpuarray
 import numpy as np
 import pytest
 from gpuarray import linalg
+from gpuarray._products.contractions import _best_split
 from judge import assert_same
 from layouts import values
 
@@ -348,6 +349,14 @@ def test_products(context, dtype):
     assert_same(
         linalg.multi_dot([x, y.T, y, p]), np.linalg.multi_dot([a, b.T, b, v]), rtol=1e-4
     )
+
+
+def test_a_product_of_several_costs_least():
+    """The matrices of Cormen et al., Introduction to Algorithms, figure 15.5."""
+    split = _best_split((30, 35, 15, 5, 10, 20, 25))
+    assert [row[i + 1 :] for i, row in enumerate(split)] == [
+        [0, 0, 2, 2, 2], [1, 2, 2, 2], [2, 2, 2], [3, 4], [4], []
+    ]  # fmt: skip
 
 
 def test_diagonals_and_cross_products(context):

@@ -74,6 +74,10 @@ def test_reductions(context, pairs):
     assert_same(reduction.reduce1(x, "+", "0", "float32", axis=1), host.sum(1))
     out = gpuarray.empty(4, "float32", context)
     assert kernel(x, out=out) is out
+    for given in ((), (x, y)):
+        fact = f"ReductionKernel: {len(given)} arguments, expected 1"
+        with pytest.raises(BadType, match=fact):
+            kernel(*given)
     with pytest.raises(TypeError, match="out is float32"):
         kernel(x, out=gpuarray.empty(3, "float32", context))
     for bad in (
@@ -107,6 +111,8 @@ def test_arrays_are_split_and_joined(context, pairs):
     joined = operations.concatenate([x, x], axis=-1, context=context)
     assert_same(joined, np.concatenate([host, host], -1))
     assert_same(operations.vstack((x, x), context), np.vstack((host, host)))
+    joined = gpuarray.gpuarray._concatenate([x, host], 1, x.typecode, context=context)
+    assert_same(joined, np.concatenate([host, host], 1))
     null = gpuarray.context("null")
     with pytest.raises(BadValue, match="not on null"):
         operations.hstack((x, x), null)

@@ -25,8 +25,10 @@ NONE = np.zeros(0)
 NUMBER = np.array(2.0)
 COMPLEX = V + 1j
 INVERTED = {"method": "inverted_cdf"}
+SQUARES = ("cholesky", "eigh", "eigvalsh", "eig", "eigvals", "inv", "det", "slogdet")
 
 REFUSED = [
+    (BadType, "where: 1 operands, expected 3", "where", M, {"out": M}),
     # ---- views ----
     (BadIndex, "start 5 is out of bounds for 2 axes", "rollaxis", M, 0, 5),
     (BadIndex, "start -3 is out of bounds for 2 axes", "rollaxis", M, 0, -3),
@@ -131,10 +133,11 @@ REFUSED = [
     (BadValue, "solve: 3 unknowns, but b has shape", "linalg.solve", SQUARE, V),
     (LinAlgError, "solve: b is 0-d", "linalg.solve", SQUARE, NUMBER),
     (LinAlgError, r"matrices of \(3, 5\), expected square", "linalg.solve", M, V),
-    (LinAlgError, r"det: an array of shape \(5,\), expected matrices", "linalg.det", V),
     (BadValue, "UPLO is 'X', expected 'L' or 'U'", "linalg.eigh", SQUARE, "X"),
     (BadValue, "UPLO is 'X', expected 'L' or 'U'", "linalg.eigvalsh", SQUARE, "X"),
-    (LinAlgError, "square", "linalg.cholesky", M),
+    *((LinAlgError, f"{name}: {fact}", f"linalg.{name}", x) for name in SQUARES
+      for fact, x in ((r"matrices of \(3, 5\), expected square", M),
+                      (r"an array of shape \(5,\), expected matrices", V))),
     (LinAlgError, "ingular", "linalg.inv", SQUARE * 0),
     # ---- joined, cut and counted ----
     (BadValue, "array_split: 0 parts, expected at least 1", "array_split", V, 0),

@@ -60,11 +60,11 @@ def factors(n: int) -> tuple[int, ...] | None:
 
 def convolution_length(n: int) -> int:
     """A length of fast passes that a convolution of n elements with a chirp fits in."""
-    least, best = 2 * n - 1, 1 << (2 * n - 2).bit_length()
-    for odd in (1, 3, 5, 9, 15, 25, 27, 45, 75, 81, 125, 135, 225):
-        power = max(-(-least // odd) - 1, 1).bit_length()
-        best = min(best, odd << power)
-    return best
+    least = 2 * n - 1
+    return min(
+        odd << max(-(-least // odd) - 1, 1).bit_length()
+        for odd in (1, 3, 5, 9, 15, 25, 27, 45, 75, 81, 125, 135, 225)
+    )
 
 
 def roots(n: int) -> Complex:

@@ -81,8 +81,7 @@ def _counts(places: Any, length: int, weights: Any) -> Any:
     """What belongs to each of ``length`` places: 1 for an element, or its weight."""
     dtype = INT64 if weights is None else weights.dtype
     out = places.allocate((length,), dtype, places.context, zeroed=True)
-    if places.size:
-        add_at(out, places, 1 if weights is None else weights)
+    add_at(out, places, 1 if weights is None else weights)
     return out
 
 

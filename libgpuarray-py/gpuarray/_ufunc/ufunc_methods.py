@@ -61,8 +61,7 @@ def _numpy_dtype(row: Scalar, array: DType, dtype: DType | None) -> DType:
         (array,) if dtype is None else (array, dtype)
     )
     try:
-        with np.errstate(all="ignore"):
-            found = ufunc.reduce(np.ones(2, known), dtype=(*chosen, None)[0]).dtype
+        found = ufunc.reduce(np.ones(2, known), dtype=(*chosen, None)[0]).dtype
     except TypeError as error:
         raise BadType(f"{row.name}: {array} is not folded: {error}") from None
     return as_dtype(back.get(found, found), row.name)
