@@ -295,6 +295,7 @@ def test_parameters_are_read():
     assert (n.name, n.dtype, n.is_array) == ("n", "uint32", False)
     raw, number = parse("raw T x, unsigned long long n", "test")
     assert raw.is_raw and raw.generic == "T" and number.dtype == "uint64"
+    assert (raw.name, number.name) == ("x", "n")
     for text in ("unsigned long 3", "float32", "raw T", "3"):
         with pytest.raises(BadValue, match=f"the parameter '{text}' is not understood"):
             parse(text, "test")

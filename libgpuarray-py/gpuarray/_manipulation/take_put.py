@@ -107,7 +107,7 @@ def put(array: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     number = _mode(mode, "put")
     chosen = _index_array(ind, target, 0, target.size, mode, "put").ravel()
     values = as_values(target, v, "put").ravel()
-    if chosen.size == 0 or values.size == 0:
+    if values.size == 0:
         return
     if values.size not in (1, chosen.size):
         counts = np.arange(chosen.size, dtype=INT64) % values.size
