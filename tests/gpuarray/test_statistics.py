@@ -6,6 +6,7 @@ import warnings
 import gpuarray
 import numpy as np
 import pytest
+from gpuarray._math.quantiles import METHODS
 from judge import assert_same, quietly
 from layouts import LAYOUTS, pair, values
 
@@ -310,6 +311,16 @@ def test_the_dtype_of_the_share_of_a_quantile_counts(context, dtype):
         assert_same(gpuarray.quantile(device, q), np.quantile(host, q))
     there = gpuarray.asarray(q, context=context)
     assert_same(gpuarray.quantile(device, there), np.quantile(host, q))
+
+
+def test_places_of_quantiles_are_not_rounded_to_the_dtype(first_context):
+    """A float16 is no place among so many elements."""
+    host = np.arange(2052) // 4
+    device = gpuarray.asarray(host.astype("float16"), context=first_context)
+    for method in METHODS:
+        for q in (1.0, 1, 0.9995, 0.5002, np.float16(1)):
+            expected = np.quantile(host, float(q), method=method).astype("float16")
+            assert_same(gpuarray.quantile(device, q, method=method), expected)
 
 
 def test_nan_has_no_weight_in_nanquantile(context):

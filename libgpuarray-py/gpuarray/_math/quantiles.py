@@ -293,17 +293,20 @@ def _require_rows(operation: str, rows: Any, axis: Axis) -> None:
 
 def _shares(
     operation: str, q: Any, scale: int, dtype: np.dtype[Any]
-) -> npt.NDArray[Any]:
-    """``q`` on the host, as shares from 0 to 1; a Python number takes a float dtype."""
+) -> tuple[npt.NDArray[Any], np.dtype[Any]]:
+    """``q`` on the host, as shares from 0 to 1, and the dtype that counts as theirs.
+
+    A Python number takes that of floats, but not to count elements with.
+    """
     is_number = isinstance(q, int | float) and not isinstance(q, np.generic)
     is_weak = is_number and dtype.kind == "f"
-    shares = np.asarray(q, dtype) if is_weak else asnumpy(q)
+    shares = np.asarray(q, np.float64) if is_weak else asnumpy(q)
     if shares.dtype.kind not in "fiub":
         raise BadType(f"{operation}: q of {shares.dtype}, expected real numbers")
     shares = np.true_divide(shares, shares.dtype.type(scale)) if scale != 1 else shares
     if not ((shares >= 0) & (shares <= 1)).all():
         raise BadValue(f"{operation}: q is {q!r}, expected numbers from 0 to {scale}")
-    return shares
+    return shares, dtype if is_weak else shares.dtype
 
 
 def _chosen(operation: str, method: str, weights: Any) -> Method:
@@ -334,7 +337,7 @@ def _quantile(
     if require(array, operation).dtype.kind in "cb":
         raise BadType(f"{operation}: elements of {array.dtype}, expected real numbers")
     rows, finish = _rows(operation, array, axis, keepdims, out)
-    shares = _shares(operation, q, scale, rows.dtype)
+    shares, kind = _shares(operation, q, scale, rows.dtype)
     n = rows.shape[-1]
     _require_rows(operation, rows, axis)
     if n == 0:
@@ -345,11 +348,11 @@ def _quantile(
     ordered, found = sort(rows), []
     for share in shares.ravel():
         low, part = how.place(n, share)
-        first, part = int(low), shares.dtype.type(part)
+        first, part = min(int(low), n - 1), kind.type(part)
         after = ordered[..., min(first + 1, n - 1)]
         one = ordered[..., first]
         if how.interpolates:
-            one = one.astype(np.result_type(one.dtype, shares.dtype), copy=False)
+            one = one.astype(np.result_type(one.dtype, kind), copy=False)
         if part > 0:
             one = _mixed(one, after, part, part >= 0.5)
         found.append(_nan_kept(one, ordered))
@@ -374,7 +377,7 @@ def _nanquantile(
         )
     how = _chosen(operation, method, weights)
     rows, finish = _rows(operation, array, axis, keepdims, out)
-    shares = _shares(operation, q, scale, rows.dtype)
+    shares, kind = _shares(operation, q, scale, rows.dtype)
     if rows.shape[-1] == 0:
         empty = mean(rows, -1)
         return finish(empty.broadcast_to((*shares.shape, *empty.shape)).copy())
@@ -383,7 +386,7 @@ def _nanquantile(
         heavy = where(isnan(rows), 0, heavy)
         return finish(_weighted(rows, heavy, shares, keeps_nan=False))
     ordered, count, found = sort(rows), _count(rows), []
-    known = count.astype(np.result_type(shares.dtype, np.float32))
+    known = count.astype(np.result_type(kind, np.float32))
     for share in shares.ravel():
         low, part = how.place(known, known.dtype.type(share))
         one, after = (
@@ -391,7 +394,7 @@ def _nanquantile(
             _at(ordered, low.astype(INT64) + 1),
         )
         if how.interpolates:
-            part = part.astype(np.result_type(shares.dtype, rows.dtype))
+            part = part.astype(np.result_type(kind, rows.dtype))
             near, far = (_mixed(one, after, part, end) for end in (False, True))
             one = where(part > 0, where(part >= 0.5, far, near), one)
         found.append(one)
