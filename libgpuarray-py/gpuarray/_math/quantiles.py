@@ -76,24 +76,27 @@ def _midpoint(n: Any, q: Any) -> tuple[Any, Any]:
 
 
 def _inverted(n: Any, q: Any) -> tuple[Any, Any]:
-    at = clip_any(ceil_any(n * q) - 1, 0, n - 1)
+    at = ceil_any(n * q) - 1
     return at, at * 0
 
 
 def _averaged(n: Any, q: Any) -> tuple[Any, Any]:
     at = n * q - 1
     is_step = (ceil_any(at) == at) & (at >= 0) & (at < n - 1)
-    return clip_any(ceil_any(at), 0, n - 1), is_step * 0.5
+    return ceil_any(at), is_step * 0.5
 
 
 def _closest(n: Any, q: Any) -> tuple[Any, Any]:
     """The element whose step is nearest; of two as near the one of even rank."""
-    at = clip_any(rint_any(n * q) - 1, 0, n - 1)
+    at = rint_any(n * q) - 1
     return at, at * 0
 
 
 class Method(NamedTuple):
-    """Where a quantile lies, and whether it may lie between two elements."""
+    """Where a quantile lies, and whether it may lie between two elements.
+
+    A place outside the first or last element means that one.
+    """
 
     place: Place
     interpolates: bool = True
@@ -348,7 +351,7 @@ def _quantile(
     ordered, found = sort(rows), []
     for share in shares.ravel():
         low, part = how.place(n, share)
-        first, part = min(int(low), n - 1), kind.type(part)
+        first, part = min(max(int(low), 0), n - 1), kind.type(part)
         after = ordered[..., min(first + 1, n - 1)]
         one = ordered[..., first]
         if how.interpolates:
