@@ -157,11 +157,31 @@ def test_another_queue_of_theirs(queue):
     for turn in range(1, 10):
         ours += 1
         theirs = ours.as_pyopencl(other)
+        assert theirs.queue == other != ours.as_pyopencl().queue
         theirs *= 1  # on the other queue
         theirs += 1
         ours = gpuarray.asarray(theirs)
         assert ours.context is gpuarray.context(queue)
         assert (np.asarray(ours) == 2 * turn).all()
+
+
+def test_the_queue_of_their_array_is_waited_for(queue, monkeypatch):
+    """Ours is told of it; of an array without one nobody knows where it is computed."""
+    adopt, told = cuda_array_interface.dlpack.adopt, []
+
+    def tell(*arguments):
+        told.append(arguments[-1])
+        return adopt(*arguments)
+
+    monkeypatch.setattr(cuda_array_interface.dlpack, "adopt", tell)
+    context = gpuarray.context(queue)
+    other = pyopencl.CommandQueue(queue.context)
+    theirs = pyopencl.array.to_device(other, host_values())
+    for each in (theirs, theirs.with_queue(None)):
+        ours = gpuarray.asarray(each)
+        assert ours.context is context
+        np.testing.assert_array_equal(ours, host_values())
+    assert told == [other.int_ptr, 0]
 
 
 def test_what_is_refused_of_pyopencl(queue):
