@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from calls import assert_as_numpys, label, moved, ours
 from functions import named
-from gpuarray.errors import BadValue
+from gpuarray import blas, elemwise
+from gpuarray.errors import BadValue, OutOfMemory, TooLarge
 from judge import assert_same
 
 # ---- made on the context that is named ----
@@ -91,3 +92,40 @@ def test_no_elements_need_no_kernel(null, call):
 @pytest.mark.parametrize(("where", "what"), [([], 5.0), ([1], []), ([], [])])
 def test_nothing_is_put_without_a_kernel(null, mode, where, what):
     assert ours(("put", V, where, what, mode), null) is None
+
+
+# ---- of too many ----
+
+LONG, SIDE = 2**60, 2**31
+TOO_LARGE = {
+    "arange": lambda x, m, n: gpuarray.arange(LONG, context="null"),
+    "argsort": lambda x, m, n: gpuarray.argsort(x),
+    "cumsum": lambda x, m, n: gpuarray.cumsum(x),
+    "elemwise1": lambda x, m, n: elemwise.elemwise1(x, "-"),
+    "elemwise2": lambda x, m, n: elemwise.elemwise2(x, "*", 2, x),
+    "empty": lambda x, m, n: gpuarray.empty(LONG, context="null"),
+    "eye": lambda x, m, n: gpuarray.eye(SIDE, context="null"),
+    "full": lambda x, m, n: gpuarray.full(LONG, 1.0, context="null"),
+    "gemm": lambda x, m, n: gpuarray.gemm(1.0, m, n),
+    "gemm_bias": lambda x, m, n: blas.gemm_bias(m, n, n[0]),
+    "gemmBatch_3d": lambda x, m, n: blas.gemmBatch_3d(1.0, m[None], n[None]),
+    "gemv": lambda x, m, n: gpuarray.gemv(1.0, x[:, None], x[:1]),
+    "ger": lambda x, m, n: gpuarray.ger(1.0, n[0], n[0]),
+    "linspace": lambda x, m, n: gpuarray.linspace(0, 1, LONG, context="null"),
+    "matmul": lambda x, m, n: m @ n,
+    "ones": lambda x, m, n: gpuarray.ones(LONG, context="null"),
+    "pad": lambda x, m, n: gpuarray.pad(x[:1], LONG),
+    "polyval": lambda x, m, n: gpuarray.polyval(x[:1], x),
+    "sort": lambda x, m, n: gpuarray.sort(x),
+    "topk": lambda x, m, n: gpuarray.topk(x, LONG // 2),
+    "zeros": lambda x, m, n: gpuarray.zeros(LONG, context="null"),
+    "zeros_like": lambda x, m, n: gpuarray.zeros_like(x),
+}
+
+
+@pytest.mark.parametrize("name", TOO_LARGE)
+def test_an_error_of_memory_names_the_function(null, name):
+    one = gpuarray.zeros(1, "float32", null)
+    shapes = (LONG,), (SIDE, 1), (1, SIDE)
+    with pytest.raises((TooLarge, OutOfMemory), match=f"^{name}: "):
+        TOO_LARGE[name](*(one.broadcast_to(shape) for shape in shapes))
