@@ -80,14 +80,17 @@ def test_reductions(context, pairs):
             kernel(*given)
     with pytest.raises(TypeError, match="out is float32"):
         kernel(x, out=gpuarray.empty(3, "float32", context))
-    for bad in (
-        {"redux": [False, False]},
-        {"arguments": "float a"},
-        {"arguments": "float *x, float *y"},
-        {"arguments": "nothing *x"},
+    with pytest.raises(BadValue, match="arrays of 1 axes, expected 2"):
+        kernel(x[0])
+    for bad, fact in (
+        ({"redux": [False, False]}, "redux reduces no axis"),
+        ({"arguments": "float a"}, "no argument is an array"),
+        ({"arguments": "float *x, float *y"}, "several arguments need a map_expr"),
+        ({"arguments": "float *x, float y"}, "several arguments need a map_expr"),
+        ({"arguments": "nothing *x"}, "nothing"),
     ):
         options = {"redux": [True, False], "arguments": "float *x"} | bad
-        with pytest.raises(BadValue):
+        with pytest.raises(BadValue, match=fact):
             reduction.ReductionKernel(context, "float32", "0", "a + b", **options)
 
 
