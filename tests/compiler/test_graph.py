@@ -90,6 +90,19 @@ def test_a_type_of_a_context_takes_arrays_there(first_context):
                 np.testing.assert_array_equal(found, np.asarray(value))
 
 
+def test_a_type_of_a_context_stays_there(null, first_context):
+    kind = GpuArrayType("float32", (True, False), "null")
+    assert kind.clone() == kind
+    assert kind.clone("int8") == GpuArrayType("int8", (True, False), "null")
+    assert kind.clone(broadcastable=()) == GpuArrayType("float32", (), "null")
+    assert kind.host == TensorType("float32", (True, False))
+    with first_context.as_default():
+        made = kind.value_zeros((1, 3))
+    assert made.context is null and made.dtype == "float32" and made.shape == (1, 3)
+    with pytest.raises(ValueError, match="'cpu' is the host, not a context"):
+        GpuArrayType("float32", (), "cpu")
+
+
 def test_a_type_of_a_context_checks_what_it_is_given(null):
     kind = GpuArrayType("float32", (True, False), "null")
     given = gpuarray.zeros((1, 3), "float32", context=null)
