@@ -33,6 +33,7 @@ STEMS = {
     "multi_tensor",
     "columns",
     "fold",
+    "fold_at",
     "own",
     "gemm",
     "gemv_rows",
