@@ -61,6 +61,6 @@ def label(call):
 def _short(value):
     if isinstance(value, tuple | list):
         return f"[{' '.join(map(_short, value))}]"
-    return (
-        f"{value.dtype}{value.shape}" if isinstance(value, np.ndarray) else f"{value}"
-    )
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}{value.shape}"
+    return getattr(value, "__name__", f"{value}")
