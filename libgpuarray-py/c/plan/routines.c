@@ -220,9 +220,8 @@ static int run_matrices(ga_routine_call *c) {
   return ga__matrices_run(c->outs, c->n_out, c->ins, c->n_in, &m);
 }
 
-/* A kernel along rows: what its arguments and results are, the operation of its
- * indices, and then a name and a text for each form. */
-/* A row program in the texts of a step, without the words that its form keeps. */
+/* A row program in the texts of a step: its arguments, its results, the operation of
+ * its indices, and then a name and a text for each form. */
 typedef struct rows_texts {
   const char *names[GA_ROWS_TEXTS], *texts[GA_ROWS_TEXTS];
 } rows_texts;
@@ -334,7 +333,7 @@ static int run_zeros(ga_routine_call *c) {
                         GA_C_ORDER);
 }
 
-/* Counts by a running sum of ones that leaves each out of its own: 0, 1, 2, ... */
+/* 0, 1, 2, ... */
 static int run_arange(ga_routine_call *c) {
   const size_t n = c->ints[0] > 0 ? (size_t)c->ints[0] : 0;
   GpuArray counted = {0};
