@@ -57,6 +57,8 @@ class Row:
     state: Callable[[], list[Array]] = nothing
     bytes: int = 0
     """What must be read and written, whoever does it; 0: nothing worth naming."""
+    bus: int = 0
+    """What goes between host and device: no rate of the device bounds it."""
     flops: int = 0
     count: int = 0
     """Elements, where the unit is one of elements."""
@@ -78,7 +80,8 @@ class Row:
         scale = {"us": 1e6, "ms": 1e3, "s": 1.0, "MB": 1e-6}
         if self.unit in scale:
             return seconds * scale[self.unit]
-        work = {"GB/s": self.bytes, "TFLOP/s": self.flops / 1000, "Gelem/s": self.count}
+        moved = self.bytes or self.bus
+        work = {"GB/s": moved, "TFLOP/s": self.flops / 1000, "Gelem/s": self.count}
         return work[self.unit] / seconds / 1e9
 
     def limit(self, copied: Callable[[int], float], product: float) -> float | None:

@@ -71,7 +71,7 @@ class Run:
             return
         found = self.plan.run(row, folder)
         libraries = {name: as_figures(row, each) for name, each in found.items()}
-        more = {key: getattr(row, key) for key in ("bytes", "flops")}
+        more = {key: getattr(row, key) for key in ("bytes", "bus", "flops")}
         more = {key: value for key, value in more.items() if value}
         limit = self.limit(row)
         if limit is not None:

@@ -53,7 +53,7 @@ def spelled(gradient: Any, device: str) -> SimpleNamespace:
         softmax=lambda a: torch.softmax(a, 1),
         crossentropy=lambda a, y: cross(a, y, reduction="none"),
         uniform=lambda n: torch.rand(n, device=device),
-        asarray=lambda x: torch.tensor(x, device=device),
+        asarray=lambda x: torch.as_tensor(x, device=device),
         gradient=gradient,
     )
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from benchmarks.rows import Array, Names, Row, Sizes, Work, numbers
+from benchmarks.rows import Array, Names, Row, Sizes, Work, nothing, numbers
 
 VALUES = 10 * 30 * 768  # of the seeds' check1 and check2
 
@@ -37,6 +38,7 @@ def rows(sizes: Sizes) -> list[Row]:
     """All of them."""
     return [
         *copies(sizes.vector),
+        *transfers(sizes.vector),
         *elementwise(sizes.vector),
         *layouts(sizes.square),
         *reductions(sizes.square),
@@ -52,6 +54,29 @@ def copies(n: int) -> list[Row]:
     return [
         Row("copy", "GB/s", copy, vectors(n, how_many=1), bytes=8 * n),
         Row("copy, 1 MiB", "GB/s", copy, vectors(small, how_many=1), bytes=8 * small),
+    ]
+
+
+def transfers(n: int) -> list[Row]:
+    """Between a NumPy array and the device: ordinary memory, over the bus."""
+
+    @cache
+    def host() -> Array:
+        return numbers((n,), 0)
+
+    upload = of(lambda names: names.asarray(host()))
+    download = of(lambda names, x: x)
+    return [
+        Row("upload", "GB/s", upload, nothing, bus=4 * n, compiled=False),
+        Row(
+            "download",
+            "GB/s",
+            download,
+            vectors(n, how_many=1),
+            bus=4 * n,
+            compiled=False,
+            to_host=True,
+        ),
     ]
 
 
