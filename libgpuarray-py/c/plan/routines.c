@@ -252,14 +252,16 @@ static int call_rows(ga_routine_call *c, bool has_totals, bool is_product) {
   int typecodes[MOST];
   rows_texts t;
   ga_rows_call rows = rows_call(&t, c->texts);
-  if (c->n_out > MOST || c->n_params != n_own + c->n_out || c->params[0] < 0 ||
+  const bool has_over = c->n_params == n_own + c->n_out;
+  const bool is_old = c->n_params == n_own && !has_totals; /* nothing is overwritten */
+  if (c->n_out > MOST || !(has_over || is_old) || c->params[0] < 0 ||
       c->params[n_own - 1] < 0)
     return GA_FAIL(GA_VALUE_ERROR, "rows: %u results, %u integers for them", c->n_out,
                    c->n_params);
   for (unsigned int i = 0; i < c->n_out; i++)
     typecodes[i] = c->types[i].typecode;
   rows.words = (unsigned int)as_int(c->params[0]);
-  rows.over = c->params + n_own;
+  rows.over = has_over ? c->params + n_own : NULL;
   rows.is_product = is_product;
   rows.totals.fold_bytes = has_totals ? (size_t)as_int(c->params[1]) : 0;
   return (has_totals ? ga__rows_totals : ga__rows_run)(

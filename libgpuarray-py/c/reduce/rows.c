@@ -224,7 +224,7 @@ static int launch(const problem *p) {
 /* The array that a result takes over, if it lies as the result does; or NULL. */
 static const GpuArray *overwritten(const problem *p, unsigned int i, int typecode,
                                    const size_t *dims) {
-  const long long over = p->call->over[i];
+  const long long over = p->call->over ? p->call->over[i] : -1;
   const GpuArray *a =
       over >= 0 && over < (long long)p->n_arrays ? p->arrays[over] : NULL;
   if (a == NULL || a->typecode != typecode || !GpuArray_ISWRITEABLE(a) ||

@@ -40,7 +40,7 @@ typedef struct ga_rows_call {
   const char *const *names; /* of the kernels, without the numbers of the form */
   const char *const *texts; /* CLUDA */
   unsigned int words;       /* of 4 bytes that are kept of an element */
-  const long long *over;    /* for each result: the array it takes over, or -1 */
+  const long long *over; /* for each result: the array it takes over, or -1; or NULL */
   ga_rows_totals totals;
   bool is_product; /* all that is done with elements is to multiply the first matrix by
                       a vector */
