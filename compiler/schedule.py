@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from gpuarray.compiler.gpukernels import Lowerer, array_value, lower_node
+from gpuarray.compiler.gpukernels.bodies import inlined
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.lazy import use
@@ -14,6 +15,7 @@ from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo
 from gpuarray.compiler.ops.control.ifelse import IfElse
 from gpuarray.compiler.ops.variables.transfer import GpuFromHost
 from gpuarray.compiler.plan import ArrayValue, Choose, Copy, IntValue, Plan
+from gpuarray.compiler.plan_stages import is_called
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,19 @@ def lowered(
         confirms=confirms,
         names=tuple(variable.name for variable in fgraph.inputs),
     )
-    return Lowered(plan, tuple(nodes), lowerer.numbers)
+    return without_pauses(Lowered(plan, tuple(nodes), lowerer.numbers))
+
+
+def without_pauses(found: Lowered, for_files: bool = False) -> Lowered:
+    """The plan with bodies for what Python would call at each run, if all have one."""
+    if not any(map(is_called, found.plan.steps)):
+        return found
+    whole = inlined(found.plan, for_files)
+    if whole is None:
+        return found
+    nodes = tuple(found.nodes[place] for place in whole.origins)
+    numbers = {v: whole.numbers[number] for v, number in found.numbers.items()}
+    return Lowered(whole.plan, nodes, numbers)
 
 
 def context_names(fgraph: FunctionGraph) -> set[str | None]:

@@ -110,13 +110,16 @@ class DebugExecutable:
         return results
 
     def _after(self, number: int, known: Values) -> None:
-        for value in self.plan.steps[number].outs:
-            self._host[value] = np.array(known[value])
+        made = {v: np.array(known[v]) for v in self.plan.steps[number].outs}
         node = self.lowered.nodes[number]
         if node is not None and self._last[node] == number:
-            self._check_node(node)
+            # A value that an earlier step made may have been written to since.
+            values = [self.lowered.numbers.get(v) for v in node.outputs]
+            made |= {v: np.array(known[v]) for v in values if v in known}
+            self._check_node(node, made)
+        self._host |= made
 
-    def _check_node(self, node: Apply) -> None:
+    def _check_node(self, node: Apply, made: Mapping[int, HostArray]) -> None:
         numbers = self.lowered.numbers
         is_transfer = isinstance(node.op, Transfer)
         if is_transfer or not isinstance(node.outputs[0].type, GpuArrayType):
@@ -144,7 +147,7 @@ class DebugExecutable:
         for variable, right in zip(
             node.outputs, checked_evaluation(like, arrays), strict=True
         ):
-            found = self._host[numbers[variable]]
+            found = made[numbers[variable]]
             if difference := (
                 compare_shapes(found, right)
                 if variable.index in node.op.undetermined

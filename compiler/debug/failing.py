@@ -40,7 +40,7 @@ def failure_text(
     lines += input_lines(
         [
             (names.get(value), described(known.get(value), plan.values[value]))
-            for value in step.ins
+            for value in inputs_of(step, node, names)
         ]
     )
     if step.origin:
@@ -50,6 +50,16 @@ def failure_text(
     else:
         lines.append("  exception_verbosity=high shows the graph and the values")
     return "\n".join(lines)
+
+
+def inputs_of(
+    step: p.Step, node: Apply | None, names: Mapping[int, Variable]
+) -> Sequence[int]:
+    """The values that a node takes; its step's, where that is all of the node."""
+    if node is None or all(names.get(value) in node.inputs for value in step.ins):
+        return step.ins
+    numbers = {variable: value for value, variable in names.items()}
+    return [numbers[each] for each in node.inputs if each in numbers] or step.ins
 
 
 def evaluation_text(node: Apply, arrays: Sequence[Any]) -> str:

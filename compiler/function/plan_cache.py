@@ -157,8 +157,13 @@ def about(context: Context) -> tuple[object, ...]:
 @cache
 def package() -> str:
     """Return a hash of this package's files, which tells its versions apart."""
-    files = sorted(_files(Path(gpuarray.__file__).parent))
-    return hashlib.blake2b(repr(files).encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b(repr(package_files()).encode(), digest_size=16).hexdigest()
+
+
+def package_files() -> list[tuple[str, int, int]]:
+    """The paths, sizes and times of the code; the compiler's may lie elsewhere."""
+    folders = {Path(gpuarray.__file__).parent, Path(__file__).parents[1]}
+    return sorted({found for folder in folders for found in _files(folder)})
 
 
 def _files(folder: Path) -> Iterator[tuple[str, int, int]]:

@@ -32,7 +32,7 @@ from gpuarray.compiler.function.pickled import untrusted
 from gpuarray.compiler.function.values import host_type
 from gpuarray.compiler.gpukernels.bodies import inlined, named_with_reason, written
 from gpuarray.compiler.plan_stages import is_called
-from gpuarray.compiler.schedule import Lowered, lowered
+from gpuarray.compiler.schedule import Lowered, lowered, without_pauses
 from gpuarray.compiler.shared import Container
 from gpuarray.errors import GpuArrayError, Unsupported
 
@@ -147,7 +147,7 @@ def interface_of(function: Function) -> function_files.SavedInterface:
 
 def only_in_python(function: Function) -> str:
     """Why the function's plan needs Python at each call; empty if it does not."""
-    if inlined(function.plan) is None:
+    if inlined(function.plan, for_files=True) is None:
         plan = function.plan
         labels = [
             _name_of(step)
@@ -197,18 +197,13 @@ def _pickled(function: Function, kept: Iterable[KeptValue]) -> bytes:
 # ---- native files ----
 
 
-def _whole(plan: p.Plan) -> tuple[p.Plan, dict[int, int]]:
-    """The plan as a file has it, without pauses; where its steps are there."""
-    whole = inlined(plan)
-    assert whole is not None
-    return whole
-
-
 def _handle(function: Function) -> NativePlan:
     """The function's plan as the executor has it, with what it compiled and bound."""
     native = getattr(function._executable or function._load(), "whole", None)
-    if native is None:  # a mode that looks at each step
-        native = Executable(_whole(function.plan)[0], function.context).whole
+    if native is None:  # it pauses, or its mode looks at each step
+        whole = inlined(function.plan, for_files=True)
+        assert whole is not None
+        native = Executable(whole.plan, function.context).whole
     assert isinstance(native, NativePlan)
     return native
 
@@ -293,16 +288,16 @@ def save(function: Function, path: File, graph: bool = True) -> None:
 
 def _add_bodies(function: Function, plan: NativePlan) -> tuple[p.Call, ...]:
     """Say what the plan's functions do without Python; those that nothing says."""
-    bodies = bodies_of(_lowered(function), function.plan.steps)
-    _, moved = _whole(function.plan)
-    plan.add_bodies({moved[at]: body for at, body in bodies.bodies.items()})
+    bodies = bodies_of(_lowered(function), plan.plan.steps)
+    plan.add_bodies(bodies.bodies)
     return bodies.without
 
 
 def _lowered(function: Function) -> Lowered:
-    """The function's plan with the nodes that its steps come from."""
+    """The plan in the function's file, with the nodes that its steps come from."""
     maker = function.maker
-    return lowered(maker.fgraph, function.plan.name, maker.home)
+    found = lowered(maker.fgraph, function.plan.name, maker.home)
+    return without_pauses(found, for_files=True)
 
 
 def _tell_of_python(
@@ -312,8 +307,7 @@ def _tell_of_python(
     if not without:
         return
     was_called = plan.info()["n_bindings"] > 0
-    values = function.plan.values
-    listed = (named_with_reason(each, values) for each in without)
+    listed = (named_with_reason(each, plan.plan.values) for each in without)
     names = ", ".join(dict.fromkeys(listed))
     origin = without[0].origin
     where = f", made at {origin}" if origin else ""

@@ -1,15 +1,16 @@
-"""Bodies: step functions as steps of the library, for files that run without Python.
+"""Bodies: step functions as steps of the library, which run without Python.
 
-A function's step needs Python where a plan is bound. A file has its body instead: steps
-that the library binds by itself, for any lengths. Some bodies are written here, step by
-step; those of ops that are made of other ops are these ops' (`unfolds`).
+A function's step needs Python where a plan is bound, or at each run where it waits. A
+body is steps that the library binds by itself, for any lengths: it stands in for the
+function in files, and in plans where the function waits. Some bodies are written here,
+step by step; those of ops that are made of other ops are these ops' (`unfolds`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -190,6 +191,11 @@ class Steps:
     def same_length(self, x: int, found: int, wanted: int, text: str) -> None:
         """Fail with a text, which the two lengths follow, where these differ."""
         self.check("length", x, [found, wanted], text)
+
+    def mask_fits(self, x: int, mask: int, axis: int) -> None:
+        """Fail, as an index out of bounds, where a mask has other lengths."""
+        given = {"ins": (x, mask), "name": "mask", "params": (axis,)}
+        self.add(p.Routine, self.array(x), label="index", **given)
 
     def at_most(self, x: int, rows: int, total: int) -> None:
         """Fail, as an index out of bounds, where there are not so many rows."""
@@ -375,13 +381,17 @@ tuples of numbers for groups of integers, and the function's options by name.
 """
 
 WRITERS: dict[str, Callable[..., Any]] = {}
+FOR_FILES: set[str] = set()
+"""The step functions whose bodies are for files alone: Python's LAPACK is faster."""
 
 
-def body_of(*names: str) -> Callable[[Writer], Writer]:
+def body_of(*names: str, for_files: bool = False) -> Callable[[Writer], Writer]:
     """Register what writes the body of the step functions of these names."""
 
     def register(writer: Writer) -> Writer:
         WRITERS.update(dict.fromkeys(names, writer))
+        if for_files:
+            FOR_FILES.update(names)
         return writer
 
     return register
@@ -433,29 +443,49 @@ def write(steps: Steps, step: p.Call, ins: Sequence[int]) -> tuple[int, ...] | N
     return (results,) if isinstance(results, int) else results and tuple(results)
 
 
-def inlined(plan: p.Plan) -> tuple[p.Plan, dict[int, int]] | None:
-    """The plan with what its functions do that Python calls at each run.
+@dataclass(frozen=True, slots=True)
+class Inlined:
+    """A plan with bodies in place of functions that Python would call at each run.
 
-    Also where its other steps are now, by their places. None where one of these
-    functions is Python's alone, or the plan is of several contexts.
+    ``origins`` has for each step the place of the step that it comes from, ``numbers``
+    the number of each former value.
     """
+
+    plan: p.Plan
+    origins: tuple[int, ...]
+    numbers: Mapping[int, int]
+
+
+def inlined(plan: p.Plan, for_files: bool = False) -> Inlined | None:
+    """The plan without pauses in Python, if all functions that pause have bodies."""
+    called = {
+        s.function for s in plan.steps if isinstance(s, p.Call) and not s.recorded
+    }
+    if not for_files and called & FOR_FILES:
+        return None
     steps = Steps(plan.values, [])
     number = {old: old for old in range(len(plan.values))}
-    moved: dict[int, int] = {}
+    origins: list[int] = []
     for place, step in enumerate(plan.steps):
         ins = tuple(number[n] for n in step.ins)
         when = tuple((number[n], wanted) for n, wanted in step.when)
-        if step.place is not None:
-            return None
+        first = len(steps.steps)
         if not isinstance(step, p.Call) or step.recorded:
-            moved[place] = len(steps.steps)
             steps.steps.append(replace(step, ins=ins, when=when))
-            continue
-        with steps.only(when):
-            results = write(steps, step, ins)
-        if results is None:
-            return None
-        number.update(zip(step.outs, results, strict=True))
+        else:
+            if step.place is not None:
+                return None
+            with steps.only(when):
+                results = write(steps, step, ins)
+            if results is None:
+                return None
+            number.update(zip(step.outs, results, strict=True))
+            steps.steps[first:] = [
+                replace(each, origin=step.origin, mark=step.mark)
+                for each in steps.steps[first:]
+            ]
+        origins += [place] * (len(steps.steps) - first)
     outputs = tuple(number[n] for n in plan.outputs)
     values, made = tuple(steps.values), tuple(steps.steps)
-    return replace(plan, values=values, steps=made, outputs=outputs), moved
+    whole = replace(plan, values=values, steps=made, outputs=outputs)
+    return Inlined(whole, tuple(origins), number)

@@ -246,25 +246,25 @@ def decomposed(
     return factorize(s, kind, [stack], batch, ranks, **given)
 
 
-@body_of("inv")
+@body_of("inv", for_files=True)
 def inv_steps(s: Steps, x: int) -> list[int] | None:
     """Return the inverses: the solutions for identity matrices."""
     return decomposed(s, "solve", x, [2], name="inv")
 
 
-@body_of("det")
+@body_of("det", for_files=True)
 def det_steps(s: Steps, x: int) -> list[int] | None:
     """The product of the pivots."""
     return decomposed(s, "det", x, [0])
 
 
-@body_of("expm")
+@body_of("expm", for_files=True)
 def expm_steps(s: Steps, x: int) -> list[int] | None:
     """A series, squared."""
     return decomposed(s, "expm", x, [2])
 
 
-@body_of("cholesky")
+@body_of("cholesky", for_files=True)
 def cholesky_steps(s: Steps, x: int, *, lower: bool, on_error: str) -> int | None:
     """One factor each; or nan for all, where one has none and that is asked for."""
     flags = NAN if on_error == "nan" else 0
@@ -295,27 +295,27 @@ def nan_for_all(s: Steps, x: int) -> int:
     )
 
 
-@body_of("eigh")
+@body_of("eigh", for_files=True)
 def eigh_steps(s: Steps, x: int, *, UPLO: str) -> list[int] | None:
     """Jacobi's method."""
     return decomposed(s, "eigh", x, [1, 2], flags=UPPER if UPLO == "U" else 0, real=0)
 
 
-@body_of("eig")
+@body_of("eig", for_files=True)
 def eig_steps(s: Steps, x: int) -> list[int] | None:
     """The shifted QR method, on complex numbers."""
     dtype = s.array(x).dtype
     return decomposed(s, "eig", s.cast(x, COMPLEX.get(dtype, dtype)), [1, 2])
 
 
-@body_of("eigvalsh")
+@body_of("eigvalsh", for_files=True)
 def eigvalsh_steps(s: Steps, x: int, *, UPLO: str) -> int | None:
     """The values alone."""
     found = eigh_steps(s, x, UPLO=UPLO)
     return None if found is None else found[0]
 
 
-@body_of("qr")
+@body_of("qr", for_files=True)
 def qr_steps(s: Steps, x: int, *, mode: str) -> list[int] | None:
     """Householder's reflections."""
     flags = FULL if mode == "complete" else 0
@@ -328,7 +328,7 @@ def qr_steps(s: Steps, x: int, *, mode: str) -> list[int] | None:
     return [r] if mode == "r" else [q, r]
 
 
-@body_of("svd")
+@body_of("svd", for_files=True)
 def svd_steps(
     s: Steps, x: int, *, full_matrices: bool, compute_uv: bool
 ) -> list[int] | None:
@@ -338,14 +338,14 @@ def svd_steps(
     return found if compute_uv or found is None else found[1:2]
 
 
-@body_of("pinv")
+@body_of("pinv", for_files=True)
 def pinv_steps(s: Steps, x: int, *, rcond: float | None) -> list[int] | None:
     """By singular values."""
     cutoff = -1.0 if rcond is None else float(rcond)
     return decomposed(s, "pinv", x, [2], cutoff=cutoff)
 
 
-@body_of("solve")
+@body_of("solve", for_files=True)
 def solve_steps(s: Steps, a: int, b: int, *, A_structure: str) -> int | None:
     """Elimination; the batches of both sides broadcast."""
     if not is_factorized(s, a):
@@ -366,7 +366,7 @@ def solve_steps(s: Steps, a: int, b: int, *, A_structure: str) -> int | None:
     return s.index(found, [(), None], [s.integer(0)]) if is_vector else found
 
 
-@body_of("lstsq")
+@body_of("lstsq", for_files=True)
 def lstsq_steps(s: Steps, x: int, y: int, *, rcond: float | None) -> list[int] | None:
     """By singular values; the rank, which a length depends on, is read."""
     found = decomposed(s, "svd", x, [2, 1, 2], real=1, name="lstsq")

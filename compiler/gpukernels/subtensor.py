@@ -196,9 +196,7 @@ def unmasked(
             continue
         (mask,) = numbers
         ndim = s.array(mask).ndim
-        lengths = [(s.length(mask, k), s.length(x, axis + k)) for k in range(ndim)]
-        conditions = [s.arithmetic("eq", *pair) for pair in lengths]
-        s.require(x, conditions, f"index: a mask does not fit from axis {axis} on")
+        s.mask_fits(x, mask, axis)
         found, places = places_of(s, mask)
         for k in range(ndim):
             made.append(s.index(found, (None, ("stop",)), [s.integer(k), places]))
@@ -338,9 +336,10 @@ def advanced_inc_subtensor_steps(
     repeats: Sequence[bool],
     ranges: Sequence[Range | None],
 ) -> int:
-    """A copy, unless in place, and what is put into a view of it."""
+    """A copy, unless in place, and what is put into a view of it; reads come first."""
+    places = unmasked(s, x, index, form)
     result = x if inplace else s.copy(x)
-    found = sides(s, result, *unmasked(s, x, index, form))
+    found = sides(s, result, *places)
     value = s.array(found.view)
     require_lengths(s, operation, picked_lengths(s, found), y, repeats)
     change = "put" if operation == "set_subtensor" else "add_at"

@@ -10,7 +10,9 @@ from gpuarray.compiler import Op, function, shared
 from gpuarray.compiler.gpukernels import lowers, step_function
 from gpuarray.compiler.graph.core import Apply, as_variable
 from gpuarray.compiler.graph.types import TensorType
+from gpuarray.compiler.ifelse import ifelse
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
+from gpuarray.compiler.plan_stages import is_whole
 
 
 class First(Op):
@@ -139,6 +141,98 @@ def test_integers_are_computed_on_the_host_as_the_device_would(context):
             found = f(np.arange(300.0), *given)
             for part, value in zip(found[:7], found[7:], strict=True):
                 assert len(part) == len(range(300)[: int(value)])
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        lambda x: x[x > 2],
+        lambda x: T.set_subtensor(x[x > 2], 0.0),
+        lambda x: x.nonzero()[0],
+        lambda x: T.unique(x),
+        lambda x: T.fft.rfft(x.dimshuffle("x", 0)),
+        lambda x: T.opt.assert_op(x, T.gt(x.sum(), 0)),
+    ],
+    ids=["mask", "mask set", "nonzero", "unique", "rfft", "assert"],
+)
+@pytest.mark.parametrize("on_side", [False, True], ids=["always", "on a side"])
+def test_what_waits_does_not_return_to_python(expression, on_side, context):
+    x = T.dvector("x")
+    with gpuarray.context(context):
+        result = expression(x)
+        if on_side:
+            result = ifelse(T.gt(x[0], -1), result, result * 0)
+        f = function([x], result + 1)
+        assert is_whole(f.plan)
+        again = function([x], result + 1, mode="DebugMode")(X)
+        np.testing.assert_array_equal(f(X), again)
+
+
+def softmaxed(x):
+    rows = T.nnet.softmax(x.dimshuffle("x", 0))
+    return T.set_subtensor(rows[rows > 0.1], 7.0)
+
+
+def twice(x):
+    once = T.set_subtensor(x[x > 2], 0.0)
+    return T.inc_subtensor(once[once < 2], 10.0)
+
+
+PUTS = {
+    "alone": lambda x: T.set_subtensor(x[x > 2], 0.0),
+    "and read": lambda x: T.set_subtensor(x[x > 2], 0.0) + 1,
+    "added": lambda x: T.inc_subtensor(x[x > 2], x[x > 2]) * 2,
+    "in place": softmaxed,
+    "twice": twice,
+    "after a read": lambda x: T.set_subtensor(T.exp(x)[x > 2], x[x > 2]).sum(),
+}
+
+
+def from_file(f, path):
+    f.save(path, graph=False)
+    return gpuarray.load_function(path, context=f.context)
+
+
+@pytest.mark.parametrize("put", PUTS.values(), ids=PUTS)
+@pytest.mark.parametrize("is_saved", [False, True], ids=["", "saved"])
+def test_what_is_put_at_a_mask_is_there(put, is_saved, context, tmp_path):
+    x = T.dvector("x")
+    with gpuarray.context(context):
+        result = put(x)
+        f = function([x], result)
+        wanted = function([x], result, mode="DebugMode")(X)
+    run = from_file(f, tmp_path / "f.ga") if is_saved else f
+    for _ in range(3):  # the first runs may be kept apart
+        given = X.copy()
+        np.testing.assert_allclose(run(given), wanted, rtol=1e-12)
+        np.testing.assert_array_equal(given, X)
+
+
+@pytest.mark.parametrize("is_saved", [False, True], ids=["", "saved"])
+def test_a_value_is_updated_at_a_mask(is_saved, context, tmp_path):
+    x = T.dvector("x")
+    with gpuarray.context(context):
+        w = shared(X.copy(), name="w")
+        new = T.inc_subtensor(w[w < x], 10.0)
+        f = function([x], new.sum(), updates={w: new})
+    run = from_file(f, tmp_path / "f.ga") if is_saved else f
+    wanted = X.copy()
+    for limit in (3, 12, 20, 5):
+        wanted[wanted < limit] += 10
+        np.testing.assert_array_equal(run(np.full(10, float(limit))), wanted.sum())
+    if not is_saved:
+        np.testing.assert_array_equal(w.get_value(), wanted)
+
+
+def test_what_waits_names_its_line(context):
+    x, keep = T.dvector("x"), T.bvector("keep")
+    with gpuarray.context(context):
+        f = function([x, keep], x[T.eq(keep, 1)] + 1)  # the line
+        with pytest.raises(IndexError, match="mask of shape") as caught:
+            f(X, [1, 0])
+    (note,) = caught.value.__notes__
+    assert "input 0, x: float64 of shape (10,)" in note
+    assert "# the line" in note
 
 
 def test_an_error_of_a_function_names_the_line(context):

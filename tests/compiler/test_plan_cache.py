@@ -523,3 +523,8 @@ def test_the_code_of_the_package_is_in_its_python_and_its_libraries(tmp_path):
         (tmp_path / name).write_text(name)
     found = {path for path, _, _ in plan_cache._files(tmp_path)}
     assert found == {str(tmp_path / name) for name in ("a.py", "b.so", "inner/e.py")}
+
+
+def test_the_code_of_the_package_is_the_arrays_and_the_compilers():
+    found = {path for path, _, _ in plan_cache.package_files()}
+    assert {gpuarray.__file__, plan_cache.__file__} <= found

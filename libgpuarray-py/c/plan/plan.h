@@ -170,6 +170,7 @@ struct _GpuPlan {
   ga_plan_kernels kernels;
   ga_plan_settings settings;
   struct ga_stages *stages; /* of a plan that reads, once it is settled; else NULL */
+  const GpuPlan *stage_of;  /* the plan that reads whose stage this is, or NULL */
   ga_plan_whole whole;
   gpuplan_info info;
   ga_turn turn; /* of everything a run changes */

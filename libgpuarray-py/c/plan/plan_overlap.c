@@ -7,6 +7,7 @@
 #include "c/plan/plan_overlap.h"
 
 #include "c/array/array.h"
+#include "c/plan/plan_stages.h"
 
 /* ---- in whose memory values lie, as far as the plan tells ---- */
 
@@ -114,7 +115,14 @@ static const GpuArray *slot_array(const GpuPlan *p, unsigned int slot,
              : &p->views.arrays[p->views.list[slot - p->graph.n_inputs]];
 }
 
-/* Whether what is in slot `i` has to be a copy; see gives_way. */
+static unsigned int slot_root(const GpuPlan *p, unsigned int slot) {
+  const unsigned int n = p->graph.n_inputs;
+  return slot < n ? p->graph.inputs[slot]
+                  : ga__plan_root(&p->graph, p->views.list[slot - n]);
+}
+
+/* Whether what is in slot `i` has to be a copy; see gives_way. What is read of an input
+ * after a view of it was written is meant to be new. */
 static bool has_to_go(const GpuPlan *p, const ga_bound *bound, unsigned int i,
                       const GpuArray *const *ins) {
   const ga_tape *tape = bound->tape;
@@ -123,11 +131,13 @@ static bool has_to_go(const GpuPlan *p, const ga_bound *bound, unsigned int i,
     return false;
   const bool writes = ga__tape_writes(tape, i);
   const bool may_fail = p->settings.confirms || ga__tape_may_fail_after(tape, i);
-  if (writes && (may_fail || meets_held(&p->graph, bound, a)))
+  const bool is_kept = p->stage_of == NULL || ga__stages_is_given(p->stage_of, a);
+  if (writes && ((may_fail && is_kept) || meets_held(&p->graph, bound, a)))
     return true;
   for (unsigned int k = 0; k < p->graph.n_inputs + p->views.n; k++) {
     const bool other_writes = ga__tape_writes(tape, k);
-    if (k != i && ga__tape_clashes(tape, i, k) &&
+    const bool are_views = slot_root(p, i) == slot_root(p, k);
+    if (k != i && ga__tape_clashes(tape, i, k, are_views) &&
         (!writes || (other_writes && k < i)) &&
         GpuArray_share(slot_array(p, k, ins), a))
       return true;

@@ -221,6 +221,7 @@ static int add_outputs(const cutter *c, ga_stage *stage, const ga_step *s) {
 static int make_plan(cutter *c, ga_stage *stage, unsigned int first, unsigned int end) {
   const GpuPlan *p = c->p;
   GA_TRY(GpuPlan_new(&stage->plan, p->context, p->name));
+  stage->plan->stage_of = p;
   stage->plan->bindings.most = p->bindings.most;
   stage->plan->settings.holds = p->settings.holds;
   stage->plan->settings.lacks_bodies = p->settings.lacks_bodies;
@@ -286,8 +287,15 @@ static int make_stage(cutter *c, unsigned int k, unsigned int *step) {
   return computes ? make_plan(c, stage, first, stage->first_read) : GA_NO_ERROR;
 }
 
+static bool is_output(const ga_plan_graph *g, unsigned int value) {
+  for (unsigned int i = 0; i < g->n_outputs; i++)
+    if (g->outputs[i] == value)
+      return true;
+  return false;
+}
+
 /* Inputs that are written before the last read, or at all where the run may fail after
- * its last step. */
+ * its last step, or the input is a result. */
 static void note_copied(cutter *c) {
   const GpuPlan *p = c->p;
   unsigned int last = p->graph.n_steps;
@@ -295,7 +303,9 @@ static void note_copied(cutter *c) {
          p->graph.steps[last - 1].kind != GA_STEP_READ)
     last--;
   for (unsigned int i = 0; i < p->graph.n_inputs; i++)
-    c->stages->copied[i] = ga__plan_writes(&p->graph, i, last);
+    c->stages->copied[i] = ga__plan_writes(
+        &p->graph, i,
+        is_output(&p->graph, p->graph.inputs[i]) ? p->graph.n_steps : last);
 }
 
 static int allocate_scratch(ga_stages *s, const GpuPlan *p) {

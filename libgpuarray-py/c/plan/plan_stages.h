@@ -22,7 +22,9 @@ typedef struct ga_stage {
 typedef struct ga_stages {
   ga_stage *list;
   unsigned int n;
-  bool *copied; /* inputs that are written although the run may still fail */
+  bool *copied; /* inputs that are written although the run may still fail, or that are
+                   results as they are after it */
+  const GpuArray *const *given; /* the run's inputs */
   /* Scratch of a run, for each value of the whole plan: arrays that were made, where
    * all arrays are, integers. */
   GpuArray *arrays;
@@ -49,5 +51,9 @@ static inline GpuPlan *ga__stages_next(const GpuPlan *p, unsigned int *i) {
   }
   return NULL;
 }
+
+/* Whether `a` lies in memory of an input of the run, which a failure must leave as it
+ * is: what an earlier stage made may be lost. */
+bool ga__stages_is_given(const GpuPlan *p, const GpuArray *a);
 
 #endif

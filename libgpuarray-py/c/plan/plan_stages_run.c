@@ -12,6 +12,7 @@
 static int begin(const GpuPlan *p, const GpuArray *const *ins, const long long *ints) {
   const ga_plan_graph *g = &p->graph;
   ga_stages *s = p->stages;
+  s->given = ins;
   memset(s->integers, 0, g->n_values * sizeof *s->integers);
   for (unsigned int i = 0; i < g->n_int_inputs; i++)
     s->integers[g->int_inputs[i]] = ints[i];
@@ -22,6 +23,13 @@ static int begin(const GpuPlan *p, const GpuArray *const *ins, const long long *
       GA_TRY(GpuArray_copy(&s->arrays[v], ins[i], GA_C_ORDER));
   }
   return GA_NO_ERROR;
+}
+
+bool ga__stages_is_given(const GpuPlan *p, const GpuArray *a) {
+  for (unsigned int i = 0; i < p->graph.n_inputs; i++)
+    if (GpuArray_share(p->stages->given[i], a))
+      return true;
+  return false;
 }
 
 /* Most are dropped already: clearing them again would cost more than to look. */

@@ -422,6 +422,22 @@ static int run_at_most(ga_routine_call *c) {
   return GpuArray_view(c->outs[0], c->ins[0]);
 }
 
+/* The array itself, or a failure where its axes from one on are not as long as a
+ * mask's. */
+static int run_mask(ga_routine_call *c) {
+  const GpuArray *a = c->ins[0], *mask = c->ins[1];
+  const unsigned int axis = (unsigned int)as_int(c->params[0]);
+  for (unsigned int k = 0; k < mask->nd; k++)
+    if (axis + k >= a->nd || a->dimensions[axis + k] != mask->dimensions[k]) {
+      char shape[GA_SHAPE_TEXT];
+      return GA_FAIL(GA_INDEX_ERROR,
+                     "index: a mask of shape %s does not fit axis %u of length %zu",
+                     ga__shape_text(shape, mask->nd, mask->dimensions), axis + k,
+                     axis + k < a->nd ? a->dimensions[axis + k] : 0);
+    }
+  return GpuArray_view(c->outs[0], a);
+}
+
 static int run_assert(ga_routine_call *c) {
   return run_check(c, GA_ASSERT_ERROR);
 }
@@ -459,6 +475,7 @@ static const ga_routine routines[] = {
     {"require", "ai*", 0, 1, 1, -1, run_require, NULL},
     {"length", "aii", 0, 1, 1, -1, run_length, NULL},
     {"at_most", "aii", 0, 0, 1, -1, run_at_most, NULL},
+    {"mask", "aa", 1, 0, 1, -1, run_mask, NULL},
     {"assert", "ai*", 0, 1, 1, -1, run_assert, NULL},
 };
 

@@ -109,10 +109,13 @@ typedef struct ga_binding {
  * constant, where it matters, or have to be kept from a run that fails: a quick look,
  * which may say so of inputs that are apart. */
 bool ga__tape_may_clash(ga_tape *tape, const ga_binding *bindings);
-/* Whether it would matter if these two had memory in common; whether a command writes
- * that of one; and whether what comes after that may fail: a function that is called,
- * or, of a tape that protects, any command until one replay went through. */
-bool ga__tape_clashes(const ga_tape *tape, unsigned int a, unsigned int b);
+/* Whether it would matter if these two had memory in common (views of one array: only
+ * to the command that writes, those after it are to see what it wrote); whether a
+ * command writes that of one; and whether what comes after that may fail: a function
+ * that is called, or, of a tape that protects, any command until one replay went
+ * through. */
+bool ga__tape_clashes(const ga_tape *tape, unsigned int a, unsigned int b,
+                      bool are_views);
 bool ga__tape_writes(const ga_tape *tape, unsigned int number);
 bool ga__tape_may_fail_after(const ga_tape *tape, unsigned int number);
 /* Has inputs that are written kept from a replay that fails: the first one is taken to

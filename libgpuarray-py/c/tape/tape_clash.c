@@ -93,13 +93,17 @@ void ga__tape_prove(ga_tape *tape) {
   tape->protection.is_proven = true;
 }
 
-static bool is_used_after(const slot *written, const slot *used) {
-  return written->first_write > 0 && used->last_use >= written->first_write;
+static bool is_used_after(const slot *written, const slot *used, bool are_views) {
+  if (written->first_write == 0)
+    return false;
+  return are_views ? used->last_use == written->first_write
+                   : used->last_use >= written->first_write;
 }
 
-bool ga__tape_clashes(const ga_tape *tape, unsigned int a, unsigned int b) {
+bool ga__tape_clashes(const ga_tape *tape, unsigned int a, unsigned int b,
+                      bool are_views) {
   const slot *x = tape->slots[a], *y = tape->slots[b];
-  return is_used_after(x, y) || is_used_after(y, x);
+  return is_used_after(x, y, are_views) || is_used_after(y, x, are_views);
 }
 
 /* ---- at each replay ---- */
@@ -149,7 +153,8 @@ static bool is_risky(const ga_tape *tape, unsigned int number) {
   if (ga__tape_writes(tape, number))
     return true;
   for (unsigned int i = 0; i < tape->n_slots; i++)
-    if (tape->slots[i]->input && is_used_after(tape->slots[i], tape->slots[number]))
+    if (tape->slots[i]->input &&
+        is_used_after(tape->slots[i], tape->slots[number], false))
       return true;
   return false;
 }
