@@ -92,7 +92,7 @@ def lowered(
 
 
 def without_pauses(found: Lowered, for_files: bool = False) -> Lowered:
-    """The plan with bodies for what Python would call at each run, if all have one."""
+    """The plan with bodies for what Python would call at each run, where it can."""
     if not any(map(is_called, found.plan.steps)):
         return found
     whole = inlined(found.plan, for_files)

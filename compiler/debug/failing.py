@@ -40,7 +40,7 @@ def failure_text(
     lines += input_lines(
         [
             (names.get(value), described(known.get(value), plan.values[value]))
-            for value in inputs_of(step, node, names)
+            for value in inputs_of(step, node, names, plan)
         ]
     )
     if step.origin:
@@ -53,10 +53,11 @@ def failure_text(
 
 
 def inputs_of(
-    step: p.Step, node: Apply | None, names: Mapping[int, Variable]
+    step: p.Step, node: Apply | None, names: Mapping[int, Variable], plan: p.Plan
 ) -> Sequence[int]:
-    """The values that a node takes; its step's, where that is all of the node."""
-    if node is None or all(names.get(value) in node.inputs for value in step.ins):
+    """The values that a step takes, or its node if it is in the midst of that."""
+    arrays = [v for v in step.ins if isinstance(plan.values[v], p.ArrayValue)]
+    if node is None or all(names.get(value) in node.inputs for value in arrays):
         return step.ins
     numbers = {variable: value for value, variable in names.items()}
     return [numbers[each] for each in node.inputs if each in numbers] or step.ins

@@ -382,7 +382,7 @@ tuples of numbers for groups of integers, and the function's options by name.
 
 WRITERS: dict[str, Callable[..., Any]] = {}
 FOR_FILES: set[str] = set()
-"""The step functions whose bodies are for files alone: Python's LAPACK is faster."""
+"""Step functions with bodies for files alone: vendors' libraries are faster."""
 
 
 def body_of(*names: str, for_files: bool = False) -> Callable[[Writer], Writer]:
@@ -457,33 +457,34 @@ class Inlined:
 
 
 def inlined(plan: p.Plan, for_files: bool = False) -> Inlined | None:
-    """The plan without pauses in Python, if all functions that pause have bodies."""
-    called = {
-        s.function for s in plan.steps if isinstance(s, p.Call) and not s.recorded
-    }
-    if not for_files and called & FOR_FILES:
-        return None
+    """The plan with bodies in place of the functions that pause and have one.
+
+    None for a file where one of them is Python's alone or the plan is of several
+    contexts.
+    """
     steps = Steps(plan.values, [])
     number = {old: old for old in range(len(plan.values))}
     origins: list[int] = []
     for place, step in enumerate(plan.steps):
+        if for_files and step.place is not None:
+            return None
         ins = tuple(number[n] for n in step.ins)
         when = tuple((number[n], wanted) for n, wanted in step.when)
         first = len(steps.steps)
-        if not isinstance(step, p.Call) or step.recorded:
+        results = None
+        if isinstance(step, p.Call) and not step.recorded:
+            if for_files or step.function not in FOR_FILES:
+                with steps.only(when):
+                    results = write(steps, step, ins)
+            if for_files and results is None:
+                return None
+        if results is None:
             steps.steps.append(replace(step, ins=ins, when=when))
         else:
-            if step.place is not None:
-                return None
-            with steps.only(when):
-                results = write(steps, step, ins)
-            if results is None:
-                return None
             number.update(zip(step.outs, results, strict=True))
-            steps.steps[first:] = [
-                replace(each, origin=step.origin, mark=step.mark)
-                for each in steps.steps[first:]
-            ]
+            said = {"origin": step.origin, "mark": step.mark, "place": step.place}
+            made = steps.steps[first:]
+            steps.steps[first:] = [replace(each, **said) for each in made]
         origins += [place] * (len(steps.steps) - first)
     outputs = tuple(number[n] for n in plan.outputs)
     values, made = tuple(steps.values), tuple(steps.steps)

@@ -28,13 +28,6 @@ def print_array(x: Array, *, op: Print) -> Array:
     return x
 
 
-@step_function("assert")
-def check(x: Array, *conditions: Array | int, op: Assert) -> Array:
-    """``x``. Raises AssertionError unless all conditions are true."""
-    op.check(*conditions)
-    return x
-
-
 @body_of("assert")
 def assert_steps(s: Steps, x: int, *conditions: int, op: Assert) -> int:
     """``x``, and a check of the library, which the plan waits for where it must."""

@@ -57,7 +57,7 @@ INVERSE, SCALED, REAL, HALF, TO_REAL, TO_HALF = (1 << bit for bit in range(6))
 """What the library's routine is told, as its flags."""
 
 
-@body_of("rfft")
+@body_of("rfft", for_files=True)
 def rfft_steps(s: Steps, x: int) -> int:
     """The last axis halved, and then the others."""
     dtype, ndim = s.array(x).dtype, s.array(x).ndim
@@ -69,7 +69,7 @@ def rfft_steps(s: Steps, x: int) -> int:
     return found
 
 
-@body_of("irfft")
+@body_of("irfft", for_files=True)
 def irfft_steps(s: Steps, x: int, n: int) -> int:
     """All axes but the last, and then that to real numbers."""
     dtype, ndim = s.array(x).dtype, s.array(x).ndim

@@ -11,7 +11,6 @@ from gpuarray._indexing.advanced_indexing import (
     add_to,
     gather_axes,
     pick,
-    positions,
     put_at,
 )
 from gpuarray._indexing.indexing import assign, get, view_of
@@ -393,13 +392,6 @@ def check_places(x: Array, key: Sequence[Any], ranges: Sequence[Range | None]) -
         if span is not None and not is_mask:
             check_range(*span, axis, x.shape[axis])
         axis += entry.ndim if is_mask else 1
-
-
-@step_function("nonzero")
-def nonzero(x: Array) -> Array:
-    """A row of places for each axis; waits for their count."""
-    places: Array = positions(x)
-    return places
 
 
 @lowers(Nonzero)
