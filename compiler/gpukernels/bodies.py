@@ -482,9 +482,10 @@ def inlined(plan: p.Plan, for_files: bool = False) -> Inlined | None:
             steps.steps.append(replace(step, ins=ins, when=when))
         else:
             number.update(zip(step.outs, results, strict=True))
-            said = {"origin": step.origin, "mark": step.mark, "place": step.place}
-            made = steps.steps[first:]
-            steps.steps[first:] = [replace(each, **said) for each in made]
+            steps.steps[first:] = [
+                replace(each, origin=step.origin, mark=step.mark, place=step.place)
+                for each in steps.steps[first:]
+            ]
         origins += [place] * (len(steps.steps) - first)
     outputs = tuple(number[n] for n in plan.outputs)
     values, made = tuple(steps.values), tuple(steps.steps)
