@@ -121,6 +121,16 @@ static unsigned int slot_root(const GpuPlan *p, unsigned int slot) {
                   : ga__plan_root(&p->graph, p->views.list[slot - n]);
 }
 
+/* Whether a failure must leave the array as it is: not what an earlier stage made. */
+static bool is_kept(const GpuPlan *p, const GpuArray *a) {
+  if (p->stage_of == NULL)
+    return true;
+  for (unsigned int i = 0; i < p->stage_of->graph.n_inputs; i++)
+    if (GpuArray_share(p->stage_of->stages->given[i], a))
+      return true;
+  return false;
+}
+
 /* Whether what is in slot `i` has to be a copy; see gives_way. What is read of an input
  * after a view of it was written is meant to be new. */
 static bool has_to_go(const GpuPlan *p, const ga_bound *bound, unsigned int i,
@@ -131,8 +141,7 @@ static bool has_to_go(const GpuPlan *p, const ga_bound *bound, unsigned int i,
     return false;
   const bool writes = ga__tape_writes(tape, i);
   const bool may_fail = p->settings.confirms || ga__tape_may_fail_after(tape, i);
-  const bool is_kept = p->stage_of == NULL || ga__stages_is_given(p->stage_of, a);
-  if (writes && ((may_fail && is_kept) || meets_held(&p->graph, bound, a)))
+  if (writes && ((may_fail && is_kept(p, a)) || meets_held(&p->graph, bound, a)))
     return true;
   for (unsigned int k = 0; k < p->graph.n_inputs + p->views.n; k++) {
     const bool other_writes = ga__tape_writes(tape, k);

@@ -52,8 +52,4 @@ static inline GpuPlan *ga__stages_next(const GpuPlan *p, unsigned int *i) {
   return NULL;
 }
 
-/* Whether `a` lies in memory of an input of the run, which a failure must leave as it
- * is: what an earlier stage made may be lost. */
-bool ga__stages_is_given(const GpuPlan *p, const GpuArray *a);
-
 #endif

@@ -25,13 +25,6 @@ static int begin(const GpuPlan *p, const GpuArray *const *ins, const long long *
   return GA_NO_ERROR;
 }
 
-bool ga__stages_is_given(const GpuPlan *p, const GpuArray *a) {
-  for (unsigned int i = 0; i < p->graph.n_inputs; i++)
-    if (GpuArray_share(p->stages->given[i], a))
-      return true;
-  return false;
-}
-
 /* Most are dropped already: clearing them again would cost more than to look. */
 static void drop(GpuArray *a) {
   if (a->data != NULL)
