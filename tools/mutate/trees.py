@@ -15,6 +15,8 @@ from .changes import CHECKS, SHOWN, changes, differing, shown
 from .package import ROOT, files_of
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+BUILTIN_TYPES = {"bool", "bytes", "complex", "dict", "float", "frozenset", "int",
+                 "list", "set", "str", "tuple", "type"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -237,8 +239,12 @@ def is_type(node: ast.expr) -> bool:
     """Whether an expression is written as types are: `Callable[[int], str] | None`."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
         return is_type(node.left) and (is_none(node.right) or is_type(node.right))
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "TypeVar"
     named = node.value if isinstance(node, ast.Subscript) else node
-    return isinstance(named, ast.Name) and named.id[0].isupper()
+    return isinstance(named, ast.Name) and (
+        named.id[0].isupper() or named.id in BUILTIN_TYPES
+    )
 
 
 def is_none(node: ast.expr) -> bool:
