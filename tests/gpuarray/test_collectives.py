@@ -9,7 +9,9 @@ import pickle
 import gpuarray
 import numpy as np
 import pytest
+from gpuarray import collectives
 from gpuarray.collectives import COMM_ID_BYTES, GpuComm, GpuCommCliqueId, _operation
+from vendor_libraries import Ranks
 
 
 def clique(fill, null):
@@ -72,6 +74,136 @@ def test_opencl_has_no_collectives(context):
         gpuarray.Unsupported, match=f"{context.name} has no collectives"
     ):
         GpuComm(clique(1, context), 1, 0)
+
+
+# ---- one of three ranks, whose library NumPy stands for ----
+
+
+@pytest.fixture(params=[0, 2])
+def one(request, first_context, monkeypatch):
+    """A rank, and the library."""
+    library = Ranks(first_context, 3, request.param)
+    monkeypatch.setattr(collectives, "lib", library)
+    clique = GpuCommCliqueId(first_context, comm_id=bytes(range(128)))
+    return GpuComm(clique, 3, request.param), library
+
+
+LAYOUTS = {
+    "c": lambda host: host,
+    "fortran": np.asfortranarray,
+    "vector": lambda host: host[:, 0, 0].copy(),
+}
+
+
+@pytest.fixture(params=LAYOUTS)
+def mine(request, first_context):
+    """An array of a rank's, and its elements."""
+    host = LAYOUTS[request.param](np.arange(1.0, 73).reshape(6, 2, 6))
+    return gpuarray.asarray(host, context=first_context), host
+
+
+def outermost(host):
+    """The axis of the largest stride."""
+    return int(np.argmax(host.strides))
+
+
+def same_layout(got, host):
+    np.testing.assert_array_equal(got, host)
+    assert got.dtype == host.dtype
+    assert np.argsort(got.strides).tolist() == np.argsort(host.strides).tolist()
+
+
+def test_a_rank_knows_its_number(one):
+    comm, library = one
+    assert (comm.count, comm.rank) == (3, library.rank)
+
+
+@pytest.mark.parametrize(("op", "fold"), [
+    ("sum", lambda x: 3 * x), ("prod", lambda x: x**3), ("max", np.copy),
+    ("min", np.copy),
+])  # fmt: skip
+def test_reductions_of_ranks(one, mine, first_context, op, fold):
+    (comm, library), (a, host) = one, mine
+    wanted = np.asarray(fold(host), order="K")
+    parts = np.split(wanted, 3, outermost(host))
+    for root in (-1, comm.rank):
+        same_layout(comm.reduce(a, op, root=root), wanted)
+    same_layout(comm.all_reduce(a, op), wanted)
+    part = comm.reduce_scatter(a, op)
+    np.testing.assert_array_equal(part, np.asarray(parts[comm.rank]))
+    out = gpuarray.zeros(host.shape, "float64", first_context)
+    for call in (comm.all_reduce, comm.reduce):
+        out[...] = 0
+        assert call(a, op, out) is None
+        assert float(np.asarray(out).sum()) == wanted.sum()
+    half = gpuarray.zeros(host.size // 3, "float64", first_context)
+    assert comm.reduce_scatter(a, op, half) is None
+    assert float(np.asarray(half).sum()) == parts[comm.rank].sum()
+    assert library.sent == []
+
+
+def test_what_is_reduced_for_another_rank_is_sent(one, mine):
+    (comm, library), (a, host) = one, mine
+    assert comm.reduce(a, "max", root=1) is None
+    assert library.sent == [(1, 2, host.ravel("K").tolist())]
+
+
+def test_an_axis_of_one_row_for_each_rank_is_dropped(one, first_context):
+    comm, _ = one
+    for order, shape in (("C", (3, 4, 2)), ("F", (4, 2, 3))):
+        host = np.asarray(np.arange(24.0).reshape(shape), order=order)
+        part = comm.reduce_scatter(gpuarray.asarray(host, context=first_context), "sum")
+        assert part.shape == (4, 2)
+        row = host[comm.rank] if order == "C" else host[..., comm.rank]
+        np.testing.assert_array_equal(part, 3 * row)
+        assert part.flags.f_contiguous == (order == "F")
+
+
+def test_broadcasts_of_ranks(one, mine):
+    (comm, library), (a, host) = one, mine
+    comm.broadcast(a)
+    comm.broadcast(a, root=comm.rank)
+    assert library.sent == [(comm.rank, host.ravel("K").tolist())] * 2
+    np.testing.assert_array_equal(a, host)
+    comm.broadcast(a, root=1)
+    np.testing.assert_array_equal(a, np.full(host.shape, 1.0))
+
+
+@pytest.mark.parametrize("up", [0, 1, 2, 3])
+def test_gathering_of_ranks(one, mine, first_context, up):
+    (comm, _), (a, host) = one, mine
+    is_fortran = outermost(host) > 0
+    if up == 0:
+        wanted = np.concatenate([host] * 3, outermost(host))
+    else:
+        wanted = np.stack([host] * 3, -1 if is_fortran else 0)
+        for _ in range(up - 1):
+            wanted = wanted[..., None] if is_fortran else wanted[None]
+    got = comm.all_gather(a, nd_up=up)
+    np.testing.assert_array_equal(got, wanted)
+    assert got.flags.f_contiguous == (is_fortran or host.ndim + up == 1)
+    out = gpuarray.zeros(3 * host.size, "float64", first_context)
+    assert comm.all_gather(a, out) is None
+    np.testing.assert_array_equal(out, np.tile(host.ravel("K"), 3))
+
+
+def test_what_ranks_cannot_divide_is_refused(one, first_context):
+    comm, _ = one
+    scalar = gpuarray.zeros((), context=first_context)
+    with pytest.raises(TypeError, match="0-d array cannot be divided among ranks"):
+        comm.reduce_scatter(scalar, "sum")
+    with pytest.raises(TypeError, match="0-d array has no axis to grow"):
+        comm.all_gather(scalar, nd_up=0)
+    assert comm.all_gather(scalar).shape == (3,)
+    for shape, order, axis in (((4, 3), "C", 0), ((3, 4), "F", 1)):
+        a = gpuarray.zeros(shape, context=first_context)
+        a = a.copy("F") if order == "F" else a
+        with pytest.raises(TypeError, match=f"axis {axis} .* not divisible by 3 ranks"):
+            comm.reduce_scatter(a, "sum")
+    with pytest.raises(ValueError, match="nd_up is -1, expected 0 or more"):
+        comm.all_gather(scalar, nd_up=-1)
+    with pytest.raises(TypeError, match="expected a gpuarray array"):
+        comm.all_reduce(np.zeros(3), "sum")
 
 
 # ---- one rank on a card ----
