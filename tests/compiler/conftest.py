@@ -1,6 +1,7 @@
 """Where a test says no other, functions are compiled for the context, in float32."""
 
 import pytest
+from gpuarray._core.properties import ContextProperties
 from gpuarray.compiler import config
 from gpuarray.compiler.function import make
 
@@ -25,3 +26,17 @@ def on_null(request):
 def new_plans(monkeypatch):
     """Plans are made anew, by what a test has changed: none is kept on disk."""
     monkeypatch.setattr(make, "key_of", lambda task: None)
+
+
+@pytest.fixture
+def as_gpu(request, monkeypatch):
+    """The test's device taken for a GPU of many processors, whose kernels it runs, too.
+
+    Kernels that it has as a processor are not found then.
+    """
+    is_of_each = "context" in request.fixturenames
+    device = request.getfixturevalue("context" if is_of_each else "first_context")
+    monkeypatch.setattr(ContextProperties, "is_cpu", property(lambda self: False))
+    monkeypatch.setattr(ContextProperties, "processors", property(lambda self: 132))
+    monkeypatch.setattr(device, "_kernels", {})
+    return device

@@ -1,6 +1,7 @@
 """Results of several shapes in one launch: the new values of many parameters."""
 
 import pickle
+from types import SimpleNamespace
 
 import gpuarray
 import gpuarray.compiler.tensor as T
@@ -76,6 +77,10 @@ def test_all_parameters_are_updated_in_one_launch(context):
 )
 def test_parameters_of_other_dtypes(dtype, tolerance, first_context):
     run_adam(SHAPES[:3], dtype, first_context, tolerance)
+
+
+def test_a_gpu_updates_them_in_one_launch(as_gpu):
+    run_adam(SHAPES, "float32", as_gpu, 1e-5)
 
 
 def test_large_parameters_have_launches_of_their_own(first_context, monkeypatch):
@@ -256,3 +261,93 @@ def test_a_routine_is_opened_into_the_product_that_it_adds(first, second):
         made = FunctionGraph(inputs, [node.out, opened(node).out])
         routine, product = run_graph(made, values)
         np.testing.assert_allclose(product, routine, rtol=1e-12)
+
+
+ALIKE = {
+    "a part": [lambda x, b, f=f: [f(x), b * 2] for f in (T.exp, T.tanh)],
+    "a part's constant": [lambda x, b, c=c: [x * c, T.exp(b)] for c in (2.0, 3.0)],
+    "a part that reads an integer": [
+        lambda x, b: [x * x.shape[0], T.exp(b)],
+        lambda x, b: [x * T.cast(b.sum(), "int64"), T.exp(b)],
+    ],
+    "the order of parts": [lambda x, b: [x + 1, b * 2], lambda x, b: [x * 2, b + 1]],
+    "a fold": [lambda x, b, f=f: [b - f(x, axis=0), b * 2] for f in (T.sum, T.prod)],
+    "what is folded": [
+        lambda x, b, f=f: [b - f(x).sum(0), b * 2] for f in (T.sqr, T.exp)
+    ],
+    "a constant of what is folded": [
+        lambda x, b, c=c: [b - (x * c).sum(0), b * 2] for c in (2.0, 3.0)
+    ],
+    "the axes that are folded": [
+        lambda x, b: [b - x.sum(0), b * 2],
+        lambda x, b: [b[0] - x.sum(), b * 2],
+    ],
+}
+"""Two programs each, which differ in that alone."""
+
+
+@pytest.mark.parametrize("large", [1, 1 << 20], ids=["alone", "together"])
+@pytest.mark.parametrize("name", ALIKE)
+def test_kernels_of_programs_that_differ_are_two(
+    name, large, first_context, monkeypatch
+):
+    for each in ("LARGE", "LARGE_CPU", "MOST_FOLDED", "MOST_FOLDED_CPU"):
+        monkeypatch.setattr(multi_tensor, each, large)
+    monkeypatch.setattr(first_context, "_kernels", {})
+    x, b = T.dmatrix("x"), T.dvector("b")
+    values = np.arange(1.0, 13).reshape(4, 3) / 8, np.arange(1.0, 4)
+    for program in ALIKE[name]:
+        with config.use(device=str(first_context.name), floatX="float64"):
+            outputs = program(x, b)
+            f = function([x, b], outputs)
+        graph = FunctionGraph([x, b], outputs)
+        wanted = run_graph(graph, dict(zip(graph.inputs, values, strict=True)))
+        for got, right in zip(f(*values), wanted, strict=True):
+            np.testing.assert_allclose(np.asarray(got), right, rtol=1e-12)
+
+
+def part_of(inputs, is_one, total=None):
+    """An operation that adds what it is given, all of float32."""
+    steps = [CompositeStep("add", (0, 0), "float32")]
+    steps += [
+        CompositeStep("add", (len(inputs) + at, at + 1), "float32")
+        for at in range(len(inputs) - 1)
+    ]
+    scalar = Composite(inputs, tuple(steps), (len(inputs) + len(steps) - 1,))
+    return Part(scalar, is_one, total)
+
+
+@pytest.mark.parametrize("is_cpu", [False, True])
+def test_a_part_has_a_launch_of_its_own_from_some_size_on(is_cpu, null, monkeypatch):
+    alone = []
+    monkeypatch.setattr(multi_tensor, "launch_one", lambda *given: alone.append(given))
+    device = SimpleNamespace(is_cpu=is_cpu, processors=132, max_threads=1024)
+    part = part_of(("float32",), (False,))
+    least = 1 << 14 if is_cpu else 1 << 20
+    for size, is_alone in ((least - 1, False), (least, True)):
+        x, out = (gpuarray.empty(size, "float32", null) for _ in "xo")
+        job = multi_tensor.job_of(part, ("array",), [x], [out], 256, device)
+        assert (job.size, job.rows, job.totals) == (0 if is_alone else size, -1, None)
+        assert job.per == (16384 if is_cpu else 1024)
+        assert job.blocks() == (0 if is_alone else -(-size // job.per))
+        assert len(alone) == is_alone
+    alone.clear()
+    for x, out, is_alone in (
+        (gpuarray.empty((8, 6), "float32", null).T, (6, 8), True),
+        (gpuarray.empty((6, 8), "float32", null), (6, 8), False),
+    ):
+        alone.clear()
+        outs = [gpuarray.empty(out, "float32", null)]
+        multi_tensor.job_of(part, ("array",), [x], outs, 256, device)
+        assert len(alone) == is_alone
+    alone.clear()
+    turned = [gpuarray.empty((8, 6), "float32", null).T]
+    x = gpuarray.empty((6, 8), "float32", null)
+    multi_tensor.job_of(part, ("array",), [x], turned, 256, device)
+    assert len(alone) == 1
+
+
+def test_an_argument_list_has_offsets_beside_arrays_alone(null):
+    a = gpuarray.empty(9, "float32", null)[4:]
+    given = [list(multi_tensor.arguments_of(each)) for each in (a, 7, 0, None)]
+    assert given == [[a, 16], [7], [0], []]

@@ -30,10 +30,14 @@ def rest_by_kernel(*operands):
     return body.by_blas(body.in_shape, *operands)
 
 
-@pytest.fixture(params=["one launch", "by the BLAS", "by the BLAS and walks"])
+@pytest.fixture(
+    params=["one launch", "one launch of a GPU", "by the BLAS", "by the BLAS and walks"]
+)
 def way(request, monkeypatch, new_plans):
     """All ways of computing products, whatever suits the device."""
     by_blas, by_walks = (word in request.param for word in ("BLAS", "walks"))
+    if request.param.endswith("GPU"):
+        request.getfixturevalue("as_gpu")
     monkeypatch.setattr(body, "prefers_walks", lambda s, *_: s.integer(by_walks))
     if by_blas:
         monkeypatch.setattr(body, "product_by_kernel", rest_by_kernel)
@@ -317,3 +321,11 @@ def test_how_many_columns_a_block_folds():
     assert columns(100000, 20, 512, card()) == 0
     assert columns(4096, 8192, 512, card()) == 0
     assert columns(0, 1, 512, card()) == 1
+    for rows, count, wanted in (
+        (1, 1, 1), (1, 2, 2), (1, 3, 4), (1, 0, 1), (8, 512 * 132, 512),
+        (8, 512 * 132 - 1, 256), (9, 512 * 132, 256), (512, 8, 8), (513, 8, 4),
+        (513, 528, 8), (513, 527, 4), (1, 527, 8), (1025, 64, 2), (1024, 64, 4),
+        (4096, 4097, 0), (4096, 528, 8), (4097, 528, 0), (8192, 20, 2), (8193, 20, 0),
+    ):  # fmt: skip
+        assert (rows, count, columns(rows, count, 512, card())) == (rows, count, wanted)
+    assert columns(60, 33, 512, SimpleNamespace(is_cpu=True)) == 0

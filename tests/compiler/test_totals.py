@@ -17,11 +17,13 @@ from run_graph import run_graph
 SHAPES = [(1, 1), (7, 5), (60, 33), (3, 700), (300, 16), (2000, 1), (5, 0), (0, 5)]
 
 
-@pytest.fixture(params=["one launch", "by the library"])
+@pytest.fixture(params=["one launch", "one launch of a GPU", "by the library"])
 def way(request, monkeypatch):
-    """Both ways of computing totals, whatever their size."""
+    """All ways of computing totals, whatever their size."""
     if request.param == "by the library":
         monkeypatch.setattr(multi_tensor, "columns_of", lambda *given: 0)
+    if request.param.endswith("GPU"):
+        request.getfixturevalue("as_gpu")
     return request.param
 
 
@@ -213,6 +215,22 @@ def test_what_is_left_to_the_library():
     assert columns(4097, 10, card()) == columns(100000, 1, card()) == 0
     assert columns(60, 500, card(is_cpu=True)) % 16 == 0
     assert columns(4096, 500, card(is_cpu=True)) == 0
+    # Each number of columns on either side of where the next one begins.
+    for rows, count, wanted in (
+        (1, 33792, 256), (1, 33791, 128), (9, 16895, 64), (1, 2112, 16),
+        (1, 2111, 8), (256, 8, 8), (257, 8, 4),
+        (2048, 128, 1), (2049, 127, 1), (512, 512, 4), (512, 513, 0), (0, 3, 4),
+        (1, 1, 1), (1, 2, 2), (1, 5, 8), (1, 0, 1), (4096, 64, 1), (4096, 65, 0),
+    ):  # fmt: skip
+        assert (rows, count, columns(rows, count, card())) == (rows, count, wanted)
+    few = card(processors=50)
+    assert [columns(rows, 12800, few) for rows in (8, 9)] == [256, 128]
+    for rows, count, wanted in (
+        (60, 500, 272), (3, 5, 5460), (0, 5, 81920), (5, 0, 3276), (60, 1, 273),
+        (4096, 16, 16), (4096, 17, 0), (1, 16, 16384), (1, 17, 16384), (0, 0, 16384),
+    ):  # fmt: skip
+        given = rows, count, columns(rows, count, card(is_cpu=True))
+        assert given == (rows, count, wanted)
     for rows in (0, 1, 2, 9, 60, 257, 1000, 8192):
         for count in (1, 2, 7, 32, 100, 3000):
             lanes = columns(rows, count, card(max_threads=200))
