@@ -3,6 +3,9 @@
 `test_clients` runs saved functions of every family at shapes that Python never saw.
 """
 
+import re
+from pathlib import Path
+
 import gpuarray
 import gpuarray.compiler.tensor as T
 import numpy as np
@@ -11,10 +14,11 @@ from families import small as drawn
 from gpuarray.compiler import config, function
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.derivatives.batching_fallback import MapRows
-from gpuarray.compiler.function.anywhere import bodies_of, body_of, places_of
+from gpuarray.compiler.function.anywhere import DEPTH, bodies_of, body_of, places_of
 from gpuarray.compiler.function.saving import _lowered
 from gpuarray.compiler.gpukernels.bodies import UNFOLDS
 from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.nnet.nnet import Softmax, Spread
 from gpuarray.compiler.ops.sorting.sorting import TopK
 from gpuarray.compiler.placement import place
@@ -111,6 +115,44 @@ def test_a_function_has_a_body_if_all_that_it_is_made_of_has(name, monkeypatch):
     found = bodies_of(whole, whole.plan.steps, depth)
     assert list(found.bodies) == ([0] if has_body else [])
     assert found.without == (() if has_body else whole.plan.steps)
+
+
+def test_bodies_are_as_deep_as_a_file_holds_them():
+    header = Path(__file__).parents[2] / "libgpuarray-py/c/saving/plan_file.h"
+    (deepest,) = re.findall(r"#define GA_PLAN_DEPTH (\d+)", header.read_text())
+    assert int(deepest) == DEPTH
+
+
+def test_what_the_plan_pauses_for_has_no_body():
+    x = T.fvector("x")
+    graph = FunctionGraph([x], [T.unique(x)])
+    whole = lowered(place(graph, None, [x], range(1)), "f")
+    assert any(isinstance(s, p.Call) and not s.recorded for s in whole.plan.steps)
+    found = bodies_of(whole, whole.plan.steps)
+    assert not found.bodies and not found.without
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint16"])
+def test_a_body_is_of_variables_of_the_operations_own_types(dtype, monkeypatch):
+    seen = []
+
+    def noting(op, inputs):
+        seen.append([each.type for each in inputs])
+        return [inputs[0] * T.cast(inputs[2], "float32") + inputs[1][:1].sum()]
+
+    monkeypatch.setitem(UNFOLDS, Spread, noting)
+    g, y = TensorType("float32", (True,))("g"), T.lvector("y")
+    n = TensorType(dtype, ())("n")
+    for last in (n, T.constant(np.array(5, dtype))):
+        node = Spread().make_node(g, y, last)
+        graph = FunctionGraph([g, y, n], node.outputs)
+        whole = lowered(place(graph, None, [g, y], range(1), integers=[n]), "f")
+        steps = enumerate(whole.plan.steps)
+        ((number, step),) = [each for each in steps if each[1].label == "spread"]
+        assert body_of(step, whole, whole.nodes[number], 1) is not None
+        types = seen.pop(), [each.type for each in node.inputs]
+        made, wanted = ([(t.dtype, t.broadcastable) for t in each] for each in types)
+        assert made == wanted
 
 
 g, y, n = T.fvector("g"), T.lvector("y"), T.lscalar("n")
