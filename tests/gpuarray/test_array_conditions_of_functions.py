@@ -84,6 +84,9 @@ SUMMED = [
     ("gradient", M, np.array([0.0, 1.0, 5.0]), {"axis": 0, "edge_order": 2}),
     ("gradient", COUNTS), ("gradient", C, {"axis": 1}), ("gradient", V[:2], APART[:2]),
     ("gradient", V[:3], APART[1:4], {"edge_order": 2}),
+    ("gradient", V[:3], APART[:3], {"edge_order": 2}),
+    ("gradient", V[:2], np.array([0.0, np.nan])),
+    ("gradient", V[:3], np.array([0.0, 1.0, np.nan])),
     *(("trapezoid", A, x, {"axis": axis}) for x, axis in (
         (None, 0), (None, 1), (A * A, 1), (APART[:3], 1), (APART[:2], 0),
         (APART[:4], -1))),
@@ -98,6 +101,8 @@ SUMMED = [
       for a, v in ((V, W[:2]), (W[:2], V), (V, W), (C[0], C[1, :2]), (C[1, :2], C[0]),
                    (COUNTS[0, 0], COUNTS[0, 1, :3]))
       for mode in ("full", "same", "valid")),
+    *((name, a[0, :4], a[1, :k], mode) for name in ("convolve", "correlate")
+      for a in (M, C) for k in (2, 4) for mode in ("full", "same", "valid")),
     ("convolve", NUMBER, V), ("convolve", V, NUMBER),
     ("convolve", V, W), ("correlate", V, W[:3]),
     *(("average", M, axis, weights, {"returned": True, "keepdims": keep})
@@ -110,12 +115,17 @@ SUMMED = [
      ("average", COUNTS > 5, 1, np.array([1, 2, 3])),
     ("average", M.astype("float32"), 1, W), ("average", C, 0, W[:3]),
     ("average", COUNTS, {"returned": True}),
+    ("average", COUNTS.astype("int8"), 2, W[:4].astype("float32")),
+    ("average", M.astype("float32"), 1, np.array([1, 2, 3, 1, 2], "int8")),
     *(("cov", M, options) for options in (
         {}, {"rowvar": False}, {"bias": True}, {"ddof": 0}, {"ddof": 3}, {"ddof": 2,
         "bias": True}, {"fweights": np.array([1, 2, 3, 1, 2])}, {"aweights": W},
         {"aweights": W, "fweights": np.array([1, 2, 3, 1, 2])},
         {"aweights": W, "ddof": 0}, {"aweights": W, "bias": True},
-        {"fweights": np.array([1, 1, 1, 1, 2]), "ddof": 9}, {"dtype": "float32"})),
+        {"fweights": np.array([1, 1, 1, 1, 2]), "ddof": 9}, {"dtype": "float32"},
+        {"ddof": 5}, {"ddof": 9})),
+    ("cov", V, {"rowvar": False}), ("cov", C, {"aweights": W}),
+    ("cov", C, {"fweights": np.array([1, 2, 3, 1, 2])}),
     ("cov", V, W), ("cov", M, V), ("cov", M, M * M), ("cov", M.T, V, False),
     ("cov", M.T, V[None], False),
     ("cov", V), ("cov", NUMBER), ("cov", C), ("cov", COUNTS[0]),
@@ -286,3 +296,16 @@ def test_a_row_has_a_variable_in_each_column_if_told(first_context):
     row = gpuarray.asarray(V[None], context=first_context)
     made = gpuarray.cov(row, rowvar=False, ddof=0)  # NumPy before 2.2 had one variable
     np.testing.assert_array_equal(np.asarray(made), np.zeros((5, 5)))
+
+
+def test_no_correlation_is_beyond_1(first_context):
+    """Of multiples of one row roundings alone would be."""
+    rows = np.outer(np.random.default_rng(0).normal(size=40), V)
+    size = np.sqrt(np.diag(np.cov(rows)))
+    assert abs(np.cov(rows) / size[:, None] / size).max() > 1
+    for scale in (1, 1j):
+        scales = np.where(np.arange(40) % 2, 1, scale)[:, None]
+        given = gpuarray.asarray(rows * scales, context=first_context)
+        found = np.asarray(gpuarray.corrcoef(given))
+        np.testing.assert_allclose(found, np.corrcoef(rows * scales), rtol=1e-12)
+        assert max(abs(found.real).max(), abs(found.imag).max()) == 1

@@ -303,24 +303,30 @@ def test_weighed_quantiles(context, function, axis, shape):
     assert_same(getattr(gpuarray, function)(a, q, weights=w, **options), expected)
 
 
+@pytest.mark.parametrize("name", ["quantile", "nanquantile"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_the_dtype_of_the_share_of_a_quantile_counts(context, dtype):
+def test_the_dtype_of_the_share_of_a_quantile_counts(context, dtype, name):
+    ours, theirs = getattr(gpuarray, name), getattr(np, name)
     host = np.arange(6, dtype="float32")
     device = gpuarray.asarray(host, context=context)
-    for q in (0.5, np.dtype(dtype).type(0.5), np.asarray(0.5, dtype)):
-        assert_same(gpuarray.quantile(device, q), np.quantile(host, q))
-    there = gpuarray.asarray(q, context=context)
-    assert_same(gpuarray.quantile(device, there), np.quantile(host, q))
+    for method in ("linear", "lower"):
+        for q in (0.5, np.dtype(dtype).type(0.5), np.asarray(0.5, dtype)):
+            expected = theirs(host, q, method=method)
+            assert_same(ours(device, q, method=method), expected)
+        there = gpuarray.asarray(q, context=context)
+        assert_same(ours(device, there, method=method), expected)
 
 
-def test_places_of_quantiles_are_not_rounded_to_the_dtype(first_context):
+@pytest.mark.parametrize("name", ["quantile", "nanquantile"])
+def test_places_of_quantiles_are_not_rounded_to_the_dtype(first_context, name):
     """A float16 is no place among so many elements."""
     host = np.arange(2052) // 4
     device = gpuarray.asarray(host.astype("float16"), context=first_context)
     for method in METHODS:
         for q in (1.0, 1, 0.9995, 0.5002, np.float16(1)):
             expected = np.quantile(host, float(q), method=method).astype("float16")
-            assert_same(gpuarray.quantile(device, q, method=method), expected)
+            got = getattr(gpuarray, name)(device, q, method=method)
+            assert_same(got, expected)
 
 
 def test_nan_has_no_weight_in_nanquantile(context):

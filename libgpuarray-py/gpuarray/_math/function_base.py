@@ -193,7 +193,7 @@ def interp(
     x0, x1, y0, y1 = ends[low], ends[high], values[low], values[high]
     slope = (y1 - y0) / (x1 - x0)
     result = slope * (places - x0) + y0
-    result = where(places == x1, y1, where(x1 == x0, y0, result))
+    result = where(places == x1, y1, result)
     first = values[0] if left is None else left
     result = where(places < ends[0], first, result)
     result = where(
