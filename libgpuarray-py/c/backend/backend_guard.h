@@ -1,14 +1,14 @@
-/* The entries of a backend's table, each between ga__vendor_enter and ga__vendor_leave.
+/* Guarded entries of a backend's table, each between ga__vendor_enter and
+ * ga__vendor_leave (system/ending.h).
  *
- * A file that has the table itself as `static const ga_backend plain` includes this
- * once, and names what the library is to know by GUARDED. Where the process ends by
- * another thread, an entry with a status fails, and what frees leaves it to the system.
- */
+ * Include it once, in the file that defines the table as `static const ga_backend
+ * plain`; GUARDED names an entry of the guarded table. While another thread ends the
+ * process, entries with a status fail and those that free do nothing. */
 #include "c/backend/backend.h"
 #include "c/system/ending.h"
 
 #define GUARDED(entry) .entry = guarded_##entry
-/* The entries that all vendors have. */
+/* Entries of all vendors. */
 #define GUARDED_BY_ALL                                                                 \
   GUARDED(report), GUARDED(platform_count), GUARDED(device_count), GUARDED(probe),     \
       GUARDED(open), GUARDED(adopt), GUARDED(close), GUARDED(alloc), GUARDED(free),    \
@@ -20,7 +20,7 @@
       GUARDED(event_done), GUARDED(event_wait), GUARDED(event_seconds),                \
       GUARDED(event_free), GUARDED(blas_open)
 
-/* A call with a status. */
+/* Returns a status. */
 #define GUARD(entry, parameters, ...)                                                  \
   __attribute__((unused)) static int guarded_##entry parameters {                      \
     GA_TRY(ga__vendor_enter());                                                        \
@@ -28,7 +28,8 @@
     ga__vendor_leave();                                                                \
     return status;                                                                     \
   }
-/* The same, of what may bring in libraries, or makes parts of them ready. */
+/* Returns a status; may load libraries, which register exit handlers: ours must run
+ * first. */
 #define GUARD_FIRST(entry, parameters, ...)                                            \
   __attribute__((unused)) static int guarded_##entry parameters {                      \
     GA_TRY(ga__vendor_enter());                                                        \
@@ -37,7 +38,7 @@
     ga__vendor_leave();                                                                \
     return status;                                                                     \
   }
-/* A call without a result. */
+/* Returns nothing. */
 #define GUARD_VOID(entry, parameters, ...)                                             \
   __attribute__((unused)) static void guarded_##entry parameters {                     \
     if (ga__vendor_enter() != GA_NO_ERROR)                                             \
@@ -45,7 +46,7 @@
     plain.entry(__VA_ARGS__);                                                          \
     ga__vendor_leave();                                                                \
   }
-/* A call that gives a pointer, which may be NULL. */
+/* Returns a pointer, which may be NULL. */
 #define GUARD_POINTER(entry, parameters, ...)                                          \
   __attribute__((unused)) static void *guarded_##entry parameters {                    \
     if (ga__vendor_enter() != GA_NO_ERROR)                                             \

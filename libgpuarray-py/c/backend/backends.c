@@ -1,4 +1,4 @@
-/* The list of backends, and what the names of devices mean. */
+/* The registry of backends, and device names. */
 #define _POSIX_C_SOURCE 200809L
 #include "c/backend/backends.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* In the order in which a device is looked for; the last is never chosen unasked. */
+/* In the order of the default choice; the last (null) is never a default. */
 static const ga_backend *const backends[] = {&ga__cuda_backend, &ga__opencl_backend,
                                              &ga__null_backend};
 enum { N_BACKENDS = sizeof backends / sizeof *backends, N_CHOICES = N_BACKENDS - 1 };
@@ -26,8 +26,7 @@ const ga_backend *ga__backend_find(const char *name) {
   return NULL;
 }
 
-/* The processes that first asked the vendors of `backends` for platforms, once they
- * answered. */
+/* Per backend: id of the process that first asked the vendor for platforms, 0: none. */
 static atomic_long asked_by[N_BACKENDS];
 
 static atomic_long *asker_of(const ga_backend *backend) {
@@ -53,7 +52,7 @@ void ga__backend_note_asked(const ga_backend *backend) {
   atomic_compare_exchange_strong(asker_of(backend), &nobody, (long)getpid());
 }
 
-/* How many platforms a backend has. Every way to a device by its name begins here. */
+/* Number of platforms; every way to a device by name passes here and its fork check. */
 static int count_platforms(unsigned int *out, const ga_backend *backend) {
   GA_TRY(ga__backend_check_fork(backend));
   GA_TRY(backend->platform_count(out));
@@ -95,7 +94,7 @@ void ga__backend_device_name(char out[GA_DEVICE_NAME], const ga_address *a) {
     snprintf(out, GA_DEVICE_NAME, "%s", a->backend->name);
 }
 
-/* Lower is better. */
+/* Preference for the default device; lower is better. */
 static int rank(const ga_device_info *info) {
   if (info->is_discrete_gpu)
     return 0;
@@ -105,7 +104,7 @@ static int rank(const ga_device_info *info) {
 }
 enum { WORST_RANK = 4 };
 
-/* The best device of a platform, if it is better than *best_rank. */
+/* Finds the best device of a platform, if better than *best_rank. */
 static int better_device(ga_address *out, int *best_rank, ga_device_info *info,
                          const ga_backend *backend, unsigned int platform) {
   unsigned int n = 0;
@@ -123,7 +122,7 @@ static int better_device(ga_address *out, int *best_rank, ga_device_info *info,
   return status;
 }
 
-/* The best device of a backend, the first of equals; what fails is passed over. */
+/* The best device of a backend, the first of equals; devices that fail are skipped. */
 static int best_device(ga_address *out, const ga_backend *backend) {
   unsigned int platforms = 0;
   GA_TRY(count_platforms(&platforms, backend));
@@ -160,7 +159,7 @@ static int default_device(ga_address *out) {
   return ga__backend_advise(status);
 }
 
-/* Reads a number of at most `max`; false where there is none. */
+/* Parses a number below UINT_MAX. */
 static bool read_number(const char **text, unsigned int *out) {
   if (!isdigit((unsigned char)**text))
     return false;
@@ -171,8 +170,8 @@ static bool read_number(const char **text, unsigned int *out) {
   return number < UINT_MAX;
 }
 
-/* Reads what stands after the backend's name; *chosen is false for nothing. */
-static bool read_place(ga_address *out, bool *chosen, const char *text) {
+/* Parses the indices after the backend's name; *chosen is false if there are none. */
+static bool parse_indices(ga_address *out, bool *chosen, const char *text) {
   *chosen = *text != '\0';
   if (!*chosen)
     return true;
@@ -184,8 +183,8 @@ static bool read_place(ga_address *out, bool *chosen, const char *text) {
   return false;
 }
 
-/* GA_NODEV_ERROR unless the device is there. */
-static int check_place(const ga_address *a, const char *name) {
+/* GA_NODEV_ERROR unless the device exists. */
+static int check_exists(const ga_address *a, const char *name) {
   unsigned int platforms = 0, devices = 0;
   GA_TRY(count_platforms(&platforms, a->backend));
   if (a->platform >= platforms)
@@ -204,16 +203,17 @@ int ga__backend_device(ga_address *out, const char *name) {
     return default_device(out);
   for (size_t i = 0; i < N_BACKENDS; i++) {
     size_t length = strlen(backends[i]->name);
-    ga_address found = {backends[i], 0, 0};
+    ga_address address = {backends[i], 0, 0};
     bool chosen;
     if (strncmp(name, backends[i]->name, length) != 0)
       continue;
-    if (!read_place(&found, &chosen, name + length))
+    if (!parse_indices(&address, &chosen, name + length))
       break;
-    int status = chosen ? check_place(&found, name) : best_device(&found, backends[i]);
+    int status =
+        chosen ? check_exists(&address, name) : best_device(&address, backends[i]);
     if (status != GA_NO_ERROR)
       return ga__backend_advise(status);
-    *out = found;
+    *out = address;
     return GA_NO_ERROR;
   }
   return GA_FAIL(GA_INVALID_ERROR, "\"%s\" is not a device name; expected " FORMS,

@@ -1,21 +1,20 @@
-/* Freed device blocks kept for reuse, in queue order.
+/* Caching allocator: freed device blocks are kept for reuse, in queue order.
  *
- * Sizes are rounded up to classes: multiples of 512 bytes up to 8 KiB, then eight steps
- * an octave. A class keeps its free blocks as a stack: what was freed last is warmest.
- */
+ * Sizes are rounded up to size classes: multiples of 512 bytes up to 8 KiB, then eight
+ * steps an octave. Free lists are LIFO: the block freed last is warmest. */
 #include "c/backend/pool.h"
 
 #include <stdio.h>
 
 #include "c/base/size_class.h"
 
-#define UNIT 512        /* bytes; every block starts and ends on it */
-#define N_CLASSES 400   /* up to 2^56 bytes */
-#define LARGEST_BITS 56 /* of a request */
+#define UNIT 512        /* alignment and granularity, bytes */
+#define N_CLASSES 400   /* size classes, up to 2^56 bytes */
+#define LARGEST_BITS 56 /* of the largest request */
 
-#define SCANNED 8 /* free blocks that are looked at for one of the same queue */
+#define SCANNED 8 /* free blocks searched for one of the same queue */
 
-/* The backend itself where `given` has no functions. */
+/* `given` without functions is the backend itself. */
 struct ga_allocator {
   gpuarray_allocator given;
   ga_allocator *next;
@@ -31,9 +30,9 @@ struct ga_pool {
   void *device;
   int (*wait)(gpucontext *ctx);
   gpucontext *context;
-  ga_allocator own;         /* the backend's memory */
-  ga_allocator *others;     /* every one that was ever set */
-  const ga_allocator *from; /* of new blocks */
+  ga_allocator own;         /* the backend */
+  ga_allocator *others;     /* all that were ever set */
+  const ga_allocator *from; /* allocator of new blocks */
   bool keeps_nothing;
   gpucontext_memory info;
   size_class classes[N_CLASSES];
@@ -53,7 +52,7 @@ int ga__pool_new(ga_pool **out, const ga_backend *backend, void *device,
   return GA_NO_ERROR;
 }
 
-/* ---- where blocks come from ---- */
+/* ---- allocators ---- */
 
 static int take_memory(void **memory, ga_pool *pool, size_t size) {
   const gpuarray_allocator *given = &pool->from->given;
@@ -70,7 +69,8 @@ static int take_memory(void **memory, ga_pool *pool, size_t size) {
                  status == GA_NO_ERROR ? " and no memory" : "");
 }
 
-/* Nothing that is queued uses the block, but for allocators that take care of it. */
+/* Returns a block to its allocator. No queued work uses it, unless the allocator is
+ * in_order. */
 static void give_memory(ga_pool *pool, const ga_block *block) {
   const gpuarray_allocator *given = &block->from->given;
   if (given->free)
@@ -87,7 +87,8 @@ int ga__pool_set_allocator(ga_pool *pool, const gpuarray_allocator *given) {
       return GA_MEMORY_ERROR;
     added->given = *given;
   }
-  int status = ga__pool_trim(pool); /* else its blocks would be used up first */
+  int status = ga__pool_trim(
+      pool); /* else cached blocks of the old one would be handed out first */
   if (status != GA_NO_ERROR) {
     ga__free(added);
     return status;
@@ -101,9 +102,9 @@ int ga__pool_set_allocator(ga_pool *pool, const gpuarray_allocator *given) {
   return GA_NO_ERROR;
 }
 
-/* ---- what is kept ---- */
+/* ---- free lists ---- */
 
-/* Gives every cached block back; the queue is idle. */
+/* Returns all cached blocks; the queue is idle. */
 static void drop_cached(ga_pool *pool) {
   for (size_class *c = pool->classes; c < pool->classes + N_CLASSES; c++)
     while (c->n > 0)
@@ -141,7 +142,8 @@ static void count_live(ga_pool *pool, size_t size) {
     info->peak = info->live;
 }
 
-/* Whether work on the queue of this place need not wait for another. */
+/* True if all uses of the block were on this queue, so that reuse there needs no
+ * wait. */
 static bool is_of_queue(const ga_block *block, unsigned int place) {
   for (unsigned int i = 0; i < block->uses.n; i++)
     if (block->uses.last[i].queue != place)
@@ -149,8 +151,8 @@ static bool is_of_queue(const ga_block *block, unsigned int place) {
   return true;
 }
 
-/* Takes the block on top of a class if it is large enough; one a little below if that
- * was last used on the same queue. */
+/* Pops the top block of a class if it is large enough; prefers one among the next few
+ * that was last used on the same queue. */
 static bool take_cached(ga_block *out, ga_pool *pool, unsigned int index, size_t size,
                         unsigned int place) {
   size_class *c = &pool->classes[index];
@@ -174,7 +176,7 @@ static bool within_limit(const ga_pool *pool, size_t size) {
                               size <= info->limit - info->live - info->cached);
 }
 
-/* A new block from the device; GA_MEMORY_ERROR over the limit too. */
+/* Allocates a new block; GA_MEMORY_ERROR also above the context's limit. */
 static int take_new(ga_block *out, ga_pool *pool, size_t size) {
   if (!within_limit(pool, size))
     return GA_FAIL(GA_MEMORY_ERROR, "the context's limit does not permit it");
@@ -243,14 +245,15 @@ static bool keep(size_class *c, const ga_block *freed) {
   return true;
 }
 
-/* Whether the block's allocator may have it while queued work still uses it: it hands
- * the memory out again for work on the default queue only. */
+/* True if the block can return to its allocator while queued work uses it: an in_order
+ * allocator, which reuses memory on the default queue only, and no use on other
+ * queues. */
 static bool is_free_in_order(const ga_block *block) {
   return block->from->given.in_order && is_of_queue(block, 0);
 }
 
-/* Whether a freed block is to stay with the pool. Those of an allocator that was given
- * up are not taken again. */
+/* True if the pool keeps the freed block; blocks of a replaced allocator go back to
+ * it. */
 static bool is_kept(const ga_pool *pool, const ga_block *block) {
   return !pool->keeps_nothing && block->from == pool->from &&
          !block->from->given.in_order;
@@ -264,7 +267,7 @@ void ga__pool_put(ga_pool *pool, const ga_block *block) {
     pool->info.cached += block->size;
     return;
   }
-  /* Not kept, or no room to remember it: it goes once nothing queued uses it. */
+  /* Not cached: return it once no queued work uses it. */
   if (!is_free_in_order(block))
     pool->wait(pool->context);
   give_memory(pool, block);

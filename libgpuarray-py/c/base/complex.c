@@ -1,4 +1,4 @@
-/* The functions of complex numbers, which only programs that mention them have. */
+/* Complex arithmetic in the kernel language, added only to programs that mention it. */
 #include "c/base/complex.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
 
 typedef struct dtype {
   gpuarray_type type;
-  char kind;        /* 0: not the type of an array */
+  char kind;        /* 0: not a dtype of arrays */
   const char *name; /* NumPy's, for messages */
 } dtype;
 
@@ -28,7 +28,7 @@ static const dtype base[GA_NBASE] = {
     ROW(GA_FLOAT, "ga_float", 4, 4, 'f', "float32"),
     ROW(GA_DOUBLE, "ga_double", 8, 8, 'f', "float64"),
     ROW(GA_QUAD, "ga_quad", 16, 16, 0, "float128"),
-    ROW(GA_CFLOAT, "ga_cfloat", 8, 8, 'c', "complex64"), /* a device's vector of two */
+    ROW(GA_CFLOAT, "ga_cfloat", 8, 8, 'c', "complex64"), /* stored as a vector of two */
     ROW(GA_CDOUBLE, "ga_cdouble", 16, 16, 'c', "complex128"),
     ROW(GA_CQUAD, "ga_cquad", 32, 16, 0, "complex256"),
     ROW(GA_BFLOAT16, "ga_bfloat16", 2, 2, 'f', "bfloat16"),
@@ -80,7 +80,7 @@ static const dtype *find(int typecode) {
 
 #define MAX_REGISTERED 4096
 
-/* A slot is filled once, after its type is complete: readers need no lock. */
+/* Lock-free reads: a slot is filled once, after its type is complete. */
 static _Atomic(const gpuarray_type *) registered[MAX_REGISTERED];
 static atomic_int n_registered;
 

@@ -5,31 +5,29 @@
 #include "c/base/strbuf.h"
 #include <gpuarray/util.h>
 
-/* 'b' bool, 'i' signed, 'u' unsigned, 'f' float, 'c' complex, 0 for what is not a
- * dtype. */
+/* 'b' bool, 'i' signed, 'u' unsigned, 'f' float, 'c' complex, 0 if not a dtype. */
 char ga__dtype_kind(int typecode);
-/* "float32", for messages; "type 18" for what is not a dtype. Static or the thread's.
- */
+/* "float32", for messages; "type 18" if not a dtype. Static or thread-local. */
 const char *ga__dtype_name(int typecode);
-/* The size of an element and how kernels load one (complex numbers in one piece); false
- * for what is not the type of an array. */
+/* Element size and the alignment of a load (a complex number is loaded in one piece).
+ * False if arrays cannot have the type. */
 bool ga__dtype_layout(size_t *size, size_t *alignment, int typecode);
-/* The typecode in which a kernel computes with values of this one: half and bfloat16
- * compute in float. */
+/* Accumulation type: the typecode in which a kernel computes; float for half and
+ * bfloat16. */
 int ga__dtype_work(int typecode);
-/* C texts with one '%' for an operand: the value, of the work type, of a stored element
- * ("ga_half2float(%)" or "%"), and what to store for a value of the work type
- * ("ga_float2half(%)", "(%) != 0" or "%"). Static. */
+/* Load and store conversions as C text with '%' for the operand, between the stored
+ * type and the work type: "ga_half2float(%)" or "%"; "ga_float2half(%)", "(%) != 0" or
+ * "%". Static. */
 const char *ga__dtype_load(int typecode);
 const char *ga__dtype_store(int typecode);
-/* The C text of the work type's greatest value, or of its least; infinities where there
- * are. Static. */
+/* C text of the work type's greatest or least value, infinities where it has them.
+ * Static. */
 const char *ga__dtype_extreme(int typecode, bool greatest);
-/* Adds `text`, a value of the work type of `from`, converted to the work type of `to`
- * as NumPy's astype does (complex to real drops the imaginary part, to bool compares
- * with 0). `text` may be used twice: it is a name or has no side effects. */
+/* Cast: adds `text`, of the work type of `from`, converted to the work type of `to` as
+ * NumPy's astype does (complex to real drops the imaginary part, to bool compares with
+ * 0). `text` may be repeated, so it must have no side effects. */
 void ga__dtype_convert(ga_strbuf *out, const char *text, int from, int to);
-/* Whether arrays of it can be made (GA_VALUE_ERROR with a text if not). */
+/* GA_VALUE_ERROR with a text unless arrays can have the type. */
 int ga__dtype_check(int typecode, const char *operation);
 
 #endif

@@ -1,4 +1,4 @@
-/* The values of float16 and bfloat16 on the host. */
+/* float16 and bfloat16 to float, on the host. */
 #ifndef GA_C_HALF_H
 #define GA_C_HALF_H
 

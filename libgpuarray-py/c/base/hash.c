@@ -13,7 +13,7 @@ static uint64_t rotate(uint64_t x, int by) {
   return (x << by) | (x >> (64 - by));
 }
 
-/* Every bit of the result depends on every bit of x. */
+/* Avalanche: every bit of the result depends on every bit of x. */
 static uint64_t finish(uint64_t x) {
   x = (x ^ (x >> 32)) * ODD_A;
   x = (x ^ (x >> 29)) * ODD_B;

@@ -1,4 +1,4 @@
-/* The label of a thread's work, and names that live as long as the process. */
+/* The thread's label (source location for error messages), and interned strings. */
 #include "c/base/label.h"
 
 #include <gpuarray/queue.h>
@@ -18,11 +18,11 @@ typedef struct name {
 
 static name *buckets[N_BUCKETS];
 static unsigned int n_names;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of both */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of buckets and n_names */
 
 static _Thread_local const char *label = "";
 
-/* The lock is held. */
+/* Returns the interned string, or NULL without memory. The lock is held. */
 static const char *intern_locked(const char *text) {
   size_t length = strlen(text);
   name **bucket = &buckets[ga__hash(text, length, (ga_hash){0, 0}).a % N_BUCKETS];
@@ -31,14 +31,14 @@ static const char *intern_locked(const char *text) {
       return n->text;
   if (n_names == MOST_TEXTS)
     return "...";
-  name *made = ga__alloc(1, sizeof *made + length + 1);
-  if (made == NULL)
+  name *added = ga__alloc(1, sizeof *added + length + 1);
+  if (added == NULL)
     return NULL;
-  memcpy(made->text, text, length + 1);
-  made->next = *bucket;
-  *bucket = made;
+  memcpy(added->text, text, length + 1);
+  added->next = *bucket;
+  *bucket = added;
   n_names++;
-  return made->text;
+  return added->text;
 }
 
 const char *ga__intern(const char *text) {
@@ -67,7 +67,7 @@ int gpuarray_set_label(const char *text) {
     return GA_NO_ERROR;
   }
   if (strncmp(text, label, sizeof cut - 1) == 0)
-    return GA_NO_ERROR; /* as it was: what a loop sets again and again */
+    return GA_NO_ERROR; /* unchanged: a loop sets it again and again */
   snprintf(cut, sizeof cut, "%s", text);
   const char *interned = ga__intern(cut);
   if (interned == NULL)

@@ -89,8 +89,9 @@ static void move_axis(unsigned int n, size_t *dims, ssize_t *const *strides,
       strides[k][to] = strides[k][from];
 }
 
-/* Whether every operand walks axes `outer` and `inner`, side by side, as one. */
-static bool walked_as_one(unsigned int n, const size_t *dims, ssize_t *const *strides,
+/* True if in every operand the adjacent axes `outer` and `inner` can be merged into
+ * one. */
+static bool is_mergeable(unsigned int n, const size_t *dims, ssize_t *const *strides,
                           unsigned int outer, unsigned int inner) {
   for (unsigned int k = 0; k < n; k++)
     if (strides[k] && strides[k][outer] != (ssize_t)dims[inner] * strides[k][inner])
@@ -106,7 +107,7 @@ void ga__shape_collapse(unsigned int n, unsigned int *nd, size_t *dims,
     if (dims[i] == 1 && !last_chance)
       continue;
     move_axis(n, dims, strides, kept, i);
-    if (kept > 0 && walked_as_one(n, dims, strides, kept - 1, kept)) {
+    if (kept > 0 && is_mergeable(n, dims, strides, kept - 1, kept)) {
       size_t merged = dims[kept - 1] * dims[kept];
       move_axis(n, dims, strides, kept - 1, kept);
       dims[kept - 1] = merged;
@@ -117,14 +118,14 @@ void ga__shape_collapse(unsigned int n, unsigned int *nd, size_t *dims,
   *nd = kept;
 }
 
-/* The axis that is i-th when counted from the one that varies fastest. */
+/* The i-th axis, counted from the fastest-varying one. */
 static unsigned int fastest(unsigned int i, unsigned int nd, ga_order order) {
   return order == GA_F_ORDER ? i : nd - 1 - i;
 }
 
-/* In C order an axis of length 1 has the stride of what lies behind it, if anything
- * longer does. */
-static void give_ones_numpys_strides(ssize_t *strides, unsigned int nd,
+/* NumPy's strides for axes of length 1 in C order: the stride of the next inner axis,
+ * if a longer axis stands before them. */
+static void set_unit_axis_strides(ssize_t *strides, unsigned int nd,
                                      const size_t *dims) {
   bool is_before = false;
   for (unsigned int i = nd; i-- > 0;) {
@@ -136,7 +137,7 @@ static void give_ones_numpys_strides(ssize_t *strides, unsigned int nd,
 }
 
 /* Groups old and new axes, from the fastest on, into the shortest runs of equal
- * products; the old axes of a run must be walked as one. */
+ * products; the old axes of a run must be contiguous in one another. */
 bool ga__shape_reshape_strides(ssize_t *new_strides, unsigned int nd,
                                const size_t *dims, const ssize_t *strides,
                                unsigned int new_nd, const size_t *new_dims,
@@ -185,10 +186,10 @@ bool ga__shape_reshape_strides(ssize_t *new_strides, unsigned int nd,
       stride *= (ssize_t)new_dims[axis];
     }
   }
-  for (; j < new_nd; j++) /* What is left has length 1. */
+  for (; j < new_nd; j++) /* the rest has length 1 */
     new_strides[fastest(j, new_nd, order)] = stride;
   if (order != GA_F_ORDER)
-    give_ones_numpys_strides(new_strides, new_nd, new_dims);
+    set_unit_axis_strides(new_strides, new_nd, new_dims);
   return i == n_old;
 }
 

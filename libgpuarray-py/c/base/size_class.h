@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* The class of the largest size that is not above `units`, which is not 0. */
+/* Index of the class of the largest size that is not above `units` (not 0). */
 static inline unsigned int ga__class_below(size_t units) {
   if (units < 16)
     return (unsigned int)units - 1;
@@ -13,7 +13,7 @@ static inline unsigned int ga__class_below(size_t units) {
   return octave * 8 - 17 + (unsigned int)((units >> (octave - 3)) - 8);
 }
 
-/* The units of the smallest class size that is not below `units`. */
+/* Rounds up to a class size. */
 static inline size_t ga__class_size(size_t units) {
   if (units < 16)
     return units;

@@ -1,4 +1,4 @@
-/* Statuses, the thread's message, and allocation that tests can make fail. */
+/* Statuses, the thread's error message, and allocation with failure injection. */
 #include "c/base/status.h"
 
 #include <stdarg.h>
@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Long enough for a compiler's log; fixed, so that running out of memory can be told.
- */
+/* Fits a compiler's log; a fixed size, so that out-of-memory can be reported. */
 #define TEXT_SIZE 8192
 
 static _Thread_local char message[TEXT_SIZE];
@@ -52,7 +51,7 @@ const char *gpuarray_error_text(void) {
   return message;
 }
 
-/* Cuts a text that did not fit so that it shows. */
+/* Ends a truncated text with "...". */
 static void mark_cut(char *text, int length) {
   if (length >= TEXT_SIZE)
     memcpy(text + TEXT_SIZE - 4, "...", 4);
@@ -82,7 +81,7 @@ int ga__fail_within(int status, const char *format, ...) {
   mark_cut(text, length);
   size_t known = strlen(text);
   if (strncmp(message, text, known) == 0 && message[known] == ':')
-    return status; /* It says so already. */
+    return status; /* The prefix is there already. */
   if (length >= 0 && length < TEXT_SIZE) {
     size_t room = sizeof text - (size_t)length;
     int more = snprintf(text + length, room, ": %s", message);
@@ -98,7 +97,7 @@ void ga__alloc_fail_at(long n) {
   atomic_store(&allocations_until_failure, n < 0 ? -1 : n);
 }
 
-/* Whether this allocation is the one that a test wants to fail. */
+/* Failure injection: true for the allocation that a test has chosen. */
 static bool fails_now(void) {
   if (atomic_load_explicit(&allocations_until_failure, memory_order_relaxed) < 0)
     return false;

@@ -1,4 +1,4 @@
-/* Statuses, the thread's message, and allocation that tests can make fail. */
+/* Statuses, the thread's error message, and allocation with failure injection. */
 #ifndef GA_C_STATUS_H
 #define GA_C_STATUS_H
 
@@ -13,19 +13,18 @@
 #define GA_PRINTF(fmt, args)
 #endif
 
-/* Sets the thread's message and gives `status` back, so that a failure is one
- * statement: return GA_FAIL(GA_VALUE_ERROR, "reshape: %zu elements do not fit ...", n);
- */
+/* Sets the thread's message and returns `status`, so that a failure is one statement:
+ * return GA_FAIL(GA_VALUE_ERROR, "reshape: %zu elements do not fit ...", n); */
 int ga__fail(int status, const char *format, ...) GA_PRINTF(2, 3);
 #define GA_FAIL(...) ga__fail(__VA_ARGS__)
 
-/* A pointer that a function needs is NULL: GA_VALUE_ERROR, "operation: got no what". */
+/* NULL argument: GA_VALUE_ERROR, "operation: got no what". */
 int ga__fail_null(const char *operation, const char *what);
 
-/* Puts `prefix: ` before the thread's message, for a caller that knows more. */
+/* Prefixes the thread's message with the formatted text and ": ", unless it has it. */
 int ga__fail_within(int status, const char *format, ...) GA_PRINTF(2, 3);
 
-/* Hands a failure of `call` on to the caller. Use it where nothing has to be undone. */
+/* Returns from the function if `call` fails. For places with nothing to undo. */
 #define GA_TRY(call)                                                                   \
   do {                                                                                 \
     int ga_try_ = (call);                                                              \
@@ -40,8 +39,8 @@ void *ga__realloc(void *old, size_t count, size_t size);
 char *ga__strdup(const char *text);
 void ga__free(void *block);
 
-/* For tests: the n-th allocation from now on (0 is the next) fails once; negative:
- * none. */
+/* Failure injection for tests: the n-th allocation from now (0 is the next) fails once;
+ * negative: none. */
 void ga__alloc_fail_at(long n);
 
 #endif

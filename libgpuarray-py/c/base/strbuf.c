@@ -1,4 +1,4 @@
-/* Growing text, for kernel sources and reports. */
+/* Growing strings, for kernel sources and reports. */
 #include "c/base/strbuf.h"
 
 #include <stdarg.h>
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Room for `more` characters and a NUL. */
+/* Reserves room for `more` characters and a NUL. */
 static bool reserve(ga_strbuf *sb, size_t more) {
   if (sb->failed)
     return false;

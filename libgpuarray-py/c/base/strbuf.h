@@ -1,4 +1,5 @@
-/* Growing text, for kernel sources and reports. Failure is kept and asked for once. */
+/* Growing strings, for kernel sources and reports. A failed addition is remembered; ask
+ * once, with ga__strbuf_status. */
 #ifndef GA_C_STRBUF_H
 #define GA_C_STRBUF_H
 

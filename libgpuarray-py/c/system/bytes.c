@@ -1,4 +1,4 @@
-/* Values as bytes, and whole files of them. */
+/* Serialization of values, and reading and writing of whole files. */
 #include "c/system/bytes.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define OPEN_TRIES 100 /* names for a new file */
+#define OPEN_TRIES 100 /* names to try for a temporary file */
 
 /* ---- writing ---- */
 
@@ -133,8 +133,8 @@ static bool put(FILE *file, const ga_strbuf *part) {
   return part->length == 0 || fwrite(part->text, 1, part->length, file) == part->length;
 }
 
-/* Opens a new file beside `path`. No other writer has its name, in this process or in
- * another, also of a host that shares the folder: what exists is never opened. */
+/* Creates a temporary file beside `path`, O_EXCL: no other process, on this host or on
+ * one that shares the folder, writes to the same. */
 static int open_beside(ga_strbuf *name, const char *path) {
   static atomic_uint opened;
   const char *slash = strrchr(path, '/');
@@ -156,7 +156,8 @@ static int open_beside(ga_strbuf *name, const char *path) {
   return file;
 }
 
-/* Writes both parts and closes the file; false with errno set. */
+/* Writes both parts, fsync included if `syncs`, and closes the file. False with errno
+ * set. */
 static bool put_and_close(int number, const ga_strbuf *head, const ga_strbuf *body,
                           bool syncs) {
   FILE *file = fdopen(number, "wb");
@@ -169,8 +170,8 @@ static bool put_and_close(int number, const ga_strbuf *head, const ga_strbuf *bo
   return fclose(file) == 0 && written;
 }
 
-/* A file under another name first, so that nobody finds half of it. It gets the
- * permissions of the one that it replaces. */
+/* Atomic replace: writes a temporary file, fsync, rename. The permissions of the old
+ * file are kept. */
 static int replace_file(const char *what, const char *path, const struct stat *old,
                         const ga_strbuf *head, const ga_strbuf *body) {
   ga_strbuf other = {0};
@@ -191,7 +192,7 @@ static int replace_file(const char *what, const char *path, const struct stat *o
   return status;
 }
 
-/* A terminal, a pipe or a device is not replaced. */
+/* Writes into a terminal, pipe or device, which cannot be replaced. */
 static int write_into(const char *what, const char *path, const ga_strbuf *head,
                       const ga_strbuf *body) {
   int number = open(path, O_WRONLY | O_CLOEXEC);
@@ -202,28 +203,28 @@ static int write_into(const char *what, const char *path, const ga_strbuf *head,
 
 int ga__file_write(const char *what, const char *path, const ga_strbuf *head,
                    const ga_strbuf *body) {
-  struct stat is;
-  char *linked = realpath(path, NULL); /* a link stays one */
-  const bool exists = linked != NULL && stat(linked, &is) == 0;
+  struct stat info;
+  char *linked = realpath(path, NULL); /* a symbolic link stays: its target is replaced */
+  const bool exists = linked != NULL && stat(linked, &info) == 0;
   int status =
-      exists && !S_ISREG(is.st_mode) && !S_ISDIR(is.st_mode)
+      exists && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)
           ? write_into(what, linked, head, body)
-          : replace_file(what, linked ? linked : path, exists ? &is : NULL, head, body);
+          : replace_file(what, linked ? linked : path, exists ? &info : NULL, head, body);
   free(linked);
   return status;
 }
 
 int ga__file_read(const char *what, char **bytes, size_t *size, const char *path) {
-  struct stat is;
+  struct stat info;
   FILE *file = fopen(path, "rb");
   if (file == NULL)
     return system_fail(what, "read", path);
-  if (fstat(fileno(file), &is) != 0 || !S_ISREG(is.st_mode)) {
+  if (fstat(fileno(file), &info) != 0 || !S_ISREG(info.st_mode)) {
     fclose(file);
     return GA_FAIL(GA_SYS_ERROR, "%s: cannot read %s: it is not a file", what, path);
   }
   int status = GA_MEMORY_ERROR;
-  size_t length = (size_t)is.st_size;
+  size_t length = (size_t)info.st_size;
   char *content = ga__alloc(length + 1, 1);
   if (content != NULL)
     status = fread(content, 1, length, file) == length

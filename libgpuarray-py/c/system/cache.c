@@ -1,5 +1,4 @@
-/* Compiled programs on disk: one file an entry, named by the hash of all it depends on.
- */
+/* Disk cache of compiled programs: one file an entry, named by the hash of its key. */
 #define _POSIX_C_SOURCE 200809L
 #include "c/system/cache.h"
 
@@ -19,15 +18,15 @@
 
 #define SUFFIX ".kernel"
 #define TEMPORARY "tmp-"
-#define STALE_SECONDS 3600 /* after which a temporary file is nobody's any more */
+#define STALE_SECONDS 3600 /* age at which a temporary file counts as abandoned */
 #define DEFAULT_LIMIT ((uint64_t)2 << 30)
 #define WRITES_PER_CHECK 64
 
-/* What a file begins with; then come the key and the bytes. */
+/* Header of an entry's file; the key and the compiled bytes follow. */
 typedef struct header {
   char magic[8];
   uint64_t key_size, size;
-  ga_hash content; /* of the bytes, seeded with the key's hash */
+  ga_hash content; /* checksum of the bytes, seeded with the key's hash */
 } header;
 
 static const char magic[8] = {'g', 'a', 'k', 'e', 'r', 'n', '0', '1'};
@@ -66,7 +65,7 @@ void ga__cache_key(ga_strbuf *out, const char *backend, const char *made_for) {
                   made_for);
 }
 
-/* A folder that came with the library: whose it is is not asked. */
+/* Opens the folder that came with the library, without a check of its owner. */
 static int open_shared(const char *folder, bool make) {
   char *path = make ? ga__strdup(folder) : NULL;
   if (path) {
@@ -81,7 +80,7 @@ static int open_shared(const char *folder, bool make) {
   return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* The descriptor of a folder that may be used, or -1. */
+/* Descriptor of the cache folder, or -1 if it is unsafe or missing. */
 static int open_folder(const char *folder, bool is_shared, bool make) {
   int opened = -1;
   if (folder == NULL)
@@ -126,15 +125,15 @@ static bool write_all(int file, const void *bytes, size_t size) {
   return true;
 }
 
-/* Whether a file can be an entry: not a fifo or a device, and one that nobody else can
- * change, unless it is shared. */
+/* True for a regular file that nobody else may write to; a shared one may be anybody's.
+ * Refuses fifos and devices. */
 static bool is_entry(const struct stat *is, bool is_shared) {
   return S_ISREG(is->st_mode) &&
          (is_shared ||
           (is->st_uid == geteuid() && (is->st_mode & (S_IWGRP | S_IWOTH)) == 0));
 }
 
-/* The whole of a file; NULL with *answer set where there is none. */
+/* Reads a file; NULL with *answer set on a miss. */
 static char *read_file(size_t *size, enum ga_cache_answer *answer, int folder,
                        const char *name, bool is_shared) {
   *answer = GA_CACHE_MISS;
@@ -153,12 +152,12 @@ static char *read_file(size_t *size, enum ga_cache_answer *answer, int folder,
     }
   }
   if (text && !is_shared)
-    futimens(file, NULL); /* the entry was of use: it is young again */
+    futimens(file, NULL); /* touch: eviction is least recently used first */
   close(file);
   return text;
 }
 
-/* An entry as its file has it: the header, the key, the bytes. */
+/* A whole entry in memory: header, key, bytes. */
 typedef struct whole {
   char *text;
   header head;
@@ -168,7 +167,7 @@ static const char *stored_key(const whole *s) {
   return s->text + sizeof s->head;
 }
 
-/* Whether the entry is whole: as it was written, under the hash that names it. */
+/* Verifies an entry: magic, sizes, checksum, and the hash that names it. */
 static bool is_whole(whole *s, size_t size, ga_hash key_hash) {
   if (size < sizeof s->head)
     return false;
@@ -183,7 +182,7 @@ static bool is_whole(whole *s, size_t size, ga_hash key_hash) {
          hash.a == key_hash.a && hash.b == key_hash.b;
 }
 
-/* Reads and checks the entry of a hash; on a hit the caller owns s->text. */
+/* Reads and verifies an entry; on a hit the caller owns s->text. */
 static enum ga_cache_answer read_entry(whole *s, const char *folder, ga_hash key_hash,
                                        bool is_shared) {
   enum ga_cache_answer answer;
@@ -203,7 +202,7 @@ static enum ga_cache_answer read_entry(whole *s, const char *folder, ga_hash key
   return GA_CACHE_DAMAGED;
 }
 
-/* Hands the bytes of an entry over, in the memory that the whole of it was read to. */
+/* Moves the bytes to the start of the entry's memory and hands that over. */
 static void take_bytes(void **bytes, size_t *size, whole *s) {
   memmove(s->text, stored_key(s) + s->head.key_size, s->head.size);
   *bytes = s->text;
@@ -268,7 +267,7 @@ static int oldest_first(const void *a, const void *b) {
   return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-/* Lists the entries of a folder; drops temporary files that nobody finished. */
+/* Lists the entries of a folder; removes abandoned temporary files. */
 static size_t list_entries(entry **entries, DIR *folder) {
   size_t n = 0, capacity = 0;
   for (struct dirent *next = readdir(folder); next; next = readdir(folder)) {
@@ -301,7 +300,8 @@ static size_t list_entries(entry **entries, DIR *folder) {
   return n;
 }
 
-/* Removes the oldest entries until a folder over its limit is a quarter below it. */
+/* Evicts the least recently used entries until a folder over its limit is 25 % below
+ * it. */
 static void prune(int opened) {
   int listed = openat(opened, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR *folder = listed < 0 ? NULL : fdopendir(listed);
@@ -350,7 +350,8 @@ static bool write_entry(const char *folder, const char *key, size_t key_size,
   memcpy(head.magic, magic, sizeof magic);
   head.content = ga__hash(bytes, size, key_hash);
 
-  /* The clock tells apart processes of one number on hosts that share the folder. */
+  /* Hosts that share the folder may have equal process ids; the clock tells them
+   * apart. */
   char temporary[96];
   file_name name;
   struct timespec now;

@@ -1,4 +1,4 @@
-/* Sources of kernels, written to a folder for a reader. */
+/* GPUARRAY_DUMP_KERNELS: kernel sources written to a folder, to be read. */
 #define _POSIX_C_SOURCE 200809L
 #include "c/system/dump.h"
 
@@ -12,7 +12,7 @@
 #include "c/base/hash.h"
 #include "c/base/strbuf.h"
 
-/* Writes a file under a name of its own and closes it; false with errno set. */
+/* Writes a file made by mkstemp and closes it. False with errno set. */
 static bool write_temporary(char *name, const char *text) {
   int number = mkstemp(name);
   if (number < 0)
@@ -26,7 +26,7 @@ static bool write_temporary(char *name, const char *text) {
   return fclose(file) == 0 && written;
 }
 
-/* Other processes see the whole file or none. */
+/* Atomic write: temporary file and rename. */
 static int write_whole(const char *path, const char *text) {
   ga_strbuf temporary = {0};
   ga__strbuf_addf(&temporary, "%s.XXXXXX", path);

@@ -1,12 +1,12 @@
-/* Sources of kernels, written to a folder for a reader. */
+/* GPUARRAY_DUMP_KERNELS: kernel sources written to a folder, to be read. */
 #ifndef GA_C_DUMP_H
 #define GA_C_DUMP_H
 
 #include "c/base/status.h"
 
-/* Writes the body of a kernel to "<hash of it>.cluda" in the folder that
- * GPUARRAY_DUMP_KERNELS names, which is made if it is missing; a file that is there
- * stays. Without the variable nothing happens. GA_SYS_ERROR if it cannot be written. */
+/* Writes a kernel's body to <hash>.cluda in the folder that GPUARRAY_DUMP_KERNELS
+ * names, made if missing; an existing file stays. Nothing without the variable.
+ * GA_SYS_ERROR if it cannot be written. */
 int ga__dump_source(const char *body);
 
 #endif

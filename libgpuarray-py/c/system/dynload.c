@@ -1,4 +1,4 @@
-/* Opens a vendor's library and says what was tried. */
+/* Dynamic loading of vendor libraries, with a report of every attempt. */
 #define _POSIX_C_SOURCE 200809L
 #include "c/system/dynload.h"
 
@@ -50,7 +50,7 @@ void ga__dynload_paths_free(char **paths) {
   ga__free(paths);
 }
 
-/* Compares texts so that numbers in them count by value: "so.9" before "so.12". */
+/* Version order: digits compare by value, "so.9" before "so.12". */
 static int compare_versions(const char *a, const char *b) {
   while (*a && *b) {
     if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
@@ -75,17 +75,17 @@ static int newest_first(const void *a, const void *b) {
 }
 
 int ga__dynload_glob(char ***paths, const char *pattern) {
-  glob_t found;
-  int answer = glob(pattern, 0, NULL, &found);
+  glob_t matches;
+  int answer = glob(pattern, 0, NULL, &matches);
   if (answer == GLOB_NOMATCH || answer == GLOB_ABORTED)
     return GA_NO_ERROR;
   if (answer != 0)
     return GA_FAIL(GA_MEMORY_ERROR, "the host has no memory to search for %s", pattern);
-  qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, newest_first);
+  qsort(matches.gl_pathv, matches.gl_pathc, sizeof *matches.gl_pathv, newest_first);
   int status = GA_NO_ERROR;
-  for (size_t i = 0; i < found.gl_pathc && status == GA_NO_ERROR; i++)
-    status = ga__dynload_add(paths, found.gl_pathv[i]);
-  globfree(&found);
+  for (size_t i = 0; i < matches.gl_pathc && status == GA_NO_ERROR; i++)
+    status = ga__dynload_add(paths, matches.gl_pathv[i]);
+  globfree(&matches);
   return status;
 }
 

@@ -13,7 +13,7 @@
 enum { PAUSE = 100, LONGEST = 30 * 1000 * 1000 }; /* microseconds */
 #define MOST_HANDLERS 1000u
 
-/* How many threads are inside, in counts that few of them share. */
+/* Number of threads inside vendor calls, sharded against contention. */
 #define N_COUNTS 64
 static struct {
   _Alignas(64) atomic_uint inside;
@@ -22,16 +22,16 @@ static struct {
 static atomic_bool is_ending;
 
 static _Thread_local struct {
-  unsigned int depth; /* of calls that it is inside of */
+  unsigned int depth; /* nesting of calls */
   atomic_uint *inside;
-  bool is_seen; /* its end calls thread_ends */
-  bool ends;    /* it runs what atexit() has, one after the other */
+  bool is_seen; /* thread_ends is registered for its exit */
+  bool ends;    /* it runs the exit handlers */
 } self;
 
-/* ---- what is queued ---- */
+/* ---- queued work ---- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static ga_waited *all; /* of lock */
+static ga_waited *all; /* guarded by lock */
 static atomic_uint n_waiting;
 
 void ga__ending_add(ga_waited *w) {
@@ -76,7 +76,7 @@ static void begin_to_wait(void) {
   pthread_mutex_unlock(&lock);
 }
 
-/* ---- the handler ---- */
+/* ---- the atexit handler ---- */
 
 static bool others_inside(void) {
   unsigned int n = 0;
@@ -97,7 +97,8 @@ static void end(void) {
     usleep(PAUSE);
 }
 
-/* The system calls the latest handler first. Each takes a few bytes, for good. */
+/* atexit handlers run latest first, so we register again after a vendor may have
+ * registered. Each costs a few bytes, for good. */
 void ga__ending_first(void) {
   static atomic_uint n;
   if (atomic_load(&n) < MOST_HANDLERS && !atomic_load(&is_ending)) {
@@ -113,13 +114,13 @@ void gpuarray_at_exit(void) {
 
 /* ---- threads ---- */
 
-/* What a thread does when it ends or calls exit(), before what any library has asked
- * for with atexit(): the way of glibc for C++'s thread_local objects. */
+/* glibc's hook behind C++ thread_local destructors: runs when a thread ends or calls
+ * exit(), before every atexit handler. */
 extern int __cxa_thread_atexit_impl(void (*end)(void *), void *argument, void *library)
     __attribute__((weak));
 extern void *__dso_handle __attribute__((visibility("hidden")));
 
-/* One that ends the process has asked for the handler that is called next. */
+/* The main thread registers the handler again, so that it is the next to be called. */
 static void thread_ends(void *unused) {
   (void)unused;
   if (syscall(SYS_gettid) == getpid())
@@ -128,7 +129,7 @@ static void thread_ends(void *unused) {
     ga__ending_first();
 }
 
-/* The process that a fork made has this thread alone, and no device. */
+/* fork: the child has this thread only, and no device. */
 static void forget_others(void) {
   pthread_mutex_init(&lock, NULL);
   all = NULL;
@@ -165,7 +166,7 @@ int ga__vendor_enter(void) {
     return GA_NO_ERROR;
   if (self.inside == NULL)
     watch_thread();
-  /* Counted before it looks, as the handler refuses before it counts. */
+  /* Count before the check; the handler sets its flag before it counts. */
   atomic_fetch_add(self.inside, 1);
   if (!atomic_load(&is_ending) || self.ends)
     return GA_NO_ERROR;

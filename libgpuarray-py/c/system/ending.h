@@ -1,30 +1,30 @@
-/* The end of the process, and the threads that still use a vendor then.
+/* Process exit while other threads still use a vendor's runtime.
  *
- * A process that calls exit() or returns from main() runs what libraries have asked for
- * with atexit(): a vendor's runtime takes its objects away, and its compiler its
- * tables, while other threads compile, launch or wait. So each call of a vendor's is
- * made between enter and leave, and the library's own handler, which is called before
- * the vendors', refuses calls that begin, waits for those that are under way, and for
- * what is queued where threads of the process compute it: half a minute at most, since
- * a kernel may never end.
+ * exit() and a return from main() run atexit handlers, in which a vendor's runtime
+ * frees its objects and compiler tables while other threads may compile, launch or
+ * wait. So each vendor call stands between enter and leave. The library's own handler,
+ * which runs before the vendors', refuses new calls and waits for calls under way and
+ * for queued work that threads of this process compute: 30 s at most, since a kernel
+ * may never end.
  *
- * Threads: every function may be called from several at once. */
+ * Thread-safe. */
 #ifndef GA_C_ENDING_H
 #define GA_C_ENDING_H
 
 #include <stdbool.h>
 
-/* Before a call of a vendor's, or several: they nest. GA_LOST_ERROR where the process
- * ends by another thread: the vendor is not to be called, and leave neither. */
+/* Begins a vendor call; calls nest. GA_LOST_ERROR where another thread ends the
+ * process: then neither the vendor nor leave may be called. */
 int ga__vendor_enter(void);
 void ga__vendor_leave(void);
 
-/* Whether what this thread begins on others is waited for when it ends the process. */
+/* True if an exit by this thread waits for the work it started on other threads. */
 bool ga__ending_is_seen(void);
-/* A vendor may have asked for handlers of its own: ours are to come before them. */
+/* Registers the exit handler again, after a vendor may have registered handlers of its
+ * own: ours must run first. */
 void ga__ending_first(void);
 
-/* What is waited for besides calls, when the process ends: on a thread of its own. */
+/* Queued work that exit waits for, each on a thread of its own. */
 typedef struct ga_waited {
   void (*wait)(void *argument);
   void *argument;

@@ -1,6 +1,6 @@
-/* A BLAS of the host (OpenBLAS, MKL, BLIS), opened at run time.
+/* BLAS of the host (OpenBLAS, MKL, BLIS), opened at run time.
  *
- * Its functions are CBLAS's. Libraries that count in 64 bits have a suffix in their
+ * The interface is CBLAS. Libraries with 64-bit integers have a suffix in their symbol
  * names, and those in wheels a prefix, so that several can live in one process. */
 #include "c/system/host_blas.h"
 
@@ -31,8 +31,8 @@ DECLARE(int64_t, wide)
 enum { S, D, C, Z, N_FUNCTIONS };
 
 typedef struct host_blas {
-  atomic_int state; /* 0 not tried, 1 open, -1 missing */
-  bool is_wide;     /* counts in 64 bits */
+  atomic_int state; /* 0: not tried, 1: open, -1: missing */
+  bool is_wide;     /* 64-bit integers (ILP64) */
   void (*functions[N_FUNCTIONS])(void);
   ga_strbuf report;
 } host_blas;
@@ -50,7 +50,7 @@ static const struct naming {
                {"scipy_cblas_%cgemm64_", true},
                {"scipy_cblas_%cgemm", false}};
 
-/* Takes the functions under the first naming that the library has all of. */
+/* Resolves the symbols under the first naming of which the library has all. */
 static bool take_functions(void *library) {
   for (size_t i = 0; i < sizeof namings / sizeof *namings; i++) {
     int found = 0;
@@ -75,10 +75,10 @@ static int collect(char ***paths) {
   static const char *const sonames[] = {"libopenblas.so.0", "libopenblas.so",
                                         "libmkl_rt.so.2",   "libmkl_rt.so",
                                         "libblis.so.4",     "libblis.so"};
-  const char *given = getenv("GPUARRAY_HOST_BLAS");
-  if (given && *given) {
+  const char *chosen = getenv("GPUARRAY_HOST_BLAS");
+  if (chosen && *chosen) {
     ga__strbuf_add(&blas.report, "GPUARRAY_HOST_BLAS is set: nothing else is tried\n");
-    return ga__dynload_add(paths, given);
+    return ga__dynload_add(paths, chosen);
   }
   for (size_t i = 0; i < sizeof wheels / sizeof *wheels; i++)
     GA_TRY(ga__dynload_wheels(paths, wheels[i]));

@@ -1,10 +1,10 @@
-/* Pages of the host's memory. */
+/* Pages of host memory. */
 #define _DEFAULT_SOURCE
 #include "c/system/pages.h"
 
 #include <sys/mman.h>
 
-#define HUGE ((size_t)4 << 20) /* bytes from which huge pages pay */
+#define HUGE ((size_t)4 << 20) /* bytes; smaller blocks gain nothing by huge pages */
 
 void *ga__pages_new(size_t size) {
   void *pages =

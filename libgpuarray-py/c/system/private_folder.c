@@ -1,4 +1,5 @@
-/* Folders that nobody but the user and root can change, opened one below the other. */
+/* Folders that only the user and root can change, opened with openat, one level at a
+ * time. */
 #define _GNU_SOURCE
 #include "c/system/private_folder.h"
 
@@ -11,7 +12,7 @@
 
 #include <gpuarray/util.h>
 
-/* Opens what may be passed through and not read. */
+/* Opens a folder that may be traversed but not read. */
 #if defined(O_PATH)
 #define PASS O_PATH
 #elif defined(O_SEARCH)
@@ -20,10 +21,10 @@
 #define PASS O_RDONLY
 #endif
 
-#define MOST_LINKS 40 /* as the systems' own limit */
+#define MOST_LINKS 40 /* symbolic links, as many as the system's own limit */
 #define OTHERS (S_IWGRP | S_IWOTH)
 
-/* A path on the way: the folder that is reached, and what is left below it. */
+/* Path resolution: the folder reached, and the rest of the path below it. */
 typedef struct walk {
   int folder;
   ga_strbuf shown, rest;
@@ -47,7 +48,7 @@ static int fail_by_system(const walk *w, const char *name) {
   return GA_SYS_ERROR;
 }
 
-/* The length of `folder` without slashes at its end if the path lies in it, else 0. */
+/* Length of `folder`, trailing slashes removed, if `path` lies in it, else 0. */
 static size_t length_within(const char *path, const char *folder) {
   size_t length = folder && *folder == '/' ? strlen(folder) : 0;
   while (length > 1 && folder[length - 1] == '/')
@@ -57,8 +58,8 @@ static size_t length_within(const char *path, const char *folder) {
   return within ? length : 0;
 }
 
-/* How much of an absolute path is taken as it is, links included: the user's home, the
- * folder for temporary files, else the root. */
+/* Length of the trusted prefix of an absolute path, whose links are followed: the
+ * user's home, the temporary folder, else the root. */
 static size_t start_of(const char *path) {
   const char *starts[] = {getenv("HOME"), getenv("TMPDIR"), "/tmp", "/"};
   size_t longest = 1;
@@ -69,8 +70,8 @@ static size_t start_of(const char *path) {
   return longest;
 }
 
-/* Whose a folder is, and who may write to it. Others may add to one with the sticky
- * bit, which is enough for one above (`passing`): they change nothing that is there. */
+/* Checks owner and permissions. While `passing`, a sticky folder (as /tmp) is enough:
+ * others can add entries but change none. */
 static int look_at(const walk *w, bool passing) {
   struct stat is;
   if (fstat(w->folder, &is) != 0)
@@ -94,7 +95,7 @@ static int look_at(const walk *w, bool passing) {
   return GA_VALUE_ERROR;
 }
 
-/* Moves to a folder that is open; the descriptor is the walk's from here. */
+/* Moves to an open folder; the walk owns the descriptor from here. */
 static int move_to(walk *w, int folder) {
   if (w->folder >= 0)
     close(w->folder);
@@ -102,7 +103,7 @@ static int move_to(walk *w, int folder) {
   return look_at(w, true);
 }
 
-/* Begins, or begins anew, at the start of an absolute path. */
+/* Begins (again) at the trusted prefix of an absolute path. */
 static int begin(walk *w, const char *path) {
   size_t length = start_of(path);
   set_text(&w->shown, path, length);
@@ -113,8 +114,8 @@ static int begin(walk *w, const char *path) {
   return folder < 0 ? fail_by_system(w, "") : move_to(w, folder);
 }
 
-/* Puts where a link leads before the rest of the path. Only links of the user's and
- * root's are followed: those of others lead where they like. */
+/* Puts the target of a symbolic link before the rest of the path. Follows only links
+ * that belong to the user or root. */
 static int follow(walk *w, const char *name, const struct stat *is) {
   char target[4096];
   if (is->st_uid != geteuid() && is->st_uid != 0) {
@@ -141,7 +142,7 @@ static int follow(walk *w, const char *name, const struct stat *is) {
   return status;
 }
 
-/* Takes the first name off the rest of the path; an empty one where there is none. */
+/* Takes the next name off the rest of the path; empty at its end. */
 static int take_name(ga_strbuf *name, walk *w) {
   const char *rest = w->rest.text ? w->rest.text : "";
   ga_strbuf left = {0};
@@ -160,7 +161,7 @@ static int enter(walk *w, const char *name, bool make) {
   struct stat is;
   int folder = openat(w->folder, name, flags);
   if (folder < 0 && errno == ENOENT && make) {
-    mkdirat(w->folder, name, S_IRWXU); /* another may have, meanwhile */
+    mkdirat(w->folder, name, S_IRWXU); /* another process may have made it meanwhile */
     folder = openat(w->folder, name, flags);
   }
   if (folder < 0) {
@@ -191,7 +192,7 @@ static int walk_down(walk *w, bool make) {
   return status;
 }
 
-/* An absolute path, for ga__free. */
+/* Absolute path, by the working folder. Clear *out afterwards. */
 static int absolute(ga_strbuf *out, const char *path, ga_strbuf *why) {
   char here[4096];
   if (*path != '/') {

@@ -1,4 +1,4 @@
-/* The process that this is. */
+/* Process id and fork count, without a system call. */
 #define _POSIX_C_SOURCE 200809L
 #include "c/system/process.h"
 
@@ -6,8 +6,8 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-static atomic_long process; /* its number; asking the system each time costs more */
-static atomic_uint forks;   /* that it made */
+static atomic_long process; /* its id; getpid() costs more */
+static atomic_uint forks;   /* made by this process */
 
 static void note_process(void) {
   atomic_store(&process, (long)getpid());

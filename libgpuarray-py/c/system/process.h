@@ -1,10 +1,10 @@
-/* The process that this is. */
+/* Process id and fork count, without a system call. */
 #ifndef GA_C_PROCESS_H
 #define GA_C_PROCESS_H
 
-/* Keeps the two below current from now on; to be called once. */
+/* Keeps both current from now on; call it once. */
 void ga__process_watch(void);
-/* The number of this process, and how often it forked; 0 before the first context. */
+/* Process id and number of forks; 0 before the first context. */
 long ga__process(void);
 unsigned int ga__forks(void);
 

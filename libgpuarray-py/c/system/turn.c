@@ -1,9 +1,9 @@
-/* A lock whose holder is known. */
+/* A mutex that knows its holder. */
 #include "c/system/turn.h"
 
 #include "c/base/status.h"
 
-static _Thread_local char this_thread; /* whose address no other thread has */
+static _Thread_local char this_thread; /* its address identifies the thread */
 
 void ga__turn_open(ga_turn *t) {
   pthread_mutex_init(&t->lock, NULL);
@@ -14,7 +14,7 @@ void ga__turn_close(ga_turn *t) {
   pthread_mutex_destroy(&t->lock);
 }
 
-/* Only this thread writes its own address, so that no order is needed. */
+/* Relaxed order is enough: only this thread stores its own address. */
 bool ga__turn_is_ours(ga_turn *t) {
   return atomic_load_explicit(&t->holder, memory_order_relaxed) == &this_thread;
 }
