@@ -1,10 +1,11 @@
-/* The arguments of a launch. */
+/* Arguments of a launch. */
 #include "c/device/arguments.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* The next argument; one too many is counted, not kept, and the launch refuses. */
+/* The next slot. Surplus arguments are counted but not stored: the launch refuses
+ * them. */
 static ga_arg *next_arg(ga_args *args) {
   static _Thread_local ga_arg surplus;
   unsigned int i = args->n++;

@@ -1,18 +1,18 @@
-/* The arguments of a launch. */
+/* Arguments of a launch. */
 #ifndef GA_C_ARGUMENTS_H
 #define GA_C_ARGUMENTS_H
 
 #include "c/device/buffer.h"
 
-/* Arguments, filled in order. */
+/* Argument list, filled in order. */
 typedef struct ga_args {
   unsigned int n;
   ga_arg list[GA_MAX_ARGS];
 } ga_args;
-void ga__args_buffer(ga_args *args, gpudata *buffer); /* the pointer */
-void ga__args_input(ga_args *args, gpudata *buffer);  /* the same, only read from */
+void ga__args_buffer(ga_args *args, gpudata *buffer); /* a pointer */
+void ga__args_input(ga_args *args, gpudata *buffer);  /* a read-only pointer */
 void ga__args_offset(ga_args *args, gpudata *buffer, size_t offset); /* a ga_size */
-/* The pointer and the offset. */
+/* A pointer and its byte offset. */
 void ga__args_pointer(ga_args *args, gpudata *buffer, size_t offset, bool is_read);
 void ga__args_u32(ga_args *args, uint32_t value);
 void ga__args_i32(ga_args *args, int32_t value);

@@ -1,4 +1,4 @@
-/* Reference-counted device memory: its life, and what it tells. */
+/* Device buffers: allocation and reference counts. */
 #include "c/device/buffer.h"
 
 #include <stdint.h>
@@ -7,9 +7,9 @@
 #include "c/device/recorder.h"
 #include "c/system/ending.h"
 
-/* ---- who holds most ---- */
+/* ---- holders, for out-of-memory messages ---- */
 
-#define N_HOLDERS 32 /* labels that are told apart */
+#define N_HOLDERS 32 /* distinct labels */
 #define N_NAMED 3
 
 typedef struct holder {
@@ -22,8 +22,7 @@ static int most_first(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-/* What each label holds, the most first, and the bytes of the largest buffer. Locked.
- */
+/* Totals per label, largest first, and the size of the largest buffer. Locked. */
 static unsigned int count_holders(holder *out, size_t *largest, const gpucontext *ctx) {
   unsigned int n = 0;
   *largest = 0;
@@ -44,7 +43,7 @@ static unsigned int count_holders(holder *out, size_t *largest, const gpucontext
   return n;
 }
 
-/* Puts behind the message of a failed allocation who holds most. Locked. */
+/* Adds the largest holders to an out-of-memory message. Locked. */
 static void name_holders(gpucontext *ctx) {
   holder most[N_HOLDERS];
   size_t largest;
@@ -63,9 +62,9 @@ static void name_holders(gpucontext *ctx) {
   ga__strbuf_clear(&text);
 }
 
-/* ---- life ---- */
+/* ---- allocation ---- */
 
-/* A struct for a buffer, from those released before if there is one. Locked. */
+/* Takes a gpudata from the free list, or allocates one. Locked. */
 static gpudata *new_struct(gpucontext *ctx) {
   gpudata *buffer = ctx->memory.spare;
   if (buffer == NULL)
@@ -79,7 +78,7 @@ static void drop_struct(gpucontext *ctx, gpudata *buffer) {
   ctx->memory.spare = buffer;
 }
 
-/* Fills in a new buffer on a block, and counts it among the context's. Locked. */
+/* Initializes a buffer on a block and links it into the context's list. Locked. */
 static void set_up(gpudata *buffer, gpucontext *ctx, size_t size,
                    const ga_block *block) {
   buffer->memory = block->memory;
@@ -97,7 +96,8 @@ static void set_up(gpudata *buffer, gpucontext *ctx, size_t size,
   buffer->release = NULL;
   buffer->uses.epoch = 0;
   if (block->uses.epoch != 0) {
-    buffer->uses = block->uses; /* all are waited for, whatever the first use is */
+    buffer->uses = block->uses; /* every earlier use counts as a write: the first use
+                                   must wait for all */
     for (unsigned int i = 0; i < GA_USES; i++)
       buffer->uses.last[i].writes = true;
   }
@@ -109,7 +109,7 @@ static void set_up(gpudata *buffer, gpucontext *ctx, size_t size,
   gpucontext_retain(ctx);
 }
 
-/* Takes a buffer out of the context's list. Locked. */
+/* Unlinks a buffer from the context's list. Locked. */
 static void take_down(gpudata *buffer) {
   if (buffer->next)
     buffer->next->previous = buffer->previous;
@@ -147,9 +147,8 @@ int ga__buffer_new(gpudata **out, gpucontext *ctx, size_t size) {
   return GA_NO_ERROR;
 }
 
-/* Notes of a buffer that is not the pool's, and of those on whose memory it lies, that
- * they are met. Locked. */
-static void note_met(gpudata *buffer) {
+/* Marks a foreign buffer, and all that overlap it, as aliased. Locked. */
+static void mark_aliased(gpudata *buffer) {
   ptrdiff_t between;
   for (gpudata *b = buffer->context->memory.live; b; b = b->next)
     if (b != buffer && ga__buffers_meet(&between, buffer, b)) {
@@ -158,14 +157,14 @@ static void note_met(gpudata *buffer) {
     }
 }
 
-/* A buffer that is not the pool's. */
+/* A buffer on foreign memory (not the pool's). */
 static int new_foreign(gpudata **out, gpucontext *ctx, void *memory, size_t size) {
   ga_block block = {.memory = memory, .size = size};
   pthread_mutex_lock(&ctx->lock);
   gpudata *buffer = new_struct(ctx);
   if (buffer) {
     set_up(buffer, ctx, size, &block);
-    note_met(buffer);
+    mark_aliased(buffer);
   }
   pthread_mutex_unlock(&ctx->lock);
   *out = buffer;
@@ -205,15 +204,16 @@ int ga__buffer_new_on_host(gpudata **out, gpucontext *ctx, size_t size) {
   return GA_NO_ERROR;
 }
 
-/* ---- references ---- */
+/* ---- reference counts ---- */
 
 void gpudata_retain(gpudata *b) {
   if (b)
     atomic_fetch_add_explicit(&b->references, 1, memory_order_relaxed);
 }
 
-/* Lets memory go that is not the pool's, once no other thread finds it in the list.
- * What waiting for it reports comes up at the next call that can fail. */
+/* Releases foreign memory. The failure of the wait is reported by the next call that
+ * can fail. The struct is freed last: until it is unlinked other threads can find
+ * it. */
 static void release_foreign(gpudata *b) {
   gpucontext *ctx = b->context;
   bool is_host = b->flags & GA_BUFFER_HOST;
@@ -233,7 +233,7 @@ static void release_foreign(gpudata *b) {
   pthread_mutex_unlock(&ctx->lock);
 }
 
-/* Gives memory back to the pool. */
+/* Returns a block to the pool. */
 static void release_block(gpudata *b) {
   gpucontext *ctx = b->context;
   ga_block block = {b->memory, b->block_size, b->from, {.epoch = 0}};
@@ -256,7 +256,7 @@ void gpudata_release(gpudata *b) {
   }
   gpucontext *ctx = b->context;
   if (!ga__context_is_ours(ctx))
-    return; /* Neither the lock nor the memory is this process's. */
+    return; /* after a fork the lock and the memory belong to the parent */
   if (b->from == NULL)
     release_foreign(b);
   else

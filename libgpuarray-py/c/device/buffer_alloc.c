@@ -1,4 +1,4 @@
-/* Buffers as callers make and ask them. */
+/* Public functions of buffers: allocation with flags, properties. */
 #include "c/device/buffer.h"
 
 static int check_flags(int flags, const void *data) {
@@ -43,7 +43,7 @@ gpudata *gpudata_alloc(gpucontext *ctx, size_t sz, void *data, int flags, int *r
   return buffer;
 }
 
-/* ---- questions ---- */
+/* ---- properties ---- */
 
 int gpudata_share(gpudata *a, gpudata *b, int *ret) {
   if (a == NULL || b == NULL) {

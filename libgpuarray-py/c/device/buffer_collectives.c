@@ -1,4 +1,4 @@
-/* Collectives over buffers: checks here, work in the backend. */
+/* Collectives over buffers: checks; the backend does the work. */
 #include <limits.h>
 
 #include "c/base/dtype.h"
@@ -13,9 +13,9 @@ struct _gpucomm {
   int ranks, rank;
 };
 
-/* ---- cliques ---- */
+/* ---- communicators ---- */
 
-/* `status` where the context's backend has no collectives. */
+/* Fails with `status` if the context's backend has no collectives. */
 static int collectives_of(const ga_collectives **out, gpucontext *ctx, int status,
                           const char *operation) {
   GA_TRY(ga__context_check(ctx));
@@ -51,17 +51,17 @@ int gpucomm_new(gpucomm **comm, gpucontext *ctx, gpucommCliqueId comm_id, int nd
                    "gpucomm_new: got rank %d of %d, expected 0 to one less than the "
                    "number of ranks",
                    rank, ndev);
-  gpucomm *made = ga__alloc(1, sizeof *made);
-  if (made == NULL)
+  gpucomm *created = ga__alloc(1, sizeof *created);
+  if (created == NULL)
     return GA_MEMORY_ERROR;
-  *made = (gpucomm){.context = ctx, .ranks = ndev, .rank = rank};
-  int status = join(made, comm_id);
+  *created = (gpucomm){.context = ctx, .ranks = ndev, .rank = rank};
+  int status = join(created, comm_id);
   if (status != GA_NO_ERROR) {
-    ga__free(made);
+    ga__free(created);
     return status;
   }
   gpucontext_retain(ctx);
-  *comm = made;
+  *comm = created;
   return GA_NO_ERROR;
 }
 
@@ -90,15 +90,15 @@ gpucontext *gpucomm_context(gpucomm *comm) {
 
 int gpucomm_gen_clique_id(gpucontext *ctx, gpucommCliqueId *comm_id) {
   const ga_collectives *collectives = NULL;
-  gpucommCliqueId made;
+  gpucommCliqueId id;
   GA_TRY(collectives_of(&collectives, ctx, GA_DEVSUP_ERROR, __func__));
   if (comm_id == NULL)
     return ga__fail_null(__func__, "pointer for the id");
   GA_TRY(ga__vendor_enter());
-  int status = collectives->unique_id(made.internal);
+  int status = collectives->unique_id(id.internal);
   ga__vendor_leave();
   if (status == GA_NO_ERROR)
-    *comm_id = made;
+    *comm_id = id;
   return status;
 }
 
@@ -123,38 +123,37 @@ int gpucomm_get_rank(gpucomm *comm, int *rank) {
 
 /* ---- checks ---- */
 
-/* A part in a collective: `count` elements of a buffer. `data` is NULL where a rank has
- * none. */
-typedef struct part {
+/* An operand: `count` elements of a buffer; `data` is NULL on ranks that have none. */
+typedef struct operand {
   gpudata *data;
   size_t offset, count, bytes;
-} part;
+} operand;
 
-/* What a collective is asked for; opcode and root are -1 where it has none. */
+/* A collective call. */
 typedef struct call {
   const char *operation;
   gpucomm *comm;
-  part parts[2];
+  operand parts[2];
   int typecode, opcode, root;
   bool has_opcode, has_root;
-  bool receives; /* into the second part */
+  bool receives; /* writes the second operand */
   bool writes[2];
 } call;
 
-static bool fits(const part *p, size_t itemsize) {
+static bool fits(const operand *p, size_t itemsize) {
   size_t bytes;
   return !__builtin_mul_overflow(p->count, itemsize, &bytes) &&
          p->offset <= p->data->size && bytes <= p->data->size - p->offset;
 }
 
-static int check_size(const call *c, const part *p, size_t itemsize) {
+static int check_size(const call *c, const operand *p, size_t itemsize) {
   if (p->data == NULL || p->count <= INT_MAX || fits(p, itemsize ? itemsize : 1))
     return GA_NO_ERROR;
   return GA_FAIL(GA_XLARGE_ERROR, "%s: %zu elements do not fit a buffer of %zu bytes",
                  c->operation, p->count, p->data->size);
 }
 
-static int check_context(const call *c, const part *p) {
+static int check_context(const call *c, const operand *p) {
   if (p->data == NULL)
     return GA_NO_ERROR;
   if (p->data->context != c->comm->context)
@@ -169,7 +168,7 @@ static int check_context(const call *c, const part *p) {
   return GA_NO_ERROR;
 }
 
-static int check_range(const call *c, part *p, size_t itemsize) {
+static int check_range(const call *c, operand *p, size_t itemsize) {
   if (p->data == NULL)
     return GA_NO_ERROR;
   if (!fits(p, itemsize))
@@ -181,10 +180,10 @@ static int check_range(const call *c, part *p, size_t itemsize) {
   return GA_NO_ERROR;
 }
 
-/* Source and destination may be the same bytes only where the smaller one is this
- * rank's part of the other. */
+/* In-place rule: source and destination may overlap only if the smaller one is this
+ * rank's part of the larger. */
 static int check_overlap(const call *c) {
-  const part *a = &c->parts[0], *b = &c->parts[1];
+  const operand *a = &c->parts[0], *b = &c->parts[1];
   ptrdiff_t between;
   if (a->data == NULL || b->data == NULL ||
       !ga__buffers_meet(&between, a->data, b->data))
@@ -216,7 +215,7 @@ static int check_words(const call *c) {
   return GA_NO_ERROR;
 }
 
-/* All that the header promises to refuse, in its order. */
+/* All checks that the header promises, in its order. */
 static int check(call *c) {
   size_t itemsize = gpuarray_get_elsize(c->typecode);
   if (c->comm == NULL || c->parts[0].data == NULL)
@@ -249,11 +248,11 @@ static const ga_collectives *of(const gpucomm *comm) {
   return comm->context->backend->collectives;
 }
 
-static char *at(const part *p) {
+static char *at(const operand *p) {
   return p->data ? (char *)ga__buffer_memory(p->data) + p->offset : NULL;
 }
 
-/* Checks a call and begins its queuing: what the backend is given for it in *device. */
+/* Checks a call and begins queuing it; *device is the backend's queue. */
 static int begin(void **device, ga_use uses[2], call *c) {
   int n = 0;
   GA_TRY(check(c));
@@ -265,7 +264,7 @@ static int begin(void **device, ga_use uses[2], call *c) {
   return ga__queue_begin(device, c->comm->context, (unsigned int)n, uses);
 }
 
-/* Ends it; the status of what the backend did, with the operation before its text. */
+/* Ends queuing; returns the backend's status, its text prefixed by the operation. */
 static int end(const ga_use uses[2], const call *c, int status) {
   gpucontext *ctx = c->comm->context;
   ga__queue_end(ctx, c->parts[1].data ? 2 : 1, uses);
@@ -274,7 +273,7 @@ static int end(const ga_use uses[2], const call *c, int status) {
   return ga__fail_within(ga__context_status(ctx, status), "%s", c->operation);
 }
 
-static call reduction(const char *operation, gpucomm *comm, part from, part to,
+static call reduction(const char *operation, gpucomm *comm, operand from, operand to,
                       int typecode, int opcode) {
   return (call){.operation = operation,
                 .comm = comm,
@@ -290,8 +289,8 @@ int gpucomm_reduce(gpudata *src, size_t offsrc, gpudata *dest, size_t offdest,
                    size_t count, int typecode, int opcode, int root, gpucomm *comm) {
   const bool receives = comm && comm->rank == root;
   call c =
-      reduction(__func__, comm, (part){src, offsrc, count, 0},
-                (part){receives ? dest : NULL, offdest, count, 0}, typecode, opcode);
+      reduction(__func__, comm, (operand){src, offsrc, count, 0},
+                (operand){receives ? dest : NULL, offdest, count, 0}, typecode, opcode);
   c.root = root;
   c.has_root = true;
   c.receives = receives;
@@ -305,8 +304,8 @@ int gpucomm_reduce(gpudata *src, size_t offsrc, gpudata *dest, size_t offdest,
 
 int gpucomm_all_reduce(gpudata *src, size_t offsrc, gpudata *dest, size_t offdest,
                        size_t count, int typecode, int opcode, gpucomm *comm) {
-  call c = reduction(__func__, comm, (part){src, offsrc, count, 0},
-                     (part){dest, offdest, count, 0}, typecode, opcode);
+  call c = reduction(__func__, comm, (operand){src, offsrc, count, 0},
+                     (operand){dest, offdest, count, 0}, typecode, opcode);
   void *device;
   ga_use uses[2];
   GA_TRY(begin(&device, uses, &c));
@@ -315,8 +314,8 @@ int gpucomm_all_reduce(gpudata *src, size_t offsrc, gpudata *dest, size_t offdes
                                   count, typecode, opcode));
 }
 
-/* `count` for each rank; SIZE_MAX, which no buffer holds, if that overflows. */
-static size_t of_all(size_t count, const gpucomm *comm) {
+/* count * ranks; SIZE_MAX, larger than any buffer, on overflow. */
+static size_t times_ranks(size_t count, const gpucomm *comm) {
   size_t all = count;
   if (comm && __builtin_mul_overflow(count, (size_t)comm->ranks, &all))
     return SIZE_MAX;
@@ -325,8 +324,9 @@ static size_t of_all(size_t count, const gpucomm *comm) {
 
 int gpucomm_reduce_scatter(gpudata *src, size_t offsrc, gpudata *dest, size_t offdest,
                            size_t count, int typecode, int opcode, gpucomm *comm) {
-  call c = reduction(__func__, comm, (part){src, offsrc, of_all(count, comm), 0},
-                     (part){dest, offdest, count, 0}, typecode, opcode);
+  call c =
+      reduction(__func__, comm, (operand){src, offsrc, times_ranks(count, comm), 0},
+                (operand){dest, offdest, count, 0}, typecode, opcode);
   void *device;
   ga_use uses[2];
   GA_TRY(begin(&device, uses, &c));
@@ -354,12 +354,13 @@ int gpucomm_broadcast(gpudata *array, size_t offset, size_t count, int typecode,
 
 int gpucomm_all_gather(gpudata *src, size_t offsrc, gpudata *dest, size_t offdest,
                        size_t count, int typecode, gpucomm *comm) {
-  call c = {.operation = __func__,
-            .comm = comm,
-            .parts = {{src, offsrc, count, 0}, {dest, offdest, of_all(count, comm), 0}},
-            .typecode = typecode,
-            .receives = true,
-            .writes = {false, true}};
+  call c = {
+      .operation = __func__,
+      .comm = comm,
+      .parts = {{src, offsrc, count, 0}, {dest, offdest, times_ranks(count, comm), 0}},
+      .typecode = typecode,
+      .receives = true,
+      .writes = {false, true}};
   void *device;
   ga_use uses[2];
   GA_TRY(begin(&device, uses, &c));

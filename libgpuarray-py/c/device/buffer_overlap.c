@@ -1,4 +1,4 @@
-/* Which buffers have memory in common. */
+/* Aliasing of buffers: which ones overlap in memory. */
 #include "c/device/buffer.h"
 #include "c/system/ending.h"
 
@@ -9,7 +9,7 @@ void *ga__buffer_on_host(const gpudata *b) {
              : NULL;
 }
 
-/* An address, where there are any, else a handle and how many bytes after it. */
+/* A comparable address: a pointer, or an opaque handle and an offset. */
 typedef struct place {
   const void *handle;
   uintptr_t at;

@@ -1,4 +1,4 @@
-/* An open device: its backend, pool, cache and handles. */
+/* Contexts: opening, closing and synchronizing a device. */
 #define _POSIX_C_SOURCE 200809L
 #include "c/device/context.h"
 
@@ -21,13 +21,13 @@ static bool is_blas(const char *wanted) {
   return chosen != NULL && strcmp(chosen, wanted) == 0;
 }
 
-/* GPUARRAY_BLAS=own leaves the vendor's library closed, GPUARRAY_BLAS=vendor takes it
- * also where our kernels are faster: for comparing, and for tests. */
+/* GPUARRAY_BLAS=own never opens the vendor's BLAS; GPUARRAY_BLAS=vendor prefers it also
+ * where our kernels are faster. For comparisons and tests. */
 static void open_blas(gpucontext *ctx) {
   int status = GA_LOAD_ERROR;
   if (!is_blas("own") && ctx->backend->blas && ctx->backend->blas_open)
     status = ctx->backend->blas_open(ctx->device, false);
-  if (status != GA_MEMORY_ERROR) /* which may be over at the next call */
+  if (status != GA_MEMORY_ERROR) /* out of memory may be temporary: try again */
     atomic_store(&ctx->blas.state, status != GA_NO_ERROR ? -1 : 1);
 }
 
@@ -62,13 +62,13 @@ int ga__context_product(gpucontext *ctx, const ga_blas_call *call) {
   return ga__context_status(ctx, status);
 }
 
-/* ---- properties of a context to open ---- */
+/* ---- options for opening a context ---- */
 
 struct _gpucontext_props {
   int platform, device; /* -1: any */
-  size_t initial, max;  /* bytes of the pool; max SIZE_MAX: no limit */
-  bool is_single;       /* no queue but the default one */
-  char *cache_folder;   /* NULL: the process's */
+  size_t initial, max;  /* of the pool, in bytes; max SIZE_MAX: no limit */
+  bool is_single;       /* single stream: the default queue only */
+  char *cache_folder;   /* NULL: the default folder */
 };
 
 int gpucontext_props_new(gpucontext_props **res) {
@@ -110,7 +110,7 @@ int gpucontext_props_sched(gpucontext_props *p, int sched) {
                    "gpucontext_props_sched: %d is none of the GA_CTX_SCHED values 0, 1 "
                    "and 2",
                    sched);
-  return GA_NO_ERROR; /* A hint that no backend needs. */
+  return GA_NO_ERROR; /* a hint, ignored */
 }
 
 int gpucontext_props_set_single_stream(gpucontext_props *p) {
@@ -150,11 +150,11 @@ void gpucontext_props_del(gpucontext_props *p) {
 
 /* ---- opening and closing ---- */
 
-static void wait_at_end(void *ctx) {
+static void wait_at_exit(void *ctx) {
   (void)ga__queue_wait_all(ctx);
 }
 
-/* Everything but the device itself; ctx->device may be NULL. */
+/* Frees everything. ctx->device may be NULL. */
 static void free_context(gpucontext *ctx) {
   if (ctx->life.at_end.wait)
     ga__ending_remove(&ctx->life.at_end);
@@ -180,7 +180,8 @@ static void free_context(gpucontext *ctx) {
   ga__free(ctx);
 }
 
-/* What the user asked of the pool beforehand; a failure comes up at its first use. */
+/* Applies the options for the pool. A failed reservation shows at the first
+ * allocation. */
 static void warm_pool(gpucontext *ctx, const gpucontext_props *props) {
   if (props->max == 0)
     ga__pool_keep_nothing(ctx->memory.pool);
@@ -193,7 +194,8 @@ static void warm_pool(gpucontext *ctx, const gpucontext_props *props) {
     ga__pool_put(ctx->memory.pool, &block);
 }
 
-/* Opens the device of an address, or the one that `native` is of, and names it. */
+/* Opens the device at an address, or adopts the native context `native`, and names
+ * it. */
 static int open_device(gpucontext *ctx, ga_address *address, void *native) {
   const ga_backend *backend = address->backend;
   int status = ga__backend_check_fork(backend);
@@ -215,13 +217,13 @@ static int open_device(gpucontext *ctx, ga_address *address, void *native) {
   return ga__pool_new(&ctx->memory.pool, backend, ctx->device, ga__queue_wait_all, ctx);
 }
 
-/* Whether a variable of the environment is set to something but 0. */
+/* True if an environment variable is set to something other than 0. */
 static bool is_on(const char *variable) {
   const char *value = getenv(variable);
   return value && *value && strcmp(value, "0") != 0;
 }
 
-/* A context of which nothing is open yet. */
+/* Allocates a context with nothing open. */
 static gpucontext *new_context(const ga_backend *backend) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, ga__process_watch);
@@ -262,7 +264,7 @@ static int open_context(gpucontext **res, ga_address *address, void *native,
   if (props)
     warm_pool(ctx, props);
   if (ctx->info.is_cpu) {
-    ctx->life.at_end = (ga_waited){.wait = wait_at_end, .argument = ctx};
+    ctx->life.at_end = (ga_waited){.wait = wait_at_exit, .argument = ctx};
     ga__ending_add(&ctx->life.at_end);
   }
   *res = ctx;
@@ -275,7 +277,7 @@ int ga__context_adopt(gpucontext **out, const ga_backend *backend, void *native,
   return open_context(out, &address, native, props);
 }
 
-/* The device that a backend's name and properties mean. */
+/* Resolves a backend's name and options to a device. */
 static int find_device(ga_address *out, const char *name,
                        const gpucontext_props *props) {
   if (name == NULL)

@@ -1,9 +1,9 @@
-/* What a context tells of its device, its memory and its cache, and what limits it. */
+/* Properties, memory and cache figures, and limits of a context. */
 #include <string.h>
 
 #include "c/device/device_errors.h"
 
-/* ---- questions ---- */
+/* ---- properties ---- */
 
 const char *gpucontext_name(const gpucontext *ctx) {
   return ctx ? ctx->name : "";
@@ -97,7 +97,7 @@ const char *gpucontext_error(gpucontext *ctx, int err) {
   return gpuarray_error_text();
 }
 
-/* For calls that only look at what the host knows. */
+/* Checks for calls that read host-side state only. */
 static int check_answer(gpucontext *ctx, const void *res, const char *operation) {
   if (res == NULL)
     return ga__fail_null(operation, "pointer for the result");
@@ -143,21 +143,21 @@ int gpucontext_cache_info(gpucontext *ctx, gpucontext_cache *res) {
 }
 
 int gpucontext_set_allocator(gpucontext *ctx, const gpuarray_allocator *allocator) {
-  gpuarray_allocator given = {0};
+  gpuarray_allocator copied = {0};
   GA_TRY(ga__context_check(ctx));
   if (allocator) {
     size_t size = allocator->struct_size;
-    if (size < offsetof(gpuarray_allocator, in_order) || size > sizeof given)
+    if (size < offsetof(gpuarray_allocator, in_order) || size > sizeof copied)
       return GA_FAIL(GA_VALUE_ERROR,
                      "gpucontext_set_allocator: struct_size is %zu, expected %zu; set "
                      "it to sizeof(gpuarray_allocator)",
-                     size, sizeof given);
-    memcpy(&given, allocator, size);
-    if (given.alloc == NULL || given.free == NULL)
+                     size, sizeof copied);
+    memcpy(&copied, allocator, size);
+    if (copied.alloc == NULL || copied.free == NULL)
       return ga__fail_null(__func__, "function for one of alloc and free");
   }
   pthread_mutex_lock(&ctx->lock);
-  int status = ga__pool_set_allocator(ctx->memory.pool, allocator ? &given : NULL);
+  int status = ga__pool_set_allocator(ctx->memory.pool, allocator ? &copied : NULL);
   pthread_mutex_unlock(&ctx->lock);
   return ga__context_status(ctx, status);
 }

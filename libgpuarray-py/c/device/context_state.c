@@ -1,4 +1,4 @@
-/* The state of a context: whose it is, whether it is lost, what refers to it. */
+/* State of a context: process, error state, references, attachments. */
 #include "c/base/dtype.h"
 #include "c/device/context.h"
 
@@ -35,9 +35,9 @@ static void mark_lost(gpucontext *ctx) {
     ga__free(cause);
 }
 
-/* The failure that makes a context lost is told with what can have caused it; those
- * that other threads meet at the same time are its consequences. */
-static int lose(gpucontext *ctx, int status) {
+/* Marks the context as lost. Only the first failure names its suspects: later ones are
+ * consequences. */
+static int note_device_failure(gpucontext *ctx, int status) {
   if (atomic_load_explicit(&ctx->errors.lost, memory_order_acquire) == NULL)
     ga__launches_blame(ctx, status);
   mark_lost(ctx);
@@ -45,11 +45,13 @@ static int lose(gpucontext *ctx, int status) {
 }
 
 int ga__context_status(gpucontext *ctx, int status) {
-  return status == GA_RUN_ERROR ? lose(ctx, status) : status;
+  return status == GA_RUN_ERROR ? note_device_failure(ctx, status) : status;
 }
 
 int ga__context_waited(gpucontext *ctx, int status) {
-  return status == GA_RUN_ERROR || status == GA_IMPL_ERROR ? lose(ctx, status) : status;
+  return status == GA_RUN_ERROR || status == GA_IMPL_ERROR
+             ? note_device_failure(ctx, status)
+             : status;
 }
 
 void ga__context_forget_cause(gpucontext *ctx) {
@@ -79,12 +81,12 @@ void gpucontext_deref(gpucontext *ctx) {
       atomic_fetch_sub_explicit(&ctx->life.references, 1, memory_order_acq_rel) != 1)
     return;
   if (!ga__context_is_ours(ctx))
-    return; /* The driver's state belongs to the parent: touching it may hang. */
+    return; /* after a fork the driver's state is the parent's: touching it may hang */
   ctx->backend->wait(ctx->device);
   ctx->life.close(ctx);
 }
 
-/* ---- what other parts of the library keep with it ---- */
+/* ---- attachments ---- */
 
 struct ga_attachment {
   ga_attachment *next;
@@ -132,7 +134,7 @@ void ga__context_free_attached(gpucontext *ctx) {
   for (unsigned int kind = 0; kind < GA_ATTACHED; kind++) {
     ga_attachment *a;
     while ((a = atomic_load(&ctx->attachments.list[kind])) != NULL) {
-      a->free(ctx, a->object); /* which threads that it waits for may look up */
+      a->free(ctx, a->object); /* threads that `free` waits for may still look it up */
       atomic_store(&ctx->attachments.list[kind], a->next);
       ga__free(a);
     }

@@ -1,12 +1,13 @@
-/* Wrong indices and failed factorizations that kernels report: a word on the device,
- * looked at by the next wait, and by kernels that change nothing while it is set. */
+/* Asynchronous errors of kernels (index out of bounds, failed factorization): an error
+ * word on the device, checked at the next wait, and by kernels that must not write
+ * while it is set. */
 #include "c/device/device_errors.h"
 
 #include <stdio.h>
 
 #include "c/base/label.h"
 
-#define N_SITES 1024 /* the last one is every site for which there is no room */
+#define N_SITES 1024 /* the last entry stands for all sites beyond */
 
 typedef struct site {
   const char *operation, *label; /* interned; operation NULL: free */
@@ -16,19 +17,19 @@ enum { COUNT, SITE, INDEX, LENGTH = INDEX + 2, N_WORDS = LENGTH + 2 };
 
 struct ga_reports {
   gpudata word;
-  gpudata count;        /* its first part, as kernels read it */
-  gpudata user;         /* of GA_CTX_PROP_ERRBUF; memory NULL until asked for */
-  pthread_mutex_t lock; /* of the sites, and of reading the word */
-  /* Held by whoever launches what may report, and alone by whoever clears the word. */
+  gpudata count; /* alias of the word's first element, for kernels that read it */
+  gpudata user;  /* GA_CTX_PROP_ERRBUF; memory NULL until requested */
+  pthread_mutex_t lock; /* of sites and of reading the word */
+  /* Readers: launches that may report. Writer: whoever clears the word. */
   pthread_rwlock_t launching;
   site sites[N_SITES];
 };
 
-/* ---- the word ---- */
+/* ---- the error word ---- */
 
 #define USER_SIZE 32 /* bytes */
 
-/* A buffer on memory that lives as long as the context; it does not keep it alive. */
+/* Buffer on memory that lives as long as the context; holds no reference to it. */
 static void put_buffer(gpudata *out, gpucontext *ctx, void *memory, size_t size,
                        int flags) {
   atomic_init(&out->references, 1);
@@ -38,12 +39,12 @@ static void put_buffer(gpudata *out, gpucontext *ctx, void *memory, size_t size,
   out->flags = flags;
 }
 
-/* The same on memory of its own. */
+/* The same on newly allocated, zeroed memory. */
 static int open_buffer(gpudata *out, gpucontext *ctx, size_t size, int flags) {
   void *memory;
   GA_TRY(ctx->backend->alloc(&memory, ctx->device, size));
   int status = ctx->backend->fill(ctx->device, memory, 0, 0, size);
-  if (status == GA_NO_ERROR) /* for kernels on any queue */
+  if (status == GA_NO_ERROR) /* visible to kernels on any queue */
     status = ctx->backend->wait(ctx->device);
   if (status != GA_NO_ERROR) {
     ctx->backend->free(ctx->device, memory);
@@ -115,15 +116,15 @@ int ga__report_count(gpudata **count, gpucontext *ctx) {
   return GA_NO_ERROR;
 }
 
-/* ---- sites ---- */
+/* ---- sites: (operation, label) pairs, numbered for kernels ---- */
 
-/* The number of a site; its place in the table, which it keeps. */
+/* Number of a site: its index in an open-addressing hash table. */
 static unsigned int number_site(ga_reports *r, const char *operation,
                                 const char *label) {
   unsigned int at =
       (unsigned int)(((uintptr_t)operation >> 4) * 31 + ((uintptr_t)label >> 4)) %
       (N_SITES - 1);
-  unsigned int found = N_SITES - 1;
+  unsigned int slot = N_SITES - 1;
   pthread_mutex_lock(&r->lock);
   for (unsigned int i = 0; i < N_SITES - 1; i++) {
     site *s = &r->sites[(at + i) % (N_SITES - 1)];
@@ -131,11 +132,11 @@ static unsigned int number_site(ga_reports *r, const char *operation,
       *s = (site){operation, label};
     if (s->operation != operation || s->label != label)
       continue;
-    found = (at + i) % (N_SITES - 1);
+    slot = (at + i) % (N_SITES - 1);
     break;
   }
   pthread_mutex_unlock(&r->lock);
-  return found;
+  return slot;
 }
 
 int ga__report_site(gpudata **word, unsigned int *number, gpucontext *ctx,
@@ -180,13 +181,13 @@ int gpukernel_report_site(gpudata **word, unsigned int *number, gpucontext *ctx,
   return ga__report_site(word, number, ctx, operation, ga__label());
 }
 
-/* ---- looking ---- */
+/* ---- checks ---- */
 
 static int64_t join(const uint32_t *halves) {
   return (int64_t)((uint64_t)halves[1] << 32 | halves[0]);
 }
 
-/* A matrix of a stack. */
+/* A failed factorization of a matrix in a stack. */
 static int fail_matrix(const site *s, const uint32_t *word) {
   char more[64] = "";
   if (word[COUNT] > 1)
@@ -225,8 +226,8 @@ static int read_word(uint32_t *word, const ga_reports *r, const gpuqueue *q) {
                                    N_WORDS * sizeof *word);
 }
 
-/* Reads the word behind all that any queue has queued, and clears it. Meanwhile nothing
- * is launched that may report. */
+/* Reads and clears the word after the work of all queues; launches that may report are
+ * held off. */
 static int take_word(uint32_t *word, const ga_reports *r, gpuqueue *q) {
   const ga_backend *backend = q->context->backend;
   GA_TRY(ga__queue_follow_all(q));
@@ -235,7 +236,7 @@ static int take_word(uint32_t *word, const ga_reports *r, gpuqueue *q) {
   return backend->wait(q->device);
 }
 
-/* Looks at the word by way of a queue, behind all that it has queued. */
+/* Checks the word after the queue's work. */
 static int look(ga_reports *r, gpuqueue *q) {
   uint32_t word[N_WORDS];
   GA_TRY(read_word(word, r, q));
@@ -258,7 +259,7 @@ int ga__report_check(gpuqueue *q) {
   pthread_mutex_unlock(&r->lock);
   const bool is_report = status == GA_INDEX_ERROR || status == GA_LINALG_ERROR;
   if (status != GA_NO_ERROR && !is_report)
-    atomic_store(&q->reports, true); /* nobody was told of what it holds */
+    atomic_store(&q->reports, true); /* not consumed: check again next time */
   return is_report ? status : ga__context_status(q->context, status);
 }
 

@@ -1,4 +1,4 @@
-/* Memory of the host that results are brought to, kept for the next ones. */
+/* Caching allocator of pinned host memory for results. */
 #define _POSIX_C_SOURCE 200809L
 #include "c/device/host_pool.h"
 
@@ -14,24 +14,26 @@
 #include "c/system/pages.h"
 
 #define UNIT ((size_t)4096)
-#define N_CLASSES 400   /* up to 2^59 bytes */
-#define LARGEST_BITS 56 /* of a request */
-#define CLASSES_ABOVE 2 /* a kept block may be so much larger than needed */
+#define N_CLASSES 400   /* size classes, up to 2^59 bytes */
+#define LARGEST_BITS 56 /* of the largest request */
+#define CLASSES_ABOVE                                                                  \
+  2 /* a cached block may be this many classes larger than needed                      \
+     */
 
 struct ga_host_pool {
   const ga_backend *backend;
   void *device; /* NULL once the context is closed */
-  long process; /* that opened it */
+  long process; /* process id that opened it */
   pthread_mutex_t lock;
   size_t limit, live, cached; /* bytes */
-  gpuhost *given_out;
-  void *places; /* a tree of those that are pinned, by address */
+  gpuhost *in_use;
+  void *places; /* search tree of pinned blocks, by address */
   gpuhost *kept[N_CLASSES];
 };
 
-/* ---- a pool ---- */
+/* ---- the pool ---- */
 
-/* GPUARRAY_HOST_SIZE; an eighth of the machine's memory if that is not set. */
+/* GPUARRAY_HOST_SIZE, by default an eighth of the machine's memory. */
 static size_t limit_of_host(void) {
   const char *text = getenv("GPUARRAY_HOST_SIZE");
   char *end;
@@ -78,9 +80,9 @@ static gpuhost **kept_list(ga_host_pool *pool, const gpuhost *h) {
   return &pool->kept[ga__class_below(h->size / UNIT)];
 }
 
-/* ---- places ---- */
+/* ---- look-up by address ---- */
 
-/* Ranges that meet are equal; blocks never do. */
+/* Overlapping ranges compare equal; blocks never overlap. */
 static int compare_places(const void *a, const void *b) {
   const gpuhost *x = a, *y = b;
   uintptr_t at_x = (uintptr_t)x->bytes, at_y = (uintptr_t)y->bytes;
@@ -89,15 +91,16 @@ static int compare_places(const void *a, const void *b) {
   return at_x - at_y >= y->size ? 1 : 0;
 }
 
-/* Without memory for it a block is not found, and its bytes go as any others. */
-static void note_given_out(ga_host_pool *pool, gpuhost *h) {
-  link_block(&pool->given_out, h);
+/* If tsearch has no memory the block is not found by address: copies then treat it as
+ * pageable. */
+static void insert_in_use(ga_host_pool *pool, gpuhost *h) {
+  link_block(&pool->in_use, h);
   if (h->is_pinned)
     tsearch(h, &pool->places, compare_places);
 }
 
-static void note_back(ga_host_pool *pool, gpuhost *h) {
-  unlink_block(&pool->given_out, h);
+static void remove_in_use(ga_host_pool *pool, gpuhost *h) {
+  unlink_block(&pool->in_use, h);
   if (h->is_pinned)
     tdelete(h, &pool->places, compare_places);
 }
@@ -118,7 +121,7 @@ bool ga__host_pool_pinned(ga_host_pool *pool, const void *bytes, size_t size) {
 
 /* ---- blocks ---- */
 
-/* Asks the backend for pinned memory, else the system for ordinary one. */
+/* Allocates pinned memory, or pageable memory where that fails. */
 static bool make_bytes(gpuhost *h, const ga_host_pool *pool) {
   const ga_pinning *pinning = pool->backend->pinning;
   if (pinning && ga__vendor_enter() == GA_NO_ERROR) {
@@ -131,7 +134,7 @@ static bool make_bytes(gpuhost *h, const ga_host_pool *pool) {
   return h->bytes != NULL;
 }
 
-/* Where the process ends by another thread the system gets it back soon. */
+/* While another thread ends the process, it is left to the system. */
 static void free_pinned(const ga_host_pool *pool, const gpuhost *h) {
   if (ga__vendor_enter() != GA_NO_ERROR)
     return;
@@ -160,13 +163,13 @@ static gpuhost *new_block(ga_host_pool *pool, size_t size) {
   return NULL;
 }
 
-/* Takes a block that is kept from its list. Locked, as are the next. */
+/* Unlinks a cached block. Locked, as are the next. */
 static void take_out(ga_host_pool *pool, gpuhost *h) {
   unlink_block(kept_list(pool, h), h);
   pool->cached -= h->size;
 }
 
-/* Gives kept blocks back until no more than `bytes` are kept: large ones first. */
+/* Evicts cached blocks, large ones first, until at most `bytes` are cached. */
 static void shrink(ga_host_pool *pool, size_t bytes) {
   for (unsigned int i = N_CLASSES; i-- > 0 && pool->cached > bytes;)
     while (pool->kept[i] && pool->cached > bytes) {
@@ -176,7 +179,8 @@ static void shrink(ga_host_pool *pool, size_t bytes) {
     }
 }
 
-/* A block that is kept, of this size or a little more; those from before a fork go. */
+/* Pops a cached block of this size class or a little above; frees those from before a
+ * fork. */
 static gpuhost *take_kept(ga_host_pool *pool, size_t size) {
   unsigned int first = ga__class_below(size / UNIT);
   for (unsigned int i = first; i <= first + CLASSES_ABOVE && i < N_CLASSES; i++)
@@ -190,8 +194,7 @@ static gpuhost *take_kept(ga_host_pool *pool, size_t size) {
   return NULL;
 }
 
-/* Makes room for a new block, and counts it; false where the limit does not permit it.
- */
+/* Makes room within the limit and counts the block; false if it does not fit. */
 static bool reserve(ga_host_pool *pool, size_t size) {
   if (size > pool->limit || pool->live > pool->limit - size)
     return false;
@@ -209,7 +212,7 @@ gpuhost *ga__host_pool_get(ga_host_pool *pool, size_t size) {
   if (h)
     pool->live += h->size;
   bool is_new = h == NULL && reserve(pool, size);
-  if (is_new) { /* which takes a while: others go on meanwhile */
+  if (is_new) { /* slow: unlocked meanwhile */
     pthread_mutex_unlock(&pool->lock);
     h = new_block(pool, size);
     pthread_mutex_lock(&pool->lock);
@@ -217,19 +220,19 @@ gpuhost *ga__host_pool_get(ga_host_pool *pool, size_t size) {
       pool->live -= size;
   }
   if (h)
-    note_given_out(pool, h);
+    insert_in_use(pool, h);
   pthread_mutex_unlock(&pool->lock);
   return h;
 }
 
-/* The bytes that may be kept. */
+/* Bytes that may be cached. */
 static size_t room(const ga_host_pool *pool) {
   return pool->live < pool->limit ? pool->limit - pool->live : 0;
 }
 
-/* Keeps a block that came back, or gives it to the system. */
+/* Caches a released block, or frees it. */
 static void put_back(ga_host_pool *pool, gpuhost *h) {
-  note_back(pool, h);
+  remove_in_use(pool, h);
   pool->live -= h->size;
   if (pool->device == NULL || h->forks != ga__forks() ||
       pool->cached + h->size > room(pool)) {
@@ -255,10 +258,10 @@ void gpuhost_release(gpuhost *h) {
     return;
   }
   if (ga__process() != pool->process)
-    return; /* Neither the lock nor the memory is this process's. */
+    return; /* after a fork the lock and the memory belong to the parent */
   pthread_mutex_lock(&pool->lock);
   put_back(pool, h);
-  bool is_last = pool->device == NULL && pool->given_out == NULL;
+  bool is_last = pool->device == NULL && pool->in_use == NULL;
   pthread_mutex_unlock(&pool->lock);
   if (is_last)
     free_pool(pool);
@@ -295,13 +298,13 @@ void ga__host_pool_close(ga_host_pool *pool) {
     return;
   ga__host_pool_trim(pool);
   pthread_mutex_lock(&pool->lock);
-  for (gpuhost *h = pool->given_out; h; h = h->next)
+  for (gpuhost *h = pool->in_use; h; h = h->next)
     if (h->is_pinned && ga__vendor_enter() == GA_NO_ERROR) {
       pool->backend->pinning->leave(pool->device, h->handle, h->bytes);
       ga__vendor_leave();
     }
   pool->device = NULL;
-  bool is_last = pool->given_out == NULL;
+  bool is_last = pool->in_use == NULL;
   pthread_mutex_unlock(&pool->lock);
   if (is_last)
     free_pool(pool);

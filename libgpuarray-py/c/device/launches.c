@@ -1,11 +1,12 @@
-/* The ring of the latest launches of a context, and what it tells of a failure. */
+/* Ring buffer of the latest launches, to name the suspects of an asynchronous
+ * failure. */
 #include "c/device/launches.h"
 
 #include "c/device/context.h"
 
-#define MOST_NAMED 4 /* launches in the text of a failure */
-/* Launches between marks: of what is queued at once, which costs the host as much as a
- * mark does, some times; but so few that the ring has them all. */
+#define MOST_NAMED 4 /* suspects in a message */
+/* Launches between progress marks: for a graph, which costs the host as much as a mark,
+ * a few times its launches; but few enough that the ring covers them. */
 #define LEAST_PER_MARK 32
 #define TIMES_PER_MARK 8
 #define MOST_PER_MARK (GA_RING / 2)
@@ -45,8 +46,7 @@ int ga__launches_mark(gpuqueue *q, unsigned int n) {
   return ctx->backend->mark(q->device, (uint32_t)now);
 }
 
-/* The launch of this number, if the ring still has it. A note that is being replaced
- * meanwhile is passed over. */
+/* Reads an entry of the ring; false if it is overwritten meanwhile or gone. */
 static bool read_note(gpulaunch *out, const ga_launches *ring, unsigned long number) {
   const ga_launch_note *note = &ring->notes[number % GA_RING];
   if (atomic_load(&note->number) != number)
@@ -58,7 +58,7 @@ static bool read_note(gpulaunch *out, const ga_launches *ring, unsigned long num
   return atomic_load(&note->number) == number && out->kernel && out->label;
 }
 
-/* The launches of each queue up to which it is known to be done. */
+/* For each queue the number of the latest launch known to be done. */
 static void read_progress(unsigned long *done, gpucontext *ctx) {
   pthread_mutex_lock(&ctx->queues.lock);
   for (unsigned int i = 0; i < GPUARRAY_MAX_QUEUES; i++) {
@@ -67,7 +67,7 @@ static void read_progress(unsigned long *done, gpucontext *ctx) {
     done[i] = q ? atomic_load(&q->waited) : (unsigned long)-1;
     if (q == NULL || ctx->backend->progress == NULL)
       continue;
-    /* The mark has the low bits of a launch's number, which was not long ago. */
+    /* A mark is the low 32 bits of a launch's number. */
     ctx->backend->progress(&marked, q->device);
     unsigned long now = atomic_load(&ctx->errors.launches.count);
     unsigned long reached = now - (uint32_t)((uint32_t)now - marked);
@@ -98,7 +98,7 @@ int gpucontext_launches(gpucontext *ctx, unsigned int capacity, gpulaunch *list,
   return GA_NO_ERROR;
 }
 
-/* Adds a launch that stands for `times` like it. */
+/* Adds a launch that stands for `times` equal ones. */
 static void add_launch(ga_strbuf *out, const gpulaunch *l, unsigned int times) {
   ga__strbuf_addf(out, "%s%s", out->length ? ", " : "", l->kernel);
   if (*l->label)
@@ -107,8 +107,8 @@ static void add_launch(ga_strbuf *out, const gpulaunch *l, unsigned int times) {
     ga__strbuf_addf(out, " %u times", times);
 }
 
-/* Writes the launches that are not known to be done, newest first, each followed by
- * those before it that are the same; gives their number. */
+/* Lists launches not known to be done, newest first, equal neighbours as one; returns
+ * their number. */
 static unsigned int list_suspects(ga_strbuf *out, gpucontext *ctx) {
   unsigned long done[GPUARRAY_MAX_QUEUES];
   unsigned long newest = atomic_load(&ctx->errors.launches.count);

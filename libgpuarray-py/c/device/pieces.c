@@ -1,9 +1,10 @@
-/* Large transfers between a device and any memory of the host, through pinned memory.
+/* Pipelined transfers between a device and pageable memory, staged through pinned
+ * memory.
  *
- * The device copies parts, each from or into one of a few slots of pinned memory: as
- * large as can be, since each of its copies takes 4 us beside its bytes. One processor
- * copies more slowly than a bus, so several copy each part, a slice at a time; who
- * copies the last slice of a part hands its slot back to the device. */
+ * The device copies parts to or from a ring of pinned slots; parts are large, since
+ * each DMA has 4 us of overhead. One core copies slower than the bus, so several
+ * threads copy the slices of a part; the thread that finishes a part hands its slot
+ * back to the device. */
 #define _POSIX_C_SOURCE 200809L
 #include "c/device/pieces.h"
 #include "c/system/ending.h"
@@ -20,40 +21,40 @@
 
 #define SMALLEST_PART ((size_t)1 << 20)
 #define LARGEST_PART ((size_t)8 << 20)
-#define BYTES_PER_THREAD ((size_t)1 << 20) /* that are worth starting one */
-/* Bytes of the largest upload that is copied by stores past the caches: 1.2 times as
- * fast as through them at 64 MiB, 0.8 times at 256. */
+#define BYTES_PER_THREAD ((size_t)1 << 20) /* of work, to be worth a thread */
+/* Largest upload copied with non-temporal stores: 1.2 times as fast at 64 MiB, 0.8
+ * times at 256 MiB. */
 #define STREAMED ((size_t)64 << 20)
 enum { SLOTS = 6, SLICES = 8, MOST_THREADS = 10, PARTS = 16 };
 
-/* A slot of pinned memory, which holds part after part. */
+/* A slot of the ring. */
 typedef struct slot {
   char *pinned;
-  void *event;          /* behind the device's latest copy; NULL: there was none */
-  size_t turns;         /* the device's copies that were queued */
-  atomic_size_t copied; /* slices of the part that is in it */
+  void *event;          /* after the device's latest copy; NULL: none yet */
+  size_t turns;         /* device copies queued so far */
+  atomic_size_t copied; /* slices done of the current part */
 } slot;
 
-/* What the threads share. */
+/* State shared by the threads. */
 typedef struct job {
   const ga_backend *backend;
   void *device, *memory;
-  size_t offset, size, part; /* bytes; the last part may have fewer */
+  size_t offset, size, part; /* bytes; the last part may be shorter */
   char *host;
   bool writes;
-  bool is_streamed;   /* into pinned memory by stores past the caches */
-  atomic_size_t next; /* the slice that is copied next */
+  bool is_streamed;   /* with non-temporal stores */
+  atomic_size_t next; /* next slice to copy */
   slot slots[SLOTS];
   pthread_mutex_t lock;
-  pthread_cond_t changed; /* a slot has one turn more, or there is a failure */
-  int status;             /* the first that is a failure, and its text */
+  pthread_cond_t changed; /* a slot's turns, or the status */
+  int status;             /* first failure and its text */
   char *text;
 } job;
 
 typedef struct worker {
   job *job;
   struct worker *all;
-  unsigned int place, n; /* in the list of them, and how many there are */
+  unsigned int place, n; /* index and number of workers */
   pthread_t thread;
   bool is_started;
 } worker;
@@ -62,7 +63,7 @@ static size_t smaller(size_t a, size_t b) {
   return a < b ? a : b;
 }
 
-/* No further slice is begun. */
+/* Records the first failure; no further slice is begun. */
 static void note_failure(job *j, int status) {
   pthread_mutex_lock(&j->lock);
   if (j->status == GA_NO_ERROR) {
@@ -77,8 +78,8 @@ static size_t count_parts(const job *j) {
   return (j->size + j->part - 1) / j->part;
 }
 
-/* memcpy whose stores do not pass through the caches, from where the bus would have to
- * fetch them; `dst` is aligned to 16 bytes. */
+/* memcpy with non-temporal stores, so that DMA need not snoop the caches; `dst` is
+ * aligned to 16 bytes. */
 static void copy_streaming(char *dst, const char *src, size_t n) {
   size_t i = 0;
 #ifdef __SSE2__
@@ -93,7 +94,7 @@ static void copy_streaming(char *dst, const char *src, size_t n) {
 
 #ifdef __x86_64__
 static pthread_once_t asked = PTHREAD_ONCE_INIT;
-static bool has_fast_strings; /* "rep movsb" is fast: Intel's and AMD's ERMS */
+static bool has_fast_strings; /* ERMS: "rep movsb" is fast */
 
 static void ask_processor(void) {
   enum { FEATURES = 7, ERMS = 1 << 9 };
@@ -102,8 +103,8 @@ static void ask_processor(void) {
 }
 #endif
 
-/* memcpy through the caches, where the bus finds what was just stored. The C library's
- * own takes stores past them for megabytes: with 8 threads 35 GB/s in place of 45. */
+/* memcpy into the caches, where DMA finds the data. libc's memcpy uses non-temporal
+ * stores for megabytes: 35 GB/s instead of 45 with 8 threads. */
 static void copy_cached(char *dst, const char *src, size_t n) {
 #ifdef __x86_64__
   pthread_once(&asked, ask_processor);
@@ -115,7 +116,7 @@ static void copy_cached(char *dst, const char *src, size_t n) {
   memcpy(dst, src, n);
 }
 
-/* Queues the device's copy of a part; all of its slot's earlier ones are done. */
+/* Queues the device's copy of a part; the slot is free. */
 static int queue_part(job *j, size_t part) {
   const ga_pinning *pinning = j->backend->pinning;
   slot *s = &j->slots[part % SLOTS];
@@ -134,7 +135,7 @@ static int queue_part(job *j, size_t part) {
   return GA_NO_ERROR;
 }
 
-/* The event behind a slot's latest copy, of which there must have been so many. */
+/* Waits until `turns` copies of a slot are queued; *event follows the latest. */
 static int await_turn(job *j, slot *s, size_t turns, void **event) {
   pthread_mutex_lock(&j->lock);
   while (s->turns < turns && j->status == GA_NO_ERROR)
@@ -187,7 +188,7 @@ static void work(worker *w) {
     note_failure(w->job, status);
 }
 
-/* How many threads, this one among them: as the machine and the transfer allow. */
+/* Number of threads, including this one. */
 static unsigned int threads_for(size_t size) {
   long processors = sysconf(_SC_NPROCESSORS_ONLN);
   size_t most = smaller(size / BYTES_PER_THREAD, MOST_THREADS);
@@ -198,8 +199,8 @@ static unsigned int threads_for(size_t size) {
 
 static void *run(void *argument);
 
-/* Starts the two after this one, which start others: so none waits for long. With fewer
- * threads than wanted it takes longer. */
+/* Starts threads in a binary tree, so that none waits for long. Fewer threads are only
+ * slower. */
 static void start_next(worker *w) {
   for (unsigned int i = 2 * w->place + 1; i <= 2 * w->place + 2 && i < w->n; i++) {
     worker *next = &w->all[i];
@@ -220,7 +221,7 @@ static void *run(void *argument) {
   return NULL;
 }
 
-/* All are done when it returns. The others get no signals. */
+/* Runs all workers to completion. Signals are blocked in the started threads. */
 static void run_all(worker *workers) {
   sigset_t all, before;
   sigfillset(&all);
@@ -230,15 +231,15 @@ static void run_all(worker *workers) {
   work_and_join(workers);
 }
 
-/* The device's first copies, which fill the slots. */
+/* Fills the slots: the device's first copies. */
 static int begin_reads(job *j) {
   for (size_t i = 0; i < smaller(SLOTS, count_parts(j)); i++)
     GA_TRY(queue_part(j, i));
   return GA_NO_ERROR;
 }
 
-/* The status of a job; its text becomes this thread's. What failed may have left work
- * under way, which is waited for, as is what was written. */
+/* Waits for pending uploads, frees the events, and raises the first failure on this
+ * thread. */
 static int finish(job *j) {
   for (unsigned int i = 0; i < SLOTS; i++)
     if (j->slots[i].event != NULL) {
@@ -259,7 +260,7 @@ static int finish(job *j) {
   return j->status;
 }
 
-/* A part is a share of the transfer, in whole pages a slice. */
+/* Bytes of a part: a share of the transfer, its slices whole pages. */
 static size_t part_size(size_t size) {
   size_t part = size / PARTS / SMALLEST_PART * SMALLEST_PART;
   return part < SMALLEST_PART ? SMALLEST_PART : smaller(part, LARGEST_PART);

@@ -1,15 +1,14 @@
-/* Large transfers between a device and any memory of the host, in pieces. */
+/* Pipelined transfers between a device and pageable memory. */
 #ifndef GA_C_PIECES_H
 #define GA_C_PIECES_H
 
 #include "c/device/context.h"
 
-#define GA_PIECES_LEAST ((size_t)4 << 20) /* bytes from which pieces pay */
+#define GA_PIECES_LEAST ((size_t)4 << 20) /* bytes; below, one copy is faster */
 
-/* Copies `size` bytes at `offset` of the device's memory to the host, or from there
- * where `writes`, and waits. Several threads copy between `host` and pinned memory
- * while the device copies other pieces. GA_DEVSUP_ERROR, and nothing is done, where
- * there is no pinned memory for that. */
+/* Copies `size` bytes at `offset` of device memory to the host (or back if `writes`)
+ * and waits. Threads copy between `host` and pinned memory while the device copies
+ * other parts. GA_DEVSUP_ERROR, with nothing done, without pinned memory. */
 int ga__pieces_copy(gpucontext *ctx, void *device, void *memory, size_t offset,
                     void *host, size_t size, bool writes);
 

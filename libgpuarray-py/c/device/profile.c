@@ -1,13 +1,13 @@
-/* The times of commands, while somebody profiles a context. */
+/* Profiling: device times of commands. */
 #include "c/device/profile.h"
 
 #include "c/device/context.h"
 
-#define MOST ((size_t)1000000) /* spans, unless the caller says otherwise */
+#define MOST ((size_t)1000000) /* default capacity, in spans */
 
-/* ---- life ---- */
+/* ---- start ---- */
 
-/* Puts `p` in the place of the context's profile, if that is `expected`. */
+/* Compare-and-exchange of the context's running profile. */
 static bool exchange_running(gpucontext *ctx, gpuprofile *expected, gpuprofile *p) {
   pthread_mutex_lock(&ctx->queues.lock);
   bool fits = atomic_load(&ctx->profile) == expected;
@@ -17,8 +17,8 @@ static bool exchange_running(gpucontext *ctx, gpuprofile *expected, gpuprofile *
   return fits;
 }
 
-/* An event of the default queue, from which time counts. Asked at once what time it
- * is, for a queue that keeps no times says so only then. */
+/* Records the event that is time zero and queries it at once: a queue without profiling
+ * says so only then. */
 static int open_origin(void **out, gpucontext *ctx) {
   const ga_backend *backend = ctx->backend;
   double none;
@@ -64,7 +64,7 @@ int gpuprofile_start(gpuprofile **res, gpucontext *ctx, size_t most) {
   return GA_NO_ERROR;
 }
 
-/* ---- what came out ---- */
+/* ---- results ---- */
 
 int gpuprofile_stop(gpuprofile *p) {
   if (p == NULL)
@@ -76,7 +76,7 @@ int gpuprofile_stop(gpuprofile *p) {
   if (status == GA_NO_ERROR)
     status = ga__context_wait(ctx);
   if (!ga__context_is_ours(ctx))
-    return status; /* the events are another process's */
+    return status; /* after a fork the events belong to the parent */
   pthread_mutex_lock(&p->lock);
   ga__profile_read(p, true);
   p->is_over = true;

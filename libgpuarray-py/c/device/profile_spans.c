@@ -1,7 +1,7 @@
-/* The spans of a profile that runs: around commands, and their events read. */
+/* Profiling: recording spans around commands, and reading their events. */
 #include "c/device/context.h"
 
-#define AT_ONCE 512 /* events in flight before those that are done are read */
+#define AT_ONCE 512 /* pending events before completed ones are read */
 
 void ga__profile_drop(gpuprofile *p) {
   if (atomic_fetch_sub(&p->references, 1) != 1)
@@ -14,7 +14,7 @@ void ga__profile_drop(gpuprofile *p) {
   gpucontext_deref(ctx);
 }
 
-/* The profile that runs, with a reference; NULL if there is none. */
+/* The running profile, retained; NULL if none. */
 static gpuprofile *take_running(gpucontext *ctx) {
   pthread_mutex_lock(&ctx->queues.lock);
   gpuprofile *p = atomic_load(&ctx->profile);
@@ -34,7 +34,7 @@ static int read_times(gpuspan *s, const gpuprofile *p, const pending *e) {
     return backend->event_span(&s->start, &s->end, device, p->origin, e->end);
   GA_TRY(backend->event_seconds(&s->start, device, p->origin, e->start));
   GA_TRY(backend->event_seconds(&lasted, device, e->start, e->end));
-  s->end = s->start + lasted; /* exact, however long ago the origin was */
+  s->end = s->start + lasted; /* exact, however old the origin is */
   return GA_NO_ERROR;
 }
 
@@ -74,7 +74,7 @@ void ga__profile_settle(gpucontext *ctx) {
   ga__profile_drop(p);
 }
 
-/* ---- around a command ---- */
+/* ---- recording ---- */
 
 ga_span ga__profile_begin(gpucontext *ctx, void *device) {
   ga_span none = {NULL, NULL, NULL};
@@ -93,7 +93,7 @@ ga_span ga__profile_begin(gpucontext *ctx, void *device) {
   return span;
 }
 
-/* Room for one more span. The lock is held. */
+/* Reserves a span. Locked. */
 static bool make_room(gpuprofile *p) {
   if (p->n < p->room)
     return true;
@@ -111,7 +111,7 @@ static bool make_room(gpuprofile *p) {
   return true;
 }
 
-/* Notes a span, or loses it; also where the profile stopped as it was queued. */
+/* Records a span, or counts it as lost (also if the profile was stopped meanwhile). */
 static void add(gpuprofile *p, const gpuspan *span, pending events) {
   pthread_mutex_lock(&p->lock);
   if (p->n - p->n_settled >= AT_ONCE)
@@ -136,11 +136,11 @@ void ga__profile_end(ga_span *span, const char *name, int kind, size_t bytes) {
     events.end = ctx->backend->watched(span->device);
   else if (ctx->backend->event(&events.end, span->device, true) != GA_NO_ERROR)
     events.end = NULL;
-  gpuspan noted = {.name = name,
-                   .label = ga__label(),
-                   .kind = kind,
-                   .queue = ga__queue_current(ctx)->place,
-                   .bytes = bytes};
-  add(p, &noted, events);
+  gpuspan recorded = {.name = name,
+                      .label = ga__label(),
+                      .kind = kind,
+                      .queue = ga__queue_current(ctx)->place,
+                      .bytes = bytes};
+  add(p, &recorded, events);
   ga__profile_drop(p);
 }

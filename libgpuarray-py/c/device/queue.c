@@ -1,10 +1,10 @@
-/* The queue that a thread chooses, waits for queues, and events. */
+/* The current queue of a thread, synchronization, and events. */
 #include "c/device/queue.h"
 
 #include "c/device/context.h"
 #include "c/device/device_errors.h"
 
-/* ---- the queue of a thread ---- */
+/* ---- the current queue ---- */
 
 static pthread_key_t at_thread_end;
 static bool has_key;
@@ -20,7 +20,7 @@ static void make_key(void) {
   has_key = pthread_key_create(&at_thread_end, drop_chosen) == 0;
 }
 
-/* The place of this context's queue in the list, or its end. */
+/* Index of this context's queue in the list, or its end. */
 static unsigned int find_chosen(const ga_chosen *c, const gpucontext *ctx) {
   unsigned int i = 0;
   while (i < c->n && c->list[i]->context != ctx)
@@ -51,7 +51,7 @@ static int choose(gpuqueue *q) {
 }
 
 int gpucontext_use_queue(gpucontext *ctx, gpuqueue *q) {
-  if (q || ctx == NULL) /* one of a lost context can still be given up */
+  if (q || ctx == NULL) /* a queue of a lost context can still be given up */
     GA_TRY(ga__context_check(ctx));
   if (q && q->context != ctx)
     return GA_FAIL(GA_INVALID_ERROR,
@@ -73,7 +73,7 @@ gpuqueue *gpucontext_queue(gpucontext *ctx) {
   return ctx ? ga__queue_current(ctx) : NULL;
 }
 
-/* ---- waiting ---- */
+/* ---- synchronization ---- */
 
 static int check_queue(const gpuqueue *q, const char *operation) {
   if (q == NULL)

@@ -1,4 +1,4 @@
-/* The queue that a thread works on, and whether it records. */
+/* The current queue of a thread, and whether it captures a graph. */
 #include "c/device/context.h"
 
 static _Thread_local ga_chosen chosen;
@@ -19,8 +19,6 @@ void *ga__queue_device(gpucontext *ctx) {
   return ga__queue_current(ctx)->device;
 }
 
-/* While a thread records a graph nothing is queued; the whole graph is ordered later.
- */
 static _Thread_local bool is_recording;
 
 void ga__queue_record(bool on) {

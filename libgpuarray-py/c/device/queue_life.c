@@ -1,4 +1,4 @@
-/* The life of queues: from their place in the context to their last work. */
+/* Creation and release of queues. */
 #include "c/device/context.h"
 
 void ga__queues_open(gpucontext *ctx) {
@@ -15,7 +15,7 @@ void ga__queues_close(gpucontext *ctx) {
   ctx->queues.main.event = NULL;
 }
 
-/* Puts the queue in a free place; what is used from now on is noted. */
+/* Gives the queue a free index; buffer uses are recorded from now on. */
 static int add_queue(gpuqueue *q) {
   ga_context_queues *all = &q->context->queues;
   unsigned int place = 1;
@@ -38,7 +38,7 @@ static int add_queue(gpuqueue *q) {
   return GA_NO_ERROR;
 }
 
-static atomic_ulong made; /* queues, in this process */
+static atomic_ulong n_created; /* queues of this process, ever */
 
 int gpuqueue_new(gpuqueue **res, gpucontext *ctx) {
   GA_TRY(ga__context_check(ctx));
@@ -54,7 +54,7 @@ int gpuqueue_new(gpuqueue **res, gpucontext *ctx) {
   if (q == NULL)
     return GA_MEMORY_ERROR;
   q->context = ctx;
-  q->serial = atomic_fetch_add(&made, 1) + 1;
+  q->serial = atomic_fetch_add(&n_created, 1) + 1;
   atomic_init(&q->references, 1);
   atomic_init(&q->waited, atomic_load(&ctx->errors.launches.count));
   atomic_init(&q->marked, atomic_load(&ctx->errors.launches.count));
@@ -80,7 +80,7 @@ void gpuqueue_retain(gpuqueue *q) {
     atomic_fetch_add_explicit(&q->references, 1, memory_order_relaxed);
 }
 
-/* Takes the queue out of the context, with its tickets done. */
+/* Removes an idle queue; its index goes on with its ticket count. */
 static void remove_queue(gpuqueue *q) {
   ga_context_queues *all = &q->context->queues;
   pthread_mutex_lock(&all->lock);
@@ -117,7 +117,7 @@ void gpuqueue_release(gpuqueue *q) {
   gpucontext_deref(ctx);
 }
 
-/* Adds a reference unless the last one is gone already. */
+/* Retains unless the count is 0 already. */
 static bool retain_live(gpuqueue *q) {
   unsigned int n = atomic_load(&q->references);
   while (n != 0)
@@ -126,11 +126,11 @@ static bool retain_live(gpuqueue *q) {
   return false;
 }
 
-/* One that another thread is about to free is waited for here. */
+/* A queue that another thread is about to free is waited for. */
 gpuqueue *ga__queue_take(gpucontext *ctx, unsigned int place) {
   pthread_mutex_lock(&ctx->queues.lock);
   gpuqueue *q = ctx->queues.list[place];
-  if (q && place != 0 && !retain_live(q)) { /* the default lives with the context */
+  if (q && place != 0 && !retain_live(q)) { /* the context owns the default one */
     ctx->backend->wait(q->device);
     q = NULL;
   }

@@ -1,4 +1,4 @@
-/* The order of work on one buffer across the queues of a context. */
+/* Synchronization of buffer uses across the queues of a context. */
 #include "c/device/buffer.h"
 #include "c/system/ending.h"
 
@@ -6,9 +6,10 @@ static bool has_queues(gpucontext *ctx) {
   return atomic_load_explicit(&ctx->queues.are_many, memory_order_acquire);
 }
 
-/* ---- waiting on the device ---- */
+/* ---- dependencies, on the device ---- */
 
-/* Makes `q` wait for another queue up to `ticket`. The lock of queues is held. */
+/* Makes `q` wait for another queue up to `ticket`; `anew`: for all it has queued.
+ * queues.lock is held. */
 static int wait_for(gpuqueue *q, gpuqueue *other, uint64_t ticket, bool anew) {
   gpucontext *ctx = q->context;
   const ga_backend *backend = ctx->backend;
@@ -28,10 +29,12 @@ static int wait_for(gpuqueue *q, gpuqueue *other, uint64_t ticket, bool anew) {
   return GA_NO_ERROR;
 }
 
-/* Makes `q` wait for the uses of a buffer that it must come after. */
+/* Makes `q` wait for conflicting uses of a buffer (read after write, write after
+ * any). */
 static int order_after(gpuqueue *q, const ga_uses *uses, bool writes) {
   gpucontext *ctx = q->context;
-  if (uses->epoch != ctx->queues.epoch) /* from when there was only the default queue */
+  if (uses->epoch !=
+      ctx->queues.epoch) /* used while there was only the default queue */
     return wait_for(q, ctx->queues.list[0], 0, true);
   for (unsigned int i = 0; i < uses->n; i++)
     if (writes || uses->last[i].writes)
@@ -52,15 +55,15 @@ int ga__queue_follow_all(gpuqueue *q) {
   return status;
 }
 
-/* ---- noting ---- */
+/* ---- recording uses ---- */
 
-/* Adds a reading use. Where there is no room one that only reads makes way, and `q`
- * waits for it, so that waiting for `q` covers it. */
-static void note_read(gpuqueue *q, ga_uses *uses, uint64_t ticket) {
+/* Records a read. If the list is full it replaces a read of another queue, for which
+ * `q` then waits, so that waiting for `q` covers it. */
+static void record_read(gpuqueue *q, ga_uses *uses, uint64_t ticket) {
   unsigned int place = 0;
   for (unsigned int i = 0; i < uses->n; i++) {
     if (uses->last[i].queue == q->place) {
-      uses->last[i].ticket = ticket; /* which covers a write of this queue too */
+      uses->last[i].ticket = ticket; /* covers a write of the same queue too */
       return;
     }
     if (!uses->last[i].writes)
@@ -81,28 +84,28 @@ static void note_read(gpuqueue *q, ga_uses *uses, uint64_t ticket) {
   uses->last[place] = (ga_last_use){(unsigned char)q->place, writes, ticket};
 }
 
-static void note(gpuqueue *q, ga_uses *uses, bool writes, uint64_t ticket) {
+static void record_use(gpuqueue *q, ga_uses *uses, bool writes, uint64_t ticket) {
   if (uses->epoch != q->context->queues.epoch || writes) {
-    /* `q` has waited for all that was before. */
+    /* `q` has waited for all earlier uses. */
     uses->epoch = q->context->queues.epoch;
     uses->n = 1;
     uses->last[0] = (ga_last_use){(unsigned char)q->place, true, ticket};
     return;
   }
-  note_read(q, uses, ticket);
+  record_read(q, uses, ticket);
 }
 
 /* ---- around work on buffers ---- */
 
-/* A use of memory that several buffers lie on, to be after those by way of others. */
-typedef struct turn_on_memory {
+/* A use of aliased memory, to be ordered after uses by way of other buffers. */
+typedef struct aliased_use {
   gpuqueue *q;
   bool writes;
   int status;
-} turn_on_memory;
+} aliased_use;
 
 static void follow(void *with, gpudata *other) {
-  turn_on_memory *turn = with;
+  aliased_use *turn = with;
   gpucontext *ctx = other->context;
   pthread_mutex_lock(&ctx->queues.lock);
   if (turn->status == GA_NO_ERROR)
@@ -110,10 +113,10 @@ static void follow(void *with, gpudata *other) {
   pthread_mutex_unlock(&ctx->queues.lock);
 }
 
-/* Makes `q` wait for the uses of other buffers on the same memory. */
+/* Makes `q` wait for the uses of aliasing buffers. */
 static int follow_others(gpuqueue *q, unsigned int n, const ga_use *uses) {
   for (unsigned int i = 0; i < n; i++) {
-    turn_on_memory turn = {q, uses[i].writes, GA_NO_ERROR};
+    aliased_use turn = {q, uses[i].writes, GA_NO_ERROR};
     if (uses[i].buffer)
       ga__buffer_each_met(uses[i].buffer, follow, &turn);
     GA_TRY(turn.status);
@@ -145,8 +148,8 @@ int ga__queue_begin(void **device, gpucontext *ctx, unsigned int n,
   return status;
 }
 
-/* Notes the uses where there are several queues. */
-static void note_all(gpucontext *ctx, unsigned int n, const ga_use *uses) {
+/* Records the uses if there are several queues. */
+static void record_uses(gpucontext *ctx, unsigned int n, const ga_use *uses) {
   if (!has_queues(ctx) || ga__queue_is_recording())
     return;
   gpuqueue *q = ga__queue_current(ctx);
@@ -154,16 +157,16 @@ static void note_all(gpucontext *ctx, unsigned int n, const ga_use *uses) {
   uint64_t ticket = ++q->ticket;
   for (unsigned int i = 0; i < n; i++)
     if (uses[i].buffer)
-      note(q, &uses[i].buffer->uses, uses[i].writes, ticket);
+      record_use(q, &uses[i].buffer->uses, uses[i].writes, ticket);
   pthread_mutex_unlock(&ctx->queues.lock);
 }
 
 void ga__queue_end(gpucontext *ctx, unsigned int n, const ga_use *uses) {
-  note_all(ctx, n, uses);
+  record_uses(ctx, n, uses);
   ga__vendor_leave();
 }
 
-/* The buffers of a launch. One may come twice, once to read and once to write. */
+/* The buffers of a launch; one may occur twice, as input and as output. */
 static unsigned int uses_of(ga_use *uses, const ga_launch *launch) {
   unsigned int n = 0;
   for (const ga_arg *a = launch->args; a < launch->args + launch->n_args; a++)
@@ -182,9 +185,9 @@ void ga__queue_end_launch(gpucontext *ctx, const ga_launch *launch) {
   ga__queue_end(ctx, uses_of(uses, launch), uses);
 }
 
-/* ---- waiting on the host ---- */
+/* ---- waiting, on the host ---- */
 
-/* Waits for a queue; what it had queued before is then known to be done. */
+/* Waits for a queue, and notes its earlier work as complete. */
 static int wait_queue(gpucontext *ctx, gpuqueue *q) {
   unsigned long launches = atomic_load(&ctx->errors.launches.count);
   pthread_mutex_lock(&ctx->queues.lock);
@@ -201,8 +204,8 @@ static int wait_queue(gpucontext *ctx, gpuqueue *q) {
   return GA_NO_ERROR;
 }
 
-/* Waits for the queue at a place, if there is one: one that went was waited for then.
- * The first failure stays in *status. */
+/* Waits for the queue at an index, if any (a released one was waited for then). Keeps
+ * the first failure in *status. */
 static void wait_place(int *status, gpucontext *ctx, unsigned int place) {
   gpuqueue *q = ga__queue_take(ctx, place);
   if (q == NULL)
@@ -225,8 +228,7 @@ int ga__queue_wait(gpuqueue *q) {
   return wait_queue(q->context, q);
 }
 
-/* The queues, a bit for each place, on which a buffer was used. The lock of queues is
- * held. */
+/* Bit mask of the queues that used a buffer. queues.lock is held. */
 static unsigned int queues_of(const gpudata *buffer) {
   const ga_uses *uses = &buffer->uses;
   unsigned int places = 0;

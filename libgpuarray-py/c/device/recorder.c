@@ -1,4 +1,4 @@
-/* Which recordings a thread is in. */
+/* The stack of recordings that a thread is in. */
 #include "c/device/recorder.h"
 
 static _Thread_local ga_recording *current;

@@ -1,19 +1,19 @@
-/* Recording instead of queueing: what is done with a buffer that is a stand-in.
+/* Recording instead of queueing: operations on placeholder buffers.
  *
- * A stand-in (gpudata whose `tape` is set) has no memory: it is of a plan that is being
- * bound. Whoever is given one asks its recorder, which is the tape's: what is above
- * these files records, they know only this table. */
+ * A placeholder (gpudata with a `tape`) has no memory; it belongs to a plan that is
+ * being recorded. Functions that get one call its recorder, which the tape above this
+ * layer implements: a table of functions, so that this layer need not know the tape. */
 #ifndef GA_C_RECORDER_H
 #define GA_C_RECORDER_H
 
 #include "c/device/buffer.h"
 
 typedef struct ga_recorder {
-  /* A stand-in of `size` bytes; its release is recorded. */
+  /* A placeholder of `size` bytes; its release is recorded. */
   int (*buffer)(gpudata **out, ga_tape *tape, size_t size);
-  /* The last reference to a stand-in goes; frees the struct. */
+  /* The last reference to a placeholder is dropped; frees the struct. */
   void (*release)(gpudata *stand_in);
-  /* Each copies all that it is given. */
+  /* Each copies its arguments. */
   int (*launch)(ga_tape *tape, gpukernel *k, const ga_launch *launch);
   int (*copy)(ga_tape *tape, gpudata *to, size_t to_offset, gpudata *from,
               size_t from_offset, size_t size);
@@ -21,24 +21,24 @@ typedef struct ga_recorder {
               size_t size);
 } ga_recorder;
 
-/* What every tape begins with. */
+/* First member of every tape. */
 typedef struct ga_recording {
   const ga_recorder *recorder;
   gpucontext *context;
-  struct ga_recording *outer; /* while it records: the thread's before it */
+  struct ga_recording *outer; /* the thread's enclosing recording */
 } ga_recording;
 
 static inline const ga_recorder *ga__recorder(const ga_tape *tape) {
   return ((const ga_recording *)(const void *)tape)->recorder;
 }
 
-/* The tape that new buffers of this context belong to on this thread while a plan is
- * bound, or NULL; the innermost where a step's function binds another plan. */
+/* The tape to which this thread's new buffers of the context belong, or NULL. The
+ * innermost one, where a step's function records another plan. */
 ga_tape *ga__recording_current(const gpucontext *ctx);
-/* Between the two, which are nested as calls are, it is the thread's. */
+/* Push and pop on the thread's stack of recordings. */
 void ga__recording_enter(ga_recording *r);
 void ga__recording_leave(ga_recording *r);
-/* Around what is to be done now, not recorded: suspend gives what resume takes. */
+/* Suspends recording, for work to be done now; pass the result to resume. */
 ga_recording *ga__recording_suspend(void);
 void ga__recording_resume(ga_recording *r);
 

@@ -1,19 +1,19 @@
-/* Bytes of buffers: copied, filled, read and written; checks here, work in the backend.
- */
+/* Copies, fills, reads and writes of buffers: checks; the backend does the work. */
 #include "c/device/device_errors.h"
 #include "c/device/host_pool.h"
 #include "c/device/pieces.h"
 #include "c/device/recorder.h"
 
-#define BOUNCE_SIZE ((size_t)16 << 20) /* of the host's part in a transfer */
-/* Bytes from which the pool is asked whether it has them. A write from there waits for
- * the device, which pays for more of them than a read, which waits anyway. */
+#define BOUNCE_SIZE                                                                    \
+  ((size_t)16 << 20) /* host staging buffer of a transfer between contexts, bytes */
+/* Bytes from which the host pool is asked if the memory is pinned. A pinned write must
+ * wait for the device, which pays later than for a read, which waits anyway. */
 #define STRAIGHT_READ ((size_t)16 << 10)
 #define STRAIGHT_WRITE ((size_t)256 << 10)
 
 /* ---- checks ---- */
 
-/* GA_VALUE_ERROR unless `size` bytes from `offset` lie in the buffer. */
+/* GA_VALUE_ERROR unless the range lies in the buffer. */
 static int check_range(const gpudata *b, size_t offset, size_t size,
                        const char *operation) {
   if (b == NULL)
@@ -25,7 +25,7 @@ static int check_range(const gpudata *b, size_t offset, size_t size,
   return ga__context_check(b->context);
 }
 
-/* As check_range, for what exchanges bytes with the host. */
+/* The same for transfers with the host, which have no placeholders. */
 static int check_host_range(const gpudata *b, size_t offset, size_t size,
                             const void *host, const char *operation) {
   GA_TRY(check_range(b, offset, size, operation));
@@ -39,9 +39,9 @@ static int check_host_range(const gpudata *b, size_t offset, size_t size,
   return GA_NO_ERROR;
 }
 
-/* ---- bytes ---- */
+/* ---- copies on devices ---- */
 
-/* Bytes from the source to the destination; false where the ranges do not overlap. */
+/* True if the ranges overlap; *apart is the distance from source to destination. */
 static bool overlap(ptrdiff_t *apart, const gpudata *dst, size_t dstoff,
                     const gpudata *src, size_t srcoff, size_t sz) {
   ptrdiff_t between;
@@ -51,7 +51,7 @@ static bool overlap(ptrdiff_t *apart, const gpudata *dst, size_t dstoff,
   return *apart < (ptrdiff_t)sz && -*apart < (ptrdiff_t)sz;
 }
 
-/* Queues a copy of ranges that do not overlap. */
+/* Queues a copy of disjoint ranges. */
 static int copy_bytes(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff,
                       size_t sz) {
   ga_tape *tape = dst->tape ? dst->tape : src->tape;
@@ -68,7 +68,7 @@ static int copy_bytes(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff,
   return ga__context_status(ctx, status);
 }
 
-/* Copies ranges that overlap, by way of a third buffer. */
+/* Copies overlapping ranges through a temporary buffer. */
 static int copy_overlapping(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff,
                             size_t sz) {
   gpudata *between;
@@ -114,7 +114,7 @@ static int bounce(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff, size
   return status;
 }
 
-/* Between two devices of one backend, on this thread's queues there. */
+/* Peer copy between two devices of one backend, on this thread's queues. */
 static int transfer_peer(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff,
                          size_t sz) {
   gpucontext *to = dst->context, *from = src->context;
@@ -150,13 +150,13 @@ int gpudata_transfer(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff,
   if (dst->context->backend == src->context->backend &&
       dst->context->backend->copy_peer) {
     int status = transfer_peer(dst, dstoff, src, srcoff, sz);
-    if (status != GA_DEVSUP_ERROR) /* which is for devices that do not reach so far */
+    if (status != GA_DEVSUP_ERROR) /* no peer access: go by the host */
       return status;
   }
   return bounce(dst, dstoff, src, srcoff, sz);
 }
 
-/* What waits for the queue as cheaply as the backend can. */
+/* Waits for the queue by reading one byte, the cheapest way of the backends. */
 static int wait_by_reading(gpucontext *ctx, void *device, const gpudata *b) {
   char byte;
   return ctx->backend->read(device, &byte, b->memory, 0, 1);
@@ -166,11 +166,11 @@ static int read_pinned(gpucontext *ctx, void *device, const ga_reading *r) {
   const ga_backend *backend = ctx->backend;
   int status =
       backend->pinning->read(device, r->host, r->buffer->memory, r->offset, r->size);
-  int waited = backend->wait(device); /* also where something failed */
+  int waited = backend->wait(device); /* also after a failure */
   return status == GA_NO_ERROR ? waited : status;
 }
 
-/* In pieces what is large, where the backend has the means. */
+/* Pipelined if large, where the backend has pinned memory. */
 static int read_copying(gpucontext *ctx, void *device, const ga_reading *r) {
   int status = GA_DEVSUP_ERROR;
   if (r->size >= GA_PIECES_LEAST)
@@ -193,8 +193,7 @@ static int read_one(gpucontext *ctx, void *device, const ga_reading *r) {
   }
 }
 
-/* What goes to a part of the pool's memory, which NumPy had as a result, goes there
- * straight. */
+/* Direct DMA if the destination is pinned, as earlier results (NumPy arrays) are. */
 static void choose_way(ga_reading *r) {
   const gpucontext *ctx = r->buffer->context;
   if (r->way == GA_READ_COPIES && r->size >= STRAIGHT_READ && ctx->backend->pinning &&
@@ -202,8 +201,8 @@ static void choose_way(ga_reading *r) {
     r->way = GA_READ_PINNED;
 }
 
-/* Does not look at what kernels reported. */
-static int read_unreported(const ga_reading *r) {
+/* Reads without a look at the error word. */
+static int read_unchecked(const ga_reading *r) {
   gpucontext *ctx = r->buffer->context;
   ga_use use = {r->buffer, false};
   void *device;
@@ -219,7 +218,7 @@ static int read_unreported(const ga_reading *r) {
 int ga__buffer_read(void *dst, gpudata *src, size_t srcoff, size_t sz) {
   ga_reading r = {GA_READ_COPIES, dst, src, NULL, srcoff, sz};
   choose_way(&r);
-  return read_unreported(&r);
+  return read_unchecked(&r);
 }
 
 static int read_alone(const ga_reading *r) {
@@ -227,7 +226,7 @@ static int read_alone(const ga_reading *r) {
   gpuqueue *q = ga__queue_current(ctx);
   unsigned long launches =
       atomic_load_explicit(&ctx->errors.launches.count, memory_order_relaxed);
-  GA_TRY(read_unreported(r));
+  GA_TRY(read_unchecked(r));
   atomic_store_explicit(&q->waited, launches, memory_order_relaxed);
   return ga__report_check(q);
 }
@@ -241,7 +240,7 @@ int gpudata_read(void *dst, gpudata *src, size_t srcoff, size_t sz) {
   return read_alone(&r);
 }
 
-/* How many go to pinned memory. */
+/* Number of reads to pinned memory. */
 static unsigned int n_pinned(unsigned int n, const ga_reading *list) {
   unsigned int count = 0;
   for (unsigned int i = 0; i < n; i++)
@@ -249,7 +248,7 @@ static unsigned int n_pinned(unsigned int n, const ga_reading *list) {
   return count;
 }
 
-/* Queues what goes to pinned memory, and puts what is to be copied into `rest`. */
+/* Queues the reads to pinned memory; those to pageable memory go into `rest`. */
 static int queue_pinned(gpucontext *ctx, void *device, unsigned int n,
                         const ga_reading *list, ga_reading *rest,
                         unsigned int *n_rest) {
@@ -264,7 +263,7 @@ static int queue_pinned(gpucontext *ctx, void *device, unsigned int n,
   return GA_NO_ERROR;
 }
 
-/* What is copied is waited for last, and all before it is done then. */
+/* Pageable reads come last: they wait, and all earlier reads are complete by then. */
 static int read_list(gpucontext *ctx, void *device, unsigned int n,
                      const ga_reading *list) {
   const ga_backend *backend = ctx->backend;
@@ -278,13 +277,13 @@ static int read_list(gpucontext *ctx, void *device, unsigned int n,
       status = read_copying(ctx, device, &rest[i]);
   if (status == GA_NO_ERROR && n_rest > 0)
     return status;
-  /* The pinned memory must not be used again before, also where something failed. */
+  /* Also after a failure: the pinned memory must be idle when it is reused. */
   int waited = n_pinned(n, list) > 0 ? backend->wait(device)
                                      : wait_by_reading(ctx, device, list[0].buffer);
   return status == GA_NO_ERROR ? waited : status;
 }
 
-/* With one wait; there are no more than a few. */
+/* Reads a few ranges with one wait. */
 static int read_at_once(gpucontext *ctx, unsigned int n, const ga_reading *list) {
   ga_use uses[GA_READ_AT_ONCE] = {{NULL, false}};
   void *device;
@@ -313,7 +312,7 @@ int ga__buffers_read(unsigned int n, ga_reading *list) {
     list[i].memory = list[i].buffer->memory;
     choose_way(&list[i]);
   }
-  /* A profile times each of them by itself. */
+  /* A profile needs one command for each. */
   if (n > 1 && atomic_load(&ctx->profile) == NULL)
     return read_at_once(ctx, n, list);
   for (unsigned int i = 0; i < n; i++)
@@ -321,17 +320,16 @@ int ga__buffers_read(unsigned int n, ga_reading *list) {
   return GA_NO_ERROR;
 }
 
-/* Waits, since the host may change the bytes then. */
+/* Waits: afterwards the host may change the bytes. */
 static int write_pinned(gpucontext *ctx, void *device, const gpudata *dst,
                         size_t offset, const void *src, size_t size) {
   const ga_backend *backend = ctx->backend;
   int status = backend->pinning->write(device, dst->memory, offset, src, size);
-  int waited = backend->wait(device); /* also where something failed */
+  int waited = backend->wait(device); /* also after a failure */
   return status == GA_NO_ERROR ? waited : status;
 }
 
-/* Straight what lies in the pool's memory, in pieces what is large, where the backend
- * has the means. */
+/* Direct DMA from pinned memory; pipelined if large, where the backend can. */
 static int write_bytes(gpucontext *ctx, void *device, const gpudata *dst, size_t offset,
                        const void *src, size_t size, bool *waited) {
   if (size >= STRAIGHT_WRITE && ctx->backend->pinning &&

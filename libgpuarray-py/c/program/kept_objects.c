@@ -1,4 +1,4 @@
-/* Objects that a context keeps by a key. */
+/* Per-context cache of objects, by key. */
 #include "c/program/kept_objects.h"
 
 #include <string.h>

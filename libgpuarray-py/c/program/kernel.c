@@ -1,4 +1,4 @@
-/* Kernels that the library makes: found by their source, and compiled in groups. */
+/* The library's generated kernels: cached by source, compiled in batches. */
 #include "c/program/kernel.h"
 
 #include <stddef.h>
@@ -18,10 +18,10 @@ typedef struct entry {
 } entry;
 
 typedef struct table {
-  entry *buckets[N_BUCKETS]; /* of lock; changed with slow_lock held too */
+  entry *buckets[N_BUCKETS]; /* guarded by lock; written with slow_lock held too */
 } table;
 
-/* ---- keys ---- */
+/* ---- names ---- */
 
 void ga__kernel_name(char out[GA_KERNEL_NAME], const char *stem, const char *text) {
   char digits[33];
@@ -34,7 +34,7 @@ bool ga__kernel_is_closed(const char *text) {
   return text != NULL && strncmp(text, line, sizeof line - 1) == 0;
 }
 
-/* ---- what a context keeps ---- */
+/* ---- the context's cache of kernels ---- */
 
 static void free_table(gpucontext *ctx, void *object) {
   table *t = object;
@@ -76,12 +76,13 @@ gpukernel *ga__kernel_named(gpucontext *ctx, const char *name, const char *body)
   return found;
 }
 
-/* The context's kernel of this source, or NULL. */
+/* Look-up by source; NULL if missing. */
 static gpukernel *find_kernel(gpucontext *ctx, const ga_source *source) {
   return ga__kernel_named(ctx, source->name, source->body.text);
 }
 
-/* What a user's kernel needs to know of what was compiled. */
+/* Counts a user's kernel's parameters: a vendor given too few arguments may read beyond
+ * them. */
 static void count_parameters(gpukernel *k) {
   const ga_backend *backend = k->context->backend;
   if (backend->kernel_parameters == NULL ||
@@ -104,7 +105,7 @@ void gpukernel_retain(gpukernel *k) {
     atomic_fetch_add_explicit(&k->references, 1, memory_order_relaxed);
 }
 
-/* Takes the kernel from its program, which is compiled. slow_lock is held. */
+/* Gets the kernel from its compiled program. slow_lock is held. */
 static int open_compiled(gpukernel *k) {
   gpucontext *ctx = k->context;
   void *kernel;
@@ -134,8 +135,8 @@ int ga__kernel_open(gpukernel *k, gpucontext *ctx, ga_program *p, const char *na
   return p->program ? open_compiled(k) : GA_NO_ERROR;
 }
 
-/* Compiles a kernel of the context by itself, after the program that was to have it
- * failed: others were in it, or this one's mistake is told now. */
+/* Compiles a kernel alone, after its batch failed: another kernel may be the culprit,
+ * else the error is raised now. */
 static int compile_alone(gpukernel *k) {
   ga_key key = {0};
   enum ga_origin origin;
@@ -176,10 +177,10 @@ int ga__kernel_ready(gpukernel *k) {
   return status;
 }
 
-/* ---- kernels that the context keeps ---- */
+/* ---- adding and compiling kernels ---- */
 
-/* Where a source says what it computes, that is shown behind the stem of the name and
- * some of its hash; without memory for that the name serves. */
+/* Display name: stem, short hash and title of the source. Without memory the plain name
+ * stays. */
 static void show_title(gpukernel *k, const ga_source *source) {
   enum { SHORT_HASH = 6 };
   char text[GA_KERNEL_NAME + sizeof source->title];
@@ -193,7 +194,7 @@ static void show_title(gpukernel *k, const ga_source *source) {
     k->shown = shown;
 }
 
-/* Adds the kernel of `source`, which `p` contains. slow_lock is held. */
+/* Adds the kernel of `source`, contained in `p`, to the cache. slow_lock is held. */
 static int add_entry(gpukernel **out, gpucontext *ctx, const ga_source *source,
                      ga_program *p) {
   table *t;
@@ -220,7 +221,7 @@ static int add_entry(gpukernel **out, gpucontext *ctx, const ga_source *source,
   return GA_NO_ERROR;
 }
 
-/* As ga__kernel_get, with slow_lock held; `waits` for what must be compiled. */
+/* ga__kernel_get with slow_lock held; `waits` for the compilation. */
 static int get_slowly(gpukernel **out, gpucontext *ctx, const ga_source *source,
                       bool waits) {
   *out = find_kernel(ctx, source);
@@ -242,7 +243,7 @@ static int get_slowly(gpukernel **out, gpucontext *ctx, const ga_source *source,
   return status;
 }
 
-/* A source that can be used; an empty body has no text. */
+/* Checks that the source was written and is not empty. */
 static int check_source(const ga_source *source) {
   GA_TRY(ga__strbuf_status(&source->body));
   if (source->body.text == NULL)
@@ -291,9 +292,9 @@ int ga__kernel_adopt(gpukernel **out, gpucontext *ctx, ga_program *program,
   k = status == GA_NO_ERROR ? find_kernel(ctx, &source) : NULL;
   if (status == GA_NO_ERROR && k == NULL) {
     status = add_entry(&k, ctx, &source, program);
-    const char *kept = status == GA_NO_ERROR ? ga__intern(shown) : NULL;
-    if (kept)
-      k->shown = kept;
+    const char *interned = status == GA_NO_ERROR ? ga__intern(shown) : NULL;
+    if (interned)
+      k->shown = interned;
   }
   ga__strbuf_clear(&source.body);
   if (status == GA_NO_ERROR) {
@@ -303,9 +304,9 @@ int ga__kernel_adopt(gpukernel **out, gpucontext *ctx, ga_program *program,
   return status;
 }
 
-/* Puts a source among those to compile unless memory, disk or the list has it. */
-static int want(const ga_source **missing, unsigned int *n, gpucontext *ctx,
-                const ga_source *source) {
+/* Adds a source to the batch unless memory, disk or the batch has it. */
+static int add_missing(const ga_source **missing, unsigned int *n, gpucontext *ctx,
+                       const ga_source *source) {
   gpukernel *kernel;
   GA_TRY(check_source(source));
   if (find_kernel(ctx, source))
@@ -331,10 +332,10 @@ static int want(const ga_source **missing, unsigned int *n, gpucontext *ctx,
   return status;
 }
 
-/* A program of a batch, and what the sources in it have in common. */
+/* A program of a batch, with what its sources have in common. */
 typedef struct group {
   ga_key key;
-  const char *name; /* for messages */
+  const char *name; /* in messages */
   unsigned int manner;
   bool is_closed;
   ga_program *program;
@@ -344,12 +345,13 @@ typedef struct group {
 typedef struct batch {
   unsigned int n;
   group *groups;
-  unsigned int *group_of; /* of each source */
+  unsigned int *group_of; /* index, per source */
 } batch;
 
-/* The group for a source: of `most` that it may share the shortest, or a new one. */
-static group *place_of(batch *b, const gpucontext *ctx, const ga_source *source,
-                       unsigned int most) {
+/* The program for a source: if closed, the shortest of up to `most` compatible ones,
+ * else a new one. */
+static group *group_for(batch *b, const gpucontext *ctx, const ga_source *source,
+                        unsigned int most) {
   const unsigned int manner = ga__key_manner(ctx, source->body.text);
   group *shortest = NULL;
   unsigned int n_shared = 0;
@@ -364,15 +366,16 @@ static group *place_of(batch *b, const gpucontext *ctx, const ga_source *source,
     shortest->name = "a plan";
     return shortest;
   }
-  group *made = &b->groups[b->n++];
-  made->name = source->name;
-  made->manner = manner;
-  made->is_closed = source->is_closed;
-  ga__key_begin(&made->key, ctx);
-  return made;
+  group *added = &b->groups[b->n++];
+  added->name = source->name;
+  added->manner = manner;
+  added->is_closed = source->is_closed;
+  ga__key_begin(&added->key, ctx);
+  return added;
 }
 
-/* Programs that share what they can: NVRTC parses the texts of one one by one. */
+/* Programs of a batch at most: NVRTC parses a program sequentially, so several run in
+ * parallel. */
 #define MOST_SHARED 4
 
 static int share_out(batch *b, gpucontext *ctx, unsigned int n,
@@ -382,7 +385,7 @@ static int share_out(batch *b, gpucontext *ctx, unsigned int n,
                             : threads > MOST_SHARED ? MOST_SHARED
                                                     : threads;
   for (unsigned int i = 0; i < n; i++) {
-    group *g = place_of(b, ctx, sources[i], most);
+    group *g = group_for(b, ctx, sources[i], most);
     ga__key_add(&g->key, sources[i]->body.text);
     GA_TRY(ga__strbuf_status(&g->key.text));
     b->group_of[i] = (unsigned int)(g - b->groups);
@@ -405,7 +408,7 @@ static int begin_batch(batch *b, gpucontext *ctx, unsigned int n,
   return GA_NO_ERROR;
 }
 
-/* Compiles several sources as few programs, at once where the backend can. */
+/* Compiles sources in few programs, in parallel where the backend can. */
 static int compile_batch(gpucontext *ctx, unsigned int n,
                          const ga_source *const *sources) {
   batch b = {.groups = ga__alloc(n, sizeof *b.groups),
@@ -424,14 +427,14 @@ static int prepare_slowly(gpucontext *ctx, unsigned int n,
   unsigned int n_missing = 0;
   gpukernel *kernel;
   for (unsigned int i = 0; i < n; i++)
-    GA_TRY(want(missing, &n_missing, ctx, sources[i]));
+    GA_TRY(add_missing(missing, &n_missing, ctx, sources[i]));
   if (n_missing > 1 || (n_missing == 1 && ga__program_threads(ctx) > 0)) {
     int status = compile_batch(ctx, n_missing, missing);
     if (status != GA_COMPILE_ERROR)
       return status;
   }
-  /* One alone; or all of them, so that the error is the culprit's, or that sources
-   * which do not fit together are compiled apart. */
+  /* A single source; or one by one after a failed batch, to raise the culprit's error,
+   * and to compile apart what cannot share a program. */
   for (unsigned int i = 0; i < n_missing; i++)
     GA_TRY(get_slowly(&kernel, ctx, missing[i], true));
   return GA_NO_ERROR;

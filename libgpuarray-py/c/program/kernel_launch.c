@@ -13,7 +13,8 @@ bool ga__kernel_takes(gpukernel *k, size_t threads) {
          threads <= ga__kernel_threads(k);
 }
 
-/* What follows a launch that was queued. */
+/* After a launch: notes a possible report, waits in blocking mode, or marks
+ * progress. */
 static int note_launch(gpucontext *ctx, gpuqueue *q, bool reports) {
   if (reports)
     atomic_store(&q->reports, true);
@@ -23,8 +24,7 @@ static int note_launch(gpucontext *ctx, gpuqueue *q, bool reports) {
   return ga__report_check(q);
 }
 
-/* Queues a launch on this thread's queue. `reports`: it has the word of
- * device_errors.c. */
+/* Queues a launch on this thread's queue. `reports`: it has the error word. */
 static int queue_launch(gpukernel *k, const ga_launch *launch, bool reports) {
   gpucontext *ctx = k->context;
   gpuqueue *q = &ctx->queues.main;

@@ -1,5 +1,5 @@
-/* Kernels that a context keeps by what they are made of. Entries are only ever added,
- * so that looking one up takes no lock. */
+/* Kernels by specialization, per context. Append-only, so that look-ups are
+ * lock-free. */
 #include "c/program/kernel_table.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 typedef struct kept_kernel {
   struct kept_kernel *next;
   ga_make_source make;
-  gpukernel *kernel; /* the context's */
+  gpukernel *kernel; /* owned by the context */
   size_t size;
   unsigned char spec[];
 } kept_kernel;
@@ -73,7 +73,7 @@ int ga__kernel_kept(gpukernel **out, gpucontext *ctx, ga_make_source make,
     k->kernel = kernel;
     k->size = size;
     memcpy(k->spec, spec, size);
-    /* Two threads may add the same one: the context has one kernel of a source. */
+    /* Two threads may add a specialization twice; the kernel is the same. */
     k->next = atomic_load(bucket);
     while (!atomic_compare_exchange_weak(bucket, &k->next, k))
       ;

@@ -1,4 +1,4 @@
-/* What the texts of generated kernels have in common. */
+/* Helpers for generated kernel source. */
 #include "c/program/kernel_text.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ void ga__text_add_parts(ga_strbuf *sb, const char *text, ga_text_part parts[],
     ga__strbuf_clear(&parts[k].text);
 }
 
-/* Clears the text, and the source where it failed. */
+/* Clears the text, and on failure the source. */
 static int finished(ga_source *out, ga_strbuf *text, int status) {
   ga__strbuf_clear(text);
   if (status != GA_NO_ERROR)
@@ -45,7 +45,7 @@ static int finished(ga_source *out, ga_strbuf *text, int status) {
   return status;
 }
 
-/* Adds `form` with `name` for each "%". */
+/* Adds `form` with `name` in place of each "%". */
 static void add_named(ga_strbuf *sb, const char *form, const char *name) {
   for (const char *at; (at = strchr(form, '%')) != NULL; form = at + 1) {
     ga__strbuf_addn(sb, form, (size_t)(at - form));
@@ -54,8 +54,8 @@ static void add_named(ga_strbuf *sb, const char *form, const char *name) {
   ga__strbuf_add(sb, form);
 }
 
-/* Takes back what is defined from offset `from` on: other kernels of a program may have
- * words of the same names. */
+/* #undef for each #define after offset `from`: other kernels of a program may use the
+ * same macros. */
 static void add_undefinitions(ga_strbuf *sb, size_t from) {
   static const char directive[] = "#define ";
   const size_t end = sb->length;

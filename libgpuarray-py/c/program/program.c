@@ -1,8 +1,7 @@
-/* Compiled programs, found in memory, then on disk, then compiled.
+/* Compiled programs: cached in memory and on disk.
  *
- * A file on disk holds a program, or the hash of the key of a program of several
- * kernels that has the kernel asked for: keys are long, and such a program has many
- * kernels. */
+ * A cache file holds a program, or, for a kernel of a batch, the hash of the key of the
+ * program that contains it: a reference, since keys are long and batches large. */
 #include "c/program/program.h"
 
 #include <assert.h>
@@ -17,13 +16,16 @@
 
 #define N_BUCKETS 256
 
-/* What a context has of them: of slow_lock, but for n_running. */
+/* The context's programs; guarded by slow_lock, except n_running. */
 typedef struct table {
   ga_program *buckets[N_BUCKETS];
-  atomic_uint n_running; /* jobs */
+  atomic_uint n_running; /* compilation threads */
 } table;
 
-enum { STORED_PROGRAM = 'P', STORED_HASH = 'H' }; /* a file's first byte */
+enum {
+  STORED_PROGRAM = 'P',
+  STORED_HASH = 'H'
+}; /* first byte of a cache file: program or reference */
 
 /* ---- keys ---- */
 
@@ -34,7 +36,7 @@ void ga__key_begin(ga_key *k, const gpucontext *ctx) {
   k->math = ctx->info.is_cpu ? ctx->backend->math : NULL;
 }
 
-/* The length of a line that includes "cluda.h", without its end; else 0. */
+/* Length of a line, without its end, if it includes "cluda.h"; else 0. */
 static size_t inclusion_length(const char *line) {
   size_t length = strcspn(line, "\n"), at = strspn(line, " \t");
   if (line[at] != '#')
@@ -59,8 +61,8 @@ static void add_body(ga_strbuf *out, const char *body) {
   ga__strbuf_add(out, body);
 }
 
-/* Whether a text may call what a backend's `math` has, by itself or in the functions of
- * complex numbers. */
+/* True if a text may call the backend's `math` functions, directly or through complex
+ * arithmetic. */
 static bool needs_math(const char *body) {
   static const char *const ends[] = {"exp(",  "exp2(", "expm1(", "sinh(",  "cosh(",
                                      "tanh(", "log(",  "log2(",  "log10(", "log1p(",
@@ -106,7 +108,7 @@ void ga__key_clear(ga_key *k) {
   ga__strbuf_clear(&k->text);
 }
 
-/* ---- memory ---- */
+/* ---- memory cache ---- */
 
 static void free_table(gpucontext *ctx, void *object) {
   table *t = object;
@@ -132,7 +134,7 @@ static int open_table(gpucontext *ctx) {
                             free_table);
 }
 
-/* After open_table. */
+/* Only after open_table. */
 static table *table_of(gpucontext *ctx) {
   return ga__context_attached(ctx, GA_ATTACHED_PROGRAMS, free_table);
 }
@@ -152,12 +154,12 @@ void ga__program_count(gpucontext *ctx, enum ga_origin origin, size_t n) {
         n);
 }
 
-/* Such a program stays, for the kernels that were to be in it. */
+/* Compilation failed; the entry stays for the kernels of its batch. */
 static bool has_failed(const ga_program *p) {
   return p->program == NULL && p->job == NULL;
 }
 
-/* The first program, from `p` on in its bucket, whose key has the hash. */
+/* Look-up by hash, from `p` on in its bucket. */
 static ga_program *next_hashed(ga_program *p, ga_hash hash) {
   while (p && (p->hash.a != hash.a || p->hash.b != hash.b || has_failed(p)))
     p = p->next;
@@ -176,7 +178,7 @@ static ga_program *find_program(gpucontext *ctx, const char *text, size_t size) 
   return p;
 }
 
-/* Takes `compiled`, which may be NULL yet, in every case. */
+/* Adds a program; takes ownership of `compiled`, NULL while it is compiling. */
 static int add_program(ga_program **out, gpucontext *ctx, const char *text, size_t size,
                        void *compiled) {
   ga_program *p = ga__alloc(1, sizeof *p);
@@ -196,9 +198,9 @@ static int add_program(ga_program **out, gpucontext *ctx, const char *text, size
   return GA_NO_ERROR;
 }
 
-/* ---- disk ---- */
+/* ---- disk cache ---- */
 
-/* Takes the first of an entry's bytes, *what, off them; false where there are none. */
+/* Splits off the first byte, the kind of entry; false on a miss. */
 static bool take_kind(char *what, gpucontext *ctx, enum ga_cache_answer answer,
                       char *bytes, size_t *size) {
   if (answer == GA_CACHE_DAMAGED)
@@ -236,7 +238,7 @@ static void store_program(gpucontext *ctx, const ga_strbuf *under, void *compile
   ga__free(bytes);
 }
 
-/* A program from its stored bytes; NULL where the vendor refuses them. */
+/* Loads a program from its binary; NULL if the vendor refuses it. */
 static ga_program *load_program(gpucontext *ctx, const char *text, size_t text_size,
                                 const char *bytes, size_t size) {
   void *compiled;
@@ -256,7 +258,8 @@ ga_program *ga__program_adopt(gpucontext *ctx, const char *key, size_t key_size,
   return p ? p : load_program(ctx, key, key_size, bytes, size);
 }
 
-/* The program whose key has the hash, from memory or from disk, or NULL. */
+/* Follows a reference: the program whose key has this hash, from memory or disk, or
+ * NULL. */
 static ga_program *hashed_program(gpucontext *ctx, const char *bytes, size_t size) {
   ga_hash hash;
   void *stored = NULL;
@@ -277,7 +280,7 @@ static ga_program *hashed_program(gpucontext *ctx, const char *bytes, size_t siz
   return p;
 }
 
-/* A program that came with the library, or NULL. */
+/* A program shipped with the library, or NULL. */
 static ga_program *shipped_program(gpucontext *ctx, const ga_key *k) {
   size_t size;
   if (ctx->info.arch[0] == '\0')
@@ -312,7 +315,7 @@ void ga__program_refer(gpucontext *ctx, const char *body, const ga_key *batch) {
   ga_key k = {0};
   if (ctx->cache.folder == NULL)
     return;
-  /* A group of one has the body's own key, under which the program itself lies. */
+  /* A batch of one has the body's own key: the program itself is stored under it. */
   if (ga__key_of(&k, ctx, body) == GA_NO_ERROR &&
       strcmp(k.text.text, batch->text.text) != 0) {
     ga_hash hash = ga__hash(batch->text.text, batch->text.length, (ga_hash){0, 0});
@@ -321,7 +324,7 @@ void ga__program_refer(gpucontext *ctx, const char *body, const ga_key *batch) {
   ga__key_clear(&k);
 }
 
-/* ---- compiling ---- */
+/* ---- compilation ---- */
 
 static void add_numbered(ga_strbuf *out, const char *source) {
   for (unsigned int line = 1; *source; line++) {
@@ -331,7 +334,8 @@ static void add_numbered(ga_strbuf *out, const char *source) {
   }
 }
 
-/* The text of a failed compilation; also in *err_str, if wanted. */
+/* Sets the error message (log and numbered source); also copied to *err_str, if not
+ * NULL. */
 static int compile_failed(gpucontext *ctx, const char *name, const char *log,
                           const char *body, char **err_str) {
   ga_strbuf text = {0};
@@ -361,10 +365,9 @@ static int compile(ga_program **out, gpucontext *ctx, const ga_key *k, const cha
   return add_program(out, ctx, k->text.text, k->text.length, compiled);
 }
 
-/* Whether memory or the disk has the program; *origin says which, or that it must be
- * compiled. */
-static bool find_known(ga_program **out, enum ga_origin *origin, gpucontext *ctx,
-                       const ga_key *k) {
+/* Cache look-up; *origin tells where it was found, or that it must be compiled. */
+static bool find_cached(ga_program **out, enum ga_origin *origin, gpucontext *ctx,
+                        const ga_key *k) {
   *origin = GA_FROM_MEMORY;
   *out = find_program(ctx, k->text.text, k->text.length);
   if (*out)
@@ -380,7 +383,7 @@ static bool find_known(ga_program **out, enum ga_origin *origin, gpucontext *ctx
 int ga__program_get(ga_program **out, enum ga_origin *origin, gpucontext *ctx,
                     const ga_key *k, const char *name, char **err_str) {
   GA_TRY(open_table(ctx));
-  if (find_known(out, origin, ctx, k)) {
+  if (find_cached(out, origin, ctx, k)) {
     const int status = ga__program_wait(ctx, *out);
     if (status != GA_COMPILE_ERROR)
       return status;
@@ -388,17 +391,17 @@ int ga__program_get(ga_program **out, enum ga_origin *origin, gpucontext *ctx,
   return compile(out, ctx, k, name, err_str);
 }
 
-/* ---- on other threads ---- */
+/* ---- parallel compilation ---- */
 
-/* Compiles a program on a thread, and stores it. */
+/* A thread that compiles and stores a program. */
 struct ga_job {
   gpucontext *ctx;
   atomic_uint *n_running; /* the context's */
-  ga_strbuf key;          /* the program's */
+  ga_strbuf key;          /* borrowed from the program */
   size_t source_at;
   void *compiled;
   int status;
-  char text[512]; /* what the thread says of a failure */
+  char text[512]; /* error message */
   pthread_t thread;
   bool has_thread;
 };
@@ -413,7 +416,7 @@ static int run_slowly(struct ga_job *job) {
   return status;
 }
 
-/* A process that ends waits until it is stored. */
+/* Between enter and leave, so that exit waits for it. */
 static void *run_job(void *argument) {
   struct ga_job *job = argument;
   job->status = ga__vendor_enter();
@@ -438,7 +441,7 @@ unsigned int ga__program_threads(gpucontext *ctx) {
 int ga__program_begin(ga_program **out, enum ga_origin *origin, gpucontext *ctx,
                       const ga_key *k, const char *name) {
   GA_TRY(open_table(ctx));
-  if (find_known(out, origin, ctx, k))
+  if (find_cached(out, origin, ctx, k))
     return GA_NO_ERROR;
   bool may_wait = ga__program_threads(ctx) > 0 && ga__ending_is_seen();
   struct ga_job *job = may_wait ? ga__alloc(1, sizeof *job) : NULL;

@@ -1,4 +1,4 @@
-/* Programs that came with the library. */
+/* Programs shipped with the library. */
 #define _GNU_SOURCE
 #include "c/program/shipped.h"
 
@@ -12,12 +12,12 @@
 
 #define FOLDER "gpuarray-kernels"
 
-/* What GPUARRAY_SHIPPED_KERNELS names, else FOLDER where the library's file is; NULL
- * where it is not there, or the variable is empty. For the caller to free. */
+/* GPUARRAY_SHIPPED_KERNELS, else FOLDER beside the library's file. NULL if it does not
+ * exist or the variable is empty. The caller frees it. */
 static char *find_folder(void) {
   const char *chosen = getenv("GPUARRAY_SHIPPED_KERNELS");
   ga_strbuf path = {0};
-  struct stat is;
+  struct stat info;
   Dl_info library;
   if (chosen) {
     ga__strbuf_add(&path, chosen);
@@ -28,53 +28,53 @@ static char *find_folder(void) {
                       (size_t)(slash - library.dli_fname) + 1);
     ga__strbuf_add(&path, FOLDER);
   }
-  if (path.failed || path.text == NULL || stat(path.text, &is) != 0 ||
-      !S_ISDIR(is.st_mode)) {
+  if (path.failed || path.text == NULL || stat(path.text, &info) != 0 ||
+      !S_ISDIR(info.st_mode)) {
     ga__strbuf_clear(&path);
     return NULL;
   }
   return path.text;
 }
 
-/* Where an entry is, and what it is named by. */
-typedef struct place {
+/* Folder and key of an entry. */
+typedef struct location {
   ga_strbuf folder, key;
-} place;
+} location;
 
-/* False without memory; to be closed in every case. */
-static bool open_place(place *out, const char *folder, const char *backend,
-                       const char *arch, const char *source) {
-  *out = (place){0};
+/* False without memory; call close_place in every case. */
+static bool open_location(location *out, const char *folder, const char *backend,
+                          const char *arch, const char *source) {
+  *out = (location){0};
   ga__strbuf_addf(&out->folder, "%s/%s", folder, arch);
   ga__cache_key(&out->key, backend, arch);
   ga__strbuf_add(&out->key, source);
   return !out->folder.failed && !out->key.failed;
 }
 
-static void close_place(place *p) {
+static void close_location(location *p) {
   ga__strbuf_clear(&p->folder);
   ga__strbuf_clear(&p->key);
 }
 
 bool ga__ship(const char *folder, const char *backend, const char *arch,
               const char *source, const void *bytes, size_t size) {
-  place p;
+  location p;
   const bool done =
-      open_place(&p, folder, backend, arch, source) &&
+      open_location(&p, folder, backend, arch, source) &&
       ga__cache_write_shared(p.folder.text, p.key.text, p.key.length, bytes, size);
-  close_place(&p);
+  close_location(&p);
   return done;
 }
 
 static void *read_for(size_t *size, const char *folder, const char *backend,
                       const char *arch, const char *source) {
-  place p;
+  location p;
   void *bytes = NULL;
-  if (!open_place(&p, folder, backend, arch, source) ||
+  if (!open_location(&p, folder, backend, arch, source) ||
       ga__cache_read_shared(&bytes, size, p.folder.text, p.key.text, p.key.length) !=
           GA_CACHE_HIT)
     bytes = NULL;
-  close_place(&p);
+  close_location(&p);
   return bytes;
 }
 

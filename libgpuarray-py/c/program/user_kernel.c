@@ -1,4 +1,4 @@
-/* A user's kernels: gpukernel_* and GpuKernel_*. */
+/* Users' kernels: gpukernel_* and GpuKernel_*. */
 #include <assert.h>
 #include <gpuarray/kernel.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static int check_types(unsigned int n, const int *typecodes) {
   return GA_NO_ERROR;
 }
 
-static int check_use(gpucontext *ctx, int flags) {
+static int check_flags(gpucontext *ctx, int flags) {
   GA_TRY(ga__backend_speaks(ctx->backend, flags));
   if (flags & GA_USE_DOUBLE)
     return ga__context_supports(ctx, GA_DOUBLE, "gpukernel_init");
@@ -71,7 +71,7 @@ static void free_kernel(gpukernel *k) {
   ga__free(k);
 }
 
-/* A kernel of which nothing is compiled yet. */
+/* A kernel with nothing compiled. */
 static gpukernel *new_kernel(unsigned int n_args, const int *typecodes) {
   gpukernel *k = ga__alloc(1, sizeof *k);
   if (k == NULL)
@@ -89,10 +89,8 @@ static gpukernel *new_kernel(unsigned int n_args, const int *typecodes) {
   return k;
 }
 
-/* Counts the parameters: a vendor that is handed too few arguments may read beyond
- * them. */
-/* A kernel of this body that a plan was told of may have been compiled with others, or
- * be about to; it waits for that one. slow_lock is held. */
+/* Shares the kernel of this name and body that the context prebuilt for a plan,
+ * possibly still compiling; else gets its own program. slow_lock is held. */
 static int find_program(gpukernel *k, enum ga_origin *origin, gpucontext *ctx,
                         const char *body, const char *name, char **err_str) {
   k->original = ga__kernel_named(ctx, name, body);
@@ -109,7 +107,7 @@ static int find_program(gpukernel *k, enum ga_origin *origin, gpucontext *ctx,
   return status;
 }
 
-/* Compiles `body` and takes `name` from it. */
+/* Compiles `body` and gets its kernel `name`. */
 static int compile_user(gpukernel *k, gpucontext *ctx, const char *body,
                         const char *name, char **err_str) {
   enum ga_origin origin;
@@ -133,7 +131,7 @@ static int init_kernel(gpukernel **out, gpucontext *ctx, unsigned int count_,
     return GA_FAIL(GA_VALUE_ERROR,
                    "gpukernel_init: the source and the kernel's name are needed");
   GA_TRY(check_types(numargs, typecodes));
-  GA_TRY(check_use(ctx, flags));
+  GA_TRY(check_flags(ctx, flags));
   ga_strbuf body = {0};
   int status = join(&body, count_, strings, lengths);
   gpukernel *k = NULL;
@@ -145,7 +143,7 @@ static int init_kernel(gpukernel **out, gpucontext *ctx, unsigned int count_,
   if (status != GA_NO_ERROR) {
     if (k)
       free_kernel(k);
-    return status == GA_COMPILE_ERROR ? GA_IMPL_ERROR : status; /* as in 0.7 */
+    return status == GA_COMPILE_ERROR ? GA_IMPL_ERROR : status; /* as libgpuarray 0.7 */
   }
   gpucontext_retain(ctx);
   *out = k;
@@ -183,7 +181,7 @@ void gpukernel_release(gpukernel *k) {
   if (k == NULL ||
       atomic_fetch_sub_explicit(&k->references, 1, memory_order_acq_rel) != 1)
     return;
-  assert(!k->of_context); /* whose reference is the context's */
+  assert(!k->of_context); /* the context owns those */
   gpucontext *ctx = k->context;
   if (ga__context_is_ours(ctx) && atomic_load(&k->is_open))
     ctx->backend->kernel_free(ctx->device, k->kernel);
@@ -191,7 +189,7 @@ void gpukernel_release(gpukernel *k) {
   gpucontext_deref(ctx);
 }
 
-/* Fills `arg` from what a user hands in. */
+/* Reads an argument from the caller's pointer. */
 static int read_arg(ga_arg *arg, const gpukernel *k, unsigned int i, void *a) {
   if (a == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "kernel %s: argument %u is NULL", k->name, i);
@@ -262,8 +260,8 @@ static int check_geometry(gpukernel *k, unsigned int n, const size_t *gs,
   return GA_NO_ERROR;
 }
 
-/* Offsets are of the nearest buffer before them, which check_types has made sure of. */
-static void place_offsets(ga_arg *args, unsigned int n) {
+/* An offset refers to the nearest buffer before it, which check_types has ensured. */
+static void bind_offsets(ga_arg *args, unsigned int n) {
   gpudata *buffer = NULL;
   for (unsigned int i = 0; i < n; i++)
     if (args[i].kind == GA_ARG_OFFSET)
@@ -278,18 +276,18 @@ int gpukernel_call(gpukernel *k, unsigned int n, const size_t *gs, const size_t 
   GA_TRY(check_geometry(k, n, gs, ls, shared));
   if (atomic_load_explicit(&k->is_open, memory_order_acquire))
     GA_TRY(ga__kernel_check_parameters(k));
-  ga_arg given[GA_MAX_ARGS];
-  ga_launch launch = {.nd = n, .shared = shared, .n_args = k->n_args, .args = given};
+  ga_arg values[GA_MAX_ARGS];
+  ga_launch launch = {.nd = n, .shared = shared, .n_args = k->n_args, .args = values};
   for (unsigned int i = 0; i < k->n_args; i++) {
     if (args)
-      GA_TRY(read_arg(&given[i], k, i, args[i]));
+      GA_TRY(read_arg(&values[i], k, i, args[i]));
     else if (k->is_set[i])
-      given[i] = k->args[i];
+      values[i] = k->args[i];
     else
       return GA_FAIL(GA_VALUE_ERROR, "kernel %s: argument %u was never set", k->name,
                      i);
   }
-  place_offsets(given, k->n_args);
+  bind_offsets(values, k->n_args);
   memcpy(launch.grid, gs, n * sizeof *gs);
   memcpy(launch.block, ls, n * sizeof *ls);
   return ga__kernel_launch(k, &launch);
