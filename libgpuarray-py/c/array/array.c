@@ -1,11 +1,10 @@
-/* GpuArray: life, flags, questions, and whole blocks to and from the host. Moves no
- * element. */
+/* GpuArray: creation, flags, checks, and contiguous transfers. Moves no element. */
 #include "c/array/array.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* ---- questions ---- */
+/* ---- checks and properties ---- */
 
 size_t ga__array_count(const GpuArray *a) {
   size_t count = 1;
@@ -29,11 +28,11 @@ const char *ga__array_text(char out[GA_ARRAY_TEXT], const GpuArray *a) {
   return out;
 }
 
-/* What an array says of itself, taken together along its axes. */
+/* Extent of an array by its shape and strides. */
 typedef struct span {
   size_t below, above; /* bytes before the first element, and from it on */
-  size_t packed;       /* bytes of its elements side by side */
-  size_t bits;         /* of the offset and the strides */
+  size_t packed;       /* bytes if contiguous */
+  size_t bits;         /* OR of offset and strides, for alignment */
   bool is_empty, is_too_large;
 } span;
 
@@ -55,22 +54,22 @@ static span span_of(const GpuArray *a, size_t itemsize) {
   return s;
 }
 
-/* Whether the elements lie in the buffer. */
+/* True if all elements lie in the buffer. */
 static bool is_within(const span *s, const GpuArray *a) {
   size_t size = a->data->size;
   return !s->is_too_large && s->below <= a->offset && a->offset <= size &&
          s->above <= size - a->offset;
 }
 
-/* Whether the flags promise no more than there is. An array that is contiguous in
- * either order spans as much as its elements do. */
+/* True if the contiguity and alignment flags hold. An array contiguous in either order
+ * spans exactly its elements. */
 static bool is_as_flagged(const span *s, const GpuArray *a, size_t alignment) {
   bool is_one_segment = s->below == 0 && s->above == s->packed;
   return (is_one_segment || !GpuArray_ISONESEGMENT(a)) &&
          ((s->bits & (alignment - 1)) == 0 || !GpuArray_ISALIGNED(a));
 }
 
-/* Whether an array can be worked with: what it says is true of its buffer. */
+/* True if the array is consistent with its buffer. */
 static bool is_sound(const GpuArray *a) {
   size_t itemsize, alignment;
   if (a == NULL || a->data == NULL || a->nd > GA_MAX_NDIM ||
@@ -80,7 +79,7 @@ static bool is_sound(const GpuArray *a) {
   return s.is_empty || (is_within(&s, a) && is_as_flagged(&s, a, alignment));
 }
 
-/* Says what is_sound has found. */
+/* The message for what is_sound refuses. */
 static int refuse_array(const GpuArray *a, const char *operation) {
   size_t itemsize, alignment;
   char text[GA_ARRAY_TEXT];
@@ -186,8 +185,7 @@ const char *GpuArray_error(const GpuArray *a, int err) {
 
 /* ---- flags ---- */
 
-/* Whether the strides are those of a block that is filled axis by axis, beginning with
- * the last one or, if `reversed`, with the first one. */
+/* True if the strides are contiguous in C order, or in F order if `reversed`. */
 static bool is_contiguous(const GpuArray *a, size_t itemsize, bool reversed) {
   size_t expected = itemsize;
   for (unsigned int k = 0; k < a->nd; k++) {
@@ -210,7 +208,7 @@ void GpuArray_fix_flags(GpuArray *a) {
     return;
   size_t itemsize = gpuarray_get_elsize(a->typecode);
   int flags = a->flags & GA_WRITEABLE;
-  if (a->nd > GA_MAX_NDIM) { /* no operation takes it */
+  if (a->nd > GA_MAX_NDIM) { /* every operation refuses it */
     a->flags = flags;
     return;
   }
@@ -224,9 +222,9 @@ void GpuArray_fix_flags(GpuArray *a) {
   a->flags = flags;
 }
 
-/* ---- life ---- */
+/* ---- creation ---- */
 
-/* Checks type and shape, and gives the number of bytes that the elements take. */
+/* Checks type and shape; returns the size in bytes. */
 static int check_shape(size_t *bytes, const char *operation, int typecode,
                        unsigned int nd, const size_t *dims) {
   GA_TRY(ga__dtype_check(typecode, operation));
@@ -270,15 +268,15 @@ int GpuArray_zeros(GpuArray *a, gpucontext *ctx, int typecode, unsigned int nd,
                    const size_t *dims, ga_order ord) {
   if (a == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "zeros: got no output array");
-  GpuArray made;
-  GA_TRY(GpuArray_empty(&made, ctx, typecode, nd, dims, ord));
-  size_t bytes = ga__array_count(&made) * gpuarray_get_elsize(typecode);
-  int status = bytes == 0 ? GA_NO_ERROR : ga__buffer_fill(made.data, 0, 0, bytes);
+  GpuArray array;
+  GA_TRY(GpuArray_empty(&array, ctx, typecode, nd, dims, ord));
+  size_t bytes = ga__array_count(&array) * gpuarray_get_elsize(typecode);
+  int status = bytes == 0 ? GA_NO_ERROR : ga__buffer_fill(array.data, 0, 0, bytes);
   if (status != GA_NO_ERROR) {
-    GpuArray_clear(&made);
+    GpuArray_clear(&array);
     return status;
   }
-  *a = made;
+  *a = array;
   return GA_NO_ERROR;
 }
 
@@ -290,29 +288,29 @@ int GpuArray_fromdata(GpuArray *a, gpudata *data, size_t offset, int typecode,
                    a == NULL ? "output array" : "buffer");
   size_t bytes = 0, itemsize = gpuarray_get_elsize(typecode);
   GA_TRY(check_shape(&bytes, "fromdata", typecode, nd, dims));
-  GpuArray made;
-  made.data = data;
-  made.offset = offset;
-  made.nd = nd;
-  made.flags = writeable ? GA_WRITEABLE : 0;
-  made.typecode = typecode;
+  GpuArray array;
+  array.data = data;
+  array.offset = offset;
+  array.nd = nd;
+  array.flags = writeable ? GA_WRITEABLE : 0;
+  array.typecode = typecode;
   if (nd > 0)
-    memcpy(made.dimensions, dims, nd * sizeof *dims);
+    memcpy(array.dimensions, dims, nd * sizeof *dims);
   if (strides == NULL)
-    ga__shape_c_strides(made.strides, nd, dims, itemsize);
+    ga__shape_c_strides(array.strides, nd, dims, itemsize);
   else if (nd > 0)
-    memcpy(made.strides, strides, nd * sizeof *strides);
-  const span reached = span_of(&made, itemsize);
-  if (bytes > 0 && !is_within(&reached, &made)) {
+    memcpy(array.strides, strides, nd * sizeof *strides);
+  const span reached = span_of(&array, itemsize);
+  if (bytes > 0 && !is_within(&reached, &array)) {
     char text[GA_ARRAY_TEXT];
     return GA_FAIL(GA_VALUE_ERROR,
                    "fromdata: %s with these strides from byte %zu reaches outside the "
                    "buffer of %zu bytes",
-                   ga__array_text(text, &made), offset, data->size);
+                   ga__array_text(text, &array), offset, data->size);
   }
-  GpuArray_fix_flags(&made);
+  GpuArray_fix_flags(&array);
   gpudata_retain(data);
-  *a = made;
+  *a = array;
   return GA_NO_ERROR;
 }
 
@@ -339,7 +337,7 @@ int GpuArray_sync(GpuArray *a) {
   return gpudata_sync(a->data);
 }
 
-/* ---- to and from the host ---- */
+/* ---- host transfers ---- */
 
 int ga__array_check_block(const GpuArray *a, size_t given, const char *operation) {
   GA_TRY(ga__array_check(a, operation));
@@ -375,7 +373,7 @@ int GpuArray_write(GpuArray *dst, const void *src, size_t src_sz) {
   return gpudata_write(dst->data, dst->offset, src, src_sz);
 }
 
-/* Packs host elements of any strides into a C-contiguous block. */
+/* Packs strided host elements into a C-contiguous block. */
 static void pack(char *to, const char *from, unsigned int nd, const size_t *dims,
                  const ssize_t *strides, size_t itemsize) {
   if (nd == 0) {
@@ -390,7 +388,7 @@ static void pack(char *to, const char *from, unsigned int nd, const size_t *dims
          itemsize);
 }
 
-/* Writes host elements of any strides into the new C-contiguous array `a`. */
+/* Writes strided host elements into the new C-contiguous array `a`. */
 static int write_packed(GpuArray *a, const void *buf, const ssize_t *strides,
                         size_t bytes) {
   size_t itemsize = gpuarray_get_elsize(a->typecode);
@@ -408,25 +406,25 @@ int GpuArray_copy_from_host(GpuArray *a, gpucontext *ctx, const void *buf, int t
                             const ssize_t *strides) {
   if (a == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "copy_from_host: got no output array");
-  GpuArray made;
-  GA_TRY(GpuArray_empty(&made, ctx, typecode, nd, dims, GA_C_ORDER));
-  size_t bytes = ga__array_count(&made) * gpuarray_get_elsize(typecode);
+  GpuArray array;
+  GA_TRY(GpuArray_empty(&array, ctx, typecode, nd, dims, GA_C_ORDER));
+  size_t bytes = ga__array_count(&array) * gpuarray_get_elsize(typecode);
   bool packed = true;
   for (unsigned int i = 0; strides != NULL && i < nd; i++)
-    packed &= dims[i] == 1 || strides[i] == made.strides[i];
+    packed &= dims[i] == 1 || strides[i] == array.strides[i];
 
   int status = GA_NO_ERROR;
   if (bytes > 0 && buf == NULL)
     status =
         GA_FAIL(GA_VALUE_ERROR, "copy_from_host: got NULL, expected %zu bytes", bytes);
   else if (bytes > 0 && packed)
-    status = GpuArray_write(&made, buf, bytes);
+    status = GpuArray_write(&array, buf, bytes);
   else if (bytes > 0)
-    status = write_packed(&made, buf, strides, bytes);
+    status = write_packed(&array, buf, strides, bytes);
   if (status != GA_NO_ERROR) {
-    GpuArray_clear(&made);
+    GpuArray_clear(&array);
     return status;
   }
-  *a = made;
+  *a = array;
   return GA_NO_ERROR;
 }

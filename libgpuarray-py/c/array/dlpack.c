@@ -1,4 +1,4 @@
-/* Arrays as DLPack's tensors; its dtypes, devices and streams. */
+/* DLPack export: arrays as tensors; dtypes, devices and streams. */
 #include "c/array/dlpack.h"
 
 #include <stdio.h>
@@ -61,12 +61,12 @@ static int sharing_of(const ga_sharing **out, gpucontext *ctx, const char *opera
   return GA_NO_ERROR;
 }
 
-/* The context's number, which its name ends with: "cuda1", "opencl0:2". */
+/* Device id, from the context's name: "cuda1", "opencl0:2". */
 static int32_t device_id(const gpucontext *ctx) {
   unsigned int first = 0, second = 0;
-  int found =
+  int n_read =
       sscanf(ctx->name + strcspn(ctx->name, "0123456789"), "%u:%u", &first, &second);
-  return (int32_t)(found == 2 ? first << 16 | second : first);
+  return (int32_t)(n_read == 2 ? first << 16 | second : first);
 }
 
 int gpucontext_dlpack_device(gpucontext *ctx, DLDevice *out) {
@@ -94,14 +94,14 @@ int gpucontext_dlpack_stream(gpucontext *ctx, intptr_t *out) {
   return status;
 }
 
-/* The status of a vendor's failure, with the operation before its text. */
-static int in_order(gpucontext *ctx, int status, const char *operation) {
+/* Prefixes a failure with the operation. */
+static int check_status(gpucontext *ctx, int status, const char *operation) {
   return status == GA_NO_ERROR
              ? status
              : ga__fail_within(ga__context_status(ctx, status), "%s", operation);
 }
 
-/* `stream` waits for the work on a buffer, which its consumer may write to. */
+/* The consumer's stream waits for the work on a buffer; it may write to it. */
 static int publish(gpudata *data, intptr_t stream, const char *operation) {
   if (stream == -1)
     return GA_NO_ERROR;
@@ -111,7 +111,7 @@ static int publish(gpudata *data, intptr_t stream, const char *operation) {
   GA_TRY(ga__queue_begin(&device, ctx, 1, &use));
   int status = ctx->backend->sharing->publish(device, stream);
   ga__queue_end(ctx, 1, &use);
-  return in_order(ctx, status, operation);
+  return check_status(ctx, status, operation);
 }
 
 int ga__dlpack_follow(gpudata *data, intptr_t stream, const char *operation) {
@@ -122,12 +122,12 @@ int ga__dlpack_follow(gpudata *data, intptr_t stream, const char *operation) {
   int status =
       stream == -1 ? GA_NO_ERROR : ctx->backend->sharing->follow(device, stream);
   ga__queue_end(ctx, 1, &use);
-  return in_order(ctx, status, operation);
+  return check_status(ctx, status, operation);
 }
 
-/* ---- out ---- */
+/* ---- export ---- */
 
-/* What a tensor that was given away holds. */
+/* An exported tensor, and what it keeps alive. */
 typedef struct loan {
   union {
     DLManagedTensorVersioned versioned;
@@ -153,7 +153,7 @@ static void delete_plain(DLManagedTensor *self) {
     end_loan(self->manager_ctx);
 }
 
-/* What a tensor of an array says of its elements, all but where they lie. */
+/* Fills in dtype, shape and strides. */
 static int describe(loan *l, DLTensor *out, const GpuArray *a, const char *operation) {
   ssize_t itemsize = (ssize_t)gpuarray_get_elsize(a->typecode);
   GA_TRY(dtype_of(&out->dtype, a->typecode, operation));
@@ -174,14 +174,14 @@ static int describe(loan *l, DLTensor *out, const GpuArray *a, const char *opera
   return GA_NO_ERROR;
 }
 
-/* Where a tensor is to lie. */
+/* Where the consumer accesses the memory. */
 typedef struct place {
-  bool on_host;    /* in the host's words, when the work on it is done */
-  intptr_t stream; /* else, which waits for that work */
+  bool on_host;    /* on the host, after a wait */
+  intptr_t stream; /* else on this stream, which waits for pending work */
 } place;
 
-/* Puts the tensor on the array's device. Only where numbers mean addresses can the
- * offset be part of the pointer, which many consumers expect. */
+/* Exports device memory. The offset is added to the pointer, as many consumers expect,
+ * unless memory is a handle. */
 static int put_on_device(DLTensor *out, const GpuArray *a, intptr_t stream,
                          const char *operation) {
   bool is_address = a->data->context->backend->sharing->is_address;
@@ -192,7 +192,7 @@ static int put_on_device(DLTensor *out, const GpuArray *a, intptr_t stream,
   return publish(a->data, stream, operation);
 }
 
-/* Puts the tensor where the host finds the array's memory. */
+/* Exports unified memory as host memory. */
 static int put_on_host(DLTensor *out, const GpuArray *a, const char *operation) {
   char *memory = ga__buffer_on_host(a->data);
   if (memory == NULL)
@@ -206,7 +206,7 @@ static int put_on_host(DLTensor *out, const GpuArray *a, const char *operation) 
   return gpudata_sync(a->data);
 }
 
-/* Fills in all that the two kinds of tensor share, with the tensor at `out` in `l`. */
+/* Fills in the tensor at `out` in `l`, which both versions share. */
 static int lend(loan *l, DLTensor *out, const GpuArray *a, place where,
                 const char *operation) {
   GA_TRY(describe(l, out, a, operation));

@@ -1,4 +1,4 @@
-/* DLPack's exchange table, whose functions know a device and no context. */
+/* DLPack's exchange API table, whose functions know a device but no context. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 
 #define MAX_DEVICES 64
 
-/* The contexts that the table's functions have opened, one per device, for as long as
- * the process lives: the table has no state of its own to keep them in. */
+/* Contexts opened by the table's functions, one per device, for the life of the
+ * process: the table has no state of its own. */
 static struct {
   pthread_mutex_t lock;
   unsigned int n;
@@ -36,7 +36,7 @@ static int open_device(gpucontext **out, int type, int id) {
   return gpucontext_open(out, name);
 }
 
-/* Borrowed. The lock is held. */
+/* The context of a device, borrowed. The lock is held. */
 static int find_device(gpucontext **out, int type, int id) {
   for (unsigned int i = 0; i < devices.n; i++)
     if (devices.of[i].type == type && devices.of[i].id == id) {
@@ -108,8 +108,8 @@ static int from_array(void *array, DLManagedTensorVersioned **out) {
   return status == GA_NO_ERROR ? 0 : -1;
 }
 
-/* The context that a tensor's array belongs on. Of another major version the device
- * cannot be read; GpuArray_from_dlpack says so. */
+/* The context for a tensor. Of another major version the device cannot be read;
+ * GpuArray_from_dlpack reports that. */
 static int context_of_tensor(gpucontext **out, const DLManagedTensorVersioned *tensor) {
   const DLDevice host = {kDLCPU, 0};
   bool is_readable = tensor->version.major == DLPACK_MAJOR_VERSION;
@@ -136,7 +136,7 @@ static int to_array(DLManagedTensorVersioned *tensor, void **out) {
   return 0;
 }
 
-/* The legacy default stream, which is NULL, is in order with every context's stream. */
+/* NULL, the legacy default stream, synchronizes with every context's stream. */
 static int current_work_stream(DLDeviceType type, int32_t id, void **out) {
   (void)type, (void)id;
   *out = NULL;

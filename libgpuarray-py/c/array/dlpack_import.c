@@ -1,9 +1,9 @@
-/* Arrays from DLPack's tensors. */
+/* DLPack import: arrays from tensors. */
 #include "c/array/array.h"
 #include "c/array/dlpack.h"
 #include "c/system/ending.h"
 
-/* Bytes, that kernels may take of a buffer's start. */
+/* Alignment of a buffer's start that kernels may assume, bytes. */
 #define BASE_ALIGNMENT ((uintptr_t)256)
 
 static int check_device(gpucontext *ctx, DLDevice device, const char *operation) {
@@ -18,7 +18,7 @@ static int check_device(gpucontext *ctx, DLDevice device, const char *operation)
                  gpucontext_name(ctx), (int)ours.device_type, (int)ours.device_id);
 }
 
-/* Takes shape and strides over into `a`; the strides become bytes. */
+/* Converts shape and strides; strides become bytes. */
 static int read_layout(GpuArray *a, const DLTensor *t, size_t itemsize,
                        const char *operation) {
   if (t->ndim < 0 || t->ndim > GA_MAX_NDIM || (t->ndim > 0 && t->shape == NULL))
@@ -48,7 +48,7 @@ static int read_layout(GpuArray *a, const DLTensor *t, size_t itemsize,
   return GA_NO_ERROR;
 }
 
-/* Bytes that the elements reach below the first one, and from it on to their end. */
+/* Bytes below the first element, and from it to the end. */
 static int read_extent(size_t *below, size_t *above, const GpuArray *a, size_t itemsize,
                        const char *operation) {
   *below = 0;
@@ -65,15 +65,14 @@ static int read_extent(size_t *below, size_t *above, const GpuArray *a, size_t i
   return GA_NO_ERROR;
 }
 
-/* Where the memory that is to be wrapped starts, how long it is, and where in it the
- * first element lies. */
+/* The memory to wrap, and the first element's offset in it. */
 typedef struct extent {
   void *memory;
   size_t size, offset;
-  size_t begins; /* bytes of others that come first */
+  size_t begins; /* bytes before the tensor's own */
 } extent;
 
-/* An address is rounded down, for kernels rely on a buffer's start being aligned. */
+/* Rounds the address down: kernels assume an aligned buffer. */
 static int find_address(extent *out, const DLTensor *t, size_t below, size_t above,
                         const char *operation) {
   uintptr_t first = (uintptr_t)t->data + (uintptr_t)t->byte_offset;
@@ -129,7 +128,7 @@ static int find_extent(extent *out, gpucontext *ctx, const DLTensor *t,
   return GA_NO_ERROR;
 }
 
-/* The buffer of a tensor that was taken gives it back. */
+/* Deleters. */
 static void give_back_versioned(void *tensor) {
   DLManagedTensorVersioned *t = tensor;
   if (t->deleter)
@@ -142,28 +141,28 @@ static void give_back_plain(void *tensor) {
     t->deleter(t);
 }
 
-/* An array on the tensor's memory, whose buffer calls give_back(owner) in the end. */
+/* Wraps the tensor's memory; the buffer finally calls give_back(owner). */
 static int take(GpuArray *out, gpucontext *ctx, const DLTensor *t, bool is_read_only,
                 intptr_t stream, void (*give_back)(void *), void *owner,
                 const char *operation) {
-  GpuArray taken = {.flags = is_read_only ? 0 : GA_WRITEABLE};
+  GpuArray array = {.flags = is_read_only ? 0 : GA_WRITEABLE};
   extent where = {0};
   GA_TRY(check_device(ctx, t->device, operation));
-  GA_TRY(ga__dlpack_typecode(&taken.typecode, t->dtype, operation));
-  size_t itemsize = gpuarray_get_elsize(taken.typecode);
-  GA_TRY(read_layout(&taken, t, itemsize, operation));
-  GA_TRY(find_extent(&where, ctx, t, &taken, operation));
-  GA_TRY(ga__buffer_wrap(&taken.data, ctx, where.memory, where.size, give_back, owner));
-  int status = ga__dlpack_follow(taken.data, stream, operation);
+  GA_TRY(ga__dlpack_typecode(&array.typecode, t->dtype, operation));
+  size_t itemsize = gpuarray_get_elsize(array.typecode);
+  GA_TRY(read_layout(&array, t, itemsize, operation));
+  GA_TRY(find_extent(&where, ctx, t, &array, operation));
+  GA_TRY(ga__buffer_wrap(&array.data, ctx, where.memory, where.size, give_back, owner));
+  int status = ga__dlpack_follow(array.data, stream, operation);
   if (status != GA_NO_ERROR) {
-    taken.data->release = NULL; /* The tensor stays the caller's. */
-    gpudata_release(taken.data);
+    array.data->release = NULL; /* the caller keeps the tensor */
+    gpudata_release(array.data);
     return status;
   }
-  taken.data->begins = where.begins;
-  taken.offset = where.offset;
-  GpuArray_fix_flags(&taken);
-  *out = taken;
+  array.data->begins = where.begins;
+  array.offset = where.offset;
+  GpuArray_fix_flags(&array);
+  *out = array;
   return GA_NO_ERROR;
 }
 

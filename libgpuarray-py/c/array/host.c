@@ -1,22 +1,21 @@
-/* Where the elements of an array are brought to. */
+/* Host memory for reading arrays: lent (zero-copy), pinned or pageable. */
 #include "c/array/array.h"
 #include "c/base/dtype.h"
 #include "c/device/host_pool.h"
 #include "c/tape/tape.h"
 
-#define LEAST ((size_t)16 << 10) /* bytes that a block of the pool pays for */
+#define LEAST ((size_t)16 << 10) /* bytes; below, pooled memory does not pay */
 
-/* Whether nobody but one owner has the buffer; a plan that gave it as a result, and
- * keeps it for the next one, does not take it while somebody has it. */
+/* True if the buffer has one owner; a plan that keeps it for reuse does not count. */
 static bool has_one_owner(const gpudata *b) {
   unsigned int others = atomic_load_explicit(&b->references, memory_order_acquire) - 1;
   return others == 0 ||
          (others == 1 && atomic_load_explicit(&b->is_last, memory_order_acquire));
 }
 
-/* The place of the elements where the host may have them as they are, else NULL: what
- * keeps a much larger buffer alive is better copied. */
-static char *place_to_lend(const GpuArray *a, size_t size) {
+/* Address for zero-copy access, or NULL: also for a small part of a buffer, which a
+ * view would keep alive. */
+static char *lendable_address(const GpuArray *a, size_t size) {
   const gpudata *b = a->data;
   if (b->from == NULL || size < b->size / 2 || !has_one_owner(b))
     return NULL;
@@ -45,7 +44,7 @@ int GpuArray_host(gpuhost **res, const GpuArray *a, int lends) {
   *res = NULL;
   if (size < LEAST || a->data->tape != NULL || !ga__context_is_ours(a->data->context))
     return GA_NO_ERROR;
-  char *bytes = lends && GpuArray_ISONESEGMENT(a) ? place_to_lend(a, size) : NULL;
+  char *bytes = lends && GpuArray_ISONESEGMENT(a) ? lendable_address(a, size) : NULL;
   *res = bytes ? lend(a, bytes, size)
                : ga__host_pool_get(a->data->context->memory.host_pool, size);
   return GA_NO_ERROR;
@@ -79,7 +78,7 @@ static enum ga_reading_way way_to(const gpuhost *h) {
   return h->is_pinned ? GA_READ_PINNED : GA_READ_COPIES;
 }
 
-/* GA_VALUE_ERROR unless the memory is for as many bytes, of this context. */
+/* GA_VALUE_ERROR unless the memory is large enough and of this context. */
 static int check_memory(const gpuhost *h, const GpuArray *a, size_t size) {
   bool fits =
       h->size >= size &&
@@ -91,7 +90,7 @@ static int check_memory(const gpuhost *h, const GpuArray *a, size_t size) {
                         size);
 }
 
-/* Adds what is to be read of an array; nothing of an empty one. */
+/* Appends the read of an array, unless it is empty. */
 static int add_reading(ga_reading *list, unsigned int *count, gpuhost *h, void *dst,
                        const GpuArray *a) {
   GA_TRY(ga__array_check(a, "read"));

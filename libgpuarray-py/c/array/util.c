@@ -1,4 +1,4 @@
-/* What users ask of element types before they make arrays: flags, axes to merge. */
+/* Type flags, and merging of axes, for users. */
 #include <stdarg.h>
 
 #include "c/base/dtype.h"

@@ -1,22 +1,20 @@
-/* Views of a GpuArray: slices, axes in another order, broadcasts. None
- * allocates device memory or moves an element. */
+/* Views: slices, transposes, broadcasts. No device memory, no element is moved. */
 #include "c/array/array.h"
 
 #include <string.h>
 
-int ga__array_give_view(GpuArray *r, GpuArray *made, const char *operation) {
+int ga__array_give_view(GpuArray *r, GpuArray *view, const char *operation) {
   if (r == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "%s: got no output array", operation);
-  GpuArray_fix_flags(made);
-  gpudata_retain(made->data);
-  *r = *made;
+  GpuArray_fix_flags(view);
+  gpudata_retain(view->data);
+  *r = *view;
   return GA_NO_ERROR;
 }
 
 /* ---- slices ---- */
 
-/* The length of start:stop:step of an axis of `dim` elements; false if it reaches
- * outside the axis. */
+/* Length of start:stop:step on an axis of `dim` elements; false if out of range. */
 static bool slice_length(size_t *length, size_t dim, ssize_t start, ssize_t stop,
                          ssize_t step) {
   ssize_t end = (ssize_t)dim;
@@ -37,8 +35,8 @@ static bool slice_length(size_t *length, size_t dim, ssize_t start, ssize_t stop
   return step > 0 || start < end;
 }
 
-/* Slices one axis of the view under construction. */
-static int index_axis(GpuArray *made, const GpuArray *a, unsigned int axis,
+/* Slices one axis. */
+static int index_axis(GpuArray *view, const GpuArray *a, unsigned int axis,
                       ssize_t start, ssize_t stop, ssize_t step) {
   size_t dim = a->dimensions[axis];
   if (step == 0) {
@@ -46,7 +44,7 @@ static int index_axis(GpuArray *made, const GpuArray *a, unsigned int axis,
       return GA_FAIL(GA_VALUE_ERROR,
                      "index: %zd is out of bounds for axis %u of length %zu", start,
                      axis, dim);
-    made->offset += (size_t)(start * a->strides[axis]);
+    view->offset += (size_t)(start * a->strides[axis]);
     return GA_NO_ERROR;
   }
   size_t length;
@@ -57,16 +55,16 @@ static int index_axis(GpuArray *made, const GpuArray *a, unsigned int axis,
                    "from stop is refused",
                    start, stop, step, axis, dim);
   if (length > 0)
-    made->offset += (size_t)(start * a->strides[axis]);
-  made->dimensions[made->nd] = length;
-  /* An axis of one element is never walked, so a huge step may overflow. */
-  if (__builtin_mul_overflow(a->strides[axis], step, &made->strides[made->nd]))
-    made->strides[made->nd] = a->strides[axis];
-  made->nd++;
+    view->offset += (size_t)(start * a->strides[axis]);
+  view->dimensions[view->nd] = length;
+  /* A single element's stride is never used, so an overflow is harmless. */
+  if (__builtin_mul_overflow(a->strides[axis], step, &view->strides[view->nd]))
+    view->strides[view->nd] = a->strides[axis];
+  view->nd++;
   return GA_NO_ERROR;
 }
 
-static int index_metadata(GpuArray *made, const GpuArray *a, const ssize_t *starts,
+static int index_metadata(GpuArray *view, const GpuArray *a, const ssize_t *starts,
                           const ssize_t *stops, const ssize_t *steps) {
   GA_TRY(ga__array_check(a, "index"));
   if (a->nd > 0 && (starts == NULL || stops == NULL || steps == NULL))
@@ -75,46 +73,45 @@ static int index_metadata(GpuArray *made, const GpuArray *a, const ssize_t *star
                    : stops == NULL ? "stops"
                                    : "steps",
                    a->nd);
-  made->data = a->data;
-  made->offset = a->offset;
-  made->nd = 0;
-  made->flags = a->flags;
-  made->typecode = a->typecode;
+  view->data = a->data;
+  view->offset = a->offset;
+  view->nd = 0;
+  view->flags = a->flags;
+  view->typecode = a->typecode;
   for (unsigned int i = 0; i < a->nd; i++)
-    GA_TRY(index_axis(made, a, i, starts[i], stops[i], steps[i]));
+    GA_TRY(index_axis(view, a, i, starts[i], stops[i], steps[i]));
   return GA_NO_ERROR;
 }
 
 int GpuArray_index(GpuArray *r, const GpuArray *a, const ssize_t *starts,
                    const ssize_t *stops, const ssize_t *steps) {
-  GpuArray made;
-  GA_TRY(index_metadata(&made, a, starts, stops, steps));
-  return ga__array_give_view(r, &made, "index");
+  GpuArray view;
+  GA_TRY(index_metadata(&view, a, starts, stops, steps));
+  return ga__array_give_view(r, &view, "index");
 }
 
 int GpuArray_index_inplace(GpuArray *a, const ssize_t *starts, const ssize_t *stops,
                            const ssize_t *steps) {
-  GpuArray made;
-  GA_TRY(index_metadata(&made, a, starts, stops, steps));
-  GpuArray_fix_flags(&made);
-  *a = made;
+  GpuArray view;
+  GA_TRY(index_metadata(&view, a, starts, stops, steps));
+  GpuArray_fix_flags(&view);
+  *a = view;
   return GA_NO_ERROR;
 }
 
 /* ---- axes ---- */
 
-/* Metadata of a view whose axis i is axis pattern[i] of `a`, or new where that is -1.
- */
-static int shuffle_metadata(GpuArray *made, const GpuArray *a, unsigned int nd,
+/* Metadata of a transpose: axis i is axis pattern[i] of `a`, or a new one for -1. */
+static int shuffle_metadata(GpuArray *view, const GpuArray *a, unsigned int nd,
                             const int *pattern, const char *operation) {
   if (nd > GA_MAX_NDIM || (nd > 0 && pattern == NULL))
     return GA_FAIL(GA_VALUE_ERROR, "%s: got %u axes%s, expected at most %d", operation,
                    nd, pattern == NULL ? " without a pattern" : "", GA_MAX_NDIM);
-  made->data = a->data;
-  made->offset = a->offset;
-  made->nd = nd;
-  made->flags = a->flags;
-  made->typecode = a->typecode;
+  view->data = a->data;
+  view->offset = a->offset;
+  view->nd = nd;
+  view->flags = a->flags;
+  view->typecode = a->typecode;
   bool used[GA_MAX_NDIM] = {false};
   for (unsigned int i = 0; i < nd; i++) {
     int axis = pattern[i];
@@ -125,8 +122,8 @@ static int shuffle_metadata(GpuArray *made, const GpuArray *a, unsigned int nd,
       return GA_FAIL(GA_VALUE_ERROR, "%s: axis %d is named twice", operation, axis);
     if (axis >= 0)
       used[axis] = true;
-    made->dimensions[i] = axis < 0 ? 1 : a->dimensions[axis];
-    made->strides[i] = axis < 0 ? 0 : a->strides[axis];
+    view->dimensions[i] = axis < 0 ? 1 : a->dimensions[axis];
+    view->strides[i] = axis < 0 ? 0 : a->strides[axis];
   }
   for (unsigned int i = 0; i < a->nd; i++)
     if (!used[i] && a->dimensions[i] != 1)
@@ -137,7 +134,7 @@ static int shuffle_metadata(GpuArray *made, const GpuArray *a, unsigned int nd,
   return GA_NO_ERROR;
 }
 
-static int transpose_metadata(GpuArray *made, const GpuArray *a,
+static int transpose_metadata(GpuArray *view, const GpuArray *a,
                               const unsigned int *new_axes) {
   GA_TRY(ga__array_check(a, "transpose"));
   int pattern[GA_MAX_NDIM];
@@ -148,29 +145,29 @@ static int transpose_metadata(GpuArray *made, const GpuArray *a,
                      axis, a->nd);
     pattern[i] = (int)axis;
   }
-  return shuffle_metadata(made, a, a->nd, pattern, "transpose");
+  return shuffle_metadata(view, a, a->nd, pattern, "transpose");
 }
 
 int GpuArray_transpose(GpuArray *res, const GpuArray *a, const unsigned int *new_axes) {
-  GpuArray made;
-  GA_TRY(transpose_metadata(&made, a, new_axes));
-  return ga__array_give_view(res, &made, "transpose");
+  GpuArray view;
+  GA_TRY(transpose_metadata(&view, a, new_axes));
+  return ga__array_give_view(res, &view, "transpose");
 }
 
 int GpuArray_transpose_inplace(GpuArray *a, const unsigned int *new_axes) {
-  GpuArray made;
-  GA_TRY(transpose_metadata(&made, a, new_axes));
-  GpuArray_fix_flags(&made);
-  *a = made;
+  GpuArray view;
+  GA_TRY(transpose_metadata(&view, a, new_axes));
+  GpuArray_fix_flags(&view);
+  *a = view;
   return GA_NO_ERROR;
 }
 
 int GpuArray_dimshuffle(GpuArray *res, const GpuArray *a, unsigned int nd,
                         const int *pattern) {
-  GpuArray made;
+  GpuArray view;
   GA_TRY(ga__array_check(a, "dimshuffle"));
-  GA_TRY(shuffle_metadata(&made, a, nd, pattern, "dimshuffle"));
-  return ga__array_give_view(res, &made, "dimshuffle");
+  GA_TRY(shuffle_metadata(&view, a, nd, pattern, "dimshuffle"));
+  return ga__array_give_view(res, &view, "dimshuffle");
 }
 
 int GpuArray_broadcast_to(GpuArray *res, const GpuArray *a, unsigned int nd,
@@ -187,12 +184,12 @@ int GpuArray_broadcast_to(GpuArray *res, const GpuArray *a, unsigned int nd,
   int status = ga__shape_bytes(&bytes, a->typecode, nd, dims);
   if (status != GA_NO_ERROR)
     return ga__fail_within(status, "broadcast");
-  GpuArray made;
-  made.data = a->data;
-  made.offset = a->offset;
-  made.nd = nd;
-  made.flags = a->flags & ~GA_WRITEABLE;
-  made.typecode = a->typecode;
+  GpuArray view;
+  view.data = a->data;
+  view.offset = a->offset;
+  view.nd = nd;
+  view.flags = a->flags & ~GA_WRITEABLE;
+  view.typecode = a->typecode;
   unsigned int added = nd - a->nd;
   for (unsigned int i = 0; i < nd; i++) {
     size_t own = i < added ? 1 : a->dimensions[i - added];
@@ -202,8 +199,8 @@ int GpuArray_broadcast_to(GpuArray *res, const GpuArray *a, unsigned int nd,
                      "expected 1 or %zu",
                      ga__array_text(text, a), ga__shape_text(shape, nd, dims),
                      i - added, own, dims[i]);
-    made.dimensions[i] = dims[i];
-    made.strides[i] = own != dims[i] || i < added ? 0 : a->strides[i - added];
+    view.dimensions[i] = dims[i];
+    view.strides[i] = own != dims[i] || i < added ? 0 : a->strides[i - added];
   }
-  return ga__array_give_view(res, &made, "broadcast");
+  return ga__array_give_view(res, &view, "broadcast");
 }

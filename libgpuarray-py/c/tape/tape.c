@@ -1,4 +1,4 @@
-/* The life of a tape: from its first command to the end of the recording. */
+/* Tapes: creation, release, and the end of a recording. */
 #include "c/tape/tape_state.h"
 
 void ga__tape_enter(ga_tape *tape) {
@@ -64,7 +64,7 @@ void ga__tape_free(ga_tape *tape) {
   ga__free(tape);
 }
 
-/* All that was recorded may be compiled at the same time until here. */
+/* Kernels compile in parallel with the recording; here the tape waits for them. */
 static int wait_for_kernels(ga_tape *tape) {
   for (command *c = tape->commands; c < tape->commands + tape->n_commands; c++) {
     const int status = c->kind == LAUNCH ? ga__kernel_ready(c->kernel) : GA_NO_ERROR;

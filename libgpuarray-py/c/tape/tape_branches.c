@@ -1,35 +1,35 @@
-/* Which commands of a recording wait for which: those that use the same memory, where
- * one of them writes it. */
+/* Dependency graph of a tape's commands: read after write, write after read or write on
+ * overlapping memory. */
 #include "c/tape/tape_branches.h"
 
 #include <string.h>
 
-#define LONGEST 1024 /* commands whose order is looked for; the search is quadratic */
+#define LONGEST 1024 /* commands, at most; the search is quadratic */
 #define MOST_LANES 4
 
-/* Bytes that a command uses. */
+/* A memory range that a command uses. */
 typedef struct span {
   uintptr_t from, to;
   bool writes;
-  bool is_word; /* device_errors.c's: those who report do not wait for one another */
+  bool is_word; /* the error word: reports need no order */
 } span;
 
-/* What is known while the order is made. `before` has a row of bits for each command:
- * those that it waits for, directly or not. */
+/* State of the search. `before` is a bit matrix, a row per command: its direct and
+ * indirect dependencies. */
 typedef struct search {
   const ga_tape *tape;
   const ga_binding *bindings;
   span *spans;
-  size_t *first_span; /* of each command, and the number of all */
+  size_t *first_span; /* per command, and the total at the end */
   uint64_t *before;
-  size_t words; /* of a row */
+  size_t words; /* 64-bit words per row */
   size_t n_after, capacity;
   ga_branches *order;
-  size_t last[MOST_LANES]; /* the latest product of each lane, and 1; or 0 */
+  size_t last[MOST_LANES]; /* 1 + the latest product of each lane, or 0 */
   unsigned int lanes;
 } search;
 
-/* ---- what commands use ---- */
+/* ---- memory ranges ---- */
 
 static size_t count_spans(const command *c) {
   return c->kind == LAUNCH ? c->launch.n_args : 4;
@@ -60,7 +60,7 @@ static void add_spans(search *s, size_t *n, const command *c) {
       add_span(s, n, c->recorded[i].buffer, !c->recorded[i].is_read_only);
 }
 
-static bool clash(const search *s, size_t i, size_t j) {
+static bool conflict(const search *s, size_t i, size_t j) {
   for (size_t p = s->first_span[i]; p < s->first_span[i + 1]; p++)
     for (size_t q = s->first_span[j]; q < s->first_span[j + 1]; q++) {
       const span *a = &s->spans[p], *b = &s->spans[q];
@@ -72,14 +72,14 @@ static bool clash(const search *s, size_t i, size_t j) {
   return false;
 }
 
-/* ---- the order ---- */
+/* ---- dependencies ---- */
 
-static bool waits(const search *s, size_t j, size_t i) {
+static bool depends(const search *s, size_t j, size_t i) {
   return s->before[j * s->words + i / 64] >> i % 64 & 1;
 }
 
-/* Command j waits for command i; false without memory. */
-static bool add(search *s, size_t j, size_t i) {
+/* Adds the dependency of command j on command i; false without memory. */
+static bool add_dependency(search *s, size_t j, size_t i) {
   if (s->n_after == s->capacity) {
     const size_t wanted = 2 * s->capacity;
     unsigned int *more = ga__realloc(s->order->after, wanted, sizeof *more);
@@ -95,13 +95,14 @@ static bool add(search *s, size_t j, size_t i) {
   return true;
 }
 
-/* A product goes on in a lane whose latest one it waits for anyway, or that has none;
- * else in the first, after that. All that add a bias share one more workspace. */
+/* Assigns a workspace lane: one that is empty or whose latest product is a dependency
+ * anyway, else the first, with one more dependency. Products with a bias share a
+ * workspace of their own. */
 static bool choose_lane(search *s, size_t j) {
   const bool is_biased = s->tape->commands[j].u.product.epilogue != GA_BLAS_PLAIN;
   unsigned int lane = is_biased ? s->lanes : 0;
   for (unsigned int l = 0; !is_biased && l < s->lanes; l++)
-    if (s->last[l] == 0 || waits(s, j, s->last[l] - 1)) {
+    if (s->last[l] == 0 || depends(s, j, s->last[l] - 1)) {
       lane = l;
       break;
     }
@@ -110,14 +111,14 @@ static bool choose_lane(search *s, size_t j) {
     s->order->lanes = s->order->lane[j] + 1;
   const size_t last = s->last[lane];
   s->last[lane] = j + 1;
-  return last == 0 || waits(s, j, last - 1) || add(s, j, last - 1);
+  return last == 0 || depends(s, j, last - 1) || add_dependency(s, j, last - 1);
 }
 
 static bool fill(search *s) {
   for (size_t j = 0; j < s->tape->n_commands; j++) {
     s->order->first[j] = (unsigned int)s->n_after;
     for (size_t i = j; i-- > 0;)
-      if (!waits(s, j, i) && clash(s, i, j) && !add(s, j, i))
+      if (!depends(s, j, i) && conflict(s, i, j) && !add_dependency(s, j, i))
         return false;
     if (s->tape->commands[j].kind == PRODUCT && !choose_lane(s, j))
       return false;

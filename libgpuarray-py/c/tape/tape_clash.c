@@ -1,17 +1,17 @@
-/* Which inputs of a recording may not lie in the same memory.
+/* Aliasing of inputs: which ones may not overlap.
  *
- * Each input has a stand-in of its own, and the commands take those for apart. Where
- * two inputs of a replay are in one memory it matters only if a command writes one of
- * them and that or a later one uses the other. That is found once, at the end of the
- * recording; a replay then only looks whether two of such inputs have the same buffer,
- * or one that is not the pool's. */
+ * The commands assume that inputs do not alias. Aliasing matters only if a command
+ * writes one input and the same or a later one uses the other. The end of the recording
+ * finds such inputs; a replay then only looks up whether two of them have the same
+ * buffer, or one on foreign memory. */
 #include "c/tape/tape_state.h"
 
 #include "c/device/buffer.h"
 
-/* ---- what the commands do to inputs ---- */
+/* ---- uses of inputs ---- */
 
-static void note(const ga_tape *tape, const gpudata *buffer, size_t at, bool writes) {
+static void note_use(const ga_tape *tape, const gpudata *buffer, size_t at,
+                     bool writes) {
   if (buffer == NULL || buffer->tape == NULL)
     return;
   slot *s = tape->slots[ga__tape_slot(buffer)];
@@ -22,7 +22,7 @@ static void note(const ga_tape *tape, const gpudata *buffer, size_t at, bool wri
 
 static void note_call(const ga_tape *tape, const ga_deferred *call, size_t at) {
   for (unsigned int i = 0; i < call->n_out + call->n_in; i++)
-    note(tape, call->recorded[i].data, at, i < call->n_out);
+    note_use(tape, call->recorded[i].data, at, i < call->n_out);
 }
 
 static void note_command(ga_tape *tape, const command *c, size_t at) {
@@ -30,25 +30,25 @@ static void note_command(ga_tape *tape, const command *c, size_t at) {
   case LAUNCH:
     for (unsigned int i = 0; i < c->launch.n_args; i++)
       if (c->recorded[i].kind == GA_ARG_MEMORY)
-        note(tape, c->recorded[i].buffer, at, !c->recorded[i].is_read_only);
+        note_use(tape, c->recorded[i].buffer, at, !c->recorded[i].is_read_only);
     break;
   case COPY:
   case FILL:
-    note(tape, c->u.move.from, at, false);
-    note(tape, c->u.move.to, at, true);
+    note_use(tape, c->u.move.from, at, false);
+    note_use(tape, c->u.move.to, at, true);
     break;
   case PRODUCT:
-    note(tape, c->u.product.a.buffer, at, false);
-    note(tape, c->u.product.b.buffer, at, false);
-    note(tape, c->u.product.bias.buffer, at, false);
-    note(tape, c->u.product.c.buffer, at, true);
+    note_use(tape, c->u.product.a.buffer, at, false);
+    note_use(tape, c->u.product.b.buffer, at, false);
+    note_use(tape, c->u.product.bias.buffer, at, false);
+    note_use(tape, c->u.product.c.buffer, at, true);
     break;
   case CALL:
     note_call(tape, c->u.call, at);
     tape->traits.last_call = at + 1;
     break;
   case FIND:
-    note(tape, tape->conditionals.list[c->u.choice.condition].buffer, at, false);
+    note_use(tape, tape->conditionals.list[c->u.choice.condition].buffer, at, false);
     break;
   case IF:
   case ELSE:
@@ -80,7 +80,7 @@ void ga__tape_protect(ga_tape *tape, bool on) {
   tape->protection.is_on = on;
 }
 
-/* Whether the next replay may fail and leave an input half changed. */
+/* True if a failing replay could leave an input half written. */
 static bool keeps_inputs(const tape_protection *p) {
   return p->is_on && p->writes_early && !p->is_proven;
 }
@@ -108,9 +108,9 @@ bool ga__tape_clashes(const ga_tape *tape, unsigned int a, unsigned int b,
 
 /* ---- at each replay ---- */
 
-/* The place of a buffer in the table, or the free one for it. What an earlier replay
- * put there is free; what the tape holds stays. */
-static seat *find_seat(const tape_overlap *o, const gpudata *buffer) {
+/* Look-up in an open-addressing hash table: the buffer's entry, or a free one. Entries
+ * of earlier replays count as free. */
+static seat *find_entry(const tape_overlap *o, const gpudata *buffer) {
   size_t at = ((uintptr_t)buffer >> 4) * 0x9e3779b97f4a7c15u >> 32;
   for (;; at++) {
     seat *s = &o->seats[at & (o->n_seats - 1)];
@@ -135,7 +135,7 @@ bool ga__tape_may_clash(ga_tape *tape, const ga_binding *bindings) {
     const gpudata *buffer = bindings[number].buffer;
     if (!is_apart(buffer))
       return true;
-    seat *s = find_seat(o, buffer);
+    seat *s = find_entry(o, buffer);
     const bool is_taken =
         s->buffer == buffer && s->replay != HELD_SEAT && s->replay == o->replays;
     const bool is_held = s->buffer == buffer && s->replay == HELD_SEAT;
@@ -159,7 +159,7 @@ static bool is_risky(const ga_tape *tape, unsigned int number) {
   return false;
 }
 
-/* The list of inputs, and the table with what the tape holds. */
+/* Builds the list of risky inputs, and the hash table with the held buffers. */
 static int open_table(ga_tape *tape) {
   tape_overlap *o = &tape->overlap;
   const size_t most = 2 * ((size_t)tape->n_slots + tape->n_held) + 1;
@@ -175,7 +175,7 @@ static int open_table(ga_tape *tape) {
     if (held->flags & (GA_BUFFER_WORD | GA_BUFFER_COUNT))
       continue;
     o->is_never_apart |= !is_apart(held);
-    *find_seat(o, held) = (seat){held, HELD_SEAT};
+    *find_entry(o, held) = (seat){held, HELD_SEAT};
   }
   for (unsigned int i = 0; i < tape->n_slots; i++)
     if (tape->slots[i]->input && is_risky(tape, i))

@@ -1,9 +1,9 @@
-/* The replay of a tape's commands one by one, queued or recorded as a graph. */
+/* Replay command by command: queued, or captured into a graph. */
 #include "c/tape/tape_branches.h"
 
 #include <string.h>
 
-/* The real buffer for a recorded one, and the bytes to add to an offset in it. */
+/* The buffer that a recorded one is bound to, and its base offset. */
 static ga_binding resolve(const ga_binding *bindings, gpudata *buffer) {
   if (buffer != NULL && buffer->tape != NULL)
     return bindings[ga__tape_slot(buffer)];
@@ -40,7 +40,7 @@ static int replay_product(const ga_tape *tape, const command *c,
   return ga__context_product(tape->head.context, &call);
 }
 
-/* The arrays are borrowed: the bindings hold the buffers. */
+/* Calls a callback. The arrays are borrowed: the bindings hold the buffers. */
 static int replay_call(const ga_deferred *call, const ga_binding *bindings) {
   for (unsigned int i = 0; i < call->n_out + call->n_in; i++) {
     ga_binding real = resolve(bindings, call->recorded[i].data);
@@ -69,7 +69,7 @@ static int replay_command(const ga_tape *tape, command *c, const ga_binding *bin
     return replay_product(tape, c, bindings);
   case CALL:
     return replay_call(c->u.call, bindings);
-  case FIND: /* marks, which queue_command looks at */
+  case FIND: /* control marks, see queue_command */
   case IF:
   case ELSE:
   case END:
@@ -78,8 +78,9 @@ static int replay_command(const ga_tape *tape, command *c, const ga_binding *bin
   return GA_NO_ERROR;
 }
 
-/* Has the host look at a condition, and go on where the commands are that run. */
-static int pass_mark(ga_tape *tape, size_t *at, const ga_binding *bindings) {
+/* Host-side branch: reads the condition, and skips the commands of the branch not
+ * taken. */
+static int branch_on_host(ga_tape *tape, size_t *at, const ga_binding *bindings) {
   const command *c = &tape->commands[*at];
   condition *asked = &tape->conditionals.list[c->u.choice.condition];
   if (c->kind == FIND) {
@@ -89,13 +90,13 @@ static int pass_mark(ga_tape *tape, size_t *at, const ga_binding *bindings) {
     asked->holds = memcmp(bytes, (char[GA_CONDITION_BYTES]){0}, sizeof bytes) != 0;
   }
   if (c->kind == ELSE || (c->kind == IF && !asked->holds))
-    *at = c->u.choice.end; /* past the ELSE, or to the END */
+    *at = c->u.choice.end; /* to the ELSE, or to the END */
   return GA_NO_ERROR;
 }
 
-/* Tells the backend, which records, what runs where. */
-static int record_mark(const ga_tape *tape, const command *c,
-                       const ga_binding *bindings) {
+/* Device-side branch: captures a conditional node. */
+static int capture_branch(const ga_tape *tape, const command *c,
+                          const ga_binding *bindings) {
   const ga_backend *backend = tape->head.context->backend;
   void *device = ga__queue_device(tape->head.context);
   const condition *asked = &tape->conditionals.list[c->u.choice.condition];
@@ -117,8 +118,8 @@ static int queue_command(ga_tape *tape, size_t *at, const ga_binding *bindings,
                          const ga_branches *branches) {
   command *c = &tape->commands[*at];
   if (is_mark(c))
-    return branches != NULL ? record_mark(tape, c, bindings)
-                            : pass_mark(tape, at, bindings);
+    return branches != NULL ? capture_branch(tape, c, bindings)
+                            : branch_on_host(tape, at, bindings);
   if (branches != NULL && branches->lanes > 0)
     GA_TRY(tape->head.context->backend->graph_next(
         ga__queue_device(tape->head.context),
@@ -127,16 +128,17 @@ static int queue_command(ga_tape *tape, size_t *at, const ga_binding *bindings,
   return replay_command(tape, c, bindings);
 }
 
-/* Whether a command that failed is worth another try: it would leave inputs half
- * changed. A function that is called is not asked twice. */
-static bool may_try_again(const ga_tape *tape, const command *c) {
+/* True if a failed command may be retried, to keep inputs from being left half written.
+ * Callbacks are called once only. */
+static bool may_retry(const ga_tape *tape, const command *c) {
   return tape->protection.is_on && tape->protection.writes_early &&
          tape->protection.is_proven && c->kind != CALL &&
          atomic_load(&tape->head.context->errors.lost) == NULL;
 }
 
-/* What a device refuses for want of room it may take once its queue is empty. */
-static int try_again(ga_tape *tape, size_t *at, const ga_binding *bindings) {
+/* Retries after waiting and trimming: the device may have refused for lack of
+ * memory. */
+static int retry(ga_tape *tape, size_t *at, const ga_binding *bindings) {
   gpucontext *ctx = tape->head.context;
   GA_TRY(ga__context_waited(ctx, ga__queue_wait(ga__queue_current(ctx))));
   GA_TRY(gpucontext_trim(ctx));
@@ -151,8 +153,8 @@ int ga__tape_queue_commands(ga_tape *tape, const ga_binding *bindings,
     command *c = &tape->commands[i];
     ga__label_swap(*c->label ? c->label : own);
     status = queue_command(tape, &i, bindings, branches);
-    if (status != GA_NO_ERROR && branches == NULL && may_try_again(tape, c))
-      status = try_again(tape, &i, bindings);
+    if (status != GA_NO_ERROR && branches == NULL && may_retry(tape, c))
+      status = retry(tape, &i, bindings);
     tape->failed = status == GA_NO_ERROR ? 0 : c->step;
   }
   ga__label_swap(own);

@@ -1,9 +1,8 @@
-/* Commands that run or not by what the device finds.
+/* Conditional commands.
  *
- * Each command is under choices: a path of conditions that must hold, or not. Where the
- * path of a command is another one than that of the command before it, marks are
- * recorded that end what is open and open what is not. So a tape stays a list, and its
- * slots live between two commands of it, whichever of these run. */
+ * Each command has a path of branches. Where the path differs from the previous
+ * command's, control marks (IF, ELSE, END) close and open branches. So a tape stays a
+ * linear list, and lifetimes are intervals of it, whichever branches run. */
 #include "c/tape/tape_state.h"
 
 #include <string.h>
@@ -13,7 +12,7 @@ bool ga__tape_chooses(const gpucontext *ctx) {
          ctx->backend->graph_chooses(ctx->device);
 }
 
-/* ---- what is recorded ---- */
+/* ---- recording ---- */
 
 static int add_mark(ga_tape *tape, enum command_kind kind, unsigned int asked) {
   command *c = NULL;
@@ -43,7 +42,7 @@ void ga__tape_under(ga_tape *tape, unsigned int n, const ga_choice *path) {
     tape->conditionals.under.list[i] = path[i];
 }
 
-/* The latest mark of the innermost choice that is open ends at the next command. */
+/* Sets the jump target of the innermost open IF or ELSE to the next command. */
 static void end_mark(ga_tape *tape) {
   command *c =
       &tape->commands[tape->conditionals.opened[tape->conditionals.open.n - 1]];
@@ -111,7 +110,7 @@ bool ga__tape_is_under(const gpudata *stand_in, ga_choice choice) {
   return !s->input && is_under(&s->under, choice);
 }
 
-/* Whether never both run. */
+/* True for mutually exclusive branches. */
 static bool exclude(const choice_path *a, const choice_path *b) {
   for (unsigned int i = 0; i < a->n; i++)
     if (is_under(b, (ga_choice){a->list[i].condition, !a->list[i].wanted}))
@@ -119,7 +118,7 @@ static bool exclude(const choice_path *a, const choice_path *b) {
   return false;
 }
 
-/* Whether none of what has the number `one` runs where something of `other` does. */
+/* True if all uses of the two slots are in mutually exclusive branches. */
 static bool exclude_all(const ga_tape *tape, unsigned int one, unsigned int other) {
   for (unsigned int i = 0; i < tape->n_slots; i++) {
     const slot *a = tape->slots[i];
@@ -160,8 +159,8 @@ bool ga__tape_widen(ga_tape *tape, gpudata *stand_in) {
   return true;
 }
 
-/* A slot that others are united with lives as long as all of them. */
-static void join_lives(ga_tape *tape) {
+/* A shared slot has the union of the lifetimes, and the largest size. */
+static void join_lifetimes(ga_tape *tape) {
   for (unsigned int i = 0; i < tape->n_slots; i++) {
     const slot *s = tape->slots[i];
     slot *whole = tape->slots[s->number];
@@ -177,6 +176,6 @@ static void join_lives(ga_tape *tape) {
 int ga__tape_end_choices(ga_tape *tape) {
   tape->conditionals.under.n = 0;
   GA_TRY(ga__tape_follow(tape));
-  join_lives(tape);
+  join_lifetimes(tape);
   return GA_NO_ERROR;
 }

@@ -1,11 +1,11 @@
-/* The replay of a tape as a graph, where its memory stays. */
+/* Replay as a captured graph (CUDA graph), if memory stays in place. */
 #include "c/tape/tape_branches.h"
 
 #include <string.h>
 
 #include "c/device/device_errors.h"
 
-/* Notes that a command writes to a buffer. */
+/* Notes that a command writes a buffer. */
 static void mark_written(ga_tape *tape, const gpudata *buffer) {
   if (buffer->tape != NULL) {
     tape->slots[ga__tape_slot(buffer)]->written = true;
@@ -16,7 +16,7 @@ static void mark_written(ga_tape *tape, const gpudata *buffer) {
       tape->graphs.uses[i].writes = true;
 }
 
-/* What the commands do to each buffer. */
+/* Collects the reads and writes of each buffer. */
 static void note_uses(ga_tape *tape) {
   for (size_t i = 0; i < tape->n_held; i++)
     if (!(tape->held[i]->flags & GA_BUFFER_WORD))
@@ -32,8 +32,8 @@ static void note_uses(ga_tape *tape) {
   }
 }
 
-/* Whether a graph is of use: even for one launch, which costs the host less so; not for
- * a copy alone, which the driver does faster by itself. */
+/* True if a graph pays: even for a single launch, which is cheaper on the host; not for
+ * a single copy, which the driver does faster alone. */
 static bool gains_by_graphs(const ga_tape *tape) {
   const gpucontext *ctx = tape->head.context;
   if (tape->conditionals.n > 0 && !ga__tape_chooses(ctx))
@@ -90,8 +90,8 @@ static size_t key_bytes(const tape_memory *m) {
   return ((size_t)m->n_moves + m->n_blocks + 1) * sizeof(uint64_t);
 }
 
-/* Where the memory is that the commands use, and the queue whose workspace products
- * take; gives the hash of that. */
+/* Key of a graph: addresses of the memory it uses, and the queue that owns the
+ * workspace of products. Returns its hash. */
 static uint64_t write_key(ga_tape *tape, const ga_binding *bindings) {
   const tape_memory *m = &tape->memory;
   uint64_t *word = tape->graphs.key, hash = 1;
@@ -109,8 +109,8 @@ static uint64_t write_key(ga_tape *tape, const ga_binding *bindings) {
   return hash;
 }
 
-/* Whether one of the last replays ran on the same memory; remembers this one. Of two
- * that only have the same hash, the second gets its graph too early. */
+/* True if a recent replay had the same key: graphs are captured at the second use. A
+ * hash collision only captures too early. */
 static bool comes_back(tape_graphs *g, uint64_t hash) {
   unsigned int n = g->n_seen < g->most ? g->n_seen : g->most;
   for (unsigned int i = 0; i < n; i++)
@@ -120,7 +120,7 @@ static bool comes_back(tape_graphs *g, uint64_t hash) {
   return false;
 }
 
-/* Starts to record, with branches if the backend has them. */
+/* Begins capture, with lanes if the backend has them. */
 static int begin_graph(ga_branches *branches, void *device, const ga_tape *tape,
                        const ga_binding *bindings) {
   const ga_backend *backend = tape->head.context->backend;
@@ -133,15 +133,15 @@ static int begin_graph(ga_branches *branches, void *device, const ga_tape *tape,
   return backend->graph_begin(device, 0);
 }
 
-/* Records the commands as a graph. Nothing is queued. */
+/* Captures the commands into a graph; nothing is queued. */
 static int record_commands(void **handle, ga_tape *tape, const ga_binding *bindings) {
   const ga_backend *backend = tape->head.context->backend;
   void *device = ga__queue_device(tape->head.context);
   ga_branches branches;
-  /* A queue of its own makes ready here what it cannot while it records. */
+  /* Initializes what a new queue cannot during capture. */
   if (tape->conditionals.n > 0 && !backend->graph_chooses(device))
     return GA_FAIL(GA_DEVSUP_ERROR, "this queue has no conditional graph nodes");
-  if (tape->traits.multiplies) /* no product may have run here */
+  if (tape->traits.multiplies) /* no product may have run on this queue */
     GA_TRY(backend->blas_open(device, tape->traits.has_epilogues));
   int queued = begin_graph(&branches, device, tape, bindings);
   if (queued != GA_NO_ERROR)
@@ -156,18 +156,18 @@ static int record_commands(void **handle, ga_tape *tape, const ga_binding *bindi
   return queued != GA_NO_ERROR ? queued : status;
 }
 
-/* A graph for this key, in the place of the oldest if there is no room. */
+/* Captures a graph for this key; replaces the oldest one if the cache is full. */
 static int record_graph(const graph **out, ga_tape *tape, const ga_binding *bindings,
                         uint64_t hash) {
   tape_graphs *g = &tape->graphs;
   const size_t bytes = key_bytes(&tape->memory);
-  graph made = {ga__alloc(bytes, 1), NULL};
-  if (made.key == NULL)
+  graph captured = {ga__alloc(bytes, 1), NULL};
+  if (captured.key == NULL)
     return GA_MEMORY_ERROR;
-  memcpy(made.key, g->key, bytes);
-  int status = record_commands(&made.handle, tape, bindings);
+  memcpy(captured.key, g->key, bytes);
+  int status = record_commands(&captured.handle, tape, bindings);
   if (status != GA_NO_ERROR) {
-    ga__free(made.key);
+    ga__free(captured.key);
     return status;
   }
   unsigned int place = g->next;
@@ -176,7 +176,7 @@ static int record_graph(const graph **out, ga_tape *tape, const ga_binding *bind
     drop_graph(tape, &g->list[place]);
   else
     g->n++;
-  g->list[place] = made;
+  g->list[place] = captured;
   g->hashes[place] = hash;
   *out = &g->list[place];
   return GA_NO_ERROR;
@@ -185,17 +185,18 @@ static int record_graph(const graph **out, ga_tape *tape, const ga_binding *bind
 const graph *ga__tape_find_graph(ga_tape *tape, const ga_binding *bindings) {
   tape_graphs *g = &tape->graphs;
   const size_t bytes = key_bytes(&tape->memory);
-  const graph *made = NULL;
+  const graph *captured = NULL;
   uint64_t hash = write_key(tape, bindings);
   for (unsigned int i = 0; i < g->n; i++)
     if (g->hashes[i] == hash && memcmp(g->list[i].key, g->key, bytes) == 0)
       return &g->list[i];
-  if (comes_back(g, hash) && record_graph(&made, tape, bindings, hash) != GA_NO_ERROR)
-    g->are_off = true; /* command by command always works */
-  return made;
+  if (comes_back(g, hash) &&
+      record_graph(&captured, tape, bindings, hash) != GA_NO_ERROR)
+    g->are_off = true; /* fall back to single commands */
+  return captured;
 }
 
-/* What the graph does to each buffer; gives their number. */
+/* The graph's use of each buffer; returns their number. */
 static unsigned int list_uses(ga_tape *tape, const ga_binding *bindings) {
   const tape_memory *m = &tape->memory;
   ga_use *use = tape->graphs.uses + tape->n_held;
@@ -208,18 +209,18 @@ static unsigned int list_uses(ga_tape *tape, const ga_binding *bindings) {
   return (unsigned int)(use - tape->graphs.uses);
 }
 
-static int queue_graph(ga_tape *tape, const graph *known, const ga_binding *bindings) {
+static int queue_graph(ga_tape *tape, const graph *cached, const ga_binding *bindings) {
   tape_graphs *g = &tape->graphs;
   gpucontext *ctx = tape->head.context;
   unsigned int n = list_uses(tape, bindings);
   void *device;
   GA_TRY(ga__queue_begin(&device, ctx, n, g->uses));
-  /* Any of a graph's launches may fail. */
+  /* All of its launches become suspects of a failure. */
   gpuqueue *q = ga__queue_current(ctx);
   ga__launches_add_all(&ctx->errors.launches, g->n_names, g->names, q->place);
   if (tape->traits.reports)
     ga__report_enter(ctx);
-  int status = ctx->backend->graph_launch(device, known->handle);
+  int status = ctx->backend->graph_launch(device, cached->handle);
   if (tape->traits.reports)
     ga__report_leave(ctx);
   if (status == GA_NO_ERROR)
@@ -230,7 +231,7 @@ static int queue_graph(ga_tape *tape, const graph *known, const ga_binding *bind
   return status;
 }
 
-int ga__tape_queue_graph(ga_tape *tape, const graph *known,
+int ga__tape_queue_graph(ga_tape *tape, const graph *cached,
                          const ga_binding *bindings) {
-  return ga__context_status(tape->head.context, queue_graph(tape, known, bindings));
+  return ga__context_status(tape->head.context, queue_graph(tape, cached, bindings));
 }

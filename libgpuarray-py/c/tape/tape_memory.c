@@ -1,10 +1,10 @@
-/* The memory of a tape's replays: blocks that slots share, and results. */
+/* Memory planning of replays: workspace blocks shared by lifetime, and results. */
 #include "c/tape/tape_state.h"
 
 /* ---- at the end of the recording ---- */
 
-/* The block that fits best among those free when `s` is born: the smallest that is
- * large enough, else the largest, which then grows; n_blocks where none is free. */
+/* Best fit among the blocks free when `s` is born: the smallest large enough, else the
+ * largest, which grows; n_blocks if none is free. */
 static unsigned int free_block(const tape_memory *m, const slot *s) {
   unsigned int best = m->n_blocks;
   for (unsigned int i = 0; i < m->n_blocks; i++) {
@@ -23,8 +23,8 @@ static unsigned int free_block(const tape_memory *m, const slot *s) {
   return best;
 }
 
-/* Gives the slot a block for as long as it lives. */
-static void place(tape_memory *m, slot *s) {
+/* Assigns a block for the slot's lifetime. */
+static void assign_block(tape_memory *m, slot *s) {
   s->block = free_block(m, s);
   block *b = &m->blocks[s->block];
   if (s->block == m->n_blocks)
@@ -54,7 +54,7 @@ int ga__tape_place_slots(ga_tape *tape, const bool *kept) {
     if (s->input || s->kept)
       m->moves[m->n_moves++] = i;
     else
-      place(m, s);
+      assign_block(m, s);
     if (s->kept) {
       m->kept[m->n_kept++] = i;
       m->kept_size += s->buffer.size;
@@ -85,8 +85,8 @@ void ga__tape_drop_workspace(tape_memory *m) {
   m->is_placed = false;
 }
 
-/* Lets the result of the latest replay go. It is no longer noted as kept before the
- * reference goes, so that who looks at both in between takes it for somebody else's. */
+/* Drops the latest replay's result. is_last is cleared before the release, so that a
+ * concurrent reader of both assumes another owner. */
 static void drop_last(slot *s) {
   if (s->last == NULL)
     return;
@@ -106,7 +106,7 @@ void ga__tape_hold(ga_tape *tape, bool on) {
     drop_last(tape->slots[m->kept[i]]);
 }
 
-/* Memory for a result: that of the latest replay, if nobody has it any more. */
+/* Memory for a result: the latest replay's, if nobody else holds it. */
 static int kept_buffer(gpudata **out, const ga_tape *tape, slot *s) {
   if (s->last != NULL) {
     if (atomic_load_explicit(&s->last->references, memory_order_acquire) == 1) {
@@ -130,13 +130,13 @@ void ga__tape_give_up(const ga_tape *tape, const ga_binding *bindings) {
     gpudata_release(bindings[tape->memory.kept[i]].buffer);
 }
 
-/* The step whose result a slot is for. */
-static unsigned int made_by(const ga_tape *tape, const slot *s) {
+/* The step that produces a slot's value. */
+static unsigned int producer(const ga_tape *tape, const slot *s) {
   return s->born < tape->n_commands ? tape->commands[s->born].step : 0;
 }
 
-/* The step whose result is the largest in a block of the workspace. */
-static unsigned int largest_in(const ga_tape *tape, unsigned int number) {
+/* The step with the largest result in a workspace block, for the error message. */
+static unsigned int largest_producer(const ga_tape *tape, unsigned int number) {
   const slot *largest = NULL;
   for (unsigned int i = 0; i < tape->n_slots; i++) {
     const slot *s = tape->slots[i];
@@ -144,14 +144,14 @@ static unsigned int largest_in(const ga_tape *tape, unsigned int number) {
         (largest == NULL || s->buffer.size > largest->buffer.size))
       largest = s;
   }
-  return largest == NULL ? 0 : made_by(tape, largest);
+  return largest == NULL ? 0 : producer(tape, largest);
 }
 
 static int allocate_block(ga_tape *tape, unsigned int i) {
   int status = ga__buffer_new(&tape->memory.workspace[i], tape->head.context,
                               tape->memory.blocks[i].size);
   if (status != GA_NO_ERROR)
-    tape->failed = largest_in(tape, i);
+    tape->failed = largest_producer(tape, i);
   return status;
 }
 
@@ -173,7 +173,7 @@ int ga__tape_allocate(ga_tape *tape, ga_binding *bindings) {
     slot *s = tape->slots[number];
     int status = kept_buffer(&bindings[number].buffer, tape, s);
     if (status != GA_NO_ERROR) {
-      tape->failed = made_by(tape, s);
+      tape->failed = producer(tape, s);
       return status;
     }
   }

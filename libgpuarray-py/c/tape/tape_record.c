@@ -1,9 +1,9 @@
-/* Commands recorded instead of queued. */
+/* Recording of commands. */
 #include "c/tape/tape_state.h"
 
 #include <string.h>
 
-/* The tape of stand-ins that somebody keeps although theirs is gone. */
+/* Tape of placeholders that outlive theirs. */
 static ga_tape no_tape = {.head.recorder = &ga__tape_recorder, .is_over = true};
 
 static void release(gpudata *stand_in) {
@@ -21,13 +21,13 @@ void ga__slot_free(slot *s) {
     s->buffer.tape = &no_tape;
 }
 
-/* A command of work, behind what opens the choices that it is under. */
+/* A new command, preceded by the control marks for its branch. */
 static int new_command(command **out, ga_tape *tape, enum command_kind kind) {
   GA_TRY(ga__tape_follow(tape));
   return ga__tape_command(out, tape, kind);
 }
 
-/* How many arguments of a kind the launch has of this buffer. */
+/* Number of arguments of a kind with this buffer. */
 static unsigned int count_args(const ga_launch *launch, enum ga_arg_kind kind,
                                const gpudata *buffer) {
   unsigned int n = 0;
@@ -36,8 +36,8 @@ static unsigned int count_args(const ga_launch *launch, enum ga_arg_kind kind,
   return n;
 }
 
-/* Marks inputs that the launch has more pointers of than offsets: kernels of users may
- * be told of an offset as a plain number. */
+/* Marks inputs with more pointer than offset arguments: users' kernels may get an
+ * offset as a plain number. */
 static void mark_fixed(const ga_tape *tape, const ga_launch *launch) {
   for (unsigned int i = 0; i < launch->n_args; i++) {
     const gpudata *buffer = launch->args[i].buffer;

@@ -1,9 +1,9 @@
-/* The replay of a tape: as a graph, or command by command. */
+/* Replay: as a graph, or command by command. */
 #include "c/tape/tape_branches.h"
 
 static int queue(ga_tape *tape, const ga_binding *bindings) {
   const gpucontext *ctx = tape->head.context;
-  /* A profile times each command by itself. */
+  /* A profile times single commands. */
   bool at_once = atomic_load(&ctx->profile) == NULL && !ctx->is_blocking;
   if (!tape->graphs.are_off && at_once) {
     const graph *known = ga__tape_find_graph(tape, bindings);

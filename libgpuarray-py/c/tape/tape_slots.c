@@ -1,4 +1,4 @@
-/* What a tape refers to: stand-ins, real buffers that it keeps, and its commands. */
+/* Slots (placeholders), retained buffers and commands of a tape. */
 #include "c/tape/tape_state.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ int ga__tape_grow(void **list, size_t *capacity, size_t count, size_t size) {
   return GA_NO_ERROR;
 }
 
-/* ---- stand-ins ---- */
+/* ---- placeholders ---- */
 
 static int new_slot(gpudata **out, ga_tape *tape, size_t size, bool input) {
   size_t capacity = tape->slot_capacity;
@@ -44,8 +44,7 @@ int ga__tape_buffer(gpudata **out, ga_tape *tape, size_t size) {
 }
 
 int ga__tape_input(gpudata **out, ga_tape *tape) {
-  return new_slot(out, tape, SIZE_MAX / 4,
-                  true); /* its size is not known before a run */
+  return new_slot(out, tape, SIZE_MAX / 4, true); /* size unknown until a run */
 }
 
 unsigned int ga__tape_slot(const gpudata *stand_in) {
@@ -60,10 +59,10 @@ bool ga__tape_fixed(const ga_tape *tape, unsigned int number) {
   return tape->slots[number]->fixed;
 }
 
-/* ---- what is recorded ---- */
+/* ---- retained buffers and commands ---- */
 
-/* Tells of a stand-in that is used where its tape is not recorded. */
-static int refuse_stranger(void) {
+/* A placeholder was used outside its recording. */
+static int refuse_foreign(void) {
   return GA_FAIL(GA_INVALID_ERROR,
                  "an array of a recording was used after the recording ended; a step's "
                  "function must not keep its arrays");
@@ -73,7 +72,7 @@ int ga__tape_keep(ga_tape *tape, gpudata *buffer) {
   if (buffer == NULL || buffer->tape == tape)
     return GA_NO_ERROR;
   if (buffer->tape != NULL)
-    return refuse_stranger();
+    return refuse_foreign();
   GA_TRY(ga__tape_grow((void **)&tape->held, &tape->held_capacity, tape->n_held,
                        sizeof *tape->held));
   gpudata_retain(buffer);
@@ -83,7 +82,7 @@ int ga__tape_keep(ga_tape *tape, gpudata *buffer) {
 
 int ga__tape_command(command **out, ga_tape *tape, enum command_kind kind) {
   if (tape->is_over)
-    return refuse_stranger();
+    return refuse_foreign();
   GA_TRY(ga__tape_grow((void **)&tape->commands, &tape->capacity, tape->n_commands,
                        sizeof *tape->commands));
   command *c = &tape->commands[tape->n_commands];
