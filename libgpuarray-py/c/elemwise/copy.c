@@ -1,8 +1,8 @@
-/* Elements from one array to another: copies, conversions, fills, transfers.
+/* Copies, casts, fills and transfers between any two layouts.
  *
- * What has the same bytes in both arrays is moved as one block where it is one, else as
- * words of the same size. The kernels belong to the context, one for each
- * pair of types, and are made when a conversion first needs them. */
+ * Same bytes in both arrays: one block copy if contiguous, else an elementwise copy of
+ * words. Cast kernels are made at first use, one per pair of types, and belong to the
+ * context. */
 #include <string.h>
 
 #include "c/elemwise/elemwise.h"
@@ -12,7 +12,7 @@ typedef struct casts {
   _Atomic(GpuElemwise *) fill[GA_NBASE];
 } casts;
 
-/* ---- kernels ---- */
+/* ---- cast kernels ---- */
 
 static void free_casts(gpucontext *ctx, void *object) {
   casts *c = object;
@@ -33,9 +33,8 @@ static int get_casts(casts **out, gpucontext *ctx) {
   return GA_NO_ERROR;
 }
 
-/* float64 to float16 or bfloat16 must round once: the float32 between them is rounded
- * to odd, which keeps what the last rounding has to know. Infinities and NaN pass as
- * they are. */
+/* float64 to float16 or bfloat16 must round once: round to odd in the intermediate
+ * float32 keeps what the final rounding needs. Infinities and NaN are unchanged. */
 static const char double_to_small[] =
     "d = (ga_float)(%s);\n"
     "if ((ga_double)d != %s && d - d == 0) {\n"
@@ -47,8 +46,8 @@ static const char double_to_small[] =
     "  d = odd.f;\n"
     "}";
 
-/* The conversion of the float `s` to an integer: small ones go through a larger one, so
- * that numbers out of range wrap on every device. */
+/* Float `s` to integer: small types go through a larger one, so that out-of-range
+ * values wrap on every device. */
 static void add_to_integer(ga_strbuf *out, int to, const char *s) {
   if (to == GA_ULONG)
     ga__strbuf_addf(out, "d = %s < 0 ? (ga_ulong)(ga_long)%s : (ga_ulong)%s", s, s, s);
@@ -60,7 +59,7 @@ static void add_to_integer(ga_strbuf *out, int to, const char *s) {
                     s);
 }
 
-/* The statements that convert `s` to `d` as NumPy does. */
+/* C statements that cast `s` to `d` as NumPy does. */
 static void add_cast(ga_strbuf *out, int to, int from) {
   char to_kind = ga__dtype_kind(to), from_kind = ga__dtype_kind(from);
   const char *s = from_kind == 'c' ? "s.x" : "s";
@@ -76,7 +75,7 @@ static void add_cast(ga_strbuf *out, int to, int from) {
   }
 }
 
-/* The object kept at `place`, made now if it is not there. */
+/* The cached kernel object at `place`, made at first use. */
 static int get_elemwise(GpuElemwise **out, _Atomic(GpuElemwise *) *place,
                         gpucontext *ctx, const char *text, int to, int from,
                         int from_flags) {
@@ -109,7 +108,7 @@ static int get_cast(GpuElemwise **out, _Atomic(GpuElemwise *) *place, gpucontext
   return status;
 }
 
-/* Where the two overlap the elements go by way of a copy. */
+/* If the two overlap, casts from a copy. */
 static int run_cast(GpuArray *dst, GpuArray *src) {
   if (ga__elemwise_endangers(dst, src)) {
     GpuArray copy;
@@ -128,7 +127,7 @@ static int run_cast(GpuArray *dst, GpuArray *src) {
   return ga__elemwise_run(ge, args, dst->nd, dst->dimensions);
 }
 
-/* Sets every element of `dst` to the number at `value`. */
+/* Fills `dst` with the number at `value`. */
 static int run_fill(GpuArray *dst, void *value) {
   gpucontext *ctx = dst->data->context;
   int type = dst->typecode;
@@ -140,9 +139,9 @@ static int run_fill(GpuArray *dst, void *value) {
   return ga__elemwise_run(ge, args, dst->nd, dst->dimensions);
 }
 
-/* ---- elements ---- */
+/* ---- copies ---- */
 
-/* Whether converting changes no byte: one type, or integers of one size. */
+/* True if a cast changes no byte: the same type, or integers of one size. */
 static bool is_same_bytes(int to, int from) {
   if (to == from)
     return true;
@@ -152,7 +151,7 @@ static bool is_same_bytes(int to, int from) {
          (from_kind == 'i' || from_kind == 'u' || from_kind == 'b');
 }
 
-/* Makes `a` an array of a type that kernels only move, with the same bytes. */
+/* Reinterprets `a` as words of its element size. */
 static void as_words(GpuArray *a) {
   size_t itemsize = gpuarray_get_elsize(a->typecode);
   a->typecode = itemsize == 1   ? GA_UBYTE
@@ -162,7 +161,7 @@ static void as_words(GpuArray *a) {
                                 : GA_CDOUBLE;
 }
 
-/* Makes `a` an array of bytes, along one more axis. */
+/* Reinterprets `a` as bytes, with one more axis. */
 static void as_bytes(GpuArray *a) {
   a->dimensions[a->nd] = gpuarray_get_elsize(a->typecode);
   a->strides[a->nd] = 1;
@@ -178,7 +177,7 @@ static int refuse_unaligned(const GpuArray *a, const char *operation) {
                  operation, ga__array_text(text, a));
 }
 
-/* Elements of `src`, which broadcasts to the shape of `dst`, into `dst`. */
+/* Copies or casts `src`, which broadcasts to the shape of `dst`. */
 static int copy_elements(const GpuArray *dst, const GpuArray *src,
                          const char *operation) {
   if (ga__array_count(dst) == 0)
@@ -229,7 +228,7 @@ int GpuArray_move(GpuArray *dst, const GpuArray *src) {
 int GpuArray_setarray(GpuArray *a, const GpuArray *v) {
   GA_TRY(check_target(a, v, "setarray"));
   GpuArray from = *v, stretched;
-  /* Leading axes of length 1 do not count, as in NumPy. */
+  /* Drop surplus leading axes of length 1, as NumPy does. */
   unsigned int extra = 0;
   while (from.nd - extra > a->nd && from.dimensions[extra] == 1)
     extra++;
@@ -292,47 +291,46 @@ int GpuArray_memset(GpuArray *a, int data) {
   return run_fill(&to, value);
 }
 
-/* ---- between contexts ---- */
+/* ---- transfers between contexts ---- */
 
-/* `src` into `dst`, both one segment in the same order. */
+/* Block transfer; both are contiguous in the same order. */
 static int transfer_block(const GpuArray *dst, const GpuArray *src) {
   return gpudata_transfer(dst->data, dst->offset, src->data, src->offset,
                           ga__array_count(dst) * gpuarray_get_elsize(dst->typecode));
 }
 
-/* By way of a copy in `dst`'s context of `src`, which the host packs: the device that
- * it is on may compute nothing. */
+/* Uploads `src`, packed by the host, to a temporary on `dst`'s context: the source
+ * device may not be able to compute. */
 static int transfer_from_host(GpuArray *dst, const GpuArray *src, const char *host) {
-  GpuArray landed;
+  GpuArray received;
   GA_TRY(gpudata_sync(src->data));
-  GA_TRY(GpuArray_copy_from_host(&landed, dst->data->context, host + src->offset,
+  GA_TRY(GpuArray_copy_from_host(&received, dst->data->context, host + src->offset,
                                  src->typecode, src->nd, src->dimensions,
                                  src->strides));
-  int status = GpuArray_move(dst, &landed);
-  GpuArray_clear(&landed);
+  int status = GpuArray_move(dst, &received);
+  GpuArray_clear(&received);
   return status;
 }
 
-/* By way of a copy of `src` in the order of `dst`, and of a new array where `dst` is
- * strided. */
+/* Packs `src` in the order of `dst`, transfers, and, if `dst` is strided, unpacks. */
 static int transfer_repacked(GpuArray *dst, const GpuArray *src) {
   ga_order order = GpuArray_ISFORTRAN(dst) && !GpuArray_IS_C_CONTIGUOUS(dst)
                        ? GA_F_ORDER
                        : GA_C_ORDER;
-  GpuArray packed, landed = {0};
+  GpuArray packed, received = {0};
   GA_TRY(GpuArray_copy(&packed, src, order));
   int status = GA_NO_ERROR;
   if (GpuArray_ISONESEGMENT(dst)) {
     status = transfer_block(dst, &packed);
   } else {
-    status = GpuArray_empty(&landed, dst->data->context, dst->typecode, dst->nd,
+    status = GpuArray_empty(&received, dst->data->context, dst->typecode, dst->nd,
                             dst->dimensions, order);
     if (status == GA_NO_ERROR)
-      status = transfer_block(&landed, &packed);
+      status = transfer_block(&received, &packed);
     if (status == GA_NO_ERROR)
-      status = GpuArray_move(dst, &landed);
+      status = GpuArray_move(dst, &received);
   }
-  GpuArray_clear(&landed);
+  GpuArray_clear(&received);
   GpuArray_clear(&packed);
   return status;
 }

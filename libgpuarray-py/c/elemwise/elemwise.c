@@ -1,12 +1,10 @@
-/* GpuElemwise: making and freeing one. */
+/* GpuElemwise: creation and release. */
 #include "c/elemwise/elemwise.h"
 
 #include <ctype.h>
 #include <string.h>
 
 #include "c/elemwise/elemwise_run.h"
-
-/* ---- life ---- */
 
 static bool is_identifier(const char *name) {
   if (!(isalpha((unsigned char)name[0]) || name[0] == '_'))
@@ -61,8 +59,8 @@ static int copy_args(GpuElemwise *ge, const gpuelemwise_arg *args) {
   return GA_NO_ERROR;
 }
 
-/* How many axes a strided kernel may have: its arguments are limited in number, and in
- * bytes to what every driver takes. */
+/* Maximum rank of a strided kernel: its arguments are limited in number, and in bytes
+ * to what every driver accepts. */
 static unsigned int axes_limit(const GpuElemwise *ge) {
   unsigned int scalars = ge->n - ge->n_arrays, nd = GA_MAX_NDIM;
   for (; nd > 1; nd--) {
@@ -92,7 +90,7 @@ int ga__elemwise_new(GpuElemwise **out, gpucontext *ctx, const char *preamble,
     return GA_MEMORY_ERROR;
   pthread_mutex_init(&ge->lock, NULL);
   ge->context = ctx;
-  ge->borrowed = true; /* until it holds the context */
+  ge->borrowed = true; /* until it retains the context */
   ge->n = n;
   ge->expr = ga__strdup(expr);
   ge->preamble = ga__strdup(preamble == NULL ? "" : preamble);
@@ -129,7 +127,7 @@ int GpuElemwise_create(GpuElemwise **out, gpucontext *ctx, const char *preamble,
   return ga__elemwise_new(out, ctx, preamble, expr, n, args, flags, false);
 }
 
-/* The kernel of most calls, so that an expression that is wrong is found at once. */
+/* Compiles the flat kernel, so that an invalid expression fails at once. */
 static int compile_flat(GpuElemwise *ge) {
   const ga_elem_wanted flat = {.kind = GA_ELEM_FLAT};
   ga_elem_variant *v;
@@ -142,7 +140,7 @@ static int compile_flat(GpuElemwise *ge) {
 GpuElemwise *GpuElemwise_new(gpucontext *ctx, const char *preamble, const char *expr,
                              unsigned int n, gpuelemwise_arg *args, unsigned int nd,
                              int flags) {
-  (void)nd; /* Ranks to compile at once: kernels are made when needed. */
+  (void)nd; /* ignored: kernels are compiled when needed */
   GpuElemwise *ge = NULL;
   if (ga__elemwise_new(&ge, ctx, preamble, expr, n, args, flags, false) ==
           GA_NO_ERROR &&

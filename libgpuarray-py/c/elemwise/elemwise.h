@@ -1,4 +1,4 @@
-/* What plans and copies need of elementwise kernels beyond the public functions. */
+/* Internal functions of elementwise kernels, for plans and copies. */
 #ifndef GA_C_ELEMWISE_H
 #define GA_C_ELEMWISE_H
 
@@ -9,29 +9,28 @@
 #define GA_ELEM_MAX_ARGS 64
 #define GA_ELEM_LARGE ((size_t)1 << 22)
 
-/* The sources of the kernels that a call may need when its arrays have `nd` axes at
- * most and span under 2^31 elements, whatever their shapes: the flat one and the
- * strided one of `nd` axes. (A tiled one, five times as long to compile, is made when
- * arrays in different orders and of over GA_ELEM_LARGE elements first come; until then
- * the strided one serves them.) Bit i of `scalars` says that input i (of the arguments
- * that are not outputs, counted from 0) has one element in every call. From then on
- * calls prefer these kernels to compiling better ones. A source that does not exist is
- * left out; *n is how many were written, at most 4. The caller clears the bodies. */
+/* Sources to prebuild for a plan: the flat kernel and the strided one of `nd` axes,
+ * enough for any call with at most `nd` axes and spans below 2^31 elements. (The tiled
+ * kernel takes five times as long to compile; it is built when arrays of different
+ * order with over GA_ELEM_LARGE elements first come. Until then the strided one
+ * serves.) Bit i of `scalars`: input i (not counting outputs) always has one element.
+ * Later calls prefer these kernels to compiling better ones. Writes *n sources, at most
+ * 4; the caller clears their bodies. */
 int ga__elemwise_sources(ga_source out[4], unsigned int *n, GpuElemwise *ge,
                          unsigned int nd, unsigned int scalars);
 
-/* As GpuElemwise_new, with a status. `borrowed`: the context owns the object, which
- * does not keep it alive. */
+/* GpuElemwise_new with a status. `borrowed`: the context owns the object, which holds
+ * no reference to it. */
 int ga__elemwise_new(GpuElemwise **out, gpucontext *ctx, const char *preamble,
                      const char *expr, unsigned int n, const gpuelemwise_arg *args,
                      int flags, bool borrowed);
 
-/* Runs it on arguments that the caller has checked: contexts, types and alignment are
- * right, outputs have the shape `dims` and may be written, inputs broadcast to it, and
- * no output endangers an input. */
+/* Runs on checked arguments: contexts, types and alignment are right, outputs have
+ * shape `dims` and are writable, inputs broadcast to it, and no output endangers an
+ * input. */
 int ga__elemwise_run(GpuElemwise *ge, void *const *args, unsigned int nd,
                      const size_t *dims);
-/* Whether writing to `out` would change elements of `in` before they are read. */
+/* True if writing `out` would overwrite elements of `in` before they are read. */
 bool ga__elemwise_endangers(const GpuArray *out, const GpuArray *in);
 
 #endif

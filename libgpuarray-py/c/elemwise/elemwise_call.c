@@ -1,11 +1,11 @@
-/* Calls of elementwise objects: checks, and copies of inputs that outputs overlap. */
+/* Calls of elementwise objects: checks, and copies of inputs that alias outputs. */
 #include "c/elemwise/elemwise_run.h"
 
 #include <string.h>
 
-/* ---- overlap ---- */
+/* ---- aliasing ---- */
 
-/* Whether writing an output would change elements of input i before they are read. */
+/* True if an output would overwrite input i before it is read. */
 static bool is_endangered(const GpuElemwise *ge, void *const *args, unsigned int i) {
   if (ga__elemwise_is_scalar(ge, i) || !ga__elemwise_is_input(ge, i))
     return false;
@@ -16,7 +16,7 @@ static bool is_endangered(const GpuElemwise *ge, void *const *args, unsigned int
   return false;
 }
 
-/* Runs on copies of the inputs that outputs overlap. */
+/* Runs on copies of the endangered inputs. */
 static int run_copied(GpuElemwise *ge, void *const *args, unsigned int nd,
                       const size_t *dims) {
   void *list[GA_ELEM_MAX_ARGS];
@@ -48,7 +48,7 @@ static int run(GpuElemwise *ge, void *const *args, unsigned int nd,
 
 /* ---- calls ---- */
 
-/* What holds of each array argument, whatever its shape. */
+/* Checks of an array argument, except its shape. */
 static int check_array(const GpuElemwise *ge, void *const *args, unsigned int i) {
   const gpuelemwise_arg *arg = &ge->args[i];
   const GpuArray *a = args[i];
@@ -73,16 +73,16 @@ static int check_array(const GpuElemwise *ge, void *const *args, unsigned int i)
   return GA_NO_ERROR;
 }
 
-/* Whether input i, of some shape, stretches to the output's. */
-static int check_stretch(const GpuElemwise *ge, const GpuArray *a, unsigned int i,
-                         unsigned int nd, const size_t *dims, int flags) {
+/* Checks that argument i broadcasts to the output's shape. */
+static int check_broadcast(const GpuElemwise *ge, const GpuArray *a, unsigned int i,
+                           unsigned int nd, const size_t *dims, int flags) {
   char ours[GA_SHAPE_TEXT], theirs[GA_SHAPE_TEXT];
   bool fits = a->nd == nd || (a->nd < nd && (flags & GE_PADSHAPE));
-  bool stretch = ga__elemwise_is_input(ge, i) && (flags & GE_BROADCAST);
+  bool broadcasts = ga__elemwise_is_input(ge, i) && (flags & GE_BROADCAST);
   for (unsigned int k = 0; fits && k < nd; k++) {
     unsigned int missing = nd - a->nd;
     size_t dim = k < missing ? 1 : a->dimensions[k - missing];
-    fits = dim == dims[k] || (dim == 1 && stretch);
+    fits = dim == dims[k] || (dim == 1 && broadcasts);
   }
   if (fits)
     return GA_NO_ERROR;
@@ -94,7 +94,7 @@ static int check_stretch(const GpuElemwise *ge, const GpuArray *a, unsigned int 
                                         : "; GE_BROADCAST broadcasts axes of length 1");
 }
 
-/* The rank of a call: the output's `nd`, or the highest one where axes are added. */
+/* Rank of a call: the output's, or with GE_PADSHAPE the highest. */
 static unsigned int common_rank(const GpuElemwise *ge, void *const *args,
                                 unsigned int nd, int flags) {
   for (unsigned int i = 0; (flags & GE_PADSHAPE) && i < ge->n; i++)
@@ -128,14 +128,14 @@ int GpuElemwise_call(GpuElemwise *ge, void **args, int flags) {
     dims[k] = k < nd - first->nd ? 1 : first->dimensions[k + first->nd - nd];
   for (unsigned int i = 0; i < ge->n; i++)
     if (!ga__elemwise_is_scalar(ge, i))
-      GA_TRY(check_stretch(ge, args[i], i, nd, dims, flags));
+      GA_TRY(check_broadcast(ge, args[i], i, nd, dims, flags));
   return run(ge, args, nd, dims);
 }
 
-/* ---- calls that make their outputs ---- */
+/* ---- calls that allocate their outputs ---- */
 
-/* The shape that the inputs broadcast to, and the order of the outputs: F where every
- * input of that shape is F and not C contiguous. */
+/* Broadcast shape of the inputs, and the outputs' order: F if every input of that shape
+ * is F and not C contiguous. */
 static int output_shape(unsigned int *nd, size_t *dims, ga_order *order,
                         const GpuElemwise *ge, void *const *args) {
   *nd = 0;
@@ -165,7 +165,6 @@ static int output_shape(unsigned int *nd, size_t *dims, ga_order *order,
   return GA_NO_ERROR;
 }
 
-/* Checks the inputs of an apply. */
 static int check_inputs(GpuElemwise *ge, void *const *args) {
   for (unsigned int i = ge->n_out; i < ge->n; i++) {
     if (args[i] == NULL)
@@ -183,31 +182,31 @@ static int check_inputs(GpuElemwise *ge, void *const *args) {
   return GA_NO_ERROR;
 }
 
-/* Runs on new outputs. */
+/* Allocates outputs and runs. */
 static int apply_list(GpuElemwise *ge, GpuArray *const *outs, void *const *ins) {
-  GpuArray made[GA_ELEM_MAX_ARGS];
+  GpuArray created[GA_ELEM_MAX_ARGS];
   void *args[GA_ELEM_MAX_ARGS];
   unsigned int nd, n_made = 0;
   size_t dims[GA_MAX_NDIM];
   ga_order order = GA_C_ORDER;
   for (unsigned int i = 0; i < ge->n; i++)
-    args[i] = i < ge->n_out ? &made[i] : ins[i - ge->n_out];
+    args[i] = i < ge->n_out ? &created[i] : ins[i - ge->n_out];
   GA_TRY(ga__context_check(ge->context));
   GA_TRY(check_inputs(ge, args));
   GA_TRY(output_shape(&nd, dims, &order, ge, args));
   int status = GA_NO_ERROR;
   while (n_made < ge->n_out && status == GA_NO_ERROR) {
-    status = GpuArray_empty(&made[n_made], ge->context, ge->args[n_made].typecode, nd,
-                            dims, order);
+    status = GpuArray_empty(&created[n_made], ge->context, ge->args[n_made].typecode,
+                            nd, dims, order);
     n_made += status == GA_NO_ERROR;
   }
   if (status == GA_NO_ERROR)
     status = run(ge, args, nd, dims);
   for (unsigned int i = 0; i < n_made; i++) {
     if (status == GA_NO_ERROR)
-      *outs[i] = made[i];
+      *outs[i] = created[i];
     else
-      GpuArray_clear(&made[i]);
+      GpuArray_clear(&created[i]);
   }
   return status;
 }
@@ -232,7 +231,7 @@ int GpuElemwise_apply(GpuElemwise *ge, GpuArray *const *outs, void *const *ins) 
   return apply_list(ge, outs, ins);
 }
 
-/* As GpuElemwise_apply for one output and `n` array inputs. */
+/* GpuElemwise_apply for one output and `n` array inputs. */
 static int apply_arrays(GpuElemwise *ge, GpuArray *out, unsigned int n,
                         void *const *ins) {
   GA_TRY(check_outputs(ge, &out));

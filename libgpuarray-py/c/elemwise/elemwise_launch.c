@@ -9,13 +9,13 @@
 /* ---- geometry ---- */
 
 #define GPU_THREADS 256
-#define LEAST_VECTORS 4 /* of a row, to cut it where it is not aligned */
+#define LEAST_VECTORS 4 /* per row, for vector access to unaligned rows */
 #define CPU_GROUP_WORK 8192
-#define CPU_ROW_PIECE 4096 /* of a row along which all arrays lie */
-#define CPU_PIECE 64       /* of any other: as many cache lines, used by rows to come */
+#define CPU_ROW_PIECE 4096 /* elements, if all arrays are contiguous along the row */
+#define CPU_PIECE 64       /* else: as many cache lines, reused by the next rows */
 
-/* One-dimensional geometry: enough blocks of `per_thread` elements a thread for `n`.
- * Kernels repeat where the device takes fewer blocks. */
+/* 1-d geometry: blocks for `n` elements, `per_thread` each. Kernels use grid-stride
+ * loops, so fewer blocks are enough. */
 static void set_geometry(ga_launch *launch, const gpucontext *ctx, gpukernel *k,
                          size_t n, size_t per_thread) {
   size_t threads = ctx->info.is_cpu ? ctx->info.warp : GPU_THREADS;
@@ -56,7 +56,8 @@ void ga__launch_add_buffer(ga_args *list, const GpuElemwise *ge, unsigned int i,
   ga__args_offset(list, data, offset);
 }
 
-/* Division by d of numbers below 2^31: x / d == (x * factor) >> shift. */
+/* Division of x < 2^31 by the invariant d as a multiplication: x / d == (x * factor) >>
+ * shift. */
 static void division(uint32_t *factor, uint32_t *shift, size_t d) {
   uint32_t bits = 0;
   while (((size_t)1 << bits) < d)
@@ -65,8 +66,8 @@ static void division(uint32_t *factor, uint32_t *shift, size_t d) {
   *factor = (uint32_t)(((uint64_t)1 << *shift) / d + 1);
 }
 
-/* The lengths of the axes but the first, as the kernel of `v` wants them. Axes that the
- * walk lacks come first and have length 1. */
+/* Lengths of all axes but the first, in the form that `v`'s kernel takes. Missing
+ * leading axes have length 1. */
 static void add_axes(ga_args *list, const ga_elem_variant *v, unsigned int nd,
                      const size_t *dims, bool is_cpu) {
   for (unsigned int k = is_cpu && v->nd == 1 ? 0 : 1; k < v->nd; k++) {
@@ -84,7 +85,7 @@ static void add_axes(ga_args *list, const ga_elem_variant *v, unsigned int nd,
   }
 }
 
-/* The arguments of the expression, arrays with `nd` strides. */
+/* Arguments of the expression; arrays with `nd` strides. */
 static void add_arrays(ga_args *list, const GpuElemwise *ge, unsigned int nd,
                        const ga_walk *w, bool wide, void *const *args) {
   unsigned int missing = nd - w->nd;
@@ -108,7 +109,7 @@ static void add_arrays(ga_args *list, const GpuElemwise *ge, unsigned int nd,
 
 /* ---- flat ---- */
 
-/* Whether whole vectors of every array begin where the device can load them. */
+/* True if all arrays are aligned for vector loads. */
 static bool is_vector_aligned(const GpuElemwise *ge, void *const *args, uint64_t single,
                               const ga_walk *w) {
   for (unsigned int i = 0, k = 0; i < ge->n; i++) {
@@ -148,7 +149,7 @@ int ga__launch_flat(GpuElemwise *ge, ga_elem_variant *v, void *const *args, size
 
 /* ---- strided ---- */
 
-/* Elements of a piece of a row, so that positions in it take 31 bits in every array. */
+/* Elements of a piece of a row: offsets in it fit 31 bits in every array. */
 static size_t piece_length(const ga_walk *w, bool along) {
   unsigned int last = w->nd - 1;
   size_t piece = along || ga__walk_follows_rows(w) ? CPU_ROW_PIECE : CPU_PIECE;
@@ -160,8 +161,8 @@ static size_t piece_length(const ga_walk *w, bool along) {
   return piece;
 }
 
-/* Whether input k may be loaded in pairs: the element behind its last one is in the
- * buffer, and nothing there is written. */
+/* True if input k can be loaded in pairs (stride 2): the element behind the last one
+ * lies in the buffer, and nothing writes there. */
 static bool is_paired(const ga_walk *w, unsigned int k) {
   const gpudata *data = w->data[k];
   size_t end = w->offset[k] + 2 * w->itemsize[k];
@@ -171,7 +172,7 @@ static bool is_paired(const ga_walk *w, unsigned int k) {
   for (unsigned int i = 0; i < w->n_arrays; i++)
     if (!w->is_input[i] && w->data[i] == data)
       return false;
-  /* What a stand-in's buffer holds is not known yet. */
+  /* A placeholder's bounds are not known yet. */
   return w->strides[k][w->nd - 1] == 2 * (ssize_t)w->itemsize[k] &&
          data->tape == NULL && end <= data->size;
 }
@@ -207,8 +208,8 @@ static int launch_strided_cpu(GpuElemwise *ge, ga_elem_variant *v, gpukernel *k,
   return ga__kernel_launch(k, &launch);
 }
 
-/* Vectors that a row of the walk is cut into, or 0 if it is walked by elements: where
- * the leader has no neighbours, and where most of a row would be ends of vectors. */
+/* Vectors per row, or 0 for access by elements: the leader is not contiguous, or rows
+ * are so short that most of a row would be partial vectors. */
 static size_t row_vectors(const GpuElemwise *ge, const ga_walk *w) {
   unsigned int last = w->nd - 1;
   size_t row = w->dims[last], vector = ge->vector;

@@ -1,7 +1,5 @@
-/* Runs a GpuElemwise: picks the kernel for the layout of the arrays, and launches it.
- *
- * A call becomes flat where all arrays are walked as one block, else strided over as
- * few axes as they permit, or tiled where they differ in order. */
+/* Selects and launches the kernel for the arrays' layout: flat (all contiguous in one
+ * order), else strided over as few axes as possible, or tiled where orders differ. */
 #include "c/elemwise/elemwise_run.h"
 
 #include <string.h>
@@ -17,8 +15,7 @@ static bool is_one_element(const GpuArray *a) {
   return true;
 }
 
-/* Whether the walk is flat, told without one: arrays of one shape and one order, and
- * inputs of one element. */
+/* Fast check for flat: arrays of one shape and order, and inputs of one element. */
 static bool is_plainly_flat(uint64_t *single, const GpuElemwise *ge, void *const *args,
                             unsigned int nd, const size_t *dims) {
   int common = GA_C_CONTIGUOUS | GA_F_CONTIGUOUS;
@@ -44,10 +41,10 @@ static size_t product(unsigned int nd, const size_t *dims) {
   return n;
 }
 
-/* Launches the flat kernel if it exists or `make` allows to compile it. */
+/* Launches the flat kernel if it is compiled or `make` allows compiling it. */
 static int try_flat(bool *done, GpuElemwise *ge, void *const *args, size_t n,
                     uint64_t single, bool make, const ga_walk *walk) {
-  /* One element may be taken either way. */
+  /* a single element fits either variant */
   ga_elem_wanted w = {.kind = GA_ELEM_FLAT,
                       .single = n == 1 ? 0 : single,
                       .may_be_single = n == 1 ? ~(uint64_t)0 : single};
@@ -60,18 +57,19 @@ static int try_flat(bool *done, GpuElemwise *ge, void *const *args, size_t n,
 
 /* ---- strided ---- */
 
-#define LEAST_ROW 16 /* elements under which a CPU walks a longer axis instead */
-#define GPU_MOST ((size_t)INT32_MAX - (1 << 20)) /* elements that 32 bits count */
+#define LEAST_ROW                                                                      \
+  16 /* elements; with shorter rows a CPU uses a longer axis as the inner one */
+#define GPU_MOST ((size_t)INT32_MAX - (1 << 20)) /* elements; 32-bit indices */
 
 static int launch_walk(GpuElemwise *ge, const ga_walk *w, void *const *args);
 
-/* Launches the halves of the longest axis. */
+/* Splits the longest axis in two launches. */
 static int launch_halves(GpuElemwise *ge, const ga_walk *w, void *const *args) {
   unsigned int longest = 0;
   for (unsigned int i = 1; i < w->nd; i++)
     if (w->dims[i] > w->dims[longest])
       longest = i;
-  /* Whole vectors, so that the second half is aligned like the first. */
+  /* at a multiple of 16, to keep the alignment */
   size_t length = w->dims[longest];
   size_t half = length >= 32 ? length / 32 * 16 : length / 2;
   ga_walk part;
@@ -81,8 +79,7 @@ static int launch_halves(GpuElemwise *ge, const ga_walk *w, void *const *args) {
   return launch_walk(ge, &part, args);
 }
 
-/* Launches once for each position along the leading axes that the kernel has no room
- * for. */
+/* If the walk has more axes than a kernel may, loops over the leading ones. */
 static int launch_walk(GpuElemwise *ge, const ga_walk *w, void *const *args) {
   bool is_cpu = ge->spec.is_cpu;
   if (!is_cpu && w->n > GPU_MOST)
@@ -104,7 +101,7 @@ static int launch_walk(GpuElemwise *ge, const ga_walk *w, void *const *args) {
   return GA_NO_ERROR;
 }
 
-/* Launches a walk of few elements along one axis, in pieces along the other. */
+/* Launches a walk whose last axis is short, in pieces along the one before. */
 static int try_narrow(bool *done, GpuElemwise *ge, const ga_walk *w,
                       void *const *args) {
   size_t piece = (size_t)GA_WALK_GAP * ge->vector;
@@ -126,10 +123,10 @@ static int try_narrow(bool *done, GpuElemwise *ge, const ga_walk *w,
 
 /* ---- tiled ---- */
 
-/* Local memory that turned arrays may take: with more, too few blocks run at once. */
+/* Shared memory for transposed tiles; more limits occupancy. */
 #define MOST_LOCAL ((size_t)1 << 16)
 
-/* Takes out of `turned` what local memory has no room for. */
+/* Drops arguments from `turned` that do not fit into shared memory. */
 static uint64_t fitting(const GpuElemwise *ge, uint64_t turned) {
   size_t room = ge->context->info.local_memory;
   if (room > MOST_LOCAL)
@@ -146,7 +143,7 @@ static uint64_t fitting(const GpuElemwise *ge, uint64_t turned) {
   return turned;
 }
 
-/* Launches the tiled kernel if the walk wants it. */
+/* Launches the tiled kernel if the layout gains by it. */
 static int try_tiled(bool *done, GpuElemwise *ge, ga_walk *w, void *const *args) {
   uint64_t turned;
   *done = false;
@@ -184,7 +181,8 @@ static int run_walk(GpuElemwise *ge, void *const *args, unsigned int nd,
   if (done)
     return GA_NO_ERROR;
   if (ge->spec.is_cpu) {
-    ga__walk_turns(&single, &w); /* for the order: rows below each other share lines */
+    ga__walk_turns(&single,
+                   &w); /* for its order of axes: adjacent rows share cache lines */
     ga__walk_lengthen_rows(&w, LEAST_ROW);
   }
   return launch_walk(ge, &w, args);

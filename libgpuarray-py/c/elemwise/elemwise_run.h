@@ -1,27 +1,25 @@
-/* The inside of a GpuElemwise, between the file that checks calls and the one that runs
- * them. */
+/* Internals of a GpuElemwise: its kernel variants. */
 #ifndef GA_C_ELEMWISE_RUN_H
 #define GA_C_ELEMWISE_RUN_H
 
 #include "c/elemwise/elemwise.h"
 #include "c/elemwise/elemwise_source.h"
 
-/* The kinds of kernels; elemwise_source.h tells of each. */
+/* Kinds of kernels, see elemwise_source.h. */
 enum ga_elem_kind { GA_ELEM_FLAT, GA_ELEM_STRIDED, GA_ELEM_TILED };
 
-/* A kernel of the object, for one kind of layout. */
+/* A compiled variant, for one kind of layout. */
 typedef struct ga_elem_variant {
   struct ga_elem_variant *next;
   enum ga_elem_kind kind;
-  bool wide;                   /* of a strided one */
-  unsigned int nd;             /* of a strided or tiled one */
-  uint64_t single;             /* of a flat one: arguments of one element */
-  _Atomic(gpukernel *) kernel; /* NULL until a launch needs it */
+  bool wide;                   /* strided: 64-bit indices */
+  unsigned int nd;             /* strided, tiled: number of axes */
+  uint64_t single;             /* flat: arguments of one element */
+  _Atomic(gpukernel *) kernel; /* NULL until first launched */
 } ga_elem_variant;
 
-/* What a launch can use. A flat one must take the arguments in `single` as single
- * elements and may take those in `may_be_single` so; the others have at least `nd`
- * axes. */
+/* What a launch needs. Flat: arguments in `single` must be single elements, those in
+ * `may_be_single` may be; others: at least `nd` axes. */
 typedef struct ga_elem_wanted {
   enum ga_elem_kind kind;
   bool wide;
@@ -31,33 +29,33 @@ typedef struct ga_elem_wanted {
 
 struct _GpuElemwise {
   gpucontext *context;
-  bool borrowed; /* by its context, which it does not keep alive */
+  bool borrowed; /* owned by its context, which it does not retain */
   unsigned int n, n_out, n_arrays;
   gpuelemwise_arg *args;
   char *preamble, *expr;
   ga_elem_spec spec;
-  unsigned int max_nd;     /* axes of a strided kernel, so that its arguments fit */
-  unsigned int vector;     /* elements of a thread of the flat kernel */
-  atomic_bool is_prepared; /* a plan has compiled what small calls need */
+  unsigned int max_nd;     /* maximum rank of a strided kernel (argument limit) */
+  unsigned int vector;     /* elements per thread of the flat kernel */
+  atomic_bool is_prepared; /* a plan has prebuilt kernels for small calls */
   _Atomic(ga_elem_variant *) variants;
-  pthread_mutex_t lock; /* of adding a variant */
+  pthread_mutex_t lock; /* held to add a variant */
 };
 
-/* A value of the host. */
+/* A host scalar. */
 static inline bool ga__elemwise_is_scalar(const GpuElemwise *ge, unsigned int i) {
   return ge->args[i].flags & GE_SCALAR;
 }
 
-/* An array that is read only. */
+/* A read-only array. */
 static inline bool ga__elemwise_is_input(const GpuElemwise *ge, unsigned int i) {
   return !(ge->args[i].flags & GE_WRITE);
 }
 
-/* The best of the object's variants, or NULL. */
+/* The best compiled variant that serves, or NULL. */
 ga_elem_variant *ga__variant_find(const GpuElemwise *ge, const ga_elem_wanted *w);
-/* Finds the variant or adds it. */
+/* Finds or adds a variant. */
 int ga__variant_get(ga_elem_variant **out, GpuElemwise *ge, const ga_elem_wanted *w);
-/* Its kernel, made now if it was not needed before. */
+/* The variant's kernel, compiled at first use. */
 int ga__variant_kernel(gpukernel **out, GpuElemwise *ge, ga_elem_variant *v);
 
 #endif

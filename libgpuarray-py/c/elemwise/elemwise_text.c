@@ -1,4 +1,4 @@
-/* The parts that the kernel texts of an elementwise expression have in common. */
+/* Shared parts of elementwise kernel sources. */
 #include "c/elemwise/elemwise_text.h"
 
 #include <stdio.h>
@@ -16,12 +16,12 @@ static bool is_made(const ga_elem_spec *spec, unsigned int i) {
   return spec->made != NULL && *spec->made == i;
 }
 
-/* Whether the expression sees another type than memory has. */
+/* True if the expression's type differs from the stored one. */
 static bool is_converted(const ga_elem_spec *spec, const gpuelemwise_arg *arg) {
   return spec->convert_half && ga__dtype_work(arg->typecode) != arg->typecode;
 }
 
-/* The type of the expression's variable. */
+/* Type of the expression's variable. */
 static const char *variable_type(const ga_elem_spec *spec, const gpuelemwise_arg *arg) {
   if (is_converted(spec, arg))
     return gpuarray_get_type(ga__dtype_work(arg->typecode))->cluda_name;
@@ -48,7 +48,7 @@ size_t ga__elem_largest(const ga_elem_spec *spec) {
 
 /* ---- one element ---- */
 
-/* Adds `form` with `text` for its "%". */
+/* Adds `form` with `text` in place of "%". */
 static void add_within(ga_strbuf *sb, const char *form, const char *text) {
   const char *mark = strchr(form, '%');
   ga__strbuf_addn(sb, form, (size_t)(mark - form));
@@ -64,7 +64,7 @@ void ga__elem_add_place(ga_strbuf *sb, const char *form, unsigned int i) {
   ga__strbuf_add(sb, form);
 }
 
-/* The value of the element of argument i at `place`. */
+/* Load and conversion of argument i at `place`. */
 static void add_load(ga_strbuf *sb, const ga_elem_spec *spec, const char *place,
                      unsigned int i) {
   const gpuelemwise_arg *arg = &spec->args[i];
@@ -107,7 +107,7 @@ void ga__elem_add_body(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t single,
   }
 }
 
-/* ---- heads ---- */
+/* ---- parameters and pointers ---- */
 
 void ga__elem_add_parameters(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int nd,
                              const char *stride) {
@@ -143,7 +143,7 @@ void ga__elem_add_pointers(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t sin
   }
 }
 
-/* ---- positions ---- */
+/* ---- index computation ---- */
 
 void ga__elem_add_split(ga_strbuf *sb, unsigned int nd, const char *indent,
                         const char *index, const char *position, const char *quotient) {
@@ -166,7 +166,7 @@ void ga__elem_add_sum(ga_strbuf *sb, unsigned int nd, unsigned int i) {
   ga__strbuf_add(sb, nd ? "" : "0");
 }
 
-/* ---- the whole ---- */
+/* ---- assembly ---- */
 
 int ga__elem_finish(ga_source *out, const ga_elem_spec *spec, const char *kind,
                     ga_strbuf *text) {

@@ -1,4 +1,4 @@
-/* The kernels of a GpuElemwise: made when a layout needs them, kept in the object. */
+/* Kernel variants of a GpuElemwise: compiled on demand, kept in the object. */
 #include "c/elemwise/elemwise_run.h"
 #include "c/program/kernel_text.h"
 
@@ -23,23 +23,23 @@ int ga__variant_get(ga_elem_variant **out, GpuElemwise *ge, const ga_elem_wanted
   *out = ga__variant_find(ge, w);
   if (*out != NULL)
     return GA_NO_ERROR;
-  ga_elem_variant *made = ga__alloc(1, sizeof *made);
-  if (made == NULL)
+  ga_elem_variant *added = ga__alloc(1, sizeof *added);
+  if (added == NULL)
     return GA_MEMORY_ERROR;
-  made->kind = w->kind;
-  made->wide = w->wide;
-  made->nd = w->kind == GA_ELEM_FLAT ? 0 : w->nd;
-  made->single = w->single;
+  added->kind = w->kind;
+  added->wide = w->wide;
+  added->nd = w->kind == GA_ELEM_FLAT ? 0 : w->nd;
+  added->single = w->single;
   pthread_mutex_lock(&ge->lock);
   *out = ga__variant_find(ge, w);
   if (*out == NULL) {
-    made->next = atomic_load(&ge->variants);
-    atomic_store_explicit(&ge->variants, made, memory_order_release);
-    *out = made;
-    made = NULL;
+    added->next = atomic_load(&ge->variants);
+    atomic_store_explicit(&ge->variants, added, memory_order_release);
+    *out = added;
+    added = NULL;
   }
   pthread_mutex_unlock(&ge->lock);
-  ga__free(made);
+  ga__free(added);
   return GA_NO_ERROR;
 }
 

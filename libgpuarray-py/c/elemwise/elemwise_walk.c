@@ -1,4 +1,4 @@
-/* How the arrays of an elementwise call are walked together: order, collapse, tiles. */
+/* Iteration space of an elementwise call: order of axes, collapse, tiling. */
 #include "c/elemwise/elemwise_walk.h"
 
 #include <stdlib.h>
@@ -22,8 +22,8 @@ static void swap_axes(ga_walk *w, unsigned int i, unsigned int k) {
   }
 }
 
-/* Puts the axes in the order in which the leader's strides fall, so that arrays in any
- * common order collapse, and neighbours along the last axis are neighbours. */
+/* Sorts the axes by descending strides of the leader, so that arrays in a common order
+ * collapse and the last axis is contiguous. */
 static void sort_axes(ga_walk *w) {
   const ssize_t *strides = w->strides[w->leader];
   for (unsigned int i = 1; i < w->nd; i++)
@@ -31,8 +31,8 @@ static void sort_axes(ga_walk *w) {
       swap_axes(w, k - 1, k);
 }
 
-/* Walks from the other end where the leader falls. */
-static void turn_forward(ga_walk *w) {
+/* Reverses axes along which the leader has a negative stride. */
+static void reverse_negative_axes(ga_walk *w) {
   for (unsigned int i = 0; i < w->nd; i++) {
     if (w->strides[w->leader][i] >= 0)
       continue;
@@ -43,7 +43,7 @@ static void turn_forward(ga_walk *w) {
   }
 }
 
-/* Takes up argument i along the axes of `dims` that are not of length 1. */
+/* Adds argument i, without the axes of length 1. */
 static void add_array(ga_walk *w, const GpuElemwise *ge, const GpuArray *a,
                       unsigned int i, unsigned int nd, const size_t *dims) {
   unsigned int k = w->n_arrays++, kept = 0, missing = nd - a->nd;
@@ -83,15 +83,15 @@ void ga__walk_plan(ga_walk *w, const GpuElemwise *ge, void *const *args,
     w->nd = 1;
     w->dims[0] = 1;
   }
-  turn_forward(w);
+  reverse_negative_axes(w);
   sort_axes(w);
   ga__shape_collapse(w->n_arrays, &w->nd, w->dims, strides);
 }
 
-/* ---- questions ---- */
+/* ---- properties ---- */
 
-/* The axis along which the neighbours of array k are. */
-static unsigned int densest_axis(const ga_walk *w, unsigned int k) {
+/* The axis with array k's smallest stride. */
+static unsigned int fastest_axis(const ga_walk *w, unsigned int k) {
   unsigned int best = w->nd - 1;
   for (unsigned int i = 0; i < w->nd; i++) {
     ssize_t stride = w->strides[k][i], least = w->strides[k][best];
@@ -134,38 +134,38 @@ bool ga__walk_is_large(const ga_walk *w) {
 }
 
 uint64_t ga__walk_vectors(const ga_walk *w, unsigned int axis, unsigned int vector) {
-  uint64_t found = 0;
+  uint64_t mask = 0;
   for (unsigned int k = 0; k < w->n_arrays; k++) {
     size_t bytes = vector * w->itemsize[k], bits = w->offset[k];
     for (unsigned int i = 0; i < w->nd; i++)
       if (i != axis)
         bits |= (size_t)w->strides[k][i];
     if (w->strides[k][axis] == (ssize_t)w->itemsize[k] && bits % bytes == 0)
-      found |= (uint64_t)1 << w->arg[k];
+      mask |= (uint64_t)1 << w->arg[k];
   }
-  return found;
+  return mask;
 }
 
 uint64_t ga__walk_ones(const ga_walk *w) {
-  uint64_t found = 0;
+  uint64_t mask = 0;
   for (unsigned int k = 0; k < w->n_arrays; k++)
     if (w->strides[k][w->nd - 1] == 0)
-      found |= (uint64_t)1 << w->arg[k];
-  return found;
+      mask |= (uint64_t)1 << w->arg[k];
+  return mask;
 }
 
 bool ga__walk_follows_rows(const ga_walk *w) {
   for (unsigned int k = 0; k < w->n_arrays; k++)
-    if (densest_axis(w, k) != w->nd - 1)
+    if (fastest_axis(w, k) != w->nd - 1)
       return false;
   return true;
 }
 
-/* ---- other orders ---- */
+/* ---- mixed orders ---- */
 
-#define SECTOR 32             /* bytes that memory gives at once */
-#define LEAST_TILED (1 << 16) /* elements under which the caches do as well */
-#define LEAST_SIDE 8          /* of both axes, to walk in tiles */
+#define SECTOR 32             /* bytes of a memory transaction */
+#define LEAST_TILED (1 << 16) /* elements; below, caches do as well */
+#define LEAST_SIDE 8          /* of both axes, for tiling */
 
 void ga__walk_lengthen_rows(ga_walk *w, size_t least) {
   unsigned int last = w->nd - 1, longest = last;
@@ -178,16 +178,16 @@ void ga__walk_lengthen_rows(ga_walk *w, size_t least) {
     swap_axes(w, longest, last);
 }
 
-/* Makes `axis` the axis at `place`, behind it; those between move up. */
+/* Moves `axis` back to `place`; the axes between move up. */
 static void move_back(ga_walk *w, unsigned int axis, unsigned int place) {
   for (; axis < place; axis++)
     swap_axes(w, axis, axis + 1);
 }
 
-/* Whether array k is dense along `axis` and not along the last one. An array that has
- * one element along the last axis is read often enough for the caches. */
+/* True if array k is contiguous along `axis`, not along the last one. Stride 0 along
+ * the last axis does not count: caches serve it. */
 static bool is_turned(const ga_walk *w, unsigned int k, unsigned int axis) {
-  return w->strides[k][w->nd - 1] != 0 && densest_axis(w, k) == axis &&
+  return w->strides[k][w->nd - 1] != 0 && fastest_axis(w, k) == axis &&
          labs(w->strides[k][axis]) < SECTOR;
 }
 
@@ -197,7 +197,7 @@ bool ga__walk_turns(uint64_t *turned, ga_walk *w) {
   if (w->n < LEAST_TILED || w->nd < 2)
     return false;
   for (unsigned int k = 0; k < w->n_arrays; k++) {
-    unsigned int dense = densest_axis(w, k);
+    unsigned int dense = fastest_axis(w, k);
     if (dense != last && is_turned(w, k, dense))
       bytes[dense] += w->itemsize[k];
   }
@@ -237,7 +237,7 @@ void ga__walk_cut(ga_walk *w, unsigned int vector) {
   w->dims[last - 2] /= piece;
 }
 
-/* ---- parts ---- */
+/* ---- sub-walks ---- */
 
 void ga__walk_part(ga_walk *part, const ga_walk *w, unsigned int axis, size_t from,
                    size_t length) {

@@ -1,4 +1,4 @@
-/* Arrays cut into views along an axis, and joined into a new one. */
+/* Split into views along an axis, and concatenation. */
 #include "c/array/array.h"
 
 /* ---- split ---- */
@@ -32,7 +32,7 @@ int GpuArray_split(GpuArray **rs, const GpuArray *a, size_t n, size_t *p,
       return GA_FAIL(GA_VALUE_ERROR, "split: got no array for part %zu of %zu", i,
                      n + 1);
   GA_TRY(check_points(a, n, p, axis));
-  GpuArray whole = *a; /* One of the parts may be `a` itself. */
+  GpuArray whole = *a; /* a part may be `a` itself */
   for (size_t i = 0; i <= n; i++) {
     size_t start = i == 0 ? 0 : p[i - 1];
     size_t stop = i == n ? whole.dimensions[axis] : p[i];
@@ -49,7 +49,7 @@ int GpuArray_split(GpuArray **rs, const GpuArray *a, size_t n, size_t *p,
 
 /* ---- concatenate ---- */
 
-/* Whether array `i` fits to the first; adds its length to *length. */
+/* Checks that array `i` matches the first; adds its length to *length. */
 static int check_piece(size_t *length, const GpuArray *const *as, size_t i,
                        unsigned int axis) {
   char text[GA_ARRAY_TEXT], first[GA_ARRAY_TEXT];
@@ -75,7 +75,7 @@ static int check_piece(size_t *length, const GpuArray *const *as, size_t i,
   return GA_NO_ERROR;
 }
 
-/* Moves the arrays to their places along `axis` of `r`. */
+/* Moves the arrays to their offsets along `axis` of `r`. */
 static int fill_pieces(const GpuArray *r, const GpuArray *const *as, size_t n,
                        unsigned int axis) {
   GpuArray part = *r;
@@ -99,16 +99,16 @@ int GpuArray_concatenate(GpuArray *r, const GpuArray **as, size_t n, unsigned in
   size_t dims[GA_MAX_NDIM];
   for (unsigned int k = 0; k < as[0]->nd; k++)
     dims[k] = k == axis ? length : as[0]->dimensions[k];
-  GpuArray made;
-  int status =
-      GpuArray_empty(&made, as[0]->data->context, restype, as[0]->nd, dims, GA_C_ORDER);
+  GpuArray joined;
+  int status = GpuArray_empty(&joined, as[0]->data->context, restype, as[0]->nd, dims,
+                              GA_C_ORDER);
   if (status == GA_NO_ERROR) {
-    status = fill_pieces(&made, as, n, axis);
+    status = fill_pieces(&joined, as, n, axis);
     if (status != GA_NO_ERROR)
-      GpuArray_clear(&made);
+      GpuArray_clear(&joined);
   }
   if (status != GA_NO_ERROR)
     return ga__fail_within(status, "concatenate");
-  *r = made;
+  *r = joined;
   return GA_NO_ERROR;
 }

@@ -1,4 +1,4 @@
-/* Arrays written to a file for a reader: what they are, and what they hold. */
+/* Printing of arrays: metadata and elements. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "c/array/array.h"
 #include "c/base/half.h"
 
-/* ---- what an array is ---- */
+/* ---- metadata ---- */
 
 static void print_strides(FILE *fd, const GpuArray *a) {
   fprintf(fd, "(");
@@ -51,7 +51,7 @@ void GpuArray_fprintf(FILE *fd, const GpuArray *a) {
   fprintf(fd, "\n  buffer: %p of %zu bytes\n", (void *)a->data, a->data->size);
 }
 
-/* ---- what it holds ---- */
+/* ---- elements ---- */
 
 #define PRINT(format, type)                                                            \
   do {                                                                                 \
@@ -64,7 +64,7 @@ static void print_pair(FILE *fd, double x, double y, int digits) {
   fprintf(fd, "%.*g%+.*gj", digits, x, digits, y);
 }
 
-/* The value of one element, with the digits that tell it from its neighbours. */
+/* Prints one element with the digits of an exact round trip. */
 static void print_value(FILE *fd, const char *at, int typecode) {
   uint16_t bits;
   float f[2];
@@ -123,7 +123,7 @@ static void print_value(FILE *fd, const char *at, int typecode) {
   }
 }
 
-/* Writes the elements of the C-contiguous block at `at`. */
+/* Prints the elements of a C-contiguous block. */
 static void print_elements(FILE *fd, const GpuArray *a, const char *at) {
   size_t count = ga__array_count(a), itemsize = gpuarray_get_elsize(a->typecode);
   size_t index[GA_MAX_NDIM] = {0};
@@ -142,7 +142,7 @@ static void print_elements(FILE *fd, const GpuArray *a, const char *at) {
   }
 }
 
-/* The elements as a C-contiguous block on the host, which the caller frees. */
+/* Elements as a C-contiguous host block; the caller frees it. */
 static int read_elements(char **out, const GpuArray *a) {
   size_t bytes = ga__array_count(a) * gpuarray_get_elsize(a->typecode);
   GpuArray packed;

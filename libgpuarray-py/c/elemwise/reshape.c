@@ -1,10 +1,10 @@
-/* Arrays in another shape: views where strides permit it, else copies. */
+/* Reshape: a view where strides permit, else a copy. */
 #include <string.h>
 
 #include "c/array/array.h"
 
-/* Metadata of the reshaped view in *made; *fits tells whether the strides permit it. */
-static int reshape_metadata(GpuArray *made, bool *fits, ga_order *order,
+/* Metadata of the reshaped view; *fits is false if it needs a copy. */
+static int reshape_metadata(GpuArray *view, bool *fits, ga_order *order,
                             const GpuArray *a, unsigned int nd, const size_t *dims) {
   GA_TRY(ga__array_check(a, "reshape"));
   if (nd > GA_MAX_NDIM || (nd > 0 && dims == NULL))
@@ -29,26 +29,26 @@ static int reshape_metadata(GpuArray *made, bool *fits, ga_order *order,
         GpuArray_ISFORTRAN(a) && !GpuArray_IS_C_CONTIGUOUS(a) ? GA_F_ORDER : GA_C_ORDER;
 
   size_t itemsize = gpuarray_get_elsize(a->typecode);
-  made->data = a->data;
-  made->offset = a->offset;
-  made->nd = nd;
-  made->flags = a->flags;
-  made->typecode = a->typecode;
+  view->data = a->data;
+  view->offset = a->offset;
+  view->nd = nd;
+  view->flags = a->flags;
+  view->typecode = a->typecode;
   if (nd > 0)
-    memcpy(made->dimensions, dims, nd * sizeof *dims);
+    memcpy(view->dimensions, dims, nd * sizeof *dims);
   *fits = true;
   bool is_same = nd == a->nd;
   for (unsigned int i = 0; i < nd && is_same; i++)
     is_same = dims[i] == a->dimensions[i];
   if (is_same)
-    memcpy(made->strides, a->strides, nd * sizeof *made->strides);
+    memcpy(view->strides, a->strides, nd * sizeof *view->strides);
   else if (count > 0)
-    *fits = ga__shape_reshape_strides(made->strides, a->nd, a->dimensions, a->strides,
-                                      nd, made->dimensions, itemsize, *order);
+    *fits = ga__shape_reshape_strides(view->strides, a->nd, a->dimensions, a->strides,
+                                      nd, view->dimensions, itemsize, *order);
   else if (*order == GA_F_ORDER)
-    ga__shape_f_strides(made->strides, nd, made->dimensions, itemsize);
+    ga__shape_f_strides(view->strides, nd, view->dimensions, itemsize);
   else
-    ga__shape_c_strides(made->strides, nd, made->dimensions, itemsize);
+    ga__shape_c_strides(view->strides, nd, view->dimensions, itemsize);
   return GA_NO_ERROR;
 }
 
@@ -61,11 +61,11 @@ static int refuse_copy(const GpuArray *a) {
 
 int GpuArray_reshape(GpuArray *res, const GpuArray *a, unsigned int nd,
                      const size_t *newdims, ga_order ord, int nocopy) {
-  GpuArray made, copy;
+  GpuArray view, copy;
   bool fits = false;
-  GA_TRY(reshape_metadata(&made, &fits, &ord, a, nd, newdims));
+  GA_TRY(reshape_metadata(&view, &fits, &ord, a, nd, newdims));
   if (fits)
-    return ga__array_give_view(res, &made, "reshape");
+    return ga__array_give_view(res, &view, "reshape");
   if (nocopy)
     return refuse_copy(a);
   GA_TRY(GpuArray_copy(&copy, a, ord));
@@ -76,12 +76,12 @@ int GpuArray_reshape(GpuArray *res, const GpuArray *a, unsigned int nd,
 
 int GpuArray_reshape_inplace(GpuArray *a, unsigned int nd, const size_t *newdims,
                              ga_order ord) {
-  GpuArray made;
+  GpuArray view;
   bool fits = false;
-  GA_TRY(reshape_metadata(&made, &fits, &ord, a, nd, newdims));
+  GA_TRY(reshape_metadata(&view, &fits, &ord, a, nd, newdims));
   if (!fits)
     return refuse_copy(a);
-  GpuArray_fix_flags(&made);
-  *a = made;
+  GpuArray_fix_flags(&view);
+  *a = view;
   return GA_NO_ERROR;
 }
