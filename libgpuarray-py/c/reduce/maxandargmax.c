@@ -1,4 +1,4 @@
-/* GpuArray_maxandargmax: maxima and where they are, into arrays of the caller's. */
+/* GpuArray_maxandargmax: maxima and their positions, into the caller's arrays. */
 #include "c/reduce/reduction.h"
 
 static int check_axes(const GpuArray *src, unsigned int n, const unsigned int *list) {
@@ -25,7 +25,7 @@ static int check_axes(const GpuArray *src, unsigned int n, const unsigned int *l
   return GA_NO_ERROR;
 }
 
-/* `shape` becomes an array of the results' shape, without memory. */
+/* Shape of the results, as an array without memory. */
 static void shape_of_results(GpuArray *shape, const GpuArray *src, unsigned int n,
                              const unsigned int *list) {
   unsigned int seen = 0;
@@ -57,19 +57,19 @@ static int check_output(const GpuArray *dst, const GpuArray *src, const GpuArray
   return GA_NO_ERROR;
 }
 
-/* Both results, new. */
-static int compute(GpuArray made[2], const GpuArray *src, unsigned int n,
+/* Both results, newly allocated. */
+static int compute(GpuArray results[2], const GpuArray *src, unsigned int n,
                    const unsigned int *list) {
   GpuReduction *gr;
   GA_TRY(ga__extremum_get(&gr, GpuArray_context(src), src->typecode, false,
                           GA_EXTREMUM_BOTH));
   const void *ins[] = {src};
-  return ga__reduction_apply(gr, made, (void *const *)(uintptr_t)ins, n, list, 0);
+  return ga__reduction_apply(gr, results, (void *const *)(uintptr_t)ins, n, list, 0);
 }
 
 int GpuArray_maxandargmax(GpuArray *dstMax, GpuArray *dstArgmax, const GpuArray *src,
                           unsigned int reduxLen, const unsigned int *reduxList) {
-  GpuArray shape, made[2];
+  GpuArray shape, results[2];
   if (dstMax == NULL || dstArgmax == NULL || src == NULL)
     return GA_FAIL(GA_VALUE_ERROR,
                    "maxandargmax: needs two results and an array; got NULL");
@@ -84,11 +84,11 @@ int GpuArray_maxandargmax(GpuArray *dstMax, GpuArray *dstArgmax, const GpuArray 
                    dstArgmax->typecode == GA_LONG || dstArgmax->typecode == GA_ULONG));
   if (GpuArray_share(dstMax, dstArgmax))
     return GA_FAIL(GA_VALUE_ERROR, "maxandargmax: both results lie in the same memory");
-  GA_TRY(compute(made, src, reduxLen, reduxList));
-  int status = GpuArray_move(dstMax, &made[0]);
+  GA_TRY(compute(results, src, reduxLen, reduxList));
+  int status = GpuArray_move(dstMax, &results[0]);
   if (status == GA_NO_ERROR)
-    status = GpuArray_move(dstArgmax, &made[1]);
-  GpuArray_clear(&made[0]);
-  GpuArray_clear(&made[1]);
+    status = GpuArray_move(dstArgmax, &results[1]);
+  GpuArray_clear(&results[0]);
+  GpuArray_clear(&results[1]);
   return status;
 }

@@ -1,17 +1,17 @@
-/* GpuReduction_apply: the kernels of a reduction, and their launches. */
+/* GpuReduction_apply: kernel variants of a reduction and their launches. */
 #include "c/program/kernel_text.h"
 #include "c/reduce/reduce_geometry.h"
 #include "c/reduce/reduce_object.h"
 #include "c/reduce/reduction.h"
 
-/* Kept and reduced axes of the kernels that serve most shapes. */
+/* Rank, of kept and of reduced axes, of the generic kernels. */
 #define SIMPLE_RANK 2
 
 static bool is_array(const gpuelemwise_arg *arg) {
   return !(arg->flags & GE_SCALAR);
 }
 
-/* ---- kernels ---- */
+/* ---- kernel variants ---- */
 
 static ga_reduce_spec variant_spec(const GpuReduction *gr, const ga_reduce_variant *v) {
   ga_reduce_spec spec = v->is_parts ? gr->parts : gr->spec;
@@ -42,13 +42,13 @@ static int get_kernel(gpukernel **out, GpuReduction *gr,
       *out = v->kernel;
       return GA_NO_ERROR;
     }
-  ga_reduce_variant made = *wanted;
-  GA_TRY(compile(&made.kernel, gr, wanted));
+  ga_reduce_variant variant = *wanted;
+  GA_TRY(compile(&variant.kernel, gr, wanted));
   ga_reduce_variant *v = ga__alloc(1, sizeof *v);
   if (v == NULL)
     return GA_MEMORY_ERROR;
-  made.next = atomic_load(&gr->variants);
-  *v = made;
+  variant.next = atomic_load(&gr->variants);
+  *v = variant;
   while (!atomic_compare_exchange_weak(&gr->variants, &v->next, v))
     ;
   *out = v->kernel;
@@ -76,7 +76,7 @@ int ga__reduction_sources(ga_source out[6], unsigned int *n, GpuReduction *gr,
   *n = 0;
   for (size_t i = 0; i < count; i++) {
     if (!all[i].is_parts && all[i].kind == GA_REDUCE_COLUMNS && nk == 0)
-      continue; /* one result is a row */
+      continue; /* full reductions use rows */
     GA_TRY(ga__sources_count(out, n, make_source(&out[*n], gr, &all[i])));
   }
   return GA_NO_ERROR;
@@ -84,7 +84,7 @@ int ga__reduction_sources(ga_source out[6], unsigned int *n, GpuReduction *gr,
 
 /* ---- launches ---- */
 
-/* Counts take 32 bits below this; sums of a count and what a block takes at once do. */
+/* Limit of 32-bit indices, with a margin for a block's step. */
 #define NARROW ((size_t)INT32_MAX - (1 << 20))
 
 static void add_count(ga_args *args, bool is_wide, size_t value) {
@@ -94,7 +94,7 @@ static void add_count(ga_args *args, bool is_wide, size_t value) {
     ga__args_i32(args, (int32_t)value);
 }
 
-/* What a launch needs beside its inputs. */
+/* A launch, without its inputs. */
 typedef struct work {
   gpukernel *kernel;
   ga_reduce_spec spec;
@@ -111,14 +111,14 @@ static size_t block_threads(gpukernel *kernel) {
   return threads;
 }
 
-/* The kernel and its geometry. */
+/* Kernel and geometry of a launch. */
 static int plan_work(work *w, GpuReduction *gr, const ga_reduce_variant *wanted,
                      size_t results, size_t across, size_t outer, size_t inner) {
   GA_TRY(get_kernel(&w->kernel, gr, wanted));
   w->spec = variant_spec(gr, wanted);
   w->shape = ga__reduce_shape(&w->spec, wanted->kind);
   if (wanted->kind == GA_REDUCE_ROWS && !(w->mode & GA_REDUCE_PACKED))
-    w->shape.vector = 0; /* it goes element by element */
+    w->shape.vector = 0; /* scalar code */
   const size_t slack = w->mode & GA_REDUCE_SHIFTED ? w->shape.width - 1 : 0;
   w->geometry = ga__reduce_geometry(&gr->context->info, wanted->kind, w->shape,
                                     block_threads(w->kernel), results, across, slack,
@@ -141,7 +141,8 @@ static void add_geometry(ga_args *args, const work *w) {
   ga__args_i64(args, (int64_t)w->reduced);
 }
 
-/* The results, from `shift` elements on, and where accumulators go instead. */
+/* Results, from element `shift` on; `part` receives the accumulators instead, if not
+ * NULL. */
 static void add_outputs(ga_args *args, const work *w, const GpuArray *out, size_t shift,
                         gpudata *part, size_t part_shift) {
   for (unsigned int m = 0; m < w->spec.n_results; m++) {
@@ -159,7 +160,7 @@ static bool wants_positions(const ga_reduce_spec *spec) {
   return (spec->flags & GA_REDUCTION_INDEX) && !spec->is_parts;
 }
 
-/* The group's axes, after as many of length 1 as make `rank`. */
+/* A group's axes, padded by leading axes of length 1 to `rank`. */
 static void add_group(ga_args *args, const work *w, const ga_reduce_problem *p,
                       const ga_axis_group *g, unsigned int rank, bool kept) {
   const bool is_wide = w->spec.is_wide;
@@ -188,7 +189,8 @@ static int launch(const work *w, const ga_args *args) {
   return ga__kernel_launch(w->kernel, &l);
 }
 
-/* Reduces part[splits][results] into `out`; no splits give the identity. */
+/* Second pass of a split reduction: reduces part[splits][results] into `out`. With 0
+ * splits results are the identity. */
 static int reduce_parts(GpuReduction *gr, const GpuArray *out, gpudata *part,
                         bool is_wide, size_t results, size_t splits, size_t reduced) {
   const ga_reduce_variant wanted = {.kind = GA_REDUCE_COLUMNS,
@@ -237,14 +239,14 @@ static int check_arguments(const GpuReduction *gr, unsigned int nk, unsigned int
   return GA_NO_ERROR;
 }
 
-/* `out` are the finished arrays; there are results and elements to reduce. */
+/* `out` are the new results; neither results nor reduced elements are empty. */
 static int reduce_problem(GpuReduction *gr, const GpuArray *out, ga_reduce_problem *p,
                           void *const *ins, unsigned int nk, unsigned int nr) {
   gpucontext *ctx = gr->context;
   GA_TRY(check_arguments(gr, nk, nr));
   const size_t inner = p->inner.dims[p->inner.nd - 1];
   const enum ga_reduce_kind kind = ga__reduce_choose_kind(p, ctx->info.is_cpu);
-  /* Packets are read forwards, whichever way the positions of one array go. */
+  /* Vector loads go forward, whichever way positions run. */
   const bool is_packed = kind == GA_REDUCE_ROWS && p->n == 1 && !ctx->info.is_cpu &&
                          ga__reduce_mode(p, &p->inner) & GA_REDUCE_PACKED;
   if ((gr->spec.flags & GA_REDUCTION_FIRST) && !is_packed)
@@ -265,7 +267,7 @@ static int reduce_problem(GpuReduction *gr, const GpuArray *out, ga_reduce_probl
     w.mode |= GA_REDUCE_PART;
     GA_TRY(ga__buffer_new(&part, ctx, splits * p->results * ga__reduce_size(&w.spec)));
   }
-  /* Where results go to `part` first, they lie as in `out`. */
+  /* Partial results have the layout of `out`. */
   ga_args args;
   args.n = 0;
   add_outputs(&args, &w, out, part ? 0 : p->out_offset, part, p->out_offset);
@@ -284,7 +286,7 @@ static int reduce_problem(GpuReduction *gr, const GpuArray *out, ga_reduce_probl
   return status;
 }
 
-/* ---- the call ---- */
+/* ---- calls ---- */
 
 static int check_input(const GpuReduction *gr, unsigned int i, const GpuArray *a) {
   const gpuelemwise_arg *arg = &gr->spec.inputs[i];
@@ -303,7 +305,7 @@ static int check_input(const GpuReduction *gr, unsigned int i, const GpuArray *a
   return GA_NO_ERROR;
 }
 
-/* Fills in the arrays; *nd and `dims` become the shape they broadcast to. */
+/* Collects the arrays; *nd and `dims` become their broadcast shape. */
 static int gather(ga_reduce_problem *p, unsigned int *nd, size_t *dims,
                   const GpuReduction *gr, void *const *ins) {
   p->n = gr->spec.n;
@@ -328,7 +330,7 @@ static int gather(ga_reduce_problem *p, unsigned int *nd, size_t *dims,
   return status == GA_NO_ERROR ? status : ga__fail_within(status, "reduction");
 }
 
-/* Fails where a result would be of no elements and that is not wanted. */
+/* Fails on an empty reduction without an identity. */
 static int check_elements(const GpuReduction *gr, const ga_reduce_problem *p,
                           unsigned int nd, const size_t *dims) {
   char text[GA_SHAPE_TEXT];
@@ -342,9 +344,9 @@ static int check_elements(const GpuReduction *gr, const ga_reduce_problem *p,
       ga__shape_text(text, nd, dims));
 }
 
-/* New arrays for the results. */
-static int make_results(GpuArray *out, const GpuReduction *gr, unsigned int nd,
-                        const size_t *dims) {
+/* Allocates the results. */
+static int alloc_results(GpuArray *out, const GpuReduction *gr, unsigned int nd,
+                         const size_t *dims) {
   for (unsigned int m = 0; m < gr->spec.n_results; m++) {
     int status = GpuArray_empty(&out[m], gr->context, gr->spec.results[m].typecode, nd,
                                 dims, GA_C_ORDER);
@@ -357,7 +359,7 @@ static int make_results(GpuArray *out, const GpuReduction *gr, unsigned int nd,
   return GA_NO_ERROR;
 }
 
-/* Sets the counts of `p`, and the results' shape. */
+/* Counts results and reduced elements, and sets the results' shape. */
 static void count(ga_reduce_problem *p, unsigned int *kept_nd, size_t *kept,
                   unsigned int nd, const size_t *dims, unsigned int axes, bool keep) {
   p->results = p->reduced = 1;
@@ -370,7 +372,7 @@ static void count(ga_reduce_problem *p, unsigned int *kept_nd, size_t *kept,
   }
 }
 
-/* Reduces into the arrays `out`, which are new. */
+/* Reduces into the new arrays `out`. */
 static int reduce_into(GpuReduction *gr, const GpuArray *out, ga_reduce_problem *p,
                        void *const *ins, unsigned int nd, const size_t *dims,
                        unsigned int n, const unsigned int *list) {
@@ -400,7 +402,7 @@ int ga__reduction_apply(GpuReduction *gr, GpuArray *out, void *const *ins,
                    "reduction: axes 0x%x name an axis past the last of %u", axes, nd);
   count(&p, &kept_nd, kept, nd, dims, axes, keepdims);
   GA_TRY(check_elements(gr, &p, nd, dims));
-  GA_TRY(make_results(results, gr, kept_nd, kept));
+  GA_TRY(alloc_results(results, gr, kept_nd, kept));
   int status = reduce_into(gr, results, &p, ins, nd, dims, n, list);
   for (unsigned int m = 0; m < gr->spec.n_results; m++)
     if (status == GA_NO_ERROR)

@@ -1,19 +1,18 @@
-/* The reduction that finds the greatest or the least element and where it first is. */
+/* Extremum reductions: max, min, argmax, argmin. */
 #include <stdio.h>
 
 #include "c/program/kept_objects.h"
 #include "c/reduce/reduction.h"
 
-/* Whether `a` goes before `b`, of one type; `@` stands for the comparison, `#` for the
- * one that also holds of equals turned round. No branches, so that compilers make
- * vectors of it. */
+/* Comparison "a precedes b"; `@` stands for < or >, `#` for <= or >=. Branch-free, to
+ * be vectorized. */
 static const char order_of_integers[] = "a @ b";
-static const char order_of_floats[] = "!(a # b) & (b == b)"; /* a nan is not # either */
+static const char order_of_floats[] = "!(a # b) & (b == b)"; /* NaN compares false */
 #define IS_NAN(v) "((" v ".x != " v ".x) | (" v ".y != " v ".y))"
 static const char order_of_complex[] =
     "!" IS_NAN("b") " & (" IS_NAN("a") " | (a.x @ b.x) | ((a.x == b.x) & (a.y @ b.y)))";
 
-/* `text` with its comparisons. */
+/* Substitutes the comparison operators. */
 static void add_order(char *to, const char *text, bool smallest) {
   for (; *text != '\0'; text++)
     if (*text == '#') {
@@ -25,7 +24,7 @@ static void add_order(char *to, const char *text, bool smallest) {
   *to = '\0';
 }
 
-/* ga_greatest_<type>(a, b) or ga_least_<type>: whether a goes before b. */
+/* Defines ga_greatest_<type>(a, b) or ga_least_<type>: true if a precedes b. */
 static void write_preamble(char *to, size_t size, const char *name, int typecode,
                            bool smallest) {
   const char kind = ga__dtype_kind(typecode);
@@ -42,7 +41,7 @@ static void write_preamble(char *to, size_t size, const char *name, int typecode
            name, type, name, type, name, type, type, type, before);
 }
 
-/* The lower position stays where the values are level. */
+/* Ties keep the lower position. */
 static void write_combine(char *to, size_t size, const char *name, int typecode,
                           bool with_position) {
   const char *type = gpuarray_get_type(typecode)->cluda_name;
@@ -98,7 +97,7 @@ GpuReduction *GpuReduction_extremum(gpucontext *ctx, int typecode, int smallest,
   return NULL;
 }
 
-/* ---- those that a context keeps ---- */
+/* ---- cached per context ---- */
 
 static void free_extremum(void *reduction) {
   GpuReduction_free(reduction);

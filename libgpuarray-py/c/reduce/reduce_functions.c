@@ -1,11 +1,11 @@
-/* The functions of a reduction kernel: the user's expressions, and the accumulator. */
+/* Functions of a reduction kernel: the user's expressions, and the accumulator. */
 #include <string.h>
 
 #include "c/base/dtype.h"
 #include "c/reduce/kernels/pick.inc"
 #include "c/reduce/reduce_words.h"
 
-/* ---- sizes ---- */
+/* ---- accumulator layout ---- */
 
 static size_t component_size(const ga_reduce_spec *spec, unsigned int k) {
   int typecode = spec->components[k].typecode;
@@ -14,8 +14,8 @@ static size_t component_size(const ga_reduce_spec *spec, unsigned int k) {
   return gpuarray_get_elsize(typecode);
 }
 
-/* Where component `k` of an accumulator lies; that of the one past the last is the
- * accumulator's size. Each is aligned to its size, so that no compiler pads. */
+/* Offset of component `k` in an accumulator; past the last one: its size. Each is
+ * aligned to its size, so that no compiler adds padding. */
 static size_t component_place(const ga_reduce_spec *spec, unsigned int k) {
   size_t place = 0, largest = 1;
   for (unsigned int i = 0;; i++) {
@@ -32,7 +32,7 @@ size_t ga__reduce_size(const ga_reduce_spec *spec) {
   return component_place(spec, spec->n_components);
 }
 
-/* The largest power of 2 that is at most `n`, or 1. */
+/* Largest power of 2 that is at most `n`, or 1. */
 static unsigned int power_below(size_t n) {
   unsigned int power = 1;
   while (2 * power <= n)
@@ -40,7 +40,7 @@ static unsigned int power_below(size_t n) {
   return power;
 }
 
-/* Bytes of the accumulators of a CPU's tile of columns. */
+/* Bytes of accumulators of a CPU tile of columns. */
 #define CPU_TILE 16384
 
 static size_t largest_item(const ga_reduce_spec *spec) {
@@ -53,9 +53,8 @@ static size_t largest_item(const ga_reduce_spec *spec) {
   return largest;
 }
 
-/* On a CPU accumulators fill vector registers, of which several components take one
- * each; on a GPU they are what an item can keep beside its packets: of columns, one for
- * each element. */
+/* CPU: accumulators fill vector registers, one per component. GPU: as many as fit
+ * beside the vectors in flight; for columns one per vector element. */
 ga_reduce_shape ga__reduce_shape(const ga_reduce_spec *spec, enum ga_reduce_kind kind) {
   const size_t acc = ga__reduce_size(spec);
   const unsigned int most = power_below(64 / acc);
@@ -78,9 +77,9 @@ ga_reduce_shape ga__reduce_shape(const ga_reduce_spec *spec, enum ga_reduce_kind
   return (ga_reduce_shape){vector, vector, spec->n > 2 ? 2 : unroll, false};
 }
 
-/* ---- pieces of text ---- */
+/* ---- text helpers ---- */
 
-/* Of component `k`, whose positions have a width of their own. */
+/* Type of component `k`; positions have their own width. */
 const char *ga__reduce_component_type(const ga_reduce_spec *spec, unsigned int k) {
   int typecode = spec->components[k].typecode;
   return typecode == GA_SIZE ? "RD_INDEX" : ga__reduce_type(typecode);
@@ -101,7 +100,7 @@ void ga__reduce_add_form(ga_strbuf *sb, const char *form, unsigned int i,
   }
 }
 
-/* Adds `form` with `text` for its '%'. */
+/* Adds `form` with `text` in place of '%'. */
 static void add_template(ga_strbuf *sb, const char *form, const char *text) {
   const char *place = strchr(form, '%');
   ga__strbuf_addn(sb, form, (size_t)(place - form));
@@ -109,7 +108,7 @@ static void add_template(ga_strbuf *sb, const char *form, const char *text) {
   ga__strbuf_add(sb, place + 1);
 }
 
-/* An expression of the user's, in the type that `typecode` is computed in. */
+/* A user's expression, cast to the work type of `typecode`. */
 static void add_conversion(ga_strbuf *sb, int typecode, const char *expression) {
   typecode = ga__dtype_work(typecode);
   if (typecode == GA_BOOL)
@@ -124,7 +123,7 @@ static void add_conversion(ga_strbuf *sb, int typecode, const char *expression) 
 
 /* ---- the functions ---- */
 
-/* RD_ACC: the component, or a struct of them without padding of the compiler's. */
+/* RD_ACC: the component's type, or a struct with explicit padding. */
 static void add_accumulator(ga_strbuf *sb, const ga_reduce_spec *spec) {
   if (spec->n_components == 1) {
     ga__strbuf_addf(sb, "#define RD_ACC %s\n", ga__reduce_component_type(spec, 0));
@@ -144,8 +143,8 @@ static void add_accumulator(ga_strbuf *sb, const ga_reduce_spec *spec) {
   ga__strbuf_add(sb, " } RD_ACC;\n");
 }
 
-/* Adds the assignments of one expression to each component of `r_`, or returns the only
- * component's. `text` picks the expression. */
+/* Evaluates one expression per component into `r_`, or returns the only component's.
+ * `text` selects map, combine or identity. */
 static void add_components(ga_strbuf *sb, const ga_reduce_spec *spec,
                            const char *(*text)(const gpureduction_component *),
                            const char *before) {
@@ -178,8 +177,7 @@ static const char *identity_text(const gpureduction_component *c) {
   return c->identity;
 }
 
-/* The map of one element of each input, the combination of two accumulators, and the
- * accumulator of no elements. */
+/* RD_MAP, RD_COMBINE and RD_NOTHING: map of an element, combination, identity. */
 static void add_functions(ga_strbuf *sb, const ga_reduce_spec *spec) {
   ga__strbuf_add(sb, "GA_INLINE RD_ACC RD_MAP(");
   if (spec->is_parts) {
@@ -205,7 +203,8 @@ static void add_functions(ga_strbuf *sb, const ga_reduce_spec *spec) {
   ga__strbuf_add(sb, "}\n");
 }
 
-/* Adds what is stored in result `m`, an expression of v, v0, v1, ... and n. */
+/* Adds the value of result `m`: its epilogue in v, v0, v1, ... and n, or the
+ * component. */
 static void add_epilogue(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int m,
                          unsigned int own) {
   const gpureduction_result *result = &spec->results[m];
@@ -221,7 +220,7 @@ static void add_epilogue(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int
   ga__strbuf_clear(&value);
 }
 
-/* RD_FINISH<m>: what is stored in result m, of an accumulator. */
+/* RD_FINISH(m): converts an accumulator to result m. */
 static void add_results(ga_strbuf *sb, const ga_reduce_spec *spec) {
   bool single = spec->n_components == 1;
   for (unsigned int m = 0; m < spec->n_results; m++) {

@@ -1,7 +1,7 @@
-/* Reductions without a device: which axes to walk how, and in what blocks. */
+/* Planning of reductions: axes and launch geometry. */
 #include "c/reduce/reduce_geometry.h"
 
-/* ---- the axes ---- */
+/* ---- axes ---- */
 
 static size_t magnitude(ssize_t stride) {
   return stride < 0 ? (size_t)0 - (size_t)stride : (size_t)stride;
@@ -19,7 +19,7 @@ static void swap_axes(ga_axis_group *g, unsigned int n, unsigned int a,
   }
 }
 
-/* Distance in memory between neighbours along an axis, over all arrays. */
+/* Stride between neighbours along an axis, summed over the arrays. */
 static size_t distance(const ga_reduce_problem *p, const ga_axis_group *g,
                        unsigned int axis) {
   size_t sum = 0;
@@ -28,8 +28,8 @@ static size_t distance(const ga_reduce_problem *p, const ga_axis_group *g,
   return sum;
 }
 
-/* The order of reduction is ours to choose, and the result's strides follow the kept
- * axes: so axes run forwards in memory, the nearest neighbours innermost. */
+/* Inserts an axis: reversed to run forward in memory, and sorted by stride, smallest
+ * innermost. The order of combination is free, and the results' strides follow. */
 static void add_axis(ga_reduce_problem *p, ga_axis_group *g, size_t dim,
                      const ssize_t *strides, size_t *last_offset) {
   bool forwards = true;
@@ -64,9 +64,8 @@ static void collapse(const ga_reduce_problem *p, ga_axis_group *g) {
   ga__shape_collapse(p->n + 1, &g->nd, g->dims, rows);
 }
 
-/* Strides of what is no array, in elements: of the results along kept axes, of the
- * positions along reduced ones (0 where nobody asks for positions, so that axes merge
- * as they can). */
+/* Strides of the results along kept axes, in elements, and of the positions along
+ * reduced axes (0 if unused, so that axes can be merged). */
 static void own_strides(ssize_t *out, const ga_reduce_problem *p, unsigned int nd,
                         const size_t *dims, unsigned int n, const unsigned int *list,
                         unsigned int axes) {
@@ -156,8 +155,7 @@ int ga__reduce_mode(const ga_reduce_problem *p, const ga_axis_group *g) {
   return unit > 0 && p->n <= GA_REDUCE_PACKED_INPUTS ? GA_REDUCE_PACKED | repeated : 0;
 }
 
-/* The bytes of a packet at most, and what a device's buffers are aligned to at least.
- */
+/* Maximum bytes of a vector load; minimum alignment of buffers. */
 #define PACKET 16
 
 bool ga__reduce_is_shifted(const ga_reduce_problem *p) {
@@ -174,13 +172,13 @@ bool ga__reduce_is_shifted(const ga_reduce_problem *p) {
   return false;
 }
 
-/* ---- the geometry ---- */
+/* ---- launch geometry ---- */
 
 static size_t smaller(size_t a, size_t b) {
   return a < b ? a : b;
 }
 
-/* The smallest power of 2 that is at least `n`. */
+/* Smallest power of 2 that is at least `n`. */
 static size_t power_above(size_t n) {
   size_t power = 1;
   while (power < n)
@@ -206,24 +204,24 @@ void ga__reduce_set_splits(ga_reduce_geometry *g, size_t wanted, size_t grain_ou
   g->splits = outer_splits * g->splits_inner;
 }
 
-/* Elements of a split below which a second launch does not pay, and of all together. */
+/* Elements per split that pay for the second pass; and in all. */
 #define GPU_SPLIT 8192
 #define GPU_SPLIT_FROM 32768
 
-/* Blocks of a processor, over which a few results are spread; and most of them, before
- * each takes several tiles of few packets along the rows. */
+/* Blocks per processor that a few results are split into; and at most, before a block
+ * takes several tiles of fewer than GPU_TILE_PACKETS vectors. */
 #define GPU_BLOCKS 8
 #define GPU_TURNS 128
 #define GPU_TILE_PACKETS 512
-/* Steps of an item along a row, for which sharing the row out further does not pay; and
- * items that share a row as long as each has two. */
+/* Steps of an item along a row, below which more items do not pay; items that share a
+ * row if each has two steps. */
 #define GPU_STEPS 16
 #define GPU_ROW_LANES 8
-/* Threads of a block of short rows, whose items wait for one another often. */
+/* Block size for short rows, where barriers are frequent. */
 #define GPU_SHORT_BLOCK 128
 
-/* Blocks of as many rows as fit, each shared by a few items that fill memory
- * transactions, as long as that keeps the processors busy. */
+/* A block takes as many rows as fit, a few items each, enough for coalesced access, as
+ * long as all processors are busy. */
 static void gpu_rows(ga_reduce_geometry *g, const ga_device_info *device,
                      size_t threads, size_t results, ga_reduce_shape shape) {
   const size_t processors = device->processors, busy = processors * 1024;
@@ -248,7 +246,7 @@ static void gpu_rows(ga_reduce_geometry *g, const ga_device_info *device,
     slots /= 2;
   g->items = g->lanes_outer * slots;
   g->tiles = ga__ceil_div(results, slots);
-  /* Blocks of little work take several tiles. */
+  /* Blocks with little work take several tiles. */
   g->groups = g->tiles;
   if (slots * g->outer * packets < GPU_TILE_PACKETS)
     g->groups = smaller(g->tiles, GPU_TURNS * processors);
@@ -277,21 +275,21 @@ static void gpu_columns(ga_reduce_geometry *g, const ga_device_info *device,
   g->items = items_inner * g->lanes_outer;
   g->tiles = g->groups =
       results / across * ga__ceil_div(across + slack, g->lanes * width);
-  /* The blocks at the edge take longer where packets begin before it. */
+  /* Edge blocks take longer where vectors begin before the array. */
   const size_t blocks = (slack > 0 ? 2U : 1U) * GPU_BLOCKS * processors;
   size_t wanted = smaller(blocks / g->tiles, reduced / (g->items * 16));
   ga__reduce_set_splits(g, wanted, g->lanes_outer, items_inner);
 }
 
-#define CPU_GRAIN 16384 /* elements for which another work-group pays */
-#define CPU_SPLIT 8     /* grains for which a second launch pays */
+#define CPU_GRAIN 16384 /* elements per work group, to be worth one */
+#define CPU_SPLIT 8     /* work groups, for the second pass to pay */
 
-/* A few groups, each with a run of tiles. */
+/* A few work groups, each with a range of tiles. */
 static void cpu_geometry(ga_reduce_geometry *g, const ga_device_info *device,
                          size_t results, size_t across, ga_reduce_shape shape) {
   const size_t side_by_side = smaller(power_above(device->warp), GA_REDUCE_BLOCK);
   const bool rows = g->kind == GA_REDUCE_ROWS;
-  /* Items side by side must be folded in the end, which short rows do not pay. */
+  /* Several items need a final tree, which short rows do not pay for. */
   const bool is_short =
       g->inner < 2 * side_by_side || g->outer * g->inner < 64 * side_by_side;
   const size_t across_tiles = ga__ceil_div(across, shape.width);

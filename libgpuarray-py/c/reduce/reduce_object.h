@@ -1,4 +1,4 @@
-/* What a GpuReduction is made of. */
+/* Members of a GpuReduction. */
 #ifndef GA_C_REDUCE_OBJECT_H
 #define GA_C_REDUCE_OBJECT_H
 
@@ -6,7 +6,7 @@
 
 #include "c/reduce/reduce_source.h"
 
-/* A kernel that was asked for once; never removed. */
+/* A compiled variant; append-only. */
 typedef struct ga_reduce_variant {
   enum ga_reduce_kind kind;
   bool is_parts, is_wide;
@@ -17,10 +17,10 @@ typedef struct ga_reduce_variant {
 
 struct _GpuReduction {
   gpucontext *context;
-  bool borrowed; /* the context owns the object, which does not keep it alive */
-  gpureduction_spec given; /* points into what follows */
-  ga_reduce_spec spec;     /* its lists and texts are owned */
-  ga_reduce_spec parts;    /* of partial results; borrows from `spec` */
+  bool borrowed;           /* owned by the context, holds no reference to it */
+  gpureduction_spec given; /* borrows from `spec` */
+  ga_reduce_spec spec;     /* owns its lists and strings */
+  ga_reduce_spec parts;    /* second pass, over partial results; borrows from `spec` */
   gpuelemwise_arg parts_input;
   _Atomic(ga_reduce_variant *) variants;
 };

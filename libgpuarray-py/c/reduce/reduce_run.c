@@ -1,5 +1,5 @@
-/* The accumulators of a run of packets: those of the reduction, or shorter words where
- * its texts say what it is. */
+/* Accumulators of a run: the reduction's, or narrower integers where its expressions
+ * are recognized (sum, max, min of small integers). */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,15 +7,14 @@
 #include "c/reduce/reduce_words.h"
 #include "c/reduce/reduction.h"
 
-/* What a reduction of one array of small integers is known to be. */
+/* Recognized meaning of a reduction of one array of small integers. */
 typedef enum meaning { UNKNOWN, SUM, GREATEST, LEAST } meaning;
 
 static bool is_empty(const char *text) {
   return text == NULL || text[0] == '\0';
 }
 
-/* Whether `map` is nothing but the input, converted to integers or floats that hold it.
- */
+/* True if `map` is only the input, possibly cast to a wider type. */
 static bool is_plain(const char *map, const char *name) {
   static const char *const casts[] = {"(ga_int)",   "(ga_uint)",  "(ga_long)",
                                       "(ga_ulong)", "(ga_float)", "(ga_double)"};
@@ -30,7 +29,7 @@ static bool is_plain(const char *map, const char *name) {
          (wrapped && map[length + 1] == ')' && strncmp(map + 1, name, length) == 0);
 }
 
-/* Of the extremum that GpuReduction_extremum makes of the input, if it is one. */
+/* Recognizes GpuReduction_extremum's spec for the input. */
 static meaning extremum_meaning(const ga_reduce_spec *spec) {
   const int results = ga__reduce_is_pick(spec) ? GA_EXTREMUM_BOTH : GA_EXTREMUM_VALUE;
   ga_extremum one;
@@ -55,8 +54,8 @@ static meaning combine_meaning(const char *combine, int typecode) {
   return UNKNOWN;
 }
 
-/* A sum counts where its accumulator is not a 32-bit integer anyway, an extreme value
- * where four are in a word. */
+/* Recognizes sums whose accumulator is wider than the run's 32 bits (or a float), and
+ * extrema of bytes, four to a word. */
 static meaning find_meaning(const ga_reduce_spec *spec) {
   if (spec->is_parts || spec->n != 1 || !ga__reduce_is_array(&spec->inputs[0]) ||
       !is_empty(spec->prologue))
@@ -87,8 +86,8 @@ bool ga__reduce_has_words(const ga_reduce_spec *spec) {
   return known == GREATEST || known == LEAST;
 }
 
-/* The elements stand at the top of words, whose order is theirs; what is below them,
- * the elements beside, or a pick's ordinal in the run, never changes it. */
+/* Compares elements as 32-bit words: the element in the top bits decides; the bits
+ * below, its neighbours or an argmax's ordinal in the run, only break ties. */
 static void add_words(ga_strbuf *sb, const ga_reduce_spec *spec, bool smallest,
                       unsigned int axis) {
   const int typecode = spec->inputs[0].typecode;
@@ -134,7 +133,7 @@ void ga__reduce_add_run(ga_strbuf *sb, const ga_reduce_spec *spec,
                         enum ga_reduce_kind kind, unsigned int nr) {
   meaning known = find_meaning(spec);
   if (kind == GA_REDUCE_ROWS && ga__reduce_is_pick(spec))
-    known = UNKNOWN; /* a row's packets are compared as wholes */
+    known = UNKNOWN; /* rows compare whole vectors */
   if (known == UNKNOWN)
     ga__strbuf_add(sb, "#define RD_RUN RD_ACC\n#define RD_RUN_NOTHING RD_IDENTITY\n"
                        "#define RD_RUN_ADD(run, u, v, q, fresh, ordinal) "

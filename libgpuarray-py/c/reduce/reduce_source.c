@@ -1,5 +1,4 @@
-/* The kernel texts of a reduction: what the words of the files in kernels/ stand for.
- */
+/* Source generator of reduction kernels: the macros for the files in kernels/. */
 #include "c/reduce/reduce_source.h"
 
 #include <stdio.h>
@@ -15,7 +14,7 @@ static const char *input_type(const ga_reduce_spec *spec, unsigned int i) {
   return spec->is_parts ? "RD_ACC" : ga__reduce_type(spec->inputs[i].typecode);
 }
 
-/* `form` once for each array. */
+/* Adds `form` once per array. */
 static void add_arrays(ga_strbuf *sb, const ga_reduce_spec *spec, const char *form,
                        unsigned int axis) {
   for (unsigned int i = 0; i < spec->n; i++)
@@ -23,7 +22,7 @@ static void add_arrays(ga_strbuf *sb, const ga_reduce_spec *spec, const char *fo
       ga__reduce_add_form(sb, form, i, input_type(spec, i), axis);
 }
 
-/* ---- the words ---- */
+/* ---- macros ---- */
 
 static void add_sizes(ga_strbuf *sb, const ga_reduce_spec *spec,
                       const ga_reduce_shape *shape) {
@@ -76,9 +75,8 @@ static void add_parameters(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned i
              "x@ = (GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)x@ + x@_off); ", 0);
 }
 
-/* Takes `variable`, an index over the first `n` axes of a group, apart; `form` adds
- * what axis # has of it, `at`, to an array's offset, and `own` to what is no array's.
- */
+/* Unravels `variable`, a linear index over the first `n` axes; `form` adds index `at`
+ * of axis # to an array's offset, `own` to the other offsets. */
 static void add_unravel(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int n,
                         const char *variable, const char *dims, const char *own,
                         const char *form) {
@@ -93,10 +91,9 @@ static void add_unravel(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int 
   }
 }
 
-/* RD_KEPT_OFFSETS: from `rest`, the index over the first `n` kept axes, `w`, the index
- * in the results, and c<i>, the byte offset in array i. RD_OUTER_POINTERS: y<i>, where
- * array i begins for `j`, the index over the outer reduced axes, and `begun`, the
- * position of that element. */
+/* RD_KEPT_OFFSETS: from `rest`, the linear index of the kept axes, the result's index
+ * `w` and the byte offsets c<i>. RD_OUTER_POINTERS: from `j`, the linear index of the
+ * outer reduced axes, the pointers y<i> and the position `begun`. */
 static void add_addresses(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int n,
                           unsigned int nr) {
   const bool index = ga__reduce_has_index(spec);
@@ -116,8 +113,8 @@ static void add_addresses(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned in
   ga__strbuf_add(sb, "\n");
 }
 
-/* The map of elements, each loaded from `form` (with `axis` for "#"); `at` is the index
- * along the innermost reduced axis. */
+/* Map of an element, loaded from `form` ("#" is `axis`); `at` is its index along the
+ * innermost reduced axis. */
 static void add_map(ga_strbuf *sb, const ga_reduce_spec *spec, const char *form,
                     unsigned int axis, const char *at, unsigned int last) {
   ga__strbuf_add(sb, "RD_MAP(");
@@ -136,7 +133,7 @@ static void add_map(ga_strbuf *sb, const ga_reduce_spec *spec, const char *form,
   ga__strbuf_add(sb, ")");
 }
 
-/* `word`, of rows: the map of element p along the inner axis. */
+/* Row kernels: defines `word`(p), the map of element p of the inner axis. */
 static void add_row_element(ga_strbuf *sb, const ga_reduce_spec *spec, const char *word,
                             const char *form, unsigned int nr) {
   ga__strbuf_addf(sb, "#define %s(p) ", word);
@@ -144,9 +141,9 @@ static void add_row_element(ga_strbuf *sb, const ga_reduce_spec *spec, const cha
   ga__strbuf_add(sb, "\n");
 }
 
-/* ---- packets ---- */
+/* ---- vector loads ---- */
 
-/* The unsigned type of a packet's bytes. */
+/* Unsigned type of a vector's bytes. */
 static const char *packet_of(int typecode, unsigned int vector) {
   size_t bytes = gpuarray_get_elsize(typecode) * vector;
   return bytes >= 16  ? "ga_uint4"
@@ -161,7 +158,7 @@ static const char *packet_type(const ga_reduce_spec *spec, unsigned int i,
   return packet_of(spec->inputs[i].typecode, vector);
 }
 
-/* As add_arrays, with the packet's type for "$". */
+/* add_arrays with the vector type for "$". */
 static void add_packets(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int vector,
                         const char *form, unsigned int axis) {
   for (unsigned int i = 0; i < spec->n; i++)
@@ -169,8 +166,9 @@ static void add_packets(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int 
       ga__reduce_add_form(sb, form, i, packet_type(spec, i, vector), axis);
 }
 
-/* RD_PACKETS: p<i>, RD_UNROLL packets of array i. RD_FETCH(u, q): packet u, of element
- * or packet q; `place` is where an array has it, `one` an element of a repeated one. */
+/* RD_PACKETS: declares RD_UNROLL vectors p<i> per array. RD_FETCH(u, q): loads vector u
+ * from element or vector q; `place` is its address, `one` an element of a stride-0
+ * input. */
 static void add_fetch(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int vector,
                       const char *place, const char *one, unsigned int axis) {
   const bool words = ga__reduce_has_words(spec);
@@ -189,7 +187,7 @@ static void add_fetch(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int ve
   for (unsigned int i = 0; i < spec->n; i++) {
     if (!ga__reduce_is_array(&spec->inputs[i]))
       continue;
-    if (arrays > 1) { /* the only one is not repeated */
+    if (arrays > 1) { /* a single array never has stride 0 */
       ga__strbuf_addf(sb, "if (mode & %d) { const %s one = ", GA_REDUCE_REPEATED << i,
                       input_type(spec, i));
       ga__reduce_add_form(sb, one, i, input_type(spec, i), axis);
@@ -225,8 +223,9 @@ static void add_row_packets(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned 
   ga__strbuf_add(sb, "\n");
 }
 
-/* Of a pick: RD_KEPT, a packet of each array to keep, RD_KEEP(u), that it is packet u,
- * and RD_KEPT_AT(v, q), the map of its elements v, which are q of the row. */
+/* argmax, argmin: RD_KEPT declares the winning vector of each array, RD_KEEP(u) copies
+ * vector u to it, RD_KEPT_AT(v, q) is the map of its element v, which is q of the
+ * row. */
 static void add_kept_packets(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nr,
                              unsigned int vector) {
   ga__strbuf_addf(sb, "#define RD_POSITION_STEP rp%u\n#define RD_KEPT ", nr - 1);
@@ -241,8 +240,8 @@ static void add_kept_packets(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned
   ga__strbuf_add(sb, "\n");
 }
 
-/* RD_ALIGN: `packed` stays where packets are aligned, `shift` columns before the tile's
- * first. */
+/* RD_ALIGN: clears `packed` where vectors are unaligned; `shift`: columns between the
+ * vector boundary and the tile's start. */
 static void add_column_packets(ga_strbuf *sb, const ga_reduce_spec *spec,
                                unsigned int nk, unsigned int nr, unsigned int vector) {
   ga__strbuf_add(sb, "#define RD_ALIGN ");
@@ -274,8 +273,8 @@ static void add_column_packets(ga_strbuf *sb, const ga_reduce_spec *spec,
   ga__strbuf_add(sb, "\n");
 }
 
-/* RD_RESULT_PACKETS(at): stores the results of neighbouring columns, RD_WIDTH from
- * index `at` on, in packets; RD_RESULTS_ALIGNED(at): whether it may. */
+/* RD_RESULT_PACKETS(at): vector store of RD_WIDTH adjacent results;
+ * RD_RESULTS_ALIGNED(at): true if aligned. */
 static void add_result_packets(ga_strbuf *sb, const ga_reduce_spec *spec,
                                unsigned int width) {
   ga__strbuf_add(sb, "#define RD_RESULTS_ALIGNED(at) true");
@@ -300,7 +299,7 @@ static void add_result_packets(ga_strbuf *sb, const ga_reduce_spec *spec,
   ga__strbuf_add(sb, "\n");
 }
 
-/* ---- the kernels ---- */
+/* ---- kernels ---- */
 
 #define STRIDED(pointer, stride)                                                       \
   "*(GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)" pointer "@ + (p) * " stride "@_" \
@@ -321,9 +320,9 @@ static void add_rows(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nr,
   }
 }
 
-/* The accumulators of a CPU's tile: a list for each component, of which compilers make
- * vectors. RD_TOTALS declares them, RD_LOAD_TOTAL(c) declares `total`, that of column
- * c, RD_KEEP_TOTAL(c, a) sets it. */
+/* Accumulators of a CPU tile as a struct of arrays, to be vectorized. RD_TOTALS
+ * declares them, RD_LOAD_TOTAL(c) declares `total`, a copy of column c's,
+ * RD_KEEP_TOTAL(c, a) sets it. */
 static void add_totals(ga_strbuf *sb, const ga_reduce_spec *spec) {
   if (spec->n_components == 1) {
     ga__strbuf_add(sb, "#define RD_TOTALS RD_ACC totals[RD_WIDTH];\n"
@@ -344,8 +343,8 @@ static void add_totals(ga_strbuf *sb, const ga_reduce_spec *spec) {
   ga__strbuf_add(sb, " }\n");
 }
 
-/* `word`: element p of line q of a CPU's tile, of which that of array i is `place` from
- * that line on. */
+/* Defines `word`(q, p): the map of element p of row q of a CPU tile, at offset `place`
+ * in the row. */
 static void add_tile_element(ga_strbuf *sb, const ga_reduce_spec *spec,
                              const char *word, const char *place, unsigned int nk,
                              unsigned int nr) {
@@ -400,7 +399,7 @@ static void add_columns(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int 
     add_columns_gpu(sb, spec, nk, nr, vector);
 }
 
-/* All but the preamble and the names. */
+/* The whole text except preamble and names. */
 static void add_kernel(ga_strbuf *sb, const ga_reduce_spec *spec,
                        enum ga_reduce_kind kind, unsigned int nk, unsigned int nr) {
   const ga_reduce_shape shape = ga__reduce_shape(spec, kind);

@@ -1,12 +1,12 @@
-/* Making a GpuReduction: what a spec must be, and its copy. */
+/* GpuReduction: validation and copy of a spec, creation, release. */
 #include <string.h>
 
 #include "c/reduce/reduce_object.h"
 #include "c/reduce/reduction.h"
 
-/* ---- what it must be ---- */
+/* ---- validation ---- */
 
-/* The spec with the fields that the caller's version of it lacks. */
+/* Zero-fills the fields that the caller's older struct lacks. */
 static int read_spec(gpureduction_spec *out, const gpureduction_spec *spec) {
   const size_t least = offsetof(gpureduction_spec, epilogue);
   if (spec->size < least || spec->size > 16 * sizeof *spec)
@@ -93,7 +93,7 @@ static int check_spec(gpucontext *ctx, const gpureduction_spec *spec) {
   return spec->flags & GA_REDUCTION_FIRST ? check_pick(spec) : GA_NO_ERROR;
 }
 
-/* ---- its copy ---- */
+/* ---- copy ---- */
 
 static int copy_text(const char **out, const char *text) {
   if (text == NULL)
@@ -146,8 +146,8 @@ static int copy_results(ga_reduce_spec *own, const gpureduction_spec *spec) {
   return GA_NO_ERROR;
 }
 
-/* What GpuReduction_new would need to make it again. */
-static void set_given(GpuReduction *gr) {
+/* The spec from which GpuReduction_new could recreate this one. */
+static void restore_spec(GpuReduction *gr) {
   const ga_reduce_spec *own = &gr->spec;
   gr->given = (gpureduction_spec){.size = sizeof gr->given,
                                   .preamble = own->preamble,
@@ -176,7 +176,7 @@ static int copy_spec(GpuReduction *gr, const gpureduction_spec *spec) {
   GA_TRY(copy_results(own, spec));
   GA_TRY(copy_text(&own->preamble, spec->preamble));
   GA_TRY(copy_text(&own->prologue, spec->prologue));
-  set_given(gr);
+  restore_spec(gr);
   gr->parts_input = (gpuelemwise_arg){.name = "part", .typecode = GA_BYTE};
   gr->parts = *own;
   gr->parts.is_parts = true;
@@ -186,9 +186,9 @@ static int copy_spec(GpuReduction *gr, const gpureduction_spec *spec) {
   return GA_NO_ERROR;
 }
 
-/* ---- its life ---- */
+/* ---- creation ---- */
 
-/* What is checked and copied has lists, also of what there is only one. */
+/* Normalizes single components and results to lists, then checks and copies. */
 static int make(GpuReduction *gr, gpucontext *ctx, const gpureduction_spec *spec) {
   gpureduction_spec full;
   GA_TRY(read_spec(&full, spec));
@@ -236,7 +236,7 @@ GpuReduction *GpuReduction_new(gpucontext *ctx, const gpureduction_spec *spec,
   return gr;
 }
 
-/* The texts are const to those who read the spec; here is their owner. */
+/* Frees a string that readers see as const. */
 static void free_const(const void *owned) {
   ga__free((void *)(uintptr_t)owned);
 }

@@ -1,5 +1,5 @@
-/* Reductions whose texts hold for vectors too: what a CPU's kernel combines 16 elements
- * at once with, where a compiler would not make vectors of a loop by itself. */
+/* Explicit SIMD for CPUs: 16 elements at a time, for reductions whose expressions also
+ * hold for OpenCL vectors and which compilers do not vectorize. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,8 +8,7 @@
 #include "c/reduce/reduce_words.h"
 #include "c/reduce/reduction.h"
 
-/* The language's own name of a type of numbers, of which it has vectors; NULL for what
- * is none there. */
+/* OpenCL's scalar type with vector forms; NULL if there is none. */
 static const char *vector_name(int typecode) {
   const char kind = ga__dtype_kind(typecode);
   if (ga__dtype_work(typecode) != typecode || kind == 'c' || kind == 0)
@@ -19,7 +18,7 @@ static const char *vector_name(int typecode) {
                                                        : ga__reduce_type(typecode) + 3;
 }
 
-/* Whether `map` is the input as it is, or converted to the accumulator's type. */
+/* True if `map` is only the input, possibly cast to the accumulator's type. */
 static bool is_input(const char *map, const char *name, const char *type) {
   const size_t cast = strlen(type), length = strlen(name);
   if (map[0] == '(' && strncmp(map + 1, type, cast) == 0 && map[cast + 1] == ')')
@@ -29,8 +28,8 @@ static bool is_input(const char *map, const char *name, const char *type) {
           strcmp(map + 1 + length, ")") == 0);
 }
 
-/* Writes whether a goes before b, if the spec is of the greatest or the least element
- * (and of its position, for a pick); else false. */
+/* Comparison "a precedes b" if the spec is an extremum (argmax, argmin included); else
+ * false. */
 static bool find_order(char *to, size_t size, const ga_reduce_spec *spec) {
   const gpureduction_component *own = &spec->components[0];
   const int results = ga__reduce_is_pick(spec) ? GA_EXTREMUM_BOTH : GA_EXTREMUM_VALUE;
@@ -48,7 +47,7 @@ static bool find_order(char *to, size_t size, const ga_reduce_spec *spec) {
   return false;
 }
 
-/* Writes the combination of vectors a and b; false where it is not known to hold. */
+/* Combination of vectors a and b; false if it is not recognized. */
 static bool find_combination(char *to, size_t size, const ga_reduce_spec *spec) {
   static const char *const known[] = {"a + b", "a * b", "a > b ? a : b",
                                       "a < b ? a : b"};
@@ -65,8 +64,7 @@ static bool find_combination(char *to, size_t size, const ga_reduce_spec *spec) 
   return true;
 }
 
-/* The dtype of the elements, if there is one array of them and no more to be done than
- * to convert them; or -1. */
+/* Dtype of the elements if the map is only a cast of a single array; else -1. */
 static int plain_input(const ga_reduce_spec *spec) {
   const gpureduction_component *own = &spec->components[0];
   if (spec->n_components != 1 + (unsigned int)ga__reduce_is_pick(spec) || spec->n != 1)

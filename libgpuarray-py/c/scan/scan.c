@@ -1,9 +1,9 @@
-/* GpuScan: what is scanned, its kernels, and a call's checks. */
+/* GpuScan: creation, release, kernel variants. */
 #include "c/scan/scan.h"
 
 #include <string.h>
 
-/* A kernel that was asked for once; never removed. */
+/* A compiled variant; append-only. */
 typedef struct variant {
   enum ga_scan_kind kind;
   bool is_parts, is_wide, looks_back;
@@ -14,13 +14,13 @@ typedef struct variant {
 
 struct _GpuScan {
   gpucontext *context;
-  bool borrowed;      /* the context owns the object */
-  ga_scan_spec spec;  /* its texts are owned */
-  ga_scan_spec parts; /* of chunks' totals; borrows its texts from `spec` */
+  bool borrowed;      /* owned by the context */
+  ga_scan_spec spec;  /* owns its strings */
+  ga_scan_spec parts; /* for chunks' totals; borrows strings from `spec` */
   _Atomic(variant *) variants;
 };
 
-/* ---- making one ---- */
+/* ---- creation ---- */
 
 static int check_spec(gpucontext *ctx, const gpuscan_spec *spec) {
   if (ctx == NULL || spec == NULL)
@@ -99,7 +99,7 @@ GpuScan *GpuScan_new(gpucontext *ctx, const gpuscan_spec *spec, int *ret) {
   return gs;
 }
 
-/* The texts are const to those who read the spec; here is their owner. */
+/* Frees a string that readers see as const. */
 static void free_text(const char *text) {
   ga__free((void *)(uintptr_t)text);
 }
@@ -146,7 +146,7 @@ int ga__scan_typecode(const GpuScan *gs, int which) {
   return which == 0 ? gs->spec.input.typecode : gs->spec.out;
 }
 
-/* ---- kernels ---- */
+/* ---- kernel variants ---- */
 
 static int compile(gpukernel **out, const GpuScan *gs, const variant *v) {
   ga_scan_spec spec = v->is_parts ? gs->parts : gs->spec;
@@ -168,17 +168,17 @@ int ga__scan_kernel(gpukernel **out, GpuScan *gs, enum ga_scan_kind kind, bool i
       *out = v->kernel;
       return GA_NO_ERROR;
     }
-  variant made = {.kind = kind,
-                  .is_parts = is_parts,
-                  .is_wide = is_wide,
-                  .looks_back = looks_back,
-                  .nk = nk};
-  GA_TRY(compile(&made.kernel, gs, &made));
+  variant wanted = {.kind = kind,
+                    .is_parts = is_parts,
+                    .is_wide = is_wide,
+                    .looks_back = looks_back,
+                    .nk = nk};
+  GA_TRY(compile(&wanted.kernel, gs, &wanted));
   variant *v = ga__alloc(1, sizeof *v);
   if (v == NULL)
     return GA_MEMORY_ERROR;
-  made.next = atomic_load(&gs->variants);
-  *v = made;
+  wanted.next = atomic_load(&gs->variants);
+  *v = wanted;
   while (!atomic_compare_exchange_weak(&gs->variants, &v->next, v))
     ;
   *out = v->kernel;

@@ -1,4 +1,4 @@
-/* Calls of scans: checks, and copies where the result overlaps the array. */
+/* Scan calls: checks, and a copy if the output overlaps the input. */
 #include "c/scan/scan.h"
 
 static int check_array(const GpuScan *gs, const GpuArray *a, int typecode,

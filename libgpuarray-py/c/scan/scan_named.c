@@ -1,4 +1,4 @@
-/* Cumulative sums, products, maxima and minima: scans that the context keeps. */
+/* cumsum, cumprod, cummax, cummin: scans cached per context. */
 #include "c/program/kept_objects.h"
 #include "c/scan/scan.h"
 

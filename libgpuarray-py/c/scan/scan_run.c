@@ -1,28 +1,28 @@
-/* Scans: how an array's axes are walked, in what chunks, and the launches. */
+/* Scans: axes, launch geometry and launches. */
 #include "c/scan/scan.h"
 
-#define FULL_RANK 2 /* outer axes of the kernels that serve most shapes */
+#define FULL_RANK 2 /* outer axes of the generic kernels */
 
-/* Lines along the scanned axis. Offsets and strides are in bytes; row 0 of `strides`
- * and entry 0 of what comes in pairs are of the array, 1 of the result. */
+/* The lines to scan. Offsets and strides in bytes; index 0: input, 1: output. */
 typedef struct scan_task {
   enum ga_scan_kind kind;
   gpudata *data[2];
   size_t offset[2];
-  size_t length, rows, across; /* across: lines side by side; 1 for ROWS */
+  size_t length, rows,
+      across; /* length of a line; lines in all; adjacent lines (1 for ROWS) */
   ssize_t along[2], beside[2];
-  unsigned int nk; /* outer axes, whose product is `rows` */
+  unsigned int nk; /* number of outer axes, whose product is `rows` */
   size_t dims[GA_MAX_NDIM];
   ssize_t strides[2][GA_MAX_NDIM];
 } scan_task;
 
-/* How its work is cut: blocks of lanes by slots, `blocks` of them for each chunk. */
+/* Launch geometry: blocks of lanes by slots, `blocks` per chunk. */
 typedef struct scan_geometry {
   size_t lanes, slots, blocks;
-  size_t most_groups; /* of a launch, which share the work; 0: a group for each */
+  size_t most_groups; /* of a grid-stride launch; 0: a group per block */
   size_t chunk, chunks;
   bool looks_back;
-  size_t radix; /* chunks of a group of tiles */
+  size_t radix; /* look-back: chunks per group of tiles */
 } scan_geometry;
 
 static size_t ceil_div(size_t a, size_t b) {
@@ -37,9 +37,9 @@ static size_t magnitude(ssize_t stride) {
   return stride < 0 ? (size_t)0 - (size_t)stride : (size_t)stride;
 }
 
-/* ---- the axes ---- */
+/* ---- axes ---- */
 
-/* Adds an outer axis, before those that are nearer in memory. */
+/* Inserts an outer axis, sorted by descending input stride. */
 static void add_axis(scan_task *t, size_t dim, ssize_t x, ssize_t out) {
   unsigned int at = t->nk++;
   for (; at > 0 && magnitude(t->strides[0][at - 1]) < magnitude(x); at--) {
@@ -52,7 +52,7 @@ static void add_axis(scan_task *t, size_t dim, ssize_t x, ssize_t out) {
   t->strides[1][at] = out;
 }
 
-/* Lines that lie side by side are walked by neighbouring items, if there are a few. */
+/* COLUMNS if lines are adjacent in memory, and there are at least 16; else ROWS. */
 static void choose_kind(scan_task *t) {
   const unsigned int last = t->nk - 1;
   t->kind = GA_SCAN_ROWS;
@@ -67,7 +67,7 @@ static void choose_kind(scan_task *t) {
   t->nk = last;
 }
 
-/* Pads the outer axes to the rank of a kernel. */
+/* Pads the outer axes to FULL_RANK. */
 static void pad_axes(scan_task *t) {
   t->rows = 1;
   for (; t->nk < FULL_RANK; t->nk++) {
@@ -104,7 +104,7 @@ static void make_task(scan_task *t, const GpuArray *out, const GpuArray *a,
   pad_axes(t);
 }
 
-/* The totals of chunks, in place: part[row][chunk][column]. */
+/* The in-place scan of chunks' totals: part[row][chunk][column]. */
 static scan_task parts_task(const scan_task *of, gpudata *part, size_t chunks,
                             size_t size) {
   scan_task t = {.kind = of->kind,
@@ -122,9 +122,9 @@ static scan_task parts_task(const scan_task *of, gpudata *part, size_t chunks,
   return t;
 }
 
-/* ---- the geometry ---- */
+/* ---- launch geometry ---- */
 
-/* The smallest power of 2 that is at least `n`, between `low` and `high`. */
+/* Smallest power of 2 that is at least `n`, within `low` and `high`. */
 static size_t power_of_2(size_t n, size_t low, size_t high) {
   size_t power = low;
   while (power < n && power < high)
@@ -132,7 +132,7 @@ static size_t power_of_2(size_t n, size_t low, size_t high) {
   return power;
 }
 
-/* Cuts lines into about `wanted` chunks, multiples of `step`, of at least `least`. */
+/* Cuts lines into about `wanted` chunks, multiples of `step` and at least `least`. */
 static void cut(scan_geometry *g, size_t length, size_t wanted, size_t step,
                 size_t least) {
   size_t chunk = ceil_div(length, wanted < 1 ? 1 : wanted);
@@ -154,7 +154,7 @@ static void cut_cpu(scan_geometry *g, const scan_task *t, const ga_device_info *
   cut(g, t->length, wanted, 8, rows ? 8192 : 1024);
 }
 
-/* As many rows as there is room for, each with a place more if its length is even. */
+/* As many rows as fit local memory, with odd pitch. */
 static void cut_short(scan_geometry *g, const scan_task *t, size_t threads,
                       size_t room) {
   g->lanes = threads;
@@ -164,7 +164,7 @@ static void cut_short(scan_geometry *g, const scan_task *t, size_t threads,
   g->blocks = ceil_div(t->rows, g->chunk);
 }
 
-/* A tile's elements of a line must fit what is counted with an int. */
+/* A tile is indexed by int along the line. */
 static void cut_gpu(scan_geometry *g, const scan_task *t, const ga_device_info *info,
                     size_t threads, size_t items) {
   size_t step;
@@ -196,7 +196,7 @@ static void cut_gpu(scan_geometry *g, const scan_task *t, const ga_device_info *
 
 /* ---- launches ---- */
 
-/* Counts take 32 bits below this; sums of a count and what a block takes at once do. */
+/* Limit of 32-bit indices, with a margin for a block's step. */
 #define NARROW ((size_t)INT32_MAX - (1 << 20))
 
 static bool needs_wide(const scan_task *t) {
@@ -244,7 +244,7 @@ static int launch(gpukernel *kernel, const scan_task *t, const scan_geometry *g,
   return ga__kernel_launch(kernel, &l);
 }
 
-/* The largest power of 2 that is no more than the kernel's threads and its own. */
+/* Maximum block size, a power of 2, of kind and kernel. */
 static size_t block_threads(gpukernel *kernel, enum ga_scan_kind kind) {
   size_t threads = ga__scan_block(kind);
   while (threads > 1 && threads > ga__kernel_threads(kernel))
@@ -265,13 +265,13 @@ static void cut_task(scan_geometry *g, const scan_task *t, GpuScan *gs,
             ga__scan_tile_items(gs, t->kind));
 }
 
-/* Both arrays lie side by side in the direction that an inner loop walks. */
+/* True if both arrays are contiguous along the inner loop. */
 static bool is_unit(const scan_task *t, const size_t *sizes) {
   const ssize_t *strides = t->kind == GA_SCAN_ROWS ? t->along : t->beside;
   return strides[0] == (ssize_t)sizes[0] && strides[1] == (ssize_t)sizes[1];
 }
 
-/* A GPU's short rows, each of which begins where another ends. */
+/* True on GPUs for short contiguous rows. */
 static bool is_short(const scan_task *t, const ga_device_info *info,
                      const size_t *sizes) {
   if (info->is_cpu || t->kind != GA_SCAN_ROWS || t->length > GA_SCAN_SHORTEST ||
@@ -283,7 +283,7 @@ static bool is_short(const scan_task *t, const ga_device_info *info,
   return true;
 }
 
-/* Takes packs if every row begins at a pack's place and there are tiles enough. */
+/* Switches to PACKS if every row is aligned for vectors and there are enough tiles. */
 static void choose_packs(scan_task *t, scan_geometry *g, const GpuScan *gs, int mode) {
   const size_t chunk =
       ga__scan_block(GA_SCAN_PACKS) * (size_t)ga__scan_tile_items(gs, GA_SCAN_PACKS);
@@ -307,7 +307,7 @@ static void choose_packs(scan_task *t, scan_geometry *g, const GpuScan *gs, int 
   g->chunks = chunks;
 }
 
-/* One pass: every tile finds its prefix itself. */
+/* Single pass with decoupled look-back. */
 static int run_looking_back(GpuScan *gs, const scan_task *t, const scan_geometry *g,
                             bool is_wide, int mode) {
   gpucontext *ctx = ga__scan_context(gs);
@@ -326,7 +326,7 @@ static int run_looking_back(GpuScan *gs, const scan_task *t, const scan_geometry
   return status;
 }
 
-/* Scans the totals of chunks, so that each has what comes before it. */
+/* Exclusive scan of chunks' totals. */
 static int scan_parts(GpuScan *gs, const scan_task *of, gpudata *part, size_t chunks) {
   const size_t size = gpuarray_get_elsize(ga__scan_acc(gs));
   const scan_task t = parts_task(of, part, chunks, size);
@@ -342,12 +342,12 @@ static int scan_parts(GpuScan *gs, const scan_task *of, gpudata *part, size_t ch
   return launch(kernel, &t, &g, part, is_wide, mode | GA_SCAN_SHIFT);
 }
 
-/* Totals of chunks, their scan, then each chunk with what comes before it. */
+/* Three passes: chunks' totals, their scan, then each chunk with its prefix. */
 static int run_chunks(GpuScan *gs, const scan_task *t, const scan_geometry *g,
                       gpukernel *kernel, bool is_wide, int mode) {
   gpudata *part;
   const size_t size = gpuarray_get_elsize(ga__scan_acc(gs));
-  if (g->chunks == 1) /* `part` is not looked at */
+  if (g->chunks == 1) /* `part` is unused */
     return launch(kernel, t, g, t->data[1], is_wide, mode);
   GA_TRY(ga__buffer_new(&part, ga__scan_context(gs),
                         t->rows * t->across * g->chunks * size));

@@ -1,7 +1,6 @@
-/* The kernel texts of a scan: along rows or down columns, for GPUs or CPUs.
+/* Source generator of scan kernels: the macros for the files in kernels/.
  *
- * They are the files in kernels/, over words (SC_...) that are defined here. The order
- * in which elements are combined depends on shape and geometry only, never on time. */
+ * Deterministic: the order of combination depends on shape and geometry only. */
 #include "c/scan/scan_source.h"
 
 #include <string.h>
@@ -14,7 +13,7 @@
 #include "c/scan/kernels/short.inc"
 #include "c/scan/kernels/tiles.inc"
 
-/* ---- the words ---- */
+/* ---- macros ---- */
 
 static const char *type_name(int typecode) {
   return gpuarray_get_type(typecode)->cluda_name;
@@ -24,13 +23,13 @@ unsigned int ga__scan_block(enum ga_scan_kind kind) {
   return kind == GA_SCAN_COLUMNS || kind == GA_SCAN_PACKS ? 512 : 256;
 }
 
-/* Neighbours of which an item's accumulators take 16 bytes. */
+/* Vector length: 16 bytes of accumulators per item. */
 static unsigned int pack_length(const ga_scan_spec *spec) {
   const size_t size = gpuarray_get_elsize(spec->acc);
   return size <= 4 ? 4 : size == 8 ? 2 : 1;
 }
 
-/* Packs of an item in a tile: as many as its registers hold, with a total of each. */
+/* Vectors per item of a tile: as many as registers hold, with a total of each. */
 static unsigned int pack_rounds(const ga_scan_spec *spec) {
   return gpuarray_get_elsize(spec->acc) == 4 ? 20 : 16;
 }
@@ -40,8 +39,7 @@ size_t ga__scan_alignment(const ga_scan_spec *spec, int typecode) {
   return size < 16 ? size : 16;
 }
 
-/* Odd for rows, so that items reading their neighbouring elements meet in no bank of
- * local memory. */
+/* Odd for rows, against bank conflicts where an item reads its adjacent elements. */
 unsigned int ga__scan_items(const ga_scan_spec *spec, enum ga_scan_kind kind) {
   const size_t size = gpuarray_get_elsize(spec->acc);
   if (kind == GA_SCAN_PACKS)
@@ -55,7 +53,7 @@ unsigned int ga__scan_room(const ga_scan_spec *spec) {
   return 32768 / (unsigned int)gpuarray_get_elsize(spec->acc);
 }
 
-/* `form` with '%' replaced by `operand`. */
+/* Adds `form` with `operand` in place of '%'. */
 static void add_form(ga_strbuf *sb, const char *form, const char *operand) {
   const char *at = strchr(form, '%');
   ga__strbuf_addn(sb, form, (size_t)(at - form));
@@ -97,7 +95,7 @@ static void add_types(ga_strbuf *sb, const ga_scan_spec *spec, enum ga_scan_kind
                   ga__scan_alignment(spec, spec->out));
 }
 
-/* The map of an element, the combination of two accumulators, and what is stored. */
+/* SC_MAP, SC_COMBINE, SC_KEEP: map, combination, conversion to the output. */
 static void add_functions(ga_strbuf *sb, const ga_scan_spec *spec) {
   const gpuelemwise_arg *in = &spec->input;
   ga__strbuf_addf(sb, "GA_INLINE SC_ACC SC_MAP(%s %s) {\n  return ",

@@ -1,15 +1,15 @@
-/* A reduction across columns, over the words (RD_...) that reduce_source.c defines for
- * a spec, its types and the number of axes. The order in which elements are combined
- * depends on shape, alignment and geometry only, never on time: an item keeps RD_WIDTH
- * accumulators and folds them into one; a tree in local memory folds those of the
- * items of one result. Runs of elements are combined apart before they join the
- * accumulators, so that long float sums stay accurate.
+/* Column reduction (adjacent work items own adjacent results), over the macros RD_...
+ * that reduce_source.c defines. Deterministic: the order of combination depends on
+ * shape, alignment and geometry only. An item keeps RD_WIDTH accumulators and combines
+ * them into one; a tree in local memory combines those of a result's items. Runs of
+ * elements are accumulated apart before they join the accumulators (blocked summation,
+ * for accurate long float sums).
  *
- * The items of dimension 0 own neighbouring results, RD_WIDTH each; on a GPU those of
- * dimension 1 share the reduced elements, lanes_outer along the outer axes, the others
- * along the inner one. A tile is lanes * RD_WIDTH of the `across` results along the
- * innermost kept axis; where packets begin before an array does, it begins by `shift`
- * columns sooner, for which the host leaves room (`slack`). */
+ * Items of dimension 0 own RD_WIDTH adjacent results each; on a GPU those of dimension
+ * 1 share the reduced elements, lanes_outer along the outer axes, the rest along the
+ * inner one. A tile is lanes * RD_WIDTH of the `across` results along the innermost
+ * kept axis; for aligned vector loads it may begin `shift` columns before the array,
+ * for which the host leaves room (`slack`). */
 
 KERNEL void RD_NAME(RD_OUTPUTS GLOBAL_MEM RD_ACC *part, ga_size part_off RD_INPUTS,
                     RD_INT tiles, RD_INT per_group, RD_INT results, RD_INT across,

@@ -1,5 +1,5 @@
-/* Across columns, on a CPU: one item walks a tile of neighbouring columns, whose
- * accumulators stay in the cache, a few rows at once: as many streams of memory. */
+/* CPU: one item walks a tile of adjacent columns, whose accumulators stay in the cache,
+ * RD_ROWS rows at a time (several memory streams). */
 const RD_INT wide = count < width ? count : width;
 RD_TOTALS
 for (RD_INT c = 0; c < wide; c++)

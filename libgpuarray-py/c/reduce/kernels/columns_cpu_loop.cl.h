@@ -1,5 +1,5 @@
-/* Lines of a tile, RD_ROWS at once. Where the compiler makes vectors of straight lines
- * only, strips of columns. */
+/* RD_ROWS rows of a tile at a time; in strips of columns where the compiler vectorizes
+ * straight-line code only (SLP). */
 for (; i + RD_ROWS <= inner_to; i += RD_ROWS) {
   RD_INT c = 0;
 #if defined(RD_MANY) && defined(RD_LINE)

@@ -1,6 +1,6 @@
-/* Across columns, on a GPU: an item's columns are neighbours where packets are loaded,
- * else `lanes` apart. Items past the last result load what the last one does.
- * Accumulators lie in local memory from the beginning: runs alone take registers. */
+/* GPU: an item's columns are adjacent for vector loads, else `lanes` apart (coalesced).
+ * Items past the last result load what the last one does. Accumulators live in local
+ * memory; only runs use registers. */
 bool packed = mode & 4;
 RD_INT shift = -1;
 RD_ALIGN
@@ -65,8 +65,8 @@ if (packed && own >= low && own + RD_WIDTH <= count) {
   }
 #define RD_COLUMN(v) column[v]
 
-  /* Every reduced element of RD_COUNT columns of this item; RD_COLUMN(v) is the v-th,
-   * counted from the tile's first. */
+  /* All reduced elements of RD_COUNT columns of this item; RD_COLUMN(v): v-th column in
+   * the tile. */
   for (RD_INT j = outer_from + lane_outer; j < outer_to; j += step_outer) {
     RD_OUTER_POINTERS
     RD_INT i = inner_from + lane_inner;

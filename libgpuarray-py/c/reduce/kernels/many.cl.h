@@ -1,5 +1,5 @@
-/* On a CPU, 16 elements at once: loaded and converted to the vector RD_MANY, and
- * combined as RD_OF_MANY says of a and b; of a pick that says whether a goes first. */
+/* CPU SIMD: loads and converts 16 elements to the vector RD_MANY, and combines a and b
+ * by RD_OF_MANY; for argmax and argmin that is the comparison. */
 #if RD_MANY_HALVES
 GA_INLINE float16 RD_FLOATS(const GLOBAL_MEM ga_half *p) {
   uint16 data = convert_uint16(vload16(0, (const GLOBAL_MEM ushort *)p));

@@ -1,5 +1,5 @@
-/* Of a pick, whose accumulator is a key and its position: which of two keys is kept,
- * and an accumulator with an element. */
+/* argmax and argmin: the accumulator is a key and its position. RD_PASSES: b's key
+ * wins. */
 #define RD_ACC_KEY(acc) (acc).v0
 
 GA_INLINE int RD_PASSES(RD_KEY a, RD_KEY b) {

@@ -1,4 +1,4 @@
-/* What both kernels begin with: the share of a group, and RD_STORE. */
+/* Start of both kernels: the ranges of a work group, and RD_STORE. */
 const RD_INT lane = (RD_INT)LID_0, lanes = (RD_INT)LDIM_0;
 const RD_INT split = (RD_INT)GID_1;
 const RD_INT outer_from = split / splits * outer_per;

@@ -1,12 +1,12 @@
-/* A reduction along rows, over the words (RD_...) that reduce_source.c defines for a
- * spec, its types and the number of axes. The order in which elements are combined
- * depends on shape, alignment and geometry only, never on time: an item keeps RD_WIDTH
- * accumulators and folds them into one; a tree in local memory folds those of the
- * items of one result. Runs of elements are combined apart before they join the
- * accumulators, so that long float sums stay accurate.
+/* Row reduction (adjacent work items walk adjacent elements), over the macros RD_...
+ * that reduce_source.c defines. Deterministic: the order of combination depends on
+ * shape, alignment and geometry only. An item keeps RD_WIDTH accumulators and combines
+ * them into one; a tree in local memory combines those of a result's items. Runs of
+ * elements are accumulated apart before they join the accumulators (blocked summation,
+ * for accurate long float sums).
  *
- * The items of dimension 0 walk side by side along the inner axis. On a GPU those of
- * dimension 1 are lanes_outer along the outer ones, for each of several results. */
+ * Items of dimension 0 walk the inner axis. On a GPU those of dimension 1 are
+ * lanes_outer along the outer axes, for each of several results. */
 
 KERNEL void RD_NAME(RD_OUTPUTS GLOBAL_MEM RD_ACC *part, ga_size part_off RD_INPUTS,
                     RD_INT tiles, RD_INT per_group, RD_INT results, RD_INT across,

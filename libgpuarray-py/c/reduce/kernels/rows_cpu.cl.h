@@ -1,5 +1,5 @@
-/* Along rows, on a CPU: one of its items may be alone in its group; what it has in
- * flight then lies side by side, which the compiler must see to make vectors of it. */
+/* CPU: a single item may make up the group; its accumulators are then adjacent, in a
+ * form that the compiler vectorizes. */
 if (mode & 1) {
 #define RD_ELEMENT RD_UNIT_ELEMENT
 #if RD_PICK && defined(RD_MANY)
@@ -7,7 +7,7 @@ if (mode & 1) {
 #elif RD_PICK
 #include "rows_pick_loop.cl.h"
 #elif defined(RD_MANY) && GA_WARP_SIZE == 1
-  /* An item is alone and the compiler is told of vectors. */
+  /* Explicit SIMD by a single item. */
   if (i + 16 <= inner_to) {
     RD_MANY total = vload16(0, acc);
     while (i + 16 <= inner_to) {

@@ -1,10 +1,9 @@
-/* Along rows, on a GPU: an item has RD_UNROLL packets of RD_VECTOR neighbouring
- * elements in flight, each loaded at once. */
+/* GPU: RD_UNROLL vector loads of RD_VECTOR elements in flight per item. */
 #define RD_LANES lanes
 #define RD_LANE lane
 #if RD_VECTOR > 0
-/* Elements before the first whole packet, packets, elements after the last; where the
- * arrays lie differently in their packets, nothing. */
+/* Peeled head up to the vector boundary, vectors, tail; scalar code if the arrays'
+ * alignments differ. */
 if (mode & 4) {
   RD_INT head = -1, same = 1;
   RD_HEADS
@@ -18,11 +17,10 @@ if (mode & 4) {
     const RD_INT packets = (inner_to - i) / RD_VECTOR;
     RD_INT k = lane;
 #if RD_PICK
-    /* Of a pick's packets each has its greatest value found, and only that is compared
-     * with the best so far, of which the packet is kept. Positions ascend along the
-     * row, or else descend (`back`): so of level packets the first is known, and the
-     * values of the kept one are all that can be the row's. Past the last packet it is
-     * looked at again. */
+    /* argmax, argmin: reduce each vector to its best key, compare only that with the
+     * best so far, and keep the winning vector. Positions ascend along the row or
+     * descend (`back`), so of equal vectors the first by position is known; its
+     * elements are searched again at the end. */
     const bool back = RD_POSITION_STEP < 0;
     RD_KEY best = RD_ACC_KEY(RD_IDENTITY);
     RD_INT found = -1;
@@ -84,7 +82,7 @@ if (mode & 4) {
         acc[v] = RD_COMBINE(acc[v], RD_RUN_END(run[v]));
     }
 #endif
-    /* What is left of the row. */
+    /* Tail of the row. */
     for (RD_INT p = i + packets * RD_VECTOR + lane; p < inner_to; p += lanes)
       acc[0] = RD_COMBINE(acc[0], RD_ELEMENT(p));
     i = inner_to;

@@ -1,7 +1,7 @@
-/* The elements of a row that are left, one by one.
+/* Remaining elements of a row, without vector loads.
  *
- * Whole steps, in runs, then one step for which not every item has elements. Unrolled
- * on demand: where a map is long, compilers would keep `run` in memory. */
+ * Full steps, in runs, then a partial step. Unrolled only on demand: with a long map
+ * compilers would spill `run` to memory. */
 while (i + RD_STEP <= inner_to) {
   RD_ACC run[RD_WIDTH];
   RD_INT stop = i + 64 * RD_STEP;

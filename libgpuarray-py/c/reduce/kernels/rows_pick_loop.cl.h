@@ -1,7 +1,6 @@
-/* A pick by one item, where the texts are not known to hold for vectors: chunks have
- * their greatest value found, and only in the one that first has the row's its place is
- * looked for. The bounds are such that the compiler does not know them: then it makes
- * vectors of the loops, which it would unroll. */
+/* argmax, argmin by one item, without explicit SIMD: find the best key of each chunk,
+ * and search the position only in the first chunk with the row's best. The loop bounds
+ * are opaque on purpose: the compiler would unroll instead of vectorizing. */
 if (i < inner_to) {
   const RD_INT many = RD_VECTOR - 1 + lanes;
   RD_KEY best = RD_ACC_KEY(RD_ELEMENT(i));

@@ -1,6 +1,6 @@
-/* A pick by one item: chunks have their greatest value found, and only in the one
- * that first has the row's its place is looked for. Positions ascend. A row's last
- * elements are looked at with some that come before them. */
+/* argmax, argmin by one item, with explicit SIMD: find the best key of each chunk, and
+ * search the position only in the first chunk with the row's best. Positions ascend.
+ * The last vector of a row overlaps the one before. */
 if (i < inner_to) {
   const RD_INT last = inner_to - 16;
   RD_KEY best = RD_ACC_KEY(RD_ELEMENT(i));

@@ -1,6 +1,6 @@
-/* On a CPU a group takes its share of what there is: its items walk down a strip of
- * columns together, SC_OWN each. The loop stands twice: over elements side by side,
- * which vector units like, and any. */
+/* CPU columns: a work group takes a range of strips, its items walk down a strip
+ * together, SC_OWN columns each. The loop is included twice: contiguous (vectorizable)
+ * and strided. */
 #include "words.cl.h"
 
 SC_KERNEL void SC_NAME(SC_PARAMETERS) {

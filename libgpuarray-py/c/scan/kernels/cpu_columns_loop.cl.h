@@ -1,4 +1,4 @@
-/* A line of SC_WIDTH columns after the other. */
+/* Row by row of SC_WIDTH columns. */
 for (; p < to; p++) {
   GLOBAL_MEM const char *xt = xp + (ga_ssize)p * xs;
   GLOBAL_MEM char *ot = op + (ga_ssize)p * os;

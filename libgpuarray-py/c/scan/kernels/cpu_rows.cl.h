@@ -1,6 +1,6 @@
-/* On a CPU a group takes its share of what there is: chunks of rows, in blocks whose
- * results wait for one combination only. The loop stands twice: over elements side by
- * side, which vector units like, and any. */
+/* CPU rows: a work group takes a range of chunks. Blocks of eight elements, so that the
+ * chain of dependent combinations is one per block. The loop is included twice:
+ * contiguous (vectorizable) and strided. */
 #include "words.cl.h"
 
 SC_KERNEL void SC_NAME(SC_PARAMETERS) {

@@ -1,4 +1,4 @@
-/* Eight elements at once, while there are as many. */
+/* Blocks of eight elements. */
 for (; p + 8 <= to; p += 8) {
   SC_ACC acc[8];
   for (int v = 0; v < 8; v++)

@@ -1,8 +1,8 @@
-/* What groups that wait for each other need: values of other lanes, and values that
- * other groups wait for. */
+/* Decoupled look-back: warp shuffles of accumulators, and values published to other
+ * work groups. */
 
 #if SC_WARPS
-/* A value of the lane so many below, or of a lane. */
+/* Shuffles: from the lane `by` below; from `lane`. */
 GA_INLINE SC_ACC SC_UP(SC_ACC value, int by) {
   union {
     SC_ACC value;
@@ -28,7 +28,8 @@ GA_INLINE SC_ACC SC_FROM(SC_ACC value, int lane) {
 #endif
 
 #if SC_LOOKS
-/* A value that other groups wait for: words of which each says that it is there. */
+/* A published value: each 64-bit word carries 32 bits and a ready flag, so that a
+ * reader can spin on it. */
 GA_INLINE void SC_PUT(volatile GLOBAL_MEM ga_ulong *p, SC_ACC value) {
   union {
     SC_ACC value;
@@ -56,7 +57,8 @@ GA_INLINE SC_ACC SC_GET(const volatile GLOBAL_MEM ga_ulong *p) {
 }
 #endif
 
-/* A scan of one value of each item, in one half of `sums`. */
+/* Inclusive scan of a value per item in local memory (Hillis-Steele), double buffered
+ * in `sums`. */
 #define SC_SCAN(value, n)                                                              \
   turn = 0;                                                                            \
   sums[SC_POS(SC_I)] = (value);                                                        \
@@ -70,7 +72,7 @@ GA_INLINE SC_ACC SC_GET(const volatile GLOBAL_MEM ga_ulong *p) {
     local_barrier();                                                                   \
   }
 #if SC_WARPS
-/* The same in the `n` first lanes of a warp, of which this is lane `one`. */
+/* Inclusive scan in the first `n` lanes of a warp, of which this is lane `one`. */
 #define SC_SCAN_WARP(value, one, n)                                                    \
   for (int s = 1; s < (n); s <<= 1) {                                                  \
     const SC_ACC below = SC_UP(value, s);                                              \

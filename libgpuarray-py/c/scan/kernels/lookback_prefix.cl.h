@@ -1,10 +1,9 @@
-/* The prefix of this tile: `carry` and has_carry (decoupled look-back).
+/* Decoupled look-back: computes this tile's prefix, `carry` and has_carry.
  *
- * A tile publishes its total, and the prefix of a tile is the prefix of its group of
- * tiles, combined with the totals of the tiles before it in that group. The last tile
- * of a group publishes the prefix of the next one. So neither what is combined nor its
- * order depends on who came first (a plain look-back would stop at whatever prefix it
- * finds). */
+ * A tile publishes its total; its prefix is the prefix of its group of tiles combined
+ * with the totals of the earlier tiles in the group. A group's last tile publishes the
+ * next group's prefix. So the order of combination does not depend on timing (a plain
+ * look-back stops at whichever prefix it finds): the result is deterministic. */
 {
   const SC_INT radix = mode >> 8, group = at_chunk / radix;
   const int d = (int)(at_chunk - group * radix);
@@ -15,8 +14,9 @@
   if (SC_I == 0 && d < radix - 1 && valid)
     SC_PUT(part + (first_part + d * across) * SC_WORDS, total);
 #if SC_ROWS
-  /* Of rows a warp reads the totals, a lane SC_EACH of them, all asked for at once. The
-   * next group's prefix goes out before this tile is finished: others wait for it. */
+  /* Rows: one warp reads the totals, SC_EACH per lane, all loads in flight. The next
+   * group's prefix is published before this tile is finished, since others wait for
+   * it. */
   if (SC_I < 32) {
     const volatile GLOBAL_MEM ga_ulong *p =
         (const volatile GLOBAL_MEM ga_ulong *)(part + first_part * SC_WORDS);

@@ -1,9 +1,9 @@
-/* Long rows that are read once, in packs of neighbours.
+/* Long contiguous rows, read once, with vector loads.
  *
- * A warp's elements lie side by side: in each of SC_ROUNDS rounds a lane has SC_PACK of
- * them, which it reads and writes at once. So nothing is turned in local memory, and a
- * tile is as large as the registers of a group. The alignment stands before the name:
- * of one behind the braces NVRTC takes no notice, and moves element by element. */
+ * A warp's elements are adjacent: in each of SC_ROUNDS rounds a lane loads and stores
+ * SC_PACK elements as a vector. So no transpose in local memory is needed, and a tile
+ * fills the group's registers. The alignment attribute stands before the name: NVRTC
+ * ignores it behind the braces, and would move single elements. */
 #include "words.cl.h"
 
 typedef struct __attribute__((aligned(SC_ALIGN_IN))) SC_PACK_IN {
@@ -33,7 +33,7 @@ SC_KERNEL void SC_NAME(SC_PARAMETERS) {
   const int first = (warp * (32 * SC_ROUNDS) + lane) * SC_PACK;
 #define SC_AT(r, v) (first + (r) * (32 * SC_PACK) + (v))
   SC_LINE
-  /* Loops over registers are unrolled: some compiler leaves one that is long. */
+  /* Full unrolling keeps the arrays in registers. */
   GLOBAL_MEM const SC_IN *xt = (GLOBAL_MEM const SC_IN *)xp + from;
   GLOBAL_MEM SC_OUT *ot = (GLOBAL_MEM SC_OUT *)op + from;
   SC_ACC acc[SC_ROUNDS][SC_PACK], sum[SC_ROUNDS];
@@ -57,7 +57,7 @@ SC_KERNEL void SC_NAME(SC_PARAMETERS) {
     }
   }
 
-/* sum[r] becomes what comes before a pack in its warp. */
+/* sum[r]: exclusive scan of the packs in the warp. */
 #pragma unroll
   for (int r = 0; r < SC_ROUNDS; r++) {
 #pragma unroll

@@ -1,8 +1,8 @@
-/* Short rows that lie one after the other.
+/* Short contiguous rows.
  *
- * A group takes `chunk` rows: as they lie to local memory, there a row by each item,
- * and back. Rows begin an odd number of elements apart, so that items meet in few
- * banks. What an item moves is counted on without divisions. */
+ * A work group copies `chunk` rows to local memory (coalesced), scans a row per item,
+ * and copies back. Rows have an odd pitch against bank conflicts. Positions are
+ * advanced without divisions. */
 #include "words.cl.h"
 
 #define SC_STEP                                                                        \

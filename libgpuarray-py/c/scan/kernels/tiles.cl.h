@@ -1,9 +1,8 @@
-/* On a GPU a group takes tiles: an item combines the neighbouring elements it owns,
- * then the items' totals are scanned in local memory. Where groups may wait for each
- * other (SC_LOOKS), the axis is read once; elsewhere chunks are summed first.
+/* GPU tiles: an item combines its own adjacent elements, then the items' totals are
+ * scanned in local memory. With SC_LOOKS (decoupled look-back) the axis is read once;
+ * else chunks are summed in a first pass.
  *
- * Item SC_I of SC_COUNT along the axis; SC_POS(i) is the place of item i in local
- * memory. */
+ * Item SC_I of SC_COUNT along the axis; SC_POS(i): index of item i in local memory. */
 #include "words.cl.h"
 
 #include "lookback.cl.h"
@@ -78,8 +77,7 @@ SC_KERNEL void SC_NAME(SC_PARAMETERS) {
     const int count = (int)(to - start < step ? to - start : step);
     SC_ACC acc[SC_ITEMS];
 
-/* Rows are read side by side and turned in local memory; columns lie as they are
- * needed. */
+/* Rows: coalesced loads, transposed through local memory. Columns need no transpose. */
 #if SC_ROWS
     GLOBAL_MEM const char *xt = xp + (ga_ssize)start * xs;
     if (mode & 8) {
@@ -112,9 +110,9 @@ SC_KERNEL void SC_NAME(SC_PARAMETERS) {
     }
 #endif
 
-/* `before`: of the items before this one, if there are; `total`: of all. */
+/* `before`: of the preceding items, if any; `total`: of all. */
 #if SC_ROWS && SC_WARPS
-    /* With warps: scans of each, then the warps' totals one after the other. */
+    /* Warp scans, then the warps' totals in sequence. */
     for (int v = 1; v < SC_ITEMS; v++)
       acc[v] = SC_COMBINE(acc[v - 1], acc[v]);
     SC_ACC sum = acc[SC_ITEMS - 1];
@@ -152,7 +150,7 @@ SC_KERNEL void SC_NAME(SC_PARAMETERS) {
 #include "lookback_prefix.cl.h"
 #endif
 
-    /* What an item's elements are combined with, and their results. */
+    /* Combines an item's elements with its prefix. */
     const int has_before = has_carry || SC_I > 0;
     if (has_carry)
       before = SC_I > 0 ? SC_COMBINE(carry, before) : carry;

@@ -1,4 +1,4 @@
-/* What all kernels of scans begin with, over the words that scan_source.c defines. */
+/* Common start of scan kernels, over the macros that scan_source.c defines. */
 
 #define SC_PARAMETERS                                                                  \
   GLOBAL_MEM SC_OUT *out, ga_size out_off, GLOBAL_MEM const SC_IN *x, ga_size x_off,   \
@@ -7,7 +7,7 @@
       ga_ssize os, ga_ssize xc, ga_ssize oc SC_AXES
 #define SC_BEGIN part = (GLOBAL_MEM SC_PART *)((GLOBAL_MEM char *)part + part_off)
 
-/* From `row`, the line of the outer axes: where it begins. */
+/* Pointers to the line `row` of the outer axes. */
 #define SC_LINE                                                                        \
   GLOBAL_MEM const char *xp = (GLOBAL_MEM const char *)x + x_off;                      \
   GLOBAL_MEM char *op = (GLOBAL_MEM char *)out + out_off;                              \
