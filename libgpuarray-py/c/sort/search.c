@@ -1,4 +1,4 @@
-/* Places in sorted vectors, by a kernel that plans may record. */
+/* searchsorted, by a kernel, so that plans can record it. */
 #include "c/sort/search.h"
 
 #include "c/program/kernel_table.h"
@@ -22,7 +22,7 @@ static int write_source(ga_source *out, const gpucontext *ctx, const void *spec)
   return ga__text_finish_named(out, "search", NULL, "#define SEARCH_NAME %\n", &text);
 }
 
-static int check_given(const GpuArray *a, const GpuArray *v) {
+static int check_arguments(const GpuArray *a, const GpuArray *v) {
   char text[GA_ARRAY_TEXT], other[GA_ARRAY_TEXT];
   const bool is_short = a->typecode == GA_HALF || a->typecode == GA_BFLOAT16;
   if (a->nd == 1 && a->typecode == v->typecode && !is_short &&
@@ -56,21 +56,21 @@ static int launch(const GpuArray *out, const GpuArray *a, const GpuArray *v,
 }
 
 int ga__search(GpuArray *out, const GpuArray *a, const GpuArray *v, bool right) {
-  GpuArray vector = {0}, values = {0}, made = {0};
-  GA_TRY(check_given(a, v));
+  GpuArray vector = {0}, values = {0}, result = {0};
+  GA_TRY(check_arguments(a, v));
   int status = GpuArray_copy(&vector, a, GA_C_ORDER);
   if (status == GA_NO_ERROR)
     status = GpuArray_copy(&values, v, GA_C_ORDER);
   if (status == GA_NO_ERROR)
-    status = GpuArray_empty(&made, a->data->context, GA_LONG, v->nd, v->dimensions,
+    status = GpuArray_empty(&result, a->data->context, GA_LONG, v->nd, v->dimensions,
                             GA_C_ORDER);
   if (status == GA_NO_ERROR && ga__array_count(v) > 0)
-    status = launch(&made, &vector, &values, right);
+    status = launch(&result, &vector, &values, right);
   GpuArray_clear(&vector);
   GpuArray_clear(&values);
   if (status == GA_NO_ERROR)
-    *out = made;
+    *out = result;
   else
-    GpuArray_clear(&made);
+    GpuArray_clear(&result);
   return status;
 }

@@ -1,12 +1,12 @@
-/* Places in sorted vectors, by a kernel that plans may record. */
+/* searchsorted, by a kernel, so that plans can record it. */
 #ifndef GA_C_SEARCH_H
 #define GA_C_SEARCH_H
 
 #include "c/array/array.h"
 
-/* Where each element of `v` would be put in the vector `a` so that it stays sorted:
- * a new int64 array; the first such place, or the last one of `right`. Both have one
- * real type; nan comes after all numbers. */
+/* Insertion points of the elements of `v` into the sorted vector `a`: a new int64
+ * array; the leftmost, or the rightmost if `right`. Both have one real type; NaN comes
+ * last. */
 int ga__search(GpuArray *out, const GpuArray *a, const GpuArray *v, bool right);
 
 #endif

@@ -1,11 +1,11 @@
-/* Sorting along an axis: checks, and the arrays' rows brought one after the other. */
+/* Sorting along an axis: checks, and contiguous rows of the operands. */
 #include "c/sort/sort.h"
 
 #include "c/scan/scan.h"
 #include <gpuarray/sort.h>
 
-/* An array whose sorted axis lies last, and the same elements one after the other:
- * itself where it is contiguous, else memory of its own. */
+/* An operand with the sorted axis last, and its contiguous rows: the same memory where
+ * possible, else a copy. */
 typedef struct operand {
   GpuArray view, rows;
 } operand;
@@ -35,7 +35,7 @@ static int check_array(const GpuArray *a, const GpuArray *like, int typecode,
   return ga__context_supports(GpuArray_context(a), typecode, operation);
 }
 
-/* A result: `like` in all but the length `n` of the axis. */
+/* Checks an output: `like`, but with `n` elements along the axis. */
 static int check_result(const GpuArray *out, const GpuArray *like, int typecode,
                         unsigned int axis, size_t n, const char *operation,
                         const char *role) {
@@ -71,7 +71,7 @@ static int check_keys(unsigned int *at, const GpuArray *a, int axis,
   return GA_NO_ERROR;
 }
 
-static int check_given(const void *p, const char *operation, const char *role) {
+static int check_not_null(const void *p, const char *operation, const char *role) {
   return p ? GA_NO_ERROR : ga__fail_null(operation, role);
 }
 
@@ -82,7 +82,7 @@ static int check_flags(int flags, const char *operation) {
   return GA_NO_ERROR;
 }
 
-/* ---- rows ---- */
+/* ---- contiguous rows ---- */
 
 static int move_axis(GpuArray *view, const GpuArray *a, unsigned int axis) {
   unsigned int order[GA_MAX_NDIM], n = 0;
@@ -93,7 +93,7 @@ static int move_axis(GpuArray *view, const GpuArray *a, unsigned int axis) {
   return GpuArray_transpose(view, a, order);
 }
 
-/* Rows that a sort writes; finish_result brings them where they belong. */
+/* Rows to be written; finish_result copies them back where needed. */
 static int open_result(operand *o, const GpuArray *out, unsigned int axis) {
   GA_TRY(move_axis(&o->view, out, axis));
   int status = GpuArray_IS_C_CONTIGUOUS(&o->view)
@@ -111,8 +111,8 @@ static int finish_result(operand *o) {
   return GpuArray_move(&o->view, &o->rows);
 }
 
-/* Rows that are read, apart from what the results are written to; `in_place`: but not
- * from a result that is these very rows. */
+/* Rows to be read; copied if strided or aliasing an output. `in_place`: output 0 may be
+ * the same rows. */
 static int open_input(operand *o, const GpuArray *a, unsigned int axis,
                       const operand *results, unsigned int n, bool in_place) {
   GA_TRY(move_axis(&o->view, a, axis));
@@ -128,7 +128,7 @@ static int open_input(operand *o, const GpuArray *a, unsigned int axis,
   return status;
 }
 
-static ga_sort_place place_of(const operand *o) {
+static ga_sort_place location_of(const operand *o) {
   return (ga_sort_place){o->rows.data, o->rows.offset};
 }
 
@@ -141,8 +141,7 @@ static ga_sort_task task_of(const GpuArray *a, unsigned int axis, bool descendin
                         .descending = descending};
 }
 
-/* What is sorted and what it gives, any of which may be NULL but the keys; all are
- * checked and have elements. */
+/* A sort request; anything but the keys may be NULL. Checked and not empty. */
 typedef struct request {
   const GpuArray *keys, *values;
   const GpuArray *out_keys, *out_values, *out_indices;
@@ -167,12 +166,12 @@ static int run(const request *r, unsigned int axis, bool descending) {
   ga_sort_task task = task_of(r->keys, axis, descending);
   int status = open_all(in, out, r, axis);
   if (status == GA_NO_ERROR) {
-    task.keys = place_of(&in[KEYS]);
-    task.values = place_of(&in[VALUES]);
+    task.keys = location_of(&in[KEYS]);
+    task.values = location_of(&in[VALUES]);
     task.value_size = r->values ? (int)GpuArray_ITEMSIZE(r->values) : 0;
-    task.out_keys = place_of(&out[KEYS]);
-    task.out_values = place_of(&out[VALUES]);
-    task.out_indices = place_of(&out[INDICES]);
+    task.out_keys = location_of(&out[KEYS]);
+    task.out_values = location_of(&out[VALUES]);
+    task.out_indices = location_of(&out[INDICES]);
     status = ga__sort_rows(&task);
   }
   for (int i = 0; i < N_RESULTS && status == GA_NO_ERROR; i++)
@@ -184,12 +183,12 @@ static int run(const request *r, unsigned int axis, bool descending) {
   return status;
 }
 
-/* ---- the functions ---- */
+/* ---- public functions ---- */
 
 int GpuArray_sort(GpuArray *out, const GpuArray *a, int axis, int flags) {
   unsigned int at = 0;
   GA_TRY(check_keys(&at, a, axis, "sort"));
-  GA_TRY(check_given(out, "sort", "result"));
+  GA_TRY(check_not_null(out, "sort", "result"));
   GA_TRY(check_result(out, a, a->typecode, at, a->dimensions[at], "sort", "result"));
   GA_TRY(check_flags(flags, "sort"));
   if (ga__array_count(a) == 0)
@@ -201,7 +200,7 @@ int GpuArray_sort(GpuArray *out, const GpuArray *a, int axis, int flags) {
 int GpuArray_argsort(GpuArray *out, const GpuArray *a, int axis, int flags) {
   unsigned int at = 0;
   GA_TRY(check_keys(&at, a, axis, "argsort"));
-  GA_TRY(check_given(out, "argsort", "result"));
+  GA_TRY(check_not_null(out, "argsort", "result"));
   GA_TRY(check_result(out, a, GA_LONG, at, a->dimensions[at], "argsort", "result"));
   GA_TRY(check_flags(flags, "argsort"));
   if (ga__array_count(a) == 0)
@@ -215,9 +214,9 @@ int GpuArray_sort_pairs(GpuArray *out_keys, GpuArray *out_values, const GpuArray
   const char *name = "sort_pairs";
   unsigned int at = 0;
   GA_TRY(check_keys(&at, keys, axis, name));
-  GA_TRY(check_given(out_keys, name, "result of keys"));
-  GA_TRY(check_given(out_values, name, "result of values"));
-  GA_TRY(check_given(values, name, "array of values"));
+  GA_TRY(check_not_null(out_keys, name, "result of keys"));
+  GA_TRY(check_not_null(out_values, name, "result of values"));
+  GA_TRY(check_not_null(values, name, "array of values"));
   GA_TRY(ga__array_check(values, name));
   const size_t n = keys->dimensions[at];
   GA_TRY(check_array(values, keys, values->typecode, name, "array of values"));
@@ -239,9 +238,9 @@ int GpuArray_sort_pairs(GpuArray *out_keys, GpuArray *out_values, const GpuArray
   return run(&r, at, (flags & GA_SORT_DESCENDING) != 0);
 }
 
-/* ---- the first k ---- */
+/* ---- top-k ---- */
 
-/* The first `k` along the last axis. */
+/* View of the first `k` along the last axis. */
 static int head_of(GpuArray *head, const GpuArray *a, size_t k) {
   GA_TRY(GpuArray_view(head, a));
   head->dimensions[a->nd - 1] = k;
@@ -249,7 +248,7 @@ static int head_of(GpuArray *head, const GpuArray *a, size_t k) {
   return GA_NO_ERROR;
 }
 
-/* Sorts whole rows, of which the first k are kept: where k is a good part of them. */
+/* Fallback for large k: full sort, then truncation. */
 static int sort_and_cut(ga_sort_task *task, const GpuArray *like, operand *out,
                         size_t k) {
   const int types[2] = {task->typecode, GA_LONG};
@@ -288,9 +287,9 @@ static int top(const GpuArray *const *results, const GpuArray *a, size_t k,
   if (status == GA_NO_ERROR)
     status = open_input(&in, a, axis, out, 2, false);
   if (status == GA_NO_ERROR) {
-    task.keys = place_of(&in);
-    task.out_keys = place_of(&out[0]);
-    task.out_indices = place_of(&out[1]);
+    task.keys = location_of(&in);
+    task.out_keys = location_of(&out[0]);
+    task.out_indices = location_of(&out[1]);
     status = ga__select_serves(&task, k) ? ga__select_rows(&task, k)
                                          : sort_and_cut(&task, &in.rows, out, k);
   }

@@ -1,4 +1,4 @@
-/* Sorts of rows: which way, and the launches. */
+/* Sorting of rows: choice of the algorithm, passes and launches. */
 #include "c/sort/sort_run.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 
 /* ---- kernels ---- */
 
-/* A digit's bits, of which an item counts all values. */
+/* Bits per digit of the chunked radix sort: an item keeps a counter per digit value. */
 static int chunk_bits(const ga_device_info *info) {
   return info->is_cpu ? 11 : 4;
 }
@@ -61,8 +61,8 @@ int ga__sort_launch(gpukernel *kernel, const ga_args *args, size_t groups, size_
   return ga__kernel_launch(kernel, &l);
 }
 
-/* Exclusive sums of each of `rows` rows of `n` counts, in place. */
-static int sum_up(gpudata *counts, int typecode, size_t rows, size_t n) {
+/* Exclusive prefix sums of `rows` rows of `n` counts, in place. */
+static int prefix_sums(gpudata *counts, int typecode, size_t rows, size_t n) {
   const size_t dims[2] = {rows, n};
   GpuArray a;
   GA_TRY(GpuArray_fromdata(&a, counts, 0, typecode, 2, dims, NULL, 1));
@@ -115,16 +115,15 @@ static int sort_blocks(const ga_sort_task *t) {
   return ga__sort_launch(kernel, &args, groups, lanes, slots);
 }
 
-/* ---- passes ---- */
+/* ---- radix sort passes ---- */
 
-/* Keys and values go from buffer to buffer so that the last pass ends in the results.
- */
+/* Ping-pong buffers: passes alternate so that the last one writes the results. */
 typedef struct passes {
   unsigned int n;
-  int value_size; /* of what moves: values, or places of 4 bytes */
+  int value_size; /* bytes of payload: values, or positions of 4 bytes */
   bool makes_indices;
-  gpudata *keys[2]; /* [0]: of passes after which an odd number of them follows;
-                       NULL: none, or the result's memory */
+  gpudata *keys[2]; /* [0]: source of the last pass and every second one before; NULL:
+                       unused, or the result's memory serves */
   gpudata *values[2];
 } passes;
 
@@ -135,7 +134,7 @@ static void clear_passes(passes *p) {
   }
 }
 
-/* Whether the results' memory cannot serve for a pass that is not the last. */
+/* True if the results' memory cannot be a ping-pong buffer. */
 static bool is_in_place(const ga_sort_task *t) {
   return t->out_keys.data == t->keys.data ||
          (t->value_size > 0 && t->out_values.data == t->values.data);
@@ -164,7 +163,7 @@ static ga_sort_place place_of(gpudata *own, ga_sort_place result) {
   return own ? (ga_sort_place){own, 0} : result;
 }
 
-/* What pass `i` moves, and its mode. */
+/* Sources and destinations of pass `i`; returns its mode. */
 static int moves_of(ga_sort_moves *m, const passes *p, const ga_sort_task *t,
                     unsigned int i) {
   const bool is_first = i == 0, is_last = i + 1 == p->n;
@@ -189,14 +188,14 @@ static int moves_of(ga_sort_moves *m, const passes *p, const ga_sort_task *t,
   return mode;
 }
 
-/* Digits of keys that are sorted by. */
+/* Number of digits to sort by. */
 static unsigned int count_passes(const ga_sort_task *t, const ga_sort_spec *spec) {
   const unsigned int all = ga__sort_passes(spec), bits = (unsigned int)spec->bits;
   const unsigned int some = (t->key_bits + bits - 1) / bits;
   return some > 0 && some < all ? some : all;
 }
 
-/* ---- one sweep for each digit ---- */
+/* ---- onesweep ---- */
 
 static int count_digits(gpudata *bins, const ga_sort_task *t, bool is_large,
                         unsigned int n_passes) {
@@ -216,7 +215,7 @@ static int count_digits(gpudata *bins, const ga_sort_task *t, bool is_large,
   ga__args_u64(&args, blocks);
   ga__args_i32(&args, t->descending ? GA_SORT_FLIP : 0);
   GA_TRY(ga__sort_launch(kernel, &args, t->rows * blocks, GA_SORT_THREADS, 1));
-  return sum_up(bins, is_large ? GA_ULONG : GA_UINT, t->rows * n_passes, 256);
+  return prefix_sums(bins, is_large ? GA_ULONG : GA_UINT, t->rows * n_passes, 256);
 }
 
 static int sweep(const ga_sort_task *t, const passes *p, gpudata *bins, gpudata *state,
@@ -248,7 +247,7 @@ static int sort_sweeping(const ga_sort_task *t) {
   const bool is_large = t->n >= (size_t)1 << 30;
   const int moved = t->out_indices.data ? 4 : t->value_size;
   const ga_sort_spec spec = spec_of(t, moved, 8);
-  const unsigned int n = ga__sort_passes(&spec); /* all are counted */
+  const unsigned int n = ga__sort_passes(&spec); /* the histogram covers all digits */
   const size_t word = is_large ? 8 : 4,
                tiles = ga__sort_ceil_div(t->n, ga__sort_tile(&spec));
   const size_t state_size = 8 + t->rows * tiles * 256 * word;
@@ -269,7 +268,7 @@ static int sort_sweeping(const ga_sort_task *t) {
   return status;
 }
 
-/* ---- chunks, counted and scattered for each digit ---- */
+/* ---- chunked radix sort: count and scatter per digit ---- */
 
 static int chunk_pass(const ga_sort_task *t, const passes *p, unsigned int i,
                       gpudata *counts, size_t chunk, size_t chunks, int radix) {
@@ -296,7 +295,7 @@ static int chunk_pass(const ga_sort_task *t, const passes *p, unsigned int i,
     ga__args_i32(&args, mode);
     GA_TRY(ga__sort_launch(kernel, &args, groups, items, 1));
     if (kind == GA_SORT_COUNT)
-      GA_TRY(sum_up(counts, GA_UINT, t->rows, (size_t)radix * chunks));
+      GA_TRY(prefix_sums(counts, GA_UINT, t->rows, (size_t)radix * chunks));
   }
   return GA_NO_ERROR;
 }

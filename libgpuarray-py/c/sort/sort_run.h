@@ -1,10 +1,10 @@
-/* What the files that launch the kernels of sorts share. */
+/* Launch helpers of sorts. */
 #ifndef GA_C_SORT_RUN_H
 #define GA_C_SORT_RUN_H
 
 #include "c/sort/sort.h"
 
-/* What a launch reads and writes; where nothing is, anything is passed. */
+/* Buffers of a launch; unused ones get any buffer. */
 typedef struct ga_sort_moves {
   ga_sort_place in, out, vin, vout, indices;
 } ga_sort_moves;
@@ -24,9 +24,9 @@ static inline size_t ga__sort_key_size(const ga_sort_task *t) {
 int ga__sort_kernel(gpukernel **out, gpucontext *ctx, int kind, int typecode,
                     int value_size, bool is_large);
 
-/* Begins a list of arguments. */
+/* Starts an argument list. */
 void ga__sort_add_moves(ga_args *args, const ga_sort_moves *m);
-/* A place, or `otherwise` where it is nowhere. */
+/* Adds `p`, or `otherwise` if it has no buffer. */
 void ga__sort_add_place(ga_args *args, ga_sort_place p, gpudata *otherwise);
 
 int ga__sort_launch(gpukernel *kernel, const ga_args *args, size_t groups, size_t items,

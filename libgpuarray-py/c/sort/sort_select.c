@@ -1,25 +1,25 @@
-/* The first k of rows: which way, and the launches. */
+/* Top-k of rows: choice of the algorithm, and launches. */
 #include "c/sort/sort_run.h"
 
 #include "c/base/dtype.h"
 
-/* Keys, and their places in the rows. */
-typedef struct chosen {
+/* Selected keys and their positions. */
+typedef struct selection {
   gpudata *keys, *indices;
-} chosen;
+} selection;
 
-static void clear_chosen(chosen *c) {
+static void clear_selection(selection *c) {
   gpudata_release(c->keys);
   gpudata_release(c->indices);
-  *c = (chosen){NULL, NULL};
+  *c = (selection){NULL, NULL};
 }
 
-static int open_chosen(chosen *c, const ga_sort_task *t, size_t count) {
-  *c = (chosen){NULL, NULL};
+static int open_selection(selection *c, const ga_sort_task *t, size_t count) {
+  *c = (selection){NULL, NULL};
   GA_TRY(ga__buffer_new(&c->keys, t->context, count * ga__sort_key_size(t)));
   int status = ga__buffer_new(&c->indices, t->context, count * 8);
   if (status != GA_NO_ERROR)
-    clear_chosen(c);
+    clear_selection(c);
   return status;
 }
 
@@ -27,7 +27,7 @@ static ga_sort_place start_of(gpudata *data) {
   return (ga_sort_place){data, 0};
 }
 
-/* What SELECT and PICK take after what all kernels do. */
+/* Arguments of SELECT and PICK after the common ones. */
 static void add_choice(ga_args *args, const ga_sort_task *t, ga_sort_place from,
                        size_t chunk, size_t chunks, size_t k) {
   ga__sort_add_place(args, from, t->keys.data);
@@ -38,8 +38,8 @@ static void add_choice(ga_args *args, const ga_sort_task *t, ga_sort_place from,
   ga__args_u64(args, k);
 }
 
-/* `c` in order, to the results. */
-static int sort_chosen(const ga_sort_task *task, const chosen *c, size_t k) {
+/* Sorts the selection into the results. */
+static int sort_selection(const ga_sort_task *task, const selection *c, size_t k) {
   ga_sort_task t = *task;
   t.n = k;
   t.keys = start_of(c->keys);
@@ -52,22 +52,22 @@ static int sort_chosen(const ga_sort_task *task, const chosen *c, size_t k) {
   return ga__sort_rows(&t);
 }
 
-/* ---- chunks that are read once ---- */
+/* ---- radix select in registers (PICK) ---- */
 
-/* Groups have chunks, of which there are no more than a grid has groups. */
+/* A work group per chunk, and no more than a grid can have. */
 static bool may_pick(const ga_sort_task *t) {
   const ga_device_info *info = &t->context->info;
   return (info->has_progress || info->is_cpu) && ga__dtype_kind(t->typecode) != 'c' &&
          t->rows < (size_t)1 << 30;
 }
 
-/* Items of a group at most. */
+/* Maximum block size. */
 static size_t pick_threads(gpukernel *kernel) {
   return ga__sort_smaller(GA_SORT_PICK_THREADS, ga__kernel_threads(kernel)) / 32 * 32;
 }
 
-/* The largest k that PICK serves: chunks are at least half of what a group holds, and
- * their first k together are fewer than the row. */
+/* Largest k for PICK: chunks at least half fill a group, and their first k together
+ * must be fewer than the row. */
 static size_t pick_most(const ga_sort_task *t, size_t threads) {
   const size_t own = ga__sort_pick_items(t->typecode);
   return t->context->info.is_cpu
@@ -75,7 +75,7 @@ static size_t pick_most(const ga_sort_task *t, size_t threads) {
              : ga__sort_smaller(threads * own / 3, GA_SORT_PICK_THREADS / 4 * own);
 }
 
-/* Chunks of a row, and items of a group. */
+/* Number of chunks per row; *items: block size. */
 static size_t cut(size_t *items, const ga_sort_task *t, size_t k, gpukernel *kernel) {
   const ga_device_info *info = &t->context->info;
   const size_t own = ga__sort_pick_items(t->typecode);
@@ -95,7 +95,8 @@ static size_t cut(size_t *items, const ga_sort_task *t, size_t k, gpukernel *ker
 }
 
 static int pick_once(gpukernel *kernel, const ga_sort_task *t, size_t k, size_t items,
-                     size_t chunks, const chosen *from, const chosen *to, int mode) {
+                     size_t chunks, const selection *from, const selection *to,
+                     int mode) {
   const ga_device_info *info = &t->context->info;
   const ga_sort_moves m = {
       .in = t->keys,
@@ -114,37 +115,37 @@ static int pick_once(gpukernel *kernel, const ga_sort_task *t, size_t k, size_t 
       info->is_cpu ? ga__sort_smaller(work, 32 * info->processors) : work, items, 1);
 }
 
-/* The first k of chunks, then of what those left, until there is one chunk. */
+/* Selects the first k of each chunk, then of these, until one chunk is left. */
 static int pick_rows(const ga_sort_task *task, gpukernel *kernel, size_t k) {
   ga_sort_task t = *task;
-  chosen from = {NULL, NULL}, to = {NULL, NULL};
+  selection from = {NULL, NULL}, to = {NULL, NULL};
   size_t chunks = 0, items;
   int status = GA_NO_ERROR;
   while (chunks != 1 && status == GA_NO_ERROR) {
     chunks = cut(&items, &t, k, kernel);
     if (chunks == 1 && k <= GA_SORT_RANKED) {
       status = pick_once(kernel, &t, k, items, 1, &from, NULL, GA_SORT_ORDER);
-      clear_chosen(&from);
+      clear_selection(&from);
       return status;
     }
-    status = open_chosen(&to, &t, t.rows * chunks * k);
+    status = open_selection(&to, &t, t.rows * chunks * k);
     if (status == GA_NO_ERROR)
       status = pick_once(kernel, &t, k, items, chunks, &from, &to, 0);
-    clear_chosen(&from);
+    clear_selection(&from);
     from = to;
     t.keys = start_of(from.keys);
     t.n = chunks * k;
   }
   if (status == GA_NO_ERROR)
-    status = sort_chosen(task, &from, k);
-  clear_chosen(&from);
+    status = sort_selection(task, &from, k);
+  clear_selection(&from);
   return status;
 }
 
-/* ---- chunks of any length ---- */
+/* ---- radix select over chunks of any length (SELECT) ---- */
 
 static int select_once(const ga_sort_task *t, size_t k, size_t chunk,
-                       const chosen *from, const chosen *to) {
+                       const selection *from, const selection *to) {
   const ga_device_info *info = &t->context->info;
   const size_t chunks = ga__sort_ceil_div(t->n, chunk);
   const size_t most = info->is_cpu ? 32 * info->processors : (size_t)1 << 20;
@@ -165,7 +166,7 @@ static int select_once(const ga_sort_task *t, size_t k, size_t chunk,
                          1);
 }
 
-/* Elements of a chunk of which k are kept. The last chunk has k at least. */
+/* Chunk length; the last chunk must have at least k elements. */
 static size_t choose_chunk(const ga_sort_task *t, size_t k) {
   const size_t wanted =
       (size_t)(t->context->info.is_cpu ? 4 : 8) * t->context->info.processors;
@@ -178,12 +179,12 @@ static size_t choose_chunk(const ga_sort_task *t, size_t k) {
   return ga__sort_smaller(chunk, t->n);
 }
 
-/* The first k of each chunk, as they lie; then, of all chunks' ones, the first k. */
-static int select_chunks(chosen *out, const ga_sort_task *t, size_t k) {
+/* Selects the first k of each chunk, in order, then of these. */
+static int select_chunks(selection *out, const ga_sort_task *t, size_t k) {
   const size_t chunk = choose_chunk(t, k), chunks = ga__sort_ceil_div(t->n, chunk);
-  const chosen none = {NULL, NULL};
-  chosen some;
-  GA_TRY(open_chosen(&some, t, t->rows * chunks * k));
+  const selection none = {NULL, NULL};
+  selection some;
+  GA_TRY(open_selection(&some, t, t->rows * chunks * k));
   int status = select_once(t, k, chunk, &none, &some);
   if (status != GA_NO_ERROR || chunks == 1) {
     *out = some;
@@ -192,14 +193,14 @@ static int select_chunks(chosen *out, const ga_sort_task *t, size_t k) {
   ga_sort_task rest = *t;
   rest.keys = start_of(some.keys);
   rest.n = chunks * k;
-  status = open_chosen(out, t, t->rows * k);
+  status = open_selection(out, t, t->rows * k);
   if (status == GA_NO_ERROR)
     status = select_once(&rest, k, rest.n, &some, out);
-  clear_chosen(&some);
+  clear_selection(&some);
   return status;
 }
 
-/* ---- which way ---- */
+/* ---- choice ---- */
 
 bool ga__select_serves(const ga_sort_task *t, size_t k) {
   gpukernel *kernel;
@@ -207,7 +208,7 @@ bool ga__select_serves(const ga_sort_task *t, size_t k) {
     return false;
   if (!may_pick(t))
     return t->n > ga__sort_room(t->typecode) / 4;
-  /* What a compiler says of a kernel that fails, ga__select_rows says. */
+  /* a compiler error is raised by ga__select_rows */
   return t->n > (t->context->info.is_cpu ? 32 : 128) &&
          (ga__sort_kernel(&kernel, t->context, GA_SORT_PICK, t->typecode, 0, false) !=
               GA_NO_ERROR ||
@@ -220,10 +221,10 @@ int ga__select_rows(const ga_sort_task *t, size_t k) {
     GA_TRY(ga__sort_kernel(&kernel, t->context, GA_SORT_PICK, t->typecode, 0, false));
     return pick_rows(t, kernel, k);
   }
-  chosen c = {NULL, NULL};
+  selection c = {NULL, NULL};
   int status = select_chunks(&c, t, k);
   if (status == GA_NO_ERROR)
-    status = sort_chosen(t, &c, k);
-  clear_chosen(&c);
+    status = sort_selection(t, &c, k);
+  clear_selection(&c);
   return status;
 }

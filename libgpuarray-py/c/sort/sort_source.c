@@ -1,4 +1,4 @@
-/* The kernel texts of sorts and selections: the words of the files in kernels/. */
+/* Source generator of sort and top-k kernels: the macros for the files in kernels/. */
 #include "c/sort/sort_source.h"
 
 #include "c/base/dtype.h"
@@ -12,13 +12,13 @@
 #include "c/sort/kernels/scatter.inc"
 #include "c/sort/kernels/select.inc"
 
-/* ---- the words ---- */
+/* ---- macros ---- */
 
 static bool is_complex(int typecode) {
   return ga__dtype_kind(typecode) == 'c';
 }
 
-/* Bytes of what is encoded: a key, or one of its two parts. */
+/* Bytes of a code: of a key, or of a complex key's part. */
 static unsigned int part_size(int typecode) {
   return (unsigned int)gpuarray_get_elsize(typecode) / (is_complex(typecode) ? 2 : 1);
 }
@@ -29,8 +29,8 @@ unsigned int ga__sort_passes(const ga_sort_spec *spec) {
   return is_complex(spec->typecode) ? 2 * each + 1 : each;
 }
 
-/* A tile's keys and values take about 20 KiB of local memory; they fit the registers of
- * 64 that an item has. */
+/* Keys per item: a tile takes about 20 KiB of local memory, and fits in 64 registers
+ * per item. */
 static unsigned int sweep_items(const ga_sort_spec *spec) {
   const size_t size =
       gpuarray_get_elsize(spec->typecode) + (unsigned int)spec->value_size;
@@ -62,7 +62,7 @@ static const char *raw_name(unsigned int size) {
   return size == 16 ? "ga_ulong2" : unsigned_name(size);
 }
 
-/* The bits of infinity, without the sign. */
+/* Bits of infinity, without the sign. */
 static const char *infinity_text(int typecode) {
   switch (typecode) {
   case GA_HALF:

@@ -1,4 +1,4 @@
-/* A short row in local memory: a bitonic sort. */
+/* Bitonic sort of short rows in local memory; ties by position, so stable. */
 #include "keys.cl.h"
 
 SO_KERNEL void SO_NAME(SO_ARRAYS, ga_ulong rows, ga_ulong n_, ga_ulong m_,

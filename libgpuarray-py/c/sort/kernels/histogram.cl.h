@@ -1,4 +1,4 @@
-/* How many keys of a row have each digit, of all digits at once (onesweep). */
+/* Onesweep: histograms of all digits in one pass. */
 #include "keys.cl.h"
 
 SO_KERNEL void SO_NAME(SO_ARRAYS, GLOBAL_MEM SO_COUNT *bins, ga_size bins_off,

@@ -1,9 +1,8 @@
-/* The words that all kernels of sorts share, over those that sort_source.c defines.
+/* Keys and digits, over the macros that sort_source.c defines.
  *
- * Keys move as they are; where they are compared they are encoded: as unsigned numbers
- * in the same order, with -0.0 equal to 0.0 and every nan after all numbers. A complex
- * key is compared by which of its parts are nan, then by the real part, then by the
- * imaginary one. Every sort is stable. */
+ * Keys are moved as stored and compared by their code: an order-preserving unsigned
+ * encoding, in which -0.0 equals 0.0 and every NaN comes last. A complex key compares
+ * by which parts are NaN, then real part, then imaginary part. All sorts are stable. */
 
 #if SO_IS_INDEX
 #define SO_INDEX(i) ((SO_VALUE)(i))
@@ -31,7 +30,7 @@
 #define SO_COUNT_LOCAL(x) atom_add_Il(&(x), 1u)
 #endif
 
-/* The code of a key, or of a part of one. */
+/* Order-preserving unsigned code of a key, or of a complex key's part. */
 GA_INLINE SO_CODE SO_ENCODE(SO_PART raw) {
 #if SO_IS_SIGNED
   return (SO_CODE)raw ^ ((SO_CODE)1 << SO_SIGN);

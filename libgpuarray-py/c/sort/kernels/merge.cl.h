@@ -1,8 +1,8 @@
-/* A short row on a CPU, an item each: sorted runs are merged.
+/* CPU: merge sort of short rows, an item per row.
  *
- * A slot is a key's code and place, in one number where that fits; of a complex key it
- * is the key and its place. Of slots in two runs SO_LESS is asked only whether the
- * later one comes first. */
+ * A slot is code and position, packed into one number where that fits; for complex keys
+ * the key and its position. SO_LESS compares slots of two runs, only with the later
+ * run's slot first. */
 #include "keys.cl.h"
 
 #if SO_IS_COMPLEX
@@ -54,8 +54,7 @@ typedef struct SO_SLOT {
     }                                                                                  \
   }
 #else
-/* A run from `start` on. Each slot goes after as many as come before it: that is more
- * comparisons than any sort needs, but vector units do them. */
+/* Rank sort of a run from `start` on: more comparisons than needed, but vectorized. */
 #define SO_RUN 32
 #define SO_SORT_RUN                                                                    \
   {                                                                                    \
@@ -109,7 +108,7 @@ SO_KERNEL void SO_NAME(SO_ARRAYS, ga_ulong rows, ga_ulong n_, ga_ulong m_,
       }
       from = to;
     }
-    /* Keys may be sorted in place: they are put side by side before they are stored. */
+    /* Keys may be sorted in place: gather before storing. */
     for (int j = 0; j < n; j++) {
       const ga_size place = at + SO_SLOT_PLACE(slots[from + j]);
       if (mode & 4)

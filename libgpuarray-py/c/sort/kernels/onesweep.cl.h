@@ -1,11 +1,11 @@
-/* A sort by one digit in one pass over the keys (onesweep).
+/* Onesweep: a radix sort pass that reads and writes the keys once, by decoupled
+ * look-back.
  *
- * An item owns the keys warp * 32 * SO_ITEMS + v * 32 + lane. What a tile has of each
- * digit goes out before its keys are ranked, which hides the wait for the tiles before
- * it. `place` of a digit is where its first key of the tile goes, less that key's place
- * in the sorted tile. `pass` is read back from local memory before the ranking: so a
- * compiler computes the digits again and does not keep them in registers, which would
- * not suffice. */
+ * An item owns the keys warp * 32 * SO_ITEMS + v * 32 + lane. A tile's digit counts are
+ * published before its keys are ranked, which hides the latency of the look-back.
+ * place[digit]: destination of the tile's first key with this digit, minus its index in
+ * the sorted tile. `pass` is read back from local memory before the ranking, so that
+ * the compiler recomputes digits instead of keeping them in registers (spilling). */
 #include "keys.cl.h"
 
 SO_KERNEL void SO_NAME(SO_ARRAYS, GLOBAL_MEM const SO_COUNT *bins, ga_size bins_off,
@@ -58,8 +58,8 @@ SO_KERNEL void SO_NAME(SO_ARRAYS, GLOBAL_MEM const SO_COUNT *bins, ga_size bins_
       value[v] = mode & 2 ? SO_INDEX(start + own + v * 32) : vin[v * 32];
 #endif
 
-/* Item `id` has digit `id`: how many the tile has, and where they begin in it. Of the
- * tiles before, some neighbours are looked at together. */
+/* Item `id` handles digit `id`: its count in the tile, and the exclusive prefix. The
+ * look-back reads SO_LOOK earlier tiles at a time. */
 #define SO_OWN_DIGIT(v, pass)                                                          \
   (own + (v) * 32 < count ? SO_DIGIT(key[v], pass, mode) : 255u)
   LOCAL_MEM_ARG ga_uint *mine = counts + warp * 256;
@@ -103,8 +103,8 @@ SO_KERNEL void SO_NAME(SO_ARRAYS, GLOBAL_MEM const SO_COUNT *bins, ga_size bins_
   SO_SEE
   local_barrier();
 
-  /* Ranks among the tile's keys, by those of the warp that have the same digit. Then
-   * sums of the tiles before; whole numbers, so any order gives the same. */
+  /* Rank of a key among the tile's: match the warp's equal digits by ballots. Then the
+   * look-back sum; integers, so the order does not matter. */
   const int again = (int)given[1];
   for (int v = 0; v < SO_ITEMS; v++) {
     const ga_uint digit = SO_OWN_DIGIT(v, again);

@@ -1,9 +1,9 @@
-/* The first k of a row, where the prelude has words for warps.
+/* Top-k by radix select in registers, for devices with warp intrinsics.
  *
- * A group reads a chunk once: item `lane` holds the codes of keys v * lanes + lane, and
- * what is beyond the chunk has the last code of all, after those that are in it. From
- * the highest digit down, `prefix` is what the k-th has under `mask`; `wanted` of those
- * that have it too are still to be had. */
+ * A work group reads a chunk once: item `lane` holds the codes of keys v * lanes +
+ * lane; padding has the largest code, after the real keys. From the highest digit down,
+ * `prefix` under `mask` are the k-th key's known digits, and `wanted` keys are still to
+ * be found among those that share them. */
 #include "keys.cl.h"
 
 #define SO_ALL (~(SO_CODE)0 >> (8 * sizeof(SO_CODE) - SO_WIDTH))
@@ -79,8 +79,8 @@ SO_KERNEL void SO_NAME(SO_ARRAYS, GLOBAL_MEM const ga_long *from, ga_size from_o
     equal = found[2];
   }
 
-  /* What is below is taken, and of those equal to the k-th the first. Both are counted
-   * in one number: equal ones in its upper half. */
+  /* Take all keys below the prefix, and of the equal ones the first. Both are counted
+   * in one integer, equal ones in its upper half. */
   for (int v = 0; v < SO_OWN; v++) {
     const SO_CODE high = code[v] & mask;
     const ga_uint less = ga_ballot(high < prefix);
@@ -127,7 +127,7 @@ SO_KERNEL void SO_NAME(SO_ARRAYS, GLOBAL_MEM const ga_long *from, ga_size from_o
   }
   local_barrier();
 
-  /* Where they are to be in order, each is put after as many as come before it. */
+  /* Rank sort of the k results. */
   for (int j = lane; j < (int)k; j += lanes) {
     const ga_size i = places[j];
     int at = j;

@@ -1,9 +1,8 @@
-/* The first k of a row on a CPU.
+/* CPU: top-k by radix select of a bounded candidate list.
  *
- * An item goes once through a chunk, and holds the codes and places of what may be
- * among the first k, in the order they lie in. Where there is room for no more, all but
- * the first k of them go, and from then on only what comes before the last of these is
- * taken: of equal keys the first stay. */
+ * An item scans a chunk once and holds codes and positions of candidates, in order.
+ * When the list is full it is reduced to the first k, and from then on only keys below
+ * the largest of them are candidates: of equal keys the first stay. */
 #include "keys.cl.h"
 
 #define SO_ALL (~(SO_CODE)0 >> (8 * sizeof(SO_CODE) - SO_WIDTH))
@@ -49,8 +48,8 @@ SO_KERNEL void SO_NAME(SO_ARRAYS, GLOBAL_MEM const ga_long *from, ga_size from_o
       if (held <= (int)k)
         continue;
 
-      /* The k-th of what is held, from the highest digit down: `bound` under `mask`,
-       * where `wanted` of those that have it too are still to be had. */
+      /* Radix select of the k-th candidate: `bound` under `mask` are its known digits,
+       * and `wanted` are still to be found among those that share them. */
       SO_CODE mask = 0;
       ga_uint wanted = (ga_uint)k, equal = 0, last = 0;
       bound = 0;

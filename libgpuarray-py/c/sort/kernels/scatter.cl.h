@@ -1,5 +1,5 @@
-/* A sort by one digit of chunks, an item each: SO_SCATTERS is 0 where the digits are
- * counted, and 1 where the keys go to their places. */
+/* Radix sort pass by chunks, an item each: counts the digits (SO_SCATTERS 0), or
+ * scatters the keys (1). */
 #include "keys.cl.h"
 
 SO_KERNEL void SO_NAME(SO_ARRAYS, GLOBAL_MEM ga_uint *counts, ga_size counts_off,

@@ -1,6 +1,6 @@
-/* An item finds the place of a value in a sorted vector, whose nan come last. */
+/* searchsorted: binary search of each value in a sorted vector, NaN last. */
 
-/* Whether the place of x is behind y. */
+/* True if x's insertion point is after y. */
 #if SEARCH_IS_RIGHT
 #define SEARCH_IS_BEHIND(x, y) !(x < y || (y != y && x == x))
 #else

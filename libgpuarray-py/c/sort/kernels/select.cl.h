@@ -1,8 +1,8 @@
-/* The first k of a row, in the order they lie in.
+/* Top-k by radix select, results in input order.
  *
- * From the highest digit down: `wanted` of the keys that have all digits so far in
- * common with the k-th are still to be had. What is below is taken, and of those equal
- * to the k-th the first. */
+ * From the highest digit down: `wanted` keys are still to be found among those that
+ * share the k-th key's known digits. Takes all keys below the k-th, and of the equal
+ * ones the first. */
 #include "keys.cl.h"
 
 SO_KERNEL void SO_NAME(SO_ARRAYS, GLOBAL_MEM const ga_long *from, ga_size from_off,
@@ -45,8 +45,7 @@ SO_KERNEL void SO_NAME(SO_ARRAYS, GLOBAL_MEM const ga_long *from, ga_size from_o
       wanted = left[0];
       local_barrier();
     }
-    /* Places in the result: by a scan of how many below and how many equal there are.
-     */
+    /* Output positions: a scan of the counts of smaller and equal keys. */
     ga_uint less = 0, equal = 0;
     for (ga_size i0 = 0; i0 < length; i0 += lanes) {
       const ga_size i = i0 + lane;
