@@ -1,4 +1,4 @@
-/* The integers from 0 on, by a kernel that plans may record. */
+/* arange from 0, by a kernel, so that plans can record it. */
 #include "c/index/count.h"
 
 #include "c/index/kernels/count.inc"

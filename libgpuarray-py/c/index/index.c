@@ -1,4 +1,4 @@
-/* take and put: elements picked by index arrays. */
+/* Gather and scatter by index arrays: take, put. */
 #include <string.h>
 
 #include "c/index/index_walk.h"
@@ -27,14 +27,14 @@ int ga__index_check_target(const GpuArray *a, const GpuArray *v,
   return ga__array_writeable(a, operation);
 }
 
-int ga__index_values(const GpuArray **out, GpuArray *made, const GpuArray *a,
+int ga__index_values(const GpuArray **out, GpuArray *result, const GpuArray *a,
                      const GpuArray *v) {
-  memset(made, 0, sizeof *made);
+  memset(result, 0, sizeof *result);
   *out = v;
   if (v->typecode == a->typecode && !GpuArray_share(a, v))
     return GA_NO_ERROR;
-  *out = made;
-  return GpuArray_astype(made, v, a->typecode, GA_C_ORDER);
+  *out = result;
+  return GpuArray_astype(result, v, a->typecode, GA_C_ORDER);
 }
 
 int ga__index_part(ga_index_copies *copies, ga_indices *ix, const GpuArray *a,
@@ -59,7 +59,7 @@ void ga__index_copies_clear(ga_index_copies *copies) {
     GpuArray_clear(&copies->copies[--copies->n]);
 }
 
-/* ---- take ---- */
+/* ---- take (gather) ---- */
 
 int ga__index_take(const GpuArray *out, const GpuArray *a, const ga_indices *ix,
                    gpudata *word) {
@@ -84,23 +84,23 @@ int GpuArray_take(GpuArray *out, const GpuArray *a, unsigned int n,
   ga_index_walk w;
   ga_index_operand src;
   GA_TRY(ga__index_begin(&w, &src, a, &ix));
-  GpuArray made;
-  GA_TRY(GpuArray_empty(&made, w.context, a->typecode, w.nd, w.dims, GA_C_ORDER));
+  GpuArray result;
+  GA_TRY(GpuArray_empty(&result, w.context, a->typecode, w.nd, w.dims, GA_C_ORDER));
   w.op = GA_INDEX_TAKE;
   w.src = src;
-  ga__index_block(&w.dst, &w, made.data, gpuarray_get_elsize(a->typecode));
+  ga__index_block(&w.dst, &w, result.data, gpuarray_get_elsize(a->typecode));
   int status = ga__index_run(&w);
   if (status != GA_NO_ERROR) {
-    GpuArray_clear(&made);
+    GpuArray_clear(&result);
     return status;
   }
-  *out = made;
+  *out = result;
   return GA_NO_ERROR;
 }
 
-/* ---- which of several that lead to one place is the last ---- */
+/* ---- duplicate indices: the last one wins ---- */
 
-/* `spec`: the typecode of the slots. */
+/* `spec`: typecode of the slots. */
 static int make_last(ga_source *out, const gpucontext *ctx, const void *spec) {
   (void)ctx;
   ga_strbuf text = {0};
@@ -141,8 +141,8 @@ static int compare_all(const GpuArray *out, const GpuArray *a, const ga_indices 
   return status;
 }
 
-/* A table of all places, in each the largest number, counted from 1, that leads there,
- * or 0. *claim: a walk over it. The caller releases the table. */
+/* Winner table over all slots: the largest index number, from 1, that leads there, or
+ * 0, by atomic maximum. *claim: a walk over it. The caller releases it. */
 static int make_table(gpudata **out, ga_index_walk *claim, const GpuArray *a,
                       const ga_indices *ix) {
   ga_index_walk own;
@@ -175,8 +175,8 @@ static int use_table(const GpuArray *out, const GpuArray *a, const ga_indices *i
   return status;
 }
 
-/* Places in the indexed axes. */
-static double count_places(const GpuArray *a, const ga_indices *ix) {
+/* Number of slots in the indexed axes. */
+static double count_slots(const GpuArray *a, const ga_indices *ix) {
   double places = 1;
   for (unsigned int k = 0; k < ix->n; k++)
     places *= (double)a->dimensions[ix->first_axis + k];
@@ -191,9 +191,9 @@ static int check_count(size_t count, const char *operation) {
                  operation, count, INT32_MAX - 1);
 }
 
-/* Comparing each with each costs a load; a place in the table, a store and more. */
+/* All-pairs comparison costs a load per pair, the table a store and more per slot. */
 static bool compares_all(size_t count, const GpuArray *a, const ga_indices *ix) {
-  return (double)count * (double)count < count_places(a, ix);
+  return (double)count * (double)count < count_slots(a, ix);
 }
 
 int ga__index_winners(GpuArray *out, const GpuArray *a, const ga_indices *ix) {
@@ -202,23 +202,24 @@ int ga__index_winners(GpuArray *out, const GpuArray *a, const ga_indices *ix) {
   GA_TRY(ga__index_begin_table(&w, &slots, a, ix, 1));
   const size_t count = ga__index_count(&w);
   GA_TRY(check_count(count, ix->operation));
-  GpuArray made;
-  GA_TRY(GpuArray_empty(&made, w.context, GA_BOOL, w.nd, w.dims, GA_C_ORDER));
+  GpuArray result;
+  GA_TRY(GpuArray_empty(&result, w.context, GA_BOOL, w.nd, w.dims, GA_C_ORDER));
   const bool is_small = compares_all(count, a, ix);
   ga_indices quiet = *ix;
   if (ix->mode == GA_INDEX_RAISE)
     quiet.mode = GA_INDEX_QUIET;
-  int status = is_small ? compare_all(&made, a, &quiet) : use_table(&made, a, &quiet);
+  int status =
+      is_small ? compare_all(&result, a, &quiet) : use_table(&result, a, &quiet);
   if (status != GA_NO_ERROR)
-    GpuArray_clear(&made);
+    GpuArray_clear(&result);
   else
-    *out = made;
+    *out = result;
   return status;
 }
 
-/* ---- put ---- */
+/* ---- put (scatter) ---- */
 
-/* Whether the values differ along one of these axes. */
+/* True if the values vary along one of these axes. */
 static bool varies_along(const ga_index_walk *w, unsigned int first,
                          unsigned int last) {
   for (unsigned int k = first; k < last; k++)
@@ -233,17 +234,16 @@ static void add_keep(ga_index_walk *w, const GpuArray *keep, unsigned int first)
     w->keep.strides[first + k] = keep->strides[k];
 }
 
-/* Of several values for a place the last one: the values that win are looked up for
- * each place where there are not many more places than indices, else each index is told
- * whether it wins. */
+/* Duplicate indices: with few slots per index each slot looks up its winning value;
+ * else each index gets a flag whether it wins. */
 static int put_winners(ga_index_walk *w, const GpuArray *a, const ga_indices *ix,
                        const GpuArray *v, size_t count) {
   GA_TRY(check_count(count, ix->operation));
-  if (!compares_all(count, a, ix) && count_places(a, ix) <= 4 * (double)count &&
+  if (!compares_all(count, a, ix) && count_slots(a, ix) <= 4 * (double)count &&
       ga__index_may_put_by_place(a, v)) {
     ga_index_walk claim;
     gpudata *table;
-    GA_TRY(make_table(&table, &claim, a, ix)); /* reports what is out of bounds */
+    GA_TRY(make_table(&table, &claim, a, ix)); /* reports indices out of bounds */
     int status = ga__index_put_by_place(w, a, ix, table);
     gpudata_release(table);
     return status;
@@ -265,7 +265,8 @@ int ga__index_put(const GpuArray *a, const ga_indices *ix, const GpuArray *v,
   w.dst = dst;
   w.op = GA_INDEX_PUT;
   const unsigned int first = ix->first_axis;
-  const unsigned int n_result = w.nd + ix->n - a->nd; /* axes of the indices */
+  const unsigned int n_result =
+      w.nd + ix->n - a->nd; /* number of axes of the indices */
   if (keep != NULL) {
     add_keep(&w, keep, first);
   } else if (ix->mode != GA_INDEX_TRUSTED && ga__index_count(&w) > 0 &&
@@ -283,7 +284,7 @@ int GpuArray_put(GpuArray *a, unsigned int n, const GpuArray *const *indices,
   ga_indices ix = {n, first_axis, indices, mode, "put"};
   GA_TRY(ga__index_check_target(a, v, "put"));
   GA_TRY(ga__index_check_mode(mode, "put"));
-  ga_index_walk w; /* wrong arguments fail before anything is copied */
+  ga_index_walk w; /* fail before anything is copied */
   ga_index_operand place;
   GA_TRY(ga__index_begin(&w, &place, a, &ix));
   GA_TRY(ga__index_operand(&w.src, &w, v));

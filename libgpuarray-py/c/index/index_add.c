@@ -1,7 +1,8 @@
-/* GpuArray_add_at: additions in which what belongs to a repeated index is summed up.
+/* GpuArray_add_at: scatter-add, duplicate indices accumulate.
  *
- * Integers of 32 and 64 bits are added by atomic additions, which are exact in any
- * order; so are floats if the caller asks for it; everything else in a fixed order. */
+ * 32 and 64-bit integers use atomics, which are exact in any order; so do floats if the
+ * caller allows any order; everything else is deterministic
+ * (scatter_deterministic.c). */
 #include <string.h>
 
 #include "c/index/index_walk.h"
@@ -12,7 +13,6 @@ static bool has_atomics(int typecode, bool any_order) {
   return is_exact || (any_order && (typecode == GA_FLOAT || typecode == GA_DOUBLE));
 }
 
-/* By atomic additions. */
 static int add_atomically(const GpuArray *a, const ga_indices *ix, const GpuArray *v) {
   ga_index_walk w;
   ga_index_operand dst;
@@ -32,7 +32,7 @@ static int check_add(const GpuArray *a, const GpuArray *v, const ga_indices *ix)
                    "add_at: %s is not aligned to its type; copy it first "
                    "(GpuArray_copy)",
                    ga__array_text(text, GpuArray_ISALIGNED(a) ? v : a));
-  ga_index_walk w; /* wrong arguments fail before anything is copied */
+  ga_index_walk w; /* fail before anything is copied */
   ga_index_operand place;
   GA_TRY(ga__index_begin(&w, &place, a, ix));
   return ga__index_operand(&w.src, &w, v);

@@ -1,4 +1,4 @@
-/* The kernel texts of indexing. */
+/* Source generator of indexing kernels. */
 #include "c/index/index_source.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static bool has_source(const ga_index_spec *s) {
   return s->op != GA_INDEX_OWN && s->op != GA_INDEX_SLOT;
 }
 
-/* What positions are counted in. */
+/* Type of offsets. */
 static const char *position_type(const ga_index_spec *s) {
   return s->wide ? "ga_long" : "ga_int";
 }
@@ -38,7 +38,7 @@ static void element_types(const ga_index_spec *s, const char **dst, const char *
   *dst = s->op == GA_INDEX_CLAIM ? "ga_ubyte" : *src;
 }
 
-/* ---- arguments ---- */
+/* ---- parameters ---- */
 
 static void add_stride_list(ga_strbuf *t, const ga_index_spec *s, const char *name) {
   for (unsigned int axis = 0; axis < s->nd; axis++)
@@ -76,7 +76,7 @@ static void add_parameters(ga_strbuf *t, ga_strbuf *starts, const ga_index_spec 
   }
 }
 
-/* ---- positions ---- */
+/* ---- offsets ---- */
 
 /* Calls `add` with the name of each array. */
 static void for_arrays(ga_strbuf *t, const ga_index_spec *s,
@@ -107,7 +107,7 @@ static void add_term(ga_strbuf *t, const ga_index_spec *s, const char *name,
   (void)s;
 }
 
-/* <name>_y: where row `y` begins in each array. */
+/* <name>_y: offset of row `y` in each array. */
 static void add_row(ga_strbuf *t, const ga_index_spec *s) {
   for_arrays(t, s, add_zero, 0);
   if (s->nd < 2)
@@ -135,7 +135,7 @@ static void add_place(ga_strbuf *t, const ga_index_spec *s) {
   }
 }
 
-/* ---- words ---- */
+/* ---- macros ---- */
 
 static const char *atomic_letter(int typecode) {
   return typecode == GA_INT     ? "ig"

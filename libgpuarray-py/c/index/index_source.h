@@ -1,48 +1,49 @@
-/* The kernel texts of indexing. Pure: text from a description. */
+/* Source generator of indexing kernels. Pure. */
 #ifndef GA_C_INDEX_SOURCE_H
 #define GA_C_INDEX_SOURCE_H
 
 #include "c/program/kernel.h"
 #include <gpuarray/index.h>
 
-/* What is done at each position of the walk. The place that indices lead to is in the
- * source of TAKE and CLAIM, else in the destination. */
+/* Operation at each position. `place`, the indexed element, is in the source of TAKE
+ * and CLAIM, else in the destination. */
 enum ga_index_op {
-  GA_INDEX_TAKE,  /* dst = src[place] */
-  GA_INDEX_PUT,   /* dst[place] = src */
-  GA_INDEX_ADD,   /* dst[place] += src, by atomic additions */
-  GA_INDEX_OWN,   /* dst[place] = max(dst[place], position + 1); uint32 */
-  GA_INDEX_CLAIM, /* dst = src[place] == position + 1; uint8 of uint32 */
-  GA_INDEX_SLOT   /* dst = place, or all ones if out of bounds; uint32 or uint64 */
+  GA_INDEX_TAKE,  /* gather: dst = src[place] */
+  GA_INDEX_PUT,   /* scatter: dst[place] = src */
+  GA_INDEX_ADD,   /* scatter-add: dst[place] += src, atomic */
+  GA_INDEX_OWN,   /* dst[place] = max(dst[place], position + 1), atomic; uint32 */
+  GA_INDEX_CLAIM, /* dst = src[place] == position + 1; uint8 from uint32 */
+  GA_INDEX_SLOT   /* dst = place as a slot number, all ones if out of bounds; uint32 or
+                     uint64 */
 };
 
-/* Modes beside GA_INDEX_RAISE and the others: indices that are known to be in bounds,
- * not negative and different; and as RAISE, but another launch reports. */
+/* Internal modes. TRUSTED: in bounds, not negative, distinct. QUIET: as RAISE, but
+ * another launch reports. */
 #define GA_INDEX_TRUSTED 3
 #define GA_INDEX_QUIET 4
 
-/* What a text is made from; compared by bytes. */
+/* Specialization; compared as bytes. */
 typedef struct ga_index_spec {
   unsigned char op, mode;
-  unsigned char typecode; /* of the elements of ADD */
-  unsigned char word;     /* bytes that TAKE and PUT move at once, 1 to 16; of a SLOT */
-  unsigned char keep;     /* whether positions with keep == 0 are left out */
-  unsigned char wide;     /* whether offsets take 64 bits */
-  unsigned char uniform;  /* whether indices are the same along the last axis */
-  unsigned char tall;     /* whether a thread's items lie below each other */
-  unsigned char per; /* items of a thread; 0: for processors, as many as there are */
-  unsigned char nd;  /* axes, at least 1 */
-  unsigned char n;   /* index arrays */
+  unsigned char typecode; /* ADD: of the elements */
+  unsigned char word;     /* TAKE, PUT: bytes per word, 1 to 16; SLOT: of a slot */
+  unsigned char keep;     /* has a keep mask: positions with 0 are skipped */
+  unsigned char wide;     /* 64-bit offsets */
+  unsigned char uniform;  /* indices are constant along the last axis */
+  unsigned char tall;     /* a thread's items are in one column */
+  unsigned char per;      /* items per thread; 0: CPU, grid-stride */
+  unsigned char nd;       /* axes, at least 1 */
+  unsigned char n;        /* number of index arrays */
   unsigned char types[GA_MAX_NDIM]; /* their typecodes */
 } ga_index_spec;
 
-/* The last axis is x; all others together, in C order, are y. Arguments: dst, src (not
- * of OWN and SLOT), keep (if kept) and each index array with their byte offsets; each
- * index array's length (ga_long) and step of the place; the report's (of RAISE); as
- * ga_uint the numbers of x and y, a block's width and height (for processors: how many
- * pieces of that width a row has), and the lengths of the axes but the first and the
- * last; for each array, in the same order, its strides in units of what it holds.
- * Offsets and strides are ga_int, or ga_long if wide. A ga_make_source. */
+/* x is the last axis, y all others in C order. Arguments: dst, src (not OWN, SLOT),
+ * keep (if any) and each index array, with byte offsets; per index array the axis's
+ * length (ga_long) and its stride in place units; the error report's (RAISE); as
+ * ga_uint: sizes of x and y, a block's width and height (CPU: width of a row's piece
+ * and their number), lengths of the axes but the first and last; per array, in the same
+ * order, strides in its units. Offsets and strides are ga_int, or ga_long if wide. A
+ * ga_make_source. */
 int ga__index_source(ga_source *out, const gpucontext *ctx, const void *spec);
 
 #endif

@@ -1,4 +1,4 @@
-/* Walks of indexing: from arrays to operands, to few axes, to launches. */
+/* Iteration space of indexing: operands, collapse of axes, launches. */
 #include "c/index/index_walk.h"
 
 #include <string.h>
@@ -40,15 +40,16 @@ static int check_indices(unsigned int *nd, size_t *dims, const GpuArray *a,
     GA_TRY(check_index(ix->arrays[k], a, ix->operation));
     int status =
         ga__shape_broadcast(nd, dims, ix->arrays[k]->nd, ix->arrays[k]->dimensions);
-    if (status != GA_NO_ERROR) /* to NumPy, shapes of indices are an index's matter */
+    if (status !=
+        GA_NO_ERROR) /* as in NumPy, a shape mismatch of indices is an IndexError */
       return ga__fail_within(GA_INDEX_ERROR, "%s", ix->operation);
   }
   return GA_NO_ERROR;
 }
 
-/* Fills strides for `nd` axes from `first` on with those of `a`, which broadcasts. */
-static void stretch(ga_index_operand *o, unsigned int first, unsigned int nd,
-                    const GpuArray *a) {
+/* Strides of `a`, broadcast, for `nd` axes from `first` on. */
+static void broadcast_strides(ga_index_operand *o, unsigned int first, unsigned int nd,
+                              const GpuArray *a) {
   for (unsigned int k = 0; k < nd; k++) {
     const unsigned int missing = nd - a->nd;
     const bool stands = k < missing || a->dimensions[k - missing] == 1;
@@ -67,7 +68,7 @@ static void add_indices(ga_index_walk *w, unsigned int first, unsigned int nd,
     to->at.offset = i->offset;
     to->at.unit = gpuarray_get_elsize(i->typecode);
     to->typecode = i->typecode;
-    stretch(&to->at, first, nd, i);
+    broadcast_strides(&to->at, first, nd, i);
   }
 }
 
@@ -79,8 +80,7 @@ static void open_walk(ga_index_walk *w, const GpuArray *a, const ga_indices *ix)
   w->dst.data = w->src.data = w->keep.data = w->word = NULL;
 }
 
-/* The shape that the walk goes over: one that can be counted, and no indices into axes
- * of no elements. */
+/* Checks that the count fits and that no index leads into an empty axis. */
 static int check_lengths(const ga_index_walk *w, unsigned int first) {
   size_t count;
   int status = ga__shape_count(&count, w->nd, w->dims);
@@ -141,7 +141,8 @@ int ga__index_begin_table(ga_index_walk *w, size_t *slots, const GpuArray *a,
 /* ---- operands ---- */
 
 int ga__index_operand(ga_index_operand *o, const ga_index_walk *w, const GpuArray *a) {
-  unsigned int extra = 0; /* leading axes of length 1 do not count, as in NumPy */
+  unsigned int extra =
+      0; /* surplus leading axes of length 1 are dropped, as in NumPy */
   GpuArray view = *a;
   while (a->nd - extra > w->nd && a->dimensions[extra] == 1)
     extra++;
@@ -163,7 +164,7 @@ int ga__index_operand(ga_index_operand *o, const ga_index_walk *w, const GpuArra
   o->offset = a->offset;
   o->unit = gpuarray_get_elsize(a->typecode);
   memset(o->strides, 0, sizeof o->strides);
-  stretch(o, 0, w->nd, &view);
+  broadcast_strides(o, 0, w->nd, &view);
   return GA_NO_ERROR;
 }
 
@@ -183,7 +184,7 @@ size_t ga__index_count(const ga_index_walk *w) {
   return count;
 }
 
-/* All operands that the operation has. */
+/* Lists the operands that the operation has. */
 #define MAX_OPERANDS (GA_MAX_NDIM + 3)
 static unsigned int list_operands(ga_index_operand *list[MAX_OPERANDS],
                                   ga_index_walk *w) {
@@ -198,7 +199,7 @@ static unsigned int list_operands(ga_index_operand *list[MAX_OPERANDS],
   return n;
 }
 
-/* ---- fewer axes, larger words ---- */
+/* ---- collapse of axes, choice of the word size ---- */
 
 static void collapse(ga_index_walk *w) {
   ga_index_operand *list[MAX_OPERANDS];
@@ -215,7 +216,7 @@ static void collapse(ga_index_walk *w) {
   ga__shape_collapse(n, &w->nd, w->dims, strides);
 }
 
-/* Whether elements are moved as they are, whatever they are. */
+/* True if elements are moved as bytes, whatever their type. */
 static bool moves_bytes(const ga_index_walk *w) {
   return w->op == GA_INDEX_TAKE || w->op == GA_INDEX_PUT;
 }
@@ -227,8 +228,8 @@ static size_t place_bits(const ga_index_operand *o, const ga_index_walk *w) {
   return bits;
 }
 
-/* Makes the last axis one of the largest words that begin where a device can load
- * them: the bytes of an element, with the last axis where they are its neighbours. */
+/* Views elements as bytes and regroups them into the largest aligned words, across
+ * elements where the last axis is contiguous. */
 static void choose_word(ga_index_walk *w) {
   ga_index_operand *list[MAX_OPERANDS];
   const unsigned int n = list_operands(list, w), axis = w->nd++;
@@ -239,8 +240,9 @@ static void choose_word(ga_index_walk *w) {
   const unsigned int last = w->nd - 1;
   w->dst.unit = w->src.unit = 1;
   if (w->dst.strides[last] != 1 || w->src.strides[last] != 1)
-    return; /* single bytes, no two of them neighbours in both */
-  const size_t most = w->context->info.is_cpu ? 8 : 16; /* its vectors hold several */
+    return; /* not contiguous: single bytes */
+  const size_t most =
+      w->context->info.is_cpu ? 8 : 16; /* OpenCL vectors hold several words */
   size_t bits = most | w->dims[last] | place_bits(&w->dst, w) | place_bits(&w->src, w);
   for (unsigned int k = 0; k < w->n; k++)
     bits |= (size_t)w->index[k].step;
@@ -253,7 +255,7 @@ static void choose_word(ga_index_walk *w) {
 
 /* ---- launches ---- */
 
-/* Counts take 32 bits below this, with room for a block beyond the end. */
+/* Limit of 32-bit indices, with a margin for a block. */
 #define NARROW ((size_t)INT32_MAX - (1 << 20))
 
 static size_t count_rows(const ga_index_walk *w) {
@@ -263,7 +265,7 @@ static size_t count_rows(const ga_index_walk *w) {
   return rows;
 }
 
-/* How far an operand reaches from its first element on, in units. */
+/* Extent of an operand from its first element, in units. */
 static size_t reach(const ga_index_operand *o, const ga_index_walk *w) {
   size_t sum = 0;
   for (unsigned int k = 0; k < w->nd; k++) {
@@ -277,7 +279,7 @@ static ga_index_operand *place_of(ga_index_walk *w) {
   return w->op == GA_INDEX_TAKE || w->op == GA_INDEX_CLAIM ? &w->src : &w->dst;
 }
 
-/* What a step to the next index is counted in. */
+/* Unit of an index's stride. */
 static size_t place_unit(ga_index_walk *w) {
   return w->op == GA_INDEX_SLOT ? 1 : place_of(w)->unit;
 }
@@ -310,9 +312,9 @@ static size_t power_from(size_t n, size_t most) {
 #define THREADS 256
 #define CPU_SHORT_ROW 16
 #define CPU_PIECE 4096
-#define CPU_GROUP_WORK 4096 /* items of a group, to be worth its start */
+#define CPU_GROUP_WORK 4096 /* items per work group, to be worth one */
 
-/* A spec is compared by bytes: all of them are set. */
+/* Fills the specialization; every byte is set. */
 static void fill_spec(ga_index_spec *s, ga_index_walk *w, size_t nx, size_t ny) {
   memset(s, 0, sizeof *s);
   s->op = (unsigned char)w->op;
@@ -376,9 +378,8 @@ static void add_strides(ga_args *args, ga_index_walk *w, const ga_index_spec *s)
       add_position(args, s->wide, list[k]->strides[axis], list[k]->unit);
 }
 
-/* Few groups that walk long runs; *width, *height: a piece of a row, and how many.
- * Items side by side make vectors; where each has an index of its own, one does as
- * well. */
+/* CPU: few work groups with long ranges; *width, *height: length and number of a row's
+ * pieces. Several items where a row has one index, to be vectorized; else one. */
 static ga_launch cpu_geometry(size_t *width, size_t *height, const ga_index_walk *w,
                               const ga_index_spec *s, size_t nx, size_t ny) {
   const size_t items = nx * ny, most = 4 * (size_t)w->context->info.processors;
@@ -390,7 +391,7 @@ static ga_launch cpu_geometry(size_t *width, size_t *height, const ga_index_walk
                      .block = {s->uniform && !s->tall ? w->context->info.warp : 1}};
 }
 
-/* Blocks of threads on items of a row, or, of short rows, on several rows. */
+/* GPU: blocks over a row, or over several short rows. */
 static ga_launch gpu_geometry(size_t *width, size_t *height, const ga_index_walk *w,
                               const ga_index_spec *s, size_t nx, size_t ny,
                               size_t threads) {
@@ -428,7 +429,7 @@ static int launch(ga_index_walk *w) {
   return ga__kernel_launch(kernel, &l);
 }
 
-/* The part of the walk along `axis` from `from` on. */
+/* Restricts the walk to `length` positions from `from` on along `axis`. */
 static void cut(ga_index_walk *w, unsigned int axis, size_t from, size_t length) {
   ga_index_operand *list[MAX_OPERANDS];
   const unsigned int n = list_operands(list, w);
@@ -437,7 +438,7 @@ static void cut(ga_index_walk *w, unsigned int axis, size_t from, size_t length)
   w->dims[axis] = length;
 }
 
-/* Rows and their elements are counted in 32 bits: what has more is done in halves. */
+/* Halves walks that exceed 32-bit counts. */
 static int launch_parts(ga_index_walk *w) {
   unsigned int longest = w->nd - 1;
   if (w->dims[longest] < NARROW) {

@@ -1,4 +1,4 @@
-/* Masks: counting and listing what is not zero, and picking by it. */
+/* Masks: count_nonzero, nonzero, compress, put_mask. */
 #include <string.h>
 
 #include "c/index/index_walk.h"
@@ -6,21 +6,21 @@
 #include "c/index/mask_source.h"
 #include "c/program/kernel_table.h"
 
-/* ---- counting and listing ---- */
+/* ---- counting and listing nonzero elements ---- */
 
-/* An array of which the elements that are not zero are looked for. */
+/* A search for nonzero elements. */
 typedef struct search {
   const GpuArray *a;
   gpucontext *context;
-  size_t n, blocks, total; /* elements, blocks of them, how many are not zero */
+  size_t n, blocks, total; /* elements, blocks, nonzero elements */
   size_t per_block;
-  unsigned int nd; /* of the walk in C order along as few axes as possible */
+  unsigned int nd; /* collapsed axes, in C order */
   size_t dims[GA_MAX_NDIM];
   ssize_t strides[GA_MAX_NDIM];
-  const GpuArray *from; /* what is picked from, or NULL, and walked together */
+  const GpuArray *from; /* source of compress, iterated together; or NULL */
   ssize_t from_strides[GA_MAX_NDIM];
-  bool wide, packed; /* packed: bools one after the other, that vectors may read */
-  gpudata *places;   /* uint64: where each block's elements begin, and the total */
+  bool wide, packed; /* packed: contiguous bools, for vector loads */
+  gpudata *places;   /* uint64: exclusive scan of block counts, and the total */
 } search;
 
 #define NARROW ((size_t)INT32_MAX - (1 << 20))
@@ -36,8 +36,8 @@ static int check_searched(const GpuArray *a, const char *operation) {
   return ga__context_supports(a->data->context, a->typecode, operation);
 }
 
-/* What waits for the count is not recorded. */
-static int check_not_bound(const GpuArray *a, const char *operation) {
+/* Refuses placeholders: the count must be waited for. */
+static int refuse_placeholder(const GpuArray *a, const char *operation) {
   char text[GA_ARRAY_TEXT];
   if (a->data->tape == NULL)
     return GA_NO_ERROR;
@@ -53,7 +53,7 @@ static bool is_far(const GpuArray *a) {
   return (high - low) / gpuarray_get_elsize(a->typecode) >= NARROW;
 }
 
-/* The walk over `a`, and over `from`, of the same shape, unless it is NULL. */
+/* Collapses the axes of `a` and, if not NULL, of `from`, which has the same shape. */
 static void plan_walk(search *s, const GpuArray *from) {
   const GpuArray *a = s->a;
   s->from = from;
@@ -152,7 +152,7 @@ static int queue_count(const search *s) {
   return launch(s, &spec, &args, 1);
 }
 
-/* Whole tiles for each block, and blocks that one block of a scan takes at once. */
+/* Blocks of whole tiles, about 16 per processor. */
 static void plan_blocks(search *s) {
   const size_t tile = choose_threads(s->context) * GA_MASK_PER;
   const size_t tiles = (s->n - 1) / tile + 1;
@@ -161,7 +161,7 @@ static void plan_blocks(search *s) {
   s->blocks = (s->n - 1) / s->per_block + 1;
 }
 
-/* 32 bits count along all axes but the first. */
+/* Lengths of all axes but the first must fit 32 bits. */
 static int check_axes(const search *s, const char *operation) {
   for (unsigned int axis = 1; axis < s->nd; axis++)
     if (s->dims[axis] > UINT32_MAX)
@@ -171,10 +171,10 @@ static int check_axes(const search *s, const char *operation) {
   return GA_NO_ERROR;
 }
 
-/* Counts, and waits for the result. The caller releases s->places. */
+/* Counts, scans and waits for the total. The caller releases s->places. */
 static int begin_search(search *s, const GpuArray *a, const char *operation) {
   GA_TRY(check_searched(a, operation));
-  GA_TRY(check_not_bound(a, operation));
+  GA_TRY(refuse_placeholder(a, operation));
   plan_search(s, a);
   if (s->n == 0)
     return GA_NO_ERROR;
@@ -197,11 +197,11 @@ static void end_search(search *s) {
     gpudata_release(s->places);
 }
 
-/* A new int64 array (axes of a, total) of positions. */
+/* Lists the indices of nonzero elements: a new int64 array (axes of a, total). */
 static int list_positions(GpuArray *out, const search *s) {
   const unsigned int nd = s->a->nd;
-  GpuArray made;
-  GA_TRY(GpuArray_empty(&made, s->context, GA_LONG, 2, (size_t[]){nd, s->total},
+  GpuArray result;
+  GA_TRY(GpuArray_empty(&result, s->context, GA_LONG, 2, (size_t[]){nd, s->total},
                         GA_C_ORDER));
   int status = GA_NO_ERROR;
   if (nd > 0 && s->n > 0) {
@@ -210,7 +210,7 @@ static int list_positions(GpuArray *out, const search *s) {
     args.n = 0;
     ga__args_pointer(&args, s->places, 0, true);
     ga__args_pointer(&args, s->a->data, s->a->offset, true);
-    ga__args_pointer(&args, made.data, 0, false);
+    ga__args_pointer(&args, result.data, 0, false);
     ga__args_u64(&args, s->n);
     ga__args_u64(&args, s->per_block);
     ga__args_u64(&args, s->total);
@@ -220,9 +220,9 @@ static int list_positions(GpuArray *out, const search *s) {
     status = launch(s, &spec, &args, s->blocks);
   }
   if (status != GA_NO_ERROR)
-    GpuArray_clear(&made);
+    GpuArray_clear(&result);
   else
-    *out = made;
+    *out = result;
   return status;
 }
 
@@ -268,7 +268,7 @@ int ga__nonzero_bounded(GpuArray *out, const GpuArray *a) {
   return status;
 }
 
-/* ---- picking ---- */
+/* ---- compress and put_mask ---- */
 
 static int check_mask(const GpuArray *a, const GpuArray *mask, const char *operation) {
   char array[GA_ARRAY_TEXT], text[GA_ARRAY_TEXT];
@@ -289,14 +289,14 @@ static int check_mask(const GpuArray *a, const GpuArray *mask, const char *opera
                  operation, ga__array_text(text, mask), ga__array_text(array, a));
 }
 
-/* Positions that a search has found, as index arrays. */
-typedef struct found {
+/* Indices of the mask's nonzero elements, as index arrays. */
+typedef struct mask_indices {
   GpuArray positions, rows[GA_MAX_NDIM];
   const GpuArray *list[GA_MAX_NDIM];
   ga_indices ix;
-} found;
+} mask_indices;
 
-static int find_indices(found *f, const GpuArray *mask, const char *operation) {
+static int find_indices(mask_indices *f, const GpuArray *mask, const char *operation) {
   GA_TRY(find(&f->positions, mask, operation));
   for (unsigned int k = 0; k < mask->nd; k++) {
     GpuArray *row = &f->rows[k]; /* borrows the buffer */
@@ -312,28 +312,28 @@ static int find_indices(found *f, const GpuArray *mask, const char *operation) {
   return GA_NO_ERROR;
 }
 
-/* a[mask] of parts: by their positions. */
+/* a[mask] of subarrays: gather by the mask's indices. */
 static int pick_parts(GpuArray *out, const GpuArray *a, const GpuArray *mask) {
-  found f;
+  mask_indices f;
   GA_TRY(find_indices(&f, mask, "compress"));
   size_t dims[GA_MAX_NDIM];
   const unsigned int rest = a->nd - mask->nd;
   dims[0] = f.positions.dimensions[1];
   memcpy(dims + 1, a->dimensions + mask->nd, rest * sizeof *dims);
-  GpuArray made = {0};
-  int status =
-      GpuArray_empty(&made, a->data->context, a->typecode, 1 + rest, dims, GA_C_ORDER);
+  GpuArray result = {0};
+  int status = GpuArray_empty(&result, a->data->context, a->typecode, 1 + rest, dims,
+                              GA_C_ORDER);
   if (status == GA_NO_ERROR)
-    status = ga__index_take(&made, a, &f.ix, NULL);
+    status = ga__index_take(&result, a, &f.ix, NULL);
   GpuArray_clear(&f.positions);
   if (status != GA_NO_ERROR)
-    GpuArray_clear(&made);
+    GpuArray_clear(&result);
   else
-    *out = made;
+    *out = result;
   return status;
 }
 
-/* Whether all elements lie where words of their size may. */
+/* True if every element is aligned to its size. */
 static bool has_words(const GpuArray *a) {
   size_t bits = a->offset;
   for (unsigned int k = 0; k < a->nd; k++)
@@ -356,22 +356,22 @@ static int queue_pick(const GpuArray *out, const search *s) {
   return launch(s, &spec, &args, s->blocks);
 }
 
-/* a[mask] of single elements. */
+/* a[mask] of single elements: stream compaction. */
 static int pick_elements(GpuArray *out, const GpuArray *a, const GpuArray *mask) {
   search s;
   GA_TRY(begin_search(&s, mask, "compress"));
   plan_walk(&s, a);
-  GpuArray made = {0};
+  GpuArray result = {0};
   int status = check_axes(&s, "compress");
   if (status == GA_NO_ERROR)
-    status = GpuArray_empty(&made, s.context, a->typecode, 1, &s.total, GA_C_ORDER);
+    status = GpuArray_empty(&result, s.context, a->typecode, 1, &s.total, GA_C_ORDER);
   if (status == GA_NO_ERROR && s.n > 0)
-    status = queue_pick(&made, &s);
+    status = queue_pick(&result, &s);
   end_search(&s);
   if (status != GA_NO_ERROR)
-    GpuArray_clear(&made);
+    GpuArray_clear(&result);
   else
-    *out = made;
+    *out = result;
   return status;
 }
 
@@ -383,7 +383,7 @@ int GpuArray_compress(GpuArray *out, const GpuArray *a, const GpuArray *mask) {
                                            : pick_parts(out, a, mask);
 }
 
-/* Values that broadcast to the rest of each place: the mask says where. */
+/* A value for all masked positions: predicated store. */
 static int put_everywhere(const GpuArray *a, const GpuArray *mask, const GpuArray *v) {
   const ga_indices none = {0, 0, NULL, GA_INDEX_TRUSTED, "put_mask"};
   GpuArray apart = {0};
@@ -397,9 +397,9 @@ static int put_everywhere(const GpuArray *a, const GpuArray *mask, const GpuArra
   return status;
 }
 
-/* A value for each place, in order. */
+/* One value per masked position: scatter. */
 static int put_in_order(const GpuArray *a, const GpuArray *mask, const GpuArray *v) {
-  found f;
+  mask_indices f;
   GA_TRY(find_indices(&f, mask, "put_mask"));
   int status = ga__index_put(a, &f.ix, v, NULL);
   GpuArray_clear(&f.positions);
@@ -409,9 +409,9 @@ static int put_in_order(const GpuArray *a, const GpuArray *mask, const GpuArray 
 int GpuArray_put_mask(GpuArray *a, const GpuArray *mask, const GpuArray *v) {
   GA_TRY(ga__index_check_target(a, v, "put_mask"));
   GA_TRY(check_mask(a, mask, "put_mask"));
-  GpuArray made, squeezed;
+  GpuArray result, squeezed;
   const GpuArray *values;
-  /* One value for all places may come with an axis for them. */
+  /* a single value may have a leading axis of length 1 */
   const unsigned int rest = a->nd - mask->nd;
   squeezed = *v;
   while (squeezed.nd > rest && squeezed.dimensions[0] == 1) {
@@ -422,10 +422,10 @@ int GpuArray_put_mask(GpuArray *a, const GpuArray *mask, const GpuArray *v) {
             squeezed.nd * sizeof *squeezed.strides);
   }
   GpuArray_fix_flags(&squeezed);
-  int status = ga__index_values(&values, &made, a, &squeezed);
+  int status = ga__index_values(&values, &result, a, &squeezed);
   if (status == GA_NO_ERROR)
     status = values->nd <= rest ? put_everywhere(a, mask, values)
                                 : put_in_order(a, mask, values);
-  GpuArray_clear(&made);
+  GpuArray_clear(&result);
   return status;
 }

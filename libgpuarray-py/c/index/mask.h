@@ -1,11 +1,11 @@
-/* Positions of elements that are not zero, for plans. */
+/* nonzero for plans. */
 #ifndef GA_C_MASK_H
 #define GA_C_MASK_H
 
 #include <gpuarray/array.h>
 
-/* GpuArray_nonzero without its wait: a new int64 array (axes of a, elements of a),
- * whose rows begin with the positions; what is behind these is undefined. */
+/* GpuArray_nonzero without a wait: a new int64 array (axes of a, elements of a) whose
+ * rows begin with the indices; the rest is undefined. */
 int ga__nonzero_bounded(GpuArray *out, const GpuArray *a);
 
 #endif

@@ -1,4 +1,4 @@
-/* The kernel texts that count, list and pick the elements that are not zero. */
+/* Source generator of mask kernels. */
 #include "c/index/mask_source.h"
 
 #include "c/base/dtype.h"
@@ -7,7 +7,7 @@
 #include "c/index/kernels/mask_tiles.inc"
 #include "c/program/kernel_text.h"
 
-/* ---- arguments ---- */
+/* ---- parameters ---- */
 
 static const char *position_type(const ga_mask_spec *s) {
   return s->wide ? "ga_long" : "ga_int";
@@ -55,7 +55,7 @@ static int add_parameters(ga_strbuf *t, const ga_mask_spec *s) {
 
 /* ---- elements ---- */
 
-/* `p`: where element `i` lies, by the strides of this name. */
+/* `p`: offset of element `i` by these strides. */
 static void add_position(ga_strbuf *t, const ga_mask_spec *s, const char *strides) {
   const char *type = position_type(s);
   if (s->nd == 1) {
@@ -70,7 +70,7 @@ static void add_position(ga_strbuf *t, const ga_mask_spec *s, const char *stride
   ga__strbuf_addf(t, "p += (%s)rest * %s0; ", type, strides);
 }
 
-/* `is_set`: whether element `i` is not zero. */
+/* `is_set`: 1 if element `i` is not zero. */
 static int add_test(ga_strbuf *t, const ga_mask_spec *s) {
   ga_strbuf test = {0};
   ga__strbuf_add(t, "#define MK_TEST ");
@@ -90,7 +90,7 @@ static int add_test(ga_strbuf *t, const ga_mask_spec *s) {
   return status;
 }
 
-/* The coordinates of element `i` to `place` of the lists. */
+/* Writes the indices of element `i` at `place`. */
 static void add_coordinates(ga_strbuf *t, const ga_mask_spec *s) {
   ga__strbuf_add(t, "ga_ulong at = i; ");
   for (unsigned int axis = s->out - 1u; axis > 0; axis--)

@@ -1,6 +1,5 @@
-/* Additions at repeated places in a fixed order: the numbers of the indices are sorted
- * by where they lead; what leads to one place is summed up in runs, and the sums of
- * these in runs again until there is one. */
+/* Deterministic scatter-add: sorts the index numbers by slot, then a segmented
+ * reduction in runs, repeated on the partial sums until one run is left. */
 #include "c/index/scatter_deterministic.h"
 
 #include <string.h>
@@ -9,7 +8,7 @@
 #include "c/program/kernel_table.h"
 #include "c/sort/sort.h"
 
-/* Axes that are walked together, by the elements and by the values. */
+/* Axes iterated together by elements and values. */
 typedef struct axes {
   unsigned int nd;
   size_t dims[GA_INDEX_AXES];
@@ -36,7 +35,7 @@ static size_t product(const axes *a) {
   return n;
 }
 
-/* How far these strides reach, in elements of `size` bytes. */
+/* Extent of the strides, in elements of `size` bytes. */
 static size_t reach(const axes *a, const ssize_t *strides, size_t size) {
   size_t sum = 0;
   for (unsigned int k = 0; k < a->nd; k++)
@@ -85,11 +84,11 @@ static int launch(gpucontext *ctx, const ga_order_spec *s, const ga_args *args,
   return ga__kernel_launch(kernel, &l);
 }
 
-/* ---- the whole ---- */
+/* ---- scatter-add ---- */
 
-/* Divides the axes of the walk, and those of `a` that are indexed. */
-static void divide(axes *indexed, axes *by, axes *others, const ga_index_walk *w,
-                   const GpuArray *a, const ga_indices *ix) {
+/* Splits the axes: those of `a` that are indexed, the indices', and all others. */
+static void split_axes(axes *indexed, axes *by, axes *others, const ga_index_walk *w,
+                       const GpuArray *a, const ga_indices *ix) {
   const unsigned int nb = w->nd + ix->n - a->nd;
   indexed->nd = by->nd = others->nd = 0;
   for (unsigned int k = 0; k < ix->n; k++)
@@ -103,10 +102,11 @@ static void divide(axes *indexed, axes *by, axes *others, const ga_index_walk *w
   collapse(others);
 }
 
-/* What a launch of many reads: entries, sorted by slot. */
+/* Input of a launch: entries sorted by slot. */
 typedef struct entries {
   size_t count;
-  gpudata *slots, *order, *sums; /* order: of the first, sums: of the others */
+  gpudata *slots, *order,
+      *sums; /* order: index numbers (first launch); sums: partial sums (later ones) */
 } entries;
 
 static void clear_entries(entries *e) {
@@ -115,13 +115,13 @@ static void clear_entries(entries *e) {
   gpudata_release(e->sums);
 }
 
-/* An addition, the same for all of its launches. */
+/* Parameters common to all launches. */
 typedef struct addition {
   const ga_index_walk *w;
   int typecode, slot_type;
   bool wide;
   size_t others_count;
-  size_t put; /* bytes of an element that is put; 0: they are added */
+  size_t put; /* bytes per element of a put; 0: add */
   axes indexed, by, others;
 } addition;
 
@@ -133,7 +133,7 @@ static void plan_addition(addition *p, const ga_index_walk *w, const GpuArray *a
   p->w = w;
   p->put = 0;
   p->typecode = a->typecode;
-  divide(&p->indexed, &p->by, &p->others, w, a, ix);
+  split_axes(&p->indexed, &p->by, &p->others, w, a, ix);
   p->others_count = product(&p->others);
   const size_t x =
       reach(&p->indexed, p->indexed.x, size) + reach(&p->others, p->others.x, size);
@@ -184,7 +184,7 @@ static int queue_add(const addition *p, const entries *from, const entries *to) 
   return launch(w->context, &s, &args, p->others_count, from->count);
 }
 
-/* Room for what a launch leaves; nothing if it is the last. */
+/* Allocates the entries that a launch leaves; none if it is the last. */
 static int open_entries(entries *to, const addition *p, size_t from) {
   gpucontext *ctx = p->w->context;
   *to = (entries){0};
@@ -200,7 +200,7 @@ static int open_entries(entries *to, const addition *p, size_t from) {
   return status;
 }
 
-/* Takes `from` over. */
+/* Takes ownership of `from`. */
 static int add_entries(const addition *p, entries *from) {
   int status = GA_NO_ERROR;
   while (status == GA_NO_ERROR && from->count > 0) {
@@ -216,7 +216,7 @@ static int add_entries(const addition *p, entries *from) {
   return status;
 }
 
-/* The slots and numbers of the indices, in order. */
+/* Sorts the index numbers by slot. */
 static int sort_entries(entries *out, const GpuArray *slot, size_t slots) {
   const size_t count = slot->dimensions[0];
   gpucontext *ctx = slot->data->context;
@@ -232,7 +232,7 @@ static int sort_entries(entries *out, const GpuArray *slot, size_t slots) {
                        .keys = {slot->data, slot->offset},
                        .out_keys = {out->slots, 0},
                        .out_indices = {out->order, 0}};
-  /* All ones, of whatever bits, come after all slots. */
+  /* out-of-bounds slots, all ones, must sort last in any number of bits */
   while (task.key_bits < 63 && slots > ((size_t)1 << task.key_bits) - 1)
     task.key_bits++;
   if (status == GA_NO_ERROR)
@@ -261,9 +261,9 @@ int ga__index_add_in_order(const GpuArray *a, const ga_indices *ix, const GpuArr
   return status == GA_NO_ERROR ? add_entries(&p, &e) : status;
 }
 
-/* ---- what is put place by place ---- */
+/* ---- slot-parallel put ---- */
 
-/* Whether all elements lie where words of their size may. */
+/* True if every element is aligned to its size. */
 static bool has_words(const GpuArray *a) {
   size_t bits = a->offset;
   for (unsigned int k = 0; k < a->nd; k++)

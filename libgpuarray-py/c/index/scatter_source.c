@@ -1,4 +1,4 @@
-/* The kernel texts of additions in a fixed order, and of what is put place by place. */
+/* Source generator of deterministic scatter-add, and of slot-parallel put. */
 #include "c/index/scatter_deterministic.h"
 
 #include <stdio.h>
@@ -33,7 +33,7 @@ static const char *count_type(const ga_order_spec *s) {
   return s->wide ? "ga_ulong" : "ga_uint";
 }
 
-/* ---- words ---- */
+/* ---- macros ---- */
 
 static void add_list(ga_strbuf *t, const char *type, const char *name,
                      unsigned int from, unsigned int to) {
@@ -68,8 +68,8 @@ static int add_parameters(ga_strbuf *t, const ga_order_spec *s) {
   return status;
 }
 
-/* `word`(at, sum): adds to `sum` where position `at` lies along axes of these lengths
- * and strides. */
+/* Defines `word`(at, sum): adds the offset of linear index `at`, by these lengths and
+ * strides, to `sum`. */
 static void add_terms(ga_strbuf *t, const char *word, const ga_order_spec *s,
                       unsigned int nd, const char *lengths, const char *strides) {
   const char *type = position_type(s), *count = count_type(s);
@@ -80,7 +80,7 @@ static void add_terms(ga_strbuf *t, const char *word, const ga_order_spec *s,
   ga__strbuf_addf(t, " sum += (%s)rest * %s0; }\n", type, strides);
 }
 
-/* `word`(e): `pattern` with e. */
+/* Defines `word`(e): `pattern` with e in place of "%". */
 static void add_pattern(ga_strbuf *t, const char *word, const char *pattern) {
   ga__strbuf_addf(t, "#define %s(e) ", word);
   for (const char *c = pattern; *c != 0; c++)

@@ -1,10 +1,10 @@
-/* GpuArray_take1: libgpuarray 0.7's take along the first axis, into an array that is
- * there already. */
+/* GpuArray_take1: libgpuarray 0.7's take along the first axis, into an existing
+ * array. */
 #include <string.h>
 
 #include "c/index/index_walk.h"
 
-enum { WORD_SIZE = 6 * sizeof(uint32_t) }; /* of ga_report_index */
+enum { WORD_SIZE = 6 * sizeof(uint32_t) }; /* error word of ga_report_index */
 
 static int check_shapes(const GpuArray *a, const GpuArray *v, const GpuArray *i) {
   char to[GA_ARRAY_TEXT], from[GA_ARRAY_TEXT], by[GA_ARRAY_TEXT];
@@ -49,8 +49,7 @@ static int check_arguments(const GpuArray *a, const GpuArray *v, const GpuArray 
   return check_shapes(a, v, i);
 }
 
-/* Elements of another type are converted first, so that what is left alone stays as it
- * is; so are copied those that the output overlaps. */
+/* Casts and copies aliased operands first; skipped elements keep their value. */
 static int take(const GpuArray *a, const GpuArray *v, ga_indices ix, gpudata *word) {
   ga_index_copies copies;
   int status = ga__index_part(&copies, &ix, a, v);
@@ -60,8 +59,8 @@ static int take(const GpuArray *a, const GpuArray *v, ga_indices ix, gpudata *wo
   return status;
 }
 
-/* Waits for what the launch reported. The word is its own, so that it tells of no other
- * operation, and no other operation of it. */
+/* Waits and checks the launch's own error word, apart from those of other
+ * operations. */
 static int read_word(gpudata *word, size_t length) {
   uint32_t report[WORD_SIZE / sizeof(uint32_t)];
   GA_TRY(ga__buffer_read(report, word, 0, sizeof report));
@@ -93,7 +92,7 @@ int GpuArray_take1(GpuArray *a, const GpuArray *v, const GpuArray *i, int check_
   GA_TRY(check_arguments(a, v, i));
   const ga_indices ix = {1, 0, &i, GA_INDEX_RAISE, "take1"};
   int status = check_error ? take_checked(a, v, &ix) : take(a, v, ix, NULL);
-  if (status == GA_INDEX_ERROR) /* an axis of no elements */
+  if (status == GA_INDEX_ERROR) /* an empty axis */
     return GA_FAIL(GA_VALUE_ERROR,
                    "take1: Index out of bounds: the source has no elements along its "
                    "first axis");

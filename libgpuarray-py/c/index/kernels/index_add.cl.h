@@ -1,9 +1,9 @@
-/* Additions in a fixed order: `count` entries, sorted by their slots, are added to the
- * elements of x that the slots mean. Item (x, y) has position x of the other axes, and
- * entry y if it is the first of its slot or of its run of OR_RUN entries. The sum of
- * what a run has of a slot that goes on beyond it is an entry for the next launch: each
- * run leaves one of its first slot and one of its last. scatter_source.c defines the
- * words: OR_..._TERMS(at, p) adds to p where position `at` lies along some axes. */
+/* Deterministic scatter-add (segmented reduction): `count` entries, sorted by slot, are
+ * added to x. Item (x, y): position x of the other axes, entry y if it is the first of
+ * its slot or of its run of OR_RUN entries. Partial sums of slots that cross a run's
+ * boundary become entries of the next launch: each run leaves two, for its first and
+ * its last slot. scatter_source.c defines the macros; OR_..._TERMS(at, p) adds the
+ * offset of linear index `at` to p. */
 
 #if OR_IS_COMPLEX
 #define OR_NOTHING                                                                     \
@@ -47,7 +47,7 @@ KERNEL void OR_NAME(OR_PARAMETERS) {
     const OR_SLOT own = slot[q];
     const ga_int goes_on = q > 0 && slot[q - 1] == own;
 #if !OR_LAST
-    /* What no run goes on into, or out of, is an entry of nothing. */
+    /* Empty entries, where no slot crosses the boundary. */
     if (q == begin && !goes_on) {
       OR_LEAVE(0, OR_NONE, nothing);
     }

@@ -1,4 +1,4 @@
-/* Loads all elements of the item, then stores them. */
+/* All loads of the item, then all stores. */
 #if IX_HAS_SOURCE
 for (ga_int k = 0; k < IX_PER; k++)
   if (live[k]) {

@@ -1,5 +1,5 @@
-/* Indexing on a GPU, elements of an item side by side: the row is looked at once, and
- * so are its indices if they are the same all along. */
+/* GPU: an item's elements are in one row, LDIM_0 apart (coalesced); the row's offsets,
+ * and its index if uniform, are computed once. */
 #include "index_words.cl.h"
 
 KERNEL void IX_NAME(IX_PARAMETERS) {

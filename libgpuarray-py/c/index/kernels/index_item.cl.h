@@ -1,4 +1,4 @@
-/* The element xk of row y, on a CPU; its index is looked up unless the row has one. */
+/* CPU: element xk of row y. */
 const ga_int k = 0;
 #include "index_locals.cl.h"
 live[k] = 1;

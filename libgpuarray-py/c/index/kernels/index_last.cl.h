@@ -1,4 +1,4 @@
-/* keep[i]: whether no slot behind i is the same. An item looks at all of them. */
+/* Winner mask by all-pairs comparison: keep[i] is 1 if no later slot equals slot i. */
 KERNEL void INDEX_NAME(GLOBAL_MEM ga_ubyte *keep, ga_size keep_off,
                        GLOBAL_MEM const INDEX_SLOT *slot, ga_size slot_off, ga_uint n) {
   const ga_size i = GID_0 * LDIM_0 + LID_0;

@@ -1,6 +1,5 @@
-/* What an item keeps of each of its elements: whether it is there, where it lies in dst
- * and src, its value, and its number in the walk or the slot that its indices lead to.
- */
+/* Registers per element: validity, offsets in dst and src, value, position or slot
+ * number. */
 ga_int live[IX_PER];
 IX_INT pd[IX_PER];
 #if IX_HAS_SOURCE

@@ -1,4 +1,4 @@
-/* Signed positions and one loop: compilers make vectors of no other. */
+/* Signed offsets and a single loop, to be vectorized. */
 for (ga_int u = from; u < to; u += (ga_int)LDIM_0) {
   const ga_int xk = u + (ga_int)LID_0;
   if (xk < to) {

@@ -1,4 +1,5 @@
-/* Indexing on a CPU: a group walks a run of pieces of rows, its items side by side. */
+/* CPU: a work group takes a range of pieces of rows, adjacent items adjacent
+ * elements. */
 #include "index_words.cl.h"
 
 KERNEL void IX_NAME(IX_PARAMETERS) {
@@ -15,8 +16,7 @@ KERNEL void IX_NAME(IX_PARAMETERS) {
     IX_FIND_PLACE(from == 0 && LID_0 == 0)
 #endif
 #if IX_UNIFORM && IX_HAS_SOURCE
-    /* Where rows lie one after the other the strides are constants, else compilers
-     * gather. */
+    /* Unit strides as constants, else compilers emit gathers. */
     if (IX_DST_STEP == 1 && IX_SRC_STEP == 1) {
       const IX_INT IX_DST_STEP = 1, IX_SRC_STEP = 1;
 #include "index_piece.cl.h"

@@ -1,4 +1,4 @@
-/* The positions of element k from those of its row and xk. */
+/* Offsets of element k, from its row's and xk. */
 #if IX_HAS_KEEP
 live[k] = live[k] && keep[keep_y + (IX_INT)xk * IX_KEEP_STEP];
 #endif

@@ -1,5 +1,5 @@
-/* What is put place by place. Item (x, y) has position x of the other axes and slot y,
- * which holds 1 + the number of the value that is put there, or 0. */
+/* Slot-parallel scatter. Item (x, y): position x of the other axes and slot y, which
+ * holds 1 + the number of the value to store, or 0. */
 KERNEL void OR_NAME(OR_PARAMETERS) {
   OR_STARTS
   const ga_ulong o = GID_0 * LDIM_0 + LID_0;

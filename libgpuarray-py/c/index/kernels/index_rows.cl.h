@@ -1,4 +1,4 @@
-/* Indexing on a CPU, of short rows: each item walks rows of its own. */
+/* CPU, short rows: an item per row. */
 #include "index_words.cl.h"
 
 KERNEL void IX_NAME(IX_PARAMETERS) {

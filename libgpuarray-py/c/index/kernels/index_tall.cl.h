@@ -1,4 +1,4 @@
-/* Indexing on a GPU, elements of an item below each other, for short rows. */
+/* GPU, short rows: an item's elements are in one column. */
 #include "index_words.cl.h"
 
 KERNEL void IX_NAME(IX_PARAMETERS) {

@@ -1,12 +1,11 @@
-/* Indexing, over the words that index_source.c defines: for each position of a walk
- * over rows of nx elements, ny of them, an element of `src` (IX_SRC) to one of `dst`
- * (IX_DST), or a number of it. IX_ROW makes <array>_y, where row y begins in each
- * array; IX_PLACE adds to `place` how far the indices lead from there, those of element
- * xk or, where a row has one index all along (IX_UNIFORM), of the row. */
+/* Indexing over rows of nx elements, ny of them: moves an element of `src` (IX_SRC) to
+ * `dst` (IX_DST), or stores a number derived from its index. Macros from
+ * index_source.c: IX_ROW computes <array>_y, row y's offset in each array; IX_PLACE
+ * adds the indices' offset to `place`, of element xk, or of the row if its index is
+ * uniform (IX_UNIFORM). */
 
-/* An index `g` of any size becomes one that is in bounds; `ok` goes false for one that
- * is not. IS_HUGE: whether it is unsigned and more than a ga_long has. FROM_END: what
- * makes a negative one count from the end. */
+/* Bounds: brings index `g` into range; clears `ok` where it was not. IS_HUGE: unsigned
+ * and above the ga_long range. FROM_END: wraps negative indices. */
 #if IX_WRAPS
 #define IX_BOUND(length, IS_HUGE, FROM_END)                                            \
   if (g < 0 || g >= length) {                                                          \
@@ -31,8 +30,7 @@
   if (g < 0)                                                                           \
     g += length;
 
-/* Of the items that look at the one index of a row, that for which `tells` holds says
- * that it is out of bounds, so that it is said once. */
+/* Of the items that share a row's index only the one with `tells` reports it. */
 #if IX_RAISES && IX_UNIFORM
 #define IX_TELL(length)                                                                \
   if (tells)                                                                           \

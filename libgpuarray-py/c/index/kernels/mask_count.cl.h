@@ -1,5 +1,5 @@
-/* How many of the elements of each group, `block` of them, are not 0. MK_TEST declares
- * `is_set`, of element i. */
+/* Counts the nonzero elements of each work group's block. MK_TEST declares `is_set` for
+ * element i. */
 #include "mask_words.cl.h"
 
 KERNEL void MK_NAME(MK_PARAMETERS) {

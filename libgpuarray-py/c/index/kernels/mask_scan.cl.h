@@ -1,5 +1,5 @@
-/* The counts of groups become how many there are before each; behind them stands the
- * sum. One group does it, whose items have MK_PER neighbouring counts each. */
+/* Exclusive scan of the block counts, in place, the total behind them; one work group,
+ * MK_PER adjacent counts per item. */
 #include "mask_sums.cl.h"
 
 KERNEL void MK_NAME(GLOBAL_MEM ga_ulong *count, ga_size count_off, ga_ulong n) {

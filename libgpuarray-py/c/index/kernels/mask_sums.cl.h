@@ -1,5 +1,4 @@
-/* The value `sum` of each item becomes the sum of those before it, and `total` that of
- * all. */
+/* Exclusive scan of `sum` across items, and its `total`. */
 #define MK_SUMS_BEFORE(type)                                                           \
   lane[lid] = sum;                                                                     \
   local_barrier();                                                                     \

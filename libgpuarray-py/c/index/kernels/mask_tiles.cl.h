@@ -1,6 +1,6 @@
-/* The elements that are not 0 are listed or picked, tile by tile: those of a tile are
- * first numbered in local memory; then items next to each other write what lies so.
- * MK_TEST declares `is_set`, of element i, MK_WRITE writes what is at its `place`. */
+/* Stream compaction, tile by tile: a tile's nonzero elements are numbered in local
+ * memory, then written coalesced. MK_TEST declares `is_set` for element i, MK_WRITE
+ * writes its output at `place`. */
 #include "mask_sums.cl.h"
 #include "mask_words.cl.h"
 
@@ -21,8 +21,7 @@ KERNEL void MK_NAME(MK_PARAMETERS) {
     const ga_ulong own = first + lid * 16;
     MK_READ_PACKED
 #else
-    /* What the elements are, beside each other: first into local memory, so that items
-     * next to each other read what lies so. */
+    /* Flags through local memory, for coalesced reads. */
     for (ga_uint k = 0; k < MK_PER; k++) {
       const ga_ulong i = first + k * MK_THREADS + lid;
       ga_ubyte flag = 0;

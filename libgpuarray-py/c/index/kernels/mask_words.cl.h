@@ -1,4 +1,4 @@
-/* The words `w` of 16 bools, of which the first is element `own`. */
+/* Loads 16 bools from element `own` on as four words. */
 #define MK_READ_PACKED                                                                 \
   if (own + 16 <= n) {                                                                 \
     const ga_uint4 all = *(GLOBAL_MEM const ga_uint4 *)(x + own);                      \
@@ -12,5 +12,5 @@
         w[k / 4] |= (ga_uint)x[own + k] << k % 4 * 8;                                  \
   }
 
-/* Bytes of a word that are not 0, as ones. */
+/* Bytes that are not 0, as ones. */
 #define MK_ONES(word) (((word & 0x7f7f7f7fu) + 0x7f7f7f7fu | word) >> 7 & 0x01010101u)
