@@ -1,4 +1,4 @@
-/* Random numbers: arguments checked, parameters made, kernels launched. */
+/* Random numbers: checks, parameters and launches. */
 #include <gpuarray/random.h>
 
 #include <math.h>
@@ -13,7 +13,7 @@ void gpurandom_init(gpurandom *g, uint64_t seed, uint64_t stream) {
     *g = (gpurandom){sizeof *g, seed, stream, 0};
 }
 
-/* ---- arguments ---- */
+/* ---- checks ---- */
 
 static int check_target(const GpuArray *a, const gpurandom *g, const char *kinds,
                         const char *operation) {
@@ -43,7 +43,7 @@ static int check_target(const GpuArray *a, const gpurandom *g, const char *kinds
 
 /* ---- launches ---- */
 
-/* An array to fill, whose complex numbers are two real ones along an axis more. */
+/* An array to fill; complex numbers are pairs of reals along one more axis. */
 typedef struct target {
   const GpuArray *a;
   int typecode;
@@ -123,14 +123,14 @@ static void set_geometry(ga_launch *l, const gpucontext *ctx, gpukernel *kernel,
   while (threads > ga__kernel_threads(kernel))
     threads /= 2;
   const size_t blocks = (chunks - 1) / threads + 1;
-  /* What is the same for all chunks of an item is computed once. */
+  /* Grid-stride loop: what is constant for an item is computed once. */
   const size_t most = (ctx->info.is_cpu ? 16 : 128) * (size_t)ctx->info.processors;
   l->nd = 1;
   l->grid[0] = blocks < most ? blocks : most;
   l->block[0] = threads;
 }
 
-/* Fills the array and moves the generator on. */
+/* Fills the array and advances the generator. */
 static int fill(const GpuArray *a, gpurandom *g, enum ga_random_kind kind,
                 const parameters *p, const char *operation) {
   target t;
@@ -170,7 +170,7 @@ static int fill(const GpuArray *a, gpurandom *g, enum ga_random_kind kind,
   return GA_NO_ERROR;
 }
 
-/* ---- the calls ---- */
+/* ---- public functions ---- */
 
 int GpuArray_random_bits(GpuArray *a, gpurandom *g) {
   GA_TRY(check_target(a, g, "iu", "random_bits"));
@@ -178,8 +178,8 @@ int GpuArray_random_bits(GpuArray *a, gpurandom *g) {
   return fill(a, g, GA_RANDOM_BITS, &none, "random_bits");
 }
 
-/* The largest value below `high` of a type with `bits` of precision, whose smallest
- * number is 2^least. */
+/* Largest value below `high` with `bits` of precision and smallest magnitude
+ * 2^least. */
 static double floor_to(double high, int bits, int least) {
   const double below = nextafterf((float)high, -INFINITY);
   int exponent;
@@ -239,7 +239,7 @@ int GpuArray_random_exponential(GpuArray *a, gpurandom *g, double mean) {
   return fill(a, g, GA_RANDOM_EXPONENTIAL, &p, "random_exponential");
 }
 
-/* Whether low to low + count - 1 (2^64 numbers for 0) are all of the type. */
+/* True if low .. low + count - 1 (2^64 numbers for 0) all fit the type. */
 static bool in_range(int typecode, int64_t low, uint64_t count) {
   const unsigned int bits = 8 * (unsigned int)gpuarray_get_elsize(typecode);
   const bool is_signed = ga__dtype_kind(typecode) == 'i';

@@ -1,4 +1,4 @@
-/* The kernel texts of random numbers: Philox4x32-10 of Salmon, Moraes, Dror and Shaw,
+/* Source generator of random kernels: Philox4x32-10 of Salmon, Moraes, Dror and Shaw,
  * "Parallel random numbers: as easy as 1, 2, 3" (2011). */
 #include "c/random/random_source.h"
 
@@ -27,9 +27,9 @@ static unsigned int per_count(const ga_random_spec *s) {
   return 4 / ga__random_words((enum ga_random_kind)s->kind, s->typecode);
 }
 
-#define CPU_COUNTS 64 /* more than compilers unroll before they make vectors */
+#define CPU_COUNTS 64 /* more than compilers unroll before they vectorize */
 
-/* Counts of an item at once: enough for 16 bytes, four at most. */
+/* Counters per item: enough for a 16-byte store, at most four. */
 static unsigned int counts(const ga_random_spec *s) {
   if (s->in_loops)
     return CPU_COUNTS;
@@ -59,7 +59,7 @@ static const char *vector_type(const ga_random_spec *s) {
   return bytes >= 16 ? "ga_uint4" : bytes == 8 ? "ga_ulong" : "ga_uint";
 }
 
-/* ---- words ---- */
+/* ---- macros ---- */
 
 static void add_sizes(ga_strbuf *t, const ga_random_spec *s) {
   static const char *const kinds[] = {"BITS",        "UNIFORM",  "NORMAL",

@@ -1,5 +1,5 @@
-/* Logarithm, sine and cosine, for the numbers that come up here alone: no special
- * cases, and of a turn all bits. Coefficients from fdlibm. */
+/* log, sin and cos in double, for arguments of the generators only: no special cases;
+ * the angle is an exact fraction of a turn. Coefficients from fdlibm. */
 #ifndef GA_ONCE_RANDOM_DOUBLE
 #define GA_ONCE_RANDOM_DOUBLE
 #ifdef __CUDACC__
@@ -10,7 +10,7 @@ GA_INLINE ga_double ga_random_double(ga_ulong b) {
   return __longlong_as_double((long long)b);
 }
 
-/* x / d, of 1 < d < 3. */
+/* x / d for 1 < d < 3. */
 GA_INLINE ga_double ga_random_share(ga_double x, ga_double d) {
   ga_double r;
   asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(d));

@@ -1,6 +1,6 @@
-/* Logarithm, root, sine and cosine, for the numbers that come up here alone: no special
- * cases, and of a turn all bits. Coefficients from Cephes, and of the logarithm a fit
- * to atanh. */
+/* log, sqrt, sin and cos in float, for arguments of the generators only: no special
+ * cases; the angle is an exact fraction of a turn. Coefficients from Cephes; the
+ * logarithm's are a fit to atanh. */
 #ifndef GA_ONCE_RANDOM_FLOAT
 #define GA_ONCE_RANDOM_FLOAT
 #ifdef __CUDACC__
@@ -35,7 +35,7 @@ GA_INLINE ga_float ga_random_share_float(ga_float x, ga_float d) {
 }
 #endif
 
-/* -log(u) of 0 < u <= 1. */
+/* -log(u) for 0 < u <= 1. */
 GA_INLINE ga_float ga_random_wait(ga_float u) {
   const ga_uint bits = ga_random_bits(u);
   const ga_uint power = (bits - 0x3f3504f3u) & 0xff800000u;
@@ -47,7 +47,7 @@ GA_INLINE ga_float ga_random_wait(ga_float u) {
   return -fma((ga_float)(ga_int)power, 8.262958295e-8f, y);
 }
 
-/* Of a turn of 2^32: bit 31 of q is the half, bit 30 the quarter of the half. */
+/* sincos of w / 2^32 turns: bit 31 of q is the half turn, bit 30 the quarter. */
 GA_INLINE void ga_random_turn(ga_uint w, ga_float *c, ga_float *s) {
   const ga_uint q = w + 0x20000000u;
   const ga_float x = (ga_float)(ga_int)(w << 2) * 3.657295198167899e-10f;

@@ -1,4 +1,5 @@
-/* Words of the stream of a seed, and the upper half of a product of 64 bits. */
+/* Philox4x32-10: four words of a seed's stream at a position. And the high half of a
+ * 64-bit product. */
 #ifndef GA_ONCE_PHILOX
 #define GA_ONCE_PHILOX
 GA_INLINE void ga_philox(ga_uint *w, ga_ulong position, ga_ulong stream,

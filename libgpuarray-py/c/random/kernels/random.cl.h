@@ -1,6 +1,6 @@
-/* Random numbers: an item makes RN_COUNTS counts of RN_PER elements, of RN_WORDS words
- * each, by Philox, and stores them as one vector where it can. random_source.c defines
- * the words (RN_...). */
+/* Random numbers: an item evaluates Philox at RN_COUNTS counters, which give RN_PER
+ * elements of RN_WORDS words each, and stores them as one vector if it can.
+ * random_source.c defines the macros RN_... */
 #define RN_KEEP(behind, value) made.at[m * RN_PER + k + behind] = RN_STORE(value)
 
 KERNEL void RN_NAME(GLOBAL_MEM RN_TYPE *x, ga_size x_off, ga_ulong n, ga_ulong seed,
@@ -15,8 +15,8 @@ KERNEL void RN_NAME(GLOBAL_MEM RN_TYPE *x, ga_size x_off, ga_ulong n, ga_ulong s
       RN_TYPE at[RN_CHUNK];
       RN_VECTOR whole;
     } made;
-    /* `w`: the words of count m. In loops, all words come first: compilers make vectors
-     * of short loops. */
+    /* `w`: the words of counter m. For CPUs all words are computed first, in short
+     * loops that compilers vectorize. */
 #if RN_IN_LOOPS
     ga_uint words[4 * RN_COUNTS];
     for (ga_int m = 0; m < RN_COUNTS; m++)
