@@ -1,4 +1,4 @@
-/* Matrix products of arrays: their checks, and the one product that they all are. */
+/* BLAS on arrays: checks, and the one product that all routines are. */
 #include "c/blas/blas.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ static int check_layout(const GpuArray *a, const char *operation, const char *na
   return GA_NO_ERROR;
 }
 
-/* An array of a product whose first one is `first`. */
+/* Checks an operand of a product whose first one is `first`. */
 static int check_array(const GpuArray *a, const GpuArray *first, const char *operation,
                        const char *name, unsigned int nd) {
   char text[GA_ARRAY_TEXT], other[GA_ARRAY_TEXT];
@@ -80,10 +80,10 @@ static int check_factors(const double *alpha, const double *beta, int typecode,
   return GA_NO_ERROR;
 }
 
-/* ---- arrays as factors ---- */
+/* ---- operands ---- */
 
-/* The matrix of the last two axes (or a vector as a column), and the batch of them
- * along the axis before. */
+/* Matrix of the last two axes (a vector is a column); a third, leading axis is the
+ * batch. */
 static ga_factor make_factor(const GpuArray *a, cb_transpose t) {
   const ssize_t itemsize = (ssize_t)GpuArray_ITEMSIZE(a);
   const unsigned int first = a->nd == 3;
@@ -194,7 +194,7 @@ int GpuArray_rgemv(cb_transpose transA, double alpha, GpuArray *A, GpuArray *X,
 
 /* ---- gemm ---- */
 
-/* The last two axes; `first` is 1 where an axis of the batch stands before them. */
+/* Checks the inner dimension; `first` is 1 if a batch axis leads. */
 static int check_inner(const GpuArray *A, const GpuArray *B, cb_transpose transA,
                        cb_transpose transB, unsigned int first, const char *operation) {
   char a[GA_ARRAY_TEXT], b[GA_ARRAY_TEXT];
@@ -357,7 +357,7 @@ int gpucontext_set_tf32(gpucontext *ctx, int on) {
   return GA_NO_ERROR;
 }
 
-/* ---- for plans ---- */
+/* ---- prebuilding for plans ---- */
 
 int ga__blas_sources(ga_source out[4], unsigned int *n, gpucontext *ctx, int typecode,
                      bool matrix) {

@@ -1,5 +1,5 @@
-/* Matrix products over raw buffers: checks, and runs of a batch that are one product.
- */
+/* BLAS on raw buffers (libgpuarray 0.7's interface): checks; equidistant entries of a
+ * batch become one batched product. */
 #include <gpuarray/buffer_blas.h>
 
 #include <math.h>
@@ -7,16 +7,16 @@
 #include "c/base/dtype.h"
 #include "c/blas/blas.h"
 
-/* ---- what the public functions are given ---- */
+/* ---- operands ---- */
 
 /* A stored matrix or vector, or a list of them. */
 typedef struct stored {
   const char *name;
-  gpudata *const *buffers; /* one for each of the batch, or one at even distances */
+  gpudata *const *buffers; /* listed: one per entry; else one, with a batch stride */
   const size_t *offsets;   /* bytes */
-  size_t m, n;             /* a vector: m elements, n is 1 */
+  size_t m, n;             /* a vector: n is 1 */
   ssize_t si, sj, step;
-  size_t ld, length; /* of a matrix, and what ld must reach at least; else 0 */
+  size_t ld, length; /* matrices: leading dimension and its minimum; else 0 */
   bool is_listed, is_conjugated;
 } stored;
 
@@ -29,8 +29,8 @@ typedef struct request {
   bool lacks_factor; /* alpha or beta was NULL */
 } request;
 
-/* Offsets and extents from here on, in bytes, are beyond every buffer; two of them can
- * be added. */
+/* Saturated value of offsets and extents, in bytes: beyond every buffer, and a sum of
+ * two cannot overflow. */
 #define FAR ((size_t)1 << 61)
 
 static size_t itemsize_of(int typecode) {
@@ -39,7 +39,7 @@ static size_t itemsize_of(int typecode) {
 
 /* ---- checks ---- */
 
-/* Bytes before and behind the first element that one matrix of `s` covers. */
+/* Extent of one matrix: bytes before and behind its first element. */
 static void reach(ptrdiff_t *before, ptrdiff_t *behind, const stored *s,
                   size_t itemsize) {
   const ptrdiff_t rows = (ptrdiff_t)(s->m - 1) * s->si;
@@ -49,7 +49,7 @@ static void reach(ptrdiff_t *before, ptrdiff_t *behind, const stored *s,
       ((rows > 0 ? rows : 0) + (columns > 0 ? columns : 0) + 1) * (ptrdiff_t)itemsize;
 }
 
-/* Whether what `s` says can be counted in bytes. */
+/* True if all extents fit, in bytes. */
 static bool is_countable(const stored *s, size_t batch, size_t itemsize) {
   const double elements = (double)s->m * fabs((double)s->si) +
                           (double)s->n * fabs((double)s->sj) +
@@ -120,7 +120,7 @@ static int check_request(const request *r) {
   return GA_NO_ERROR;
 }
 
-/* ---- runs ---- */
+/* ---- batches ---- */
 
 static ptrdiff_t place_of(const stored *s, size_t i, size_t itemsize) {
   return s->is_listed
@@ -128,21 +128,21 @@ static ptrdiff_t place_of(const stored *s, size_t i, size_t itemsize) {
              : (ptrdiff_t)s->offsets[0] + (ptrdiff_t)i * s->step * (ptrdiff_t)itemsize;
 }
 
-/* Whether entry i is as far behind the one before it as `step` bytes. */
-static bool goes_on(const stored *s, size_t i, ptrdiff_t step, size_t itemsize) {
+/* True if entry i lies `step` bytes behind the one before. */
+static bool is_equidistant(const stored *s, size_t i, ptrdiff_t step, size_t itemsize) {
   return (!s->is_listed || s->buffers[i] == s->buffers[i - 1]) &&
          place_of(s, i, itemsize) - place_of(s, i - 1, itemsize) == step;
 }
 
-/* Whether an input is in the buffer of the output, which an earlier entry may have
+/* True if an input shares its buffer with the output, which an earlier entry may have
  * changed. */
 static bool is_at(const stored *input, const stored *output, size_t i) {
   return input->buffers[input->is_listed ? i : 0] ==
          output->buffers[output->is_listed ? i : 0];
 }
 
-/* How many entries from `first` on lie at even distances, with outputs apart: they are
- * one product. steps[] are those of a, b and c, in bytes. */
+/* Number of entries from `first` on that are one batched product: equidistant, with
+ * disjoint outputs. steps[]: of a, b and c, in bytes. */
 static size_t run_length(ptrdiff_t steps[3], const request *r, size_t first) {
   const stored *const parts[] = {&r->a, &r->b, &r->c};
   const size_t itemsize = itemsize_of(r->typecode);
@@ -159,7 +159,7 @@ static size_t run_length(ptrdiff_t steps[3], const request *r, size_t first) {
     return n;
   for (; first + n < r->batch; n++)
     for (int j = 0; j < 3; j++)
-      if (!goes_on(parts[j], first + n, steps[j], itemsize))
+      if (!is_equidistant(parts[j], first + n, steps[j], itemsize))
         return n;
   return n;
 }
@@ -201,7 +201,7 @@ static int run_request(const request *r) {
 
 /* ---- matrices and vectors ---- */
 
-/* One (m, n) matrix op(X); what is stored is (n, m) where it is transposed. */
+/* Operand op(X) of shape (m, n); stored as (n, m) if transposed. */
 static stored matrix(const char *name, cb_order order, cb_transpose t,
                      gpudata *const *buffers, const size_t *offsets, size_t m, size_t n,
                      size_t ld, int typecode) {
@@ -238,12 +238,13 @@ static stored row_of(stored column) {
   return column;
 }
 
-/* An offset of elements in bytes; FAR where it is further. */
+/* Offset in bytes, saturated at FAR. */
 static size_t in_bytes(size_t offset, size_t itemsize) {
   return offset < FAR / itemsize ? offset * itemsize : FAR;
 }
 
-/* Where a vector begins, in bytes: at its end if it goes backwards. */
+/* Byte offset of a vector's first element; with a negative increment that is its
+ * end. */
 static size_t start(size_t offset, size_t n, int inc, size_t itemsize) {
   const double before = inc < 0 && n > 0 ? (double)(n - 1) * -(double)inc : 0;
   if (offset >= FAR || before >= (double)FAR)
@@ -277,7 +278,7 @@ static request make_request(const char *operation, int typecode, const double al
 
 static const double one[2] = {1, 0}, zero[2] = {0, 0};
 
-/* ---- the routines, of any type ---- */
+/* ---- routines, for any type ---- */
 
 static int any_dot(int typecode, size_t n, gpudata *x, size_t offx, size_t incx,
                    gpudata *y, size_t offy, size_t incy, gpudata *z, size_t offz) {
@@ -347,8 +348,7 @@ static int run_listed(request *r) {
   return run_request(r);
 }
 
-/* Offsets of gemmBatch are in elements, and there may be many: they are made bytes in a
- * copy. */
+/* gemmBatch has offsets in elements; converts a copy of the lists to bytes. */
 static int any_gemm_batch(int typecode, cb_order order, cb_transpose ta,
                           cb_transpose tb, size_t m, size_t n, size_t k,
                           const double alpha[2], gpudata **a, const size_t *offa,
@@ -403,7 +403,7 @@ static int any_ger_batch(int typecode, cb_order order, size_t m, size_t n,
   return run_listed(&r);
 }
 
-/* ---- the public names ---- */
+/* ---- public functions ---- */
 
 int gpublas_setup(gpucontext *ctx) {
   GA_TRY(ga__context_check(ctx));
@@ -419,8 +419,8 @@ const char *gpublas_error(gpucontext *ctx) {
   return gpucontext_error(ctx, GA_NO_ERROR);
 }
 
-/* The eight routines of one type. NUMBER is how alpha and beta come, PAIR makes real
- * and imaginary part of one. */
+/* The eight routines of a type. NUMBER: type of alpha and beta; PAIR: makes it (real,
+ * imaginary). */
 #define DEFINE_TYPE(L, CODE, NUMBER, PAIR)                                             \
   int gpublas_##L##dot(size_t N, gpudata *X, size_t offX, size_t incX, gpudata *Y,     \
                        size_t offY, size_t incY, gpudata *Z, size_t offZ) {            \

@@ -1,4 +1,4 @@
-/* The kernels of our own products: their words, made for a type and a device. */
+/* Built-in BLAS kernels: tile shapes and source generator. */
 #include "c/blas/blas_kernels.h"
 
 #include <assert.h>
@@ -38,16 +38,15 @@ static bool is_complex(int typecode) {
   return typecode == GA_CFLOAT || typecode == GA_CDOUBLE;
 }
 
-/* Elements of 16 bytes, in the type of the work. */
+/* Vector width: elements of the work type in 16 bytes. */
 static unsigned int pack_of(int typecode) {
   return 16 / (unsigned int)gpuarray_get_elsize(ga__dtype_work(typecode));
 }
 
-/* ---- shapes ---- */
+/* ---- tile shapes ---- */
 
-/* A GPU's tiles. An H100 reaches 50 TFLOP/s in float with the packed ones, 96 % of what
- * cuBLAS does: 16 by 8 results an item read a quarter less of local memory than 8 by 8.
- */
+/* GPU tiles. The PACKED ones reach 50 TFLOP/s in float on an H100, 96 % of cuBLAS: 16
+ * by 8 results per item read a quarter less local memory than 8 by 8. */
 static ga_blas_shape tile_shape(const gpucontext *ctx, enum ga_blas_kind kind,
                                 int typecode) {
   const bool is_small = kind == GA_GEMM_SMALL;
@@ -80,11 +79,10 @@ static ga_blas_shape tile_shape(const gpucontext *ctx, enum ga_blas_kind kind,
   return s;
 }
 
-/* Bytes of local memory that NARROW takes, which every GPU has; double may take more.
- */
+/* Local memory of NARROW in bytes, which every GPU has; double may take more. */
 #define NARROW_LOCAL 32768u
 
-/* Of a GPU's kernels for a narrow side. */
+/* GPU kernels for skinny products. */
 static ga_blas_shape side_shape(enum ga_blas_kind kind, int typecode) {
   const unsigned int place = (unsigned int)((int)kind - GA_NARROW);
   const unsigned int side = place % GA_BLAS_SIDES + 1;
@@ -114,13 +112,13 @@ static ga_blas_shape gpu_shape(const gpucontext *ctx, enum ga_blas_kind kind,
                                 : tile_shape(ctx, kind, typecode);
 }
 
-#define CPU_TILE 48 /* rows of c; all of a CPU's local memory is 32 KiB at most */
+#define CPU_TILE 48 /* rows of c; CPU kernels use at most 32 KiB of local memory */
 
 static ga_blas_shape cpu_shape(const gpucontext *ctx, enum ga_blas_kind kind,
                                int typecode) {
   const unsigned int lanes = ctx->info.warp > 0 ? ctx->info.warp : 1;
   const unsigned int size = (unsigned int)gpuarray_get_elsize(ga__dtype_work(typecode));
-  const unsigned int loops = 64 / size; /* a vector of 64 bytes */
+  const unsigned int loops = 64 / size; /* elements of a 64-byte vector */
   if (kind <= GA_GEMM_LAST)
     return (ga_blas_shape){.lanes = lanes,
                            .width = lanes == 1 ? loops / 2
@@ -148,7 +146,8 @@ ga_blas_shape ga__blas_shape(const gpucontext *ctx, enum ga_blas_kind kind,
 
 /* ---- sources ---- */
 
-/* How a packed kernel reads its operands; 0 for the others. */
+/* Access modes of a and b in the PACKED kinds, see gemm_tiles.cl.h; 0 for the
+ * others. */
 static void modes_of(int modes[2], enum ga_blas_kind kind) {
   const bool is_packed = kind >= GA_GEMM_PACKED_KK && kind <= GA_GEMM_LAST;
   const int way = ((int)kind - GA_GEMM_PACKED_KK) % 4;
@@ -177,7 +176,7 @@ static void add_types(ga_strbuf *out, int typecode) {
                   is_narrow ? (int)strcspn(store, "(") : 0, store);
 }
 
-/* A GPU's dot product keeps 4 sums an item. */
+/* GPU dot products keep 4 accumulators per item. */
 static void add_sizes(ga_strbuf *out, const gpucontext *ctx, enum ga_blas_kind kind,
                       ga_blas_shape s) {
   const bool cpu = ctx->info.is_cpu, gemm = kind <= GA_GEMM_LAST;
@@ -211,8 +210,10 @@ static void add_side(ga_strbuf *out, ga_blas_shape s) {
                   s.local);
 }
 
-/* A text of which each sum can be for an expression (`spec`) instead of c (NULL). */
-static void add_open(ga_strbuf *out, const char *text, const ga_elem_spec *spec) {
+/* Expands a kernel template with an epilogue: `spec`'s expression of each sum, or, if
+ * NULL, storing to c. */
+static void add_with_epilogue(ga_strbuf *out, const char *text,
+                              const ga_elem_spec *spec) {
   static const char place[] = "ga_i_@[ga_i_x0 * ga_i_t@_0 + ga_i_x1 * ga_i_t@_1]";
   ga_text_part parts[] = {
       {.name = "BL_OUTPUTS"}, {.name = "BL_START"}, {.name = "BL_STORE"}};
@@ -244,7 +245,7 @@ static const char *gemv_text(const gpucontext *ctx, enum ga_blas_kind kind,
   return kind == GA_GEMV_COLUMNS ? gemv_columns_gpu_text : gemv_columns_packs_text;
 }
 
-/* `spec` is what sums are for, or NULL. */
+/* `spec`: the epilogue's expression, or NULL. */
 static int make_source(ga_source *out, const char *stem, const gpucontext *ctx,
                        enum ga_blas_kind kind, int typecode, const ga_elem_spec *spec) {
   const ga_blas_shape s = ga__blas_shape(ctx, kind, typecode);
@@ -259,11 +260,11 @@ static int make_source(ga_source *out, const char *stem, const gpucontext *ctx,
   } else if (kind == GA_DOT_PARTS || kind == GA_DOT_SUM) {
     ga__strbuf_add(&text, kind == GA_DOT_PARTS ? dot_parts_text : dot_sum_text);
   } else if (kind == GA_PARTS_SUM) {
-    add_open(&text, gemm_parts_sum_text, spec);
+    add_with_epilogue(&text, gemm_parts_sum_text, spec);
   } else {
     add_side(&text, s);
     if ((int)kind >= GA_OUTER)
-      add_open(&text, gemm_outer_text, spec);
+      add_with_epilogue(&text, gemm_outer_text, spec);
     else
       ga__strbuf_add(&text, gemm_narrow_text);
   }
@@ -302,8 +303,9 @@ int ga__blas_mapped_source(ga_source *out, const gpucontext *ctx,
 
 int ga__blas_kernel(gpukernel **out, gpucontext *ctx, enum ga_blas_kind kind,
                     int typecode) {
-  _Atomic(gpukernel *) *kept = &ctx->blas.kernels[kind][ga__blas_type_index(typecode)];
-  *out = atomic_load(kept);
+  _Atomic(gpukernel *) *cached =
+      &ctx->blas.kernels[kind][ga__blas_type_index(typecode)];
+  *out = atomic_load(cached);
   if (*out != NULL)
     return GA_NO_ERROR;
   ga_source source = {0};
@@ -311,6 +313,6 @@ int ga__blas_kernel(gpukernel **out, gpucontext *ctx, enum ga_blas_kind kind,
   int status = ga__kernel_get(out, ctx, &source);
   ga__strbuf_clear(&source.body);
   if (status == GA_NO_ERROR)
-    atomic_store(kept, *out);
+    atomic_store(cached, *out);
   return status;
 }

@@ -1,14 +1,14 @@
-/* Products: who computes them, and what must be copied first. */
+/* Products: dispatch to the vendor's BLAS or our own kernels, with copies where
+ * needed. */
 #include "c/blas/blas.h"
 
 #include <string.h>
 
 #include "c/tape/tape.h"
 
-/* ---- as BLAS sees it ---- */
+/* ---- conversion to BLAS calls ---- */
 
-/* Whether BLAS can walk it with columns (or, `by_rows`, rows) as its contiguous lines.
- */
+/* True if BLAS can address it column-major (or, `by_rows`, row-major). */
 static bool has_lines(const ga_factor *f, bool by_rows) {
   const size_t length = by_rows ? f->n : f->m, lines = by_rows ? f->m : f->n;
   const ssize_t step = by_rows ? f->sj : f->si, ld = by_rows ? f->si : f->sj;
@@ -24,7 +24,7 @@ static ga_blas_operand lines_of(const ga_factor *f, bool by_rows) {
                            .step = f->step};
 }
 
-/* An input as BLAS takes it; false if it has no word for it. */
+/* An input as a BLAS operand; false if BLAS has no such layout. */
 static bool describe(ga_blas_operand *out, cb_transpose *how, const ga_factor *f) {
   const bool is_column_major = has_lines(f, false) && !f->is_conjugated;
   if (!is_column_major && !has_lines(f, true))
@@ -54,8 +54,8 @@ static ga_blas_call begin_call(const ga_product *p) {
   return call;
 }
 
-/* A bit for each of a, b and c that BLAS cannot take as it lies; 0: *call is complete.
- * A row-major c is made as its transpose. */
+/* Bits 0 to 2: BLAS cannot address a, b, c; 0: *call is complete. A row-major c is
+ * computed as its transpose. */
 static int describe_gemm(ga_blas_call *call, const ga_product *p) {
   const bool flip = p->epilogue != GA_BLAS_PLAIN || !has_lines(&p->c, false);
   const ga_factor a = flip ? ga__factor_transposed(p->b) : p->a;
@@ -79,7 +79,7 @@ static int describe_gemm(ga_blas_call *call, const ga_product *p) {
          (has_lines(&c, false) ? 0 : 4);
 }
 
-/* The same of a product with a vector as its result. */
+/* The same for products with a vector result. */
 static int describe_gemv(ga_blas_call *call, const ga_product *p) {
   const bool flip = p->c.n != 1;
   const ga_factor a = flip ? ga__factor_transposed(p->b) : p->a;
@@ -101,7 +101,7 @@ static int describe_call(ga_blas_call *call, const ga_product *p) {
   return has_gemv(p) ? describe_gemv(call, p) : describe_gemm(call, p);
 }
 
-/* The tape of a plan that is being bound, if a buffer is a stand-in of one. */
+/* The tape, if a buffer is a placeholder. */
 static ga_tape *any_tape(const ga_product *p) {
   const gpudata *const buffers[] = {p->a.data, p->b.data, p->c.data, p->bias.data};
   for (int i = 0; i < 4; i++)
@@ -118,7 +118,7 @@ static int run_call(const ga_product *p, const ga_blas_call *call) {
 
 /* ---- copies ---- */
 
-/* Bytes that the factor's elements lie in, [*low, *high). */
+/* Byte range of the elements, [*low, *high). */
 static void extent(ptrdiff_t *low, ptrdiff_t *high, const ga_factor *f, size_t batch,
                    size_t itemsize) {
   const ptrdiff_t spans[] = {(ptrdiff_t)(f->m - 1) * f->si,
@@ -142,8 +142,7 @@ static bool overlaps_output(const ga_product *p, const ga_factor *f) {
   return low < out_high + between && out_low + between < high;
 }
 
-/* Replaces *f by a contiguous copy, which `copy` owns then. A batch of one matrix, over
- * and over, stays one. */
+/* Replaces *f by a contiguous copy, owned by `copy`. A batch stride of 0 is kept. */
 static int copy_factor(ga_factor *f, GpuArray *copy, const ga_product *p) {
   const ssize_t itemsize = (ssize_t)gpuarray_get_elsize(p->typecode);
   const size_t dims[] = {f->step == 0 ? 1 : p->batch, f->m, f->n};
@@ -177,30 +176,29 @@ static int copy_overlapping(ga_product *p, GpuArray copies[2], int nocopy) {
   return GA_NO_ERROR;
 }
 
-/* ---- who computes ---- */
+/* ---- dispatch ---- */
 
-static bool is_chosen(const ga_product *p, const ga_blas *blas,
-                      const ga_blas_call *call) {
+static bool uses_vendor(const ga_product *p, const ga_blas *blas,
+                        const ga_blas_call *call) {
   void *const device = p->context->device;
   return blas->serves(device, call) &&
          (ga__product_is_vendors(p) || blas->prefers(device, call));
 }
 
-/* Whether our tiles take it; the library is not asked, nor loaded, for that. */
+/* True if our tiles take it; the vendor's BLAS is not even loaded. */
 static bool is_ours(const ga_product *p) {
   return !ga__product_is_vendors(p) && ga__product_is_small(p);
 }
 
-/* From so many operations on, a copy costs little beside what a vendor's library gains.
- */
+/* Multiply-adds from which a copy is cheap compared with the gain. */
 #define WORTH_A_COPY ((double)(1 << 26))
 
 static bool is_worth_a_copy(const ga_product *p) {
   return ga__product_work(p) >= WORTH_A_COPY;
 }
 
-/* Lets the vendor's library read what it cannot read as it lies, if that pays. The size
- * of the call is what counts, and that is known before the copies are made. */
+/* Copies unreadable inputs for the vendor's BLAS if that pays, which is decided before
+ * copying. */
 static int make_readable(ga_product *p, GpuArray copies[2], int unreadable,
                          const ga_blas *blas) {
   ga_blas_call call;
@@ -211,7 +209,7 @@ static int make_readable(ga_product *p, GpuArray copies[2], int unreadable,
     readable.a.si = (ssize_t)p->a.n, readable.a.sj = 1;
   if (unreadable & 2)
     readable.b.si = (ssize_t)p->b.n, readable.b.sj = 1;
-  if (describe_call(&call, &readable) != 0 || !is_chosen(p, blas, &call))
+  if (describe_call(&call, &readable) != 0 || !uses_vendor(p, blas, &call))
     return GA_NO_ERROR;
   if (unreadable & 1)
     GA_TRY(copy_factor(&p->a, &copies[0], p));
@@ -233,13 +231,13 @@ static int compute(ga_product *p, GpuArray copies[2], int nocopy) {
     GA_TRY(make_readable(p, copies, unreadable, blas));
     unreadable = describe_call(&call, p);
   }
-  if (unreadable == 0 && is_chosen(p, blas, &call))
+  if (unreadable == 0 && uses_vendor(p, blas, &call))
     return run_call(p, &call);
   return ga__product_own(p);
 }
 
-int ga__product(const ga_product *given, int nocopy) {
-  ga_product p = *given;
+int ga__product(const ga_product *product, int nocopy) {
+  ga_product p = *product;
   GpuArray copies[2] = {{0}, {0}};
   if (p.c.m == 0 || p.c.n == 0 || p.batch == 0)
     return GA_NO_ERROR;
@@ -254,7 +252,8 @@ bool ga__product_is_vendored(const ga_product *p) {
   ga_blas_call call;
   if (blas == NULL)
     return false;
-  return describe_call(&call, p) == 0 ? is_chosen(p, blas, &call) : is_worth_a_copy(p);
+  return describe_call(&call, p) == 0 ? uses_vendor(p, blas, &call)
+                                      : is_worth_a_copy(p);
 }
 
 bool ga__product_fuses(const ga_product *p) {
@@ -262,5 +261,5 @@ bool ga__product_fuses(const ga_product *p) {
   ga_blas_call call;
   return blas != NULL && p->c.m > 0 && p->c.n > 0 && p->batch == 1 &&
          !overlaps_output(p, &p->a) && !overlaps_output(p, &p->b) &&
-         describe_gemm(&call, p) == 0 && is_chosen(p, blas, &call);
+         describe_gemm(&call, p) == 0 && uses_vendor(p, blas, &call);
 }

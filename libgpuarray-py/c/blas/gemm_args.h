@@ -1,4 +1,4 @@
-/* What our own products share: their arguments and launches. */
+/* Helpers for the arguments and launches of built-in products. */
 #ifndef GA_C_GEMM_ARGS_H
 #define GA_C_GEMM_ARGS_H
 
@@ -23,8 +23,7 @@ static inline bool ga__is_zero(const double factor[2]) {
   return factor[0] == 0 && factor[1] == 0;
 }
 
-/* One product of real numbers on a GPU: what kernels for a narrow side take, and those
- * of parts. */
+/* True for a single real product on a GPU, which skinny and split-K kernels require. */
 static inline bool ga__product_is_single(const ga_product *p) {
   const bool is_real = p->typecode != GA_CFLOAT && p->typecode != GA_CDOUBLE;
   return !p->context->info.is_cpu && is_real && p->batch == 1 &&
@@ -52,7 +51,7 @@ static inline void ga__args_real(ga_args *args, int typecode, double value) {
     ga__args_value(args, &narrow, sizeof narrow);
 }
 
-/* alpha, beta, and whether c is read. */
+/* alpha, beta, and if c is read. */
 static inline void ga__args_scale(ga_args *args, const ga_product *p) {
   ga__args_real(args, p->typecode, p->alpha[0]);
   ga__args_real(args, p->typecode, p->beta[0]);

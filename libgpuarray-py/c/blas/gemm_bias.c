@@ -1,4 +1,4 @@
-/* A product with a bias and an activation: by the vendor in one, or in two passes. */
+/* GEMM with bias and activation: fused by the vendor's epilogue, or in two passes. */
 #include "c/base/dtype.h"
 #include "c/blas/blas.h"
 #include <gpuarray/elemwise.h>
@@ -26,11 +26,11 @@ static int check(const GpuArray *A, const GpuArray *bias, const GpuArray *C,
   return ga__array_same_context(C, bias, "gemm_bias");
 }
 
-/* C = activation(C + bias). */
+/* Second pass: C = activation(C + bias). */
 static int add_bias(GpuArray *C, GpuArray *bias, int activation) {
   const int t = C->typecode;
   const gpuelemwise_arg args[] = {{"c", t, GE_READ | GE_WRITE}, {"bias", t, GE_READ}};
-  /* What is not a number stays so. */
+  /* NaN is kept */
   const char *text = activation == GA_ACTIVATION_RELU
                          ? "c = c + bias; c = c < 0 ? 0 : c"
                          : "c = c + bias";
@@ -55,7 +55,7 @@ int GpuArray_gemm_bias(cb_transpose transA, cb_transpose transB, GpuArray *A,
       bias->dimensions[0] == 1 || bias->strides[0] == (ssize_t)GpuArray_ITEMSIZE(bias);
   if (is_plain && !GpuArray_share(bias, C) && ga__product_fuses(&p)) {
     int status = ga__product(&p, nocopy);
-    if (status != GA_DEVSUP_ERROR) /* the library may know no way for these operands */
+    if (status != GA_DEVSUP_ERROR) /* the vendor may not support these operands */
       return status;
   }
   if (GpuArray_share(bias, C))

@@ -1,4 +1,4 @@
-/* Products by our own kernels: which one, on what grid. */
+/* Products by our own kernels: choice of the kernel and launch geometry. */
 #include "c/base/dtype.h"
 #include "c/blas/gemm_heuristic.h"
 #include "c/blas/gemm_split_k.h"
@@ -18,9 +18,9 @@ static void add_signs(ga_args *args, int typecode, const ga_factor *a,
   ga__args_real(args, typecode, b->is_conjugated ? -1 : 1);
 }
 
-/* ---- matrix by matrix ---- */
+/* ---- GEMM ---- */
 
-/* Rows of a tile: few enough of them to keep the processors busy where that pays. */
+/* Rows of a CPU tile; fewer if that is needed to occupy all processors. */
 static size_t cpu_rows(const gpucontext *ctx, size_t most, size_t m, size_t across,
                        size_t work) {
   size_t down = ga__ceil_div(m, most),
@@ -30,9 +30,9 @@ static size_t cpu_rows(const gpucontext *ctx, size_t most, size_t m, size_t acro
   return ga__ceil_div(ga__ceil_div(m, down), 8) * 8;
 }
 
-/* A share of the batch, since a grid is at most 65535 high. Kernels write neighbours
- * along the second axis of c. Where the batch is of parts of one product, they have
- * `part` terms each; or else 0. */
+/* Launches part of a batch (a grid's z is at most 65535). Adjacent items write along
+ * the second axis of c. `part`: terms per part if the batch is a split-K product, else
+ * 0. */
 static int gemm_part(const ga_product *p, size_t first, size_t count, size_t part) {
   const bool flip =
       p->c.n == 1 || (p->c.m > 1 && ga__magnitude(p->c.si) < ga__magnitude(p->c.sj));
@@ -71,7 +71,7 @@ static int gemm_part(const ga_product *p, size_t first, size_t count, size_t par
   return ga__product_launch(kernel, &args, grid, shape.items, 1);
 }
 
-/* The product in parts, as a batch whose operands lie along the terms. */
+/* Split-K: the parts are a batch along k, followed by their sum. */
 int ga__product_in_parts(const ga_product *p, size_t terms, const ga_mapping *map) {
   const size_t n = ga__ceil_div(p->a.n, terms);
   ga_product parts = *p;
@@ -88,11 +88,11 @@ int ga__product_in_parts(const ga_product *p, size_t terms, const ga_mapping *ma
   return status;
 }
 
-static int own_gemm(const ga_product *p) {
+static int builtin_gemm(const ga_product *p) {
   const size_t most = 65535, terms = ga__product_terms(p);
   if (terms > 0) {
     const int status = ga__product_in_parts(p, terms, NULL);
-    if (status != GA_MEMORY_ERROR) /* at once it takes none */
+    if (status != GA_MEMORY_ERROR) /* out of memory: without split-K */
       return status;
   }
   for (size_t first = 0; first < p->batch; first += most) {
@@ -102,16 +102,16 @@ static int own_gemm(const ga_product *p) {
   return GA_NO_ERROR;
 }
 
-/* ---- matrix by vector ---- */
+/* ---- GEMV ---- */
 
 typedef struct gemv_geometry {
-  size_t rows; /* of a group */
+  size_t rows; /* per work group */
   size_t block[2];
 } gemv_geometry;
 
 static gemv_geometry gemv_on_cpu(const gpucontext *ctx, enum ga_blas_kind kind,
                                  ga_blas_shape shape, size_t m, size_t n) {
-  /* A group for every 32768 elements of a, at most 4 a processor. */
+  /* A work group per 32768 elements of a, at most 4 per processor. */
   size_t groups = m * n / 32768 + 1, most = 4 * (size_t)ctx->info.processors;
   size_t grain = kind == GA_GEMV_ROWS ? shape.rows : shape.lanes * shape.width;
   size_t rows =
@@ -141,7 +141,7 @@ static gemv_geometry gemv_on_gpu(const gpucontext *ctx, enum ga_blas_kind kind,
   return (gemv_geometry){lanes, {lanes, items < 256 / lanes ? items : 256 / lanes}};
 }
 
-/* Packs pay for large matrices: on an H100, columns go from 2100 to 3000 GB/s. */
+/* Vector loads pay for large matrices: columns go from 2100 to 3000 GB/s on an H100. */
 static enum ga_blas_kind gemv_kind(const ga_product *p, const ga_factor *a) {
   const gpucontext *ctx = p->context;
   const bool by_rows =
@@ -162,9 +162,9 @@ static enum ga_blas_kind gemv_kind(const ga_product *p, const ga_factor *a) {
              : plain;
 }
 
-/* c is a column. */
-static int own_gemv(const ga_product *p, const ga_factor *a, const ga_factor *x,
-                    const ga_factor *y) {
+/* y is a column. */
+static int builtin_gemv(const ga_product *p, const ga_factor *a, const ga_factor *x,
+                        const ga_factor *y) {
   gpucontext *const ctx = p->context;
   const enum ga_blas_kind kind = gemv_kind(p, a);
   const ga_blas_shape shape = ga__blas_shape(ctx, kind, p->typecode);
@@ -188,13 +188,13 @@ static int own_gemv(const ga_product *p, const ga_factor *a, const ga_factor *x,
   return ga__product_launch(kernel, &args, grid, g.block[0], g.block[1]);
 }
 
-/* ---- vector by vector ---- */
+/* ---- dot ---- */
 
-/* Terms of a group: at least so many as pay, and no more than sum well in float. */
+/* Terms per group: a minimum to be worth it, a maximum for accuracy in float. */
 #define DOT_TERMS 16384
 #define DOT_MOST 65536
 
-/* Parts of the sum, each by a group, into `part`. */
+/* First pass: partial sums, one per group. */
 static int dot_parts(const ga_product *p, gpudata *part, size_t rows, size_t groups) {
   gpucontext *const ctx = p->context;
   const ga_blas_shape shape = ga__blas_shape(ctx, GA_DOT_PARTS, p->typecode);
@@ -230,7 +230,7 @@ static int dot_sum(const ga_product *p, gpudata *part, size_t groups) {
                             ctx->info.is_cpu ? shape.lanes : 256, 1);
 }
 
-static int own_dot(const ga_product *p) {
+static int builtin_dot(const ga_product *p) {
   const gpucontext *ctx = p->context;
   const size_t busy = (size_t)ctx->info.processors * (ctx->info.is_cpu ? 2 : 8);
   size_t rows = ga__ceil_div(ga__ceil_div(p->a.n, busy), 1024) * 1024;
@@ -248,12 +248,12 @@ static int own_dot(const ga_product *p) {
 
 int ga__product_own(const ga_product *p) {
   if (p->batch > 1 || (p->c.m > 1 && p->c.n > 1))
-    return own_gemm(p);
+    return builtin_gemm(p);
   if (p->c.m == 1 && p->c.n == 1 && p->a.n >= 2 * DOT_TERMS && !ga__is_zero(p->alpha))
-    return own_dot(p);
+    return builtin_dot(p);
   if (p->c.n == 1)
-    return own_gemv(p, &p->a, &p->b, &p->c);
+    return builtin_gemv(p, &p->a, &p->b, &p->c);
   const ga_factor a = ga__factor_transposed(p->b), x = ga__factor_transposed(p->a);
   const ga_factor y = ga__factor_transposed(p->c);
-  return own_gemv(p, &a, &x, &y);
+  return builtin_gemv(p, &a, &x, &y);
 }

@@ -1,4 +1,4 @@
-/* Products with what is computed of each of their elements. */
+/* GEMM with a fused elementwise epilogue. */
 #include "c/blas/gemm_epilogue.h"
 
 #include "c/blas/gemm_heuristic.h"

@@ -1,4 +1,4 @@
-/* What is computed of each element of a product: in its kernel, and its arguments. */
+/* Fused epilogue: its kernel and arguments. */
 #include "c/blas/gemm_map.h"
 
 #include "c/blas/blas_kernels.h"
@@ -20,7 +20,7 @@ int ga__mapped_kernel(gpukernel **out, const ga_product *p, enum ga_blas_kind ki
   return status;
 }
 
-/* An array with the strides of its two axes; it may lack the first and be repeated. */
+/* An array with its two strides; broadcast axes have stride 0. */
 static void add_array(ga_args *args, const GpuElemwise *ge, unsigned int i,
                       const GpuArray *a, bool is_flipped) {
   const ssize_t size = (ssize_t)GpuArray_ITEMSIZE(a);

@@ -1,22 +1,22 @@
-/* Products with a narrow side, by kernels of their own: which ones, on what grid.
+/* Skinny GEMM (at most 16 columns, or rows after transposition) and small-K GEMM:
+ * choice of the kernel and launch geometry.
  *
- * Few columns (or rows, which is the same transposed), at most 16, or few terms a sum:
- * tiles would compute much that nobody asked for, and a vendor's library cuts such a
- * product into two kernels or fills few processors. */
+ * Tiles would waste most of their work, and a vendor's BLAS uses two kernels for such a
+ * product or occupies few processors. */
 #include "c/base/dtype.h"
 #include "c/blas/gemm_heuristic.h"
 #include "c/blas/gemm_sides.h"
 #include "c/blas/gemm_split_k.h"
 
-/* Of few columns; `tall` is how many rows an item has, 1, 2 or 4. */
+/* NARROW kind for `tall` (1, 2 or 4) rows per item. */
 static enum ga_blas_kind kind_of(const ga_sides *s, size_t tall) {
   return (enum ga_blas_kind)(GA_NARROW + (int)(tall / 2) * GA_BLAS_SIDES + (int)s->c.n -
                              1);
 }
 
-/* ---- the rule ---- */
+/* ---- when it pays ---- */
 
-#define LEAST 32 /* of each side that is not narrow */
+#define LEAST 32 /* of the sides that are not narrow */
 
 ga_sides ga__sides_of(const ga_product *p) {
   const size_t least = p->c.m < p->c.n ? p->c.m : p->c.n;
@@ -30,7 +30,7 @@ ga_sides ga__sides_of(const ga_product *p) {
                     .is_flipped = flip};
 }
 
-/* Whether neighbours of a lie along its columns. */
+/* True if a is contiguous along its columns. */
 static bool is_turned(const ga_sides *s) {
   return ga__magnitude(s->a.si) < ga__magnitude(s->a.sj);
 }
@@ -44,8 +44,8 @@ bool ga__sides_fit(const ga_product *p, const ga_sides *s) {
              p->context->info.local_memory;
 }
 
-/* Where our kernels were timed faster than cuBLAS, in float, on an H100, in graphs of
- * 20 of them. For m rows, k terms and n columns, us of cuBLAS and of ours:
+/* Where our kernels were measured faster than cuBLAS: float, on an H100, in graphs of
+ * 20. For m rows, k terms and n columns, us of cuBLAS and of ours:
  *
  * by rows       60   500  10    5.7   3.5     32    64  10    5.2   2.6
  *             1024   500  10   11.1   4.8   4096    64  10    3.5   3.4
@@ -62,7 +62,7 @@ bool ga__sides_fit(const ga_product *p, const ga_sides *s) {
  *             4096    10 500    6.8   5.0  65536    10 100   19.2  13.1
  * not:         256    16 4096   4.5   5.1   4096    16 4096  36.5  36.9
  */
-#define MOST_TIMED 10 /* columns, or terms where they are the few */
+#define MOST_TIMED 10 /* columns (or terms, if these are few) */
 
 static bool pays(const ga_product *p, const ga_sides *s) {
   const size_t m = s->c.m, k = s->a.n;
@@ -89,10 +89,10 @@ bool ga__product_is_narrow(const ga_product *p) {
 /* ---- few columns ---- */
 
 typedef struct geometry {
-  size_t tall;         /* rows of an item */
-  size_t lanes, teams; /* of a group: items that share a sum, and others */
+  size_t tall;         /* rows per item */
+  size_t lanes, teams; /* of a group: items that share a sum; sums */
   size_t down;         /* groups */
-  size_t parts, terms; /* of each */
+  size_t parts, terms; /* split-K: parts, and terms of each */
 } geometry;
 
 enum { FEW_LANES = 16, MANY_TERMS = 1024, MOST_PARTS = 16 };
@@ -101,18 +101,17 @@ static size_t groups_of(size_t m, size_t tall, size_t lanes) {
   return ga__ceil_div(m, tall * (GA_SIDE_ITEMS / lanes));
 }
 
-/* Parts of the terms, each at least 128, that give two groups to each processor; few of
- * them cost more than they gain. Parts are stored in c's type: it must be that of the
- * work. */
+/* Split-K parts, of at least 128 terms, for two groups per processor; not few, which
+ * cost more than they gain. They are stored in c's type, which must be the work
+ * type. */
 static size_t parts_of(const ga_product *p, size_t k, size_t down, size_t busy) {
   size_t parts = busy / down < k / 128 ? busy / down : k / 128;
   parts = parts < MOST_PARTS ? parts : MOST_PARTS;
   return k >= MANY_TERMS && parts >= 4 && ga__parts_fit(p) ? parts : 1;
 }
 
-/* As was best on an H100: more rows an item where there are many for each processor;
- * more lanes while they have 3 terms each and two groups a processor are not reached.
- */
+/* Tuned on an H100: more rows per item if there are many per processor; more lanes
+ * while each has 3 terms and there are less than two groups per processor. */
 static geometry geometry_of(const ga_product *p, const ga_sides *s) {
   const size_t k = s->a.n, m = s->c.m, busy = 2 * (size_t)p->context->info.processors;
   const size_t most = is_turned(s) ? 64 : GA_SIDE_ITEMS;
@@ -129,7 +128,7 @@ static geometry geometry_of(const ga_product *p, const ga_sides *s) {
   return g;
 }
 
-/* c, or parts of it, of other factors then. */
+/* Computes c, or its split-K parts (unscaled then). */
 static int sum_terms(const ga_product *p, const ga_sides *s, const geometry *g,
                      const ga_factor *c) {
   const enum ga_blas_kind kind = kind_of(s, g->tall);

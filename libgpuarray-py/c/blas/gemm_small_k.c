@@ -1,4 +1,4 @@
-/* Products of few terms. */
+/* Small-K GEMM: few terms (outer products). */
 #include "c/blas/gemm_sides.h"
 
 static enum ga_blas_kind kind_of(const ga_sides *s) {
@@ -6,14 +6,14 @@ static enum ga_blas_kind kind_of(const ga_sides *s) {
 }
 
 typedef struct geometry {
-  size_t lanes, slots; /* of a group: items beside each other, and rows at a time */
-  size_t rows;         /* of a group */
+  size_t lanes, slots; /* of a group: adjacent items, and rows at a time */
+  size_t rows;         /* per group */
   size_t grid[3];
 } geometry;
 
-/* A reader waits for what it reads besides, so that with one, a processor has more
- * groups, of fewer rows each. */
-static geometry geometry_of(const ga_product *p, const ga_sides *s, bool has_reader) {
+/* An epilogue waits for its own loads: then more groups per processor, of fewer
+ * rows. */
+static geometry geometry_of(const ga_product *p, const ga_sides *s, bool has_epilogue) {
   const ga_blas_shape shape = ga__blas_shape(p->context, kind_of(s), p->typecode);
   geometry g = {.lanes = ga__power_above(ga__ceil_div(s->c.n, shape.broad)),
                 .rows = shape.rows};
@@ -22,7 +22,7 @@ static geometry geometry_of(const ga_product *p, const ga_sides *s, bool has_rea
   const size_t across = ga__ceil_div(s->c.n, shape.broad * g.lanes);
   const size_t busy = p->context->info.processors;
   while (g.rows > g.slots &&
-         2 * ga__ceil_div(s->c.m, g.rows) * across < (has_reader ? 8 * busy : busy))
+         2 * ga__ceil_div(s->c.m, g.rows) * across < (has_epilogue ? 8 * busy : busy))
     g.rows /= 2;
   g.grid[0] = ga__ceil_div(s->c.m, g.rows);
   g.grid[1] = across;

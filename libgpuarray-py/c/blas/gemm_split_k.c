@@ -1,4 +1,4 @@
-/* The parts of products, and their sums. */
+/* Split-K: partial products and their sum. */
 #include "c/blas/gemm_split_k.h"
 
 #include "c/base/dtype.h"

@@ -1,4 +1,4 @@
-/* Kernels of products, compiled for devices that need not be there. */
+/* Ahead-of-time compilation of GEMM kernels, without a device. */
 #include <gpuarray/blas.h>
 
 #include "c/blas/blas_kernels.h"
@@ -54,7 +54,7 @@ int gpuarray_keep_products(const char *backend, const char *arch, const char *fo
   gpucontext *any = ga__alloc(1, sizeof *any);
   if (any == NULL)
     return GA_MEMORY_ERROR;
-  /* What these kernels depend on of a device: all GPUs of a backend are alike. */
+  /* All that the kernels depend on: the GPUs of a backend are alike. */
   any->backend = found;
   any->info.local_memory = 48 << 10;
   any->info.is_gpu = true;

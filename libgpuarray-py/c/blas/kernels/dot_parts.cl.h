@@ -1,4 +1,4 @@
-/* Group g sums the terms from g * rows on, into part[g]. */
+/* dot, first pass: group g sums `rows` terms into part[g]. */
 #include "words.cl.h"
 
 KERNEL void BL_NAME(GLOBAL_MEM BL_T *part, ga_size part_off,

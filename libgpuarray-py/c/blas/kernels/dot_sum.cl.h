@@ -1,4 +1,4 @@
-/* One group sums the parts. */
+/* dot, second pass: one group sums the parts. */
 #include "words.cl.h"
 
 KERNEL void BL_NAME(GLOBAL_MEM BL_S *c, ga_size c_off,

@@ -1,8 +1,8 @@
-/* Products of matrices on a CPU. A group of BL_LANES items makes `rows` by BL_COLUMNS
- * elements of c; each item owns BL_WIDTH columns. A panel of b is copied side by side,
- * BL_DEPTH of its rows at a time, and a strip of a where its columns are contiguous or
- * its elements are to be converted; BL_ROWS rows of a meet the panel at once, in
- * registers. Items wait for each other only where they copy for each other. */
+/* CPU GEMM. A work group of BL_LANES items computes `rows` by BL_COLUMNS elements of c;
+ * an item owns BL_WIDTH columns. A panel of b, BL_DEPTH rows, is packed into local
+ * memory, as is a strip of a if its columns are contiguous or its elements need
+ * conversion. BL_ROWS rows of a meet the panel at a time (register blocking). Barriers
+ * only where items pack for each other. */
 #include "gemm_words.cl.h"
 
 #define BL_COLUMNS (BL_LANES * BL_WIDTH)

@@ -1,8 +1,8 @@
-/* Few columns, BL_SIDE of them, on a GPU: the items of dimension 0 (or 1, if it is
- * turned, which suits an a whose columns are contiguous) share the terms of BL_MANY
- * rows of c and keep all their sums; those of the other have rows of their own. b comes
- * by way of local memory, BL_PIECE terms a time. The groups of dimension 1 sum `terms`
- * terms each, for parts of c that lie `part` elements apart. */
+/* GPU skinny GEMM, BL_SIDE columns: items of dimension 0 (of 1 if is_turned, for a
+ * contiguous along columns) share the terms of BL_MANY rows of c and keep all their
+ * sums; those of the other dimension have other rows. b passes through local memory,
+ * BL_PIECE terms at a time. Split-K: groups of dimension 1 sum `terms` terms each, into
+ * parts of c `part` elements apart. */
 #include "words.cl.h"
 
 #define BL_FETCH                                                                       \
@@ -87,8 +87,8 @@ KERNEL void BL_NAME(GLOBAL_MEM BL_S *c, ga_size c_off,
     }
   }
 
-  /* The sums of the items that share terms become one, of BL_FOLD rows a time, in a
-   * fixed order: 16 neighbours, then what these made. */
+  /* Reduction over the items that share terms, BL_FOLD rows at a time, in a fixed
+   * order: 16 adjacent items, then their sums. */
   BL_STEPS (r0, BL_MANY, BL_FOLD) {
     local_barrier();
     BL_EACH (r, BL_FOLD)
@@ -109,7 +109,7 @@ KERNEL void BL_NAME(GLOBAL_MEM BL_S *c, ga_size c_off,
       BL_ADD(sum[0], sum[2]);
       sums[x] = sum[0];
       if (lines <= 16)
-        break; /* no item has another */
+        break; /* one iteration is enough */
     }
     local_barrier();
     for (int x = (int)item; x < lines * (BL_ITEMS / 16); x += BL_ITEMS) {

@@ -1,8 +1,8 @@
-/* Few terms, BL_SIDE of them, on a GPU: an item keeps those of BL_COLUMNS columns of b
- * and goes down the `rows` rows of its group, which come by way of local memory. */
+/* GPU small-K GEMM, BL_SIDE terms: an item keeps BL_COLUMNS columns of b in registers
+ * and walks down its group's `rows` rows of a, which are in local memory. */
 #include "words.cl.h"
 
-/* The sum at ga_i_x0, ga_i_x1. */
+/* Sum at (ga_i_x0, ga_i_x1), for the epilogue. */
 #define BL_SUM acc[v]
 
 KERNEL void BL_NAME(GLOBAL_MEM const BL_S *GA_RESTRICT a, ga_size a_off,

@@ -1,7 +1,8 @@
-/* An item sums the parts of one element of c, which has n columns. */
+/* Split-K, second pass: an item sums the parts of one element of c, which has n
+ * columns. */
 #include "words.cl.h"
 
-/* The sum at ga_i_x0, ga_i_x1. */
+/* Sum at (ga_i_x0, ga_i_x1), for the epilogue. */
 #define BL_SUM sum[0]
 
 KERNEL void BL_NAME(GLOBAL_MEM const BL_T *GA_RESTRICT part, ga_size part_off,

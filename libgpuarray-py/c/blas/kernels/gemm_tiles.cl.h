@@ -1,7 +1,6 @@
-/* How an item moves its share of a tile. Modes: 0 any strides, one element at a time;
- * 1 and 2 packs of 16 bytes, of elements that are neighbours along k, or across.
- * BL_ALONG and BL_ACROSS say where the e-th element that an item loads lies in the
- * tile: how far along k, and across. */
+/* Tile loads and stores of an item. Modes: 0 scalar, any strides; 1 and 2 vectors of 16
+ * bytes, contiguous along k or across. BL_ALONG and BL_ACROSS: coordinates in the tile,
+ * along k and across, of the e-th element that an item loads. */
 #include "gemm_words.cl.h"
 
 #define BL_ITEMS (BL_BM / BL_TM * (BL_BN / BL_TN))
@@ -24,8 +23,8 @@
    : turned    ? BL_ONE_OF(e) % size                                                   \
                : BL_ONE_OF(e) / BL_BK)
 
-/* What lies beyond the edges of c is taken from the last row or column: it is for
- * results that are not stored. Terms are 0 from `terms` on. */
+/* Clamps rows and columns at c's edges, whose results are not stored; terms from
+ * `terms` on are 0. */
 #define BL_FETCH(to, x, count, size, mode, turned, xi, xk, last, sign, terms)          \
   BL_STEPS (e, count, mode == 0 ? 1 : BL_GW) {                                         \
     const int i = BL_ACROSS(e, size, mode, turned);                                    \
@@ -47,7 +46,7 @@
   BL_FETCH(next_b, b, BL_NB, BL_BN, BL_B_MODE, b_turned, BL_B_MODE == 2 ? 1 : bj,      \
            b_along, wide - (BL_B_MODE == 2 ? BL_GW : 1), b_sign, terms)
 
-/* For each pack of an item's results that is there: r, v, and where in c. */
+/* Loops over the valid vectors of an item's results: r, v, and the place in c. */
 #define BL_EACH_PACK(body)                                                             \
   {                                                                                    \
     BL_UNROLL for (int r = 0; r < BL_TM; r++) BL_STEPS (v, BL_TN, BL_GW) {             \

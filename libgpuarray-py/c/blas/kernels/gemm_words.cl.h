@@ -1,4 +1,4 @@
-/* What the kernels of products of matrices are given, and where their batch begins. */
+/* Parameters of GEMM kernels, and the start of a batch entry or split-K part. */
 #include "words.cl.h"
 
 #define BL_GEMM_PARAMETERS                                                             \

@@ -1,5 +1,4 @@
-/* Columns, on a CPU: each item owns BL_WIDTH results; what does not fill a tile goes in
- * lines of one. */
+/* CPU GEMV, contiguous columns: an item owns BL_WIDTH results; the rest one by one. */
 #include "gemv_words.cl.h"
 
 KERNEL void BL_NAME(BL_GEMV_PARAMETERS) {

@@ -1,4 +1,4 @@
-/* Columns, on a GPU: the items of dimension 0 own neighbouring results, those of
+/* GPU GEMV, contiguous columns: items of dimension 0 own adjacent results, those of
  * dimension 1 share n. */
 #include "gemv_words.cl.h"
 

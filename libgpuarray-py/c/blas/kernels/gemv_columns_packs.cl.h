@@ -1,5 +1,4 @@
-/* Columns, on a GPU, where an item owns a pack of results and a's columns can be read
- * in packs. */
+/* The same with vector loads: an item owns a vector of results. */
 #include "gemv_words.cl.h"
 
 KERNEL void BL_NAME(BL_GEMV_PARAMETERS) {

@@ -1,5 +1,5 @@
-/* Rows, on a GPU: the items of dimension 0 walk along a row, those of dimension 1 have
- * a row each. */
+/* GPU GEMV, contiguous rows: items of dimension 0 share a row, those of dimension 1
+ * have a row each. */
 #include "gemv_words.cl.h"
 
 KERNEL void BL_NAME(BL_GEMV_PARAMETERS) {

@@ -1,5 +1,5 @@
-/* Rows, where neighbouring items are made vectors of: these walk side by side along
- * BL_LANES rows, BL_ROWS at once, and then each sums what all have of one row. */
+/* CPU GEMV, contiguous rows, for runtimes that vectorize across items: these walk along
+ * BL_LANES rows together, BL_ROWS at a time, then each reduces one row. */
 #include "gemv_words.cl.h"
 
 KERNEL void BL_NAME(BL_GEMV_PARAMETERS) {

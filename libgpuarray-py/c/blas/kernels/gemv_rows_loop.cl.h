@@ -1,5 +1,5 @@
-/* Rows, where compilers make vectors of the loops of one item: BL_ROWS rows meet x at
- * once, BL_WIDTH of their elements side by side. */
+/* CPU GEMV, contiguous rows, for compilers that vectorize an item's loops: BL_ROWS rows
+ * at a time, BL_WIDTH adjacent elements of each. */
 #include "gemv_words.cl.h"
 
 KERNEL void BL_NAME(BL_GEMV_PARAMETERS) {

@@ -1,5 +1,4 @@
-/* What the kernels of products of a matrix and a vector are given, and the rows of a
- * group: those from i to `end`. */
+/* Parameters of GEMV kernels, and the rows of a group: i to `end`. */
 #include "words.cl.h"
 
 #define BL_GEMV_PARAMETERS                                                             \

@@ -1,9 +1,8 @@
-/* What the kernels of products say, over words that blas_kernels.c defines: BL_S is the
- * stored type, BL_T the type of the work, BL_R a real number of it; BL_GW elements are
- * a pack, of type BL_PACK. */
+/* Common macros of BLAS kernels, over those that blas_kernels.c defines: BL_S stored
+ * type, BL_T work type, BL_R its real type; BL_PACK a vector of BL_GW elements. */
 
-/* BL_LOAD(to, element, sign) widens an element and multiplies its imaginary part by
- * `sign`. */
+/* BL_LOAD(to, element, sign): widens to the work type and scales the imaginary part by
+ * `sign` (conjugation). */
 #if BL_IS_COMPLEX
 #define BL_ZERO(v) ((v).x = 0, (v).y = 0)
 #define BL_MAKE(v, re, im) ((v).x = (re), (v).y = (im))
@@ -26,7 +25,8 @@
 #define BL_SAVE(to, v) to = BL_NARROW(v)
 #endif
 
-/* Packs between registers and local memory (BL_TAKE, BL_GIVE) or global memory. */
+/* Vector moves between registers and local memory (BL_TAKE, BL_GIVE) or global
+ * memory. */
 #if BL_GW == 1
 #define BL_TAKE(r, q) (r)[0] = *(q);
 #define BL_GIVE_AS(type, q, r) *(q) = (r)[0];
@@ -58,7 +58,7 @@
     (r)[1].y = w_.w * sign;                                                            \
   }
 #else
-/* Of each element of r and its field of the pack w_. */
+/* Applies MOVE to each element of r and its field of the vector w_. */
 #if BL_GW == 2
 #define BL_FIELDS(r, MOVE)                                                             \
   MOVE((r)[0], w_.x)                                                                   \
@@ -109,8 +109,8 @@
 #define BL_SAVE_PACK(q, r) BL_GIVE_AS(GLOBAL_MEM BL_PACK, q, r)
 #endif
 
-/* One item alone need not wait, and some compilers fail on barriers in branches; the
- * same ones make vectors of a loop once that around it is unrolled. */
+/* A single item needs no barrier, and some compilers fail on barriers in branches; the
+ * same ones vectorize a loop once the enclosing one is unrolled. */
 #if BL_IS_CPU && BL_LANES > 1
 #define BL_WAIT local_barrier()
 #define BL_UNROLL
@@ -131,7 +131,7 @@
     BL_MAD(sum, bl_a, bl_x);                                                           \
   }
 
-/* The factors, and what ends every kernel: *to = alpha sum + beta *to. */
+/* The scale, and the end of every kernel: *to = alpha sum + beta *to. */
 #define BL_FACTORS                                                                     \
   BL_T alpha, beta;                                                                    \
   BL_MAKE(alpha, alpha_x, alpha_y);                                                    \
