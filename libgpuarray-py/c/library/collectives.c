@@ -1,4 +1,4 @@
-/* Collectives over arrays: layouts here, work in buffer_collectives.c. */
+/* Collectives over arrays: contiguous blocks for buffer_collectives.c. */
 #include "c/array/array.h"
 #include <gpuarray/collectives.h>
 
@@ -26,8 +26,7 @@ static int check_comm(const gpucomm *comm, const char *operation) {
   return comm ? GA_NO_ERROR : ga__fail_null(operation, "communicator");
 }
 
-/* `src` must have `per_src` times as many elements as there are in `per_dest` times
- * `dest`, of the same type. */
+/* Checks types, and that src has src_parts elements for every dest_parts of dest. */
 static int check_pair(const GpuArray *src, const GpuArray *dest, size_t src_parts,
                       size_t dest_parts, const char *operation) {
   GA_TRY(ga__array_check(src, operation));
@@ -50,13 +49,13 @@ static int check_pair(const GpuArray *src, const GpuArray *dest, size_t src_part
   return check_writeable(dest, operation);
 }
 
-/* ---- arrays as blocks of memory ---- */
+/* ---- staging into contiguous blocks ---- */
 
 static bool is_f_only(const GpuArray *a) {
   return GpuArray_IS_F_CONTIGUOUS(a) && !GpuArray_IS_C_CONTIGUOUS(a);
 }
 
-/* One block with the elements of `a` in this order: a view of it, or a copy. */
+/* Send block: a view of `a` if contiguous in this order, else a copy. */
 static int stage_in(GpuArray *block, const GpuArray *a, bool fortran, bool must_copy) {
   bool lies_so = fortran ? GpuArray_IS_F_CONTIGUOUS(a) : GpuArray_IS_C_CONTIGUOUS(a);
   return lies_so && !must_copy
@@ -64,14 +63,14 @@ static int stage_in(GpuArray *block, const GpuArray *a, bool fortran, bool must_
              : GpuArray_copy(block, a, fortran ? GA_F_ORDER : GA_C_ORDER);
 }
 
-/* One block that elements for `a` can be received in: a view of it, or a new one. */
+/* Receive block: a view of `a` if contiguous, else a new array. */
 static int stage_out(GpuArray *block, const GpuArray *a) {
   return GpuArray_ISONESEGMENT(a) ? GpuArray_view(block, a)
                                   : GpuArray_empty(block, a->data->context, a->typecode,
                                                    a->nd, a->dimensions, GA_C_ORDER);
 }
 
-/* Brings what was received into `a`, if it is not there, and ends the block. */
+/* Copies a receive block back into `a` where needed, and releases it. */
 static int unstage(GpuArray *a, GpuArray *block, int status) {
   if (status == GA_NO_ERROR && block->data != a->data)
     status = GpuArray_setarray(a, block);
@@ -82,12 +81,11 @@ static int unstage(GpuArray *a, GpuArray *block, int status) {
 typedef int (*exchange)(const GpuArray *from, GpuArray *to, size_t count, int opcode,
                         int root, gpucomm *comm);
 
-/* Calls `run` with blocks for the two, and with how many elements a part has. */
+/* Calls `run` on contiguous blocks of both; `count` elements per rank. */
 static int exchange_arrays(const GpuArray *src, GpuArray *dest, size_t count,
                            int opcode, int root, gpucomm *comm, exchange run) {
   GpuArray from, to;
-  /* Where the two share memory a copy of the source is always right; it is spared where
-   * they are the same elements, which the library takes. */
+  /* Aliasing: copy the source, unless both are the same elements (in place). */
   bool is_same =
       ga__array_same_start(src, dest) && ga__array_count(src) == ga__array_count(dest);
   bool must_copy = GpuArray_share(src, dest) && !is_same;

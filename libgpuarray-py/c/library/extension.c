@@ -1,4 +1,4 @@
-/* Functions of one vendor alone, by their names. */
+/* Vendor-specific functions, by name. */
 #include <gpuarray/extension.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ void *gpuarray_get_extension(const char *name) {
   for (size_t i = 0; name && i < sizeof vendors / sizeof *vendors; i++)
     for (const ga_extension *e = vendors[i]; e && e->name; e++)
       if (strcmp(e->name, name) == 0) {
-        void *address; /* of the size of a function's on every system with dlsym */
+        void *address; /* function pointers have this size wherever dlsym exists */
         memcpy(&address, &e->function, sizeof address);
         return address;
       }

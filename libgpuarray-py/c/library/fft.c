@@ -1,4 +1,4 @@
-/* Fourier transforms: arrays checked and described to the vendor's library. */
+/* FFTs by the vendor's library: checks and dispatch. */
 #include <gpuarray/fft.h>
 
 #include "c/array/array.h"
@@ -47,8 +47,8 @@ static int check_one(const GpuArray *a, unsigned int rank) {
   return GA_NO_ERROR;
 }
 
-/* Whether the sides fit: one shape, but for half of the last axis of a complex side
- * whose other side is real. */
+/* Same shape, except for the half spectrum: a complex side has n / 2 + 1 elements for n
+ * real ones. */
 static bool shapes_fit(const GpuArray *out, const GpuArray *a) {
   if (out->nd != a->nd)
     return false;

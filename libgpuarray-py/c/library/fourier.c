@@ -1,10 +1,9 @@
-/* Fourier transforms by a kernel of our own: which passes, and their tables of roots.
+/* FFTs by our own kernel: passes, and twiddle tables.
  *
- * Stockham's algorithm; each pass reads one array and writes another. A length with a
- * large prime factor is a convolution of a longer length, a power of two (Bluestein).
- * An inverse transform is the same with real and imaginary parts exchanged at both
- * ends. Tables are computed on the host, in double precision, when a transform is
- * recorded; the recording keeps them. */
+ * Stockham's algorithm, out of place. Lengths with a large prime factor become a
+ * convolution of power-of-two length (Bluestein's algorithm). An inverse transform
+ * swaps real and imaginary parts at both ends. Tables are computed on the host in
+ * double precision when a transform is recorded; the recording retains them. */
 #include "c/library/fourier.h"
 
 #include <math.h>
@@ -14,13 +13,13 @@
 #include "c/tape/tape.h"
 
 enum {
-  LARGEST = 61, /* prime factor of a length that is transformed as it is */
-  MOST = 64,    /* factors of a length */
-  SMALL = 8     /* elements of a work item on a processor, at least */
+  LARGEST = 61, /* largest prime factor without Bluestein */
+  MOST = 64,    /* passes at most */
+  SMALL = 8     /* elements per work item on a CPU, at least */
 };
 
-/* A transform of `length` elements, of (outer, given, inner) to (outer, made, inner),
- * whose signal has n elements. */
+/* An FFT of `length`, from shape (outer, given, inner) to (outer, made, inner); the
+ * signal has n elements. */
 typedef struct transform {
   gpucontext *context;
   int typecode;
@@ -32,7 +31,7 @@ typedef struct transform {
 
 /* ---- tables ---- */
 
-/* exp(-2 pi i k / n), from an angle of less than a quarter. */
+/* Twiddle factor exp(-2 pi i k / n), by an angle below a quarter turn. */
 static void set_root(double *out, size_t k, size_t n) {
   const double whole = 2 * 3.14159265358979323846;
   const size_t quarter = 4 * k / n;
@@ -47,7 +46,7 @@ static void set_roots(double *out, size_t n) {
     set_root(out + 2 * k, k, n);
 }
 
-/* exp(-pi i k^2 / n); the squares are reduced as whole numbers. */
+/* Chirp exp(-pi i k^2 / n); squares are reduced exactly, as integers. */
 static void set_chirp(double *out, size_t n) {
   size_t square = 0; /* modulo 2 n */
   for (size_t k = 0; k < n; k++) {
@@ -56,7 +55,7 @@ static void set_chirp(double *out, size_t n) {
   }
 }
 
-/* The conjugates of the chirp of n elements around 0, in a table of `length`. */
+/* Bluestein's filter: the conjugate chirp, cyclic in a table of `length`. */
 static void set_response(double *out, size_t length, size_t n) {
   set_chirp(out, n);
   memset(out + 2 * n, 0, 2 * (length - n) * sizeof *out);
@@ -67,7 +66,7 @@ static void set_response(double *out, size_t length, size_t n) {
   }
 }
 
-/* Memory of its own for a table of complex numbers, which is overwritten. */
+/* Uploads a complex table, now, not recorded; overwrites `list`. */
 static int upload(GpuArray *out, const transform *t, double *list, size_t n) {
   const size_t dims[] = {n, 2};
   float *narrow = (float *)(void *)list;
@@ -94,7 +93,7 @@ static int make_table(GpuArray *out, const transform *t, set_table set, size_t n
 
 /* ---- passes ---- */
 
-/* The radices of the passes of a length; 0 of them if a prime factor is too large. */
+/* Radices of the passes; 0 if a prime factor is too large. */
 static unsigned int find_radices(size_t *list, size_t n) {
   unsigned int count = 0;
   for (size_t radix = 4; radix <= LARGEST; radix = radix == 4   ? 2
@@ -107,7 +106,7 @@ static unsigned int find_radices(size_t *list, size_t n) {
   return n == 1 ? count : 0;
 }
 
-/* One pass from `in` to `out`, of which `done` elements each are transformed. */
+/* One pass; `done` is the transform size so far. */
 static int launch(const GpuArray *out, const GpuArray *in, const transform *t,
                   const GpuArray *roots, size_t radix, size_t done) {
   const size_t total = t->outer * t->made * t->inner;
@@ -141,8 +140,7 @@ static int launch(const GpuArray *out, const GpuArray *in, const transform *t,
                                  128 * (size_t)info->processors);
 }
 
-/* What one of `n` passes has of the transform: only the first reads, and only the last
- * writes, otherwise than in complex numbers of the whole length. */
+/* Pass i of n: only the first handles the input's form, only the last the output's. */
 static transform pass_of(const transform *t, unsigned int i, unsigned int n) {
   const unsigned int first =
       GA_FOURIER_REAL | GA_FOURIER_HALF | GA_FOURIER_SWAP | GA_FOURIER_PRE;
@@ -159,14 +157,14 @@ static transform pass_of(const transform *t, unsigned int i, unsigned int n) {
   return p;
 }
 
-/* Memory for the result of a pass. */
-static int make_made(GpuArray *out, const transform *t) {
+/* Allocates a pass's output. */
+static int alloc_output(GpuArray *out, const transform *t) {
   const size_t dims[] = {t->outer, t->made, t->inner, 2};
   return GpuArray_empty(out, t->context, t->typecode,
                         t->flags & GA_FOURIER_TO_REAL ? 3 : 4, dims, GA_C_ORDER);
 }
 
-/* The passes of a length without large prime factors, into a new array. */
+/* All passes of a length without large prime factors, into a new array. */
 static int run_passes(GpuArray *out, const GpuArray *in, const transform *t) {
   size_t radices[MOST], done = 1;
   const unsigned int n = find_radices(radices, t->length);
@@ -176,7 +174,7 @@ static int run_passes(GpuArray *out, const GpuArray *in, const transform *t) {
   for (unsigned int i = 0; status == GA_NO_ERROR && i < n; i++) {
     const transform p = pass_of(t, i, n);
     GpuArray made = {0};
-    status = make_made(&made, &p);
+    status = alloc_output(&made, &p);
     if (status == GA_NO_ERROR)
       status = launch(&made, i > 0 ? &before : in, &p, &roots, radices[i], done);
     GpuArray_clear(&before);
@@ -191,9 +189,9 @@ static int run_passes(GpuArray *out, const GpuArray *in, const transform *t) {
   return status;
 }
 
-/* ---- a convolution ---- */
+/* ---- Bluestein's algorithm ---- */
 
-/* What the chirp is convolved with, transformed: of `length` elements. */
+/* Spectrum of the filter, of `length` elements. */
 static int make_response(GpuArray *out, const transform *t, size_t length) {
   double *list = ga__alloc(2 * length, sizeof *list);
   GpuArray given = {0};
@@ -211,7 +209,7 @@ static int make_response(GpuArray *out, const transform *t, size_t length) {
                            .made = length,
                            .length = length,
                            .scale = 1};
-  ga_recording *recording = ga__recording_suspend(); /* a table, too */
+  ga_recording *recording = ga__recording_suspend(); /* now, not recorded */
   if (status == GA_NO_ERROR)
     status = run_passes(out, &given, &whole);
   ga__recording_resume(recording);
@@ -219,7 +217,7 @@ static int make_response(GpuArray *out, const transform *t, size_t length) {
   return status;
 }
 
-/* Forth, with the response at its end, and back, which is forth between exchanges. */
+/* Convolution: forward FFT times the spectrum, then the inverse. */
 static int convolve(GpuArray *out, const GpuArray *in, const transform *t,
                     const GpuArray *chirp, const GpuArray *response) {
   const unsigned int ends = GA_FOURIER_TO_REAL | GA_FOURIER_BACK;
@@ -255,10 +253,10 @@ static int run_convolution(GpuArray *out, const GpuArray *in, const transform *t
   return status;
 }
 
-/* ---- what is given ---- */
+/* ---- arguments ---- */
 
-static int check_given(const GpuArray *a, long long axis, long long n,
-                       unsigned int flags) {
+static int check_arguments(const GpuArray *a, long long axis, long long n,
+                           unsigned int flags) {
   char text[GA_ARRAY_TEXT];
   const bool is_real = flags & GA_FOURIER_REAL;
   const long long nd = (long long)a->nd - (is_real ? 0 : 1);
@@ -298,7 +296,7 @@ static transform describe(const GpuArray *a, unsigned int axis, size_t n,
   return t;
 }
 
-/* The result in the shape of `a`, with the axis as long as what was made. */
+/* Reshapes the result like `a`, with the new axis length. */
 static int shape_result(GpuArray *out, const GpuArray *made, const GpuArray *a,
                         unsigned int axis, const transform *t) {
   const unsigned int nd = a->nd - (t->flags & GA_FOURIER_REAL ? 0 : 1);
@@ -314,12 +312,12 @@ int ga__fourier(GpuArray *out, const GpuArray *a, long long axis, long long n,
                 unsigned int flags) {
   size_t radices[MOST];
   GpuArray in = {0}, made = {0};
-  GA_TRY(check_given(a, axis, n, flags));
+  GA_TRY(check_arguments(a, axis, n, flags));
   const transform t = describe(a, (unsigned int)axis, (size_t)n, flags);
   int status = GpuArray_IS_C_CONTIGUOUS(a) ? GpuArray_view(&in, a)
                                            : GpuArray_copy(&in, a, GA_C_ORDER);
   if (status == GA_NO_ERROR && t.outer * t.inner == 0)
-    status = make_made(&made, &t);
+    status = alloc_output(&made, &t);
   else if (status == GA_NO_ERROR)
     status = find_radices(radices, t.length) > 0 ? run_passes(&made, &in, &t)
                                                  : run_convolution(&made, &in, &t);

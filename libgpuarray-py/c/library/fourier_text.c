@@ -1,4 +1,4 @@
-/* The kernel text of a pass of a Fourier transform. */
+/* Source of an FFT pass. */
 #include "c/library/fourier.h"
 #include "c/library/kernels/fourier.inc"
 #include "c/program/kernel_text.h"

@@ -1,22 +1,22 @@
-/* Factorizations of stacks of matrices by kernels of our own. */
+/* Batched factorizations by our own kernels. */
 #include "c/library/matrices.h"
 
 #include "c/program/kernel_table.h"
 
-/* What one launch works on: new arrays, in C order, as the kernel numbers them. */
+/* A launch: new C-contiguous arrays, in the kernel's order. */
 typedef struct work {
   const ga_matrices_call *call;
   gpucontext *context;
   int typecode;
   unsigned int flags;
-  bool is_turned; /* transposed: a wide matrix that is decomposed */
+  bool is_turned; /* works on the transposed (wide) matrix */
   size_t batch, m, n, k;
   GpuArray arrays[GA_MATRICES_ARRAYS];
 } work;
 
-/* ---- what is given ---- */
+/* ---- checks ---- */
 
-/* What each is called, how many results it has, and which arrays these are. */
+/* Name, number of results, and which arrays these are. */
 static const struct {
   const char *name;
   unsigned char n_out, places[4];
@@ -32,8 +32,8 @@ static const struct {
     [GA_MATRICES_EIG] = {"eig", 2, {1, 2}},
 };
 
-static int check_given(const work *w, unsigned int n_out, const GpuArray **ins,
-                       unsigned int n_in) {
+static int check_arguments(const work *w, unsigned int n_out, const GpuArray **ins,
+                           unsigned int n_in) {
   const enum ga_matrices_kind kind = w->call->kind;
   const GpuArray *a = ins[0], *b = ins[n_in - 1];
   char text[GA_ARRAY_TEXT], other[GA_ARRAY_TEXT];
@@ -61,8 +61,8 @@ static int check_given(const work *w, unsigned int n_out, const GpuArray **ins,
                  kind == GA_MATRICES_SOLVE ? ", and one of as many rows" : "");
 }
 
-/* The last two axes exchanged; shares the buffer. */
-static void turn(GpuArray *a) {
+/* Transposes the last two axes, as a view. */
+static void transpose(GpuArray *a) {
   const size_t length = a->dimensions[1];
   const ssize_t stride = a->strides[1];
   a->dimensions[1] = a->dimensions[2];
@@ -74,64 +74,64 @@ static void turn(GpuArray *a) {
 
 /* ---- arrays ---- */
 
-/* A new array of (batch, rows, columns); without columns of (batch, rows). */
-static int make(work *w, unsigned int place, unsigned int nd, size_t rows,
-                size_t columns) {
+/* Allocates (batch, rows, columns), or with nd 2 (batch, rows). */
+static int alloc(work *w, unsigned int place, unsigned int nd, size_t rows,
+                 size_t columns) {
   const size_t dims[] = {w->batch, rows, columns};
   return GpuArray_empty(&w->arrays[place], w->context, w->typecode, nd, dims,
                         GA_C_ORDER);
 }
 
-/* A new array of (batch, n), of real numbers. */
-static int make_real(work *w, unsigned int place) {
+/* Allocates (batch, n) of the real type. */
+static int alloc_real(work *w, unsigned int place) {
   const size_t dims[] = {w->batch, w->n};
   return GpuArray_empty(&w->arrays[place], w->context, ga__matrices_real(w->typecode),
                         2, dims, GA_C_ORDER);
 }
 
-static int make_all(work *w, const GpuArray **ins, unsigned int n_in) {
+static int alloc_all(work *w, const GpuArray **ins, unsigned int n_in) {
   const bool is_full = w->flags & GA_MATRICES_FULL;
   const size_t least = w->m < w->n ? w->m : w->n;
   GpuArray given = *ins[0]; /* borrows the buffer */
   if (w->is_turned)
-    turn(&given);
+    transpose(&given);
   GA_TRY(GpuArray_copy(&w->arrays[0], &given, GA_C_ORDER));
   switch (w->call->kind) {
   case GA_MATRICES_SOLVE:
     w->k = n_in == 2 ? ins[1]->dimensions[2] : w->n;
     return n_in == 2 ? GpuArray_copy(&w->arrays[1], ins[1], GA_C_ORDER)
-                     : make(w, 1, 3, w->n, w->n);
+                     : alloc(w, 1, 3, w->n, w->n);
   case GA_MATRICES_DET:
-    return make(w, 1, 1, 0, 0);
+    return alloc(w, 1, 1, 0, 0);
   case GA_MATRICES_QR:
     w->k = is_full ? w->m : least;
-    GA_TRY(make(w, 1, 3, w->m, w->k));
-    GA_TRY(make(w, 2, 3, w->k, w->n));
-    return make(w, 3, 2, least, 0);
+    GA_TRY(alloc(w, 1, 3, w->m, w->k));
+    GA_TRY(alloc(w, 2, 3, w->k, w->n));
+    return alloc(w, 3, 2, least, 0);
   case GA_MATRICES_EIG:
-    GA_TRY(make(w, 1, 2, w->n, 0));
-    return make(w, 2, 3, w->n, w->n);
+    GA_TRY(alloc(w, 1, 2, w->n, 0));
+    return alloc(w, 2, 3, w->n, w->n);
   case GA_MATRICES_EIGH:
-    GA_TRY(make_real(w, 1));
-    return make(w, 2, 3, w->n, w->n);
+    GA_TRY(alloc_real(w, 1));
+    return alloc(w, 2, 3, w->n, w->n);
   case GA_MATRICES_SVD:
   case GA_MATRICES_PINV:
     w->k = is_full ? w->m : w->n;
-    GA_TRY(make(w, 1, 3, w->m, w->k));
-    GA_TRY(make_real(w, 2));
-    GA_TRY(make(w, 3, 3, w->n, w->n));
-    return w->call->kind == GA_MATRICES_PINV ? make(w, 4, 3, w->n, w->m) : GA_NO_ERROR;
+    GA_TRY(alloc(w, 1, 3, w->m, w->k));
+    GA_TRY(alloc_real(w, 2));
+    GA_TRY(alloc(w, 3, 3, w->n, w->n));
+    return w->call->kind == GA_MATRICES_PINV ? alloc(w, 4, 3, w->n, w->m) : GA_NO_ERROR;
   case GA_MATRICES_EXPM:
-    GA_TRY(make(w, 1, 3, w->n, w->n));
-    return make(w, 2, 3, w->n, w->n);
+    GA_TRY(alloc(w, 1, 3, w->n, w->n));
+    return alloc(w, 2, 3, w->n, w->n);
   default:
     return GA_NO_ERROR;
   }
 }
 
-/* ---- the launch ---- */
+/* ---- launch ---- */
 
-/* An array that has elements, in place of those that have none. */
+/* Any non-empty array, to stand for empty ones. */
 static const GpuArray *find_filled(const work *w) {
   for (unsigned int i = 0; i < GA_MATRICES_ARRAYS; i++)
     if (w->arrays[i].data != NULL && ga__array_count(&w->arrays[i]) > 0)
@@ -184,7 +184,7 @@ static void hand_out(GpuArray **outs, work *w) {
     *outs[i] = *a;
     a->data = NULL;
     if (w->is_turned && outs[i]->nd == 3)
-      turn(outs[i]);
+      transpose(outs[i]);
   }
 }
 
@@ -195,12 +195,12 @@ int ga__matrices_run(GpuArray **outs, unsigned int n_out, const GpuArray **ins,
             .context = ins[0]->data->context,
             .typecode = ins[0]->typecode,
             .flags = call->flags | (n_in == 1 ? GA_MATRICES_IDENTITY : 0)};
-  GA_TRY(check_given(&w, n_out, ins, n_in));
+  GA_TRY(check_arguments(&w, n_out, ins, n_in));
   w.is_turned = can_turn && ins[0]->dimensions[1] < ins[0]->dimensions[2];
   w.batch = ins[0]->dimensions[0];
   w.m = ins[0]->dimensions[w.is_turned ? 2 : 1];
   w.n = ins[0]->dimensions[w.is_turned ? 1 : 2];
-  int status = make_all(&w, ins, n_in);
+  int status = alloc_all(&w, ins, n_in);
   if (status == GA_NO_ERROR)
     status = launch(&w);
   if (status == GA_NO_ERROR)

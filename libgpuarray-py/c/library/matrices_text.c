@@ -1,4 +1,4 @@
-/* The kernel texts of factorizations: an item of work does a matrix. */
+/* Source generator of factorization kernels. */
 #include "c/library/kernels/cholesky.inc"
 #include "c/library/kernels/det.inc"
 #include "c/library/kernels/eig.inc"
@@ -27,7 +27,7 @@ int ga__matrices_source(ga_source *out, const gpucontext *ctx, const void *spec)
   ga__strbuf_addf(&text, "#define MX_TYPE %s\n#define MX_REAL %s\n",
                   gpuarray_get_type(s->typecode)->cluda_name,
                   gpuarray_get_type(real)->cluda_name);
-  /* MX_EPSILON: the least power of 2 for which 1 + it is not 1 */
+  /* MX_EPSILON: machine epsilon */
   ga__strbuf_addf(&text,
                   "#define MX_EPSILON (R)%s\n#define MX_IS_COMPLEX %d\n"
                   "#define MX_IS_INVERSE %d\n#define MX_KERNEL KERNEL\n",

@@ -1,5 +1,5 @@
-/* Factorizations: arrays checked and described to the vendor's library, and what it
- * says of them passed on. */
+/* Factorizations by the vendor's dense solver (LAPACK's meaning): checks, dispatch, and
+ * reports of failed matrices. */
 #include <gpuarray/solver.h>
 
 #include "c/array/array.h"
@@ -7,13 +7,13 @@
 #include "c/program/kernel_text.h"
 #include "c/system/ending.h"
 
-/* Where the arrays of one call come from. */
+/* A call and its operands. */
 typedef struct request {
   const char *operation;
-  const char *failure; /* of a matrix, for the text of GA_LINALG_ERROR */
+  const char *failure; /* text of GA_LINALG_ERROR */
   gpucontext *context;
   ga_solver_call call;
-  gpudata *own_info; /* where the caller gave none */
+  gpudata *own_info; /* if the caller passed no info */
 } request;
 
 static const ga_solver *solver_of(gpucontext *ctx) {
@@ -55,8 +55,7 @@ static int check_array(const request *r, const GpuArray *a, int typecode,
   return ga__array_writeable(a, r->operation);
 }
 
-/* Elements between the matrices of a stack, 0 where there is at most one; false if they
- * are not evenly spaced. */
+/* Batch stride in elements, 0 for a single matrix; false if the spacing is uneven. */
 static bool batch_step(ssize_t *step, size_t *batch, const GpuArray *a) {
   const ssize_t itemsize = (ssize_t)GpuArray_ITEMSIZE(a);
   ssize_t expected = 0;
@@ -76,7 +75,7 @@ static bool batch_step(ssize_t *step, size_t *batch, const GpuArray *a) {
   return true;
 }
 
-/* A stack of (m, n) matrices in column-major order, which is the first operand. */
+/* Operand for a stack of column-major (m, n) matrices, A. */
 static int take_matrices(ga_blas_operand *out, size_t *batch, const request *r,
                          const GpuArray *a, const char *role) {
   char text[GA_ARRAY_TEXT];
@@ -102,7 +101,7 @@ static int take_matrices(ga_blas_operand *out, size_t *batch, const request *r,
   return GA_NO_ERROR;
 }
 
-/* Vectors of `length` elements, one for each matrix. */
+/* Operand for a vector of `length` elements per matrix. */
 static int take_vectors(ga_blas_operand *out, const request *r, const GpuArray *a,
                         int typecode, size_t length, const char *role) {
   char text[GA_ARRAY_TEXT];
@@ -117,7 +116,7 @@ static int take_vectors(ga_blas_operand *out, const request *r, const GpuArray *
   return GA_NO_ERROR;
 }
 
-/* Matrices of (m, n) beside those of the call. */
+/* Operand for further (m, n) matrices. */
 static int take_others(ga_blas_operand *out, const request *r, const GpuArray *a,
                        size_t m, size_t n, const char *role) {
   char text[GA_ARRAY_TEXT];
@@ -137,7 +136,7 @@ static int real_type(int typecode) {
                                   : typecode;
 }
 
-/* What every routine begins with: A, whose matrices are square if `is_square`. */
+/* Start of every routine: checks A, square if `is_square`. */
 static int begin(request *r, enum ga_solver_routine routine, const GpuArray *a,
                  bool is_square, const char *operation) {
   char text[GA_ARRAY_TEXT];
@@ -202,7 +201,7 @@ static int report_failures(const request *r) {
   return ga__kernel_launch(kernel, &launch);
 }
 
-/* Queues the vendor's work on the thread's queue. */
+/* Queues the call on this thread's queue. */
 static int queue_call(const request *r, const ga_solver *solver) {
   const ga_solver_call *c = &r->call;
   gpudata *const buffers[] = {c->a.buffer,      c->b.buffer,    c->c.buffer,
@@ -243,8 +242,7 @@ static int run_call(request *r, const ga_solver *solver) {
   return status;
 }
 
-/* Runs a call that is complete; its info is the caller's or, where that is NULL, looked
- * at by the next wait. */
+/* Runs the call. Without the caller's info, failures are reported by the next wait. */
 static int run(request *r, GpuArray *info) {
   const ga_solver *solver = solver_of(r->context);
   if (info)
@@ -269,8 +267,8 @@ static int run(request *r, GpuArray *info) {
   return status;
 }
 
-/* Runs LU or LU_SOLVE by way of pivots of 32 bits, if the vendor's routine for batches
- * has such. */
+/* Runs LU or LU_SOLVE with 32-bit pivots where the vendor's batched routine has
+ * them. */
 static int run_pivots(request *r, GpuArray *pivots, GpuArray *info) {
   const ga_solver *solver = solver_of(r->context);
   const bool is_read = r->call.routine == GA_SOLVER_LU_SOLVE;
@@ -290,7 +288,7 @@ static int run_pivots(request *r, GpuArray *pivots, GpuArray *info) {
   return status;
 }
 
-/* ---- the routines ---- */
+/* ---- routines ---- */
 
 int GpuArray_cholesky(GpuArray *A, cb_uplo uplo, GpuArray *info) {
   request r;

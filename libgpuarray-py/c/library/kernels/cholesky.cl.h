@@ -1,4 +1,4 @@
-/* Lower factors of Cholesky. */
+/* Cholesky factorization, lower. */
 #include "matrices.cl.h"
 
 MX_KERNEL void MX_NAME(MX_PARAMETERS) {

@@ -1,4 +1,4 @@
-/* Determinants by elimination with pivots. */
+/* Determinant by LU with partial pivoting. */
 #include "matrices.cl.h"
 #include "pivot.cl.h"
 

@@ -1,8 +1,8 @@
-/* Complex matrices: a triangle by the shifted QR method, and what its columns give.
- * Each vector has length 1, and its greatest element is real. */
+/* Eigenvalues of complex matrices: Hessenberg reduction, shifted QR, eigenvectors from
+ * the triangular form. Vectors are normalized, their largest element real. */
 #include "matrices.cl.h"
 
-/* cs and sn of the rotation of rows that leaves nothing of g under f. */
+/* Givens rotation that eliminates g below f: cs, sn. */
 #define MX_GIVENS                                                                      \
   const R fa = mx_abs(f), ga = mx_abs(g), h = hypot(fa, ga);                           \
   const R cs = h > (R)0 ? fa / h : (R)1;                                               \
@@ -10,7 +10,7 @@
       h > (R)0 ? mx_over(mx_mul(fa > (R)0 ? mx_over(f, fa) : mx_of(1), mx_conj(g)), h) \
                : mx_of(0);
 
-/* Rows p and q of a, from column `first` on. */
+/* Rotates rows p and q of a, from column `first` on. */
 #define MX_TURN_ROWS(p, q, first)                                                      \
   for (ga_ulong c = first; c < n; c++) {                                               \
     const T b = a[(p) * n + c], d = a[(q) * n + c];                                    \
@@ -18,7 +18,7 @@
     a[(q) * n + c] = mx_sub(mx_scale(d, cs), mx_mul(mx_conj(sn), b));                  \
   }
 
-/* Columns p and q of x, of the rows up to `end`, turned against them. */
+/* Rotates columns p and q of x, rows up to `end`, by the inverse. */
 #define MX_TURN_COLUMNS(x, p, q, end)                                                  \
   for (ga_ulong r = 0; r < end; r++) {                                                 \
     const T b = x[r * n + p], d = x[r * n + q];                                        \

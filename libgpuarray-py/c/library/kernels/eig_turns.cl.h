@@ -1,5 +1,5 @@
-/* Each turn takes the last block nearer to a triangle. */
-ga_ulong last = n; /* of the block that is not a triangle yet, and one */
+/* Shifted QR iterations with deflation. */
+ga_ulong last = n; /* active block: rows below `last` */
 ga_int turns = 0;
 while (!bad && last > 1) {
   const ga_ulong e = last - 1;
@@ -26,7 +26,7 @@ while (!bad && last > 1) {
   T shift;
   if (turns % 10 == 0) {
     shift = mx_add(dd, mx_of(mx_abs(cc)));
-  } else { /* the root of the last two rows that is nearer to dd */
+  } else { /* Wilkinson's shift */
     const T mean = mx_scale(mx_sub(aa, dd), (R)0.5);
     const T root = ga_csqrt(mx_add(mx_mul(mean, mean), mx_mul(bb, cc)));
     const T plus = mx_add(mean, root), minus = mx_sub(mean, root);

@@ -1,4 +1,4 @@
-/* Values, and vectors from the columns of the triangle. */
+/* Eigenvalues from the diagonal, eigenvectors by back substitution. */
 for (ga_ulong c = bad ? 0 : n; c-- > 0;) {
   w[c] = a[c * n + c];
   for (ga_ulong r = c; r-- > 0;) {

@@ -1,4 +1,4 @@
-/* Jacobi's method, cyclic. */
+/* Hermitian eigenvalues by the cyclic Jacobi method. */
 #include "matrices.cl.h"
 #include "rotation.cl.h"
 

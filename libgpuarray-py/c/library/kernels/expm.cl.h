@@ -1,4 +1,4 @@
-/* Taylor's series of the matrix made small, squared as often. */
+/* Matrix exponential by scaling and squaring of the Taylor series. */
 #include "matrices.cl.h"
 
 MX_KERNEL void MX_NAME(MX_PARAMETERS) {

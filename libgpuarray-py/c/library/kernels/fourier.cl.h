@@ -1,10 +1,9 @@
-/* A pass of a Fourier transform by Stockham's algorithm. A work item makes one element,
- * a sum of `radix` terms: element p of the pass is of the transforms of radix * done
- * elements. Arrays are (outer, elements, inner); `given` and `made` of the elements are
- * there. The first pass (done == 1) reads a signal of n <= length elements, the others
- * one of length. */
+/* A Stockham pass. A work item computes one element, a sum of `radix` terms; after the
+ * pass transforms have radix * done elements. Arrays are (outer, elements, inner), with
+ * `given` elements stored in the input and `made` in the output. The first pass (done
+ * == 1) reads n <= length elements, the others length. */
 
-/* Of `flags`: see fourier.h. */
+/* Flags, see fourier.h. */
 #define GA_FOURIER_REAL 4
 #define GA_FOURIER_HALF 8
 #define GA_FOURIER_TO_REAL 16

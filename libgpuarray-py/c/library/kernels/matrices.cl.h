@@ -1,6 +1,6 @@
-/* What the kernels of factorizations say of elements of T, real or complex, and of real
- * numbers r of R, over the words that matrices_text.c defines. mx_signed and mx_phase
- * are factors of an element; of a real one the second is 1. */
+/* Arithmetic of factorization kernels on elements of T (real or complex) and reals of
+ * R, over the macros that matrices_text.c defines. mx_signed(a) * mx_phase(a) is a;
+ * real elements have phase 1. */
 
 #define MX_PARAMETERS                                                                  \
   GLOBAL_MEM MX_TYPE *p0, ga_size p0_off, GLOBAL_MEM MX_TYPE *p1, ga_size p1_off,      \

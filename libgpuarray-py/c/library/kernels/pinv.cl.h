@@ -1,4 +1,4 @@
-/* The pseudo-inverse, from what svd.cl.h made. */
+/* Pseudo-inverse, from the SVD. */
 GLOBAL_MEM T *e = p4 + i * n * m;
 const R rate = cutoff < (R)0 ? eps * (R)(m > n ? m : n) : cutoff;
 for (ga_ulong r = 0; r < n; r++)

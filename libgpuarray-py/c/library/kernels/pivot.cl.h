@@ -1,4 +1,4 @@
-/* Brings the greatest of column c to its row: `top`, from row `best`. */
+/* Partial pivoting: swaps row `best` with column c's largest element into row c. */
 #define MX_PIVOT                                                                       \
   ga_ulong best = c;                                                                   \
   R top = mx_abs(a[c * n + c]);                                                        \

@@ -1,7 +1,8 @@
-/* Q and R by Householder's reflections. */
+/* QR by Householder reflections. */
 #include "matrices.cl.h"
 
-/* H = 1 - t v v', v of column j from row j on, where it is 1; on a column of `x`. */
+/* Applies H = 1 - t v v' to a column of `x`; v is column j from row j on, its first
+ * element 1. */
 #define MX_REFLECT(x, w, t)                                                            \
   T d = x[j * w + c];                                                                  \
   for (ga_ulong r = j + 1; r < m; r++)                                                 \

@@ -1,4 +1,4 @@
-/* Reports each matrix whose info is not 0. One thread an element. */
+/* Reports each matrix whose LAPACK info is not 0. */
 KERNEL void REPORT_INFO_NAME(GLOBAL_MEM const ga_int *info, ga_size info_off, ga_size n,
                              GLOBAL_MEM ga_uint *word, ga_size word_off, ga_uint site) {
   info = (GLOBAL_MEM const ga_int *)((GLOBAL_MEM const char *)info + info_off);

@@ -1,9 +1,9 @@
-/* t, s and u of the rotation for tangents of twice the angle of 1 / z. */
+/* Jacobi rotation for cot(2 angle) = z: tangent t, sine s, cosine u. */
 #define MX_ROTATION                                                                    \
   const R t = (z < (R)0 ? (R) - 1 : (R)1) / (fabs(z) + hypot(z, (R)1));                \
   const R u = (R)1 / hypot(t, (R)1), s = t * u;
 
-/* Two elements x, y rotated, the second one turned by a phase first. */
+/* Rotates x and y, after multiplying y by `phase`. */
 #define MX_ROTATE(x, y, phase)                                                         \
   {                                                                                    \
     const T b = x, d = mx_mul(y, phase);                                               \

@@ -1,4 +1,4 @@
-/* Solutions, or inverses, by elimination with pivots. */
+/* Linear solve, or inverse, by LU with partial pivoting. */
 #include "matrices.cl.h"
 #include "pivot.cl.h"
 

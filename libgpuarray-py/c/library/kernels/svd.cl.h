@@ -1,6 +1,6 @@
-/* Jacobi's method on columns of an (m, n) matrix, m >= n; the rows of vh turn along.
- * Columns of u that have no direction of their own, for they are 0 or beyond n, are
- * made orthogonal to those before them, from the unit vector that is farthest off. */
+/* SVD by one-sided Jacobi on the columns of an (m, n) matrix, m >= n; accumulates vh.
+ * Columns of u for zero singular values or beyond n are completed by Gram-Schmidt, from
+ * the unit vector farthest from the previous columns. */
 #include "matrices.cl.h"
 #include "rotation.cl.h"
 
