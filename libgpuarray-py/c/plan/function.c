@@ -1,11 +1,12 @@
-/* Functions: a plan with names, and with values that it keeps between calls. */
+/* Functions: a plan with named inputs and outputs, and state (values kept between
+ * calls). */
 #include "c/plan/function.h"
 
 #include <string.h>
 
 #include "c/array/array.h"
 
-/* ---- making one ---- */
+/* ---- creation ---- */
 
 static void free_names(ga_names *names) {
   for (unsigned int i = 0; names->list && i < names->n; i++)
@@ -13,7 +14,7 @@ static void free_names(ga_names *names) {
   ga__free(names->list);
 }
 
-/* Of the plan, which may be gone, it reads nothing. */
+/* Reads nothing of the plan, which may be freed already. */
 void GpuFunction_free(GpuFunction *f) {
   if (f == NULL)
     return;
@@ -50,7 +51,7 @@ static int copy_names(ga_names *out, const char *const *names, unsigned int n) {
   return GA_NO_ERROR;
 }
 
-/* A copy with memory of its own, though a step's function may ask for it. */
+/* A deep copy, made now and not recorded, even inside a step's callback. */
 static int copy_to_keep(GpuArray *out, const GpuArray *a, const char *operation) {
   GA_TRY(ga__tape_refuse(a, operation));
   ga_recording *recording = ga__recording_suspend();
@@ -59,11 +60,11 @@ static int copy_to_keep(GpuArray *out, const GpuArray *a, const char *operation)
   return status;
 }
 
-/* A place of a value among the plan's inputs or outputs: there, of its type, and not
- * another value's. */
-static int check_place(const GpuFunction *f, const gpufunction_value *v,
-                       const char *what, int place, const unsigned int *list,
-                       unsigned int n, const bool *taken) {
+/* Checks the input or output that a state value is bound to: in range, of its type, and
+ * free. */
+static int check_slot(const GpuFunction *f, const gpufunction_value *v,
+                      const char *what, int place, const unsigned int *list,
+                      unsigned int n, const bool *taken) {
   const GpuPlan *p = f->plan;
   char text[GA_ARRAY_TEXT];
   if (place == -1)
@@ -91,7 +92,7 @@ static ga_kept_value *find_value(const GpuFunction *f, const char *name) {
   return NULL;
 }
 
-/* Adds a value; the flags tell which places values have so far. */
+/* Adds a state value; `read` and `written` mark inputs and outputs that are taken. */
 static int add_value(GpuFunction *f, const gpufunction_value *v, bool *read,
                      bool *written) {
   const GpuPlan *p = f->plan;
@@ -107,10 +108,9 @@ static int add_value(GpuFunction *f, const gpufunction_value *v, bool *read,
     return GA_FAIL(GA_VALUE_ERROR, "function %s: value %s is on %s, the plan on %s",
                    p->name, v->name, gpucontext_name(GpuArray_context(v->start)),
                    gpucontext_name(p->context));
-  GA_TRY(
-      check_place(f, v, "input", v->input, p->graph.inputs, p->graph.n_inputs, read));
-  GA_TRY(check_place(f, v, "output", v->output, p->graph.outputs, p->graph.n_outputs,
-                     written));
+  GA_TRY(check_slot(f, v, "input", v->input, p->graph.inputs, p->graph.n_inputs, read));
+  GA_TRY(check_slot(f, v, "output", v->output, p->graph.outputs, p->graph.n_outputs,
+                    written));
   ga_kept_value *new = &f->values[f->n_values];
   new->name = ga__strdup(v->name);
   if (new->name == NULL)
@@ -217,7 +217,7 @@ static int check_call(const GpuFunction *f, GpuArray *const *outs,
   return GA_NO_ERROR;
 }
 
-/* What a call changes cannot be recorded among the steps of another plan. */
+/* A call that changes state cannot be recorded as steps of another plan. */
 static int check_within(const GpuFunction *f) {
   for (unsigned int i = 0; ga__plan_is_within(f->plan) && i < f->n_values; i++)
     if (f->values[i].output >= 0)
@@ -230,14 +230,13 @@ static int check_within(const GpuFunction *f) {
   return GA_NO_ERROR;
 }
 
-/* Whether the memory of a value is its own, and not that of a result which somebody
- * still has. */
+/* True if no result that someone holds shares the value's memory. */
 static bool is_unshared(const ga_kept_value *v) {
   return atomic_load_explicit(&v->array.data->references, memory_order_acquire) == 1;
 }
 
-/* The value that an input of the plan takes; a copy of one that the plan overwrites
- * although it, or a result in its memory, is to stay. */
+/* Binds a state value to an input; a copy of it where the plan would overwrite it
+ * although the value, or a result that shares its memory, must stay. */
 static int load_value(GpuFunction *f, unsigned int input) {
   int number = f->kept[input];
   ga_kept_value *v = &f->values[number];
@@ -249,7 +248,7 @@ static int load_value(GpuFunction *f, unsigned int input) {
   return GA_NO_ERROR;
 }
 
-/* Results that lie in a kept value's memory are for reading. */
+/* Results that share a state value's memory are read-only. */
 static void protect_values(const GpuFunction *f, GpuArray *const *outs) {
   for (unsigned int i = 0; i < f->n_shown; i++)
     for (unsigned int k = 0; k < f->n_values; k++)
@@ -284,7 +283,7 @@ static int call_locked(GpuFunction *f, GpuArray *const *outs,
   return GA_NO_ERROR;
 }
 
-/* Settles which inputs the plan overwrites. */
+/* Settles the plan, so that the overwritten inputs are known. */
 static int settle(GpuPlan *p) {
   GA_TRY(ga__turn_take(&p->turn, "function call", p->name));
   int status = ga__plan_settle(p);
@@ -308,7 +307,7 @@ int GpuFunction_call(GpuFunction *f, GpuArray *const *outs, const GpuArray *cons
   return status;
 }
 
-/* ---- kept values ---- */
+/* ---- state values ---- */
 
 static int get_value(ga_kept_value **out, const GpuFunction *f, const char *operation,
                      const char *name, const void *array) {
@@ -355,7 +354,7 @@ int GpuFunction_set(GpuFunction *f, const char *name, const GpuArray *value) {
   return GA_NO_ERROR;
 }
 
-/* ---- what a function has ---- */
+/* ---- introspection ---- */
 
 static int list_length(unsigned int *n, const GpuFunction *f, int list) {
   switch (list) {

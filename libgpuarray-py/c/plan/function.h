@@ -1,4 +1,4 @@
-/* The inside of a GpuFunction, between the file that runs it and the one that saves. */
+/* Members of a GpuFunction, for running and saving. */
 #ifndef GA_C_FUNCTION_H
 #define GA_C_FUNCTION_H
 
@@ -13,7 +13,7 @@ typedef struct ga_kept_value {
   bool optional;
 } ga_kept_value;
 
-/* As many as the plan has, some NULL. */
+/* One per item of the plan; may be NULL. */
 typedef struct ga_names {
   char **list;
   unsigned int n;
@@ -25,18 +25,18 @@ struct _GpuFunction {
   ga_names inputs, ints, outputs;
   ga_kept_value *values;
   unsigned int n_values;
-  /* What calls give and get: numbers of the plan's inputs and outputs. For each input
-   * of the plan, the value that it is, or -1. */
+  /* Inputs and outputs of a call, as indices of the plan's. kept: per input of the plan
+   * its state value, or -1. */
   unsigned int *given, *shown;
   unsigned int n_given, n_shown;
   int *kept;
-  const GpuArray **ins; /* scratch of a call: the plan's */
+  const GpuArray **ins; /* scratch: the plan's arguments */
   GpuArray **outs;
-  GpuArray *next;   /* for each output of the plan that becomes a value */
-  GpuArray *copies; /* for each value, one that the plan overwrites and keeps */
+  GpuArray *next;   /* per output: the new state value */
+  GpuArray *copies; /* per state value: a copy for the plan to overwrite */
   char *note;
   size_t note_size;
-  ga_turn turn; /* of the values' arrays and the scratch */
+  ga_turn turn; /* guards the state values and the scratch */
 };
 
 #endif

@@ -1,11 +1,11 @@
-/* Plans: values, host integers, results, and what a plan tells of itself. */
+/* Plans: values, host integers, outputs, and information about a plan. */
 #include <assert.h>
 #include <string.h>
 
 #include "c/base/dtype.h"
 #include "c/plan/plan_stages.h"
 
-/* Room for one more element; `count` is an unsigned int. */
+/* Grows a list by one element if it is full. */
 static int grow(void **list, unsigned int *capacity, unsigned int count, size_t size) {
   if (count < *capacity)
     return GA_NO_ERROR;
@@ -172,14 +172,14 @@ int GpuPlan_constant(GpuPlan *p, unsigned int *value, const GpuArray *a) {
   GA_TRY(ga__tape_refuse(a, "plan constant"));
   ga_value v = ga__plan_array(a->typecode, a->nd);
   GA_TRY(GpuArray_view(&v.constant, a));
-  v.constant.flags &= ~GA_WRITEABLE; /* no step takes its memory over */
+  v.constant.flags &= ~GA_WRITEABLE; /* read-only: never taken over in place */
   int status = new_value(value, &p->graph, v);
   if (status != GA_NO_ERROR)
     GpuArray_clear(&v.constant);
   return status;
 }
 
-/* ---- conditions of steps ---- */
+/* ---- conditions ---- */
 
 int GpuPlan_when(GpuPlan *p, unsigned int n, const unsigned int *conditions,
                  const int *wanted) {
@@ -199,7 +199,7 @@ int GpuPlan_when(GpuPlan *p, unsigned int n, const unsigned int *conditions,
   return GA_NO_ERROR;
 }
 
-/* Whether the conditions under which steps are added now, with `more`, hold `c`. */
+/* True if the current conditions, or `more`, include `c`. */
 static bool implies(const ga_plan_graph *g, const ga_condition *more, ga_condition c) {
   if (more != NULL && more->value == c.value && more->wanted == c.wanted)
     return true;
@@ -209,7 +209,8 @@ static bool implies(const ga_plan_graph *g, const ga_condition *more, ga_conditi
   return false;
 }
 
-/* GA_INVALID_ERROR for a value that is not computed wherever the new step runs. */
+/* GA_INVALID_ERROR if the value is not computed on every path on which the new step
+ * runs. */
 static int check_computed(const GpuPlan *p, const char *label, unsigned int value,
                           const ga_condition *more) {
   unsigned int maker = p->graph.values[value].maker;
@@ -355,8 +356,7 @@ int GpuPlan_output(GpuPlan *p, unsigned int value) {
   return GA_NO_ERROR;
 }
 
-/* What a plan did that reads: the sum over its stages, where its latest run had such.
- */
+/* Adds up the stages' counters, if the latest run was in stages. */
 static void add_stages(gpuplan_info *res, const GpuPlan *p) {
   unsigned int i = 0;
   if (p->stages != NULL && !p->whole.is_latest)
@@ -376,7 +376,7 @@ int GpuPlan_info(GpuPlan *p, gpuplan_info *res) {
   if (p == NULL || res == NULL)
     return GA_FAIL(GA_VALUE_ERROR,
                    "plan info: needs a plan and a result pointer; got NULL");
-  const bool is_within = ga__turn_is_ours(&p->turn); /* asked by a step's function */
+  const bool is_within = ga__turn_is_ours(&p->turn); /* called by a step's callback */
   if (!is_within)
     GA_TRY(ga__turn_take(&p->turn, "plan info", p->name));
   *res = p->info;

@@ -1,4 +1,4 @@
-/* Plans: the steps that compute, and views. */
+/* Plans: adding compute steps and views. */
 #include <string.h>
 
 #include "c/elemwise/elemwise.h"
@@ -15,7 +15,7 @@ static int check_rank(const GpuPlan *p, const char *step, unsigned int value,
   return GA_NO_ERROR;
 }
 
-/* Zeros where there is no list. */
+/* A copy; zeros if `list` is NULL. */
 static unsigned int *copy_list(const unsigned int *list, unsigned int n) {
   unsigned int *copy = ga__alloc(n + 1, sizeof *copy);
   if (copy != NULL && list != NULL && n > 0)
@@ -135,7 +135,7 @@ int GpuPlan_reduce(GpuPlan *p, unsigned int *outs, const char *label,
     return GA_MEMORY_ERROR;
   }
   ga_value results[GA_REDUCE_VALUES];
-  gpureduction_spec whole; /* an older caller's `spec` may be shorter */
+  gpureduction_spec whole; /* an older caller's `spec` is shorter */
   ga__reduction_spec(&whole, s.reduction);
   unsigned int n_results = GpuReduction_results(s.reduction);
   for (unsigned int i = 0; i < n_results; i++)
@@ -145,8 +145,7 @@ int GpuPlan_reduce(GpuPlan *p, unsigned int *outs, const char *label,
   return ga__plan_add_step(p, s, label, whole.n, ins, n_results, results, outs);
 }
 
-/* The part that gemv and gemm share; `rank` is that of the second factor and the
- * result. */
+/* Common part of gemv and gemm; `rank` of the second factor and the result. */
 static int add_product(GpuPlan *p, unsigned int *out, const char *label, ga_step s,
                        unsigned int rank, unsigned int a, unsigned int b,
                        unsigned int c, int inplace) {
@@ -199,7 +198,7 @@ int GpuPlan_dimshuffle(GpuPlan *p, unsigned int *out, const char *label, unsigne
   return ga__plan_add_step(p, s, label, 1, &a, 1, &result, out);
 }
 
-/* reshape and broadcast: the array, then the host integers of its new shape. */
+/* reshape and broadcast: inputs are the array, then the new shape's integers. */
 static int add_shaped(GpuPlan *p, unsigned int *out, const char *label,
                       enum ga_step_kind kind, unsigned int a, unsigned int nd,
                       const unsigned int *dims) {

@@ -1,4 +1,4 @@
-/* Binding a plan to a signature: its steps are run once on stand-ins and recorded. */
+/* Binding: records a plan for one signature, by running its steps on placeholders. */
 #include <string.h>
 
 #include "c/array/array.h"
@@ -31,12 +31,12 @@ size_t ga__plan_base(const GpuPlan *p, unsigned int i, const GpuArray *a) {
   return p->bindings.fixed[i] ? 0 : ga__plan_origin(a);
 }
 
-/* Puts an array that a run gives on a stand-in into the frame. */
+/* Puts an input, on a placeholder, into the frame. */
 static int load_input(ga_frame *f, ga_bound *bound, unsigned int slot,
                       unsigned int value, const GpuArray *input) {
   GpuArray *a = &f->arrays[value];
   GA_TRY(ga__tape_input(&bound->inputs[slot], bound->tape));
-  if (input->data == NULL) { /* a view in a branch that is not taken */
+  if (input->data == NULL) { /* a view in a branch not taken */
     gpudata_release(bound->inputs[slot]);
     return GA_NO_ERROR;
   }
@@ -54,8 +54,7 @@ static int load_constants(ga_frame *f) {
   return GA_NO_ERROR;
 }
 
-/* Puts the inputs and views on stand-ins, the integers and the constants into the
- * frame. */
+/* Fills the frame: inputs and views on placeholders, integers, constants. */
 static int load_frame(ga_frame *f, ga_bound *bound, const GpuArray *const *ins,
                       const long long *ints) {
   const GpuPlan *p = f->plan;
@@ -71,7 +70,7 @@ static int load_frame(ga_frame *f, ga_bound *bound, const GpuArray *const *ins,
   return load_constants(f);
 }
 
-/* Drops the arrays that no later step reads, so that their memory can be used again. */
+/* Releases arrays at their last use, so that their memory can be reused. */
 static void drop_dead(ga_frame *f, unsigned int step) {
   const GpuPlan *p = f->plan;
   const ga_step *s = &p->graph.steps[step];
@@ -83,7 +82,7 @@ static void drop_dead(ga_frame *f, unsigned int step) {
       GpuArray_clear(&f->arrays[s->outs[i]]);
 }
 
-/* Does a step, perhaps with a later one, of which it is noted that it is done. */
+/* Records a step, possibly fused with a later one, which is then marked as done. */
 static int record_step(ga_frame *f, unsigned int i) {
   const GpuPlan *p = f->plan;
   const char *label = ga__intern(p->graph.steps[i].label);
@@ -104,15 +103,14 @@ static int record_step(ga_frame *f, unsigned int i) {
   return status;
 }
 
-/* Marks the steps that were done before the signature was formed. */
+/* Marks the steps evaluated for the signature. */
 static void mark_early(ga_frame *f) {
   const GpuPlan *p = f->plan;
   for (unsigned int i = 0; p->views.n > 0 && i < p->signature.n_early; i++)
     f->done[p->signature.early[i]] = true;
 }
 
-/* Whether memory is the recording's: a constant's, or that of a view of one which was
- * taken before the signature was formed. */
+/* True for memory of the recording: a constant, or an early view of one. */
 static bool is_held(const ga_frame *f, const gpudata *data) {
   const GpuPlan *p = f->plan;
   if (data->tape == NULL)
@@ -124,7 +122,7 @@ static bool is_held(const ga_frame *f, const gpudata *data) {
   return p->graph.values[ga__plan_root(&p->graph, view)].constant.data != NULL;
 }
 
-/* A result. In the place of memory that later runs read it is a copy. */
+/* An output; a copy if later runs read the same memory. */
 static int put_output(GpuArray *out, const ga_frame *f, unsigned int value) {
   GpuArray *a = &f->arrays[value];
   if (a->data == NULL)
@@ -154,7 +152,7 @@ static int record(ga_frame *f, GpuArray *outputs, int *failed_step) {
   return GA_NO_ERROR;
 }
 
-/* A result is memory that is the caller's, or a constant's. */
+/* Outputs on placeholders are kept slots; others are retained. */
 static int note_output(bool *kept, ga_tape *tape, gpudata *data) {
   if (data->tape == NULL)
     return ga__tape_keep(tape, data);
@@ -175,7 +173,7 @@ int ga__bound_finish(ga_bound *bound) {
   return status;
 }
 
-/* Ends the recording; a kernel that does not compile is of a step. */
+/* Ends the recording; a compile error is attributed to its step. */
 static int finish(ga_bound *bound, const ga_plan_graph *g, int *failed_step) {
   int status = ga__bound_finish(bound);
   const unsigned int step = ga__tape_failed(bound->tape);
@@ -208,7 +206,7 @@ static void close_frame(ga_frame *f) {
   ga__free(f->done);
 }
 
-/* ---- a recording of its own ---- */
+/* ---- recording a tape ---- */
 
 static int new_bound(ga_bound **out, const GpuPlan *p) {
   ga_bound *bound = ga__alloc(1, sizeof *bound);
@@ -227,7 +225,8 @@ static int new_bound(ga_bound **out, const GpuPlan *p) {
   return ga__tape_new(&bound->tape, p->context);
 }
 
-/* Does the steps while the tape is the thread's. The arrays go before that ends. */
+/* Runs the steps while the tape records. The frame's arrays are released before that
+ * ends. */
 static int record_bound(ga_frame *f, ga_bound *bound, const GpuArray *const *ins,
                         const long long *ints, int *failed_step) {
   f->conditions = f->plan->whole.conditions;
@@ -242,7 +241,6 @@ static int record_bound(ga_frame *f, ga_bound *bound, const GpuArray *const *ins
   return status;
 }
 
-/* Runs the steps on stand-ins and keeps the tape. */
 int ga__plan_bind(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
                   const long long *ints, int *failed_step) {
   ga_frame f;
@@ -262,14 +260,15 @@ int ga__plan_bind(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
   return status;
 }
 
-/* ---- in the recording of another plan ---- */
+/* ---- recording into another plan's tape ---- */
 
 bool ga__plan_is_within(const GpuPlan *p) {
   return ga__recording_current(p->context) != NULL;
 }
 
-/* Puts what a run is given into the frame, and the constants. */
-static int load_given(ga_frame *f, const GpuArray *const *ins, const long long *ints) {
+/* Fills the frame with the caller's inputs and the constants. */
+static int load_arguments(ga_frame *f, const GpuArray *const *ins,
+                          const long long *ints) {
   const GpuPlan *p = f->plan;
   for (unsigned int i = 0; i < p->graph.n_inputs; i++)
     GA_TRY(GpuArray_view(&f->arrays[p->graph.inputs[i]], ins[i]));
@@ -281,7 +280,7 @@ static int load_given(ga_frame *f, const GpuArray *const *ins, const long long *
 static int record_within(ga_frame *f, GpuArray *results, GpuArray *const *outs,
                          const GpuArray *const *ins, const long long *ints,
                          int *failed_step) {
-  GA_TRY(load_given(f, ins, ints));
+  GA_TRY(load_arguments(f, ins, ints));
   GA_TRY(record(f, results, failed_step));
   for (unsigned int i = 0; i < f->plan->graph.n_outputs; i++) {
     *outs[i] = results[i];

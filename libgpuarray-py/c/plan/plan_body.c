@@ -1,9 +1,9 @@
-/* Bodies of steps: what a function's step is made of, for programs that have not the
- * function, and what a loop does in each turn. */
+/* Bodies: the steps of a callback step, for programs without the callback, and of a
+ * loop's iteration. */
 #include "c/array/array.h"
 #include "c/plan/plan_stages.h"
 
-/* The step that makes the value, which must be one of GpuPlan_function or a loop. */
+/* The step that computes the value: a callback or a loop. */
 static int find_step(ga_step **out, GpuPlan *p, unsigned int value) {
   ga_plan_graph *g = &p->graph;
   GA_TRY(ga__plan_check_value(p, "body", value,
@@ -30,7 +30,7 @@ static bool reads(const GpuPlan *body) {
   return false;
 }
 
-/* Whether a result of the step takes over its input `i`. */
+/* True if the step overwrites its input `i` in place. */
 static bool takes_over(const ga_step *s, unsigned int i) {
   for (unsigned int out = 0; s->inplace != NULL && out < s->n_out; out++)
     if (s->inplace[out] == (int)i)
@@ -57,7 +57,8 @@ static bool function_fits(const GpuPlan *p, const ga_step *s, const GpuPlan *bod
   return fits;
 }
 
-/* GA_VALUE_ERROR for a body of other inputs or results, or one that reads. */
+/* GA_VALUE_ERROR if the body's inputs or outputs do not match, or if it reads
+ * integers. */
 static int check_body(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
   const bool is_loop = s->kind == GA_STEP_LOOP;
   unsigned int n_ints = 0;
@@ -106,7 +107,7 @@ int GpuPlan_use_bodies(GpuPlan *p, int on) {
   return GA_NO_ERROR;
 }
 
-/* Puts what the step is given into the frame of its body. */
+/* Fills the body's frame from the step's inputs. */
 static int enter(ga_frame *inner, const ga_frame *f, const ga_step *s) {
   const GpuPlan *body = inner->plan;
   unsigned int n_arrays = 0, n_ints = 0;
@@ -122,7 +123,7 @@ static int enter(ga_frame *inner, const ga_frame *f, const ga_step *s) {
   return GA_NO_ERROR;
 }
 
-/* Drops the arrays that no later step of the body reads. */
+/* Releases arrays at their last use in the body. */
 static void drop_dead(ga_frame *inner, unsigned int step) {
   const ga_step *s = &inner->plan->graph.steps[step];
   for (unsigned int i = 0; i < s->n_in; i++)

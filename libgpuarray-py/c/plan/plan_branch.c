@@ -1,9 +1,9 @@
-/* Steps that run only where host integers say so, and what a signature holds of these.
+/* Conditional steps, and integers in signatures.
  *
- * A step has a guard: conditions that must all hold. When the plan is bound, steps
- * whose guard does not hold are passed over, so a tape has the steps of the branches
- * taken and no others. Of an integer that only conditions depend on, a signature holds
- * the conditions' truth: its value may change at every call without binding anew. */
+ * A step has a guard, conditions that must all hold. Binding skips steps whose guard
+ * fails, so a tape contains only the branches taken. Of an integer that only conditions
+ * use, the signature contains the truth alone: its value may change at every call
+ * without a new binding. */
 #include <string.h>
 
 #include "c/array/array.h"
@@ -57,8 +57,8 @@ int ga__branch_absent(GpuArray *out, const GpuPlan *p, unsigned int value) {
 
 /* ---- signatures ---- */
 
-/* Whether the integers a call gives, and where its inputs lie, tell what `s` gives,
- * where it runs if the device chooses that. */
+/* True if the step can be evaluated from the call's integers and input layouts alone,
+ * before the look-up. */
 static bool is_early(const GpuPlan *p, const ga_step *s, const bool *early,
                      bool views) {
   bool is_view = s->kind == GA_STEP_INDEX || s->kind == GA_STEP_DIMSHUFFLE;
@@ -78,8 +78,8 @@ static bool is_early(const GpuPlan *p, const ga_step *s, const bool *early,
   return true;
 }
 
-/* Notes what reads an integer: a condition (its truth counts, if it is known early), or
- * whatever needs its value. */
+/* Propagates, backwards, how integers are used: as conditions (truth only, if early) or
+ * by value. */
 static void note_readers(const ga_plan_graph *g, const ga_step *s, const bool *early,
                          bool *settles, bool *asked) {
   bool is_view = s->kind == GA_STEP_INDEX && early[s->outs[0]];
@@ -107,7 +107,7 @@ static void clear_lists(GpuPlan *p) {
   p->signature.integers = NULL;
 }
 
-/* Fills the lists that a signature needs, from flags for each value. */
+/* Fills the signature's lists; flags are per value. */
 static int settle(GpuPlan *p, bool *early, bool *asked) {
   ga_plan_graph *g = &p->graph;
   bool views = ga__views_are_early(p);
@@ -146,7 +146,7 @@ int ga__branch_settle(GpuPlan *p) {
   return status;
 }
 
-/* Computes the integers that conditions may need, and the views. */
+/* Evaluates the early integers and views. */
 static int compute_early(GpuPlan *p, const GpuArray *const *ins, const long long *ints,
                          int *failed_step) {
   ga_plan_graph *g = &p->graph;
@@ -182,7 +182,7 @@ int ga__branch_sign(GpuPlan *p, const GpuArray *const *ins, const long long *int
     *words++ = p->signature.settles[p->graph.int_inputs[i]] ? (uint64_t)ints[i] : 0;
   if (p->signature.n_conditions == 0 && p->views.n == 0)
     return GA_NO_ERROR;
-  if (p->views.arrays != NULL) /* some views are early, if only such as nothing reads */
+  if (p->views.arrays != NULL) /* some views are early */
     ga__views_begin(p, ins);
   GA_TRY(compute_early(p, ins, ints, failed_step));
   for (unsigned int i = 0; i < p->signature.n_conditions; i++)

@@ -1,10 +1,10 @@
-/* Functions that a plan's steps call at each run, among what they record. */
+/* Deferred callbacks: functions that each replay calls, recorded between commands. */
 #include <string.h>
 
 #include "c/array/array.h"
 #include "c/plan/plan.h"
 
-/* Whether a call is given arrays; of inputs NULL stands for an integer. */
+/* Checks the arrays; NULL inputs are integers. */
 static int check_call(unsigned int n_out, GpuArray *const *outs, unsigned int n_in,
                       const GpuArray *const *ins) {
   for (unsigned int i = 0; i < n_out; i++) {
@@ -22,7 +22,7 @@ static int check_call(unsigned int n_out, GpuArray *const *outs, unsigned int n_
   return GA_NO_ERROR;
 }
 
-/* The recording that one of the arrays belongs to; NULL if none does. */
+/* The tape of the first placeholder, or NULL. */
 static ga_tape *tape_of(unsigned int n, const GpuArray *const *arrays) {
   for (unsigned int i = 0; i < n; i++)
     if (arrays[i] != NULL && arrays[i]->data != NULL && arrays[i]->data->tape != NULL)
@@ -30,7 +30,7 @@ static ga_tape *tape_of(unsigned int n, const GpuArray *const *arrays) {
   return NULL;
 }
 
-/* Puts an array, or NULL for an integer, in place `i` of a call. */
+/* Argument `i`: an array, or NULL for an integer. */
 static void put_array(ga_deferred *call, unsigned int i, const GpuArray *a) {
   if (a == NULL)
     return;
@@ -60,7 +60,7 @@ static int new_call(ga_deferred **out, gpuplan_function function, void *data,
   return GA_MEMORY_ERROR;
 }
 
-/* As in a run: nothing that it makes is a stand-in. */
+/* Outside a recording: calls now, with recording suspended. */
 static int call_now(gpuplan_function function, void *data, GpuArray *const *outs,
                     const GpuArray *const *ins, const long long *ints) {
   ga_recording *recording = ga__recording_suspend();

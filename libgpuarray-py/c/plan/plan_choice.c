@@ -1,15 +1,15 @@
-/* Plans that read conditions which the device looks at by itself.
+/* Plans whose conditions the device evaluates (conditional graph nodes).
  *
- * Where a plan reads integers only to know which steps run, and the device's graphs can
- * choose, nothing has to wait: the plan is recorded whole, not in stages, each step
- * under the conditions that it has. What is chosen between two arrays is one array:
- * both are computed in the same memory where that can be, else that of the side that
- * runs is copied. A recording that cannot be made so, for the two differ in shape or a
- * step of a side that would not run fails, leaves the call to the stages. */
+ * If a plan reads integers only as conditions, and the device's graphs support
+ * conditional nodes, the host need not wait: the plan is recorded in one piece instead
+ * of stages, each step under its conditions. A select of two arrays becomes one array:
+ * both sides share memory if possible, else the side that runs is copied. If recording
+ * fails (sides of different shape, or an error in a branch that would not run), the
+ * call runs in stages. */
 #include "c/plan/plan.h"
 #include "c/plan/plan_stages.h"
 
-/* Recordings that failed before no more are tried. */
+/* Failed recordings before giving up. */
 #define MOST_REFUSALS 8
 
 static bool is_read(const ga_plan_graph *g, unsigned int value) {
@@ -17,7 +17,7 @@ static bool is_read(const ga_plan_graph *g, unsigned int value) {
   return maker > 0 && g->steps[maker - 1].kind == GA_STEP_READ;
 }
 
-/* Whether the step uses integers that were read as conditions only. */
+/* True if integers read from the device are used as conditions only. */
 static bool asks_only(const ga_plan_graph *g, const ga_step *s) {
   if (s->kind == GA_STEP_READ && s->n_out != 1)
     return false;
@@ -27,10 +27,10 @@ static bool asks_only(const ga_plan_graph *g, const ga_step *s) {
   unsigned int n = 0;
   for (unsigned int i = 0; i < s->n_when; i++)
     n += is_read(g, s->when[i].value);
-  return n < GA_CHOICES; /* a choice is under one more */
+  return n < GA_CHOICES; /* a select adds one */
 }
 
-/* Whether the value is there wherever the plan ends. */
+/* True if the value is computed on every path. */
 static bool is_given_out(const ga_plan_graph *g, unsigned int value) {
   const unsigned int maker = g->values[value].maker;
   const ga_step *s = maker > 0 ? &g->steps[maker - 1] : NULL;
@@ -40,8 +40,8 @@ static bool is_given_out(const ga_plan_graph *g, unsigned int value) {
   return true;
 }
 
-/* Inputs that are written before the last read would stay so if that failed. */
-static bool may_choose(const GpuPlan *p) {
+/* Inputs written before the last read would stay changed if that failed. */
+static bool is_recordable_whole(const GpuPlan *p) {
   const ga_plan_graph *g = &p->graph;
   if (p->stages == NULL || !ga__tape_chooses(p->context))
     return false;
@@ -59,7 +59,7 @@ static bool may_choose(const GpuPlan *p) {
 
 int ga__choice_settle(GpuPlan *p) {
   ga_plan_graph *g = &p->graph;
-  if (p->whole.conditions != NULL || !may_choose(p))
+  if (p->whole.conditions != NULL || !is_recordable_whole(p))
     return GA_NO_ERROR;
   p->whole.conditions = ga__alloc((size_t)g->n_values + 1, sizeof *p->whole.conditions);
   if (p->whole.conditions == NULL)
@@ -69,7 +69,8 @@ int ga__choice_settle(GpuPlan *p) {
     if (s->kind != GA_STEP_READ)
       continue;
     p->whole.conditions[s->outs[0]] = true;
-    g->values[s->outs[0]].last_use = g->n_steps; /* its bytes are looked at again */
+    g->values[s->outs[0]].last_use =
+        g->n_steps; /* its bytes are read during the replay */
   }
   return GA_NO_ERROR;
 }

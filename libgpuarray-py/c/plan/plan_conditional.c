@@ -1,15 +1,15 @@
-/* The steps of a plan whose conditions the device looks at, while it is recorded. */
+/* Recording of a plan whose conditions the device evaluates. */
 #include "c/plan/plan.h"
 
 #include <string.h>
 
 #include "c/array/array.h"
 
-/* Largest array (bytes) copied to give both sides of a choice one place: above it,
+/* Largest array (bytes) copied to give both sides of a select one address; above it,
  * waiting for the condition is cheaper. */
 #define MOST_COPIED ((size_t)4 << 20)
 
-/* Input `i` of a step, if it may lie in the same memory as output `o`. */
+/* True if output `o` may alias input `i`. */
 static bool may_share(const ga_step *s, unsigned int o, unsigned int i) {
   switch (s->kind) {
   case GA_STEP_INDEX:
@@ -19,7 +19,7 @@ static bool may_share(const ga_step *s, unsigned int o, unsigned int i) {
     return i == 0;
   case GA_STEP_CHOOSE:
     return i > 0;
-  case GA_STEP_FUNCTION: /* they may give a view */
+  case GA_STEP_FUNCTION: /* they may return views */
   case GA_STEP_ROUTINE:
   case GA_STEP_LOOP:
     return true;
@@ -28,8 +28,7 @@ static bool may_share(const ga_step *s, unsigned int o, unsigned int i) {
   }
 }
 
-/* Marks what lies, or may lie, where marked arrays do: from one end of the step to the
- * other. */
+/* Propagates possible aliasing through a step, forward or backward. */
 static void spread(bool *marked, const ga_step *s, bool is_forward) {
   for (unsigned int o = 0; o < s->n_out; o++)
     for (unsigned int i = 0; i < s->n_in; i++) {
@@ -42,7 +41,7 @@ static void spread(bool *marked, const ga_step *s, bool is_forward) {
     }
 }
 
-/* Whether a step from number `first` on may write where the value lies. */
+/* True if a step from `first` on may overwrite the value's memory. */
 static int is_overwritten(bool *res, const ga_plan_graph *g, unsigned int value,
                           unsigned int first) {
   bool *marked = ga__alloc((size_t)g->n_values + 1, sizeof *marked);
@@ -62,12 +61,12 @@ static int is_overwritten(bool *res, const ga_plan_graph *g, unsigned int value,
   return GA_NO_ERROR;
 }
 
-/* The array that is read takes the place that the integer's has in a frame, and the
- * condition's number that of the integer. */
+/* Records a condition: the frame's array for the integer is the condition's bytes, its
+ * integer the condition's number. */
 int ga__choice_read(ga_frame *f, const ga_step *s) {
   const GpuPlan *p = f->plan;
   const GpuArray *a = &f->arrays[s->ins[0]];
-  GpuArray *kept = &f->arrays[s->outs[0]];
+  GpuArray *condition = &f->arrays[s->outs[0]];
   unsigned int number;
   bool changes;
   if (ga__array_count(a) != 1)
@@ -75,19 +74,19 @@ int ga__choice_read(ga_frame *f, const ga_step *s) {
                    ga__array_count(a));
   GA_TRY(is_overwritten(&changes, &p->graph, s->ins[0],
                         p->graph.values[s->outs[0]].maker));
-  /* Kernels write to what counts reports, and no step says so. */
+  /* Kernels write the error count, without any step saying so. */
   changes |= (a->data->flags & (GA_BUFFER_WORD | GA_BUFFER_COUNT)) != 0;
   if (changes)
-    GA_TRY(GpuArray_copy(kept, a, GA_C_ORDER));
+    GA_TRY(GpuArray_copy(condition, a, GA_C_ORDER));
   else
-    GA_TRY(GpuArray_view(kept, a));
-  GA_TRY(ga__tape_condition(&number, f->tape, kept->data, kept->offset,
-                            gpuarray_get_elsize(kept->typecode)));
+    GA_TRY(GpuArray_view(condition, a));
+  GA_TRY(ga__tape_condition(&number, f->tape, condition->data, condition->offset,
+                            gpuarray_get_elsize(condition->typecode)));
   f->integers[s->outs[0]] = number;
   return GA_NO_ERROR;
 }
 
-/* The choices of a step, in the order in which they are read; gives their number. */
+/* Sorted branches of a step, by the order of their reads; returns their number. */
 static unsigned int list_choices(ga_choice *list, const ga_frame *f, const ga_step *s) {
   unsigned int n = 0;
   for (unsigned int i = 0; f->conditions != NULL && i < s->n_when; i++) {
@@ -109,7 +108,7 @@ void ga__choice_enter(const ga_frame *f, const ga_step *s) {
   ga__tape_under(f->tape, n, list);
 }
 
-/* ---- one of two arrays ---- */
+/* ---- select ---- */
 
 static bool same_layout(const GpuArray *a, const GpuArray *b) {
   return memcmp(a->dimensions, b->dimensions, a->nd * sizeof *a->dimensions) == 0 &&
@@ -124,7 +123,7 @@ static bool is_same(const GpuArray *a, const GpuArray *b) {
   return one && same_layout(a, b);
 }
 
-/* Copies an array where only one side runs. */
+/* Copies an array under one side of the condition. */
 static int copy_under(ga_tape *tape, GpuArray *to, const GpuArray *from, unsigned int n,
                       ga_choice *list, bool wanted) {
   list[n].wanted = wanted;
@@ -134,13 +133,13 @@ static int copy_under(ga_tape *tape, GpuArray *to, const GpuArray *from, unsigne
   return status;
 }
 
-/* Whether the memory of a side can be the result's, into which the other is copied. */
+/* True if a side's memory can be the result, the other side being copied into it. */
 static bool can_take(ga_tape *tape, const GpuArray *a, ga_choice side) {
   return a->data->tape != NULL && GpuArray_ISWRITEABLE(a) &&
          ga__tape_is_under(a->data, side) && ga__tape_widen(tape, a->data);
 }
 
-/* `list` holds the n choices of the step, and then the condition. */
+/* `list` holds the step's n branches, then this condition. */
 static int join(ga_tape *tape, GpuArray *out, const GpuArray *const sides[2],
                 unsigned int n, ga_choice *list) {
   const GpuArray *a = sides[0], *b = sides[1];
@@ -168,7 +167,7 @@ static int join(ga_tape *tape, GpuArray *out, const GpuArray *const sides[2],
 
 int ga__choice_join(ga_frame *f, const ga_step *s) {
   const GpuArray *const sides[2] = {&f->arrays[s->ins[1]], &f->arrays[s->ins[2]]};
-  ga_choice list[GA_CHOICES]; /* of which a step under all that may be has none left */
+  ga_choice list[GA_CHOICES]; /* one entry is always free, see plan_choice.c */
   if (sides[0]->data == NULL || sides[1]->data == NULL ||
       memcmp(sides[0]->dimensions, sides[1]->dimensions,
              sides[0]->nd * sizeof *sides[0]->dimensions) != 0)

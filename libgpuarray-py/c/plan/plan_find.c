@@ -1,4 +1,4 @@
-/* The bindings that a plan keeps: found by signature, the last used of them. */
+/* Cache of a plan's bindings: look-up by signature, LRU eviction. */
 #include <string.h>
 
 #include "c/plan/plan_stages.h"
@@ -10,7 +10,7 @@ static size_t signature_bytes(const GpuPlan *p) {
 static uint64_t hash_of(const uint64_t *words, size_t n) {
   uint64_t h = n;
   for (size_t i = 0; i < n; i++) {
-    h = (h ^ words[i]) * 0x9e3779b97f4a7c15u; /* odd, without a pattern in its bits */
+    h = (h ^ words[i]) * 0x9e3779b97f4a7c15u; /* odd multiplier, golden ratio */
     h ^= h >> 29;
   }
   return h;
@@ -20,9 +20,9 @@ static ga_bound **bucket_of(const GpuPlan *p, uint64_t hash) {
   return &p->bindings.buckets[hash & (p->bindings.n_buckets - 1)];
 }
 
-/* ---- the order of use ---- */
+/* ---- LRU list ---- */
 
-/* Memory that a plan holds is that of one binding, the last used. */
+/* GpuPlan_hold: only the most recent binding keeps its memory. */
 static void put_first(GpuPlan *p, ga_bound *bound) {
   if (p->settings.holds && p->bindings.latest != NULL)
     ga__tape_hold(p->bindings.latest->tape, false);
@@ -42,7 +42,7 @@ static void take_out(GpuPlan *p, ga_bound *bound) {
   *(bound->next ? &bound->next->previous : &p->bindings.oldest) = bound->previous;
 }
 
-/* ---- the table ---- */
+/* ---- hash table ---- */
 
 static void chain(GpuPlan *p, ga_bound *bound) {
   ga_bound **place = bucket_of(p, bound->hash);
@@ -57,7 +57,7 @@ static void unchain(GpuPlan *p, const ga_bound *bound) {
   *link = bound->chain;
 }
 
-/* Room for one more binding in the table. */
+/* Grows the hash table if it is full. */
 static int grow(GpuPlan *p) {
   if (p->info.n_bindings < p->bindings.n_buckets)
     return GA_NO_ERROR;

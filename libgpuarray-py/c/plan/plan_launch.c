@@ -6,15 +6,15 @@
 #include "c/base/dtype.h"
 #include "c/program/kernel.h"
 
-/* What one argument takes of `params`. */
+/* Fields per argument in `params`. */
 enum { TYPE, SOURCE, NUMBER, FIELDS };
 
-/* The arguments as a kernel is called with them. */
+/* Arguments of the kernel call. */
 typedef struct arguments {
   unsigned int n;
   int types[GA_MAX_ARGS];
   uint64_t words[GA_MAX_ARGS];
-  void *places[GA_MAX_ARGS];
+  void *pointers[GA_MAX_ARGS];
 } arguments;
 
 typedef struct geometry {
@@ -28,7 +28,7 @@ static int fail(const ga_plan_launch *l, unsigned int i, const char *why) {
 
 /* ---- arguments ---- */
 
-/* Puts an integer where a number of the type is read from. */
+/* Stores an integer, converted to the type; false for other types. */
 static bool put_number(void *place, int typecode, long long number) {
   const uint64_t bits = (uint64_t)number;
   const float single = (float)number;
@@ -60,7 +60,7 @@ static bool put_number(void *place, int typecode, long long number) {
   return true;
 }
 
-/* Puts the low bytes of a number there. */
+/* Stores the low bytes of a bit pattern. */
 static bool put_bits(void *place, int typecode, long long number) {
   const uint64_t bits = (uint64_t)number;
   const uint32_t low = (uint32_t)bits;
@@ -84,12 +84,12 @@ static bool put_bits(void *place, int typecode, long long number) {
   }
 }
 
-/* The array that a number of a source means; NULL where there is none. */
+/* Look-up of an array; NULL if out of range. */
 static const GpuArray *array_at(const ga_plan_launch *l, long long number) {
   return number < 0 || number >= (long long)l->n_arrays ? NULL : l->arrays[number];
 }
 
-/* The integer that an argument is. */
+/* Value of a numeric argument. */
 static int get_number(long long *out, const ga_plan_launch *l, unsigned int i,
                       unsigned int first, const long long *p) {
   const long long number = p[NUMBER];
@@ -118,7 +118,7 @@ static bool is_pointer(int typecode) {
   return typecode == GA_BUFFER || typecode == GA_INPUT;
 }
 
-/* Reads argument `i`; integers of arguments begin at `first`. */
+/* Reads argument `i`; `first`: index of the first integer behind the geometry. */
 static int read_argument(arguments *a, const ga_plan_launch *l, unsigned int i,
                          unsigned int first) {
   const long long *p = l->params + 1 + (size_t)FIELDS * i;
@@ -132,21 +132,21 @@ static int read_argument(arguments *a, const ga_plan_launch *l, unsigned int i,
     const GpuArray *array = array_at(l, number);
     if (array == NULL)
       return fail(l, i, "is an array that is not there");
-    a->places[i] = array->data;
+    a->pointers[i] = array->data;
     return GA_NO_ERROR;
   }
-  a->places[i] = &a->words[i];
+  a->pointers[i] = &a->words[i];
   const bool is_bits = p[SOURCE] == GA_OF_BITS;
   if (!is_bits)
     GA_TRY(get_number(&number, l, i, first, p));
-  if (!(is_bits ? put_bits : put_number)(a->places[i], a->types[i], number))
+  if (!(is_bits ? put_bits : put_number)(a->pointers[i], a->types[i], number))
     return fail(l, i, "is of a type that no number here is given as");
   return GA_NO_ERROR;
 }
 
-/* ---- the launch ---- */
+/* ---- launch ---- */
 
-/* How many integers the geometry takes. */
+/* Number of integers of the geometry. */
 static unsigned int geometry_ints(long long nd) {
   return (nd == 0 ? 3 : 2 * (unsigned int)nd) + 1;
 }
@@ -194,7 +194,7 @@ int ga__plan_launch(const ga_plan_launch *l) {
       GpuKernel_init(&k, l->context, 1, &source, NULL, l->name, a.n, a.types, 0, NULL));
   int status = choose_geometry(&g, &k, l);
   if (status == GA_NO_ERROR)
-    status = GpuKernel_call(&k, g.nd, g.grid, g.block, g.shared, a.places);
+    status = GpuKernel_call(&k, g.nd, g.grid, g.block, g.shared, a.pointers);
   GpuKernel_clear(&k);
   return status;
 }

@@ -1,25 +1,25 @@
-/* A launch of a program's own kernel as a step of a plan. */
+/* A custom kernel's launch as a step of a plan. */
 #ifndef GA_C_PLAN_LAUNCH_H
 #define GA_C_PLAN_LAUNCH_H
 
 #include <gpuarray/array.h>
 
-#define GA_PLAN_KERNEL "kernel" /* the routine's name */
+#define GA_PLAN_KERNEL "kernel" /* routine name */
 
-/* Where an argument comes from, and what the number beside it means. */
+/* Source of an argument, with the meaning of its number. */
 enum ga_argument_source {
-  GA_OF_ARRAY,   /* the memory of an array, by its place among them */
-  GA_OF_INTEGER, /* a host integer, by its place behind the geometry */
-  GA_OF_OFFSET,  /* where an array begins in its memory, in bytes */
-  GA_OF_STRIDE,  /* an array's place times GA_MAX_NDIM, and an axis */
-  GA_OF_BITS,    /* the number itself: what the argument's bytes are */
+  GA_OF_ARRAY,   /* array, by index */
+  GA_OF_INTEGER, /* host integer, by index behind the geometry */
+  GA_OF_OFFSET,  /* byte offset of an array in its buffer */
+  GA_OF_STRIDE,  /* stride: array's index * GA_MAX_NDIM + axis */
+  GA_OF_BITS,    /* the bit pattern itself */
   GA_ARGUMENT_SOURCES
 };
 
-/* `params` are the dimensions of the grid, or 0 for a number of work items; then for
- * each argument its typecode, a source, and that one's number. `ints` begin with the
- * geometry: the work items, blocks and threads (0: as it fits), or blocks and threads
- * for each dimension; and then the bytes of shared memory. */
+/* `params`: dimensions of the grid, or 0 for automatic geometry; then per argument
+ * typecode, source and number. `ints`: the geometry (automatic: work items, blocks and
+ * threads, 0 to choose; else blocks and threads per dimension), bytes of shared memory,
+ * then the integer arguments. */
 typedef struct ga_plan_launch {
   gpucontext *context;
   const char *source, *name;
@@ -28,9 +28,8 @@ typedef struct ga_plan_launch {
   const GpuArray *const *arrays;
 } ga_plan_launch;
 
-/* Compiles the kernel, unless the context has it, and queues the launch.
- * GA_VALUE_ERROR for places that are not there and negative geometry. What the kernel
- * does with its numbers nothing checks. */
+/* Compiles the kernel, unless cached, and queues the launch. GA_VALUE_ERROR for indices
+ * out of range or negative geometry; the kernel's own accesses are not checked. */
 int ga__plan_launch(const ga_plan_launch *l);
 
 #endif

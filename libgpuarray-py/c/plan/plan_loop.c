@@ -1,12 +1,11 @@
-/* Loops: steps whose body is done once for each turn, in the recording of their plan.
- */
+/* Loops, unrolled into the plan's recording. */
 #include <string.h>
 
 #include "c/array/array.h"
 #include "c/base/shape.h"
 #include "c/plan/plan.h"
 
-enum { ROWS = 'r', CARRIED = 'c', SAME = 's' }; /* the letters of gpuplan_loop.takes */
+enum { ROWS = 'r', CARRIED = 'c', SAME = 's' }; /* letters of gpuplan_loop.takes */
 
 /* ---- adding ---- */
 
@@ -27,7 +26,7 @@ static int check_size(const GpuPlan *p, const gpuplan_loop *step) {
       p->name, step->size, sizeof *step);
 }
 
-/* The letter of an input is one that its value can have. */
+/* Checks that an input fits its letter. */
 static int check_input(const GpuPlan *p, const gpuplan_loop *step, unsigned int i) {
   const char letter = step->takes[i];
   if (letter != ROWS && letter != CARRIED && letter != SAME)
@@ -43,7 +42,7 @@ static int check_input(const GpuPlan *p, const gpuplan_loop *step, unsigned int 
   return GA_NO_ERROR;
 }
 
-/* First come the results that are carried on, of the types they begin with. */
+/* Carried results come first, with the types of their initial values. */
 static int check_results(const GpuPlan *p, const gpuplan_loop *step) {
   unsigned int n = 0;
   if (step->n_out == 0)
@@ -105,7 +104,7 @@ int GpuPlan_loop(GpuPlan *p, unsigned int *outs, const gpuplan_loop *step) {
   return status;
 }
 
-/* ---- what fits ---- */
+/* ---- body ---- */
 
 static bool same_type(const ga_value *a, const ga_value *b, unsigned int fewer) {
   return !a->integer && !b->integer && a->typecode == b->typecode &&
@@ -132,9 +131,9 @@ bool ga__loop_fits(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
   return fits;
 }
 
-/* ---- turns ---- */
+/* ---- iterations ---- */
 
-/* What a turn is given and what it makes; lists in the order of the body's. */
+/* State of a loop; lists in the order of the body's inputs and outputs. */
 typedef struct loop {
   ga_frame *f;
   const ga_step *s;
@@ -181,8 +180,8 @@ static void close_loop(const loop *l) {
   ga__free(l->ints);
 }
 
-/* How often the body runs, for which arrays must have rows. */
-static int count_turns(loop *l) {
+/* Iteration count; sequences must have as many rows. */
+static int count_iterations(loop *l) {
   const ga_step *s = l->s;
   const long long turns = l->f->integers[s->ins[0]];
   l->turns = turns > 0 ? (size_t)turns : 0;
@@ -195,7 +194,7 @@ static int count_turns(loop *l) {
   return GA_NO_ERROR;
 }
 
-/* A view of one row. */
+/* View of a row. */
 static int row_of(GpuArray *out, const GpuArray *a, size_t row) {
   GA_TRY(GpuArray_view(out, a));
   out->offset += row * (size_t)a->strides[0];
@@ -206,7 +205,7 @@ static int row_of(GpuArray *out, const GpuArray *a, size_t row) {
   return GA_NO_ERROR;
 }
 
-/* What the turn gets of an array. The body may not write into it: others read it. */
+/* Input of an iteration, read-only: others read it too. */
 static int give_array(GpuArray *out, const loop *l, const GpuArray *a, char letter,
                       size_t turn) {
   if (letter == ROWS && l->turns == 0)
@@ -220,7 +219,7 @@ static int give_array(GpuArray *out, const loop *l, const GpuArray *a, char lett
   return GA_NO_ERROR;
 }
 
-/* Fills the lists for a turn; what is carried comes from the turn before. */
+/* Sets the inputs of an iteration; carried ones come from the previous one. */
 static int give(loop *l, size_t turn) {
   const ga_step *s = l->s;
   unsigned int n_arrays = 0, n_ints = 0, n_carried = 0;
@@ -243,8 +242,8 @@ static int give(loop *l, size_t turn) {
   return GA_NO_ERROR;
 }
 
-/* Puts a turn's result into its row of the array that has those of all turns, which the
- * first turn makes. */
+/* Stores a result as a row of the stacked array, which the first iteration
+ * allocates. */
 static int put_row(const loop *l, unsigned int i, size_t turn) {
   GpuArray *whole = &l->f->arrays[l->s->outs[i]], row = {0};
   const GpuArray *made = &l->made[i];
@@ -272,7 +271,7 @@ static int put_row(const loop *l, unsigned int i, size_t turn) {
   return status;
 }
 
-static int run_turn(loop *l, size_t turn) {
+static int run_iteration(loop *l, size_t turn) {
   int failed;
   GA_TRY(give(l, turn));
   GA_TRY(ga__plan_run_within(l->s->body, l->outs, l->ins, l->ints, &failed));
@@ -281,7 +280,7 @@ static int run_turn(loop *l, size_t turn) {
   return GA_NO_ERROR;
 }
 
-/* Whether the array lies in the memory of an input. */
+/* True if the array is in an input's memory. */
 static bool is_given(const loop *l, const GpuArray *a) {
   for (unsigned int i = 1; i < l->s->n_in; i++)
     if (l->f->arrays[l->s->ins[i]].data == a->data)
@@ -289,8 +288,7 @@ static bool is_given(const loop *l, const GpuArray *a) {
   return false;
 }
 
-/* What was carried to the end. It is memory of its own, for later steps may write into
- * it. */
+/* Final carried values, in memory of their own: later steps may overwrite them. */
 static int put_carried(const loop *l) {
   unsigned int n = 0;
   for (unsigned int i = 1; i < l->s->n_in; i++) {
@@ -307,14 +305,13 @@ static int put_carried(const loop *l) {
   return GA_NO_ERROR;
 }
 
-/* Where there is no turn the body runs once, on rows of zeros, for what rows there
- * would be; nothing is kept of its elements. */
-static int run_turns(loop *l) {
-  GA_TRY(count_turns(l));
+/* Without iterations the body runs once on zeros, for the results' shapes only. */
+static int run_iterations(loop *l) {
+  GA_TRY(count_iterations(l));
   if (l->turns == 0 && l->n_carried < l->s->n_out)
-    GA_TRY(run_turn(l, 0));
+    GA_TRY(run_iteration(l, 0));
   for (size_t turn = 0; turn < l->turns; turn++)
-    GA_TRY(run_turn(l, turn));
+    GA_TRY(run_iteration(l, turn));
   return put_carried(l);
 }
 
@@ -324,7 +321,7 @@ int ga__loop_run(ga_frame *f, const ga_step *s) {
     return GA_FAIL(GA_VALUE_ERROR, "the loop has no body (GpuPlan_body)");
   int status = open_loop(&l, f, s);
   if (status == GA_NO_ERROR)
-    status = run_turns(&l);
+    status = run_iterations(&l);
   if (status == GA_NO_ERROR)
     status = ga__step_check_results(f, s);
   close_loop(&l);

@@ -1,9 +1,9 @@
-/* A product and the elementwise step that alone reads it, done at once. */
+/* Fusion of a GEMM with the elementwise step that is its only reader (epilogue). */
 #include "c/array/array.h"
 #include "c/blas/gemm_epilogue.h"
 #include "c/plan/plan.h"
 
-/* ---- which two steps ---- */
+/* ---- choice of the steps ---- */
 
 static bool same_conditions(const ga_step *a, const ga_step *b) {
   if (a->n_when != b->n_when)
@@ -21,8 +21,8 @@ static unsigned int count_reads(const ga_step *s, unsigned int value) {
   return n;
 }
 
-/* The step that makes a value which is not there, and is a view of one that is; or 0.
- */
+/* The dimshuffle step that would make a missing value from an available one; 0:
+ * none. */
 static unsigned int find_view(const ga_frame *f, const ga_step *reader,
                               unsigned int value) {
   const unsigned int maker = f->plan->graph.values[value].maker;
@@ -34,8 +34,7 @@ static unsigned int find_view(const ga_frame *f, const ga_step *reader,
   return may_run ? maker - 1 : 0;
 }
 
-/* Whether all that the reader needs but `value` is there when `step` is done, views
- * apart. */
+/* True if the reader's other inputs are available after `step`, except for views. */
 static bool is_ready(const ga_frame *f, const ga_step *reader, unsigned int value,
                      unsigned int step) {
   for (unsigned int i = 0; i < reader->n_in; i++) {
@@ -49,7 +48,7 @@ static bool is_ready(const ga_frame *f, const ga_step *reader, unsigned int valu
   return true;
 }
 
-/* The step that could be done with the product of `step`, or 0. */
+/* The fusible reader of `step`'s product, or 0. */
 static unsigned int find_reader(const ga_frame *f, unsigned int step) {
   const GpuPlan *p = f->plan;
   const ga_step *s = &p->graph.steps[step];
@@ -69,9 +68,9 @@ static unsigned int find_reader(const ga_frame *f, unsigned int step) {
   return fits ? last : 0;
 }
 
-/* ---- what it computes ---- */
+/* ---- execution ---- */
 
-/* The product, whose result has no memory; false where its shapes do not fit. */
+/* Describes the product, without memory for c; false if shapes do not match. */
 static bool describe(ga_product *out, const ga_frame *f, const ga_step *s,
                      size_t dims[2]) {
   const GpuArray *a = &f->arrays[s->ins[0]], *b = &f->arrays[s->ins[1]];
@@ -89,9 +88,8 @@ static unsigned int count_of(const ga_frame *f, const ga_step *s, const gpudata 
   return n;
 }
 
-/* Whether the memory of input `i` of step `last` is known to no other input of it, nor
- * to a step from `first` on. What these steps are yet to be given knows it only if one
- * of them does that is done. */
+/* True if no step from `first` on and no other input of step `last` uses input `i`'s
+ * memory. Steps to come could get it only from steps already done. */
 static bool may_take_over(const ga_frame *f, unsigned int first, unsigned int last,
                           unsigned int i) {
   const ga_step *reader = &f->plan->graph.steps[last];
@@ -102,7 +100,7 @@ static bool may_take_over(const ga_frame *f, unsigned int first, unsigned int la
   return count_of(f, reader, data) == 1;
 }
 
-/* The result's array: that of an input, or a new one. */
+/* Allocates the output, or takes over an input in place. */
 static int make_result(ga_frame *f, unsigned int step, unsigned int last,
                        const size_t dims[2]) {
   const GpuPlan *p = f->plan;
@@ -116,8 +114,7 @@ static int make_result(ga_frame *f, unsigned int step, unsigned int last,
   return GpuArray_empty(out, p->context, typecode, 2, dims, GA_C_ORDER);
 }
 
-/* Whether an input of the reader, of 2 axes at most, broadcasts to `dims` along axes
- * that may stretch, and is aligned. */
+/* True if an input of at most 2 axes broadcasts to `dims` and is aligned. */
 static bool broadcasts(const GpuArray *a, unsigned int stretch, const size_t dims[2]) {
   for (unsigned int k = 0; k < a->nd; k++) {
     const bool may_stretch = a->dimensions[k] == 1 && (stretch >> k & 1u);
@@ -127,7 +124,7 @@ static bool broadcasts(const GpuArray *a, unsigned int stretch, const size_t dim
   return GpuArray_ISALIGNED(a);
 }
 
-/* Whether the reader's result has the product's shape. */
+/* True if the reader's output has the product's shape. */
 static bool has_shape(const ga_frame *f, const ga_step *reader, unsigned int value,
                       const size_t dims[2]) {
   for (unsigned int i = 0; i < reader->n_in; i++) {
@@ -141,7 +138,7 @@ static bool has_shape(const ga_frame *f, const ga_step *reader, unsigned int val
   return true;
 }
 
-/* Takes the views that the reader needs; false if one cannot be taken. */
+/* Makes the views that the reader needs; false on failure. */
 static bool run_views(ga_frame *f, const ga_step *reader) {
   for (unsigned int i = 0; i < reader->n_in; i++) {
     const unsigned int view = find_view(f, reader, reader->ins[i]);
@@ -177,7 +174,7 @@ int ga__step_mapped(unsigned int *reader, ga_frame *f, unsigned int step) {
   if (f->plan->context->info.is_cpu)
     return GA_NO_ERROR;
   const unsigned int last = find_reader(f, step);
-  /* What does not fit is told of by the steps themselves. */
+  /* Errors are raised by the steps run separately. */
   if (last == 0 || !describe(&product, f, s, dims) || !ga__product_is_mapped(&product))
     return GA_NO_ERROR;
   const ga_step *other = &f->plan->graph.steps[last];

@@ -1,15 +1,15 @@
-/* Inputs of a run that lie in memory which the run overwrites: they are copied first.
+/* Aliasing of inputs: those that overlap memory which the run overwrites are copied
+ * first.
  *
- * Every input is a value of its own, wherever it lies. What a binding's commands do to
- * its inputs, and to views of them that are taken before a signature is formed, is
- * known from its tape. Across the stages of a plan that reads, and in the recording of
- * another plan, what counts is what the steps say that they overwrite. */
+ * Each input is a value of its own, wherever its memory is. For one binding, the tape
+ * knows what the commands write, also through early views. For a plan with stages, and
+ * for a plan recorded within another one, the steps' in-place results tell it. */
 #include "c/plan/plan_overlap.h"
 
 #include "c/array/array.h"
 #include "c/plan/plan_stages.h"
 
-/* ---- in whose memory values lie, as far as the plan tells ---- */
+/* ---- roots of views ---- */
 
 unsigned int ga__plan_root(const ga_plan_graph *g, unsigned int value) {
   while (g->values[value].maker > 0) {
@@ -23,7 +23,7 @@ unsigned int ga__plan_root(const ga_plan_graph *g, unsigned int value) {
   return value;
 }
 
-/* Whether `value` lies where input `i` does; a choice lies where one of two does. */
+/* Whether `value` may alias input `i`: a view of it, or a choice with such a branch. */
 static bool lies_in(const ga_plan_graph *g, unsigned int value, unsigned int i) {
   const unsigned int root = ga__plan_root(g, value), maker = g->values[root].maker;
   const ga_step *s = maker > 0 ? &g->steps[maker - 1] : NULL;
@@ -44,18 +44,18 @@ bool ga__plan_writes(const ga_plan_graph *g, unsigned int i, unsigned int n) {
 
 /* ---- by the steps ---- */
 
-static bool meets_constant(const ga_plan_graph *g, const GpuArray *a) {
+static bool overlaps_constant(const ga_plan_graph *g, const GpuArray *a) {
   for (unsigned int i = 0; i < g->n_values; i++)
     if (g->values[i].constant.data != NULL && GpuArray_share(&g->values[i].constant, a))
       return true;
   return false;
 }
 
-/* Whether input `i` has to be a copy. Of two that are both overwritten the later gives
- * way, and an overwritten one gives way to a constant. */
-static bool gives_way(const ga_plan_graph *g, unsigned int i,
+/* Whether input `i` must be copied. Of two overwritten inputs that overlap, the later
+ * is copied; of an input and a constant, the input. */
+static bool must_copy(const ga_plan_graph *g, unsigned int i,
                       const GpuArray *const *ins) {
-  if (g->destroyed[i] && meets_constant(g, ins[i]))
+  if (g->destroyed[i] && overlaps_constant(g, ins[i]))
     return true;
   for (unsigned int k = 0; k < g->n_inputs; k++)
     if (k != i && g->destroyed[k] && (k < i || !g->destroyed[i]) &&
@@ -74,24 +74,24 @@ static int copy_input(const GpuArray **place, GpuArray *copy) {
 
 bool ga__overlap_any(const GpuPlan *p, const GpuArray *const *ins) {
   for (unsigned int i = 0; i < p->graph.n_inputs; i++)
-    if (gives_way(&p->graph, i, ins))
+    if (must_copy(&p->graph, i, ins))
       return true;
   return false;
 }
 
 int ga__overlap_copy(const GpuPlan *p, const GpuArray **list, GpuArray *copies) {
   for (unsigned int i = 0; i < p->graph.n_inputs; i++)
-    if (gives_way(&p->graph, i, list))
+    if (must_copy(&p->graph, i, list))
       GA_TRY(copy_input(&list[i], &copies[i]));
   return GA_NO_ERROR;
 }
 
-/* ---- by the commands ---- */
+/* ---- by the commands of a tape ---- */
 
-/* Whether a buffer that the tape holds is overwritten: of a constant, its elements
- * count; of what a step's function had from elsewhere, all of it. */
-static bool meets_held(const ga_plan_graph *g, const ga_bound *bound,
-                       const GpuArray *a) {
+/* Whether a write would reach a buffer that the tape holds: of a constant, only its
+ * elements count; of a buffer from a step's function, all of it. */
+static bool overlaps_held(const ga_plan_graph *g, const ga_bound *bound,
+                          const GpuArray *a) {
   gpudata *const *held;
   const unsigned int n = ga__tape_held(&held, bound->tape);
   for (unsigned int i = 0; i < n; i++) {
@@ -105,7 +105,7 @@ static bool meets_held(const ga_plan_graph *g, const ga_bound *bound,
     if (!is_constant)
       return true;
   }
-  return meets_constant(g, a);
+  return overlaps_constant(g, a);
 }
 
 static const GpuArray *slot_array(const GpuPlan *p, unsigned int slot,
@@ -121,7 +121,8 @@ static unsigned int slot_root(const GpuPlan *p, unsigned int slot) {
                   : ga__plan_root(&p->graph, p->views.list[slot - n]);
 }
 
-/* Whether a failure must leave the array as it is: not what an earlier stage made. */
+/* Whether a failed run must leave the array unchanged: unless an earlier stage made it.
+ */
 static bool is_kept(const GpuPlan *p, const GpuArray *a) {
   if (p->stage_of == NULL)
     return true;
@@ -131,17 +132,17 @@ static bool is_kept(const GpuPlan *p, const GpuArray *a) {
   return false;
 }
 
-/* Whether what is in slot `i` has to be a copy; see gives_way. What is read of an input
- * after a view of it was written is meant to be new. */
-static bool has_to_go(const GpuPlan *p, const ga_bound *bound, unsigned int i,
-                      const GpuArray *const *ins) {
+/* The same as must_copy, for a slot: an input or an early view. A read of an input
+ * after a write through its view sees the result. */
+static bool must_copy_slot(const GpuPlan *p, const ga_bound *bound, unsigned int i,
+                           const GpuArray *const *ins) {
   const ga_tape *tape = bound->tape;
   const GpuArray *a = slot_array(p, i, ins);
   if (a->data == NULL) /* a view in a branch that is not taken */
     return false;
   const bool writes = ga__tape_writes(tape, i);
   const bool may_fail = p->settings.confirms || ga__tape_may_fail_after(tape, i);
-  if (writes && ((may_fail && is_kept(p, a)) || meets_held(&p->graph, bound, a)))
+  if (writes && ((may_fail && is_kept(p, a)) || overlaps_held(&p->graph, bound, a)))
     return true;
   for (unsigned int k = 0; k < p->graph.n_inputs + p->views.n; k++) {
     const bool other_writes = ga__tape_writes(tape, k);
@@ -158,7 +159,7 @@ int ga__overlap_part(bool *changed, GpuPlan *p, const ga_bound *bound, bool *is_
                      const GpuArray **list, GpuArray *copies) {
   *changed = false;
   for (unsigned int i = 0; i < p->graph.n_inputs + p->views.n; i++) {
-    if (is_ours[i] || !has_to_go(p, bound, i, list))
+    if (is_ours[i] || !must_copy_slot(p, bound, i, list))
       continue;
     *changed = is_ours[i] = true;
     if (i < p->graph.n_inputs) {
@@ -173,7 +174,7 @@ int ga__overlap_part(bool *changed, GpuPlan *p, const ga_bound *bound, bool *is_
   return GA_NO_ERROR;
 }
 
-/* ---- scratch ---- */
+/* ---- copies of a run ---- */
 
 int ga__apart_open(ga_apart *a, const GpuPlan *p, const GpuArray *const *ins) {
   a->n = p->graph.n_inputs;

@@ -1,5 +1,5 @@
-/* The kernels that a plan may launch, compiled before it runs: those of its steps, and
- * those that it was told of. */
+/* Compilation ahead of a run: the kernels of a plan's steps, and those declared by
+ * GpuPlan_needs_*. */
 #include "c/blas/blas.h"
 #include "c/elemwise/elemwise_run.h"
 #include "c/plan/plan.h"
@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-#define STEP_SOURCES 6 /* the most that one kind of step or need has */
+#define STEP_SOURCES 6 /* the most sources of one step or need */
 
-/* ---- what functions need ---- */
+/* ---- declared kernels ---- */
 
 static void take_source(GpuPlan *p, ga_source source, bool is_sure) {
   ga_source *place = &p->kernels.list[p->kernels.n++];
@@ -27,7 +27,7 @@ static void clear_needs(GpuPlan *p) {
   p->kernels.n = 0;
 }
 
-/* Takes the sources in every case. */
+/* Owns the sources in every case. */
 static int take_sources(GpuPlan *p, ga_source *sources, unsigned int n, bool is_sure) {
   int status = GA_NO_ERROR;
   ga__plan_at_free(p, clear_needs);
@@ -63,7 +63,6 @@ int GpuPlan_needs_kernel(GpuPlan *p, const char *source, const char *name) {
   return take_sources(p, &one, 1, true);
 }
 
-/* Checks what is needed for arrays of `nd` axes of a context. */
 static int check_need(const GpuPlan *p, const char *what, const gpucontext *ctx,
                       unsigned int nd) {
   if (ctx != p->context)
@@ -96,9 +95,10 @@ int GpuPlan_needs_reduction(GpuPlan *p, GpuReduction *gr, unsigned int nd,
   return take_sources(p, sources, n, false);
 }
 
-/* ---- what steps need ---- */
+/* ---- kernels of steps ---- */
 
-/* Inputs of an elementwise step that have one element whatever the shapes are. */
+/* Inputs of an elementwise step that broadcast from one element, whatever the
+ * shapes. */
 static unsigned int scalar_inputs(const ga_plan_graph *g, const ga_step *s) {
   unsigned int mask = 0;
   for (unsigned int i = 0; i < s->n_in && i < 32; i++) {
@@ -110,8 +110,8 @@ static unsigned int scalar_inputs(const ga_plan_graph *g, const ga_step *s) {
   return mask;
 }
 
-/* Whether a value is in C order without gaps where the inputs are: an input, or what a
- * step has made in no memory but such. */
+/* Whether a value is contiguous in C order where the inputs are: an input, or the fresh
+ * result of a step. */
 static bool is_packed(const ga_plan_graph *g, unsigned int value) {
   while (g->values[value].maker > 0) {
     const ga_step *s = &g->steps[g->values[value].maker - 1];
@@ -136,7 +136,7 @@ static bool is_packed(const ga_plan_graph *g, unsigned int value) {
   return true;
 }
 
-/* Whether an elementwise step walks its arrays as one block where inputs are packed. */
+/* Whether an elementwise step uses the flat kernel where the inputs are contiguous. */
 static bool is_flat(const ga_plan_graph *g, const ga_step *s, unsigned int scalars) {
   unsigned int nd = ga__plan_joint_rank(g, s->n_in, s->ins), n_whole = 0;
   for (unsigned int i = 0; i < s->n_in; i++) {
@@ -150,8 +150,8 @@ static bool is_flat(const ga_plan_graph *g, const ga_step *s, unsigned int scala
   return n_whole > 0;
 }
 
-/* The flat kernel, and the strided one unless only inputs of other layouts need it; of
- * a body nobody knows how its inputs lie. */
+/* The flat kernel, and the strided one where inputs may need it. In a function's body
+ * the inputs' layouts are not known, so it needs both. */
 static int elemwise_sources(ga_source *out, unsigned int *n, const ga_plan_graph *g,
                             const ga_step *s, bool is_body) {
   unsigned int scalars = scalar_inputs(g, s);
@@ -162,8 +162,8 @@ static int elemwise_sources(ga_source *out, unsigned int *n, const ga_plan_graph
   return GA_NO_ERROR;
 }
 
-/* Whether a GPU may do the step with the product that it reads: that shows when the
- * sizes are known, and so does its kernel then. */
+/* Whether the step may become the epilogue of a GEMM. Only the sizes tell, and they
+ * choose the kernel too, so nothing is compiled ahead for it. */
 static bool may_join_product(const GpuPlan *p, unsigned int step) {
   const ga_step *s = &p->graph.steps[step];
   for (unsigned int i = 0; i < s->n_in && !p->context->info.is_cpu; i++) {
@@ -175,7 +175,6 @@ static bool may_join_product(const GpuPlan *p, unsigned int step) {
   return false;
 }
 
-/* The sources of the kernels a step may launch. */
 static int step_sources(ga_source *out, unsigned int *n, const GpuPlan *p,
                         unsigned int step, bool is_body) {
   const ga_step *s = &p->graph.steps[step];
@@ -198,10 +197,10 @@ static int step_sources(ga_source *out, unsigned int *n, const GpuPlan *p,
   }
 }
 
-/* ---- bodies ---- */
+/* ---- bodies of functions ---- */
 
-/* Whether an integer is true on this device, whatever the lengths are; false also where
- * that is not known. */
+/* Constant folding of a condition on this device: true only where it is true whatever
+ * the lengths are. */
 static bool is_sure(const ga_plan_graph *g, unsigned int value) {
   const unsigned int maker = g->values[value].maker;
   if (maker == 0)
@@ -212,8 +211,8 @@ static bool is_sure(const ga_plan_graph *g, unsigned int value) {
   return (s->kind == GA_STEP_INT || s->kind == GA_STEP_DEVICE) && s->integer != 0;
 }
 
-/* Whether a step of a body most likely runs: what depends on lengths is taken to be
- * false, so a body says by its conditions what is done of few or odd shapes. */
+/* Whether a step of a body is likely to run. A condition on lengths counts as false:
+ * bodies use such conditions for small or odd shapes. */
 static bool is_likely(const ga_plan_graph *g, const ga_step *s) {
   for (unsigned int i = 0; i < s->n_when; i++)
     if (is_sure(g, s->when[i].value) != s->when[i].wanted)
@@ -221,7 +220,7 @@ static bool is_likely(const ga_plan_graph *g, const ga_step *s) {
   return true;
 }
 
-/* The steps that are done where the step has no function; NULL: none. */
+/* The body that is done in place of a missing function, or NULL. */
 static const GpuPlan *body_of(const ga_step *s) {
   return s->kind == GA_STEP_FUNCTION && s->function == NULL ? s->body : NULL;
 }
@@ -237,10 +236,10 @@ static size_t count_room(const GpuPlan *p, bool bodies) {
 
 /* ---- all of a plan ---- */
 
-/* Which of the kernels are asked for. */
+/* Which kernels are compiled. */
 typedef struct choice {
-  bool rest;   /* those that the first signature needs hardly, too */
-  bool bodies; /* those of steps without functions */
+  bool rest;   /* also those that the first signature is unlikely to need */
+  bool bodies; /* also those of functions' bodies */
 } choice;
 
 static int copy_source(ga_source *out, const ga_source *source) {
@@ -268,8 +267,8 @@ static int list_steps(ga_source *sources, unsigned int *total, const GpuPlan *p,
   return status;
 }
 
-/* Without `rest`, what the first signature needs most likely; whether a reduction has a
- * launch of its own, and of which of its kernels, depends on sizes. */
+/* Without `rest`, reductions are left out: their sizes tell whether they are fused, and
+ * which kernel they use. */
 static int list_sources(ga_source **out, unsigned int *n, const GpuPlan *p, choice c) {
   size_t room = count_room(p, c.bodies) + p->kernels.n + 1;
   ga_source *sources = ga__alloc(room, sizeof *sources);
@@ -332,6 +331,6 @@ void ga__plan_prepare_rest(GpuPlan *p) {
   if (!p->kernels.is_ahead)
     return;
   p->kernels.is_ahead = false;
-  /* what fails is compiled when it is needed */
+  /* a failure is reported where the kernel is needed */
   prepare(p, (choice){.rest = true, .bodies = true}, false);
 }

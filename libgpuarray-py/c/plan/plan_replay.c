@@ -1,4 +1,4 @@
-/* A plan's binding for its inputs: found or made, and replayed. */
+/* Binding lookup and replay: a plan's tape for the layouts of its inputs. */
 #include <string.h>
 
 #include "c/array/array.h"
@@ -15,7 +15,7 @@ static uint64_t *write_layout(uint64_t *words, const GpuArray *a, unsigned int n
   return words;
 }
 
-/* Behind what a signature has of integers. */
+/* The part of the signature after its integers. */
 static void write_layouts(const GpuPlan *p, const GpuArray *const *ins) {
   const ga_plan_graph *g = &p->graph;
   uint64_t *words = p->signature.words + g->n_int_inputs + p->signature.n_conditions;
@@ -29,7 +29,7 @@ static void write_layouts(const GpuPlan *p, const GpuArray *const *ins) {
   }
 }
 
-/* Whether the binding has an input fixed that was not known to be so. */
+/* Whether the recording fixed the address of an input that was not fixed before. */
 static bool fixes_more(const GpuPlan *p, const ga_bound *bound) {
   for (unsigned int i = 0; i < p->graph.n_inputs + p->views.n; i++)
     if (ga__tape_fixed(bound->tape, i) && !p->bindings.fixed[i])
@@ -37,46 +37,44 @@ static bool fixes_more(const GpuPlan *p, const ga_bound *bound) {
   return false;
 }
 
-/* Binds the plan. Which inputs are fixed shows only when it is recorded, so it may be
- * recorded again, and that part of the signature is written again. */
+/* Records a new binding. A recording may fix addresses of inputs; these then belong to
+ * the signature, so it is written and recorded again. */
 static int bind_anew(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
                      const long long *ints, int *failed_step) {
-  ga_bound *made;
-  GA_TRY(ga__plan_bind(&made, p, ins, ints, failed_step));
-  while (fixes_more(p, made)) {
-    ga__bound_note_fixed(p, made);
-    ga__bound_free(made);
+  ga_bound *recorded;
+  GA_TRY(ga__plan_bind(&recorded, p, ins, ints, failed_step));
+  while (fixes_more(p, recorded)) {
+    ga__bound_note_fixed(p, recorded);
+    ga__bound_free(recorded);
     write_layouts(p, ins);
-    GA_TRY(ga__plan_bind(&made, p, ins, ints, failed_step));
+    GA_TRY(ga__plan_bind(&recorded, p, ins, ints, failed_step));
   }
   p->info.n_binds++;
   ga__plan_prepare_rest(p);
-  GA_TRY(ga__bound_add(p, made));
-  *out = made;
+  GA_TRY(ga__bound_add(p, recorded));
+  *out = recorded;
   return GA_NO_ERROR;
 }
 
-/* The binding for inputs and views that lie so; the integers are signed. */
+/* The binding for the inputs' and views' layouts; the signature has its integers. */
 static int find_bound(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
                       const long long *ints, int *failed_step) {
   write_layouts(p, ins);
-  ga_bound *found = ga__bound_find(p);
-  if (found == NULL)
-    GA_TRY(bind_anew(&found, p, ins, ints, failed_step));
-  ga__tape_protect(found->tape, p->settings.protects);
-  *out = found;
+  ga_bound *cached = ga__bound_find(p);
+  if (cached == NULL)
+    GA_TRY(bind_anew(&cached, p, ins, ints, failed_step));
+  ga__tape_protect(cached->tape, p->settings.protects);
+  *out = cached;
   return GA_NO_ERROR;
 }
 
-/* The binding for everything that a bound plan depends on. */
 int ga__plan_get_bound(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
                        const long long *ints, int *failed_step) {
   GA_TRY(ga__branch_sign(p, ins, ints, failed_step));
   return find_bound(out, p, ins, ints, failed_step);
 }
 
-/* Results as arrays on real buffers. A buffer that several results share is retained
- * for each. */
+/* Returns the results on real buffers, each with a reference of its own. */
 static void hand_out(GpuArray *const *outs, const ga_bound *bound) {
   for (unsigned int i = 0; i < bound->n_outputs; i++) {
     *outs[i] = bound->outputs[i];
@@ -90,8 +88,8 @@ static void hand_out(GpuArray *const *outs, const ga_bound *bound) {
   }
 }
 
-/* Where the slot of a view leads. One in a branch that is not taken was not computed;
- * nothing reads it. */
+/* The buffer of a view's slot. A view in a branch that is not taken is not computed;
+ * any buffer serves, for nothing reads it. */
 static ga_binding view_binding(const GpuPlan *p, unsigned int place,
                                const GpuArray *const *ins) {
   unsigned int view = p->views.list[place];
@@ -114,25 +112,24 @@ static void fill_bindings(ga_bound *bound, const GpuPlan *p,
 static int replay(GpuArray *const *outs, ga_bound *bound) {
   GA_TRY(ga__tape_replay(bound->tape, bound->bindings));
   hand_out(outs, bound);
-  ga__tape_give_up(bound->tape, bound->bindings); /* the results hold their own */
+  ga__tape_give_up(bound->tape, bound->bindings); /* the results hold references */
   return GA_NO_ERROR;
 }
 
-/* Notes of a binding, if it is still kept, that what it asks for was done. */
+/* Marks a binding, if it is still cached, as replayed: the device has the resources. */
 static void prove(GpuPlan *p, const ga_tape *tape) {
   for (ga_bound *b = p->bindings.latest; b; b = b->next)
     if (b->tape == tape)
       ga__tape_prove(b->tape);
 }
 
-/* Replays another binding in place of one whose inputs may overlap: that of what is
- * given once copies are made. */
+/* Aliasing: replays the binding for copies of the inputs in place of the first one. */
 static int replay_apart(GpuArray *const *outs, ga_bound **bound, GpuPlan *p,
                         const GpuArray *const *ins, const long long *ints,
                         int *failed_step) {
   ga_apart apart = {0};
   bool changed = false;
-  const ga_tape *given = (*bound)->tape;
+  const ga_tape *first = (*bound)->tape;
   int status = ga__apart_open(&apart, p, ins);
   do {
     if (status == GA_NO_ERROR)
@@ -146,12 +143,11 @@ static int replay_apart(GpuArray *const *outs, ga_bound **bound, GpuPlan *p,
     status = replay(outs, *bound);
   }
   if (status == GA_NO_ERROR)
-    prove(p, given);
+    prove(p, first);
   ga__apart_close(&apart);
   return status;
 }
 
-/* Replays a binding, and ends what was begun to find it. */
 static int run_binding(GpuArray *const *outs, ga_bound *bound, GpuPlan *p,
                        const GpuArray *const *ins, const long long *ints,
                        int *failed_step) {

@@ -1,4 +1,4 @@
-/* Steps that are routines of the library. */
+/* Steps that call a routine of the library by name. */
 #include <string.h>
 
 #include "c/base/dtype.h"
@@ -19,7 +19,7 @@ static void free_routine(ga_routine_step *r) {
   ga__free(r);
 }
 
-/* Whether the inputs are what the row's letters say. */
+/* Matches the inputs with the row's signature of letters. */
 static bool takes(const ga_plan_graph *g, const ga_routine *row, unsigned int n,
                   const unsigned int *ins) {
   const char *letter = row->takes;
@@ -39,7 +39,7 @@ static bool takes(const ga_plan_graph *g, const ga_routine *row, unsigned int n,
   return i == n;
 }
 
-/* The input that result `i` takes over, or -1. */
+/* The input that result `i` overwrites in place, or -1. */
 static long long over_of(const ga_routine *row, const gpuplan_routine *step,
                          unsigned int i) {
   if (row->inplace != GA_OVER_PARAMS)

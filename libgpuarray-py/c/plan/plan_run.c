@@ -1,4 +1,4 @@
-/* Running a plan: its inputs are checked, its binding found, its tape replayed. */
+/* Running a plan: checks the inputs, finds the binding, replays its tape. */
 #include <string.h>
 
 #include "c/array/array.h"
@@ -30,8 +30,8 @@ static int check_input(const GpuPlan *p, unsigned int i, const GpuArray *a) {
   return GA_NO_ERROR;
 }
 
-/* The binding of a plan with stages as one recording, where the device chooses; false
- * where there is none, and the stages are to run. */
+/* The binding of a plan with stages as one recording with conditional nodes; false
+ * where it cannot be recorded so, and the stages run. */
 static bool get_whole(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
                       const long long *ints, int *failed_step) {
   if (p->whole.conditions == NULL)
@@ -58,7 +58,7 @@ static int run_locked(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *
   return GA_NO_ERROR;
 }
 
-/* Waits for what a run has queued, and takes back what outs held where that failed. */
+/* Waits for the queued work of a run; on failure restores the caller's outs. */
 static int confirm(const GpuPlan *p, GpuArray *const *outs, const GpuArray *before) {
   gpuqueue *q = ga__queue_current(p->context);
   int status = ga__context_waited(p->context, ga__queue_wait(q));
@@ -71,7 +71,6 @@ static int confirm(const GpuPlan *p, GpuArray *const *outs, const GpuArray *befo
   return status;
 }
 
-/* Runs on copies of inputs that overlap one which some step overwrites. */
 static int run_with_copies(GpuPlan *p, GpuArray *const *outs,
                            const GpuArray *const *ins, const long long *ints,
                            int *failed_step) {
@@ -85,12 +84,12 @@ static int run_with_copies(GpuPlan *p, GpuArray *const *outs,
   return status;
 }
 
-/* Whether no tape knows by itself what the whole run overwrites. */
+/* Whether aliasing is known from the steps only: the run has no tape of its own. */
 static bool needs_steps(const GpuPlan *p) {
   return p->stages != NULL || ga__plan_is_within(p);
 }
 
-/* What must hold before a run looks at its inputs. */
+/* Checks before a run, and the settling of the first one. */
 static int ready(GpuPlan *p, const GpuArray *const *ins, const long long *ints) {
   ga_plan_graph *g = &p->graph;
   GA_TRY(ga__context_check(p->context));
@@ -107,7 +106,7 @@ static int ready(GpuPlan *p, const GpuArray *const *ins, const long long *ints) 
   return GA_NO_ERROR;
 }
 
-/* What waits at its end cannot be recorded among the steps of another plan. */
+/* A wait at the end cannot be recorded within another plan. */
 static int check_within(const GpuPlan *p) {
   if (!p->settings.confirms || !ga__plan_is_within(p))
     return GA_NO_ERROR;
@@ -136,7 +135,6 @@ static int run_apart(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *i
              : run_locked(p, outs, ins, ints, failed_step);
 }
 
-/* A run that waits at its end. */
 static int run_confirmed(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
                          const long long *ints, int *failed_step) {
   GpuArray *before = ga__alloc((size_t)p->graph.n_outputs + 1, sizeof *before);
@@ -174,7 +172,7 @@ int GpuPlan_call(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
   return status;
 }
 
-/* As run_locked: what cannot be bound whole is bound up to its first wait. */
+/* As run_locked; stages are bound up to the first wait. */
 static int bind_locked(GpuPlan *p, const GpuArray *const *ins, int *failed_step) {
   ga_bound *bound;
   if (p->stages == NULL)

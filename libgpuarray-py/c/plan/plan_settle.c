@@ -1,7 +1,7 @@
-/* What the first run of a plan settles. */
 #include "c/plan/plan_stages.h"
 
-/* What the first run settles: scratch memory, and which inputs are written. */
+/* The layout of a plan, settled by its first run: stages, conditions, the signature's
+ * words, and which inputs are overwritten. */
 int ga__plan_settle(GpuPlan *p) {
   ga_plan_graph *g = &p->graph;
   if (p->signature.words != NULL)

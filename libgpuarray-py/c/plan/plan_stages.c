@@ -1,10 +1,9 @@
-/* Plans that wait for integers, cut into stages.
+/* Stages: a plan that waits for integers (GpuPlan_read) is cut at its waits.
  *
- * What lies between two waits is a plan of its own, with its own bindings: its steps
- * are those of the whole plan under other numbers, and share what these own. It is
- * given the arrays and integers of earlier stages that it reads, and gives the arrays
- * that others read. Constant integers are copied into each stage, for signatures are to
- * hold none of them. */
+ * Each stage is a plan with bindings of its own. Its steps are those of the whole plan,
+ * renumbered; it borrows what they own. Its inputs are the arrays and integers that it
+ * reads of earlier stages, its outputs the arrays that later ones read. Constant
+ * integers are copied into each stage: as inputs they would be in its signature. */
 #include "c/plan/plan_stages.h"
 
 #include <string.h>
@@ -34,23 +33,21 @@ int GpuPlan_read(GpuPlan *p, unsigned int *outs, const char *label, unsigned int
   return status;
 }
 
-/* ---- where the plan is cut ---- */
+/* ---- liveness across stages ---- */
 
-/* What is known while a plan is cut. */
 typedef struct cutter {
   GpuPlan *p;
-  const ga_plan_graph *graph; /* of the plan */
+  const ga_plan_graph *graph;
   ga_stages *stages;
-  unsigned int *stage_of; /* for each step */
-  /* For each value: its number in the stage that is made, and 1, or 0; one more than
-   * the last stage outside of whose plan it is read, or 0; whether such an integer is
-   * wanted there. */
+  unsigned int *stage_of; /* of each step */
+  /* Of each value: 1 + its number in the plan of the current stage, or 0; liveness, as
+   * 1 + the last stage that reads it across plans, or 0; whether the host needs it. */
   unsigned int *numbers, *last;
   bool *wanted;
-  unsigned int *ins; /* scratch: of a step */
+  unsigned int *ins; /* inputs of a step */
 } cutter;
 
-/* Whether one of the steps from `first` on makes an integer that `s` depends on. */
+/* Whether a condition of `s` depends on a step after `first`. */
 static bool depends_on(const ga_plan_graph *g, const ga_step *s, unsigned int first) {
   for (unsigned int i = 0; i < s->n_when; i++)
     if (g->values[s->when[i].value].maker > first)
@@ -58,7 +55,8 @@ static bool depends_on(const ga_plan_graph *g, const ga_step *s, unsigned int fi
   return false;
 }
 
-/* Numbers the stages: each ends with reads that do not depend on one another. */
+/* Numbers the stages. Each ends with reads that are independent, so they share a
+ * wait. */
 static unsigned int number_stages(cutter *c) {
   const ga_plan_graph *g = c->graph;
   unsigned int stage = 0, first = 0;
@@ -78,15 +76,13 @@ static unsigned int number_stages(cutter *c) {
   return stage + 1;
 }
 
-/* ---- what is read where ---- */
-
-/* Whether the value is there before the stage. */
+/* Whether the value exists before the stage. */
 static bool is_earlier(const cutter *c, unsigned int value, unsigned int stage) {
   const unsigned int maker = c->graph->values[value].maker;
   return maker == 0 || c->stage_of[maker - 1] < stage;
 }
 
-/* Whether a stage makes the integer for itself instead of being given it. */
+/* Whether each stage has its own copy of the integer. */
 static bool is_copied(const cutter *c, unsigned int value) {
   const unsigned int maker = c->graph->values[value].maker;
   return maker > 0 && (c->graph->steps[maker - 1].kind == GA_STEP_INT ||
@@ -103,7 +99,7 @@ static void note_read(cutter *c, unsigned int value, unsigned int stage,
     c->last[value] = stage + 1;
 }
 
-/* From the last step on, so that what an integer is made of is wanted where it is. */
+/* Backwards, so that the needs of an integer reach its operands. */
 static void note_reads(cutter *c) {
   const ga_plan_graph *g = c->graph;
   for (unsigned int i = 0; i < g->n_outputs; i++)
@@ -121,22 +117,22 @@ static void note_reads(cutter *c) {
 
 /* ---- the plan of a stage ---- */
 
-/* Puts a value of the whole plan that is not the stage's own into its plan. */
+/* Adds a value of the whole plan as a constant or an input. */
 static int take_value(cutter *c, ga_stage *stage, unsigned int value) {
   const ga_value *v = &c->graph->values[value];
-  GpuPlan *made = stage->plan;
+  GpuPlan *plan = stage->plan;
   unsigned int *number = &c->numbers[value];
   if (v->integer && is_copied(c, value)) {
-    stage->steps[made->graph.n_steps] = v->maker - 1;
-    GA_TRY(GpuPlan_int(made, number, c->graph->steps[v->maker - 1].integer));
+    stage->steps[plan->graph.n_steps] = v->maker - 1;
+    GA_TRY(GpuPlan_int(plan, number, c->graph->steps[v->maker - 1].integer));
   } else if (v->integer) {
-    stage->ints[made->graph.n_int_inputs] = value;
-    GA_TRY(GpuPlan_int_input(made, number));
+    stage->ints[plan->graph.n_int_inputs] = value;
+    GA_TRY(GpuPlan_int_input(plan, number));
   } else if (v->constant.data != NULL) {
-    GA_TRY(GpuPlan_constant(made, number, &v->constant));
+    GA_TRY(GpuPlan_constant(plan, number, &v->constant));
   } else {
-    stage->ins[made->graph.n_inputs] = value;
-    GA_TRY(GpuPlan_input(made, number, v->typecode, v->nd, 0));
+    stage->ins[plan->graph.n_inputs] = value;
+    GA_TRY(GpuPlan_input(plan, number, v->typecode, v->nd, 0));
   }
   ++*number;
   return GA_NO_ERROR;
@@ -169,10 +165,10 @@ static int set_conditions(const cutter *c, ga_stage *stage, const ga_step *s) {
 
 static int copy_step(cutter *c, ga_stage *stage, unsigned int number) {
   const ga_step *s = &c->graph->steps[number];
-  GpuPlan *made = stage->plan;
+  GpuPlan *plan = stage->plan;
   ga_step copy = *s;
   copy.is_copy = true;
-  copy.when = NULL; /* it gets those that are set */
+  copy.when = NULL; /* set by set_conditions */
   copy.n_when = 0;
   ga_value *results = ga__alloc((size_t)s->n_out + 1, sizeof *results);
   unsigned int *outs = ga__alloc((size_t)s->n_out + 1, sizeof *outs);
@@ -184,10 +180,10 @@ static int copy_step(cutter *c, ga_stage *stage, unsigned int number) {
   for (unsigned int i = 0; i < s->n_in; i++)
     c->ins[i] = c->numbers[s->ins[i]] - 1;
   if (status == GA_NO_ERROR)
-    status = ga__plan_add_step(made, copy, s->label, s->n_in, c->ins, s->n_out, results,
+    status = ga__plan_add_step(plan, copy, s->label, s->n_in, c->ins, s->n_out, results,
                                outs);
   if (status == GA_NO_ERROR) {
-    stage->steps[made->graph.n_steps - 1] = number;
+    stage->steps[plan->graph.n_steps - 1] = number;
     for (unsigned int i = 0; i < s->n_out; i++)
       c->numbers[s->outs[i]] = outs[i] + 1;
   }
@@ -196,7 +192,6 @@ static int copy_step(cutter *c, ga_stage *stage, unsigned int number) {
   return status;
 }
 
-/* The step with what it reads, under its conditions. */
 static int add_step(cutter *c, ga_stage *stage, unsigned int number) {
   const ga_step *s = &c->graph->steps[number];
   GA_TRY(GpuPlan_when(stage->plan, 0, NULL, NULL));
@@ -205,7 +200,7 @@ static int add_step(cutter *c, ga_stage *stage, unsigned int number) {
   return copy_step(c, stage, number);
 }
 
-/* What the step makes that is read after its stage. */
+/* The step's results that are live after the stage. */
 static int add_outputs(const cutter *c, ga_stage *stage, const ga_step *s) {
   for (unsigned int i = 0; i < s->n_out; i++) {
     const unsigned int value = s->outs[i];
@@ -217,7 +212,7 @@ static int add_outputs(const cutter *c, ga_stage *stage, const ga_step *s) {
   return GA_NO_ERROR;
 }
 
-/* The steps of a stage, up to its reads, begin at `first` and end before `end`. */
+/* The steps from `first` to before `end`; the reads follow them. */
 static int make_plan(cutter *c, ga_stage *stage, unsigned int first, unsigned int end) {
   const GpuPlan *p = c->p;
   GA_TRY(GpuPlan_new(&stage->plan, p->context, p->name));
@@ -236,8 +231,7 @@ static int make_plan(cutter *c, ga_stage *stage, unsigned int first, unsigned in
 
 /* ---- stages ---- */
 
-/* Makes the lists of stage `k`, whose steps begin at `first`, with room for all that
- * these read and make. */
+/* Allocates the lists of stage `k` for all that its steps read and make. */
 static int allocate_stage(ga_stage *stage, const cutter *c, unsigned int k,
                           unsigned int first) {
   const ga_plan_graph *g = c->graph;
@@ -258,7 +252,7 @@ static int allocate_stage(ga_stage *stage, const cutter *c, unsigned int k,
              : GA_MEMORY_ERROR;
 }
 
-/* Stage `k`, whose steps begin at *step, which moves to the next one's. */
+/* Stage `k`; *step moves to the first step of the next one. */
 static int make_stage(cutter *c, unsigned int k, unsigned int *step) {
   const ga_plan_graph *g = c->graph;
   ga_stage *stage = &c->stages->list[k];
@@ -294,8 +288,9 @@ static bool is_output(const ga_plan_graph *g, unsigned int value) {
   return false;
 }
 
-/* Inputs that are written before the last read, or at all where the run may fail after
- * its last step, or the input is a result. */
+/* Inputs that are copied, so that a run that fails leaves them as they were: those
+ * written before the last read, or at all with GpuPlan_confirm or where the input is a
+ * result. */
 static void note_copied(cutter *c) {
   const GpuPlan *p = c->p;
   unsigned int last = p->graph.n_steps;
@@ -386,8 +381,6 @@ int ga__stages_settle(GpuPlan *p) {
   ga__free(c.ins);
   return status;
 }
-
-/* ---- the end ---- */
 
 static void clear_stage(const ga_stage *stage) {
   GpuPlan_free(stage->plan);

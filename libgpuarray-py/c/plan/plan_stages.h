@@ -1,48 +1,47 @@
-/* The stages of a plan that reads, between the file that cuts it and the one that runs
- * them. */
+/* Stages of a plan that reads integers back: plan_stages.c cuts, plan_stages_run.c
+ * runs. */
 #ifndef GA_C_PLAN_STAGES_H
 #define GA_C_PLAN_STAGES_H
 
 #include "c/plan/plan.h"
 
-/* Steps without a wait, and what is read after them. */
+/* Steps without a wait, and the reads after them. */
 typedef struct ga_stage {
-  GpuPlan *plan;            /* of the steps; NULL where they compute integers only */
-  unsigned int *steps;      /* for each of its steps, the whole plan's */
-  unsigned int *ins, *ints; /* values of the whole plan that it is given */
-  unsigned int *outs;       /* and that it gives */
-  unsigned int *integers;   /* steps whose integers others need than its plan */
+  GpuPlan *plan;            /* NULL where all steps are integers */
+  unsigned int *steps;      /* numbers in the whole plan */
+  unsigned int *ins, *ints; /* inputs, as values of the whole plan */
+  unsigned int *outs;       /* outputs */
+  unsigned int *integers;   /* steps whose integers the host needs */
   unsigned int n_integers;
-  unsigned int *dead; /* arrays that nothing reads after it */
+  unsigned int *dead; /* values that die after it */
   unsigned int n_dead;
-  unsigned int first_read, n_reads; /* steps */
-  const char *label;                /* of the reads, interned */
+  unsigned int first_read, n_reads;
+  const char *label; /* of the reads, interned */
 } ga_stage;
 
 typedef struct ga_stages {
   ga_stage *list;
   unsigned int n;
-  bool *copied; /* inputs that are written although the run may still fail, or that are
-                   results as they are after it */
-  const GpuArray *const *given; /* the run's inputs */
-  /* Scratch of a run, for each value of the whole plan: arrays that were made, where
-   * all arrays are, integers. */
+  bool *copied; /* inputs written while the run may still fail, or that are results */
+  const GpuArray *const *given; /* inputs of the run */
+  /* Scratch of a run, by values of the whole plan: own arrays, addresses of all arrays,
+   * integers. */
   GpuArray *arrays;
   const GpuArray **at;
   long long *integers;
-  /* Of a stage: what its plan is given and gives. */
+  /* Arguments of a stage's plan. */
   const GpuArray **ins;
   GpuArray **outs;
   long long *ints;
-  /* Of its reads: arrays, those that had to be made contiguous, places of bytes. */
+  /* Of its reads: arrays, contiguous copies, destinations. */
   const GpuArray **from;
   GpuArray *copies;
   void **places;
-  long long *words; /* room for the elements */
+  long long *words; /* destinations' memory */
 } ga_stages;
 
-/* The plan of a stage, from number *i on, which becomes the number after it; NULL at
- * the end, and for a plan that does not read. It is of its owner's lock. */
+/* Iterates over the stages' plans from *i on; NULL at the end, or without stages. They
+ * are under their owner's lock. */
 static inline GpuPlan *ga__stages_next(const GpuPlan *p, unsigned int *i) {
   while (p->stages != NULL && *i < p->stages->n) {
     GpuPlan *stage = p->stages->list[(*i)++].plan;

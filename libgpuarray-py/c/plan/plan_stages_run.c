@@ -1,5 +1,4 @@
-/* A run of a plan that waits for integers: its stages one after another, and reads
- * between. */
+/* Running stages: each stage's plan, then its reads. */
 #include "c/plan/plan_stages.h"
 
 #include <limits.h>
@@ -8,7 +7,6 @@
 #include "c/array/array.h"
 #include "c/base/label.h"
 
-/* Puts the inputs and the caller's integers in their places. */
 static int begin(const GpuPlan *p, const GpuArray *const *ins, const long long *ints) {
   const ga_plan_graph *g = &p->graph;
   ga_stages *s = p->stages;
@@ -25,13 +23,14 @@ static int begin(const GpuPlan *p, const GpuArray *const *ins, const long long *
   return GA_NO_ERROR;
 }
 
-/* Most are dropped already: clearing them again would cost more than to look. */
+/* Most are clear already, and a test is cheaper than a call. */
 static void drop(GpuArray *a) {
   if (a->data != NULL)
     GpuArray_clear(a);
 }
 
-/* Drops what is left: results, which have their own references, and after a failure. */
+/* Drops references that are left: results, which the caller now holds, or all after a
+ * failure. */
 static void end(const GpuPlan *p) {
   const ga_plan_graph *g = &p->graph;
   const ga_stages *s = p->stages;
@@ -46,7 +45,7 @@ static void end(const GpuPlan *p) {
       drop(&s->arrays[stage->outs[i]]);
 }
 
-/* What the stage's plan is given. */
+/* Arguments of the stage's plan. */
 static void gather(const ga_stages *s, const ga_stage *stage) {
   for (unsigned int i = 0; i < stage->plan->graph.n_inputs; i++)
     s->ins[i] = s->at[stage->ins[i]];
@@ -56,7 +55,6 @@ static void gather(const ga_stages *s, const ga_stage *stage) {
     s->outs[i] = &s->arrays[stage->outs[i]];
 }
 
-/* The whole plan's number of a step of the stage's plan. */
 static int whole_step(const ga_stage *stage, int step) {
   return step < 0 ? step : (int)stage->steps[step];
 }
@@ -71,7 +69,7 @@ static int run_steps(const ga_stages *s, const ga_stage *stage, int *failed_step
   return status;
 }
 
-/* Computes the integers that later stages and reads need. */
+/* Integers that the host needs, for reads and later stages. */
 static int compute_integers(const GpuPlan *p, const ga_stage *stage, int *failed_step) {
   const ga_stages *s = p->stages;
   ga_frame f = {.plan = p, .arrays = s->arrays, .integers = s->integers};
@@ -94,7 +92,7 @@ static int compute_integers(const GpuPlan *p, const ga_stage *stage, int *failed
 
 /* ---- reads ---- */
 
-/* Element `i` of an array that was read; the greatest integer in place of one above. */
+/* Element `i`, saturated: an unsigned one that is too large gives LLONG_MAX. */
 static long long element(const void *bytes, unsigned int i, int typecode) {
   switch (typecode) {
   case GA_BOOL:
@@ -120,7 +118,7 @@ static long long element(const void *bytes, unsigned int i, int typecode) {
   }
 }
 
-/* Makes entry `i` of what is read: the array of a step, as one block. */
+/* Source `i` of the reads, made contiguous. */
 static int prepare_read(const ga_stages *s, unsigned int i, const ga_step *step) {
   const GpuArray *a = s->at[step->ins[0]];
   const size_t count = ga__array_count(a);
@@ -134,7 +132,7 @@ static int prepare_read(const ga_stages *s, unsigned int i, const ga_step *step)
   return GpuArray_copy(&s->copies[i], a, GA_C_ORDER);
 }
 
-/* Waits once for the elements of the first `n` entries, under the label of the step. */
+/* One wait for the first `n` sources. */
 static int wait_for(const ga_stages *s, unsigned int n, const char *label) {
   const char *own = ga__label_swap(label);
   int status = GpuArray_read_all(n, s->places, s->from);
@@ -142,7 +140,6 @@ static int wait_for(const ga_stages *s, unsigned int n, const char *label) {
   return status;
 }
 
-/* Lists what is to be read, and reads it. */
 static int read_arrays(const GpuPlan *p, const ga_stage *stage, unsigned int *n,
                        int *failed_step) {
   const ga_stages *s = p->stages;
@@ -160,8 +157,8 @@ static int read_arrays(const GpuPlan *p, const ga_stage *stage, unsigned int *n,
   return wait_for(s, *n, stage->label);
 }
 
-/* Gives what was read to the steps that wanted it. No step's condition is read by
- * another one of the stage, so the same steps run. */
+/* Integers of the steps that read them. No read of a stage is a condition in it, so the
+ * same steps are taken as in read_arrays. */
 static void take_integers(const GpuPlan *p, const ga_stage *stage) {
   const ga_stages *s = p->stages;
   const ga_frame f = {.plan = p, .arrays = s->arrays, .integers = s->integers};
@@ -190,8 +187,6 @@ static int run_reads(const GpuPlan *p, const ga_stage *stage, int *failed_step) 
   return status;
 }
 
-/* ---- runs ---- */
-
 static int run_stage(GpuPlan *p, const ga_stage *stage, int *failed_step) {
   GA_TRY(run_steps(p->stages, stage, failed_step));
   ga__plan_prepare_rest(p);
@@ -202,7 +197,7 @@ static int run_stage(GpuPlan *p, const ga_stage *stage, int *failed_step) {
   return GA_NO_ERROR;
 }
 
-/* Copies the constants that are results, so that each run's are the caller's own. */
+/* Copies constants that are results: the caller owns each run's. */
 static int copy_constants(const GpuPlan *p) {
   const ga_stages *s = p->stages;
   for (unsigned int i = 0; i < p->graph.n_outputs; i++) {
@@ -213,7 +208,7 @@ static int copy_constants(const GpuPlan *p) {
   return GA_NO_ERROR;
 }
 
-/* Results, which have references of their own. */
+/* Returns the results, each with a reference of its own. */
 static void hand_out(const GpuPlan *p, GpuArray *const *outs) {
   const ga_stages *s = p->stages;
   for (unsigned int i = 0; i < p->graph.n_outputs; i++) {

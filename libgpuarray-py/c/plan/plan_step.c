@@ -1,12 +1,12 @@
-/* The steps of a plan, done on stand-ins while the plan is bound. */
+/* Running the steps of a plan: on placeholders, while it is recorded. */
 #include <string.h>
 
 #include "c/array/array.h"
 #include "c/device/device_errors.h"
 #include "c/plan/plan.h"
 
-/* Host integers wrap as NumPy's int64 do: what overflows is computed without a sign. A
- * divisor of -1 is kept from the processor, which traps on the smallest number. */
+/* Host integers wrap as NumPy's int64: in unsigned arithmetic, for signed overflow is
+ * undefined. Division by -1 is a negation: the processor traps on INT64_MIN / -1. */
 
 static long long wrapped(unsigned long long bits) {
   long long x;
@@ -32,7 +32,7 @@ static long long floor_divide(long long a, long long b) {
   return a / b - ((a % b != 0) && ((a < 0) != (b < 0)));
 }
 
-/* A modulo whose result has the divisor's sign. */
+/* As in Python: the result has the divisor's sign. */
 static long long floor_modulo(long long a, long long b) {
   if (b == -1)
     return 0;
@@ -40,7 +40,7 @@ static long long floor_modulo(long long a, long long b) {
   return m != 0 && (m < 0) != (b < 0) ? m + b : m;
 }
 
-/* The low bits of `x` as a value of an integer type. */
+/* Narrowing cast to an integer type. */
 static long long as_typecode(long long x, int typecode) {
   switch (typecode) {
   case GA_BOOL:
@@ -217,8 +217,7 @@ static int run_reduce(ga_frame *f, const ga_step *s) {
   return GpuReduction_apply(s->reduction, &f->arrays[s->outs[0]], args, s->axes, 0);
 }
 
-/* The output of a product: c's memory, a copy of c, or new memory of the given shape.
- */
+/* The output of a product: c in place, a copy of c, or new memory. */
 static int product_array(GpuArray *out, ga_frame *f, const ga_step *s, unsigned int nd,
                          const size_t *dims) {
   const GpuArray *c = s->inplace[0] >= 0 ? &f->arrays[s->ins[2]] : NULL;
@@ -240,8 +239,8 @@ static int run_product(ga_frame *f, const ga_step *s) {
   return GpuArray_rgemm(s->ta, s->tb, s->alpha, a, b, s->beta, out, 0);
 }
 
-/* The new shape of a reshape or broadcast. One -1 of a reshape is what is left of
- * `count` elements. */
+/* The new shape of a reshape or broadcast. A -1 of a reshape is inferred from
+ * `count`. */
 static int wanted_shape(size_t *dims, const ga_frame *f, const ga_step *s,
                         size_t count) {
   size_t known = 1;
@@ -280,7 +279,7 @@ static int run_shaped(ga_frame *f, const ga_step *s) {
   return GpuArray_reshape(out, a, s->nd, dims, GA_C_ORDER, 0);
 }
 
-/* GA_INVALID_ERROR for a result that is not of the type that was announced. */
+/* Checks a result against its declared type. */
 static int check_result(const ga_frame *f, const ga_step *s, unsigned int i) {
   const ga_value *v = &f->plan->graph.values[s->outs[i]];
   const GpuArray *a = &f->arrays[s->outs[i]];
@@ -332,7 +331,7 @@ int ga__step_run_plain(ga_frame *f, const ga_step *s) {
     return GpuArray_copy(&f->arrays[s->outs[0]], &f->arrays[s->ins[0]], GA_C_ORDER);
   case GA_STEP_REPORTS:
     return run_reports(f, s);
-  default: /* has a function of its own */
+  default: /* has its own run function */
     break;
   }
   return GA_NO_ERROR;

@@ -1,10 +1,9 @@
-/* Parts of arrays by host integers, and those that are taken before a signature is
- * formed.
+/* Indexing by host integers, and early views: those taken before a signature is formed.
  *
- * A view of an input by integers that each run gives lies elsewhere at every call;
- * where it has the same shape, the work on it is the same. So such views, and what
- * leads to them, are taken at each run, and the signature holds their layout in the
- * place of the integers. The tape sees them as further inputs. */
+ * A slice by integers of the call moves at every call, while its shape often stays. So
+ * such views are taken at each run, and the signature holds their layouts in place of
+ * the integers; a binding then serves all slices of a shape. The tape has them as
+ * further inputs. */
 #include <string.h>
 
 #include "c/array/array.h"
@@ -50,8 +49,8 @@ int GpuPlan_index(GpuPlan *p, unsigned int *out, const char *label, unsigned int
   return ga__plan_add_step(p, s, label, n_in, ins, 1, &result, out);
 }
 
-/* One axis of GpuArray_index, as Python counts: from the end where negative, and a
- * slice reaches as far as there are elements. */
+/* One axis of GpuArray_index. As in Python, negative indices count from the end and
+ * slices are clipped. */
 typedef struct range {
   ssize_t start, stop, step;
 } range;
@@ -62,7 +61,7 @@ static ssize_t within(long long x, ssize_t length, ssize_t lowest, ssize_t highe
   return x < lowest ? lowest : x > highest ? highest : (ssize_t)x;
 }
 
-static int slice_of(range *r, int form, const long long *given, ssize_t length) {
+static int slice_range(range *r, int form, const long long *given, ssize_t length) {
   long long start = form & GP_INDEX_START ? *given++ : 0;
   long long stop = form & GP_INDEX_STOP ? *given++ : 0;
   long long step = form & GP_INDEX_STEP ? *given : 1;
@@ -82,7 +81,7 @@ static int slice_of(range *r, int form, const long long *given, ssize_t length) 
   return GA_NO_ERROR;
 }
 
-static int place_of(range *r, long long given, ssize_t length, unsigned int axis) {
+static int index_range(range *r, long long given, ssize_t length, unsigned int axis) {
   if (given < -(long long)length || given >= (long long)length)
     return GA_FAIL(GA_INDEX_ERROR,
                    "index %lld is out of bounds for axis %u with size %zd", given, axis,
@@ -103,8 +102,8 @@ int ga__step_index(ga_frame *f, const ga_step *s) {
     for (unsigned int k = 0; k < n; k++)
       given[k] = f->integers[*next++];
     range r = {0};
-    GA_TRY(form == GP_INDEX_AT ? place_of(&r, given[0], length, i)
-                               : slice_of(&r, form, given, length));
+    GA_TRY(form == GP_INDEX_AT ? index_range(&r, given[0], length, i)
+                               : slice_range(&r, form, given, length));
     starts[i] = r.start;
     stops[i] = r.stop;
     steps[i] = r.step;
@@ -112,13 +111,13 @@ int ga__step_index(ga_frame *f, const ga_step *s) {
   return GpuArray_index(&f->arrays[s->outs[0]], a, starts, stops, steps);
 }
 
-/* ---- views before a signature ---- */
+/* ---- early views ---- */
 
 bool ga__views_are_early(const GpuPlan *p) {
   const ga_plan_graph *g = &p->graph;
   bool *varies = ga__alloc((size_t)g->n_values + 1, sizeof *varies), found = false;
   if (varies == NULL)
-    return false; /* they are bound anew each time, which is as good but slow */
+    return false; /* correct, but each slice binds anew */
   for (unsigned int i = 0; i < g->n_int_inputs; i++)
     varies[g->int_inputs[i]] = true;
   for (unsigned int i = 0; i < g->n_steps; i++) {
@@ -134,8 +133,8 @@ bool ga__views_are_early(const GpuPlan *p) {
   return found;
 }
 
-/* Marks the arrays whose layout the steps depend on that are recorded, or an integer
- * that a signature does not hold otherwise. */
+/* Liveness: arrays whose layouts the recorded steps need, and lengths that settle an
+ * integer of the signature. */
 static void mark_read(bool *read, const GpuPlan *p, const bool *early) {
   const ga_plan_graph *g = &p->graph;
   for (unsigned int i = 0; i < g->n_steps; i++) {
@@ -182,7 +181,7 @@ int ga__views_settle(GpuPlan *p, const bool *early) {
 void ga__views_begin(GpuPlan *p, const GpuArray *const *ins) {
   ga_plan_graph *g = &p->graph;
   for (unsigned int i = 0; i < g->n_inputs; i++)
-    p->views.arrays[g->inputs[i]] = *ins[i]; /* the caller's reference serves */
+    p->views.arrays[g->inputs[i]] = *ins[i]; /* borrowed from the caller */
   for (unsigned int i = 0; i < g->n_values; i++)
     if (g->values[i].constant.data != NULL)
       p->views.arrays[i] = g->values[i].constant;

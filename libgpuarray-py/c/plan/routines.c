@@ -1,4 +1,4 @@
-/* The routines of the library that plans call: one row each, by name. */
+/* Table of the library's routines that plans call by name. */
 #include "c/plan/routines.h"
 
 #include <gpuarray/blas.h>
@@ -18,9 +18,9 @@
 #include "c/reduce/rows.h"
 #include "c/sort/search.h"
 
-/* ---- what they share ---- */
+/* ---- arguments ---- */
 
-/* An axis that may be counted from the last. */
+/* Normalizes an axis that may be negative. */
 static int check_axis(unsigned int *axis, const GpuArray *a, long long number,
                       const char *name) {
   const long long at = number < 0 ? number + (long long)a->nd : number;
@@ -31,7 +31,7 @@ static int check_axis(unsigned int *axis, const GpuArray *a, long long number,
   return GA_NO_ERROR;
 }
 
-/* An int of a file; what no int holds is no axis and no flag. */
+/* Saturates: no int beyond is an axis or a flag. */
 static int as_int(long long number) {
   return number < INT32_MIN || number > INT32_MAX ? INT32_MAX : (int)number;
 }
@@ -42,14 +42,14 @@ static int empty_like(ga_routine_call *c, unsigned int i, const GpuArray *a,
                         GA_C_ORDER);
 }
 
-/* Gives back a result that was made, where filling it failed. */
-static int filled(ga_routine_call *c, int status) {
+/* Clears the results where computing them failed. */
+static int or_clear(ga_routine_call *c, int status) {
   for (unsigned int i = 0; status != GA_NO_ERROR && i < c->n_out; i++)
     GpuArray_clear(c->outs[i]);
   return status;
 }
 
-/* The arrays that the inputs begin with. */
+/* The number of inputs before the integers. */
 static unsigned int count_arrays(const ga_routine_call *c) {
   unsigned int n = 0;
   while (n < c->n_in && c->ins[n] != NULL)
@@ -62,14 +62,14 @@ static unsigned int count_arrays(const ga_routine_call *c) {
 static int run_sort(ga_routine_call *c) {
   const GpuArray *a = c->ins[0];
   GA_TRY(empty_like(c, 0, a, a->typecode));
-  return filled(
+  return or_clear(
       c, GpuArray_sort(c->outs[0], a, as_int(c->params[0]), as_int(c->params[1])));
 }
 
 static int run_argsort(ga_routine_call *c) {
   const GpuArray *a = c->ins[0];
   GA_TRY(empty_like(c, 0, a, GA_LONG));
-  return filled(
+  return or_clear(
       c, GpuArray_argsort(c->outs[0], a, as_int(c->params[0]), as_int(c->params[1])));
 }
 
@@ -87,10 +87,10 @@ static int run_topk(ga_routine_call *c) {
   if (status == GA_NO_ERROR)
     status = GpuArray_topk(c->outs[0], c->outs[1], a, dims[axis], (int)axis,
                            c->params[1] != 0, 1);
-  return filled(c, status);
+  return or_clear(c, status);
 }
 
-/* ---- folding ---- */
+/* ---- scans and reductions ---- */
 
 static int run_scan(ga_routine_call *c) {
   static int (*const scans[])(GpuArray *, const GpuArray *, int, int) = {
@@ -99,8 +99,8 @@ static int run_scan(ga_routine_call *c) {
   if (kind < 0 || kind >= (long long)(sizeof scans / sizeof *scans))
     return GA_FAIL(GA_VALUE_ERROR, "scan: there is no kind %lld", kind);
   GA_TRY(empty_like(c, 0, c->ins[0], c->types[0].typecode));
-  return filled(c, scans[kind](c->outs[0], c->ins[0], as_int(c->params[1]),
-                               as_int(c->params[2])));
+  return or_clear(c, scans[kind](c->outs[0], c->ins[0], as_int(c->params[1]),
+                                 as_int(c->params[2])));
 }
 
 static int run_extremum(ga_routine_call *c) {
@@ -122,7 +122,7 @@ static int run_extremum(ga_routine_call *c) {
   return GA_NO_ERROR;
 }
 
-/* ---- picking ---- */
+/* ---- indexing and search ---- */
 
 static int run_join(ga_routine_call *c) {
   return GpuArray_concatenate(c->outs[0], c->ins, c->n_in,
@@ -138,24 +138,24 @@ static int run_take(ga_routine_call *c) {
                        (unsigned int)as_int(c->params[0]), GA_INDEX_RAISE);
 }
 
-/* The first input with what the others say changed: they share its memory. */
+/* In place: the result is a view of the first input. */
 static int run_put(ga_routine_call *c) {
   GA_TRY(GpuArray_view(c->outs[0], c->ins[0]));
-  return filled(c, GpuArray_put(c->outs[0], c->n_in - 2, c->ins + 1,
-                                (unsigned int)as_int(c->params[0]), c->ins[c->n_in - 1],
-                                GA_INDEX_RAISE));
+  return or_clear(c, GpuArray_put(c->outs[0], c->n_in - 2, c->ins + 1,
+                                  (unsigned int)as_int(c->params[0]),
+                                  c->ins[c->n_in - 1], GA_INDEX_RAISE));
 }
 
 static int run_add_at(ga_routine_call *c) {
   GA_TRY(GpuArray_view(c->outs[0], c->ins[0]));
-  return filled(c, GpuArray_add_at(c->outs[0], c->n_in - 2, c->ins + 1,
-                                   (unsigned int)as_int(c->params[0]),
-                                   c->ins[c->n_in - 1], GA_INDEX_RAISE));
+  return or_clear(c, GpuArray_add_at(c->outs[0], c->n_in - 2, c->ins + 1,
+                                     (unsigned int)as_int(c->params[0]),
+                                     c->ins[c->n_in - 1], GA_INDEX_RAISE));
 }
 
 static int run_assign(ga_routine_call *c) {
   GA_TRY(GpuArray_view(c->outs[0], c->ins[0]));
-  return filled(c, GpuArray_setarray(c->outs[0], c->ins[1]));
+  return or_clear(c, GpuArray_setarray(c->outs[0], c->ins[1]));
 }
 
 static int run_search(ga_routine_call *c) {
@@ -164,14 +164,14 @@ static int run_search(ga_routine_call *c) {
 
 /* ---- products ---- */
 
-/* A double whose bits an integer is. */
+/* Bit cast. */
 static double as_double(long long bits) {
   double x;
   memcpy(&x, &bits, sizeof x);
   return x;
 }
 
-/* An input for functions that take no const, although they only read it. */
+/* Casts const away for functions that only read. */
 static GpuArray *input(const ga_routine_call *c, unsigned int i) {
   return (GpuArray *)(uintptr_t)c->ins[i];
 }
@@ -191,25 +191,25 @@ static int run_product(ga_routine_call *c) {
   GA_TRY(GpuArray_view(r, c->ins[2]));
   switch (p[0]) {
   case DOT:
-    return filled(c, GpuArray_rdot(a, b, r, 0));
+    return or_clear(c, GpuArray_rdot(a, b, r, 0));
   case GEMV:
-    return filled(c, GpuArray_cgemv(ta, alpha, a, b, beta, r, 0));
+    return or_clear(c, GpuArray_cgemv(ta, alpha, a, b, beta, r, 0));
   case GEMM:
-    return filled(c, GpuArray_cgemm(ta, tb, alpha, a, b, beta, r, 0));
+    return or_clear(c, GpuArray_cgemm(ta, tb, alpha, a, b, beta, r, 0));
   case GEMM_BATCH:
-    return filled(c, GpuArray_cgemmBatch_3d(ta, tb, alpha, a, b, beta, r, 0));
+    return or_clear(c, GpuArray_cgemmBatch_3d(ta, tb, alpha, a, b, beta, r, 0));
   default:
-    return filled(c, GA_FAIL(GA_VALUE_ERROR, "product: there is no kind %lld", p[0]));
+    return or_clear(c, GA_FAIL(GA_VALUE_ERROR, "product: there is no kind %lld", p[0]));
   }
 }
 
 static int run_ger(ga_routine_call *c) {
   const double alpha[2] = {as_double(c->params[0]), as_double(c->params[1])};
   GA_TRY(GpuArray_view(c->outs[0], c->ins[0]));
-  return filled(c, GpuArray_cgeru(alpha, input(c, 1), input(c, 2), c->outs[0], 0));
+  return or_clear(c, GpuArray_cgeru(alpha, input(c, 1), input(c, 2), c->outs[0], 0));
 }
 
-/* Factorizations, and what they solve: the kind, flags and a rate's bits. */
+/* Factorizations and solves: the kind, flags, and the bits of a cutoff. */
 static int run_matrices(ga_routine_call *c) {
   const ga_matrices_call m = {.kind = (enum ga_matrices_kind)c->params[0],
                               .flags = (unsigned int)as_int(c->params[1]),
@@ -220,8 +220,8 @@ static int run_matrices(ga_routine_call *c) {
   return ga__matrices_run(c->outs, c->n_out, c->ins, c->n_in, &m);
 }
 
-/* A row program in the texts of a step: its arguments, its results, the operation of
- * its indices, and then a name and a text for each form. */
+/* A row program's texts: arguments, results, the operation of its indices, then a name
+ * and a source for each form. */
 typedef struct rows_texts {
   const char *names[GA_ROWS_TEXTS], *texts[GA_ROWS_TEXTS];
 } rows_texts;
@@ -244,8 +244,8 @@ static int rows_source(ga_source *out, const char *const *texts) {
   return ga__rows_source(out, &call);
 }
 
-/* Integers are the words that are kept, for a program with totals the bytes of its
- * folds, and for each result the array that it takes over. */
+/* Parameters: the words of scratch, with totals the bytes of the folds, then for each
+ * result the input that it overwrites. */
 static int call_rows(ga_routine_call *c, bool has_totals, bool is_product) {
   enum { MOST = 64 }; /* results */
   const unsigned int n_arrays = count_arrays(c), n_own = has_totals ? 2 : 1;
@@ -281,8 +281,7 @@ static int run_row_totals(ga_routine_call *c) {
   return call_rows(c, true, false);
 }
 
-/* A kernel of the program's own: it writes into the arrays that it is given, of which
- * the first is the result. */
+/* The user's own kernel. It writes into its arrays; the first one is the result. */
 static int run_kernel(ga_routine_call *c) {
   const unsigned int n_arrays = count_arrays(c);
   const ga_plan_launch l = {.context = c->context,
@@ -295,7 +294,7 @@ static int run_kernel(ga_routine_call *c) {
                             .ints = c->ints + n_arrays,
                             .arrays = c->ins};
   GA_TRY(GpuArray_view(c->outs[0], c->ins[0]));
-  return filled(c, ga__plan_launch(&l));
+  return or_clear(c, ga__plan_launch(&l));
 }
 
 /* ---- transforms ---- */
@@ -306,7 +305,7 @@ static int run_fft(ga_routine_call *c) {
                      flags < 0 || flags > INT32_MAX ? UINT32_MAX : (unsigned int)flags);
 }
 
-/* ---- making ---- */
+/* ---- creation, casts, checks ---- */
 
 static int check_lengths(size_t *dims, const ga_routine_call *c, const char *name) {
   if (c->n_in > GA_MAX_NDIM)
@@ -335,7 +334,6 @@ static int run_zeros(ga_routine_call *c) {
                         GA_C_ORDER);
 }
 
-/* 0, 1, 2, ... */
 static int run_arange(ga_routine_call *c) {
   const size_t n = c->ints[0] > 0 ? (size_t)c->ints[0] : 0;
   GpuArray counted = {0};
@@ -393,7 +391,7 @@ static int run_diagonal(ga_routine_call *c) {
   return GA_NO_ERROR;
 }
 
-/* The array itself, or a failure with the step's text where an integer is not true. */
+/* Identity, or a failure with the step's text where an integer is zero. */
 static int run_check(ga_routine_call *c, int status) {
   for (unsigned int i = 1; i < c->n_in; i++)
     if (c->ints[i] == 0)
@@ -405,7 +403,7 @@ static int run_require(ga_routine_call *c) {
   return run_check(c, GA_VALUE_ERROR);
 }
 
-/* The array itself, or a failure where the first integer is not the second. */
+/* Identity, or a failure where the first integer differs from the second. */
 static int run_length(ga_routine_call *c) {
   if (c->ints[1] != c->ints[2])
     return GA_FAIL(GA_VALUE_ERROR, "%s %lld, expected %lld", c->texts[0], c->ints[1],
@@ -413,7 +411,7 @@ static int run_length(ga_routine_call *c) {
   return GpuArray_view(c->outs[0], c->ins[0]);
 }
 
-/* The same where there are more rows than the second integer. */
+/* Identity, or a failure where there are more rows than the second integer. */
 static int run_at_most(ga_routine_call *c) {
   if (c->ints[1] > c->ints[2])
     return GA_FAIL(GA_INDEX_ERROR,

@@ -1,4 +1,3 @@
-/* The routines of the library that plans call by name. */
 #ifndef GA_C_ROUTINES_H
 #define GA_C_ROUTINES_H
 
@@ -8,8 +7,7 @@
 
 #include "c/program/kernel.h"
 
-/* The inputs, parameters and results of a call. An input that is a host integer is NULL
- * in `ins`. */
+/* Arguments of a routine. An input that is a host integer is NULL in `ins`. */
 typedef struct ga_routine_call {
   gpucontext *context;
   unsigned int n_in;
@@ -23,21 +21,21 @@ typedef struct ga_routine_call {
   gpuplan_type *types; /* of the results */
 } ga_routine_call;
 
-/* `takes` has a letter for each input: `a` an array, `i` an integer; the letter before
- * a `+` stands for one and more, before a `*` for any number. */
+/* `takes` is a signature with a letter for each input: `a` array, `i` integer; `+`
+ * means one or more, `*` any number. */
 #define GA_ANY_PARAMS UINT_MAX
-/* In place of an input that is taken over: the last integers say it of each result. */
+/* The last parameters name, for each result, the input that it overwrites. */
 #define GA_OVER_PARAMS (-2)
 typedef struct ga_routine {
   const char *name, *takes;
   unsigned int n_params, n_texts, n_out;
-  int inplace; /* the input that the result takes over, -1, or GA_OVER_PARAMS */
+  int inplace; /* the input that the result overwrites, -1, or GA_OVER_PARAMS */
   int (*run)(ga_routine_call *c);
-  /* the source of the kernel that it launches whatever the lengths are; or NULL */
+  /* the kernel's source where no length changes it, or NULL */
   int (*source)(ga_source *out, const char *const *texts);
 } ga_routine;
 
-/* The row of that name, or NULL. */
+/* NULL where there is none */
 const ga_routine *ga__routine_find(const char *name);
 
 #endif
