@@ -1,4 +1,5 @@
-/* Functions in files: a plan's file with one more section: names, values, a note. */
+/* File format of functions: a plan's file with one more section for names, values and a
+ * note. */
 #include "c/plan/function.h"
 
 #include "c/saving/plan_file.h"
@@ -49,7 +50,7 @@ int GpuFunction_save(GpuFunction *f, const char *path) {
 
 /* ---- reading ---- */
 
-/* `n` names that `owned` keeps; *out is made with ga__alloc. */
+/* Reads `n` names, whose texts `owned` keeps. *out is to be freed by ga__free. */
 static int get_names(const char ***out, unsigned int n, ga_reader *r, ga_texts *owned) {
   *out = ga__alloc((size_t)n + 1, sizeof **out);
   if (*out == NULL)
@@ -59,7 +60,7 @@ static int get_names(const char ***out, unsigned int n, ga_reader *r, ga_texts *
   return r->failed ? ga__plan_malformed() : GA_NO_ERROR;
 }
 
-/* The kept values; *arrays has where they start. */
+/* The state values, with their initial arrays in *arrays. */
 static int get_values(gpufunction_value **values, GpuArray **arrays, unsigned int *n,
                       gpucontext *ctx, ga_reader *r, ga_texts *owned) {
   unsigned int count = ga__get_uint(r, UINT32_MAX);
@@ -149,7 +150,8 @@ int GpuFunction_load(GpuFunction **res, gpucontext *ctx, const char *path) {
     return ga__fail_null("function load", res == NULL   ? "place"
                                           : ctx == NULL ? "context"
                                                         : "path");
-  ga_recording *recording = ga__recording_suspend(); /* its values are kept */
+  ga_recording *recording =
+      ga__recording_suspend(); /* the values are allocated, not recorded */
   int status = load(res, ctx, path);
   ga__recording_resume(recording);
   return status;

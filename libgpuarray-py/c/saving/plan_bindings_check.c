@@ -1,5 +1,4 @@
-/* What is checked of a binding in a file: that its commands stay within their buffers.
- */
+/* Bounds checks and checksums of a file's bindings. */
 #include "c/saving/plan_bindings.h"
 
 #include "c/array/array.h"
@@ -12,9 +11,9 @@ bool ga__plan_needs_bindings(const GpuPlan *p) {
   return false;
 }
 
-/* ---- how far a buffer goes ---- */
+/* ---- extents of buffers ---- */
 
-/* Adds count * step to *sum; false where that is more than a size_t holds. */
+/* Adds count * step to *sum; false on overflow. */
 static bool add_span(size_t *sum, size_t count, size_t step) {
   size_t span;
   return !__builtin_mul_overflow(count, step, &span) &&
@@ -25,8 +24,8 @@ static size_t magnitude(ssize_t n) {
   return n < 0 ? (size_t)0 - (size_t)n : (size_t)n;
 }
 
-/* Bytes from where the slot of an array with this layout begins to the end of its
- * elements; words as plan_run.c writes them. */
+/* Bytes from the slot's base to the end of the array's elements. The words are those of
+ * write_layout (plan_replay.c). */
 static bool layout_reach(size_t *reach, const uint64_t *words, unsigned int nd,
                          size_t itemsize) {
   const size_t within = words[0] % GA_PLAN_ALIGNMENT;
@@ -40,8 +39,8 @@ static bool layout_reach(size_t *reach, const uint64_t *words, unsigned int nd,
     if (!add_span(stride < 0 ? &before : &behind, length - 1, magnitude(stride)))
       return false;
   }
-  /* The first byte: the offset itself where the slot is fixed, else what is left of it
-   * behind the aligned place before all elements. */
+  /* Offset of the first element: the array's own where the slot is fixed, else relative
+   * to the aligned address before all elements. */
   const bool fixed = words[1] > 0;
   const size_t start = fixed
                            ? words[1] - 1
@@ -51,7 +50,6 @@ static bool layout_reach(size_t *reach, const uint64_t *words, unsigned int nd,
   return before <= start && !__builtin_add_overflow(start, behind, reach);
 }
 
-/* The value that slot `i` of inputs and views is. */
 static const ga_value *slot_value(const GpuPlan *p, unsigned int i) {
   return &p->graph.values[i < p->graph.n_inputs ? p->graph.inputs[i]
                                                 : p->views.list[i - p->graph.n_inputs]];
@@ -98,7 +96,7 @@ bool ga__transfer_fits(const transfer *t, const size_t *reach) {
          (t->from == NULL || has_bytes(t->from, reach, t->from_offset, t->size));
 }
 
-/* Whether `columns` of `rows` elements, `batch` times, lie in the operand's buffer. */
+/* Whether a batch of `columns` x `rows` elements is within the operand's buffer. */
 static bool operand_fits(const ga_blas_operand *o, size_t rows, size_t columns,
                          size_t batch, size_t itemsize, const size_t *reach) {
   size_t before = 0, behind = 1, low, high;
@@ -111,7 +109,7 @@ static bool operand_fits(const ga_blas_operand *o, size_t rows, size_t columns,
          has_bytes(o->buffer, reach, o->offset, high);
 }
 
-/* A matrix that is column-major, with columns that do not overlap. */
+/* The same for a column-major matrix, whose columns must not overlap. */
 static bool matrix_fits(const ga_blas_operand *o, cb_transpose t, size_t rows,
                         size_t columns, size_t batch, size_t itemsize,
                         const size_t *reach) {
@@ -140,15 +138,14 @@ bool ga__product_fits(const ga_blas_call *c, const size_t *reach) {
          matrix_fits(&c->c, cb_no_trans, c->m, c->n, c->batch, itemsize, reach);
 }
 
-/* A kernel may take what an earlier one has written for places within a buffer, such as
- * an order of indices: so the commands, and which buffers they use, belong together as
- * the lines of a program do. */
+/* Commands depend on each other: a kernel may trust indices that an earlier one wrote.
+ * So they are valid only all together. */
 ga_hash ga__binding_seal(const char *bytes, size_t size) {
   return ga__hash(bytes, size, (ga_hash){GA_PLAN_BINDINGS, size});
 }
 
-/* Numbers of a launch belong to its kernel as its text does: nobody but the kernel
- * knows what they mean. The seal says that they are together as they were recorded. */
+/* Only the kernel knows the meaning of its arguments, so no bounds check is possible:
+ * the checksum shows that they are as recorded. */
 int ga__launch_seal(ga_hash *seal, const gpukernel *k, const ga_launch *l,
                     const size_t *sizes) {
   ga_strbuf text = {0};

@@ -1,4 +1,4 @@
-/* Reads the bindings of a plan from its file. */
+/* Deserializes the bindings of a plan. */
 #include <string.h>
 
 #include "c/array/array.h"
@@ -13,8 +13,8 @@ typedef struct binding_reader {
   const ga_saved_kernels *kernels;
   ga_bound *bound;
   extras more;
-  size_t *reach; /* bytes of the slots of inputs and views */
-  bool unusable; /* what it needs is not to be had here: not an error */
+  size_t *reach; /* extents of the slots of inputs and views */
+  bool unusable; /* not supported on this device; no error */
 } binding_reader;
 
 static gpudata *get_buffer(binding_reader *b) {
@@ -22,20 +22,20 @@ static gpudata *get_buffer(binding_reader *b) {
                number = ga__get_uint(b->r, UINT32_MAX), site;
   const ga_tape *tape = b->bound->tape;
   const GpuPlan *p = b->plan;
-  gpudata *found = NULL;
+  gpudata *resolved = NULL;
   if (kind == OF_SLOT && number < tape->n_slots)
-    found = &tape->slots[number]->buffer;
+    resolved = &tape->slots[number]->buffer;
   else if (kind == OF_CONSTANT && number < p->graph.n_values)
-    found = p->graph.values[number].constant.data;
+    resolved = p->graph.values[number].constant.data;
   else if (kind == OF_FILE && number < b->more.n)
-    found = b->more.list[number];
+    resolved = b->more.list[number];
   else if (kind == OF_REPORTS)
-    b->unusable |= ga__report_site(&found, &site, p->context, "", "") != GA_NO_ERROR;
+    b->unusable |= ga__report_site(&resolved, &site, p->context, "", "") != GA_NO_ERROR;
   else if (kind == OF_COUNT)
-    b->unusable |= ga__report_count(&found, p->context) != GA_NO_ERROR;
-  if (kind != NO_BUFFER && kind != OF_REPORTS && kind != OF_COUNT && found == NULL)
+    b->unusable |= ga__report_count(&resolved, p->context) != GA_NO_ERROR;
+  if (kind != NO_BUFFER && kind != OF_REPORTS && kind != OF_COUNT && resolved == NULL)
     b->r->failed = true;
-  return found;
+  return resolved;
 }
 
 static int get_signature(binding_reader *b) {
@@ -68,8 +68,8 @@ static int get_extras(binding_reader *b) {
   return GA_NO_ERROR;
 }
 
-/* The slots, those of inputs and views first. Their lives, from when and until when,
- * are set when all commands are there. */
+/* Slots, those of inputs and views first. Their lifetimes, as [first, last] command,
+ * are set once all commands are read. */
 static int get_slots(binding_reader *b, size_t **lives) {
   ga_tape *tape = b->bound->tape;
   unsigned int n = ga__get_uint(b->r, UINT32_MAX);
@@ -90,7 +90,8 @@ static int get_slots(binding_reader *b, size_t **lives) {
                  : ga__tape_buffer(&buffer, tape, size));
     if (input)
       b->bound->inputs[i] = buffer;
-    gpudata_release(buffer); /* the tape has it; results refer to it for themselves */
+    gpudata_release(
+        buffer); /* the tape holds it; results take references of their own */
   }
   return GA_NO_ERROR;
 }
@@ -122,8 +123,7 @@ static int get_arg(binding_reader *b, ga_arg *list, unsigned int i) {
   return status;
 }
 
-/* GA_VALUE_ERROR unless the launch is as it was recorded, with buffers of at least the
- * sizes that they had. */
+/* GA_VALUE_ERROR unless the launch is as recorded and its buffers are no smaller. */
 static int check_seal(binding_reader *b, const gpukernel *k, const ga_launch *l) {
   size_t sizes[GA_MAX_ARGS] = {0};
   ga_hash seal;
@@ -221,11 +221,11 @@ static int get_command(binding_reader *b) {
   ga_texts owned = {0};
   enum command_kind kind = (enum command_kind)ga__get_uint(b->r, PRODUCT);
   const char *label = ga__get_text(b->r, &owned);
-  const char *kept = label ? ga__intern(label) : NULL;
+  const char *interned = label ? ga__intern(label) : NULL;
   ga__texts_clear(&owned);
-  if (kept == NULL)
+  if (interned == NULL)
     return label ? GA_MEMORY_ERROR : ga__plan_malformed();
-  const char *own = ga__label_swap(kept);
+  const char *own = ga__label_swap(interned);
   int status = kind == LAUNCH    ? get_launch(b)
                : kind == PRODUCT ? get_product(b)
                                  : get_transfer(b, kind);
@@ -277,7 +277,7 @@ static int get_tape(binding_reader *b, size_t **lives) {
   return ga__bound_finish(bound);
 }
 
-/* Leaves the binding without its seal. */
+/* Checks the checksum and drops it from the reader. */
 static int check_binding_seal(ga_reader *r) {
   const size_t size =
       r->left < 2 * sizeof(uint64_t) ? 0 : r->left - 2 * sizeof(uint64_t);
@@ -288,7 +288,7 @@ static int check_binding_seal(ga_reader *r) {
   return fits && !stored.failed ? GA_NO_ERROR : ga__plan_malformed();
 }
 
-/* *out stays NULL for a binding that is of no use here. */
+/* *out stays NULL for a binding that this device does not support. */
 static int get_bound(ga_bound **out, GpuPlan *p, const ga_saved_kernels *kernels,
                      ga_reader *r) {
   size_t *lives = NULL;
@@ -322,7 +322,7 @@ static int get_bound(ga_bound **out, GpuPlan *p, const ga_saved_kernels *kernels
 
 static int get_bindings(GpuPlan *p, const ga_saved_kernels *kernels, ga_reader *r) {
   if (!ga__plan_needs_bindings(p))
-    return GA_NO_ERROR; /* an older file has them all the same */
+    return GA_NO_ERROR; /* older files have them in any case */
   unsigned int n = ga__get_uint(r, UINT32_MAX);
   for (unsigned int i = 0; i < n; i++) {
     ga_bound *bound = NULL;

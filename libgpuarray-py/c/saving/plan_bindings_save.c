@@ -1,22 +1,21 @@
-/* Writes the bindings of a plan to its file. */
+/* Serializes the bindings of a plan. */
 #include "c/array/array.h"
 #include "c/device/device_errors.h"
 #include "c/plan/plan_stages.h"
 #include "c/saving/plan_bindings.h"
 
-/* Whether it is the word of reports, or its count. */
 static bool is_of_reports(const gpudata *buffer) {
   return (buffer->flags & (GA_BUFFER_WORD | GA_BUFFER_COUNT)) != 0;
 }
 
-/* Whether the array's elements, in C order, are all of its buffer: a file has a
- * constant packed. */
+/* Whether the array is contiguous and fills its buffer, as a constant from a file
+ * does. */
 static bool is_whole(const GpuArray *a) {
   return GpuArray_IS_C_CONTIGUOUS(a) && a->offset == 0 &&
          ga__array_count(a) * gpuarray_get_elsize(a->typecode) == a->data->size;
 }
 
-/* The constant that a buffer is, or n_values. */
+/* The constant with that buffer, or n_values. */
 static unsigned int find_constant(const GpuPlan *p, const gpudata *buffer) {
   unsigned int i = 0;
   while (i < p->graph.n_values && (p->graph.values[i].constant.data != buffer ||
@@ -44,7 +43,7 @@ static void put_buffer(ga_strbuf *out, const GpuPlan *p, const extras *more,
   ga__put_int(out, number);
 }
 
-/* Lists the other buffers that the tape holds, and writes their bytes. */
+/* Lists the tape's other buffers and writes their contents. */
 static int put_extras(ga_strbuf *out, extras *more, const GpuPlan *p,
                       const ga_tape *tape) {
   more->list = ga__alloc(tape->n_held + 1, sizeof(gpudata *));
@@ -83,7 +82,7 @@ static void put_slots(ga_strbuf *out, const ga_tape *tape) {
   }
 }
 
-/* The sizes of a launch's buffers, and its seal. */
+/* The sizes of a launch's buffers, and its checksum. */
 static void put_seal(ga_strbuf *out, const command *c, const size_t *reach) {
   size_t sizes[GA_MAX_ARGS] = {0};
   ga_launch l = c->launch;
@@ -186,7 +185,7 @@ static void put_command(ga_strbuf *out, const GpuPlan *p, const extras *more,
     ga__put_int(out, t->size);
     ga__put_int(out, t->byte);
     return;
-  case CALL: /* of no binding that is written, as the others */
+  case CALL: /* never in a binding that is saved */
   case FIND:
   case IF:
   case ELSE:
@@ -240,7 +239,7 @@ static int put_bound(ga_strbuf *out, const GpuPlan *p, const ga_saved_kernels *k
   return status;
 }
 
-/* The next binding, from the oldest on, that does not call into this process. */
+/* The next binding towards the newest that has no callback into this process. */
 static const ga_bound *savable(const GpuPlan *p, const ga_bound *b) {
   if (!ga__plan_needs_bindings(p))
     return NULL;
@@ -249,7 +248,7 @@ static const ga_bound *savable(const GpuPlan *p, const ga_bound *b) {
   return b;
 }
 
-/* The latest used comes last, as ga__bound_add wants it. */
+/* In LRU order, oldest first: ga__bound_add makes each the newest. */
 static int put_bindings(ga_strbuf *out, const ga_saved_kernels *kernels,
                         const GpuPlan *p) {
   unsigned int n = 0;

@@ -1,4 +1,3 @@
-/* What is told of a file of which no plan can be made. */
 #include "c/saving/plan_file.h"
 
 int ga__plan_malformed(void) {

@@ -1,8 +1,8 @@
-/* The compiled kernels of a plan in its file: which they are, and their way back.
+/* Serialized kernels of a plan.
  *
- * The section: what all keys of the device begin with; the programs, each the rest of
- * its key and its compiled bytes; the kernels, each a program's number, the name, how
- * it is shown, and the body that it is found by (none for a user's kernel). */
+ * The section: the common prefix of the device's cache keys; programs, each the rest of
+ * its key and its binary; kernels, each the program's number, the name, the name shown,
+ * and the source by which it is found (none for a user's kernel). */
 #include <string.h>
 
 #include "c/plan/plan_stages.h"
@@ -30,7 +30,7 @@ int ga__kernels_add(ga_saved_kernels *kernels, gpukernel *given) {
   return GA_NO_ERROR;
 }
 
-/* Those that the plan's bindings launch. */
+/* Kernels that the plan's bindings launch. */
 static int collect_bound(ga_saved_kernels *kernels, const GpuPlan *p) {
   for (const ga_bound *b = p->bindings.latest; b != NULL; b = b->next)
     for (size_t i = 0; i < b->tape->n_commands; i++)
@@ -60,7 +60,7 @@ int ga__kernels_collect(ga_saved_kernels *kernels, const GpuPlan *p) {
 
 /* ---- writing ---- */
 
-/* Adds the kernel's program to the list of `n` unless it is there; gives its place. */
+/* The index of the kernel's program among `n`, to which it is added if need be. */
 static unsigned int program_place(const ga_program **programs, unsigned int *n,
                                   const gpukernel *k) {
   unsigned int place = 0;
@@ -118,8 +118,7 @@ int ga__kernels_put(ga_strbuf *out, const ga_saved_kernels *kernels, gpucontext 
 
 /* ---- reading ---- */
 
-/* The programs, of which the vendor may refuse some: these stay NULL. slow_lock is
- * held. */
+/* The programs; one that the driver refuses is NULL. slow_lock is held. */
 static int get_programs(ga_program ***out, unsigned int *n, gpucontext *ctx,
                         const ga_key *head, ga_reader *r) {
   unsigned int count = ga__get_uint(r, UINT32_MAX);
@@ -160,7 +159,7 @@ static int get_kernel(ga_saved_kernels *kernels, gpucontext *ctx,
                   : ga__user_kernel_adopt(&k, ctx, programs[place], name);
   ga__texts_clear(&owned);
   if (status == GA_NO_ERROR)
-    kernels->list[kernels->n++] = k; /* NULL for a kernel of a refused program */
+    kernels->list[kernels->n++] = k; /* NULL for a refused program */
   return status;
 }
 

@@ -1,4 +1,4 @@
-/* Reads a plan from a file by building it again. */
+/* Deserializes a plan by repeating the calls that built it. */
 #include <string.h>
 
 #include "c/array/array.h"
@@ -6,7 +6,7 @@
 #include "c/reduce/reduce_source.h"
 #include "c/saving/plan_file.h"
 
-/* The lists of a step, of as many entries as any step may have. */
+/* Arguments of a step. */
 typedef struct step_data {
   enum ga_step_kind kind;
   const char *label;
@@ -146,7 +146,7 @@ static void get_types(ga_reader *r, gpuplan_type *types, unsigned int n) {
   }
 }
 
-/* Its body comes behind it. */
+/* Its body follows. */
 static int read_loop(GpuPlan *p, ga_reader *r, ga_texts *owned, step_data *d) {
   gpuplan_type types[GA_PLAN_MOST];
   const gpuplan_loop step = {.size = sizeof step,
@@ -186,7 +186,7 @@ static int read_routine(GpuPlan *p, ga_reader *r, ga_texts *owned, step_data *d)
                                         : GpuPlan_routine(p, d->outs, &step);
 }
 
-/* How many inputs a step of this kind has at least. */
+/* The fewest inputs that the file format allows for a step of this kind. */
 static unsigned int least_inputs(enum ga_step_kind kind) {
   switch (kind) {
   case GA_STEP_INT:
@@ -320,22 +320,22 @@ static int read_body(GpuPlan *p, ga_reader *r, unsigned int depth);
 
 static int read_values(GpuPlan *p, ga_reader *r, unsigned int depth) {
   for (;;) {
-    unsigned int value, what = ga__get_uint(r, GA_PLAN_BODY);
+    unsigned int value, part = ga__get_uint(r, GA_PLAN_BODY);
     if (r->failed)
       return ga__plan_malformed();
-    if (what == GA_PLAN_END)
+    if (part == GA_PLAN_END)
       return read_outputs(p, r);
-    if (what == GA_PLAN_STEP)
+    if (part == GA_PLAN_STEP)
       GA_TRY(read_step(p, r));
-    else if (what == GA_PLAN_CONSTANT)
+    else if (part == GA_PLAN_CONSTANT)
       GA_TRY(read_constant(p, r));
-    else if (what == GA_PLAN_WHEN)
+    else if (part == GA_PLAN_WHEN)
       GA_TRY(read_when(p, r));
-    else if (what == GA_PLAN_CONFIRM)
+    else if (part == GA_PLAN_CONFIRM)
       GA_TRY(GpuPlan_confirm(p));
-    else if (what == GA_PLAN_BODY)
+    else if (part == GA_PLAN_BODY)
       GA_TRY(read_body(p, r, depth));
-    else if (what == GA_PLAN_INT_INPUT)
+    else if (part == GA_PLAN_INT_INPUT)
       GA_TRY(GpuPlan_int_input(p, &value));
     else {
       int typecode = (int)ga__get_uint(r, GA_NBASE);
@@ -348,7 +348,7 @@ static int read_values(GpuPlan *p, ga_reader *r, unsigned int depth) {
   }
 }
 
-/* Values, outputs, and the seal where there must be one. */
+/* Values, outputs, and the checksum where one is due. */
 static int read_content(GpuPlan *p, ga_reader *r, unsigned int depth) {
   const char *start = r->at;
   GA_TRY(read_values(p, r, depth));
@@ -380,13 +380,13 @@ static int read_body(GpuPlan *p, ga_reader *r, unsigned int depth) {
   return status;
 }
 
-/* Each section at most once, in any order. */
+/* Sections come in any order; of several of a kind the last counts. */
 static int read_sections(GpuPlan *p, ga_reader *function, ga_reader *r) {
   ga_reader sections[GA_PLAN_SECTIONS] = {0};
   ga_saved_kernels kernels = {0};
   while (r->left > 0 && !r->failed) {
-    unsigned int which = ga__get_uint(r, GA_PLAN_SECTIONS - 1);
-    sections[which] = ga__get_bytes(r);
+    unsigned int section = ga__get_uint(r, GA_PLAN_SECTIONS - 1);
+    sections[section] = ga__get_bytes(r);
   }
   if (r->failed)
     return ga__plan_malformed();
@@ -420,7 +420,7 @@ static int read_plan(GpuPlan **out, ga_reader *function, gpucontext *ctx,
   return status;
 }
 
-/* The body behind a head that is as it should be. */
+/* Checks the header; *body gets the rest. */
 static int check_head(ga_reader *body, const char *bytes, size_t size) {
   ga_reader r = {bytes, size, false};
   const size_t mark = sizeof GA_PLAN_PICKLE - 1;
@@ -469,7 +469,8 @@ int GpuPlan_load(GpuPlan **res, gpucontext *ctx, const char *path) {
   if (res == NULL || ctx == NULL || path == NULL)
     return GA_FAIL(GA_VALUE_ERROR,
                    "plan load: needs a result pointer, a context and a path; got NULL");
-  ga_recording *recording = ga__recording_suspend(); /* its constants are kept */
+  ga_recording *recording =
+      ga__recording_suspend(); /* the constants are allocated, not recorded */
   int status = ga__plan_read(res, &function, &bytes, ctx, path);
   ga__recording_resume(recording);
   if (status == GA_NO_ERROR)

@@ -1,4 +1,4 @@
-/* Writes a plan to a file. */
+/* Serializes a plan. */
 #include <string.h>
 
 #include "c/array/array.h"
@@ -157,7 +157,7 @@ static void put_step(ga_strbuf *out, const GpuPlan *p, const ga_step *s) {
   }
 }
 
-/* The conditions of a step where they are not those of the step before. */
+/* The conditions of a step, where they differ from those of the step before. */
 static void put_when(ga_strbuf *out, const ga_step *s, const ga_step *before) {
   unsigned int n = before != NULL ? before->n_when : 0;
   bool same = s->n_when == n;
@@ -174,7 +174,7 @@ static void put_when(ga_strbuf *out, const ga_step *s, const ga_step *before) {
   }
 }
 
-/* GA_UNSUPPORTED_ERROR for a step that a file has no place for. */
+/* GA_UNSUPPORTED_ERROR for a step beyond the limits of the format. */
 static int check_step(const GpuPlan *p, const ga_step *s) {
   if (s->n_out > 0 && s->n_in <= GA_PLAN_MOST && s->n_out <= GA_PLAN_MOST &&
       s->n_when <= GA_PLAN_MOST)
@@ -199,7 +199,7 @@ ga_hash ga__plan_seal(const char *bytes, size_t size) {
   return ga__hash(bytes, size, (ga_hash){1, 1});
 }
 
-/* Of what was written from `start` on. */
+/* A checksum of what was written from `start` on. */
 static void put_seal(ga_strbuf *out, const GpuPlan *p, size_t start) {
   if (!ga__plan_is_sealed(p) || ga__strbuf_status(out) != GA_NO_ERROR)
     return;
@@ -214,7 +214,7 @@ static void put_outputs(ga_strbuf *out, const GpuPlan *p) {
   ga__put_uints(out, p->graph.outputs, p->graph.n_outputs);
 }
 
-/* What the step before is made of, where its function is not. */
+/* The body of the step before. */
 static int put_body(ga_strbuf *out, const GpuPlan *body) {
   if (body == NULL)
     return GA_NO_ERROR;
@@ -227,7 +227,7 @@ static int put_body(ga_strbuf *out, const GpuPlan *body) {
   return GA_NO_ERROR;
 }
 
-/* Values in the order of their numbers; a step makes the next `n_out` of them. */
+/* Values in order of their numbers; a step stands for its `n_out` results. */
 static int put_values(ga_strbuf *out, const GpuPlan *p) {
   unsigned int step = 0;
   for (unsigned int i = 0; i < p->graph.n_values; i++) {
@@ -260,7 +260,7 @@ void ga__put_section(ga_strbuf *out, enum ga_plan_section section,
   ga__put_bytes(out, content->text, content->length);
 }
 
-/* What was compiled and bound, where the device gives its kernels away. */
+/* The compiled kernels and the bindings, where the driver returns binaries. */
 static int put_compiled(ga_strbuf *out, GpuPlan *p) {
   ga_saved_kernels kernels = {0};
   ga_strbuf bindings = {0}, programs = {0};
