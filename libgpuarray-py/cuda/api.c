@@ -1,4 +1,4 @@
-/* NVIDIA's driver and libraries, opened at run time into one struct of functions. */
+/* Dynamic loading of NVIDIA's driver and libraries into one table of functions. */
 #include "cuda/api.h"
 
 #include <pthread.h>
@@ -11,7 +11,7 @@
 
 ga_cuda_api ga__cuda;
 
-/* A function that a library must or may have, and its place in ga__cuda. */
+/* A symbol and its offset in ga__cuda. */
 typedef struct entry {
   const char *symbol;
   size_t offset;
@@ -100,14 +100,14 @@ enum state { UNTRIED, OPEN, FAILED };
 
 typedef struct library {
   const char *title, *advice;
-  const char *variable;       /* of the environment: the one path to try */
-  const char *file;           /* "libnvrtc.so", or NULL: the loader alone finds it */
-  const char *wheel;          /* the folder of its wheel up to CUDA 12 */
-  int behind;                 /* by how much its number is less than CUDA's */
+  const char *variable;       /* environment variable with the only path to try */
+  const char *file;           /* "libnvrtc.so"; NULL: by soname only */
+  const char *wheel;          /* folder of its wheel up to CUDA 12 */
+  int behind;                 /* its major version is CUDA's minus this */
   const char *const *sonames; /* newest first */
   const entry *entries;
   atomic_int state;
-  char **candidates; /* what is tried, in order; NULL until it is collected */
+  char **candidates; /* paths to try in order; NULL until collected */
   ga_strbuf report, problem;
 } library;
 
@@ -176,10 +176,10 @@ static library cufft = {
     .sonames = (const char *const[]){"libcufft.so.12", "libcufft.so.11", NULL},
     .entries = cufft_entries};
 
-/* Guards what is not atomic in them. */
+/* Guards the libraries' fields that are not atomic. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The CUDA version of the driver, 13000 for 13.0; 0 where none is open. */
+/* CUDA version of the driver, 13000 for 13.0; 0 if it is not open. */
 static int driver_version(void) {
   int version = 0;
   if (atomic_load(&driver.state) != OPEN || ga__cuda.cuDriverGetVersion(&version) != 0)
@@ -187,8 +187,8 @@ static int driver_version(void) {
   return version;
 }
 
-/* Takes out what is newer than the driver, which would refuse what it makes. */
-static void drop_too_new(library *lib) {
+/* Drops candidates newer than the driver, which would refuse their binaries. */
+static void drop_newer(library *lib) {
   int most = driver_version() / 1000;
   char **kept = lib->candidates;
   for (char **path = lib->candidates; path && *path; path++) {
@@ -204,22 +204,22 @@ static void drop_too_new(library *lib) {
     *kept = NULL;
 }
 
-/* Fills lib->candidates. A path given in the environment is the only one. */
+/* Fills lib->candidates; the environment's path replaces all others. */
 static int collect(library *lib) {
   if (lib->candidates)
     return GA_NO_ERROR;
   int status = GA_NO_ERROR;
-  const char *given = getenv(lib->variable);
-  if (given && *given) {
+  const char *override = getenv(lib->variable);
+  if (override && *override) {
     ga__strbuf_addf(&lib->report, "%s is set: nothing else is tried\n", lib->variable);
-    status = ga__dynload_add(&lib->candidates, given);
+    status = ga__dynload_add(&lib->candidates, override);
   } else {
     if (lib->file)
       status = ga__cuda_search(&lib->candidates, lib->file, lib->wheel);
     for (size_t i = 0; lib->sonames[i] && status == GA_NO_ERROR; i++)
       status = ga__dynload_add(&lib->candidates, lib->sonames[i]);
     if (status == GA_NO_ERROR && lib->file)
-      drop_too_new(lib);
+      drop_newer(lib);
   }
   if (status != GA_NO_ERROR) {
     ga__dynload_paths_free(lib->candidates);
@@ -228,8 +228,8 @@ static int collect(library *lib) {
   return status;
 }
 
-/* Writes the addresses; names what is missing in lib->problem. */
-static bool take_functions(library *lib, void *handle) {
+/* Resolves the symbols; lib->problem names one that is missing. */
+static bool resolve_symbols(library *lib, void *handle) {
   for (const entry *e = lib->entries; e->symbol; e++) {
     void *address = ga__dynload_symbol(handle, e->symbol);
     if (address == NULL && !e->is_optional) {
@@ -242,7 +242,7 @@ static bool take_functions(library *lib, void *handle) {
   return true;
 }
 
-/* Whether the driver works, with or without a device. */
+/* Initializes the driver, with or without a device. */
 static bool start_driver(void) {
   CUresult result = ga__cuda.cuInit(0);
   if (result == CUDA_SUCCESS || result == CUDA_ERROR_NO_DEVICE)
@@ -253,9 +253,8 @@ static bool start_driver(void) {
   return false;
 }
 
-/* Opens what NVRTC opens by its bare name, from the folder where NVRTC was found: the
- * loader finds it there only if nothing stands between NVRTC and it, as sanitizers do.
- */
+/* Preloads libnvrtc-builtins from NVRTC's folder. NVRTC opens it by soname, which fails
+ * under sanitizers: their dlopen does not see NVRTC's RPATH. */
 static void open_builtins(const char *nvrtc_path, ga_strbuf *report) {
   const char *slash = strrchr(nvrtc_path, '/');
   char pattern[4096], **paths = NULL;
@@ -268,7 +267,6 @@ static void open_builtins(const char *nvrtc_path, ga_strbuf *report) {
   ga__dynload_paths_free(paths);
 }
 
-/* The first candidate that opens, or NULL. */
 static void *open_first(library *lib) {
   for (char **path = lib->candidates; path && *path; path++) {
     void *handle = ga__dynload_open((const char *const[]){*path, NULL}, &lib->report);
@@ -280,7 +278,7 @@ static void *open_first(library *lib) {
   return NULL;
 }
 
-/* Opens the library and takes its functions. The lock is held. */
+/* The lock is held. */
 static int open_library(library *lib) {
   GA_TRY(collect(lib));
   void *handle = open_first(lib);
@@ -289,7 +287,7 @@ static int open_library(library *lib) {
                     "cuda: %s cannot be opened: %s, or name the file in %s", lib->title,
                     lib->advice, lib->variable);
   bool is_open =
-      handle && take_functions(lib, handle) && (lib != &driver || start_driver());
+      handle && resolve_symbols(lib, handle) && (lib != &driver || start_driver());
   atomic_store(&lib->state, is_open ? OPEN : FAILED);
   return GA_NO_ERROR;
 }
@@ -313,8 +311,8 @@ int ga__cuda_need_driver(void) {
   return need(&driver);
 }
 
-/* The driver comes first: its version limits which of the others serve. It may be
- * missing, for NVRTC compiles without one. */
+/* The driver goes first: its version limits the others. It may be missing, for NVRTC
+ * compiles without one. */
 int ga__cuda_need_nvrtc(void) {
   (void)need(&driver);
   return need(&nvrtc);
@@ -332,7 +330,7 @@ int ga__cuda_need_cublaslt(void) {
 
 int ga__cuda_need_cusolver(void) {
   (void)need(&driver);
-  (void)need(&cublas); /* which it is linked to */
+  (void)need(&cublas); /* a dependency of cuSOLVER */
   return need(&cusolver);
 }
 
@@ -364,7 +362,7 @@ int ga__cuda_nvrtc_id(char *out, size_t size) {
   return GA_NO_ERROR;
 }
 
-/* Adds each line of `text` two columns to the right. */
+/* Indents each line by two columns. */
 static void add_lines(ga_strbuf *out, const char *text) {
   while (text && *text) {
     size_t length = strcspn(text, "\n");
@@ -403,8 +401,8 @@ void ga__cuda_report(ga_strbuf *out) {
   report_library(out, &nccl);
 }
 
-/* GA_RUN_ERROR for what kernels do to a device while they run; the device is of no use
- * after most of these. */
+/* GA_RUN_ERROR for errors of running kernels, most of which make the context
+ * unusable. */
 static int status_of(CUresult result) {
   switch (result) {
   case CUDA_ERROR_OUT_OF_MEMORY:

@@ -1,7 +1,7 @@
-/* NVIDIA's driver and libraries, opened at run time into one struct of functions.
+/* Dynamic loading of NVIDIA's driver and libraries into one table of functions.
  *
  * Types and functions are declared here; no vendor header is needed. Each library is
- * opened on first need, once in a process, under a lock. */
+ * opened on first use, once in a process, under a lock. */
 #ifndef GA_CUDA_API_H
 #define GA_CUDA_API_H
 
@@ -21,13 +21,13 @@ typedef struct ga_cuda_graph_ *CUgraph;
 typedef struct ga_cuda_graph_node_ *CUgraphNode;
 typedef struct ga_cuda_graph_exec_ *CUgraphExec;
 typedef unsigned long long CUgraphConditionalHandle;
-/* CUgraphNodeParams of a conditional node, with what other kinds have as padding. */
+/* CUgraphNodeParams of a conditional node, padded to the size of the union. */
 typedef struct ga_cuda_choice_node {
   int type, reserved0[3];
   CUgraphConditionalHandle handle;
   int kind;
   unsigned int size;
-  CUgraph *bodies; /* filled in; the driver's */
+  CUgraph *bodies; /* output, owned by the graph */
   CUcontext context;
   long long padding[25], reserved2;
 } ga_cuda_choice_node;
@@ -49,7 +49,7 @@ typedef struct ncclUniqueId {
   char bytes[128];
 } ncclUniqueId;
 typedef struct ga_cublaslt_handle_ *cublasLtHandle;
-typedef struct ga_cublaslt_object_ *cublasLtObject; /* any description */
+typedef struct ga_cublaslt_object_ *cublasLtObject; /* any descriptor */
 typedef struct cublasLtAlgorithm {
   uint64_t words[8];
 } cublasLtAlgorithm;
@@ -61,7 +61,7 @@ typedef struct cublasLtHeuristic {
   int reserved[4];
 } cublasLtHeuristic;
 
-/* The results that are told apart. */
+/* Status codes. */
 enum {
   CUDA_SUCCESS = 0,
   CUDA_ERROR_OUT_OF_MEMORY = 2,
@@ -88,8 +88,7 @@ enum {
   CUBLAS_STATUS_ALLOC_FAILED = 3
 };
 
-/* Valid once the library that a function belongs to has been asked for below; an
- * optional function may be NULL. */
+/* Valid after ga__cuda_need_* of a function's library; an optional one may be NULL. */
 typedef struct ga_cuda_api {
 #define FIELD(result, name, suffix, arguments) result(*name) arguments;
 #define DRIVER FIELD
@@ -119,9 +118,9 @@ typedef struct ga_cuda_api {
 } ga_cuda_api;
 extern ga_cuda_api ga__cuda;
 
-/* Open a library if that was not done: GA_LOAD_ERROR with what to do if it is missing
- * or lacks a function. Cheap when it is open. */
-int ga__cuda_need_driver(void); /* also initialises it; no device is no failure */
+/* Lazy loading of a library. GA_LOAD_ERROR, with advice, if it is missing or lacks a
+ * function. Cheap when it is open. */
+int ga__cuda_need_driver(void); /* initializes it too; having no device is no failure */
 int ga__cuda_need_nvrtc(void);
 int ga__cuda_need_cublas(void);
 int ga__cuda_need_nccl(void);
@@ -129,20 +128,18 @@ int ga__cuda_need_cublaslt(void);
 int ga__cuda_need_cusolver(void);
 int ga__cuda_need_cufft(void);
 
-/* Writes which NVRTC will compile, to tell its binaries from another's: the name of the
- * file that would be opened first, its size and a hash of its head, which holds the
- * build id. The file is not opened as a library, since that takes longer than all else
- * that a program with cached kernels does. Where only the loader can find NVRTC it is
- * opened, and the text holds its version. GA_LOAD_ERROR if there is none. */
+/* Cache key of NVRTC: path, size, and a hash of the first bytes, which hold the build
+ * id, of the file that would be opened. Without opening it, for that takes longer than
+ * all else that a program with cached kernels does. Where only the loader finds NVRTC,
+ * it is opened, and the key is its version. GA_LOAD_ERROR if there is none. */
 int ga__cuda_nvrtc_id(char *out, size_t size);
 
-/* Adds what was searched and found, a line each, and what would help. */
+/* Appends what was searched and found, a line each, with advice. */
 void ga__cuda_report(ga_strbuf *out);
 
-/* The status of a failed driver call, with its text: what was called, the error's name
- * and its description. */
+/* Fails with the call, the error's name and its description. */
 int ga__cuda_fail(CUresult result, const char *call);
-/* Calls a function of the driver; hands a failure on to the caller. */
+/* Calls a driver function; returns its failure from the caller. */
 #define CUDA_TRY(name, ...)                                                            \
   do {                                                                                 \
     CUresult cuda_try_ = ga__cuda.name(__VA_ARGS__);                                   \

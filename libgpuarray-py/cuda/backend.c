@@ -1,4 +1,4 @@
-/* CUDA's table of functions: what the library knows of this folder. */
+/* CUDA's backend table. */
 #include "cuda/conditional.h"
 #include "cuda/device.h"
 #include "cuda/graph.h"
@@ -67,7 +67,7 @@ const ga_backend ga__cuda_backend = {
     .name = "cuda",
     .prelude = ga__cuda_prelude,
     .compiles_at_once = true,
-    .sure_threads = 256, /* of 255 registers each a processor has 65536 */
+    .sure_threads = 256, /* at 255 registers a thread, an SM's 65536 suffice */
     GUARDED_BY_ALL,
 
     GUARDED(read_all),

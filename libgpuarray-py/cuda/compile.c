@@ -1,6 +1,6 @@
-/* CLUDA source to machine code, by NVRTC; needs no device. */
+/* Compiles CLUDA source by NVRTC, without a device. */
 #include <ctype.h>
-#define GPUARRAY_NO_CUDA /* its names are declared in cuda/api.h */
+#define GPUARRAY_NO_CUDA /* cuda/api.h declares the names */
 #include <gpuarray/ext_cuda.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static int nvrtc_fail(nvrtcResult result, const char *call) {
       return nvrtc_fail(nvrtc_try_, #name);                                            \
   } while (0)
 
-/* "sm_90", "compute_90", "sm_90a". */
+/* "sm_90", "compute_90", "sm_90a" */
 static bool is_arch(const char *text) {
   size_t prefix = strncmp(text, "sm_", 3) == 0 ? 3 : 8;
   if (prefix == 8 && strncmp(text, "compute_", 8) != 0)
@@ -34,7 +34,7 @@ static bool is_arch(const char *text) {
          (*end == '\0' || (isalpha((unsigned char)*end) && !end[1]));
 }
 
-/* Adds the compiler's messages, which are empty if there is nothing to say. */
+/* Appends the compiler's log, unless it is empty. */
 static int add_log(ga_strbuf *log, nvrtcProgram program) {
   size_t size = 0;
   NVRTC_TRY(nvrtcGetProgramLogSize, program, &size);
@@ -51,7 +51,8 @@ static int add_log(ga_strbuf *log, nvrtcProgram program) {
                      : nvrtc_fail(result, "nvrtcGetProgramLog");
 }
 
-/* `quick`: the code need not be good. CUDA has no words of its own for GA_ROUNDED. */
+/* `quick`: without optimization. GA_ROUNDED turns off FMA contraction for the whole
+ * program: CUDA has no pragma for it. */
 static int build(nvrtcProgram program, const char *source, const char *arch, bool quick,
                  ga_strbuf *log) {
   char architecture[64];
@@ -61,7 +62,7 @@ static int build(nvrtcProgram program, const char *source, const char *arch, boo
   int n = 4, major = 0, minor = 0;
   snprintf(architecture, sizeof architecture, "--gpu-architecture=%s", arch);
   NVRTC_TRY(nvrtcVersion, &major, &minor);
-  /* Leaves out declarations that kernels cannot use: a third less time. */
+  /* Omits built-in declarations that kernels cannot use; saves a third of the time. */
   if (major > 12 || (major == 12 && minor >= 4))
     options[n++] = "--minimal";
   if (quick && major >= 13)
@@ -114,7 +115,7 @@ int ga__cuda_compile_for(const char *source, const char *arch, void **bytes,
   return status;
 }
 
-/* The text of a failure: the log, and the source by its lines. */
+/* Fails with the log and the source with line numbers. */
 static int compile_failed(const char *arch, const ga_strbuf *log, const char *source) {
   ga_strbuf text = {0};
   ga__strbuf_addf(&text, "the source does not compile for %s:\n%s\n", arch,
@@ -138,7 +139,7 @@ int gpuarray_cuda_compile(const char *source, const char *arch, size_t *size) {
   ga_strbuf text = {0}, log = {0};
   void *bytes = NULL;
   size_t length = 0;
-  /* Lines count from the caller's first. */
+  /* Lines are numbered from the caller's first. */
   ga__strbuf_add(&text, ga__cuda_prelude);
   ga__complex_add(&text, ga__complex_widths(source));
   ga__strbuf_addf(&text, "\n#line 1\n%s", source);

@@ -1,9 +1,9 @@
-/* Choices in graphs: conditional nodes.
+/* Conditional nodes in CUDA graphs.
  *
- * A kernel of one thread looks at the bytes and tells the node, whose two bodies are
- * graphs of their own. Each is recorded on a stream apart, which takes the place of the
- * one that the graph around it is recorded on. What is recorded may never have run, so
- * that libraries make ready what they need meanwhile: the thread may allocate. */
+ * A kernel of one thread reads the condition's bytes and sets the node's handle. The
+ * node has two bodies, each a graph that is captured on a stream of its own in place of
+ * the outer one. A body may contain work that never ran before, so that libraries
+ * allocate while it is captured: hence the relaxed capture mode. */
 #include "cuda/conditional.h"
 
 #include <string.h>
@@ -21,10 +21,9 @@ enum {
   SINCE_DRIVER = 12080,
   SINCE_CAPABILITY = 75
 };
-#define DEEPEST 8 /* choices within one another */
+#define MAX_DEPTH 8 /* nested conditionals */
 
-/* The one kernel that we write for the driver and not for NVRTC: only the driver knows
- * the function that it calls. */
+/* In PTX, as NVRTC does not declare cudaGraphSetConditional; the driver links it. */
 static const char tell_text[] =
     ".version 6.3\n"
     ".target sm_75\n"
@@ -59,24 +58,24 @@ static const char tell_text[] =
     "}\n";
 
 struct ga_cuda_choices {
-  /* Of the device, for all its queues: graphs outlive the queue that they were made on.
-   * A queue has the function only. */
+  /* On the device: shared by its queues, for graphs outlive the queue that captured
+   * them. A queue has a copy of `tell` only. */
   bool is_tried;
   CUmodule module;
   CUfunction tell;
-  CUstream streams[DEEPEST]; /* of bodies; NULL until first needed */
-  /* What is open: the stream around it, and the bodies. */
-  CUstream around[DEEPEST];
-  CUgraph bodies[DEEPEST][2];
+  CUstream streams[MAX_DEPTH]; /* by depth; NULL until first used */
+  /* Open conditionals: the outer stream, and the bodies. */
+  CUstream around[MAX_DEPTH];
+  CUgraph bodies[MAX_DEPTH][2];
   unsigned int depth;
-  /* Since the recording began: whether there were choices, whether one of them is not
-   * whole; how the thread was to record before. */
+  /* Of the current capture: whether it has conditionals, and one that is incomplete;
+   * the thread's former capture mode. */
   bool has_chosen, has_failed;
   int mode;
-  CUdeviceptr workspace; /* of products in bodies; 0 until first needed */
+  CUdeviceptr workspace; /* cuBLAS workspace for bodies; 0 until first used */
 };
 
-/* ---- whether the device does it ---- */
+/* ---- support by the driver ---- */
 
 static bool is_known(const ga_cuda_device *d) {
   int version = 0;
@@ -102,7 +101,7 @@ static struct ga_cuda_choices *choices_of(ga_cuda_device *d) {
   return d->choices;
 }
 
-/* The kernel; NULL where it cannot be done. With the device current. */
+/* The kernel; NULL if unsupported. The device is current. */
 static CUfunction load_once(ga_cuda_device *owner) {
   CUfunction tell = NULL;
   pthread_mutex_lock(&owner->blas_lock);
@@ -135,10 +134,9 @@ bool ga__cuda_graph_chooses(void *device) {
   return c != NULL && tell != NULL;
 }
 
-/* ---- recording ---- */
+/* ---- capture ---- */
 
-/* Adds the kernel and the node behind what the stream has recorded; the stream goes on
- * behind the node. */
+/* Adds the kernel and the conditional node after the stream's last node. */
 static int add_node(const ga_cuda_device *d, CUgraph bodies[2], CUdeviceptr at,
                     unsigned int size) {
   ga_cuda_choice_node node = {.type = NODE_IS_CONDITIONAL,
@@ -164,7 +162,7 @@ static int add_node(const ga_cuda_device *d, CUgraph bodies[2], CUdeviceptr at,
   return GA_NO_ERROR;
 }
 
-/* Products in a body get workspace that is there: a body allocates none. */
+/* A fixed cuBLAS workspace: a body must not allocate. */
 static int use_workspace(ga_cuda_device *d) {
   struct ga_cuda_choices *c = d->choices;
   if (d->blas == NULL || ga__cuda.cublasSetWorkspace == NULL)
@@ -174,7 +172,7 @@ static int use_workspace(ga_cuda_device *d) {
   return ga__cuda_blas_workspace(d, c->workspace, ga__cuda_blas_workspace_size(d));
 }
 
-/* Goes on recording in a body, on the stream of its depth. */
+/* Continues the capture in a body, on the stream of its depth. */
 static int begin_body(ga_cuda_device *d, CUgraph body) {
   struct ga_cuda_choices *c = d->choices;
   CUstream *stream = &c->streams[c->depth - 1];
@@ -187,7 +185,7 @@ static int begin_body(ga_cuda_device *d, CUgraph body) {
   return use_workspace(d);
 }
 
-/* Back to the stream around, if the body's was begun. */
+/* Returns to the outer stream, if the body was begun. */
 static int end_body(ga_cuda_device *d) {
   struct ga_cuda_choices *c = d->choices;
   CUgraph body = NULL;
@@ -210,8 +208,9 @@ static int open_choice(ga_cuda_device *d, CUdeviceptr at, unsigned int size) {
   struct ga_cuda_choices *c = d->choices;
   if (c == NULL || c->tell == NULL)
     return GA_FAIL(GA_DEVSUP_ERROR, "cuda: this driver has no conditional graph nodes");
-  if (c->depth == DEEPEST)
-    return GA_FAIL(GA_DEVSUP_ERROR, "cuda: more than %d nested conditionals", DEEPEST);
+  if (c->depth == MAX_DEPTH)
+    return GA_FAIL(GA_DEVSUP_ERROR, "cuda: more than %d nested conditionals",
+                   MAX_DEPTH);
   if (!c->has_chosen)
     GA_TRY(relax(c));
   GA_TRY(add_node(d, c->bodies[c->depth], at, size));
@@ -232,7 +231,7 @@ static int end_choice(ga_cuda_device *d) {
   return d->choices->depth > 0 ? use_workspace(d) : GA_NO_ERROR;
 }
 
-/* Ends an entry of the table. What failed before the first choice left none behind. */
+/* Ends a table entry. A failure before the first conditional leaves none incomplete. */
 static int leave(ga_cuda_device *d, CUcontext previous, int status) {
   if (status != GA_NO_ERROR && d->choices != NULL)
     d->choices->has_failed = d->choices->has_chosen;
@@ -262,7 +261,7 @@ int ga__cuda_graph_end_if(void *device) {
   return leave(d, previous, end_choice(d));
 }
 
-/* ---- the end ---- */
+/* ---- end ---- */
 
 int ga__cuda_choice_end(bool *chose, ga_cuda_device *d) {
   struct ga_cuda_choices *c = d->choices;
@@ -283,7 +282,7 @@ void ga__cuda_choice_close(ga_cuda_device *d) {
   struct ga_cuda_choices *c = d->choices;
   if (c == NULL)
     return;
-  for (unsigned int i = 0; i < DEEPEST; i++)
+  for (unsigned int i = 0; i < MAX_DEPTH; i++)
     if (c->streams[i] != NULL)
       ga__cuda.cuStreamDestroy(c->streams[i]);
   if (c->workspace != 0)

@@ -1,4 +1,4 @@
-/* Which context is current on a thread, and where the thread's work is queued. */
+/* The current context and stream of a thread. */
 #include "cuda/device.h"
 
 int ga__cuda_enter(CUcontext *previous, const ga_cuda_device *device) {
@@ -13,13 +13,13 @@ void ga__cuda_leave(const ga_cuda_device *device, CUcontext previous) {
     ga__cuda.cuCtxSetCurrent(previous);
 }
 
-/* The device whose graph this thread records, or NULL. */
-static _Thread_local const ga_cuda_device *recording;
+/* The device that this thread captures a graph of, or NULL. */
+static _Thread_local const ga_cuda_device *capturing;
 
 CUstream ga__cuda_stream(const ga_cuda_device *device) {
-  return recording == device ? device->capture : device->stream;
+  return capturing == device ? device->capture : device->stream;
 }
 
 void ga__cuda_record_on(const ga_cuda_device *device) {
-  recording = device;
+  capturing = device;
 }

@@ -1,4 +1,4 @@
-/* CUDA devices: what they are, opening them, their memory, queue and events. */
+/* CUDA devices: enumeration, opening, memory, queues. */
 #include "cuda/device.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "cuda/library/solver.h"
 #include "cuda/transfer.h"
 
-/* Attributes of devices, by the driver's numbers. */
+/* CUdevice_attribute values. */
 enum {
   MAX_THREADS_PER_BLOCK = 1,
   MAX_BLOCK_DIM_X = 2,
@@ -24,7 +24,7 @@ enum {
 };
 enum { CUDA_ERROR_NOT_INITIALIZED = 3 };
 
-/* ---- finding ---- */
+/* ---- enumeration ---- */
 
 int ga__cuda_platform_count(unsigned int *out) {
   *out = 1;
@@ -36,7 +36,7 @@ int ga__cuda_device_count(unsigned int *out, unsigned int platform) {
   (void)platform;
   GA_TRY(ga__cuda_need_driver());
   CUresult result = ga__cuda.cuDeviceGetCount(&count);
-  /* The driver does not initialise where there is no device. */
+  /* cuInit fails where there is no device. */
   if (result == CUDA_ERROR_NO_DEVICE || result == CUDA_ERROR_NOT_INITIALIZED)
     count = 0;
   else if (result != CUDA_SUCCESS)
@@ -56,7 +56,7 @@ static int take_device(CUdevice *device, unsigned int index) {
   return GA_NO_ERROR;
 }
 
-/* Asks for `n` attributes that follow one another, from `first` on. */
+/* Reads `n` consecutive attributes from `first` on. */
 static int attributes(int *out, int first, int n, CUdevice device) {
   for (int i = 0; i < n; i++)
     CUDA_TRY(cuDeviceGetAttribute, &out[i], first + i, device);
@@ -120,7 +120,8 @@ int ga__cuda_probe(ga_device_info *out, unsigned int platform, unsigned int inde
 
 /* ---- opening ---- */
 
-/* Leaves no context current that went with our reference to it. */
+/* Releases the primary context; it must not stay current once the driver destroys
+ * it. */
 static void release_context(const ga_cuda_device *d) {
   unsigned int flags;
   int is_active = 1;
@@ -132,7 +133,7 @@ static void release_context(const ga_cuda_device *d) {
     ga__cuda.cuCtxSetCurrent(NULL);
 }
 
-/* Undoes what opening a device or a queue did, as far as it came. */
+/* Closes a device or queue that may be opened in part. */
 static void close_device(ga_cuda_device *d) {
   CUcontext previous = NULL;
   if (d->context && ga__cuda_enter(&previous, d) == GA_NO_ERROR) {
@@ -172,30 +173,28 @@ static int open_stream(ga_cuda_device *d) {
   return result == CUDA_SUCCESS ? GA_NO_ERROR : ga__cuda_fail(result, "cuStreamCreate");
 }
 
-/* A device with nothing in it. */
-static ga_cuda_device *new_device(CUdevice found) {
+static ga_cuda_device *new_device(CUdevice ordinal) {
   ga_cuda_device *d = ga__alloc(1, sizeof *d);
   if (d == NULL)
     return NULL;
-  d->device = found;
+  d->device = ordinal;
   pthread_mutex_init(&d->writes.lock, NULL);
   pthread_mutex_init(&d->reads.lock, NULL);
   pthread_mutex_init(&d->blas_lock, NULL);
   return d;
 }
 
-/* Opens the rest of a device whose context is `given`, or the primary one where that is
- * NULL. */
-static int open_device(void **device, CUdevice found, CUcontext given) {
-  ga_cuda_device *d = new_device(found);
+/* Opens a device on a borrowed context, or on the primary one where that is NULL. */
+static int open_device(void **device, CUdevice ordinal, CUcontext borrowed) {
+  ga_cuda_device *d = new_device(ordinal);
   if (d == NULL)
     return GA_MEMORY_ERROR;
-  d->context = given;
-  d->is_borrowed = given != NULL;
-  int status = capability(&d->capability, found);
+  d->context = borrowed;
+  d->is_borrowed = borrowed != NULL;
+  int status = capability(&d->capability, ordinal);
   if (status == GA_NO_ERROR)
-    status = attributes(&d->most_shared, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 1, found);
-  if (status == GA_NO_ERROR && given == NULL)
+    status = attributes(&d->most_shared, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 1, ordinal);
+  if (status == GA_NO_ERROR && borrowed == NULL)
     status = take_primary(d);
   if (status == GA_NO_ERROR)
     status = open_stream(d);
@@ -209,28 +208,28 @@ static int open_device(void **device, CUdevice found, CUcontext given) {
 
 int ga__cuda_open(void **device, ga_device_info *info, unsigned int platform,
                   unsigned int index) {
-  CUdevice found;
+  CUdevice ordinal;
   (void)platform;
-  GA_TRY(take_device(&found, index));
-  GA_TRY(describe(info, found));
-  return open_device(device, found, NULL);
+  GA_TRY(take_device(&ordinal, index));
+  GA_TRY(describe(info, ordinal));
+  return open_device(device, ordinal, NULL);
 }
 
 int ga__cuda_adopt(void **device, ga_device_info *info, unsigned int *platform,
                    unsigned int *index, void *native) {
-  const ga_cuda_device given = {.context = native};
-  CUdevice found = 0;
+  const ga_cuda_device borrowed = {.context = native};
+  CUdevice ordinal = 0;
   CUcontext previous;
   GA_TRY(ga__cuda_need_driver());
-  GA_TRY(ga__cuda_enter(&previous, &given));
-  CUresult result = ga__cuda.cuCtxGetDevice(&found);
-  ga__cuda_leave(&given, previous);
+  GA_TRY(ga__cuda_enter(&previous, &borrowed));
+  CUresult result = ga__cuda.cuCtxGetDevice(&ordinal);
+  ga__cuda_leave(&borrowed, previous);
   if (result != CUDA_SUCCESS)
     return ga__cuda_fail(result, "cuCtxGetDevice");
-  GA_TRY(describe(info, found));
+  GA_TRY(describe(info, ordinal));
   *platform = 0;
-  *index = (unsigned int)found;
-  return open_device(device, found, native);
+  *index = (unsigned int)ordinal;
+  return open_device(device, ordinal, native);
 }
 
 void ga__cuda_close(void *device) {
@@ -292,17 +291,17 @@ int ga__cuda_free_memory(size_t *out, void *device) {
   CUDA_RETURN(d, cuMemGetInfo, out, &total);
 }
 
-/* One address serves both sides: the driver unifies them on every 64-bit system. */
+/* Pinned memory, with one address for host and device (unified addressing). */
 int ga__cuda_host_alloc(void **memory, void **host, void *device, size_t size) {
   const ga_cuda_device *d = device;
   CUcontext previous;
-  void *made = NULL;
+  void *pinned = NULL;
   GA_TRY(ga__cuda_enter(&previous, d));
-  CUresult result = ga__cuda.cuMemAllocHost(&made, size ? size : 1);
+  CUresult result = ga__cuda.cuMemAllocHost(&pinned, size ? size : 1);
   ga__cuda_leave(d, previous);
   if (result != CUDA_SUCCESS)
     return ga__cuda_fail(result, "cuMemAllocHost");
-  *memory = *host = made;
+  *memory = *host = pinned;
   return GA_NO_ERROR;
 }
 

@@ -1,5 +1,5 @@
-/* An open CUDA device: its context, queue, memory and events. Another queue of it is
- * the same struct with a stream, staging and handles of its own. */
+/* An open CUDA device: context, stream, memory. A further queue is the same struct with
+ * a stream, staging and handles of its own. */
 #ifndef GA_CUDA_DEVICE_H
 #define GA_CUDA_DEVICE_H
 
@@ -9,57 +9,54 @@
 #include "c/backend/backend.h"
 #include "cuda/api.h"
 
-/* Pinned memory that host data passes through, in parts used in turn. */
+/* Pinned staging memory, a ring of parts. */
 #define GA_CUDA_PARTS 4
 typedef struct ga_cuda_staging {
   pthread_mutex_t lock;
-  char *memory;                  /* NULL until first needed */
-  CUevent events[GA_CUDA_PARTS]; /* behind the copies of a part */
-  unsigned int part;             /* the one being filled */
+  char *memory;                  /* NULL until first used */
+  CUevent events[GA_CUDA_PARTS]; /* after a part's copies */
+  unsigned int part;             /* being filled */
   size_t used;                   /* bytes of it */
 } ga_cuda_staging;
 
 typedef struct ga_cuda_device {
   CUdevice device;
-  /* The device's primary context, the one that other libraries of the process use, or
-   * the one that was adopted. */
+  /* The primary context, which other libraries of the process share, or a borrowed
+   * one. */
   CUcontext context;
-  /* Of another queue: the device, which owns the context; else NULL. */
+  /* Of a further queue: the device, which owns the context; else NULL. */
   struct ga_cuda_device *owner;
-  bool is_borrowed; /* an application made the context, and frees it */
-  /* Ordered with the legacy default stream: what another library runs there sees our
-   * results with no event, and the other way round. */
+  bool is_borrowed; /* the application made the context, and frees it */
+  /* Blocking with respect to the legacy default stream: other libraries' work there is
+   * ordered with ours without events. */
   CUstream stream;
   int capability;  /* 90 for sm_90 */
-  int most_shared; /* bytes of shared memory of a block that asks for it */
-  /* Apart, for a read holds its own while it waits for the queue. */
+  int most_shared; /* opt-in shared memory of a block, in bytes */
+  /* Separate, for a read holds its lock while it waits. */
   ga_cuda_staging writes, reads;
-  cublasHandle blas;             /* NULL until blas_open */
-  struct ga_cuda_lt *lt;         /* cuBLASLt's, blaslt.c's; NULL until first needed */
-  struct ga_cuda_solver *solver; /* cuSOLVER's, solver.c's; likewise */
-  struct ga_cuda_plans *plans;   /* cuFFT's, fft.c's; likewise */
-  pthread_mutex_t blas_lock;     /* of the handles, their stream, and choices */
-  CUstream capture; /* what a graph is recorded on; NULL until first needed */
-  struct ga_cuda_recording *recording; /* graph.c's; likewise */
-  struct ga_cuda_choices *choices;     /* conditional.c's; likewise */
-  _Atomic(uint32_t *) progress; /* pinned: the mark last passed; NULL until needed */
-  atomic_bool without_marks;    /* the driver has none */
+  cublasHandle blas;                   /* NULL until blas_open */
+  struct ga_cuda_lt *lt;               /* blaslt.c; NULL until first used */
+  struct ga_cuda_solver *solver;       /* solver.c; likewise */
+  struct ga_cuda_plans *plans;         /* fft.c; likewise */
+  pthread_mutex_t blas_lock;           /* guards handles, their streams, and choices */
+  CUstream capture;                    /* captures graphs; NULL until first used */
+  struct ga_cuda_recording *recording; /* graph.c; likewise */
+  struct ga_cuda_choices *choices;     /* conditional.c; likewise */
+  _Atomic(uint32_t *) progress; /* pinned: the last mark passed; NULL until used */
+  atomic_bool without_marks;    /* marks are unsupported */
 } ga_cuda_device;
 
-/* Where this thread's work on the device is queued: on its stream, or on the one that
- * records while the thread makes a graph. */
+/* The thread's stream on the device, or its capture stream while it captures. */
 CUstream ga__cuda_stream(const ga_cuda_device *device);
-/* This thread records a graph of the device; NULL: of none. */
+/* Sets the device whose graph this thread captures; NULL for none. */
 void ga__cuda_record_on(const ga_cuda_device *device);
 
-/* Makes the device's context current on this thread if it is not. *previous is what
- * ga__cuda_leave takes: a context of someone else is put back; where there was none
- * ours stays, so that the next call finds it. */
+/* Pushes the device's context on this thread. ga__cuda_leave restores *previous; where
+ * that is NULL ours stays current, so that the next call need not switch. */
 int ga__cuda_enter(CUcontext *previous, const ga_cuda_device *device);
 void ga__cuda_leave(const ga_cuda_device *device, CUcontext previous);
 
-/* Makes one call of the driver with the device current, and returns its status from the
- * function that it stands in. */
+/* Returns the status of one driver call with the context pushed. */
 #define CUDA_RETURN(device, name, ...)                                                 \
   do {                                                                                 \
     CUcontext previous_;                                                               \
@@ -69,7 +66,7 @@ void ga__cuda_leave(const ga_cuda_device *device, CUcontext previous);
     return result_ == CUDA_SUCCESS ? GA_NO_ERROR : ga__cuda_fail(result_, #name);      \
   } while (0)
 
-/* The entries of the backend's table; see c/backend/backend.h. */
+/* Backend table entries; see c/backend/backend.h. */
 int ga__cuda_platform_count(unsigned int *out);
 int ga__cuda_device_count(unsigned int *out, unsigned int platform);
 int ga__cuda_probe(ga_device_info *out, unsigned int platform, unsigned int index);

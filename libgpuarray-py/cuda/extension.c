@@ -1,4 +1,4 @@
-/* The functions of gpuarray/ext_cuda.h: what CUDA programs share with the library. */
+/* Interoperability with CUDA programs: the functions of gpuarray/ext_cuda.h. */
 
 #include <gpuarray/extension.h>
 #include <string.h>
@@ -24,10 +24,10 @@ static int check_buffer(const gpudata *b, const char *operation) {
 
 /* ---- contexts ---- */
 
-#define DEEPEST 64 /* cuda_enter's of a thread that are not ended */
+#define MAX_DEPTH 64 /* nested cuda_enter calls of a thread */
 
-/* What was current before each, the latest last. */
-static _Thread_local CUcontext entered[DEEPEST];
+/* Stack of contexts to restore. */
+static _Thread_local CUcontext entered[MAX_DEPTH];
 static _Thread_local unsigned int depth;
 
 static void enter(gpucontext *ctx) {
@@ -36,7 +36,7 @@ static void enter(gpucontext *ctx) {
   if (d == NULL)
     return;
   ga__cuda.cuCtxGetCurrent(&before);
-  if (depth < DEEPEST)
+  if (depth < MAX_DEPTH)
     entered[depth] = before;
   depth++;
   ga__cuda.cuCtxSetCurrent(d->context);
@@ -46,7 +46,7 @@ static void leave(gpucontext *ctx) {
   if (device_of(ctx, "cuda_exit") == NULL || depth == 0)
     return;
   depth--;
-  if (depth < DEEPEST)
+  if (depth < MAX_DEPTH)
     ga__cuda.cuCtxSetCurrent(entered[depth]);
 }
 
@@ -114,7 +114,7 @@ static int get_device(CUdeviceptr address, int *number) {
                          address);
 }
 
-/* ---- other processes ---- */
+/* ---- inter-process memory ---- */
 
 static int no_ipc(const char *operation) {
   return GA_FAIL(GA_DEVSUP_ERROR, "%s: this driver shares no memory between processes",
@@ -131,7 +131,7 @@ static int get_ipc_handle(gpudata *b, GpuArrayIpcMemHandle *handle) {
   CUDA_RETURN(d, cuIpcGetMemHandle, handle, (CUdeviceptr)(uintptr_t)b->memory);
 }
 
-/* A mapping of another process's memory. */
+/* Mapping of another process's memory. */
 typedef struct mapping {
   const ga_cuda_device *device;
   CUdeviceptr address;

@@ -1,9 +1,9 @@
-/* Graphs: work recorded once and queued again in one call.
+/* CUDA graphs by stream capture.
  *
- * A thread records on a stream apart, so that what other threads queue meanwhile is
- * neither caught nor kept waiting. It holds the BLAS handle until it is done. Where a
- * graph branches, the nodes that a command ends with are written down, and those of the
- * commands that the next one waits for become what the stream's next node waits for. */
+ * A thread captures on a stream of its own, so that other threads' work is neither
+ * captured nor delayed; it holds the BLAS handle until the end. For a graph with
+ * branches, the end nodes of each command are kept, and become the capture dependencies
+ * of the commands that wait for it. */
 #include "cuda/graph.h"
 
 #include "cuda/conditional.h"
@@ -11,11 +11,11 @@
 
 enum { NON_BLOCKING = 1, CAPTURE_THREAD_LOCAL = 1, SET_DEPENDENCIES = 1 };
 
-/* A recording with branches. Command i ends with nodes[firsts[i]] up to
- * nodes[firsts[i + 1] - 1]; that of the last one is not known yet. */
+/* Capture with branches. The end nodes of command i are nodes[firsts[i]] to
+ * nodes[firsts[i + 1] - 1]; those of the last one are not known yet. */
 struct ga_cuda_recording {
   CUdeviceptr workspace[GA_CUDA_LANES - 1];
-  CUgraphNode *nodes, *waited; /* `waited` is what the next command waits for */
+  CUgraphNode *nodes, *waited; /* `waited`: dependencies of the next command */
   size_t *firsts;
   size_t n_nodes, n_waited, n_commands;
   size_t node_capacity, waited_capacity, command_capacity;
@@ -23,10 +23,10 @@ struct ga_cuda_recording {
   bool has_begun; /* a command */
 };
 
-/* ---- workspace ---- */
+/* ---- cuBLAS workspace ---- */
 
-/* Has products take the workspace of a lane; the first lane's is cuBLAS's own, which a
- * change of streams brings back. */
+/* Switches products to a lane's workspace. Lane 0 uses cuBLAS's own, which
+ * cublasSetStream restores. */
 static int use_lane(ga_cuda_device *d, unsigned int lane) {
   if (lane == d->recording->lane)
     return GA_NO_ERROR;
@@ -37,7 +37,8 @@ static int use_lane(ga_cuda_device *d, unsigned int lane) {
                                  ga__cuda_blas_workspace_size(d));
 }
 
-/* Gets ready for branches, with a workspace for each lane but the first. */
+/* Allocates the lanes' workspaces: products that run concurrently must not share
+ * one. */
 static int prepare(ga_cuda_device *d, unsigned int lanes) {
   if (ga__cuda.cuStreamGetCaptureInfo == NULL ||
       ga__cuda.cuStreamUpdateCaptureDependencies == NULL ||
@@ -77,7 +78,6 @@ void ga__cuda_graph_close(ga_cuda_device *d) {
 
 /* ---- branches ---- */
 
-/* Adds nodes to a list. */
 static int add_nodes(CUgraphNode **list, size_t *n, size_t *capacity, size_t count,
                      const CUgraphNode *added) {
   if (*n + count > *capacity) {
@@ -93,7 +93,7 @@ static int add_nodes(CUgraphNode **list, size_t *n, size_t *capacity, size_t cou
   return GA_NO_ERROR;
 }
 
-/* Writes down the nodes that the latest command ends with. */
+/* Keeps the end nodes of the latest command. */
 static int end_command(const ga_cuda_device *d) {
   struct ga_cuda_recording *r = d->recording;
   const CUgraphNode *ends = NULL;
@@ -141,9 +141,9 @@ int ga__cuda_graph_next(void *device, unsigned int n, const unsigned int *after,
   return status;
 }
 
-/* ---- recording and running ---- */
+/* ---- capture and launch ---- */
 
-/* Starts to record, products too. The thread holds the BLAS handle. */
+/* Begins the capture, also of products. The thread holds the BLAS handle. */
 static int start(ga_cuda_device *d, unsigned int lanes) {
   if (lanes > 0)
     GA_TRY(prepare(d, lanes));
@@ -171,7 +171,7 @@ int ga__cuda_graph_begin(void *device, unsigned int lanes) {
   return status;
 }
 
-/* A graph that runs; with what it was made from where choices are parts of that. */
+/* An executable graph; `graph` is kept only where its conditional bodies are in use. */
 typedef struct ga_cuda_graph {
   CUgraphExec exec;
   CUgraph graph;
@@ -184,33 +184,33 @@ static void destroy(const ga_cuda_graph *g) {
     ga__cuda.cuGraphDestroy(g->graph);
 }
 
-static int instantiate(ga_cuda_graph *made, ga_cuda_device *d) {
+static int instantiate(ga_cuda_graph *built, ga_cuda_device *d) {
   bool chooses;
   int status = ga__cuda_choice_end(&chooses, d);
-  CUDA_TRY(cuStreamEndCapture, d->capture, &made->graph);
+  CUDA_TRY(cuStreamEndCapture, d->capture, &built->graph);
   GA_TRY(status);
-  CUDA_TRY(cuGraphInstantiateWithFlags, &made->exec, made->graph, 0);
+  CUDA_TRY(cuGraphInstantiateWithFlags, &built->exec, built->graph, 0);
   if (!chooses) {
-    ga__cuda.cuGraphDestroy(made->graph);
-    made->graph = NULL;
+    ga__cuda.cuGraphDestroy(built->graph);
+    built->graph = NULL;
   }
   return GA_NO_ERROR;
 }
 
-/* Ends the recording, whatever comes of it. */
+/* Ends the capture in every case. */
 static int finish(void **graph, ga_cuda_device *d) {
-  ga_cuda_graph made = {0}, *kept = NULL;
-  int status = instantiate(&made, d);
+  ga_cuda_graph built = {0}, *owned = NULL;
+  int status = instantiate(&built, d);
   if (status == GA_NO_ERROR) {
-    kept = ga__alloc(1, sizeof *kept);
-    status = kept ? GA_NO_ERROR : GA_MEMORY_ERROR;
+    owned = ga__alloc(1, sizeof *owned);
+    status = owned ? GA_NO_ERROR : GA_MEMORY_ERROR;
   }
   if (status != GA_NO_ERROR) {
-    destroy(&made);
+    destroy(&built);
     return status;
   }
-  *kept = made;
-  *graph = kept;
+  *owned = built;
+  *graph = owned;
   return GA_NO_ERROR;
 }
 
@@ -223,7 +223,7 @@ int ga__cuda_graph_end(void **graph, void *device) {
     status = finish(graph, d);
     ga__cuda_leave(d, previous);
   } else {
-    bool chose; /* the thread is to record as before all the same */
+    bool chose; /* restores the thread's capture mode */
     ga__cuda_choice_end(&chose, d);
   }
   ga__cuda_blas_let_go(d);

@@ -1,13 +1,13 @@
-/* Graphs: work recorded once and queued again in one call. */
+/* CUDA graphs by stream capture. */
 #ifndef GA_CUDA_GRAPH_H
 #define GA_CUDA_GRAPH_H
 
 #include "cuda/device.h"
 
-/* Of products in a graph; each but the first has a workspace. */
+/* Concurrent lanes of products; each but the first has a workspace here. */
 #define GA_CUDA_LANES 2
 
-/* The entries of the backend's table; see c/backend/backend.h. */
+/* Backend table entries; see c/backend/backend.h. */
 int ga__cuda_graph_begin(void *device, unsigned int lanes);
 int ga__cuda_graph_next(void *device, unsigned int n, const unsigned int *after,
                         unsigned int lane);
@@ -15,7 +15,6 @@ int ga__cuda_graph_end(void **graph, void *device);
 int ga__cuda_graph_launch(void *device, void *graph);
 void ga__cuda_graph_free(void *device, void *graph);
 
-/* Frees what recording needs. */
 void ga__cuda_graph_close(ga_cuda_device *d);
 
 #endif

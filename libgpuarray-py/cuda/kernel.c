@@ -1,4 +1,4 @@
-/* Programs and kernels on a CUDA device. */
+/* Modules and kernels on a CUDA device. */
 #include "cuda/kernel.h"
 
 #include <stdatomic.h>
@@ -10,23 +10,23 @@ enum {
   FUNCTION_OWN_SHARED = 1,
   FUNCTION_MAX_DYNAMIC_SHARED = 8
 };
-/* Bytes of shared memory that a launch may have without asking. */
+/* Shared memory of a launch without opt-in. */
 #define PLAIN_SHARED ((size_t)48 << 10)
 
-/* A loaded module with the bytes it was made from, for the cache. */
+/* A loaded module, with its binary for the cache. */
 typedef struct ga_cuda_program {
   CUmodule module;
   void *bytes;
   size_t size;
 } ga_cuda_program;
 
-/* ---- programs ---- */
+/* ---- modules ---- */
 
 static int load_module(CUmodule *module, const ga_cuda_device *d, const void *bytes) {
   CUDA_RETURN(d, cuModuleLoadData, module, bytes);
 }
 
-/* Takes `bytes` in every case. */
+/* Owns `bytes` in every case. */
 static int program_of(void **program, const ga_cuda_device *d, void *bytes,
                       size_t size) {
   ga_cuda_program *p = ga__alloc(1, sizeof *p);
@@ -42,8 +42,8 @@ static int program_of(void **program, const ga_cuda_device *d, void *bytes,
   return GA_NO_ERROR;
 }
 
-/* What to compile for: the device's machine code or, where NVRTC is older than the
- * device, PTX of the newest architecture that it knows and the device runs. */
+/* Target architecture: the device's machine code; where NVRTC is older than the device,
+ * PTX of the newest architecture that both know. */
 static int choose_arch(char *out, size_t size, int capability) {
   int list[256], n = 0, newest = 0;
   GA_TRY(ga__cuda_need_nvrtc());
@@ -87,7 +87,7 @@ int ga__cuda_binary(void **bytes, size_t *size, void *device, void *program) {
   return GA_NO_ERROR;
 }
 
-/* The driver is not told how many bytes there are, so they must look whole. */
+/* cuModuleLoadData gets no size, so truncated binaries are refused here. */
 int ga__cuda_load(void **program, void *device, const void *bytes, size_t size) {
   const char *text = bytes;
   bool is_elf = size > 64 && memcmp(text, "\177ELF", 4) == 0;
@@ -117,12 +117,11 @@ void ga__cuda_unload(void *device, void *program) {
 
 /* ---- kernels ---- */
 
-/* A CUfunction, which lives as long as its module. The driver has one for all who ask
- * for the kernel, so that what is set for it holds for every thread. */
+/* A CUfunction, owned by its module. Its attributes are shared by all threads. */
 typedef struct ga_cuda_kernel {
   CUfunction function;
-  atomic_int own;         /* bytes of shared memory that it has itself; -1: not asked */
-  atomic_bool is_unbound; /* a launch may have all the shared memory that there is */
+  atomic_int own;         /* static shared memory in bytes; -1: unknown */
+  atomic_bool is_unbound; /* opted in to all dynamic shared memory */
 } ga_cuda_kernel;
 
 int ga__cuda_kernel(void **kernel, void *device, void *program, const char *name) {
@@ -184,9 +183,8 @@ static int set_dynamic_shared(const ga_cuda_device *d, CUfunction function, int 
   CUDA_RETURN(d, cuFuncSetAttribute, function, FUNCTION_MAX_DYNAMIC_SHARED, bytes);
 }
 
-/* Asks once for all the dynamic shared memory that there is beside the kernel's own, if
- * a launch needs more than it has anyway. A limit for each launch could be lowered by
- * another thread before this one's. */
+/* Opts in to the maximum of dynamic shared memory, once: another thread could lower a
+ * limit that is set per launch. */
 static int allow_shared(const ga_cuda_device *d, ga_cuda_kernel *k, size_t bytes) {
   if (atomic_load_explicit(&k->is_unbound, memory_order_relaxed))
     return GA_NO_ERROR;
@@ -202,7 +200,7 @@ static int allow_shared(const ga_cuda_device *d, ga_cuda_kernel *k, size_t bytes
   return GA_NO_ERROR;
 }
 
-/* Writes the address of each argument; pointers are put into `memories` first. */
+/* Writes the argument addresses that cuLaunchKernel takes. */
 static void bind(void **addresses, CUdeviceptr *memories, const ga_launch *launch) {
   for (unsigned int i = 0; i < launch->n_args; i++) {
     const ga_arg *arg = &launch->args[i];
@@ -210,7 +208,7 @@ static void bind(void **addresses, CUdeviceptr *memories, const ga_launch *launc
       memories[i] = (CUdeviceptr)(uintptr_t)ga__buffer_memory(arg->buffer);
       addresses[i] = &memories[i];
     } else {
-      /* The driver only reads through it. */
+      /* the driver only reads through it */
       addresses[i] = (void *)(uintptr_t)&arg->value;
     }
   }
