@@ -92,7 +92,7 @@ static void move_axis(unsigned int n, size_t *dims, ssize_t *const *strides,
 /* True if in every operand the adjacent axes `outer` and `inner` can be merged into
  * one. */
 static bool is_mergeable(unsigned int n, const size_t *dims, ssize_t *const *strides,
-                          unsigned int outer, unsigned int inner) {
+                         unsigned int outer, unsigned int inner) {
   for (unsigned int k = 0; k < n; k++)
     if (strides[k] && strides[k][outer] != (ssize_t)dims[inner] * strides[k][inner])
       return false;
@@ -126,7 +126,7 @@ static unsigned int fastest(unsigned int i, unsigned int nd, ga_order order) {
 /* NumPy's strides for axes of length 1 in C order: the stride of the next inner axis,
  * if a longer axis stands before them. */
 static void set_unit_axis_strides(ssize_t *strides, unsigned int nd,
-                                     const size_t *dims) {
+                                  const size_t *dims) {
   bool is_before = false;
   for (unsigned int i = nd; i-- > 0;) {
     if (dims[i] != 1)

@@ -8,8 +8,9 @@
 #define LEAST_TERMS 64 /* terms of a split-K part */
 #define MOST_PARTS 64
 #define MOST_ELEMENTS ((size_t)1 << 24) /* of all parts together */
-#define MOST_STRIDE ((ssize_t)1 << 23)  /* PACKED kinds have 32-bit offsets in a tile  \
-                                         */
+#define MOST_STRIDE                                                                    \
+  ((ssize_t)1 << 23) /* PACKED kinds have 32-bit offsets in a tile                     \
+                      */
 
 /* ---- tile kinds ---- */
 

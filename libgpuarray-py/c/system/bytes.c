@@ -204,12 +204,13 @@ static int write_into(const char *what, const char *path, const ga_strbuf *head,
 int ga__file_write(const char *what, const char *path, const ga_strbuf *head,
                    const ga_strbuf *body) {
   struct stat info;
-  char *linked = realpath(path, NULL); /* a symbolic link stays: its target is replaced */
+  char *linked =
+      realpath(path, NULL); /* a symbolic link stays: its target is replaced */
   const bool exists = linked != NULL && stat(linked, &info) == 0;
-  int status =
-      exists && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)
-          ? write_into(what, linked, head, body)
-          : replace_file(what, linked ? linked : path, exists ? &info : NULL, head, body);
+  int status = exists && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)
+                   ? write_into(what, linked, head, body)
+                   : replace_file(what, linked ? linked : path, exists ? &info : NULL,
+                                  head, body);
   free(linked);
   return status;
 }

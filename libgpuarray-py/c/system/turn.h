@@ -9,8 +9,7 @@
 
 typedef struct ga_turn {
   pthread_mutex_t lock;
-  _Atomic(const void *)
-      holder; /* a thread's address, or NULL */
+  _Atomic(const void *) holder; /* a thread's address, or NULL */
 } ga_turn;
 
 void ga__turn_open(ga_turn *t);
