@@ -1,5 +1,5 @@
-/* Pages of the host that the CUDA driver has locked: they are the process's own, so
- * that they stay when the device is closed, and a process that is forked has copies. */
+/* Pinned (page-locked) host memory: pages of the process, registered with the driver,
+ * so that they outlive the context and a forked child gets copies. */
 #include "cuda/pinned.h"
 
 #include "c/system/pages.h"
@@ -24,7 +24,7 @@ static int pinned_alloc(void **handle, void **host, void *device, size_t size) {
   return GA_NO_ERROR;
 }
 
-/* Of a context that failed the driver does not know them any more. */
+/* The driver has forgotten the pages of a failed context. */
 static void pinned_leave(void *device, void *handle, void *host) {
   const ga_cuda_device *d = device;
   CUcontext previous;

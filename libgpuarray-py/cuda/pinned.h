@@ -1,4 +1,4 @@
-/* Pages of the host that the CUDA driver has locked. */
+/* Pinned (page-locked) host memory. */
 #ifndef GA_CUDA_PINNED_H
 #define GA_CUDA_PINNED_H
 

@@ -1,15 +1,15 @@
-/* The words of the kernel language in CUDA C++. Includes nothing, and is short: it is
- * parsed with every program. Math functions are the compiler's own. */
-/* What a text says of itself, for the library: see gpuarray/kernel.h. */
+/* CLUDA in CUDA C++. Without includes, and short: each program parses it. Math
+ * functions are the compiler's. */
+/* Marks of a source for the library: see gpuarray/kernel.h. */
 #define GA_SELF_CONTAINED
 #define KERNEL extern "C" __global__
-/* A kernel whose registers leave room for so many blocks of so many threads. */
+/* Launch bounds: at most so many threads a block, at least so many blocks an SM. */
 #define KERNEL_OF(threads, blocks) KERNEL __launch_bounds__(threads, blocks)
-/* The same, of blocks of just so many threads by 1. */
+/* The same, with exactly so many threads by 1 a block. */
 #define KERNEL_SIZED(threads, blocks) KERNEL_OF(threads, blocks)
 #define WITHIN_KERNEL static __device__
 #define GA_INLINE static __device__ __forceinline__
-/* Of a function too large for a copy wherever it is called. */
+/* For large functions: one copy for all calls. */
 #define GA_NOINLINE static __device__ __noinline__
 #define GLOBAL_MEM
 #define LOCAL_MEM __shared__
@@ -17,20 +17,20 @@
 #define GA_RESTRICT __restrict__
 #define local_barrier() __syncthreads()
 #define GA_WARP_SIZE 32
-/* An element that this launch reads, or writes, once: it takes no place in the cache
- * that a block's other elements are in. */
+/* Streaming access to elements used once: bypasses L1, or is evicted first, to spare
+ * lines that are used again. */
 #define GA_READ_ONCE(place) __ldcg(&(place))
 #define GA_WRITE_ONCE(place, value) __stcs(&(place), value)
-/* The same of a ga_uint, ga_uint2 or ga_uint4. */
+/* The same for ga_uint, ga_uint2 or ga_uint4. */
 #define GA_READ_PACK_ONCE(place) GA_READ_ONCE(place)
 #define GA_WRITE_PACK_ONCE(place, value) GA_WRITE_ONCE(place, value)
-/* Of the product of two tiles, what the compiler makes the best code of: the copies of
- * the loop over terms, and the places of 32 items in 4 rows of 8. */
+/* GEMM micro-kernel: unrolling of the loop over k, and the layout of a warp's lanes in
+ * 4 x 8, as tuned for NVRTC's code. */
 #define GA_TILE_TERMS _Pragma("unroll")
 #define GA_TILE_ROW(lane) ((lane) % 2 + (lane) / 16 * 2)
 #define GA_TILE_COLUMN(lane) ((lane) / 2 % 8)
-/* A value, in a register of the kind `letter`, of which the compiler then knows nothing:
- * it does not keep what it has computed of it, but computes that again. */
+/* Optimization barrier on a register of class `letter`: the compiler recomputes what
+ * depends on it in place of keeping it in registers. */
 #define GA_FORGET(letter, value) asm volatile("" : "+" letter(value))
 
 typedef unsigned char ga_bool;
@@ -47,7 +47,7 @@ typedef double ga_double;
 typedef unsigned long ga_size;
 typedef long ga_ssize;
 
-/* 64-bit, as in OpenCL: GID_0 * LDIM_0 + LID_0 counts beyond 2^32. */
+/* 64-bit, as in OpenCL, so that GID_0 * LDIM_0 + LID_0 does not overflow. */
 #define LID_0 ((ga_size)threadIdx.x)
 #define LID_1 ((ga_size)threadIdx.y)
 #define LID_2 ((ga_size)threadIdx.z)
@@ -61,8 +61,7 @@ typedef long ga_ssize;
 #define GDIM_1 ((ga_size)gridDim.y)
 #define GDIM_2 ((ga_size)gridDim.z)
 
-/* Shared memory sized at the launch. All kernels of a program see one array, so its
- * type is the same in each. */
+/* Dynamic shared memory: one array for all kernels of a program, so of one type. */
 #define GA_DECL_SHARED_PARAM(type, name)
 #define GA_DECL_SHARED_BODY(type, name)                                                \
   extern __shared__ __align__(16) unsigned char ga_shared_memory[];                    \
@@ -85,7 +84,7 @@ typedef ulong2 ga_ulong2;
 typedef float2 ga_float2;
 typedef float4 ga_float4;
 typedef double2 ga_double2;
-/* Complex numbers; their functions are in the program where it mentions them. */
+/* Complex numbers; a program that uses them gets their functions. */
 typedef float2 ga_cfloat;
 typedef double2 ga_cdouble;
 
@@ -117,13 +116,13 @@ typedef double2 ga_cdouble;
 #define M_SQRT2 1.41421356237309504880
 #define M_SQRT1_2 0.707106781186547524401
 
-/* The number itself, of whose bits the compiler knows nothing. */
+/* Opaque to the optimizer. */
 GA_INLINE ga_uint ga_hidden(ga_uint x) {
   GA_FORGET("r", x);
   return x;
 }
 
-/* Storage only: computing is done in float. */
+/* Storage types: arithmetic is in float. */
 typedef struct ga_half {
   ga_ushort data;
 } ga_half;
@@ -152,8 +151,8 @@ GA_INLINE ga_bfloat16 ga_float2bfloat16(ga_float f) {
   return b;
 }
 
-/* atom_<op>_<type><space>(pointer, value) give the old value. Types: i int, I uint,
- * l long, L ulong, f float, d double, e half; spaces: g global, l local. */
+/* Atomics: atom_<op>_<type><space>(pointer, value) return the old value. Types: i int,
+ * I uint, l long, L ulong, f float, d double, e half; spaces: g global, l local. */
 typedef unsigned long long ga_word64;
 #define atom_add_ig(p, v) atomicAdd((ga_int *)(p), (ga_int)(v))
 #define atom_add_Ig(p, v) atomicAdd((ga_uint *)(p), (ga_uint)(v))
@@ -173,7 +172,7 @@ typedef unsigned long long ga_word64;
   __longlong_as_double(                                                                \
       (long long)atomicExch((ga_word64 *)(p), (ga_word64)__double_as_longlong(v)))
 #define atom_xchg_eg(p, v) ga_atomic_half((ga_half *)(p), v, 0)
-/* For the 32-bit types also: the larger, the smaller, bits; and compare-and-swap. */
+/* 32-bit types also: max, min, or, and, compare-and-swap. */
 #define atom_max_ig(p, v) atomicMax((ga_int *)(p), (ga_int)(v))
 #define atom_max_Ig(p, v) atomicMax((ga_uint *)(p), (ga_uint)(v))
 #define atom_min_ig(p, v) atomicMin((ga_int *)(p), (ga_int)(v))
@@ -218,7 +217,7 @@ GA_INLINE ga_double ga_atomic_add_double(ga_double *p, ga_double v) {
 #endif
 }
 
-/* Through the 32-bit word that holds the half. */
+/* By compare-and-swap on the word that holds the half. */
 GA_INLINE ga_half ga_atomic_half(ga_half *p, ga_half v, int add) {
   ga_uint *word = (ga_uint *)((ga_size)p & ~(ga_size)3);
   const int shift = ((ga_size)p & 2) ? 16 : 0;
@@ -235,7 +234,7 @@ GA_INLINE ga_half ga_atomic_half(ga_half *p, ga_half v, int add) {
   return half;
 }
 
-/* Tells the context of an index out of bounds: the first of a launch is kept. */
+/* Reports an index out of bounds; the first of a launch wins. */
 GA_INLINE void ga_report_index(GLOBAL_MEM ga_uint *word, ga_size word_off, ga_uint site,
                                ga_long index, ga_long length) {
   word = (GLOBAL_MEM ga_uint *)((GLOBAL_MEM char *)word + word_off);
@@ -248,8 +247,8 @@ GA_INLINE void ga_report_index(GLOBAL_MEM ga_uint *word, ga_size word_off, ga_ui
   }
 }
 
-/* Warps: the lanes for which `yes` is not 0; a barrier of a warp, for local memory; how
- * many bits are set; a ga_uint of the lane so many below, or of a lane. */
+/* Warp primitives: ballot; a barrier that orders local memory; population count;
+ * shuffles of a ga_uint. */
 #define ga_ballot(yes) __ballot_sync(0xffffffffu, yes)
 #define ga_warp_barrier() __syncwarp()
 #define ga_popcount(bits) __popc(bits)
@@ -257,8 +256,8 @@ GA_INLINE void ga_report_index(GLOBAL_MEM ga_uint *word, ga_size word_off, ga_ui
 #define ga_shuffle(value, lane) __shfl_sync(0xffffffffu, (ga_uint)(value), lane)
 #define GA_HAS_SHUFFLES 1
 
-/* 1 / s of s from 1/2 to 2^64, or 0, and x / s of s from 1 to 2 and x from 0 to 1: what the
- * compiler makes of a division, without its detour for what has fewer digits. */
+/* Fast 1 / s for s from 1/2 to 2^64, or 0, and x / s for s from 1 to 2 and x from 0 to
+ * 1: IEEE division's sequence without its slow path for subnormal numbers. */
 GA_INLINE ga_float ga_inverse(ga_float s) {
   ga_float near;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(near) : "f"(s));
@@ -272,10 +271,10 @@ GA_INLINE ga_float ga_part(ga_float x, ga_float s) {
 }
 GA_INLINE ga_double ga_part(ga_double x, ga_double s) { return x / s; }
 
-/* Many x / s, with the digits of a division where those are above 1e-30, else one less.
- * With r the nearest float to 1 / s they take three operations (Markstein; Brisebarre,
- * Muller and Raina 2004), once s is between 1/2 and 1; they give x r where they have no
- * sense, as for x = 0, s = 0, inf or nan. */
+/* Repeated division by s: correctly rounded where |x / s| > 1e-30, else to one digit
+ * less. With r the float nearest to 1 / s it takes three operations (Markstein;
+ * Brisebarre, Muller and Raina 2004), for s scaled to [1/2, 1). Gives x r where the
+ * correction is meaningless, as for x = 0, s = 0, inf or nan. */
 typedef struct ga_divisor {
   ga_float by, inverse, scale; /* by = s scale; scale is a power of 2 */
 } ga_divisor;

@@ -1,4 +1,4 @@
-/* The queue of a CUDA device: waiting, events and marks. */
+/* Streams of a CUDA device: waits, events and progress marks. */
 #include "cuda/device.h"
 
 enum { EVENT_DISABLE_TIMING = 2 };
@@ -25,7 +25,7 @@ int ga__cuda_event(void **event, void *device, bool timed) {
   return GA_NO_ERROR;
 }
 
-/* On the stream itself, also while this thread records a graph. */
+/* On the device's stream, also during capture. */
 int ga__cuda_event_order(void *device, void *event) {
   const ga_cuda_device *d = device;
   CUDA_RETURN(d, cuStreamWaitEvent, d->stream, event, 0);
@@ -68,9 +68,10 @@ void ga__cuda_event_free(void *device, void *event) {
   ga__cuda_leave(d, previous);
 }
 
-/* ---- marks ---- */
+/* ---- progress marks ---- */
 
-/* The word that marks are written to, made when first needed; NULL if there is none. */
+/* The pinned word that marks are written to, allocated on first use; NULL on
+ * failure. */
 static uint32_t *progress_word(ga_cuda_device *d) {
   uint32_t *word = atomic_load(&d->progress);
   if (word != NULL)
@@ -87,7 +88,7 @@ static uint32_t *progress_word(ga_cuda_device *d) {
   return word;
 }
 
-/* What cannot be marked is no failure. */
+/* Marks are optional: no failure without support. */
 int ga__cuda_mark(void *device, uint32_t mark) {
   ga_cuda_device *d = device;
   CUcontext previous;

@@ -1,4 +1,4 @@
-/* Where NVIDIA's libraries may lie. */
+/* Search paths of NVIDIA's libraries. */
 #define _POSIX_C_SOURCE 200809L
 #include "cuda/search.h"
 
@@ -14,7 +14,7 @@ int ga__cuda_file_major(const char *path) {
   return version ? atoi(version + 4) : 0;
 }
 
-/* Adds <folder>/<middle>/<file>.*, unless that is too long for a path. */
+/* Adds <folder>/<middle>/<file>.*; skips paths that are too long. */
 static int add_folder(char ***paths, const char *folder, const char *middle,
                       const char *file) {
   char pattern[4096];

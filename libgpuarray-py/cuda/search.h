@@ -1,19 +1,18 @@
-/* Where NVIDIA's libraries may lie. */
+/* Search paths of NVIDIA's libraries. */
 #ifndef GA_CUDA_SEARCH_H
 #define GA_CUDA_SEARCH_H
 
 #include "c/system/dynload.h"
 
-/* Adds the files called <file>.<version> ("libnvrtc.so") in wheels, toolkits and the
- * system's folders, in this order and newest first in each. `wheel` is the folder that
- * its wheel had up to CUDA 12. */
+/* Adds all <file>.<version> ("libnvrtc.so") of wheels, toolkits and system folders, in
+ * this order, newest first in each. `wheel` is the wheel's folder up to CUDA 12. */
 int ga__cuda_search(char ***paths, const char *file, const char *wheel);
 
-/* 13 of ".../libnvrtc.so.13.0.88", 0 if the name does not tell. */
+/* Major version: 13 of ".../libnvrtc.so.13.0.88"; 0 if unknown. */
 int ga__cuda_file_major(const char *path);
 
-/* Describes a file by its name, its size and its first bytes. False if it cannot be
- * read. */
+/* Fingerprint of a file: name, size, and hash of its first bytes. False if
+ * unreadable. */
 bool ga__cuda_file_id(char *out, size_t size, const char *path);
 
 #endif

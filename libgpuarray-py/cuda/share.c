@@ -1,19 +1,18 @@
-/* Memory and streams shared with other users of CUDA.
+/* Interoperability with other users of CUDA in the process (DLPack).
  *
- * Everyone in the process uses a device's primary context, so that addresses, streams
- * and events mean the same to all. The driver itself takes the small numbers of
- * DLPack's streams for handles: 1 is the legacy default stream and 2 the thread's own.
- */
+ * All share the primary context, so that addresses, streams and events are valid for
+ * all. DLPack's stream numbers 1 (legacy default) and 2 (per-thread default) are
+ * handles to the driver as well. */
 #include "cuda/share.h"
 
-enum { DL_CUDA = 2 /* kDLCUDA */, EVENT_DISABLE_TIMING = 2 };
+enum { DL_CUDA = 2, EVENT_DISABLE_TIMING = 2 };
 
 static int stream_of(intptr_t *out, void *device) {
   *out = (intptr_t)ga__cuda_stream(device);
   return GA_NO_ERROR;
 }
 
-/* What is queued on `second` from now on runs after all that is queued on `first`. */
+/* Makes later work on `second` wait for the work queued on `first`. */
 static int order_current(CUstream first, CUstream second) {
   CUevent event = NULL;
   CUDA_TRY(cuEventCreate, &event, EVENT_DISABLE_TIMING);
@@ -23,7 +22,7 @@ static int order_current(CUstream first, CUstream second) {
     call = "cuStreamWaitEvent";
     result = ga__cuda.cuStreamWaitEvent(second, event, 0);
   }
-  ga__cuda.cuEventDestroy(event); /* which lasts until nobody waits for it */
+  ga__cuda.cuEventDestroy(event); /* released once no stream waits for it */
   return result == CUDA_SUCCESS ? GA_NO_ERROR : ga__cuda_fail(result, call);
 }
 

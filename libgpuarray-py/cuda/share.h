@@ -1,4 +1,4 @@
-/* Memory and streams shared with other users of CUDA; see c/backend/backend.h. */
+/* Interoperability with other users of CUDA; see c/backend/backend.h. */
 #ifndef GA_CUDA_SHARE_H
 #define GA_CUDA_SHARE_H
 

@@ -1,9 +1,8 @@
-/* Bytes between the host, a CUDA device and another.
+/* Transfers between host and devices.
  *
- * Host memory passes through pinned memory in parts. The processor copies one part
- * while the device copies the others, and a write returns as soon as its last byte is
- * in pinned memory. Small writes lie one behind the other in a part, so that an event
- * is needed for each part, not for each write. */
+ * Pageable host memory is staged through a ring of pinned parts: the host copies one
+ * part while the device copies others. A write returns once its last byte is staged.
+ * Small writes are packed into a part, so that an event guards a part, not a write. */
 #include "cuda/transfer.h"
 
 #include <string.h>
@@ -20,7 +19,7 @@ static size_t smaller(size_t a, size_t b) {
   return a < b ? a : b;
 }
 
-/* ---- pinned memory ---- */
+/* ---- staging ---- */
 
 static int staging_open(ga_cuda_staging *s) {
   if (s->memory)
@@ -44,7 +43,7 @@ void ga__cuda_staging_close(ga_cuda_staging *s) {
 
 /* ---- writing ---- */
 
-/* Queues the copy of a piece that fits a part. */
+/* Stages a piece that fits a part, and enqueues its copy. */
 static int write_piece(ga_cuda_device *d, CUdeviceptr to, const char *host, size_t size,
                        bool *waited) {
   ga_cuda_staging *s = &d->writes;
@@ -113,12 +112,12 @@ int ga__cuda_read(void *device, void *host, void *memory, size_t offset, size_t 
   return status;
 }
 
-/* Where the bytes of the next one begin. */
+/* Offset of the next piece. */
 static size_t after(size_t at, size_t size) {
   return at + (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* They lie one behind the other in pinned memory, which has room for all. */
+/* Packs the arrays into the staging memory, which holds all, for one wait. */
 static int read_small(ga_cuda_device *d, unsigned int n, const ga_reading *list) {
   ga_cuda_staging *s = &d->reads;
   size_t at = 0;
@@ -170,7 +169,7 @@ int ga__cuda_fill(void *device, void *memory, size_t offset, unsigned char byte,
               ga__cuda_stream(d));
 }
 
-/* Makes what is queued on `waiting` from now on wait for what is queued on `first`. */
+/* Makes later work on `waiting` wait for the work queued on `first`. */
 static int order_queues(const ga_cuda_device *waiting, const ga_cuda_device *first) {
   CUcontext previous;
   CUevent event = NULL;
@@ -186,14 +185,13 @@ static int order_queues(const ga_cuda_device *waiting, const ga_cuda_device *fir
     result = ga__cuda.cuStreamWaitEvent(waiting->stream, event, 0);
   }
   if (event)
-    ga__cuda.cuEventDestroy(event); /* the driver keeps it until it is done */
+    ga__cuda.cuEventDestroy(event); /* the driver keeps it until it has passed */
   ga__cuda_leave(first, previous);
   return result == CUDA_SUCCESS ? GA_NO_ERROR : ga__cuda_fail(result, call);
 }
 
-/* Lets one device reach the other's memory by the shortest way between them. Refused
- * where there is none: the driver then passes the bytes through host memory. Asking
- * again costs nothing. */
+/* Enables peer access. Where there is none the driver stages copies through host
+ * memory, so a refusal is ignored; repeated calls are cheap. */
 static int reach_peer(const ga_cuda_device *device, const ga_cuda_device *peer) {
   if (device->context == peer->context || ga__cuda.cuCtxEnablePeerAccess == NULL)
     return GA_NO_ERROR;

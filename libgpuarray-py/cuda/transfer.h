@@ -1,4 +1,4 @@
-/* Bytes between the host, a CUDA device and another: see c/backend/backend.h. */
+/* Transfers between host and devices; see c/backend/backend.h. */
 #ifndef GA_CUDA_TRANSFER_H
 #define GA_CUDA_TRANSFER_H
 
@@ -15,7 +15,7 @@ int ga__cuda_fill(void *device, void *memory, size_t offset, unsigned char byte,
 int ga__cuda_copy_peer(void *to_device, void *to, size_t to_offset, void *from_device,
                        void *from, size_t from_offset, size_t size);
 
-/* Frees the pinned memory. The device's context is current and its queue empty. */
+/* Frees the staging memory. The context is current and the stream idle. */
 void ga__cuda_staging_close(ga_cuda_staging *staging);
 
 #endif

@@ -1,8 +1,8 @@
 /* Matrix products by cuBLAS.
  *
- * float32 stays float32 unless a call allows tf32: tensor cores round the factors only
- * then. half and bfloat16 are summed in float32. Without atomics, which are off by
- * default, the same product on the same device gives the same bits. */
+ * float32 products use tensor cores (TF32) only where a call allows it. half and
+ * bfloat16 accumulate in float32. Bitwise reproducible on a device: atomics are off by
+ * default. */
 #include "cuda/library/blas.h"
 
 #include <limits.h>
@@ -11,7 +11,7 @@
 
 enum { POINTER_MODE_HOST = 0, DEFAULT_MATH = 0, DEFAULT_ALGORITHM = -1 };
 
-/* ---- the handle ---- */
+/* ---- handle ---- */
 
 static int make_handle(cublasHandle *out, const ga_cuda_device *d) {
   cublasHandle handle = NULL;
@@ -45,7 +45,7 @@ int ga__cuda_blas_open(void *device, bool with_epilogues) {
     status = ga__cuda_lt_open(d);
   pthread_mutex_unlock(&d->blas_lock);
   ga__cuda_leave(d, previous);
-  /* A cuBLAS that does not start on this device counts as missing. */
+  /* A cuBLAS that fails to initialize on the device counts as missing. */
   if (status == GA_IMPL_ERROR)
     return GA_FAIL(GA_LOAD_ERROR, "%s", gpuarray_error_text());
   return status;
@@ -58,13 +58,13 @@ void ga__cuda_blas_close(ga_cuda_device *d) {
   d->blas = NULL;
 }
 
-/* For one call. A thread that records a graph holds the handle already. */
-static void hold(ga_cuda_device *d) {
+/* Locks the handle for one call; a thread that captures a graph holds it already. */
+static void lock_handle(ga_cuda_device *d) {
   if (ga__cuda_stream(d) == d->stream)
     pthread_mutex_lock(&d->blas_lock);
 }
 
-static void let_go(ga_cuda_device *d) {
+static void unlock_handle(ga_cuda_device *d) {
   if (ga__cuda_stream(d) == d->stream)
     pthread_mutex_unlock(&d->blas_lock);
 }
@@ -97,7 +97,7 @@ void ga__cuda_blas_let_go(ga_cuda_device *d) {
 
 /* ---- factors ---- */
 
-/* Factors are in the type of the sums: real and imaginary part, or the real one. */
+/* Factors in the accumulator's type: real and imaginary part, or the real one. */
 typedef union scale {
   float narrow[2];
   double wide[2];
@@ -112,8 +112,7 @@ static scale make_scale(const ga_cuda_precision *p, const double factor[2]) {
   return s;
 }
 
-/* cuBLAS counts a vector with a negative step from its last element, which has the
- * lowest address. */
+/* cuBLAS wants the lowest address of a vector also where its stride is negative. */
 static void *vector_at(const ga_blas_operand *x, size_t n, size_t itemsize) {
   ssize_t first = x->ld < 0 ? (ssize_t)(n - 1) * x->ld * (ssize_t)itemsize : 0;
   return (char *)ga__cuda_blas_at(x) + first;
@@ -127,7 +126,7 @@ static bool step_fits_int(ssize_t a) {
   return a >= -INT_MAX && a <= INT_MAX;
 }
 
-/* Whether all numbers of the call fit the functions that count in 32 bits. */
+/* Whether the 32-bit functions suffice. */
 static bool is_narrow(const ga_blas_call *c) {
   return fits_int(c->m) && fits_int(c->n) && fits_int(c->k) && fits_int(c->batch) &&
          step_fits_int(c->a.ld) && step_fits_int(c->b.ld) && step_fits_int(c->c.ld);
@@ -179,8 +178,8 @@ static int cuda_product(void *device, const ga_blas_call *call) {
   CUcontext previous;
   int status = GA_NO_ERROR;
   GA_TRY(ga__cuda_enter(&previous, d));
-  hold(d);
-  if (d->blas == NULL) /* of a queue that makes its first product */
+  lock_handle(d);
+  if (d->blas == NULL) /* first product of a further queue */
     status = make_handle(&d->blas, d);
   if (status == GA_NO_ERROR && call->epilogue != GA_BLAS_PLAIN) {
     status = ga__cuda_lt_product(d, call);
@@ -191,7 +190,7 @@ static int cuda_product(void *device, const ga_blas_call *call) {
       status = ga__cuda_blas_fail(
           result, call->routine == GA_BLAS_GEMM ? "cublas gemm" : "cublas gemv");
   }
-  let_go(d);
+  unlock_handle(d);
   ga__cuda_leave(d, previous);
   return status;
 }
@@ -209,9 +208,9 @@ static bool cuda_serves(void *device, const ga_blas_call *call) {
          (is_narrow(call) || ga__cuda.cublasGemmStridedBatchedEx_64 != NULL);
 }
 
-/* Of matrices by vectors our kernels are the faster ones, but where they have too few
- * results for all processors: on an H100, 2900 GB/s against 2400 for 8192 by 8192
- * floats, and 5 us against 9 for 400 by 784. */
+/* GEMV is bound by memory, and our kernels are faster on an H100: 2900 GB/s against
+ * 2400 for 8192 x 8192 floats, 5 us against 9 for 400 x 784. cuBLAS is preferred where
+ * there are too few results to fill the device. */
 static bool cuda_prefers(void *device, const ga_blas_call *call) {
   (void)device;
   if (call->routine == GA_BLAS_GEMM)

@@ -1,4 +1,4 @@
-/* What cuBLAS's calls have in common: types, places and failures. */
+/* Types, addresses and error texts of cuBLAS. */
 #include "cuda/library/blas.h"
 
 int ga__cuda_blas_fail(cublasStatus result, const char *call) {

@@ -1,26 +1,26 @@
-/* cuBLASLt: products that add a bias on their way.
+/* GEMM with a fused bias epilogue, by cuBLASLt.
  *
- * The library chooses an algorithm for each shape, which takes longer than a small
- * product does: the latest choices are kept. */
+ * The heuristic that chooses an algorithm for a shape takes longer than a small
+ * product, so its latest results are cached. */
 #include "cuda/library/blaslt.h"
 
 #include <string.h>
 
 #include "cuda/library/blas.h"
 
-#define WORKSPACE ((size_t)32 << 20) /* bytes; what NVIDIA advises for an H100 */
-#define CHOICES 16                   /* kept for a queue */
+#define WORKSPACE ((size_t)32 << 20) /* bytes; NVIDIA's advice for Hopper */
+#define CHOICES 16                   /* cached algorithms of a queue */
 
 enum { ATTRIBUTE_TRANS_A = 3, ATTRIBUTE_TRANS_B = 4, ATTRIBUTE_EPILOGUE = 7 };
 enum { ATTRIBUTE_BIAS = 8, PREFERENCE_WORKSPACE = 1 };
 enum { EPILOGUE_BIAS = 4, EPILOGUE_BIAS_RELU = 6 };
 enum { COMPUTE_DOUBLE = 70, SCALE_FLOAT = 0, SCALE_DOUBLE = 1 };
 
-/* What an algorithm is chosen by; compared as bytes, so cleared before it is filled. */
+/* Key of the cache; compared as bytes, so zeroed first. */
 typedef struct question {
   size_t m, n, k;
   ssize_t lda, ldb, ldc;
-  size_t aligned; /* low bits of the addresses: 16 bytes matter */
+  size_t aligned; /* low bits of the addresses: 16-byte alignment matters */
   int ta, tb, type, compute, epilogue, has_beta;
 } question;
 
@@ -33,10 +33,10 @@ struct ga_cuda_lt {
   cublasLtHandle handle;
   CUdeviceptr workspace;
   choice choices[CHOICES];
-  unsigned int n; /* made so far; the oldest makes room */
+  unsigned int n; /* so far; the oldest entry is replaced */
 };
 
-/* The descriptions of one product, which live for one call. */
+/* Descriptors of one call. */
 typedef struct descriptions {
   cublasLtObject product, a, b, c, preference;
 } descriptions;
@@ -142,7 +142,7 @@ static int describe_all(descriptions *d, const question *q, const void *bias) {
   return GA_NO_ERROR;
 }
 
-static void forget(const descriptions *d) {
+static void destroy(const descriptions *d) {
   if (d->preference)
     ga__cuda.cublasLtMatmulPreferenceDestroy(d->preference);
   const cublasLtObject layouts[] = {d->a, d->b, d->c};
@@ -153,7 +153,7 @@ static void forget(const descriptions *d) {
     ga__cuda.cublasLtMatmulDescDestroy(d->product);
 }
 
-/* The algorithm for this product: as chosen before, or chosen now. */
+/* The algorithm, from the cache or the heuristic. */
 static int choose(const cublasLtAlgorithm **out, struct ga_cuda_lt *lt,
                   const descriptions *d, const question *q) {
   const unsigned int kept = lt->n < CHOICES ? lt->n : CHOICES;
@@ -199,6 +199,6 @@ int ga__cuda_lt_product(ga_cuda_device *device, const ga_blas_call *call) {
   int status = describe_all(&d, &q, ga__cuda_blas_at(&call->bias));
   if (status == GA_NO_ERROR)
     status = run(device, call, &d, &q);
-  forget(&d);
+  destroy(&d);
   return status;
 }

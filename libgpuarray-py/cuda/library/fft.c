@@ -1,7 +1,7 @@
 /* Fourier transforms by cuFFT.
  *
- * A plan is made for a shape and a batch, which takes far longer than a small transform
- * does: the latest are kept for each queue. Plans have no memory of their own. */
+ * Creating a plan takes far longer than a small transform, so each queue has an LRU
+ * cache of plans. Their work areas are the caller's. */
 #include "cuda/library/fft.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 enum { PLANS = 32 };
 enum { RESULT_ALLOC_FAILED = 2, FORWARD = -1, INVERSE = 1 };
 
-/* What a plan is made for; compared as bytes, so without gaps between its fields. */
+/* Key of the cache; compared as bytes, so without padding. */
 typedef struct question {
   size_t n[3], batch, rank;
   ssize_t from_type, to_type;
@@ -21,7 +21,7 @@ typedef struct plan {
   question asked;
   cufftPlan plan;
   size_t work_size;
-  uint64_t used; /* when, of the clock below */
+  uint64_t used; /* time of last use */
 } plan;
 
 struct ga_cuda_plans {
@@ -51,7 +51,7 @@ void ga__cuda_fft_close(ga_cuda_device *d) {
   d->plans = NULL;
 }
 
-/* cudaDataType of elements. */
+/* cudaDataType */
 static int type_of(ssize_t typecode) {
   switch (typecode) {
   case GA_FLOAT:
@@ -76,8 +76,8 @@ static question make_question(const ga_fft_call *call) {
   return q;
 }
 
-/* Lengths of one side's array, and its elements; the complex side of a real transform
- * has half of the last axis. */
+/* Lengths of one side, and its number of elements. The complex side of a real transform
+ * is the half spectrum. */
 static long long lengths(long long out[3], const question *q, ssize_t typecode) {
   const bool is_real = q->from_type != q->to_type;
   const bool is_half = is_real && (typecode == GA_CFLOAT || typecode == GA_CDOUBLE);
@@ -115,8 +115,8 @@ static int make_plan(plan *p, const question *q, CUstream stream) {
   return status;
 }
 
-/* The place for a new plan: a free one, or that of the plan least recently used, which
- * is destroyed when its work is done. */
+/* A free entry, or that of the least recently used plan, destroyed once the stream is
+ * idle. */
 static int make_room(plan **out, struct ga_cuda_plans *all, CUstream stream) {
   plan *oldest = &all->plans[0];
   if (all->n < PLANS) {
@@ -140,7 +140,7 @@ static int open_plans(struct ga_cuda_plans **out, ga_cuda_device *d) {
   return d->plans ? GA_NO_ERROR : GA_MEMORY_ERROR;
 }
 
-/* The device is current and the lock of its handles held. */
+/* The device is current and the handles' lock held. */
 static int find_plan(plan **out, ga_cuda_device *d, const ga_fft_call *call) {
   const question q = make_question(call);
   struct ga_cuda_plans *all;
@@ -168,7 +168,7 @@ static int execute(ga_cuda_device *d, const ga_fft_call *call) {
   return GA_NO_ERROR;
 }
 
-/* ---- the backend's table ---- */
+/* ---- backend table ---- */
 
 static int fft_open(void *device) {
   (void)device;

@@ -1,4 +1,4 @@
-/* cuFFT behind the backend's table; see c/backend/backend.h. */
+/* cuFFT as the backend's FFT table; see c/backend/backend.h. */
 #ifndef GA_CUDA_FFT_H
 #define GA_CUDA_FFT_H
 
@@ -6,7 +6,7 @@
 
 extern const ga_fft ga__cuda_fft;
 
-/* The device's context is current and its queue empty. */
+/* The context is current and the stream idle. */
 void ga__cuda_fft_close(ga_cuda_device *device);
 
 #endif

@@ -1,4 +1,4 @@
-/* Collectives by NCCL, on the device's queue. */
+/* Collectives by NCCL, on the device's stream. */
 #include "cuda/library/nccl.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static int nccl_fail(ncclResult result, const char *call, ncclComm comm) {
                  has_more ? more : "");
 }
 
-/* NCCL's number of a type whose elements it can reduce, or -1. */
+/* ncclDataType of a type with arithmetic, or -1. */
 static int reduced_type(int typecode) {
   switch (typecode) {
   case GA_BYTE:
@@ -44,7 +44,7 @@ static bool has_type(int typecode) {
   return reduced_type(typecode) >= 0;
 }
 
-/* What is only moved is moved as bytes where NCCL has no such type. */
+/* Data movement only: types unknown to NCCL move as bytes. */
 static int moved_type(size_t *count, int typecode) {
   if (has_type(typecode))
     return reduced_type(typecode);
@@ -52,7 +52,7 @@ static int moved_type(size_t *count, int typecode) {
   return reduced_type(GA_UBYTE);
 }
 
-/* ---- cliques ---- */
+/* ---- communicators ---- */
 
 static int unique_id(char id[128]) {
   ncclUniqueId made;
@@ -92,8 +92,8 @@ static void close_comm(void *device, void *comm) {
 
 /* ---- operations ---- */
 
-/* Queues `name(..., comm, stream)` with the device current. NCCL's numbers of the
- * operations are ours. */
+/* Enqueues `name(..., comm, stream)` with the device current. Our operations' numbers
+ * are ncclRedOp_t. */
 #define NCCL_RETURN(device, comm, name, ...)                                           \
   do {                                                                                 \
     const ga_cuda_device *d_ = device;                                                 \

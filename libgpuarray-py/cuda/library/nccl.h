@@ -1,4 +1,4 @@
-/* NCCL behind the backend's table of collectives; see c/backend/backend.h. */
+/* NCCL as the backend's table of collectives; see c/backend/backend.h. */
 #ifndef GA_CUDA_NCCL_H
 #define GA_CUDA_NCCL_H
 

@@ -1,7 +1,7 @@
-/* Factorizations of dense matrices by cuSOLVER.
+/* Dense factorizations by cuSOLVER.
  *
- * Its interface of 64-bit sizes takes the type as a number. Where there is no routine
- * for batches (see solver_batch.c) the matrices of a batch are queued one by one. */
+ * By its generic 64-bit API. Without a batched routine (see solver_batch.c) the
+ * matrices of a batch are enqueued one by one. */
 #include "cuda/library/solver.h"
 
 #include <limits.h>
@@ -23,7 +23,7 @@ struct ga_cuda_solver {
       return ga__cuda_solver_fail(solver_try_, #name);                                 \
   } while (0)
 
-/* ---- the handle ---- */
+/* ---- handle ---- */
 
 static int make_handle(struct ga_cuda_solver *s, CUstream stream) {
   SOLVER_TRY(cusolverDnCreate, &s->handle);
@@ -40,7 +40,7 @@ static void free_handle(struct ga_cuda_solver *s) {
   ga__free(s);
 }
 
-/* The device is current and the lock of its handles held. */
+/* The device is current and the handles' lock held. */
 static int need_handle(ga_cuda_device *d) {
   if (d->solver)
     return GA_NO_ERROR;
@@ -64,12 +64,12 @@ void ga__cuda_solver_close(ga_cuda_device *d) {
 
 /* ---- one call ---- */
 
-/* A call as cuSOLVER takes it; pointers are those of one matrix. */
+/* Arguments for one matrix. */
 typedef struct job {
   cusolverHandle handle;
   cusolverParams params;
   const ga_solver_call *call;
-  int type, real_type; /* cudaDataType of a, and of its parts */
+  int type, real_type; /* cudaDataType of a, and of its real part */
   int64_t m, n, k;
   void *a, *b, *c, *values;
   int *info;
@@ -89,7 +89,6 @@ static bool is_double(const ga_solver_call *call) {
   return call->typecode == GA_DOUBLE || call->typecode == GA_CDOUBLE;
 }
 
-/* Bytes of an element of `values`. */
 static size_t value_size(const ga_solver_call *call) {
   switch (call->routine) {
   case GA_SOLVER_LU:
@@ -103,7 +102,7 @@ static size_t value_size(const ga_solver_call *call) {
   }
 }
 
-/* The job of the q-th matrix. */
+/* Arguments of matrix `q`. */
 static job make_job(const ga_cuda_device *d, const ga_solver_call *call, size_t q) {
   const size_t itemsize = gpuarray_get_elsize(call->typecode);
   const bool is_complex = call->typecode == GA_CFLOAT || call->typecode == GA_CDOUBLE;
@@ -138,7 +137,7 @@ static bool is_batched(const ga_solver_call *call) {
          ga__cuda.cusolverDnXsyevBatched_bufferSize;
 }
 
-/* Q from its reflectors has no interface of 64-bit sizes. */
+/* Q from Householder reflectors exists in the 32-bit API only. */
 static int measure_vectors(job *j) {
   cusolverStatus (*const function)(cusolverHandle, int, int, int, const void *, int,
                                    const void *, int *) =
@@ -168,7 +167,7 @@ static int run_vectors(const job *j) {
   return result == 0 ? GA_NO_ERROR : ga__cuda_solver_fail(result, "cusolverDn orgqr");
 }
 
-/* Sets the bytes of memory that a job needs on the device and on the host. */
+/* Queries workspace sizes, on device and host. */
 static int measure_eigen(job *j) {
   const ga_solver_call *c = j->call;
   const int uplo = c->is_upper ? FILL_UPPER : FILL_LOWER, vectors = c->has_vectors;
@@ -279,7 +278,7 @@ static int run(const job *j) {
   return GA_NO_ERROR;
 }
 
-/* All matrices, which share the memory they work in: they are queued in order. */
+/* Enqueues all matrices; they share the workspace, in stream order. */
 static int run_all(const ga_cuda_device *d, const ga_solver_call *call, void *host_work,
                    size_t host_size) {
   const size_t rounds = is_batched(call) ? 1 : call->batch;
@@ -292,8 +291,7 @@ static int run_all(const ga_cuda_device *d, const ga_solver_call *call, void *ho
   return GA_NO_ERROR;
 }
 
-/* Memory of the host must live until the queue has passed, which only routines wait for
- * that compute on the host as well. */
+/* The host workspace must outlive the work: waits for routines that use it. */
 static int run_with_host(const ga_cuda_device *d, const ga_solver_call *call) {
   job j = make_job(d, call, 0);
   GA_TRY(measure(&j));
@@ -310,7 +308,7 @@ static int run_with_host(const ga_cuda_device *d, const ga_solver_call *call) {
                                 : ga__cuda_fail(result, "cuStreamSynchronize");
 }
 
-/* ---- the backend's table ---- */
+/* ---- backend table ---- */
 
 static int solver_open(void *device) {
   (void)device;

@@ -1,7 +1,7 @@
-/* Factorizations of batches of small matrices, each in one call.
+/* Batched factorizations of small matrices.
  *
- * cuBLAS and cuSOLVER take lists of addresses, which are made on the host and written
- * to the memory that the call works in. */
+ * cuBLAS and cuSOLVER take arrays of pointers in device memory; they are written to the
+ * workspace. */
 #include "cuda/library/solver_batch.h"
 
 #include <limits.h>
@@ -10,10 +10,10 @@
 #include "cuda/library/solver.h"
 #include "cuda/transfer.h"
 
-/* Larger matrices fill a device one by one. */
+/* Larger matrices fill the device one by one. */
 enum { MOST_ROWS = 256, LEAST_BATCH = 4 };
 
-/* The functions of a type. */
+/* Batched routines of a type. */
 typedef struct routines {
   int typecode;
   cusolverStatus (*cholesky)(cusolverHandle, int, int, void **, int, int *, int);
@@ -58,8 +58,9 @@ size_t ga__cuda_batch_workspace(const ga_solver_call *c) {
   return 2 * c->batch * sizeof(void *);
 }
 
-/* Writes the addresses of all matrices of an operand. */
-static void list(void **out, const ga_blas_operand *o, size_t batch, size_t itemsize) {
+/* Writes the address of each matrix. */
+static void list_addresses(void **out, const ga_blas_operand *o, size_t batch,
+                           size_t itemsize) {
   for (size_t q = 0; q < batch; q++)
     out[q] = o->buffer == NULL ? NULL
                                : (char *)ga__cuda_blas_at(o) +
@@ -71,9 +72,9 @@ static int write_lists(ga_cuda_device *d, const ga_solver_call *c) {
   void **lists = ga__alloc(2 * c->batch, sizeof *lists);
   if (lists == NULL)
     return GA_MEMORY_ERROR;
-  list(lists, &c->a, c->batch, itemsize);
-  list(lists + c->batch, &c->b, c->batch, itemsize);
-  bool waited = false; /* for a place of pinned memory at most: nobody counts that */
+  list_addresses(lists, &c->a, c->batch, itemsize);
+  list_addresses(lists + c->batch, &c->b, c->batch, itemsize);
+  bool waited = false; /* only for staging memory, which is not reported */
   int status = ga__cuda_write(d, ga__buffer_memory(c->work), 0, lists,
                               ga__cuda_batch_workspace(c), &waited);
   ga__free(lists);
@@ -85,15 +86,16 @@ static int call_blas(const ga_cuda_device *d, const ga_solver_call *c, void **a,
   const routines r = routines_of(c->typecode);
   int *pivots = ga__cuda_blas_at(&c->values), *info = ga__cuda_blas_at(&c->info);
   const int n = (int)c->n, batch = (int)c->batch;
-  int wrong = 0; /* an argument; told to the host at once */
+  int wrong = 0; /* index of an invalid argument, returned to the host */
   if (c->routine == GA_SOLVER_LU) {
-    cublasStatus made = r.lu(d->blas, n, a, (int)c->a.ld, pivots, info, batch);
-    return made == 0 ? GA_NO_ERROR : ga__cuda_blas_fail(made, "cublas getrfBatched");
+    cublasStatus result = r.lu(d->blas, n, a, (int)c->a.ld, pivots, info, batch);
+    return result == 0 ? GA_NO_ERROR
+                       : ga__cuda_blas_fail(result, "cublas getrfBatched");
   }
-  cublasStatus made =
+  cublasStatus result =
       r.solve(d->blas, (int)c->trans, n, (int)c->k, (const void *const *)a,
               (int)c->a.ld, pivots, b, (int)c->b.ld, &wrong, batch);
-  return made == 0 ? GA_NO_ERROR : ga__cuda_blas_fail(made, "cublas getrsBatched");
+  return result == 0 ? GA_NO_ERROR : ga__cuda_blas_fail(result, "cublas getrsBatched");
 }
 
 int ga__cuda_batch_call(ga_cuda_device *d, cusolverHandle handle,
@@ -103,10 +105,10 @@ int ga__cuda_batch_call(ga_cuda_device *d, cusolverHandle handle,
   void **a = ga__buffer_memory(c->work), **b = a + c->batch;
   if (c->routine != GA_SOLVER_CHOLESKY)
     return call_blas(d, c, a, b);
-  cusolverStatus made =
+  cusolverStatus result =
       routines_of(c->typecode)
           .cholesky(handle, c->is_upper ? FILL_UPPER : FILL_LOWER, (int)c->n, a,
                     (int)c->a.ld, ga__cuda_blas_at(&c->info), (int)c->batch);
-  return made == 0 ? GA_NO_ERROR
-                   : ga__cuda_solver_fail(made, "cusolverDn potrfBatched");
+  return result == 0 ? GA_NO_ERROR
+                     : ga__cuda_solver_fail(result, "cusolverDn potrfBatched");
 }
