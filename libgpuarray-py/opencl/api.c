@@ -1,4 +1,4 @@
-/* The functions of an opened OpenCL library. */
+/* Function table of an OpenCL library: dlsym, or the dispatch table of an ICD. */
 #include "opencl/api.h"
 
 #include "c/system/dynload.h"
@@ -6,7 +6,7 @@
 typedef void (*function)(void);
 typedef cl_int platforms_function(cl_uint n, cl_platform_id *ids, cl_uint *count);
 
-/* Data pointers and function pointers are of one size on every system with dlsym. */
+/* Cast; both are of one size on every system with dlsym. */
 static function function_of(void *address) {
   union {
     void *address;
@@ -103,7 +103,7 @@ int ga__opencl_fail(cl_int code, const char *call) {
   }
 }
 
-/* The name of the first function that is missing, or NULL. */
+/* By symbol; returns the first one missing, or NULL. */
 static const char *load_by_name(ga_opencl_api *api, void *library) {
 #define FUNCTION(result, name, slot, arguments)                                        \
   api->name = (result(*) arguments)function_of(ga__dynload_symbol(library, #name));    \
@@ -117,7 +117,7 @@ static const char *load_by_name(ga_opencl_api *api, void *library) {
   return NULL;
 }
 
-/* The functions behind an object of a driver. */
+/* From the ICD dispatch table that every object begins with. */
 static void load_by_slot(ga_opencl_api *api, const void *object) {
   const function *table = *(const function *const *)object;
 #define FUNCTION(result, name, slot, arguments)                                        \
@@ -147,7 +147,7 @@ int ga__opencl_device_of(cl_device_id *out, cl_context context) {
              : GA_FAIL(GA_NODEV_ERROR, "the OpenCL context has no device");
 }
 
-/* How a driver shows its platforms to loaders, or NULL. */
+/* The ICD entry of a driver that exports no functions, or NULL. */
 static platforms_function *find_icd(void *library) {
   void *symbol = ga__dynload_symbol(library, "clIcdGetPlatformIDsKHR");
   if (symbol)

@@ -1,8 +1,8 @@
-/* OpenCL libraries, opened at run time into a struct of functions each.
+/* Dynamic loading of OpenCL libraries, each into a table of functions.
  *
- * A process may have several: a loader, which knows the drivers that are registered
- * with the system, and drivers that are opened by their path. Types, constants and
- * functions are declared here; no vendor header is needed. */
+ * A process may load several: the ICD loader, which knows the registered drivers, and
+ * drivers by path. Types, constants and functions are declared here; no vendor header
+ * is needed. */
 #ifndef GA_OPENCL_API_H
 #define GA_OPENCL_API_H
 
@@ -22,9 +22,9 @@ typedef struct ga_cl_memory *cl_mem;
 typedef struct ga_cl_program *cl_program;
 typedef struct ga_cl_kernel *cl_kernel;
 typedef struct ga_cl_event *cl_event;
-typedef void cl_notify(void); /* callbacks, which we never give */
+typedef void cl_notify(void); /* callbacks, always NULL */
 
-/* Results that are told apart. */
+/* Status codes. */
 enum {
   CL_SUCCESS = 0,
   CL_DEVICE_NOT_FOUND = -1,
@@ -36,7 +36,7 @@ enum {
   CL_PLATFORM_NOT_FOUND_KHR = -1001
 };
 
-/* What is asked of platforms, devices, memory, programs, kernels and events. */
+/* Query parameters. */
 enum {
   CL_PLATFORM_VERSION = 0x0901,
   CL_PLATFORM_NAME = 0x0902,
@@ -114,20 +114,19 @@ typedef struct ga_opencl_api {
 #undef OPTIONAL
 } ga_opencl_api;
 
-/* Fills `api` from an opened library, and lists its platforms in *ids (made with
- * ga__alloc). A driver that shows its functions to loaders only is asked as they do it.
- * GA_LOAD_ERROR with the name of what is missing. */
+/* Loads the functions of an opened library, and its platforms into *ids (to be freed by
+ * ga__free). A driver without exports is loaded by its ICD dispatch table.
+ * GA_LOAD_ERROR names what is missing. */
 int ga__opencl_load(ga_opencl_api *api, cl_platform_id **ids, cl_uint *n,
                     void *library);
 
-/* The first device of a context that someone else made, asked by way of the context's
- * own driver. */
+/* The first device of a foreign context, by the context's own dispatch table. */
 int ga__opencl_device_of(cl_device_id *out, cl_context context);
 
-/* The status of a failed call, with a text of what was called and the error's name. */
+/* Fails with the call and the error's name. */
 int ga__opencl_fail(cl_int code, const char *call);
 
-/* Calls `api->name(...)`; hands a failure on to the caller. */
+/* Calls `api->name(...)`; returns its failure from the caller. */
 #define OPENCL_TRY(api, name, ...)                                                     \
   do {                                                                                 \
     cl_int opencl_try_ = (api)->name(__VA_ARGS__);                                     \

@@ -1,4 +1,4 @@
-/* The OpenCL backend: the table that the library knows it by. */
+/* OpenCL's backend table. */
 #include "opencl/kernel.h"
 #include "opencl/library/blas.h"
 #include "opencl/pinned.h"

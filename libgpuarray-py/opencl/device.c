@@ -1,4 +1,4 @@
-/* OpenCL devices, queues, memory and events. */
+/* OpenCL devices: enumeration, opening, memory. */
 #include "opencl/device.h"
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 #include "opencl/transfer.h"
 
-/* ---- what a device is ---- */
+/* ---- enumeration ---- */
 
 static int find_device(const ga_opencl_platform **out, unsigned int platform,
                        unsigned int index) {
@@ -56,7 +56,7 @@ static bool has_extension(const ga_opencl_api *api, cl_device_id id, const char 
   return found;
 }
 
-/* Adds "; " and a text, as far as it fits. */
+/* Appends "; " and a text, truncated to fit. */
 static void add_text(char *out, size_t size, const char *text) {
   size_t length = strlen(out);
   snprintf(out + length, size - length, "%s%s", length ? "; " : "", text);
@@ -69,9 +69,9 @@ static void add_device_text(char *out, size_t size, const ga_opencl_api *api,
   add_text(out, size, text);
 }
 
-/* Items that run together. A runtime for CPUs that makes vectors of neighbouring items
- * prefers scalar code in the kernel: full vectors take 16 items, and fewer run one by
- * one. One that makes vectors of loops in the kernel wants a single item. */
+/* SIMD width. A CPU runtime that vectorizes across work items prefers scalar kernels:
+ * its vectors take 16 items, and smaller groups run item by item. One that vectorizes
+ * loops within a work item is best with groups of one. */
 static unsigned int warp_of(const ga_opencl_api *api, cl_device_id id, bool is_cpu) {
   if (is_cpu) {
     cl_ulong preferred =
@@ -86,7 +86,7 @@ static unsigned int warp_of(const ga_opencl_api *api, cl_device_id id, bool is_c
   return width > 0 && width <= 1024 ? (unsigned int)width : 32;
 }
 
-/* Its kernels may hold PTX, and its groups go on while others wait for them. */
+/* Accepts inline PTX, and schedules groups with forward progress. */
 static bool is_nvidia(const ga_opencl_api *api, cl_device_id id) {
   return ga__opencl_device_number(api, id, CL_DEVICE_WARP_SIZE_NV) == 32;
 }
@@ -124,7 +124,7 @@ static void describe_limits(ga_device_info *out, const ga_opencl_api *api,
   out->max_threads = ga__opencl_device_number(api, id, CL_DEVICE_MAX_WORK_GROUP_SIZE);
   out->processors =
       (unsigned int)ga__opencl_device_number(api, id, CL_DEVICE_MAX_COMPUTE_UNITS);
-  /* OpenCL has no limit on groups; drivers of GPUs have these. */
+  /* OpenCL has no limit on the number of groups; GPU drivers have these. */
   out->max_grid[0] = INT32_MAX;
   out->max_grid[1] = out->max_grid[2] = 65535;
   size_t items[8] = {1, 1, 1};
@@ -179,7 +179,6 @@ static bool shares_memory(const ga_opencl_api *api, cl_device_id id, bool is_cpu
           CL_EXEC_NATIVE_KERNEL);
 }
 
-/* A queue in the device's context. */
 static int open_queue(ga_opencl_device *d) {
   cl_int code = CL_SUCCESS;
   d->queue = d->api->clCreateCommandQueue(
@@ -202,19 +201,19 @@ static void close_queue(ga_opencl_device *d) {
   d->api->clReleaseCommandQueue(d->queue);
 }
 
-/* A reference to `given`, or a new context where that is NULL. */
-static int take_context(ga_opencl_device *d, cl_context given) {
+/* Retains the borrowed context, or creates one. */
+static int take_context(ga_opencl_device *d, cl_context borrowed) {
   cl_int code = CL_SUCCESS;
-  if (given)
-    OPENCL_TRY(d->api, clRetainContext, given);
+  if (borrowed)
+    OPENCL_TRY(d->api, clRetainContext, borrowed);
   d->context =
-      given ? given : d->api->clCreateContext(NULL, 1, &d->id, NULL, NULL, &code);
+      borrowed ? borrowed : d->api->clCreateContext(NULL, 1, &d->id, NULL, NULL, &code);
   return d->context ? GA_NO_ERROR : ga__opencl_fail(code, "clCreateContext");
 }
 
 static int open_device(void **device, ga_device_info *info,
                        const ga_opencl_platform *found, unsigned int index,
-                       cl_context given) {
+                       cl_context borrowed) {
   ga_opencl_device *d = ga__alloc(1, sizeof *d);
   if (d == NULL)
     return GA_MEMORY_ERROR;
@@ -224,12 +223,13 @@ static int open_device(void **device, ga_device_info *info,
   describe(info, d->api, d->id);
   d->is_gpu = info->is_gpu;
   d->is_discrete = info->is_discrete_gpu;
-  d->reloads = info->is_cpu && info->warp > 1; /* Intel's; PoCL keeps less of sources */
+  d->reloads =
+      info->is_cpu && info->warp > 1; /* Intel's; PoCL keeps less of compiled sources */
   d->stores_sources =
       info->is_cpu && strcmp(found->name, "Portable Computing Language") == 0;
   d->shares_memory = shares_memory(d->api, d->id, info->is_cpu);
   build_options(d->options, sizeof d->options, d->api, d->id, info->warp);
-  int status = take_context(d, given);
+  int status = take_context(d, borrowed);
   if (status == GA_NO_ERROR) {
     status = open_queue(d);
     if (status != GA_NO_ERROR)
@@ -302,19 +302,19 @@ void ga__opencl_queue_free(void *queue) {
 /* ---- memory ---- */
 
 static int alloc_shared(void **memory, void **host, ga_opencl_device *d, size_t size) {
-  const cl_uint alignment = 128; /* bytes: the largest that a kernel's type asks for */
+  const cl_uint alignment = 128; /* bytes: the largest alignment of a kernel's type */
   cl_int code = CL_SUCCESS;
   void *bytes = d->api->clSVMAlloc(
       d->context, CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER, size, alignment);
   if (bytes == NULL)
     return ga__opencl_fail(CL_MEM_OBJECT_ALLOCATION_FAILURE, "clSVMAlloc");
-  cl_mem made = d->api->clCreateBuffer(
+  cl_mem buffer = d->api->clCreateBuffer(
       d->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, size, bytes, &code);
-  if (made == NULL) {
+  if (buffer == NULL) {
     d->api->clSVMFree(d->context, bytes);
     return ga__opencl_fail(code, "clCreateBuffer");
   }
-  *memory = made;
+  *memory = buffer;
   *host = bytes;
   return GA_NO_ERROR;
 }
@@ -327,18 +327,19 @@ int ga__opencl_alloc(void **memory, void *device, size_t size) {
   void *host;
   if (d->shares_memory)
     return alloc_shared(memory, &host, d, size);
-  cl_mem made =
+  cl_mem buffer =
       d->api->clCreateBuffer(d->context, CL_MEM_READ_WRITE, size, NULL, &code);
-  /* A driver may put off allocating until the first use, where a launch would fail. */
-  if (made && d->is_gpu)
-    OPENCL_QUEUE(&code, d, clEnqueueMigrateMemObjects, 1, &made,
+  /* Drivers may allocate lazily, so that a later launch fails; migration allocates
+   * now. */
+  if (buffer && d->is_gpu)
+    OPENCL_QUEUE(&code, d, clEnqueueMigrateMemObjects, 1, &buffer,
                  CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, 0, NULL, NULL);
-  if (made && code == CL_SUCCESS) {
-    *memory = made;
+  if (buffer && code == CL_SUCCESS) {
+    *memory = buffer;
     return GA_NO_ERROR;
   }
-  if (made)
-    d->api->clReleaseMemObject(made);
+  if (buffer)
+    d->api->clReleaseMemObject(buffer);
   if (code == CL_INVALID_BUFFER_SIZE || code == CL_OUT_OF_RESOURCES)
     code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
   return ga__opencl_fail(code, "clCreateBuffer");
@@ -365,8 +366,8 @@ void ga__opencl_forget(void *device) {
   atomic_fetch_add_explicit(&d->first->frees, 1, memory_order_release);
 }
 
-/* Where the device and the host share memory the host may touch it; other drivers want
- * it mapped for that, and unmapped again for kernels. */
+/* Where host and device share memory the host writes it directly; other drivers require
+ * mapping, and unmapping for kernels. */
 int ga__opencl_host_alloc(void **memory, void **host, void *device, size_t size) {
   ga_opencl_device *d = device;
   cl_int code = CL_SUCCESS;

@@ -1,6 +1,5 @@
-/* The "cl_" functions of gpuarray/extension.h: what OpenCL programs share with the
- * library.
- */
+/* Interoperability with OpenCL programs: the "cl_" functions of
+ * gpuarray/extension.h. */
 
 #include "c/device/buffer.h"
 #include "opencl/device.h"
@@ -44,7 +43,7 @@ static int use_stream(gpucontext *ctx, cl_command_queue queue) {
   return status == GA_NO_ERROR ? status : ga__fail_within(status, "cl_use_stream");
 }
 
-/* A reference to memory of the application. */
+/* A reference to the application's memory. */
 typedef struct reference {
   const ga_opencl_device *device;
   cl_mem memory;

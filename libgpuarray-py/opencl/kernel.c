@@ -4,26 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The bytes that an argument was last set to, so that setting it again is saved. */
+/* The bytes last set for an argument, to skip redundant clSetKernelArg calls. */
 typedef struct last_arg {
   unsigned int size; /* 0: not set */
   unsigned char bytes[sizeof(((ga_arg *)NULL)->value)];
 } last_arg;
 
-/* Setting arguments and queuing the launch are one step under the lock: a cl_kernel has
- * one set of arguments. */
+/* The lock spans argument setting and enqueuing, as a cl_kernel has one set of
+ * arguments. */
 typedef struct kernel {
   pthread_mutex_t lock;
   cl_kernel handle;
   cl_uint n_args;
-  size_t shared;       /* bytes that the last argument was set to, if it is local */
-  unsigned long frees; /* of the device, when `last` was right */
+  size_t shared;       /* bytes of the last argument, if it is local memory */
+  unsigned long frees; /* the device's generation in which `last` is valid */
   last_arg last[];
 } kernel;
 
 /* ---- programs ---- */
 
-/* How many lines come before the first that a #line counts as 1. */
+/* Lines of the prelude, up to the first "#line 1". */
 static unsigned long lines_before_body(const char *source) {
   static const char mark[] = "\n#line 1\n";
   const char *body = strstr(source, mark);
@@ -35,9 +35,9 @@ static unsigned long lines_before_body(const char *source) {
   return found;
 }
 
-/* NVIDIA's compiler heeds no #line: its places, "<kernel>:354:10", count from the start
- * of the source. They become the body's own. */
-static void add_places(ga_strbuf *log, const char *text, const char *source) {
+/* NVIDIA's compiler ignores #line: positions such as "<kernel>:354:10" count from the
+ * prelude on. Corrects them to the body's lines. */
+static void add_corrected_log(ga_strbuf *log, const char *text, const char *source) {
   static const char mark[] = "<kernel>:";
   const unsigned long before = lines_before_body(source);
   for (const char *at; (at = strstr(text, mark)) != NULL;) {
@@ -62,7 +62,7 @@ static void add_log(ga_strbuf *log, const ga_opencl_device *d, cl_program progra
     return;
   d->api->clGetProgramBuildInfo(program, d->id, CL_PROGRAM_BUILD_LOG, length, text,
                                 NULL);
-  add_places(log, text, source);
+  add_corrected_log(log, text, source);
   ga__free(text);
 }
 
@@ -70,10 +70,10 @@ static cl_int build(const ga_opencl_device *d, cl_program program) {
   return d->api->clBuildProgram(program, 1, &d->id, d->options, NULL, NULL);
 }
 
-/* A program's source, without its end. */
+/* The source, without its terminator. */
 static int source_of(void **bytes, size_t *size, const ga_opencl_device *d,
                      cl_program program) {
-  size_t length = 0; /* with the end */
+  size_t length = 0; /* with the terminator */
   OPENCL_TRY(d->api, clGetProgramInfo, program, CL_PROGRAM_SOURCE, 0, NULL, &length);
   char *text = ga__alloc(length + 1, 1);
   if (text == NULL)
@@ -98,21 +98,21 @@ int ga__opencl_binary(void **bytes, size_t *size, void *device, void *program) {
              &length, NULL);
   if (length == 0)
     return GA_FAIL(GA_DEVSUP_ERROR, "clGetProgramInfo: the driver has no binary of it");
-  unsigned char *made = ga__alloc(length, 1);
-  if (made == NULL)
+  unsigned char *built = ga__alloc(length, 1);
+  if (built == NULL)
     return GA_MEMORY_ERROR;
-  cl_int code =
-      d->api->clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof made, &made, NULL);
+  cl_int code = d->api->clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof built,
+                                         &built, NULL);
   if (code != CL_SUCCESS) {
-    ga__free(made);
+    ga__free(built);
     return ga__opencl_fail(code, "clGetProgramInfo");
   }
-  *bytes = made;
+  *bytes = built;
   *size = length;
   return GA_NO_ERROR;
 }
 
-/* A program, not built yet, of what ga__opencl_binary gave; NULL with *code. */
+/* A program, not yet built, from what ga__opencl_binary returned; NULL on failure. */
 static cl_program stored_program(const ga_opencl_device *d, const void *bytes,
                                  size_t size, cl_int *code) {
   if (d->stores_sources) {
@@ -121,11 +121,11 @@ static cl_program stored_program(const ga_opencl_device *d, const void *bytes,
   }
   const unsigned char *start = bytes;
   cl_int code_of_binary = CL_SUCCESS;
-  cl_program made = d->api->clCreateProgramWithBinary(d->context, 1, &d->id, &size,
-                                                      &start, &code_of_binary, code);
-  if (made == NULL || *code != CL_SUCCESS || code_of_binary == CL_SUCCESS)
-    return made;
-  d->api->clReleaseProgram(made);
+  cl_program built = d->api->clCreateProgramWithBinary(d->context, 1, &d->id, &size,
+                                                       &start, &code_of_binary, code);
+  if (built == NULL || *code != CL_SUCCESS || code_of_binary == CL_SUCCESS)
+    return built;
+  d->api->clReleaseProgram(built);
   *code = code_of_binary;
   return NULL;
 }
@@ -134,13 +134,13 @@ int ga__opencl_load_program(void **program, void *device, const void *bytes,
                             size_t size) {
   ga_opencl_device *d = device;
   cl_int code = CL_SUCCESS;
-  cl_program made = stored_program(d, bytes, size, &code);
-  if (made && code == CL_SUCCESS && (code = build(d, made)) == CL_SUCCESS) {
-    *program = made;
+  cl_program built = stored_program(d, bytes, size, &code);
+  if (built && code == CL_SUCCESS && (code = build(d, built)) == CL_SUCCESS) {
+    *program = built;
     return GA_NO_ERROR;
   }
-  if (made)
-    d->api->clReleaseProgram(made);
+  if (built)
+    d->api->clReleaseProgram(built);
   int status = ga__opencl_fail(code, d->stores_sources ? "clCreateProgramWithSource"
                                                        : "clCreateProgramWithBinary");
   return status == GA_MEMORY_ERROR
@@ -149,18 +149,17 @@ int ga__opencl_load_program(void **program, void *device, const void *bytes,
                                "the driver refuses a compiled kernel");
 }
 
-/* The program that `made`'s binary gives, in its place; `made` where none can be had.
- */
-static cl_program reload(ga_opencl_device *d, cl_program made) {
+/* Replaces the program by one from its binary, if possible. */
+static cl_program reload(ga_opencl_device *d, cl_program built) {
   void *bytes, *loaded;
   size_t size;
-  if (ga__opencl_binary(&bytes, &size, d, made) != GA_NO_ERROR)
-    return made;
+  if (ga__opencl_binary(&bytes, &size, d, built) != GA_NO_ERROR)
+    return built;
   int status = ga__opencl_load_program(&loaded, d, bytes, size);
   ga__free(bytes);
   if (status != GA_NO_ERROR)
-    return made;
-  d->api->clReleaseProgram(made);
+    return built;
+  d->api->clReleaseProgram(built);
   return loaded;
 }
 
@@ -168,21 +167,21 @@ int ga__opencl_compile(void **program, void *device, const char *source,
                        ga_strbuf *log) {
   ga_opencl_device *d = device;
   cl_int code = CL_SUCCESS;
-  cl_program made =
+  cl_program built =
       d->api->clCreateProgramWithSource(d->context, 1, &source, NULL, &code);
-  if (made == NULL)
+  if (built == NULL)
     return ga__opencl_fail(code, "clCreateProgramWithSource");
-  code = build(d, made);
+  code = build(d, built);
   if (code == CL_SUCCESS) {
-    *program = d->reloads ? reload(d, made) : made;
+    *program = d->reloads ? reload(d, built) : built;
     return GA_NO_ERROR;
   }
   int status = ga__opencl_fail(code, "clBuildProgram");
   if (code == CL_BUILD_PROGRAM_FAILURE) {
-    add_log(log, d, made, source);
+    add_log(log, d, built, source);
     status = GA_FAIL(GA_COMPILE_ERROR, "clBuildProgram: the source does not compile");
   }
-  d->api->clReleaseProgram(made);
+  d->api->clReleaseProgram(built);
   return status;
 }
 
@@ -225,8 +224,8 @@ void ga__opencl_kernel_free(void *device, void *kernel_) {
   ga__free(k);
 }
 
-/* A kernel that is compiled for groups of one size has these: NVIDIA's driver says 256
- * of every kernel, of such ones too. */
+/* The compiled-in group size where there is one: NVIDIA's driver reports 256 as the
+ * limit of such kernels too. */
 int ga__opencl_kernel_threads(size_t *out, void *device, void *kernel_) {
   ga_opencl_device *d = device;
   const kernel *k = kernel_;
@@ -243,7 +242,6 @@ int ga__opencl_kernel_threads(size_t *out, void *device, void *kernel_) {
 
 /* ---- launches ---- */
 
-/* Names the argument in the text of a failure. */
 static int fail_argument(cl_int code, cl_uint i) {
   return ga__fail_within(ga__opencl_fail(code, "clSetKernelArg"), "argument %u", i);
 }
@@ -270,7 +268,7 @@ static int set_argument(ga_opencl_device *d, kernel *k, cl_uint i, const ga_arg 
   return GA_NO_ERROR;
 }
 
-/* A handle that was freed may be another buffer's by now. */
+/* A freed handle may be another buffer's by now. */
 static void forget_freed(ga_opencl_device *d, kernel *k) {
   unsigned long frees = atomic_load_explicit(&d->first->frees, memory_order_acquire);
   if (k->frees == frees)

@@ -1,4 +1,4 @@
-/* Programs, kernels and launches of an OpenCL device: see c/backend/backend.h. */
+/* Compilation and launch of OpenCL kernels; see c/backend/backend.h. */
 #ifndef GA_OPENCL_KERNEL_H
 #define GA_OPENCL_KERNEL_H
 

@@ -1,15 +1,14 @@
-/* Functions of the language for runtimes whose own are calls, which keep loops from
- * becoming vectors: PoCL's. These have no branches and no calls, so that compilers make
- * vectors of them; math_words.cl.h gives them the language's names. Processors'
- * programs that call one have this text.
+/* Inlined math functions that compilers can vectorize, for runtimes whose own are
+ * calls: PoCL's. They have no branches and no calls; math_words.cl.h maps the
+ * language's names to them. Only CPU programs that use one contain this text.
  *
- * All but the exponential of floats compute in double, in about an ulp; floats are
- * rounded from that. Polynomials have the least relative error of their degree (Remez's
- * exchange in 60 digits); the intervals are said beside them. Multiplications that must
- * not be rounded before an addition are written as fma. */
+ * All but exp of float compute in double to about an ulp; floats are rounded from that.
+ * Minimax polynomials (Remez's exchange in 60 digits) of least relative error; each
+ * comment gives the interval. A product that must not be rounded before an addition is
+ * written as fma. */
 #if GA_OWN_MATH
 
-/* Adding it rounds to an integer, whose bits are the lowest then. */
+/* Magic number: adding it rounds to an integer, in the low bits of the sum. */
 #define GA_ROUNDING 6755399441055744.0
 #define GA_LOG_2 0.6931471805599453
 #define GA_LOG_2_REST 2.3190468138462996e-17
@@ -24,13 +23,12 @@ GA_INLINE ga_double ga_magnitude(ga_double x) {
   return as_double(as_ulong(x) & 0x7fffffffffffffffUL);
 }
 
-/* `x`, which is not negative, with the sign of another number. */
+/* Copysign for an `x` that is not negative. */
 GA_INLINE ga_double ga_signed(ga_double x, ga_double sign) {
   return as_double(as_ulong(x) | (as_ulong(sign) & 0x8000000000000000UL));
 }
 
-/* x * 2^k for an integer below 2048 either way; in two steps, so that a subnormal
- * result is rounded once. */
+/* Ldexp for |k| < 2048; in two steps, so that a subnormal result is rounded once. */
 GA_INLINE ga_double ga_scaled(ga_double x, ga_double k) {
   const ga_double part = ga_nearest(k * 0.5);
   x *= as_double((as_ulong(part + GA_ROUNDING) + 1023) << 52);
@@ -39,7 +37,7 @@ GA_INLINE ga_double ga_scaled(ga_double x, ga_double k) {
 
 /* ---- exponentials ---- */
 
-/* e^r - 1 - r of at most log(2) / 2 either way. */
+/* e^r - 1 - r for |r| <= log(2) / 2. */
 GA_INLINE ga_double ga_exp_rest(ga_double r) {
   ga_double p = fma(2.082644560523595e-09, r, 2.5112057303925816e-08);
   p = fma(fma(p, r, 2.7557582601856684e-07), r, 2.7557234805456237e-06);
@@ -49,7 +47,7 @@ GA_INLINE ga_double ga_exp_rest(ga_double r) {
   return fma(p, r, 0.5) * (r * r);
 }
 
-/* k, and r such that x is k * log(2) + r. */
+/* Range reduction: x = k log(2) + r. */
 GA_INLINE ga_double ga_exp_parts(ga_double x, ga_double *k) {
   *k = ga_nearest(x * 1.4426950408889634);
   return fma(*k, -GA_LOG_2_REST, fma(*k, -GA_LOG_2, x));
@@ -62,7 +60,7 @@ GA_INLINE ga_double ga_exp(ga_double x) {
   return ga_scaled(1.0 + (r + ga_exp_rest(r)), k);
 }
 
-/* 2^n * e^r, where r is at most half of log(2). */
+/* 2^n e^r for |r| <= log(2) / 2. */
 GA_INLINE ga_float ga_exp(ga_float x) {
   const ga_float at = x > 89.0f ? 89.0f : x < -104.0f ? -104.0f : x;
   const ga_float k = fma(at, 1.44269504f, 12582912.0f) - 12582912.0f;
@@ -83,7 +81,7 @@ GA_INLINE ga_double ga_exp2(ga_double x) {
   return ga_scaled(1.0 + (r + ga_exp_rest(r)), k);
 }
 
-/* Of -50 to 710. */
+/* For x from -50 to 710. */
 GA_INLINE ga_double ga_expm1_within(ga_double x) {
   const ga_double k = ga_nearest(x * 1.4426950408889634);
   const ga_double high = fma(k, -0.6931471803691238, x),
@@ -98,7 +96,7 @@ GA_INLINE ga_double ga_expm1(ga_double x) {
   return ga_magnitude(x) < 1e-17 ? x : ga_expm1_within(at);
 }
 
-/* e^x / 2 of 0 to 712. */
+/* e^x / 2 for x from 0 to 712. */
 GA_INLINE ga_double ga_half_exp(ga_double x) {
   ga_double k;
   const ga_double r = ga_exp_parts(x, &k);
@@ -132,9 +130,9 @@ GA_INLINE ga_double ga_tanh(ga_double x) {
 
 /* ---- logarithms ---- */
 
-/* k, and the logarithm of x / 2^k, which is from sqrt(1/2) to sqrt(2), in two parts;
- * 0 < x < infinity. With s = f / (2 + f) for f = x / 2^k - 1, the logarithm of 1 + f is
- * 2 atanh(s), whose series in s^2 up to 0.0295 is short. */
+/* Range reduction to x / 2^k in [sqrt(1/2), sqrt(2)], and its logarithm in two parts; 0
+ * < x < infinity. With f = x / 2^k - 1 and s = f / (2 + f), log(1 + f) is 2 atanh(s): a
+ * short series in s^2 <= 0.0295. */
 GA_INLINE ga_double ga_log_parts(ga_double x, ga_double *k, ga_double *rest) {
   const bool is_subnormal = x < 2.2250738585072014e-308;
   const ga_double scaled = is_subnormal ? x * 18014398509481984.0 : x;
@@ -152,14 +150,14 @@ GA_INLINE ga_double ga_log_parts(ga_double x, ga_double *k, ga_double *rest) {
   return high;
 }
 
-/* What `y`, a logarithm of a positive finite x, is for any. */
+/* Special cases: `y` is the logarithm of a positive finite x. */
 GA_INLINE ga_double ga_log_of_any(ga_double x, ga_double y) {
   const ga_double other = x == 0.0 ? -(ga_double)INFINITY : x > 0.0 ? x : NAN;
   return x > 0.0 && x < (ga_double)INFINITY ? y : other;
 }
 
-/* The logarithm of x + more, where `more` is little beside x. 0.6931471803691238 has
- * zeros enough at the end for products by k to be exact. */
+/* log(x + more) for |more| much less than x. 0.6931471803691238 has enough trailing
+ * zeros for exact products by k. */
 GA_INLINE ga_double ga_log_of(ga_double x, ga_double more) {
   ga_double k, rest;
   const ga_double high = ga_log_parts(x, &k, &rest);
@@ -172,8 +170,8 @@ GA_INLINE ga_double ga_log(ga_double x) {
   return ga_log_of_any(x, ga_log_of(x, 0.0));
 }
 
-/* k * unit + the logarithm times `factor`; both are given in two parts, and products of
- * the unit's first by k are exact. */
+/* Logarithm in another base: k unit + log(m) factor, with both constants in two parts;
+ * products of k by the first part of the unit are exact. */
 GA_INLINE ga_double ga_log_in(ga_double x, ga_double unit, ga_double unit_rest,
                               ga_double factor, ga_double factor_rest) {
   ga_double k, rest;
@@ -197,7 +195,7 @@ GA_INLINE ga_double ga_log10(ga_double x) {
                                     0.4342944819032518, 1.098319650216765e-17));
 }
 
-/* 1 + x is rounded; what that lost counts where x is small. */
+/* Compensates for the rounding of 1 + x, which matters for small x. */
 GA_INLINE ga_double ga_log1p(ga_double x) {
   const ga_double u = 1.0 + x, lost = x < 1.0 ? x - (u - 1.0) : 1.0 - (u - x);
   const ga_double y = ga_log_of_any(u, ga_log_of(u, lost / u));
@@ -224,7 +222,7 @@ GA_INLINE ga_double ga_atanh(ga_double x) {
 
 /* ---- powers ---- */
 
-/* The sign is that of an odd power of a negative number. */
+/* Odd powers of negative numbers are negative. */
 GA_INLINE ga_float ga_pow(ga_float x, ga_float y) {
   const ga_double a = ga_magnitude((ga_double)x), n = (ga_double)y;
   const ga_double size = ga_magnitude(n), twin = 0.5 * n;
@@ -239,8 +237,8 @@ GA_INLINE ga_float ga_pow(ga_float x, ga_float y) {
                                                               : value;
 }
 
-/* The root of the mantissa times 8^(0, 1/3 or 2/3), within 2^-40, and the power of 2
- * that it is to be multiplied by; 0 < x < infinity, no subnormal. */
+/* Cube root of the mantissa times 8^(0, 1/3 or 2/3), to 2^-40, and its power of 2; 0 <
+ * x < infinity, not subnormal. */
 GA_INLINE ga_double ga_cbrt_parts(ga_double x, ga_double *mantissa, ga_double *power) {
   const ga_ulong bits = as_ulong(x);
   const ga_uint exponent = (ga_uint)(bits >> 52), third = exponent * 43691u >> 17;
@@ -264,7 +262,7 @@ GA_INLINE ga_float ga_cbrt(ga_float x) {
   return a > 0.0 && a < (ga_double)INFINITY ? (ga_float)ga_signed(y, (ga_double)x) : x;
 }
 
-/* A step of Newton's, with the square's lost part. */
+/* One Newton step, compensated for the rounding of the square. */
 GA_INLINE ga_double ga_cbrt(ga_double x) {
   ga_double m, power;
   const ga_double a = ga_magnitude(x);

@@ -1,8 +1,8 @@
-/* Angles, for the same runtimes as math.cl.h, with its words. */
+/* Trigonometric functions, for the same runtimes as math.cl.h. */
 #if GA_OWN_MATH
 
-/* 2 / pi in bits, the first two of which are above the point. Constants that are chosen
- * from, since a table would be read element by element. */
+/* Bits of 2 / pi; the first two are above the binary point. Selected constants in place
+ * of a table, whose accesses would be gathers. */
 #define GA_TURN_0 0x28be60dbu
 #define GA_TURN_1 0x9391054au
 #define GA_TURN_2 0x7f09d5f4u
@@ -13,10 +13,10 @@
 #define GA_ONE_OF(at, w0, w1, w2, w3)                                                  \
   ((at) == 0 ? (w0) : (at) == 1 ? (w1) : (at) == 2 ? (w2) : (w3))
 
-/* An angle in quarters of a turn: the nearest one's number, whose last two bits count,
- * and what is left, at most 0.63 either way. A float is an integer of 24 bits times
- * 2^e; 96 bits of 2^e * 2 / pi, from that of weight 2 on, are enough for all of them
- * (Payne and Hanek). Below 2^24 the float itself is multiplied. */
+/* Payne-Hanek range reduction to quarter turns: the nearest quarter's number, whose low
+ * two bits count, and the remainder, |f| <= 0.63. A float is a 24-bit integer times
+ * 2^e; 96 bits of 2^e 2 / pi, from weight 2 down, suffice. Below 2^24 the float itself
+ * is multiplied. */
 GA_INLINE ga_double ga_quarters(ga_float x, ga_ulong *number) {
   const ga_int exponent = (ga_int)((as_uint(x) & 0x7fffffffu) >> 23) - 150;
   const ga_int e = exponent > 0 ? exponent : 0, at = e >> 5, by = e & 31;
@@ -38,7 +38,7 @@ GA_INLINE ga_double ga_quarters(ga_float x, ga_ulong *number) {
   return fma(m, (ga_double)third * 0x1p-94, left);
 }
 
-/* Of quarters of a turn, at most 0.63 either way. */
+/* Of quarter turns, |f| <= 0.63. */
 GA_INLINE ga_double ga_sin_within(ga_double f) {
   const ga_double z = f * f;
   ga_double p = fma(0.00015687798235510984, z, -0.004680507934446379);
@@ -77,7 +77,7 @@ GA_INLINE ga_float ga_tan(ga_float x) {
   return (ga_float)(quarter & 1 ? -c / s : s / c);
 }
 
-/* (atan(t) - t) / t, where t * t is at most 0.172. */
+/* (atan(t) - t) / t for t^2 <= 0.172. */
 GA_INLINE ga_double ga_atan_rest(ga_double t) {
   const ga_double z = t * t;
   ga_double p = fma(-0.017907339484957475, z, 0.03806494970381986);
@@ -88,7 +88,7 @@ GA_INLINE ga_double ga_atan_rest(ga_double t) {
   return fma(p, z, -0.333333333333332) * z;
 }
 
-/* The angle from 0 to pi / 2 of the point (b, a), neither of which is negative. */
+/* The angle of the point (b, a) in the first quadrant. */
 GA_INLINE ga_double ga_angle(ga_double a, ga_double b) {
   const bool is_steep = a > 2.414213562373095 * b,
              is_flat = a <= 0.4142135623730951 * b;
@@ -106,7 +106,7 @@ GA_INLINE ga_double ga_atan(ga_double x) {
   return ga_signed(ga_angle(ga_magnitude(x), 1.0), x);
 }
 
-/* The same where both may be 0, large, whose sum would not be finite, or infinite. */
+/* The same for zeros, infinities, and numbers whose sum would overflow. */
 GA_INLINE ga_double ga_angle_of_any(ga_double a, ga_double b) {
   const ga_double most = a > b ? a : b;
   const ga_double by = most == (ga_double)INFINITY ? 0.0 : most > 1e300 ? 0.25 : 1.0;
@@ -121,7 +121,7 @@ GA_INLINE ga_double ga_atan2(ga_double y, ga_double x) {
   return ga_signed(as_long(x) < 0 ? turned : angle, y);
 }
 
-/* The signs are those of floats: with the doubles' PoCL makes no vectors of it. */
+/* Signs are handled in float: PoCL does not vectorize it with those of double. */
 GA_INLINE ga_float ga_atan2(ga_float y, ga_float x) {
   const ga_float a = as_float(as_uint(y) & 0x7fffffffu);
   const ga_float b = as_float(as_uint(x) & 0x7fffffffu);
@@ -130,7 +130,7 @@ GA_INLINE ga_float ga_atan2(ga_float y, ga_float x) {
   return as_float(as_uint(turned) | (as_uint(y) & 0x80000000u));
 }
 
-/* (asin(s) - s) / s, where y is s * s and at most 1/4. */
+/* (asin(s) - s) / s for y = s^2 <= 1/4. */
 GA_INLINE ga_double ga_asin_rest(ga_double y) {
   ga_double p = fma(0.0327023107902627, y, -0.0211169801934631);
   p = fma(fma(p, y, 0.021790848638403807), y, 0.003672094867236857);
@@ -141,7 +141,7 @@ GA_INLINE ga_double ga_asin_rest(ga_double y) {
   return fma(p, y, 0.16666666666666763) * y;
 }
 
-/* Above 1/2, by way of the half angle. */
+/* Above 1/2, by the half-angle formula. */
 GA_INLINE ga_double ga_asin(ga_double x) {
   const ga_double a = ga_magnitude(x);
   const ga_double square = a > 0.5 ? 0.5 - 0.5 * a : a * a;

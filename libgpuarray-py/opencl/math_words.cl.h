@@ -1,4 +1,4 @@
-/* The language's words for the functions of math.cl.h and math_angles.cl.h. */
+/* Maps the language's names to math.cl.h and math_angles.cl.h. */
 #if GA_OWN_MATH
 
 #define GA_NARROWED(name)                                                              \
@@ -21,7 +21,7 @@ GA_NARROWED(asin)
 GA_NARROWED(acos)
 GA_NARROWED(atan)
 
-/* What is not above is the language's: vectors, and some functions of doubles. */
+/* Vectors, and some functions of double, are the language's own. */
 #define GA_GIVEN(type, name)                                                           \
   GA_INLINE type ga_##name(type x) {                                                   \
     return (name)(x);                                                                  \

@@ -1,8 +1,8 @@
-/* Memory of the host that OpenCL allocates for a discrete GPU, and keeps mapped:
- * drivers pin it. It stays, with the vendor's context, until it is freed. */
+/* Pinned host memory for discrete GPUs: allocated by OpenCL and kept mapped, for
+ * drivers pin it. It lives, with the vendor's context, until it is freed. */
 #include "opencl/pinned.h"
 
-/* What it takes to free the memory without the device. */
+/* Frees the memory without the device. */
 typedef struct pinned {
   const ga_opencl_api *api;
   cl_mem memory;
@@ -52,7 +52,7 @@ static void pinned_free(void *device, void *handle, void *host, size_t size) {
   if (d) {
     cl_int code;
     OPENCL_QUEUE(&code, d, clEnqueueUnmapMemObject, p->memory, host, 0, NULL, NULL);
-    (void)code; /* without a queue that works the release does it */
+    (void)code; /* without a working queue the release unmaps it */
   }
   p->api->clReleaseMemObject(p->memory);
   ga__free(p);

@@ -1,4 +1,4 @@
-/* Memory of the host that OpenCL allocates for a discrete GPU. */
+/* Pinned host memory for discrete GPUs. */
 #ifndef GA_OPENCL_PINNED_H
 #define GA_OPENCL_PINNED_H
 

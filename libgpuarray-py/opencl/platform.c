@@ -1,9 +1,8 @@
-/* The OpenCL platforms of this process, from every library that was opened.
+/* OpenCL platforms of all loaded libraries.
  *
- * A library is the loader of the system, or a vendor's driver: Intel's for the CPU is
- * in a package from the index, which no loader knows, and the file that registers
- * NVIDIA's is missing on many machines. A runtime that two libraries show is listed
- * once. */
+ * A library is the ICD loader or a vendor's driver: Intel's for the CPU comes in a
+ * wheel, which no loader knows, and NVIDIA's often lacks its registration file. A
+ * runtime that two libraries offer is listed once. */
 #define _POSIX_C_SOURCE 200809L
 #include "opencl/platform.h"
 
@@ -17,13 +16,13 @@
 
 static struct {
   pthread_mutex_t lock;
-  bool opened; /* a library was found, so that the list is final */
+  bool opened; /* a library was loaded, so that the list is final */
   ga_strbuf report;
   ga_opencl_platform *list;
   unsigned int n;
 } known = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 void ga__opencl_device_text(char *out, size_t size, const ga_opencl_api *api,
                             cl_device_id device, cl_uint what) {
@@ -61,9 +60,9 @@ static char *platform_text(const ga_opencl_api *api, cl_platform_id id, cl_uint 
   return text;
 }
 
-/* ---- the list ---- */
+/* ---- platforms ---- */
 
-/* Keeps the devices that take source text. */
+/* Lists available devices with a compiler. */
 static int list_devices(ga_opencl_platform *p, cl_platform_id id) {
   const ga_opencl_api *api = p->api;
   cl_uint n = 0;
@@ -99,7 +98,7 @@ static bool is_same(const ga_opencl_platform *a, const ga_opencl_platform *b) {
   return true;
 }
 
-/* Why this platform is of no use, or NULL. */
+/* Why a platform is left out, or NULL. */
 static const char *fault(const ga_opencl_platform *p) {
   unsigned int major = 0, minor = 0;
   sscanf(p->version, "OpenCL %u.%u", &major, &minor);
@@ -195,7 +194,7 @@ static int open_path(const char *path) {
   return open_first(candidates);
 }
 
-/* A wheel puts it beside python3.x/site-packages, in <prefix>/lib. */
+/* Wheels install it next to python3.x/site-packages, in <prefix>/lib. */
 static int open_wheels(void) {
   char **candidates = NULL;
   int status = ga__dynload_wheels(&candidates, "../../libintelocl.so");
@@ -208,7 +207,7 @@ static int open_wheels(void) {
   return open_first(candidates);
 }
 
-/* Opens the driver that a file of /etc/OpenCL/vendors names, as a loader would. */
+/* Loads the driver that a file in /etc/OpenCL/vendors names, as an ICD loader would. */
 static int open_registered(const char *file) {
   char line[512] = "";
   FILE *f = fopen(file, "r");
@@ -260,7 +259,7 @@ static int open_libraries(void) {
   return is_listed("NVIDIA CUDA") ? GA_NO_ERROR : open_path("libnvidia-opencl.so.1");
 }
 
-/* Call it with the lock held. */
+/* The lock is held. */
 static int need_libraries(void) {
   if (known.opened)
     return GA_NO_ERROR;

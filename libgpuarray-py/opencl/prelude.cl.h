@@ -1,6 +1,5 @@
-/* The words of the kernel language in OpenCL C 1.2. Short: it is parsed with every
- * program. Math functions are the language's own, but for math.cl.h's; GA_WARP_SIZE is a
- * build option. */
+/* CLUDA in OpenCL C 1.2. Short, for each program parses it. Math functions are the
+ * language's, or math.cl.h's; GA_WARP_SIZE is a build option. */
 #ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
@@ -8,7 +7,7 @@
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
 #endif
 
-/* What a text says of itself, for the library: see gpuarray/kernel.h. */
+/* Marks of a source for the library: see gpuarray/kernel.h. */
 #define GA_SELF_CONTAINED
 #define KERNEL __kernel
 #define KERNEL_OF(threads, blocks) __kernel
@@ -16,7 +15,7 @@
   __kernel __attribute__((reqd_work_group_size(threads, 1, 1)))
 #define WITHIN_KERNEL static
 #define GA_INLINE static inline __attribute__((overloadable, always_inline))
-/* Of a function too large for a copy wherever it is called. */
+/* For large functions: one copy for all calls. */
 #define GA_NOINLINE static __attribute__((overloadable, noinline))
 #define GLOBAL_MEM __global
 #define LOCAL_MEM __local
@@ -47,7 +46,7 @@
 #define GDIM_1 get_num_groups(1)
 #define GDIM_2 get_num_groups(2)
 
-/* Local memory sized at the launch: the kernel's last parameter, comma included. */
+/* Dynamic local memory: the last parameter of a kernel, with its comma. */
 #define GA_DECL_SHARED_PARAM(type, name) , __local type *name
 #define GA_DECL_SHARED_BODY(type, name)
 
@@ -55,15 +54,15 @@
 #define NULL 0
 #endif
 
-/* Whether the compiler makes vectors of straight lines rather than of loops: PoCL's. */
+/* Whether the compiler vectorizes straight-line code rather than loops: PoCL's. */
 #ifdef POCL_DEVICE_ADDRESS_BITS
 #define GA_STRAIGHT_VECTORS 1
 #else
 #define GA_STRAIGHT_VECTORS 0
 #endif
 
-/* Whether the runtime's math functions are calls, of which no vectors are made, so that
- * math.cl.h takes their place: PoCL's (3.1 is 25 to 250 times NumPy's time in float). */
+/* Whether math.cl.h replaces the runtime's math functions: PoCL's are calls, which
+ * prevent vectorization (3.1 takes 25 to 250 times NumPy's time in float). */
 #if GA_STRAIGHT_VECTORS && defined(__FMA__) && defined(cl_khr_fp64)
 #define GA_OWN_MATH 1
 #else
@@ -98,7 +97,7 @@ typedef long2 ga_long2;
 typedef ulong2 ga_ulong2;
 typedef float2 ga_float2;
 typedef float4 ga_float4;
-/* Complex numbers; their functions are in the program where it mentions them. */
+/* Complex numbers; a program that uses them gets their functions. */
 typedef float2 ga_cfloat;
 #ifdef cl_khr_fp64
 typedef double ga_double;
@@ -106,21 +105,21 @@ typedef double2 ga_double2;
 typedef double2 ga_cdouble;
 #endif
 
-/* The number itself, of whose bits the compiler knows nothing. */
+/* Opaque to the optimizer. */
 GA_INLINE ga_uint ga_hidden(ga_uint x) {
   GA_FORGET("r", x);
   return x;
 }
 
-/* Storage only: computing is done in float. Converted by bit arithmetic: it needs no
- * extension, makes no subnormal float (which a device may flush), and becomes vectors
- * on CPUs, where the language's own conversions are ten times slower. */
+/* Storage types: arithmetic is in float. Conversion is by bit arithmetic: it needs no
+ * extension, makes no subnormal float (which a device may flush), and vectorizes on
+ * CPUs, where the built-in conversions are ten times slower. */
 typedef struct ga_half {
   ga_ushort data;
 } ga_half;
 
 GA_INLINE ga_float ga_half2float(ga_half h) {
-#ifdef __NV_CL_C_VERSION /* one instruction there, at 1.7 times the rate */
+#ifdef __NV_CL_C_VERSION /* one instruction, at 1.7 times the rate */
   return vload_half(0, (const half *)&h.data);
 #else
   uint magnitude = (uint)(h.data & 0x7fff) << 13;
@@ -134,7 +133,7 @@ GA_INLINE ga_float ga_half2float(ga_half h) {
 #endif
 }
 
-/* Rounds to the nearest, ties to even. */
+/* Rounds to nearest even. */
 GA_INLINE ga_half ga_float2half(ga_float f) {
   ga_half h;
 #ifdef __NV_CL_C_VERSION
@@ -160,7 +159,7 @@ GA_INLINE ga_float ga_bfloat162float(ga_bfloat16 b) {
   return as_float((uint)b.data << 16);
 }
 
-/* Rounds to the nearest, ties to even; a nan stays one. */
+/* Rounds to nearest even; keeps nan. */
 GA_INLINE ga_bfloat16 ga_float2bfloat16(ga_float f) {
   uint bits = as_uint(f), rounded = bits + 0x7fffu + (bits >> 16 & 1);
   uint nan = bits | 0x400000u;
@@ -169,8 +168,8 @@ GA_INLINE ga_bfloat16 ga_float2bfloat16(ga_float f) {
   return b;
 }
 
-/* atom_<op>_<type><space>(pointer, value) give the old value. Types: i int, I uint,
- * l long, L ulong, f float, d double, e half; spaces: g global, l local. */
+/* Atomics: atom_<op>_<type><space>(pointer, value) return the old value. Types: i int,
+ * I uint, l long, L ulong, f float, d double, e half; spaces: g global, l local. */
 #define atom_add_ig(p, v) atomic_add((volatile __global ga_int *)(p), (ga_int)(v))
 #define atom_add_il(p, v) atomic_add((volatile __local ga_int *)(p), (ga_int)(v))
 #define atom_add_Ig(p, v) atomic_add((volatile __global ga_uint *)(p), (ga_uint)(v))
@@ -188,7 +187,7 @@ GA_INLINE ga_bfloat16 ga_float2bfloat16(ga_float f) {
 #define atom_xchg_eg(p, v) ga_atomic_half((volatile __global ga_half *)(p), v, 0)
 #define atom_xchg_el(p, v) ga_atomic_half((volatile __local ga_half *)(p), v, 0)
 
-/* For the 32-bit types also: the larger, the smaller, bits; and compare-and-swap. */
+/* 32-bit types also: max, min, or, and, compare-and-swap. */
 #define atom_max_ig(p, v) atomic_max((volatile __global ga_int *)(p), (ga_int)(v))
 #define atom_max_il(p, v) atomic_max((volatile __local ga_int *)(p), (ga_int)(v))
 #define atom_max_Ig(p, v) atomic_max((volatile __global ga_uint *)(p), (ga_uint)(v))
@@ -206,7 +205,7 @@ GA_INLINE ga_bfloat16 ga_float2bfloat16(ga_float f) {
 #define atom_cas_Il(p, seen, v)                                                        \
   atomic_cmpxchg((volatile __local ga_uint *)(p), (ga_uint)(seen), (ga_uint)(v))
 
-/* The half is changed through the 32-bit word that holds it. */
+/* By compare-and-swap; of a half, on the word that holds it. */
 #define GA_DEFINE_ATOMICS(SPACE)                                                       \
   GA_INLINE ga_float ga_atomic_add_float(volatile SPACE ga_float *p, ga_float v) {     \
     volatile SPACE ga_uint *word = (volatile SPACE ga_uint *)p;                        \
@@ -266,7 +265,7 @@ GA_DEFINE_ATOMICS_64(__local)
 #endif
 #endif
 
-/* Tells the context of an index out of bounds: the first of a launch is kept. */
+/* Reports an index out of bounds; the first of a launch wins. */
 GA_INLINE void ga_report_index(GLOBAL_MEM ga_uint *word, ga_size word_off, ga_uint site,
                                ga_long index, ga_long length) {
   word = (GLOBAL_MEM ga_uint *)((GLOBAL_MEM char *)word + word_off);
@@ -279,9 +278,8 @@ GA_INLINE void ga_report_index(GLOBAL_MEM ga_uint *word, ga_size word_off, ga_ui
   }
 }
 
-/* On NVIDIA's devices, warps: the lanes for which `yes` is not 0; a barrier of a warp,
- * for local memory; how many bits are set; a ga_uint of the lane so many below, or of
- * a lane. */
+/* Warp primitives on NVIDIA's devices: ballot; a barrier that orders local memory;
+ * population count; shuffles of a ga_uint. */
 #ifdef GA_HAS_PTX
 GA_INLINE ga_uint ga_ballot(int yes) {
   ga_uint lanes;
@@ -310,7 +308,7 @@ GA_INLINE ga_uint ga_shuffle(ga_uint value, int lane) {
 #define GA_HAS_SHUFFLES 1
 #endif
 
-/* A ga_uint, ga_uint2 or ga_uint4 that this launch reads, or writes, once. */
+/* Streaming access to a ga_uint, ga_uint2 or ga_uint4 used once. */
 #ifdef GA_HAS_PTX
 GA_INLINE ga_uint ga_read_once(GLOBAL_MEM const ga_uint *place) {
   ga_uint a;
@@ -354,11 +352,11 @@ GA_INLINE void ga_write_once(GLOBAL_MEM ga_uint4 *place, ga_uint4 v) {
 #define GA_WRITE_PACK_ONCE(place, value) ((place) = (value))
 #endif
 
-/* 1 / s of s from 1/2 to 2^64, or 0, and x / s of s from 1 to 2 and x from 0 to 1. */
+/* 1 / s for s from 1/2 to 2^64, or 0; x / s for s from 1 to 2 and x from 0 to 1. */
 #define ga_inverse(s) (1 / (s))
 #define ga_part(x, s) ((x) / (s))
 
-/* Many x / s. */
+/* Repeated division by s. */
 typedef ga_float ga_divisor;
 #define ga_divide_by(s) (s)
 #define ga_ratio(x, divisor) ((x) / (divisor))

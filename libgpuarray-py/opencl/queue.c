@@ -1,4 +1,4 @@
-/* The queue of an OpenCL device: waiting and events. */
+/* OpenCL queues: waits, events, back pressure. */
 #include "opencl/device.h"
 
 int ga__opencl_wait(void *device) {
@@ -77,7 +77,7 @@ int ga__opencl_take_queue(ga_opencl_device *d, cl_command_queue queue) {
   ga__opencl_enter(d);
   d->api->clReleaseCommandQueue(d->queue);
   d->queue = queue;
-  d->keeps_times = true; /* as far as it does: it is not replaced */
+  d->keeps_times = true; /* even if it has no profiling: it is not replaced */
   atomic_store(&d->is_lent, true);
   ga__opencl_leave(d);
   return GA_NO_ERROR;
@@ -85,14 +85,14 @@ int ga__opencl_take_queue(ga_opencl_device *d, cl_command_queue queue) {
 
 int ga__opencl_event(void **event, void *device, bool timed) {
   ga_opencl_device *d = device;
-  cl_event made;
+  cl_event marker;
   if (d->is_gpu && timed)
     GA_TRY(keep_times(d));
-  OPENCL_QUEUE_TRY(d, clEnqueueMarkerWithWaitList, 0, NULL, &made);
+  OPENCL_QUEUE_TRY(d, clEnqueueMarkerWithWaitList, 0, NULL, &marker);
   ga__opencl_enter(d);
   d->api->clFlush(d->queue);
   ga__opencl_leave(d);
-  *event = made;
+  *event = marker;
   return GA_NO_ERROR;
 }
 
@@ -105,7 +105,7 @@ int ga__opencl_event_order(void *device, void *event) {
 
 int ga__opencl_event_done(bool *out, void *device, void *event) {
   const ga_opencl_device *d = device;
-  cl_int state = 0; /* negative: the error's code; 0: complete */
+  cl_int state = 0; /* negative: an error code; 0: complete */
   OPENCL_TRY(d->api, clGetEventInfo, event, CL_EVENT_COMMAND_EXECUTION_STATUS,
              sizeof state, &state, NULL);
   if (state < 0) {
@@ -143,12 +143,11 @@ void ga__opencl_event_free(void *device, void *event) {
     d->api->clReleaseEvent(event);
 }
 
-/* ---- work in flight ---- */
+/* ---- back pressure ---- */
 
-#define MOST_QUEUED 4096 /* commands that may be unfinished, about */
+#define MOST_QUEUED 4096 /* about how many commands may be unfinished */
 
-/* A new marker behind all that is queued; the one before, half as many commands ago, is
- * waited for. */
+/* Enqueues a new marker; waits for the previous one, half as many commands ago. */
 static int move_bound(ga_opencl_device *d, unsigned long queued) {
   void *behind = NULL;
   cl_event before = d->bound;
@@ -168,14 +167,14 @@ int ga__opencl_bound(ga_opencl_device *d) {
       MOST_QUEUED / 2)
     return GA_NO_ERROR;
   pthread_mutex_lock(&d->bound_lock);
-  /* Where another thread was here meanwhile, it may have counted further. */
+  /* another thread may have moved the bound further */
   bool is_due = (long)(queued - atomic_load(&d->bounded)) >= MOST_QUEUED / 2;
   int status = is_due ? move_bound(d, queued) : GA_NO_ERROR;
   pthread_mutex_unlock(&d->bound_lock);
   return status;
 }
 
-/* ---- the events of commands ---- */
+/* ---- events of commands ---- */
 
 static _Thread_local bool watches;
 static _Thread_local cl_event seen; /* of the latest command since */
@@ -189,7 +188,7 @@ cl_event *ga__opencl_event_place(const ga_opencl_device *d) {
   return &seen;
 }
 
-/* What fails here is told by the command itself, which has no event then. */
+/* A failure means no event; the command reports it. */
 void ga__opencl_watch(void *device) {
   ga_opencl_device *d = device;
   seen = NULL;

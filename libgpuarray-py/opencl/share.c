@@ -1,8 +1,8 @@
-/* Memory and queues shared with other users of OpenCL: a stream is a cl_command_queue.
- * Objects are shared within a cl_context only; the drivers say so if they are not. */
+/* Interoperability with other users of OpenCL (DLPack): a stream is a cl_command_queue.
+ * Objects are valid within one cl_context; drivers refuse others. */
 #include "opencl/share.h"
 
-enum { DL_OPENCL = 4 /* kDLOpenCL */ };
+enum { DL_OPENCL = 4 };
 
 static int stream_of(intptr_t *out, void *device) {
   cl_command_queue queue;
@@ -11,7 +11,7 @@ static int stream_of(intptr_t *out, void *device) {
   return GA_NO_ERROR;
 }
 
-/* What is queued on `second` from now on runs after all that is queued on `first`. */
+/* Makes later work on `second` wait for the work queued on `first`. */
 static int order(ga_opencl_device *d, cl_command_queue first, cl_command_queue second) {
   cl_event event = NULL;
   if (first == second)
@@ -19,7 +19,7 @@ static int order(ga_opencl_device *d, cl_command_queue first, cl_command_queue s
   cl_int code = d->api->clEnqueueMarkerWithWaitList(first, 0, NULL, &event);
   if (code != CL_SUCCESS)
     return ga__opencl_fail(code, "clEnqueueMarkerWithWaitList");
-  /* A queue that waits for another does not make it start. */
+  /* waiting on an event does not flush its queue */
   code = d->api->clFlush(first);
   if (code == CL_SUCCESS)
     code = d->api->clEnqueueBarrierWithWaitList(second, 1, &event, NULL);
@@ -40,7 +40,7 @@ static int publish(void *device, intptr_t stream) {
 
 static int follow(void *device, intptr_t stream) {
   ga_opencl_device *d = device;
-  if (stream == 0) /* whose work the caller has waited for */
+  if (stream == 0) /* the caller has waited for its work */
     return GA_NO_ERROR;
   ga__opencl_enter(d);
   int status = order(d, (cl_command_queue)stream, d->queue);
@@ -62,7 +62,7 @@ static int check(size_t *size, void *device, void *memory) {
   return GA_NO_ERROR;
 }
 
-/* A sub-buffer is a part of the buffer that it was made of. */
+/* A sub-buffer is a part of its parent. */
 static void whole(void **memory, size_t *offset, void *device) {
   const ga_opencl_device *d = device;
   cl_mem parent = NULL;

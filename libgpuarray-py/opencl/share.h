@@ -1,4 +1,4 @@
-/* Memory and queues shared with other users of OpenCL; see c/backend/backend.h. */
+/* Interoperability with other users of OpenCL; see c/backend/backend.h. */
 #ifndef GA_OPENCL_SHARE_H
 #define GA_OPENCL_SHARE_H
 

@@ -1,18 +1,18 @@
-/* Bytes between the host and an OpenCL device.
+/* Transfers between host and OpenCL device.
  *
- * On a CPU the host touches the buffer itself, as soon as the queue is idle. To a
- * discrete GPU what is small goes by way of pinned memory, so that nobody waits for the
- * queue; what is large goes as it is, since drivers are good at that themselves. */
+ * On a CPU the host accesses the buffer itself once the queue is idle. For a discrete
+ * GPU small writes are staged in pinned memory, so that they need not wait for the
+ * queue; drivers do large ones well themselves. */
 #include "opencl/transfer.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#define PART ((size_t)256 << 10)   /* bytes of a part of pinned memory */
-#define AT_ONCE ((size_t)64 << 10) /* bytes that are cheaper to move than to queue */
-#define INLINED 4096               /* bytes that travel inside a queued command */
+#define PART ((size_t)256 << 10)   /* bytes of a part of the staging memory */
+#define AT_ONCE ((size_t)64 << 10) /* bytes that are faster to copy than to enqueue */
+#define INLINED 4096               /* bytes that are copied into a queued command */
 
-/* ---- a device that shares the host's memory ---- */
+/* ---- shared memory ---- */
 
 char *ga__opencl_host_bytes(ga_opencl_device *d, void *memory, size_t offset) {
   char *host = NULL;
@@ -23,7 +23,7 @@ char *ga__opencl_host_bytes(ga_opencl_device *d, void *memory, size_t offset) {
   return host ? host + offset : NULL;
 }
 
-/* What a queued host function is given; the driver copies it. */
+/* Argument of a native kernel; the driver copies it. */
 typedef struct task {
   char *to;
   size_t size;
@@ -80,7 +80,7 @@ static int fill_shared(ga_opencl_device *d, char *to, unsigned char byte, size_t
   return queue_task(d, run_fill, &t, 0);
 }
 
-/* ---- pinned memory ---- */
+/* ---- staging ---- */
 
 static int staging_open(ga_opencl_device *d) {
   ga_opencl_staging *s = &d->staging;
@@ -117,7 +117,7 @@ void ga__opencl_staging_close(ga_opencl_device *device) {
   api->clReleaseMemObject(s->memory);
 }
 
-/* Goes on to the next part, when its last transfer is over. */
+/* Moves to the next part, once its last transfer is complete. */
 static int next_part(ga_opencl_device *d, bool *waited) {
   ga_opencl_staging *s = &d->staging;
   s->part = (s->part + 1) % GA_OPENCL_PARTS;
@@ -136,7 +136,7 @@ static int next_part(ga_opencl_device *d, bool *waited) {
   return code == CL_SUCCESS ? GA_NO_ERROR : ga__opencl_fail(code, "clWaitForEvents");
 }
 
-/* Of at most a part; the lock is held. */
+/* At most a part; the lock is held. */
 static int write_staged(ga_opencl_device *d, cl_mem memory, size_t offset,
                         const void *host, size_t size, bool *waited) {
   ga_opencl_staging *s = &d->staging;
@@ -155,7 +155,7 @@ static int write_staged(ga_opencl_device *d, cl_mem memory, size_t offset,
   return GA_NO_ERROR;
 }
 
-/* ---- the table's entries ---- */
+/* ---- backend table ---- */
 
 void *ga__opencl_host_address(void *device, void *memory) {
   return ga__opencl_host_bytes(device, memory, 0);
@@ -224,7 +224,7 @@ int ga__opencl_fill(void *device, void *memory, size_t offset, unsigned char byt
   char *bytes = ga__opencl_host_bytes(d, memory, offset);
   if (bytes)
     return fill_shared(d, bytes, byte, size);
-  /* A pattern must divide both offset and size; a wide one is faster. */
+  /* The pattern must divide offset and size; a wide one is faster. */
   unsigned char pattern[16];
   size_t width = (offset | size) % sizeof pattern == 0 ? sizeof pattern
                  : (offset | size) % 4 == 0            ? 4

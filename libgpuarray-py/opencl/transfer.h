@@ -1,4 +1,4 @@
-/* Bytes between the host and an OpenCL device: see c/backend/backend.h. */
+/* Transfers between host and OpenCL device; see c/backend/backend.h. */
 #ifndef GA_OPENCL_TRANSFER_H
 #define GA_OPENCL_TRANSFER_H
 
@@ -13,10 +13,10 @@ int ga__opencl_copy(void *device, void *to, size_t to_offset, void *from,
 int ga__opencl_fill(void *device, void *memory, size_t offset, unsigned char byte,
                     size_t size);
 
-/* The bytes of a buffer, or NULL if it has none that the host may touch. */
+/* The host address of a buffer, or NULL if it has none. */
 char *ga__opencl_host_bytes(ga_opencl_device *device, void *memory, size_t offset);
 
-/* Frees the pinned memory. The queue is empty. */
+/* Frees the staging memory. The queue is idle. */
 void ga__opencl_staging_close(ga_opencl_device *device);
 
 #endif

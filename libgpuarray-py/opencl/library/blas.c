@@ -1,9 +1,9 @@
-/* Products by a BLAS of the host on devices that share its memory, and by CLBlast on
+/* Matrix products by the host's BLAS on devices that share its memory, by CLBlast on
  * others.
  *
- * The host's BLAS is queued as a host function, so that it runs after what was queued
- * before and nobody waits for it. Where the queue is idle a small product runs at once
- * on the calling thread, which takes less time than queuing it. */
+ * The host's BLAS is enqueued as a native kernel, so it runs in queue order without a
+ * wait. With an idle queue a small product runs in the calling thread, as enqueuing
+ * would take longer. */
 #include "opencl/library/blas.h"
 
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #include "opencl/library/clblast.h"
 #include "opencl/transfer.h"
 
-#define AT_ONCE ((double)(1 << 20)) /* terms of a product that takes some 20 us */
+#define AT_ONCE ((double)(1 << 20)) /* multiply-adds of a product of some 20 us */
 
 int ga__opencl_blas_open(void *device, bool with_epilogues) {
   (void)with_epilogues;
@@ -58,8 +58,8 @@ static bool opencl_serves(void *device, const ga_blas_call *call) {
   return !is_short && ga__host_blas_counts(&p);
 }
 
-/* On two cores, with OpenBLAS beside our kernels: 16 us against 25 for matrices of 16
- * by 16, which is the way there and back, and half the time from 256 by 256 on. */
+/* On two cores, OpenBLAS against our kernels: 16 us against 25 for 16 x 16, which is
+ * call overhead, and half the time from 256 x 256 on. */
 static bool opencl_prefers(void *device, const ga_blas_call *call) {
   const ga_opencl_device *d = device;
   (void)call;
@@ -70,8 +70,7 @@ static void run_product(void *argument) {
   ga__host_blas_product(argument);
 }
 
-/* Bytes of an operand that have no address before they are mapped: memory of someone
- * else. Waits for the queue. */
+/* Maps foreign memory, which has no host address otherwise. Waits for the queue. */
 static int map_operand(char **out, ga_opencl_device *d, const ga_blas_operand *o) {
   cl_mem memory = ga__buffer_memory(o->buffer);
   size_t size = 0;

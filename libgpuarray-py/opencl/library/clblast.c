@@ -1,7 +1,7 @@
-/* CLBlast, opened at run time, for devices that are no CPU.
+/* CLBlast, loaded dynamically, for devices other than CPUs.
  *
- * It is taken only where it is asked for (GPUARRAY_BLAS=vendor): on the devices that we
- * timed our own kernels were the faster ones. */
+ * Used on request only (GPUARRAY_BLAS=vendor): our own kernels were faster on all
+ * devices that we measured. */
 #include "opencl/library/clblast.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ typedef struct complex_double {
   double x, y;
 } complex_double;
 
-/* One matrix, and a batch; offsets and steps in elements. */
+/* One matrix, and a batch; offsets and strides in elements. */
 #define DECLARE(name, type)                                                            \
   typedef int name##gemm(int, int, int, size_t, size_t, size_t, type, cl_mem, size_t,  \
                          size_t, cl_mem, size_t, size_t, type, cl_mem, size_t, size_t, \
@@ -69,10 +69,10 @@ static ga_strbuf tried;
 
 /* The lock is held. */
 static bool open_library(void) {
-  const char *given = getenv("GPUARRAY_CLBLAST");
-  const char *const named[] = {given, NULL};
+  const char *override = getenv("GPUARRAY_CLBLAST");
+  const char *const named[] = {override, NULL};
   const char *const usual[] = {"libclblast.so.1", "libclblast.so", NULL};
-  void *library = ga__dynload_open(given && *given ? named : usual, &tried);
+  void *library = ga__dynload_open(override && *override ? named : usual, &tried);
   for (size_t i = 0; library != NULL && i < sizeof entries / sizeof *entries; i++) {
     void *address = ga__dynload_symbol(library, entries[i].symbol);
     if (address == NULL) {
