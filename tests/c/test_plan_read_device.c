@@ -29,6 +29,52 @@ static unsigned int apply(GpuPlan *p, const char *expr, unsigned int x, int type
   return out;
 }
 
+/* What is written through a view in a later stage is in the array that an earlier stage
+ * made, or in the input: x + 1 or x, of which the first is made ten times as large. */
+static GpuPlan *build_write(gpucontext *ctx, bool makes) {
+  unsigned int x, sum, count, n, array, part;
+  const unsigned int none = 0;
+  const int form = GP_INDEX_SLICE + GP_INDEX_STOP;
+  const gpureduction_spec spec = float_sum(&x_in);
+  GpuPlan *p = NULL;
+  CHECK_OK(GpuPlan_new(&p, ctx, "test"));
+  CHECK_OK(GpuPlan_protect(p, 1));
+  CHECK_OK(GpuPlan_input(p, &x, GA_FLOAT, 1, 0));
+  array = makes ? apply(p, "y = x + 1", x, GA_FLOAT, GA_FLOAT, -1) : x;
+  CHECK_OK(GpuPlan_reduce(p, &sum, "sum", &spec, &x, &none, 1));
+  count = apply(p, "y = x > 0", sum, GA_FLOAT, GA_BOOL, -1);
+  CHECK_OK(GpuPlan_read(p, &n, "read", count, 1));
+  CHECK_OK(GpuPlan_index(p, &part, "first", array, 1, &form, &n));
+  apply(p, "y = 10 * x", part, GA_FLOAT, GA_FLOAT, 0);
+  CHECK_OK(GpuPlan_reduce(p, &sum, "sum after", &spec, &array, &none, 1));
+  CHECK_OK(GpuPlan_output(p, array));
+  CHECK_OK(GpuPlan_output(p, sum));
+  return p;
+}
+
+static void test_views_are_written_across_stages(gpucontext *ctx) {
+  const float values[3] = {1, 2, 3};
+  const size_t three = 3;
+  for (int makes = 0; makes < 2; makes++) {
+    GpuPlan *p = build_write(ctx, makes);
+    for (int i = 0; i < 3; i++) { /* the first run may fail, and others are proven */
+      GpuArray x = {0}, outs[2] = {{0}};
+      float found[3] = {0}, sum = 0;
+      CHECK_OK(GpuArray_copy_from_host(&x, ctx, values, GA_FLOAT, 1, &three, NULL));
+      CHECK_OK(GpuPlan_run(p, (GpuArray *[]){&outs[0], &outs[1]},
+                           (const GpuArray *[]){&x}, NULL));
+      CHECK_OK(GpuArray_read(found, sizeof found, &outs[0]));
+      CHECK_OK(GpuArray_read(&sum, sizeof sum, &outs[1]));
+      CHECK(found[0] == 10 * (values[0] + makes) && found[1] == values[1] + makes);
+      CHECK(sum == found[0] + found[1] + found[2]);
+      GpuArray_clear(&x);
+      GpuArray_clear(&outs[0]);
+      GpuArray_clear(&outs[1]);
+    }
+    GpuPlan_free(p);
+  }
+}
+
 /* x (n,): 2 x in x's memory where the sum is positive, else x - 1; and the sum. */
 static GpuPlan *build(gpucontext *ctx) {
   unsigned int x, sum, is_positive, c, then, other, chosen;
@@ -204,6 +250,7 @@ int main(int argc, char **argv) {
   (void)argc;
   gpucontext *ctx = open_device();
   if (!ga__tape_chooses(ctx)) { /* else they are no stages: test_plan_choice_device.c */
+    test_views_are_written_across_stages(ctx);
     test_both_sides(ctx);
     test_a_file_has_what_is_compiled(ctx);
   }
