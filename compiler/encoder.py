@@ -96,7 +96,9 @@ class Encoder:
             args[i].flags = flags[i]
         return args, texts
 
-    def input_arguments(self, step: p.Launch | p.Reduce) -> tuple[Any, list[Any], Any]:
+    def input_arguments(
+        self, step: p.ElemwiseStep | p.ReduceStep
+    ) -> tuple[Any, list[Any], Any]:
         """The inputs' descriptions, what keeps them alive, axes that may stretch."""
         flags = [lib.GE_SCALAR if self.is_int(n) else lib.GE_READ for n in step.ins]
         args, texts = self.arguments(step.names, step.in_dtypes, flags)
@@ -256,7 +258,7 @@ def _(step: p.IntOp, e: Encoder) -> None:
 
 
 @encode.register
-def _(step: p.Launch, e: Encoder) -> None:
+def _(step: p.ElemwiseStep, e: Encoder) -> None:
     out_dtypes = [e.plan.array(n).dtype for n in step.outs]
     out_args, out_texts = e.arguments(
         step.out_names, out_dtypes, [lib.GE_WRITE] * len(step.outs)
@@ -279,7 +281,7 @@ def _(step: p.Launch, e: Encoder) -> None:
 
 
 @encode.register
-def _(step: p.Reduce, e: Encoder) -> None:
+def _(step: p.ReduceStep, e: Encoder) -> None:
     args, texts, stretch = e.input_arguments(step)
     out_codes = [dtypes.dtype_to_typecode(e.plan.array(n).dtype) for n in step.outs]
     texts_of_step = (
@@ -295,7 +297,7 @@ def _(step: p.Reduce, e: Encoder) -> None:
     spec.flags = lib.GA_REDUCTION_NEEDS_ELEMENTS if step.needs_elements else 0
     components = ffi.new("gpureduction_component[]", 1 + len(step.more))
     results = ffi.new("gpureduction_result[]", len(out_codes))
-    folds: list[p.Reduce | p.ReduceComponent] = [step, *step.more]
+    folds: list[p.ReduceStep | p.ReduceComponent] = [step, *step.more]
     for i, fold in enumerate(folds):
         keep += [_text(t) for t in (fold.map, fold.combine, fold.identity)]
         components[i].map, components[i].combine, components[i].identity = keep[-3:]
@@ -353,7 +355,7 @@ def _shaped(function: Any, step: p.Step, e: Encoder) -> None:
 
 
 @encode.register
-def _(step: p.Reshape, e: Encoder) -> None:
+def _(step: p.ReshapeStep, e: Encoder) -> None:
     _shaped(lib.GpuPlan_reshape, step, e)
 
 
@@ -399,7 +401,7 @@ def _(step: p.Choose, e: Encoder) -> None:
 
 
 @encode.register
-def _(step: p.Reports, e: Encoder) -> None:
+def _(step: p.ReportsStep, e: Encoder) -> None:
     check(lib.GpuPlan_reports(e.native, e.out, _text(step.marked)))
     e.result(step.outs[0])
 

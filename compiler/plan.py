@@ -23,18 +23,18 @@ from gpuarray.compiler.plan_steps import (
     Copy,
     DeviceInt,
     Dim,
+    ElemwiseStep,
     HostInt,
     Index,
     IntOp,
     IntValue,
-    Launch,
     Library,
     Loop,
     Read,
-    Reduce,
     ReduceComponent,
-    Reports,
-    Reshape,
+    ReduceStep,
+    ReportsStep,
+    ReshapeStep,
     Routine,
     Step,
     Value,
@@ -53,19 +53,19 @@ __all__ = [
     "Copy",
     "DeviceInt",
     "Dim",
+    "ElemwiseStep",
     "HostInt",
     "Index",
     "IntOp",
     "IntValue",
-    "Launch",
     "Library",
     "Loop",
     "Plan",
     "Read",
-    "Reduce",
     "ReduceComponent",
-    "Reports",
-    "Reshape",
+    "ReduceStep",
+    "ReportsStep",
+    "ReshapeStep",
     "Routine",
     "Step",
     "Value",
@@ -126,7 +126,7 @@ class Plan:
 
     def launches(self) -> int:
         """Steps that do work on the device, but for copies that layouts demand."""
-        kinds = Launch | Reduce | Library | Copy | Call
+        kinds = ElemwiseStep | ReduceStep | Library | Copy | Call
         return sum(isinstance(s, kinds) for s in self.steps)
 
     def __str__(self) -> str:
@@ -215,14 +215,14 @@ def _told_lengths(
     step: Step, known: list[list[int | None]], integers: dict[int, int]
 ) -> list[int | None] | None:
     """Return the lengths of a step's results as far as known; None for nothing."""
-    if isinstance(step, Broadcast | Reshape):
+    if isinstance(step, Broadcast | ReshapeStep):
         asked = [integers.get(number) for number in step.ins[1:]]
         return [None if n is not None and n < 0 else n for n in asked]
     if isinstance(step, View):
         return [1 if i < 0 else known[step.ins[0]][i] for i in step.pattern]
     if isinstance(step, Copy):
         return known[step.ins[0]]
-    if isinstance(step, Launch):
+    if isinstance(step, ElemwiseStep):
         ndim = len(known[step.outs[0]])
         given = [known[number] for number in step.ins if len(known[number]) == ndim]
         return [

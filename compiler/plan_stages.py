@@ -66,7 +66,7 @@ def endangered(plan: p.Plan) -> tuple[int, ...]:
     root = {number: number for number in range(plan.n_inputs)}
     found: set[int] = set()
     for step in (step for run in runs for step in run):
-        if isinstance(step, p.View | p.Reshape | p.Broadcast | p.Index):
+        if isinstance(step, p.View | p.ReshapeStep | p.Broadcast | p.Index):
             root[step.outs[0]] = root.get(step.ins[0], -1)
         found.update(root.get(number, -1) for number in taken_over(step))
     return tuple(sorted(found - {-1}))

@@ -150,7 +150,7 @@ class IntOp(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Launch(Step):
+class ElemwiseStep(Step):
     """An elementwise kernel of any number of outputs.
 
     ``expr`` is C statements over variables named ``names`` (inputs) and ``out_names``.
@@ -172,7 +172,7 @@ class Launch(Step):
 
 @dataclass(frozen=True, slots=True)
 class ReduceComponent:
-    """One more result of a reduction, with fields as in Reduce."""
+    """One more result of a reduction, with fields as in `ReduceStep`."""
 
     map: str
     combine: str
@@ -181,7 +181,7 @@ class ReduceComponent:
 
 
 @dataclass(frozen=True, slots=True)
-class Reduce(Step):
+class ReduceStep(Step):
     """A reduction over ``axes`` of ``map``, an expression of the inputs.
 
     ``prologue`` is C statements before the expression, which name what it uses. With
@@ -245,7 +245,7 @@ class View(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Reshape(Step):
+class ReshapeStep(Step):
     """The same elements in another shape: a view where strides permit, else a copy.
 
     The inputs are the array and the new lengths.
@@ -303,10 +303,10 @@ class Call(Step):
     """A call of the step function named ``function`` on the inputs.
 
     ``options`` are its keyword arguments. ``groups`` has for each argument -1 for one
-    input, or how many integers make it a tuple. ``inplace`` is as in Launch. What is
-    not ``recorded`` when the plan is bound is called at each run, between two parts of
-    the plan. With a ``body``, a `Body`, the library binds the step and no function is
-    called.
+    input, or how many integers make it a tuple. ``inplace`` is as in `ElemwiseStep`. A
+    call that is not ``recorded`` when the plan is bound is made at each run, between
+    two parts of the plan. With a ``body``, a `Body`, the library binds the step and no
+    function is called.
     """
 
     function: str
@@ -363,8 +363,8 @@ class Loop(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Reports(Step):
-    """How many wrong indices nobody was told of yet, as the device counts them."""
+class ReportsStep(Step):
+    """The device's count of index errors that were not raised yet."""
 
 
 @dataclass(frozen=True, slots=True)

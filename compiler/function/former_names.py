@@ -62,13 +62,27 @@ MODULES = {
 }
 """Modules of the compiler, by their former names."""
 
+STEPS = {
+    "Fold": "ReduceComponent",
+    "Launch": "ElemwiseStep",
+    "Reduce": "ReduceStep",
+    "Reports": "ReportsStep",
+    "Reshape": "ReshapeStep",
+}
+"""Parts of plans, by their former names."""
+
 NAMES = {
     ("graph.core", "_itself"): ("graph.variable", "_itself"),
     ("graph.fgraph", "Change"): ("graph.fgraph", "Replacement"),
     ("ops.elemwise.elemwise", "Step"): ("ops.elemwise.elemwise", "CompositeStep"),
     ("ops.fused.multi_tensor", "Together"): ("ops.fused.multi_tensor", "MultiTensor"),
     ("ops.nnet.nnet", "Within"): ("ops.nnet.nnet", "InBounds"),
-    ("plan", "Fold"): ("plan_steps", "ReduceComponent"),
+    ("ops.fused.multi_tensor", "Total"): ("ops.fused.multi_tensor", "MappedTotal"),
+    **{
+        (module, former): ("plan_steps", name)
+        for former, name in STEPS.items()
+        for module in ("plan", "plan_steps")
+    },
 }
 """Classes and functions by their module, as it is called today, and former name."""
 

@@ -44,10 +44,11 @@ class Finished:
 
 RECORDS = (
     Finished, p.Plan, p.ArrayValue, p.IntValue, p.HostInt, p.DeviceInt, p.Dim, p.IntOp,
-    p.Launch, p.ReduceComponent, p.Reduce, p.Library, p.View, p.Reshape, p.Broadcast,
-    p.Index, p.Copy, p.Choose, p.Call, p.Routine, p.Reports, p.Read, p.Body,
+    p.ElemwiseStep, p.ReduceStep, p.ReduceComponent, p.Library, p.View, p.ReshapeStep,
+    p.Broadcast, p.Index, p.Copy, p.Choose, p.Call, p.Routine, p.ReportsStep, p.Read,
+    p.Body,
     elemwise.Composite, elemwise.CompositeStep, subtensor.Slice, multi_tensor.Part,
-    multi_tensor.Total,
+    multi_tensor.MappedTotal,
     rowwise.Program, rowwise.Fold, rowwise.Place, rowwise.Within, rowwise.At,
     rowwise.Head, rowwise.Line, rowwise.Taken, rowwise.Total,
 )  # fmt: skip

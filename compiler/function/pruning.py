@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpuarray.compiler.plan import Plan, Reports
+from gpuarray.compiler.plan import Plan, ReportsStep
 
 
 def pruned(plan: Plan, chosen: Sequence[int]) -> Plan:
@@ -20,7 +20,7 @@ def pruned(plan: Plan, chosen: Sequence[int]) -> Plan:
     counts = False
     for step in reversed(plan.steps):
         if counts or not needed.isdisjoint(step.outs):
-            counts |= isinstance(step, Reports)
+            counts |= isinstance(step, ReportsStep)
             steps.append(step)
             needed.update(step.reads)
     constants = tuple(constant for constant in plan.constants if constant[0] in needed)

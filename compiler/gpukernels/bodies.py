@@ -244,7 +244,7 @@ class Steps:
     def reshape(self, x: int, lengths: Sequence[int]) -> int:
         """The elements in another shape, of integers."""
         result = p.ArrayValue(self.array(x).dtype, (False,) * len(lengths))
-        return self.add(p.Reshape, result, label="reshape", ins=(x, *lengths))
+        return self.add(p.ReshapeStep, result, label="reshape", ins=(x, *lengths))
 
     def broadcast(self, x: int, lengths: Sequence[int]) -> int:
         """A view repeated to these lengths."""
@@ -299,7 +299,7 @@ class Steps:
             [each.broadcastable for each in given if isinstance(each, p.ArrayValue)]
         )
         return self.add(
-            p.Launch,
+            p.ElemwiseStep,
             *(p.ArrayValue(dtype, flags) for dtype in dtypes),
             label=label,
             ins=tuple(ins),
@@ -342,7 +342,7 @@ class Steps:
         )
         flags = tuple(flag for axis, flag in enumerate(kept) if axis not in axes)
         return self.add(
-            p.Reduce,
+            p.ReduceStep,
             *(p.ArrayValue(fold.dtype, flags) for fold in folds),
             label="reduction",
             ins=tuple(numbers),

@@ -11,4 +11,4 @@ from gpuarray.compiler.ops.control.guarded_updates import Reports
 @lowers(Reports)
 def reports(op: Reports, node: Apply, k: Lowerer) -> None:
     """A view: nothing is launched."""
-    k.add(plan.Reports("reports", k.origin(node), k.outputs(node), ()))
+    k.add(plan.ReportsStep("reports", k.origin(node), k.outputs(node), ()))

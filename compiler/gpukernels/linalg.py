@@ -180,7 +180,7 @@ def inner_product(node: Apply, k: Lowerer) -> None:
     dtype = node.outputs[0].type.dtype
     ins = k.inputs(node.inputs)
     k.add(
-        plan.Reduce(
+        plan.ReduceStep(
             label="inner product",
             origin=k.origin(node),
             outs=k.outputs(node),

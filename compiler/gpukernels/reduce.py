@@ -76,7 +76,7 @@ def add_reduction(
     first, *more = folds
     names = "+".join(dict.fromkeys(NAMES[op.monoid].lower() for op in ops))
     k.add(
-        plan.Reduce(
+        plan.ReduceStep(
             label=names + (" of an expression" if code.text else ""),
             origin=k.origin(node),
             outs=k.outputs(node),

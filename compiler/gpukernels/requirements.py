@@ -26,5 +26,5 @@ def requires(op: Requires, node: Apply, k: Lowerer) -> None:
         k.add(plan.Index(op.called, origin, (found,), (repeated, left), (None,)))
     else:
         found = k.new_value(SOME)
-        k.add(plan.Reshape(op.called, origin, (found,), (repeated, right)))
+        k.add(plan.ReshapeStep(op.called, origin, (found,), (repeated, right)))
     k.bind(node.outputs[0], k.number(x))

@@ -27,7 +27,7 @@ def reshape(op: Reshape, node: Apply, k: Lowerer) -> None:
     """The same elements in another shape."""
     array, vector = node.inputs
     ins = (k.number(array), *k.integers(vector, op.ndim))
-    k.add(plan.Reshape("reshape", k.origin(node), k.outputs(node), ins))
+    k.add(plan.ReshapeStep("reshape", k.origin(node), k.outputs(node), ins))
 
 
 @lowers(BroadcastTo)
@@ -47,7 +47,7 @@ def rebroadcast(op: Rebroadcast, node: Apply, k: Lowerer) -> None:
         for axis, one in enumerate(op.broadcastable)
     ]
     ins = (k.number(array), *asked)
-    k.add(plan.Reshape("rebroadcast", k.origin(node), k.outputs(node), ins))
+    k.add(plan.ReshapeStep("rebroadcast", k.origin(node), k.outputs(node), ins))
 
 
 @lowers(Shape_i)
@@ -121,7 +121,7 @@ def write_vector(node: Apply, inputs: Inputs, k: Lowerer) -> None:
         expr = f"{''.join(picks)}{expr}"
     outs = k.outputs(node)
     k.add(
-        plan.Launch(
+        plan.ElemwiseStep(
             label="vector" if value.ndim else "scalar",
             origin=k.origin(node),
             outs=outs,

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from gpuarray.compiler.graph.op import Op
     from gpuarray.compiler.ops.protocols.operators import Operators
 else:
-
-    class Operators:
-        """The base of Variable that `ops` fills with operators and methods."""
+    Operators = object  # `ops` gives variables its methods, by `Variable.learn`
 
 
 class Variable(Operators):

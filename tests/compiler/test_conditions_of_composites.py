@@ -15,7 +15,7 @@ from gpuarray.compiler.ops.elemwise.elemwise import (
     Elemwise,
     formula,
 )
-from gpuarray.compiler.ops.fused.multi_tensor import MultiTensor, Part, Total
+from gpuarray.compiler.ops.fused.multi_tensor import MappedTotal, MultiTensor, Part
 from gpuarray.compiler.ops.fused.rowwise import (
     CELL,
     COLUMN,
@@ -39,7 +39,7 @@ def fold(monoid, operand, dtype=F4):
 # ---- several tensors at once ----
 
 DOUBLED = Composite((F4, F4), (row("mul", 0, 1),), (2,))
-TOTAL = Total(DOUBLED, (False, True), "add", 1, F4, F4)
+TOTAL = MappedTotal(DOUBLED, (False, True), "add", 1, F4, F4)
 ADDED = Composite((F4, F4), (row("add", 0, 1),), (2,))
 
 
@@ -58,7 +58,7 @@ def test_parts_of_several_tensors_say_what_they_read():
     ) and " of " not in str(plain)
     assert hash(plain) == hash(Part(DOUBLED, (False, True)))
     assert plain != Part(DOUBLED, (True, False))
-    matrix = Total(DOUBLED, (False, False), "add", 1, F4, F4, (False, True))
+    matrix = MappedTotal(DOUBLED, (False, False), "add", 1, F4, F4, (False, True))
     assert matrix.is_product and not TOTAL.is_product
     assert matrix.is_part == (False, True) and TOTAL.is_part == (False, True)
     assert TOTAL.reduce().axes == (0,) and TOTAL.reduce().of_none
@@ -114,7 +114,9 @@ def test_shapes_of_several_tensors_fit_their_totals():
         return gpuarray.zeros(shape, F4, context=null)
 
     plain, summed = Part(ADDED, (False, False)), Part(ADDED, (False, False), TOTAL)
-    both = Part(ADDED, (False, False), Total(DOUBLED, (False, False), "add", 1, F4, F4))
+    both = Part(
+        ADDED, (False, False), MappedTotal(DOUBLED, (False, False), "add", 1, F4, F4)
+    )
     number = array()
     for part, given, told in (
         (plain, [array(2, 3), array(2, 3)], (2, 3)),

@@ -31,9 +31,9 @@ from gpuarray.compiler.ops.fused.rowwise import (
     Program,
     Rowwise,
     Taken,
+    Total,
     Within,
 )
-from gpuarray.compiler.ops.fused.rowwise import Total as RowTotal
 from gpuarray.compiler.plan import ArrayValue, IntValue
 
 F4, F8 = "float32", "float64"
@@ -89,7 +89,7 @@ SUMS = Program((X, COL), (row("mul", 0, 1), fold("add", 2), row("tanh", 3)), (4,
                 (X, COL),
                 (row("mul", 0, 1), fold("add", 2)),
                 (3,),
-                (RowTotal("add", 0, F4, F4),),
+                (Total("add", 0, F4, F4),),
             ),
             False,
         ),
@@ -179,7 +179,7 @@ def test_what_a_program_says_of_its_values():
         At(9, 12, F4),
         fold("add", 9),
     )
-    program = Program(inputs, steps, (9, 10), (RowTotal("add", 9, F4, F4),))
+    program = Program(inputs, steps, (9, 10), (Total("add", 9, F4, F4),))
     assert program.kinds[4] == ROW
     assert program.kinds[6:] == (
         *(COLUMN, CELL, ROW, CELL, ROW),
@@ -192,13 +192,13 @@ def test_what_a_program_says_of_its_values():
     assert program.storing().outputs == (9, 10) and program.storing().totals == ()
     other = Program(inputs, steps, (10,), program.totals)
     assert other.storing().outputs == (10, 9)
-    of_input = Program((X,), (fold("add", 0),), (1,), (RowTotal("add", 0, F4, F4),))
+    of_input = Program((X,), (fold("add", 0),), (1,), (Total("add", 0, F4, F4),))
     assert of_input.storing().outputs == (1,)
     for wrong in ((row("exp", 3),), (row("exp", -1),), (row("exp", 0), row("exp", 3))):
         with pytest.raises(ValueError, match=r"step \d reads \(-?\d,\), but only"):
             Program((X, ROW_), wrong, (0,))
     Program((X, ROW_), (row("exp", 1), row("exp", 2)), (0,))
-    twin = Program(inputs, steps, (9, 10), (RowTotal("add", 9, F4, F4),))
+    twin = Program(inputs, steps, (9, 10), (Total("add", 9, F4, F4),))
     assert twin == program and hash(twin) == hash(program)
     assert Program(inputs, steps, (9, 10)) != program
 
@@ -222,7 +222,7 @@ def test_a_row_op_takes_what_it_was_made_for():
     assert Rowwise(add, {0: 0}).destroy_map == {0: [0]}
     assert op.may_overwrite(0, 0) and not op.may_overwrite(0, 1)
     assert not op.may_overwrite(1, 0)
-    totals = Program((X,), (row("exp", 0),), (1,), (RowTotal("add", 0, F4, F4),))
+    totals = Program((X,), (row("exp", 0),), (1,), (Total("add", 0, F4, F4),))
     assert not Rowwise(totals).may_overwrite(0, 0)
     node = Rowwise(totals).make_node(x)
     assert [out.type.broadcastable for out in node.outputs] == [
@@ -341,7 +341,7 @@ def test_operands_of_rows_and_what_they_overwrite():
     assert found.length == found.shape[1]
     late = Operands.of(s, program, ("array", "1.0f", "array"), (1, -1), [0, 0])
     assert late.overwritten == [2, None]
-    cells = Program((X,), (row("exp", 0),), (0,), (RowTotal("add", 1, F4, F4),))
+    cells = Program((X,), (row("exp", 0),), (0,), (Total("add", 1, F4, F4),))
     stored = Operands.of(s, cells, ("array",), (0, -1), [0]).storing()
     assert stored.program.outputs == (0, 1)
     assert stored.overwritten == [0, None]

@@ -46,7 +46,10 @@ RENAMED = {
     ("ops.rowwise", "Within"): "ops.fused.rowwise.Within",
     ("ops.together", "Part"): "ops.fused.multi_tensor.Part",
     ("ops.together", "Together"): "ops.fused.multi_tensor.MultiTensor",
+    ("ops.fused.multi_tensor", "Total"): "ops.fused.multi_tensor.MappedTotal",
     ("plan", "Fold"): "plan_steps.ReduceComponent",
+    ("plan", "Launch"): "plan_steps.ElemwiseStep",
+    ("plan_steps", "Reshape"): "plan_steps.ReshapeStep",
 }
 
 

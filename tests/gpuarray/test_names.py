@@ -1,5 +1,6 @@
 """The package's names: which there are, and that most are loaded when asked for."""
 
+import ast
 import importlib
 import importlib.util
 import pickle
@@ -39,6 +40,26 @@ def test_every_public_name_is_there():
 def test_each_name_has_one_place():
     listed = [name for names in PLACES.values() for name in names]
     assert len(listed) == len(set(listed))
+
+
+SHARED_CLASS_NAMES = {
+    "ReductionKernel": "_custom_kernels/reduction_kernel.py reduction.py",
+    "Scalar": "cops/params.py scalars/table.py",
+}
+"""Names of two public classes: CuPy's and 0.7's, Theano's and the scalar table's."""
+
+
+def test_a_class_name_stands_once():
+    places = {}
+    roots = ROOT / "compiler", ROOT / "libgpuarray-py/gpuarray"
+    for path in (path for root in roots for path in root.rglob("*.py")):
+        root = next(root for root in roots if root in path.parents)
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                relative = path.relative_to(root).as_posix()
+                places.setdefault(node.name, []).append(relative)
+    twice = {name: " ".join(sorted(p)) for name, p in places.items() if len(p) > 1}
+    assert twice == SHARED_CLASS_NAMES
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -36,7 +36,7 @@ from gpuarray.compiler.gpukernels.multi_tensor.totals import STRIP
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.gpukernels.source import statements
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
-from gpuarray.compiler.ops.fused.multi_tensor import MultiTensor, Part, Total
+from gpuarray.compiler.ops.fused.multi_tensor import MappedTotal, MultiTensor, Part
 from gpuarray.compiler.ops.fused.rowwise import Fold
 from gpuarray.compiler.ops.reduce.reduce import NAMES
 from gpuarray.dtypes import dtype_to_typecode
@@ -258,7 +258,7 @@ def job_of(
     return Job(size if is_small else 0, per, folded, rows, totals, rest, outs)
 
 
-def unread(total: Total, result: Array, context: Context) -> Array:
+def unread(total: MappedTotal, result: Array, context: Context) -> Array:
     """What stands for totals that the kernel computes: some array of their dtype."""
     if str(result.dtype) == total.dtype:
         return result
@@ -306,12 +306,12 @@ def columns_of(rows: int, columns: int, threads: int, context: Context) -> int:
     return lanes if rows * lanes <= MOST_STEPS * threads else 0
 
 
-def whole_arrays(part: Part | Total, given: Sequence[Any]) -> list[Any]:
+def whole_arrays(part: Part | MappedTotal, given: Sequence[Any]) -> list[Any]:
     """The inputs of a part's elements, or of its total, that have all axes."""
     if isinstance(part, Part) and part.total is not None:
         (_, given), is_one = part.split(given), part.is_one[1:]
     else:
-        is_one = part.is_part if isinstance(part, Total) else part.is_one
+        is_one = part.is_part if isinstance(part, MappedTotal) else part.is_one
     return [
         value
         for value, one in zip(given, is_one, strict=True)
@@ -337,7 +337,7 @@ def shape_of(part: Part, given: Sequence[Any]) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def wrong_rows(total: Total, given: Sequence[Any]) -> set[tuple[int, ...]]:
+def wrong_rows(total: MappedTotal, given: Sequence[Any]) -> set[tuple[int, ...]]:
     """The shapes of what has not one element for each of the rows that are folded."""
     if not total.is_product:
         return set()
@@ -346,7 +346,7 @@ def wrong_rows(total: Total, given: Sequence[Any]) -> set[tuple[int, ...]]:
     return {value.shape for value, is_row in pairs if is_row} - {(count, 1)}
 
 
-def total_kernel(total: Total, sources: Sources, context: Context) -> Any:
+def total_kernel(total: MappedTotal, sources: Sources, context: Context) -> Any:
     """The library's reduction that computes a total."""
     key = "total", total, sources
     kernel = context._kernels.get(key)
@@ -367,7 +367,7 @@ def total_kernel(total: Total, sources: Sources, context: Context) -> Any:
 
 
 def computed(
-    total: Total, sources: Sources, given: Sequence[Any], context: Context
+    total: MappedTotal, sources: Sources, given: Sequence[Any], context: Context
 ) -> Array:
     """The totals by a launch, or two, of the library's reduction, or by the BLAS."""
     if total.is_product:

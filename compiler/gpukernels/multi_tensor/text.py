@@ -18,7 +18,7 @@ from gpuarray.array import Array
 from gpuarray.compiler.gpukernels.multi_tensor.inputs import Sources, chosen, numbers_of
 from gpuarray.compiler.gpukernels.multi_tensor.totals import STRIP, TotalText
 from gpuarray.compiler.gpukernels.source import Operand, expression
-from gpuarray.compiler.ops.fused.multi_tensor import Part, Total
+from gpuarray.compiler.ops.fused.multi_tensor import MappedTotal, Part
 from gpuarray.dtypes import work_ctype
 
 THREADS = 256
@@ -116,7 +116,7 @@ class MultiTensorText(TotalText):
                 "}",
             ]
 
-    def walk(self, total: Total, sources: Sources) -> None:
+    def walk(self, total: MappedTotal, sources: Sources) -> None:
         """What the items of a block of a GPU do for the totals of a part."""
         outer, numbers = self.before, self.numbers
         self.before, self.numbers = [], self.alike[total, sources]

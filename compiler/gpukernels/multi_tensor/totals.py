@@ -13,7 +13,7 @@ from gpuarray.compiler.gpukernels.multi_tensor.inputs import (
     numbers_of,
 )
 from gpuarray.compiler.gpukernels.source import statements
-from gpuarray.compiler.ops.fused.multi_tensor import Total
+from gpuarray.compiler.ops.fused.multi_tensor import MappedTotal
 from gpuarray.dtypes import work_ctype
 from gpuarray.scalars import SCALARS
 
@@ -40,7 +40,7 @@ class TotalText(InputText):
         self.shared: dict[str, str] = {}
         self.trees: dict[str, list[str]] = {}
 
-    def total(self, total: Total, sources: Sources) -> list[str]:
+    def total(self, total: MappedTotal, sources: Sources) -> list[str]:
         """What computes the totals of elements ``first`` to ``last``, where rows are.
 
         Without them the library has computed the totals: then they are an input.
@@ -66,7 +66,7 @@ class TotalText(InputText):
         walk = self.read_ahead(lines, f"{call}(a, {value})")
         return self.fold_block(total, walk, call)
 
-    def place(self, total: Total, index: int) -> str:
+    def place(self, total: MappedTotal, index: int) -> str:
         """Where the element of an input lies that goes with the one at ``q``."""
         if total.is_one[index]:
             return "0"
@@ -105,7 +105,7 @@ class TotalText(InputText):
             "}",
         ]
 
-    def fold_block(self, total: Total, loop: list[str], call: str) -> list[str]:
+    def fold_block(self, total: MappedTotal, loop: list[str], call: str) -> list[str]:
         """As many items as columns go side by side, the others take other rows."""
         acc = accumulator(total)
         kind = list(self.folds).index((total.monoid, str(acc)))
@@ -172,7 +172,7 @@ class TotalText(InputText):
             "}",
         ]
 
-    def folded(self, total: Total) -> None:
+    def folded(self, total: MappedTotal) -> None:
         """The total of the element at ``p``."""
         dtype = np.dtype(total.dtype)
         acc = accumulator(total)

@@ -23,7 +23,7 @@ Given = TypeVar("Given")
 
 
 @dataclass(frozen=True, slots=True)
-class Total:
+class MappedTotal:
     """What ``map`` makes of arrays of one shape, folded over their first ``axes`` axes.
 
     ``is_one`` marks the inputs that are one number for all elements, ``is_row`` those
@@ -75,7 +75,7 @@ class Part:
 
     scalar: Composite
     is_one: tuple[bool, ...]
-    total: Total | None = None
+    total: MappedTotal | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:  # without what is found once
         return Part, (self.scalar, self.is_one, self.total)

@@ -117,7 +117,7 @@ class Place(RowStep):
         return "place"
 
 
-class Index(RowStep):
+class CheckedIndex(RowStep):
     """A place that an earlier value says; negative ones count from the end.
 
     What lies beyond ``limit`` is told as an index.
@@ -146,7 +146,7 @@ class Index(RowStep):
 
 
 @dataclass(frozen=True, slots=True)
-class Within(Index):
+class Within(CheckedIndex):
     """A place in each row, counted from the left."""
 
     operand: int
@@ -218,7 +218,7 @@ class Head(RowStep):
 
 
 @dataclass(frozen=True, slots=True)
-class Line(Index):
+class Line(CheckedIndex):
     """The place of a row in a table, counted from its first."""
 
     operand: int

@@ -16,7 +16,7 @@ from gpuarray.compiler.graph.lazy import ALWAYS
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import Composite, CompositeStep, Elemwise
 from gpuarray.compiler.ops.fused.mapreduce import MapReduce
-from gpuarray.compiler.ops.fused.multi_tensor import MultiTensor, Part, Total
+from gpuarray.compiler.ops.fused.multi_tensor import MappedTotal, MultiTensor, Part
 from gpuarray.compiler.ops.linalg.linalg import Blas, Dot, Gemv, MatrixProduct
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle, swapaxes
@@ -290,13 +290,13 @@ def folded(node: Apply) -> list[Variable]:
     return [matrix, dimshuffle(vector, 0, "x")]
 
 
-def fold(node: Apply) -> Total:
+def fold(node: Apply) -> MappedTotal:
     """The reduction, or the product, as a part's total."""
     if isinstance(node.op, Dot):
         dtype = node.outputs[0].type.dtype
         mapped = Composite((dtype, dtype), (CompositeStep("mul", (0, 1), dtype),), (2,))
         never = False, False
-        return Total(mapped, never, "add", 1, dtype, dtype, is_row=(False, True))
+        return MappedTotal(mapped, never, "add", 1, dtype, dtype, is_row=(False, True))
     if isinstance(node.op, MapReduce):
         reduce, inner = node.op.reduce, node.op.map.make_node(*node.inputs)
         mapped = compose([inner], node.inputs, inner.outputs)
@@ -304,7 +304,7 @@ def fold(node: Apply) -> Total:
         assert isinstance(node.op, Reduce)
         reduce, mapped = node.op, compose([], node.inputs, node.inputs)
     dtype = node.outputs[0].type.dtype
-    return Total(
+    return MappedTotal(
         mapped,
         tuple(all(v.type.broadcastable) for v in node.inputs),
         reduce.monoid,
