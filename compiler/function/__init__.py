@@ -1,4 +1,4 @@
-"""``function``: from expressions to something to call; the one door to the passes."""
+"""``function``: compiles expressions to a callable; all passes start from here."""
 
 from gpuarray.compiler.function.call import Function
 from gpuarray.compiler.function.compiling import Maker

@@ -1,4 +1,4 @@
-"""The bodies of a plan's functions, which a file needs to run without Python."""
+"""Bodies of a plan's step functions, which let a saved file run without Python."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from gpuarray.compiler.placement import place
 from gpuarray.compiler.schedule import Lowered, lowered
 
 DEPTH = 4
-"""Bodies within bodies, as many as a file holds."""
+"""Levels of nested bodies that a file holds."""
 FORMS = frozenset({"rowwise", "together"})
-"""The rewrites that would make of a body's operations what has the body."""
+"""Rewrites that would fuse a body's operations into the op that has the body."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepBodies:
-    """The bodies of a plan's functions by their places; the steps that have none."""
+    """The bodies of a plan's calls, by step number, and the calls without a body."""
 
     bodies: Mapping[int, p.Body]
     without: tuple[p.Call, ...]
@@ -32,7 +32,7 @@ class StepBodies:
 def bodies_of(
     whole: Lowered, steps: Sequence[p.Step], depth: int = DEPTH
 ) -> StepBodies:
-    """The bodies of the functions among ``steps``, which are the first of a plan."""
+    """Return the bodies of the calls among ``steps``, the first of a plan."""
     bodies: dict[int, p.Body] = {}
     without = []
     for number, step in enumerate(steps):
@@ -48,7 +48,7 @@ def bodies_of(
 def body_of(
     step: p.Call, whole: Lowered, node: Apply | None, depth: int
 ) -> p.Body | None:
-    """Return a function's step as steps of the library; None where there are none."""
+    """Return a call as steps of the library; None where it has no such form."""
     if depth == 0:
         return None
     plan = written(step, whole.plan.values)
@@ -58,7 +58,7 @@ def body_of(
         return None
     try:
         inner = unfolded(step, whole, node, unfold)
-    except CompilerError:  # of operations that no plan has a form for
+    except CompilerError:  # an operation without a lowering
         return None
     if inner is None:
         return None
@@ -70,20 +70,20 @@ def body_of(
 def unfolded(
     step: p.Call, whole: Lowered, node: Apply, unfold: Unfold
 ) -> Lowered | None:
-    """The plan of what the step's op is made of; None where it takes other inputs."""
+    """Return the plan of an op's parts; None where its inputs are not the step's."""
     values = [whole.plan.values[number] for number in step.ins]
     takes = [variable_of(value) for value in values]
     places = places_of(step, whole, node)
-    given = [
+    operands = [
         host_constant(variable) if isinstance(variable, Constant) and at is None else at
         for variable, at in zip(node.inputs, places, strict=True)
     ]
-    if None in given:
+    if None in operands:
         return None
     for variable, at in zip(node.inputs, places, strict=True):
-        if at is not None:  # of the op's own dtype, an integer's too
+        if at is not None:  # with the op's dtype, also for an integer
             takes[at] = TensorType(variable.type.dtype, variable.type.broadcastable)()
-    inputs = [takes[x] if isinstance(x, int) else x for x in given if x is not None]
+    inputs = [takes[x] if isinstance(x, int) else x for x in operands if x is not None]
     fgraph = FunctionGraph(takes, list(unfold(node.op, inputs)))
     rewrites.optimize(fgraph, rewrites.Selection(excluding=FORMS))
     pairs = list(zip(fgraph.inputs, values, strict=True))
@@ -103,15 +103,15 @@ def variable_of(value: p.Value) -> Variable:
 
 
 def host_constant(variable: Constant) -> Constant:
-    """A constant that the step does not take as an input: it is text of its kernel."""
+    """Return a host copy of a constant that is text of the kernel, not an input."""
     kind = TensorType(variable.type.dtype, variable.type.broadcastable)
     return Constant(kind, variable.data, variable.name)
 
 
 def places_of(step: p.Call, whole: Lowered, node: Apply) -> list[int | None]:
-    """Which input of the step each of the node's is; None for a text of its kernel.
+    """Return the step's input for each of the node's; None for text of the kernel.
 
-    An integer that the plan reads has no number of its own: these are in order.
+    Integers that the plan reads have no number of their own: they are in order.
     """
     places: list[int | None] = []
     for variable in node.inputs:

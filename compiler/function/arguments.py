@@ -1,4 +1,4 @@
-"""Arguments of a call: matched with the inputs, and checked to be of their types."""
+"""Arguments of a call: matching with the inputs and type checks."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ _OF_COMPILER: dict[type[Exception], type[Exception]] = {
 
 
 def allows_downcast(interface: Interface, index: int) -> bool | None:
-    """Return whether an input may lose digits: as it says, or else the function."""
+    """True if an input may lose digits; None where neither it nor the function says."""
     own = interface.inputs[index].allow_downcast
     return interface.allow_downcast if own is None else own
 
 
 def takes(interface: Interface, index: int, value: Value) -> Takes:
-    """Return which Python numbers an input takes as they are; see `NativePlan.runner`.
+    """Return the Python numbers that C converts for an input; see `NativePlan.runner`.
 
-    ``value`` is what the plan takes for the input.
+    ``value`` is the plan's value of the input.
     """
     spec = interface.inputs[index]
     dtype = host_type(spec.variable.type).numpy_dtype
@@ -55,7 +55,7 @@ def takes(interface: Interface, index: int, value: Value) -> Takes:
 
 
 def checked(interface: Interface, index: int, value: Any, function: str) -> Any:
-    """Return a host value as the input's type holds it, or raise TypeError."""
+    """Return a host value as one of the input's type. Raises TypeError."""
     spec = interface.inputs[index]
     host = host_type(spec.variable.type)
     try:
@@ -84,7 +84,7 @@ def check_array(
 def _input_error(
     interface: Interface, index: int, error: Exception, function: str
 ) -> Exception:
-    """Return the error with the input that it is about, and the line that made that."""
+    """Return the error with the input's name and the line that made the input."""
     spec = interface.inputs[index]
     message = f"{function}: input {index} ({spec}): {error}"
     kind = _OF_COMPILER.get(type(error), type(error))
@@ -97,9 +97,9 @@ def by_position(
     args: Sequence[Any],
     named: Mapping[str, Any],
 ) -> dict[int, Any] | None:
-    """Return the arguments by their input's index; None for an unknown or surplus one.
+    """Return the arguments by input index; None if one is unknown or surplus.
 
-    ``explicit`` are the indices of the inputs that a call may give.
+    ``explicit`` has the indices of the inputs that a call may give.
     """
     if len(args) > len(explicit):
         return None
@@ -115,7 +115,7 @@ def by_position(
 def wrong_arguments(
     function: str, inputs: Sequence[In], args: Sequence[Any], named: Mapping[str, Any]
 ) -> GraphTypeError:
-    """Return the error for a call that misses an argument or has one too many."""
+    """Return the error for a call with a missing or surplus argument."""
     expected = ", ".join(
         f"{spec} (or its value)" if spec.value is not None else str(spec)
         for spec in inputs

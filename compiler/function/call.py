@@ -1,4 +1,4 @@
-"""A compiled function: how a call brings values in, runs the plan, gives results."""
+"""A compiled function: a call converts arguments, runs the plan, returns results."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Function(Straight):
         self._interface = interface
         self._place = context
         self._executable: Any = None
-        self._fast: Any = None  # runs the plan and hands the updates over, if it can
+        self._fast: Any = None  # the runner in C: the plan and the updates
         self._subsets: dict[tuple[int, ...], Function] = {}
         if defaults is None:
             defaults = [starting_value(spec) for spec in interface.inputs]
@@ -83,7 +83,7 @@ class Function(Straight):
             self._load()
 
     def _prepare(self) -> None:
-        """Note what each call needs, in the form that costs it least."""
+        """Compute once what each call needs."""
         interface = self._interface
         count = len(interface.to_host)
         self._n_inputs = len(interface.inputs)
@@ -125,7 +125,7 @@ class Function(Straight):
     def _load(self) -> Any:
         """Load the plan on its context; a function from a pickle does so when called.
 
-        There the context may be another one: the default, where its own is not.
+        A pickled function whose context is missing here loads on the default one.
         """
         if not isinstance(self._place, Context):
             self._place = context_or_default(self._place)
@@ -172,20 +172,20 @@ class Function(Straight):
         return self._place
 
     def _call(self, *args: Any, **named: Any) -> Any:
-        """Run on ``args``; inputs that have names may be given by name."""
+        """Run on ``args``; named inputs may be keyword arguments."""
         if not named and len(args) == self._n_given:
-            if self._straight is not None:  # which has tried them as they are
+            if self._straight is not None:  # C has tried these arguments already
                 return self._run_slowly(args, self._executable)
             return self._run(args)
         if "output_subset" in named:
             return self._call_subset(args, named)
         if not self._interface.carried:
             return self._run(self._by_name(args, named))
-        with turns(self._turned):  # for the values that are kept are inputs, too
+        with turns(self._turned):  # kept values are inputs, too
             return self._run(self._by_name(args, named))
 
     def _run(self, args: Sequence[Any]) -> Any:
-        """The results for a value of each input."""
+        """Return the results for a value of each input."""
         executable = self._executable or self._load()
         results = self._fast(*args) if self._fast else NotImplemented
         if results is NotImplemented:
@@ -195,7 +195,7 @@ class Function(Straight):
         return results
 
     def _run_slowly(self, args: Sequence[Any], executable: Any) -> Any:
-        """The results, where values are to be brought to the device by Python first."""
+        """Return the results after Python has copied arguments to the device."""
         arrays = self._arrays(args)
         with turns(self._turned):
             values = [
@@ -210,7 +210,7 @@ class Function(Straight):
             for container, i in self._updated:
                 container.value = results[i]
             del results[self._n_outputs :]
-            self._bring_back(results)  # what the next call may overwrite
+            self._bring_back(results)  # in this turn: the next call may overwrite them
         return results[0] if self._single else results
 
     def _results(
@@ -224,26 +224,26 @@ class Function(Straight):
             results: list[Any] = executable.run(values)
             self._confirm()
         except GpuArrayError:
-            self._check_arrays(arrays)  # says more than the executor where it can
+            self._check_arrays(arrays)  # its messages say more than the executor's
             raise
         return results
 
     def _confirm(self) -> None:
-        """Wait where the plan asks for it, before anything is stored."""
+        """Wait for index errors before updates are stored, if the plan asks for it."""
         if self.plan.confirms:
             sync_all(contexts_of(self.plan, self.context).values())
 
     def _bring_back(self, results: list[Any]) -> None:
-        """Read those of the results that go to the host."""
+        """Copy to the host the results that are read there."""
         try:
             for i in self._read:
                 results[i] = np.asarray(results[i])
-        except GpuArrayError as error:  # of a step, told by waiting for the device
+        except GpuArrayError as error:  # an asynchronous error of a step
             late.is_of(error, self.plan)
             raise
 
     def _arrays(self, args: Sequence[Any]) -> list[Any]:
-        """The values of the inputs as the plan takes them."""
+        """Return the inputs' values converted for the plan."""
         arrays = list(args)
         for i, arg in enumerate(args):
             if type(arg) is not Array:
@@ -254,7 +254,7 @@ class Function(Straight):
         return arrays
 
     def _bring(self, index: int, value: Any) -> Array | int:
-        """A host value, checked to be of the input's type, as the plan takes it."""
+        """Return a host value, checked against its input's type and converted."""
         if not self.trust_input:
             value = checked(self._interface, index, value, self.name)
         if isinstance(self.plan.values[index], IntValue):
@@ -262,7 +262,7 @@ class Function(Straight):
         return asarray(value, context=self._context_of(index))
 
     def _context_of(self, index: int) -> Context:
-        """The context that an input of the plan is taken on."""
+        """Return the context of an input of the plan."""
         name = self._places[index]
         return self.context if name is None else get_context(name)
 
@@ -274,7 +274,7 @@ class Function(Straight):
                 check_array(self._interface, index, arg, place, self.name)
 
     def _by_name(self, args: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
-        """The arguments in order, defaults for those left out."""
+        """Return the arguments in input order, with defaults."""
         values = by_position(self._interface, self._explicit, args, named)
         for i, container in enumerate(self._defaults):
             if values is not None and container is not None and i not in values:
@@ -285,7 +285,7 @@ class Function(Straight):
         return [values[i] for i in range(self._n_inputs)]
 
     def _call_subset(self, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
-        """A call that computes some of the outputs, and the updates."""
+        """Run a call with ``output_subset``: some outputs, and the updates."""
         rest = dict(named)
         chosen = rest.pop("output_subset")
         if chosen is None:
@@ -306,7 +306,7 @@ class Function(Straight):
         return self._subsets[subset](*args, **rest)
 
     def _with_outputs(self, places: tuple[int, ...]) -> Function:
-        """The function of some outputs, over the same containers."""
+        """Return a function of some outputs, with the same containers."""
         interface = self._interface
         after = range(self._n_outputs, len(self.plan.outputs))
         form = interface.form
@@ -329,7 +329,7 @@ class Function(Straight):
         name: str | None = None,
         profile: Any = None,
     ) -> Function:
-        """Another function of the same plan; nothing is optimized again.
+        """Return another function of the same plan, without optimizing again.
 
         It reads and updates the same shared variables, but ``swap`` maps some to others
         of the same type. With ``delete_updates`` a call updates nothing. The values
@@ -413,7 +413,7 @@ class Function(Straight):
         return becomes | {first + i: place for i, place in enumerate(interface.carried)}
 
     def sync(self) -> None:
-        """Wait until what all calls have queued is done; raise what failed meanwhile.
+        """Wait for the work of all calls; raise its asynchronous errors.
 
         >>> import gpuarray.compiler.tensor as T
         >>> from gpuarray.compiler import function
@@ -438,13 +438,13 @@ class Function(Straight):
         self.sync()
 
     def free(self) -> None:
-        """Give back the memory that is kept between calls."""
+        """Free the memory that is kept between calls."""
         self._subsets.clear()
         if self._executable is not None:
             self._load()
 
     def info(self) -> dict[str, int]:
-        """Counts of the latest call (launches, buffers, bytes) and of bindings kept."""
+        """Return counts of the latest call: launches, buffers, bytes, bindings kept."""
         counts: dict[str, int] = (self._executable or self._load()).info()
         return counts
 
@@ -466,7 +466,7 @@ class Function(Straight):
         save(self, path, graph)
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
-        return super().__reduce_ex__(2)  # the base is in C; later protocols add nothing
+        return super().__reduce_ex__(2)  # the base class is in C
 
     def __getstate__(self) -> dict[str, Any]:
         place = self._place

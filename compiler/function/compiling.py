@@ -1,4 +1,4 @@
-"""A task of compiling: all that determines a plan, and the passes that make it."""
+"""The compile task: all that determines a plan, and the passes that make it."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from gpuarray.compiler.shared import SharedVariable
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A graph as rewritten and placed, the log of the rewrites.
+    """A rewritten and placed graph, and the log of the rewrites.
 
-    It ``confirms`` where an update could be stored although an index is wrong.
+    A call of one that ``confirms`` waits for index errors before it stores updates.
     """
 
     fgraph: FunctionGraph
@@ -45,10 +45,10 @@ class Placed:
 class Task:
     """All that determines a plan.
 
-    ``expressions`` are the outputs and then the new values of what ``updated`` has; a
-    new value's index is in ``become`` with what it is the value of. ``stay`` has the
-    indices of those that are left on the context. ``home`` is the name of the plan's
-    own context, ``names`` and ``contexts`` are as of `UsedContexts`.
+    ``expressions`` are the outputs, then the updates' new values; ``become`` maps a new
+    value's index to the variable that it updates. ``stay`` has the indices of
+    expressions that stay on the context. ``home`` names the plan's own context;
+    ``names`` and ``contexts`` are as in `UsedContexts`.
     """
 
     name: str
@@ -70,12 +70,12 @@ class Task:
 
     @property
     def new_values(self) -> dict[Variable, int]:
-        """Which of the expressions becomes the value of a shared variable."""
+        """The updated shared variables, with the index of each new value."""
         known = set(self.shared)
         return {v: out for out, v in self.become.items() if v in known}
 
     def placed(self, times: CompileTimes | None = None) -> Placed:
-        """The graph, rewritten and placed under the settings of the function."""
+        """Return the graph, rewritten and placed under the function's settings."""
         times = times or CompileTimes()
         with config.fixed(self.settings):
             fgraph = FunctionGraph(self.leaves, self.expressions)
@@ -96,40 +96,40 @@ class Task:
         return Placed(graph, tuple(fgraph.log), is_unkept(fgraph, self.become))
 
     def lowered(self, placed: Placed) -> Lowered:
-        """The plan, with the nodes that it is made of."""
+        """Return the plan, with the nodes of its steps."""
         place_of = {leaf: index for index, leaf in enumerate(self.leaves)}
         places = {out: place_of[v] for out, v in self.become.items() if v in place_of}
         return lowered(placed.fgraph, self.name, self.home, places, placed.confirms)
 
     def as_written(self) -> Lowered:
-        """The plan of the graph without any rewrite: a step for each operation."""
+        """Return the plan of the graph without rewrites: a step for each operation."""
         plain = replace(self, selection=rewrites.Selection(()))
         return plain.lowered(plain.placed())
 
     @property
     def source(self) -> Source:
-        """The graph as it was before rewriting."""
+        """The graph before rewriting."""
         return Source(
             self.leaves, list(self.expressions), self.selection, self.new_values
         )
 
 
 class Maker:
-    """How a function was made: its graph as placed, the log of rewrites, the mode.
+    """How a function was made: its placed graph, the log of rewrites, the mode.
 
-    A plan that was found on disk needs no graph: ``made`` gives it when it is asked
-    for, and ``written`` the plan of the graph before rewriting.
+    A plan from disk has no graph yet: ``placed`` makes it when it is asked for, and
+    ``written`` the plan of the graph before rewriting.
     """
 
     def __init__(
         self,
-        made: Callable[[], Placed],
+        placed: Callable[[], Placed],
         mode: Mode,
         source: Source | None = None,
         home: str | None = None,
         written: Callable[[], Lowered] | None = None,
     ) -> None:
-        self._made = made
+        self._place = placed
         self.mode = mode
         self.source = source
         self.home = home
@@ -137,7 +137,7 @@ class Maker:
 
     @cached_property
     def _placed(self) -> Placed:
-        return self._made()
+        return self._place()
 
     @property
     def fgraph(self) -> FunctionGraph:
@@ -156,24 +156,24 @@ class Maker:
         is_part: bool = False,
         make: Callable[[Plan, Context, Explain], Runner] = Executable,
     ) -> Runner:
-        """Return the runner of the plan on a context, as the mode wants it.
+        """Return the mode's runner of the plan on a context.
 
-        A part of the function's outputs is run without looking at each step. ``make``
-        makes what runs the plan where the mode wants nothing else.
+        A subset of the outputs is run without looking at each step. ``make`` is the
+        constructor of the runner where the mode has none of its own.
         """
         if is_part:
             return make(plan, context, explainer(None, plan, context))
 
-        def found() -> Lowered:
+        def with_nodes() -> Lowered:
             return lowered(self.fgraph, plan.name, self.home)
 
-        runner = self.mode.load(found, self.source, context)
+        runner = self.mode.load(with_nodes, self.source, context)
         if runner is not None:
             return runner
-        return make(plan, context, explainer(found, plan, context, self.written))
+        return make(plan, context, explainer(with_nodes, plan, context, self.written))
 
     def factory(self, is_profiled: bool, profile: Any) -> Callable[..., Function]:
-        """Return the constructor of a copy of a function, which ``is_profiled``."""
+        """Return the class for a copy of a function, profiled or not."""
         wanted = is_profiled if profile is None else profile
         stats = profile_of(wanted, "copy")
         if stats is None:
@@ -186,7 +186,7 @@ class Maker:
         return partial(ProfiledFunction, profile=stats)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A pickle has no log, and not the graph before rewriting."""
+        """Return what is pickled: no log, and not the graph before rewriting."""
         return _unpickled, (self.fgraph, self.mode, self.home)
 
 

@@ -15,7 +15,7 @@ from gpuarray.compiler.ops.custom.fromgraph import inlined
 from gpuarray.compiler.shared import SharedVariable
 
 Final = Callable[[Sequence[Variable]], list[Variable]]
-"""Gives expressions as they are compiled: with givens replaced, and graphs inlined."""
+"""Replaces givens in expressions and inlines the graphs of ops."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,13 +45,13 @@ class Computation:
 
     @property
     def become(self) -> dict[int, Variable]:
-        """The variable that each next value is the value of, by the value's index."""
+        """The variable that each next value updates, by the value's index."""
         carried = (self.inputs[i].variable for i in self.carried)
         return dict(enumerate([*self.updated, *carried], self.n_outputs))
 
     @property
     def stay(self) -> frozenset[int]:
-        """The indices of the expressions that are left on the context."""
+        """The indices of the expressions that stay on the context."""
         next_values = range(self.n_outputs, len(self.expressions))
         return frozenset({*self.outputs.on_device, *next_values})
 
@@ -65,7 +65,7 @@ class Computation:
         """The shared variables whose values the plan takes."""
         read = [v for v in inputs_of(self.expressions) if isinstance(v, SharedVariable)]
         if any(v.owner is not None and v.owner.op.reports for v in self.computed):
-            read += [v for v in self.updated if v not in read]  # they may have to stay
+            read += [v for v in self.updated if v not in read]  # their old values
         return read
 
     def check(self, on_unused_input: Unused) -> None:
@@ -84,7 +84,7 @@ def computation_of(
     known: Replacements,
     no_default_updates: bool | Sequence[SharedVariable],
 ) -> Computation:
-    """Return the expressions of a function in which ``known`` are replaced."""
+    """Return the expressions of a function, with givens and default updates."""
 
     def final(expressions: Sequence[Variable]) -> list[Variable]:
         return inlined(replaced(expressions, known))
@@ -94,8 +94,8 @@ def computation_of(
     next_shared = [value for _, value in updates]
     expressions = final([*outputs.variables, *next_shared, *next_inputs])
     updated = [variable for variable, _ in updates]
-    brought = default_updates(expressions, updated, no_default_updates, final)
+    defaults = default_updates(expressions, updated, no_default_updates, final)
     split = len(expressions) - len(carried)
-    expressions[split:split] = [value for _, value in brought]
-    updated += [variable for variable, _ in brought]
+    expressions[split:split] = [value for _, value in defaults]
+    updated += [variable for variable, _ in defaults]
     return Computation(inputs, outputs, expressions, updated, carried, final)

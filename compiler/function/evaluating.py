@@ -15,12 +15,12 @@ from gpuarray.compiler.graph.core import Variable
 def evaluate(
     self: Variable, inputs_to_values: Mapping[Variable, Any] | None = None
 ) -> Any:
-    """The value of this expression where its inputs have the given values.
+    """Return the value of this expression for values of its inputs.
 
-    ``inputs_to_values`` maps variables to numbers or arrays; what it lacks must be
-    shared. The function that computes it is compiled once for the same inputs and
-    settings, and kept with the variable. Raises as `function` does, and TypeError for
-    what is no mapping of variables.
+    ``inputs_to_values`` maps variables to numbers or arrays; other inputs must be
+    shared. The function is compiled once for the same inputs and settings, and kept
+    with the variable. Raises as `function` does, and TypeError for what is no mapping
+    of variables.
 
     >>> import gpuarray.compiler.tensor as T
     >>> x, y = T.dscalars("x", "y")
@@ -34,14 +34,14 @@ def evaluate(
             f"eval: given {wrong[0]!r}, expected values of variables: "
             "expression.eval({x: 1.5})"
         )
-    kept: dict[Any, tuple[list[Variable], Function]]
-    kept = self.__dict__.setdefault("_functions", {})
+    functions: dict[Any, tuple[list[Variable], Function]]
+    functions = self.__dict__.setdefault("_functions", {})
     key = frozenset(values), config.current()
-    if key not in kept:
+    if key not in functions:
         inputs = list(values)
-        kept[key] = inputs, function(inputs, self)
-    inputs, compiled = kept[key]
-    return compiled(*(values[each] for each in inputs))
+        functions[key] = inputs, function(inputs, self)
+    inputs, compiled = functions[key]
+    return compiled(*(values[variable] for variable in inputs))
 
 
 Variable.learn({"eval": evaluate})

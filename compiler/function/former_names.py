@@ -1,7 +1,7 @@
-"""Former names of modules and classes, by which files that were saved before name them.
+"""Former names of modules and classes, for files that older versions saved.
 
-A file's graph is a pickle, which names a class by its module. A module or a class that
-is renamed gets a row here, so that such files load.
+A file's graph is a pickle, which names a class and its module. Whoever renames a module
+or a class adds a row here.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ OPS = {
     "fused": ("mapreduce", "multi_tensor", "row_steps", "rowwise"),
     "protocols": ("conversions", "dispatch", "operators"),
 }
-"""The packages of ops, and the modules in each that had none before."""
+"""The packages of ops, with their modules that stood in `ops` itself before."""
 
 MODULES = {
     **{f"ops.{m}": f"ops.{package}.{m}" for package in OPS for m in OPS[package]},
@@ -60,7 +60,7 @@ MODULES = {
     "ops.marks": "ops.control.gradient_markers",
     "ops.together": "ops.fused.multi_tensor",
 }
-"""Modules of the compiler, by their former names."""
+"""The modules of the compiler by former name."""
 
 STEPS = {
     "Fold": "ReduceComponent",
@@ -69,7 +69,7 @@ STEPS = {
     "Reports": "ReportsStep",
     "Reshape": "ReshapeStep",
 }
-"""Parts of plans, by their former names."""
+"""The steps of plans by former name."""
 
 NAMES = {
     ("graph.core", "_itself"): ("graph.variable", "_itself"),
@@ -84,16 +84,16 @@ NAMES = {
         for module in ("plan", "plan_steps")
     },
 }
-"""Classes and functions by their module, as it is called today, and former name."""
+"""The classes and functions by today's module and former name."""
 
 STEP_FUNCTIONS = {"together": "multi_tensor"}
-"""Functions of a plan's steps, by their former names."""
+"""The step functions by former name."""
 
 PACKAGE = "gpuarray.compiler."
 
 
 def current_name(module: str, name: str) -> tuple[str, str]:
-    """Return the module and name that a class has today.
+    """Return today's module and name of a class.
 
     >>> current_name("gpuarray.compiler.ops.together", "Together")
     ('gpuarray.compiler.ops.fused.multi_tensor', 'MultiTensor')
@@ -107,7 +107,7 @@ def current_name(module: str, name: str) -> tuple[str, str]:
 
 
 def with_current_names(plan: Plan) -> Plan:
-    """Return the plan with the names that its steps' functions have today."""
+    """Return the plan with today's names of its step functions."""
     return replace(plan, steps=tuple(map(_current_step, plan.steps)))
 
 
@@ -118,7 +118,7 @@ def _current_step(step: Step) -> Step:
 
 
 class Unpickler(pickle.Unpickler):
-    """Reads a function, whose values it is given by name."""
+    """Reads a pickled function; ``containers`` has its values by name."""
 
     def __init__(
         self, data: bytes, containers: Mapping[str, Container] | None = None
@@ -127,7 +127,7 @@ class Unpickler(pickle.Unpickler):
         self._containers = containers or {}
 
     def find_class(self, module: str, name: str) -> Any:
-        """Find a class by the name it has today or had before."""
+        """Find a class by today's or a former name."""
         return super().find_class(*current_name(module, name))
 
     def persistent_load(self, name: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Copies of expressions in which variables are replaced."""
+"""Givens: copies of expressions in which variables are replaced."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Replacements = dict[Variable, Variable]
 
 
 def variable_pairs(pairs: Pairs | None, what: str) -> list[tuple[Variable, Any]]:
-    """Pairs of variable and expression, from a mapping or a list of pairs.
+    """Return pairs of variable and expression, from a mapping or a list of pairs.
 
-    Raises TypeError for what is no pair, ValueError for a variable that is twice there.
+    Raises TypeError for what is no pair, ValueError for a variable given twice.
     """
     listed = list(pairs.items() if isinstance(pairs, Mapping) else pairs or ())
     seen: set[Variable] = set()
@@ -49,7 +49,7 @@ def variable_pairs(pairs: Pairs | None, what: str) -> list[tuple[Variable, Any]]
 
 
 def check_computable(variables: Iterable[Variable]) -> None:
-    """Raise TypeError for a variable that keeps an object of Python."""
+    """Raise TypeError for a variable of the type Generic, a Python object."""
     for variable in variables:
         if isinstance(variable.type, Generic):
             raise GraphTypeError(
@@ -63,7 +63,7 @@ def check_computable(variables: Iterable[Variable]) -> None:
 
 
 def value_for(variable: Variable, value: Any) -> Variable:
-    """An expression; a number or an array becomes a constant of the variable's type.
+    """Return an expression; a number or an array becomes a constant of the type.
 
     Raises TypeError for a value that the type cannot hold.
     """
@@ -83,7 +83,7 @@ def value_for(variable: Variable, value: Any) -> Variable:
 
 
 def fits(kind: ArrayType, place: ArrayType) -> bool:
-    """True if each value of a type is one of the type ``place``, wherever it lies."""
+    """True if values of a type fit the type ``place``, on any context."""
     return (
         kind.dtype == place.dtype
         and kind.ndim == place.ndim
@@ -97,12 +97,12 @@ def fits(kind: ArrayType, place: ArrayType) -> bool:
 
 
 def is_same_kind(kind: ArrayType, place: ArrayType) -> bool:
-    """True if types are the same, wherever their values lie."""
+    """True if types are the same but for the context."""
     return fits(kind, place) and kind.broadcastable == place.broadcastable
 
 
 def replacement(variable: Variable, value: Any, strict: bool) -> Variable:
-    """Return the replacement of a variable; if ``strict``, it has its type."""
+    """Return the replacement of a variable; if ``strict``, of the same type."""
     try:
         expression = value_for(variable, value)
     except CompilerError as error:
@@ -122,10 +122,10 @@ def replacement(variable: Variable, value: Any, strict: bool) -> Variable:
 
 
 def replacements(pairs: Pairs | None, strict: bool = True) -> Replacements:
-    """Return the replacement of each variable, with the others in it replaced, too.
+    """Return the replacement of each variable, with the others replaced in it.
 
-    A variable in its own expression is the variable itself: ``{a: a + 10}``. Raises
-    ValueError where variables are given in a circle.
+    In its own expression a variable stays: ``{a: a + 10}``. Raises ValueError for a
+    cycle of givens.
     """
     direct = {v: replacement(v, e, strict) for v, e in variable_pairs(pairs, "givens")}
     final: Replacements = {}
@@ -135,7 +135,7 @@ def replacements(pairs: Pairs | None, strict: bool = True) -> Replacements:
 
 
 def _resolve(variable: Variable, direct: Replacements, final: Replacements) -> None:
-    """Replace what a replacement needs first, and then in it."""
+    """Resolve the replacements that a replacement needs, then itself."""
     stack = [variable]
     while stack:
         current = stack[-1]
@@ -158,13 +158,13 @@ def _resolve(variable: Variable, direct: Replacements, final: Replacements) -> N
 
 
 def _needed(variable: Variable, direct: Replacements) -> list[Variable]:
-    """The other given variables that a variable's expression needs, in order."""
+    """Return the other given variables that a variable's expression needs, in order."""
     behind = ancestors([direct[variable]], blockers=direct)
     return [each for each in behind if each in direct and each is not variable]
 
 
 def replaced(outputs: Sequence[Variable], known: Replacements) -> list[Variable]:
-    """The expressions with variables replaced."""
+    """Return the expressions with variables replaced."""
     return clone_replace(outputs, known) if known else list(outputs)
 
 
@@ -175,13 +175,13 @@ def clone(
     share_inputs: bool = True,
     copy_inputs: bool | None = None,
 ) -> Any:
-    """A copy of an expression, or of a list of them, with variables replaced.
+    """Return a copy of an expression, or of a list of them, with variables replaced.
 
     The copy has nodes of its own. Its inputs are those of the expression, or with
     ``share_inputs=False`` copies of them; ``copy_inputs`` is an older name of that.
-    ``replace`` is a mapping or a list of pairs; if ``strict``, what stands for a
-    variable has its type; all are replaced at once, so an expression may hold the
-    variable that it stands for. None gives None.
+    ``replace`` is a mapping or a list of pairs; if ``strict``, a replacement has the
+    variable's type. All are replaced at once, so an expression may hold the variable
+    that it replaces. None gives None.
 
     >>> from gpuarray.compiler import tensor as T
     >>> x, y = T.dvectors("x", "y")
@@ -195,10 +195,10 @@ def clone(
     for each in asked:
         if not isinstance(each, Variable):
             raise GraphTypeError(f"clone: given {each!r}, expected variables")
-    given = {
+    known = {
         v: replacement(v, e, strict) for v, e in variable_pairs(replace, "replace")
     }
-    changed = replaced(asked, given)
+    changed = replaced(asked, known)
     memo: Replacements = {}
     if not (share_inputs if copy_inputs is None else copy_inputs):
         for leaf in ancestors(changed):

@@ -1,4 +1,4 @@
-"""Operations that run on the host: told of when a function is compiled."""
+"""The notice about operations that fall back to the host."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from gpuarray.compiler.schedule import Lowered
 from gpuarray.errors import HostNotice
 
 told: set[str] = set()
-"""The ops that a program was told of."""
+"""The ops that a notice was given for."""
 
 
 def tell_of_host_steps(lowered: Lowered) -> None:
-    """Say which nodes of a plan NumPy or Python computes on the host.
+    """Warn of the nodes of a plan that NumPy or Python computes on the host.
 
-    An op without a device version is told of once, by a HostNotice; what a program
-    wrote in Python itself is no news. The setting ``assert_no_cpu_op`` may ask for a
-    warning or an error for either.
+    An op without a device version gives one HostNotice; an op that the program wrote
+    in Python gives none. The setting ``assert_no_cpu_op`` may ask for a warning or an
+    error for either.
     """
     reaction = config.assert_no_cpu_op
     for step, node in zip(lowered.plan.steps, lowered.nodes, strict=True):
@@ -46,7 +46,7 @@ def tell_of_host_steps(lowered: Lowered) -> None:
 
 
 def computed(node: Apply) -> Op:
-    """The node's op; where it is one for each row, that of the rows."""
+    """Return the node's op; for a map over rows the op of a row."""
     return node.op.op if isinstance(node.op, MapRows) else node.op
 
 

@@ -1,4 +1,4 @@
-"""The interface of a function: inputs with names and values, outputs in a form."""
+"""The interface of a function: its inputs and the form of its outputs."""
 
 from __future__ import annotations
 
@@ -27,15 +27,14 @@ Unused = Literal["raise", "warn", "ignore"]
 class In:
     """An input: the variable, and how a call gives it a value.
 
-    ``name`` is what a call may give it by, the variable's own by default (not with
-    ``autoname=False``). ``value`` makes it optional: that is what it is where a call
-    leaves it out. ``update``, an expression, is the next value of it after each call.
-    An input that is ``implicit`` has a value and is never given. ``strict`` takes
-    nothing but arrays of exactly its dtype; ``allow_downcast`` is as of `function`, for
-    this input.
+    ``name`` is its keyword in a call, by default the variable's name (none with
+    ``autoname=False``). ``value`` is its default, which makes it optional. ``update``,
+    an expression, is its next value after each call. An ``implicit`` input has a value
+    and is never given. ``strict`` takes only arrays of exactly its dtype;
+    ``allow_downcast`` is ``allow_input_downcast`` of `function` for this input.
 
-    ``mutable`` and ``borrow`` permit the function to overwrite what it is given; it
-    never needs to.
+    ``mutable`` and ``borrow`` permit the function to overwrite its argument; it never
+    needs to.
     """
 
     variable: Any
@@ -52,7 +51,7 @@ class In:
 
     @property
     def called(self) -> str | None:
-        """The name that a call may give it by."""
+        """The input's keyword in a call; None if it has none."""
         if self.name is not None or not self.autoname:
             return self.name
         name: str | None = self.variable.name
@@ -72,7 +71,7 @@ def Param(
     implicit: bool | None = None,
     borrow: bool | None = None,
 ) -> In:
-    """An input with a value, by an older name: ``In(variable, value=default)``."""
+    """Return ``In(variable, value=default)``, by an older name."""
     return In(
         variable,
         name,
@@ -87,7 +86,7 @@ def Param(
 
 @dataclass(frozen=True, eq=False)
 class Out:
-    """An output; ``on_device`` leaves it on the context as an array of it.
+    """An output; with ``on_device`` the result is an array of the context.
 
     Results are always the caller's own, so ``borrow`` changes nothing.
     """
@@ -99,14 +98,14 @@ class Out:
 
 @dataclass(frozen=True, eq=False)
 class Interface:
-    """How a function is called: what it takes, keeps and gives.
+    """How a function is called: its inputs, kept values and outputs.
 
     The plan takes the inputs and then the values of ``shared``. It gives the outputs,
     the new values of ``updated``, and those of the inputs whose indices are in
-    ``carried``. ``to_host`` says which outputs are read. ``form`` is None for a single
-    output, ``"list"``, or the keys of a dictionary. The function runs on copies of the
-    values of ``guarded``, because its plan overwrites them. It ``is_part`` where its
-    plan gives only some of what its graph does.
+    ``carried``. ``to_host`` marks the outputs that are copied to the host. ``form`` is
+    None for a single output, ``"list"``, or the keys of a dictionary. The function runs
+    on copies of the values of ``guarded``, because its plan overwrites them. It
+    ``is_part`` where its plan computes only some outputs of its graph.
     """
 
     inputs: tuple[In, ...]
@@ -121,7 +120,7 @@ class Interface:
 
 
 def checked_inputs(inputs: Sequence[Variable | In]) -> list[In]:
-    """The inputs with their names. Raises TypeError or ValueError for what is none."""
+    """Return the inputs as `In`. Raises TypeError or ValueError for a wrong one."""
     if not isinstance(inputs, list | tuple):
         raise GraphTypeError(
             f"function: the inputs are {inputs!r}, expected a list of variables"
@@ -162,7 +161,7 @@ def _check_input(i: int, spec: In) -> None:
 
 @dataclass(frozen=True)
 class Wanted:
-    """The outputs that a program asks for, the form, and which of them stay."""
+    """The outputs, their form, and the indices of those that stay on the device."""
 
     variables: list[Variable]
     form: str | tuple[str, ...] | None
@@ -170,7 +169,7 @@ class Wanted:
 
 
 def wanted_outputs(outputs: Any, on_device: bool) -> Wanted:
-    """Return the outputs asked for: one, a list, a dictionary by name, or none."""
+    """Return the outputs of `function`: one, a list, a dictionary by name, or none."""
     form: str | tuple[str, ...] | None = "list"
     if outputs is None:
         listed = []
@@ -187,15 +186,15 @@ def wanted_outputs(outputs: Any, on_device: bool) -> Wanted:
         form, listed = None, [outputs]
     stay = {
         i
-        for i, each in enumerate(listed)
-        if on_device or (isinstance(each, Out) and each.on_device)
+        for i, output in enumerate(listed)
+        if on_device or (isinstance(output, Out) and output.on_device)
     }
-    variables = [as_output(each, i) for i, each in enumerate(listed)]
+    variables = [as_output(output, i) for i, output in enumerate(listed)]
     return Wanted(variables, form, frozenset(stay))
 
 
 def as_output(value: Any, index: int) -> Variable:
-    """An output as a variable; one on a context stays there."""
+    """Return an output as a variable; one on a context stays there."""
     if isinstance(value, Out):
         value = value.variable
     if isinstance(value, Variable):
@@ -213,9 +212,9 @@ def check_used(
     policy: Unused,
     final: Callable[[Sequence[Variable]], Sequence[Variable]],
 ) -> None:
-    """Raise ValueError for an input that nothing needs, or warn, as the policy says.
+    """Raise ValueError or warn, as the policy says, for an input that nothing uses.
 
-    A derivative needs what it was derived from, in which ``final`` replaces variables.
+    A derivative uses its source expression, in which ``final`` replaces variables.
     """
     if policy == "ignore":
         return
@@ -256,12 +255,12 @@ def behind_derivatives(
     variables: Iterable[Variable],
     final: Callable[[Sequence[Variable]], Sequence[Variable]],
 ) -> set[Variable]:
-    """Return the sources of the derivatives among variables, and all behind these."""
+    """Return the source expressions of derivatives, with all that they depend on."""
     behind: set[Variable] = set()
     waiting = list(variables)
     met: set[Variable] = set()
     while waiting:
-        sources = dict.fromkeys(s for each in waiting for s in sources_of(each))
+        sources = dict.fromkeys(s for variable in waiting for s in sources_of(variable))
         new = [source for source in sources if source not in met]
         met.update(new)
         waiting = [x for x in ancestors(final(new)) if x not in behind] if new else []
@@ -272,7 +271,7 @@ def behind_derivatives(
 def swapped(
     interface: Interface, swap: Mapping[SharedVariable, SharedVariable]
 ) -> Interface:
-    """The interface with shared variables exchanged for others of the same type."""
+    """Return the interface with shared variables exchanged for others of their type."""
     known = {*interface.shared, *interface.updated}
     for old, new in swap.items():
         if old not in known:

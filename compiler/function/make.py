@@ -1,4 +1,4 @@
-"""From expressions to a function: checks, replacements, rewrites, placement, plan."""
+"""Compile expressions to a function: checks, givens, rewrites, placement, plan."""
 
 from __future__ import annotations
 
@@ -58,31 +58,31 @@ def function(
 ) -> Function:
     """Compile ``outputs`` of ``inputs`` into a Function.
 
-    ``outputs`` is an expression, a list of them, a dictionary of them by name, or None:
-    so is the result of a call, a list for None. They come to the host; those that are
-    transferred to a context, wrapped in ``Out(x, on_device=True)``, or all with
-    ``on_device``, stay on the context as arrays.
+    ``outputs`` is an expression, a list of them, a dictionary of them by name, or None;
+    a call returns its results in the same form, a list for None. Results are copied to
+    the host; those that are transferred to a context or wrapped in ``Out(x,
+    on_device=True)``, or all with ``on_device``, stay on the context as arrays.
 
     ``updates``, a mapping or pairs, gives shared variables new values after each call,
     all of which are computed before any is stored; a shared variable's own
     ``default_update`` counts as one unless ``no_default_updates`` is True or lists it.
     A call that raises stores none. Threads may call functions at once: calls that read
     or update a variable which some function updates take turns, from reading its value
-    to storing the next, so no update is lost, whether of one function or of several.
-    An index out of bounds that the device finds is told
-    of when somebody waits; updates of its call, and of later ones with such indices,
-    leave the values as they are until then. Where no step can see to that (a new value
-    of another shape, several contexts) the call itself waits and raises.
+    to storing the next, so no update is lost, whether of one function or of several. An
+    index out of bounds on the device raises at the next wait; until then updates of its
+    call, and of later ones with such indices, leave the values as they are. Where no
+    step can do that (a new value of another shape, several contexts) the call itself
+    waits and raises.
 
-    ``givens`` replaces variables in the graph, with ``rebuild_strict`` only by what has
-    their types.
+    ``givens`` replaces variables in the graph, with ``rebuild_strict`` only by
+    expressions of their types.
 
-    ``mode`` says which rewrites are done: a `Mode` or its name. ``name`` is the
-    function's, by default the line that makes it. ``allow_input_downcast`` lets inputs
-    lose digits (True), never (False), or, for None, only where a Python float meets
-    floatX. ``on_unused_input`` is ``"raise"``, ``"warn"`` or ``"ignore"``, the
-    setting's value by default. ``accept_inplace`` changes nothing: what overwrites
-    memory is put in order.
+    ``mode``, a `Mode` or its name, selects the rewrites. ``name`` is the function's, by
+    default the line that makes it. ``allow_input_downcast`` lets inputs lose digits
+    (True), never (False), or, for None, only where a Python float meets floatX.
+    ``on_unused_input`` is ``"raise"``, ``"warn"`` or ``"ignore"``, by default the
+    setting's value. ``accept_inplace`` changes nothing: operations in place are always
+    accepted, and ordered.
 
     Raises TypeError or ValueError for what cannot be compiled, with the user's line
     that made the node.
@@ -111,20 +111,20 @@ def function(
         source = task.source if chosen.needs_source else None
         maker = Maker(placed, chosen, source, used.home, task.as_written)
         interface = interface_of(computation, finished, allow_input_downcast)
-        made = interface, maker, finished.plan, used.context, made_by
+        parts = interface, maker, finished.plan, used.context, made_by
         if stats is None:
-            compiled = Function(*made)
+            compiled = Function(*parts)
             if key is not None:
                 keep(key, finished)  # while its kernels are compiled
             return compiled
-        profiled = ProfiledFunction(*made, profile=stats)
+        profiled = ProfiledFunction(*parts, profile=stats)
         times.lap("loading")
         stats.compile.add(times)
         return profiled
 
 
 def asked_profile(profile: Any, mode: Any, name: str) -> ProfileStats | None:
-    """Return the profile that a call of `function` asks for, by its mode too."""
+    """Return the profile that ``profile`` or the mode of `function` asks for."""
     is_asked = (config.mode if mode is None else mode) == "ProfileMode"
     return profile_of(is_asked or None if profile is None else profile, name)
 
@@ -132,7 +132,7 @@ def asked_profile(profile: Any, mode: Any, name: str) -> ProfileStats | None:
 def task_of(
     computation: Computation, name: str, mode: Mode, used: UsedContexts
 ) -> Task:
-    """Return all that determines the plan of a computation."""
+    """Return the compile task of a computation."""
     return Task(
         name=name,
         variables=computation.variables,
@@ -151,7 +151,7 @@ def task_of(
 def interface_of(
     computation: Computation, finished: Finished, allow_downcast: bool | None
 ) -> Interface:
-    """Return how the function is called."""
+    """Return the function's interface."""
     return Interface(
         inputs=tuple(computation.inputs),
         shared=tuple(computation.shared),
@@ -166,15 +166,15 @@ def interface_of(
 def finish(
     task: Task, mode: Mode, stats: Any, times: CompileTimes
 ) -> tuple[Finished, Callable[[], Placed], str | None]:
-    """The plan, from disk if it is kept there, what gives its graph, a key to keep it.
+    """Return the plan, from the disk cache if it is there, its graph, a key to keep it.
 
-    Modes that look at each step and profiles have use for the graph, so for them all
-    passes run.
+    Profiles and modes that look at each step need the graph, so for them all passes
+    run.
     """
     key = key_of(task) if stats is None and type(mode) is Mode else None
-    found = None if key is None else find(key)
-    if found is not None:
-        return found, task.placed, None
+    cached = None if key is None else find(key)
+    if cached is not None:
+        return cached, task.placed, None
     placed = task.placed(times)
     lowered = task.lowered(placed)
     tell_of_host_steps(lowered)
@@ -189,9 +189,9 @@ def finish(
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Look for no cycles of garbage in the block.
+    """Disable garbage collection in the block.
 
-    What compiling makes lives until its end, and a search goes through all that the
+    Objects of compiling live until its end, and each collection scans all that the
     program has imported.
     """
     was_enabled = gc.isenabled()
@@ -204,7 +204,7 @@ def uncollected() -> Iterator[None]:
 
 
 def line_name() -> str:
-    """The user's line that makes a function, as ``file.py:12``."""
+    """Return the user's line that makes a function, as ``file.py:12``."""
     line = user_line()
     return "function" if line is None else f"{Path(line.file).name}:{line.line}"
 
@@ -215,10 +215,10 @@ def function_dump(
     outputs: Any = None,
     **options: Any,
 ) -> None:
-    """Write what `function` is called with to a file, for a report of a problem.
+    """Write the arguments of `function` to a file, for a bug report.
 
-    It is a pickle of a dictionary by argument: ``function(**pickle.load(file))`` makes
-    the function.
+    It is a pickle of a dictionary: ``function(**pickle.load(file))`` makes the
+    function.
     """
     arguments = {"inputs": list(inputs), "outputs": outputs, **options}
     write_file(filename, pickle.dumps(arguments))

@@ -18,11 +18,11 @@ MODES: dict[str, Mode] = {
     "DEBUG_MODE": DebugMode(),
     "NanGuardMode": NanGuardMode(),
 }
-"""The modes that have names; `register_mode` adds one."""
+"""The modes by name; `register_mode` adds one."""
 
 
 def mode_of(mode: Any = None) -> Mode:
-    """The mode of a name, of a mode itself, or, for None, of the settings.
+    """Return the mode of a name, a mode itself, or, for None, the settings' mode.
 
     Raises ValueError for an unknown name.
     """
@@ -38,12 +38,12 @@ def mode_of(mode: Any = None) -> Mode:
 
 
 def get_mode(mode: Any = None) -> Mode:
-    """`mode_of`, by Theano's name."""
+    """Return `mode_of`, by Theano's name."""
     return mode_of(mode)
 
 
 def get_default_mode() -> Mode:
-    """The mode that the settings ask for."""
+    """Return the settings' mode."""
     return mode_of()
 
 

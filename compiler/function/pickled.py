@@ -1,4 +1,4 @@
-"""The names that a pickle would import and call, read without running it."""
+"""Names that a pickle would import and call, read without running it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _OURS = ("gpuarray.", "numpy.")
 
 
 def named(data: bytes) -> list[str]:
-    """The functions and classes that a pickle names, each once, as ``module.name``.
+    """Return the functions and classes that a pickle names, once, as ``module.name``.
 
-    A pickle can hide names by computing them: this is for people, and proves nothing.
+    A pickle can hide names by computing them: this informs people, and proves nothing.
     """
     try:
         return list(dict.fromkeys(_named(data)))
@@ -56,7 +56,7 @@ def _is_plain(name: str) -> bool:
 
 
 def untrusted(path: str | os.PathLike[str], data: bytes, why: str) -> Exception:
-    """The error for a pickle that is not to be read: what would run, and how to."""
+    """Return the error for an untrusted pickle: what would run, and the remedy."""
     names = named(data)
     others = [name for name in names if not _is_plain(name)]
     shown = ", ".join(others[:_SHOWN])

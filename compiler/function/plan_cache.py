@@ -1,7 +1,7 @@
-"""Finished plans on disk: a program that runs again rewrites nothing.
+"""The disk cache of plans: a program that runs again rewrites nothing.
 
-An entry is the text of a plan, under a hash of all that it was made of: the graph as
-the program wrote it, the settings, the devices, this package's files. Reading one runs
+An entry is the text of a plan, under a hash of all that determines it: the graph as the
+program wrote it, the settings, the devices, this package's files. Reading one runs
 nothing but the constructors of `RECORDS`. See ADR 0015.
 """
 
@@ -31,12 +31,12 @@ from gpuarray.compiler.store import Store
 
 PLANS = Store("plans", ".plan")
 MOST_BYTES = 16 << 20
-"""Of a plan that is kept; one that is longer holds large constants."""
+"""Size limit of an entry; a longer one holds large constants."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The result of compiling: the plan, and which of its outputs are read."""
+    """The result of compiling: the plan, and which outputs are copied to the host."""
 
     plan: p.Plan
     to_host: tuple[bool, ...]
@@ -52,14 +52,14 @@ RECORDS = (
     rowwise.Program, rowwise.Fold, rowwise.Place, rowwise.Within, rowwise.At,
     rowwise.Head, rowwise.Line, rowwise.Taken, rowwise.Total,
 )  # fmt: skip
-"""What a plan and the options of its steps are made of, besides plain values."""
+"""The classes in a plan and in its steps' options, besides plain values."""
 ENCODING = Encoding(RECORDS)
 
 
 def key_of(task: Task) -> str | None:
-    """The hash that a plan is kept under; None for one that is not kept.
+    """Return the key of a plan in the cache; None for one that is not cached.
 
-    That is so where the program has written a part of it: an op, a rewrite.
+    That is so where the program wrote a part of it itself: an op, a rewrite.
     """
     if task.settings.profile_optimizer or not is_all_ours():
         return None
@@ -67,11 +67,13 @@ def key_of(task: Task) -> str | None:
     try:
         leaves = [writer.number(leaf) for leaf in task.leaves]
         outputs = writer.graph(task.expressions)
-        become = [(out, writer.number(each)) for out, each in task.become.items()]
+        become = [
+            (out, writer.number(variable)) for out, variable in task.become.items()
+        ]
     except Unknown:
         return None
     chosen = task.selection
-    asked = (chosen.phases, sorted(chosen.including), sorted(chosen.excluding))
+    selection = (chosen.phases, sorted(chosen.including), sorted(chosen.excluding))
     names = [] if task.names is None else sorted(task.names.items(), key=repr)
     parts = (
         gpuarray.__version__,
@@ -79,7 +81,7 @@ def key_of(task: Task) -> str | None:
         sys.version,
         np.__version__,
         repr(task.settings),
-        asked,
+        selection,
         [(name, *about(context)) for name, context in task.contexts.items()],
         (task.name, task.home, names, len(task.variables), sorted(task.stay)),
         (leaves, outputs, become),
@@ -89,7 +91,7 @@ def key_of(task: Task) -> str | None:
 
 
 def find(key: str) -> Finished | None:
-    """Return the plan kept under a key; None if there is none."""
+    """Return the cached plan of a key; None if there is none."""
     content = PLANS.find(key)
     if content is None:
         return None
@@ -103,7 +105,7 @@ def find(key: str) -> Finished | None:
 
 
 def is_sound(plan: p.Plan) -> bool:
-    """True if the numbers and names in a plan are of what there is."""
+    """True if all value numbers and step functions that a plan names exist."""
     count = len(plan.values)
     numbers = [*plan.outputs, *(number for number, _ in plan.constants)]
     bodies = []
@@ -120,9 +122,9 @@ def is_sound(plan: p.Plan) -> bool:
 
 
 def keep(key: str, finished: Finished) -> None:
-    """Keep what can be kept: not what NumPy computes on the host, nor large constants.
+    """Cache a plan, but not one with steps on the host or with large constants.
 
-    Of the former a program is told each time that it is compiled.
+    Steps on the host give a notice each time that they are compiled.
     """
     if "reference" in calls(finished.plan):
         return
@@ -135,13 +137,13 @@ def keep(key: str, finished: Finished) -> None:
 
 
 def calls(plan: p.Plan) -> set[str]:
-    """The step functions that a plan calls."""
+    """Return the step functions that a plan calls."""
     steps = (step for step in plan.steps if isinstance(step, p.Call))
     return {step.function for step in steps if step.body is None}
 
 
 def is_all_ours() -> bool:
-    """True if all that makes plans of this package's ops is its own."""
+    """True if the program has replaced no rewrite and no lowering of our ops."""
     rewriting = (
         rewrite.transform if isinstance(rewrite, Rule) else rewrite.run
         for rewrite in all_rewrites()
@@ -172,5 +174,5 @@ def _files(folder: Path) -> Iterator[tuple[str, int, int]]:
         if path.is_dir():
             yield from _files(path)
         elif path.suffix in (".py", ".so"):
-            found = path.stat()
-            yield str(path), found.st_size, found.st_mtime_ns
+            stat = path.stat()
+            yield str(path), stat.st_size, stat.st_mtime_ns

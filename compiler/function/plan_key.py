@@ -1,9 +1,9 @@
-"""Graphs as texts: two of the same text are compiled to the same plan.
+"""The text of a graph, key of the plan cache: equal texts give the same plan.
 
-The text has all that rewriting, placing and lowering see of a graph: operations with
+The text has all that rewriting, placing and lowering read of a graph: operations with
 their properties, types, constants, names, contexts, and the user's lines, which errors
-show. What a program wrote itself (an op's class, a function) has no text, for its code
-may be another one in the next process.
+show. A program's own classes and functions have no text: their code may be another one
+in the next process.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from gpuarray.scalars import SCALARS
 
 PACKAGE = "gpuarray."
 PLAIN = (bool, int, float, complex, bytes, type(None), type(Ellipsis))
-"""Whose ``repr`` says all."""
+"""Types whose ``repr`` is the whole value."""
 
 
 class Unknown(Exception):
-    """Something that has no text."""
+    """A value has no text."""
 
 
 def is_ours(code: Any) -> bool:
-    """True if a class or function is this package's, which changes with its version."""
+    """True if a class or function is this package's: its version tells its code."""
     name = getattr(code, "__qualname__", "<")
     return str(getattr(code, "__module__", "")).startswith(PACKAGE) and "<" not in name
 
 
 def foreign_rows() -> frozenset[str]:
-    """The names of the scalar operations that a program has added."""
+    """Return the names of the scalar operations that the program has added."""
     return frozenset(name for name, row in SCALARS.items() if not row.is_ours)
 
 
 def numbers(value: np.ndarray[Any, Any] | np.generic | np.dtype[Any]) -> str:
-    """The text of NumPy's values and dtypes."""
+    """Return the text of a NumPy value or dtype."""
     if isinstance(value, np.dtype):
         return f"dtype {value.str} {value.name}"
     array = np.asarray(value)
@@ -54,18 +54,18 @@ def numbers(value: np.ndarray[Any, Any] | np.generic | np.dtype[Any]) -> str:
 
 
 class GraphWriter:
-    """Writes graphs; it knows the variables that it has written by their numbers."""
+    """Writes graphs as text; variables that are written already are numbers."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self._numbers: dict[Variable, int] = {}
         self._containers: dict[int, int] = {}
-        self._ops: dict[int, tuple[Op, str]] = {}  # what is kept keeps its identity
+        self._ops: dict[int, tuple[Op, str]] = {}  # by id, which a living op keeps
         self._known: dict[Any, str] = {}
         self._foreign = foreign_rows()
 
     def number(self, variable: Variable) -> int:
-        """The number of a variable; one that has none yet is written as a leaf."""
+        """Return a variable's number; a variable without one is written as a leaf."""
         known = self._numbers.get(variable)
         if known is None:
             known = self._numbers[variable] = len(self._numbers)
@@ -73,7 +73,7 @@ class GraphWriter:
         return known
 
     def graph(self, outputs: Sequence[Variable]) -> list[int]:
-        """Write the nodes that the outputs need; the numbers of the outputs."""
+        """Write the nodes that the outputs need; return the outputs' numbers."""
         for node in toposort(outputs):
             self._node(node)
         return [self.number(output) for output in outputs]
@@ -82,7 +82,7 @@ class GraphWriter:
         ins = [self.number(variable) for variable in node.inputs]
         for variable in node.outputs:
             self._numbers[variable] = len(self._numbers)
-        outs = [self._variable(each) for each in node.outputs]
+        outs = [self._variable(variable) for variable in node.outputs]
         self.lines.append(f"{self._op(node.op)} {ins} {outs}")
 
     def _leaf(self, variable: Variable) -> str:
@@ -98,7 +98,7 @@ class GraphWriter:
         return text
 
     def _variable(self, variable: Variable) -> str:
-        """The type, name, line, and the contexts that it is meant for."""
+        """Return a variable's type, line, name and contexts as text."""
         tag = vars(variable.tag)
         trace = tag.get("trace")
         known = self._known.get((variable.type, trace))
@@ -121,7 +121,7 @@ class GraphWriter:
         return written[1]
 
     def value(self, value: Any) -> str:
-        """The text of a property. Raises Unknown where it has none."""
+        """Return the text of a property. Raises Unknown where it has none."""
         if isinstance(value, str):
             if value in self._foreign:
                 raise Unknown(value)
@@ -132,34 +132,34 @@ class GraphWriter:
             properties = value.properties
             if properties is None:
                 raise Unknown(value)
-            return self._made(value, properties)
+            return self._parts(value, properties)
         if isinstance(value, np.ndarray | np.generic | np.dtype):
             return numbers(value)
         if isinstance(value, type | FunctionType):
             if not is_ours(value):
                 raise Unknown(value)
             return f"{value.__module__}.{value.__qualname__}"
-        return self._several(value)
+        return self._record(value)
 
-    def _several(self, value: Any) -> str:
-        """The text of what has parts."""
+    def _record(self, value: Any) -> str:
+        """Return the text of a container or record."""
         if isinstance(value, slice):
-            return self._made(value, (value.start, value.stop, value.step))
+            return self._parts(value, (value.start, value.stop, value.step))
         if isinstance(value, Enum):
-            return self._made(value, (value.name,))
+            return self._parts(value, (value.name,))
         if isinstance(value, tuple | list):
-            return self._made(value, value)
+            return self._parts(value, value)
         if isinstance(value, frozenset | set):
             return f"{{{sorted(map(self.value, value))}}}"
         if isinstance(value, Mapping):
-            return self._made(value, [x for pair in value.items() for x in pair])
+            return self._parts(value, [x for pair in value.items() for x in pair])
         is_kind = isinstance(value, Type) or is_ours(type(value))
         if dataclasses.is_dataclass(value) and is_kind:
             fields = dataclasses.fields(value)
-            return self._made(value, [getattr(value, field.name) for field in fields])
+            return self._parts(value, [getattr(value, field.name) for field in fields])
         raise Unknown(value)
 
-    def _made(self, value: Any, parts: Iterable[Any]) -> str:
+    def _parts(self, value: Any, parts: Iterable[Any]) -> str:
         kind = type(value)
         if kind.__module__ != "builtins" and not is_ours(kind):
             raise Unknown(value)

@@ -1,4 +1,4 @@
-"""Functions whose calls are measured."""
+"""Functions with a profile."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpuarray.compiler.profiling import Measured, ProfileStats
 
 
 class ProfiledFunction(Function):
-    """A function that adds what its calls take to ``profile``, and waits for them."""
+    """A function that waits for each call and adds its time to ``profile``."""
 
     def __init__(
         self, *args: Any, profile: ProfileStats | None = None, **options: Any
@@ -25,7 +25,7 @@ class ProfiledFunction(Function):
         self.profile = self._profile
 
     def _load(self) -> Any:
-        """Load what measures; a mode that looks at each step runs as it does."""
+        """Load the measuring runner; a mode that looks at each step has its own."""
         if not isinstance(self._place, Context):
             self._place = context_or_default(self._place)
         self._executable = self.maker.load(

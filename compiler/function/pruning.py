@@ -9,10 +9,10 @@ from gpuarray.compiler.plan import Plan, ReportsStep
 
 
 def pruned(plan: Plan, chosen: Sequence[int]) -> Plan:
-    """The plan with the outputs of these indices only, and the steps that they need.
+    """Return the plan of some outputs: its steps are those that they need.
 
-    It takes the same inputs. What runs before a count of reports may add to it, and
-    stays where that is needed.
+    It takes the same inputs. A step before a needed count of index errors stays, for it
+    may add to the count.
     """
     outputs = tuple(plan.outputs[i] for i in chosen)
     needed = set(outputs)

@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 File = str | os.PathLike[str]
 
 PICKLED = b"gpufunc\n"
-"""What the file of a function begins with that only Python runs; then come a line that
-says why, a digest and the pickle."""
+"""The first bytes of a file that only Python runs; the reason on a line, a digest and
+the pickle follow."""
 DIGEST = 16
 
 
 class KeptValue:
-    """A value that a function keeps: its name, container, and places in the plan."""
+    """A value kept between calls: its name, container, and input and output index."""
 
     def __init__(
         self, name: str, container: Container, place: int, output: int, optional: bool
@@ -61,7 +61,7 @@ class KeptValue:
 
 
 def kept_values(function: Function) -> list[KeptValue]:
-    """Return the values that the function keeps between calls, by unique names."""
+    """Return the values that the function keeps between calls, with unique names."""
     interface, plan = function._interface, function.plan
     arrays = _places(plan)
     count = len(interface.to_host)
@@ -92,14 +92,14 @@ def kept_values(function: Function) -> list[KeptValue]:
 
 
 def _places(plan: p.Plan) -> dict[int, int]:
-    """Which array of a call each input of the plan is that is one."""
+    """Return the position among the arrays of each array input, by its number."""
     inputs = enumerate(plan.values[: plan.n_inputs])
     arrays = [i for i, value in inputs if isinstance(value, p.ArrayValue)]
     return {number: place for place, number in enumerate(arrays)}
 
 
 def _name(wanted: str | None, otherwise: str, taken: set[str]) -> str:
-    """The name, with a number behind it where another value has it."""
+    """Return the name, with a number added where it is taken."""
     base = name = wanted or otherwise
     number = 1
     while name in taken:
@@ -110,7 +110,7 @@ def _name(wanted: str | None, otherwise: str, taken: set[str]) -> str:
 
 
 def interface_of(function: Function) -> function_files.SavedInterface:
-    """How a call in another process gives the inputs."""
+    """Return the interface of a call in another process."""
     interface, plan = function._interface, function.plan
     arrays = integers = 0
     inputs = []
@@ -168,7 +168,7 @@ def only_in_python(function: Function) -> str:
 
 
 def _name_of(step: p.Call) -> str:
-    """Return a step's name in messages: with its op where the label is not its own."""
+    """Return a step's name for messages, with its op where the label is general."""
     op = dict(step.options).get("op")
     is_own = op is None or step.label != step.function
     return step.label if is_own else f"{step.label} ({op})"
@@ -178,7 +178,7 @@ def _name_of(step: p.Call) -> str:
 
 
 class _Pickler(pickle.Pickler):
-    """Writes a function without the values that the file has anyway."""
+    """Writes a function without the values that the file holds itself."""
 
     def __init__(self, file: io.BytesIO, kept: Iterable[KeptValue]) -> None:
         super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
@@ -198,7 +198,7 @@ def _pickled(function: Function, kept: Iterable[KeptValue]) -> bytes:
 
 
 def _handle(function: Function) -> NativePlan:
-    """The function's plan as the executor has it, with what it compiled and bound."""
+    """Return the executor's plan, with its compiled kernels and bindings."""
     native = getattr(function._executable or function._load(), "whole", None)
     if native is None:  # it pauses, or its mode looks at each step
         whole = inlined(function.plan, for_files=True)
@@ -214,7 +214,7 @@ def _described(
     interface: function_files.SavedInterface,
     note: bytes,
 ) -> function_files.Native:
-    """A GpuFunction of the plan with these values and names."""
+    """Return a GpuFunction of the plan with these values and names."""
     texts: list[Any] = []
 
     def text(name: str | None) -> Any:
@@ -259,14 +259,13 @@ def save(function: Function, path: File, graph: bool = True) -> None:
 
     The file has the plan, the values of shared variables as they are, and the kernels
     compiled for this device. `load` reads it, as do C, Ruby and R programs, on every
-    device: the file runs for all shapes that the function runs for. With ``graph`` it
-    has the graph, too, for printing and for steps that only Python knows. A UserWarning
-    names these: without Python they run on this device alone, with the shapes and
-    layouts of calls before.
+    device, and it runs for all shapes. With ``graph`` it has the graph, too, for
+    printing and for steps that only Python can bind. A UserWarning names these: without
+    Python they run on this device alone, with the shapes and layouts of calls so far.
 
     A function whose plan pauses in Python is written as a pickle, which only Python
-    with the compiler reads, by ``load(path, trusted=True)``; a UserWarning says so, and
-    which steps it is.
+    with the compiler reads, by ``load(path, trusted=True)``; a UserWarning names the
+    steps.
     """
     reason = only_in_python(function)
     if reason:
@@ -303,7 +302,7 @@ def _lowered(function: Function) -> Lowered:
 def _tell_of_python(
     function: Function, plan: NativePlan, without: Sequence[p.Call]
 ) -> None:
-    """Warn of steps that are Python's alone: without it they are what was recorded."""
+    """Warn of steps that only Python can bind: a file has their recorded launches."""
     if not without:
         return
     was_called = plan.info()["n_bindings"] > 0
@@ -355,10 +354,10 @@ def _read_pickle(content: bytes, path: File, context: Any, trusted: bool) -> Fun
 
 
 class SavedFunction(function_files.LoadedFunction):
-    """A function from a file, which can get its graph back when it is asked for.
+    """A function from a file, whose graph is read only when it is asked for.
 
     It runs without the graph. ``function()`` is the compiled function that was saved,
-    over values of its own; ``maker`` and ``plan`` are that one's. The graph is a
+    with values of its own; ``maker`` and ``plan`` are that one's. The graph is a
     pickle, which is read only where the file was loaded with ``trusted=True``.
     """
 
@@ -368,14 +367,14 @@ class SavedFunction(function_files.LoadedFunction):
         super().__init__(native)
         self._path = path
         self._trusted = trusted
-        if trusted and self._graph:  # whose functions launch the kernels of the file
+        if trusted and self._graph:  # its step functions launch the kernels of the file
             native.use_bodies(False)
         self._plan: NativePlan | None = None
-        self._source: Function | None = None  # what the plan is of
+        self._source: Function | None = None  # the plan's function
         self._function: Function | None = None
 
     def function(self) -> Function:
-        """The function that was saved, as compiled, with the values as they are now.
+        """Return the compiled function that was saved, with the values as they are now.
 
         Raises ValueError for a file without its graph, and UntrustedFileError for one
         that was not loaded with ``trusted=True``.
@@ -386,7 +385,7 @@ class SavedFunction(function_files.LoadedFunction):
 
     @property
     def maker(self) -> Any:
-        """How the function was made: its graph as placed, its mode."""
+        """How the function was made: its placed graph, its mode."""
         return self.function().maker
 
     @property
@@ -437,31 +436,31 @@ class SavedFunction(function_files.LoadedFunction):
         super().save(path)
 
     def _compile(self) -> NativePlan:
-        """Load the plan anew with its steps in Python, for inputs of any shape."""
+        """Compile the plan with its steps in Python, for inputs of any shape."""
         function = self._unpickled()
         plan = _handle(function)
         kept = kept_values(function)
         note = function_files.packed(self.interface, self._graph)
         self._native = _described(plan, kept, self.interface, note)
         self._source = function
-        self._plan = plan  # which the function in C does not own
+        self._plan = plan  # kept alive here: the GpuFunction does not own it
         return plan
 
 
 def load(
     path: File, context: str | Context | None = None, *, trusted: bool = False
 ) -> Any:
-    """A function that ``f.save(path)`` wrote, on a context.
+    """Load a function that ``f.save(path)`` wrote, on a context.
 
-    It is called as the function that was saved, and its shared variables' values are
+    It is called as the function that was saved; the values of its shared variables are
     its own: ``f["w"]``. On the device and driver it was saved on, nothing is compiled.
-    Without ``context`` it is the one that functions are compiled for.
+    ``context`` is by default the one that functions are compiled for.
 
-    The graph in a file is a pickle, and so is a function with steps in Python: what a
-    pickle names runs when it is read. Nothing is unpickled without ``trusted=True``:
+    The graph in a file is a pickle, and so is a function with steps in Python: reading
+    a pickle runs the code that it names. Nothing is unpickled without ``trusted=True``:
     asking for the graph, or loading a function with steps in Python, is then an
     UntrustedFileError that says what would run. Compiled kernels are code, too, which
-    runs in this process on a processor: load no file of somebody whom you do not trust.
+    on a processor runs in this process: load no file of somebody whom you do not trust.
     The hash in a file tells damage, not who wrote it.
 
     Raises OSError for a file that cannot be read, ValueError for one that is damaged or

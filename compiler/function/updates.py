@@ -24,7 +24,7 @@ from gpuarray.compiler.shared import SharedVariable
 
 
 class OrderedUpdates(dict[SharedVariable, Any]):
-    """Updates in the order in which they are made; none is made twice.
+    """Updates in insertion order; one variable has one update.
 
     >>> from gpuarray.compiler import shared
     >>> w = shared(0.0, name="w")
@@ -49,7 +49,7 @@ class OrderedUpdates(dict[SharedVariable, Any]):
         super().__setitem__(variable, value)
 
     def update(self, other: Pairs = ()) -> None:  # type: ignore[override]
-        """Add updates. Raises KeyError for a variable that has another one already."""
+        """Add updates. Raises KeyError for a variable with another update."""
         for variable, value in list(
             other.items() if isinstance(other, dict) else other
         ):
@@ -60,7 +60,7 @@ class OrderedUpdates(dict[SharedVariable, Any]):
             self[variable] = value
 
     def __add__(self, other: Pairs) -> OrderedUpdates:
-        """Both together."""
+        """Return the updates of both."""
         both = OrderedUpdates(self)
         both.update(other)
         return both
@@ -77,7 +77,7 @@ class UpdateTwiceError(GraphValueError, KeyError):
 
 
 def update_value(variable: Any, value: Any) -> Variable:
-    """The expression of an update, checked to keep the variable's type."""
+    """Return an update's expression, checked to be of the variable's type."""
     kind = variable.type
     try:
         expression = value_for(variable, value)
@@ -103,7 +103,7 @@ def update_value(variable: Any, value: Any) -> Variable:
 
 
 def update_pairs(updates: Pairs | None) -> list[tuple[SharedVariable, Variable]]:
-    """Each shared variable that is updated, and its next value.
+    """Return each updated shared variable and its next value.
 
     Raises TypeError for another variable or a value of another type, ValueError for a
     variable that is updated twice.
@@ -126,11 +126,11 @@ def default_updates(
     left_out: bool | Sequence[SharedVariable],
     final: Callable[[Sequence[Variable]], Sequence[Variable]],
 ) -> list[tuple[SharedVariable, Variable]]:
-    """The updates that shared variables bring along with them, where they are read.
+    """Return the default updates of the shared variables that expressions read.
 
-    ``known`` are those updated otherwise; ``left_out`` are those not to be updated, or
-    True for all. An update, which ``final`` replaces variables in, may read variables
-    that bring updates, too.
+    ``known`` have other updates; ``left_out`` are not updated, or True for none at all.
+    ``final`` replaces variables in an update, which may read variables with default
+    updates itself.
     """
     if left_out is True:
         return []

@@ -1,4 +1,4 @@
-"""The contexts that a function uses, and the names that a program has for them."""
+"""The contexts that a function uses, and the program's names for them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gpuarray.compiler.ops.variables.transfer import GpuFromHost, meant_for
 
 
 class UsedContexts:
-    """The contexts of a function: its own, which names mean it, and the others' names.
+    """The contexts of a function, with the names that the program has for them.
 
-    Its own is the default one where a variable is meant for that, else that of the
-    first. ``home`` is what the placed graph calls it. ``names`` maps each name of the
-    program to one for each context; None where there is only one context. ``contexts``
+    Its own ``context`` is the default one if a variable is meant for that, else the
+    first; ``home`` is its name in the placed graph. ``names`` maps each name of the
+    program to one name per context; None where there is only one context. ``contexts``
     has those that the program names, and the default one if it is used.
     """
 
@@ -36,13 +36,13 @@ class UsedContexts:
 
 
 def context_names(variables: Iterable[Variable]) -> list[str | None]:
-    """The names of the contexts that variables live on or are meant for, each once."""
+    """Return the names of the contexts of variables, present or meant, each once."""
     meant = (meant_for(variable) for variable in variables)
     return list(dict.fromkeys(name for is_meant, name in meant if is_meant))
 
 
 def context_name(outputs: Sequence[Variable]) -> str | None:
-    """The name that the placed graph shows: the one that the program uses, if any."""
+    """Return the context's name in the placed graph: the program's, if it has one."""
     names = {
         v.owner.op.context_name
         for v in ancestors(outputs)

@@ -1,4 +1,4 @@
-"""The values that a function keeps: of inputs that have them, of shared variables."""
+"""The values that a function keeps: of shared variables, and of optional inputs."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from gpuarray.compiler.shared import Container
 
 
 def host_type(kind: ArrayType) -> TensorType:
-    """The type of the values that a user gives for a variable."""
+    """Return the host type of the values that a user gives for a variable."""
     host: Any = kind.host if isinstance(kind, GpuArrayType) else kind
     return host  # type: ignore[no-any-return]
 
 
 def starting_value(spec: In) -> Container | None:
-    """Where the value of an input is kept that has one.
+    """Return the container of an input's default value; None if it has none.
 
-    A container of another function is shared with it.
+    A container of another function is shared.
     """
     if spec.value is None or isinstance(spec.value, Container):
         return spec.value
@@ -36,29 +36,29 @@ def starting_value(spec: In) -> Container | None:
 
 
 class Containers:
-    """The containers of a function, by a variable or its name."""
+    """A function's containers, by variable or name."""
 
     def __init__(self, interface: Interface, defaults: list[Container | None]) -> None:
-        self._found: dict[Any, tuple[Container, ArrayType]] = {}
+        self._entries: dict[Any, tuple[Container, ArrayType]] = {}
         pairs: list[tuple[str | None, Variable, Container | None]] = [
             (v.name, v, v.container) for v in (*interface.shared, *interface.updated)
         ]
         pairs += [
-            (given.called, given.variable, container)
-            for given, container in zip(interface.inputs, defaults, strict=True)
+            (spec.called, spec.variable, container)
+            for spec, container in zip(interface.inputs, defaults, strict=True)
         ]
         for name, variable, container in pairs:
             if container is not None:
-                self._found[variable] = container, variable.type
+                self._entries[variable] = container, variable.type
                 if name is not None:
-                    self._found[name] = container, variable.type
+                    self._entries[name] = container, variable.type
 
     def entry(self, key: Any) -> tuple[Container, ArrayType]:
-        """The container and the type of its values. Raises KeyError for none."""
+        """Return a container and the type of its values. Raises KeyError for none."""
         try:
-            return self._found[key]
+            return self._entries[key]
         except (KeyError, TypeError):
-            names = [repr(each) for each in self if isinstance(each, str)]
+            names = [repr(key_) for key_ in self if isinstance(key_, str)]
             raise GraphKeyError(
                 f"function: nothing is kept for {key!r}; there are values of "
                 f"{', '.join(names) or 'nothing'}"
@@ -68,17 +68,17 @@ class Containers:
         return self.entry(key)[0]
 
     def __contains__(self, key: Any) -> bool:
-        return key in self._found
+        return key in self._entries
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self._found)
+        return iter(self._entries)
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._entries)
 
 
 class Values:
-    """The kept values as NumPy arrays, by a variable or its name; they can be set."""
+    """The kept values as NumPy arrays, by variable or name; they can be set."""
 
     def __init__(self, containers: Containers) -> None:
         self._containers = containers
