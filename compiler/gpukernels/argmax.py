@@ -1,4 +1,4 @@
-"""Where extrema are: one reduction."""
+"""Argmax, and both results of an extremum: one reduction."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from gpuarray.dtypes import OF_TYPECODE, dtype_to_typecode
 
 @step_function("argmax")
 def places(x: Array, *, axes: tuple[int, ...], smallest: bool) -> Array:
-    """Places over axes, counted in C order."""
+    """Return the positions of extrema over axes, counted in C order."""
     kept = [axis for axis in range(x.ndim) if axis not in axes]
     lengths = [x.shape[axis] for axis in kept]
     count = math.prod(x.shape[axis] for axis in axes)
     axis = axes[0] if len(axes) == 1 else len(kept)
     moved = x if len(axes) == 1 else x.transpose(*kept, *axes).reshape(*lengths, count)
     function = reduction.argmin if smallest else reduction.argmax
-    found: Array = function(moved, axis)
-    return found
+    positions: Array = function(moved, axis)
+    return positions
 
 
 @body_of("argmax")
 def places_steps(s: Steps, x: int, *, axes: tuple[int, ...], smallest: bool) -> int:
-    """A routine along one axis, which several are made first."""
+    """Add the argmax routine, after a reshape of several axes to one."""
     value = s.array(x)
     kept = [axis for axis in range(value.ndim) if axis not in axes]
     axis, moved = axes[0] if axes else 0, x
@@ -49,23 +49,23 @@ def places_steps(s: Steps, x: int, *, axes: tuple[int, ...], smallest: bool) -> 
 
 @lowers(Argmax)
 def argmax(op: Argmax, node: Apply, k: Lowerer) -> None:
-    """One launch; a copy before it where several axes are no one axis in memory."""
+    """Lower to one launch, and a copy where the axes are no single axis in memory."""
     k.call(node, "argmax", node.inputs, {"axes": op.axes, "smallest": op.smallest})
 
 
 @step_function("extremum")
 def extremum(x: Array, *, axis: int, smallest: bool) -> tuple[Array, ...]:
-    """The extrema along an axis, and where the first of them are."""
-    made = ffi.new("GpuArray[]", 2)
-    given = ffi.new("void *[]", [x.struct])
+    """Return the extrema along an axis, and the positions of the first of them."""
+    results = ffi.new("GpuArray[]", 2)
+    operands = ffi.new("void *[]", [x.struct])
     kernel = extremum_kernel(x.dtype, smallest, x.context)
-    check(lib.GpuReduction_apply(kernel, made, given, 1 << axis, 0), "extremum")
-    return tuple(taken(made + number, x.context) for number in range(2))
+    check(lib.GpuReduction_apply(kernel, results, operands, 1 << axis, 0), "extremum")
+    return tuple(taken(results + number, x.context) for number in range(2))
 
 
 @body_of("extremum")
 def extremum_steps(s: Steps, x: int, *, axis: int, smallest: bool) -> tuple[int, int]:
-    """A routine of both results."""
+    """Add the routine of both results."""
     value = s.array(x)
     flags = (False,) * (value.ndim - 1)
     results = [plan.ArrayValue(value.dtype, flags), plan.ArrayValue("int64", flags)]
@@ -76,13 +76,13 @@ def extremum_steps(s: Steps, x: int, *, axis: int, smallest: bool) -> tuple[int,
 
 @needs_of("extremum")
 def tell_needs(needs: Needs, x: plan.ArrayValue, *, axis: int, smallest: bool) -> None:
-    """Its reduction."""
+    """Declare the reduction."""
     kernel = extremum_kernel(x.dtype, smallest, needs.context)
     needs.reduction(kernel, x.ndim, (axis,))
 
 
 def extremum_kernel(dtype: Any, smallest: bool, context: Context) -> Any:
-    """The ``GpuReduction *`` of both results, which the context keeps."""
+    """Return the ``GpuReduction *`` of both results, cached in the context."""
     code = dtype_to_typecode(dtype)
     key = "extrema", code, smallest
     kernel = context._kernels.get(key)
@@ -97,15 +97,15 @@ def extremum_kernel(dtype: Any, smallest: bool, context: Context) -> Any:
     return kernel
 
 
-def taken(made: Any, context: Context) -> Array:
-    """An array that the library has made, as its only owner."""
+def taken(array: Any, context: Context) -> Array:
+    """Return an array that the library has made, as its only owner."""
     struct = ffi.new(ARRAY)
-    check(lib.GpuArray_view(struct, made))
-    lib.GpuArray_clear(made)
+    check(lib.GpuArray_view(struct, array))
+    lib.GpuArray_clear(array)
     return Array.wrap(struct, context, OF_TYPECODE[struct.typecode], struct.typecode)
 
 
 @lowers(Extremum)
 def lower_extremum(op: Extremum, node: Apply, k: Lowerer) -> None:
-    """One launch for both."""
+    """Lower to one launch for both results."""
     k.call(node, "extremum", node.inputs, {"axis": op.axis, "smallest": op.smallest})

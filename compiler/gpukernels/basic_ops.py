@@ -53,31 +53,31 @@ __all__ = [
 
 @step_function("to_context")
 def to_context(x: Array, name: str | None) -> Array:
-    """``x`` on another context, when what computes it is done."""
+    """Return ``x`` copied to another context, in order with its computation."""
     return x.transfer(get_context(name))
 
 
 @lowers(GpuToGpu)
 def lower_to_context(op: GpuToGpu, node: Apply, k: Lowerer) -> None:
-    """A copy between two parts of the plan."""
+    """Lower to a copy between two parts of the plan."""
     options = {"name": op.context_name}
     k.call(node, "to_context", node.inputs, options, recorded=False)
 
 
 @step_function("contiguous")
 def contiguous(x: Array) -> Array:
-    """``x`` itself where it is in C order."""
+    """Return ``x`` itself if it is in C order, else a copy."""
     return x if x.flags.c_contiguous else x.copy(order="C")
 
 
 @body_of("contiguous")
 def contiguous_steps(s: Steps, x: int) -> int:
-    """A routine."""
+    """Add the contiguous routine."""
     value = s.array(x)
     return s.routine("contiguous", [x], value.dtype, value.ndim)
 
 
 @lowers(GpuContiguous)
 def lower_contiguous(op: GpuContiguous, node: Apply, k: Lowerer) -> None:
-    """A view, or a copy for an input that is laid out otherwise."""
+    """Lower to a view, or a copy of an input in another layout."""
     k.call(node, "contiguous", node.inputs)

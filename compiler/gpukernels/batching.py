@@ -1,8 +1,8 @@
-"""One operation for each row: the step function that the operation has, row by row.
+"""An op mapped over rows: its step function is called row by row.
 
-It is recorded with what it launches, so a run of the plan does not come back to Python
-for each row. What is no step function runs on the host. A file has a loop, whose body
-is the step function's.
+The launches are recorded, so a run of the plan does not come back to Python for each
+row. An op that is no step function runs on the host. A file has a loop, whose body is
+the step function's.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from gpuarray.compiler.graph.types import ArrayType, GpuArrayType
 
 
 class NoStepFunction(Exception):
-    """A lowering does more than to name a step function."""
+    """A lowering does more than to add one step function."""
 
 
 class CallRecorder:
-    """Takes the place of a Lowerer and notes the step function that is named."""
+    """Stands in for a Lowerer and records the step function that is called."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, list[Variable], dict[str, Any], bool]] = []
@@ -46,7 +46,7 @@ class CallRecorder:
         inplace: Sequence[int] = (),
         label: str = "",
     ) -> None:
-        """Note the function, what it takes, and whether it can be recorded."""
+        """Record the function, its arguments, and whether it can be recorded."""
         self.calls.append((function, list(variables), dict(options or {}), recorded))
 
     def __getattr__(self, name: str) -> Any:
@@ -55,7 +55,7 @@ class CallRecorder:
 
 @lowers(MapRows)
 def lower_map_rows(op: MapRows, node: Apply, k: Lowerer) -> None:
-    """The op's own step function for each row, or the reference of all rows."""
+    """Lower to the op's step function for each row, or the reference of all rows."""
     inner = Apply(
         op.op,
         [
@@ -94,7 +94,7 @@ def lower_map_rows(op: MapRows, node: Apply, k: Lowerer) -> None:
 
 
 def on_host(kind: ArrayType) -> Any:
-    """The type as one of the host."""
+    """Return the host type."""
     return kind.host if isinstance(kind, GpuArrayType) else kind
 
 
@@ -110,7 +110,7 @@ def map_rows(
     context = current_context()
     results = []
     for row in range(max(count, 1)):
-        given = [
+        operands = [
             array
             if not flag
             else array[row]
@@ -118,7 +118,7 @@ def map_rows(
             else zeros(array.shape[1:], array.dtype, context=context)
             for array, flag in zip(arrays, by_row, strict=True)
         ]
-        result = STEP_FUNCTIONS[function](*given, **dict(options))
+        result = STEP_FUNCTIONS[function](*operands, **dict(options))
         results.append(result if isinstance(result, tuple) else (result,))
     if count == 0:
         return tuple(
@@ -135,7 +135,7 @@ def map_rows_steps(
     by_row: tuple[bool, ...],
     options: tuple[tuple[str, Any], ...],
 ) -> Sequence[int] | None:
-    """A loop over the rows; None where no body says what is done of one."""
+    """Add a loop over the rows; None if the function has no body."""
     writer = WRITERS.get(function)
     if writer is None:
         return None
@@ -144,16 +144,16 @@ def map_rows_steps(
     values = [row_of(s.values[x]) if flag else s.values[x] for x, flag in pairs]
     row = Steps(values, list(map(row_of, s.outputs)))
     numbers = iter(range(len(ins)))
-    given = [
+    operands = [
         next(numbers)
         if isinstance(argument, int)
         else tuple(islice(numbers, len(argument)))
         for argument in arguments
     ]
-    made = writer(row, *given, **dict(options))
-    if made is None or any(isinstance(step, p.Read) for step in row.steps):
+    outputs = writer(row, *operands, **dict(options))
+    if outputs is None or any(isinstance(step, p.Read) for step in row.steps):
         return None
-    results = (made,) if isinstance(made, int) else tuple(made)
+    results = (outputs,) if isinstance(outputs, int) else tuple(outputs)
     kinds = [rows_of(row.array(result)) for result in results]
     turns = s.length(ins[flags.index(True)], 0)
     takes = "".join("r" if flag else "s" for flag in flags)
@@ -165,7 +165,7 @@ def map_rows_steps(
 def flattened(
     arguments: Sequence[int | Sequence[int]], by_row: Sequence[bool]
 ) -> tuple[list[int], list[bool]]:
-    """The values of arguments, of which some are tuples, and which have rows."""
+    """Return arguments without their grouping in tuples, and which have rows."""
     groups = [
         [argument] if isinstance(argument, int) else list(argument)
         for argument in arguments
@@ -175,11 +175,11 @@ def flattened(
 
 
 def row_of(value: p.Value) -> p.ArrayValue:
-    """Return a row of an array."""
+    """Return the type of a row of an array."""
     assert isinstance(value, p.ArrayValue)
     return replace(value, broadcastable=value.broadcastable[1:])
 
 
 def rows_of(value: p.ArrayValue) -> p.ArrayValue:
-    """The type of the results of all rows."""
+    """Return the type of a row's result for all rows."""
     return replace(value, broadcastable=(False, *value.broadcastable))

@@ -30,11 +30,11 @@ from gpuarray.scalars import SCALARS
 Unfold = Callable[[Any, Sequence[Variable]], Sequence[Variable]]
 
 UNFOLDS: dict[type[Op], Unfold] = {}
-"""For ops that are made of others what they are made of: the op and its inputs."""
+"""The parts of composed ops: functions of the op and its inputs to the outputs."""
 
 
 def unfolds(*ops: type[Op]) -> Callable[[Unfold], Unfold]:
-    """Register what ops of these classes are made of."""
+    """Register the function that expresses ops of these classes by other ops."""
 
     def register(function: Unfold) -> Unfold:
         UNFOLDS.update(dict.fromkeys(ops, function))
@@ -62,7 +62,7 @@ class Steps:
         self._integers: dict[tuple[Any, ...], int] = {}
 
     def plan(self, name: str, results: Sequence[int]) -> p.Plan:
-        """The body's plan."""
+        """Return the body's plan."""
         return p.Plan(
             name=name,
             values=tuple(self.values),
@@ -73,7 +73,7 @@ class Steps:
         )
 
     def array(self, number: int) -> p.ArrayValue:
-        """The description of a value that is an array."""
+        """Return the description of an array value."""
         value = self.values[number]
         assert isinstance(value, p.ArrayValue)
         return value
@@ -83,7 +83,7 @@ class Steps:
         return isinstance(self.values[number], p.ArrayValue)
 
     def add(self, make: Callable[..., p.Step], *values: p.Value, **fields: Any) -> int:
-        """A step of these results; the number of the first."""
+        """Add a step with these results; return the number of the first."""
         outs = tuple(range(len(self.values), len(self.values) + len(values)))
         step = make(origin="", outs=outs, **fields)
         self.values += values
@@ -92,7 +92,7 @@ class Steps:
 
     @contextmanager
     def under(self, condition: int, wanted: bool) -> Iterator[None]:
-        """The steps that are added in the block run only where the integer is so."""
+        """Add the steps of the block under a condition: the integer is as wanted."""
         before, self._when = self._when, (*self._when, (condition, wanted))
         try:
             yield
@@ -101,7 +101,7 @@ class Steps:
 
     @contextmanager
     def only(self, when: tuple[tuple[int, bool], ...]) -> Iterator[None]:
-        """The steps that are added in the block run under these conditions."""
+        """Add the steps of the block under these conditions alone."""
         before, self._when = self._when, when
         try:
             yield
@@ -111,49 +111,49 @@ class Steps:
     # ---- integers ----
 
     def once(self, key: tuple[Any, ...], make: Callable[..., p.Step], **at: Any) -> int:
-        """An integer; the one of that key where there is one under no condition."""
+        """Return a new integer, or the unconditional one that the key has already."""
         if key in self._integers:
             return self._integers[key]
-        made = self.add(make, p.IntValue(), **at)
+        number = self.add(make, p.IntValue(), **at)
         if not self._when:
-            self._integers[key] = made
-        return made
+            self._integers[key] = number
+        return number
 
     def integer(self, value: int) -> int:
-        """A constant integer."""
+        """Return a constant integer."""
         key = "integer", value
         with self.only(()):
             return self.once(key, p.HostInt, label="integer", ins=(), value=value)
 
     def device(self, name: str) -> int:
-        """A property of the device."""
+        """Return a property of the device."""
         key = "device", name
         with self.only(()):
             return self.once(key, p.DeviceInt, label="device", ins=(), property=name)
 
     def arithmetic(self, name: str, a: int, b: int) -> int:
-        """One of the executor's operations on two integers."""
+        """Return the result of one of the executor's operations on two integers."""
         return self.once((name, a, b), p.IntOp, label=name, ins=(a, b))
 
     def length(self, x: int, axis: int) -> int:
-        """The length of an axis."""
+        """Return the length of an axis."""
         return self.once(("dim", x, axis), p.Dim, label="dim", ins=(x,), axis=axis)
 
     def any(self, integers: Sequence[int]) -> int:
-        """Whether one of several integers is true."""
-        found, *more = integers
-        for each in more:
-            found = self.arithmetic("bitwise_or", found, each)
-        return found
+        """Return the bitwise or of several integers."""
+        result, *more = integers
+        for integer in more:
+            result = self.arithmetic("bitwise_or", result, integer)
+        return result
 
     def wider(self, a: int, b: int, one: int) -> int:
-        """``b`` where ``a`` is 1, else ``a``: the length that two broadcast to."""
+        """Return the broadcast length: ``b`` where ``a`` is 1, else ``a``."""
         is_one = self.arithmetic("eq", a, one)
         difference = self.arithmetic("sub", b, a)
         return self.arithmetic("add", a, self.arithmetic("mul", is_one, difference))
 
     def read(self, x: int) -> int:
-        """The only element of an array, which the plan waits for: no body may."""
+        """Read the only element of an array: the plan waits, so no body may use it."""
         return self.add(p.Read, p.IntValue(), label="read", ins=(x,))
 
     # ---- arrays ----
@@ -166,30 +166,30 @@ class Steps:
         *params: int,
         texts: tuple[str, ...] = (),
     ) -> int:
-        """A routine of several results; the number of the first."""
-        given = {"ins": tuple(ins), "name": name, "params": params, "texts": texts}
-        return self.add(p.Routine, *results, label=name, **given)
+        """Add a routine of several results; return the number of the first."""
+        fields = {"ins": tuple(ins), "name": name, "params": params, "texts": texts}
+        return self.add(p.Routine, *results, label=name, **fields)
 
     def routine(
         self, name: str, ins: Sequence[int], dtype: str, ndim: int, *params: int
     ) -> int:
-        """A routine of one result."""
+        """Add a routine of one result."""
         value = p.ArrayValue(dtype, (False,) * ndim)
         return self.routines(name, ins, [value], *params)
 
     def require(self, x: int, conditions: Sequence[int], text: str) -> None:
-        """Fail with a text where one of the integers is not true."""
+        """Fail with a text unless all the integers are true."""
         if conditions:
             self.check("require", x, conditions, text)
 
     def check(self, name: str, x: int, conditions: Sequence[int], text: str) -> None:
-        """Fail by the routine ``name`` where one of the integers is not true."""
-        given = {"ins": (x, *conditions), "name": name, "texts": (text,)}
+        """Fail by the routine ``name`` unless all the integers are true."""
+        fields = {"ins": (x, *conditions), "name": name, "texts": (text,)}
         label, colon, _ = text.partition(":")
-        self.add(p.Routine, self.array(x), label=label if colon else name, **given)
+        self.add(p.Routine, self.array(x), label=label if colon else name, **fields)
 
     def same_length(self, x: int, found: int, wanted: int, text: str) -> None:
-        """Fail with a text, which the two lengths follow, where these differ."""
+        """Fail with a text, and the lengths added to it, where two lengths differ."""
         self.check("length", x, [found, wanted], text)
 
     def mask_fits(self, x: int, mask: int, axis: int) -> None:
@@ -198,9 +198,9 @@ class Steps:
         self.add(p.Routine, self.array(x), label="index", **given)
 
     def at_most(self, x: int, rows: int, total: int) -> None:
-        """Fail, as an index out of bounds, where there are not so many rows."""
-        given = {"ins": (x, rows, total), "name": "at_most"}
-        self.add(p.Routine, self.array(x), label="first rows", **given)
+        """Raise an index error where there are fewer than ``rows`` rows."""
+        fields = {"ins": (x, rows, total), "name": "at_most"}
+        self.add(p.Routine, self.array(x), label="first rows", **fields)
 
     def loop(
         self,
@@ -211,30 +211,30 @@ class Steps:
         results: Sequence[p.Value],
         label: str,
     ) -> int:
-        """A body done once for each turn; the number of the first of its results."""
-        given = {"ins": (turns, *ins), "takes": takes, "body": body, "label": label}
-        return self.add(p.Loop, *results, **given)
+        """Add a loop of a body; return the number of the first of its results."""
+        fields = {"ins": (turns, *ins), "takes": takes, "body": body, "label": label}
+        return self.add(p.Loop, *results, **fields)
 
     def multiply(self, matrix: int, vector: int) -> int:
-        """A product of a matrix and a vector by the BLAS."""
-        given = {"ins": (matrix, vector), "label": "gemv", "inplace": False}
+        """Add a product of a matrix and a vector by the BLAS."""
+        fields = {"ins": (matrix, vector), "label": "gemv", "inplace": False}
         result = p.ArrayValue(self.array(matrix).dtype, (False,))
         scales = {"alpha": 1.0, "beta": 0.0, "transpose_a": False, "transpose_b": False}
-        return self.add(p.Library, result, **given, **scales)
+        return self.add(p.Library, result, **fields, **scales)
 
     def copy(self, x: int) -> int:
-        """A copy in C order."""
+        """Add a copy in C order."""
         return self.add(p.Copy, self.array(x), label="copy", ins=(x,))
 
     def cast(self, x: int, dtype: str) -> int:
-        """The elements in a dtype; the array itself where it has that."""
+        """Add a cast; return the array itself if it has the dtype."""
         value = self.array(x)
         if value.dtype == dtype:
             return x
         return self.routines("cast", [x], [replace(value, dtype=dtype)])
 
     def view(self, x: int, pattern: Sequence[int]) -> int:
-        """The axes in another order; -1 is a new one."""
+        """Add a view with the axes in another order; -1 is a new one."""
         value = self.array(x)
         flags = tuple(i < 0 or value.broadcastable[i] for i in pattern)
         result = p.ArrayValue(value.dtype, flags)
@@ -242,19 +242,19 @@ class Steps:
         return self.add(p.View, result, **fields)
 
     def reshape(self, x: int, lengths: Sequence[int]) -> int:
-        """The elements in another shape, of integers."""
+        """Add a reshape; the lengths are integers."""
         result = p.ArrayValue(self.array(x).dtype, (False,) * len(lengths))
         return self.add(p.ReshapeStep, result, label="reshape", ins=(x, *lengths))
 
     def broadcast(self, x: int, lengths: Sequence[int]) -> int:
-        """A view repeated to these lengths."""
+        """Add a view broadcast to these lengths."""
         result = p.ArrayValue(self.array(x).dtype, (False,) * len(lengths))
         return self.add(p.Broadcast, result, label="broadcast", ins=(x, *lengths))
 
     def index(
         self, x: int, form: Sequence[tuple[str, ...] | None], integers: Sequence[int]
     ) -> int:
-        """A view by integers and slices of the first axes; ``form`` as in Index."""
+        """Add a view by integers and slices; ``form`` as in `plan.Index`."""
         value = self.array(x)
         rest = value.broadcastable[len(form) :]
         kept = [axis for axis, parts in enumerate(form) if parts is not None]
@@ -264,19 +264,19 @@ class Steps:
         return self.add(p.Index, result, label="index", ins=ins, form=tuple(form))
 
     def choose(self, condition: int, a: int, b: int) -> int:
-        """``a`` where the integer is true, else ``b``."""
+        """Add a choice: ``a`` where the integer is true, else ``b``."""
         ins = condition, a, b
         return self.add(p.Choose, self.array(a), label="choose", ins=ins)
 
     def row(self, name: str, x: int, y: int) -> int:
-        """A scalar row of two arrays, in the dtype of the first."""
+        """Add a scalar row of two arrays, in the dtype of the first."""
         value, other = self.array(x), self.array(y)
         operands = [("x", value.dtype), ("y", other.dtype)]
         text, support = expression(Row(name, (0, 1), value.dtype), operands)
         dtype = np.dtype(value.dtype)
-        made, names = f"o0 = {convert(text, dtype, dtype)};", ("x", "y")
+        code, names = f"o0 = {convert(text, dtype, dtype)};", ("x", "y")
         return self.launch(
-            [x, y], [value.dtype], made, label=name, names=names, preamble=support
+            [x, y], [value.dtype], code, label=name, names=names, preamble=support
         )
 
     def launch(
@@ -290,13 +290,13 @@ class Steps:
         preamble: str = "",
         inplace: tuple[int, ...] = (),
     ) -> int:
-        """An elementwise step that writes o0, o1, ...; the number of the first.
+        """Add an elementwise step that writes o0, o1, ...; return the first's number.
 
-        ``inplace`` has for each the place among ``ins`` of what it overwrites, or -1.
+        ``inplace`` has for each the index in ``ins`` of the array it overwrites, or -1.
         """
-        given = [self.values[number] for number in ins]
+        values = [self.values[number] for number in ins]
         flags = self.joint(
-            [each.broadcastable for each in given if isinstance(each, p.ArrayValue)]
+            [v.broadcastable for v in values if isinstance(v, p.ArrayValue)]
         )
         return self.add(
             p.ElemwiseStep,
@@ -322,7 +322,7 @@ class Steps:
         lines: Sequence[str] = (),
         support: str = "",
     ) -> int:
-        """A step of folds of ``texts``; the number of the first of its results."""
+        """Add a step of folds of ``texts``; return the number of the first result."""
         supports = dict.fromkeys([support])
         listed = []
         for fold, (text, dtype) in zip(folds, texts, strict=True):
@@ -336,9 +336,9 @@ class Steps:
                 p.ReduceComponent(mapped, combine.text, identity, str(accumulator))
             )
         first, *more = listed
-        given = [self.values[number] for number in numbers]
+        values = [self.values[number] for number in numbers]
         kept = self.joint(
-            [each.broadcastable for each in given if isinstance(each, p.ArrayValue)]
+            [v.broadcastable for v in values if isinstance(v, p.ArrayValue)]
         )
         flags = tuple(flag for axis, flag in enumerate(kept) if axis not in axes)
         return self.add(
@@ -359,7 +359,7 @@ class Steps:
         )
 
     def dtypes(self, numbers: Sequence[int]) -> tuple[str, ...]:
-        """The dtypes as kernels are given them: integers have 64 bits."""
+        """Return the dtypes of kernel arguments: integers have 64 bits."""
         return tuple(
             self.array(number).dtype if self.is_array(number) else "int64"
             for number in numbers
@@ -367,14 +367,14 @@ class Steps:
 
     @staticmethod
     def joint(patterns: Sequence[Sequence[bool]]) -> tuple[bool, ...]:
-        """Which axes have length 1 where arrays broadcast together."""
+        """Return the broadcastable pattern of arrays that broadcast together."""
         ndim = max(map(len, patterns))
         whole = [(*(True,) * (ndim - len(pattern)), *pattern) for pattern in patterns]
         return tuple(all(flags) for flags in zip(*whole, strict=True))
 
 
 Writer = TypeVar("Writer", bound=Callable[..., Sequence[int] | int | None])
-"""Adds the steps of a body and gives its results; None where no body says it.
+"""Adds the steps of a body and returns its results; None if the step has no body.
 
 It gets the `Steps`, then the arguments of the step function as numbers of values,
 tuples of numbers for groups of integers, and the function's options by name.
@@ -400,14 +400,14 @@ def body_of(*names: str, for_files: bool = False) -> Callable[[Writer], Writer]:
 Reason = Callable[[p.Call, Sequence[p.Value]], str]
 
 REASONS: dict[str, Reason] = {}
-"""For step functions that have a body for some steps what says why not for another.
+"""Functions that say why a step has no body, though others of its function have.
 
 They get the step and the plan's values.
 """
 
 
 def reason_of(name: str) -> Callable[[Reason], Reason]:
-    """Register what says why a step of the function has no body."""
+    """Register the function that says why a step has no body."""
 
     def register(reason: Reason) -> Reason:
         REASONS[name] = reason
@@ -417,20 +417,20 @@ def reason_of(name: str) -> Callable[[Reason], Reason]:
 
 
 def named_with_reason(step: p.Call, values: Sequence[p.Value]) -> str:
-    """The step's label, and why it has no body where that is known."""
+    """Return the step's label, and the reason for its having no body if known."""
     reason = REASONS[step.function](step, values) if step.function in REASONS else ""
     return f"{step.label}: {reason}" if reason else step.label
 
 
 def written(step: p.Call, values: Sequence[p.Value]) -> p.Plan | None:
-    """The body of a step of a plan of these values, if one is written for it."""
+    """Return the body of a step of a plan of these values; None without a writer."""
     steps = Steps([values[n] for n in step.ins], [values[n] for n in step.outs])
     results = write(steps, step, range(len(step.ins)))
     return None if results is None else steps.plan(step.label, results)
 
 
 def write(steps: Steps, step: p.Call, ins: Sequence[int]) -> tuple[int, ...] | None:
-    """Add what a function's step does of the values ``ins``; None where none say it."""
+    """Add the body of a call of the values ``ins``; None if it has none."""
     writer = WRITERS.get(step.function)
     if writer is None:
         return None

@@ -1,4 +1,4 @@
-"""Branches: the plan computes one of two, and chooses it."""
+"""Branches: the plan computes one side of a conditional and chooses it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from gpuarray.compiler.plan import Choose
 
 @lowers(IfElse)
 def lower_ifelse(op: IfElse, node: Apply, k: Lowerer) -> None:
-    """A choice for each output; what a branch alone needs runs under its condition."""
+    """Lower to a choice for each output; the sides' own steps run conditionally."""
     condition = k.integer(node.inputs[0])
     for index, out in enumerate(k.outputs(node)):
-        sides = k.inputs(node.inputs[each] for each in op.places(index))
+        sides = k.inputs(node.inputs[place] for place in op.places(index))
         k.add(Choose("if", k.origin(node), (out,), (condition, *sides)))

@@ -1,4 +1,4 @@
-"""Step functions: steps of a plan that are functions of the array package."""
+"""Step functions: steps of a plan that are Python functions on arrays."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ StepFunction = Callable[..., Any]
 
 STEP_FUNCTIONS: dict[str, StepFunction] = {}
 
-_BITS = 32  # of the mask of inputs that have one element
+_BITS = 32  # width of the mask of inputs that have one element
 
 
 def step_function(name: str) -> Callable[[StepFunction], StepFunction]:
-    """Register the decorated function, so that a plan can name it.
+    """Register the decorated function under the name that plans call it by.
 
-    It takes arrays and integers, and the step's options by name; it gives an array or
-    a tuple of them. The plan's context is the current one while it runs. A function
-    that is recorded runs on arrays that have no elements.
+    It takes arrays and integers, and the step's options by name; it returns an array or
+    a tuple of them. The plan's context is the current one while it runs. A recorded
+    function is called with arrays of no elements.
     """
 
     def register(function: StepFunction) -> StepFunction:
@@ -43,7 +43,7 @@ def step_function(name: str) -> Callable[[StepFunction], StepFunction]:
 
 
 class Needs:
-    """The kernels that a step will launch, told to its plan, which compiles them.
+    """The kernels that a step will launch, which its plan compiles in advance.
 
     It has state because the plan, ``native``, has the list.
     """
@@ -53,11 +53,11 @@ class Needs:
         self.context = context
 
     def kernel(self, source: str, name: str) -> None:
-        """A kernel that will be made as ``GpuKernel(source, name, ...)``."""
+        """Declare a kernel that will be made as ``GpuKernel(source, name, ...)``."""
         check(lib.GpuPlan_needs_kernel(self.native, source.encode(), name.encode()))
 
     def elemwise(self, kernel: Any, ndim: int, singles: Iterable[int] = ()) -> None:
-        """A ``GpuElemwise *`` for arrays of so many axes.
+        """Declare a ``GpuElemwise *`` for arrays of ``ndim`` axes.
 
         ``singles`` are the inputs that always have one element.
         """
@@ -65,7 +65,7 @@ class Needs:
         check(lib.GpuPlan_needs_elemwise(self.native, kernel, ndim, bits))
 
     def reduction(self, kernel: Any, ndim: int, axes: Iterable[int]) -> None:
-        """A ``GpuReduction *`` for arrays of so many axes, over some of them."""
+        """Declare a ``GpuReduction *`` for arrays of ``ndim`` axes, over ``axes``."""
         bits = sum(1 << axis for axis in axes)
         check(lib.GpuPlan_needs_reduction(self.native, kernel, ndim, bits))
 
@@ -76,11 +76,11 @@ NEEDS_OF: dict[str, NeedsFunction] = {}
 
 
 def needs_of(name: str) -> Callable[[NeedsFunction], NeedsFunction]:
-    """Register what tells which kernels the step function ``name`` will launch.
+    """Register the function that declares the kernels of the step function ``name``.
 
-    The decorated function takes a `Needs`; then for each argument of the step function
-    the plan's value, which has dtype and rank, or a tuple of integers' values; and the
-    options by name. What it does not tell of is compiled where shapes first want it.
+    It takes a `Needs`; then for each argument of the step function the plan's value,
+    which has dtype and rank, or a tuple of integers' values; and the options by name. A
+    kernel that it does not declare is compiled at the first launch.
     """
 
     def register(function: NeedsFunction) -> NeedsFunction:
@@ -93,17 +93,17 @@ def needs_of(name: str) -> Callable[[NeedsFunction], NeedsFunction]:
 
 
 FAILURES: dict[str, Callable[..., Exception | None]] = {}
-"""What ended a step that runs code of its own, by its function.
+"""Functions that return the error of a step with code of its own, by step function.
 
-They get the context, and the step's options by name; None where nothing is known.
+They get the context and the step's options by name; None where nothing is known.
 """
 
 
 @step_function("reference")
 def reference(*arrays: Any, op: Op, types: tuple[Any, ...]) -> tuple[Array, ...]:
-    """Compute the op with NumPy on the host: arrays are read and brought back.
+    """Compute the op with NumPy on the host: arrays are read and copied back.
 
-    ``types`` are those of the inputs and then of the outputs, on the host.
+    ``types`` are the host types of the inputs and then of the outputs.
     """
     inputs = [kind() for kind in types[: len(arrays)]]
     node = Apply(op, inputs, [kind() for kind in types[len(arrays) :]])
@@ -125,9 +125,9 @@ def reference(*arrays: Any, op: Op, types: tuple[Any, ...]) -> tuple[Array, ...]
 
 
 def result_of(op: Op, variable: Variable, result: Any) -> np.ndarray[Any, Any]:
-    """Return an op's result as the output's type holds it.
+    """Return an op's result converted to the output's type.
 
-    Raises TypeError for what is of another type.
+    Raises TypeError for a result of another type.
     """
     if result is None:
         raise GraphTypeError(

@@ -1,4 +1,4 @@
-"""Arrays made of lengths, and of diagonals."""
+"""Creation: ranges, empty arrays, diagonals, arrays from files."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ KERNEL void {name}(GLOBAL_MEM {t} *out, ga_size out_off, ga_size n) {
 }
 """
 COUNTED = "iu"
-"""The kinds of dtype that the kernel writes, besides float32 and float64."""
+"""The kinds of dtype that the arange kernel writes, besides float32 and float64."""
 
 
 def count_source(dtype: str) -> tuple[str, str]:
-    """The text of the kernel that writes 0, 1, 2, ... to an array, and its name."""
+    """Return the source and the name of the arange kernel: 0, 1, 2, ..."""
     ctype = dtype_to_ctype(counted_dtype(dtype))
     name = f"compiler_count_{ctype.removeprefix('ga_')}"
     text = once(COUNT.replace("{name}", name).replace("{t}", ctype))
@@ -44,14 +44,14 @@ def count_source(dtype: str) -> tuple[str, str]:
 
 
 def counted_dtype(dtype: str) -> np.dtype[np.generic]:
-    """The dtype that the kernel writes; what is wanted is made of that."""
+    """Return the dtype that the kernel writes; others are cast from it."""
     wanted = np.dtype(dtype)
     is_written = wanted.kind in COUNTED or wanted.name in ("float32", "float64")
     return wanted if is_written else np.dtype("int32")
 
 
 def count_kernel(dtype: str, context: Context) -> GpuKernel:
-    """The kernel that counts."""
+    """Return the arange kernel, cached in the context."""
     key = "compiler_count", dtype
     kernel: GpuKernel | None = context._kernels.get(key)
     if kernel is None:
@@ -63,7 +63,7 @@ def count_kernel(dtype: str, context: Context) -> GpuKernel:
 
 @step_function("arange")
 def counted(length: int, dtype: str) -> Array:
-    """The integers from 0 on; none for a length below 0."""
+    """Return the integers from 0 on; none for a length below 0."""
     context = find_context(None)
     out = new_array((max(length, 0),), counted_dtype(dtype), context)
     if out.size:
@@ -74,44 +74,44 @@ def counted(length: int, dtype: str) -> Array:
 
 @body_of("arange")
 def arange_steps(s: Steps, length: int, *, dtype: str) -> int:
-    """A routine."""
+    """Add the arange routine."""
     return s.routine("arange", [length], dtype, 1)
 
 
 @lowers(ARange)
 def lower_arange(op: ARange, node: Apply, k: Lowerer) -> None:
-    """One launch."""
+    """Lower to one launch."""
     k.call(node, "arange", node.inputs, {"dtype": op.dtype})
 
 
 @step_function("empty")
 def empty(lengths: Sequence[int], dtype: str) -> Array:
-    """Memory as it is."""
+    """Return uninitialized memory."""
     return new_array(tuple(lengths), dtype, find_context(None))
 
 
 @body_of("empty")
 def empty_steps(s: Steps, lengths: Sequence[int], *, dtype: str) -> int:
-    """A routine."""
+    """Add the empty routine."""
     return s.routine("empty", lengths, dtype, len(lengths))
 
 
 @lowers(AllocEmpty)
 def lower_empty(op: AllocEmpty, node: Apply, k: Lowerer) -> None:
-    """Memory only."""
+    """Lower to an allocation."""
     k.call(node, "empty", node.inputs, {"dtype": op.dtype})
 
 
 @step_function("extract_diag")
 def extract_diag(x: Array, offset: int, axis1: int, axis2: int) -> Array:
-    """A view."""
+    """Return a view of a diagonal."""
     view: Array = diagonal(x, offset, axis1, axis2)
     return view
 
 
 @body_of("extract_diag")
 def extract_diag_steps(s: Steps, x: int, *, offset: int, axis1: int, axis2: int) -> int:
-    """A routine."""
+    """Add the diagonal routine."""
     value = s.array(x)
     params = offset, axis1, axis2
     return s.routine("diagonal", [x], value.dtype, value.ndim - 1, *params)
@@ -119,7 +119,7 @@ def extract_diag_steps(s: Steps, x: int, *, offset: int, axis1: int, axis2: int)
 
 @lowers(ExtractDiag)
 def lower_extract_diag(op: ExtractDiag, node: Apply, k: Lowerer) -> None:
-    """A view: nothing is launched."""
+    """Lower to a view: nothing is launched."""
     k.call(node, "extract_diag", node.inputs, placed(op))
 
 
@@ -127,7 +127,7 @@ def lower_extract_diag(op: ExtractDiag, node: Apply, k: Lowerer) -> None:
 def alloc_diag(
     x: Array, rows: int, columns: int, offset: int, axis1: int, axis2: int
 ) -> Array:
-    """Zeros, and a copy onto the diagonal."""
+    """Return zeros with ``x`` copied onto a diagonal."""
     lengths = list(x.shape[:-1])
     for axis, length in sorted(((axis1, rows), (axis2, columns))):
         lengths.insert(axis, length)
@@ -146,7 +146,7 @@ def alloc_diag(
 def alloc_diag_steps(
     s: Steps, x: int, rows: int, columns: int, *, offset: int, axis1: int, axis2: int
 ) -> int:
-    """Zeros, of which a diagonal is overwritten."""
+    """Add zeros and an assignment to their diagonal."""
     value = s.array(x)
     lengths = [s.length(x, axis) for axis in range(value.ndim - 1)]
     for axis, length in sorted(((axis1, rows), (axis2, columns))):
@@ -163,23 +163,23 @@ def alloc_diag_steps(
 
 @lowers(AllocDiag)
 def lower_alloc_diag(op: AllocDiag, node: Apply, k: Lowerer) -> None:
-    """Two launches."""
+    """Lower to two launches."""
     k.call(node, "alloc_diag", node.inputs, placed(op))
 
 
 def placed(op: ExtractDiag | AllocDiag) -> dict[str, int]:
-    """Which diagonal of which axes."""
+    """Return the options of a diagonal: its offset and axes."""
     return {"offset": op.offset, "axis1": op.axis1, "axis2": op.axis2}
 
 
 @step_function("load")
 def load(op: LoadFromDisk) -> Array:
-    """The file's array, brought to the device."""
+    """Return the file's array, copied to the device."""
     return asarray(op.reference(), context=find_context(None))
 
 
 @lowers(LoadFromDisk)
 def lower_load(op: LoadFromDisk, node: Apply, k: Lowerer) -> None:
-    """The file may change, so it is read at each run: the plan waits."""
+    """Lower to a pause: the file may change, so it is read at each run."""
     properties = (op.path, op.dtype, op.broadcastable, op.mmap_mode)
     k.call(node, "load", [], {"op": LoadFromDisk(*properties)}, recorded=False)

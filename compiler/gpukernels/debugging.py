@@ -1,4 +1,4 @@
-"""Printing and checking values: the plan pauses, and the host looks at them."""
+"""Print and assert: the plan pauses, and the host looks at the values."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from gpuarray.compiler.ops.control.debugging import Assert, Print
 
 @lowers(Print, Assert)
 def lower(op: Print | Assert, node: Apply, k: Lowerer) -> None:
-    """A call on real arrays; the plan hands on the array itself."""
+    """Lower to a pause; the result is the array itself."""
     name = "print" if isinstance(op, Print) else "assert"
     k.call(node, name, node.inputs, {"op": op}, recorded=False)
 
 
 @step_function("print")
 def print_array(x: Array, *, op: Print) -> Array:
-    """``x``, after printing its value."""
+    """Print the value of ``x`` and return ``x``."""
     op.show(np.asarray(x))
     return x
 
 
 @body_of("assert")
 def assert_steps(s: Steps, x: int, *conditions: int, op: Assert) -> int:
-    """``x``, and a check of the library, which the plan waits for where it must."""
+    """Return ``x``, after a check by the library, which waits for arrays."""
     arrays = [condition for condition in conditions if s.is_array(condition)]
     integers = [condition for condition in conditions if not s.is_array(condition)]
     if arrays:
@@ -40,7 +40,7 @@ def assert_steps(s: Steps, x: int, *conditions: int, op: Assert) -> int:
 
 
 def all_true(s: Steps, conditions: Sequence[int]) -> int:
-    """True if all of some numbers are true, as one number of the device."""
+    """Return the logical and of device scalars, as one device scalar."""
     names = tuple(f"c{number}" for number in range(len(conditions)))
     texts = [
         convert(name, np.dtype(s.array(condition).dtype), np.dtype("bool"))

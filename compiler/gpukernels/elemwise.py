@@ -16,7 +16,7 @@ from gpuarray.dtypes import dtype_to_typecode
 from gpuarray.scalars import Scalar
 
 INTEGERS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
-"""The dtypes whose values the executor computes with on the host."""
+"""The dtypes that the executor computes with on the host."""
 
 
 def is_integer_arithmetic(op: Op) -> bool:
@@ -34,7 +34,7 @@ def is_integer_arithmetic(op: Op) -> bool:
 
 
 def integer_steps(op: Elemwise, node: Apply, k: Lowerer) -> None:
-    """The node on host integers: steps of the executor for each row."""
+    """Compute the node on host integers: a step of the executor for each row."""
     numbers = [k.integer(v) for v in node.inputs]
     if isinstance(op.scalar, Composite):
         for step in op.scalar.steps:
@@ -49,7 +49,7 @@ def integer_steps(op: Elemwise, node: Apply, k: Lowerer) -> None:
 
 
 def integer_row(name: str, operands: Sequence[int], dtype: str, k: Lowerer) -> int:
-    """A row, or ``"cast"``, of host integers; the result is one of ``dtype``."""
+    """Compute a row, or ``"cast"``, of host integers; the result has ``dtype``."""
     number = operands[0] if name == "cast" else INTEGER_ROWS[name](k, *operands)
     if dtype == "int64" or (name != "cast" and dtype == "bool"):
         return number
@@ -57,7 +57,7 @@ def integer_row(name: str, operands: Sequence[int], dtype: str, k: Lowerer) -> i
 
 
 def integer_step(k: Lowerer, name: str, a: int, b: int) -> int:
-    """A step of the executor on two host integers."""
+    """Add a step of the executor on two host integers; return its result."""
     number = k.new_value(plan.IntValue())
     k.add(plan.IntOp(name, k.line, (number,), (a, b)))
     return number
@@ -80,7 +80,7 @@ def _is_true(k: Lowerer, a: int) -> int:
 
 
 def _choice(k: Lowerer, condition: int, a: int, b: int) -> int:
-    """``b + (condition != 0) * (a - b)``."""
+    """Return ``b + (condition != 0) * (a - b)``."""
     difference = integer_step(k, "sub", a, b)
     chosen = integer_step(k, "mul", _is_true(k, condition), difference)
     return integer_step(k, "add", b, chosen)
@@ -110,11 +110,11 @@ INTEGER_ROWS: dict[str, Callable[..., int]] = {
     ),
     "where": _choice,
 }
-"""How the rows that shapes are made of are computed on host integers."""
+"""The rows that the executor computes on host integers, as shapes need them."""
 
 
 class Inputs:
-    """The inputs of a kernel that walks ``ndim`` axes.
+    """The inputs of an elementwise or reduction kernel over ``ndim`` axes.
 
     ``operands`` is each input's C text and dtype. Arrays and host integers are
     arguments, described by ``names``, ``dtypes`` and ``numbers``; constants of one
@@ -131,7 +131,7 @@ class Inputs:
         self.position: dict[int, int] = {}
         for variable in variables:
             self._add(variable, k)
-        if ndim > 0 and not self.position:  # the shape is that of some array
+        if ndim > 0 and not self.position:  # an array gives the shape
             ones = plan.ArrayValue("int8", (True,) * ndim)
             self.argument(k.constant(np.zeros((1,) * ndim, "int8"), ones), "int8")
 
@@ -140,7 +140,7 @@ class Inputs:
         if isinstance(variable, Constant) and variable.data.size == 1:
             value = np.asarray(variable.data).reshape(())[()]
             text, shown = literal(value, np.dtype(dtype)), str(value)
-        elif k.is_int(variable):  # handed to the kernel as 64 bits
+        elif k.is_int(variable):  # an argument of 64 bits
             name = self.argument(k.number(variable), "int64")
             text = convert(name, np.dtype("int64"), np.dtype(dtype))
         else:
@@ -150,7 +150,7 @@ class Inputs:
         self.texts.append(shown)
 
     def argument(self, number: int, dtype: str) -> str:
-        """The name of one more argument, the value ``number``."""
+        """Return the name of a new argument, the value ``number``."""
         name = f"i{len(self.numbers)}"
         self.names.append(name)
         self.dtypes.append(dtype)
@@ -159,7 +159,7 @@ class Inputs:
 
 
 def label(op: Elemwise) -> str:
-    """The rows of a kernel, each once, in the order they are first computed.
+    """Return the names of a kernel's rows, each once, in order of computation.
 
     >>> from gpuarray.scalars import SCALARS
     >>> label(Elemwise(SCALARS["exp"]))
@@ -172,7 +172,7 @@ def label(op: Elemwise) -> str:
 
 @lowers(Elemwise)
 def elemwise(op: Elemwise, node: Apply, k: Lowerer) -> None:
-    """One launch, or arithmetic of host integers where the node is on the host."""
+    """Lower to one launch, or to integer arithmetic where the node is on the host."""
     if k.on_host(node):
         integer_steps(op, node, k)
         return
@@ -205,9 +205,9 @@ def elemwise(op: Elemwise, node: Apply, k: Lowerer) -> None:
 
 
 def listing(op: Elemwise, texts: Sequence[str]) -> Iterator[str]:
-    """Lines of what is computed of texts of the inputs, where the label leaves it open.
+    """Yield lines of the listing that say what is computed, if the label does not.
 
-    The label of one row says it all, but for constants.
+    The label of one row is enough, save for constants.
     """
     scalar, has_constants = op.scalar, any(not text.startswith("$") for text in texts)
     if isinstance(scalar, Composite) and (len(scalar.steps) > 1 or has_constants):

@@ -1,4 +1,4 @@
-"""Text of kernels that fold what items have: device functions, and rows of a block."""
+"""Kernel text of folds: device functions, and the tree of a block's rows."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from gpuarray.scalars import SCALARS
 
 
 class Folding(Protocol):
-    """An expression that a fold takes, in a dtype of its own."""
+    """A folded expression with an accumulator dtype."""
 
     @property
     def acc_dtype(self) -> str:
-        """The dtype's name."""
+        """The accumulator dtype's name."""
         ...
 
 
 def accumulator(folding: Folding) -> np.dtype[np.generic]:
-    """The dtype that a fold or a total is computed in, and that blocks store."""
+    """Return the dtype that a fold is computed in and that blocks store."""
     return work_dtype(np.dtype(folding.acc_dtype))
 
 
 def fold_function(
     name: str, monoid: str, dtype: np.dtype[np.generic]
 ) -> tuple[str, str]:
-    """The device function that folds two accumulators; what it needs, or ""."""
+    """Return the device function that folds two accumulators, and its support."""
     made = scalar_expression(SCALARS[monoid], [("a", dtype), ("b", dtype)])
     ctype = work_ctype(dtype)
     text = convert(made.text, made.dtype, dtype)
@@ -37,7 +37,7 @@ def fold_function(
 
 
 def lane_function(name: str, dtype: np.dtype[np.generic]) -> str:
-    """The device function that gives what a lane of the warp has."""
+    """Return the device function that reads the value of a lane of the warp."""
     ctype, words = work_ctype(dtype), -(-dtype.itemsize // 4)
     return (
         "#ifdef GA_HAS_SHUFFLES\n"
@@ -54,12 +54,12 @@ def lane_function(name: str, dtype: np.dtype[np.generic]) -> str:
 
 
 def row_tree(folds: Sequence[int], is_alone: bool = True) -> list[str]:
-    """Folds the accumulators ``a<fold>`` of the ``lanes`` items of each row of a block.
+    """Return the tree that folds ``a<fold>`` over the ``lanes`` items of each row.
 
-    By ``$name_fold<fold>``: in warps with ``$name_of<fold>``, or else in local memory,
-    ``shared<fold>``. All items get the same bits. Without ``is_alone`` the block folds
-    others, so waits for all of its items, before it folds these again. As ``lanes`` is
-    a power of 2 no place takes a division.
+    It uses ``$name_fold<fold>``: in warps with ``$name_of<fold>``, or else in local
+    memory, ``shared<fold>``. All items get the same bits. Without ``is_alone`` the
+    block has other folds to come, so it waits for all of its items first. ``lanes`` is
+    a power of 2, so no index takes a division.
     """
 
     def folded(text: str) -> list[str]:

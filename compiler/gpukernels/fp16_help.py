@@ -1,7 +1,7 @@
-"""Help for kernels over float16 and bfloat16, which are stored and not computed in.
+"""Load, store and work types of float16 and bfloat16, which are storage types.
 
-Reads go through the function of `load_w`, writes through that of `write_w`, and what
-lies between has the type of `work_dtype`. For other dtypes all of this is nothing.
+Reads go through the function of `load_w`, writes through that of `write_w`, and values
+between have the type of `work_dtype`. Other dtypes need no conversion.
 
 >>> from gpuarray.compiler.gpukernels.fp16_help import load_w, work_dtype, write_w
 >>> load_w("float16"), work_dtype("float16"), write_w("bfloat16")
@@ -24,7 +24,7 @@ _WRITES = {"float16": "ga_float2half", "bfloat16": "ga_float2bfloat16"}
 
 
 def load_w(dtype: Any) -> str:
-    """The function that reads an element in the type that it is computed in.
+    """Return the function that converts an element to its work type on a read.
 
     >>> f"{load_w('float16')}(x[i])", f"{load_w('float32')}(x[i])"
     ('ga_half2float(x[i])', '(x[i])')
@@ -33,7 +33,7 @@ def load_w(dtype: Any) -> str:
 
 
 def write_w(dtype: Any) -> str:
-    """The function that makes of a computed value what is stored.
+    """Return the function that converts a work value to its storage type.
 
     >>> write_w("float16"), write_w("int8")
     ('ga_float2half', '')
@@ -42,7 +42,7 @@ def write_w(dtype: Any) -> str:
 
 
 def work_dtype(dtype: Any) -> str:
-    """The name of the dtype that elements are computed in.
+    """Return the name of the dtype that elements are computed in.
 
     >>> work_dtype("bfloat16"), work_dtype("int8")
     ('float32', 'int8')

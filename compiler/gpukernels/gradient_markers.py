@@ -1,4 +1,4 @@
-"""Marks that matter to gradients only: on a device they are not there."""
+"""Gradient markers: they do nothing on a device."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from gpuarray.compiler.ops.control.gradient_markers import Mark
 
 @lowers(Mark)
 def mark(op: Mark, node: Apply, k: Lowerer) -> None:
-    """The array itself."""
+    """Lower to the array itself."""
     k.bind(node.outputs[0], k.number(node.inputs[0]))

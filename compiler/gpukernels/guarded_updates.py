@@ -1,4 +1,4 @@
-"""The word that kernels report wrong indices to."""
+"""The count of index errors, which guards updates."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from gpuarray.compiler.ops.control.guarded_updates import Reports
 
 @lowers(Reports)
 def reports(op: Reports, node: Apply, k: Lowerer) -> None:
-    """A view: nothing is launched."""
+    """Lower to a view: nothing is launched."""
     k.add(plan.ReportsStep("reports", k.origin(node), k.outputs(node), ()))

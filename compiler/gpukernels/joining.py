@@ -1,4 +1,4 @@
-"""Arrays side by side, cut apart, repeated; shapes that are checked."""
+"""Join, split, repeat, and checks of shapes."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ from gpuarray.compiler.ops.manipulation.repeating import Repeat
 
 @step_function("join")
 def join(*arrays: Array, axis: int) -> Array:
-    """The arrays side by side: a copy of each."""
+    """Return the arrays joined along an axis: a copy of each."""
     joined: Array = concatenate(arrays, axis)
     return joined
 
 
 @body_of("join")
 def join_steps(s: Steps, *arrays: int, axis: int) -> int:
-    """A routine."""
+    """Add the join routine."""
     first = s.array(arrays[0])
     return s.routine("join", arrays, first.dtype, first.ndim, axis)
 
 
 @lowers(Join)
 def lower_join(op: Join, node: Apply, k: Lowerer) -> None:
-    """One array that is written part by part."""
+    """Lower to one array that is written part by part."""
     k.call(node, "join", node.inputs, {"axis": op.axis})
 
 
 @step_function("split")
 def split(x: Array, sizes: Sequence[int], *, axis: int) -> tuple[Array, ...]:
-    """Views of the array."""
+    """Return views of the array."""
     if min(sizes) < 0 or sum(sizes) != x.shape[axis]:
         raise GraphValueError(
             f"split: sizes {list(sizes)} for axis {axis} of length {x.shape[axis]}; "
@@ -57,7 +57,7 @@ def split(x: Array, sizes: Sequence[int], *, axis: int) -> tuple[Array, ...]:
 
 @body_of("split")
 def split_steps(s: Steps, x: int, sizes: Sequence[int], *, axis: int) -> list[int]:
-    """Views, one after the other."""
+    """Add one view after the other."""
     start = zero = s.integer(0)
     views, conditions = [], []
     for size in sizes:
@@ -74,14 +74,14 @@ def split_steps(s: Steps, x: int, sizes: Sequence[int], *, axis: int) -> list[in
 
 @lowers(Split)
 def lower_split(op: Split, node: Apply, k: Lowerer) -> None:
-    """Views, settled when the plan is bound: nothing is launched."""
-    k.integers(node.inputs[1], op.n_splits)  # says how many there are to read
+    """Lower to views, fixed when the plan is bound: nothing is launched."""
+    k.integers(node.inputs[1], op.n_splits)  # reads so many
     k.call(node, "split", node.inputs, {"axis": op.axis})
 
 
 @step_function("repeat")
 def repeat(x: Array, repeats: Array, total: int, *, axis: int) -> Array:
-    """The elements taken at the places that the numbers lead to."""
+    """Return the elements gathered at repeated positions."""
     if total < 0 or repeats.shape != (x.shape[axis],):
         raise GraphValueError(
             f"repeat: {repeats.size} repeats for axis {axis} of length "
@@ -94,7 +94,7 @@ def repeat(x: Array, repeats: Array, total: int, *, axis: int) -> Array:
 
 @body_of("repeat")
 def repeat_steps(s: Steps, x: int, repeats: int, total: int, *, axis: int) -> int:
-    """A running sum, a search and what is taken at the places."""
+    """Add a running sum, a search and a gather at the positions."""
     ndim = s.array(x).ndim
     zero = s.integer(0)
     conditions = [
@@ -112,13 +112,13 @@ def repeat_steps(s: Steps, x: int, repeats: int, total: int, *, axis: int) -> in
 
 @lowers(Repeat)
 def lower_repeat(op: Repeat, node: Apply, k: Lowerer) -> None:
-    """A running sum, a search and a launch that takes the elements."""
+    """Lower to a running sum, a search and a gather."""
     k.call(node, "repeat", node.inputs, {"axis": op.axis})
 
 
 @step_function("specify_shape")
 def specify_shape(x: Array, lengths: Sequence[int]) -> Array:
-    """The array itself."""
+    """Return the array itself, with its shape checked."""
     if x.shape != tuple(lengths):
         raise SpecifiedShapeError(
             f"specify_shape: given shape {x.shape}, expected {tuple(lengths)}"
@@ -129,7 +129,7 @@ def specify_shape(x: Array, lengths: Sequence[int]) -> Array:
 
 @body_of("specify_shape")
 def specify_shape_steps(s: Steps, x: int, lengths: Sequence[int]) -> int:
-    """The array itself."""
+    """Check the shape; return the array itself."""
     conditions = [
         s.arithmetic("eq", s.length(x, axis), length)
         for axis, length in enumerate(lengths)
@@ -140,5 +140,5 @@ def specify_shape_steps(s: Steps, x: int, lengths: Sequence[int]) -> int:
 
 @lowers(SpecifyShape)
 def lower_specify_shape(op: SpecifyShape, node: Apply, k: Lowerer) -> None:
-    """A check when the plan is bound."""
+    """Lower to a check when the plan is bound."""
     k.call(node, "specify_shape", node.inputs)

@@ -1,4 +1,4 @@
-"""Matrix products: library steps, and functions for what has none."""
+"""Matrix products: library steps, and step functions for other dtypes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gpuarray.dtypes import work_dtype
 from gpuarray.scalars import SCALARS
 
 DTYPES = ("float32", "float64")
-"""What plans have library steps for; other dtypes are multiplied by a function."""
+"""The dtypes of library steps in plans; others are multiplied by a step function."""
 
 
 def is_library(node: Apply) -> bool:
@@ -33,7 +33,7 @@ def is_library(node: Apply) -> bool:
 
 @step_function("matmul")
 def multiply(a: Array, b: Array) -> Array:
-    """The matrix product, of stacks too."""
+    """Return the matrix product, of stacks too."""
     product: Array = matmul.matmul(a, b)
     return product
 
@@ -41,13 +41,13 @@ def multiply(a: Array, b: Array) -> Array:
 BLAS = frozenset(
     ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
 )
-"""The dtypes that the library's products have; others are folded."""
+"""The dtypes of the library's products; others are folded."""
 KINDS = "dot", "gemv", "gemm", "gemmBatch_3d"
 """The products of the library, in the order of its kinds."""
 
 
 def bits(factor: Any) -> tuple[int, int]:
-    """The parts of a factor as integers of the same bits."""
+    """Return the real and imaginary part of a factor as integers of the same bits."""
     value = complex(factor)
     return struct.unpack("<2q", struct.pack("<2d", value.real, value.imag))
 
@@ -62,14 +62,14 @@ def product(
     alpha: Any = 1.0,
     beta: Any = 0.0,
 ) -> int:
-    """A routine that overwrites ``c`` with ``alpha * op(a) @ op(b) + beta * c``."""
+    """Add a routine that sets ``c`` to ``alpha * op(a) @ op(b) + beta * c``."""
     params = KINDS.index(kind), *map(int, transposed), *bits(alpha), *bits(beta)
     return s.routines("product", [a, b, c], [s.array(c)], *params)
 
 
 @body_of("matmul")
 def multiply_steps(s: Steps, a: int, b: int) -> int:
-    """A product of the library, of stacks as one batch; else a reduction."""
+    """Add a product of the library, of stacks as one batch; else a reduction."""
     dtype = s.outputs[0].dtype if isinstance(s.outputs[0], plan.ArrayValue) else ""
     if dtype not in BLAS:
         return folded(s, a, b, dtype)
@@ -87,41 +87,41 @@ def multiply_steps(s: Steps, a: int, b: int) -> int:
         lengths = [s.length(a, 0), s.length(b, 1)]
         return product(s, "gemm", a, b, s.routine("empty", lengths, dtype, 2))
     if ranks[0] == 1:
-        made = stacks(s, s.view(a, (-1, 0)), b, dtype)
-        return s.index(made, [*[()] * (ranks[1] - 2), None], [s.integer(0)])
+        products = stacks(s, s.view(a, (-1, 0)), b, dtype)
+        return s.index(products, [*[()] * (ranks[1] - 2), None], [s.integer(0)])
     if ranks[1] == 1:
-        made = stacks(s, a, s.view(b, (0, -1)), dtype)
-        return s.index(made, [*[()] * (ranks[0] - 1), None], [s.integer(0)])
+        products = stacks(s, a, s.view(b, (0, -1)), dtype)
+        return s.index(products, [*[()] * (ranks[0] - 1), None], [s.integer(0)])
     return stacks(s, a, b, dtype)
 
 
 def stacks(s: Steps, a: int, b: int, dtype: str) -> int:
-    """The products of stacks whose axes before the last two broadcast."""
+    """Add the batched products of stacks whose leading axes broadcast."""
     ndim = max(s.array(a).ndim, s.array(b).ndim) - 2
     one = s.integer(1)
     batch = [one] * ndim
-    for each in (a, b):
-        skipped = ndim + 2 - s.array(each).ndim
+    for operand in (a, b):
+        skipped = ndim + 2 - s.array(operand).ndim
         for axis in range(ndim - skipped):
             at = skipped + axis
-            batch[at] = s.wider(batch[at], s.length(each, axis), one)
+            batch[at] = s.wider(batch[at], s.length(operand, axis), one)
     count = one
     for length in batch:
         count = s.arithmetic("mul", count, length)
     wide = []
-    for each in (a, b):
-        last = s.array(each).ndim
-        sides = [s.length(each, last - 2), s.length(each, last - 1)]
-        wide.append(s.reshape(s.broadcast(each, [*batch, *sides]), [count, *sides]))
+    for operand in (a, b):
+        last = s.array(operand).ndim
+        sides = [s.length(operand, last - 2), s.length(operand, last - 1)]
+        wide.append(s.reshape(s.broadcast(operand, [*batch, *sides]), [count, *sides]))
     left, right = wide
     rows, columns = s.length(left, 1), s.length(right, 2)
     out = s.routine("empty", [count, rows, columns], dtype, 3)
-    made = product(s, "gemmBatch_3d", left, right, out)
-    return s.reshape(made, [*batch, rows, columns])
+    products = product(s, "gemmBatch_3d", left, right, out)
+    return s.reshape(products, [*batch, rows, columns])
 
 
 def folded(s: Steps, a: int, b: int, dtype: str) -> int:
-    """The sums of products along rows of one and columns of the other."""
+    """Add a reduction of products, rows of one with columns of the other."""
     left, right = s.array(a), s.array(b)
     kept, last = range(left.ndim - 1), left.ndim - 1
     fits = s.arithmetic("eq", s.length(a, last), s.length(b, max(right.ndim - 2, 0)))
@@ -144,13 +144,13 @@ def folded(s: Steps, a: int, b: int, dtype: str) -> int:
 
 @lowers(BatchedDot)
 def batched_dot(op: BatchedDot, node: Apply, k: Lowerer) -> None:
-    """One library call, or as many as there are stacks that no stride joins."""
+    """Lower to one library call, or one for each of the stacks that no stride joins."""
     k.call(node, "matmul", node.inputs)
 
 
 @lowers(Dot)
 def dot(op: Dot, node: Apply, k: Lowerer) -> None:
-    """A product of vectors is a reduction; the others are library calls."""
+    """Lower to library calls; a product of vectors is a reduction."""
     if not is_library(node):
         k.call(node, "matmul", node.inputs)
         return
@@ -176,7 +176,7 @@ def dot(op: Dot, node: Apply, k: Lowerer) -> None:
 
 
 def inner_product(node: Apply, k: Lowerer) -> None:
-    """The sum of products of two vectors, in one launch."""
+    """Lower to the sum of products of two vectors, in one launch."""
     dtype = node.outputs[0].type.dtype
     ins = k.inputs(node.inputs)
     k.add(
@@ -200,14 +200,14 @@ def inner_product(node: Apply, k: Lowerer) -> None:
 
 @lowers(Gemv)
 def gemv(op: Gemv, node: Apply, k: Lowerer) -> None:
-    """beta * y + alpha * op(A) . x."""
+    """Lower beta * y + alpha * op(A) . x."""
     y, matrix, x = node.inputs
     scaled_product("gemv", [matrix, x, y], op, (op.transpose, False), node, k)
 
 
 @lowers(Gemm)
 def gemm(op: Gemm, node: Apply, k: Lowerer) -> None:
-    """beta * C + alpha * op(A) . op(B)."""
+    """Lower beta * C + alpha * op(A) . op(B)."""
     c, a, b = node.inputs
     scaled_product("gemm", [a, b, c], op, (op.transpose_a, op.transpose_b), node, k)
 
@@ -220,7 +220,7 @@ def scaled_product(
     node: Apply,
     k: Lowerer,
 ) -> None:
-    """A library step; the third operand is read only if beta is not 0."""
+    """Add a library step; the third operand is read only if beta is not 0."""
     if not is_library(node):
         options = {
             "routine": routine,
@@ -260,7 +260,7 @@ def scaled(
     transposed: tuple[bool, bool],
     overwrite: bool,
 ) -> Any:
-    """``beta * c + alpha * op(a) @ op(b)``, into ``c`` itself with ``overwrite``."""
+    """Return ``beta * c + alpha * op(a) @ op(b)``, in ``c`` itself if ``overwrite``."""
     out = c if overwrite or beta != 0 else None
     if routine == "gemv":
         return blas.gemv(alpha, a, b, beta, out, transposed[0], overwrite)
@@ -281,7 +281,7 @@ def scaled_steps(
     transposed: tuple[bool, bool],
     overwrite: bool,
 ) -> int:
-    """A product, into a copy of ``c`` or what is new, or ``c`` itself."""
+    """Add a product into a copy of ``c``, a new array, or ``c`` itself."""
     if overwrite or beta != 0:
         out = c if overwrite else s.copy(c)
     else:
@@ -293,7 +293,7 @@ def scaled_steps(
 
 @lowers(BatchedGemm)
 def batched_gemm(op: BatchedGemm, node: Apply, k: Lowerer) -> None:
-    """beta * C + alpha * op(A) @ op(B) of stacks, by one library call."""
+    """Lower beta * C + alpha * op(A) @ op(B) of stacks to one library call."""
     c, a, b = node.inputs
     options = {
         "routine": "gemmBatch_3d",
@@ -308,7 +308,7 @@ def batched_gemm(op: BatchedGemm, node: Apply, k: Lowerer) -> None:
 
 @step_function("ger")
 def rank_one(a: Array, x: Array, y: Array, *, alpha: float, overwrite: bool) -> Any:
-    """``a + alpha * outer(x, y)``, into ``a`` itself with ``overwrite``."""
+    """Return ``a + alpha * outer(x, y)``, in ``a`` itself with ``overwrite``."""
     return blas.ger(alpha, x, y, a, overwrite)
 
 
@@ -316,13 +316,13 @@ def rank_one(a: Array, x: Array, y: Array, *, alpha: float, overwrite: bool) -> 
 def ger_steps(
     s: Steps, a: int, x: int, y: int, *, alpha: float, overwrite: bool
 ) -> int:
-    """A routine, on a copy unless ``a`` itself is to change."""
+    """Add the ger routine, on a copy unless ``a`` is overwritten."""
     out = a if overwrite else s.copy(a)
     return s.routines("ger", [out, x, y], [s.array(a)], *bits(alpha))
 
 
 @lowers(Ger)
 def ger(op: Ger, node: Apply, k: Lowerer) -> None:
-    """A + alpha * outer(x, y)."""
+    """Lower A + alpha * outer(x, y)."""
     options = {"alpha": op.alpha, "overwrite": op.inplace}
     k.call(node, "ger", node.inputs, options, inplace=(0,) if op.inplace else ())

@@ -1,8 +1,8 @@
-"""Factorizations and what they solve, by the array package's linalg.
+"""Matrix factorizations and solvers, by the array package's linalg.
 
 Plans pause for them: the vendor's library queues by itself, and where there is none
-NumPy computes on the host. In a file they are kernels of the library's own, by which an
-item of work does a matrix.
+NumPy computes on the host. In a file they are kernels of the library's own, with one
+work item for a matrix.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ NAMES: dict[type[Any], str] = {
 
 @lowers(*NAMES)
 def lower(op: Any, node: Apply, k: Lowerer) -> None:
-    """A call on real arrays."""
+    """Lower to a pause with a call on real arrays."""
     name = next(name for cls, name in NAMES.items() if isinstance(op, cls))
     host = next(cls for cls in NAMES if isinstance(op, cls))
     options = {each: getattr(op, each) for each in host.__props__}
@@ -68,45 +68,45 @@ def lower(op: Any, node: Apply, k: Lowerer) -> None:
 
 @step_function("cholesky")
 def cholesky(x: Array, *, lower: bool, on_error: str) -> Any:
-    """The lower triangle, or the upper one; nan where that is asked for."""
+    """Return the lower factor, or the upper one; nan on failure if asked for."""
     try:
-        found = linalg.cholesky(x if lower else x.mT)
+        factor = linalg.cholesky(x if lower else x.mT)
         if on_error == "nan":
             x.context.sync()
     except linalg.LinAlgError:
         if on_error == "raise":
             raise
         return full_like(x, np.nan)
-    return found if lower else found.mT
+    return factor if lower else factor.mT
 
 
 @step_function("det")
 def det(x: Array) -> Any:
-    """The determinants."""
+    """Return the determinants."""
     return linalg.det(x)
 
 
 @step_function("eig")
 def eig(x: Array) -> Any:
-    """Eigenvalues and eigenvectors."""
+    """Return eigenvalues and eigenvectors."""
     return tuple(linalg.eig(x))
 
 
 @step_function("eigh")
 def eigh(x: Array, *, UPLO: str) -> Any:
-    """Eigenvalues and eigenvectors, of one triangle."""
+    """Return eigenvalues and eigenvectors, read from one triangle."""
     return tuple(linalg.eigh(x, UPLO))
 
 
 @step_function("eigvalsh")
 def eigvalsh(x: Array, *, UPLO: str) -> Any:
-    """Eigenvalues, of one triangle."""
+    """Return eigenvalues, read from one triangle."""
     return linalg.eigvalsh(x, UPLO)
 
 
 @step_function("expm")
 def expm(x: Array) -> Any:
-    """The exponentials; reads the largest norm, which the scaling depends on."""
+    """Return the exponentials; waits for the largest norm, which sets the scaling."""
     norm = 0.0
     if x.size:
         norm = float(abs(x).sum(axis=-2).max())
@@ -116,40 +116,40 @@ def expm(x: Array) -> Any:
 
 @step_function("lstsq")
 def lstsq(x: Array, y: Array, *, rcond: float | None) -> Any:
-    """Solution, sums of squares, rank and singular values."""
-    found, left, rank, s = linalg.lstsq(x, y, rcond)
-    return found, left, asarray(np.int64(rank), context=x.context), s
+    """Return solution, sums of squares, rank and singular values."""
+    solution, left, rank, s = linalg.lstsq(x, y, rcond)
+    return solution, left, asarray(np.int64(rank), context=x.context), s
 
 
 @step_function("inv")
 def inv(x: Array) -> Any:
-    """The inverses."""
+    """Return the inverses."""
     return linalg.inv(x)
 
 
 @step_function("pinv")
 def pinv(x: Array, *, rcond: float | None) -> Any:
-    """The pseudo-inverses."""
+    """Return the pseudo-inverses."""
     return linalg.pinv(x, rcond)
 
 
 @step_function("qr")
 def qr(x: Array, *, mode: str) -> Any:
-    """The factors that the mode asks for."""
-    found = linalg.qr(x, mode)  # type: ignore[arg-type]
-    return found if mode == "r" else tuple(found)
+    """Return the factors that the mode asks for."""
+    factors = linalg.qr(x, mode)  # type: ignore[arg-type]
+    return factors if mode == "r" else tuple(factors)
 
 
 @step_function("svd")
 def svd(x: Array, *, full_matrices: bool, compute_uv: bool) -> Any:
-    """The factors, or the singular values alone."""
-    found = linalg.svd(x, full_matrices, compute_uv)
-    return tuple(found) if compute_uv else found
+    """Return the factors, or the singular values alone."""
+    factors = linalg.svd(x, full_matrices, compute_uv)
+    return tuple(factors) if compute_uv else factors
 
 
 @step_function("solve")
 def solve(a: Array, b: Array, *, A_structure: str) -> Any:
-    """The solution; of a triangle the rest is not read."""
+    """Return the solution; the other triangle of a triangular matrix is not read."""
     if A_structure.endswith("triangular"):
         a = (tril if A_structure.startswith("lower") else triu)(a)
     return linalg.solve(a, b)
@@ -158,14 +158,14 @@ def solve(a: Array, b: Array, *, A_structure: str) -> Any:
 # ---- in files ----
 
 KINDS = "solve", "det", "cholesky", "qr", "eigh", "svd", "pinv", "expm", "eig"
-"""What the library's own kernels do, in the order of its kinds."""
+"""The factorizations of the library's own kernels, in the order of its enumeration."""
 LOWER, UPPER, NAN, FULL = 1, 2, 4, 8
-"""Their flags."""
+"""The routines' flags."""
 FAILURES = {
     "solve": "a matrix is singular",
     "cholesky": "a matrix is not positive definite",
 }
-"""What is told of a matrix that fails; of others that nothing converges."""
+"""The reason of a failure; all others did not converge."""
 
 
 def is_factorized(s: Steps, x: int) -> bool:
@@ -174,7 +174,7 @@ def is_factorized(s: Steps, x: int) -> bool:
 
 
 def stack_of(s: Steps, x: int) -> tuple[int, list[int], int]:
-    """The matrices along one axis, and the lengths of the axes and of that one."""
+    """Return the matrices along one axis, the batch's lengths and their product."""
     ndim = s.array(x).ndim
     lengths = [s.length(x, axis) for axis in range(ndim)]
     count = s.integer(1)
@@ -194,7 +194,7 @@ def factorize(
     name: str = "",
     real: int = -1,
 ) -> list[int]:
-    """A routine on stacks; its results, of these ranks, along the batch's axes.
+    """Add a routine on stacks; return its results, with the batch's axes.
 
     The result ``real`` is of real numbers, also where the matrices are complex.
     """
@@ -206,19 +206,19 @@ def factorize(
         p.ArrayValue(each, (False,) * (rank + 1))
         for each, rank in zip(dtypes, ranks, strict=True)
     ]
-    given = {
+    fields = {
         "ins": tuple(ins),
         "name": "matrices",
         "params": (KINDS.index(kind), flags, bits(cutoff)[0]),
         "texts": (f"{name or kind}: {FAILURES.get(kind, 'it does not converge')}",),
     }
-    first = s.add(p.Routine, *results, label=name or kind, **given)
-    found = []
+    first = s.add(p.Routine, *results, label=name or kind, **fields)
+    reshaped = []
     for place, rank in enumerate(ranks):
         number = first + place
         sides = [s.length(number, axis) for axis in range(1, rank + 1)]
-        found.append(s.reshape(number, [*batch, *sides]))
-    return found
+        reshaped.append(s.reshape(number, [*batch, *sides]))
+    return reshaped
 
 
 def square(s: Steps, x: int, name: str) -> None:
@@ -229,56 +229,56 @@ def square(s: Steps, x: int, name: str) -> None:
 
 
 def swapped(s: Steps, x: int) -> int:
-    """The matrices transposed."""
+    """Return the matrices transposed."""
     ndim = s.array(x).ndim
     return s.view(x, [*range(ndim - 2), ndim - 1, ndim - 2])
 
 
 def decomposed(
-    s: Steps, kind: str, x: int, ranks: Sequence[int], **given: Any
+    s: Steps, kind: str, x: int, ranks: Sequence[int], **options: Any
 ) -> list[int] | None:
-    """A factorization of the matrices, as many as there are."""
+    """Add a factorization of the matrices; None for a dtype without one."""
     if not is_factorized(s, x):
         return None
     if kind not in ("qr", "svd", "pinv"):
-        square(s, x, given.get("name") or kind)
+        square(s, x, options.get("name") or kind)
     stack, batch, _ = stack_of(s, x)
-    return factorize(s, kind, [stack], batch, ranks, **given)
+    return factorize(s, kind, [stack], batch, ranks, **options)
 
 
 @body_of("inv", for_files=True)
 def inv_steps(s: Steps, x: int) -> list[int] | None:
-    """Return the inverses: the solutions for identity matrices."""
+    """Add the inverses: the solutions for identity matrices."""
     return decomposed(s, "solve", x, [2], name="inv")
 
 
 @body_of("det", for_files=True)
 def det_steps(s: Steps, x: int) -> list[int] | None:
-    """The product of the pivots."""
+    """Add the determinants: products of the pivots."""
     return decomposed(s, "det", x, [0])
 
 
 @body_of("expm", for_files=True)
 def expm_steps(s: Steps, x: int) -> list[int] | None:
-    """A series, squared."""
+    """Add the exponentials: a series, squared."""
     return decomposed(s, "expm", x, [2])
 
 
 @body_of("cholesky", for_files=True)
 def cholesky_steps(s: Steps, x: int, *, lower: bool, on_error: str) -> int | None:
-    """One factor each; or nan for all, where one has none and that is asked for."""
+    """Add the factors; nan for all where one fails, if that is asked for."""
     flags = NAN if on_error == "nan" else 0
-    found = decomposed(s, "cholesky", x if lower else swapped(s, x), [2], flags=flags)
-    if found is None:
+    factors = decomposed(s, "cholesky", x if lower else swapped(s, x), [2], flags=flags)
+    if factors is None:
         return None
-    (made,) = found
+    (factor,) = factors
     if on_error == "nan" and s.array(x).ndim > 2:
-        made = nan_for_all(s, made)
-    return made if lower else swapped(s, made)
+        factor = nan_for_all(s, factor)
+    return factor if lower else swapped(s, factor)
 
 
 def nan_for_all(s: Steps, x: int) -> int:
-    """``x``; nan everywhere if it is nan anywhere."""
+    """Return ``x``, or nan everywhere if it is nan anywhere."""
     value = s.array(x)
     is_complex = value.dtype in REAL
     is_nan = "ga_cisnan(x)" if is_complex else "x != x"
@@ -297,32 +297,32 @@ def nan_for_all(s: Steps, x: int) -> int:
 
 @body_of("eigh", for_files=True)
 def eigh_steps(s: Steps, x: int, *, UPLO: str) -> list[int] | None:
-    """Jacobi's method."""
+    """Add Jacobi's method."""
     return decomposed(s, "eigh", x, [1, 2], flags=UPPER if UPLO == "U" else 0, real=0)
 
 
 @body_of("eig", for_files=True)
 def eig_steps(s: Steps, x: int) -> list[int] | None:
-    """The shifted QR method, on complex numbers."""
+    """Add the shifted QR method, on complex numbers."""
     dtype = s.array(x).dtype
     return decomposed(s, "eig", s.cast(x, COMPLEX.get(dtype, dtype)), [1, 2])
 
 
 @body_of("eigvalsh", for_files=True)
 def eigvalsh_steps(s: Steps, x: int, *, UPLO: str) -> int | None:
-    """The values alone."""
-    found = eigh_steps(s, x, UPLO=UPLO)
-    return None if found is None else found[0]
+    """Add Jacobi's method for the eigenvalues alone."""
+    pair = eigh_steps(s, x, UPLO=UPLO)
+    return None if pair is None else pair[0]
 
 
 @body_of("qr", for_files=True)
 def qr_steps(s: Steps, x: int, *, mode: str) -> list[int] | None:
-    """Householder's reflections."""
+    """Add the QR factorization by Householder reflections."""
     flags = FULL if mode == "complete" else 0
-    found = decomposed(s, "qr", x, [2, 2, 2, 1], flags=flags)
-    if found is None:
+    parts = decomposed(s, "qr", x, [2, 2, 2, 1], flags=flags)
+    if parts is None:
         return None
-    q, r, reflectors, tau = found
+    q, r, reflectors, tau = parts
     if mode == "raw":
         return [swapped(s, reflectors), tau]
     return [r] if mode == "r" else [q, r]
@@ -332,22 +332,22 @@ def qr_steps(s: Steps, x: int, *, mode: str) -> list[int] | None:
 def svd_steps(
     s: Steps, x: int, *, full_matrices: bool, compute_uv: bool
 ) -> list[int] | None:
-    """Jacobi's method on columns."""
+    """Add one-sided Jacobi, which rotates columns."""
     flags = FULL if full_matrices and compute_uv else 0
-    found = decomposed(s, "svd", x, [2, 1, 2], flags=flags, real=1)
-    return found if compute_uv or found is None else found[1:2]
+    factors = decomposed(s, "svd", x, [2, 1, 2], flags=flags, real=1)
+    return factors if compute_uv or factors is None else factors[1:2]
 
 
 @body_of("pinv", for_files=True)
 def pinv_steps(s: Steps, x: int, *, rcond: float | None) -> list[int] | None:
-    """By singular values."""
+    """Add the pseudo-inverses, from singular values."""
     cutoff = -1.0 if rcond is None else float(rcond)
     return decomposed(s, "pinv", x, [2], cutoff=cutoff)
 
 
 @body_of("solve", for_files=True)
 def solve_steps(s: Steps, a: int, b: int, *, A_structure: str) -> int | None:
-    """Elimination; the batches of both sides broadcast."""
+    """Add Gaussian elimination; the batches of both sides broadcast."""
     if not is_factorized(s, a):
         return None
     square(s, a, "solve")
@@ -362,19 +362,19 @@ def solve_steps(s: Steps, a: int, b: int, *, A_structure: str) -> int | None:
         wide.append(stack_of(s, s.broadcast(each, [*batch, *sides]))[0])
     structures = {"lower_triangular": LOWER, "upper_triangular": UPPER}
     flags = structures.get(A_structure, 0)
-    (found,) = factorize(s, "solve", wide, batch, [2], flags)
-    return s.index(found, [(), None], [s.integer(0)]) if is_vector else found
+    (solution,) = factorize(s, "solve", wide, batch, [2], flags)
+    return s.index(solution, [(), None], [s.integer(0)]) if is_vector else solution
 
 
 @body_of("lstsq", for_files=True)
 def lstsq_steps(s: Steps, x: int, y: int, *, rcond: float | None) -> list[int] | None:
-    """By singular values; the rank, which a length depends on, is read."""
-    found = decomposed(s, "svd", x, [2, 1, 2], real=1, name="lstsq")
-    if found is None:
+    """Add the solution from singular values; the plan waits for the rank."""
+    factors = decomposed(s, "svd", x, [2, 1, 2], real=1, name="lstsq")
+    if factors is None:
         return None
     m, n = s.length(x, 0), s.length(x, 1)
     s.require(x, [s.arithmetic("eq", m, s.length(y, 0))], "lstsq: b has other rows")
-    u, values, vh = found
+    u, values, vh = factors
     limit = cutoff_of(s, values, m, n, rcond)
     used = s.launch([values, limit], ["bool"], "o0 = w > t;", label="rank", names=WT)
     rank = total(s, used)
@@ -388,8 +388,8 @@ def lstsq_steps(s: Steps, x: int, y: int, *, rcond: float | None) -> list[int] |
         label="lstsq",
         names=("x", *WT),
     )
-    made = times(s, adjoint(s, vh), scaled)
-    gap = s.row("sub", right, times(s, x, made))
+    solution = times(s, adjoint(s, vh), scaled)
+    gap = s.row("sub", right, times(s, x, solution))
     left = squares(s, gap)
     is_full = s.arithmetic("eq", s.read(rank), n)
     is_high = s.arithmetic("lt", n, m)
@@ -398,16 +398,16 @@ def lstsq_steps(s: Steps, x: int, y: int, *, rcond: float | None) -> list[int] |
     )
     left = s.index(left, [("stop",)], [count])
     if is_vector:
-        made = s.index(made, [(), None], [s.integer(0)])
-    return [made, left, rank, values]
+        solution = s.index(solution, [(), None], [s.integer(0)])
+    return [solution, left, rank, values]
 
 
 WT = "w", "t"
-"""A singular value and the limit under which it counts as 0, in texts."""
+"""Names of a singular value and of the cutoff, in texts."""
 
 
 def cutoff_of(s: Steps, values: int, m: int, n: int, rcond: float | None) -> int:
-    """The limit under which singular values count as 0."""
+    """Return the cutoff under which singular values count as 0."""
     dtype = np.dtype(s.array(values).dtype)
     fold = Fold("maximum", 0, str(dtype), str(dtype), of_none=True)
     most = s.reduction([fold], [("w", str(dtype))], ["w"], [values], (0,))
@@ -421,20 +421,20 @@ def cutoff_of(s: Steps, values: int, m: int, n: int, rcond: float | None) -> int
 
 
 def divided(dtype: str) -> str:
-    """The text of what is divided by a singular value, or 0."""
+    """Return the text of a quotient by a singular value, 0 below the cutoff."""
     if dtype in REAL:
         return "o0 = w > t ? ga_complex(x.x / w, x.y / w) : ga_complex(0 * w, 0 * w);"
     return "o0 = w > t ? x / w : 0;"
 
 
 def total(s: Steps, x: int) -> int:
-    """How many elements of a vector are true."""
+    """Return the number of true elements of a vector."""
     fold = Fold("add", 0, "int64", "int64", of_none=True)
     return s.reduction([fold], [("x", "bool")], ["x"], [x], (0,))
 
 
 def squares(s: Steps, x: int) -> int:
-    """The sums of the squares of absolute values of each column."""
+    """Return the sum of squared absolute values of each column."""
     dtype = s.array(x).dtype
     real = REAL.get(dtype, dtype)
     text = "(x.x * x.x + x.y * x.y)" if dtype in REAL else "(x * x)"
@@ -443,7 +443,7 @@ def squares(s: Steps, x: int) -> int:
 
 
 def adjoint(s: Steps, x: int) -> int:
-    """The matrix transposed, of conjugates."""
+    """Return the conjugate transpose."""
     dtype = s.array(x).dtype
     if dtype in REAL:
         x = s.launch([x], [dtype], "o0 = ga_conj(x);", label="conj", names=("x",))
@@ -451,7 +451,7 @@ def adjoint(s: Steps, x: int) -> int:
 
 
 def times(s: Steps, a: int, b: int) -> int:
-    """The product of two matrices."""
+    """Return the product of two matrices."""
     dtype = s.array(a).dtype
     out = s.routine("empty", [s.length(a, 0), s.length(b, 1)], dtype, 2)
     return product(s, "gemm", a, b, out)

@@ -1,4 +1,4 @@
-"""Softmax, picking and spreading where no rewrite has opened them up."""
+"""Softmax, pick and spread, where no rewrite has expanded them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from gpuarray.compiler.ops.reduce import reduce
 
 
 def _parts(x: Array, axis: int) -> tuple[Any, Any, Any]:
-    """``x`` less its largest, the exponentials of that, and their sum."""
+    """Return ``x`` less its maximum, the exponentials of that, and their sum."""
     shifted = x - x.max(axis=axis, keepdims=True)
     powers = FUNCTIONS["exp"](shifted)
     return shifted, powers, powers.sum(axis=axis, keepdims=True)
@@ -42,21 +42,21 @@ def _parts(x: Array, axis: int) -> tuple[Any, Any, Any]:
 
 @step_function("softmax")
 def softmax(x: Array, *, axis: int) -> Any:
-    """Exponentials divided by their sum."""
+    """Return the exponentials divided by their sum."""
     _, powers, total = _parts(x, axis)
     return powers / total
 
 
 @step_function("logsoftmax")
 def logsoftmax(x: Array, *, axis: int) -> Any:
-    """The logarithm of ``softmax``."""
+    """Return the logarithm of ``softmax``."""
     shifted, _, total = _parts(x, axis)
     return shifted - FUNCTIONS["log"](total)
 
 
 @unfolds(Softmax, LogSoftmax)
 def softmax_of(op: Any, inputs: Sequence[Variable]) -> list[Variable]:
-    """Reductions and elementwise operations."""
+    """Return a softmax as reductions and elementwise operations."""
     (x,) = inputs
     row = math.FUNCTIONS
     shifted = row["sub"](x, reduce.max(x, axis=op.axis, keepdims=True))
@@ -69,19 +69,19 @@ def softmax_of(op: Any, inputs: Sequence[Variable]) -> list[Variable]:
 
 @lowers(Softmax)
 def lower_softmax(op: Softmax, node: Apply, k: Lowerer) -> None:
-    """Two reductions and two elementwise launches."""
+    """Lower to two reductions and two elementwise launches."""
     k.call(node, "softmax", node.inputs, {"axis": op.axis})
 
 
 @lowers(LogSoftmax)
 def lower_logsoftmax(op: LogSoftmax, node: Apply, k: Lowerer) -> None:
-    """Two reductions and three elementwise launches."""
+    """Lower to two reductions and three elementwise launches."""
     k.call(node, "logsoftmax", node.inputs, {"axis": op.axis})
 
 
 @step_function("pick")
 def pick(x: Array, y: Array) -> Any:
-    """Pick from each row the element whose place is in ``y``."""
+    """Return the element of each row at the position in ``y``."""
     if x.shape[:-1] != y.shape:
         raise GraphValueError(
             f"Pick: rows of shape {x.shape} and places of shape {y.shape}"
@@ -96,29 +96,29 @@ def pick(x: Array, y: Array) -> Any:
 
 @step_function("within")
 def within(y: Array, n: int) -> Any:
-    """Places counted from the left."""
+    """Return positions counted from the left, bounds-checked."""
     return take_at(counted(n, "int64"), [y], 0)
 
 
 @body_of("within")
 def within_steps(s: Steps, y: int, n: int) -> int:
-    """Mark which of the places 0, 1, ... are given."""
+    """Add a gather from 0, 1, ..., which checks bounds."""
     places = s.routine("arange", [n], "int64", 1)
     return s.routine("take", [places, y], "int64", s.array(y).ndim, 0)
 
 
 @lowers(InBounds)
 def lower_within(op: InBounds, node: Apply, k: Lowerer) -> None:
-    """A launch, and a short one.
+    """Lower to two launches.
 
-    Places that are not in the row are reported by the next wait for the context.
+    Positions out of bounds raise at the next wait for the context.
     """
     k.call(node, "within", node.inputs, label=op.called)
 
 
 @step_function("first_rows")
 def first_rows(x: Array, n: int, total: int) -> Any:
-    """The vector, repeated or with zeros behind it where it has not the length."""
+    """Return the vector, repeated or padded with zeros to ``total`` elements."""
     check_first_rows(n, total)
     if n == total:
         return x if x.shape[0] == total else broadcast_to(x, (total,))
@@ -129,7 +129,7 @@ def first_rows(x: Array, n: int, total: int) -> Any:
 
 @body_of("first_rows")
 def first_rows_steps(s: Steps, x: int, n: int, total: int) -> int:
-    """A view where all rows are meant, else zeros of which the first are set."""
+    """Add a view where all rows are meant, else zeros with the first ones set."""
     dtype = s.array(x).dtype
     s.at_most(x, n, total)
     is_all = s.arithmetic("eq", n, total)
@@ -143,13 +143,13 @@ def first_rows_steps(s: Steps, x: int, n: int, total: int) -> int:
 
 @lowers(FirstRows)
 def lower_first_rows(op: FirstRows, node: Apply, k: Lowerer) -> None:
-    """Nothing is launched where lengths agree, else two launches."""
+    """Lower to nothing where lengths agree, else to two launches."""
     k.call(node, "first_rows", node.inputs)
 
 
 @lowers(FirstOf)
 def lower_first_of(op: FirstOf, node: Apply, k: Lowerer) -> None:
-    """A view: nothing is launched."""
+    """Lower to a view: nothing is launched."""
     x, length = node.inputs
     ins = k.number(x), k.integer(length)
     k.add(plan.Index("first", k.origin(node), k.outputs(node), ins, (("stop",),)))
@@ -157,7 +157,7 @@ def lower_first_of(op: FirstOf, node: Apply, k: Lowerer) -> None:
 
 @body_of("pick")
 def pick_steps(s: Steps, x: int, y: int) -> int:
-    """Pick an element of each row, by the row's place and what is given."""
+    """Add a gather by each row's indices and the given position."""
     ndim = s.array(y).ndim
     pairs = [(s.length(x, axis), s.length(y, axis)) for axis in range(ndim)]
     conditions = [s.arithmetic("eq", *pair) for pair in pairs]
@@ -172,16 +172,16 @@ def pick_steps(s: Steps, x: int, y: int) -> int:
 
 @lowers(Pick)
 def lower_pick(op: Pick, node: Apply, k: Lowerer) -> None:
-    """A launch, and a short one for each axis of the rows.
+    """Lower to a launch, and a short one for each axis of the rows.
 
-    Places that are not in the row are reported by the next wait for the context.
+    Positions out of bounds raise at the next wait for the context.
     """
     k.call(node, "pick", node.inputs)
 
 
 @step_function("spread")
 def spread(g: Array, y: Array, n: int) -> Any:
-    """Rows of zeros but for one element each."""
+    """Return rows of zeros with one element each."""
     if g.shape != y.shape:
         raise GraphValueError(
             f"Spread: elements of shape {g.shape} and places of shape {y.shape}"
@@ -194,7 +194,7 @@ def spread(g: Array, y: Array, n: int) -> Any:
 
 @unfolds(Spread)
 def spread_of(op: Spread, inputs: Sequence[Variable]) -> list[Variable]:
-    """Comparisons with the places in a row."""
+    """Return a spread as comparisons with the positions in a row."""
     g, y, n = inputs
     places = math.cast(y, "int64").dimshuffle(*range(y.type.ndim), "x")
     counts = ARange("int64")(n)
@@ -208,5 +208,5 @@ def spread_of(op: Spread, inputs: Sequence[Variable]) -> list[Variable]:
 
 @lowers(Spread)
 def lower_spread(op: Spread, node: Apply, k: Lowerer) -> None:
-    """Elementwise launches."""
+    """Lower to elementwise launches."""
     k.call(node, "spread", node.inputs)

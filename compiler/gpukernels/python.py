@@ -21,11 +21,11 @@ from gpuarray.compiler.graph.types import GpuArrayType
 
 @lowers(Op)
 def lower_python(op: Op, node: Apply, k: Lowerer) -> None:
-    """A pause in which Python computes the node.
+    """Lower to a pause in which Python computes the node.
 
-    It is found for ops without a lowering of their own that have `perform`,
-    `make_thunk` or a reference. The thunk of an op with ``make_thunk`` gets device
-    arrays, and so does ``perform`` where the op's node has such types.
+    It serves ops without a lowering of their own that have `perform`, `make_thunk` or a
+    reference. The thunk of an op with ``make_thunk`` gets device arrays, and so does
+    ``perform`` where the op's node has such types.
     """
     types = own_types(node)
     if hasattr(op, "make_thunk"):
@@ -43,7 +43,7 @@ def has_own_types(node: Apply) -> bool:
 
 
 def own_types(node: Apply) -> tuple[Any, ...]:
-    """The types that the op made the node with, of inputs and then of outputs."""
+    """Return the types that the op made the node with, inputs before outputs."""
     if has_own_types(node):
         types: tuple[Any, ...] = node.outputs[0].tag.own_types
         return types
@@ -51,22 +51,22 @@ def own_types(node: Apply) -> tuple[Any, ...]:
 
 
 def as_own(kind: Any, value: Any) -> Any:
-    """A value as the op takes it: device arrays as they are, others with NumPy."""
+    """Return a device array as it is, another value as the type's NumPy array."""
     return value if isinstance(kind, GpuArrayType) else kind.filter(np.asarray(value))
 
 
 @step_function("perform")
 def perform(*values: Any, op: Op, types: tuple[Any, ...]) -> tuple[Array, ...]:
     """Return the results of the op's ``perform`` on device arrays."""
-    given = [as_own(kind, value) for kind, value in zip(types, values, strict=False)]
+    args = [as_own(kind, value) for kind, value in zip(types, values, strict=False)]
     inputs = [kind() for kind in types[: len(values)]]
     node = Apply(op, inputs, [kind() for kind in types[len(values) :]])
-    results = zip(node.outputs, op.performed(node, given), strict=True)
+    results = zip(node.outputs, op.performed(node, args), strict=True)
     return tuple(device_array(node, each.type, value) for each, value in results)
 
 
 class OpThunk:
-    """The thunk that an op's ``make_thunk`` gave for a node, and its cells.
+    """The thunk of an op's ``make_thunk`` for a node, and its cells.
 
     One thread runs it at a time; it may call a function that runs it again.
     """
@@ -81,12 +81,12 @@ class OpThunk:
         self.lock = RLock()
 
     def __call__(self, values: tuple[Any, ...]) -> tuple[Array, ...]:
-        """The outputs for these inputs; the cells keep none of them."""
-        given = dict.fromkeys(self.node.outputs)
+        """Return the outputs for these inputs; the cells keep none of them."""
+        cells = dict.fromkeys(self.node.outputs)
         for variable, value in zip(self.node.inputs, values, strict=True):
-            given[variable] = as_own(variable.type, value)
+            cells[variable] = as_own(variable.type, value)
         with self.lock:
-            before = self._exchanged(given)
+            before = self._exchanged(cells)
             try:
                 self.run()
                 return tuple(
@@ -105,10 +105,10 @@ class OpThunk:
 
 
 def device_array(node: Apply, kind: Any, value: Any) -> Array:
-    """A result on the current context.
+    """Return a result as an array of the current context.
 
-    An array of another library's on the device is taken where it lies. Raises TypeError
-    for what the type does not hold, ValueError for an array of another context.
+    Another library's array on the device is wrapped without a copy. Raises TypeError
+    for a value of another type, ValueError for an array of another context.
     """
     if value is None:
         raise GraphTypeError(
@@ -142,7 +142,7 @@ def as_array(value: Any) -> Array:
 
 @lru_cache(maxsize=256)
 def thunk_of(op: Op, types: tuple[Any, ...], n_inputs: int, context: Any) -> OpThunk:
-    """The thunk of an op for these types; made once a context."""
+    """Return the op's thunk for these types, cached by context."""
     return OpThunk(op, types, n_inputs)
 
 

@@ -24,7 +24,7 @@ from gpuarray.scalars import SCALARS
 
 @lowers(Reduce)
 def reduce(op: Reduce, node: Apply, k: Lowerer) -> None:
-    """A reduction of one array."""
+    """Lower to a reduction of one array."""
     inputs = Inputs(node.inputs, ndim(op, node), k)
     code = Statements("", (inputs.operands[0],), "")
     add_reduction([op], node, inputs, code, k)
@@ -32,7 +32,7 @@ def reduce(op: Reduce, node: Apply, k: Lowerer) -> None:
 
 @lowers(MapReduce)
 def map_reduce(op: MapReduce, node: Apply, k: Lowerer) -> None:
-    """A reduction of an expression of several arrays."""
+    """Lower to a reduction of an expression of several arrays."""
     inputs = Inputs(node.inputs, ndim(op.reduce, node), k)
     dtypes = [dtype for _, dtype in inputs.operands]
     (mapped,) = op.map.output_dtypes(dtypes)
@@ -42,7 +42,7 @@ def map_reduce(op: MapReduce, node: Apply, k: Lowerer) -> None:
 
 @lowers(MapReduces)
 def map_reduces(op: MapReduces, node: Apply, k: Lowerer) -> None:
-    """Reductions of expressions of several arrays, in one pass."""
+    """Lower to reductions of expressions of several arrays, in one pass."""
     inputs = Inputs(node.inputs, ndim(op.reduces[0], node), k)
     mapped = op.map.output_dtypes([dtype for _, dtype in inputs.operands])
     code = statements(op.map.scalar, inputs.operands, mapped[0])
@@ -50,14 +50,14 @@ def map_reduces(op: MapReduces, node: Apply, k: Lowerer) -> None:
 
 
 def ndim(op: Reduce, node: Apply) -> int:
-    """The number of axes before the reduction."""
+    """Return the number of axes before the reduction."""
     return len(op.axes) + int(node.outputs[0].type.ndim)
 
 
 def add_reduction(
     ops: Sequence[Reduce], node: Apply, inputs: Inputs, code: Statements, k: Lowerer
 ) -> None:
-    """The step of reductions, each of one result of ``code``."""
+    """Add the step of reductions, each of one result of ``code``."""
     supports = dict.fromkeys([code.support])
     folds: list[plan.ReduceComponent] = []
     for op, out, (text, dtype) in zip(ops, node.outputs, code.results, strict=True):

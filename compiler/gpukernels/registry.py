@@ -1,4 +1,4 @@
-"""How an op becomes plan steps: a registry of lowerings, and what they write to."""
+"""The registry of lowerings, which make plan steps of ops, and the Lowerer."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from gpuarray.compiler.ops.shape.shape import Shape
 from gpuarray.compiler.ops.variables.basic import MakeVector
 
 LowerFunction = Callable[[Any, Apply, "Lowerer"], None]
-"""Adds the steps of a node; its op, whose class the lowering is for, comes first."""
+"""Adds the steps of a node, given its op, the node and the Lowerer."""
 
 LOWERINGS: dict[type[Op], LowerFunction] = {}
 
 
 def lowers(*ops: type[Op]) -> Callable[[LowerFunction], LowerFunction]:
-    """Register how a node of these op classes becomes steps."""
+    """Register the lowering of nodes of these op classes."""
 
     def register(function: LowerFunction) -> LowerFunction:
         for op in ops:
@@ -34,7 +34,7 @@ def lowers(*ops: type[Op]) -> Callable[[LowerFunction], LowerFunction]:
 
 
 def lowering_of(op: Op) -> LowerFunction | None:
-    """The lowering registered for the op's class or the nearest class above it.
+    """Return the lowering of the op's class or the nearest class above it.
 
     That of `Op` itself is for ops that Python computes: by Theano's methods, or by a
     reference of their own.
@@ -85,16 +85,16 @@ class Lowerer:
 
     @property
     def numbers(self) -> Mapping[Variable, int]:
-        """The values of the variables that have one."""
+        """The value numbers of the variables that have one."""
         return self._numbers
 
     def new_value(self, value: plan.Value) -> int:
-        """The number of a new value."""
+        """Return the number of a new value."""
         self.values.append(value)
         return len(self.values) - 1
 
     def bind(self, variable: Variable, number: int) -> None:
-        """Say which value a variable is."""
+        """Set the value number of a variable."""
         self._numbers[variable] = number
 
     def has(self, variable: Variable) -> bool:
@@ -114,7 +114,7 @@ class Lowerer:
         return not isinstance(node.outputs[0].type, GpuArrayType)
 
     def number(self, variable: Variable) -> int:
-        """The value of a variable; a constant joins the plan when it is first read."""
+        """Return a variable's value; a constant joins the plan when first read."""
         if variable not in self._numbers:
             if not isinstance(variable, Constant):
                 raise AssertionError(f"{variable} is read before it is computed")
@@ -123,21 +123,21 @@ class Lowerer:
         return self._numbers[variable]
 
     def constant(self, data: np.ndarray[Any, Any], value: plan.ArrayValue) -> int:
-        """The number of a new constant array."""
+        """Return the number of a new constant array."""
         number = self.new_value(value)
         self.constants.append((number, np.asarray(data, order="C")))
         return number
 
     def integer(self, variable: Variable) -> int:
-        """The host integer that a variable is; a constant joins the plan."""
+        """Return the host integer of a variable; a constant joins the plan."""
         if isinstance(variable, Constant):
             return self.host_int(int(variable.data.item()))
         if variable in self._numbers:
             return self._numbers[variable]
-        return self.read(variable, 1)[0]  # a host copy of what the device computes
+        return self.read(variable, 1)[0]  # computed on the device
 
     def host_int(self, value: int) -> int:
-        """The value of a constant host integer."""
+        """Return the value of a constant host integer."""
         if value not in self._integers:
             number = self.new_value(plan.IntValue())
             self.steps.append(plan.HostInt("integer", "", (number,), (), value))
@@ -145,20 +145,20 @@ class Lowerer:
         return self._integers[value]
 
     def origin(self, made: Apply | Variable) -> str:
-        """The user's line that made the node or variable; empty if it is not known."""
+        """Return the user's line that made the node or variable; "" if unknown."""
         trace = made.trace if isinstance(made, Apply) else made.tag.trace
         return "" if trace is None else str(trace)
 
     def integers(self, vector: Variable, count: int | None = None) -> tuple[int, ...]:
-        """The host integers that a vector on the host is made of.
+        """Return the host integers of a vector's elements.
 
-        ``count`` says how many, for a vector that the device computes.
+        ``count`` is their number, for a vector that the device computes.
         """
         owner = vector.owner
         if isinstance(vector, Constant):
             return tuple(self.host_int(int(n)) for n in vector.data)
         if owner is not None and isinstance(owner.op, MakeVector):
-            return tuple(self.integer(each) for each in owner.inputs)
+            return tuple(map(self.integer, owner.inputs))
         if owner is not None and isinstance(owner.op, Shape):
             (array,) = owner.inputs
             return tuple(self.dim(array, axis) for axis in range(array.type.ndim))
@@ -173,7 +173,7 @@ class Lowerer:
         return self.read(vector, count)
 
     def read(self, variable: Variable, count: int) -> tuple[int, ...]:
-        """The elements of a device array as host integers: the plan waits for them.
+        """Return the elements of a device array as host integers: the plan waits.
 
         ``variable`` is the array's copy on the host.
         """
@@ -188,7 +188,7 @@ class Lowerer:
         return numbers
 
     def dim(self, array: Variable, axis: int) -> int:
-        """The host integer that is the length of an axis."""
+        """Return the length of an axis as a host integer."""
         number = self.new_value(plan.IntValue())
         with self.at(array):
             self.add(plan.Dim("dim", "", (number,), self.inputs([array]), axis))
@@ -205,12 +205,12 @@ class Lowerer:
         inplace: Sequence[int] = (),
         label: str = "",
     ) -> None:
-        """The node as a step function of ``variables``, all or some of its inputs.
+        """Lower the node to a step function of ``variables``, some of its inputs.
 
         It gets device arrays, integers for scalars on the host, and tuples of integers
         for vectors on the host. ``inplace`` has for each output the index among
-        ``variables`` of the array that it takes over, or -1. ``label`` is what listings
-        call the step, by default the function's name.
+        ``variables`` of the array that it takes over, or -1. ``label`` names the step
+        in listings, by default as the function.
         """
         ins: list[int] = []
         groups: list[int] = []
@@ -243,7 +243,7 @@ class Lowerer:
         )
 
     def outputs(self, node: Apply) -> tuple[int, ...]:
-        """New array values for all results of a node."""
+        """Return new array values for all results of a node."""
         numbers = []
         for variable in node.outputs:
             number = self.new_value(array_value(variable))
@@ -254,34 +254,34 @@ class Lowerer:
     def overwritten(
         self, pattern: Mapping[int, int], node: Apply, places: Mapping[int, int]
     ) -> tuple[int, ...]:
-        """For each output the place among a step's inputs of what it takes over, or -1.
+        """Return for each output the step input that it takes over, or -1.
 
-        ``pattern`` is the op's, and ``places`` where its inputs with memory are.
+        ``pattern`` is the op's; ``places`` maps the op's arrays to the step's inputs.
         """
         numbers = range(len(node.outputs))
         return tuple(places.get(pattern.get(number, -1), -1) for number in numbers)
 
     def inputs(self, variables: Iterable[Variable]) -> tuple[int, ...]:
-        """The values of several variables."""
+        """Return the values of several variables."""
         return tuple(self.number(v) for v in variables)
 
     def add(self, step: plan.Step) -> None:
-        """The next step, under the conditions of its node and on its context."""
+        """Add a step, under the conditions of its node and on its context."""
         if self._when or self._place is not None:
             step = replace(step, when=self._when, place=self._place)
         self.steps.append(step)
 
     def guard(self, node: Apply) -> Guard:
-        """The conditions under which the node is needed."""
+        """Return the conditions under which the node is needed."""
         return self.guards.get(node, ALWAYS)
 
     @contextmanager
     def under(self, guard: Guard) -> Iterator[None]:
-        """The steps that are added in the block run only where the guard holds."""
+        """Add the steps of the block under the guard's conditions."""
         before = self._when
-        # What a condition is read by has conditions of its own, further out.
+        # The step that reads a condition has outer conditions of its own.
         self._when = ()
-        outer_first = sorted(guard, key=lambda each: self._depth(each[0]))
+        outer_first = sorted(guard, key=lambda pair: self._depth(pair[0]))
         when = [(self.integer(variable), side) for variable, side in outer_first]
         self._when = tuple(when)
         try:
@@ -290,12 +290,12 @@ class Lowerer:
             self._when = before
 
     def elsewhere(self, name: str | None) -> str | None:
-        """The name of a context that is not the plan's own, else None."""
+        """Return the name of a context that is not the plan's own, else None."""
         return None if name == self.home else name
 
     @contextmanager
     def at(self, *variables: Variable) -> Iterator[None]:
-        """The steps added in the block run on the context of the first that has one."""
+        """Add the steps of the block on the context of the first that has one."""
         kinds = (variable.type for variable in variables)
         names = (kind.context_name for kind in kinds if isinstance(kind, GpuArrayType))
         before, self._place = self._place, self.elsewhere(next(names, self.home))
@@ -305,20 +305,20 @@ class Lowerer:
             self._place = before
 
     def _depth(self, variable: Variable) -> tuple[int, int]:
-        """How many conditions a condition is computed under; then its place."""
+        """Return the nesting depth of a condition, then its number."""
         owner = variable.owner
         depth = 0 if owner is None else len(self.guard(owner))
         return depth, self._numbers.get(variable, len(self.values))
 
 
 def array_value(variable: Variable) -> plan.ArrayValue:
-    """The plan's description of an array variable."""
+    """Return the plan's description of an array variable."""
     kind = variable.type
     return plan.ArrayValue(kind.dtype, kind.broadcastable)
 
 
 def lower_node(node: Apply, k: Lowerer) -> None:
-    """Add the steps of a node whose op has a lowering, as placement has made sure."""
+    """Add the steps of a node; placement has made sure of a lowering."""
     lowering = lowering_of(node.op)
     if lowering is None:
         raise AssertionError(f"{node.op} was placed without a lowering")

@@ -14,7 +14,7 @@ SOME = plan.ArrayValue("int8", (False,))
 
 @lowers(Requires)
 def requires(op: Requires, node: Apply, k: Lowerer) -> None:
-    """The array itself. A number repeated to one length is indexed, or reshaped."""
+    """Lower to the array itself, and a view that fails unless the lengths fit."""
     x, *integers = node.inputs
     left, right = map(k.integer, integers)
     number, origin = k.constant(np.zeros(1, "int8"), ONE), k.origin(node)
@@ -22,9 +22,9 @@ def requires(op: Requires, node: Apply, k: Lowerer) -> None:
     length = right if op.relation == "within" else left
     k.add(plan.Broadcast(op.called, origin, (repeated,), (number, length)))
     if op.relation == "within":
-        found = k.new_value(plan.ArrayValue("int8", ()))
-        k.add(plan.Index(op.called, origin, (found,), (repeated, left), (None,)))
+        view = k.new_value(plan.ArrayValue("int8", ()))
+        k.add(plan.Index(op.called, origin, (view,), (repeated, left), (None,)))
     else:
-        found = k.new_value(SOME)
-        k.add(plan.ReshapeStep(op.called, origin, (found,), (repeated, right)))
+        view = k.new_value(SOME)
+        k.add(plan.ReshapeStep(op.called, origin, (view,), (repeated, right)))
     k.bind(node.outputs[0], k.number(x))

@@ -1,4 +1,4 @@
-"""Views, shapes, and what stands at the edges of a graph."""
+"""Views, shapes, and the transfers at a graph's inputs and outputs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpuarray.compiler.ops.variables.transfer import GpuFromHost, HostFromGpu
 
 @lowers(DimShuffle)
 def dimshuffle(op: DimShuffle, node: Apply, k: Lowerer) -> None:
-    """Axes in another order: a view."""
+    """Lower to a view with the axes in another order."""
     ins = k.inputs(node.inputs)
     pattern = tuple(-1 if axis == "x" else int(axis) for axis in op.new_order)
     k.add(plan.View("dimshuffle", k.origin(node), k.outputs(node), ins, pattern))
@@ -24,7 +24,7 @@ def dimshuffle(op: DimShuffle, node: Apply, k: Lowerer) -> None:
 
 @lowers(Reshape)
 def reshape(op: Reshape, node: Apply, k: Lowerer) -> None:
-    """The same elements in another shape."""
+    """Lower to a reshape."""
     array, vector = node.inputs
     ins = (k.number(array), *k.integers(vector, op.ndim))
     k.add(plan.ReshapeStep("reshape", k.origin(node), k.outputs(node), ins))
@@ -32,7 +32,7 @@ def reshape(op: Reshape, node: Apply, k: Lowerer) -> None:
 
 @lowers(BroadcastTo)
 def broadcast_to(op: BroadcastTo, node: Apply, k: Lowerer) -> None:
-    """A view repeated along axes of length 1 and new axes on the left."""
+    """Lower to a view repeated along axes of length 1 and new axes on the left."""
     array, vector = node.inputs
     ins = (k.number(array), *k.integers(vector, op.ndim))
     k.add(plan.Broadcast("broadcast_to", k.origin(node), k.outputs(node), ins))
@@ -40,7 +40,7 @@ def broadcast_to(op: BroadcastTo, node: Apply, k: Lowerer) -> None:
 
 @lowers(Rebroadcast)
 def rebroadcast(op: Rebroadcast, node: Apply, k: Lowerer) -> None:
-    """The same array; a reshape fails where an axis should have length 1."""
+    """Lower to a reshape, which fails where an axis should have length 1."""
     (array,) = node.inputs
     asked = [
         k.host_int(1) if one else k.dim(array, axis)
@@ -52,18 +52,18 @@ def rebroadcast(op: Rebroadcast, node: Apply, k: Lowerer) -> None:
 
 @lowers(Shape_i)
 def shape_i(op: Shape_i, node: Apply, k: Lowerer) -> None:
-    """The length of an axis."""
+    """Lower to the length of an axis."""
     k.bind(node.outputs[0], k.dim(node.inputs[0], op.i))
 
 
 @lowers(Shape)
 def shape(op: Shape, node: Apply, k: Lowerer) -> None:
-    """A vector of lengths: whoever needs it reads its parts."""
+    """Lower to nothing: readers of the vector read its lengths."""
 
 
 @lowers(MakeVector)
 def make_vector(op: MakeVector, node: Apply, k: Lowerer) -> None:
-    """Scalars side by side; of a vector of host integers, users read the parts."""
+    """Lower to a vector of scalars; readers of host integers read the parts."""
     if k.on_host(node):
         return
     inputs = Inputs(node.inputs, 0, k)
@@ -74,7 +74,7 @@ def make_vector(op: MakeVector, node: Apply, k: Lowerer) -> None:
 
 
 def as_vector(number: int, dtype: str, node: Apply, k: Lowerer) -> int:
-    """A view of a scalar as a vector of length 1, for a node that needs it."""
+    """Return a view of a scalar as a vector of length 1."""
     view = k.new_value(plan.ArrayValue(dtype, (True,)))
     k.add(plan.View("dimshuffle", k.origin(node), (view,), (number,), (-1,)))
     return view
@@ -82,14 +82,14 @@ def as_vector(number: int, dtype: str, node: Apply, k: Lowerer) -> int:
 
 @lowers(HostFromGpu)
 def host_from_gpu(op: HostFromGpu, node: Apply, k: Lowerer) -> None:
-    """An output is read when the plan has run, integers where they are first needed."""
+    """Bind an output to the array, read after the run; integers are read on demand."""
     if node.outputs[0] in k.results:
         k.bind(node.outputs[0], k.number(node.inputs[0]))
 
 
 @lowers(GpuFromHost)
 def gpu_from_host(op: GpuFromHost, node: Apply, k: Lowerer) -> None:
-    """An input, on the device when the plan starts; or lengths, written by a kernel."""
+    """Lower an input to its array, and lengths to a launch that writes them."""
     (variable,) = node.inputs
     if k.has(variable) and not k.is_int(variable):
         k.bind(node.outputs[0], k.number(variable))
@@ -103,10 +103,10 @@ def gpu_from_host(op: GpuFromHost, node: Apply, k: Lowerer) -> None:
 
 
 def write_vector(node: Apply, inputs: Inputs, k: Lowerer) -> None:
-    """A launch that writes scalars to the elements of the result, in order.
+    """Add a launch that writes scalars to the elements of the result, in order.
 
-    What has axes is written by position: the kernel reads 0, 1, 2, ... and picks the
-    scalar of that place. Only one scalar can be given more than one axis.
+    A result with axes is written by position: the kernel reads 0, 1, 2, ... and selects
+    the scalar of that position. Only one scalar can have more than one axis.
     """
     value = array_value(node.outputs[0])
     target = np.dtype(value.dtype)

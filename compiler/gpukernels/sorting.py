@@ -1,4 +1,4 @@
-"""Sorted arrays, the largest elements, running sums, places in sorted vectors, sets."""
+"""Sort, top-k, running folds, binary search and unique."""
 
 from __future__ import annotations
 
@@ -25,46 +25,46 @@ from gpuarray.dtypes import as_dtype, kind_of, work_dtype
 
 @step_function("sort")
 def sort(x: Array, axis: int) -> Array:
-    """The elements in order."""
+    """Return the elements in order."""
     ordered: Array = sorting.sort(x, axis)
     return ordered
 
 
 @lowers(Sort)
 def lower_sort(op: Sort, node: Apply, k: Lowerer) -> None:
-    """A library step of several launches."""
+    """Lower to a library step of several launches."""
     k.call(node, "sort", node.inputs, {"axis": op.axis})
 
 
 @step_function("argsort")
 def argsort(x: Array, axis: int) -> Array:
-    """The places in order."""
+    """Return the indices that sort the elements."""
     places: Array = sorting.argsort(x, axis)
     return places
 
 
 @lowers(ArgSort)
 def lower_argsort(op: ArgSort, node: Apply, k: Lowerer) -> None:
-    """A library step of several launches."""
+    """Lower to a library step of several launches."""
     k.call(node, "argsort", node.inputs, {"axis": op.axis})
 
 
 @body_of("sort")
 def sort_steps(s: Steps, x: int, *, axis: int) -> int:
-    """A routine."""
+    """Add the sort routine."""
     value = s.array(x)
     return s.routine("sort", [x], value.dtype, value.ndim, axis, 0)
 
 
 @body_of("argsort")
 def argsort_steps(s: Steps, x: int, *, axis: int) -> int:
-    """A routine."""
+    """Add the argsort routine."""
     return s.routine("argsort", [x], "int64", s.array(x).ndim, axis, 0)
 
 
 @step_function("topk")
 def topk(x: Array, kth: int, axis: int, dtype: str) -> tuple[Array, Array]:
-    """The largest or smallest elements, and their places."""
+    """Return the largest or smallest elements, and their indices."""
     if not 1 <= abs(kth) <= x.shape[axis]:
         raise GraphValueError(
             f"topk: kth is {kth} for axis {axis} of length {x.shape[axis]}"
@@ -75,7 +75,7 @@ def topk(x: Array, kth: int, axis: int, dtype: str) -> tuple[Array, Array]:
 
 @lowers(TopK)
 def lower_topk(op: TopK, node: Apply, k: Lowerer) -> None:
-    """A library step."""
+    """Lower to a library step."""
     k.call(node, "topk", node.inputs, {"axis": op.axis, "dtype": op.idx_dtype})
 
 
@@ -83,7 +83,7 @@ def lower_topk(op: TopK, node: Apply, k: Lowerer) -> None:
 def topk_steps(
     s: Steps, x: int, kth: int, *, axis: int, dtype: str
 ) -> tuple[int, int] | None:
-    """A routine for the largest or the smallest, as the sign says."""
+    """Add a routine for the largest or the smallest, by the sign of ``kth``."""
     value, zero = s.array(x), s.integer(0)
     places = replace(value, dtype="int64")
     count = s.arithmetic("maximum", kth, s.arithmetic("sub", zero, kth))
@@ -95,22 +95,22 @@ def topk_steps(
         largest = s.routines("topk", [x, count], [value, places], axis, 1)
     with s.under(is_largest, False):
         smallest = s.routines("topk", [x, count], [value, places], axis, 0)
-    found = s.choose(is_largest, largest, smallest)
+    selected = s.choose(is_largest, largest, smallest)
     at = s.choose(is_largest, largest + 1, smallest + 1)
-    return found, s.cast(at, dtype)
+    return selected, s.cast(at, dtype)
 
 
 @step_function("cumulate")
 def cumulate(x: Array, axis: int, function: str, reverse: bool) -> Array:
-    """The running sums or products."""
+    """Return the running sums, products or extrema."""
     fold: Any = getattr(scanning, function)
-    made: Array = fold(x, axis, x.dtype, reverse=reverse)
-    return made
+    result: Array = fold(x, axis, x.dtype, reverse=reverse)
+    return result
 
 
 @lowers(CumOp)
 def lower_cumulate(op: CumOp, node: Apply, k: Lowerer) -> None:
-    """A library step."""
+    """Lower to a library step."""
     options = {
         "axis": op.axis,
         "function": FUNCTIONS[op.mode],
@@ -120,12 +120,12 @@ def lower_cumulate(op: CumOp, node: Apply, k: Lowerer) -> None:
 
 
 SCANS = ("cumsum", "cumprod", "cummax", "cummin")
-"""The functions of running folds, in the order of the library's kinds."""
+"""The running folds, in the order of the library's enumeration."""
 
 
 @body_of("cumulate")
 def cumulate_steps(s: Steps, x: int, *, axis: int, function: str, reverse: bool) -> int:
-    """A routine."""
+    """Add the scan routine."""
     value = s.array(x)
     flags = lib.GA_SCAN_REVERSE if reverse else 0
     params = SCANS.index(function), axis, flags
@@ -134,7 +134,7 @@ def cumulate_steps(s: Steps, x: int, *, axis: int, function: str, reverse: bool)
 
 @step_function("searchsorted")
 def searchsorted(x: Array, v: Array, *sorter: Array, side: Any) -> Array:
-    """The places of values in a sorted vector.
+    """Return the insertion points of values in a sorted vector.
 
     The kernel takes the sorter where its buffer begins, so it gets a copy.
     """
@@ -145,7 +145,7 @@ def searchsorted(x: Array, v: Array, *sorter: Array, side: Any) -> Array:
 
 @body_of("searchsorted")
 def searchsorted_steps(s: Steps, x: int, v: int, *sorter: int, side: Any) -> int | None:
-    """A routine; with a sorter on what it takes."""
+    """Add the searchsorted routine, on a gathered vector if there is a sorter."""
     common = np.result_type(s.array(x).dtype, s.array(v).dtype)
     dtype = str(work_dtype(common))
     if np.dtype(dtype).kind == "c":
@@ -160,19 +160,19 @@ def searchsorted_steps(s: Steps, x: int, v: int, *sorter: int, side: Any) -> int
 
 @lowers(SearchSorted)
 def lower_searchsorted(op: SearchSorted, node: Apply, k: Lowerer) -> None:
-    """One launch."""
+    """Lower to one launch."""
     k.call(node, "searchsorted", node.inputs, {"side": op.side})
 
 
 @step_function("unique")
 def unique(x: Array, **options: Any) -> Any:
-    """The different elements, and what was asked for beside them; waits."""
+    """Return the unique elements, and the optional results; waits."""
     return sets.unique(x, **options)
 
 
 @lowers(Unique)
 def lower_unique(op: Unique, node: Apply, k: Lowerer) -> None:
-    """How many there are only the values tell, so the plan waits."""
+    """Lower to a pause: the number of unique elements depends on the values."""
     options = {name: getattr(op, name) for name in Unique.__props__}
     k.call(node, "unique", node.inputs, options, recorded=False)
 
@@ -187,7 +187,7 @@ def unique_steps(
     return_counts: bool,
     axis: int | None,
 ) -> list[int] | None:
-    """A sort, and what differs from the element before; not of parts along an axis."""
+    """Add a sort and a comparison of neighbours; None for unique along an axis."""
     value = s.array(x)
     if axis is not None and value.ndim > 1:
         return None
@@ -197,9 +197,9 @@ def unique_steps(
     ordered = s.routine("take", [flat, order], value.dtype, 1, 0)
     is_first = differs(s, ordered)
     starts = places_of_true(s, is_first)
-    found = [s.routine("take", [ordered, starts], value.dtype, 1, 0)]
+    results = [s.routine("take", [ordered, starts], value.dtype, 1, 0)]
     if return_index:
-        found.append(s.routine("take", [order, starts], "int64", 1, 0))
+        results.append(s.routine("take", [order, starts], "int64", 1, 0))
     if return_inverse:
         places = s.routine("scan", [s.cast(is_first, "int64")], "int64", 1, 0, 0, 0)
         counted = s.launch(
@@ -207,14 +207,14 @@ def unique_steps(
         )
         target = s.routine("empty", [s.length(order, 0)], "int64", 1)
         put = s.routine("put", [target, order, counted], "int64", 1, 0)
-        found.append(s.reshape(put, lengths))
+        results.append(s.reshape(put, lengths))
     if return_counts:
-        found.append(runs(s, starts, s.length(ordered, 0)))
-    return found
+        results.append(runs(s, starts, s.length(ordered, 0)))
+    return results
 
 
 def differs(s: Steps, ordered: int) -> int:
-    """True if each element of a sorted vector differs from the one before.
+    """Return a mask of the elements of a sorted vector that differ from the one before.
 
     The first one does; a nan does not differ from another one.
     """
@@ -229,23 +229,23 @@ def differs(s: Steps, ordered: int) -> int:
     both = f"({nan.format('x')}) && ({nan.format('y')})"
     text = f"o0 = i == 0 || (({differ}) && !({both}));"
     names = "x", "y", "i"
-    given = [ordered, other, counts]
-    return s.launch(given, ["bool"], text, label="unique", names=names)
+    operands = [ordered, other, counts]
+    return s.launch(operands, ["bool"], text, label="unique", names=names)
 
 
 def places_of_true(s: Steps, mask: int) -> int:
-    """Where a vector is true: as many places as the plan reads."""
+    """Return the indices of true elements: the plan waits for their count."""
     found, count = places_of(s, mask)
     return s.index(found, [None, ("stop",)], [s.integer(0), count])
 
 
 def runs(s: Steps, starts: int, end: int) -> int:
-    """How far each of the places is from the next one, the last from the end."""
+    """Return the distance of each index to the next, of the last one to the end."""
     count = s.length(starts, 0)
     counts = s.routine("arange", [count], "int64", 1)
     text = "o0 = i + 1 < n ? i + 1 : i;"
     after = s.launch([counts, count], ["int64"], text, label="runs", names=("i", "n"))
     stops = s.routine("take", [starts, after], "int64", 1, 0)
     text = "o0 = (i + 1 < n ? y : e) - x;"
-    given, names = [counts, count, stops, end, starts], ("i", "n", "y", "e", "x")
-    return s.launch(given, ["int64"], text, label="runs", names=names)
+    operands, names = [counts, count, stops, end, starts], ("i", "n", "y", "e", "x")
+    return s.launch(operands, ["int64"], text, label="runs", names=names)

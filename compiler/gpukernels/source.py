@@ -22,7 +22,7 @@ Operand = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """Statements that name values, the results, and the device functions they call."""
+    """Statements that name values, the results, and their device functions."""
 
     text: str
     results: tuple[Operand, ...]
@@ -32,10 +32,9 @@ class Statements:
 def statements(
     scalar: Scalar | Composite | Cast, operands: Sequence[Operand], dtype: str
 ) -> Statements:
-    """C statements that compute ``scalar``; ``dtype`` is that of a row's result.
+    """Return C statements that compute ``scalar``; ``dtype`` is that of a row's result.
 
-    Each value gets a name of its own type, so an expression never needs care for
-    precedence.
+    Each value gets a name of its own type, so no expression depends on precedence.
     """
     if not isinstance(scalar, Composite):
         name = scalar.name if isinstance(scalar, Scalar) else "cast"
@@ -56,7 +55,7 @@ def statements(
 
 
 def expression(step: CompositeStep, operands: Sequence[Operand]) -> tuple[str, str]:
-    """The C expression of one step in the step's dtype, and its device functions."""
+    """Return a step's C expression in the step's dtype, and its device functions."""
     target = np.dtype(step.dtype)
     if step.op == "cast":
         ((text, source),) = operands
@@ -67,5 +66,5 @@ def expression(step: CompositeStep, operands: Sequence[Operand]) -> tuple[str, s
         (convert(text, np.dtype(source), np.dtype(to)), np.dtype(to))
         for (text, source), to in zip(operands, loop, strict=False)
     ]
-    made = scalar_expression(row, converted)
-    return convert(made.text, made.dtype, target), made.support
+    result = scalar_expression(row, converted)
+    return convert(result.text, result.dtype, target), result.support

@@ -1,4 +1,4 @@
-"""Indexing: views of integers and slices, and what arrays and masks take and change."""
+"""Indexing: views by integers and slices, gather and scatter by arrays and masks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Range = tuple[int, int]
 
 @lowers(Subtensor)
 def lower_subtensor(op: Subtensor, node: Apply, k: Lowerer) -> None:
-    """A view: nothing is launched."""
+    """Lower to a view: nothing is launched."""
     x, *integers = node.inputs
     ins = (k.number(x), *map(k.integer, integers))
     form = tuple(map(parts_of, op.idx_list))
@@ -50,7 +50,7 @@ def lower_subtensor(op: Subtensor, node: Apply, k: Lowerer) -> None:
 
 
 def parts_of(entry: Entry) -> tuple[str, ...] | None:
-    """The parts of a slice that are given; None for an integer."""
+    """Return the parts of a slice that are given; None for an integer."""
     if not isinstance(entry, Slice):
         return None
     return tuple(name for name, part in entry._asdict().items() if part is not None)
@@ -66,7 +66,7 @@ def inc_subtensor(
     inplace: bool,
     repeats: Sequence[bool],
 ) -> Array:
-    """The array with a view of it set or added to; a copy of it unless ``inplace``."""
+    """Return the array with a view of it set or added to; in place if ``inplace``."""
     key = key_of(form, integers)
     check_places(x, key, ())
     result = x if inplace else x.copy()
@@ -90,7 +90,7 @@ def inc_subtensor_steps(
     inplace: bool,
     repeats: Sequence[bool],
 ) -> int:
-    """A copy, unless in place, and what is stored in a view of it."""
+    """Add a copy, unless in place, and an assignment to a view of it."""
     result = x if inplace else s.copy(x)
     part = s.index(result, tuple(map(parts_of, form)), integers)
     value = s.array(part)
@@ -104,7 +104,7 @@ def inc_subtensor_steps(
 def require_lengths(
     s: Steps, operation: str, part: Sequence[int], y: int, repeats: Sequence[bool]
 ) -> None:
-    """Values must fill a part of these lengths, save where they repeat."""
+    """Fail unless values have the part's lengths, save where they repeat."""
     extra = len(part) - s.array(y).ndim
     conditions = [
         s.arithmetic("eq", s.length(y, axis), part[extra + axis])
@@ -116,7 +116,7 @@ def require_lengths(
 
 @lowers(IncSubtensor)
 def lower_inc_subtensor(op: IncSubtensor, node: Apply, k: Lowerer) -> None:
-    """A copy, unless in place, and one launch."""
+    """Lower to a copy, unless in place, and one launch."""
     k.call(
         node,
         "inc_subtensor",
@@ -138,7 +138,7 @@ def options_of(op: Change, node: Apply) -> dict[str, Any]:
 
 
 def over(op: Change) -> tuple[int, ...]:
-    """The input whose memory the result takes over."""
+    """Return the input whose memory the result takes over."""
     return (0,) if op.inplace else ()
 
 
@@ -149,15 +149,15 @@ def over(op: Change) -> tuple[int, ...]:
 def advanced_subtensor(
     x: Array, *index: Any, form: Sequence[Entry], ranges: Sequence[Range | None]
 ) -> Array:
-    """A new array of what the index leads to."""
+    """Return a new array of the elements that the index selects."""
     key = key_of(form, index)
     check_places(x, key, ranges)
-    taken: Array = get(x, key)
-    return taken
+    selected: Array = get(x, key)
+    return selected
 
 
 def count_nonzero(s: Steps, x: int) -> int:
-    """How many elements are not zero, which the plan waits for."""
+    """Return the number of nonzero elements: the plan waits for it."""
     value = s.array(x)
     text = convert("x", np.dtype(value.dtype), np.dtype("bool"))
     fold = Fold("add", 0, "int64", "int64", of_none=True)
@@ -166,30 +166,30 @@ def count_nonzero(s: Steps, x: int) -> int:
 
 
 def places_of(s: Steps, x: int) -> tuple[int, int]:
-    """A row of places for each axis, with room for all, and how many there are."""
+    """Return indices of the nonzero elements, a row for each axis, and their count."""
     return s.routine("nonzero", [x], "int64", 2), count_nonzero(s, x)
 
 
 @body_of("nonzero")
 def nonzero_steps(s: Steps, x: int) -> int:
-    """A routine, of which a view has as many places as the plan reads."""
-    found, count = places_of(s, x)
-    return s.index(found, ((), ("stop",)), [count])
+    """Add the nonzero routine and a view of as many indices as there are."""
+    indices, count = places_of(s, x)
+    return s.index(indices, ((), ("stop",)), [count])
 
 
 def unmasked(
     s: Steps, x: int, index: Sequence[int], form: Sequence[Entry]
 ) -> tuple[list[int], list[Entry]]:
-    """The index with arrays of places for each mask, and its form."""
+    """Return the index with arrays of indices for each mask, and its form."""
     rest = iter(index)
-    made: list[int] = []
+    indices: list[int] = []
     entries: list[Entry] = []
     axis = 0
     for entry in form:
         count = len(parts_of(entry) or ()) if isinstance(entry, Slice) else 1
         numbers = [next(rest) for _ in range(count)]
         if entry != MASK:
-            made += numbers
+            indices += numbers
             entries.append(entry)
             axis += 1
             continue
@@ -198,15 +198,15 @@ def unmasked(
         s.mask_fits(x, mask, axis)
         found, places = places_of(s, mask)
         for k in range(ndim):
-            made.append(s.index(found, (None, ("stop",)), [s.integer(k), places]))
+            indices.append(s.index(rows, (None, ("stop",)), [s.integer(k), places]))
             entries.append("int64")
         axis += ndim
-    return made, entries
+    return indices, entries
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """A view with the axes that arrays stand for side by side, from ``first`` on."""
+    """A view whose array-indexed axes stand side by side, from ``first`` on."""
 
     view: int
     arrays: tuple[int, ...]
@@ -214,7 +214,7 @@ class Sides:
 
 
 def sides(s: Steps, x: int, index: Sequence[int], form: Sequence[Entry]) -> Sides:
-    """The view of ``x`` by the integers and slices of an index, and its arrays."""
+    """Return the view of ``x`` by the index's integers and slices, and its arrays."""
     rest = iter(index)
     parts: list[tuple[str, ...] | None] = []
     integers: list[int] = []
@@ -223,8 +223,8 @@ def sides(s: Steps, x: int, index: Sequence[int], form: Sequence[Entry]) -> Side
     runs, in_run, kept = 0, False, 0
     for entry in form:
         stands = not isinstance(entry, Slice)
-        given = parts_of(entry) or ()
-        numbers = [next(rest)] if stands else [next(rest) for _ in given]
+        slice_parts = parts_of(entry) or ()
+        numbers = [next(rest)] if stands else [next(rest) for _ in slice_parts]
         runs += stands and not in_run
         in_run = stands
         is_array = stands and s.is_array(numbers[0])
@@ -233,7 +233,7 @@ def sides(s: Steps, x: int, index: Sequence[int], form: Sequence[Entry]) -> Side
             axes.append(kept)
         else:
             integers += numbers
-        parts.append(None if stands and not is_array else given)
+        parts.append(None if stands and not is_array else slice_parts)
         kept += is_array or not stands
     view = s.index(x, parts, integers)
     others = [axis for axis in range(s.array(view).ndim) if axis not in axes]
@@ -245,27 +245,27 @@ def sides(s: Steps, x: int, index: Sequence[int], form: Sequence[Entry]) -> Side
 
 
 def joint_rank(s: Steps, arrays: Sequence[int]) -> int:
-    """How many axes arrays have that broadcast together."""
+    """Return the broadcast rank of arrays."""
     return max(s.array(array).ndim for array in arrays)
 
 
-def picked_lengths(s: Steps, found: Sides) -> list[int]:
-    """The lengths of what an index leads to."""
-    ndim = joint_rank(s, found.arrays)
+def picked_lengths(s: Steps, selection: Sides) -> list[int]:
+    """Return the lengths of an index's result."""
+    ndim = joint_rank(s, selection.arrays)
     one = s.integer(1)
     joint = [one] * ndim
-    for array in found.arrays:
+    for array in selection.arrays:
         rank = s.array(array).ndim
         for axis in range(rank):
             place, length = ndim - rank + axis, s.length(array, axis)
             joint[place] = s.wider(joint[place], length, one)
-    count = s.array(found.view).ndim
-    last = found.first + len(found.arrays)
-    before = [s.length(found.view, axis) for axis in range(found.first)]
+    count = s.array(selection.view).ndim
+    last = selection.first + len(selection.arrays)
+    before = [s.length(selection.view, axis) for axis in range(selection.first)]
     return [
         *before,
         *joint,
-        *(s.length(found.view, axis) for axis in range(last, count)),
+        *(s.length(selection.view, axis) for axis in range(last, count)),
     ]
 
 
@@ -277,20 +277,20 @@ def advanced_subtensor_steps(
     form: Sequence[Entry],
     ranges: Sequence[Range | None],
 ) -> int:
-    """A view, and what is taken of it; for masks the plan waits."""
-    found = sides(s, x, *unmasked(s, x, index, form))
-    value = s.array(found.view)
-    ndim = value.ndim - len(found.arrays) + joint_rank(s, found.arrays)
-    ins = [found.view, *found.arrays]
-    return s.routine("take", ins, value.dtype, ndim, found.first)
+    """Add a view and a gather from it; the plan waits for masks."""
+    selection = sides(s, x, *unmasked(s, x, index, form))
+    value = s.array(selection.view)
+    ndim = value.ndim - len(selection.arrays) + joint_rank(s, selection.arrays)
+    ins = [selection.view, *selection.arrays]
+    return s.routine("take", ins, value.dtype, ndim, selection.first)
 
 
 @lowers(Picks)
 def lower_advanced_subtensor(op: Picks, node: Apply, k: Lowerer) -> None:
-    """One launch; with a mask its places are counted first, for which the plan waits.
+    """Lower to one gather; the plan waits for a mask's count first.
 
-    Indices that the device computes and that are out of bounds are reported by the next
-    wait for the context.
+    Out-of-bounds indices that the device computes raise at the next wait for the
+    context.
     """
     options = {"form": op.idx_list, "ranges": ranges_of(node.inputs[1:])}
     is_recorded = MASK not in op.idx_list
@@ -308,7 +308,7 @@ def advanced_inc_subtensor(
     repeats: Sequence[bool],
     ranges: Sequence[Range | None],
 ) -> Array:
-    """The array with what the index leads to set, or added to once for each time."""
+    """Return the array with the indexed elements set, or added to for each index."""
     key = key_of(form, index)
     check_places(x, key, ranges)
     result = x if inplace else x.copy()
@@ -342,16 +342,16 @@ def advanced_inc_subtensor_steps(
     value = s.array(found.view)
     require_lengths(s, operation, picked_lengths(s, found), y, repeats)
     change = "put" if operation == "set_subtensor" else "add_at"
-    ins = [found.view, *found.arrays, y]
-    s.routine(change, ins, value.dtype, value.ndim, found.first)
+    ins = [selection.view, *selection.arrays, y]
+    s.routine(change, ins, value.dtype, value.ndim, selection.first)
     return result
 
 
 @lowers(AdvancedChange)
 def lower_advanced_change(op: AdvancedChange, node: Apply, k: Lowerer) -> None:
-    """A copy, unless in place, and what setting or adding takes; a mask is waited for.
+    """Lower to a copy, unless in place, and a scatter; the plan waits for a mask.
 
-    Values added to one place are added in an order that the indices tell.
+    The order of additions to one element depends on the indices alone.
     """
     options = options_of(op, node) | {"ranges": ranges_of(node.inputs[2:])}
     k.call(
@@ -366,7 +366,7 @@ def lower_advanced_change(op: AdvancedChange, node: Apply, k: Lowerer) -> None:
 
 
 def ranges_of(variables: Sequence[Variable]) -> tuple[Range | None, ...]:
-    """For each array of integers the least and the greatest, where it is a constant."""
+    """Return the extrema of each integer array, None unless it is a constant."""
     return tuple(
         (int(variable.data.min()), int(variable.data.max()))
         if isinstance(variable, Constant) and variable.data.size
@@ -377,7 +377,7 @@ def ranges_of(variables: Sequence[Variable]) -> tuple[Range | None, ...]:
 
 
 def check_places(x: Array, key: Sequence[Any], ranges: Sequence[Range | None]) -> None:
-    """Raise IndexError for an integer, or an array of a range, that is out of bounds.
+    """Raise IndexError for an integer, or an array of a range, out of bounds.
 
     ``ranges`` is for the arrays among the entries of ``key``, in order.
     """
@@ -396,5 +396,5 @@ def check_places(x: Array, key: Sequence[Any], ranges: Sequence[Range | None]) -
 
 @lowers(Nonzero)
 def lower_nonzero(op: Nonzero, node: Apply, k: Lowerer) -> None:
-    """How many there are only the values tell, so the plan waits."""
+    """Lower to a pause: the number of nonzero elements depends on the values."""
     k.call(node, "nonzero", node.inputs, recorded=False)
