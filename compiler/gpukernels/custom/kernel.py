@@ -1,4 +1,4 @@
-"""Kernel: the text of an op's own kernel, and what it is called with."""
+"""Kernel: the text of an op's own kernel, and the kinds of its parameters."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SIZES = {
 
 
 def kind_of_param(given: Any) -> str:
-    """The kind of a parameter: ``*``, ``input``, ``offset``, a size, a dtype's name.
+    """Return the kind of a parameter: ``*``, ``input``, a size or a dtype's name.
 
     >>> kind_of_param(gpuarray.GpuArray), kind_of_param(gpuarray.SIZE)
     ('*', 'size')
@@ -73,8 +73,8 @@ class Kernel:
     offset of the array before it; they are kept as texts: ``*``, ``input``, ``size``,
     ``ssize``, ``offset`` or a dtype's name.
     ``flags`` change nothing: a device that lacks a type says so. ``codevar``,
-    ``objvar``, ``fname`` and ``sname`` are what the op's C code calls the text, the
-    compiled kernel, and the functions that launch it.
+    ``objvar``, ``fname`` and ``sname`` name, in the op's C code, the text, the compiled
+    kernel, and the functions that launch it.
 
     Raises TypeError where the text declares other parameters than ``params``.
 
@@ -113,7 +113,7 @@ class Kernel:
 
     @staticmethod
     def get_flags(*types: Any) -> dict[str, bool]:
-        """What kernels over these dtypes, types or variables ask of a device.
+        """Return the device features that kernels over these dtypes need.
 
         >>> Kernel.get_flags("float64", "int8")["have_double"]
         True
@@ -128,27 +128,27 @@ class Kernel:
 
     @property
     def types(self) -> list[Any]:
-        """The parameters as `gpuarray.GpuKernel` takes them."""
+        """The parameters' kinds as `gpuarray.GpuKernel` takes them."""
         return [_OF_KIND.get(kind) or as_dtype(kind) for kind in self.params]
 
     def compiled(self, context: Context, asked_by: str = "Kernel") -> GpuKernel:
-        """The kernel on a context, compiled when it is first asked for.
+        """Return the kernel on a context, compiled at the first request.
 
         Raises KernelError, which begins with ``asked_by``, if it does not compile.
         """
         key = "op_kernel", self.code, self.name, self.params
-        found: GpuKernel | None = context._kernels.get(key)
-        if found is None:
+        kernel: GpuKernel | None = context._kernels.get(key)
+        if kernel is None:
             try:
-                found = GpuKernel(self.code, self.name, self.types, context)
+                kernel = GpuKernel(self.code, self.name, self.types, context)
             except KernelError as error:
                 raise KernelError(f"{asked_by}:\n{error.details}") from None
-            context._kernels[key] = found
-        return found
+            context._kernels[key] = kernel
+        return kernel
 
 
 def _dtype_of(given: Any) -> np.dtype[Any]:
-    """The dtype of a variable, a type or a dtype."""
+    """Return the dtype of a variable, a type or a dtype."""
     kind = getattr(given, "type", given)
     return as_dtype(
         getattr(kind, "dtype", kind) if not isinstance(kind, type) else kind,
@@ -156,11 +156,11 @@ def _dtype_of(given: Any) -> np.dtype[Any]:
     )
 
 
-# ---- what a kernel's text declares ----
+# ---- declared parameters ----
 
 
 def _declared_kind(text: str) -> str | np.dtype[Any] | None:
-    """What a declared parameter takes; None for a type of the kernel's own."""
+    """Return a declared parameter's kind; None for a type of the kernel's own."""
     if "*" in text or "[" in text:
         return POINTER
     words = QUALIFIERS.sub(" ", text).split()
@@ -169,18 +169,18 @@ def _declared_kind(text: str) -> str | np.dtype[Any] | None:
 
 @lru_cache(maxsize=256)
 def pointed(kernel: Kernel) -> tuple[np.dtype[Any] | None, ...]:
-    """For each parameter what its pointer points to, where the text has a plain type.
+    """Return the dtypes that parameters point to; None where there is no plain type.
 
     >>> text = "KERNEL void k(GLOBAL_MEM ga_float *x, ga_int n) {}"
     >>> pointed(Kernel(text, ["*", "int32"], "k"))
     (dtype('float32'), None)
     """
-    found = pointed_dtypes(kernel.code, kernel.name)
-    return (None,) * len(kernel.params) if found is None else found
+    dtypes = pointed_dtypes(kernel.code, kernel.name)
+    return (None,) * len(kernel.params) if dtypes is None else dtypes
 
 
 def _agree(kind: str, wanted: str | np.dtype[Any]) -> bool:
-    """Whether the text takes an argument of a kind; signs of integers may differ."""
+    """True if the text takes an argument of a kind; signs of integers may differ."""
     if kind in POINTERS or isinstance(wanted, str):
         return kind in POINTERS and wanted == POINTER
     given = _SIZES.get(kind) or as_dtype(kind)
@@ -189,7 +189,7 @@ def _agree(kind: str, wanted: str | np.dtype[Any]) -> bool:
 
 
 def mistakes(kernel: Kernel, texts: Sequence[str]) -> Iterator[str]:
-    """How ``params`` and the declared parameters differ, in words."""
+    """Describe differences between ``params`` and the declared parameters."""
     if len(texts) != len(kernel.params):
         yield (
             f"params has {len(kernel.params)} entries, the text declares "
@@ -203,7 +203,7 @@ def mistakes(kernel: Kernel, texts: Sequence[str]) -> Iterator[str]:
 
 
 def check_params(kernel: Kernel) -> None:
-    """Raise where the text declares other parameters, or no such kernel."""
+    """Raise if the text declares other parameters, or no such kernel."""
     if not re.search(rf"\b{re.escape(kernel.name)}\b", kernel.code):
         raise GraphValueError(
             f"Kernel {kernel.name!r}: the text holds no function of this name"

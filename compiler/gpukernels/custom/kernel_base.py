@@ -1,8 +1,8 @@
-"""GpuKernelBase: ops that bring kernels of their own, and how these are launched.
+"""GpuKernelBase: ops with kernels of their own, and the launches of these.
 
-An op says which kernels it has, `gpu_kernels`, and with which geometry and arguments
-they are launched, `gpu_launches`. The launches are recorded when a plan is bound and
-replayed in C. An op that does not say so launches them itself: in `perform` or a thunk.
+An op gives its kernels, `gpu_kernels`, and their launches with geometry and arguments,
+`gpu_launches`. The launches are recorded when a plan is bound and replayed in C. An op
+without `gpu_launches` launches its kernels itself: in `perform` or a thunk.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ class Launch:
 
     An array passes its pointer; where a kernel takes views, ``x.offset`` follows it.
     Numbers are integers or floats of the host. Give ``n``, the number of work items of
-    a kernel that loops over what is left, or ``blocks`` and ``threads``, integers or
-    tuples of up to three. ``shared`` is in bytes. Where ``when`` is 0 or False there is
-    no such launch: an op may give several kernels and say which one it is.
+    a kernel with a grid-stride loop, or ``blocks`` and ``threads``, integers or tuples
+    of up to three. ``shared`` is in bytes. A launch whose ``when`` is 0 or False is
+    skipped: an op may give several kernels and select one.
 
     >>> Launch("eye", (4, 5), blocks=1, threads=256).blocks
     1
@@ -79,23 +79,23 @@ class Launch:
 
 
 class WrittenOp(Op):
-    """The base of ops whose kernels or C code a program wrote."""
+    """The base of ops whose kernels or C code the program wrote."""
 
     @classmethod
     def own_class(cls) -> type:
-        """The class as it is written, also where this is a twin for a device."""
+        """Return the class as written, also for its twin on a device."""
         return next(c for c in cls.__mro__ if not c.__module__.endswith(".placement"))
 
     def label(self) -> str:
-        """The op's name in listings."""
+        """Return the op's name in listings."""
         return self.own_class().__name__
 
     def described(self) -> str:
-        """The op's name with the file and line of its class, for errors."""
+        """Return the op's name with the file and line of its class, for errors."""
         return f"{self.label()}{source_of(self.own_class())}"
 
     def host_inputs(self, node: Apply) -> Collection[int]:
-        """The integer scalars of the host among the inputs.
+        """Return the indices of the inputs that are host integers.
 
         They are known when a plan is bound, and another value binds it anew.
         """
@@ -121,8 +121,8 @@ class GpuKernelBase(WrittenOp):
     - or else ``perform`` or ``make_thunk``, which launch `compiled_kernels` themselves.
 
     Integer scalars on the host among its inputs are known when the launches are made.
-    ``_f16_ok`` says that the kernels are ready for float16 and bfloat16 (`fp16_help`);
-    where they are not, ``perform`` or ``reference`` computes, or the op is refused.
+    ``_f16_ok`` says that the kernels support float16 and bfloat16 (`fp16_help`);
+    without it ``perform`` or ``reference`` computes these, or the op is refused.
     """
 
     _f16_ok: bool = False
@@ -130,11 +130,11 @@ class GpuKernelBase(WrittenOp):
     zeroed: Collection[int] = ()
 
     def get_params(self, node: Apply) -> Any:
-        """The context that the node runs on."""
+        """Return the context that the node runs on."""
         return context_of(node)
 
     def gpu_kernels(self, node: Apply, name: str) -> list[Kernel]:
-        """The kernels for the types of a node."""
+        """Return the kernels for the types of a node."""
         raise NotOfferedError(
             f"{self.described()}: no kernels; define gpu_kernels(self, node, name)"
         )
@@ -142,14 +142,14 @@ class GpuKernelBase(WrittenOp):
     def gpu_launches(
         self, node: Apply, inputs: Sequence[Any], outputs: Sequence[Array]
     ) -> Iterable[Launch]:
-        """The launches that write the outputs, in order."""
+        """Return the launches that write the outputs, in order."""
         raise NotOfferedError(
             f"{self.described()}: no launches; define gpu_launches(self, node, inputs, "
             "outputs)"
         )
 
     def evaluate(self, node: Apply, arrays: Sequence[Any]) -> list[Any]:
-        """The outputs with NumPy, where the op has a reference, else by `perform`."""
+        """Return the outputs by the NumPy reference, or else by `perform`."""
         if not has_reference(self):
             return super().evaluate(node, arrays)
         result = self.reference(*arrays)
@@ -158,7 +158,7 @@ class GpuKernelBase(WrittenOp):
     def compiled_kernels(
         self, node: Apply, context: Context | None = None
     ) -> dict[str, GpuKernel]:
-        """The node's kernels by name, compiled for a context: by default the node's.
+        """Return the node's kernels by name, compiled for a context.
 
         Raises KernelError with the op's class and file if one does not compile.
         """
@@ -168,7 +168,7 @@ class GpuKernelBase(WrittenOp):
 
 
 def context_of(node: Apply) -> Context:
-    """The context of the first of a node's variables that has one."""
+    """Return the context of the first of a node's variables that has one."""
     kinds = [each.type for each in (*node.inputs, *node.outputs)]
     place: Context = next(
         (each for each in kinds if isinstance(each, GpuArrayType)),
@@ -177,9 +177,9 @@ def context_of(node: Apply) -> Context:
     return place
 
 
-def source_of(made: Any) -> str:
-    """Where a function, or a class by its first method, begins, in brackets."""
-    members = [made] if isinstance(made, FunctionType) else vars(made).values()
+def source_of(code: Any) -> str:
+    """Return file and line of a function, or a class's first method, in brackets."""
+    members = [code] if isinstance(code, FunctionType) else vars(code).values()
     codes = [each.__code__ for each in members if isinstance(each, FunctionType)]
     first = min(codes, key=lambda code: code.co_firstlineno, default=None)
     return "" if first is None else f" ({first.co_filename}:{first.co_firstlineno})"
@@ -189,14 +189,14 @@ def source_of(made: Any) -> str:
 
 
 def kernels_of(op: GpuKernelBase, node: Apply) -> list[Kernel]:
-    """What ``gpu_kernels`` gives. Raises TypeError for what is no list of kernels."""
+    """Return the node's ``gpu_kernels``. Raises TypeError unless it is a list."""
     return listed(op, "gpu_kernels", op.gpu_kernels(node, op.label()), Kernel)
 
 
-def listed(op: GpuKernelBase, method: str, found: Any, kind: type[T]) -> list[T]:
-    """What a method gave as a list of what it is to give."""
-    is_list = isinstance(found, Iterable)
-    items = list(found) if is_list else [found]
+def listed(op: GpuKernelBase, method: str, result: Any, kind: type[T]) -> list[T]:
+    """Return a method's result as a list. Raises TypeError for wrong items."""
+    is_list = isinstance(result, Iterable)
+    items = list(result) if is_list else [result]
     wrong = [each for each in items if not (is_list and isinstance(each, kind))]
     if wrong:
         within = "a list with " if is_list else ""
@@ -208,19 +208,19 @@ def listed(op: GpuKernelBase, method: str, found: Any, kind: type[T]) -> list[T]
 
 
 def declares_launches(op: GpuKernelBase) -> bool:
-    """Whether the op says how its kernels are launched."""
+    """True if the op gives the launches of its kernels."""
     return type(op).gpu_launches is not GpuKernelBase.gpu_launches
 
 
 def narrow_dtype(node: Apply) -> str | None:
-    """float16 or bfloat16, where the node has arrays of either."""
+    """Return float16 or bfloat16 if the node has arrays of it, else None."""
     names = (v.type.dtype for v in (*node.inputs, *node.outputs))
     return next((name for name in names if name in ("float16", "bfloat16")), None)
 
 
 @lowers(GpuKernelBase)
 def lower_kernels(op: GpuKernelBase, node: Apply, k: Lowerer) -> None:
-    """The launches as a step; else what the op has besides: C code, or Python."""
+    """Lower to a step of launches, or else to C code or Python."""
     narrow = None if op._f16_ok else narrow_dtype(node)
     if narrow is not None:
         refuse_narrow(op, node, narrow)
@@ -233,7 +233,7 @@ def lower_kernels(op: GpuKernelBase, node: Apply, k: Lowerer) -> None:
 
 
 def refuse_narrow(op: GpuKernelBase, node: Apply, dtype: str) -> None:
-    """Warn that kernels that are not ready are not used; raise if nothing else is."""
+    """Warn that kernels lack half precision; raise if nothing else computes it."""
     text = (
         f"Disabling C code for {op.described()} due to unsupported {dtype}: its "
         f"kernels are not marked as ready for it"
@@ -247,7 +247,7 @@ def refuse_narrow(op: GpuKernelBase, node: Apply, dtype: str) -> None:
 
 
 def lowering_behind(op: GpuKernelBase, node: Apply) -> LowerFunction:
-    """The lowering of the classes behind GpuKernelBase: C code, else Python."""
+    """Return the lowering of the classes behind GpuKernelBase: C code, or Python."""
     classes = type(op).__mro__
     for cls in classes[classes.index(GpuKernelBase) + 1 :]:
         if cls in LOWERINGS and cls is not Op:
@@ -270,7 +270,7 @@ def lowering_behind(op: GpuKernelBase, node: Apply) -> LowerFunction:
 def run_kernels(
     *values: Any, op: GpuKernelBase, types: tuple[Any, ...]
 ) -> tuple[Array, ...]:
-    """The outputs that the op's launches write."""
+    """Return the outputs that the op's launches write."""
     context = current_context()
     assert context is not None
     inputs = [
@@ -292,10 +292,10 @@ def run_kernels(
 def launches_of(
     op: GpuKernelBase, node: Apply, values: Sequence[Any], outputs: Sequence[Array]
 ) -> list[Launch]:
-    """What ``gpu_launches`` gives; errors say that arrays have no elements there."""
+    """Return ``gpu_launches``; errors say that arrays have no elements there."""
     try:
-        found = op.gpu_launches(node, list(values), outputs)
-        return listed(op, "gpu_launches", found, Launch)
+        launches = op.gpu_launches(node, list(values), outputs)
+        return listed(op, "gpu_launches", launches, Launch)
     except Unsupported as error:
         raise Unsupported(
             f"{op.described()}: gpu_launches: {error}; arrays have shapes but no "
@@ -307,7 +307,7 @@ def launches_of(
 def compile_kernels(
     needs: Needs, *values: Any, op: GpuKernelBase, types: tuple[Any, ...]
 ) -> None:
-    """Compile the kernels when the function is made, so that errors come then."""
+    """Compile the kernels, and raise their errors, when the function is made."""
     variables = [kind() for kind in types]
     count = len(values)
     node = Apply(op, variables[:count], variables[count:])
@@ -317,7 +317,7 @@ def compile_kernels(
 def queue(
     launch: Launch, kernels: Mapping[str, tuple[Kernel, GpuKernel]], who: str
 ) -> None:
-    """Queue one launch. Errors say which op's launch it was."""
+    """Queue one launch; errors name the op."""
     if launch.kernel not in kernels:
         names = ", ".join(map(repr, kernels)) or "none"
         raise GraphValueError(
@@ -340,7 +340,7 @@ def queue(
 
 
 def check_arguments(kernel: Kernel, arguments: tuple[Any, ...], who: str) -> None:
-    """Raise TypeError where arguments are not what the kernel's params say."""
+    """Raise TypeError where arguments do not match the kernel's params."""
     if len(arguments) != len(kernel.params):
         raise GraphTypeError(
             f"{who}: the launch of {kernel.name!r} has {len(arguments)} arguments, "
@@ -367,7 +367,7 @@ def check_arguments(kernel: Kernel, arguments: tuple[Any, ...], who: str) -> Non
 def new_outputs(
     op: GpuKernelBase, node: Apply, values: Sequence[Any], context: Context
 ) -> list[Array]:
-    """Memory for the outputs; copies of the inputs that the op overwrites."""
+    """Allocate the outputs; copy the inputs that the op overwrites."""
     shapes = shapes_of(op, node, values)
     outputs = []
     for index, (shape, output) in enumerate(zip(shapes, node.outputs, strict=True)):
@@ -383,12 +383,12 @@ def new_outputs(
 def shapes_of(
     op: GpuKernelBase, node: Apply, values: Sequence[Any]
 ) -> list[tuple[int, ...]]:
-    """The outputs' shapes for these inputs, as ``infer_shape`` has them."""
-    given = [
+    """Return the outputs' shapes for these inputs, by ``infer_shape``."""
+    input_shapes = [
         tuple(constant(n, "int64") for n in getattr(value, "shape", ()))
         for value in values
     ]
-    said = op.output_shapes(node, given)
+    said = op.output_shapes(node, input_shapes)
     if len(said) != len(node.outputs) or not all(
         isinstance(lengths, (tuple, list)) for lengths in said
     ):
@@ -396,8 +396,8 @@ def shapes_of(
             f"{op.described()}: infer_shape gives {said}, expected a list with a tuple "
             f"of lengths for each of {len(node.outputs)} outputs"
         )
-    found = [tuple(_length(length, op) for length in lengths) for lengths in said]
-    for shape, output in zip(found, node.outputs, strict=True):
+    shapes = [tuple(_length(length, op) for length in lengths) for lengths in said]
+    for shape, output in zip(shapes, node.outputs, strict=True):
         flags = output.type.broadcastable
         wrong = len(shape) != len(flags) or any(
             flag and length != 1 for flag, length in zip(flags, shape, strict=True)
@@ -407,11 +407,11 @@ def shapes_of(
                 f"{op.described()}: infer_shape gives {shape} for output "
                 f"{output.index}, {output.type}"
             )
-    return found
+    return shapes
 
 
 def _length(length: Any, op: GpuKernelBase) -> int:
-    """A length that ``infer_shape`` gave as a number, from its constants."""
+    """Return a length of ``infer_shape`` as a number, computed from its constants."""
     if isinstance(length, Constant):
         return int(length.data)
     if not isinstance(length, Variable):

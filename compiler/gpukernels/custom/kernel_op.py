@@ -1,4 +1,4 @@
-"""The short way to an op with a kernel of its own: `kernel_op`."""
+"""`kernel_op`: a decorator that makes an op of one kernel's text."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ from gpuarray.compiler.ops.variables.transfer import gpu_contiguous
 from gpuarray.dtypes import INPUT, OFFSET, as_dtype, dtype_to_ctype, kind_of
 
 RANKS = {"b": 0, "i": 0, "u": 0, "f": 1, "c": 2}
-"""Kinds of numbers: a cast to one before it loses fractions or imaginary parts."""
+"""The order of dtype kinds: a cast to a lower one loses fractions or imaginary
+parts."""
 
 Geometry = int | str | Sequence[int | str] | None
 
@@ -90,10 +91,10 @@ class KernelOp(GpuKernelBase):
 
     __hash__ = GpuKernelBase.__hash__
 
-    # ---- what it says ----
+    # ---- the op ----
 
     def make_node(self, *inputs: Any) -> Apply:
-        """A node over the operands, cast to one dtype where they share a letter."""
+        """Return a node over the operands, cast to their letters' dtypes."""
         check_count(self.signature, len(inputs), self.name)
         variables = [as_tensor_variable(given) for given in inputs]
         dtypes = self.dtypes([each.type.dtype for each in variables])
@@ -130,7 +131,7 @@ class KernelOp(GpuKernelBase):
             )
 
     def dtypes(self, given: Sequence[str]) -> list[str]:
-        """The dtypes of all operands, inputs first, for inputs of these."""
+        """Return the dtypes of all operands, inputs first, for the inputs' dtypes."""
         letters: dict[str, str] = {}
         for operand, dtype in zip(self.signature.inputs, given, strict=True):
             if operand.dtype in self.signature.letters:
@@ -157,7 +158,7 @@ class KernelOp(GpuKernelBase):
     def infer_shape(
         self, node: Apply, input_shapes: Sequence[Sequence[Any]]
     ) -> list[tuple[Any, ...]]:
-        """The outputs' lengths, by the arithmetic of the signature."""
+        """Return the outputs' lengths, by the arithmetic of the signature."""
         known = bound_lengths(self.signature, input_shapes, self.name)
         pairs = list(zip(self.signature.inputs, node.inputs, strict=True))
         integers = {o.name: v for o, v in pairs if o.lengths is None}
@@ -183,7 +184,7 @@ class KernelOp(GpuKernelBase):
         ]
 
     def reference(self, *arrays: Any) -> Any:
-        """The outputs with NumPy, in half precision computed in float32."""
+        """Return the outputs with NumPy; half precision is computed in float32."""
         dtypes = self.dtypes([np.asarray(each).dtype.name for each in arrays])
         given = [
             np.asarray(array).astype(work_dtype(dtype))
@@ -200,16 +201,16 @@ class KernelOp(GpuKernelBase):
     def pull_back(
         self, m: Any, inputs: Variables, outputs: Variables, output_gradients: Gradients
     ) -> list[Variable | None]:
-        """What the decorated function says; nothing flows to integers of the host."""
+        """Return the decorated function's gradients; None for host integers."""
         gs: list[Variable] = [
             math.zeros_like(output) if g is None else g
             for output, g in zip(outputs, output_gradients, strict=True)
         ]
         is_one = len(outputs) == 1
-        found = self.gradient(
+        gradients = self.gradient(
             m, gs[0] if is_one else gs, outputs[0] if is_one else outputs, *inputs
         )
-        terms = list(found) if isinstance(found, (tuple, list)) else [found]
+        terms = list(gradients) if isinstance(gradients, (tuple, list)) else [gradients]
         arrays = [
             i for i, o in enumerate(self.signature.inputs) if o.lengths is not None
         ]
@@ -225,10 +226,10 @@ class KernelOp(GpuKernelBase):
             result[place] = term
         return result
 
-    # ---- how it is done ----
+    # ---- the kernel ----
 
     def gpu_kernels(self, node: Apply, name: str) -> list[Kernel]:
-        """The kernel, with parameters and words for the signature and these dtypes."""
+        """Return the kernel, with parameters and macros for these dtypes."""
         dtypes = [each.type.dtype for each in (*node.inputs, *node.outputs)]
         operands = (*self.signature.inputs, *self.signature.outputs)
         of = dict(zip(operands, dtypes, strict=True))
@@ -247,7 +248,7 @@ class KernelOp(GpuKernelBase):
     def gpu_launches(
         self, node: Apply, inputs: Sequence[Any], outputs: Sequence[Array]
     ) -> Iterable[Launch]:
-        """The launch; none for a grid without blocks."""
+        """Yield the launch; none for a grid without blocks."""
         (kernel,) = self.gpu_kernels(node, self.name)
         shapes = [each.shape if isinstance(each, Array) else () for each in inputs]
         known = bound_lengths(self.signature, shapes, self.name, inputs)
@@ -269,18 +270,18 @@ class KernelOp(GpuKernelBase):
         yield Launch(kernel.name, arguments, shared=shared, when=items != 0, **grid)
 
     def label(self) -> str:
-        """The name."""
+        """Return the name."""
         return self.name
 
     def described(self) -> str:
-        """The name with the file and line of the decorated function."""
+        """Return the name with the file and line of the decorated function."""
         return f"{self.name}{source_of(self.gradient)}"
 
     def __str__(self) -> str:
         return self.name
 
     def pretty(self, *texts: str) -> str:
-        """A call by its name."""
+        """Return a call by the op's name."""
         return f"{self.name}({', '.join(texts)})"
 
     def __copy__(self) -> KernelOp:
@@ -300,7 +301,7 @@ def _larger(a: Any, b: Any) -> Variable:
 
 
 def _whole(value: Any, known: Mapping[str, int]) -> Any:
-    """A part of the geometry as integers."""
+    """Return a part of the geometry as integers."""
     if isinstance(value, tuple):
         return tuple(_whole(each, known) for each in value)
     return evaluated(value, known, {"min": least, "max": greatest})
@@ -312,27 +313,27 @@ def _flat(values: Iterable[Any]) -> Iterable[Any]:
 
 
 def _sizes(signature: Signature, inputs: Sequence[Any], who: str) -> dict[str, Any]:
-    """The number of elements of arrays of any shape, which must have one shape."""
+    """Return the number of elements of ``[...]`` arrays, which must have one shape."""
     pairs = zip(signature.inputs, inputs, strict=True)
-    found = [(each.name, x) for each, x in pairs if each.is_any_shape]
-    for name, x in found[1:]:
-        first, shape = found[0][1].shape, x.shape
+    arrays = [(each.name, x) for each, x in pairs if each.is_any_shape]
+    for name, x in arrays[1:]:
+        first, shape = arrays[0][1].shape, x.shape
         wrong = f"{who}: arrays written [...] have one shape, given are "
         if is_host_array(x):
-            wrong += f"others for {found[0][0]} and {name}"
+            wrong += f"others for {arrays[0][0]} and {name}"
         else:
-            wrong += ", ".join(f"{name} {x.shape}" for name, x in found)
+            wrong += ", ".join(f"{name} {x.shape}" for name, x in arrays)
         if len(first) != len(shape):
             raise GraphValueError(wrong)
         for a, b in zip(first, shape, strict=True):
             same(a, b, x, wrong)
-    return {ALL: found[0][1].size} if found else {}
+    return {ALL: arrays[0][1].size} if arrays else {}
 
 
 def _words(
     signature: Signature, of: Mapping[Operand, str]
 ) -> Iterable[tuple[str, str]]:
-    """The words that a kernel's text may use, and what they stand for."""
+    """Yield the macros that a kernel's text may use, with their definitions."""
     for letter in signature.letters:
         dtype = next(of[each] for each in signature.inputs if each.dtype == letter)
         yield letter, dtype_to_ctype(dtype)
@@ -351,7 +352,7 @@ def _words(
 def _parameters(
     signature: Signature, of: Mapping[Operand, str]
 ) -> tuple[list[str], list[Any], list[str]]:
-    """The parameters' texts, their kinds, and what a kernel begins with."""
+    """Return the parameters' texts, their kinds, and the kernel's first statements."""
     texts: list[str] = []
     kinds: list[Any] = []
     begins: list[str] = []
@@ -380,22 +381,21 @@ def kernel_op(
     zeroed: Sequence[str] = (),
     support: str = "",
 ) -> Callable[[Callable[..., Any]], KernelOp]:
-    """Make an op of a kernel's text in CLUDA, what it takes and gives, and a gradient.
+    """Make an op of a kernel's text in CLUDA, a signature, and a gradient.
 
     ``signature`` is ``"T x[n, m], int64 k -> T y[n, m], float32 s[n]"``: a capital
-    letter is a dtype that the inputs settle, in the text ``T`` and, where it is
-    computed in, ``T_work``; the names of lengths and of integers are ``ga_ssize`` in
-    the text; ``[...]`` is an array of any shape, of ``size`` elements. Inputs come in C
-    order. Elements are read by ``LOAD(x, i)`` and written by ``STORE(y, i, value)``,
-    also in half precision. Outputs named in ``zeroed`` begin as zeros. ``support`` is
-    text of functions before the kernel.
+    letter is a dtype of the inputs, ``T`` in the text, with ``T_work`` to compute in;
+    names of lengths and of integers are ``ga_ssize`` in the text; ``[...]`` is an array
+    of any shape, of ``size`` elements. Inputs come in C order. Elements are read by
+    ``LOAD(x, i)`` and written by ``STORE(y, i, value)``, also in half precision.
+    Outputs in ``zeroed`` begin as zeros. ``support`` is text of device functions.
 
     The grid is ``blocks`` of ``threads``, numbers, arithmetic on the names in texts, or
-    tuples of up to three; or, for a kernel that loops over what is left, ``n`` items.
+    tuples of up to three; or ``n`` items, for a kernel with a grid-stride loop.
 
     The decorated function is the gradient: given the functions of ops ``m``, the
-    gradient ``g`` of the output ``y`` and the inputs, it returns what flows to each
-    array. Of several outputs ``g`` and ``y`` are lists. ``reference`` is the op with
+    gradient ``g`` of the output ``y`` and the inputs, it returns the gradient of each
+    array. With several outputs ``g`` and ``y`` are lists. ``reference`` is the op with
     NumPy; DebugMode compares the two.
 
     >>> from gpuarray.compiler import function, tensor as T
@@ -411,15 +411,15 @@ def kernel_op(
     >>> function([x], row_max(x))([[1, 3], [5, 4]])
     array([3., 5.], dtype=float32)
 
-    Raises ValueError for a signature or geometry that means nothing.
+    Raises ValueError for a wrong signature or geometry.
     """
     found = parsed(signature)
-    given = {"n": n} if n is not None else {"blocks": blocks, "threads": threads}
+    grid = {"n": n} if n is not None else {"blocks": blocks, "threads": threads}
     if (n is None) == (blocks is None):
         raise GraphValueError(
             "kernel_op: give either n, the number of work items, or blocks"
         )
-    geometry = tuple((word, _frozen(value)) for word, value in given.items())
+    geometry = tuple((word, _frozen(value)) for word, value in grid.items())
     geometry += (("shared", shared),)
     known = frozenset({*found.lengths, *(each.name for each in found.integers)})
     for value in _flat(value for _, value in geometry):

@@ -1,7 +1,7 @@
-"""Launches of an op's kernels as steps, from what its Python makes of symbols.
+"""An op's launches as steps: its Python is run on symbols for the numbers.
 
 A file has the kernels' texts, and the geometry and arguments as integers that the plan
-computes. Where the Python needs to know a number, the step stays Python's.
+computes. Where the Python needs the value of a number, the step stays in Python.
 """
 
 from __future__ import annotations
@@ -38,25 +38,25 @@ from gpuarray.compiler.graph.types import TensorType
 from gpuarray.dtypes import as_dtype, dtype_to_typecode
 
 OF_ARRAY, OF_INTEGER, OF_OFFSET, OF_STRIDE, OF_BITS = range(5)
-"""Where an argument comes from: enum ga_argument_source of ``c/plan/plan_launch.h``."""
+"""The source of an argument: enum ga_argument_source of ``c/plan/plan_launch.h``."""
 MOST_BITS = 8
-"""Bytes of a number that a file has as it is."""
+"""Largest literal argument of a launch in a file, in bytes."""
 
 
 @body_of("kernels")
 def kernels_steps(
     s: Steps, *values: int, op: GpuKernelBase, types: tuple[Any, ...]
 ) -> Sequence[int] | None:
-    """The outputs, which launches write; None where Python needs to know a number."""
+    """Add the launches; None where Python needs the value of a number."""
     try:
         return recorded(s, values, op, types)
-    except Exception:  # of code that was written for numbers
+    except Exception:  # the op's code expects numbers
         return None
 
 
 @reason_of("kernels")
 def why_in_python(step: p.Call, values: Sequence[p.Value]) -> str:
-    """What in ``gpu_launches`` or ``infer_shape`` needs to know a number, and where."""
+    """Return the reason and the line where a launch needs the value of a number."""
     s = Steps([values[n] for n in step.ins], [values[n] for n in step.outs])
     try:
         recorded(s, range(len(step.ins)), **dict(step.options))
@@ -69,7 +69,7 @@ def why_in_python(step: p.Call, values: Sequence[p.Value]) -> str:
 
 
 def is_ours(path: str) -> bool:
-    """Whether a file is of this package, or of Python's own library."""
+    """True if a file is of this package, or of Python's own library."""
     folders = Path(__file__).parent.parent, Path(traceback.__file__).parent
     return any(Path(path).is_relative_to(folder) for folder in folders)
 
@@ -77,7 +77,7 @@ def is_ours(path: str) -> bool:
 def recorded(
     s: Steps, values: Sequence[int], op: GpuKernelBase, types: Sequence[Any]
 ) -> Sequence[int]:
-    """The steps of what ``gpu_launches`` gives for symbols."""
+    """Add the steps of ``gpu_launches``, called with symbols; return the outputs."""
     variables = [kind() for kind in types]
     node = Apply(op, variables[: len(values)], variables[len(values) :])
     inputs = [
@@ -87,10 +87,10 @@ def recorded(
     numbers = new_outputs(s, op, node, inputs)
     outputs = [HostArray(s, each) for each in numbers]
     kernels = {each.name: each for each in kernels_of(op, node)}
-    # Those that are written come first: the step takes the first one over.
+    # The outputs come first: the step takes the first one over.
     arrays = [*numbers, *(each for each in values if s.is_array(each))]
-    found = op.gpu_launches(node, inputs, outputs)  # type: ignore[arg-type]
-    for launch in listed(op, "gpu_launches", found, Launch):
+    launches = op.gpu_launches(node, inputs, outputs)  # type: ignore[arg-type]
+    for launch in listed(op, "gpu_launches", launches, Launch):
         add_launch(s, launch, kernels[launch.kernel], arrays, op)
     return numbers
 
@@ -98,7 +98,7 @@ def recorded(
 def new_outputs(
     s: Steps, op: GpuKernelBase, node: Apply, inputs: Sequence[Any]
 ) -> list[int]:
-    """Memory for the outputs; copies of the inputs that the op overwrites."""
+    """Allocate the outputs; copy the inputs that the op overwrites."""
     shapes = shapes_of(s, op, node, inputs)
     numbers = []
     for index, (shape, output) in enumerate(zip(shapes, node.outputs, strict=True)):
@@ -116,16 +116,16 @@ def new_outputs(
 def shapes_of(
     s: Steps, op: GpuKernelBase, node: Apply, inputs: Sequence[Any]
 ) -> list[list[Any]]:
-    """The outputs' lengths, as ``infer_shape`` has them."""
+    """Return the outputs' lengths, by ``infer_shape``."""
     known: dict[Variable, Any] = dict(zip(node.inputs, inputs, strict=True))
-    given = []
+    input_shapes = []
     for each in inputs:
         lengths = each.shape if is_host_array(each) else ()
         variables = [TensorType("int64", ())() for _ in lengths]
         known.update(zip(variables, lengths, strict=True))
-        given.append(tuple(variables))
-    said = op.output_shapes(node, given)
-    shapes = [[integer_of(s, each, known) for each in lengths] for lengths in said]
+        input_shapes.append(tuple(variables))
+    inferred = op.output_shapes(node, input_shapes)
+    shapes = [[integer_of(s, each, known) for each in lengths] for lengths in inferred]
     for shape, output in zip(shapes, node.outputs, strict=True):
         for length, flag in zip(shape, output.type.broadcastable, strict=True):
             if flag and not isinstance(length, int):
@@ -139,7 +139,7 @@ def shapes_of(
 def add_launch(
     s: Steps, launch: Launch, kernel: Kernel, arrays: Sequence[int], op: GpuKernelBase
 ) -> None:
-    """A step that launches a kernel, under the launch's condition."""
+    """Add a step that launches a kernel, under the launch's condition."""
     if not isinstance(launch.when, HostInteger) and not launch.when:
         return
     check_arguments(kernel, tuple(launch.arguments), op.described())
@@ -161,9 +161,9 @@ def add_launch(
 
 
 def geometry_of(launch: Launch) -> tuple[list[Any], int]:
-    """Its numbers in the order of the step, and the dimensions of the grid.
+    """Return a launch's numbers in the order of the step, and its grid's dimensions.
 
-    There are 0 for a number of work items, of which 0 blocks are as many as fit.
+    0 dimensions mean a number of work items, where 0 blocks are as many as fit.
     """
     blocks, threads = axes_of(launch.blocks), axes_of(launch.threads)
     if launch.n is not None:
@@ -175,15 +175,15 @@ def geometry_of(launch: Launch) -> tuple[list[Any], int]:
     return [*blocks, *threads, launch.shared], len(blocks)
 
 
-def axes_of(given: Any) -> list[Any]:
-    """One to three lengths in a list; none for None."""
-    if given is None:
+def axes_of(lengths: Any) -> list[Any]:
+    """Return one to three lengths as a list; an empty one for None."""
+    if lengths is None:
         return []
-    return list(given) if isinstance(given, (tuple, list)) else [given]
+    return list(lengths) if isinstance(lengths, (tuple, list)) else [lengths]
 
 
 def codes_of(kernel: Kernel) -> list[int]:
-    """The typecodes of a kernel's parameters."""
+    """Return the typecodes of a kernel's parameters."""
     pairs = zip(kernel.params, kernel.types, strict=True)
     return [
         int(lib.GA_BUFFER) if kind == "*" else dtype_to_typecode(given)
@@ -199,7 +199,7 @@ def source_of_argument(
     integers: list[int],
     first: int,
 ) -> tuple[int, int]:
-    """Where an argument comes from, with its number; integers join the list."""
+    """Return an argument's source and number; integers join the list."""
     if kind in POINTERS:
         if not is_host_array(value):
             raise Unrecordable("it passes an array that is none of the op's")
@@ -219,7 +219,7 @@ SIZES: Mapping[str, str] = {"offset": "uint64", "size": "uint64", "ssize": "int6
 
 
 def bits_of(kind: str, value: Any) -> int:
-    """A number as the bytes of an argument, in an integer."""
+    """Return a number as the bytes of an argument, in an integer."""
     dtype = as_dtype(SIZES.get(kind, kind))
     is_float = isinstance(value, (float, np.floating))
     if dtype.kind in "iub" and is_float and not value.is_integer():

@@ -1,8 +1,8 @@
-"""What a kernel of `kernel_op` takes and gives: a signature, read from its text.
+"""The signature of a `kernel_op`: its inputs and outputs, parsed from text.
 
 ``"T x[n, m], int64 k -> T y[n, k]"``: arrays have lengths in brackets, integers of the
-host have none. A capital letter stands for a dtype that the inputs settle, a name of a
-length for what the inputs' shapes settle. Lengths of results are arithmetic on these.
+host have none. A capital letter stands for a dtype of the inputs, a name of a length
+for one of the inputs' shapes. Lengths of results are arithmetic on these.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Operand:
 
     @property
     def is_any_shape(self) -> bool:
-        """Whether the array may have any number of axes."""
+        """True if the array may have any number of axes."""
         return self.lengths == ("...",)
 
     def __str__(self) -> str:
@@ -72,7 +72,7 @@ class Signature:
 
     @property
     def lengths(self) -> tuple[str, ...]:
-        """The names of lengths, in the order in which the inputs have them."""
+        """The names of lengths, in the order of the inputs."""
         names = (
             ALL if length == "..." else length
             for each in self.inputs
@@ -84,8 +84,8 @@ class Signature:
     @property
     def letters(self) -> tuple[str, ...]:
         """The letters that stand for dtypes."""
-        found = (each.dtype for each in self.inputs if _LETTER.fullmatch(each.dtype))
-        return tuple(dict.fromkeys(found))
+        letters = (each.dtype for each in self.inputs if _LETTER.fullmatch(each.dtype))
+        return tuple(dict.fromkeys(letters))
 
     def __str__(self) -> str:
         sides = (", ".join(map(str, side)) for side in (self.inputs, self.outputs))
@@ -93,7 +93,7 @@ class Signature:
 
 
 def parsed(text: str) -> Signature:
-    """The signature that a text means. Raises ValueError where it means none.
+    """Parse a signature. Raises ValueError for a wrong one.
 
     >>> signature = parsed("T x[n, m], int64 k -> T y[n, m + k]")
     >>> signature.lengths, signature.letters, str(signature.outputs[0])
@@ -113,7 +113,7 @@ def _wrong(text: str, why: str) -> GraphValueError:
 
 
 def _operands(side: str, text: str) -> list[Operand]:
-    found = []
+    operands = []
     for piece in re.findall(r"(?:[^,\[]|\[[^\]]*\])+", side):
         match = _PIECE.fullmatch(piece.strip())
         if match is None:
@@ -127,8 +127,8 @@ def _operands(side: str, text: str) -> list[Operand]:
         inside = None
         if lengths is not None:
             inside = tuple(each.strip() for each in lengths.split(",") if each.strip())
-        found.append(Operand(dtype, name, inside))
-    return found
+        operands.append(Operand(dtype, name, inside))
+    return operands
 
 
 def _check(signature: Signature, text: str) -> None:
@@ -166,7 +166,7 @@ def _check_output(operand: Operand, signature: Signature, text: str) -> None:
 
 @lru_cache(maxsize=1024)
 def compiled(text: str, known: Collection[str]) -> CodeType:
-    """Arithmetic on known names. Raises ValueError for anything else."""
+    """Compile arithmetic on known names. Raises ValueError for anything else."""
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except SyntaxError:
@@ -184,7 +184,7 @@ def compiled(text: str, known: Collection[str]) -> CodeType:
 def evaluated(
     text: Any, values: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]
 ) -> Any:
-    """What an expression of lengths is for these values; numbers stay as they are.
+    """Evaluate an expression of lengths; numbers stay as they are.
 
     >>> evaluated("max(n, 2) * m", {"n": 1, "m": 3}, {"max": max})
     6
@@ -201,32 +201,32 @@ def bound_lengths(
     who: str,
     arrays: Sequence[Any] = (),
 ) -> dict[str, Any]:
-    """The lengths by name. Raises where shapes known as numbers do not agree.
+    """Return the lengths by name. Raises where shapes known as numbers do not agree.
 
-    Of ``arrays`` for a file a step sees to that.
+    For ``arrays`` of a file a step checks that.
     """
-    found: dict[str, Any] = {}
+    lengths: dict[str, Any] = {}
     first: dict[str, str] = {}
-    for place, (each, shape) in enumerate(zip(signature.inputs, shapes, strict=True)):
-        if each.lengths is None or each.is_any_shape:
+    for place, (given, shape) in enumerate(zip(signature.inputs, shapes, strict=True)):
+        if given.lengths is None or given.is_any_shape:
             continue
-        for name, length in zip(each.lengths, shape, strict=True):
-            wanted = int(name) if name.isdigit() else found.setdefault(name, length)
-            before = first.setdefault(name, each.name)
+        for name, length in zip(given.lengths, shape, strict=True):
+            wanted = int(name) if name.isdigit() else lengths.setdefault(name, length)
+            before = first.setdefault(name, given.name)
             known = isinstance(wanted, int) and isinstance(length, int)
             if isinstance(length, HostInteger) and wanted is not length:
-                said = f"{who}: {name} is another length in {before} and {each.name}"
+                said = f"{who}: {name} is another length in {before} and {given.name}"
                 same(wanted, length, arrays[place], said)
             elif known and wanted != length:
                 raise GraphValueError(
                     f"{who}: {name} is {wanted} in {before} and {length} in "
-                    f"{each.name}; the signature is {signature}"
+                    f"{given.name}; the signature is {signature}"
                 )
-    return found
+    return lengths
 
 
 def check_count(signature: Signature, count: int, who: str) -> None:
-    """Raise TypeError for another number of operands."""
+    """Raise TypeError for a wrong number of operands."""
     if count != len(signature.inputs):
         raise GraphTypeError(
             f"{who}: given {count} operands, expected {len(signature.inputs)}: "

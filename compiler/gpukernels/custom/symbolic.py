@@ -1,8 +1,8 @@
-"""Integers and arrays that record what is computed of them, as steps of a body.
+"""Symbolic integers and arrays, which record arithmetic as steps of a body.
 
-``gpu_launches`` of an op is Python. For a file it is called with these in the place of
+``gpu_launches`` of an op is Python. For a file it is called with these symbols for
 numbers and arrays: arithmetic on them becomes steps, so the file computes the launch
-for every shape. What has to know a number (a branch, ``int(n)``) cannot be recorded.
+for every shape. Code that needs a value (a branch, ``int(n)``) cannot be recorded.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from gpuarray.scalars import Scalar
 
 
 class Unrecordable(Exception):
-    """Something needs to know a number or an array that a file has for none."""
+    """Code needs the value of a number or the elements of an array."""
 
 
 def _refuses(why: str) -> Callable[..., NoReturn]:
-    """A method that raises `Unrecordable` with the reason."""
+    """Return a method that raises `Unrecordable` with the reason."""
 
     def method(*_: Any) -> NoReturn:
         raise Unrecordable(why)
@@ -43,7 +43,7 @@ _computes = _refuses("it computes with an offset or a stride")
 
 
 def _recorded(name: str, turned: bool = False) -> Callable[[Any, Any], HostInteger]:
-    """A method that adds one of the executor's operations."""
+    """Return a method that adds one of the executor's operations."""
 
     def method(self: HostInteger, other: Any) -> HostInteger:
         a, b = self.number, number_of(self.steps, other)
@@ -55,7 +55,7 @@ def _recorded(name: str, turned: bool = False) -> Callable[[Any, Any], HostInteg
 
 
 class HostInteger:
-    """An integer of the host that a body computes; comparisons give 0 or 1.
+    """A symbolic host integer of a body; comparisons give 0 or 1.
 
     It has no value: ``bool``, ``int``, a hash and a text of it raise `Unrecordable`.
     """
@@ -95,15 +95,15 @@ class HostInteger:
     __truediv__ = __rtruediv__ = __pow__ = __rpow__ = _needs_value
 
     def must_be(self, x: int, other: Any, text: str) -> None:
-        """Have the body fail with a text where this is another integer."""
+        """Make the body fail with a text where this is another integer."""
         condition: Any = self == other
         self.steps.require(x, [condition.number], text)
 
 
 class ArrayPart:
-    """Where an array begins, or the bytes between elements along an axis.
+    """The offset of an array, or its stride in bytes along an axis.
 
-    It can be an argument of a kernel, and nothing is computed of it.
+    It can be an argument of a kernel; no arithmetic on it is recorded.
     """
 
     def __init__(self, array: int, axis: int | None = None) -> None:
@@ -119,7 +119,7 @@ class ArrayPart:
 
 
 class HostArray:
-    """An array of a body: its dtype is known, and its lengths are steps."""
+    """A symbolic array of a body: its dtype is known, its lengths are steps."""
 
     __class__ = Array  # type: ignore[assignment]  # for `isinstance` in an op
 
@@ -136,7 +136,7 @@ class HostArray:
 
     @property
     def shape(self) -> tuple[HostInteger, ...]:
-        """The lengths, which are steps from when they are asked for."""
+        """The lengths, added as steps when they are first read."""
         if self._shape is None:
             axes = range(self.ndim)
             lengths = [self.steps.length(self.number, axis) for axis in axes]
@@ -161,18 +161,18 @@ class HostArray:
 
 
 def product(integers: Iterable[Any]) -> Any:
-    """All multiplied, without a step for a 1 in front; 1 of none."""
+    """Return the product of integers, without a step for a leading 1; 1 of none."""
     listed = list(integers)
     return reduce(operator.mul, listed) if listed else 1
 
 
 def is_host_array(value: Any) -> bool:
-    """Whether a value is an array of a body."""
+    """True if a value is a symbolic array."""
     return type(value) is HostArray
 
 
 def number_of(steps: Steps, value: Any) -> int:
-    """The value of a body that an integer is."""
+    """Return the number of a value of the body that holds an integer."""
     if isinstance(value, HostInteger):
         return value.number
     if isinstance(value, (int, np.integer)):
@@ -180,11 +180,11 @@ def number_of(steps: Steps, value: Any) -> int:
     raise Unrecordable(f"it computes with {type(value).__name__} beside a length")
 
 
-# ---- what an op may call with numbers and with these ----
+# ---- functions of numbers and symbols ----
 
 
 def least(a: Any, b: Any) -> Any:
-    """The smaller integer, in launches that a file can have, where ``min`` cannot.
+    """Return the smaller integer; unlike ``min`` it can be recorded.
 
     >>> least(3, 2)
     2
@@ -195,7 +195,7 @@ def least(a: Any, b: Any) -> Any:
 
 
 def greatest(a: Any, b: Any) -> Any:
-    """The larger integer, in launches that a file can have, where ``max`` cannot.
+    """Return the larger integer; unlike ``max`` it can be recorded.
 
     >>> greatest(3, 2)
     3
@@ -220,7 +220,7 @@ def same(a: Any, b: Any, x: Any, text: str) -> None:
         raise GraphValueError(text)
 
 
-# ---- lengths as graphs have them ----
+# ---- lengths in graphs ----
 
 ROWS: dict[str, Callable[..., Any]] = {
     "add": operator.add,
@@ -241,11 +241,11 @@ ROWS: dict[str, Callable[..., Any]] = {
     "bitwise_and": operator.and_,
     "bitwise_or": operator.or_,
 }
-"""The rows of the table of scalars that lengths may be computed by."""
+"""The rows of the scalar table that lengths may be computed by."""
 
 
 def integer_of(steps: Steps, given: Any, known: dict[Variable, Any]) -> Any:
-    """What a length that ``infer_shape`` gave is, of what variables are ``known``."""
+    """Return a length of ``infer_shape``, computed from the ``known`` variables."""
     if not isinstance(given, Variable):
         return given
     if isinstance(given, Constant):

@@ -1,4 +1,4 @@
-"""How a kernel of operations that run together reads its inputs: C text."""
+"""C text by which a multi-tensor kernel reads its inputs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from gpuarray.compiler.gpukernels.source import Operand
 from gpuarray.dtypes import INPUT, OFFSET, dtype_to_ctype, work_ctype
 
 Sources = tuple[str, ...]
-"""Of a part's inputs: ``"array"``, ``"int"``, or the text of a constant."""
+"""The sources of a part's inputs: ``"array"``, ``"int"``, or a constant's text."""
 
 
 def numbers_of(
     dtypes: Sequence[str], sources: Sources, name: str = "i"
 ) -> Iterator[tuple[str, Operand]]:
-    """The inputs' kinds, and how a kernel names them."""
+    """Yield the inputs' sources, and their names in a kernel."""
     for index, (source, dtype) in enumerate(zip(sources, dtypes, strict=True)):
         text = f"{name}{index}"
         if source == "int":
@@ -42,12 +42,11 @@ def chosen(texts: Mapping[int, str]) -> str:
 
 
 class InputText:
-    """Writes what parts read; it has state because they share a kernel's parameters.
+    """Writes the reads of parts; it has state because they share a kernel's parameters.
 
-    Of the part ``number``, which is being written, ``before`` is computed once,
-    ``mapped`` for each element ``q`` that a total is of, and ``each`` for each element
-    ``p``. Parts that are alike have one text, which chooses among their parameters:
-    ``numbers`` has whose text it is.
+    The part ``number`` is being written: ``before`` is computed once, ``mapped`` for
+    each element ``q`` that a total folds, ``each`` for each element ``p``. Equal parts,
+    ``numbers``, have one text, which selects among their parameters.
     """
 
     def __init__(self) -> None:
@@ -61,12 +60,12 @@ class InputText:
         self.each: list[str] = []
 
     def number_of(self, name: str) -> None:
-        """A parameter that is a count of elements, rows or blocks."""
+        """Add a parameter: a count of elements, rows or blocks."""
         self.parameters.append(f"ga_int {name}")
         self.types.append(np.int32)
 
     def pointer(self, name: str, dtype: str, kind: Any = INPUT) -> None:
-        """A parameter that is an array, as a pointer to its elements."""
+        """Add an array parameter, as a pointer to its elements."""
         ctype = dtype_to_ctype(np.dtype(dtype))
         own = f"{name}_{self.number}"
         self.parameters += [f"GLOBAL_MEM {ctype} *{own}", f"ga_size {own}_off"]
@@ -78,15 +77,15 @@ class InputText:
         )
 
     def given(self, name: str, more: str = "") -> str:
-        """What a part is given by the name, of the parts whose text is written."""
+        """Return the text that selects a parameter among the equal parts'."""
         return chosen({number: f"{name}_{number}{more}" for number in self.numbers})
 
     def load(
         self, names: tuple[str, str, str], source: str, dtype: str, lines: list[str]
     ) -> None:
-        """The value of an input, among ``lines`` where it is of an array.
+        """Add the value of an input, to ``lines`` where it is an array's.
 
-        ``names`` are the value's, the array's, and that of the element's place.
+        ``names`` are the value's, the array's, and that of the element's index.
         """
         name, array, place = names
         if source == "int":

@@ -1,4 +1,4 @@
-"""Elementwise operations of their own shapes in one launch, where they are small."""
+"""Multi-tensor launches: small elementwise operations of several shapes at once."""
 
 from __future__ import annotations
 
@@ -42,25 +42,25 @@ from gpuarray.compiler.ops.reduce.reduce import NAMES
 from gpuarray.dtypes import dtype_to_typecode
 
 LARGE = 1 << 20
-"""Elements from which on a part has a launch of its own, whose loads are wider."""
+"""Elements from which a part has a launch of its own, whose loads are wider."""
 LARGE_CPU = 1 << 14
-"""The same on processors, of whose elementwise kernels alone compilers make vectors."""
+"""The same on processors, whose compilers vectorize only elementwise kernels."""
 MOST_FOLDED = 1 << 18
-"""Elements beyond which a total is left to the library, which shares out rows, too."""
+"""Elements beyond which a total is left to the library, which also splits rows."""
 MOST_FOLDED_CPU = 1 << 16
-"""The same on processors, whose strips of long rows are far apart."""
+"""The same on processors, where the strips of long rows are far apart."""
 STEPS = 8
-"""Rows that an item of a GPU folds at most: it waits for each."""
+"""Most rows that an item of a GPU folds: it waits for each."""
 MOST_STEPS = 16
 """The same where a block has one column, and would be a launch of its own."""
 SECTOR = 8
-"""Columns that a block of a GPU reads at least, unless there are so many rows."""
+"""Fewest columns that a block of a GPU reads, unless there are too many rows."""
 NARROW = 2
-"""Columns of a matrix that it reads even then, for a product with a vector."""
+"""Fewest columns that it reads even then, for a matrix-vector product."""
 MOST_MULTIPLIED = 1 << 24
 """Elements of a matrix beyond which a product is left to the BLAS."""
 MOST_ROWS = 64
-"""Rows of a matrix that an item of a GPU folds at most; half of it beside few others.
+"""Most rows of a matrix that an item of a GPU folds; half of it below `SECTOR` columns.
 
 It waits for some of them at once.
 """
@@ -69,7 +69,7 @@ _INT64 = dtype_to_typecode("int64")
 
 @lowers(MultiTensor)
 def lower_multi_tensor(op: MultiTensor, node: Apply, k: Lowerer) -> None:
-    """A step; constants are text of its kernel."""
+    """Lower to one step; constants are text of its kernel."""
     ins: list[int] = []
     places: dict[int, int] = {}
     sources: list[str] = []
@@ -106,12 +106,12 @@ def lower_multi_tensor(op: MultiTensor, node: Apply, k: Lowerer) -> None:
 
 @unfolds(MultiTensor)
 def unfold(op: MultiTensor, inputs: Sequence[Variable]) -> list[Variable]:
-    """Each part by itself."""
+    """Return each part by itself."""
     return op.unfold(inputs)
 
 
 def listing(op: MultiTensor, texts: Sequence[str]) -> Iterator[str]:
-    """Lines of what each part computes of texts of the node's inputs."""
+    """Yield lines that say what each part computes of the node's inputs."""
     for part, ins, outs in op.shares():
         named, results = part.statements(texts[ins])
         yield from named
@@ -120,7 +120,7 @@ def listing(op: MultiTensor, texts: Sequence[str]) -> Iterator[str]:
 
 
 def label(op: MultiTensor) -> str:
-    """The rows of a kernel, each once, in the order they are first computed."""
+    """Return the names of a kernel's rows, each once, in order of computation."""
     names: list[str] = []
     for part in op.parts:
         if part.total is not None:
@@ -137,7 +137,7 @@ def multi_tensor(
     sources: tuple[Sources, ...],
     over: tuple[int, ...],
 ) -> tuple[Array, ...]:
-    """The results of all parts; ``over`` has the values that they overwrite."""
+    """Return the results of all parts; ``over`` has the values that they overwrite."""
     context = current_context()
     assert context is not None
     forms = tuple(zip(parts, sources, strict=True))
@@ -168,9 +168,9 @@ def tell_needs(
     sources: tuple[Sources, ...],
     over: tuple[int, ...],
 ) -> None:
-    """The kernel of all parts; those of large parts are made where such come.
+    """Declare the kernel of all parts; those of large parts are made on demand.
 
-    Totals are of many elements soon: the kernels that the library has for these, too.
+    The library's kernels of totals are declared, too: these soon have many elements.
     """
     forms = tuple(zip(parts, sources, strict=True))
     needs.kernel(*source_of(forms, needs.context)[:2])
@@ -188,10 +188,10 @@ def tell_needs(
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a part does in the one launch.
+    """A part's share of the launch.
 
-    Of ``size`` elements, none where it has had a launch of its own, a block takes
-    ``per``. ``rows`` are folded into totals; -1 where ``totals`` are known.
+    It has ``size`` elements, none after a launch of its own, and ``per`` in a block.
+    ``rows`` are folded into totals; -1 where ``totals`` are known.
     """
 
     size: int
@@ -203,7 +203,7 @@ class Job:
     outs: Sequence[Array]
 
     def arguments(self) -> Iterator[Any]:
-        """As the kernel lists them, but for the blocks."""
+        """Yield the kernel's arguments, but for the blocks."""
         for each in (*self.outs, *self.folded):
             yield from arguments_of(each)
         if self.totals is not None:
@@ -214,12 +214,12 @@ class Job:
         yield self.size
 
     def blocks(self) -> int:
-        """How many blocks it takes."""
+        """Return the number of blocks."""
         return -(-self.size // self.per)
 
 
 def arguments_of(value: Any) -> Iterator[Any]:
-    """What a kernel is given for an array, an integer, or None for a text's value."""
+    """Yield the kernel's arguments for an array or an integer; none for a constant."""
     if value is not None:
         yield value
     if isinstance(value, Array):
@@ -234,7 +234,7 @@ def job_of(
     threads: int,
     context: Context,
 ) -> Job:
-    """What is left to do for a part together with others, after what it does alone."""
+    """Return a part's share of the launch, after its launches of its own."""
     folded, rest = part.split(given)
     wholes = [*whole_arrays(part, given), *outs]
     size, per, rows = outs[0].size, per_block(part, threads, context), -1
@@ -259,21 +259,21 @@ def job_of(
 
 
 def unread(total: MappedTotal, result: Array, context: Context) -> Array:
-    """What stands for totals that the kernel computes: some array of their dtype."""
+    """A placeholder for totals that the kernel computes: an array of the dtype."""
     if str(result.dtype) == total.dtype:
         return result
     return empty((1,), total.dtype, context=context)
 
 
 def per_block(part: Part, threads: int, context: Context) -> int:
-    """How many elements a block takes where it computes no totals."""
+    """Return the number of elements of a block that computes no totals."""
     if context.is_cpu:
         return PER_BLOCK_CPU
     return PER_BLOCK if part.total is None else threads
 
 
 def product_columns(rows: int, columns: int, threads: int, context: Context) -> int:
-    """How many columns of a matrix a block multiplies; 0 where the BLAS does better."""
+    """Return the matrix columns that a block multiplies; 0 to leave it to the BLAS."""
     if context.is_cpu or rows * columns > MOST_MULTIPLIED:
         return 0
 
@@ -291,7 +291,7 @@ def product_columns(rows: int, columns: int, threads: int, context: Context) -> 
 
 
 def columns_of(rows: int, columns: int, threads: int, context: Context) -> int:
-    """How many columns a block folds; 0 where the library's reductions do better."""
+    """Return the columns that a block folds; 0 to leave it to the library."""
     if rows * columns > (MOST_FOLDED_CPU if context.is_cpu else MOST_FOLDED):
         return 0
     if context.is_cpu:
@@ -307,7 +307,7 @@ def columns_of(rows: int, columns: int, threads: int, context: Context) -> int:
 
 
 def whole_arrays(part: Part | MappedTotal, given: Sequence[Any]) -> list[Any]:
-    """The inputs of a part's elements, or of its total, that have all axes."""
+    """Return the inputs of a part's elements, or of its total, that have all axes."""
     if isinstance(part, Part) and part.total is not None:
         (_, given), is_one = part.split(given), part.is_one[1:]
     else:
@@ -320,7 +320,7 @@ def whole_arrays(part: Part | MappedTotal, given: Sequence[Any]) -> list[Any]:
 
 
 def shape_of(part: Part, given: Sequence[Any]) -> tuple[int, ...]:
-    """The shape of a part's elements. Raises ValueError where inputs differ."""
+    """Return the shape of a part's elements. Raises ValueError where inputs differ."""
     shapes = {array.shape for array in whole_arrays(part, given)}
     if part.total is not None:
         folded, _ = part.split(given)
@@ -338,7 +338,7 @@ def shape_of(part: Part, given: Sequence[Any]) -> tuple[int, ...]:
 
 
 def wrong_rows(total: MappedTotal, given: Sequence[Any]) -> set[tuple[int, ...]]:
-    """The shapes of what has not one element for each of the rows that are folded."""
+    """Return the shapes of row inputs without one element for each folded row."""
     if not total.is_product:
         return set()
     ((count, _),) = {array.shape for array in whole_arrays(total, given)}
@@ -347,7 +347,7 @@ def wrong_rows(total: MappedTotal, given: Sequence[Any]) -> set[tuple[int, ...]]
 
 
 def total_kernel(total: MappedTotal, sources: Sources, context: Context) -> Any:
-    """The library's reduction that computes a total."""
+    """Return the library's reduction that computes a total."""
     key = "total", total, sources
     kernel = context._kernels.get(key)
     if kernel is None:
@@ -369,22 +369,22 @@ def total_kernel(total: MappedTotal, sources: Sources, context: Context) -> Any:
 def computed(
     total: MappedTotal, sources: Sources, given: Sequence[Any], context: Context
 ) -> Array:
-    """The totals by a launch, or two, of the library's reduction, or by the BLAS."""
+    """Return totals computed by the library's reduction, or by the BLAS."""
     if total.is_product:
         matrix, column = given
-        made: Array = matmul.matmul(column.reshape(column.shape[0]), matrix)
-        return made
+        product: Array = matmul.matmul(column.reshape(column.shape[0]), matrix)
+        return product
     kernel = total_kernel(total, sources, context)
     handle = ffi.new("GpuArray *")
     kept = [as_given(x) for x in given if x is not None]
-    values = ffi.new("void *[]", kept)  # which keeps none of them
+    values = ffi.new("void *[]", kept)  # holds no references
     axes = (1 << total.axes) - 1
     check(lib.GpuReduction_apply(kernel, handle, values, axes, 0))
     return taken(handle, context)
 
 
 def read(dtypes: Sequence[str], sources: Sources) -> list[tuple[str, int, int]]:
-    """The arguments of a kernel that reads arrays and integers."""
+    """Return the arguments of a kernel that reads arrays and integers."""
     return [
         (f"i{index}", _INT64, lib.GE_SCALAR)
         if source == "int"
@@ -395,7 +395,7 @@ def read(dtypes: Sequence[str], sources: Sources) -> list[tuple[str, int, int]]:
 
 
 def as_given(value: Any) -> Any:
-    """An array or an integer as the library takes it."""
+    """Return an array or an integer as the library takes it."""
     return value.struct if isinstance(value, Array) else ffi.new("long long *", value)
 
 
@@ -406,7 +406,7 @@ def launch_one(
     outs: Sequence[Array],
     context: Context,
 ) -> None:
-    """A launch for a part, of any layout."""
+    """Launch a part by itself; it may have any layout."""
     key = "alone", part, sources
     kernel = context._kernels.get(key)
     if kernel is None:
@@ -428,12 +428,12 @@ def launch_one(
 
 
 def source_of(forms: Forms, context: Context) -> tuple[str, str, list[Any]]:
-    """The kernel's text, its name, and the types of its arguments."""
+    """Return the kernel's text, its name, and the types of its arguments."""
     return named_text(forms, threads_for(forms, context), context.is_cpu)
 
 
 def kernel_of(forms: Forms, context: Context) -> GpuKernel:
-    """The kernel, compiled when it is first asked for."""
+    """Return the kernel, compiled at the first request."""
     key = "multi_tensor", forms
     kernel: GpuKernel | None = context._kernels.get(key)
     if kernel is None:
@@ -443,7 +443,7 @@ def kernel_of(forms: Forms, context: Context) -> GpuKernel:
 
 
 def launch_all(kernel: GpuKernel, jobs: Sequence[Job], threads: int) -> None:
-    """One launch; each part has blocks of its own, as many as its size wants.
+    """Launch all parts at once; each has blocks of its own, by its size.
 
     A part of size 0 has none, so that one kernel serves whichever parts are large.
     """

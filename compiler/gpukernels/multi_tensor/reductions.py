@@ -28,7 +28,7 @@ def new_reduction(
     support: str,
     arguments: Sequence[tuple[str, int, int]],
 ) -> Any:
-    """A ``GpuReduction *`` of several folds, freed with its last reference."""
+    """Return a ``GpuReduction *`` of several folds, freed with its last reference."""
     kept: list[Any] = []
 
     def c_text(text: str) -> Any:

@@ -1,9 +1,9 @@
-"""The kernel of operations that run together: C text.
+"""The multi-tensor kernel: several elementwise operations in one launch, as C text.
 
-Each part has blocks of its own. Where a part has a total, a block first computes that
-of its elements: on a GPU items side by side walk along the rows and then fold what they
-have, in an order that shapes alone settle; a processor's item keeps a strip of columns,
-or of what narrow rows are one after the other.
+Each part has blocks of its own. A block of a part with a total first computes that of
+its elements: on a GPU neighbouring items walk along the rows and then combine their
+accumulators, in an order that shapes alone determine; a processor's item keeps a strip
+of columns, or of the elements of narrow rows in a sequence.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gpuarray.dtypes import work_ctype
 
 THREADS = 256
 MOST_THREADS = 512
-"""Items of a block where a product is computed: each waits for a few rows only."""
+"""Items of a block that computes a product: each waits for a few rows only."""
 PER_BLOCK = 1024
 PER_BLOCK_CPU = 16384
 
@@ -31,13 +31,13 @@ Forms = tuple[tuple[Part, Sources], ...]
 
 
 def element_sources(part: Part, sources: Sources) -> Sources:
-    """The sources of what a part computes its elements of; a total is an array."""
+    """Return the sources of a part's elements; a total is an array."""
     _, rest = part.split(sources)
     return tuple(rest) if part.total is None else ("array", *rest)
 
 
 def threads_for(forms: Forms, context: Context) -> int:
-    """The items of a block: a power of 2."""
+    """Return the number of items of a block: a power of 2."""
     if context.is_cpu:
         return 1
     totals = (part.total for part, _ in forms)
@@ -48,10 +48,10 @@ def threads_for(forms: Forms, context: Context) -> int:
 
 @lru_cache(maxsize=256)
 def named_text(forms: Forms, threads: int, is_cpu: bool) -> tuple[str, str, list[Any]]:
-    """The kernel's text, its name, and the types of its arguments."""
+    """Return the kernel's text, its name, and the types of its arguments."""
     name = f"multi_tensor_{digest(repr((forms, threads)).encode())}"
     writer = MultiTensorText(forms, name, is_cpu, threads)
-    # Of a size that the text says, nobody has to wait for the compiler to know it.
+    # With the size in the text, the compiler need not be asked for it.
     kernel = "KERNEL" if is_cpu else f"KERNEL_SIZED({threads}, 1)"
     for number, (part, sources) in enumerate(forms):
         writer.add(number, part, sources)
@@ -67,11 +67,11 @@ def named_text(forms: Forms, threads: int, is_cpu: bool) -> tuple[str, str, list
 
 
 class MultiTensorText(TotalText):
-    """Writes the parts of a kernel, and the totals of those that have some.
+    """Writes the parts of a kernel, and their totals.
 
-    Of ``alike`` parts, and of parts whose totals are, the first one has the text.
-    ``rows`` and ``per`` say what of each part is folded and how many elements a block
-    has, ``walks`` what items of a GPU fold before ``trees`` fold what they have.
+    The first of ``alike`` parts, or of parts with equal totals, has the text. ``rows``
+    and ``per`` are the rows folded and the elements of a block by part, ``walks`` the
+    folds of a GPU's items before ``trees`` combine them.
     """
 
     def __init__(self, forms: Forms, name: str, is_cpu: bool, threads: int) -> None:
@@ -88,7 +88,7 @@ class MultiTensorText(TotalText):
         self.body: list[str] = []
 
     def add(self, number: int, part: Part, sources: Sources) -> None:
-        """The blocks of one more part."""
+        """Add the blocks of a part."""
         self.number, self.numbers = number, self.alike[part, sources]
         self.before, self.mapped, self.each = [], [], []
         for index, dtype in enumerate(part.scalar.output_dtypes):
@@ -117,7 +117,7 @@ class MultiTensorText(TotalText):
             ]
 
     def walk(self, total: MappedTotal, sources: Sources) -> None:
-        """What the items of a block of a GPU do for the totals of a part."""
+        """Add the folds of a GPU block's items for the totals of a part."""
         outer, numbers = self.before, self.numbers
         self.before, self.numbers = [], self.alike[total, sources]
         fold = self.total(total, sources)
@@ -131,14 +131,14 @@ class MultiTensorText(TotalText):
         self.before, self.numbers = outer, numbers
 
     def mine(self) -> str:
-        """Whether a block is of the parts whose text is written."""
+        """Return the condition that a block is of the parts of this text."""
         return " || ".join(f"number == {number}" for number in self.numbers)
 
     def block(self) -> list[str]:
-        """What comes before the parts: which elements a block has, and of which part.
+        """Return the statements before the parts: the block's part and its elements.
 
-        Totals on a GPU, too, where a block folds one kind. So what all parts do alike
-        is there once, and is compiled once.
+        They include the totals on a GPU, where a block folds one kind, so that code
+        common to all parts is compiled once.
         """
         ends = {number: f"end{number}" for number in self.rows}
         begins = {number: ends.get(number - 1, "0") for number in ends}
@@ -168,9 +168,9 @@ class MultiTensorText(TotalText):
         ]
 
     def runs(self, fold: list[str], has_total: bool) -> list[str]:
-        """The loops over a block's elements; ``fold`` computes their totals before.
+        """Return the loops over a block's elements, totals first.
 
-        Of those that have totals a block of a GPU has no more than items.
+        A GPU's block has no more elements with totals than items.
         """
         if has_total and not self.is_cpu:
             return [
@@ -197,7 +197,7 @@ class MultiTensorText(TotalText):
         ]
 
     def elements(self, part: Part, sources: Sources) -> None:
-        """The statements of a part's elements."""
+        """Add the statements of a part's elements."""
         scalar = part.scalar
         values: list[Operand] = []
         for index, (source, operand) in enumerate(numbers_of(scalar.inputs, sources)):

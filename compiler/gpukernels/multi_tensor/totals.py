@@ -1,4 +1,4 @@
-"""The totals that operations which run together read: C text."""
+"""The totals that parts of a multi-tensor kernel read: C text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpuarray.scalars import SCALARS
 
 WARP = 32
 AHEAD = 4
-"""Rows that an item of a GPU reads before it folds them."""
+"""Rows that an item of a GPU prefetches before it folds them."""
 STRIP = 16
 """Elements that an item of a processor folds side by side."""
 
@@ -27,8 +27,8 @@ STRIP = 16
 class TotalText(InputText):
     """Writes totals: ``folds`` are device functions.
 
-    ``shared`` is what the ``threads`` items of a block of a GPU have in common, before
-    ``trees`` fold what they have.
+    ``shared`` declares the local memory of the ``threads`` items of a GPU's block;
+    ``trees`` combine the items' accumulators.
     """
 
     def __init__(self, name: str, is_cpu: bool, threads: int) -> None:
@@ -41,9 +41,9 @@ class TotalText(InputText):
         self.trees: dict[str, list[str]] = {}
 
     def total(self, total: MappedTotal, sources: Sources) -> list[str]:
-        """What computes the totals of elements ``first`` to ``last``, where rows are.
+        """Return the statements of the totals of elements ``first`` to ``last``.
 
-        Without them the library has computed the totals: then they are an input.
+        Without rows the library has computed the totals: then they are an input.
         """
         for index, dtype in enumerate(total.map.inputs):
             is_one = total.is_one[index]
@@ -67,7 +67,7 @@ class TotalText(InputText):
         return self.fold_block(total, walk, call)
 
     def place(self, total: MappedTotal, index: int) -> str:
-        """Where the element of an input lies that goes with the one at ``q``."""
+        """Return the index of an input's element that belongs to the one at ``q``."""
         if total.is_one[index]:
             return "0"
         if not total.is_product or not total.is_row[index]:
@@ -75,7 +75,7 @@ class TotalText(InputText):
         return "q / n" if self.is_cpu else "row"
 
     def fold(self, monoid: str, acc: np.dtype[Any]) -> str:
-        """The device function that folds two accumulators."""
+        """Return the device function that folds two accumulators."""
         key = monoid, str(acc)
         name = f"{self.name}_fold{len(self.folds)}"
         if key in self.folds:
@@ -88,10 +88,10 @@ class TotalText(InputText):
         return name
 
     def read_ahead(self, lines: list[str], both: str) -> list[str]:
-        """The loop of an item along its rows, by steps of some rows.
+        """Return the loop of an item along its rows, with `AHEAD` rows prefetched.
 
-        Beyond the last one is read again. So nothing is asked before it is read, and
-        there is one wait for all of them.
+        Beyond the last row one is read again: so no read is conditional, and there is
+        one wait for all of them.
         """
         return [
             f"for (ga_int next = down; next < rows; next += {AHEAD} * step) {{",
@@ -106,7 +106,7 @@ class TotalText(InputText):
         ]
 
     def fold_block(self, total: MappedTotal, loop: list[str], call: str) -> list[str]:
-        """As many items as columns go side by side, the others take other rows."""
+        """Return the fold of a block, where items of a column share its rows."""
         acc = accumulator(total)
         kind = list(self.folds).index((total.monoid, str(acc)))
         ctype = work_ctype(acc)
@@ -134,7 +134,7 @@ class TotalText(InputText):
     def fold_strip(
         self, ctype: str, nothing: str, lines: list[str], call: str, value: str
     ) -> list[str]:
-        """Neighbours in a row, or in several rows that are narrow, side by side."""
+        """Return the fold of neighbours in one row or several narrow ones."""
 
         def folded(held: str, width: str) -> list[str]:
             return [
@@ -145,7 +145,7 @@ class TotalText(InputText):
                 "  }",
             ]
 
-        # Of whole strips the compiler keeps `b` in registers, which has no other index.
+        # The compiler keeps `b` in registers: whole strips index it by constants.
         return [
             f"{ctype} a[{STRIP}];",
             "if (rows >= 0) {",
@@ -173,7 +173,7 @@ class TotalText(InputText):
         ]
 
     def folded(self, total: MappedTotal) -> None:
-        """The total of the element at ``p``."""
+        """Add the total of the element at ``p``."""
         dtype = np.dtype(total.dtype)
         acc = accumulator(total)
         made = "a[p - first]"
@@ -186,10 +186,10 @@ class TotalText(InputText):
 
 
 def fold_shared(shared: str, call: str, threads: int, has_lanes: bool) -> list[str]:
-    """What folds the ``a`` of a block's items, of those that are ``lanes`` apart.
+    """Return the tree over ``a`` of those items of a block that are ``lanes`` apart.
 
-    Where warps can, each first folds its own, as far as there are so few columns; what
-    is left to one warp needs no others to wait for. An item reads what it has made.
+    With shuffles each warp first folds its own, while there are so few columns; the
+    rest is one warp's, which waits for no other. An item reads only its own writes.
     """
     whole = [f"{shared}[item] = a;", f"ga_uint s = {threads // 2};"]
     if has_lanes and threads >= WARP:

@@ -1,7 +1,7 @@
-"""A row program as steps of the library: its kernel, or its walks.
+"""A row program as steps of the library: its kernel, or one reduction per walk.
 
 The library binds these at each new shape, in a compiled function and in one from a
-file. Which of the two runs follows from the device and the lengths.
+file. Which of the two runs depends on the device and the lengths.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from gpuarray.compiler.gpukernels.rows.walked import by_reductions
 from gpuarray.compiler.ops.fused.rowwise import TABLE, Fold, Program, Total
 
 NARROW = 2**31 - 2**20
-"""Elements of a row from which on their places take 64 bits."""
+"""Row length from which indices take 64 bits."""
 LONG = 16384
-"""Elements of a row beyond which few rows are not left to a block each."""
+"""Row length beyond which a few rows are not left to one block each."""
 
 Way = Callable[[Steps, Operands], list[int]]
-"""Gives the outputs of a program without totals."""
+"""Returns the outputs of a program without totals."""
 
 
 @body_of("rowwise")
@@ -34,7 +34,7 @@ def rowwise_steps(
     sources: tuple[str, ...],
     over: tuple[int, ...],
 ) -> list[int]:
-    """What a program computes, by walks along the rows or by a kernel."""
+    """Add a program's computation, by walks along the rows or by a kernel."""
     given = Operands.of(s, program, sources, over, values)
     is_product = product_of(program) is not None
     is_walked = needs_walks(s, given)
@@ -48,12 +48,12 @@ def rowwise_steps(
 
 
 def chosen(s: Steps, condition: int, a: Sequence[int], b: Sequence[int]) -> list[int]:
-    """Of each pair the first where the integer is true."""
+    """Return the first of each pair where the integer is true, else the second."""
     return [s.choose(condition, *pair) for pair in zip(a, b, strict=True)]
 
 
 def needs_walks(s: Steps, given: Operands) -> int:
-    """Whether one launch is worse, or cannot be: 1 for walks, else 0."""
+    """Return 1 for walks, where one launch is slower or impossible, else 0."""
     tables = given.of_kind(TABLE)
     reasons = [
         prefers_walks(s, given.rows(s), given.length),
@@ -64,9 +64,9 @@ def needs_walks(s: Steps, given: Operands) -> int:
 
 
 def prefers_walks(s: Steps, rows: int, length: int) -> int:
-    """Whether other kernels are better at these rows than one for all of it.
+    """Return 1 where separate kernels are faster than one launch for all of it.
 
-    Those of processors make better vectors; and a few long rows keep no GPU busy.
+    Those of processors vectorize better; and a few long rows leave a GPU idle.
     """
     twice = s.arithmetic("mul", s.integer(2), s.device("processors"))
     is_long = s.arithmetic("lt", s.integer(LONG), length)
@@ -79,47 +79,47 @@ def prefers_walks(s: Steps, rows: int, length: int) -> int:
 
 
 def by_walks(s: Steps, given: Operands) -> list[int]:
-    """The outputs by a reduction for each walk, and totals of what is stored."""
+    """Return the outputs by a reduction for each walk, and totals of stored values."""
     return of_stored(by_reductions, s, given)
 
 
 def by_kernel(s: Steps, given: Operands) -> list[int]:
-    """The outputs by one launch, and totals of its blocks, or of what it stores."""
+    """The outputs by one launch, and totals of its blocks, or of stored values."""
     program = given.program
-    if not program.totals or most_words(program) == 0:  # rows are never kept
+    if not program.totals or most_words(program) == 0:  # no persistent rows
         return of_stored(in_shape, s, given)
     whole, axes = len(program.outputs), len(given.shape) - 1
-    made = launch(s, given, "row_totals")
-    blocks = s.length(made[whole], 0)  # none where that is worse
+    results = launch(s, given, "row_totals")
+    blocks = s.length(results[whole], 0)  # 0 where storing is faster
     with s.under(blocks, False):
         stored = of_stored(in_shape, s, given)
     with s.under(blocks, True):
-        outputs = shaped(s, given, made[:whole])
-        folded = folds_of(s, program.totals, made[whole:])
+        outputs = shaped(s, given, results[:whole])
+        folded = folds_of(s, program.totals, results[whole:])
         totals = [s.view(each, (*(-1,) * axes, 0)) for each in folded]
     return chosen(s, blocks, [*outputs, *totals], stored)
 
 
 def of_stored(way: Way, s: Steps, given: Operands) -> list[int]:
-    """The outputs, and totals of what is stored of elements."""
+    """Return the outputs, and totals of stored elements."""
     program = given.program
     if not program.totals:
         return way(s, given)
     plain = given.storing()
-    made = way(s, plain)
+    outputs = way(s, plain)
     there = dict(enumerate(given.numbers)) | dict(
-        zip(plain.program.outputs, made, strict=True)
+        zip(plain.program.outputs, outputs, strict=True)
     )
     operands = (there[total.operand] for total in program.totals)
     stored = [each for each in operands if each is not None]
     axes = len(given.shape) - 1
     folded = totals_of(s, program.totals, stored)
     totals = (s.view(each, (*(-1,) * axes, 0)) for each in folded)
-    return [*made[: len(program.outputs)], *totals]
+    return [*outputs[: len(program.outputs)], *totals]
 
 
 def totals_of(s: Steps, totals: Sequence[Total], stored: Sequence[int]) -> list[int]:
-    """What is stored of elements, folded over all rows: on GPUs all totals at once."""
+    """Return stored elements folded over all rows: on GPUs all totals at once."""
     alone = s.device("is_processor")
     pairs = list(zip(totals, stored, strict=True))
     if len(pairs) == 1:
@@ -132,43 +132,43 @@ def totals_of(s: Steps, totals: Sequence[Total], stored: Sequence[int]) -> list[
 
 
 def folds_of(s: Steps, totals: Sequence[Total], arrays: Sequence[int]) -> list[int]:
-    """Arrays folded over all axes but the last one, in one launch."""
+    """Return arrays folded over all axes but the last one, in one launch."""
     folds = [Fold(t.monoid, 0, t.dtype, t.acc_dtype, of_none=True) for t in totals]
     texts = [(f"v{i}", s.array(each).dtype) for i, each in enumerate(arrays)]
     axes = tuple(range(s.array(arrays[0]).ndim - 1))
-    made = s.reduction(folds, texts, [name for name, _ in texts], arrays, axes)
-    return [made + i for i in range(len(totals))]
+    first = s.reduction(folds, texts, [name for name, _ in texts], arrays, axes)
+    return [first + i for i in range(len(totals))]
 
 
 # ---- products ----
 
 
 def product_by_walks(s: Steps, given: Operands) -> list[int]:
-    """The product by the BLAS, and then elementwise operations."""
+    """Return the product by the BLAS, followed by elementwise operations."""
     return by_blas(by_reductions, s, given)
 
 
 def product_by_kernel(s: Steps, given: Operands) -> list[int]:
-    """The product with what reads it in one launch, unless the BLAS is better."""
-    made = launch(s, given, "row_products")
-    is_left = s.arithmetic("eq", s.length(made[0], 0), s.integer(0))
+    """Return the product and its readers in one launch, unless the BLAS is faster."""
+    results = launch(s, given, "row_products")
+    is_left = s.arithmetic("eq", s.length(results[0], 0), s.integer(0))
     with s.under(is_left, True):
         left = by_blas(in_shape, s, given)
     with s.under(is_left, False):
-        outputs = shaped(s, given, made)
+        outputs = shaped(s, given, results)
     return chosen(s, is_left, left, outputs)
 
 
 def by_blas(way: Way, s: Steps, given: Operands) -> list[int]:
-    """A program's product by the BLAS, and the rest of it after that."""
+    """Return a program's product by the BLAS, and the rest of it after that."""
     product = product_of(given.program)
     assert product is not None
     matrix, vector = (given.numbers[each] for each in product.operands)
     assert matrix is not None
     assert vector is not None
-    made = s.multiply(matrix, s.reshape(vector, [given.length]))
+    product_ = s.multiply(matrix, s.reshape(vector, [given.length]))
     shape = given.shape[0], s.integer(1)
     others = (x for i, x in enumerate(given.numbers) if i not in product.operands)
-    numbers = *others, s.reshape(made, shape)
+    numbers = *others, s.reshape(product_, shape)
     rest = product.without(given.sources, given.over)
     return way(s, replace(given, **rest, numbers=numbers, shape=shape))

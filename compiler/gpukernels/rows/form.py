@@ -1,4 +1,4 @@
-"""The form of a row kernel: which of a program's texts it is."""
+"""The form of a row kernel: the variant of a program's text."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Form:
     """The choices that, with the program, determine a kernel's text.
 
     ``sources`` has for each input ``"array"``, ``"int"``, or the text of a constant.
-    With ``is_unit`` neighbours in a row are neighbours in memory; if it ``is_kept``
-    items keep a row's elements, in packs of ``pack`` neighbours. Outputs may lie where
-    the inputs ``taken`` do, and nowhere else. Of one walk alone an item reads ``ahead``
-    elements before it folds them.
+    With ``is_unit`` rows are contiguous; with ``is_kept`` they are persistent: items
+    keep their elements, in vectors of ``pack``. Outputs may alias the inputs ``taken``
+    only. ``ahead``: elements that each item prefetches before reducing; single-pass
+    rows only.
     """
 
     sources: tuple[str, ...]

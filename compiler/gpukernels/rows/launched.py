@@ -1,7 +1,7 @@
 """A row program's kernel as a step: a routine of the library, which has its texts.
 
-There is a text for each form, with words in the place of numbers; which form runs, with
-which numbers and on what grid is the library's choice (c/reduce/rows.h).
+There is a text for each form, with placeholders for numbers; the library chooses the
+form, the numbers and the grid (c/reduce/rows.h).
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from gpuarray.compiler.ops.fused.rowwise import (
 )
 
 LETTERS = {CELL: "C", ROW: "R", COLUMN: "V", TABLE: "T", ONE: "S"}
-"""How the library's routine is told what an array has a number for."""
+"""The routine's codes of the kinds of arrays."""
 
 
 def launch(s: Steps, given: Operands, name: str = "rows") -> list[int]:
-    """The outputs of the kernel, a routine's, as matrices.
+    """Add the kernel's routine; return its outputs, as matrices.
 
-    The totals that follow have a row for each block; all are empty where it is better
-    to store what is folded.
+    The totals that follow have a row for each block; all are empty where it is faster
+    to store the folded elements.
     """
     program, rows = given.program, given.rows(s)
     kinds = program.kinds[: len(program.inputs)]
@@ -78,17 +78,17 @@ def launch(s: Steps, given: Operands, name: str = "rows") -> list[int]:
     taken = [-1 if at is None else places.index(at) for at in given.overwritten]
     more = [fold_bytes(program)] if program.totals else []
     params = most_words(program), *more, *taken
-    made = s.routines(name, [*arrays, *integers], results, *params, texts=(*texts,))
-    return [made + i for i in range(len(results))]
+    first = s.routines(name, [*arrays, *integers], results, *params, texts=(*texts,))
+    return [first + i for i in range(len(results))]
 
 
 def in_shape(s: Steps, given: Operands) -> list[int]:
-    """The outputs of the kernel of a program without totals, in their own shapes."""
+    """Return the outputs of the kernel of a program without totals, in their shapes."""
     return shaped(s, given, launch(s, given))
 
 
 def shaped(s: Steps, given: Operands, matrices: list[int]) -> list[int]:
-    """The outputs in the shape of the elements, or with one element for each row."""
+    """Return the outputs in the elements' shape, or with one element for a row."""
     kinds = [given.program.kinds[value] for value in given.program.outputs]
     outer, one = given.shape[:-1], s.integer(1)
     return [
@@ -98,7 +98,7 @@ def shaped(s: Steps, given: Operands, matrices: list[int]) -> list[int]:
 
 
 def fold_bytes(program: Program) -> int:
-    """The bytes of local memory that a block's folds take for each item."""
+    """Return the bytes of local memory that a block's folds take for each item."""
     return sum(accumulator(fold).itemsize for fold in program.folds.values())
 
 
@@ -109,7 +109,7 @@ def templates(given: Operands) -> list[tuple[str, str]]:
     ahead = 0 if product_of(program) is None else AHEAD
     plain = Form(given.sources, taken, ahead=ahead)
     forms: list[Form | None] = [plain, replace(plain, is_unit=True)]
-    if program.totals:  # which are folded where rows are kept
+    if program.totals:  # only persistent rows fold them
         forms = [None, None]
     if most_words(program):
         kept = replace(plain, is_kept=True)
@@ -123,16 +123,16 @@ def templates(given: Operands) -> list[tuple[str, str]]:
 
 
 def template(program: Program, form: Form) -> tuple[str, str]:
-    """A kernel's text, with words for the library's numbers, and its name."""
-    made = RowText
+    """Return a kernel's text, with placeholders for numbers, and its name."""
+    writer = RowText
     if form.is_kept:
-        made = TotalsText if program.totals else PersistentText
-    text = self_contained(made(program, form).text())
+        writer = TotalsText if program.totals else PersistentText
+    text = self_contained(writer(program, form).text())
     return text, f"rowwise_{digest(text.encode())}"
 
 
 def as_matrix(s: Steps, number: int, kind: str, rows: int, length: int) -> int:
-    """An input with its rows along one axis."""
+    """Return an input with its rows along one axis."""
     if kind == TABLE:
         return number
     one = s.integer(1)
@@ -141,6 +141,6 @@ def as_matrix(s: Steps, number: int, kind: str, rows: int, length: int) -> int:
 
 
 def operation(program: Program) -> str:
-    """What is reported with an index that leads nowhere."""
-    found = [step.label for step in program.steps if step.is_index]
-    return " or ".join(dict.fromkeys(found))
+    """Return the name of the operation that an index error reports."""
+    labels = [step.label for step in program.steps if step.is_index]
+    return " or ".join(dict.fromkeys(labels))

@@ -1,11 +1,11 @@
-"""A row program by one reduction for each walk along the rows, and elementwise steps.
+"""A row program in several launches: a reduction for each walk, elementwise steps.
 
-This serves processors, whose reductions and elementwise kernels know best how to make
-vectors, and GPUs where there are too few rows to keep them busy. What is computed of
-each element is computed again in each walk, save what costs more than to store it.
+This serves processors, whose reductions and elementwise kernels vectorize best, and
+GPUs with too few rows to keep them busy. Values of elements are recomputed in each
+walk, save those that cost more than a store.
 
-Which launches these are follows from the program, and is found once: `walks_of`. They
-are queued on arrays, told to a plan before it runs, and written into files.
+The launches follow from the program, and are planned once: `walks_of`. They are steps
+of a plan, and written into files.
 """
 
 from __future__ import annotations
@@ -44,31 +44,31 @@ from gpuarray.scalars import SCALARS
 _CALL = re.compile(r"\w\(")
 
 
-# ---- what is launched ----
+# ---- launches ----
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What a launch computes: statements, then the texts of its results."""
+    """The text of a launch: statements, then its results."""
 
     lines: tuple[str, ...]
     results: tuple[Operand, ...]
     support: str
 
     def stored(self) -> str:
-        """The statements, and those that store the results to ``o0``, ``o1``, ..."""
+        """Return the statements, with stores of the results to ``o0``, ``o1``, ..."""
         stores = (f"o{i} = {text};" for i, (text, _) in enumerate(self.results))
         return "\n".join([*self.lines, *stores])
 
 
 class Move:
-    """A launch, or what takes the place of one; who does it has a method ``verb``."""
+    """A launch or a view; a launcher has a method ``verb`` for its kind."""
 
     __slots__ = ()
     verb: ClassVar[str]
 
     def by(self, launcher: Any) -> None:
-        """Let the launcher do what it does for moves of this kind."""
+        """Call the launcher's method for moves of this kind."""
         getattr(launcher, self.verb)(self)
 
 
@@ -76,8 +76,8 @@ class Move:
 class Map(Move):
     """An elementwise launch: the values ``made`` of those that are ``used``.
 
-    They become the values ``outs``. ``into`` has for each the output in whose memory it
-    lies, -1 for memory of its own.
+    They become the values ``outs``. ``into`` has for each the output whose memory it
+    takes, -1 for memory of its own.
     """
 
     made: tuple[int, ...]
@@ -102,7 +102,7 @@ class Walk(Move):
 
 @dataclass(frozen=True, slots=True)
 class Count(Move):
-    """The places of a row's elements, 0, 1, 2, ..., as a value."""
+    """The indices of a row's elements, 0, 1, 2, ..., as a value."""
 
     out: int
     dtype: str
@@ -112,7 +112,7 @@ class Count(Move):
 
 @dataclass(frozen=True, slots=True)
 class First(Move):
-    """Which rows are among the first ``count``."""
+    """A mask of the first ``count`` rows."""
 
     out: int
     count: int
@@ -122,7 +122,7 @@ class First(Move):
 
 @dataclass(frozen=True, slots=True)
 class Inside(Move):
-    """The places that ``labels`` are, counted from the left."""
+    """The bounds-checked indices ``labels``, counted from the left."""
 
     out: int
     labels: int
@@ -132,7 +132,7 @@ class Inside(Move):
 
 @dataclass(frozen=True, slots=True)
 class Lines(Move):
-    """The rows of ``table`` that ``places`` are."""
+    """The rows of ``table`` at the indices ``places``."""
 
     out: int
     table: int
@@ -143,7 +143,7 @@ class Lines(Move):
 
 @dataclass(frozen=True, slots=True)
 class Same(Move):
-    """A value that is another one."""
+    """An alias of another value."""
 
     out: int
     value: int
@@ -153,9 +153,10 @@ class Same(Move):
 
 @dataclass(frozen=True, slots=True)
 class Walks:
-    """The launches of a program, in order, and which values its outputs are.
+    """The launches of a program, in order, and the values of its outputs.
 
-    ``program`` reads places by folds; ``integers`` are the values that the host knows.
+    ``program`` expresses indexed reads as folds; ``integers`` are the values that the
+    host knows.
     """
 
     program: Program
@@ -164,7 +165,7 @@ class Walks:
     integers: frozenset[int]
 
     def folds(self, move: Walk) -> list[Fold]:
-        """The folds of a walk."""
+        """Return the folds of a walk."""
         return [self.program.folds[value] for value in move.folds]
 
 
@@ -175,18 +176,18 @@ def walks_of(
     fresh: tuple[bool, ...],
     is_whole: bool = False,
 ) -> Walks:
-    """The launches of a program.
+    """Return the launches of a program.
 
-    ``fresh`` outputs have memory that nothing else lies in; other values may lie there
-    before. All rows are among the first if ``is_whole``.
+    ``fresh`` outputs have memory of their own, where other values may lie before. With
+    ``is_whole`` all rows are among the first.
     """
     return _Planner(program, sources, fresh, is_whole).walks()
 
 
 def folded(program: Program) -> tuple[Program, list[str]]:
-    """The program with what is at a place of a row as a fold that meets nothing else.
+    """Return the program with each indexed read of a row as a fold of one element.
 
-    Also the texts of the constants that are more inputs of it.
+    The texts of the constants that it has as more inputs follow.
     """
     dtypes = {step.dtype: None for step in program.steps if isinstance(step, At)}
     count, more = len(program.inputs), len(dtypes)
@@ -208,20 +209,19 @@ def folded(program: Program) -> tuple[Program, list[str]]:
             value.append(add(fold))
         else:
             value.append(add(step.reading([value[v] for v in step.operands])))
-    made = Program(
+    program_ = Program(
         (*program.inputs, *((dtype, ONE) for dtype in dtypes)),
         tuple(steps),
         tuple(value[output] for output in program.outputs),
     )
     row = SCALARS["maximum"]
-    return made, [identity_text(row, work_dtype(np.dtype(each))) for each in dtypes]
+    return program_, [identity_text(row, work_dtype(np.dtype(each))) for each in dtypes]
 
 
 class _Planner:
-    """Lists the launches; it has state because each walk needs what those before gave.
+    """Lists the launches; it has state because each walk reads results of those before.
 
-    ``known`` are the values that there are so far; ``spare`` the outputs that nothing
-    was written to yet.
+    ``known`` are the values computed so far; ``spare`` the outputs not written yet.
     """
 
     def __init__(
@@ -238,7 +238,7 @@ class _Planner:
         self.steps = list(enumerate(self.program.steps, self.count))
         self.fresh = fresh
         self.moves: list[Move] = []
-        self.last = len(self.program.dtypes)  # of the numbers that values have
+        self.last = len(self.program.dtypes)  # the next value number
         kinds = [kind for _, kind in self.program.inputs]
         self.known = {
             value
@@ -256,12 +256,12 @@ class _Planner:
         ]
 
     def add(self, move: Move, made: Iterable[int]) -> None:
-        """List a launch; the values made are known from here on."""
+        """List a launch, which computes the values ``made``."""
         self.moves.append(move)
         self.known.update(made)
 
     def walks(self) -> Walks:
-        """List all of them."""
+        """List all launches."""
         program = self.program
         outputs = list(program.outputs)
         self.store_places(0)
@@ -292,7 +292,7 @@ class _Planner:
         return Walks(program, moves, tuple(outputs), integers)
 
     def number(self) -> int:
-        """The number of a value that the program has none for."""
+        """Return the number of a value beside the program's."""
         self.last += 1
         return self.last - 1
 
@@ -304,20 +304,20 @@ class _Planner:
         self.moves.append(Map(tuple(roots), tuple(outs), tuple(into), used, text))
 
     def store(self, roots: Sequence[int], into: Sequence[int]) -> None:
-        """Compute values that are known from here on."""
+        """List a launch that stores values."""
         self.map(roots, roots, into)
         self.known.update(roots)
 
     def is_fold(self, value: int) -> bool:
-        """Whether the value is what a reduction gives."""
+        """True if the value is a reduction's result."""
         return value in self.program.folds
 
     def operands(self, folds: Sequence[int]) -> list[int]:
-        """The values that folds are of."""
+        """Return the operands of folds."""
         return [self.program.folds[fold].operand for fold in folds]
 
     def store_costly(self, folds: Sequence[int]) -> None:
-        """Compute what folds read of each element by functions, such as exp, once."""
+        """Store operands of folds that call functions such as exp."""
         roots = [
             value
             for value in dict.fromkeys(self.operands(folds))
@@ -327,28 +327,28 @@ class _Planner:
             self.store(roots, [self.place(self.program.dtypes[v]) for v in roots])
 
     def place(self, dtype: str) -> int:
-        """Where elements are kept: where an output will be, if there is one."""
+        """The output whose memory can hold elements until it is written, or -1."""
         for index, output in enumerate(self.spare):
             if self.program.dtypes[self.program.outputs[output]] == dtype:
                 return self.spare.pop(index)
         return -1
 
     def store_places(self, level: int) -> None:
-        """Places in rows that are known once `level` walks are done."""
+        """List the index values that are known after `level` walks."""
         for value, step in self.steps:
             if self.program.levels[value] == level:
                 find_places(step, value, self)
 
     def labels(self, operand: int) -> int:
-        """The value of the array that places are read from."""
+        """Return the value of the array that indices are read from."""
         if operand in self.known and operand not in self.integers:
             return operand
-        made = self.number()
-        self.map([operand], [made], [-1])
-        return made
+        stored = self.number()
+        self.map([operand], [stored], [-1])
+        return stored
 
     def store_rows(self, level: int) -> None:
-        """Compute what elements or folds need of the values of rows."""
+        """Store the row values that elements or folds need."""
         program = self.program
         wanted = {
             operand
@@ -368,7 +368,7 @@ class _Planner:
             self.store(roots, [-1] * len(roots))
 
     def is_costly(self, value: int) -> bool:
-        """Whether functions are called for each element."""
+        """True if a function is called for each element."""
         return any(
             isinstance(step := self.program.steps[each - self.count], CompositeStep)
             and step.op in SCALARS
@@ -380,7 +380,7 @@ class _Planner:
         )
 
     def needed(self, roots: Iterable[int]) -> list[int]:
-        """What the roots are computed of that is not known, and where that begins."""
+        """Return the values to compute for the roots, and those read from memory."""
         wanted, stack = set[int](), list(roots)
         while stack:
             value = stack.pop()
@@ -391,7 +391,7 @@ class _Planner:
         return sorted(wanted)
 
     def text(self, roots: Sequence[int]) -> tuple[Text, tuple[int, ...]]:
-        """What computes the roots, and what it reads of `known`."""
+        """The text that computes the roots, and the known values that it reads."""
         wanted = self.needed(roots)
         operands: dict[int, Operand] = {}
         lines: list[str] = []
@@ -407,9 +407,9 @@ class _Planner:
             elif value not in self.known:
                 step = self.program.steps[value - self.count]
                 assert isinstance(step, CompositeStep)
-                made, support = expression(step, [operands[i] for i in step.operands])
+                code, support = expression(step, [operands[i] for i in step.operands])
                 supports[support] = None
-                lines.append(f"const {work_ctype(np.dtype(dtype))} v{value} = {made};")
+                lines.append(f"const {work_ctype(np.dtype(dtype))} v{value} = {code};")
         results = tuple(operands[root] for root in roots)
         support = "\n".join(filter(None, supports))
         used = tuple(value for value in wanted if value in self.known)
@@ -418,7 +418,7 @@ class _Planner:
 
 @singledispatch
 def begin(step: ProgramStep, value: int, planner: _Planner) -> None:
-    """List what is launched for a step before all walks: nothing, for most kinds."""
+    """List the launches of a step before all walks: none, for most kinds."""
 
 
 @begin.register
@@ -437,7 +437,7 @@ def _(step: Head, value: int, planner: _Planner) -> None:
 
 @singledispatch
 def find_places(step: ProgramStep, value: int, planner: _Planner) -> None:
-    """List what is launched for a step about places: nothing, for other kinds."""
+    """List the launches of an index step: none, for other kinds."""
 
 
 @find_places.register

@@ -1,4 +1,4 @@
-"""Row programs in plans: a step, and its body, by which the library binds it."""
+"""Row programs in plans: a step, and the body that the library binds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpuarray.scalars import SCALARS
 
 @lowers(Rowwise)
 def lower_rowwise(op: Rowwise, node: Apply, k: Lowerer) -> None:
-    """A step; constants of one element are text of its kernel."""
+    """Lower to one step; constants of one element are text of its kernel."""
     ins: list[int] = []
     sources: list[str] = []
     texts: list[str] = []
@@ -61,7 +61,7 @@ def lower_rowwise(op: Rowwise, node: Apply, k: Lowerer) -> None:
 
 
 def label(program: Program) -> str:
-    """The rows of a kernel, each once, in the order they are first computed."""
+    """Return the names of a kernel's rows, each once, in order of computation."""
     names = [step.label for step in program.steps]
     names += [SCALARS[total.monoid].name for total in program.totals]
     return "rows: " + "+".join(dict.fromkeys(filter(None, names)))

@@ -1,4 +1,4 @@
-"""The operands of a row program's body: numbers of values, checked, and their shape."""
+"""The operands of a row program's body: checked value numbers, and their shape."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from gpuarray.scalars import SCALARS
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """What a program is given in a body, and overwrites.
+    """The operands of a program in a body, and those that it overwrites.
 
     ``sources`` has for each input ``"array"``, ``"int"``, or the text of a constant,
-    whose number is None. ``over`` counts the inputs that have a value: those that each
-    output may overwrite, or -1. ``shape`` has the numbers of the elements' lengths.
+    whose number is None. ``over`` has for each output the operand that it may
+    overwrite, or -1. ``shape`` has the value numbers of the elements' lengths.
     """
 
     program: Program
@@ -45,7 +45,7 @@ class Operands:
         over: tuple[int, ...],
         values: Sequence[int],
     ) -> Operands:
-        """Those of the inputs that have a value, which the body checks."""
+        """Return the operands for these values; the body checks their lengths."""
         given = iter(values)
         numbers = [next(given) if x in ("int", "array") else None for x in sources]
         shape = domain(s, program, numbers)
@@ -61,36 +61,36 @@ class Operands:
 
     @property
     def length(self) -> int:
-        """How many elements a row has."""
+        """The number of elements of a row."""
         return self.shape[-1]
 
     def rows(self, s: Steps) -> int:
-        """How many rows there are, along all other axes."""
-        found, *more = self.shape[:-1] or (s.integer(1),)
+        """Return the number of rows, along all other axes."""
+        count, *more = self.shape[:-1] or (s.integer(1),)
         for length in more:
-            found = s.arithmetic("mul", found, length)
-        return found
+            count = s.arithmetic("mul", count, length)
+        return count
 
     def of_kind(self, wanted: str) -> list[int]:
-        """The inputs of a kind that have a value."""
+        """Return the operands of a kind."""
         pairs = zip(self.numbers, self.program.inputs, strict=True)
         return [n for n, (_, kind) in pairs if kind == wanted and n is not None]
 
     @property
     def overwritten(self) -> list[int | None]:
-        """For each output the input that it may overwrite, counted from the first."""
+        """For each output the index of the input that it may overwrite."""
         given = [i for i, x in enumerate(self.sources) if x in ("int", "array")]
         return [given[at] if at >= 0 else None for at in self.over]
 
     def storing(self) -> Operands:
-        """Those of the program that stores what is folded over all rows."""
+        """The operands of the program that stores elements folded over all rows."""
         plain, whole = self.program.storing(), len(self.program.outputs)
         over = (*self.over[:whole], *(-1,) * (len(plain.outputs) - whole))
         return replace(self, program=plain, over=over)
 
 
 def domain(s: Steps, program: Program, numbers: Sequence[int | None]) -> list[int]:
-    """The lengths of what has all elements."""
+    """Return the lengths of the elements."""
     kinds = [kind for _, kind in program.inputs]
     arrays = {
         kind: number
@@ -110,7 +110,7 @@ def require_shape(
     numbers: Sequence[int | None],
     shape: Sequence[int],
 ) -> None:
-    """All inputs must have the lengths of the elements."""
+    """Check that all inputs have the lengths of the elements."""
     one = s.integer(1)
     first = next(n for n in numbers if n is not None and s.is_array(n))
     whole = [n for n, (_, k) in zip(numbers, program.inputs, strict=True) if k == CELL]
@@ -143,7 +143,7 @@ def require_elements(
     numbers: Sequence[int | None],
     shape: Sequence[int],
 ) -> None:
-    """Folds without an identity need elements."""
+    """Check that folds without an identity have elements."""
     first = next(n for n in numbers if n is not None and s.is_array(n))
     for monoid in without_identity(program):
         text = (
@@ -154,13 +154,13 @@ def require_elements(
 
 
 def all_rows(s: Steps, few: int, rows: int) -> int:
-    """What is of the first rows, with zeros for the others."""
+    """Return an input of the first rows, padded with zeros for the others."""
     vector = s.reshape(few, [s.integer(-1)])
-    made = first_rows_steps(s, vector, s.length(vector, 0), rows)
-    return s.view(made, (0, -1))
+    padded = first_rows_steps(s, vector, s.length(vector, 0), rows)
+    return s.view(padded, (0, -1))
 
 
 def without_identity(program: Program) -> list[str]:
-    """The monoids of folds that need elements."""
+    """Return the monoids of folds that need elements."""
     needy = (fold for fold in program.folds.values() if not fold.of_none)
     return [x.monoid for x in needy if needs_elements(SCALARS[x.monoid])]

@@ -1,8 +1,8 @@
-"""The kernel of a row program whose rows are kept in registers: C text.
+"""The kernel of a row program with persistent rows, kept in registers: C text.
 
-A row that is too long for the caches is read once: what a walk has read or computed of
-an element, and a later walk needs, stays with the work item that it belongs to. Where
-the rows of all arrays lie so, an item has packs of neighbours, each read at once.
+A row that is too long for the caches is read once: an element that a walk has read or
+computed, and a later walk needs, stays with its work item. Where the rows of all arrays
+are contiguous, an item has vectors of neighbours, each read at once.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from gpuarray.compiler.ops.fused.rowwise import CELL, COLUMN, Program
 from gpuarray.dtypes import dtype_to_ctype, work_ctype, work_dtype
 
 TURN = 4
-"""Elements that an item reads before it stores them, and those of a pack."""
+"""Elements that an item reads before it stores them, and those of a vector."""
 PACKETS = {1: "ga_uint", 2: "ga_uint2", 4: "ga_uint4"}
-"""The type of a pack's bytes, by the bytes of an element."""
+"""The type of a vector's bytes, by the bytes of an element."""
 FORGETFUL = {"ga_float": "f", "ga_double": "d"}
 """The letters of registers, by the types that `GA_FORGET` takes."""
 
 
 def has_packets(program: Program) -> bool:
-    """Whether packs of all that is read and stored of each element have a type."""
+    """True if the vectors of all elements that are read and stored have a type."""
     stored = [value for value in program.outputs if program.kinds[value] == CELL]
     read = [
         value
@@ -62,7 +62,7 @@ def kept_values(program: Program) -> tuple[frozenset[int], ...]:
     inputs |= {v for v, s in enumerate(program.steps, count) if s.is_element}
     listed = walks(program)
     known: frozenset[int] = frozenset()
-    found = []
+    kept_ = []
     for number, wanted in enumerate(listed[:-1]):
         made, _ = reached(program, wanted, known)
         there = known | {value for value in made if kinds[value] == CELL}
@@ -70,15 +70,15 @@ def kept_values(program: Program) -> tuple[frozenset[int], ...]:
         later = [value for rest in listed[number + 1 :] for value in rest]
         choices = [reached(program, later, at)[1] for at in (there, given)]
         known = frozenset(min(choices, key=lambda values: _words(program, values)))
-        found.append(known)
-    return tuple(found)
+        kept_.append(known)
+    return tuple(kept_)
 
 
 @lru_cache(maxsize=256)
 def early_inputs(program: Program) -> frozenset[int]:
-    """The inputs that the first walk reads for later ones: one wait is for all.
+    """Return inputs that the first walk prefetches for later ones: one wait for all.
 
-    They take no more registers than are taken at the worst moment anyway.
+    They do not raise the highest register use.
     """
     kept, count = kept_values(program), len(program.inputs)
     found: frozenset[int] = frozenset()
@@ -90,7 +90,7 @@ def early_inputs(program: Program) -> frozenset[int]:
 
 
 def walks(program: Program) -> list[list[int]]:
-    """What each walk folds, and in the end what is stored of each element."""
+    """Return the operands that each walk folds, and at the end those stored."""
     levels = program.levels
     folds = [(levels[value], fold.operand) for value, fold in program.folds.items()]
     last = max((level for level, _ in folds), default=0)
@@ -99,18 +99,18 @@ def walks(program: Program) -> list[list[int]]:
 
 
 def _words(program: Program, values: Iterable[int]) -> int:
-    """How many words of 4 bytes an element of some values takes."""
+    """Return the words of 4 bytes that some values of an element take."""
     dtypes = (work_dtype(np.dtype(program.dtypes[value])) for value in values)
     return sum(-(-dtype.itemsize // 4) for dtype in dtypes)
 
 
 def most_words(program: Program) -> int:
-    """The words that are kept of an element between two walks at most."""
+    """Return the most words of an element kept between two walks."""
     return max((_words(program, kept) for kept in kept_values(program)), default=0)
 
 
 class PersistentText(RowText):
-    """Writes the kernel, in which the library puts numbers for some words.
+    """Writes the kernel, whose placeholders the library replaces by numbers.
 
     They are `$kept`, elements of an item, of which `$sure` are in every row, `$lanes`,
     items of a row, and `$blocks`, blocks that share a processor (c/reduce/rows.h).
@@ -119,14 +119,14 @@ class PersistentText(RowText):
     block = "$lanes"
     kernel = "KERNEL_SIZED($lanes, $blocks)"
     lanes = "$lanes"
-    restrict = ""  # or else the compiler keeps what is to be read again
+    restrict = ""  # with it the compiler keeps elements that are to be read again
 
     def __init__(self, program: Program, form: Form) -> None:
         super().__init__(program, form)
         self.early = early_inputs(program)
 
     def runs(self, folds: Sequence[int], nothing: Mapping[int, str]) -> list[str]:
-        """The elements' part of a walk."""
+        """Return the elements' part of a walk."""
         level = self.levels[folds[0]]
         kept = kept_values(self.program)
         before = kept[level - 2] | self.early if level > 1 else frozenset()
@@ -145,14 +145,14 @@ class PersistentText(RowText):
         return [*lines, *(f"a{f} = $name_fold{f}(a{f}, b{f});" for f in folds)]
 
     def read_for(self, wanted: Iterable[int], known: Collection[int]) -> list[int]:
-        """The inputs whose elements are read for values of the element at ``p``."""
+        """Return the inputs read for values of the element at ``p``."""
         made, _ = reached(self.program, wanted, known)
         return sorted(v for v in made if v < self.count and v not in self.texts)
 
     def stores(self, body: list[str]) -> list[str]:
-        """What is stored of each element: a few are read before they are stored.
+        """Return the stores of elements: a few are read before they are stored.
 
-        The compiler does not read before what is stored sooner, which may be the same.
+        The compiler moves no read before a store that may alias it.
         """
         read = self.read_for(self.program.wanted, self.known_at_last())
         if self.form.pack > 1:
@@ -175,7 +175,7 @@ class PersistentText(RowText):
         ]
 
     def turn(self, body: list[str]) -> list[str]:
-        """A loop over a few of an item's elements: `TURN` from ``first`` on."""
+        """Return a loop over a few of an item's elements: `TURN` from ``first`` on."""
         return [
             "#pragma unroll",
             f"for (ga_int i = 0; i < {TURN}; i++) {{",
@@ -187,7 +187,7 @@ class PersistentText(RowText):
         ]
 
     def cells(self, wanted: Iterable[int], known: Collection[int] = ()) -> list[str]:
-        """The statements for the wanted values of the element at ``p``."""
+        """Return the statements for the wanted values of the element at ``p``."""
         asked = list(wanted)
         _, read = reached(self.program, asked, known)
         return [
@@ -196,16 +196,16 @@ class PersistentText(RowText):
         ]
 
     def known_at_last(self) -> Collection[int]:
-        """What is kept when the walks are done."""
+        """Return the values kept after the walks."""
         return kept_values(self.program)[-1]
 
     def each(
         self, body: list[str], read: Sequence[int] = (), is_last: bool = False
     ) -> list[str]:
-        """A loop over an item's elements, ``j``, which lie at ``p``.
+        """Return a loop over an item's elements, ``j``, which lie at ``p``.
 
-        Of packs the inputs ``read`` come before their elements, and what is stored, if
-        it ``is_last``, goes after them.
+        Vectors of the inputs ``read`` are read before their elements, and outputs, if
+        it ``is_last``, are stored after them.
         """
         pack = self.form.pack
         if pack == 1:
@@ -239,35 +239,35 @@ class PersistentText(RowText):
             "}",
         ]
 
-    # ---- packs ----
+    # ---- vectors ----
 
     def pack_of(self, name: str, dtype: str) -> str:
-        """The declaration of a pack: the elements ``e``, and all their bytes ``v``."""
+        """Return a vector's declaration: elements ``e``, all bytes ``v``."""
         ctype = dtype_to_ctype(np.dtype(dtype))
         packet = PACKETS[np.dtype(dtype).itemsize]
         return f"union {{ {packet} v; {ctype} e[{self.form.pack}]; }} {name};"
 
     def packet(self, value: int, place: str, constant: str = "") -> str:
-        """The text of a pack's bytes where an array has them."""
+        """Return the text of a vector's bytes in an array."""
         packet = PACKETS[np.dtype(self.program.dtypes[value]).itemsize]
         return f"*(GLOBAL_MEM {constant}{packet} *)({place})"
 
     def read_pack(self, value: int) -> str:
-        """The statements that read an input's pack."""
+        """Return the statements that read an input's vector."""
         text = self.read_text(value, self.packet(value, f"x{value} + at", "const "))
         pack = self.pack_of(f"w{value}", self.program.dtypes[value])
         return f"{pack} w{value}.v = {text};"
 
     def read_text(self, value: int, text: str) -> str:
-        """The text that reads what `text` names of an input."""
+        """Return the text that reads the lvalue `text` of an input."""
         return text
 
     def write_text(self, value: int, place: str, text: str) -> str:
-        """The statement that stores an output's element or pack."""
+        """Return the statement that stores an output's element or vector."""
         return f"{place} = {text};"
 
     def stored_packs(self) -> tuple[list[str], list[str]]:
-        """What stands before the elements of outputs' packs, and after them."""
+        """Return the statements before and after the elements of outputs' vectors."""
         before, after = [], []
         for number, value in enumerate(self.program.outputs):
             if self.kinds[value] == CELL:
@@ -277,7 +277,7 @@ class PersistentText(RowText):
         return before, after
 
     def stored_cell(self, number: int) -> str:
-        """The statement that stores an element at ``p``, or puts it in its pack."""
+        """Return the store of an element at ``p``, maybe in its vector."""
         value = self.program.outputs[number]
         text, dtype = self.operand(value)
         text = rounded(text, np.dtype(dtype))
@@ -286,7 +286,7 @@ class PersistentText(RowText):
         return self.write_text(value, f"o{number}_[row * length + p]", text)
 
     def kept_input(self, value: int) -> str:
-        """The statement that reads an input's element."""
+        """Return the statement that reads an input's element."""
         if self.form.pack > 1:
             text = f"w{value}.e[i]"
         else:
@@ -294,9 +294,9 @@ class PersistentText(RowText):
         return f"k{value}[j] = {self.working(value, text)};"
 
     def ctype(self, value: int) -> str:
-        """The type that a value is computed in."""
+        """Return the type that a value is computed in."""
         return work_ctype(np.dtype(self.program.dtypes[value]))
 
     def atype(self, fold: int) -> str:
-        """The type that a fold is computed in."""
+        """Return the type of a fold's accumulator."""
         return work_ctype(self.accumulator(fold))

@@ -1,7 +1,7 @@
-"""A product of a matrix and a vector in a row program: what has it, and where it pays.
+"""A matrix-vector product in a row program: recognition, and the rest of the program.
 
-A kernel of rows computes what is read of the product in the same launch, and reads the
-matrix as fast; that of large matrices with long rows the BLAS reads a little faster.
+A row kernel computes the readers of the product in the same launch, and reads the
+matrix as fast; for large matrices with long rows the BLAS is a little faster.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
 from gpuarray.compiler.ops.fused.rowwise import CELL, COLUMN, ROW, Fold, Made, Program
 
 AHEAD = 4
-"""Elements of a row that an item reads before it folds them."""
+"""Elements of a row that an item prefetches before it folds them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A matrix times a vector, and the ``rest`` of a program that reads its results.
+    """A matrix times a vector, and the ``rest`` of a program, which reads its results.
 
-    Those are the last input of the rest.
+    They are the last input of the rest.
     """
 
     matrix: int
@@ -31,11 +31,11 @@ class Product:
 
     @property
     def operands(self) -> tuple[int, int]:
-        """Which inputs are multiplied."""
+        """The inputs that are multiplied."""
         return self.matrix, self.vector
 
     def without(self, sources: tuple[str, ...], over: Sequence[int]) -> dict[str, Any]:
-        """The options of the rest."""
+        """Return the options of the rest."""
         given = [i for i, source in enumerate(sources) if source in ("int", "array")]
         kept = [at for at, index in enumerate(given) if index not in self.operands]
         left = [s for i, s in enumerate(sources) if i not in self.operands]
@@ -48,7 +48,7 @@ class Product:
 
 @lru_cache(maxsize=256)
 def product_of(program: Program) -> Product | None:
-    """The product that is all that a program does with elements.
+    """Return the product that is all a program does with elements; None without one.
 
     >>> steps = (
     ...     CompositeStep("mul", (0, 1), "float32"),
@@ -86,7 +86,7 @@ def product_of(program: Program) -> Product | None:
 
 
 def rest_of(program: Program, cells: Sequence[int], result: int) -> Program:
-    """The program without elements; its last input has the ``result`` of each row."""
+    """Return the program without elements; its last input is each row's ``result``."""
     count = len(program.inputs)
     kept = [value for value in range(count) if value not in cells]
     value = {old: new for new, old in enumerate((*kept, result))}

@@ -1,8 +1,8 @@
 """The kernel of a row program: C text.
 
-A row is walked once for each level of its folds, and once more for what is stored; only
-the first walk goes to memory, as long as a row stays in the caches. `lanes` items walk
-along a row side by side, and a block has `slots` rows.
+A row is walked once for each level of its folds, and once more to store the elements;
+only the first walk reads memory, as long as a row stays in the caches. `lanes` items
+walk along a row side by side, and a block has `slots` rows.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from gpuarray.dtypes import dtype_to_ctype, work_ctype
 from gpuarray.scalars import SCALARS
 
 RUN = 64
-"""Elements of an accumulator that are combined apart, so that long sums stay exact."""
+"""Elements of a partial accumulator, so that long sums stay exact."""
 
 
 class RowText(ValueText):
-    """Writes the kernel: ``cached`` are the elements' values that a walk has read."""
+    """Writes the kernel: ``cached`` are the element values that a walk has read."""
 
     block = str(BLOCK)
     kernel = "KERNEL"
@@ -57,17 +57,18 @@ class RowText(ValueText):
         self.cached: set[int] = set()
 
     def fold(self, value: int) -> Fold:
-        """The fold that gives a value."""
+        """Return the fold of a value."""
         return self.program.folds[value]
 
     def accumulator(self, value: int) -> np.dtype[np.generic]:
-        """The dtype that a fold is computed in."""
+        """Return the accumulator dtype of a fold."""
         return accumulator(self.fold(value))
 
     def pointer(self, name: str, dtype: str, is_input: bool, is_apart: bool) -> str:
-        """A parameter that is an array; the statement that makes it a pointer.
+        """Add an array parameter; return the statement that makes it a pointer.
 
-        What lies apart from all other arrays is read before what is stored sooner.
+        An array that ``is_apart`` aliases no other, so it may be read before earlier
+        stores.
         """
         ctype = dtype_to_ctype(np.dtype(dtype))
         kind = f"GLOBAL_MEM {'const ' if is_input else ''}{ctype} *"
@@ -80,7 +81,7 @@ class RowText(ValueText):
         )
 
     def begin(self) -> list[str]:
-        """The parameters, and the values that are the same for all rows."""
+        """Add the parameters; return the values that are the same for all rows."""
         lines = []
         for number, value in enumerate(self.program.outputs):
             dtype = self.program.dtypes[value]
@@ -110,7 +111,7 @@ class RowText(ValueText):
         return lines
 
     def row(self) -> list[str]:
-        """Where the row's inputs begin, and its own values."""
+        """Return the pointers to the row's inputs, and its own values."""
         lines = []
         for value, (dtype, _) in enumerate(self.program.inputs):
             kind = self.given[value]
@@ -129,7 +130,7 @@ class RowText(ValueText):
         return [*lines, *self.row_steps(0)]
 
     def row_steps(self, level: int) -> list[str]:
-        """The steps of the row that are known once `level` walks are done."""
+        """Return the row's steps that are known after `level` walks."""
         return [
             self.step(value)
             for value, step in enumerate(self.program.steps, self.count)
@@ -139,7 +140,7 @@ class RowText(ValueText):
         ]
 
     def functions(self, value: int) -> str:
-        """The device functions of a fold."""
+        """Return the device functions of a fold."""
         dtype = self.accumulator(value)
         name = f"$name_fold{value}"
         text, support = fold_function(name, self.fold(value).monoid, dtype)
@@ -148,11 +149,11 @@ class RowText(ValueText):
         return f"{text}\n{lane_function(f'$name_of{value}', dtype)}"
 
     def helpers(self) -> list[str]:
-        """The device functions of all folds."""
+        """Return the device functions of all folds."""
         return [self.functions(fold) for fold in self.folds]
 
     def walk(self, level: int) -> list[str]:
-        """One walk along the row, items side by side: the folds of a level."""
+        """Return one walk along the row, items side by side: the folds of a level."""
         folds = [fold for fold in self.folds if self.levels[fold] == level]
         types = {fold: work_ctype(self.accumulator(fold)) for fold in folds}
         nothing = {
@@ -171,7 +172,7 @@ class RowText(ValueText):
         return [*lines, *self.row_steps(level)]
 
     def runs(self, folds: Sequence[int], nothing: Mapping[int, str]) -> list[str]:
-        """The elements' part of a walk: `b` of each run is added to `a`."""
+        """Return the elements' part of a walk: `b` of each run is added to `a`."""
         types = {fold: work_ctype(self.accumulator(fold)) for fold in folds}
         if self.form.ahead:
             return self.read_ahead(folds, nothing)
@@ -187,9 +188,9 @@ class RowText(ValueText):
         return [*lines, "}"]
 
     def read_ahead(self, folds: Sequence[int], nothing: Mapping[int, str]) -> list[str]:
-        """The same by steps of some elements; beyond a row's end one is read again.
+        """Return the same with elements prefetched; a row's end is read again.
 
-        So nothing is asked before it is read, and there is one wait for all of them.
+        So no read is conditional, and there is one wait for all of them.
         """
         ahead = self.form.ahead
         kept = [f"b{f} = at < length ? {self.with_element(f)} : b{f};" for f in folds]
@@ -211,28 +212,28 @@ class RowText(ValueText):
         ]
 
     def with_element(self, fold: int) -> str:
-        """A run with one more element."""
+        """Return a run with one more element."""
         text, dtype = self.operand(self.fold(fold).operand)
         text = convert(text, np.dtype(dtype), self.accumulator(fold))
         return f"$name_fold{fold}(b{fold}, {text})"
 
     def added(self, folds: Sequence[int], known: Collection[int] = ()) -> list[str]:
-        """The statements that add the element at ``p`` to runs."""
+        """Return the statements that add the element at ``p`` to runs."""
         lines = self.cells((self.fold(fold).operand for fold in folds), known)
         return [*lines, *(f"b{fold} = {self.with_element(fold)};" for fold in folds)]
 
     def stored(self, number: int, at: str) -> str:
-        """The statement that stores an output."""
+        """Return the statement that stores an output."""
         value = self.program.outputs[number]
         text, dtype = self.operand(value)
         return f"o{number}_[{at}] = {rounded(text, np.dtype(dtype))};"
 
     def stored_cell(self, number: int) -> str:
-        """The statement that stores an output's element at ``p``."""
+        """Return the statement that stores an output's element at ``p``."""
         return self.stored(number, "row * length + p")
 
     def finish(self) -> list[str]:
-        """The outputs of the row."""
+        """Return the stores of the row's outputs."""
         outputs = self.program.outputs
         cells = [i for i, value in enumerate(outputs) if self.kinds[value] == CELL]
         lines = [
@@ -248,18 +249,18 @@ class RowText(ValueText):
         return lines
 
     def summed(self) -> list[str]:
-        """The statements that fold the element at ``p`` over all rows."""
+        """Return the statements that fold the element at ``p`` over all rows."""
         return []
 
     def known_at_last(self) -> Collection[int]:
-        """The values of elements that need not be computed to be stored."""
+        """Return the values of elements that are not computed again to be stored."""
         return ()
 
     def stores(self, body: list[str]) -> list[str]:
-        """The elements' part of what is stored.
+        """Return the stores of elements.
 
-        Nothing is read before what is stored sooner if that may be the same: then there
-        is one element in flight, however many copies of the statements.
+        No read moves before a store that may alias it: then one element is in flight,
+        however much the loop is unrolled.
         """
         head = "for (ga_int p = lane; p < length; p += lanes) {"
         unroll = self.unroll(self.program.wanted)
@@ -268,7 +269,7 @@ class RowText(ValueText):
         return [unroll, head, *(f"  {line}" for line in body), "}"]
 
     def unroll(self, wanted: Iterable[int]) -> str:
-        """How many elements a walk to values has in flight.
+        """Return the unrolling of a walk: how many elements it has in flight.
 
         They are fewer where an earlier walk has brought them to the caches: each copy
         of the statements takes the compiler as long as the first.
@@ -279,13 +280,13 @@ class RowText(ValueText):
         return f"#pragma unroll {4 if fresh else 2}"
 
     def is_read(self, value: int) -> bool:
-        """Whether an element's value comes from an array."""
+        """True if an element's value is read from an array."""
         if value < self.count:
             return value not in self.texts
         return self.program.steps[value - self.count].is_element
 
     def tree(self, folds: Sequence[int]) -> list[str]:
-        """What folds the accumulators of a row's items."""
+        """Return the tree that folds the accumulators of a row's items."""
         return row_tree(folds)
 
     def tiles(self) -> list[str]:
@@ -297,19 +298,19 @@ class RowText(ValueText):
         ]
 
     def opening(self) -> list[str]:
-        """What a block does before its rows."""
+        """Return the statements of a block before its rows."""
         return []
 
     def closing(self) -> list[str]:
-        """What a block does after its rows."""
+        """Return the statements of a block after its rows."""
         return []
 
     def text(self) -> str:
-        """The whole kernel, `$name`, with words for the numbers of its form.
+        """Return the kernel, `$name`, with placeholders for its form's numbers.
 
         Its arguments: each output and its offset; for each input the array, its offset,
-        of a table its length, and its strides in bytes, or the integer; what indices
-        are reported with; rows, length, and the tiles of a group.
+        a table's length, and its strides in bytes, or the integer; the word, offset and
+        site of index errors; rows, length, and the tiles of a group.
         """
         begin = self.begin()
         shared = [

@@ -1,9 +1,9 @@
-"""The kernel of a row program that folds elements over all rows too: C text.
+"""The kernel of a row program with totals over all rows: C text.
 
-A block walks along many rows, and holds in local memory what it has folded so far of
-each place in a row; where that is too small, items have those of some of their places
-in registers. When its rows are done it stores that, for a reduction of what all
-blocks have stored. So what is folded is never stored, nor read again.
+A block walks along many rows, and keeps its totals, one for each column, in local
+memory; where that is too small, items keep those of some of their columns in registers.
+After its rows it stores them, for a reduction over all blocks. So the folded elements
+are never stored, nor read again.
 """
 
 from __future__ import annotations
@@ -25,16 +25,14 @@ from gpuarray.dtypes import dtype_to_ctype, work_ctype, work_dtype
 from gpuarray.scalars import SCALARS
 
 BEFORE = " - $own * lanes"
-"""Behind a place in a row: its place in local memory."""
+"""Added to a column: its index in local memory."""
 
 
 class TotalsText(PersistentText):
-    """Writes the kernel: of each total it has one more array, of a row for each block.
+    """Writes the kernel: each total is one more array, with a row for each block.
 
-    Of an item's `$own` first elements the totals are in its registers.
-
-    Elements are read and stored past the caches nearest to the items, which are for the
-    columns.
+    The totals of an item's `$own` first elements are in its registers. Elements bypass
+    the caches nearest to the items, which are for the columns.
     """
 
     more = ()
@@ -46,7 +44,7 @@ class TotalsText(PersistentText):
         self.word = "_PACK" if form.pack > 1 else ""
 
     def begin(self) -> list[str]:
-        """The parameters, and the values that are the same for all rows."""
+        """Add the parameters; return the values that are the same for all rows."""
         lines = super().begin()
         for number, total in enumerate(self.program.totals):
             dtype = str(accumulator(total))
@@ -54,25 +52,25 @@ class TotalsText(PersistentText):
         return lines
 
     def read_text(self, value: int, text: str) -> str:
-        """The text that reads what `text` names of an input."""
+        """Return the text that reads the lvalue `text` of an input."""
         return f"GA_READ{self.word}_ONCE({text})" if self.passes(value) else text
 
     def write_text(self, value: int, place: str, text: str) -> str:
-        """The statement that stores an output's element or pack."""
+        """Return the statement that stores an output's element or vector."""
         if self.passes(value):
             return f"GA_WRITE{self.word}_ONCE({place}, {text});"
         return super().write_text(value, place, text)
 
     def passes(self, value: int) -> bool:
-        """Whether elements go past the nearest cache; no word does that for a half."""
+        """True if elements bypass the nearest cache; halves cannot."""
         dtype = np.dtype(self.program.dtypes[value])
         is_word = self.form.pack > 1 or work_dtype(dtype) == dtype
         return self.kinds[value] == CELL and is_word
 
     def runs(self, folds: Sequence[int], nothing: Mapping[int, str]) -> list[str]:
-        """The elements' part of a walk; then what is kept is nothing known.
+        """Return a walk's part for elements; it hides kept values from the compiler.
 
-        Or else the compiler keeps what it has computed of it, too, for the next walk.
+        It would keep values that it computed of them, too, for the next walk.
         """
         kept = kept_values(self.program)[self.levels[folds[0]] - 1] | self.early
         letters = {v: FORGETFUL.get(self.ctype(v)) for v in sorted(kept)}
@@ -82,18 +80,18 @@ class TotalsText(PersistentText):
         return [*lines, "#pragma unroll", head, *body, "}"] if body else lines
 
     def tree(self, folds: Sequence[int]) -> list[str]:
-        """What folds the accumulators of a row's items."""
+        """Return the tree that folds the accumulators of a row's items."""
         return row_tree(folds, self.last == 1)
 
     def tiles(self) -> list[str]:
-        """The head of the loop over a block's rows: all blocks walk side by side."""
+        """Return the loop over a block's rows: all blocks walk side by side."""
         return [
             "ga_ssize tile = (ga_ssize)GID_0;",
             "for (; tile * slots < rows; tile += (ga_ssize)GDIM_0) {",
         ]
 
     def opening(self) -> list[str]:
-        """What a block does before its rows: totals of none."""
+        """Return the totals' initial values."""
         totals = [(t, accumulator(t)) for t in self.program.totals]
         nothing = [identity_text(SCALARS[t.monoid], dtype) for t, dtype in totals]
         body = [self.total(n, f"@ = {text};") for n, text in enumerate(nothing)]
@@ -104,7 +102,7 @@ class TotalsText(PersistentText):
         return [*own, *self.shared_totals(), *self.each(body)]
 
     def shared_totals(self) -> list[str]:
-        """The arrays in local memory, one after the other: the widest come first."""
+        """Return the arrays in local memory, the widest first."""
         lines, before = ["GA_DECL_SHARED_BODY(ga_uint4, room)"], 0
         none = []
         dtypes = [accumulator(total) for total in self.program.totals]
@@ -119,22 +117,23 @@ class TotalsText(PersistentText):
         return ["#if $own < $kept", *lines, "#else", *none, "#endif"]
 
     def closing(self) -> list[str]:
-        """What a block does after its rows: it stores its totals."""
+        """Return the stores of a block's totals."""
         at = "(ga_size)GID_0 * length + p"
         count = len(self.program.totals)
         return self.each([self.total(n, f"t{n}_[{at}] = @;") for n in range(count)])
 
     def total(self, number: int, text: str, shared: str = "") -> str:
-        """A statement about a total at ``p``, ``@`` in its text: nobody else has it.
+        """Return a statement about a total at ``p``, ``@`` in its text.
 
-        Of an item's elements, ``j``, it tells the first from the others when compiled.
+        The compiler knows for each element ``j`` of an item whether it is in a
+        register.
         """
         held = text.replace("@", f"h{number}[j]")
         shared = text.replace("@", shared or f"s{number}[p{BEFORE}]")
         return f"if (j < $own) {held} else {shared}"
 
     def summed(self) -> list[str]:
-        """The statements that fold the element at ``p`` over all rows."""
+        """Return the statements that fold the element at ``p`` over all rows."""
         lines = []
         for number, total in enumerate(self.program.totals):
             text, dtype = self.operand(total.operand)
@@ -145,11 +144,11 @@ class TotalsText(PersistentText):
         return lines
 
     def has_packs(self, total: Total) -> bool:
-        """Whether totals in local memory are read and stored with their neighbours."""
+        """True if totals in local memory are read and stored as vectors."""
         return self.form.pack > 1 and accumulator(total).itemsize in PACKETS
 
     def stored_packs(self) -> tuple[list[str], list[str]]:
-        """What stands before the elements of outputs' packs, and after them."""
+        """Return the statements before and after the elements of outputs' vectors."""
         before, after = super().stored_packs()
         guard = "if (first >= $own) "
         for number, total in enumerate(self.program.totals):
@@ -162,7 +161,7 @@ class TotalsText(PersistentText):
         return before, after
 
     def helpers(self) -> list[str]:
-        """The device functions of folds and totals."""
+        """Return the device functions of folds and totals."""
         texts = []
         for number, total in enumerate(self.program.totals):
             text, support = fold_function(

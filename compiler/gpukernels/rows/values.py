@@ -1,4 +1,4 @@
-"""The values of a row program as C text: what is read, and what each step computes."""
+"""The values of a row program as C text: reads, and the expression of each step."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from gpuarray.dtypes import dtype_to_ctype, work_ctype
 class ValueText:
     """Writes the statements of values; it has state because they name earlier ones.
 
-    ``texts`` has for each value that is known in the text where it is read from,
-    ``supports`` the device functions that statements call.
+    ``texts`` has the text of each value that is read in place; ``supports`` the device
+    functions that statements call.
     """
 
     def __init__(self, program: Program, form: Form) -> None:
@@ -43,9 +43,9 @@ class ValueText:
         self.texts: dict[int, Operand] = {}
 
     def element(self, value: int, line: str = "") -> str:
-        """An input of each element, or of each place in a row, at ``p``.
+        """Return an input's element, or its column's value, at ``p``.
 
-        ``line`` is where a table's row begins.
+        ``line`` is a pointer to a table's row.
         """
         array = line or f"x{value}"
         if self.form.is_unit:
@@ -57,43 +57,43 @@ class ValueText:
         )
 
     def loaded(self, value: int, text: str) -> str:
-        """An input's value in the type that it is computed in."""
+        """Return the statement that reads an input's value in its work type."""
         dtype = np.dtype(self.program.dtypes[value])
         return f"const {work_ctype(dtype)} v{value} = {self.working(value, text)};"
 
     def working(self, value: int, text: str) -> str:
-        """The text of an input's element in the type that it is computed in."""
+        """Return an input's element in its work type."""
         return loaded(text, np.dtype(self.program.dtypes[value]))
 
     def step(self, value: int) -> str:
-        """The statement of a step that is no fold."""
+        """Return the statement of a step that is no fold."""
         return statement(self.program.steps[value - self.count], value, self)
 
     def assigned(self, value: int, text: str) -> str:
-        """The statement that gives a value its name."""
+        """Return the statement that gives a value its name."""
         ctype = work_ctype(np.dtype(self.program.dtypes[value]))
         return f"const {ctype} v{value} = {text};{self.inverse(value)}"
 
-    def applied(self, value: int, made: CompositeStep) -> str:
-        """The text of a row of the scalar table."""
+    def applied(self, value: int, step: CompositeStep) -> str:
+        """Return the expression of a row of the scalar table."""
         by = self.divisors.get(value)
         if by is not None:
-            return f"ga_ratio({self.operand(made.operands[0])[0]}, d{by})"
+            return f"ga_ratio({self.operand(step.operands[0])[0]}, d{by})"
         if is_share(self.program, value):
-            return f"ga_inverse({self.operand(made.operands[0])[0]})"
-        text, support = expression(made, [self.operand(v) for v in made.operands])
+            return f"ga_inverse({self.operand(step.operands[0])[0]})"
+        text, support = expression(step, [self.operand(v) for v in step.operands])
         if support:
             self.supports[support] = None
         return text
 
     def inverse(self, value: int) -> str:
-        """The statement that goes with a value of the row that elements divide by."""
+        """Return the reciprocal of a row's value that elements divide by; else ""."""
         if value not in self.divisors.values():
             return ""
         return f" const ga_divisor d{value} = ga_divide_by(v{value});"
 
     def place(self, value: int, operand: int, length: str) -> str:
-        """A place that is in the row; another one is reported and becomes the first."""
+        """Return a bounds-checked index; a wrong one is reported and becomes 0."""
         text, _ = self.operand(operand)
         v, end = f"v{value}", f"(ga_long){length}"
         return (
@@ -103,39 +103,39 @@ class ValueText:
             f"{end});\n  {v} = 0;\n}}\nif ({v} < 0) {v} += {end};"
         )
 
-    def line(self, value: int, made: Line) -> str:
-        """A row of a table: its place, and where it begins."""
-        table = made.table
+    def line(self, value: int, step: Line) -> str:
+        """Return a row of a table: its index, and its pointer."""
+        table = step.table
         ctype = dtype_to_ctype(np.dtype(self.program.dtypes[table]))
         return (
-            f"{self.place(value, made.operand, f'm{table}')}\n"
+            f"{self.place(value, step.operand, f'm{table}')}\n"
             f"GLOBAL_MEM const {ctype} *y{value} = (GLOBAL_MEM const {ctype} *)"
             f"((GLOBAL_MEM const char *)x{table}_ + v{value} * r{table});"
         )
 
-    def at(self, value: int, made: At) -> str:
-        """What a value is at a place: computed anew, in a scope of its own."""
-        body = self.cells([made.operand])
-        text, _ = self.operand(made.operand)
-        place = f"v{made.place}"
-        ctype = work_ctype(np.dtype(made.dtype))
+    def at(self, value: int, step: At) -> str:
+        """Return a value at an index: recomputed, in a scope of its own."""
+        lines = self.cells([step.operand])
+        text, _ = self.operand(step.operand)
+        place = f"v{step.place}"
+        ctype = work_ctype(np.dtype(step.dtype))
         return "\n".join(
             [
                 f"{ctype} v{value} = 0;",
                 f"if ({place} < (ga_long)length) {{",
                 f"  const ga_int p = (ga_int){place};",
-                *(f"  {line}" for line in body),
+                *(f"  {line}" for line in lines),
                 f"  v{value} = {text};",
                 "}",
             ]
         )
 
     def operand(self, value: int) -> Operand:
-        """A value's name and dtype."""
+        """Return a value's name and dtype."""
         return self.texts.get(value, (f"v{value}", self.program.dtypes[value]))
 
     def cells(self, wanted: Iterable[int], known: Collection[int] = ()) -> list[str]:
-        """The statements for the wanted values of the element at ``p``, save known."""
+        """Return the statements for the wanted values at ``p`` that are not known."""
         made, _ = reached(self.program, wanted, known)
         return [
             self.loaded(value, self.element(value))
@@ -147,7 +147,7 @@ class ValueText:
 
 @singledispatch
 def statement(step: ProgramStep, value: int, k: ValueText) -> str:
-    """The C statement of a step of some kind, which is no fold, in a kernel's text."""
+    """Return the C statement of a step that is no fold."""
     raise NotImplementedError(f"a row kernel has no {type(step).__name__}")
 
 
@@ -187,23 +187,23 @@ def _(step: Taken, value: int, k: ValueText) -> str:
 
 
 def divisors(program: Program) -> dict[int, int]:
-    """The divisor of each element's quotient that all elements of a row have.
+    """Return the row value that divides each element's quotient.
 
-    The same digits come of its reciprocal, which a row has once.
+    Its reciprocal, which a row has once, gives the same digits.
     """
-    kinds, dtypes, found = program.kinds, program.dtypes, {}
+    kinds, dtypes, divisor_of = program.kinds, program.dtypes, {}
     for value, step in enumerate(program.steps, len(program.inputs)):
         if not isinstance(step, CompositeStep) or step.op != "true_div":
             continue
         by = step.operands[1]
         is_single = {dtypes[v] for v in (value, *step.operands)} == {"float32"}
         if is_single and kinds[value] == CELL and kinds[by] == ROW:
-            found[value] = by
-    return found
+            divisor_of[value] = by
+    return divisor_of
 
 
 def is_share(program: Program, value: int) -> bool:
-    """Whether a value is one divided by a whole number, as for a mean."""
+    """True if a value is one divided by an integer, as for a mean."""
     dtypes = [program.dtypes[value]]
     for op in ("reciprocal", "cast"):
         at = value - len(program.inputs)
@@ -221,7 +221,7 @@ def reached(
     wanted: Iterable[int],
     known: Collection[int],
 ) -> tuple[set[int], set[int]]:
-    """The values of elements computed for others, and those known that they read."""
+    """Return the values computed for the wanted ones, and the known ones they read."""
     kinds, count = program.kinds, len(program.inputs)
     made: set[int] = set()
     read: set[int] = set()

@@ -24,10 +24,10 @@ _WHERE = "rows"
 
 
 class Written:
-    """Launches that are written down; it has state because each reads what others made.
+    """Adds launches as steps; it has state because each reads results of others.
 
-    ``known`` has the numbers of the body's values by the program's; ``shape`` those of
-    the lengths; ``memory`` for each output that of the value in whose memory it goes.
+    ``known`` maps the program's values to the body's; ``shape`` has the numbers of the
+    lengths; ``memory`` has for each output the value whose memory it takes.
     """
 
     def __init__(
@@ -43,28 +43,28 @@ class Written:
         numbered = enumerate(given.numbers)
         self.known = {v: each for v, each in numbered if each is not None}
         self.memory = list(targets)
-        for value in walks.integers:  # all rows are among the first
+        for value in walks.integers:  # masks that are true for all rows
             self.known.setdefault(value, steps.integer(1))
 
     def results(self) -> list[int]:
-        """Write all of them; the outputs."""
+        """Add all launches; return the outputs."""
         for move in self.walks.moves:
             move.by(self)
         return [self.known[value] for value in self.walks.outputs]
 
     def map(self, move: Map) -> None:
-        """A launch, of inputs whose joint shape is that of the values."""
-        given = [self.known[value] for value in move.used]
+        """Add an elementwise launch over operands that broadcast to its shape."""
+        operands = [self.known[value] for value in move.used]
         names = [f"v{value}" for value in move.used]
         room = self.room(self.walks.program.kinds[move.made[0]], move.used)
         first = self.body.launch(
-            [*given, *room],
+            [*operands, *room],
             [dtype for _, dtype in move.text.results],
             move.text.stored(),
             label=_WHERE,
             names=(*names, *("room" for _ in room)),
             preamble=move.text.support,
-            inplace=tuple(self.overwritten(into, given) for into in move.into),
+            inplace=tuple(self.overwritten(into, operands) for into in move.into),
         )
         for number, (out, into) in enumerate(zip(move.outs, move.into, strict=True)):
             self.known[out] = first + number
@@ -72,7 +72,7 @@ class Written:
                 self.memory[into] = first + number
 
     def room(self, wanted: str, used: Sequence[int]) -> list[int]:
-        """An array that nothing reads, as large as a value that is wanted of less."""
+        """Return an unread array that sets a launch's shape, if no input does."""
         kinds = {
             self.walks.program.kinds[value]
             for value in used
@@ -86,12 +86,12 @@ class Written:
         return [self.body.routines("empty", lengths, [p.ArrayValue("int8", flags)])]
 
     def overwritten(self, output: int, given: Sequence[int]) -> int:
-        """Which of what a launch reads has the memory of an output; -1: none."""
+        """Return the operand of a launch that has the memory of an output, or -1."""
         memory = self.memory[output] if output >= 0 else None
         return given.index(memory) if memory in given else -1
 
     def walk(self, move: Walk) -> None:
-        """A reduction of the last axis, and views that have it again."""
+        """Add a reduction of the last axis, and views that have it again."""
         last = len(self.shape) - 1
         room = self.room(CELL, move.used)
         first = self.body.reduction(
@@ -107,38 +107,38 @@ class Written:
             self.known[fold] = self.body.view(first + number, (*range(last), -1))
 
     def count(self, move: Count) -> None:
-        """The places of a row's elements, one array for all rows."""
+        """Add the indices of a row's elements, one array for all rows."""
         counts = self.counted(self.shape[-1], move.dtype)
         new_axes = (-1,) * (len(self.shape) - 1)
         self.known[move.out] = self.body.view(counts, (*new_axes, 0))
 
     def first(self, move: First) -> None:
-        """Which rows are among the first."""
-        given = [self.counted(self.shape[0]), self.known[move.count]]
+        """Add the mask of the first rows."""
+        operands = [self.counted(self.shape[0]), self.known[move.count]]
         text, names = "o0 = i < n;", ("i", "n")
-        made = self.body.launch(given, ["bool"], text, label=_WHERE, names=names)
-        self.known[move.out] = self.body.view(made, (0, -1))
+        mask = self.body.launch(operands, ["bool"], text, label=_WHERE, names=names)
+        self.known[move.out] = self.body.view(mask, (0, -1))
 
     def inside(self, move: Inside) -> None:
-        """The places in rows, each checked."""
+        """Add the bounds-checked indices in rows."""
         labels = self.known[move.labels]
-        given = [self.counted(self.shape[-1]), labels]
+        operands = [self.counted(self.shape[-1]), labels]
         row = p.ArrayValue("int64", self.body.array(labels).broadcastable)
-        self.known[move.out] = self.body.routines("take", given, [row], 0)
+        self.known[move.out] = self.body.routines("take", operands, [row], 0)
 
     def lines(self, move: Lines) -> None:
-        """Rows of a table."""
+        """Add the rows of a table."""
         rows = self.body.reshape(self.known[move.places], [self.shape[0]])
         table = self.known[move.table]
         dtype = self.body.array(table).dtype
         self.known[move.out] = self.body.routine("take", [table, rows], dtype, 2, 0)
 
     def same(self, move: Same) -> None:
-        """A value that is there."""
+        """Alias another value."""
         self.known[move.out] = self.known[move.value]
 
     def counted(self, length: int, dtype: str = "int64") -> int:
-        """The integers below a length."""
+        """Return the integers below a length."""
         return self.body.routine("arange", [length], dtype, 1)
 
 
