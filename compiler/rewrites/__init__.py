@@ -1,4 +1,4 @@
-"""Rewriting: what is done to a graph before it is placed, in phases of rules.
+"""Rewriting: rules and passes in phases, applied to a graph before it is placed.
 
 `passes` lists the phases, rules and passes in the order in which they run.
 """
@@ -50,13 +50,13 @@ __all__ = [
 
 
 COMPUTED = ("canonicalize", "simplify", "stabilize", "specialize")
-"""The phases whose rules say anew what is computed; later ones say how."""
+"""The phases that change what is computed; later ones change how."""
 
 
 def phases_of(config: Any) -> tuple[str, ...]:
-    """The names of the phases that the settings ask for.
+    """Return the names of the phases that the settings ask for.
 
-    ``rewrites="safe"`` leaves out what changes values, and ``"none"`` everything;
+    ``rewrites="safe"`` leaves out rules that change values, and ``"none"`` everything;
     ``fuse=False`` leaves out fusion.
     """
     if config.rewrites == "none":
@@ -71,12 +71,12 @@ def phases_of(config: Any) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which rewrites are done: those of ``phases``, and what is chosen by name.
+    """The rewrites to apply: those of ``phases``, and rewrites chosen by name.
 
     ``including`` and ``excluding`` name single rules, phases, or all of a file
-    (``fusion``, ``inplace``, ``blas``); what is excluded is not done. ``phases`` None
-    are those that the settings ask for. An unknown name, as Theano's programs have
-    them, chooses nothing, and a warning says so; an unknown phase is a ValueError.
+    (``fusion``, ``inplace``, ``blas``); excluding wins. ``phases`` None are those of
+    the settings. An unknown name, as Theano's programs have them, chooses nothing and
+    gives a warning; an unknown phase is a ValueError.
     """
 
     phases: tuple[str, ...] | None = None
@@ -101,7 +101,7 @@ class Selection:
                 )
 
     def wants(self, rule: Rule | GraphPass, phases: Collection[str]) -> bool:
-        """True if a rule is chosen, where ``phases`` are the ones asked for."""
+        """True if a rule is chosen, where ``phases`` are the selected ones."""
         if self.excluding and rule.tags & self.excluding:
             return False
         if rule.phase in phases:
@@ -110,7 +110,7 @@ class Selection:
 
 
 def is_exact(name: str) -> bool:
-    """True if a rewrite keeps every value, but for the last bits."""
+    """True if a rewrite keeps every value up to rounding."""
     inexact = {phase.name for phase in PHASES if not phase.is_exact}
     return not any(
         rewrite.name == name and rewrite.phase in inexact for rewrite in all_rewrites()
@@ -118,7 +118,7 @@ def is_exact(name: str) -> bool:
 
 
 def named(text: str) -> frozenset[str]:
-    """The names in a setting's text, ``a:b:c``."""
+    """Return the names in a setting's text, ``a:b:c``."""
     return frozenset(filter(None, (name.strip() for name in text.split(":"))))
 
 
@@ -131,12 +131,12 @@ def optimize(
     keep_text: bool = False,
     keep_requirements: bool = False,
 ) -> Log:
-    """Rewrite the graph in place, phase by phase; what fired is in the log.
+    """Rewrite the graph in place, phase by phase; return a log of what fired.
 
     ``phases`` are names, by default those that ``config`` asks for, or a Selection;
     they run in the order of ``PHASES``. ``destroyable`` are the inputs that may be
-    overwritten; a mapping also says which output is the new value of each. With
-    ``keep_requirements`` what would have raised for its lengths still does. Raises
+    overwritten; a mapping also gives the output that is the new value of each. With
+    ``keep_requirements`` a graph that fails for its lengths still fails. Raises
     ValueError for a name that is no phase.
     """
     settings = current.current() if config is None else config
@@ -167,7 +167,7 @@ def _run_phases(
     log: Log,
     keep_requirements: bool,
 ) -> None:
-    """Run the phases that are asked for, and those of what is chosen by name."""
+    """Run the selected phases, and those of the rewrites chosen by name."""
     names = {*asked, *_phases_with(chosen.including)}
     allowed = {*asked, *(o for p in PHASES if p.name in asked for o in p.includes)}
     rested: Collection[Rule] = ()
@@ -181,7 +181,7 @@ def _run_phases(
             missing.restored(fgraph)
         start = time.perf_counter()
         rules = [rule for rule in rules_of(phase) if chosen.wants(rule, allowed)]
-        passes = [each for each in passes_of(phase) if chosen.wants(each, allowed)]
+        passes = [p for p in passes_of(phase) if chosen.wants(p, allowed)]
         rested = run_phase(fgraph, rules, passes, log, rested)
         log.seconds[phase.name] = time.perf_counter() - start
     if missing is not None:
@@ -190,7 +190,7 @@ def _run_phases(
 
 
 def _phases_with(including: Collection[str]) -> set[str]:
-    """The phases of the rules and passes that are chosen by name."""
+    """Return the phases of the rules and passes chosen by name."""
     return {
         rewrite.phase
         for rewrite in all_rewrites()
@@ -199,7 +199,7 @@ def _phases_with(including: Collection[str]) -> set[str]:
 
 
 def without_prefixes(phases: Sequence[Phase]) -> list[Phase]:
-    """The phases without those whose rules the next one applies too."""
+    """Return the phases, save those whose rules the next one applies too."""
     following = [*phases, None][1:]
     return [
         phase

@@ -1,7 +1,7 @@
-"""Softmax and its costs: first made stable, then opened up into rows and reductions.
+"""Softmax and its costs: first made stable, then expanded into rows and reductions.
 
 A classifier's cost reads one element of each row; its gradient is the softmax less one
-in that place. Both come out of rules that each say one thing.
+at that index. Both follow from rules with one idea each.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from gpuarray.compiler.rewrites.engine.patterns import (
 
 @rewrite(phase="stabilize", ops=["log"])
 def log_of_softmax(node: Apply) -> Variable | None:
-    """The logarithm of a small share is finite though the share underflows.
+    """Use logsoftmax, which is finite where the softmax underflows.
 
     log(softmax(X)) -> logsoftmax(X)
     log(softmax(X, 0)) -> logsoftmax(X, 0)
@@ -62,7 +62,7 @@ def log_of_softmax(node: Apply) -> Variable | None:
 
 @rewrite(phase="simplify", ops=[Reduce])
 def sum_of_spread(node: Apply) -> Variable | None:
-    """Values that are spread over rows of zeros are summed without these.
+    """Sum spread values without the zeros around them.
 
     sum(spread(u, k, 4), 1) -> u
     sum(spread(u, k, 4)) -> sum(u)
@@ -86,7 +86,7 @@ def sum_of_spread(node: Apply) -> Variable | None:
 
 @rewrite(phase="specialize", ops=[Pick])
 def pick_before_computing(node: Apply) -> Variable | None:
-    """Elements are picked before what is computed of them.
+    """Pick elements before computing with them.
 
     pick(log(X), k) -> log(pick(X, k))
     pick(X - col(u), k) -> pick(X, k) - u
@@ -111,12 +111,12 @@ def pick_before_computing(node: Apply) -> Variable | None:
 
 
 def _without_last(x: Variable) -> Variable:
-    """A variable without its last axis, which broadcasts."""
+    """Return a variable without its last axis, which broadcasts."""
     return _without(x, x.type.ndim - 1)
 
 
 def _without(x: Variable, axis: int) -> Variable:
-    """A variable without an axis that broadcasts."""
+    """Return a variable without an axis that broadcasts."""
     owner = x.owner
     if owner is not None and isinstance(owner.op, DimShuffle):
         order = owner.op.new_order
@@ -127,7 +127,7 @@ def _without(x: Variable, axis: int) -> Variable:
 
 @rewrite(phase="canonicalize", ops=[AdvancedSubtensor])
 def pick_elements_of_rows(node: Apply) -> Variable | None:
-    """One element of each of as many rows as there are places is picked from its row.
+    """Pick one element from each row, for as many rows as there are indices.
 
     X[counted(shape_i(k, 0)), k] -> picked(X, k)
     X[counted(3), k[:3]] -> X[counted(3), k[:3]]
@@ -143,7 +143,7 @@ def pick_elements_of_rows(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=[AdvancedIncSubtensor])
 def spread_elements_of_rows(node: Apply) -> Variable | None:
-    """One element of each row among zeros is spread over the row.
+    """Spread one element over each row of zeros.
 
     inc_subtensor(zeros_like(X)[counted(shape_i(k, 0)), k], u) -> spread_first(zeros_like(X), k, u)
     inc_subtensor(X[counted(shape_i(k, 0)), k], u) -> inc_subtensor(X[counted(shape_i(k, 0)), k], u)
@@ -163,7 +163,7 @@ def spread_elements_of_rows(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=[FirstRows])
 def choose_first_rows(node: Apply) -> Variable | None:
-    """A number that is the same for the first rows is chosen for them.
+    """Choose a number that is the same for the first rows by a mask.
 
     first(broadcast_to(a, (4,)), 4, 9) -> where(are_first(4, 9), first_axis(a), 0.0)
     first(x, shape_i(x, 0), shape_i(x, 0)) -> first(x, shape_i(x, 0), shape_i(x, 0))
@@ -184,7 +184,7 @@ def choose_first_rows(node: Apply) -> Variable | None:
 
 
 def _is_of_each_row(node: Apply) -> bool:
-    """True if an index of a matrix is the numbers below a vector's length, and it."""
+    """True if a matrix's index is a range over a vector's length, and the vector."""
     length = _first_rows(node)
     if length is None:
         return False
@@ -195,7 +195,7 @@ def _is_of_each_row(node: Apply) -> bool:
 
 
 def _first_rows(node: Apply) -> Variable | None:
-    """``n``, where an index of a matrix is the numbers below it and a vector."""
+    """Return ``n``, where an index of a matrix is the range of n and a vector."""
     op, rows, labels = node.op, *node.inputs[-2:]
     assert isinstance(op, AdvancedSubtensor | AdvancedIncSubtensor)
     if tuple(op.idx_list) != (ARRAY, ARRAY):
@@ -211,7 +211,7 @@ def _first_rows(node: Apply) -> Variable | None:
 
 @rewrite(phase="specialize", ops=[AdvancedSubtensor])
 def index_rows_before_computing(node: Apply) -> Variable | None:
-    """Elements of the first rows are taken before what is computed of them.
+    """Index elements of the first rows before computing with them.
 
     log(X)[counted(3), k[:3]] -> log(X[counted(3), k[:3]])
     (X - col(u))[counted(3), k[:3]] -> X[counted(3), k[:3]] - col(u)[counted(3), second(k[:3], 0)]
@@ -230,7 +230,7 @@ def index_rows_before_computing(node: Apply) -> Variable | None:
 
 
 def _taken(op: Op, x: Variable, index: Sequence[Variable]) -> Variable:
-    """Elements of a matrix that may repeat: along such an axis they are the first.
+    """Return elements of a matrix that may broadcast: along such an axis the first.
 
     An index of one element stands beside a longer one, so both are always needed.
     """
@@ -247,7 +247,7 @@ def _taken(op: Op, x: Variable, index: Sequence[Variable]) -> Variable:
 
 @rewrite(phase="specialize", ops=[Softmax, LogSoftmax])
 def open_softmax(node: Apply) -> Variable | None:
-    """Rows and reductions can join what stands around them.
+    """Expand softmax, so that its rows and reductions fuse with their neighbours.
 
     softmax(X) -> opened_softmax(X, 1)
     logsoftmax(X, 0) -> opened_logsoftmax(X, 0)
@@ -265,7 +265,7 @@ def open_softmax(node: Apply) -> Variable | None:
 
 @rewrite(phase="specialize", ops=[Spread])
 def open_spread(node: Apply) -> Variable | None:
-    """Rows of zeros with one element each are a comparison with its place.
+    """Expand rows of zeros with one element into a comparison of indices.
 
     spread(u, k, 4) -> where(at(k, 4), col(u), 0.0)
     """

@@ -37,10 +37,9 @@ from gpuarray.compiler.rewrites.memory.inplace import overwrite_dying_inputs
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A phase and the earlier ones whose rules stay at work in it.
+    """A phase and the earlier ones whose rules run in it, too.
 
-    ``is_exact`` says that it changes no value, but for the last bits of a product or a
-    power.
+    An exact phase changes no value, up to the rounding of a product or a power.
     """
 
     name: str
@@ -77,7 +76,7 @@ RULE_MODULES = (
     shapes,
     stability,
 )
-"""The modules of rules: of two rules that apply the one from the earlier module fires.
+"""The modules of rules: if two rules apply, the one from the earlier module fires.
 
 Within a module the order is that of its text.
 """
@@ -92,7 +91,7 @@ PASSES: tuple[GraphPass, ...] = (
     keep_values,
     overwrite_dying_inputs,
 )
-"""The passes over a whole graph; each runs when the rules of its phase rest."""
+"""The passes over a whole graph; each runs when no rule of its phase fires."""
 
 
 def rules_by_phase(modules: Iterable[ModuleType]) -> dict[str, list[Rule]]:

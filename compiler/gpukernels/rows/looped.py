@@ -28,11 +28,11 @@ from gpuarray.compiler.ops.fused.rowwise import (
     CELL,
     LENGTH,
     ONE,
+    AnyStep,
     At,
     Fold,
     Head,
     Line,
-    Made,
     Place,
     Program,
     Taken,
@@ -192,10 +192,10 @@ def folded(program: Program) -> tuple[Program, list[str]]:
     dtypes = {step.dtype: None for step in program.steps if isinstance(step, At)}
     count, more = len(program.inputs), len(dtypes)
     least = {dtype: count + number for number, dtype in enumerate(dtypes)}
-    steps: dict[Made, int] = {}
+    steps: dict[AnyStep, int] = {}
     value = list(range(count))
 
-    def add(step: Made) -> int:
+    def add(step: AnyStep) -> int:
         return steps.setdefault(step, count + more + len(steps))
 
     for step in program.steps:

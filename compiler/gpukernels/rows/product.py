@@ -12,7 +12,14 @@ from functools import lru_cache
 from typing import Any
 
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
-from gpuarray.compiler.ops.fused.rowwise import CELL, COLUMN, ROW, Fold, Made, Program
+from gpuarray.compiler.ops.fused.rowwise import (
+    CELL,
+    COLUMN,
+    ROW,
+    AnyStep,
+    Fold,
+    Program,
+)
 
 AHEAD = 4
 """Elements of a row that an item prefetches before it folds them."""
@@ -90,7 +97,7 @@ def rest_of(program: Program, cells: Sequence[int], result: int) -> Program:
     count = len(program.inputs)
     kept = [value for value in range(count) if value not in cells]
     value = {old: new for new, old in enumerate((*kept, result))}
-    steps: list[Made] = []
+    steps: list[AnyStep] = []
     for old, step in enumerate(program.steps, count):
         if old not in cells and old != result:
             value[old] = len(kept) + 1 + len(steps)

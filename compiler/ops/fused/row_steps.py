@@ -265,7 +265,7 @@ class Taken(RowStep):
         return f"{operands[0]}[{operands[1]}]"
 
 
-Made = CompositeStep | Fold | Place | Within | At | Head | Line | Taken
+AnyStep = CompositeStep | Fold | Place | Within | At | Head | Line | Taken
 
 
 @dataclass(frozen=True, slots=True)

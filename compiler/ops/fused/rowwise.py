@@ -25,11 +25,11 @@ from gpuarray.compiler.ops.fused.row_steps import (
     ONE,
     ROW,
     TABLE,
+    AnyStep,
     At,
     Fold,
     Head,
     Line,
-    Made,
     Place,
     Taken,
     Total,
@@ -48,12 +48,12 @@ __all__ = [
     "ONE",
     "ROW",
     "TABLE",
+    "AnyStep",
     "At",
     "CompositeStep",
     "Fold",
     "Head",
     "Line",
-    "Made",
     "Place",
     "Program",
     "Rowwise",
@@ -84,7 +84,7 @@ class Program:
     """
 
     inputs: tuple[tuple[str, str], ...]
-    steps: tuple[Made, ...]
+    steps: tuple[AnyStep, ...]
     outputs: tuple[int, ...]
     totals: tuple[Total, ...] = ()
 

@@ -1,7 +1,7 @@
-"""Signs, equal operands, constants and powers: arithmetic that is exact.
+"""Algebraic rules: signs, equal operands, constants and powers.
 
-Nothing here changes a value, nor the sign of a 0, but for the last bits of a power and,
-in phase ``stabilize``, for what two factors lose by overflow.
+They keep values and the sign of a 0, up to the rounding of a power and, in phase
+``stabilize``, up to the overflow of two factors.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _LARGEST_POWER = 512
 
 
 def without_signed_zeros() -> list[str]:
-    """The rows of one operand that give the same for 0 and -0."""
+    """Return the unary rows that give the same for 0 and -0."""
     zeros = np.array([0.0, -0.0])
-    found = []
+    names = []
     for name, row in SCALARS.items():
         if row.arity > 1:
             continue
@@ -45,15 +45,15 @@ def without_signed_zeros() -> list[str]:
             try:
                 values = row.reference(zeros)
             except TypeError:
-                continue  # it is of integers
+                continue  # a function of integers
         if are_alike(values[:1], values[1:]):
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 @rewrite(phase="simplify", ops=["mul", "true_div"], kinds="f")
 def pull_sign_out_of_product(node: Apply) -> Variable | None:
-    """Signs go to the front of products, so that sums and even functions meet them.
+    """Move signs in front of products, where sums and even functions use them.
 
     (-x) * y -> -(x * y)
     x * (-y) -> -(x * y)
@@ -68,8 +68,8 @@ def pull_sign_out_of_product(node: Apply) -> Variable | None:
         return negated(left)
     if name == "mul" and is_constant(left, -1) and right.type == out.type:
         return negated(right)
-    for place, given in enumerate(node.inputs):
-        inner = argument(given, "neg")
+    for place, factor in enumerate(node.inputs):
+        inner = argument(factor, "neg")
         if inner is not None and inner.type.dtype == out.type.dtype:
             factors = [*node.inputs]
             factors[place] = inner
@@ -79,7 +79,7 @@ def pull_sign_out_of_product(node: Apply) -> Variable | None:
 
 @rewrite(phase="simplify", ops=["add", "sub"], kinds="f")
 def merge_sign_into_sum(node: Apply) -> Variable | None:
-    """A sum of a negative is a difference.
+    """Write a sum of a negative as a difference.
 
     x + (-y) -> x - y
     (-x) + y -> y - x
@@ -99,7 +99,7 @@ def merge_sign_into_sum(node: Apply) -> Variable | None:
 
 @rewrite(phase="simplify", ops=without_signed_zeros(), kinds="f")
 def turn_difference(node: Apply) -> Variable | None:
-    """A difference turns round where nobody sees the sign of a 0.
+    """Turn a difference round where the sign of a 0 does not matter.
 
     exp(-(x - y)) -> exp(y - x)
     sigmoid((-x) - y) -> sigmoid(-(x + y))
@@ -121,7 +121,7 @@ def turn_difference(node: Apply) -> Variable | None:
 
 @rewrite(phase="simplify", ops=["neg"], kinds="f")
 def merge_sign_into_operand(node: Apply) -> Variable | None:
-    """A sign goes into a constant factor.
+    """Merge a sign into a constant factor.
 
     -(x * 2) -> x * -2
     -(x / 2) -> x / -2
@@ -150,7 +150,7 @@ def has_negative(value: Any) -> bool:
 
 @rewrite(phase="simplify", ops=["abs", "square"], kinds="f")
 def drop_sign_under_even(node: Apply) -> Variable | None:
-    """An even function does not see a sign.
+    """Drop the sign of an even function's operand.
 
     abs(-x) -> abs(x)
     square(-x) -> square(x)
@@ -158,16 +158,16 @@ def drop_sign_under_even(node: Apply) -> Variable | None:
     abs(abs(x)) -> abs(x)
     """
     (inner,) = node.inputs
-    found = argument(inner, "neg")
-    found = argument(inner, "abs") if found is None else found
-    return None if found is None else call(name_of(node), found)
+    operand = argument(inner, "neg")
+    operand = argument(inner, "abs") if operand is None else operand
+    return None if operand is None else call(name_of(node), operand)
 
 
 @rewrite(
     phase="simplify", ops=["maximum", "minimum", "logical_and", "logical_or", "where"]
 )
 def drop_equal_choice(node: Apply) -> Variable | None:
-    """A choice between one thing and itself is no choice.
+    """Drop a choice between a value and itself.
 
     maximum(x, x) -> x
     minimum(x, x) -> x
@@ -179,7 +179,7 @@ def drop_equal_choice(node: Apply) -> Variable | None:
 
 @rewrite(phase="simplify", ops=["where"])
 def choose_by_constant(node: Apply) -> Variable | None:
-    """A choice by a constant is made now.
+    """Make a choice by a constant now.
 
     where(True, x, y) -> x
     where(False, x, y) -> y
@@ -193,7 +193,7 @@ def choose_by_constant(node: Apply) -> Variable | None:
 
 @rewrite(phase="simplify", ops=["where_nonzero"])
 def drop_mask_of_itself(node: Apply) -> Variable | None:
-    """A product under the mask of its only factor, or of a number, needs no mask.
+    """Drop the mask of a product by its only factor, or by a number.
 
     where_nonzero(x, x) -> x
     where_nonzero(x, -x) -> -x
@@ -215,7 +215,7 @@ def drop_mask_of_itself(node: Apply) -> Variable | None:
 
 @rewrite(phase="stabilize", ops=["mul", "true_div"], kinds="f")
 def gather_constants(node: Apply) -> Variable | None:
-    """Constant factors of a product become one, if their dtype has such a number.
+    """Merge constant factors of a product, if their dtype has the product.
 
     2 * (3 * x) -> x * 6
     (x * 3) / 2 -> x * 1.5
@@ -233,29 +233,29 @@ def gather_constants(node: Apply) -> Variable | None:
         c = _quotient(1, c)
     for name in ("mul", "true_div"):
         args = match(inner, name)
-        found = None if args is None else split_constant(args)
-        if args is None or found is None:
+        split = None if args is None else split_constant(args)
+        if args is None or split is None:
             continue
-        if name == "true_div" and found[1] is not args[0]:
+        if name == "true_div" and split[1] is not args[0]:
             continue
         product = (
-            _quotient(c, found[0]) if name == "true_div" else float(c) * float(found[0])
+            _quotient(c, split[0]) if name == "true_div" else float(c) * float(split[0])
         )
         dtype = out.type.dtype
-        if keeps_digits(product, dtype) and found[1].type.dtype == dtype:
-            return call("mul", found[1], number(product, out))
+        if keeps_digits(product, dtype) and split[1].type.dtype == dtype:
+            return call("mul", split[1], number(product, out))
     return None
 
 
 def _quotient(a: Any, b: Any) -> float:
-    """The quotient of two numbers, inf or nan by zero."""
+    """Return the quotient of two numbers, inf or nan by zero."""
     with np.errstate(all="ignore"):
         return float(np.float64(a) / np.float64(b))
 
 
 @rewrite(phase="specialize", ops=["mul"])
 def square_equal_factors(node: Apply) -> Variable | None:
-    """A number times itself is its square.
+    """Write a number times itself as its square.
 
     x * x -> square(x)
     """
@@ -267,7 +267,7 @@ def square_equal_factors(node: Apply) -> Variable | None:
 
 @rewrite(phase="specialize", ops=["true_div"])
 def invert_divided_one(node: Apply) -> Variable | None:
-    """One divided by a number is its reciprocal.
+    """Write one divided by a number as its reciprocal.
 
     1 / x -> reciprocal(x)
     """
@@ -279,7 +279,7 @@ def invert_divided_one(node: Apply) -> Variable | None:
 
 @rewrite(phase="specialize", ops=["power"])
 def expand_constant_power(node: Apply) -> Variable | None:
-    """A small constant power needs no `power`: squares and products do.
+    """Expand a small constant power into squares and products.
 
     x ** 2 -> square(x)
     x ** 3 -> square(x) * x
@@ -301,9 +301,9 @@ def expand_constant_power(node: Apply) -> Variable | None:
         return call("second", base, number(1, out))
     if exponent == 0.5 and is_float(out):
         return _root(base)
-    # Both ends, for the least integer of a dtype is its own absolute value.
+    # Check both ends: the least integer of a dtype is its own absolute value.
     if not -_LARGEST_POWER <= exponent.real <= _LARGEST_POWER:
-        return None  # nan, too
+        return None  # also for nan
     if exponent != int(exponent.real):
         return None
     exponent = int(exponent.real)
@@ -317,14 +317,14 @@ def expand_constant_power(node: Apply) -> Variable | None:
 
 
 def _root(base: Variable) -> Variable:
-    """The power of 0.5: of -inf it is inf, and of -0 it is 0."""
+    """Return the power of 0.5: of -inf it is inf, and of -0 it is 0."""
     is_lowest = call("eq", base, number(-np.inf, base))
     root = call("add", call("sqrt", base), number(0.0, base))
     return call("where", is_lowest, number(np.inf, base), root)
 
 
 def _whole_power(base: Variable, exponent: int) -> Variable:
-    """The product of the squares of squares whose bit is set, the highest first."""
+    """Return the product of repeated squares, by the exponent's bits, highest first."""
     power = base
     factors: list[Variable] = []
     for bit in range(exponent.bit_length()):

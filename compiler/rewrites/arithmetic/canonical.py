@@ -1,6 +1,6 @@
-"""One form for each meaning: constants are computed, views merged, no-ops dropped.
+"""Canonical forms: constants are folded, views merged, no-ops dropped.
 
-Equal nodes and equal constants are merged by the engine itself, in every phase. Nothing
+Equal nodes and equal constants are merged by the engine itself, in every phase. No rule
 here changes a value.
 """
 
@@ -24,26 +24,24 @@ _FOLDED_BYTES = 1 << 16
 
 @rewrite(phase="canonicalize", ops=[Elemwise, DimShuffle, Reshape, Reduce, MakeVector])
 def fold_constants(node: Apply) -> list[Variable] | None:
-    """Nodes of constants only are computed now, if they are small.
+    """Fold nodes whose inputs are all constants, if they are small.
 
     constant(2.0) * constant(3.0) -> constant(6.0)
     x + (constant(2.0) * constant(3.0)) -> x + constant(6.0)
     """
-    if not node.inputs or not all(isinstance(given, Constant) for given in node.inputs):
+    if not node.inputs or not all(isinstance(v, Constant) for v in node.inputs):
         return None
     types = [out.type for out in node.outputs]
     if not all(isinstance(kind, TensorType) for kind in types) or node.op.destroy_map:
         return None
-    arrays = [
-        np.asarray(given.data) for given in node.inputs if isinstance(given, Constant)
-    ]
+    arrays = [np.asarray(v.data) for v in node.inputs if isinstance(v, Constant)]
     if sum(array.nbytes for array in arrays) > _FOLDED_BYTES:
         return None
     try:
         with np.errstate(all="ignore"):
             values = [np.asarray(value) for value in node.op.evaluate(node, arrays)]
     except (ArithmeticError, ValueError):
-        return None  # the error belongs to the run
+        return None  # raised at run time
     if sum(value.nbytes for value in values) > _FOLDED_BYTES:
         return None
     return [
@@ -54,7 +52,7 @@ def fold_constants(node: Apply) -> list[Variable] | None:
 
 @rewrite(phase="canonicalize", ops=[DimShuffle])
 def merge_dimshuffles(node: Apply) -> Variable | None:
-    """Axes are moved once, or not at all.
+    """Merge moves of axes, or drop them.
 
     X.T.T -> X
     dimshuffle(dimshuffle(x, "x", 0), 1, 0) -> dimshuffle(x, 0, "x")
@@ -78,7 +76,7 @@ def merge_dimshuffles(node: Apply) -> Variable | None:
 
 @rewrite(phase="specialize", ops=[DimShuffle])
 def spread_before_computing(node: Apply) -> Variable | None:
-    """A number computed for an array is computed where the array is, not on its own.
+    """Move a scalar computation after its broadcast, to the array it is used with.
 
     dimshuffle(exp(a) * 2.0, "x") -> exp(dimshuffle(a, "x")) * 2.0
     dimshuffle(exp(x), 0, "x") -> dimshuffle(exp(x), 0, "x")
@@ -96,7 +94,7 @@ def spread_before_computing(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=["cast"])
 def merge_casts(node: Apply) -> Variable | None:
-    """A cast to its own dtype does nothing, nor does the way by a wider one.
+    """Drop a cast to the same dtype, and one by way of a wider dtype.
 
     cast(x, "float64") -> x
     cast(cast(i, "int64"), "int32") -> i
@@ -113,21 +111,21 @@ def merge_casts(node: Apply) -> Variable | None:
 
 
 def _holds(wide: str, narrow: str) -> bool:
-    """True if a dtype holds every value of another, and casts on as that does."""
-    to, given = np.dtype(wide), np.dtype(narrow)
-    if to.kind == "f" and given.kind in "iu":
-        return bool(8 * given.itemsize <= np.finfo(to).nmant)
+    """True if a dtype holds every value of another, and casts on in the same way."""
+    to, source = np.dtype(wide), np.dtype(narrow)
+    if to.kind == "f" and source.kind in "iu":
+        return bool(8 * source.itemsize <= np.finfo(to).nmant)
     same_kind = (
-        to.kind == given.kind
-        or given.kind == "b"
-        or (given.kind, to.kind) == ("u", "i")
+        to.kind == source.kind
+        or source.kind == "b"
+        or (source.kind, to.kind) == ("u", "i")
     )
-    return same_kind and bool(np.can_cast(given, to, "safe"))
+    return same_kind and bool(np.can_cast(source, to, "safe"))
 
 
 @rewrite(phase="canonicalize", ops=[Reshape])
 def merge_reshapes(node: Apply) -> Variable | None:
-    """Only the last shape counts, and the shape that is there is none to change to.
+    """Keep the last of several reshapes; drop one to the same shape.
 
     reshape(reshape(X, (2, -1)), (-1,)) -> reshape(X, (-1,))
     reshape(X, (X.shape[0], X.shape[1])) -> X
@@ -143,9 +141,9 @@ def merge_reshapes(node: Apply) -> Variable | None:
 
 
 def _is_shape_of(lengths: Variable, x: Variable) -> bool:
-    """True if a vector is made of the lengths of a variable, in order.
+    """True if a vector has the lengths of a variable, in order.
 
-    It has one for each axis, which is 1 where that is known to have length 1.
+    An axis that is known to have length 1 may have any entry.
     """
     asked = elements(lengths)
     if asked is None:
@@ -162,12 +160,12 @@ def _is_shape_of(lengths: Variable, x: Variable) -> bool:
 
 
 def _same_lengths(given: Variable, x: Variable) -> bool:
-    """True if `x` has the lengths of `given`: it is that, or made of it by element."""
+    """True if `x` has the lengths of `given`: it is that, or elementwise of it."""
     return given is x or any(given is each for each in _sources(x))
 
 
 def _sources(x: Variable) -> Iterator[Variable]:
-    """Return the sources of ``x``, element by element, as far back as its axes go."""
+    """Yield the elementwise sources of ``x`` with the same axes, nearest first."""
     while x.owner is not None and isinstance(x.owner.op, Elemwise):
         pattern = x.type.broadcastable
         alike = [v for v in x.owner.inputs if v.type.broadcastable == pattern]
@@ -179,7 +177,7 @@ def _sources(x: Variable) -> Iterator[Variable]:
 
 @rewrite(phase="canonicalize", ops=[Reduce])
 def drop_reduction_of_one(node: Apply) -> Variable | None:
-    """Reducing over axes of length 1 takes them away.
+    """Replace a reduction over axes of length 1 by dropping them.
 
     sum(X.dimshuffle(0, "x", 1), 1) -> X.dimshuffle(0, "x", 1).dimshuffle(0, 2)
     max(X.dimshuffle(0, "x", 1), 1) -> X.dimshuffle(0, "x", 1).dimshuffle(0, 2)
@@ -195,7 +193,7 @@ def drop_reduction_of_one(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=["second"])
 def take_shape_from_input(node: Apply) -> Variable | None:
-    """Where only the shape of an array counts, its values are not computed.
+    """Take a shape from an input, where only the shape of an array is used.
 
     second(exp(x) * y, a) -> second(x, a)
     second(x, y) -> y
@@ -209,23 +207,23 @@ def take_shape_from_input(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=[Elemwise])
 def sink_second(node: Apply) -> Variable | None:
-    """A filled value meets other operands before it is filled, or instead of it.
+    """Apply operations to a value before it is filled, or instead.
 
     second(x, a) * y -> dimshuffle(a, "x") * y
     y - second(x, a) -> y - dimshuffle(a, "x")
     exp(second(x, a)) -> second(x, exp(dimshuffle(a, "x")))
     """
-    found = [match(given, "second") for given in node.inputs]
-    if row_of_op(node.op) == "second" or not any(found) or len(node.outputs) != 1:
+    fills = [match(given, "second") for given in node.inputs]
+    if row_of_op(node.op) == "second" or not any(fills) or len(node.outputs) != 1:
         return None
     inputs = [
         given if args is None else args[1]
-        for given, args in zip(node.inputs, found, strict=True)
+        for given, args in zip(node.inputs, fills, strict=True)
     ]
     result, out = node.op.make_node(*inputs).out, node.outputs[0].type
     if result.type == out:
         return result
-    shapes = [args[0] for args in found if args is not None]
+    shapes = [args[0] for args in fills if args is not None]
     fitting = [
         shape for shape in shapes if shape.type.broadcastable == out.broadcastable
     ]

@@ -1,9 +1,9 @@
-"""Operations that leave a number as it is: what the scalar table says, and no more.
+"""Identities and inverses, from the scalar table.
 
-An identity does nothing, and a function undoes its inverse, where that holds for every
-number of the dtype: the sign of a 0, infinities and nans are numbers, too. Inverses
-are those of exact numbers: NumPy's `log(exp(1000))` is inf, and its `tan(arctan(inf))`
-a tangent beside the pole, of either sign.
+An identity is dropped, and a function with its inverse, where that holds for every
+number of the dtype, with signs of 0, infinities and nans. Inverses are those of exact
+numbers: NumPy's `log(exp(1000))` is inf, and its `tan(arctan(inf))` a tangent beside
+the pole, of either sign.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LINE = (0.0, -0.0, 1.0, -0.7, math.inf, -math.inf, math.nan)
 
 @rewrite(phase="canonicalize", ops=_WITH_IDENTITY)
 def drop_identity(node: Apply) -> Variable | None:
-    """The table's identity of an operation does nothing.
+    """Drop an operation with its identity element, as the table has it.
 
     x * 1 -> x
     1 * x -> x
@@ -56,7 +56,7 @@ def drop_identity(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=["sub", "true_div", "power", "floor_divide"])
 def drop_right_identity(node: Apply) -> Variable | None:
-    """Subtracting nothing, dividing by one and the first power do nothing.
+    """Drop subtracting zero, dividing by one, and the first power.
 
     x - 0 -> x
     x - -0.0 -> x - -0.0
@@ -71,7 +71,7 @@ def drop_right_identity(node: Apply) -> Variable | None:
 
 
 def kept(node: Apply, operand: Variable, constant: Variable) -> Variable | None:
-    """The operand, if the operation keeps every number beside that constant."""
+    """Return the operand, if the operation with that constant keeps every number."""
     out = node.outputs[0].type
     if operand.type != out:
         return None
@@ -81,7 +81,7 @@ def kept(node: Apply, operand: Variable, constant: Variable) -> Variable | None:
 
 
 def is_sum_of_products(variable: Variable) -> bool:
-    """True if each element is what is added to 0, which is no -0."""
+    """True for a matrix product, whose elements are never -0."""
     owner = variable.owner
     return owner is not None and isinstance(owner.op, (Dot, BatchedDot))
 
@@ -90,20 +90,20 @@ def is_sum_of_products(variable: Variable) -> bool:
 def keeps_all(name: str, dtype: str, constant: bytes, has_no_minus: bool) -> bool:
     """True if NumPy's operation keeps all numbers with a constant at its right.
 
-    It is asked with those that an identity may change: zeros of both signs, unless
-    there is ``has_no_minus`` zero, the ends of the range, infinities, nan.
+    It tests those that an identity may change: zeros of both signs (without -0 if
+    ``has_no_minus``), the ends of the range, infinities, nan.
     """
     numbers = telling(dtype)
     if has_no_minus and kind_of(numbers.dtype) == "f":
         numbers = numbers[~((numbers == 0) & np.signbit(numbers))]
     (value,) = np.frombuffer(constant, numbers.dtype)
     with np.errstate(all="ignore"):
-        found = np.asarray(SCALARS[name].reference(numbers, value))
-    return found.dtype == numbers.dtype and are_alike(found, numbers)
+        results = np.asarray(SCALARS[name].reference(numbers, value))
+    return results.dtype == numbers.dtype and are_alike(results, numbers)
 
 
 def telling(dtype: str) -> np.ndarray[Any, Any]:
-    """Numbers of a dtype that an identity may change."""
+    """Return the numbers of a dtype that an identity may change."""
     kind = as_dtype(dtype)
     if kind_of(kind) == "b":
         return np.array([False, True])
@@ -124,7 +124,7 @@ def are_alike(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 
 @rewrite(phase="canonicalize", ops=["neg", "invert", "logical_not"])
 def drop_double_negation(node: Apply) -> Variable | None:
-    """An exact involution done twice does nothing.
+    """Drop an exact involution applied twice.
 
     -(-x) -> x
     ~(~i) -> i
@@ -134,7 +134,7 @@ def drop_double_negation(node: Apply) -> Variable | None:
 
 @rewrite(phase="stabilize", ops=_UNDONE)
 def drop_inverse_pair(node: Apply) -> Variable | None:
-    """A function and its inverse cancel, where the table says so for every number.
+    """Drop a function and its inverse, where the table has it for every number.
 
     log(exp(x)) -> x
     arcsinh(sinh(x)) -> x

@@ -1,7 +1,7 @@
-"""A product of many factors as data: a tree whose factors can be put for others.
+"""A product of many factors as a tree, in which factors can be replaced.
 
-What stays is multiplied in the order in which it is written: in another one a product
-may overflow on the way.
+The remaining factors are multiplied in the order in which they are written: in another
+one a product may overflow on the way.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _OF_SUMS = ("add", "sub", "neg")
 class TreeNode:
     """A node of a tree, or one of its leaves: a factor of a product, a term of a sum.
 
-    ``is_below``: the whole is divided by it. A leaf's ``variable`` may become another,
-    or None, which is a 1; and a leaf may become one over its variable, ``is_over``.
-    Where a node has a ``gate``, it is 0 where the gate is.
+    ``is_below``: it divides the whole. A leaf's ``variable`` may be replaced, also by
+    None, which is a 1; a leaf may become one over its variable, ``is_over``. A node
+    with a ``gate`` is 0 where the gate is.
     """
 
     variable: Variable | None
@@ -56,10 +56,10 @@ class TreeNode:
 
 
 Tree = list[TreeNode]
-"""The whole, then its parts from left to right, each before its own."""
+"""The whole, then its parts from left to right, each before its own parts."""
 
 
-class Made(NamedTuple):
+class Factor(NamedTuple):
     """The result of a part: a variable, or one over it; None is 1."""
 
     variable: Variable | None
@@ -70,11 +70,11 @@ class Made(NamedTuple):
 
 
 def product_of(variable: Variable) -> Tree | None:
-    """The factors of a float through products, signs and quotients, if not too many."""
+    """Return the factors of a float through products and quotients, if few enough."""
     if not is_float(variable):
         return None
     tree: Tree = []
-    n_factors = 1  # at least, also of what waits: all but numbers have some
+    n_factors = 1  # a lower bound: all but numbers have some
     waiting = [TreeNode(variable)]
     while waiting:
         part = waiting.pop()
@@ -107,69 +107,69 @@ def _opened(part: TreeNode, dtype: str) -> tuple[Variable | None, list[TreeNode]
 
 
 def factors_of(tree: Tree) -> list[TreeNode]:
-    """The factors that are left, from left to right."""
+    """Return the remaining factors, from left to right."""
     return [each for each in tree if not each.operands and each.variable is not None]
 
 
 def is_number(part: TreeNode) -> bool:
-    """True if a part is a number that is known."""
+    """True if a part is a known number."""
     return part.variable is not None and constant_of(part.variable) is not None
 
 
 def rebuild(tree: Tree, like: Variable) -> Variable:
-    """The graph of a product; ``like`` gives dtype and rank of a 1 that stays alone."""
-    made: dict[TreeNode, Made] = {}
+    """Return the graph of a product; ``like`` has the dtype and rank of a lone 1."""
+    factor_of: dict[TreeNode, Factor] = {}
     for part in reversed(tree):
-        operands = [made[operand] for operand in part.operands]
+        operands = [factor_of[operand] for operand in part.operands]
         if not operands:
-            made[part] = Made(part.variable, part.is_over)
+            factor_of[part] = Factor(part.variable, part.is_over)
         elif operands == _as_written(part):
-            made[part] = Made(part.variable)
+            factor_of[part] = Factor(part.variable)
         else:
-            made[part] = _multiplied(part, operands, like)
-    return _alone(made[tree[0]], like)
+            factor_of[part] = _multiplied(part, operands, like)
+    return _alone(factor_of[tree[0]], like)
 
 
-def _as_written(part: TreeNode) -> list[Made]:
-    """The operands of a node before any was put for another."""
+def _as_written(part: TreeNode) -> list[Factor]:
+    """Return the operands of a node before any was replaced."""
     assert part.variable is not None and part.variable.owner is not None
     inputs = part.variable.owner.inputs
     if part.gate is not None:
         inputs = inputs[1:]
-    return [Made(given) for given in inputs]
+    return [Factor(given) for given in inputs]
 
 
-def _alone(made: Made, like: Variable) -> Variable:
-    """The variable that a part has become."""
+def _alone(factor: Factor, like: Variable) -> Variable:
+    """Return the variable of a part's result."""
     one = number(1, like)
-    if made.variable is None:
+    if factor.variable is None:
         return one
-    return call("true_div", one, made.variable) if made.is_over else made.variable
+    return call("true_div", one, factor.variable) if factor.is_over else factor.variable
 
 
-def _multiplied(part: TreeNode, operands: Sequence[Made], like: Variable) -> Made:
+def _multiplied(part: TreeNode, operands: Sequence[Factor], like: Variable) -> Factor:
     """Return a node of a product with other operands."""
     assert part.variable is not None
     row, first = row_of(part.variable), operands[0]
     if row == "where_nonzero":
         if part.gate is None:
             return first
-        return Made(call(row, part.gate, _alone(first, like)))
+        return Factor(call(row, part.gate, _alone(first, like)))
     if row == "reciprocal":
-        return Made(first.variable, not first.is_over)
+        return Factor(first.variable, not first.is_over)
     if row == "neg":
         value = number(1, like) if first.variable is None else first.variable
-        return Made(call("neg", value), first.is_over)
+        return Factor(call("neg", value), first.is_over)
     second = operands[1]
     if row == "true_div":
-        second = Made(second.variable, not second.is_over)
+        second = Factor(second.variable, not second.is_over)
     if first.variable is None or second.variable is None:
         return second if first.variable is None else first
     if first.is_over == second.is_over:
-        return Made(call("mul", first.variable, second.variable), first.is_over)
+        return Factor(call("mul", first.variable, second.variable), first.is_over)
     above, below = (second, first) if first.is_over else (first, second)
     assert above.variable is not None and below.variable is not None
-    return Made(call("true_div", above.variable, below.variable))
+    return Factor(call("true_div", above.variable, below.variable))
 
 
 def is_positive(variable: Variable) -> bool:
@@ -195,14 +195,13 @@ def _is_positive_itself(variable: Variable) -> bool:
     return isinstance(owner.op, Softmax) or row_of_op(owner.op) in _POSITIVE
 
 
-# ---- factors that meet ----
+# ---- pairs of factors ----
 
 
 def pair_exponentials(tree: Tree) -> bool:
-    """Exponentials become sigmoids where they meet them, or one plus themselves below.
+    """Merge exponentials into sigmoids; return whether there were any.
 
     ``/ (1 + exp(u))`` is ``* sigmoid(-u)``; ``exp(u) * sigmoid(-u)`` is ``sigmoid(u)``.
-    Tells whether there were such factors.
     """
     is_changed = False
     for part in factors_of(tree):
@@ -219,7 +218,7 @@ def pair_exponentials(tree: Tree) -> bool:
 
 
 def _merge_one_pair(factors: Sequence[TreeNode]) -> bool:
-    """Merge one sigmoid with an exponential in place; whether there was such a pair."""
+    """Merge one sigmoid with an exponential in place; return whether there was one."""
     for part in factors:
         inner = _argument(part, "sigmoid") if part.is_above else None
         if inner is None:
@@ -239,24 +238,24 @@ def _argument(part: TreeNode, row: str) -> Variable | None:
 
 
 def cancel_factors(tree: Tree) -> bool:
-    """Positive factors that stand above and below go away; whether there were any.
+    """Cancel positive factors above and below; return whether there were any.
 
-    Not a constant alone: without it the product may overflow.
+    A constant alone stays: without it the product may overflow.
     """
     is_changed = False
     for part in factors_of(tree):
         if part.is_above or is_number(part):
             continue
         above = [each for each in factors_of(tree) if each.is_above]
-        found = _partner(part, above)
-        if found is not None:
-            part.variable = found.variable = None
+        partner = _partner(part, above)
+        if partner is not None:
+            part.variable = partner.variable = None
             is_changed = True
     return is_changed
 
 
 def _partner(part: TreeNode, among: Collection[TreeNode]) -> TreeNode | None:
-    """The factor that a positive one cancels."""
+    """Return the factor that a positive one cancels."""
     assert part.variable is not None
     for other in among:
         if other.variable is not None and same(part.variable, other.variable):
@@ -268,7 +267,7 @@ def _partner(part: TreeNode, among: Collection[TreeNode]) -> TreeNode | None:
 
 
 def distribute(tree: Tree, like: Variable) -> Variable | None:
-    """The product with factors put into a sum whose denominators they cancel."""
+    """The product with factors moved into a sum whose denominators they cancel."""
     above = [each for each in factors_of(tree) if each.is_above]
     for factor in above:
         others = [each for each in above if each is not factor]
@@ -293,10 +292,10 @@ def distribute(tree: Tree, like: Variable) -> Variable | None:
 def _cancelled(
     summed: Tree, factors: list[TreeNode], like: Variable, is_gate: bool
 ) -> list[TreeNode]:
-    """Multiply the terms in place; by those factors that cancel all denominators.
+    """Multiply the terms in place; return the factors that cancel all denominators.
 
-    None if they do not, or if there are no denominators. If the sum is a gate, each of
-    its terms becomes one of its own product: where all are 0, so is the sum.
+    Return none if they do not, or if there are no denominators. If the sum is a gate,
+    its terms become the gates of their own products: where all are 0, so is the sum.
     """
     terms = [each for each in summed if not each.operands]
     products = [_product_or_term(each.variable) for each in terms]
@@ -324,21 +323,21 @@ def _product_or_term(variable: Variable | None) -> Tree:
 
 
 def _used(product: Tree, factors: Sequence[TreeNode]) -> list[TreeNode] | None:
-    """Cancel the denominators of a product; by which factors. None if some stay."""
+    """Cancel a product's denominators; return the factors used, None if some stay."""
     used: list[TreeNode] = []
     for part in factors_of(product):
         if part.is_above or is_number(part):
             continue
-        found = _partner(part, [factor for factor in factors if factor not in used])
-        if found is None:
+        partner = _partner(part, [factor for factor in factors if factor not in used])
+        if partner is None:
             return None
         part.variable = None
-        used.append(found)
+        used.append(partner)
     return used
 
 
 def sum_of(variable: Variable | None) -> Tree | None:
-    """The terms of a sum, with its nodes; None of no sum, or of too many terms."""
+    """Return the terms of a sum, with its nodes; None without a sum, or if too long."""
     assert variable is not None
     tree: Tree = []
     waiting = [TreeNode(variable)]
@@ -352,7 +351,7 @@ def sum_of(variable: Variable | None) -> Tree | None:
 
 
 def _terms(part: TreeNode, dtype: str) -> list[TreeNode]:
-    """The operands of a sum, if all have the dtype."""
+    """Return the operands of a sum, if all have the dtype."""
     node = None if part.variable is None else part.variable.owner
     if node is None or row_of_op(node.op) not in _OF_SUMS:
         return []
@@ -362,11 +361,11 @@ def _terms(part: TreeNode, dtype: str) -> list[TreeNode]:
 
 
 def rebuilt_sum(tree: Tree) -> Variable:
-    """The graph of a sum with other terms."""
-    made: dict[TreeNode, Variable] = {}
+    """Return the graph of a sum with other terms."""
+    graph_of: dict[TreeNode, Variable] = {}
     for part in reversed(tree):
         assert part.variable is not None
-        operands = [made[operand] for operand in part.operands]
+        operands = [graph_of[operand] for operand in part.operands]
         row = row_of(part.variable) or ""
-        made[part] = call(row, *operands) if operands else part.variable
-    return made[tree[0]]
+        graph_of[part] = call(row, *operands) if operands else part.variable
+    return graph_of[tree[0]]

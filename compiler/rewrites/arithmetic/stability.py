@@ -1,8 +1,8 @@
-"""Rules that keep values finite: log1p and expm1, sigmoid and softplus, their products.
+"""Numerical stability: log1p and expm1, sigmoid and softplus, logsumexp.
 
-Their two sides are the same number; they differ where the left side over- or underflows
-on the way, or loses small terms against one. They are said of real numbers: of complex
-ones some lead to another branch. `products.py` holds what is said of products.
+Both sides of a rule are the same number; they differ where the left side over- or
+underflows on the way, or loses small terms against one. The rules hold for real
+numbers: for complex ones some lead to another branch. `products.py` is about products.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from gpuarray.compiler.rewrites.engine.patterns import (
 
 @rewrite(phase="stabilize", ops=["log"], kinds="f")
 def log_of_one_plus(node: Apply) -> Variable | None:
-    """Small terms survive beside a one.
+    """Use log1p, which keeps small terms beside a one.
 
     log(1 + x) -> log1p(x)
     log(x + 1) -> log1p(x)
@@ -53,7 +53,7 @@ def log_of_one_plus(node: Apply) -> Variable | None:
 
 @rewrite(phase="stabilize", ops=["sub", "add"], kinds="f")
 def exp_minus_one(node: Apply) -> Variable | None:
-    """Small results survive the difference.
+    """Use expm1, which keeps small results of the difference.
 
     exp(x) - 1 -> expm1(x)
     exp(x) + -1 -> expm1(x)
@@ -79,35 +79,35 @@ def exp_minus_one(node: Apply) -> Variable | None:
 
 @rewrite(phase="stabilize", ops=["log1p"], kinds="f")
 def log1p_of_exp(node: Apply) -> Variable | None:
-    """The logarithm of one plus an exponential, or minus a sigmoid, is a softplus.
+    """Use softplus for the logarithm of one plus an exponential, or minus a sigmoid.
 
     log1p(exp(x)) -> softplus(x)
     log1p(-sigmoid(x)) -> -softplus(x)
     log1p(exp(-x)) -> softplus(-x)
     """
     (inner,) = node.inputs
-    found = argument(inner, "exp")
-    if found is not None:
-        return call("softplus", found)
+    operand = argument(inner, "exp")
+    if operand is not None:
+        return call("softplus", operand)
     term = argument(inner, "neg")
-    found = None if term is None else argument(term, "sigmoid")
-    return None if found is None else call("neg", call("softplus", found))
+    operand = None if term is None else argument(term, "sigmoid")
+    return None if operand is None else call("neg", call("softplus", operand))
 
 
 @rewrite(phase="stabilize", ops=["log"], kinds="f")
 def log_of_sigmoid(node: Apply) -> Variable | None:
-    """The logarithm of a probability is a softplus.
+    """Use softplus for the logarithm of a probability.
 
     log(sigmoid(x)) -> -softplus(-x)
     log(sigmoid(-x)) -> -softplus(x)
     """
-    found = argument(node.inputs[0], "sigmoid")
-    return None if found is None else call("neg", call("softplus", turned(found)))
+    inner = argument(node.inputs[0], "sigmoid")
+    return None if inner is None else call("neg", call("softplus", turned(inner)))
 
 
 @rewrite(phase="stabilize", ops=["log"], kinds="f")
 def log_of_two_exponentials(node: Apply) -> Variable | None:
-    """The larger exponential is taken out of the sum.
+    """Use logaddexp, which takes the larger exponential out of the sum.
 
     log(exp(x) + exp(y)) -> logaddexp(x, y)
     """
@@ -122,7 +122,7 @@ def log_of_two_exponentials(node: Apply) -> Variable | None:
 
 @rewrite(phase="stabilize", ops=["true_div", "reciprocal"], kinds="f")
 def recognize_sigmoid(node: Apply) -> Variable | None:
-    """The logistic function is an operation of its own.
+    """Recognize the logistic function.
 
     1 / (1 + exp(-x)) -> sigmoid(x)
     1 / (1 + exp(x)) -> sigmoid(-x)
@@ -144,36 +144,36 @@ def recognize_sigmoid(node: Apply) -> Variable | None:
 
 @rewrite(phase="stabilize", ops=["sub"], kinds="f")
 def complement_of_sigmoid(node: Apply) -> Variable | None:
-    """The probability of the other class is computed, not what is left of one.
+    """Compute the probability of the other class instead of a difference from one.
 
     1 - sigmoid(x) -> sigmoid(-x)
     1 - sigmoid(-x) -> sigmoid(x)
     """
     left, right = node.inputs
-    found = argument(right, "sigmoid") if is_constant(left, 1) else None
-    if found is None or found.type != node.outputs[0].type:
+    inner = argument(right, "sigmoid") if is_constant(left, 1) else None
+    if inner is None or inner.type != node.outputs[0].type:
         return None
-    return call("sigmoid", turned(found))
+    return call("sigmoid", turned(inner))
 
 
 @rewrite(phase="stabilize", ops=["sqrt"], kinds="f")
 def root_of_square(node: Apply) -> Variable | None:
-    """The root of a square is the absolute value, which cannot overflow.
+    """Use the absolute value for the root of a square, which may overflow.
 
     sqrt(square(x)) -> abs(x)
     sqrt(x * x) -> abs(x)
     """
     (inner,) = node.inputs
-    found = argument(inner, "square")
+    operand = argument(inner, "square")
     factors = match(inner, "mul")
     if factors is not None and same(factors[0], factors[1]):
-        found = factors[0]
-    return call("abs", found) if found is not None and is_float(found) else None
+        operand = factors[0]
+    return call("abs", operand) if operand is not None and is_float(operand) else None
 
 
 @rewrite(phase="stabilize", ops=["mul", "true_div"], kinds="f")
 def simplify_product(node: Apply) -> Variable | None:
-    """Exponentials meet their sigmoids, and positive factors above and below cancel.
+    """Merge exponentials with sigmoids, and cancel positive factors above and below.
 
     exp(x) * sigmoid(-x) -> sigmoid(x)
     exp(-x) * sigmoid(x) -> sigmoid(-x)
@@ -193,7 +193,7 @@ def simplify_product(node: Apply) -> Variable | None:
 
 @rewrite(phase="stabilize", ops=["mul", "true_div"], kinds="f")
 def distribute_over_sum(node: Apply) -> Variable | None:
-    """A factor goes into a sum where it cancels every denominator.
+    """Move a factor into a sum where it cancels every denominator.
 
     (x / sigmoid(z) - y) * sigmoid(z) -> x - y * sigmoid(z)
     (x / sigmoid(z) + y / sigmoid(z)) * sigmoid(z) -> x + y   # but at z = nan
@@ -206,9 +206,9 @@ def distribute_over_sum(node: Apply) -> Variable | None:
 
 @rewrite(phase="stabilize", ops=["log"], kinds="f")
 def log_of_sum_of_exponentials(node: Apply) -> Variable | None:
-    """The largest exponent is taken out of the sum, where it is finite.
+    """Take the largest exponent out of the sum, where it is finite.
 
-    Not where something that is the same for the whole sum is taken out already.
+    A sum that is shifted by one value along the axes stays.
 
     log(sum(exp(X), 1)) -> logsumexp(X, 1)
     log(sum(exp(X - row(u)), 0)) -> log(sum(exp(X - row(u)), 0))
@@ -235,7 +235,7 @@ def is_shifted(x: Variable, axes: Sequence[int]) -> bool:
 
 
 def logsumexp(x: Variable, axes: Sequence[int]) -> Variable:
-    """The logarithm of the sum of exponentials over axes, for values of any size."""
+    """Return the log of the sum of exponentials over axes, for values of any size."""
     largest = Reduce("maximum", axes, of_none=True)(x)
     pivot = call("where", call("isfinite", largest), largest, number(0, largest))
     shifted = call("exp", call("sub", x, keep_dims(pivot, axes, x.type.ndim)))

@@ -1,4 +1,4 @@
-"""Changes of parts of arrays: those that need not be made, those made in one go."""
+"""Changes of parts of arrays: dropped, or merged with reads and sums."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ READS = [Subtensor, Picks]
 
 @rewrite(phase="canonicalize", ops=[Subtensor, Picks, IncSubtensor, AdvancedChange])
 def fold_indexing(node: Apply) -> list[Variable] | None:
-    """Indexing of constants is computed now, if it is small.
+    """Fold indexing of constants, if it is small.
 
     constant([2.0, 3.0])[1] -> constant(3.0, "float64")
     x[constant([4, 5])[0]] -> x[4]
@@ -43,7 +43,7 @@ def fold_indexing(node: Apply) -> list[Variable] | None:
 
 
 def is_zeros(variable: Variable) -> bool:
-    """True if every element is 0: a constant, or what repeats one."""
+    """True if every element is 0: a constant, or a repeated one."""
     number = constant_of(variable)
     if number is not None:
         return bool(number == 0)
@@ -56,16 +56,16 @@ def is_zeros(variable: Variable) -> bool:
 
 
 def is_distinct(node: Apply) -> bool:
-    """True if a change names each place once only."""
+    """True if a change has each index once only."""
     op = node.op
     assert isinstance(op, Change)
     return isinstance(op, IncSubtensor) or are_distinct(op.idx_list, node.inputs[2:])
 
 
 def is_known(node: Apply) -> bool:
-    """True if lengths tell that a change's index is within bounds: no device does.
+    """True if lengths tell that a change's index is within bounds, not the device.
 
-    What lengths tell is looked at where the change is dropped, too.
+    The lengths are checked where the change is dropped, too (`Op.requirements`).
     """
     return not any(
         variable.type.ndim
@@ -77,7 +77,7 @@ def is_known(node: Apply) -> bool:
 
 @rewrite(phase="canonicalize", ops=CHANGES)
 def drop_adding_zero(node: Apply) -> Variable | None:
-    """Adding 0 changes nothing.
+    """Drop adding 0.
 
     inc_subtensor(X[1:], 0.0) -> X
     inc_subtensor(X[[0, 1]], zeros_like(X[:2])) -> X
@@ -91,7 +91,7 @@ def drop_adding_zero(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=CHANGES)
 def set_instead_of_adding_to_zero(node: Apply) -> Variable | None:
-    """Adding to zeros is setting.
+    """Set a part of zeros instead of adding to it.
 
     inc_subtensor(zeros_like(X)[0], u) -> set_subtensor(zeros_like(X)[0], u)
     inc_subtensor(zeros_like(X)[[0, 0]], u) -> inc_subtensor(zeros_like(X)[[0, 0]], u)
@@ -106,7 +106,7 @@ def set_instead_of_adding_to_zero(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=CHANGES)
 def repeat_while_changing(node: Apply) -> Variable | None:
-    """A number that fills a part is not written out before.
+    """Let a change broadcast a value, instead of writing it out before.
 
     set_subtensor(X[0], second(u, a)) -> set_subtensor(X[0], dimshuffle(a, "x"))
     inc_subtensor(X[[0, 0]], broadcast_to(u, (2, 4))) -> inc_subtensor(X[[0, 0]], u)
@@ -124,7 +124,7 @@ def repeat_while_changing(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=[IncSubtensor])
 def change_all(node: Apply) -> Variable | None:
-    """To set all of an array is to have the values, to add to all of it is a sum.
+    """Replace setting or adding to all of an array by the values or a sum.
 
     set_subtensor(X[:], Y) -> Y
     inc_subtensor(X[:, :], row(u)) -> X + row(u)
@@ -142,7 +142,7 @@ def change_all(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=CHANGES)
 def drop_setting_to_itself(node: Apply) -> Variable | None:
-    """To set a part to what it is changes nothing.
+    """Drop setting a part to its own value.
 
     set_subtensor(X[0], X[0]) -> X
     """
@@ -154,7 +154,7 @@ def drop_setting_to_itself(node: Apply) -> Variable | None:
 
 
 def reads_what_changes(read: Apply, change: Apply) -> bool:
-    """True if a node takes the very part of an array that another changes."""
+    """True if a node reads the very part of an array that another changes."""
     if not isinstance(read.op, Subtensor | Picks) or not isinstance(change.op, Change):
         return False
     return read.op == change.op.getter() and all(
@@ -164,7 +164,7 @@ def reads_what_changes(read: Apply, change: Apply) -> bool:
 
 @rewrite(phase="canonicalize", ops=READS)
 def read_what_was_changed(node: Apply) -> Variable | None:
-    """Reading elements that were just set gives these; of an addition, the sum.
+    """Read elements from the change that set them; for an addition, from the sum.
 
     set_subtensor(X[1], u)[1] -> u
     set_subtensor(X[1], a)[1] -> second(X[1], dimshuffle(a, "x"))
@@ -186,24 +186,24 @@ def read_what_was_changed(node: Apply) -> Variable | None:
 
 @rewrite(phase="simplify", ops=["mul", "neg"])
 def scale_before_spreading(node: Apply, fgraph: FunctionGraph) -> Variable | None:
-    """A part in its place among zeros is scaled before it is put there.
+    """Scale a part before it is put among zeros.
 
     0.5 * inc_subtensor(zeros_like(X)[0], u) -> inc_subtensor(zeros_like(X)[0], 0.5 * u)
     -set_subtensor(zeros_like(X)[0], u) -> set_subtensor(zeros_like(X)[0], -u)
     """
     for part in node.inputs:
-        found = spread(part, fgraph)
+        spreading = spread(part, fgraph)
         others = [
             constant_of(variable) for variable in node.inputs if variable is not part
         ]
-        if found is None or not all(map(is_finite, others)):
+        if spreading is None or not all(map(is_finite, others)):
             continue
-        zeros, y, *index = found.inputs
+        zeros, y, *index = spreading.inputs
         scaled = [
             y if variable is part else number(others[0], y) for variable in node.inputs
         ]
-        made: Variable = found.op(zeros, node.op.make_node(*scaled).out, *index)
-        return typed(made, node)
+        change: Variable = spreading.op(zeros, node.op.make_node(*scaled).out, *index)
+        return typed(change, node)
     return None
 
 
@@ -213,7 +213,7 @@ def is_finite(value: Any) -> bool:
 
 
 def spread(variable: Variable, fgraph: FunctionGraph) -> Apply | None:
-    """The node that puts a part in its place among zeros, for one reader only."""
+    """Return the node that puts a part among zeros, if it has one reader only."""
     owner = variable.owner
     if owner is None or not isinstance(owner.op, Change):
         return None
@@ -223,10 +223,10 @@ def spread(variable: Variable, fgraph: FunctionGraph) -> Apply | None:
 
 @rewrite(phase="simplify", ops=["add", "sub"])
 def add_in_place_of_a_sum(node: Apply, fgraph: FunctionGraph) -> Variable | None:
-    """A part added to zeros and then to an array is added to the array.
+    """Add a part to an array, instead of to zeros that are added to it.
 
-    This is how the gradients of several parts of one array meet, and how a part of a
-    shared array is updated without a look at the rest.
+    So the gradients of several parts of an array are added, and a part of a shared
+    array is updated without reading the rest.
 
     X + inc_subtensor(zeros_like(Y)[0], u) -> inc_subtensor(X[0], u)
     set_subtensor(zeros_like(Y)[0], u) + X -> inc_subtensor(X[0], u)
@@ -237,13 +237,13 @@ def add_in_place_of_a_sum(node: Apply, fgraph: FunctionGraph) -> Variable | None
     is_sum = row_of_op(node.op) == "add"
     for place in (1, 0) if is_sum else (1,):
         part, other = node.inputs[place], node.inputs[1 - place]
-        found = spread(part, fgraph)
-        if found is None or not part.type == other.type == node.outputs[0].type:
-            continue  # it repeats, or is rounded or wrapped in a dtype of its own
-        assert isinstance(found.op, Change)
-        if found.op.set_instead_of_inc and not is_distinct(found):
+        spreading = spread(part, fgraph)
+        if spreading is None or not part.type == other.type == node.outputs[0].type:
+            continue  # broadcast, or rounded or wrapped in its own dtype
+        assert isinstance(spreading.op, Change)
+        if spreading.op.set_instead_of_inc and not is_distinct(spreading):
             continue
-        y, *index = found.inputs[1:]
+        y, *index = spreading.inputs[1:]
         added = y if is_sum else negated(y)
-        return typed(found.op.as_set(False)(other, added, *index), node)
+        return typed(spreading.op.as_set(False)(other, added, *index), node)
     return None

@@ -1,4 +1,4 @@
-"""Arrays that repeat a value, and new shapes: those that need not be made."""
+"""Filled and repeated arrays, and reshapes: those that can be dropped or moved."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from gpuarray.compiler.rewrites.engine.rows import row_of_op
 
 
 def length_of(x: Variable, axis: int) -> Variable:
-    """The length of an axis, said by the first array that an expression is made of."""
+    """Return the length of an axis, from the first array that an expression reads."""
     while x.owner is not None and not x.type.broadcastable[axis]:
         if not isinstance(x.owner.op, Elemwise):
             break
@@ -52,7 +52,7 @@ def length_of(x: Variable, axis: int) -> Variable:
 
 @rewrite(phase="canonicalize", ops=[BroadcastTo])
 def keep_own_shape(node: Apply) -> Variable | None:
-    """An array in its own shape is itself.
+    """Drop a broadcast to the array's own shape.
 
     broadcast_to(X, X.shape) -> X
     broadcast_to(exp(X), X.shape) -> exp(X)
@@ -67,7 +67,7 @@ def keep_own_shape(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=[BroadcastTo])
 def repeat_once(node: Apply) -> Variable | None:
-    """The last shape counts; new axes on the left come by themselves.
+    """Keep the last of several broadcasts; it adds new axes on the left itself.
 
     broadcast_to(broadcast_to(a, (4,)), (3, 4)) -> broadcast_to(a, (3, 4))
     broadcast_to(row(x), (3, x.shape[0])) -> broadcast_to(x, (3, x.shape[0]))
@@ -92,7 +92,7 @@ def repeat_once(node: Apply) -> Variable | None:
 
 @rewrite(phase="specialize", ops=[Elemwise])
 def compute_before_repeating(node: Apply) -> Variable | None:
-    """A function of a repeated value is the repeated function of it.
+    """Apply a function before a broadcast.
 
     exp(broadcast_to(a, (3, 4))) -> broadcast_to(exp(a), (3, 4))
     """
@@ -108,7 +108,7 @@ def compute_before_repeating(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=[Elemwise])
 def broadcast_instead_of_repeating(node: Apply) -> Variable | None:
-    """A value that is repeated to the shape of another operand broadcasts by itself.
+    """Let a value broadcast with an operand of the shape that it is repeated to.
 
     X + broadcast_to(a, X.shape) -> X + dimshuffle(a, "x", "x")
     exp(X) * broadcast_to(u, X.shape) -> exp(X) * row(u)
@@ -145,7 +145,7 @@ def unrepeated(given: Variable, others: Sequence[Variable]) -> Variable | None:
 
 @rewrite(phase="specialize", ops=["second"])
 def fill_without_the_model(node: Apply) -> Variable | None:
-    """An array that only gives the shape is not computed.
+    """Fill by lengths, so that an array read for its shape is not computed.
 
     second(dot(X, Y), a) -> broadcast_to(a, (shape_i(dot(X, Y), 0), shape_i(dot(X, Y), 1)))
     second(X, a) -> second(X, a)
@@ -164,12 +164,12 @@ def fill_without_the_model(node: Apply) -> Variable | None:
 
 @rewrite(phase="specialize", ops=[Reduce])
 def sum_repeated_number(node: Apply) -> Variable | None:
-    """The sum of a number that is repeated is a product.
+    """Replace the sum of a repeated number by a product.
 
     sum(broadcast_to(a, (3, 4))) -> cast(constant(12), "float64") * a
     sum(broadcast_to(a, (3, 4)), 1) -> sum(broadcast_to(a, (3, 4)), 1)
 
-    Lengths that may be negative stay where they are refused.
+    The repeat stays if a length may be negative, for it refuses that.
     """
     op, (x,) = node.op, node.inputs
     owner, out = x.owner, node.outputs[0].type
@@ -197,7 +197,7 @@ def sum_repeated_number(node: Apply) -> Variable | None:
 
 
 def is_never_negative(length: Variable) -> bool:
-    """True if a number is a length of an array, or is made of such."""
+    """True if a number is a length of an array, or computed from lengths."""
     return all(map(_is_part_of_length, parts_of(length)))
 
 
@@ -215,7 +215,7 @@ def _is_part_of_length(part: Variable) -> bool:
 
 @rewrite(phase="canonicalize", ops=[Reshape])
 def reshape_a_vector_to_a_vector(node: Apply) -> Variable | None:
-    """A vector made flat is itself.
+    """Drop flattening of a vector.
 
     reshape(x, (-1,)) -> x
     """
@@ -228,7 +228,7 @@ def reshape_a_vector_to_a_vector(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=[Reshape])
 def reshape_without_new_axes(node: Apply) -> Variable | None:
-    """Axes of length 1 come and go by themselves.
+    """Drop new axes of length 1 before a reshape.
 
     reshape(dimshuffle(X, 0, "x", 1), (-1,)) -> reshape(X, (-1,))
     reshape(dimshuffle(X, 1, "x", 0), (-1,)) -> reshape(dimshuffle(X, 1, "x", 0), (-1,))
@@ -244,7 +244,7 @@ def reshape_without_new_axes(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=[Reshape])
 def reshape_to_new_axes(node: Apply) -> Variable | None:
-    """Lengths of 1 are new axes.
+    """Make axes of length 1 by a view instead of a reshape.
 
     reshape(X, (-1, 1)) -> dimshuffle(reshape(X, (-1,)), 0, "x")
     reshape(x, (1, x.shape[0])) -> dimshuffle(reshape(x, (x.shape[0],)), "x", 0)
@@ -259,12 +259,12 @@ def reshape_to_new_axes(node: Apply) -> Variable | None:
     return typed(dimshuffle(reshape(x, rest, ndim=len(rest)), *order), node)
 
 
-# ---- axes that are said to broadcast ----
+# ---- declared broadcasting ----
 
 
 @rewrite(phase="canonicalize", ops=[Rebroadcast])
 def say_once_what_broadcasts(node: Apply) -> Variable | None:
-    """The last of two claims on broadcasting holds.
+    """Merge two declarations of broadcastable axes.
 
     addbroadcast(unbroadcast(row(x), 0), 0) -> row(x)
     unbroadcast(addbroadcast(X[:1], 0), 0) -> unbroadcast(addbroadcast(X[:1], 0), 0)
@@ -289,7 +289,7 @@ def say_once_what_broadcasts(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=[Rebroadcast])
 def say_before_computing_what_broadcasts(node: Apply) -> Variable | None:
-    """A claim on broadcasting moves to the operand of a function.
+    """Move a declaration of broadcastable axes to a function's operand.
 
     addbroadcast(exp(X[:1]), 0) -> exp(addbroadcast(X[:1], 0))
     """

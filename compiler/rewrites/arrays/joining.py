@@ -1,4 +1,4 @@
-"""Joins, splits and their kin: those that undo one another, those of one part."""
+"""Joins and splits that undo each other or have one part, sorts and diagonals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FOLDED = [ARange, AllocDiag, ArgSort, CumOp, ExtractDiag, Join, Sort]
 
 @rewrite(phase="canonicalize", ops=FOLDED)
 def fold_made_arrays(node: Apply) -> list[Variable] | None:
-    """Arrays made of constants are computed now, if they are small.
+    """Fold arrays made of constants, if they are small.
 
     arange(3) -> constant([0, 1, 2])
     sort(constant([2.0, 1.0])) -> constant([1.0, 2.0])
@@ -31,13 +31,13 @@ def fold_made_arrays(node: Apply) -> list[Variable] | None:
     return fold_constants.transform(node)  # type: ignore[return-value]
 
 
-def typed(made: Variable, node: Apply) -> Variable | None:
-    """The result of a rule, if it has the type of what it is for."""
-    return made if made.type == node.outputs[0].type else None
+def typed(result: Variable, node: Apply) -> Variable | None:
+    """Return a rule's result, if it has the type of the node's output."""
+    return result if result.type == node.outputs[0].type else None
 
 
 def joined(node: Apply, parts: list[Variable]) -> Variable | None:
-    """The join of other parts, in place of a join."""
+    """Return a join of other parts, if it has the type of the join."""
     assert isinstance(node.op, Join)
     return typed(join(node.op.axis, *parts), node)
 
@@ -47,7 +47,7 @@ def joined(node: Apply, parts: list[Variable]) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=[Join])
 def join_one(node: Apply) -> Variable | None:
-    """An array alone is itself.
+    """Drop a join of one array.
 
     Join(0)(X) -> X
     """
@@ -56,7 +56,7 @@ def join_one(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=[Join])
 def drop_parts_without_elements(node: Apply) -> Variable | None:
-    """Parts without elements are dropped.
+    """Drop parts without elements.
 
     join(0, x, constant([])) -> x
     join(0, constant([]), x, y) -> join(0, x, y)
@@ -70,7 +70,7 @@ def drop_parts_without_elements(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=[Join])
 def merge_joins(node: Apply) -> Variable | None:
-    """A join along the same axis is one with its parts.
+    """Merge nested joins along the same axis.
 
     join(0, x, join(0, y, z)) -> join(0, x, y, z)
     join(0, join(1, X, Y), join(1, Y, A)) -> join(0, join(1, X, Y), join(1, Y, A))
@@ -84,7 +84,7 @@ def merge_joins(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=[Join])
 def merge_made_vectors(node: Apply) -> Variable | None:
-    """Vectors made of integers are made in one go, so that shapes stay lengths.
+    """Merge vectors made of integers, so that shapes stay lengths.
 
     Join(0)(shape(X), make_vector(2)) -> make_vector(shape_i(X, 0), shape_i(X, 1), 2)
     join(0, x, shape(X)) -> join(0, x, shape(X))
@@ -103,7 +103,7 @@ def merge_made_vectors(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=[Join])
 def join_what_was_split(node: Apply) -> Variable | None:
-    """All parts of a split, in order, are the whole.
+    """Replace the join of all parts of a split by the whole.
 
     join(0, *split(x, [1, x.shape[0] - 1], 2)) -> x
     join(0, *split(x, [1, x.shape[0] - 1], 2)[::-1]) -> join(0, *split(x, [1, x.shape[0] - 1], 2)[::-1])
@@ -119,7 +119,7 @@ def join_what_was_split(node: Apply) -> Variable | None:
 
 @rewrite(phase="specialize", ops=[Reduce])
 def reduce_stacked_parts(node: Apply) -> Variable | None:
-    """A reduction of stacked arrays is done element by element.
+    """Reduce stacked arrays element by element.
 
     sum(join(0, row(x), row(y)), 0) -> dimshuffle(row(x), 1) + dimshuffle(row(y), 1)
     max(join(1, X, Y), 1) -> max(join(1, X, Y), 1)
@@ -148,7 +148,7 @@ def reduce_stacked_parts(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=[Split])
 def split_in_one(node: Apply) -> list[Variable] | None:
-    """The only part of a split is the whole.
+    """Replace a split's only part by the whole.
 
     split(x, [x.shape[0]], 1)[0] -> x
     """
@@ -160,7 +160,7 @@ def split_in_one(node: Apply) -> list[Variable] | None:
 
 @rewrite(phase="canonicalize", ops=[Split])
 def split_what_was_joined(node: Apply) -> list[Variable] | None:
-    """A split where arrays were joined gives these arrays.
+    """Replace a split of joined arrays by these arrays.
 
     split(join(0, x, y), [x.shape[0], y.shape[0]], 2)[1] -> y
     split(join(0, x, y), [y.shape[0], x.shape[0]], 2)[1] -> split(join(0, x, y), [y.shape[0], x.shape[0]], 2)[1]
@@ -183,7 +183,7 @@ def split_what_was_joined(node: Apply) -> list[Variable] | None:
 
 @rewrite(phase="canonicalize", ops=[Sort])
 def sort_once(node: Apply) -> Variable | None:
-    """A sorted array is not sorted again.
+    """Drop sorting of a sorted array.
 
     sort(sort(X)) -> sort(X)
     sort(sort(X), 0) -> sort(sort(X), 0)
@@ -195,7 +195,7 @@ def sort_once(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=[ExtractDiag])
 def take_diagonal_that_was_put(node: Apply) -> Variable | None:
-    """The diagonal of a matrix made of a diagonal is that diagonal.
+    """Replace the diagonal of a diagonal matrix by the vector it was made of.
 
     diagonal(diag(x)) -> x
     diagonal(diag(x), 1) -> diagonal(diag(x), 1)

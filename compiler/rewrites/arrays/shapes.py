@@ -1,4 +1,4 @@
-"""Lengths without values: what a shape is, said by the shapes of the inputs."""
+"""Shape inference: lengths of results from the lengths of the inputs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpuarray.compiler.rewrites.engine.engine import rewrite
 
 @rewrite(phase="canonicalize", ops=[Shape])
 def split_shape(node: Apply) -> Variable | None:
-    """A shape is a vector of lengths.
+    """Split a shape into a vector of lengths.
 
     shape(X) -> make_vector(shape_i(X, 0), shape_i(X, 1))
     """
@@ -28,7 +28,7 @@ def split_shape(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=[Shape_i])
 def take_length_from_inputs(node: Apply) -> Variable | None:
-    """The op knows the lengths of its result, if its inputs' lengths are known.
+    """Compute a length from the lengths of the inputs, as the op knows it.
 
     shape_i(exp(X) + Y, 1) -> shape_i(X, 1)
     shape_i(dot(X, Y), 1) -> shape_i(Y, 1)
@@ -49,6 +49,6 @@ def take_length_from_inputs(node: Apply) -> Variable | None:
 
 
 def _as_length(length: Any) -> Variable | None:
-    """The length as an int64 scalar; None if it is of another dtype."""
-    made = length if isinstance(length, Variable) else core.constant(length, "int64")
-    return made if made.type.dtype == "int64" and made.type.ndim == 0 else None
+    """Return the length as an int64 scalar; None if it has another dtype."""
+    scalar = length if isinstance(length, Variable) else core.constant(length, "int64")
+    return scalar if scalar.type.dtype == "int64" and scalar.type.ndim == 0 else None

@@ -1,7 +1,7 @@
-"""Indexing moved to where less is computed: views of views, of operations, of changes.
+"""Indexing moved to where less is computed: merged, or before operations.
 
-An index is handled as a list of parts: a variable for an integer, a tuple (start, stop,
-step) for a slice.
+An index is a list of parts: a variable for an integer, a tuple (start, stop, step) for
+a slice.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ FULL = (None, None, None)
 
 
 def parts_of(node: Apply) -> list[Part]:
-    """The parts of a view's index, one for each axis of the array."""
+    """Return the parts of a view's index, one for each axis of the array."""
     op, x = node.op, node.inputs[0]
     assert isinstance(op, Subtensor)
     return op.parts(node.inputs[1:]) + [FULL] * (x.type.ndim - len(op.idx_list))
 
 
 def view(x: Variable, parts: Sequence[Part]) -> Variable:
-    """``x`` indexed by parts; itself if they keep everything."""
+    """Return ``x`` indexed by parts; ``x`` itself if they keep everything."""
     kept = list(parts)
     while kept and kept[-1] == FULL:
         kept.pop()
@@ -66,17 +66,17 @@ def is_first(part: Part) -> bool:
 
 
 def integer(value: int) -> Constant:
-    """A constant of an index."""
+    """Return a constant of an index."""
     return core.constant(value, "int64")
 
 
 def only_reader(fgraph: FunctionGraph, variable: Variable) -> bool:
-    """True if one node, once, reads the variable."""
+    """True if the variable is read once."""
     return len(fgraph.clients[variable]) == 1
 
 
 def indexed_later(fgraph: FunctionGraph, node: Apply) -> bool:
-    """True if all that is done with a node's result is to compute and to index it."""
+    """True if a node's result is only computed with and indexed."""
     while True:
         (result,) = node.outputs
         if not only_reader(fgraph, result):
@@ -91,9 +91,9 @@ def indexed_later(fgraph: FunctionGraph, node: Apply) -> bool:
         node = reader
 
 
-def typed(made: Variable, node: Apply) -> Variable | None:
-    """The result of a rule, if it has the type of what it is for."""
-    return made if made.type == node.outputs[0].type else None
+def typed(result: Variable, node: Apply) -> Variable | None:
+    """Return a rule's result, if it has the type of the node's output."""
+    return result if result.type == node.outputs[0].type else None
 
 
 # ---- useless parts ----
@@ -101,7 +101,7 @@ def typed(made: Variable, node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=[Subtensor])
 def drop_useless_slices(node: Apply) -> Variable | None:
-    """A slice over all of its axis says nothing.
+    """Drop slices over all of an axis.
 
     X[0, :] -> X[0]
     X[:] -> X
@@ -117,7 +117,7 @@ def drop_useless_slices(node: Apply) -> Variable | None:
 
 
 def shortened(x: Variable, axis: int, part: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A slice without the parts that say what is so anyway."""
+    """Return a slice without parts that equal the defaults."""
     if x.type.broadcastable[axis] and keeps_the_only_one(part):
         return FULL
     start, stop, step = part
@@ -140,7 +140,7 @@ def is_length(variable: Variable, x: Variable, axis: int) -> bool:
 
 @rewrite(phase="canonicalize", ops=[Subtensor])
 def drop_axes_of_one(node: Apply) -> Variable | None:
-    """The only element along an axis is all of it.
+    """Drop an axis of length 1 instead of indexing it.
 
     row(x)[0] -> dimshuffle(row(x), 1)
     row(x)[-1, 1:] -> dimshuffle(row(x), 1)[1:]
@@ -158,7 +158,7 @@ def drop_axes_of_one(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=[Subtensor])
 def merge_subtensors(node: Apply) -> Variable | None:
-    """A view of a view is one view, where it is known which.
+    """Merge a view of a view, where the numbers are known.
 
     X[1][2] -> X[1, 2]
     X[:, 1][2:] -> X[2:, 1]
@@ -178,7 +178,7 @@ def merge_subtensors(node: Apply) -> Variable | None:
     for is_one, part in zip(flags, parts_of(owner), strict=True):
         both = merged_part(part, next(outer)) if is_slice(part) else part
         if both is None or (is_one and part != FULL and both != part):
-            return None  # of an axis of length 1 a place beyond it has no type
+            return None  # an index beyond an axis of length 1 has no type
         merged.append(both)
     return typed(view(owner.inputs[0], merged), node)
 
@@ -205,7 +205,7 @@ def merged_part(inner: tuple[Any, ...], outer: Part) -> Part | None:
 def merged_slices(
     first: int, end: int | None, stride: int, outer: tuple[Any, ...] | None
 ) -> Part | None:
-    """A slice of a slice whose numbers are not negative."""
+    """Return a slice of a slice whose numbers are not negative."""
     start, stop, step = outer or (None, None, None)
     start, step = start or 0, step or 1
     if outer is None or min(start, stop or 0, step - 1) < 0:
@@ -222,7 +222,7 @@ def merged_slices(
 
 @rewrite(phase="canonicalize", ops=[Subtensor])
 def index_before_moving_axes(node: Apply) -> Variable | None:
-    """The index comes before the axes are moved.
+    """Index before the axes are moved.
 
     X.T[1] -> X[:, 1]
     X.T[1:, 0] -> X[0, 1:]
@@ -252,7 +252,7 @@ def index_before_moving_axes(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=[Subtensor])
 def index_before_repeating(node: Apply) -> Variable | None:
-    """A repeated array is indexed first, and then repeated less.
+    """Index a repeated array before it is repeated.
 
     broadcast_to(a, (3, 4))[1] -> broadcast_to(a, (4,))
     broadcast_to(row(x), (3, x.shape[0]))[0, 1] -> row(x)[0, 1]
@@ -280,16 +280,16 @@ def index_before_repeating(node: Apply) -> Variable | None:
 
 
 def repeated_part(part: Part) -> Part:
-    """A part of an index on an axis of length 1 that was repeated."""
+    """Return a part of an index on an axis of length 1 that was repeated."""
     return FULL if is_slice(part) else integer(0)
 
 
-# ---- views of what is computed ----
+# ---- views of results ----
 
 
 @rewrite(phase="canonicalize", ops=[Subtensor])
 def index_before_computing(node: Apply, fgraph: FunctionGraph) -> Variable | None:
-    """Elements that are not asked for are not computed.
+    """Index the operands of an elementwise operation, not its result.
 
     exp(X)[0] -> exp(X[0])
     (X + row(u))[1, 2:] -> X[1, 2:] + row(u)[0, 2:]
@@ -302,7 +302,7 @@ def index_before_computing(node: Apply, fgraph: FunctionGraph) -> Variable | Non
     if not only_reader(fgraph, whole) or owner.op.destroy_map:
         return None
     if indexed_later(fgraph, node):
-        return None  # that index comes here, and both go on as one
+        return None  # that index moves here first, and both move on as one
     parts = parts_of(node)
     inputs = [
         view(
@@ -324,7 +324,7 @@ def index_before_computing(node: Apply, fgraph: FunctionGraph) -> Variable | Non
 
 @rewrite(phase="canonicalize", ops=[Subtensor])
 def index_before_joining(node: Apply, fgraph: FunctionGraph) -> Variable | None:
-    """One of several arrays side by side is that array; others are indexed first.
+    """Index the parts of a join, or take one of them.
 
     join(0, row(x), row(y))[1] -> row(y)[0]
     join(0, row(x), row(y))[-2] -> row(x)[0]
@@ -352,13 +352,13 @@ def index_before_joining(node: Apply, fgraph: FunctionGraph) -> Variable | None:
 
 
 def places_of(sequence: Sequence[Any]) -> range:
-    """The integers that lead to an element, from the front or from the back."""
+    """Return the valid indices of a sequence, from the front and from the back."""
     return range(-len(sequence), len(sequence))
 
 
 @rewrite(phase="simplify", ops=[Subtensor])
 def index_before_multiplying(node: Apply, fgraph: FunctionGraph) -> Variable | None:
-    """Rows and columns that are not asked for are not multiplied.
+    """Multiply only the rows and columns that are indexed.
 
     dot(X, Y)[1] -> dot(X[1], Y)
     dot(X, Y)[:, 1:] -> dot(X, Y[:, 1:])
@@ -380,7 +380,7 @@ def index_before_multiplying(node: Apply, fgraph: FunctionGraph) -> Variable | N
 
 @rewrite(phase="canonicalize", ops=[Subtensor])
 def take_from_made_vector(node: Apply) -> Variable | None:
-    """An element of a vector made of scalars is that scalar.
+    """Replace an element of a vector made of scalars by the scalar.
 
     subtensor(make_vector(shape_i(X, 0), shape_i(X, 1)), 1) -> shape_i(X, 1)
     subtensor(make_vector(1, 2, shape_i(x, 0)), slice(2)) -> make_vector(1, 2)

@@ -1,1 +1,1 @@
-"""Rules of choices, checks and marks."""
+"""Rules of conditionals, assertions and gradient markers."""

@@ -1,4 +1,4 @@
-"""Choices that are settled when a function is made, and those that can be joined."""
+"""Conditionals: settled at compile time, split, or merged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpuarray.compiler.rewrites.engine.engine import rewrite
 
 
 def choice(variable: Variable) -> tuple[Variable, Variable, Variable] | None:
-    """The condition and the two sides of a choice of one array; None if it is none."""
+    """Return the condition and both sides of a conditional of one array; else None."""
     node = variable.owner
     if node is None or not isinstance(node.op, IfElse) or node.op.n_outs != 1:
         return None
@@ -23,7 +23,7 @@ def choice(variable: Variable) -> tuple[Variable, Variable, Variable] | None:
 
 @rewrite(phase="canonicalize", ops=[IfElse])
 def take_the_known_branch(node: Apply) -> Sequence[Variable] | None:
-    """A condition that is known leaves nothing to choose.
+    """Take the branch of a constant condition.
 
     ifelse(constant(1), X, Y) -> X
     ifelse(constant(0), X, Y) -> Y
@@ -37,7 +37,7 @@ def take_the_known_branch(node: Apply) -> Sequence[Variable] | None:
 
 @rewrite(phase="canonicalize", ops=[IfElse])
 def choose_each_alone(node: Apply) -> Sequence[Variable] | None:
-    """Several choices by one condition stand alone, so that those not needed go.
+    """Split a conditional of several values, so that unused ones can be dropped.
 
     ifelse(a, [X, x], [Y, y])[0] -> ifelse(a, X, Y)
     """
@@ -53,7 +53,7 @@ def choose_each_alone(node: Apply) -> Sequence[Variable] | None:
 
 @rewrite(phase="canonicalize", ops=[IfElse])
 def drop_equal_branches(node: Apply) -> Variable | None:
-    """Two branches that are the same are no choice.
+    """Drop a conditional with two equal branches.
 
     ifelse(a, X, X) -> X
     """
@@ -66,7 +66,7 @@ def drop_equal_branches(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=[IfElse])
 def drop_the_same_question(node: Apply) -> Variable | None:
-    """Within a branch, the condition of that branch has been answered.
+    """Within a branch, settle a conditional by the same condition.
 
     ifelse(a, ifelse(a, X, Y), C) -> ifelse(a, X, C)
     ifelse(a, X, ifelse(a, Y, C)) -> ifelse(a, X, C)
@@ -87,19 +87,19 @@ def drop_the_same_question(node: Apply) -> Variable | None:
 
 @rewrite(phase="canonicalize", ops=[Elemwise])
 def compute_in_the_branch(node: Apply, fgraph: FunctionGraph) -> Variable | None:
-    """Choices by one condition that nothing else reads are made after computing.
+    """Compute in the branches of conditionals that nothing else reads.
 
     ifelse(a, X, Y) + ifelse(a, Y, C) -> ifelse(a, X + Y, Y + C)
     """
     if len(node.outputs) != 1:
         return None
-    found = [choice(variable) for variable in node.inputs]
-    conditions = [each[0] for each in found if each is not None]
+    choices = [choice(variable) for variable in node.inputs]
+    conditions = [each[0] for each in choices if each is not None]
     if len(conditions) < 2:
         return None
     if not all(same_graph(conditions[0], condition) for condition in conditions[1:]):
         return None
-    for variable, known in zip(node.inputs, found, strict=True):
+    for variable, known in zip(node.inputs, choices, strict=True):
         if known is None and not isinstance(variable, Constant):
             return None
         if known is not None and len(fgraph.clients[variable]) != 1:
@@ -108,7 +108,7 @@ def compute_in_the_branch(node: Apply, fgraph: FunctionGraph) -> Variable | None
         node.op(
             *(
                 each if known is None else known[side]
-                for each, known in zip(node.inputs, found, strict=True)
+                for each, known in zip(node.inputs, choices, strict=True)
             )
         )
         for side in (1, 2)

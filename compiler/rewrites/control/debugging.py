@@ -1,4 +1,4 @@
-"""Assertions that are known to hold are dropped."""
+"""Assertions that hold are dropped."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from gpuarray.compiler.rewrites.engine.patterns import constant_of
 
 @rewrite(phase="canonicalize", ops=[Assert])
 def drop_true_conditions(node: Apply) -> Variable | None:
-    """A condition that holds is not looked at, nor is one that is there twice.
+    """Drop conditions that hold, and repeated ones.
 
     assert_op(x, constant(1)) -> x
     assert_op(x, a, constant(True), a) -> assert_op(x, a)
     """
     x, *conditions = node.inputs
-    # A nan is true: it is not 0.
+    # nan counts as true, for it is not 0.
     kept = [
         each
         for each in dict.fromkeys(conditions)

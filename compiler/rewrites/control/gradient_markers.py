@@ -1,4 +1,4 @@
-"""Marks that matter to gradients only are gone once gradients are taken."""
+"""Gradient markers are dropped once gradients are taken."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpuarray.compiler.rewrites.engine.engine import rewrite
 
 @rewrite(phase="canonicalize", ops=[Mark])
 def drop_mark(node: Apply) -> Variable:
-    """A mark changes no value.
+    """Drop a marker, which changes no value.
 
     zero_grad(x) -> x
     grad_clip(x, -1, 1) + y -> x + y

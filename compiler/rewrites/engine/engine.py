@@ -1,9 +1,8 @@
-"""Runs rewrites: rules by operation, phases by name, a fixpoint with a budget, a log.
+"""The rewriting engine: rules by operation, phases, a fixpoint with a budget, a log.
 
-A rule is a small function that looks at one node and what is behind it and returns what
-to put in the place of its outputs, or ``None``. A pass looks at the whole graph.
-Neither casts: what is put in a variable's place has that variable's type, or the engine
-raises.
+A rule is a small function of a node: it reads the graph behind it and returns
+replacements of its outputs, or ``None``. A pass works on the whole graph. Neither
+casts: a replacement has the variable's type, or the engine raises.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ _EXAMPLE = re.compile(
 
 
 class RewriteError(CompilerError):
-    """A rule broke its contract, or the rules of a phase do not come to rest."""
+    """A rule broke its contract, or the rules of a phase do not terminate."""
 
 
 class RestlessError(RewriteError):
-    """Rules fire again and again; the graph computes what it shall at any time.
+    """Rules fire without end; the graph is correct at any time.
 
     ``rules`` are the names of those that fire about as often as the most frequent one.
     """
@@ -62,7 +61,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule: where it applies, what it does, the lines that prove it.
+    """A rule: its phase, the ops it applies to, its function and examples.
 
     ``kinds`` are those of the results' dtype that it holds for; empty: any.
     """
@@ -102,7 +101,7 @@ class GraphPass:
 
 @cache
 def tags_of(name: str, phase: str, module: str) -> frozenset[str]:
-    """The names that a rule or pass is chosen by."""
+    """Return the names that a rule or pass is chosen by."""
     return frozenset({name, phase, module.rpartition(".")[2]})
 
 
@@ -117,7 +116,7 @@ class LogEntry:
 
 @dataclass(slots=True)
 class Tried:
-    """How often a rule was asked, and how long it took."""
+    """The calls of a rule and their time."""
 
     calls: int = 0
     seconds: float = 0.0
@@ -133,12 +132,12 @@ class Log:
     seconds: dict[str, float] = field(default_factory=dict)
     """The time of each phase."""
     tried: dict[str, Tried] | None = None
-    """The calls of each rule and pass, and their time, where they are measured."""
+    """The calls of each rule and pass, and their time, if they are measured."""
     restless: set[str] = field(default_factory=set)
-    """Rules that did not come to rest: later phases leave them out."""
+    """Rules that did not terminate: later phases leave them out."""
 
     def note(self, rule: str, before: Variable, after: Variable) -> None:
-        """Count the rule, and keep both sides where texts are wanted."""
+        """Count the rule, and keep both sides if texts are wanted."""
         self.fired[rule] += 1
         if self.keep_text:
             self.entries.append(LogEntry(rule, _text(before), _text(after)))
@@ -151,9 +150,8 @@ def rewrite(
 
     ``ops`` are rows of the scalar table (by name; ``"cast"`` and ``"composite"`` too)
     or classes of ops; ``None`` is every node. ``kinds`` are NumPy's letters of the
-    kinds of numbers that the rule holds for: ``"f"`` where it does not hold for complex
-    ones; it is asked where the node's first output is of such a kind. The rule takes
-    the node, or the node and its graph.
+    kinds of numbers that the rule holds for: ``"f"`` excludes complex ones; the kind is
+    that of the node's first output. The rule takes the node, or the node and its graph.
     """
 
     def as_rule(transform: Transform) -> Rule:
@@ -171,7 +169,7 @@ def rewrite(
 
 
 def graph_pass(*, phase: str) -> Callable[[Pass], GraphPass]:
-    """Make a pass of a function; it runs when the phase's rules rest."""
+    """Make a pass of a function; it runs when no rule of the phase fires."""
 
     def as_pass(run: Pass) -> GraphPass:
         return GraphPass(run.__name__, phase, run)
@@ -180,7 +178,7 @@ def graph_pass(*, phase: str) -> Callable[[Pass], GraphPass]:
 
 
 def examples_of(docstring: str) -> tuple[Example, ...]:
-    """The ``before -> after`` lines of a docstring."""
+    """Return the ``before -> after`` lines of a docstring."""
     found = (_EXAMPLE.match(line) for line in docstring.splitlines())
     return tuple(
         Example(m["before"].strip(), m["after"].strip(), m["note"] or "")
@@ -192,9 +190,9 @@ def examples_of(docstring: str) -> tuple[Example, ...]:
 class Fixpoint:
     """Applies rules to a graph until none fires.
 
-    A rule sees its node and what is behind it, so it is asked again only where that has
-    changed; one that sees the graph, whenever anything has. ``rested`` are rules that
-    have nothing to do in the graph as it is given.
+    A rule reads its node and the graph behind it, so it is tried again only where that
+    has changed; one that reads the whole graph, after any change. ``rested`` are rules
+    that do not fire in the graph as it is given.
     """
 
     def __init__(
@@ -224,14 +222,14 @@ class Fixpoint:
         """That, and how many changes there were, when a node's rules were asked."""
 
     def run(self) -> bool:
-        """Sweep until a whole sweep changes nothing; whether anything changed."""
+        """Sweep until a sweep changes nothing; return whether anything changed."""
         changed = False
         while self.sweep():
             changed = True
         return changed
 
     def sweep(self) -> bool:
-        """Look once at every node, inputs first, and at what changes on the way."""
+        """Visit every node, inputs first, and those that change meanwhile."""
         changed = False
         self.push(self.fgraph.toposort())
         while self.queue:
@@ -249,7 +247,7 @@ class Fixpoint:
                 self.queue.append(node)
 
     def visit(self, node: Apply) -> bool:
-        """Apply the first rule that fires on the node; whether one did."""
+        """Apply the first rule that fires on the node; return whether one did."""
         behind = self.latest_behind(node)
         before = self.asked.get(node)
         if before == (behind, self.changes):
@@ -280,9 +278,9 @@ class Fixpoint:
         return False
 
     def latest_behind(self, node: Apply) -> int:
-        """The number of the latest change of what the node is computed from; or 0.
+        """Return the number of the latest change behind the node; or 0.
 
-        A sweep in which nothing changes goes by all nodes in order, so it finds all.
+        A sweep without changes visits all nodes in order, so it finds all.
         """
         known = self.behind
         latest = known.get(node, 0)
@@ -294,7 +292,7 @@ class Fixpoint:
         return latest
 
     def replace(self, rule: Rule, node: Apply, results: list[Variable]) -> bool:
-        """Put a rule's results in place of the node's outputs; whether they differ."""
+        """Replace the node's outputs by a rule's results; return if they differ."""
         if len(results) != len(node.outputs):
             raise RewriteError(
                 f"{rule.name}: {len(results)} results for {len(node.outputs)} outputs"
@@ -317,7 +315,7 @@ class Fixpoint:
     def put(
         self, rule: str, node: Apply, results: list[Variable], new: list[Apply]
     ) -> None:
-        """Replace in the graph, log it, and queue what may change now."""
+        """Replace in the graph, log it, and queue nodes that may change now."""
         self.left -= 1
         self.fired[rule] += 1
         if self.left < 0:
@@ -345,11 +343,11 @@ class Fixpoint:
         self.push(others)
 
     def rules_for(self, node: Apply) -> Choice:
-        """The rules that look at such an op with such a result."""
+        """Return the rules for such an op with such a result."""
         op, kind = node.op, kind_of_result(node)
         key = (type(op), row_of_op(op), kind)
-        found = self.by_op.get(key)
-        if found is None:
+        choice = self.by_op.get(key)
+        if choice is None:
             wanted: list[Key | None] = (
                 [key[1], *type(op).__mro__] if key[1] else [*type(op).__mro__]
             )
@@ -359,27 +357,27 @@ class Fixpoint:
                 for rule in self.index.get(each, [])
                 if not rule.kinds or (kind and kind in rule.kinds)
             ]
-            found = self.by_op[key] = choice_of(rules, self.rested)
-        return found
+            choice = self.by_op[key] = choice_of(rules, self.rested)
+        return choice
 
 
 def kind_of_result(node: Apply) -> str:
-    """NumPy's letter of the kind of a node's first output; empty if it is no array."""
+    """Return NumPy's letter of the kind of a node's first output; "" for no array."""
     dtype = getattr(node.outputs[0].type, "dtype", None) if node.outputs else None
     return kind_of_name(dtype) if isinstance(dtype, str) else ""
 
 
 @cache
 def kind_of_name(dtype: str) -> str:
-    """NumPy's letter of the kind of a dtype: ``"f"`` for ``"bfloat16"``."""
+    """Return NumPy's letter of the kind of a dtype: ``"f"`` for ``"bfloat16"``."""
     return kind_of(as_dtype(dtype))
 
 
 class Choice(NamedTuple):
-    """The rules that look at an op: those to ask, by what has happened.
+    """The rules of an op, by the changes since they were tried.
 
-    ``every`` one, those that did not rest at the start, these and those that see the
-    graph, and those that see the graph alone.
+    ``every`` one, those that did not rest at the start, these and those that read the
+    whole graph, and the latter alone.
     """
 
     every: list[Rule]
@@ -389,7 +387,7 @@ class Choice(NamedTuple):
 
 
 def choice_of(rules: list[Rule], rested: Collection[int]) -> Choice:
-    """Which of the rules to ask when; ``rested`` has the identities of some."""
+    """Return the rules to try in each case; ``rested`` has the identities of some."""
     fresh = [rule for rule in rules if id(rule) not in rested]
     both = [rule for rule in rules if rule.wants_graph or id(rule) not in rested]
     return Choice(rules, fresh, both, [rule for rule in rules if rule.wants_graph])
@@ -402,10 +400,10 @@ def run_phase(
     log: Log,
     rested: Collection[Rule] = (),
 ) -> Collection[Rule]:
-    """Bring the rules and passes of a phase to rest.
+    """Apply the rules and passes of a phase until none fires.
 
-    ``rested`` are rules that have nothing to do now. Returns those that have nothing to
-    do afterwards.
+    ``rested`` are rules that do not fire now. Returns those that do not fire
+    afterwards.
     """
     chosen = [rule for rule in rules if rule.name not in log.restless]
     rules, known = chosen, rested
@@ -414,7 +412,7 @@ def run_phase(
             replace(rule, transform=measured(rule.name, rule.transform, log.tried))
             for rule in rules
         ]
-        known = ()  # so that each phase is measured as if it were alone
+        known = ()  # each phase is measured as if it were alone
         passes = [
             replace(
                 graph_pass, run=measured(graph_pass.name, graph_pass.run, log.tried)
@@ -437,15 +435,15 @@ def run_phase(
 
 
 def measured(name: str, function: Any, tried: dict[str, Tried]) -> Any:
-    """The function of a rule or pass, its calls counted and timed."""
-    found = tried.setdefault(name, Tried())
+    """Return the function of a rule or pass, with its calls counted and timed."""
+    times = tried.setdefault(name, Tried())
 
     @functools.wraps(function)
     def timed(*args: Any) -> Any:
         start = time.perf_counter()
         result = function(*args)
-        found.seconds += time.perf_counter() - start
-        found.calls += 1
+        times.seconds += time.perf_counter() - start
+        times.calls += 1
         return result
 
     return timed

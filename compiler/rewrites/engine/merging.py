@@ -1,4 +1,4 @@
-"""Equal nodes and equal constants become one: new nodes go by way of an Interner."""
+"""Hash consing: equal nodes and equal constants become one, by an Interner."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _HASHED_BYTES = 4096
 
 
 def merge_constants(fgraph: FunctionGraph) -> None:
-    """Let one constant stand for all that are equal: nodes that read them are, too."""
+    """Merge equal constants, which makes nodes that read them equal, too."""
     interner = Interner(fgraph)
     for each in [v for v in fgraph.clients if isinstance(v, Constant)]:
         fgraph.replace(each, interner.constant(each), reason="merge_equal_constants")
 
 
 class Interner:
-    """One node for each meaning: equal ops on the same inputs, equal constants."""
+    """One node for equal ops on the same inputs, one constant for equal ones."""
 
     def __init__(self, fgraph: FunctionGraph) -> None:
         self.fgraph = fgraph
@@ -47,9 +47,9 @@ class Interner:
         return number, *map(id, inputs)
 
     def meaning(self, op: Op) -> tuple[int, bool]:
-        """One number for all equal ops, and whether their operands may change places.
+        """Return one number for all equal ops, and whether their operands commute.
 
-        Hashing is slow, so each op is asked once.
+        Hashing is slow, so each op is hashed once.
         """
         seen = self.numbered.get(id(op))
         if seen is None:
@@ -61,13 +61,13 @@ class Interner:
         return seen[1]
 
     def constant(self, constant: Constant) -> Constant:
-        """The one constant of these bytes; long ones stand for themselves."""
+        """Return the one constant of these bytes; long ones are not shared."""
         if np.asarray(constant.data).nbytes > _HASHED_BYTES:
             return constant
         return self.constants.setdefault(constant.signature, constant)
 
     def known(self, node: Apply) -> Apply | None:
-        """Another live node that computes the same; else the node is remembered."""
+        """Return another live node that computes the same; else remember this one."""
         if node.op.destroy_map:
             return None
         key = self.key(node, node.inputs)
@@ -78,13 +78,13 @@ class Interner:
         return other
 
     def is_live(self, node: Apply, key: Any) -> bool:
-        """True if a remembered node is still in the graph and still means its key."""
+        """True if a remembered node is still in the graph and still has the key."""
         return node in self.fgraph.apply_nodes and self.key(node, node.inputs) == key
 
     def intern(self, variable: Variable, new: list[Apply]) -> Variable:
-        """The variable on nodes of the graph where they exist; `new` gets others.
+        """The variable on the graph's nodes where they exist; `new` gets the others.
 
-        A node that was replaced already is what it was replaced by.
+        A node that was replaced before is replaced again.
         """
         made: dict[Variable, Variable] = {}
         for node in toposort([variable], blockers=self.fgraph.clients):
@@ -93,7 +93,7 @@ class Interner:
         return self._placed(variable, made)
 
     def _placed(self, variable: Variable, made: dict[Variable, Variable]) -> Variable:
-        """Return the variable that stands for one: of the graph, a leaf or new."""
+        """Return the variable's equivalent: of the graph, a leaf or new."""
         if variable not in self.fgraph.clients and isinstance(variable, Constant):
             return self.constant(variable)
         return made.get(variable, variable)
@@ -101,7 +101,7 @@ class Interner:
     def _node(
         self, node: Apply, inputs: list[Variable], new: list[Apply]
     ) -> list[Variable]:
-        """The outputs of a node of that meaning."""
+        """Return the outputs of an equal node."""
         key = self.key(node, inputs)
         other = None if node.op.destroy_map else self.nodes.get(key)
         if other is not None and self.is_live(other, key):
@@ -116,26 +116,26 @@ class Interner:
         return other.outputs
 
     def replaced(self, node: Apply, results: Sequence[Variable]) -> None:
-        """Remember what is put in place of a node that is still there."""
+        """Remember the replacement of a node that is still in the graph."""
         for old, result in zip(node.outputs, results, strict=True):
             self.moved[old] = result
             self.moved.pop(result, None)
 
     def means(self, node: Apply, results: Sequence[Variable]) -> None:
-        """Remember that every node which computes the same may be replaced so."""
+        """Remember that every equal node may be replaced in the same way."""
         if not node.op.destroy_map:
             key = self.key(node, node.inputs)
             self.became[key] = list(node.inputs), list(results)
 
     def _became(self, key: Any) -> list[Variable] | None:
-        """The parts of the graph that such a node was replaced by; None if by none."""
+        """Return the replacement of such a node in the graph; None if there is none."""
         if key not in self.became:
             return None
-        found = []
+        replacement = []
         for result in self.became[key][1]:
             while result not in self.fgraph.clients and result in self.moved:
                 result = self.moved[result]
             if result not in self.fgraph.clients:
                 return None
-            found.append(result)
-        return found
+            replacement.append(result)
+        return replacement

@@ -1,4 +1,4 @@
-"""Patterns: matchers of graphs, constants and rows, by which rules ask and build."""
+"""Patterns: matchers and builders of graphs for rules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DEPTH = 6
 
 
 def match(variable: Variable, row: str) -> Sequence[Variable] | None:
-    """The inputs of the node that makes the variable, if it applies the row."""
+    """The inputs of the node that computes the variable, if it applies the row."""
     owner = variable.owner
     if owner is None or row_of_op(owner.op) != row:
         return None
@@ -27,7 +27,7 @@ def match(variable: Variable, row: str) -> Sequence[Variable] | None:
 
 
 def argument(variable: Variable, row: str) -> Variable | None:
-    """The input of a unary row that makes the variable, if it is of the same type."""
+    """Return the input of a unary row that computes the variable, of the same type."""
     owner = variable.owner
     if owner is None or row_of_op(owner.op) != row:
         return None
@@ -36,7 +36,7 @@ def argument(variable: Variable, row: str) -> Variable | None:
 
 
 def constant_of(variable: Variable) -> Any:
-    """The number that a constant holds, seen through casts and new axes, or None."""
+    """Return the number of a constant, through casts and new axes, or None."""
     if isinstance(variable, Constant):
         data = np.asarray(variable.data)
         return data.reshape(())[()] if data.size == 1 else None
@@ -54,13 +54,13 @@ def constant_of(variable: Variable) -> Any:
 
 
 def is_constant(variable: Variable, value: float) -> bool:
-    """True if the variable is this number in every place."""
-    found = constant_of(variable)
-    return found is not None and bool(found == value)
+    """True if every element of the variable is this number."""
+    known = constant_of(variable)
+    return known is not None and bool(known == value)
 
 
 def with_constant(inputs: Sequence[Variable], value: float) -> Variable | None:
-    """The other one of two inputs, if one of them is this number."""
+    """Return the other of two inputs, if one of them is this number."""
     left, right = inputs
     if is_constant(left, value):
         return right
@@ -68,7 +68,7 @@ def with_constant(inputs: Sequence[Variable], value: float) -> Variable | None:
 
 
 def split_constant(inputs: Sequence[Variable]) -> tuple[Any, Variable] | None:
-    """(number, the other input) of two inputs, if exactly one of them is a number."""
+    """Return (number, other input) of two inputs, if exactly one is a number."""
     left, right = (constant_of(given) for given in inputs)
     if left is not None and right is None:
         return left, inputs[1]
@@ -78,14 +78,14 @@ def split_constant(inputs: Sequence[Variable]) -> tuple[Any, Variable] | None:
 
 
 def number(value: Any, like: Variable) -> Variable:
-    """A constant of the dtype and the rank of another variable."""
+    """Return a constant of the dtype and the rank of another variable."""
     shape = (1,) * like.type.ndim
     data = np.asarray(value).astype(like.type.dtype).reshape(shape)
     return Constant(like.type.clone(broadcastable=(True,) * len(shape)), data)
 
 
 def keeps_digits(value: float, dtype: str) -> bool:
-    """True if a number of a dtype can have this value: not 0, inf, nan or subnormal.
+    """True if a value is a normal number of the dtype: not 0, inf, nan or subnormal.
 
     >>> keeps_digits(1e30, "float32"), keeps_digits(1e60, "float32")
     (True, False)
@@ -96,12 +96,12 @@ def keeps_digits(value: float, dtype: str) -> bool:
 
 @cache
 def limits_of(dtype: str) -> FloatInfo:
-    """The limits of a dtype of floats."""
+    """Return the limits of a dtype of floats."""
     return finfo(dtype)
 
 
 def call(row: str, *args: Variable) -> Variable:
-    """The row applied to variables."""
+    """Return the row applied to variables."""
     out = elemwise(row)(*args)
     assert isinstance(out, Variable)
     return out
@@ -109,12 +109,12 @@ def call(row: str, *args: Variable) -> Variable:
 
 @cache
 def elemwise(row: str) -> Elemwise:
-    """The op that applies a row, always the same: it need not be compared."""
+    """Return the op that applies a row, always the same: it need not be compared."""
     return Elemwise(SCALARS[row])
 
 
 def cast(variable: Variable, dtype: str) -> Variable:
-    """The variable in this dtype; itself if it has it."""
+    """Return the variable in this dtype; itself if it has it."""
     if variable.type.dtype == dtype:
         return variable
     out = Elemwise(Cast(dtype))(variable)
@@ -123,12 +123,12 @@ def cast(variable: Variable, dtype: str) -> Variable:
 
 
 def is_float(variable: Variable) -> bool:
-    """True if the variable's dtype is one of real numbers with fractions."""
+    """True if the variable has a real floating dtype."""
     return is_float_name(variable.type.dtype)
 
 
 def same(left: Variable, right: Variable, depth: int = _DEPTH) -> bool:
-    """True if two variables are one by construction: equal ops on equal inputs."""
+    """True if two variables are equal by construction: equal ops on equal inputs."""
     if left is right:
         return True
     if isinstance(left, Constant) and isinstance(right, Constant):
@@ -148,7 +148,7 @@ def same(left: Variable, right: Variable, depth: int = _DEPTH) -> bool:
 
 
 def negated(variable: Variable) -> Variable:
-    """The negative of a variable, in the simplest form there is."""
+    """Return the negative of a variable, in the simplest form there is."""
     inner = argument(variable, "neg")
     if inner is not None:
         return inner
@@ -159,9 +159,9 @@ def negated(variable: Variable) -> Variable:
 
 
 def turned(variable: Variable) -> Variable:
-    """The negative of a variable, a difference the other way round.
+    """Return the negative of a variable, a difference the other way round.
 
-    Of two equal numbers that is 0, not -0: for what does not see the sign of a 0.
+    A difference of equal numbers gives 0, not -0: for readers that ignore a 0's sign.
     """
     terms = match(variable, "sub")
     return negated(variable) if terms is None else call("sub", terms[1], terms[0])

@@ -1,11 +1,11 @@
-"""Requirements of lengths: none is lost where rewriting drops a node.
+"""Requirements of lengths, which rewriting must not lose.
 
-The nodes of the graph as it is written say what they require (`Op.requirements`); those
-of the rewritten graph say what is still looked at. What is missing, and does not follow
-from that, is put at an output (`ops.requirements`). So a rule may drop what would have
-raised. What depends on values, not on lengths, is the rules' own care.
+The nodes of the graph as written have requirements (`Op.requirements`); those of the
+rewritten graph tell which are still checked. A missing one that does not follow from
+these is checked at an output (`ops.requirements`). So a rule may drop a node that would
+have raised for its lengths; errors that depend on values are the rules' own care.
 
-Two integers are taken as one if they agree at many lengths of the leaves.
+Two integers are taken as equal if they agree at many lengths of the leaves.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from gpuarray.compiler.ops.variables.basic import MakeVector
 from gpuarray.dtypes import kind_of
 
 POINTS = 64
-"""At how many lengths integers are compared."""
+"""The number of sample lengths at which integers are compared."""
 
 Values = np.ndarray[Any, Any]
 
 
-class Found(NamedTuple):
+class Sourced(NamedTuple):
     """A requirement, the operation that has it, and the user's line of that."""
 
     wanted: Requirement
@@ -43,12 +43,12 @@ class Found(NamedTuple):
 class Required:
     """The requirements of a graph, and the lengths of its arrays.
 
-    What is needed under a condition only is left out.
+    Nodes that run under a condition are left out.
     """
 
     def __init__(self, fgraph: FunctionGraph) -> None:
         self.lengths: dict[Variable, Lengths] = {}
-        self.found: list[Found] = []
+        self.found: list[Sourced] = []
         self.seen: set[Requirement] = set()
         guarded = fgraph.guards()
         for node in fgraph.toposort():
@@ -65,27 +65,27 @@ class Required:
         for each in op.requirements(node, [lengths[x] for x in node.inputs]):
             if each not in self.seen:
                 self.seen.add(each)
-                self.found.append(Found(each, str(op), node.trace))
+                self.found.append(Sourced(each, str(op), node.trace))
 
 
-def _told(node: Apply, found: Mapping[Variable, Lengths]) -> dict[Variable, Lengths]:
-    """The lengths of a node's results; those asked of these where the op fails."""
+def _told(node: Apply, lengths: Mapping[Variable, Lengths]) -> dict[Variable, Lengths]:
+    """Return the lengths of a node's results; plain `shape_i` where the op fails."""
     try:
-        return told_of(node, found)
-    except Exception:  # a program's own op, whose error is told where it is needed
+        return told_of(node, lengths)
+    except Exception:  # of a program's own op; raised again where it is needed
         return {variable: own_lengths(variable) or () for variable in node.outputs}
 
 
 class Missing:
-    """The requirements that a graph had before rewriting and has no more.
+    """The requirements that a graph lost by rewriting.
 
-    It is made before, is told of the graph as soon as rules for what is computed have
-    been applied (`seen`), and puts what is missing at an output at last (`restored`).
+    Made before rewriting, it compares with the graph after the rules of computation
+    (`seen`), and adds the missing ones at an output in the end (`restored`).
     """
 
     def __init__(self, fgraph: FunctionGraph) -> None:
         self.before = Required(fgraph)
-        self.found: list[Found] = []
+        self.found: list[Sourced] = []
         self.is_seen = False
 
     def seen(self, fgraph: FunctionGraph) -> None:
@@ -97,21 +97,21 @@ class Missing:
         facts = [each.wanted for each in after.found]
         points = Points(self.before.lengths | after.lengths, facts)
         asked = sorted(self.before.found, key=lambda each: not points.is_plain(each[0]))
-        for each in asked:  # what makes two lengths one helps with the rest
+        for each in asked:  # equal lengths first: they help with the rest
             if not points.implies(each.wanted):
                 self.found += self._kept(each, points, fgraph)
                 points.assume(each.wanted)
 
     def _kept(
-        self, found: Found, points: Points, fgraph: FunctionGraph
-    ) -> Iterator[Found]:
-        """The requirement by lengths that cost nothing; none where there are none."""
-        left, right = (points.settled(each) for each in found.wanted[1:])
+        self, lost: Sourced, points: Points, fgraph: FunctionGraph
+    ) -> Iterator[Sourced]:
+        """Yield the requirement by known lengths; nothing if they cost computation."""
+        left, right = (points.settled(each) for each in lost.wanted[1:])
         if all(is_known(each, fgraph) for each in (left, right)):
-            yield found._replace(wanted=found.wanted._replace(left=left, right=right))
+            yield lost._replace(wanted=lost.wanted._replace(left=left, right=right))
 
     def restored(self, fgraph: FunctionGraph) -> None:
-        """Put what is missing at an output, one that takes over no memory if it can."""
+        """Check what is missing at an output, one in memory of its own if it can."""
         updates = getattr(fgraph, "destroyable", None)
         taken = updates.values() if isinstance(updates, Mapping) else ()
         places = range(len(fgraph.outputs))
@@ -125,7 +125,7 @@ class Missing:
 
 
 def is_known(length: Variable, fgraph: FunctionGraph) -> bool:
-    """True if an integer is made of what the graph has: nothing else is computed."""
+    """True if an integer is computed from the graph's variables, and nothing else."""
     return all(_is_known_part(part, fgraph) for part in parts_of(length))
 
 
@@ -143,10 +143,10 @@ def _is_known_part(part: Variable, fgraph: FunctionGraph) -> bool:
 
 
 class Points:
-    """The values that integers have at some lengths of the leaves.
+    """The values of integers at sample lengths of the leaves.
 
-    It has state because each requirement that is assumed makes integers one from then
-    on. ``lengths`` are those of arrays, said by leaves' where that is possible.
+    It has state because each assumed requirement makes integers equal. ``lengths`` are
+    those of arrays, by the leaves' where that is possible.
     """
 
     def __init__(
@@ -156,19 +156,19 @@ class Points:
         self.by_leaves: dict[Variable, Variable] = {}
         self.assumed: list[Requirement] = []
         self.is_current = False
-        self.same: dict[Any, Any] = {}  # plain lengths that are one
-        self.equals: dict[Any, Any] = {}  # values at all points that are one
+        self.same: dict[Any, Any] = {}  # equal plain lengths
+        self.equals: dict[Any, Any] = {}  # equal values at all points
         self.places: set[tuple[Any, Any]] = set()
-        self.least: dict[Any, int] = {}  # lengths that constant indices ask for
+        self.least: dict[Any, int] = {}  # lengths that constant indices need
         self.drawn: dict[Any, Values] = {}
         self.known: dict[Variable, Values] = {}
         for each in assumed:
             self.assume(each)
 
-    # ---- what is assumed, and what follows ----
+    # ---- assumptions and implications ----
 
     def assume(self, wanted: Requirement) -> None:
-        """From now on the requirement holds."""
+        """Assume the requirement from now on."""
         if self.is_plain(wanted):
             left, right = (self.plain(each) for each in wanted[1:])
             if joined(self.same, left, right):
@@ -179,7 +179,7 @@ class Points:
             self._learn(wanted)
 
     def _update(self) -> None:
-        """Work out anew what follows, with the lengths that are one by now."""
+        """Recompute the implications, with the lengths that are equal by now."""
         if self.is_current:
             return
         self.is_current = True
@@ -201,7 +201,7 @@ class Points:
             self.least[length] = max(self.least.get(length, 0), needed)
 
     def implies(self, wanted: Requirement) -> bool:
-        """True if the requirement holds by what is assumed."""
+        """True if the requirement follows from the assumptions."""
         ends = [self.plain(each) for each in wanted[1:]]
         if wanted.relation == "equal" and None not in ends:
             return bool(root(self.same, ends[0]) == root(self.same, ends[1]))
@@ -218,11 +218,11 @@ class Points:
         return max(ends[0] + 1, -ends[0]) <= known
 
     def key(self, variable: Variable) -> bytes:
-        """Return the key of integers that agree at all points."""
+        """Return a key shared by integers that agree at all points."""
         return np.asarray(self.of(variable), "int64").tobytes()
 
     def is_plain(self, wanted: Requirement) -> bool:
-        """True if the requirement is that two lengths of leaves are one."""
+        """True if the requirement is that two lengths of leaves are equal."""
         return wanted.relation == "equal" and all(
             self.plain(each) is not None for each in wanted[1:]
         )
@@ -241,12 +241,12 @@ class Points:
     # ---- integers by the lengths of leaves ----
 
     def settled(self, variable: Variable) -> Variable:
-        """The integer with each length of a computed array by those of leaves."""
-        found = self.by_leaves
-        if variable not in found:
-            for each in self._behind(variable, found):
-                found[each] = self._settled(each, found)
-        return found[variable]
+        """Return the integer with lengths of computed arrays by those of leaves."""
+        known = self.by_leaves
+        if variable not in known:
+            for each in self._behind(variable, known):
+                known[each] = self._settled(each, known)
+        return known[variable]
 
     def _settled(self, each: Variable, found: Mapping[Variable, Variable]) -> Variable:
         owner, needs = each.owner, self._needs(each)
@@ -283,7 +283,7 @@ class Points:
         return list(order)
 
     def _needs(self, variable: Variable) -> Sequence[Variable]:
-        """The integers that one is made of, where it is known how."""
+        """Return the integers that one is computed from, if it is known how."""
         owner = variable.owner
         if owner is None:
             return ()
@@ -305,7 +305,7 @@ class Points:
     # ---- values ----
 
     def of(self, variable: Variable) -> Values:
-        """The values of an integer, or of a vector of them, at all points."""
+        """Return the values of an integer, or of a vector of them, at all points."""
         known = self.known.get(variable)
         if known is None:
             for each in self._behind(variable, self.known):
@@ -319,11 +319,11 @@ class Points:
             return np.repeat(data[..., None], POINTS, axis=-1)
         owner = variable.owner
         arrays = [self.known[each] for each in self._needs(variable)]
-        made = None if owner is None or not arrays else made_of(owner, arrays)
-        return self._drawn(variable) if made is None else made
+        values = None if owner is None or not arrays else made_of(owner, arrays)
+        return self._drawn(variable) if values is None else values
 
     def _drawn(self, variable: Variable) -> Values:
-        """The values of what nothing is known of, by what it is the same as."""
+        """Return sample values of an unknown integer, the same for equal ones."""
         owner = variable.owner
         is_length = owner is not None and isinstance(owner.op, Shape_i)
         place = root(self.same, self.plain(variable) if is_length else variable)
@@ -340,18 +340,18 @@ class Points:
 MADE_OF_INTEGERS = (Elemwise, MakeVector, Reduce, Subtensor, DimShuffle)
 
 NUMBERS = np.array([*range(0, 14), 19, 32, 33, 64, 101, 128, 640, 1000, 3001], "int64")
-"""Lengths to look at: each small one, and larger ones."""
+"""Sample lengths: each small one, and larger ones."""
 
 
 def root(same: Mapping[Any, Any], key: Any) -> Any:
-    """Return the representative of all keys that are one with a key."""
+    """Return the representative of all keys that equal a key."""
     while key in same:
         key = same[key]
     return key
 
 
 def joined(same: dict[Any, Any], left: Any, right: Any) -> bool:
-    """Make two one, by their constant if one is; whether they were not."""
+    """Make two keys equal, by their constant if one is; return if they were not."""
     a, b = root(same, left), root(same, right)
     if isinstance(a, int):
         a, b = b, a
@@ -362,7 +362,7 @@ def joined(same: dict[Any, Any], left: Any, right: Any) -> bool:
 
 
 def is_same_length(said: Variable, asked: Variable) -> bool:
-    """True if the length that is said of an array is just asked of it."""
+    """True if the length inferred for an array is just `shape_i` of it."""
     one, other = said.owner, asked.owner
     if one is None or other is None or not isinstance(one.op, Shape_i):
         return False
@@ -370,7 +370,7 @@ def is_same_length(said: Variable, asked: Variable) -> bool:
 
 
 def constant_part(node: Apply) -> int | tuple[int | None, ...] | None:
-    """The only part of an index of integers, where it is known."""
+    """Return the only part of an index of integers, if it is known."""
     assert isinstance(node.op, Subtensor)
     parts = node.op.parts(node.inputs[1:])
     if len(parts) != 1:

@@ -1,4 +1,4 @@
-"""Which row of the scalar table a node applies, and the same op with another."""
+"""The row of the scalar table that a node applies, and the op with another one."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from gpuarray.scalars import Scalar
 
 
 def row_of(variable: Variable) -> str | None:
-    """The name of the scalar row that makes the variable, or None."""
+    """Return the name of the scalar row that computes the variable, or None."""
     owner = variable.owner
     return None if owner is None else row_of_op(owner.op)
 
 
 def row_of_op(op: Op) -> str | None:
-    """The name of the scalar row that the op applies, or ``cast``, ``composite``."""
+    """Return the name of the op's scalar row, ``cast`` or ``composite``, or None."""
     return op.row_name if isinstance(op, Elemwise) else None
 
 
 def name_of(node: Apply) -> str:
-    """The name of the scalar row that an elementwise node applies."""
+    """Return the name of the scalar row that an elementwise node applies."""
     assert isinstance(node.op, Elemwise)
     return node.op.row_name
 
@@ -32,7 +32,7 @@ def with_scalar(
     scalar: Scalar | Composite | Cast,
     inplace: Mapping[int, int] | None = None,
 ) -> Elemwise:
-    """The same op, of the same class and on the same context, with another scalar."""
-    made = copy.copy(op)
-    made.settle(scalar, inplace or {})
-    return made
+    """Return the op with another scalar, of the same class and context."""
+    other = copy.copy(op)
+    other.settle(scalar, inplace or {})
+    return other

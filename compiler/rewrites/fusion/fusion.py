@@ -1,9 +1,9 @@
-"""Neighbouring elementwise nodes become one; a reduction takes in what it alone reads.
+"""Elementwise fusion: neighbouring nodes become one, and join the reduction they feed.
 
-Two groups become one where both run over the same elements and nothing outside stands
+Two groups are merged if both run over the same elements and nothing outside stands
 between them: a consumer with its producer, or two that read one array. A producer that
-several members read is computed once. What one group alone reads may be smaller than
-the group (an axis of length 1) if it costs little to compute it for each element again.
+several members read is computed once. A producer with a single reader may be smaller
+than its group (an axis of length 1) if it is cheap to recompute for each element.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _MOST_STEPS = 100  # of a group that computes again what another had
 
 
 def pattern(node: Apply) -> tuple[bool, ...]:
-    """Which axes of the node's results have length 1."""
-    found: tuple[bool, ...] = node.outputs[0].type.broadcastable
-    return found
+    """Return the broadcastable pattern of the node's results."""
+    flags: tuple[bool, ...] = node.outputs[0].type.broadcastable
+    return flags
 
 
 def is_cheap(node: Apply) -> bool:
-    """True if the node may be computed again for each element of a larger array."""
+    """True if the node may be recomputed for each element of a larger array."""
     if all(pattern(node)):
         return True
     op = node.op
@@ -62,7 +62,7 @@ def _is_same_place(a: Apply, b: Apply) -> bool:
 
 @graph_pass(phase="fuse")
 def fuse_elementwise(fgraph: FunctionGraph, log: Log) -> bool:
-    """Merge neighbouring elementwise nodes, and what one reduction reads into it."""
+    """Merge neighbouring elementwise nodes, and reductions with their maps."""
     partition, reductions = merged(fgraph, frozenset())
     if late := recomputed(partition, log):
         partition, reductions = merged(fgraph, late)
@@ -85,9 +85,9 @@ def fuse_elementwise(fgraph: FunctionGraph, log: Log) -> bool:
 def merged(
     fgraph: FunctionGraph, late: Collection[Apply]
 ) -> tuple[Partition, dict[int, Apply]]:
-    """The groups, and which of them are the maps of reductions.
+    """Return the groups, and those that are the maps of reductions.
 
-    The nodes in ``late`` belong to who reads them, not to who computes what they read.
+    The nodes in ``late`` join their readers, not their producers.
     """
     partition = Partition(fgraph)
     reductions = seal_maps(partition)
@@ -97,13 +97,13 @@ def merged(
     return partition, reductions
 
 
-# ---- what is computed again ----
+# ---- recomputation ----
 
 
 def recomputed(partition: Partition, log: Log) -> set[Apply]:
-    """Let groups compute again what another would store for them beside what it is of.
+    """Let groups recompute cheap values of others, instead of reading both from memory.
 
-    So a network keeps tanh(x) for its gradient, and not 1 - tanh(x)**2 as well.
+    So a network stores tanh(x) for its gradient, and not 1 - tanh(x)**2 as well.
     """
     late: set[Apply] = set()
     for group in list(partition.members):
@@ -122,9 +122,9 @@ def recomputed(partition: Partition, log: Log) -> set[Apply]:
 def cone_of(
     partition: Partition, out: Variable, stored: Collection[Variable]
 ) -> list[Apply] | None:
-    """The cheap nodes that compute a result of one other that its group stores.
+    """Return the cheap nodes that compute a result from one other stored result.
 
-    That one takes no more memory. None if it needs more than that, or numbers.
+    That one takes no more memory. None if the result needs more inputs.
     """
     owner = out.owner
     assert owner is not None
@@ -157,17 +157,17 @@ def cone_of(
 
 
 def is_constant_of_one(variable: Variable) -> bool:
-    """True if the variable is a number that is text of a kernel."""
+    """True if the variable is a constant of one element: text of a kernel."""
     return isinstance(variable, Constant) and variable.data.size == 1
 
 
 def itemsize(variable: Variable) -> int:
-    """The bytes of an element."""
+    """Return the bytes of an element."""
     return int(as_dtype(variable.type.dtype).itemsize)
 
 
 def reader_of(partition: Partition, out: Variable, steps: int) -> int | None:
-    """The one other group, of elementwise nodes with room, that reads a result."""
+    """Return the only other group that reads a result, elementwise and with room."""
     readers: set[int] = set()
     for client, _ in partition.fgraph.clients[out]:
         if not isinstance(client, Apply) or not is_fusible(client):
@@ -186,28 +186,28 @@ def reader_of(partition: Partition, out: Variable, steps: int) -> int | None:
 def clone_cone(
     fgraph: FunctionGraph, out: Variable, cone: Iterable[Apply], log: Log
 ) -> list[Apply]:
-    """Put copies of nodes in the place of what they compute; these copies."""
+    """Replace a result by copies of the nodes that compute it; return the copies."""
     copies: list[Apply] = []
     value: dict[Variable, Variable] = {}
     for node in cone:
-        made = Apply(
+        copied = Apply(
             node.op,
             [value.get(given, given) for given in node.inputs],
             [variable.type() for variable in node.outputs],
         )
-        copies.append(made)
-        value.update(zip(node.outputs, made.outputs, strict=True))
+        copies.append(copied)
+        value.update(zip(node.outputs, copied.outputs, strict=True))
     log.note("fuse_elementwise", out, value[out])
     fgraph.replace(out, value[out], reason="fuse_elementwise")
     return copies
 
 
-# ---- which nodes are one ----
+# ---- groups ----
 
 
 def seal_maps(partition: Partition) -> dict[int, Apply]:
-    """The reductions of groups that nothing else reads; those fuse with no other."""
-    found: dict[int, Apply] = {}
+    """The reductions of groups that nothing else reads; these fuse no further."""
+    reductions: dict[int, Apply] = {}
     for node in partition.order:
         if not isinstance(node.op, Reduce):
             continue
@@ -217,12 +217,12 @@ def seal_maps(partition: Partition) -> dict[int, Apply]:
         if len(partition.fgraph.clients[node.inputs[0]]) == 1:
             group = partition.of(owner)
             partition.sealed.add(group)
-            found[absorb_exclusive(partition, group)] = node
-    return found
+            reductions[absorb_exclusive(partition, group)] = node
+    return reductions
 
 
 def absorb_exclusive(partition: Partition, group: int) -> int:
-    """Take into a group the producers that it alone reads; the group's number."""
+    """Add to a group the producers that it alone reads; return the group's number."""
     last = partition.nodes(group)[-1]
     stack = partition.nodes(group)
     while stack:
@@ -242,7 +242,7 @@ def absorb_exclusive(partition: Partition, group: int) -> int:
             ):
                 stack.extend(partition.nodes(other))
                 joined = partition.join(other, group)
-                assert joined is not None  # nothing else reads what is taken in
+                assert joined is not None  # nothing else reads the other group
                 group = joined
     return group
 
@@ -259,7 +259,7 @@ def is_read_by(partition: Partition, group: int, reader: int) -> bool:
 def merge_producers(partition: Partition, late: Collection[Apply]) -> None:
     """Merge each elementwise node with its producers of the same shape.
 
-    Those in ``late`` merge with nothing before them but each other.
+    Those in ``late`` merge with no producer but each other.
     """
     for node in partition.order:
         if not is_fusible(node) or partition.of(node) in partition.sealed:
@@ -293,7 +293,7 @@ def merge_siblings(partition: Partition) -> None:
 
 
 def try_merge(partition: Partition, first: Apply, second: Apply) -> None:
-    """Merge the groups of two nodes unless that makes a circle or a huge kernel."""
+    """Merge the groups of two nodes unless that makes a cycle or a huge kernel."""
     a, b = partition.of(first), partition.of(second)
     if a == b or a in partition.sealed or b in partition.sealed:
         return
@@ -302,7 +302,7 @@ def try_merge(partition: Partition, first: Apply, second: Apply) -> None:
 
 
 def absorb_smaller(partition: Partition) -> None:
-    """Take into each group what it alone reads, smaller than it but cheap."""
+    """Add to each group the smaller, cheap producers that it alone reads."""
     for node in reversed(partition.order):
         group = partition.of(node)
         is_last = partition.members[group][-1] == partition.position[node]
@@ -312,20 +312,20 @@ def absorb_smaller(partition: Partition) -> None:
 
 
 def replace_reduction(partition: Partition, group: int, node: Apply, log: Log) -> None:
-    """Put the reduction of a map in place of the reduction and of the map."""
+    """Replace a reduction and its map by one node."""
     nodes = partition.nodes(group)
     inputs, outputs = partition.operands(group)
     map_node = fused(nodes, inputs, outputs) if len(nodes) > 1 else nodes[0]
     assert isinstance(map_node.op, Elemwise) and isinstance(node.op, Reduce)
     op = MapReduce(map_node.op, node.op)
-    made = Apply(op, map_node.inputs, [out.type() for out in node.outputs])
-    for old, new in zip(node.outputs, made.outputs, strict=True):
+    reduced = Apply(op, map_node.inputs, [out.type() for out in node.outputs])
+    for old, new in zip(node.outputs, reduced.outputs, strict=True):
         log.note("fuse_elementwise", old, new)
         partition.fgraph.replace(old, new, reason="fuse_elementwise")
 
 
 def fused(nodes: list[Apply], inputs: list[Variable], outputs: list[Variable]) -> Apply:
-    """One node that computes what several do, of the class of the last."""
+    """Return one node that computes what several do, of the class of the last."""
     op = nodes[-1].op
     assert isinstance(op, Elemwise)
     scalar = compose(nodes, inputs, outputs)
@@ -335,7 +335,7 @@ def fused(nodes: list[Apply], inputs: list[Variable], outputs: list[Variable]) -
 def compose(
     nodes: list[Apply], inputs: list[Variable], outputs: list[Variable]
 ) -> Composite:
-    """The rows of several nodes as one scalar operation."""
+    """Return the rows of several nodes as one scalar operation."""
     value = {variable: i for i, variable in enumerate(inputs)}
     steps: list[CompositeStep] = []
     for node in nodes:
@@ -359,7 +359,7 @@ def compose(
 def _moved(
     scalar: Composite, operands: tuple[int, ...], base: int
 ) -> list[CompositeStep]:
-    """The steps of a composite within a larger one that has `base` values before."""
+    """Return the steps of a composite within a larger one with `base` values before."""
     return [
         CompositeStep(
             step.op,

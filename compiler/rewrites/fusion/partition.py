@@ -1,4 +1,4 @@
-"""The nodes of a graph in groups that can each run as one."""
+"""A partition of a graph's nodes into groups that can each run as one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST_STEPS = 200
 
 
 class Moved(NamedTuple):
-    """Groups that go before the first of two that become one, or after the last."""
+    """Groups to order before the first of two that are merged, or after the last."""
 
     groups: set[int]
     is_before: bool
@@ -30,9 +30,9 @@ class Moved(NamedTuple):
 class Partition:
     """The nodes of a graph in groups that can run as one; it changes as they merge.
 
-    A group is called by one of its members' places in ``order``. ``steps`` counts its
-    rows, ``sides`` holds what it reads from outside and what of it is read outside.
-    ``rank`` orders the groups: each stands after those that it needs.
+    A group's number is a position of a member in ``order``. ``steps`` counts its rows,
+    ``sides`` holds its inputs, and its results that are read outside. ``rank`` is a
+    topological order of the groups.
     """
 
     def __init__(self, fgraph: FunctionGraph) -> None:
@@ -61,38 +61,38 @@ class Partition:
         self.places = dict(enumerate(self.place_of))
 
     def _reads(self, node: Apply) -> set[int]:
-        """The places of the nodes that one reads, and whose results are conditions."""
+        """Return the positions of a node's producers, and of its conditions."""
         read = node.inputs
         if node in self.guards:
             read = [*read, *(condition for condition, _ in self.guards[node])]
         return {self.position[v.owner] for v in read if v.owner is not None}
 
     def of(self, node: Apply) -> int:
-        """The group of a node."""
+        """Return the group of a node."""
         return self.group[self.position[node]]
 
     def has(self, node: Apply) -> bool:
-        """True if a group has the node: one that was made since is in none."""
+        """True if a group has the node: later nodes are in none."""
         return node in self.position
 
     def nodes(self, group: int) -> list[Apply]:
-        """The members, each after those that it needs."""
+        """Return the members in topological order."""
         return [self.order[i] for i in self.members[group]]
 
     def needs(self, group: int) -> set[int]:
-        """The other groups that a group reads."""
+        """Return the other groups that a group reads."""
         return {self.group[i] for i in self.read[group]} - {group}
 
     def users(self, group: int) -> set[int]:
-        """The other groups that read a group."""
+        """Return the other groups that read a group."""
         return {self.group[i] for i in self.used[group]} - {group}
 
     def between(self, first: int, last: int) -> Moved | None:
-        """Return what must make room to join two groups; None where they cannot join.
+        """Return the groups to reorder when two are joined; None if they cannot join.
 
-        Two contexts keep them apart. A third group stands between the two if it needs
-        `first` and `last` needs it. The search goes from both ends in turn, and is over
-        as soon as either has come to its end.
+        Two contexts keep them apart, and so does a third group that needs `first` and
+        that `last` needs. The search alternates between both ends, and stops as soon as
+        one is exhausted.
         """
         if len(self.places[first] | self.places[last]) > 1:
             return None
@@ -118,7 +118,7 @@ class Partition:
         return Moved(users, False) if back else Moved(needed, True)
 
     def put_beside(self, group: int, moved: Moved) -> None:
-        """Order groups right before or after one, as they are ordered."""
+        """Order groups right before or after one, keeping their order."""
         place = bisect_left(self.ranks, self.rank[group])
         neighbour = place - 1 if moved.is_before else place + 1
         if 0 <= neighbour < len(self.ranks):
@@ -138,20 +138,20 @@ class Partition:
             insort(self.ranks, self.rank[each])
 
     def _spread_ranks(self) -> None:
-        """Make room between all groups, in their order."""
+        """Renumber the ranks of all groups, to make room between them."""
         ordered = sorted(self.rank, key=self.rank.__getitem__)
         for number, each in enumerate(ordered, 1):
             self.rank[each] = number * _GAP
         self.ranks = sorted(self.rank.values())
 
     def join(self, a: int, b: int) -> int | None:
-        """One group of two, whose number it gives; None where that makes a circle."""
+        """Join two groups and return the group's number; None if that makes a cycle."""
         first, last = sorted((a, b), key=self.rank.__getitem__)
         between = self.between(first, last)
         return None if between is None else self.merge(first, last, between)
 
     def merge(self, first: int, last: int, moved: Moved) -> int:
-        """One group of both; its number. ``moved`` is what `between` says."""
+        """Merge two groups and return the number; ``moved`` is as from `between`."""
         kept, gone = (first, last) if moved.is_before else (last, first)
         self.put_beside(kept, moved)
         del self.ranks[bisect_left(self.ranks, self.rank[gone])]
@@ -178,7 +178,7 @@ class Partition:
         return a
 
     def dissolve(self, group: int) -> None:
-        """Make each member a group of its own again, in the place of all."""
+        """Make each member a group of its own again, at the group's rank."""
         members = self.members[group]
         place = bisect_left(self.ranks, self.rank[group])
         start, is_last = self.rank[group], place + 1 == len(self.ranks)
@@ -207,7 +207,7 @@ class Partition:
         )
 
     def operands(self, group: int) -> tuple[list[Variable], list[Variable]]:
-        """Return the variables that a group reads from outside, and gives to it."""
+        """Return the inputs of a group, and its results that are read outside."""
         inside = set(self.nodes(group))
         inputs: dict[Variable, None] = {}
         outputs: dict[Variable, None] = {}
@@ -219,11 +219,11 @@ class Partition:
         return list(inputs), list(outputs)
 
     def guard(self, group: int) -> Guard:
-        """The conditions under which a group is needed."""
+        """Return the conditions under which a group is needed."""
         return self.guards.get(self.order[self.members[group][0]], ALWAYS)
 
     def fits(self, groups: Collection[int]) -> bool:
-        """True if groups are in one branch, on one context, and a kernel takes them."""
+        """True if groups are in one branch, on one context, and fit in a kernel."""
         if self.guards and len({self.guard(group) for group in groups}) > 1:
             return False
         if len(frozenset[str | None]().union(*(self.places[g] for g in groups))) > 1:
@@ -239,10 +239,10 @@ class Partition:
 
 
 class Around:
-    """The nodes after and before a growing group, found as far as they are asked for.
+    """The nodes after and before a growing group, searched as far as needed.
 
-    Going up from the group once tells of each candidate what `Partition.between` would
-    have to go up again for.
+    One search from the group answers for each candidate what `Partition.between` would
+    search for again.
     """
 
     def __init__(self, partition: Partition, group: int) -> None:
@@ -300,15 +300,15 @@ def _sides(node: Apply) -> dict[Variable, None]:
 
 
 def _cost(node: Apply) -> int:
-    """The number of steps of an elementwise node."""
+    """Return the number of steps of an elementwise node."""
     scalar = node.op.scalar if isinstance(node.op, Elemwise) else None
     return len(scalar.steps) if isinstance(scalar, Composite) else 1
 
 
 def is_fusible(node: Apply | None) -> bool:
-    """True if the node is elementwise, in no input's place, and not about lengths.
+    """True if the node is elementwise, not in place, and not about lengths.
 
-    Integers without axes on the host are what shapes are made of; they stay single.
+    Scalar integers on the host, which shapes are computed from, stay single.
     """
     if node is None or not isinstance(node.op, Elemwise) or node.op.destroy_map:
         return False

@@ -1,4 +1,4 @@
-"""Which nodes compute rows, and the program that some of them are."""
+"""Recognition of row computations, and the composition of row programs."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from gpuarray.compiler.ops.fused.rowwise import (
     ONE,
     ROW,
     TABLE,
+    AnyStep,
     At,
     Fold,
     Head,
     Line,
-    Made,
     Place,
     Program,
     Rowwise,
@@ -58,7 +58,7 @@ class Domain:
         return len(self.lead) + 1
 
     def kind(self, variable: Variable) -> str | None:
-        """What a variable has a value for; None if it does not fit."""
+        """The kind of a variable: CELL, ROW, COLUMN, ONE; None if it does not fit."""
         flags = getattr(variable.type, "broadcastable", None)
         if flags == (*self.lead, False):
             return CELL
@@ -69,7 +69,7 @@ class Domain:
         return ONE if flags[-1] else COLUMN
 
     def is_fold(self, node: Apply) -> bool:
-        """Whether the node reduces rows to one value each."""
+        """True if the node reduces rows to one value each."""
         op = node.op
         return (
             isinstance(op, Reduce)
@@ -79,7 +79,7 @@ class Domain:
         )
 
     def is_total(self, node: Apply) -> bool:
-        """Whether the node folds elements over all rows; no rows are no error."""
+        """True if the node folds elements over all rows, of which none is valid."""
         op = node.op
         return (
             type(op) is Reduce
@@ -91,9 +91,9 @@ class Domain:
         )
 
     def is_link(self, node: Apply) -> bool:
-        """Whether the node gives values of rows their last axis, or takes it away.
+        """True if the node adds or drops the last axis of row values.
 
-        Or whether it repeats one value for all rows, or gives it other axes.
+        Also if it broadcasts one value to all rows, or changes its axes.
         """
         op, given, out = node.op, node.inputs[0], node.outputs[0]
         if self.is_one(given):
@@ -107,7 +107,7 @@ class Domain:
         )
 
     def fits(self, node: Apply) -> bool:
-        """Whether the node computes rows, or elements of them."""
+        """True if the node computes rows, or elements of them."""
         if isinstance(node.op, Reduce):
             return self.is_fold(node)
         if isinstance(node.op, DimShuffle | BroadcastTo):
@@ -127,28 +127,28 @@ class Domain:
         return all(self.kind(v) in wanted or self.is_one(v) for v in node.inputs)
 
     def picks(self, node: Apply) -> bool:
-        """Whether the node is about one place in each row."""
+        """True if the node reads one index of each row."""
         x = node.inputs[0]
         is_fitting = isinstance(node.op, InBounds) or self.kind(x) == CELL
         return is_fitting and is_real(node) and self.is_of_rows(node)
 
     def is_of_rows(self, node: Apply) -> bool:
-        """Whether the result has an element for each row, of several rows."""
+        """True if the result has an element for each row, of several rows."""
         flags: tuple[bool, ...] = node.outputs[0].type.broadcastable
         return flags == self.lead and not all(flags)
 
     def is_one(self, variable: Variable) -> bool:
-        """Whether a variable is one number, of no more axes than the elements."""
+        """True if a variable is one number, of no more axes than the elements."""
         flags = variable.type.broadcastable
         return all(flags) and len(flags) <= self.ndim
 
 
 def takes_rows(node: Apply) -> bool:
-    """Whether the node takes rows of a matrix by a vector that only running tells."""
+    """True if the node takes rows of a matrix by a vector known only at run time."""
     if not isinstance(node.op, Picks) or node.op.idx_list != (ARRAY,):
         return False
     x, index = node.inputs
-    is_known = isinstance(index, Constant)  # what is out of bounds is told at once
+    is_known = isinstance(index, Constant)  # its bounds are checked at once
     is_matrix = x.type.ndim == 2 and not x.type.broadcastable[1]
     return (
         is_matrix
@@ -159,7 +159,7 @@ def takes_rows(node: Apply) -> bool:
 
 
 def is_row_product(node: Apply) -> bool:
-    """Whether the node multiplies rows that lie in memory one by one with a vector.
+    """True if the node multiplies a matrix of contiguous rows with a vector.
 
     Its kernels sum in the elements' dtype.
     """
@@ -177,14 +177,14 @@ def is_row_product(node: Apply) -> bool:
 
 
 def is_plain(node: Apply) -> bool:
-    """Whether first rows are a vector's elements, or are told from others."""
+    """True if first rows are a vector's elements, or a mask."""
     (x, *_) = node.inputs
     is_true = x.type.dtype == "bool" and is_constant(x, 1)
     return is_true or x.type.broadcastable == (False,)
 
 
 def is_real(node: Apply) -> bool:
-    """Whether the node is of the host's types and of no complex numbers."""
+    """True if the node has host types and no complex numbers."""
     return all(
         not v.type.dtype.startswith("complex") and not isinstance(v.type, GpuArrayType)
         for v in (*node.inputs, *node.outputs)
@@ -192,11 +192,11 @@ def is_real(node: Apply) -> bool:
 
 
 class Composer:
-    """Writes the program of nodes; it has state because values are numbered in order.
+    """Composes the program of nodes; it has state because values are numbered in order.
 
-    ``value`` maps what the nodes read and compute to the number of its value, and
-    ``host`` the lengths and counts, what is of the first rows, and vectors that are no
-    values of rows, by kind. ``totals`` has what is folded over all rows.
+    ``value`` maps variables to the numbers of their values; ``host`` maps lengths,
+    counts, tables, vectors of the first rows and of columns, by kind, to inputs.
+    ``totals`` are folded over all rows.
     """
 
     def __init__(self, domain: Domain, nodes: list[Apply]) -> None:
@@ -205,7 +205,7 @@ class Composer:
         self.value: dict[Variable, int] = {}
         self.host: dict[tuple[Variable, str], int] = {}
         self.inputs: list[tuple[Variable, str]] = []
-        self.steps: dict[Made, int] = {}
+        self.steps: dict[AnyStep, int] = {}
         self.totals: dict[Variable, Total] = {}
         inside = set(nodes)
         outer = dict.fromkeys(
@@ -230,14 +230,14 @@ class Composer:
             self.add_node(node)
 
     def input(self, variable: Variable, kind: str) -> int:
-        """The number of one more input, or of one that there is."""
+        """Return the number of an input, which may be new."""
         pair = variable, kind
         if pair not in self.inputs:
             self.inputs.append(pair)
         return self.inputs.index(pair)
 
     def add_input(self, variable: Variable, kind: str) -> None:
-        """Read a length, a count, a table, or a vector that is no value of rows."""
+        """Add an input that is no row value: a length, a count, a table or a vector."""
         if (variable, kind) not in self.host:
             given = variable
             if kind in (FEW, COLUMN):
@@ -245,7 +245,7 @@ class Composer:
             self.host[variable, kind] = self.input(given, kind)
 
     def add_inputs(self, node: Apply) -> None:
-        """What a member reads beside values."""
+        """Add a member's inputs that are no row values."""
         if isinstance(node.op, InBounds):
             self.add_input(node.inputs[1], LENGTH)
         elif isinstance(node.op, Picks):
@@ -259,12 +259,12 @@ class Composer:
             else:
                 self.add_input(x, FEW)
 
-    def add(self, step: Made) -> int:
-        """The number of a step's value, which may be there already."""
+    def add(self, step: AnyStep) -> int:
+        """Return the number of a step's value, which may exist already."""
         return self.steps.setdefault(step, len(self.inputs) + len(self.steps))
 
     def aligned(self, variable: Variable) -> Variable:
-        """A variable from outside, with all axes of the elements."""
+        """Return an outer variable with all axes of the elements."""
         missing = self.domain.ndim - variable.type.ndim
         if missing == 0:
             return variable
@@ -276,7 +276,7 @@ class Composer:
         return dimshuffle(variable, *("x",) * missing, *range(variable.type.ndim))
 
     def add_node(self, node: Apply) -> None:
-        """The steps of a member."""
+        """Add the steps of a member."""
         op = node.op
         operands = tuple(self.value[v] for v in values_read(node))
         if self.domain.is_total(node):
@@ -313,14 +313,14 @@ class Composer:
         self.value.update(zip(node.outputs, results, strict=True))
 
     def place(self, value: int) -> int:
-        """A value as a place that is in its row."""
+        """Return a value as a bounds-checked index in its row."""
         known = (
             v for step, v in self.steps.items() if isinstance(step, rowwise.Within)
         )
         return value if value in known else self.add(rowwise.Within(value))
 
     def first_rows(self, node: Apply) -> int:
-        """The value of each of the first rows, zero for others."""
+        """Return the value of each of the first rows, zero for the others."""
         x, n, _ = node.inputs
         if (x, FEW) in self.host:
             return self.host[x, FEW]
@@ -329,7 +329,7 @@ class Composer:
     def add_rows(
         self, op: Elemwise, node: Apply, operands: tuple[int, ...]
     ) -> list[int]:
-        """The values of an elementwise member's results."""
+        """Return the values of an elementwise member's results."""
         if isinstance(op.scalar, Composite):
             values = list(operands)
             for step in op.scalar.steps:
@@ -340,30 +340,30 @@ class Composer:
         return [self.add(CompositeStep(name, operands, node.outputs[0].type.dtype))]
 
     def results(self, outputs: list[Variable]) -> list[Variable]:
-        """What the program gives in the places of the nodes' outputs."""
+        """Return the program's results in place of the nodes' outputs."""
         plain = [output for output in outputs if output not in self.totals]
         values = tuple(dict.fromkeys(self.value[output] for output in plain))
         dtypes = tuple((v.type.dtype, kind) for v, kind in self.inputs)
         totals = tuple(self.totals.values())
         op = Rowwise(Program(dtypes, tuple(self.steps), values, totals))
-        made = op.make_node(*(v for v, _ in self.inputs)).outputs
-        columns = dict(zip(self.totals, made[len(values) :], strict=True))
-        found = []
+        computed = op.make_node(*(v for v, _ in self.inputs)).outputs
+        columns = dict(zip(self.totals, computed[len(values) :], strict=True))
+        replacements = []
         for output in outputs:
             if output in columns:
-                found.append(dimshuffle(columns[output], self.domain.ndim - 1))
+                replacements.append(dimshuffle(columns[output], self.domain.ndim - 1))
                 continue
-            result = made[values.index(self.value[output])]
+            result = computed[values.index(self.value[output])]
             if output.type.ndim < result.type.ndim:
                 result = dimshuffle(result, *range(output.type.ndim))
-            found.append(result)
-        return found
+            replacements.append(result)
+        return replacements
 
 
 def values_read(node: Apply) -> list[Variable]:
-    """The inputs whose values a node reads; lengths and tables are not that.
+    """Return the inputs whose row values a node reads.
 
-    Nor is a vector that has a value for each place in a row.
+    Lengths, tables, and vectors with a value for each column are not among them.
     """
     if isinstance(node.op, FirstRows):
         return []
@@ -376,9 +376,9 @@ def values_read(node: Apply) -> list[Variable]:
 
 
 def arange_of(variable: Variable, ndim: int) -> Variable | None:
-    """How many there are, of places along the last axis; None if they are not that.
+    """Return the length of a range along the last axis; None for another variable.
 
-    ``ndim`` is the elements' number of axes: places of fewer may be along another.
+    ``ndim`` is the elements' number of axes: a range of fewer may lie along another.
     """
     owner = variable.owner
     if variable.type.ndim != ndim:

@@ -1,15 +1,15 @@
-"""What stands around reductions over the last axis becomes one program of rows.
+"""Row fusion: reductions over the last axis and their neighbours become one program.
 
 A group grows from each such reduction along the edges of the graph: elementwise nodes
-on the elements that are reduced, on the results for each row, and other reductions of
-them. It is one kernel if it reduces twice, or if elements meet what was reduced.
+on the reduced elements and on the rows' results, and other reductions of them. It is
+one kernel if it reduces twice, or if elements are combined with a reduction's result.
 
-Results of the function that fold its elements over all rows join it in the end.
+The function's results that fold its elements over all rows join it in the end.
 
-Rows that are taken from a matrix are read where they are; such groups need not reduce.
+Gathered rows of a matrix are read in place; such groups need not reduce.
 
-A product of a matrix and a vector reduces rows, too. What is computed of its results
-element by element joins it, where that would need a launch of its own.
+A matrix-vector product reduces rows, too. Elementwise nodes of its results join it,
+where they would need a launch of their own.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ _MOST_FOLDS = 8
 class Rows:
     """A group that grows from a reduction; ``number`` is its number in the partition.
 
-    It has state because what may join depends on what has: elements must be those of an
-    array that the group reads or computes already, for then the shapes agree.
+    It has state because members admit others: elements must be those of an array that
+    the group reads or computes already, for then the shapes agree.
     """
 
     def __init__(self, partition: Partition, seed: Apply) -> None:
@@ -60,12 +60,12 @@ class Rows:
         self.note(seed)
 
     def note(self, node: Apply) -> None:
-        """Remember the arrays of elements, and the results for rows, of a member."""
+        """Remember the arrays of elements, and the row results, of a member."""
         self.known.update(v for v in values_read(node) if self.domain.kind(v) == CELL)
         self.known.update(node.outputs)
 
     def grow(self, seed: Apply) -> None:
-        """Take in neighbours until none fits."""
+        """Add neighbours until none fits."""
         stack, waiting = [seed], dict[Apply, None]()
         while stack:
             for node in self.neighbours(stack.pop()):
@@ -80,16 +80,16 @@ class Rows:
                     stack.append(node)
                 else:
                     waiting[node] = None
-            if not stack:  # what stood between may have joined meanwhile
+            if not stack:  # nodes between may have joined meanwhile
                 stack = [node for node in waiting if self.retry(node)]
                 waiting = {}
 
     def retry(self, node: Apply) -> bool:
-        """Join a node that could not before."""
+        """Join a node that could not join before."""
         return self.partition.of(node) != self.number and self.join(node)
 
     def neighbours(self, node: Apply) -> Iterator[Apply]:
-        """Who computes what a member reads, and who reads what it reads or computes."""
+        """Yield producers of a member's inputs, and readers of its values."""
         for variable in self.values_to_follow(node):
             if variable.owner is not None:
                 yield variable.owner
@@ -99,17 +99,17 @@ class Rows:
             yield from self.readers(variable)
 
     def values_to_follow(self, node: Apply) -> list[Variable]:
-        """What a member reads that others of the group may read or compute."""
+        """Return the inputs of a member whose producers and readers may join."""
         return [] if isinstance(node.op, Dot) else values_read(node)
 
     def readers(self, variable: Variable) -> Iterator[Apply]:
-        """The nodes that read a variable."""
+        """Yield the nodes that read a variable."""
         for client, _ in self.fgraph.clients[variable]:
             if isinstance(client, Apply):
                 yield client
 
     def may_join(self, node: Apply) -> bool:
-        """Whether a node is of the rows of this group, in no other and not too much."""
+        """True if a node computes rows of this group, in no other group."""
         group = self.partition.of(node)
         if group in self.partition.sealed or not self.domain.fits(node):
             return False
@@ -124,7 +124,7 @@ class Rows:
         if kinds == {CELL} or isinstance(node.op, Reduce | Pick):
             if any(v in self.known for v in self.cells(touched)):
                 return True
-            # Of rows and columns alone: who reads it with known elements has its shape.
+            # Made of rows and columns: a reader with known elements has its shape.
             readers = [each for out in node.outputs for each in self.readers(out)]
             return any(
                 self.domain.fits(each)
@@ -138,13 +138,13 @@ class Rows:
         return self.is_alone(node)  # a value of each row, or of all
 
     def is_of_results(self, node: Apply) -> bool:
-        """Whether the node computes values of rows, or numbers, one by one."""
+        """True if the node computes row values, or numbers, elementwise."""
         out = node.outputs[0]
         is_row = self.domain.kind(out) == ROW or self.domain.is_one(out)
         return isinstance(node.op, Elemwise) and is_row
 
     def is_given_to_rows(self, node: Apply) -> bool:
-        """Whether the group would read its own result as that of its first rows."""
+        """True if the group would read its own result as that of its first rows."""
         others = [client for out in node.outputs for client in self.readers(out)]
         others = [each for each in others if isinstance(each.op, FirstRows)]
         if isinstance(node.op, FirstRows) and node.inputs[0].owner is not None:
@@ -152,7 +152,7 @@ class Rows:
         return any(self.partition.of(each) == self.number for each in others)
 
     def is_table(self, node: Apply) -> bool:
-        """Whether the group would take rows of what it computes itself."""
+        """True if the group would gather rows of its own results."""
         readers = [
             client
             for out in node.outputs
@@ -164,11 +164,11 @@ class Rows:
         return any(self.partition.of(each) == self.number for each in others)
 
     def cells(self, variables: Iterable[Variable]) -> list[Variable]:
-        """Those that are arrays of elements."""
+        """Return those that are arrays of elements."""
         return [v for v in variables if self.domain.kind(v) == CELL]
 
     def join(self, node: Apply) -> bool:
-        """Make the node a member, unless that makes a circle or a huge kernel."""
+        """Make the node a member, unless that makes a cycle or a huge kernel."""
         partition = self.partition
         a, b = self.number, partition.of(node)
         if not partition.fits([a, b]):
@@ -183,9 +183,9 @@ class Rows:
         return True
 
     def take_totals(self) -> None:
-        """Let results join that fold the members' elements over all rows.
+        """Add results that fold the members' elements over all rows.
 
-        They do if something would be stored for them alone.
+        They join if elements would be stored for them alone.
         """
         members = dict.fromkeys(self.partition.nodes(self.number))
         cells = dict.fromkeys(
@@ -193,7 +193,7 @@ class Rows:
             for node in members
             for v in self.cells([*values_read(node), *node.outputs])
         )
-        found = dict.fromkeys(
+        totals = dict.fromkeys(
             node
             for v in cells
             for node in self.readers(v)
@@ -201,20 +201,20 @@ class Rows:
             and self.is_result(node)
             and self.partition.of(node) not in self.partition.sealed
         )
-        inside = {*members, *found}
+        inside = {*members, *totals}
         spared = (
             all(client in inside for client, _ in self.fgraph.clients[node.inputs[0]])
-            for node in found
+            for node in totals
             if node.inputs[0].owner in members
         )
-        for node in found if any(spared) else ():
+        for node in totals if any(spared) else ():
             both = [self.number, self.partition.of(node)]
             if self.partition.fits(both):
                 joined = self.partition.join(*both)
                 self.number = self.number if joined is None else joined
 
     def is_result(self, node: Apply) -> bool:
-        """Whether the function's caller is all that reads the node, be it elsewhere."""
+        """True if only the function's caller reads the node, maybe by a transfer."""
         readers = [
             client for out in node.outputs for client, _ in self.fgraph.clients[out]
         ]
@@ -225,12 +225,12 @@ class Rows:
         )
 
     def folds(self) -> int:
-        """How many reductions there are."""
+        """Return the number of reductions."""
         nodes = self.partition.nodes(self.number)
         return sum(isinstance(node.op, Reduce) for node in nodes)
 
     def is_worth_it(self) -> bool:
-        """Whether one kernel reads less than one for each reduction would."""
+        """True if one kernel reads less than a kernel for each reduction would."""
         if self.is_product:
             return self.saves_a_launch()
         nodes = self.partition.nodes(self.number)
@@ -253,9 +253,9 @@ class Rows:
         return is_rows or (bool(takes) and not self.suits_others())
 
     def saves_a_launch(self) -> bool:
-        """Whether what is computed of a product is in no other kernel anyway.
+        """True if readers of a product are in no other kernel anyway.
 
-        Elementwise nodes and reductions take in what they read.
+        Elementwise nodes and reductions absorb their producers.
         """
         _, outputs = self.partition.operands(self.number)
         return any(
@@ -267,7 +267,7 @@ class Rows:
         )
 
     def is_alone(self, node: Apply) -> bool:
-        """Whether members are all that reads the node."""
+        """True if members alone read the node."""
         return all(
             isinstance(client, Apply) and self.partition.of(client) == self.number
             for out in node.outputs
@@ -275,7 +275,7 @@ class Rows:
         )
 
     def suits_others(self) -> bool:
-        """Whether a reduction or an elementwise group would take in more than this.
+        """True if a reduction or an elementwise group would absorb more than this.
 
         Such as the columns that it reads, if they are computed for it.
         """
@@ -289,7 +289,7 @@ class Rows:
 
 @graph_pass(phase="fuse")
 def fuse_rows(fgraph: FunctionGraph, log: Log) -> bool:
-    """Make programs of reductions over the last axis and what is around them."""
+    """Make programs of reductions over the last axis and their neighbours."""
     order = fgraph.toposort()
     seeds = [node for node in order if is_row_product(node)]
     seeds += [node for node in order if is_seed(node)]
@@ -314,14 +314,14 @@ def fuse_rows(fgraph: FunctionGraph, log: Log) -> bool:
 
 
 def is_seed(node: Apply) -> bool:
-    """Whether the node reduces the last axis of an array on the host's side."""
+    """True if the node reduces the last axis of an array of a host type."""
     if not isinstance(node.op, Reduce):
         return False
     return Domain(node.inputs[0].type.broadcastable[:-1]).is_fold(node)
 
 
 def replace_rows(rows: Rows, log: Log) -> None:
-    """Put one node in the place of the group's members."""
+    """Replace the group's members by one node."""
     nodes = rows.partition.nodes(rows.number)
     _, outputs = rows.partition.operands(rows.number)
     composer = Composer(rows.domain, nodes)

@@ -1,4 +1,4 @@
-"""Reductions of one array over the same axes, in one pass over it."""
+"""Sibling reductions: of one array over the same axes, in one pass over it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_RESULTS = 4
 
 @graph_pass(phase="fuse")
 def fuse_extrema(fgraph: FunctionGraph, log: Log) -> bool:
-    """Find the greatest elements along an axis, and where they are, at once."""
+    """Merge a max and an argmax along an axis into one reduction."""
     guards = fgraph.guards()
     changed = False
     for node in fgraph.toposort():
@@ -45,7 +45,7 @@ def fuse_extrema(fgraph: FunctionGraph, log: Log) -> bool:
 
 @graph_pass(phase="fuse")
 def fuse_sibling_reductions(fgraph: FunctionGraph, log: Log) -> bool:
-    """Make one of reductions of arrays that they share, over the same axes."""
+    """Merge reductions of shared arrays over the same axes."""
     if sum(is_reduction(node) for node in fgraph.apply_nodes) < 2:
         return False
     partition = Partition(fgraph)
@@ -63,27 +63,27 @@ def fuse_sibling_reductions(fgraph: FunctionGraph, log: Log) -> bool:
 
 
 def is_reduction(node: Apply) -> bool:
-    """True if the node reduces real numbers of the host's types."""
+    """True if the node reduces real numbers of host types."""
     return type(node.op) in (Reduce, MapReduce) and not any(
         v.type.dtype.startswith("complex") for v in (*node.inputs, *node.outputs)
     )
 
 
 def reduce_of(node: Apply) -> Reduce:
-    """The reduction, without what it is of."""
+    """Return the reduction without its map."""
     op = node.op.reduce if isinstance(node.op, MapReduce) else node.op
     assert isinstance(op, Reduce)
     return op
 
 
 def pattern_of(node: Apply) -> tuple[bool, ...]:
-    """Which axes of what is reduced have length 1."""
+    """Return the broadcastable pattern of the reduced elements."""
     flags = zip(*(v.type.broadcastable for v in node.inputs), strict=True)
     return tuple(all(flag) for flag in flags)
 
 
 def neighbours(partition: Partition) -> Iterator[tuple[Apply, Apply]]:
-    """Reductions over the same axes that follow each other in reading an array."""
+    """Yield pairs of reductions over the same axes that read an array in turn."""
     for variable, clients in list(partition.fgraph.clients.items()):
         latest: dict[tuple[int, ...], Apply] = {}
         readers = {client for client, _ in clients if isinstance(client, Apply)}
@@ -96,7 +96,7 @@ def neighbours(partition: Partition) -> Iterator[tuple[Apply, Apply]]:
 
 
 def replace_siblings(fgraph: FunctionGraph, nodes: list[Apply], log: Log) -> None:
-    """Put one node in the place of several reductions."""
+    """Replace several reductions by one node."""
     maps: list[Apply] = []
     mapped: list[Variable] = []
     for node in nodes:
@@ -108,7 +108,7 @@ def replace_siblings(fgraph: FunctionGraph, nodes: list[Apply], log: Log) -> Non
     inputs = list(dict.fromkeys(v for node in nodes for v in node.inputs))
     scalar: Composite = compose(maps, inputs, mapped)
     reduces = [reduce_of(node) for node in nodes]
-    made = MapReduces(Elemwise(scalar), reduces).make_node(*inputs)
-    for node, new in zip(nodes, made.outputs, strict=True):
+    merged = MapReduces(Elemwise(scalar), reduces).make_node(*inputs)
+    for node, new in zip(nodes, merged.outputs, strict=True):
         log.note("fuse_sibling_reductions", node.outputs[0], new)
         fgraph.replace(node.outputs[0], new, reason="fuse_sibling_reductions")

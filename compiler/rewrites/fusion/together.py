@@ -1,8 +1,8 @@
-"""Results of a function, computed element by element, in one launch for all.
+"""Multi-tensor fusion: elementwise results of a function in one launch.
 
-A sum over the first axes that one of them alone reads, such as the gradient of a bias,
-is computed there too. So is the product of a transposed matrix and a vector, which is
-the sum of the matrix's rows, each times a number: the gradient of weights.
+A sum over the first axes with a single reader, such as the gradient of a bias, is
+computed there, too. So is the product of a transposed matrix and a vector, the gradient
+of weights: a sum of the matrix's rows, each times a number.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ _MOST_STEPS = 32
 @graph_pass(phase="fuse")
 def fuse_results(fgraph: FunctionGraph, log: Log) -> bool:
     """Compute results of the function that nothing else reads in one launch."""
-    found = list(bunches(fgraph))
-    for nodes in found:
+    groups = list(bunches(fgraph))
+    for nodes in groups:
         replace_nodes(
             fgraph, [without_product(fgraph, node, log) for node in nodes], log
         )
-    return bool(found)
+    return bool(groups)
 
 
 def bunches(fgraph: FunctionGraph) -> Iterator[list[Apply]]:
-    """Nodes that can run together: nothing reads them, so none needs another."""
+    """Yield nodes that can run together: nothing reads them, so none needs another."""
     places = places_of(fgraph.inputs, fgraph.toposort())
     for place in dict.fromkeys([None, *places.values()]):
         yield from bunches_at(fgraph, place, places)
@@ -54,10 +54,10 @@ def bunches(fgraph: FunctionGraph) -> Iterator[list[Apply]]:
 def bunches_at(
     fgraph: FunctionGraph, place: str | None, places: Places
 ) -> Iterator[list[Apply]]:
-    """The bunches of one context; None is the default one."""
+    """Yield the bunches of one context; None is the default one."""
     guards = fgraph.guards()
-    # What keeps its value where an index was wrong reads that, and a count, as well.
-    made = 3 if fgraph.may_report() else 1
+    # An update that may be void reads the old value and a count as well.
+    per_result = 3 if fgraph.may_report() else 1
     bunch: list[Apply] = []
     size = 0
     for node in fgraph.toposort():
@@ -65,7 +65,7 @@ def bunches_at(
             continue
         if guards.get(node, ALWAYS) or not may_join(fgraph, node):
             continue
-        arguments = 2 * (len(given(fgraph, node)) + made * len(node.outputs)) + 6
+        arguments = 2 * (len(given(fgraph, node)) + per_result * len(node.outputs)) + 6
         if len(bunch) == _MOST_PARTS or size + arguments > _MOST_ARGUMENTS:
             if len(bunch) > 1:
                 yield bunch
@@ -77,17 +77,17 @@ def bunches_at(
 
 
 def may_join(fgraph: FunctionGraph, node: Apply) -> bool:
-    """Whether the node is a result that can be computed together with others."""
+    """True if the node is a result that can be computed together with others."""
     if not is_read_by_caller(fgraph, node):
         return False
     return is_result(node) or is_total(node) or is_update(node)
 
 
 def given(fgraph: FunctionGraph, node: Apply) -> list[Variable]:
-    """What a part reads at most that is no text of its kernel."""
+    """Return the most arguments that a part can have: its inputs but constants."""
     total = total_of(fgraph, node)
     read = [*node.inputs]
-    for owner in number_owners(node):  # which may be computed in the kernel, too
+    for owner in number_owners(node):  # they may be computed in the kernel, too
         read += owner.inputs
     if total is not None and total.owner is not None:
         read += total.owner.inputs
@@ -95,7 +95,7 @@ def given(fgraph: FunctionGraph, node: Apply) -> list[Variable]:
 
 
 def is_result(node: Apply) -> bool:
-    """Whether the node is elementwise, and no input but numbers is repeated."""
+    """True if the node is elementwise, and no input but numbers is broadcast."""
     if not is_plain(node):
         return False
     pattern = node.outputs[0].type.broadcastable
@@ -108,7 +108,7 @@ def is_result(node: Apply) -> bool:
 
 
 def is_read_by_caller(fgraph: FunctionGraph, node: Apply) -> bool:
-    """Whether nothing in the graph reads the node, but for what moves results."""
+    """True if nothing in the graph reads the node, but for transfers of results."""
     return all(
         client == "output"
         if isinstance(client, str)
@@ -119,7 +119,7 @@ def is_read_by_caller(fgraph: FunctionGraph, node: Apply) -> bool:
 
 
 def is_update(node: Apply) -> bool:
-    """Whether the node adds such a product to an array."""
+    """True if the node adds such a product to an array."""
     op = node.op
     if not isinstance(op, Gemv) or not op.transpose or op.inplace or op.beta == 0:
         return False
@@ -128,17 +128,17 @@ def is_update(node: Apply) -> bool:
 
 
 def without_product(fgraph: FunctionGraph, node: Apply, log: Log) -> Apply:
-    """The node; one that adds a product is replaced by one that reads the product."""
+    """Return the node; one that adds a product is replaced by product and sum."""
     if not isinstance(node.op, Gemv):
         return node
-    made = opened(node)
-    log.note("fuse_results", node.outputs[0], made.outputs[0])
-    fgraph.replace(node.outputs[0], made.outputs[0], reason="fuse_results")
-    return made
+    replaced = opened(node)
+    log.note("fuse_results", node.outputs[0], replaced.outputs[0])
+    fgraph.replace(node.outputs[0], replaced.outputs[0], reason="fuse_results")
+    return replaced
 
 
 def opened(node: Apply) -> Apply:
-    """A product that is added to an array, as an elementwise node that reads it."""
+    """Return a product that is added to an array as an elementwise node reading it."""
     op, (y, a, b) = node.op, node.inputs
     assert isinstance(op, Blas)
     if isinstance(op, MatrixProduct):
@@ -156,7 +156,7 @@ def opened(node: Apply) -> Apply:
 
 
 def multiplied(node: Apply) -> tuple[Variable, Variable] | None:
-    """The matrix whose rows a product sums, each times a number of the vector.
+    """Return the matrix and the vector of a product that sums scaled rows.
 
     That is ``dot(X.T, v)``, and ``dot(v, X)``.
     """
@@ -173,7 +173,7 @@ def multiplied(node: Apply) -> tuple[Variable, Variable] | None:
 
 
 def turned(matrix: Variable) -> Variable | None:
-    """The matrix whose transpose this one is."""
+    """Return the matrix whose transpose this one is, else None."""
     owner = matrix.owner
     if owner is None or not isinstance(owner.op, DimShuffle):
         return None
@@ -181,7 +181,7 @@ def turned(matrix: Variable) -> Variable | None:
 
 
 def suits(matrix: Variable, vector: Variable) -> bool:
-    """Whether the rows of a matrix are summed as other arrays are."""
+    """True if a matrix and a vector can be multiplied as a total."""
     return (
         type(matrix.type) is type(vector.type) is TensorType
         and not isinstance(matrix, Constant)
@@ -194,9 +194,9 @@ def suits(matrix: Variable, vector: Variable) -> bool:
 
 
 def is_total(node: Apply) -> bool:
-    """Whether the node folds the first axes of arrays of one shape, or sums products.
+    """True if the node folds the first axes of arrays of one shape, or sums products.
 
-    Integers without axes may be on the host, and axes of length 1 alone are no shape.
+    Scalar integers may be on the host, and axes of length 1 alone give no shape.
     """
     if multiplied(node) is not None:
         return True
@@ -220,7 +220,7 @@ def is_total(node: Apply) -> bool:
 
 
 def total_of(fgraph: FunctionGraph, node: Apply) -> Variable | None:
-    """The sum that the node alone reads, of as many elements as it has results."""
+    """The sum that the node alone reads, with as many elements as its results."""
     pattern = node.outputs[0].type.broadcastable
     for variable in node.inputs:
         if (
@@ -234,27 +234,27 @@ def total_of(fgraph: FunctionGraph, node: Apply) -> Variable | None:
 
 
 def is_whole(variable: Variable, pattern: tuple[bool, ...]) -> bool:
-    """Whether a variable has as many elements as results of the pattern."""
+    """True if a variable has as many elements as results of the pattern."""
     is_constant = isinstance(variable, Constant)
     return not is_constant and variable.type.broadcastable == pattern
 
 
 def is_plain(node: Apply) -> bool:
-    """Whether the node is elementwise, of the host's types, and not about lengths."""
+    """True if the node is elementwise, of host types, and not about lengths."""
     return type(node.op) is Elemwise and is_fusible(node)
 
 
 def replace_nodes(fgraph: FunctionGraph, nodes: Sequence[Apply], log: Log) -> None:
-    """Put one node in the place of several."""
+    """Replace several nodes by one."""
     inputs: list[Variable] = []
     parts: list[Part] = []
     for node in nodes:
         part, read = part_of(fgraph, node, nodes)
         parts.append(part)
         inputs += read
-    made = MultiTensor(parts).make_node(*inputs)
+    merged = MultiTensor(parts).make_node(*inputs)
     old = [out for node in nodes for out in node.outputs]
-    for before, after in zip(old, made.outputs, strict=True):
+    for before, after in zip(old, merged.outputs, strict=True):
         log.note("fuse_results", before, after)
         fgraph.replace(before, after, reason="fuse_results")
 
@@ -262,7 +262,7 @@ def replace_nodes(fgraph: FunctionGraph, nodes: Sequence[Apply], log: Log) -> No
 def part_of(
     fgraph: FunctionGraph, node: Apply, nodes: Sequence[Apply]
 ) -> tuple[Part, list[Variable]]:
-    """What computes a node that runs with others, and what that reads."""
+    """Return a node's part of the launch, and the part's inputs."""
     if is_total(node):
         (out,) = node.outputs
         return Part(compose([], [out], [out]), (False,), fold(node)), folded(node)
@@ -282,16 +282,16 @@ def part_of(
 
 
 def folded(node: Apply) -> list[Variable]:
-    """What a total is computed of."""
-    found = multiplied(node)
-    if found is None:
+    """Return the inputs of a total."""
+    factors = multiplied(node)
+    if factors is None:
         return node.inputs
-    matrix, vector = found
+    matrix, vector = factors
     return [matrix, dimshuffle(vector, 0, "x")]
 
 
 def fold(node: Apply) -> MappedTotal:
-    """The reduction, or the product, as a part's total."""
+    """Return the reduction, or the product, as a part's total."""
     if isinstance(node.op, Dot):
         dtype = node.outputs[0].type.dtype
         mapped = Composite((dtype, dtype), (CompositeStep("mul", (0, 1), dtype),), (2,))
@@ -317,7 +317,7 @@ def fold(node: Apply) -> MappedTotal:
 def numbers_for(
     fgraph: FunctionGraph, node: Apply, nodes: Sequence[Apply]
 ) -> list[Apply]:
-    """What computes numbers that these nodes alone read; each does so for itself."""
+    """Return producers of numbers with these readers alone; each recomputes them."""
     return [
         owner
         for owner in number_owners(node)
@@ -330,18 +330,18 @@ def numbers_for(
 
 
 def number_owners(node: Apply) -> list[Apply]:
-    """What computes numbers that the node reads, by short elementwise expressions."""
-    found: list[Apply] = []
+    """Return the short elementwise producers of numbers that the node reads."""
+    owners: list[Apply] = []
     if all(node.outputs[0].type.broadcastable):
-        return found
+        return owners
     for variable in node.inputs:
         owner = variable.owner
-        if owner is None or owner in found or not is_plain(owner):
+        if owner is None or owner in owners or not is_plain(owner):
             continue
         op = owner.op
         assert isinstance(op, Elemwise)
         is_short = len(getattr(op.scalar, "steps", ())) <= _MOST_STEPS
         is_number = all(all(v.type.broadcastable) for v in owner.inputs)
         if is_number and is_short and len(owner.outputs) == 1:
-            found.append(owner)
-    return found
+            owners.append(owner)
+    return owners

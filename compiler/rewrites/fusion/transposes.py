@@ -1,4 +1,4 @@
-"""Axes are moved before computing, so that one kernel reads them as they lie."""
+"""Transpositions are moved before elementwise nodes, so that these can fuse."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from gpuarray.compiler.rewrites.fusion.partition import is_fusible
 
 @graph_pass(phase="fuse")
 def move_axes_before_computing(fgraph: FunctionGraph, log: Log) -> bool:
-    """Let elementwise nodes compute what they do of views with their axes moved.
+    """Move a transposition from an elementwise node's result to its operands.
 
-    Where only elementwise nodes and reductions read the result with its axes moved,
-    and nothing reads it as it was; so these can be one with what computes it.
+    It is moved where only elementwise nodes and reductions read the transposed result,
+    and nothing reads the other: then these can fuse with its producer.
     """
     changed = False
     waiting = [node for node in fgraph.toposort() if is_transpose(node)]
@@ -37,7 +37,7 @@ def move_axes_before_computing(fgraph: FunctionGraph, log: Log) -> bool:
 
 
 def is_transpose(node: Apply) -> bool:
-    """True if the node moves axes, and neither adds nor drops any."""
+    """True if the node permutes axes, and neither adds nor drops any."""
     op = node.op
     if not isinstance(op, DimShuffle):
         return False
@@ -48,7 +48,7 @@ def is_transpose(node: Apply) -> bool:
 
 
 def may_move(fgraph: FunctionGraph, node: Apply, maker: Apply) -> bool:
-    """True if who reads the node can be one with who computes what it moves."""
+    """True if the node's readers can fuse with its producer."""
     readers = [client for client, _ in fgraph.clients[node.outputs[0]]]
     return (
         is_fusible(maker)
@@ -63,7 +63,7 @@ def may_move(fgraph: FunctionGraph, node: Apply, maker: Apply) -> bool:
 
 
 def moved_axes(variable: Variable, order: tuple[int | str, ...]) -> Variable:
-    """A view with the axes in another order; of a number itself."""
+    """Return a view with the axes in another order; a number itself."""
     if all(variable.type.broadcastable):
         return variable
     owner = variable.owner
@@ -73,5 +73,5 @@ def moved_axes(variable: Variable, order: tuple[int | str, ...]) -> Variable:
         (variable,) = owner.inputs
     if order == tuple(range(variable.type.ndim)):
         return variable
-    made: Variable = DimShuffle(variable.type.broadcastable, order)(variable)
-    return made
+    view: Variable = DimShuffle(variable.type.broadcastable, order)(variable)
+    return view

@@ -1,1 +1,1 @@
-"""Rules of products of matrices and of systems of equations."""
+"""Rules of matrix products and of linear systems."""

@@ -1,8 +1,7 @@
-"""Matrix products take in what is added to them and what they are scaled by.
+"""Matrix products absorb the array added to them and their scale: gemv and gemm.
 
-A sum of one array and products of matrices is a chain of ``beta * y + alpha * A.x``;
-numbers of the sum become alpha and beta. Only products that the sum alone uses are
-taken in.
+A sum of one array and matrix products is a chain of ``beta * y + alpha * A.x``; numbers
+of the sum become alpha and beta. Only products with no other reader are absorbed.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class Term(NamedTuple):
 
 @rewrite(phase="blas", ops=["add", "sub", "mul", "true_div", "neg"])
 def merge_sum_into_product(node: Apply, fgraph: FunctionGraph) -> Variable | None:
-    """A product of matrices takes in the array that it is added to, and all numbers.
+    """Merge a matrix product with the array added to it, and with all factors.
 
     v + dot(A, u) -> gemv(v, A, u, 1, 1)
     v - dot(A, u) -> gemv(v, A, u, -1, 1)
@@ -60,13 +59,13 @@ def merge_sum_into_product(node: Apply, fgraph: FunctionGraph) -> Variable | Non
     out = node.outputs[0]
     if out.type.ndim not in (1, 2, 3) or not is_float(out):
         return None
-    found = _terms(out, 1.0, fgraph, is_root=True)
-    products = [term for term in found if term.b is not None]
-    others = _gather([term for term in found if term.b is None])
-    if not products or len(found) > _LONGEST or len(others) > 1:
+    terms = _terms(out, 1.0, fgraph, is_root=True)
+    products = [term for term in terms if term.b is not None]
+    others = _gather([term for term in terms if term.b is None])
+    if not products or len(terms) > _LONGEST or len(others) > 1:
         return None
-    if not all(keeps_digits(each.scale, out.type.dtype) for each in found + others):
-        return None  # a routine does not read what it multiplies by 0: nan would go
+    if not all(keeps_digits(each.scale, out.type.dtype) for each in terms + others):
+        return None  # a routine does not read an operand times 0: nan would be lost
     if others:
         (start,) = others
         if start.a.type != out.type:
@@ -86,7 +85,7 @@ def merge_sum_into_product(node: Apply, fgraph: FunctionGraph) -> Variable | Non
 
 @rewrite(phase="specialize", ops=[Dot])
 def product_of_column_and_row(node: Apply) -> Variable | None:
-    """A product that sums over one element is elementwise: it fuses, and needs no gemm.
+    """Write a product over one element as elementwise: it fuses, and needs no gemm.
 
     dot(col(u), row(v)) -> col(u) * row(v)
     A - 2 * dot(col(u), row(v)) -> A - 2 * (col(u) * row(v))
@@ -102,7 +101,7 @@ def product_of_column_and_row(node: Apply) -> Variable | None:
 
 @rewrite(phase="blas", ops=[DimShuffle])
 def transpose_before_multiplying(node: Apply, fgraph: FunctionGraph) -> Variable | None:
-    """A transposed product is one of transposed operands, which cost nothing.
+    """Transpose operands, which costs nothing, instead of the product.
 
     dot(A, B).T -> dot(B.T, A.T)
     dot(A, B.T).T -> dot(B, A.T)
@@ -130,7 +129,7 @@ def _terms(
     is_root: bool = False,
     depth: int = _DEEPEST,
 ) -> list[Term]:
-    """The terms of a sum; what others use too, or lies deep, is not looked into."""
+    """Return the terms of a sum; shared or deep ones are not expanded."""
     leaf = [Term(scale, variable)]
     owner = variable.owner
     is_own = is_root or len(fgraph.clients[variable]) == 1
@@ -151,19 +150,19 @@ def _terms(
         if args is not None:
             parts = [inside(args[0], scale), inside(args[1], sign)]
             return parts[0] + parts[1] if all(parts) else leaf
-    found = _scaled(variable, scale)
-    return leaf if found is None else inside(*found) or leaf
+    scaled = _scaled(variable, scale)
+    return leaf if scaled is None else inside(*scaled) or leaf
 
 
 def _scaled(variable: Variable, scale: float) -> tuple[Variable, float] | None:
-    """Return the factor of a scaled variable, and that variable."""
+    """Return the variable that is scaled, and its factor."""
     args = match(variable, "neg")
     if args is not None:
         return args[0], -scale
     args = match(variable, "mul")
-    found = None if args is None else split_constant(args)
-    if found is not None:
-        return found[1], scale * float(found[0])
+    factor = None if args is None else split_constant(args)
+    if factor is not None:
+        return factor[1], scale * float(factor[0])
     args = match(variable, "true_div")
     divisor = None if args is None else constant_of(args[1])
     if args is not None and divisor is not None and divisor != 0:
@@ -180,7 +179,7 @@ def _is_offered(a: Variable, b: Variable) -> bool:
 
 
 def _product(scale: float, a: Variable, b: Variable) -> Term:
-    """The term of a dot: the matrix first, transpositions taken off."""
+    """Return the term of a dot: the matrix first, transpositions removed."""
     if a.type.ndim == 1:
         matrix, is_transposed = _without_transposition(b)
         return Term(scale, matrix, a, not is_transposed)
@@ -190,7 +189,7 @@ def _product(scale: float, a: Variable, b: Variable) -> Term:
 
 
 def _without_transposition(matrix: Variable) -> tuple[Variable, bool]:
-    """Return the array whose last axes a view swaps, and True; else it and False."""
+    """Return a transposed view's array and True; else the matrix and False."""
     owner, axes = matrix.owner, list(range(matrix.type.ndim))
     if owner is None or not isinstance(owner.op, DimShuffle) or owner.op.dropped:
         return matrix, False
@@ -199,7 +198,7 @@ def _without_transposition(matrix: Variable) -> tuple[Variable, bool]:
 
 
 def _opened(owner: Apply, scale: float, inside: Inside) -> list[Term]:
-    """A product that took in its sum, as the terms of that sum again."""
+    """Return a product that absorbed its sum as the terms of that sum."""
     op = owner.op
     y, a, b = owner.inputs
     assert isinstance(op, Blas)
@@ -214,7 +213,7 @@ def _opened(owner: Apply, scale: float, inside: Inside) -> list[Term]:
 
 
 def _gather(terms: Sequence[Term]) -> list[Term]:
-    """Terms of one variable added up."""
+    """Return the terms with those of one variable added up."""
     scales: dict[Variable, float] = {}
     for term in terms:
         scales[term.a] = scales.get(term.a, 0.0) + term.scale
@@ -222,7 +221,7 @@ def _gather(terms: Sequence[Term]) -> list[Term]:
 
 
 def _dot(term: Term) -> Variable:
-    """The plain product of a term."""
+    """Return the plain product of a term."""
     assert term.b is not None
     a = _transposed(term.a) if term.transpose_a else term.a
     b = _transposed(term.b) if term.transpose_b else term.b
@@ -236,7 +235,7 @@ def _transposed(matrix: Variable) -> Variable:
 
 
 def _accumulate(y: Variable, beta: float, term: Term) -> Variable:
-    """``beta * y`` plus the term."""
+    """Return ``beta * y`` plus the term."""
     assert term.b is not None
     op: Blas
     if term.b.type.ndim == 1:

@@ -1,6 +1,6 @@
-"""Systems of equations that a factorization at hand, or none, makes cheaper.
+"""Linear systems: solved without an inverse, or by substitution.
 
-The results are the same but for rounding, which is less.
+The results differ by rounding errors only, which are smaller.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from gpuarray.compiler.rewrites.engine.engine import rewrite
 
 
 def _operand(variable: Variable, op: type[Op]) -> Variable | None:
-    """The only input of the op that makes the variable."""
+    """Return the only input of the op that computes the variable."""
     owner = variable.owner
     return owner.inputs[0] if owner is not None and isinstance(owner.op, op) else None
 
 
 @rewrite(phase="stabilize", ops=[Dot, BatchedDot])
 def solve_instead_of_inverting(node: Apply, fgraph: FunctionGraph) -> Variable | None:
-    """An inverse that is only multiplied is not made.
+    """Solve a system instead of multiplying with an inverse.
 
     dot(matrix_inverse(A), B) -> solve(A, B)
     dot(matrix_inverse(A), u) -> solve(A, u)
@@ -47,7 +47,7 @@ def solve_instead_of_inverting(node: Apply, fgraph: FunctionGraph) -> Variable |
 
 @rewrite(phase="stabilize", ops=[Solve])
 def solve_by_substitution(node: Apply) -> Variable | None:
-    """A system of a triangular factor is solved by substitution.
+    """Solve a system of a triangular factor by substitution.
 
     solve(cholesky(dot(A, A.T)), u) -> solve_lower_triangular(cholesky(dot(A, A.T)), u)
     solve(cholesky(dot(A, A.T)).T, B) -> solve_upper_triangular(cholesky(dot(A, A.T)).T, B)

@@ -1,1 +1,1 @@
-"""Who may overwrite what, and what shared variables keep."""
+"""Operations in place, and guarded updates."""

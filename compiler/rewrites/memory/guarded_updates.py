@@ -1,11 +1,10 @@
-"""Shared variables keep their values where the device finds an index out of bounds.
+"""Guarded updates: shared variables keep their values after an index error.
 
-It is told of when somebody waits, and by then the updates of the call are stored. So in
-a graph with nodes that may report, what gives a shared variable its next value chooses
-between that and the value before, by the count of what was reported: functions with
-such nodes make no update from the wrong index on until somebody was told of it. Which
-results do so, and for which variable, is in ``fgraph.kept``; where one does not, the
-call waits before it stores any.
+The device reports an index error, which is raised at a later wait, when the updates of
+the call are stored already. So in a graph with nodes that may report, the next value of
+a shared variable is chosen by the count of reports: functions with such nodes update
+nothing from the wrong index on until the error was raised. ``fgraph.kept`` maps such
+results to their variables; if one is not guarded, the call waits before it stores any.
 """
 
 from __future__ import annotations
@@ -37,23 +36,23 @@ RULE = "keep_values"
 
 @graph_pass(phase="inplace")
 def keep_values(fgraph: FunctionGraph, log: Log) -> bool:
-    """Make updates that are void where an index was wrong."""
-    given = getattr(fgraph, "destroyable", None)
+    """Make updates that are void after an index error."""
+    updates = getattr(fgraph, "destroyable", None)
     is_done = any(isinstance(node.op, Reports) for node in fgraph.apply_nodes)
-    if is_done or fgraph.several_contexts or not isinstance(given, Mapping):
+    if is_done or fgraph.several_contexts or not isinstance(updates, Mapping):
         return False
-    if not given or not fgraph.may_report():
+    if not updates or not fgraph.may_report():
         return False
     keeper = Keeper(fgraph, log)
-    for variable, index in given.items():
+    for variable, index in updates.items():
         keeper.keep(variable, "output", index)
     return keeper.is_changed
 
 
 def is_unkept(fgraph: FunctionGraph, updates: Mapping[int, Variable]) -> bool:
-    """True if an update may be stored although an index was wrong.
+    """True if an update may be stored after an index error.
 
-    ``updates`` maps outputs to what they are the next values of.
+    ``updates`` maps outputs to the variables that they update.
     """
     return fgraph.may_report() and any(
         fgraph.outputs[index] is not variable
@@ -63,7 +62,7 @@ def is_unkept(fgraph: FunctionGraph, updates: Mapping[int, Variable]) -> bool:
 
 
 class Keeper:
-    """Lets results keep the values that they replace, all by one count.
+    """Guards results by one count, so that they keep the values that they replace.
 
     It has state because the graph changes under it.
     """
@@ -75,7 +74,7 @@ class Keeper:
         self.count: Variable = Reports()()
 
     def keep(self, old: Variable, client: Apply | str, index: int) -> bool:
-        """Let what a client reads be ``old`` where something was reported."""
+        """Make a client read ``old`` after an index error."""
         read = self.fgraph.outputs if isinstance(client, str) else client.inputs
         value = read[index]
         if value is old or self.fgraph.kept.get(value) is old:
@@ -83,42 +82,40 @@ class Keeper:
         if type(value.type) is not TensorType:
             return False
         node = value.owner
-        found = None
-        is_others = value in self.fgraph.kept  # it stays for what else it is a value of
+        guarded = None
+        is_others = value in self.fgraph.kept  # it guards another variable
         if node is not None and not is_others and not self.is_reported_after(node):
             if isinstance(node.op, IfElse):
                 return self.keep_sides(old, value)
-            found = self.kept_by_its_node(old, value)
-        if found is None and has_shape(value, old):
+            guarded = self.kept_by_its_node(old, value)
+        if guarded is None and has_shape(value, old):
             condition = self.padded(value.type.ndim)
-            found = call("where", condition, old, value)
-        if found is None or found.type != value.type:
+            guarded = call("where", condition, old, value)
+        if guarded is None or guarded.type != value.type:
             return False
-        self.put(value, found, old, client, index)
+        self.put(value, guarded, old, client, index)
         return True
 
     def put(
         self,
         value: Variable,
-        found: Variable,
+        guarded: Variable,
         old: Variable,
         client: Apply | str,
         index: int,
     ) -> None:
-        """Let the client read what was found, which keeps ``old``, for a value."""
+        """Make the client read the guarded result, which keeps ``old``."""
         self.is_changed = True
-        self.log.note(RULE, value, found)
-        reads_value = found.owner is not None and value in found.owner.inputs
+        self.log.note(RULE, value, guarded)
+        reads_value = guarded.owner is not None and value in guarded.owner.inputs
         if reads_value:
-            self.fgraph.redirect(client, index, found, RULE)
+            self.fgraph.redirect(client, index, guarded, RULE)
         else:
-            replace_node(self.fgraph, value, found)
-        self.fgraph.kept[found] = old
+            replace_node(self.fgraph, value, guarded)
+        self.fgraph.kept[guarded] = old
 
     def is_reported_after(self, node: Apply) -> bool:
-        """True if what may report waits for the node: it needs a result, or runs under
-        a condition that does. Then the node runs too early to read the count.
-        """
+        """True if a node that may report needs this one: it runs before the count."""
         stack, seen = list(node.outputs), set(node.outputs)
         while stack:
             for client, _ in self.fgraph.clients[stack.pop()]:
@@ -134,11 +131,11 @@ class Keeper:
         )
 
     def padded(self, ndim: int) -> Variable:
-        """The count, with axes that broadcast."""
+        """Return the count, with axes that broadcast."""
         return dimshuffle(self.count, *["x"] * ndim) if ndim else self.count
 
     def keep_sides(self, old: Variable, value: Variable) -> bool:
-        """Keep the sides of choices between two values."""
+        """Guard both sides of a conditional."""
         node = value.owner
         assert node is not None and isinstance(node.op, IfElse)
         places = node.op.places(value.index or 0)
@@ -148,7 +145,7 @@ class Keeper:
         return False
 
     def kept_by_its_node(self, old: Variable, value: Variable) -> Variable | None:
-        """The result of a node like the value's that keeps the old value by itself."""
+        """The result of a node like the value's that keeps the old value itself."""
         node = value.owner
         if node is None or node.op.destroy_map:
             return None
@@ -163,7 +160,7 @@ class Keeper:
         return None
 
     def kept_by_rows(self, old: Variable, value: Variable) -> Variable | None:
-        """The result of an elementwise node that reads the old value."""
+        """Return the result of an elementwise node that reads the old value."""
         node = value.owner
         assert node is not None and isinstance(node.op, Elemwise)
         if old.type != value.type:
@@ -172,38 +169,40 @@ class Keeper:
         place, output = node.inputs.index(old), node.outputs.index(value)
         op = with_scalar(node.op, choosing(scalar, output, place))
         inputs = [*node.inputs, self.padded(value.type.ndim)]
-        made = Apply(op, inputs, [out.type() for out in node.outputs])
-        return made.outputs[output]
+        guarded = Apply(op, inputs, [out.type() for out in node.outputs])
+        return guarded.outputs[output]
 
     def kept_by_part(self, old: Variable, value: Variable) -> Variable | None:
-        """The result of one of several operations that run together."""
+        """Return the guarded result of a part of a MultiTensor."""
         node, output = value.owner, value.index or 0
         assert node is not None and isinstance(node.op, MultiTensor)
         parts: list[Part] = []
         inputs: list[Variable] = []
         is_kept = False
         for part, ins, outs in node.op.shares():
-            given = list(node.inputs[ins])
+            operands = list(node.inputs[ins])
             if outs.start <= output < outs.stop:
                 own = [
-                    i for i, each in enumerate(given) if each is old and part.is_own(i)
+                    i
+                    for i, each in enumerate(operands)
+                    if each is old and part.is_own(i)
                 ]
                 if not own or old.type != value.type:
                     return None
-                shift = len(given) - part.scalar.arity  # of a total's inputs
+                shift = len(operands) - part.scalar.arity  # of a total's inputs
                 at = own[0] - shift
                 scalar = choosing(part.scalar, output - outs.start, at)
                 part = Part(scalar, (*part.is_one, True), part.total)
-                given.append(self.count)
+                operands.append(self.count)
                 is_kept = True
             parts.append(part)
-            inputs += given
+            inputs += operands
         assert is_kept
-        made = MultiTensor(parts).make_node(*inputs)
-        return made.outputs[output]
+        guarded = MultiTensor(parts).make_node(*inputs)
+        return guarded.outputs[output]
 
     def kept_change(self, node: Apply) -> Variable | None:
-        """An array that is changed by nothing, or set to what it has already."""
+        """Return a change that adds nothing, or sets elements to their old values."""
         op = node.op
         assert isinstance(op, Change)
         old, values, *index = node.inputs
@@ -215,11 +214,11 @@ class Keeper:
             else number(unchanging(values), values)
         )
         chosen = call("where", self.count, neutral, values)
-        made: Variable = op.make_node(old, chosen, *index).outputs[0]
-        return made
+        changed: Variable = op.make_node(old, chosen, *index).outputs[0]
+        return changed
 
     def checked(self, node: Apply) -> Iterator[Variable]:
-        """The index of a change, of places that were looked at before it is made."""
+        """Yield the index of a change, with indices checked before the change."""
         op, (old, _, *index) = node.op, node.inputs
         assert isinstance(op, AdvancedChange)
         guards = self.fgraph.guards()
@@ -244,7 +243,7 @@ class Keeper:
 
 
 def choosing(scalar: Composite, output: int, old: int) -> Composite:
-    """The scalar operation with one more input: where it is not 0 an output is ``old``.
+    """Return the operation with one more input: where it is not 0 an output is ``old``.
 
     >>> twice = Composite(("float32",), (Step("add", (0, 0), "float32"),), (1,))
     >>> print(choosing(twice, 0, 0))
@@ -267,7 +266,7 @@ def choosing(scalar: Composite, output: int, old: int) -> Composite:
 
 
 def unchanging(values: Variable) -> complex:
-    """Return the number that leaves any as it is when added, a negative zero too."""
+    """Return the number that leaves any as it is when added, also a negative zero."""
     if np.dtype(values.type.dtype).kind == "c":
         return complex(-0.0, -0.0)
     return -0.0 if is_float(values) else 0
@@ -294,12 +293,12 @@ def has_shape(value: Variable, old: Variable) -> bool:
     return False
 
 
-def replace_node(fgraph: FunctionGraph, value: Variable, found: Variable) -> None:
-    """Put the node of a result, with all its results, in the place of a value's."""
-    before, after = value.owner, found.owner
+def replace_node(fgraph: FunctionGraph, value: Variable, other: Variable) -> None:
+    """Replace the node of a value, with all its results, by another one's."""
+    before, after = value.owner, other.owner
     assert before is not None and after is not None
     if len(before.outputs) != len(after.outputs):
-        fgraph.replace(value, found, reason=RULE)
+        fgraph.replace(value, other, reason=RULE)
         return
     for old, new in zip(before.outputs, after.outputs, strict=True):
         fgraph.replace(old, new, reason=RULE)

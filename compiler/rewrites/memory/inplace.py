@@ -1,8 +1,8 @@
-"""Who may overwrite what: an output takes over the memory of an input that dies there.
+"""Operations in place: an output takes over the memory of an input that dies there.
 
 Only intermediate results and the inputs in ``fgraph.destroyable`` (shared variables
-that get a new value) are overwritten. Everyone else who reads the memory, also through
-a view, runs before: `orderings` says so to whoever orders the nodes.
+that get a new value) are overwritten. All other readers of the memory, also through a
+view, run before: `orderings` has that order.
 """
 
 from __future__ import annotations
@@ -25,23 +25,22 @@ from gpuarray.compiler.rewrites.engine.rows import with_scalar
 
 
 def orderings(fgraph: FunctionGraph) -> dict[Apply, list[Apply]]:
-    """For each node that overwrites memory, the nodes that must run before it."""
+    """Return for each node that overwrites memory the nodes that must run before it."""
     return fgraph.orderings()
 
 
 class Memory:
-    """Which variables share memory in a graph, who reads it, who overwrites it.
+    """The aliasing of a graph's variables, with readers and overwriters of memory.
 
     It has state because each overwriting adds an order that the next one must respect.
-    ``rank`` puts each node behind those that it waits for, so that what stands between
-    two is looked for there only.
+    ``rank`` is a topological order, so that only nodes between two ranks are searched.
     """
 
     def __init__(self, fgraph: FunctionGraph) -> None:
         self.fgraph = fgraph
-        given = getattr(fgraph, "destroyable", ())
-        self.new_value = dict(given) if isinstance(given, Mapping) else {}
-        self.destroyable: set[Variable] = set(given)
+        destroyable = getattr(fgraph, "destroyable", ())
+        self.new_value = dict(destroyable) if isinstance(destroyable, Mapping) else {}
+        self.destroyable: set[Variable] = set(destroyable)
         self.kept = set(fgraph.outputs)
         self.destroyed: dict[Variable, list[Guard]] = {}
         self.after: dict[Apply, set[Apply]] = {}
@@ -58,7 +57,7 @@ class Memory:
                 self.note_order(reader, node)
 
     def may_destroy(self, node: Apply, index: int, out: Variable) -> bool:
-        """True if `out` may take over an input's memory, all others having read it."""
+        """True if `out` may take over an input's memory, after all other reads."""
         given = node.inputs[index]
         root = self.fgraph.view_root(given)
         guard = self.guards.get(node, ALWAYS)
@@ -79,16 +78,16 @@ class Memory:
         return not self.reaches(node, set(self.readers(root, node, guard)))
 
     def note_destroyed(self, node: Apply, index: int) -> None:
-        """Take note under which conditions an input's memory is overwritten."""
+        """Record the conditions under which an input's memory is overwritten."""
         root = self.fgraph.view_root(node.inputs[index])
         self.destroyed.setdefault(root, []).append(self.guards.get(node, ALWAYS))
 
     def may_take_input(self, root: Variable, out: Variable) -> bool:
-        """True if an input of the graph may go for this result: it is its new value.
+        """True if an input of the graph may be overwritten by its new value.
 
-        Or a view of the result is, as of a number computed with axes. Where a run may
-        fail in its middle the old values must be there afterwards; where an index may
-        be wrong, unless the result sees to that itself.
+        Or by a result that the new value is a view of, as of a number computed with
+        axes. Where a run may fail in its middle the old values must survive; after an
+        index error, too, unless the result guards them.
         """
         if self.fails_late or root not in self.destroyable:
             return False
@@ -99,7 +98,7 @@ class Memory:
         return any(becomes(out, result) for result in results)
 
     def readers(self, root: Variable, but: Apply, guard: Guard) -> Iterator[Apply]:
-        """The nodes other than one that read the memory where it runs."""
+        """Yield the other nodes that read the memory where a node runs."""
         for client in self.fgraph.readers(root, guard):
             is_apart = excludes(self.guards.get(client, ALWAYS), guard)
             if client is not but and not is_apart:
@@ -108,8 +107,7 @@ class Memory:
     def reaches(self, node: Apply, targets: set[Apply]) -> bool:
         """True if some target must run after the node.
 
-        The search goes from both ends in turn, and is over as soon as either has come
-        to its end.
+        The search alternates between both ends, and stops as soon as one is exhausted.
         """
         if not targets:
             return False
@@ -135,7 +133,7 @@ class Memory:
     def closure(
         self, node: Apply, beside: Callable[[Apply], set[Apply]], ranks: range
     ) -> set[Apply]:
-        """Return the nodes that a node leads to, without it, within some ranks."""
+        """Return the nodes reachable from a node, without it, within some ranks."""
         stack, seen = [node], set[Apply]()
         while stack:
             for each in beside(stack.pop()):
@@ -145,7 +143,7 @@ class Memory:
         return seen
 
     def later(self, node: Apply) -> set[Apply]:
-        """The nodes that wait for a node: they use it, or overwrite what it reads."""
+        """Return the nodes that must run after a node: readers and overwriters."""
         users = {
             client
             for out in node.outputs
@@ -155,14 +153,14 @@ class Memory:
         return users | self.after.get(node, set())
 
     def earlier(self, node: Apply) -> set[Apply]:
-        """The nodes that a node waits for."""
+        """Return the nodes that must run before a node."""
         makers = {
             variable.owner for variable in node.inputs if variable.owner is not None
         }
         return makers | self.before.get(node, set())
 
     def note_order(self, first: Apply, last: Apply) -> None:
-        """Let a node wait for another, and those between them change places."""
+        """Order a node after another, and update the ranks between them."""
         self.after.setdefault(first, set()).add(last)
         self.before.setdefault(last, set()).add(first)
         low, high = self.rank[last], self.rank[first]
@@ -177,7 +175,7 @@ class Memory:
         self.rank.update(zip(nodes, ranks, strict=True))
 
     def replaced(self, old: Apply, new: Apply) -> None:
-        """Take note that the old node became one that overwrites inputs."""
+        """Record that the old node became one that overwrites inputs."""
         self.kept = set(self.fgraph.outputs)
         self.rank[new] = self.rank.pop(old)
         for there, back in ((self.after, self.before), (self.before, self.after)):
@@ -211,7 +209,7 @@ def becomes(variable: Variable, result: Variable) -> bool:
 
 
 def is_plain_view(variable: Variable) -> bool:
-    """True if each element of a view has a place of its own: nothing is repeated."""
+    """True if each element of a view has memory of its own: nothing is repeated."""
     while variable.owner is not None and variable.owner.op.view_map.get(
         variable.index or 0
     ):
@@ -223,25 +221,25 @@ def is_plain_view(variable: Variable) -> bool:
 
 @graph_pass(phase="inplace")
 def overwrite_dying_inputs(fgraph: FunctionGraph, log: Log) -> bool:
-    """Let each node overwrite what it may; those that give a result choose first."""
+    """Make nodes overwrite dying inputs; those that compute outputs choose first."""
     memory = Memory(fgraph)
     changed = False
     results = {out.owner for out in fgraph.outputs}
     order = fgraph.toposort()
     for node in sorted(order, key=lambda node: node not in results):
-        made = overwriting(memory, node)
-        if made is None:
+        replaced = overwriting(memory, node)
+        if replaced is None:
             continue
         changed = True
-        for old, new in zip(node.outputs, made.outputs, strict=True):
+        for old, new in zip(node.outputs, replaced.outputs, strict=True):
             log.note("overwrite_dying_inputs", old, new)
             fgraph.replace(old, new, reason="overwrite_dying_inputs")
-        memory.replaced(node, made)
+        memory.replaced(node, replaced)
     return changed
 
 
 def overwriting(memory: Memory, node: Apply) -> Apply | None:
-    """The node with results in the memory of dying inputs; None if none may die."""
+    """Return the node in place of dying inputs; None if none may be overwritten."""
     op: Op
     if node.op.destroy_map:
         return None
@@ -273,8 +271,8 @@ def elementwise_pattern(
     node: Apply,
     may_overwrite: Callable[[int, int], bool] = lambda output, index: True,
 ) -> dict[int, int]:
-    """Which output may overwrite which input: of its type, each used once."""
-    found: dict[int, int] = {}
+    """Return the input that each output overwrites: of its type, each used once."""
+    pattern: dict[int, int] = {}
     taken: set[Variable] = set()
     for output, out in enumerate(node.outputs):
         fitting = [
@@ -287,7 +285,7 @@ def elementwise_pattern(
         fitting.sort(key=lambda index: node.inputs[index] not in memory.destroyable)
         for index in fitting:
             if memory.may_destroy(node, index, out):
-                found[output] = index
+                pattern[output] = index
                 taken.add(memory.fgraph.view_root(node.inputs[index]))
                 break
-    return found
+    return pattern
