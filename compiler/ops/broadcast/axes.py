@@ -1,4 +1,4 @@
-"""Axes moved, added, dropped and agreed on; shapes that are said to be known."""
+"""Axes: moved, added and dropped; broadcasting of arrays; declared shapes."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ Axes = int | Sequence[int]
 
 
 def listed_axes(name: str, axis: Any, ndim: int) -> list[int]:
-    """One axis or several, counted from the left, none of them twice."""
-    given = axis_list(axis)
-    axes = [normalise_axis(name, each, ndim) for each in given]
+    """Return one axis or several, counted from the left, none of them twice."""
+    axes_ = axis_list(axis)
+    axes = [normalise_axis(name, each, ndim) for each in axes_]
     if len(set(axes)) < len(axes):
-        raise GraphValueError(f"{name}: an axis stands twice in {given}")
+        raise GraphValueError(f"{name}: an axis stands twice in {axes_}")
     return axes
 
 
@@ -59,7 +59,7 @@ def moveaxis(a: Any, source: Axes, destination: Axes) -> Variable:
 
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> Variable:
-    """``a`` with ``axis`` moved back until it stands before ``start``, as NumPy's."""
+    """Return ``a`` with ``axis`` moved back to stand before ``start``, as NumPy's."""
     variable = core.as_variable(a, "rollaxis")
     ndim = variable.type.ndim
     taken = normalise_axis("rollaxis", axis, ndim)
@@ -113,8 +113,8 @@ def atleast_nd(x: Any, n: int = 1, left: bool = True) -> Variable:
 
 
 def _each(function: Any, arrays: Sequence[Any]) -> Any:
-    made = [function(core.as_variable(array)) for array in arrays]
-    return made[0] if len(made) == 1 else made
+    results = [function(core.as_variable(array)) for array in arrays]
+    return results[0] if len(results) == 1 else results
 
 
 def atleast_1d(*arrays: Any) -> Any:
@@ -144,7 +144,7 @@ def atleast_3d(*arrays: Any) -> Any:
 
 
 def broadcast_lengths(arrays: Sequence[Variable]) -> list[Variable]:
-    """The lengths of an elementwise result of arrays with as many axes each."""
+    """Return the lengths of an elementwise result of arrays of one rank."""
     lengths = []
     for axis in range(arrays[0].type.ndim):
         wide = [array for array in arrays if not array.type.broadcastable[axis]]
@@ -154,9 +154,9 @@ def broadcast_lengths(arrays: Sequence[Variable]) -> list[Variable]:
 
 def broadcast_arrays(*args: Any) -> list[Variable]:
     """Views of the arrays in the shape that they broadcast to."""
-    given = [as_tensor_variable(arg) for arg in args]
-    ndim = max((each.type.ndim for each in given), default=0)
-    aligned = [shape_padleft(each, ndim - each.type.ndim) for each in given]
+    arrays = [as_tensor_variable(arg) for arg in args]
+    ndim = max((each.type.ndim for each in arrays), default=0)
+    aligned = [shape_padleft(each, ndim - each.type.ndim) for each in arrays]
     if not aligned or all(
         each.type.broadcastable == aligned[0].type.broadcastable for each in aligned
     ):
@@ -189,7 +189,7 @@ def makeKeepDims(x: Any, y: Any, axis: Any) -> Variable:
 
 
 def get_vector_length(v: Any) -> int:
-    """How many elements a vector has, where the graph tells. Raises ValueError."""
+    """Return a vector's length, if the graph has it. Raises ValueError."""
     variable = core.as_variable(v, "get_vector_length")
     if variable.type.ndim != 1:
         raise GraphArgumentError(
@@ -220,7 +220,7 @@ def is_flat(var: Any, ndim: int = 1) -> bool:
 
 
 class SpecifyShape(Op):
-    """The same array, whose lengths are said to be those of a vector."""
+    """The same array, whose shape is declared to be a vector's elements."""
 
     __props__ = ()
 
@@ -258,27 +258,27 @@ class SpecifyShape(Op):
     def grad(
         self, m: Any, g: Variable, y: Variable, x: Variable, lengths: Variable
     ) -> tuple[Any, None]:
-        """``g``, said to be of the same lengths."""
+        """Return ``g``, declared to have the same lengths."""
         given = m.unbroadcast(g, *range(g.type.ndim)) if g.type.ndim else g
         return m.patternbroadcast(given, x.type.broadcastable), None
 
     def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
-        """The lengths are those that are said."""
+        """Require the declared lengths."""
         known = elements(node.inputs[1]) or ()
         for length, said in zip(input_shapes[0], known, strict=False):
             yield from equal(length, said)
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
-        """The lengths that are said."""
+        """Return the declared lengths."""
         known = elements(node.inputs[1])
         return [tuple(input_shapes[0]) if known is None else tuple(known)]
 
 
 def specify_shape(x: Any, lengths: Any) -> Variable:
-    """``x``, which must have these lengths when the program runs.
+    """Return ``x``, which must have these lengths when the program runs.
 
-    Rewrites and shapes computed from it may rely on them. Raises ValueError (an
-    AssertionError, too), when the program runs, for another shape.
+    Rewrites and computed shapes may rely on them. Raises ValueError (an AssertionError,
+    too), when the program runs, for another shape.
     """
     result: Variable = SpecifyShape()(x, lengths)
     return result

@@ -1,4 +1,4 @@
-"""Which axes broadcast: repeating them, and saying that they do."""
+"""Broadcasting: repeated axes, and declared broadcastable axes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class BroadcastTo(Op):
     def grad(
         self, m: Any, g: Variable, y: Variable, x: Variable, lengths: Variable
     ) -> tuple[Any, None]:
-        """``g`` summed over what was repeated."""
+        """Return ``g`` summed over the repeated axes."""
         return m.sum_to(g, x), None
 
     def host_inputs(self, node: Apply) -> Collection[int]:
@@ -70,7 +70,7 @@ class BroadcastTo(Op):
         return (1,)
 
     def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
-        """Axes that do not broadcast keep their lengths; none is negative."""
+        """Require that other axes keep their lengths, and that none is negative."""
         x, asked = node.inputs[0], elements(node.inputs[1])
         extra = self.ndim - x.type.ndim
         zero = core.constant(0, "int64")
@@ -81,7 +81,7 @@ class BroadcastTo(Op):
                 yield from equal(math.minimum(length, zero), zero)
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """The lengths asked for."""
+        """Return the new lengths."""
         asked = elements(node.inputs[1])
         return [(None,) * self.ndim if asked is None else tuple(asked)]
 
@@ -90,7 +90,7 @@ class BroadcastTo(Op):
 
 
 def broadcast_to(x: Any, lengths: Any, ndim: int | None = None) -> Variable:
-    """A view of ``x`` in a larger shape; a variable needs ``ndim`` beside it."""
+    """Return a view of ``x`` in a larger shape; a variable shape needs ``ndim``."""
     vector = as_shape("broadcast_to", lengths)
     if ndim is None:
         known = elements(vector)
@@ -105,7 +105,7 @@ def broadcast_to(x: Any, lengths: Any, ndim: int | None = None) -> Variable:
 
 
 class Rebroadcast(Op):
-    """The same array with other axes said to broadcast: these have length 1."""
+    """The same array with other axes declared broadcastable: they have length 1."""
 
     __props__ = ("broadcastable",)
 
@@ -136,7 +136,7 @@ class Rebroadcast(Op):
         return patternbroadcast(g, x.type.broadcastable)
 
     def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
-        """Axes that are said to broadcast have length 1."""
+        """Require length 1 of axes declared broadcastable."""
         one = core.constant(1, "int64")
         given = node.inputs[0].type.broadcastable
         for axis, flag in enumerate(self.broadcastable):
@@ -158,7 +158,7 @@ class Rebroadcast(Op):
 
 
 def patternbroadcast(x: Any, broadcastable: Sequence[bool]) -> Variable:
-    """``x`` with exactly these axes said to broadcast."""
+    """Return ``x`` with exactly these axes declared broadcastable."""
     variable = core.as_variable(x, "patternbroadcast")
     if variable.type.broadcastable == tuple(broadcastable):
         return variable
@@ -175,10 +175,10 @@ def _with_flags(name: str, x: Any, axes: Sequence[int], flag: bool) -> Variable:
 
 
 def addbroadcast(x: Any, *axes: int) -> Variable:
-    """``x`` with ``axes`` said to broadcast: at run time they must have length 1."""
+    """Return ``x`` with ``axes`` declared broadcastable: they must have length 1."""
     return _with_flags("addbroadcast", x, axes, True)
 
 
 def unbroadcast(x: Any, *axes: int) -> Variable:
-    """``x`` with ``axes`` said not to broadcast."""
+    """Return ``x`` with ``axes`` declared not broadcastable."""
     return _with_flags("unbroadcast", x, axes, False)

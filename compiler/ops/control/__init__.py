@@ -1,1 +1,1 @@
-"""Choices, checks, and marks on variables."""
+"""Conditionals, assertions, printing and gradient markers."""

@@ -1,4 +1,4 @@
-"""Axes that are known only when the program runs: a choice between all there are."""
+"""Axes known only at run time: a conditional over all axes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ from gpuarray.compiler.ops.variables.basic import normalise_axis
 def for_axis(name: str, axis: Any, ndim: int, make: Callable[[int], Any]) -> Any:
     """Return the result of ``make`` for an axis counted from the left.
 
-    For a scalar variable it is what ``make`` gives for the axis that the program runs
-    with, and only that is computed; the types are those that hold for every axis. An
-    axis that is not among ``ndim`` is then an IndexError when the program runs.
+    For a scalar variable only the result for the axis at run time is computed; its type
+    holds for every axis. An axis out of ``ndim`` is an IndexError when the program
+    runs.
 
-    Raises TypeError for what is no integer, ValueError for a known axis that is not
-    there.
+    Raises TypeError for what is no integer, ValueError for a known axis out of range.
     """
     if not isinstance(axis, Variable) or isinstance(axis, Constant):
         return make(normalise_axis(name, axis, ndim))
@@ -32,7 +31,7 @@ def for_axis(name: str, axis: Any, ndim: int, make: Callable[[int], Any]) -> Any
             f"{name}: axis is {axis} of {axis.type}, expected an integer"
         )
     place = Subtensor([axis.type.dtype])(core.constant(np.arange(ndim)), axis)
-    made = make(ndim - 1)
-    for each in reversed(range(ndim - 1)):
-        made = ifelse(math.FUNCTIONS["eq"](place, each), make(each), made)
-    return made
+    result = make(ndim - 1)
+    for k in reversed(range(ndim - 1)):
+        result = ifelse(math.FUNCTIONS["eq"](place, k), make(k), result)
+    return result

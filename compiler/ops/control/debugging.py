@@ -1,4 +1,4 @@
-"""Ops that show or check values while a function runs."""
+"""Ops that print or check values while a function runs."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 
 def print_value(op: Any, value: Any) -> None:
-    """Print a value, or what its attributes are, as ``op``, a Print, says."""
+    """Print a value or its attributes, as the `Print` op says."""
     for name in op.attrs:
-        found = getattr(value, name)
-        text = found() if callable(found) else found
+        attribute = getattr(value, name)
+        text = attribute() if callable(attribute) else attribute
         print(op.message, name, "=", text)  # noqa: T201
 
 
@@ -67,7 +67,7 @@ class Print(Op):
         return x
 
     def do_constant_folding(self, node: Apply) -> bool:
-        """It is to print when the function runs."""
+        """Return False: it prints when the function runs."""
         return False
 
     def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> Variable:
@@ -75,7 +75,7 @@ class Print(Op):
         return g
 
     def R_op(self, inputs: Any, eval_points: Any) -> list[Any]:
-        """The direction."""
+        """Return the direction."""
         return list(eval_points)
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
@@ -88,11 +88,11 @@ class Print(Op):
 
 
 class Assert(Op):
-    """The first input, once all the others, numbers, are found to be true.
+    """The first input; raises unless all the other inputs, numbers, are true.
 
     ``Assert("x is positive")(x, x.min() > 0)`` raises AssertionError with the message
-    and the user's line where a condition is 0. The program must use the result. The
-    device waits for the conditions; those that are known to hold are left out.
+    and the user's line if a condition is 0. The program must use the result. The device
+    waits for the conditions; those that are known to hold are dropped.
     """
 
     __props__ = ("msg",)
@@ -128,11 +128,11 @@ class Assert(Op):
         return x
 
     def do_constant_folding(self, node: Apply) -> bool:
-        """It is to raise when the function runs."""
+        """Return False: it raises when the function runs."""
         return False
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """The conditions do not reach the output."""
+        """Disconnect the conditions."""
         return [[True], *([False] for _ in node.inputs[1:])]
 
     def L_op(self, inputs: Any, outputs: Any, output_gradients: Any) -> list[Any]:
@@ -152,4 +152,4 @@ class Assert(Op):
 
 
 assert_op = Assert()
-"""``assert_op(x, condition)``: `Assert` with a message that says nothing more."""
+"""``assert_op(x, condition)``: `Assert` with a general message."""

@@ -1,4 +1,4 @@
-"""Marks on a variable that change what its gradient is, and nothing else."""
+"""Gradient markers: identity ops that change a variable's gradient."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 
 class Mark(Op):
-    """The same array; a subclass says what flows through it."""
+    """The base of gradient markers: the same array."""
 
     __props__: ClassVar[tuple[str, ...]] = ()
 
@@ -36,7 +36,7 @@ class Mark(Op):
 
 
 class ZeroGrad(Mark):
-    """A gradient of 0 flows."""
+    """An identity with a gradient of 0."""
 
     def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> Variable:
         """Zeros."""
@@ -49,18 +49,18 @@ class ZeroGrad(Mark):
 
 
 class DisconnectedGrad(Mark):
-    """Nothing flows, as if the result did not depend on ``x``."""
+    """An identity whose result is disconnected from ``x``."""
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """No input reaches the output."""
+        """Disconnect the input."""
         return [[False]]
 
     def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> None:
-        """Nothing."""
+        """Return None."""
 
 
 class UndefinedGrad(Mark):
-    """Whoever asks for the gradient gets an error."""
+    """An identity whose gradient is an error."""
 
     def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> Variable:
         """An undefined gradient."""
@@ -68,7 +68,7 @@ class UndefinedGrad(Mark):
 
 
 class GradClip(Mark):
-    """The gradient is clipped to an interval; values forward are as they are."""
+    """An identity whose gradient is clipped to an interval."""
 
     __props__ = ("clip_lower_bound", "clip_upper_bound")
 
@@ -91,12 +91,12 @@ class GradClip(Mark):
         return clipped
 
     def R_op(self, inputs: Any, eval_points: Any) -> list[Any]:
-        """The direction as it is: only what flows back is clipped."""
+        """Return the direction: only the gradient is clipped."""
         return list(eval_points)
 
 
 class GradScale(Mark):
-    """The gradient is multiplied by a number; values forward are as they are."""
+    """An identity whose gradient is multiplied by a number."""
 
     __props__ = ("multiplier",)
 
@@ -110,7 +110,7 @@ class GradScale(Mark):
         return scaled
 
     def R_op(self, inputs: Any, eval_points: Any) -> list[Any]:
-        """The direction as it is: only what flows back is scaled."""
+        """Return the direction: only the gradient is scaled."""
         return list(eval_points)
 
 
@@ -120,35 +120,34 @@ def _marked(op: Mark, x: Any) -> Variable:
 
 
 def zero_grad(x: Any) -> Variable:
-    """``x``, through which a gradient of 0 flows: it is a constant to ``grad``.
+    """Return ``x`` with a gradient of 0: it is a constant to ``grad``.
 
-    The gradient is there, so ``grad`` does not call ``x`` disconnected. By the
-    R-operator it is 0, too.
+    ``x`` stays connected, so ``grad`` does not raise. Its R-operator is 0, too.
     """
     return _marked(ZeroGrad(), x)
 
 
 def consider_constant(x: Any) -> Variable:
-    """``x`` as a constant to ``grad``: `zero_grad` by its older name."""
+    """Return ``x`` as a constant to ``grad``: `zero_grad` by its older name."""
     return zero_grad(x)
 
 
 def disconnected_grad(x: Any) -> Variable:
-    """``x``, through which nothing flows: to ``grad`` it depends on nothing.
+    """Return ``x``, disconnected from its inputs for ``grad``.
 
-    A variable that reaches the cost in no other way is disconnected from it, which
-    ``grad`` calls an error unless it is told otherwise.
+    A variable that reaches the cost in no other way is disconnected from it, which is
+    an error of ``grad`` by default.
     """
     return _marked(DisconnectedGrad(), x)
 
 
 def undefined_grad(x: Any) -> Variable:
-    """``x``, whose gradient nobody may ask for: ``grad`` raises."""
+    """Return ``x`` with an undefined gradient: ``grad`` raises."""
     return _marked(UndefinedGrad(), x)
 
 
 def grad_clip(x: Any, lower_bound: float, upper_bound: float) -> Variable:
-    """``x``; the gradient that flows through it is clipped to the two bounds.
+    """Return ``x``; its gradient is clipped to the two bounds.
 
     Useful where gradients explode, as in recurrent networks.
     """
@@ -156,5 +155,5 @@ def grad_clip(x: Any, lower_bound: float, upper_bound: float) -> Variable:
 
 
 def grad_scale(x: Any, multiplier: float) -> Variable:
-    """``x``; the gradient that flows through it is multiplied by ``multiplier``."""
+    """Return ``x``; its gradient is multiplied by ``multiplier``."""
     return _marked(GradScale(multiplier), x)

@@ -1,6 +1,6 @@
-"""How many wrong indices nobody was told of yet: while there are, updates are void.
+"""The count of index errors not raised yet: while it is not 0, updates are void.
 
-No user writes it: rewriting puts it beside what overwrites shared variables.
+No user writes it: rewriting puts it beside updates of shared variables.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from gpuarray.compiler.graph.types import TensorType
 
 
 class Reports(Op):
-    """The count, uint32 without axes. What may add to it runs before."""
+    """The count, a uint32 scalar. Nodes that may add to it run before."""
 
     __props__: ClassVar[tuple[str, ...]] = ()
 
@@ -24,9 +24,9 @@ class Reports(Op):
         return Apply(self, [], [TensorType("uint32", ())()])
 
     def reference(self) -> Any:
-        """None: with NumPy a wrong index is told at once."""
+        """Return 0: with NumPy an index error is raised at once."""
         return np.zeros((), "uint32")
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """It has no axes."""
+        """Return no lengths."""
         return [()]

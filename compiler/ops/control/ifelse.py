@@ -1,4 +1,4 @@
-"""Choosing one of two expressions, of which only that one is computed."""
+"""Conditionals: one of two expressions, of which only that one is computed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gpuarray.dtypes import kind_of, result_type
 class IfElse(Op):
     """The inputs 1 to ``n_outs`` where the first input is true, else those after them.
 
-    What only the other ones need is not computed.
+    Nodes that only the other branch needs are not computed.
     """
 
     __props__ = ("n_outs", "name")
@@ -34,23 +34,23 @@ class IfElse(Op):
         }
 
     def places(self, index: int) -> tuple[int, int]:
-        """The inputs that an output is one of."""
+        """Return the indices of the two inputs that an output is one of."""
         return 1 + index, 1 + index + self.n_outs
 
     def make_node(self, condition: Any, *branches: Any) -> Apply:
         """A node of a condition and the variables of both branches, of equal types."""
         asked = as_condition(condition)
-        given = [as_tensor_variable(branch) for branch in branches]
-        if len(given) != 2 * self.n_outs:
+        sides = [as_tensor_variable(branch) for branch in branches]
+        if len(sides) != 2 * self.n_outs:
             raise GraphTypeError(
-                f"{self}: given {len(given)} variables for two branches of "
+                f"{self}: given {len(sides)} variables for two branches of "
                 f"{self.n_outs}"
             )
-        pairs = list(zip(given[: self.n_outs], given[self.n_outs :], strict=True))
+        pairs = list(zip(sides[: self.n_outs], sides[self.n_outs :], strict=True))
         for a, b in pairs:
             if a.type != b.type:
                 raise GraphTypeError(f"{self}: the branches are {a.type} and {b.type}")
-        return Apply(self, [asked, *given], [a.type() for a, _ in pairs])
+        return Apply(self, [asked, *sides], [a.type() for a, _ in pairs])
 
     def reference(self, condition: Any, *branches: Any) -> Any:
         """The arrays of the branch that is taken."""
@@ -58,16 +58,16 @@ class IfElse(Op):
         return tuple(branches[:n] if condition else branches[n:])
 
     def lazy_inputs(self, node: Apply) -> Mapping[int, bool]:
-        """Each branch: needed where the condition is true, or where it is false."""
+        """Return for each input of a branch the condition's value that needs it."""
         n = self.n_outs
         return {index: index <= n for index in range(1, 1 + 2 * n)}
 
     def host_inputs(self, node: Apply) -> Collection[int]:
-        """The condition: the host decides what is computed."""
+        """Return the condition's index: the host selects the branch."""
         return (0,)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Nothing flows to the condition; an output depends on its own two inputs."""
+        """Connect an output to its own two inputs, not to the condition."""
         outputs = range(self.n_outs)
         pattern = [[False] * self.n_outs]
         pattern += [[i == o for o in outputs] for _ in range(2) for i in outputs]
@@ -128,14 +128,14 @@ class IfElse(Op):
 def ifelse(
     condition: Any, then_branch: Any, else_branch: Any, name: str | None = None
 ) -> Any:
-    """``then_branch`` where ``condition``, a scalar, is not 0, else ``else_branch``.
+    """Return ``then_branch`` if ``condition``, a scalar, is true, else ``else_branch``.
 
-    Only the branch that is taken is computed, with all that nothing else needs; where
-    both are to be computed element by element, that is `switch`. The branches are
-    variables or lists of equally many; so is the result. Their types must agree:
-    constants become of the other side's dtype where they fit it, and an axis that
-    broadcasts on one side only no longer does. ``name`` is for printing. A condition
-    that the device computes is read: the call waits for it there.
+    Only the branch that is taken is computed, with all that nothing else needs; for a
+    choice element by element see `switch`. The branches are variables or lists of one
+    length; so is the result. Their types must agree: constants take the other side's
+    dtype if they fit it, and an axis that broadcasts on one side only no longer does.
+    ``name`` is for printing. A condition computed on the device is read there: the call
+    waits for it.
 
     Raises TypeError for a condition with axes or branches of different types,
     ValueError for lists of different lengths.
@@ -176,7 +176,7 @@ def _chosen(
 
 
 def as_condition(value: Any) -> Variable:
-    """A scalar whose truth is asked, as an integer of the host."""
+    """Return a scalar condition as an integer of the host."""
     condition = host_from_gpu(as_tensor_variable(value))
     if condition.type.ndim != 0:
         raise GraphTypeError(
@@ -194,7 +194,7 @@ def as_condition(value: Any) -> Variable:
 
 
 def _alike(a: Any, b: Any, place: int) -> tuple[Variable, Variable]:
-    """Both sides of an output in one type. Raises TypeError where there is none."""
+    """Return both sides of an output in one type. Raises TypeError if there is none."""
     x, y = as_tensor_variable(a), as_tensor_variable(b)
     if x.type.dtype != y.type.dtype:
         x, y = _of_dtype(x, y.type.dtype), _of_dtype(y, x.type.dtype)

@@ -1,4 +1,4 @@
-"""Arrays made of lengths: filled, counted, grids."""
+"""Creation of arrays from lengths: filled, ranges, grids."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from gpuarray.compiler.ops.variables.basic import as_tensor_variable, is_constan
 
 
 def alloc(value: Any, *shape: Any) -> Variable:
-    """``value`` repeated to a shape, which integers, scalars or one vector give.
+    """Return ``value`` repeated to a shape: integers, scalars or one vector.
 
     Axes of ``value`` that broadcast are repeated, and new ones on the left. The result
     is a view of ``value``: no memory is filled before it is needed.
@@ -77,7 +77,7 @@ def full_like(model: Any, fill_value: Any, dtype: Any = None) -> Variable:
 
 
 class AllocEmpty(Op):
-    """An array of a dtype whose elements are whatever the memory holds."""
+    """An array of a dtype with uninitialized elements."""
 
     __props__ = ("dtype",)
 
@@ -106,14 +106,14 @@ class AllocEmpty(Op):
         return np.zeros(tuple(int(length) for length in lengths), self.dtype)
 
     def do_constant_folding(self, node: Apply) -> bool:
-        """No: a constant would be memory that is kept."""
+        """Return False: a constant would keep memory."""
         return False
 
     def grad(self, m: Any, g: Variable, y: Variable, lengths: Variable) -> None:
         """Nothing: lengths are integers."""
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
-        """The lengths asked for."""
+        """Return the lengths."""
         return [tuple(elements(node.inputs[0]) or ())]
 
 
@@ -123,11 +123,11 @@ def empty(shape: Any, dtype: Any = None) -> Variable:
     return result
 
 
-# ---- counted ----
+# ---- ranges ----
 
 
 class ARange(Op):
-    """The integers 0, 1, 2, ... of a dtype, as many as the input says."""
+    """The integers 0, 1, 2, ... below the input, in a dtype."""
 
     __props__ = ("dtype",)
 
@@ -157,13 +157,13 @@ class ARange(Op):
 
 
 def counted(length: Any, dtype: Any = "int64") -> Variable:
-    """The integers from 0 on below ``length``, which is 0 or more."""
+    """Return the integers from 0 on below ``length``, which is 0 or more."""
     result: Variable = ARange(dtype)(length)
     return result
 
 
 def arange_dtype(given: Sequence[Variable]) -> str:
-    """The dtype of ``arange``: 64 bits for integers, else what holds its arguments."""
+    """Return the dtype of ``arange``: 64 bits for integers, else the common dtype."""
     joint = np.result_type(*(np.dtype(each.type.dtype) for each in given))
     if joint.kind in "biu":
         return "uint64" if joint.kind == "u" else "int64"
@@ -183,17 +183,15 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Va
     to a float ``start`` and ``step``. Raises ValueError for a step of 0.
     """
     first, last = (0, start) if stop is None else (start, stop)
-    given = [as_tensor_variable(each) for each in (first, last, step)]
-    for each in given:
-        if each.type.ndim != 0:
-            raise GraphArgumentError(
-                f"arange: given {each} of {each.type}, not a scalar"
-            )
-    if is_constant(given[2], 0):
+    ends = [as_tensor_variable(end) for end in (first, last, step)]
+    for end in ends:
+        if end.type.ndim != 0:
+            raise GraphArgumentError(f"arange: given {end} of {end.type}, not a scalar")
+    if is_constant(ends[2], 0):
         raise GraphStepError("arange: the step is 0")
-    wanted = arange_dtype(given) if dtype is None else dtype_name(dtype)
-    begin, _, by = given
-    count = _count(*given)
+    wanted = arange_dtype(ends) if dtype is None else dtype_name(dtype)
+    begin, _, by = ends
+    count = _count(*ends)
     is_by_one = is_constant(by, 1)
     if is_by_one and is_constant(begin, 0):
         return counted(count, wanted)
@@ -207,13 +205,13 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Va
 
 
 def common_float(wanted: str, *given: Variable) -> str:
-    """The dtype to count in: what holds the arguments and the result."""
+    """Return the float dtype to compute in, for the arguments and the result."""
     dtypes = [wanted, *(each.type.dtype for each in given)]
     return np.result_type(*map(np.dtype, dtypes)).name
 
 
 def _count(start: Variable, stop: Variable, step: Variable) -> Variable:
-    """How many numbers there are from ``start`` to ``stop``, int64."""
+    """Return the number of elements from ``start`` to ``stop``, int64."""
     if all(isinstance(each, Constant) for each in (start, stop, step)):
         ends = [each.data.item() for each in (start, stop, step)]  # type: ignore[attr-defined]
         return core.constant(len(np.arange(*ends)), "int64")
@@ -228,7 +226,7 @@ def _count(start: Variable, stop: Variable, step: Variable) -> Variable:
 
 
 def counts(name: str, given: Any) -> Variable:
-    """A number of elements. Raises ValueError for a constant below 0."""
+    """Return a number of elements. Raises ValueError for a constant below 0."""
     count = as_length(name, given)
     if isinstance(count, Constant) and int(count.data) < 0:
         raise GraphValueError(f"{name}: given the length {int(count.data)}, below 0")
@@ -238,9 +236,9 @@ def counts(name: str, given: Any) -> Variable:
 def linspace(
     start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None
 ) -> Variable:
-    """``num`` numbers at one distance from ``start`` to ``stop``, of floatX at least.
+    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``, floats.
 
-    Without ``endpoint`` the last of one more is left out.
+    Without ``endpoint`` the interval excludes ``stop``.
     """
     ends = [as_tensor_variable(start), as_tensor_variable(stop)]
     for each in ends:
@@ -330,10 +328,10 @@ ogrid: Any = Grid("ogrid", is_sparse=True)
 
 
 def to_one_hot(y: Any, nb_class: Any, dtype: Any = None) -> Variable:
-    """One-hot rows of floatX: a one at each integer's place and zeros elsewhere.
+    """Return one-hot rows of floatX: a one at each integer's index, zeros elsewhere.
 
-    The result has an axis of length ``nb_class`` at its end; a number that is none of
-    its places has a row of zeros.
+    The result has an axis of length ``nb_class`` at its end; an integer out of its
+    range has a row of zeros.
     """
     labels = as_tensor_variable(y)
     if labels.type.dtype[0] not in "iu":

@@ -1,4 +1,4 @@
-"""Diagonals: taken, made a matrix of, filled, summed."""
+"""Diagonals and triangles: read, made into matrices, filled, summed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _two_axes(name: str, axis1: int, axis2: int, ndim: int) -> tuple[int, int]:
 
 
 class ExtractDiag(Op):
-    """A view of the diagonal of two axes, which one at the end takes the place of.
+    """A view of a diagonal of two axes, which become one axis at the end.
 
     ``offset`` counts diagonals to the right of the main one.
     """
@@ -107,7 +107,7 @@ class AllocDiag(Op):
         self.axis1, self.axis2 = axis1, axis2
 
     def make_node(self, x: Any, rows: Any = None, columns: Any = None) -> Apply:
-        """A node over the diagonal and two lengths; a square matrix without them."""
+        """Return a node over the diagonal and two lengths, by default a square."""
         variable = as_tensor_variable(x)
         if variable.type.ndim < 1:
             raise GraphArgumentError(
@@ -131,8 +131,8 @@ class AllocDiag(Op):
         return (1, 2)
 
     def reference(self, x: Any, rows: Any, columns: Any) -> Any:
-        """The array. Raises ValueError where the diagonal has another length."""
-        made = np.zeros((*x.shape[:-1], int(rows), int(columns)), x.dtype)
+        """Return the array. Raises ValueError for a diagonal of another length."""
+        result = np.zeros((*x.shape[:-1], int(rows), int(columns)), x.dtype)
         down, right = max(-self.offset, 0), max(self.offset, 0)
         length = max(min(int(rows) - down, int(columns) - right), 0)
         if x.shape[-1] != length:
@@ -140,15 +140,15 @@ class AllocDiag(Op):
                 f"{self}: given {x.shape[-1]} elements for a diagonal of {length}"
             )
         places = np.arange(length)
-        made[..., places + down, places + right] = x
-        return np.moveaxis(made, (-2, -1), (self.axis1, self.axis2))
+        result[..., places + down, places + right] = x
+        return np.moveaxis(result, (-2, -1), (self.axis1, self.axis2))
 
     def grad(
         self, m: Any, g: Variable, y: Variable, x: Variable, *lengths: Variable
     ) -> tuple[Any, None, None]:
         """The diagonal of ``g``."""
-        found = ExtractDiag(self.offset, self.axis1, self.axis2)(g)
-        return m.patternbroadcast(found, x.type.broadcastable), None, None
+        diagonal_ = ExtractDiag(self.offset, self.axis1, self.axis2)(g)
+        return m.patternbroadcast(diagonal_, x.type.broadcastable), None, None
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
         """The lengths of the other axes, with the two in their places."""
@@ -164,7 +164,7 @@ def _first(pair: tuple[int, Any]) -> int:
 
 
 def diagonal(a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1) -> Variable:
-    """The diagonal of two axes, which one at the end takes the place of: a view.
+    """Return a diagonal of two axes, which become one at the end: a view.
 
     ``offset`` counts diagonals to the right of the main one, or to its left.
     """
@@ -222,8 +222,8 @@ def _scalar_like(name: str, value: Any, a: Variable) -> Variable:
 def fill_diagonal(a: Any, val: Any) -> Variable:
     """``a`` with the scalar ``val`` on its main diagonal.
 
-    Of a matrix that is the diagonal from the top left, as far as it reaches; of more
-    axes, which must be of one length, the elements whose places are all equal.
+    A matrix has it from the top left, as far as it reaches; more axes must have one
+    length, and elements with equal indices are set.
     """
     variable = as_tensor_variable(a)
     ndim = variable.type.ndim
@@ -255,13 +255,13 @@ def fill_diagonal_offset(a: Any, val: Any, offset: Any) -> Variable:
 
 
 def _places(x: Variable, axis: int) -> Variable:
-    """0, 1, 2, ... along an axis of ``x``, which the others broadcast along."""
+    """Return 0, 1, 2, ... along an axis of ``x``, of length 1 along the others."""
     order = ["x"] * x.type.ndim
     return dimshuffle(counted(shape_i(x, axis)), *order[:axis], 0, *order[axis + 1 :])
 
 
 def mask_below(rows: Variable, columns: Variable, k: Any) -> Variable:
-    """True if an element of a matrix is on or below diagonal ``k``."""
+    """Return a mask of the elements of a matrix on or below diagonal ``k``."""
     down = dimshuffle(counted(rows), 0, "x")
     right = dimshuffle(counted(columns), "x", 0)
     return math.ge(down + as_length("tri", k, "k"), right)

@@ -1,4 +1,4 @@
-"""Arrays side by side, and arrays cut apart."""
+"""Joins, stacks and splits of arrays."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ from gpuarray.compiler.ops.variables.basic import (
 
 
 def common_dtype(variables: Sequence[Variable]) -> str:
-    """The dtype that holds the values of all variables, as NumPy says.
+    """Return the common dtype of variables, by NumPy's promotion.
 
-    Under the cast policy ``numpy+floatX`` with floatX=float32, what NumPy widens to
-    float64 without need is float32.
+    Under the cast policy ``numpy+floatX`` with floatX=float32, float64 that NumPy
+    promotes to without need is float32.
     """
     dtypes = [variable.type.dtype for variable in variables]
     joint = np.result_type(*map(np.dtype, dtypes)).name
@@ -52,7 +52,7 @@ def common_dtype(variables: Sequence[Variable]) -> str:
 
 
 def as_length(name: str, value: Any, what: str = "a length") -> Variable:
-    """``value`` as a scalar of int64; errors name the operation."""
+    """Return ``value`` as a scalar of int64; errors name the operation."""
     scalar = as_tensor_variable(value)
     if scalar.type.ndim != 0 or scalar.type.dtype[0] not in "iu":
         raise GraphTypeError(
@@ -64,17 +64,17 @@ def as_length(name: str, value: Any, what: str = "a length") -> Variable:
 
 
 def product(a: Variable, b: Variable) -> Variable:
-    """The product of two lengths, a constant where both are."""
+    """Return the product of two lengths, a constant if both are."""
     if isinstance(a, Constant) and isinstance(b, Constant):
         return core.constant(a.data.item() * b.data.item(), "int64")
     return b if is_constant(a, 1) else math.mul(a, b)
 
 
-# ---- side by side ----
+# ---- joins ----
 
 
 class Join(Op):
-    """The inputs side by side along ``axis``, in their common dtype."""
+    """The inputs joined along ``axis``, in their common dtype."""
 
     __props__ = ("axis",)
 
@@ -82,14 +82,14 @@ class Join(Op):
         self.axis = axis
 
     def make_node(self, *arrays: Any) -> Apply:
-        """A node over arrays of as many axes, whose lengths differ on ``axis`` only."""
-        given = [as_tensor_variable(array) for array in arrays]
-        if not given:
+        """Return a node over arrays whose shapes differ on ``axis`` only."""
+        arrays_ = [as_tensor_variable(array) for array in arrays]
+        if not arrays_:
             raise GraphValueError("join: given no arrays, expected one or more")
-        ndim = _joint_ndim(given)
+        ndim = _joint_ndim(arrays_)
         op = Join(normalise_axis("join", self.axis, ndim))
-        dtype = common_dtype(given)
-        inputs = [math.cast(each, dtype) for each in given]
+        dtype = common_dtype(arrays_)
+        inputs = [math.cast(each, dtype) for each in arrays_]
         patterns = [each.type.broadcastable for each in inputs]
         pattern = [any(flags) for flags in zip(*patterns, strict=True)]
         pattern[op.axis] = len(inputs) == 1 and patterns[0][op.axis]
@@ -100,7 +100,7 @@ class Join(Op):
         return np.concatenate(arrays, axis=self.axis)
 
     def grad(self, m: Any, g: Variable, y: Variable, *arrays: Variable) -> list[Any]:
-        """The part of ``g`` at the place of each array."""
+        """Return the part of ``g`` that belongs to each array."""
         if len(arrays) == 1:
             return [g]
         sizes = [shape_i(array, self.axis) for array in arrays]
@@ -113,7 +113,7 @@ class Join(Op):
     def requirements(
         self, node: Apply, input_shapes: Sequence[Sequence[Any]]
     ) -> Iterable[Requirement]:
-        """The inputs have the same lengths on the other axes."""
+        """Require equal lengths on the other axes."""
         for axis, lengths in enumerate(zip(*input_shapes, strict=True)):
             if axis != self.axis:
                 for length in lengths[1:]:
@@ -137,23 +137,23 @@ class Join(Op):
 
 
 def join(axis: Any, *tensors: Any) -> Variable:
-    """The arrays side by side along ``axis``, as ``numpy.concatenate``.
+    """Return the arrays joined along ``axis``, as ``numpy.concatenate``.
 
-    They have as many axes each and the same lengths but on ``axis``; the dtype is the
-    one that holds all. One array is itself. Raises TypeError for other ranks.
-    ``axis`` may be a scalar variable of integers: then no length is known before the
-    program runs, which waits for the axis.
+    They have one rank and the same lengths but on ``axis``; the result has their common
+    dtype. One array is returned itself. Raises TypeError for other ranks. ``axis`` may
+    be a scalar variable of integers: then no length is known before the program runs,
+    which waits for the axis.
     """
     if not tensors:
         raise GraphValueError("join: given no arrays, expected one or more")
-    given = [as_tensor_variable(tensor) for tensor in tensors]
-    ndim = _joint_ndim(given)
-    joined: Variable = for_axis("join", axis, ndim, lambda k: _joined(k, given))
+    arrays = [as_tensor_variable(tensor) for tensor in tensors]
+    ndim = _joint_ndim(arrays)
+    joined: Variable = for_axis("join", axis, ndim, lambda k: _joined(k, arrays))
     return joined
 
 
 def _joint_ndim(given: Sequence[Variable]) -> int:
-    """How many axes each of the arrays has. Raises TypeError where they differ."""
+    """Return the rank of the arrays. Raises TypeError where ranks differ."""
     ndim = given[0].type.ndim
     if ndim == 0 or any(each.type.ndim != ndim for each in given):
         types = ", ".join(str(each.type) for each in given)
@@ -173,7 +173,7 @@ def _joined(axis: int, given: list[Variable]) -> Variable:
 
 
 def _known_lengths(vectors: Sequence[Variable]) -> Variable | None:
-    """The join of vectors made of integers, such as shapes: made of these, too."""
+    """Return the join of integer vectors, such as shapes, as a vector of scalars."""
     scalars: list[Variable] = []
     for vector in vectors:
         is_integer = vector.type.ndim == 1 and vector.type.dtype[0] in "iu"
@@ -199,15 +199,14 @@ def _listed(name: str, tensors: Any) -> list[Any]:
 
 
 def concatenate(tensor_list: Sequence[Any], axis: Any = 0) -> Variable:
-    """The arrays of a list side by side along ``axis``: ``join`` in NumPy's form."""
+    """Return the arrays of a list joined along ``axis``: ``join`` in NumPy's form."""
     return join(axis, *_listed("concatenate", tensor_list))
 
 
 def stack(*tensors: Any, axis: Any = 0) -> Variable:
-    """The arrays of a list side by side along a new ``axis``, as ``numpy.stack``.
+    """Return the arrays of a list stacked along a new ``axis``, as ``numpy.stack``.
 
-    They have as many axes each and one shape. ``stack(a, b)`` without a list stacks
-    along the first axis.
+    They have one shape. ``stack(a, b)`` without a list stacks along the first axis.
     """
     if tensors and isinstance(tensors[0], (list, tuple)):
         if len(tensors) > 2:
@@ -215,23 +214,23 @@ def stack(*tensors: Any, axis: Any = 0) -> Variable:
         if len(tensors) == 2:
             axis = tensors[1]
         tensors = tuple(tensors[0])
-    given = [as_tensor_variable(each) for each in _listed("stack", tensors)]
-    ndim = given[0].type.ndim
-    if any(each.type.ndim != ndim for each in given):
-        types = ", ".join(str(each.type) for each in given)
+    arrays = [as_tensor_variable(each) for each in _listed("stack", tensors)]
+    ndim = arrays[0].type.ndim
+    if any(each.type.ndim != ndim for each in arrays):
+        types = ", ".join(str(each.type) for each in arrays)
         raise GraphArgumentError(f"stack: given {types}; expected as many axes each")
     along = normalise_axis("stack", known_integer("stack", "axis", axis), ndim + 1)
     if ndim == 0:
-        vector: Variable = MakeVector(common_dtype(given))(*given)
+        vector: Variable = MakeVector(common_dtype(arrays))(*arrays)
         return vector
     order: list[Any] = list(range(ndim))
     order.insert(along, "x")
-    return join(along, *(dimshuffle(each, *order) for each in given))
+    return join(along, *(dimshuffle(each, *order) for each in arrays))
 
 
 @offered
 def stacklists(arg: Any) -> Variable:
-    """Nested lists of arrays as one array: each level of lists is a new axis.
+    """Return nested lists of arrays as one array: each level is a new axis.
 
     >>> from gpuarray.compiler import tensor as T
     >>> a, b, c, d = T.dscalars("abcd")
@@ -254,20 +253,20 @@ def _matrices(name: str, given: Sequence[Any]) -> list[Variable]:
 
 
 def horizontal_stack(*args: Any) -> Variable:
-    """Matrices of as many rows side by side."""
+    """Return matrices joined along their rows."""
     return join(1, *_matrices("horizontal_stack", args))
 
 
 def vertical_stack(*args: Any) -> Variable:
-    """Matrices of as many columns one below the other."""
+    """Return matrices joined along their columns."""
     return join(0, *_matrices("vertical_stack", args))
 
 
-# ---- cut apart ----
+# ---- splits ----
 
 
 class Split(Op):
-    """``n_splits`` views of the input side by side along ``axis``.
+    """``n_splits`` views of the input, one after the other along ``axis``.
 
     The second input is their lengths along the axis, which sum up to its length.
     """
@@ -315,7 +314,7 @@ class Split(Op):
     def lop(
         self, inputs: Variables, outputs: Variables, output_gradients: Gradients
     ) -> list[Variable | None]:
-        """The gradients side by side, zeros for those that are missing."""
+        """Return the gradients joined, zeros for those that are missing."""
         pairs = zip(outputs, output_gradients, strict=True)
         parts = [math.zeros_like(out) if g is None else g for out, g in pairs]
         whole: Variable = join(self.axis, *parts)
@@ -324,7 +323,7 @@ class Split(Op):
     def requirements(
         self, node: Apply, input_shapes: Sequence[Sequence[Any]]
     ) -> Iterable[Requirement]:
-        """The sizes sum up to the length."""
+        """Require that the sizes sum up to the length."""
         known, length = elements(node.inputs[1]), input_shapes[0][self.axis]
         if not known:
             return []
@@ -334,7 +333,7 @@ class Split(Op):
         return equal(total, length)
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
-        """The lengths of the input, those asked for along the axis."""
+        """Return the input's lengths, with the sizes along the axis."""
         known = elements(node.inputs[1])
         sizes: Sequence[Any] = [None] * self.n_splits if known is None else known
         lengths = list(input_shapes[0])
@@ -346,11 +345,11 @@ class Split(Op):
 def split(
     x: Any, splits_size: Any, n_splits: int | None = None, axis: Any = 0
 ) -> list[Variable]:
-    """``x`` cut into ``n_splits`` parts along ``axis``, of the lengths given.
+    """Return ``x`` split into ``n_splits`` views along ``axis``, of the given lengths.
 
     The lengths are a vector of integers or a list of scalars and sum up to the length
-    of the axis; of a list ``n_splits`` may be left out. The parts are views. ``axis``
-    may be a variable, as of `join`.
+    of the axis; with a list ``n_splits`` may be left out. ``axis`` may be a variable,
+    as in `join`.
     """
     vector = as_shape("split", splits_size)
     known = elements(vector)
@@ -375,9 +374,9 @@ def split(
 
 
 def part(x: Variable, axis: int, start: Any, length: Any) -> Variable:
-    """The view of ``length`` elements of an axis from ``start`` on; both are lengths.
+    """Return the view of ``length`` elements of an axis from ``start`` on.
 
-    What is asked for must be there: nothing is cut off at the end.
+    The elements must exist: nothing is cut off at the end.
     """
     first, count = as_length("part", start), as_length("part", length)
     rest = shape_i(x, axis) - first - count

@@ -1,4 +1,4 @@
-"""Ops made of Python functions, which the host computes."""
+"""Ops made of Python functions, computed on the host."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class FromFunctionOp(Op):
         self.shapes = shapes
 
     def make_node(self, *inputs: Any) -> Apply:
-        """A node; its inputs must have the types that the op was made with."""
+        """Return a node; its inputs must have the op's types."""
         if len(inputs) != len(self.input_types):
             raise GraphTypeError(
                 f"{self}: given {len(inputs)} inputs, expected {len(self.input_types)}"
@@ -64,31 +64,31 @@ class FromFunctionOp(Op):
     def infer_shape(
         self, node: Apply, input_shapes: Sequence[Sequence[Any]]
     ) -> list[tuple[Any, ...]]:
-        """Return the shapes by the function that was given for them."""
+        """Return the shapes by the ``infer_shape`` of `as_op`."""
         if self.shapes is None:
             return super().infer_shape(node, input_shapes)
-        found = self.shapes(node, [tuple(shape) for shape in input_shapes])
-        return [tuple(each) for each in found]
+        shapes = self.shapes(node, [tuple(shape) for shape in input_shapes])
+        return [tuple(each) for each in shapes]
 
     def __str__(self) -> str:
         return f"FromFunctionOp{{{self.function.__name__}}}"
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        """By the function's name where the op has it, as a decorated one's has."""
+        """Pickle by the function's name if the op has it, as a decorated one."""
         module, name = self.function.__module__, self.function.__qualname__
         if getattr(sys.modules.get(module), name, None) == self:
             return found, ("as_op", module, name)
         return FromFunctionOp, tuple(getattr(self, each) for each in self.__props__)
 
     def __copy__(self) -> FromFunctionOp:
-        """Another one, not that of the function's name."""
+        """Return a copy that is not found by the function's name."""
         return another(self)
 
 
 def types_of(what: str, given: Any) -> tuple[Type, ...]:
-    """Types from one or several of them, or of functions that make variables."""
+    """Return types from one or several of them, or of constructors of variables."""
     listed: Iterable[Any] = given if isinstance(given, (list, tuple)) else [given]
-    found = []
+    types = []
     for each in listed:
         if isinstance(each, Type):
             kind: Any = each
@@ -99,8 +99,8 @@ def types_of(what: str, given: Any) -> tuple[Type, ...]:
             raise GraphTypeError(
                 f"as_op: {what} holds {each!r}; expected types, such as T.fmatrix"
             )
-        found.append(kind)
-    return tuple(found)
+        types.append(kind)
+    return tuple(types)
 
 
 def as_op(

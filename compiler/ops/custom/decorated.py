@@ -1,4 +1,4 @@
-"""Ops that stand under the name of the function that they decorate."""
+"""Ops that replace the function that they decorate, and pickle by its name."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ AnyOp = TypeVar("AnyOp", bound=Op)
 
 
 def another(op: AnyOp) -> AnyOp:
-    """A copy of an op, which a pickle would find by its name: then it were the same."""
+    """A copy of an op; a pickle, which finds it by name, would be the same op."""
     copied: AnyOp = object.__new__(type(op))
     vars(copied).update(vars(op))
     return copied
 
 
 def found(decorator: str, module: str, name: str) -> Any:
-    """The op that a module has by this name: a pickle holds nothing else of it."""
+    """Return a module's op by name: a pickle holds nothing else of it."""
     __import__(module)
     try:
         return reduce(getattr, name.split("."), sys.modules[module])

@@ -33,13 +33,13 @@ class OpFromGraph(Op):
     A function replaces it by its graph before anything else, so that rewrites see
     through it, whatever ``inline`` says. Shared variables in the graph are inputs, too.
 
-    ``lop_overrides(inputs, outputs, output_gradients)`` gives what flows to each input
-    instead of the graph's gradient, ``grad_overrides(inputs, output_gradients)`` the
-    same without the outputs, ``rop_overrides(inputs, eval_points)`` the directions of
-    the outputs. Each is a function or an `OpFromGraph` of these variables in a row, or
-    a list with for each input (output) a function of the same, ``"default"``, None, or
-    a variable such as ``DisconnectedType()()``. An input that no output needs is
-    ignored unless ``on_unused_input`` is ``"warn"`` or ``"raise"``.
+    ``lop_overrides(inputs, outputs, output_gradients)`` replaces the graph's gradients
+    of the inputs, ``grad_overrides(inputs, output_gradients)`` the same without the
+    outputs, ``rop_overrides(inputs, eval_points)`` the directions of the outputs. Each
+    is a function or an `OpFromGraph` of these variables in a row, or a list with for
+    each input (output) such a function, ``"default"``, None, or a variable such as
+    ``DisconnectedType()()``. An input that no output needs is ignored unless
+    ``on_unused_input`` is ``"warn"`` or ``"raise"``.
 
     >>> from gpuarray.compiler import tensor as T
     >>> x, y = T.dscalar("x"), T.dscalar("y")
@@ -116,21 +116,21 @@ class OpFromGraph(Op):
             raise GraphTypeError(
                 f"{self}: given {len(inputs)} inputs, expected {len(self.inner_inputs)}"
             )
-        given = [
+        cast = [
             _of_type(as_variable(value, str(self)), inner, str(self))
             for value, inner in zip(inputs, self.inner_inputs, strict=True)
         ]
         outputs = [output.type() for output in self.inner_outputs]
-        return Apply(self, [*given, *self.captured], outputs)
+        return Apply(self, [*cast, *self.captured], outputs)
 
     def expand(self, inputs: Sequence[Variable]) -> list[Variable]:
-        """The graph on these inputs, those captured included."""
+        """Return the graph on these inputs, including captured ones."""
         places = [*self.inner_inputs, *self.captured]
         known = dict(zip(places, inputs, strict=True))
         return clone_replace(self.inner_outputs, known)
 
     def evaluate(self, node: Apply, arrays: Sequence[Any]) -> list[Any]:
-        """The graph's outputs, node by node with NumPy."""
+        """Return the graph's outputs, computed node by node with NumPy."""
         known: dict[Variable, Any] = dict(
             zip([*self.inner_inputs, *self.captured], arrays, strict=True)
         )
@@ -142,7 +142,7 @@ class OpFromGraph(Op):
         return [_value(known, output) for output in self.inner_outputs]
 
     def connection_pattern(self, node: Apply) -> Sequence[Sequence[bool]]:
-        """Which outputs the graph computes from which inputs."""
+        """Return which inputs each output depends on in the graph."""
         count = len(self.inner_outputs)
         if self._pattern is None:
             behind = [
@@ -157,7 +157,7 @@ class OpFromGraph(Op):
     def pull_back(
         self, m: Any, inputs: Variables, outputs: Variables, output_gradients: Gradients
     ) -> list[Variable | None]:
-        """Return the gradients by the overrides, and by the graph for the rest."""
+        """Return the gradients: overrides, and the graph's for the rest."""
         overrides, arguments = self.lop_overrides, [inputs, outputs]
         if overrides == "default":
             overrides, arguments = self.grad_overrides, [inputs]
@@ -167,13 +167,13 @@ class OpFromGraph(Op):
             for output, g in zip(outputs, output_gradients, strict=True)
         ]
         arguments = [list(arguments[0][:count]), *map(list, arguments[1:]), filled]
-        given = _overridden(overrides, arguments, count)
-        if "default" not in given:
-            return [*given, *(None for _ in self.captured)]
-        found = m.gradients_within(self.expand, output_gradients, inputs)
+        overridden = _overridden(overrides, arguments, count)
+        if "default" not in overridden:
+            return [*overridden, *(None for _ in self.captured)]
+        defaults = m.gradients_within(self.expand, output_gradients, inputs)
         return [
-            default if i >= count or given[i] == "default" else given[i]
-            for i, default in enumerate(found)
+            default if i >= count or overridden[i] == "default" else overridden[i]
+            for i, default in enumerate(defaults)
         ]
 
     def R_op(
@@ -198,7 +198,7 @@ class OpFromGraph(Op):
 
 
 def _of_type(variable: Variable, inner: Variable, op: str) -> Variable:
-    """The variable, cast where its dtype differs. Raises TypeError for other axes."""
+    """The variable, cast if its dtype differs. Raises TypeError for other axes."""
     kind, wanted = variable.type, inner.type
     if kind == wanted or not isinstance(wanted, ArrayType):
         return variable
@@ -216,7 +216,7 @@ def _value(known: dict[Variable, Any], variable: Variable) -> Any:
 
 
 def _overridden(overrides: Overrides, arguments: list[Any], count: int) -> list[Any]:
-    """Return the override at each place, ``"default"`` where there is none."""
+    """Return the overrides of all places, ``"default"`` where there is none."""
     if isinstance(overrides, str):
         return [overrides] * count
     if isinstance(overrides, Variable):
@@ -241,7 +241,7 @@ def _one(override: Callable[..., Any] | Any, arguments: list[Any]) -> Any:
 
 
 def inlined(outputs: Sequence[Variable]) -> list[Variable]:
-    """The outputs with each `OpFromGraph` replaced by its graph."""
+    """Return the outputs with each `OpFromGraph` replaced by its graph."""
     order = toposort(outputs)
     if not any(isinstance(node.op, OpFromGraph) for node in order):
         return list(outputs)
@@ -259,7 +259,7 @@ def inlined(outputs: Sequence[Variable]) -> list[Variable]:
 
 
 def _named(results: list[Variable], node: Apply) -> list[Variable]:
-    """The results of a graph, called as those of its node."""
+    """Return the results of a graph, with the names of its node's results."""
     for result, output in zip(results, node.outputs, strict=True):
         if result.name is None and output.name is not None and result.owner:
             result.name = output.name

@@ -1,4 +1,4 @@
-"""Operations of a program's own on each element: a row of the table, by a decorator."""
+"""Custom elementwise operations: rows that a program adds to the scalar table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpuarray.scalars.references import floating
 from gpuarray.scalars.table import Scalar, scalar
 
 PLAIN = (int, float, complex, str, bytes, type(None))
-"""What a function may close over that is compared by its value."""
+"""Types of closed-over objects that are compared by value."""
 
 _DEFINED = re.compile(r"\b(\w+)\s*\([^()]*\)\s*\{")
 _PRAGMA = re.compile(
@@ -33,7 +33,7 @@ _FLOAT = re.compile(
 
 
 class Own(NamedTuple):
-    """What makes an operation of a program's own, and the line that it is made at."""
+    """The definition of a custom operation, and its line."""
 
     called: str
     expression: str
@@ -43,7 +43,7 @@ class Own(NamedTuple):
     place: str
 
     def is_same(self, other: Own) -> bool:
-        """Whether two are one operation: made of the same texts, and of equal code."""
+        """True if two definitions are equal: of the same texts and equal code."""
         return self[:3] == other[:3] and all(
             meaning_of(mine) == meaning_of(its)
             for mine, its in zip(self[3:5], other[3:5], strict=True)
@@ -51,15 +51,15 @@ class Own(NamedTuple):
 
 
 OWN: dict[str, Own] = {}
-"""The operations of a program's own by the names of their rows.
+"""The custom operations by the names of their rows.
 
-One that is defined anew, by another text or other code, is another row: what was
-written with the first stays what it was.
+A redefinition, by another text or other code, is another row: expressions of the first
+stay as they are.
 """
 
 
 class OwnRow(Scalar):
-    """A row of a program's own, which a pickle finds by what it is made of."""
+    """A row of the program, which a pickle finds by its definition."""
 
     __slots__ = ()
 
@@ -81,9 +81,10 @@ def own_row(called: str, expression: str, support: str) -> Scalar:
 
 
 def meaning_of(function: Any) -> Any:
-    """What tells whether functions do the same: code, defaults, what they close over.
+    """Return a key that is equal for functions that do the same.
 
-    Of what is no function of Python it is the object.
+    It has the code, defaults and closure; for what is no Python function it is the
+    object.
     """
     code = getattr(function, "__code__", None)
     if code is None:
@@ -95,7 +96,7 @@ def meaning_of(function: Any) -> Any:
 
 
 def code_text(code: CodeType) -> tuple[Any, ...]:
-    """What code does, wherever it stands."""
+    """Return the text of code, independent of its position."""
     parts = [
         code_text(each) if isinstance(each, CodeType) else repr(each)
         for each in code.co_consts
@@ -109,17 +110,16 @@ def elementwise_op(
     """Make an operation on each element of a C expression and its gradient.
 
     The decorated function is the gradient: given the functions of ops ``m``, the
-    gradient ``g`` of the output ``y`` and the operands, it returns what flows to each
-    operand, None where nothing does. Its name is the operation's, its parameters name
-    the operands in ``expression``, which is C for any real type: a number such as
-    ``0.5`` has the operands' type. ``reference`` is the same with NumPy. ``support`` is
-    the text of device functions that the expression calls, in which ``{t}`` is the type
-    that is computed in; it must leave nothing to what is fused with it: a macro that it
-    defines it ends with ``#undef``.
+    gradient ``g`` of the output ``y`` and the operands, it returns the gradient of each
+    operand, or None. Its name is the operation's, its parameters name the operands in
+    ``expression``, which is C for any real type: a number such as ``0.5`` has the
+    operands' type. ``reference`` is the same with NumPy. ``support`` is the text of
+    device functions that the expression calls, in which ``{t}`` is the work type; as
+    other operations are fused with it, it must ``#undef`` a macro that it defines.
 
     The result of one or two operands has a float dtype, for integers that of NumPy's
-    quotient; that of more has their common dtype. It broadcasts, fuses with what is
-    around it, and works in half precision, like all rows.
+    quotient; that of more has their common dtype. It broadcasts, fuses with its
+    neighbours, and works in half precision, like all rows.
 
     >>> from gpuarray.compiler import function, grad, tensor as T
     >>> @elementwise_op("x / (1 + exp(-x))", lambda x: x / (1 + np.exp(-x)))
@@ -130,9 +130,9 @@ def elementwise_op(
     >>> print(own_swish(x).type, grad(own_swish(x).sum(), x).type)
     TensorType(float32, vector) TensorType(float32, vector)
 
-    One that is defined anew, in an edited cell of a notebook, is another operation:
-    expressions of the first stay as they are. Raises ValueError where the package has
-    an operation of the name, and for a directive that would hold behind ``support``.
+    A redefinition, in an edited cell of a notebook, is another operation: expressions
+    of the first stay as they are. Raises ValueError if the package has an operation of
+    the name, and for a directive that would still hold after ``support``.
     """
     refuse_directives(expression, support)
 
@@ -162,7 +162,7 @@ def elementwise_op(
 
 
 def refuse_directives(expression: str, support: str) -> None:
-    """Raise ValueError for what would change the text of other operations.
+    """Raise ValueError for a directive that would change other operations' text.
 
     >>> refuse_directives("f(x)", "#define TWO 2\\n{t} f({t} x) { return TWO * x; }")
     Traceback (most recent call last):
@@ -188,9 +188,9 @@ behind it
 
 
 def own_within(label: str, text: str = "") -> list[str]:
-    """The operations of a program's own that a step has, with their places.
+    """Return the custom operations that a step contains, with their lines.
 
-    They are named by its label, or the words of theirs are in its text.
+    They are in its label, or their words are in its text.
     """
     names = set(re.findall(r"\w+", label))
     words = set(re.findall(r"[^\W\d]\w+", text))
@@ -202,12 +202,12 @@ def own_within(label: str, text: str = "") -> list[str]:
 
 
 def _words(row: str) -> set[str]:
-    """The names that an expression has besides its operands'."""
+    """Return the identifiers of an expression besides its operands."""
     return set(re.findall(r"[^\W\d]\w+", row))
 
 
 def in_common_dtype(reference: Callable[..., Any]) -> Callable[..., Any]:
-    """The reference on arrays of their common dtype, half precision as float32."""
+    """Return the reference on arrays in their common dtype, halves as float32."""
 
     def computed(*operands: Any) -> Any:
         dtype = np.result_type(*operands)
@@ -219,7 +219,7 @@ def in_common_dtype(reference: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def operands_of(gradient: Callable[..., Any]) -> list[str]:
-    """The names of the operands: the gradient's parameters behind ``m, g, y``."""
+    """Return the names of the operands: the gradient's parameters after ``m, g, y``."""
     names = list(inspect.signature(gradient).parameters)
     if names[:2] != ["m", "g"] or len(names) < 4:
         raise GraphTypeError(
@@ -230,7 +230,7 @@ def operands_of(gradient: Callable[..., Any]) -> list[str]:
 
 
 def row_text(expression: str, operands: list[str]) -> str:
-    """The expression as rows have it: operands by place, literals of their type.
+    """Return the expression as a row's: operands by position, literals of their type.
 
     >>> row_text("0.5 * x + fmax(x, y)", ["x", "y"])
     '0.5{f} * {0} + fmax({0}, {1})'
@@ -239,19 +239,19 @@ def row_text(expression: str, operands: list[str]) -> str:
     text = _FLOAT.sub(r"\1{f}", text)
     places = {name: f"{{{place}}}" for place, name in enumerate(operands)}
     names = "|".join(map(re.escape, operands))
-    found = re.sub(rf"\b({names})\b", lambda match: places[match[0]], text)
-    unused = [name for name in operands if places[name] not in found]
+    text_ = re.sub(rf"\b({names})\b", lambda match: places[match[0]], text)
+    unused = [name for name in operands if places[name] not in text_]
     if unused:
         raise GraphValueError(
             f"elementwise_op: {expression!r} does not use {', '.join(unused)}"
         )
-    return found
+    return text_
 
 
 def name_for(own: Own) -> str:
-    """The name of an operation's row: the one it had, as of a module loaded again.
+    """Return the name of an operation's row, which a reloaded module keeps.
 
-    Raises ValueError where something else than an operation of a program's has it.
+    Raises ValueError if it is the name of something else.
     """
     versions = [name for name, each in OWN.items() if each.called == own.called]
     for name in versions:
@@ -268,7 +268,7 @@ def name_for(own: Own) -> str:
 
 
 def with_suffix(suffix: str, expression: str, support: str) -> tuple[str, str]:
-    """The texts with the functions that ``support`` defines called otherwise.
+    """Return the texts with the functions that ``support`` defines renamed.
 
     So one kernel may have them beside those of another definition.
 

@@ -1,4 +1,4 @@
-"""Elemwise: one operation for every row of the table of scalars, and for fused rows."""
+"""Elemwise: one op for every row of the scalar table, and for fused rows."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class CompositeStep(ProgramStep):
-    """Row ``op`` of the table of scalars, or ``"cast"``, of earlier values."""
+    """A row ``op`` of the scalar table, or ``"cast"``, applied to earlier values."""
 
     op: str
     operands: tuple[int, ...]
@@ -61,26 +61,26 @@ class CompositeStep(ProgramStep):
         return self.op
 
     def reading(self, operands: Sequence[int]) -> CompositeStep:
-        """The row of other values."""
+        """Return the step with other operands."""
         return replace(self, operands=tuple(operands))
 
     def value(self, values: Sequence[Any], shape: Sequence[int] = ()) -> Any:
-        """The row of its operands among ``values``."""
+        """Return the row of its operands among ``values``, by NumPy."""
         return evaluate_row(self.op, [values[i] for i in self.operands], self.dtype)
 
     def graph(
         self, values: Sequence[Variable], cell: Variable | None = None
     ) -> Variable:
-        """The row as a node of its own, and one more where its dtype is another."""
+        """Return the row as a node, with a cast where its dtype is another."""
         scalar = Cast(self.dtype) if self.op == "cast" else SCALARS[self.op]
         operands = [values[operand] for operand in self.operands]
-        made: Variable = Elemwise(scalar)(*operands)
-        if made.type.dtype != self.dtype:
-            made = Elemwise(Cast(self.dtype))(made)
-        return made
+        result: Variable = Elemwise(scalar)(*operands)
+        if result.type.dtype != self.dtype:
+            result = Elemwise(Cast(self.dtype))(result)
+        return result
 
     def text(self, operands: Sequence[str]) -> str:
-        """How the row of such texts reads."""
+        """Return the formula of the row for these texts."""
         return formula(self.op, operands, self.dtype)
 
 
@@ -89,7 +89,7 @@ class Composite:
     """Several rows as one scalar operation with one output or more.
 
     Value ``k`` is input ``k``, and after the inputs the result of each step. ``inputs``
-    are the inputs' dtypes, ``outputs`` the values that come out.
+    are the inputs' dtypes, ``outputs`` the values that are results.
 
     >>> square = CompositeStep("mul", (0, 0), "float32")
     >>> steps = (square, CompositeStep("exp", (1,), "float32"))
@@ -118,7 +118,7 @@ class Composite:
         return len(self.inputs)
 
     def value_dtype(self, value: int) -> str:
-        """The dtype of a value: an input's, or a step's."""
+        """Return the dtype of a value: an input's, or a step's."""
         count = len(self.inputs)
         return self.inputs[value] if value < count else self.steps[value - count].dtype
 
@@ -128,21 +128,21 @@ class Composite:
         return tuple(self.value_dtype(output) for output in self.outputs)
 
     def reference(self, *arrays: Any) -> tuple[Any, ...]:
-        """The outputs computed with NumPy, step by step."""
+        """Return the outputs computed with NumPy, step by step."""
         values = list(arrays)
         for step in self.steps:
             values.append(step.value(values))
         return tuple(values[output] for output in self.outputs)
 
     def unfold(self, inputs: Sequence[Variable]) -> list[Variable]:
-        """The outputs as a graph of single rows."""
+        """Return the outputs as a graph of single rows."""
         values = list(inputs)
         for step in self.steps:
             values.append(step.graph(values))
         return [values[output] for output in self.outputs]
 
     def statements(self, given: Sequence[str]) -> tuple[list[str], list[str]]:
-        """What is computed of texts of the inputs: ``t0 = ...``, and the outputs."""
+        """Return the listing for texts of the inputs: ``t0 = ...``, and the outputs."""
         named, texts = listing(self.steps, given, self.outputs)
         return named, [texts[output] for output in self.outputs]
 
@@ -154,9 +154,9 @@ class Composite:
 def listing(
     steps: Iterable[Any], given: Sequence[str], read: Iterable[int]
 ) -> tuple[list[str], list[str]]:
-    """Name what is used twice, ``t0 = ...``; the text of each value.
+    """Return names of values used twice, ``t0 = ...``, and the text of each value.
 
-    Beside the steps the values ``read`` are used.
+    ``read`` are values that are used besides the steps.
     """
     steps, texts = list(steps), list(given)
     uses = Counter([*read, *(i for step in steps for i in step.operands)])
@@ -171,7 +171,7 @@ def listing(
 
 
 def formula(op: str, texts: Sequence[str], dtype: str = "") -> str:
-    """How a row, or ``"cast"``, reads: ``(a + b)``, ``(-a)``, ``exp(a)``."""
+    """Return the formula of a row, or ``"cast"``: ``(a + b)``, ``(-a)``, ``exp(a)``."""
     if op == "cast":
         return f"Cast{{{dtype}}}({texts[0]})"
     symbol = SCALARS[op].symbol
@@ -183,12 +183,12 @@ def formula(op: str, texts: Sequence[str], dtype: str = "") -> str:
 
 
 def loop_dtypes(row: Scalar, inputs: Sequence[str]) -> tuple[str, ...]:
-    """The dtypes that a row computes in: one for each operand, and the result's.
+    """Return the dtypes that a row computes in: one for each operand, and the result's.
 
-    They are NumPy's for arrays of the inputs' dtypes, but that a float which integers
-    become is Theano's: float32 where they have 16 bits or less, else float64, and no
-    float16. Under the cast policy ``numpy+floatX`` with floatX=float32, what NumPy
-    widens to float64 without need is float32.
+    They are NumPy's for arrays of the inputs' dtypes, but integers become Theano's
+    floats: float32 where they have 16 bits or less, else float64, and no float16. Under
+    the cast policy ``numpy+floatX`` with floatX=float32, float64 that NumPy promotes to
+    without need is float32.
     """
     dtypes = _numpy_loop(row, tuple(inputs))
     is_needed = "float64" in inputs or config.cast_policy != "numpy+floatX"
@@ -215,7 +215,7 @@ def _numpy_loop(row: Scalar, inputs: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def evaluate_row(op: str, arrays: Sequence[Any], dtype: str) -> Any:
-    """A row, or ``"cast"``, of arrays, with NumPy; the result is of ``dtype``."""
+    """Return a row, or ``"cast"``, of arrays, with NumPy, in ``dtype``."""
     with np.errstate(all="ignore"):
         if op == "cast":
             return converted(np.asarray(arrays[0]), np.dtype(dtype))
@@ -253,7 +253,7 @@ class Elemwise(Op):
     def settle(
         self, scalar: Scalar | Composite | Cast, inplace_pattern: Mapping[int, int]
     ) -> None:
-        """Say what is applied and what is overwritten, of a new op or a new copy.
+        """Set the scalar operation and overwritten inputs of a new op or a copy.
 
         ``row_name`` is the row's name, ``"cast"``, or ``"composite"``.
         """
@@ -275,7 +275,7 @@ class Elemwise(Op):
         return tuple(sorted(self.inplace_pattern.items()))
 
     def output_dtypes(self, inputs: Sequence[str]) -> tuple[str, ...]:
-        """The dtypes of the outputs for inputs of these dtypes."""
+        """Return the dtypes of the outputs for inputs of these dtypes."""
         if isinstance(self.scalar, Cast):
             return (self.scalar.dtype,)
         if isinstance(self.scalar, Scalar):
@@ -288,7 +288,7 @@ class Elemwise(Op):
         return self.scalar.output_dtypes
 
     def make_node(self, *inputs: Any) -> Apply:
-        """A node over the inputs, which get as many axes as the one that has most."""
+        """Return a node over the inputs, aligned to the largest rank."""
         variables = [as_tensor_variable(value) for value in inputs]
         if len(variables) != self.scalar.arity:
             raise GraphArgumentError(
@@ -309,11 +309,11 @@ class Elemwise(Op):
         dtypes: Sequence[str],
     ) -> None:
         for output, index in self.inplace_pattern.items():
-            given = inputs[index].type
-            if given.broadcastable != pattern or given.dtype != dtypes[output]:
+            kind = inputs[index].type
+            if kind.broadcastable != pattern or kind.dtype != dtypes[output]:
                 raise GraphTypeError(
                     f"{self}: output {output} ({dtypes[output]}, {pattern}) cannot "
-                    f"overwrite input {index}, {given}"
+                    f"overwrite input {index}, {kind}"
                 )
 
     def evaluate(self, node: Apply, arrays: Sequence[Any]) -> list[Any]:
@@ -360,7 +360,7 @@ class Elemwise(Op):
     def pull_back(
         self, m: Any, inputs: Variables, outputs: Variables, output_gradients: Gradients
     ) -> list[Variable | None]:
-        """Return the rows' gradients before what was broadcast is summed."""
+        """Return the rows' gradients before the sum over broadcast axes."""
         if isinstance(self.scalar, Composite):
             graph = self.scalar.unfold
             return list(m.gradients_within(graph, output_gradients, inputs))
@@ -373,7 +373,7 @@ class Elemwise(Op):
     def infer_shape(
         self, node: Apply, input_shapes: Sequence[Sequence[Any]]
     ) -> list[tuple[Any, ...]]:
-        """For each axis the length of the first input that does not broadcast there."""
+        """Return on each axis the length of the first input that has the axis."""
         lengths = []
         for axis in range(node.outputs[0].type.ndim):
             candidates = [
@@ -387,7 +387,7 @@ class Elemwise(Op):
     def requirements(
         self, node: Apply, input_shapes: Sequence[Sequence[Any]]
     ) -> Iterable[Requirement]:
-        """Inputs that do not broadcast have the same length on an axis."""
+        """Require equal lengths of inputs that do not broadcast on an axis."""
         for axis in range(node.outputs[0].type.ndim):
             lengths = [
                 shape[axis]
@@ -398,7 +398,7 @@ class Elemwise(Op):
                 yield from equal(lengths[0], length)
 
     def pretty(self, *texts: str) -> str:
-        """The formula of a row; a call of anything else."""
+        """Return the formula of a row; a call of anything else."""
         if isinstance(self.scalar, Scalar):
             return formula(self.scalar.name, texts)
         return f"{self.scalar}({', '.join(texts)})"

@@ -1,7 +1,7 @@
-"""The functions of variables: one for each row of the table, and those made of them.
+"""Functions of variables: one for each row of the scalar table, and composed ones.
 
-The rows' functions come into being below, so `math.exp(x)` exists because the table has
-a row `exp`. Other names for a row are listed once, in `ALIASES`.
+The rows' functions are made below: `math.exp(x)` exists because the table has a row
+`exp`. `ALIASES` has other names of rows.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ALIASES = {
 
 
 def function_of(row: Scalar) -> Function:
-    """The function that applies a row to variables, numbers and arrays."""
+    """Return the function that applies a row to variables, numbers and arrays."""
     op = Elemwise(row)
 
     def apply(*operands: Any) -> Variable:
@@ -63,7 +63,7 @@ ROWS: dict[str, Function] = {name: function_of(row) for name, row in SCALARS.ite
 
 
 def true_div(a: Any, b: Any) -> Variable:
-    """``a / b``; the quotient of integers is of dtype floatX.
+    """Return ``a / b``; the quotient of integers has dtype floatX.
 
     ``config.int_division`` may ask for ``a // b`` instead, or for TypeError.
     """
@@ -82,10 +82,10 @@ def true_div(a: Any, b: Any) -> Variable:
 
 
 def cast(x: Any, dtype: Any) -> Variable:
-    """``x`` as ``dtype``, itself if it is that; ``"floatX"``: the configured float.
+    """Return ``x`` as ``dtype``, or ``x`` itself; ``"floatX"``: the configured float.
 
-    As bool, a number is whether it is not 0. Raises TypeError for complex numbers that
-    are to be real.
+    To bool, a number is whether it is not 0. Raises TypeError for a cast of complex
+    numbers to real ones.
     """
     variable = as_tensor_variable(x)
     wanted = dtype_name(dtype)
@@ -143,7 +143,7 @@ def smallest(*operands: Any) -> Variable:
 def isclose(
     a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Variable:
-    """Whether elements are equal within ``atol + rtol * |b|``."""
+    """Return a mask of elements equal within ``atol + rtol * |b|``."""
     row = ROWS
     a, b = as_tensor_variable(a), as_tensor_variable(b)
     bound = row["add"](atol, row["mul"](rtol, row["abs"](b)))

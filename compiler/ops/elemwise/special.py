@@ -34,9 +34,9 @@ def iround(a: Any, mode: str | None = None) -> Variable:
 
 
 def ceil_intdiv(a: Any, b: Any) -> Variable:
-    """The quotient rounded up, of integers without a detour by floats.
+    """Return the quotient of integers rounded up, computed without floats.
 
-    Of the dtype of ``a // b``.
+    It has the dtype of ``a // b``.
     """
     row = math.FUNCTIONS
     quotient = row["floor_divide"](a, b)

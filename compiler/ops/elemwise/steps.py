@@ -1,4 +1,4 @@
-"""ProgramStep: what each kind of step of a program answers."""
+"""ProgramStep: the interface of a program's steps."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import ClassVar
 class ProgramStep:
     """A step of a program; its value has a ``dtype``.
 
-    It knows its ``operands``, the numbers of the values that it reads; `reading`, the
-    step on others; `value`, what it gives of arrays, with NumPy; `graph`, the same of
-    variables; `text`, how it reads. What a kernel computes is registered in gpukernels.
+    It has ``operands``, the numbers of the values that it reads; `reading`, the step
+    with other operands; `value`, its result with NumPy; `graph`, its result as a graph;
+    `text`, its formula. Its kernel text is registered in gpukernels.
     """
 
     __slots__ = ()
 
     kind: ClassVar[str] = ""
-    """What it has a value for in a program of rows; "" where operands tell."""
+    """The kind of its value in a row program; "" if the operands determine it."""
     is_fold: ClassVar[bool] = False
-    """Whether a row is walked for it."""
+    """True if it takes a walk along the row."""
     is_index: ClassVar[bool] = False
-    """Whether it reports an index that leads nowhere."""
+    """True if it reports indices out of bounds."""
     is_element: ClassVar[bool] = False
-    """Whether it reads elements of an array."""
+    """True if it reads elements of an array."""

@@ -1,7 +1,7 @@
-"""Reductions of elementwise expressions of several inputs, in one go.
+"""Reductions of elementwise expressions of several inputs, in one pass.
 
-No user writes them: fusion makes them where nothing but a reduction reads the
-expression, so that it is never stored, and where several reductions read one array.
+No user writes them: fusion makes them where only a reduction reads the expression, so
+that it is never stored, and where several reductions read one array.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gpuarray.scalars import Scalar
 
 
 class MapReduce(Op):
-    """The reduction ``reduce`` of what ``map``, of one output, makes of the inputs."""
+    """The reduction ``reduce`` of ``map`` of the inputs, which has one output."""
 
     __props__ = ("map", "reduce")
 
@@ -41,11 +41,11 @@ class MapReduce(Op):
         return self.reduce.reference(result[0] if isinstance(result, tuple) else result)
 
     def unfold(self, inputs: Sequence[Variable]) -> list[Variable]:
-        """The map and the reduction as nodes of their own."""
+        """Return the map and the reduction as nodes of their own."""
         return [self.reduce(self.map(*inputs))]
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
-        """The shape of the map's result without the axes that are reduced."""
+        """Return the shape of the map's result without the reduced axes."""
         inner = self.map.make_node(*node.inputs)
         shapes = self.map.infer_shape(inner, input_shapes)
         return self.reduce.infer_shape(self.reduce.make_node(inner.out), shapes)
@@ -89,7 +89,7 @@ class MapReduces(Op):
         return [reduce(each) for reduce, each in zip(self.reduces, mapped, strict=True)]
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
-        """The shape of the map's results without the axes that are reduced."""
+        """Return the shape of the map's results without the reduced axes."""
         inner = self.map.make_node(*node.inputs)
         shapes = self.map.infer_shape(inner, input_shapes)
         return [

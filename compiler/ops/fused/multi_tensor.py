@@ -1,8 +1,8 @@
 """MultiTensor: several elementwise operations, each of its own shape, in one launch.
 
-No user writes it: fusion makes it of the results of a function that are computed
-element by element, such as the new values of many parameters. What they are computed of
-may be sums over the first axes of arrays, as the gradients of biases are.
+No user writes it: fusion makes it of elementwise results of a function, such as the new
+values of many parameters. Their operands may be sums over the first axes of arrays, as
+the gradients of biases are.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Given = TypeVar("Given")
 
 @dataclass(frozen=True, slots=True)
 class MappedTotal:
-    """What ``map`` makes of arrays of one shape, folded over their first ``axes`` axes.
+    """``map`` of arrays of one shape, folded over their first ``axes`` axes.
 
     ``is_one`` marks the inputs that are one number for all elements, ``is_row`` those
     that have one for each row of a matrix, whose rows are folded: the other axis has
@@ -41,22 +41,22 @@ class MappedTotal:
 
     @property
     def is_product(self) -> bool:
-        """Whether it is of a matrix and the second input, as a BLAS computes it."""
+        """True if it is a product of a matrix and the second input, as by a BLAS."""
         return any(self.is_row)
 
     @property
     def is_part(self) -> tuple[bool, ...]:
-        """Which inputs have fewer elements than are folded."""
+        """The inputs that have fewer elements than are folded, as flags."""
         if not self.is_product:
             return self.is_one
         return tuple(map(any, zip(self.is_one, self.is_row, strict=True)))
 
     def reduce(self) -> Reduce:
-        """The fold as a reduction."""
+        """Return the fold as a reduction."""
         return Reduce(self.monoid, range(self.axes), self.dtype, self.acc_dtype, True)
 
     def reference(self, *arrays: Any) -> Any:
-        """The fold of the mapped arrays, with NumPy."""
+        """Return the fold of the mapped arrays, with NumPy."""
         shape = shape_of(arrays, self.is_part)
         (mapped,) = self.map.reference(*arrays)
         return self.reduce().reference(np.broadcast_to(mapped, shape))
@@ -69,15 +69,15 @@ class MappedTotal:
 class Part:
     """One of the operations.
 
-    ``is_one`` marks the inputs that are one number for all elements. Where there is a
-    ``total`` it is the first input, and what it reads stands in that one's place.
+    ``is_one`` marks the inputs that are one number for all elements. A ``total`` is the
+    first input, and in the list of arrays its inputs replace it.
     """
 
     scalar: Composite
     is_one: tuple[bool, ...]
     total: MappedTotal | None = None
 
-    def __reduce__(self) -> tuple[Any, ...]:  # without what is found once
+    def __reduce__(self) -> tuple[Any, ...]:  # without the cached hash
         return Part, (self.scalar, self.is_one, self.total)
 
     @cached_property
@@ -89,31 +89,31 @@ class Part:
 
     @property
     def given(self) -> tuple[str, ...]:
-        """The dtypes of the arrays that are given."""
+        """The dtypes of the part's input arrays."""
         if self.total is None:
             return self.scalar.inputs
         return (*self.total.map.inputs, *self.scalar.inputs[1:])
 
     def is_own(self, index: int) -> bool:
-        """Whether what is given there has an element for each of the results."""
+        """True if an input array has an element for each of the results."""
         if self.total is None:
             return not self.is_one[index]
         at = index - self.total.map.arity
         return at >= 0 and not self.is_one[at + 1]
 
-    def split(self, given: Sequence[Given]) -> tuple[Sequence[Given], Sequence[Given]]:
-        """What the total is computed of, and the rest."""
+    def split(self, inputs: Sequence[Given]) -> tuple[Sequence[Given], Sequence[Given]]:
+        """Return the inputs of the total, and the rest."""
         count = 0 if self.total is None else self.total.map.arity
-        return given[:count], given[count:]
+        return inputs[:count], inputs[count:]
 
-    def statements(self, given: Sequence[str]) -> tuple[list[str], list[str]]:
-        """What is computed of texts of what is given, as of a `Composite`."""
+    def statements(self, texts: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Return the listing for texts of the inputs, as of a `Composite`."""
         if self.total is None:
-            return self.scalar.statements(given)
+            return self.scalar.statements(texts)
         count = self.total.map.arity
-        before, (mapped,) = self.total.map.statements(given[:count])
+        before, (mapped,) = self.total.map.statements(texts[:count])
         fold = f"{NAMES[self.total.monoid].lower()}({mapped})"
-        named, results = self.scalar.statements([fold, *given[count:]])
+        named, results = self.scalar.statements([fold, *texts[count:]])
         return [*before, *named], results
 
     def __str__(self) -> str:
@@ -142,15 +142,15 @@ class MultiTensor(Op):
         return tuple(sorted(self.inplace_pattern.items()))
 
     def shares(self) -> Iterator[tuple[Part, slice, slice]]:
-        """Each part with its inputs and its outputs."""
-        first = made = 0
+        """Yield each part with its inputs and its outputs."""
+        first = n_outputs = 0
         for part in self.parts:
-            ends = first + len(part.given), made + len(part.scalar.outputs)
-            yield part, slice(first, ends[0]), slice(made, ends[1])
-            first, made = ends
+            ends = first + len(part.given), n_outputs + len(part.scalar.outputs)
+            yield part, slice(first, ends[0]), slice(n_outputs, ends[1])
+            first, n_outputs = ends
 
     def may_overwrite(self, output: int, index: int) -> bool:
-        """Whether an input is of the output's part and has as many elements."""
+        """True if an input is of the output's part and has as many elements."""
         for part, ins, outs in self.shares():
             if outs.start <= output < outs.stop:
                 mine = ins.start <= index < ins.stop
@@ -158,16 +158,16 @@ class MultiTensor(Op):
         return False
 
     def make_node(self, *inputs: Variable) -> Apply:
-        """A node over the inputs of all parts."""
+        """Return a node over the inputs of all parts."""
         outputs: list[Variable] = []
         for part, ins, _ in self.shares():
-            given = [variable.type for variable in inputs[ins]]
-            if tuple(each.dtype for each in given) != part.given:
+            types = [variable.type for variable in inputs[ins]]
+            if tuple(kind.dtype for kind in types) != part.given:
                 raise GraphTypeError(
-                    f"{self}: given {', '.join(map(str, given))}, expected "
+                    f"{self}: given {', '.join(map(str, types))}, expected "
                     f"{', '.join(part.given)}"
                 )
-            folded, rest = part.split(given)
+            folded, rest = part.split(types)
             if part.total is None:
                 pattern = rest[part.is_one.index(False)].broadcastable
             else:
@@ -200,7 +200,7 @@ class MultiTensor(Op):
         return tuple(results)
 
     def unfold(self, inputs: Sequence[Variable]) -> list[Variable]:
-        """The parts as nodes of their own."""
+        """Return the parts as nodes of their own."""
         results: list[Variable] = []
         for part, ins, _ in self.shares():
             folded, rest = part.split(inputs[ins])
@@ -211,8 +211,8 @@ class MultiTensor(Op):
         return results
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
-        """The shape of each part's first input that is no number, or of its total."""
-        found: list[tuple[Any, ...]] = []
+        """Return the shape of each part's first full input, or of its total."""
+        shapes: list[tuple[Any, ...]] = []
         for part, ins, _ in self.shares():
             folded, rest = part.split(input_shapes[ins])
             if part.total is None:
@@ -220,8 +220,8 @@ class MultiTensor(Op):
             else:
                 first = folded[part.total.is_part.index(False)]
                 shape = first[part.total.axes :]
-            found += [tuple(shape)] * len(part.scalar.outputs)
-        return found
+            shapes += [tuple(shape)] * len(part.scalar.outputs)
+        return shapes
 
     def __str__(self) -> str:
         places = f"{list(self.inplace_items)}" if self.inplace_pattern else ""
@@ -229,14 +229,14 @@ class MultiTensor(Op):
         return f"{type(self).__name__}{{{scalars}}}{places}"
 
 
-def known(part: Part, given: Sequence[Any]) -> Sequence[Any]:
-    """The inputs of a part's elements, its total among them."""
-    folded, rest = part.split(given)
+def known(part: Part, inputs: Sequence[Any]) -> Sequence[Any]:
+    """Return the operands of a part's elements, its total computed."""
+    folded, rest = part.split(inputs)
     return rest if part.total is None else [part.total.reference(*folded), *rest]
 
 
 def shape_of(arrays: Sequence[Any], is_one: Sequence[bool]) -> tuple[int, ...]:
-    """The shape of what is no number. Raises ValueError where shapes differ."""
+    """The shape of the inputs but numbers. Raises ValueError where they differ."""
     pairs = zip(arrays, is_one, strict=True)
     shapes = dict.fromkeys(np.shape(array) for array, one in pairs if not one)
     first, *others = shapes

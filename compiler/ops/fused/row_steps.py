@@ -1,4 +1,4 @@
-"""The steps of row programs, and what they have values for."""
+"""The steps of row programs, and the kinds of their values."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
 from gpuarray.scalars import SCALARS
 
 CELL, ROW, COLUMN, ONE = "cell", "row", "column", "one"
-"""What an input has a value for: each element, each row, each place in a row, once."""
+"""The kinds of values: one for each element, each row, each column, or one for all."""
 TABLE = "table"
-"""The kind of a matrix of which rows are taken, each as long as a row."""
+"""The kind of a matrix from which rows are gathered, each as long as a row."""
 FEW = "few"
-"""The kind of an input for each of the first rows; it is zero for the others."""
+"""The kind of an input for the first rows; it is zero for the others."""
 LENGTH, COUNT = "length", "count"
-"""Kinds of inputs that the host knows: how long a row is, how many rows are meant."""
+"""The kinds of inputs known on the host: the length of a row, a number of rows."""
 
 
 Length = Callable[[Any, int], Any]
 
 
 class RowStep(ProgramStep):
-    """A step that only row programs have: ``reads`` names its fields of operands."""
+    """A step that only row programs have: ``reads`` names its operand fields."""
 
     __slots__ = ()
 
     kind = ROW
     reads: ClassVar[tuple[str, ...]] = ("operand",)
     label: ClassVar[str] = ""
-    """What the step is called in a profile; "" where it is not named."""
+    """The step's name in a profile; "" if it has none."""
 
     @property
     def operands(self) -> tuple[int, ...]:
-        """The values that it reads."""
+        """The numbers of the values that it reads."""
         return tuple(getattr(self, name) for name in self.reads)
 
     def reading(self, operands: Sequence[int]) -> Self:
-        """The step on other values, which are in the places of its own."""
+        """Return the step with other operands."""
         changes = dict(zip(self.reads, operands, strict=True))
         return replace(self, **changes)  # type: ignore[type-var]
 
@@ -73,28 +73,28 @@ class Fold(RowStep):
         return SCALARS[self.monoid].name
 
     def reduce(self, axis: int) -> Reduce:
-        """The fold as a reduction of an axis."""
+        """Return the fold as a reduction of an axis."""
         return Reduce(self.monoid, (axis,), self.dtype, self.acc_dtype, self.of_none)
 
     def value(self, values: Sequence[Any], shape: tuple[int, ...]) -> Any:
-        """The fold with NumPy."""
+        """Return the fold with NumPy."""
         whole = np.broadcast_to(values[self.operand], shape)
         return np.asarray(self.reduce(len(shape) - 1).reference(whole))[..., None]
 
     def graph(self, values: Sequence[Variable], cell: Variable) -> Variable:
-        """The fold as a reduction that keeps its axis."""
+        """Return the fold as a reduction that keeps its axis."""
         ndim = cell.type.ndim
-        made = self.reduce(ndim - 1)(values[self.operand])
-        return keep_dims(made, (ndim - 1,), ndim)
+        reduced = self.reduce(ndim - 1)(values[self.operand])
+        return keep_dims(reduced, (ndim - 1,), ndim)
 
     def text(self, operands: Sequence[str]) -> str:
-        """How it reads: ``max(a)``."""
+        """Return the formula: ``max(a)``."""
         return f"{NAMES[self.monoid].lower()}({operands[0]})"
 
 
 @dataclass(frozen=True, slots=True)
 class Place(RowStep):
-    """The place of each element in its row; ``length`` is the value with its length."""
+    """The column of each element; ``length`` is the value with the row's length."""
 
     length: int
     dtype: str
@@ -103,24 +103,24 @@ class Place(RowStep):
     reads = ("length",)
 
     def value(self, values: Sequence[Any], shape: tuple[int, ...]) -> Any:
-        """The places with NumPy."""
+        """Return the columns with NumPy."""
         places = np.arange(int(values[self.length])).astype(self.dtype)
         return places.reshape((1,) * (len(shape) - 1) + (-1,))
 
     def graph(self, values: Sequence[Variable], cell: Variable) -> Variable:
-        """The places as a range along the last axis."""
+        """Return the columns as a range along the last axis."""
         places = counted(values[self.length], self.dtype)
         return dimshuffle(places, *("x",) * (cell.type.ndim - 1), 0)
 
     def text(self, operands: Sequence[str]) -> str:
-        """How it reads."""
+        """Return the formula."""
         return "place"
 
 
 class CheckedIndex(RowStep):
-    """A place that an earlier value says; negative ones count from the end.
+    """A bounds-checked index; negative ones count from the end.
 
-    What lies beyond ``limit`` is told as an index.
+    An index beyond ``limit`` is reported.
     """
 
     __slots__ = ()
@@ -129,25 +129,25 @@ class CheckedIndex(RowStep):
     operand: int
 
     def limit(self, values: Sequence[Any], cell: Any, length: Length) -> Any:
-        """How many places there are, by ``length`` of an array's axis."""
+        """Return the number of valid indices, by ``length`` of an array's axis."""
         raise NotImplementedError
 
     def value(self, values: Sequence[Any], shape: tuple[int, ...]) -> Any:
-        """The places with NumPy. Raises IndexError for what is none."""
+        """Return the indices with NumPy. Raises IndexError."""
         cell = np.broadcast_to(0, shape)
         limit = self.limit(values, cell, lambda array, axis: array.shape[axis])
         return nnet.InBounds().reference(values[self.operand], limit)
 
     def graph(self, values: Sequence[Variable], cell: Variable) -> Variable:
-        """The places as a node."""
+        """Return the indices as a node."""
         limit = self.limit(values, cell, shape_i)
-        made: Variable = nnet.InBounds()(values[self.operand], limit)
-        return made
+        indices: Variable = nnet.InBounds()(values[self.operand], limit)
+        return indices
 
 
 @dataclass(frozen=True, slots=True)
 class Within(CheckedIndex):
-    """A place in each row, counted from the left."""
+    """An index into each row, counted from the left."""
 
     operand: int
     dtype: str = "int64"
@@ -155,17 +155,17 @@ class Within(CheckedIndex):
     label = "pick"
 
     def limit(self, values: Sequence[Any], cell: Any, length: Length) -> Any:
-        """The length of a row."""
+        """Return the length of a row."""
         return length(cell, -1)
 
     def text(self, operands: Sequence[str]) -> str:
-        """How it reads."""
+        """Return the formula."""
         return f"within({operands[0]})"
 
 
 @dataclass(frozen=True, slots=True)
 class At(RowStep):
-    """What an earlier value is in each row at a place, which is a `Within`."""
+    """An earlier value's element in each row at an index, which is a `Within`."""
 
     operand: int
     place: int
@@ -175,24 +175,24 @@ class At(RowStep):
     label = "pick"
 
     def value(self, values: Sequence[Any], shape: tuple[int, ...]) -> Any:
-        """The elements with NumPy."""
+        """Return the elements with NumPy."""
         whole = np.broadcast_to(values[self.operand], shape)
         return np.take_along_axis(whole, values[self.place], axis=-1)
 
     def graph(self, values: Sequence[Variable], cell: Variable) -> Variable:
-        """The elements as a node."""
+        """Return the elements as a node."""
         ndim = cell.type.ndim
         column = dimshuffle(values[self.place], *range(ndim - 1))
         return keep_dims(pick(values[self.operand], column), (ndim - 1,), ndim)
 
     def text(self, operands: Sequence[str]) -> str:
-        """How it reads."""
+        """Return the formula."""
         return f"{operands[0]}[{operands[1]}]"
 
 
 @dataclass(frozen=True, slots=True)
 class Head(RowStep):
-    """Whether each row is one of the first; value ``count`` says how many those are."""
+    """A mask of the first rows; value ``count`` is their number."""
 
     count: int
     dtype: str = "bool"
@@ -200,26 +200,26 @@ class Head(RowStep):
     reads = ("count",)
 
     def value(self, values: Sequence[Any], shape: tuple[int, ...]) -> Any:
-        """The answers with NumPy. Raises IndexError where there are fewer rows."""
+        """Return the mask with NumPy. Raises IndexError for too few rows."""
         count = int(values[self.count])
         check_first_rows(count, shape[0])
         return (np.arange(shape[0]) < count)[:, None]
 
     def graph(self, values: Sequence[Variable], cell: Variable) -> Variable:
-        """The answers as a node."""
+        """Return the mask as a node."""
         true = core.constant(np.ones(1, "bool"))
         return dimshuffle(
             FirstRows()(true, values[self.count], shape_i(cell, 0)), 0, "x"
         )
 
     def text(self, operands: Sequence[str]) -> str:
-        """How it reads."""
+        """Return the formula."""
         return f"head({operands[0]})"
 
 
 @dataclass(frozen=True, slots=True)
 class Line(CheckedIndex):
-    """The place of a row in a table, counted from its first."""
+    """An index of a row in a table."""
 
     operand: int
     table: int
@@ -229,17 +229,17 @@ class Line(CheckedIndex):
     label = "take"
 
     def limit(self, values: Sequence[Any], cell: Any, length: Length) -> Any:
-        """How many rows the table has."""
+        """Return the number of rows of the table."""
         return length(values[self.table], 0)
 
     def text(self, operands: Sequence[str]) -> str:
-        """How it reads."""
+        """Return the formula."""
         return f"line({', '.join(operands)})"
 
 
 @dataclass(frozen=True, slots=True)
 class Taken(RowStep):
-    """The elements of a row that is taken from a table, at a place that is a `Line`."""
+    """The elements of a row gathered from a table at an index, which is a `Line`."""
 
     table: int
     place: int
@@ -251,17 +251,17 @@ class Taken(RowStep):
     label = "take"
 
     def value(self, values: Sequence[Any], shape: tuple[int, ...]) -> Any:
-        """The rows with NumPy."""
+        """Return the rows with NumPy."""
         places = np.broadcast_to(values[self.place], (*shape[:-1], 1))
         return values[self.table][places[:, 0]]
 
     def graph(self, values: Sequence[Variable], cell: Variable) -> Variable:
-        """The rows as a node."""
-        made: Variable = values[self.table][dimshuffle(values[self.place], 0)]
-        return made
+        """Return the rows as a node."""
+        rows: Variable = values[self.table][dimshuffle(values[self.place], 0)]
+        return rows
 
     def text(self, operands: Sequence[str]) -> str:
-        """How it reads."""
+        """Return the formula."""
         return f"{operands[0]}[{operands[1]}]"
 
 
@@ -270,7 +270,7 @@ AnyStep = CompositeStep | Fold | Place | Within | At | Head | Line | Taken
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What becomes of an earlier value of elements, folded over all rows.
+    """An earlier value of elements, folded over all rows.
 
     It is a result only: no step reads it.
     """
@@ -281,5 +281,5 @@ class Total:
     acc_dtype: str
 
     def reduce(self, axes: int) -> Reduce:
-        """The total as a reduction of the first axes."""
+        """Return the total as a reduction of the first axes."""
         return Reduce(self.monoid, tuple(range(axes)), self.dtype, self.acc_dtype)

@@ -1,7 +1,7 @@
 """Rowwise: elementwise steps and folds of rows that read each row once.
 
-No user writes it: fusion makes it of what stands around reductions over the last axis,
-such as a softmax, a layer norm, or a cost of each row with its gradient.
+No user writes it: fusion makes it of reductions over the last axis and their
+neighbours, such as a softmax, a layer norm, or a cost of each row with its gradient.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Program:
-    """What is computed of each row.
+    """The program that computes each row's results.
 
     Value ``k`` is input ``k``, and after the inputs the result of each step. ``inputs``
-    has the dtype and the kind of each input, ``outputs`` the values that come out; one
-    that no element of a row has a part in is a value for each row. ``totals`` come out
-    after them, each with a value for each place in a row.
+    has the dtype and the kind of each input, ``outputs`` the values that are results;
+    one that depends on no element is a row value. ``totals`` are results after them,
+    each with a value for each column.
 
     >>> steps = (
     ...     Fold("maximum", 0, "float32", "float32"),
@@ -90,7 +90,7 @@ class Program:
 
     @property
     def reports(self) -> bool:
-        """Whether it may find a place that is in no row."""
+        """True if it may report an index out of bounds."""
         return any(step.is_index for step in self.steps)
 
     def __post_init__(self) -> None:
@@ -107,7 +107,7 @@ class Program:
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        """What two programs are equal by."""
+        """The key by which programs are compared."""
         return self.inputs, self.steps, self.outputs, self.totals
 
     @cached_property
@@ -119,14 +119,14 @@ class Program:
 
     @cached_property
     def wanted(self) -> tuple[int, ...]:
-        """The values of elements that come out, or are folded over all rows."""
+        """The element values that are results, or are folded over all rows."""
         cells = (value for value in self.outputs if self.kinds[value] == CELL)
         return (*cells, *(total.operand for total in self.totals))
 
     def storing(self) -> Program:
-        """The program that stores what is folded over all rows, save its inputs."""
-        made = (t.operand for t in self.totals if t.operand >= len(self.inputs))
-        outputs = tuple(dict.fromkeys((*self.outputs, *made)))
+        """Return the program that stores the operands of totals, save inputs."""
+        operands = (t.operand for t in self.totals if t.operand >= len(self.inputs))
+        outputs = tuple(dict.fromkeys((*self.outputs, *operands)))
         return Program(self.inputs, self.steps, outputs)
 
     @cached_property
@@ -136,21 +136,21 @@ class Program:
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:
-        """Whether each value is of each element, of each row, or an input of less."""
-        found = [ROW if kind == FEW else kind for _, kind in self.inputs]
+        """The kind of each value: of each element, each row, or an input's of less."""
+        kinds = [ROW if kind == FEW else kind for _, kind in self.inputs]
         for step in self.steps:
-            of_cells = any(found[v] in (CELL, COLUMN) for v in step.operands)
-            found.append(step.kind or (CELL if of_cells else ROW))
-        return tuple(found)
+            of_cells = any(kinds[v] in (CELL, COLUMN) for v in step.operands)
+            kinds.append(step.kind or (CELL if of_cells else ROW))
+        return tuple(kinds)
 
     @cached_property
     def levels(self) -> tuple[int, ...]:
-        """How many times a row is walked before each value is known."""
-        found = [0] * len(self.inputs)
+        """The number of walks along a row before each value is known."""
+        levels = [0] * len(self.inputs)
         for step in self.steps:
-            level = max((found[operand] for operand in step.operands), default=0)
-            found.append(level + step.is_fold)
-        return tuple(found)
+            level = max((levels[operand] for operand in step.operands), default=0)
+            levels.append(level + step.is_fold)
+        return tuple(levels)
 
     @cached_property
     def folds(self) -> dict[int, Fold]:
@@ -159,7 +159,7 @@ class Program:
         return {value: step for value, step in steps if isinstance(step, Fold)}
 
     def evaluate(self, arrays: Iterable[Any]) -> list[Any]:
-        """The outputs with NumPy, each with all axes."""
+        """Return the outputs with NumPy, each with all axes."""
         values = [np.asarray(array) for array in arrays]
         kinds = [kind for _, kind in self.inputs]
         shapes = [
@@ -187,7 +187,7 @@ class Program:
         return outputs
 
     def unfold(self, inputs: Sequence[Variable]) -> list[Variable]:
-        """The outputs as a graph of single rows and reductions."""
+        """Return the outputs as a graph of single rows and reductions."""
         ndim = max(each.type.ndim for each in inputs)
         values = list(inputs)
         cells = [
@@ -208,14 +208,14 @@ class Program:
         return outputs
 
     def taken_first(self, inputs: Sequence[Variable]) -> Variable:
-        """Elements that are taken by an input, of a program that reads no others."""
+        """The rows gathered by an input, if a program reads no other elements."""
         lines = (step for step in self.steps if isinstance(step, Line))
         line = next(each for each in lines if each.operand < len(inputs))
-        made: Variable = inputs[line.table][dimshuffle(inputs[line.operand], 0)]
-        return made
+        rows: Variable = inputs[line.table][dimshuffle(inputs[line.operand], 0)]
+        return rows
 
     def statements(self, given: Sequence[str]) -> tuple[list[str], list[str]]:
-        """What is computed of texts of the inputs: ``t0 = ...``, and the results."""
+        """Return the listing for texts of the inputs: ``t0 = ...``, and the results."""
         folded = (total.operand for total in self.totals)
         named, texts = listing(self.steps, given, folded)
         results = [texts[output] for output in self.outputs]
@@ -231,26 +231,26 @@ class Program:
 
 
 def with_all_rows(few: Any, shape: Sequence[int]) -> Any:
-    """An array of the first rows, with zeros for the others."""
+    """Return an array of the first rows, padded with zeros for the others."""
     check_first_rows(few.shape[0], shape[0])
-    made = np.zeros((shape[0], 1), few.dtype)
-    made[: few.shape[0]] = few
-    return made
+    padded = np.zeros((shape[0], 1), few.dtype)
+    padded[: few.shape[0]] = few
+    return padded
 
 
 def first_rows(few: Variable, cell: Variable) -> Variable:
-    """The graph of that."""
+    """Return the graph of `with_all_rows`."""
     column = dimshuffle(few, 0)
-    made = FirstRows()(column, shape_i(column, 0), shape_i(cell, 0))
-    return dimshuffle(made, 0, "x")
+    padded = FirstRows()(column, shape_i(column, 0), shape_i(cell, 0))
+    return dimshuffle(padded, 0, "x")
 
 
 class Rowwise(Op):
     """A program for each row, of inputs that all have the same number of axes.
 
     The last axis is the row's. A result for each row keeps that axis, of length 1, and
-    a total keeps the others.
-    ``inplace_pattern`` maps an output to the input that it overwrites.
+    a total keeps the others. ``inplace_pattern`` maps an output to the input that it
+    overwrites.
     """
 
     __props__ = ("program", "inplace_items")
@@ -269,7 +269,7 @@ class Rowwise(Op):
         return tuple(sorted(self.inplace_pattern.items()))
 
     def may_overwrite(self, output: int, index: int) -> bool:
-        """Whether an input's elements are not needed once the output's are stored."""
+        """True if an input is not read after the output is stored."""
         program = self.program
         if output >= len(program.outputs):
             return False
@@ -279,11 +279,11 @@ class Rowwise(Op):
 
     def make_node(self, *inputs: Variable) -> Apply:
         """A node over inputs of the program's dtypes and kinds."""
-        given = tuple(variable.type.dtype for variable in inputs)
+        types = tuple(variable.type.dtype for variable in inputs)
         dtypes = tuple(dtype for dtype, _ in self.program.inputs)
-        if given != dtypes:
+        if types != dtypes:
             raise GraphTypeError(
-                f"{self}: given {', '.join(given)}, expected {', '.join(dtypes)}"
+                f"{self}: given {', '.join(types)}, expected {', '.join(dtypes)}"
             )
         flags = [
             (True, False) if kind == TABLE else variable.type.broadcastable
@@ -322,11 +322,11 @@ class Rowwise(Op):
         return results[0] if len(results) == 1 else tuple(results)
 
     def unfold(self, inputs: Sequence[Variable]) -> list[Variable]:
-        """The steps as nodes of their own."""
+        """Return the steps as nodes of their own."""
         return self.program.unfold(inputs)
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
-        """For each axis the length of the first input that has it."""
+        """Return on each axis the length of the first input that has it."""
         given = [
             (shape, each.type.broadcastable)
             if kind != TABLE
