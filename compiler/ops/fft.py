@@ -33,16 +33,16 @@ class RFFT(Op):
     __props__ = ()
 
     def infer(self, x: Any) -> TensorType:
-        """One axis more, of length 2."""
+        """Return a type with one more axis, of length 2."""
         return TensorType(x.dtype, (*x.broadcastable[:-1], False, False))
 
     def reference(self, x: Any) -> Any:
         """The transforms with NumPy."""
-        found = np.fft.rfftn(x, axes=range(1, x.ndim))
-        return np.stack([found.real, found.imag], axis=-1).astype(x.dtype)
+        spectrum = np.fft.rfftn(x, axes=range(1, x.ndim))
+        return np.stack([spectrum.real, spectrum.imag], axis=-1).astype(x.dtype)
 
     def grad(self, m: Any, g: Any, y: Variable, x: Variable) -> Variable:
-        """The inverse transform; what stands for two conjugates counts half."""
+        """Return the inverse transform; terms with a conjugate count half."""
         n = shape_i(x, x.type.ndim - 1)
         halved = g / _multiplicity(g, n)
         total = rows.cast(count(x, range(1, x.type.ndim)), x.type.dtype)
@@ -50,7 +50,7 @@ class RFFT(Op):
         return inverse
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """The last axis folded, and the parts."""
+        """Return the shape with the last axis halved, and the parts."""
         *lengths, n = input_shapes[0]
         half = None if n is None else n // 2 + 1
         return [(*lengths, half, core.constant(2, "int64"))]
@@ -59,8 +59,8 @@ class RFFT(Op):
 class IRFFT(Op):
     """The inverse transforms to real arrays whose last axis has length ``n``.
 
-    ``n`` is an integer scalar beside the array; the result is divided by the number of
-    its elements, so that this undoes `RFFT`.
+    ``n`` is an integer scalar; the result is divided by its number of elements, so that
+    this undoes `RFFT`.
     """
 
     __props__ = ()
@@ -84,24 +84,24 @@ class IRFFT(Op):
         """The inverse transforms with NumPy."""
         spectrum = x[..., 0] + 1j * x[..., 1]
         lengths = (*spectrum.shape[1:-1], int(n))
-        found = np.fft.irfftn(spectrum, s=lengths, axes=range(1, spectrum.ndim))
-        return found.astype(x.dtype)
+        result = np.fft.irfftn(spectrum, s=lengths, axes=range(1, spectrum.ndim))
+        return result.astype(x.dtype)
 
     def grad(
         self, m: Any, g: Any, y: Variable, x: Variable, n: Variable
     ) -> tuple[Variable, None]:
-        """The transform; what stands for two conjugates counts twice."""
+        """Return the transform; terms with a conjugate count twice."""
         spectrum: Variable = RFFT()(g)
         total = rows.cast(count(y, range(1, y.type.ndim)), x.type.dtype)
         return spectrum * _multiplicity(spectrum, n) / total, None
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """The last axis of ``n``, and no parts."""
+        """Return the shape with the last axis of ``n``, without parts."""
         return [(*input_shapes[0][:-2], node.inputs[1])]
 
 
 def _multiplicity(spectrum: Variable, n: Any) -> Variable:
-    """1 for what is its own conjugate, 2 elsewhere, along the last axis but one."""
+    """Return 1 for terms that are their own conjugates, else 2, along the spectrum."""
     ndim = spectrum.type.ndim
     half = rows.floor_divide(n, 2) + 1
     k = counted(half)
@@ -112,7 +112,7 @@ def _multiplicity(spectrum: Variable, n: Any) -> Variable:
 
 
 def rfft(inp: Any, norm: str | None = None) -> Variable:
-    """The transforms of the elements of ``inp`` along its first axis, the batch.
+    """Return the transforms of the elements of ``inp`` along its first axis, the batch.
 
     ``inp`` holds real floats, of at least 2 axes; the others are transformed. Of the
     last, of ``n``, the ``n // 2 + 1`` terms remain that are no conjugates of others; an
@@ -137,17 +137,17 @@ def irfft(inp: Any, norm: str | None = None, is_odd: bool = False) -> Variable:
     if is_odd not in (False, True):
         raise GraphValueError(f"irfft: is_odd is {is_odd!r}, expected a bool")
     n = (shape_i(x, x.type.ndim - 2) - 1) * 2 + int(is_odd)
-    found: Variable = IRFFT()(x, n)
+    result: Variable = IRFFT()(x, n)
     if _checked("irfft", norm) is None:
-        return found
-    axes = range(1, found.type.ndim)
+        return result
+    axes = range(1, result.type.ndim)
     if norm == "ortho":
-        return found * _root(found, axes)
-    return found * rows.cast(count(found, axes), found.type.dtype)
+        return result * _root(result, axes)
+    return result * rows.cast(count(result, axes), result.type.dtype)
 
 
 def _root(x: Variable, axes: Sequence[int]) -> Variable:
-    """The root of the number of elements over axes, of the dtype of ``x``."""
+    """Return the root of the number of elements over axes, in the dtype of ``x``."""
     root: Variable = rows.sqrt(rows.cast(count(x, axes), x.type.dtype))
     return root
 

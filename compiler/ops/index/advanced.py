@@ -1,4 +1,4 @@
-"""Indexing by arrays of integers and masks: copies, and changes of such parts."""
+"""Advanced indexing by arrays of integers and masks: copies, and changes."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from gpuarray.compiler.ops.slicing.subtensor import (
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 ARRAY, MASK = "array", "mask"
-"""Entries of the form of an index that stand for arrays of integers and of bools."""
+"""Entries of an index's form that stand for arrays of integers and masks."""
 
 
 def as_index(kind: str, value: Any) -> Variable:
-    """A part of an index, of the kind that its form says."""
+    """Return a part of an index, of the kind in its form."""
     if kind not in (ARRAY, MASK):
         return as_integers("indexing", [value])[0]
     index = as_tensor_variable(value)
@@ -48,10 +48,10 @@ def as_index(kind: str, value: Any) -> Variable:
 
 
 class Picks(Entries, Op):
-    """The base of ops that take elements at arrays of indices.
+    """The base of ops that gather elements at arrays of indices.
 
-    ``idx_list`` says for each of the first axes what stands there: the dtype of an
-    integer, the form of a slice, `ARRAY`, or `MASK` for as many axes as the mask has.
+    ``idx_list`` has an entry for each of the first axes: the dtype of an integer, the
+    form of a slice, `ARRAY`, or `MASK` for as many axes as the mask has.
     """
 
     reports = True
@@ -69,31 +69,31 @@ class Picks(Entries, Op):
         return Apply(self, [array, *parts], [array.type.clone(broadcastable=pattern)()])
 
     def reference(self, x: Any, *index: Any) -> Any:
-        """A copy of what the index leads to."""
+        """Return a copy of the indexed elements."""
         return np.asarray(x[self.key(index)])
 
     def changer(self, is_set: bool, inplace: bool = False) -> Change:
-        """The op that changes what this one takes."""
+        """Return the op that changes the elements that this one gathers."""
         raise NotImplementedError
 
     def grad(self, m: Any, g: Any, y: Any, x: Variable, *index: Variable) -> list[Any]:
-        """``g`` added up in its places among zeros."""
+        """Return ``g`` added into zeros at the indices."""
         zeros = math.zeros_like(x, g.dtype)
         return [self.changer(False)(zeros, g, *index), *(None for _ in index)]
 
     def host_inputs(self, node: Apply) -> Collection[int]:
-        """The integers that stand alone, and those of slices."""
+        """Return the scalar integers, and those of slices."""
         return integers_of(self.idx_list, 1)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Places are not connected to what is there."""
+        """Disconnect the indices."""
         return [[number == 0] for number in range(len(node.inputs))]
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """The lengths of the arrays in place of the axes that they stand for.
+        """Return the lengths of the arrays in place of the axes that they index.
 
-        How many elements a mask picks is not known, nor is a length that several
-        arrays tell.
+        The number of true elements of a mask is not known, nor is a length that several
+        arrays have.
         """
         x, *parts = node.inputs
         layout = Layout(self, x, parts)
@@ -107,7 +107,7 @@ class Picks(Entries, Op):
         ]
 
     def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
-        """Integers are within their axes, masks are as long as theirs."""
+        """Require integers within their axes, and masks of their axes' lengths."""
         x, *parts = node.inputs
         layout = Layout(self, x, parts)
         by_input = dict(zip(parts, input_shapes[1:], strict=True))
@@ -135,7 +135,7 @@ def _within_axis(part: Variable, length: Any) -> Iterator[Requirement]:
 
 
 def flat(idx_list: Sequence[Entry]) -> Iterator[str]:
-    """The kind of each input of an index: a dtype, `ARRAY` or `MASK`."""
+    """Return the kind of each input of an index: a dtype, `ARRAY` or `MASK`."""
     for entry in idx_list:
         if isinstance(entry, Slice):
             yield from (part for part in entry if part is not None)
@@ -144,7 +144,7 @@ def flat(idx_list: Sequence[Entry]) -> Iterator[str]:
 
 
 def integers_of(idx_list: Sequence[Entry], first: int) -> list[int]:
-    """The numbers of the inputs that are integers; the index begins at ``first``."""
+    """Return the numbers of the inputs that are integers, counted from ``first``."""
     return [
         number
         for number, entry in enumerate(flat(idx_list), first)
@@ -153,10 +153,10 @@ def integers_of(idx_list: Sequence[Entry], first: int) -> list[int]:
 
 
 class Layout:
-    """Where the axes of the result come from, as NumPy arranges them.
+    """The origin of the result's axes, as NumPy arranges them.
 
-    It has state because its questions share the walk over the index: the axes that
-    each part stands for, and where the axes of the arrays go.
+    It has state because its methods share the walk over the index: the axes of each
+    part, and the position of the arrays' axes.
     """
 
     def __init__(self, op: Entries, x: Variable, inputs: Sequence[Variable]) -> None:
@@ -181,7 +181,7 @@ class Layout:
         return [(axis, part) for axis, part in pairs if isinstance(part, tuple)]
 
     def slice_flags(self) -> list[bool]:
-        """Which axes that stay have length 1 for sure."""
+        """Return which kept axes have length 1 for sure."""
         flags = self.x.type.broadcastable
         kept = [
             flags[axis] and keeps_the_only_one(part) for axis, part in self.slices()
@@ -189,11 +189,11 @@ class Layout:
         return [*kept, *flags[self.rank :]]
 
     def arrays(self) -> list[Variable]:
-        """The parts that arrays and integers are, broadcast with each other."""
+        """Return the arrays and integers, broadcast with each other."""
         return [part for part in self.parts if isinstance(part, Variable)]
 
     def array_flags(self) -> list[bool]:
-        """Which axes of the arrays, broadcast, have length 1 for sure."""
+        """Return which axes of the broadcast arrays have length 1 for sure."""
         patterns = [
             (False,) if part.type.dtype == "bool" else part.type.broadcastable
             for part in self.arrays()
@@ -203,32 +203,32 @@ class Layout:
         return [all(flags) for flags in zip(*padded, strict=True)]
 
     def array_lengths(self, shapes: Sequence[Any]) -> list[Any]:
-        """The lengths of the arrays, broadcast; None where they are not known."""
+        """Return the lengths of the broadcast arrays; None where they are not known."""
         by_input = dict(zip(self.inputs, shapes, strict=True))
         lengths: list[Any] = []
         for axis, flag in enumerate(reversed(self.array_flags()), 1):
-            told = [
+            known = [
                 None if part.type.dtype == "bool" else by_input[part][-axis]
                 for part in self.arrays()
                 if part.type.dtype == "bool" or not _repeats(part, axis)
             ]
-            same = bool(told) and all(each is told[0] for each in told)
+            same = bool(known) and all(each is known[0] for each in known)
             one = core.constant(1, "int64")
-            lengths.append(one if flag else told[0] if same else None)
+            lengths.append(one if flag else known[0] if same else None)
         return lengths[::-1]
 
     def arranged(
         self, of_arrays: Sequence[Any], kept: Sequence[Any]
     ) -> tuple[Any, ...]:
-        """One thing for each axis of the result: those of the arrays in their place."""
+        """Return one item for each axis of the result, the arrays' together."""
         return (*kept[: self.place], *of_arrays, *kept[self.place :])
 
 
 def place_of_arrays(is_kept: list[bool]) -> int:
-    """Before which kept axis NumPy puts those of the arrays of an index.
+    """Return the kept axis before which NumPy puts those of an index's arrays.
 
-    ``is_kept`` says for each entry whether it is a slice or a new axis. It is where the
-    arrays and integers stand, if they are neighbours, else the first place.
+    ``is_kept`` has for each entry whether it is a slice or a new axis. It is their own
+    position if the arrays and integers are neighbours, else the first.
     """
     first = is_kept.index(False)
     last = len(is_kept) - 1 - is_kept[::-1].index(False)
@@ -236,7 +236,7 @@ def place_of_arrays(is_kept: list[bool]) -> int:
 
 
 def _repeats(part: Variable, axis: int) -> bool:
-    """True if the array has not the axis, counted from the right, or repeats on it."""
+    """True if the array lacks the axis, counted from the right, or broadcasts on it."""
     flags = part.type.broadcastable
     return len(flags) < axis or bool(flags[-axis])
 
@@ -250,7 +250,7 @@ class AdvancedSubtensor(Picks):
         self.idx_list = tuple(idx_list)
 
     def changer(self, is_set: bool, inplace: bool = False) -> Change:
-        """The op that changes what this one takes."""
+        """Return the op that changes the elements that this one gathers."""
         return AdvancedIncSubtensor(self.idx_list, inplace, is_set)
 
     def __str__(self) -> str:
@@ -264,19 +264,19 @@ class AdvancedBooleanSubtensor(AdvancedSubtensor):
     """
 
     def changer(self, is_set: bool, inplace: bool = False) -> Change:
-        """The op that changes what this one takes."""
+        """Return the op that changes the elements that this one gathers."""
         return AdvancedBooleanIncSubtensor(self.idx_list, inplace, is_set)
 
 
 class AdvancedSubtensor1(Picks):
-    """The rows of an array that a vector of integers names: a copy."""
+    """The rows of an array at a vector of integers: a copy."""
 
     __props__ = ()
 
     idx_list = (ARRAY,)
 
     def changer(self, is_set: bool, inplace: bool = False) -> Change:
-        """The op that changes what this one takes."""
+        """Return the op that changes the rows."""
         return AdvancedIncSubtensor1(inplace, is_set)
 
     def make_node(self, x: Any, *index: Any) -> Apply:
@@ -295,7 +295,7 @@ class AdvancedChange(Change):
     reports = True
 
     def change(self, x: Any, key: Any, y: Any) -> None:
-        """Set, or add once for each time that a place is named."""
+        """Set, or add once for each time that an index occurs."""
         if self.set_instead_of_inc:
             x[key] = y
         elif x.dtype.kind == "V":  # bfloat16, which ufuncs do not add at
@@ -306,19 +306,19 @@ class AdvancedChange(Change):
             np.add.at(x, key, y)
 
     def host_inputs(self, node: Apply) -> Collection[int]:
-        """The integers that stand alone, and those of slices."""
+        """Return the scalar integers, and those of slices."""
         return integers_of(self.idx_list, 2)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Places are not connected to what is there."""
+        """Disconnect the indices."""
         return [[number <= 1] for number in range(len(node.inputs))]
 
     def grad(
         self, m: Any, g: Any, out: Any, x: Variable, y: Variable, *index: Variable
     ) -> list[Any]:
-        """``g``, without what was set; and the part of ``g`` for the values.
+        """Return ``g`` without the set elements, and the part of ``g`` for the values.
 
-        Where values of several places were set, it flows to the one that stayed.
+        Where several values were set at one index, it flows to the last.
         """
         taken = self.getter()(g, *index)
         if not self.set_instead_of_inc:
@@ -329,14 +329,14 @@ class AdvancedChange(Change):
         return [of_x, m.sum_to(taken, y), *(None for _ in index)]
 
     def stayed(self, x: Variable, taken: Variable, index: Sequence[Variable]) -> Any:
-        """True if each value is what stays of the values set in its place."""
+        """Return a mask of the values that are the last ones set at their index."""
         numbers = reshape(arange(size(taken)), shape(taken), ndim=taken.type.ndim)
         kept = self.as_set(True)(math.zeros_like(x, "int64"), numbers, *index)
         return math.eq(self.getter()(kept, *index), numbers)
 
 
 def are_distinct(idx_list: Sequence[Entry], index: Sequence[Variable]) -> bool:
-    """True if the index names no place twice, as far as it can be seen."""
+    """True if no index occurs twice, as far as the graph tells."""
     arrays = [
         (entry, part)
         for entry, part in zip(flat(idx_list), index, strict=True)
@@ -353,10 +353,10 @@ def are_distinct(idx_list: Sequence[Entry], index: Sequence[Variable]) -> bool:
 
 
 class AdvancedIncSubtensor(AdvancedChange):
-    """The array with what arrays lead to set, or added to as often as it is named."""
+    """The array with indexed elements set, or added to for each index."""
 
     def getter(self) -> Op:
-        """The op that takes what is changed."""
+        """Return the op that gathers the changed elements."""
         return AdvancedSubtensor(self.idx_list)
 
     def __str__(self) -> str:
@@ -365,15 +365,15 @@ class AdvancedIncSubtensor(AdvancedChange):
 
 
 class AdvancedBooleanIncSubtensor(AdvancedIncSubtensor):
-    """The array with what masks lead to set or added to."""
+    """The array with the elements under masks set or added to."""
 
     def getter(self) -> Op:
-        """The op that takes what is changed."""
+        """Return the op that gathers the changed elements."""
         return AdvancedBooleanSubtensor(self.idx_list)
 
 
 class AdvancedIncSubtensor1(AdvancedChange):
-    """The array with rows set, or added to as often as a vector names them."""
+    """The array with rows set, or added to for each index of a vector."""
 
     __props__ = ("inplace", "set_instead_of_inc")
 
@@ -381,7 +381,7 @@ class AdvancedIncSubtensor1(AdvancedChange):
         super().__init__((ARRAY,), inplace, set_instead_of_inc)
 
     def getter(self) -> Op:
-        """The op that takes the rows."""
+        """Return the op that gathers the rows."""
         return AdvancedSubtensor1()
 
     def __str__(self) -> str:
@@ -391,7 +391,7 @@ class AdvancedIncSubtensor1(AdvancedChange):
 
 
 class Nonzero(Op):
-    """Where an array is not zero: a matrix of int64, a row for each axis."""
+    """The indices of nonzero elements: a matrix of int64, a row for each axis."""
 
     __props__: ClassVar[tuple[str, ...]] = ()
 
@@ -404,12 +404,12 @@ class Nonzero(Op):
         return TensorType("int64", (x.ndim == 1, False))
 
     def reference(self, x: Any) -> Any:
-        """The places in C order."""
+        """Return the indices in C order."""
         return np.array(np.nonzero(x), dtype="int64").reshape(x.ndim, -1)
 
     def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> None:
-        """Nothing: places are no function of real numbers."""
+        """Return None: indices are integers."""
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """As many rows as axes; how many columns only the values tell."""
+        """Return as many rows as axes; the number of columns depends on values."""
         return [(core.constant(node.inputs[0].type.ndim, "int64"), None)]

@@ -1,4 +1,4 @@
-"""``x[...]`` as NumPy means it, and the functions that set or add to such a part."""
+"""Indexing ``x[...]`` by NumPy's rules, and functions that set or add to a part."""
 
 from __future__ import annotations
 
@@ -47,19 +47,18 @@ _KINDS = (
 )
 
 Plain = None | EllipsisType | slice | Variable
-"""An entry of an index: what is written on an axis, or an array as a variable."""
+"""An entry of an index: Python's objects, or an array as a variable."""
 
 
-# ---- reading an index ----
+# ---- parsing an index ----
 
 
 def index(x: Any, key: Any) -> Variable:
-    """``x[key]``: a view for integers and slices, a copy where arrays or masks stand.
+    """Return ``x[key]``: a view for integers and slices, a copy for arrays or masks.
 
     Integers, parts of slices, arrays of integers and masks may be variables. Raises
-    IndexError for what is no index, for more indices than axes, and for a constant
-    that is out of bounds of a length known now; other places out of bounds are found
-    when the function runs.
+    IndexError for what is no index, for more indices than axes, and for a constant out
+    of bounds of a known length; others out of bounds raise when the function runs.
     """
     variable = core.as_variable(x, "indexing")
     entries = [as_entry(each) for each in entries_of(key)]
@@ -70,7 +69,7 @@ def index(x: Any, key: Any) -> Variable:
 
 
 def entries_of(key: Any) -> Sequence[Any]:
-    """The parts of an index: a tuple's, or a list's that can be no array.
+    """Return the parts of an index: a tuple's, or a list's that cannot be an array.
 
     A list with a slice, an Ellipsis or None in it is read as a tuple, as programs for
     Theano and for older NumPy write it.
@@ -84,7 +83,7 @@ def entries_of(key: Any) -> Sequence[Any]:
 
 
 def as_entry(given: Any) -> Plain:
-    """One part of an index; what is no slice or new axis becomes a variable.
+    """Return one part of an index; all but slices and new axes become variables.
 
     Raises IndexError for what is no index.
     """
@@ -105,7 +104,7 @@ def _constant_index(given: Any) -> Variable:
     if isinstance(given, Sequence) and any(isinstance(v, Variable) for v in given):
         return as_tensor_variable(given)
     try:
-        if not isinstance(given, bool):  # NumPy's new axis, not the place 0 or 1
+        if not isinstance(given, bool):  # NumPy's new axis, not the index 0 or 1
             return core.constant(operator.index(given), "int64")
     except TypeError:
         pass
@@ -127,7 +126,7 @@ def _is_array(entry: Plain) -> bool:
 
 
 def _axes_of(entry: Plain) -> int:
-    """How many axes of the array an entry stands for."""
+    """Return the number of the array's axes that an entry indexes."""
     if entry is None or entry is Ellipsis:
         return 0
     is_mask = isinstance(entry, Variable) and entry.type.dtype == "bool"
@@ -135,7 +134,7 @@ def _axes_of(entry: Plain) -> int:
 
 
 def _expanded(ndim: int, entries: Sequence[Plain]) -> list[Plain]:
-    """The entries, with slices for an Ellipsis, or for what is left out at the end."""
+    """Return the entries with slices for an Ellipsis or missing entries at the end."""
     gaps = [place for place, entry in enumerate(entries) if entry is Ellipsis]
     if len(gaps) > 1:
         raise GraphIndexError("an index can only have a single ellipsis ('...')")
@@ -149,33 +148,33 @@ def _expanded(ndim: int, entries: Sequence[Plain]) -> list[Plain]:
 
 
 def _slice_parts(entry: slice) -> list[Variable | None]:
-    """The parts of a slice as integer scalars. Raises TypeError, ValueError."""
+    """Return the parts of a slice as integer scalars. Raises TypeError, ValueError."""
     parts: list[Variable | None] = []
     for part in (entry.start, entry.stop, entry.step):
         if part is None:
             parts.append(None)
             continue
         try:
-            made = (
+            scalar = (
                 part
                 if isinstance(part, Variable)
                 else core.constant(operator.index(part), "int64")
             )
         except TypeError:
-            made = None
-        if made is None or made.type.ndim or made.type.dtype[0] not in "iu":
+            scalar = None
+        if scalar is None or scalar.type.ndim or scalar.type.dtype[0] not in "iu":
             raise GraphTypeError(
                 f"indexing: the slice {entry} has {part!r}; its parts must be "
                 "integers, scalar variables of integers, or None"
             )
-        parts.append(as_tensor_variable(made))
+        parts.append(as_tensor_variable(scalar))
     if isinstance(parts[2], Constant) and parts[2].data == 0:
         raise GraphValueError("indexing: slice step cannot be zero")
     return parts
 
 
 def _form(entries: Sequence[Plain]) -> tuple[list[Entry], list[Variable]]:
-    """The form of an index without new axes, and its variables."""
+    """Return the form of an index without new axes, and its variables."""
     form: list[Entry] = []
     variables: list[Variable] = []
     for entry in entries:
@@ -191,7 +190,7 @@ def _form(entries: Sequence[Plain]) -> tuple[list[Entry], list[Variable]]:
 
 
 def _known_part(x: Variable, entries: Sequence[Plain]) -> Variable | None:
-    """Elements of a vector of integers made of scalars, as a shape, by constants."""
+    """Return elements at constants of an integer vector made of scalars, as a shape."""
     if x.type.ndim != 1 or x.type.dtype[0] not in "iu" or len(entries) != 1:
         return None
     known = elements(x)
@@ -221,8 +220,8 @@ def _by_view(x: Variable, entries: Sequence[Plain]) -> Variable:
     """Return the view by integers, slices and new axes."""
     expanded = _expanded(x.type.ndim, entries)
     form, variables = _form(expanded)
-    # New axes of all of an array are no more than that; but those of a part are told
-    # from that part with new axes, so that a change knows what it is a change of.
+    # New axes of a whole array are a dimshuffle; those of a part stay in its index, so
+    # that a change finds the array of the part.
     is_whole = None in expanded and all(entry == FULL for entry in form)
     view = x if is_whole and not is_part(x) else Subtensor(form)(x, *variables)
     if None not in expanded:
@@ -285,15 +284,15 @@ def set_subtensor(
     inplace: bool = False,
     tolerate_inplace_aliasing: bool = False,
 ) -> Variable:
-    """The array of which ``x`` is a part, with that part set to ``y``.
+    """Return the array of which ``x`` is a part, with that part set to ``y``.
 
     ``x`` is written as an index: ``new = set_subtensor(a[:2], 0)``; ``a`` stays as it
-    is, unless ``inplace``. Of values for one place the last one stays. ``y`` is cast to
-    the dtype of ``x``, and repeats along axes that broadcast. Raises TypeError for
-    ``x`` that is no index, or ``y`` of too many axes or a dtype that cannot be stored.
+    is, unless ``inplace``. If an index occurs twice, the last value stays. ``y`` is
+    cast to the dtype of ``x``, and broadcasts. Raises TypeError for ``x`` that is no
+    index, or ``y`` of too many axes or a dtype that cannot be stored.
 
     ``inplace`` is for graphs that are written after optimization: functions overwrite
-    where nobody reads the array any more. ``tolerate_inplace_aliasing`` is taken so
+    an array after its last use anyway. ``tolerate_inplace_aliasing`` is accepted so
     that programs of Theano run; ``y`` may always be a part of the array.
     """
     return _changed(x, y, True, inplace)
@@ -307,10 +306,10 @@ def inc_subtensor(
     tolerate_inplace_aliasing: bool = False,
     ignore_duplicates: bool = False,
 ) -> Variable:
-    """The array of which ``x`` is a part, with ``y`` added to that part.
+    """Return the array of which ``x`` is a part, with ``y`` added to that part.
 
-    As `set_subtensor`; a place that the index names several times gets all its values
-    added up, or only the last with ``ignore_duplicates``, as ``a[index] += y`` does.
+    As `set_subtensor`; if an index occurs several times all its values are added, or
+    only the last with ``ignore_duplicates``, as ``a[index] += y`` does.
     """
     if ignore_duplicates and not set_instead_of_inc:
         return _changed(x, x + y, True, inplace)
@@ -318,7 +317,7 @@ def inc_subtensor(
 
 
 def is_part(x: Variable) -> bool:
-    """True if an index made the variable."""
+    """True if the variable is an index's result."""
     return x.owner is not None and isinstance(x.owner.op, Subtensor | Picks)
 
 
@@ -347,7 +346,7 @@ def _changed(x: Any, y: Any, is_set: bool, inplace: bool) -> Variable:
 
 
 def _moved_back(name: str, x: Variable, op: DimShuffle, y: Variable) -> Variable:
-    """Values for a part whose axes were moved, with their axes where they were."""
+    """Return values for a part whose axes were moved, with the axes moved back."""
     ndim = x.type.ndim
     if y.type.ndim > ndim:
         raise GraphArgumentError(
@@ -366,7 +365,7 @@ def _moved_back(name: str, x: Variable, op: DimShuffle, y: Variable) -> Variable
 
 
 def known_length(x: Variable) -> int | None:
-    """The length of the first axis, where the graph tells. Raises TypeError."""
+    """Return the length of the first axis, if known. Raises TypeError."""
     if x.type.ndim == 0:
         raise GraphTypeError(f"len: {x} is a scalar")
     if x.type.broadcastable[0]:
@@ -379,7 +378,7 @@ def known_length(x: Variable) -> int | None:
 
 
 def elements_of(x: Variable) -> Iterator[Variable]:
-    """``x[0], x[1], ...`` of a variable whose first length is known."""
+    """Return ``x[0], x[1], ...`` of a variable whose first length is known."""
     if x.type.ndim == 0:
         raise GraphTypeError(f"iteration: {x} is a scalar")
     known = elements(x) if x.type.ndim == 1 else None

@@ -1,4 +1,4 @@
-"""NumPy's functions that pick elements: take, choose, nonzero and their kin."""
+"""NumPy's functions that select elements: take, choose, nonzero and others."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from gpuarray.compiler.ops.variables.basic import as_tensor_variable, normalise_
 def take(
     a: Any, indices: Any, axis: int | None = None, mode: str = "raise"
 ) -> Variable:
-    """Elements of ``a`` at ``indices`` along ``axis``; of ``a`` raveled if it is None.
+    """Return elements of ``a`` at ``indices`` along ``axis``, or of raveled ``a``.
 
-    ``mode`` says what becomes of indices out of bounds: ``"raise"`` an error,
-    ``"wrap"`` counts them round and round, ``"clip"`` stops at the ends.
+    ``mode`` is for indices out of bounds: ``"raise"`` an error, ``"wrap"`` takes them
+    modulo the length, ``"clip"`` clips them to the ends.
     """
     array = as_tensor_variable(a)
     if axis is None:
@@ -47,7 +47,7 @@ def take(
 
 
 def _within(name: str, places: Variable, length: Variable, mode: str) -> Variable:
-    """Places as ``mode`` brings them into bounds."""
+    """Return indices brought into bounds by ``mode``."""
     if mode == "raise":
         return places
     if mode == "wrap":
@@ -68,7 +68,7 @@ def compress(condition: Any, x: Any, axis: int | None = None) -> Variable:
 
 
 def nonzero(a: Any, return_matrix: bool = False) -> Any:
-    """For each axis of ``a`` a vector of int64: where elements are not zero.
+    """Return the indices of nonzero elements of ``a``: a vector of int64 for each axis.
 
     With ``return_matrix`` they are the rows of one matrix. The lengths depend on
     values.
@@ -85,7 +85,7 @@ def _rank_of(places: Variable) -> int:
 
 
 def flatnonzero(a: Any) -> Variable:
-    """Where elements of ``a``, raveled, are not zero: a vector of int64."""
+    """Return the indices of nonzero elements of raveled ``a``: a vector of int64."""
     array = as_tensor_variable(a)
     if array.type.ndim == 0:
         raise GraphValueError(
@@ -102,10 +102,10 @@ def nonzero_values(a: Any) -> Variable:
 
 
 def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Variable:
-    """For each element of ``a`` the element of ``choices[a]`` in the same place.
+    """Return for each element of ``a`` the element of ``choices[a]`` at its position.
 
-    ``choices`` is a list of arrays, or one array whose first axis counts them; they and
-    ``a`` broadcast. ``mode`` as in `take`, but negative places are out of bounds.
+    ``choices`` is a list of arrays, or one array with a first axis of choices; they and
+    ``a`` broadcast. ``mode`` is as in `take`, but negative indices are out of bounds.
     """
     if out is not None:
         raise NotOfferedError(
@@ -130,14 +130,14 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Varia
 
 
 def _choosable(places: Variable, length: Any, mode: str) -> Variable:
-    """Places within bounds; those that may be out of bounds are not negative."""
+    """Return indices within bounds; negative ones are out of bounds."""
     if mode == "raise":
         return math.where(math.lt(places, 0), length, places)
     return _within("choose", places, length, mode)
 
 
 def _switched(places: Variable, choices: list[Variable], mode: str) -> Variable:
-    """One of several arrays for each element: a chain of choices, computed at once."""
+    """Return one of several arrays for each element: a chain of elementwise choices."""
     if not choices:
         raise GraphValueError("choose: choices is empty, expected at least one array")
     count = len(choices)
@@ -151,16 +151,16 @@ def _switched(places: Variable, choices: list[Variable], mode: str) -> Variable:
 
 
 def _positions(x: Variable, axes: Sequence[int], ndim: int) -> list[Variable]:
-    """For each axis its positions, shaped to broadcast among the last of ``ndim``."""
-    found: list[Variable] = []
+    """Return the positions along each axis, shaped to broadcast in ``ndim`` axes."""
+    positions_: list[Variable] = []
     for axis in axes:
         is_one = x.type.broadcastable[axis]
         counts = core.constant([0]) if is_one else arange(shape_i(x, axis))
         place = ndim - x.type.ndim + axis
         order: list[int | str] = ["x"] * ndim
         order[place] = 0
-        found.append(dimshuffle(counts, *order))
-    return found
+        positions_.append(dimshuffle(counts, *order))
+    return positions_
 
 
 def inverse_permutation(perm: Any) -> Variable:
@@ -178,7 +178,7 @@ def inverse_permutation(perm: Any) -> Variable:
 
 
 def permute_row_elements(x: Any, y: Any, inverse: bool = False) -> Variable:
-    """The elements of each row of ``x`` in the order that the row of ``y`` says.
+    """Return the elements of each row of ``x`` permuted by the row of ``y``.
 
     Rows are along the last axis; the axes before broadcast. ``inverse`` undoes it.
     """

@@ -61,7 +61,7 @@ class MatrixPinv(Op):
         )
 
     def grad(self, m: Any, g: Any, y: Variable, x: Variable) -> Variable:
-        """Golub's and Pereyra's formula; where the rank stays the same."""
+        """Return the gradient by Golub and Pereyra, for constant rank."""
         turned_g, turned_y = turned(g), turned(y)
         inside = -matmul(turned_y, matmul(g, turned_y))
         left = matmul(turned_g, matmul(y, turned_y))
@@ -89,8 +89,8 @@ class Lstsq(Op):
     """Least squares as NumPy's ``lstsq``: solution, sums of squares, rank, singular.
 
     The inputs are a matrix, and a vector or a matrix. Singular values up to ``rcond``
-    times the largest count as 0; None: NumPy's choice. The solution has a gradient,
-    where the rank stays the same.
+    times the largest count as 0; None: NumPy's choice. The solution has a gradient
+    while the rank stays constant.
     """
 
     reports = True
@@ -103,7 +103,7 @@ class Lstsq(Op):
         self.rcond = None if rcond is None else float(rcond)
 
     def make_node(self, x: Any, y: Any, rcond: Any = None) -> Apply:
-        """A node over both sides; ``rcond``, a number, may be given here too."""
+        """A node over both sides; ``rcond``, a number, may be an argument, too."""
         matrix, right = as_matrices("lstsq", x), as_floats("lstsq", y)
         if matrix.type.ndim != 2 or right.type.ndim not in (1, 2):
             raise GraphArgumentError(
@@ -123,14 +123,14 @@ class Lstsq(Op):
         return Apply(op, [math.cast(matrix, dtype), math.cast(right, dtype)], outputs)
 
     def reference(self, x: Any, y: Any) -> Any:
-        """All four with NumPy."""
-        found, left, rank, s = np.linalg.lstsq(x, y, self.rcond)
-        return found, left, np.asarray(rank, "int64"), s
+        """Return all four with NumPy."""
+        solution, left, rank, s = np.linalg.lstsq(x, y, self.rcond)
+        return solution, left, np.asarray(rank, "int64"), s
 
     def lop(
         self, inputs: Variables, outputs: Variables, output_gradients: Gradients
     ) -> Gradients:
-        """That of the pseudo-inverse times the right side."""
+        """Return the gradient of the pseudo-inverse times the right side."""
         g, *others = output_gradients
         if g is None or any(other is not None for other in others):
             raise NoGradientError(f"{self}: only the solution has a gradient")
@@ -146,7 +146,7 @@ class Lstsq(Op):
         return [of_x, of_y]
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """All but the number of sums of squares, which depends on the rank."""
+        """Return all but the number of sums of squares, which depends on the rank."""
         x, y = input_shapes
         return [(x[1], *y[1:]), (None,), (), (lengths_of(x)[2],)]
 
@@ -208,7 +208,7 @@ def matrix_dot(*args: Any) -> Variable:
 
 
 def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Variable:
-    """The ``x`` with ``tensordot(a, x, x.ndim)`` equal to ``b``.
+    """Return the ``x`` with ``tensordot(a, x, x.ndim)`` equal to ``b``.
 
     ``axes`` of ``a`` are moved to its end first.
     """
@@ -223,8 +223,8 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Variable:
         )
     unknowns = list(range(right.type.ndim, ndim))
     count = merged_length(x, unknowns)
-    found = solve(reshape(x, (count, count)), flatten(right))
-    return reshape(found, [shape_i(x, axis) for axis in unknowns])
+    solution = solve(reshape(x, (count, count)), flatten(right))
+    return reshape(solution, [shape_i(x, axis) for axis in unknowns])
 
 
 def tensorinv(a: Any, ind: int = 2) -> Variable:

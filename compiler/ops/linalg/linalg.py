@@ -1,4 +1,4 @@
-"""Products of matrices and vectors. Gemv and Gemm are what rewrites make of them."""
+"""Products of matrices and vectors; rewrites make Gemv and Gemm of them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from gpuarray.compiler.ops.variables.basic import (
 
 
 class Dot(Op):
-    """The product of operands of 1 or 2 axes: last of ``a`` by first of ``b``."""
+    """The product of operands of 1 or 2 axes: last axis of ``a`` by first of ``b``."""
 
     __props__ = ()
 
@@ -68,12 +68,12 @@ class Dot(Op):
         return dot(g, transpose(b)), dot(transpose(a), g)
 
     def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
-        """The axes summed over are as long."""
+        """Require equal lengths of the summed axes."""
         a, b = input_shapes
         return equal(a[-1], b[0])
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """All axes but those summed over."""
+        """Return all axes but the summed ones."""
         a, b = input_shapes
         return [(*a[:-1], *b[1:])]
 
@@ -86,10 +86,10 @@ class Dot(Op):
 
 
 def dot(a: Any, b: Any) -> Variable:
-    """The sum of products over the last axis of ``a`` and the last but one of ``b``.
+    """Return the product over the last axis of ``a`` and the last but one of ``b``.
 
-    As NumPy's: of vectors their only axis counts, and a 0-d operand multiplies. The
-    other axes of ``a`` come before those of ``b``; the dtype is the common one.
+    As NumPy's: a vector has one axis, and a 0-d operand multiplies. The other axes of
+    ``a`` come before those of ``b``; the result has the common dtype.
     """
     x, y = as_tensor_variable(a), as_tensor_variable(b)
     if 0 in (x.type.ndim, y.type.ndim):
@@ -101,9 +101,9 @@ def dot(a: Any, b: Any) -> Variable:
 
 
 def outer(a: Any, b: Any) -> Variable:
-    """The matrix of products of each element of ``a`` with each of ``b``.
+    """Return the matrix of products of each element of ``a`` with each of ``b``.
 
-    What is no vector is flattened.
+    Operands that are no vectors are flattened.
     """
     x, y = (
         each if each.type.ndim == 1 else flatten(each)
@@ -130,7 +130,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Variable:
 def paired_axes(
     name: str, axes: Any, ndim: int, other: int, first: int = 0
 ) -> tuple[list[int], list[int]]:
-    """The axes of two operands to sum over; those before ``first`` may not be."""
+    """The axes of two operands to sum over; those before ``first`` are invalid."""
     given = axis_list(axes)
     if len(given) == 1 and not isinstance(axes, (list, tuple, str)):
         count = known_integer(name, "axes", given[0])
@@ -170,7 +170,7 @@ def _as_matrix(x: Variable, rows: Sequence[int], columns: Sequence[int]) -> Vari
 
 
 def merged_length(x: Variable, axes: Sequence[int]) -> Variable:
-    """The length of some axes of ``x`` as one axis, int64."""
+    """Return the length of some axes of ``x`` merged into one, int64."""
     lengths = [shape_i(x, axis) for axis in axes if not x.type.broadcastable[axis]]
     if not lengths:
         return core.constant(1, "int64")
@@ -178,7 +178,7 @@ def merged_length(x: Variable, axes: Sequence[int]) -> Variable:
 
 
 def common_dtype(*variables: Variable) -> str:
-    """The dtype that NumPy computes in for operands of these types."""
+    """Return the dtype that NumPy computes in for operands of these types."""
     return np.result_type(*(variable.type.numpy_dtype for variable in variables)).name
 
 
@@ -238,7 +238,7 @@ class Blas(Op):
 
 
 def wide(x: Any) -> Any:
-    """``x`` in the dtype that products of it are summed in."""
+    """Return ``x`` in the dtype that its products are summed in."""
     return x.astype(np.float32) if x.dtype.name in ("float16", "bfloat16") else x
 
 
@@ -261,7 +261,7 @@ class Gemv(Blas):
         self._share()
 
     def reference(self, y: Any, A: Any, x: Any) -> Any:
-        """The result with NumPy. With ``beta`` 0, nan in ``y`` does not spread."""
+        """Return the result with NumPy. With ``beta`` 0, nan in ``y`` is not read."""
         matrix = A.T if self.transpose else A
         return self._combine(y, np.dot(wide(matrix), wide(x)))
 
@@ -282,9 +282,9 @@ class Gemv(Blas):
 
 
 class MatrixProduct(Blas):
-    """``beta * C + alpha * op(A) . op(B)``; ``op`` transposes as the flags say.
+    """``beta * C + alpha * op(A) . op(B)``; ``op`` transposes by the flags.
 
-    The last two axes are the matrices; a subclass says how many there are.
+    The last two axes are the matrices; a subclass sets the rank.
     """
 
     __props__ = ("alpha", "beta", "transpose_a", "transpose_b", "inplace")
@@ -303,11 +303,11 @@ class MatrixProduct(Blas):
         self._share()
 
     def product(self, a: Variable, b: Variable) -> Variable:
-        """The plain product of two variables of the op's rank."""
+        """Return the plain product of two variables of the op's rank."""
         raise NotImplementedError(type(self).__name__)
 
     def reference(self, C: Any, A: Any, B: Any) -> Any:
-        """The result with NumPy. With ``beta`` 0, nan in ``C`` does not spread."""
+        """Return the result with NumPy. With ``beta`` 0, nan in ``C`` is not read."""
         left = np.swapaxes(A, -2, -1) if self.transpose_a else A
         right = np.swapaxes(B, -2, -1) if self.transpose_b else B
         return self._combine(C, np.matmul(wide(left), wide(right)))
@@ -340,5 +340,5 @@ class Gemm(MatrixProduct):
     axes = (2, 2, 2)
 
     def product(self, a: Variable, b: Variable) -> Variable:
-        """``dot``."""
+        """Return ``dot``."""
         return dot(a, b)

@@ -1,6 +1,6 @@
-"""Factorizations of matrices, their eigenvalues and determinants, as NumPy's linalg.
+"""Factorizations, eigenvalues and determinants of matrices, as NumPy's linalg.
 
-The gradients are those of real matrices; each is made of ops that have gradients.
+The gradients are those of real matrices, composed of ops with gradients.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _batch(x: Variable) -> tuple[bool, ...]:
 
 
 def _known_where_given(gradients: Gradients, outputs: Sequence[Variable]) -> Any:
-    """The gradients, zeros in place of those that are None."""
+    """Return the gradients, zeros in place of None."""
     return [
         math.zeros_like(output) if gradient is None else gradient
         for gradient, output in zip(gradients, outputs, strict=True)
@@ -234,13 +234,13 @@ class QR(Op):
 
     def reference(self, x: Any) -> Any:
         """The factors with NumPy."""
-        found = LINALG.qr(x, self.mode)
-        return found if self.mode == "r" else tuple(found)
+        factors = LINALG.qr(x, self.mode)
+        return factors if self.mode == "r" else tuple(factors)
 
     def lop(
         self, inputs: Variables, outputs: Variables, output_gradients: Gradients
     ) -> Gradients:
-        """That of the square or high part, and through it of the columns beside."""
+        """The gradient by the square part, and through it of the other columns."""
         (x,) = inputs
         if self.mode not in ("reduced", "r"):
             raise NoGradientError(
@@ -264,7 +264,7 @@ class QR(Op):
         return [join(x.type.ndim - 1, turned(solved), matmul(q, right))]
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """The batch, and the sides that the mode says."""
+        """Return the batch, and the sides for the mode."""
         (lengths,) = input_shapes
         batch = lengths[:-2]
         m, n, k = lengths_of(lengths)
@@ -305,8 +305,8 @@ class SVD(Op):
 
     def reference(self, x: Any) -> Any:
         """The factors with NumPy."""
-        found = LINALG.svd(x, self.full_matrices, self.compute_uv)
-        return tuple(found) if self.compute_uv else found
+        factors = LINALG.svd(x, self.full_matrices, self.compute_uv)
+        return tuple(factors) if self.compute_uv else factors
 
     def lop(
         self, inputs: Variables, outputs: Variables, output_gradients: Gradients
@@ -334,7 +334,7 @@ class SVD(Op):
         return [_of_factors(u, s, vh, of_u, of_s, turned(of_vh))]
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """The batch, and the sides that the flags say."""
+        """Return the batch, and the sides for the flags."""
         (lengths,) = input_shapes
         batch = lengths[:-2]
         m, n, k = lengths_of(lengths)
@@ -360,8 +360,8 @@ def _of_factors(u: Any, s: Any, vh: Any, of_u: Any, of_s: Any, of_v: Any) -> Var
 
 def det(x: Any) -> Variable:
     """The determinants of square matrices."""
-    found: Variable = Det()(x)
-    return found
+    result: Variable = Det()(x)
+    return result
 
 
 def eigh(a: Any, UPLO: str = "L") -> list[Variable]:
@@ -369,14 +369,14 @@ def eigh(a: Any, UPLO: str = "L") -> list[Variable]:
 
     One triangle is read: the lower one, or the upper with ``UPLO="U"``.
     """
-    found: list[Variable] = Eigh(UPLO)(a)
-    return found
+    pair: list[Variable] = Eigh(UPLO)(a)
+    return pair
 
 
 def eig(a: Any) -> list[Variable]:
-    """Eigenvalues and eigenvectors of square matrices, complex whatever they are."""
-    found: list[Variable] = Eig()(a)
-    return found
+    """Return eigenvalues and eigenvectors of square matrices, always complex."""
+    pair: list[Variable] = Eig()(a)
+    return pair
 
 
 def qr(a: Any, mode: str = "reduced") -> Any:

@@ -27,11 +27,11 @@ Axis = int | Sequence[int] | None
 def norm(
     x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False
 ) -> Variable:
-    """NumPy's norm: of vectors along one axis, of matrices in two, else of all.
+    """Return NumPy's norm: of vectors along one axis, of matrices in two, else of all.
 
-    ``ord`` of vectors is any number, also 0 (how many are not 0), inf and -inf; of
+    ``ord`` of vectors is any number, also 0 (the number of nonzeros), inf and -inf; of
     matrices 1, -1, 2, -2, inf, -inf, "fro" or "nuc"; "inf" and "-inf" are inf and -inf.
-    Without an ``axis`` and an ``ord`` it is that of all elements as one vector.
+    Without ``axis`` and ``ord`` it is that of all elements as one vector.
     """
     variable, ord = _floats(x), _order(ord)
     ndim = variable.type.ndim
@@ -53,14 +53,14 @@ def norm(
 def norm_of_all(
     x: Any, L: Any, axis: reduce.Axis = None, keepdims: bool = False
 ) -> Variable:
-    """The norm of order ``L``, as of one vector, over ``axis``; as `norm` has it."""
+    """Return the norm of order ``L`` over ``axis``, as of one vector; see `norm`."""
     variable = _floats(x)
     axes = reduce.axes_of("norm", axis, variable.type.ndim)
     return _of_vectors(variable, _order(L), axes, keepdims)
 
 
 def _order(given: Any) -> Any:
-    """The order of a norm: an infinite one may be given as a text."""
+    """Return the order of a norm; infinite ones may be texts."""
     return float(given) if given in ("inf", "-inf") else given
 
 
@@ -107,12 +107,12 @@ def _of_matrices(
         rest = [i for i in range(x.type.ndim) if i not in axes]
         values = svd(dimshuffle(x, *rest, row, column), compute_uv=False)
         folds: dict[Any, Any] = {2: reduce.max, -2: reduce.min, "nuc": reduce.sum}
-        found: Variable = folds[ord](values, axis=-1)
+        folded: Variable = folds[ord](values, axis=-1)
         if not keepdims:
-            return found
+            return folded
         places = iter(range(len(rest)))
         wide = ("x" if i in axes else next(places) for i in range(x.type.ndim))
-        return dimshuffle(found, *wide)
+        return dimshuffle(folded, *wide)
     if ord in (1, -1, numbers.inf, -numbers.inf):
         over, then = (row, column) if abs(ord) == 1 else (column, row)
         sums = reduce.sum(math.abs(x), over, keepdims=True)

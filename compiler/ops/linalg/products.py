@@ -1,4 +1,4 @@
-"""Products of stacks of matrices, over chosen axes, of Kronecker."""
+"""Products of stacks of matrices, over chosen axes, and Kronecker products."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 class BatchedDot(Op):
     """The matrix products of two stacks: the last two axes are matrices.
 
-    Both operands have the same number of axes, 3 or more; those before the last two are
-    the batch, and repeat where their types say that they broadcast.
+    Both operands have the same rank, 3 or more; the axes before the last two are the
+    batch, and broadcast where their types do.
     """
 
     __props__ = ()
@@ -86,7 +86,7 @@ class BatchedDot(Op):
         return batched(g, swapaxes(b, -2, -1)), batched(swapaxes(a, -2, -1), g)
 
     def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
-        """The axes summed over are as long, and those of the batch."""
+        """Require equal lengths of the summed axes, and of the batch's."""
         a, b = input_shapes
         yield from equal(a[-1], b[-2])
         flags = zip(
@@ -111,9 +111,9 @@ def batched(a: Variable, b: Variable) -> Variable:
 
 
 def batched_dot(a: Any, b: Any) -> Variable:
-    """``dot`` of each pair of elements along the first axes, of 1 or 2 axes each.
+    """Return ``dot`` of each pair of elements along the first axes.
 
-    More axes: the last of ``a`` by the last but one of ``b``.
+    With more axes: the last of ``a`` by the last but one of ``b``.
     """
     x, y = as_tensor_variable(a), as_tensor_variable(b)
     for given in (x, y):
@@ -167,9 +167,9 @@ def _stack(x: Variable, rows: Sequence[int], columns: Sequence[int]) -> Variable
 
 
 def matmul(a: Any, b: Any) -> Variable:
-    """The matrix product ``a @ b``, by NumPy's rules for vectors and stacks.
+    """Return the matrix product ``a @ b``, by NumPy's rules for vectors and stacks.
 
-    The axes before the last two repeat where their types say that they broadcast.
+    The axes before the last two broadcast where their types do.
     """
     x, y = as_tensor_variable(a), as_tensor_variable(b)
     for given in (x, y):
@@ -189,9 +189,9 @@ def matmul(a: Any, b: Any) -> Variable:
 
 
 def kron(a: Any, b: Any) -> Variable:
-    """Kronecker's product: blocks of ``b``, each times an element of ``a``.
+    """Return the Kronecker product: blocks of ``b``, each times an element of ``a``.
 
-    The operand of fewer axes gets new ones on its left, as NumPy has it.
+    The operand of lower rank gets new axes on its left, as NumPy has it.
     """
     x, y = as_tensor_variable(a), as_tensor_variable(b)
     ndim = max(x.type.ndim, y.type.ndim)
@@ -208,7 +208,7 @@ def kron(a: Any, b: Any) -> Variable:
 
 
 def inner(a: Any, b: Any) -> Variable:
-    """The sums of products over the last axes of both, as NumPy's; of scalars ``a*b``.
+    """Return the sums of products over the last axes, as NumPy's; of scalars ``a*b``.
 
     Raises TypeError or ValueError as ``tensordot`` does.
     """
@@ -219,7 +219,7 @@ def inner(a: Any, b: Any) -> Variable:
 
 
 def vdot(a: Any, b: Any) -> Variable:
-    """The product of all elements as two vectors, the first conjugated: a scalar."""
+    """Return the product of all elements as two vectors, the first conjugated."""
     x, y = flatten(as_tensor_variable(a)), flatten(as_tensor_variable(b))
     return dot(math.conjugate(x) if x.type.is_complex else x, y)
 
@@ -254,5 +254,5 @@ class BatchedGemm(MatrixProduct):
     axes = (3, 3, 3)
 
     def product(self, a: Variable, b: Variable) -> Variable:
-        """``batched``."""
+        """Return ``batched``."""
         return batched(a, b)

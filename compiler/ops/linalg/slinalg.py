@@ -1,4 +1,4 @@
-"""Cholesky's factor, generalized eigenvalues and the exponential of matrices."""
+"""Cholesky factors, generalized eigenvalues and matrix exponentials."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Cholesky(Op):
     """The triangle L with ``L @ L.T`` equal to ``x``, which is positive definite.
 
     Only the lower triangle of ``x`` is read; without ``lower`` only the upper one, and
-    the result is the upper triangle U with ``U.T @ U`` equal to ``x``. ``on_error``
-    says what a matrix that is not positive definite gives: "raise" or "nan".
+    the result is the upper triangle U with ``U.T @ U`` equal to ``x``. ``on_error`` is
+    for a matrix that is not positive definite: "raise" or "nan".
     """
 
     reports = True
@@ -54,23 +54,23 @@ class Cholesky(Op):
     def reference(self, x: Any) -> Any:
         """The triangles with NumPy. Raises LinAlgError unless ``on_error`` is "nan"."""
         try:
-            found = np.linalg.cholesky(x if self.lower else np.swapaxes(x, -1, -2))
+            factor = np.linalg.cholesky(x if self.lower else np.swapaxes(x, -1, -2))
         except np.linalg.LinAlgError:
             if self.on_error == "raise":
                 raise
             return np.full_like(x, np.nan)
-        return found if self.lower else np.swapaxes(found, -1, -2)
+        return factor if self.lower else np.swapaxes(factor, -1, -2)
 
     def grad(self, m: Any, g: Any, y: Variable, x: Variable) -> Variable:
-        """Murray's formula."""
+        """Return the gradient by Murray's formula."""
         L, of_L = (y, g) if self.lower else (turned(y), turned(g))
         inner = matmul(turned(L), of_L)
         half = core.constant(0.5, x.type.dtype)
         halved = with_diagonal(tril(inner), diagonal(inner, 0, -2, -1) * half)
         left = solve_triangular(turned(L), halved)
         full = solve_triangular(turned(L), turned(left))
-        found = folded(full, lower=True)
-        return found if self.lower else turned(found)
+        gradient = folded(full, lower=True)
+        return gradient if self.lower else turned(gradient)
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """The shape of the matrices."""
@@ -105,8 +105,8 @@ def eigvalsh(a: Any, b: Any = None, lower: bool = True) -> Variable:
     L = factor if lower else turned(factor)
     left = solve_triangular(L, whole, lower=True)
     reduced = solve_triangular(L, turned(left), lower=True)
-    found: Variable = Eigvalsh("L")(reduced)
-    return found
+    spectrum: Variable = Eigvalsh("L")(reduced)
+    return spectrum
 
 
 PADE = (
@@ -137,7 +137,7 @@ def exponential(
     matmul: Callable[[Any, Any], Any],
     solve: Callable[[Any, Any], Any],
 ) -> Any:
-    """The exponential of matrices of NumPy or of a device, by scaling and squaring.
+    """Return the exponential of NumPy or device matrices, by scaling and squaring.
 
     ``norm`` is the largest 1-norm among them (Higham, 2005).
     """
@@ -154,10 +154,10 @@ def exponential(
     odd = matmul(scaled, high + c[7] * x6 + c[5] * x4 + c[3] * x2 + c[1] * identity)
     high = matmul(x6, c[12] * x6 + c[10] * x4 + c[8] * x2)
     even = high + c[6] * x6 + c[4] * x4 + c[2] * x2 + c[0] * identity
-    found = solve(even - odd, even + odd)
+    power = solve(even - odd, even + odd)
     for _ in range(count):
-        found = matmul(found, found)
-    return found
+        power = matmul(power, power)
+    return power
 
 
 class Expm(Op):
@@ -180,7 +180,7 @@ class Expm(Op):
             return exponential(x, norm, identity, np.matmul, np.linalg.solve)
 
     def grad(self, m: Any, g: Any, y: Variable, x: Variable) -> Variable:
-        """The derivative in direction ``g`` at the transposed: a block of ``expm``."""
+        """The derivative in direction ``g`` at the transpose: a block of ``expm``."""
         A, n = turned(x), shape_i(x, -1)
         last = x.type.ndim - 1
         top = join(last, A, g)
@@ -196,5 +196,5 @@ class Expm(Op):
 
 def expm(a: Any) -> Variable:
     """The exponentials of square matrices."""
-    found: Variable = Expm()(a)
-    return found
+    result: Variable = Expm()(a)
+    return result

@@ -1,4 +1,4 @@
-"""Linear systems, and what all functions of matrices say about their operands.
+"""Linear systems and inverses, and checks of matrix operands.
 
 Functions of matrices work on the last two axes; those before them are a batch.
 """
@@ -35,7 +35,7 @@ DTYPES = ("float32", "float64", "complex64", "complex128")
 
 
 def as_floats(name: str, x: Any) -> Variable:
-    """``x`` in a dtype that is factorized: integers as float64.
+    """Return ``x`` in a dtype that can be factorized: integers as float64.
 
     Raises TypeError for floats of 16 bits, as NumPy.
     """
@@ -67,7 +67,7 @@ def turned(x: Variable) -> Variable:
 
 
 def with_diagonal(x: Variable, entries: Variable) -> Variable:
-    """The matrices with these entries on the diagonal in place of their own."""
+    """Return the matrices with their diagonals replaced by these entries."""
     rows, columns = (counted(shape_i(x, axis)) for axis in (-2, -1))
     is_diagonal = math.eq(dimshuffle(rows, 0, "x"), dimshuffle(columns, "x", 0))
     last = entries.type.ndim - 1
@@ -76,10 +76,9 @@ def with_diagonal(x: Variable, entries: Variable) -> Variable:
 
 
 def folded(x: Variable, lower: bool) -> Variable:
-    """One triangle plus the other one, transposed; what stays of it is zero.
+    """Return one triangle plus the other one transposed; the other is zero.
 
-    The gradient of what reads one triangle of a symmetric matrix, given that of what
-    reads all of it.
+    It is the gradient for one triangle of a symmetric matrix, given that for all of it.
     """
     zero = core.constant(0, x.type.dtype)
     beside = with_diagonal(turned(x), zero)
@@ -89,11 +88,10 @@ def folded(x: Variable, lower: bool) -> Variable:
 class Solve(Op):
     """The ``x`` with ``A @ x`` equal to ``b``, a vector or matrices.
 
-    ``A_structure`` is "general", "symmetric" (which is not checked),
-    "lower_triangular" or "upper_triangular": of these only the triangle is read.
-    ``lower``, ``overwrite_A`` and ``overwrite_b`` are taken so that programs of
-    Theano run: the structure says which triangle, and functions decide themselves what
-    they overwrite.
+    ``A_structure`` is "general", "symmetric" (which is not checked), "lower_triangular"
+    or "upper_triangular": of these only the triangle is read. ``lower``,
+    ``overwrite_A`` and ``overwrite_b`` are accepted so that programs of Theano run: the
+    structure has the triangle, and functions decide themselves on operations in place.
     """
 
     reports = True
@@ -118,7 +116,7 @@ class Solve(Op):
 
     @property
     def reads_lower(self) -> bool | None:
-        """Which triangle is read; None for all."""
+        """Whether the lower or the upper triangle is read; None for all."""
         kind = self.A_structure
         return kind == "lower_triangular" if kind.endswith("triangular") else None
 
@@ -149,7 +147,7 @@ class Solve(Op):
     def grad(
         self, m: Any, g: Any, y: Variable, A: Variable, b: Variable
     ) -> tuple[Variable, Variable]:
-        """The transposed system solved for ``g``, and minus its product with ``y``."""
+        """Return the transposed system's solution, and minus its product with ``y``."""
         other = {"lower": "upper", "upper": "lower"}.get(self.A_structure[:5])
         op = Solve(f"{other}_triangular") if other else self
         of_b: Variable = op(turned(A), g)
@@ -190,7 +188,7 @@ def solve(A: Any, b: Any, assume_a: str = "gen", lower: bool = False) -> Variabl
 
 
 def solve_triangular(A: Any, b: Any, lower: bool = False) -> Variable:
-    """``solve`` where ``A`` is the upper, or the lower, triangle of what is given."""
+    """Return ``solve`` of the upper, or the lower, triangle of ``A``."""
     x: Variable = Solve("lower_triangular" if lower else "upper_triangular")(A, b)
     return x
 
@@ -227,7 +225,7 @@ class MatrixInverse(Op):
         return np.linalg.inv(x)
 
     def grad(self, m: Any, g: Any, y: Variable, x: Variable) -> Variable:
-        """Minus ``y' g y'``, where the stroke transposes."""
+        """Return minus ``y' g y'``, where the stroke transposes."""
         return -matmul(turned(y), matmul(g, turned(y)))
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
@@ -242,6 +240,6 @@ def matrix_inverse(x: Any) -> Variable:
 
 
 def lengths_of(shape: Sequence[Any]) -> tuple[Any, Any, Any]:
-    """Rows and columns, and the smaller of both; None where it is not known."""
+    """Return rows, columns, and the smaller of both; None where it is not known."""
     m, n = shape[-2:]
     return m, n, None if m is None or n is None else math.minimum(m, n)

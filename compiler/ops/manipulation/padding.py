@@ -1,4 +1,4 @@
-"""``pad``: an array with more elements at its ends, taken from it or made up."""
+"""``pad``: an array with more elements at its ends, copied or computed."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ KEYWORDS: dict[str, dict[str, Any]] = {
 
 
 def pad(x: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Variable:
-    """``x`` with so many elements more before and behind it along each axis.
+    """Return ``x`` with elements added before and after it along each axis.
 
     ``pad_width`` is an integer, a pair, or a pair for each axis, of integers or integer
-    scalars. ``mode`` is one of NumPy's names: 'constant' (``constant_values``),
-    'edge', 'linear_ramp' (``end_values``), 'maximum', 'mean', 'minimum' (of whole
-    lines), 'reflect', 'symmetric' (``reflect_type='even'``), 'wrap'. What is taken from
-    an axis without elements is an error when the program runs.
+    scalars. ``mode`` is one of NumPy's names: 'constant' (``constant_values``), 'edge',
+    'linear_ramp' (``end_values``), 'maximum', 'mean', 'minimum' (of whole lines),
+    'reflect', 'symmetric' (``reflect_type='even'``), 'wrap'. Copying from an axis
+    without elements is an error when the program runs.
     """
     variable = as_tensor_variable(x)
     if mode not in KEYWORDS:
@@ -85,8 +85,8 @@ def pairs(name: str, given: Any, ndim: int) -> list[tuple[Any, Any]]:
             f"pad: {name} is {given!r}, expected one, a pair, or a pair for each of "
             f"{ndim} axes"
         )
-    made = [(each[0], each[-1]) for each in nested]
-    return made * ndim if len(made) == 1 else made
+    widths = [(each[0], each[-1]) for each in nested]
+    return widths * ndim if len(widths) == 1 else widths
 
 
 def _width(given: Any) -> Variable:
@@ -99,7 +99,7 @@ def _width(given: Any) -> Variable:
 
 
 def _framed(x: Variable, widths: list[Width], filled: Any) -> Variable:
-    """``x`` in the middle of an array full of a scalar."""
+    """Return ``x`` in the middle of an array filled with a scalar."""
     lengths = []
     middle = []
     for axis, (before, behind) in enumerate(widths):
@@ -115,7 +115,7 @@ def _framed(x: Variable, widths: list[Width], filled: Any) -> Variable:
 
 
 def _constant(x: Variable, widths: list[Width], values: Any) -> Variable:
-    """One launch where all ends are filled with one value; else axis by axis."""
+    """Pad in one launch where all ends have one value; else axis by axis."""
     listed = pairs("constant_values", values, x.type.ndim)
     first = listed[0][0] if listed else 0
     if all(each == first for pair in listed for each in pair):
@@ -141,7 +141,7 @@ def _scalar_of(what: str, given: Any, dtype: str) -> Variable:
 
 
 def _ended(x: Variable, axis: int, width: Width, ends: Any) -> Variable:
-    """``x`` with other values before and behind one axis; they broadcast."""
+    """Return ``x`` with values added before and after one axis; they broadcast."""
     nothing: Variable = core.constant(0, "int64")
     widths: list[Width] = [(nothing, nothing)] * x.type.ndim
     widths[axis] = width
@@ -152,7 +152,7 @@ def _ended(x: Variable, axis: int, width: Width, ends: Any) -> Variable:
     return set_subtensor(index(made, (*skipped, slice(stop, None))), ends[1])
 
 
-# ---- of the array's own elements ----
+# ---- copied elements ----
 
 
 def _edge(place: Any, length: Any) -> Variable:
@@ -182,13 +182,13 @@ PLACES: dict[str, Callable[[Any, Any], Variable]] = {
     "symmetric": _symmetric,
     "wrap": _wrap,
 }
-"""Where an element outside comes from: of its place, from 0 where the array begins."""
+"""The index of the element that is copied to a position, counted from the array."""
 
 
 def _by_places(
     x: Variable, widths: list[Width], place_of: Callable[[Any, Any], Variable]
 ) -> Variable:
-    """``x`` padded axis after axis by taking elements."""
+    """Return ``x`` padded axis after axis by gathering elements."""
     for axis, (before, behind) in enumerate(widths):
         if is_constant(before, 0) and is_constant(behind, 0):
             continue
@@ -199,7 +199,7 @@ def _by_places(
     return x
 
 
-# ---- made up of lines ----
+# ---- computed from lines ----
 
 
 def _made_up(
@@ -222,7 +222,7 @@ def _made_up(
 
 
 def _ramp(x: Variable, axis: int, width: Width, side: int, end: Any) -> Variable:
-    """The values from ``end``, the outermost, to the border of ``x``."""
+    """Return the values from ``end``, the outermost, to the border of ``x``."""
     skipped = (slice(None),) * axis
     border = expand_dims(index(x, (*skipped, 0 if side == 0 else -1)), axis)
     narrow = x.type.dtype in ("float16", "bfloat16")

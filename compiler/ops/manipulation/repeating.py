@@ -1,4 +1,4 @@
-"""Arrays repeated, and moved round."""
+"""Repeated and rolled arrays."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from gpuarray.compiler.ops.variables.basic import (
 
 
 def repeated(x: Variable, times: Mapping[int, Variable], inner: bool) -> Variable:
-    """``x`` repeated along each axis of ``times``.
+    """Return ``x`` repeated along each axis of ``times``.
 
     ``inner`` repeats each element, otherwise the axis as a whole is repeated.
     """
@@ -68,11 +68,11 @@ def _no_negative(name: str, count: Variable) -> Variable:
 
 
 def tile(x: Any, reps: Any, ndim: int | None = None) -> Variable:
-    """``x`` repeated as a whole, so many times along each axis, as ``numpy.tile``.
+    """Return ``x`` repeated as a whole along each axis, as ``numpy.tile``.
 
     ``reps`` is an integer, a list of integers and scalars, or a vector of integers,
-    which needs ``ndim``, the number of axes of the result. Of fewer numbers than axes
-    the first axes stand once.
+    which needs ``ndim``, the rank of the result. Fewer numbers than axes repeat the
+    last axes.
     """
     variable = as_tensor_variable(x)
     vector = as_shape("tile", reps)
@@ -96,9 +96,9 @@ def tile(x: Any, reps: Any, ndim: int | None = None) -> Variable:
 
 
 class Repeat(Op):
-    """Each element of ``axis`` as often as a vector says.
+    """Each element of ``axis`` repeated by the count in a vector.
 
-    ``total`` is its sum, or below 0 where an element of it is.
+    ``total`` is the sum of the counts, or below 0 if one is below 0.
     """
 
     __props__ = ("axis",)
@@ -154,10 +154,10 @@ class Repeat(Op):
 
 
 def repeat(x: Any, repeats: Any, axis: Any = None) -> Variable:
-    """Each element as often as ``repeats`` says along ``axis``, as ``numpy.repeat``.
+    """Return elements repeated ``repeats`` times along ``axis``, as ``numpy.repeat``.
 
-    ``repeats`` is an integer, a scalar, or a vector with a number for each element of
-    the axis. Without an axis the elements are taken as a vector.
+    ``repeats`` is an integer, a scalar, or a vector with a count for each element of
+    the axis. Without an axis the elements are read as a vector.
     """
     variable = as_tensor_variable(x)
     counts = as_tensor_variable(repeats)
@@ -191,7 +191,7 @@ def repeat(x: Any, repeats: Any, axis: Any = None) -> Variable:
 
 
 def roll(x: Any, shift: Any, axis: Any = None) -> Variable:
-    """The elements moved on by ``shift``, from the end to the front, as ``numpy.roll``.
+    """Return the elements shifted cyclically by ``shift``, as ``numpy.roll``.
 
     ``shift`` is an integer or a scalar; without an axis the array is rolled as a
     vector. Of several axes each has its shift, or all have one.

@@ -1,4 +1,4 @@
-"""Activations of neural networks, made of rows of the table."""
+"""Activations of neural networks, composed of rows of the scalar table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SCALE = 1.0507009873554804934193349852946
 
 
 def _number(value: Any, like: Variable) -> Variable:
-    """``value``; where it is a number, of the dtype of the floats ``like``."""
+    """Return ``value``; a number in the dtype of the floats ``like``."""
     if isinstance(value, Variable) or not is_float(like):
         return as_tensor_variable(value)
     return core.constant(value, like.type.dtype)
@@ -64,7 +64,7 @@ def hard_sigmoid(x: Any) -> Variable:
 
 
 def ultra_fast_sigmoid(x: Any) -> Variable:
-    """A sigmoid made of a quotient and a line on each side: off by 0.02 at most."""
+    """Return a sigmoid approximated piecewise: off by 0.02 at most."""
     variable = as_tensor_variable(x)
     half = _number(0.5, variable)
     size = math.abs(half * variable)
@@ -73,8 +73,8 @@ def ultra_fast_sigmoid(x: Any) -> Variable:
     line = line + _number(0.935409070603099, variable)
     flat = _number(0.99505475368673, variable)
     outer = math.where(math.lt(size, _number(3.0, variable)), line, flat)
-    found = math.where(math.lt(size, _number(1.7, variable)), curve, outer)
-    signed = math.where(math.ge(variable, 0), found, -found)
+    positive = math.where(math.lt(size, _number(1.7, variable)), curve, outer)
+    signed = math.where(math.ge(variable, 0), positive, -positive)
     return half * (signed + 1)
 
 
@@ -90,7 +90,7 @@ def h_softmax(
     b2: Any,
     target: Any = None,
 ) -> Variable:
-    """A softmax of two levels: of classes, and of the outputs of each class.
+    """Return a softmax of two levels: of classes, and of the outputs of each class.
 
     ``x`` is (batch_size, n_in), ``W1`` (n_in, n_classes), ``b1`` (n_classes,), ``W2``
     (n_classes, n_in, n_outputs_per_class) and ``b2`` (n_classes, n_outputs_per_class).

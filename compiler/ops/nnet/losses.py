@@ -18,9 +18,9 @@ from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 
 def binary_crossentropy(output: Any, target: Any) -> Variable:
-    """``-(t log(o) + (1 - t) log(1 - o))``, for probabilities ``o`` of targets ``t``.
+    """Return ``-(t log(o) + (1 - t) log(1 - o))``, for probabilities ``o``.
 
-    Of ``sigmoid(x)`` the rewrites make a form that does not lose small probabilities.
+    If they are ``sigmoid(x)``, the rewrites make it stable for small probabilities.
     """
     o, t = as_tensor_variable(output), as_tensor_variable(target)
     return -(t * math.log(o) + (1 - t) * math.log(1 - o))
@@ -33,10 +33,10 @@ def sigmoid_binary_crossentropy(output: Any, target: Any) -> Variable:
 
 
 def categorical_crossentropy(coding_dist: Any, true_dist: Any) -> Variable:
-    """The cross-entropy of each row of probabilities with the true distribution.
+    """Return the cross-entropy of each row of probabilities with the true distribution.
 
-    ``true_dist`` is of the same number of axes, or holds a class for each row. Of
-    ``softmax(x)`` the rewrites make a form that does not lose small probabilities.
+    ``true_dist`` has the same rank, or holds a class for each row. If the probabilities
+    are ``softmax(x)``, the rewrites make it stable for small ones.
     """
     coding, true = as_tensor_variable(coding_dist), as_tensor_variable(true_dist)
     if true.type.ndim == coding.type.ndim:
@@ -57,19 +57,19 @@ def crossentropy_categorical_1hot(coding_dist: Any, true_one_of_n: Any) -> Varia
 def crossentropy_softmax_argmax_1hot_with_bias(
     x: Any, b: Any, y_idx: Any
 ) -> list[Variable]:
-    """The cross-entropy of ``softmax(x + b)`` with classes, the softmax, its argmax."""
+    """Return the cross-entropy of ``softmax(x + b)``, the softmax, and its argmax."""
     total = math.add(x, b)
     last = total.type.ndim - 1
     return [-pick(logsoftmax(total), y_idx), softmax(total), argmax(total, last)]
 
 
 def crossentropy_softmax_1hot_with_bias(x: Any, b: Any, y_idx: Any) -> list[Variable]:
-    """The cross-entropy of ``softmax(x + b)`` with a class of each row, the softmax."""
+    """Return the cross-entropy of ``softmax(x + b)`` with classes, and the softmax."""
     return crossentropy_softmax_argmax_1hot_with_bias(x, b, y_idx)[:2]
 
 
 def crossentropy_softmax_1hot(x: Any, y_idx: Any) -> list[Variable]:
-    """The cross-entropy of ``softmax(x)`` with a class of each row, and the softmax."""
+    """Return the cross-entropy of ``softmax(x)`` with classes, and the softmax."""
     rows = as_tensor_variable(x)
     return [-pick(logsoftmax(rows), y_idx), softmax(rows)]
 
@@ -77,22 +77,22 @@ def crossentropy_softmax_1hot(x: Any, y_idx: Any) -> list[Variable]:
 def crossentropy_softmax_max_and_argmax_1hot_with_bias(
     x: Any, b: Any, y_idx: Any
 ) -> list[Variable]:
-    """Cross-entropy and softmax of ``x + b``, its greatest of each row, and where."""
-    found = crossentropy_softmax_argmax_1hot_with_bias(x, b, y_idx)
-    return [*found[:2], reduce.max(found[1], axis=-1), found[2]]
+    """Return cross-entropy and softmax of ``x + b``, the softmax's max and argmax."""
+    results = crossentropy_softmax_argmax_1hot_with_bias(x, b, y_idx)
+    return [*results[:2], reduce.max(results[1], axis=-1), results[2]]
 
 
 def crossentropy_softmax_max_and_argmax_1hot(x: Any, y_idx: Any) -> list[Variable]:
-    """Cross-entropy and softmax of ``x``, its greatest of each row, and where."""
+    """Return cross-entropy and softmax of ``x``, the softmax's max and argmax."""
     nll, shares = crossentropy_softmax_1hot(x, y_idx)
     last = shares.type.ndim - 1
     return [nll, shares, reduce.max(shares, axis=last), argmax(x, last)]
 
 
 def confusion_matrix(actual: Any, pred: Any) -> list[Variable]:
-    """How often each class was predicted as each, and the classes, ascending.
+    """Return the counts of each actual class predicted as each, and the sorted classes.
 
-    Row and column are the places in the second result; int64.
+    Rows and columns are indices into the second result; int64.
     """
     true, guess = as_tensor_variable(actual), as_tensor_variable(pred)
     for given in (true, guess):

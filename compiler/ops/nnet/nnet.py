@@ -1,8 +1,8 @@
-"""Ops of neural networks beside the table's: softmax and its logarithm.
+"""Ops of neural networks: softmax, its logarithm, and one element of each row.
 
 A classifier's cost picks one element of each row (`Pick`), and its gradient spreads one
-over each (`Spread`). The rewrites open these ops up into rows and reductions, after
-they have made them stable.
+over each (`Spread`). The rewrites make these ops stable, and then expand them into rows
+and reductions.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Normalised(Op):
         return x.clone()
 
     def _shifted(self, x: Any) -> tuple[Any, Any]:
-        """``x`` less its largest, and the sum of the exponentials of that."""
+        """Return ``x`` less its maximum, and the sum of the exponentials of that."""
         with np.errstate(all="ignore"):
             shifted = wide(x) - wide(x).max(axis=self.axis, keepdims=True)
             return shifted, np.exp(shifted).sum(axis=self.axis, keepdims=True)
@@ -65,13 +65,13 @@ class Softmax(Normalised):
     """Exponentials divided by their sum along ``axis``, for values of any size."""
 
     def reference(self, x: Any) -> Any:
-        """The shares with NumPy; float16 is computed in float32."""
+        """Return the softmax with NumPy; float16 is computed in float32."""
         shifted, total = self._shifted(x)
         with np.errstate(all="ignore"):
             return (np.exp(shifted) / total).astype(x.dtype)
 
     def grad(self, m: Any, g: Any, y: Any, x: Variable) -> Variable:
-        """``g * y - sum(g * y) * y``: each term may have a mask of its own."""
+        """Return ``g * y - sum(g * y) * y``: each term may have a mask of its own."""
         shares = m.times(g, y)
         total = m.sum(shares, axis=self.axis, keepdims=True)
         slope: Variable = shares - m.times(total, y)
@@ -95,10 +95,10 @@ class LogSoftmax(Normalised):
 
 
 def softmax(x: Any, axis: int = -1) -> Variable:
-    """Exponentials divided by their sum along ``axis``, each row's by default.
+    """Return exponentials divided by their sum along ``axis``, by default the last.
 
-    The result has the shape of ``x``: of a vector it is a vector, of which Theano makes
-    a row; ``softmax(x.dimshuffle("x", 0))`` is a row in both.
+    The result has the shape of ``x``: a vector gives a vector, where Theano gives a
+    row; ``softmax(x.dimshuffle("x", 0))`` is a row in both.
 
     Values of any size, of a floating dtype. The gradient is exact for all of them.
     """
@@ -106,7 +106,7 @@ def softmax(x: Any, axis: int = -1) -> Variable:
 
 
 def logsoftmax(x: Any, axis: int = -1) -> Variable:
-    """The logarithm of ``softmax``, finite where that is not zero but underflows."""
+    """Return the logarithm of ``softmax``, finite where that underflows."""
     return _normalised(LogSoftmax, "logsoftmax", x, axis)
 
 
@@ -122,7 +122,7 @@ def _normalised(op: type[Normalised], name: str, x: Any, axis: int) -> Variable:
 
 
 def softmax_graph(c: Any) -> Variable:
-    """``softmax(c)`` written out, which the rewrites make stable: ``exp(c) / sum``."""
+    """Return ``exp(c) / sum``, which the rewrites make stable."""
     powers = math.exp(c)
     shares: Variable = powers / reduce.sum(powers, axis=-1, keepdims=True)
     return shares
@@ -147,7 +147,7 @@ def _labels(op: Op, y: Any, ndim: int) -> Variable:
 
 
 def _within(op: Op, y: Any, length: int) -> Any:
-    """The places counted from the left. Raises IndexError for others."""
+    """Return indices counted from the left. Raises IndexError for others."""
     places = np.asarray(y).astype(np.int64)
     if places.size and (places.min() < -length or places.max() >= length):
         raise GraphIndexError(
@@ -157,9 +157,9 @@ def _within(op: Op, y: Any, length: int) -> Any:
 
 
 class Pick(Op):
-    """``x[..., y[...]]``: along the last axis of ``x`` the element whose place is in y.
+    """``x[..., y[...]]``: the element of each row of ``x`` at the index in ``y``.
 
-    ``y`` holds integers, negative ones counted from the end, for each row one.
+    ``y`` holds one integer for each row, negative ones counted from the end.
     """
 
     reports = True
@@ -167,7 +167,7 @@ class Pick(Op):
     __props__ = ()
 
     def make_node(self, x: Any, y: Any) -> Apply:
-        """A node over rows and places."""
+        """Return a node over rows and indices."""
         rows = as_tensor_variable(x)
         if rows.type.ndim == 0:
             raise GraphArgumentError(f"{self}: given {rows.type}, expected rows")
@@ -177,7 +177,7 @@ class Pick(Op):
         return Apply(self, [rows, labels], [TensorType(rows.type.dtype, pattern)()])
 
     def reference(self, x: Any, y: Any) -> Any:
-        """The elements. Raises IndexError for a place that is not in the row."""
+        """Return the elements. Raises IndexError for an index out of bounds."""
         if x.shape[:-1] != y.shape:
             raise GraphValueError(
                 f"{self}: rows of shape {x.shape} and places of shape {y.shape}"
@@ -188,23 +188,23 @@ class Pick(Op):
     def grad(
         self, m: Any, g: Variable, out: Variable, x: Variable, y: Variable
     ) -> tuple[Variable, None]:
-        """``g`` in those places, zeros elsewhere."""
+        """Return ``g`` at those indices, zeros elsewhere."""
         return spread(g, y, shape_i(x, -1)), None
 
     def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
-        """There is a place for each row."""
+        """Require an index for each row."""
         for mine, its in zip(*input_shapes, strict=False):
             yield from equal(mine, its)
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """The shape of the places."""
+        """Return the shape of the indices."""
         return [tuple(input_shapes[1])]
 
 
 class Spread(Op):
-    """Rows of ``n`` zeros, but for the elements of ``g`` in the places in ``y``.
+    """Rows of ``n`` zeros with the elements of ``g`` at the indices in ``y``.
 
-    ``n`` is an integer scalar. The derivative of `Pick`.
+    ``n`` is an integer scalar. It is the gradient of `Pick`.
     """
 
     reports = True
@@ -214,7 +214,7 @@ class Spread(Op):
     __props__ = ()
 
     def make_node(self, g: Any, y: Any, n: Any) -> Apply:
-        """A node over elements, places and the length."""
+        """Return a node over elements, indices and the length."""
         values, length = as_tensor_variable(g), as_length("Spread", n)
         labels = _labels(self, y, values.type.ndim)
         pattern = (*values.type.broadcastable, is_constant(length, 1))
@@ -226,7 +226,7 @@ class Spread(Op):
         return (2,)
 
     def reference(self, g: Any, y: Any, n: Any) -> Any:
-        """The rows. Raises IndexError for a place that is not in the row."""
+        """Return the rows. Raises IndexError for an index out of bounds."""
         places = _within(self, y, int(n))
         return np.where(np.arange(int(n)) == places[..., None], g[..., None], 0).astype(
             g.dtype
@@ -235,11 +235,11 @@ class Spread(Op):
     def grad(
         self, m: Any, g: Any, out: Variable, values: Any, y: Variable, n: Variable
     ) -> tuple[Variable, None, None]:
-        """The elements of ``g`` in those places."""
+        """Return the elements of ``g`` at those indices."""
         return pick(g, y), None, None
 
     def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
-        """There is a place for each element."""
+        """Require an index for each element."""
         for mine, its in zip(*input_shapes[:2], strict=True):
             yield from equal(mine, its)
 
@@ -249,10 +249,10 @@ class Spread(Op):
 
 
 class InBounds(Op):
-    """Places in rows of ``n`` elements, counted from the left: those in ``y``, int64.
+    """The bounds-checked indices ``y`` into ``n`` elements, int64, none negative.
 
-    ``y`` holds integers, negative ones counted from the end. What is in no row is told
-    as an index out of bounds, of the operation ``called`` so.
+    ``y`` holds integers, negative ones counted from the end. One out of bounds is
+    reported as an index error of the operation ``called``.
     """
 
     reports = True
@@ -263,7 +263,7 @@ class InBounds(Op):
         self.called = called
 
     def make_node(self, y: Any, n: Any) -> Apply:
-        """A node over places and the length."""
+        """Return a node over indices and the length."""
         labels, length = as_tensor_variable(y), as_length("InBounds", n)
         labels = _labels(self, labels, labels.type.ndim)
         flags = labels.type.broadcastable
@@ -274,11 +274,11 @@ class InBounds(Op):
         return (1,)
 
     def reference(self, y: Any, n: Any) -> Any:
-        """The places. Raises IndexError for one that is not in the row."""
+        """Return the indices. Raises IndexError for one out of bounds."""
         return _within(self, y, int(n))
 
     def grad(self, m: Any, g: Any, out: Any, y: Variable, n: Variable) -> None:
-        """Nothing: places are integers."""
+        """Return None: indices are integers."""
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """The shape of ``y``."""
@@ -288,7 +288,7 @@ class InBounds(Op):
 class FirstRows(Op):
     """A vector of ``total`` elements: ``x``, repeated to ``n`` of them, then zeros.
 
-    Where the lengths are those that it has, it is ``x`` itself.
+    It is ``x`` itself if the lengths agree.
     """
 
     leaves_zeros = True
@@ -298,7 +298,7 @@ class FirstRows(Op):
     view_map: Mapping[int, Sequence[int]] = {0: [0]}
 
     def make_node(self, x: Any, n: Any, total: Any) -> Apply:
-        """A node over a vector, how many elements it has, and how many shall be."""
+        """Return a node over a vector, its number of elements, and the total."""
         vector = as_tensor_variable(x)
         lengths = [as_length("FirstRows", each) for each in (n, total)]
         if vector.type.ndim != 1:
@@ -314,23 +314,23 @@ class FirstRows(Op):
     def reference(self, x: Any, n: Any, total: Any) -> Any:
         """The vector. Raises IndexError where ``n`` is more than ``total``."""
         check_first_rows(int(n), int(total))
-        made = np.zeros(int(total), x.dtype)
-        made[: int(n)] = x
-        return made
+        padded = np.zeros(int(total), x.dtype)
+        padded[: int(n)] = x
+        return padded
 
     def grad(
         self, m: Any, g: Any, y: Any, x: Variable, n: Variable, total: Variable
     ) -> tuple[Variable, None, None]:
-        """The first elements of ``g``, added up where ``x`` was repeated."""
+        """Return the first elements of ``g``, summed where ``x`` was repeated."""
         return m.sum_to(FirstOf()(g, n), x), None, None
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """The length that it shall have."""
+        """Return the total length."""
         return [(node.inputs[2],)]
 
 
 def check_first_rows(n: int, total: int) -> None:
-    """Raise IndexError where a row is asked for that there is not."""
+    """Raise IndexError where there are fewer than ``n`` rows."""
     if n > total:
         raise GraphIndexError(
             f"index {n - 1} is out of bounds for axis 0 of length {total}"
@@ -345,7 +345,7 @@ class FirstOf(Op):
     view_map: Mapping[int, Sequence[int]] = {0: [0]}
 
     def make_node(self, x: Any, n: Any) -> Apply:
-        """A node over a vector and how many there are."""
+        """Return a node over a vector and the number of elements."""
         vector, length = as_tensor_variable(x), as_length("FirstOf", n)
         if vector.type.ndim != 1:
             raise GraphArgumentError(f"{self}: given {vector.type}, expected a vector")
@@ -354,7 +354,7 @@ class FirstOf(Op):
         return Apply(self, [vector, length], [out])
 
     def host_inputs(self, node: Apply) -> Collection[int]:
-        """How many."""
+        """Return the number's index."""
         return (1,)
 
     def reference(self, x: Any, n: Any) -> Any:
@@ -368,33 +368,33 @@ class FirstOf(Op):
         return FirstRows()(g, n, shape_i(x, 0)), None
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """How many."""
+        """Return the number of elements."""
         return [(node.inputs[1],)]
 
 
 def pick(x: Any, y: Any) -> Variable:
-    """``x[..., y[...]]``: of each row of ``x`` the element whose place is in ``y``."""
+    """Return ``x[..., y[...]]``, the element of each row at the index in ``y``."""
     elements: Variable = Pick()(x, y)
     return elements
 
 
 def spread(g: Any, y: Any, n: Any) -> Variable:
-    """Rows of ``n`` zeros with the elements of ``g`` in the places in ``y``."""
+    """Return rows of ``n`` zeros with the elements of ``g`` at the indices in ``y``."""
     rows: Variable = Spread()(g, y, n)
     return rows
 
 
-# ---- opened up ----
+# ---- expanded ----
 
 
 def opened_softmax(x: Variable, axis: int) -> Variable:
-    """`Softmax` made of rows and reductions."""
+    """Return `Softmax` expanded into rows and reductions."""
     shifted, total = _parts(x, axis)
     return math.true_div(math.exp(shifted), total)
 
 
 def opened_logsoftmax(x: Variable, axis: int) -> Variable:
-    """`LogSoftmax` made of rows and reductions."""
+    """Return `LogSoftmax` expanded into rows and reductions."""
     shifted, total = _parts(x, axis)
     return math.sub(shifted, math.log(total))
 

@@ -1,4 +1,4 @@
-"""Variables as other things: numbers known now, copies, what a file holds."""
+"""Conversions of variables: to known numbers, copies, and arrays from files."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ _VIEWS = (BroadcastTo, DimShuffle, Rebroadcast, Reshape)
 def get_scalar_constant_value(
     v: Any, elemwise: bool = True, only_process_constants: bool = False
 ) -> Any:
-    """The number that every element of ``v`` is, as an array without axes.
+    """Return the number that every element of ``v`` is, as an array without axes.
 
-    Seen through copies, casts, new axes, repetition, indices by constants, vectors made
-    of scalars or of such vectors, and, with ``elemwise``, arithmetic of numbers; only
-    constants count with ``only_process_constants``. Raises NotScalarConstantError for
-    anything else.
+    It is found through copies, casts, new axes, repetition, indices by constants,
+    vectors made of scalars or of such vectors, and, with ``elemwise``, arithmetic of
+    numbers; with ``only_process_constants`` only a constant counts. Raises
+    NotScalarConstantError for anything else.
     """
     variable = as_tensor_variable(v)
     depth = 0 if only_process_constants else _DEPTH
-    found = _number(variable, elemwise, depth)
-    if found is None:
+    number = _number(variable, elemwise, depth)
+    if number is None:
         raise NotScalarConstantError(
             f"get_scalar_constant_value: {variable} of {variable.type} is no number "
             "that is known before the program runs"
         )
-    return found
+    return number
 
 
 def _number(variable: Variable, elemwise: bool, depth: int) -> Any:
@@ -71,7 +71,7 @@ def _number(variable: Variable, elemwise: bool, depth: int) -> Any:
 
 
 def _element(node: Apply, elemwise: bool, depth: int) -> Any:
-    """A part of an array that is one number, of a constant, or of a known vector."""
+    """Return an indexed part that is one number, of a constant or a known vector."""
     op, (x, *places) = node.op, node.inputs
     everywhere = _number(x, elemwise, depth)
     if everywhere is not None:
@@ -88,12 +88,12 @@ def _element(node: Apply, elemwise: bool, depth: int) -> Any:
         raise GraphIndexError(
             f"index {numbers[0]} is out of bounds for axis 0 with size {len(scalars)}"
         )
-    found = _number(scalars[numbers[0]], elemwise, depth)
-    return None if found is None else found.astype(x.type.dtype)
+    number = _number(scalars[numbers[0]], elemwise, depth)
+    return None if number is None else number.astype(x.type.dtype)
 
 
 def _scalars(vector: Variable) -> list[Variable] | None:
-    """The scalars that a vector, or the vectors that it joins, are made of."""
+    """Return the scalars of a vector, or of the vectors that it joins."""
     if vector.type.ndim != 1:
         return None
     node = vector.owner
@@ -109,7 +109,7 @@ def _scalars(vector: Variable) -> list[Variable] | None:
 
 
 def _computed(node: Apply, elemwise: bool, depth: int) -> Any:
-    """A cast or a filled value; arithmetic of numbers, where it is asked for."""
+    """Return a cast or filled value; if asked for, the result of arithmetic."""
     assert isinstance(node.op, Elemwise)
     if len(node.outputs) != 1:
         return None
@@ -129,7 +129,7 @@ def _computed(node: Apply, elemwise: bool, depth: int) -> Any:
 def extract_constant(
     x: Any, elemwise: bool = True, only_process_constants: bool = False
 ) -> Any:
-    """The number that ``x`` is, as `get_scalar_constant_value`; else ``x`` itself."""
+    """Return the number of ``x``, as `get_scalar_constant_value`; else ``x`` itself."""
     try:
         return get_scalar_constant_value(x, elemwise, only_process_constants)
     except NotScalarConstantError:
@@ -146,7 +146,7 @@ def _scalar(name: str, given: Any) -> Variable:
 
 
 def scalar_from_tensor(s: Any) -> Variable:
-    """``s``, a scalar: scalars are arrays without axes here. Raises TypeError."""
+    """Return ``s``: scalars are arrays without axes here. Raises TypeError."""
     return _scalar("scalar_from_tensor", s)
 
 
@@ -161,14 +161,14 @@ def default(x: Any, d: Any) -> Variable:
 
 
 def tensor_copy(x: Any) -> Variable:
-    """Another variable of the same values, computed without a copy in the end."""
+    """Return another variable of the same values, which computes no copy."""
     variable = as_tensor_variable(x)
     copied: Variable = Elemwise(Cast(variable.type.dtype))(variable)
     return copied
 
 
 class LoadFromDisk(Op):
-    """The array of a file that ``numpy.save`` wrote, read anew at each run."""
+    """The array of a file that ``numpy.save`` wrote, read at each run."""
 
     __props__ = ("path", "dtype", "broadcastable", "mmap_mode")
 
@@ -211,7 +211,7 @@ class LoadFromDisk(Op):
 def load(
     path: Any, dtype: Any, broadcastable: Sequence[bool], mmap_mode: str | None = None
 ) -> Variable:
-    """The array of the file ``path``, read at each run; it has the type given.
+    """Return the array of the file ``path``, read at each run; it has the type given.
 
     ``mmap_mode`` is as of ``numpy.load``. Raises TypeError, when the program runs, for
     an array of another type.

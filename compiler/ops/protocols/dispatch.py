@@ -1,9 +1,9 @@
-"""NumPy's protocols: its functions called with variables lead to ours of that name.
+"""NumPy's protocols: its functions called with variables call ours of that name.
 
-``numpy.exp(x)`` is ``T.exp(x)``, ``numpy.add.reduce(x)`` is a sum, and
-``numpy.sum(x, axis=0)`` is ``T.sum(x, axis=0)``. The table of scalars says which ufunc
-a row is; functions are found by their names, and their arguments are handed on by name.
-What there is no function for raises TypeError, and so do options that ours has not.
+``numpy.exp(x)`` is ``T.exp(x)``, ``numpy.add.reduce(x)`` is a sum, and ``numpy.sum(x,
+axis=0)`` is ``T.sum(x, axis=0)``. The scalar table has the ufunc of a row; functions
+are found by name, and their arguments are passed by name. Functions and options that
+ours lack raise TypeError.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ HERE = "T (gpuarray.compiler.tensor)"
 
 
 def offer(find: Find) -> None:
-    """Say how a function is found by NumPy's path to it; None: there is none."""
+    """Set the lookup of a function by NumPy's path to it; it gives None if unknown."""
     _finders[:] = [find]
 
 
@@ -61,7 +61,7 @@ def _missing(name: str, instead: str = "") -> GraphTypeError:
 
 
 def _rows() -> dict[np.ufunc, Scalar]:
-    """The row of each ufunc that has one result."""
+    """Return the row of each ufunc that has one result."""
     found = ((row.ufunc, row) for row in SCALARS.values())
     return {ufunc: row for ufunc, row in found if ufunc is not None and ufunc.nout == 1}
 
@@ -69,7 +69,7 @@ def _rows() -> dict[np.ufunc, Scalar]:
 ROW_OF = _rows()
 PAIR_OF = {pair.reference: pair.rows for pair in PAIRS}
 
-# What says nothing that is not so anyhow.
+# Options with their default values.
 _PLAIN: dict[str, Any] = {
     "casting": "same_kind",
     "dtype": None,
@@ -81,7 +81,7 @@ _PLAIN: dict[str, Any] = {
 
 
 def _is_known(operand: Any) -> bool:
-    """True if an operand is one that our functions take, or refuse with a reason."""
+    """True if our functions accept an operand, or refuse it with a reason."""
     kinds = Variable, BaseArray, np.ndarray, np.generic, bool, int, float, complex
     return isinstance(operand, (*kinds, list, tuple))
 
@@ -89,7 +89,7 @@ def _is_known(operand: Any) -> bool:
 def array_ufunc(
     variable: Any, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any
 ) -> Any:
-    """``__array_ufunc__``: the function of the row that the ufunc is."""
+    """Return ``__array_ufunc__``: the function of the ufunc's row."""
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     if not all(map(_is_known, inputs)):
         return NotImplemented
@@ -118,9 +118,9 @@ def array_ufunc(
 
 
 def _compared(row: Scalar, inputs: Sequence[Any], result: Variable) -> Variable:
-    """``array == x`` has the truth of ``x == array``: an array is no variable.
+    """Give ``array == x`` the truth of ``x == array``: an array is no variable.
 
-    So that variables are still found in lists that have arrays, too.
+    So variables are still found in lists that also have arrays.
     """
     if row.operator in ("eq", "ne") and not isinstance(inputs[0], Variable):
         result.tag.truth = row.operator == "ne"
@@ -179,7 +179,7 @@ def array_function(
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
 ) -> Any:
-    """``__array_function__``: the function of the same name, or one of `OWN`."""
+    """Return ``__array_function__``: the function of the same name, or one of `OWN`."""
     if not all(issubclass(kind, (Variable, BaseArray, np.ndarray)) for kind in types):
         return NotImplemented
     path = [*function.__module__.split(".")[1:], function.__name__]
@@ -200,7 +200,7 @@ def array_function(
 
 @cache
 def _signature(function: Function) -> inspect.Signature | None:
-    """A function's signature; None of one in C that does not tell."""
+    """Return a function's signature; None for one in C without it."""
     try:
         return inspect.signature(function)
     except ValueError:
@@ -214,11 +214,10 @@ def _handed_on(
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
 ) -> Any:
-    """``ours`` called with what NumPy's function was given.
+    """Call ``ours`` with the arguments of NumPy's function.
 
-    NumPy's parameters without a default are handed on by their places, the others by
-    their names, where they are not the default. Raises TypeError for those that ours
-    has not.
+    NumPy's parameters without a default are passed by position, the others by name,
+    where they are not the default. Raises TypeError for those that ours lacks.
     """
     theirs, own = _signature(function), _signature(ours)
     if theirs is None or own is None:
@@ -253,7 +252,7 @@ def _is_default(value: Any, default: Any) -> bool:
     )
 
 
-# ---- functions of NumPy's that are not found by their names ----
+# ---- functions of NumPy's that are not found by name ----
 
 
 def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
@@ -280,7 +279,7 @@ def _angle(z: Any, deg: bool = False) -> Variable:
 
 
 def rounded(a: Any, decimals: int = 0) -> Variable:
-    """``a`` rounded to so many decimals, half to even; integers stay integers."""
+    """Return ``a`` rounded to decimals, half to even; integers stay integers."""
     variable = as_tensor_variable(a)
     dtype = variable.type.dtype
     if dtype[0] in "iu" and decimals >= 0:
@@ -299,8 +298,8 @@ def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Variable]:
     if isinstance(indices_or_sections, (int, np.integer)):
         count = int(indices_or_sections)
         part = math.FUNCTIONS["floor_divide"](shape_i(x, along), count)
-        made = joining.split(x, [part] * count, count, along)
-        return made if isinstance(made, list) else [made]
+        parts = joining.split(x, [part] * count, count, along)
+        return parts if isinstance(parts, list) else [parts]
     cuts = [None, *indices_or_sections, None]
     before = (slice(None),) * along
     return [index(x, (*before, slice(*ends))) for ends in pairwise(cuts)]
@@ -314,7 +313,7 @@ def _flipped(m: Any, axis: Any = None) -> Variable:
 
 
 def _stacked(axis: int, ndim: int) -> Function:
-    """``hstack`` and ``vstack``: joined along ``axis``, with ``ndim`` axes at least."""
+    """Return ``hstack`` or ``vstack``: a join of arrays with ``ndim`` axes or more."""
 
     def join(tup: Sequence[Any]) -> Variable:
         arrays = [axes.atleast_nd(as_tensor_variable(each), ndim) for each in tup]
@@ -335,7 +334,7 @@ def _size(a: Any, axis: Any = None) -> Variable:
 
 
 def _dtyped(function: Function) -> Function:
-    """A function of dtypes, given those of variables."""
+    """Return a function of dtypes that also takes variables."""
 
     def of_dtypes(*given: Any, **options: Any) -> Any:
         kinds = [x.type.numpy_dtype if isinstance(x, Variable) else x for x in given]
@@ -375,7 +374,7 @@ OWN: dict[str, Function] = {
     "vstack": _stacked(0, 2),
     "where": _where,
 }
-"""Functions whose arguments mean something else to ours, or that are composed here."""
+"""Functions whose arguments differ from ours, or that are composed here."""
 
 SYNONYMS = {
     "amax": "max",
@@ -384,7 +383,7 @@ SYNONYMS = {
     "copy": "tensor_copy",
     "permute_dims": "transpose",
 }
-"""NumPy's second names of functions that are offered by the first."""
+"""NumPy's other names of functions."""
 
 WRITES = {
     "copyto": "T.where(mask, values, x)",
@@ -394,17 +393,17 @@ WRITES = {
     "put_along_axis": "T.put_along_axis(x, places, values, axis)",
     "putmask": "T.where(mask, values, x)",
 }
-"""Functions that write to their argument, and what gives a new variable."""
+"""Functions that write to their argument, and the alternative that does not."""
 
 ELSEWHERE = {"fft": "T.fft.rfft and T.fft.irfft are offered, whose results are real"}
-"""What is offered beside a submodule whose functions are not."""
+"""Submodules without functions here, and the alternative."""
 
 
 # ---- values ----
 
 
 def as_array(variable: Variable, *_: Any, **__: Any) -> Any:
-    """``__array__``: raises TypeError, for only running the program gives values."""
+    """Raise TypeError for ``__array__``: a variable has no value before the run."""
     raise unknown(
         variable,
         "array",
@@ -414,7 +413,7 @@ def as_array(variable: Variable, *_: Any, **__: Any) -> Any:
 
 
 def unknown(variable: Any, asked: str, instead: str) -> GraphTypeError:
-    """The error of what asks a variable for its value."""
+    """Return the error for reading the value of a variable."""
     return GraphTypeError(
         f"{asked}: {variable} is symbolic, its value is not known yet; {instead}"
     )

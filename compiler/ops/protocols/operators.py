@@ -1,7 +1,7 @@
 """Operators, attributes and methods of variables.
 
-The operators of Python come from the rows of the table that name one; importing this
-file teaches them to every variable.
+Python's operators come from the rows of the scalar table; importing this file adds them
+to every variable.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Operators:
     type: Any
     tag: Any
 
-    # Functions whose first operand is the variable. They stand first: from its own
-    # definition on, `shape` is no longer the module here, nor are others.
+    # Functions whose first operand is the variable. They come first: below, `shape`
+    # and others are properties here, no longer the modules.
     astype = math.cast
     transfer = transfer.transfer
     dimshuffle = shape.dimshuffle
@@ -125,7 +125,7 @@ class Operators:
 
     @property
     def broadcastable(self) -> tuple[bool, ...]:
-        """Which axes have length 1 for sure, and so repeat."""
+        """For each axis whether it has length 1 for sure, and so broadcasts."""
         return tuple(self.type.broadcastable)
 
     @property
@@ -237,7 +237,7 @@ class Operators:
         return indexing.elements_of(core.as_variable(self))
 
     def compress(self, condition: Any, axis: int | None = None) -> Variable:
-        """The parts along ``axis`` where ``condition`` is not zero."""
+        """Return the parts along ``axis`` where ``condition`` is not zero."""
         return picking.compress(condition, self, axis)
 
     def __ceil__(self) -> Variable:
@@ -250,12 +250,12 @@ class Operators:
         return math.FUNCTIONS["trunc"](self)
 
     def transpose(self, *axes: Any) -> Variable:
-        """The axes reversed, or in the order that is given."""
+        """Return the axes reversed, or in this order."""
         listed = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
         return shape.transpose(self, listed or None)
 
     def reshape(self, *lengths: Any, ndim: int | None = None) -> Variable:
-        """The elements in another shape: a tuple, numbers, or a vector and ``ndim``."""
+        """Return another shape: a tuple, numbers, or a vector and ``ndim``."""
         return shape.reshape(self, lengths[0] if len(lengths) == 1 else lengths, ndim)
 
     def ravel(self) -> Variable:
@@ -275,13 +275,13 @@ class Operators:
         return math.second(self, value)
 
     def copy(self, name: str | None = None) -> Variable:
-        """Another variable of the same values, by this name."""
+        """Return another variable of the same values, with this name."""
         copied = conversions.tensor_copy(self)
         copied.name = name
         return copied
 
     def get_scalar_constant_value(self) -> Any:
-        """The number that the variable is. Raises NotScalarConstantError."""
+        """Return the variable's number. Raises NotScalarConstantError."""
         return conversions.get_scalar_constant_value(self)
 
     def zeros_like(self, dtype: Any = None) -> Variable:
@@ -303,7 +303,7 @@ def _operator(row: Scalar, reflected: bool = False) -> Callable[..., Variable]:
 
 
 def _of_rows() -> dict[str, Callable[..., Variable]]:
-    """Python's operators, and a method for each row of one operand."""
+    """Return Python's operators, and a method for each unary row."""
     methods: dict[str, Callable[..., Variable]] = {}
     for row in SCALARS.values():
         if row.arity == 1:

@@ -1,4 +1,4 @@
-"""Where the greatest and the least elements are."""
+"""Argmax and argmin, and both results of an extremum."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 
 class Argmax(Op):
-    """Where the first of the greatest elements over ``axes`` is, int64; nan wins.
+    """The index of the first of the greatest elements over ``axes``, int64; nan wins.
 
-    Over several axes the place is counted in C order. With ``smallest`` it is the first
-    of the least elements.
+    Over several axes the index is counted in C order. With ``smallest`` it is that of
+    the least elements.
     """
 
     __props__ = ("axes", "smallest")
@@ -48,7 +48,7 @@ class Argmax(Op):
         return TensorType("int64", tuple(x.broadcastable[axis] for axis in kept))
 
     def reference(self, x: Any) -> Any:
-        """The places with NumPy. Raises ValueError where there are no elements."""
+        """Return the indices with NumPy. Raises ValueError without elements."""
         kept = [axis for axis in range(x.ndim) if axis not in self.axes]
         moved = np.transpose(x, [*kept, *self.axes])
         lengths = moved.shape[: len(kept)]
@@ -56,11 +56,11 @@ class Argmax(Op):
         if count == 0:
             raise GraphValueError(f"{self}: no elements over axes {self.axes}")
         flat = moved.reshape(*lengths, count)
-        found = flat.argmin(axis=-1) if self.smallest else flat.argmax(axis=-1)
-        return np.asarray(found, dtype="int64")
+        indices = flat.argmin(axis=-1) if self.smallest else flat.argmax(axis=-1)
+        return np.asarray(indices, dtype="int64")
 
     def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> None:
-        """Nothing: a place is an integer."""
+        """Return None: an index is an integer."""
 
     def infer_shape(self, node: Any, input_shapes: Any) -> list[Any]:
         """The lengths of the axes that stay."""
@@ -68,7 +68,7 @@ class Argmax(Op):
         return [tuple(n for axis, n in enumerate(lengths) if axis not in self.axes)]
 
     def requirements(self, node: Any, input_shapes: Any) -> list[Requirement]:
-        """There are elements."""
+        """Require elements."""
         return has_elements(input_shapes[0], self.axes)
 
     def __str__(self) -> str:
@@ -77,9 +77,9 @@ class Argmax(Op):
 
 
 class Extremum(Op):
-    """The greatest elements along an axis, or the least, and where the first are.
+    """The greatest elements along an axis, or the least, and their first indices.
 
-    No user writes it: fusion makes it of the two.
+    No user writes it: fusion merges the two.
     """
 
     __props__ = ("axis", "smallest")
@@ -101,7 +101,7 @@ class Extremum(Op):
         return Apply(self, [variable], outputs)
 
     def reference(self, x: Any) -> tuple[Any, Any]:
-        """Both with NumPy. Raises ValueError where there are no elements."""
+        """Return both with NumPy. Raises ValueError without elements."""
         values, places = self.parts
         return values.reference(x), places.reference(x)
 
@@ -120,16 +120,16 @@ class Extremum(Op):
 
 
 def argmax(x: Any, axis: Axis = None, keepdims: bool = False) -> Variable:
-    """Where the first of the greatest elements over ``axis`` is, int64; nan wins.
+    """Return the index of the first greatest element over ``axis``, int64; nan wins.
 
-    ``axis`` is a number, several, or None: all. Over several axes the place is counted
+    ``axis`` is a number, several, or None: all. Over several axes the index is counted
     in C order of the axes from the left.
     """
     return _places(x, axis, keepdims, smallest=False)
 
 
 def argmin(x: Any, axis: Axis = None, keepdims: bool = False) -> Variable:
-    """Where the first of the least elements over ``axis`` is, int64; nan wins."""
+    """Return the index of the first least element over ``axis``, int64; nan wins."""
     return _places(x, axis, keepdims, smallest=True)
 
 
@@ -141,7 +141,7 @@ def _places(x: Any, axis: Axis, keepdims: bool, smallest: bool) -> Variable:
 
 
 def max_and_argmax(x: Any, axis: Axis = None, keepdims: bool = False) -> list[Variable]:
-    """The greatest elements over ``axis`` and where the first of them are.
+    """Return the greatest elements over ``axis`` and the index of the first of them.
 
     The gradient goes to every element that is greatest.
     """

@@ -1,4 +1,4 @@
-"""Reductions over axes: rows of the table that associate, folded."""
+"""Reductions over axes: folds by the associative rows of the scalar table."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NAMES = {name: row.reduction.title() for name, row in SCALARS.items() if row.red
 
 
 def result_dtype(monoid: str, dtype: str) -> str:
-    """The dtype of a reduction, as NumPy's: sums of integers are 64 bits wide.
+    """Return the dtype of a reduction, as NumPy's: sums of integers have 64 bits.
 
     >>> result_dtype("add", "int8")
     'int64'
@@ -49,7 +49,7 @@ def result_dtype(monoid: str, dtype: str) -> str:
 
 
 def has_elements(lengths: Sequence[Any], axes: Sequence[int]) -> list[Requirement]:
-    """Require elements over the axes for each place in the others, if any."""
+    """Require elements to reduce, if the result has elements."""
     one: Any = core.constant(1, "int64")
     kept = (length for axis, length in enumerate(lengths) if axis not in axes)
     whole = math.minimum(product(lengths, start=one), one)
@@ -57,11 +57,11 @@ def has_elements(lengths: Sequence[Any], axes: Sequence[int]) -> list[Requiremen
 
 
 class Reduce(Op):
-    """The fold of row ``monoid`` over ``axes``, which go away.
+    """The fold of row ``monoid`` over ``axes``, which are dropped.
 
-    ``dtype`` is the result's and ``acc_dtype`` the one that is folded in; None leaves
-    them to the input: NumPy's result, and float32 for sums of float16 and bfloat16.
-    With ``of_none`` the maximum of no floats is -inf, and the minimum inf.
+    ``dtype`` is the result's and ``acc_dtype`` the accumulator's; None depends on the
+    input: NumPy's result, and float32 for sums of float16 and bfloat16. With
+    ``of_none`` the maximum of no floats is -inf, and the minimum inf.
     """
 
     __props__ = ("monoid", "axes", "dtype", "acc_dtype", "of_none")
@@ -85,7 +85,7 @@ class Reduce(Op):
         self.of_none = of_none
 
     def make_node(self, x: Any) -> Apply:
-        """A node over ``x``, by an op whose dtypes are settled."""
+        """Return a node over ``x``, by an op with definite dtypes."""
         variable = as_tensor_variable(x)
         ndim = variable.type.ndim
         if not set(self.axes) <= set(range(ndim)):
@@ -115,7 +115,7 @@ class Reduce(Op):
         return np.asarray(folded).astype(dtype)
 
     def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> Variable | None:
-        """``g`` where an element has a part in the result."""
+        """Return ``g`` for the elements that contribute to the result."""
         g, y = self._expand(g, x), self._expand(y, x)
         if self.monoid == "add":
             spread: Variable = m.second(x, g)
@@ -128,7 +128,7 @@ class Reduce(Op):
         return chosen
 
     def _grad_of_product(self, m: Any, g: Any, y: Any, x: Any) -> Variable:
-        """The product of the others: exact where one element, or more, is 0."""
+        """Return the product of the others: exact also with elements that are 0."""
         is_zero = m.eq(x, 0)
         without = m.where(is_zero, m.ones_like(x), x)
         others = self._expand(m.prod(without, axis=self.axes), x)
@@ -142,14 +142,14 @@ class Reduce(Op):
         return keep_dims(reduced, self.axes, x.type.ndim)
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """The lengths of the axes that stay."""
+        """Return the lengths of the other axes."""
         (lengths,) = input_shapes
         return [tuple(n for axis, n in enumerate(lengths) if axis not in self.axes)]
 
     def requirements(
         self, node: Apply, input_shapes: Sequence[Sequence[Any]]
     ) -> Iterable[Requirement]:
-        """There are elements, where the fold of none is nothing."""
+        """Require elements, if the fold has no identity."""
         ufunc: Any = SCALARS[self.monoid].reference
         if self.of_none or getattr(ufunc, "identity", None) is not None:
             return []
@@ -166,13 +166,13 @@ class Reduce(Op):
 
 
 def keep_dims(reduced: Variable, axes: Sequence[int], ndim: int) -> Variable:
-    """A reduction's result with the axes that went away put back, of length 1."""
+    """Return a reduction's result with the reduced axes put back, of length 1."""
     rest = iter(range(ndim))
     return dimshuffle(reduced, *("x" if i in axes else next(rest) for i in range(ndim)))
 
 
 def axes_of(name: str, axis: Axis, ndim: int) -> tuple[int, ...]:
-    """The axes to reduce, counted from the left: all where ``axis`` is None."""
+    """Return the axes to reduce, counted from the left: all if ``axis`` is None."""
     if axis is None:
         return tuple(range(ndim))
     listed = axis_list(axis)
@@ -230,17 +230,17 @@ def min(x: Any, axis: Axis = None, keepdims: bool = False) -> Variable:
 
 
 def any(x: Any, axis: Axis = None, keepdims: bool = False) -> Variable:
-    """Whether an element over ``axis`` is not zero."""
+    """Return whether any element over ``axis`` is not zero."""
     return reduced("logical_or", x, axis, keepdims)
 
 
 def all(x: Any, axis: Axis = None, keepdims: bool = False) -> Variable:
-    """Whether every element over ``axis`` is not zero."""
+    """Return whether all elements over ``axis`` are not zero."""
     return reduced("logical_and", x, axis, keepdims)
 
 
 def count(x: Variable, axes: Sequence[int]) -> Variable:
-    """How many elements are folded into one, int64."""
+    """Return the number of elements reduced into one, int64."""
     lengths = [shape_i(x, axis) for axis in axes]
     if not lengths:
         return core.constant(1, "int64")
@@ -271,7 +271,7 @@ def mean(
 def var(x: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Variable:
     """The variance over ``axis``, with ``count - ddof`` in the denominator, or 0.
 
-    Of complex numbers it is that of their distance to the mean, and real.
+    For complex numbers it is that of their distance to the mean, and real.
     """
     variable = as_tensor_variable(x)
     if is_integer_name(variable.type.dtype):
@@ -297,7 +297,7 @@ def ptp(x: Any, axis: Axis = None, keepdims: bool = False) -> Variable:
 
 
 def sum_to(x: Variable, like: Variable) -> Variable:
-    """``x`` summed over the axes along which ``like`` would repeat to its shape."""
+    """Return ``x`` summed over the axes along which ``like`` would broadcast to it."""
     extra = x.type.ndim - like.type.ndim
     flags = zip(x.type.broadcastable[extra:], like.type.broadcastable, strict=True)
     repeated = [extra + i for i, (mine, its) in enumerate(flags) if its and not mine]
@@ -311,5 +311,5 @@ def sum_to(x: Variable, like: Variable) -> Variable:
 def allclose(
     a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Variable:
-    """Whether all elements are equal within ``atol + rtol * |b|``: a bool scalar."""
+    """Return whether all elements are equal within ``atol + rtol * |b|``, a scalar."""
     return all(math.isclose(a, b, rtol, atol, equal_nan))

@@ -1,4 +1,4 @@
-"""Lengths of computed arrays, in terms of those of a graph's leaves."""
+"""Shape inference: lengths of computed arrays in terms of a graph's leaves."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from gpuarray.dtypes import kind_of
 
 Lengths = tuple[Variable, ...]
 
-# Those that the graph's leaves tell: what may be behind an array does not change them.
+# Lengths known from the leaves, which later changes behind an array do not affect.
 _TOLD: Living[Variable, Lengths] = Living()
 
 
 def settled(length: Any) -> Variable:
-    """A length, said by those of leaves where it is one of a computed array."""
+    """Return a length in terms of leaves' lengths, if it is a computed array's."""
     asked = _as_variable(length)
     if asked.owner is None or not isinstance(asked.owner.op, Shape_i):
         return asked
@@ -26,21 +26,21 @@ def settled(length: Any) -> Variable:
 
 
 def lengths_of(x: Variable) -> Lengths:
-    """The length of each axis; that of an op which does not tell is asked of its array.
+    """Return the length of each axis; where an op does not infer it, `shape_i`.
 
-    Each array behind ``x`` is asked once, however many ways lead to it.
+    Each array behind ``x`` is visited once, however many paths lead to it.
     """
-    found: dict[Variable, Lengths] = {}
+    known: dict[Variable, Lengths] = {}
     for node in toposort([x], blockers=_TOLD):
-        found |= told_of(node, found)
+        known |= told_of(node, known)
         for output in node.outputs:
-            if output in found and all(map(is_free, found[output])):
-                _TOLD[output] = found[output]
-    return _known(x, found) or ()
+            if output in known and all(map(is_free, known[output])):
+                _TOLD[output] = known[output]
+    return _known(x, known) or ()
 
 
 def told_of(node: Apply, found: Mapping[Variable, Lengths]) -> dict[Variable, Lengths]:
-    """The lengths of a node's results, by those that were found of its inputs."""
+    """Return the lengths of a node's results, given those of its inputs."""
     given = [_known(variable, found) for variable in node.inputs]
     said = node.op.output_shapes(node, given)
     return {
@@ -51,7 +51,7 @@ def told_of(node: Apply, found: Mapping[Variable, Lengths]) -> dict[Variable, Le
 
 
 def _known(x: Variable, found: Mapping[Variable, Lengths]) -> Lengths | None:
-    """The lengths of a leaf, or of what was asked before; None for what has no axes."""
+    """Return the lengths of a leaf, or those found before; None without axes."""
     if x in found:
         return found[x]
     if x.owner is not None and x in _TOLD:
@@ -60,18 +60,18 @@ def _known(x: Variable, found: Mapping[Variable, Lengths]) -> Lengths | None:
 
 
 def own_lengths(x: Variable) -> Lengths | None:
-    """The lengths asked of an array itself; None for what has no axes."""
+    """Return `shape_i` of each axis of an array; None without axes."""
     ndim = getattr(x.type, "ndim", None)
     return None if ndim is None else tuple(shape_i(x, axis) for axis in range(ndim))
 
 
 def _complete(x: Variable, lengths: Any) -> Lengths:
-    """Return the lengths that an op infers, and those of the result for the rest."""
-    said = (None,) * x.type.ndim if lengths is None else lengths
+    """The lengths that an op infers, and `shape_i` of the result for the rest."""
+    inferred = (None,) * x.type.ndim if lengths is None else lengths
     flags = x.type.broadcastable
     return tuple(
         shape_i(x, axis) if length is None or flag else _as_variable(length)
-        for axis, (length, flag) in enumerate(zip(said, flags, strict=True))
+        for axis, (length, flag) in enumerate(zip(inferred, flags, strict=True))
     )
 
 
@@ -95,7 +95,7 @@ def _is_free_part(part: Variable) -> bool:
 
 
 def parts_of(length: Variable) -> Iterator[Variable]:
-    """Return the numbers that a number is made of, itself first, down to lengths."""
+    """Yield the numbers that a number is computed from, down to lengths."""
     stack, seen = [length], set[Variable]()
     while stack:
         each = stack.pop()

@@ -1,4 +1,4 @@
-"""Axes and lengths: what moves no element, and what a shape is made of."""
+"""Views by axes, reshape, and shapes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Order = tuple["int | str", ...]
 class DimShuffle(Op):
     """A view with the axes in ``new_order``; ``"x"`` is a new one that broadcasts.
 
-    An axis that is left out must broadcast.
+    A dropped axis must broadcast.
     """
 
     __props__ = ("input_broadcastable", "new_order")
@@ -77,7 +77,7 @@ class DimShuffle(Op):
 
     @property
     def dropped(self) -> list[int]:
-        """The input's axes that the output has not."""
+        """The input's axes that the output lacks."""
         return [
             axis
             for axis in range(len(self.input_broadcastable))
@@ -111,7 +111,7 @@ class DimShuffle(Op):
         return np.expand_dims(moved, new)
 
     def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> Variable:
-        """``g`` with the axes put back."""
+        """Return ``g`` with the axes put back."""
         return dimshuffle(
             g,
             *(
@@ -264,7 +264,7 @@ class Shape_i(Op):
 
 
 def shape(x: Any) -> Variable:
-    """The lengths of all axes of ``x``, as a vector of int64."""
+    """Return the lengths of all axes of ``x``, as a vector of int64."""
     lengths: Variable = Shape()(core.as_variable(x, "shape"))
     return lengths
 
@@ -293,7 +293,7 @@ def size(x: Any) -> Variable:
 
 
 def elements(vector: Variable) -> list[Variable] | None:
-    """The scalars that a vector is made of, where the graph tells."""
+    """Return the scalars of a vector, if the graph has them; else None."""
     if isinstance(vector, Constant):
         return [core.constant(each, vector.type.dtype) for each in vector.data]
     if vector.owner is None:
@@ -307,7 +307,7 @@ def elements(vector: Variable) -> list[Variable] | None:
 
 
 def as_shape(name: str, lengths: Any) -> Variable:
-    """``lengths`` as a vector of int64. Raises TypeError unless they are integers."""
+    """Return ``lengths`` as a vector of int64. Raises TypeError for other dtypes."""
     if isinstance(lengths, (int, np.integer)):
         lengths = (lengths,)
     if isinstance(lengths, Variable) and lengths.type.ndim == 0:
@@ -339,7 +339,7 @@ def _vector_of(name: str, lengths: Sequence[Any]) -> Variable:
 
 
 def known_ones(lengths: Variable, ndim: int) -> Pattern:
-    """Which axes of an array of these lengths have length 1 for sure."""
+    """Return which axes of an array of these lengths have length 1 for sure."""
     each = elements(lengths)
     if each is None:
         return (False,) * ndim
@@ -388,7 +388,7 @@ class Reshape(Op):
         return (1,)
 
     def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
-        """The new shape has as many elements."""
+        """Require as many elements in the new shape."""
         asked = elements(node.inputs[1])
         if asked is None or any(length is None for length in input_shapes[0]):
             return []
@@ -397,7 +397,7 @@ class Reshape(Op):
         return equal(math.prod(input_shapes[0], start=one), wanted)
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """The lengths asked for; -1 is what the others leave of the elements."""
+        """Return the new lengths, with -1 computed from the others."""
         asked = elements(node.inputs[1])
         if asked is None:
             return [(None,) * self.ndim]
@@ -422,7 +422,7 @@ def _check_lengths(vector: Variable) -> None:
 
 
 def _resolve(asked: list[Variable], given: Sequence[Any]) -> list[Any]:
-    """The lengths ``asked`` for with -1 replaced, where ``given`` is known."""
+    """Return the lengths ``asked`` for with -1 replaced, if ``given`` is known."""
     if not any(is_constant(each, -1) for each in asked):
         return asked
     if any(length is None for length in given):
@@ -436,10 +436,10 @@ def _resolve(asked: list[Variable], given: Sequence[Any]) -> list[Any]:
 
 
 def reshape(x: Any, lengths: Any, ndim: int | None = None) -> Variable:
-    """``x`` in another shape; ``ndim`` is needed where a variable gives the shape.
+    """Return ``x`` in another shape; a variable shape needs ``ndim``.
 
-    A length may be -1, what the others leave of the elements; written as a number, or
-    as an element of a whole vector, but not by a scalar variable.
+    A length may be -1, computed from the others; written as a number, or as an element
+    of a whole vector, but not by a scalar variable.
     """
     vector = as_shape("reshape", lengths)
     if ndim is None:
@@ -454,7 +454,7 @@ def reshape(x: Any, lengths: Any, ndim: int | None = None) -> Variable:
 
 
 def flatten(x: Any, ndim: int | None = None, outdim: int | None = None) -> Variable:
-    """``x`` with its last axes merged into one, so that it has ``ndim`` axes.
+    """Return ``x`` with its last axes merged into one, so that it has ``ndim`` axes.
 
     Without ``ndim`` it is a vector; ``outdim`` is an older name of it.
     """

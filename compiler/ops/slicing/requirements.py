@@ -1,4 +1,4 @@
-"""Requirements of lengths that a graph had before rewriting."""
+"""Requirements of lengths that rewriting would have lost."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gpuarray.compiler.ops.slicing.subtensor import check_range
 
 
 class Requires(Op):
-    """An array, where a relation of two integers holds; else it raises.
+    """An array; raises unless a relation of two integers holds.
 
-    No user writes it: rewriting puts it at an output for what would have raised in the
-    graph as it was written. It is a view; what it requires is settled by lengths, so a
-    call with known lengths does not look again. ``called`` is the operation that would
-    have raised.
+    No user writes it: rewriting puts it at an output for a node of the original graph
+    that would have raised. It is a view; its relation depends on lengths, so a call
+    with known lengths does not check again. ``called`` is the operation that would have
+    raised.
     """
 
     __props__ = ("relation", "called")
@@ -47,7 +47,7 @@ class Requires(Op):
         return x
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """The integers do not reach the output."""
+        """Disconnect the integers."""
         return [[True], [False], [False]]
 
     def grad(
@@ -65,6 +65,6 @@ class Requires(Op):
 
 
 def required(x: Variable, wanted: Requirement, called: str) -> Variable:
-    """``x``, where a requirement of the operation ``called`` so holds."""
+    """Return ``x``, with a requirement of the operation ``called``."""
     result: Variable = Requires(wanted.relation, called)(x, wanted.left, wanted.right)
     return result

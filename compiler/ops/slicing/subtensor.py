@@ -1,6 +1,6 @@
-"""Indexing by integers and slices: the part that is a view, and changes to it.
+"""Basic indexing by integers and slices: views, and changes of parts.
 
-The op knows the form of the index, `idx_list`; its integers are inputs of the node.
+The op has the form of the index, `idx_list`; its integers are inputs of the node.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gpuarray.compiler.ops.variables.basic import as_tensor_variable, is_constan
 
 
 class Slice(NamedTuple):
-    """The form of a slice: the dtype of each part, None where the part is left out."""
+    """The form of a slice: the dtype of each part, None for a missing one."""
 
     start: str | None = None
     stop: str | None = None
@@ -49,7 +49,7 @@ class Entries:
     idx_list: tuple[Entry, ...]
 
     def key(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """NumPy's index of these integers and arrays, in the order of the inputs."""
+        """Return NumPy's index of these integers and arrays, in input order."""
         return key_of(
             self.idx_list,
             [
@@ -59,7 +59,7 @@ class Entries:
         )
 
     def parts(self, variables: Sequence[Variable]) -> list[Any]:
-        """For each entry its variable, or the three parts of a slice as a tuple."""
+        """Return for each entry its variable, or a slice's three parts."""
         rest = iter(variables)
         return [
             tuple(None if part is None else next(rest) for part in entry)
@@ -75,7 +75,7 @@ class Entries:
 
 
 def key_of(idx_list: Sequence[Entry], values: Sequence[Any]) -> tuple[Any, ...]:
-    """The index of this form whose integers and arrays are ``values``, in order."""
+    """The index of this form with ``values`` for integers and arrays, in order."""
     rest = iter(values)
     key: list[Any] = []
     for entry in idx_list:
@@ -87,7 +87,7 @@ def key_of(idx_list: Sequence[Entry], values: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def form_of(parts: Sequence[Any]) -> tuple[list[Entry], list[Variable]]:
-    """The form of an index, and its variables, of integers and parts of slices."""
+    """Return the form of an index, and its variables."""
     form: list[Entry] = []
     variables: list[Variable] = []
     for part in parts:
@@ -105,7 +105,7 @@ def _dtype_of(part: Variable | None) -> str | None:
 
 
 def check_form(operation: str, idx_list: Sequence[Entry], inputs: Any) -> None:
-    """Raise TypeError unless ``inputs`` are as many as the form of the index says."""
+    """Raise TypeError unless ``inputs`` are as many as the form of the index has."""
     count = sum(
         sum(part is not None for part in entry) if isinstance(entry, Slice) else 1
         for entry in idx_list
@@ -117,7 +117,7 @@ def check_form(operation: str, idx_list: Sequence[Entry], inputs: Any) -> None:
 
 
 def as_integers(operation: str, values: Sequence[Any]) -> list[Variable]:
-    """Integer scalars on the host. Raises IndexError for anything else."""
+    """Return integer scalars on the host. Raises IndexError for anything else."""
     scalars = [as_tensor_variable(value) for value in values]
     for scalar in scalars:
         if scalar.type.ndim or scalar.type.dtype[0] not in "iu":
@@ -128,7 +128,7 @@ def as_integers(operation: str, values: Sequence[Any]) -> list[Variable]:
 
 
 class Subtensor(Entries, Op):
-    """A view: integers take an axis away, slices keep a part of it."""
+    """A view: integers drop an axis, slices keep a part of it."""
 
     __props__ = ("idx_list",)
 
@@ -151,11 +151,11 @@ class Subtensor(Entries, Op):
 
     @property
     def rank(self) -> int:
-        """How many axes the index says something about."""
+        """The number of axes that the index covers."""
         return len(self.idx_list)
 
     def flags(self, x: Variable, parts: Sequence[Any]) -> Iterator[bool]:
-        """Which axes that the slices keep have length 1 for sure."""
+        """Return which axes that the slices keep have length 1 for sure."""
         for axis, part in enumerate(parts):
             flag = x.type.broadcastable[axis]
             if isinstance(part, tuple):
@@ -168,7 +168,7 @@ class Subtensor(Entries, Op):
         return np.asarray(x[self.key(integers)])
 
     def grad(self, m: Any, g: Any, y: Any, x: Variable, *integers: Any) -> list[Any]:
-        """``g`` in a place among zeros."""
+        """Return ``g`` at the indices among zeros."""
         spread = IncSubtensor(self.idx_list)(math.zeros_like(x, g.dtype), g, *integers)
         return [spread, *(None for _ in integers)]
 
@@ -179,8 +179,9 @@ class Subtensor(Entries, Op):
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """Return the lengths that the slices leave.
 
-        Of an array that is given, where the slice is not constant, the view says it at
-        no cost, and does not bring the index into what else is computed.
+        If the array is a leaf and the slice is not constant, it is the view's
+        `shape_i`, which costs nothing and does not bring the index into other
+        computations.
         """
         x, *integers = node.inputs
         lengths = input_shapes[0]
@@ -194,7 +195,7 @@ class Subtensor(Entries, Op):
         return [(*kept, *lengths[self.rank :])]
 
     def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
-        """Each integer is within its axis."""
+        """Require each integer within its axis."""
         for part, length in zip(
             self.parts(node.inputs[1:]), input_shapes[0], strict=False
         ):
@@ -210,7 +211,7 @@ class Subtensor(Entries, Op):
 
 
 def pretty_index(idx_list: Sequence[Entry], texts: Sequence[str]) -> str:
-    """An index as a program writes it."""
+    """Return an index as a program writes it."""
     rest = map(_bare, texts)
     shown: list[str] = []
     for entry in idx_list:
@@ -223,13 +224,13 @@ def pretty_index(idx_list: Sequence[Entry], texts: Sequence[str]) -> str:
 
 
 def _bare(text: str) -> str:
-    """A constant's value, another text as it is."""
+    """Return a constant's value, another text as it is."""
     start = "TensorConstant{"
     return text[len(start) : -1] if text.startswith(start) else text
 
 
 def too_many(ndim: int, given: int) -> GraphIndexError:
-    """The error of an index with more entries than there are axes."""
+    """Return the error of an index with more entries than there are axes."""
     return GraphIndexError(
         f"too many indices for array: array is {ndim}-dimensional, but {given} were "
         "indexed"
@@ -255,7 +256,7 @@ def check_range(low: int, high: int, axis: int, length: int) -> None:
 
 
 def out_of_bounds(index: int, axis: int, length: int) -> GraphIndexError:
-    """NumPy's error."""
+    """Return NumPy's error."""
     return GraphIndexError(
         f"index {index} is out of bounds for axis {axis} with size {length}"
     )
@@ -268,14 +269,14 @@ def keeps_the_only_one(parts: tuple[Part, ...]) -> bool:
 
 
 def numbers_of(parts: Sequence[Part]) -> tuple[int | None, ...] | None:
-    """The parts of a slice as integers; None if one of them is not known."""
+    """Return the parts of a slice as integers; None if one of them is not known."""
     if not all(part is None or isinstance(part, Constant) for part in parts):
         return None
     return tuple(None if part is None else integer_of(part) for part in parts)
 
 
 def integer_of(variable: Variable) -> int | None:
-    """The integer that a constant is."""
+    """Return the integer of a constant, else None."""
     return int(variable.data) if isinstance(variable, Constant) else None
 
 
@@ -283,7 +284,7 @@ def integer_of(variable: Variable) -> int | None:
 
 
 def length_of_slice(parts: tuple[Part, ...], length: Any) -> Any:
-    """How many elements a slice keeps of ``length``; None if it cannot be said."""
+    """Return the number of elements that a slice keeps; None if it is not known."""
     start, stop, step = parts
     stride = 1 if step is None else integer_of(step)
     if length is None or stride is None:
@@ -301,7 +302,7 @@ def length_of_slice(parts: tuple[Part, ...], length: Any) -> Any:
 
 
 def place(part: Variable, length: Any, low: Any, high: Any) -> Any:
-    """Where a bound of a slice lies: counted from the left, between low and high."""
+    """Return a slice's bound counted from the left, between low and high."""
     number = integer_of(part)
     part = math.cast(part, "int64")
     if number is not None and number >= 0:
@@ -338,18 +339,18 @@ class Change(Entries, Op):
 
     @property
     def operation(self) -> str:
-        """The function that a user has called."""
+        """The name of the function that a user has called."""
         return "set_subtensor" if self.set_instead_of_inc else "inc_subtensor"
 
     def as_set(self, is_set: bool) -> Any:
-        """The op that sets or adds in such a place, and overwrites nothing."""
+        """Return the op that sets or adds at the same index, not in place."""
         twin = copy.copy(self)
         twin.set_instead_of_inc, twin.inplace = is_set, False
         twin.destroy_map = {}
         return twin
 
     def getter(self) -> Op:
-        """The op that takes what this one changes."""
+        """Return the op that reads the changed elements."""
         raise NotImplementedError
 
     def make_node(self, x: Any, y: Any, *index: Any) -> Apply:
@@ -383,7 +384,7 @@ class Change(Entries, Op):
         return [tuple(input_shapes[0])]
 
     def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
-        """The index leads to places, and the values fill them."""
+        """Require valid indices, and values that fill the part."""
         x, y, *index = node.inputs
         getter = self.getter()
         taken = getter.make_node(x, *index)
@@ -395,7 +396,7 @@ class Change(Entries, Op):
                 yield from equal(target[-axis], input_shapes[1][-axis])
 
     def target_lengths(self, taken: Apply, input_shapes: Any) -> Sequence[Any]:
-        """The lengths of what is changed, None where they are not known."""
+        """Return the lengths of the changed part, None where they are not known."""
         lengths: Sequence[Any] = taken.op.infer_shape(taken, input_shapes)[0]
         return lengths
 
@@ -406,10 +407,10 @@ class Change(Entries, Op):
 
 
 class IncSubtensor(Change):
-    """The array with what an index of integers and slices leads to set or added to."""
+    """The array with a part at integers and slices set or added to."""
 
     def getter(self) -> Op:
-        """The view of what is changed."""
+        """Return the view of the changed part."""
         return Subtensor(self.idx_list)
 
     def target_lengths(self, taken: Apply, input_shapes: Any) -> Sequence[Any]:
@@ -433,7 +434,7 @@ class IncSubtensor(Change):
     def grad(
         self, m: Any, g: Any, out: Any, x: Variable, y: Variable, *integers: Variable
     ) -> list[Any]:
-        """``g``, without what was set; and the part of ``g`` for the values."""
+        """Return ``g`` without the set part, and the part of ``g`` for the values."""
         to_x = self.as_set(True)(g, core.constant(0, g.dtype), *integers)
         of_x = to_x if self.set_instead_of_inc else g
         of_y = m.sum_to(self.getter()(g, *integers), y)
@@ -446,7 +447,7 @@ class IncSubtensor(Change):
 
 
 def fitting(operation: str, y: Variable, target: Variable) -> Variable:
-    """The values as the dtype of what they change, its axes of length 1 known.
+    """Return the values in the dtype of their target, with its axes of length 1.
 
     Raises TypeError for values of more axes, or of a dtype that cannot be stored.
     """
@@ -470,7 +471,7 @@ def fitting(operation: str, y: Variable, target: Variable) -> Variable:
 
 
 def _order(dtype: str) -> int:
-    """Of the kinds of numbers, each stores those before it."""
+    """Return the rank of a dtype's kind: each kind stores those of lower rank."""
     kinds = {"bool": 0, "int": 1, "uint": 1, "float": 2, "bfloat": 2, "complex": 3}
     return kinds[dtype.rstrip("0123456789")]
 
@@ -481,7 +482,7 @@ def check_lengths(
     given: Sequence[int],
     flags: Sequence[bool],
 ) -> None:
-    """Raise ValueError unless values of these lengths fill the part that is changed."""
+    """Raise ValueError unless values of these lengths fill the changed part."""
     extra = len(target) - len(given)
     for axis, (length, flag) in enumerate(zip(given, flags, strict=True)):
         if not flag and length != target[extra + axis]:

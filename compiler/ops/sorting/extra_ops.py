@@ -1,4 +1,4 @@
-"""Counts, sets, places in sorted vectors and raveled arrays, covariances."""
+"""Binary search, counts, sets, raveled indices, covariances."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from gpuarray.compiler.ops.variables.basic import (
     normalise_axis,
 )
 
-# ---- places in sorted vectors ----
+# ---- binary search ----
 
 
 class SearchSorted(Op):
-    """Where each value would be put into a sorted vector, int64.
+    """The insertion point of each value in a sorted vector, int64.
 
-    ``side`` says whether before (``"left"``) or behind elements equal to it. A third
-    input is the places that sort the vector.
+    ``side`` is before (``"left"``) or after elements equal to it. A third input is the
+    permutation that sorts the vector.
     """
 
     __props__ = ("side",)
@@ -57,7 +57,7 @@ class SearchSorted(Op):
         self.side = side
 
     def make_node(self, x: Any, v: Any, sorter: Any = None) -> Apply:
-        """A node over the vector, the values, and the places that sort the vector."""
+        """Return a node over the vector, the values, and the sorting permutation."""
         inputs = [as_tensor_variable(x), as_tensor_variable(v)]
         if inputs[0].type.ndim != 1:
             raise GraphArgumentError(
@@ -83,7 +83,7 @@ class SearchSorted(Op):
         return np.asarray(search(x, v, self.side, *sorter), "int64")
 
     def grad(self, m: Any, g: Variable, y: Variable, *inputs: Variable) -> list[None]:
-        """Nothing: places are integers."""
+        """Return None: indices are integers."""
         return [None] * len(inputs)
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
@@ -92,10 +92,10 @@ class SearchSorted(Op):
 
 
 def searchsorted(x: Any, v: Any, side: str = "left", sorter: Any = None) -> Variable:
-    """Where to put each of ``v`` into the sorted vector ``x``, as NumPy's: int64.
+    """The insertion points of ``v`` in the sorted vector ``x``, as NumPy's: int64.
 
-    ``side`` ``"left"`` is before elements equal to it, ``"right"`` behind them;
-    ``sorter`` is the places that sort a vector that is not sorted.
+    ``side`` ``"left"`` is before elements equal to it, ``"right"`` after them;
+    ``sorter`` is the permutation that sorts an unsorted vector.
     """
     inputs = (x, v) if sorter is None else (x, v, sorter)
     result: Variable = SearchSorted(side)(*inputs)
@@ -108,12 +108,12 @@ def searchsorted(x: Any, v: Any, side: str = "left", sorter: Any = None) -> Vari
 def bincount(
     x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: bool = False
 ) -> Variable:
-    """How often each integer from 0 on occurs in the vector ``x``: int64.
+    """Return the counts of the integers from 0 on in the vector ``x``: int64.
 
-    With ``weights`` the sum of the weights of each, of their dtype. The result is as
-    long as the largest element asks for, and at least ``minlength``. With
-    ``assert_nonneg`` an element below 0 is an error when the program runs; otherwise it
-    counts from the end.
+    With ``weights`` the sum of the weights of each, of their dtype. The result has room
+    for the largest element, and at least ``minlength`` elements. With ``assert_nonneg``
+    an element below 0 is an error when the program runs; otherwise it counts from the
+    end.
     """
     places = as_tensor_variable(x)
     if places.type.ndim != 1 or places.type.dtype[0] not in "iu":
@@ -124,7 +124,7 @@ def bincount(
     least = 0 if minlength is None else counts("bincount: minlength", minlength)
     last = reduce.max(join(0, places, core.constant([-1], "int64")))
     length = math.maximum(last + 1, least)
-    if assert_nonneg:  # a place out of bounds raises
+    if assert_nonneg:  # an index out of bounds raises
         places = math.where(math.lt(places, 0), length, places)
     given: Variable = core.constant(1, "int64")
     if weights is not None:
@@ -137,10 +137,10 @@ def bincount(
 
 
 class Unique(Op):
-    """The different elements of an array, sorted; or its parts along ``axis``.
+    """The unique elements of an array, sorted; or its parts along ``axis``.
 
-    Further outputs, if asked for: the place of the first of each, the places of the
-    elements among them, and how often each occurs.
+    Further outputs, if asked for: the first index of each, the inverse (the index of
+    each element among them), and the counts.
     """
 
     __props__ = ("return_index", "return_inverse", "return_counts", "axis")
@@ -184,8 +184,8 @@ class Unique(Op):
         wanted = (self.return_index, self.return_inverse, self.return_counts)
         given = x.astype(np.float32) if x.dtype.kind == "V" else x
         find: Any = np.unique
-        found = find(given, *wanted, axis=self.axis)
-        listed = list(found) if isinstance(found, tuple) else [found]
+        results = find(given, *wanted, axis=self.axis)
+        listed = list(results) if isinstance(results, tuple) else [results]
         values = listed[0].astype(x.dtype, copy=False)
         numbers = [np.asarray(each, "int64") for each in listed[1:]]
         if self.return_inverse:
@@ -197,7 +197,7 @@ class Unique(Op):
     def lop(
         self, inputs: Variables, outputs: Variables, output_gradients: Gradients
     ) -> list[Variable | None]:
-        """The gradient of each element, at the first place where it occurs."""
+        """Return the gradient of each unique element at its first index."""
         (x,), g = inputs, output_gradients[0]
         if g is None:
             return [None]
@@ -209,7 +209,7 @@ class Unique(Op):
         return [inc_subtensor(index(math.zeros_like(x), key), g)]
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
-        """Known where it does not depend on values."""
+        """Return the lengths that do not depend on values."""
         lengths = input_shapes[0]
         values: tuple[Any, ...] = (None,)
         inverse = tuple(lengths)
@@ -233,22 +233,22 @@ def unique(
     return_counts: bool = False,
     axis: Any = None,
 ) -> Any:
-    """The different elements, sorted; or the different parts along ``axis``.
+    """Return the unique elements, sorted; or the unique parts along ``axis``.
 
-    If asked for, in a list with the place of the first of each, the places of the
-    elements among them, and how often each occurs: as ``numpy.unique``.
+    If asked for, in a list with the first index of each, the inverse (the index of each
+    element among them), and the counts: as ``numpy.unique``.
     """
     along = None if axis is None else known_integer("unique", "axis", axis)
     return Unique(return_index, return_inverse, return_counts, along)(ar)
 
 
-# ---- places of raveled arrays ----
+# ---- raveled indices ----
 
 
 def _lengths(name: str, dims: Any, count: int | None) -> list[Variable]:
-    """The lengths of the axes; ``count`` says how many, or None if ``dims`` does.
+    """The lengths of the axes; ``count`` is their number, or None if ``dims`` has it.
 
-    That a vector has as many elements is checked when the program runs.
+    The number of elements of a vector is checked when the program runs.
     """
     vector = as_shape(name, dims)
     known = elements(vector)
@@ -294,7 +294,7 @@ def _check_order(name: str, order: str) -> None:
 
 
 def _checked(places: Variable, length: Variable) -> Variable:
-    """The places; one that is none of ``length`` is an error when the program runs."""
+    """Return the indices; one out of bounds is an error when the program runs."""
     inside = math.where(math.lt(places, 0), length, places)
     return index(counted(length), inside)
 
@@ -302,12 +302,12 @@ def _checked(places: Variable, length: Variable) -> Variable:
 def ravel_multi_index(
     multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C"
 ) -> Variable:
-    """The places in a raveled array that places along each of its axes stand for.
+    """The flat indices of the elements at ``multi_index``, indices for each axis.
 
     ``multi_index`` is a sequence of arrays of integers that broadcast, ``dims`` the
     lengths, which may be a vector known only when the program runs. ``mode``, one or
-    one for each axis, says what becomes of a place out of bounds: ``'raise'`` an error
-    when the program runs, ``'wrap'`` counts round and round, ``'clip'`` stops at the
+    one for each axis, is for an index out of bounds: ``'raise'`` an error when the
+    program runs, ``'wrap'`` takes it modulo the length, ``'clip'`` clips it to the
     ends.
     """
     name = "ravel_multi_index"
@@ -344,10 +344,10 @@ def ravel_multi_index(
 def unravel_index(
     indices: Any, dims: Any, order: str = "C", ndim: int | None = None
 ) -> list[Variable]:
-    """For each axis of ``dims`` the places that places in the raveled array stand for.
+    """Return for each axis of ``dims`` the indices of elements at flat ``indices``.
 
-    ``ndim`` is how many axes there are, where ``dims`` is a vector whose length is
-    known only when the program runs. A place out of bounds is then an error.
+    ``ndim`` is the number of axes, if ``dims`` is a vector whose length is known only
+    when the program runs. An index out of bounds is then an error.
     """
     name = "unravel_index"
     count = None if ndim is None else known_integer(name, "ndim", ndim)
@@ -357,12 +357,12 @@ def unravel_index(
     for length in lengths[1:]:
         total = total * length
     rest = _checked(_integers(name, indices), total)
-    found = []
+    indices_ = []
     for length in reversed(lengths) if order == "C" else lengths:
         safe = math.maximum(length, 1)
-        found.append(math.mod(rest, safe))
+        indices_.append(math.mod(rest, safe))
         rest = rest // safe
-    return found[::-1] if order == "C" else found
+    return indices_[::-1] if order == "C" else indices_
 
 
 # ---- others ----
@@ -379,7 +379,7 @@ def bartlett(M: Any) -> Variable:
 
 
 def cpu_contiguous(x: Any) -> Variable:
-    """``x``: arrays of programs need not be contiguous for any operation."""
+    """Return ``x``: no operation needs contiguous arrays."""
     return as_tensor_variable(x)
 
 
@@ -395,9 +395,9 @@ def cov(
     """The covariances of variables, each a row of ``m`` and of ``y``, as NumPy's.
 
     Without ``rowvar`` they are columns. ``bias`` divides by the number of observations
-    instead of one less; ``ddof`` says what is subtracted from it. ``fweights`` are how
-    often an observation counts, ``aweights`` how much. Of one variable, a vector, it is
-    a scalar.
+    instead of one less; ``ddof`` is subtracted from it. ``fweights`` are the
+    frequencies of observations, ``aweights`` their weights. For one variable, a vector,
+    it is a scalar.
     """
     if ddof is not None and not isinstance(ddof, int):
         raise GraphTypeError(f"cov: ddof is {ddof!r}, expected an integer")

@@ -1,4 +1,4 @@
-"""Running sums and products, and the differences that undo them."""
+"""Running sums and products, and differences."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ FUNCTIONS = {"add": "cumsum", "mul": "cumprod"}
 
 
 class CumOp(Op):
-    """The fold of the elements up to each one along ``axis``: sums or products.
+    """The running fold along ``axis``: sums or products of the elements so far.
 
-    Without an axis the elements are taken as a vector. ``mode`` is ``"add"`` or
+    Without an axis the elements are read as a vector. ``mode`` is ``"add"`` or
     ``"mul"``; ``reverse`` folds from the end.
     """
 
@@ -58,12 +58,12 @@ class CumOp(Op):
         given = np.flip(wide, self.axis) if self.reverse else wide
         fold = np.cumsum if self.mode == "add" else np.cumprod
         with np.errstate(all="ignore"):
-            made = fold(given, axis=self.axis, dtype=wide.dtype)
-            made = np.flip(made, self.axis) if self.reverse else made
-            return np.ascontiguousarray(made).reshape(x.shape).astype(x.dtype)
+            result = fold(given, axis=self.axis, dtype=wide.dtype)
+            result = np.flip(result, self.axis) if self.reverse else result
+            return np.ascontiguousarray(result).reshape(x.shape).astype(x.dtype)
 
     def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> Variable:
-        """Each element has a part in all results from it on."""
+        """The fold of gradients from each element on, to which it contributes."""
         back = type(self)(self.axis, "add", not self.reverse)
         if self.mode == "add":
             flowing: Variable = back(g)
@@ -71,7 +71,7 @@ class CumOp(Op):
         return self._grad_of_product(m, g, y, x, back)
 
     def _grad_of_product(self, m: Any, g: Any, y: Any, x: Any, back: CumOp) -> Variable:
-        """Exact where elements are 0, too.
+        """Return the gradient, exact also for elements that are 0.
 
         Before the first 0 the product of the others is the quotient; for the first 0 it
         is the product without it; after it, it is 0.
@@ -105,22 +105,22 @@ def _cumulated(x: Any, axis: Any, mode: str) -> Variable:
 
 
 def cumsum(x: Any, axis: Any = None) -> Variable:
-    """The sums of the elements up to each one along ``axis`` (None: of all of them).
+    """Return the running sums along ``axis`` (None: of all elements).
 
-    They have the dtype of ``x``; truths are summed as int64.
+    They have the dtype of ``x``; bools are summed as int64.
     """
     return _cumulated(x, axis, "add")
 
 
 def cumprod(x: Any, axis: Any = None) -> Variable:
-    """The products of the elements up to each one along ``axis``, as ``cumsum``."""
+    """Return the running products along ``axis``, as ``cumsum``."""
     return _cumulated(x, axis, "mul")
 
 
 def diff(x: Any, n: Any = 1, axis: Any = -1) -> Variable:
-    """The differences of neighbours along ``axis``, taken ``n`` times.
+    """Return the differences of neighbours along ``axis``, taken ``n`` times.
 
-    Each time the axis gets shorter by one. Truths that differ are true.
+    Each time the axis gets shorter by one. For bools it is whether they differ.
     """
     variable = as_tensor_variable(x)
     times = known_integer("diff", "n", n)

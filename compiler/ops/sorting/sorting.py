@@ -1,4 +1,4 @@
-"""Sorted arrays, the places that sort them, the largest elements of an axis."""
+"""Sort, argsort, the largest elements of an axis, indexing along an axis."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Sort(Op):
         return Apply(op, [variable], [op.output_type(variable.type)()])
 
     def output_type(self, given: Any) -> TensorType:
-        """The type of the result for an input of a type."""
+        """Return the type of the result for an input type."""
         kind: TensorType = given.clone()
         return kind
 
@@ -56,7 +56,7 @@ class Sort(Op):
         return np.sort(x, self.axis, kind="stable")
 
     def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> Any:
-        """``g``, each element back at the place that its element came from."""
+        """Return ``g`` with each element at its element's original index."""
         order = argsort(x, self.axis)
         return put_along_axis(m.zeros_like(g), order, g, self.axis)
 
@@ -66,7 +66,7 @@ class Sort(Op):
 
 
 class ArgSort(Sort):
-    """The places, int64, whose elements are in order along ``axis``.
+    """The indices, int64, that sort the elements along ``axis``.
 
     Equal elements keep their order.
     """
@@ -77,17 +77,17 @@ class ArgSort(Sort):
         return kind
 
     def reference(self, x: Any) -> Any:
-        """The places."""
+        """Return the indices."""
         return np.argsort(x, self.axis, kind="stable").astype("int64")
 
     def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> None:
-        """Nothing: places are integers."""
+        """Return None: indices are integers."""
 
 
 def _sorted(
     name: str, op: type[Sort], a: Any, axis: Any, kind: Any, order: Any
 ) -> Variable:
-    """The node of the op over ``a``, for an axis, None or a scalar variable."""
+    """Return the op's node over ``a``, for an axis, None or a scalar variable."""
     variable = as_tensor_variable(a)
     if kind not in KINDS:
         raise GraphValueError(f"{name}: kind is {kind!r}, expected one of {KINDS}")
@@ -105,9 +105,9 @@ def _sorted(
 def sort(
     a: Any, axis: Any = -1, kind: Any = "quicksort", order: Any = None
 ) -> Variable:
-    """The elements in order along ``axis`` (None: of all of them); nan comes last.
+    """Return the elements in order along ``axis`` (None: all of them); nan comes last.
 
-    ``kind`` is one of NumPy's names; whatever it is, equal elements keep their order.
+    ``kind`` is one of NumPy's names; any kind keeps the order of equal elements.
     ``axis`` may be a scalar variable of integers, which the program waits for.
     """
     return _sorted("sort", Sort, a, axis, kind, order)
@@ -116,7 +116,7 @@ def sort(
 def argsort(
     a: Any, axis: Any = -1, kind: Any = "quicksort", order: Any = None
 ) -> Variable:
-    """The places (int64) that sort ``a`` along ``axis`` (None: as a vector)."""
+    """Return the indices (int64) that sort ``a`` along ``axis`` (None: as a vector)."""
     return _sorted("argsort", ArgSort, a, axis, kind, order)
 
 
@@ -124,10 +124,10 @@ def argsort(
 
 
 class TopK(Op):
-    """The ``k`` largest elements along ``axis``, the first one first, and their places.
+    """The ``k`` largest elements along ``axis``, largest first, and their indices.
 
     For ``k`` below 0 the ``-k`` smallest. nan counts as largest; of equal elements
-    those with the smallest places are taken.
+    those with the smallest indices are selected.
     """
 
     __props__ = ("axis", "idx_dtype")
@@ -159,7 +159,7 @@ class TopK(Op):
         return (1,)
 
     def reference(self, x: Any, k: Any) -> tuple[Any, Any]:
-        """Values and places. Raises ValueError for more than the axis has."""
+        """Return values and indices. Raises ValueError for more than the axis has."""
         count, length = abs(int(k)), x.shape[self.axis]
         if not 1 <= count <= length:
             raise GraphValueError(
@@ -179,7 +179,7 @@ class TopK(Op):
     def lop(
         self, inputs: Variables, outputs: Variables, output_gradients: Gradients
     ) -> list[Variable | None]:
-        """The gradient of the values at their places, zeros elsewhere."""
+        """Return the gradient of the values at their indices, zeros elsewhere."""
         g, x = output_gradients[0], inputs[0]
         if g is None:
             return [None, None]
@@ -199,18 +199,18 @@ class TopK(Op):
 def topk_and_argtopk(
     x: Any, kth: Any, axis: Any = -1, sorted: bool = True, idx_dtype: Any = "int64"
 ) -> list[Variable]:
-    """The ``kth`` largest elements along ``axis`` (None: of all) and their places.
+    """The ``kth`` largest elements along ``axis`` (None: of all) and their indices.
 
-    The largest comes first; for a negative ``kth`` they are the smallest, and the
-    smallest comes first. ``kth`` is an integer or an integer scalar, not 0. They are in
-    order whatever ``sorted`` says.
+    The largest comes first; for a negative ``kth`` they are the smallest, smallest
+    first. ``kth`` is an integer or an integer scalar, not 0. They are in order whatever
+    ``sorted`` is.
     """
     variable = as_tensor_variable(x)
     if axis is None:
         variable, axis = flatten(variable), 0
     along = known_integer("topk", "axis", axis)
-    found: list[Variable] = TopK(along, idx_dtype)(variable, kth)
-    return found
+    results: list[Variable] = TopK(along, idx_dtype)(variable, kth)
+    return results
 
 
 def topk(
@@ -223,15 +223,15 @@ def topk(
 def argtopk(
     x: Any, kth: Any, axis: Any = -1, sorted: bool = True, idx_dtype: Any = "int64"
 ) -> Variable:
-    """The places of the ``kth`` largest elements, as ``topk_and_argtopk``."""
+    """Return the indices of the ``kth`` largest elements, as ``topk_and_argtopk``."""
     return topk_and_argtopk(x, kth, axis, sorted, idx_dtype)[1]
 
 
-# ---- places along an axis ----
+# ---- indices along an axis ----
 
 
 def along_axis(x: Variable, places: Variable, axis: int) -> tuple[Variable, ...]:
-    """An index: ``places`` along an axis, and each position along the others."""
+    """Return an index: ``places`` along an axis, and each position along the others."""
     ndim = x.type.ndim
     key = []
     for each in range(ndim):
@@ -243,9 +243,9 @@ def along_axis(x: Variable, places: Variable, axis: int) -> tuple[Variable, ...]
 
 
 def take_along_axis(x: Any, indices: Any, axis: Any = -1) -> Variable:
-    """Elements at ``indices`` along ``axis``, for each place along the other axes.
+    """Return elements at ``indices`` along ``axis``, for each position on other axes.
 
-    ``indices`` have as many axes as ``x``, and its lengths but on ``axis``.
+    ``indices`` have the rank of ``x``, and its lengths but on ``axis``.
     """
     variable, places = as_tensor_variable(x), as_tensor_variable(indices)
     if places.type.dtype[0] not in "iu" or places.type.ndim != variable.type.ndim:
@@ -258,5 +258,5 @@ def take_along_axis(x: Any, indices: Any, axis: Any = -1) -> Variable:
 
 
 def put_along_axis(x: Any, indices: Any, values: Any, axis: Any = -1) -> Variable:
-    """``x`` with ``values`` at ``indices`` along ``axis``, as ``take_along_axis``."""
+    """Return ``x`` with ``values`` at ``indices``, as ``take_along_axis``."""
     return set_subtensor(take_along_axis(x, indices, axis), values)

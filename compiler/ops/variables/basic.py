@@ -1,4 +1,4 @@
-"""From what a user gives to a variable of the host; vectors made of scalars."""
+"""Conversion of values to host variables; vectors made of scalars."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpuarray.compiler.ops.variables.transfer import host_from_gpu
 
 AnyFunction = TypeVar("AnyFunction", bound=Callable[..., Variable])
 OFFERED: dict[str, Callable[..., Variable]] = {}
-"""Functions that build on this module, and that it calls, by their names."""
+"""Functions of modules that build on this one, which it calls by name."""
 
 
 def offered(function: AnyFunction) -> AnyFunction:
@@ -31,13 +31,12 @@ def offered(function: AnyFunction) -> AnyFunction:
 def as_tensor_variable(
     value: Any, name: str | None = None, ndim: int | None = None
 ) -> Variable:
-    """``value`` as a variable of the host.
+    """Return ``value`` as a variable of the host.
 
-    A variable stays as it is, one on a context is read from it; a number or an array
-    becomes a constant; a list with a variable among its elements is stacked. With
-    ``ndim`` the result has so many axes: axes that broadcast are added on the left, or
-    those on the left that broadcast are dropped. Raises ValueError where that does not
-    do.
+    A variable stays as it is, one on a context is copied to the host; a number or an
+    array becomes a constant; a list with a variable among its elements is stacked. With
+    ``ndim`` the result has that rank: broadcastable axes are added or dropped on the
+    left. Raises ValueError where that is impossible.
     """
     if ndim is not None:
         return _of_axes(as_tensor_variable(value, name), ndim)
@@ -58,7 +57,7 @@ def as_tensor_variable(
 
 
 def _of_axes(variable: Variable, ndim: int) -> Variable:
-    """The variable with axes that broadcast put on its left, or dropped there."""
+    """Return the variable with broadcastable axes added or dropped on its left."""
     extra = variable.type.ndim - ndim
     if extra == 0:
         return variable
@@ -88,15 +87,15 @@ def constant(
     value: Any, name: str | None = None, ndim: int | None = None, dtype: Any = None
 ) -> Constant:
     """A constant; it gets broadcast axes on its left until it has ``ndim``."""
-    made = core.constant(value, dtype, name)
-    if ndim is None or made.type.ndim == ndim:
-        return made
-    if made.type.ndim > ndim:
+    variable = core.constant(value, dtype, name)
+    if ndim is None or variable.type.ndim == ndim:
+        return variable
+    if variable.type.ndim > ndim:
         raise GraphValueError(
-            f"constant: given {made.type.ndim} axes, expected at most ndim={ndim}"
+            f"constant: given {variable.type.ndim} axes, expected at most ndim={ndim}"
         )
-    shape = (1,) * (ndim - made.type.ndim) + made.data.shape
-    return core.constant(made.data.reshape(shape), dtype, name)
+    shape = (1,) * (ndim - variable.type.ndim) + variable.data.shape
+    return core.constant(variable.data.reshape(shape), dtype, name)
 
 
 def is_constant(variable: Variable, value: float | None = None) -> bool:
@@ -135,7 +134,7 @@ def normalise_axis(name: str, axis: Any, ndim: int) -> int:
 
 
 def axis_list(axis: Any) -> list[Any]:
-    """One axis or several, as a list, a tuple or an array of numbers has them."""
+    """Return one axis or several, in a list, a tuple or an array, as a list."""
     if isinstance(axis, Constant):
         axis = axis.data
     if isinstance(axis, np.ndarray) and axis.ndim:
@@ -152,7 +151,7 @@ class MakeVector(Op):
         self.dtype = None if dtype is None else dtype_name(dtype)
 
     def make_node(self, *inputs: Any) -> Apply:
-        """A node over the scalars, in the op's dtype or the one that holds them all."""
+        """Return a node over the scalars, in the op's or their common dtype."""
         scalars = [as_tensor_variable(value) for value in inputs]
         for scalar in scalars:
             if scalar.type.ndim != 0:
@@ -171,7 +170,7 @@ class MakeVector(Op):
         return np.array(scalars, dtype=self.dtype)
 
     def grad(self, m: Any, g: Variable, y: Variable, *scalars: Variable) -> list[Any]:
-        """The element of ``g`` at each scalar's place."""
+        """Return the element of ``g`` for each scalar."""
         places = np.eye(len(scalars), dtype="int8")
         return [m.sum(g * core.constant(place)) for place in places]
 

@@ -1,4 +1,4 @@
-"""Which context each variable of a graph belongs to, where a program says so."""
+"""Assignment of a graph's variables to contexts."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ Places = Mapping[Variable, str | None]
 
 
 def places_of(inputs: Iterable[Variable], order: Iterable[Apply]) -> Places:
-    """The names of contexts by variable; without those that may be anywhere.
+    """Return the names of contexts by variable, save variables that may be anywhere.
 
-    An operation runs where the first of its inputs is that is somewhere. An input that
-    may be anywhere is where the first operation is that takes it.
+    An operation runs on the context of its first input that has one. An input without a
+    context is on that of the first operation that reads it.
     """
-    found: dict[Variable, str | None] = {}
+    assigned: dict[Variable, str | None] = {}
     for variable in inputs:
         is_meant, name = meant_for(variable)
         if is_meant:
-            found[variable] = name
+            assigned[variable] = name
     free: dict[Variable, str | None] = {}
     for node in order:
-        known = [found[each] for each in node.inputs if each in found]
+        known = [assigned[each] for each in node.inputs if each in assigned]
         if isinstance(node.op, Transfer) and not isinstance(node.op, HostFromGpu):
             known = [node.outputs[0].type.context_name]
         elif is_device_node(node) and not isinstance(node.op, HostFromGpu):
             known = [own_place(node)]
         if known:
-            found.update(dict.fromkeys(node.outputs, known[0]))
+            assigned.update(dict.fromkeys(node.outputs, known[0]))
             for each in node.inputs:
-                if each.owner is None and each not in found:
+                if each.owner is None and each not in assigned:
                     free.setdefault(each, known[0])
-    return {**free, **found}
+    return {**free, **assigned}
 
 
 def own_place(node: Apply) -> str | None:
-    """The context of the first of a node's arrays that has one."""
+    """Return the context of the first of a node's arrays that has one."""
     kinds = (variable.type for variable in (*node.outputs, *node.inputs))
     name: str | None = next(
         kind.context_name for kind in kinds if isinstance(kind, GpuArrayType)

@@ -1,4 +1,4 @@
-"""Moving arrays between the host and contexts, and finding where an op is to run."""
+"""Transfers between the host and contexts, and inference of an op's context."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpuarray.compiler.graph.types import ArrayType, GpuArrayType, TensorType
 
 
 class Transfer(Op):
-    """The same values in another memory, or in the same one where they are there."""
+    """The same values in another memory, or in the same one if they are there."""
 
     view_map: Mapping[int, Sequence[int]] = {0: [0]}
 
@@ -32,7 +32,7 @@ class Transfer(Op):
 
 
 class GpuContiguous(Op):
-    """The same values in C order: the array itself where it is so, else a copy."""
+    """The same values in C order: the array itself if it has it, else a copy."""
 
     __props__ = ()
 
@@ -57,7 +57,7 @@ class GpuContiguous(Op):
 
 
 gpu_contiguous = GpuContiguous()
-"""An array as it is if it is in C order, else a copy that is."""
+"""An array itself if it is in C order, else a copy that is."""
 
 
 class GpuFromHost(Transfer):
@@ -133,7 +133,7 @@ def gpu_from_host(x: Any, context_name: str | None = None) -> Variable:
 
 
 def transfer(x: Any, target: str | None) -> Variable:
-    """``x`` on ``target``: ``"cpu"`` the host, None the default context, or a name."""
+    """Return ``x`` on ``target``: ``"cpu"``, None (the default context), or a name."""
     variable = as_variable(x, "transfer")
     if target == "cpu":
         return host_from_gpu(variable)
@@ -142,17 +142,17 @@ def transfer(x: Any, target: str | None) -> Variable:
 
 
 def like(x: Variable, type: ArrayType) -> Variable:
-    """``x`` in the memory that ``type`` names."""
+    """Return ``x`` in the memory of ``type``."""
     if isinstance(type, GpuArrayType):
         return gpu_from_host(x, type.context_name)
     return host_from_gpu(x)
 
 
 def as_gpuarray_variable(x: Any, context_name: str | None) -> Variable:
-    """``x``, a variable or a value, as a variable of a context.
+    """Return ``x``, a variable or a value, as a variable of a context.
 
-    It is ``x`` itself where it lives there. What was only moved is taken from where it
-    came from, if that is the context. Raises ValueError for a name of no context.
+    It is ``x`` itself if it is there. A transferred variable is replaced by its source,
+    if that is there. Raises ValueError for a name of no context.
 
     >>> from gpuarray.compiler import tensor as T
     >>> as_gpuarray_variable(T.fvector("x"), "null").type
@@ -170,11 +170,11 @@ def as_gpuarray_variable(x: Any, context_name: str | None) -> Variable:
 
 
 def infer_context_name(*variables: Any) -> str | None:
-    """The name of the context that an op over these variables is to run on.
+    """Return the name of the context that an op over these variables is to run on.
 
-    That of the first one that lives on a context, is meant for one (``tag.target``,
-    ``tag.context_name``, a shared variable's ``target``), or is computed, by operations
-    of one input, from one that is. None, the default context, where there is none.
+    It is that of the first one that is on a context, is meant for one (``tag.target``,
+    ``tag.context_name``, a shared variable's ``target``), or is computed, by unary
+    operations, from one that is; else None, the default context.
 
     >>> from gpuarray.compiler import tensor as T
     >>> x, y = T.fvector("x"), T.fvector("y").transfer("null")
@@ -194,7 +194,7 @@ def infer_context_name(*variables: Any) -> str | None:
 
 
 def meant_for(variable: Variable) -> tuple[bool, str | None]:
-    """True if a variable itself says which context it belongs to, and which."""
+    """Return whether a variable itself has a context, and its name."""
     if isinstance(variable.type, GpuArrayType):
         return True, variable.type.context_name
     container = getattr(variable, "container", None)
