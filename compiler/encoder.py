@@ -97,7 +97,7 @@ class Encoder:
         return args, texts
 
     def input_arguments(
-        self, step: p.ElemwiseStep | p.ReduceStep
+        self, step: p.LaunchStep | p.ReduceStep
     ) -> tuple[Any, list[Any], Any]:
         """The inputs' descriptions, what keeps them alive, axes that may stretch."""
         flags = [lib.GE_SCALAR if self.is_int(n) else lib.GE_READ for n in step.ins]
@@ -258,7 +258,7 @@ def _(step: p.IntOp, e: Encoder) -> None:
 
 
 @encode.register
-def _(step: p.ElemwiseStep, e: Encoder) -> None:
+def _(step: p.LaunchStep, e: Encoder) -> None:
     out_dtypes = [e.plan.array(n).dtype for n in step.outs]
     out_args, out_texts = e.arguments(
         step.out_names, out_dtypes, [lib.GE_WRITE] * len(step.outs)

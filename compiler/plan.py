@@ -23,11 +23,11 @@ from gpuarray.compiler.plan_steps import (
     Copy,
     DeviceInt,
     Dim,
-    ElemwiseStep,
     HostInt,
     Index,
     IntOp,
     IntValue,
+    LaunchStep,
     Library,
     Loop,
     Read,
@@ -53,11 +53,11 @@ __all__ = [
     "Copy",
     "DeviceInt",
     "Dim",
-    "ElemwiseStep",
     "HostInt",
     "Index",
     "IntOp",
     "IntValue",
+    "LaunchStep",
     "Library",
     "Loop",
     "Plan",
@@ -126,7 +126,7 @@ class Plan:
 
     def launches(self) -> int:
         """Steps that do work on the device, but for copies that layouts demand."""
-        kinds = ElemwiseStep | ReduceStep | Library | Copy | Call
+        kinds = LaunchStep | ReduceStep | Library | Copy | Call
         return sum(isinstance(s, kinds) for s in self.steps)
 
     def __str__(self) -> str:
@@ -222,7 +222,7 @@ def _told_lengths(
         return [1 if i < 0 else known[step.ins[0]][i] for i in step.pattern]
     if isinstance(step, Copy):
         return known[step.ins[0]]
-    if isinstance(step, ElemwiseStep):
+    if isinstance(step, LaunchStep):
         ndim = len(known[step.outs[0]])
         given = [known[number] for number in step.ins if len(known[number]) == ndim]
         return [
@@ -243,7 +243,7 @@ def _short(data: np.ndarray[Any, Any]) -> str:
 
 
 def _step_lines(step: Step, shown: Sequence[str]) -> list[str]:
-    kind = type(step).__name__.lower()
+    kind = type(step).__name__.removesuffix("Step").lower()
     outs = ", ".join(f"%{i}: {shown[i]}" for i in step.outs)
     ins = ", ".join(f"%{i}" for i in step.ins)
     detail = step.detail()

@@ -150,7 +150,7 @@ class IntOp(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class ElemwiseStep(Step):
+class LaunchStep(Step):
     """An elementwise kernel of any number of outputs.
 
     ``expr`` is C statements over variables named ``names`` (inputs) and ``out_names``.
@@ -303,7 +303,7 @@ class Call(Step):
     """A call of the step function named ``function`` on the inputs.
 
     ``options`` are its keyword arguments. ``groups`` has for each argument -1 for one
-    input, or how many integers make it a tuple. ``inplace`` is as in `ElemwiseStep`. A
+    input, or how many integers make it a tuple. ``inplace`` is as in `LaunchStep`. A
     call that is not ``recorded`` when the plan is bound is made at each run, between
     two parts of the plan. With a ``body``, a `Body`, the library binds the step and no
     function is called.

@@ -64,7 +64,7 @@ MODULES = {
 
 STEPS = {
     "Fold": "ReduceComponent",
-    "Launch": "ElemwiseStep",
+    "Launch": "LaunchStep",
     "Reduce": "ReduceStep",
     "Reports": "ReportsStep",
     "Reshape": "ReshapeStep",

@@ -44,7 +44,7 @@ class Finished:
 
 RECORDS = (
     Finished, p.Plan, p.ArrayValue, p.IntValue, p.HostInt, p.DeviceInt, p.Dim, p.IntOp,
-    p.ElemwiseStep, p.ReduceStep, p.ReduceComponent, p.Library, p.View, p.ReshapeStep,
+    p.LaunchStep, p.ReduceStep, p.ReduceComponent, p.Library, p.View, p.ReshapeStep,
     p.Broadcast, p.Index, p.Copy, p.Choose, p.Call, p.Routine, p.ReportsStep, p.Read,
     p.Body,
     elemwise.Composite, elemwise.CompositeStep, subtensor.Slice, multi_tensor.Part,

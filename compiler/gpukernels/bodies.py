@@ -299,7 +299,7 @@ class Steps:
             [v.broadcastable for v in values if isinstance(v, p.ArrayValue)]
         )
         return self.add(
-            p.ElemwiseStep,
+            p.LaunchStep,
             *(p.ArrayValue(dtype, flags) for dtype in dtypes),
             label=label,
             ins=tuple(ins),

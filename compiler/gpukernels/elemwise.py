@@ -188,7 +188,7 @@ def elemwise(op: Elemwise, node: Apply, k: Lowerer) -> None:
     inplace = k.overwritten(op.inplace_pattern, node, inputs.position)
     outs = k.outputs(node)
     k.add(
-        plan.ElemwiseStep(
+        plan.LaunchStep(
             label=label(op),
             origin=k.origin(node),
             outs=outs,

@@ -121,7 +121,7 @@ def write_vector(node: Apply, inputs: Inputs, k: Lowerer) -> None:
         expr = f"{''.join(picks)}{expr}"
     outs = k.outputs(node)
     k.add(
-        plan.ElemwiseStep(
+        plan.LaunchStep(
             label="vector" if value.ndim else "scalar",
             origin=k.origin(node),
             outs=outs,

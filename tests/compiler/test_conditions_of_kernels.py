@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from cases import f64
 from gpuarray.compiler import config, function
-from gpuarray.compiler.plan import ElemwiseStep
+from gpuarray.compiler.plan import LaunchStep
 from judge import assert_same
 from written import rows
 
@@ -74,7 +74,7 @@ def on_host(request):
 
 @pytest.mark.parametrize("k", [-300, -7, -1, 0, 1, 3, 5, 255, 300, 70000])
 def test_integers_of_the_host_are_numpys(first_context, on_host, k):
-    launched = (step for step in on_host.plan.steps if isinstance(step, ElemwiseStep))
+    launched = (step for step in on_host.plan.steps if isinstance(step, LaunchStep))
     assert {step.label for step in launched} == {"scalar"}  # a result is an array
     names = {"n": np.int64(3), "k": np.int64(k)}
     lengths = (np.zeros(3, "int8"), np.zeros(300 + k, "int8"))

@@ -48,7 +48,7 @@ RENAMED = {
     ("ops.together", "Together"): "ops.fused.multi_tensor.MultiTensor",
     ("ops.fused.multi_tensor", "Total"): "ops.fused.multi_tensor.MappedTotal",
     ("plan", "Fold"): "plan_steps.ReduceComponent",
-    ("plan", "Launch"): "plan_steps.ElemwiseStep",
+    ("plan", "Launch"): "plan_steps.LaunchStep",
     ("plan_steps", "Reshape"): "plan_steps.ReshapeStep",
 }
 

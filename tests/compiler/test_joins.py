@@ -7,7 +7,7 @@ import pytest
 from evaluate import evaluate
 from gpuarray.compiler import config, function
 from gpuarray.compiler.ops.creation.diagonals import AllocDiag
-from gpuarray.compiler.plan import Call, ElemwiseStep
+from gpuarray.compiler.plan import Call, LaunchStep
 
 
 @pytest.fixture
@@ -460,7 +460,7 @@ def test_a_shape_computes_lengths_only(on_context):
     joined = T.join(0, x, T.exp(x))
     shapes = [T.sort(joined).shape, T.tile(joined, 3).shape, T.diag(T.exp(x)).shape]
     f = function([x], shapes)
-    labels = {step.label for step in f.plan.steps if isinstance(step, ElemwiseStep)}
+    labels = {step.label for step in f.plan.steps if isinstance(step, LaunchStep)}
     assert labels == {"vector"}
     assert not any(isinstance(step, Call) for step in f.plan.steps)
     found = f(np.ones(3))

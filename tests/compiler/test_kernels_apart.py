@@ -46,7 +46,7 @@ def as_before():
     def written(op, node, k):
         names = tuple(f"i{i}" for i in range(len(node.inputs)))
         k.add(
-            plan.ElemwiseStep(
+            plan.LaunchStep(
                 label="written",
                 origin=k.origin(node),
                 outs=k.outputs(node),

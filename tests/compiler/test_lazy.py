@@ -16,7 +16,7 @@ from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.executor import NativePlan
 from gpuarray.compiler.gradient import verify_grad
 from gpuarray.compiler.ifelse import IfElse, ifelse
-from gpuarray.compiler.plan import ElemwiseStep
+from gpuarray.compiler.plan import LaunchStep
 
 X = np.arange(6.0).reshape(2, 3)
 Y = np.full((2, 3), 2.0)
@@ -344,7 +344,7 @@ def test_lengths_that_both_branches_have_need_no_branch():
     n, x, y = T.iscalar("n"), T.dmatrix("x"), T.dmatrix("y")
     same = theano.function([n, x], ifelse(n, T.exp(x), T.tanh(x)).shape)
     assert not any(
-        isinstance(step, ElemwiseStep) and step.when for step in same.plan.steps
+        isinstance(step, LaunchStep) and step.when for step in same.plan.steps
     )
     other = theano.function([n, x, y], ifelse(n, x, y).shape[0])
     assert not any(isinstance(step, p.Choose) for step in other.plan.steps)
@@ -356,7 +356,7 @@ def test_lengths_that_both_branches_have_need_no_branch():
 def test_nothing_is_fused_across_branches():
     n, x = T.iscalar("n"), T.dmatrix("x")
     f = theano.function([n, x], ifelse(n, T.exp(x) + 1, T.tanh(x) * 2) + x)
-    launches = [step for step in f.plan.steps if isinstance(step, ElemwiseStep)]
+    launches = [step for step in f.plan.steps if isinstance(step, LaunchStep)]
     assert sorted(len(step.when) for step in launches) == [0, 1, 1]
     assert str(f.plan).count("  when not n") == 1
 
@@ -365,7 +365,7 @@ def test_equal_nodes_of_two_branches_are_one_that_is_always_there():
     n, x = T.iscalar("n"), T.dmatrix("x")
     e = T.exp(x)
     f = theano.function([n, x], ifelse(n, T.dot(e, e.T), T.exp(x)[:, :2]))
-    always = [s for s in f.plan.steps if isinstance(s, ElemwiseStep) and not s.when]
+    always = [s for s in f.plan.steps if isinstance(s, LaunchStep) and not s.when]
     assert len(always) == 1
     assert close(f(0, X), np.exp(X)[:, :2])
     assert close(f(1, X), np.exp(X) @ np.exp(X).T)

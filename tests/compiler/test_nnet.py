@@ -74,7 +74,7 @@ def test_a_classifiers_plan_is_short_and_reads_few_matrices(first_context):
             matrices = [
                 step.label.partition(":")[0]
                 for step in f.plan.steps
-                if type(step).__name__ in ("ElemwiseStep", "ReduceStep", "Call")
+                if type(step).__name__ in ("LaunchStep", "ReduceStep", "Call")
                 and any(str(f.plan.values[n]) == "float32[n, n]" for n in step.ins)
             ]
             # Greatest, exponentials, their sum, the label's score and the slope.

@@ -109,7 +109,7 @@ def test_updates_take_over_the_memory_of_their_variables():
     taken = {
         step.ins[i]
         for step in made.steps
-        if isinstance(step, plan.ElemwiseStep | plan.Call)
+        if isinstance(step, plan.LaunchStep | plan.Call)
         for i in step.inplace
         if i >= 0
     }
