@@ -159,14 +159,14 @@ def about(context: Context) -> tuple[object, ...]:
 
 @cache
 def package() -> str:
-    """Return a hash of this package's files, which tells its versions apart."""
+    """Return a hash of this package's files, to tell its versions apart."""
     return hashlib.blake2b(repr(package_files()).encode(), digest_size=16).hexdigest()
 
 
 def package_files() -> list[tuple[str, int, int]]:
-    """The paths, sizes and times of the code; the compiler's may lie elsewhere."""
+    """Return paths, sizes and times of the code; the compiler may lie elsewhere."""
     folders = {Path(gpuarray.__file__).parent, Path(__file__).parents[1]}
-    return sorted({found for folder in folders for found in _files(folder)})
+    return sorted({file for folder in folders for file in _files(folder)})
 
 
 def _files(folder: Path) -> Iterator[tuple[str, int, int]]:

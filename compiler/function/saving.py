@@ -146,7 +146,7 @@ def interface_of(function: Function) -> function_files.SavedInterface:
 
 
 def only_in_python(function: Function) -> str:
-    """Why the function's plan needs Python at each call; empty if it does not."""
+    """Return the reason why a plan needs Python at each call; "" if it does not."""
     if inlined(function.plan, for_files=True) is None:
         plan = function.plan
         labels = [
@@ -286,17 +286,17 @@ def save(function: Function, path: File, graph: bool = True) -> None:
 
 
 def _add_bodies(function: Function, plan: NativePlan) -> tuple[p.Call, ...]:
-    """Say what the plan's functions do without Python; those that nothing says."""
+    """Add the bodies of calls to the native plan; return the calls without one."""
     bodies = bodies_of(_lowered(function), plan.plan.steps)
     plan.add_bodies(bodies.bodies)
     return bodies.without
 
 
 def _lowered(function: Function) -> Lowered:
-    """The plan in the function's file, with the nodes that its steps come from."""
+    """Return the plan in the function's file, with the nodes of its steps."""
     maker = function.maker
-    found = lowered(maker.fgraph, function.plan.name, maker.home)
-    return without_pauses(found, for_files=True)
+    with_pauses = lowered(maker.fgraph, function.plan.name, maker.home)
+    return without_pauses(with_pauses, for_files=True)
 
 
 def _tell_of_python(

@@ -1,9 +1,9 @@
 """Bodies: step functions as steps of the library, which run without Python.
 
-A function's step needs Python where a plan is bound, or at each run where it waits. A
-body is steps that the library binds by itself, for any lengths: it stands in for the
+A step function needs Python where a plan is bound, or at each run where it waits. A
+body is steps that the library binds by itself, for any lengths: it replaces the
 function in files, and in plans where the function waits. Some bodies are written here,
-step by step; those of ops that are made of other ops are these ops' (`unfolds`).
+step by step; an op that is made of other ops has theirs (`unfolds`).
 """
 
 from __future__ import annotations
@@ -193,9 +193,9 @@ class Steps:
         self.check("length", x, [found, wanted], text)
 
     def mask_fits(self, x: int, mask: int, axis: int) -> None:
-        """Fail, as an index out of bounds, where a mask has other lengths."""
-        given = {"ins": (x, mask), "name": "mask", "params": (axis,)}
-        self.add(p.Routine, self.array(x), label="index", **given)
+        """Raise an index error where a mask has other lengths."""
+        fields = {"ins": (x, mask), "name": "mask", "params": (axis,)}
+        self.add(p.Routine, self.array(x), label="index", **fields)
 
     def at_most(self, x: int, rows: int, total: int) -> None:
         """Raise an index error where there are fewer than ``rows`` rows."""
@@ -382,11 +382,11 @@ tuples of numbers for groups of integers, and the function's options by name.
 
 WRITERS: dict[str, Callable[..., Any]] = {}
 FOR_FILES: set[str] = set()
-"""Step functions with bodies for files alone: vendors' libraries are faster."""
+"""Step functions whose bodies are for files alone: vendors' libraries are faster."""
 
 
 def body_of(*names: str, for_files: bool = False) -> Callable[[Writer], Writer]:
-    """Register what writes the body of the step functions of these names."""
+    """Register the writer of the body of step functions."""
 
     def register(writer: Writer) -> Writer:
         WRITERS.update(dict.fromkeys(names, writer))
@@ -445,10 +445,10 @@ def write(steps: Steps, step: p.Call, ins: Sequence[int]) -> tuple[int, ...] | N
 
 @dataclass(frozen=True, slots=True)
 class Inlined:
-    """A plan with bodies in place of functions that Python would call at each run.
+    """A plan with bodies in place of calls that Python would make at each run.
 
-    ``origins`` has for each step the place of the step that it comes from, ``numbers``
-    the number of each former value.
+    ``origins`` has for each step the position of its original step, ``numbers`` the
+    number of each former value.
     """
 
     plan: p.Plan
@@ -457,10 +457,9 @@ class Inlined:
 
 
 def inlined(plan: p.Plan, for_files: bool = False) -> Inlined | None:
-    """The plan with bodies in place of the functions that pause and have one.
+    """Return the plan with bodies in place of calls that pause and have one.
 
-    None for a file where one of them is Python's alone or the plan is of several
-    contexts.
+    None for a file where such a call has no body or the plan is of several contexts.
     """
     steps = Steps(plan.values, [])
     number = {old: old for old in range(len(plan.values))}
@@ -488,6 +487,6 @@ def inlined(plan: p.Plan, for_files: bool = False) -> Inlined | None:
             ]
         origins += [place] * (len(steps.steps) - first)
     outputs = tuple(number[n] for n in plan.outputs)
-    values, made = tuple(steps.values), tuple(steps.steps)
-    whole = replace(plan, values=values, steps=made, outputs=outputs)
+    values = tuple(steps.values)
+    whole = replace(plan, values=values, steps=tuple(steps.steps), outputs=outputs)
     return Inlined(whole, tuple(origins), number)

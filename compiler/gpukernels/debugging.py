@@ -1,4 +1,4 @@
-"""Print and assert: the plan pauses, and the host looks at the values."""
+"""Print, for which the plan pauses, and assert, which the library checks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpuarray.compiler.ops.control.debugging import Assert, Print
 
 @lowers(Print, Assert)
 def lower(op: Print | Assert, node: Apply, k: Lowerer) -> None:
-    """Lower to a pause; the result is the array itself."""
+    """Lower to a step that waits for the value; its result is the array itself."""
     name = "print" if isinstance(op, Print) else "assert"
     k.call(node, name, node.inputs, {"op": op}, recorded=False)
 

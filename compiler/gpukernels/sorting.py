@@ -172,7 +172,7 @@ def unique(x: Array, **options: Any) -> Any:
 
 @lowers(Unique)
 def lower_unique(op: Unique, node: Apply, k: Lowerer) -> None:
-    """Lower to a pause: the number of unique elements depends on the values."""
+    """Lower to a step that waits: the number of results depends on the values."""
     options = {name: getattr(op, name) for name in Unique.__props__}
     k.call(node, "unique", node.inputs, options, recorded=False)
 

@@ -196,7 +196,7 @@ def unmasked(
         (mask,) = numbers
         ndim = s.array(mask).ndim
         s.mask_fits(x, mask, axis)
-        found, places = places_of(s, mask)
+        rows, places = places_of(s, mask)
         for k in range(ndim):
             indices.append(s.index(rows, (None, ("stop",)), [s.integer(k), places]))
             entries.append("int64")
@@ -335,15 +335,15 @@ def advanced_inc_subtensor_steps(
     repeats: Sequence[bool],
     ranges: Sequence[Range | None],
 ) -> int:
-    """A copy, unless in place, and what is put into a view of it; reads come first."""
+    """Add a copy, unless in place, and a scatter into a view of it."""
     places = unmasked(s, x, index, form)
     result = x if inplace else s.copy(x)
-    found = sides(s, result, *places)
-    value = s.array(found.view)
-    require_lengths(s, operation, picked_lengths(s, found), y, repeats)
+    part = sides(s, result, *places)
+    value = s.array(part.view)
+    require_lengths(s, operation, picked_lengths(s, part), y, repeats)
     change = "put" if operation == "set_subtensor" else "add_at"
-    ins = [selection.view, *selection.arrays, y]
-    s.routine(change, ins, value.dtype, value.ndim, selection.first)
+    ins = [part.view, *part.arrays, y]
+    s.routine(change, ins, value.dtype, value.ndim, part.first)
     return result
 
 
@@ -351,7 +351,7 @@ def advanced_inc_subtensor_steps(
 def lower_advanced_change(op: AdvancedChange, node: Apply, k: Lowerer) -> None:
     """Lower to a copy, unless in place, and a scatter; the plan waits for a mask.
 
-    The order of additions to one element depends on the indices alone.
+    Values added to one element are added in the order of their indices.
     """
     options = options_of(op, node) | {"ranges": ranges_of(node.inputs[2:])}
     k.call(
@@ -396,5 +396,5 @@ def check_places(x: Array, key: Sequence[Any], ranges: Sequence[Range | None]) -
 
 @lowers(Nonzero)
 def lower_nonzero(op: Nonzero, node: Apply, k: Lowerer) -> None:
-    """Lower to a pause: the number of nonzero elements depends on the values."""
+    """Lower to a step that waits: the number of results depends on the values."""
     k.call(node, "nonzero", node.inputs, recorded=False)
