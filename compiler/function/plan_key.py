@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from enum import Enum
 from types import FunctionType
 from typing import Any
 
@@ -145,8 +144,6 @@ class GraphWriter:
         """Return the text of a container or record."""
         if isinstance(value, slice):
             return self._parts(value, (value.start, value.stop, value.step))
-        if isinstance(value, Enum):
-            return self._parts(value, (value.name,))
         if isinstance(value, tuple | list):
             return self._parts(value, value)
         if isinstance(value, frozenset | set):

@@ -17,8 +17,11 @@ from gpuarray.compiler.function import compiling, make, plan_cache, plan_key
 from gpuarray.compiler.function.plan_cache import PLANS
 from gpuarray.compiler.gpukernels import LOWERINGS
 from gpuarray.compiler.graph.core import traced_as
+from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.custom import own
 from gpuarray.compiler.ops.elemwise.steps import ProgramStep
+from gpuarray.compiler.ops.nnet.nnet import Softmax
+from gpuarray.compiler.ops.sorting.scanning import CumOp
 from gpuarray.compiler.rewrites import Selection
 from gpuarray.scalars import SCALARS
 
@@ -276,6 +279,9 @@ def test_a_damaged_entry_is_made_anew(content, kept, passes):
     PLANS.keep(path.stem, content)  # well kept, but no plan
     assert function().plan == expected
     assert len(passes) == 3
+    PLANS.keep(path.stem, plan_cache.ENCODING.encode(expected))  # not with its outputs
+    assert function().plan == expected
+    assert len(passes) == 4
 
 
 @pytest.mark.parametrize("outputs", [(), (0, 1), "sum"], ids=str)
@@ -296,6 +302,24 @@ def test_a_plan_is_sound_where_all_its_numbers_are_of_values(outputs):
         assert not plan_cache.is_sound(replace(found, constants=((number, None),)))
     assert not plan_cache.is_sound(replace(found, n_inputs=-1))
     assert not plan_cache.is_sound(replace(found, n_inputs=count + 1))
+
+
+@pytest.mark.parametrize("part", ["outs", "ins"])
+def test_a_plan_is_sound_where_its_steps_are_of_values(part):
+    x = T.fmatrix("x")
+    found = theano.function([x], T.exp(x) * x.shape[0]).plan
+    count = len(found.values)
+    for at, step in enumerate(found.steps):
+        for numbers, is_sound in (
+            ((count - 1,), True),
+            ((count,), False),
+            ((-1,), False),
+        ):
+            if getattr(step, part):
+                steps = list(found.steps)
+                steps[at] = replace(step, **{part: numbers})
+                made = replace(found, steps=tuple(steps))
+                assert plan_cache.is_sound(made) == is_sound
 
 
 def test_a_damaged_body_makes_no_plan():
@@ -389,6 +413,9 @@ BESIDE = {
         (lambda x, y: [x - y, y - x][swapped])(T.dscalar("x"), T.dscalar("y"))
         for swapped in (0, 1)
     ],
+    "the dtype of another input": lambda: [
+        T.dvector("x") + T.vector("y", dtype=d) for d in ("f4", "f8")
+    ],
     "an operation": lambda: [each(T.dvector("x")) for each in (T.sin, T.cos)],
     "a slice": lambda: [T.dvector("x")[part] for part in (slice(1, None), slice(1))],
     "a target": lambda: [tagged(target=each) for each in ("cpu", "gpu")],
@@ -413,6 +440,16 @@ def test_programs_that_differ_in_one_part_have_two_keys(name):
     assert text_of(one) != text_of(other)
 
 
+def test_inputs_of_one_type_are_told_apart_by_their_lines():
+    def program(is_swapped):
+        made = [T.dvector("x")]
+        made += [T.dvector("x")]
+        return T.exp(made[is_swapped]) + made[not is_swapped]
+
+    one, other, again = (program(swapped) for swapped in (False, True, False))
+    assert text_of(one) == text_of(again) != text_of(other)
+
+
 # ---- what beside the graph is in a key ----
 
 
@@ -432,6 +469,47 @@ def test_the_outputs_of_one_graph_are_a_part_of_the_key(task):
     orders = (first, second, value), (first, first, value), (second, second, value)
     tasks = [replace(task, expressions=[*each, second, first]) for each in orders]
     assert len({plan_cache.key_of(each) for each in tasks}) == 3
+
+
+PROPERTIES = [
+    None, ..., False, True, 0, 1, 2, 0.0, -0.0, 1.0, 1 + 0j, 1j, "a", "b", "1", b"a",
+    b"1", (), [], (1,), [1], (1, 2), (2, 1), ("a",), (("a",),), frozenset(), {1},
+    {1, 2}, {}, {"a": 1}, {"a": 2}, {"b": 1}, np.dtype("f4"),
+    np.dtype("i4"), np.float32(1), np.float64(1), np.float32(2), np.ones(1, "f4"),
+    np.ones((1, 1), "f4"), np.zeros(1, "f4"), Softmax, CumOp, slice(1),
+    T.dvector, T.fvector, T.dmatrix, Softmax(0), Softmax(1), TensorType,
+]  # fmt: skip
+
+
+def test_properties_that_differ_have_texts_that_differ():
+    known = {}
+    for value in PROPERTIES:
+        text = plan_key.GraphWriter().value(value)
+        assert text == plan_key.GraphWriter().value(copy.deepcopy(value))
+        assert known.setdefault(text, value) is value, text
+    assert len(known) == len(PROPERTIES)
+    several = [f"name{i}" for i in range(9)]
+    texts = {plan_key.GraphWriter().value(set(x)) for x in (several, several[::-1])}
+    assert len(texts) == 1
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        lambda x: x,
+        np.array([None]),
+        object(),
+        Doubled,
+        Doubled(),
+        [Doubled],
+        {"a": Doubled},
+        SimpleNamespace(),
+        iter(()),
+    ],
+)
+def test_properties_of_a_programs_own_have_no_text(value):
+    with pytest.raises(plan_key.Unknown):
+        plan_key.GraphWriter().value(value)
 
 
 def test_a_slice_is_written_with_all_its_parts():
@@ -469,7 +547,12 @@ OTHER_TASKS = {
     "become": lambda task: [{}, {1: task.shared[0]}, {2: task.variables[0]}],
     "stay": lambda task: [frozenset(), frozenset({0, 2})],
     "home": lambda task: "another",
-    "names": lambda task: [{None: "a"}, {"b": "a"}, {"b": "b"}],
+    "names": lambda task: [
+        {None: "a"},
+        {"b": "a"},
+        {"b": "b"},
+        {None: "a", "b": "a"},
+    ],
     "contexts": lambda task: [
         {"a": device()},
         {"b": device()},
