@@ -126,8 +126,7 @@ static int compile_failed(const char *arch, const ga_strbuf *log, const char *so
     source += length + (source[length] == '\n');
   }
   int status = ga__strbuf_status(&text);
-  if (status == GA_NO_ERROR)
-    status = GA_FAIL(GA_COMPILE_ERROR, "%s", text.text);
+  GA_THEN(status, GA_FAIL(GA_COMPILE_ERROR, "%s", text.text));
   ga__strbuf_clear(&text);
   return status;
 }
@@ -144,8 +143,8 @@ int gpuarray_cuda_compile(const char *source, const char *arch, size_t *size) {
   ga__complex_add(&text, ga__complex_widths(source));
   ga__strbuf_addf(&text, "\n#line 1\n%s", source);
   int status = ga__strbuf_status(&text);
-  if (status == GA_NO_ERROR)
-    status = ga__cuda_compile_for(text.text, arch, size ? &bytes : NULL, &length, &log);
+  GA_THEN(status,
+          ga__cuda_compile_for(text.text, arch, size ? &bytes : NULL, &length, &log));
   if (status == GA_COMPILE_ERROR)
     status = compile_failed(arch, &log, source);
   if (status == GA_NO_ERROR && size)

@@ -192,12 +192,11 @@ static int open_device(void **device, CUdevice ordinal, CUcontext borrowed) {
   d->context = borrowed;
   d->is_borrowed = borrowed != NULL;
   int status = capability(&d->capability, ordinal);
-  if (status == GA_NO_ERROR)
-    status = attributes(&d->most_shared, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 1, ordinal);
+  GA_THEN(status,
+          attributes(&d->most_shared, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 1, ordinal));
   if (status == GA_NO_ERROR && borrowed == NULL)
     status = take_primary(d);
-  if (status == GA_NO_ERROR)
-    status = open_stream(d);
+  GA_THEN(status, open_stream(d));
   if (status != GA_NO_ERROR) {
     close_device(d);
     return status;

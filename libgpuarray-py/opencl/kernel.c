@@ -311,8 +311,7 @@ int ga__opencl_launch(void *device, void *kernel_, const ga_launch *launch) {
                    launch->shared > 0 ? " and dynamic local memory" : "");
   pthread_mutex_lock(&k->lock);
   int status = set_arguments(d, k, launch);
-  if (status == GA_NO_ERROR)
-    status = queue_launch(d, k, launch);
+  GA_THEN(status, queue_launch(d, k, launch));
   pthread_mutex_unlock(&k->lock);
   return status == GA_NO_ERROR ? ga__opencl_bound(d) : status;
 }

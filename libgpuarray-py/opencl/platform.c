@@ -198,8 +198,7 @@ static int open_path(const char *path) {
 static int open_wheels(void) {
   char **candidates = NULL;
   int status = ga__dynload_wheels(&candidates, "../../libintelocl.so");
-  if (status == GA_NO_ERROR)
-    status = ga__dynload_wheels(&candidates, "../../../lib/libintelocl.so");
+  GA_THEN(status, ga__dynload_wheels(&candidates, "../../../lib/libintelocl.so"));
   if (status != GA_NO_ERROR) {
     ga__dynload_paths_free(candidates);
     return status;

@@ -102,9 +102,8 @@ static int managed_tensor_allocator(DLTensor *prototype, DLManagedTensorVersione
 static int from_array(void *array, DLManagedTensorVersioned **out) {
   DLDevice device;
   int status = GpuArray_dlpack_device(&device, array);
-  if (status == GA_NO_ERROR)
-    status = device.device_type == kDLCPU ? GpuArray_to_dlpack_host(out, array)
-                                          : GpuArray_to_dlpack(out, array, -1);
+  GA_THEN(status, device.device_type == kDLCPU ? GpuArray_to_dlpack_host(out, array)
+                                               : GpuArray_to_dlpack(out, array, -1));
   return status == GA_NO_ERROR ? 0 : -1;
 }
 

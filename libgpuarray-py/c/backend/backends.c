@@ -250,8 +250,7 @@ int gpu_get_device_count(const char *name, unsigned int platform,
   if (status == GA_NO_ERROR && platform >= platforms)
     status = GA_FAIL(GA_NODEV_ERROR, "%s has no platform %u (platforms: %u)", name,
                      platform, platforms);
-  if (status == GA_NO_ERROR)
-    status = backend->device_count(devcount, platform);
+  GA_THEN(status, backend->device_count(devcount, platform));
   return ga__backend_advise(status);
 }
 

@@ -32,6 +32,14 @@ int ga__fail_within(int status, const char *format, ...) GA_PRINTF(2, 3);
       return ga_try_;                                                                  \
   } while (0)
 
+/* The next of several calls with one clean-up behind them: it is made unless one before
+ * failed. */
+#define GA_THEN(status, call)                                                          \
+  do {                                                                                 \
+    if ((status) == GA_NO_ERROR)                                                       \
+      (status) = (call);                                                               \
+  } while (0)
+
 /* As calloc/realloc/free/strdup; NULL sets GA_MEMORY_ERROR's text. Every allocation of
  * the library goes through these. */
 void *ga__alloc(size_t count, size_t size);

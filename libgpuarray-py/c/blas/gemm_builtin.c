@@ -82,8 +82,7 @@ int ga__product_in_parts(const ga_product *p, size_t terms, const ga_mapping *ma
   parts.a.step = (ssize_t)terms * p->a.sj;
   parts.b.step = (ssize_t)terms * p->b.si;
   int status = gemm_part(&parts, 0, n, terms);
-  if (status == GA_NO_ERROR)
-    status = ga__parts_sum(p, &p->c, &parts.c, n, map);
+  GA_THEN(status, ga__parts_sum(p, &p->c, &parts.c, n, map));
   gpudata_release(parts.c.data);
   return status;
 }
@@ -240,8 +239,7 @@ static int builtin_dot(const ga_product *p) {
   GA_TRY(ga__buffer_new(&part, p->context,
                         groups * gpuarray_get_elsize(ga__dtype_work(p->typecode))));
   int status = dot_parts(p, part, rows, groups);
-  if (status == GA_NO_ERROR)
-    status = dot_sum(p, part, groups);
+  GA_THEN(status, dot_sum(p, part, groups));
   gpudata_release(part);
   return status;
 }

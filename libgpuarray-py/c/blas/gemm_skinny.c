@@ -158,8 +158,7 @@ static int run_columns(const ga_product *p, const ga_sides *s) {
     return sum_terms(p, s, &g, &s->c);
   GA_TRY(ga__parts_new(&parts, p, &s->c, g.parts));
   int status = sum_terms(p, s, &g, &parts);
-  if (status == GA_NO_ERROR)
-    status = ga__parts_sum(p, &s->c, &parts, g.parts, NULL);
+  GA_THEN(status, ga__parts_sum(p, &s->c, &parts, g.parts, NULL));
   gpudata_release(parts.data);
   return status;
 }

@@ -14,8 +14,7 @@ static int keep(const gpucontext *any, enum ga_blas_kind kind, const char *arch,
   size_t size = 0;
   const char *text = NULL;
   int status = ga__blas_source(&source, any, kind, GA_FLOAT);
-  if (status == GA_NO_ERROR)
-    status = ga__key_of(&key, any, source.body.text);
+  GA_THEN(status, ga__key_of(&key, any, source.body.text));
   if (status == GA_NO_ERROR) {
     text = key.text.text + key.source_at;
     status = any->backend->compile_for(text, arch, &bytes, &size, &log);

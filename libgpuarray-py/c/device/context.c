@@ -304,10 +304,8 @@ int gpucontext_init(gpucontext **res, const char *name, gpucontext_props *props)
   int status = GA_NO_ERROR;
   if (res == NULL)
     status = ga__fail_null(__func__, "pointer for the context");
-  if (status == GA_NO_ERROR)
-    status = find_device(&address, name, props);
-  if (status == GA_NO_ERROR)
-    status = open_context(res, &address, NULL, props);
+  GA_THEN(status, find_device(&address, name, props));
+  GA_THEN(status, open_context(res, &address, NULL, props));
   gpucontext_props_del(props);
   return status;
 }

@@ -73,8 +73,7 @@ int gpuprofile_stop(gpuprofile *p) {
   if (!exchange_running(ctx, p, NULL))
     return GA_NO_ERROR;
   int status = ga__context_check(ctx);
-  if (status == GA_NO_ERROR)
-    status = ga__context_wait(ctx);
+  GA_THEN(status, ga__context_wait(ctx));
   if (!ga__context_is_ours(ctx))
     return status; /* after a fork the events belong to the parent */
   pthread_mutex_lock(&p->lock);

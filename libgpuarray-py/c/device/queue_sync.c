@@ -141,8 +141,7 @@ int ga__queue_begin(void **device, gpucontext *ctx, unsigned int n,
     if (uses[i].buffer)
       status = order_after(q, &uses[i].buffer->uses, uses[i].writes);
   pthread_mutex_unlock(&ctx->queues.lock);
-  if (status == GA_NO_ERROR)
-    status = follow_others(q, n, uses);
+  GA_THEN(status, follow_others(q, n, uses));
   if (status != GA_NO_ERROR)
     ga__vendor_leave();
   return status;

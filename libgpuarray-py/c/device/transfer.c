@@ -74,8 +74,7 @@ static int copy_overlapping(gpudata *dst, size_t dstoff, gpudata *src, size_t sr
   gpudata *between;
   GA_TRY(ga__buffer_new(&between, dst->context, sz));
   int status = copy_bytes(between, 0, src, srcoff, sz);
-  if (status == GA_NO_ERROR)
-    status = copy_bytes(dst, dstoff, between, 0, sz);
+  GA_THEN(status, copy_bytes(dst, dstoff, between, 0, sz));
   gpudata_release(between);
   return status;
 }
@@ -107,8 +106,7 @@ static int bounce(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff, size
     if (piece > sz - done)
       piece = sz - done;
     status = gpudata_read(host, src, srcoff + done, piece);
-    if (status == GA_NO_ERROR)
-      status = gpudata_write(dst, dstoff + done, host, piece);
+    GA_THEN(status, gpudata_write(dst, dstoff + done, host, piece));
   }
   ga__free(host);
   return status;

@@ -102,8 +102,7 @@ static int get_cast(GpuElemwise **out, _Atomic(GpuElemwise *) *place, gpucontext
   ga_strbuf text = {0};
   add_cast(&text, to, from);
   int status = ga__strbuf_status(&text);
-  if (status == GA_NO_ERROR)
-    status = get_elemwise(out, place, ctx, text.text, to, from, GE_READ);
+  GA_THEN(status, get_elemwise(out, place, ctx, text.text, to, from, GE_READ));
   ga__strbuf_clear(&text);
   return status;
 }
@@ -325,10 +324,8 @@ static int transfer_repacked(GpuArray *dst, const GpuArray *src) {
   } else {
     status = GpuArray_empty(&received, dst->data->context, dst->typecode, dst->nd,
                             dst->dimensions, order);
-    if (status == GA_NO_ERROR)
-      status = transfer_block(&received, &packed);
-    if (status == GA_NO_ERROR)
-      status = GpuArray_move(dst, &received);
+    GA_THEN(status, transfer_block(&received, &packed));
+    GA_THEN(status, GpuArray_move(dst, &received));
   }
   GpuArray_clear(&received);
   GpuArray_clear(&packed);

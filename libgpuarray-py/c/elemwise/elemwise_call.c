@@ -31,8 +31,7 @@ static int run_copied(GpuElemwise *ge, void *const *args, unsigned int nd,
     if (status == GA_NO_ERROR)
       list[i] = &copies[n_copies++];
   }
-  if (status == GA_NO_ERROR)
-    status = ga__elemwise_run(ge, list, nd, dims);
+  GA_THEN(status, ga__elemwise_run(ge, list, nd, dims));
   while (n_copies > 0)
     GpuArray_clear(&copies[--n_copies]);
   return status;
@@ -200,8 +199,7 @@ static int apply_list(GpuElemwise *ge, GpuArray *const *outs, void *const *ins) 
                             nd, dims, order);
     n_made += status == GA_NO_ERROR;
   }
-  if (status == GA_NO_ERROR)
-    status = run(ge, args, nd, dims);
+  GA_THEN(status, run(ge, args, nd, dims));
   for (unsigned int i = 0; i < n_made; i++) {
     if (status == GA_NO_ERROR)
       *outs[i] = created[i];

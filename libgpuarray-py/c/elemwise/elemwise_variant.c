@@ -61,8 +61,7 @@ int ga__variant_kernel(gpukernel **out, GpuElemwise *ge, ga_elem_variant *v) {
     return GA_NO_ERROR;
   ga_source source = {0};
   int status = variant_source(&source, ge, v);
-  if (status == GA_NO_ERROR)
-    status = ga__kernel_get(out, ge->context, &source);
+  GA_THEN(status, ga__kernel_get(out, ge->context, &source));
   if (status == GA_NO_ERROR)
     atomic_store_explicit(&v->kernel, *out, memory_order_release);
   ga__strbuf_clear(&source.body);
@@ -86,8 +85,7 @@ int ga__elemwise_sources(ga_source out[4], unsigned int *n, GpuElemwise *ge,
     ga_elem_variant *v;
     int status = ga__variant_get(&v, ge, list[i]);
     out[*n] = (ga_source){0};
-    if (status == GA_NO_ERROR)
-      status = variant_source(&out[*n], ge, v);
+    GA_THEN(status, variant_source(&out[*n], ge, v));
     GA_TRY(ga__sources_count(out, n, status));
   }
   return GA_NO_ERROR;

@@ -154,8 +154,7 @@ static int make_table(gpudata **out, ga_index_walk *claim, const GpuArray *a,
   own.dst = (ga_index_operand){.data = table, .unit = sizeof(uint32_t)};
   *claim = own;
   int status = ga__buffer_fill(table, 0, 0, slots * sizeof(uint32_t));
-  if (status == GA_NO_ERROR)
-    status = ga__index_run(&own);
+  GA_THEN(status, ga__index_run(&own));
   if (status == GA_NO_ERROR)
     *out = table;
   else
@@ -290,8 +289,7 @@ int GpuArray_put(GpuArray *a, unsigned int n, const GpuArray *const *indices,
   GA_TRY(ga__index_operand(&w.src, &w, v));
   ga_index_copies copies;
   int status = ga__index_part(&copies, &ix, a, v);
-  if (status == GA_NO_ERROR)
-    status = ga__index_put(a, &ix, copies.values, NULL);
+  GA_THEN(status, ga__index_put(a, &ix, copies.values, NULL));
   ga__index_copies_clear(&copies);
   return status;
 }

@@ -45,10 +45,9 @@ int GpuArray_add_at(GpuArray *a, unsigned int n, const GpuArray *const *indices,
   GA_TRY(check_add(a, v, &ix));
   ga_index_copies copies;
   int status = ga__index_part(&copies, &ix, a, v);
-  if (status == GA_NO_ERROR)
-    status = has_atomics(a->typecode, any_order)
-                 ? add_atomically(a, &ix, copies.values)
-                 : ga__index_add_in_order(a, &ix, copies.values);
+  GA_THEN(status, has_atomics(a->typecode, any_order)
+                      ? add_atomically(a, &ix, copies.values)
+                      : ga__index_add_in_order(a, &ix, copies.values));
   ga__index_copies_clear(&copies);
   return status;
 }

@@ -259,11 +259,9 @@ int ga__nonzero_bounded(GpuArray *out, const GpuArray *a) {
   if (status == GA_NO_ERROR && s.n > 0) {
     plan_blocks(&s);
     status = ga__buffer_new(&s.places, s.context, (s.blocks + 1) * sizeof(uint64_t));
-    if (status == GA_NO_ERROR)
-      status = queue_count(&s);
+    GA_THEN(status, queue_count(&s));
   }
-  if (status == GA_NO_ERROR)
-    status = list_positions(out, &s);
+  GA_THEN(status, list_positions(out, &s));
   end_search(&s);
   return status;
 }
@@ -323,8 +321,7 @@ static int pick_parts(GpuArray *out, const GpuArray *a, const GpuArray *mask) {
   GpuArray result = {0};
   int status = GpuArray_empty(&result, a->data->context, a->typecode, 1 + rest, dims,
                               GA_C_ORDER);
-  if (status == GA_NO_ERROR)
-    status = ga__index_take(&result, a, &f.ix, NULL);
+  GA_THEN(status, ga__index_take(&result, a, &f.ix, NULL));
   GpuArray_clear(&f.positions);
   if (status != GA_NO_ERROR)
     GpuArray_clear(&result);
@@ -363,8 +360,8 @@ static int pick_elements(GpuArray *out, const GpuArray *a, const GpuArray *mask)
   plan_walk(&s, a);
   GpuArray result = {0};
   int status = check_axes(&s, "compress");
-  if (status == GA_NO_ERROR)
-    status = GpuArray_empty(&result, s.context, a->typecode, 1, &s.total, GA_C_ORDER);
+  GA_THEN(status,
+          GpuArray_empty(&result, s.context, a->typecode, 1, &s.total, GA_C_ORDER));
   if (status == GA_NO_ERROR && s.n > 0)
     status = queue_pick(&result, &s);
   end_search(&s);
@@ -423,9 +420,8 @@ int GpuArray_put_mask(GpuArray *a, const GpuArray *mask, const GpuArray *v) {
   }
   GpuArray_fix_flags(&squeezed);
   int status = ga__index_values(&values, &result, a, &squeezed);
-  if (status == GA_NO_ERROR)
-    status = values->nd <= rest ? put_everywhere(a, mask, values)
-                                : put_in_order(a, mask, values);
+  GA_THEN(status, values->nd <= rest ? put_everywhere(a, mask, values)
+                                     : put_in_order(a, mask, values));
   GpuArray_clear(&result);
   return status;
 }

@@ -223,8 +223,7 @@ static int sort_entries(entries *out, const GpuArray *slot, size_t slots) {
   *out = (entries){.count = count};
   int status =
       ga__buffer_new(&out->slots, ctx, count * gpuarray_get_elsize(slot->typecode));
-  if (status == GA_NO_ERROR)
-    status = ga__buffer_new(&out->order, ctx, count * sizeof(int64_t));
+  GA_THEN(status, ga__buffer_new(&out->order, ctx, count * sizeof(int64_t)));
   ga_sort_task task = {.context = ctx,
                        .typecode = slot->typecode,
                        .rows = 1,
@@ -235,8 +234,7 @@ static int sort_entries(entries *out, const GpuArray *slot, size_t slots) {
   /* out-of-bounds slots, all ones, must sort last in any number of bits */
   while (task.key_bits < 63 && slots > ((size_t)1 << task.key_bits) - 1)
     task.key_bits++;
-  if (status == GA_NO_ERROR)
-    status = ga__sort_rows(&task);
+  GA_THEN(status, ga__sort_rows(&task));
   if (status != GA_NO_ERROR)
     clear_entries(out);
   return status;

@@ -53,8 +53,7 @@ static int check_arguments(const GpuArray *a, const GpuArray *v, const GpuArray 
 static int take(const GpuArray *a, const GpuArray *v, ga_indices ix, gpudata *word) {
   ga_index_copies copies;
   int status = ga__index_part(&copies, &ix, a, v);
-  if (status == GA_NO_ERROR)
-    status = ga__index_take(a, copies.values, &ix, word);
+  GA_THEN(status, ga__index_take(a, copies.values, &ix, word));
   ga__index_copies_clear(&copies);
   return status;
 }
@@ -80,10 +79,8 @@ static int take_checked(const GpuArray *a, const GpuArray *v, const ga_indices *
   gpudata *word;
   GA_TRY(ga__buffer_new(&word, a->data->context, WORD_SIZE));
   int status = ga__buffer_fill(word, 0, 0, WORD_SIZE);
-  if (status == GA_NO_ERROR)
-    status = take(a, v, *ix, word);
-  if (status == GA_NO_ERROR)
-    status = read_word(word, v->dimensions[0]);
+  GA_THEN(status, take(a, v, *ix, word));
+  GA_THEN(status, read_word(word, v->dimensions[0]));
   gpudata_release(word);
   return status;
 }

@@ -175,8 +175,7 @@ static int run_passes(GpuArray *out, const GpuArray *in, const transform *t) {
     const transform p = pass_of(t, i, n);
     GpuArray made = {0};
     status = alloc_output(&made, &p);
-    if (status == GA_NO_ERROR)
-      status = launch(&made, i > 0 ? &before : in, &p, &roots, radices[i], done);
+    GA_THEN(status, launch(&made, i > 0 ? &before : in, &p, &roots, radices[i], done));
     GpuArray_clear(&before);
     before = made;
     done *= radices[i];
@@ -210,8 +209,7 @@ static int make_response(GpuArray *out, const transform *t, size_t length) {
                            .length = length,
                            .scale = 1};
   ga_recording *recording = ga__recording_suspend(); /* now, not recorded */
-  if (status == GA_NO_ERROR)
-    status = run_passes(out, &given, &whole);
+  GA_THEN(status, run_passes(out, &given, &whole));
   ga__recording_resume(recording);
   GpuArray_clear(&given);
   return status;
@@ -244,10 +242,8 @@ static int run_convolution(GpuArray *out, const GpuArray *in, const transform *t
   for (wide.length = 1; wide.length < 2 * t->n - 1;)
     wide.length *= 2;
   int status = make_table(&chirp, t, set_chirp, t->n);
-  if (status == GA_NO_ERROR)
-    status = make_response(&response, t, wide.length);
-  if (status == GA_NO_ERROR)
-    status = convolve(out, in, &wide, &chirp, &response);
+  GA_THEN(status, make_response(&response, t, wide.length));
+  GA_THEN(status, convolve(out, in, &wide, &chirp, &response));
   GpuArray_clear(&chirp);
   GpuArray_clear(&response);
   return status;
@@ -321,8 +317,7 @@ int ga__fourier(GpuArray *out, const GpuArray *a, long long axis, long long n,
   else if (status == GA_NO_ERROR)
     status = find_radices(radices, t.length) > 0 ? run_passes(&made, &in, &t)
                                                  : run_convolution(&made, &in, &t);
-  if (status == GA_NO_ERROR)
-    status = shape_result(out, &made, a, (unsigned int)axis, &t);
+  GA_THEN(status, shape_result(out, &made, a, (unsigned int)axis, &t));
   GpuArray_clear(&in);
   GpuArray_clear(&made);
   return status;

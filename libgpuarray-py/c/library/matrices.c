@@ -201,8 +201,7 @@ int ga__matrices_run(GpuArray **outs, unsigned int n_out, const GpuArray **ins,
   w.m = ins[0]->dimensions[w.is_turned ? 2 : 1];
   w.n = ins[0]->dimensions[w.is_turned ? 1 : 2];
   int status = alloc_all(&w, ins, n_in);
-  if (status == GA_NO_ERROR)
-    status = launch(&w);
+  GA_THEN(status, launch(&w));
   if (status == GA_NO_ERROR)
     hand_out(outs, &w);
   for (unsigned int i = 0; i < GA_MATRICES_ARRAYS; i++)

@@ -177,8 +177,7 @@ static int report_kernel(gpukernel **out, gpucontext *ctx) {
   ga__strbuf_add(&text, report_info_text);
   int status = ga__text_finish_named(&source, "report_info", NULL,
                                      "#define REPORT_INFO_NAME %\n", &text);
-  if (status == GA_NO_ERROR)
-    status = ga__kernel_get(out, ctx, &source);
+  GA_THEN(status, ga__kernel_get(out, ctx, &source));
   ga__strbuf_clear(&source.body);
   return status;
 }

@@ -299,8 +299,7 @@ int GpuFunction_call(GpuFunction *f, GpuArray *const *outs, const GpuArray *cons
   GA_TRY(check_within(f));
   GA_TRY(ga__turn_take(&f->turn, "function call", f->plan->name));
   int status = settle(f->plan);
-  if (status == GA_NO_ERROR)
-    status = call_locked(f, outs, ins, ints);
+  GA_THEN(status, call_locked(f, outs, ins, ints));
   for (unsigned int i = 0; i < f->n_values; i++)
     GpuArray_clear(&f->copies[i]);
   ga__turn_end(&f->turn);

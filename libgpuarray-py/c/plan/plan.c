@@ -260,10 +260,9 @@ int ga__plan_add_step(GpuPlan *p, ga_step s, const char *label, unsigned int n_i
   s.outs = ga__alloc(n_out + 1, sizeof *s.outs);
   int status = s.label == NULL || s.ins == NULL || s.outs == NULL ? GA_MEMORY_ERROR
                                                                   : GA_NO_ERROR;
-  if (status == GA_NO_ERROR)
-    status = guard(&s, p, label, n_in, ins);
-  if (status == GA_NO_ERROR)
-    status = grow((void **)&g->steps, &g->step_capacity, g->n_steps, sizeof *g->steps);
+  GA_THEN(status, guard(&s, p, label, n_in, ins));
+  GA_THEN(status,
+          grow((void **)&g->steps, &g->step_capacity, g->n_steps, sizeof *g->steps));
   for (unsigned int i = 0; status == GA_NO_ERROR && i < n_out; i++)
     status = new_value(&s.outs[i], g, results[i]);
   if (status != GA_NO_ERROR) {

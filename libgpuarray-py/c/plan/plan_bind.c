@@ -167,8 +167,7 @@ int ga__bound_finish(ga_bound *bound) {
   int status = kept == NULL || bound->bindings == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
   for (unsigned int i = 0; status == GA_NO_ERROR && i < bound->n_outputs; i++)
     status = note_output(kept, bound->tape, bound->outputs[i].data);
-  if (status == GA_NO_ERROR)
-    status = ga__tape_finish(bound->tape, kept);
+  GA_THEN(status, ga__tape_finish(bound->tape, kept));
   ga__free(kept);
   return status;
 }
@@ -234,8 +233,7 @@ static int record_bound(ga_frame *f, ga_bound *bound, const GpuArray *const *ins
   mark_early(f);
   ga__tape_enter(bound->tape);
   int status = load_frame(f, bound, ins, ints);
-  if (status == GA_NO_ERROR)
-    status = record(f, bound->outputs, failed_step);
+  GA_THEN(status, record(f, bound->outputs, failed_step));
   clear_frame(f);
   ga__tape_leave(bound->tape);
   return status;
@@ -246,13 +244,10 @@ int ga__plan_bind(ga_bound **out, GpuPlan *p, const GpuArray *const *ins,
   ga_frame f;
   ga_bound *bound = NULL;
   int status = open_frame(&f, p);
-  if (status == GA_NO_ERROR)
-    status = new_bound(&bound, p);
-  if (status == GA_NO_ERROR)
-    status = record_bound(&f, bound, ins, ints, failed_step);
+  GA_THEN(status, new_bound(&bound, p));
+  GA_THEN(status, record_bound(&f, bound, ins, ints, failed_step));
   close_frame(&f);
-  if (status == GA_NO_ERROR)
-    status = finish(bound, &p->graph, failed_step);
+  GA_THEN(status, finish(bound, &p->graph, failed_step));
   if (status == GA_NO_ERROR)
     *out = bound;
   else
@@ -296,8 +291,7 @@ int ga__plan_run_within(GpuPlan *p, GpuArray *const *outs, const GpuArray *const
   int status = open_frame(&f, p);
   if (results == NULL)
     status = GA_MEMORY_ERROR;
-  if (status == GA_NO_ERROR)
-    status = record_within(&f, results, outs, ins, ints, failed_step);
+  GA_THEN(status, record_within(&f, results, outs, ins, ints, failed_step));
   close_frame(&f);
   for (unsigned int i = 0; results != NULL && i < p->graph.n_outputs; i++)
     GpuArray_clear(&results[i]);

@@ -78,10 +78,8 @@ static int check_body(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
 int GpuPlan_body(GpuPlan *p, unsigned int value, GpuPlan *body) {
   ga_step *s = NULL;
   int status = ga__plan_check_given(p, "body", body, body);
-  if (status == GA_NO_ERROR)
-    status = find_step(&s, p, value);
-  if (status == GA_NO_ERROR)
-    status = check_body(p, s, body);
+  GA_THEN(status, find_step(&s, p, value));
+  GA_THEN(status, check_body(p, s, body));
   if (status == GA_NO_ERROR && s->body != NULL)
     status = GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: it has a body already", p->name,
                      s->label);
@@ -164,10 +162,8 @@ int ga__body_run(ga_frame *f, const ga_step *s) {
       .done = ga__alloc((size_t)body->graph.n_steps + 1, sizeof *inner.done)};
   int status =
       inner.arrays && inner.integers && inner.done ? GA_NO_ERROR : GA_MEMORY_ERROR;
-  if (status == GA_NO_ERROR)
-    status = enter(&inner, f, s);
-  if (status == GA_NO_ERROR)
-    status = run_steps(&inner);
+  GA_THEN(status, enter(&inner, f, s));
+  GA_THEN(status, run_steps(&inner));
   for (unsigned int i = 0; status == GA_NO_ERROR && i < s->n_out; i++)
     status =
         GpuArray_view(&f->arrays[s->outs[i]], &inner.arrays[body->graph.outputs[i]]);
@@ -182,11 +178,9 @@ int ga__body_run(ga_frame *f, const ga_step *s) {
 int ga__function_run(ga_frame *f, const ga_step *s) {
   ga_step_lists lists;
   int status = ga__step_lists_open(&lists, f, s);
-  if (status == GA_NO_ERROR)
-    status = s->function ? s->function(s->data, lists.outs, lists.ins, lists.ints)
-                         : ga__body_run(f, s);
-  if (status == GA_NO_ERROR)
-    status = ga__step_check_results(f, s);
+  GA_THEN(status, s->function ? s->function(s->data, lists.outs, lists.ins, lists.ints)
+                              : ga__body_run(f, s));
+  GA_THEN(status, ga__step_check_results(f, s));
   ga__step_lists_close(&lists);
   return status;
 }

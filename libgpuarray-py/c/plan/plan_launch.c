@@ -193,8 +193,7 @@ int ga__plan_launch(const ga_plan_launch *l) {
   GA_TRY(
       GpuKernel_init(&k, l->context, 1, &source, NULL, l->name, a.n, a.types, 0, NULL));
   int status = choose_geometry(&g, &k, l);
-  if (status == GA_NO_ERROR)
-    status = GpuKernel_call(&k, g.nd, g.grid, g.block, g.shared, a.pointers);
+  GA_THEN(status, GpuKernel_call(&k, g.nd, g.grid, g.block, g.shared, a.pointers));
   GpuKernel_clear(&k);
   return status;
 }

@@ -265,8 +265,7 @@ static int put_row(const loop *l, unsigned int i, size_t turn) {
         ga__shape_text(first, made->nd, whole->dimensions + 1),
         ga__shape_text(other, made->nd, made->dimensions));
   int status = row_of(&row, whole, turn);
-  if (status == GA_NO_ERROR)
-    status = GpuArray_setarray(&row, made);
+  GA_THEN(status, GpuArray_setarray(&row, made));
   GpuArray_clear(&row);
   return status;
 }
@@ -320,10 +319,8 @@ int ga__loop_run(ga_frame *f, const ga_step *s) {
   if (s->body == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "the loop has no body (GpuPlan_body)");
   int status = open_loop(&l, f, s);
-  if (status == GA_NO_ERROR)
-    status = run_iterations(&l);
-  if (status == GA_NO_ERROR)
-    status = ga__step_check_results(f, s);
+  GA_THEN(status, run_iterations(&l));
+  GA_THEN(status, ga__step_check_results(f, s));
   close_loop(&l);
   return status;
 }

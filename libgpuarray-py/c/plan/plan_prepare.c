@@ -277,8 +277,7 @@ static int list_sources(ga_source **out, unsigned int *n, const GpuPlan *p, choi
   const unsigned int n_needs = c.rest ? p->kernels.n : p->kernels.n_sure;
   for (unsigned int i = 0; status == GA_NO_ERROR && i < n_needs; i++)
     status = copy_source(&sources[total++], &p->kernels.list[i]);
-  if (status == GA_NO_ERROR)
-    status = list_steps(sources, &total, p, c, false);
+  GA_THEN(status, list_steps(sources, &total, p, c, false));
   if (status == GA_NO_ERROR) {
     *out = sources;
     *n = total;

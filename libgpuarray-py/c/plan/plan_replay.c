@@ -132,9 +132,8 @@ static int replay_apart(GpuArray *const *outs, ga_bound **bound, GpuPlan *p,
   const ga_tape *first = (*bound)->tape;
   int status = ga__apart_open(&apart, p, ins);
   do {
-    if (status == GA_NO_ERROR)
-      status = ga__overlap_part(&changed, p, *bound, apart.is_ours, apart.list,
-                                apart.copies);
+    GA_THEN(status, ga__overlap_part(&changed, p, *bound, apart.is_ours, apart.list,
+                                     apart.copies));
     if (status == GA_NO_ERROR && changed)
       status = find_bound(bound, p, apart.list, ints, failed_step);
   } while (status == GA_NO_ERROR && changed);

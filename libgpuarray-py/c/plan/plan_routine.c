@@ -159,10 +159,8 @@ int ga__routine_run(ga_frame *f, const ga_step *s) {
                        .n_out = s->n_out,
                        .outs = lists.outs,
                        .types = lists.types};
-  if (status == GA_NO_ERROR)
-    status = r->row->run(&c);
-  if (status == GA_NO_ERROR)
-    status = ga__step_check_results(f, s);
+  GA_THEN(status, r->row->run(&c));
+  GA_THEN(status, ga__step_check_results(f, s));
   ga__step_lists_close(&lists);
   return status;
 }

@@ -62,8 +62,7 @@ static int run_locked(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *
 static int confirm(const GpuPlan *p, GpuArray *const *outs, const GpuArray *before) {
   gpuqueue *q = ga__queue_current(p->context);
   int status = ga__context_waited(p->context, ga__queue_wait(q));
-  if (status == GA_NO_ERROR)
-    status = ga__report_check(q);
+  GA_THEN(status, ga__report_check(q));
   for (unsigned int i = 0; status != GA_NO_ERROR && i < p->graph.n_outputs; i++) {
     GpuArray_clear(outs[i]);
     *outs[i] = before[i];
@@ -76,10 +75,8 @@ static int run_with_copies(GpuPlan *p, GpuArray *const *outs,
                            int *failed_step) {
   ga_apart apart = {0};
   int status = ga__apart_open(&apart, p, ins);
-  if (status == GA_NO_ERROR)
-    status = ga__overlap_copy(p, apart.list, apart.copies);
-  if (status == GA_NO_ERROR)
-    status = run_locked(p, outs, apart.list, ints, failed_step);
+  GA_THEN(status, ga__overlap_copy(p, apart.list, apart.copies));
+  GA_THEN(status, run_locked(p, outs, apart.list, ints, failed_step));
   ga__apart_close(&apart);
   return status;
 }
@@ -143,8 +140,7 @@ static int run_confirmed(GpuPlan *p, GpuArray *const *outs, const GpuArray *cons
   for (unsigned int i = 0; i < p->graph.n_outputs; i++)
     before[i] = *outs[i];
   int status = run_apart(p, outs, ins, ints, failed_step);
-  if (status == GA_NO_ERROR)
-    status = confirm(p, outs, before);
+  GA_THEN(status, confirm(p, outs, before));
   ga__free(before);
   return status;
 }
@@ -163,11 +159,9 @@ int GpuPlan_call(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
   *failed_step = -1;
   GA_TRY(ga__turn_take(&p->turn, "plan call", p->name));
   int status = ready(p, ins, ints);
-  if (status == GA_NO_ERROR)
-    status = check_within(p);
-  if (status == GA_NO_ERROR)
-    status = p->settings.confirms ? run_confirmed(p, outs, ins, ints, failed_step)
-                                  : run_apart(p, outs, ins, ints, failed_step);
+  GA_THEN(status, check_within(p));
+  GA_THEN(status, p->settings.confirms ? run_confirmed(p, outs, ins, ints, failed_step)
+                                       : run_apart(p, outs, ins, ints, failed_step));
   ga__turn_end(&p->turn);
   return status;
 }
@@ -191,8 +185,7 @@ int GpuPlan_bind(GpuPlan *p, const GpuArray *const *ins, int *failed_step) {
   *failed_step = -1;
   GA_TRY(ga__turn_take(&p->turn, "plan bind", p->name));
   int status = ready(p, ins, NULL);
-  if (status == GA_NO_ERROR)
-    status = bind_locked(p, ins, failed_step);
+  GA_THEN(status, bind_locked(p, ins, failed_step));
   ga__turn_end(&p->turn);
   return status;
 }

@@ -156,8 +156,7 @@ static int set_conditions(const cutter *c, ga_stage *stage, const ga_step *s) {
     values[i] = c->numbers[s->when[i].value] - 1;
     wanted[i] = s->when[i].wanted;
   }
-  if (status == GA_NO_ERROR)
-    status = GpuPlan_when(stage->plan, s->n_when, values, wanted);
+  GA_THEN(status, GpuPlan_when(stage->plan, s->n_when, values, wanted));
   ga__free(values);
   ga__free(wanted);
   return status;
@@ -179,9 +178,8 @@ static int copy_step(cutter *c, ga_stage *stage, unsigned int number) {
   }
   for (unsigned int i = 0; i < s->n_in; i++)
     c->ins[i] = c->numbers[s->ins[i]] - 1;
-  if (status == GA_NO_ERROR)
-    status = ga__plan_add_step(plan, copy, s->label, s->n_in, c->ins, s->n_out, results,
-                               outs);
+  GA_THEN(status, ga__plan_add_step(plan, copy, s->label, s->n_in, c->ins, s->n_out,
+                                    results, outs));
   if (status == GA_NO_ERROR) {
     stage->steps[plan->graph.n_steps - 1] = number;
     for (unsigned int i = 0; i < s->n_out; i++)

@@ -224,8 +224,7 @@ int ga__stages_run(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins
   int status = begin(p, ins, ints);
   for (unsigned int k = 0; status == GA_NO_ERROR && k < s->n; k++)
     status = run_stage(p, &s->list[k], failed_step);
-  if (status == GA_NO_ERROR)
-    status = copy_constants(p);
+  GA_THEN(status, copy_constants(p));
   if (status == GA_NO_ERROR)
     hand_out(p, outs);
   end(p);

@@ -84,9 +84,8 @@ static int run_topk(ga_routine_call *c) {
   dims[axis] = (size_t)c->ints[1];
   GA_TRY(GpuArray_empty(c->outs[0], c->context, a->typecode, a->nd, dims, GA_C_ORDER));
   int status = GpuArray_empty(c->outs[1], c->context, GA_LONG, a->nd, dims, GA_C_ORDER);
-  if (status == GA_NO_ERROR)
-    status = GpuArray_topk(c->outs[0], c->outs[1], a, dims[axis], (int)axis,
-                           c->params[1] != 0, 1);
+  GA_THEN(status, GpuArray_topk(c->outs[0], c->outs[1], a, dims[axis], (int)axis,
+                                c->params[1] != 0, 1));
   return or_clear(c, status);
 }
 

@@ -145,8 +145,7 @@ static int compile_alone(gpukernel *k) {
     return GA_FAIL(GA_COMPILE_ERROR, "kernel %s does not compile", k->name);
   ga_program *p = NULL;
   int status = ga__key_of(&key, k->context, body);
-  if (status == GA_NO_ERROR)
-    status = ga__program_get(&p, &origin, k->context, &key, k->name, NULL);
+  GA_THEN(status, ga__program_get(&p, &origin, k->context, &key, k->name, NULL));
   ga__key_clear(&key);
   if (status == GA_NO_ERROR)
     k->program = p;
@@ -232,11 +231,9 @@ static int get_slowly(gpukernel **out, gpucontext *ctx, const ga_source *source,
   ga_program *p;
   enum ga_origin origin;
   int status = ga__key_of(&k, ctx, source->body.text);
-  if (status == GA_NO_ERROR)
-    status = waits ? ga__program_get(&p, &origin, ctx, &k, source->name, NULL)
-                   : ga__program_begin(&p, &origin, ctx, &k, source->name);
-  if (status == GA_NO_ERROR)
-    status = add_entry(out, ctx, source, p);
+  GA_THEN(status, waits ? ga__program_get(&p, &origin, ctx, &k, source->name, NULL)
+                        : ga__program_begin(&p, &origin, ctx, &k, source->name));
+  GA_THEN(status, add_entry(out, ctx, source, p));
   if (status == GA_NO_ERROR)
     ga__program_count(ctx, origin, 1);
   ga__key_clear(&k);

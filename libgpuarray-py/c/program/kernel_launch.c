@@ -67,8 +67,7 @@ int ga__kernel_launch(gpukernel *k, const ga_launch *launch) {
     reports |= (a->buffer->flags & GA_BUFFER_WORD) != 0;
   }
   int status = ga__kernel_ready(k);
-  if (status == GA_NO_ERROR)
-    status = queue_launch(k, launch, reports);
+  GA_THEN(status, queue_launch(k, launch, reports));
   if (status == GA_NO_ERROR)
     return status;
   return ga__context_status(ctx, ga__fail_within(status, "kernel %s", k->name));

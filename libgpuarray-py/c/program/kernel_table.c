@@ -50,8 +50,7 @@ static int compile(gpukernel **out, gpucontext *ctx, ga_make_source make,
                    const void *spec) {
   ga_source source = {0};
   int status = make(&source, ctx, spec);
-  if (status == GA_NO_ERROR)
-    status = ga__kernel_get(out, ctx, &source);
+  GA_THEN(status, ga__kernel_get(out, ctx, &source));
   ga__strbuf_clear(&source.body);
   return status;
 }

@@ -101,8 +101,7 @@ static int find_program(gpukernel *k, enum ga_origin *origin, gpucontext *ctx,
   }
   ga_key text = {0};
   int status = ga__key_of(&text, ctx, body);
-  if (status == GA_NO_ERROR)
-    status = ga__program_get(&k->program, origin, ctx, &text, name, err_str);
+  GA_THEN(status, ga__program_get(&k->program, origin, ctx, &text, name, err_str));
   ga__key_clear(&text);
   return status;
 }
@@ -114,8 +113,7 @@ static int compile_user(gpukernel *k, gpucontext *ctx, const char *body,
   GA_TRY(ga__dump_source(body));
   pthread_mutex_lock(&ctx->slow_lock);
   int status = find_program(k, &origin, ctx, body, name, err_str);
-  if (status == GA_NO_ERROR)
-    status = ga__kernel_open(k, ctx, k->program, name);
+  GA_THEN(status, ga__kernel_open(k, ctx, k->program, name));
   if (status == GA_NO_ERROR)
     ga__program_count(ctx, origin, 1);
   pthread_mutex_unlock(&ctx->slow_lock);
@@ -137,8 +135,7 @@ static int init_kernel(gpukernel **out, gpucontext *ctx, unsigned int count_,
   gpukernel *k = NULL;
   if (status == GA_NO_ERROR && (k = new_kernel(numargs, typecodes)) == NULL)
     status = GA_MEMORY_ERROR;
-  if (status == GA_NO_ERROR)
-    status = compile_user(k, ctx, body.text, fname, err_str);
+  GA_THEN(status, compile_user(k, ctx, body.text, fname, err_str));
   ga__strbuf_clear(&body);
   if (status != GA_NO_ERROR) {
     if (k)

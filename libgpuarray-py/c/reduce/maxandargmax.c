@@ -86,8 +86,7 @@ int GpuArray_maxandargmax(GpuArray *dstMax, GpuArray *dstArgmax, const GpuArray 
     return GA_FAIL(GA_VALUE_ERROR, "maxandargmax: both results lie in the same memory");
   GA_TRY(compute(results, src, reduxLen, reduxList));
   int status = GpuArray_move(dstMax, &results[0]);
-  if (status == GA_NO_ERROR)
-    status = GpuArray_move(dstArgmax, &results[1]);
+  GA_THEN(status, GpuArray_move(dstArgmax, &results[1]));
   GpuArray_clear(&results[0]);
   GpuArray_clear(&results[1]);
   return status;

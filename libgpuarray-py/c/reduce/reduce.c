@@ -279,8 +279,8 @@ static int reduce_problem(GpuReduction *gr, const GpuArray *out, ga_reduce_probl
   add_group(&args, &w, p, &p->inner, nr, false);
   int status = launch(&w, &args);
   if (part != NULL) {
-    if (status == GA_NO_ERROR)
-      status = reduce_parts(gr, out, part, is_wide, p->results, splits, p->reduced);
+    GA_THEN(status,
+            reduce_parts(gr, out, part, is_wide, p->results, splits, p->reduced));
     gpudata_release(part);
   }
   return status;

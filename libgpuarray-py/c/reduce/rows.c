@@ -142,8 +142,7 @@ int ga__rows_source(ga_source *out, const ga_rows_call *call) {
 static int get_kernel(gpukernel **k, const problem *p, const form *f) {
   ga_source source = {0};
   int status = write_source(&source, p->call, f);
-  if (status == GA_NO_ERROR)
-    status = ga__kernel_get(k, p->context, &source);
+  GA_THEN(status, ga__kernel_get(k, p->context, &source));
   ga__strbuf_clear(&source.body);
   return status;
 }

@@ -34,15 +34,13 @@ int GpuFunction_save(GpuFunction *f, const char *path) {
     return ga__fail_null("function save", f ? "path" : "function");
   GA_TRY(ga__turn_take(&f->turn, "function save", f->plan->name));
   int status = ga__plan_put(&body, f->plan);
-  if (status == GA_NO_ERROR)
-    status = put_function(&section, f);
+  GA_THEN(status, put_function(&section, f));
   ga__turn_end(&f->turn);
   if (status == GA_NO_ERROR) {
     ga__put_section(&body, GA_PLAN_FUNCTION, &section);
     status = ga__strbuf_status(&body);
   }
-  if (status == GA_NO_ERROR)
-    status = ga__plan_write(path, &body);
+  GA_THEN(status, ga__plan_write(path, &body));
   ga__strbuf_clear(&body);
   ga__strbuf_clear(&section);
   return status;
@@ -90,12 +88,9 @@ static int read_function(GpuFunction **out, GpuPlan *p, ga_reader *r) {
   GpuArray *arrays = NULL;
   gpufunction_spec spec = {.size = sizeof spec};
   int status = get_names(&inputs, p->graph.n_inputs, r, &owned);
-  if (status == GA_NO_ERROR)
-    status = get_names(&ints, p->graph.n_int_inputs, r, &owned);
-  if (status == GA_NO_ERROR)
-    status = get_names(&outputs, p->graph.n_outputs, r, &owned);
-  if (status == GA_NO_ERROR)
-    status = get_values(&values, &arrays, &spec.n_values, p->context, r, &owned);
+  GA_THEN(status, get_names(&ints, p->graph.n_int_inputs, r, &owned));
+  GA_THEN(status, get_names(&outputs, p->graph.n_outputs, r, &owned));
+  GA_THEN(status, get_values(&values, &arrays, &spec.n_values, p->context, r, &owned));
   ga_reader note = ga__get_bytes(r);
   if (status == GA_NO_ERROR && (r->failed || r->left > 0))
     status = ga__plan_malformed();
@@ -105,8 +100,7 @@ static int read_function(GpuFunction **out, GpuPlan *p, ga_reader *r) {
   spec.values = values;
   spec.note = note.at;
   spec.note_size = note.left;
-  if (status == GA_NO_ERROR)
-    status = GpuFunction_new(out, p, &spec);
+  GA_THEN(status, GpuFunction_new(out, p, &spec));
   for (unsigned int i = 0; i < spec.n_values; i++)
     GpuArray_clear(&arrays[i]);
   ga__texts_clear(&owned);
@@ -130,10 +124,8 @@ static int load(GpuFunction **res, gpucontext *ctx, const char *path) {
                      "function load: %s has a plan alone, without names and values; "
                      "GpuPlan_load reads it",
                      path);
-  if (status == GA_NO_ERROR)
-    status = read_function(&f, plan, &function);
-  if (status == GA_NO_ERROR)
-    status = ga__plan_prepare_loaded(plan);
+  GA_THEN(status, read_function(&f, plan, &function));
+  GA_THEN(status, ga__plan_prepare_loaded(plan));
   ga__free(bytes);
   if (status == GA_NO_ERROR) {
     f->owns_plan = true;

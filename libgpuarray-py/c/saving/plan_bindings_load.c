@@ -302,8 +302,7 @@ static int get_bound(ga_bound **out, GpuPlan *p, const ga_saved_kernels *kernels
   b.reach = ga__alloc((size_t)p->graph.n_inputs + p->views.n + 1, sizeof *b.reach);
   int status =
       b.bound->outputs && b.bound->inputs && b.reach ? GA_NO_ERROR : GA_MEMORY_ERROR;
-  if (status == GA_NO_ERROR)
-    status = ga__tape_new(&b.bound->tape, p->context);
+  GA_THEN(status, ga__tape_new(&b.bound->tape, p->context));
   if (status == GA_NO_ERROR) {
     b.bound->n_outputs = p->graph.n_outputs;
     status = get_tape(&b, &lives);

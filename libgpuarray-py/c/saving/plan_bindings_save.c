@@ -217,8 +217,7 @@ static int put_bound(ga_strbuf *out, const GpuPlan *p, const ga_saved_kernels *k
   for (size_t i = 0; i < p->signature.length; i++)
     ga__put_int(out, b->signature[i]);
   int status = ga__binding_reach(reach, p, b->signature);
-  if (status == GA_NO_ERROR)
-    status = put_extras(out, &more, p, b->tape);
+  GA_THEN(status, put_extras(out, &more, p, b->tape));
   if (status == GA_NO_ERROR) {
     put_slots(out, b->tape);
     ga__put_int(out, b->tape->n_commands);

@@ -50,8 +50,7 @@ int ga__kernels_collect(ga_saved_kernels *kernels, const GpuPlan *p) {
       status = ga__kernels_add(kernels, k);
   }
   ga__plan_free_sources(sources, n);
-  if (status == GA_NO_ERROR)
-    status = collect_bound(kernels, p);
+  GA_THEN(status, collect_bound(kernels, p));
   unsigned int i = 0;
   for (const GpuPlan *stage; status == GA_NO_ERROR && (stage = ga__stages_next(p, &i));)
     status = collect_bound(kernels, stage);
@@ -109,8 +108,7 @@ int ga__kernels_put(ga_strbuf *out, const ga_saved_kernels *kernels, gpucontext 
   const ga_program **programs = ga__alloc(kernels->n + 1, sizeof(ga_program *));
   int status = programs ? ga__strbuf_status(&head.text) : GA_MEMORY_ERROR;
   ga__put_bytes(out, head.text.text, head.text.length);
-  if (status == GA_NO_ERROR)
-    status = put_kernels(out, kernels, ctx, programs, head.text.length);
+  GA_THEN(status, put_kernels(out, kernels, ctx, programs, head.text.length));
   ga__free((void *)programs);
   ga__key_clear(&head);
   return status;

@@ -372,8 +372,7 @@ static int read_body(GpuPlan *p, ga_reader *r, unsigned int depth) {
                    ? GpuPlan_new(&body, p->context, name)
                    : ga__plan_malformed();
   ga__texts_clear(&owned);
-  if (status == GA_NO_ERROR)
-    status = read_content(body, r, depth + 1);
+  GA_THEN(status, read_content(body, r, depth + 1));
   if (status == GA_NO_ERROR)
     return GpuPlan_body(p, p->graph.steps[p->graph.n_steps - 1].outs[0], body);
   GpuPlan_free(body);
@@ -393,8 +392,7 @@ static int read_sections(GpuPlan *p, ga_reader *function, ga_reader *r) {
   int status = GA_NO_ERROR;
   if (sections[GA_PLAN_KERNELS].at)
     status = ga__kernels_get(&kernels, p->context, &sections[GA_PLAN_KERNELS]);
-  if (status == GA_NO_ERROR)
-    status = ga__kernels_keep(p, &kernels);
+  GA_THEN(status, ga__kernels_keep(p, &kernels));
   if (status == GA_NO_ERROR && kernels.is_ours && sections[GA_PLAN_BINDINGS].at)
     status = ga__bindings_get(p, &kernels, &sections[GA_PLAN_BINDINGS]);
   ga__kernels_clear(&kernels);
@@ -408,10 +406,8 @@ static int read_plan(GpuPlan **out, ga_reader *function, gpucontext *ctx,
   GpuPlan *p = NULL;
   const char *name = ga__get_text(r, &owned);
   int status = name ? GpuPlan_new(&p, ctx, name) : ga__plan_malformed();
-  if (status == GA_NO_ERROR)
-    status = read_content(p, r, 0);
-  if (status == GA_NO_ERROR)
-    status = read_sections(p, function, r);
+  GA_THEN(status, read_content(p, r, 0));
+  GA_THEN(status, read_sections(p, function, r));
   ga__texts_clear(&owned);
   if (status == GA_NO_ERROR)
     *out = p;
@@ -453,8 +449,7 @@ int ga__plan_read(GpuPlan **out, ga_reader *function, char **bytes, gpucontext *
   GA_TRY(ga__context_check(ctx));
   GA_TRY(ga__file_read("plan", &content, &size, path));
   int status = check_head(&body, content, size);
-  if (status == GA_NO_ERROR)
-    status = read_plan(out, function, ctx, &body);
+  GA_THEN(status, read_plan(out, function, ctx, &body));
   if (status == GA_NO_ERROR) {
     *bytes = content;
     return GA_NO_ERROR;

@@ -265,12 +265,9 @@ static int put_compiled(ga_strbuf *out, GpuPlan *p) {
   ga_saved_kernels kernels = {0};
   ga_strbuf bindings = {0}, programs = {0};
   int status = ga__kernels_collect(&kernels, p);
-  if (status == GA_NO_ERROR)
-    status = ga__bindings_put(&bindings, &kernels, p);
-  if (status == GA_NO_ERROR)
-    status = ga__kernels_put(&programs, &kernels, p->context);
-  if (status == GA_NO_ERROR)
-    status = ga__strbuf_status(&bindings);
+  GA_THEN(status, ga__bindings_put(&bindings, &kernels, p));
+  GA_THEN(status, ga__kernels_put(&programs, &kernels, p->context));
+  GA_THEN(status, ga__strbuf_status(&bindings));
   if (status == GA_NO_ERROR) {
     ga__put_section(out, GA_PLAN_KERNELS, &programs);
     ga__put_section(out, GA_PLAN_BINDINGS, &bindings);
@@ -287,8 +284,7 @@ int ga__plan_put(ga_strbuf *out, GpuPlan *p) {
   ga__plan_prepare_rest(p);
   int status = ga__stages_settle(p);
   const size_t start = out->length;
-  if (status == GA_NO_ERROR)
-    status = put_values(out, p);
+  GA_THEN(status, put_values(out, p));
   if (status == GA_NO_ERROR) {
     if (p->settings.confirms)
       ga__put_int(out, GA_PLAN_CONFIRM);
@@ -309,8 +305,7 @@ int ga__plan_write(const char *path, const ga_strbuf *body) {
   ga__put_int(&head, hash.a);
   ga__put_int(&head, hash.b);
   int status = ga__strbuf_status(&head);
-  if (status == GA_NO_ERROR)
-    status = ga__file_write("plan", path, &head, body);
+  GA_THEN(status, ga__file_write("plan", path, &head, body));
   ga__strbuf_clear(&head);
   return status;
 }
@@ -320,8 +315,7 @@ int GpuPlan_save(GpuPlan *p, const char *path) {
     return GA_FAIL(GA_VALUE_ERROR, "plan save: needs a plan and a path; got NULL");
   ga_strbuf body = {0};
   int status = ga__plan_put(&body, p);
-  if (status == GA_NO_ERROR)
-    status = ga__plan_write(path, &body);
+  GA_THEN(status, ga__plan_write(path, &body));
   ga__strbuf_clear(&body);
   return status;
 }

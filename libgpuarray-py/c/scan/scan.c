@@ -154,8 +154,7 @@ static int compile(gpukernel **out, const GpuScan *gs, const variant *v) {
   spec.is_wide = v->is_wide;
   spec.looks_back = v->looks_back;
   int status = ga__scan_source(&source, &spec, v->kind, v->nk);
-  if (status == GA_NO_ERROR)
-    status = ga__kernel_get(out, gs->context, &source);
+  GA_THEN(status, ga__kernel_get(out, gs->context, &source));
   ga__strbuf_clear(&source.body);
   return status;
 }

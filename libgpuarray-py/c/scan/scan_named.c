@@ -92,8 +92,7 @@ static int scan(enum operation operation, GpuArray *out, const GpuArray *a, int 
     return GA_FAIL(GA_UNSUPPORTED_ERROR,
                    "%s: complex numbers are not offered; scan a real part", name);
   int status = get(&gs, ctx, operation, a->typecode, out->typecode);
-  if (status == GA_NO_ERROR)
-    status = GpuScan_call(gs, out, a, axis, flags);
+  GA_THEN(status, GpuScan_call(gs, out, a, axis, flags));
   return status == GA_NO_ERROR ? status : ga__fail_within(status, "%s", name);
 }
 

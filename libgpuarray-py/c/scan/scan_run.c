@@ -320,8 +320,7 @@ static int run_looking_back(GpuScan *gs, const scan_task *t, const scan_geometry
   GA_TRY(ga__scan_kernel(&kernel, gs, t->kind, false, is_wide, true, t->nk));
   GA_TRY(ga__buffer_new(&part, ctx, bytes));
   int status = ga__buffer_fill(part, 0, 0, bytes);
-  if (status == GA_NO_ERROR)
-    status = launch(kernel, t, g, part, is_wide, mode | (int)g->radix << 8);
+  GA_THEN(status, launch(kernel, t, g, part, is_wide, mode | (int)g->radix << 8));
   gpudata_release(part);
   return status;
 }
@@ -352,10 +351,8 @@ static int run_chunks(GpuScan *gs, const scan_task *t, const scan_geometry *g,
   GA_TRY(ga__buffer_new(&part, ga__scan_context(gs),
                         t->rows * t->across * g->chunks * size));
   int status = launch(kernel, t, g, part, is_wide, mode | GA_SCAN_SUM);
-  if (status == GA_NO_ERROR)
-    status = scan_parts(gs, t, part, g->chunks);
-  if (status == GA_NO_ERROR)
-    status = launch(kernel, t, g, part, is_wide, mode | GA_SCAN_PREFIX);
+  GA_THEN(status, scan_parts(gs, t, part, g->chunks));
+  GA_THEN(status, launch(kernel, t, g, part, is_wide, mode | GA_SCAN_PREFIX));
   gpudata_release(part);
   return status;
 }

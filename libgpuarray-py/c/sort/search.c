@@ -59,11 +59,9 @@ int ga__search(GpuArray *out, const GpuArray *a, const GpuArray *v, bool right) 
   GpuArray vector = {0}, values = {0}, result = {0};
   GA_TRY(check_arguments(a, v));
   int status = GpuArray_copy(&vector, a, GA_C_ORDER);
-  if (status == GA_NO_ERROR)
-    status = GpuArray_copy(&values, v, GA_C_ORDER);
-  if (status == GA_NO_ERROR)
-    status = GpuArray_empty(&result, a->data->context, GA_LONG, v->nd, v->dimensions,
-                            GA_C_ORDER);
+  GA_THEN(status, GpuArray_copy(&values, v, GA_C_ORDER));
+  GA_THEN(status, GpuArray_empty(&result, a->data->context, GA_LONG, v->nd,
+                                 v->dimensions, GA_C_ORDER));
   if (status == GA_NO_ERROR && ga__array_count(v) > 0)
     status = launch(&result, &vector, &values, right);
   GpuArray_clear(&vector);

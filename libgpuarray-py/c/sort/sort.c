@@ -284,8 +284,7 @@ static int top(const GpuArray *const *results, const GpuArray *a, size_t k,
   for (int i = 0; i < 2 && status == GA_NO_ERROR; i++)
     if (results[i] != NULL)
       status = open_result(&out[i], results[i], axis);
-  if (status == GA_NO_ERROR)
-    status = open_input(&in, a, axis, out, 2, false);
+  GA_THEN(status, open_input(&in, a, axis, out, 2, false));
   if (status == GA_NO_ERROR) {
     task.keys = location_of(&in);
     task.out_keys = location_of(&out[0]);

@@ -257,10 +257,8 @@ static int sort_sweeping(const ga_sort_task *t) {
   int status = new_zeros(&bins, t->context, t->rows * n * 256 * word);
   if (status == GA_NO_ERROR) {
     status = count_digits(bins, t, is_large, n);
-    if (status == GA_NO_ERROR)
-      status = ga__buffer_new(&state, t->context, state_size);
-    if (status == GA_NO_ERROR)
-      status = sweep(t, &p, bins, state, state_size, tiles, is_large);
+    GA_THEN(status, ga__buffer_new(&state, t->context, state_size));
+    GA_THEN(status, sweep(t, &p, bins, state, state_size, tiles, is_large));
     gpudata_release(state);
     gpudata_release(bins);
   }

@@ -129,15 +129,13 @@ static int pick_rows(const ga_sort_task *task, gpukernel *kernel, size_t k) {
       return status;
     }
     status = open_selection(&to, &t, t.rows * chunks * k);
-    if (status == GA_NO_ERROR)
-      status = pick_once(kernel, &t, k, items, chunks, &from, &to, 0);
+    GA_THEN(status, pick_once(kernel, &t, k, items, chunks, &from, &to, 0));
     clear_selection(&from);
     from = to;
     t.keys = start_of(from.keys);
     t.n = chunks * k;
   }
-  if (status == GA_NO_ERROR)
-    status = sort_selection(task, &from, k);
+  GA_THEN(status, sort_selection(task, &from, k));
   clear_selection(&from);
   return status;
 }
@@ -194,8 +192,7 @@ static int select_chunks(selection *out, const ga_sort_task *t, size_t k) {
   rest.keys = start_of(some.keys);
   rest.n = chunks * k;
   status = open_selection(out, t, t->rows * k);
-  if (status == GA_NO_ERROR)
-    status = select_once(&rest, k, rest.n, &some, out);
+  GA_THEN(status, select_once(&rest, k, rest.n, &some, out));
   clear_selection(&some);
   return status;
 }
@@ -223,8 +220,7 @@ int ga__select_rows(const ga_sort_task *t, size_t k) {
   }
   selection c = {NULL, NULL};
   int status = select_chunks(&c, t, k);
-  if (status == GA_NO_ERROR)
-    status = sort_selection(t, &c, k);
+  GA_THEN(status, sort_selection(t, &c, k));
   clear_selection(&c);
   return status;
 }

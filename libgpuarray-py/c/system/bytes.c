@@ -178,8 +178,7 @@ static int replace_file(const char *what, const char *path, const struct stat *o
   int status = GA_NO_ERROR, number = open_beside(&other, path);
   if (number < 0) {
     status = ga__strbuf_status(&other);
-    if (status == GA_NO_ERROR)
-      status = system_fail(what, "write", path);
+    GA_THEN(status, system_fail(what, "write", path));
   } else {
     bool allowed = old == NULL || fchmod(number, old->st_mode & 07777) == 0;
     bool written = put_and_close(number, head, body, true) && allowed;

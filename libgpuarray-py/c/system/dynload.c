@@ -98,8 +98,7 @@ int ga__dynload_wheels(char ***paths, const char *pattern) {
       ga__strbuf_addn(&full, folder, length);
       ga__strbuf_addf(&full, "/%s", pattern);
       int status = ga__strbuf_status(&full);
-      if (status == GA_NO_ERROR)
-        status = ga__dynload_glob(paths, full.text);
+      GA_THEN(status, ga__dynload_glob(paths, full.text));
       ga__strbuf_clear(&full);
       GA_TRY(status);
     }

@@ -185,8 +185,7 @@ static int walk_down(walk *w, bool make) {
   while (status == GA_NO_ERROR && name.length > 0) {
     if (strcmp(name.text, ".") != 0)
       status = enter(w, name.text, make);
-    if (status == GA_NO_ERROR)
-      status = take_name(&name, w);
+    GA_THEN(status, take_name(&name, w));
   }
   ga__strbuf_clear(&name);
   return status;
@@ -212,12 +211,9 @@ int ga__private_folder(int *folder, const char *path, bool make, ga_strbuf *why)
   ga_strbuf whole = {0};
   *folder = -1;
   int status = absolute(&whole, path, why);
-  if (status == GA_NO_ERROR)
-    status = begin(&w, whole.text);
-  if (status == GA_NO_ERROR)
-    status = walk_down(&w, make);
-  if (status == GA_NO_ERROR)
-    status = look_at(&w, false);
+  GA_THEN(status, begin(&w, whole.text));
+  GA_THEN(status, walk_down(&w, make));
+  GA_THEN(status, look_at(&w, false));
   if (status == GA_NO_ERROR) {
     *folder = openat(w.folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*folder < 0)

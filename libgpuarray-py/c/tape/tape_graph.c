@@ -223,8 +223,7 @@ static int queue_graph(ga_tape *tape, const graph *cached, const ga_binding *bin
   int status = ctx->backend->graph_launch(device, cached->handle);
   if (tape->traits.reports)
     ga__report_leave(ctx);
-  if (status == GA_NO_ERROR)
-    status = ga__launches_mark(q, g->n_names);
+  GA_THEN(status, ga__launches_mark(q, g->n_names));
   if (tape->traits.reports)
     atomic_store(&q->reports, true);
   ga__queue_end(ctx, n, g->uses);

@@ -116,8 +116,7 @@ int ga__tape_defer(ga_tape *tape, ga_deferred *call) {
   int status = GA_NO_ERROR;
   for (unsigned int i = 0; status == GA_NO_ERROR && i < call->n_out + call->n_in; i++)
     status = ga__tape_keep(tape, call->recorded[i].data);
-  if (status == GA_NO_ERROR)
-    status = new_command(&c, tape, CALL);
+  GA_THEN(status, new_command(&c, tape, CALL));
   if (status != GA_NO_ERROR) {
     ga__deferred_free(call);
     return status;

@@ -16,8 +16,7 @@ static int queue(ga_tape *tape, const ga_binding *bindings) {
 int ga__tape_replay(ga_tape *tape, ga_binding *bindings) {
   tape->failed = 0;
   int status = ga__tape_allocate(tape, bindings);
-  if (status == GA_NO_ERROR)
-    status = queue(tape, bindings);
+  GA_THEN(status, queue(tape, bindings));
   if (status == GA_NO_ERROR)
     ga__tape_prove(tape);
   if (!tape->memory.is_held || status != GA_NO_ERROR)

@@ -197,8 +197,7 @@ int ga__cuda_lt_product(ga_cuda_device *device, const ga_blas_call *call) {
   const question q = make_question(call);
   GA_TRY(ga__cuda_lt_open(device));
   int status = describe_all(&d, &q, ga__cuda_blas_at(&call->bias));
-  if (status == GA_NO_ERROR)
-    status = run(device, call, &d, &q);
+  GA_THEN(status, run(device, call, &d, &q));
   destroy(&d);
   return status;
 }

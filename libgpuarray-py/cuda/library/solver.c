@@ -357,9 +357,8 @@ static int solver_call(void *device, const ga_solver_call *call) {
   GA_TRY(ga__cuda_enter(&previous, d));
   pthread_mutex_lock(&d->blas_lock);
   int status = need_handle(d);
-  if (status == GA_NO_ERROR)
-    status = is_batch ? ga__cuda_batch_call(d, d->solver->handle, call)
-                      : run_with_host(d, call);
+  GA_THEN(status, is_batch ? ga__cuda_batch_call(d, d->solver->handle, call)
+                           : run_with_host(d, call));
   pthread_mutex_unlock(&d->blas_lock);
   ga__cuda_leave(d, previous);
   return status;
