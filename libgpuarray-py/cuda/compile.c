@@ -41,8 +41,7 @@ static int add_log(ga_strbuf *log, nvrtcProgram program) {
   if (size <= 1)
     return GA_NO_ERROR;
   char *text = ga__alloc(size + 1, 1);
-  if (text == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(text);
   nvrtcResult result = ga__cuda.nvrtcGetProgramLog(program, text);
   if (result == 0)
     ga__strbuf_add(log, text);
@@ -87,8 +86,7 @@ static int take_bytes(void **bytes, size_t *size, nvrtcProgram program, bool is_
   else
     NVRTC_TRY(nvrtcGetCUBINSize, program, size);
   char *text = ga__alloc(*size, 1);
-  if (text == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(text);
   nvrtcResult result = is_ptx ? ga__cuda.nvrtcGetPTX(program, text)
                               : ga__cuda.nvrtcGetCUBIN(program, text);
   if (result != 0) {

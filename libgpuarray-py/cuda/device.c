@@ -187,8 +187,7 @@ static ga_cuda_device *new_device(CUdevice ordinal) {
 /* Opens a device on a borrowed context, or on the primary one where that is NULL. */
 static int open_device(void **device, CUdevice ordinal, CUcontext borrowed) {
   ga_cuda_device *d = new_device(ordinal);
-  if (d == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(d);
   d->context = borrowed;
   d->is_borrowed = borrowed != NULL;
   int status = capability(&d->capability, ordinal);
@@ -238,8 +237,7 @@ void ga__cuda_close(void *device) {
 int ga__cuda_queue_new(void **queue, void *device) {
   ga_cuda_device *d = device;
   ga_cuda_device *q = new_device(d->device);
-  if (q == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(q);
   q->capability = d->capability;
   q->most_shared = d->most_shared;
   q->context = d->context;

@@ -46,8 +46,7 @@ static int prepare(ga_cuda_device *d, unsigned int lanes) {
     return GA_FAIL(GA_DEVSUP_ERROR, "cuda: this driver has no branches in graphs");
   if (d->recording == NULL)
     d->recording = ga__alloc(1, sizeof *d->recording);
-  if (d->recording == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(d->recording);
   struct ga_cuda_recording *r = d->recording;
   r->n_nodes = r->n_commands = 0;
   r->lane = 0;
@@ -83,8 +82,7 @@ static int add_nodes(CUgraphNode **list, size_t *n, size_t *capacity, size_t cou
   if (*n + count > *capacity) {
     const size_t wanted = 2 * (*n + count);
     CUgraphNode *more = ga__realloc(*list, wanted, sizeof *more);
-    if (more == NULL)
-      return GA_MEMORY_ERROR;
+    GA_TRY_MEMORY(more);
     *list = more;
     *capacity = wanted;
   }
@@ -102,8 +100,7 @@ static int end_command(const ga_cuda_device *d) {
   if (r->n_commands + 2 > r->command_capacity) {
     const size_t wanted = 2 * (r->n_commands + 2);
     size_t *more = ga__realloc(r->firsts, wanted, sizeof *more);
-    if (more == NULL)
-      return GA_MEMORY_ERROR;
+    GA_TRY_MEMORY(more);
     r->firsts = more;
     r->command_capacity = wanted;
   }

@@ -79,8 +79,7 @@ int ga__cuda_binary(void **bytes, size_t *size, void *device, void *program) {
   const ga_cuda_program *p = program;
   (void)device;
   void *copy = ga__alloc(p->size, 1);
-  if (copy == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(copy);
   memcpy(copy, p->bytes, p->size);
   *bytes = copy;
   *size = p->size;
@@ -95,8 +94,7 @@ int ga__cuda_load(void **program, void *device, const void *bytes, size_t size) 
     return GA_FAIL(GA_COMPILE_ERROR, "cuda: %zu bytes are not a compiled program",
                    size);
   void *copy = ga__alloc(size, 1);
-  if (copy == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(copy);
   memcpy(copy, bytes, size);
   return program_of(program, device, copy, size);
 }
@@ -137,8 +135,7 @@ int ga__cuda_kernel(void **kernel, void *device, void *program, const char *name
   if (result != CUDA_SUCCESS)
     return ga__cuda_fail(result, "cuModuleGetFunction");
   ga_cuda_kernel *k = ga__alloc(1, sizeof *k);
-  if (k == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(k);
   k->function = function;
   atomic_init(&k->own, -1);
   *kernel = k;

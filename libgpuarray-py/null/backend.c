@@ -75,8 +75,7 @@ static int null_probe(ga_device_info *out, unsigned int platform, unsigned int i
 static int null_open(void **device, ga_device_info *info, unsigned int platform,
                      unsigned int index) {
   null_device *d = ga__alloc(1, sizeof *d);
-  if (d == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(d);
   d->first = d;
   atomic_init(&d->calls_left, -1);
   atomic_init(&d->refuses, false);
@@ -92,8 +91,7 @@ static void null_close(void *device) {
 static int null_queue_new(void **queue, void *device) {
   GA_TRY(null_call(device, "making a queue"));
   null_device *d = ga__alloc(1, sizeof *d);
-  if (d == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(d);
   d->first = ((null_device *)device)->first;
   *queue = d;
   return GA_NO_ERROR;
@@ -102,8 +100,7 @@ static int null_queue_new(void **queue, void *device) {
 static int null_alloc(void **memory, void *device, size_t size) {
   GA_TRY(null_call(device, "allocating"));
   void *block = ga__alloc(size, 1);
-  if (block == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(block);
   *memory = block;
   return GA_NO_ERROR;
 }
@@ -169,8 +166,7 @@ static int null_compile(void **program, void *device, const char *source,
   (void)log;
   GA_TRY(null_call(device, "compiling"));
   char *copy = ga__strdup(source);
-  if (copy == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(copy);
   *program = copy;
   return GA_NO_ERROR;
 }
@@ -178,8 +174,7 @@ static int null_compile(void **program, void *device, const char *source,
 static int null_binary(void **bytes, size_t *size, void *device, void *program) {
   (void)device;
   char *copy = ga__strdup(program);
-  if (copy == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(copy);
   *bytes = copy;
   *size = strlen(copy) + 1;
   return GA_NO_ERROR;
@@ -204,8 +199,7 @@ static int null_kernel(void **kernel, void *device, void *program, const char *n
   if (strstr(program, name) == NULL)
     return GA_FAIL(GA_INVALID_ERROR, "the program has no kernel %s", name);
   char *copy = ga__strdup(name);
-  if (copy == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(copy);
   *kernel = copy;
   return GA_NO_ERROR;
 }

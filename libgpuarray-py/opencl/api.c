@@ -134,8 +134,7 @@ int ga__opencl_device_of(cl_device_id *out, cl_context context) {
   load_by_slot(&own, context);
   OPENCL_TRY(&own, clGetContextInfo, context, CL_CONTEXT_DEVICES, 0, NULL, &size);
   cl_device_id *list = ga__alloc(size + 1, 1);
-  if (list == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(list);
   cl_int code = own.clGetContextInfo(context, CL_CONTEXT_DEVICES, size, list, NULL);
   if (code == CL_SUCCESS && size >= sizeof *list)
     *out = list[0];
@@ -170,8 +169,7 @@ static int list_platforms(cl_platform_id **ids, cl_uint *n, platforms_function *
   if (code != CL_SUCCESS)
     return ga__opencl_fail(code, "clGetPlatformIDs");
   cl_platform_id *list = ga__alloc(count, sizeof *list);
-  if (list == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(list);
   code = get(count, list, NULL);
   if (code != CL_SUCCESS) {
     ga__free(list);

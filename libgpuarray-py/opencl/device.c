@@ -215,8 +215,7 @@ static int open_device(void **device, ga_device_info *info,
                        const ga_opencl_platform *found, unsigned int index,
                        cl_context borrowed) {
   ga_opencl_device *d = ga__alloc(1, sizeof *d);
-  if (d == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(d);
   d->first = d;
   d->api = found->api;
   d->id = found->devices[index];
@@ -275,8 +274,7 @@ void ga__opencl_close(void *device) {
 int ga__opencl_queue_new(void **queue, void *device) {
   const ga_opencl_device *d = device;
   ga_opencl_device *q = ga__alloc(1, sizeof *q);
-  if (q == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(q);
   q->first = d->first;
   q->api = d->api;
   q->id = d->id;

@@ -57,8 +57,7 @@ static void drop_reference(void *owner) {
 
 static int retain(reference **out, const ga_opencl_device *d, cl_mem memory) {
   reference *r = ga__alloc(1, sizeof *r);
-  if (r == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(r);
   r->device = d;
   r->memory = memory;
   cl_int code = d->api->clRetainMemObject(memory);

@@ -76,8 +76,7 @@ static int source_of(void **bytes, size_t *size, const ga_opencl_device *d,
   size_t length = 0; /* with the terminator */
   OPENCL_TRY(d->api, clGetProgramInfo, program, CL_PROGRAM_SOURCE, 0, NULL, &length);
   char *text = ga__alloc(length + 1, 1);
-  if (text == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(text);
   cl_int code =
       d->api->clGetProgramInfo(program, CL_PROGRAM_SOURCE, length, text, NULL);
   if (code != CL_SUCCESS) {
@@ -99,8 +98,7 @@ int ga__opencl_binary(void **bytes, size_t *size, void *device, void *program) {
   if (length == 0)
     return GA_FAIL(GA_DEVSUP_ERROR, "clGetProgramInfo: the driver has no binary of it");
   unsigned char *built = ga__alloc(length, 1);
-  if (built == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(built);
   cl_int code = d->api->clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof built,
                                          &built, NULL);
   if (code != CL_SUCCESS) {

@@ -24,8 +24,7 @@ static int pinned_alloc(void **handle, void **host, void *device, size_t size) {
   if (!d->is_discrete)
     return GA_FAIL(GA_DEVSUP_ERROR, "the device is not a GPU with its own memory");
   pinned *p = ga__alloc(1, sizeof *p);
-  if (p == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(p);
   p->api = d->api;
   p->memory = d->api->clCreateBuffer(
       d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, NULL, &code);

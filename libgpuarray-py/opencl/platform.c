@@ -72,8 +72,7 @@ static int list_devices(ga_opencl_platform *p, cl_platform_id id) {
   if (code != CL_SUCCESS)
     return ga__opencl_fail(code, "clGetDeviceIDs");
   p->devices = ga__alloc(n, sizeof *p->devices);
-  if (p->devices == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(p->devices);
   OPENCL_TRY(api, clGetDeviceIDs, id, CL_DEVICE_TYPE_ALL, n, p->devices, NULL);
   for (cl_uint i = 0; i < n; i++)
     if (ga__opencl_device_number(api, p->devices[i], CL_DEVICE_AVAILABLE) &&
@@ -160,8 +159,7 @@ static int add_library(void *library) {
   ga_opencl_api *api = ga__alloc(1, sizeof *api);
   cl_platform_id *ids = NULL;
   cl_uint n = 0;
-  if (api == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(api);
   int status = ga__opencl_load(api, &ids, &n, library);
   if (status != GA_NO_ERROR) {
     ga__free(api);

@@ -393,8 +393,7 @@ static int write_packed(GpuArray *a, const void *buf, const ssize_t *strides,
                         size_t bytes) {
   size_t itemsize = gpuarray_get_elsize(a->typecode);
   char *packed = ga__alloc(bytes, 1);
-  if (packed == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(packed);
   pack(packed, buf, a->nd, a->dimensions, strides, itemsize);
   int status = GpuArray_write(a, packed, bytes);
   ga__free(packed);

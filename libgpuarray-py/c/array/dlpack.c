@@ -238,8 +238,7 @@ static int lend_versioned(DLManagedTensorVersioned **out, const GpuArray *a,
                           place where, const char *operation) {
   GA_TRY(check_export(out, a, operation));
   loan *l = ga__alloc(1, sizeof *l);
-  if (l == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(l);
   DLManagedTensorVersioned *t = &l->tensor.versioned;
   int status = lend(l, &t->dl_tensor, a, where, operation);
   if (status != GA_NO_ERROR) {
@@ -264,8 +263,7 @@ static int lend_plain(DLManagedTensor **out, const GpuArray *a, place where,
                    "express; export a copy",
                    operation);
   loan *l = ga__alloc(1, sizeof *l);
-  if (l == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(l);
   DLManagedTensor *t = &l->tensor.plain;
   int status = lend(l, &t->dl_tensor, a, where, operation);
   if (status != GA_NO_ERROR) {

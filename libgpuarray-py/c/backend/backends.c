@@ -127,8 +127,7 @@ static int best_device(ga_address *out, const ga_backend *backend) {
   unsigned int platforms = 0;
   GA_TRY(count_platforms(&platforms, backend));
   ga_device_info *info = ga__alloc(1, sizeof *info);
-  if (info == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(info);
   int best = WORST_RANK, failed = GA_NO_ERROR;
   for (unsigned int p = 0; p < platforms; p++) {
     int status = better_device(out, &best, info, backend, p);

@@ -41,8 +41,7 @@ struct ga_pool {
 int ga__pool_new(ga_pool **out, const ga_backend *backend, void *device,
                  int (*wait)(gpucontext *ctx), gpucontext *ctx) {
   ga_pool *pool = ga__alloc(1, sizeof *pool);
-  if (pool == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(pool);
   pool->backend = backend;
   pool->device = device;
   pool->wait = wait;
@@ -83,8 +82,7 @@ int ga__pool_set_allocator(ga_pool *pool, const gpuarray_allocator *given) {
   ga_allocator *added = NULL;
   if (given) {
     added = ga__alloc(1, sizeof *added);
-    if (added == NULL)
-      return GA_MEMORY_ERROR;
+    GA_TRY_MEMORY(added);
     added->given = *given;
   }
   int status = ga__pool_trim(

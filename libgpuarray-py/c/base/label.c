@@ -70,8 +70,7 @@ int gpuarray_set_label(const char *text) {
     return GA_NO_ERROR; /* unchanged: a loop sets it again and again */
   snprintf(cut, sizeof cut, "%s", text);
   const char *interned = ga__intern(cut);
-  if (interned == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(interned);
   label = interned;
   return GA_NO_ERROR;
 }

@@ -47,6 +47,13 @@ void *ga__realloc(void *old, size_t count, size_t size);
 char *ga__strdup(const char *text);
 void ga__free(void *block);
 
+/* Hands GA_MEMORY_ERROR on to the caller where what was allocated is NULL. */
+#define GA_TRY_MEMORY(allocated)                                                       \
+  do {                                                                                 \
+    if (!(allocated))                                                                  \
+      return GA_MEMORY_ERROR;                                                          \
+  } while (0)
+
 /* Failure injection for tests: the n-th allocation from now (0 is the next) fails once;
  * negative: none. */
 void ga__alloc_fail_at(long n);

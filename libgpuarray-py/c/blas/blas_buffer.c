@@ -361,8 +361,7 @@ static int any_gemm_batch(int typecode, cb_order order, cb_transpose ta,
   if (batch > 0 && (offa == NULL || offb == NULL || offc == NULL))
     return ga__fail_null("gemmBatch", "list of offsets");
   size_t *bytes = ga__alloc(batch > 0 ? batch : 1, 3 * sizeof *bytes);
-  if (bytes == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(bytes);
   for (size_t j = 0; j < 3; j++)
     for (size_t i = 0; i < batch; i++)
       bytes[j * batch + i] = in_bytes(given[j][i], itemsize);

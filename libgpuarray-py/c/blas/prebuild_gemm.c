@@ -51,8 +51,7 @@ int gpuarray_keep_products(const char *backend, const char *arch, const char *fo
         "gpuarray_keep_products: %s compiles only for devices that are present",
         backend);
   gpucontext *any = ga__alloc(1, sizeof *any);
-  if (any == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(any);
   /* All that the kernels depend on: the GPUs of a backend are alike. */
   any->backend = found;
   any->info.local_memory = 48 << 10;

@@ -52,8 +52,7 @@ int gpucomm_new(gpucomm **comm, gpucontext *ctx, gpucommCliqueId comm_id, int nd
                    "number of ranks",
                    rank, ndev);
   gpucomm *created = ga__alloc(1, sizeof *created);
-  if (created == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(created);
   *created = (gpucomm){.context = ctx, .ranks = ndev, .rank = rank};
   int status = join(created, comm_id);
   if (status != GA_NO_ERROR) {

@@ -75,8 +75,7 @@ int gpucontext_props_new(gpucontext_props **res) {
   if (res == NULL)
     return ga__fail_null(__func__, "pointer for the properties");
   gpucontext_props *p = ga__alloc(1, sizeof *p);
-  if (p == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(p);
   p->platform = p->device = -1;
   p->max = SIZE_MAX;
   *res = p;
@@ -249,8 +248,7 @@ static gpucontext *new_context(const ga_backend *backend) {
 static int open_context(gpucontext **res, ga_address *address, void *native,
                         const gpucontext_props *props) {
   gpucontext *ctx = new_context(address->backend);
-  if (ctx == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(ctx);
   ctx->queues.is_single = props && props->is_single;
   int status = open_device(ctx, address, native);
   if (status != GA_NO_ERROR) {

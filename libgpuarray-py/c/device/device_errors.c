@@ -56,8 +56,7 @@ static int open_buffer(gpudata *out, gpucontext *ctx, size_t size, int flags) {
 
 static int open_reports(gpucontext *ctx) {
   ga_reports *r = ga__alloc(1, sizeof *r);
-  if (r == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(r);
   int status = open_buffer(&r->word, ctx, N_WORDS * sizeof(uint32_t), GA_BUFFER_WORD);
   if (status != GA_NO_ERROR) {
     ga__free(r);
@@ -144,8 +143,7 @@ int ga__report_site(gpudata **word, unsigned int *number, gpucontext *ctx,
   ga_reports *r;
   GA_TRY(get_reports(&r, ctx));
   const char *name = ga__intern(operation), *place = ga__intern(label);
-  if (name == NULL || place == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(name && place);
   *word = &r->word;
   *number = number_site(r, name, place);
   return GA_NO_ERROR;

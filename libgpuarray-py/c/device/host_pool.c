@@ -48,8 +48,7 @@ static size_t limit_of_host(void) {
 
 int ga__host_pool_new(ga_host_pool **out, const ga_backend *backend, void *device) {
   ga_host_pool *pool = ga__alloc(1, sizeof *pool);
-  if (pool == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(pool);
   pool->backend = backend;
   pool->device = device;
   pool->process = ga__process();

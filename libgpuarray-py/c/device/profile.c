@@ -40,8 +40,7 @@ int gpuprofile_start(gpuprofile **res, gpucontext *ctx, size_t most) {
   if (res == NULL)
     return ga__fail_null("gpuprofile_start", "pointer for the profile");
   gpuprofile *p = ga__alloc(1, sizeof *p);
-  if (p == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(p);
   int status = open_origin(&p->origin, ctx);
   if (status != GA_NO_ERROR) {
     ga__free(p);

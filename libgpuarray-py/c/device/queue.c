@@ -109,8 +109,7 @@ int gpuevent_record(gpuevent **res, gpuqueue *q) {
   if (res == NULL)
     return ga__fail_null(__func__, "pointer for the event");
   gpuevent *e = ga__alloc(1, sizeof *e);
-  if (e == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(e);
   int status = q->context->backend->event(&e->event, q->device, true);
   if (status != GA_NO_ERROR) {
     ga__free(e);

@@ -51,8 +51,7 @@ int gpuqueue_new(gpuqueue **res, gpucontext *ctx) {
                        : "gpuqueue_new: the backend of %s has one queue per device",
                    ctx->name);
   gpuqueue *q = ga__alloc(1, sizeof *q);
-  if (q == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(q);
   q->context = ctx;
   q->serial = atomic_fetch_add(&n_created, 1) + 1;
   atomic_init(&q->references, 1);

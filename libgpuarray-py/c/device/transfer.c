@@ -99,8 +99,7 @@ int gpudata_move(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff, size_
 static int bounce(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff, size_t sz) {
   size_t piece = sz < BOUNCE_SIZE ? sz : BOUNCE_SIZE;
   void *host = ga__alloc(piece, 1);
-  if (host == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(host);
   int status = GA_NO_ERROR;
   for (size_t done = 0; done < sz && status == GA_NO_ERROR; done += piece) {
     if (piece > sz - done)

@@ -44,14 +44,12 @@ static int check_arg(gpucontext *ctx, const gpuelemwise_arg *args, unsigned int 
 
 static int copy_args(GpuElemwise *ge, const gpuelemwise_arg *args) {
   ge->args = ga__alloc(ge->n, sizeof *ge->args);
-  if (ge->args == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(ge->args);
   bool leading = true;
   for (unsigned int i = 0; i < ge->n; i++) {
     ge->args[i] = args[i];
     ge->args[i].name = ga__strdup(args[i].name);
-    if (ge->args[i].name == NULL)
-      return GA_MEMORY_ERROR;
+    GA_TRY_MEMORY(ge->args[i].name);
     leading = leading && args[i].flags == GE_WRITE;
     ge->n_out += leading;
     ge->n_arrays += !ga__elemwise_is_scalar(ge, i);
@@ -86,8 +84,7 @@ int ga__elemwise_new(GpuElemwise **out, gpucontext *ctx, const char *preamble,
     GA_TRY(check_arg(ctx, args, i));
 
   GpuElemwise *ge = ga__alloc(1, sizeof *ge);
-  if (ge == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(ge);
   pthread_mutex_init(&ge->lock, NULL);
   ge->context = ctx;
   ge->borrowed = true; /* until it retains the context */

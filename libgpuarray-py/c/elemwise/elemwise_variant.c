@@ -24,8 +24,7 @@ int ga__variant_get(ga_elem_variant **out, GpuElemwise *ge, const ga_elem_wanted
   if (*out != NULL)
     return GA_NO_ERROR;
   ga_elem_variant *added = ga__alloc(1, sizeof *added);
-  if (added == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(added);
   added->kind = w->kind;
   added->wide = w->wide;
   added->nd = w->kind == GA_ELEM_FLAT ? 0 : w->nd;

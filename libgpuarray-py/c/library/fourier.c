@@ -83,8 +83,7 @@ typedef void (*set_table)(double *out, size_t n);
 
 static int make_table(GpuArray *out, const transform *t, set_table set, size_t n) {
   double *list = ga__alloc(2 * n, sizeof *list);
-  if (list == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(list);
   set(list, n);
   int status = upload(out, t, list, n);
   ga__free(list);
@@ -194,8 +193,7 @@ static int run_passes(GpuArray *out, const GpuArray *in, const transform *t) {
 static int make_response(GpuArray *out, const transform *t, size_t length) {
   double *list = ga__alloc(2 * length, sizeof *list);
   GpuArray given = {0};
-  if (list == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(list);
   set_response(list, length, t->n);
   int status = upload(&given, t, list, length);
   ga__free(list);

@@ -43,8 +43,7 @@ void GpuFunction_free(GpuFunction *f) {
 static int copy_names(ga_names *out, const char *const *names, unsigned int n) {
   out->n = n;
   out->list = ga__alloc((size_t)n + 1, sizeof *out->list);
-  if (out->list == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(out->list);
   for (unsigned int i = 0; names && i < n; i++)
     if (names[i] && (out->list[i] = ga__strdup(names[i])) == NULL)
       return GA_MEMORY_ERROR;
@@ -113,8 +112,7 @@ static int add_value(GpuFunction *f, const gpufunction_value *v, bool *read,
                     written));
   ga_kept_value *new = &f->values[f->n_values];
   new->name = ga__strdup(v->name);
-  if (new->name == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(new->name);
   *new = (ga_kept_value){.name = new->name,
                          .input = v->input,
                          .output = v->output,
@@ -161,9 +159,8 @@ static int fill(GpuFunction *f, const gpufunction_spec *spec) {
   f->next = ga__alloc(n_out, sizeof *f->next);
   f->copies = ga__alloc((size_t)spec->n_values + 1, sizeof *f->copies);
   f->note = ga__alloc(spec->note_size + 1, 1);
-  if (!f->values || !f->given || !f->kept || !f->ins || !f->shown || !f->outs ||
-      !f->next || !f->copies || !f->note)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(f->values && f->given && f->kept && f->ins && f->shown && f->outs &&
+                f->next && f->copies && f->note);
   if (spec->note_size > 0)
     memcpy(f->note, spec->note, spec->note_size);
   f->note_size = spec->note_size;
@@ -188,8 +185,7 @@ int GpuFunction_new(GpuFunction **res, GpuPlan *plan, const gpufunction_spec *sp
                    spec->note_size > 0 && spec->note == NULL ? "the note's bytes"
                                                              : "values");
   GpuFunction *f = ga__alloc(1, sizeof *f);
-  if (f == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(f);
   f->plan = plan;
   ga__turn_open(&f->turn);
   int status = fill(f, spec);

@@ -11,8 +11,7 @@ static int grow(void **list, unsigned int *capacity, unsigned int count, size_t 
     return GA_NO_ERROR;
   unsigned int wanted = *capacity == 0 ? 8 : *capacity * 2;
   void *bigger = ga__realloc(*list, wanted, size);
-  if (bigger == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(bigger);
   *list = bigger;
   *capacity = wanted;
   return GA_NO_ERROR;
@@ -24,8 +23,7 @@ int GpuPlan_new(GpuPlan **res, gpucontext *ctx, const char *name) {
                    "plan: needs a result pointer, a context and a name; got NULL");
   GA_TRY(ga__context_check(ctx));
   GpuPlan *p = ga__alloc(1, sizeof *p);
-  if (p == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(p);
   p->name = ga__strdup(name);
   if (p->name == NULL) {
     ga__free(p);
@@ -189,8 +187,7 @@ int GpuPlan_when(GpuPlan *p, unsigned int n, const unsigned int *conditions,
   for (unsigned int i = 0; i < n; i++)
     GA_TRY(ga__plan_check_value(p, "when", conditions[i], true));
   ga_condition *when = ga__alloc(n + 1, sizeof *when);
-  if (when == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(when);
   for (unsigned int i = 0; i < n; i++)
     when[i] = (ga_condition){conditions[i], wanted[i] != 0};
   ga__free(p->graph.when);
@@ -240,8 +237,7 @@ static int guard(ga_step *s, const GpuPlan *p, const char *label, unsigned int n
   if (g->n_when == 0)
     return GA_NO_ERROR;
   s->when = ga__alloc(g->n_when, sizeof *s->when);
-  if (s->when == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(s->when);
   memcpy(s->when, g->when, g->n_when * sizeof *s->when);
   s->n_when = g->n_when;
   return GA_NO_ERROR;

@@ -156,8 +156,7 @@ static int add_product(GpuPlan *p, unsigned int *out, const char *label, ga_step
   for (unsigned int i = 1; i < n_in; i++)
     GA_TRY(check_rank(p, label, ins[i], rank));
   s.inplace = ga__alloc(1, sizeof *s.inplace);
-  if (s.inplace == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(s.inplace);
   s.inplace[0] = n_in == 3 && inplace ? 2 : -1;
   ga_value result = ga__plan_array(p->graph.values[a].typecode, rank);
   return ga__plan_add_step(p, s, label, n_in, ins, 1, &result, out);
@@ -273,8 +272,7 @@ int GpuPlan_function(GpuPlan *p, unsigned int *outs, const char *label,
                .function = function,
                .data = data,
                .inplace = ga__alloc(n_out + 1, sizeof *s.inplace)};
-  if (s.inplace == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(s.inplace);
   for (unsigned int i = 0; i < n_out; i++)
     s.inplace[i] = inplace ? inplace[i] : -1;
   return ga__plan_add_typed(p, s, label, n_in, ins, n_out, results, outs);

@@ -87,8 +87,7 @@ static int record_step(ga_frame *f, unsigned int i) {
   const GpuPlan *p = f->plan;
   const char *label = ga__intern(p->graph.steps[i].label);
   unsigned int reader = 0;
-  if (label == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(label);
   const char *own = ga__label_swap(label);
   if (f->tape != NULL) {
     ga__tape_set_step(f->tape, i + 1);
@@ -209,16 +208,14 @@ static void close_frame(ga_frame *f) {
 
 static int new_bound(ga_bound **out, const GpuPlan *p) {
   ga_bound *bound = ga__alloc(1, sizeof *bound);
-  if (bound == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(bound);
   *out = bound;
   bound->n_outputs = p->graph.n_outputs;
   bound->outputs = ga__alloc((size_t)p->graph.n_outputs + 1, sizeof *bound->outputs);
   bound->inputs =
       ga__alloc((size_t)p->graph.n_inputs + p->views.n + 1, sizeof *bound->inputs);
   bound->signature = ga__alloc(p->signature.length + 1, sizeof *bound->signature);
-  if (bound->outputs == NULL || bound->inputs == NULL || bound->signature == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(bound->outputs && bound->inputs && bound->signature);
   memcpy(bound->signature, p->signature.words,
          p->signature.length * sizeof *p->signature.words);
   return ga__tape_new(&bound->tape, p->context);

@@ -42,8 +42,7 @@ static int new_call(ga_deferred **out, gpuplan_function function, void *data,
                     unsigned int n_out, unsigned int n_in) {
   size_t n = (size_t)n_out + n_in + 1;
   ga_deferred *call = ga__alloc(1, sizeof *call);
-  if (call == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(call);
   *call = (ga_deferred){.function = function,
                         .data = data,
                         .n_out = n_out,

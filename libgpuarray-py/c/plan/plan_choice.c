@@ -62,8 +62,7 @@ int ga__choice_settle(GpuPlan *p) {
   if (p->whole.conditions != NULL || !is_recordable_whole(p))
     return GA_NO_ERROR;
   p->whole.conditions = ga__alloc((size_t)g->n_values + 1, sizeof *p->whole.conditions);
-  if (p->whole.conditions == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(p->whole.conditions);
   for (unsigned int i = 0; i < g->n_steps; i++) {
     const ga_step *s = &g->steps[i];
     if (s->kind != GA_STEP_READ)

@@ -45,8 +45,7 @@ static void spread(bool *marked, const ga_step *s, bool is_forward) {
 static int is_overwritten(bool *res, const ga_plan_graph *g, unsigned int value,
                           unsigned int first) {
   bool *marked = ga__alloc((size_t)g->n_values + 1, sizeof *marked);
-  if (marked == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(marked);
   *res = false;
   marked[value] = true;
   for (unsigned int i = first; i-- > 0;)

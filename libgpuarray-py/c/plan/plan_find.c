@@ -63,8 +63,7 @@ static int grow(GpuPlan *p) {
     return GA_NO_ERROR;
   unsigned int n = p->bindings.n_buckets ? 2 * p->bindings.n_buckets : 16;
   ga_bound **buckets = ga__alloc(n, sizeof(ga_bound *));
-  if (buckets == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(buckets);
   ga__free((void *)p->bindings.buckets);
   p->bindings.buckets = buckets;
   p->bindings.n_buckets = n;

@@ -161,8 +161,7 @@ static int open_loop(loop *l, ga_frame *f, const ga_step *s) {
               .ins = ga__alloc(n_in, sizeof(GpuArray *)),
               .outs = ga__alloc(n_out, sizeof(GpuArray *)),
               .ints = ga__alloc(n_in, sizeof *l->ints)};
-  if (!l->given || !l->made || !l->ins || !l->outs || !l->ints)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(l->given && l->made && l->ins && l->outs && l->ints);
   for (unsigned int i = 0; i < l->n_arrays; i++)
     l->ins[i] = &l->given[i];
   for (unsigned int i = 0; i < s->n_out; i++)

@@ -181,8 +181,7 @@ int ga__apart_open(ga_apart *a, const GpuPlan *p, const GpuArray *const *ins) {
   a->copies = ga__alloc((size_t)a->n + 1, sizeof *a->copies);
   a->list = ga__alloc((size_t)a->n + 1, sizeof *a->list);
   a->is_ours = ga__alloc((size_t)a->n + p->views.n + 1, sizeof *a->is_ours);
-  if (a->copies == NULL || a->list == NULL || a->is_ours == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(a->copies && a->list && a->is_ours);
   for (unsigned int i = 0; i < a->n; i++)
     a->list[i] = ins[i];
   return GA_NO_ERROR;

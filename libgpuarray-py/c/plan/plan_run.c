@@ -135,8 +135,7 @@ static int run_apart(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *i
 static int run_confirmed(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
                          const long long *ints, int *failed_step) {
   GpuArray *before = ga__alloc((size_t)p->graph.n_outputs + 1, sizeof *before);
-  if (before == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(before);
   for (unsigned int i = 0; i < p->graph.n_outputs; i++)
     before[i] = *outs[i];
   int status = run_apart(p, outs, ins, ints, failed_step);

@@ -22,8 +22,7 @@ int GpuPlan_read(GpuPlan *p, unsigned int *outs, const char *label, unsigned int
                    "plan %s, %s: reads value %u as integers, but it is %s; cast it",
                    p->name, ga__plan_label(label), array, ga__dtype_name(typecode));
   ga_value *results = ga__alloc((size_t)n + 1, sizeof *results);
-  if (results == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(results);
   for (unsigned int i = 0; i < n; i++)
     results[i] = (ga_value){.integer = true, .typecode = GA_LONG, .input = -1};
   int status =
@@ -270,8 +269,7 @@ static int make_stage(cutter *c, unsigned int k, unsigned int *step) {
   stage->first_read = *step - stage->n_reads;
   if (stage->n_reads > 0) {
     stage->label = ga__intern(g->steps[stage->first_read].label);
-    if (stage->label == NULL)
-      return GA_MEMORY_ERROR;
+    GA_TRY_MEMORY(stage->label);
   }
   for (unsigned int v = 0; v < g->n_values; v++)
     if (c->last[v] == k + 1)
@@ -327,8 +325,7 @@ static int cut(cutter *c) {
   unsigned int step = 0, n = number_stages(c);
   GA_TRY(allocate_scratch(s, p));
   s->list = ga__alloc(n, sizeof *s->list);
-  if (s->list == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(s->list);
   s->n = n;
   note_reads(c);
   note_copied(c);

@@ -149,8 +149,7 @@ int ga__step_lists_open(ga_step_lists *lists, ga_frame *f, const ga_step *s) {
                       .ints = ga__alloc((size_t)s->n_in + 1, sizeof *lists->ints),
                       .outs = ga__alloc((size_t)s->n_out + 1, sizeof *lists->outs),
                       .types = ga__alloc((size_t)s->n_out + 1, sizeof *lists->types)};
-  if (!lists->ins || !lists->ints || !lists->outs || !lists->types)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(lists->ins && lists->ints && lists->outs && lists->types);
   for (unsigned int i = 0; i < s->n_in; i++)
     if (values[s->ins[i]].integer)
       lists->ints[i] = f->integers[s->ins[i]];

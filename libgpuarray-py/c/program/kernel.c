@@ -125,8 +125,7 @@ static int open_compiled(gpukernel *k) {
 
 int ga__kernel_open(gpukernel *k, gpucontext *ctx, ga_program *p, const char *name) {
   k->shown = ga__intern(name);
-  if (k->shown == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(k->shown);
   k->context = ctx;
   k->program = p;
   atomic_init(&k->references, 1);
@@ -199,8 +198,7 @@ static int add_entry(gpukernel **out, gpucontext *ctx, const ga_source *source,
   table *t;
   GA_TRY(open_table(&t, ctx));
   entry *e = ga__alloc(1, sizeof *e);
-  if (e == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(e);
   e->body = ga__strdup(source->body.text);
   e->kernel.of_context = true;
   int status =
@@ -442,8 +440,7 @@ int ga__kernel_prepare(gpucontext *ctx, unsigned int n, const ga_source *const *
   gpukernel *kernel;
   GA_TRY(ga__context_check(ctx));
   const ga_source **missing = ga__alloc(n, sizeof(const ga_source *));
-  if (missing == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(missing);
   pthread_mutex_lock(&ctx->slow_lock);
   int status = prepare_slowly(ctx, n, sources, missing);
   for (unsigned int i = 0; i < n && waits && status == GA_NO_ERROR; i++)

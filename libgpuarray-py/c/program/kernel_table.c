@@ -66,8 +66,7 @@ int ga__kernel_kept(gpukernel **out, gpucontext *ctx, ga_make_source make,
   if (kernel == NULL) {
     GA_TRY(compile(&kernel, ctx, make, spec));
     kept_kernel *k = ga__alloc(1, sizeof *k + size);
-    if (k == NULL)
-      return GA_MEMORY_ERROR;
+    GA_TRY_MEMORY(k);
     k->make = make;
     k->kernel = kernel;
     k->size = size;

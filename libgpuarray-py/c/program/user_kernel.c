@@ -162,8 +162,7 @@ gpukernel *gpukernel_init(gpucontext *ctx, unsigned int count, const char **stri
 int ga__user_kernel_adopt(gpukernel **out, gpucontext *ctx, ga_program *program,
                           const char *name) {
   gpukernel *k = new_kernel(0, NULL);
-  if (k == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(k);
   int status = ga__kernel_open(k, ctx, program, name);
   if (status != GA_NO_ERROR) {
     free_kernel(k);

@@ -45,8 +45,7 @@ static int get_kernel(gpukernel **out, GpuReduction *gr,
   ga_reduce_variant variant = *wanted;
   GA_TRY(compile(&variant.kernel, gr, wanted));
   ga_reduce_variant *v = ga__alloc(1, sizeof *v);
-  if (v == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(v);
   variant.next = atomic_load(&gr->variants);
   *v = variant;
   while (!atomic_compare_exchange_weak(&gr->variants, &v->next, v))

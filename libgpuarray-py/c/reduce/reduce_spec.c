@@ -104,8 +104,7 @@ static int copy_text(const char **out, const char *text) {
 
 static int copy_inputs(ga_reduce_spec *own, const gpureduction_spec *spec) {
   gpuelemwise_arg *inputs = ga__alloc(spec->n, sizeof *inputs);
-  if (inputs == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(inputs);
   own->inputs = inputs;
   own->n = spec->n;
   for (unsigned int i = 0; i < spec->n; i++) {
@@ -119,8 +118,7 @@ static int copy_inputs(ga_reduce_spec *own, const gpureduction_spec *spec) {
 
 static int copy_components(ga_reduce_spec *own, const gpureduction_spec *spec) {
   gpureduction_component *list = ga__alloc(spec->n_components, sizeof *list);
-  if (list == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(list);
   own->components = list;
   own->n_components = spec->n_components;
   for (unsigned int k = 0; k < spec->n_components; k++) {
@@ -135,8 +133,7 @@ static int copy_components(ga_reduce_spec *own, const gpureduction_spec *spec) {
 
 static int copy_results(ga_reduce_spec *own, const gpureduction_spec *spec) {
   gpureduction_result *list = ga__alloc(spec->n_results, sizeof *list);
-  if (list == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(list);
   own->results = list;
   own->n_results = spec->n_results;
   for (unsigned int m = 0; m < spec->n_results; m++) {
@@ -215,8 +212,7 @@ int ga__reduction_new(GpuReduction **out, gpucontext *ctx,
   if (ctx == NULL || spec == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "reduction: needs a context and a spec; got NULL");
   GpuReduction *gr = ga__alloc(1, sizeof *gr);
-  if (gr == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(gr);
   gr->borrowed = borrowed;
   int status = make(gr, ctx, spec);
   if (status != GA_NO_ERROR) {

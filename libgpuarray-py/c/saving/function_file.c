@@ -51,8 +51,7 @@ int GpuFunction_save(GpuFunction *f, const char *path) {
 /* Reads `n` names, whose texts `owned` keeps. *out is to be freed by ga__free. */
 static int get_names(const char ***out, unsigned int n, ga_reader *r, ga_texts *owned) {
   *out = ga__alloc((size_t)n + 1, sizeof **out);
-  if (*out == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(*out);
   for (unsigned int i = 0; i < n; i++)
     (*out)[i] = ga__get_text(r, owned);
   return r->failed ? ga__plan_malformed() : GA_NO_ERROR;
@@ -66,8 +65,7 @@ static int get_values(gpufunction_value **values, GpuArray **arrays, unsigned in
     return ga__plan_malformed();
   *values = ga__alloc((size_t)count + 1, sizeof **values);
   *arrays = ga__alloc((size_t)count + 1, sizeof **arrays);
-  if (*values == NULL || *arrays == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(*values && *arrays);
   for (unsigned int i = 0; i < count; i++) {
     gpufunction_value *v = &(*values)[i];
     v->name = ga__get_text(r, owned);

@@ -43,8 +43,7 @@ static int get_signature(binding_reader *b) {
   if (n != b->plan->signature.length)
     return ga__plan_malformed();
   b->bound->signature = ga__alloc(n + 1, sizeof *b->bound->signature);
-  if (b->bound->signature == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(b->bound->signature);
   for (size_t i = 0; i < n; i++)
     b->bound->signature[i] = ga__get_int(b->r);
   return GA_NO_ERROR;
@@ -55,8 +54,7 @@ static int get_extras(binding_reader *b) {
   if (n > b->r->left)
     return ga__plan_malformed();
   b->more.list = ga__alloc(n + 1, sizeof(gpudata *));
-  if (b->more.list == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(b->more.list);
   for (unsigned int i = 0; i < n; i++) {
     ga_reader bytes = ga__get_bytes(b->r);
     if (b->r->failed)
@@ -76,8 +74,7 @@ static int get_slots(binding_reader *b, size_t **lives) {
   if (n > b->r->left || n < b->plan->graph.n_inputs + b->plan->views.n)
     return ga__plan_malformed();
   *lives = ga__alloc(2 * (size_t)n + 1, sizeof **lives);
-  if (*lives == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(*lives);
   for (unsigned int i = 0; i < n; i++) {
     gpudata *buffer;
     uint64_t size = ga__get_int(b->r);
@@ -294,8 +291,7 @@ static int get_bound(ga_bound **out, GpuPlan *p, const ga_saved_kernels *kernels
   size_t *lives = NULL;
   binding_reader b = {.r = r, .plan = p, .kernels = kernels};
   b.bound = ga__alloc(1, sizeof *b.bound);
-  if (b.bound == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(b.bound);
   b.bound->outputs = ga__alloc(p->graph.n_outputs + 1, sizeof *b.bound->outputs);
   b.bound->inputs =
       ga__alloc((size_t)p->graph.n_inputs + p->views.n + 1, sizeof *b.bound->inputs);

@@ -47,8 +47,7 @@ static void put_buffer(ga_strbuf *out, const GpuPlan *p, const extras *more,
 static int put_extras(ga_strbuf *out, extras *more, const GpuPlan *p,
                       const ga_tape *tape) {
   more->list = ga__alloc(tape->n_held + 1, sizeof(gpudata *));
-  if (more->list == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(more->list);
   for (size_t i = 0; i < tape->n_held; i++) {
     gpudata *buffer = tape->held[i];
     bool known = is_of_reports(buffer) || find_constant(p, buffer) < p->graph.n_values;
@@ -211,8 +210,7 @@ static int put_bound(ga_strbuf *out, const GpuPlan *p, const ga_saved_kernels *k
                      const ga_bound *b) {
   extras more = {0};
   size_t *reach = ga__alloc((size_t)p->graph.n_inputs + p->views.n + 1, sizeof *reach);
-  if (reach == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(reach);
   ga__put_int(out, p->signature.length);
   for (size_t i = 0; i < p->signature.length; i++)
     ga__put_int(out, b->signature[i]);

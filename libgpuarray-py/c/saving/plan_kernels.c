@@ -21,8 +21,7 @@ int ga__kernels_add(ga_saved_kernels *kernels, gpukernel *given) {
   if (kernels->n == kernels->capacity) {
     unsigned int more = kernels->capacity ? 2 * kernels->capacity : 16;
     gpukernel **list = ga__realloc(kernels->list, more, sizeof(gpukernel *));
-    if (list == NULL)
-      return GA_MEMORY_ERROR;
+    GA_TRY_MEMORY(list);
     kernels->list = list;
     kernels->capacity = more;
   }

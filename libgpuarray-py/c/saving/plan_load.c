@@ -265,8 +265,7 @@ static int read_when(GpuPlan *p, ga_reader *r) {
 static int read_step(GpuPlan *p, ga_reader *r) {
   step_data *d = ga__alloc(1, sizeof *d);
   ga_texts owned = {0};
-  if (d == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(d);
   d->kind = (enum ga_step_kind)ga__get_uint(r, GA_STEP_KINDS - 1);
   d->label = ga__get_text(r, &owned);
   d->n_in = ga__get_uint(r, GA_PLAN_MOST);

@@ -20,8 +20,7 @@ int ga__put_array(ga_strbuf *out, const GpuArray *a) {
   GpuArray copy;
   size_t size = ga__array_count(a) * gpuarray_get_elsize(a->typecode);
   char *bytes = ga__alloc(size + 1, 1);
-  if (bytes == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(bytes);
   int status = GpuArray_copy(&copy, a, GA_C_ORDER);
   if (status == GA_NO_ERROR) {
     status = GpuArray_read(bytes, size, &copy);

@@ -76,8 +76,7 @@ int ga__scan_new(GpuScan **out, gpucontext *ctx, const gpuscan_spec *spec,
                  bool borrowed) {
   GA_TRY(check_spec(ctx, spec));
   GpuScan *gs = ga__alloc(1, sizeof *gs);
-  if (gs == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(gs);
   gs->context = ctx;
   gs->borrowed = borrowed;
   if (!borrowed)
@@ -174,8 +173,7 @@ int ga__scan_kernel(gpukernel **out, GpuScan *gs, enum ga_scan_kind kind, bool i
                     .nk = nk};
   GA_TRY(compile(&wanted.kernel, gs, &wanted));
   variant *v = ga__alloc(1, sizeof *v);
-  if (v == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(v);
   wanted.next = atomic_load(&gs->variants);
   *v = wanted;
   while (!atomic_compare_exchange_weak(&gs->variants, &v->next, v))

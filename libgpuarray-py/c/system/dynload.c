@@ -31,8 +31,7 @@ int ga__dynload_add(char ***paths, const char *path) {
   while (*paths && (*paths)[n])
     n++;
   char *copy = ga__strdup(path);
-  if (copy == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(copy);
   char **longer = ga__realloc(*paths, n + 2, sizeof *longer);
   if (longer == NULL) {
     ga__free(copy);

@@ -28,8 +28,7 @@ unsigned int ga__tape_failed(const ga_tape *tape) {
 
 int ga__tape_new(ga_tape **out, gpucontext *ctx) {
   ga_tape *tape = ga__alloc(1, sizeof *tape);
-  if (tape == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(tape);
   tape->head = (ga_recording){&ga__tape_recorder, ctx, NULL};
   gpucontext_retain(ctx);
   *out = tape;

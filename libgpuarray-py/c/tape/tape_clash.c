@@ -167,8 +167,7 @@ static int open_table(ga_tape *tape) {
     ;
   o->risky = ga__alloc((size_t)tape->n_slots + 1, sizeof *o->risky);
   o->seats = ga__alloc(o->n_seats, sizeof *o->seats);
-  if (o->risky == NULL || o->seats == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(o->risky && o->seats);
   o->replays = 1;
   for (size_t i = 0; i < tape->n_held; i++) {
     const gpudata *held = tape->held[i];

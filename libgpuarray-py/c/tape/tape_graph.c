@@ -59,9 +59,7 @@ int ga__tape_prepare_graphs(ga_tape *tape) {
   g->key = ga__alloc(places + 1, sizeof *g->key);
   g->uses = ga__alloc(tape->n_held + places + 1, sizeof *g->uses);
   g->names = ga__alloc(tape->n_commands, sizeof *g->names);
-  if (g->list == NULL || g->hashes == NULL || g->seen == NULL || g->key == NULL ||
-      g->uses == NULL || g->names == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(g->list && g->hashes && g->seen && g->key && g->uses && g->names);
   note_uses(tape);
   for (const command *c = tape->commands; c < tape->commands + tape->n_commands; c++)
     if (c->kind == LAUNCH)
@@ -162,8 +160,7 @@ static int record_graph(const graph **out, ga_tape *tape, const ga_binding *bind
   tape_graphs *g = &tape->graphs;
   const size_t bytes = key_bytes(&tape->memory);
   graph captured = {ga__alloc(bytes, 1), NULL};
-  if (captured.key == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(captured.key);
   memcpy(captured.key, g->key, bytes);
   int status = record_commands(&captured.handle, tape, bindings);
   if (status != GA_NO_ERROR) {

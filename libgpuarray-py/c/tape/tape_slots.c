@@ -8,8 +8,7 @@ int ga__tape_grow(void **list, size_t *capacity, size_t count, size_t size) {
     return GA_NO_ERROR;
   size_t wanted = *capacity == 0 ? 16 : *capacity * 2;
   void *bigger = ga__realloc(*list, wanted, size);
-  if (bigger == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(bigger);
   *list = bigger;
   *capacity = wanted;
   return GA_NO_ERROR;
@@ -23,8 +22,7 @@ static int new_slot(gpudata **out, ga_tape *tape, size_t size, bool input) {
                        sizeof *tape->slots));
   tape->slot_capacity = (unsigned int)capacity;
   slot *s = ga__alloc(1, sizeof *s);
-  if (s == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(s);
   s->buffer.context = tape->head.context;
   atomic_init(&s->buffer.references, 1);
   s->buffer.size = size;

@@ -67,8 +67,7 @@ int ga__cuda_lt_open(ga_cuda_device *d) {
                    "cublasLtCreate: no handle is made while a graph is recorded");
   GA_TRY(ga__cuda_need_cublaslt());
   struct ga_cuda_lt *lt = ga__alloc(1, sizeof *lt);
-  if (lt == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(lt);
   cublasStatus result = ga__cuda.cublasLtCreate(&lt->handle);
   if (result != 0) {
     ga__free(lt);

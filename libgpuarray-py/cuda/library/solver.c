@@ -45,8 +45,7 @@ static int need_handle(ga_cuda_device *d) {
   if (d->solver)
     return GA_NO_ERROR;
   struct ga_cuda_solver *s = ga__alloc(1, sizeof *s);
-  if (s == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(s);
   int status = make_handle(s, d->stream);
   if (status != GA_NO_ERROR) {
     free_handle(s);
@@ -298,8 +297,7 @@ static int run_with_host(const ga_cuda_device *d, const ga_solver_call *call) {
   if (j.host_size == 0)
     return run_all(d, call, NULL, 0);
   void *host = ga__alloc(1, j.host_size);
-  if (host == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(host);
   int status = run_all(d, call, host, j.host_size);
   CUresult result = ga__cuda.cuStreamSynchronize(d->stream);
   ga__free(host);

@@ -70,8 +70,7 @@ static void list_addresses(void **out, const ga_blas_operand *o, size_t batch,
 static int write_lists(ga_cuda_device *d, const ga_solver_call *c) {
   const size_t itemsize = gpuarray_get_elsize(c->typecode);
   void **lists = ga__alloc(2 * c->batch, sizeof *lists);
-  if (lists == NULL)
-    return GA_MEMORY_ERROR;
+  GA_TRY_MEMORY(lists);
   list_addresses(lists, &c->a, c->batch, itemsize);
   list_addresses(lists + c->batch, &c->b, c->batch, itemsize);
   bool waited = false; /* only for staging memory, which is not reported */
