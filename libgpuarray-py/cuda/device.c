@@ -166,11 +166,7 @@ static int take_primary(ga_cuda_device *d) {
 
 static int open_stream(ga_cuda_device *d) {
   enum { DEFAULT_STREAM = 0 };
-  CUcontext previous;
-  GA_TRY(ga__cuda_enter(&previous, d));
-  CUresult result = ga__cuda.cuStreamCreate(&d->stream, DEFAULT_STREAM);
-  ga__cuda_leave(d, previous);
-  return result == CUDA_SUCCESS ? GA_NO_ERROR : ga__cuda_fail(result, "cuStreamCreate");
+  CUDA_RETURN(d, cuStreamCreate, &d->stream, DEFAULT_STREAM);
 }
 
 static ga_cuda_device *new_device(CUdevice ordinal) {
@@ -274,12 +270,7 @@ int ga__cuda_alloc(void **memory, void *device, size_t size) {
 }
 
 void ga__cuda_free(void *device, void *memory) {
-  const ga_cuda_device *d = device;
-  CUcontext previous;
-  if (ga__cuda_enter(&previous, d) != GA_NO_ERROR)
-    return;
-  ga__cuda.cuMemFree((CUdeviceptr)(uintptr_t)memory);
-  ga__cuda_leave(d, previous);
+  CUDA_RELEASE(device, cuMemFree, (CUdeviceptr)(uintptr_t)memory);
 }
 
 int ga__cuda_free_memory(size_t *out, void *device) {
@@ -303,11 +294,6 @@ int ga__cuda_host_alloc(void **memory, void **host, void *device, size_t size) {
 }
 
 void ga__cuda_host_free(void *device, void *memory, void *host) {
-  const ga_cuda_device *d = device;
-  CUcontext previous;
   (void)memory;
-  if (ga__cuda_enter(&previous, d) != GA_NO_ERROR)
-    return;
-  ga__cuda.cuMemFreeHost(host);
-  ga__cuda_leave(d, previous);
+  CUDA_RELEASE(device, cuMemFreeHost, host);
 }

@@ -66,6 +66,17 @@ void ga__cuda_leave(const ga_cuda_device *device, CUcontext previous);
     return result_ == CUDA_SUCCESS ? GA_NO_ERROR : ga__cuda_fail(result_, #name);      \
   } while (0)
 
+/* Makes one call of the driver that gives something back, with the device current;
+ * nobody is told where it fails. */
+#define CUDA_RELEASE(device, name, ...)                                                \
+  do {                                                                                 \
+    CUcontext previous_;                                                               \
+    if (ga__cuda_enter(&previous_, device) == GA_NO_ERROR) {                           \
+      ga__cuda.name(__VA_ARGS__);                                                      \
+      ga__cuda_leave(device, previous_);                                               \
+    }                                                                                  \
+  } while (0)
+
 /* Backend table entries; see c/backend/backend.h. */
 int ga__cuda_platform_count(unsigned int *out);
 int ga__cuda_device_count(unsigned int *out, unsigned int platform);

@@ -139,11 +139,7 @@ typedef struct mapping {
 
 static void close_mapping(void *owner) {
   mapping *m = owner;
-  CUcontext previous;
-  if (ga__cuda_enter(&previous, m->device) == GA_NO_ERROR) {
-    ga__cuda.cuIpcCloseMemHandle(m->address);
-    ga__cuda_leave(m->device, previous);
-  }
+  CUDA_RELEASE(m->device, cuIpcCloseMemHandle, m->address);
   ga__free(m);
 }
 

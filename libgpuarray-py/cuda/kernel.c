@@ -100,15 +100,10 @@ int ga__cuda_load(void **program, void *device, const void *bytes, size_t size) 
 }
 
 void ga__cuda_unload(void *device, void *program) {
-  const ga_cuda_device *d = device;
   ga_cuda_program *p = program;
-  CUcontext previous;
   if (p == NULL)
     return;
-  if (ga__cuda_enter(&previous, d) == GA_NO_ERROR) {
-    ga__cuda.cuModuleUnload(p->module);
-    ga__cuda_leave(d, previous);
-  }
+  CUDA_RELEASE(device, cuModuleUnload, p->module);
   ga__free(p->bytes);
   ga__free(p);
 }

@@ -26,13 +26,8 @@ static int pinned_alloc(void **handle, void **host, void *device, size_t size) {
 
 /* The driver has forgotten the pages of a failed context. */
 static void pinned_leave(void *device, void *handle, void *host) {
-  const ga_cuda_device *d = device;
-  CUcontext previous;
   (void)handle;
-  if (ga__cuda_enter(&previous, d) != GA_NO_ERROR)
-    return;
-  ga__cuda.cuMemHostUnregister(host);
-  ga__cuda_leave(d, previous);
+  CUDA_RELEASE(device, cuMemHostUnregister, host);
 }
 
 static void pinned_free(void *device, void *handle, void *host, size_t size) {

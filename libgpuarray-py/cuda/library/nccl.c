@@ -82,12 +82,7 @@ static int open_comm(void **comm, void *device, const char id[128], int ranks,
 }
 
 static void close_comm(void *device, void *comm) {
-  const ga_cuda_device *d = device;
-  CUcontext previous;
-  if (ga__cuda_enter(&previous, d) != GA_NO_ERROR)
-    return;
-  ga__cuda.ncclCommDestroy(comm);
-  ga__cuda_leave(d, previous);
+  CUDA_RELEASE(device, ncclCommDestroy, comm);
 }
 
 /* ---- operations ---- */
