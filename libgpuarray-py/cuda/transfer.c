@@ -7,16 +7,14 @@
 
 #include <string.h>
 
+#include "c/base/counts.h"
+
 #define PART_SIZE ((size_t)1 << 20)
 #define ALIGNMENT 256
 enum { EVENT_DISABLE_TIMING = 2 };
 
 static CUdeviceptr address(void *memory, size_t offset) {
   return (CUdeviceptr)(uintptr_t)memory + offset;
-}
-
-static size_t smaller(size_t a, size_t b) {
-  return a < b ? a : b;
 }
 
 /* ---- staging ---- */
@@ -72,7 +70,7 @@ int ga__cuda_write(void *device, void *memory, size_t offset, const void *host,
   for (size_t at = 0; at < size && status == GA_NO_ERROR; at += PART_SIZE) {
     pthread_mutex_lock(&d->writes.lock);
     status = write_piece(d, address(memory, offset + at), (const char *)host + at,
-                         smaller(PART_SIZE, size - at), waited);
+                         ga__smaller(PART_SIZE, size - at), waited);
     pthread_mutex_unlock(&d->writes.lock);
   }
   ga__cuda_leave(d, previous);
@@ -90,13 +88,13 @@ static int read_pieces(ga_cuda_device *d, char *host, CUdeviceptr from, size_t s
          queued += PART_SIZE) {
       size_t part = queued / PART_SIZE % GA_CUDA_PARTS;
       CUDA_TRY(cuMemcpyDtoHAsync, s->memory + part * PART_SIZE, from + queued,
-               smaller(PART_SIZE, size - queued), d->stream);
+               ga__smaller(PART_SIZE, size - queued), d->stream);
       CUDA_TRY(cuEventRecord, s->events[part], d->stream);
     }
     size_t part = taken / PART_SIZE % GA_CUDA_PARTS;
     CUDA_TRY(cuEventSynchronize, s->events[part]);
     memcpy(host + taken, s->memory + part * PART_SIZE,
-           smaller(PART_SIZE, size - taken));
+           ga__smaller(PART_SIZE, size - taken));
   }
   return GA_NO_ERROR;
 }

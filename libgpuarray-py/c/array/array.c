@@ -137,7 +137,8 @@ bool ga__array_same_shape(const GpuArray *a, const GpuArray *b) {
   return true;
 }
 
-bool ga__array_same_layout(const GpuArray *a, const GpuArray *b) {
+/* Whether both put their elements in the same places; the shapes are the same. */
+static bool same_layout(const GpuArray *a, const GpuArray *b) {
   int common = a->flags & b->flags;
   if (common & (GA_C_CONTIGUOUS | GA_F_CONTIGUOUS))
     return true;
@@ -156,7 +157,7 @@ bool ga__array_same_start(const GpuArray *a, const GpuArray *b) {
 bool ga__array_same_place(const GpuArray *a, const GpuArray *b) {
   return ga__array_same_start(a, b) &&
          gpuarray_get_elsize(a->typecode) == gpuarray_get_elsize(b->typecode) &&
-         ga__array_same_shape(a, b) && ga__array_same_layout(a, b);
+         ga__array_same_shape(a, b) && same_layout(a, b);
 }
 
 int GpuArray_share(const GpuArray *a, const GpuArray *b) {

@@ -26,8 +26,6 @@ bool ga__array_same_start(const GpuArray *a, const GpuArray *b);
 /* True if both have the same elements at the same addresses. */
 bool ga__array_same_place(const GpuArray *a, const GpuArray *b);
 bool ga__array_same_shape(const GpuArray *a, const GpuArray *b);
-/* True if both, of the same shape, place elements alike. */
-bool ga__array_same_layout(const GpuArray *a, const GpuArray *b);
 /* "float32 (3, 4)", for messages. Returns `out`. */
 #define GA_ARRAY_TEXT 128
 const char *ga__array_text(char out[GA_ARRAY_TEXT], const GpuArray *a);

@@ -163,6 +163,14 @@ int ga__dtype_work(int typecode) {
   return typecode == GA_HALF || typecode == GA_BFLOAT16 ? GA_FLOAT : typecode;
 }
 
+const char *ga__dtype_ctype(int typecode) {
+  return gpuarray_get_type(typecode)->cluda_name;
+}
+
+const char *ga__dtype_work_ctype(int typecode) {
+  return ga__dtype_ctype(ga__dtype_work(typecode));
+}
+
 const char *ga__dtype_load(int typecode) {
   return typecode == GA_HALF       ? "ga_half2float(%)"
          : typecode == GA_BFLOAT16 ? "ga_bfloat162float(%)"

@@ -9,6 +9,9 @@
 char ga__dtype_kind(int typecode);
 /* "float32", for messages; "type 18" if not a dtype. Static or thread-local. */
 const char *ga__dtype_name(int typecode);
+/* "ga_float", what kernels call it, or the type that they compute with. Static. */
+const char *ga__dtype_ctype(int typecode);
+const char *ga__dtype_work_ctype(int typecode);
 /* Element size and the alignment of a load (a complex number is loaded in one piece).
  * False if arrays cannot have the type. */
 bool ga__dtype_layout(size_t *size, size_t *alignment, int typecode);

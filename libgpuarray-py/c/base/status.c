@@ -131,6 +131,11 @@ char *ga__strdup(const char *text) {
   return copy ? memcpy(copy, text, size) : NULL;
 }
 
-void ga__free(void *block) {
-  free(block);
+int ga__copy_text(const char **out, const char *text) {
+  *out = text ? ga__strdup(text) : NULL;
+  return text && *out == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
+}
+
+void ga__free(const void *block) {
+  free((void *)(uintptr_t)block);
 }

@@ -45,7 +45,8 @@ int ga__fail_within(int status, const char *format, ...) GA_PRINTF(2, 3);
 void *ga__alloc(size_t count, size_t size);
 void *ga__realloc(void *old, size_t count, size_t size);
 char *ga__strdup(const char *text);
-void ga__free(void *block);
+int ga__copy_text(const char **out, const char *text); /* NULL stays NULL */
+void ga__free(const void *block); /* const to those who read it, not to its owner */
 
 /* Hands GA_MEMORY_ERROR on to the caller where what was allocated is NULL. */
 #define GA_TRY_MEMORY(allocated)                                                       \

@@ -165,8 +165,7 @@ static void add_types(ga_strbuf *out, int typecode) {
                   "#define BL_PACK %s\n#define BL_GW %u\n#define BL_IS_COMPLEX %d\n"
                   "#define BL_IS_NARROW %d\n#define BL_WIDEN %.*s\n"
                   "#define BL_NARROW %.*s\n",
-                  gpuarray_get_type(typecode)->cluda_name,
-                  gpuarray_get_type(ga__dtype_work(typecode))->cluda_name,
+                  ga__dtype_ctype(typecode), ga__dtype_work_ctype(typecode),
                   is_double ? "ga_double" : "ga_float",
                   pack == 1   ? "ga_cdouble"
                   : is_double ? "ga_double2"

@@ -2,22 +2,8 @@
 #ifndef GA_C_GEMM_ARGS_H
 #define GA_C_GEMM_ARGS_H
 
+#include "c/base/counts.h"
 #include "c/blas/blas.h"
-
-static inline size_t ga__ceil_div(size_t a, size_t b) {
-  return a / b + (a % b != 0);
-}
-
-static inline size_t ga__power_above(size_t n) {
-  size_t power = 1;
-  while (power < n)
-    power *= 2;
-  return power;
-}
-
-static inline ssize_t ga__magnitude(ssize_t stride) {
-  return stride < 0 ? -stride : stride;
-}
 
 static inline bool ga__is_zero(const double factor[2]) {
   return factor[0] == 0 && factor[1] == 0;

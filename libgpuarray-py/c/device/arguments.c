@@ -67,3 +67,16 @@ void ga__args_u64(ga_args *args, uint64_t value) {
 void ga__args_i64(ga_args *args, int64_t value) {
   ga__args_value(args, &value, sizeof value);
 }
+
+void ga__args_position(ga_args *args, bool is_wide, int64_t value) {
+  if (is_wide)
+    ga__args_i64(args, value);
+  else
+    ga__args_i32(args, (int32_t)value);
+}
+
+void ga__args_strides(ga_args *args, bool is_wide, unsigned int nd,
+                      const ssize_t *strides, size_t size) {
+  for (unsigned int axis = 0; axis < nd; axis++)
+    ga__args_position(args, is_wide, strides[axis] / (ssize_t)size);
+}

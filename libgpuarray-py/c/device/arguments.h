@@ -18,6 +18,11 @@ void ga__args_u32(ga_args *args, uint32_t value);
 void ga__args_i32(ga_args *args, int32_t value);
 void ga__args_u64(ga_args *args, uint64_t value);
 void ga__args_i64(ga_args *args, int64_t value);
+/* An int64, or an int32 for a kernel that counts in 32 bits. */
+void ga__args_position(ga_args *args, bool is_wide, int64_t value);
+/* Such positions: strides of bytes, in elements of `size` bytes. */
+void ga__args_strides(ga_args *args, bool is_wide, unsigned int nd,
+                      const ssize_t *strides, size_t size);
 void ga__args_value(ga_args *args, const void *value, size_t size);
 
 #endif

@@ -7,6 +7,7 @@
  * back to the device. */
 #define _POSIX_C_SOURCE 200809L
 #include "c/device/pieces.h"
+#include "c/base/counts.h"
 #include "c/system/ending.h"
 
 #include <signal.h>
@@ -58,10 +59,6 @@ typedef struct worker {
   pthread_t thread;
   bool is_started;
 } worker;
-
-static size_t smaller(size_t a, size_t b) {
-  return a < b ? a : b;
-}
 
 /* Records the first failure; no further slice is begun. */
 static void note_failure(job *j, int status) {
@@ -120,7 +117,7 @@ static void copy_cached(char *dst, const char *src, size_t n) {
 static int queue_part(job *j, size_t part) {
   const ga_pinning *pinning = j->backend->pinning;
   slot *s = &j->slots[part % SLOTS];
-  size_t at = part * j->part, n = smaller(j->part, j->size - at);
+  size_t at = part * j->part, n = ga__smaller(j->part, j->size - at);
   void *event = NULL;
   GA_TRY(j->writes ? pinning->write(j->device, j->memory, j->offset + at, s->pinned, n)
                    : pinning->read(j->device, s->pinned, j->memory, j->offset + at, n));
@@ -157,7 +154,7 @@ static int copy_slice(job *j, size_t slice) {
   GA_TRY(await_turn(j, s, part / SLOTS + !j->writes, &event));
   GA_TRY(await_event(j, event));
   size_t at = part * j->part + first;
-  size_t n = at < j->size ? smaller(j->part / SLICES, j->size - at) : 0;
+  size_t n = at < j->size ? ga__smaller(j->part / SLICES, j->size - at) : 0;
   if (!j->writes)
     memcpy(j->host + at, s->pinned + first, n);
   else if (j->is_streamed)
@@ -191,7 +188,7 @@ static void work(worker *w) {
 /* Number of threads, including this one. */
 static unsigned int threads_for(size_t size) {
   long processors = sysconf(_SC_NPROCESSORS_ONLN);
-  size_t most = smaller(size / BYTES_PER_THREAD, MOST_THREADS);
+  size_t most = ga__smaller(size / BYTES_PER_THREAD, MOST_THREADS);
   if (processors > 0 && most > (size_t)processors)
     most = (size_t)processors;
   return most > 1 ? (unsigned int)most : 1;
@@ -233,7 +230,7 @@ static void run_all(worker *workers) {
 
 /* Fills the slots: the device's first copies. */
 static int begin_reads(job *j) {
-  for (size_t i = 0; i < smaller(SLOTS, count_parts(j)); i++)
+  for (size_t i = 0; i < ga__smaller(SLOTS, count_parts(j)); i++)
     GA_TRY(queue_part(j, i));
   return GA_NO_ERROR;
 }
@@ -263,7 +260,7 @@ static int finish(job *j) {
 /* Bytes of a part: a share of the transfer, its slices whole pages. */
 static size_t part_size(size_t size) {
   size_t part = size / PARTS / SMALLEST_PART * SMALLEST_PART;
-  return part < SMALLEST_PART ? SMALLEST_PART : smaller(part, LARGEST_PART);
+  return part < SMALLEST_PART ? SMALLEST_PART : ga__smaller(part, LARGEST_PART);
 }
 
 int ga__pieces_copy(gpucontext *ctx, void *device, void *memory, size_t offset,

@@ -97,11 +97,7 @@ static void add_arrays(ga_args *list, const GpuElemwise *ge, unsigned int nd,
     ga__launch_add_buffer(list, ge, i, w->data[k], w->offset[k]);
     for (unsigned int axis = 0; axis < nd; axis++) {
       ssize_t stride = axis < missing ? 0 : w->strides[k][axis - missing];
-      stride /= (ssize_t)w->itemsize[k];
-      if (wide)
-        ga__args_i64(list, stride);
-      else
-        ga__args_i32(list, (int32_t)stride);
+      ga__args_position(list, wide, stride / (ssize_t)w->itemsize[k]);
     }
     k++;
   }

@@ -9,7 +9,7 @@
 /* ---- types ---- */
 
 const char *ga__elem_stored(const gpuelemwise_arg *arg) {
-  return gpuarray_get_type(arg->typecode)->cluda_name;
+  return ga__dtype_ctype(arg->typecode);
 }
 
 static bool is_made(const ga_elem_spec *spec, unsigned int i) {
@@ -24,7 +24,7 @@ static bool is_converted(const ga_elem_spec *spec, const gpuelemwise_arg *arg) {
 /* Type of the expression's variable. */
 static const char *variable_type(const ga_elem_spec *spec, const gpuelemwise_arg *arg) {
   if (is_converted(spec, arg))
-    return gpuarray_get_type(ga__dtype_work(arg->typecode))->cluda_name;
+    return ga__dtype_work_ctype(arg->typecode);
   return ga__elem_stored(arg);
 }
 

@@ -105,7 +105,7 @@ static int make_last(ga_source *out, const gpucontext *ctx, const void *spec) {
   (void)ctx;
   ga_strbuf text = {0};
   ga__strbuf_addf(&text, "#define INDEX_SLOT %s\n",
-                  gpuarray_get_type(*(const int *)spec)->cluda_name);
+                  ga__dtype_ctype(*(const int *)spec));
   ga__strbuf_add(&text, index_last_text);
   out->is_closed = true;
   return ga__text_finish_named(out, "index_last", NULL, "#define INDEX_NAME %\n",
@@ -195,7 +195,9 @@ static bool compares_all(size_t count, const GpuArray *a, const ga_indices *ix) 
   return (double)count * (double)count < count_slots(a, ix);
 }
 
-int ga__index_winners(GpuArray *out, const GpuArray *a, const ga_indices *ix) {
+/* A new bool array of the broadcast shape of the indices: which one is the last that
+ * leads to its place. GA_XLARGE_ERROR for 2^31 and more. */
+static int find_winners(GpuArray *out, const GpuArray *a, const ga_indices *ix) {
   ga_index_walk w;
   size_t slots;
   GA_TRY(ga__index_begin_table(&w, &slots, a, ix, 1));
@@ -248,7 +250,7 @@ static int put_winners(ga_index_walk *w, const GpuArray *a, const ga_indices *ix
     return status;
   }
   GpuArray winners;
-  GA_TRY(ga__index_winners(&winners, a, ix));
+  GA_TRY(find_winners(&winners, a, ix));
   add_keep(w, &winners, ix->first_axis);
   int status = ga__index_run(w);
   GpuArray_clear(&winners);

@@ -10,17 +10,8 @@
 #include "c/index/kernels/index_tall.inc"
 #include "c/program/kernel_text.h"
 
-static const char *c_type(int typecode) {
-  return gpuarray_get_type(typecode)->cluda_name;
-}
-
 static bool has_source(const ga_index_spec *s) {
   return s->op != GA_INDEX_OWN && s->op != GA_INDEX_SLOT;
-}
-
-/* Type of offsets. */
-static const char *position_type(const ga_index_spec *s) {
-  return s->wide ? "ga_long" : "ga_int";
 }
 
 static const char *word_type(unsigned int bytes) {
@@ -32,7 +23,7 @@ static const char *word_type(unsigned int bytes) {
 }
 
 static void element_types(const ga_index_spec *s, const char **dst, const char **src) {
-  *src = s->op == GA_INDEX_ADD                              ? c_type(s->typecode)
+  *src = s->op == GA_INDEX_ADD ? ga__dtype_ctype(s->typecode)
          : s->op == GA_INDEX_OWN || s->op == GA_INDEX_CLAIM ? "ga_uint"
                                                             : word_type(s->word);
   *dst = s->op == GA_INDEX_CLAIM ? "ga_ubyte" : *src;
@@ -42,7 +33,7 @@ static void element_types(const ga_index_spec *s, const char **dst, const char *
 
 static void add_stride_list(ga_strbuf *t, const ga_index_spec *s, const char *name) {
   for (unsigned int axis = 0; axis < s->nd; axis++)
-    ga__strbuf_addf(t, ", %s %s_s%u", position_type(s), name, axis);
+    ga__strbuf_addf(t, ", %s %s_s%u", ga__text_position(s->wide), name, axis);
 }
 
 static void add_parameters(ga_strbuf *t, ga_strbuf *starts, const ga_index_spec *s) {
@@ -56,10 +47,11 @@ static void add_parameters(ga_strbuf *t, ga_strbuf *starts, const ga_index_spec 
     ga__text_array(t, starts, true, "ga_ubyte", "keep");
   for (unsigned int i = 0; i < s->n; i++) {
     snprintf(name, sizeof name, "i%u", i);
-    ga__text_array(t, starts, true, c_type(s->types[i]), name);
+    ga__text_array(t, starts, true, ga__dtype_ctype(s->types[i]), name);
   }
   for (unsigned int i = 0; i < s->n; i++)
-    ga__strbuf_addf(t, "ga_long i%u_length, %s i%u_step, ", i, position_type(s), i);
+    ga__strbuf_addf(t, "ga_long i%u_length, %s i%u_step, ", i,
+                    ga__text_position(s->wide), i);
   if (s->mode == GA_INDEX_RAISE)
     ga__strbuf_add(t, "GLOBAL_MEM ga_uint *word, ga_size word_off, ga_uint site, ");
   ga__strbuf_add(t, "ga_uint nx, ga_uint ny, ga_uint width, ga_uint height");
@@ -98,7 +90,7 @@ static void for_arrays(ga_strbuf *t, const ga_index_spec *s,
 static void add_zero(ga_strbuf *t, const ga_index_spec *s, const char *name,
                      unsigned int axis) {
   (void)axis;
-  ga__strbuf_addf(t, " %s %s_y = 0;", position_type(s), name);
+  ga__strbuf_addf(t, " %s %s_y = 0;", ga__text_position(s->wide), name);
 }
 
 static void add_term(ga_strbuf *t, const ga_index_spec *s, const char *name,
@@ -112,13 +104,13 @@ static void add_row(ga_strbuf *t, const ga_index_spec *s) {
   for_arrays(t, s, add_zero, 0);
   if (s->nd < 2)
     return;
-  ga__strbuf_addf(t, " ga_uint rest = y; %s c;", position_type(s));
+  ga__strbuf_addf(t, " ga_uint rest = y; %s c;", ga__text_position(s->wide));
   for (unsigned int axis = s->nd - 2; axis > 0; axis--) {
-    ga__strbuf_addf(t, " c = (%s)(rest %% d%u); rest /= d%u;", position_type(s), axis,
-                    axis);
+    ga__strbuf_addf(t, " c = (%s)(rest %% d%u); rest /= d%u;",
+                    ga__text_position(s->wide), axis, axis);
     for_arrays(t, s, add_term, axis);
   }
-  ga__strbuf_addf(t, " c = (%s)rest;", position_type(s));
+  ga__strbuf_addf(t, " c = (%s)rest;", ga__text_position(s->wide));
   for_arrays(t, s, add_term, 0);
 }
 
@@ -171,7 +163,7 @@ static int add_words(ga_strbuf *t, const ga_index_spec *s) {
                   "#define IX_PER %u\n#define IX_ADD atom_add_%s\n"
                   "#define IX_DST_STEP dst_s%u\n#define IX_SRC_STEP src_s%u\n"
                   "#define IX_KEEP_STEP keep_s%u\n#define IX_PARAMETERS ",
-                  position_type(s), dst, src, s->per > 0 ? s->per : 1u,
+                  ga__text_position(s->wide), dst, src, s->per > 0 ? s->per : 1u,
                   atomic_letter(s->typecode), x, x, x);
   add_parameters(t, &starts, s);
   const int status = ga__strbuf_status(&starts);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "c/base/counts.h"
 #include "c/program/kernel_table.h"
 
 /* ---- indices ---- */
@@ -298,10 +299,6 @@ static bool is_wide(ga_index_walk *w) {
   return place >= NARROW;
 }
 
-static size_t ceil_div(size_t a, size_t b) {
-  return a / b + (a % b != 0);
-}
-
 static size_t power_from(size_t n, size_t most) {
   size_t p = 1;
   while (p < n && p < most)
@@ -336,14 +333,6 @@ static void fill_spec(ga_index_spec *s, ga_index_walk *w, size_t nx, size_t ny) 
   s->n = (unsigned char)w->n;
 }
 
-static void add_position(ga_args *args, bool wide, ssize_t bytes, size_t unit) {
-  const ssize_t value = bytes / (ssize_t)unit;
-  if (wide)
-    ga__args_i64(args, value);
-  else
-    ga__args_i32(args, (int32_t)value);
-}
-
 static int add_arguments(ga_args *args, ga_index_walk *w, const ga_index_spec *s) {
   ga_index_operand *list[MAX_OPERANDS];
   const unsigned int n = list_operands(list, w);
@@ -356,7 +345,7 @@ static int add_arguments(ga_args *args, ga_index_walk *w, const ga_index_spec *s
   }
   for (unsigned int k = 0; k < w->n; k++) {
     ga__args_i64(args, (int64_t)w->index[k].length);
-    add_position(args, s->wide, w->index[k].step, place_unit(w));
+    ga__args_position(args, s->wide, w->index[k].step / (ssize_t)place_unit(w));
   }
   if (w->mode != GA_INDEX_RAISE)
     return GA_NO_ERROR;
@@ -375,7 +364,7 @@ static void add_strides(ga_args *args, ga_index_walk *w, const ga_index_spec *s)
     ga__args_u32(args, (uint32_t)w->dims[axis]);
   for (unsigned int k = 0; k < n; k++)
     for (unsigned int axis = 0; axis < w->nd; axis++)
-      add_position(args, s->wide, list[k]->strides[axis], list[k]->unit);
+      ga__args_position(args, s->wide, list[k]->strides[axis] / (ssize_t)list[k]->unit);
 }
 
 /* CPU: few work groups with long ranges; *width, *height: length and number of a row's
@@ -383,9 +372,9 @@ static void add_strides(ga_args *args, ga_index_walk *w, const ga_index_spec *s)
 static ga_launch cpu_geometry(size_t *width, size_t *height, const ga_index_walk *w,
                               const ga_index_spec *s, size_t nx, size_t ny) {
   const size_t items = nx * ny, most = 4 * (size_t)w->context->info.processors;
-  const size_t groups = ceil_div(items, CPU_GROUP_WORK);
+  const size_t groups = ga__ceil_div(items, CPU_GROUP_WORK);
   *width = nx < CPU_PIECE ? nx : CPU_PIECE;
-  *height = ceil_div(nx, *width);
+  *height = ga__ceil_div(nx, *width);
   return (ga_launch){.nd = 1,
                      .grid = {groups < most ? groups : most},
                      .block = {s->uniform && !s->tall ? w->context->info.warp : 1}};
@@ -395,13 +384,13 @@ static ga_launch cpu_geometry(size_t *width, size_t *height, const ga_index_walk
 static ga_launch gpu_geometry(size_t *width, size_t *height, const ga_index_walk *w,
                               const ga_index_spec *s, size_t nx, size_t ny,
                               size_t threads) {
-  const size_t bx = power_from(s->tall ? nx : ceil_div(nx, s->per), threads);
+  const size_t bx = power_from(s->tall ? nx : ga__ceil_div(nx, s->per), threads);
   const size_t by = power_from(ny, threads / bx);
   *width = s->tall ? bx : bx * s->per;
   *height = s->tall ? by * s->per : by;
-  const size_t tall = ceil_div(ny, *height), most = w->context->info.max_grid[1];
+  const size_t tall = ga__ceil_div(ny, *height), most = w->context->info.max_grid[1];
   return (ga_launch){.nd = 2,
-                     .grid = {ceil_div(nx, *width), tall < most ? tall : most, 1},
+                     .grid = {ga__ceil_div(nx, *width), tall < most ? tall : most, 1},
                      .block = {bx, by, 1}};
 }
 

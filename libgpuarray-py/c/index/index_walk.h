@@ -73,9 +73,6 @@ int ga__index_put(const GpuArray *a, const ga_indices *ix, const GpuArray *v,
  * Slots number the elements of the indexed axes in C order; all ones is out of
  * bounds. */
 int ga__index_slots(GpuArray *out, const GpuArray *a, const ga_indices *ix);
-/* Winner mask: a new bool array of the indices' broadcast shape, true where no later
- * index leads to the same slot. GA_XLARGE_ERROR from 2^31 on. */
-int ga__index_winners(GpuArray *out, const GpuArray *a, const ga_indices *ix);
 
 /* Slot-parallel scatter of a walk that ga__index_put has begun: for each slot, in C
  * order, the table has the winning index number from 1, or 0 (uint32). Only if elements

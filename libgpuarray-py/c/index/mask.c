@@ -108,13 +108,7 @@ static ga_mask_spec make_spec(const search *s, enum ga_mask_kind kind,
 
 static void add_strides(ga_args *args, const search *s, const ssize_t *strides,
                         int typecode) {
-  const ssize_t size = (ssize_t)gpuarray_get_elsize(typecode);
-  for (unsigned int axis = 0; axis < s->nd; axis++) {
-    if (s->wide)
-      ga__args_i64(args, strides[axis] / size);
-    else
-      ga__args_i32(args, (int32_t)(strides[axis] / size));
-  }
+  ga__args_strides(args, s->wide, s->nd, strides, gpuarray_get_elsize(typecode));
 }
 
 static void add_axes(ga_args *args, const search *s) {
@@ -330,14 +324,6 @@ static int pick_parts(GpuArray *out, const GpuArray *a, const GpuArray *mask) {
   return status;
 }
 
-/* True if every element is aligned to its size. */
-static bool has_words(const GpuArray *a) {
-  size_t bits = a->offset;
-  for (unsigned int k = 0; k < a->nd; k++)
-    bits |= (size_t)a->strides[k];
-  return bits % gpuarray_get_elsize(a->typecode) == 0;
-}
-
 static int queue_pick(const GpuArray *out, const search *s) {
   const ga_mask_spec spec = make_spec(s, GA_MASK_PICK, 0);
   ga_args args;
@@ -376,8 +362,8 @@ int GpuArray_compress(GpuArray *out, const GpuArray *a, const GpuArray *mask) {
   if (out == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "compress: got no output array");
   GA_TRY(check_mask(a, mask, "compress"));
-  return a->nd == mask->nd && has_words(a) ? pick_elements(out, a, mask)
-                                           : pick_parts(out, a, mask);
+  return a->nd == mask->nd && ga__index_has_words(a) ? pick_elements(out, a, mask)
+                                                     : pick_parts(out, a, mask);
 }
 
 /* A value for all masked positions: predicated store. */

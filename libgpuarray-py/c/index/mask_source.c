@@ -9,10 +9,6 @@
 
 /* ---- parameters ---- */
 
-static const char *position_type(const ga_mask_spec *s) {
-  return s->wide ? "ga_long" : "ga_int";
-}
-
 static const char *word_type(unsigned int bytes) {
   return bytes == 1   ? "ga_ubyte"
          : bytes == 2 ? "ga_ushort"
@@ -23,14 +19,14 @@ static const char *word_type(unsigned int bytes) {
 
 static void add_strides(ga_strbuf *t, const ga_mask_spec *s, const char *name) {
   for (unsigned int axis = 0; axis < s->nd; axis++)
-    ga__strbuf_addf(t, ", %s %s%u", position_type(s), name, axis);
+    ga__strbuf_addf(t, ", %s %s%u", ga__text_position(s->wide), name, axis);
 }
 
 static int add_parameters(ga_strbuf *t, const ga_mask_spec *s) {
   ga_strbuf starts = {0};
   ga__strbuf_add(t, "#define MK_PARAMETERS ");
   ga__text_array(t, &starts, s->kind != GA_MASK_COUNT, "ga_ulong", "count");
-  ga__text_array(t, &starts, true, gpuarray_get_type(s->typecode)->cluda_name, "x");
+  ga__text_array(t, &starts, true, ga__dtype_ctype(s->typecode), "x");
   if (s->kind == GA_MASK_LIST)
     ga__text_array(t, &starts, false, "ga_long", "out");
   if (s->kind == GA_MASK_PICK) {
@@ -57,7 +53,7 @@ static int add_parameters(ga_strbuf *t, const ga_mask_spec *s) {
 
 /* `p`: offset of element `i` by these strides. */
 static void add_position(ga_strbuf *t, const ga_mask_spec *s, const char *strides) {
-  const char *type = position_type(s);
+  const char *type = ga__text_position(s->wide);
   if (s->nd == 1) {
     ga__strbuf_addf(t, "const %s p = (%s)i * %s0; ", type, type, strides);
     return;
@@ -75,8 +71,7 @@ static int add_test(ga_strbuf *t, const ga_mask_spec *s) {
   ga_strbuf test = {0};
   ga__strbuf_add(t, "#define MK_TEST ");
   add_position(t, s, "s");
-  ga__strbuf_addf(
-      t, "const %s v = ", gpuarray_get_type(ga__dtype_work(s->typecode))->cluda_name);
+  ga__strbuf_addf(t, "const %s v = ", ga__dtype_work_ctype(s->typecode));
   for (const char *c = ga__dtype_load(s->typecode); *c != 0; c++)
     if (*c == '%')
       ga__strbuf_add(t, "x[p]");

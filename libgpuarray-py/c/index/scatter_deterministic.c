@@ -54,13 +54,7 @@ static void add_lengths(ga_args *args, const axes *a, bool wide) {
 
 static void add_strides(ga_args *args, const axes *a, const ssize_t *strides,
                         size_t size, bool wide) {
-  for (unsigned int k = 0; k < a->nd; k++) {
-    const ssize_t value = strides[k] / (ssize_t)size;
-    if (wide)
-      ga__args_i64(args, value);
-    else
-      ga__args_i32(args, (int32_t)value);
-  }
+  ga__args_strides(args, wide, a->nd, strides, size);
 }
 
 /* ---- launches ---- */
@@ -261,8 +255,7 @@ int ga__index_add_in_order(const GpuArray *a, const ga_indices *ix, const GpuArr
 
 /* ---- slot-parallel put ---- */
 
-/* True if every element is aligned to its size. */
-static bool has_words(const GpuArray *a) {
+bool ga__index_has_words(const GpuArray *a) {
   size_t bits = a->offset;
   for (unsigned int k = 0; k < a->nd; k++)
     bits |= (size_t)a->strides[k];
@@ -270,7 +263,7 @@ static bool has_words(const GpuArray *a) {
 }
 
 bool ga__index_may_put_by_place(const GpuArray *a, const GpuArray *v) {
-  return has_words(a) && has_words(v);
+  return ga__index_has_words(a) && ga__index_has_words(v);
 }
 
 int ga__index_put_by_place(const ga_index_walk *w, const GpuArray *a,

@@ -9,24 +9,12 @@
 #include "c/program/kernel_text.h"
 
 static const char *element_type(const ga_order_spec *s) {
-  return s->put == 0   ? gpuarray_get_type(s->typecode)->cluda_name
+  return s->put == 0   ? ga__dtype_ctype(s->typecode)
          : s->put == 1 ? "ga_ubyte"
          : s->put == 2 ? "ga_ushort"
          : s->put == 4 ? "ga_uint"
          : s->put == 8 ? "ga_ulong"
                        : "ga_ulong2";
-}
-
-static const char *work_type(const ga_order_spec *s) {
-  return gpuarray_get_type(ga__dtype_work(s->typecode))->cluda_name;
-}
-
-static const char *slot_type(const ga_order_spec *s) {
-  return gpuarray_get_type(s->slot_type)->cluda_name;
-}
-
-static const char *position_type(const ga_order_spec *s) {
-  return s->wide ? "ga_long" : "ga_int";
 }
 
 static const char *count_type(const ga_order_spec *s) {
@@ -45,22 +33,23 @@ static int add_parameters(ga_strbuf *t, const ga_order_spec *s) {
   ga_strbuf starts = {0};
   ga__strbuf_add(t, "#define OR_PARAMETERS ");
   ga__text_array(t, &starts, false, element_type(s), "x");
-  ga__text_array(t, &starts, true, s->first ? element_type(s) : work_type(s), "v");
-  ga__text_array(t, &starts, true, slot_type(s), "slot");
+  ga__text_array(t, &starts, true,
+                 s->first ? element_type(s) : ga__dtype_work_ctype(s->typecode), "v");
+  ga__text_array(t, &starts, true, ga__dtype_ctype(s->slot_type), "slot");
   if (s->first && !s->put)
     ga__text_array(t, &starts, true, "ga_long", "order");
   if (!s->last) {
-    ga__text_array(t, &starts, false, slot_type(s), "next_slot");
-    ga__text_array(t, &starts, false, work_type(s), "next");
+    ga__text_array(t, &starts, false, ga__dtype_ctype(s->slot_type), "next_slot");
+    ga__text_array(t, &starts, false, ga__dtype_work_ctype(s->typecode), "next");
   }
   ga__strbuf_add(t, "ga_ulong count, ga_ulong others");
   add_list(t, count_type(s), "il", 1, s->n);
-  add_list(t, position_type(s), "is", 0, s->n);
+  add_list(t, ga__text_position(s->wide), "is", 0, s->n);
   add_list(t, count_type(s), "bl", 1, s->nb);
-  add_list(t, position_type(s), "bs", 0, s->nb);
+  add_list(t, ga__text_position(s->wide), "bs", 0, s->nb);
   add_list(t, count_type(s), "ol", 1, s->nd);
-  add_list(t, position_type(s), "xs", 0, s->nd);
-  add_list(t, position_type(s), "vs", 0, s->first ? s->nd : 0);
+  add_list(t, ga__text_position(s->wide), "xs", 0, s->nd);
+  add_list(t, ga__text_position(s->wide), "vs", 0, s->first ? s->nd : 0);
   int status = ga__strbuf_status(&starts);
   if (status == GA_NO_ERROR)
     ga__strbuf_addf(t, "\n#define OR_STARTS %s\n", starts.text);
@@ -72,7 +61,7 @@ static int add_parameters(ga_strbuf *t, const ga_order_spec *s) {
  * strides, to `sum`. */
 static void add_terms(ga_strbuf *t, const char *word, const ga_order_spec *s,
                       unsigned int nd, const char *lengths, const char *strides) {
-  const char *type = position_type(s), *count = count_type(s);
+  const char *type = ga__text_position(s->wide), *count = count_type(s);
   ga__strbuf_addf(t, "#define %s(at, sum) { %s rest = (%s)at;", word, count, count);
   for (unsigned int k = nd; k-- > 1;)
     ga__strbuf_addf(t, " sum += (%s)(rest %% %s%u) * %s%u; rest /= %s%u;", type,
@@ -96,9 +85,9 @@ static int add_words(ga_strbuf *t, const ga_order_spec *s) {
                   "#define OR_RUN %d\n#define OR_FIRST %d\n#define OR_LAST %d\n"
                   "#define OR_IS_COMPLEX %d\n#define OR_IS_BOOL %d\n"
                   "#define OR_ZERO %s\n",
-                  position_type(s), slot_type(s), work_type(s), GA_ORDER_RUN, s->first,
-                  s->last, kind == 'c', kind == 'b',
-                  kind == 'f' || kind == 'c' ? "-0.0f" : "0");
+                  ga__text_position(s->wide), ga__dtype_ctype(s->slot_type),
+                  ga__dtype_work_ctype(s->typecode), GA_ORDER_RUN, s->first, s->last,
+                  kind == 'c', kind == 'b', kind == 'f' || kind == 'c' ? "-0.0f" : "0");
   add_pattern(t, "OR_LOAD", ga__dtype_load(s->typecode));
   add_pattern(t, "OR_STORE", ga__dtype_store(s->typecode));
   add_terms(t, "OR_X_TERMS", s, s->nd, "ol", "xs");

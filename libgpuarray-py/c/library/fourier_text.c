@@ -8,8 +8,7 @@ int ga__fourier_source(ga_source *out, const gpucontext *ctx, const void *spec) 
   ga_strbuf text = {0};
   (void)ctx;
   ga__strbuf_addf(&text, "#define FOURIER_TYPE %s\n#define FOURIER_INDEX %s\n",
-                  gpuarray_get_type(s->typecode)->cluda_name,
-                  s->wide ? "ga_ulong" : "ga_uint");
+                  ga__dtype_ctype(s->typecode), s->wide ? "ga_ulong" : "ga_uint");
   ga__strbuf_add(&text, fourier_text);
   out->is_closed = true;
   return ga__text_finish_named(out, "fourier", NULL, "#define FOURIER_NAME %\n", &text);

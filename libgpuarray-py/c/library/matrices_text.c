@@ -25,8 +25,7 @@ int ga__matrices_source(ga_source *out, const gpucontext *ctx, const void *spec)
   ga_strbuf text = {0};
   (void)ctx;
   ga__strbuf_addf(&text, "#define MX_TYPE %s\n#define MX_REAL %s\n",
-                  gpuarray_get_type(s->typecode)->cluda_name,
-                  gpuarray_get_type(real)->cluda_name);
+                  ga__dtype_ctype(s->typecode), ga__dtype_ctype(real));
   /* MX_EPSILON: machine epsilon */
   ga__strbuf_addf(&text,
                   "#define MX_EPSILON (R)%s\n#define MX_IS_COMPLEX %d\n"

@@ -191,9 +191,6 @@ void ga__bound_note_fixed(GpuPlan *p, const ga_bound *bound);
 /* Bytes; alignment of inputs that kernels, and so signatures, depend on. */
 #define GA_PLAN_ALIGNMENT 16
 
-/* Assumed start of an input in its buffer: aligned, before all its elements, those of
- * negative strides too. */
-size_t ga__plan_origin(const GpuArray *a);
 /* The same for slot `i` of p's tapes; 0 if the slot is fixed. */
 size_t ga__plan_base(const GpuPlan *p, unsigned int i, const GpuArray *a);
 
@@ -327,8 +324,6 @@ void ga__views_begin(GpuPlan *p, const GpuArray *const *ins);
 void ga__views_end(GpuPlan *p);
 void ga__views_clear(GpuPlan *p);
 
-/* Runs a callback step by its body (plan_body.c), without the callback. */
-int ga__body_run(ga_frame *f, const ga_step *s);
 /* Runs the callback, or its body. */
 int ga__function_run(ga_frame *f, const ga_step *s);
 
@@ -369,8 +364,6 @@ typedef struct ga_step_lists {
 int ga__step_lists_open(ga_step_lists *lists, ga_frame *f, const ga_step *s);
 void ga__step_lists_close(ga_step_lists *lists);
 
-/* Broadcast shape of the array inputs, along axes in `stretch` only. */
-int ga__step_shape(unsigned int *nd, size_t *dims, const ga_frame *f, const ga_step *s);
 /* Output array: an input overwritten in place if that fits, else a new one. */
 int ga__step_result(GpuArray *out, ga_frame *f, const ga_step *s, unsigned int i,
                     unsigned int nd, const size_t *dims);

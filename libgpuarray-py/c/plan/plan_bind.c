@@ -19,7 +19,9 @@ void ga__bound_free(ga_bound *bound) {
   ga__free(bound);
 }
 
-size_t ga__plan_origin(const GpuArray *a) {
+/* Where in its buffer an input is taken to begin: the last place before all of its
+ * elements, those of negative strides too, that is aligned. */
+static size_t origin_of(const GpuArray *a) {
   size_t first = a->offset;
   for (unsigned int i = 0; i < a->nd; i++)
     if (a->strides[i] < 0 && a->dimensions[i] > 0)
@@ -28,7 +30,7 @@ size_t ga__plan_origin(const GpuArray *a) {
 }
 
 size_t ga__plan_base(const GpuPlan *p, unsigned int i, const GpuArray *a) {
-  return p->bindings.fixed[i] ? 0 : ga__plan_origin(a);
+  return p->bindings.fixed[i] ? 0 : origin_of(a);
 }
 
 /* Puts an input, on a placeholder, into the frame. */

@@ -142,7 +142,9 @@ static int run_steps(ga_frame *inner) {
   return GA_NO_ERROR;
 }
 
-int ga__body_run(ga_frame *f, const ga_step *s) {
+/* The steps that a function's step is made of (plan_body.c), where it has no function.
+ */
+static int run_body(ga_frame *f, const ga_step *s) {
   const GpuPlan *body = s->body;
   if (body != NULL && f->plan->settings.lacks_bodies)
     return GA_FAIL(GA_UNSUPPORTED_ERROR,
@@ -179,7 +181,7 @@ int ga__function_run(ga_frame *f, const ga_step *s) {
   ga_step_lists lists;
   int status = ga__step_lists_open(&lists, f, s);
   GA_THEN(status, s->function ? s->function(s->data, lists.outs, lists.ins, lists.ints)
-                              : ga__body_run(f, s));
+                              : run_body(f, s));
   GA_THEN(status, ga__step_check_results(f, s));
   ga__step_lists_close(&lists);
   return status;

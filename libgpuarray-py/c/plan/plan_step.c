@@ -113,8 +113,10 @@ static int run_int_op(ga_frame *f, const ga_step *s) {
   return GA_NO_ERROR;
 }
 
-int ga__step_shape(unsigned int *nd, size_t *dims, const ga_frame *f,
-                   const ga_step *s) {
+/* The shape that the array inputs broadcast to. Only axes marked in `stretch` may
+ * stretch. */
+static int step_shape(unsigned int *nd, size_t *dims, const ga_frame *f,
+                      const ga_step *s) {
   char text[GA_SHAPE_TEXT], joint[GA_SHAPE_TEXT];
   *nd = 0;
   for (unsigned int i = 0; i < s->n_in; i++) {
@@ -197,7 +199,7 @@ static int run_elemwise(ga_frame *f, const ga_step *s) {
   void *args[GA_MAX_ARGS];
   unsigned int nd;
   size_t dims[GA_MAX_NDIM];
-  GA_TRY(ga__step_shape(&nd, dims, f, s));
+  GA_TRY(step_shape(&nd, dims, f, s));
   for (unsigned int i = 0; i < s->n_out; i++) {
     GpuArray *out = &f->arrays[s->outs[i]];
     GA_TRY(ga__step_result(out, f, s, i, nd, dims));
@@ -211,7 +213,7 @@ static int run_reduce(ga_frame *f, const ga_step *s) {
   void *args[GA_MAX_ARGS];
   unsigned int nd;
   size_t dims[GA_MAX_NDIM];
-  GA_TRY(ga__step_shape(&nd, dims, f, s));
+  GA_TRY(step_shape(&nd, dims, f, s));
   ga__step_inputs(args, f, s);
   return GpuReduction_apply(s->reduction, &f->arrays[s->outs[0]], args, s->axes, 0);
 }

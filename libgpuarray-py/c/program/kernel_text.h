@@ -9,6 +9,11 @@
 void ga__text_array(ga_strbuf *text, ga_strbuf *starts, bool is_read, const char *type,
                     const char *name);
 
+/* What a kernel counts elements in. */
+static inline const char *ga__text_position(bool is_wide) {
+  return is_wide ? "ga_long" : "ga_int";
+}
+
 /* A placeholder `name` in a template and the text that replaces it. */
 typedef struct ga_text_part {
   const char *name;

@@ -3,6 +3,7 @@
 #include <gpuarray/kernel.h>
 #include <string.h>
 
+#include "c/base/counts.h"
 #include "c/base/dtype.h"
 #include "c/program/kernel.h"
 #include "c/system/dump.h"
@@ -352,14 +353,6 @@ int GpuKernel_setarg(GpuKernel *k, unsigned int i, void *val) {
   return gpukernel_setarg(k ? k->k : NULL, i, val);
 }
 
-static size_t divide_up(size_t n, size_t by) {
-  return n / by + (n % by != 0);
-}
-
-static size_t smaller(size_t a, size_t b) {
-  return a < b ? a : b;
-}
-
 int GpuKernel_sched(GpuKernel *k, size_t n, size_t *gs, size_t *ls) {
   GA_TRY(check_kernel(k ? k->k : NULL, __func__));
   if (gs == NULL || ls == NULL)
@@ -369,15 +362,16 @@ int GpuKernel_sched(GpuKernel *k, size_t n, size_t *gs, size_t *ls) {
   size_t most_blocks = info->max_grid[0];
   n = n > 0 ? n : 1;
   if (*ls == 0) {
-    size_t blocks = *gs ? *gs : most_blocks, needed = divide_up(n, blocks);
+    size_t blocks = *gs ? *gs : most_blocks, needed = ga__ceil_div(n, blocks);
     size_t wanted = *gs ? 1 : DEFAULT_THREADS;
     wanted = needed > wanted ? needed : wanted;
-    wanted = smaller(divide_up(wanted, warp) * warp, info->max_block[0]);
-    *ls = ga__kernel_takes(k->k, wanted) ? wanted
-                                         : smaller(wanted, ga__kernel_threads(k->k));
+    wanted = ga__smaller(ga__ceil_div(wanted, warp) * warp, info->max_block[0]);
+    *ls = ga__kernel_takes(k->k, wanted)
+              ? wanted
+              : ga__smaller(wanted, ga__kernel_threads(k->k));
   }
   if (*gs == 0)
-    *gs = smaller(divide_up(n, *ls), most_blocks);
+    *gs = ga__smaller(ga__ceil_div(n, *ls), most_blocks);
   return GA_NO_ERROR;
 }
 

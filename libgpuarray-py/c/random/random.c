@@ -101,20 +101,15 @@ static void add_parameters(ga_args *args, const target *t, const parameters *p) 
 }
 
 static void add_layout(ga_args *args, const target *t, const ga_random_spec *s) {
-  const ssize_t size = (ssize_t)gpuarray_get_elsize(t->typecode);
+  const size_t size = gpuarray_get_elsize(t->typecode);
   if (s->nd == 0) {
-    const size_t bytes = ga__random_chunk(s) * (size_t)size;
+    const size_t bytes = ga__random_chunk(s) * size;
     ga__args_u32(args, t->a->offset % bytes == 0);
     return;
   }
   for (unsigned int axis = 1; axis < t->nd; axis++)
     ga__args_u32(args, (uint32_t)t->dims[axis]);
-  for (unsigned int axis = 0; axis < t->nd; axis++) {
-    if (s->wide)
-      ga__args_i64(args, t->strides[axis] / size);
-    else
-      ga__args_i32(args, (int32_t)(t->strides[axis] / size));
-  }
+  ga__args_strides(args, s->wide, t->nd, t->strides, size);
 }
 
 static void set_geometry(ga_launch *l, const gpucontext *ctx, gpukernel *kernel,

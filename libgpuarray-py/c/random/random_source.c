@@ -50,10 +50,6 @@ static bool has_float_parameters(const ga_random_spec *s) {
          s->kind == GA_RANDOM_EXPONENTIAL;
 }
 
-static const char *work_type(const ga_random_spec *s) {
-  return gpuarray_get_type(ga__dtype_work(s->typecode))->cluda_name;
-}
-
 static const char *vector_type(const ga_random_spec *s) {
   const size_t bytes = ga__random_chunk(s) * gpuarray_get_elsize(s->typecode);
   return bytes >= 16 ? "ga_uint4" : bytes == 8 ? "ga_ulong" : "ga_uint";
@@ -74,12 +70,13 @@ static void add_sizes(ga_strbuf *t, const ga_random_spec *s) {
                   kinds[s->kind], is_double(s), gpuarray_get_elsize(s->typecode) == 8,
                   s->in_loops, s->nd, ga__random_chunk(s), counts(s), per,
                   s->kind == GA_RANDOM_NORMAL ? 2 : 1, 4 / per);
-  ga__strbuf_addf(t,
-                  "#define RN_TYPE %s\n#define RN_WORK %s\n#define RN_PARAMETER %s\n"
-                  "#define RN_VECTOR %s\n#define RN_INT %s\n#define RN_COUNTER %s\n",
-                  gpuarray_get_type(s->typecode)->cluda_name, work_type(s),
-                  has_float_parameters(s) ? work_type(s) : "ga_ulong", vector_type(s),
-                  s->wide ? "ga_long" : "ga_int", s->wide ? "ga_ulong" : "ga_uint");
+  ga__strbuf_addf(
+      t,
+      "#define RN_TYPE %s\n#define RN_WORK %s\n#define RN_PARAMETER %s\n"
+      "#define RN_VECTOR %s\n#define RN_INT %s\n#define RN_COUNTER %s\n",
+      ga__dtype_ctype(s->typecode), ga__dtype_work_ctype(s->typecode),
+      has_float_parameters(s) ? ga__dtype_work_ctype(s->typecode) : "ga_ulong",
+      vector_type(s), ga__text_position(s->wide), s->wide ? "ga_ulong" : "ga_uint");
 }
 
 static void add_words(ga_strbuf *t, const ga_random_spec *s) {

@@ -2,14 +2,11 @@
 #include "c/program/kernel_text.h"
 #include "c/reduce/reduce_geometry.h"
 #include "c/reduce/reduce_object.h"
+#include "c/reduce/reduce_words.h"
 #include "c/reduce/reduction.h"
 
 /* Rank, of kept and of reduced axes, of the generic kernels. */
 #define SIMPLE_RANK 2
-
-static bool is_array(const gpuelemwise_arg *arg) {
-  return !(arg->flags & GE_SCALAR);
-}
 
 /* ---- kernel variants ---- */
 
@@ -86,13 +83,6 @@ int ga__reduction_sources(ga_source out[6], unsigned int *n, GpuReduction *gr,
 /* Limit of 32-bit indices, with a margin for a block's step. */
 #define NARROW ((size_t)INT32_MAX - (1 << 20))
 
-static void add_count(ga_args *args, bool is_wide, size_t value) {
-  if (is_wide)
-    ga__args_i64(args, (int64_t)value);
-  else
-    ga__args_i32(args, (int32_t)value);
-}
-
 /* A launch, without its inputs. */
 typedef struct work {
   gpukernel *kernel;
@@ -136,7 +126,7 @@ static void add_geometry(ga_args *args, const work *w) {
                            g->splits_inner, g->lanes_outer,
                            (size_t)w->mode};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-    add_count(args, w->spec.is_wide, counts[i]);
+    ga__args_position(args, w->spec.is_wide, (int64_t)counts[i]);
   ga__args_i64(args, (int64_t)w->reduced);
 }
 
@@ -155,10 +145,6 @@ static void add_outputs(ga_args *args, const work *w, const GpuArray *out, size_
                   part != NULL ? part_shift * ga__reduce_size(&w->spec) : 0);
 }
 
-static bool wants_positions(const ga_reduce_spec *spec) {
-  return (spec->flags & GA_REDUCTION_INDEX) && !spec->is_parts;
-}
-
 /* A group's axes, padded by leading axes of length 1 to `rank`. */
 static void add_group(ga_args *args, const work *w, const ga_reduce_problem *p,
                       const ga_axis_group *g, unsigned int rank, bool kept) {
@@ -166,14 +152,14 @@ static void add_group(ga_args *args, const work *w, const ga_reduce_problem *p,
   for (unsigned int k = 0; k < rank; k++) {
     bool padding = k < rank - g->nd;
     unsigned int axis = k - (rank - g->nd);
-    add_count(args, is_wide, padding ? 1 : g->dims[axis]);
+    ga__args_position(args, is_wide, padding ? 1 : (int64_t)g->dims[axis]);
     if (kept)
       ga__args_i64(args, padding ? 0 : g->strides[p->n][axis]);
     for (unsigned int i = 0; i < p->n; i++)
       if (p->arrays[i] != NULL)
         ga__args_i64(args, padding ? 0 : g->strides[i][axis]);
-    if (!kept && wants_positions(&w->spec))
-      add_count(args, is_wide, padding ? 0 : (size_t)g->strides[p->n][axis]);
+    if (!kept && ga__reduce_has_index(&w->spec))
+      ga__args_position(args, is_wide, padding ? 0 : g->strides[p->n][axis]);
   }
 }
 
@@ -207,10 +193,10 @@ static int reduce_parts(GpuReduction *gr, const GpuArray *out, gpudata *part,
   ga__args_input(&args, part);
   ga__args_offset(&args, part, 0);
   add_geometry(&args, &w);
-  add_count(&args, is_wide, results);
+  ga__args_position(&args, is_wide, (int64_t)results);
   ga__args_i64(&args, 1);
   ga__args_i64(&args, (int64_t)size);
-  add_count(&args, is_wide, splits);
+  ga__args_position(&args, is_wide, (int64_t)splits);
   ga__args_i64(&args, (int64_t)(results * size));
   return launch(&w, &args);
 }
@@ -272,8 +258,8 @@ static int reduce_problem(GpuReduction *gr, const GpuArray *out, ga_reduce_probl
   add_outputs(&args, &w, out, part ? 0 : p->out_offset, part, p->out_offset);
   add_inputs(&args, gr, p, ins);
   add_geometry(&args, &w);
-  if (wants_positions(&w.spec))
-    add_count(&args, is_wide, p->position);
+  if (ga__reduce_has_index(&w.spec))
+    ga__args_position(&args, is_wide, (int64_t)p->position);
   add_group(&args, &w, p, &p->kept, nk, true);
   add_group(&args, &w, p, &p->inner, nr, false);
   int status = launch(&w, &args);
@@ -315,7 +301,7 @@ static int gather(ga_reduce_problem *p, unsigned int *nd, size_t *dims,
                      gr->spec.inputs[i].name);
     p->arrays[i] = NULL;
     p->offsets[i] = 0;
-    if (!is_array(&gr->spec.inputs[i]))
+    if (!ga__reduce_is_array(&gr->spec.inputs[i]))
       continue;
     const GpuArray *a = ins[i];
     GA_TRY(check_input(gr, i, a));
@@ -379,7 +365,7 @@ static int reduce_into(GpuReduction *gr, const GpuArray *out, ga_reduce_problem 
     return GA_NO_ERROR;
   if (p->reduced == 0)
     return reduce_parts(gr, out, out[0].data, p->results >= NARROW, p->results, 0, 0);
-  p->has_position = wants_positions(&gr->spec);
+  p->has_position = ga__reduce_has_index(&gr->spec);
   ga__reduce_split_axes(p, nd, dims, n, list);
   bool simple = p->kept.nd <= SIMPLE_RANK && p->inner.nd <= SIMPLE_RANK;
   return reduce_problem(gr, out, p, ins, simple ? SIMPLE_RANK : full_rank(nd - n),

@@ -28,7 +28,7 @@ static void add_order(char *to, const char *text, bool smallest) {
 static void write_preamble(char *to, size_t size, const char *name, int typecode,
                            bool smallest) {
   const char kind = ga__dtype_kind(typecode);
-  const char *type = gpuarray_get_type(typecode)->cluda_name;
+  const char *type = ga__dtype_ctype(typecode);
   char before[160];
   add_order(before,
             kind == 'c'   ? order_of_complex
@@ -44,7 +44,7 @@ static void write_preamble(char *to, size_t size, const char *name, int typecode
 /* Ties keep the lower position. */
 static void write_combine(char *to, size_t size, const char *name, int typecode,
                           bool with_position) {
-  const char *type = gpuarray_get_type(typecode)->cluda_name;
+  const char *type = ga__dtype_ctype(typecode);
   if (with_position)
     snprintf(to, size, "(a1 <= b1 ? !ga_%s_%s(b0, a0) : ga_%s_%s(a0, b0)) ? a : b",
              name, type, name, type);

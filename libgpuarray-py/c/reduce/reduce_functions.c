@@ -82,7 +82,7 @@ ga_reduce_shape ga__reduce_shape(const ga_reduce_spec *spec, enum ga_reduce_kind
 /* Type of component `k`; positions have their own width. */
 const char *ga__reduce_component_type(const ga_reduce_spec *spec, unsigned int k) {
   int typecode = spec->components[k].typecode;
-  return typecode == GA_SIZE ? "RD_INDEX" : ga__reduce_type(typecode);
+  return typecode == GA_SIZE ? "RD_INDEX" : ga__dtype_ctype(typecode);
 }
 
 void ga__reduce_add_form(ga_strbuf *sb, const char *form, unsigned int i,
@@ -117,7 +117,7 @@ static void add_conversion(ga_strbuf *sb, int typecode, const char *expression) 
     ga__strbuf_addf(sb, "(%s)", expression);
   else
     ga__strbuf_addf(sb, "((%s)(%s))",
-                    typecode == GA_SIZE ? "RD_INDEX" : ga__reduce_type(typecode),
+                    typecode == GA_SIZE ? "RD_INDEX" : ga__dtype_ctype(typecode),
                     expression);
 }
 
@@ -185,7 +185,7 @@ static void add_functions(ga_strbuf *sb, const ga_reduce_spec *spec) {
   } else {
     for (unsigned int i = 0; i < spec->n; i++)
       ga__strbuf_addf(sb, "%s%s %s", i ? ", " : "",
-                      ga__reduce_type(ga__dtype_work(spec->inputs[i].typecode)),
+                      ga__dtype_ctype(ga__dtype_work(spec->inputs[i].typecode)),
                       spec->inputs[i].name);
     ga__strbuf_addf(sb, "%s) {\n%s\n", ga__reduce_has_index(spec) ? ", RD_INDEX i" : "",
                     spec->prologue ? spec->prologue : "");
@@ -226,7 +226,7 @@ static void add_results(ga_strbuf *sb, const ga_reduce_spec *spec) {
   for (unsigned int m = 0; m < spec->n_results; m++) {
     unsigned int own = m < spec->n_components ? m : spec->n_components - 1;
     ga__strbuf_addf(sb, "GA_INLINE %s RD_FINISH(%u)(RD_ACC v_, ga_long n) {\n",
-                    ga__reduce_type(spec->results[m].typecode), m);
+                    ga__dtype_ctype(spec->results[m].typecode), m);
     for (unsigned int k = 0; k < spec->n_components; k++)
       ga__reduce_add_form(sb,
                           single ? "  const $ v# = v_; (void)v#;\n"

@@ -3,10 +3,6 @@
 
 /* ---- axes ---- */
 
-static size_t magnitude(ssize_t stride) {
-  return stride < 0 ? (size_t)0 - (size_t)stride : (size_t)stride;
-}
-
 static void swap_axes(ga_axis_group *g, unsigned int n, unsigned int a,
                       unsigned int b) {
   size_t dim = g->dims[a];
@@ -24,7 +20,7 @@ static size_t distance(const ga_reduce_problem *p, const ga_axis_group *g,
                        unsigned int axis) {
   size_t sum = 0;
   for (unsigned int i = 0; i < p->n; i++)
-    sum += magnitude(g->strides[i][axis]);
+    sum += ga__magnitude(g->strides[i][axis]);
   return sum;
 }
 
@@ -174,23 +170,11 @@ bool ga__reduce_is_shifted(const ga_reduce_problem *p) {
 
 /* ---- launch geometry ---- */
 
-static size_t smaller(size_t a, size_t b) {
-  return a < b ? a : b;
-}
-
-/* Smallest power of 2 that is at least `n`. */
-static size_t power_above(size_t n) {
-  size_t power = 1;
-  while (power < n)
-    power *= 2;
-  return power;
-}
-
 void ga__reduce_set_splits(ga_reduce_geometry *g, size_t wanted, size_t grain_outer,
                            size_t grain) {
   if (wanted < 1)
     wanted = 1;
-  size_t outer_splits = smaller(wanted, ga__ceil_div(g->outer, grain_outer));
+  size_t outer_splits = ga__smaller(wanted, ga__ceil_div(g->outer, grain_outer));
   if (outer_splits < 1)
     outer_splits = 1;
   g->outer_per = ga__ceil_div(g->outer, outer_splits);
@@ -228,19 +212,21 @@ static void gpu_rows(ga_reduce_geometry *g, const ga_device_info *device,
   const size_t packet = shape.vector > 0 ? shape.vector : 1;
   const size_t step = shape.vector > 0 ? packet * shape.unroll : shape.width;
   const size_t packets = ga__ceil_div(g->inner, packet);
-  g->lanes = smaller(threads, power_above(ga__ceil_div(g->inner, GPU_STEPS * step)));
+  g->lanes =
+      ga__smaller(threads, ga__power_above(ga__ceil_div(g->inner, GPU_STEPS * step)));
   if (g->lanes < GPU_ROW_LANES)
-    g->lanes = smaller(GPU_ROW_LANES, power_above(ga__ceil_div(g->inner, step)));
+    g->lanes =
+        ga__smaller(GPU_ROW_LANES, ga__power_above(ga__ceil_div(g->inner, step)));
   while (g->lanes < threads && g->lanes < packets && results * g->lanes < busy)
     g->lanes *= 2;
   g->lanes_outer = 1;
   if (g->lanes <= GPU_ROW_LANES)
-    threads = smaller(threads, GPU_SHORT_BLOCK);
+    threads = ga__smaller(threads, GPU_SHORT_BLOCK);
   while (g->lanes * g->lanes_outer < threads && g->lanes_outer < g->outer &&
          results * g->lanes * g->lanes_outer < busy)
     g->lanes_outer *= 2;
   size_t of_one = g->lanes * g->lanes_outer;
-  size_t slots = smaller(threads / of_one, power_above(results));
+  size_t slots = ga__smaller(threads / of_one, ga__power_above(results));
   while (slots > 1 && ga__ceil_div(results, slots) < 2 * processors &&
          of_one * slots > 32)
     slots /= 2;
@@ -249,10 +235,10 @@ static void gpu_rows(ga_reduce_geometry *g, const ga_device_info *device,
   /* Blocks with little work take several tiles. */
   g->groups = g->tiles;
   if (slots * g->outer * packets < GPU_TILE_PACKETS)
-    g->groups = smaller(g->tiles, GPU_TURNS * processors);
+    g->groups = ga__smaller(g->tiles, GPU_TURNS * processors);
   size_t reduced = g->outer * g->inner;
   size_t parts = reduced < GPU_SPLIT_FROM ? 1 : reduced / GPU_SPLIT;
-  size_t wanted = smaller(GPU_BLOCKS * processors / g->tiles, parts);
+  size_t wanted = ga__smaller(GPU_BLOCKS * processors / g->tiles, parts);
   ga__reduce_set_splits(g, wanted, g->lanes_outer, g->lanes * step);
 }
 
@@ -260,24 +246,25 @@ static void gpu_columns(ga_reduce_geometry *g, const ga_device_info *device,
                         size_t threads, size_t results, size_t across, size_t slack,
                         size_t width) {
   const size_t processors = device->processors, reduced = g->outer * g->inner;
-  const size_t enough = power_above(ga__ceil_div(across, width));
-  g->lanes = smaller(32, enough);
-  size_t items = smaller(threads / g->lanes, power_above(ga__ceil_div(reduced, 4)));
+  const size_t enough = ga__power_above(ga__ceil_div(across, width));
+  g->lanes = ga__smaller(32, enough);
+  size_t items =
+      ga__smaller(threads / g->lanes, ga__power_above(ga__ceil_div(reduced, 4)));
   while (g->lanes < enough && g->lanes * items < 128)
     g->lanes *= 2;
   bool is_small = results * reduced < 2 * GPU_SPLIT * processors;
   while (is_small && g->lanes > 1 &&
          results / across * ga__ceil_div(across, g->lanes * width) < processors)
     g->lanes /= 2;
-  items = smaller(threads / g->lanes, power_above(ga__ceil_div(reduced, 4)));
-  size_t items_inner = smaller(items, power_above(g->inner));
-  g->lanes_outer = smaller(items / items_inner, power_above(g->outer));
+  items = ga__smaller(threads / g->lanes, ga__power_above(ga__ceil_div(reduced, 4)));
+  size_t items_inner = ga__smaller(items, ga__power_above(g->inner));
+  g->lanes_outer = ga__smaller(items / items_inner, ga__power_above(g->outer));
   g->items = items_inner * g->lanes_outer;
   g->tiles = g->groups =
       results / across * ga__ceil_div(across + slack, g->lanes * width);
   /* Edge blocks take longer where vectors begin before the array. */
   const size_t blocks = (slack > 0 ? 2U : 1U) * GPU_BLOCKS * processors;
-  size_t wanted = smaller(blocks / g->tiles, reduced / (g->items * 16));
+  size_t wanted = ga__smaller(blocks / g->tiles, reduced / (g->items * 16));
   ga__reduce_set_splits(g, wanted, g->lanes_outer, items_inner);
 }
 
@@ -287,7 +274,8 @@ static void gpu_columns(ga_reduce_geometry *g, const ga_device_info *device,
 /* A few work groups, each with a range of tiles. */
 static void cpu_geometry(ga_reduce_geometry *g, const ga_device_info *device,
                          size_t results, size_t across, ga_reduce_shape shape) {
-  const size_t side_by_side = smaller(power_above(device->warp), GA_REDUCE_BLOCK);
+  const size_t side_by_side =
+      ga__smaller(ga__power_above(device->warp), GA_REDUCE_BLOCK);
   const bool rows = g->kind == GA_REDUCE_ROWS;
   /* Several items need a final tree, which short rows do not pay for. */
   const bool is_short =
@@ -299,8 +287,8 @@ static void cpu_geometry(ga_reduce_geometry *g, const ga_device_info *device,
   g->tiles = rows ? results : results / across * across_tiles;
   size_t work = results * g->outer * g->inner;
   size_t groups =
-      smaller(work / CPU_GRAIN + 1, GA_CPU_GROUPS * (size_t)device->processors);
-  g->groups = smaller(groups, g->tiles);
+      ga__smaller(work / CPU_GRAIN + 1, GA_CPU_GROUPS * (size_t)device->processors);
+  g->groups = ga__smaller(groups, g->tiles);
   bool is_large = work / CPU_GRAIN >= CPU_SPLIT;
   size_t splits = is_large && g->tiles < groups ? groups / g->tiles : 1;
   ga__reduce_set_splits(g, splits, 1, rows ? g->lanes * shape.width : 8);

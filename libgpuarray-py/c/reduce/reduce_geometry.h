@@ -3,6 +3,7 @@
 #define GA_C_REDUCE_GEOMETRY_H
 
 #include "c/array/array.h"
+#include "c/base/counts.h"
 #include "c/reduce/reduce_source.h"
 
 /* Kept or reduced axes, outermost first. strides[i]: input i; strides[n]: the results,
@@ -59,9 +60,5 @@ ga_reduce_geometry ga__reduce_geometry(const ga_device_info *device,
  * a split of the inner axis is a multiple of `grain`. */
 void ga__reduce_set_splits(ga_reduce_geometry *g, size_t wanted, size_t grain_outer,
                            size_t grain);
-
-static inline size_t ga__ceil_div(size_t a, size_t b) {
-  return a / b + (a % b != 0);
-}
 
 #endif

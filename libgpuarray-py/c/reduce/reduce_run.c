@@ -117,7 +117,7 @@ static void add_words(ga_strbuf *sb, const ga_reduce_spec *spec, bool smallest,
                     "#define RD_RUN_END(run) RD_MAP((%s)((run) >> %u), "
                     "(RD_INDEX)(begun + (begin + (RD_INT)(%s(ga_uint)(run) & 0x%xu) * "
                     "step_inner) * rp%u))\n",
-                    ga__reduce_type(typecode), low, turned, mask, axis);
+                    ga__dtype_ctype(typecode), low, turned, mask, axis);
   } else {
     ga__strbuf_addf(sb,
                     "#define RD_RUN_ADD(run, u, v, q, fresh, ordinal) "

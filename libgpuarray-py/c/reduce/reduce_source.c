@@ -11,7 +11,7 @@
 #include "c/reduce/reduce_words.h"
 
 static const char *input_type(const ga_reduce_spec *spec, unsigned int i) {
-  return spec->is_parts ? "RD_ACC" : ga__reduce_type(spec->inputs[i].typecode);
+  return spec->is_parts ? "RD_ACC" : ga__dtype_ctype(spec->inputs[i].typecode);
 }
 
 /* Adds `form` once per array. */
@@ -44,7 +44,7 @@ static void add_parameters(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned i
   ga__strbuf_add(sb, "#define RD_OUTPUTS ");
   for (unsigned int m = 0; m < spec->n_results; m++)
     ga__reduce_add_form(sb, "GLOBAL_MEM $ *out@, ga_size out@_off, ", m,
-                        ga__reduce_type(spec->results[m].typecode), 0);
+                        ga__dtype_ctype(spec->results[m].typecode), 0);
   ga__strbuf_add(sb, "\n#define RD_RESULTS(index, value) ");
   for (unsigned int m = 0; m < spec->n_results; m++)
     ga__reduce_add_form(sb, "out@[index] = RD_FINISH(@)(value, reduced); ", m, "", 0);
@@ -70,7 +70,7 @@ static void add_parameters(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned i
   for (unsigned int m = 0; m < spec->n_results; m++)
     ga__reduce_add_form(sb,
                         "out@ = (GLOBAL_MEM $ *)((GLOBAL_MEM char *)out@ + out@_off); ",
-                        m, ga__reduce_type(spec->results[m].typecode), 0);
+                        m, ga__dtype_ctype(spec->results[m].typecode), 0);
   add_arrays(sb, spec,
              "x@ = (GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)x@ + x@_off); ", 0);
 }
@@ -287,7 +287,7 @@ static void add_result_packets(ga_strbuf *sb, const ga_reduce_spec *spec,
     const size_t bytes = gpuarray_get_elsize(typecode) * width;
     const char *packet = packet_of(typecode, width);
     ga__strbuf_addf(sb, " { union { %s v[%zu]; %s e[RD_WIDTH]; } r_; ", packet,
-                    bytes > 16 ? bytes / 16 : 1, ga__reduce_type(typecode));
+                    bytes > 16 ? bytes / 16 : 1, ga__dtype_ctype(typecode));
     ga__reduce_add_form(sb,
                         "for (int v = 0; v < RD_WIDTH; v++) "
                         "r_.e[v] = RD_FINISH(@)(RD_TOTAL(v), reduced); ",

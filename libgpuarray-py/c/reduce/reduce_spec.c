@@ -95,13 +95,6 @@ static int check_spec(gpucontext *ctx, const gpureduction_spec *spec) {
 
 /* ---- copy ---- */
 
-static int copy_text(const char **out, const char *text) {
-  if (text == NULL)
-    return GA_NO_ERROR;
-  *out = ga__strdup(text);
-  return *out == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
-}
-
 static int copy_inputs(ga_reduce_spec *own, const gpureduction_spec *spec) {
   gpuelemwise_arg *inputs = ga__alloc(spec->n, sizeof *inputs);
   GA_TRY_MEMORY(inputs);
@@ -112,7 +105,7 @@ static int copy_inputs(ga_reduce_spec *own, const gpureduction_spec *spec) {
     inputs[i].name = NULL;
   }
   for (unsigned int i = 0; i < spec->n; i++)
-    GA_TRY(copy_text(&inputs[i].name, spec->inputs[i].name));
+    GA_TRY(ga__copy_text(&inputs[i].name, spec->inputs[i].name));
   return GA_NO_ERROR;
 }
 
@@ -124,9 +117,9 @@ static int copy_components(ga_reduce_spec *own, const gpureduction_spec *spec) {
   for (unsigned int k = 0; k < spec->n_components; k++) {
     const gpureduction_component *c = &spec->components[k];
     list[k].typecode = ga__dtype_work(c->typecode);
-    GA_TRY(copy_text(&list[k].map, c->map));
-    GA_TRY(copy_text(&list[k].combine, c->combine));
-    GA_TRY(copy_text(&list[k].identity, c->identity));
+    GA_TRY(ga__copy_text(&list[k].map, c->map));
+    GA_TRY(ga__copy_text(&list[k].combine, c->combine));
+    GA_TRY(ga__copy_text(&list[k].identity, c->identity));
   }
   return GA_NO_ERROR;
 }
@@ -138,7 +131,7 @@ static int copy_results(ga_reduce_spec *own, const gpureduction_spec *spec) {
   own->n_results = spec->n_results;
   for (unsigned int m = 0; m < spec->n_results; m++) {
     list[m].typecode = spec->results[m].typecode;
-    GA_TRY(copy_text(&list[m].epilogue, spec->results[m].epilogue));
+    GA_TRY(ga__copy_text(&list[m].epilogue, spec->results[m].epilogue));
   }
   return GA_NO_ERROR;
 }
@@ -171,8 +164,8 @@ static int copy_spec(GpuReduction *gr, const gpureduction_spec *spec) {
   GA_TRY(copy_inputs(own, spec));
   GA_TRY(copy_components(own, spec));
   GA_TRY(copy_results(own, spec));
-  GA_TRY(copy_text(&own->preamble, spec->preamble));
-  GA_TRY(copy_text(&own->prologue, spec->prologue));
+  GA_TRY(ga__copy_text(&own->preamble, spec->preamble));
+  GA_TRY(ga__copy_text(&own->prologue, spec->prologue));
   restore_spec(gr);
   gr->parts_input = (gpuelemwise_arg){.name = "part", .typecode = GA_BYTE};
   gr->parts = *own;
@@ -232,26 +225,21 @@ GpuReduction *GpuReduction_new(gpucontext *ctx, const gpureduction_spec *spec,
   return gr;
 }
 
-/* Frees a string that readers see as const. */
-static void free_const(const void *owned) {
-  ga__free((void *)(uintptr_t)owned);
-}
-
 static void free_spec(ga_reduce_spec *own) {
   for (unsigned int i = 0; i < own->n; i++)
-    free_const(own->inputs[i].name);
+    ga__free(own->inputs[i].name);
   for (unsigned int k = 0; k < own->n_components; k++) {
-    free_const(own->components[k].map);
-    free_const(own->components[k].combine);
-    free_const(own->components[k].identity);
+    ga__free(own->components[k].map);
+    ga__free(own->components[k].combine);
+    ga__free(own->components[k].identity);
   }
   for (unsigned int m = 0; m < own->n_results; m++)
-    free_const(own->results[m].epilogue);
-  free_const(own->inputs);
-  free_const(own->components);
-  free_const(own->results);
-  free_const(own->preamble);
-  free_const(own->prologue);
+    ga__free(own->results[m].epilogue);
+  ga__free(own->inputs);
+  ga__free(own->components);
+  ga__free(own->results);
+  ga__free(own->preamble);
+  ga__free(own->prologue);
 }
 
 void GpuReduction_free(GpuReduction *gr) {

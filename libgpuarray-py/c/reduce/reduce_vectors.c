@@ -15,7 +15,7 @@ static const char *vector_name(int typecode) {
     return NULL;
   return typecode == GA_BYTE                           ? "char"
          : typecode == GA_UBYTE || typecode == GA_BOOL ? "uchar"
-                                                       : ga__reduce_type(typecode) + 3;
+                                                       : ga__dtype_ctype(typecode) + 3;
 }
 
 /* True if `map` is only the input, possibly cast to the accumulator's type. */
@@ -74,7 +74,7 @@ static int plain_input(const ga_reduce_spec *spec) {
   const bool prologue = spec->prologue != NULL && spec->prologue[0] != '\0';
   return ga__reduce_is_array(&spec->inputs[0]) && !prologue &&
                  is_input(own->map, spec->inputs[0].name,
-                          ga__reduce_type(own->typecode))
+                          ga__dtype_ctype(own->typecode))
              ? spec->inputs[0].typecode
              : -1;
 }

@@ -16,10 +16,6 @@ static inline bool ga__reduce_is_pick(const ga_reduce_spec *spec) {
   return (spec->flags & GA_REDUCTION_FIRST) && !spec->is_parts;
 }
 
-static inline const char *ga__reduce_type(int typecode) {
-  return gpuarray_get_type(typecode)->cluda_name;
-}
-
 /* Adds `form` with "@" for an input's number, "$" for its type, "#" for an axis. */
 void ga__reduce_add_form(ga_strbuf *sb, const char *form, unsigned int i,
                          const char *type, unsigned int axis);

@@ -208,12 +208,12 @@ static int launch(const problem *p) {
     size_t *larger = slots > 1 ? &slots : &lanes;
     *larger /= 2;
   }
-  const size_t tiles = ga__rows_ceil_div(p->rows, slots);
-  const size_t per_group = ga__rows_ceil_div(tiles, MOST_BLOCKS);
+  const size_t tiles = ga__ceil_div(p->rows, slots);
+  const size_t per_group = ga__ceil_div(tiles, MOST_BLOCKS);
   GA_TRY(add_arguments(&args, p));
   ga__args_i64(&args, (int64_t)per_group);
   const ga_launch l = {.nd = 2,
-                       .grid = {ga__rows_ceil_div(tiles, per_group), 1, 1},
+                       .grid = {ga__ceil_div(tiles, per_group), 1, 1},
                        .block = {lanes, slots, 1},
                        .n_args = args.n,
                        .args = args.list};
@@ -307,7 +307,7 @@ static ga_rows_totals totals_of(const problem *p, const int *typecodes) {
   for (unsigned int i = count_rows(p); i < p->n_out; i++) {
     const size_t size = gpuarray_get_elsize(typecodes[i]);
     totals.place_bytes += size;
-    totals.words += ga__rows_ceil_div(size, 4);
+    totals.words += ga__ceil_div(size, 4);
   }
   return totals;
 }

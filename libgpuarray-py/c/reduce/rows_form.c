@@ -20,11 +20,7 @@
 #define SHORT 2048      /* elements of a row up to which they are not */
 #define OWN_BYTES 1024  /* of local memory that a device takes for each block */
 
-size_t ga__rows_ceil_div(size_t a, size_t b) {
-  return (a + b - 1) / b;
-}
-
-unsigned int ga__rows_bit_length(size_t x) {
+static unsigned int bit_length(size_t x) {
   unsigned int n = 0;
   for (; x > 0; x /= 2)
     n++;
@@ -40,24 +36,16 @@ bool ga__rows_is_walked(char letter) {
   return letter == 'C' || letter == 'V' || letter == 'T';
 }
 
-static size_t least(size_t a, size_t b) {
-  return a < b ? a : b;
-}
-
-static size_t greatest(size_t a, size_t b) {
-  return a > b ? a : b;
-}
-
 /* ---- what is kept ---- */
 
 /* The distance between the numbers of elements kept around one of them. */
 static size_t step_of(size_t share) {
-  const unsigned int bits = ga__rows_bit_length(share - 1);
+  const unsigned int bits = bit_length(share - 1);
   return bits > 4 ? (size_t)1 << (bits - 4) : 1;
 }
 
 size_t ga__rows_sure(const ga_rows_form *f) {
-  return f->kept > 0 ? f->kept - greatest(f->pack, step_of(f->kept)) : 0;
+  return f->kept > 0 ? f->kept - ga__larger(f->pack, step_of(f->kept)) : 0;
 }
 
 static bool has_totals(const ga_rows_call *call) {
@@ -73,7 +61,8 @@ static size_t own_words(const ga_rows_call *call, const ga_rows_form *f) {
  * rows, so few blocks are as good: an item keeps more, all of it in registers. */
 static bool has_registers(const ga_rows_call *call, const ga_rows_form *f) {
   if (f->own > 0)
-    return own_words(call, f) + OTHERS <= least(MOST_REGISTERS, FILE_WORDS / f->lanes);
+    return own_words(call, f) + OTHERS <=
+           ga__smaller(MOST_REGISTERS, FILE_WORDS / f->lanes);
   const bool is_fat = has_totals(call) && f->lanes * 4 * REGISTERS <= FILE_WORDS;
   return f->kept * call->words <= (is_fat ? 2 : 1) * REGISTERS;
 }
@@ -81,13 +70,13 @@ static bool has_registers(const ga_rows_call *call, const ga_rows_form *f) {
 /* How many elements each of `lanes` items keeps, as few kernels serve all lengths;
  * false where the caches hold a row, or no block has so many items. */
 static bool keep(ga_rows_form *f, const ga_rows_problem *p, size_t lanes, size_t pack) {
-  const size_t share = ga__rows_ceil_div(p->length, lanes);
+  const size_t share = ga__ceil_div(p->length, lanes);
   if (lanes > 4 * BLOCK || lanes > p->context->info.max_threads ||
       p->call->words == 0 || share <= CACHED)
     return false;
-  const size_t step = step_of(share), kept = ga__rows_ceil_div(share, step) * step;
+  const size_t step = step_of(share), kept = ga__ceil_div(share, step) * step;
   *f = (ga_rows_form){
-      .kept = ga__rows_ceil_div(kept, pack) * pack, .lanes = lanes, .pack = pack};
+      .kept = ga__ceil_div(kept, pack) * pack, .lanes = lanes, .pack = pack};
   return true;
 }
 
@@ -147,27 +136,27 @@ size_t ga__rows_blocks_at_once(const ga_rows_call *call, const ga_rows_form *f) 
   if (f->kept == 0)
     return 1;
   const size_t more = has_totals(call) ? 2 * REGISTERS : REGISTERS;
-  return greatest(1, FILE_WORDS / (f->lanes * (own_words(call, f) + more)));
+  return ga__larger(1, FILE_WORDS / (f->lanes * (own_words(call, f) + more)));
 }
 
 /* The items of a block, as many as a device takes. */
 static size_t whole_block(const ga_rows_problem *p) {
   const size_t most = p->context->info.max_threads | 1;
-  return least(BLOCK, (size_t)1 << (ga__rows_bit_length(most) - 1));
+  return ga__smaller(BLOCK, (size_t)1 << (bit_length(most) - 1));
 }
 
 /* Of enough rows an item has some elements; of few it has one, as far as that goes. */
 static size_t items_of_row(const ga_rows_problem *p) {
   const size_t busy = (size_t)MANY_ITEMS * p->context->info.processors;
-  const bool is_many = p->rows > busy / greatest(p->length, 1);
-  return p->length <= 32 ? p->length : greatest(32, p->length / (is_many ? 8 : 1));
+  const bool is_many = p->rows > busy / ga__larger(p->length, 1);
+  return p->length <= 32 ? p->length : ga__larger(32, p->length / (is_many ? 8 : 1));
 }
 
 void ga__rows_choose_block(size_t *lanes, size_t *slots, const ga_rows_problem *p) {
   const size_t block = whole_block(p);
   const bool is_product = p->call->is_product;
   const size_t wanted =
-      is_product ? ga__rows_ceil_div(p->length, PER_ITEM) : items_of_row(p);
+      is_product ? ga__ceil_div(p->length, PER_ITEM) : items_of_row(p);
   *lanes = 1;
   while (*lanes < wanted && *lanes < block)
     *lanes *= 2;
@@ -208,7 +197,7 @@ static size_t own_elements(const ga_rows_problem *p, const ga_rows_form *f) {
   const size_t memory = p->context->info.local_memory;
   const size_t places = memory > taken ? (memory - taken) / totals->place_bytes : 0;
   const size_t left = p->length > places ? p->length - places : 0;
-  const size_t own = ga__rows_ceil_div(left, f->lanes * f->pack) * f->pack;
+  const size_t own = ga__ceil_div(left, f->lanes * f->pack) * f->pack;
   return own <= ga__rows_sure(f) ? own : f->kept;
 }
 
@@ -234,8 +223,8 @@ size_t ga__rows_choose_totals(ga_rows_form *f, const ga_rows_problem *p) {
     return 0;
   const size_t size = ga__rows_local_bytes(p->call, f, p->length) + OWN_BYTES;
   const size_t resident =
-      least(ga__rows_blocks_at_once(p->call, f), info->local_memory / size);
-  const size_t blocks = greatest(greatest(1, resident) * info->processors,
-                                 ga__rows_ceil_div(p->rows, MOST_ROWS));
+      ga__smaller(ga__rows_blocks_at_once(p->call, f), info->local_memory / size);
+  const size_t blocks = ga__larger(ga__larger(1, resident) * info->processors,
+                                   ga__ceil_div(p->rows, MOST_ROWS));
   return p->rows >= FEWEST_ROWS * blocks ? blocks : 0;
 }

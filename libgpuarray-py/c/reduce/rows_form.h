@@ -2,6 +2,7 @@
 #ifndef GA_C_ROWS_FORM_H
 #define GA_C_ROWS_FORM_H
 
+#include "c/base/counts.h"
 #include "c/reduce/rows.h"
 
 /* What is given: the call, and arrays that fit its letters. */
@@ -23,8 +24,6 @@ typedef struct ga_rows_form {
   size_t kept, lanes, pack, own;
 } ga_rows_form;
 
-size_t ga__rows_ceil_div(size_t a, size_t b);
-unsigned int ga__rows_bit_length(size_t x);
 /* The letter of the next array. */
 char ga__rows_letter(const char **at);
 /* Whether an input has a number for each place in a row. */

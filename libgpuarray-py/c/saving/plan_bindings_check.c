@@ -2,6 +2,7 @@
 #include "c/saving/plan_bindings.h"
 
 #include "c/array/array.h"
+#include "c/base/counts.h"
 #include "c/blas/blas_kernels.h"
 
 bool ga__plan_needs_bindings(const GpuPlan *p) {
@@ -20,10 +21,6 @@ static bool add_span(size_t *sum, size_t count, size_t step) {
          !__builtin_add_overflow(*sum, span, sum);
 }
 
-static size_t magnitude(ssize_t n) {
-  return n < 0 ? (size_t)0 - (size_t)n : (size_t)n;
-}
-
 /* Bytes from the slot's base to the end of the array's elements. The words are those of
  * write_layout (plan_replay.c). */
 static bool layout_reach(size_t *reach, const uint64_t *words, unsigned int nd,
@@ -36,7 +33,7 @@ static bool layout_reach(size_t *reach, const uint64_t *words, unsigned int nd,
     const ssize_t stride = (ssize_t)words[3 + 2 * k];
     if (length == 0)
       return true;
-    if (!add_span(stride < 0 ? &before : &behind, length - 1, magnitude(stride)))
+    if (!add_span(stride < 0 ? &before : &behind, length - 1, ga__magnitude(stride)))
       return false;
   }
   /* Offset of the first element: the array's own where the slot is fixed, else relative
@@ -101,8 +98,8 @@ static bool operand_fits(const ga_blas_operand *o, size_t rows, size_t columns,
                          size_t batch, size_t itemsize, const size_t *reach) {
   size_t before = 0, behind = 1, low, high;
   if (o->ld == 0 || o->offset % itemsize != 0 || !add_span(&behind, 1, rows - 1) ||
-      !add_span(o->ld < 0 ? &before : &behind, columns - 1, magnitude(o->ld)) ||
-      !add_span(o->step < 0 ? &before : &behind, batch - 1, magnitude(o->step)))
+      !add_span(o->ld < 0 ? &before : &behind, columns - 1, ga__magnitude(o->ld)) ||
+      !add_span(o->step < 0 ? &before : &behind, batch - 1, ga__magnitude(o->step)))
     return false;
   return !__builtin_mul_overflow(before, itemsize, &low) && low <= o->offset &&
          !__builtin_mul_overflow(behind, itemsize, &high) &&
@@ -181,7 +178,7 @@ bool ga__output_fits(const GpuArray *a, const ga_value *v, const size_t *reach) 
     if (a->dimensions[i] == 0)
       return true;
     if (!add_span(a->strides[i] < 0 ? &before : &behind, a->dimensions[i] - 1,
-                  magnitude(a->strides[i])))
+                  ga__magnitude(a->strides[i])))
       return false;
   }
   return before <= a->offset && has_bytes(a->data, reach, a->offset, behind);

@@ -72,7 +72,6 @@ int ga__kernels_collect(ga_saved_kernels *kernels, const GpuPlan *p);
 /* The kernel to save for `k`. A user's kernel is replaced by the context's kernel of
  * the same source, if any: it has its source, by which a reader finds it. */
 gpukernel *ga__kernel_saved(gpukernel *k);
-int ga__kernels_add(ga_saved_kernels *kernels, gpukernel *k);
 /* GA_DEVSUP_ERROR where the driver does not return binaries. */
 int ga__kernels_put(ga_strbuf *out, const ga_saved_kernels *kernels, gpucontext *ctx);
 int ga__bindings_put(ga_strbuf *out, const ga_saved_kernels *kernels, const GpuPlan *p);

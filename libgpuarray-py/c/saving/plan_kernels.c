@@ -13,7 +13,7 @@ gpukernel *ga__kernel_saved(gpukernel *k) {
   return k->original ? k->original : k;
 }
 
-int ga__kernels_add(ga_saved_kernels *kernels, gpukernel *given) {
+static int add_kernel(ga_saved_kernels *kernels, gpukernel *given) {
   gpukernel *k = ga__kernel_saved(given);
   for (unsigned int i = 0; i < kernels->n; i++)
     if (kernels->list[i] == k)
@@ -34,7 +34,7 @@ static int collect_bound(ga_saved_kernels *kernels, const GpuPlan *p) {
   for (const ga_bound *b = p->bindings.latest; b != NULL; b = b->next)
     for (size_t i = 0; i < b->tape->n_commands; i++)
       if (b->tape->commands[i].kind == LAUNCH)
-        GA_TRY(ga__kernels_add(kernels, b->tape->commands[i].kernel));
+        GA_TRY(add_kernel(kernels, b->tape->commands[i].kernel));
   return GA_NO_ERROR;
 }
 
@@ -46,7 +46,7 @@ int ga__kernels_collect(ga_saved_kernels *kernels, const GpuPlan *p) {
   for (unsigned int i = 0; status == GA_NO_ERROR && i < n; i++) {
     gpukernel *k = ga__kernel_known(p->context, &sources[i]);
     if (k)
-      status = ga__kernels_add(kernels, k);
+      status = add_kernel(kernels, k);
   }
   ga__plan_free_sources(sources, n);
   GA_THEN(status, collect_bound(kernels, p));

@@ -45,13 +45,6 @@ static int check_spec(gpucontext *ctx, const gpuscan_spec *spec) {
   return ga__context_supports(ctx, spec->input.typecode, "scan");
 }
 
-static int copy_text(const char **out, const char *text) {
-  if (text == NULL)
-    return GA_NO_ERROR;
-  *out = ga__strdup(text);
-  return *out == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;
-}
-
 static int copy_spec(GpuScan *gs, const gpuscan_spec *spec) {
   ga_scan_spec *own = &gs->spec;
   const ga_device_info *info = &gs->context->info;
@@ -61,11 +54,11 @@ static int copy_spec(GpuScan *gs, const gpuscan_spec *spec) {
   own->is_cpu = info->is_cpu;
   own->has_warps = info->has_progress;
   own->lanes = info->is_cpu && info->warp > 1 ? 16 : 1;
-  GA_TRY(copy_text(&own->input.name, spec->input.name));
-  GA_TRY(copy_text(&own->preamble, spec->preamble));
-  GA_TRY(copy_text(&own->map, spec->map));
-  GA_TRY(copy_text(&own->combine, spec->combine));
-  GA_TRY(copy_text(&own->identity, spec->identity));
+  GA_TRY(ga__copy_text(&own->input.name, spec->input.name));
+  GA_TRY(ga__copy_text(&own->preamble, spec->preamble));
+  GA_TRY(ga__copy_text(&own->map, spec->map));
+  GA_TRY(ga__copy_text(&own->combine, spec->combine));
+  GA_TRY(ga__copy_text(&own->identity, spec->identity));
   gs->parts = *own;
   gs->parts.map = gs->parts.input.name = "part";
   gs->parts.input.typecode = gs->parts.out = own->acc;
@@ -98,11 +91,6 @@ GpuScan *GpuScan_new(gpucontext *ctx, const gpuscan_spec *spec, int *ret) {
   return gs;
 }
 
-/* Frees a string that readers see as const. */
-static void free_text(const char *text) {
-  ga__free((void *)(uintptr_t)text);
-}
-
 void GpuScan_free(GpuScan *gs) {
   if (gs == NULL)
     return;
@@ -111,11 +99,11 @@ void GpuScan_free(GpuScan *gs) {
     ga__free(v);
     v = next;
   }
-  free_text(gs->spec.input.name);
-  free_text(gs->spec.preamble);
-  free_text(gs->spec.map);
-  free_text(gs->spec.combine);
-  free_text(gs->spec.identity);
+  ga__free(gs->spec.input.name);
+  ga__free(gs->spec.preamble);
+  ga__free(gs->spec.map);
+  ga__free(gs->spec.combine);
+  ga__free(gs->spec.identity);
   if (!gs->borrowed)
     gpucontext_deref(gs->context);
   ga__free(gs);

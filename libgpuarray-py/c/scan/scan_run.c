@@ -1,6 +1,8 @@
 /* Scans: axes, launch geometry and launches. */
 #include "c/scan/scan.h"
 
+#include "c/base/counts.h"
+
 #define FULL_RANK 2 /* outer axes of the generic kernels */
 
 /* The lines to scan. Offsets and strides in bytes; index 0: input, 1: output. */
@@ -25,24 +27,12 @@ typedef struct scan_geometry {
   size_t radix; /* look-back: chunks per group of tiles */
 } scan_geometry;
 
-static size_t ceil_div(size_t a, size_t b) {
-  return a / b + (a % b != 0);
-}
-
-static size_t smaller(size_t a, size_t b) {
-  return a < b ? a : b;
-}
-
-static size_t magnitude(ssize_t stride) {
-  return stride < 0 ? (size_t)0 - (size_t)stride : (size_t)stride;
-}
-
 /* ---- axes ---- */
 
 /* Inserts an outer axis, sorted by descending input stride. */
 static void add_axis(scan_task *t, size_t dim, ssize_t x, ssize_t out) {
   unsigned int at = t->nk++;
-  for (; at > 0 && magnitude(t->strides[0][at - 1]) < magnitude(x); at--) {
+  for (; at > 0 && ga__magnitude(t->strides[0][at - 1]) < ga__magnitude(x); at--) {
     t->dims[at] = t->dims[at - 1];
     t->strides[0][at] = t->strides[0][at - 1];
     t->strides[1][at] = t->strides[1][at - 1];
@@ -57,7 +47,8 @@ static void choose_kind(scan_task *t) {
   const unsigned int last = t->nk - 1;
   t->kind = GA_SCAN_ROWS;
   t->across = 1;
-  if (t->dims[last] < 16 || magnitude(t->strides[0][last]) >= magnitude(t->along[0]) ||
+  if (t->dims[last] < 16 ||
+      ga__magnitude(t->strides[0][last]) >= ga__magnitude(t->along[0]) ||
       t->length == 1)
     return;
   t->kind = GA_SCAN_COLUMNS;
@@ -135,11 +126,11 @@ static size_t power_of_2(size_t n, size_t low, size_t high) {
 /* Cuts lines into about `wanted` chunks, multiples of `step` and at least `least`. */
 static void cut(scan_geometry *g, size_t length, size_t wanted, size_t step,
                 size_t least) {
-  size_t chunk = ceil_div(length, wanted < 1 ? 1 : wanted);
+  size_t chunk = ga__ceil_div(length, wanted < 1 ? 1 : wanted);
   if (chunk < least)
     chunk = least;
-  g->chunk = ceil_div(chunk, step) * step;
-  g->chunks = ceil_div(length, g->chunk);
+  g->chunk = ga__ceil_div(chunk, step) * step;
+  g->chunks = ga__ceil_div(length, g->chunk);
 }
 
 static void cut_cpu(scan_geometry *g, const scan_task *t, const ga_device_info *info,
@@ -148,9 +139,10 @@ static void cut_cpu(scan_geometry *g, const scan_task *t, const ga_device_info *
   g->lanes = rows ? 1 : lanes;
   g->slots = 1;
   g->most_groups = 32 * info->processors;
-  g->blocks = t->rows * ceil_div(t->across, GA_SCAN_STRIP);
-  const size_t wanted =
-      g->blocks >= 2 * info->processors ? 1 : ceil_div(4 * info->processors, g->blocks);
+  g->blocks = t->rows * ga__ceil_div(t->across, GA_SCAN_STRIP);
+  const size_t wanted = g->blocks >= 2 * info->processors
+                            ? 1
+                            : ga__ceil_div(4 * info->processors, g->blocks);
   cut(g, t->length, wanted, 8, rows ? 8192 : 1024);
 }
 
@@ -159,9 +151,9 @@ static void cut_short(scan_geometry *g, const scan_task *t, size_t threads,
                       size_t room) {
   g->lanes = threads;
   g->slots = 1;
-  g->chunk = smaller(threads, room / (t->length | 1));
+  g->chunk = ga__smaller(threads, room / (t->length | 1));
   g->chunks = 1;
-  g->blocks = ceil_div(t->rows, g->chunk);
+  g->blocks = ga__ceil_div(t->rows, g->chunk);
 }
 
 /* A tile is indexed by int along the line. */
@@ -169,17 +161,17 @@ static void cut_gpu(scan_geometry *g, const scan_task *t, const ga_device_info *
                     size_t threads, size_t items) {
   size_t step;
   if (t->kind == GA_SCAN_ROWS) {
-    g->lanes = power_of_2(ceil_div(t->length, items), 1, threads);
-    g->slots = smaller(threads, 256) / g->lanes;
-    g->blocks = ceil_div(t->rows, g->slots);
+    g->lanes = power_of_2(ga__ceil_div(t->length, items), 1, threads);
+    g->slots = ga__smaller(threads, 256) / g->lanes;
+    g->blocks = ga__ceil_div(t->rows, g->slots);
     step = g->lanes * items;
   } else {
-    const bool is_wide = t->rows * ceil_div(t->across, 64) >= 64;
-    const size_t least = smaller(is_wide ? 64 : 32, threads);
-    const size_t most = smaller(threads / least, is_wide ? 2 : 16);
-    g->slots = power_of_2(ceil_div(t->length, items), 1, most);
-    g->lanes = power_of_2(t->across, least, smaller(threads, 128) / g->slots);
-    g->blocks = t->rows * ceil_div(t->across, g->lanes);
+    const bool is_wide = t->rows * ga__ceil_div(t->across, 64) >= 64;
+    const size_t least = ga__smaller(is_wide ? 64 : 32, threads);
+    const size_t most = ga__smaller(threads / least, is_wide ? 2 : 16);
+    g->slots = power_of_2(ga__ceil_div(t->length, items), 1, most);
+    g->lanes = power_of_2(t->across, least, ga__smaller(threads, 128) / g->slots);
+    g->blocks = t->rows * ga__ceil_div(t->across, g->lanes);
     step = g->slots * items;
   }
   const size_t enough = (size_t)4 * info->processors;
@@ -187,10 +179,10 @@ static void cut_gpu(scan_geometry *g, const scan_task *t, const ga_device_info *
   g->looks_back = is_cut && info->has_progress;
   if (g->looks_back) {
     g->chunk = step;
-    g->chunks = ceil_div(t->length, step);
+    g->chunks = ga__ceil_div(t->length, step);
     g->radix = t->kind == GA_SCAN_ROWS ? GA_SCAN_RADIX : g->slots == 2 ? 1 : g->slots;
   } else {
-    cut(g, t->length, is_cut ? ceil_div(2 * enough, g->blocks) : 1, step, step);
+    cut(g, t->length, is_cut ? ga__ceil_div(2 * enough, g->blocks) : 1, step, step);
   }
 }
 
@@ -202,13 +194,6 @@ static void cut_gpu(scan_geometry *g, const scan_task *t, const ga_device_info *
 static bool needs_wide(const scan_task *t) {
   return t->length >= NARROW || t->rows >= NARROW || t->across >= NARROW ||
          t->length * t->rows * t->across >= NARROW;
-}
-
-static void add_count(ga_args *args, bool is_wide, size_t value) {
-  if (is_wide)
-    ga__args_i64(args, (int64_t)value);
-  else
-    ga__args_i32(args, (int32_t)value);
 }
 
 static int launch(gpukernel *kernel, const scan_task *t, const scan_geometry *g,
@@ -223,19 +208,19 @@ static int launch(gpukernel *kernel, const scan_task *t, const scan_geometry *g,
   ga__args_offset(&args, part, 0);
   const size_t counts[] = {t->rows, t->across, t->length, g->chunk, g->chunks};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-    add_count(&args, is_wide, counts[i]);
+    ga__args_position(&args, is_wide, (int64_t)counts[i]);
   ga__args_i32(&args, mode);
   ga__args_i64(&args, t->along[0]);
   ga__args_i64(&args, t->along[1]);
   ga__args_i64(&args, t->beside[0]);
   ga__args_i64(&args, t->beside[1]);
   for (unsigned int k = 0; k < t->nk; k++) {
-    add_count(&args, is_wide, t->dims[k]);
+    ga__args_position(&args, is_wide, (int64_t)t->dims[k]);
     ga__args_i64(&args, t->strides[0][k]);
     ga__args_i64(&args, t->strides[1][k]);
   }
   const size_t work = g->blocks * g->chunks;
-  const size_t groups = g->most_groups > 0 ? smaller(work, g->most_groups) : work;
+  const size_t groups = g->most_groups > 0 ? ga__smaller(work, g->most_groups) : work;
   const ga_launch l = {.nd = 2,
                        .grid = {groups, 1, 1},
                        .block = {g->lanes, g->slots, 1},
@@ -287,7 +272,7 @@ static bool is_short(const scan_task *t, const ga_device_info *info,
 static void choose_packs(scan_task *t, scan_geometry *g, const GpuScan *gs, int mode) {
   const size_t chunk =
       ga__scan_block(GA_SCAN_PACKS) * (size_t)ga__scan_tile_items(gs, GA_SCAN_PACKS);
-  const size_t chunks = ceil_div(t->length, chunk);
+  const size_t chunks = ga__ceil_div(t->length, chunk);
   if (t->kind != GA_SCAN_ROWS || !(mode & GA_SCAN_UNIT) ||
       2 * t->rows * chunks < (size_t)3 * ga__scan_context(gs)->info.processors)
     return;
@@ -296,7 +281,7 @@ static void choose_packs(scan_task *t, scan_geometry *g, const GpuScan *gs, int 
     if (t->offset[i] % alignment != 0)
       return;
     for (unsigned int k = 0; k < t->nk; k++)
-      if (magnitude(t->strides[i][k]) % alignment != 0)
+      if (ga__magnitude(t->strides[i][k]) % alignment != 0)
         return;
   }
   t->kind = GA_SCAN_PACKS;
@@ -313,8 +298,8 @@ static int run_looking_back(GpuScan *gs, const scan_task *t, const scan_geometry
   gpucontext *ctx = ga__scan_context(gs);
   const size_t size = gpuarray_get_elsize(ga__scan_acc(gs));
   const size_t places =
-      t->rows * t->across * (g->chunks + ceil_div(g->chunks, g->radix));
-  const size_t bytes = 8 * (1 + places * ceil_div(size, 4));
+      t->rows * t->across * (g->chunks + ga__ceil_div(g->chunks, g->radix));
+  const size_t bytes = 8 * (1 + places * ga__ceil_div(size, 4));
   gpukernel *kernel;
   gpudata *part;
   GA_TRY(ga__scan_kernel(&kernel, gs, t->kind, false, is_wide, true, t->nk));

@@ -15,10 +15,6 @@
 
 /* ---- macros ---- */
 
-static const char *type_name(int typecode) {
-  return gpuarray_get_type(typecode)->cluda_name;
-}
-
 unsigned int ga__scan_block(enum ga_scan_kind kind) {
   return kind == GA_SCAN_COLUMNS || kind == GA_SCAN_PACKS ? 512 : 256;
 }
@@ -67,8 +63,8 @@ static void add_types(ga_strbuf *sb, const ga_scan_spec *spec, enum ga_scan_kind
                   "#define SC_OUT %s\n#define SC_LOOKS %d\n#define SC_ROWS %d\n"
                   "#define SC_BLOCK %u\n#define SC_ITEMS %u\n#define SC_STRIP %d\n"
                   "#define SC_LANES %u\n",
-                  spec->is_wide ? "ga_ssize" : "ga_int", type_name(spec->acc),
-                  type_name(spec->input.typecode), type_name(spec->out),
+                  spec->is_wide ? "ga_ssize" : "ga_int", ga__dtype_ctype(spec->acc),
+                  ga__dtype_ctype(spec->input.typecode), ga__dtype_ctype(spec->out),
                   spec->looks_back, kind != GA_SCAN_COLUMNS, ga__scan_block(kind),
                   ga__scan_items(spec, kind), GA_SCAN_STRIP, spec->lanes);
   const size_t size = gpuarray_get_elsize(spec->acc);
@@ -99,7 +95,7 @@ static void add_types(ga_strbuf *sb, const ga_scan_spec *spec, enum ga_scan_kind
 static void add_functions(ga_strbuf *sb, const ga_scan_spec *spec) {
   const gpuelemwise_arg *in = &spec->input;
   ga__strbuf_addf(sb, "GA_INLINE SC_ACC SC_MAP(%s %s) {\n  return ",
-                  type_name(ga__dtype_work(in->typecode)), in->name);
+                  ga__dtype_ctype(ga__dtype_work(in->typecode)), in->name);
   const bool is_complex = ga__dtype_kind(spec->acc) == 'c';
   ga__strbuf_addf(sb,
                   is_complex             ? "%s"

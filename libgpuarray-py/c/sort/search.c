@@ -16,7 +16,7 @@ static int write_source(ga_source *out, const gpucontext *ctx, const void *spec)
   ga__strbuf_addf(&text,
                   "#define SEARCH_KERNEL KERNEL\n#define SEARCH_TYPE %s\n"
                   "#define SEARCH_IS_RIGHT %d\n",
-                  gpuarray_get_type(s->typecode)->cluda_name, s->right);
+                  ga__dtype_ctype(s->typecode), s->right);
   ga__strbuf_add(&text, search_text);
   out->is_closed = true;
   return ga__text_finish_named(out, "search", NULL, "#define SEARCH_NAME %\n", &text);

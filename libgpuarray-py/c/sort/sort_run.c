@@ -95,17 +95,15 @@ static int sort_blocks(const ga_sort_task *t) {
   while (power < t->n)
     power *= 2;
   if (!info->is_cpu) {
-    const size_t threads =
-        ga__sort_smaller(GA_SORT_THREADS, ga__kernel_threads(kernel));
+    const size_t threads = ga__smaller(GA_SORT_THREADS, ga__kernel_threads(kernel));
     while (2 * lanes <= threads && 2 * lanes < power)
       lanes *= 2;
     while (2 * slots * lanes <= threads &&
            2 * slots * power <= ga__sort_room(t->typecode))
       slots *= 2;
   }
-  size_t groups = ga__sort_ceil_div(t->rows, slots);
-  groups =
-      ga__sort_smaller(groups, info->is_cpu ? 32 * info->processors : (size_t)1 << 20);
+  size_t groups = ga__ceil_div(t->rows, slots);
+  groups = ga__smaller(groups, info->is_cpu ? 32 * info->processors : (size_t)1 << 20);
   ga_args args;
   ga__sort_add_moves(&args, &m);
   ga__args_u64(&args, t->rows);
@@ -202,8 +200,8 @@ static int count_digits(gpudata *bins, const ga_sort_task *t, bool is_large,
   gpukernel *kernel;
   const ga_sort_moves m = {.in = t->keys};
   const size_t wanted = (size_t)8 * t->context->info.processors;
-  size_t blocks = ga__sort_ceil_div(t->n, (size_t)4 * GA_SORT_THREADS * 4);
-  blocks = ga__sort_smaller(blocks, ga__sort_ceil_div(wanted, t->rows));
+  size_t blocks = ga__ceil_div(t->n, (size_t)4 * GA_SORT_THREADS * 4);
+  blocks = ga__smaller(blocks, ga__ceil_div(wanted, t->rows));
   GA_TRY(ga__sort_kernel(&kernel, t->context, GA_SORT_HISTOGRAM, t->typecode, 0,
                          is_large));
   ga_args args;
@@ -249,7 +247,7 @@ static int sort_sweeping(const ga_sort_task *t) {
   const ga_sort_spec spec = spec_of(t, moved, 8);
   const unsigned int n = ga__sort_passes(&spec); /* the histogram covers all digits */
   const size_t word = is_large ? 8 : 4,
-               tiles = ga__sort_ceil_div(t->n, ga__sort_tile(&spec));
+               tiles = ga__ceil_div(t->n, ga__sort_tile(&spec));
   const size_t state_size = 8 + t->rows * tiles * 256 * word;
   gpudata *bins = NULL, *state = NULL;
   passes p;
@@ -272,9 +270,8 @@ static int chunk_pass(const ga_sort_task *t, const passes *p, unsigned int i,
                       gpudata *counts, size_t chunk, size_t chunks, int radix) {
   const ga_device_info *info = &t->context->info;
   const size_t items = info->is_cpu ? 1 : 64;
-  const size_t work = ga__sort_ceil_div(t->rows * chunks, items);
-  const size_t groups =
-      ga__sort_smaller(work, info->is_cpu ? 32 * info->processors : work);
+  const size_t work = ga__ceil_div(t->rows * chunks, items);
+  const size_t groups = ga__smaller(work, info->is_cpu ? 32 * info->processors : work);
   ga_sort_moves m;
   const int mode = moves_of(&m, p, t, i);
   for (int kind = GA_SORT_COUNT; kind <= GA_SORT_SCATTER; kind++) {
@@ -303,10 +300,10 @@ static int sort_chunks(const ga_sort_task *t) {
   const int bits = chunk_bits(info), radix = 1 << bits;
   const size_t wanted = (size_t)(info->is_cpu ? 4 : 512) * info->processors;
   const size_t least = info->is_cpu ? 16384 : 64;
-  size_t chunk = ga__sort_ceil_div(t->n, ga__sort_ceil_div(wanted, t->rows));
+  size_t chunk = ga__ceil_div(t->n, ga__ceil_div(wanted, t->rows));
   if (chunk < least)
     chunk = least;
-  const size_t chunks = ga__sort_ceil_div(t->n, chunk);
+  const size_t chunks = ga__ceil_div(t->n, chunk);
   const ga_sort_spec spec = spec_of(t, 0, bits);
   gpudata *counts;
   passes p;

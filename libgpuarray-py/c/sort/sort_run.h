@@ -2,20 +2,13 @@
 #ifndef GA_C_SORT_RUN_H
 #define GA_C_SORT_RUN_H
 
+#include "c/base/counts.h"
 #include "c/sort/sort.h"
 
 /* Buffers of a launch; unused ones get any buffer. */
 typedef struct ga_sort_moves {
   ga_sort_place in, out, vin, vout, indices;
 } ga_sort_moves;
-
-static inline size_t ga__sort_ceil_div(size_t a, size_t b) {
-  return a / b + (a % b != 0);
-}
-
-static inline size_t ga__sort_smaller(size_t a, size_t b) {
-  return a < b ? a : b;
-}
 
 static inline size_t ga__sort_key_size(const ga_sort_task *t) {
   return gpuarray_get_elsize(t->typecode);

@@ -63,7 +63,7 @@ static bool may_pick(const ga_sort_task *t) {
 
 /* Maximum block size. */
 static size_t pick_threads(gpukernel *kernel) {
-  return ga__sort_smaller(GA_SORT_PICK_THREADS, ga__kernel_threads(kernel)) / 32 * 32;
+  return ga__smaller(GA_SORT_PICK_THREADS, ga__kernel_threads(kernel)) / 32 * 32;
 }
 
 /* Largest k for PICK: chunks at least half fill a group, and their first k together
@@ -72,7 +72,7 @@ static size_t pick_most(const ga_sort_task *t, size_t threads) {
   const size_t own = ga__sort_pick_items(t->typecode);
   return t->context->info.is_cpu
              ? GA_SORT_HELD / 2
-             : ga__sort_smaller(threads * own / 3, GA_SORT_PICK_THREADS / 4 * own);
+             : ga__smaller(threads * own / 3, GA_SORT_PICK_THREADS / 4 * own);
 }
 
 /* Number of chunks per row; *items: block size. */
@@ -80,17 +80,15 @@ static size_t cut(size_t *items, const ga_sort_task *t, size_t k, gpukernel *ker
   const ga_device_info *info = &t->context->info;
   const size_t own = ga__sort_pick_items(t->typecode);
   if (info->is_cpu) {
-    const size_t wanted = ga__sort_ceil_div((size_t)4 * info->processors, t->rows);
+    const size_t wanted = ga__ceil_div((size_t)4 * info->processors, t->rows);
     *items = 1;
-    return 1 + ga__sort_smaller(wanted - 1, t->n / (16 * k < 16384 ? 16384 : 16 * k));
+    return 1 + ga__smaller(wanted - 1, t->n / (16 * k < 16384 ? 16384 : 16 * k));
   }
   size_t threads = pick_threads(kernel);
   if (t->n > threads * own && k <= 64 && threads > 512)
     threads = 512;
-  const size_t chunks = ga__sort_ceil_div(t->n, threads * own);
-  *items =
-      ga__sort_ceil_div(ga__sort_ceil_div(ga__sort_ceil_div(t->n, chunks), own), 32) *
-      32;
+  const size_t chunks = ga__ceil_div(t->n, threads * own);
+  *items = ga__ceil_div(ga__ceil_div(ga__ceil_div(t->n, chunks), own), 32) * 32;
   return chunks;
 }
 
@@ -110,9 +108,9 @@ static int pick_once(gpukernel *kernel, const ga_sort_task *t, size_t k, size_t 
   ga__sort_add_moves(&args, &m);
   add_choice(&args, t, start_of(from->indices), t->n / chunks, chunks, k);
   ga__args_i32(&args, mode);
-  return ga__sort_launch(
-      kernel, &args,
-      info->is_cpu ? ga__sort_smaller(work, 32 * info->processors) : work, items, 1);
+  return ga__sort_launch(kernel, &args,
+                         info->is_cpu ? ga__smaller(work, 32 * info->processors) : work,
+                         items, 1);
 }
 
 /* Selects the first k of each chunk, then of these, until one chunk is left. */
@@ -145,7 +143,7 @@ static int pick_rows(const ga_sort_task *task, gpukernel *kernel, size_t k) {
 static int select_once(const ga_sort_task *t, size_t k, size_t chunk,
                        const selection *from, const selection *to) {
   const ga_device_info *info = &t->context->info;
-  const size_t chunks = ga__sort_ceil_div(t->n, chunk);
+  const size_t chunks = ga__ceil_div(t->n, chunk);
   const size_t most = info->is_cpu ? 32 * info->processors : (size_t)1 << 20;
   gpukernel *kernel;
   GA_TRY(ga__sort_kernel(&kernel, t->context, GA_SORT_SELECT, t->typecode, 0, false));
@@ -153,33 +151,32 @@ static int select_once(const ga_sort_task *t, size_t k, size_t chunk,
       .in = t->keys, .out = start_of(to->keys), .indices = start_of(to->indices)};
   size_t items = 1;
   while (!info->is_cpu &&
-         2 * items <= ga__sort_smaller(GA_SORT_THREADS, ga__kernel_threads(kernel)))
+         2 * items <= ga__smaller(GA_SORT_THREADS, ga__kernel_threads(kernel)))
     items *= 2;
   ga_args args;
   ga__sort_add_moves(&args, &m);
   add_choice(&args, t, start_of(from->indices), chunk, chunks, k);
   ga__args_i32(&args,
                (t->descending ? GA_SORT_FLIP : 0) | (from->keys ? GA_SORT_GIVEN : 0));
-  return ga__sort_launch(kernel, &args, ga__sort_smaller(t->rows * chunks, most), items,
-                         1);
+  return ga__sort_launch(kernel, &args, ga__smaller(t->rows * chunks, most), items, 1);
 }
 
 /* Chunk length; the last chunk must have at least k elements. */
 static size_t choose_chunk(const ga_sort_task *t, size_t k) {
   const size_t wanted =
       (size_t)(t->context->info.is_cpu ? 4 : 8) * t->context->info.processors;
-  size_t chunk = ga__sort_ceil_div(t->n, ga__sort_ceil_div(wanted, t->rows));
-  const size_t least = ga__sort_smaller(t->n, 16 * k < 16384 ? 16384 : 16 * k);
+  size_t chunk = ga__ceil_div(t->n, ga__ceil_div(wanted, t->rows));
+  const size_t least = ga__smaller(t->n, 16 * k < 16384 ? 16384 : 16 * k);
   if (chunk < least)
     chunk = least;
   while (chunk < t->n && t->n % chunk != 0 && t->n % chunk < k)
     chunk++;
-  return ga__sort_smaller(chunk, t->n);
+  return ga__smaller(chunk, t->n);
 }
 
 /* Selects the first k of each chunk, in order, then of these. */
 static int select_chunks(selection *out, const ga_sort_task *t, size_t k) {
-  const size_t chunk = choose_chunk(t, k), chunks = ga__sort_ceil_div(t->n, chunk);
+  const size_t chunk = choose_chunk(t, k), chunks = ga__ceil_div(t->n, chunk);
   const selection none = {NULL, NULL};
   selection some;
   GA_TRY(open_selection(&some, t, t->rows * chunks * k));

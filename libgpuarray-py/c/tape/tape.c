@@ -48,7 +48,7 @@ void ga__tape_free(ga_tape *tape) {
       continue;
     gpukernel_release(c->kernel);
     ga__free(c->recorded);
-    ga__free((void *)(uintptr_t)c->launch.args);
+    ga__free(c->launch.args);
   }
   for (size_t i = 0; i < tape->n_held; i++)
     gpudata_release(tape->held[i]);
