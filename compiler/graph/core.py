@@ -7,7 +7,7 @@ from gpuarray.compiler.graph.constants import (
     literal_floats_are,
     short_value,
 )
-from gpuarray.compiler.graph.op import Op
+from gpuarray.compiler.graph.op import Op, SameShapeOp
 from gpuarray.compiler.graph.trace import Trace, traced_as, user_line
 from gpuarray.compiler.graph.variable import (
     Apply,
@@ -23,6 +23,7 @@ __all__ = [
     "Apply",
     "Constant",
     "Op",
+    "SameShapeOp",
     "Trace",
     "Variable",
     "as_variable",

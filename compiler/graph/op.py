@@ -259,6 +259,16 @@ class Op:
         return list(infer(node, input_shapes))
 
 
+class SameShapeOp(Op):
+    """An op whose only result has the shape of the first input."""
+
+    def infer_shape(
+        self, node: Apply, input_shapes: Sequence[Sequence[Any]]
+    ) -> list[tuple[Any, ...]]:
+        """The shape of the first input."""
+        return [tuple(input_shapes[0])]
+
+
 @lru_cache(maxsize=1024)
 def _n_parameters(method: Callable[..., Any] | None) -> int:
     """How many parameters a method's function has, self included."""

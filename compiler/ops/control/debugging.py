@@ -12,7 +12,7 @@ from gpuarray.compiler.errors import (
     GraphTypeError,
     made_at,
 )
-from gpuarray.compiler.graph.core import Apply, Op, Variable, as_variable
+from gpuarray.compiler.graph.core import Apply, SameShapeOp, Variable, as_variable
 from gpuarray.compiler.graph.disconnected import disconnected_type
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
@@ -25,7 +25,7 @@ def print_value(op: Any, value: Any) -> None:
         print(op.message, name, "=", text)  # noqa: T201
 
 
-class Print(Op):
+class Print(SameShapeOp):
     """The same array, printed each time that it is computed.
 
     ``Print("x:")(x)`` prints ``x: __str__ = [1. 2.]`` to the standard output. ``attrs``
@@ -78,16 +78,12 @@ class Print(Op):
         """Return the direction."""
         return list(eval_points)
 
-    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """The shape of ``x``."""
-        return [tuple(input_shapes[0])]
-
     def __str__(self) -> str:
         message = f"message={self.message!r}, " if self.message else ""
         return f"{type(self).__name__}{{{message}attrs={self.attrs}}}"
 
 
-class Assert(Op):
+class Assert(SameShapeOp):
     """The first input; raises unless all the other inputs, numbers, are true.
 
     ``Assert("x is positive")(x, x.min() > 0)`` raises AssertionError with the message
@@ -142,10 +138,6 @@ class Assert(Op):
     def R_op(self, inputs: Any, eval_points: Any) -> list[Any]:
         """The direction."""
         return [eval_points[0]]
-
-    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """The shape of the first input."""
-        return [tuple(input_shapes[0])]
 
     def __str__(self) -> str:
         return f"{type(self).__name__}{{msg={self.msg!r}}}"

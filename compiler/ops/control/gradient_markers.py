@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from gpuarray.compiler.errors import GraphValueError
-from gpuarray.compiler.graph.core import Apply, Op, Variable, as_variable
+from gpuarray.compiler.graph.core import Apply, SameShapeOp, Variable, as_variable
 from gpuarray.compiler.graph.disconnected import grad_undefined
 from gpuarray.compiler.ops.elemwise.math import zeros_like
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 
-class Mark(Op):
+class Mark(SameShapeOp):
     """The base of gradient markers: the same array."""
 
     __props__: ClassVar[tuple[str, ...]] = ()
@@ -26,10 +26,6 @@ class Mark(Op):
     def reference(self, x: Any) -> Any:
         """``x``."""
         return x
-
-    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """The shape of ``x``."""
-        return [tuple(input_shapes[0])]
 
     def __str__(self) -> str:
         return type(self).__name__

@@ -13,7 +13,7 @@ from gpuarray.compiler.errors import (
     GraphValueError,
 )
 from gpuarray.compiler.graph import core
-from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.graph.core import Apply, Op, SameShapeOp, Variable
 from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import math
@@ -182,7 +182,7 @@ def common_dtype(*variables: Variable) -> str:
     return np.result_type(*(variable.type.numpy_dtype for variable in variables)).name
 
 
-class Blas(Op):
+class Blas(SameShapeOp):
     """The base of Gemv and Gemm: scales, and whether the first input is overwritten."""
 
     alpha: float
@@ -226,10 +226,6 @@ class Blas(Op):
                 f"{self}: the result has shape {scaled.shape}, not {y.shape}"
             )
         return scaled.astype(y.dtype)
-
-    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """The shape of the first input."""
-        return [tuple(input_shapes[0])]
 
     def __str__(self) -> str:
         flag = "inplace" if self.inplace else "no_inplace"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.graph import core
-from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.graph.core import Apply, SameShapeOp, Variable
 from gpuarray.compiler.ops.creation.diagonals import diagonal, tril
 from gpuarray.compiler.ops.creation.joining import join
 from gpuarray.compiler.ops.elemwise import math
@@ -25,7 +25,7 @@ from gpuarray.compiler.ops.linalg.solving import (
 from gpuarray.compiler.ops.shape.shape import shape_i
 
 
-class Cholesky(Op):
+class Cholesky(SameShapeOp):
     """The triangle L with ``L @ L.T`` equal to ``x``, which is positive definite.
 
     Only the lower triangle of ``x`` is read; without ``lower`` only the upper one, and
@@ -71,10 +71,6 @@ class Cholesky(Op):
         full = solve_triangular(turned(L), turned(left))
         gradient = folded(full, lower=True)
         return gradient if self.lower else turned(gradient)
-
-    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """The shape of the matrices."""
-        return [tuple(input_shapes[0])]
 
 
 def cholesky(x: Any, lower: bool = True, on_error: str = "raise") -> Variable:
@@ -160,7 +156,7 @@ def exponential(
     return power
 
 
-class Expm(Op):
+class Expm(SameShapeOp):
     """The exponentials of square matrices."""
 
     reports = True
@@ -188,10 +184,6 @@ class Expm(Op):
         whole: Variable = Expm()(join(last - 1, top, bottom))
         block: Variable = whole[..., :n, n:]
         return block
-
-    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """The shape of the matrices."""
-        return [tuple(input_shapes[0])]
 
 
 def expm(a: Any) -> Variable:

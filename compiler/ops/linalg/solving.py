@@ -16,7 +16,7 @@ from gpuarray.compiler.errors import (
     GraphValueError,
 )
 from gpuarray.compiler.graph import core
-from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.graph.core import Apply, Op, SameShapeOp, Variable
 from gpuarray.compiler.graph.types import Pattern, TensorType, is_integer_name
 from gpuarray.compiler.ops.creation.creation import counted
 from gpuarray.compiler.ops.creation.diagonals import tril, triu
@@ -208,7 +208,7 @@ def solve_symmetric(A: Any, b: Any) -> Variable:
     return solve(A, b, assume_a="sym")
 
 
-class MatrixInverse(Op):
+class MatrixInverse(SameShapeOp):
     """The inverses of square matrices."""
 
     reports = True
@@ -227,10 +227,6 @@ class MatrixInverse(Op):
     def grad(self, m: Any, g: Any, y: Variable, x: Variable) -> Variable:
         """Return minus ``y' g y'``, where the stroke transposes."""
         return -matmul(turned(y), matmul(g, turned(y)))
-
-    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """The shape of the matrices."""
-        return [tuple(input_shapes[0])]
 
 
 def matrix_inverse(x: Any) -> Variable:

@@ -16,7 +16,7 @@ from gpuarray.compiler.errors import (
     GraphIndexError,
     GraphValueError,
 )
-from gpuarray.compiler.graph.core import Apply, Op, Variable, is_float
+from gpuarray.compiler.graph.core import Apply, Op, SameShapeOp, Variable, is_float
 from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.creation.joining import as_length
@@ -31,7 +31,7 @@ from gpuarray.compiler.ops.variables.basic import (
 )
 
 
-class Normalised(Op):
+class Normalised(SameShapeOp):
     """The base of Softmax and LogSoftmax, which work along an axis of floats."""
 
     __props__ = ("axis",)
@@ -52,10 +52,6 @@ class Normalised(Op):
         with np.errstate(all="ignore"):
             shifted = wide(x) - wide(x).max(axis=self.axis, keepdims=True)
             return shifted, np.exp(shifted).sum(axis=self.axis, keepdims=True)
-
-    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """The shape of ``x``."""
-        return [tuple(input_shapes[0])]
 
     def __str__(self) -> str:
         return f"{type(self).__name__}{{axis={self.axis}}}"
@@ -248,7 +244,7 @@ class Spread(Op):
         return [(*input_shapes[0], node.inputs[2])]
 
 
-class InBounds(Op):
+class InBounds(SameShapeOp):
     """The bounds-checked indices ``y`` into ``n`` elements, int64, none negative.
 
     ``y`` holds integers, negative ones counted from the end. One out of bounds is
@@ -279,10 +275,6 @@ class InBounds(Op):
 
     def grad(self, m: Any, g: Any, out: Any, y: Variable, n: Variable) -> None:
         """Return None: indices are integers."""
-
-    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """The shape of ``y``."""
-        return [tuple(input_shapes[0])]
 
 
 class FirstRows(Op):

@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from gpuarray.compiler.errors import GraphValueError
-from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.graph.core import Apply, SameShapeOp, Variable
 from gpuarray.compiler.graph.requirements import Requirement
 from gpuarray.compiler.ops.slicing.subtensor import check_range
 
 
-class Requires(Op):
+class Requires(SameShapeOp):
     """An array; raises unless a relation of two integers holds.
 
     No user writes it: rewriting puts it at an output for a node of the original graph
@@ -55,10 +55,6 @@ class Requires(Op):
     ) -> tuple[Variable, None, None]:
         """``g``."""
         return g, None, None
-
-    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """The shape of the array."""
-        return [tuple(input_shapes[0])]
 
     def __str__(self) -> str:
         return f"{type(self).__name__}{{{self.relation}}}"

@@ -17,7 +17,7 @@ from gpuarray.compiler.errors import (
     GraphValueError,
 )
 from gpuarray.compiler.graph import core
-from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
+from gpuarray.compiler.graph.core import Apply, Constant, Op, SameShapeOp, Variable
 from gpuarray.compiler.graph.requirements import Requirement, equal, within
 from gpuarray.compiler.ops.broadcast.broadcast import addbroadcast
 from gpuarray.compiler.ops.elemwise import math
@@ -316,7 +316,7 @@ def place(part: Variable, length: Any, low: Any, high: Any) -> Any:
 # ---- changes ----
 
 
-class Change(Entries, Op):
+class Change(Entries, SameShapeOp):
     """The base of ops that set or add to the elements of an index.
 
     The inputs are the array, the values, and the index. With ``inplace`` the array is
@@ -378,10 +378,6 @@ class Change(Entries, Op):
     def host_inputs(self, node: Apply) -> Collection[int]:
         """The integers of the index."""
         return range(2, len(node.inputs))
-
-    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """The shape of the array."""
-        return [tuple(input_shapes[0])]
 
     def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
         """Require valid indices, and values that fill the part."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from gpuarray.compiler.errors import GraphArgumentError, GraphValueError
-from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.graph.core import Apply, SameShapeOp, Variable
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.index.indexing import index
 from gpuarray.compiler.ops.shape.shape import flatten
@@ -19,7 +19,7 @@ from gpuarray.compiler.ops.variables.basic import (
 FUNCTIONS = {"add": "cumsum", "mul": "cumprod"}
 
 
-class CumOp(Op):
+class CumOp(SameShapeOp):
     """The running fold along ``axis``: sums or products of the elements so far.
 
     Without an axis the elements are read as a vector. ``mode`` is ``"add"`` or
@@ -88,10 +88,6 @@ class CumOp(Op):
             m.where(is_first, at_first, m.zeros_like(x)),
         )
         return slope
-
-    def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
-        """The shape of the input."""
-        return [tuple(input_shapes[0])]
 
     def __str__(self) -> str:
         way = ", reverse" if self.reverse else ""

@@ -13,7 +13,7 @@ from gpuarray.compiler.errors import (
     NotOfferedError,
 )
 from gpuarray.compiler.graph import core
-from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
+from gpuarray.compiler.graph.core import Apply, Constant, Op, SameShapeOp, Variable
 from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.graph.types import TensorType, dtype_name
 from gpuarray.compiler.ops.control.anyaxis import for_axis
@@ -32,7 +32,7 @@ from gpuarray.compiler.ops.variables.basic import (
 KINDS = ("quicksort", "mergesort", "heapsort", "stable", None)
 
 
-class Sort(Op):
+class Sort(SameShapeOp):
     """The elements in order along ``axis``; nan comes last."""
 
     __props__ = ("axis",)
@@ -59,10 +59,6 @@ class Sort(Op):
         """Return ``g`` with each element at its element's original index."""
         order = argsort(x, self.axis)
         return put_along_axis(m.zeros_like(g), order, g, self.axis)
-
-    def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
-        """The shape of the input."""
-        return [tuple(input_shapes[0])]
 
 
 class ArgSort(Sort):
