@@ -1,80 +1,214 @@
-"""A row program's walks as steps: reductions along the rows, elementwise operations."""
+"""A row program in several launches: a reduction for each walk, elementwise steps.
+
+This serves processors, whose reductions and elementwise kernels know best how to make
+vectors, and GPUs where there are too few rows to keep them busy. What is computed of
+each element is computed again in each walk, save what costs more than to store it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
+from functools import singledispatch
+from typing import NamedTuple
 
+import numpy as np
+from gpuarray._kernels.codegen import convert, identity_text
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.gpukernels.bodies import Steps
-from gpuarray.compiler.gpukernels.rows.looped import (
-    Count,
-    First,
-    Inside,
-    Lines,
-    Map,
-    Same,
-    Walk,
-    Walks,
-    walks_of,
-)
 from gpuarray.compiler.gpukernels.rows.operands import Operands
-from gpuarray.compiler.ops.fused.rowwise import CELL, COUNT, ROW
+from gpuarray.compiler.gpukernels.source import Operand, expression
+from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
+from gpuarray.compiler.ops.elemwise.steps import ProgramStep
+from gpuarray.compiler.ops.fused.row_steps import (
+    CELL,
+    COUNT,
+    LENGTH,
+    ONE,
+    ROW,
+    AnyStep,
+    At,
+    Fold,
+    Head,
+    Line,
+    Place,
+    Taken,
+    Within,
+)
+from gpuarray.compiler.ops.fused.rowwise import Program
+from gpuarray.dtypes import work_ctype, work_dtype
+from gpuarray.scalars import SCALARS
 
+_CALL = re.compile(r"\w\(")
 _WHERE = "rows"
 
 
-class Written:
-    """Adds launches as steps; it has state because each reads results of others.
+def by_reductions(s: Steps, given: Operands) -> list[int]:
+    """Add a reduction for each walk, fewer steps where all rows are meant."""
+    counts = given.of_kind(COUNT)
+    if not counts:
+        return Walks(s, given, is_whole=False).outputs()
+    is_part = s.any([s.arithmetic("lt", count, given.shape[0]) for count in counts])
+    with s.under(is_part, True):
+        few = Walks(s, given, is_whole=False).outputs()
+    with s.under(is_part, False):
+        whole = Walks(s, given, is_whole=True).outputs()
+    return [s.choose(is_part, *pair) for pair in zip(few, whole, strict=True)]
 
-    ``known`` maps the program's values to the body's; ``shape`` has the numbers of the
-    lengths; ``memory`` has for each output the value whose memory it takes.
+
+def folded(program: Program) -> tuple[Program, list[str]]:
+    """Return the program with each indexed read of a row as a fold of one element.
+
+    The texts of the constants that it has as more inputs follow.
+    """
+    dtypes = {step.dtype: None for step in program.steps if isinstance(step, At)}
+    count, more = len(program.inputs), len(dtypes)
+    least = {dtype: count + number for number, dtype in enumerate(dtypes)}
+    steps: dict[AnyStep, int] = {}
+    value = list(range(count))
+
+    def add(step: AnyStep) -> int:
+        return steps.setdefault(step, count + more + len(steps))
+
+    for step in program.steps:
+        if isinstance(step, At):
+            here = add(
+                CompositeStep("eq", (add(Place(0, "int64")), value[step.place]), "bool")
+            )
+            operands = here, value[step.operand], least[step.dtype]
+            chosen = add(CompositeStep("where", operands, step.dtype))
+            fold = Fold("maximum", chosen, step.dtype, step.dtype, of_none=True)
+            value.append(add(fold))
+        else:
+            value.append(add(step.reading([value[v] for v in step.operands])))
+    made = Program(
+        (*program.inputs, *((dtype, ONE) for dtype in dtypes)),
+        tuple(steps),
+        tuple(value[output] for output in program.outputs),
+    )
+    row = SCALARS["maximum"]
+    return made, [identity_text(row, work_dtype(np.dtype(each))) for each in dtypes]
+
+
+class Text(NamedTuple):
+    """The text of a launch: statements, then its results.
+
+    ``used`` are the values that it reads.
     """
 
-    def __init__(
-        self,
-        steps: Steps,
-        walks: Walks,
-        given: Operands,
-        targets: Sequence[int | None],
-    ) -> None:
-        self.body = steps
-        self.walks = walks
+    lines: tuple[str, ...]
+    results: tuple[Operand, ...]
+    support: str
+    used: tuple[int, ...]
+
+    def stored(self) -> str:
+        """Return the statements, with stores of the results to ``o0``, ``o1``, ..."""
+        stores = (f"o{i} = {text};" for i, (text, _) in enumerate(self.results))
+        return "\n".join([*self.lines, *stores])
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the values that it reads."""
+        return [f"v{value}" for value in self.used]
+
+
+class Walks:
+    """Adds launches as steps; it has state because each reads results of others.
+
+    ``program`` reads places by folds. ``known`` has the numbers of the body's values by
+    the program's, ``integers`` those that the host knows. ``memory`` has for each
+    output the number of the value in whose memory it goes; ``fresh`` outputs have
+    memory that nothing else lies in, and to the ``spare`` ones of them nothing was
+    written yet. All rows are among the first if ``is_whole``.
+    """
+
+    def __init__(self, s: Steps, given: Operands, is_whole: bool) -> None:
+        self.body = s
         self.shape = given.shape
-        numbered = enumerate(given.numbers)
-        self.known = {v: each for v, each in numbered if each is not None}
-        self.memory = list(targets)
-        for value in walks.integers:  # masks that are true for all rows
-            self.known.setdefault(value, steps.integer(1))
+        self.is_whole = is_whole
+        self.program, texts = folded(given.program)
+        self.sources = (*given.sources, *texts)
+        self.count = len(self.program.inputs)
+        self.steps = list(enumerate(self.program.steps, self.count))
+        self.known = {
+            value: number
+            for value, number in enumerate(given.numbers)
+            if number is not None and self.program.inputs[value][1] != LENGTH
+        }
+        self.integers = {v for v in self.known if self.sources[v] == "int"}
+        self.memory = [
+            None if at is None else given.numbers[at] for at in given.overwritten
+        ]
+        self.fresh = [
+            at is None or value in given.program.folds
+            for at, value in zip(self.memory, given.program.outputs, strict=True)
+        ]
+        self.spare = [
+            index
+            for index, value in enumerate(self.program.outputs)
+            if self.fresh[index] and self.program.kinds[value] == CELL
+        ]
 
-    def results(self) -> list[int]:
+    def outputs(self) -> list[int]:
         """Add all launches; return the outputs."""
-        for move in self.walks.moves:
-            move.by(self)
-        return [self.known[value] for value in self.walks.outputs]
+        program = self.program
+        for value, step in self.steps:
+            begin(step, value, self)
+        self.store_places(0)
+        for level in range(1, max(program.levels) + 1):
+            folds = [v for v in program.folds if program.levels[v] == level]
+            self.store_costly(folds)
+            self.walk(folds)
+            self.store_rows(level)
+            self.store_places(level)
+        made: dict[int, int] = {}
+        left = [
+            index
+            for index, value in enumerate(program.outputs)
+            if not (self.fresh[index] and value in program.folds)
+        ]
+        for wants_cells in (True, False):  # rows last: elements read them
+            chosen = [
+                i
+                for i in left
+                if (program.kinds[program.outputs[i]] == CELL) == wants_cells
+            ]
+            if chosen:
+                numbers = self.map([program.outputs[i] for i in chosen], chosen)
+                made |= zip(chosen, numbers, strict=True)
+        return [
+            made[index] if index in made else self.known[value]
+            for index, value in enumerate(program.outputs)
+        ]
 
-    def map(self, move: Map) -> None:
-        """Add an elementwise launch over operands that broadcast to its shape."""
-        operands = [self.known[value] for value in move.used]
-        names = [f"v{value}" for value in move.used]
-        room = self.room(self.walks.program.kinds[move.made[0]], move.used)
+    # ---- launches ----
+
+    def map(self, roots: Sequence[int], into: Sequence[int]) -> range:
+        """Add an elementwise launch over operands that broadcast; return its results.
+
+        ``into`` has for each the output in whose memory it lies, -1 for its own.
+        """
+        text = self.text(roots)
+        given = [self.known[value] for value in text.used]
+        room = self.room(self.program.kinds[roots[0]], text.used)
         first = self.body.launch(
-            [*operands, *room],
-            [dtype for _, dtype in move.text.results],
-            move.text.stored(),
+            [*given, *room],
+            [dtype for _, dtype in text.results],
+            text.stored(),
             label=_WHERE,
-            names=(*names, *("room" for _ in room)),
-            preamble=move.text.support,
-            inplace=tuple(self.overwritten(into, operands) for into in move.into),
+            names=(*text.names, *("room" for _ in room)),
+            preamble=text.support,
+            inplace=tuple(self.overwritten(output, given) for output in into),
         )
-        for number, (out, into) in enumerate(zip(move.outs, move.into, strict=True)):
-            self.known[out] = first + number
-            if into >= 0:
-                self.memory[into] = first + number
+        for number, output in enumerate(into, first):
+            if output >= 0:
+                self.memory[output] = number
+        return range(first, first + len(roots))
 
     def room(self, wanted: str, used: Sequence[int]) -> list[int]:
         """Return an unread array that sets a launch's shape, if no input does."""
         kinds = {
-            self.walks.program.kinds[value]
+            self.program.kinds[value]
             for value in used
             if self.body.is_array(self.known[value])
         }
@@ -90,77 +224,181 @@ class Written:
         memory = self.memory[output] if output >= 0 else None
         return given.index(memory) if memory in given else -1
 
-    def walk(self, move: Walk) -> None:
+    def walk(self, folds: Sequence[int]) -> None:
         """Add a reduction of the last axis, and views that have it again."""
+        text = self.text(self.operands(folds))
         last = len(self.shape) - 1
-        room = self.room(CELL, move.used)
+        room = self.room(CELL, text.used)
         first = self.body.reduction(
-            self.walks.folds(move),
-            move.text.results,
-            [*(f"v{value}" for value in move.used), *("room" for _ in room)],
-            [*(self.known[value] for value in move.used), *room],
+            [self.program.folds[value] for value in folds],
+            text.results,
+            [*text.names, *("room" for _ in room)],
+            [*(self.known[value] for value in text.used), *room],
             (last,),
-            lines=move.text.lines,
-            support=move.text.support,
+            lines=text.lines,
+            support=text.support,
         )
-        for number, fold in enumerate(move.folds):
-            self.known[fold] = self.body.view(first + number, (*range(last), -1))
-
-    def count(self, move: Count) -> None:
-        """Add the indices of a row's elements, one array for all rows."""
-        counts = self.counted(self.shape[-1], move.dtype)
-        new_axes = (-1,) * (len(self.shape) - 1)
-        self.known[move.out] = self.body.view(counts, (*new_axes, 0))
-
-    def first(self, move: First) -> None:
-        """Add the mask of the first rows."""
-        operands = [self.counted(self.shape[0]), self.known[move.count]]
-        text, names = "o0 = i < n;", ("i", "n")
-        mask = self.body.launch(operands, ["bool"], text, label=_WHERE, names=names)
-        self.known[move.out] = self.body.view(mask, (0, -1))
-
-    def inside(self, move: Inside) -> None:
-        """Add the bounds-checked indices in rows."""
-        labels = self.known[move.labels]
-        operands = [self.counted(self.shape[-1]), labels]
-        row = p.ArrayValue("int64", self.body.array(labels).broadcastable)
-        self.known[move.out] = self.body.routines("take", operands, [row], 0)
-
-    def lines(self, move: Lines) -> None:
-        """Add the rows of a table."""
-        rows = self.body.reshape(self.known[move.places], [self.shape[0]])
-        table = self.known[move.table]
-        dtype = self.body.array(table).dtype
-        self.known[move.out] = self.body.routine("take", [table, rows], dtype, 2, 0)
-
-    def same(self, move: Same) -> None:
-        """Alias another value."""
-        self.known[move.out] = self.known[move.value]
+        for number, fold in enumerate(folds, first):
+            self.known[fold] = self.body.view(number, (*range(last), -1))
 
     def counted(self, length: int, dtype: str = "int64") -> int:
         """Return the integers below a length."""
         return self.body.routine("arange", [length], dtype, 1)
 
+    # ---- what is stored ----
 
-def by_reductions(s: Steps, given: Operands) -> list[int]:
-    """The outputs by a reduction for each walk; simpler where all rows are meant."""
-    numbers, program = given.numbers, given.program
-    targets = [None if at is None else numbers[at] for at in given.overwritten]
-    fresh = tuple(
-        at is None or value in program.folds
-        for at, value in zip(targets, program.outputs, strict=True)
-    )
+    def store(self, roots: Sequence[int], into: Sequence[int]) -> None:
+        """Add a launch that stores values."""
+        self.known |= zip(roots, self.map(roots, into), strict=True)
 
-    def write(is_whole: bool) -> list[int]:
-        walks = walks_of(program, given.sources, fresh, is_whole)
-        return Written(s, walks, given, targets).results()
+    def operands(self, folds: Sequence[int]) -> list[int]:
+        """Return the operands of folds."""
+        return [self.program.folds[fold].operand for fold in folds]
 
-    counts = given.of_kind(COUNT)
-    if not counts:
-        return write(is_whole=False)
-    is_part = s.any([s.arithmetic("lt", count, given.shape[0]) for count in counts])
-    with s.under(is_part, True):
-        few = write(is_whole=False)
-    with s.under(is_part, False):
-        whole = write(is_whole=True)
-    return [s.choose(is_part, *pair) for pair in zip(few, whole, strict=True)]
+    def store_costly(self, folds: Sequence[int]) -> None:
+        """Store operands of folds that call functions such as exp."""
+        roots = [
+            value
+            for value in dict.fromkeys(self.operands(folds))
+            if self.program.kinds[value] == CELL and self.is_costly(value)
+        ]
+        if roots:
+            self.store(roots, [self.place(self.program.dtypes[v]) for v in roots])
+
+    def place(self, dtype: str) -> int:
+        """The output whose memory can hold elements until it is written, or -1."""
+        for index, output in enumerate(self.spare):
+            if self.program.dtypes[self.program.outputs[output]] == dtype:
+                return self.spare.pop(index)
+        return -1
+
+    def store_places(self, level: int) -> None:
+        """Add the index values that are known after `level` walks."""
+        for value, step in self.steps:
+            if self.program.levels[value] == level:
+                find_places(step, value, self)
+
+    def labels(self, operand: int) -> int:
+        """Return the array that indices are read from."""
+        if operand in self.known and operand not in self.integers:
+            return self.known[operand]
+        return self.map([operand], [-1])[0]
+
+    def store_rows(self, level: int) -> None:
+        """Store the row values that elements or folds need."""
+        program = self.program
+        wanted = {
+            operand
+            for value, step in self.steps
+            for operand in step.operands
+            if step.is_fold or program.kinds[value] == CELL
+        }
+        roots = [
+            value
+            for value, step in self.steps
+            if value in wanted
+            and isinstance(step, CompositeStep)
+            and program.kinds[value] != CELL
+            and program.levels[value] == level
+        ]
+        if roots:
+            self.store(roots, [-1] * len(roots))
+
+    def is_costly(self, value: int) -> bool:
+        """True if a function is called for each element."""
+        return any(
+            isinstance(step := self.program.steps[each - self.count], CompositeStep)
+            and step.op in SCALARS
+            and _CALL.search(SCALARS[step.op].expression)
+            for each in self.needed([value])
+            if each >= self.count
+            and each not in self.known
+            and self.program.kinds[each] == CELL
+        )
+
+    def needed(self, roots: Iterable[int]) -> list[int]:
+        """Return the values to compute for the roots, and those read from memory."""
+        wanted, stack = set[int](), list(roots)
+        while stack:
+            value = stack.pop()
+            if value not in wanted:
+                wanted.add(value)
+                if value >= self.count and value not in self.known:
+                    stack.extend(self.program.steps[value - self.count].operands)
+        return sorted(wanted)
+
+    def text(self, roots: Sequence[int]) -> Text:
+        """The text that computes the roots from known values."""
+        wanted = self.needed(roots)
+        operands: dict[int, Operand] = {}
+        lines: list[str] = []
+        supports: dict[str, None] = {}
+        for value in wanted:
+            dtype = self.program.dtypes[value]
+            operands[value] = (f"v{value}", dtype)
+            if value in self.integers:
+                text = convert(f"v{value}", np.dtype("int64"), np.dtype(dtype))
+                operands[value] = (text, dtype)
+            elif value not in self.known and value < self.count:
+                operands[value] = (self.sources[value], dtype)
+            elif value not in self.known:
+                step = self.program.steps[value - self.count]
+                assert isinstance(step, CompositeStep)
+                made, support = expression(step, [operands[i] for i in step.operands])
+                supports[support] = None
+                lines.append(f"const {work_ctype(np.dtype(dtype))} v{value} = {made};")
+        results = tuple(operands[root] for root in roots)
+        support = "\n".join(filter(None, supports))
+        used = tuple(value for value in wanted if value in self.known)
+        return Text(tuple(lines), results, support, used)
+
+
+@singledispatch
+def begin(step: ProgramStep, value: int, k: Walks) -> None:
+    """Add the launches of a step before all walks: none, for most kinds."""
+
+
+@begin.register
+def _(step: Place, value: int, k: Walks) -> None:
+    """Add the indices of a row's elements, one array for all rows."""
+    new_axes = (-1,) * (len(k.shape) - 1)
+    k.known[value] = k.body.view(k.counted(k.shape[-1], step.dtype), (*new_axes, 0))
+
+
+@begin.register
+def _(step: Head, value: int, k: Walks) -> None:
+    """Add the mask of the first rows."""
+    if k.is_whole:
+        k.known[value] = k.body.integer(1)
+        k.integers.add(value)
+        return
+    given = [k.counted(k.shape[0]), k.known[step.count]]
+    text, names = "o0 = i < n;", ("i", "n")
+    made = k.body.launch(given, ["bool"], text, label=_WHERE, names=names)
+    k.known[value] = k.body.view(made, (0, -1))
+
+
+@singledispatch
+def find_places(step: ProgramStep, value: int, k: Walks) -> None:
+    """Add the launches of an index step: none, for other kinds."""
+
+
+@find_places.register
+def _(step: Within, value: int, k: Walks) -> None:
+    """Add the bounds-checked indices in rows."""
+    labels = k.labels(step.operand)
+    row = p.ArrayValue("int64", k.body.array(labels).broadcastable)
+    k.known[value] = k.body.routines("take", [k.counted(k.shape[-1]), labels], [row], 0)
+
+
+@find_places.register
+def _(step: Line, value: int, k: Walks) -> None:
+    k.known[value] = k.labels(step.operand)
+
+
+@find_places.register
+def _(step: Taken, value: int, k: Walks) -> None:
+    """Add the rows of a table."""
+    table, rows = k.known[step.table], k.body.reshape(k.known[step.place], [k.shape[0]])
+    dtype = k.body.array(table).dtype
+    k.known[value] = k.body.routine("take", [table, rows], dtype, 2, 0)
