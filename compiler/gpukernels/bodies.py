@@ -16,16 +16,13 @@ from typing import Any, TypeVar
 import numpy as np
 from gpuarray._kernels.codegen import (
     convert,
-    identity_text,
-    scalar_expression,
     self_contained,
 )
 from gpuarray.compiler import plan as p
-from gpuarray.compiler.gpukernels.source import Operand, expression
+from gpuarray.compiler.gpukernels.source import Operand, expression, reduction_fields
 from gpuarray.compiler.graph.core import Op, Variable
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep as Row
 from gpuarray.compiler.ops.fused.rowwise import Fold
-from gpuarray.scalars import SCALARS
 
 Unfold = Callable[[Any, Sequence[Variable]], Sequence[Variable]]
 
@@ -323,19 +320,6 @@ class Steps:
         support: str = "",
     ) -> int:
         """Add a step of folds of ``texts``; return the number of the first result."""
-        supports = dict.fromkeys([support])
-        listed = []
-        for fold, (text, dtype) in zip(folds, texts, strict=True):
-            accumulator = np.dtype(fold.acc_dtype)
-            row = SCALARS[fold.monoid]
-            combine = scalar_expression(row, [("a", accumulator), ("b", accumulator)])
-            supports[combine.support] = None
-            mapped = convert(text, np.dtype(dtype), accumulator)
-            identity = identity_text(row, accumulator)
-            listed.append(
-                p.ReduceComponent(mapped, combine.text, identity, str(accumulator))
-            )
-        first, *more = listed
         values = [self.values[number] for number in numbers]
         kept = self.joint(
             [v.broadcastable for v in values if isinstance(v, p.ArrayValue)]
@@ -347,15 +331,12 @@ class Steps:
             label="reduction",
             ins=tuple(numbers),
             prologue="\n".join(lines),
-            map=first.map,
-            preamble=self_contained("\n".join(filter(None, supports))),
             names=tuple(names),
             in_dtypes=self.dtypes(numbers),
-            combine=first.combine,
-            identity=first.identity,
-            acc_dtype=first.acc_dtype,
             axes=axes,
-            more=tuple(more),
+            **reduction_fields(
+                [(fold.monoid, fold.acc_dtype) for fold in folds], texts, support
+            ),
         )
 
     def dtypes(self, numbers: Sequence[int]) -> tuple[str, ...]:

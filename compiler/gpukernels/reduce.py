@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from gpuarray._kernels.codegen import (
-    convert,
-    identity_text,
-    scalar_expression,
-    self_contained,
-)
 from gpuarray._ufunc.reduction import needs_elements
 from gpuarray.compiler import plan
 from gpuarray.compiler.gpukernels.elemwise import Inputs
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
-from gpuarray.compiler.gpukernels.source import Statements, statements
+from gpuarray.compiler.gpukernels.source import Statements, reduction_fields, statements
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.fused.mapreduce import MapReduce, MapReduces
 from gpuarray.compiler.ops.reduce.reduce import NAMES, Reduce
@@ -57,23 +50,11 @@ def ndim(op: Reduce, node: Apply) -> int:
 def add_reduction(
     ops: Sequence[Reduce], node: Apply, inputs: Inputs, code: Statements, k: Lowerer
 ) -> None:
-    """Add the step of reductions, each of one result of ``code``."""
-    supports = dict.fromkeys([code.support])
-    folds: list[plan.ReduceComponent] = []
-    for op, out, (text, dtype) in zip(ops, node.outputs, code.results, strict=True):
-        accumulator = np.dtype(op.acc_dtype or out.type.dtype)
-        row = SCALARS[op.monoid]
-        combine = scalar_expression(row, [("a", accumulator), ("b", accumulator)])
-        supports[combine.support] = None
-        folds.append(
-            plan.ReduceComponent(
-                map=convert(text, np.dtype(dtype), accumulator),
-                combine=combine.text,
-                identity=identity_text(row, accumulator),
-                acc_dtype=str(accumulator),
-            )
-        )
-    first, *more = folds
+    """The step of reductions, each of one result of ``code``."""
+    folds = [
+        (op.monoid, op.acc_dtype or out.type.dtype)
+        for op, out in zip(ops, node.outputs, strict=True)
+    ]
     names = "+".join(dict.fromkeys(NAMES[op.monoid].lower() for op in ops))
     k.add(
         plan.ReduceStep(
@@ -82,17 +63,12 @@ def add_reduction(
             outs=k.outputs(node),
             ins=tuple(inputs.numbers),
             prologue=code.text,
-            map=first.map,
-            preamble=self_contained("\n".join(filter(None, supports))),
             names=tuple(inputs.names),
             in_dtypes=tuple(inputs.dtypes),
-            combine=first.combine,
-            identity=first.identity,
-            acc_dtype=first.acc_dtype,
             axes=ops[0].axes,
             needs_elements=any(
                 needs_elements(SCALARS[op.monoid]) and not op.of_none for op in ops
             ),
-            more=tuple(more),
+            **reduction_fields(folds, code.results, code.support),
         )
     )

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from gpuarray._kernels.codegen import convert, scalar_expression
+from gpuarray._kernels.codegen import (
+    convert,
+    identity_text,
+    scalar_expression,
+    self_contained,
+)
 from gpuarray.compiler.ops.elemwise.elemwise import (
     Cast,
     Composite,
     CompositeStep,
     loop_dtypes,
 )
+from gpuarray.compiler.plan import ReduceComponent
 from gpuarray.dtypes import work_ctype
 from gpuarray.scalars import SCALARS, Scalar
 
@@ -68,3 +75,30 @@ def expression(step: CompositeStep, operands: Sequence[Operand]) -> tuple[str, s
     ]
     result = scalar_expression(row, converted)
     return convert(result.text, result.dtype, target), result.support
+
+
+def reduction_fields(
+    folds: Sequence[tuple[str, Any]], operands: Sequence[Operand], support: str
+) -> dict[str, Any]:
+    """The fields of a `Reduce` that tell what is folded, of ``operands``, and how.
+
+    ``folds`` are monoids and the dtypes that they are computed in; ``support`` has the
+    functions that the operands' texts call.
+    """
+    supports = dict.fromkeys([support])
+    listed = []
+    for (monoid, acc_dtype), (text, dtype) in zip(folds, operands, strict=True):
+        acc, row = np.dtype(acc_dtype), SCALARS[monoid]
+        combine = scalar_expression(row, [("a", acc), ("b", acc)])
+        supports[combine.support] = None
+        mapped, identity = convert(text, np.dtype(dtype), acc), identity_text(row, acc)
+        listed.append(ReduceComponent(mapped, combine.text, identity, str(acc)))
+    first, *more = listed
+    return {
+        "map": first.map,
+        "combine": first.combine,
+        "identity": first.identity,
+        "acc_dtype": first.acc_dtype,
+        "more": tuple(more),
+        "preamble": self_contained("\n".join(filter(None, supports))),
+    }

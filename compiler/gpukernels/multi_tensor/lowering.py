@@ -12,8 +12,9 @@ from gpuarray._core.context import Context
 from gpuarray._core.opening import current_context
 from gpuarray._creation.filled import empty
 from gpuarray._kernels.apply import call_elemwise, fail, new_elemwise
-from gpuarray._kernels.codegen import literal
+from gpuarray._kernels.codegen import convert, literal, self_contained
 from gpuarray._kernels.kernel import GpuKernel
+from gpuarray._kernels.monoids import Accumulator, make_reduction
 from gpuarray._native import check, ffi, lib
 from gpuarray._products import matmul
 from gpuarray.array import Array
@@ -23,7 +24,6 @@ from gpuarray.compiler.gpukernels.argmax import taken
 from gpuarray.compiler.gpukernels.bodies import unfolds
 from gpuarray.compiler.gpukernels.calls import Needs, needs_of, step_function
 from gpuarray.compiler.gpukernels.multi_tensor.inputs import Sources, numbers_of
-from gpuarray.compiler.gpukernels.multi_tensor.reductions import new_reduction
 from gpuarray.compiler.gpukernels.multi_tensor.text import (
     PER_BLOCK,
     PER_BLOCK_CPU,
@@ -37,9 +37,9 @@ from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.gpukernels.source import statements
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.ops.fused.multi_tensor import MappedTotal, MultiTensor, Part
-from gpuarray.compiler.ops.fused.rowwise import Fold
 from gpuarray.compiler.ops.reduce.reduce import NAMES
-from gpuarray.dtypes import dtype_to_typecode
+from gpuarray.dtypes import OF_TYPECODE, dtype_to_typecode
+from gpuarray.scalars import SCALARS
 
 LARGE = 1 << 20
 """Elements from which a part has a launch of its own, whose loads are wider."""
@@ -354,15 +354,21 @@ def total_kernel(total: MappedTotal, sources: Sources, context: Context) -> Any:
         named = [operand for _, operand in numbers_of(total.map.inputs, sources)]
         (mapped,) = total.map.output_dtypes
         code = statements(total.map, named, mapped)
-        fold = Fold(total.monoid, 0, total.dtype, total.acc_dtype, of_none=True)
-        kernel = context._kernels[key] = new_reduction(
+        ((text, dtype),) = code.results
+        accumulator = np.dtype(total.acc_dtype)
+        text = convert(text, np.dtype(dtype), accumulator)
+        listed = read(total.map.inputs, sources)
+        kernel = context._kernels[key] = make_reduction(
             context,
-            [fold],
-            code.text.splitlines(),
-            code.results,
-            code.support,
-            read(total.map.inputs, sources),
-        )
+            "multi_tensor",
+            [(name, OF_TYPECODE[typecode]) for name, typecode, _ in listed],
+            [Accumulator(SCALARS[total.monoid], text, accumulator)],
+            np.dtype(total.dtype),
+            begins=True,
+            prologue=code.text,
+            support=self_contained(code.support),
+            integers=[name for name, _, flags in listed if flags == lib.GE_SCALAR],
+        ).handle
     return kernel
 
 

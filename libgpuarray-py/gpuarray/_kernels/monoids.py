@@ -7,7 +7,7 @@ accumulated in float32. The same input on the same device gives the same bits.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,8 +85,14 @@ def make_reduction(
     epilogue: str | None = None,
     *,
     begins: bool = False,
+    prologue: str = "",
+    support: str = "",
+    integers: Collection[str] = (),
 ) -> Reduction:
     """A reduction of one result over expressions of ``inputs`` by name.
+
+    The statements of ``prologue`` come before these, and ``support`` has the functions
+    that they call. The inputs that ``integers`` names are numbers of the host.
 
     Without an ``epilogue`` the result is the first part; it is an expression of the
     parts v0, v1, ..., of the first, v, and of the count n, in the dtype ``out``. Rows
@@ -102,10 +108,11 @@ def make_reduction(
     keep: list[Any] = []
     spec = ffi.new("gpureduction_spec *")
     spec.size = ffi.sizeof("gpureduction_spec")
-    spec.n, spec.inputs = len(inputs), _inputs(inputs, keep)
+    spec.n, spec.inputs = len(inputs), _inputs(inputs, integers, keep)
     spec.n_components, spec.components = len(parts), _components(parts, keep)
-    supports = dict.fromkeys(_combine(part).support for part in parts)
-    spec.preamble = _text("\n".join(supports), keep)
+    supports = dict.fromkeys([support, *(_combine(part).support for part in parts)])
+    spec.preamble = _text("\n".join(filter(None, supports)), keep)
+    spec.prologue = _text(prologue, keep)
     result = ffi.new("gpureduction_result *")
     result.typecode = dtype_to_typecode(out)
     result.epilogue = ffi.NULL if epilogue is None else _text(epilogue, keep)
@@ -124,11 +131,13 @@ def _text(text: str, keep: list[Any]) -> Any:
     return keep[-1]
 
 
-def _inputs(inputs: Sequence[tuple[str, DType]], keep: list[Any]) -> Any:
+def _inputs(
+    inputs: Sequence[tuple[str, DType]], integers: Collection[str], keep: list[Any]
+) -> Any:
     described = ffi.new("gpuelemwise_arg[]", len(inputs))
     for slot, (name, dtype) in zip(described, inputs, strict=True):
         slot.name, slot.typecode = _text(name, keep), dtype_to_typecode(dtype)
-        slot.flags = lib.GE_READ
+        slot.flags = lib.GE_SCALAR if name in integers else lib.GE_READ
     keep.append(described)
     return described
 
