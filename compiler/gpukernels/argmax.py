@@ -82,19 +82,9 @@ def tell_needs(needs: Needs, x: plan.ArrayValue, *, axis: int, smallest: bool) -
 
 
 def extremum_kernel(dtype: Any, smallest: bool, context: Context) -> Any:
-    """Return the ``GpuReduction *`` of both results, cached in the context."""
-    code = dtype_to_typecode(dtype)
-    key = "extrema", code, smallest
-    kernel = context._kernels.get(key)
-    if kernel is None:
-        status = ffi.new("int *")
-        handle = lib.GpuReduction_extremum(
-            context.pointer, code, int(smallest), lib.GA_EXTREMUM_BOTH, status
-        )
-        if not handle:
-            check(status[0], "extremum")
-        kernel = context._kernels[key] = ffi.gc(handle, lib.GpuReduction_free)
-    return kernel
+    """The ``GpuReduction *`` of both results, which the context keeps."""
+    kind = dtype_to_typecode(dtype), smallest, lib.GA_EXTREMUM_BOTH
+    return reduction.extremum_kernel(context, *kind, "extremum")
 
 
 def taken(array: Any, context: Context) -> Array:

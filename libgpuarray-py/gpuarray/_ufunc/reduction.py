@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from gpuarray._core.arguments import axes_numbers
 from gpuarray._core.base import BaseArray, require
+from gpuarray._core.context import Context
 from gpuarray._kernels.codegen import convert, scalar_expression
 from gpuarray._kernels.monoids import (
     COUNT,
@@ -34,7 +35,6 @@ from gpuarray._kernels.monoids import needs_elements as needs_elements
 from gpuarray._native import check, ffi, lib
 from gpuarray.dtypes import (
     as_dtype,
-    dtype_to_typecode,
     kind_of,
     parts_dtype,
     warn_of_lost_parts,
@@ -333,27 +333,35 @@ def all(
 # ---- positions ----
 
 
+def extremum_kernel(
+    context: Context, typecode: int, smallest: bool, which: int, operation: str
+) -> Any:
+    """The ``GpuReduction *`` of extrema or of their positions, which the context keeps.
+
+    ``which`` is one of the library's ``GA_EXTREMUM_`` numbers.
+    """
+    key = "extremum", typecode, smallest, which
+    kernel = context._kernels.get(key)
+    if kernel is None:
+        status = ffi.new("int *")
+        handle = lib.GpuReduction_extremum(
+            context.pointer, typecode, int(smallest), which, status
+        )
+        if not handle:
+            check(status[0], operation)
+        kernel = context._kernels[key] = ffi.gc(handle, lib.GpuReduction_free)
+    return kernel
+
+
 def _position(
     operation: str, array: BaseArray, axis: int | None, keepdims: bool, smallest: bool
 ) -> Any:
     """Where the extremum over an axis, or in the flat array, first is."""
-    context = array._context
     if not isinstance(axis, int | np.integer | None) or isinstance(axis, bool):
         raise BadType(f"{operation}: axis {axis!r}, expected an integer or None")
-    key = "extremum", array._typecode, smallest
-    reduction = context._kernels.get(key)
-    if reduction is None:
-        status = ffi.new("int *")
-        which = lib.GA_EXTREMUM_POSITION
-        handle = lib.GpuReduction_extremum(
-            context.pointer, array._typecode, int(smallest), which, status
-        )
-        if not handle:
-            check(status[0], operation)
-        dtype = np.dtype(np.int64)
-        handle = ffi.gc(handle, lib.GpuReduction_free)
-        reduction = Reduction(handle, dtype, dtype_to_typecode(dtype))
-        context._kernels[key] = reduction
+    kind = array._typecode, smallest, lib.GA_EXTREMUM_POSITION
+    kernel = extremum_kernel(array._context, *kind, operation)
+    reduction = Reduction(kernel, np.dtype(np.int64), lib.GA_LONG)
     mask = axes_mask(axis, array.ndim, operation)
     return apply_reduction(reduction, (array,), mask, keepdims, operation)
 
