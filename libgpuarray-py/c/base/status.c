@@ -131,6 +131,17 @@ char *ga__strdup(const char *text) {
   return copy ? memcpy(copy, text, size) : NULL;
 }
 
+int ga__grow(void **list, size_t *capacity, size_t count, size_t size) {
+  if (count < *capacity)
+    return GA_NO_ERROR;
+  const size_t wanted = *capacity == 0 ? 8 : *capacity * 2;
+  void *bigger = ga__realloc(*list, wanted, size);
+  GA_TRY_MEMORY(bigger);
+  *list = bigger;
+  *capacity = wanted;
+  return GA_NO_ERROR;
+}
+
 int ga__copy_text(const char **out, const char *text) {
   *out = text ? ga__strdup(text) : NULL;
   return text && *out == NULL ? GA_MEMORY_ERROR : GA_NO_ERROR;

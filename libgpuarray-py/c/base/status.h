@@ -45,6 +45,10 @@ int ga__fail_within(int status, const char *format, ...) GA_PRINTF(2, 3);
 void *ga__alloc(size_t count, size_t size);
 void *ga__realloc(void *old, size_t count, size_t size);
 char *ga__strdup(const char *text);
+/* Room for one more element of a list of `count`. */
+int ga__grow(void **list, size_t *capacity, size_t count, size_t size);
+#define GA_GROW(list, capacity, count)                                                 \
+  ga__grow((void **)&(list), &(capacity), count, sizeof *(list))
 int ga__copy_text(const char **out, const char *text); /* NULL stays NULL */
 void ga__free(const void *block); /* const to those who read it, not to its owner */
 

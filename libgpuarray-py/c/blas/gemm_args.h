@@ -17,11 +17,7 @@ static inline bool ga__product_is_single(const ga_product *p) {
 }
 
 static inline void ga__args_factor(ga_args *args, const ga_factor *f, bool is_written) {
-  if (is_written)
-    ga__args_buffer(args, f->data);
-  else
-    ga__args_input(args, f->data);
-  ga__args_offset(args, f->data, f->offset);
+  ga__args_pointer(args, f->data, f->offset, !is_written);
 }
 
 static inline void ga__args_numbers(ga_args *args, size_t n, const ssize_t *numbers) {

@@ -163,8 +163,7 @@ int ga__args_report(ga_args *args, gpucontext *ctx, const char *operation) {
   gpudata *word;
   unsigned int number;
   GA_TRY(ga__report_site(&word, &number, ctx, operation, ga__label()));
-  ga__args_buffer(args, word);
-  ga__args_offset(args, word, 0);
+  ga__args_pointer(args, word, 0, false);
   ga__args_u32(args, number);
   return GA_NO_ERROR;
 }

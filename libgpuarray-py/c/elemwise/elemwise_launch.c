@@ -49,11 +49,7 @@ void ga__launch_add_scalar(ga_args *list, const GpuElemwise *ge, unsigned int i,
 
 void ga__launch_add_buffer(ga_args *list, const GpuElemwise *ge, unsigned int i,
                            gpudata *data, size_t offset) {
-  if (ga__elemwise_is_input(ge, i))
-    ga__args_input(list, data);
-  else
-    ga__args_buffer(list, data);
-  ga__args_offset(list, data, offset);
+  ga__args_pointer(list, data, offset, ga__elemwise_is_input(ge, i));
 }
 
 /* Division of x < 2^31 by the invariant d as a multiplication: x / d == (x * factor) >>

@@ -26,8 +26,7 @@ static int launch(const GpuArray *out, size_t n) {
   gpukernel *kernel;
   ga_args args = {0};
   GA_TRY(ga__kernel_kept(&kernel, ctx, write_source, &spec, sizeof spec));
-  ga__args_buffer(&args, out->data);
-  ga__args_offset(&args, out->data, out->offset);
+  ga__args_pointer(&args, out->data, out->offset, false);
   ga__args_u64(&args, n);
   return ga__kernel_launch_items(kernel, &args, n, ctx->info.is_cpu ? 16 : 256,
                                  128 * (size_t)ctx->info.processors);

@@ -120,10 +120,8 @@ static int queue_last(const GpuArray *out, const GpuArray *slot) {
   const size_t threads = most < 64 ? most : 64;
   ga_args args;
   args.n = 0;
-  ga__args_buffer(&args, out->data);
-  ga__args_offset(&args, out->data, 0);
-  ga__args_input(&args, slot->data);
-  ga__args_offset(&args, slot->data, 0);
+  ga__args_pointer(&args, out->data, 0, false);
+  ga__args_pointer(&args, slot->data, 0, true);
   ga__args_u32(&args, (uint32_t)count);
   const ga_launch l = {.nd = 1,
                        .grid = {(count + threads - 1) / threads, 1, 1},

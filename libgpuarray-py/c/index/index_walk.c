@@ -336,13 +336,8 @@ static void fill_spec(ga_index_spec *s, ga_index_walk *w, size_t nx, size_t ny) 
 static int add_arguments(ga_args *args, ga_index_walk *w, const ga_index_spec *s) {
   ga_index_operand *list[MAX_OPERANDS];
   const unsigned int n = list_operands(list, w);
-  for (unsigned int k = 0; k < n; k++) {
-    if (k == 0)
-      ga__args_buffer(args, list[k]->data);
-    else
-      ga__args_input(args, list[k]->data);
-    ga__args_offset(args, list[k]->data, list[k]->offset);
-  }
+  for (unsigned int k = 0; k < n; k++)
+    ga__args_pointer(args, list[k]->data, list[k]->offset, k > 0);
   for (unsigned int k = 0; k < w->n; k++) {
     ga__args_i64(args, (int64_t)w->index[k].length);
     ga__args_position(args, s->wide, w->index[k].step / (ssize_t)place_unit(w));
@@ -351,8 +346,7 @@ static int add_arguments(ga_args *args, ga_index_walk *w, const ga_index_spec *s
     return GA_NO_ERROR;
   if (w->word == NULL)
     return ga__args_report(args, w->context, w->operation);
-  ga__args_buffer(args, w->word);
-  ga__args_offset(args, w->word, 0);
+  ga__args_pointer(args, w->word, 0, false);
   ga__args_u32(args, 0);
   return GA_NO_ERROR;
 }

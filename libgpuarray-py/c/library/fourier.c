@@ -117,13 +117,8 @@ static int launch(const GpuArray *out, const GpuArray *in, const transform *t,
   GA_TRY(ga__kernel_kept(&kernel, t->context, ga__fourier_source, &spec, sizeof spec));
   const GpuArray *list[] = {out, in, roots, t->pre ? t->pre : roots,
                             t->post ? t->post : roots};
-  for (unsigned int i = 0; i < sizeof list / sizeof *list; i++) {
-    if (i == 0)
-      ga__args_buffer(&args, list[i]->data);
-    else
-      ga__args_input(&args, list[i]->data);
-    ga__args_offset(&args, list[i]->data, list[i]->offset);
-  }
+  for (unsigned int i = 0; i < sizeof list / sizeof *list; i++)
+    ga__args_pointer(&args, list[i]->data, list[i]->offset, i > 0);
   const size_t sizes[] = {total,   t->length, t->inner, t->given,
                           t->made, t->n,      radix,    done};
   for (unsigned int i = 0; i < sizeof sizes / sizeof *sizes; i++)

@@ -144,8 +144,7 @@ static int add_arguments(ga_args *args, const work *w, const GpuArray *filled) {
   for (unsigned int i = 0; i < GA_MATRICES_ARRAYS; i++) {
     const GpuArray *a = &w->arrays[i];
     a = a->data != NULL && ga__array_count(a) > 0 ? a : filled;
-    ga__args_buffer(args, a->data);
-    ga__args_offset(args, a->data, a->offset);
+    ga__args_pointer(args, a->data, a->offset, false);
   }
   ga__args_u64(args, w->batch);
   ga__args_u64(args, w->m);

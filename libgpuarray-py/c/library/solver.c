@@ -187,8 +187,7 @@ static int report_failures(const request *r) {
   ga_args args;
   args.n = 0;
   GA_TRY(report_kernel(&kernel, r->context));
-  ga__args_input(&args, r->own_info);
-  ga__args_offset(&args, r->own_info, 0);
+  ga__args_pointer(&args, r->own_info, 0, true);
   ga__args_u64(&args, r->call.batch);
   GA_TRY(ga__args_report(&args, r->context, r->failure));
   const size_t threads = 64, blocks = (r->call.batch - 1) / threads + 1;

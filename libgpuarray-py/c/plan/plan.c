@@ -5,18 +5,6 @@
 #include "c/base/dtype.h"
 #include "c/plan/plan_stages.h"
 
-/* Grows a list by one element if it is full. */
-static int grow(void **list, unsigned int *capacity, unsigned int count, size_t size) {
-  if (count < *capacity)
-    return GA_NO_ERROR;
-  unsigned int wanted = *capacity == 0 ? 8 : *capacity * 2;
-  void *bigger = ga__realloc(*list, wanted, size);
-  GA_TRY_MEMORY(bigger);
-  *list = bigger;
-  *capacity = wanted;
-  return GA_NO_ERROR;
-}
-
 int GpuPlan_new(GpuPlan **res, gpucontext *ctx, const char *name) {
   if (res == NULL || ctx == NULL || name == NULL)
     return GA_FAIL(GA_VALUE_ERROR,
@@ -89,7 +77,7 @@ void GpuPlan_free(GpuPlan *p) {
 }
 
 static int new_value(unsigned int *number, ga_plan_graph *g, ga_value value) {
-  GA_TRY(grow((void **)&g->values, &g->value_capacity, g->n_values, sizeof *g->values));
+  GA_TRY(GA_GROW(g->values, g->value_capacity, g->n_values));
   g->values[g->n_values] = value;
   *number = g->n_values++;
   return GA_NO_ERROR;
@@ -142,8 +130,7 @@ int GpuPlan_input(GpuPlan *p, unsigned int *value, int typecode, unsigned int nd
   GA_TRY(ga__plan_check_given(p, "input", value, value));
   GA_TRY(ga__plan_check_axes(p, "input", nd));
   GA_TRY(ga__dtype_check(typecode, "plan input"));
-  GA_TRY(grow((void **)&p->graph.inputs, &p->graph.input_capacity, p->graph.n_inputs,
-              sizeof *p->graph.inputs));
+  GA_TRY(GA_GROW(p->graph.inputs, p->graph.input_capacity, p->graph.n_inputs));
   ga_value v = ga__plan_array(typecode, nd);
   v.broadcastable = broadcastable;
   v.input = (int)p->graph.n_inputs;
@@ -155,8 +142,8 @@ int GpuPlan_input(GpuPlan *p, unsigned int *value, int typecode, unsigned int nd
 
 int GpuPlan_int_input(GpuPlan *p, unsigned int *value) {
   GA_TRY(ga__plan_check_given(p, "integer input", value, value));
-  GA_TRY(grow((void **)&p->graph.int_inputs, &p->graph.int_input_capacity,
-              p->graph.n_int_inputs, sizeof *p->graph.int_inputs));
+  GA_TRY(
+      GA_GROW(p->graph.int_inputs, p->graph.int_input_capacity, p->graph.n_int_inputs));
   ga_value v = integer_value;
   v.input = (int)p->graph.n_int_inputs;
   GA_TRY(new_value(value, &p->graph, v));
@@ -257,8 +244,7 @@ int ga__plan_add_step(GpuPlan *p, ga_step s, const char *label, unsigned int n_i
   int status = s.label == NULL || s.ins == NULL || s.outs == NULL ? GA_MEMORY_ERROR
                                                                   : GA_NO_ERROR;
   GA_THEN(status, guard(&s, p, label, n_in, ins));
-  GA_THEN(status,
-          grow((void **)&g->steps, &g->step_capacity, g->n_steps, sizeof *g->steps));
+  GA_THEN(status, GA_GROW(g->steps, g->step_capacity, g->n_steps));
   for (unsigned int i = 0; status == GA_NO_ERROR && i < n_out; i++)
     status = new_value(&s.outs[i], g, results[i]);
   if (status != GA_NO_ERROR) {
@@ -345,8 +331,7 @@ int GpuPlan_int_op(GpuPlan *p, unsigned int *value, int op, unsigned int a,
 int GpuPlan_output(GpuPlan *p, unsigned int value) {
   GA_TRY(ga__plan_check_given(p, "output", p, p));
   GA_TRY(ga__plan_check_value(p, "output", value, false));
-  GA_TRY(grow((void **)&p->graph.outputs, &p->graph.output_capacity, p->graph.n_outputs,
-              sizeof *p->graph.outputs));
+  GA_TRY(GA_GROW(p->graph.outputs, p->graph.output_capacity, p->graph.n_outputs));
   p->graph.outputs[p->graph.n_outputs++] = value;
   return GA_NO_ERROR;
 }

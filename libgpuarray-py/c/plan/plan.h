@@ -94,13 +94,13 @@ typedef struct ga_bound {
 /* Dataflow graph: values, and the steps that compute them. */
 typedef struct ga_plan_graph {
   ga_value *values;
-  unsigned int n_values, value_capacity;
+  unsigned int n_values;
   ga_step *steps;
-  unsigned int n_steps, step_capacity;
+  unsigned int n_steps;
   unsigned int *inputs, *int_inputs, *outputs; /* values */
-  unsigned int n_inputs, input_capacity;
-  unsigned int n_int_inputs, int_input_capacity;
-  unsigned int n_outputs, output_capacity;
+  unsigned int n_inputs, n_int_inputs, n_outputs;
+  size_t value_capacity, step_capacity;
+  size_t input_capacity, int_input_capacity, output_capacity;
   bool *destroyed;    /* inputs that a step overwrites */
   ga_condition *when; /* conditions of the steps added next */
   unsigned int n_when;

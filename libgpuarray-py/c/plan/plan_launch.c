@@ -28,38 +28,6 @@ static int fail(const ga_plan_launch *l, unsigned int i, const char *why) {
 
 /* ---- arguments ---- */
 
-/* Stores an integer, converted to the type; false for other types. */
-static bool put_number(void *place, int typecode, long long number) {
-  const uint64_t bits = (uint64_t)number;
-  const float single = (float)number;
-  const double wide = (double)number;
-  const uint8_t truth = number != 0;
-  const uint32_t low = (uint32_t)bits;
-  const uint16_t lower = (uint16_t)bits;
-  const uint8_t lowest = (uint8_t)bits;
-  const char kind = typecode < 0 ? 'i' : ga__dtype_kind(typecode);
-  const size_t size = gpuarray_get_elsize(typecode);
-  const bool is_whole =
-      kind == 'i' || kind == 'u' || typecode == GA_SIZE || typecode == GA_SSIZE;
-  if (typecode == GA_BOOL)
-    memcpy(place, &truth, sizeof truth);
-  else if (typecode == GA_FLOAT)
-    memcpy(place, &single, sizeof single);
-  else if (typecode == GA_DOUBLE)
-    memcpy(place, &wide, sizeof wide);
-  else if (is_whole && size == sizeof bits)
-    memcpy(place, &bits, sizeof bits);
-  else if (is_whole && size == sizeof low)
-    memcpy(place, &low, sizeof low);
-  else if (is_whole && size == sizeof lower)
-    memcpy(place, &lower, sizeof lower);
-  else if (is_whole && size == sizeof lowest)
-    memcpy(place, &lowest, sizeof lowest);
-  else
-    return false;
-  return true;
-}
-
 /* Stores the low bytes of a bit pattern. */
 static bool put_bits(void *place, int typecode, long long number) {
   const uint64_t bits = (uint64_t)number;
@@ -82,6 +50,25 @@ static bool put_bits(void *place, int typecode, long long number) {
   default:
     return false;
   }
+}
+
+/* Puts an integer where a number of the type is read from. */
+static bool put_number(void *place, int typecode, long long number) {
+  const float single = (float)number;
+  const double wide = (double)number;
+  const uint8_t truth = number != 0;
+  const char kind = typecode < 0 ? 'i' : ga__dtype_kind(typecode);
+  const bool is_whole =
+      kind == 'i' || kind == 'u' || typecode == GA_SIZE || typecode == GA_SSIZE;
+  if (typecode == GA_BOOL)
+    memcpy(place, &truth, sizeof truth);
+  else if (typecode == GA_FLOAT)
+    memcpy(place, &single, sizeof single);
+  else if (typecode == GA_DOUBLE)
+    memcpy(place, &wide, sizeof wide);
+  else
+    return is_whole && put_bits(place, typecode, number);
+  return true;
 }
 
 /* Look-up of an array; NULL if out of range. */

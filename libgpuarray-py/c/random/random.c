@@ -149,8 +149,7 @@ static int fill(const GpuArray *a, gpurandom *g, enum ga_random_kind kind,
   GA_TRY(ga__kernel_kept(&kernel, ctx, ga__random_source, &s, sizeof s));
   ga_args args;
   args.n = 0;
-  ga__args_buffer(&args, a->data);
-  ga__args_offset(&args, a->data, a->offset);
+  ga__args_pointer(&args, a->data, a->offset, false);
   ga__args_u64(&args, t.n);
   ga__args_u64(&args, g->seed);
   ga__args_u64(&args, g->stream);

@@ -135,14 +135,12 @@ static void add_geometry(ga_args *args, const work *w) {
 static void add_outputs(ga_args *args, const work *w, const GpuArray *out, size_t shift,
                         gpudata *part, size_t part_shift) {
   for (unsigned int m = 0; m < w->spec.n_results; m++) {
-    ga__args_buffer(args, out[m].data);
-    ga__args_offset(args, out[m].data,
-                    out[m].offset + shift * GpuArray_ITEMSIZE(&out[m]));
+    ga__args_pointer(args, out[m].data,
+                     out[m].offset + shift * GpuArray_ITEMSIZE(&out[m]), false);
   }
   gpudata *place = part != NULL ? part : out[0].data;
-  ga__args_buffer(args, place);
-  ga__args_offset(args, place,
-                  part != NULL ? part_shift * ga__reduce_size(&w->spec) : 0);
+  ga__args_pointer(args, place,
+                   part != NULL ? part_shift * ga__reduce_size(&w->spec) : 0, false);
 }
 
 /* A group's axes, padded by leading axes of length 1 to `rank`. */
@@ -190,8 +188,7 @@ static int reduce_parts(GpuReduction *gr, const GpuArray *out, gpudata *part,
   ga_args args;
   args.n = 0;
   add_outputs(&args, &w, out, 0, part, 0);
-  ga__args_input(&args, part);
-  ga__args_offset(&args, part, 0);
+  ga__args_pointer(&args, part, 0, true);
   add_geometry(&args, &w);
   ga__args_position(&args, is_wide, (int64_t)results);
   ga__args_i64(&args, 1);
@@ -205,8 +202,7 @@ static void add_inputs(ga_args *args, const GpuReduction *gr,
                        const ga_reduce_problem *p, void *const *ins) {
   for (unsigned int i = 0; i < p->n; i++) {
     if (p->arrays[i] != NULL) {
-      ga__args_input(args, p->arrays[i]->data);
-      ga__args_offset(args, p->arrays[i]->data, p->offsets[i]);
+      ga__args_pointer(args, p->arrays[i]->data, p->offsets[i], true);
     } else {
       ga__args_value(args, ins[i], gpuarray_get_elsize(gr->spec.inputs[i].typecode));
     }

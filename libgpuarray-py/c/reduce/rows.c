@@ -167,8 +167,7 @@ static unsigned int count_rows(const problem *p) {
 static void add_outputs(ga_args *args, const problem *p, unsigned int from,
                         unsigned int to) {
   for (unsigned int i = from; i < to; i++) {
-    ga__args_buffer(args, p->outs[i]->data);
-    ga__args_offset(args, p->outs[i]->data, p->outs[i]->offset);
+    ga__args_pointer(args, p->outs[i]->data, p->outs[i]->offset, false);
   }
 }
 
@@ -181,8 +180,7 @@ static int add_arguments(ga_args *args, const problem *p) {
       continue;
     }
     const GpuArray *a = p->arrays[n_arrays++];
-    ga__args_input(args, a->data);
-    ga__args_offset(args, a->data, a->offset);
+    ga__args_pointer(args, a->data, a->offset, true);
     add_numbers(args, a, *letter);
   }
   if (p->call->operation[0] != '\0')

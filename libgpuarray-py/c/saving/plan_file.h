@@ -52,7 +52,8 @@ enum ga_plan_section {
 /* The kernels of a plan's steps and bindings, each once. */
 typedef struct ga_saved_kernels {
   gpukernel **list;
-  unsigned int n, capacity;
+  unsigned int n;
+  size_t capacity;
   bool is_ours; /* when read: compiled for this device */
 } ga_saved_kernels;
 

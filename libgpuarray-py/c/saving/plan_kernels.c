@@ -18,13 +18,7 @@ static int add_kernel(ga_saved_kernels *kernels, gpukernel *given) {
   for (unsigned int i = 0; i < kernels->n; i++)
     if (kernels->list[i] == k)
       return GA_NO_ERROR;
-  if (kernels->n == kernels->capacity) {
-    unsigned int more = kernels->capacity ? 2 * kernels->capacity : 16;
-    gpukernel **list = ga__realloc(kernels->list, more, sizeof(gpukernel *));
-    GA_TRY_MEMORY(list);
-    kernels->list = list;
-    kernels->capacity = more;
-  }
+  GA_TRY(GA_GROW(kernels->list, kernels->capacity, kernels->n));
   kernels->list[kernels->n++] = k;
   return GA_NO_ERROR;
 }

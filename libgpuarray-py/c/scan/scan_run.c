@@ -200,12 +200,9 @@ static int launch(gpukernel *kernel, const scan_task *t, const scan_geometry *g,
                   gpudata *part, bool is_wide, int mode) {
   ga_args args;
   args.n = 0;
-  ga__args_buffer(&args, t->data[1]);
-  ga__args_offset(&args, t->data[1], t->offset[1]);
-  ga__args_input(&args, t->data[0]);
-  ga__args_offset(&args, t->data[0], t->offset[0]);
-  ga__args_buffer(&args, part);
-  ga__args_offset(&args, part, 0);
+  ga__args_pointer(&args, t->data[1], t->offset[1], false);
+  ga__args_pointer(&args, t->data[0], t->offset[0], true);
+  ga__args_pointer(&args, part, 0, false);
   const size_t counts[] = {t->rows, t->across, t->length, g->chunk, g->chunks};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
     ga__args_position(&args, is_wide, (int64_t)counts[i]);

@@ -44,11 +44,9 @@ static int launch(const GpuArray *out, const GpuArray *a, const GpuArray *v,
   GA_TRY(ga__kernel_kept(&kernel, ctx, write_source, &spec, sizeof spec));
   const GpuArray *list[] = {n > 0 ? a : v, v};
   for (unsigned int i = 0; i < 2; i++) {
-    ga__args_input(&args, list[i]->data);
-    ga__args_offset(&args, list[i]->data, list[i]->offset);
+    ga__args_pointer(&args, list[i]->data, list[i]->offset, true);
   }
-  ga__args_buffer(&args, out->data);
-  ga__args_offset(&args, out->data, out->offset);
+  ga__args_pointer(&args, out->data, out->offset, false);
   ga__args_u64(&args, n);
   ga__args_u64(&args, m);
   return ga__kernel_launch_items(kernel, &args, m, ctx->info.is_cpu ? 16 : 256,

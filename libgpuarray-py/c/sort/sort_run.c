@@ -33,14 +33,12 @@ static ga_sort_spec spec_of(const ga_sort_task *t, int value_size, int bits) {
 
 void ga__sort_add_place(ga_args *args, ga_sort_place p, gpudata *otherwise) {
   gpudata *data = p.data ? p.data : otherwise;
-  ga__args_buffer(args, data);
-  ga__args_offset(args, data, p.data ? p.offset : 0);
+  ga__args_pointer(args, data, p.data ? p.offset : 0, false);
 }
 
 void ga__sort_add_moves(ga_args *args, const ga_sort_moves *m) {
   args->n = 0;
-  ga__args_input(args, m->in.data);
-  ga__args_offset(args, m->in.data, m->in.offset);
+  ga__args_pointer(args, m->in.data, m->in.offset, true);
   gpudata *any = m->out.data       ? m->out.data
                  : m->indices.data ? m->indices.data
                  : m->vout.data    ? m->vout.data
@@ -206,8 +204,7 @@ static int count_digits(gpudata *bins, const ga_sort_task *t, bool is_large,
                          is_large));
   ga_args args;
   ga__sort_add_moves(&args, &m);
-  ga__args_buffer(&args, bins);
-  ga__args_offset(&args, bins, 0);
+  ga__args_pointer(&args, bins, 0, false);
   ga__args_u64(&args, t->rows);
   ga__args_u64(&args, t->n);
   ga__args_u64(&args, blocks);
@@ -227,10 +224,8 @@ static int sweep(const ga_sort_task *t, const passes *p, gpudata *bins, gpudata 
     ga_args args;
     GA_TRY(ga__buffer_fill(state, 0, 0, state_size));
     ga__sort_add_moves(&args, &m);
-    ga__args_buffer(&args, bins);
-    ga__args_offset(&args, bins, 0);
-    ga__args_buffer(&args, state);
-    ga__args_offset(&args, state, 0);
+    ga__args_pointer(&args, bins, 0, false);
+    ga__args_pointer(&args, state, 0, false);
     ga__args_u64(&args, t->rows);
     ga__args_u64(&args, t->n);
     ga__args_u64(&args, tiles);
@@ -280,8 +275,7 @@ static int chunk_pass(const ga_sort_task *t, const passes *p, unsigned int i,
     GA_TRY(ga__sort_kernel(&kernel, t->context, kind, t->typecode,
                            kind == GA_SORT_COUNT ? 0 : p->value_size, false));
     ga__sort_add_moves(&args, &m);
-    ga__args_buffer(&args, counts);
-    ga__args_offset(&args, counts, 0);
+    ga__args_pointer(&args, counts, 0, false);
     ga__args_u64(&args, t->rows);
     ga__args_u64(&args, t->n);
     ga__args_u64(&args, chunk);

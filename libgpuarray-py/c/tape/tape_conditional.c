@@ -26,8 +26,8 @@ static int add_mark(ga_tape *tape, enum command_kind kind, unsigned int asked) {
 int ga__tape_condition(unsigned int *number, ga_tape *tape, gpudata *buffer,
                        size_t offset, size_t size) {
   GA_TRY(ga__tape_keep(tape, buffer));
-  GA_TRY(ga__tape_grow((void **)&tape->conditionals.list, &tape->conditionals.capacity,
-                       tape->conditionals.n, sizeof *tape->conditionals.list));
+  tape_conditionals *c = &tape->conditionals;
+  GA_TRY(GA_GROW(c->list, c->capacity, c->n));
   *number = (unsigned int)tape->conditionals.n;
   GA_TRY(ga__tape_follow(tape));
   GA_TRY(add_mark(tape, FIND, *number));

@@ -3,24 +3,10 @@
 
 #include <string.h>
 
-int ga__tape_grow(void **list, size_t *capacity, size_t count, size_t size) {
-  if (count < *capacity)
-    return GA_NO_ERROR;
-  size_t wanted = *capacity == 0 ? 16 : *capacity * 2;
-  void *bigger = ga__realloc(*list, wanted, size);
-  GA_TRY_MEMORY(bigger);
-  *list = bigger;
-  *capacity = wanted;
-  return GA_NO_ERROR;
-}
-
 /* ---- placeholders ---- */
 
 static int new_slot(gpudata **out, ga_tape *tape, size_t size, bool input) {
-  size_t capacity = tape->slot_capacity;
-  GA_TRY(ga__tape_grow((void **)&tape->slots, &capacity, tape->n_slots,
-                       sizeof *tape->slots));
-  tape->slot_capacity = (unsigned int)capacity;
+  GA_TRY(GA_GROW(tape->slots, tape->slot_capacity, tape->n_slots));
   slot *s = ga__alloc(1, sizeof *s);
   GA_TRY_MEMORY(s);
   s->buffer.context = tape->head.context;
@@ -71,8 +57,7 @@ int ga__tape_keep(ga_tape *tape, gpudata *buffer) {
     return GA_NO_ERROR;
   if (buffer->tape != NULL)
     return refuse_foreign();
-  GA_TRY(ga__tape_grow((void **)&tape->held, &tape->held_capacity, tape->n_held,
-                       sizeof *tape->held));
+  GA_TRY(GA_GROW(tape->held, tape->held_capacity, tape->n_held));
   gpudata_retain(buffer);
   tape->held[tape->n_held++] = buffer;
   return GA_NO_ERROR;
@@ -81,8 +66,7 @@ int ga__tape_keep(ga_tape *tape, gpudata *buffer) {
 int ga__tape_command(command **out, ga_tape *tape, enum command_kind kind) {
   if (tape->is_over)
     return refuse_foreign();
-  GA_TRY(ga__tape_grow((void **)&tape->commands, &tape->capacity, tape->n_commands,
-                       sizeof *tape->commands));
+  GA_TRY(GA_GROW(tape->commands, tape->capacity, tape->n_commands));
   command *c = &tape->commands[tape->n_commands];
   memset(c, 0, sizeof *c);
   c->kind = kind;

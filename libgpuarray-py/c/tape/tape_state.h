@@ -156,7 +156,8 @@ struct ga_tape {
   command *commands;
   size_t n_commands, capacity;
   slot **slots;
-  unsigned int n_slots, slot_capacity;
+  unsigned int n_slots;
+  size_t slot_capacity;
   gpudata **held; /* retained real buffers */
   size_t n_held, held_capacity;
   unsigned int step, failed; /* of the next commands; of the latest failure */
@@ -175,8 +176,6 @@ extern const ga_recorder ga__tape_recorder;
 void ga__slot_free(slot *s);
 /* A new command; the caller counts it when complete. */
 int ga__tape_command(command **out, ga_tape *tape, enum command_kind kind);
-/* Grows a list by one element if it is full. */
-int ga__tape_grow(void **list, size_t *capacity, size_t count, size_t size);
 /* Records control marks from the previous command's branch to the current one. */
 int ga__tape_follow(ga_tape *tape);
 /* Closes all branches, and joins the lifetimes of shared slots. */
