@@ -118,11 +118,7 @@ static int compile_failed(const char *arch, const ga_strbuf *log, const char *so
   ga_strbuf text = {0};
   ga__strbuf_addf(&text, "the source does not compile for %s:\n%s\n", arch,
                   log->text ? log->text : gpuarray_error_text());
-  for (unsigned int line = 1; *source; line++) {
-    size_t length = strcspn(source, "\n");
-    ga__strbuf_addf(&text, "%4u  %.*s\n", line, (int)length, source);
-    source += length + (source[length] == '\n');
-  }
+  ga__strbuf_add_lines(&text, source);
   int status = ga__strbuf_status(&text);
   GA_THEN(status, GA_FAIL(GA_COMPILE_ERROR, "%s", text.text));
   ga__strbuf_clear(&text);

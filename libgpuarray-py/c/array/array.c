@@ -118,6 +118,23 @@ int ga__array_same_context(const GpuArray *a, const GpuArray *b,
                  gpucontext_name(b->data->context));
 }
 
+int ga__array_fits(const GpuArray *a, gpucontext *ctx, int typecode,
+                   const char *operation, const char *role) {
+  char text[GA_ARRAY_TEXT];
+  GA_TRY(ga__array_check(a, operation));
+  if (a->typecode != typecode)
+    return GA_FAIL(GA_INVALID_ERROR, "%s: the %s is %s, expected %s", operation, role,
+                   ga__array_text(text, a), ga__dtype_name(typecode));
+  if (GpuArray_context(a) != ctx)
+    return GA_FAIL(GA_INVALID_ERROR,
+                   "%s: the %s is on %s, expected %s; transfer it first", operation,
+                   role, gpucontext_name(GpuArray_context(a)), gpucontext_name(ctx));
+  if (!GpuArray_ISALIGNED(a))
+    return GA_FAIL(GA_UNALIGNED_ERROR, "%s: the %s, %s, is not aligned; copy it",
+                   operation, role, ga__array_text(text, a));
+  return GA_NO_ERROR;
+}
+
 int ga__array_writeable(const GpuArray *a, const char *operation) {
   if (GpuArray_ISWRITEABLE(a))
     return GA_NO_ERROR;

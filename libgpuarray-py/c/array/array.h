@@ -14,6 +14,10 @@ void ga__array_extent(size_t *low, size_t *high, const GpuArray *a);
 int ga__array_same_context(const GpuArray *a, const GpuArray *b, const char *operation);
 /* GA_VALUE_ERROR unless elements of `a` may be written. */
 int ga__array_writeable(const GpuArray *a, const char *operation);
+/* GA_INVALID_ERROR for another type or context, GA_UNALIGNED_ERROR; "sort: the keys
+ * ...". */
+int ga__array_fits(const GpuArray *a, gpucontext *ctx, int typecode,
+                   const char *operation, const char *role);
 /* Entry check of every operation: GA_VALUE_ERROR unless `a` is not NULL, not cleared,
  * rank and type are in range, all elements are in the buffer, and the flags hold. */
 int ga__array_check(const GpuArray *a, const char *operation);

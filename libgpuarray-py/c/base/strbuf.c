@@ -56,6 +56,29 @@ void ga__strbuf_addf(ga_strbuf *sb, const char *format, ...) {
   va_end(again);
 }
 
+void ga__strbuf_fill(ga_strbuf *sb, const char *form, const char *text) {
+  for (const char *at; (at = strchr(form, '%')) != NULL; form = at + 1) {
+    ga__strbuf_addn(sb, form, (size_t)(at - form));
+    ga__strbuf_add(sb, text);
+  }
+  ga__strbuf_add(sb, form);
+}
+
+void ga__strbuf_move(ga_strbuf *sb, ga_strbuf *other) {
+  sb->failed |= other->failed;
+  if (other->length > 0)
+    ga__strbuf_addn(sb, other->text, other->length);
+  ga__strbuf_clear(other);
+}
+
+void ga__strbuf_add_lines(ga_strbuf *sb, const char *source) {
+  for (unsigned int line = 1; *source; line++) {
+    size_t length = strcspn(source, "\n");
+    ga__strbuf_addf(sb, "%4u  %.*s\n", line, (int)length, source);
+    source += length + (source[length] == '\n');
+  }
+}
+
 int ga__strbuf_status(const ga_strbuf *sb) {
   if (sb->failed)
     return GA_FAIL(GA_MEMORY_ERROR, "the host has no memory for a text of %zu bytes",

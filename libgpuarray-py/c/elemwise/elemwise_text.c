@@ -48,14 +48,6 @@ size_t ga__elem_largest(const ga_elem_spec *spec) {
 
 /* ---- one element ---- */
 
-/* Adds `form` with `text` in place of "%". */
-static void add_within(ga_strbuf *sb, const char *form, const char *text) {
-  const char *mark = strchr(form, '%');
-  ga__strbuf_addn(sb, form, (size_t)(mark - form));
-  ga__strbuf_add(sb, text);
-  ga__strbuf_add(sb, mark + 1);
-}
-
 void ga__elem_add_place(ga_strbuf *sb, const char *form, unsigned int i) {
   for (const char *at; (at = strchr(form, '@')) != NULL; form = at + 1) {
     ga__strbuf_addn(sb, form, (size_t)(at - form));
@@ -81,7 +73,7 @@ static void add_store(ga_strbuf *sb, const ga_elem_spec *spec, const char *place
   bool plain = !is_converted(spec, arg) && arg->typecode != GA_BOOL;
   ga__elem_add_place(sb, place, i);
   ga__strbuf_add(sb, " = ");
-  add_within(sb, plain ? "%" : ga__dtype_store(arg->typecode), arg->name);
+  ga__strbuf_fill(sb, plain ? "%" : ga__dtype_store(arg->typecode), arg->name);
   ga__strbuf_add(sb, ";\n");
 }
 

@@ -152,7 +152,7 @@ static void add_flags(ga_strbuf *t, const ga_index_spec *s) {
       s->op == GA_INDEX_SLOT);
 }
 
-static int add_words(ga_strbuf *t, const ga_index_spec *s) {
+static void add_words(ga_strbuf *t, const ga_index_spec *s) {
   const unsigned int x = s->nd - 1;
   const char *dst, *src;
   ga_strbuf starts = {0};
@@ -166,26 +166,20 @@ static int add_words(ga_strbuf *t, const ga_index_spec *s) {
                   ga__text_position(s->wide), dst, src, s->per > 0 ? s->per : 1u,
                   atomic_letter(s->typecode), x, x, x);
   add_parameters(t, &starts, s);
-  const int status = ga__strbuf_status(&starts);
-  if (status == GA_NO_ERROR)
-    ga__strbuf_addf(t, "\n#define IX_STARTS %s\n#define IX_ROW", starts.text);
-  ga__strbuf_clear(&starts);
+  ga__strbuf_add(t, "\n#define IX_STARTS ");
+  ga__strbuf_move(t, &starts);
+  ga__strbuf_add(t, "\n#define IX_ROW");
   add_row(t, s);
   ga__strbuf_add(t, "\n#define IX_PLACE");
   add_place(t, s);
   ga__strbuf_add(t, "\n");
-  return status;
 }
 
 int ga__index_source(ga_source *out, const gpucontext *ctx, const void *spec) {
   const ga_index_spec *s = spec;
   ga_strbuf text = {0};
   (void)ctx;
-  const int status = add_words(&text, s);
-  if (status != GA_NO_ERROR) {
-    ga__strbuf_clear(&text);
-    return status;
-  }
+  add_words(&text, s);
   ga__strbuf_add(&text, s->per > 0 ? (s->tall ? index_tall_text : index_flat_text)
                         : s->tall  ? index_rows_text
                                    : index_pieces_text);

@@ -22,7 +22,7 @@ static void add_strides(ga_strbuf *t, const ga_mask_spec *s, const char *name) {
     ga__strbuf_addf(t, ", %s %s%u", ga__text_position(s->wide), name, axis);
 }
 
-static int add_parameters(ga_strbuf *t, const ga_mask_spec *s) {
+static void add_parameters(ga_strbuf *t, const ga_mask_spec *s) {
   ga_strbuf starts = {0};
   ga__strbuf_add(t, "#define MK_PARAMETERS ");
   ga__text_array(t, &starts, s->kind != GA_MASK_COUNT, "ga_ulong", "count");
@@ -42,11 +42,9 @@ static int add_parameters(ga_strbuf *t, const ga_mask_spec *s) {
     add_strides(t, s, "f");
   for (unsigned int axis = 1; axis < s->out; axis++)
     ga__strbuf_addf(t, ", ga_ulong l%u", axis);
-  int status = ga__strbuf_status(&starts);
-  if (status == GA_NO_ERROR)
-    ga__strbuf_addf(t, "\n#define MK_STARTS %s\n", starts.text);
-  ga__strbuf_clear(&starts);
-  return status;
+  ga__strbuf_add(t, "\n#define MK_STARTS ");
+  ga__strbuf_move(t, &starts);
+  ga__strbuf_add(t, "\n");
 }
 
 /* ---- elements ---- */
@@ -66,23 +64,15 @@ static void add_position(ga_strbuf *t, const ga_mask_spec *s, const char *stride
   ga__strbuf_addf(t, "p += (%s)rest * %s0; ", type, strides);
 }
 
-/* `is_set`: 1 if element `i` is not zero. */
-static int add_test(ga_strbuf *t, const ga_mask_spec *s) {
-  ga_strbuf test = {0};
+/* `is_set`: whether element `i` is not zero. */
+static void add_test(ga_strbuf *t, const ga_mask_spec *s) {
   ga__strbuf_add(t, "#define MK_TEST ");
   add_position(t, s, "s");
   ga__strbuf_addf(t, "const %s v = ", ga__dtype_work_ctype(s->typecode));
-  for (const char *c = ga__dtype_load(s->typecode); *c != 0; c++)
-    if (*c == '%')
-      ga__strbuf_add(t, "x[p]");
-    else
-      ga__strbuf_addn(t, c, 1);
-  ga__dtype_convert(&test, "v", s->typecode, GA_BOOL);
-  int status = ga__strbuf_status(&test);
-  if (status == GA_NO_ERROR)
-    ga__strbuf_addf(t, "; const ga_uint is_set = (%s) ? 1 : 0;\n", test.text);
-  ga__strbuf_clear(&test);
-  return status;
+  ga__strbuf_fill(t, ga__dtype_load(s->typecode), "x[p]");
+  ga__strbuf_add(t, "; const ga_uint is_set = (");
+  ga__dtype_convert(t, "v", s->typecode, GA_BOOL);
+  ga__strbuf_add(t, ") ? 1 : 0;\n");
 }
 
 /* Writes the indices of element `i` at `place`. */
@@ -94,9 +84,9 @@ static void add_coordinates(ga_strbuf *t, const ga_mask_spec *s) {
   ga__strbuf_add(t, "out[place] = (ga_long)at;");
 }
 
-static int add_elements(ga_strbuf *t, const ga_mask_spec *s) {
-  GA_TRY(add_parameters(t, s));
-  GA_TRY(add_test(t, s));
+static void add_elements(ga_strbuf *t, const ga_mask_spec *s) {
+  add_parameters(t, s);
+  add_test(t, s);
   ga__strbuf_add(t, "#define MK_WRITE ");
   if (s->kind == GA_MASK_LIST) {
     add_coordinates(t, s);
@@ -105,7 +95,6 @@ static int add_elements(ga_strbuf *t, const ga_mask_spec *s) {
     ga__strbuf_add(t, "out[place] = from[p];");
   }
   ga__strbuf_add(t, "\n");
-  return GA_NO_ERROR;
 }
 
 int ga__mask_source(ga_source *out, const gpucontext *ctx, const void *spec) {
@@ -119,11 +108,8 @@ int ga__mask_source(ga_source *out, const gpucontext *ctx, const void *spec) {
                   "#define MK_PACKED %d\n",
                   threads, threads - 1, threads / 2, GA_MASK_PER, tile, tile / 4,
                   s->packed);
-  const int status = s->kind == GA_MASK_SCAN ? GA_NO_ERROR : add_elements(&text, s);
-  if (status != GA_NO_ERROR) {
-    ga__strbuf_clear(&text);
-    return status;
-  }
+  if (s->kind != GA_MASK_SCAN)
+    add_elements(&text, s);
   ga__strbuf_add(&text, s->kind == GA_MASK_SCAN    ? mask_scan_text
                         : s->kind == GA_MASK_COUNT ? mask_count_text
                                                    : mask_tiles_text);

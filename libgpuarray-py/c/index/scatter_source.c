@@ -29,7 +29,7 @@ static void add_list(ga_strbuf *t, const char *type, const char *name,
     ga__strbuf_addf(t, ", %s %s%u", type, name, k);
 }
 
-static int add_parameters(ga_strbuf *t, const ga_order_spec *s) {
+static void add_parameters(ga_strbuf *t, const ga_order_spec *s) {
   ga_strbuf starts = {0};
   ga__strbuf_add(t, "#define OR_PARAMETERS ");
   ga__text_array(t, &starts, false, element_type(s), "x");
@@ -50,11 +50,9 @@ static int add_parameters(ga_strbuf *t, const ga_order_spec *s) {
   add_list(t, count_type(s), "ol", 1, s->nd);
   add_list(t, ga__text_position(s->wide), "xs", 0, s->nd);
   add_list(t, ga__text_position(s->wide), "vs", 0, s->first ? s->nd : 0);
-  int status = ga__strbuf_status(&starts);
-  if (status == GA_NO_ERROR)
-    ga__strbuf_addf(t, "\n#define OR_STARTS %s\n", starts.text);
-  ga__strbuf_clear(&starts);
-  return status;
+  ga__strbuf_add(t, "\n#define OR_STARTS ");
+  ga__strbuf_move(t, &starts);
+  ga__strbuf_add(t, "\n");
 }
 
 /* Defines `word`(at, sum): adds the offset of linear index `at`, by these lengths and
@@ -72,14 +70,13 @@ static void add_terms(ga_strbuf *t, const char *word, const ga_order_spec *s,
 /* Defines `word`(e): `pattern` with e in place of "%". */
 static void add_pattern(ga_strbuf *t, const char *word, const char *pattern) {
   ga__strbuf_addf(t, "#define %s(e) ", word);
-  for (const char *c = pattern; *c != 0; c++)
-    ga__strbuf_addn(t, *c == '%' ? "e" : c, 1);
+  ga__strbuf_fill(t, pattern, "e");
   ga__strbuf_add(t, "\n");
 }
 
-static int add_words(ga_strbuf *t, const ga_order_spec *s) {
+static void add_words(ga_strbuf *t, const ga_order_spec *s) {
   const char kind = ga__dtype_kind(s->typecode);
-  GA_TRY(add_parameters(t, s));
+  add_parameters(t, s);
   ga__strbuf_addf(t,
                   "#define OR_INT %s\n#define OR_SLOT %s\n#define OR_WORK %s\n"
                   "#define OR_RUN %d\n#define OR_FIRST %d\n#define OR_LAST %d\n"
@@ -94,18 +91,13 @@ static int add_words(ga_strbuf *t, const ga_order_spec *s) {
   add_terms(t, "OR_V_TERMS", s, s->nd, "ol", "vs");
   add_terms(t, "OR_INDEX_TERMS", s, s->n, "il", "is");
   add_terms(t, "OR_VALUE_TERMS", s, s->nb, "bl", "bs");
-  return GA_NO_ERROR;
 }
 
 int ga__order_source(ga_source *out, const gpucontext *ctx, const void *spec) {
   const ga_order_spec *s = spec;
   ga_strbuf text = {0};
   (void)ctx;
-  const int status = add_words(&text, s);
-  if (status != GA_NO_ERROR) {
-    ga__strbuf_clear(&text);
-    return status;
-  }
+  add_words(&text, s);
   ga__strbuf_add(&text, s->put ? index_put_text : index_add_text);
   out->is_closed = true;
   return ga__text_finish_named(out, s->put ? "index_put" : "index_add", NULL,

@@ -45,15 +45,6 @@ static int finished(ga_source *out, ga_strbuf *text, int status) {
   return status;
 }
 
-/* Adds `form` with `name` in place of each "%". */
-static void add_named(ga_strbuf *sb, const char *form, const char *name) {
-  for (const char *at; (at = strchr(form, '%')) != NULL; form = at + 1) {
-    ga__strbuf_addn(sb, form, (size_t)(at - form));
-    ga__strbuf_add(sb, name);
-  }
-  ga__strbuf_add(sb, form);
-}
-
 /* #undef for each #define after offset `from`: other kernels of a program may use the
  * same macros. */
 static void add_undefinitions(ga_strbuf *sb, size_t from) {
@@ -85,7 +76,7 @@ int ga__text_finish_named(ga_source *out, const char *stem, const char *preamble
     if (status == GA_NO_ERROR) {
       ga__kernel_name(out->name, stem, body->text);
       body->length = own;
-      add_named(body, words, out->name);
+      ga__strbuf_fill(body, words, out->name);
       ga__strbuf_add(body, text->text);
       status = ga__strbuf_status(body);
     }

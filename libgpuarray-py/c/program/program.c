@@ -326,14 +326,6 @@ void ga__program_refer(gpucontext *ctx, const char *body, const ga_key *batch) {
 
 /* ---- compilation ---- */
 
-static void add_numbered(ga_strbuf *out, const char *source) {
-  for (unsigned int line = 1; *source; line++) {
-    size_t length = strcspn(source, "\n");
-    ga__strbuf_addf(out, "%4u  %.*s\n", line, (int)length, source);
-    source += length + (source[length] == '\n');
-  }
-}
-
 /* Sets the error message (log and numbered source); also copied to *err_str, if not
  * NULL. */
 static int compile_failed(gpucontext *ctx, const char *name, const char *log,
@@ -341,7 +333,7 @@ static int compile_failed(gpucontext *ctx, const char *name, const char *log,
   ga_strbuf text = {0};
   ga__strbuf_addf(&text, "%s does not compile for %s (%s):\n%s\n", name, ctx->name,
                   ctx->info.name, log ? log : gpuarray_error_text());
-  add_numbered(&text, body);
+  ga__strbuf_add_lines(&text, body);
   ga__fail(GA_COMPILE_ERROR, "%s", text.failed ? "no memory for the log" : text.text);
   if (err_str && !text.failed)
     *err_str = text.text;

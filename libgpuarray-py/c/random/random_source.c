@@ -81,8 +81,7 @@ static void add_sizes(ga_strbuf *t, const ga_random_spec *s) {
 
 static void add_words(ga_strbuf *t, const ga_random_spec *s) {
   ga__strbuf_add(t, "#define RN_STORE(v) ");
-  for (const char *c = ga__dtype_store(s->typecode); *c != 0; c++)
-    ga__strbuf_addn(t, *c == '%' ? "v" : c, 1);
+  ga__strbuf_fill(t, ga__dtype_store(s->typecode), "v");
   ga__strbuf_addf(t, "\n#define RN_OTHERS %s%s",
                   s->kind == GA_RANDOM_UNIFORM ? ", RN_PARAMETER p2" : "",
                   s->nd == 0 ? ", ga_uint aligned" : "");

@@ -100,14 +100,6 @@ void ga__reduce_add_form(ga_strbuf *sb, const char *form, unsigned int i,
   }
 }
 
-/* Adds `form` with `text` in place of '%'. */
-static void add_template(ga_strbuf *sb, const char *form, const char *text) {
-  const char *place = strchr(form, '%');
-  ga__strbuf_addn(sb, form, (size_t)(place - form));
-  ga__strbuf_add(sb, text);
-  ga__strbuf_add(sb, place + 1);
-}
-
 /* A user's expression, cast to the work type of `typecode`. */
 static void add_conversion(ga_strbuf *sb, int typecode, const char *expression) {
   typecode = ga__dtype_work(typecode);
@@ -214,7 +206,7 @@ static void add_epilogue(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int
   else
     ga__dtype_convert(&value, "v", spec->components[own].typecode, result->typecode);
   if (ga__strbuf_status(&value) == GA_NO_ERROR)
-    add_template(sb, ga__dtype_store(result->typecode), value.text);
+    ga__strbuf_fill(sb, ga__dtype_store(result->typecode), value.text);
   else
     sb->failed = true;
   ga__strbuf_clear(&value);

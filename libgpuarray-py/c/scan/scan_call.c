@@ -1,23 +1,6 @@
 /* Scan calls: checks, and a copy if the output overlaps the input. */
 #include "c/scan/scan.h"
 
-static int check_array(const GpuScan *gs, const GpuArray *a, int typecode,
-                       const char *role) {
-  char text[GA_ARRAY_TEXT];
-  GA_TRY(ga__array_check(a, "scan"));
-  if (a->typecode != typecode)
-    return GA_FAIL(GA_INVALID_ERROR, "scan: the %s is %s, expected %s", role,
-                   ga__array_text(text, a), ga__dtype_name(typecode));
-  if (GpuArray_context(a) != ga__scan_context(gs))
-    return GA_FAIL(
-        GA_INVALID_ERROR, "scan: the %s is on %s, expected %s; transfer it first", role,
-        gpucontext_name(GpuArray_context(a)), gpucontext_name(ga__scan_context(gs)));
-  if (!GpuArray_ISALIGNED(a))
-    return GA_FAIL(GA_UNALIGNED_ERROR, "scan: the %s, %s, is not aligned; copy it",
-                   role, ga__array_text(text, a));
-  return GA_NO_ERROR;
-}
-
 int ga__axis_check(unsigned int *out, const GpuArray *a, int axis,
                    const char *operation) {
   const int nd = (int)a->nd;
@@ -38,8 +21,10 @@ int GpuScan_call(GpuScan *gs, GpuArray *out, const GpuArray *a, int axis, int fl
     return GA_FAIL(GA_VALUE_ERROR,
                    "scan: needs a scan, a result and an array; got NULL");
   GA_TRY(ga__context_check(ga__scan_context(gs)));
-  GA_TRY(check_array(gs, a, ga__scan_typecode(gs, 0), "array"));
-  GA_TRY(check_array(gs, out, ga__scan_typecode(gs, 1), "result"));
+  GA_TRY(ga__array_fits(a, ga__scan_context(gs), ga__scan_typecode(gs, 0), "scan",
+                        "array"));
+  GA_TRY(ga__array_fits(out, ga__scan_context(gs), ga__scan_typecode(gs, 1), "scan",
+                        "result"));
   GA_TRY(ga__axis_check(&at, a, axis, "scan"));
   GA_TRY(ga__array_writeable(out, "scan"));
   if (flags & ~(GA_SCAN_EXCLUSIVE | GA_SCAN_REVERSE))

@@ -49,14 +49,6 @@ unsigned int ga__scan_room(const ga_scan_spec *spec) {
   return 32768 / (unsigned int)gpuarray_get_elsize(spec->acc);
 }
 
-/* Adds `form` with `operand` in place of '%'. */
-static void add_form(ga_strbuf *sb, const char *form, const char *operand) {
-  const char *at = strchr(form, '%');
-  ga__strbuf_addn(sb, form, (size_t)(at - form));
-  ga__strbuf_add(sb, operand);
-  ga__strbuf_add(sb, at + 1);
-}
-
 static void add_types(ga_strbuf *sb, const ga_scan_spec *spec, enum ga_scan_kind kind) {
   ga__strbuf_addf(sb,
                   "#define SC_INT %s\n#define SC_ACC %s\n#define SC_IN %s\n"
@@ -113,12 +105,12 @@ static void add_functions(ga_strbuf *sb, const ga_scan_spec *spec) {
   ga_strbuf converted = {0};
   ga__dtype_convert(&converted, "a", spec->acc, spec->out);
   if (ga__strbuf_status(&converted) == GA_NO_ERROR)
-    add_form(sb, ga__dtype_store(spec->out), converted.text);
+    ga__strbuf_fill(sb, ga__dtype_store(spec->out), converted.text);
   else
     sb->failed = true;
   ga__strbuf_clear(&converted);
   ga__strbuf_add(sb, ";\n}\n#define SC_READ(e) SC_MAP(");
-  add_form(sb, ga__dtype_load(in->typecode), "e");
+  ga__strbuf_fill(sb, ga__dtype_load(in->typecode), "e");
   ga__strbuf_add(sb, ")\n#define SC_LOAD(p) SC_READ(*(GLOBAL_MEM const SC_IN *)(p))\n"
                      "#define SC_STORE(p, v) *(GLOBAL_MEM SC_OUT *)(p) = "
                      "SC_KEEP(v)\n");

@@ -19,19 +19,7 @@ static void close_operand(operand *o) {
 
 static int check_array(const GpuArray *a, const GpuArray *like, int typecode,
                        const char *operation, const char *role) {
-  char text[GA_ARRAY_TEXT];
-  GA_TRY(ga__array_check(a, operation));
-  if (a->typecode != typecode)
-    return GA_FAIL(GA_INVALID_ERROR, "%s: the %s is %s, expected %s", operation, role,
-                   ga__array_text(text, a), ga__dtype_name(typecode));
-  if (GpuArray_context(a) != GpuArray_context(like))
-    return GA_FAIL(GA_INVALID_ERROR,
-                   "%s: the %s is on %s, expected %s; transfer it first", operation,
-                   role, gpucontext_name(GpuArray_context(a)),
-                   gpucontext_name(GpuArray_context(like)));
-  if (!GpuArray_ISALIGNED(a))
-    return GA_FAIL(GA_UNALIGNED_ERROR, "%s: the %s, %s, is not aligned; copy it",
-                   operation, role, ga__array_text(text, a));
+  GA_TRY(ga__array_fits(a, GpuArray_context(like), typecode, operation, role));
   return ga__context_supports(GpuArray_context(a), typecode, operation);
 }
 
