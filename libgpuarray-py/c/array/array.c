@@ -154,7 +154,7 @@ bool ga__array_same_shape(const GpuArray *a, const GpuArray *b) {
   return true;
 }
 
-/* Whether both put their elements in the same places; the shapes are the same. */
+/* True if both, of the same shape, place elements alike. */
 static bool same_layout(const GpuArray *a, const GpuArray *b) {
   int common = a->flags & b->flags;
   if (common & (GA_C_CONTIGUOUS | GA_F_CONTIGUOUS))

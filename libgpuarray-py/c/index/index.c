@@ -193,8 +193,8 @@ static bool compares_all(size_t count, const GpuArray *a, const ga_indices *ix) 
   return (double)count * (double)count < count_slots(a, ix);
 }
 
-/* A new bool array of the broadcast shape of the indices: which one is the last that
- * leads to its place. GA_XLARGE_ERROR for 2^31 and more. */
+/* Winner mask: a new bool array of the indices' broadcast shape, true where no later
+ * index leads to the same slot. GA_XLARGE_ERROR from 2^31 on. */
 static int find_winners(GpuArray *out, const GpuArray *a, const ga_indices *ix) {
   ga_index_walk w;
   size_t slots;

@@ -191,7 +191,8 @@ void ga__bound_note_fixed(GpuPlan *p, const ga_bound *bound);
 /* Bytes; alignment of inputs that kernels, and so signatures, depend on. */
 #define GA_PLAN_ALIGNMENT 16
 
-/* The same for slot `i` of p's tapes; 0 if the slot is fixed. */
+/* Assumed start, in its buffer, of the input in slot `i` of p's tapes: aligned, before
+ * all its elements; 0 if the slot is fixed. */
 size_t ga__plan_base(const GpuPlan *p, unsigned int i, const GpuArray *a);
 
 /* Words of an array's layout in a signature. */

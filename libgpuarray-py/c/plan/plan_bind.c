@@ -19,8 +19,8 @@ void ga__bound_free(ga_bound *bound) {
   ga__free(bound);
 }
 
-/* Where in its buffer an input is taken to begin: the last place before all of its
- * elements, those of negative strides too, that is aligned. */
+/* Assumed start of an input in its buffer: aligned, before all its elements, those of
+ * negative strides too. */
 static size_t origin_of(const GpuArray *a) {
   size_t first = a->offset;
   for (unsigned int i = 0; i < a->nd; i++)

@@ -142,8 +142,7 @@ static int run_steps(ga_frame *inner) {
   return GA_NO_ERROR;
 }
 
-/* The steps that a function's step is made of (plan_body.c), where it has no function.
- */
+/* Runs a callback step by its body, without the callback. */
 static int run_body(ga_frame *f, const ga_step *s) {
   const GpuPlan *body = s->body;
   if (body != NULL && f->plan->settings.lacks_bodies)

@@ -113,8 +113,7 @@ static int run_int_op(ga_frame *f, const ga_step *s) {
   return GA_NO_ERROR;
 }
 
-/* The shape that the array inputs broadcast to. Only axes marked in `stretch` may
- * stretch. */
+/* Broadcast shape of the array inputs, along axes in `stretch` only. */
 static int step_shape(unsigned int *nd, size_t *dims, const ga_frame *f,
                       const ga_step *s) {
   char text[GA_SHAPE_TEXT], joint[GA_SHAPE_TEXT];
