@@ -261,6 +261,76 @@ static void test_a_turn_leaves_what_it_is_given(gpucontext *ctx) {
   GpuPlan_free(p);
 }
 
+/* ---- what is carried ---- */
+
+/* x (n,), turns: two arrays that begin as x and that each turn makes one array of
+ * zeros, as long as x, or as the number of the turn. */
+static int build_carried(GpuPlan **out, gpucontext *ctx, bool of_turn) {
+  unsigned int x, turns, a, b, length[2], zeros, made[2] = {0};
+  GpuPlan *p = NULL, *body = NULL;
+  int status = GpuPlan_new(&p, ctx, "whole");
+  STEP(GpuPlan_input(p, &x, GA_FLOAT, 1, 0));
+  STEP(GpuPlan_int_input(p, &turns));
+  STEP(GpuPlan_loop(
+      p, made,
+      &(gpuplan_loop){.size = sizeof(gpuplan_loop),
+                      .label = "loop",
+                      .turns = turns,
+                      .takes = "cc",
+                      .n_in = 2,
+                      .ins = (unsigned int[]){x, x},
+                      .n_out = 2,
+                      .results = (gpuplan_type[]){{GA_FLOAT, 1}, {GA_FLOAT, 1}}}));
+  STEP(GpuPlan_new(&body, ctx, "turn"));
+  STEP(GpuPlan_input(body, &a, GA_FLOAT, 1, 0));
+  STEP(GpuPlan_input(body, &b, GA_FLOAT, 1, 0));
+  STEP(GpuPlan_int_input(body, &length[1]));
+  STEP(GpuPlan_dim(body, &length[0], a, 0));
+  STEP(GpuPlan_routine(body, &zeros,
+                       &(gpuplan_routine){.size = sizeof(gpuplan_routine),
+                                          .label = "zeros",
+                                          .name = "zeros",
+                                          .n_in = 1,
+                                          .ins = &length[of_turn],
+                                          .n_out = 1,
+                                          .results = &row_types[0]}));
+  STEP(GpuPlan_output(body, zeros));
+  STEP(GpuPlan_output(body, zeros));
+  if (status == GA_NO_ERROR)
+    status = GpuPlan_body(p, made[0], body);
+  else
+    GpuPlan_free(body);
+  STEP(GpuPlan_output(p, made[0]));
+  STEP(GpuPlan_output(p, made[1]));
+  if (status == GA_NO_ERROR)
+    *out = p;
+  else
+    GpuPlan_free(p);
+  return status;
+}
+
+static void test_what_is_carried_keeps_its_shape(gpucontext *ctx) {
+  GpuPlan *p = NULL;
+  GpuArray x = {0}, outs[2] = {{0}};
+  const size_t two = 2;
+  const long long turns = 3;
+  int failed;
+  CHECK_OK(GpuArray_zeros(&x, ctx, GA_FLOAT, 1, &two, GA_C_ORDER));
+  GpuArray *const results[] = {&outs[0], &outs[1]};
+  const GpuArray *const given[] = {&x};
+  CHECK_OK(build_carried(&p, ctx, true));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_call(p, results, given, &turns, &failed));
+  CHECK_TEXT("loop: input 0, a state, has the shape (2,), and after a turn (0,)");
+  GpuPlan_free(p);
+  CHECK_OK(build_carried(&p, ctx, false));
+  CHECK_OK(GpuPlan_call(p, results, given, &turns, &failed));
+  CHECK(outs[0].data != outs[1].data); /* later steps may write into either */
+  GpuArray_clear(&outs[0]);
+  GpuArray_clear(&outs[1]);
+  GpuArray_clear(&x);
+  GpuPlan_free(p);
+}
+
 /* ---- what is no loop ---- */
 
 static void test_loops_that_are_none(gpucontext *ctx) {
@@ -353,6 +423,7 @@ int main(void) {
   test_rows_are_as_many_as_turns(ctx);
   test_results_lie_in_rows(ctx);
   test_a_turn_leaves_what_it_is_given(ctx);
+  test_what_is_carried_keeps_its_shape(ctx);
   test_loops_that_are_none(ctx);
   fail_each_allocation(trial, ctx);
   gpucontext_deref(ctx);

@@ -3,6 +3,7 @@
 
 #include "c/array/array.h"
 #include "c/base/shape.h"
+#include "c/device/buffer.h"
 #include "c/plan/plan.h"
 
 enum { ROWS = 'r', CARRIED = 'c', SAME = 's' }; /* letters of gpuplan_loop.takes */
@@ -269,10 +270,36 @@ static int put_row(const loop *l, unsigned int i, size_t turn) {
   return status;
 }
 
+/* Carried arrays keep their shape from iteration to iteration. */
+static int check_carried(const loop *l) {
+  const ga_step *s = l->s;
+  unsigned int n_arrays = 0, n_carried = 0;
+  char before[GA_SHAPE_TEXT], after[GA_SHAPE_TEXT];
+  for (unsigned int i = 1; i < s->n_in; i++) {
+    const char letter = s->takes[i - 1];
+    if (l->f->plan->graph.values[s->ins[i]].integer)
+      continue;
+    const GpuArray *given = &l->given[n_arrays++];
+    if (letter != CARRIED)
+      continue;
+    const GpuArray *made = &l->made[n_carried++];
+    if (memcmp(given->dimensions, made->dimensions,
+               made->nd * sizeof *made->dimensions) != 0)
+      return GA_FAIL(
+          GA_VALUE_ERROR,
+          "input %u, a state, has the shape %s, and after a turn %s; a state "
+          "keeps its shape",
+          i - 1, ga__shape_text(before, given->nd, given->dimensions),
+          ga__shape_text(after, made->nd, made->dimensions));
+  }
+  return GA_NO_ERROR;
+}
+
 static int run_iteration(loop *l, size_t turn) {
   int failed;
   GA_TRY(give(l, turn));
   GA_TRY(ga__plan_run_within(l->s->body, l->outs, l->ins, l->ints, &failed));
+  GA_TRY(check_carried(l));
   for (unsigned int i = l->n_carried; i < l->s->n_out; i++)
     GA_TRY(put_row(l, i, turn));
   return GA_NO_ERROR;
@@ -286,6 +313,17 @@ static bool is_given(const loop *l, const GpuArray *a) {
   return false;
 }
 
+/* True if the n-th final carried value aliases an input, a constant of the body, or a
+ * carried value before it. */
+static bool is_shared(const loop *l, const GpuArray *a, unsigned int n) {
+  if (!GpuArray_ISWRITEABLE(a) || a->data->tape == NULL || is_given(l, a))
+    return true;
+  for (unsigned int i = 0; i < n; i++)
+    if (l->f->arrays[l->s->outs[i]].data == a->data)
+      return true;
+  return false;
+}
+
 /* Final carried values, in memory of their own: later steps may overwrite them. */
 static int put_carried(const loop *l) {
   unsigned int n = 0;
@@ -294,8 +332,7 @@ static int put_carried(const loop *l) {
       continue;
     GpuArray *out = &l->f->arrays[l->s->outs[n]];
     const GpuArray *a = l->turns ? &l->made[n] : &l->f->arrays[l->s->ins[i]];
-    n++;
-    if (is_given(l, a) || !GpuArray_ISWRITEABLE(a))
+    if (is_shared(l, a, n++))
       GA_TRY(GpuArray_copy(out, a, GA_C_ORDER));
     else
       GA_TRY(GpuArray_view(out, a));
