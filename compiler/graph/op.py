@@ -63,6 +63,9 @@ class Op:
     leaves_zeros: bool = False
     """Whether results may have zeros where nothing was put."""
 
+    is_graph: bool = False
+    """Whether a function replaces it first by a graph, ``expand(inputs)``."""
+
     is_holomorphic: bool = True
     """Whether the gradient, written as for real numbers, holds for complex ones."""
     _test_values: ClassVar[list[Callable[[Apply], None]]] = []

@@ -139,6 +139,20 @@ def clone(
     return [known.get(variable, variable) for variable in outputs]
 
 
+def evaluated(outputs: Sequence[Variable], known: Mapping[Variable, Any]) -> list[Any]:
+    """The values of ``outputs`` where those of ``known`` are given, by NumPy."""
+    values = dict(known)
+
+    def value_of(variable: Variable) -> Any:
+        return variable.data if isinstance(variable, Constant) else values[variable]
+
+    for node in toposort(outputs, blockers=known):
+        results = node.op.evaluate(node, [value_of(each) for each in node.inputs])
+        for output, result in zip(node.outputs, results, strict=True):
+            values.setdefault(output, result)
+    return [value_of(output) for output in outputs]
+
+
 def same_graph(
     a: Variable, b: Variable, given: Mapping[Variable, Variable] | None = None
 ) -> bool:

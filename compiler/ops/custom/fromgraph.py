@@ -18,6 +18,7 @@ from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.graph.traverse import (
     ancestors,
     clone_replace,
+    evaluated,
     inputs_of,
     toposort,
 )
@@ -47,6 +48,8 @@ class OpFromGraph(Op):
     >>> print(op(T.dscalar(), T.dscalar()).owner.op)
     product
     """
+
+    is_graph = True
 
     def __init__(
         self,
@@ -131,15 +134,8 @@ class OpFromGraph(Op):
 
     def evaluate(self, node: Apply, arrays: Sequence[Any]) -> list[Any]:
         """Return the graph's outputs, computed node by node with NumPy."""
-        known: dict[Variable, Any] = dict(
-            zip([*self.inner_inputs, *self.captured], arrays, strict=True)
-        )
-        for each in toposort(self.inner_outputs, blockers=list(known)):
-            values = [_value(known, variable) for variable in each.inputs]
-            results = each.op.evaluate(each, values)
-            for output, result in zip(each.outputs, results, strict=True):
-                known.setdefault(output, result)
-        return [_value(known, output) for output in self.inner_outputs]
+        places = [*self.inner_inputs, *self.captured]
+        return evaluated(self.inner_outputs, dict(zip(places, arrays, strict=True)))
 
     def connection_pattern(self, node: Apply) -> Sequence[Sequence[bool]]:
         """Return which inputs each output depends on in the graph."""
@@ -211,10 +207,6 @@ def _of_type(variable: Variable, inner: Variable, op: str) -> Variable:
     return math.cast(variable, wanted.dtype)
 
 
-def _value(known: dict[Variable, Any], variable: Variable) -> Any:
-    return variable.data if isinstance(variable, Constant) else known[variable]
-
-
 def _overridden(overrides: Overrides, arguments: list[Any], count: int) -> list[Any]:
     """Return the overrides of all places, ``"default"`` where there is none."""
     if isinstance(overrides, str):
@@ -241,15 +233,16 @@ def _one(override: Callable[..., Any] | Any, arguments: list[Any]) -> Any:
 
 
 def inlined(outputs: Sequence[Variable]) -> list[Variable]:
-    """Return the outputs with each `OpFromGraph` replaced by its graph."""
+    """Return the outputs with each op that stands for a graph replaced by it."""
     order = toposort(outputs)
-    if not any(isinstance(node.op, OpFromGraph) for node in order):
+    if not any(node.op.is_graph for node in order):
         return list(outputs)
     known: dict[Variable, Variable] = {}
     for node in order:
         inputs = [known.get(variable, variable) for variable in node.inputs]
-        if isinstance(node.op, OpFromGraph):
-            results = _named(node.op.expand(inputs), node)
+        if node.op.is_graph:
+            expand: Callable[..., list[Variable]] = node.op.expand  # type: ignore[attr-defined]
+            results = _named(expand(inputs), node)
         elif inputs != node.inputs:
             results = node.clone_with(inputs).outputs
         else:
