@@ -54,6 +54,10 @@ class Encoder:
         self.out = ffi.new("unsigned int *")
         self._when: Sequence[tuple[int, bool]] = ()
 
+    def body(self, body: p.Body, value: int) -> None:
+        """Say what the function or the loop that makes the executor's value does."""
+        self.recorders += add_body(body, value, self.native, self.context)
+
     def result(self, number: int) -> None:
         """Note which of the executor's values the latest call made, as ``out`` says."""
         self.numbers[number] = self.out[0]
@@ -204,21 +208,28 @@ def load_plan(e: Encoder, bodies: Mapping[int, p.Body] | None = None) -> None:
             encode(step, e)
         else:
             add_function(step, e, ffi.NULL, ffi.NULL)
-            add_body(body, e.numbers[step.outs[0]], e.native, e.context)
+            e.body(body, e.numbers[step.outs[0]])
     for number in e.plan.outputs:
         check(lib.GpuPlan_output(e.native, e.numbers[number]))
     if e.plan.confirms:
         check(lib.GpuPlan_confirm(e.native))
 
 
-def add_body(body: p.Body, value: int, native: Any, context: Context) -> None:
-    """Say what the function that makes ``value`` does where it is not."""
+def add_body(
+    body: p.Body, value: int, native: Any, context: Context
+) -> list[FunctionRecorder]:
+    """Say what the function or the loop that makes ``value`` does.
+
+    Returns what must live as long as the plan.
+    """
     handle = ffi.new("GpuPlan **")
     check(lib.GpuPlan_new(handle, context.pointer, body.plan.name.encode()))
     made = ffi.gc(handle[0], lib.GpuPlan_free)
-    load_plan(Encoder(made, body.plan, context), body.bodies)
+    inner = Encoder(made, body.plan, context)
+    load_plan(inner, body.bodies)
     ffi.gc(made, None)  # it is the plan's from here on
     check(lib.GpuPlan_body(native, value, made))
+    return inner.recorders
 
 
 def _text(text: str) -> Any:
@@ -450,7 +461,7 @@ def _(step: p.Loop, e: Encoder) -> None:
     check(lib.GpuPlan_loop(e.native, outs, native))
     for number, value in zip(step.outs, outs, strict=True):
         e.numbers[number] = value
-    add_body(step.body, outs[0], e.native, e.context)
+    e.body(step.body, outs[0])
 
 
 def add_function(step: p.Call, e: Encoder, function: Any, data: Any) -> None:

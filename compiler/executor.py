@@ -121,7 +121,9 @@ class NativePlan:
         with self._adding:  # several threads may save the function
             for place in bodies.keys() - self._bodies:
                 value = self._numbers[self.plan.steps[place].outs[0]]
-                add_body(bodies[place], value, self._native, self.context)
+                self._recorders += add_body(
+                    bodies[place], value, self._native, self.context
+                )
                 self._bodies.add(place)
 
     def _prepare(self) -> None:

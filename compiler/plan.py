@@ -126,7 +126,7 @@ class Plan:
 
     def launches(self) -> int:
         """Steps that do work on the device, but for copies that layouts demand."""
-        kinds = LaunchStep | ReduceStep | Library | Copy | Call
+        kinds = LaunchStep | ReduceStep | Library | Copy | Call | Loop
         return sum(isinstance(s, kinds) for s in self.steps)
 
     def __str__(self) -> str:
@@ -137,11 +137,17 @@ class Plan:
             f"  constant  %{value}: {shown[value]} = {_short(data)}"
             for value, data in self.constants
         ]
-        lines += [line for step in self.steps for line in _step_lines(step, shown)]
+        names = _names(self)
+        lines = [_named(line, names) for line in lines]
+        for step in self.steps:
+            head, *more = _step_lines(step, shown)
+            lines.append(_named(head, names))
+            is_own = not isinstance(step, Loop)  # a body has values of its own
+            lines += [_named(line, names) if is_own else line for line in more]
         if self.confirms:
             lines.append("  confirm   # waits: nothing is stored after a wrong index")
-        lines.append("  return    " + ", ".join(f"%{i}" for i in self.outputs))
-        return _named("\n".join(lines), self)
+        results = ", ".join(f"%{i}" for i in self.outputs)
+        return "\n".join([*lines, _named(f"  return    {results}", names)])
 
     __repr__ = __str__
 
@@ -160,14 +166,18 @@ class Body:
         return hash((self.plan, tuple(sorted(self.bodies))))
 
 
-def _named(text: str, plan: Plan) -> str:
-    """The listing with the inputs by their names, where these tell them apart."""
-    names = {
+def _names(plan: Plan) -> dict[int, str]:
+    """The inputs by their names, where these tell them apart."""
+    return {
         number: name
         for number, name in enumerate(plan.names)
         if name and name.isidentifier() and plan.names.count(name) == 1
     }
-    return re.sub(r"%(\d+)", lambda m: names.get(int(m[1]), m[0]), text)
+
+
+def _named(line: str, names: Mapping[int, str]) -> str:
+    """A line of the listing with the inputs by their names."""
+    return re.sub(r"%(\d+)", lambda m: names.get(int(m[1]), m[0]), line)
 
 
 def shown_values(plan: Plan) -> list[str]:
