@@ -21,6 +21,7 @@ from gpuarray.compiler import (
     printing,
     profiling,
     sandbox,
+    scan_module,
     tensor,
 )
 from gpuarray.compiler.compile import as_op, predefined_modes
@@ -65,6 +66,7 @@ from gpuarray.compiler.ops.custom.own import elementwise_op
 from gpuarray.compiler.ops.protocols.conversions import get_scalar_constant_value
 from gpuarray.compiler.printing import pp, pprint
 from gpuarray.compiler.profiling.stats import ProfileStats
+from gpuarray.compiler.scan_module import foldl, foldr, map, reduce, scan
 from gpuarray.compiler.shared import SharedVariable, shared
 from gpuarray.compiler.tensor import dot
 
@@ -107,6 +109,8 @@ __all__ = [
     "d3viz",
     "dot",
     "elementwise_op",
+    "foldl",
+    "foldr",
     "function",
     "function_dump",
     "generic",
@@ -120,12 +124,16 @@ __all__ = [
     "jacobian",
     "kernel_op",
     "load",
+    "map",
     "pp",
     "pprint",
     "predefined_modes",
     "printing",
     "profiling",
+    "reduce",
     "sandbox",
+    "scan",
+    "scan_module",
     "shared",
     "subgraph_grad",
     "tensor",

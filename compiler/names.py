@@ -17,8 +17,8 @@ ROOT = "gpuarray.compiler"
 PAGE = "docs/compiler/for-those-who-know-theano.md"
 
 _TO_COME = {
-    "loops": """
-        scan scan_module map reduce foldl foldr scan_checkpoints
+    "checkpoints of loops": """
+        scan_checkpoints scan_module.scan_checkpoints
     """,
     "convolution and pooling": """
         tensor.signal tensor.nnet.abstract_conv tensor.nnet.bilinear_upsampling

@@ -26,6 +26,7 @@ from gpuarray.compiler.graph.types import ArrayType, GpuArrayType
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.fused.multi_tensor import MultiTensor
 from gpuarray.compiler.ops.fused.rowwise import Rowwise
+from gpuarray.compiler.ops.scan.scan import Scan
 from gpuarray.compiler.ops.shape.shape import DimShuffle, Shape, Shape_i
 from gpuarray.compiler.ops.variables.basic import MakeVector
 from gpuarray.compiler.ops.variables.context_assignment import Places, places_of
@@ -249,6 +250,8 @@ class Placer:
         inputs = [self.operand(node, i, place) for i in range(len(node.inputs))]
         types: list[ArrayType] = [self.gpu_type(v.type, place) for v in node.outputs]
         op = node.op if is_own else device_op(node.op, place)
+        if isinstance(op, Scan):
+            op.placed_body = self.placed_body(op, place)
         results = self.apply(op, inputs, types, node.outputs[0])
         if is_own:
             kept = tuple(v.type for v in (*node.inputs, *node.outputs))
@@ -256,6 +259,16 @@ class Placer:
         for result, output in zip(results, node.outputs, strict=True):
             result.name = output.name
         self.on_device.update(zip(node.outputs, results, strict=True))
+
+    def placed_body(self, op: Scan, place_name: str | None) -> FunctionGraph:
+        """The body of a loop on the context, but for integers that settle shapes."""
+        body = op.body.cloned()
+        first = op.n_sequences + op.n_states
+        on_host = {body.inputs[i] for i in op.body.on_host if i >= first}
+        arrays = [each for each in body.inputs if each not in on_host]
+        graph = FunctionGraph(body.inputs, body.outputs)
+        outputs = range(len(body.outputs))
+        return place(graph, place_name, arrays, outputs, integers=on_host)
 
     def check_one_context(self, node: Apply) -> None:
         """Raise ValueError for an op whose arrays live on several contexts."""

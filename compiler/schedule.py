@@ -23,12 +23,14 @@ class Lowered:
     """A plan with what it was made from.
 
     ``nodes`` has the placed node of each step, None for those at the end; ``numbers``
-    the value of each variable that has one.
+    the value of each variable that has one; ``bodies`` those of the loops, by the
+    places of these.
     """
 
     plan: Plan
     nodes: tuple[Apply | None, ...]
     numbers: Mapping[Variable, int]
+    bodies: Mapping[int, Lowered]
 
 
 def lower(fgraph: FunctionGraph, name: str) -> Plan:
@@ -46,18 +48,28 @@ def lowered(
     home: str | None = None,
     become: Mapping[int, int] | None = None,
     confirms: bool = False,
+    is_body: bool = False,
 ) -> Lowered:
     """The plan of `lower`, and which node each of its steps comes from.
 
     ``home`` is the name of the plan's own context where the graph has several.
     ``become`` maps an output to the number of the input that it is the next value of,
-    whose memory it may lie in where it is the same. ``confirms`` is the plan's.
+    whose memory it may lie in where it is the same. ``confirms`` is the plan's. That of
+    a loop's body, if ``is_body``, gives results as they are, copied or not.
     """
     names = context_names(fgraph)
     several = len(names) > 1
     if not several:
         home = next(iter(names), home)
-    lowerer = Lowerer(fgraph.outputs, fgraph.guards(), home)
+    bodies: dict[int, Lowered] = {}
+
+    def lower_body(body: FunctionGraph, called: str) -> Plan:
+        """The plan of one turn; its loop is the next step."""
+        made = lowered(body, called, home, is_body=True)
+        bodies[len(lowerer.steps)] = made
+        return made.plan
+
+    lowerer = Lowerer(fgraph.outputs, fgraph.guards(), home, lower_body)
     nodes: list[Apply | None] = []
     for variable in fgraph.inputs:
         is_int = getattr(variable.tag, "is_host_int", False)
@@ -74,7 +86,9 @@ def lowered(
         out: lowerer.number(fgraph.inputs[n]) for out, n in (become or {}).items()
     }
     outputs = tuple(
-        result(v, fgraph, lowerer, owned, next_of.get(out, -1))
+        lowerer.number(v)
+        if is_body
+        else result(v, fgraph, lowerer, owned, next_of.get(out, -1))
         for out, v in enumerate(fgraph.outputs)
     )
     nodes += [None] * (len(lowerer.steps) - len(nodes))
@@ -88,7 +102,7 @@ def lowered(
         confirms=confirms,
         names=tuple(variable.name for variable in fgraph.inputs),
     )
-    return without_pauses(Lowered(plan, tuple(nodes), lowerer.numbers))
+    return without_pauses(Lowered(plan, tuple(nodes), lowerer.numbers, bodies))
 
 
 def without_pauses(found: Lowered, for_files: bool = False) -> Lowered:
@@ -100,7 +114,12 @@ def without_pauses(found: Lowered, for_files: bool = False) -> Lowered:
         return found
     nodes = tuple(found.nodes[place] for place in whole.origins)
     numbers = {v: whole.numbers[number] for v, number in found.numbers.items()}
-    return Lowered(whole.plan, nodes, numbers)
+    bodies = {
+        place: found.bodies[origin]
+        for place, origin in enumerate(whole.origins)
+        if origin in found.bodies
+    }
+    return Lowered(whole.plan, nodes, numbers, bodies)
 
 
 def context_names(fgraph: FunctionGraph) -> set[str | None]:

@@ -148,7 +148,9 @@ def values_before(
     if any(map(overwrites, plan.steps)):
         given = [v.copy() if isinstance(v, Array) else v for v in given]
     try:
-        Stepwise(Lowered(plan, (None,) * len(plan.steps), {}), context, stop).run(given)
+        Stepwise(Lowered(plan, (None,) * len(plan.steps), {}, {}), context, stop).run(
+            given
+        )
     except _Reached as reached:
         return reached.known
     return {}

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from gpuarray.compiler.derivatives import batching_indexing, batching_rules  # noqa: F401  (rules)
+from gpuarray.compiler.derivatives import (  # noqa: F401  (rules)
+    batching_indexing,
+    batching_loops,
+    batching_rules,
+    loops,
+)
 from gpuarray.compiler.derivatives.batching import over_rows
 from gpuarray.compiler.derivatives.choices import chosen
 from gpuarray.compiler.derivatives.node import carries

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpuarray.compiler import plan as p
 from gpuarray.compiler import rewrites
@@ -23,9 +23,13 @@ FORMS = frozenset({"rowwise", "together"})
 
 @dataclass(frozen=True, slots=True)
 class StepBodies:
-    """The bodies of a plan's calls, by step number, and the calls without a body."""
+    """The bodies of a plan's calls, by step number, and the calls without a body.
+
+    ``loops`` has the bodies of loops whose calls have theirs.
+    """
 
     bodies: Mapping[int, p.Body]
+    loops: Mapping[int, p.Body]
     without: tuple[p.Call, ...]
 
 
@@ -34,15 +38,38 @@ def bodies_of(
 ) -> StepBodies:
     """Return the bodies of the calls among ``steps``, the first of a plan."""
     bodies: dict[int, p.Body] = {}
-    without = []
+    loops: dict[int, p.Body] = {}
+    without: list[p.Call] = []
     for number, step in enumerate(steps):
+        if isinstance(step, p.Loop) and number in whole.bodies:
+            turn = whole.bodies[number]
+            inner = bodies_of(turn, turn.plan.steps, depth - 1)
+            loops[number] = p.Body(with_loops(turn.plan, inner.loops), inner.bodies)
+            without += inner.without
         if isinstance(step, p.Call) and step.recorded:
             body = step.body or body_of(step, whole, whole.nodes[number], depth)
             if body is None:
                 without.append(step)
             else:
                 bodies[number] = body
-    return StepBodies(bodies, tuple(without))
+    return StepBodies(bodies, loops, tuple(without))
+
+
+def with_loops(plan: p.Plan, loops: Mapping[int, p.Body]) -> p.Plan:
+    """A plan whose loops, by their places, have these bodies."""
+    steps = [
+        replace(step, body=loops[place])
+        if place in loops and isinstance(step, p.Loop)
+        else step
+        for place, step in enumerate(plan.steps)
+    ]
+    return replace(plan, steps=tuple(steps))
+
+
+def with_bodies(whole: Lowered) -> p.Plan | None:
+    """The plan where the functions in its loops have bodies; None if it is as it is."""
+    complete = with_loops(whole.plan, bodies_of(whole, whole.plan.steps).loops)
+    return None if complete == whole.plan else complete
 
 
 def body_of(
@@ -64,7 +91,9 @@ def body_of(
         return None
     own = bodies_of(inner, inner.plan.steps, depth - 1)
     pauses = any(isinstance(x, p.Call) and not x.recorded for x in inner.plan.steps)
-    return None if own.without or pauses else p.Body(inner.plan, own.bodies)
+    if own.without or pauses:
+        return None
+    return p.Body(with_loops(inner.plan, own.loops), own.bodies)
 
 
 def unfolded(

@@ -18,6 +18,7 @@ import numpy as np
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Trace, Variable
 from gpuarray.compiler.graph.traverse import toposort
 from gpuarray.compiler.graph.types import Type
+from gpuarray.compiler.ops.scan.body import Body
 from gpuarray.compiler.shared import SharedVariable
 from gpuarray.scalars import SCALARS
 
@@ -142,6 +143,8 @@ class GraphWriter:
 
     def _record(self, value: Any) -> str:
         """Return the text of a container or record."""
+        if isinstance(value, Body):
+            return self._parts(value, (graph_text(value.inputs, value.outputs),))
         if isinstance(value, slice):
             return self._parts(value, (value.start, value.stop, value.step))
         if isinstance(value, tuple | list):
@@ -162,3 +165,10 @@ class GraphWriter:
             raise Unknown(value)
         name = f"{kind.__module__}.{kind.__qualname__}"
         return f"{name}({', '.join(map(self.value, parts))})"
+
+
+def graph_text(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> str:
+    """The text of a graph by itself."""
+    writer = GraphWriter()
+    ends = [writer.number(variable) for variable in inputs], writer.graph(outputs)
+    return "\n".join([*writer.lines, str(ends)])

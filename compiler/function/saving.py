@@ -26,7 +26,7 @@ from gpuarray.compiler.config import config
 from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.executor import Executable, NativePlan
-from gpuarray.compiler.function.anywhere import bodies_of
+from gpuarray.compiler.function.anywhere import bodies_of, with_bodies
 from gpuarray.compiler.function.former_names import Unpickler
 from gpuarray.compiler.function.pickled import untrusted
 from gpuarray.compiler.function.values import host_type
@@ -198,10 +198,15 @@ def _pickled(function: Function, kept: Iterable[KeptValue]) -> bytes:
 
 
 def _handle(function: Function) -> NativePlan:
-    """Return the executor's plan, with its compiled kernels and bindings."""
+    """Return the executor's plan, with its compiled kernels and bindings.
+
+    The calls in its loops have their bodies.
+    """
     native = getattr(function._executable or function._load(), "whole", None)
-    if native is None:  # it pauses, or its mode looks at each step
-        whole = inlined(function.plan, for_files=True)
+    has_loops = any(isinstance(step, p.Loop) for step in function.plan.steps)
+    complete = with_bodies(_lowered(function)) if has_loops else None
+    if native is None or complete is not None:  # or it pauses, or its mode looks at all
+        whole = inlined(complete or function.plan, for_files=True)
         assert whole is not None
         native = Executable(whole.plan, function.context).whole
     assert isinstance(native, NativePlan)

@@ -11,6 +11,7 @@ import numpy as np
 from gpuarray.compiler import plan
 from gpuarray.compiler.errors import NotOfferedError, made_at
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
+from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.lazy import ALWAYS, Guard
 from gpuarray.compiler.graph.types import GpuArrayType
 from gpuarray.compiler.ops.shape.shape import Shape
@@ -62,6 +63,7 @@ class Lowerer:
     what the earlier ones made. ``results`` are the graph's outputs, ``guards`` the
     conditions that nodes are needed under. ``home`` names the plan's own context where
     there are others, and ``line`` is the user's that made the node at hand.
+    ``lower_body`` gives the plan of the placed body of a loop, of a name.
     """
 
     def __init__(
@@ -69,8 +71,10 @@ class Lowerer:
         results: Collection[Variable] = (),
         guards: Mapping[Apply, Guard] | None = None,
         home: str | None = None,
+        lower_body: Callable[[FunctionGraph, str], plan.Plan] | None = None,
     ) -> None:
         self.home = home
+        self._lower_body = lower_body
         self.line = ""
         self._place: str | None = None
         self.results = frozenset(results)
@@ -96,6 +100,14 @@ class Lowerer:
     def bind(self, variable: Variable, number: int) -> None:
         """Set the value number of a variable."""
         self._numbers[variable] = number
+
+    def body(self, fgraph: FunctionGraph, name: str) -> plan.Plan:
+        """The plan of the placed body of the loop that is the next step."""
+        if self._lower_body is None:
+            raise AssertionError(
+                "the lowerer has been given nothing that lowers bodies"
+            )
+        return self._lower_body(fgraph, name)
 
     def has(self, variable: Variable) -> bool:
         """True if the variable has a value already."""

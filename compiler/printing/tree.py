@@ -12,6 +12,7 @@ from gpuarray.compiler.graph.core import Apply, Constant, Variable, short_op
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.printing import graph_of, letters
 from gpuarray.compiler.graph.types import GpuArrayType
+from gpuarray.compiler.ops.scan.scan import Scan
 from gpuarray.compiler.printing.groups import fused_graph
 
 STYLES = ("CHAR", "int", "id", "")
@@ -47,7 +48,8 @@ class Ids:
 class Tree:
     """Walks graphs and gives their lines; each node is spelled out once.
 
-    ``order`` has the places of a function's nodes, ``clients`` who reads a variable.
+    ``order`` has the places of a function's nodes, ``clients`` who reads a variable,
+    ``outer`` what the variables of a loop's body are given.
     """
 
     ids: Ids
@@ -61,6 +63,8 @@ class Tree:
     print_clients: bool
     stop_on_name: bool
     fused: list[Apply] = field(default_factory=list)
+    loops: list[Apply] = field(default_factory=list)
+    outer: dict[Variable, Variable] = field(default_factory=dict)
 
     def lines(self, root: Variable, depth: int, prefix: str = "") -> Iterator[str]:
         """The lines of what a variable is computed from, ``depth`` levels of them."""
@@ -76,6 +80,7 @@ class Tree:
                 continue
             self.done[node] = self.ids.text(variable)
             self.fused += [node] if fused_graph(node) is not None else []
+            self.loops += [node] if isinstance(node.op, Scan) else []
             last = len(node.inputs) - 1
             for index in range(last, -1, -1):
                 under = below + (" |" if index < last else "  ")
@@ -87,7 +92,9 @@ class Tree:
         kind += f" on {place_of(variable)}" if self.print_device else ""
         node = variable.owner
         if node is None:
-            return f"{variable}{self.ids.text(variable)}{kind}"
+            given = self.outer.get(variable)
+            link = "" if given is None else f" ->{self.ids.text(given)}"
+            return f"{variable}{self.ids.text(variable)}{kind}{link}"
         op = self.operation(node)
         op += f".{variable.index}" if len(node.outputs) > 1 else ""
         head = f"{op}{self.ids.text(variable)}{kind} '{variable.name or ''}'"
@@ -160,8 +167,9 @@ def debugprint(
     and ``print_view_map`` what is overwritten (``d={0: [1]}``: output 0 takes the
     memory of input 1) and what is a view. With ``print_fused`` what each fused kernel
     computes comes after the trees, and with ``print_storage`` the values that a
-    function keeps. ``done`` and ``used_ids``, dictionaries, carry over what is printed
-    and named from one call to the next.
+    function keeps. The bodies of loops come after the trees, with ``->`` from what a
+    turn is given to where it comes from. ``done`` and ``used_ids``, dictionaries, carry
+    over what is printed and named from one call to the next.
 
     Raises TypeError for what has no graph.
     """
@@ -183,6 +191,8 @@ def debugprint(
     lines = [
         line for roots, _ in found for root in roots for line in tree.lines(root, depth)
     ]
+    if tree.loops:
+        lines += _loop_lines(tree)
     if print_fused and tree.fused:
         lines += _fused_lines(tree)
     if print_storage:
@@ -206,6 +216,19 @@ def _fused_lines(tree: Tree) -> Iterator[str]:
         yield ""
         yield tree.describe(node.outputs[0]).rstrip()
         for output in graph.outputs:
+            yield from (f" >{line}" for line in tree.lines(output, -1))
+
+
+def _loop_lines(tree: Tree) -> Iterator[str]:
+    """Return the lines of the bodies of loops, those of loops within them last."""
+    yield ""
+    yield "Inner graphs of the scan ops:"
+    for node in tree.loops:  # which grows
+        body = node.op.placed_body or node.op.body  # type: ignore[attr-defined]
+        tree.outer |= dict(zip(body.inputs, node.inputs[1:], strict=True))
+        yield ""
+        yield tree.describe(node.outputs[0]).rstrip()
+        for output in body.outputs:
             yield from (f" >{line}" for line in tree.lines(output, -1))
 
 

@@ -17,6 +17,8 @@ from gpuarray.compiler.config import config as current
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.graph.core import Variable, traced_as
 from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.ops.scan.body import Body
+from gpuarray.compiler.ops.scan.scan import Scan
 from gpuarray.compiler.rewrites.engine.engine import (
     GraphPass,
     Log,
@@ -157,7 +159,20 @@ def optimize(
     )
     with traced_as(None), quiet:
         _run_phases(fgraph, chosen, asked, log, keep_requirements)
+    for node in fgraph.toposort():
+        if isinstance(node.op, Scan):
+            node.op = _with_body(node.op, chosen, settings, keep_requirements)
     return log
+
+
+def _with_body(
+    op: Scan, chosen: Selection, settings: Any, keep_requirements: bool
+) -> Scan:
+    """A loop whose body is rewritten as the graph that it is in."""
+    inner = FunctionGraph(op.body.inputs, op.body.outputs)
+    optimize(inner, chosen, settings, keep_requirements=keep_requirements)
+    body = Body(inner.inputs, inner.outputs)
+    return op.like(body, op.n_sequences, op.n_states)
 
 
 def _run_phases(

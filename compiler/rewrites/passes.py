@@ -31,6 +31,11 @@ from gpuarray.compiler.rewrites.fusion.siblings import (
 from gpuarray.compiler.rewrites.fusion.together import fuse_results
 from gpuarray.compiler.rewrites.fusion.transposes import move_axes_before_computing
 from gpuarray.compiler.rewrites.linalg import blas, linalg
+from gpuarray.compiler.rewrites.loops.tidying import (
+    take_final_states,
+    tidy_loops,
+    unroll_single_turns,
+)
 from gpuarray.compiler.rewrites.memory.guarded_updates import keep_values
 from gpuarray.compiler.rewrites.memory.inplace import overwrite_dying_inputs
 
@@ -82,6 +87,9 @@ Within a module the order is that of its text.
 """
 
 PASSES: tuple[GraphPass, ...] = (
+    take_final_states,
+    unroll_single_turns,
+    tidy_loops,
     move_axes_before_computing,
     fuse_rows,
     fuse_elementwise,

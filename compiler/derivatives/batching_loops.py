@@ -1,0 +1,49 @@
+"""How a loop goes over rows: each of its turns does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpuarray.compiler.derivatives.batching import (
+    BatchedOperand,
+    over_rows,
+    repeated,
+    rule,
+)
+from gpuarray.compiler.graph.core import Apply, Variable
+from gpuarray.compiler.ops.scan.body import Body
+from gpuarray.compiler.ops.scan.scan import Scan, rows_of
+from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
+
+
+@rule(Scan)
+def loop(op: Scan, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
+    """A loop over turns of all rows; states have rows from the first turn on."""
+    turns, *given = operands
+    if turns.by_row or op.until:
+        return None
+    length = shape_i(next(each.value for each in given if each.by_row), 0)
+    first, last = op.n_sequences, op.n_sequences + op.n_states
+    rows: dict[Variable, Variable] = {}
+    inputs, outside = [], []
+    for place, (inner, operand) in enumerate(zip(op.body.inputs, given, strict=True)):
+        value = operand.value
+        is_state = first <= place < last
+        if not operand.by_row and not is_state:
+            inputs.append(inner)
+        else:
+            rows[inner] = rows_of(inner.type)(inner.name)
+            inputs.append(rows[inner])
+            value = value if operand.by_row else repeated(value, length)
+            value = swapped(value) if place < first else value
+        outside.append(value)
+    body = Body(inputs, over_rows(op.body.outputs, rows))
+    made = op.like(body, op.n_sequences, op.n_states).make_node(turns.value, *outside)
+    finals, traces = made.outputs[: op.n_states], made.outputs[op.n_states :]
+    return [*finals, *map(swapped, traces)]
+
+
+def swapped(x: Variable) -> Variable:
+    """An array with its first two axes in each other's place."""
+    return dimshuffle(x, 1, 0, *range(2, x.type.ndim))

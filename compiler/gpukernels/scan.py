@@ -1,0 +1,57 @@
+"""Loops: a step whose body is a plan of its own."""
+
+from __future__ import annotations
+
+from gpuarray.compiler import plan as p
+from gpuarray.compiler.errors import NotOfferedError, made_at
+from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
+from gpuarray.compiler.graph.core import Apply
+from gpuarray.compiler.ops.scan.scan import Scan
+
+ROW, CARRIED, SAME = "r", "c", "s"
+
+
+@lowers(Scan)
+def lower_scan(op: Scan, node: Apply, k: Lowerer) -> None:
+    """A loop of the body's plan, which is placed with the node."""
+    name = op.name or "scan_fn"
+    host = op.host_inputs(node)
+    ins = [
+        k.integer(variable) if place in host else k.number(variable)
+        for place, variable in enumerate(node.inputs)
+    ]
+    outs = k.outputs(node)
+    plan = k.body(op.placed_body, name)
+    check_body(plan, name, node)
+    takes = ROW * op.n_sequences + CARRIED * op.n_states
+    k.add(
+        p.Loop(
+            label=name,
+            origin=k.origin(node),
+            outs=outs,
+            ins=tuple(ins),
+            takes=takes.ljust(len(ins) - 1, SAME),
+            body=p.Body(plan),
+        )
+    )
+
+
+def check_body(plan: p.Plan, name: str, node: Apply) -> None:
+    """Raise NotImplementedError for a body that a loop cannot run on the device."""
+    for step in plan.steps:
+        if isinstance(step, p.Read):
+            told = "the host must know a number that a turn computes"
+        elif isinstance(step, p.Call) and not step.recorded:
+            told = "its result is computed by Python, or its shape is not known before"
+        elif step.place is not None:
+            told = "it runs on another context"
+        else:
+            continue
+        where = f", made at {step.origin}," if step.origin else ""
+        raise NotOfferedError(
+            made_at(
+                f"scan {name!r}: the step {step.label}{where} cannot be in a loop yet: "
+                f"{told}",
+                node.trace,
+            )
+        )

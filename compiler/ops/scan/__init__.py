@@ -1,0 +1,1 @@
+"""Loops: an op whose body is a graph of its own."""

@@ -1,0 +1,111 @@
+"""The body of a loop: the graph of one turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from gpuarray.compiler.graph.core import Apply, Constant, Variable
+from gpuarray.compiler.graph.traverse import (
+    clone,
+    clone_replace,
+    evaluated,
+    inputs_of,
+    same_graph,
+    toposort,
+)
+from gpuarray.compiler.graph.types import ArrayType
+from gpuarray.compiler.ops.shape.shape import Shape, Shape_i
+from gpuarray.dtypes import kind_of
+
+
+class Body:
+    """A graph from ``inputs``, variables of its own, to ``outputs``.
+
+    It is a value: bodies are equal if they compute the same of inputs of the same
+    types. Nothing changes its nodes.
+    """
+
+    def __init__(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
+        self.inputs = tuple(inputs)
+        self.outputs = tuple(outputs)
+
+    def on(self, inputs: Sequence[Variable]) -> list[Variable]:
+        """The outputs computed of other inputs."""
+        known = dict(zip(self.inputs, inputs, strict=True))
+        return clone_replace(self.outputs, known)
+
+    def cloned(self) -> Body:
+        """The same graph on fresh variables."""
+        memo: dict[Variable, Variable] = {x: x.clone() for x in self.inputs}
+        outputs = clone(self.outputs, memo)
+        return Body([memo[x] for x in self.inputs], outputs)
+
+    def evaluate(self, arrays: Sequence[Any]) -> list[Any]:
+        """The values of the outputs, by NumPy."""
+        return evaluated(self.outputs, dict(zip(self.inputs, arrays, strict=True)))
+
+    @cached_property
+    def nodes(self) -> list[Apply]:
+        """The nodes, each after those that it needs."""
+        return toposort(self.outputs, blockers=self.inputs)
+
+    @cached_property
+    def behind(self) -> list[frozenset[int]]:
+        """For each output the inputs, by index, that it is computed from."""
+        place = {x: i for i, x in enumerate(self.inputs)}
+        return [
+            frozenset(place[x] for x in inputs_of([output], place) if x in place)
+            for output in self.outputs
+        ]
+
+    @cached_property
+    def on_host(self) -> frozenset[int]:
+        """The inputs, by index, whose values settle shapes, so the host knows them."""
+        needed = {
+            node.inputs[i] for node in self.nodes for i in node.op.host_inputs(node)
+        }
+        for node in reversed(self.nodes):
+            if not needed.isdisjoint(node.outputs) and not is_measured(node):
+                needed.update(x for x in node.inputs if is_integer(x))
+        return frozenset(
+            i for i, x in enumerate(self.inputs) if x in needed and is_integer(x)
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Body):
+            return NotImplemented
+        if self._form != other._form:
+            return False
+        pairs = dict(zip(self.inputs, other.inputs, strict=True))
+        return all(
+            same_graph(a, b, pairs)
+            for a, b in zip(self.outputs, other.outputs, strict=True)
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._form)
+
+    @cached_property
+    def _form(self) -> tuple[Any, ...]:
+        kinds = tuple(x.type for x in (*self.inputs, *self.outputs))
+        return len(self.inputs), len(self.nodes), kinds
+
+    def __getstate__(self) -> Mapping[str, Any]:
+        return {"inputs": self.inputs, "outputs": self.outputs}
+
+
+def is_integer(variable: Variable) -> bool:
+    """True for one integer, or a vector of integers that lengths are made of."""
+    kind = variable.type
+    if isinstance(variable, Constant) or not isinstance(kind, ArrayType):
+        return False
+    return kind.ndim == 0 and kind_of(kind.numpy_dtype) in "biu"
+
+
+def is_measured(node: Apply) -> bool:
+    """True if the node reads lengths only."""
+    return isinstance(node.op, Shape | Shape_i)

@@ -1,0 +1,1 @@
+"""Rewrites of loops: what leaves them, and what they need not keep."""

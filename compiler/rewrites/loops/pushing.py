@@ -1,0 +1,284 @@
+"""What leaves a loop to be done for all turns at once, before it or after it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gpuarray.compiler.derivatives.batching import over_rows
+from gpuarray.compiler.derivatives.batching_fallback import MapRows
+from gpuarray.compiler.graph.core import Apply, Variable
+from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.graph.traverse import (
+    ancestors,
+    clone_replace,
+    inputs_of,
+    toposort,
+)
+from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
+from gpuarray.compiler.ops.linalg.linalg import Dot
+from gpuarray.compiler.ops.scan.scan import rows_of
+from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle, reshape, shape_i
+from gpuarray.compiler.rewrites.engine.engine import Log, graph_pass
+from gpuarray.compiler.rewrites.loops.parts import (
+    Parts,
+    State,
+    as_type,
+    is_used,
+    loops_of,
+    parts_of,
+    replace_outputs,
+)
+from gpuarray.scalars import SCALARS
+
+Rows = Mapping[Variable, Variable]
+
+
+def batched(
+    variables: Sequence[Variable], parts: Parts, rows: Rows
+) -> list[Variable] | None:
+    """Variables of a body in all turns, where ``rows`` has those of what they read.
+
+    None where an operation would be done turn by turn all the same.
+    """
+    plain = clone_replace(list(variables), dict(parts.constants))
+    if not rows:
+        return None
+    found = over_rows(plain, rows)
+    known = {*rows.values(), *(given for _, given in parts.constants)}
+    if any(isinstance(node.op, MapRows) for node in toposort(found, blockers=known)):
+        return None
+    return [
+        as_type(new, rows_of(old.type)()) for new, old in zip(found, plain, strict=True)
+    ]
+
+
+# ---- before ----
+
+
+@graph_pass(phase="specialize")
+def multiply_before_the_loop(fgraph: FunctionGraph, log: Log) -> bool:
+    """Products of a sequence's rows with what is the same each turn are one product."""
+    changed = False
+    for loop in loops_of(fgraph):
+        parts = parts_of(loop)
+        rows = dict(parts.sequences)
+        found = _early_products(parts)
+        made = batched(found, parts, rows) if found else None
+        if made is None:
+            continue
+        known = {old: old.type() for old in found}
+        for old, product in zip(found, made, strict=True):
+            parts.sequences.append((known[old], product))
+        replace_in_body(parts, known)
+        outputs = parts.node().outputs
+        replace_outputs(fgraph, loop, outputs, "multiply_before_the_loop", log)
+        changed = True
+    return changed
+
+
+def _early_products(parts: Parts) -> list[Variable]:
+    """The products in a body that depend on rows of sequences, and on no state."""
+    rows = {inner for inner, _ in parts.sequences}
+    fixed = {inner for inner, _ in parts.constants}
+    states = {state.inner for state in parts.states}
+    outputs = [*(state.next for state in parts.states), *parts.results]
+    late = set(states)
+    early = set(rows)
+    found = []
+    for node in toposort(outputs, blockers={*rows, *fixed, *states}):
+        if not late.isdisjoint(node.inputs):
+            late.update(node.outputs)
+        elif not early.isdisjoint(node.inputs):
+            early.update(node.outputs)
+            if isinstance(node.op, Dot) and _is_of_one_side(node, early):
+                found.append(node.outputs[0])
+    return found
+
+
+def _is_of_one_side(node: Apply, early: set[Variable]) -> bool:
+    """True for a product of which one operand alone has rows."""
+    a, b = (x in early for x in node.inputs)
+    return a != b
+
+
+def replace_in_body(parts: Parts, known: Mapping[Variable, Variable]) -> None:
+    """Let the body read other variables."""
+    old = [*(state.next for state in parts.states), *parts.results]
+    new = clone_replace(old, known)
+    for state, value in zip(parts.states, new, strict=False):
+        state.next = value
+    parts.results = new[len(parts.states) :]
+
+
+# ---- after ----
+
+
+@graph_pass(phase="specialize")
+def compute_after_the_loop(fgraph: FunctionGraph, log: Log) -> bool:
+    """Results that no turn reads are computed of traces, for all turns at once."""
+    changed = False
+    for loop in loops_of(fgraph):
+        found = _after(loop, is_used(fgraph, loop.outputs))
+        if found is not None:
+            replace_outputs(fgraph, loop, found, "compute_after_the_loop", log)
+            changed = True
+    return changed
+
+
+def _after(loop: Apply, used: Sequence[bool]) -> list[Variable | None] | None:
+    """The outputs of a loop without the results that need not be in it."""
+    parts = parts_of(loop)
+    count = len(parts.states)
+    late = _late_results(parts, used[count:])
+    if not late:
+        return None
+    results = parts.results
+    inside = [i for i in range(len(results)) if i not in late]
+    nexts = {state.next for state in parts.states if state.next.owner is not None}
+    inner = {i for i, _ in (*parts.sequences, *parts.constants)}
+    read = inputs_of([results[i] for i in late], {*nexts, *inner})
+    traced = [v for v in dict.fromkeys(read) if v in nexts]
+    kept = [results[i] for i in inside]
+    kept += [v for v in traced if not any(v is each for each in kept)]
+    parts.results = kept
+    made = parts.node().outputs if parts.states or kept else []
+    traces = dict(zip(kept, made[count:], strict=False))
+    rows = {**dict(parts.sequences), **{v: traces[v] for v in traced}}
+    moved = batched([results[i] for i in late], parts, rows)
+    if moved is None:
+        return None
+    outside = dict(zip(late, moved, strict=True))
+    return [
+        *made[:count],
+        *(
+            outside[i] if i in outside else made[count + inside.index(i)]
+            for i in range(len(results))
+        ),
+    ]
+
+
+def _late_results(parts: Parts, used: Sequence[bool]) -> list[int]:
+    """The results, by their places, that only what is traced is needed for."""
+    nexts = [state.next for state in parts.states]
+    states = {state.inner for state in parts.states}
+    inner = {i for i, _ in (*parts.sequences, *parts.constants)} | states
+    core = {v for v in ancestors(nexts, inner) if v.owner is not None}
+    edge = {v for v in nexts if v.owner is not None} | inner
+    found = []
+    for place, result in enumerate(parts.results):
+        if used[place] and result not in core:
+            read = set(inputs_of([result], edge))
+            if states.isdisjoint(read) and not read.isdisjoint(edge):
+                found.append(place)
+    return found
+
+
+# ---- sums over turns ----
+
+
+@graph_pass(phase="specialize")
+def sum_products_after_the_loop(fgraph: FunctionGraph, log: Log) -> bool:
+    """A state that adds up the products of the turns is one product, after the loop."""
+    changed = False
+    for loop in loops_of(fgraph):
+        parts = parts_of(loop)
+        used = is_used(fgraph, loop.outputs)
+        sums = [
+            (k, factors)
+            for k, state in enumerate(parts.states)
+            if used[k] and (factors := _summed(parts, state)) is not None
+        ]
+        if not sums:
+            continue
+        results = _sums_after(parts, sums)
+        replace_outputs(fgraph, loop, results, "sum_products_after_the_loop", log)
+        changed = True
+    return changed
+
+
+def _sums_after(
+    parts: Parts, sums: Sequence[tuple[int, tuple[Variable, Variable]]]
+) -> list[Variable | None]:
+    """The outputs of the loop where some states are sums of products of its traces."""
+    away = {k for k, _ in sums}
+    states = parts.states
+    n_results = len(parts.results)
+    rows = dict(parts.sequences)
+    wanted = [x for _, factors in sums for x in factors if x not in rows]
+    parts.states = [state for k, state in enumerate(states) if k not in away]
+    parts.results = [*parts.results, *dict.fromkeys(wanted)]
+    made = parts.node().outputs
+    first = len(parts.states)
+    rows |= dict(zip(parts.results[n_results:], made[first + n_results :], strict=True))
+    totals = {
+        k: states[k].start + product_of_rows(rows[a], rows[b]) for k, (a, b) in sums
+    }
+    rest = iter(made[:first])
+    finals = [totals[k] if k in away else next(rest) for k in range(len(states))]
+    return [*finals, *made[first : first + n_results]]
+
+
+def product_of_rows(a: Variable, b: Variable) -> Variable:
+    """The sum over turns of ``outer(a, b)``, or of ``a.T . b`` for matrices."""
+    flat = [
+        x
+        if x.type.ndim == 2
+        else reshape(x, [shape_i(x, 0) * shape_i(x, 1), shape_i(x, 2)], ndim=2)
+        for x in (a, b)
+    ]
+    result: Variable = Dot()(dimshuffle(flat[0], 1, 0), flat[1])
+    return result
+
+
+def _summed(parts: Parts, state: State) -> tuple[Variable, Variable] | None:
+    """The factors of what a state adds up in each turn; None for another state."""
+    node = state.next.owner
+    if node is None or not _is_row(node, "add") or len(node.inputs) != 2:
+        return None
+    if state.inner not in node.inputs or any(r is state.next for r in parts.results):
+        return None
+    others = [s.next for s in parts.states if s is not state]
+    if any(v is state.next for v in others):
+        return None
+    term = node.inputs[1 - node.inputs.index(state.inner)]
+    if state.inner in inputs_of([term, *others, *parts.results], [state.inner]):
+        return None
+    factors = _factors(term)
+    if factors is None or term.type.dtype != state.inner.type.dtype:
+        return None
+    rows = {inner for inner, _ in parts.sequences}
+    return factors if all(x in rows or x.owner is not None for x in factors) else None
+
+
+def _factors(term: Variable) -> tuple[Variable, Variable] | None:
+    """``a`` and ``b`` of ``dot(a.T, b)``, or of an outer product of vectors."""
+    node = term.owner
+    if node is None:
+        return None
+    if isinstance(node.op, Dot) and all(x.type.ndim == 2 for x in node.inputs):
+        a, b = node.inputs
+        left, right = _turned(a, (1, 0)), b
+        if left is not None:
+            return left, right
+        column, row = _turned(a, (0, "x")), _turned(b, ("x", 0))
+        return (column, row) if column is not None and row is not None else None
+    if _is_row(node, "mul") and len(node.inputs) == 2:
+        for a, b in (node.inputs, node.inputs[::-1]):
+            column, row = _turned(a, (0, "x")), _turned(b, ("x", 0))
+            if column is not None and row is not None:
+                return column, row
+    return None
+
+
+def _turned(x: Variable, order: tuple[int | str, ...]) -> Variable | None:
+    """What is behind axes in this order; None where there is something else."""
+    node = x.owner
+    if node is None or not isinstance(node.op, DimShuffle):
+        return None
+    (inner,) = node.inputs
+    return inner if tuple(node.op.new_order) == order else None
+
+
+def _is_row(node: Apply, name: str) -> bool:
+    """True for an elementwise node of one row of the table."""
+    return isinstance(node.op, Elemwise) and node.op.scalar is SCALARS[name]

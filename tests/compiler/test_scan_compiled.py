@@ -1,0 +1,187 @@
+"""Loops as compiled functions have them: plans, files, copies, modes and rewrites."""
+
+import pickle
+
+import gpuarray.compiler as theano
+import gpuarray.compiler.tensor as T
+import numpy as np
+import pytest
+from gpuarray.compiler import config, function, scan
+from gpuarray.compiler.ops.scan.scan import Scan
+from gpuarray.compiler.plan_steps import Loop
+from loops import by_turns, numbers
+
+pytestmark = pytest.mark.usefixtures("on_context")
+
+
+@pytest.fixture
+def on_context(context):
+    with config.use(floatX="float64", device=context.name):
+        yield context
+
+
+def loops(f):
+    """The loops of a compiled function."""
+    return [node for node in f.maker.fgraph.toposort() if isinstance(node.op, Scan)]
+
+
+def steps(f):
+    """The loop steps of its plan."""
+    return [step for step in f.plan.steps if isinstance(step, Loop)]
+
+
+# ---- as every other operation ----
+
+
+def recurrent():
+    """The inputs and the states of a small network, and arrays for the inputs."""
+    x, start, w = T.dmatrix("x"), T.dvector("start"), T.dmatrix("w")
+    out, _ = scan(
+        lambda row, s, w: T.tanh(row + T.dot(s, w)),
+        sequences=x,
+        outputs_info=start,
+        non_sequences=w,
+        name="network",
+    )
+    arrays = numbers(5, 3), numbers(3, seed=1), numbers(3, 3, seed=2)
+    want = by_turns(
+        lambda r, s, w: [np.tanh(r + s @ w)], [arrays[0]], [arrays[1]], [arrays[2]]
+    )
+    return [x, start, w], out, arrays, want[0]
+
+
+def test_a_loop_is_one_step_of_a_plan():
+    inputs, out, arrays, want = recurrent()
+    f = function(inputs, out)
+    (step,) = steps(f)
+    assert step.label == "network"
+    assert "network" in str(f.plan)
+    np.testing.assert_allclose(f(*arrays), want, rtol=1e-12)
+
+
+def test_loops_are_pickled_and_copied():
+    inputs, out, arrays, want = recurrent()
+    f = pickle.loads(pickle.dumps(function(inputs, out)))
+    np.testing.assert_allclose(f(*arrays), want, rtol=1e-12)
+    np.testing.assert_allclose(f.copy()(*arrays), want, rtol=1e-12)
+    inputs, out = pickle.loads(pickle.dumps((inputs, out)))
+    np.testing.assert_allclose(function(inputs, out)(*arrays), want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("mode", ["FAST_COMPILE", "DebugMode", "NanGuardMode"])
+def test_loops_in_modes(mode):
+    inputs, out, arrays, want = recurrent()
+    f = function(inputs, out, mode=mode)
+    np.testing.assert_allclose(f(*arrays), want, rtol=1e-12)
+
+
+def test_a_loop_without_rewrites():
+    inputs, out, arrays, want = recurrent()
+    with config.use(rewrites="none"):
+        f = function(inputs, [out, out[-1]])
+    got = f(*arrays)
+    np.testing.assert_allclose(got[0], want, rtol=1e-12)
+    np.testing.assert_allclose(got[1], want[-1], rtol=1e-12)
+
+
+# ---- rewrites ----
+
+
+def test_a_final_state_costs_no_trace():
+    inputs, out, arrays, want = recurrent()
+    f = function(inputs, out[-1])
+    (step,) = steps(f)
+    assert len(step.outs) == 1
+    np.testing.assert_allclose(f(*arrays), want[-1], rtol=1e-12)
+
+
+def test_the_last_row_of_no_turns_is_an_index_error():
+    inputs, out, arrays, _ = recurrent()
+    f = function(inputs, out[-1])
+    with pytest.raises(IndexError):
+        f(arrays[0][:0], *arrays[1:])
+
+
+def test_a_loop_of_one_turn_is_no_loop():
+    x = T.dvector("x")
+    out, _ = scan(lambda s: s * 2, outputs_info=x, n_steps=1)
+    f = function([x], out)
+    assert not loops(f)
+    assert f([1, 2]).tolist() == [[2, 4]]
+
+
+def test_what_is_the_same_in_all_turns_is_done_before():
+    x, w = T.dmatrix("x"), T.dmatrix("w")
+    out, _ = scan(lambda row, s, w: T.tanh(row + s + T.exp(w).sum(0)), x, x[0], w)
+    f = function([x, w], out)
+    (step,) = steps(f)
+    assert len(step.body.plan.steps) == 1
+    given = numbers(5, 3), numbers(2, 3, seed=1)
+    (want,) = by_turns(
+        lambda r, s, w: [np.tanh(r + s + np.exp(w).sum(0))],
+        [given[0]],
+        [given[0][0]],
+        [given[1]],
+    )
+    np.testing.assert_allclose(f(*given), want, rtol=1e-12)
+
+
+def test_unused_states_and_results_go():
+    x, a, b = T.dmatrix("x"), T.dvector("a"), T.dvector("b")
+    (p, *_), _ = scan(lambda row, s, t: [s + row, t * 2, row * 3], x, [a, b, None])
+    f = function([x, a, b], p, on_unused_input="ignore")
+    (step,) = steps(f)
+    assert step.takes.count("c") == 1 and len(step.outs) <= 2
+    given = numbers(5, 3), numbers(3), numbers(3)
+    np.testing.assert_allclose(f(*given), given[1] + given[0].cumsum(0), rtol=1e-12)
+
+
+# ---- files ----
+
+
+def test_a_loop_runs_from_a_file_at_other_lengths(tmp_path):
+    inputs, out, arrays, _ = recurrent()
+    path = tmp_path / "network.plan"
+    f = function(inputs, [out, out[-1]])
+    f(*arrays)
+    f.save(path, graph=False)
+    g = theano.load(path)
+    for length in (5, 1, 8):
+        given = numbers(length, 3, seed=length), *arrays[1:]
+        for got, want in zip(g(*given), f(*given), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+def test_a_gradient_with_functions_in_its_turns_runs_from_a_file(tmp_path):
+    x, places, w = T.dmatrix("x"), T.lvector("places"), T.dmatrix("w")
+    out, _ = scan(
+        lambda row, i, s, w: T.nnet.softmax(s + row + w[i]),
+        sequences=[x, places],
+        outputs_info=x[0],
+        non_sequences=w,
+    )
+    inputs = [x, places, w]
+    f = function(inputs, [out, theano.grad((out**2).sum(), w)])
+    path = tmp_path / "rows.plan"
+    f.save(path, graph=False)
+    g = theano.load(path)
+    for length in (4, 6):
+        given = numbers(length, 3), np.arange(length) % 3, numbers(3, 3, seed=2)
+        for got, want in zip(g(*given), f(*given), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-10)
+
+
+def test_an_index_that_a_turn_computes_is_gathered():
+    a, places = T.dmatrix("a"), T.lvector("places")
+    out, _ = scan(lambda i: a[i] * a[i, 1], sequences=places)
+    added, _ = scan(
+        lambda i, s: T.inc_subtensor(s[i], 1.0),
+        sequences=places,
+        outputs_info=T.zeros_like(a[0]),
+    )
+    f = function([a, places], [out, added[-1]])
+    given, at = numbers(4, 3), np.array([2, 0, -1, 2])
+    got, counts = f(given, at % 3)
+    np.testing.assert_allclose(got, given[at % 3] * given[at % 3, 1:2])
+    assert counts.tolist() == [1, 0, 3]
+    np.testing.assert_allclose(f(given, at)[0], given[at] * given[at, 1:2])

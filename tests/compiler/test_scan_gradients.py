@@ -1,0 +1,199 @@
+"""Gradients through loops, held against finite differences."""
+
+import gpuarray.compiler.tensor as T
+import numpy as np
+import pytest
+from gpuarray.compiler import Rop, config, function, grad, scan, scan_module, shared
+from gpuarray.compiler.gradient import jacobian
+from loops import numbers
+
+pytestmark = pytest.mark.usefixtures("on_context")
+
+
+@pytest.fixture
+def on_context(context):
+    with config.use(floatX="float64", device=context.name):
+        yield context
+
+
+def differences(cost, arrays, place, step=1e-6):
+    """The gradient of a compiled cost by one of its arrays, element by element."""
+    found = np.zeros_like(arrays[place])
+    for at in np.ndindex(found.shape):
+        ends = []
+        for side in (step, -step):
+            moved = [each.copy() for each in arrays]
+            moved[place][at] += side
+            ends.append(float(cost(*moved)))
+        found[at] = (ends[0] - ends[1]) / (2 * step)
+    return found
+
+
+def check(cost, inputs, *arrays, rtol=1e-5):
+    """Hold the gradient by each input against finite differences."""
+    compiled = function(inputs, cost)
+    found = function(inputs, grad(cost, inputs))(*arrays)
+    for place, got in enumerate(found):
+        want = differences(compiled, arrays, place)
+        assert got.shape == want.shape
+        np.testing.assert_allclose(got, want, rtol=rtol, atol=1e-7)
+
+
+def network(**options):
+    x, start, w = T.dmatrix("x"), T.dvector("start"), T.dmatrix("w")
+    out, _ = scan(
+        lambda row, s, w: T.tanh(row + T.dot(s, w)),
+        sequences=x,
+        outputs_info=start,
+        non_sequences=w,
+        **options,
+    )
+    return [x, start, w], out
+
+
+ARRAYS = numbers(5, 3), numbers(3, seed=1), numbers(3, 3, seed=2)
+
+
+@pytest.mark.parametrize("goes_back", [False, True])
+@pytest.mark.parametrize(
+    "cost",
+    [
+        lambda out: (out**2).sum(),
+        lambda out: (out[-1] ** 3).sum(),
+        lambda out: out[2].sum() * out[-1, 0],
+        lambda out: (out[1:3] * out[-1]).sum() + out[-1].sum(),
+    ],
+)
+def test_through_a_network(cost, goes_back):
+    inputs, out = network(go_backwards=goes_back)
+    check(cost(out), inputs, *ARRAYS)
+
+
+@pytest.mark.parametrize("taps", [[-2, -1], [-1, -3], [-2]])
+def test_through_states_of_several_turns(taps):
+    start, x = T.dmatrix("start"), T.dmatrix("x")
+
+    def step(a, b, *states):
+        total = sum((k + 1.5) * T.sin(s) for k, s in enumerate(states))
+        return total * a + b
+
+    out, _ = scan(
+        step,
+        sequences={"input": x, "taps": [-1, 1]},
+        outputs_info={"initial": start, "taps": taps},
+    )
+    check((out**2).sum(), [start, x], numbers(3, 2), numbers(7, 2, seed=1))
+
+
+def test_through_several_outputs():
+    x, a, b = T.dmatrix("x"), T.dvector("a"), T.dvector("b")
+    outs, _ = scan(
+        lambda row, s, t: [s * t + row, T.sin(t + row), (s * row).sum()],
+        sequences=x,
+        outputs_info=[a, b, None],
+    )
+    cost = sum((k + 1) * (out**2).sum() for k, out in enumerate(outs))
+    check(cost, [x, a, b], numbers(4, 3), numbers(3, seed=1), numbers(3, seed=2))
+    cost = outs[1][-1].sum() + (outs[0][0] * a).sum()
+    check(cost, [x, a, b], numbers(4, 3), numbers(3, seed=1), numbers(3, seed=2))
+
+
+def test_through_loops_in_loops():
+    x, y = T.dmatrix("x"), T.dvector("y")
+
+    def outer(row, total):
+        inner, _ = scan(
+            lambda a, s, c: s * T.cos(a) + c, row, T.sin(total), non_sequences=y.sum()
+        )
+        return inner[-1]
+
+    out, _ = scan(outer, sequences=x, outputs_info=T.constant(0.3, dtype="float64"))
+    check((out**2).sum(), [x, y], numbers(3, 4), numbers(2, seed=1))
+
+
+def test_through_a_loop_that_stops():
+    x, start = T.dmatrix("x"), T.dvector("start")
+
+    def step(row, state):
+        new = state * 0.5 + T.sin(row)
+        return [new, row * state], scan_module.until(new.sum() > 1)
+
+    (a, b), _ = scan(step, sequences=x, outputs_info=[start, None])
+    cost = (a**2).sum() + (b * a).sum() + a[-1].sum()
+    for seed in range(3):
+        check(cost, [x, start], numbers(9, 2, seed=seed), numbers(2, seed=50 + seed))
+
+
+def test_a_gradient_that_goes_back_some_turns():
+    s = T.dscalar("s")
+    for limit, want in ((-1, 80.0), (2, 32.0), (5, 80.0), (9, 80.0)):
+        power, _ = scan(
+            lambda p, s: p * s,
+            outputs_info=T.ones_like(s),
+            non_sequences=s,
+            n_steps=5,
+            truncate_gradient=limit,
+        )
+        assert function([s], grad(power[-1], s))(2.0) == pytest.approx(want)
+
+
+def test_a_cut_gradient_is_zero_for_rows_further_back():
+    x = T.dvector("x")
+    out, _ = scan(
+        lambda a, s: s + a**2,
+        sequences=x,
+        outputs_info=T.constant(0.0, dtype="float64"),
+        truncate_gradient=2,
+    )
+    got = function([x], grad(out[-1], x))([1, 2, 3, 4])
+    assert got.tolist() == [0, 0, 6, 8]
+
+
+def test_through_updates_of_shared_variables():
+    w, x = shared(2.0, "w"), T.dvector("x")
+    out, _ = scan(lambda a: (a * w, {w: w * a}), sequences=x)
+    f = function([x], [out, grad(out.sum(), x)])
+    got, slope = f([1, 2, 3])
+    assert got.tolist() == [2, 4, 12]  # 2 * 1, (2 * 1) * 2, (2 * 1 * 2) * 3
+    np.testing.assert_allclose(slope, [18, 8, 4])
+
+
+def test_second_derivatives():
+    inputs, out = network()
+    first = grad((out**2).sum(), inputs)
+    check(sum((g**2).sum() for g in first), inputs, *ARRAYS, rtol=1e-4)
+
+
+def test_forward_mode_is_the_jacobian_times_a_direction():
+    inputs, out = network()
+    directions = [T.dmatrix(), T.dvector(), T.dmatrix()]
+    moved = function([*inputs, *directions], Rop(out, inputs, directions))
+    along = numbers(5, 3, seed=5), numbers(3, seed=6), numbers(3, 3, seed=7)
+    value = function(inputs, out)
+    step = 1e-6
+    ends = [
+        value(*(a + side * d for a, d in zip(ARRAYS, along, strict=True)))
+        for side in (step, -step)
+    ]
+    want = (ends[0] - ends[1]) / (2 * step)
+    np.testing.assert_allclose(moved(*ARRAYS, *along), want, rtol=1e-5, atol=1e-8)
+
+
+def test_a_jacobian_of_the_last_state():
+    a = T.dvector("a")
+    out, _ = scan(lambda s: T.sin(s) * s, outputs_info=a, n_steps=3)
+    got = function([a], jacobian(out[-1], a))(numbers(3))
+    value = function([a], out[-1])
+    step = 1e-6
+    want = [
+        (value(numbers(3) + step * e) - value(numbers(3) - step * e)) / (2 * step)
+        for e in np.eye(3)
+    ]
+    np.testing.assert_allclose(got, np.stack(want, 1), rtol=1e-5, atol=1e-8)
+
+
+def test_a_gradient_of_no_turns():
+    inputs, out = network()
+    found = function(inputs, grad((out**2).sum(), inputs))(ARRAYS[0][:0], *ARRAYS[1:])
+    for got, given in zip(found, (ARRAYS[0][:0], *ARRAYS[1:]), strict=True):
+        assert got.shape == given.shape and not got.any()
