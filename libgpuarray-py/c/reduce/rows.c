@@ -1,16 +1,16 @@
-/* Kernels along rows: the grid, the arguments. */
+/* Launches row kernels: arguments, specialization, grid. */
 #include "c/reduce/rows.h"
 
 #include <string.h>
 
 #include "c/reduce/rows_form.h"
 
-#define MOST_BLOCKS 65536 /* of a grid; they have several tiles of rows each then */
+#define MOST_BLOCKS 65536 /* of a grid; beyond, a block loops over tiles of rows */
 
 typedef ga_rows_problem problem;
 typedef ga_rows_form form;
 
-/* ---- what is given ---- */
+/* ---- inputs ---- */
 
 static int fail_letters(const problem *p) {
   return GA_FAIL(GA_VALUE_ERROR,
@@ -21,20 +21,21 @@ static int fail_letters(const problem *p) {
 }
 
 static int check_letters(const problem *p) {
-  const char *given = p->call->arguments, *made = p->call->outputs;
+  const char *arguments = p->call->arguments, *outputs = p->call->outputs;
   unsigned int n_ints = 0;
-  for (const char *letter = given; *letter != '\0'; letter++)
+  for (const char *letter = arguments; *letter != '\0'; letter++)
     n_ints += *letter == 'i';
-  if (strspn(given, "CRVTSi") != strlen(given) || n_ints != p->n_ints ||
-      strlen(given) - n_ints != p->n_arrays ||
-      strspn(made, "CR") + strspn(made + strspn(made, "CR"), "P") != strlen(made) ||
-      strlen(made) != p->n_out)
+  if (strspn(arguments, "CRVTSi") != strlen(arguments) || n_ints != p->n_ints ||
+      strlen(arguments) - n_ints != p->n_arrays ||
+      strspn(outputs, "CR") + strspn(outputs + strspn(outputs, "CR"), "P") !=
+          strlen(outputs) ||
+      strlen(outputs) != p->n_out)
     return fail_letters(p);
   return GA_NO_ERROR;
 }
 
-/* The rows and their length: those of the first matrix, or of a table that rows are
- * taken of by the numbers of a vector, or numbers that are rows of one element. */
+/* The number of rows and their length: of the first matrix, else of a table that a
+ * vector of row numbers gathers from, else a vector's elements are rows of length 1. */
 static int find_domain(problem *p) {
   const char *at = p->call->arguments;
   const GpuArray *matrix = NULL, *vector = NULL, *table = NULL;
@@ -89,7 +90,7 @@ static int check_arrays(problem *p) {
 
 /* ---- the kernel ---- */
 
-/* The text with the words that begin with a dollar replaced. */
+/* Instantiates the template: replaces its words that begin with a dollar. */
 static int fill_in(ga_strbuf *out, const char *text, const char *name,
                    const ga_rows_call *call, const form *f) {
   const struct {
@@ -149,7 +150,7 @@ static int get_kernel(gpukernel **k, const problem *p, const form *f) {
 
 /* ---- the launch ---- */
 
-/* What the kernel is told of an array beside its place, by its letter. */
+/* Size and strides of an array, by its letter. */
 static void add_numbers(ga_args *args, const GpuArray *a, char letter) {
   if (letter == 'T')
     ga__args_i64(args, (int64_t)a->dimensions[0]);
@@ -159,7 +160,7 @@ static void add_numbers(ga_args *args, const GpuArray *a, char letter) {
     ga__args_i64(args, a->strides[a->nd - 1]);
 }
 
-/* How many results are of rows: those before the totals. */
+/* The number of row results, before the totals. */
 static unsigned int count_rows(const problem *p) {
   return (unsigned int)strcspn(p->call->outputs, "P");
 }
@@ -195,7 +196,7 @@ static int launch(const problem *p) {
   gpukernel *k;
   ga_args args = {0};
   GA_TRY(get_kernel(&k, p, &f));
-  if (f.kept > 0 && !ga__kernel_takes(k, f.lanes)) { /* it has too many registers */
+  if (f.kept > 0 && !ga__kernel_takes(k, f.lanes)) { /* too many registers */
     f = ga__rows_plain(p);
     GA_TRY(get_kernel(&k, p, &f));
   }
@@ -218,7 +219,8 @@ static int launch(const problem *p) {
   return ga__kernel_launch(k, &l);
 }
 
-/* The array that a result takes over, if it lies as the result does; or NULL. */
+/* The input that a result overwrites in place, if its layout is the result's; else
+ * NULL. */
 static const GpuArray *overwritten(const problem *p, unsigned int i, int typecode,
                                    const size_t *dims) {
   const long long over = p->call->over ? p->call->over[i] : -1;
@@ -230,7 +232,7 @@ static const GpuArray *overwritten(const problem *p, unsigned int i, int typecod
   return a;
 }
 
-/* Totals have `blocks` rows. */
+/* Totals have a row per block. */
 static int make_outputs(const problem *p, const int *typecodes, size_t rows,
                         size_t blocks) {
   for (unsigned int i = 0; i < p->n_out; i++) {
@@ -246,7 +248,7 @@ static int make_outputs(const problem *p, const int *typecodes, size_t rows,
   return GA_NO_ERROR;
 }
 
-/* Notes what there is of arrays that fit the letters. */
+/* Checks the inputs against the letters and sets the sizes. */
 static int open_problem(problem *p) {
   GA_TRY(check_letters(p));
   GA_TRY(find_domain(p));
@@ -257,8 +259,8 @@ static int open_problem(problem *p) {
   return GA_NO_ERROR;
 }
 
-/* Gives back the results where filling them failed. */
-static int finished(const problem *p, int status) {
+/* Clears the results where computing them failed. */
+static int or_clear(const problem *p, int status) {
   for (unsigned int i = 0; status != GA_NO_ERROR && i < p->n_out; i++)
     GpuArray_clear(p->outs[i]);
   return status;
@@ -281,7 +283,7 @@ int ga__rows_run(GpuArray *const *outs, const int *typecodes, unsigned int n_out
   int status = make_outputs(&p, typecodes, rows, 0);
   if (status == GA_NO_ERROR && rows > 0)
     status = launch(&p);
-  return finished(&p, status);
+  return or_clear(&p, status);
 }
 
 /* ---- totals ---- */
@@ -299,7 +301,7 @@ static int launch_totals(const problem *p, gpukernel *k, const form *f, size_t b
   return ga__kernel_launch(k, &l);
 }
 
-/* The bytes and words that the totals of one place take. */
+/* Bytes and words of the totals of one column. */
 static ga_rows_totals totals_of(const problem *p, const int *typecodes) {
   ga_rows_totals totals = {.fold_bytes = p->call->totals.fold_bytes};
   for (unsigned int i = count_rows(p); i < p->n_out; i++) {
@@ -337,5 +339,5 @@ int ga__rows_totals(GpuArray *const *outs, const int *typecodes, unsigned int n_
   int status = make_outputs(&p, typecodes, blocks > 0 ? p.rows : 0, blocks);
   if (status == GA_NO_ERROR && blocks > 0)
     status = launch_totals(&p, k, &f, blocks);
-  return finished(&p, status);
+  return or_clear(&p, status);
 }

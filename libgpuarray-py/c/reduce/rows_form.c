@@ -1,24 +1,22 @@
-/* The form of a kernel along rows: what its text leaves open. */
+/* Specialization of row kernels: template, elements in registers, block size. */
 #include "c/reduce/rows_form.h"
 
 #include <string.h>
 
 #define BLOCK 256          /* work items of a block */
-#define MANY_ITEMS 2048    /* work items that keep a processor of a GPU busy */
-#define CACHED 8           /* elements of an item that the caches hold between walks */
-#define REGISTERS 32       /* words that an item may keep */
+#define MANY_ITEMS 2048    /* work items that fill a GPU's multiprocessor */
+#define CACHED 8           /* elements of an item that the caches hold between passes */
+#define REGISTERS 32       /* words of a row that an item keeps in registers */
 #define FILE_WORDS 65536   /* registers of a multiprocessor */
 #define MOST_REGISTERS 255 /* of an item */
-#define OTHERS 38          /* that it needs beside what it has from row to row */
-#define FEWEST_ROWS 4      /* of a block below which what blocks store is too much */
-#define MOST_ROWS 1024     /* that a block folds in turn: more would cost digits */
-#define PER_ITEM                                                                       \
-  8 /* elements of a row that an item folds for a product: items are few, */
-    /* for all of a row compute what is read of its result */
-#define SMALL_BLOCK 64  /* the work items that a block has at least then */
-#define LARGE (1 << 24) /* elements of a matrix whose products are left to the BLAS */
-#define SHORT 2048      /* elements of a row up to which they are not */
-#define OWN_BYTES 1024  /* of local memory that a device takes for each block */
+#define OTHERS 38          /* registers beside an item's kept words */
+#define FEWEST_ROWS 4      /* fewest rows per block that are worth its partial totals */
+#define MOST_ROWS 1024     /* most rows folded serially, for accuracy */
+#define PER_ITEM 8     /* elements of an item in a product: each repeats the epilogue */
+#define SMALL_BLOCK 64 /* fewest work items of a block in a product */
+#define LARGE (1 << 24) /* elements of a matrix left to the BLAS */
+#define SHORT 2048      /* row length up to which it is not */
+#define OWN_BYTES 1024  /* local memory that the device reserves for each block */
 
 static unsigned int bit_length(size_t x) {
   unsigned int n = 0;
@@ -36,9 +34,10 @@ bool ga__rows_is_walked(char letter) {
   return letter == 'C' || letter == 'V' || letter == 'T';
 }
 
-/* ---- what is kept ---- */
+/* ---- registers ---- */
 
-/* The distance between the numbers of elements kept around one of them. */
+/* Granularity of kept elements: about 1/16 of them, so that few kernels serve all
+ * lengths. */
 static size_t step_of(size_t share) {
   const unsigned int bits = bit_length(share - 1);
   return bits > 4 ? (size_t)1 << (bits - 4) : 1;
@@ -52,13 +51,13 @@ static bool has_totals(const ga_rows_call *call) {
   return call->totals.place_bytes > 0;
 }
 
-/* The words that an item has from one walk or row to the next. */
+/* Words that an item keeps in registers from one pass or row to the next. */
 static size_t own_words(const ga_rows_call *call, const ga_rows_form *f) {
   return f->kept * call->words + f->own * call->totals.words;
 }
 
-/* Whether an item may keep so much. Of a program with totals a block walks along many
- * rows, so few blocks are as good: an item keeps more, all of it in registers. */
+/* Whether the registers suffice. With totals, a block walks many rows and low occupancy
+ * does no harm, so an item may keep more. */
 static bool has_registers(const ga_rows_call *call, const ga_rows_form *f) {
   if (f->own > 0)
     return own_words(call, f) + OTHERS <=
@@ -67,8 +66,8 @@ static bool has_registers(const ga_rows_call *call, const ga_rows_form *f) {
   return f->kept * call->words <= (is_fat ? 2 : 1) * REGISTERS;
 }
 
-/* How many elements each of `lanes` items keeps, as few kernels serve all lengths;
- * false where the caches hold a row, or no block has so many items. */
+/* Elements kept by each of `lanes` items; false where the caches hold a row, or the
+ * block would be too large. */
 static bool keep(ga_rows_form *f, const ga_rows_problem *p, size_t lanes, size_t pack) {
   const size_t share = ga__ceil_div(p->length, lanes);
   if (lanes > 4 * BLOCK || lanes > p->context->info.max_threads ||
@@ -80,7 +79,7 @@ static bool keep(ga_rows_form *f, const ga_rows_problem *p, size_t lanes, size_t
   return true;
 }
 
-/* How many elements each of some items keeps; 0: better none. */
+/* The smallest block whose registers hold a row; kept = 0 if there is none. */
 static ga_rows_form kept_form(const ga_rows_problem *p) {
   ga_rows_form f;
   for (size_t lanes = BLOCK; keep(&f, p, lanes, 1); lanes *= 2)
@@ -89,9 +88,9 @@ static ga_rows_form kept_form(const ga_rows_problem *p) {
   return (ga_rows_form){.pack = 1};
 }
 
-/* ---- how rows lie ---- */
+/* ---- layout ---- */
 
-/* Whether all rows are whole packs, which begin where packs do. */
+/* Whether rows are whole, aligned vectors. */
 static bool lies_in_packs(const ga_rows_problem *p) {
   const char *at = p->call->arguments;
   bool is_packed = p->is_unit && p->length % GA_ROWS_PACK == 0;
@@ -139,13 +138,13 @@ size_t ga__rows_blocks_at_once(const ga_rows_call *call, const ga_rows_form *f) 
   return ga__larger(1, FILE_WORDS / (f->lanes * (own_words(call, f) + more)));
 }
 
-/* The items of a block, as many as a device takes. */
+/* Block size: a power of two that the device supports. */
 static size_t whole_block(const ga_rows_problem *p) {
   const size_t most = p->context->info.max_threads | 1;
   return ga__smaller(BLOCK, (size_t)1 << (bit_length(most) - 1));
 }
 
-/* Of enough rows an item has some elements; of few it has one, as far as that goes. */
+/* With enough rows an item takes several elements, else one if possible. */
 static size_t items_of_row(const ga_rows_problem *p) {
   const size_t busy = (size_t)MANY_ITEMS * p->context->info.processors;
   const bool is_many = p->rows > busy / ga__larger(p->length, 1);
@@ -189,8 +188,8 @@ size_t ga__rows_local_bytes(const ga_rows_call *call, const ga_rows_form *f,
   return places * call->totals.place_bytes;
 }
 
-/* Of how many elements an item has the totals: those without room in local memory,
- * beside what the block's folds need. */
+/* Elements of an item with totals in registers: those for which local memory has no
+ * room beside the fold's. */
 static size_t own_elements(const ga_rows_problem *p, const ga_rows_form *f) {
   const ga_rows_totals *totals = &p->call->totals;
   const size_t taken = OWN_BYTES + f->lanes * totals->fold_bytes;
@@ -201,7 +200,7 @@ static size_t own_elements(const ga_rows_problem *p, const ga_rows_form *f) {
   return own <= ga__rows_sure(f) ? own : f->kept;
 }
 
-/* False where no form has room for the totals. */
+/* False where no block has room for the totals. */
 static bool find_totals(ga_rows_form *f, const ga_rows_problem *p) {
   const bool packs = has_text(p, GA_ROWS_KEPT_PACKS) && lies_in_packs(p);
   for (size_t lanes = BLOCK; keep(f, p, lanes, 1); lanes *= 2)

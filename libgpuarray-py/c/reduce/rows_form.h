@@ -1,11 +1,11 @@
-/* The form of a kernel along rows: what its text leaves open. Pure. */
+/* Specialization of row kernels. Pure. */
 #ifndef GA_C_ROWS_FORM_H
 #define GA_C_ROWS_FORM_H
 
 #include "c/base/counts.h"
 #include "c/reduce/rows.h"
 
-/* What is given: the call, and arrays that fit its letters. */
+/* A call with arrays that fit its letters. */
 typedef struct ga_rows_problem {
   const ga_rows_call *call;
   gpucontext *context;
@@ -14,11 +14,11 @@ typedef struct ga_rows_problem {
   const long long *ints;
   unsigned int n_out, n_arrays, n_ints;
   size_t rows, length;
-  bool is_unit; /* neighbours in rows are neighbours in memory */
+  bool is_unit; /* contiguous rows */
 } ga_rows_problem;
 
-/* Of a row each of `lanes` items keeps `kept` elements, 0: none, in packs of `pack`; of
- * `own` of them it has what is folded over all rows. */
+/* Each of `lanes` items keeps `kept` elements of a row in registers (0: none), in
+ * vectors of `pack`, and the totals of `own` of them. */
 typedef struct ga_rows_form {
   enum ga_rows_text text;
   size_t kept, lanes, pack, own;
@@ -26,29 +26,26 @@ typedef struct ga_rows_form {
 
 /* The letter of the next array. */
 char ga__rows_letter(const char **at);
-/* Whether an input has a number for each place in a row. */
+/* Whether an input has an element per column. */
 bool ga__rows_is_walked(char letter);
 
-/* The form that reads rows again in each walk, and the one that is best. */
+/* The form that loads rows again in each pass; the best form. */
 ga_rows_form ga__rows_plain(const ga_rows_problem *p);
 ga_rows_form ga__rows_choose(const ga_rows_problem *p);
-/* The form that folds totals in the kernel, and how many blocks do; 0: that is worse
- * than to store what is folded. */
+/* The form that folds totals in the kernel, and its number of blocks; 0 where storing
+ * the terms is faster. */
 size_t ga__rows_choose_totals(ga_rows_form *f, const ga_rows_problem *p);
 
-/* Whether a kernel of rows is better than the BLAS at products of the first matrix and
- * a vector: not at large matrices of long rows, which the BLAS reads a little faster.
- */
+/* Whether our kernel is faster than the BLAS: not for large matrices with long rows. */
 bool ga__rows_suits_product(const ga_rows_problem *p);
-/* How many items walk along a row, and how many rows a block has. */
+/* Items along a row, and rows per block. */
 void ga__rows_choose_block(size_t *lanes, size_t *slots, const ga_rows_problem *p);
 
-/* How many of the elements that an item keeps are in every row. */
+/* Kept elements that every row has. */
 size_t ga__rows_sure(const ga_rows_form *f);
-/* How many blocks share the registers of a processor. */
+/* Resident blocks of a multiprocessor, by their registers (occupancy). */
 size_t ga__rows_blocks_at_once(const ga_rows_call *call, const ga_rows_form *f);
-/* The local memory that a block asks for: for the totals that are not its items' own.
- */
+/* Local memory of a block, for totals that are not in registers. */
 size_t ga__rows_local_bytes(const ga_rows_call *call, const ga_rows_form *f,
                             size_t length);
 
