@@ -66,8 +66,7 @@ void ga__cuda_leave(const ga_cuda_device *device, CUcontext previous);
     return result_ == CUDA_SUCCESS ? GA_NO_ERROR : ga__cuda_fail(result_, #name);      \
   } while (0)
 
-/* Makes one call of the driver that gives something back, with the device current;
- * nobody is told where it fails. */
+/* Releases something by one driver call with the device current; ignores failures. */
 #define CUDA_RELEASE(device, name, ...)                                                \
   do {                                                                                 \
     CUcontext previous_;                                                               \

@@ -32,8 +32,7 @@ int ga__fail_within(int status, const char *format, ...) GA_PRINTF(2, 3);
       return ga_try_;                                                                  \
   } while (0)
 
-/* The next of several calls with one clean-up behind them: it is made unless one before
- * failed. */
+/* Chains calls that share one clean-up: skips this one after a failure. */
 #define GA_THEN(status, call)                                                          \
   do {                                                                                 \
     if ((status) == GA_NO_ERROR)                                                       \
@@ -52,7 +51,7 @@ int ga__grow(void **list, size_t *capacity, size_t count, size_t size);
 int ga__copy_text(const char **out, const char *text); /* NULL stays NULL */
 void ga__free(const void *block); /* const to those who read it, not to its owner */
 
-/* Hands GA_MEMORY_ERROR on to the caller where what was allocated is NULL. */
+/* Returns GA_MEMORY_ERROR from the function if an allocation is NULL. */
 #define GA_TRY_MEMORY(allocated)                                                       \
   do {                                                                                 \
     if (!(allocated))                                                                  \

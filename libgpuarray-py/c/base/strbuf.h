@@ -17,9 +17,9 @@ void ga__strbuf_addn(ga_strbuf *sb, const char *text, size_t length);
 void ga__strbuf_addf(ga_strbuf *sb, const char *format, ...) GA_PRINTF(2, 3);
 /* Adds `form` with `text` for each '%'. */
 void ga__strbuf_fill(ga_strbuf *sb, const char *form, const char *text);
-/* Adds what another has, and clears that one; fails where that did. */
+/* Moves the text of another to the end, and its failure. */
 void ga__strbuf_move(ga_strbuf *sb, ga_strbuf *other);
-/* A source with the numbers of its lines before these. */
+/* A source with line numbers. */
 void ga__strbuf_add_lines(ga_strbuf *sb, const char *source);
 /* GA_MEMORY_ERROR if any addition failed. */
 int ga__strbuf_status(const ga_strbuf *sb);

@@ -52,7 +52,7 @@ static bool put_bits(void *place, int typecode, long long number) {
   }
 }
 
-/* Puts an integer where a number of the type is read from. */
+/* Stores an integer as a number of the type. */
 static bool put_number(void *place, int typecode, long long number) {
   const float single = (float)number;
   const double wide = (double)number;

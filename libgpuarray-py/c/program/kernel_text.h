@@ -9,7 +9,7 @@
 void ga__text_array(ga_strbuf *text, ga_strbuf *starts, bool is_read, const char *type,
                     const char *name);
 
-/* What a kernel counts elements in. */
+/* Index type of a kernel. */
 static inline const char *ga__text_position(bool is_wide) {
   return is_wide ? "ga_long" : "ga_int";
 }
