@@ -11,7 +11,7 @@ import sys
 import time
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import zip_longest
 from pathlib import Path
@@ -138,12 +138,14 @@ class Covers:
         of the others, the quick ones first.
         Of the rows of a table: first those that have a row's name in their own, and
         beside those that enter the file all that read the table; not those of others.
-        Of a default also those that read signatures.
+        Of a default also those that read signatures; of what else is outside of
+        functions also those of modules that import the file.
         """
         if mutant.is_outside:
             tests = self.by_file.get(mutant.file, [])
             places = [each for each in TABLES if mutant.file.startswith(each)]
             readers = self._readers([TABLES[each] for each in places] + [DEFAULTS])
+            readers += self._importers(Path(mutant.file).stem)
             tests = [*dict.fromkeys([*tests, *readers])]
         else:
             tests = self.by_block.get(f"{mutant.file} {mutant.block}", [])
@@ -184,8 +186,17 @@ class Covers:
 
     def _readers(self, words: list[str]) -> list[str]:
         """The tests of the modules that have a word in their or their helpers' text."""
+        return self._of_modules(lambda text: any(word in text for word in words))
+
+    def _importers(self, name: str) -> list[str]:
+        """The tests of the modules that import one of this name, or from it."""
+        imported = re.compile(rf"^(?:from|import) .*\b{name}\b", re.M)
+        return self._of_modules(lambda text: imported.search(text) is not None)
+
+    def _of_modules(self, is_wanted: Callable[[str], bool]) -> list[str]:
+        """The tests of the modules whose texts are wanted."""
         files = {test.partition("::")[0] for test in self.seconds}
-        reading = {x for x in files if any(w in source_of(x) for w in words)}
+        reading = {x for x in files if is_wanted(source_of(x))}
         return [x for x in self.seconds if x.partition("::")[0] in reading]
 
 
