@@ -7,6 +7,8 @@ import gpuarray.compiler as compiler
 import gpuarray.compiler.tensor as T
 import pytest
 from gpuarray.compiler.graph.core import Op
+from gpuarray.compiler.rewrites.engine.engine import Rule
+from gpuarray.compiler.rewrites.passes import all_rewrites
 
 GOLDEN = Path(__file__).resolve().parent / "signatures.txt"
 SPACES = {
@@ -90,3 +92,10 @@ def test_an_op_is_told_from_others_by_all_that_it_is_made_with(name):
 @pytest.mark.parametrize("name", sorted(VIEWS))
 def test_a_view_is_of_the_first_input(name):
     assert VIEWS[name] == {0: [0]}
+
+
+def test_every_rule_says_which_operations_it_is_asked_about():
+    """One of all nodes is possible, and costs time at each of them."""
+    rules = [each for each in all_rewrites() if isinstance(each, Rule)]
+    assert len(rules) > 80
+    assert [rule.name for rule in rules if not rule.ops] == []
