@@ -107,7 +107,7 @@ def pick_before_computing(node: Apply) -> Variable | None:
         for index, given in enumerate(owner.inputs)
     ]
     result: Variable = Elemwise(owner.op.scalar)(*picked)
-    return result if result.type == node.outputs[0].type else None
+    return result
 
 
 def _without_last(x: Variable) -> Variable:
@@ -226,7 +226,7 @@ def index_rows_before_computing(node: Apply) -> Variable | None:
         return None
     picked = [_taken(node.op, given, index) for given in owner.inputs]
     result: Variable = Elemwise(owner.op.scalar)(*picked)
-    return result if result.type == node.outputs[0].type else None
+    return result
 
 
 def _taken(op: Op, x: Variable, index: Sequence[Variable]) -> Variable:

@@ -30,6 +30,7 @@ TABLE_OF_PRODUCTS = {
         X + dot(F, A) -> gemm(X, cast(F, "float64"), A, 1, 1)
         Q + batched_dot(Q, dimshuffle(R, 0, 2, 1)) -> batched_gemm(Q, Q, R, 1, 1, False, True)
         batched_dot(Q, R) + batched_dot(R, Q) -> batched_gemm(batched_dot(Q, R), R, Q, 1, 1)
+        batched_dot(dimshuffle(Q, 0, 2, 1), R) + batched_dot(R, dimshuffle(Q, 0, 2, 1)) -> batched_gemm(batched_dot(dimshuffle(Q, 0, 2, 1), R), R, Q, 1, 1, False, True)
         2 * gemm(C, A, B, 0.5, 3) -> gemm(C, A, B, 1, 6)
         2 * gemm(C * 2, A, B, 0.5, 3) -> gemm(C, A, B, 1, 12)
         dot(A, B.T) + dot(B, A) -> gemm(dot(A, B.T), B, A, 1, 1)

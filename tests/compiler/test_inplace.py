@@ -153,6 +153,16 @@ def test_two_do_not_overwrite_one_array():
     assert len(overwriting(fgraph)) == 1
 
 
+def test_a_result_overwrites_before_what_is_computed_on_the_way():
+    x, X = T.dvector("x"), T.dmatrix("X")
+    e = T.exp(x)
+    for outputs in ([T.sqrt(e), T.dot(X, T.tanh(e))], [T.dot(X, T.tanh(e)), T.sqrt(e)]):
+        fgraph = inplace([x, X], outputs)
+        (node,) = [node for node in fgraph.apply_nodes if node.op.destroy_map]
+        assert node in {out.owner for out in fgraph.outputs}
+        assert str(node.op).startswith("Elemwise{sqrt}")
+
+
 def test_two_results_of_one_node_do_not_overwrite_one_array():
     X = T.dmatrix("X")
     largest = T.max(X, axis=1)

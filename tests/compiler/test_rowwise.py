@@ -13,6 +13,7 @@ from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
 from gpuarray.compiler.ops.fused.rowwise import CELL, COLUMN, Fold, Program, Rowwise
+from gpuarray.compiler.rewrites.fusion import rowwise as rows_of_graphs
 from run_graph import run_graph
 
 SHAPES = [(5, 7), (300, 3), (2, 2500), (3, 1)]
@@ -392,3 +393,12 @@ def test_quotients_by_a_value_of_the_row_are_numpys(first_context, way, length):
     np.testing.assert_allclose(found[plain], expected[plain], rtol=rtol)
     np.testing.assert_allclose(found, expected, rtol=4e-7, atol=1e-37)
     np.testing.assert_array_equal(np.signbit(found[kept]), np.signbit(expected[kept]))
+
+
+def test_elements_join_rows_that_have_as_many_folds_as_they_may(monkeypatch):
+    monkeypatch.setattr(rows_of_graphs, "_MOST_FOLDS", 1)
+    x = T.fmatrix("x")
+    one = x / x.sum(1, keepdims=True)
+    with config.use(device="null"):
+        assert function([x], one).plan.launches() == 1
+        assert function([x], one + x.max(1, keepdims=True)).plan.launches() == 2

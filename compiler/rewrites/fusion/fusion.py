@@ -178,9 +178,7 @@ def reader_of(partition: Partition, out: Variable, steps: int) -> int | None:
     if len(readers) != 1:
         return None
     (reader,) = readers
-    has_room = partition.steps[reader] + steps <= _MOST_STEPS
-    is_other = out.owner is not None and partition.of(out.owner) != reader
-    return reader if has_room and is_other else None
+    return reader if partition.steps[reader] + steps <= _MOST_STEPS else None
 
 
 def clone_cone(
