@@ -15,6 +15,7 @@ from gpuarray.compiler.ops.elemwise.elemwise import Composite, CompositeStep
 from gpuarray.compiler.ops.fused.multi_tensor import MultiTensor, Part
 from gpuarray.compiler.ops.linalg.linalg import Gemm, Gemv
 from gpuarray.compiler.ops.linalg.products import BatchedGemm
+from gpuarray.compiler.rewrites.fusion import together
 from gpuarray.compiler.rewrites.fusion.together import opened
 from run_graph import run_graph
 
@@ -233,6 +234,22 @@ def test_a_launch_has_as_many_arguments_as_a_kernel_may_have(context):
     f(*np.ones(12))
     for i, w in enumerate(weights):
         np.testing.assert_array_equal(w.get_value(), np.full(3, 12.0 * i))
+
+
+@pytest.mark.parametrize(("most", "parts", "sizes"), [
+    (40, 9, [4, 3]), (39, 9, [3, 3]), (30, 9, [3, 3]), (29, 9, [2, 2, 2]),
+    (20, 9, [2, 2, 2]), (19, 9, []), (999, 7, [7]), (999, 6, [6]),
+    (999, 5, [5, 2]), (999, 1, []),
+])  # fmt: skip
+def test_bunches_have_as_many_arguments_and_parts_as_they_may(
+    monkeypatch, most, parts, sizes
+):
+    """A part of one array and one result may have ten arguments."""
+    monkeypatch.setattr(together, "_MOST_ARGUMENTS", most)
+    monkeypatch.setattr(together, "_MOST_PARTS", parts)
+    given = [T.fvector() for _ in range(7)]
+    graph = FunctionGraph(given, [T.exp(x) for x in given])
+    assert [len(each) for each in together.bunches(graph)] == sizes
 
 
 def test_a_fold_of_one_number_stays_apart():
