@@ -123,10 +123,8 @@ static void add_pair_row(ga_strbuf *sb, const ga_elem_spec *spec) {
 
 /* An element of array i into ga_i_e, or back. Strides of 1 and -1 are told apart, once
  * for all lanes of a vector, since others are gathered and scattered. */
-static void add_strided_element(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int i,
-                                bool load) {
-  static const char load_text[] = "          %s ga_i_e@;\n"
-                                  "          if (ga_i_s@ == 1)\n"
+static void add_strided_element(ga_strbuf *sb, unsigned int i, bool load) {
+  static const char load_text[] = "          if (ga_i_s@ == 1)\n"
                                   "            ga_i_e@ = ga_i_a@[ga_i_x];\n"
                                   "          else if (ga_i_s@ == -1)\n"
                                   "            ga_i_e@ = ga_i_a@[-ga_i_x];\n"
@@ -136,24 +134,22 @@ static void add_strided_element(ga_strbuf *sb, const ga_elem_spec *spec, unsigne
                                    "            ga_i_a@[ga_i_x] = ga_i_e@;\n"
                                    "          else\n"
                                    "            ga_i_a@[ga_i_x * ga_i_s@] = ga_i_e@;\n";
-  char text[400];
-  snprintf(text, sizeof text, load_text, ga__elem_stored(&spec->args[i]));
-  ga__elem_add_place(sb, load ? text : store_text, i);
+  ga__elem_add_place(sb, load ? load_text : store_text, i);
 }
 
 static void add_strided_row(ga_strbuf *sb, const ga_elem_spec *spec) {
   ga_strbuf body = {0};
-  for (unsigned int i = 0; i < spec->n; i++) {
-    if (ga__elem_is_read(&spec->args[i]))
-      add_strided_element(&body, spec, i, true);
-    else if (ga__elem_is_array(&spec->args[i]))
+  for (unsigned int i = 0; i < spec->n; i++)
+    if (ga__elem_is_array(&spec->args[i]))
       ga__strbuf_addf(&body, "          %s ga_i_e%u;\n",
                       ga__elem_stored(&spec->args[i]), i);
-  }
+  for (unsigned int i = 0; i < spec->n; i++)
+    if (ga__elem_is_read(&spec->args[i]))
+      add_strided_element(&body, i, true);
   ga__elem_add_body(&body, spec, 0, "          ", "ga_i_e@", "ga_i_e@");
   for (unsigned int i = 0; i < spec->n; i++)
     if (ga__elem_is_written(&spec->args[i]))
-      add_strided_element(&body, spec, i, false);
+      add_strided_element(&body, i, false);
   add_row(sb, &body);
   ga__strbuf_clear(&body);
 }
@@ -192,13 +188,13 @@ static void add_chunked_row(ga_strbuf *sb, const ga_elem_spec *spec) {
       "        const ga_int ga_i_many = ga_i_length - ga_i_u < %d\n"
       "            ? ga_i_length - ga_i_u : %d;\n",
       CHUNK, CHUNK, CHUNK);
-  for (unsigned int i = 0; i < spec->n; i++) {
+  for (unsigned int i = 0; i < spec->n; i++)
     if (ga__elem_is_array(&spec->args[i]))
       ga__strbuf_addf(sb, "        %s ga_i_e%u[%d];\n", ga__elem_stored(&spec->args[i]),
                       i, CHUNK);
+  for (unsigned int i = 0; i < spec->n; i++)
     if (ga__elem_is_read(&spec->args[i]))
       add_chunk_loops(sb, "ga_i_e@[ga_i_k] = %s;\n", i);
-  }
   ga__strbuf_add(sb,
                  "        for (ga_int ga_i_k = 0; ga_i_k < ga_i_many; ga_i_k++) {\n");
   ga__elem_add_body(sb, spec, 0, "          ", "ga_i_e@[ga_i_k]", "ga_i_e@[ga_i_k]");

@@ -213,13 +213,13 @@ static void add_elements_gpu(ga_strbuf *sb, const ga_elem_spec *spec, unsigned i
       "    for (ga_uint ga_i_start = (ga_uint)GID_0 * ga_i_block + (ga_uint)LID_0;\n"
       "         ga_i_start < ga_i_n; ga_i_start += (ga_uint)GDIM_0 * ga_i_block) {\n",
       apart);
-  for (unsigned int i = 0; i < spec->n; i++) {
-    const gpuelemwise_arg *arg = &spec->args[i];
-    if (ga__elem_is_array(arg))
+  for (unsigned int i = 0; i < spec->n; i++)
+    if (ga__elem_is_array(&spec->args[i]))
       ga__strbuf_addf(sb, "      %s ga_i_p%u[%u];\n", position, i, apart);
-    if (ga__elem_is_read(arg))
-      ga__strbuf_addf(sb, "      %s ga_i_v%u[%u];\n", ga__elem_stored(arg), i, apart);
-  }
+  for (unsigned int i = 0; i < spec->n; i++)
+    if (ga__elem_is_read(&spec->args[i]))
+      ga__strbuf_addf(sb, "      %s ga_i_v%u[%u];\n", ga__elem_stored(&spec->args[i]),
+                      i, apart);
   ga__strbuf_addf(sb,
                   "#pragma unroll\n"
                   "      for (int ga_i_k = 0; ga_i_k < %u; ga_i_k++) {\n"
