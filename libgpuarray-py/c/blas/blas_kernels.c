@@ -213,23 +213,26 @@ static void add_side(ga_strbuf *out, ga_blas_shape s) {
  * NULL, storing to c. */
 static void add_with_epilogue(ga_strbuf *out, const char *text,
                               const ga_elem_spec *spec) {
-  static const char place[] = "ga_i_@[ga_i_x0 * ga_i_t@_0 + ga_i_x1 * ga_i_t@_1]";
-  ga_text_part parts[] = {
-      {.name = "BL_OUTPUTS"}, {.name = "BL_START"}, {.name = "BL_STORE"}};
-  ga_strbuf *outputs = &parts[0].text, *start = &parts[1].text, *store = &parts[2].text;
+  ga_text_part parts[] = {{.name = "BL_STORE"}};
+  ga_strbuf *store = &parts[0].text;
   if (spec == NULL) {
-    ga__strbuf_add(outputs, ", GLOBAL_MEM BL_S *c, ga_size c_off, ga_ssize ci, "
-                            "ga_ssize cj, BL_R alpha, BL_R beta, ga_int reads_c");
-    ga__strbuf_add(start, "c = BL_AT(BL_S, c, c_off);");
+    ga__strbuf_add(out, "#define BL_OUTPUTS , GLOBAL_MEM BL_S *c, ga_size c_off, "
+                        "ga_ssize ci, ga_ssize cj, BL_R alpha, BL_R beta, "
+                        "ga_int reads_c\n"
+                        "#define BL_START c = BL_AT(BL_S, c, c_off);\n");
     ga__strbuf_add(store, "BL_FINISH(c[ga_i_x0 * ci + ga_i_x1 * cj], BL_SUM)");
   } else {
-    ga__elem_add_parameters(outputs, spec, 2, "ga_ssize");
-    ga__elem_add_pointers(start, spec, 0);
-    ga__strbuf_addf(store, "const BL_T ga_i_s%u = BL_SUM;\n        {\n", *spec->made);
-    ga__elem_add_body(store, spec, 0, "          ", place, place);
-    ga__strbuf_add(store, "        }");
+    ga__elem_add_words(out, spec, 2, "ga_ssize", 0);
+    ga__elem_add_sum(out, "EL_PLACE", 2);
+    ga__strbuf_add(out, "#define BL_OUTPUTS EL_PARAMETERS\n"
+                        "#define BL_START EL_STARTS\n"
+                        "#define BL_ELEMENT(i) ga_i_##i[EL_PLACE(i)]\n");
+    ga__strbuf_addf(store,
+                    "const BL_T ga_i_s%u = BL_SUM; { EL_VALUES(BL_ELEMENT)\n%s;\n"
+                    "EL_RESULTS(BL_ELEMENT) }",
+                    *spec->made, spec->expr);
   }
-  ga__text_add_parts(out, text, parts, sizeof parts / sizeof *parts);
+  ga__text_add_parts(out, text, parts, 1);
 }
 
 static const char *gemv_text(const gpucontext *ctx, enum ga_blas_kind kind,

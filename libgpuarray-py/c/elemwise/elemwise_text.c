@@ -1,30 +1,31 @@
-/* Shared parts of elementwise kernel sources. */
+/* Macros (EL_...) shared by the elementwise kernel templates. */
 #include "c/elemwise/elemwise_text.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "c/base/dtype.h"
+#include "c/program/kernel_text.h"
 
 /* ---- types ---- */
 
 const char *ga__elem_stored(const gpuelemwise_arg *arg) {
-  return ga__dtype_ctype(arg->typecode);
+  return gpuarray_get_type(arg->typecode)->cluda_name;
 }
 
 static bool is_made(const ga_elem_spec *spec, unsigned int i) {
   return spec->made != NULL && *spec->made == i;
 }
 
-/* True if the expression's type differs from the stored one. */
+/* Whether the expression sees another type than memory has. */
 static bool is_converted(const ga_elem_spec *spec, const gpuelemwise_arg *arg) {
   return spec->convert_half && ga__dtype_work(arg->typecode) != arg->typecode;
 }
 
-/* Type of the expression's variable. */
+/* The type of the expression's variable. */
 static const char *variable_type(const ga_elem_spec *spec, const gpuelemwise_arg *arg) {
   if (is_converted(spec, arg))
-    return ga__dtype_work_ctype(arg->typecode);
+    return gpuarray_get_type(ga__dtype_work(arg->typecode))->cluda_name;
   return ga__elem_stored(arg);
 }
 
@@ -48,61 +49,50 @@ size_t ga__elem_largest(const ga_elem_spec *spec) {
 
 /* ---- one element ---- */
 
-void ga__elem_add_place(ga_strbuf *sb, const char *form, unsigned int i) {
-  for (const char *at; (at = strchr(form, '@')) != NULL; form = at + 1) {
-    ga__strbuf_addn(sb, form, (size_t)(at - form));
-    ga__strbuf_addf(sb, "%u", i);
-  }
-  ga__strbuf_add(sb, form);
-}
-
 /* Load and conversion of argument i at `place`. */
 static void add_load(ga_strbuf *sb, const ga_elem_spec *spec, const char *place,
                      unsigned int i) {
   const gpuelemwise_arg *arg = &spec->args[i];
-  const char *form = is_converted(spec, arg) ? ga__dtype_load(arg->typecode) : "%";
-  const char *mark = strchr(form, '%');
-  ga__strbuf_addn(sb, form, (size_t)(mark - form));
-  ga__elem_add_place(sb, place, i);
-  ga__strbuf_add(sb, mark + 1);
+  ga__strbuf_fill(sb, is_converted(spec, arg) ? ga__dtype_load(arg->typecode) : "%",
+                  place);
 }
 
-static void add_store(ga_strbuf *sb, const ga_elem_spec *spec, const char *place,
-                      unsigned int i) {
-  const gpuelemwise_arg *arg = &spec->args[i];
-  bool plain = !is_converted(spec, arg) && arg->typecode != GA_BOOL;
-  ga__elem_add_place(sb, place, i);
-  ga__strbuf_add(sb, " = ");
-  ga__strbuf_fill(sb, plain ? "%" : ga__dtype_store(arg->typecode), arg->name);
-  ga__strbuf_add(sb, ";\n");
-}
-
-void ga__elem_add_body(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t single,
-                       const char *indent, const char *from, const char *to) {
+/* EL_VALUES(OF) declares the expression's variables, inputs initialized with element
+ * OF(i); EL_RESULTS(OF) stores the outputs. The parameter has a reserved name: a
+ * variable of the expression may have any other. */
+static void add_body(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t single) {
+  char place[16];
+  ga__strbuf_add(sb, "#define EL_VALUES(ga_i_of)");
   for (unsigned int i = 0; i < spec->n; i++) {
     const gpuelemwise_arg *arg = &spec->args[i];
-    ga__strbuf_addf(sb, "%s%s %s", indent, variable_type(spec, arg), arg->name);
+    ga__strbuf_addf(sb, " %s %s", variable_type(spec, arg), arg->name);
     if (!ga__elem_is_array(arg) || (single >> i & 1) || is_made(spec, i)) {
       ga__strbuf_addf(sb, " = ga_i_s%u", i);
     } else if (ga__elem_is_read(arg)) {
       ga__strbuf_add(sb, " = ");
-      add_load(sb, spec, from, i);
+      snprintf(place, sizeof place, "ga_i_of(%u)", i);
+      add_load(sb, spec, place, i);
     }
-    ga__strbuf_add(sb, ";\n");
+    ga__strbuf_add(sb, ";");
   }
-  ga__strbuf_addf(sb, "%s%s;\n", indent, spec->expr);
+  ga__strbuf_add(sb, "\n#define EL_RESULTS(ga_i_of)");
   for (unsigned int i = 0; i < spec->n; i++) {
-    if (!ga__elem_is_written(&spec->args[i]))
+    const gpuelemwise_arg *arg = &spec->args[i];
+    if (!ga__elem_is_written(arg))
       continue;
-    ga__strbuf_add(sb, indent);
-    add_store(sb, spec, to, i);
+    const bool plain = !is_converted(spec, arg) && arg->typecode != GA_BOOL;
+    ga__strbuf_addf(sb, " ga_i_of(%u) = ", i);
+    ga__strbuf_fill(sb, plain ? "%" : ga__dtype_store(arg->typecode), arg->name);
+    ga__strbuf_add(sb, ";");
   }
+  ga__strbuf_add(sb, "\n");
 }
 
-/* ---- parameters and pointers ---- */
+/* ---- parameters, pointers, lists of arrays ---- */
 
-void ga__elem_add_parameters(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int nd,
-                             const char *stride) {
+/* EL_PARAMETERS: parameters of the expression; each array with `nd` strides. */
+static void add_parameters(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int nd) {
+  ga__strbuf_add(sb, "#define EL_PARAMETERS ");
   for (unsigned int i = 0; i < spec->n; i++) {
     const gpuelemwise_arg *arg = &spec->args[i];
     if (is_made(spec, i))
@@ -111,77 +101,101 @@ void ga__elem_add_parameters(ga_strbuf *sb, const ga_elem_spec *spec, unsigned i
       ga__strbuf_addf(sb, ", %s ga_i_s%u", variable_type(spec, arg), i);
       continue;
     }
-    ga__strbuf_addf(sb, ",\n    GLOBAL_MEM %s *ga_i_%u, ga_size ga_i_o%u",
+    ga__strbuf_addf(sb, ", GLOBAL_MEM %s *ga_i_%u, ga_size ga_i_o%u",
                     ga__elem_stored(arg), i, i);
     for (unsigned int k = 0; k < nd; k++)
-      ga__strbuf_addf(sb, ", %s ga_i_t%u_%u", stride, i, k);
+      ga__strbuf_addf(sb, ", EL_INT ga_i_t%u_%u", i, k);
   }
+  ga__strbuf_add(sb, "\n");
 }
 
-void ga__elem_add_pointers(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t single) {
+/* EL_STARTS: adds offsets to the pointers; loads single elements. */
+static void add_starts(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t single) {
+  char place[16];
+  ga__strbuf_add(sb, "#define EL_STARTS");
   for (unsigned int i = 0; i < spec->n; i++) {
     const gpuelemwise_arg *arg = &spec->args[i];
     if (!ga__elem_is_array(arg) || is_made(spec, i))
       continue;
     ga__strbuf_addf(sb,
-                    "  ga_i_%u = (GLOBAL_MEM %s *)((GLOBAL_MEM char *)ga_i_%u + "
-                    "ga_i_o%u);\n",
+                    " ga_i_%u = (GLOBAL_MEM %s *)((GLOBAL_MEM char *)ga_i_%u + "
+                    "ga_i_o%u);",
                     i, ga__elem_stored(arg), i, i);
     if (!(single >> i & 1))
       continue;
-    ga__strbuf_addf(sb, "  const %s ga_i_s%u = ", variable_type(spec, arg), i);
-    add_load(sb, spec, "ga_i_@[0]", i);
-    ga__strbuf_add(sb, ";\n");
+    ga__strbuf_addf(sb, " const %s ga_i_s%u = ", variable_type(spec, arg), i);
+    snprintf(place, sizeof place, "ga_i_%u[0]", i);
+    add_load(sb, spec, place, i);
+    ga__strbuf_add(sb, ";");
   }
+  ga__strbuf_add(sb, "\n");
+}
+
+void ga__elem_add_words(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int nd,
+                        const char *position, uint64_t single) {
+  ga__strbuf_addf(sb, "#define EL_INT %s\n", position);
+  add_parameters(sb, spec, nd);
+  add_starts(sb, spec, single);
+  add_body(sb, spec, single);
+}
+
+static void add_list(ga_strbuf *sb, const ga_elem_spec *spec, const char *word,
+                     uint64_t arrays, unsigned int vector) {
+  ga__strbuf_addf(sb, "#define %s(F)", word);
+  for (unsigned int i = 0; i < spec->n; i++)
+    if (arrays >> i & 1)
+      ga__strbuf_addf(
+          sb, " F(%u, %s, %s)", i, ga__elem_stored(&spec->args[i]),
+          ga__elem_bytes_type(gpuarray_get_elsize(spec->args[i].typecode) * vector));
+  ga__strbuf_add(sb, "\n");
+}
+
+void ga__elem_add_arrays(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int vector,
+                         uint64_t single) {
+  uint64_t arrays = 0, reads = 0, writes = 0;
+  for (unsigned int i = 0; i < spec->n; i++) {
+    arrays |= (uint64_t)ga__elem_is_array(&spec->args[i]) << i;
+    reads |= (uint64_t)ga__elem_is_read(&spec->args[i]) << i;
+    writes |= (uint64_t)ga__elem_is_written(&spec->args[i]) << i;
+  }
+  ga__strbuf_addf(sb, "#define EL_VECTOR %u\n", vector);
+  add_list(sb, spec, "EL_ARRAYS", arrays & ~single, vector);
+  add_list(sb, spec, "EL_READS", reads & ~single, vector);
+  add_list(sb, spec, "EL_WRITES", writes, vector);
 }
 
 /* ---- index computation ---- */
 
-void ga__elem_add_split(ga_strbuf *sb, unsigned int nd, const char *indent,
-                        const char *index, const char *position, const char *quotient) {
-  for (unsigned int k = nd; k-- > 1;) {
-    ga__strbuf_addf(sb, "%sconst %s ga_i_q%u = ", indent, index, k);
-    ga__elem_add_place(sb, quotient, k);
-    ga__strbuf_addf(sb,
-                    ";\n%sconst %s ga_i_x%u = (%s)(ga_i_r - ga_i_q%u * ga_i_d%u);\n",
-                    indent, position, k, position, k, k);
-    ga__strbuf_addf(sb, "%sga_i_r = ga_i_q%u;\n", indent, k);
-  }
-  if (nd > 0)
-    ga__strbuf_addf(sb, "%sconst %s ga_i_x0 = (%s)ga_i_r;\n", indent, position,
-                    position);
+void ga__elem_add_sum(ga_strbuf *sb, const char *word, unsigned int nd) {
+  ga__strbuf_addf(sb, "#define %s(i) %s", word, nd ? "" : "0");
+  for (unsigned int k = 0; k < nd; k++)
+    ga__strbuf_addf(sb, "%sga_i_x%u * ga_i_t##i##_%u", k ? " + " : "", k, k);
+  ga__strbuf_add(sb, "\n");
 }
 
-void ga__elem_add_sum(ga_strbuf *sb, unsigned int nd, unsigned int i) {
-  for (unsigned int k = 0; k < nd; k++)
-    ga__strbuf_addf(sb, "%sga_i_x%u * ga_i_t%u_%u", k ? " + " : "", k, i, k);
-  ga__strbuf_add(sb, nd ? "" : "0");
+void ga__elem_add_axes(ga_strbuf *sb, unsigned int nd, unsigned int n_split) {
+  ga__elem_add_sum(sb, "EL_PLACE", nd);
+  ga__strbuf_addf(sb,
+                  "#define EL_X ga_i_x%u\n#define EL_STRIDE(i) ga_i_t##i##_%u\n"
+                  "#define EL_LENGTHS(F)",
+                  nd - 1, nd - 1);
+  for (unsigned int k = n_split > 0; k < nd; k++)
+    ga__strbuf_addf(sb, " F(%u)", k);
+  ga__strbuf_add(sb, "\n#define EL_AXES(F)");
+  for (unsigned int k = n_split; k-- > 1;)
+    ga__strbuf_addf(sb, " F(%u)", k);
+  ga__strbuf_add(sb, "\n");
 }
 
 /* ---- assembly ---- */
 
-int ga__elem_finish(ga_source *out, const ga_elem_spec *spec, const char *kind,
-                    ga_strbuf *text) {
-  bool preamble = spec->preamble != NULL && spec->preamble[0] != '\0';
-  int status = ga__strbuf_status(text);
-  if (status == GA_NO_ERROR) {
-    if (preamble)
-      ga__strbuf_addf(&out->body, "%s\n", spec->preamble);
-    /* The hash covers the preamble too: equal names must mean equal kernels. */
-    ga__strbuf_add(&out->body, text->text);
-    status = ga__strbuf_status(&out->body);
-  }
-  if (status == GA_NO_ERROR) {
-    ga__kernel_name(out->name, "elem", out->body.text);
-    out->is_closed = ga__kernel_is_closed(spec->preamble);
-    snprintf(out->title, sizeof out->title, "%s", spec->expr);
-    ga__strbuf_clear(&out->body);
-    if (preamble)
-      ga__strbuf_addf(&out->body, "%s\n", spec->preamble);
-    ga__strbuf_addf(&out->body, "%s void %s", kind, out->name);
-    ga__strbuf_add(&out->body, text->text);
-    status = ga__strbuf_status(&out->body);
-  }
-  ga__strbuf_clear(text);
-  return status;
+int ga__elem_finish(ga_source *out, const ga_elem_spec *spec, ga_strbuf *words,
+                    const char *text) {
+  ga_text_part parts[] = {{.name = "EL_EXPRESSION"}};
+  ga__strbuf_addf(&parts[0].text, "%s;", spec->expr);
+  ga__text_add_parts(words, text, parts, 1);
+  out->is_closed = ga__kernel_is_closed(spec->preamble);
+  snprintf(out->title, sizeof out->title, "%s", spec->expr);
+  return ga__text_finish_named(out, "elem", spec->preamble, "#define EL_NAME %\n",
+                               words);
 }

@@ -1,4 +1,4 @@
-/* Shared parts of elementwise kernel sources. Pure. */
+/* Macros (EL_...) shared by the elementwise kernel templates. Pure. */
 #ifndef GA_C_ELEMWISE_TEXT_H
 #define GA_C_ELEMWISE_TEXT_H
 
@@ -23,34 +23,29 @@ const char *ga__elem_bytes_type(size_t bytes);
 /* Largest element size of the arrays, in bytes. */
 size_t ga__elem_largest(const ga_elem_spec *spec);
 
-/* Adds `form` with `i` in place of each "@". */
-void ga__elem_add_place(ga_strbuf *sb, const char *form, unsigned int i);
-/* The expression on one element: loads, statements, stores. `from` and `to` are the
- * places of loads and stores ("@": number of the argument); inputs in `single` are in
- * ga_i_s<i>. */
-void ga__elem_add_body(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t single,
-                       const char *indent, const char *from, const char *to);
-/* Parameters of the expression; each array with `nd` strides of type `stride`. */
-void ga__elem_add_parameters(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int nd,
-                             const char *stride);
-/* Adds offsets to the pointers; loads single elements. */
-void ga__elem_add_pointers(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t single);
-/* Splits the linear index ga_i_r into indices ga_i_x0 .. along `nd` axes; `quotient` is
- * the division by the length ga_i_d@ of axis @. */
-void ga__elem_add_split(ga_strbuf *sb, unsigned int nd, const char *indent,
-                        const char *index, const char *position, const char *quotient);
-/* Offset of argument i: sum of index times stride. */
-void ga__elem_add_sum(ga_strbuf *sb, unsigned int nd, unsigned int i);
-/* Assembles preamble, `kind` ("KERNEL"), name and `text`, which begins behind the name
- * and is cleared. */
-int ga__elem_finish(ga_source *out, const ga_elem_spec *spec, const char *kind,
-                    ga_strbuf *text);
+/* Macros of an expression on one element: EL_INT, the type of indices and strides,
+ * EL_PARAMETERS, EL_STARTS, EL_VALUES, EL_RESULTS. Inputs in `single` have one element,
+ * loaded once. */
+void ga__elem_add_words(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int nd,
+                        const char *position, uint64_t single);
+/* EL_ARRAYS(F), EL_READS(F), EL_WRITES(F): F(i, stored type, vector type) for each
+ * array, input or output; a vector has EL_VECTOR elements. */
+void ga__elem_add_arrays(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int vector,
+                         uint64_t single);
+/* EL_PLACE(i): offset of an element of array i; EL_X, EL_STRIDE(i): index and stride of
+ * the last axis; EL_LENGTHS(F): F(k) for each axis whose length is a parameter;
+ * EL_AXES(F): F(k) for each axis split off a linear index over `n_split` axes, last
+ * axis first. */
+void ga__elem_add_axes(ga_strbuf *sb, unsigned int nd, unsigned int n_split);
+/* `word`(i): offset in argument i, the sum of index (ga_i_x0 ..) times stride over `nd`
+ * axes. */
+void ga__elem_add_sum(ga_strbuf *sb, const char *word, unsigned int nd);
+/* Assembles preamble, macros (`words`, cleared) and a template of kernels/, with the
+ * expression for EL_EXPRESSION. */
+int ga__elem_finish(ga_source *out, const ga_elem_spec *spec, ga_strbuf *words,
+                    const char *text);
 
-/* CPU variants: body of the flat kernel; strided kernel. */
-void ga__elem_add_flat_cpu(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t single);
+/* CPU variant of the strided kernel. */
 int ga__elem_strided_cpu(ga_source *out, const ga_elem_spec *spec, unsigned int nd);
-
-/* Division by an invariant below 2^31, as a multiplication and shift. */
-#define GA_ELEM_QUOTIENT "(ga_uint)(((ga_ulong)ga_i_r * ga_i_m@) >> ga_i_h@)"
 
 #endif
