@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuarray._core.context import Context
-from gpuarray._fft.kernel_text import RADICES, other_source, pass_source, type_words
+from gpuarray._fft.kernel_text import RADICES, complex_type, other_source, pass_source
 from gpuarray._kernels.kernel import GpuKernel
 from gpuarray.array import Array
 from gpuarray.dtypes import OFFSET, SIZE
@@ -148,7 +148,7 @@ def _run_pass(
     context, real = x.context, _real_name(x.dtype)
     is_first = done == 1
     wide = out.size >= 1 << 31 or x.size >= 1 << 31
-    source = real if x.dtype.kind != "c" else type_words(real, wide)["T"]
+    source = real if x.dtype.kind != "c" else complex_type(real)
     given_types = (radix, real, source, is_first, wide)
     types = [Array, OFFSET] * 3 + [SIZE] * 5 + [_UINT, _UINT, _REALS[real]]
     kernel = _kernel(context, pass_source, given_types, types)
@@ -196,13 +196,13 @@ def _bluestein(x: Any, shape: _Lengths, given: int, inverse: bool, scale: float)
         (shape.outer, length, shape.inner), dtype, context, operation="fft"
     )
     wide = padded.size >= 1 << 31 or x.size >= 1 << 31
-    source = real if x.dtype.kind != "c" else type_words(real, wide)["T"]
+    source = real if x.dtype.kind != "c" else complex_type(real)
 
     def kernel(stem: str, types: list[Any], given_type: str) -> GpuKernel:
         return _kernel(context, other_source, (stem, real, given_type, wide), types)
 
     array = [Array, OFFSET]
-    own = type_words(real, wide)["T"]
+    own = complex_type(real)
     kernel("fft_chirp_in", array * 3 + [SIZE] * 5 + [_UINT], source)(
         *(padded, padded.offset, x, x.offset, factor, factor.offset),
         *(padded.size, n, shape.inner, length, given, int(inverse)),
@@ -261,7 +261,7 @@ def mirrored(x: Any, n: int, axis: int) -> Any:
         return out
     real = _real_name(x.dtype)
     wide = out.size >= 1 << 31
-    given_types = ("fft_mirror", real, type_words(real, wide)["T"], wide)
+    given_types = ("fft_mirror", real, complex_type(real), wide)
     types = [Array, OFFSET] * 2 + [SIZE] * 4
     kernel = _kernel(x.context, other_source, given_types, types)
     inner = math.prod(x.shape[axis + 1 :])

@@ -1,5 +1,5 @@
 /* Elements times the chirp, then zeros up to `length`: what is convolved. FFT_LOAD is
- * the element at `from` as a complex number, its parts exchanged if `swap`. */
+ * an element as a complex number, its parts exchanged if `swap`. */
 KERNEL void FFT_NAME(GLOBAL_MEM FFT_T *out, ga_size out_off,
                      GLOBAL_MEM const FFT_SOURCE *in, ga_size in_off,
                      GLOBAL_MEM const FFT_T *c, ga_size c_off, ga_size total, ga_size n,
@@ -14,7 +14,7 @@ KERNEL void FFT_NAME(GLOBAL_MEM FFT_T *out, ga_size out_off,
     FFT_T z = FFT_MAKE(0, 0);
     if (j < (FFT_INDEX)n && j < (FFT_INDEX)given) {
       const FFT_INDEX from = (o * (FFT_INDEX)given + j) * inner_ + i;
-      const FFT_T x = FFT_LOAD, f = c[j];
+      const FFT_T x = FFT_LOAD(from, swap), f = c[j];
       z = FFT_MAKE(x.x * f.x - x.y * f.y, x.x * f.y + x.y * f.x);
     }
     out[g] = z;
