@@ -9,8 +9,9 @@ import math
 
 import numpy as np
 
-from gpuarray.scalars.references import by_element, horner
+from gpuarray.scalars.references import by_element
 from gpuarray.scalars.table import scalar
+from gpuarray.scalars.texts import device_functions, horner
 
 
 @scalar(
@@ -56,66 +57,7 @@ NEAR = (
 )
 """Of erfinv(x) / x, by powers of x * x, for a size of x up to 1/2."""
 
-ERF = """
-#ifdef __CUDACC__
-GA_INLINE {t} ga_erfcx({t} x) {
-  return erfcx(x);
-}
-GA_INLINE {t} ga_erfinv({t} x) {
-  return erfinv(x);
-}
-GA_INLINE {t} ga_erfcinv({t} x) {
-  return erfcinv(x);
-}
-#else
-/* Beyond 8 by the continued fraction; below, what squaring x rounds off is put back. */
-GA_INLINE {t} ga_erfcx({t} x) {
-  if (x > 8) {
-    {t} rest = x;
-    for (int k = 12; k > 0; k--)
-      rest = x + 0.5{f} * k / rest;
-    return 0.564189583547756286948{f} / rest;
-  }
-  if (x < -100)
-    return INFINITY;
-  const {t} square = x * x;
-  return exp(square) * (1 + fma(x, x, -square)) * erfc(x);
-}
-/* Of a number up to 1/2 by its series, fitted. */
-GA_INLINE {t} ga_erfinv_near({t} x) {
-  const {t} s = x * x;
-  return x * (NEAR);
-}
-/* What erfc gives z of, 0 < z <= 1/2: from Winitzki's formula by Halley's steps on the
- * logarithm of erfc. */
-GA_INLINE {t} ga_erfcinv_far({t} z) {
-  const {t} l = log(z), w = l + log(2 - z), mid = 4.33074675{f} + w / 2;
-  {t} y = sqrt(sqrt(mid * mid - w / 0.147{f}) - mid);
-  for (int k = 0; k < 3; k++) {
-    const {t} scaled = ga_erfcx(y);
-    const {t} slope = 1.12837916709551257390{f} / scaled;
-    const {t} step = (y * y + l - log(scaled)) / slope;
-    y -= step / (1 - step * (slope / 2 - y));
-  }
-  return y;
-}
-GA_INLINE {t} ga_erfinv({t} x) {
-  const {t} size = fabs(x);
-  if (size <= 0.5{f})
-    return ga_erfinv_near(x);
-  if (size < 1)
-    return copysign(ga_erfcinv_far(1 - size), x);
-  return size == 1 ? copysign(({t})INFINITY, x) : ({t})NAN;
-}
-GA_INLINE {t} ga_erfcinv({t} z) {
-  if (z >= 0.5{f} && z <= 1.5{f})
-    return ga_erfinv_near(1 - z);
-  if (z > 0 && z < 2)
-    return z < 1 ? ga_erfcinv_far(z) : -ga_erfcinv_far(2 - z);
-  return z == 0 ? ({t})INFINITY : z == 2 ? -({t})INFINITY : ({t})NAN;
-}
-#endif
-""".replace("NEAR", horner(NEAR, "s"))
+ERF = device_functions("erf", NEAR=horner(NEAR, "s"))
 
 
 def _erfcx(x):

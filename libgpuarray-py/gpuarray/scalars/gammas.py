@@ -11,6 +11,7 @@ import numpy as np
 
 from gpuarray.scalars.references import by_element
 from gpuarray.scalars.table import scalar
+from gpuarray.scalars.texts import device_functions
 
 
 def _gamma(x):
@@ -95,54 +96,8 @@ def gammaln(m, g, y, x):
     return g * m.psi(x)
 
 
-PSI = """
-GA_INLINE {t} ga_psi({t} x) {
-  {t} sum = 0;
-  if (x <= 0) {
-    if (x == floor(x))
-      return NAN;
-    const {t} pi = 3.14159265358979323846264338328{f};
-    sum = -pi / tan(pi * (x - rint(x)));
-    x = 1 - x;
-  }
-  if (x > 1e30{f})
-    return sum + log(x);
-  while (x < 10) {
-    sum -= 1 / x;
-    x += 1;
-  }
-  const {t} z = 1 / (x * x);
-  const {t} series =
-      z * (1 / 12.0{f} -
-           z * (1 / 120.0{f} -
-                z * (1 / 252.0{f} - z * (1 / 240.0{f} - z / 132.0{f}))));
-  return sum + log(x) - 0.5{f} / x - series;
-}
-"""
-TRI_GAMMA = """
-GA_INLINE {t} ga_tri_gamma({t} x) {
-  {t} sum = 0, scale = 1;
-  if (x <= 0) {
-    if (x == floor(x))
-      return NAN;
-    const {t} pi = 3.14159265358979323846264338328{f};
-    const {t} s = pi / sin(pi * (x - rint(x)));
-    sum = s * s;
-    scale = -1;
-    x = 1 - x;
-  }
-  while (x < 10) {
-    sum += scale / (x * x);
-    x += 1;
-  }
-  const {t} z = 1 / x / x;
-  const {t} series =
-      z * (1 / 6.0{f} -
-           z * (1 / 30.0{f} -
-                z * (1 / 42.0{f} - z * (1 / 30.0{f} - z * (5 / 66.0{f})))));
-  return sum + scale * (1 + 0.5{f} / x + series) / x;
-}
-"""
+PSI = device_functions("psi")
+TRI_GAMMA = device_functions("tri_gamma")
 
 
 @scalar(

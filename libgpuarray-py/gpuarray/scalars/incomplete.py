@@ -9,8 +9,9 @@ import math
 
 import numpy as np
 
-from gpuarray.scalars.references import TINY, by_element, horner
+from gpuarray.scalars.references import TINY, by_element
 from gpuarray.scalars.table import scalar
+from gpuarray.scalars.texts import device_functions, horner
 
 # fmt: off
 TEMME = (
@@ -50,98 +51,11 @@ LOG_GAMMA = (
 )
 """Of lgamma(1 + a) / a by powers of a, for a below 0.1."""
 
-# Both are q = x^a e^-x / gamma(a + 1) times a series (where x < a + 1) or a continued
-# fraction; for large a Temme's uniform expansion.
-INCOMPLETE = """
-/* x - a - a * log(x / a), exact where x is near a. */
-GA_INLINE {t} ga_gamma_apart({t} a, {t} x) {
-  const {t} mu = (x - a) / a;
-  if (fabs(mu) > 0.25{f})
-    return a * (mu - log(x / a));
-  const {t} r = mu / (2 + mu), s = r * r;
-  {t} sum = 0;
-  for (int k = 12; k > 0; k--)
-    sum = s * (sum + 1 / (2 * k + ({t})1));
-  return a * (mu * r - 2 * r * sum);
-}
-GA_INLINE {t} ga_gamma_front({t} a, {t} x) {
-  if (a <= 20)
-    return exp(a * log(x) - x) / tgamma(a + 1);
-  const {t} s = 1 / (a * a);
-  const {t} rest = (1 / 12.0{f} -
-                    s * (1 / 360.0{f} -
-                         s * (1 / 1260.0{f} - s * (1 / 1680.0{f} - s / 1188)))) /
-                   a;
-  return exp(-ga_gamma_apart(a, x) - rest) / sqrt(6.28318530717958647693{f} * a);
-}
-GA_INLINE {t} ga_gamma_uniform({t} a, {t} x, int upper) {
-  const {t} y = ga_gamma_apart(a, x);
-  if (!(y < 800))
-    return (x < a) == upper;
-  const {t} root = copysign(sqrt(y), x - a), h = root * sqrt(2 / a), z = 1 / a;
-  const {t} c0 = C0;
-  const {t} c1 = C1;
-  const {t} c2 = C2;
-  const {t} c3 = C3;
-  const {t} rest = exp(-y) / sqrt(6.28318530717958647693{f} * a) *
-                   (c0 + z * (c1 + z * (c2 + z * c3)));
-  return upper ? 0.5{f} * erfc(root) + rest : 0.5{f} * erfc(-root) - rest;
-}
-GA_INLINE {t} ga_gamma_fraction({t} a, {t} x) {
-  const {t} enough = sizeof({t}) == 4 ? 2e-7{f} : 4e-16{f};
-  {t} b = x + 1 - a, c = 1e30{f}, d = 1 / b, h = d;
-  for (int k = 1; k < 2000; k++) {
-    const {t} top = -k * (k - a);
-    b += 2;
-    d = top * d + b;
-    d = 1 / (fabs(d) < 1e-30{f} ? 1e-30{f} : d);
-    c = b + top / c;
-    c = fabs(c) < 1e-30{f} ? 1e-30{f} : c;
-    h *= c * d;
-    if (fabs(c * d - 1) < enough)
-      break;
-  }
-  return h;
-}
-/* 1 - P where P is near 1 because a is small. */
-GA_INLINE {t} ga_gamma_small({t} a, {t} x) {
-  const {t} power = a * (log(x) - (GAMMA));
-  {t} sum = 0, term = 1;
-  for (int k = 1; k < 30; k++) {
-    term *= -x / k;
-    sum += term / (a + k);
-  }
-  return -expm1(power) - exp(power) * a * sum;
-}
-GA_NOINLINE {t} ga_gamma_part({t} a, {t} x, int upper) {
-  if (!(a >= 0) || !(x >= 0) || (a == 0 && x == 0) ||
-      (a == INFINITY && x == INFINITY))
-    return NAN;
-  if (x == 0 || a == INFINITY)
-    return upper;
-  if (a == 0 || x == INFINITY)
-    return !upper;
-  if (a > 10000)
-    return ga_gamma_uniform(a, x, upper);
-  if (upper && a < 0.1{f} && x < 1)
-    return ga_gamma_small(a, x);
-  const {t} front = ga_gamma_front(a, x);
-  if (x >= a + 1 || (upper && a < 1 && x >= 1)) {
-    const {t} above = front == 0 ? ({t})0 : front * a * ga_gamma_fraction(a, x);
-    return upper ? above : 1 - above;
-  }
-  {t} sum = 1, term = 1, before = 0;
-  for (int k = 1; k < 2000 && sum != before; k++) {
-    before = sum;
-    term *= x / (a + k);
-    sum += term;
-  }
-  return upper ? 1 - front * sum : front * sum;
-}
-"""
-INCOMPLETE = INCOMPLETE.replace("GAMMA", horner(LOG_GAMMA, "a"))
-for _place, _coefficients in enumerate(TEMME):
-    INCOMPLETE = INCOMPLETE.replace(f"C{_place};", f"{horner(_coefficients, 'h')};")
+INCOMPLETE = device_functions(
+    "incomplete_gamma",
+    SLOPE=horner(LOG_GAMMA, "a"),
+    **{f"C{k}": horner(coefficients, "h") for k, coefficients in enumerate(TEMME)},
+)
 
 
 def _apart(a, x):

@@ -38,11 +38,3 @@ def by_element(function, typed_as=np.exp):
     """A NumPy reference that takes Python floats of one place at a time."""
     each = np.frompyfunc(function, typed_as.nin, 1)
     return floating(lambda *xs: each(*(x.astype(np.float64) for x in xs)), typed_as)
-
-
-def horner(coefficients, variable):
-    """C text of a polynomial, of the constant term first."""
-    first, *others = coefficients
-    if not others:
-        return f"{first}{{f}}"
-    return f"{first}{{f}} + {variable} * ({horner(others, variable)})"
