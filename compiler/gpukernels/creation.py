@@ -12,6 +12,7 @@ from gpuarray._creation.filled import empty as new_array
 from gpuarray._creation.filled import zeros
 from gpuarray._kernels.codegen import once, self_contained
 from gpuarray._kernels.kernel import GpuKernel
+from gpuarray._kernels.texts import kernel_text
 from gpuarray._manipulation.shaping import diagonal
 from gpuarray.array import Array
 from gpuarray.compiler.errors import GraphValueError
@@ -24,13 +25,6 @@ from gpuarray.compiler.ops.creation.diagonals import AllocDiag, ExtractDiag
 from gpuarray.compiler.ops.protocols.conversions import LoadFromDisk
 from gpuarray.dtypes import OFFSET, SIZE, dtype_to_ctype
 
-COUNT = """
-KERNEL void {name}(GLOBAL_MEM {t} *out, ga_size out_off, ga_size n) {
-  out = (GLOBAL_MEM {t} *)((GLOBAL_MEM char *)out + out_off);
-  for (ga_size i = GID_0 * LDIM_0 + LID_0; i < n; i += GDIM_0 * LDIM_0)
-    out[i] = ({t})i;
-}
-"""
 COUNTED = "iu"
 """The kinds of dtype that the arange kernel writes, besides float32 and float64."""
 
@@ -39,8 +33,8 @@ def count_source(dtype: str) -> tuple[str, str]:
     """Return the source and the name of the arange kernel: 0, 1, 2, ..."""
     ctype = dtype_to_ctype(counted_dtype(dtype))
     name = f"compiler_count_{ctype.removeprefix('ga_')}"
-    text = once(COUNT.replace("{name}", name).replace("{t}", ctype))
-    return self_contained(text), name
+    words = {"COUNT_NAME": name, "COUNT_T": ctype}
+    return self_contained(once(kernel_text(__package__, "count", words))), name
 
 
 def counted_dtype(dtype: str) -> np.dtype[np.generic]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from gpuarray._kernels.codegen import convert, identity_text, loaded
+from gpuarray._kernels.texts import kernel_text
 from gpuarray.compiler.gpukernels.folds import accumulator, fold_function, lane_function
 from gpuarray.compiler.gpukernels.multi_tensor.inputs import (
     InputText,
@@ -186,35 +187,12 @@ class TotalText(InputText):
 
 
 def fold_shared(shared: str, call: str, threads: int, has_lanes: bool) -> list[str]:
-    """Return the tree over ``a`` of those items of a block that are ``lanes`` apart.
-
-    With shuffles each warp first folds its own, while there are so few columns; the
-    rest is one warp's, which waits for no other. An item reads only its own writes.
-    """
-    whole = [f"{shared}[item] = a;", f"ga_uint s = {threads // 2};"]
-    if has_lanes and threads >= WARP:
-        lane, other = f"item % {WARP}", f"{call}_of(a, (item ^ s) % {WARP})"
-        whole = [
-            "#ifdef GA_HAS_SHUFFLES",
-            "ga_uint s;",
-            f"for (s = {WARP // 2}; s >= lanes; s /= 2) a = {call}(a, {other});",
-            f"const ga_uint few = lanes < {WARP} ? lanes : {WARP};",
-            f"if ({lane} < few) {shared}[item / {WARP} * few + {lane}] = a;",
-            f"s = {threads // WARP} * few / 2;",
-            "#else",
-            *whole,
-            "#endif",
-        ]
-    both = f"{call}({shared}[item], {shared}[item + s])"
-    return [
-        *whole,
-        "local_barrier();",
-        "#pragma unroll 1",
-        "for (; s >= lanes; s /= 2) {",
-        f"  if (item < s) {shared}[item] = {both};",
-        "#ifdef GA_HAS_SHUFFLES",
-        f"  if (s <= {WARP}) ga_warp_barrier(); else",
-        "#endif",
-        "  local_barrier();",
-        "}",
-    ]
+    """Return the tree over ``a`` of those items of a block that are ``lanes`` apart."""
+    words = {
+        "TF_SHARED": shared,
+        "TF_FOLD": call,
+        "TF_OF": f"{call}_of",
+        "TF_THREADS": str(threads),
+        "TF_HAS_LANES": str(int(has_lanes and threads >= WARP)),
+    }
+    return kernel_text(__package__, "fold_shared", words).splitlines()
