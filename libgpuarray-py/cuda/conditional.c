@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cuda/library/blas.h"
+#include "cuda/tell.inc"
 
 enum {
   NON_BLOCKING = 1,
@@ -22,40 +23,6 @@ enum {
   SINCE_CAPABILITY = 75
 };
 #define MAX_DEPTH 8 /* nested conditionals */
-
-/* In PTX, as NVRTC does not declare cudaGraphSetConditional; the driver links it. */
-static const char tell_text[] =
-    ".version 6.3\n"
-    ".target sm_75\n"
-    ".address_size 64\n"
-    ".extern .func cudaGraphSetConditional\n"
-    "(.param .b64 handle, .param .b32 value);\n"
-    ".visible .entry tell(.param .u64 p_handle,\n"
-    "  .param .u64 p_bytes, .param .u32 p_size) {\n"
-    "  .reg .pred %p;\n"
-    "  .reg .b32 %left, %all, %one;\n"
-    "  .reg .b64 %handle, %at;\n"
-    "  ld.param.u64 %handle, [p_handle];\n"
-    "  ld.param.u64 %at, [p_bytes];\n"
-    "  ld.param.u32 %left, [p_size];\n"
-    "  cvta.to.global.u64 %at, %at;\n"
-    "  mov.u32 %all, 0;\n"
-    "next:\n"
-    "  ld.global.u8 %one, [%at];\n"
-    "  or.b32 %all, %all, %one;\n"
-    "  add.u64 %at, %at, 1;\n"
-    "  sub.u32 %left, %left, 1;\n"
-    "  setp.ne.u32 %p, %left, 0;\n"
-    "  @%p bra next;\n"
-    "  setp.ne.u32 %p, %all, 0;\n"
-    "  selp.u32 %all, 1, 0, %p;\n"
-    "  .param .b64 a_handle;\n"
-    "  .param .b32 a_value;\n"
-    "  st.param.b64 [a_handle], %handle;\n"
-    "  st.param.b32 [a_value], %all;\n"
-    "  call.uni cudaGraphSetConditional, (a_handle, a_value);\n"
-    "  ret;\n"
-    "}\n";
 
 struct ga_cuda_choices {
   /* On the device: shared by its queues, for graphs outlive the queue that captured

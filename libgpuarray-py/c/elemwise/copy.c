@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "c/elemwise/elemwise.h"
+#include "c/elemwise/kernels/round_to_odd.inc"
+#include "c/program/kernel_text.h"
 
 typedef struct casts {
   _Atomic(GpuElemwise *) cast[GA_NBASE][GA_NBASE]; /* [to][from] */
@@ -33,19 +35,6 @@ static int get_casts(casts **out, gpucontext *ctx) {
   return GA_NO_ERROR;
 }
 
-/* float64 to float16 or bfloat16 must round once: round to odd in the intermediate
- * float32 keeps what the final rounding needs. Infinities and NaN are unchanged. */
-static const char double_to_small[] =
-    "d = (ga_float)(%s);\n"
-    "if ((ga_double)d != %s && d - d == 0) {\n"
-    "  union { ga_float f; ga_uint u; } odd;\n"
-    "  odd.f = d;\n"
-    "  if ((d < 0 ? -(ga_double)d : (ga_double)d) > (%s < 0 ? -%s : %s))\n"
-    "    odd.u -= 1;\n"
-    "  odd.u |= 1;\n"
-    "  d = odd.f;\n"
-    "}";
-
 /* Float `s` to integer: small types go through a larger one, so that out-of-range
  * values wrap on every device. */
 static void add_to_integer(ga_strbuf *out, int to, const char *s) {
@@ -65,7 +54,9 @@ static void add_cast(ga_strbuf *out, int to, int from) {
   const char *s = from_kind == 'c' ? "s.x" : "s";
   bool from_double = from == GA_DOUBLE || from == GA_CDOUBLE;
   if ((to == GA_HALF || to == GA_BFLOAT16) && from_double) {
-    ga__strbuf_addf(out, double_to_small, s, s, s, s, s);
+    ga_text_part parts[] = {{.name = "CAST_SOURCE"}};
+    ga__strbuf_add(&parts[0].text, s);
+    ga__text_add_parts(out, round_to_odd_text, parts, 1);
   } else if ((from_kind == 'f' || from_kind == 'c') &&
              (to_kind == 'i' || to_kind == 'u')) {
     add_to_integer(out, to, s);
