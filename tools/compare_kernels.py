@@ -107,13 +107,13 @@ def write(folder: str, *names: str) -> None:
 def without_names(text: str) -> str:
     """Return the text without comments, hashes in names, and whitespace."""
     text = re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL)
-    text = re.sub(r"_[0-9a-f]{32}", "", text)
+    text = re.sub(r"_[0-9a-f]{16,32}", "", text)
     return re.sub(r"[\s\\]+", "", text)
 
 
 def preprocessed(path: Path, definitions: list[str]) -> str:
     """Return what the preprocessor makes of a source, one statement a line."""
-    text = re.sub(r"_[0-9a-f]{32}", "", path.read_text())
+    text = re.sub(r"_[0-9a-f]{16,32}", "", path.read_text())
     command = ["cpp", "-P", "-w", "-undef", *definitions]
     done = subprocess.run(
         command, input=text, capture_output=True, text=True, check=True
