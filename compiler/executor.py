@@ -10,6 +10,7 @@ import numpy as np
 from gpuarray import dtypes
 from gpuarray._core.context import Context
 from gpuarray._creation.conversion import asarray
+from gpuarray._files.function_files import plan_info
 from gpuarray._native import check, ffi, lib, runner_class, straight_class
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
@@ -258,12 +259,7 @@ class NativePlan:
 
     def info(self) -> dict[str, int]:
         """Counts of the latest run and of the bindings kept."""
-        native = ffi.new("gpuplan_info *")
-        check(lib.GpuPlan_info(self._native, native))
-        names = (
-            "n_steps", "n_bindings", "n_binds", "n_launches", "n_allocs", "workspace",
-        )  # fmt: skip
-        return {name: getattr(native, name) for name in names}
+        return plan_info(self._native)
 
 
 def note(error: Exception, text: str) -> None:

@@ -11,91 +11,6 @@
 
 ga_cuda_api ga__cuda;
 
-/* A symbol and its offset in ga__cuda. */
-typedef struct entry {
-  const char *symbol;
-  size_t offset;
-  bool is_optional;
-} entry;
-
-#define NONE(...)
-#define MUST(result, name, suffix, arguments)                                          \
-  {#name suffix, offsetof(ga_cuda_api, name), false},
-#define MAY(result, name, suffix, arguments)                                           \
-  {#name suffix, offsetof(ga_cuda_api, name), true},
-
-#define DRIVER MUST
-#define DRIVER_OPTIONAL MAY
-#define NVRTC NONE
-#define CUBLAS NONE
-#define CUBLAS_OPTIONAL NONE
-#define CUBLASLT NONE
-#define NCCL NONE
-#define NCCL_OPTIONAL NONE
-#define CUSOLVER NONE
-#define CUSOLVER_OPTIONAL NONE
-#define CUFFT NONE
-static const entry driver_entries[] = {
-#include "cuda/api.def"
-    {NULL, 0, false}};
-#undef DRIVER
-#undef DRIVER_OPTIONAL
-#undef NVRTC
-#define DRIVER NONE
-#define DRIVER_OPTIONAL NONE
-#define NVRTC MUST
-static const entry nvrtc_entries[] = {
-#include "cuda/api.def"
-    {NULL, 0, false}};
-#undef NVRTC
-#undef CUBLAS
-#undef CUBLAS_OPTIONAL
-#define NVRTC NONE
-#define CUBLAS MUST
-#define CUBLAS_OPTIONAL MAY
-static const entry cublas_entries[] = {
-#include "cuda/api.def"
-    {NULL, 0, false}};
-#undef CUBLAS
-#undef CUBLAS_OPTIONAL
-#undef CUBLASLT
-#define CUBLAS NONE
-#define CUBLAS_OPTIONAL NONE
-#define CUBLASLT MUST
-static const entry cublaslt_entries[] = {
-#include "cuda/api.def"
-    {NULL, 0, false}};
-
-#undef CUBLASLT
-#undef NCCL
-#undef NCCL_OPTIONAL
-#define CUBLASLT NONE
-#define NCCL MUST
-#define NCCL_OPTIONAL MAY
-static const entry nccl_entries[] = {
-#include "cuda/api.def"
-    {NULL, 0, false}};
-#undef NCCL
-#undef NCCL_OPTIONAL
-#undef CUSOLVER
-#undef CUSOLVER_OPTIONAL
-#define NCCL NONE
-#define NCCL_OPTIONAL NONE
-#define CUSOLVER MUST
-#define CUSOLVER_OPTIONAL MAY
-static const entry cusolver_entries[] = {
-#include "cuda/api.def"
-    {NULL, 0, false}};
-#undef CUSOLVER
-#undef CUSOLVER_OPTIONAL
-#undef CUFFT
-#define CUSOLVER NONE
-#define CUSOLVER_OPTIONAL NONE
-#define CUFFT MUST
-static const entry cufft_entries[] = {
-#include "cuda/api.def"
-    {NULL, 0, false}};
-
 enum state { UNTRIED, OPEN, FAILED };
 
 typedef struct library {
@@ -105,7 +20,6 @@ typedef struct library {
   const char *wheel;          /* folder of its wheel up to CUDA 12 */
   int behind;                 /* its major version is CUDA's minus this */
   const char *const *sonames; /* newest first */
-  const entry *entries;
   atomic_int state;
   char **candidates; /* paths to try in order; NULL until collected */
   ga_strbuf report, problem;
@@ -116,8 +30,7 @@ static library driver = {
     .advice = "install the driver of the card",
     .variable = "GPUARRAY_CUDA_DRIVER",
     .sonames = (const char *const[]){"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1",
-                                     "libcuda.so", NULL},
-    .entries = driver_entries};
+                                     "libcuda.so", NULL}};
 static library nvrtc = {
     .title = "NVRTC (the kernel compiler)",
     .advice = "pip install nvidia-cuda-nvrtc (CUDA 13) or nvidia-cuda-nvrtc-cu12",
@@ -125,8 +38,7 @@ static library nvrtc = {
     .file = "libnvrtc.so",
     .wheel = "cuda_nvrtc",
     .sonames = (const char *const[]){"libnvrtc.so.13", "libnvrtc.so.12",
-                                     "libnvrtc.so.11.2", "libnvrtc.so", NULL},
-    .entries = nvrtc_entries};
+                                     "libnvrtc.so.11.2", "libnvrtc.so", NULL}};
 static library cublas = {
     .title = "cuBLAS",
     .advice = "pip install nvidia-cublas (CUDA 13) or nvidia-cublas-cu12",
@@ -134,8 +46,7 @@ static library cublas = {
     .file = "libcublas.so",
     .wheel = "cublas",
     .sonames = (const char *const[]){"libcublas.so.13", "libcublas.so.12",
-                                     "libcublas.so.11", "libcublas.so", NULL},
-    .entries = cublas_entries};
+                                     "libcublas.so.11", "libcublas.so", NULL}};
 
 static library cublaslt = {
     .title = "cuBLASLt",
@@ -144,8 +55,7 @@ static library cublaslt = {
     .file = "libcublasLt.so",
     .wheel = "cublas",
     .sonames = (const char *const[]){"libcublasLt.so.13", "libcublasLt.so.12",
-                                     "libcublasLt.so.11", "libcublasLt.so", NULL},
-    .entries = cublaslt_entries};
+                                     "libcublasLt.so.11", "libcublasLt.so", NULL}};
 
 static library nccl = {
     .title = "NCCL (collectives)",
@@ -153,8 +63,7 @@ static library nccl = {
     .variable = "GPUARRAY_NCCL",
     .file = "libnccl.so",
     .wheel = "nccl",
-    .sonames = (const char *const[]){"libnccl.so.2", "libnccl.so", NULL},
-    .entries = nccl_entries};
+    .sonames = (const char *const[]){"libnccl.so.2", "libnccl.so", NULL}};
 
 static library cusolver = {
     .title = "cuSOLVER (factorizations)",
@@ -163,8 +72,7 @@ static library cusolver = {
     .file = "libcusolver.so",
     .wheel = "cusolver",
     .behind = 1,
-    .sonames = (const char *const[]){"libcusolver.so.12", "libcusolver.so.11", NULL},
-    .entries = cusolver_entries};
+    .sonames = (const char *const[]){"libcusolver.so.12", "libcusolver.so.11", NULL}};
 
 static library cufft = {
     .title = "cuFFT (Fourier transforms)",
@@ -173,8 +81,34 @@ static library cufft = {
     .file = "libcufft.so",
     .wheel = "cufft",
     .behind = 1,
-    .sonames = (const char *const[]){"libcufft.so.12", "libcufft.so.11", NULL},
-    .entries = cufft_entries};
+    .sonames = (const char *const[]){"libcufft.so.12", "libcufft.so.11", NULL}};
+
+/* A symbol of a library and its offset in ga__cuda. */
+typedef struct entry {
+  const library *of;
+  const char *symbol;
+  size_t offset;
+  bool is_optional;
+} entry;
+
+#define MUST(library, result, name, suffix, arguments)                                 \
+  {library, #name suffix, offsetof(ga_cuda_api, name), false},
+#define MAY(library, result, name, suffix, arguments)                                  \
+  {library, #name suffix, offsetof(ga_cuda_api, name), true},
+#define DRIVER(...) MUST(&driver, __VA_ARGS__)
+#define DRIVER_OPTIONAL(...) MAY(&driver, __VA_ARGS__)
+#define NVRTC(...) MUST(&nvrtc, __VA_ARGS__)
+#define CUBLAS(...) MUST(&cublas, __VA_ARGS__)
+#define CUBLAS_OPTIONAL(...) MAY(&cublas, __VA_ARGS__)
+#define CUBLASLT(...) MUST(&cublaslt, __VA_ARGS__)
+#define NCCL(...) MUST(&nccl, __VA_ARGS__)
+#define NCCL_OPTIONAL(...) MAY(&nccl, __VA_ARGS__)
+#define CUSOLVER(...) MUST(&cusolver, __VA_ARGS__)
+#define CUSOLVER_OPTIONAL(...) MAY(&cusolver, __VA_ARGS__)
+#define CUFFT(...) MUST(&cufft, __VA_ARGS__)
+static const entry entries[] = {
+#include "cuda/api.def"
+};
 
 /* Guards the libraries' fields that are not atomic. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -230,7 +164,9 @@ static int collect(library *lib) {
 
 /* Resolves the symbols; lib->problem names one that is missing. */
 static bool resolve_symbols(library *lib, void *handle) {
-  for (const entry *e = lib->entries; e->symbol; e++) {
+  for (const entry *e = entries; e < entries + sizeof entries / sizeof *entries; e++) {
+    if (e->of != lib)
+      continue;
     void *address = ga__dynload_symbol(handle, e->symbol);
     if (address == NULL && !e->is_optional) {
       ga__strbuf_addf(&lib->problem, "cuda: %s lacks the function %s: %s", lib->title,

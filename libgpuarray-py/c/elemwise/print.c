@@ -53,12 +53,13 @@ void GpuArray_fprintf(FILE *fd, const GpuArray *a) {
 
 /* ---- elements ---- */
 
-#define PRINT(format, type)                                                            \
-  do {                                                                                 \
+#define CASE(typecode, format, type)                                                   \
+  case typecode: {                                                                     \
     type value_;                                                                       \
     memcpy(&value_, at, sizeof value_);                                                \
     fprintf(fd, format, value_);                                                       \
-  } while (0)
+    break;                                                                             \
+  }
 
 static void print_pair(FILE *fd, double x, double y, int digits) {
   fprintf(fd, "%.*g%+.*gj", digits, x, digits, y);
@@ -73,33 +74,15 @@ static void print_value(FILE *fd, const char *at, int typecode) {
   case GA_BOOL:
     fprintf(fd, *at ? "True" : "False");
     break;
-  case GA_BYTE:
-    PRINT("%" PRId8, int8_t);
-    break;
-  case GA_UBYTE:
-    PRINT("%" PRIu8, uint8_t);
-    break;
-  case GA_SHORT:
-    PRINT("%" PRId16, int16_t);
-    break;
-  case GA_USHORT:
-    PRINT("%" PRIu16, uint16_t);
-    break;
-  case GA_INT:
-    PRINT("%" PRId32, int32_t);
-    break;
-  case GA_UINT:
-    PRINT("%" PRIu32, uint32_t);
-    break;
-  case GA_LONG:
-    PRINT("%" PRId64, int64_t);
-    break;
-  case GA_ULONG:
-    PRINT("%" PRIu64, uint64_t);
-    break;
-  case GA_DOUBLE:
-    PRINT("%.17g", double);
-    break;
+    CASE(GA_BYTE, "%" PRId8, int8_t)
+    CASE(GA_UBYTE, "%" PRIu8, uint8_t)
+    CASE(GA_SHORT, "%" PRId16, int16_t)
+    CASE(GA_USHORT, "%" PRIu16, uint16_t)
+    CASE(GA_INT, "%" PRId32, int32_t)
+    CASE(GA_UINT, "%" PRIu32, uint32_t)
+    CASE(GA_LONG, "%" PRId64, int64_t)
+    CASE(GA_ULONG, "%" PRIu64, uint64_t)
+    CASE(GA_DOUBLE, "%.17g", double)
   case GA_FLOAT:
     memcpy(f, at, sizeof *f);
     fprintf(fd, "%.9g", (double)f[0]);

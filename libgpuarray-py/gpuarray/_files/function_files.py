@@ -180,12 +180,17 @@ class Native:
 
     def info(self) -> dict[str, int]:
         """Counts of the latest call and of the bindings kept."""
-        found = ffi.new("gpuplan_info *")
-        check(lib.GpuPlan_info(lib.GpuFunction_plan(self.pointer), found))
-        names = (
-            "n_steps", "n_bindings", "n_binds", "n_launches", "n_allocs", "workspace",
-        )  # fmt: skip
-        return {name: getattr(found, name) for name in names}
+        return plan_info(lib.GpuFunction_plan(self.pointer))
+
+
+def plan_info(pointer: Any) -> dict[str, int]:
+    """Counts of the latest run of a ``GpuPlan *`` and of its bindings."""
+    found = ffi.new("gpuplan_info *")
+    check(lib.GpuPlan_info(pointer, found))
+    names = (
+        "n_steps", "n_bindings", "n_binds", "n_launches", "n_allocs", "workspace",
+    )  # fmt: skip
+    return {name: getattr(found, name) for name in names}
 
 
 def fitted(value: Any, kind: SavedInput) -> np.ndarray[Any, Any]:

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from gpuarray._core.base import BaseArray, require
 from gpuarray._core.info import finfo
-from gpuarray._kernels.monoids import Axis, as_mask, beginning, into
-from gpuarray._math.statistics import Divisor, chosen_correction, spread
+from gpuarray._kernels.monoids import Axis, as_mask, beginning
+from gpuarray._math.statistics import divisor_of, spread
 from gpuarray._ufunc import reduction, scanning
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.dtypes import as_dtype, kind_of, parts_dtype
@@ -234,8 +234,9 @@ def nanvar(
     >>> print(gpuarray.nanvar(gpuarray.asarray([2.0, np.nan, 4.0]), ddof=1))
     2.0
     """
-    less = chosen_correction("nanvar", ddof, correction)
-    return _spread("nanvar", a, axis, dtype, out, less, keepdims, where, mean)
+    present = _present(a, where, "nanvar")
+    divisor = divisor_of("nanvar", ddof, correction, _least(a, "nanvar"))
+    return spread("nanvar", a, axis, dtype, out, keepdims, mean, divisor, present)
 
 
 def nanstd(
@@ -255,27 +256,14 @@ def nanstd(
     >>> print(gpuarray.nanstd(gpuarray.asarray([2.0, np.nan, 4.0])))
     1.0
     """
-    less = chosen_correction("nanstd", ddof, correction)
-    return _spread("nanstd", a, axis, dtype, out, less, keepdims, where, mean)
+    present = _present(a, where, "nanstd")
+    divisor = divisor_of("nanstd", ddof, correction, _least(a, "nanstd"))
+    return spread("nanstd", a, axis, dtype, out, keepdims, mean, divisor, present)
 
 
-def _spread(
-    operation: str,
-    array: Any,
-    axis: Axis,
-    dtype: npt.DTypeLike | None,
-    out: Any,
-    less: float,
-    keepdims: bool,
-    where: Any,
-    mean: Any,
-) -> Any:
-    """The variance or its root of what is not nan."""
-    present = _present(array, where, operation)
-    least = math.nan if _has_nan(array, operation) else 0.0
-    divisor = Divisor(less, least)
-    made = spread(operation, array, axis, dtype, keepdims, mean, divisor, present)
-    return into(out, made, operation)
+def _least(array: Any, operation: str) -> float:
+    """What squares are divided by where no more elements than the correction are."""
+    return math.nan if _has_nan(array, operation) else 0.0
 
 
 # ---- numbers in their place ----

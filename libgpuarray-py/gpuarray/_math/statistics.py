@@ -68,9 +68,8 @@ def var(
     >>> print(gpuarray.var(gpuarray.asarray([1.0, 3.0]), ddof=1))
     2.0
     """
-    less = chosen_correction("var", ddof, correction)
-    made = spread("var", a, axis, dtype, keepdims, mean, Divisor(less), where)
-    return into(out, made, "var")
+    divisor = divisor_of("var", ddof, correction)
+    return spread("var", a, axis, dtype, out, keepdims, mean, divisor, where)
 
 
 def std(
@@ -90,17 +89,8 @@ def std(
     >>> print(gpuarray.std(gpuarray.asarray([1.0, 3.0])))
     1.0
     """
-    less = chosen_correction("std", ddof, correction)
-    made = spread("std", a, axis, dtype, keepdims, mean, Divisor(less), where)
-    return into(out, made, "std")
-
-
-def chosen_correction(operation: str, ddof: float, correction: float | None) -> float:
-    """What the count is less by, of its two names; BadValue if both are given."""
-    if correction is not None and ddof != 0:
-        raise BadValue(f"{operation}: ddof and correction are one thing; give one")
-    chosen = ddof if correction is None else correction
-    return chosen if isinstance(chosen, int | float) else float(chosen)
+    divisor = divisor_of("std", ddof, correction)
+    return spread("std", a, axis, dtype, out, keepdims, mean, divisor, where)
 
 
 class Divisor(NamedTuple):
@@ -121,11 +111,22 @@ class Divisor(NamedTuple):
         return f"({count} > {less} ? {count} - {less} : {least})"
 
 
+def divisor_of(
+    operation: str, ddof: float, correction: float | None, least: float = 0.0
+) -> Divisor:
+    """The divisor of a correction, which has two names; BadValue if both are given."""
+    if correction is not None and ddof != 0:
+        raise BadValue(f"{operation}: ddof and correction are one thing; give one")
+    less = ddof if correction is None else correction
+    return Divisor(less if isinstance(less, int | float) else float(less), least)
+
+
 def spread(
     operation: str,
     array: Any,
     axis: Axis,
     dtype: npt.DTypeLike | None,
+    out: Any,
     keepdims: bool,
     centre: Any,
     divisor: Divisor,
@@ -149,7 +150,7 @@ def spread(
     arrays = with_mask((source, centre), where, operation)
     made = apply_reduction(reduction, arrays, mask, keepdims, operation)
     if divisor.in_kernel:
-        return made
+        return into(out, made, operation)
     free: Any = _count(source, mask, keepdims, where, operation) - divisor.less
     if where is not True:
         free = FUNCTIONS["where"](free > 0, free, divisor.least)
@@ -157,7 +158,7 @@ def spread(
         free = divisor.least
     made = FUNCTIONS["true_divide"](made, free)
     made = FUNCTIONS["sqrt"](made) if is_root else made
-    return made.astype(parts_dtype(result), copy=False)
+    return into(out, made.astype(parts_dtype(result), copy=False), operation)
 
 
 def _count(
