@@ -165,6 +165,14 @@ static bool same_layout(const GpuArray *a, const GpuArray *b) {
   return true;
 }
 
+int ga__array_return(GpuArray *out, GpuArray *result, int status) {
+  if (status == GA_NO_ERROR)
+    *out = *result;
+  else
+    GpuArray_clear(result);
+  return status;
+}
+
 bool ga__array_same_start(const GpuArray *a, const GpuArray *b) {
   ptrdiff_t between;
   return ga__buffers_meet(&between, a->data, b->data) &&
@@ -290,12 +298,7 @@ int GpuArray_zeros(GpuArray *a, gpucontext *ctx, int typecode, unsigned int nd,
   GA_TRY(GpuArray_empty(&array, ctx, typecode, nd, dims, ord));
   size_t bytes = ga__array_count(&array) * gpuarray_get_elsize(typecode);
   int status = bytes == 0 ? GA_NO_ERROR : ga__buffer_fill(array.data, 0, 0, bytes);
-  if (status != GA_NO_ERROR) {
-    GpuArray_clear(&array);
-    return status;
-  }
-  *a = array;
-  return GA_NO_ERROR;
+  return ga__array_return(a, &array, status);
 }
 
 int GpuArray_fromdata(GpuArray *a, gpudata *data, size_t offset, int typecode,
@@ -438,10 +441,5 @@ int GpuArray_copy_from_host(GpuArray *a, gpucontext *ctx, const void *buf, int t
     status = GpuArray_write(&array, buf, bytes);
   else if (bytes > 0)
     status = write_packed(&array, buf, strides, bytes);
-  if (status != GA_NO_ERROR) {
-    GpuArray_clear(&array);
-    return status;
-  }
-  *a = array;
-  return GA_NO_ERROR;
+  return ga__array_return(a, &array, status);
 }

@@ -30,6 +30,8 @@ bool ga__array_same_start(const GpuArray *a, const GpuArray *b);
 /* True if both have the same elements at the same addresses. */
 bool ga__array_same_place(const GpuArray *a, const GpuArray *b);
 bool ga__array_same_shape(const GpuArray *a, const GpuArray *b);
+/* Moves a result to *out, or clears it after a failure. Returns `status`. */
+int ga__array_return(GpuArray *out, GpuArray *result, int status);
 /* "float32 (3, 4)", for messages. Returns `out`. */
 #define GA_ARRAY_TEXT 128
 const char *ga__array_text(char out[GA_ARRAY_TEXT], const GpuArray *a);

@@ -245,12 +245,7 @@ static int copy_as(GpuArray *res, const GpuArray *a, int typecode, ga_order orde
   if (status != GA_NO_ERROR)
     return ga__fail_within(status, "%s", operation);
   status = copy_elements(&made, a, operation);
-  if (status != GA_NO_ERROR) {
-    GpuArray_clear(&made);
-    return status;
-  }
-  *res = made;
-  return GA_NO_ERROR;
+  return ga__array_return(res, &made, status);
 }
 
 int GpuArray_copy(GpuArray *res, const GpuArray *a, ga_order order) {

@@ -90,12 +90,7 @@ int GpuArray_take(GpuArray *out, const GpuArray *a, unsigned int n,
   w.src = src;
   ga__index_block(&w.dst, &w, result.data, gpuarray_get_elsize(a->typecode));
   int status = ga__index_run(&w);
-  if (status != GA_NO_ERROR) {
-    GpuArray_clear(&result);
-    return status;
-  }
-  *out = result;
-  return GA_NO_ERROR;
+  return ga__array_return(out, &result, status);
 }
 
 /* ---- duplicate indices: the last one wins ---- */
@@ -209,11 +204,7 @@ static int find_winners(GpuArray *out, const GpuArray *a, const ga_indices *ix) 
     quiet.mode = GA_INDEX_QUIET;
   int status =
       is_small ? compare_all(&result, a, &quiet) : use_table(&result, a, &quiet);
-  if (status != GA_NO_ERROR)
-    GpuArray_clear(&result);
-  else
-    *out = result;
-  return status;
+  return ga__array_return(out, &result, status);
 }
 
 /* ---- put (scatter) ---- */

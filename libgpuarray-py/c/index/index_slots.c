@@ -17,9 +17,5 @@ int ga__index_slots(GpuArray *out, const GpuArray *a, const ga_indices *ix) {
   w.op = GA_INDEX_SLOT;
   ga__index_block(&w.dst, &w, result.data, gpuarray_get_elsize(typecode));
   int status = ga__index_run(&w);
-  if (status != GA_NO_ERROR)
-    GpuArray_clear(&result);
-  else
-    *out = result;
-  return status;
+  return ga__array_return(out, &result, status);
 }

@@ -74,6 +74,9 @@ int ga__index_put(const GpuArray *a, const ga_indices *ix, const GpuArray *v,
  * bounds. */
 int ga__index_slots(GpuArray *out, const GpuArray *a, const ga_indices *ix);
 
+/* True if every element is aligned to its size. */
+bool ga__index_has_words(const GpuArray *a);
+
 /* Slot-parallel scatter of a walk that ga__index_put has begun: for each slot, in C
  * order, the table has the winning index number from 1, or 0 (uint32). Only if elements
  * are aligned to their size. */

@@ -213,11 +213,7 @@ static int list_positions(GpuArray *out, const search *s) {
       ga__args_u64(&args, s->a->dimensions[axis]);
     status = launch(s, &spec, &args, s->blocks);
   }
-  if (status != GA_NO_ERROR)
-    GpuArray_clear(&result);
-  else
-    *out = result;
-  return status;
+  return ga__array_return(out, &result, status);
 }
 
 static int find(GpuArray *out, const GpuArray *a, const char *operation) {
@@ -317,11 +313,7 @@ static int pick_parts(GpuArray *out, const GpuArray *a, const GpuArray *mask) {
                               GA_C_ORDER);
   GA_THEN(status, ga__index_take(&result, a, &f.ix, NULL));
   GpuArray_clear(&f.positions);
-  if (status != GA_NO_ERROR)
-    GpuArray_clear(&result);
-  else
-    *out = result;
-  return status;
+  return ga__array_return(out, &result, status);
 }
 
 static int queue_pick(const GpuArray *out, const search *s) {
@@ -351,11 +343,7 @@ static int pick_elements(GpuArray *out, const GpuArray *a, const GpuArray *mask)
   if (status == GA_NO_ERROR && s.n > 0)
     status = queue_pick(&result, &s);
   end_search(&s);
-  if (status != GA_NO_ERROR)
-    GpuArray_clear(&result);
-  else
-    *out = result;
-  return status;
+  return ga__array_return(out, &result, status);
 }
 
 int GpuArray_compress(GpuArray *out, const GpuArray *a, const GpuArray *mask) {

@@ -175,11 +175,7 @@ static int run_passes(GpuArray *out, const GpuArray *in, const transform *t) {
     done *= radices[i];
   }
   GpuArray_clear(&roots);
-  if (status == GA_NO_ERROR)
-    *out = before;
-  else
-    GpuArray_clear(&before);
-  return status;
+  return ga__array_return(out, &before, status);
 }
 
 /* ---- Bluestein's algorithm ---- */

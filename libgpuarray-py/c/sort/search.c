@@ -64,9 +64,5 @@ int ga__search(GpuArray *out, const GpuArray *a, const GpuArray *v, bool right) 
     status = launch(&result, &vector, &values, right);
   GpuArray_clear(&vector);
   GpuArray_clear(&values);
-  if (status == GA_NO_ERROR)
-    *out = result;
-  else
-    GpuArray_clear(&result);
-  return status;
+  return ga__array_return(out, &result, status);
 }
