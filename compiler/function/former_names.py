@@ -71,7 +71,11 @@ STEPS = {
 }
 """The steps of plans by former name."""
 
+ROW_STEPS = "At", "Fold", "Head", "Line", "Place", "Taken", "Total", "Within"
+"""The steps of row programs, which had no module of their own."""
+
 NAMES = {
+    **{("ops.fused.rowwise", x): ("ops.fused.row_steps", x) for x in ROW_STEPS},
     ("graph.core", "_itself"): ("graph.variable", "_itself"),
     ("graph.fgraph", "Change"): ("graph.fgraph", "Replacement"),
     ("ops.elemwise.elemwise", "Step"): ("ops.elemwise.elemwise", "CompositeStep"),

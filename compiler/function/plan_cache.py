@@ -23,7 +23,7 @@ from gpuarray.compiler.function.compiling import Task
 from gpuarray.compiler.function.plan_key import GraphWriter, Unknown, is_ours
 from gpuarray.compiler.gpukernels import LOWERINGS, STEP_FUNCTIONS
 from gpuarray.compiler.ops.elemwise import elemwise
-from gpuarray.compiler.ops.fused import multi_tensor, rowwise
+from gpuarray.compiler.ops.fused import multi_tensor, row_steps, rowwise
 from gpuarray.compiler.ops.slicing import subtensor
 from gpuarray.compiler.rewrites.engine.engine import Rule
 from gpuarray.compiler.rewrites.passes import all_rewrites
@@ -49,8 +49,8 @@ RECORDS = (
     p.Body,
     elemwise.Composite, elemwise.CompositeStep, subtensor.Slice, multi_tensor.Part,
     multi_tensor.MappedTotal,
-    rowwise.Program, rowwise.Fold, rowwise.Place, rowwise.Within, rowwise.At,
-    rowwise.Head, rowwise.Line, rowwise.Taken, rowwise.Total,
+    rowwise.Program, row_steps.Fold, row_steps.Place, row_steps.Within, row_steps.At,
+    row_steps.Head, row_steps.Line, row_steps.Taken, row_steps.Total,
 )  # fmt: skip
 """The classes in a plan and in its steps' options, besides plain values."""
 ENCODING = Encoding(RECORDS)

@@ -22,7 +22,7 @@ from gpuarray.compiler import plan as p
 from gpuarray.compiler.gpukernels.source import Operand, expression, reduction_fields
 from gpuarray.compiler.graph.core import Op, Variable
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep as Row
-from gpuarray.compiler.ops.fused.rowwise import Fold
+from gpuarray.compiler.ops.fused.row_steps import Fold
 
 Unfold = Callable[[Any, Sequence[Variable]], Sequence[Variable]]
 

@@ -16,7 +16,7 @@ from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply, Variable
-from gpuarray.compiler.ops.fused.rowwise import Fold
+from gpuarray.compiler.ops.fused.row_steps import Fold
 from gpuarray.compiler.ops.linalg.linalg import Dot, Gemm, Gemv
 from gpuarray.compiler.ops.linalg.products import BatchedDot, BatchedGemm, Ger
 from gpuarray.dtypes import work_dtype

@@ -23,7 +23,7 @@ from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.linalg import bits, product
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
-from gpuarray.compiler.ops.fused.rowwise import Fold
+from gpuarray.compiler.ops.fused.row_steps import Fold
 from gpuarray.compiler.ops.linalg.inverses import Lstsq, MatrixPinv
 from gpuarray.compiler.ops.linalg.nlinalg import (
     COMPLEX,

@@ -21,7 +21,7 @@ from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
-from gpuarray.compiler.ops.fused.rowwise import Fold
+from gpuarray.compiler.ops.fused.row_steps import Fold
 from gpuarray.compiler.ops.index.advanced import MASK, AdvancedChange, Nonzero, Picks
 from gpuarray.compiler.ops.slicing.subtensor import (
     Change,

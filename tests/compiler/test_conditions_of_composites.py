@@ -16,12 +16,7 @@ from gpuarray.compiler.ops.elemwise.elemwise import (
     formula,
 )
 from gpuarray.compiler.ops.fused.multi_tensor import MappedTotal, MultiTensor, Part
-from gpuarray.compiler.ops.fused.rowwise import (
-    CELL,
-    COLUMN,
-    ROW,
-    Fold,
-)
+from gpuarray.compiler.ops.fused.row_steps import CELL, COLUMN, ROW, Fold
 from gpuarray.scalars import SCALARS
 
 F4, F8 = "float32", "float64"

@@ -15,7 +15,7 @@ from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import (
     CompositeStep,
 )
-from gpuarray.compiler.ops.fused.rowwise import (
+from gpuarray.compiler.ops.fused.row_steps import (
     CELL,
     COLUMN,
     COUNT,
@@ -28,12 +28,11 @@ from gpuarray.compiler.ops.fused.rowwise import (
     Head,
     Line,
     Place,
-    Program,
-    Rowwise,
     Taken,
     Total,
     Within,
 )
+from gpuarray.compiler.ops.fused.rowwise import Program, Rowwise
 from gpuarray.compiler.plan import ArrayValue, IntValue
 
 F4, F8 = "float32", "float64"

@@ -4,7 +4,7 @@ import pytest
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.gpukernels.bodies import Steps
 from gpuarray.compiler.gpukernels.calls import needs_of, step_function
-from gpuarray.compiler.ops.fused.rowwise import Fold
+from gpuarray.compiler.ops.fused.row_steps import Fold
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ from gpuarray.compiler import rewrites
 from gpuarray.compiler.errors import CompilerError
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.fused import rowwise
+from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
+from gpuarray.compiler.ops.fused import row_steps
 from gpuarray.compiler.ops.fused.rowwise import Rowwise
 from gpuarray.compiler.ops.nnet.nnet import FirstRows
 from random_drawing import quiet
@@ -229,6 +230,6 @@ def test_values_of_every_rank_meet_rows(phases):
     ]
     kinds = {kind for each in found for _, kind in each.inputs}
     steps = {type(step) for each in found for step in each.steps}
-    assert kinds >= {rowwise.CELL, rowwise.ROW, rowwise.COLUMN, rowwise.ONE}
-    assert steps >= {rowwise.CompositeStep, rowwise.Fold, rowwise.Taken, rowwise.Place}
+    assert kinds >= {row_steps.CELL, row_steps.ROW, row_steps.COLUMN, row_steps.ONE}
+    assert steps >= {CompositeStep, row_steps.Fold, row_steps.Taken, row_steps.Place}
     assert any(each.totals for each in found)

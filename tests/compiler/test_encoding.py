@@ -21,7 +21,7 @@ from gpuarray.compiler.function.plan_cache import (
     find,
 )
 from gpuarray.compiler.ifelse import ifelse
-from gpuarray.compiler.ops.fused import rowwise
+from gpuarray.compiler.ops.fused import row_steps
 
 pytestmark = pytest.mark.usefixtures("on_context")
 PLAIN = Encoding(())
@@ -155,7 +155,7 @@ def test_all_steps_have_texts():
     steps = {each for each in classes(p.Step) if each.__module__ == p.__name__}
     # A class with slots is made twice; the one that the module has counts.
     steps = {each for each in steps if getattr(p, each.__name__) is each}
-    made = set(rowwise.AnyStep.__args__)
+    made = set(row_steps.AnyStep.__args__)
     assert steps - {p.Step, p.Loop} <= set(RECORDS)  # loops are of files' bodies
     assert made <= set(RECORDS)
     assert len({each.__name__ for each in (p.ArrayValue, p.IntValue)}) == 2

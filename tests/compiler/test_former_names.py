@@ -43,7 +43,7 @@ RENAMED = {
     ("ops.keeping", "Reports"): "ops.control.guarded_updates.Reports",
     ("ops.marks", "Mark"): "ops.control.gradient_markers.Mark",
     ("ops.nnet", "Within"): "ops.nnet.nnet.InBounds",
-    ("ops.rowwise", "Within"): "ops.fused.rowwise.Within",
+    ("ops.rowwise", "Within"): "ops.fused.row_steps.Within",
     ("ops.together", "Part"): "ops.fused.multi_tensor.Part",
     ("ops.together", "Together"): "ops.fused.multi_tensor.MultiTensor",
     ("ops.fused.multi_tensor", "Total"): "ops.fused.multi_tensor.MappedTotal",

@@ -12,7 +12,8 @@ from gpuarray.compiler.gpukernels.rows import launched as launched_steps
 from gpuarray.compiler.gpukernels.rows.persistent import kept_values
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
-from gpuarray.compiler.ops.fused.rowwise import CELL, COLUMN, Fold, Program
+from gpuarray.compiler.ops.fused.row_steps import CELL, COLUMN, Fold
+from gpuarray.compiler.ops.fused.rowwise import Program
 
 LENGTHS = [2049, 8192]
 

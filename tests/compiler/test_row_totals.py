@@ -14,14 +14,8 @@ from gpuarray.compiler.gpukernels.rows import body
 from gpuarray.compiler.gpukernels.rows import launched as launched_steps
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
-from gpuarray.compiler.ops.fused.rowwise import (
-    CELL,
-    COLUMN,
-    Fold,
-    Program,
-    Rowwise,
-    Total,
-)
+from gpuarray.compiler.ops.fused.row_steps import CELL, COLUMN, Fold, Total
+from gpuarray.compiler.ops.fused.rowwise import Program, Rowwise
 
 LENGTH = 2100
 WHOLE = (False, False)

@@ -12,7 +12,8 @@ from gpuarray.compiler.gpukernels.rows import body
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
-from gpuarray.compiler.ops.fused.rowwise import CELL, COLUMN, Fold, Program, Rowwise
+from gpuarray.compiler.ops.fused.row_steps import CELL, COLUMN, Fold
+from gpuarray.compiler.ops.fused.rowwise import Program, Rowwise
 from gpuarray.compiler.rewrites.fusion import rowwise as rows_of_graphs
 from run_graph import run_graph
 

@@ -15,7 +15,8 @@ from gpuarray.compiler.gpukernels.rows.operands import Operands
 from gpuarray.compiler.gpukernels.rows.persistent import most_words
 from gpuarray.compiler.gpukernels.rows.product import product_of
 from gpuarray.compiler.gpukernels.rows.walked import by_reductions
-from gpuarray.compiler.ops.fused.rowwise import TABLE, Fold, Program, Total
+from gpuarray.compiler.ops.fused.row_steps import TABLE, Fold, Total
+from gpuarray.compiler.ops.fused.rowwise import Program
 
 NARROW = 2**31 - 2**20
 """Row length from which indices take 64 bits."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpuarray.compiler.ops.fused.rowwise import CELL, COLUMN, ROW, TABLE
+from gpuarray.compiler.ops.fused.row_steps import CELL, COLUMN, ROW, TABLE
 
 BLOCK = 256
 """Work items of a block, a power of 2."""

@@ -23,15 +23,8 @@ from gpuarray.compiler.gpukernels.rows.persistent import (
 from gpuarray.compiler.gpukernels.rows.product import AHEAD, product_of
 from gpuarray.compiler.gpukernels.rows.text import RowText
 from gpuarray.compiler.gpukernels.rows.totals import TotalsText
-from gpuarray.compiler.ops.fused.rowwise import (
-    CELL,
-    COLUMN,
-    LENGTH,
-    ONE,
-    ROW,
-    TABLE,
-    Program,
-)
+from gpuarray.compiler.ops.fused.row_steps import CELL, COLUMN, LENGTH, ONE, ROW, TABLE
+from gpuarray.compiler.ops.fused.rowwise import Program
 
 LETTERS = {CELL: "C", ROW: "R", COLUMN: "V", TABLE: "T", ONE: "S"}
 """The routine's codes of the kinds of arrays."""

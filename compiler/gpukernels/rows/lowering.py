@@ -10,7 +10,8 @@ from gpuarray.compiler import plan
 from gpuarray.compiler.gpukernels.bodies import written
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply, Constant
-from gpuarray.compiler.ops.fused.rowwise import COUNT, LENGTH, Program, Rowwise
+from gpuarray.compiler.ops.fused.row_steps import COUNT, LENGTH
+from gpuarray.compiler.ops.fused.rowwise import Program, Rowwise
 from gpuarray.scalars import SCALARS
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from gpuarray._ufunc.reduction import needs_elements
 from gpuarray.compiler.gpukernels.bodies import Steps
 from gpuarray.compiler.gpukernels.nnet import first_rows_steps
-from gpuarray.compiler.ops.fused.rowwise import (
+from gpuarray.compiler.ops.fused.row_steps import (
     CELL,
     COLUMN,
     COUNT,
@@ -16,8 +16,8 @@ from gpuarray.compiler.ops.fused.rowwise import (
     LENGTH,
     ROW,
     TABLE,
-    Program,
 )
+from gpuarray.compiler.ops.fused.rowwise import Program
 from gpuarray.scalars import SCALARS
 
 

@@ -15,7 +15,8 @@ from gpuarray._kernels.codegen import rounded
 from gpuarray.compiler.gpukernels.rows.form import Form
 from gpuarray.compiler.gpukernels.rows.text import RowText
 from gpuarray.compiler.gpukernels.rows.values import reached
-from gpuarray.compiler.ops.fused.rowwise import CELL, COLUMN, Program
+from gpuarray.compiler.ops.fused.row_steps import CELL, COLUMN
+from gpuarray.compiler.ops.fused.rowwise import Program
 from gpuarray.dtypes import dtype_to_ctype, work_ctype, work_dtype
 
 TURN = 4

@@ -12,14 +12,8 @@ from functools import lru_cache
 from typing import Any
 
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
-from gpuarray.compiler.ops.fused.rowwise import (
-    CELL,
-    COLUMN,
-    ROW,
-    AnyStep,
-    Fold,
-    Program,
-)
+from gpuarray.compiler.ops.fused.row_steps import CELL, COLUMN, ROW, AnyStep, Fold
+from gpuarray.compiler.ops.fused.rowwise import Program
 
 AHEAD = 4
 """Elements of a row that an item prefetches before it folds them."""

@@ -19,7 +19,7 @@ from gpuarray.compiler.gpukernels.folds import (
 )
 from gpuarray.compiler.gpukernels.rows.form import BLOCK, NUMBERS, Form
 from gpuarray.compiler.gpukernels.rows.values import ValueText, reached
-from gpuarray.compiler.ops.fused.rowwise import (
+from gpuarray.compiler.ops.fused.row_steps import (
     CELL,
     COLUMN,
     LENGTH,
@@ -27,8 +27,8 @@ from gpuarray.compiler.ops.fused.rowwise import (
     ROW,
     TABLE,
     Fold,
-    Program,
 )
+from gpuarray.compiler.ops.fused.rowwise import Program
 from gpuarray.dtypes import dtype_to_ctype, work_ctype
 from gpuarray.scalars import SCALARS
 

@@ -20,7 +20,8 @@ from gpuarray.compiler.gpukernels.rows.persistent import (
     PersistentText,
     kept_values,
 )
-from gpuarray.compiler.ops.fused.rowwise import CELL, Program, Total
+from gpuarray.compiler.ops.fused.row_steps import CELL, Total
+from gpuarray.compiler.ops.fused.rowwise import Program
 from gpuarray.dtypes import dtype_to_ctype, work_ctype, work_dtype
 from gpuarray.scalars import SCALARS
 

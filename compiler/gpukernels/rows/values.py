@@ -11,7 +11,7 @@ from gpuarray.compiler.gpukernels.rows.form import Form
 from gpuarray.compiler.gpukernels.source import Operand, expression
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
 from gpuarray.compiler.ops.elemwise.steps import ProgramStep
-from gpuarray.compiler.ops.fused.rowwise import (
+from gpuarray.compiler.ops.fused.row_steps import (
     CELL,
     COLUMN,
     ROW,
@@ -19,10 +19,10 @@ from gpuarray.compiler.ops.fused.rowwise import (
     Head,
     Line,
     Place,
-    Program,
     Taken,
     Within,
 )
+from gpuarray.compiler.ops.fused.rowwise import Program
 from gpuarray.dtypes import dtype_to_ctype, work_ctype
 
 

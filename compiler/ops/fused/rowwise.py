@@ -15,52 +15,23 @@ import numpy as np
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep, listing
+from gpuarray.compiler.ops.elemwise.elemwise import listing
 from gpuarray.compiler.ops.fused.row_steps import (
     CELL,
     COLUMN,
     COUNT,
     FEW,
     LENGTH,
-    ONE,
     ROW,
     TABLE,
     AnyStep,
-    At,
     Fold,
-    Head,
     Line,
-    Place,
-    Taken,
     Total,
-    Within,
 )
 from gpuarray.compiler.ops.nnet.nnet import FirstRows, check_first_rows
 from gpuarray.compiler.ops.reduce.reduce import NAMES, keep_dims
 from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
-
-__all__ = [
-    "CELL",
-    "COLUMN",
-    "COUNT",
-    "FEW",
-    "LENGTH",
-    "ONE",
-    "ROW",
-    "TABLE",
-    "AnyStep",
-    "At",
-    "CompositeStep",
-    "Fold",
-    "Head",
-    "Line",
-    "Place",
-    "Program",
-    "Rowwise",
-    "Taken",
-    "Total",
-    "Within",
-]
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from gpuarray.compiler.ops.elemwise.elemwise import (
     CompositeStep,
     Elemwise,
 )
-from gpuarray.compiler.ops.fused import rowwise
-from gpuarray.compiler.ops.fused.rowwise import (
+from gpuarray.compiler.ops.fused import row_steps
+from gpuarray.compiler.ops.fused.row_steps import (
     CELL,
     COLUMN,
     COUNT,
@@ -31,11 +31,10 @@ from gpuarray.compiler.ops.fused.rowwise import (
     Head,
     Line,
     Place,
-    Program,
-    Rowwise,
     Taken,
     Total,
 )
+from gpuarray.compiler.ops.fused.rowwise import Program, Rowwise
 from gpuarray.compiler.ops.index.advanced import ARRAY, Picks
 from gpuarray.compiler.ops.linalg.linalg import Dot
 from gpuarray.compiler.ops.nnet.nnet import FirstRows, InBounds, Pick
@@ -292,7 +291,7 @@ class Composer:
             fold = Fold(op.monoid, operands[0], out, op.acc_dtype or out, op.of_none)
             results = [self.add(fold)]
         elif isinstance(op, InBounds):
-            results = [self.add(rowwise.Within(operands[0]))]
+            results = [self.add(row_steps.Within(operands[0]))]
         elif isinstance(op, Pick):
             place = self.place(operands[1])
             results = [self.add(At(operands[0], place, node.outputs[0].type.dtype))]
@@ -315,9 +314,9 @@ class Composer:
     def place(self, value: int) -> int:
         """Return a value as a bounds-checked index in its row."""
         known = (
-            v for step, v in self.steps.items() if isinstance(step, rowwise.Within)
+            v for step, v in self.steps.items() if isinstance(step, row_steps.Within)
         )
-        return value if value in known else self.add(rowwise.Within(value))
+        return value if value in known else self.add(row_steps.Within(value))
 
     def first_rows(self, node: Apply) -> int:
         """Return the value of each of the first rows, zero for the others."""

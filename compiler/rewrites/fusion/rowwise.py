@@ -20,7 +20,7 @@ from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
-from gpuarray.compiler.ops.fused.rowwise import CELL, COLUMN, ROW
+from gpuarray.compiler.ops.fused.row_steps import CELL, COLUMN, ROW
 from gpuarray.compiler.ops.index.advanced import Picks
 from gpuarray.compiler.ops.linalg.linalg import Dot
 from gpuarray.compiler.ops.nnet.nnet import FirstRows, Pick
