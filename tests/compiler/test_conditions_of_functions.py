@@ -7,6 +7,7 @@ import warnings
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
+from evaluate import evaluate
 from gpuarray.compiler import (
     Apply,
     In,
@@ -20,7 +21,9 @@ from gpuarray.compiler import (
     load,
     shared,
 )
-from gpuarray.compiler.graph.types import generic
+from gpuarray.compiler.function import givens
+from gpuarray.compiler.graph.core import Constant
+from gpuarray.compiler.graph.types import TensorType, generic
 from written import rows
 
 FLOAT = shared(np.float32(1.0), name="FLOAT")
@@ -378,3 +381,36 @@ def test_a_clone_has_nodes_and_maybe_leaves_of_its_own():
     both = clone([x, y], replace={x: y, y: x})
     assert both[0] is y and both[1] is x
     assert clone(x, replace=[(x, T.outer(x, x))], strict=False).ndim == 2
+
+
+@pytest.mark.parametrize(("given", "place", "fits"), [
+    (("float32", (False,)), ("float32", (False,)), True),
+    (("float32", (True,)), ("float32", (False,)), True),
+    (("float32", (False,)), ("float32", (True,)), False),
+    (("float32", (True, False)), ("float32", (True, True)), False),
+    (("float32", (True, True)), ("float32", (True, True)), True),
+    (("float64", (True,)), ("float32", (True,)), False),
+    (("float32", (True,)), ("float32", (True, True)), False),
+])  # fmt: skip
+def test_a_type_fits_a_place_of_its_dtype_and_axes(given, place, fits):
+    kinds = [TensorType(dtype, pattern) for dtype, pattern in (given, place)]
+    assert givens.fits(*kinds) is fits
+
+
+def test_a_value_that_is_given_may_have_variables_in_it():
+    x, a = T.dvector("x"), T.dscalar("a")
+    for value in ([a, 1.0], (1.0, a), [a, a], [2.0, 1.0]):
+        made = givens.value_for(x, value)
+        assert isinstance(made, Constant) == (a not in value)
+        np.testing.assert_array_equal(evaluate(made, {a: 2.0}), [
+            2.0 if each is a else each for each in value
+        ])  # fmt: skip
+
+
+def test_a_function_is_loaded_where_functions_are_compiled_for(on_context, tmp_path):
+    x = T.fvector("x")
+    with config.use(device="null"):
+        function([x], x * 2).save(tmp_path / "f")
+        assert load(tmp_path / "f").context.name == "null"
+    assert load(tmp_path / "f").context is on_context
+    assert load(tmp_path / "f", "null").context.name == "null"

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from gpuarray.compiler import config, function, grad, shared
 from gpuarray.compiler import plan as p
+from gpuarray.compiler.gpukernels.bodies import written
 from gpuarray.compiler.gpukernels.multi_tensor.text import named_text
 
 GOLDEN = Path(__file__).resolve().parent / "bodies.txt"
@@ -54,6 +55,35 @@ def programs():
     yield "product", [x, b], [T.tanh(T.dot(x, b)) * 2]
     yield "bias", [x], [], {bias: bias - np.float32(0.5) * x.sum(0)}
     yield "several", [x, b], [x * 2 + b.sum(), T.exp(b), b - x.sum(0), x.prod()]
+    y2, c = T.imatrix("y2"), T.tensor3("c", dtype="float32")
+    yield "dots", [x, w, b], [T.dot(x, w), T.dot(x, b), T.dot(b, w), T.dot(b, b)]
+    yield "dots of integers", [y2, y], [T.dot(y2, y), T.dot(y, y), T.dot(y2, y2)]
+    yield "stacks", [c, x], [T.batched_dot(c, c), T.dot(c, x), T.tensordot(c, x, 1)]
+    yield "accumulated", [x, w, c], [x + 2 * T.dot(w, w.T), c - T.batched_dot(c, c)]
+    yield "indices", [x, y, b], [x[1:, ::2], x[y], x[y, y], x[0], b[b > 0]]
+    yield "stores", [x, y, b], [
+        T.set_subtensor(x[1:3], 2), T.inc_subtensor(x[y], b),
+        T.set_subtensor(x[y, y], b),
+    ]  # fmt: skip
+    yield "joined", [x, w, b], [T.join(0, x, w), T.join(1, x, w), T.stack([b, b * 2])]
+    yield "ordered", [x, b, y], [
+        T.sort(x, 0), T.argsort(b), T.topk(x, 3), T.argmax(x, 1),
+        T.max_and_argmax(b)[1], T.cumsum(x, 1), T.searchsorted(b, b),
+        T.repeat(x, y, 0), T.unique(b),
+    ]  # fmt: skip
+    yield "made", [x, b], [
+        T.arange(b.shape[0]), T.alloc(b, 2, b.shape[0]), T.eye(b.shape[0], 3, 1),
+        T.diagonal(x, 1), T.nonzero(b)[0], T.fill(x, b[0]), T.stack([b[0], 2.0]),
+    ]  # fmt: skip
+    yield "factors", [d], [
+        T.nlinalg.matrix_inverse(d), T.nlinalg.det(d), T.nlinalg.svd(d)[1],
+        T.slinalg.cholesky(d), T.slinalg.solve(d[0], d[1]), T.nlinalg.pinv(d[0]),
+        T.nlinalg.lstsq(d[0], d[1])[0], T.nlinalg.qr(d[0])[1], T.slinalg.expm(d[0]),
+    ]  # fmt: skip
+    yield "folded", [x, i], [
+        x.sum(), x.max(0), T.prod(x, 1), T.any(x > 0), i.min(1), T.mean(i), x.var(0),
+    ]  # fmt: skip
+    yield "transformed", [c], [T.fft.rfft(c), T.fft.irfft(T.fft.rfft(c))]
     yield "weights", [x, y, b], [b - T.dot(x.T, T.cast(y, "float32")), y.sum()]
 
 
@@ -84,8 +114,9 @@ def listed(name):
     yield f"== {name}"
     yield brief(str(plan))
     for step in plan.steps:
-        if isinstance(step, p.Call) and step.body is not None:
-            yield brief(str(step.body.plan))
+        if isinstance(step, p.Call):
+            body = written(step, plan.values) if step.body is None else step.body.plan
+            yield brief(str(body)) if body is not None else "no body"
         if isinstance(step, p.Call) and step.function == "multi_tensor":
             given = dict(step.options)
             forms = tuple(zip(given["parts"], given["sources"], strict=True))

@@ -157,7 +157,7 @@ def broadcast_arrays(*args: Any) -> list[Variable]:
     arrays = [as_tensor_variable(arg) for arg in args]
     ndim = max((each.type.ndim for each in arrays), default=0)
     aligned = [shape_padleft(each, ndim - each.type.ndim) for each in arrays]
-    if not aligned or all(
+    if all(
         each.type.broadcastable == aligned[0].type.broadcastable for each in aligned
     ):
         return aligned

@@ -105,10 +105,7 @@ def outer(a: Any, b: Any) -> Variable:
 
     Operands that are no vectors are flattened.
     """
-    x, y = (
-        each if each.type.ndim == 1 else flatten(each)
-        for each in (as_tensor_variable(a), as_tensor_variable(b))
-    )
+    x, y = (flatten(as_tensor_variable(each)) for each in (a, b))
     return math.mul(dimshuffle(x, 0, "x"), dimshuffle(y, "x", 0))
 
 
