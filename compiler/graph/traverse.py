@@ -139,14 +139,22 @@ def clone(
     return [known.get(variable, variable) for variable in outputs]
 
 
-def evaluated(outputs: Sequence[Variable], known: Mapping[Variable, Any]) -> list[Any]:
-    """The values of ``outputs`` where those of ``known`` are given, by NumPy."""
+def evaluated(
+    outputs: Sequence[Variable],
+    known: Mapping[Variable, Any],
+    order: Iterable[Apply] | None = None,
+) -> list[Any]:
+    """Return the values of ``outputs`` for values of ``known``, computed with NumPy.
+
+    ``order`` has the nodes in an order in which they can run, as must be said where
+    some overwrite their inputs.
+    """
     values = dict(known)
 
     def value_of(variable: Variable) -> Any:
         return variable.data if isinstance(variable, Constant) else values[variable]
 
-    for node in toposort(outputs, blockers=known):
+    for node in toposort(outputs, blockers=known) if order is None else order:
         results = node.op.evaluate(node, [value_of(each) for each in node.inputs])
         for output, result in zip(node.outputs, results, strict=True):
             values.setdefault(output, result)

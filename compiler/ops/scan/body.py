@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
+from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.traverse import (
     clone,
     clone_replace,
@@ -43,8 +44,15 @@ class Body:
         return Body([memo[x] for x in self.inputs], outputs)
 
     def evaluate(self, arrays: Sequence[Any]) -> list[Any]:
-        """The values of the outputs, by NumPy."""
-        return evaluated(self.outputs, dict(zip(self.inputs, arrays, strict=True)))
+        """Return the values of the outputs, computed with NumPy."""
+        graph = self.graph
+        known = dict(zip(graph.inputs, arrays, strict=True))
+        return evaluated(graph.outputs, known, graph.toposort())
+
+    @cached_property
+    def graph(self) -> FunctionGraph:
+        """The body as a graph by itself, whose order minds what is overwritten."""
+        return FunctionGraph(self.inputs, self.outputs)
 
     @cached_property
     def nodes(self) -> list[Apply]:
