@@ -13,8 +13,9 @@ from typing import Any
 
 from gpuarray.compiler.derivatives.choices import chosen, holds_zeros
 from gpuarray.compiler.derivatives.node import M, carries, fitted, total
+from gpuarray.compiler.derivatives.reverse import flow
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
-from gpuarray.compiler.graph.traverse import inputs_of
+from gpuarray.compiler.graph.traverse import clone_replace, inputs_of
 from gpuarray.compiler.ops.broadcast.broadcast import patternbroadcast
 from gpuarray.compiler.ops.creation.joining import join
 from gpuarray.compiler.ops.elemwise import math
@@ -47,13 +48,15 @@ class Turn:
     """One turn backwards, on variables of its own.
 
     ``inputs`` stand for those of the loop's body, ``states`` for the gradients of the
-    states that anything flows to, ``traces`` for those of results, by their places;
-    ``terms`` are what flows to the inputs.
+    states that anything flows to, ``traces`` for those of results, by their places, and
+    ``afters`` for results that are states after the turn. ``terms`` are what flows to
+    the inputs.
     """
 
     inputs: Sequence[Variable]
     states: dict[int, Variable]
     traces: dict[int, Variable]
+    afters: dict[int, Variable]
     terms: Gradients
 
 
@@ -124,13 +127,23 @@ class Backwards:
             k: body.inputs[op.n_sequences + k].type(f"d{k}") for k in self._active()
         }
         with_zeros = any(g is not None and holds_zeros(g) for g in self.traces)
-        seeds: list[Variable | None] = [None] * len(body.outputs)
-        for k, variable in states.items():
-            seeds[k] = chosen(variable) if with_zeros else variable
-        for q, variable in traces.items():
-            seeds[op.n_states + q] = chosen(variable) if with_zeros else variable
-        terms = M.gradients_within(body.on, seeds, inputs)
-        return Turn(inputs, states, traces, terms)
+        made = body.on(inputs)
+        seeds: dict[Variable, Variable] = {}
+        flowing = {**states, **{op.n_states + q: v for q, v in traces.items()}}
+        for place, variable in flowing.items():
+            g = fitted(chosen(variable) if with_zeros else variable, made[place])
+            seeds[made[place]] = total(seeds.get(made[place]), g, made[place])
+        found = flow(seeds, inputs, inputs)
+        afters = {
+            q: made[op.n_states + q].type(f"after{q}")
+            for q in range(op.n_traces)
+            if any(made[op.n_states + q] is each for each in made[: op.n_states])
+            and made[op.n_states + q].owner is not None
+        }
+        known = {made[op.n_states + q]: row for q, row in afters.items()}
+        terms = clone_replace(list(found.values()), known)
+        told = dict(zip(found, terms, strict=True))
+        return Turn(inputs, states, traces, afters, [told.get(x) for x in inputs])
 
     def _active(self) -> list[int]:
         """The states that anything flows to, in some turn."""
@@ -171,8 +184,11 @@ class Backwards:
         rows = [i for i, v in enumerate(turn.inputs[:last]) if v in read]
         same = [i for i in range(last, len(turn.inputs)) if turn.inputs[i] in read]
         traces = [q for q, v in turn.traces.items() if v in read]
-        sequences = [self._backwards(self._rows(i)) for i in rows]
-        sequences += [self._backwards(_known(self.traces[q])) for q in traces]
+        afters = [q for q, v in turn.afters.items() if v in read]
+        sequences = [self._rows(i) for i in rows]
+        sequences += [_known(self.traces[q]) for q in traces]
+        sequences += [self.outputs[op.n_states + q] for q in afters]
+        sequences = [self._backwards(each) for each in sequences]
         starts = [self._start(k) for k in turn.states]
         starts += [
             math.zeros_like(self.given[i], v.dtype) for i, v in constants.items()
@@ -181,6 +197,7 @@ class Backwards:
             [
                 *(turn.inputs[i] for i in rows),
                 *(turn.traces[q] for q in traces),
+                *(turn.afters[q] for q in afters),
                 *turn.states.values(),
                 *constants.values(),
                 *(turn.inputs[i] for i in same),

@@ -55,6 +55,10 @@ COMPUTED = ("canonicalize", "simplify", "stabilize", "specialize")
 """The phases that change what is computed; later ones change how."""
 
 
+EARLY = ("canonicalize", "simplify")
+"""The phases for bodies of loops before those of the graph that they are in."""
+
+
 def phases_of(config: Any) -> tuple[str, ...]:
     """Return the names of the phases that the settings ask for.
 
@@ -157,22 +161,28 @@ def optimize(
     quiet: AbstractContextManager[Any] = (
         nullcontext() if is_off else current.use(compute_test_value="off")
     )
+    early = tuple(name for name in EARLY if name in asked)
+    tidy = Selection(early, excluding=chosen.excluding)
+    _rewrite_bodies(fgraph, tidy, settings, keep_requirements)
     with traced_as(None), quiet:
         _run_phases(fgraph, chosen, asked, log, keep_requirements)
-    for node in fgraph.toposort():
-        if isinstance(node.op, Scan):
-            node.op = _with_body(node.op, chosen, settings, keep_requirements)
+    _rewrite_bodies(fgraph, chosen, settings, keep_requirements)
     return log
 
 
-def _with_body(
-    op: Scan, chosen: Selection, settings: Any, keep_requirements: bool
-) -> Scan:
-    """A loop whose body is rewritten as the graph that it is in."""
-    inner = FunctionGraph(op.body.inputs, op.body.outputs)
-    optimize(inner, chosen, settings, keep_requirements=keep_requirements)
-    body = Body(inner.inputs, inner.outputs)
-    return op.like(body, op.n_sequences, op.n_states)
+def _rewrite_bodies(
+    fgraph: FunctionGraph, chosen: Selection, settings: Any, keep_requirements: bool
+) -> None:
+    """Rewrite the bodies of loops, each as a graph by itself."""
+    if not chosen.phases and not chosen.including:
+        return
+    for node in fgraph.toposort():
+        op = node.op
+        if isinstance(op, Scan):
+            inner = FunctionGraph(op.body.inputs, op.body.outputs)
+            optimize(inner, chosen, settings, keep_requirements=keep_requirements)
+            body = Body(inner.inputs, inner.outputs)
+            node.op = op.like(body, op.n_sequences, op.n_states)
 
 
 def _run_phases(

@@ -31,6 +31,11 @@ from gpuarray.compiler.rewrites.fusion.siblings import (
 from gpuarray.compiler.rewrites.fusion.together import fuse_results
 from gpuarray.compiler.rewrites.fusion.transposes import move_axes_before_computing
 from gpuarray.compiler.rewrites.linalg import blas, linalg
+from gpuarray.compiler.rewrites.loops.pushing import (
+    compute_after_the_loop,
+    multiply_before_the_loop,
+    sum_products_after_the_loop,
+)
 from gpuarray.compiler.rewrites.loops.tidying import (
     take_final_states,
     tidy_loops,
@@ -90,6 +95,9 @@ PASSES: tuple[GraphPass, ...] = (
     take_final_states,
     unroll_single_turns,
     tidy_loops,
+    multiply_before_the_loop,
+    sum_products_after_the_loop,
+    compute_after_the_loop,
     move_axes_before_computing,
     fuse_rows,
     fuse_elementwise,

@@ -61,6 +61,7 @@ class DrawnLoop:
         if not spans or pick.random() < 0.3:
             self.n_steps = pick.randint(0 if pick.random() < 0.2 else 1, most)
         self.stops = count > 0 and pick.random() < 0.2 and self.n_steps != 0
+        self.reads_states = pick.random() < 0.5
         self.weights = self.numbers(SIZE, SIZE)
         self.constant = self.numbers(SIZE)
         self.starts = [
@@ -107,6 +108,8 @@ class DrawnLoop:
             else m.sin(m.sum(pool[-1 - k] + constant))
             for k, (shape, _) in enumerate(self.states)
         ]
+        if made and self.reads_states:
+            pool.append(m.dot(made[0] + constant, weights))
         return [*made, *pool[-self.n_others or len(pool) :]]
 
     def condition(self, made):

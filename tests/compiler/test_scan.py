@@ -81,6 +81,9 @@ def test_more_turns_than_rows_are_an_error():
     out, _ = scan(lambda a: a * 2, sequences=x, n_steps=4)
     with pytest.raises(ValueError, match="3 rows, expected 4"):
         function([x], out)([1, 2, 3])
+    out, _ = scan(lambda a, s: s * a, x, T.ones_like(x[0]), n_steps=4)
+    with pytest.raises(ValueError, match="3 rows, expected 4"):
+        function([x], out)([1, 2, 3])
 
 
 # ---- states ----

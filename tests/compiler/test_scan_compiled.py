@@ -185,3 +185,69 @@ def test_an_index_that_a_turn_computes_is_gathered():
     np.testing.assert_allclose(got, given[at % 3] * given[at % 3, 1:2])
     assert counts.tolist() == [1, 0, 3]
     np.testing.assert_allclose(f(given, at)[0], given[at] * given[at, 1:2])
+
+
+def bodies(f):
+    """The steps of the bodies of a function's loops."""
+    return [step.body.plan.steps for step in steps(f)]
+
+
+def test_products_with_a_sequence_are_one_before_the_loop():
+    x, s, u, w = T.dmatrix("x"), T.dvector("s"), T.dmatrix("u"), T.dmatrix("w")
+    out, _ = scan(
+        lambda row, s, u, w: T.tanh(T.dot(row, u) + T.dot(s, w)), x, s, [u, w]
+    )
+    f = function([x, s, u, w], out)
+    (turn,) = bodies(f)
+    assert [step.label for step in turn] == ["gemv", "tanh"]
+    given = numbers(5, 3), numbers(3, seed=1), numbers(3, 3, seed=2), numbers(3, 3)
+    (want,) = by_turns(
+        lambda r, s, u, w: [np.tanh(r @ u + s @ w)], [given[0]], [given[1]], given[2:]
+    )
+    np.testing.assert_allclose(f(*given), want, rtol=1e-12)
+
+
+def test_what_no_turn_reads_is_computed_of_the_trace():
+    x, s, v = T.dmatrix("x"), T.dvector("s"), T.dmatrix("v")
+    (_, out), _ = scan(
+        lambda row, s, v: [T.sin(row + s), T.dot(T.sin(row + s), v)], x, [s, None], v
+    )
+    f = function([x, s, v], out)
+    (turn,) = bodies(f)
+    assert len(turn) == 1
+    given = numbers(5, 3), numbers(3, seed=1), numbers(3, 2, seed=2)
+    (_, want) = by_turns(
+        lambda r, s, v: [np.sin(r + s), np.sin(r + s) @ v],
+        [given[0]],
+        [given[1], None],
+        [given[2]],
+    )
+    np.testing.assert_allclose(f(*given), want, rtol=1e-12)
+
+
+def test_a_loop_whose_turns_read_no_other_is_none():
+    x, w = T.dmatrix("x"), T.dmatrix("w")
+    out, _ = scan(lambda row, w: T.exp(T.dot(row, w)), x, non_sequences=w)
+    f = function([x, w], out)
+    assert not loops(f)
+    given = numbers(5, 3), numbers(3, 2)
+    np.testing.assert_allclose(f(*given), np.exp(given[0] @ given[1]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("ndim", [2, 3])
+def test_a_gradient_by_weights_is_one_product_after_the_loop(ndim):
+    x = T.TensorType("float64", (False,) * ndim)("x")
+    s = T.TensorType("float64", (False,) * (ndim - 1))("s")
+    w = T.dmatrix("w")
+    out, _ = scan(lambda row, s, w: T.tanh(row + T.dot(s, w)), x, s, w)
+    slope = theano.grad((out**2).sum(), w)
+    f = function([x, s, w], slope)
+    forward, backward = bodies(f)
+    products = ["gemm", "gemv"]
+    assert sum(step.label in products for step in forward) == 1
+    assert sum(step.label in products for step in backward) == 1  # w.T alone
+    shape = (2, 3)[3 - ndim :]
+    given = numbers(5, *shape), numbers(*shape, seed=1), numbers(3, 3, seed=2)
+    with config.use(rewrites="none"):
+        want = function([x, s, w], slope)(*given)
+    np.testing.assert_allclose(f(*given), want, rtol=1e-10)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from gpuarray.compiler.errors import GraphTypeError
 from gpuarray.compiler.graph.core import Apply, Op, Variable, constant
+from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import ArrayType, TensorType
 from gpuarray.compiler.ops.custom.fromgraph import inlined
 from gpuarray.compiler.ops.elemwise import math
@@ -181,6 +182,14 @@ class Scan(Op):
             for place in range(self.n_traces)
         ]
         return [*finals, *traces, *([()] if self.until else [])]
+
+    def requirements(
+        self, node: Apply, input_shapes: Sequence[Sequence[Any]]
+    ) -> Iterable[Requirement]:
+        """Require a row of each sequence for each turn."""
+        if not self.until:
+            for lengths in input_shapes[1 : 1 + self.n_sequences]:
+                yield from equal(lengths[0], node.inputs[0])
 
     def _lengths(
         self, place: int, finals: Sequence[tuple[Any, ...]]

@@ -40,7 +40,8 @@ def batched(
 
     None where an operation would be done turn by turn all the same.
     """
-    plain = clone_replace(list(variables), dict(parts.constants))
+    edge = {variable: variable for variable in rows}
+    plain = clone_replace(list(variables), dict(parts.constants) | edge)
     if not rows:
         return None
     found = over_rows(plain, rows)
