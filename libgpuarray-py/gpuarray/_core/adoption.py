@@ -1,4 +1,4 @@
-"""Contexts on those of other libraries: PyOpenCL's, and by address."""
+"""Contexts that wrap those of other libraries: PyOpenCL's, or by address."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpuarray.errors import BadType, BadValue, GpuArrayError
 
 
 def adopt(given: Any) -> Context:
-    """The context in a cl_context that PyOpenCL made, itself or by its queue.
+    """Return the context that wraps PyOpenCL's cl_context, itself or by its queue.
 
     The first queue of a cl_context becomes that of our context. A cl_context that is
     ours gives our context.
@@ -25,18 +25,18 @@ def adopt(given: Any) -> Context:
     native = given if kind == "Context" else given.context
     key = native.int_ptr
     with registry.lock:
-        found = registry.adopted.get(key) or _owner(key)
-        if found is not None:
-            return found
-        made = _made_on("cl_make_ctx", key)
+        wrapped = registry.adopted.get(key) or _owner(key)
+        if wrapped is not None:
+            return wrapped
+        wrapper = _made_on("cl_make_ctx", key)
         if native is not given:
-            _use_queue(made, given.int_ptr)
-        registry.adopted[key] = made
-        return made
+            _use_queue(wrapper, given.int_ptr)
+        registry.adopted[key] = wrapper
+        return wrapper
 
 
 def _made_on(function: str, key: int) -> Context:
-    """A context on the vendor's own, whose address is ``key``."""
+    """Return a context that wraps the vendor's at the address ``key``."""
     prepare()
     warn_if_refused()
     make = extension(function, "gpucontext *(*)(void *, gpucontext_props *)")
@@ -48,14 +48,14 @@ def _made_on(function: str, key: int) -> Context:
 
 def _wrap(function: str, address: int) -> Context:
     with registry.lock:
-        found = registry.adopted.get(address)
-        if found is None:
-            found = registry.adopted[address] = _made_on(function, address)
-        return found
+        wrapped = registry.adopted.get(address)
+        if wrapped is None:
+            wrapped = registry.adopted[address] = _made_on(function, address)
+        return wrapped
 
 
 def cl_wrap_ctx(ptr: int) -> Context:
-    """The context in a ``cl_context``, whose address is given; it is retained.
+    """Return a context that wraps the ``cl_context`` at an address and retains it.
 
     ``gpuarray.context`` does this for a context or a queue of PyOpenCL.
     """
@@ -63,9 +63,9 @@ def cl_wrap_ctx(ptr: int) -> Context:
 
 
 def cuda_wrap_ctx(ptr: int, own: bool = False) -> Context:
-    """The context in a ``CUcontext``, whose address is given and which outlives it.
+    """Return a context that wraps the ``CUcontext`` at an address, which outlives it.
 
-    BadValue where ``own`` asks to destroy it in the end: that stays the caller's.
+    Raises BadValue for ``own``, to destroy it in the end: that stays the caller's.
     """
     if own:
         raise BadValue(
@@ -76,7 +76,7 @@ def cuda_wrap_ctx(ptr: int, own: bool = False) -> Context:
 
 
 def _owner(key: int) -> Context | None:
-    """The context that was opened by its name and has this cl_context, if any."""
+    """Return the context opened by name that has this cl_context, or None."""
     from pyopencl import CommandQueue
 
     for opened in registry.opened.values():
@@ -87,11 +87,11 @@ def _owner(key: int) -> Context | None:
     return None
 
 
-def _use_queue(made: Context, queue: int) -> None:
-    """Make a queue of PyOpenCL the context's; else give the context up."""
+def _use_queue(context: Context, queue: int) -> None:
+    """Make a queue of PyOpenCL the context's; on failure release the context."""
     use = extension("cl_use_stream", "int (*)(gpucontext *, void *)")
     try:
-        check(use(made.pointer, ffi.cast("void *", queue)), "context")
+        check(use(context.pointer, ffi.cast("void *", queue)), "context")
     except GpuArrayError:
-        lib.gpucontext_deref(made.pointer)
+        lib.gpucontext_deref(context.pointer)
         raise

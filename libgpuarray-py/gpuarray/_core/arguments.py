@@ -1,4 +1,4 @@
-"""Arguments that say shapes, axes and orders."""
+"""Checks of shape, axis and order arguments."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def as_order(order: str | None) -> Order:
     """
     if order is None:
         return "A"
-    found = _ORDERS.get(order) if isinstance(order, str) else None
-    if found is None:
+    code = _ORDERS.get(order) if isinstance(order, str) else None
+    if code is None:
         raise BadValue(f"order: got {order!r}, expected 'C', 'F', 'A' or 'K'")
-    return found
+    return code
 
 
 def as_shape(shape: int | Sequence[int], operation: str) -> tuple[int, ...]:
-    """A tuple of lengths; BadValue if one is negative."""
+    """Return a tuple of lengths. Raises BadValue if one is negative."""
     try:
         listed = shape if isinstance(shape, Iterable) else (shape,)
         lengths = tuple(operator.index(length) for length in listed)
@@ -49,14 +49,14 @@ def as_shape(shape: int | Sequence[int], operation: str) -> tuple[int, ...]:
 
 
 def spread(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """``f(2, 3)``, ``f((2, 3))`` and ``f(None)`` alike."""
+    """Return the lengths of ``f(2, 3)``, ``f((2, 3))`` or ``f(None)``."""
     if len(arguments) == 1 and not hasattr(arguments[0], "__index__"):
         return () if arguments[0] is None else tuple(arguments[0])
     return arguments
 
 
 def axis_number(axis: Any, ndim: int, operation: str) -> int:
-    """An axis counted from the front; BadIndex if there is none such."""
+    """Return an axis counted from the front. Raises BadIndex if it does not exist."""
     try:
         number = axis.__index__()
     except AttributeError:
@@ -69,7 +69,7 @@ def axis_number(axis: Any, ndim: int, operation: str) -> int:
 
 
 def axes_numbers(axis: Any, ndim: int, operation: str) -> tuple[int, ...]:
-    """One axis or several, counted from the front; BadValue if one is given twice."""
+    """Return axes counted from the front. Raises BadValue if one is given twice."""
     listed = axis if isinstance(axis, list | tuple) else (axis,)
     numbers = tuple(axis_number(one, ndim, operation) for one in listed)
     if len(set(numbers)) != len(numbers):

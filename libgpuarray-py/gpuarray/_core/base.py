@@ -15,7 +15,7 @@ from gpuarray.errors import BadType, BadValue
 
 
 class BaseArray(ArrayViews):
-    """An n-d array on a device: where its elements lie, and how they come and go."""
+    """An n-d array on a device without arithmetic: geometry, views and transfers."""
 
     __slots__ = ()
 
@@ -53,7 +53,7 @@ class BaseArray(ArrayViews):
 
 
 def require(array: Any, operation: str) -> Any:
-    """``array`` itself; BadType if it is none of ours."""
+    """Return ``array`` itself. Raises BadType if it is none of ours."""
     if not isinstance(array, BaseArray):
         raise BadType(
             f"{operation}: got {type(array).__name__}, expected a gpuarray array; use "
@@ -63,7 +63,7 @@ def require(array: Any, operation: str) -> Any:
 
 
 def require_all(operation: str, *arrays: Any) -> list[Any]:
-    """The arrays, if all are ours and on one context."""
+    """Return the arrays, if all are ours and on one context."""
     for array in arrays:
         if require(array, operation)._context is not arrays[0]._context:
             raise BadValue(
@@ -83,7 +83,7 @@ def asnumpy(array: Any) -> npt.NDArray[Any]:
 
 
 def may_share_memory(a: Any, b: Any) -> bool:
-    """Whether the two may have an element in common; BadType for no arrays of ours.
+    """Return whether two arrays may overlap. Raises BadType for other objects.
 
     >>> a = gpuarray.arange(6)
     >>> gpuarray.may_share_memory(a[:3], a[2:])

@@ -37,19 +37,19 @@ class Context(ContextMemory):
             )
         self._pointer = pointer
         self.name = text(lib.gpucontext_name(pointer))
-        # Kernels of operations by what they were made for; emptied when closed.
+        # Kernels of operations by their keys; emptied when closed.
         self._kernels: dict[Any, Any] = {}
         self._opening: threading.Thread | None = None
-        # Rows stored as other rows of their array; of the last one, where it was.
+        # The number of rows stored in other rows, and the last one's position.
         self._row_stores = 0
         self._last_row_store: tuple[Any, ...] = (0,)
         if self.kind == "null":
             self.runs_dry = False
 
     def close(self) -> None:
-        """Give the context up. Its arrays can still be read, but not computed with.
+        """Close the context. Its arrays can still be read, but not computed with.
 
-        What is called with it or its arrays then raises ContextClosed.
+        Calls with it or its arrays then raise ContextClosed.
 
         >>> context = gpuarray.context("null")
         >>> context.close()
@@ -66,10 +66,10 @@ class Context(ContextMemory):
             lib.gpucontext_deref(pointer)
 
     def open_blas(self) -> None:
-        """Begin to open the vendor's library of matrix products, and do not wait.
+        """Begin to load the vendor's BLAS, and do not wait.
 
-        The first product opens it otherwise, which takes a while on some devices; it
-        waits where this has begun. Asked again, it does nothing.
+        Otherwise the first product loads it, which takes a while on some devices. A
+        second call does nothing.
 
         >>> gpuarray.get_default_context().open_blas()
         """
@@ -81,7 +81,7 @@ class Context(ContextMemory):
                 opening.start()
 
     def sync(self) -> None:
-        """Wait until all work queued so far is done; raise what failed meanwhile.
+        """Wait until all work queued so far is done; raise its asynchronous errors.
 
         >>> a = gpuarray.zeros(3) + 1
         >>> a.context.sync()
@@ -90,10 +90,10 @@ class Context(ContextMemory):
 
     @property
     def launch_blocking(self) -> bool:
-        """Whether each launch waits and fails itself where the work fails.
+        """True if each launch waits, and raises the error of its own work.
 
-        For finding what fails; False unless it is set, or the environment variable
-        GPUARRAY_LAUNCH_BLOCKING or CUDA_LAUNCH_BLOCKING is 1.
+        For finding a failing launch; False unless it is set, or the environment
+        variable GPUARRAY_LAUNCH_BLOCKING or CUDA_LAUNCH_BLOCKING is 1.
 
         >>> context = gpuarray.get_default_context()
         >>> context.launch_blocking = True
@@ -109,21 +109,21 @@ class Context(ContextMemory):
 
     @property
     def waits(self) -> int:
-        """How often the host has waited for the device so far.
+        """The number of times that the host has waited for the device so far.
 
-        Reading values to the host, ``sync`` and what waits for an event count, and
-        writing values where it has to wait; queuing work does not. For checking that a
-        program waits only where it means to.
+        Reading values to the host, ``sync`` and waiting for an event count, and writing
+        values if it has to wait; queuing work does not. For checking that a program
+        waits only where it should.
         """
         return int(self._property(lib.GA_CTX_PROP_WAITS, "size_t *")[0])
 
     @property
     def runs_dry(self) -> bool:
-        """Whether the null device takes launches, which compute nothing.
+        """True if the null device accepts launches, which compute nothing.
 
-        At first it does not: what computes raises Unsupported. True serves to see which
-        kernels a program makes without any device, not to read results: small arrays
-        that a launch writes are zeros then, so that masks pick nothing, larger ones
+        By default it does not: computing raises Unsupported. True serves to list the
+        kernels of a program without any device, not to read results: small arrays that
+        a launch writes are zeros then, so that masks select nothing, larger ones
         undefined.
         """
         return self._runs_dry
@@ -139,7 +139,7 @@ class Context(ContextMemory):
     # ---- queues ----
 
     def new_queue(self) -> Queue:
-        """Another queue; what is called within ``with queue:`` goes there.
+        """Return another queue; work called within ``with queue:`` goes there.
 
         >>> context = gpuarray.get_default_context()
         >>> with context.new_queue() as queue:
@@ -155,7 +155,7 @@ class Context(ContextMemory):
         return Queue.current(self)
 
     def record(self) -> Event:
-        """An event behind all that this thread has queued so far.
+        """Return an event after all that this thread has queued so far.
 
         >>> event = gpuarray.get_default_context().record()
         >>> event.sync()
@@ -168,7 +168,7 @@ class Context(ContextMemory):
     def stream(self) -> int:
         """The vendor's handle of this thread's queue: a CUstream or a cl_command_queue.
 
-        What another library queues there runs in order with the context's work.
+        Work of other libraries on it runs in order with the context's work.
         """
         return self.queue.handle
 
@@ -187,8 +187,8 @@ class Context(ContextMemory):
     def __enter__(self) -> Context:
         """Make this the current context of this thread or task.
 
-        On CUDA its CUcontext becomes the thread's current one, for other libraries;
-        what was current before comes back at the end.
+        On CUDA its CUcontext becomes the thread's current one, for other libraries; the
+        one before comes back at the end.
         """
         pointer = self.pointer
         if self.kind == "cuda":

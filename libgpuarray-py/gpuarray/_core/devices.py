@@ -11,7 +11,7 @@ KINDS = "cuda", "opencl"
 
 
 class Device(NamedTuple):
-    """A device of this machine, or why it cannot be used.
+    """A device of this machine, or the reason why it cannot be used.
 
     ``context`` is the name for ``gpuarray.context``, ``name`` the vendor's; ``kind`` is
     ``cuda`` or ``opencl``; ``memory`` counts bytes; ``is_cpu``: it is the host's
@@ -31,7 +31,7 @@ class Device(NamedTuple):
 
 
 def count_platforms(kind: str) -> int:
-    """How many platforms a backend, ``"cuda"`` or ``"opencl"``, has.
+    """Return the number of platforms of a backend, ``"cuda"`` or ``"opencl"``.
 
     >>> gpuarray.count_platforms("null")
     1
@@ -43,9 +43,9 @@ def count_platforms(kind: str) -> int:
 
 
 def count_devices(kind: str, platform: int) -> int:
-    """How many devices a platform of a backend has.
+    """Return the number of devices of a backend's platform.
 
-    Why there is none, if so, is said by ``python -m gpuarray.doctor``.
+    If there is none, ``python -m gpuarray.doctor`` says why.
 
     >>> gpuarray.count_devices("null", 0)
     1
@@ -59,18 +59,18 @@ def count_devices(kind: str, platform: int) -> int:
 
 
 def device_names(kind: str) -> tuple[list[str], str]:
-    """The names of a backend's contexts, and why there is none if so."""
+    """Return the names of a backend's contexts, and the reason if there is none."""
     prepare()
     count = ffi.new("unsigned int *")
-    found: list[str] = []
+    names: list[str] = []
     try:
         check(lib.gpu_get_platform_count(kind.encode(), count))
         for number in range(count[0]):
             check(lib.gpu_get_device_count(kind.encode(), number, count))
-            found += [
+            names += [
                 f"opencl{number}:{i}" if kind == "opencl" else f"{kind}{i}"
                 for i in range(count[0])
             ]
     except GpuArrayError as error:
-        return found, str(error)
-    return found, "" if found else "no device"
+        return names, str(error)
+    return names, "" if names else "no device"

@@ -1,6 +1,6 @@
-"""Files written whole: whoever reads one finds the old content or the new, never half.
+"""Atomic file writes: a reader finds the old content or the new, never half.
 
-As the library's own (c/system/bytes.c), for what is written from Python.
+As the library's own (c/system/bytes.c), for files written from Python.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import IO
 
 
 def write_file(path: str | os.PathLike[str], content: bytes | str) -> None:
-    """Write a file, which has all of ``content`` (text as UTF-8) or stays as it was.
+    """Write a file atomically; a text is written as UTF-8.
 
     As `whole_file`. Raises OSError.
     """
@@ -25,11 +25,11 @@ def write_file(path: str | os.PathLike[str], content: bytes | str) -> None:
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """What a file is to hold; it stays as it was until the block ends without an error.
+    """Open a file to write; it is replaced when the block ends without an error.
 
     Several threads, processes and hosts may write it at once: the last one stays. A
-    link is followed, and a file that is replaced keeps its permissions. What is no
-    regular file, such as a pipe, is written into. Raises OSError.
+    link is followed, and a replaced file keeps its permissions. A file that is not
+    regular, such as a pipe, is written into. Raises OSError.
     """
     target = Path(os.fsdecode(os.path.realpath(path)))
     try:
@@ -46,14 +46,14 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _replacing(target: Path, mode: int | None) -> Iterator[IO[bytes]]:
-    """A file under a name that nobody else has, which then takes the target's place."""
+    """Open a file of a unique name, which then replaces the target."""
     other = target.with_name(f".gpuarray-{secrets.token_hex(12)}.tmp")
     try:
-        made = os.open(other, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        descriptor = os.open(other, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(target)) from None
     try:
-        with os.fdopen(made, "wb") as file:
+        with os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

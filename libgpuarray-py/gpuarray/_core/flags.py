@@ -63,51 +63,51 @@ class Flags:
 
     @property
     def c_contiguous(self) -> bool:
-        """Whether the elements lie in C order without gaps."""
+        """True if the elements lie in C order without gaps."""
         return self["C"]
 
     contiguous = c_contiguous
 
     @property
     def f_contiguous(self) -> bool:
-        """Whether the elements lie in Fortran order without gaps."""
+        """True if the elements lie in Fortran order without gaps."""
         return self["F"]
 
     fortran = f_contiguous
 
     @property
     def forc(self) -> bool:
-        """Whether the elements lie in C or in Fortran order without gaps."""
+        """True if the elements lie in C or in Fortran order without gaps."""
         return self["FORC"]
 
     @property
     def fnc(self) -> bool:
-        """Whether the elements lie in Fortran order and not in C order."""
+        """True if the elements lie in Fortran order and not in C order."""
         return self["FNC"]
 
     @property
     def aligned(self) -> bool:
-        """Whether each element starts at a multiple of its size."""
+        """True if each element starts at a multiple of its size."""
         return self["A"]
 
     @property
     def writeable(self) -> bool:
-        """Whether elements may be changed."""
+        """True if elements may be changed."""
         return self["W"]
 
     @property
     def behaved(self) -> bool:
-        """Whether the array is aligned and writeable."""
+        """True if the array is aligned and writeable."""
         return self["B"]
 
     @property
     def carray(self) -> bool:
-        """Whether the array is aligned, writeable and in C order."""
+        """True if the array is aligned, writeable and in C order."""
         return self["CA"]
 
     @property
     def farray(self) -> bool:
-        """Whether the array is aligned, writeable and in Fortran order alone."""
+        """True if the array is aligned, writeable and in Fortran order alone."""
         return self["FA"]
 
     @property

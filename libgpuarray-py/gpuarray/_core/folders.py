@@ -1,7 +1,7 @@
-"""Folders for compiled code: only those that nobody but the user can change are used.
+"""Private folders for compiled code: only those that no other user can change.
 
-The library walks the path (gpuarray/util.h says by which rule); what is used then is
-the folder that it opened, by its descriptor, and no path.
+The library checks the path (gpuarray/util.h has the rule) and opens the folder; from
+then on its descriptor is used, and no path.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 def why_refused(path: str, *, make: bool = False) -> str:
-    """Which folder of a path others can change, and what to do; empty for none."""
+    """The folder of a path that others can change, with a remedy; "" for none."""
     with _walked(path, make) as (status, _):
         return library_text() if status == lib.GA_VALUE_ERROR else ""
 
 
 @contextmanager
 def private_folder(path: str, *, make: bool = False) -> Iterator[int | None]:
-    """The descriptor of a folder; None where there is none that may be used.
+    """Open a folder and yield its descriptor; None if it may not be used.
 
-    With ``make`` it is made where it is missing. Where others can change it a warning
-    says so, once for each reason.
+    With ``make`` a missing one is made. One that others can change gives a warning,
+    once for each reason.
     """
     with _walked(path, make) as (status, folder):
         if status == lib.GA_VALUE_ERROR:
@@ -42,7 +42,7 @@ def private_folder(path: str, *, make: bool = False) -> Iterator[int | None]:
 
 @contextmanager
 def _walked(path: str, make: bool) -> Iterator[tuple[int, int]]:
-    """The library's status, and the descriptor that goes with success."""
+    """Yield the library's status, and the descriptor on success."""
     folder = ffi.new("int *")
     status = lib.gpuarray_private_folder(folder, os.fsencode(path), make)
     try:
@@ -68,9 +68,9 @@ def _tell(text: str) -> None:
 
 
 def warn_if_refused(path: str | None = None) -> None:
-    """Warn once if the folder of kernels, or another one, is not used.
+    """Warn once if the folder of kernels, or another one, is refused.
 
-    Of all variables that cannot be used, too, where no other folder is asked for.
+    Without an argument also of environment variables that cannot be used.
     """
     if path is None:
         for told in unusable():
@@ -82,19 +82,19 @@ def warn_if_refused(path: str | None = None) -> None:
 
 
 def read_private(folder: int, name: str) -> bytes | None:
-    """What a file of the user's own holds, which nobody else could change, or None.
+    """Return the content of a file that only the user can change, or None.
 
-    Its time of change becomes now: the oldest files of a cache go first. Fifos and
-    devices are no files, and are not waited for.
+    Its modification time becomes now: the oldest files of a cache are evicted first.
+    Fifos and devices are no files, and are not waited for.
     """
     try:
         opened = os.open(name, _READ, dir_fd=folder)
     except OSError:
         return None
     try:
-        found = os.fstat(opened)
-        is_own = found.st_uid == os.geteuid() and not found.st_mode & OTHERS
-        if not (stat.S_ISREG(found.st_mode) and is_own):
+        stat_ = os.fstat(opened)
+        is_own = stat_.st_uid == os.geteuid() and not stat_.st_mode & OTHERS
+        if not (stat.S_ISREG(stat_.st_mode) and is_own):
             return None
         with os.fdopen(opened, "rb", closefd=False) as file:
             held = file.read()

@@ -31,7 +31,7 @@ _C_ORDER, _F_ORDER = int(lib.GA_C_ORDER), int(lib.GA_F_ORDER)
 if TYPE_CHECKING:
 
     class Holder:
-        """What frees the ``GpuArray *`` in ``_struct`` when it goes."""
+        """Owner of the ``GpuArray *`` in ``_struct``, which it frees."""
 
         _struct: Any
         _kept: Any
@@ -41,7 +41,7 @@ else:
 
 
 class ArrayGeometry(Holder):
-    """Where the elements of an array lie: its buffer, shape, strides and dtype.
+    """The geometry of an array: its buffer, shape, strides and dtype.
 
     It owns one struct of the library. The buffer goes back to the context's pool when
     the array is deleted.
@@ -56,14 +56,14 @@ class ArrayGeometry(Holder):
         "_typecode",
     )
 
-    _age: int  # of a row: how many stores of rows there were when it was looked up
+    _age: int  # the context's count of stored rows when this row was read
     _context: Context
     _dtype: DType
     _shape: tuple[int, ...]  # set when first asked for
     _typecode: int
 
     def __new__(cls) -> Self:
-        """Nothing: NotConstructible says which functions make arrays."""
+        """Raise NotConstructible, which names the functions that make arrays."""
         raise NotConstructible(
             "arrays are made by gpuarray.asarray, empty, zeros, full, arange; of a "
             "class of your own by gpuarray.zeros(shape, cls=YourClass)"
@@ -116,7 +116,7 @@ class ArrayGeometry(Holder):
         return self.wrap(struct, self._context, self._dtype, self._typecode)
 
     def _made(self, struct: Any) -> Self:
-        """The array of a struct that a helper of the binding made, else like this."""
+        """Return the array of a struct made by a helper of the binding."""
         array: Self = object.__new__(self.__class__)
         array._struct = struct
         array._context = self._context
@@ -124,7 +124,7 @@ class ArrayGeometry(Holder):
         array._typecode = self._typecode
         return array
 
-    # ---- what it is ----
+    # ---- properties ----
 
     @property
     def context(self) -> Context:
@@ -200,17 +200,17 @@ class ArrayGeometry(Holder):
 
     @property
     def offset(self) -> int:
-        """Where the first element lies in the buffer, in bytes."""
+        """The position of the first element in the buffer, in bytes."""
         return int(self._struct.offset)
 
     @property
     def ndim(self) -> int:
-        """How many axes there are."""
+        """The number of axes."""
         return int(self._struct.nd)
 
     @property
     def size(self) -> int:
-        """How many elements there are."""
+        """The number of elements."""
         return math.prod(self.shape)
 
     @property
@@ -230,7 +230,7 @@ class ArrayGeometry(Holder):
 
     @property
     def struct(self) -> Any:
-        """The library's ``GpuArray *``; it stays the array's."""
+        """The library's ``GpuArray *``, which the array owns."""
         return self._struct
 
     def __len__(self) -> int:
@@ -240,7 +240,7 @@ class ArrayGeometry(Holder):
 
 
 def known_shape(array: ArrayGeometry, lengths: tuple[Any, ...]) -> tuple[int, ...]:
-    """The lengths with a -1 replaced by what the others leave."""
+    """Return the lengths, with a -1 computed from the others."""
     if lengths.count(-1) > 1:
         raise BadValue(f"reshape: more than one length of {lengths} is -1")
     if -1 not in lengths:
@@ -263,13 +263,13 @@ def order_code(order: str | None, array: ArrayGeometry | None = None) -> int:
 
 
 def is_in_order(array: ArrayGeometry, order: str | None) -> bool:
-    """Whether an array lies in ``order``; in 'A' and 'K' each one does."""
+    """True if an array lies in ``order``; in 'A' and 'K' each one does."""
     known = as_order(order)
     return known in ("A", "K") or array.flags[known]
 
 
 def array_class(cls: Any, operation: str) -> Any:
-    """``cls`` itself; BadType if it is no class of arrays."""
+    """Return ``cls`` itself. Raises BadType if it is no class of arrays."""
     if not (isinstance(cls, type) and issubclass(cls, ArrayGeometry)):
         raise BadType(f"{operation}: cls is {cls!r}, expected a class of arrays")
     return cls

@@ -1,4 +1,4 @@
-"""What the package says of itself and of dtypes, by the array API standard's names."""
+"""Properties of dtypes and of the package, by the array API standard's names."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _STANDARD = (
 )
 
 
-# ---- of dtypes ----
+# ---- dtypes ----
 
 
 class FloatInfo(NamedTuple):
-    """What ``finfo`` gives: the limits of a dtype of floats, as Python numbers."""
+    """The result of ``finfo``: the limits of a dtype of floats, as Python numbers."""
 
     dtype: DType
     bits: int
@@ -75,20 +75,20 @@ def finfo(type: Any, /) -> FloatInfo:
     if kind_of(dtype) not in "fc":
         raise BadValue(f"finfo: {dtype} is no dtype of floats; use iinfo")
     dtype = parts_dtype(dtype)
-    found: Any = _ml_finfo(dtype) if dtype.kind != "f" else np.finfo(dtype)
+    limits: Any = _ml_finfo(dtype) if dtype.kind != "f" else np.finfo(dtype)
     return FloatInfo(
         dtype=dtype,
-        bits=int(found.bits),
-        eps=float(found.eps),
-        epsneg=float(found.epsneg),
-        max=float(found.max),
-        min=float(found.min),
-        smallest_normal=float(found.smallest_normal),
-        smallest_subnormal=float(found.smallest_subnormal),
-        resolution=float(found.resolution),
-        precision=int(found.precision),
-        nmant=int(found.nmant),
-        nexp=int(found.nexp),
+        bits=int(limits.bits),
+        eps=float(limits.eps),
+        epsneg=float(limits.epsneg),
+        max=float(limits.max),
+        min=float(limits.min),
+        smallest_normal=float(limits.smallest_normal),
+        smallest_subnormal=float(limits.smallest_subnormal),
+        resolution=float(limits.resolution),
+        precision=int(limits.precision),
+        nmant=int(limits.nmant),
+        nexp=int(limits.nexp),
     )
 
 
@@ -112,7 +112,7 @@ def iinfo(type: Any, /) -> np.iinfo[Any]:
 
 
 def isdtype(dtype: npt.DTypeLike, kind: Any) -> builtins.bool:
-    """Whether a dtype is of a kind, a name of the standard or a dtype, or one of many.
+    """Return whether a dtype is of a kind, or of one of several.
 
     >>> gpuarray.isdtype("float32", ("integral", "real floating"))
     True
@@ -154,7 +154,7 @@ def can_cast(from_: Any, to: npt.DTypeLike, casting: str = "safe") -> builtins.b
 
 
 def _can_cast_bfloat16(source: DType, target: DType, casting: str) -> builtins.bool:
-    """bfloat16 casts as float16 does, and safely to neither of the two."""
+    """Return whether bfloat16 casts: as float16, and safely to neither of the two."""
     if casting == "same_kind":
         return dtypes.can_cast(source, target)
     if casting == "unsafe":
@@ -167,7 +167,7 @@ def _can_cast_bfloat16(source: DType, target: DType, casting: str) -> builtins.b
 
 
 def result_type(*arrays_and_dtypes: Any) -> DType:
-    """The dtype that an operation of arrays, dtypes and Python numbers gives.
+    """Return the promoted dtype of arrays, dtypes and Python numbers.
 
     >>> gpuarray.result_type("int32", "float32", 1.5)
     dtype('float64')
@@ -195,9 +195,9 @@ def astype(
     copy: builtins.bool = True,
     device: Place = None,
 ) -> Any:
-    """The elements converted, on another context if ``device`` names one.
+    """Return the elements cast to a dtype, on another context if ``device`` names one.
 
-    The array itself if ``copy`` is false and nothing is to be done.
+    It is the array itself if ``copy`` is false and nothing is to be done.
 
     >>> gpuarray.astype(gpuarray.arange(2), "float32").dtype
     dtype('float32')
@@ -207,20 +207,20 @@ def astype(
             f"astype: got {type(x).__name__}, expected a gpuarray array; use "
             "gpuarray.asarray(x)"
         )
-    made = x.astype(dtype, copy=copy)
-    return made if device is None else made.transfer(find_context(device))
+    converted = x.astype(dtype, copy=copy)
+    return converted if device is None else converted.transfer(find_context(device))
 
 
-# ---- of the package ----
+# ---- the package ----
 
 
 class NamespaceInfo:
-    """What ``__array_namespace_info__()`` gives: devices, dtypes, capabilities."""
+    """The result of ``__array_namespace_info__()``: devices, dtypes, capabilities."""
 
     __module__ = "gpuarray"
 
     def capabilities(self) -> dict[str, Any]:
-        """What the standard leaves to a library: masks as indices, and so on."""
+        """Return the optional features of the standard: masks as indices, and so on."""
         return {
             "boolean indexing": True,
             "data-dependent shapes": True,
@@ -228,15 +228,15 @@ class NamespaceInfo:
         }
 
     def default_device(self) -> Context:
-        """The context where arrays are made if none is named."""
+        """Return the context where arrays are made by default."""
         return find_context(None)
 
     def devices(self) -> tuple[Context, ...]:
-        """The contexts of all devices found; they are opened."""
+        """Return the contexts of all devices found, which it opens."""
         return tuple(dict.fromkeys((self.default_device(), *_opened())))
 
     def default_dtypes(self, *, device: Place = None) -> dict[str, DType]:
-        """The dtypes of arrays that are made of no dtype, on a context."""
+        """Return the default dtypes of new arrays on a context."""
         double = find_context(device).has_double
         floats = np.dtype(np.float64 if double else np.float32)
         return {
@@ -249,7 +249,7 @@ class NamespaceInfo:
     def dtypes(
         self, *, device: Place = None, kind: str | tuple[str, ...] | None = None
     ) -> dict[str, DType]:
-        """The standard's dtypes that a context holds, by name, of a kind if given."""
+        """Return the standard's dtypes of a context by name, of a kind if given."""
         context = find_context(device)
         held = {
             name: np.dtype(name)
@@ -262,19 +262,19 @@ class NamespaceInfo:
 
 
 def _opened() -> list[Context]:
-    """The contexts of the devices found, without those that do not open."""
-    found = []
+    """Return the contexts of the devices found, without those that do not open."""
+    contexts = []
     for kind in ("cuda", "opencl"):
         for name in device_names(kind)[0]:
             try:
-                found.append(find_context(name))
+                contexts.append(find_context(name))
             except GpuArrayError:
                 continue
-    return found
+    return contexts
 
 
 def __array_namespace_info__() -> NamespaceInfo:
-    """What the package says of itself: its devices, dtypes and capabilities.
+    """Return the package's devices, dtypes and capabilities.
 
     >>> info = gpuarray.__array_namespace_info__()
     >>> info.default_device() in info.devices()

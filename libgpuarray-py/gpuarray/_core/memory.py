@@ -1,4 +1,4 @@
-"""The memory that a context holds, and its cache of kernels."""
+"""Memory and kernel caches of a context."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpuarray.errors import BadType, BadValue
 
 
 class MemoryInfo(NamedTuple):
-    """What a context holds, in bytes; ``n_live`` counts buffers.
+    """The memory of a context, in bytes; ``n_live`` counts buffers.
 
     ``live`` are in use, at most ``peak`` were; ``cached`` are kept for reuse, and
     ``limit`` bounds both together (0: no limit).
@@ -34,8 +34,8 @@ class MemoryInfo(NamedTuple):
 class HostMemoryInfo(NamedTuple):
     """The memory that a context has for results on the host, in bytes.
 
-    ``live`` are NumPy arrays that results were brought to, ``cached`` are kept for the
-    next ones, and ``limit`` bounds both together (0: none is kept).
+    ``live`` are results in NumPy arrays, ``cached`` is kept for the next ones, and
+    ``limit`` bounds both together (0: none is kept).
 
     >>> context = gpuarray.context("null")
     >>> a = gpuarray.zeros(10_000, "float64", context)
@@ -51,10 +51,10 @@ class HostMemoryInfo(NamedTuple):
 
 
 class CacheInfo(NamedTuple):
-    """What a context's kernel cache did: how many kernels came from where.
+    """The statistics of a context's kernel cache.
 
-    Kernels found in memory (``memory_hits``) or on disk (``disk_hits``), ``compiled``,
-    ``damaged`` on disk and made anew, and ``unwritable``: not kept on disk.
+    Numbers of kernels found in memory (``memory_hits``) or on disk (``disk_hits``),
+    ``compiled``, ``damaged`` on disk and recompiled, and ``unwritable`` to disk.
 
     >>> gpuarray.context("null").cache_info()
     CacheInfo(memory_hits=..., disk_hits=..., compiled=..., damaged=0, unwritable=0)
@@ -68,12 +68,12 @@ class CacheInfo(NamedTuple):
 
 
 class ContextMemory(ContextProperties):
-    """A context that says what it holds, and is told how much that may be."""
+    """A context's memory statistics and limits."""
 
     __slots__ = ()
 
     def memory_info(self) -> MemoryInfo:
-        """How much memory the context holds.
+        """Return the context's memory statistics.
 
         As a ``MemoryInfo``; asks nothing of the device.
 
@@ -85,7 +85,7 @@ class ContextMemory(ContextProperties):
         return MemoryInfo(info.live, info.cached, info.peak, info.limit, info.n_live)
 
     def cache_info(self) -> CacheInfo:
-        """Where the kernels used so far came from.
+        """Return the statistics of the kernel cache.
 
         >>> gpuarray.context("null").cache_info().damaged
         0
@@ -101,7 +101,7 @@ class ContextMemory(ContextProperties):
         )
 
     def trim(self) -> None:
-        """Give the memory that is kept for reuse back to the device.
+        """Return cached memory to the device.
 
         >>> context = gpuarray.context("null")
         >>> context.trim()
@@ -120,10 +120,10 @@ class ContextMemory(ContextProperties):
         check(lib.gpucontext_set_limit(self.pointer, _bytes(size, "limit")))
 
     def host_memory_info(self) -> HostMemoryInfo:
-        """How much memory the context has for results on the host.
+        """Return the statistics of the context's memory for results on the host.
 
-        What a function returns on a processor may be the device's own memory, which is
-        not counted here. ``trim`` gives what is kept back to the system.
+        A function's result on a processor may be the device's own memory, which is not
+        counted here. ``trim`` returns cached memory to the system.
 
         >>> gpuarray.context("null").host_memory_info()
         HostMemoryInfo(live=..., cached=..., limit=...)
@@ -134,10 +134,10 @@ class ContextMemory(ContextProperties):
 
     @property
     def host_limit(self) -> int:
-        """The most bytes that results on the host have of the context; 0: none.
+        """The limit in bytes of the context's memory for results on the host; 0: none.
 
-        Beyond it they are ordinary NumPy arrays. At first the environment variable
-        GPUARRAY_HOST_SIZE, or an eighth of the machine's memory.
+        Beyond it they are ordinary NumPy arrays. By default it is the environment
+        variable GPUARRAY_HOST_SIZE, or an eighth of the machine's memory.
 
         >>> context = gpuarray.context("null")
         >>> before, context.host_limit = context.host_limit, 2**20
@@ -154,7 +154,7 @@ class ContextMemory(ContextProperties):
 
 
 def _bytes(size: Any, what: str) -> int:
-    """A limit in bytes."""
+    """Return a limit in bytes."""
     if not isinstance(size, SupportsIndex):
         raise BadType(f"{what}: got {size!r}, expected a whole number of bytes")
     number = operator.index(size)

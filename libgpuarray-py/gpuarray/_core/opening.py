@@ -1,4 +1,4 @@
-"""How contexts are opened, and which one is meant where none is named."""
+"""Opening of contexts, and the default context."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from gpuarray.errors import (
 
 
 def context(name: str | Context | Device | Any = None) -> Context:
-    """The open context of a device, which is opened if it is not.
+    """Return the context of a device, which is opened at the first call.
 
     ``name`` is ``"cuda0"``, ``"cuda"`` (the first), ``"opencl0:1"`` (platform and
     device), ``"opencl"`` or ``"null"`` (host memory; runs no kernel); None: the default
-    context. A context stands for itself. A ``pyopencl.CommandQueue`` gives a context
-    that works on that queue, in order with PyOpenCL's own work there; one that is in
-    the cl_context of an open context gives that. A ``pyopencl.Context`` gives a
+    context. A context is returned itself. A ``pyopencl.CommandQueue`` gives a context
+    that works on that queue, in order with PyOpenCL's own work there; one in the
+    cl_context of an open context gives that context. A ``pyopencl.Context`` gives a
     context that shares its memory and has a queue of its own.
 
     >>> gpuarray.context("null")
@@ -60,9 +60,9 @@ def context(name: str | Context | Device | Any = None) -> Context:
 
 def _open(name: str) -> Context:
     with registry.lock:
-        found = registry.opened.get(name)
-        if found is not None:
-            return found
+        opened_context = registry.opened.get(name)
+        if opened_context is not None:
+            return opened_context
         prepare()
         warn_if_refused()
         result = ffi.new("gpucontext **")
@@ -70,26 +70,26 @@ def _open(name: str) -> Context:
         if status:
             _fail_to_open(status)
         canonical = text(lib.gpucontext_name(result[0]))
-        found = registry.opened.get(canonical)
-        if found is None:
-            found = registry.opened[canonical] = Context(result[0])
+        opened_context = registry.opened.get(canonical)
+        if opened_context is None:
+            opened_context = registry.opened[canonical] = Context(result[0])
         else:
             lib.gpucontext_deref(result[0])
-        registry.opened[name] = found
-        return found
+        registry.opened[name] = opened_context
+        return opened_context
 
 
 def _fail_to_open(status: int) -> None:
-    """Raise what the library says; on a machine with devices with their names."""
+    """Raise the library's error, with the names of the machine's devices."""
     try:
         check(status)
     except (BadArgument, DeviceNotFound, LibraryMissing) as error:
-        found = [name for kind in KINDS for name in device_names(kind)[0]]
-        if not found:
+        names = [name for kind in KINDS for name in device_names(kind)[0]]
+        if not names:
             raise
         said = str(error).partition(". On a machine without")[0]
         raise type(error)(
-            f"{said}; the devices of this machine are {', '.join(found)}; "
+            f"{said}; the devices of this machine are {', '.join(names)}; "
             "python -m gpuarray.doctor says why others are not"
         ) from None
 
@@ -102,13 +102,13 @@ def init(
     max_cache_size: int = sys.maxsize,
     initial_cache_size: int = 0,
 ) -> Context:
-    """The context of a device: libgpuarray's name for ``context``, with its options.
+    """Return a device's context: libgpuarray's name for ``context``, with options.
 
     ``sched`` is ``"default"``, ``"single"`` or ``"multi"``, a hint. ``single_stream``
     forbids other queues. ``kernel_cache_path`` is the folder of compiled kernels.
-    The pool of memory begins with ``initial_cache_size`` bytes and never holds more
-    than ``max_cache_size``; with 0 it keeps nothing. BadValue where options are given
-    for a device that is open already.
+    The memory pool begins with ``initial_cache_size`` bytes and never holds more than
+    ``max_cache_size``; with 0 it keeps nothing. Raises BadValue for options of a device
+    that is open already.
 
     >>> gpuarray.init("null")
     <context 'null': null (host memory, runs no kernel)>
@@ -138,12 +138,12 @@ _NUMBERED = r"cuda\d+|opencl\d+:\d+|null"
 def _open_with(
     dev: str, schedule: int, single: bool, folder: str | None, most: int, first: int
 ) -> Context:
-    """A context with these options."""
+    """Return a context with these options."""
     prepare()
     warn_if_refused(folder)
-    made, opened = ffi.new("gpucontext_props **"), ffi.new("gpucontext **")
-    check(lib.gpucontext_props_new(made), "init")
-    props = made[0]
+    pair, opened = ffi.new("gpucontext_props **"), ffi.new("gpucontext **")
+    check(lib.gpucontext_props_new(pair), "init")
+    props = pair[0]
     numbers = [int(number) for number in re.findall(r"\d+", dev)]
     try:
         if dev.startswith("cuda"):
@@ -167,10 +167,10 @@ def _open_with(
 
 
 def get_default_context() -> Context:
-    """The context used where none is named.
+    """Return the default context.
 
-    That of the innermost ``with context:`` or ``with context.as_default():``, else what
-    ``set_default_context`` set, else GPUARRAY_DEVICE, else the best device.
+    It is that of the innermost ``with context:`` or ``with context.as_default():``,
+    else of ``set_default_context``, else of GPUARRAY_DEVICE, else of the best device.
 
     >>> with gpuarray.context("null"):
     ...     gpuarray.get_default_context()
@@ -181,7 +181,7 @@ def get_default_context() -> Context:
 
 
 def current_context() -> Context | None:
-    """The context of the innermost ``with context:`` of this thread or task, if any."""
+    """Return the context of the innermost ``with context:`` of this thread, or None."""
     inner = registry.current.get()
     return inner[-1] if inner else None
 
@@ -202,10 +202,10 @@ def set_default_context(chosen: Context | str | None) -> None:
 
 
 def devices() -> list[Device]:
-    """The devices that were found on this machine; never fails.
+    """Return the devices of this machine; never fails.
 
-    Each is opened for it, as ``gpuarray.context`` does. Why something was not found:
-    ``python -m gpuarray.doctor``.
+    It opens each, as ``gpuarray.context`` does. ``python -m gpuarray.doctor`` says why
+    a device was not found.
 
     >>> len(gpuarray.devices()) == len(gpuarray.devices())
     True
@@ -216,7 +216,7 @@ def devices() -> list[Device]:
 def _describe(name: str) -> Device:
     kind = name.rstrip("0123456789:")
     try:
-        found = context(name)
-        return Device(name, found.device_name, kind, found.total_memory, found.is_cpu)
+        c = context(name)
+        return Device(name, c.device_name, kind, c.total_memory, c.is_cpu)
     except GpuArrayError as error:
         return Device(name, "", kind, 0, False, str(error))

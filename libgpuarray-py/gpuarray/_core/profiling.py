@@ -17,15 +17,15 @@ from gpuarray._native import check, ffi, lib, text
 from gpuarray.errors import BadValue
 
 _KINDS = ("launch", "library", "copy", "fill", "read", "write")  # enum gpuspan_kind
-_PIECE = 4096  # spans asked for at once
+_PIECE = 4096  # spans read at once
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One command: what it was and when the device did it.
+    """One command: its name and its device times.
 
-    ``start`` and ``end`` are seconds of device time from the profile's begin on;
-    ``bytes`` were moved, 0 for a launch; ``label`` says what it was queued for.
+    ``start`` and ``end`` are seconds of device time since the profile began; ``bytes``
+    were moved, 0 for a launch; ``label`` is that of the operation.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Span:
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
+        """The duration."""
         return self.end - self.start
 
 
@@ -54,7 +54,7 @@ class Row:
 
 
 class Profile:
-    """What a context did; filled when the ``with profile()`` block ends.
+    """The commands of a context; filled when the ``with profile()`` block ends.
 
     It prints as a table. ``spans`` has every command in the order of the calls, and
     ``lost`` counts those without device time: done by the host itself, or too many.
@@ -76,7 +76,7 @@ class Profile:
         return sum(span.seconds for span in self.spans)
 
     def table(self) -> list[Row]:
-        """A row for each name, the longest first.
+        """Return a row for each name, the longest first.
 
         >>> with gpuarray.profile("null") as found:
         ...     b = gpuarray.zeros(3, context="null").copy()
@@ -161,7 +161,7 @@ class Profile:
 
 
 def _shorten(name: str) -> str:
-    """A name for a column: of a hash its first digits."""
+    """Return a name for a column: a hash is cut to its first digits."""
     name = " ".join(re.sub(r"_([0-9a-f]{6})[0-9a-f]{26}$", r"_\1", name).split())
     return name if len(name) <= 48 else name[:45] + "..."
 
@@ -177,7 +177,7 @@ def _time(seconds: float) -> str:
 def profile(
     context: Context | str | None = None, most: int = 1_000_000
 ) -> Iterator[Profile]:
-    """Time what is queued on a context within the block, on every thread.
+    """Time the work queued on a context within the block, on every thread.
 
     At most ``most`` commands are kept, the others counted as lost. The end waits for
     the context. Times are the device's own, from events in its queues; on CUDA a short
@@ -194,15 +194,15 @@ def profile(
     """
     if most < 1:
         raise BadValue(f"profile: most is {most}, expected at least 1")
-    found = Profile(find_context(context))
-    made = ffi.new("gpuprofile **")
-    check(lib.gpuprofile_start(made, found.context.pointer, most), "profile")
-    pointer = ffi.gc(made[0], lib.gpuprofile_release)
+    result = Profile(find_context(context))
+    handle = ffi.new("gpuprofile **")
+    check(lib.gpuprofile_start(handle, result.context.pointer, most), "profile")
+    pointer = ffi.gc(handle[0], lib.gpuprofile_release)
     try:
-        yield found
+        yield result
     finally:
         status = lib.gpuprofile_stop(pointer)
-        found.spans, found.lost = _read(pointer)
+        result.spans, result.lost = _read(pointer)
     check(status, "profile")
 
 

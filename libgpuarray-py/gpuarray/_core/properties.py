@@ -1,4 +1,4 @@
-"""What a device and the driver say of themselves."""
+"""Properties of a device and its driver."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ContextProperties:
 
     @property
     def closed(self) -> bool:
-        """Whether the context was closed."""
+        """True if the context was closed."""
         return self._pointer is None
 
     def _property(self, number: int, ctype: str) -> Any:
@@ -89,7 +89,7 @@ class ContextProperties:
 
     @property
     def max_threads(self) -> int:
-        """Threads of a block along its first axis at most."""
+        """The most threads of a block along its first axis."""
         return int(self._property(lib.GA_CTX_PROP_MAXLSIZE0, "size_t *")[0])
 
     # libgpuarray's names
@@ -101,12 +101,12 @@ class ContextProperties:
 
     @property
     def unique_id(self) -> str:
-        """The device's place on the bus; Unsupported where it does not tell."""
+        """The device's address on the bus; Unsupported if the driver has none."""
         return text(self._property(lib.GA_CTX_PROP_UNIQUE_ID, "char[16]"))
 
     @property
     def bin_id(self) -> bytes:
-        """What compiled code depends on: the architecture and the compiler."""
+        """The key of compiled code: the architecture and the compiler."""
         value = self._property(lib.GA_CTX_PROP_BIN_ID, "char **")
         return text(value[0]).encode()
 
@@ -117,32 +117,32 @@ class ContextProperties:
 
     @property
     def maxlsize0(self) -> int:
-        """Threads of a block along its first axis at most."""
+        """The most threads of a block along its first axis."""
         return self._size(lib.GA_CTX_PROP_MAXLSIZE0)
 
     @property
     def maxlsize1(self) -> int:
-        """Threads of a block along its second axis at most."""
+        """The most threads of a block along its second axis."""
         return self._size(lib.GA_CTX_PROP_MAXLSIZE1)
 
     @property
     def maxlsize2(self) -> int:
-        """Threads of a block along its third axis at most."""
+        """The most threads of a block along its third axis."""
         return self._size(lib.GA_CTX_PROP_MAXLSIZE2)
 
     @property
     def maxgsize0(self) -> int:
-        """Blocks along the first axis at most."""
+        """The most blocks along the first axis."""
         return self._size(lib.GA_CTX_PROP_MAXGSIZE0)
 
     @property
     def maxgsize1(self) -> int:
-        """Blocks along the second axis at most."""
+        """The most blocks along the second axis."""
         return self._size(lib.GA_CTX_PROP_MAXGSIZE1)
 
     @property
     def maxgsize2(self) -> int:
-        """Blocks along the third axis at most."""
+        """The most blocks along the third axis."""
         return self._size(lib.GA_CTX_PROP_MAXGSIZE2)
 
     def _size(self, number: int) -> int:
@@ -155,10 +155,10 @@ class ContextProperties:
 
     @property
     def has_double(self) -> bool:
-        """Whether the device computes in float64."""
+        """True if the device computes in float64."""
         return bool(self._property(lib.GA_CTX_PROP_HAS_DOUBLE, "int *")[0])
 
     @property
     def is_cpu(self) -> bool:
-        """Whether the device is the host's processor."""
+        """True if the device is the host's processor."""
         return bool(self._property(lib.GA_CTX_PROP_IS_CPU, "int *")[0])

@@ -15,7 +15,7 @@ _STREAM = {"cuda": "cuda_get_stream", "opencl": "cl_get_stream"}
 
 
 class Event:
-    """A point in a queue, reached when all that was queued there before is done.
+    """A point in a queue, reached when all earlier work there is done.
 
     ``context.record()`` and ``queue.record()`` make one; ``queue`` is where it is.
 
@@ -33,18 +33,18 @@ class Event:
 
     @property
     def pointer(self) -> Any:
-        """The library's event; it stays the event's."""
+        """The library's event, which this one owns."""
         return self._pointer
 
     @property
     def done(self) -> bool:
-        """Whether the event was reached; does not wait."""
+        """True if the event was reached; does not wait."""
         answer = ffi.new("int *")
         check(lib.gpuevent_query(self._pointer, answer), "event")
         return bool(answer[0])
 
     def sync(self) -> None:
-        """Wait until the event is reached; raise what failed meanwhile.
+        """Wait until the event is reached; raise asynchronous errors.
 
         >>> event = gpuarray.get_default_context().record()
         >>> event.sync()
@@ -52,7 +52,7 @@ class Event:
         check(lib.gpuevent_wait(self._pointer), "event")
 
     def seconds_since(self, start: Event) -> float:
-        """Seconds of device time from an earlier event of the context; waits for both.
+        """Return seconds of device time since an earlier event; waits for both.
 
         >>> import gpuarray
         >>> context = gpuarray.context("null")
@@ -76,12 +76,11 @@ class Event:
 
 
 class Queue:
-    """A queue (on CUDA: a stream) of a context, done in the order of the calls.
+    """A queue (on CUDA: a stream) of a context, whose work runs in order.
 
-    ``context.new_queue()`` makes one; work that is called within ``with queue:`` on
-    this thread goes there. Work on two queues may run at once; the library keeps the
-    order of work on one array across queues by itself. ``context`` is whose queue it
-    is.
+    ``context.new_queue()`` makes one; work called within ``with queue:`` on this thread
+    goes there. Work on two queues may run at once; the library orders work on one array
+    across queues itself. ``context`` is the queue's.
 
     >>> context = gpuarray.get_default_context()
     >>> other = context.new_queue()
@@ -96,24 +95,24 @@ class Queue:
 
     def __init__(self, pointer: Any, context: Context) -> None:
         self._pointer = ffi.gc(pointer, lib.gpuqueue_release)
-        self._before: dict[int, list[Queue]] = {}  # by thread, what `with` puts back
+        self._before: dict[int, list[Queue]] = {}  # to restore after `with`, by thread
         self.context = context
 
     @classmethod
     def make(cls, context: Context) -> Queue:
-        """A new queue.
+        """Return a new queue.
 
         >>> context = gpuarray.get_default_context()
         >>> gpuarray.Queue.make(context) == context.queue
         False
         """
-        made = ffi.new("gpuqueue **")
-        check(lib.gpuqueue_new(made, context.pointer), "new_queue")
-        return cls(made[0], context)
+        handle = ffi.new("gpuqueue **")
+        check(lib.gpuqueue_new(handle, context.pointer), "new_queue")
+        return cls(handle[0], context)
 
     @classmethod
     def current(cls, context: Context) -> Queue:
-        """The queue on which this thread's work on the context goes.
+        """Return the queue of this thread's work on the context.
 
         >>> context = gpuarray.get_default_context()
         >>> gpuarray.Queue.current(context) == context.queue
@@ -124,24 +123,24 @@ class Queue:
         return cls(pointer, context)
 
     def sync(self) -> None:
-        """Wait until all work on the queue is done; raise what failed meanwhile.
+        """Wait until all work on the queue is done; raise asynchronous errors.
 
         >>> gpuarray.get_default_context().queue.sync()
         """
         check(lib.gpuqueue_sync(self._pointer), "sync of a queue")
 
     def record(self) -> Event:
-        """An event behind all that is queued so far.
+        """Return an event after all work queued so far.
 
         >>> event = gpuarray.get_default_context().queue.record()
         >>> event.sync()
         """
-        made = ffi.new("gpuevent **")
-        check(lib.gpuevent_record(made, self._pointer), "record")
-        return Event(made[0], self)
+        handle = ffi.new("gpuevent **")
+        check(lib.gpuevent_record(handle, self._pointer), "record")
+        return Event(handle[0], self)
 
     def wait(self, event: Event) -> None:
-        """Let what is queued from now on wait, on the device, for an event.
+        """Make later work in the queue wait, on the device, for an event.
 
         >>> context = gpuarray.get_default_context()
         >>> first, second = context.new_queue(), context.new_queue()
@@ -155,7 +154,7 @@ class Queue:
     def handle(self) -> int:
         """The vendor's handle: a CUstream or a cl_command_queue, for other libraries.
 
-        Work of others on it is in order with ours.
+        Work of other libraries on it is in order with ours.
         """
         name = _STREAM.get(self.context.kind)
         if name is None:

@@ -1,4 +1,4 @@
-"""Which contexts are open, and which are the default and the current ones."""
+"""The registry of open contexts, with the default and the current ones."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 lock = threading.Lock()
 """Held while contexts are opened and closed."""
 opened: dict[str, Context] = {}
-"""By the names that they were opened by."""
+"""The open contexts by the names that they were opened by."""
 adopted: dict[int, Context] = {}
-"""By the vendor's context."""
+"""The wrapping contexts by the vendor's context."""
 process_default: dict[str, Context] = {}
 """The default context of the process under "context", if one was set."""
 current: ContextVar[tuple[Context, ...]] = ContextVar("gpuarray_context", default=())
-"""The contexts of the blocks that a thread or task is in, the innermost last."""
+"""The contexts of a thread's or task's blocks, the innermost last."""
 
 
 def forget(closed: Context) -> None:
-    """Take a context that is closed out of all of them."""
+    """Remove a closed context from all of them."""
     listed: tuple[dict[Any, Context], ...] = opened, adopted, process_default
     for known in listed:
         for key in [key for key, one in known.items() if one is closed]:

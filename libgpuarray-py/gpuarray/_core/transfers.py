@@ -1,4 +1,4 @@
-"""Copies of an array: converted, on another context, on the host."""
+"""Copies of an array: casts, and transfers to other contexts and the host."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from gpuarray.dtypes import (
 )
 from gpuarray.errors import BadType, BadValue, NeedsCopy, Unsupported
 
-_POOLED = 1 << 14  # bytes from which it is worth to ask the library for memory
+_POOLED = 1 << 14  # bytes from which host memory comes from the library's pool
 
 
 class ArrayTransfers(ArrayGeometry):
-    """An array whose elements are copied, converted, and brought elsewhere."""
+    """An array's copies, casts and transfers."""
 
     __slots__ = ()
 
@@ -59,11 +59,12 @@ class ArrayTransfers(ArrayGeometry):
         subok: bool = True,
         copy: bool = True,
     ) -> Self:
-        """The elements converted as NumPy does; BadType where ``casting`` forbids it.
+        """Return the elements cast as by NumPy. Raises BadType if ``casting`` forbids
+        it.
 
-        Of complex numbers as real ones the real parts, with a ComplexWarning. The array
-        itself if ``copy`` is false and nothing is to be done. A bool in
-        place of ``casting`` is ``copy``, which libgpuarray 0.7 has there.
+        Complex numbers become their real parts, with a ComplexWarning. The array itself
+        is returned if ``copy`` is false and nothing is to be done. A bool in place of
+        ``casting`` is ``copy``, which libgpuarray 0.7 has there.
 
         >>> print(gpuarray.asarray([1.7, -1.7]).astype("int32"))
         [ 1 -1]
@@ -123,7 +124,7 @@ class ArrayTransfers(ArrayGeometry):
         return self.transfer(device)
 
     def sync(self) -> None:
-        """Wait until the work on the array is done; raise what failed meanwhile.
+        """Wait until the work on the array is done; raise its asynchronous errors.
 
         >>> a = gpuarray.zeros(3) + 1
         >>> a.sync()
@@ -173,7 +174,7 @@ class ArrayTransfers(ArrayGeometry):
     def _read_to_pool(
         self, shape: tuple[int, ...], size: int
     ) -> npt.NDArray[Any] | None:
-        """The elements in memory that the context keeps for that, if it has room."""
+        """Return the elements in pooled host memory, if it has room."""
         place = ffi.new("gpuhost **")
         check(lib.GpuArray_host(place, self._struct, 0), "read")
         if not place[0]:
@@ -184,10 +185,9 @@ class ArrayTransfers(ArrayGeometry):
         return np.ndarray(shape, self._dtype, memory)
 
     def item(self, *index: int) -> Any:
-        """One element as a Python number.
+        """Return one element as a Python number.
 
-        Of the only element, or of that at ``index``; waits. ValueError where there are
-        more.
+        It is the only element, or that at ``index``; waits. Raises ValueError for more.
 
         >>> gpuarray.asarray([1.5, 2.5]).item(1)
         2.5

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ArrayViews(ArrayTransfers):
-    """An array of which there are views."""
+    """An array's views."""
 
     __slots__ = ()
 
@@ -34,14 +34,13 @@ class ArrayViews(ArrayTransfers):
         dtype: npt.DTypeLike | type[BaseArray] | None = None,
         cls: type[BaseArray] | None = None,
     ) -> Any:
-        """Another array of the same elements, or of their bytes as those of ``dtype``.
+        """Return an array of the same elements, or of their bytes as ``dtype``.
 
-        Of the class ``cls``, which may be given in place of ``dtype``, else of the
-        array's own.
+        It has the class ``cls``, which may be given in place of ``dtype``, by default
+        the array's.
 
-        Elements of another size make the last axis longer or shorter; BadValue if it
-        has gaps then, or bytes that are left over, and where the first element does not
-        lie at a multiple of the new size.
+        Elements of another size change the length of the last axis. Raises BadValue if
+        it has gaps then, or bytes left over, or if the first element is not aligned.
 
         >>> a = gpuarray.zeros(2)
         >>> a.view()[0] = 1
@@ -52,11 +51,11 @@ class ArrayViews(ArrayTransfers):
         """
         if isinstance(dtype, type) and issubclass(dtype, ArrayGeometry):
             dtype, cls = None, dtype
-        made = self.__class__ if cls is None else array_class(cls, "view")
+        kind = self.__class__ if cls is None else array_class(cls, "view")
         struct = ffi.new(ARRAY)
         check(lib.GpuArray_view(struct, self._struct))
         if dtype is None:
-            return made.wrap(struct, self._context, self._dtype, self._typecode)
+            return kind.wrap(struct, self._context, self._dtype, self._typecode)
         other = as_dtype(dtype)
         if other.itemsize != self._dtype.itemsize:
             self._fit_last_axis(struct, other)
@@ -68,10 +67,10 @@ class ArrayViews(ArrayTransfers):
                 "view: the elements do not lie at multiples of "
                 f"{other.itemsize} bytes, as {other} needs; copy the array first"
             )
-        return made.wrap(struct, self._context, other, typecode)
+        return kind.wrap(struct, self._context, other, typecode)
 
     def _fit_last_axis(self, struct: Any, dtype: DType) -> None:
-        """Gives a view as many elements of another size as fill the last axis."""
+        """Set the last axis of a view to as many elements of another size as fit."""
         if not self.shape:
             raise BadValue(
                 f"view: a 0-d array of {self._dtype}; {dtype} is not of its size"
@@ -98,7 +97,7 @@ class ArrayViews(ArrayTransfers):
         """The elements in another shape: a view where strides permit, else a copy.
 
         One length may be -1. ``copy=True`` always copies; ``copy=False`` raises
-        NeedsCopy rather than copy. The order may also stand behind the shape.
+        NeedsCopy rather than copy. The order may also follow the shape.
 
         >>> a = gpuarray.arange(6)
         >>> a.reshape(2, -1).shape
@@ -136,7 +135,7 @@ class ArrayViews(ArrayTransfers):
         return self.reshape(self.size, order=order)
 
     def transpose(self, *axes: Any) -> Self:
-        """A view with its axes in another order; none given: reversed.
+        """Return a view with its axes in another order, by default reversed.
 
         BadValue unless each axis is named once.
 
@@ -179,7 +178,7 @@ class ArrayViews(ArrayTransfers):
     ) -> Self:
         """A view of the same buffer with another geometry, in bytes.
 
-        ``offset`` counts from the first element. The caller sees to it that the view
+        ``offset`` counts from the first element. The caller makes sure that the view
         stays inside of the array.
 
         >>> a = gpuarray.arange(6)
@@ -199,8 +198,7 @@ class ArrayViews(ArrayTransfers):
     def dimshuffle(self, *pattern: int | Literal["x"]) -> Self:
         """A view whose axis i is axis ``pattern[i]``.
 
-        ``"x"`` stands for a new axis of length 1. An axis that is left out must have
-        length 1.
+        ``"x"`` is a new axis of length 1. A dropped axis must have length 1.
 
         >>> gpuarray.zeros((2, 3)).dimshuffle(1, 0).shape
         (3, 2)
@@ -236,7 +234,7 @@ class ArrayViews(ArrayTransfers):
 
     @property
     def base(self) -> Self | None:
-        """None if the array fills its buffer; else all of that, in one axis."""
+        """None if the array fills its buffer; else the whole buffer, in one axis."""
         struct, size = self._struct, self._buffer_size()
         if size <= max(self.nbytes, 1):
             return None

@@ -1,4 +1,4 @@
-"""Arguments of functions that make arrays: their order, the context, dtypes."""
+"""Arguments of creation functions: their order, the context, dtypes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def in_either_order(names: str) -> Callable[[F], F]:
-    """Let arguments behind the dtype stand in the order ``names``, too.
+    """Let arguments after the dtype have the order ``names``, too.
 
-    That is NumPy's and libgpuarray 0.7's, which begin with the order or with whether
-    to copy, where ours begin with the context: what stands there tells them apart.
+    That is NumPy's and libgpuarray 0.7's order, which begins with ``order`` or
+    ``copy``, where ours begins with the context: the argument's type tells them apart.
     """
     others = names.split()
 
@@ -53,16 +53,16 @@ def in_either_order(names: str) -> Callable[[F], F]:
 
 
 def _begins_with_context(given: tuple[Any, ...]) -> bool:
-    """Whether the first is a context; if it is None, whether no other is one."""
+    """True if the first is a context; if it is None, if no other is one."""
     if given[0] is None:
         return not any(map(_is_context, given))
     return _is_context(given[0])
 
 
 def _is_context(given: Any) -> bool:
-    """Whether it may name a context: none of the other arguments' kinds."""
+    """True if it may name a context: it has no other argument's type."""
     if isinstance(given, str):
-        return len(given) != 1  # an order is a letter
+        return len(given) != 1  # an order has one letter
     return not (given is None or isinstance(given, bool | int | type))
 
 
@@ -70,7 +70,7 @@ _SINGLE = {np.dtype(d): np.dtype(s) for d, s in (("f8", "f4"), ("c16", "c8"))}
 
 
 def place_of(operation: str, context: Place, device: Place) -> Context:
-    """The context named by either word, or the default one."""
+    """Return the context named by either argument, or the default one."""
     if context is not None and device is not None:
         raise BadType(f"{operation}: context and device are one thing; give one")
     return find_context(device if context is None else context)
@@ -79,14 +79,14 @@ def place_of(operation: str, context: Place, device: Place) -> Context:
 def float_dtype(
     operation: str, dtype: npt.DTypeLike | None, place: Context
 ) -> np.dtype[Any]:
-    """The dtype asked for, else the widest of floats that the device has."""
+    """Return the dtype asked for, else the widest floating dtype of the device."""
     if dtype is None:
         return np.dtype(np.float64 if place.has_double else np.float32)
     return as_dtype(dtype, operation)
 
 
 def fitting(host: npt.NDArray[Any], place: Context) -> npt.NDArray[Any]:
-    """Values of no chosen dtype, which without float64 on the device become float32."""
+    """Return values without a chosen dtype; float32 if the device lacks float64."""
     if place.has_double:
         return host
     return host.astype(_SINGLE.get(host.dtype, host.dtype), copy=False)

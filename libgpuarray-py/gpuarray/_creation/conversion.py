@@ -1,4 +1,4 @@
-"""Arrays of what there is: lists, NumPy's arrays, those of other libraries."""
+"""Conversion to arrays: of lists, NumPy's arrays, those of other libraries."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def asarray(
     order: Order | None = "K",
     device: Place = None,
 ) -> Array:
-    """``a`` as an array on a context; itself if it is one there already.
+    """Return ``a`` as an array on a context; itself if it is one there already.
 
     ``a`` is anything that ``numpy.asarray`` takes, or an array, also of another
     context. An array of another library on a device (one with ``__dlpack__`` or
-    ``__cuda_array_interface__``, or PyOpenCL's) is used where it lies. ``copy=True``
-    always copies; ``copy=False`` raises NeedsCopy rather than copy. ``device`` is the
-    array API standard's name of ``context``. An array of a class of your own gives one
-    of ``Array``, on the same memory; ``asanyarray`` keeps the class.
+    ``__cuda_array_interface__``, or PyOpenCL's) is wrapped without a copy.
+    ``copy=True`` always copies; ``copy=False`` raises NeedsCopy rather than copy.
+    ``device`` is the array API standard's name of ``context``. An array of a subclass
+    gives one of ``Array``, on the same memory; ``asanyarray`` keeps the class.
 
     >>> a = gpuarray.asarray([[1, 2], [3, 4]], "float32")
     >>> print(a)
@@ -67,8 +67,8 @@ def asarray(
         ...
     gpuarray.errors.NeedsCopy: asarray: host values cannot be used without a copy
     """
-    found = _as_class(None, a, dtype, context, copy, order, device)
-    return found if found.__class__ is Array else found.view(Array)
+    result = _as_class(None, a, dtype, context, copy, order, device)
+    return result if result.__class__ is Array else result.view(Array)
 
 
 @in_either_order("order context")
@@ -81,7 +81,7 @@ def asanyarray(
     order: Order | None = "K",
     device: Place = None,
 ) -> Array:
-    """As ``asarray``; an array of a class of your own keeps its class.
+    """Return ``a`` as by ``asarray``; an array of a subclass keeps its class.
 
     >>> gpuarray.asanyarray([1, 2]).tolist()
     [1, 2]
@@ -98,7 +98,7 @@ def _as_class(
     order: Order | None,
     device: Place,
 ) -> Array:
-    """``a`` as an array of ``cls``; None: of its own class."""
+    """Return ``a`` as an array of ``cls``; None: of its own class."""
     context = context if device is None else place_of("asarray", context, device)
     if not isinstance(a, BaseArray | list | tuple | np.ndarray | np.generic) and (
         cuda_array_interface.is_foreign(a)
@@ -110,7 +110,7 @@ def _as_class(
         place = find_context(context)
         try:
             host = host_values(a, dtype, place)
-        except TypeError:  # of a dtype that NumPy has not, as bfloat16
+        except TypeError:  # a dtype that NumPy lacks, such as bfloat16
             if not hasattr(type(a), "__dlpack__"):
                 raise
             shared = from_dlpack(a, device=place)
@@ -132,16 +132,16 @@ def _as_class(
 
 
 def _ordered(array: Array, order: Order | None) -> Array:
-    """The array in C or Fortran order, if asked for; itself if it is so already."""
+    """Return the array in C or Fortran order, if asked for; itself if it has it."""
     return array if is_in_order(array, order) else array.copy(order)
 
 
 def from_dlpack(x: Any, *, device: Place = None, copy: bool | None = None) -> Array:
-    """The array of another library on its own memory, without a copy.
+    """Return another library's array on its own memory, without a copy.
 
-    ``x`` has ``__dlpack__``: an array of PyTorch, CuPy, JAX, NumPy. It is on the
-    context of its device; with ``device``, the name of another, and from the host it is
-    a copy, which ``copy=False`` forbids and ``copy=True`` asks for in any case.
+    ``x`` has ``__dlpack__``: an array of PyTorch, CuPy, JAX, NumPy. The result is on
+    the context of its device; with another ``device``, and from the host, it is a copy,
+    which ``copy=False`` forbids and ``copy=True`` always makes.
 
     >>> a = gpuarray.arange(3)
     >>> b = gpuarray.from_dlpack(a)
@@ -169,18 +169,18 @@ def array(
     """A new array of ``object``; with ``copy=False`` as ``asarray``.
 
     An array stays on its context if none is given. Axes of length 1 are put in front
-    until there are ``ndmin``. The array is of ``cls``, a class of your own; if that is
-    None, of the class of ``object``, else of ``Array``.
+    until there are ``ndmin``. The array is of ``cls``, a subclass; if that is None, of
+    the class of ``object``, else of ``Array``.
 
     >>> print(gpuarray.array([1, 2], "float32", ndmin=2))
     [[1. 2.]]
     """
     kind = None if cls is None else array_class(cls, "array")
     copied = True if copy else None
-    made = _as_class(kind, object, dtype, context, copied, order, device)
-    if ndmin <= made.ndim:
-        return made
-    return made.reshape((1,) * (ndmin - made.ndim) + made.shape)
+    result = _as_class(kind, object, dtype, context, copied, order, device)
+    if ndmin <= result.ndim:
+        return result
+    return result.reshape((1,) * (ndmin - result.ndim) + result.shape)
 
 
 def ascontiguousarray(
@@ -196,8 +196,8 @@ def ascontiguousarray(
     >>> a.flags.c_contiguous
     True
     """
-    found = asarray(a, dtype, context, device=device)
-    return _ordered(found if found.ndim else found.reshape(1), "C")
+    result = asarray(a, dtype, context, device=device)
+    return _ordered(result if result.ndim else result.reshape(1), "C")
 
 
 def asfortranarray(
@@ -212,8 +212,8 @@ def asfortranarray(
     >>> gpuarray.asfortranarray(gpuarray.arange(6).reshape(2, 3)).strides
     (8, 16)
     """
-    found = asarray(a, dtype, context, device=device)
-    return _ordered(found if found.ndim else found.reshape(1), "F")
+    result = asarray(a, dtype, context, device=device)
+    return _ordered(result if result.ndim else result.reshape(1), "F")
 
 
 def copy(a: Array, order: Order = "K") -> Array:
@@ -225,5 +225,5 @@ def copy(a: Array, order: Order = "K") -> Array:
     >>> print(a, b)
     [0. 0.] [1. 0.]
     """
-    made: Array = require(a, "copy").copy(order)
-    return made
+    copied: Array = require(a, "copy").copy(order)
+    return copied

@@ -1,4 +1,4 @@
-"""Arrays of one value, of none, or of ones on a diagonal; and like another."""
+"""Creation: empty, filled and identity arrays, also like another array."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def empty(
     device: Place = None,
     cls: type[Array] | None = None,
 ) -> Array:
-    """A new array with undefined elements, of floats if no dtype is given.
+    """Return a new array with uninitialized elements, by default of floats.
 
     ``shape`` is a length or several; ``dtype`` is by default float64, or float32 on a
-    device without it; ``cls`` is a class of your own. BadValue for a negative length,
-    OutOfMemory, BadType for a dtype that no device has.
+    device without it; ``cls`` is a subclass of Array. Raises BadValue for a negative
+    length, OutOfMemory, BadType for a dtype that no device has.
 
     >>> a = gpuarray.empty((2, 3), "float32")
     >>> a.shape, a.dtype, a.nbytes
@@ -56,7 +56,7 @@ def zeros(
     device: Place = None,
     cls: type[Array] | None = None,
 ) -> Array:
-    """A new array of zeros, of floats if no dtype is given.
+    """Return a new array of zeros, by default of floats.
 
     As ``empty``; the memory is cleared by the device.
 
@@ -77,7 +77,7 @@ def full(
     *,
     device: Place = None,
 ) -> Array:
-    """A new array of ``fill_value`` everywhere, of its dtype if none is given.
+    """Return a new array filled with ``fill_value``, by default of its dtype.
 
     >>> print(gpuarray.full((2, 2), 7))
     [[7 7]
@@ -102,7 +102,7 @@ def ones(
     *,
     device: Place = None,
 ) -> Array:
-    """A new array of ones, of floats if no dtype is given.
+    """Return a new array of ones, by default of floats.
 
     As ``empty``.
 
@@ -127,10 +127,10 @@ def _new(
     cls: type[Array] | None = None,
 ) -> Array:
     place = place_of(operation, context, device)
-    made = float_dtype(operation, dtype, place)
+    chosen = float_dtype(operation, dtype, place)
     lengths = as_shape(shape, operation)
     kind: type[Array] = Array if cls is None else array_class(cls, operation)
-    return kind.allocate(lengths, made, place, order_code(order), zeroed, operation)
+    return kind.allocate(lengths, chosen, place, order_code(order), zeroed, operation)
 
 
 # ---- like another ----
@@ -144,9 +144,9 @@ def empty_like(
     shape: Shape | None = None,
     device: Place = None,
 ) -> Array:
-    """A new array with undefined elements, else like another.
+    """Return a new array with uninitialized elements, like another.
 
-    Its shape, order, context and dtype, where none is given.
+    It has the other's shape, order, context and dtype by default.
 
     >>> gpuarray.empty_like(gpuarray.zeros((2, 3)), "int32").shape
     (2, 3)
@@ -162,7 +162,7 @@ def zeros_like(
     shape: Shape | None = None,
     device: Place = None,
 ) -> Array:
-    """Zeros of another's shape, order, context and dtype, where none is given.
+    """Return zeros, by default of another's shape, order, context and dtype.
 
     >>> print(gpuarray.zeros_like(gpuarray.ones(3)))
     [0. 0. 0.]
@@ -179,7 +179,7 @@ def full_like(
     shape: Shape | None = None,
     device: Place = None,
 ) -> Array:
-    """``fill_value`` in another's shape, order, context and dtype, if none is given.
+    """Return an array of ``fill_value``, by default like another.
 
     >>> print(gpuarray.full_like(gpuarray.zeros(3), 0.5))
     [0.5 0.5 0.5]
@@ -197,7 +197,7 @@ def ones_like(
     shape: Shape | None = None,
     device: Place = None,
 ) -> Array:
-    """Ones of another's shape, order, context and dtype, where none is given.
+    """Return ones, by default of another's shape, order, context and dtype.
 
     >>> print(gpuarray.ones_like(gpuarray.zeros(3)))
     [1. 1. 1.]
@@ -215,11 +215,11 @@ def _like(
     zeroed: bool,
 ) -> Array:
     source = require(like, operation)
-    made = source.dtype if dtype is None else as_dtype(dtype, operation)
+    kind = source.dtype if dtype is None else as_dtype(dtype, operation)
     lengths = source.shape if shape is None else as_shape(shape, operation)
     place = source.context if device is None else find_context(device)
     code = order_code(order, source)
-    return Array.allocate(lengths, made, place, code, zeroed, operation)
+    return Array.allocate(lengths, kind, place, code, zeroed, operation)
 
 
 # ---- with ones on a diagonal ----

@@ -1,4 +1,4 @@
-"""Arrays of coordinates."""
+"""Arrays of coordinates and indices."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def meshgrid(
     sparse: bool = False,
     indexing: Literal["xy", "ij"] = "xy",
 ) -> tuple[Any, ...]:
-    """For vectors of coordinates, one array each with those of every point.
+    """Return coordinate arrays for vectors of coordinates, one for each axis.
 
     With ``indexing='xy'`` the first two axes are swapped. ``sparse`` leaves length 1
     along the other axes; without ``copy`` the arrays are views.
@@ -57,7 +57,7 @@ def indices(
     sparse: bool = False,
     context: Place = None,
 ) -> Any:
-    """The places of the elements of an array of this shape, along each of its axes.
+    """Return the indices of the elements of an array of this shape, along each axis.
 
     One array with the axes along the first, or with ``sparse`` a tuple of arrays that
     broadcast.
@@ -96,10 +96,10 @@ class _Grid:
         self._is_open = is_open
 
     def __getitem__(self, index: Any) -> Any:
-        made = (np.ogrid if self._is_open else np.mgrid)[index]
-        if isinstance(made, tuple | list):
-            return tuple(asarray(part) for part in made)
-        return asarray(made)
+        grid = (np.ogrid if self._is_open else np.mgrid)[index]
+        if isinstance(grid, tuple | list):
+            return tuple(asarray(part) for part in grid)
+        return asarray(grid)
 
 
 mgrid = _Grid(False)
@@ -107,10 +107,10 @@ ogrid = _Grid(True)
 
 
 def ix_(*sequences: Any) -> tuple[Any, ...]:
-    """Index arrays that pick, as one index, each element of the sequences' product.
+    """Return index arrays that together select the product of the sequences.
 
     At least one sequence is an array of the device, on which all results are; a mask
-    stands for the places where it is true.
+    becomes the indices of its true elements.
 
     >>> a = gpuarray.arange(9).reshape(3, 3)
     >>> print(a[gpuarray.ix_(gpuarray.asarray([0, 2]), gpuarray.asarray([1, 2]))])
@@ -142,7 +142,7 @@ def fromfunction(
     context: Place = None,
     **options: Any,
 ) -> Any:
-    """``function`` of the coordinates of an array of this shape, called once.
+    """Return ``function`` of the coordinates of an array of this shape, called once.
 
     >>> print(gpuarray.fromfunction(lambda i, j: i + j, (2, 2)).tolist())
     [[0.0, 1.0], [1.0, 2.0]]

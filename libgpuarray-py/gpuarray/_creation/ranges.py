@@ -1,7 +1,7 @@
-"""Numbers in order: by steps, by equal distances, by equal ratios.
+"""Ranges: arange, linspace, logspace, geomspace.
 
-NumPy makes them on the host, so that they are its own to the bit; what the device has
-no room for is refused before.
+NumPy computes them on the host, so that they are equal to its own to the bit; a range
+too large for the device is refused first.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gpuarray.dtypes import as_dtype
 from gpuarray.errors import host_errors
 
 _MANY = 1 << 24
-"""Of more numbers it is asked first whether the device has room for them."""
+"""From so many numbers on it is checked first whether the device has room."""
 
 
 def arange(
@@ -34,21 +34,21 @@ def arange(
     *,
     device: Place = None,
 ) -> Array:
-    """The numbers from ``start`` (0, if it is alone) up to ``stop``, by ``step``.
+    """Return the numbers from ``start``, by default 0, up to ``stop``, by ``step``.
 
-    Of integers int64, else floats; BadType for both ``context`` and ``device``.
+    Integers give int64, else floats. BadType for both ``context`` and ``device``.
 
     >>> print(gpuarray.arange(4), gpuarray.arange(1, 2, 0.5))
     [0 1 2 3] [1.  1.5]
     """
     ends = (0, start, step) if stop is None else (start, stop, step)
     how = dtype, context, device
-    made: Array = _counted("arange", np.arange, ends, *how, count=_steps)
-    return made
+    result: Array = _counted("arange", np.arange, ends, *how, count=_steps)
+    return result
 
 
 def _steps(start: Any, stop: Any, step: Any) -> int:
-    """How many numbers ``arange`` makes; 0 where NumPy says what is wrong."""
+    """Return the length of ``arange``; 0 for arguments that NumPy refuses."""
     try:
         count: int = math.ceil((stop - start) / step)
         return max(count, 0)
@@ -68,9 +68,9 @@ def linspace(
     *,
     device: Place = None,
 ) -> Any:
-    """``num`` numbers at one distance from ``start`` to ``stop``.
+    """Return ``num`` evenly spaced numbers from ``start`` to ``stop``.
 
-    Without ``endpoint`` the last of one more is left out; with ``retstep`` the distance
+    Without ``endpoint`` the interval excludes ``stop``; with ``retstep`` the distance
     is returned, too.
 
     >>> print(gpuarray.linspace(0, 1, 5))
@@ -104,8 +104,8 @@ def logspace(
     """
     make = partial(_logspace, num=num, endpoint=endpoint, axis=axis)
     ends, how = (start, stop, base), (dtype, context, device)
-    made: Array = _counted("logspace", make, ends, *how, count=partial(_asked, num))
-    return made
+    result: Array = _counted("logspace", make, ends, *how, count=partial(_asked, num))
+    return result
 
 
 def _logspace(start: Any, stop: Any, base: Any, **how: Any) -> npt.NDArray[Any]:
@@ -123,20 +123,20 @@ def geomspace(
     *,
     device: Place = None,
 ) -> Array:
-    """``num`` numbers at one ratio from ``start`` to ``stop``.
+    """Return ``num`` numbers of constant ratio from ``start`` to ``stop``.
 
     >>> print(gpuarray.geomspace(1, 1000, 4))
     [   1.   10.  100. 1000.]
     """
     make = partial(np.geomspace, num=num, endpoint=endpoint, axis=axis)
     ends, how = (start, stop), (dtype, context, device)
-    made: Array = _counted("geomspace", make, ends, *how, count=partial(_asked, num))
-    return made
+    result: Array = _counted("geomspace", make, ends, *how, count=partial(_asked, num))
+    return result
 
 
 def _asked(num: Any, *ends: Any) -> int:
-    """How many numbers there are, ``num`` for each of the ends' elements."""
-    count = num if isinstance(num, int) else 0  # NumPy says what is wrong with others
+    """Return the number of elements, ``num`` for each of the ends' elements."""
+    count = num if isinstance(num, int) else 0  # NumPy refuses others
     return max(count, 0) * max(np.size(one) for one in ends)
 
 
@@ -150,24 +150,24 @@ def _counted(
     *,
     count: Callable[..., int],
 ) -> Any:
-    """Numbers that NumPy makes of ``ends`` on the host, on a context.
+    """Return numbers that NumPy makes of ``ends`` on the host, on a context.
 
-    It is that of the first array among the ends, which are read, if none is named. A
-    device without float64 takes float32, if no dtype is asked for. What else is made
-    comes behind the array. ``count`` gives their number.
+    By default it is the context of the first array among the ends, which are read. A
+    device without float64 gets float32, if no dtype is given. Other results follow the
+    array. ``count`` computes the number of elements.
     """
     arrays = [one for one in ends if isinstance(one, BaseArray)]
     if arrays and context is None and device is None:
         context = arrays[0].context
-    made = None if dtype is None else as_dtype(dtype, operation)
+    asked = None if dtype is None else as_dtype(dtype, operation)
     numbers = [x._read() if isinstance(x, BaseArray) else x for x in ends]
     place = place_of(operation, context, device)
     length = count(*numbers)
     if length > _MANY:
-        stored = np.dtype(np.int64) if made is None else made
+        stored = np.dtype(np.int64) if asked is None else asked
         Array.allocate((length,), stored, place, operation=operation)
     with host_errors(operation):
-        found = make(*numbers, dtype=made)
-    host, *more = found if isinstance(found, tuple) else (found,)
-    result = Array.from_host(host if made is not None else fitting(host, place), place)
+        results = make(*numbers, dtype=asked)
+    host, *more = results if isinstance(results, tuple) else (results,)
+    result = Array.from_host(host if asked is not None else fitting(host, place), place)
     return (result, *more) if more else result

@@ -1,4 +1,4 @@
-"""Triangles and diagonals of matrices, where they are, and powers in columns."""
+"""Triangles, diagonals and their indices, and Vandermonde matrices."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gpuarray.errors import BadValue
 
 
 def _below(rows: int, columns: int, k: int, context: Context) -> Any:
-    """A mask of the elements of a matrix that are not above its k-th diagonal."""
+    """Return a mask of the elements of a matrix on or below its k-th diagonal."""
     down: Any = arange(rows, dtype=INT64, context=context).reshape(rows, 1)
     right = arange(-k, columns - k, dtype=INT64, context=context)
     return down >= right
@@ -86,7 +86,7 @@ def triu(m: Any, k: int = 0) -> Any:
 
 
 def diag(v: Any, k: int = 0) -> Any:
-    """Of a vector the matrix with it on the k-th diagonal; of a matrix its diagonal.
+    """Return the matrix with a vector on the k-th diagonal, or a matrix's diagonal.
 
     >>> a = gpuarray.diag(gpuarray.asarray([1, 2]))
     >>> print(a)
@@ -117,7 +117,7 @@ def diagflat(v: Any, k: int = 0) -> Any:
 
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
-    """The powers of a vector's elements, a row for each: falling, if not told.
+    """Return the powers of a vector's elements, a row for each, by default decreasing.
 
     >>> print(gpuarray.vander(gpuarray.asarray([2, 3]), 3))
     [[4 2 1]
@@ -137,7 +137,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     return powers if increasing else powers[:, ::-1]
 
 
-# ---- places in matrices ----
+# ---- indices of matrices ----
 
 
 def _placed(places: tuple[Any, ...], context: Place) -> tuple[Any, ...]:
@@ -147,7 +147,7 @@ def _placed(places: tuple[Any, ...], context: Place) -> tuple[Any, ...]:
 def tril_indices(
     n: int, k: int = 0, m: int | None = None, context: Place = None
 ) -> tuple[Any, ...]:
-    """The places of a matrix (n, m) on and below its k-th diagonal, as index arrays.
+    """Return index arrays of a matrix (n, m) on and below its k-th diagonal.
 
     >>> rows, columns = gpuarray.tril_indices(2)
     >>> print(rows, columns)
@@ -159,7 +159,7 @@ def tril_indices(
 def triu_indices(
     n: int, k: int = 0, m: int | None = None, context: Place = None
 ) -> tuple[Any, ...]:
-    """The places of a matrix (n, m) on and above its k-th diagonal, as index arrays.
+    """Return index arrays of a matrix (n, m) on and above its k-th diagonal.
 
     >>> rows, columns = gpuarray.triu_indices(2)
     >>> print(rows, columns)
@@ -196,7 +196,7 @@ def _matrix_shape(operation: str, array: Any) -> tuple[int, ...]:
 
 
 def diag_indices(n: int, ndim: int = 2, context: Place = None) -> tuple[Any, ...]:
-    """The places of the main diagonal of an array of ``ndim`` axes of length ``n``.
+    """Return the indices of the diagonal of an array of ``ndim`` axes of length ``n``.
 
     >>> a = gpuarray.zeros((2, 2))
     >>> a[gpuarray.diag_indices(2)] = 1

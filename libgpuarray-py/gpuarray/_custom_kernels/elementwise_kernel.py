@@ -1,4 +1,4 @@
-"""Kernels of an expression for each element, compiled as they are called."""
+"""ElementwiseKernel: custom elementwise kernels, compiled at the first call."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ class ElementwiseKernel:
     """A kernel of C statements for each element; CuPy's class, and PyCUDA's.
 
     As CuPy's: ``ElementwiseKernel("T x, T y", "T z", "z = x * y", "product")``.
-    Parameters are dtypes or capital letters, which the arguments decide. Inputs
-    broadcast, numbers are taken for any of them; outputs that are not given are made.
-    ``raw T x`` is not broadcast, and the text indexes it: ``x[i]``, with ``i`` the
-    number of the element and ``n`` how many there are.
+    Parameters are dtypes or capital letters, which stand for the arguments' dtypes.
+    Inputs broadcast, and may be numbers; outputs are allocated by default. ``raw T x``
+    is not broadcast, and the text indexes it: ``x[i]``, with ``i`` the number of the
+    element and ``n`` the number of elements.
 
     As PyCUDA's: ``ElementwiseKernel("float a, float *x, float *y", "y[i] = a * x[i]",
     "scale")``: pointers are arrays, contiguous and of the size of the first one.
@@ -92,7 +92,7 @@ class ElementwiseKernel:
         self._kernels: dict[Any, Any] = {}
 
     def __call__(self, *arguments: Any, size: int | None = None) -> Any:
-        """The outputs: one array, or a tuple of them."""
+        """Return the outputs: one array, or a tuple of them."""
         n = len(self._ins)
         if len(arguments) not in (n, n + len(self._outs)):
             raise BadType(
@@ -113,23 +113,23 @@ class ElementwiseKernel:
         return made[0] if len(made) == 1 and not self._return_tuple else tuple(made)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_kernels": {}}  # compiled anew
+        return {**vars(self), "_kernels": {}}  # to be compiled again
 
     def _types(self, ins: Sequence[Any], outs: Sequence[BaseArray]) -> dict[str, DType]:
-        given = [getattr(x, "dtype", None) for x in ins]
+        kinds = [getattr(x, "dtype", None) for x in ins]
         arrays = [
             dtype if isinstance(x, BaseArray) else None
-            for dtype, x in zip(given, ins, strict=True)
+            for dtype, x in zip(kinds, ins, strict=True)
         ]
-        made: list[DType | None] = [x.dtype for x in outs]
-        made = made or [None] * len(self._outs)
-        types = resolve_types([*self._ins, *self._outs], [*arrays, *made], self.name)
+        outs_: list[DType | None] = [x.dtype for x in outs]
+        outs_ = outs_ or [None] * len(self._outs)
+        types = resolve_types([*self._ins, *self._outs], [*arrays, *outs_], self.name)
         for one, x in zip(self._ins, ins, strict=True):
             if one.generic and one.generic not in types:
                 types[one.generic] = np.dtype(getattr(x, "dtype", type(x)))
         return types
 
-    # By the library's elementwise machinery, for any layout.
+    # ---- any layout, by the library's elementwise operations ----
 
     def _run(
         self,
@@ -213,7 +213,7 @@ class ElementwiseKernel:
         handle = new_elemwise(context, preamble, expression, arguments, self.name)
         return handle, numbers
 
-    # With positions: by a kernel over contiguous arrays.
+    # ---- indexed by position, over contiguous arrays ----
 
     def _run_indexed(
         self,
@@ -224,7 +224,7 @@ class ElementwiseKernel:
         size: int | None,
     ) -> list[Any]:
         shape = self._shape(ins, outs, size)
-        made: list[Any] = [
+        results: list[Any] = [
             *outs,
             *(
                 self._output(context, types, one, shape)
@@ -233,7 +233,7 @@ class ElementwiseKernel:
         ]
         arguments: list[Any] = []
         targets = []
-        for out in made:
+        for out in results:
             packed = out if out.flags.c_contiguous else out.copy()
             targets.append(packed)
             arguments += [packed, packed.offset]
@@ -246,17 +246,17 @@ class ElementwiseKernel:
         kernel = self._indexed(context, types, ins)
         if count:
             kernel(*arguments, count, n=count)
-        for out, packed in zip(made, targets, strict=True):
+        for out, packed in zip(results, targets, strict=True):
             if out is not packed:
                 check(lib.GpuArray_move(out._struct, packed._struct), self.name)
-        return made
+        return results
 
     def _packed(
         self, one: Parameter, x: BaseArray, shape: tuple[int | None, ...]
     ) -> list[Any]:
         if not one.is_array:
             x = x.broadcast_to(tuple(length or 0 for length in shape))
-        elif one.is_raw:  # read in the type that is computed in
+        elif one.is_raw:  # read in the work type
             x = x.astype(work_dtype(x._dtype), copy=False)
         if x.flags.c_contiguous:
             return [x, x.offset]
@@ -270,7 +270,7 @@ class ElementwiseKernel:
     def _shape(
         self, ins: Sequence[Any], outs: Sequence[BaseArray], size: int | None
     ) -> tuple[int | None, ...]:
-        """The shape that is walked: of the outputs, else what the inputs make."""
+        """Return the shape of the outputs, else the inputs' broadcast shape."""
         if size is not None:
             return (size,)
         if outs:
@@ -297,7 +297,7 @@ class ElementwiseKernel:
     def _write(
         self, context: Context, types: dict[str, DType], is_array: Sequence[bool]
     ) -> GpuKernel:
-        """The kernel of the text: one work item an element."""
+        """Return the kernel of the text: one work item an element."""
         head, before, after = [], [], []
         kinds: list[Any] = []
         moves = []

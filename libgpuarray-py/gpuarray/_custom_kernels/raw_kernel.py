@@ -1,7 +1,7 @@
 """RawKernel: a whole source in the kernel language, called with arrays and numbers.
 
-One source serves CUDA and OpenCL. It is compiled when it is first called for the types
-at hand, and kept on disk as all kernels are.
+One source serves CUDA and OpenCL. It is compiled at the first call for the arguments'
+types, and cached on disk as all kernels are.
 """
 
 from __future__ import annotations
@@ -25,12 +25,11 @@ from gpuarray.errors import BadType, BadValue
 class RawKernel:
     """A kernel written in CLUDA, called with its arguments and ``n``, its work items.
 
-    The types of the arguments are those of the kernel's parameters; a parameter of a
-    type of your own gets a NumPy scalar's. ``types`` says them instead, as for
-    GpuKernel. A parameter ``ga_size x_off`` behind an array ``x`` is left out of the
-    call, which gives it itself: the bytes from the start of the buffer to the array's
-    first element. An array that does not begin its buffer is refused where the kernel
-    does not take that.
+    The types of the arguments are those of the kernel's parameters; a parameter of an
+    unknown type takes a NumPy scalar's. ``types`` overrides them, as for GpuKernel. A
+    parameter ``ga_size x_off`` after an array ``x`` is left out of the call, which
+    passes the offset: the bytes from the start of the buffer to the array's first
+    element. An array with an offset is refused by a kernel without such a parameter.
 
     >>> twice = gpuarray.RawKernel('''
     ... KERNEL void twice(GLOBAL_MEM float *x, ga_size x_off, ga_uint n) {
@@ -43,10 +42,9 @@ class RawKernel:
     >>> print(x)
     [0. 2. 4.]
 
-    Called as ``twice(x, x.size, n=x.size)``: the array, the kernel's own ``n``, and how
-    many work items are launched. Raises KernelError at the first call if it does not
-    compile, with what the vendor says of the first mistake and the lines of the source
-    around it.
+    Called as ``twice(x, x.size, n=x.size)``: the array, the kernel's own ``n``, and the
+    number of work items. Raises KernelError at the first call if it does not compile,
+    with the vendor's first error and the lines of the source around it.
     """
 
     def __init__(
@@ -72,28 +70,28 @@ class RawKernel:
         shared: int = 0,
     ) -> None:
         """Queue a launch over ``n`` work items, or of ``blocks`` of ``threads``."""
-        given = self._with_offsets(list(arguments))
-        arrays = [x for x in given if isinstance(x, BaseArray)]
+        full = self._with_offsets(list(arguments))
+        arrays = [x for x in full if isinstance(x, BaseArray)]
         if arrays:
             context = only_context(self.name, arrays)
         else:
             context = find_context(None) if self.context is None else self.context
-        types = self.types or tuple(map(self._type, range(len(given)), given))
+        types = self.types or tuple(map(self._type, range(len(full)), full))
         key = context, types
         kernel = self._kernels.get(key)
         if kernel is None:
-            made = GpuKernel(self.source, self.name, types, context)
-            kernel = self._kernels[key] = made
-        kernel(*given, n=n, blocks=blocks, threads=threads, shared=shared)
+            compiled = GpuKernel(self.source, self.name, types, context)
+            kernel = self._kernels[key] = compiled
+        kernel(*full, n=n, blocks=blocks, threads=threads, shared=shared)
 
-    def _with_offsets(self, given: list[Any]) -> list[Any]:
-        """The arguments with the offsets that the call leaves out."""
-        parameters, count = self._parameters, len(given)
-        if len(given) < len(parameters):
+    def _with_offsets(self, full: list[Any]) -> list[Any]:
+        """Return the arguments with the offsets that the call leaves out."""
+        parameters, count = self._parameters, len(full)
+        if len(full) < len(parameters):
             for i in range(len(parameters)):
-                if self._is_offset(i) and i <= len(given):
-                    given.insert(i, getattr(given[i - 1], "offset", 0))
-        if len(given) != len(parameters):
+                if self._is_offset(i) and i <= len(full):
+                    full.insert(i, getattr(full[i - 1], "offset", 0))
+        if len(full) != len(parameters):
             expected = [
                 one.name for i, one in enumerate(parameters) if not self._is_offset(i)
             ]
@@ -101,7 +99,7 @@ class RawKernel:
                 f"{self.name}: {count} arguments, expected {len(expected)}: "
                 f"{', '.join(expected)}"
             )
-        for i, (one, value) in enumerate(zip(parameters, given, strict=True)):
+        for i, (one, value) in enumerate(zip(parameters, full, strict=True)):
             rest = parameters[i + 1 : i + 2]
             takes_offset = bool(rest) and not rest[0].is_array and rest[0].dtype == "u8"
             offset = value.offset if isinstance(value, BaseArray) else 0
@@ -111,10 +109,10 @@ class RawKernel:
                     f"bytes into its buffer; let the kernel take a ga_size "
                     f"{one.name}_off behind it, or give {one.name}.copy()"
                 )
-        return given
+        return full
 
     def _is_offset(self, i: int) -> bool:
-        """Whether a parameter is the offset of the array before it."""
+        """True if a parameter is the offset of the array before it."""
         before = self._parameters[i - 1]
         is_named = self._parameters[i].name == f"{before.name}_off"
         return i > 0 and before.is_array and is_named
@@ -143,6 +141,6 @@ class RawKernel:
 
 
 def _restore(source: str, name: str, types: Any, context: str | None) -> RawKernel:
-    """The kernel of a pickle; compiled when it is called."""
-    found = None if context is None else pickling.place(context)
-    return RawKernel(source, name, types, found)
+    """Return the kernel of a pickle, compiled at its first call."""
+    place = None if context is None else pickling.place(context)
+    return RawKernel(source, name, types, place)

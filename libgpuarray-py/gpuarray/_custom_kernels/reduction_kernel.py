@@ -1,6 +1,6 @@
-"""Reductions of one's own: of an expression over any axes, compiled as they are called.
+"""ReductionKernel: custom reductions over any axes, compiled at the first call.
 
-Also what all kernels of one's own share: their arguments, their contexts, their names.
+Also helpers that all custom kernels share: for arguments, contexts and names.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DType = np.dtype[Any]
 
 
 def only_context(name: str, arrays: Sequence[BaseArray]) -> Context:
-    """The context of all these arrays; BadValue if there are two."""
+    """Return the context of all these arrays. Raises BadValue if there are two."""
     for array in arrays:
         if array._context is not arrays[0]._context:
             raise other_context(name, arrays[0], array)
@@ -34,7 +34,7 @@ def only_context(name: str, arrays: Sequence[BaseArray]) -> Context:
 
 
 def as_argument(name: str, value: Any) -> Any:
-    """An array or a number; BadType for anything else."""
+    """Return an array or a number. Raises BadType for anything else."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = number_in(name, value)
     if not isinstance(value, BaseArray) and number_operand(value) is None:
@@ -46,19 +46,19 @@ def as_argument(name: str, value: Any) -> Any:
 
 
 def declared(name: str, how: Number) -> str:
-    """A statement that gives a number its name."""
+    """Return a statement that gives a number its name."""
     ctype = work_ctype(how.dtype)
     value = f"{name}_given" if how.kind == "c" else f"({ctype}){name}_given"
     return f"const {ctype} {name} = {value};"
 
 
 def unique_name(stem: str, text: str) -> str:
-    """A name for a kernel or a function, which differs when the text does."""
+    """Return a name for a kernel or a function, unique to its text."""
     return f"{re.sub(r'[^0-9A-Za-z_]', '_', stem)}_{digest(text.encode())}"
 
 
 def axes_bits(axis: int | Sequence[int] | None, ndim: int, operation: str) -> int:
-    """The axes as bits; None: all of them."""
+    """Return the axes as bits; None: all of them."""
     if axis is None:
         return (1 << ndim) - 1
     return sum(1 << one for one in axes_numbers(axis, ndim, operation))
@@ -69,10 +69,10 @@ class ReductionKernel:
 
     ``ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "norm")``:
     ``map_expr`` of each element, ``reduce_expr`` of two such values ``a`` and ``b``,
-    which must be free to be regrouped, ``post_map_expr`` stores the result, and
-    ``identity`` is what a reduction of no elements begins with. ``reduce_type`` is the
-    type that is accumulated in; None: the output's. ``_in_ind.size()``, or ``n``, in
-    ``post_map_expr`` is how many elements were reduced.
+    which must be associative, ``post_map_expr`` stores the result, and ``identity`` is
+    the initial value. ``reduce_type`` is the accumulator's type; None: the output's.
+    ``_in_ind.size()``, or ``n``, in ``post_map_expr`` is the number of reduced
+    elements.
 
     >>> norm = gpuarray.ReductionKernel(
     ...     "T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "norm"
@@ -106,7 +106,7 @@ class ReductionKernel:
         self._kernels: dict[Any, Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_kernels": {}}  # compiled anew
+        return {**vars(self), "_kernels": {}}  # to be compiled again
 
     def __call__(
         self,
@@ -115,7 +115,7 @@ class ReductionKernel:
         axis: int | Sequence[int] | None = None,
         keepdims: bool = False,
     ) -> Any:
-        """The reduction over ``axis`` (None: all) of inputs that broadcast."""
+        """Return the reduction over ``axis`` (None: all) of inputs that broadcast."""
         if len(arguments) == len(self._ins) + 1 and out is None:
             *arguments, out = arguments  # type: ignore[assignment]
         if len(arguments) != len(self._ins):
@@ -211,16 +211,16 @@ def new_reduction(
     out: int,
     epilogue: str | None,
 ) -> Any:
-    """A ``GpuReduction *`` that is freed with its last reference.
+    """Return a ``GpuReduction *`` that is freed with its last reference.
 
     ``inputs`` are (name, typecode, GE_ flags); ``texts`` the preamble, the prologue,
-    what is reduced, how two are combined, and the identity.
+    the map, the combination of two, and the identity.
     """
     kept = [ffi.new("char[]", encoded(text, operation)) for text in texts]
     names = [ffi.new("char[]", encoded(name, operation)) for name, _, _ in inputs]
     described = ffi.new("gpuelemwise_arg[]", len(names))
-    for slot, name, given in zip(described, names, inputs, strict=True):
-        slot.name, slot.typecode, slot.flags = name, given[1], given[2]
+    for slot, name, input_ in zip(described, names, inputs, strict=True):
+        slot.name, slot.typecode, slot.flags = name, input_[1], input_[2]
     spec = ffi.new("gpureduction_spec *")
     spec.size = ffi.sizeof("gpureduction_spec")
     spec.preamble, spec.prologue, spec.map, spec.combine, spec.identity = kept

@@ -1,7 +1,7 @@
-"""Rows of the table run on arrays and numbers: kernels, and one call that takes all.
+"""Elementwise application of a row of the scalar table to arrays and numbers.
 
-A kernel is made once for each context, row and combination of operand types, and kept
-in ``context._kernels``.
+A kernel is compiled once for each context, row and combination of operand types, and
+cached in ``context._kernels``.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ DType = np.dtype[Any]
 
 _BOOL = np.dtype(np.bool_)
 
-# Products and sums are rounded one by one, as NumPy does, and not made one operation:
-# a fused kernel then gives the same bits as the operations that it stands for.
+# Products and sums are rounded one by one, as by NumPy, and not contracted to an fma:
+# a fused kernel then gives the same bits as its separate operations.
 ROUNDED = "#pragma OPENCL FP_CONTRACT OFF\n"
 
 
 class RowKernel(NamedTuple):
-    """A compiled elementwise operation: its result's type, and the numbers it takes.
+    """A compiled elementwise operation, with its result's type and number operands.
 
     Its arguments are the result, the operands that are arrays, the mask if it has one,
     the operands that are numbers.
@@ -63,10 +63,10 @@ class RowKernel(NamedTuple):
 
 
 class Manner(NamedTuple):
-    """How a row is applied beyond its operands, as NumPy's ufuncs let one choose.
+    """The options of a row's application, as of NumPy's ufuncs.
 
-    ``out``: the dtype of an output that is given. ``masked``: whether a mask says which
-    elements are computed; the others stay as they are, or are 0 in a new array.
+    ``out``: the dtype of a given output. ``masked``: a mask selects the elements that
+    are computed; the others stay as they are, or are 0 in a new array.
     """
 
     out: DType | None = None
@@ -85,7 +85,7 @@ def make_kernel(
     is_array: Sequence[bool],
     manner: Manner = PLAIN,
 ) -> RowKernel:
-    """The kernel of ``row`` for these operands."""
+    """Return the kernel of ``row`` for these operands."""
     context.pointer  # noqa: B018  (raises if the context is closed)
     loop = resolve(row, tuple(operands), manner.dtype, manner.casting)
     stored = _stored(row, loop.result, manner)
@@ -155,7 +155,7 @@ def new_elemwise(
     arguments: Sequence[tuple[str, int, int]],
     operation: str,
 ) -> Any:
-    """A ``GpuElemwise *`` that is freed with its last reference.
+    """Return a ``GpuElemwise *`` that is freed with its last reference.
 
     ``arguments`` are (name, typecode, GE_ flags).
     """
@@ -178,20 +178,20 @@ def new_elemwise(
     return ffi.gc(place[0], lib.GpuElemwise_free)
 
 
-# ---- what goes wrong ----
+# ---- errors ----
 
 
 def fail(status: int, name: str, context: Context, operands: Sequence[Any]) -> None:
-    """Raise what ``status`` means, with the operation, its operands and the device."""
-    given = ", ".join(
+    """Raise the error of ``status``, with the operation, operands and device."""
+    listed = ", ".join(
         f"{x.dtype}{list(x.shape)}" if isinstance(x, BaseArray) else repr(x)
         for x in operands
     )
-    check(status, f"{name}({given}) on {context.name}")
+    check(status, f"{name}({listed}) on {context.name}")
 
 
 def other_context(name: str, a: BaseArray, b: BaseArray) -> BadValue:
-    """What to raise for operands of two contexts."""
+    """Return the error for operands of two contexts."""
     return BadValue(
         f"{name}: the operands are on {a.context.name} and {b.context.name}; bring "
         f"one over first: b.transfer(gpuarray.context({a.context.name!r}))"
@@ -199,7 +199,7 @@ def other_context(name: str, a: BaseArray, b: BaseArray) -> BadValue:
 
 
 def from_host(name: str, like: BaseArray, host: Any) -> BaseArray:
-    """An operand on the host as an array beside ``like``; BadType unless so chosen."""
+    """Return a host operand as an array beside ``like``; BadType unless allowed."""
     if not takes_host_arrays():
         raise BadType(
             f"{name}: an operand is a NumPy array of shape {np.shape(host)}; put it on "
@@ -210,7 +210,7 @@ def from_host(name: str, like: BaseArray, host: Any) -> BaseArray:
 
 
 def is_host_array(value: Any) -> bool:
-    """Whether it is a NumPy array of at least one axis; one of none is a number."""
+    """True if it is a NumPy array of at least one axis; without axes it is a number."""
     return isinstance(value, np.ndarray) and value.ndim > 0
 
 
@@ -226,11 +226,11 @@ def apply_row(
     dtype: Any = None,
     casting: Casting = "same_kind",
 ) -> Any:
-    """``row`` of arrays and numbers, of which at least one is an array.
+    """Return ``row`` of arrays and numbers, of which at least one is an array.
 
-    The result is a new array, or ``out``, which must have the shape that the operands
-    broadcast to, and whose dtype the rule ``casting`` lets the result be stored in.
-    Where the mask ``where`` is false, ``out`` stays as it is and a new array has 0.
+    The result is a new array, or ``out``, which must have the operands' broadcast shape
+    and a dtype to which the rule ``casting`` allows the cast. Where the mask ``where``
+    is false, ``out`` stays as it is and a new array has 0.
     """
     if len(operands) != row.arity:
         raise BadType(f"{row.name}: {len(operands)} operands, expected {row.arity}")
@@ -253,8 +253,8 @@ def apply_row(
     if out is not None:
         if casting == "unsafe":
             kinds = tuple(_operand(row, context, x) for x in operands)
-            made = resolve(row, kinds, manner.dtype, casting).result
-            warn_of_lost_parts(made, out._dtype)
+            result_dtype = resolve(row, kinds, manner.dtype, casting).result
+            warn_of_lost_parts(result_dtype, out._dtype)
         status = call_elemwise(kernel.handle, [out._struct, *inputs])
         if status:
             _check_shape(row.name, arrays if mask is None else [*arrays, mask], out)
@@ -271,15 +271,15 @@ def apply_row(
 def _beside_arrays(
     row: Scalar, operands: Sequence[Any], out: BaseArray | None
 ) -> list[Any]:
-    """The operands as arrays and numbers: none is an array on the host."""
-    found = [_unwrapped(row.name, x) for x in operands]
-    if not any(map(is_host_array, found)):
-        return found
-    arrays = (x for x in (*found, out) if isinstance(x, BaseArray))
+    """Return the operands as arrays and numbers, none of them a host array."""
+    unwrapped = [_unwrapped(row.name, x) for x in operands]
+    if not any(map(is_host_array, unwrapped)):
+        return unwrapped
+    arrays = (x for x in (*unwrapped, out) if isinstance(x, BaseArray))
     like = next(arrays, None)
     if like is None:
-        return found  # refused below
-    return [from_host(row.name, like, x) if is_host_array(x) else x for x in found]
+        return unwrapped  # refused below
+    return [from_host(row.name, like, x) if is_host_array(x) else x for x in unwrapped]
 
 
 def _check_shape(name: str, operands: Sequence[BaseArray], out: BaseArray) -> None:
@@ -287,7 +287,7 @@ def _check_shape(name: str, operands: Sequence[BaseArray], out: BaseArray) -> No
     try:
         shape = np.broadcast_shapes(*(x.shape for x in operands))
     except ValueError:
-        return  # the library says of which axis
+        return  # the library's error names the axis
     if shape != out.shape:
         raise BadValue(
             f"{name}: out has shape {out.shape}, expected {shape}, which the operands "
@@ -296,13 +296,13 @@ def _check_shape(name: str, operands: Sequence[BaseArray], out: BaseArray) -> No
 
 
 def call_elemwise(handle: Any, arguments: Sequence[Any]) -> int:
-    """Run a ``GpuElemwise`` into outputs that are given; inputs stretch."""
+    """Run a ``GpuElemwise`` into given outputs; inputs broadcast."""
     flags = lib.GE_BROADCAST | lib.GE_PADSHAPE
     return int(lib.GpuElemwise_call(handle, ffi.new("void *[]", arguments), flags))
 
 
 def _unwrapped(name: str, value: Any) -> Any:
-    """The number in a NumPy array of no axes; anything else itself."""
+    """Return the number in a NumPy array of no axes; anything else itself."""
     return number_in(name, value) if isinstance(value, np.ndarray) else value
 
 
@@ -346,7 +346,7 @@ def _common_context(
 
 
 def _mask(row: Scalar, where: Any, like: BaseArray) -> BaseArray:
-    """The mask as an array on the context of ``like``."""
+    """Return the mask as an array on the context of ``like``."""
     if isinstance(where, bool | np.bool_):
         return like.from_host(np.asarray(where), like._context)
     if isinstance(where, BaseArray) and where._dtype == _BOOL:
@@ -355,14 +355,14 @@ def _mask(row: Scalar, where: Any, like: BaseArray) -> BaseArray:
         return where
     if is_host_array(where) and where.dtype == _BOOL:
         return from_host(row.name, like, where)
-    given = where.dtype if isinstance(where, BaseArray) else type(where).__name__
-    raise BadType(f"{row.name}: where is of {given}, expected a gpuarray array of bool")
+    kind = where.dtype if isinstance(where, BaseArray) else type(where).__name__
+    raise BadType(f"{row.name}: where is of {kind}, expected a gpuarray array of bool")
 
 
 def _kernel_for(
     row: Scalar, context: Context, operands: Sequence[Any], manner: Manner
 ) -> tuple[RowKernel, list[Any]]:
-    """The kernel for these operands, and the numbers among them."""
+    """Return the kernel for these operands, and the numbers among them."""
     values = [x for x in operands if not isinstance(x, BaseArray)]
     types = tuple(
         x._typecode if isinstance(x, BaseArray) else x.__class__ for x in operands

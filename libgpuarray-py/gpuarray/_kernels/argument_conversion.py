@@ -1,7 +1,7 @@
-"""What a compiled function takes: whether a value fits an input, and as which array.
+"""Conversion and checks of a compiled function's arguments.
 
-Functions that were compiled and those loaded from files take the same values: both ask
-here. ``kind`` is the input's type as messages call it.
+Compiled functions and those loaded from files share them. ``kind`` is the input's type
+as messages name it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def fitted(
     downcast: bool | None = None,
     rounds: bool = False,
 ) -> np.ndarray[Any, Any]:
-    """A value as a NumPy array of this dtype, itself where it is one; else BadType.
+    """Return a value as a NumPy array of this dtype, itself if it is one; else BadType.
 
     Values widen silently, and narrow only where nothing is lost from a Python number or
     list, where a Python float ``rounds``, or where ``downcast`` is true.
@@ -68,15 +68,15 @@ def fitted(
 
 
 def converted(array: np.ndarray[Any, Any], to: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """The array of another dtype, silently.
+    """Return the array cast to another dtype, silently.
 
-    Of a complex number it is the real part, and bool is whether the number is not 0.
+    A complex number becomes its real part, and a bool is whether a number is not 0.
     """
     keeps_parts = kind_of(array.dtype) != "c" or kind_of(to) in "cb"
     real = array if keeps_parts else array.real
     with np.errstate(all="ignore"):
-        found: np.ndarray[Any, Any] = real.astype(to)
-    return found
+        result: np.ndarray[Any, Any] = real.astype(to)
+    return result
 
 
 def check_shape(
@@ -99,7 +99,7 @@ def check_shape(
 
 
 def has_dtype(value: Any, dtype: np.dtype[Any]) -> bool:
-    """Whether a value is an array, or a number of NumPy's, of this dtype."""
+    """True if a value is an array, or a number of NumPy's, of this dtype."""
     return hasattr(value, "dtype") and value.dtype == dtype
 
 
@@ -119,9 +119,9 @@ def check_array(
     broadcastable: Sequence[bool],
     kind: object,
 ) -> None:
-    """Raise BadType, BadValue or ContextClosed for an array that is not as it must be.
+    """Raise BadType, BadValue or ContextClosed for an array that does not fit.
 
-    An array of NumPy's may be anywhere.
+    A NumPy array has no context to check.
     """
     place = getattr(array, "context", context)
     if place is not context:

@@ -1,8 +1,8 @@
 """C text of scalar operations: pure functions of a row and its operands' dtypes.
 
-Eager ufuncs and fused kernels are written with these. NumPy decides the dtypes: an
+Eager ufuncs and fused kernels are generated with these. NumPy determines the dtypes: an
 operand is a dtype, or the Python type ``int``, ``float`` or ``complex`` of a constant,
-which is weak: it takes the dtype of what it meets (NEP 50). Values of float16 and
+which is weak: it takes the other operands' dtype (NEP 50). Values of float16 and
 bfloat16 are float in all texts.
 """
 
@@ -33,11 +33,11 @@ DType = np.dtype[Any]
 Operand = DType | type[int] | type[float] | type[complex]
 
 FOREIGN = "/* of a program's own */\n"
-"""Stands in the support of a row that a program has added."""
+"""A marker in the support of a row that a program has added."""
 
 
 class UfuncLoop(NamedTuple):
-    """The dtypes that operands are converted to, and the dtype that comes out."""
+    """The dtypes that operands are converted to, and the result's dtype."""
 
     operands: tuple[DType, ...]
     result: DType
@@ -50,19 +50,18 @@ class UfuncLoop(NamedTuple):
 
     @property
     def stored_kind(self) -> str:
-        """``f16`` or ``bf16`` where the result is stored narrower than computed."""
+        """``f16`` or ``bf16`` if the result is stored narrower than computed."""
         if work_dtype(self.result) == self.result:
             return ""
         return "f16" if self.result.kind == "f" else "bf16"
 
 
 class Expression(NamedTuple):
-    """A C expression without side effects, the dtype of its value, what it calls.
+    """A C expression without side effects, its dtype and its device functions.
 
     ``text`` is not parenthesised: give its value a name of the type
     ``work_ctype(dtype)`` before using it in another expression. ``support`` is the text
-    of device functions to put before the kernel, once however many expressions ask for
-    it.
+    of device functions to put before the kernel, once for all expressions.
     """
 
     text: str
@@ -77,10 +76,10 @@ def resolve(
     dtype: DType | None = None,
     casting: Casting = "same_kind",
 ) -> UfuncLoop:
-    """The loop that NumPy would run for these operands.
+    """Return the loop that NumPy would run for these operands.
 
-    ``dtype`` chooses the result's, and ``casting`` says to which dtypes the operands
-    may be converted for it, as in a call of NumPy's ufunc.
+    ``dtype`` sets the result's, and ``casting`` is the rule for the operands' casts, as
+    in a call of NumPy's ufunc.
 
     >>> from gpuarray.scalars import SCALARS
     >>> resolve(SCALARS["true_div"], (np.dtype("int8"), int)).result
@@ -95,15 +94,15 @@ def resolve(
         dtype = parts_dtype(dtype)
     try:
         if ufunc is None:
-            found = _joined(row, operands, dtype)
+            dtypes = _joined(row, operands, dtype)
         elif ufunc.nin == len(operands):
-            found = _ufunc_loop(ufunc, operands, dtype, casting)
-            found = (*found[: ufunc.nin], found[ufunc.nin + row.output])
+            dtypes = _ufunc_loop(ufunc, operands, dtype, casting)
+            dtypes = (*dtypes[: ufunc.nin], dtypes[ufunc.nin + row.output])
         else:
             raise TypeError(f"{ufunc.__name__} takes {ufunc.nin} operands")
     except TypeError as error:
         raise _no_loop(row, operands, str(error)) from None
-    *inputs, result = (as_dtype(dtype, row.name) for dtype in found)
+    *inputs, result = (as_dtype(dtype, row.name) for dtype in dtypes)
     if row.gives_parts:
         result = parts_dtype(result)
     if row.gives_complex:
@@ -120,17 +119,17 @@ def _ufunc_loop(
     dtype: DType | None,
     casting: Casting,
 ) -> tuple[DType, ...]:
-    """The dtypes of NumPy's loop, operands and results."""
+    """Return the dtypes of NumPy's loop, operands and results."""
     outs = (None,) * ufunc.nout
     chosen: dict[str, Any] = {}
-    given = operands if dtype is None else (*operands, dtype)
-    known, back = as_numpy_knows(given)
+    wanted = operands if dtype is None else (*operands, dtype)
+    known, back = as_numpy_knows(wanted)
     if dtype is not None:
         chosen["signature"] = ((None,) * ufunc.nin) + (known[-1],) * ufunc.nout
         chosen["casting"] = casting
-    # NumPy's own types say weak; its annotations know dtypes only.
-    found = ufunc.resolve_dtypes((*known[: ufunc.nin], *outs), **chosen)
-    return tuple(back.get(one, one) for one in found)
+    # NumPy's own types mean weak; its annotations have dtypes only.
+    loop = ufunc.resolve_dtypes((*known[: ufunc.nin], *outs), **chosen)
+    return tuple(back.get(one, one) for one in loop)
 
 
 def _no_loop(row: Scalar, operands: tuple[Operand, ...], why: str) -> BadType:
@@ -150,7 +149,7 @@ def _joined(
 
 
 def _as_condition(operand: Operand) -> DType:
-    """An operand that is only asked whether it is 0; a device compares no complex."""
+    """Return an operand that is only compared with 0; devices compare no complex."""
     if isinstance(operand, type) or operand.kind == "c":
         return np.dtype(bool)
     return operand
@@ -161,7 +160,7 @@ def _name(operand: Operand) -> str:
 
 
 def convert(text: str, source: Operand, target: DType) -> str:
-    """C text of the value of ``text`` converted as NumPy's ``astype`` does.
+    """Return C text of the value of ``text`` cast as by NumPy's ``astype``.
 
     >>> convert("x", np.dtype("int32"), np.dtype("float16"))
     '(ga_float)(x)'
@@ -205,7 +204,7 @@ def _expression(row: Scalar, operands: tuple[tuple[str, Operand], ...]) -> Expre
 
 
 def digest(content: Any, size: int = 8) -> str:
-    """``2 * size`` hexadecimal digits that differ where the bytes do."""
+    """Return ``2 * size`` hexadecimal digits of a hash of the bytes."""
     # Loaded late: it opens a library of cryptography.
     hasher = import_module("hashlib").blake2b(content, digest_size=size)
     digits: str = hasher.hexdigest()
@@ -213,10 +212,10 @@ def digest(content: Any, size: int = 8) -> str:
 
 
 def self_contained(text: str) -> str:
-    """The text of a kernel, or its preamble, that the library may compile with others.
+    """Mark the text of a kernel, or its preamble, as safe to compile with others.
 
-    It must be made of rows. Where one of them is a program's own, the text is as it was
-    and is compiled by itself: who knows what it defines.
+    It must be made of rows. With a row of the program the text is returned as it is, to
+    be compiled by itself: it may define anything.
 
     >>> self_contained("KERNEL void f() {}")
     'GA_SELF_CONTAINED\\nKERNEL void f() {}'
@@ -225,7 +224,7 @@ def self_contained(text: str) -> str:
 
 
 def once(support: str) -> str:
-    """Device functions that may stand several times in a program, and count once.
+    """Return device functions with an include guard, so that they may be repeated.
 
     >>> print(once("int f(void);"), end="")
     #ifndef GA_ONCE_1f163201
@@ -240,11 +239,12 @@ def once(support: str) -> str:
 def scalar_expression(
     row: Scalar, operands: Sequence[tuple[str, Operand]]
 ) -> Expression:
-    """The C expression of ``row`` on operands given as (text, dtype or weak type).
+    """Return the C expression of ``row`` on operands given as (text, dtype or weak
+    type).
 
-    The text of an operand is a name or a literal, of the type ``work_ctype(dtype)``; of
-    a weak operand it may have any arithmetic type. The expression converts operands to
-    what NumPy's loop takes, so that mixed dtypes give NumPy's result.
+    The text of an operand is a name or a literal, of the type ``work_ctype(dtype)``; a
+    weak operand may have any arithmetic type. The expression casts operands to the
+    dtypes of NumPy's loop, so that mixed dtypes give NumPy's result.
 
     >>> from gpuarray.scalars import SCALARS
     >>> f4, i4 = np.dtype("float32"), np.dtype("int32")
@@ -257,7 +257,7 @@ def scalar_expression(
 
 
 def identity_text(row: Scalar, dtype: DType) -> str:
-    """C text of the row's identity in ``dtype``, where a reduction starts.
+    """Return C text of the row's identity in ``dtype``, where a reduction starts.
 
     >>> from gpuarray.scalars import SCALARS
     >>> identity_text(SCALARS["maximum"], np.dtype("float32"))
@@ -265,14 +265,14 @@ def identity_text(row: Scalar, dtype: DType) -> str:
     >>> identity_text(SCALARS["maximum"], np.dtype("uint8"))
     '(ga_ubyte)(0)'
     """
-    given = row.identity
+    identity = row.identity
     if row.integer_identity is not None and dtype.kind in "biu":
-        given = row.integer_identity
-    if given is None:  # NumPy's changes what it meets: hypot(0, -3) is 3
-        given = getattr(row.reference, "identity", None)
-    if given is None:
+        identity = row.integer_identity
+    if identity is None:  # NumPy's is no identity: hypot(0, -3) is 3
+        identity = getattr(row.reference, "identity", None)
+    if identity is None:
         raise BadValue(f"{row.name} has no identity")
-    value: float = given
+    value: float = identity
     if dtype.kind == "c" and np.isinf(value):
         return literal(complex(value, value), dtype)
     if dtype.kind == "b":
@@ -283,7 +283,7 @@ def identity_text(row: Scalar, dtype: DType) -> str:
 
 
 def literal(value: Any, dtype: DType) -> str:
-    """C text of a constant in the type that ``dtype`` is computed in, exact to the bit.
+    """Return C text of a constant in the work type of ``dtype``, exact to the bit.
 
     >>> literal(0.1, np.dtype("float32"))
     '(ga_float)(0x1.99999a0000000p-4f)'
@@ -305,7 +305,7 @@ def literal(value: Any, dtype: DType) -> str:
 
 
 def _integer(value: int) -> str:
-    """An integer as a C constant; the smallest one has no literal of its own."""
+    """Return an integer as a C constant; the smallest one has no literal of its own."""
     if value == -(2**63):
         return f"(-{2**63 - 1}L - 1)"
     if value > 2**63 - 1:
@@ -314,7 +314,7 @@ def _integer(value: int) -> str:
 
 
 def loaded(text: str, dtype: DType) -> str:
-    """An element of an array in the type that it is computed in.
+    """Return C text of an array's element in its work type.
 
     >>> loaded("x[0]", np.dtype("float16")), loaded("x[0]", np.dtype("float32"))
     ('ga_half2float(x[0])', 'x[0]')
@@ -325,7 +325,7 @@ def loaded(text: str, dtype: DType) -> str:
 
 
 def rounded(text: str, dtype: DType) -> str:
-    """A value in the type that an array keeps it in.
+    """Return C text of a value in its storage type.
 
     >>> rounded("v", np.dtype("float16")), rounded("v", np.dtype("float32"))
     ('ga_float2half(v)', 'v')

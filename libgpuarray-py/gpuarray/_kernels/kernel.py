@@ -26,14 +26,13 @@ class GpuKernel:
     ``types`` has, for each argument of the kernel, the class ``Array`` for a pointer,
     or a dtype, ``gpuarray.SIZE`` or ``gpuarray.SSIZE`` for a number. An array passes
     the pointer to its buffer: where arrays may be views, take their ``offset`` (bytes)
-    behind them as an argument of type ``gpuarray.OFFSET``, in the kernel a ``ga_size``.
-    A compiled function then runs for views that begin elsewhere with what it has. An
+    after them as an argument of type ``gpuarray.OFFSET``, in the kernel a ``ga_size``.
+    A compiled function then runs for views of any offset without a new binding. An
     OFFSET is of the nearest array before it; without one it is refused (BadValue).
     ``gpuarray.INPUT`` in place of ``Array`` promises that the kernel only reads there:
-    then it may run beside what else reads.
-    An array whose elements are of another size than those that the kernel's text
-    points to is refused (BadType); bytes may point to anything.
-    libgpuarray 0.7's flags (``have_double=True``) are accepted, and change nothing.
+    then it may run beside other readers. An array whose elements have another size than
+    the kernel's pointer is refused (BadType); bytes may point to anything. libgpuarray
+    0.7's flags (``have_double=True``) are accepted, and change nothing.
 
     Raises KernelError, with the compiler's log and the source, if it does not compile.
     ``context`` and ``name`` are those it was made with.
@@ -113,20 +112,20 @@ class GpuKernel:
 
     @property
     def max_threads(self) -> int:
-        """How many threads a block of it has at most, as the device compiled it."""
+        """The most threads of a block, as compiled for the device."""
         return self._size(lib.GA_KERNEL_PROP_MAXLSIZE)
 
     maxlsize = max_threads  # libgpuarray's name
 
     @property
     def preflsize(self) -> int:
-        """What a block's number of threads is best a multiple of: a warp, or more."""
+        """The best divisor of a block's number of threads: a warp, or more."""
         return self._size(lib.GA_KERNEL_PROP_PREFLSIZE)
 
     def _size(self, number: int) -> int:
-        found = ffi.new("size_t *")
-        check(lib.gpukernel_property(self._handle.k, number, found))
-        return int(found[0])
+        size = ffi.new("size_t *")
+        check(lib.gpukernel_property(self._handle.k, number, size))
+        return int(size[0])
 
     def __reduce__(self) -> Any:
         raise NotPicklable(
@@ -169,7 +168,7 @@ class GpuKernel:
 
     @property
     def numargs(self) -> int:
-        """How many arguments the kernel takes."""
+        """The number of the kernel's arguments."""
         return len(self._codes)
 
     def _geometry(
@@ -237,7 +236,7 @@ class GpuKernel:
         return ffi.from_buffer("char[]", number.reshape(1).view("u1"))
 
     def _checked(self, position: int, code: int, value: Any) -> Any:
-        """A number for an argument. Raises BadType and BadValue for what is none."""
+        """Return a number argument. Raises BadType and BadValue."""
         wanted = _number_dtype(code)
         what = f"kernel {self.name!r}: argument {position} is {value!r}, expected a"
         if isinstance(value, str | bytes) or np.size(value) != 1:
@@ -249,18 +248,18 @@ class GpuKernel:
 
 
 class ReportWord(NamedTuple):
-    """Where kernels of a context report indices out of bounds; see `index_report`."""
+    """The word of a context's index errors; see `index_report`."""
 
     context: Context
     pointer: Any
 
 
 REPORT_TYPES = (BaseArray, OFFSET, np.dtype(np.uint32))
-"""The types of the arguments that `index_report` gives."""
+"""The types of the arguments from `index_report`."""
 
 
 def index_report(operation: str, context: Context) -> tuple[ReportWord, int, int]:
-    """What a kernel reports an index out of bounds with: three arguments in a row.
+    """Return three arguments, in order, by which a kernel reports an index error.
 
     They are ``GLOBAL_MEM ga_uint *word, ga_size word_off, ga_uint site``, of
     `REPORT_TYPES`; the kernel calls ``ga_report_index(word, word_off, site, index,
@@ -295,8 +294,8 @@ def _argument_code(given: Any) -> int:
     return dtype_to_typecode(given)
 
 
-def _lengths(given: int | Sequence[int]) -> list[int]:
-    """One to three lengths; NumPy's integers, too."""
-    if type(given) is int:
-        return [given]
-    return [int(length) for length in np.atleast_1d(given)]
+def _lengths(lengths: int | Sequence[int]) -> list[int]:
+    """Return one to three lengths; NumPy's integers, too."""
+    if type(lengths) is int:
+        return [lengths]
+    return [int(length) for length in np.atleast_1d(lengths)]

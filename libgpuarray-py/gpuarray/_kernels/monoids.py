@@ -1,7 +1,7 @@
-"""Reductions by a row of the table that associates, compiled: one pass over any axes.
+"""Compiled reductions by an associative row of the table: one pass over any axes.
 
-What is done with the reduced value is done as it is stored. float16 and bfloat16 are
-accumulated in float32. The same input on the same device gives the same bits.
+An epilogue is applied as the result is stored. float16 and bfloat16 are accumulated in
+float32. The same input on the same device gives the same bits.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Reduction(NamedTuple):
 
 
 def axes_mask(axis: Axis, ndim: int, operation: str) -> int:
-    """The axes as bits; None: all of them. Axis 0 or -1 of a 0-d array is none."""
+    """Return the axes as bits; None: all. Axis 0 or -1 of a 0-d array is none."""
     if axis is None:
         return (1 << ndim) - 1
     if ndim == 0 and not isinstance(axis, list | tuple) and axis in (0, -1):
@@ -69,7 +69,7 @@ def axes_mask(axis: Axis, ndim: int, operation: str) -> int:
 
 
 class Accumulator(NamedTuple):
-    """A value that is accumulated: ``row`` folds ``map``, of dtype ``accumulator``."""
+    """An accumulated value: ``row`` folds ``map``, in the dtype ``accumulator``."""
 
     row: Scalar
     map: str
@@ -89,15 +89,15 @@ def make_reduction(
     support: str = "",
     integers: Collection[str] = (),
 ) -> Reduction:
-    """A reduction of one result over expressions of ``inputs`` by name.
+    """Return a reduction of one result over expressions of ``inputs`` by name.
 
     The statements of ``prologue`` come before these, and ``support`` has the functions
     that they call. The inputs that ``integers`` names are numbers of the host.
 
-    Without an ``epilogue`` the result is the first part; it is an expression of the
-    parts v0, v1, ..., of the first, v, and of the count n, in the dtype ``out``. Rows
-    of which NumPy reduces no elements fail where there are none, unless the caller
-    ``begins`` with a value of its own.
+    Without an ``epilogue`` the result is the first part; else it is an expression of
+    the parts v0, v1, ..., of the first, v, and of the count n, in the dtype ``out``.
+    Rows without an identity in NumPy fail for no elements, unless the caller ``begins``
+    with a value of its own.
     """
     involved = [*(dtype for _, dtype in inputs), *(p.accumulator for p in parts), out]
     if not context.has_double and not DOUBLES.isdisjoint(involved):
@@ -157,7 +157,7 @@ def _components(parts: Sequence[Accumulator], keep: list[Any]) -> Any:
 
 
 def needs_elements(row: Scalar) -> bool:
-    """Whether a reduction of no elements is an error: NumPy's ufunc has no identity."""
+    """True if a reduction of no elements is an error: NumPy's ufunc has no identity."""
     return getattr(row.reference, "identity", None) is None
 
 
@@ -182,10 +182,10 @@ def apply_reduction(
     )
 
 
-# ---- with a mask, from a value on ----
+# ---- masks and initial values ----
 
 MASK = "m", np.dtype(np.bool_)
-"""The input of a reduction that says which elements count."""
+"""The mask input of a reduction."""
 COUNT = {False: "n", True: "v1"}
 """The number of elements in an epilogue, without a mask and with one."""
 
@@ -193,7 +193,7 @@ COUNT = {False: "n", True: "v1"}
 def counted(
     inputs: Sequence[tuple[str, DType]], parts: Sequence[Accumulator]
 ) -> tuple[list[tuple[str, DType]], list[Accumulator]]:
-    """Inputs and the only part of a reduction, with a mask and the count of it."""
+    """Return inputs and parts of a reduction with a mask, and the masked count."""
     (part,) = parts
     start = identity_text(part.row, part.accumulator)
     ones = Accumulator(SCALARS["add"], "m ? 1 : 0", np.dtype(np.int64))
@@ -202,7 +202,7 @@ def counted(
 
 
 def with_mask(arrays: Sequence[BaseArray], where: Any, operation: str) -> Any:
-    """The arrays of a reduction, with the mask unless it is True."""
+    """Return the arrays of a reduction, with the mask unless it is True."""
     if where is True:
         return arrays
     mask = as_mask(where, arrays[0], operation)
@@ -219,7 +219,7 @@ def reduce_monoid(
     initial: Any,
     where: Any,
 ) -> Any:
-    """Elements that the mask ``where`` holds, folded with the row from ``initial`` on.
+    """Return the elements selected by ``where``, folded with the row from ``initial``.
 
     Each is first folded with the row's identity.
     """
@@ -243,7 +243,7 @@ def reduce_monoid(
 
 
 def beginning(operation: str, initial: Any, dtype: DType) -> Any:
-    """What a reduction in ``dtype`` begins with: a number that it holds, or None."""
+    """The initial value of a reduction in ``dtype``: a number it holds, or None."""
     if isinstance(initial, np.ndarray | BaseArray):
         if initial.ndim:
             raise BadValue(
@@ -267,7 +267,7 @@ def beginning(operation: str, initial: Any, dtype: DType) -> Any:
 
 
 def _held(operation: str, initial: Any, dtype: DType) -> Any:
-    """A number of the host that ``dtype`` holds; an integer one takes no fraction."""
+    """Return a host number that ``dtype`` holds; an integer one takes no fraction."""
     try:
         if dtype.kind not in "iu":
             complex(initial)
@@ -294,7 +294,7 @@ def _masked(
     text = convert("x", array._dtype, work)
     start = identity_text(row, work)
     inputs = [("x", array._dtype)]
-    if row.identity is None:  # it changes what it meets: hypot(0, -3) is 3
+    if row.identity is None:  # NumPy's is no identity: hypot(0, -3) is 3
         text = scalar_expression(row, [(start, work), (f"({text})", work)]).text
     if masked:
         inputs.append(MASK)
@@ -310,7 +310,7 @@ def _masked(
 
 
 def as_mask(where: Any, like: BaseArray, operation: str) -> Any:
-    """A bool array on the context of ``like``."""
+    """Return a bool array on the context of ``like``."""
     if isinstance(where, bool | np.bool_):
         return like.from_host(np.asarray(where), like._context)
     mask = require(where, f"{operation}: where")
@@ -319,11 +319,11 @@ def as_mask(where: Any, like: BaseArray, operation: str) -> Any:
     return mask
 
 
-# ---- into an array that is given ----
+# ---- out ----
 
 
 def into(out: Any, result: Any, operation: str) -> Any:
-    """The result; or ``out``, an array or a tuple of one, with its elements."""
+    """Return the result; or ``out``, an array or a tuple of one, with its elements."""
     if isinstance(out, tuple) and len(out) == 1:
         (out,) = out
     if out is None:

@@ -19,10 +19,10 @@ _INFINITY = np.float32(np.inf)
 
 
 class Number(NamedTuple):
-    """How a Python or NumPy number reaches a kernel that computes with it in ``dtype``.
+    """The representation of a Python or NumPy number for a kernel in ``dtype``.
 
-    Integers and truth values come as ``ga_long``, floats and complex numbers in the
-    type they are computed in. Any number has a truth value, a float too.
+    Integers and bools are passed as ``ga_long``, floats and complex numbers in their
+    work type. Any number has a truth value, a float too.
     """
 
     dtype: DType
@@ -33,7 +33,7 @@ class Number(NamedTuple):
     is_rounded: bool
 
     def pointer(self, value: Any) -> Any:
-        """A C pointer to the value, for one launch."""
+        """Return a C pointer to the value, for one launch."""
         if self.kind == "c":
             ctype = "float[2]" if self.typecode == lib.GA_CFLOAT else "double[2]"
             number = complex(value)
@@ -48,13 +48,13 @@ class Number(NamedTuple):
         return float(self.dtype.type(value) if self.is_rounded else value)
 
     def int_value(self, value: Any) -> int:
-        """The value's 64 bits as a signed number."""
+        """Return the value's 64 bits as a signed number."""
         whole = int(bool(value) if self.dtype == _BOOL else value)
         return whole if whole < 2**63 else whole - 2**64
 
 
 def number_operand(number: Any) -> Operand | None:
-    """How NumPy sees a number: weak, or of a dtype; None if it is no number."""
+    """Return NumPy's type of a number: weak, or a dtype; None if it is no number."""
     if isinstance(number, bool):
         return _BOOL
     if isinstance(number, np.generic):
@@ -67,14 +67,14 @@ def number_operand(number: Any) -> Operand | None:
 
 
 def number_text(number: Number, name: str) -> str:
-    """C text of a number's argument, in the type that it is computed in."""
+    """Return C text of a number's argument, in its work type."""
     return name if number.kind == "c" else f"({work_ctype(number.dtype)}){name}"
 
 
 def number_of(row: Scalar | None, position: int, target: DType) -> Number:
-    """How a number reaches a kernel that takes it as operand ``position`` of ``row``.
+    """Return the representation of a number as operand ``position`` of ``row``.
 
-    ``target`` is the dtype that it is computed in; no row: in a text of the user's.
+    ``target`` is the dtype that it is computed in; without a row it is a user's text.
     """
     kind, work = kind_of(target), work_dtype(target)
     if kind in "fc":
@@ -89,7 +89,7 @@ def number_of(row: Scalar | None, position: int, target: DType) -> Number:
 
 
 def _refuses_negative(row: Scalar, position: int, target: DType) -> bool:
-    """Whether NumPy refuses a negative integer here, as it does for exponents."""
+    """True if NumPy refuses a negative integer here, as it does for exponents."""
     if target.kind != "i":
         return False
     sample: list[Any] = [np.ones(1, target)] * row.arity
@@ -102,9 +102,9 @@ def _refuses_negative(row: Scalar, position: int, target: DType) -> bool:
 
 
 def fitting_number(row: Scalar, number: Number, value: Any) -> Any:
-    """What to compute with for an integer, which the loop's dtype may not hold.
+    """Return the operand for an integer, which the loop's dtype may not hold.
 
-    A comparison then sees an infinity of the same sign; anything else is refused, as is
+    A comparison then gets an infinity of the same sign; anything else is refused, as is
     a negative number where NumPy refuses it.
     """
     low, high = number.range

@@ -1,4 +1,4 @@
-"""Parameters of kernels as users write them, in C's way or by the names of dtypes.
+"""Parameter lists of kernels as users write them, in C or by the names of dtypes.
 
 ``"float32 x, T y, raw T z"``, ``"float *x, ga_int n"`` and the list between the
 parentheses of a KERNEL.
@@ -28,8 +28,8 @@ _SHARED = re.compile(r"\bGA_DECL_SHARED_PARAM\s*\([^)]*\)")
 class Parameter(NamedTuple):
     """One parameter: its name and type, and whether it is an array.
 
-    ``dtype`` is None for a letter that stands for any type, which is in ``generic``.
-    ``is_raw``: the text indexes it itself; ``is_const``: it does not write there.
+    ``dtype`` is None for a letter that stands for any type, in ``generic``. ``is_raw``:
+    the text indexes it itself; ``is_const``: it does not write there.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Parameter(NamedTuple):
 
 
 def parse(text: str, operation: str) -> list[Parameter]:
-    """The parameters of a list with commas between them.
+    """Return the parameters of a comma-separated list.
 
     >>> [one.name for one in parse("float32 x, raw T y", "kernel")]
     ['x', 'y']
@@ -49,11 +49,11 @@ def parse(text: str, operation: str) -> list[Parameter]:
     listed = [one.strip() for one in text.split(",")]
     if listed == [""]:
         return []
-    found = [_parse_one(one, operation) for one in listed]
-    names = [one.name for one in found]
+    parameters = [_parse_one(one, operation) for one in listed]
+    names = [one.name for one in parameters]
     if len(set(names)) != len(names):
         raise BadValue(f"{operation}: a name stands twice in {text!r}")
-    return found
+    return parameters
 
 
 def _parse_one(text: str, operation: str) -> Parameter:
@@ -84,24 +84,24 @@ def resolve_types(
     dtypes: Sequence[DType | None],
     operation: str,
 ) -> dict[str, DType]:
-    """What each letter stands for, of arguments with these dtypes (None: a number)."""
-    found: dict[str, DType] = {}
+    """Return the dtype of each letter, for arguments' dtypes (None: a number)."""
+    letters: dict[str, DType] = {}
     for one, dtype in zip(parameters, dtypes, strict=True):
         if dtype is None:
             continue
-        expected = one.dtype if one.dtype is not None else found.get(one.generic)
+        expected = one.dtype if one.dtype is not None else letters.get(one.generic)
         if expected is None:
-            found[one.generic] = dtype
+            letters[one.generic] = dtype
         elif expected != dtype:
             raise BadType(
                 f"{operation}: {one.name} is of {dtype}, expected {expected}; convert "
                 f"it with astype({str(expected)!r})"
             )
-    return found
+    return letters
 
 
 def dtype_of(one: Parameter, types: dict[str, DType], operation: str) -> DType:
-    """The dtype of a parameter once the letters are known."""
+    """Return the dtype of a parameter once the letters are known."""
     dtype = one.dtype if one.dtype is not None else types.get(one.generic)
     if dtype is None:
         raise BadType(
@@ -112,7 +112,7 @@ def dtype_of(one: Parameter, types: dict[str, DType], operation: str) -> DType:
 
 
 def with_types(text: str, types: dict[str, DType]) -> str:
-    """A text of C with the letters replaced by the types they stand for."""
+    """Return C text with the letters replaced by their types."""
     for letter, dtype in types.items():
         text = re.sub(rf"\b{letter}\b", work_ctype(dtype), text)
     return text
@@ -121,10 +121,10 @@ def with_types(text: str, types: dict[str, DType]) -> str:
 def of_kernel(source: str, name: str) -> list[Parameter]:
     """The parameters of the kernel ``name`` in a source; a type may be unknown."""
     bare = re.sub(r"/\*.*?\*/|//[^\n]*", " ", source, flags=re.DOTALL)
-    found = re.search(rf"\b{re.escape(name)}\s*\(([^)]*)\)\s*{{", bare)
-    if found is None:
+    match = re.search(rf"\b{re.escape(name)}\s*\(([^)]*)\)\s*{{", bare)
+    if match is None:
         raise BadValue(f"RawKernel: there is no kernel {name!r} in the source")
-    inside = " ".join(found.group(1).split())
+    inside = " ".join(match.group(1).split())
     if inside in ("", "void"):
         return []
     listed = []
@@ -139,7 +139,7 @@ def of_kernel(source: str, name: str) -> list[Parameter]:
 
 
 def declared(code: str, name: str) -> list[str] | None:
-    """The parameters that the text of a kernel declares; None where it is not plain.
+    """Return the parameters that a kernel's text declares; None if it is not plain.
 
     >>> from gpuarray._kernels.parameters import declared
     >>> declared("KERNEL void k(GLOBAL_MEM ga_float *x, const ga_size n) {}", "k")
@@ -163,9 +163,9 @@ def declared(code: str, name: str) -> list[str] | None:
 
 
 def pointed_dtypes(code: str, name: str) -> tuple[DType | None, ...] | None:
-    """For each parameter what its pointer points to, where the text has a plain type.
+    """Return the dtype that each parameter points to; None without a plain type.
 
-    None where the list of parameters is not plain.
+    The result is None if the list of parameters is not plain.
 
     >>> from gpuarray._kernels.parameters import pointed_dtypes
     >>> pointed_dtypes("KERNEL void k(GLOBAL_MEM ga_float *x, ga_int n) {}", "k")
@@ -180,9 +180,9 @@ def pointed_dtypes(code: str, name: str) -> tuple[DType | None, ...] | None:
 
 
 def misreads(wanted: np.dtype[Any] | None, given: np.dtype[Any]) -> bool:
-    """Whether a pointer to ``wanted`` steps over elements of ``given`` wrongly.
+    """True if a pointer to ``wanted`` steps over elements of ``given`` wrongly.
 
-    Bytes may be those of anything, and parts those of a complex number.
+    A pointer to bytes may read any dtype, and one to parts a complex number.
     """
     if wanted is None or wanted.itemsize == 1 or given.kind == "c":
         return False

@@ -1,4 +1,4 @@
-"""Kernel texts that are files, in the folder ``kernels`` of a package."""
+"""Kernel texts in files, in the folder ``kernels`` of a package."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ def _read(package: str, name: str) -> str:
 
 
 def kernel_text(package: str, name: str, words: Mapping[str, str]) -> str:
-    """The text of ``kernels/<name>.cl.h`` between definitions of its words.
+    """Return the text of ``kernels/<name>.cl.h`` between definitions of its words.
 
-    What they and the text define ends behind it: other texts of a program may have
-    words of the same names.
+    Its definitions and those of the text are undone after it: other texts of a program
+    may use the same names.
     """
     lines = (
         f"#define {word} {' '.join(value.split())}\n" for word, value in words.items()
