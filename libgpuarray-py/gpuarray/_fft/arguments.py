@@ -22,7 +22,7 @@ OTHER_DIRECTION = {None: "forward", "backward": "forward", "forward": "backward"
 
 
 def operand(operation: str, x: Any, is_real: bool = False) -> Any:
-    """The array in a dtype that is transformed."""
+    """Return the array in a dtype that can be transformed."""
     require(x, operation)
     kind = kind_of(x.dtype)
     if kind == "c":
@@ -41,7 +41,7 @@ def operand(operation: str, x: Any, is_real: bool = False) -> Any:
 
 
 def scale_of(operation: str, norm: Norm, n: int, inverse: bool) -> float:
-    """What a transform of n elements is multiplied by."""
+    """Return the scale of a transform of n elements."""
     if norm not in (None, "backward", "ortho", "forward"):
         raise BadValue(
             f"{operation}: norm is {norm!r}, expected 'backward', 'ortho' or 'forward'"
@@ -70,25 +70,25 @@ def length_of(operation: str, n: int | None, default: int) -> int:
 def lengths_and_axes(
     operation: str, x: Any, s: Sequence[int] | None, axes: Axes, halved: bool = False
 ) -> tuple[list[int], list[int]]:
-    """Lengths and axes; those of the whole array where the last axis is halved."""
+    """Return lengths and axes; the whole array's lengths if the last axis is halved."""
     if axes is None:
         count = x.ndim if s is None else len(s)
         listed = list(range(-count, 0))
     else:
         listed = [axes] if isinstance(axes, int) else list(axes)
-    found = [axis_number(axis, x.ndim, operation) for axis in listed]
+    chosen = [axis_number(axis, x.ndim, operation) for axis in listed]
     if s is None:
-        lengths = [x.shape[axis] for axis in found]
+        lengths = [x.shape[axis] for axis in chosen]
         if halved and lengths:
             lengths[-1] = 2 * (lengths[-1] - 1)
     else:
-        if len(s) != len(found):
+        if len(s) != len(chosen):
             raise BadValue(
-                f"{operation}: {len(s)} lengths for {len(found)} axes, expected as many"
+                f"{operation}: {len(s)} lengths for {len(chosen)} axes, expected as many"
             )
         lengths = [
-            x.shape[axis] if n == -1 else n for n, axis in zip(s, found, strict=True)
+            x.shape[axis] if n == -1 else n for n, axis in zip(s, chosen, strict=True)
         ]
-    if not found:
+    if not chosen:
         raise BadValue(f"{operation}: no axis is given")
-    return [length_of(operation, n, 0) for n in lengths], found
+    return [length_of(operation, n, 0) for n in lengths], chosen

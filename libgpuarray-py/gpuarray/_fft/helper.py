@@ -1,4 +1,4 @@
-"""Frequencies, and the order of them."""
+"""Frequencies of transforms, and shifts of the spectrum."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def _frequencies(
 ) -> Any:
     place = find_context(device)
     default = np.float64 if place.has_double else np.float32
-    made = as_dtype(default if dtype is None else dtype, operation)
-    if kind_of(made) != "f":
-        raise BadType(f"{operation}: dtype {made}, expected a real floating one")
-    steps: Any = arange(first, last, context=place).astype(made)
+    chosen = as_dtype(default if dtype is None else dtype, operation)
+    if kind_of(chosen) != "f":
+        raise BadType(f"{operation}: dtype {chosen}, expected a real floating one")
+    steps: Any = arange(first, last, context=place).astype(chosen)
     return steps * (1.0 / (n * d))
 
 

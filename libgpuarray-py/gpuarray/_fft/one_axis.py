@@ -30,10 +30,10 @@ def _complex(
 
 
 def fft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any:
-    """The discrete Fourier transform along an axis of ``n`` elements.
+    """Return the discrete Fourier transform along an axis of ``n`` elements.
 
-    What the axis has more is cut off, what it has less are zeros. ``norm`` says which
-    direction is divided by ``n``: "backward" (or None), "forward", or both by its root:
+    A longer axis is cut off, a shorter one padded with zeros. ``norm`` is the direction
+    that is divided by ``n``: "backward" (or None), "forward", or both by its root:
     "ortho".
 
     >>> print(gpuarray.fft.fft(gpuarray.asarray([1.0, 0.0, 0.0, 0.0])))
@@ -54,7 +54,7 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any
 
 
 def half_of(x: Any, n: int, axis: int, scale: float) -> Any:
-    """The first n // 2 + 1 elements of the transform of real elements."""
+    """Return the first n // 2 + 1 elements of the transform of real elements."""
     count = n // 2 + 1
     if has_library(x.context):
         moved = moveaxis(resized(x, [n], [axis]), axis, -1)
@@ -66,15 +66,16 @@ def half_of(x: Any, n: int, axis: int, scale: float) -> Any:
 
 
 def as_short(found: Any, given: Any) -> Any:
-    """Real elements as float16 where those given were, as NumPy has it."""
+    """Return real elements as float16 if those given were, as NumPy does."""
     return found.astype(np.float16) if given.dtype == np.float16 else found
 
 
 def whole_of(x: Any, n: int, axis: int, scale: float) -> Any:
-    """The ``n`` real elements whose transform ``x`` has the first half of."""
+    """Return the ``n`` real elements whose transform has the first half ``x``."""
     x = x if x.dtype.kind == "c" else x.astype(np.result_type(x.dtype, np.complex64))
     if has_library(x.context):
-        # Our own copy, which is overwritten; the library reads no part that must be 0.
+        # A copy that is overwritten; the library does not read the parts that must be
+        # 0.
         moved = moveaxis(resized(x, [n // 2 + 1], [axis]), axis, -1).copy("C")
         out = on_last_axes(moved, parts_dtype(x.dtype), n, 1, True, scale)
         return moveaxis(out, -1, axis)
@@ -83,7 +84,7 @@ def whole_of(x: Any, n: int, axis: int, scale: float) -> Any:
 
 
 def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any:
-    """The transform of real elements, of which the first half says all.
+    """Return the first half of the transform of real elements; the rest is conjugate.
 
     It has ``n // 2 + 1`` elements along the axis.
 
@@ -97,7 +98,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any
 
 
 def irfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any:
-    """The inverse of ``rfft``, of ``n`` elements: an even number if none is given.
+    """Return the inverse of ``rfft``, of ``n`` elements, by default an even number.
 
     >>> print(gpuarray.fft.irfft(gpuarray.asarray([1.0, 1.0, 1.0])))
     [1. 0. 0. 0.]
@@ -109,7 +110,7 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> An
 
 
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = None) -> Any:
-    """The real transform of elements that are conjugate to those mirrored in 0.
+    """Return the real transform of a Hermitian-symmetric signal.
 
     >>> print(gpuarray.fft.hfft(gpuarray.asarray([1.0, 0.0, 0.0])))
     [1. 1. 1. 1.]

@@ -14,7 +14,7 @@ from gpuarray._fft.vendor import by_vendor, has_library
 def _over(
     x: Any, lengths: Sequence[int], axes: Sequence[int], inverse: bool, scale: float
 ) -> Any:
-    """Complex transforms over all axes; an axis may be there twice."""
+    """Return complex transforms over all axes; an axis may occur twice."""
     rank = len(axes)
     if has_library(x.context) and len(set(axes)) == rank <= 3:
         return by_vendor(x, lengths, axes, inverse, scale)
@@ -36,9 +36,9 @@ def _complex_over(
 def fftn(
     a: Any, s: Sequence[int] | None = None, axes: Axes = None, norm: Norm = None
 ) -> Any:
-    """The transform over several axes (None: all), of lengths ``s``.
+    """Return the transform over several axes (None: all), of lengths ``s``.
 
-    Complex; ``norm`` as of ``fft``. BadValue if ``s`` and ``axes`` differ in length.
+    ``norm`` is as in ``fft``. BadValue if ``s`` and ``axes`` differ in length.
 
     >>> print(gpuarray.fft.fftn(gpuarray.ones((2, 2))))
     [[4.+0.j 0.+0.j]

@@ -1,12 +1,11 @@
 """Discrete Fourier transforms along one axis, by kernels of our own.
 
-Stockham's algorithm: each pass reads one array and writes another, which comes out in
-order, with a radix of 2 to 13. A length with a larger prime factor is a convolution of
-a longer, smooth length (Bluestein). An axis anywhere is walked where it is: an array is
-(outer, n, inner). Kernels depend on the radix and the type alone; lengths are
-arguments, and what depends on a length, its roots of unity, is a table, computed in
-float64. An inverse transform is the same with real and imaginary parts exchanged at
-both ends.
+Stockham's algorithm: each pass reads one array and writes another in order, with a
+radix of 2 to 13. A length with a larger prime factor is a convolution of a longer,
+smooth length (Bluestein). Any axis is transformed in place of a transposition: an array
+is (outer, n, inner). Kernels depend on the radix and the type alone; lengths are
+arguments, and the twiddle factors of a length are a table, computed in float64. An
+inverse transform is the same with real and imaginary parts exchanged at both ends.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ from gpuarray.array import Array
 from gpuarray.dtypes import OFFSET, SIZE
 
 Complex = npt.NDArray[np.complex128]
-_TABLES = 32  # kept for a context
-_lock = threading.Lock()  # of the tables
+_TABLES = 32  # cached for a context
+_lock = threading.Lock()  # guards the tables
 _UINT = np.dtype(np.uint32)
 _REALS = {"ga_float": np.dtype(np.float32), "ga_double": np.dtype(np.float64)}
 
@@ -40,7 +39,7 @@ _REALS = {"ga_float": np.dtype(np.float32), "ga_double": np.dtype(np.float64)}
 
 @dataclass(frozen=True, slots=True)
 class _Lengths:
-    """How an array is walked: (outer, n, inner)."""
+    """The shape of an array around an axis: (outer, n, inner)."""
 
     outer: int
     n: int
@@ -49,17 +48,17 @@ class _Lengths:
 
 @cache
 def factors(n: int) -> tuple[int, ...] | None:
-    """The radices of the passes of a length; None if a prime factor is too large."""
-    found = []
+    """Return the radices of the passes of a length; None for a large prime factor."""
+    radices = []
     for radix in RADICES:
         while n % radix == 0:
-            found.append(radix)
+            radices.append(radix)
             n //= radix
-    return tuple(found) if n == 1 else None
+    return tuple(radices) if n == 1 else None
 
 
 def convolution_length(n: int) -> int:
-    """A length of fast passes that a convolution of n elements with a chirp fits in."""
+    """Return a length of fast passes for the convolution of n elements with a chirp."""
     least = 2 * n - 1
     return min(
         odd << max(-(-least // odd) - 1, 1).bit_length()
@@ -68,7 +67,7 @@ def convolution_length(n: int) -> int:
 
 
 def roots(n: int) -> Complex:
-    """exp(-2 pi i k / n) for all k, each rounded once: octants are reflected."""
+    """Return exp(-2 pi i k / n) for all k, each rounded once: octants are reflected."""
     k = np.arange(n)
     eighth = 8 * k // n
     reduced = np.where(eighth % 2 == 1, -1, 1) * (8 * k - (eighth + eighth % 2) * n)
@@ -82,20 +81,20 @@ def roots(n: int) -> Complex:
 
 
 def chirp(n: int) -> Complex:
-    """exp(-pi i k^2 / n) for all k; the squares are reduced as whole numbers."""
+    """Return exp(-pi i k^2 / n) for all k; the squares are reduced as integers."""
     k = np.arange(n, dtype=np.int64)
     return np.asarray(roots(2 * n)[k * k % (2 * n)])
 
 
 def _table(context: Context, kind: str, n: int, dtype: np.dtype[Any]) -> Any:
-    """A table on the device; those least recently used make room."""
+    """Return a table on the device, cached; the least recently used are evicted."""
     key = kind, n, dtype
     with _lock:
         tables = context._kernels.setdefault("fft tables", OrderedDict())
-        found = tables.get(key)
-        if found is not None:
+        table = tables.get(key)
+        if table is not None:
             tables.move_to_end(key)
-            return found
+            return table
     made = Array.from_host(_host_table(kind, n).astype(dtype), context)
     with _lock:
         tables[key] = made
@@ -128,22 +127,22 @@ def _complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def _kernel(
-    context: Context, make: Callable[..., tuple[str, str]], given: Any, types: list[Any]
+    context: Context, make: Callable[..., tuple[str, str]], args: Any, types: list[Any]
 ) -> GpuKernel:
-    """The kernel that ``make`` writes for what is ``given``, kept by the context."""
-    key = "fft", make, given
-    found = context._kernels.get(key)
-    if found is None:
-        name, text = make(*given)
-        found = context._kernels[key] = GpuKernel(text, name, types, context)
-    kernel: GpuKernel = found
+    """The kernel that ``make`` writes for its arguments, cached by the context."""
+    key = "fft", make, args
+    kernel_ = context._kernels.get(key)
+    if kernel_ is None:
+        name, text = make(*args)
+        kernel_ = context._kernels[key] = GpuKernel(text, name, types, context)
+    kernel: GpuKernel = kernel_
     return kernel
 
 
 def _run_pass(
     x: Any, out: Any, table: Any, shape: _Lengths, radix: int, done: int, ends: Any
 ) -> None:
-    """One pass from ``x`` to ``out``. ``ends``: given, swap_in, swap_out, scale."""
+    """Run one pass from ``x`` to ``out``; ``ends``: given, swap_in, swap_out, scale."""
     given, swap_in, swap_out, scale = ends
     context, real = x.context, _real_name(x.dtype)
     is_first = done == 1
@@ -161,7 +160,7 @@ def _run_pass(
 
 
 def _smooth(x: Any, shape: _Lengths, given: int, inverse: bool, scale: float) -> Any:
-    """The transform of a length without large prime factors, by passes."""
+    """Return the transform of a length without large prime factors, by passes."""
     radices = factors(shape.n) or ()
     dtype = _complex_dtype(x.dtype)
     lengths = shape.outer, shape.n, shape.inner
@@ -185,7 +184,7 @@ def _smooth(x: Any, shape: _Lengths, given: int, inverse: bool, scale: float) ->
 
 
 def _bluestein(x: Any, shape: _Lengths, given: int, inverse: bool, scale: float) -> Any:
-    """The transform of any length, as a convolution of a smooth one."""
+    """Return the transform of any length, as a convolution of a smooth one."""
     context, dtype, n = x.context, _complex_dtype(x.dtype), shape.n
     real = _real_name(dtype)
     length = convolution_length(n)
@@ -225,9 +224,9 @@ def _bluestein(x: Any, shape: _Lengths, given: int, inverse: bool, scale: float)
 
 
 def transform(x: Any, n: int, axis: int, inverse: bool, scale: float) -> Any:
-    """The complex transform of ``n`` elements along an axis, multiplied by ``scale``.
+    """Return the complex transform of ``n`` elements along an axis times ``scale``.
 
-    A longer axis is cut off, a shorter one continued with zeros. ``x`` is of float32,
+    A longer axis is cut off, a shorter one padded with zeros. ``x`` is of float32,
     float64 or a complex dtype.
     """
     if x.shape[axis] > n:
@@ -249,7 +248,7 @@ def transform(x: Any, n: int, axis: int, inverse: bool, scale: float) -> Any:
 
 
 def mirrored(x: Any, n: int, axis: int) -> Any:
-    """The ``n`` elements along an axis of which ``x`` has the first half, Hermitian."""
+    """Return the ``n`` Hermitian elements along an axis whose first half is ``x``."""
     half = n // 2 + 1
     if x.shape[axis] > half:
         x = x[(slice(None),) * axis + (slice(half),)]

@@ -14,14 +14,14 @@ from gpuarray.array import Array
 
 
 def has_library(context: Context) -> bool:
-    """Whether the context's vendor has a library of Fourier transforms."""
+    """True if the context's vendor has a library of Fourier transforms."""
     if "fft" not in context._kernels:
         context._kernels["fft"] = bool(lib.gpuarray_transforms(context.pointer))
     return bool(context._kernels["fft"])
 
 
 def resized(x: Any, lengths: Sequence[int], axes: Sequence[int]) -> Any:
-    """The array with its axes cut off, or continued with zeros."""
+    """Return the array with its axes cut off, or padded with zeros."""
     cut = [slice(None)] * x.ndim
     shape = list(x.shape)
     for n, axis in zip(lengths, axes, strict=True):
@@ -38,7 +38,7 @@ def resized(x: Any, lengths: Sequence[int], axes: Sequence[int]) -> Any:
 def on_last_axes(
     x: Any, dtype: np.dtype[Any], last: int, rank: int, inverse: bool, scale: float
 ) -> Any:
-    """The transform over the last axes of an array of its own, in C order."""
+    """Return the transform over the last axes of a new array in C order."""
     shape = (*x.shape[:-1], last)
     out: Any = Array.allocate(shape, dtype, x.context, operation="fft")
     check(lib.GpuArray_fft(out.struct, x.struct, rank, inverse), "fft")

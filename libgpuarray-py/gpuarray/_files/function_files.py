@@ -1,4 +1,4 @@
-"""Compiled functions from files: called, and their values read, without a compiler."""
+"""Compiled functions from files: calls and kept values, without a compiler."""
 
 from __future__ import annotations
 
@@ -21,19 +21,18 @@ from gpuarray.array import Array
 from gpuarray.errors import BadType, GpuArrayError, Unsupported
 
 INTEGER = "int64"
-"""The dtype of an integer of a call in C."""
+"""The dtype of an integer argument in C."""
 _SHOWN = 8
-"""Inputs that a message lists."""
+"""The most inputs that a message lists."""
 
 
 @dataclass(frozen=True)
 class SavedInput:
     """An input of a saved function: the ``place``-th array or integer of a call in C.
 
-    ``value`` is that of an ``integer`` that has one; an array that is ``optional`` has
-    one, too, which the function keeps. ``kind`` is its type as messages call it.
-    ``strict``, ``downcast`` and whether a Python float ``rounds`` say which values it
-    takes, as `fitting` has it.
+    ``value`` is an ``integer``'s default; an ``optional`` array has a default, too,
+    which the function keeps. ``kind`` is its type in messages. ``strict``, ``downcast``
+    and ``rounds`` are the rules of conversion of `argument_conversion.fitted`.
     """
 
     name: str | None
@@ -51,12 +50,12 @@ class SavedInput:
 
     @property
     def pattern(self) -> tuple[bool, ...]:
-        """For each axis whether it is of length 1."""
+        """For each axis whether it has length 1."""
         return self.broadcastable or (False,) * self.ndim
 
     @property
     def described(self) -> str:
-        """Its type, in words if it has none."""
+        """The type for messages."""
         return self.kind or f"{self.dtype} of {self.ndim} axes"
 
     def __str__(self) -> str:
@@ -65,10 +64,10 @@ class SavedInput:
 
 @dataclass(frozen=True)
 class SavedInterface:
-    """How a saved function is called: its inputs, and what becomes of its outputs.
+    """The interface of a saved function: its inputs, and the form of its outputs.
 
-    ``name`` is the function's. ``to_host`` says which outputs are read; ``form`` is
-    None for a single one, ``"list"``, or the keys of a dictionary.
+    ``name`` is the function's. ``to_host`` marks the outputs that are copied to the
+    host; ``form`` is None for a single one, ``"list"``, or the keys of a dictionary.
     """
 
     name: str
@@ -85,7 +84,7 @@ def packed(interface: SavedInterface, graph: bytes) -> bytes:
 
 
 def unpacked(note: bytes) -> tuple[SavedInterface, bytes]:
-    """What `packed` was given."""
+    """Return the arguments of `packed`."""
     start = 8 + int.from_bytes(note[:8], "little")
     fields = json.loads(note[8:start])
     fields["inputs"] = tuple(map(_input, fields["inputs"]))
@@ -96,7 +95,7 @@ def unpacked(note: bytes) -> tuple[SavedInterface, bytes]:
 
 
 def _input(fields: dict[str, Any]) -> SavedInput:
-    """An input of a file; in older ones integers are those without a dtype."""
+    """Return an input of a file; in older ones integers are those without a dtype."""
     dtype = fields["dtype"]
     if "integer" not in fields:
         fields["integer"] = dtype is None
@@ -113,7 +112,7 @@ def _is_float(dtype: str) -> bool:
 class Native:
     """A ``GpuFunction`` of the C library, on a context.
 
-    ``plan`` is kept as long as this, where the function is of a plan of another's.
+    ``plan`` is kept alive with it, where the function does not own it.
     """
 
     def __init__(self, pointer: Any, context: Context, plan: Any = None) -> None:
@@ -131,19 +130,19 @@ class Native:
         }
 
     def items(self, which: int) -> list[tuple[str | None, int, int, bool]]:
-        """The name, typecode, rank of each of a list, and whether it is optional."""
+        """Return name, typecode and rank of each of a list, and if it is optional."""
         count = ffi.new("unsigned int *")
         item = ffi.new("gpufunction_item *")
         check(lib.GpuFunction_count(self.pointer, which, count))
-        found = []
+        items_ = []
         for i in range(count[0]):
             check(lib.GpuFunction_item(self.pointer, which, i, item))
             name = text(item.name) if item.name else None
-            found.append((name, item.typecode, item.nd, bool(item.optional)))
-        return found
+            items_.append((name, item.typecode, item.nd, bool(item.optional)))
+        return items_
 
     def note(self) -> bytes:
-        """The bytes that the file has for Python."""
+        """Return the bytes that the file has for Python."""
         place, size = ffi.new("void **"), ffi.new("size_t *")
         check(lib.GpuFunction_note(self.pointer, place, size))
         return bytes(ffi.buffer(place[0], size[0]))
@@ -151,30 +150,30 @@ class Native:
     def call(
         self, arrays: Sequence[Array | None], integers: Sequence[int]
     ) -> list[Any]:
-        """The outputs for arrays of the context; None leaves an optional one out."""
+        """Return the outputs for arrays of the context; None omits an optional one."""
         structs = [ffi.new(ARRAY) for _ in self.outputs]
-        given = [ffi.NULL if a is None else a.struct for a in arrays]
+        pointers = [ffi.NULL if a is None else a.struct for a in arrays]
         ints = ffi.new("long long[]", list(integers)) if integers else ffi.NULL
         outs = ffi.new("GpuArray *[]", structs)
-        check(lib.GpuFunction_call(self.pointer, outs, given, ints))
+        check(lib.GpuFunction_call(self.pointer, outs, pointers, ints))
         return [
             Array.wrap(struct, self.context, dtype, code)
             for struct, (dtype, code) in zip(structs, self.outputs, strict=True)
         ]
 
     def use_bodies(self, on: bool) -> None:
-        """Whether calls that were not recorded may use what stands for functions."""
+        """Allow or forbid bodies of step functions in calls that were not recorded."""
         check(lib.GpuPlan_use_bodies(lib.GpuFunction_plan(self.pointer), on))
 
     def get(self, name: str) -> Array:
-        """A copy of a kept value."""
+        """Return a copy of a kept value."""
         struct = ffi.new(ARRAY)
         check(lib.GpuFunction_get(self.pointer, encoded(name, "get"), struct))
         code = self.values[name][1]
         return Array.wrap(struct, self.context, dtypes.OF_TYPECODE[code], code)
 
     def set(self, name: str, value: Array) -> None:
-        """Keep a copy of another value."""
+        """Store a copy as a kept value."""
         key = encoded(name, "set")
         check(lib.GpuFunction_set(self.pointer, key, value.struct))
 
@@ -194,9 +193,9 @@ def plan_info(pointer: Any) -> dict[str, int]:
 
 
 def fitted(value: Any, kind: SavedInput) -> np.ndarray[Any, Any]:
-    """A host value in the dtype of an input. Raises TypeError for one that is no such.
+    """Return a host value in the dtype of an input. Raises TypeError for another type.
 
-    It is what the function takes that was saved.
+    It follows the conversion rules of the saved function.
     """
     dtype = dtypes.as_dtype(kind.dtype)
     if kind.strict:
@@ -207,12 +206,12 @@ def fitted(value: Any, kind: SavedInput) -> np.ndarray[Any, Any]:
 class LoadedFunction:
     """A compiled function that was saved to a file; it runs without the compiler.
 
-    It is called as the function that was saved: inputs by position or name, NumPy
-    arrays or arrays of its context; results as that gave them. Shared variables that
-    it updates are its own here: ``f["w"]`` is the value of ``w``, and can be set.
+    It is called as the saved function: inputs by position or name, NumPy arrays or
+    arrays of its context; results in the same form. Shared variables that it updates
+    are its own: ``f["w"]`` is the value of ``w``, and can be set.
 
-    ``interface`` tells of inputs and outputs, ``values`` the names of what is kept,
-    ``context`` where it runs.
+    ``interface`` has inputs and outputs, ``values`` the names of kept values,
+    ``context`` the device.
 
     >>> from gpuarray.compiler import function, shared
     >>> count = shared(0.0, name="count")
@@ -235,7 +234,7 @@ class LoadedFunction:
         return tuple(self._native.values)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        """Run on ``args``; inputs that have names may be given by name."""
+        """Run on ``args``; named inputs may be keyword arguments."""
         arrays: list[Array | None] = [None] * len(self._native.inputs)
         integers = [0] * len(self._native.integers)
         for index, value in self._by_name(args, named):
@@ -250,7 +249,7 @@ class LoadedFunction:
         try:
             results = self._run(arrays, integers)
         except (GpuArrayError, ValueError, TypeError) as error:
-            self._check_arrays(arrays)  # says more where it can
+            self._check_arrays(arrays)  # its messages say more
             error.add_note(self._given(arrays))
             raise
         for i, is_read in enumerate(self.interface.to_host):
@@ -264,9 +263,9 @@ class LoadedFunction:
         return results
 
     def _input_error(self, index: int, error: GpuArrayError) -> GpuArrayError:
-        """The error with the input that it is about."""
-        given = self.interface.inputs[index]
-        return type(error)(f"{self.name}: input {index} ({given}): {error}")
+        """Return the error with the input that it is about."""
+        spec = self.interface.inputs[index]
+        return type(error)(f"{self.name}: input {index} ({spec}): {error}")
 
     def _check_arrays(self, arrays: Sequence[Array | None]) -> None:
         """Raise TypeError or ValueError for an array that does not fit its input."""
@@ -281,7 +280,7 @@ class LoadedFunction:
                 raise self._input_error(index, error) from None
 
     def _given(self, arrays: Sequence[Array | None]) -> str:
-        """The arrays of a call, for a message."""
+        """Return the arrays of a call, for a message."""
         lines = [
             f"  input {each}: {array.dtype} of shape {array.shape}"
             for each in self.interface.inputs
@@ -304,17 +303,17 @@ class LoadedFunction:
     def _by_name(
         self, args: Sequence[Any], named: Mapping[str, Any]
     ) -> list[tuple[int, Any]]:
-        """Which inputs are given, with their values. Raises TypeError."""
+        """Return the inputs that are given, with their values. Raises TypeError."""
         inputs = self.interface.inputs
         places = {each.name: i for i, each in enumerate(inputs) if each.name}
-        found: dict[int, Any] = dict(enumerate(args))
+        arguments: dict[int, Any] = dict(enumerate(args))
         unknown = [name for name in named if name not in places]
-        twice = [name for name in named if places.get(name, -1) in found]
-        found.update((places[n], named[n]) for n in named if n in places)
+        twice = [name for name in named if places.get(name, -1) in arguments]
+        arguments.update((places[n], named[n]) for n in named if n in places)
         missing = [
             str(each)
             for i, each in enumerate(inputs)
-            if i not in found and not each.optional and each.value is None
+            if i not in arguments and not each.optional and each.value is None
         ]
         if unknown or twice or missing or len(args) > len(inputs):
             raise BadType(
@@ -324,17 +323,17 @@ class LoadedFunction:
             )
         for i, each in enumerate(inputs):
             if each.value is not None:
-                found.setdefault(i, np.array(each.value, each.dtype))
-        return sorted(found.items())
+                arguments.setdefault(i, np.array(each.value, each.dtype))
+        return sorted(arguments.items())
 
     def _array(self, kind: SavedInput, value: Any) -> Array:
-        """An input on the context; the library looks at arrays that are on one."""
+        """Return an input on the context; the library checks device arrays."""
         if isinstance(value, Array):
             return value
         return asarray(fitted(value, kind), context=self.context)
 
     def get_value(self, name: str) -> np.ndarray[Any, Any]:
-        """The value that is kept under a name, as a NumPy array; KeyError for none.
+        """Return a kept value by name, as a NumPy array. Raises KeyError.
 
         >>> from gpuarray.compiler import function, shared
         >>> count = shared(0.0, name="count")
@@ -346,7 +345,7 @@ class LoadedFunction:
         return np.asarray(self._native.get(self._known(name)))
 
     def set_value(self, name: str, value: Any) -> None:
-        """Keep another value under a name, of the same dtype and number of axes.
+        """Set a kept value by name, of the same dtype and rank.
 
         >>> from gpuarray.compiler import function, shared
         >>> count = shared(0.0, name="count")
@@ -394,7 +393,7 @@ class LoadedFunction:
         check(lib.GpuFunction_save(self._native.pointer, os.fsencode(path)))
 
     def info(self) -> dict[str, int]:
-        """Counts of the latest call (launches, buffers, bytes) and of bindings kept.
+        """Return counts of the latest call: launches, buffers, bytes, bindings kept.
 
         >>> from gpuarray.compiler import function, shared
         >>> count = shared(0.0, name="count")
@@ -412,7 +411,7 @@ class LoadedFunction:
 
 
 def _plain(native: Native) -> SavedInterface:
-    """The interface of a function that a program in another language saved."""
+    """Return the interface of a function saved by a program in another language."""
     inputs = []
     for i, (name, code, ndim, optional) in enumerate(native.inputs):
         dtype = dtypes.OF_TYPECODE[code].name
@@ -429,35 +428,35 @@ def _plain(native: Native) -> SavedInterface:
 
 
 def on_host(value: Any) -> Any:
-    """An array of a device as NumPy's; another value as it is."""
+    """Return a device array as NumPy's; another value as it is."""
     return np.asarray(value) if isinstance(value, Array) else value
 
 
 def read_function(
     path: str | os.PathLike[str], context: str | Context | None
 ) -> Native:
-    """The function of a file, on a context, with its kernels."""
-    found = find_context(context)
+    """Return a file's function on a context, with its kernels."""
+    place = find_context(context)
     pointer = ffi.new("GpuFunction **")
-    check(lib.GpuFunction_load(pointer, found.pointer, os.fsencode(path)))
-    return Native(pointer[0], found)
+    check(lib.GpuFunction_load(pointer, place.pointer, os.fsencode(path)))
+    return Native(pointer[0], place)
 
 
 def load_function(
     path: str | os.PathLike[str], context: str | Context | None = None
 ) -> LoadedFunction:
-    """A function that ``f.save(path)`` wrote, on a context, without the compiler.
+    """Load a function that ``f.save(path)`` wrote, without the compiler.
 
     On the device and driver it was saved on nothing is compiled, else the kernels are.
     Files of functions with steps in Python need `gpuarray.compiler.load`.
 
-    No pickle is read, ever: what runs are the file's kernels and this library. Sizes,
-    offsets and numbers of a file are checked against its arrays, so that a wrong file
-    gives an error or wrong results; but kernels, compiled or as text, are code, which
-    runs in this process on a processor, and the numbers that a recorded step in Python
-    gives to its kernels are the file's. So load files of people whom you trust: the
-    hash in a file tells damage, not who wrote it. Raises OSError for a file that cannot
-    be read, ValueError for one that is damaged or holds no function.
+    No pickle is ever read: only the file's kernels and this library run. Sizes, offsets
+    and numbers of a file are checked against its arrays, so that a wrong file gives an
+    error or wrong results; but kernels, compiled or as text, are code, which on a
+    processor runs in this process, and the file has the kernel arguments of a recorded
+    step in Python. So load files of people whom you trust: the hash in a file tells
+    damage, not who wrote it. Raises OSError for a file that cannot be read, ValueError
+    for one that is damaged or holds no function.
 
     >>> gpuarray.load_function("train.plan")
     Traceback (most recent call last):

@@ -20,7 +20,7 @@ from gpuarray.errors import BadType
 
 File = str | os.PathLike[str] | IO[bytes]
 Place = str | Context | None
-_UNNAMED = np.dtype("V2")  # what the formats make of bfloat16
+_UNNAMED = np.dtype("V2")  # the formats' dtype of bfloat16
 
 
 def _host(array: Any, operation: str) -> Any:
@@ -43,9 +43,9 @@ def _device(host: Any, operation: str, context: Context) -> Array:
 def save(file: File, arr: Array) -> None:
     """Write an array to a .npy file, which ``numpy.load`` reads as well.
 
-    A name without ``.npy`` gets it. The file is written whole: whoever reads it
-    meanwhile finds the old content or the new. bfloat16, which the format has no name
-    for, is written as two bytes an element, and ``load`` takes such for bfloat16.
+    A name without ``.npy`` gets it. The file is replaced atomically. bfloat16, which
+    the format has no name for, is written as two bytes an element, which ``load`` reads
+    as bfloat16.
 
     >>> gpuarray.save("one.npy", gpuarray.arange(3))
     >>> print(gpuarray.load("one.npy"))
@@ -82,7 +82,7 @@ def savez_compressed(file: File, *args: Array, **kwds: Array) -> None:
 
 
 def _opened(file: File, suffix: str) -> AbstractContextManager[IO[bytes]]:
-    """A file that is written whole, by its name, or one that the caller has opened."""
+    """Open a file by its name, to be replaced atomically, or use the caller's."""
     if not isinstance(file, str | bytes | os.PathLike):
         return nullcontext(file)
     path = os.fsdecode(file)
@@ -98,7 +98,7 @@ def _named(arrays: dict[str, Array], operation: str) -> dict[str, Any]:
 
 
 class Archive(Mapping[str, Array]):
-    """The arrays of a .npz file by name, each read when it is asked for.
+    """The arrays of a .npz file by name, each read on access.
 
     To be closed, or used in a ``with`` block.
     """

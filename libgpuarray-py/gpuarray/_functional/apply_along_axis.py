@@ -1,4 +1,4 @@
-"""A function of the user's for each slice of an array along an axis."""
+"""A user's function applied to each slice of an array along an axis."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpuarray.errors import BadValue
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
 ) -> Any:
-    """``func1d`` of each vector along ``axis``, called once for each: slow for many.
+    """Return ``func1d`` of each vector along ``axis``, called for each: slow for many.
 
     >>> a = gpuarray.asarray([[3, 1], [2, 4]])
     >>> print(gpuarray.apply_along_axis(lambda v: v.max() - v, 1, a).tolist())
@@ -34,16 +34,16 @@ def apply_along_axis(
         asarray(func1d(rows[place], *args, **kwargs), context=source.context)
         for place in np.ndindex(*lengths)
     ]
-    made = stack(results).reshape(*lengths, *results[0].shape)
+    stacked = stack(results).reshape(*lengths, *results[0].shape)
     first = len(lengths)
     moved = range(first, first + results[0].ndim)
-    return moveaxis(made, tuple(moved), tuple(at + i for i in range(len(moved))))
+    return moveaxis(stacked, tuple(moved), tuple(at + i for i in range(len(moved))))
 
 
 def apply_over_axes(
     func: Callable[[Any, int], Any], a: Any, axes: int | Sequence[int]
 ) -> Any:
-    """``func(a, axis)`` for one axis after the other; reduced axes are kept.
+    """Return ``func(a, axis)`` for one axis after the other; reduced axes are kept.
 
     >>> a = gpuarray.ones((2, 3))
     >>> print(gpuarray.apply_over_axes(gpuarray.sum, a, [0, 1]))

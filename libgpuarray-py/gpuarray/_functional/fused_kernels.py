@@ -1,8 +1,7 @@
-"""The kernels of a fused function: values of one expression each, of several shapes.
+"""The kernels of a fused function: one for each shape of a segment's results.
 
-A segment is what is computed element by element between two calls that take whole
-arrays. It becomes one kernel for each shape of its results; each value is rounded to
-its dtype as if it had been stored.
+A segment is the elementwise computation between two calls that take whole arrays. Each
+value is rounded to its dtype as if it had been stored.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ MOST_ARGUMENTS = 32
 
 @dataclass(slots=True)
 class KernelText:
-    """The text of a kernel while it is written: what its arguments and values are."""
+    """The text of a kernel while it is written: its arguments and values."""
 
     arrays: dict[Origin, tuple[str, DType]] = field(default_factory=dict)
     numbers: list[tuple[int, Number, Any]] = field(default_factory=list)
@@ -69,7 +68,7 @@ class KernelText:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A kernel of several results, of a segment's arrays and of numbers."""
+    """A kernel of several results, with a segment's arrays and numbers."""
 
     handle: Any
     arrays: tuple[Origin, ...]
@@ -79,7 +78,7 @@ class Compiled:
 
 
 class Segment:
-    """Values that are computed element by element and stored, with nothing between."""
+    """Values that are computed element by element and stored, with no call between."""
 
     def __init__(self, stored: list[Applied]) -> None:
         self.stored = stored
@@ -107,7 +106,7 @@ class Segment:
             self._launch(group, arrays, given, values, context)
 
     def _groups(self, arrays: dict[Origin, Any]) -> list[tuple[Applied, ...]]:
-        """The values by shape, in order."""
+        """Return the values by shape, in order."""
         if len(self.stored) == 1:
             return [tuple(self.stored)]
         shapes = {x: array.shape for x, array in arrays.items()}
@@ -157,13 +156,13 @@ class Segment:
         status = lib.GpuElemwise_apply(kernel.handle, outs, ffi.new("void *[]", inputs))
         if status:
             fail(status, "fuse", context, [arrays[x] for x in kernel.arrays])
-        made = zip(group, structs, kernel.dtypes, kernel.typecodes, strict=True)
-        for one, struct, dtype, typecode in made:
+        results = zip(group, structs, kernel.dtypes, kernel.typecodes, strict=True)
+        for one, struct, dtype, typecode in results:
             values[one] = first.wrap(struct, context, dtype, typecode)
 
 
 def operands_of(origin: Origin) -> list[Symbol]:
-    """The symbols that a value is made of."""
+    """Return the symbols that a value depends on."""
     listed: tuple[Any, ...] = ()
     if isinstance(origin, Applied):
         listed = origin.operands
@@ -173,7 +172,7 @@ def operands_of(origin: Origin) -> list[Symbol]:
 
 
 def _leaves(origin: Origin, top: Applied) -> Iterator[Origin]:
-    """The arrays that a value is computed of."""
+    """Return the arrays that a value depends on."""
     if isinstance(origin, Applied):
         for operand in operands_of(origin):
             yield from _leaves(operand.origin, top)
@@ -207,25 +206,25 @@ def _compile(
         [*outs, *arrays, *numbers],
         "fuse",
     )
-    made = tuple(dtype for _, dtype in results)
-    codes = tuple(dtype_to_typecode(dtype) for dtype in made)
-    return Compiled(handle, tuple(text.arrays), tuple(text.numbers), made, codes)
+    dtypes_ = tuple(dtype for _, dtype in results)
+    codes = tuple(dtype_to_typecode(dtype) for dtype in dtypes_)
+    return Compiled(handle, tuple(text.arrays), tuple(text.numbers), dtypes_, codes)
 
 
 def _write(
     origin: Origin, text: KernelText, dtypes: dict[Origin, DType]
 ) -> tuple[str, DType]:
-    """The name and the dtype of a value; its statement is written if it is not yet."""
-    found = text.known.get(origin)
-    if found is not None:
-        return found
+    """Return the name and the dtype of a value; write its statement if needed."""
+    named = text.known.get(origin)
+    if named is not None:
+        return named
     if not isinstance(origin, Applied):
-        found = text.arrays[origin] = f"a{len(text.arrays)}", dtypes[origin]
+        named = text.arrays[origin] = f"a{len(text.arrays)}", dtypes[origin]
     else:
-        found = _write_row(origin, text, dtypes)
-    text.known[origin] = found
-    text.dtypes.add(found[1])
-    return found
+        named = _write_row(origin, text, dtypes)
+    text.known[origin] = named
+    text.dtypes.add(named[1])
+    return named
 
 
 def _write_row(
@@ -236,30 +235,30 @@ def _write_row(
         assert origin.stored is not None
         ((name, dtype),) = (_write(x.origin, text, dtypes) for x in origin.operands)
         return _named(text, convert(name, dtype, origin.stored), origin.stored)
-    given = [_given(x, text, dtypes) for x in origin.operands]
-    loop = resolve(row, tuple(kind for _, kind in given))
+    operands = [_given(x, text, dtypes) for x in origin.operands]
+    loop = resolve(row, tuple(kind for _, kind in operands))
     text.dtypes.update(loop.operands)
     texts: list[tuple[str, Operand]] = []
-    for i, ((named, kind), to) in enumerate(zip(given, loop.operands, strict=True)):
+    for i, ((named, kind), to) in enumerate(zip(operands, loop.operands, strict=True)):
         if named is None:
             texts.append((_number_text(row, i, origin.operands[i], to, text), to))
         else:
             texts.append((convert(named, kind, to), to))
-    made = scalar_expression(row, texts)
-    if made.support:
-        text.supports[made.support] = None
-    stored = made.dtype if origin.stored is None else origin.stored
-    expression = made.text
-    if stored != made.dtype:
-        name, _ = _named(text, expression, made.dtype)
-        expression = convert(name, made.dtype, stored)
+    computed = scalar_expression(row, texts)
+    if computed.support:
+        text.supports[computed.support] = None
+    stored = computed.dtype if origin.stored is None else origin.stored
+    expression = computed.text
+    if stored != computed.dtype:
+        name, _ = _named(text, expression, computed.dtype)
+        expression = convert(name, computed.dtype, stored)
     return _named(text, expression, stored)
 
 
 def _given(
     x: Any, text: KernelText, dtypes: dict[Origin, DType]
 ) -> tuple[str | None, Operand]:
-    """The name of an operand, none of a number, and its type."""
+    """Return the name of an operand (none of a number) and its type."""
     if isinstance(x, Symbol) and not isinstance(x.origin, TracedNumber):
         return _write(x.origin, text, dtypes)
     kind = x.operand if isinstance(x, Symbol) else number_operand(x)
@@ -270,7 +269,7 @@ def _given(
 def _number_text(
     row: Scalar, position: int, x: Any, to: DType, text: KernelText
 ) -> str:
-    """The text of a number: an argument of the kernel, or a constant."""
+    """Return the text of a number: an argument of the kernel, or a constant."""
     number = number_of(row, position, to)
     if isinstance(x, Symbol):
         assert isinstance(x.origin, TracedNumber)
@@ -282,7 +281,7 @@ def _number_text(
 
 
 def _named(text: KernelText, expression: str, dtype: DType) -> tuple[str, DType]:
-    """A statement that gives a value a name, rounded to its dtype."""
+    """Add a statement that gives a value a name, rounded to its dtype."""
     if work_dtype(dtype) != dtype:
         kind = dtype_to_ctype(as_dtype(dtype)).removeprefix("ga_")
         expression = f"ga_{kind}2float(ga_float2{kind}({expression}))"

@@ -1,9 +1,9 @@
-"""fuse: a function of arrays made of few kernels, with the bits of the unfused one.
+"""fuse: few kernels for a function of arrays, with the bits of the unfused one.
 
-The function is called once with symbols for each combination of dtypes. What is done
-element by element in between two calls that take whole arrays (a sum, a product)
-becomes one kernel for each shape of its results (``segments``). What cannot be recorded
-runs as it stands.
+The function is traced with symbols once for each combination of dtypes. Elementwise
+computation between two calls that take whole arrays (a sum, a product) becomes one
+kernel for each shape of its results (``segments``). A function that cannot be traced
+runs as it is.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOST_PLANS = 256
 
 
 def fuse(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
-    """Make one kernel of what ``function`` does element by element; a decorator.
+    """Fuse the elementwise operations of ``function`` into kernels; a decorator.
 
     >>> @gpuarray.fuse
     ... def scaled(x, y, a):
@@ -41,11 +41,11 @@ def fuse(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     >>> print(scaled(gpuarray.zeros(2), gpuarray.arange(2), 3.0))
     [1. 2.]
 
-    Arguments are arrays, numbers and what can be hashed. The function must depend on
-    nothing else, and is called with stand-ins for its arrays, once for each combination
+    Arguments are arrays, numbers and hashable objects. The function must depend on
+    nothing else, and is traced with symbols for its arrays, once for each combination
     of dtypes. The results are the same to the bit as without ``fuse``. Methods
-    (``x.sum(0)``) and functions of NumPy on whole arrays are run in between. A function
-    that looks at shapes or elements, or stores into its arguments, runs as it is.
+    (``x.sum(0)``) and functions of NumPy on whole arrays run in between. A function
+    that reads shapes or elements, or stores into its arguments, runs as it is.
     """
     if options:
         names = ", ".join(options)
@@ -62,7 +62,7 @@ class Fused:
         self._plans: dict[Any, FusionPlan | None] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """What the function gives."""
+        """Return the function's result."""
         given = (*args, *kwargs.values())
         names = tuple(kwargs)
         for is_fixed in (False, True):
@@ -73,7 +73,7 @@ class Fused:
             key = (len(args), names, *kinds)
             try:
                 plan = self._plans.get(key, _UNTRIED)
-            except TypeError:  # an argument that has no hash
+            except TypeError:  # an unhashable argument
                 break
             if plan is _UNTRIED:
                 plan = self._trace(given, len(args), names, is_fixed)
@@ -90,14 +90,14 @@ class Fused:
     def _trace(
         self, given: Sequence[Any], n: int, names: Sequence[str], is_fixed: bool
     ) -> FusionPlan | None:
-        """What the function does, or None if that cannot be recorded."""
+        """Return the trace of the function, or None if it cannot be recorded."""
         stands = [_stand_in(i, x, is_fixed) for i, x in enumerate(given)]
         if not any(isinstance(x, BaseArray) for x in given):
             return None
         named = dict(zip(names, stands[n:], strict=True))
         try:
             return FusionPlan(self._function(*stands[:n], **named))
-        except Exception:  # what is wrong with it shows when it runs as it is
+        except Exception:  # an error of the function shows again when it runs as it is
             return None
 
     def __repr__(self) -> str:
@@ -108,7 +108,7 @@ _UNTRIED: Any = object()
 
 
 def _key(value: Any, is_fixed: bool) -> Any:
-    """What a plan depends on of an argument that is no array."""
+    """Return the part of a plan's key from an argument that is no array."""
     if number_operand(value) is not None:
         return (value.__class__, repr(value) if is_fixed else None)
     return value.__class__, value
@@ -123,13 +123,13 @@ def _stand_in(number: int, value: Any, is_fixed: bool) -> Any:
     return Symbol(TracedNumber(number), operand)
 
 
-# ---- what was recorded ----
+# ---- the recorded plan ----
 
 
 class FusionPlan:
     """The recorded function: calls in order, with a segment before each level of them.
 
-    ``result`` is the function's own, with symbols.
+    ``result`` is the function's own result, with symbols.
     """
 
     def __init__(self, result: Any) -> None:
@@ -154,7 +154,7 @@ class FusionPlan:
         ]
 
     def _visit(self, origin: Origin) -> int:
-        """Note how many calls lead to a value, and to those it is made of."""
+        """Compute the number of calls before a value, and before its operands."""
         level = self.levels.get(origin)
         if level is None:
             operands = operands_of(origin)
@@ -164,7 +164,7 @@ class FusionPlan:
         return level
 
     def run(self, given: Sequence[Any]) -> Any:
-        """The result for arguments of the dtypes that the plan was made for."""
+        """Return the result for arguments of the plan's dtypes."""
         values: dict[Origin, Any] = {}
         for level, segment in enumerate(self.segments):
             segment.run(given, values)
@@ -190,7 +190,7 @@ def _symbols(result: Any) -> Iterator[Symbol]:
 
 
 def _replaced(result: Any, given: Sequence[Any], values: dict[Origin, Any]) -> Any:
-    """The function's result with arrays in place of symbols."""
+    """Return the function's result with arrays in place of symbols."""
     if isinstance(result, tuple | list):
         listed = [_replaced(one, given, values) for one in result]
         if hasattr(result, "_fields"):

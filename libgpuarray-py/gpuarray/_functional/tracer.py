@@ -1,7 +1,7 @@
-"""Symbols: stand-ins for arrays that record what is done to them.
+"""Symbols: tracers that record operations in place of arrays.
 
-A symbol knows its dtype, or not: of what a function made that only takes arrays. What
-it is asked and cannot know raises CannotRecord.
+A symbol has a dtype, unless it is the result of a function that takes only arrays. An
+operation that needs more raises CannotRecord.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ DType = np.dtype[Any]
 
 
 class CannotRecord(Unsupported):
-    """A symbol was asked for what only an array knows."""
+    """A symbol has no value of a property that only an array has."""
 
 
 class Symbol:
-    """A value that is not known yet: an input, or a row or a method of other symbols.
+    """A traced value: an input, or a row or a method of other symbols.
 
     ``operand`` is its dtype, the type of a weak Python number, or None if unknown.
     """
@@ -55,27 +55,27 @@ class Symbol:
         return f"<value of {known}, not known while fuse records>"
 
     def astype(self, dtype: Any, **options: Any) -> Symbol:
-        """The value converted to another dtype."""
+        """Return the value cast to another dtype."""
         if options:
             raise CannotRecord("fuse: astype with an order")
         stored = as_dtype(dtype, "astype")
         return Symbol(Applied(None, (self._now(),), stored), stored)
 
     def _now(self) -> Symbol:
-        """The symbol as it is, whatever is done in place later."""
+        """Return the symbol as it is, before later operations in place."""
         return Symbol(self.origin, self.operand)
 
     def _in_place(self, row: Scalar, other: Any) -> Symbol:
-        """The symbol itself, made another value, which keeps its dtype."""
+        """Return the symbol itself with another value, which keeps its dtype."""
         if not isinstance(self.origin, Applied) or self.has_views:
             raise CannotRecord(f"fuse: {row.name} in place of an array")
-        made = record(row, (self, other))
-        if not isinstance(made.operand, np.dtype) or not can_cast(
-            made.operand, self.dtype
+        recorded = record(row, (self, other))
+        if not isinstance(recorded.operand, np.dtype) or not can_cast(
+            recorded.operand, self.dtype
         ):
             raise CannotRecord(f"fuse: {row.name} in place, of another dtype")
-        assert isinstance(made.origin, Applied)
-        self.origin = Applied(row, made.origin.operands, self.dtype)
+        assert isinstance(recorded.origin, Applied)
+        self.origin = Applied(row, recorded.origin.operands, self.dtype)
         return self
 
     def _called(self, name: Any, *given: Any, **options: Any) -> Symbol:
@@ -101,7 +101,7 @@ class Symbol:
         return args[0]._called(function, *args[1:], **kwargs)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        """A method that is called apart, when the array is there."""
+        """Return a method that is called later, on the array."""
         if name not in METHODS:
             raise CannotRecord(f"fuse: {name} of a value that is not known yet")
 
@@ -119,7 +119,7 @@ class Symbol:
         return self._called("transpose")
 
     def __pow__(self, other: Any) -> Any:
-        # As an array does, which takes these two exponents out of pow's hands.
+        # As an array does, which computes these two exponents without pow.
         if isinstance(other, Symbol) and isinstance(other.origin, TracedNumber):
             raise CannotRecord("fuse: an exponent that is not known yet")
         kind = getattr(self.operand, "kind", "?")
@@ -144,21 +144,21 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TracedArray:
-    """An argument of the recorded function that is an array, by its number."""
+    """An array argument of the recorded function, by number."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TracedNumber:
-    """An argument of the recorded function that is a number, by its number."""
+    """A number argument of the recorded function, by number."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Applied:
-    """A row of symbols and numbers, converted to ``stored``; no row: the operand."""
+    """A row of symbols and numbers, cast to ``stored``; without a row, the operand."""
 
     row: Scalar | None
     operands: tuple[Any, ...]
@@ -167,7 +167,7 @@ class Applied:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Called:
-    """A method of an array, the first argument, or a function of NumPy, run apart."""
+    """A method of an array, the first argument, or a NumPy function, called later."""
 
     name: Any
     arguments: tuple[Any, ...]
@@ -181,12 +181,12 @@ METHODS = frozenset(
     sum swapaxes take trace transpose var
     """.split()  # noqa: SIM905
 )
-"""The methods of arrays that change nothing, so that they may be called later."""
+"""The methods of arrays without side effects, which may be called later."""
 _BY_REFERENCE = {row.ufunc: row for row in SCALARS.values() if row.ufunc is not None}
 
 
 def record(row: Scalar, operands: tuple[Any, ...], is_plain: bool = True) -> Symbol:
-    """The symbol of a row of symbols and numbers; an output makes it not plain."""
+    """The symbol of a row of symbols and numbers; with an output it is not plain."""
     if not is_plain:
         raise CannotRecord(f"fuse: {row.name} with an output, a mask or a dtype")
     if len(operands) != row.arity:
@@ -204,7 +204,7 @@ def record(row: Scalar, operands: tuple[Any, ...], is_plain: bool = True) -> Sym
 
 
 def operand_of(value: Any) -> Operand | None:
-    """The type of a symbol or a number; None if it is not known yet."""
+    """Return the type of a symbol or a number; None if it is not known yet."""
     if isinstance(value, Symbol):
         return value.operand
     if isinstance(value, bool):

@@ -1,7 +1,7 @@
-"""Indexing by arrays and masks, as NumPy does it: what an index means, and its calls.
+"""Advanced indexing by arrays and masks, as NumPy's: parsing, and library calls.
 
-An index becomes a view in which the axes that arrays stand for are neighbours, and one
-array of integers for each of them.
+An index becomes a view in which the array-indexed axes are neighbours, and one array of
+integers for each of them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _KINDS = (
 
 
 def is_fancy(entry: Any) -> bool:
-    """Whether an entry of an index is more than an integer, a slice or a new axis."""
+    """True if an entry of an index is an array or a mask."""
     if entry is None or isinstance(entry, int | slice | EllipsisType):
         return isinstance(entry, bool)
     if isinstance(entry, BaseArray | np.bool_ | Sequence):
@@ -51,7 +51,7 @@ def _list(arrays: Sequence[BaseArray]) -> Any:
 def take_at(
     array: BaseArray, indices: Sequence[BaseArray], first: int, mode: int = 0
 ) -> Any:
-    """A new array with index arrays in place of neighbouring axes."""
+    """Return a new array with index arrays in place of neighbouring axes."""
     struct = ffi.new(ARRAY)
     check(
         lib.GpuArray_take(
@@ -68,7 +68,7 @@ def put_at(
     value: BaseArray,
     mode: int = 0,
 ) -> None:
-    """Set what the index arrays lead to."""
+    """Set the elements at index arrays."""
     check(
         lib.GpuArray_put(
             array._struct, len(indices), _list(indices), first, value._struct, mode
@@ -83,7 +83,7 @@ def add_to(
     value: BaseArray,
     mode: int = 0,
 ) -> None:
-    """Add to what the index arrays lead to, once for each time."""
+    """Add to the elements at index arrays, once for each occurrence."""
     check(
         lib.GpuArray_add_at(
             array._struct, len(indices), _list(indices), first, value._struct, mode
@@ -92,14 +92,14 @@ def add_to(
 
 
 def compress_by(array: BaseArray, mask: BaseArray) -> Any:
-    """``array[mask]``; waits for the count of the mask."""
+    """Return ``array[mask]``; waits for the count of the mask."""
     struct = ffi.new(ARRAY)
     check(lib.GpuArray_compress(struct, array._struct, mask._struct))
     return array._like(struct)
 
 
 def positions(array: BaseArray) -> Any:
-    """Where elements are not zero: an int64 array (axes, count); waits for it."""
+    """Return the indices of nonzero elements: an int64 array (axes, count); waits."""
     struct = ffi.new(ARRAY)
     check(lib.GpuArray_nonzero(struct, array._struct))
     typecode = dtype_to_typecode(INT64)
@@ -107,27 +107,27 @@ def positions(array: BaseArray) -> Any:
 
 
 def row(array: BaseArray, number: int) -> Any:
-    """A view of one row of a matrix."""
+    """Return a view of one row of a matrix."""
     struct = ffi.new(ARRAY)
     stops = [0, array.shape[1]]
     check(lib.GpuArray_index(struct, array._struct, [number, 0], stops, [0, 1]))
     return array._like(struct)
 
 
-# ---- what an index means ----
+# ---- parsing ----
 
 
 class Picked(NamedTuple):
-    """Entries for a view of the array, and what stands in place of its axes."""
+    """Entries for a view of the array, and the index arrays for its axes."""
 
-    entries: list[Any]  # integers, slices, None; slices where arrays stand
-    places: list[int]  # of the arrays among the entries
+    entries: list[Any]  # integers, slices, None; slices in place of arrays
+    places: list[int]  # positions of the arrays among the entries
     indices: list[BaseArray]
     is_apart: bool
 
 
 def single_mask(array: BaseArray, index: Sequence[Any]) -> BaseArray | None:
-    """The mask on the array's context that is all of an index, if it is one."""
+    """Return the mask on the array's context that is the whole index, else None."""
     given = [entry for entry in index if not isinstance(entry, EllipsisType)]
     if len(given) != 1 or (len(index) > 1 and index[0] is not given[0]):
         return None
@@ -153,7 +153,7 @@ def _check_mask(mask: tuple[int, ...], shape: tuple[int, ...], axis: int) -> Non
 
 
 def _as_index(entry: Any) -> Any:
-    """A NumPy array of integers or bools for what is no array of ours."""
+    """A NumPy array of integers or bools for an entry that is no array of ours."""
     if isinstance(entry, BaseArray):
         if entry.dtype.kind not in "iub":
             raise BadIndex(f"index: an array of {entry.dtype}; {_KINDS}")
@@ -170,7 +170,7 @@ def _as_index(entry: Any) -> Any:
 
 
 def _axes_of(entry: Any) -> int:
-    """Axes that an entry stands for."""
+    """Return the number of axes that an entry indexes."""
     if entry is None or isinstance(entry, EllipsisType):
         return 0
     if isinstance(entry, np.ndarray | BaseArray) and entry.dtype.kind == "b":
@@ -179,7 +179,7 @@ def _axes_of(entry: Any) -> int:
 
 
 def _expand(array: BaseArray, index: Sequence[Any]) -> list[Any]:
-    """The entries, with what an Ellipsis leaves out behind it."""
+    """Return the entries, with slices for an Ellipsis or at the end."""
     entries = [_as_index(e) if is_fancy(e) else e for e in index]
     gaps = [i for i, e in enumerate(entries) if isinstance(e, EllipsisType)]
     if len(gaps) > 1:
@@ -195,7 +195,7 @@ def _expand(array: BaseArray, index: Sequence[Any]) -> list[Any]:
 def upload_indices(
     host: npt.NDArray[Any], length: int, axis: int, like: BaseArray
 ) -> Any:
-    """Host indices on the context of ``like``; BadIndex for one out of bounds."""
+    """Return host indices on the context of ``like``; BadIndex out of bounds."""
     if host.size:
         low, high = int(host.min()), int(host.max())
         if low < -length or high >= length:
@@ -207,7 +207,7 @@ def upload_indices(
 
 
 def _integers(array: BaseArray, entry: Any, axis: int) -> list[BaseArray]:
-    """The index arrays that an array of integers or a mask is, from ``axis`` on."""
+    """Return the index arrays of an array of integers or a mask, from ``axis`` on."""
     shape = array.shape
     if entry.dtype.kind != "b":
         if isinstance(entry, BaseArray):
@@ -215,18 +215,18 @@ def _integers(array: BaseArray, entry: Any, axis: int) -> list[BaseArray]:
         return [upload_indices(entry, shape[axis], axis, array)]
     _check_mask(entry.shape, shape, axis)
     if isinstance(entry, BaseArray):
-        found = positions(entry)
-        return [row(found, k) for k in range(entry.ndim)]
+        rows = positions(entry)
+        return [row(rows, k) for k in range(entry.ndim)]
     return [array.from_host(part, array._context) for part in entry.nonzero()]
 
 
 def _truth(entry: Any, array: BaseArray) -> BaseArray:
-    """The index array of a bool: of its new axis, one element or none."""
+    """Return the index array of a bool: of its new axis, one element or none."""
     return array.from_host(np.zeros(int(bool(entry)), INT64), array._context)
 
 
 def pick(array: BaseArray, index: Sequence[Any]) -> Picked:
-    """What an index with arrays in it means for ``array``."""
+    """Parse an index with arrays in it for ``array``."""
     entries: list[Any] = []
     places: list[int] = []
     indices: list[BaseArray] = []
@@ -238,11 +238,11 @@ def pick(array: BaseArray, index: Sequence[Any]) -> Picked:
         in_run = stands
         if is_array:
             is_truth = entry.dtype.kind == "b" and entry.ndim == 0
-            made = [_truth(entry, array)] if is_truth else []
-            made = made or _integers(array, entry, axis)
-            places.extend(range(len(entries), len(entries) + len(made)))
-            entries.extend([None if is_truth else slice(None)] * len(made))
-            indices.extend(made)
+            arrays = [_truth(entry, array)] if is_truth else []
+            arrays = arrays or _integers(array, entry, axis)
+            places.extend(range(len(entries), len(entries) + len(arrays)))
+            entries.extend([None if is_truth else slice(None)] * len(arrays))
+            indices.extend(arrays)
         elif not isinstance(entry, EllipsisType):
             entries.append(entry)
         axis += _axes_of(entry)
@@ -250,7 +250,7 @@ def pick(array: BaseArray, index: Sequence[Any]) -> Picked:
 
 
 def gather_axes(picked: Picked, view: BaseArray) -> tuple[Any, int]:
-    """A view with the axes of the arrays side by side, and where these begin."""
+    """Return a view with the arrays' axes side by side, and the first of them."""
     kept = [
         i
         for i, entry in enumerate(picked.entries)

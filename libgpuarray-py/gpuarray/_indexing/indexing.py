@@ -1,6 +1,6 @@
 """Indexing: integers, slices, Ellipsis and None give a view; arrays, masks a copy.
 
-An element by itself is a copy as well: a value, as NumPy's scalars are.
+A single element is a copy as well: a value, as NumPy's scalars are.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from gpuarray.errors import BadIndex, BadType, BadValue, ReadOnly, TooLarge, hos
 def get(array: BaseArray, index: Any) -> Any:
     """``array[index]``: a view, or a new array where the index has arrays or masks.
 
-    What integers alone single out is a value: a read-only array of no axes, which later
-    stores do not change; ``array[i, ...]`` is a view of it. An index on a device that
-    is out of bounds raises BadIndex when the context is next waited for.
+    An element selected by integers alone is a value: a read-only array of no axes,
+    which later stores do not change; ``array[i, ...]`` is a view of it. A device index
+    out of bounds raises BadIndex at the next wait for the context.
     """
     if index.__class__ is slice:
         return _along_first(array, index)
@@ -42,7 +42,7 @@ def get(array: BaseArray, index: Any) -> Any:
     entries = index if isinstance(index, tuple) else (index,)
     if not any(map(is_fancy, entries)):
         view = view_of(array, index)
-        if any(map(_is_host_array, entries)):  # of NumPy, too, no view
+        if any(map(_is_host_array, entries)):  # no view for NumPy, either
             return view.copy() if view._struct.nd else _row_or_element(view)
         return view if Ellipsis in entries else _row_or_element(view)
     mask = single_mask(array, entries)
@@ -54,9 +54,9 @@ def get(array: BaseArray, index: Any) -> Any:
 
 
 def assign(array: BaseArray, index: Any, value: Any) -> None:
-    """``array[index] = value``, with NumPy's broadcasting and conversion.
+    """Store ``array[index] = value``, with NumPy's broadcasting and casting.
 
-    Of a complex array in a real one the real parts, with a ComplexWarning.
+    A complex array is stored in a real one by its real parts, with a ComplexWarning.
     """
     if not array.flags.writeable:
         raise ReadOnly(
@@ -82,23 +82,23 @@ def assign(array: BaseArray, index: Any, value: Any) -> None:
 
 
 def _is_host_array(entry: Any) -> bool:
-    """Whether an entry is an array of no axes, which NumPy tells from an integer."""
+    """True if an entry is an array of no axes, which NumPy tells from an integer."""
     return isinstance(entry, np.ndarray)
 
 
 def _as_tuple(index: Any) -> Any:
-    """A list with a slice or an Ellipsis in it as the tuple that it stands for."""
+    """Return a list with a slice or an Ellipsis in it as a tuple."""
     is_several = index.__class__ is list and any(
         isinstance(entry, slice) or entry is Ellipsis for entry in index
     )
     return tuple(index) if is_several else index
 
 
-# ---- rows and elements that are exchanged ----
+# ---- exchanged rows and elements ----
 
 
 def _row_or_element(view: Any) -> Any:
-    """An element as a value; of a row it is kept when it was looked up."""
+    """Return an element as a value; mark a row with the count of stores."""
     if view._struct.nd:
         view._age = view._context._row_stores
         return view
@@ -110,11 +110,10 @@ def _row_or_element(view: Any) -> Any:
 
 
 def _check_exchange(target: BaseArray, row: BaseArray) -> None:
-    """BadValue where ``a[i], a[j] = a[j], a[i]`` stores the second of two rows.
+    """Raise BadValue where ``a[i], a[j] = a[j], a[i]`` stores the second of two rows.
 
-    Rows are views, so that the second one has been overwritten by the first: NumPy
-    duplicates one of them. ``numpy.random.shuffle`` exchanges so what is no array of
-    NumPy's.
+    Rows are views, so the first store has overwritten the second: NumPy duplicates one
+    of them. ``numpy.random.shuffle`` exchanges so arrays that are not NumPy's.
     """
     looked_up = getattr(row, "_age", None)
     buffer = target._struct.data
@@ -138,7 +137,7 @@ def _check_exchange(target: BaseArray, row: BaseArray) -> None:
 def as_integers(
     value: Any, dtype: np.dtype[Any], operation: str
 ) -> np.ndarray[Any, Any]:
-    """Python's numbers, also in lists, as integers. Raises TooLarge out of the range.
+    """Return Python's numbers, also in lists, as integers. Raises TooLarge.
 
     A nan is a BadValue.
     """
@@ -151,7 +150,7 @@ def as_integers(
 
 
 def as_values(array: BaseArray, value: Any, operation: str) -> BaseArray:
-    """``value`` as an array on the context of ``array``; host values take its dtype."""
+    """Return ``value`` as an array beside ``array``; host values take its dtype."""
     if not isinstance(value, BaseArray):
         with host_errors(operation):
             host = np.asarray(value)
@@ -173,7 +172,7 @@ def as_values(array: BaseArray, value: Any, operation: str) -> BaseArray:
 
 
 def _along_first(array: BaseArray, index: Any) -> Any:
-    """``view_of`` for an integer or a slice, the usual ones of them without detours."""
+    """Return ``view_of`` for an integer or a slice, with a shortcut for common ones."""
     try:
         if index.__class__ is int:
             struct = lib.array_index1(array._struct, index, 0, 0)
@@ -196,7 +195,7 @@ def _along_first(array: BaseArray, index: Any) -> Any:
 
 
 def view_of(array: BaseArray, index: Any) -> Any:
-    """``array[index]``, a view; BadIndex for what is no basic index."""
+    """Return the view ``array[index]``. Raises BadIndex for no basic index."""
     entries = index if index.__class__ is tuple else (index,)
     added: tuple[Any, ...] = ()
     if None in entries or Ellipsis in entries:
@@ -216,7 +215,7 @@ def view_of(array: BaseArray, index: Any) -> Any:
 
 
 def _index(array: BaseArray, steps: Sequence[tuple[int, ...]]) -> Any:
-    """The struct of a view; NULL where there is none."""
+    """Return the struct of a view; NULL if it is none."""
     if len(steps) == 1:
         return lib.array_index1(array._struct, *steps[0])
     columns = zip(*steps, strict=True) if steps else ((), (), ())
@@ -224,7 +223,7 @@ def _index(array: BaseArray, steps: Sequence[tuple[int, ...]]) -> Any:
 
 
 def _steps(entry: Any) -> tuple[int, int, int]:
-    """Where an entry starts and stops, and its step, which is 0 for an integer."""
+    """Return start, stop and step of an entry; the step of an integer is 0."""
     if entry.__class__ is int:
         return entry, 0, 0
     if entry.__class__ is not slice:
@@ -250,7 +249,7 @@ def _steps(entry: Any) -> tuple[int, int, int]:
 
 
 def _within(number: int) -> int:
-    """The nearest integer that an axis could count to."""
+    """Return the nearest integer in the range of an axis's indices."""
     return max(-sys.maxsize, min(number, sys.maxsize))
 
 
@@ -270,7 +269,7 @@ def _no_index(array: BaseArray, entries: tuple[Any, ...]) -> BadIndex:
 
 
 def _expand(array: BaseArray, index: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The entries with Ellipsis written out: one per axis, and None for new axes."""
+    """The entries with Ellipsis expanded: one per axis, and None for new axes."""
     given = sum(1 for e in index if e is not None and e is not Ellipsis)
     gaps = [i for i, e in enumerate(index) if e is Ellipsis]
     missing = array.ndim - given

@@ -1,7 +1,7 @@
-"""Memory shared with libraries that have no DLPack: CUDA arrays, PyCUDA, PyOpenCL.
+"""Memory shared with libraries without DLPack: CUDA arrays, PyCUDA, PyOpenCL.
 
-What is taken in keeps its owner alive and is written through; nothing is copied. Work
-is ordered on the device: ours behind what the owner says was queued before.
+An imported array keeps its owner alive and shares its memory; nothing is copied. Work
+is ordered on the device: ours after the owner's queued work.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CODES = {
 }
 
 
-# ---- out: attributes of an array ----
+# ---- export: attributes of an array ----
 
 
 def _only(array: BaseArray, kind: str, name: str) -> None:
@@ -50,7 +50,7 @@ def _memory(array: BaseArray) -> int:
 
 
 def gpudata(array: BaseArray) -> int:
-    """The device address of the array's buffer; the first element is ``offset`` on.
+    """Return the device address of the array's buffer, ``offset`` before the elements.
 
     CUDA only, for PyCUDA: ``GPUArray(a.shape, a.dtype, base=a, gpudata=a.gpudata +
     a.offset)``.
@@ -67,28 +67,28 @@ def ptr(array: BaseArray) -> int:
 def base_data(array: BaseArray) -> int:
     """The ``cl_mem`` of the array's buffer as a number; OpenCL only.
 
-    The first element is ``offset`` bytes on.
+    The first element is at ``offset`` bytes.
     """
     _only(array, "opencl", "base_data")
     return _memory(array)
 
 
 def data(array: BaseArray) -> int:
-    """As ``base_data``, for an array that begins where its buffer does."""
-    found = base_data(array)
+    """Return ``base_data`` of an array without an offset."""
+    memory = base_data(array)
     if array.offset:
         raise BadValue(
             f"data: the array begins {array.offset} bytes into its buffer; use "
             "base_data and offset"
         )
-    return found
+    return memory
 
 
 def cl_mem(array: BaseArray) -> Any:
     """The buffer as a ``pyopencl.Buffer``, to be given to kernels of PyOpenCL.
 
-    The first element is ``offset`` bytes on. It must be used on a queue of the same
-    cl_context: ``a.as_pyopencl().queue`` is one that is in order with our work.
+    The first element is at ``offset`` bytes. It must be used on a queue of the same
+    cl_context: ``a.as_pyopencl().queue`` is one in order with our work.
     """
     return _pyopencl().Buffer.from_int_ptr(base_data(array), retain=True)
 
@@ -116,7 +116,7 @@ def cuda_interface(array: BaseArray) -> dict[str, Any]:
 
 
 def _pyopencl() -> Any:
-    """PyOpenCL, which is imported when it is first asked for."""
+    """Import PyOpenCL at the first use."""
     import pyopencl
 
     return pyopencl
@@ -125,10 +125,10 @@ def _pyopencl() -> Any:
 def as_pyopencl(array: BaseArray, queue: Any = None) -> Any:
     """The array as a ``pyopencl.array.Array`` on the same memory; OpenCL only.
 
-    Without ``queue``, a ``pyopencl.CommandQueue`` of the same cl_context, it is on
-    this thread's queue of the context, so that work on either is in order. On another
-    queue what runs there from now on waits for ours, and ours waits for it when the
-    result is given back to ``asarray``. Unshared for an array of another backend::
+    Without ``queue``, a ``pyopencl.CommandQueue`` of the same cl_context, it is on this
+    thread's queue of the context, so that work on either is in order. Later work on
+    another queue waits for ours, and ours waits for it when ``asarray`` takes the
+    result. Raises Unshared for an array of another backend::
 
         theirs = a.as_pyopencl()
         program.twice(theirs.queue, theirs.shape, None, theirs.data)
@@ -155,7 +155,7 @@ def as_pyopencl(array: BaseArray, queue: Any = None) -> Any:
 
 
 def _publish(array: BaseArray, stream: int) -> None:
-    """Let a stream of others wait for what was queued on the array."""
+    """Make a stream of another library wait for the work queued on the array."""
     tensor = ffi.new("DLManagedTensorVersioned **")
     check(lib.GpuArray_to_dlpack(tensor, array.struct, stream), "as_pyopencl")
     tensor[0].deleter(tensor[0])
@@ -164,7 +164,7 @@ def _publish(array: BaseArray, stream: int) -> None:
 def as_pycuda(array: BaseArray) -> Any:
     """The array as a ``pycuda.gpuarray.GPUArray`` on the same memory; CUDA only.
 
-    To be called where the context is current. Unshared for an array of another
+    To be called where the context is current. Raises Unshared for an array of another
     backend::
 
         with a.context:
@@ -180,21 +180,21 @@ def as_pycuda(array: BaseArray) -> Any:
     )
 
 
-# ---- in ----
+# ---- import ----
 
 
 def is_foreign(values: Any) -> bool:
-    """Whether ``take`` knows how to share what is no array of ours."""
+    """True if ``take`` can share an object that is no array of ours."""
     return _taker(values) is not None
 
 
 def take(cls: type[A], values: Any) -> A:
-    """An array of ``cls`` on the memory of a device array of another library."""
+    """Return an array of ``cls`` on the memory of another library's device array."""
     taker = _taker(values)
     if taker is None:
         raise BadType(f"asarray: {type(values).__name__} is no array of a device")
-    found: A = taker(cls, values)
-    return found
+    array: A = taker(cls, values)
+    return array
 
 
 Taker = Callable[[type[A], Any], A]
@@ -251,7 +251,7 @@ def _elements(typestr: str, descr: Any) -> np.dtype[Any]:
 
 
 def _cuda_context(address: int) -> Context:
-    """The context of the device that an address belongs to."""
+    """Return the context of the device that an address belongs to."""
     names, problem = device_names("cuda")
     if not names:
         raise BadExchange(f"asarray: a CUDA array, but there is no device: {problem}")
@@ -264,7 +264,7 @@ def _cuda_context(address: int) -> Context:
 
 
 def _take_pycuda(cls: type[A], values: Any) -> A:
-    """A GPUArray of before ``__cuda_array_interface__``: on the default stream."""
+    """Wrap a GPUArray that lacks ``__cuda_array_interface__``: default stream."""
     address = int(values.gpudata)
     return _lend(
         cls,
@@ -293,7 +293,7 @@ def _take_pyopencl(cls: type[A], values: Any) -> A:
     if values.events:
         for event in values.events:
             event.wait()
-    if queue is None:  # nobody knows where it is computed
+    if queue is None:  # its work is in an unknown queue
         queue_pointer = 0
         context = find_context(values.context)
     else:
@@ -325,7 +325,7 @@ def _lend(
     read_only: bool,
     stream: int,
 ) -> A:
-    """The array on memory that ``owner`` holds."""
+    """Return the array on memory that ``owner`` holds."""
     lengths = tuple(int(length) for length in shape)
     steps = _steps(lengths, strides, dtype.itemsize)
     tensor = lib.dlpack_lent(ffi.cast("void *", id(owner)), len(lengths))
@@ -347,7 +347,7 @@ def _lend(
 def _steps(
     shape: tuple[int, ...], strides: Iterable[int] | None, itemsize: int
 ) -> list[int]:
-    """Strides in elements."""
+    """Return strides in elements."""
     if strides is None:
         steps, step = [], 1
         for length in reversed(shape):

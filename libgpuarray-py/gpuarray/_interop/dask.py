@@ -1,9 +1,9 @@
 """Arrays as chunks of Dask.
 
 Most of it is general: operations come through ``__array_function__``, names from
-``__dask_tokenize__``. Here Dask is told what it looks up by the type of a chunk, and
-``distributed`` how its own serializers send one; those of pickle can by themselves.
-Nothing of Dask is imported, and it may be imported before this package or after it.
+``__dask_tokenize__``. Here Dask gets its functions by the type of a chunk, and
+``distributed`` its serializers; pickle's need none. Nothing of Dask is imported, and it
+may be imported before this package or after it.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ ArrayClass = type[BaseArray]
 
 
 def register(array_class: ArrayClass) -> None:
-    """Have Dask's dispatches know a class of arrays as soon as they are there."""
+    """Register a class of arrays in Dask's dispatches when they are imported."""
     for module, handlers in _handlers(array_class).items():
         after_import(module, partial(_register, array_class, handlers))
 
 
 def _register(array_class: ArrayClass, handlers: dict[str, Any], module: Any) -> None:
     for name, function in handlers.items():
-        if hasattr(module, name):  # an older or newer Dask may do without
+        if hasattr(module, name):  # other versions of Dask may lack it
             getattr(module, name).register(array_class)(function)
 
 
 def _serialize(array: BaseArray, context: Any = None) -> Any:
-    """The header and the frames of an array's host values, and where they were."""
+    """Return header and frames of an array's host values, and its context."""
     from distributed.protocol.serialize import dask_serialize
 
     header, frames = dask_serialize.dispatch(np.ndarray)(array._read(), context)
@@ -42,7 +42,7 @@ def _serialize(array: BaseArray, context: Any = None) -> Any:
 
 
 def _deserialize(array_class: ArrayClass, header: dict[str, Any], frames: Any) -> Any:
-    """The array again, where an unpickled one would be."""
+    """Return the array again, where an unpickled one would be."""
     from distributed.protocol.serialize import dask_deserialize
 
     host = dask_deserialize.dispatch(np.ndarray)(header["host"], frames)
@@ -56,9 +56,9 @@ def _numel(
     dtype: Any = float,
     **_: Any,
 ) -> Any:
-    """How many elements a sum over ``axis`` adds up: an array on the context of ``x``.
+    """Return the number of elements of a sum over ``axis``, on the context of ``x``.
 
-    By itself Dask makes an array of NumPy, which does not mix with ours.
+    Dask itself makes a NumPy array, which does not mix with ours.
     """
     axes = (
         range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
@@ -76,7 +76,7 @@ def _numel(
 
 
 def _handlers(array_class: ArrayClass) -> dict[str, dict[str, Any]]:
-    """Return what Dask finds by the type of an array: by module, by dispatch."""
+    """Return Dask's functions by the type of an array: by module, by dispatch."""
     return {
         "dask.sizeof": {"sizeof": lambda array: array.nbytes},
         "dask.array.dispatch": {

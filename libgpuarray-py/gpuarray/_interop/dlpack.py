@@ -24,14 +24,14 @@ _IS_COPIED = 2
 
 
 def device_of(context: Context) -> Device:
-    """A context's device in DLPack's words."""
+    """Return a context's device as DLPack's kind and number."""
     out = ffi.new("DLDevice *")
     check(lib.gpucontext_dlpack_device(context.pointer, out), "dlpack")
     return int(out.device_type), int(out.device_id)
 
 
 def context_of(device: Device) -> Context:
-    """The context of a device in DLPack's words."""
+    """Return the context of a device of DLPack's."""
     kind, number = device
     if kind == CUDA:
         return find_context(f"cuda{number}")
@@ -45,14 +45,14 @@ def context_of(device: Device) -> Context:
     )
 
 
-# ---- out ----
+# ---- export ----
 
 
 def export_device(array: BaseArray) -> Device:
-    """The device of the array: its kind in DLPack's numbers, and its number.
+    """Return the device of the array: its kind in DLPack's numbers, and its number.
 
-    The host, (1, 0), where the array is in memory that a processor's runtime shares
-    with the host, so that every library can take it.
+    It is the host, (1, 0), if a processor's runtime shares the array's memory with the
+    host, so that every library can take it.
     """
     out = ffi.new("DLDevice *")
     check(lib.GpuArray_dlpack_device(out, array.struct), "dlpack")
@@ -67,17 +67,16 @@ def export(
     dl_device: Device | None = None,
     copy: bool | None = None,
 ) -> Any:
-    """A capsule with the array's memory, for ``from_dlpack`` of another library.
+    """Return a capsule of the array's memory, for ``from_dlpack`` of another library.
 
-    ``stream`` is the consumer's: what it runs there from now on waits, on the device,
-    for what was queued on the array. On CUDA None stands for the legacy default stream
-    and -1 for no order. An array of a processor's runtime is given as memory of the
-    host, when the work on it is done; ``dl_device`` with the numbers of the context's
-    own device gives it as a ``cl_mem``. ``dl_device=(1, 0)`` gives memory of the host:
-    the array's own where the host shares it, else a copy, which ``copy=False`` forbids.
-    Negative strides end some consumers' process (PyTorch's): unless ``copy=False`` asks
-    for them, such an array is given as a copy. Raises BadExchange, which is a
-    BufferError, for what cannot be given so.
+    ``stream`` is the consumer's: its later work waits, on the device, for work queued
+    on the array. On CUDA None is the legacy default stream and -1 asks for no order. An
+    array of a processor's runtime is exported as host memory, after its work is done;
+    ``dl_device`` with the context's own device exports it as a ``cl_mem``.
+    ``dl_device=(1, 0)`` exports host memory: the array's own if the host shares it,
+    else a copy, which ``copy=False`` forbids. Negative strides crash some consumers
+    (PyTorch): unless ``copy=False`` asks for them, such an array is copied. Raises
+    BadExchange, which is a BufferError, for an array that cannot be exported.
     """
     own, here = device_of(array.context), export_device(array)
     there = here if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
@@ -109,19 +108,19 @@ def export(
 
 
 def _falls(array: BaseArray) -> bool:
-    """Whether a stride is negative."""
+    """True if a stride is negative."""
     pairs = zip(array.shape, array.strides, strict=True)
     return any(stride < 0 and length > 1 for length, stride in pairs)
 
 
 def _copy(array: A) -> A:
-    """A copy on the array's context; the host makes those of the null device."""
+    """Return a copy on the array's context; the host copies for the null device."""
     if array.context.kind != "null":
         return array.copy("K")
-    struct, made, host = array.struct, ffi.new("GpuArray *"), ffi.new("void **")
+    struct, copied, host = array.struct, ffi.new("GpuArray *"), ffi.new("void **")
     check(lib.gpudata_property(struct.data, lib.GA_BUFFER_PROP_HOST, host), "copy")
     status = lib.GpuArray_copy_from_host(
-        made,
+        copied,
         array.context.pointer,
         ffi.cast("char *", host[0]) + struct.offset,
         struct.typecode,
@@ -130,11 +129,11 @@ def _copy(array: A) -> A:
         struct.strides,
     )
     check(status, "copy")
-    return type(array).wrap(made, array.context, array.dtype, struct.typecode)
+    return type(array).wrap(copied, array.context, array.dtype, struct.typecode)
 
 
 def _consumer_stream(device: Device, stream: int | None) -> int | None:
-    """What the library is told of a consumer's stream; None on the host."""
+    """Return the consumer's stream for the library; None on the host."""
     if device == _HOST:
         if stream not in (None, _NO_ORDER):
             raise BadValue(f"__dlpack__: memory of the host has no stream {stream}")
@@ -151,7 +150,7 @@ def _consumer_stream(device: Device, stream: int | None) -> int | None:
 
 
 def _lent(array: BaseArray, stream: int | None, versioned: bool) -> tuple[Any, bytes]:
-    """A tensor of the array's memory, and what a capsule with it is called.
+    """Return a tensor of the array's memory, and the name of its capsule.
 
     ``stream`` None: a tensor of the host.
     """
@@ -165,12 +164,12 @@ def _lent(array: BaseArray, stream: int | None, versioned: bool) -> tuple[Any, b
         on_device = lib.GpuArray_to_dlpack_unversioned
         on_host = lib.GpuArray_to_dlpack_host_unversioned
     struct = array.struct
-    made = on_host(out, struct) if stream is None else on_device(out, struct, stream)
-    check(made, "__dlpack__")
+    status = on_host(out, struct) if stream is None else on_device(out, struct, stream)
+    check(status, "__dlpack__")
     return out[0], name
 
 
-# ---- in ----
+# ---- import ----
 
 
 def take(
@@ -179,9 +178,9 @@ def take(
     context: Context | str | None = None,
     copy: bool | None = None,
 ) -> A:
-    """An array of ``cls`` on the memory of ``other``, which has ``__dlpack__``.
+    """Return an array of ``cls`` on the memory of ``other``, which has ``__dlpack__``.
 
-    On the context of its device; on another one, or from the host, it is a copy.
+    It is on the context of its device; on another one, or from the host, it is a copy.
     """
     device = _producer_device(other)
     target = None if context is None else find_context(context)
@@ -189,8 +188,8 @@ def take(
         target = find_context(None)
     source = other.context if isinstance(other, BaseArray) else context_of(device)
     if target is None or target is source or device_of(target) == device:
-        found = _import(cls, other, target or source, device)
-        return _copy(found) if copy else found
+        array = _import(cls, other, target or source, device)
+        return _copy(array) if copy else array
     if copy is False:
         raise NeedsCopy(
             f"from_dlpack: an array on DLPack's device {device} needs a copy to be on "
@@ -200,7 +199,7 @@ def take(
 
 
 def _producer_device(other: Any) -> Device:
-    """The device of an array; of one of ours its context's own, shared or not."""
+    """Return the device of an array; for ours its context's own, shared or not."""
     if isinstance(other, BaseArray):
         return device_of(other.context)
     try:
@@ -225,7 +224,7 @@ def _import(cls: type[A], other: Any, context: Context, device: Device) -> A:
 def _request(other: Any, keywords: dict[str, Any]) -> Any:
     try:
         return other.__dlpack__(max_version=_VERSION, **keywords)
-    except TypeError:  # of before DLPack 1.0
+    except TypeError:  # before DLPack 1.0
         return other.__dlpack__(**keywords)
 
 
@@ -236,9 +235,9 @@ def adopt(
     context: Context,
     stream: int = _NO_ORDER,
 ) -> A:
-    """The array that takes a tensor of a capsule over; else its deleter is called.
+    """Return the array that takes over a capsule's tensor; on failure delete it.
 
-    What ``stream`` has queued so far is done before what the context does from now on.
+    Work that ``stream`` has queued so far is done before the context's later work.
     """
     struct = ffi.new("GpuArray *")
     old = kind == "dltensor"
@@ -261,22 +260,22 @@ def adopt(
     try:
         dtype = of_typecode(struct.typecode)
     except BaseException:
-        lib.GpuArray_clear(struct)  # which calls the deleter
+        lib.GpuArray_clear(struct)  # calls the deleter
         raise
     return cls.wrap(struct, context, dtype, struct.typecode)
 
 
 def _let_go(tensor: Any) -> None:
-    """Tell the producer of a tensor that it is not needed any more."""
+    """Call the deleter of a tensor."""
     if tensor.deleter:
         tensor.deleter(tensor)
 
 
-# ---- the table of functions ----
+# ---- the exchange table ----
 
 
 def tensor_address(array: BaseArray) -> int:
-    """Where the array's struct lies; for DLPack's exchange table."""
+    """Return the address of the array's struct, for DLPack's exchange table."""
     return int(ffi.cast("uintptr_t", array.struct))
 
 

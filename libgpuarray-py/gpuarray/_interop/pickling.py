@@ -18,14 +18,12 @@ Parts = tuple[Callable[..., BaseArray], tuple[type[BaseArray], npt.NDArray[Any],
 
 
 def reduce(array: BaseArray, protocol: SupportsIndex = 4) -> Parts:
-    """What ``pickle`` keeps of an array: a NumPy array, so that protocol 5 can pass the
-    elements out of band, and the context's name.
-    """
+    """An array's pickle: a NumPy array, for out-of-band data, and the context."""
     return restore, (type(array), array._read(), array.context.name)
 
 
 def dask_token(array: BaseArray) -> tuple[str, ...]:
-    """What Dask names an array by: its elements and where they are."""
+    """Return Dask's name of an array: its elements and its context."""
     host = np.ascontiguousarray(array._read())
     content = digest(host.view(np.uint8).reshape(-1).data, 32)
     where = array.context.name
@@ -33,15 +31,15 @@ def dask_token(array: BaseArray) -> tuple[str, ...]:
 
 
 def restore(cls: type[BaseArray], host: npt.NDArray[Any], name: str) -> BaseArray:
-    """The array of a pickle, on the context that ``place`` finds."""
+    """Return the array of a pickle, on the context that ``place`` finds."""
     return cls.from_host(host, place(name))
 
 
 def place(name: str) -> Context:
-    """Where something of a pickle goes that was on the context of this name.
+    """Return the context for a pickled object of the context of this name.
 
-    To that of the innermost ``with context:``, if there is one; else to the one that it
-    was on; else, on a machine without that, to the default one.
+    It is that of the innermost ``with context:``, if there is one; else the one by
+    name; else, on a machine without that, the default one.
     """
     inner = current_context()
     if inner is not None:

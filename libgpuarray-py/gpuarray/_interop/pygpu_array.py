@@ -1,4 +1,4 @@
-"""libgpuarray 0.7's methods of arrays, and arrays on buffers given by their address."""
+"""libgpuarray 0.7's methods of arrays, and arrays on buffers given by address."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from gpuarray.errors import BadIndex, BadValue, ReadOnly
 A = TypeVar("A", bound=BaseArray)
 
 _HANDLE_BYTES = 64
-"""The size of CUDA's handle of memory for other processes."""
+"""The size of CUDA's interprocess memory handle."""
 
 
-# ---- the host's values, into an array and out of it ----
+# ---- transfers of host values ----
 
 
 def _check_host(operation: str, array: BaseArray, host: Any) -> None:
-    """BadValue unless ``host`` is a NumPy array of as many bytes of the same dtype."""
+    """Raise BadValue unless ``host`` is a NumPy array of equal dtype and size."""
     if not isinstance(host, np.ndarray):
         raise BadValue(
             f"{operation}: got {type(host).__name__}, expected a NumPy array"
@@ -47,7 +47,7 @@ def _check_host(operation: str, array: BaseArray, host: Any) -> None:
 def write(array: BaseArray, src: npt.NDArray[Any]) -> None:
     """Copy the elements of a NumPy array into the array, which is contiguous.
 
-    As many elements, of the same dtype; the shape may be another. Else BadValue.
+    Raises BadValue for another dtype or number of elements; the shape may differ.
 
     >>> a = gpuarray.zeros((2, 2))
     >>> a.write(np.arange(4.0))
@@ -67,7 +67,7 @@ def write(array: BaseArray, src: npt.NDArray[Any]) -> None:
 def read(array: BaseArray, dst: npt.NDArray[Any]) -> None:
     """Copy the elements into a NumPy array; both are contiguous in the same order.
 
-    As many elements, of the same dtype; the shape may be another. Else BadValue.
+    Raises BadValue for another dtype or number of elements; the shape may differ.
 
     >>> host = np.empty(3)
     >>> gpuarray.ones(3).read(host)
@@ -94,7 +94,8 @@ def read(array: BaseArray, dst: npt.NDArray[Any]) -> None:
 
 
 def take1(array: A, idx: BaseArray) -> A:
-    """``array[idx]``, of indices in one axis; waits, and raises BadIndex at once.
+    """Return ``array[idx]`` for indices in one axis; waits, and raises BadIndex at
+    once.
 
     >>> print(gpuarray.arange(3).take1(gpuarray.asarray([2, -1, 0])))
     [2 2 0]
@@ -106,38 +107,38 @@ def take1(array: A, idx: BaseArray) -> A:
     if array.ndim == 0:
         raise BadIndex("take1: a 0-d array has no axis")
     shape = (idx.size, *array.shape[1:])
-    made = array.allocate(shape, array.dtype, array.context, operation="take1")
+    result = array.allocate(shape, array.dtype, array.context, operation="take1")
     index = idx if idx.flags.c_contiguous else idx.copy()
     try:
-        status = lib.GpuArray_take1(made._struct, array._struct, index._struct, 1)
+        status = lib.GpuArray_take1(result._struct, array._struct, index._struct, 1)
         check(status, "take1")
     except BadIndex:
         raise
     except BadValue as error:
         raise BadIndex(str(error)) from None
-    return made
+    return result
 
 
 def empty_like_me(
     array: A, dtype: npt.DTypeLike | None = None, order: str | None = "C"
 ) -> A:
-    """A new array with undefined elements, of the array's shape and class.
+    """Return a new uninitialized array of the array's shape and class.
 
     >>> gpuarray.zeros((2, 3))._empty_like_me("int8").shape
     (2, 3)
     """
-    made = array.dtype if dtype is None else as_dtype(dtype, "_empty_like_me")
+    chosen = array.dtype if dtype is None else as_dtype(dtype, "_empty_like_me")
     code = order_code(as_order(order), array)
-    return array.allocate(array.shape, made, array.context, code)
+    return array.allocate(array.shape, chosen, array.context, code)
 
 
-# ---- buffers by their address ----
+# ---- buffers by address ----
 
 
 def get_ipc_handle(array: BaseArray) -> bytes:
-    """The name of the array's buffer for another process; CUDA only.
+    """Return the interprocess handle of the array's buffer; CUDA only.
 
-    BadValue elsewhere. The other process calls ``gpuarray.open_ipc_handle``.
+    Raises BadValue elsewhere. The other process calls ``gpuarray.open_ipc_handle``.
     """
     _only_cuda(array.context, "get_ipc_handle")
     handle = ffi.new("char[]", _HANDLE_BYTES)
@@ -147,9 +148,9 @@ def get_ipc_handle(array: BaseArray) -> bytes:
 
 
 def open_ipc_handle(c: Context, hpy: bytes, size: int) -> int:
-    """The address of the buffer that another process named; ``from_gpudata`` takes it.
+    """Return the address of another process's buffer, for ``from_gpudata``.
 
-    CUDA only: BadValue elsewhere. ``size`` is how many bytes it has.
+    CUDA only: raises BadValue elsewhere. ``size`` is the buffer's number of bytes.
     """
     place = find_context(c)
     _only_cuda(place, "open_ipc_handle")
@@ -160,10 +161,10 @@ def open_ipc_handle(c: Context, hpy: bytes, size: int) -> int:
     opening = extension(
         "cuda_open_ipc_handle", "gpudata *(*)(gpucontext *, void *, size_t)"
     )
-    made = opening(place.pointer, ffi.new("char[]", bytes(hpy)), size)
-    if not made:
+    buffer = opening(place.pointer, ffi.new("char[]", bytes(hpy)), size)
+    if not buffer:
         raise BadValue(f"open_ipc_handle: {library_text()}")
-    return BufferAddress.of(made)
+    return BufferAddress.of(buffer)
 
 
 class BufferAddress(int):
@@ -173,10 +174,10 @@ class BufferAddress(int):
 
     @classmethod
     def of(cls, pointer: Any) -> BufferAddress:
-        """The address of a buffer whose reference is taken over."""
-        made = cls(int(ffi.cast("uintptr_t", pointer)))
-        made.owner = ffi.gc(pointer, lib.gpudata_release)
-        return made
+        """Return the address of a buffer, and take over its reference."""
+        address = cls(int(ffi.cast("uintptr_t", pointer)))
+        address.owner = ffi.gc(pointer, lib.gpudata_release)
+        return address
 
 
 def _only_cuda(context: Context, operation: str) -> None:
@@ -198,9 +199,9 @@ def from_gpudata(
     writable: bool = True,
     base: Any = None,
 ) -> A:
-    """The array on a ``gpudata *``, which is given as an integer."""
+    """Return the array on a ``gpudata *``, given as an integer."""
     place = find_context(context)
-    made = as_dtype(dtype, "from_gpudata")
+    chosen = as_dtype(dtype, "from_gpudata")
     lengths = as_shape(shape, "from_gpudata")
     steps = ffi.NULL if strides is None else list(strides)
     if strides is not None and len(strides) != len(lengths):
@@ -210,14 +211,14 @@ def from_gpudata(
     check(lib.gpudata_property(pointer, lib.GA_BUFFER_PROP_CTX, owner), "from_gpudata")
     if owner[0] != place.pointer:
         raise BadValue(f"from_gpudata: the buffer is not of {place.name}")
-    struct, code = ffi.new(ARRAY), dtype_to_typecode(made)
+    struct, code = ffi.new(ARRAY), dtype_to_typecode(chosen)
     check(
         lib.GpuArray_fromdata(
             struct, pointer, offset, code, len(lengths), lengths, steps, int(writable)
         ),
         "from_gpudata",
     )
-    array = cls.wrap(struct, place, made, code)
-    if base is not None:  # it lives as long as the array
+    array = cls.wrap(struct, place, chosen, code)
+    if base is not None:  # kept alive with the array
         array._kept = base
     return array
