@@ -76,19 +76,19 @@ def lengths_and_axes(
         listed = list(range(-count, 0))
     else:
         listed = [axes] if isinstance(axes, int) else list(axes)
-    chosen = [axis_number(axis, x.ndim, operation) for axis in listed]
+    axes_ = [axis_number(axis, x.ndim, operation) for axis in listed]
     if s is None:
-        lengths = [x.shape[axis] for axis in chosen]
+        lengths = [x.shape[axis] for axis in axes_]
         if halved and lengths:
             lengths[-1] = 2 * (lengths[-1] - 1)
     else:
-        if len(s) != len(chosen):
+        if len(s) != len(axes_):
             raise BadValue(
-                f"{operation}: {len(s)} lengths for {len(chosen)} axes, expected as many"
+                f"{operation}: {len(s)} lengths for {len(axes_)} axes, expected as many"
             )
         lengths = [
-            x.shape[axis] if n == -1 else n for n, axis in zip(s, chosen, strict=True)
+            x.shape[axis] if n == -1 else n for n, axis in zip(s, axes_, strict=True)
         ]
-    if not chosen:
+    if not axes_:
         raise BadValue(f"{operation}: no axis is given")
-    return [length_of(operation, n, 0) for n in lengths], chosen
+    return [length_of(operation, n, 0) for n in lengths], axes_

@@ -1,4 +1,4 @@
-"""Factorizations of stacks of matrices, and what they solve, as ``numpy.linalg``."""
+"""Factorizations of stacks of matrices, and linear systems, as ``numpy.linalg``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpuarray.errors import BadType, BadValue, LinAlgError
 
 
 class EigResult(NamedTuple):
-    """What ``eig`` gives: ``eigenvalues`` (..., n), and ``eigenvectors`` as columns.
+    """The result of ``eig``: ``eigenvalues`` (..., n), ``eigenvectors`` as columns.
 
     >>> gpuarray.linalg.eig(gpuarray.eye(2)).eigenvectors.shape
     (2, 2)
@@ -26,7 +26,7 @@ class EigResult(NamedTuple):
 
 
 class EighResult(NamedTuple):
-    """What ``eigh`` gives: ascending ``eigenvalues``, ``eigenvectors`` as columns.
+    """The result of ``eigh``: ascending ``eigenvalues``, ``eigenvectors`` as columns.
 
     >>> print(gpuarray.linalg.eigh(gpuarray.eye(2)).eigenvalues)
     [1. 1.]
@@ -37,7 +37,7 @@ class EighResult(NamedTuple):
 
 
 class QRResult(NamedTuple):
-    """What ``qr`` gives: orthonormal columns ``Q`` and an upper triangle ``R``.
+    """The result of ``qr``: orthonormal columns ``Q``, an upper triangular ``R``.
 
     >>> gpuarray.linalg.qr(gpuarray.ones((3, 2))).R.shape
     (2, 2)
@@ -48,7 +48,7 @@ class QRResult(NamedTuple):
 
 
 class SlogdetResult(NamedTuple):
-    """What ``slogdet`` gives: ``sign``, on the unit circle, and ``logabsdet``.
+    """The result of ``slogdet``: ``sign``, on the unit circle, and ``logabsdet``.
 
     >>> print(gpuarray.linalg.slogdet(gpuarray.eye(2)).sign)
     1.0
@@ -59,7 +59,7 @@ class SlogdetResult(NamedTuple):
 
 
 class SVDResult(NamedTuple):
-    """What ``svd`` gives: columns ``U``, descending singular values ``S``, rows ``Vh``.
+    """The result of ``svd``: columns ``U``, descending ``S``, rows ``Vh``.
 
     >>> print(gpuarray.linalg.svd(gpuarray.eye(2)).S)
     [1. 1.]
@@ -74,9 +74,9 @@ class SVDResult(NamedTuple):
 
 
 def as_floats(operation: str, x: Any) -> Any:
-    """An array of a dtype that is factorized: integers as float64.
+    """Return an array of a dtype that is factorized: integers as float64.
 
-    BadType for float16 and bfloat16, as NumPy.
+    Raises BadType for float16 and bfloat16, as NumPy.
     """
     require(x, operation)
     kind = kind_of(x.dtype)
@@ -91,7 +91,7 @@ def as_floats(operation: str, x: Any) -> Any:
 
 
 def as_matrices(operation: str, x: Any, square: bool = False) -> Any:
-    """As ``as_floats``; LinAlgError unless there are (square) matrices."""
+    """As ``as_floats``; raises LinAlgError unless it has (square) matrices."""
     if require(x, operation).ndim < 2:
         raise LinAlgError(
             f"{operation}: an array of shape {x.shape}, expected matrices in the last "
@@ -114,9 +114,9 @@ def _is_upper(operation: str, uplo: str) -> bool:
 
 
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
-    """The triangle L with ``L @ L.mT.conj()`` equal to ``a``; ``upper``: its adjoint.
+    """Return the lower triangular L with ``L @ L.mT.conj()`` equal to ``a``.
 
-    Only one triangle of ``a`` is read. LinAlgError if it is not positive definite.
+    ``upper``: its adjoint. One triangle is read. LinAlgError if not positive definite.
 
     >>> print(gpuarray.linalg.cholesky(gpuarray.asarray([[4.0, 2.0], [2.0, 10.0]])))
     [[2. 0.]
@@ -129,7 +129,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
 
 
 def qr(a: Any, mode: Literal["reduced", "complete", "r", "raw"] = "reduced") -> Any:
-    """Q of orthonormal columns and the upper triangle R, whose product is ``a``.
+    """Return Q of orthonormal columns and upper triangular R, whose product is ``a``.
 
     "reduced" gives as many columns as the smaller side has, "complete" all, "r" only R,
     "raw" LAPACK's reflectors h and tau.
@@ -145,10 +145,10 @@ def qr(a: Any, mode: Literal["reduced", "complete", "r", "raw"] = "reduced") -> 
         )
     a = as_matrices("qr", a)
     if factorizes(a.context):
-        found = solvers.qr(a, mode)
+        factors = solvers.qr(a, mode)
     else:
-        found = on_host("qr", a, mode=mode)
-    return QRResult(*found) if mode in ("reduced", "complete") else found
+        factors = on_host("qr", a, mode=mode)
+    return QRResult(*factors) if mode in ("reduced", "complete") else factors
 
 
 def svd(
@@ -157,10 +157,10 @@ def svd(
     compute_uv: bool = True,
     hermitian: bool = False,
 ) -> Any:
-    """U, descending singular values S and Vh, with ``(U * S) @ Vh`` equal to ``a``.
+    """Return U, descending singular values S and Vh: ``(U * S) @ Vh`` equals ``a``.
 
-    Without ``compute_uv``, S alone. ``hermitian`` says that ``a`` is so, and lets NumPy
-    take a shorter way on the host.
+    Without ``compute_uv``, S alone. ``hermitian`` says that ``a`` is Hermitian, and
+    lets NumPy take a shorter way on the host.
 
     >>> a = gpuarray.asarray([[3.0, 0.0], [0.0, -2.0]])
     >>> u, s, vh = gpuarray.linalg.svd(a)
@@ -169,22 +169,22 @@ def svd(
     """
     a = as_matrices("svd", a, square=hermitian)
     if factorizes(a.context):
-        found = solvers.svd(a, full_matrices, compute_uv)
+        factors = solvers.svd(a, full_matrices, compute_uv)
     else:
-        found = on_host(
+        factors = on_host(
             "svd",
             a,
             full_matrices=full_matrices,
             compute_uv=compute_uv,
             hermitian=hermitian,
         )
-    return SVDResult(*found) if compute_uv else found
+    return SVDResult(*factors) if compute_uv else factors
 
 
 def svdvals(x: Any, /) -> Any:
-    """The singular values, in descending order.
+    """Return the singular values, in descending order.
 
-    Of matrices (..., m, n) real numbers (..., min(m, n)).
+    Matrices (..., m, n) give real numbers (..., min(m, n)).
 
     >>> a = gpuarray.asarray([[3.0, 0.0], [0.0, -2.0]])
     >>> print(gpuarray.linalg.svdvals(a).round(6))
@@ -194,7 +194,7 @@ def svdvals(x: Any, /) -> Any:
 
 
 def eigh(a: Any, UPLO: str = "L") -> EighResult:
-    """Eigenvalues and eigenvectors of Hermitian matrices.
+    """Return the eigenvalues and eigenvectors of Hermitian matrices.
 
     One triangle is read: the lower one, or the upper with ``UPLO="U"``.
 
@@ -210,9 +210,9 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
 
 
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
-    """The eigenvalues of Hermitian matrices, in ascending order.
+    """Return the eigenvalues of Hermitian matrices, in ascending order.
 
-    Of matrices (..., n, n) real numbers (..., n); ``UPLO`` as of ``eigh``.
+    Matrices (..., n, n) give real numbers (..., n); ``UPLO`` as for ``eigh``.
 
     >>> a = gpuarray.asarray([[2.0, 1.0], [1.0, 2.0]])
     >>> print(gpuarray.linalg.eigvalsh(a).round(6))
@@ -230,9 +230,9 @@ def _as_complex(x: Any) -> Any:
 
 
 def eig(a: Any) -> EigResult:
-    """Eigenvalues and eigenvectors, complex whatever their values are.
+    """Return eigenvalues and eigenvectors, complex whatever their values are.
 
-    Of matrices (..., n, n): eigenvalues (..., n), and eigenvectors (..., n, n) as
+    Matrices (..., n, n) give eigenvalues (..., n), and eigenvectors (..., n, n) as
     columns, in no order that is promised. Waits. LinAlgError unless they are square.
 
     >>> found = gpuarray.linalg.eig(gpuarray.asarray([[0.0, -1.0], [1.0, 0.0]]))
@@ -246,9 +246,9 @@ def eig(a: Any) -> EigResult:
 
 
 def eigvals(a: Any) -> Any:
-    """The eigenvalues, complex whatever their values are.
+    """Return the eigenvalues, complex whatever their values are.
 
-    Of matrices (..., n, n) an array (..., n), in no order that is promised. Waits.
+    Matrices (..., n, n) give an array (..., n), in no order that is promised. Waits.
 
     >>> found = gpuarray.linalg.eigvals(gpuarray.asarray([[2.0, 1.0], [0.0, 3.0]]))
     >>> sorted(found.real.round(6).tolist())
@@ -260,13 +260,13 @@ def eigvals(a: Any) -> Any:
     return _as_complex(on_host("eigvals", a))
 
 
-# ---- what they solve ----
+# ---- linear systems ----
 
 
 def solve(a: Any, b: Any) -> Any:
-    """The ``x`` with ``a @ x`` equal to ``b``, a vector or matrices that broadcast.
+    """The ``x`` with ``a @ x`` equal to ``b``, vectors or matrices that broadcast.
 
-    LinAlgError if a matrix is singular.
+    Raises LinAlgError if a matrix is singular.
 
     >>> a = gpuarray.asarray([[2.0, 0.0], [0.0, 4.0]])
     >>> print(gpuarray.linalg.solve(a, gpuarray.asarray([2.0, 2.0])))
@@ -297,9 +297,9 @@ def solve(a: Any, b: Any) -> Any:
 
 
 def inv(a: Any) -> Any:
-    """The inverses. LinAlgError if a matrix is singular.
+    """Return the inverses of matrices (..., n, n), in their dtype.
 
-    Of matrices (..., n, n), of one dtype with them.
+    Raises LinAlgError if a matrix is singular.
 
     >>> print(gpuarray.linalg.inv(gpuarray.asarray([[2.0, 0.0], [0.0, 4.0]])))
     [[0.5  0.  ]
@@ -310,9 +310,9 @@ def inv(a: Any) -> Any:
 
 
 def det(a: Any) -> Any:
-    """The determinants.
+    """Return the determinants of matrices (..., n, n): an array (...).
 
-    Of matrices (..., n, n) an array (...). LinAlgError unless they are square.
+    Raises LinAlgError unless they are square.
 
     >>> a = gpuarray.asarray([[2.0, 0.0], [0.0, 3.0]])
     >>> print(gpuarray.linalg.det(a).round(6))
@@ -327,9 +327,9 @@ def det(a: Any) -> Any:
 
 
 def slogdet(a: Any) -> SlogdetResult:
-    """The determinants' signs and the logarithms of their absolute values.
+    """Return the determinants' signs and the logarithms of their absolute values.
 
-    Of a singular matrix they are 0 and -inf.
+    A singular matrix has 0 and -inf.
 
     >>> found = gpuarray.linalg.slogdet(gpuarray.asarray([[0.0, 1.0], [1.0, 0.0]]))
     >>> float(found.sign), abs(float(found.logabsdet))

@@ -1,4 +1,4 @@
-"""Norms, ranks, powers, and least squares, made of products and factorizations."""
+"""Norms, ranks, powers and least squares, made of products and factorizations."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ Axis = int | tuple[int, ...] | None
 
 
 def _inexact(operation: str, x: Any) -> Any:
-    """The array; integers as float64, as NumPy's norms have them."""
+    """Return the array; integers as float64, as for NumPy's norms."""
     require(x, operation)
     return x.astype(np.float64) if kind_of(x.dtype) in "biu" else x
 
 
 def _squares(x: Any) -> Any:
-    """The squares of the absolute values, real."""
+    """Return the squares of the absolute values, real."""
     if x.dtype.kind != "c":
         return x * x
     return FUNCTIONS["square"](x.real) + FUNCTIONS["square"](x.imag)
 
 
 def _largest(x: Any, axis: Any, keepdims: bool) -> Any:
-    """The largest of elements that are not negative; 0 where there is none."""
+    """Return the maximum of elements that are not negative; 0 of no elements."""
     axes = range(x.ndim) if axis is None else axes_numbers(axis, x.ndim, "norm")
     if any(x.shape[i] == 0 for i in axes):
         return x.sum(axis=axis, keepdims=keepdims)
@@ -77,9 +77,9 @@ def _vector_norm(x: Any, ord: Any, axis: Axis, keepdims: bool) -> Any:
 def vector_norm(
     x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: Any = 2
 ) -> Any:
-    """The norm over ``axis`` (None: all), as of one vector.
+    """Return the norm over ``axis`` (None: all), as of one vector.
 
-    ``ord`` is any number, also 0 (how many are not 0), inf and -inf.
+    ``ord`` is any number, also 0 (the number of nonzeros), inf and -inf.
 
     >>> print(gpuarray.linalg.vector_norm(gpuarray.asarray([3.0, 4.0])))
     5.0
@@ -103,25 +103,25 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any
     if ord is None or ord in ("f", "fro"):
         return _vector_norm(x, 2, axes, keepdims)
     if ord in (2, -2, "nuc"):
-        found = _spectral(x, axes, ord)
+        norms = _spectral(x, axes, ord)
     elif ord in (1, -1, math.inf, -math.inf):
         over, then = (row, column) if abs(ord) == 1 else (column, row)
         sums = abs(x).sum(axis=over, keepdims=True)
-        found = _largest(sums, then, True) if ord > 0 else sums.min(axis=then)
+        norms = _largest(sums, then, True) if ord > 0 else sums.min(axis=then)
         shape = [n for i, n in enumerate(x.shape) if i not in axes]
-        found = found.reshape(shape)
+        norms = norms.reshape(shape)
     else:
         raise BadValue(
             f"norm: order {ord!r} is none of a matrix's; expected 1, -1, 2, -2, inf, "
             "-inf, 'fro' or 'nuc'"
         )
     if keepdims:
-        return found.reshape([1 if i in axes else n for i, n in enumerate(x.shape)])
-    return found
+        return norms.reshape([1 if i in axes else n for i, n in enumerate(x.shape)])
+    return norms
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """The norms of the matrices in the last two axes.
+    """Return the norms of the matrices in the last two axes.
 
     ``ord`` is 1, -1, 2, -2, inf, -inf, "fro" or "nuc".
 
@@ -141,9 +141,9 @@ def norm(
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
 ) -> Any:
-    """NumPy's norm: of vectors along one axis, of matrices in two, else of all.
+    """Return NumPy's norm: of vectors along one axis, of matrices in two, else of all.
 
-    Without an ``axis`` and an ``ord`` that of all elements as one vector.
+    Without ``axis`` and ``ord``, that of all elements as one vector.
 
     >>> a = gpuarray.asarray([[3.0, 4.0], [6.0, 8.0]])
     >>> print(gpuarray.linalg.norm(a, axis=1))
@@ -168,9 +168,9 @@ def norm(
 
 
 def cond(x: Any, p: Any = None) -> Any:
-    """The condition numbers by a norm; None and 2: by the largest singular value.
+    """Return the condition numbers by a norm; None and 2: the spectral one.
 
-    Of matrices (..., m, n) real numbers (...); inf of singular ones.
+    Matrices (..., m, n) give real numbers (...); singular ones inf.
 
     >>> a = gpuarray.asarray([[4.0, 0.0], [0.0, 2.0]])
     >>> print(gpuarray.linalg.cond(a).round(6))
@@ -182,21 +182,21 @@ def cond(x: Any, p: Any = None) -> Any:
     if p in (None, 2, -2):
         s = svdvals(x)
         largest, smallest = s[..., 0], s[..., -1]
-        found = smallest / largest if p == -2 else largest / smallest
+        numbers = smallest / largest if p == -2 else largest / smallest
     else:
         x = as_matrices("cond", x, square=True)
         axes = x.ndim - 2, x.ndim - 1
-        found = _matrix_norm(x, p, axes, False) * _matrix_norm(inv(x), p, axes, False)
+        numbers = _matrix_norm(x, p, axes, False) * _matrix_norm(inv(x), p, axes, False)
     has_nan = FUNCTIONS["isnan"](x).any(axis=(-2, -1))
-    lost = FUNCTIONS["logical_and"](FUNCTIONS["isnan"](found), ~has_nan)
-    return where(lost, found.dtype.type(np.inf), found)
+    lost = FUNCTIONS["logical_and"](FUNCTIONS["isnan"](numbers), ~has_nan)
+    return where(lost, numbers.dtype.type(np.inf), numbers)
 
 
-# ---- what singular values tell ----
+# ---- ranks, pseudo-inverses and least squares ----
 
 
 def _cutoff(s: Any, tolerance: Any, shape: tuple[int, ...]) -> Any:
-    """The singular value below which one counts as 0; None: by rounding."""
+    """Return the singular value below which one counts as 0; None: by rounding."""
     largest = s.max(axis=-1, keepdims=True)
     if tolerance is None:
         return largest * float(max(shape[-2:]) * np.finfo(s.dtype).eps)
@@ -208,9 +208,9 @@ def _cutoff(s: Any, tolerance: Any, shape: tuple[int, ...]) -> Any:
 def matrix_rank(
     A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None
 ) -> Any:
-    """How many singular values are larger than ``tol``, or ``rtol`` times the largest.
+    """The number of singular values above ``tol``, or ``rtol`` times the largest.
 
-    By default what rounding leaves of a 0 does not count.
+    By default rounding errors of a 0 do not count.
 
     >>> print(gpuarray.linalg.matrix_rank(gpuarray.ones((3, 3))))
     1
@@ -233,10 +233,10 @@ def matrix_rank(
 def pinv(
     a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
 ) -> Any:
-    """The pseudo-inverses of Moore and Penrose.
+    """Return the Moore-Penrose pseudo-inverses.
 
     Singular values up to ``rtol`` (or ``rcond``) times the largest count as 0; by
-    default as ``matrix_rank`` has them, but ``rcond`` of NumPy.
+    default as for ``matrix_rank``, but ``rcond`` as NumPy's.
 
     >>> print(gpuarray.linalg.pinv(gpuarray.asarray([[2.0], [0.0]])).round(6))
     [[0.5 0. ]]
@@ -260,11 +260,11 @@ def _adjoint(x: Any) -> Any:
 
 
 def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, Any, int, Any]:
-    """The shortest ``x`` of those for which the norm of ``b - a @ x`` is least.
+    """Return the least-squares solution ``x`` of ``a @ x = b`` that has the least norm.
 
-    Gives x, the sums of squares of what is left (none unless ``a`` has full rank and
-    more rows than columns), the rank, and the singular values. Waits for the rank,
-    which decides the shape of the second.
+    With the sums of squared residuals (none unless ``a`` has full rank and more rows
+    than columns), the rank, and the singular values. Waits for the rank, which decides
+    the shape of the second.
 
     >>> a = gpuarray.asarray([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
     >>> b = gpuarray.asarray([1.0, 3.0, 5.0])
@@ -307,9 +307,9 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, Any, int, An
 
 
 def matrix_power(x: Any, n: int, /) -> Any:
-    """The n-th powers of square matrices, of their inverses if ``n`` is negative.
+    """The n-th powers of square matrices, of their inverses for a negative ``n``.
 
-    LinAlgError unless they are square, and if ``n`` is negative and one is singular.
+    LinAlgError unless they are square, and for a negative ``n`` if one is singular.
 
     >>> a = gpuarray.asarray([[1.0, 1.0], [0.0, 1.0]])
     >>> print(gpuarray.linalg.matrix_power(a, 5))
@@ -349,7 +349,7 @@ def _inverted(x: Any, n: int) -> Any:
 
 
 def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
-    """The ``x`` with ``tensordot(a, x, x.ndim)`` equal to ``b``.
+    """Return the ``x`` with ``tensordot(a, x, x.ndim)`` equal to ``b``.
 
     ``axes`` of ``a`` are moved to its end first.
 
@@ -360,8 +360,8 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
     a, b = require_all("tensorsolve", a, b)
     if axes is not None:
         moved = [axis_number(axis, a.ndim, "tensorsolve") for axis in axes]
-        kept = [axis for axis in range(a.ndim) if axis not in moved]
-        a = a.transpose(*kept, *moved)
+        rest = [axis for axis in range(a.ndim) if axis not in moved]
+        a = a.transpose(*rest, *moved)
     shape = a.shape[b.ndim :]
     unknowns = math.prod(shape)
     if a.size != unknowns**2:
@@ -373,7 +373,7 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
 
 
 def tensorinv(a: Any, ind: int = 2) -> Any:
-    """The inverse for ``tensordot`` over the first ``ind`` axes.
+    """Return the inverse for ``tensordot`` over the first ``ind`` axes.
 
     >>> a = gpuarray.reshape(2 * gpuarray.eye(4), (2, 2, 4))
     >>> gpuarray.linalg.tensorinv(a, ind=2).shape

@@ -19,16 +19,16 @@ sqrt = FUNCTIONS["sqrt"]
 
 
 def polyval(p: Any, x: Any) -> Any:
-    """The polynomial with coefficients ``p``, an array or a list of numbers, at ``x``.
+    """Return the polynomial of coefficients ``p``, an array or a list, at ``x``.
 
     >>> print(gpuarray.polyval([1, 0, 2], gpuarray.asarray([1.0, 2.0])))
     [3. 6.]
     """
     source = require(x, "polyval")
-    given: Any = p if isinstance(p, BaseArray) else np.asarray(p)
+    coefficients: Any = p if isinstance(p, BaseArray) else np.asarray(p)
     shape, dtype = source.shape, source.dtype
     value = source.allocate(shape, dtype, source.context, 0, True, "polyval")
-    for coefficient in given:
+    for coefficient in coefficients:
         value = value * source + coefficient
     return value
 
@@ -44,8 +44,8 @@ def polyfit(
 ) -> Any:
     """The coefficients of the polynomial of degree ``deg`` that fits ``y`` at ``x``.
 
-    Least squares, of each column of ``y``; ``w`` are weights. ``full`` gives what
-    ``linalg.lstsq`` does as well; ``cov`` the covariance of the coefficients. Waits.
+    By least squares, for each column of ``y``; ``w`` are weights. ``full`` adds the
+    other results of ``linalg.lstsq``; ``cov`` the coefficients' covariance. Waits.
 
     >>> x = gpuarray.asarray([0.0, 1.0, 2.0])
     >>> print(gpuarray.polyfit(x, x * x + 1, 2).round(6) + 0.0)
@@ -65,8 +65,8 @@ def polyfit(
     limit = x.size * finfo(x.dtype).eps if rcond is None else rcond
     scale = sqrt((powers * powers).sum(0))
     powers = powers / scale
-    found, rest, rank, singular = lstsq(powers, values, limit)
-    found = (found.T / scale).T
+    fitted, rest, rank, singular = lstsq(powers, values, limit)
+    fitted = (fitted.T / scale).T
     if rank != order and not full:
         warnings.warn(
             f"polyfit: of {order} coefficients the points decide {rank}",
@@ -74,9 +74,9 @@ def polyfit(
             stacklevel=2,
         )
     if full:
-        return found, rest, rank, singular, limit
+        return fitted, rest, rank, singular, limit
     if not cov:
-        return found
+        return fitted
     spread = inv(powers.T @ powers) / (scale[:, None] * scale)
     if cov != "unscaled":
         if x.size <= order:
@@ -85,12 +85,12 @@ def polyfit(
                 f"{order} coefficients"
             )
         rest = rest / (x.size - order)
-        return found, spread[:, :, None] * rest if y.ndim == 2 else spread * rest
-    return found, spread if y.ndim == 1 else spread[:, :, None]
+        return fitted, spread[:, :, None] * rest if y.ndim == 2 else spread * rest
+    return fitted, spread if y.ndim == 1 else spread[:, :, None]
 
 
 def _points(x: Any, y: Any, deg: int) -> tuple[Any, Any]:
-    """The points to fit, of a float or a complex dtype."""
+    """Return the points to fit, of a float or a complex dtype."""
     x, y = require_all("polyfit", x, y)
     if deg < 0:
         raise BadValue(f"polyfit: deg is {deg}, expected 0 or more")

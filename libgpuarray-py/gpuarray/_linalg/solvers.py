@@ -1,4 +1,4 @@
-"""Who factorizes: the vendor's library on the device, or NumPy on the host.
+"""Factorizations, by the vendor's library on the device or by NumPy on the host.
 
 The vendor's routines take column-major matrices, which they overwrite. The transposed
 view of a new C-contiguous array is such a matrix, so a copy in C order gives the
@@ -30,7 +30,7 @@ _lock = threading.Lock()
 
 
 def factorizes(context: Context) -> bool:
-    """Whether the context's vendor has a library of factorizations."""
+    """Return True if the context's vendor has a library of factorizations."""
     if "solver" not in context._kernels:
         context._kernels["solver"] = bool(lib.gpuarray_solves(context.pointer))
     return bool(context._kernels["solver"])
@@ -40,7 +40,7 @@ def factorizes(context: Context) -> bool:
 
 
 def tell(operation: str, context: Context) -> None:
-    """Say once for each operation that it is computed on the host."""
+    """Warn, once for each operation, that it is computed on the host."""
     with _lock:
         if operation in _told:
             return
@@ -55,34 +55,34 @@ def tell(operation: str, context: Context) -> None:
 
 
 def on_host(name: str, *operands: Any, **options: Any) -> Any:
-    """``numpy.linalg``'s function of this name; what it gives is put on the device."""
+    """Return the result of ``numpy.linalg``'s function of this name, on the device."""
     like = operands[0]
     tell(name, like.context)
     hosts = [operand._read() for operand in operands]
     try:
         with np.errstate(all="ignore"):
-            found = getattr(np.linalg, name)(*hosts, **options)
+            result = getattr(np.linalg, name)(*hosts, **options)
     except np.linalg.LinAlgError as error:
         raise LinAlgError(f"{name}: {error}") from None
-    if isinstance(found, tuple):
-        return tuple(_back(part, like) for part in found)
-    return _back(found, like)
+    if isinstance(result, tuple):
+        return tuple(_back(part, like) for part in result)
+    return _back(result, like)
 
 
-def _back(found: Any, like: Any) -> Any:
-    return like.from_host(np.asarray(found), like.context)
+def _back(result: Any, like: Any) -> Any:
+    return like.from_host(np.asarray(result), like.context)
 
 
 # ---- on the device ----
 
 
 def turned(x: Any) -> Any:
-    """A view with the last two axes exchanged."""
+    """Return a view with the last two axes exchanged."""
     return x.transpose(*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
 
 
 def columns(x: Any) -> Any:
-    """A copy whose matrices are column-major."""
+    """Return a copy whose matrices are column-major."""
     return turned(turned(x).copy("C"))
 
 
@@ -101,12 +101,12 @@ def _new(like: Any, shape: Any, dtype: Any = None) -> Any:
 
 
 def _new_columns(like: Any, rows: int, count: int) -> Any:
-    """New column-major matrices of (rows, count), as many as ``like`` has."""
+    """Return new column-major matrices of (rows, count), as many as ``like`` has."""
     return turned(_new(like, (*like.shape[:-2], count, rows)))
 
 
 def triangle(x: Any, upper: bool) -> Any:
-    """The matrices with zeros below, or above, the diagonal."""
+    """Return the matrices with zeros below, or above, the diagonal."""
     rows: Any = arange(x.shape[-2], context=x.context)[:, None]
     steps: Any = arange(x.shape[-1], context=x.context)[None, :]
     zero = x.dtype.type(0)
@@ -114,17 +114,17 @@ def triangle(x: Any, upper: bool) -> Any:
 
 
 def identity(like: Any, n: int) -> Any:
-    """Identity matrices, as many as ``like`` has and of its dtype."""
+    """Return identity matrices, as many as ``like`` has and of its dtype."""
     rows: Any = arange(n, context=like.context)
     unit = (rows[:, None] == rows[None, :]).astype(like.dtype)
     return unit.broadcast_to((*like.shape[:-2], n, n))
 
 
 def cholesky(x: Any, upper: bool) -> Any:
-    """The factor of matrices of which one triangle is read.
+    """Return the Cholesky factor of matrices of which one triangle is read.
 
-    In column-major order a C-ordered Hermitian matrix is its conjugate, whose other
-    factor's transpose is the one asked for.
+    In column-major order a C-ordered Hermitian matrix is its conjugate, and the
+    transpose of its other factor is the one asked for.
     """
     factor = x.copy("C")
     uplo = lib.cb_lower if upper else lib.cb_upper
@@ -133,7 +133,7 @@ def cholesky(x: Any, upper: bool) -> Any:
 
 
 def lu(x: Any, info: Any = None) -> tuple[Any, Any]:
-    """LU factors of the transposed matrices, as column-major matrices, and pivots."""
+    """Return LU factors of the transposed matrices, column-major, and pivots."""
     factors = turned(x.copy("C"))
     pivots = _new(x, (*x.shape[:-2], x.shape[-1]), _LONG)
     _call("lu", lib.GpuArray_lu, factors, pivots, info)
@@ -141,7 +141,7 @@ def lu(x: Any, info: Any = None) -> tuple[Any, Any]:
 
 
 def solve(a: Any, b: Any) -> Any:
-    """The solution of ``a @ x = b``, stacks of one shape."""
+    """Return the solution of ``a @ x = b``, stacks of one shape."""
     factors, pivots = lu(a)
     x = columns(b)
     _call("solve", lib.GpuArray_lu_solve, lib.cb_trans, factors, pivots, x)
@@ -149,7 +149,7 @@ def solve(a: Any, b: Any) -> Any:
 
 
 def inverse(a: Any) -> Any:
-    """The inverses, in C order."""
+    """Return the inverses, in C order."""
     factors, pivots = lu(a)
     out = identity(a, a.shape[-1]).copy("C")
     how = lib.cb_no_trans
@@ -158,7 +158,7 @@ def inverse(a: Any) -> Any:
 
 
 def determinant_parts(a: Any) -> tuple[Any, Any, Any]:
-    """Pivots' diagonal, the exchanges' sign (of the real dtype), and where it is 0."""
+    """Return pivots' diagonal, exchanges' sign (of the real dtype), where it is 0."""
     info = _new(a, a.shape[:-2], _INT)
     factors, pivots = lu(a, info)
     n = a.shape[-1]
@@ -173,7 +173,7 @@ def determinant_parts(a: Any) -> tuple[Any, Any, Any]:
 
 
 def qr(x: Any, mode: str) -> Any:
-    """(Q, R), R alone, or (h, tau) for the mode "raw"."""
+    """Return (Q, R), R alone, or (h, tau) for the mode "raw"."""
     m, n = x.shape[-2:]
     k = min(m, n)
     a = columns(x)
@@ -194,7 +194,7 @@ def qr(x: Any, mode: str) -> Any:
 
 
 def svd(x: Any, full: bool, vectors: bool) -> Any:
-    """(U, S, Vh), or S alone. A wide matrix is decomposed by its transpose."""
+    """Return (U, S, Vh), or S alone. A wide matrix is decomposed by its transpose."""
     is_wide = x.shape[-2] < x.shape[-1]
     a = turned(x.copy("C")) if is_wide else columns(x)
     m, n = a.shape[-2:]
@@ -211,7 +211,7 @@ def svd(x: Any, full: bool, vectors: bool) -> Any:
 
 
 def eigh(x: Any, upper: bool, vectors: bool) -> Any:
-    """(eigenvalues, eigenvectors), or the values alone; one triangle is read."""
+    """Return (eigenvalues, eigenvectors), or the values alone; one triangle is read."""
     a = turned(x.copy("C"))
     w = _new(x, x.shape[:-1], parts_dtype(x.dtype))
     uplo = lib.cb_lower if upper else lib.cb_upper
@@ -222,7 +222,7 @@ def eigh(x: Any, upper: bool, vectors: bool) -> Any:
 
 
 def eig(x: Any, vectors: bool) -> Any:
-    """(eigenvalues, eigenvectors), or the values alone, of complex matrices."""
+    """Return (eigenvalues, eigenvectors), or the values alone, of complex matrices."""
     a = columns(x)
     w = _new(x, x.shape[:-1])
     v = _new_columns(x, x.shape[-1], x.shape[-1]) if vectors else None

@@ -1,4 +1,4 @@
-"""``x.flat``: the elements of an array in C order, got and set by one index."""
+"""``x.flat``: the elements of an array in C order, by one index."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpuarray._manipulation.tiling import resize
 
 
 class Flat:
-    """The elements of an array as in one axis, whatever its layout.
+    """The elements of an array as a vector in C order, whatever its layout.
 
     >>> a = gpuarray.zeros((2, 2))
     >>> a.flat[1:3] = 5
@@ -43,7 +43,7 @@ class Flat:
         return (get(elements, i) for i in range(len(self)))
 
     def copy(self) -> Any:
-        """A new array of the elements in one axis."""
+        """Return a new vector of the elements."""
         return self.base.reshape(self.base.size, copy=True)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -51,12 +51,12 @@ class Flat:
 
 
 def flat(array: BaseArray) -> Flat:
-    """The elements of the array in one axis."""
+    """Return the elements of the array as a vector in C order."""
     return Flat(array)
 
 
 def set_flat(array: BaseArray, value: Any) -> None:
-    """Set the elements in C order to those of ``value``, again and again."""
+    """Set the elements in C order to those of ``value``, repeated as needed."""
     if isinstance(value, BaseArray) and value.size != 1:
         value = resize(value, array.shape)
     assign(array, (), value)

@@ -1,4 +1,4 @@
-"""Arrays with parts put in or taken out."""
+"""``append``, ``delete``, ``insert`` and ``trim_zeros``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpuarray.errors import BadIndex, BadValue
 
 
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
-    """``values`` behind the array along ``axis`` (None: both as vectors).
+    """Return ``values`` behind the array along ``axis`` (None: both as vectors).
 
     >>> a, b = gpuarray.asarray([1, 2]), gpuarray.asarray([[3], [4]])
     >>> print(gpuarray.append(a, b))
@@ -30,7 +30,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 
 
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
-    """A copy without the parts along ``axis`` that ``obj`` names (None: of all).
+    """A copy without the indices ``obj`` of ``axis`` (None: of the raveled array).
 
     ``obj`` is an integer, a slice, a list of integers or a mask; one on the device is
     waited for.
@@ -46,16 +46,16 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     if isinstance(chosen, np.ndarray) and chosen.size == 0:
         chosen = chosen.astype(INT64)
     try:
-        kept = np.delete(np.arange(source.shape[axis], dtype=INT64), chosen)
+        remaining = np.delete(np.arange(source.shape[axis], dtype=INT64), chosen)
     except IndexError as error:
         raise BadIndex(f"delete: {error}") from None
     except ValueError as error:
         raise BadValue(f"delete: {error}") from None
-    return take_at(source, [source.from_host(kept, source.context)], axis)
+    return take_at(source, [source.from_host(remaining, source.context)], axis)
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
-    """A copy with ``values`` before the places ``obj`` along ``axis`` (None: of all).
+    """A copy with ``values`` before the indices ``obj`` of ``axis`` (None: raveled).
 
     ``obj`` is an integer, a slice, a list of integers or a mask; one on the device is
     waited for. The values are converted to the array's dtype.
@@ -68,29 +68,29 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         source, axis = source.ravel(), 0
     axis = axis_number(axis, source.ndim, "insert")
     length = source.shape[axis]
-    places = _places(obj, length, axis)
-    given = as_values(source, values, "insert")
-    while given.ndim < source.ndim:
-        given = expand_dims(given, 0)
-    if places.ndim == 0:
-        given = moveaxis(given, 0, axis)
-    if places.size == 1:
-        places = np.full(given.shape[axis], int(places.reshape(())), INT64)
-    order = places.argsort(kind="stable")
-    places[order] += np.arange(places.size)
+    indices = _places(obj, length, axis)
+    inserted = as_values(source, values, "insert")
+    while inserted.ndim < source.ndim:
+        inserted = expand_dims(inserted, 0)
+    if indices.ndim == 0:
+        inserted = moveaxis(inserted, 0, axis)
+    if indices.size == 1:
+        indices = np.full(inserted.shape[axis], int(indices.reshape(())), INT64)
+    order = indices.argsort(kind="stable")
+    indices[order] += np.arange(indices.size)
     shape = list(source.shape)
-    shape[axis] = length + places.size
+    shape[axis] = length + indices.size
     result = source.allocate(tuple(shape), source.dtype, source.context)
     is_old = np.ones(shape[axis], bool)
-    is_old[places] = False
+    is_old[indices] = False
     before = (slice(None),) * axis
     result[(*before, np.flatnonzero(is_old))] = source
-    result[(*before, places)] = given
+    result[(*before, indices)] = inserted
     return result
 
 
 def _places(obj: Any, length: int, axis: int) -> npt.NDArray[Any]:
-    """Where to insert, counted from the front."""
+    """Return the indices to insert at, counted from the front."""
     if isinstance(obj, slice):
         return np.arange(*obj.indices(length), dtype=INT64)
     places = np.array(asnumpy(obj))
@@ -118,7 +118,7 @@ def _places(obj: Any, length: int, axis: int) -> npt.NDArray[Any]:
 def trim_zeros(
     filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = None
 ) -> Any:
-    """A view without zeros at the ends of ``axis`` (None: of every one); waits.
+    """Return a view without zeros at the ends of ``axis`` (None: of all axes); waits.
 
     ``trim`` says which ends: 'f' the front, 'b' the back.
 
@@ -134,13 +134,13 @@ def trim_zeros(
         if axis is None
         else axes_numbers(axis, source.ndim, "trim_zeros")
     )
-    found = [one.get() for one in source.nonzero()] if source.ndim else []
+    nonzeros = [one.get() for one in source.nonzero()] if source.ndim else []
     index: list[Any] = [slice(None)] * source.ndim
     for i in chosen:
-        if not found[i].size:
+        if not nonzeros[i].size:
             index[i] = slice(0, 0)
             continue
-        start = int(found[i].min()) if "f" in sides else None
-        stop = int(found[i].max()) + 1 if "b" in sides else None
+        start = int(nonzeros[i].min()) if "f" in sides else None
+        stop = int(nonzeros[i].max()) + 1 if "b" in sides else None
         index[i] = slice(start, stop)
     return source[tuple(index)]

@@ -1,4 +1,4 @@
-"""Arrays side by side, and shifted."""
+"""Concatenation and stacking of arrays, and ``roll``."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def concatenate(
     casting: str = "same_kind",
     context: Place = None,
 ) -> Any:
-    """The arrays side by side along ``axis`` (None: as vectors), in their common dtype.
+    """The arrays joined along ``axis`` (None: as vectors), in their common dtype.
 
-    Raises BadValue unless they have one shape but for ``axis``, and one context. With
-    ``context``, which may stand in the place of ``out``, that is theirs, and NumPy's
-    arrays among them are copied there.
+    Raises BadValue unless their shapes agree but for ``axis``, and they share a
+    context. ``context``, which may take the place of ``out``, is the result's: NumPy's
+    arrays are copied there.
 
     >>> a = gpuarray.asarray([[1, 2]])
     >>> print(gpuarray.concatenate((a, a * 10)))
@@ -68,8 +68,8 @@ def concatenate(
     if status:
         shapes = ", ".join(str(array.shape) for array in listed[:4])
         check(status, f"concatenate of {shapes} along axis {at}")
-    made = first.wrap(struct, first.context, target, typecode)
-    return made if out is None else _into(out, made, "concatenate")
+    joined = first.wrap(struct, first.context, target, typecode)
+    return joined if out is None else _into(out, joined, "concatenate")
 
 
 concat = concatenate
@@ -78,7 +78,7 @@ concat = concatenate
 def _listed(operation: str, arrays: Any, context: Place = None) -> list[Any]:
     """The arrays of a list or tuple, or along the first axis of one; at least one.
 
-    All are on ``context``, if it is given; then NumPy's arrays are copied there.
+    All are on ``context``, if it is given, where NumPy's arrays are copied.
     """
     if not isinstance(arrays, list | tuple | BaseArray):
         try:
@@ -118,18 +118,18 @@ def _cast(operation: str, source: Any, target: Any, casting: str) -> Any:
     return target
 
 
-def _into(out: Any, made: Any, operation: str) -> Any:
-    if require(out, operation).shape != made.shape:
+def _into(out: Any, result: Any, operation: str) -> Any:
+    if require(out, operation).shape != result.shape:
         raise BadArgument(
-            f"{operation}: out has shape {out.shape}, expected {made.shape}"
+            f"{operation}: out has shape {out.shape}, expected {result.shape}"
         )
-    _cast(operation, made.dtype, out.dtype, "same_kind")
-    out[...] = made
+    _cast(operation, result.dtype, out.dtype, "same_kind")
+    out[...] = result
     return out
 
 
 def block(arrays: Any) -> Any:
-    """One array of blocks in lists: the innermost are joined along the last axis.
+    """Return one array of nested lists of blocks; the innermost along the last axis.
 
     >>> a = gpuarray.ones((2, 1))
     >>> print(gpuarray.block([[a, 2 * a], [3 * a, 4 * a]]).tolist())
@@ -141,25 +141,25 @@ def block(arrays: Any) -> Any:
         raise BadValue(
             f"block: blocks lie in {sorted(depths)} lists, expected one depth"
         )
-    found = [leaf for leaf, _ in leaves if isinstance(leaf, BaseArray)]
-    if not found:
+    parts = [leaf for leaf, _ in leaves if isinstance(leaf, BaseArray)]
+    if not parts:
         raise BadType("block: no block is a gpuarray array; use numpy.block")
     (depth,) = depths
-    ndim = max(depth, *(leaf.ndim for leaf in found))
+    ndim = max(depth, *(leaf.ndim for leaf in parts))
 
     def joined(part: Any, level: int) -> Any:
         if isinstance(part, list):
             return concatenate([joined(one, level + 1) for one in part], level - depth)
         leaf = (
-            part if isinstance(part, BaseArray) else as_operand(found[0], part, "block")
+            part if isinstance(part, BaseArray) else as_operand(parts[0], part, "block")
         )
         return leaf.reshape((1,) * (ndim - leaf.ndim) + leaf.shape)
 
-    return joined(arrays, 0) if depth else found[0].copy("K")
+    return joined(arrays, 0) if depth else parts[0].copy("K")
 
 
 def _leaves(part: Any, depth: int) -> Iterator[tuple[Any, int]]:
-    """The blocks, and how many lists each is in."""
+    """Return the blocks and the depth of each one's nesting."""
     if isinstance(part, tuple):
         raise BadType("block: got a tuple, expected lists of arrays")
     if not isinstance(part, list):
@@ -179,9 +179,9 @@ def stack(
     dtype: npt.DTypeLike | None = None,
     casting: str = "same_kind",
 ) -> Any:
-    """Arrays of one shape side by side along a new axis.
+    """Return arrays of one shape joined along a new axis.
 
-    BadValue unless they have one shape and one context.
+    Raises BadValue unless they have one shape and one context.
 
     >>> print(gpuarray.stack((gpuarray.arange(2), gpuarray.asarray([5, 6]))))
     [[0 1]
@@ -203,7 +203,7 @@ def hstack(
     dtype: npt.DTypeLike | None = None,
     casting: str = "same_kind",
 ) -> Any:
-    """Side by side along the second axis; vectors along their only one.
+    """Return the arrays joined along the second axis; vectors along their only one.
 
     ``context`` as for ``concatenate``.
 
@@ -222,7 +222,7 @@ def vstack(
     dtype: npt.DTypeLike | None = None,
     casting: str = "same_kind",
 ) -> Any:
-    """One below the other along the first axis; a vector is a row.
+    """Return the arrays joined along the first axis; a vector is a row.
 
     ``context`` as for ``concatenate``.
 
@@ -235,7 +235,7 @@ def vstack(
 
 
 def dstack(tup: Sequence[Any], context: Place = None) -> Any:
-    """Side by side along the third axis; ``context`` as for ``concatenate``.
+    """The arrays joined along the third axis; ``context`` as for ``concatenate``.
 
     >>> gpuarray.dstack((gpuarray.zeros((1, 2)), gpuarray.ones((1, 2)))).tolist()
     [[[0.0, 1.0], [0.0, 1.0]]]
@@ -244,7 +244,7 @@ def dstack(tup: Sequence[Any], context: Place = None) -> Any:
 
 
 def column_stack(tup: Sequence[Any]) -> Any:
-    """Side by side along the second axis; a vector is a column.
+    """Return the arrays joined along the second axis; a vector is a column.
 
     >>> print(gpuarray.column_stack((gpuarray.arange(2), gpuarray.asarray([5, 6]))))
     [[0 5]
@@ -255,7 +255,7 @@ def column_stack(tup: Sequence[Any]) -> Any:
 
 
 def as_operand(array: Any, values: Any, operation: str) -> Any:
-    """``values`` as an array on the context of ``array``, in a dtype of their own."""
+    """Return ``values`` as an array on the context of ``array``, in their own dtype."""
     if isinstance(values, BaseArray):
         return _require_all(operation, array, values)[1]
     weak = np.asarray(values)
@@ -265,9 +265,9 @@ def as_operand(array: Any, values: Any, operation: str) -> Any:
 
 
 def roll(a: Any, shift: Parts, axis: int | Sequence[int] | None = None) -> Any:
-    """The elements moved on by ``shift`` along ``axis``, from the end to the front.
+    """The elements shifted by ``shift`` along ``axis``, from the end to the front.
 
-    None: along the array as a vector. Several axes go with several shifts, or one.
+    None: along the raveled array. Several axes go with several shifts, or one.
 
     >>> print(gpuarray.roll(gpuarray.arange(4), 1))
     [3 0 1 2]

@@ -1,4 +1,4 @@
-"""``pad``: an array with more elements at its ends, taken from it or made up."""
+"""``pad``: an array with new elements at the ends of its axes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _KEYWORDS = {
 
 
 def pad(array: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Any:
-    """The array with so many elements more before and behind it along each axis.
+    """Return the array with new elements before and behind it along each axis.
 
     ``pad_width`` is a number, a pair, a pair for each axis, or a dict of them by axis.
     ``mode`` is one of NumPy's names: 'constant' (``constant_values``), 'edge',
@@ -77,13 +77,13 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **options: Any) -> A
     return result
 
 
-def _widths(given: Any, ndim: int) -> Widths:
-    if isinstance(given, dict):
+def _widths(widths: Any, ndim: int) -> Widths:
+    if isinstance(widths, dict):
         listed = [(0, 0)] * ndim
-        for axis, width in given.items():
+        for axis, width in widths.items():
             listed[axis] = width if isinstance(width, tuple) else (width, width)
-        given = listed or 0
-    host = np.asarray(given)
+        widths = listed or 0
+    host = np.asarray(widths)
     if host.dtype.kind not in "iu" and host.size:
         raise BadType(f"pad: pad_width of {host.dtype}, expected integers")
     if (host < 0).any():
@@ -91,26 +91,26 @@ def _widths(given: Any, ndim: int) -> Widths:
     return [(int(a), int(b)) for a, b in _pairs(host, ndim)]
 
 
-def _pairs(given: Any, ndim: int) -> list[tuple[Any, Any]]:
-    """What goes before and behind each axis, of what broadcasts to that."""
+def _pairs(values: Any, ndim: int) -> list[tuple[Any, Any]]:
+    """Return the pair before and behind each axis, of values that broadcast to that."""
     try:
-        return [tuple(pair) for pair in np.broadcast_to(given, (ndim, 2)).tolist()]
+        return [tuple(pair) for pair in np.broadcast_to(values, (ndim, 2)).tolist()]
     except ValueError:
         raise BadValue(
-            f"pad: {given!r} does not stand for a pair for each of {ndim} axes"
+            f"pad: {values!r} does not stand for a pair for each of {ndim} axes"
         ) from None
 
 
-def _lengths(given: Any, ndim: int) -> list[tuple[Any, Any]]:
-    if given is None:
+def _lengths(lengths: Any, ndim: int) -> list[tuple[Any, Any]]:
+    if lengths is None:
         return [(None, None)] * ndim
-    pairs = _pairs(given, ndim)
+    pairs = _pairs(lengths, ndim)
     if any(length < 1 for pair in pairs for length in pair):
         raise BadValue("pad: stat_length must be at least 1")
     return pairs
 
 
-# ---- of the array's own elements ----
+# ---- modes that take the array's elements ----
 
 
 def _by_places(source: Any, widths: Widths, mode: str, reflect_type: str) -> Any:
@@ -133,11 +133,11 @@ def _by_places(source: Any, widths: Widths, mode: str, reflect_type: str) -> Any
     return result.copy() if result is source else result
 
 
-# ---- of other values ----
+# ---- modes that compute values ----
 
 
 def _framed(source: Any, widths: Widths) -> Any:
-    """A new array with the elements in its middle, undefined around them."""
+    """Return a new array with the elements in its middle, uninitialized around them."""
     shape = tuple(
         before + length + behind
         for length, (before, behind) in zip(source.shape, widths, strict=True)
@@ -152,7 +152,7 @@ def _framed(source: Any, widths: Widths) -> Any:
 
 
 def _fill(result: Any, widths: Widths, value: Callable[[int, int, Any], Any]) -> None:
-    """Set both ends along each axis, of what is filled along the axes before it."""
+    """Set both ends along each axis, in the part filled along the axes before it."""
     for axis, (before, behind) in enumerate(widths):
         stop = result.shape[axis] - behind
         rest = tuple(
@@ -172,7 +172,7 @@ def _line(axis: int, place: slice) -> tuple[slice, ...]:
 
 
 def _ramp(inner: Any, axis: int, side: int, width: int, end: Any) -> Any:
-    """Equal steps from the edge to ``end``, which is reached at the outer element."""
+    """Return equal steps from the edge to ``end``, which the outer element has."""
     if inner.shape[axis] == 0:
         raise BadValue(f"pad: axis {axis} has no edge to start a ramp from")
     edge = inner[_line(axis, slice(0, 1) if side == 0 else slice(-1, None))]
@@ -190,7 +190,7 @@ def _ramp(inner: Any, axis: int, side: int, width: int, end: Any) -> Any:
 
 
 def _statistic(inner: Any, axis: int, side: int, length: Any, mode: str) -> Any:
-    """The largest, smallest, mean or middle one of the elements near an end."""
+    """Return the maximum, minimum, mean or median of the elements near an end."""
     if inner.shape[axis] == 0:
         raise BadValue(f"pad: axis {axis} has no elements for the mode {mode!r}")
     near = min(length or inner.shape[axis], inner.shape[axis])

@@ -1,7 +1,7 @@
-"""Arrays as sets: what is in them, how often, and what two of them share.
+"""Unique elements and set operations.
 
-A sort brings equal elements together; a mask marks the first of each kind. How many
-there are is waited for.
+A sort brings equal elements together; a mask marks the first of each. Their number
+is waited for.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gpuarray.errors import BadValue
 
 
 class UniqueAll(NamedTuple):
-    """What ``unique_all`` gives."""
+    """The result of ``unique_all``."""
 
     values: Any
     indices: Any
@@ -33,14 +33,14 @@ class UniqueAll(NamedTuple):
 
 
 class UniqueCounts(NamedTuple):
-    """What ``unique_counts`` gives."""
+    """The result of ``unique_counts``."""
 
     values: Any
     counts: Any
 
 
 class UniqueInverse(NamedTuple):
-    """What ``unique_inverse`` gives."""
+    """The result of ``unique_inverse``."""
 
     values: Any
     inverse_indices: Any
@@ -49,11 +49,11 @@ class UniqueInverse(NamedTuple):
 def unique_all(
     x: Any,
 ) -> UniqueAll:
-    """The different elements, sorted, and where they are.
+    """Return the unique elements, sorted, with indices, inverse and counts.
 
-    With the place of the first of each, in the raveled array; the places of the array's
-    elements among them, in its shape; and how often each one occurs. Every nan is
-    different.
+    The index of each one's first occurrence in the raveled array; for each element of
+    the array, in its shape, the index among the unique; and how often each occurs.
+    Every nan is unique.
 
     >>> found = gpuarray.unique_all(gpuarray.asarray([2, 1, 2]))
     >>> print(found.values, found.indices, found.inverse_indices, found.counts)
@@ -66,7 +66,7 @@ def unique_all(
 def unique_counts(
     x: Any,
 ) -> UniqueCounts:
-    """The different elements, sorted, and how often each occurs; every nan differs.
+    """Return the unique elements, sorted, and their counts; every nan is unique.
 
     >>> found = gpuarray.unique_counts(gpuarray.asarray([2, 1, 2]))
     >>> print(found.values, found.counts)
@@ -80,9 +80,9 @@ def unique_counts(
 def unique_inverse(
     x: Any,
 ) -> UniqueInverse:
-    """The different elements, sorted, and in the array's shape the places among them.
+    """Return the unique elements, sorted, and each element's index among them.
 
-    Every nan is different.
+    The indices have the array's shape. Every nan is unique.
 
     >>> found = gpuarray.unique_inverse(gpuarray.asarray([2, 1, 2]))
     >>> print(found.values[found.inverse_indices])
@@ -96,7 +96,7 @@ def unique_inverse(
 def unique_values(
     x: Any,
 ) -> Any:
-    """The different elements, sorted; every nan is different.
+    """Return the unique elements, sorted; every nan is unique.
 
     >>> print(gpuarray.unique_values(gpuarray.asarray([2, 1, 2])))
     [1 2]
@@ -115,10 +115,10 @@ def unique(
     equal_nan: bool = True,
     sorted: bool = True,
 ) -> Any:
-    """The different elements, sorted; or the different parts along ``axis``.
+    """Return the unique elements, sorted; or the unique parts along ``axis``.
 
-    If asked for, in a tuple with the place of the first of each, the places of the
-    elements among them, and how often each occurs. They are sorted whatever ``sorted``
+    If asked for, in a tuple with the index of each one's first occurrence, the
+    elements' indices among them, and the counts. They are sorted whatever ``sorted``
     says.
 
     >>> a = gpuarray.asarray([2, 1, 2])
@@ -129,10 +129,10 @@ def unique(
     source = require(ar, "unique")
     wanted = return_index, return_inverse, return_counts
     if axis is None:
-        found = _unique(source, *wanted, equal_nan)
+        parts = _unique(source, *wanted, equal_nan)
     else:
-        found = _unique_parts(source, axis, *wanted)
-    return found[0] if len(found) == 1 else tuple(found)
+        parts = _unique_parts(source, axis, *wanted)
+    return parts[0] if len(parts) == 1 else tuple(parts)
 
 
 def _unique(
@@ -142,13 +142,13 @@ def _unique(
     order = argsort(flat) if index or inverse else None
     ordered = sort(flat) if order is None else flat[order]
     is_first = _is_first(ordered, equal_nan)
-    found = [ordered[is_first]]
-    found += _places(is_first, order, array.shape, index, inverse, counts)
-    return found
+    parts = [ordered[is_first]]
+    parts += _places(is_first, order, array.shape, index, inverse, counts)
+    return parts
 
 
 def _is_first(ordered: Any, equal_nan: bool) -> Any:
-    """Of a sorted vector, the mask of elements that differ from the one before."""
+    """The mask of the elements of a sorted vector that differ from the one before."""
     mask = _truths(ordered, ordered.shape)
     if ordered.size < 2:
         return mask
@@ -174,27 +174,27 @@ def _places(
     inverse: bool,
     counts: bool,
 ) -> list[Any]:
-    """What goes with the unique elements, of what marks them in sorted order."""
-    found = []
+    """Return indices, inverse and counts by the mask of first elements, sorted."""
+    parts = []
     if index:
-        found.append(order[is_first])
+        parts.append(order[is_first])
     if inverse:
         places = order.allocate(order.shape, INT64, order.context, operation="unique")
         places[order] = cumsum(is_first) - 1
-        found.append(places.reshape(shape))
+        parts.append(places.reshape(shape))
     if counts:
         starts = is_first.nonzero()[0]
         length = is_first.size
         end = is_first.from_host(np.array([length], INT64), is_first.context)
         stops = concatenate((starts[1:], end)) if starts.size else starts
-        found.append(stops - starts)
-    return found
+        parts.append(stops - starts)
+    return parts
 
 
 def _unique_parts(
     array: Any, axis: int, index: bool, inverse: bool, counts: bool
 ) -> list[Any]:
-    """The different parts along ``axis``, in the order of their elements."""
+    """Return the unique parts along ``axis``, in the order of their elements."""
     axis = axis_number(axis, array.ndim, "unique")
     front = moveaxis(array, axis, 0)
     length = front.shape[0]
@@ -208,16 +208,16 @@ def _unique_parts(
     if length > 1:
         is_first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
     picked = front[order[is_first]]
-    found = [moveaxis(picked, 0, axis)]
-    found += _places(is_first, order, (length,), index, inverse, counts)
-    return found
+    parts = [moveaxis(picked, 0, axis)]
+    parts += _places(is_first, order, (length,), index, inverse, counts)
+    return parts
 
 
 # ---- two sets ----
 
 
 def _beside(array: Any, other: Any, operation: str) -> tuple[Any, Any]:
-    """Both on one context, where one of them is; a Python number takes a dtype."""
+    """Return both on one context, that of either; a Python number takes a dtype."""
     ours = array if isinstance(array, BaseArray) else other
     require(ours, operation)
     both = [
@@ -242,7 +242,7 @@ def isin(
     *,
     kind: str | None = None,
 ) -> Any:
-    """Whether each element is among ``test_elements``; with ``invert`` whether not.
+    """Return True for each element among ``test_elements``; ``invert``: if it is not.
 
     ``assume_unique`` and ``kind`` are NumPy's hints, which change no result.
 
@@ -251,34 +251,34 @@ def isin(
     [[False  True]
      [False  True]]
     """
-    given, wanted = _beside(element, test_elements, "isin")
+    elements, wanted = _beside(element, test_elements, "isin")
     if kind not in (None, "sort", "table"):
         raise BadValue(f"isin: kind is {kind!r}, expected None, 'sort' or 'table'")
     compare = FUNCTIONS["not_equal" if invert else "equal"]
     if wanted.size == 0:
-        result = _truths(given, given.shape)
+        result = _truths(elements, elements.shape)
         result[...] = invert
         return result
-    dtype = result_type(given.dtype, wanted.dtype)
-    given = given.astype(dtype, copy=False)
+    dtype = result_type(elements.dtype, wanted.dtype)
+    elements = elements.astype(dtype, copy=False)
     ordered = sort(wanted.astype(dtype, copy=False).ravel())
-    places = searchsorted(ordered, given)
-    return compare(given, ordered.take(places, mode="clip"))
+    places = searchsorted(ordered, elements)
+    return compare(elements, ordered.take(places, mode="clip"))
 
 
 def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) -> Any:
-    """``isin`` of the raveled array.
+    """Return ``isin`` of the raveled array.
 
     >>> a = gpuarray.asarray([[1, 2], [3, 4]])
     >>> print(gpuarray.in1d(a, gpuarray.asarray([2, 4])))
     [False  True False  True]
     """
-    given, wanted = _beside(ar1, ar2, "in1d")
-    return isin(given.ravel(), wanted, assume_unique, invert)
+    elements, wanted = _beside(ar1, ar2, "in1d")
+    return isin(elements.ravel(), wanted, assume_unique, invert)
 
 
 def union1d(ar1: Any, ar2: Any) -> Any:
-    """What is in either array, sorted.
+    """Return the unique elements of either array, sorted.
 
     >>> print(gpuarray.union1d(gpuarray.asarray([3, 1]), gpuarray.asarray([3, 2])))
     [1 2 3]
@@ -288,9 +288,9 @@ def union1d(ar1: Any, ar2: Any) -> Any:
 
 
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-    """What is in the first array and not in the second, sorted.
+    """Return the unique elements of the first array that are not in the second, sorted.
 
-    With ``assume_unique`` in the order of the first, each as often as it is there.
+    With ``assume_unique`` in the order of the first, repeated ones included.
 
     >>> a, b = gpuarray.asarray([3, 1, 2]), gpuarray.asarray([2])
     >>> print(gpuarray.setdiff1d(a, b))
@@ -307,9 +307,9 @@ def intersect1d(
     assume_unique: bool = False,
     return_indices: bool = False,
 ) -> Any:
-    """What is in both arrays, sorted.
+    """Return the unique elements that both arrays have, sorted.
 
-    With ``return_indices`` in a tuple with the first place of each in either array.
+    With ``return_indices`` in a tuple with the first index of each in either array.
 
     >>> a, b = gpuarray.asarray([3, 1, 2]), gpuarray.asarray([2, 3])
     >>> print(gpuarray.intersect1d(a, b))
@@ -325,12 +325,12 @@ def intersect1d(
     others, other_places = unique(b, return_index=True)
     is_shared = isin(values, others)
     shared = values[is_shared]
-    found = searchsorted(others, shared)
-    return shared, places[is_shared], other_places[found]
+    positions = searchsorted(others, shared)
+    return shared, places[is_shared], other_places[positions]
 
 
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
-    """What is in one of the two arrays and not in the other, sorted.
+    """Return the unique elements that only one of the two arrays has, sorted.
 
     >>> print(gpuarray.setxor1d(gpuarray.asarray([3, 1]), gpuarray.asarray([3, 2])))
     [1 2]

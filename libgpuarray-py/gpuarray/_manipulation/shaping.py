@@ -1,7 +1,6 @@
-"""Views in other shapes: axes added, dropped, moved and turned; diagonals; broadcasts.
+"""Reshapes, transposes, flips, broadcasts and diagonals.
 
-All give views of the same elements, but for ``reshape`` and ``ravel`` where the strides
-permit none.
+All return views, but for ``reshape`` and ``ravel`` where the strides permit none.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ def reshape(
     *,
     copy: bool | None = None,
 ) -> Any:
-    """The elements in another shape, of which one length may be -1.
+    """Return the elements in another shape, of which one length may be -1.
 
     A view where the strides permit it, else a copy; ``copy=True`` always copies,
     ``copy=False`` raises NeedsCopy rather than copy.
@@ -44,7 +43,7 @@ def reshape(
 
 
 def ravel(a: Any, order: Order = "C") -> Any:
-    """The elements in one axis: a view where the strides permit it, else a copy.
+    """Return the elements as a vector: a view where the strides permit it, else a copy.
 
     >>> print(gpuarray.ravel(gpuarray.asarray([[1, 2], [3, 4]])))
     [1 2 3 4]
@@ -53,9 +52,9 @@ def ravel(a: Any, order: Order = "C") -> Any:
 
 
 def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
-    """A view with its axes in another order; None: reversed.
+    """Return a view with its axes permuted; None: reversed.
 
-    BadValue unless each axis is named once.
+    Raises BadValue unless each axis is named once.
 
     >>> print(gpuarray.transpose(gpuarray.asarray([[1, 2], [3, 4]])))
     [[1 3]
@@ -65,9 +64,9 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
 
 
 def permute_dims(a: Any, axes: Sequence[int]) -> Any:
-    """A view with its axes in the order ``axes``.
+    """Return a view with its axes in the order ``axes``.
 
-    BadValue unless each axis is named once.
+    Raises BadValue unless each axis is named once.
 
     >>> gpuarray.permute_dims(gpuarray.zeros((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
@@ -78,7 +77,7 @@ def permute_dims(a: Any, axes: Sequence[int]) -> Any:
 def matrix_transpose(
     x: Any,
 ) -> Any:
-    """A view of a matrix, or of a stack of them, with the last two axes swapped.
+    """Return a view of matrices with the last two axes swapped.
 
     >>> gpuarray.matrix_transpose(gpuarray.zeros((5, 2, 3))).shape
     (5, 3, 2)
@@ -87,7 +86,7 @@ def matrix_transpose(
 
 
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
-    """A view with two axes exchanged.
+    """Return a view with two axes exchanged.
 
     >>> gpuarray.swapaxes(gpuarray.zeros((2, 3, 4)), 0, 2).shape
     (4, 3, 2)
@@ -104,7 +103,7 @@ def moveaxis(
     source: int | Sequence[int],
     destination: int | Sequence[int],
 ) -> Any:
-    """A view with the axes of ``source`` at the places of ``destination``.
+    """Return a view with the axes ``source`` moved to the positions ``destination``.
 
     The others keep their order.
 
@@ -125,7 +124,7 @@ def moveaxis(
 
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
-    """A view with ``axis`` before the axis ``start``; prefer ``moveaxis``.
+    """Return a view with ``axis`` before the axis ``start``; prefer ``moveaxis``.
 
     >>> gpuarray.rollaxis(gpuarray.zeros((2, 3, 4)), 2).shape
     (4, 2, 3)
@@ -141,7 +140,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 
 
 def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
-    """A view with axes of length 1 at the places ``axis`` of the result.
+    """Return a view with axes of length 1 at the positions ``axis`` of the result.
 
     >>> gpuarray.expand_dims(gpuarray.arange(3), 0).shape
     (1, 3)
@@ -149,9 +148,9 @@ def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
     ndim = require(a, "expand_dims").ndim
     count = len(axis) if isinstance(axis, list | tuple) else 1
     places = axes_numbers(axis, ndim + count, "expand_dims")
-    kept = iter(range(ndim))
+    rest = iter(range(ndim))
     pattern: list[Any] = [
-        "x" if place in places else next(kept) for place in range(ndim + count)
+        "x" if place in places else next(rest) for place in range(ndim + count)
     ]
     return a.dimshuffle(*pattern)
 
@@ -159,7 +158,7 @@ def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
 def squeeze(a: Any, axis: Axis = None) -> Any:
     """A view without the axes of length 1 that ``axis`` names; None: all of them.
 
-    BadValue if an axis that is named has another length.
+    Raises BadValue if an axis that is named has another length.
 
     >>> gpuarray.squeeze(gpuarray.zeros((1, 3, 1))).shape
     (3,)
@@ -178,11 +177,11 @@ def squeeze(a: Any, axis: Axis = None) -> Any:
     return a.dimshuffle(*(i for i in range(len(shape)) if i not in dropped))
 
 
-# ---- turned ----
+# ---- flips and rotations ----
 
 
 def flip(m: Any, axis: Axis = None) -> Any:
-    """A view with the order of the elements reversed along ``axis`` (None: all).
+    """Return a view with the order of the elements reversed along ``axis`` (None: all).
 
     >>> print(gpuarray.flip(gpuarray.arange(3)))
     [2 1 0]
@@ -194,7 +193,7 @@ def flip(m: Any, axis: Axis = None) -> Any:
 
 
 def fliplr(m: Any) -> Any:
-    """A view with the second axis reversed.
+    """Return a view with the second axis reversed.
 
     >>> print(gpuarray.fliplr(gpuarray.arange(4).reshape(2, 2)))
     [[1 0]
@@ -206,7 +205,7 @@ def fliplr(m: Any) -> Any:
 
 
 def flipud(m: Any) -> Any:
-    """A view with the first axis reversed.
+    """Return a view with the first axis reversed.
 
     >>> print(gpuarray.flipud(gpuarray.arange(4).reshape(2, 2)))
     [[2 3]
@@ -218,7 +217,7 @@ def flipud(m: Any) -> Any:
 
 
 def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Any:
-    """A view turned ``k`` times by 90 degrees, from the first of ``axes`` to the other.
+    """Return a view turned ``k`` times by 90 degrees from ``axes[0]`` to ``axes[1]``.
 
     >>> print(gpuarray.rot90(gpuarray.asarray([[1, 2], [3, 4]])))
     [[2 4]
@@ -240,7 +239,7 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Any:
 
 
 def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
-    """The shape that arrays of these shapes broadcast to.
+    """Return the shape that arrays of these shapes broadcast to.
 
     >>> gpuarray.broadcast_shapes((3, 1), (4,))
     (3, 4)
@@ -251,17 +250,17 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> tuple[int, ...]:
     except ValueError as error:
         if "too large" in str(error):
             raise TooLarge(f"broadcast_shapes: {error}") from None
-        given = ", ".join(map(str, listed))
+        names = ", ".join(map(str, listed))
         raise BadValue(
-            f"broadcast_shapes: {given} do not broadcast: along an axis, counted from "
+            f"broadcast_shapes: {names} do not broadcast: along an axis, counted from "
             "the last, lengths must be equal or 1"
         ) from None
 
 
 def broadcast_to(array: Any, shape: int | Sequence[int]) -> Any:
-    """A read-only view repeated along axes of length 1 and new leading axes.
+    """Return a read-only view repeated along axes of length 1 and new leading axes.
 
-    BadValue if the shape does not fit; ReadOnly when the view is written to.
+    Raises BadValue if the shape does not fit; ReadOnly when the view is written to.
 
     >>> print(gpuarray.broadcast_to(gpuarray.arange(3), (2, 3)))
     [[0 1 2]
@@ -271,9 +270,9 @@ def broadcast_to(array: Any, shape: int | Sequence[int]) -> Any:
 
 
 def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
-    """Views of the arrays in the shape that they broadcast to.
+    """Return views of the arrays in the shape that they broadcast to.
 
-    BadValue if there is none.
+    Raises BadValue if there is none.
 
     >>> a, b = gpuarray.broadcast_arrays(gpuarray.zeros((2, 1)), gpuarray.zeros(3))
     >>> a.shape, b.shape
@@ -284,7 +283,7 @@ def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
 
 
 def atleast_1d(*arrays: Any) -> Any:
-    """The array with at least one axis; of several arrays, a tuple.
+    """Return the array with at least one axis; of several arrays, a tuple.
 
     >>> gpuarray.atleast_1d(gpuarray.asarray(5)).shape
     (1,)
@@ -295,7 +294,7 @@ def atleast_1d(*arrays: Any) -> Any:
 
 
 def atleast_2d(*arrays: Any) -> Any:
-    """The array with at least two axes, new ones in front; of several, a tuple.
+    """Return the array with at least two axes, new ones in front; of several, a tuple.
 
     >>> gpuarray.atleast_2d(gpuarray.arange(3)).shape
     (1, 3)
@@ -308,7 +307,7 @@ def atleast_2d(*arrays: Any) -> Any:
 
 
 def atleast_3d(*arrays: Any) -> Any:
-    """The array with at least three axes; of several arrays, a tuple.
+    """Return the array with at least three axes; of several arrays, a tuple.
 
     A vector gets an axis at either side, a matrix one at the end.
 
@@ -332,7 +331,7 @@ def _each(operation: str, arrays: Sequence[Any], change: Any) -> Any:
 
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """A view of the diagonal of two axes, which are replaced by one at the end.
+    """Return a view of the diagonal of two axes, which becomes the last axis.
 
     ``offset`` counts diagonals to the right of the main one.
 
@@ -370,10 +369,10 @@ def trace(
     dtype: npt.DTypeLike | None = None,
     out: None = None,
 ) -> Any:
-    """The sum of a diagonal of two axes, in ``dtype`` or NumPy's choice of it.
+    """Return the sum of a diagonal of two axes, in ``dtype`` or NumPy's choice of it.
 
     >>> print(gpuarray.trace(gpuarray.arange(4).reshape(2, 2)))
     3
     """
-    found = diagonal(a, offset, axis1, axis2)
-    return found.sum(axis=-1, dtype=dtype, out=out)
+    entries = diagonal(a, offset, axis1, axis2)
+    return entries.sum(axis=-1, dtype=dtype, out=out)

@@ -1,4 +1,4 @@
-"""Arrays cut apart."""
+"""Arrays split into views."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpuarray.errors import BadType, BadValue
 
 
 def unstack(x: Any, *, axis: int = 0) -> tuple[Any, ...]:
-    """Views of the parts along ``axis``, without that axis.
+    """Return views of the parts along ``axis``, without that axis.
 
     >>> [part.tolist() for part in gpuarray.unstack(gpuarray.arange(4).reshape(2, 2))]
     [[0, 1], [2, 3]]
@@ -27,9 +27,9 @@ def unstack(x: Any, *, axis: int = 0) -> tuple[Any, ...]:
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """Views of parts along ``axis``: so many, or cut at these places.
+    """Return views of parts along ``axis``: a number of them, or split at indices.
 
-    Of so many parts the first ones are longer by one where the length asks for it.
+    The first ones are longer by one where the number does not divide the length.
 
     >>> [part.tolist() for part in gpuarray.array_split(gpuarray.arange(5), 2)]
     [[0, 1, 2], [3, 4]]
@@ -52,7 +52,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 
 
 def _is_many(sections: Any) -> bool:
-    """Whether places to cut at are given, not a number of parts."""
+    """Return True for indices to split at, False for a number of parts."""
     return hasattr(sections, "__len__") and getattr(sections, "ndim", 1) > 0
 
 
@@ -70,9 +70,9 @@ def _count(sections: Any, operation: str) -> int:
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """Views of parts along ``axis``: so many of one length, or cut at these places.
+    """Return views of parts along ``axis``: equal ones by number, or split at indices.
 
-    BadValue if the length is not divisible by the number of parts.
+    Raises BadValue if the number of parts does not divide the length.
 
     >>> [part.tolist() for part in gpuarray.split(gpuarray.arange(5), [2, 3])]
     [[0, 1], [2], [3, 4]]
@@ -96,7 +96,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """``split`` along the second axis; of a vector along its only one.
 
-    BadValue for a 0-d array.
+    Raises BadValue for a 0-d array.
 
     >>> a = gpuarray.arange(4).reshape(2, 2)
     >>> [part.tolist() for part in gpuarray.hsplit(a, 2)]
@@ -110,7 +110,7 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """``split`` along the first of at least two axes.
 
-    BadValue for fewer axes.
+    Raises BadValue for fewer axes.
 
     >>> a = gpuarray.arange(4).reshape(2, 2)
     >>> [part.tolist() for part in gpuarray.vsplit(a, 2)]
@@ -124,7 +124,7 @@ def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """``split`` along the third of at least three axes.
 
-    BadValue for fewer axes.
+    Raises BadValue for fewer axes.
 
     >>> [part.shape for part in gpuarray.dsplit(gpuarray.zeros((1, 2, 4)), 2)]
     [(1, 2, 2), (1, 2, 2)]

@@ -1,4 +1,4 @@
-"""NumPy's functions that pick elements: take, put, compress, nonzero and their kin."""
+"""``take``, ``put``, ``compress``, ``where``, ``nonzero`` and their kin."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def _index_array(
         raise BadType(f"{operation}: indices of {host.dtype} are no integers")
     if mode != "raise":
         return array.from_host(host.astype(INT64, copy=False), array._context)
-    found: BaseArray = upload_indices(host, length, axis, array)
-    return found
+    checked: BaseArray = upload_indices(host, length, axis, array)
+    return checked
 
 
 # ---- by indices ----
@@ -62,10 +62,10 @@ def take(
     out: Any = None,
     mode: str = "raise",
 ) -> Any:
-    """Elements at ``indices`` along ``axis``; of the raveled array if it is None.
+    """Return the elements at ``indices`` along ``axis``; None: of the raveled array.
 
     Indices on a device that are out of bounds raise BadIndex when the context is next
-    waited for; ``mode`` 'wrap' counts them round and round, 'clip' stops at the ends.
+    waited for; ``mode`` 'wrap' takes them modulo the length, 'clip' stops at the ends.
 
     >>> a = gpuarray.asarray([[1, 2], [3, 4]])
     >>> print(gpuarray.take(a, gpuarray.asarray([1, 1, 0]), axis=0))
@@ -90,12 +90,12 @@ def take(
 
 
 def put(array: Any, ind: Any, v: Any, mode: str = "raise") -> None:
-    """Set elements of the raveled array; ``v`` is repeated as often as it takes.
+    """Set elements of the raveled array; ``v`` is repeated as needed.
 
     Where an index is repeated the last value wins, on every device; ``array[i] = v``
     does the same along an axis. Indices on a device that are out of bounds raise
-    BadIndex when the context is next waited for, and set nothing; ``mode`` 'wrap'
-    counts them round and round, 'clip' stops at the ends.
+    BadIndex when the context is next waited for, and set nothing; ``mode`` 'wrap' takes
+    them modulo the length, 'clip' stops at the ends.
 
     >>> a = gpuarray.zeros((2, 2))
     >>> gpuarray.put(a, [1, 2], gpuarray.asarray([5, 6]))
@@ -121,7 +121,7 @@ def put(array: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 
 def _along(array: BaseArray, indices: Any, axis: int, operation: str) -> list[Any]:
-    """Index arrays for all axes: ``indices`` for one, each position for the others."""
+    """Return index arrays: ``indices`` for one axis, its positions for the others."""
     chosen = _index_array(indices, array, axis, array.shape[axis], "raise", operation)
     if chosen.ndim != array.ndim:
         raise BadValue(
@@ -138,9 +138,9 @@ def _along(array: BaseArray, indices: Any, axis: int, operation: str) -> list[An
 
 
 def take_along_axis(array: Any, indices: Any, axis: int | None = -1) -> Any:
-    """Elements at ``indices`` along ``axis``, for each place along the other axes.
+    """The elements at ``indices`` along ``axis``, for each index of the other axes.
 
-    BadIndex, when the context is next waited for, for one out of bounds.
+    Raises BadIndex, when the context is next waited for, for one out of bounds.
 
     >>> a = gpuarray.asarray([[3, 1], [2, 4]])
     >>> print(gpuarray.take_along_axis(a, gpuarray.argsort(a, axis=1), axis=1))
@@ -155,7 +155,7 @@ def take_along_axis(array: Any, indices: Any, axis: int | None = -1) -> Any:
 
 
 def put_along_axis(array: Any, indices: Any, values: Any, axis: int = -1) -> None:
-    """Set elements at ``indices`` along ``axis``, for each place along the others.
+    """Set elements at ``indices`` along ``axis``, for each index of the others.
 
     Where an index is repeated the last value wins, on every device.
 
@@ -174,9 +174,9 @@ def put_along_axis(array: Any, indices: Any, values: Any, axis: int = -1) -> Non
 def add_at(array: Any, indices: Any, values: Any, *, any_order: bool = False) -> None:
     """``array[indices] += values`` along the first axis, repeated indices summed up.
 
-    ``indices`` is an array or a tuple of arrays, for the first axes. What belongs to
-    one place is summed up in an order that the indices tell: the same bits each time.
-    With ``any_order`` float32 and float64 are added as it comes, which is faster.
+    ``indices`` is an array or a tuple of arrays, for the first axes. The values of one
+    index are summed in an order that depends on the indices alone: the same bits each
+    time. With ``any_order`` float32 and float64 are added by atomics, which is faster.
 
     >>> a = gpuarray.zeros(3)
     >>> gpuarray.add_at(a, gpuarray.asarray([0, 0, 2]), 1)
@@ -190,8 +190,8 @@ def add_at(array: Any, indices: Any, values: Any, *, any_order: bool = False) ->
             f"add_at: {len(listed)} index arrays for an array of {target.ndim} axes"
         )
     picked = [
-        _index_array(given, target, axis, target.shape[axis], "raise", "add_at")
-        for axis, given in enumerate(listed)
+        _index_array(indexes, target, axis, target.shape[axis], "raise", "add_at")
+        for axis, indexes in enumerate(listed)
     ]
     mode = lib.GA_ADD_AT_ANY_ORDER if any_order else 0
     add_to(target, picked, 0, as_values(target, values, "add_at"), mode)
@@ -206,11 +206,11 @@ def _writeable(array: Any, operation: str) -> BaseArray:
     return target
 
 
-# ---- by truth ----
+# ---- by masks ----
 
 
 def _as_mask(condition: Any, like: BaseArray) -> BaseArray:
-    """A bool array on the context of ``like``."""
+    """Return a bool array on the context of ``like``."""
     if isinstance(condition, BaseArray):
         return condition.astype(np.bool_, copy=False)
     host = np.asarray(condition).astype(np.bool_)
@@ -220,7 +220,7 @@ def _as_mask(condition: Any, like: BaseArray) -> BaseArray:
 def compress(condition: Any, array: Any, axis: int | None = None) -> Any:
     """The parts along ``axis`` where the 1-d condition is true; waits for the count.
 
-    A condition shorter than the axis is false where it ends.
+    A condition shorter than the axis is false beyond its end.
 
     >>> a = gpuarray.arange(6).reshape(2, 3)
     >>> print(gpuarray.compress(gpuarray.asarray([True, False, True]), a, axis=1))
@@ -238,9 +238,9 @@ def compress(condition: Any, array: Any, axis: int | None = None) -> Any:
 
 
 def extract(condition: Any, array: Any) -> Any:
-    """Elements, in C order, where the condition, of as many elements, is true.
+    """Return the elements, in C order, where a condition of as many elements is true.
 
-    Waits for their count, which the shape of the result depends on.
+    Waits for their count, which is the length of the result.
 
     >>> a = gpuarray.arange(4)
     >>> print(gpuarray.extract(a % 2 == 0, a))
@@ -251,7 +251,7 @@ def extract(condition: Any, array: Any) -> Any:
 
 
 def nonzero(array: Any) -> tuple[Any, ...]:
-    """For each axis, the positions of the elements that are not zero; waits.
+    """Return, for each axis, the indices of the elements that are not zero; waits.
 
     >>> rows, columns = gpuarray.nonzero(gpuarray.asarray([[0, 1], [2, 0]]))
     >>> print(rows, columns)
@@ -260,12 +260,12 @@ def nonzero(array: Any) -> tuple[Any, ...]:
     source = require(array, "nonzero")
     if source.ndim == 0:
         raise BadValue("nonzero: a 0-d array has no axes; use array.reshape(1)")
-    found = positions(source)
-    return tuple(row(found, k) for k in range(source.ndim))
+    indices = positions(source)
+    return tuple(row(indices, k) for k in range(source.ndim))
 
 
 def flatnonzero(array: Any) -> Any:
-    """Where elements of the raveled array are not zero; waits.
+    """Return the indices of nonzero elements of the raveled array; waits.
 
     >>> print(gpuarray.flatnonzero(gpuarray.asarray([[0, 1], [2, 0]])))
     [1 2]
@@ -276,7 +276,7 @@ def flatnonzero(array: Any) -> Any:
 def where(condition: Any, *choices: Any, out: Any = None) -> Any:
     """``where(condition, x, y)``: elements of x where it is not zero, else of y.
 
-    Of the condition alone, its ``nonzero()``: where it is not zero, for each axis.
+    With the condition alone, its ``nonzero()``.
 
     >>> a = gpuarray.asarray([1, -2, 3])
     >>> print(gpuarray.where(a > 0, a, 0))
@@ -290,7 +290,7 @@ def where(condition: Any, *choices: Any, out: Any = None) -> Any:
 
 
 def argwhere(array: Any) -> Any:
-    """The positions of elements that are not zero, a row for each; waits.
+    """Return the indices of elements that are not zero, a row for each; waits.
 
     >>> print(gpuarray.argwhere(gpuarray.asarray([[0, 1], [2, 0]])))
     [[0 1]
@@ -302,7 +302,7 @@ def argwhere(array: Any) -> Any:
 def count_nonzero(
     array: Any, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
 ) -> Any:
-    """How many elements over ``axis`` (None: all) are not zero: an array of int64.
+    """Return the number of nonzero elements over ``axis`` (None: all), int64.
 
     >>> print(gpuarray.count_nonzero(gpuarray.asarray([[0, 1], [2, 3]]), axis=0))
     [1 2]

@@ -1,4 +1,4 @@
-"""Arrays with elements that are repeated."""
+"""``repeat``, ``tile`` and ``resize``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpuarray.errors import BadType, BadValue
 
 
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
-    """Each element as many times as ``repeats`` says, along ``axis`` (None: of all).
+    """Return each element ``repeats`` times along ``axis`` (None: the raveled array).
 
     ``repeats`` is a number, or one for each element along the axis; of an array on the
     device the sum is waited for.
@@ -56,9 +56,9 @@ def tile(
     A: Any,
     reps: int | Sequence[int],
 ) -> Any:
-    """The array repeated as a whole, so many times along each axis.
+    """Return the whole array repeated ``reps`` times along each axis.
 
-    Of fewer numbers than axes the first axes stand once; of more the array gets axes.
+    The array gets axes where ``reps`` has more, and first axes not in ``reps`` have 1.
 
     >>> print(gpuarray.tile(gpuarray.asarray([1, 2]), (2, 2)))
     [[1 2 1 2]
@@ -80,7 +80,7 @@ def tile(
 
 
 def resize(a: Any, new_shape: int | Sequence[int]) -> Any:
-    """A new array of this shape, of the elements over and over again.
+    """Return a new array of this shape, of the elements over and over again.
 
     >>> print(gpuarray.resize(gpuarray.asarray([1, 2, 3]), (2, 2)))
     [[1 2]

@@ -27,12 +27,12 @@ where = FUNCTIONS["where"]
 
 
 def _at(axis: int, entry: Any) -> tuple[Any, ...]:
-    """An index of one axis."""
+    """Return an index of one axis."""
     return (*(slice(None),) * axis, entry)
 
 
 def _floating(array: Any) -> Any:
-    """The array, or a float64 one of integers and truth values."""
+    """Return the array; integers and truth values as float64."""
     return array.astype(np.float64) if kind_of(array.dtype) in "biu" else array
 
 
@@ -42,7 +42,7 @@ def _floating(array: Any) -> Any:
 def gradient(
     f: Any, *varargs: Any, axis: Axis = None, edge_order: Literal[1, 2] = 1
 ) -> Any:
-    """The derivative along each axis, by central differences; one-sided at the ends.
+    """Return the derivative along each axis by central differences; one-sided at ends.
 
     ``varargs`` are the distances of samples: one number for all axes, or for each axis
     a number or the coordinates along it. A list of arrays for several axes.
@@ -63,25 +63,25 @@ def gradient(
                 f"{edge_order + 1} or more"
             )
     source = _floating(source)
-    found = [
+    derivatives = [
         _along(source, one, space, edge_order)
         for one, space in zip(axes, spaces, strict=True)
     ]
-    return found[0] if len(axes) == 1 else tuple(found)
+    return derivatives[0] if len(axes) == 1 else tuple(derivatives)
 
 
 def _spaces(
-    given: Sequence[Any], axes: Sequence[int], source: Any
+    distances: Sequence[Any], axes: Sequence[int], source: Any
 ) -> list[npt.NDArray[Any]]:
-    """The distance between neighbours along each axis: one number, or one for each."""
-    if not given:
+    """Return the samples' distances along each axis: one number, or one for each."""
+    if not distances:
         return [np.ones(())] * len(axes)
-    if len(given) == 1 and np.ndim(given[0]) == 0:
-        return [np.asarray(given[0], float)] * len(axes)
-    if len(given) != len(axes):
-        raise BadType(f"gradient: {len(given)} distances for {len(axes)} axes")
-    found = []
-    for axis, one in zip(axes, given, strict=True):
+    if len(distances) == 1 and np.ndim(distances[0]) == 0:
+        return [np.asarray(distances[0], float)] * len(axes)
+    if len(distances) != len(axes):
+        raise BadType(f"gradient: {len(distances)} distances for {len(axes)} axes")
+    spaces = []
+    for axis, one in zip(axes, distances, strict=True):
         space = asnumpy(one)
         if space.ndim == 1:
             if len(space) != source.shape[axis]:
@@ -93,8 +93,8 @@ def _spaces(
             space = space[0] if (space == space[0]).all() else space
         elif space.ndim:
             raise BadValue("gradient: distances are numbers or coordinates of one axis")
-        found.append(np.asarray(space, float))
-    return found
+        spaces.append(np.asarray(space, float))
+    return spaces
 
 
 def _along(source: Any, axis: int, space: npt.NDArray[Any], edge_order: int) -> Any:
@@ -123,7 +123,7 @@ def _along(source: Any, axis: int, space: npt.NDArray[Any], edge_order: int) -> 
 
 
 def _end(values: Sequence[Any], sign: int, distances: tuple[float, float]) -> Any:
-    """The one-sided derivative at an end, from the elements that follow it."""
+    """Return the one-sided derivative at an end, from the elements that follow it."""
     h1, h2 = distances
     if len(values) == 2:
         return (values[1] - values[0]) / (sign * h1)
@@ -134,7 +134,7 @@ def _end(values: Sequence[Any], sign: int, distances: tuple[float, float]) -> An
 
 
 def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
-    """The integral along ``axis`` by trapezia between samples.
+    """Return the integral along ``axis`` by the trapezoidal rule.
 
     The samples are ``dx`` apart, or at the coordinates ``x``, of the axis or of each.
 
@@ -165,9 +165,9 @@ def interp(
     right: float | None = None,
     period: float | None = None,
 ) -> Any:
-    """The line through the points (``xp``, ``fp``), whose ``xp`` ascend, at ``x``.
+    """The linear interpolation at ``x`` of points (``xp``, ``fp``) of ascending ``xp``.
 
-    Outside it is ``left`` and ``right``, else the first and last of ``fp``; with a
+    Beyond them it is ``left`` and ``right``, else the first and last of ``fp``; with a
     ``period`` it repeats. float64, or complex128 where ``fp`` is complex.
 
     >>> x, y = gpuarray.asarray([0.0, 1.0]), gpuarray.asarray([0.0, 10.0])
@@ -205,7 +205,7 @@ def interp(
 def _wrapped(
     places: Any, ends: Any, values: Any, period: float
 ) -> tuple[Any, Any, Any]:
-    """The points of one period, with one more on either side."""
+    """Return the points of one period, with one more on either side."""
     if period == 0:
         raise BadValue("interp: the period is 0")
     period = abs(period)
@@ -221,9 +221,9 @@ def _wrapped(
 
 
 def convolve(a: Any, v: Any, mode: Literal["full", "same", "valid"] = "full") -> Any:
-    """The convolution of two vectors: of lengths m and n, m + n - 1 elements.
+    """Return the convolution of vectors of lengths m and n: m + n - 1 elements.
 
-    'same' keeps the middle max(m, n) of them, 'valid' those where one vector lies
+    'same' returns the middle max(m, n) of them, 'valid' those where one vector lies
     wholly in the other.
 
     >>> a = gpuarray.asarray([1.0, 2.0, 3.0])
@@ -237,7 +237,7 @@ def convolve(a: Any, v: Any, mode: Literal["full", "same", "valid"] = "full") ->
 
 
 def correlate(a: Any, v: Any, mode: Literal["full", "same", "valid"] = "valid") -> Any:
-    """The sums of products of ``a`` with the conjugate of ``v``, moved along it.
+    """The cross-correlation: products of ``a`` and the shifted conjugate of ``v``.
 
     >>> a = gpuarray.asarray([1.0, 2.0, 3.0])
     >>> print(gpuarray.correlate(a, gpuarray.asarray([0.0, 1.0])))
@@ -257,7 +257,7 @@ def _vector(operation: str, array: Any) -> Any:
 
 
 def _slid(operation: str, long: Any, short: Any, mode: str) -> Any:
-    """The products of ``short`` with each window of ``long``, zeros beyond its ends."""
+    """The products of ``short`` with windows of ``long``, zeros beyond its ends."""
     if short.size == 0:
         raise BadValue(f"{operation}: a vector is empty")
     n, k = long.size, short.size
@@ -286,10 +286,10 @@ def average(
     *,
     keepdims: bool = False,
 ) -> Any:
-    """The mean over ``axis``, each element counted as often as its weight says.
+    """Return the weighted mean over ``axis``.
 
-    ``weights`` have the shape of ``a``, or of the axis. ``returned`` gives the sum of
-    the weights as well.
+    ``weights`` have the shape of ``a``, or of the axis. ``returned`` adds the sum of
+    the weights to the result.
 
     >>> a = gpuarray.asarray([1.0, 5.0])
     >>> print(gpuarray.average(a, weights=gpuarray.asarray([3.0, 1.0])))
@@ -311,27 +311,27 @@ def average(
 
 
 def _along_axes(source: Any, axis: Axis, weights: Any) -> Any:
-    """The weights in the shape of the array."""
-    given = weights
+    """Return the weights in the shape of the array."""
+    array = weights
     if not isinstance(weights, BaseArray):
-        given = source.from_host(np.asarray(weights), source.context)
-    require_all("average", source, given)
-    if given.shape == source.shape:
-        return given
+        array = source.from_host(np.asarray(weights), source.context)
+    require_all("average", source, array)
+    if array.shape == source.shape:
+        return array
     if axis is None:
         raise BadType(
-            f"average: weights of shape {given.shape} for an array of shape "
+            f"average: weights of shape {array.shape} for an array of shape "
             f"{source.shape} need an axis"
         )
     axes = axes_numbers(axis, source.ndim, "average")
-    if given.shape != tuple(source.shape[i] for i in axes):
+    if array.shape != tuple(source.shape[i] for i in axes):
         raise BadValue(
-            f"average: weights of shape {given.shape} do not fit the axes {axes} of "
+            f"average: weights of shape {array.shape} do not fit the axes {axes} of "
             f"shape {source.shape}"
         )
     order = sorted(range(len(axes)), key=axes.__getitem__)
     shape = [n if i in axes else 1 for i, n in enumerate(source.shape)]
-    return given.transpose(*order).reshape(*shape).broadcast_to(source.shape)
+    return array.transpose(*order).reshape(*shape).broadcast_to(source.shape)
 
 
 def cov(
@@ -347,9 +347,9 @@ def cov(
 ) -> Any:
     """The covariances of variables, the rows of ``m`` and ``y``; columns are samples.
 
-    With ``rowvar`` False the other way round. Divided by the samples less ``ddof``,
-    by default 1, or 0 with ``bias``. ``fweights`` say how often a sample is counted,
-    ``aweights`` how much it weighs.
+    With ``rowvar`` False the other way round. Divided by the samples less ``ddof``, by
+    default 1, or 0 with ``bias``. ``fweights`` are the samples' counts, ``aweights``
+    their weights.
 
     >>> a = gpuarray.asarray([1.0, 2.0, 3.0])
     >>> print(gpuarray.cov(a, 2 * a))
@@ -405,29 +405,29 @@ def _as_vector(source: Any, weights: Any) -> Any:
 def _sample_weights(source: Any, counts: Any, weights: Any) -> Any:
     if counts is None and weights is None:
         return None
-    found = [_as_vector(source, one) for one in (counts, weights) if one is not None]
-    return found[0] if len(found) == 1 else found[0] * found[1]
+    products = [_as_vector(source, one) for one in (counts, weights) if one is not None]
+    return products[0] if len(products) == 1 else products[0] * products[1]
 
 
 def corrcoef(
     x: Any, y: Any = None, rowvar: bool = True, *, dtype: npt.DTypeLike | None = None
 ) -> Any:
-    """The correlations of variables: covariances over the deviations of both.
+    """Return the correlations: covariances divided by both standard deviations.
 
     >>> a = gpuarray.asarray([1.0, 2.0, 3.0])
     >>> print(gpuarray.corrcoef(a, -a).round(6))
     [[ 1. -1.]
      [-1.  1.]]
     """
-    found = cov(x, y, rowvar, dtype=dtype)
-    if found.ndim == 0:
-        return found / found
-    size = found.shape[0]
-    step = found.itemsize * (size + 1)
-    own = found.strided((size,), (step,)).real
+    matrix = cov(x, y, rowvar, dtype=dtype)
+    if matrix.ndim == 0:
+        return matrix / matrix
+    size = matrix.shape[0]
+    step = matrix.itemsize * (size + 1)
+    own = matrix.strided((size,), (step,)).real
     deviation = FUNCTIONS["sqrt"](own)
-    found = found / deviation[:, None] / deviation
-    if found.dtype.kind == "c":
-        found.real, found.imag = found.real.clip(-1, 1), found.imag.clip(-1, 1)
-        return found
-    return found.clip(-1, 1)
+    matrix = matrix / deviation[:, None] / deviation
+    if matrix.dtype.kind == "c":
+        matrix.real, matrix.imag = matrix.real.clip(-1, 1), matrix.imag.clip(-1, 1)
+        return matrix
+    return matrix.clip(-1, 1)

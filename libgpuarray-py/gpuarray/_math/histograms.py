@@ -1,7 +1,7 @@
-"""Counts: of integers, and of elements between edges in one or more dimensions.
+"""Histograms in one or more dimensions, and ``bincount``.
 
-A place is looked up for each element, and what belongs to a place is summed up there;
-elements outside go to a place of their own, which is left out.
+Each element's bin is looked up, and the bin's weights are summed; elements outside
+go to a bin of their own, which is left out.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ where = FUNCTIONS["where"]
 
 
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
-    """How often each integer from 0 on occurs in a vector: int64.
+    """Return how often each integer from 0 on occurs in a vector: int64.
 
     With ``weights`` the sum of the weights of each: float64. Waits for the largest
     element, which the length of the result depends on.
@@ -57,19 +57,19 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
 def _doubles(weights: Any, source: Any) -> Any:
     if weights is None:
         return None
-    given = weights
+    array = weights
     if not isinstance(weights, BaseArray):
-        given = source.from_host(np.asarray(weights), source.context)
-    require_all("bincount", source, given)
-    if given.shape != source.shape:
+        array = source.from_host(np.asarray(weights), source.context)
+    require_all("bincount", source, array)
+    if array.shape != source.shape:
         raise BadValue(
-            f"bincount: {given.shape} weights for elements of shape {source.shape}"
+            f"bincount: {array.shape} weights for elements of shape {source.shape}"
         )
-    return _widened("bincount", given)
+    return _widened("bincount", array)
 
 
 def _widened(operation: str, weights: Any) -> Any:
-    """The weights as float64."""
+    """Return the weights as float64."""
     if not np.can_cast(weights.dtype, np.float64, "safe"):
         raise BadType(
             f"{operation}: weights of {weights.dtype} are not stored as float64"
@@ -78,7 +78,7 @@ def _widened(operation: str, weights: Any) -> Any:
 
 
 def _counts(places: Any, length: int, weights: Any) -> Any:
-    """What belongs to each of ``length`` places: 1 for an element, or its weight."""
+    """Return the sum of the weights of each of ``length`` bins; None: of ones."""
     dtype = INT64 if weights is None else weights.dtype
     out = places.allocate((length,), dtype, places.context, zeroed=True)
     add_at(out, places, 1 if weights is None else weights)
@@ -88,7 +88,7 @@ def _counts(places: Any, length: int, weights: Any) -> Any:
 def histogram_bin_edges(
     a: Any, bins: int | Any = 10, range: Limits = None, weights: Any = None
 ) -> Any:
-    """The edges of ``bins`` intervals of one width over ``range``.
+    """Return the edges of ``bins`` intervals of equal width over ``range``.
 
     None: from the smallest to the largest element, which are waited for. ``bins`` may
     be the edges themselves.
@@ -104,29 +104,29 @@ def histogram_bin_edges(
 
 
 def _edges(operation: str, source: Any, bins: Any, limits: Limits) -> Edges:
-    """The edges on the host, as NumPy computes them from the two extremes."""
+    """Return the edges on the host, as NumPy computes them from the two extremes."""
     if isinstance(bins, str):
         raise Unsupported(
             f"{operation}: bins={bins!r} is not offered; give their number or edges"
         )
-    given = asnumpy(bins)
+    edges = asnumpy(bins)
     extremes = np.empty(0, source.dtype)
-    if given.ndim == 0 and limits is None and source.size:
+    if edges.ndim == 0 and limits is None and source.size:
         extremes = np.array([np.asarray(f(source)) for f in (smallest, largest)])
     try:
-        return np.histogram_bin_edges(extremes, given[()], limits)
+        return np.histogram_bin_edges(extremes, edges[()], limits)
     except (TypeError, ValueError) as error:
         wrong = BadType if isinstance(error, TypeError) else BadValue
         raise wrong(f"{operation}: {error}") from None
 
 
 def _places(source: Any, edges: Edges) -> Any:
-    """Places from 1 on in the intervals; 0 and one more than there are: outside."""
+    """Return bins from 1 on; 0 and one above the last: outside."""
     if not len(edges):
         return source.allocate(source.shape, INT64, source.context, zeroed=True)
-    found = searchsorted(source.from_host(edges, source.context), source, "right")
+    bins = searchsorted(source.from_host(edges, source.context), source, "right")
     last = edges.dtype.type(edges[-1]).item()
-    return where(source == last, len(edges) - 1, found)
+    return where(source == last, len(edges) - 1, bins)
 
 
 def histogram(
@@ -136,11 +136,11 @@ def histogram(
     density: bool | None = None,
     weights: Any = None,
 ) -> tuple[Any, Any]:
-    """How many elements lie in each interval, and the intervals' edges.
+    """Return the number of elements in each interval, and the intervals' edges.
 
-    An interval has its left end, the last one both. ``weights`` are summed up instead;
-    ``density`` divides by the width and the total. Waits for the extremes unless
-    ``range`` or the edges are given.
+    An interval includes its left end, the last one both. ``weights`` are summed up
+    instead; ``density`` divides by the width and the total. Waits for the extremes
+    unless ``range`` or the edges are given.
 
     >>> counts, edges = gpuarray.histogram(gpuarray.asarray([1.0, 2.0, 4.0]), 3)
     >>> print(counts, edges)
@@ -152,21 +152,21 @@ def histogram(
     edges = _edges("histogram", source, bins, range)
     known = None if weights is None else _weights("histogram", weights, a).ravel()
     counts = _counts(_places(source, edges), len(edges) + 1, known)[1:-1]
-    made = source.from_host(edges, source.context)
+    ends = source.from_host(edges, source.context)
     if density:
         widths = source.from_host(np.diff(edges).astype(float), source.context)
-        return counts / widths / counts.sum(), made
-    return counts.copy(), made
+        return counts / widths / counts.sum(), ends
+    return counts.copy(), ends
 
 
 def _weights(operation: str, weights: Any, like: Any) -> Any:
-    given = require_all(operation, like, weights)[1]
-    if given.shape != like.shape:
+    array = require_all(operation, like, weights)[1]
+    if array.shape != like.shape:
         raise BadValue(
-            f"{operation}: weights of shape {given.shape} for elements of shape "
+            f"{operation}: weights of shape {array.shape} for elements of shape "
             f"{like.shape}"
         )
-    return given
+    return array
 
 
 def histogramdd(
@@ -176,9 +176,9 @@ def histogramdd(
     density: bool | None = None,
     weights: Any = None,
 ) -> tuple[Any, tuple[Any, ...]]:
-    """How many points, the rows of ``sample``, lie in each box, and the edges.
+    """Return the number of points, the rows of ``sample``, in each box, and the edges.
 
-    ``bins`` and ``range`` as of ``histogram``, one for all columns or for each.
+    ``bins`` and ``range`` as for ``histogram``, one for all columns or for each.
     float64.
 
     >>> points = gpuarray.asarray([[0.0, 0.0], [1.0, 1.0], [1.0, 1.0]])
@@ -188,7 +188,7 @@ def histogramdd(
      [0. 2.]]
     """
     points = require(sample, "histogramdd")
-    if points.ndim < 2:  # of one dimension
+    if points.ndim < 2:  # one dimension
         points = points.reshape(-1, 1)
     if points.ndim != 2:
         raise BadValue(f"histogramdd: shape {points.shape}, expected rows of points")
@@ -214,12 +214,12 @@ def histogramdd(
         known = _widened("histogramdd", known)
     counts = _counts(flat, math.prod(shape), known).reshape(*shape)
     inner = counts[tuple(slice(1, -1) for _ in shape)].astype(np.float64)
-    made = tuple(points.from_host(one, points.context) for one in edges)
-    return (_density(inner, edges) if density else inner), made
+    ends = tuple(points.from_host(one, points.context) for one in edges)
+    return (_density(inner, edges) if density else inner), ends
 
 
 def _length(bins: Any) -> int | None:
-    """How many there are of ``bins``; None for a number and a name."""
+    """Return the number of ``bins``; None for a number and a name."""
     try:
         return None if isinstance(bins, str) else len(bins)
     except TypeError:

@@ -1,4 +1,4 @@
-"""Comparisons of whole arrays, choices among arrays, and orders by several keys."""
+"""Comparisons of whole arrays, ``select``, ``lexsort`` and ``partition``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ where = FUNCTIONS["where"]
 def isclose(
     a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Any:
-    """Whether ``|a - b| <= atol + rtol * |b|``, for each pair of elements.
+    """Return ``|a - b| <= atol + rtol * |b|``, for each pair of elements.
 
     Infinities are close to themselves alone; nan to nan only if ``equal_nan``.
 
@@ -49,9 +49,9 @@ def isclose(
 def allclose(
     a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> bool:
-    """Whether all elements are close, by ``isclose``; waits for the answer.
+    """Return True if all elements are close, by ``isclose``; waits.
 
-    One of the operands may be a NumPy array: the answer is on the host in any case.
+    One of the operands may be a NumPy array.
 
     >>> a = gpuarray.asarray([1.0, 2.0])
     >>> bool(gpuarray.allclose(a, a + 1e-9)), bool(gpuarray.allclose(a, a + 0.1))
@@ -64,14 +64,14 @@ def allclose(
 
 
 def _beside(operand: Any, other: Any) -> Any:
-    """The operand, if it is a NumPy array on the context of the other one."""
+    """Return the operand, a NumPy array as one on the context of the other operand."""
     if isinstance(operand, np.ndarray) and isinstance(other, BaseArray):
         return other.from_host(operand, other.context)
     return operand
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
-    """Whether the shapes and all elements are equal; waits for the answer.
+    """Return True if the shapes and all elements are equal; waits.
 
     One of the operands may be a NumPy array.
 
@@ -90,7 +90,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
 
 
 def array_equiv(a1: Any, a2: Any) -> bool:
-    """Whether one, repeated to the shape of the other, equals it; waits.
+    """Return True if one, broadcast to the shape of the other, equals it; waits.
 
     One of the operands may be a NumPy array.
 
@@ -108,7 +108,7 @@ def array_equiv(a1: Any, a2: Any) -> bool:
 
 
 def isposinf(x: Any, out: Any = None) -> Any:
-    """Whether the element is infinite and above 0.
+    """Return True for elements that are positive infinity.
 
     >>> print(gpuarray.isposinf(gpuarray.asarray([1.0, np.inf, -np.inf])))
     [False  True False]
@@ -117,7 +117,7 @@ def isposinf(x: Any, out: Any = None) -> Any:
 
 
 def isneginf(x: Any, out: Any = None) -> Any:
-    """Whether the element is infinite and below 0.
+    """Return True for elements that are negative infinity.
 
     >>> print(gpuarray.isneginf(gpuarray.asarray([1.0, np.inf, -np.inf])))
     [False False  True]
@@ -126,7 +126,7 @@ def isneginf(x: Any, out: Any = None) -> Any:
 
 
 def spacing(x: Any, out: Any = None) -> Any:
-    """How far the next float away from 0 is; of float16 the next above.
+    """Return the distance to the next float away from 0; of float16 to the next above.
 
     >>> print(gpuarray.spacing(gpuarray.asarray([1.0])))
     [2.22044605e-16]
@@ -135,7 +135,7 @@ def spacing(x: Any, out: Any = None) -> Any:
     if kind_of(source.dtype) != "f":
         dtype = np.spacing(np.ones(1, source.dtype)).dtype
         source = source.astype(dtype)
-    # So it is in NumPy: of halves below 0 the next above.
+    # As in NumPy: of negative halves to the next above.
     is_half = source.dtype == np.float16
     is_below = source == -math.inf if is_half else source < 0
     limit = where(is_below, -math.inf, math.inf).astype(source.dtype, copy=False)
@@ -149,7 +149,7 @@ def _real(operation: str, x: Any) -> Any:
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
-    """Elements of the first choice whose condition is true, else of ``default``.
+    """Return elements of the first choice whose condition is true, else of ``default``.
 
     >>> a = gpuarray.arange(5)
     >>> print(gpuarray.select([a < 2, a > 3], [a, a * 10], default=-1))
@@ -173,10 +173,10 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 
 def lexsort(keys: Any, axis: int = -1) -> Any:
-    """The places (int64) that sort by the last key, among its equals by the one before.
+    """The indices (int64) that sort by the last key, equal ones by the one before.
 
-    ``keys`` is a sequence of arrays of one shape, or an array whose first axis they
-    are along.
+    ``keys`` is a sequence of arrays of one shape, or an array with the keys along its
+    first axis.
 
     >>> surnames, names = gpuarray.asarray([2, 1, 1]), gpuarray.asarray([1, 3, 2])
     >>> print(gpuarray.lexsort((names, surnames)))
@@ -194,7 +194,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 
 
 def partition(a: Any, kth: int | Sequence[int], axis: int | None = -1) -> Any:
-    """A copy in which the elements at ``kth`` stand where a sort would put them.
+    """Return a copy in which the elements at ``kth`` are where a sort would put them.
 
     Those before are not greater, those behind not smaller. It is sorted as a whole.
 
@@ -206,7 +206,7 @@ def partition(a: Any, kth: int | Sequence[int], axis: int | None = -1) -> Any:
 
 
 def argpartition(a: Any, kth: int | Sequence[int], axis: int | None = -1) -> Any:
-    """The places (int64) that ``partition`` would put the elements at.
+    """Return the indices (int64) of the elements of ``partition``'s result.
 
     >>> a = gpuarray.asarray([5, 1, 4, 2])
     >>> print(a[gpuarray.argpartition(a, 1)][:2])

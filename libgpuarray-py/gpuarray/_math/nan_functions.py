@@ -1,4 +1,4 @@
-"""Reductions and scans that leave nan out; of other dtypes they are the plain ones."""
+"""Reductions and scans that ignore nan; of other dtypes they are the plain ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _has_nan(array: Any, operation: str) -> bool:
 
 
 def _filled(array: Any, value: float, operation: str) -> Any:
-    """The array with ``value`` in place of nan."""
+    """Return the array with ``value`` in place of nan."""
     if not _has_nan(array, operation):
         return array
     return choose(isnan(array), value, array)
@@ -35,13 +35,13 @@ def _filled(array: Any, value: float, operation: str) -> Any:
 def _first(
     operation: str, array: Any, dtype: npt.DTypeLike | None, initial: Any
 ) -> Any:
-    """``initial`` as the reduction takes it, refused before anything is launched."""
-    found = reduction.summed_dtype(require(array, operation), dtype)
-    return beginning(operation, initial, found)
+    """Return ``initial`` as the reduction takes it, checked before any launch."""
+    target = reduction.summed_dtype(require(array, operation), dtype)
+    return beginning(operation, initial, target)
 
 
 def _present(array: Any, where: Any, operation: str) -> Any:
-    """The mask ``where`` without what is nan."""
+    """Return the mask ``where`` without nan."""
     if not _has_nan(array, operation):
         return where
     is_number = FUNCTIONS["equal"](array, array)
@@ -59,9 +59,9 @@ def nansum(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
-    """The sum over ``axis`` of what is not nan; 0 where nothing else is.
+    """Return the sum over ``axis`` of the elements that are not nan; 0 if all are.
 
-    It begins with ``initial``, and the mask ``where`` leaves elements out, as in
+    It begins with ``initial``, and the mask ``where`` leaves elements out, as for
     ``sum``.
 
     >>> print(gpuarray.nansum(gpuarray.asarray([2.0, np.nan, 3.0])))
@@ -81,7 +81,7 @@ def nanprod(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
-    """The product over ``axis`` of what is not nan; 1 where nothing else is.
+    """Return the product over ``axis`` of the elements that are not nan; 1 if all are.
 
     >>> print(gpuarray.nanprod(gpuarray.asarray([2.0, np.nan, 3.0])))
     6.0
@@ -97,7 +97,7 @@ def nancumsum(
     dtype: npt.DTypeLike | None = None,
     out: Any = None,
 ) -> Any:
-    """``cumsum`` with nan as 0.
+    """Return ``cumsum`` with nan as 0.
 
     >>> print(gpuarray.nancumsum(gpuarray.asarray([2.0, np.nan, 3.0])))
     [2. 2. 5.]
@@ -111,7 +111,7 @@ def nancumprod(
     dtype: npt.DTypeLike | None = None,
     out: Any = None,
 ) -> Any:
-    """``cumprod`` with nan as 1.
+    """Return ``cumprod`` with nan as 1.
 
     >>> print(gpuarray.nancumprod(gpuarray.asarray([2.0, np.nan, 3.0])))
     [2. 2. 6.]
@@ -127,9 +127,9 @@ def nanmax(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
-    """The largest element over ``axis`` that is not nan; nan where nothing else is.
+    """Return the largest element over ``axis`` that is not nan; nan if all are.
 
-    As ``max``, whose ``initial`` and ``where`` it has.
+    ``initial`` and ``where`` as for ``max``.
 
     >>> print(gpuarray.nanmax(gpuarray.asarray([2.0, np.nan, 3.0])))
     3.0
@@ -147,7 +147,7 @@ def nanmin(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
-    """The smallest element over ``axis`` that is not nan; nan where nothing else is.
+    """Return the smallest element over ``axis`` that is not nan; nan if all are.
 
     >>> print(gpuarray.nanmin(gpuarray.asarray([2.0, np.nan, 3.0])))
     2.0
@@ -160,7 +160,7 @@ def nanmin(
 def nanargmax(
     a: Any, axis: int | None = None, out: Any = None, keepdims: bool = False
 ) -> Any:
-    """``argmax`` of what is not nan. Waits: BadValue where nothing else is.
+    """Return ``argmax`` of elements that are not nan. Waits: BadValue if all are.
 
     >>> print(gpuarray.nanargmax(gpuarray.asarray([1.0, np.nan, 2.0])))
     2
@@ -171,7 +171,7 @@ def nanargmax(
 def nanargmin(
     a: Any, axis: int | None = None, out: Any = None, keepdims: bool = False
 ) -> Any:
-    """``argmin`` of what is not nan. Waits: BadValue where nothing else is.
+    """Return ``argmin`` of elements that are not nan. Waits: BadValue if all are.
 
     >>> print(gpuarray.nanargmin(gpuarray.asarray([np.nan, 3.0, 2.0])))
     2
@@ -190,10 +190,10 @@ def _position(
 ) -> Any:
     if not _has_nan(array, operation):
         return find(array, axis, out, keepdims)
-    found = find(_filled(array, least, operation), axis, out, keepdims)
+    index = find(_filled(array, least, operation), axis, out, keepdims)
     if bool(reduction.any(reduction.all(isnan(array), axis))):
         raise BadValue(f"{operation}: there are slices of nothing but nan")
-    return found
+    return index
 
 
 def nanmean(
@@ -205,7 +205,7 @@ def nanmean(
     *,
     where: Any = True,
 ) -> Any:
-    """The mean over ``axis`` of what is not nan; nan where nothing else is.
+    """Return the mean over ``axis`` of the elements that are not nan; nan if all are.
 
     >>> print(gpuarray.nanmean(gpuarray.asarray([2.0, np.nan, 3.0])))
     2.5
@@ -229,7 +229,7 @@ def nanvar(
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
-    """``var`` of what is not nan; nan where no more elements than ``ddof`` are left.
+    """Return ``var`` of elements that are not nan; nan for at most ``ddof`` of them.
 
     >>> print(gpuarray.nanvar(gpuarray.asarray([2.0, np.nan, 4.0]), ddof=1))
     2.0
@@ -251,7 +251,7 @@ def nanstd(
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
-    """The square root of ``nanvar``.
+    """Return the square root of ``nanvar``.
 
     >>> print(gpuarray.nanstd(gpuarray.asarray([2.0, np.nan, 4.0])))
     1.0
@@ -266,7 +266,7 @@ def _least(array: Any, operation: str) -> float:
     return math.nan if _has_nan(array, operation) else 0.0
 
 
-# ---- numbers in their place ----
+# ---- replacement of nan ----
 
 
 def nan_to_num(
@@ -304,7 +304,7 @@ def nan_to_num(
 
 
 def _replacing(value: Any, source: Any) -> Any:
-    """A number, or numbers over ``source``, real ones; BadType for anything else."""
+    """Return a number, or numbers over ``source``, real ones; else raise BadType."""
     if not isinstance(value, BaseArray):
         host = np.asarray(value)
         if kind_of(host.dtype) not in "biuf":

@@ -1,7 +1,7 @@
-"""Quantiles: medians, percentiles, and the same of what is not nan.
+"""Quantiles, medians and percentiles, also of the elements that are not nan.
 
-The array is sorted along the axis; a quantile lies at a place between two neighbours,
-which the method tells from the number of elements.
+The array is sorted along the axis; a quantile lies at a position between two
+neighbours, which the method computes from the number of elements.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ where, isnan, clip = FUNCTIONS["where"], FUNCTIONS["isnan"], FUNCTIONS["clip"]
 
 
 def _either(name: str) -> Callable[..., Any]:
-    """A function of the table for arrays on the device, NumPy's for the host."""
+    """Return a function: the table's for arrays on the device, NumPy's for the host."""
     ours, theirs = FUNCTIONS[name], getattr(np, name)
 
     def apply(x: Any, *limits: Any) -> Any:
@@ -46,11 +46,11 @@ floor_any, ceil_any, rint_any = _either("floor"), _either("ceil"), _either("rint
 clip_any = _either("clip")
 
 
-# ---- where a quantile lies: a place among n sorted elements, and what of the next ----
+# ---- methods: the position of a quantile among n sorted elements ----
 
 
 def _between(alpha: float, beta: float) -> Place:
-    """The family of Hyndman and Fan that interpolates; linear is (1, 1)."""
+    """Return the method of Hyndman and Fan's interpolating family; linear is (1, 1)."""
 
     def place(n: Any, q: Any) -> tuple[Any, Any]:
         at = n * q + (alpha + q * (1 - alpha - beta)) - 1
@@ -61,7 +61,7 @@ def _between(alpha: float, beta: float) -> Place:
 
 
 def _rounded(how: Callable[[Any], Any]) -> Place:
-    """The element next to the place of the linear method."""
+    """Return the method of the element next to the position of the linear method."""
 
     def place(n: Any, q: Any) -> tuple[Any, Any]:
         at = how((n - 1) * q)
@@ -87,15 +87,15 @@ def _averaged(n: Any, q: Any) -> tuple[Any, Any]:
 
 
 def _closest(n: Any, q: Any) -> tuple[Any, Any]:
-    """The element whose step is nearest; of two as near the one of even rank."""
+    """The element whose step is nearest; of two equally near the one of even rank."""
     at = rint_any(n * q) - 1
     return at, at * 0
 
 
 class Method(NamedTuple):
-    """Where a quantile lies, and whether it may lie between two elements.
+    """The position of a quantile, and whether it may be between two elements.
 
-    A place outside the first or last element means that one.
+    A position outside the first or last element means that one.
     """
 
     place: Place
@@ -131,7 +131,7 @@ def median(
 ) -> Any:
     """The middle element over ``axis``, or the mean of the two; nan if there is one.
 
-    Of integers in float64, of floats in their dtype.
+    Integers give float64, floats their dtype.
 
     >>> print(gpuarray.median(gpuarray.asarray([5.0, 1.0, 2.0, 4.0])))
     3.0
@@ -161,10 +161,10 @@ def quantile(
     *,
     weights: Any = None,
 ) -> Any:
-    """The value below which a share ``q``, from 0 to 1, of the elements lies.
+    """Return the ``q``-quantile over ``axis``, ``q`` from 0 to 1.
 
-    ``q`` may be an array, whose axes come first in the result. ``method`` says what is
-    taken between two elements, by NumPy's names. nan if there is one. ``weights``, of
+    ``q`` may be an array, whose axes come first in the result. ``method`` is NumPy's
+    name of the interpolation between two elements. nan if there is one. ``weights``, of
     the array's shape or of the axis, are taken by the method ``inverted_cdf``.
 
     >>> a = gpuarray.asarray([1.0, 2.0, 3.0])
@@ -202,7 +202,7 @@ def nanmedian(
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Any:
-    """``median`` of what is not nan; nan where nothing else is.
+    """Return ``median`` of the elements that are not nan; nan if all are.
 
     >>> print(gpuarray.nanmedian(gpuarray.asarray([5.0, np.nan, 1.0])))
     3.0
@@ -227,7 +227,7 @@ def nanquantile(
     *,
     weights: Any = None,
 ) -> Any:
-    """``quantile`` of what is not nan; nan where nothing else is.
+    """Return ``quantile`` of the elements that are not nan; nan if all are.
 
     >>> print(gpuarray.nanquantile(gpuarray.asarray([5.0, np.nan, 1.0]), 0.25))
     2.0
@@ -256,13 +256,13 @@ def nanpercentile(
     )
 
 
-# ---- how ----
+# ---- the computation ----
 
 
 def _rows(
     operation: str, array: Any, axis: Axis, keepdims: bool = False, out: Any = None
 ) -> tuple[Any, Callable[[Any], Any]]:
-    """The array with the axes raveled into a last one, and what finishes the result.
+    """Return the array with the axes raveled into a last one, and the result's finish.
 
     The result may have more axes in front.
     """
@@ -273,19 +273,19 @@ def _rows(
     lengths = [source.shape[i] for i in rest]
     count = math.prod(source.shape[i] for i in axes)
     rows = source.transpose(*rest, *axes).reshape(*lengths, count)
-    kept = [1 if i in axes else n for i, n in enumerate(source.shape)]
+    reduced = [1 if i in axes else n for i, n in enumerate(source.shape)]
 
     def finish(result: Any) -> Any:
         if keepdims:
             front = result.shape[: result.ndim - len(lengths)]
-            result = result.reshape(*front, *kept)
+            result = result.reshape(*front, *reduced)
         return into(out, result, operation)
 
     return rows, finish
 
 
 def _require_rows(operation: str, rows: Any, axis: Axis) -> None:
-    """BadValue where several axes are reduced and those that are kept have no rows."""
+    """Raise BadValue if several axes are reduced for an empty array of rows."""
     listed = tuple(axis) if isinstance(axis, Sequence) else ()
     if len(listed) > 1 and 0 in rows.shape[:-1]:
         raise BadValue(
@@ -297,9 +297,9 @@ def _require_rows(operation: str, rows: Any, axis: Axis) -> None:
 def _shares(
     operation: str, q: Any, scale: int, dtype: np.dtype[Any]
 ) -> tuple[npt.NDArray[Any], np.dtype[Any]]:
-    """``q`` on the host, as shares from 0 to 1, and the dtype that counts as theirs.
+    """Return ``q`` on the host, as shares from 0 to 1, and its dtype.
 
-    A Python number takes that of floats, but not to count elements with.
+    A Python number has that of floats, but not to count elements with.
     """
     is_number = isinstance(q, int | float) and not isinstance(q, np.generic)
     is_weak = is_number and dtype.kind == "f"
@@ -348,7 +348,7 @@ def _quantile(
     if weights is not None:
         heavy = _weights(operation, weights, array, axis)
         return finish(_weighted(rows, heavy, shares, keeps_nan=True))
-    ordered, found = sort(rows), []
+    ordered, results = sort(rows), []
     for share in shares.ravel():
         low, part = how.place(n, share)
         first, part = min(max(int(low), 0), n - 1), kind.type(part)
@@ -358,8 +358,8 @@ def _quantile(
             one = one.astype(np.result_type(one.dtype, kind), copy=False)
         if part > 0:
             one = _mixed(one, after, part, part >= 0.5)
-        found.append(_nan_kept(one, ordered))
-    return finish(_gathered(found, shares.shape, rows))
+        results.append(_nan_kept(one, ordered))
+    return finish(_gathered(results, shares.shape, rows))
 
 
 def _nanquantile(
@@ -388,7 +388,7 @@ def _nanquantile(
         heavy = _weights(operation, weights, array, axis)
         heavy = where(isnan(rows), 0, heavy)
         return finish(_weighted(rows, heavy, shares, keeps_nan=False))
-    ordered, count, found = sort(rows), _count(rows), []
+    ordered, count, results = sort(rows), _count(rows), []
     known = count.astype(np.result_type(kind, np.float32))
     for share in shares.ravel():
         low, part = how.place(known, known.dtype.type(share))
@@ -400,84 +400,84 @@ def _nanquantile(
             part = part.astype(np.result_type(kind, rows.dtype))
             near, far = (_mixed(one, after, part, end) for end in (False, True))
             one = where(part > 0, where(part >= 0.5, far, near), one)
-        found.append(one)
-    return finish(_gathered(found, shares.shape, rows))
+        results.append(one)
+    return finish(_gathered(results, shares.shape, rows))
 
 
 def _weights(operation: str, weights: Any, array: Any, axis: Axis) -> Any:
-    """The weights of the elements of the array's rows; waits, for none may be below 0.
+    """The weights of the elements of the array's rows; waits to check their sign.
 
     They have the array's shape, or that of the axes that are reduced.
     """
-    given = require(weights, f"{operation}: weights")
-    if bool((given < 0).any()):
+    listed = require(weights, f"{operation}: weights")
+    if bool((listed < 0).any()):
         raise BadValue(f"{operation}: a weight is negative")
-    if given.shape != array.shape:
+    if listed.shape != array.shape:
         if axis is None:
             raise BadType(
-                f"{operation}: weights have shape {given.shape}, the array has "
+                f"{operation}: weights have shape {listed.shape}, the array has "
                 f"{array.shape}: give the axis that they belong to"
             )
         axes = axes_numbers(axis, array.ndim, operation)
         expected = tuple(array.shape[i] for i in axes)
-        if given.shape != expected:
+        if listed.shape != expected:
             raise BadValue(
-                f"{operation}: weights have shape {given.shape}, expected {expected} "
+                f"{operation}: weights have shape {listed.shape}, expected {expected} "
                 f"or {array.shape}"
             )
-        given = given.transpose(*np.argsort(axes))
+        listed = listed.transpose(*np.argsort(axes))
         lengths = [n if i in axes else 1 for i, n in enumerate(array.shape)]
-        given = given.reshape(*lengths).broadcast_to(array.shape)
-    return _rows(operation, given, axis)[0]
+        listed = listed.reshape(*lengths).broadcast_to(array.shape)
+    return _rows(operation, listed, axis)[0]
 
 
 def _weighted(
     rows: Any, weights: Any, shares: npt.NDArray[Any], keeps_nan: bool
 ) -> Any:
-    """The first element of each row up to which a share of its weights lies."""
+    """Return the first element of each row up to which a share of its weights lies."""
     order = argsort(rows)
     ordered = take_along_axis(rows, order, -1)
     wide = np.float64 if rows.context.has_double else np.float32
     risen = cumsum(take_along_axis(weights, order, -1), -1, wide)
     risen = risen / risen[..., -1:]
     risen = where(risen == 0, -1, risen)  # so that a share of 0 finds a weight
-    found = []
+    results = []
     for share in shares.ravel():
         one = _at(ordered, sum_of(risen < float(share), -1))
-        found.append(_nan_kept(one, ordered) if keeps_nan else one)
-    return _gathered(found, shares.shape, rows)
+        results.append(_nan_kept(one, ordered) if keeps_nan else one)
+    return _gathered(results, shares.shape, rows)
 
 
 def _mixed(low: Any, high: Any, part: Any, from_high: bool) -> Any:
-    """``part`` of the way from one to the other, from the nearer end."""
+    """Return the linear interpolation from ``low`` to ``high``, from the nearer end."""
     apart = high - low
     return high - apart * (1 - part) if from_high else low + apart * part
 
 
 def _nan_kept(result: Any, ordered: Any) -> Any:
-    """nan where the last of the sorted elements is nan."""
+    """Return the result, nan where the last of the sorted elements is nan."""
     if kind_of(ordered.dtype) not in "fc":
         return result
     return where(isnan(ordered[..., -1]), math.nan, result)
 
 
 def _count(rows: Any) -> Any:
-    """How many elements of each row are not nan: int64."""
+    """Return the number of elements of each row that are not nan: int64."""
     return sum_of(FUNCTIONS["logical_not"](isnan(rows)), -1)
 
 
 def _at(ordered: Any, place: Any) -> Any:
-    """The element of each row at a place; of places outside the last or first."""
+    """Return the element of each row at a position, which is clipped to the row."""
     inside = clip(place, 0, ordered.shape[-1] - 1)
     return take_along_axis(ordered, inside[..., None], -1)[..., 0]
 
 
-def _gathered(found: list[Any], shape: tuple[int, ...], rows: Any) -> Any:
-    """The results of all shares, their axes in front."""
+def _gathered(results: list[Any], shape: tuple[int, ...], rows: Any) -> Any:
+    """Return the results of all shares, their axes in front."""
     lengths = rows.shape[:-1]
     if shape == ():
-        return found[0]
-    if not found:
+        return results[0]
+    if not results:
         dtype = np.result_type(rows.dtype, np.float64)
         return rows.allocate((*shape, *lengths), dtype, rows.context)
-    return stack(found).reshape(*shape, *lengths)
+    return stack(results).reshape(*shape, *lengths)

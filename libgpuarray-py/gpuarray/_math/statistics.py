@@ -59,7 +59,7 @@ def var(
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
-    """The mean square distance from the mean over ``axis``; of integers in float64.
+    """Return the variance over ``axis``; of integers in float64.
 
     The sum of squares is divided by the number of elements less ``correction``, or
     ``ddof``, its other name. ``mean``, with the axes kept, spares its computation. The
@@ -84,7 +84,7 @@ def std(
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
-    """The square root of ``var``.
+    """Return the standard deviation, the square root of ``var``.
 
     >>> print(gpuarray.std(gpuarray.asarray([1.0, 3.0])))
     1.0
@@ -94,18 +94,18 @@ def std(
 
 
 class Divisor(NamedTuple):
-    """What squares are divided by: their count less a correction, ``least`` of none."""
+    """The divisor of the squares: their count less a correction, ``least`` of none."""
 
     less: float
     least: float = 0.0
 
     @property
     def in_kernel(self) -> bool:
-        """Whether the correction is common enough to stand in a kernel's text."""
+        """Return True for a correction so common that the kernel contains it."""
         return self.less in (0, 1)
 
     def text(self, count: str, dtype: DType) -> str:
-        """C text of it."""
+        """Return its C text."""
         less, least = literal(self.less, dtype), literal(self.least, dtype)
         count = f"({work_ctype(dtype)}){count}"
         return f"({count} > {less} ? {count} - {less} : {least})"
@@ -132,7 +132,7 @@ def spread(
     divisor: Divisor,
     where: Any,
 ) -> Any:
-    """The variance, or of ``std`` its root, by two passes over the array."""
+    """Return the variance, or for ``std`` its root, by two passes over the array."""
     source = require(array, operation)
     result = mean_dtype(operation, source, dtype)
     work = work_dtype(result)
@@ -148,7 +148,7 @@ def spread(
     masked = where is not True
     reduction = _squares(source, centre, work, stored, divisor, is_root, masked)
     arrays = with_mask((source, centre), where, operation)
-    made = apply_reduction(reduction, arrays, mask, keepdims, operation)
+    variance = apply_reduction(reduction, arrays, mask, keepdims, operation)
     if divisor.in_kernel:
         return into(out, made, operation)
     free: Any = _count(source, mask, keepdims, where, operation) - divisor.less
@@ -164,7 +164,7 @@ def spread(
 def _count(
     array: BaseArray, mask: int, keepdims: bool, where: Any, operation: str
 ) -> Any:
-    """How many elements are reduced: a number, or of a mask an array."""
+    """The number of elements that are reduced: a number, or for a mask an array."""
     axes = tuple(i for i in range(array.ndim) if mask >> i & 1)
     if where is True:
         return math.prod(array.shape[i] for i in axes)
@@ -181,7 +181,7 @@ def _squares(
     is_root: bool,
     masked: bool,
 ) -> Any:
-    """The reduction that sums squares of distances; divides, if that is common."""
+    """The reduction that sums squared distances; it divides, if that is common."""
     known = divisor if divisor.in_kernel else None
     types = array.typecode, centre.typecode, work, stored
     key = "squares", *types, known, is_root, masked
@@ -210,7 +210,7 @@ def _squares(
     return reduction
 
 
-# ---- running sums ----
+# ---- cumulative sums and products ----
 
 
 def cumulative_sum(
@@ -242,7 +242,7 @@ def cumulative_prod(
     out: Any = None,
     include_initial: bool = False,
 ) -> Any:
-    """The products up to each element along ``axis``, which only a vector may leave.
+    """The products up to each element along ``axis``, which a vector may leave out.
 
     With ``include_initial`` a 1 comes first, and the axis is longer by 1.
 
@@ -278,8 +278,8 @@ def _cumulative(
         target = dtype if dtype is not None else summed_dtype(source, None)
         shape = list(source.shape)
         shape[at] += 1
-        made = as_dtype(target, operation)
-        out = source.allocate(tuple(shape), made, source.context, operation=operation)
+        stored = as_dtype(target, operation)
+        out = source.allocate(tuple(shape), stored, source.context, operation=operation)
     before = (slice(None),) * at
     out[(*before, slice(0, 1))] = start
     function(source, at, None, out[(*before, slice(1, None))])
@@ -292,7 +292,7 @@ def _cumulative(
 def diff(
     a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None
 ) -> Any:
-    """Each element less the one before it along ``axis``, ``n`` times over.
+    """Return each element less the one before it along ``axis``, ``n`` times over.
 
     ``prepend`` and ``append`` are put at the ends of the axis first.
 
@@ -319,7 +319,7 @@ def diff(
 
 
 def _end(source: Any, values: Any, axis: int) -> Any:
-    """What ``diff`` puts at an end of an axis: a number there has the length 1."""
+    """The array that ``diff`` puts at an end of an axis: a number has length 1."""
     if values is None:
         return None
     if not isinstance(values, BaseArray):
@@ -349,14 +349,14 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 def _flat(like: Any, values: Any) -> Any:
     if values is None:
         return None
-    given = values if isinstance(values, BaseArray) else np.asarray(values)
-    if not can_cast(given.dtype, like.dtype, "same_kind"):
+    array = values if isinstance(values, BaseArray) else np.asarray(values)
+    if not can_cast(array.dtype, like.dtype, "same_kind"):
         raise BadType(
-            f"ediff1d: values of {given.dtype} are not stored as {like.dtype}"
+            f"ediff1d: values of {array.dtype} are not stored as {like.dtype}"
         )
-    if isinstance(given, np.ndarray):
-        given = like.from_host(given, like.context)
-    return given.astype(like.dtype, copy=False).ravel()
+    if isinstance(array, np.ndarray):
+        array = like.from_host(array, like.context)
+    return array.astype(like.dtype, copy=False).ravel()
 
 
 # ---- limits and rounding ----
@@ -371,11 +371,11 @@ def clip(
     a_min: Any = None,
     a_max: Any = None,
 ) -> Any:
-    """Elements limited to the interval from ``min`` to ``max``; None: no limit.
+    """Return elements limited to the interval from ``min`` to ``max``; None: no limit.
 
-    ``a_min`` and ``a_max`` are NumPy's other names of the limits. A Python integer as
-    a limit below or above all that the dtype holds is none; TooLarge (OverflowError)
-    where it leaves nothing. It is ``high`` where ``low`` is above it.
+    ``a_min`` and ``a_max`` are NumPy's other names of the limits. A Python integer
+    outside the dtype's range is no limit; TooLarge (OverflowError) if it leaves
+    nothing. The result is the upper limit where the lower one is above it.
 
     >>> print(gpuarray.clip(gpuarray.arange(5), 1, 3))
     [1 1 2 3 3]
@@ -404,7 +404,7 @@ def _stored(source: Any, out: Any) -> Any:
 
 
 def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
-    """Elements rounded to so many decimals; a half goes to the even neighbour.
+    """Return elements rounded to a number of decimals, halves to the even neighbour.
 
     Negative ``decimals`` round to tens, hundreds and so on. Integers stay integers.
 

@@ -1,4 +1,4 @@
-"""Products of vectors, matrices and stacks of them, made of matrix products."""
+"""Products of vectors and matrices, and stacks of them, made of matrix products."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from gpuarray.errors import BadValue, LinAlgError
 
 
 def inner(a: Any, b: Any, /) -> Any:
-    """The sum of products over the last axes of both; of a number, the product.
+    """Return the sum of products over the last axes of both; of a number, the product.
 
-    BadValue unless the last axes are of one length.
+    Raises BadValue unless the last axes are of one length.
 
     >>> print(gpuarray.inner(gpuarray.asarray([1, 2]), gpuarray.asarray([3, 4])))
     11
@@ -40,7 +40,7 @@ def inner(a: Any, b: Any, /) -> Any:
 
 
 def outer(a: Any, b: Any, /) -> Any:
-    """All products of an element of ``a`` and one of ``b``, both as vectors.
+    """Return the outer product of ``a`` and ``b``, both as vectors.
 
     >>> print(gpuarray.outer(gpuarray.asarray([1, 2]), gpuarray.asarray([3, 4])))
     [[3 4]
@@ -51,7 +51,7 @@ def outer(a: Any, b: Any, /) -> Any:
 
 
 def outer_of_vectors(x1: Any, x2: Any, /) -> Any:
-    """All products of an element of a vector and one of another; of nothing else.
+    """Return the outer product of vectors; raises BadValue for other arrays.
 
     >>> a = gpuarray.asarray([1, 2])
     >>> print(gpuarray.linalg.outer(a, a))
@@ -68,7 +68,7 @@ def outer_of_vectors(x1: Any, x2: Any, /) -> Any:
 
 
 def kron(a: Any, b: Any, /) -> Any:
-    """Kronecker's product: each element of ``a`` times all of ``b``, as blocks.
+    """The Kronecker product: each element of ``a`` times all of ``b``, as blocks.
 
     >>> print(gpuarray.kron(gpuarray.asarray([1, 10]), gpuarray.asarray([1, 2, 3])))
     [ 1  2  3 10 20 30]
@@ -102,9 +102,9 @@ def _stack_and_vector(
 
 
 def matvec(x1: Any, x2: Any, /) -> Any:
-    """The products of matrices and vectors, whose other axes broadcast.
+    """Return the products of matrices and vectors, whose other axes broadcast.
 
-    (..., m, n) and (..., n) give (..., m). BadValue for shapes that do not fit.
+    (..., m, n) and (..., n) give (..., m). Raises BadValue for shapes that do not fit.
 
     >>> a = gpuarray.asarray([[1.0, 2.0], [3.0, 4.0]])
     >>> print(gpuarray.matvec(a, gpuarray.asarray([1.0, 1.0])))
@@ -119,7 +119,7 @@ def matvec(x1: Any, x2: Any, /) -> Any:
 def vecmat(x1: Any, x2: Any, /) -> Any:
     """The products of conjugated vectors and matrices, whose other axes broadcast.
 
-    (..., m) and (..., m, n) give (..., n). BadValue for shapes that do not fit.
+    (..., m) and (..., m, n) give (..., n). Raises BadValue for shapes that do not fit.
 
     >>> a = gpuarray.asarray([[1.0, 2.0], [3.0, 4.0]])
     >>> print(gpuarray.vecmat(gpuarray.asarray([1.0, 1.0]), a))
@@ -133,7 +133,7 @@ def vecmat(x1: Any, x2: Any, /) -> Any:
 
 
 def _best_split(lengths: Sequence[int]) -> list[list[int]]:
-    """Where the product of matrices i to j is split at least cost.
+    """Return the cheapest split of the product of matrices i to j, for each i and j.
 
     Matrix i is (lengths[i], lengths[i + 1]). Cormen et al., Introduction to Algorithms,
     section 15.2.
@@ -153,7 +153,7 @@ def _best_split(lengths: Sequence[int]) -> list[list[int]]:
 
 
 def multi_dot(arrays: Sequence[Any]) -> Any:
-    """The product of several matrices, in the order that costs least.
+    """Return the product of several matrices, in the cheapest order.
 
     The first and the last may be vectors.
 
@@ -162,11 +162,11 @@ def multi_dot(arrays: Sequence[Any]) -> Any:
     [[ 37.  54.]
      [ 81. 118.]]
     """
-    given = require_all("multi_dot", *arrays)
-    if len(given) < 2:
-        raise BadValue(f"multi_dot: got {len(given)} arrays, expected at least 2")
-    first, last = given[0], given[-1]
-    chain = list(given)
+    operands = require_all("multi_dot", *arrays)
+    if len(operands) < 2:
+        raise BadValue(f"multi_dot: got {len(operands)} arrays, expected at least 2")
+    first, last = operands[0], operands[-1]
+    chain = list(operands)
     if first.ndim == 1:
         chain[0] = first[None]
     if last.ndim == 1:
@@ -199,11 +199,11 @@ def cross(
     axisc: int = -1,
     axis: int | None = None,
 ) -> Any:
-    """The cross products of vectors of 3 elements along ``axisa`` and ``axisb``.
+    """Return the cross products of vectors of 3 elements along ``axisa`` and ``axisb``.
 
     They lie along ``axisc`` of the result; ``axis`` stands for all three. Vectors of 2
     elements are taken, too, with every NumPy (2.5 refuses its own): their third element
-    is 0, and two of them give that element alone. BadValue for other lengths.
+    is 0, and two of them give that element alone. Raises BadValue for other lengths.
 
     >>> x, y = gpuarray.asarray([1.0, 0.0, 0.0]), gpuarray.asarray([0.0, 1.0, 0.0])
     >>> print(gpuarray.cross(x, y))
@@ -220,15 +220,15 @@ def cross(
             raise BadValue(
                 f"cross: vectors of {x.shape[-1]} elements, expected 3, or 2"
             )
-    found = crossed(a, b)
+    product = crossed(a, b)
     is_flat = a.shape[-1] == b.shape[-1] == 2
-    return found if is_flat else moveaxis(found, -1, at_c)
+    return product if is_flat else moveaxis(product, -1, at_c)
 
 
 def crossed(a: Any, b: Any) -> Any:
-    """The cross products of vectors of 2 or 3 elements along the last axis.
+    """Return the cross products of vectors of 2 or 3 elements along the last axis.
 
-    Of vectors of 2 alone it is the element that stands upright on them.
+    Two vectors of 2 elements give the third element alone.
     """
     flat = a.shape[-1] == b.shape[-1] == 2
     parts = [_across(a, b, 0, 1)]
@@ -242,7 +242,7 @@ def crossed(a: Any, b: Any) -> Any:
 
 
 def _across(a: Any, b: Any, i: int, j: int) -> Any:
-    """``a[i] * b[j] - a[j] * b[i]``; a product with a third of two is left out."""
+    """``a[i] * b[j] - a[j] * b[i]``, without products with the third element of two."""
     is_first = i < a.shape[-1] and j < b.shape[-1]
     is_second = j < a.shape[-1] and i < b.shape[-1]
     first = a[..., i] * b[..., j] if is_first else None

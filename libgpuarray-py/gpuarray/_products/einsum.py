@@ -1,10 +1,10 @@
-"""``einsum``: sums of products by labelled axes.
+"""``einsum``: sums of products over labelled axes.
 
-NumPy's ``einsum_path`` chooses the order of pairwise products. Each of them is one
-matrix product, or a batch of them: axes that both operands have and the result keeps
-are the batch, axes that both have and nothing else needs are summed over, the others
-are rows and columns. Views bring the axes into that order; a copy is made only where a
-matrix product cannot read what they give.
+NumPy's ``einsum_path`` chooses the order of pairwise products. Each is one matrix
+product, or a batch: axes that both operands have and the result keeps are the batch,
+axes that both have and nothing else needs are summed over, the others are rows and
+columns. Views permute the axes; a copy is made only where a matrix product cannot read
+the view.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Label = Any
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """What is summed: the labels of each operand's axes and of the result's."""
+    """The labels of each operand's axes and of the result's."""
 
     operands: tuple[tuple[Label, ...], ...]
     result: tuple[Label, ...]
@@ -40,7 +40,7 @@ class Sum:
 
 
 def _expand(labels: Sequence[Any], ndim: int, position: int) -> tuple[Label, ...]:
-    """An operand's labels with those of an ellipsis, one for each axis."""
+    """Return an operand's labels with those of its ellipsis, one for each axis."""
     listed = list(labels)
     if listed.count(Ellipsis) > 1:
         raise BadValue(f"einsum: operand {position} has more than one ellipsis")
@@ -67,7 +67,7 @@ def _dots(count: int) -> list[Label]:
 
 
 def _characters(text: str) -> list[Any]:
-    """The labels of one operand's subscripts."""
+    """Return the labels of one operand's subscripts."""
     listed: list[Any] = []
     parts = text.replace(" ", "").split("...")
     for i, part in enumerate(parts):
@@ -88,12 +88,12 @@ def _from_text(text: str) -> tuple[list[list[Any]], list[Any] | None]:
     return [_characters(part) for part in left.split(",")], result
 
 
-def _from_lists(given: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any] | None]:
-    """Operands and labels of ``einsum(a, [0, 1], b, [1, 2], [0, 2])``."""
-    pairs = len(given) // 2
-    operands = [given[2 * i] for i in range(pairs)]
-    labels = [_integers(given[2 * i + 1]) for i in range(pairs)]
-    result = _integers(given[-1]) if len(given) % 2 else None
+def _from_lists(items: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any] | None]:
+    """Return operands and labels of ``einsum(a, [0, 1], b, [1, 2], [0, 2])``."""
+    pairs = len(items) // 2
+    operands = [items[2 * i] for i in range(pairs)]
+    labels = [_integers(items[2 * i + 1]) for i in range(pairs)]
+    result = _integers(items[-1]) if len(items) % 2 else None
     return operands, labels, result
 
 
@@ -113,21 +113,21 @@ def _order(label: Label) -> tuple[int, Any]:
 
 
 def _implied(labels: Sequence[tuple[Label, ...]], dots: int) -> tuple[Label, ...]:
-    """The labels that are there once, in their order, behind an ellipsis."""
+    """Return the labels that occur once, in their order, behind an ellipsis."""
     flat = [label for one in labels for label in one]
     once = {label for label in flat if flat.count(label) == 1}
     named = [label for label in once if not isinstance(label, tuple)]
     return (*_dots(dots), *sorted(named, key=_order))
 
 
-def _parse(given: Sequence[Any]) -> tuple[list[Any], Sum]:
-    if not given:
+def _parse(arguments: Sequence[Any]) -> tuple[list[Any], Sum]:
+    if not arguments:
         raise BadValue("einsum: no subscripts and no operands are given")
-    if isinstance(given[0], str):
-        operands = list(given[1:])
-        listed, wanted = _from_text(given[0])
+    if isinstance(arguments[0], str):
+        operands = list(arguments[1:])
+        listed, wanted = _from_text(arguments[0])
     else:
-        operands, listed, wanted = _from_lists(given)
+        operands, listed, wanted = _from_lists(arguments)
     if not operands or len(listed) != len(operands):
         raise BadValue(
             f"einsum: subscripts of {len(listed)} operands for {len(operands)} arrays"
@@ -169,7 +169,7 @@ def _check_result(result: tuple[Label, ...], labels: Sequence[Any]) -> None:
 
 
 def _lengths(operands: Sequence[Any], labels: Sequence[Any]) -> dict[Label, int]:
-    """How long the axis of each label is; an axis of length 1 broadcasts."""
+    """Return the length of each label's axis; an axis of length 1 broadcasts."""
     lengths: dict[Label, int] = {}
     for i, (x, one) in enumerate(zip(operands, labels, strict=True)):
         for label, n in zip(one, x.shape, strict=True):
@@ -188,7 +188,7 @@ def _lengths(operands: Sequence[Any], labels: Sequence[Any]) -> dict[Label, int]
 
 
 def _simplified(x: Any, labels: Sequence[Label], lengths: dict[Label, int]) -> Any:
-    """A view with each label once, and without axes that only broadcast."""
+    """Return a view with each label once, and without axes that only broadcast."""
     listed = list(labels)
     keep = [lengths[label] == n for label, n in zip(listed, x.shape, strict=True)]
     if not all(keep):
@@ -205,7 +205,7 @@ def _simplified(x: Any, labels: Sequence[Label], lengths: dict[Label, int]) -> A
 
 
 def _summed(x: Any, labels: tuple[Label, ...], keep: set[Label]) -> Any:
-    """The sums over the axes whose labels nothing needs any more."""
+    """Return the sums over the axes whose labels nothing needs any more."""
     axes = tuple(i for i, label in enumerate(labels) if label not in keep)
     if not axes:
         return x, labels
@@ -223,7 +223,7 @@ def _arranged(x: Any, labels: tuple[Label, ...], order: Sequence[Label]) -> Any:
 
 
 def _times(a: Any, la: Any, b: Any, lb: Any, keep: set[Label]) -> Any:
-    """The product of two operands, summed over what is not kept: array and labels."""
+    """Return the product of two operands, summed over labels not in ``keep``."""
     a, la = _summed(a, la, keep | set(lb))
     b, lb = _summed(b, lb, keep | set(la))
     batch = [label for label in la if label in lb and label in keep]
@@ -263,7 +263,7 @@ def _broadcast_product(
 
 
 def _path(what: Sum, lengths: dict[Label, int], optimize: Any) -> list[tuple[int, ...]]:
-    """The order of products, as NumPy chooses it for arrays of these shapes."""
+    """Return the order of products, as NumPy chooses it for arrays of these shapes."""
     if len(what.operands) <= 2 or optimize is False:
         return [tuple(range(len(what.operands)))]
     numbers = {label: i for i, label in enumerate(lengths)}
@@ -278,9 +278,9 @@ def _path(what: Sum, lengths: dict[Label, int], optimize: Any) -> list[tuple[int
 
 
 def einsum_path(*operands: Any, optimize: Any = "greedy") -> tuple[list[Any], str]:
-    """The order of products that ``einsum`` would take, and a text about it.
+    """Return the order of products that ``einsum`` would take, and a text about it.
 
-    NumPy's ``einsum_path``, of which the shapes of the operands are all it looks at.
+    NumPy's ``einsum_path``, which uses the shapes of the operands alone.
 
     >>> a = gpuarray.ones((2, 2))
     >>> gpuarray.einsum_path("ij,jk,kl->il", a, a, a)[0]
@@ -325,12 +325,12 @@ def einsum(
     casting: Casting = "safe",
     optimize: Any = True,
 ) -> Any:
-    """Sums of products over axes that subscripts name, as ``numpy.einsum``.
+    """Return sums of products over axes that subscripts name, as ``numpy.einsum``.
 
     ``einsum("ij,jk->ik", a, b)`` or ``einsum(a, [0, 1], b, [1, 2], [0, 2])``. The
-    products are made pair by pair in the order that ``numpy.einsum_path`` gives for
-    ``optimize``; False takes them from the left. Where there is nothing to compute the
-    result is a view, as NumPy's.
+    products are computed pair by pair in the order of ``numpy.einsum_path`` for
+    ``optimize``; False takes them from the left. Where nothing is computed the result
+    is a view, as NumPy's.
 
     >>> a, b = gpuarray.arange(4).reshape(2, 2), gpuarray.asarray([1, 10])
     >>> print(gpuarray.einsum("ij,j->i", a, b))
@@ -346,14 +346,14 @@ def einsum(
                     f"einsum: {x.dtype} cannot be cast to {target} by the rule "
                     f"{casting!r}"
                 )
-    found = _contracted([x.astype(target, copy=False) for x in arrays], what, optimize)
+    total = _contracted([x.astype(target, copy=False) for x in arrays], what, optimize)
     if out is not None:
-        if out.shape != found.shape:
-            raise BadValue(f"einsum: out has shape {out.shape}, expected {found.shape}")
-        out[...] = found
+        if out.shape != total.shape:
+            raise BadValue(f"einsum: out has shape {out.shape}, expected {total.shape}")
+        out[...] = total
         return out
     if order in ("C", "F"):
-        flags = found.flags
+        flags = total.flags
         is_ordered = flags.c_contiguous if order == "C" else flags.f_contiguous
-        return found if is_ordered else found.copy(order)
-    return found
+        return total if is_ordered else total.copy(order)
+    return total

@@ -1,4 +1,4 @@
-"""Products of matrices and vectors, and over chosen axes.
+"""``matmul``, ``dot``, ``vdot``, ``tensordot`` and ``vecdot``.
 
 Products of floating and complex dtypes go to the library's BLAS, stacks of matrices as
 one batch; every other dtype is the sum of a broadcast product, which one reduction
@@ -38,11 +38,11 @@ def _mismatch(operation: str, a: BaseArray, b: BaseArray) -> BadValue:
 
 
 def matmul(a: Any, b: Any, /, out: Any = None) -> Any:
-    """The matrix product ``a @ b``, by NumPy's rules for vectors and stacks.
+    """Return the matrix product ``a @ b``, by NumPy's rules for vectors and stacks.
 
     (..., m, k) and (..., k, n) give (..., m, n), where the other axes broadcast;
-    ``out`` takes a copy of it. BadValue for shapes that do not fit, and for a 0-d
-    operand.
+    ``out`` takes a copy of it. Raises BadValue for shapes that do not fit, and for a
+    0-d operand.
 
     >>> a = gpuarray.asarray([[1.0, 2.0], [3.0, 4.0]])
     >>> print(gpuarray.matmul(a, a))
@@ -51,8 +51,8 @@ def matmul(a: Any, b: Any, /, out: Any = None) -> Any:
     >>> print(a @ gpuarray.asarray([1.0, 0.0]))
     [1. 3.]
     """
-    made = _product(a, b)
-    return made if out is None else into(out, made, "matmul")
+    product = _product(a, b)
+    return product if out is None else into(out, product, "matmul")
 
 
 def _product(a: Any, b: Any, operation: str = "matmul") -> Any:
@@ -87,7 +87,7 @@ def _new(like: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _blas(a: Any, b: Any) -> Any:
-    """The product of two arrays of one dtype that BLAS has."""
+    """Return the product of two arrays of one dtype that BLAS has."""
     if a.ndim == 2 and b.ndim == 2:
         return _matrices(a, b)
     if a.ndim == 1 and b.ndim == 1:
@@ -130,7 +130,7 @@ def _gemv(matrix: Any, vector: Any, transposed: int) -> Any:
 
 
 def _stacks(a: Any, b: Any) -> Any:
-    """The product of two arrays of at least two axes; those before are a batch."""
+    """Return the product of arrays of at least two axes; those before are a batch."""
     try:
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
@@ -164,7 +164,7 @@ def _multiply(a: Any, b: Any, out: Any, operation: str) -> None:
 
 
 def _as_batch(a: Any) -> Any:
-    """A struct that borrows ``a``'s memory, with all axes but two as one, or None."""
+    """Return a struct that borrows ``a``'s memory, all batch axes as one, or None."""
     lengths, steps = list(a.shape), list(a.strides)
     while len(lengths) > 3:
         if lengths[0] != 1 and lengths[1] != 1 and steps[0] != lengths[1] * steps[1]:
@@ -183,7 +183,7 @@ def _as_batch(a: Any) -> Any:
 
 
 def contract(a: Any, b: Any, dtype: np.dtype[Any], conjugated: bool = False) -> Any:
-    """The sum over the last axis of ``a * b``, or ``conj(a) * b``, which broadcast."""
+    """Return the sum over the last axis of ``a * b``, or ``conj(a) * b``, broadcast."""
     context = a.context
     conjugated = conjugated and a.dtype.kind == "c"
     key = "contract", a.typecode, b.typecode, conjugated
@@ -205,14 +205,14 @@ def contract(a: Any, b: Any, dtype: np.dtype[Any], conjugated: bool = False) -> 
 def dot(a: Any, b: Any, out: Any = None) -> Any:
     """The sum of products over the last axis of ``a`` and the last but one of ``b``.
 
-    With a 0-d operand, the product; of vectors, their only axis. ``out`` takes a copy
-    of it. BadValue for shapes that do not fit.
+    With a 0-d operand, the product; of vectors, over their only axis. ``out`` takes a
+    copy of it. Raises BadValue for shapes that do not fit.
 
     >>> print(gpuarray.dot(gpuarray.asarray([1, 2, 3]), gpuarray.asarray([4, 5, 6])))
     32
     """
-    made = _dot_product(a, b)
-    return made if out is None else into(out, made, "dot")
+    product = _dot_product(a, b)
+    return product if out is None else into(out, product, "dot")
 
 
 def _dot_product(a: Any, b: Any) -> Any:
@@ -234,9 +234,9 @@ def _dot_product(a: Any, b: Any) -> Any:
 
 
 def vdot(a: Any, b: Any) -> Any:
-    """The sum of the conjugates of ``a`` times ``b``, both as vectors.
+    """Return the sum of the conjugates of ``a`` times ``b``, both as vectors.
 
-    BadValue if they differ in size.
+    Raises BadValue if they differ in size.
 
     >>> print(gpuarray.vdot(gpuarray.asarray([1j, 2]), gpuarray.asarray([1j, 1])))
     (3+0j)
@@ -258,7 +258,7 @@ def vdot(a: Any, b: Any) -> Any:
 
 
 def tensordot(a: Any, b: Any, axes: int | Sequence[Any] = 2) -> Any:
-    """The sum of products over axes of both arrays.
+    """Return the sum of products over axes of both arrays.
 
     ``axes`` is a number, of last axes of the first and first ones of the second, or a
     pair of lists of axes. The other axes of the first come before those of the second.
@@ -291,7 +291,7 @@ def tensordot(a: Any, b: Any, axes: int | Sequence[Any] = 2) -> Any:
 
 
 def _pairs(axes: Any, ndim: int, other: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The axes of either array that are summed over."""
+    """Return the axes of either array that are summed over."""
     if not hasattr(axes, "__len__") or getattr(axes, "ndim", 1) == 0:
         try:
             count = operator.index(axes)
@@ -316,7 +316,7 @@ def _pairs(axes: Any, ndim: int, other: int) -> tuple[tuple[int, ...], tuple[int
 
 
 def vecdot(x1: Any, x2: Any, axis: int = -1) -> Any:
-    """The sum over ``axis`` of ``x1``, conjugated, times ``x2``; they broadcast.
+    """Return the sum over ``axis`` of ``x1``, conjugated, times ``x2``; they broadcast.
 
     >>> a = gpuarray.arange(4).reshape(2, 2)
     >>> print(gpuarray.vecdot(a, a))

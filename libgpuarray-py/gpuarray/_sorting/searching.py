@@ -1,4 +1,4 @@
-"""Places in sorted arrays, and places of raveled arrays."""
+"""Binary search in sorted arrays, and flat indices."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _kernel(context: Context, dtype: DType, side: str) -> Any:
 
 
 def _values(array: BaseArray, values: Any) -> Any:
-    """What is looked for, on the context of ``array``; a Python number is weak."""
+    """Return the values on the context of ``array``; a Python number is weak."""
     if isinstance(values, BaseArray):
         return require_all("searchsorted", array, values)[1]
     host = np.asarray(values)
@@ -58,10 +58,10 @@ def searchsorted(
     side: Literal["left", "right"] = "left",
     sorter: Any = None,
 ) -> Any:
-    """Where ``v`` would be put in a sorted vector so that it stays sorted: int64.
+    """Return the index (int64) to insert ``v`` at so that a sorted vector stays sorted.
 
-    ``side`` 'left' gives the first such place, 'right' the last. ``sorter`` are places
-    that sort the vector, as from ``argsort``. nan comes after all numbers.
+    ``side`` 'left' returns the first such index, 'right' the last. ``sorter`` are
+    indices that sort the vector, as from ``argsort``. nan comes after all numbers.
 
     >>> a = gpuarray.asarray([1, 3, 5])
     >>> print(gpuarray.searchsorted(a, 3, side="right"))
@@ -109,9 +109,9 @@ def _sorter(array: BaseArray, sorter: Any) -> Any:
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
-    """In which interval between ``bins`` each element lies: int64, 0 before the first.
+    """Return each element's interval between ``bins``: int64, 0 before the first.
 
-    The bins ascend or descend; an interval has its left end, or with ``right`` the
+    The bins ascend or descend; an interval includes its left end, or with ``right`` the
     other one. Bins on the device are waited for, to see which way they go.
 
     >>> bins = gpuarray.asarray([0.0, 1.0, 2.0])
@@ -129,15 +129,15 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
         raise BadValue("digitize: the bins must ascend or descend")
     side: Literal["left", "right"] = "left" if right else "right"
     bins = edges if ascends else edges[::-1]
-    found = searchsorted(source.from_host(bins, source.context), source, side)
-    return found if ascends else edges.size - found
+    indices = searchsorted(source.from_host(bins, source.context), source, side)
+    return indices if ascends else edges.size - indices
 
 
-# ---- places of raveled arrays ----
+# ---- flat indices ----
 
 
 def _check_bounds(indices: Any, length: int) -> None:
-    """BadIndex at the next wait if an index is out of bounds; NumPy's below 0, too."""
+    """BadIndex at the next wait for an index out of bounds; NumPy's below 0, too."""
     zero = np.zeros((), np.bool_)
     line = indices.from_host(zero, indices.context).broadcast_to((length,))
     take_at(line, [indices], 0)
@@ -152,7 +152,7 @@ def _integers(array: Any, operation: str) -> Any:
 def unravel_index(
     indices: Any, shape: int | Sequence[int], order: Literal["C", "F"] = "C"
 ) -> tuple[Any, ...]:
-    """For each axis of ``shape``, the places that raveled places stand for: int64.
+    """Return, for each axis of ``shape``, the indices of flat indices: int64.
 
     One out of bounds raises BadIndex when the context is next waited for; a negative
     one counts from the end.
@@ -166,11 +166,11 @@ def unravel_index(
     size = math.prod(lengths)
     _check_bounds(flat, size)
     rest = flat % size if size else flat
-    found = []
+    coordinates = []
     for length in reversed(lengths) if order == "C" else lengths:
-        found.append(rest % max(length, 1))
+        coordinates.append(rest % max(length, 1))
         rest = rest // max(length, 1)
-    return tuple(reversed(found) if order == "C" else found)
+    return tuple(reversed(coordinates) if order == "C" else coordinates)
 
 
 def _order(order: str, operation: str) -> None:
@@ -184,11 +184,11 @@ def ravel_multi_index(
     mode: str | Sequence[str] = "raise",
     order: Literal["C", "F"] = "C",
 ) -> Any:
-    """The raveled places that places along each axis of ``dims`` stand for: int64.
+    """Return the flat indices of indices along each axis of ``dims``: int64.
 
-    ``mode``, one or one for each axis, says what becomes of a place out of bounds:
-    'raise' raises BadIndex when the context is next waited for, 'wrap' counts round and
-    round, 'clip' stops at the ends.
+    ``mode``, one or one for each axis, treats an index out of bounds: 'raise' raises
+    BadIndex when the context is next waited for, 'wrap' takes it modulo the length,
+    'clip' stops at the ends.
 
     >>> places = gpuarray.asarray([0, 1]), gpuarray.asarray([2, 0])
     >>> print(gpuarray.ravel_multi_index(places, (2, 3)))
@@ -211,7 +211,7 @@ def ravel_multi_index(
 
 
 def _steps(lengths: Sequence[int], order: str) -> list[int]:
-    """From a place to the next along each axis, in places of the raveled array."""
+    """Return the stride of each axis, in elements of the raveled array."""
     shape = lengths[::-1] if order == "C" else lengths
     steps = [math.prod(shape[:i]) for i in range(len(shape))]
     return steps[::-1] if order == "C" else steps

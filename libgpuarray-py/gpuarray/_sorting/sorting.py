@@ -1,4 +1,4 @@
-"""Sorting along an axis, stable, in NumPy's order."""
+"""Stable sorts along an axis, in NumPy's order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KINDS = (None, "quicksort", "mergesort", "heapsort", "stable")
 
 
 def _refuse(operation: str, kind: str | None, order: Any) -> None:
-    """NumPy's arguments that say how: every sort is stable; no dtype has fields."""
+    """Refuse NumPy's ``kind`` and ``order``: sorts are stable; no dtype has fields."""
     if kind not in KINDS:
         raise BadType(f"{operation}: kind is {kind!r}, expected one of {KINDS}")
     if order is not None:
@@ -31,7 +31,7 @@ def sort(
     descending: bool = False,
     stable: bool | None = None,
 ) -> Any:
-    """A sorted copy, along ``axis`` (None: of all elements); nan comes last.
+    """Return a sorted copy, along ``axis`` (None: of all elements); nan comes last.
 
     Equal elements keep their order, whatever ``kind`` and ``stable`` say.
 
@@ -78,9 +78,9 @@ def argsort(
     descending: bool = False,
     stable: bool | None = None,
 ) -> Any:
-    """The places (int64) that would sort the array along ``axis``; as ``sort``.
+    """Return the indices (int64) that sort the array along ``axis``; as ``sort``.
 
-    Of an array of no axes it is ``[0]``, as in NumPy.
+    A 0-d array gives ``[0]``, as in NumPy.
 
     >>> print(gpuarray.argsort(gpuarray.asarray([3, 1, 2])))
     [1 2 0]
@@ -97,19 +97,17 @@ def argsort(
 
 
 def is_lone(array: BaseArray, axis: int) -> bool:
-    """Whether NumPy takes an array of no axes for one of one element along ``axis``.
-
-    Where places are asked for it does.
-    """
+    """Return True if NumPy takes a 0-d array as one of one element along ``axis``."""
     return array.ndim == 0 and axis in (0, -1)
 
 
 def sort_pairs(
     keys: BaseArray, values: BaseArray, axis: int = -1, *, descending: bool = False
 ) -> tuple[Any, Any]:
-    """``keys`` sorted along ``axis``, and ``values`` moved as they are.
+    """Return ``keys`` sorted along ``axis``, and ``values`` permuted as they are.
 
-    Both of one shape; equal keys keep their order. BadValue for shapes that differ.
+    Both of one shape; equal keys keep their order. Raises BadValue for shapes that
+    differ.
 
     >>> keys, values = gpuarray.asarray([3, 1, 2]), gpuarray.asarray([30, 10, 20])
     >>> print(*gpuarray.sort_pairs(keys, values))
@@ -135,10 +133,10 @@ def sort_pairs(
 def topk(
     array: BaseArray, k: int, axis: int = -1, *, largest: bool = True
 ) -> tuple[Any, Any]:
-    """The ``k`` largest (or smallest) elements along ``axis``, and their places.
+    """The ``k`` largest (or smallest) elements along ``axis``, and their indices.
 
     In order, the first one first. nan counts as largest; of equal elements those with
-    the smallest places are taken.
+    the smallest indices are taken.
 
     >>> values, places = gpuarray.topk(gpuarray.asarray([3, 9, 5]), 2)
     >>> print(values, places)

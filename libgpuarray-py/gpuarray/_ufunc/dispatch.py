@@ -1,8 +1,8 @@
-"""NumPy's protocols: its functions called with our arrays lead to ours of that name.
+"""NumPy's protocols, which dispatch its functions of our arrays to ours of that name.
 
 ``numpy.exp(x)``, ``numpy.add.reduce(x)``, ``numpy.sum(x)``, ``numpy.linalg.norm(x)``
-stay on the device. What there is no function for raises BadType: nothing is ever copied
-to the host unasked.
+stay on the device. A function that is missing here raises BadType: nothing is ever
+copied to the host unasked.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _finders: list[Find] = []
 
 
 def offer(find: Find) -> None:
-    """Say how a function is found by NumPy's name, or a submodule; None: it is not."""
+    """Register the search for a function by NumPy's name; None: not found."""
     _finders[:] = [find]
 
 
@@ -44,7 +44,7 @@ def _missing(name: str) -> BadType:
 
 
 def _is_known(operand: Any) -> bool:
-    """Whether an operand is one that our functions take, or refuse with a reason."""
+    """Return True for operands that our functions take, or refuse with a reason."""
     numbers = bool, int, float, complex, np.generic, np.ndarray
     return isinstance(operand, (BaseArray, *numbers))
 
@@ -52,7 +52,7 @@ def _is_known(operand: Any) -> bool:
 def array_ufunc(
     array: Any, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any
 ) -> Any:
-    """``__array_ufunc__``: the ufunc of the same name here."""
+    """``__array_ufunc__``: call the ufunc of the same name here."""
     outs: tuple[Any, ...] = options.get("out") or ()
     operands = inputs[:1] if method in ("at", "reduceat") else inputs
     if not all(_is_known(x) for x in (*operands, *outs) if x is not None):
@@ -81,7 +81,7 @@ def array_ufunc(
 def _into_host(
     array: Any, ufunc: np.ufunc, inputs: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
-    """The ufunc of arrays on both sides, stored into an array of NumPy's."""
+    """Store the ufunc of arrays on both sides into a NumPy array."""
     (out,) = options["out"]
     others = {name: value for name, value in options.items() if name != "out"}
     if others.get("where", True) is not True:
@@ -93,8 +93,8 @@ def _into_host(
     beside = [
         from_host(ufunc.__name__, like, x) if is_host_array(x) else x for x in inputs
     ]
-    made = ufunc(*beside, **others)
-    np.copyto(out, made.get(), casting="same_kind")
+    result = ufunc(*beside, **others)
+    np.copyto(out, result.get(), casting="same_kind")
     return out
 
 
@@ -108,7 +108,7 @@ def array_function(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
-    """``__array_function__``: the function of the same name here."""
+    """``__array_function__``: call the function of the same name here."""
     if not all(issubclass(kind, BaseArray | np.ndarray) for kind in types):
         return NotImplemented
     ours = _PLAIN.get(function)
@@ -121,15 +121,15 @@ def array_function(
 
 
 def _found(path: list[str]) -> Any:
-    """What is offered by the name, which may begin with a submodule's."""
+    """Return our function of a name, which may begin with a submodule's."""
     first, *rest = path
-    found = _ours(first)
+    function = _ours(first)
     for name in rest:
-        listed = getattr(found, "__all__", None)
+        listed = getattr(function, "__all__", None)
         if listed is not None and name not in listed:
             return None
-        found = getattr(found, name, None)
-    return found if callable(found) else None
+        function = getattr(function, name, None)
+    return function if callable(function) else None
 
 
 def _copyto(
@@ -175,10 +175,10 @@ def _may_share(a: Any, b: Any) -> bool:
 
 
 class _Places:
-    """Where the elements of an array lie in its buffer, for NumPy to compare.
+    """The addresses of an array's elements in its buffer, for NumPy to compare.
 
-    NumPy computes with the addresses and reads nothing; they are counted from one that
-    no offset leads below.
+    NumPy computes with them and reads nothing; they are counted from one that no offset
+    leads below.
     """
 
     def __init__(self, array: BaseArray) -> None:

@@ -25,11 +25,11 @@ from gpuarray.scalars import PAIRS, SCALARS, Pair, Scalar
 _CHARACTERS = frozenset("?bBhHiIlLqQefdFD")
 
 recorders: list[tuple[type, Callable[..., Any]]] = []
-"""Classes of operands that stand for arrays, and what a row of such gives instead."""
+"""Classes of operands that stand for arrays, and the function that records a row."""
 
 
 class Ufunc:
-    """A function of each element of arrays and numbers that broadcast.
+    """An elementwise function of arrays and numbers that broadcast.
 
     Called as NumPy's are, with ``out=`` (an array, or a tuple of one), ``where=`` (a
     bool array, which broadcasts with the operands; a new array has 0 where it is
@@ -56,27 +56,27 @@ class Ufunc:
 
     @property
     def identity(self) -> Any:
-        """What a reduction of no elements gives; None: it fails."""
+        """The result of a reduction of no elements; None: it fails."""
         return getattr(self.row.reference, "identity", None)
 
     @property
     def types(self) -> list[str]:
-        """NumPy's loops that there are here, by their characters: ``'ff->f'``."""
+        """The supported ones of NumPy's loops, by their characters: ``'ff->f'``."""
         loops = self.row.loops
-        found = [] if loops is None else loops.types
+        texts = [] if loops is None else loops.types
         offered = _CHARACTERS if "c" in self.row.by_kind else _CHARACTERS - {"F", "D"}
-        kept = [text for text in found if offered.issuperset(text.replace("->", ""))]
+        kept = [text for text in texts if offered.issuperset(text.replace("->", ""))]
         if not self.row.gives_complex:
             return kept
         return [text[:-1] + ("D" if text[-1] == "d" else "F") for text in kept]
 
     @property
     def ntypes(self) -> int:
-        """How many loops there are."""
+        """The number of loops."""
         return len(self.types)
 
     def __call__(self, *operands: Any, **options: Any) -> Any:
-        """The function of ``operands``; see the class for the options."""
+        """Return the function of ``operands``; see the class for the options."""
         return self._apply(operands, options.pop("out", None), **options)
 
     def _apply(
@@ -90,7 +90,7 @@ class Ufunc:
         order: str = "K",
         subok: bool = True,
     ) -> Any:
-        """The general way; ``order`` and ``subok`` are NumPy's, and change nothing."""
+        """Apply it in general; ``order`` and ``subok`` are NumPy's and change nothing."""
         if len(operands) == self.nargs and out is None:
             *given, out = operands
             operands = tuple(given)
@@ -127,10 +127,11 @@ class Ufunc:
         initial: Any = None,
         where: Any = True,
     ) -> Any:
-        """Fold ``array`` over ``axis`` (None: all; several, if the order is free).
+        """Return the fold of ``array`` over ``axis`` (None: all).
 
-        Begins with ``initial`` if it is given; leaves out what the mask ``where`` does.
-        Raises BadValue for no elements where the function has no identity.
+        Several axes, if it is commutative. Begins with ``initial`` if given; leaves out
+        what the mask ``where`` does. Raises BadValue for no elements without an
+        identity.
 
         >>> print(gpuarray.maximum.reduce(gpuarray.asarray([[1, 5], [7, 3]]), axis=1))
         [5 7]
@@ -143,7 +144,7 @@ class Ufunc:
     def accumulate(
         self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None
     ) -> Any:
-        """The folds of the elements up to each one along ``axis``.
+        """Return the folds of the elements up to each one along ``axis``.
 
         >>> print(gpuarray.add.accumulate(gpuarray.asarray([1, 2, 3])))
         [1 3 6]
@@ -160,7 +161,7 @@ class Ufunc:
         dtype: Any = None,
         out: Any = None,
     ) -> Any:
-        """Folds of ``array[indices[i]:indices[i + 1]]`` along ``axis``.
+        """Return folds of ``array[indices[i]:indices[i + 1]]`` along ``axis``.
 
         As NumPy's: where a slice is empty its first element is taken.
 
@@ -171,7 +172,7 @@ class Ufunc:
         return ufunc_methods.reduceat(row, array, indices, axis, dtype, out)
 
     def outer(self, a: Any, b: Any, /, **options: Any) -> Any:
-        """The function of each element of ``a`` with each one of ``b``.
+        """Return the function of each element of ``a`` with each one of ``b``.
 
         >>> print(gpuarray.subtract.outer(gpuarray.arange(2), gpuarray.arange(3)))
         [[ 0 -1 -2]
@@ -184,9 +185,9 @@ class Ufunc:
         return self(a, b, **options)
 
     def at(self, array: Any, indices: Any, b: Any = None, /) -> None:
-        """``array[indices] = f(array[indices], b)``, once for each time in ``indices``.
+        """``array[indices] = f(array[indices], b)``, repeated for repeated indices.
 
-        What belongs to one place is done in the order of the indices.
+        The values of one index are applied in order.
 
         >>> a = gpuarray.zeros(3)
         >>> gpuarray.add.at(a, [0, 0, 2], 1)
@@ -219,7 +220,7 @@ class UnaryUfunc(Ufunc):
         order: str = "K",
         subok: bool = True,
     ) -> Any:
-        """The function of ``a``; see the class for the options."""
+        """Return the function of ``a``; see the class for the options."""
         if out is None and where is True and dtype is None and isinstance(a, BaseArray):
             return self._method(a)
         return self._apply((a,), out, where=where, dtype=dtype, casting=casting)
@@ -246,7 +247,7 @@ class BinaryUfunc(Ufunc):
         order: str = "K",
         subok: bool = True,
     ) -> Any:
-        """The function of ``a`` and ``b``; see the class for the options."""
+        """Return the function of ``a`` and ``b``; see the class for the options."""
         if where is True and dtype is None and casting == "same_kind":
             result: Any = NotImplemented
             if isinstance(a, BaseArray):
@@ -275,7 +276,7 @@ class PairUfunc(Ufunc):
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """How it is called, for ``help`` and editors."""
+        """The signature, for ``help`` and editors."""
         place = inspect.Parameter.POSITIONAL_ONLY
         operands = ["x"] if self.nin == 1 else [f"x{i + 1}" for i in range(self.nin)]
         options = list(inspect.signature(super()._apply).parameters.values())[1:]
@@ -294,7 +295,7 @@ class PairUfunc(Ufunc):
 
     @property
     def types(self) -> list[str]:
-        """NumPy's loops that there are here, by their characters."""
+        """The supported ones of NumPy's loops, by their characters."""
         return [
             text
             for text in self.reference.types
@@ -304,18 +305,18 @@ class PairUfunc(Ufunc):
     def _apply(
         self, operands: tuple[Any, ...], out: Any = None, **options: Any
     ) -> tuple[Any, Any]:
-        given = (*operands[self.nin :], *(out or ()))
-        outs = _outputs(self.__name__, given, 2) if given else (None, None)
+        listed = (*operands[self.nin :], *(out or ()))
+        outs = _outputs(self.__name__, listed, 2) if listed else (None, None)
         operands = operands[: self.nin]
         if any(x is not None and y is x for x in outs for y in operands):
             # The first result must not be stored over an operand of the second.
-            made = [self._one(row, operands, None, options) for row in self.rows]
-            for result, target in zip(made, outs, strict=True):
+            results = [self._one(row, operands, None, options) for row in self.rows]
+            for result, target in zip(results, outs, strict=True):
                 if target is not None:
                     apply_row(SCALARS["second"], (target, result), target)
             first, second = (
                 result if target is None else target
-                for result, target in zip(made, outs, strict=True)
+                for result, target in zip(results, outs, strict=True)
             )
             return first, second
         first, second = (
@@ -343,7 +344,7 @@ def _only_for_two(name: str, method: str) -> BadValue:
 
 
 class _Document:
-    """The text about a class, or about one of its functions, written when asked for."""
+    """The docstring of a class, or of one of its functions, written on first use."""
 
     def __init__(self, text: str | None) -> None:
         self.text = text
@@ -357,7 +358,7 @@ for _kind in (Ufunc, UnaryUfunc, BinaryUfunc, PairUfunc):
 
 
 def _document(ufunc: Ufunc) -> str:
-    """What the rows say, and the example with the values that NumPy gives."""
+    """Return a row's docstring, and the example with the values that NumPy gives."""
     is_pair = isinstance(ufunc, PairUfunc)
     rows = ufunc.rows if isinstance(ufunc, PairUfunc) else (ufunc.row,)
     reference = ufunc.reference if isinstance(ufunc, PairUfunc) else rows[0].reference
@@ -389,7 +390,7 @@ def _ufunc(row: Scalar) -> Ufunc:
 
 
 def _public_names(row: Scalar) -> set[str]:
-    """A row's own names, and NumPy's where the reference is a function of NumPy."""
+    """Return a row's own names, and NumPy's where the reference is a NumPy function."""
     theirs = getattr(row.reference, "__name__", "")
     return {row.name, *row.aliases} | (
         {theirs} if getattr(np, theirs, None) is row.reference else set()

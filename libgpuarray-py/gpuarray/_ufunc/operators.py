@@ -1,7 +1,7 @@
-"""Python's operators, made from the rows of the table: one call of the library each.
+"""Python's operators, one call of the library each, made from the rows of the table.
 
-A call makes the result's struct, picks the variant for the layouts at hand and launches
-it; the kernel is found by the operands' types.
+A call makes the result's struct, picks the kernel's variant for the operands' layouts
+and launches it; the kernel is looked up by the operands' types.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def unary_operator(row: Scalar) -> Callable[[Any], Any]:
-    """A method without arguments."""
+    """Return a method without arguments."""
     name, apply, new_object = row.name, lib.array_apply1, object.__new__
 
     def method(self: BaseArray) -> BaseArray:
         context = self._context
         kernel = context._kernels.get((name, self._typecode))
         if kernel is None:
-            made = make_kernel(context, row, (self._dtype,), (True,))
-            kernel = made.handle, made.dtype, made.typecode
+            built = make_kernel(context, row, (self._dtype,), (True,))
+            kernel = built.handle, built.dtype, built.typecode
             context._kernels[name, self._typecode] = kernel
         handle, dtype, typecode = kernel
         struct = apply(handle, self._struct)
@@ -56,7 +56,7 @@ def unary_operator(row: Scalar) -> Callable[[Any], Any]:
 
 
 def binary_operator(row: Scalar, reflected: bool = False) -> Callable[[Any, Any], Any]:
-    """A method of one argument, which is an array or a number."""
+    """Return a method of one argument, which is an array or a number."""
     name, apply, new_object = row.name, lib.array_apply2, object.__new__
 
     def method(self: BaseArray, other: Any) -> Any:
@@ -67,8 +67,8 @@ def binary_operator(row: Scalar, reflected: bool = False) -> Callable[[Any, Any]
             raise other_context(name, self, other)
         kernel = context._kernels.get((name, self._typecode, other._typecode))
         if kernel is None:
-            made = make_kernel(context, row, (self._dtype, other._dtype), (True, True))
-            kernel = made.handle, made.dtype, made.typecode
+            built = make_kernel(context, row, (self._dtype, other._dtype), (True, True))
+            kernel = built.handle, built.dtype, built.typecode
             context._kernels[name, self._typecode, other._typecode] = kernel
         handle, dtype, typecode = kernel
         struct = apply(handle, self._struct, other._struct)
@@ -85,7 +85,7 @@ def binary_operator(row: Scalar, reflected: bool = False) -> Callable[[Any, Any]
 
 
 def store_operator(row: Scalar) -> Callable[[BaseArray, BaseArray, BaseArray], Any]:
-    """A function of two arrays and the array that takes the result."""
+    """Return a function of two arrays and the array that takes the result."""
     name = row.name
 
     def store(a: BaseArray, b: BaseArray, out: BaseArray) -> Any:
@@ -95,20 +95,20 @@ def store_operator(row: Scalar) -> Callable[[BaseArray, BaseArray, BaseArray], A
             handle = context._kernels.get(key)
             if handle is None:
                 types, manner = (a._dtype, b._dtype), Manner(out=out._dtype)
-                made = make_kernel(context, row, types, (True, True), manner)
-                handle = context._kernels[key] = made.handle
+                built = make_kernel(context, row, types, (True, True), manner)
+                handle = context._kernels[key] = built.handle
             if lib.array_call(handle, out._struct, a._struct, b._struct) == 0:
                 return out
-        return apply_row(row, (a, b), out=out)  # says what is wrong
+        return apply_row(row, (a, b), out=out)  # raises the error
 
     return store
 
 
 def inplace_operator(row: Scalar) -> Callable[[Any, Any], Any]:
-    """A method that stores into the array itself.
+    """Return a method that stores into the array itself.
 
-    Of an element, which is read-only, NotImplemented: ``a[0] += 1`` then adds and
-    stores, as with NumPy's scalars.
+    For an element, which is read-only, it is NotImplemented: ``a[0] += 1`` then adds
+    and stores, as with NumPy's scalars.
     """
     store = store_operator(row)
 
@@ -149,7 +149,7 @@ def _number_kernel(
 
 
 def _with_number(row: Scalar, array: BaseArray, value: Any, reflected: bool) -> Any:
-    """The result of an array and a number; NotImplemented for what is no number."""
+    """Return the result of an array and a number; NotImplemented for other values."""
     context = array._context
     key = row.name, array._typecode, value.__class__, reflected
     kernel = context._kernels.get(key)
@@ -191,7 +191,7 @@ def _with_number(row: Scalar, array: BaseArray, value: Any, reflected: bool) -> 
 
 
 def _with_no_number(row: Scalar, array: BaseArray, value: Any, reflected: bool) -> Any:
-    """With a NumPy array; else of == and != an array: none is equal to no number."""
+    """With a NumPy array, or == and != of a value that is no number: never equal."""
     if is_host_array(value):
         return apply_row(row, (value, array) if reflected else (array, value))
     if isinstance(value, np.ndarray):
@@ -205,13 +205,13 @@ def _with_no_number(row: Scalar, array: BaseArray, value: Any, reflected: bool) 
         )
     kind: Any = type(value)
     if kind.__module__ != "builtins" and kind.__eq__ is not object.__eq__:
-        return NotImplemented  # it may know how it compares
+        return NotImplemented  # its class may compare
     equal = array.allocate(array.shape, np.dtype(bool), array._context, 0, True)
     return equal if row.operator == "eq" else _opposite(equal)
 
 
 def _number_into(row: Scalar, array: BaseArray, value: Any) -> Any:
-    """The array itself with a number applied; NotImplemented for what is no number."""
+    """Apply a number to the array itself; NotImplemented for other values."""
     context = array._context
     key = row.name, array._typecode, value.__class__, "into"
     kernel = context._kernels.get(key)
@@ -240,7 +240,7 @@ def _number_into(row: Scalar, array: BaseArray, value: Any) -> Any:
     status = lib.array_call_number(
         kernel.handle, struct, struct, real, imaginary, whole, number.typecode
     )
-    # What fails is done again by the way that says what is wrong.
+    # On failure the general way is run, which raises the error.
     return array if status == 0 else apply_row(row, (array, value), out=array)
 
 

@@ -1,7 +1,7 @@
 """Reductions over any axes, made from the rows of the table that have an identity.
 
-Each is one pass over the array: what is done with the reduced value (a mean's division)
-is done as it is stored, and a greatest element comes with its position.
+Each is one pass over the array: an epilogue (a mean's division) is computed as the
+value is stored, and ``argmax`` reduces pairs of a value and its position.
 
 The dtype of a result is NumPy's. float16 and bfloat16 are accumulated in float32. The
 same input on the same device gives the same bits.
@@ -91,17 +91,17 @@ def folded(
     initial: Any,
     where: Any,
 ) -> Any:
-    """The reduction with a row, of all elements or those of a mask, into ``out``."""
+    """Return the reduction with a row, of all elements or those of a mask."""
     if where is True and initial is None:
-        made = _reduce(operation, row, array, axis, keepdims, accumulator, dtype)
+        result = _reduce(operation, row, array, axis, keepdims, accumulator, dtype)
     else:
         how = axis, dtype, keepdims, initial, where
-        made = reduce_monoid(operation, row, array, *how)
-    return made if out is None else into(out, made, operation)
+        result = reduce_monoid(operation, row, array, *how)
+    return result if out is None else into(out, result, operation)
 
 
 def summed_dtype(array: BaseArray, dtype: npt.DTypeLike | None) -> DType:
-    """NumPy's dtype of a sum: small integers and bools grow to 64 bits."""
+    """Return NumPy's dtype of a sum: small integers and bools grow to 64 bits."""
     if dtype is not None:
         chosen = as_dtype(dtype, "reduction")
         warn_of_lost_parts(array._dtype, chosen)
@@ -113,7 +113,7 @@ def summed_dtype(array: BaseArray, dtype: npt.DTypeLike | None) -> DType:
 
 
 def mean_dtype(operation: str, array: BaseArray, dtype: npt.DTypeLike | None) -> DType:
-    """The dtype of a variance: ``dtype``, of integers else float64."""
+    """Return the dtype of a variance: ``dtype``, of integers else float64."""
     if dtype is None:
         is_exact = kind_of(array._dtype) in "biu"
         return np.dtype(np.float64) if is_exact else array._dtype
@@ -127,7 +127,7 @@ def mean_dtype(operation: str, array: BaseArray, dtype: npt.DTypeLike | None) ->
 
 
 def _fitting_dtype(array: BaseArray, axis: Axis, result: DType) -> DType:
-    """The dtype to sum in: 32 bits where sums of small integers cannot exceed them."""
+    """The dtype to sum in: 32 bits if sums of small integers cannot exceed them."""
     dtype = array._dtype
     if dtype.kind not in "biu" or dtype.itemsize > 2 or result.itemsize != 8:
         return result
@@ -148,7 +148,7 @@ def sum(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
-    """The sum over ``axis`` (None: all), in ``dtype`` or NumPy's choice of it.
+    """Return the sum over ``axis`` (None: all), in ``dtype`` or NumPy's choice of it.
 
     It begins with ``initial``, if given; the mask ``where`` leaves elements out, in
     ``prod``, ``max``, ``min``, ``any`` and ``all`` too. ``out`` takes the result.
@@ -179,7 +179,7 @@ def prod(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
-    """The product over ``axis``, in ``dtype`` or NumPy's choice of it.
+    """Return the product over ``axis``, in ``dtype`` or NumPy's choice of it.
 
     As ``sum``; 1 of no elements.
 
@@ -201,11 +201,11 @@ def mean(
     *,
     where: Any = True,
 ) -> Any:
-    """The mean over ``axis``, of those that the mask ``where`` holds.
+    """Return the mean over ``axis``, of the elements of the mask ``where``.
 
     Of integers it is float64, and the sum of those of 32 bits or less is exact; of
-    float16 it is computed by way of float32. nan of no elements. As a ``dtype`` of
-    integers it is the sum in it, divided and rounded towards 0; 0 of no elements.
+    float16 it is computed in float32. nan of no elements. With an integer ``dtype`` it
+    is the sum in it, divided and rounded towards 0; 0 of no elements.
 
     >>> a = gpuarray.asarray([[1, 5], [7, 3]])
     >>> print(gpuarray.mean(a, axis=0))
@@ -217,8 +217,8 @@ def mean(
     if axis is not None:
         axes_numbers(axis, source.ndim, "mean")  # NumPy's has no axis of 0-d arrays
     if dtype is not None and as_dtype(dtype, "mean").kind in "iu":
-        made = _whole_mean(source, axis, as_dtype(dtype, "mean"), keepdims, where)
-        return made if out is None else into(out, made, "mean")
+        average = _whole_mean(source, axis, as_dtype(dtype, "mean"), keepdims, where)
+        return average if out is None else into(out, average, "mean")
     result = mean_dtype("mean", source, dtype)
     work = work_dtype(result)
     count = f"({work_ctype(parts_dtype(work))}){COUNT[where is not True]}"
@@ -227,14 +227,14 @@ def mean(
     if kind_of(array._dtype) in "biu" and array.itemsize <= 4 and result == np.float64:
         work = _fitting_dtype(array, axis, summed_dtype(array, None))
     how = axis, keepdims, work, result, text, where
-    made = _reduce("mean", SCALARS["add"], array, *how)
-    return made if out is None else into(out, made, "mean")
+    average = _reduce("mean", SCALARS["add"], array, *how)
+    return average if out is None else into(out, average, "mean")
 
 
 def _whole_mean(
     array: BaseArray, axis: Axis, dtype: DType, keepdims: bool, where: Any
 ) -> Any:
-    """The mean as an integer."""
+    """Return the mean as an integer."""
     count = f"({work_ctype(dtype)}){COUNT[where is not True]}"
     text = f"{count} == 0 ? 0 : v / {count}"
     return _reduce(
@@ -250,10 +250,10 @@ def max(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
-    """The largest element over ``axis``; nan if there is one.
+    """Return the largest element over ``axis``; nan if there is one.
 
-    Of one axis, several or all (None). BadValue for no elements, BadIndex for an axis
-    that is not there.
+    Over one axis, several or all (None). Raises BadValue for no elements, BadIndex for
+    an axis that does not exist.
 
     >>> print(gpuarray.max(gpuarray.asarray([[1, 5], [7, 3]]), axis=0))
     [7 5]
@@ -275,9 +275,9 @@ def min(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
-    """The smallest element over ``axis``; nan if there is one.
+    """Return the smallest element over ``axis``; nan if there is one.
 
-    As ``max``: BadValue for no elements.
+    As ``max``: raises BadValue for no elements.
 
     >>> print(gpuarray.min(gpuarray.asarray([[1, 5], [7, 3]]), axis=0))
     [1 3]
@@ -298,9 +298,7 @@ def any(
     *,
     where: Any = True,
 ) -> Any:
-    """Whether an element over ``axis`` is not zero.
-
-    Of bool; false of no elements.
+    """Return True if an element over ``axis`` is not zero; False for no elements.
 
     >>> print(gpuarray.any(gpuarray.asarray([[1, 0], [0, 0]]), axis=1))
     [ True False]
@@ -318,9 +316,7 @@ def all(
     *,
     where: Any = True,
 ) -> Any:
-    """Whether every element over ``axis`` is not zero.
-
-    Of bool; true of no elements.
+    """Return True if every element over ``axis`` is not zero; True for no elements.
 
     >>> print(gpuarray.all(gpuarray.asarray([[1, 0], [2, 3]]), axis=1))
     [False  True]
@@ -356,7 +352,7 @@ def extremum_kernel(
 def _position(
     operation: str, array: BaseArray, axis: int | None, keepdims: bool, smallest: bool
 ) -> Any:
-    """Where the extremum over an axis, or in the flat array, first is."""
+    """Return the first index of the extremum over an axis, or in the flat array."""
     if not isinstance(axis, int | np.integer | None) or isinstance(axis, bool):
         raise BadType(f"{operation}: axis {axis!r}, expected an integer or None")
     kind = array._typecode, smallest, lib.GA_EXTREMUM_POSITION
@@ -369,39 +365,39 @@ def _position(
 def argmax(
     array: BaseArray, axis: int | None = None, out: Any = None, keepdims: bool = False
 ) -> Any:
-    """Where the first of the largest elements is along ``axis``; nan is the largest.
+    """The index of the first of the largest elements along ``axis``; nan is largest.
 
-    None: in the flattened array. int64.
+    None: in the raveled array. int64.
 
     >>> print(gpuarray.argmax(gpuarray.asarray([[1, 5], [7, 3]]), axis=1))
     [1 0]
     """
     require(array, "argmax")
-    made = _position("argmax", array, axis, keepdims, False)
-    return made if out is None else into(out, made, "argmax")
+    indices = _position("argmax", array, axis, keepdims, False)
+    return indices if out is None else into(out, indices, "argmax")
 
 
 def argmin(
     array: BaseArray, axis: int | None = None, out: Any = None, keepdims: bool = False
 ) -> Any:
-    """Where the first of the smallest elements is along ``axis``; nan is the smallest.
+    """The index of the first of the smallest elements along ``axis``; nan is smallest.
 
-    None: in the flattened array. int64.
+    None: in the raveled array. int64.
 
     >>> print(gpuarray.argmin(gpuarray.asarray([[1, 5], [7, 3]])))
     0
     """
     require(array, "argmin")
-    made = _position("argmin", array, axis, keepdims, True)
-    return made if out is None else into(out, made, "argmin")
+    indices = _position("argmin", array, axis, keepdims, True)
+    return indices if out is None else into(out, indices, "argmin")
 
 
 def ptp(
     array: BaseArray, axis: Axis = None, out: Any = None, keepdims: bool = False
 ) -> Any:
-    """The largest minus the smallest element over ``axis``, in one pass.
+    """Return the largest minus the smallest element over ``axis``, in one pass.
 
-    As ``max``: BadValue for no elements.
+    As ``max``: raises BadValue for no elements.
 
     >>> print(gpuarray.ptp(gpuarray.asarray([2, 9, 4])))
     7
@@ -421,5 +417,5 @@ def ptp(
         reduction = make_reduction(context, "ptp", inputs, parts, dtype, minus.text)
         context._kernels[key] = reduction
     mask = axes_mask(axis, array.ndim, "ptp")
-    made = apply_reduction(reduction, (array,), mask, keepdims, "ptp")
-    return made if out is None else into(out, made, "ptp")
+    difference = apply_reduction(reduction, (array,), mask, keepdims, "ptp")
+    return difference if out is None else into(out, difference, "ptp")

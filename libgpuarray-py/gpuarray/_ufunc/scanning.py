@@ -1,4 +1,4 @@
-"""Running sums, products, maxima and minima along an axis.
+"""Scans: cumulative sums, products, maxima and minima along an axis.
 
 The dtype of a result is NumPy's. float16 is combined in float32. The same input on the
 same device gives the same bits.
@@ -64,7 +64,7 @@ def cumsum(
     reverse: bool = False,
     exclusive: bool = False,
 ) -> Any:
-    """The sums of the elements up to each one along ``axis`` (None: of all of them).
+    """Return the sums of the elements up to each one along ``axis`` (None: raveled).
 
     Summed in ``dtype``, or NumPy's choice of it. ``reverse`` sums from the end;
     ``exclusive`` leaves an element out of its own sum.
@@ -88,7 +88,7 @@ def cumprod(
     reverse: bool = False,
     exclusive: bool = False,
 ) -> Any:
-    """The products of the elements up to each one along ``axis``, as ``cumsum``.
+    """Return the products of the elements up to each one along ``axis``, as ``cumsum``.
 
     >>> print(gpuarray.cumprod(gpuarray.asarray([2, 3, 4])))
     [ 2  6 24]
@@ -131,11 +131,11 @@ def cummin(
     return _scan("cummin", function, array, axis, dtype, out, reverse, False)
 
 
-# ---- any row that associates ----
+# ---- any associative row ----
 
 
 def scan(row: Scalar, array: BaseArray, axis: int, dtype: DType) -> Any:
-    """The elements up to each one along ``axis``, folded with ``row`` in ``dtype``."""
+    """Return the scan along ``axis`` with ``row``, computed in ``dtype``."""
     context = array._context
     key = "scan", row.name, array._typecode, dtype
     handle = context._kernels.get(key)
@@ -152,8 +152,8 @@ def scan(row: Scalar, array: BaseArray, axis: int, dtype: DType) -> Any:
 def _new_scan(row: Scalar, array: BaseArray, dtype: DType) -> Any:
     work = work_dtype(dtype)
     combine = scalar_expression(row, [("a", work), ("b", work)])
-    given = combine.support, convert("x", array._dtype, work), combine.text
-    texts = [ffi.new("char[]", t.encode()) for t in (*given, identity_text(row, work))]
+    parts = combine.support, convert("x", array._dtype, work), combine.text
+    texts = [ffi.new("char[]", t.encode()) for t in (*parts, identity_text(row, work))]
     name = ffi.new("char[]", b"x")
     spec = ffi.new("gpuscan_spec *")
     spec.size = ffi.sizeof("gpuscan_spec")

@@ -1,8 +1,8 @@
-"""Folds with any row of two operands: reduce, accumulate, reduceat, and at.
+"""``reduce``, ``accumulate``, ``reduceat`` and ``at`` with any row of two operands.
 
-Rows that associate are reduced and scanned by the library, in parallel. The others are
+Associative rows are reduced and scanned by the library, in parallel. The others are
 folded from the left, as NumPy does, by one thread for each result; so are slices and
-what belongs to one place of ``at``.
+the values of one index of ``at``.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ DType = np.dtype[Any]
 
 @cache
 def _numpy_dtype(row: Scalar, array: DType, dtype: DType | None) -> DType:
-    """The dtype in which NumPy folds an array."""
+    """Return the dtype in which NumPy folds an array."""
     ufunc = row.ufunc
     if ufunc is None:
         raise BadType(f"{row.name}: only NumPy's functions of two operands are folded")
@@ -61,10 +61,10 @@ def _numpy_dtype(row: Scalar, array: DType, dtype: DType | None) -> DType:
         (array,) if dtype is None else (array, dtype)
     )
     try:
-        found = ufunc.reduce(np.ones(2, known), dtype=(*chosen, None)[0]).dtype
+        folded = ufunc.reduce(np.ones(2, known), dtype=(*chosen, None)[0]).dtype
     except TypeError as error:
         raise BadType(f"{row.name}: {array} is not folded: {error}") from None
-    return as_dtype(back.get(found, found), row.name)
+    return as_dtype(back.get(folded, folded), row.name)
 
 
 def _fold_dtype(row: Scalar, array: BaseArray, dtype: Any, out: Any) -> DType:
@@ -76,7 +76,7 @@ def _fold_dtype(row: Scalar, array: BaseArray, dtype: Any, out: Any) -> DType:
 
 
 def _output(row: Scalar, out: Any) -> Any:
-    """The output of a tuple of one; BadType for what is no array."""
+    """Return the output of a tuple of one; BadType unless it is an array."""
     if isinstance(out, tuple) and len(out) == 1:
         (out,) = out
     return None if out is None else require(out, row.name)
@@ -115,7 +115,7 @@ def reduce(
     return into(out, result, operation)
 
 
-# ---- from the left ----
+# ---- folds from the left ----
 
 
 def _left(
@@ -127,7 +127,7 @@ def _left(
     initial: Any,
     where: Any,
 ) -> Any:
-    """A fold over one axis, element by element."""
+    """Return a fold over one axis, element by element."""
     operation = f"{row.name}.reduce"
     listed = tuple(axis) if isinstance(axis, Sequence) else (axis,)
     if axis is None:
@@ -149,14 +149,14 @@ def _left(
         raise BadValue(f"{operation}: no elements, and it has no identity")
     starts = array.from_host(np.zeros(1, INT64), array._context)
     result = _fold(row, array, starts, at, dtype)
-    kept = [1 if i == at else n for i, n in enumerate(array.shape)]
-    return result.reshape(*(n for i, n in enumerate(kept) if keepdims or i != at))
+    lengths = [1 if i == at else n for i, n in enumerate(array.shape)]
+    return result.reshape(*(n for i, n in enumerate(lengths) if keepdims or i != at))
 
 
 def _kernel(
     context: Context, stem: str, words: dict[str, str], support: str
 ) -> GpuKernel:
-    """The kernel of a file: arrays with their offsets, then numbers."""
+    """Return the kernel of a file: arrays with their offsets, then numbers."""
     name = f"{stem}_{digest(repr(words).encode())}"
     text = kernel_text(__package__, stem, {"FOLD_NAME": name, **words})
     n_arrays, n_numbers = (3, 4) if stem == "fold" else (4, 2)
@@ -168,7 +168,7 @@ def _kernel(
 def _launch(
     kernel: GpuKernel, arrays: Sequence[BaseArray], numbers: Sequence[int]
 ) -> None:
-    """Over as many work items as the last number says."""
+    """Launch as many work items as the last number."""
     listed = [x for array in arrays for x in (array, array.offset)]
     if numbers[-1]:
         kernel(*listed, *numbers, n=numbers[-1])
@@ -187,7 +187,7 @@ def _fold(
     dtype: DType,
     running: bool = False,
 ) -> Any:
-    """Folds of the slices that begin at ``starts``; ``running``: each step of one."""
+    """Return folds of slices beginning at ``starts``; ``running``: each step of one."""
     context, work = array._context, work_dtype(dtype)
     key = "fold", row.name, work, running
     kernel = context._kernels.get(key)
@@ -241,7 +241,7 @@ def reduceat(
     at = axis_number(axis, source.ndim, operation)
     length, context = source.shape[at], source._context
     if isinstance(indices, BaseArray):
-        # Taken from the numbers below the length, so that a wrong one is reported.
+        # Taken from the numbers below the length, to report one out of bounds.
         every = source.from_host(np.arange(length, dtype=INT64), context)
         starts = take_at(every, [indices.astype(INT64, copy=False)], 0)
     else:
@@ -258,8 +258,8 @@ def reduceat(
     if starts.ndim != 1:
         raise BadValue(f"{operation}: indices have {starts.ndim} axes, expected 1")
     chosen = _fold_dtype(row, source, dtype, out)
-    made = _fold(row, source, _packed(starts), at, chosen)
-    return into(out, made, f"{row.name}.reduceat")
+    folds = _fold(row, source, _packed(starts), at, chosen)
+    return into(out, folds, f"{row.name}.reduceat")
 
 
 def _packed(array: BaseArray) -> BaseArray:
@@ -278,8 +278,8 @@ def at(row: Scalar, array: Any, indices: Any, b: Any) -> None:
             f"{operation}: the array is read-only, as broadcast views and elements are"
         )
     places = _places(target, indices)
-    dtype, given = target._dtype, 0 if b is None else b
-    values = given if isinstance(given, BaseArray) else as_values_of(target, given)
+    dtype, right = target._dtype, 0 if b is None else b
+    values = right if isinstance(right, BaseArray) else as_values_of(target, right)
     types = (dtype,) if b is None else (dtype, values._dtype)
     stored = resolve(row, types).result
     if not can_cast(stored, dtype):
@@ -292,16 +292,16 @@ def at(row: Scalar, array: Any, indices: Any, b: Any) -> None:
         check(lib.GpuArray_move(target._struct, packed._struct), operation)
 
 
-def as_values_of(target: BaseArray, given: Any) -> BaseArray:
-    """Numbers of the host as an array; a Python number takes the target's dtype."""
-    weak = number_operand(given)
+def as_values_of(target: BaseArray, values: Any) -> BaseArray:
+    """Return host numbers as an array; a Python number takes the target's dtype."""
+    weak = number_operand(values)
     if isinstance(weak, type):
         weak = result_type(target._dtype, weak)
-    return target.from_host(np.asarray(given, weak), target._context)
+    return target.from_host(np.asarray(values, weak), target._context)
 
 
 def _places(target: BaseArray, indices: Any) -> Any:
-    """Where the elements of ``target[indices]`` lie, counted in C order."""
+    """Return the flat indices of ``target[indices]``, in C order."""
     every = np.arange(target.size, dtype=INT64).reshape(target.shape)
     return get(target.from_host(every, target._context), indices)
 
