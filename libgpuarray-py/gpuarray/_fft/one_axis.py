@@ -74,8 +74,7 @@ def whole_of(x: Any, n: int, axis: int, scale: float) -> Any:
     """Return the ``n`` real elements whose transform has the first half ``x``."""
     x = x if x.dtype.kind == "c" else x.astype(np.result_type(x.dtype, np.complex64))
     if has_library(x.context):
-        # A copy that is overwritten; the library does not read the parts that must be
-        # 0.
+        # A copy that is overwritten; parts that must be 0 are not read.
         moved = moveaxis(resized(x, [n // 2 + 1], [axis]), axis, -1).copy("C")
         out = on_last_axes(moved, parts_dtype(x.dtype), n, 1, True, scale)
         return moveaxis(out, -1, axis)

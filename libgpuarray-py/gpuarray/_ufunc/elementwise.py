@@ -90,7 +90,7 @@ class Ufunc:
         order: str = "K",
         subok: bool = True,
     ) -> Any:
-        """Apply it in general; ``order`` and ``subok`` are NumPy's and change nothing."""
+        """Return the result in the general way; ``order``, ``subok`` change nothing."""
         if len(operands) == self.nargs and out is None:
             *given, out = operands
             operands = tuple(given)
