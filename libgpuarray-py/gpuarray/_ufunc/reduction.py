@@ -332,7 +332,7 @@ def all(
 def extremum_kernel(
     context: Context, typecode: int, smallest: bool, which: int, operation: str
 ) -> Any:
-    """The ``GpuReduction *`` of extrema or of their positions, which the context keeps.
+    """Return the context's ``GpuReduction *`` of extrema or of their positions.
 
     ``which`` is one of the library's ``GA_EXTREMUM_`` numbers.
     """
