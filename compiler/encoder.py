@@ -54,7 +54,7 @@ class Encoder:
         self.out = ffi.new("unsigned int *")
         self._when: Sequence[tuple[int, bool]] = ()
 
-    def body(self, body: p.Body, value: int) -> None:
+    def body(self, body: p.BodyPlan, value: int) -> None:
         """Say what the function or the loop that makes the executor's value does."""
         self.recorders += add_body(body, value, self.native, self.context)
 
@@ -181,7 +181,7 @@ def grouped(step: p.Call, values: Sequence[Any]) -> Sequence[Any]:
     ]
 
 
-def load_plan(e: Encoder, bodies: Mapping[int, p.Body] | None = None) -> None:
+def load_plan(e: Encoder, bodies: Mapping[int, p.BodyPlan] | None = None) -> None:
     """Give the executor a plan's inputs, constants, steps and results.
 
     No function is called that has a body: its own, or one of ``bodies``, by the place
@@ -216,7 +216,7 @@ def load_plan(e: Encoder, bodies: Mapping[int, p.Body] | None = None) -> None:
 
 
 def add_body(
-    body: p.Body, value: int, native: Any, context: Context
+    body: p.BodyPlan, value: int, native: Any, context: Context
 ) -> list[FunctionRecorder]:
     """Say what the function or the loop that makes ``value`` does.
 
@@ -448,7 +448,7 @@ def _(step: p.Routine, e: Encoder) -> None:
 
 
 @encode.register
-def _(step: p.Loop, e: Encoder) -> None:
+def _(step: p.LoopStep, e: Encoder) -> None:
     native = ffi.new("gpuplan_loop *")
     native.size = ffi.sizeof("gpuplan_loop")
     label, takes = _text(step.marked), _text(step.takes)

@@ -117,7 +117,7 @@ class NativePlan:
         self._numbers = e.numbers
         return e.recorders
 
-    def add_bodies(self, bodies: Mapping[int, p.Body]) -> None:
+    def add_bodies(self, bodies: Mapping[int, p.BodyPlan]) -> None:
         """Say what functions do where they are not, by their places among the steps."""
         with self._adding:  # several threads may save the function
             for place in bodies.keys() - self._bodies:

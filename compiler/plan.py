@@ -29,7 +29,7 @@ from gpuarray.compiler.plan_steps import (
     IntValue,
     LaunchStep,
     Library,
-    Loop,
+    LoopStep,
     Read,
     ReduceComponent,
     ReduceStep,
@@ -46,7 +46,7 @@ __all__ = [
     "DEVICE_INTS",
     "INT_OPS",
     "ArrayValue",
-    "Body",
+    "BodyPlan",
     "Broadcast",
     "Call",
     "Choose",
@@ -59,7 +59,7 @@ __all__ = [
     "IntValue",
     "LaunchStep",
     "Library",
-    "Loop",
+    "LoopStep",
     "Plan",
     "Read",
     "ReduceComponent",
@@ -126,7 +126,7 @@ class Plan:
 
     def launches(self) -> int:
         """Steps that do work on the device, but for copies that layouts demand."""
-        kinds = LaunchStep | ReduceStep | Library | Copy | Call | Loop
+        kinds = LaunchStep | ReduceStep | Library | Copy | Call | LoopStep
         return sum(isinstance(s, kinds) for s in self.steps)
 
     def __str__(self) -> str:
@@ -142,7 +142,7 @@ class Plan:
         for step in self.steps:
             head, *more = _step_lines(step, shown)
             lines.append(_named(head, names))
-            is_own = not isinstance(step, Loop)  # a body has values of its own
+            is_own = not isinstance(step, LoopStep)  # a body has values of its own
             lines += [_named(line, names) if is_own else line for line in more]
         if self.confirms:
             lines.append("  confirm   # waits: nothing is stored after a wrong index")
@@ -153,14 +153,14 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Body:
-    """Steps of the library alone that compute what a function's step does.
+class BodyPlan:
+    """A plan of the library's steps alone, in place of a step that is a function.
 
-    ``bodies`` has those of the functions among its own steps, by their places.
+    ``bodies`` has those of the functions among its own steps, by their indices.
     """
 
     plan: Plan
-    bodies: Mapping[int, Body] = field(default_factory=dict)
+    bodies: Mapping[int, BodyPlan] = field(default_factory=dict)
 
     def __hash__(self) -> int:
         return hash((self.plan, tuple(sorted(self.bodies))))
@@ -263,5 +263,4 @@ def _step_lines(step: Step, shown: Sequence[str]) -> list[str]:
     if step.place is not None:
         note += f"  on {step.place}"
     head = f"  {kind:<9} {outs} <- {step.label}({ins}){note}"
-    lines = str(step.body.plan).splitlines() if isinstance(step, Loop) else step.lines()
-    return [head, *(f"{'':12}{line}" for line in lines)]
+    return [head, *(f"{'':12}{line}" for line in step.lines())]

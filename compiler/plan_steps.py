@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from gpuarray.compiler.plan import Body
+    from gpuarray.compiler.plan import BodyPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,8 +305,8 @@ class Call(Step):
     ``options`` are its keyword arguments. ``groups`` has for each argument -1 for one
     input, or how many integers make it a tuple. ``inplace`` is as in `LaunchStep`. A
     call that is not ``recorded`` when the plan is bound is made at each run, between
-    two parts of the plan. With a ``body``, a `Body`, the library binds the step and no
-    function is called.
+    two parts of the plan. With a ``body`` the library binds its plan and calls no
+    function.
     """
 
     function: str
@@ -343,23 +343,27 @@ class Routine(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Loop(Step):
-    """A loop that runs ``body`` once a turn.
+class LoopStep(Step):
+    """A loop that runs ``body`` once an iteration.
 
-    The first input is an integer, how many turns there are. ``takes`` has a letter for
-    each of the others: ``r`` an array of which each turn gets its row, ``c`` one that
-    is carried from turn to turn, ``s`` what is the same in all. The first results are
-    what was carried; the others have a turn's results in rows.
+    The first input is the number of iterations, an integer. ``takes`` has a letter for
+    each of the others: ``r`` an array with a row for each iteration, ``c`` a carried
+    state, ``s`` one shared by all. The first results are the final states; the others
+    have an iteration's results in rows.
     """
 
     takes: str
-    body: Body
+    body: BodyPlan
 
     def detail(self) -> str:
-        """How the inputs are taken."""
+        """Return how the inputs are taken."""
         words = {"r": "row of", "c": "carried", "s": "same"}
         pairs = zip(self.takes, self.ins[1:], strict=True)
         return ", ".join(f"{words[letter]} %{number}" for letter, number in pairs)
+
+    def lines(self) -> list[str]:
+        """Return the lines of the body."""
+        return str(self.body.plan).splitlines()
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,7 +376,7 @@ class Read(Step):
     """The elements of an array of integers as host integers: the plan waits for it."""
 
     def detail(self) -> str:
-        """That the plan waits."""
+        """Return that the plan waits."""
         return "waits"
 
 

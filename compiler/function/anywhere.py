@@ -28,8 +28,8 @@ class StepBodies:
     ``loops`` has the bodies of loops whose calls have theirs.
     """
 
-    bodies: Mapping[int, p.Body]
-    loops: Mapping[int, p.Body]
+    bodies: Mapping[int, p.BodyPlan]
+    loops: Mapping[int, p.BodyPlan]
     without: tuple[p.Call, ...]
 
 
@@ -37,14 +37,14 @@ def bodies_of(
     whole: Lowered, steps: Sequence[p.Step], depth: int = DEPTH
 ) -> StepBodies:
     """Return the bodies of the calls among ``steps``, the first of a plan."""
-    bodies: dict[int, p.Body] = {}
-    loops: dict[int, p.Body] = {}
+    bodies: dict[int, p.BodyPlan] = {}
+    loops: dict[int, p.BodyPlan] = {}
     without: list[p.Call] = []
     for number, step in enumerate(steps):
-        if isinstance(step, p.Loop) and number in whole.bodies:
+        if isinstance(step, p.LoopStep) and number in whole.bodies:
             turn = whole.bodies[number]
             inner = bodies_of(turn, turn.plan.steps, depth - 1)
-            loops[number] = p.Body(with_loops(turn.plan, inner.loops), inner.bodies)
+            loops[number] = p.BodyPlan(with_loops(turn.plan, inner.loops), inner.bodies)
             without += inner.without
         if isinstance(step, p.Call) and step.recorded:
             body = step.body or body_of(step, whole, whole.nodes[number], depth)
@@ -55,11 +55,11 @@ def bodies_of(
     return StepBodies(bodies, loops, tuple(without))
 
 
-def with_loops(plan: p.Plan, loops: Mapping[int, p.Body]) -> p.Plan:
+def with_loops(plan: p.Plan, loops: Mapping[int, p.BodyPlan]) -> p.Plan:
     """A plan whose loops, by their places, have these bodies."""
     steps = [
         replace(step, body=loops[place])
-        if place in loops and isinstance(step, p.Loop)
+        if place in loops and isinstance(step, p.LoopStep)
         else step
         for place, step in enumerate(plan.steps)
     ]
@@ -74,13 +74,13 @@ def with_bodies(whole: Lowered) -> p.Plan | None:
 
 def body_of(
     step: p.Call, whole: Lowered, node: Apply | None, depth: int
-) -> p.Body | None:
+) -> p.BodyPlan | None:
     """Return a call as steps of the library; None where it has no such form."""
     if depth == 0:
         return None
     plan = written(step, whole.plan.values)
     if plan is not None:
-        return p.Body(plan)
+        return p.BodyPlan(plan)
     if node is None or (unfold := unfold_of(node.op)) is None:
         return None
     try:
@@ -93,7 +93,7 @@ def body_of(
     pauses = any(isinstance(x, p.Call) and not x.recorded for x in inner.plan.steps)
     if own.without or pauses:
         return None
-    return p.Body(with_loops(inner.plan, own.loops), own.bodies)
+    return p.BodyPlan(with_loops(inner.plan, own.loops), own.bodies)
 
 
 def unfolded(

@@ -203,7 +203,7 @@ def _handle(function: Function) -> NativePlan:
     The calls in its loops have their bodies.
     """
     native = getattr(function._executable or function._load(), "whole", None)
-    has_loops = any(isinstance(step, p.Loop) for step in function.plan.steps)
+    has_loops = any(isinstance(step, p.LoopStep) for step in function.plan.steps)
     complete = with_bodies(_lowered(function)) if has_loops else None
     if native is None or complete is not None:  # or it pauses, or its mode looks at all
         whole = inlined(complete or function.plan, for_files=True)

@@ -157,7 +157,7 @@ def map_rows_steps(
     kinds = [rows_of(row.array(result)) for result in results]
     turns = s.length(ins[flags.index(True)], 0)
     takes = "".join("r" if flag else "s" for flag in flags)
-    body = p.Body(row.plan(function, results))
+    body = p.BodyPlan(row.plan(function, results))
     first = s.loop(turns, ins, takes, body, kinds, "map_rows")
     return range(first, first + len(kinds))
 

@@ -204,13 +204,13 @@ class Steps:
         turns: int,
         ins: Sequence[int],
         takes: str,
-        body: p.Body,
+        body: p.BodyPlan,
         results: Sequence[p.Value],
         label: str,
     ) -> int:
         """Add a loop of a body; return the number of the first of its results."""
         fields = {"ins": (turns, *ins), "takes": takes, "body": body, "label": label}
-        return self.add(p.Loop, *results, **fields)
+        return self.add(p.LoopStep, *results, **fields)
 
     def multiply(self, matrix: int, vector: int) -> int:
         """Add a product of a matrix and a vector by the BLAS."""

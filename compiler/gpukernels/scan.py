@@ -25,13 +25,13 @@ def lower_scan(op: Scan, node: Apply, k: Lowerer) -> None:
     check_body(plan, name, node)
     takes = ROW * op.n_sequences + CARRIED * op.n_states
     k.add(
-        p.Loop(
+        p.LoopStep(
             label=name,
             origin=k.origin(node),
             outs=outs,
             ins=tuple(ins),
             takes=takes.ljust(len(ins) - 1, SAME),
-            body=p.Body(plan),
+            body=p.BodyPlan(plan),
         )
     )
 

@@ -52,7 +52,7 @@ class Arguments:
 
 
 @dataclass
-class Turn:
+class TracedTurn:
     """One turn: the variables that it is given, and what it makes of them.
 
     ``rows`` are of the sequences' taps, in order. ``states`` has for each output that
@@ -67,7 +67,7 @@ class Turn:
     condition: Variable | None = None
 
 
-def traced(given: Arguments) -> Turn:
+def traced(given: Arguments) -> TracedTurn:
     """Call the function of a turn, again where its states are of other patterns.
 
     An axis that broadcasts in what a state begins with need not do so later on.
@@ -96,7 +96,7 @@ def traced(given: Arguments) -> Turn:
         kinds = wider
 
 
-def _called(given: Arguments, kinds: Sequence[Any]) -> tuple[Turn, Returned]:
+def _called(given: Arguments, kinds: Sequence[Any]) -> tuple[TracedTurn, Returned]:
     """One call of the function, on fresh variables."""
     rows = [
         row_of(each.variable.type)(_tap_name(each.variable, tap))
@@ -111,7 +111,7 @@ def _called(given: Arguments, kinds: Sequence[Any]) -> tuple[Turn, Returned]:
         states.append(window)
         read += [window[-tap - 1] for tap in output.taps]
     made = returned(given.fn(*rows, *read, *given.non_sequences), given.name)
-    return Turn(rows, states, list(given.outputs)), made
+    return TracedTurn(rows, states, list(given.outputs)), made
 
 
 def _tap_name(variable: Variable | None, tap: int) -> str | None:
@@ -124,7 +124,7 @@ def _tap_name(variable: Variable | None, tap: int) -> str | None:
 # ---- outputs ----
 
 
-def _outputs(turn: Turn, made: Returned, name: str) -> list[Variable]:
+def _outputs(turn: TracedTurn, made: Returned, name: str) -> list[Variable]:
     """The outputs of a turn, in the dtypes of the states that they are."""
     infos = turn.infos
     if len(made.outputs) != len(infos):
@@ -183,7 +183,7 @@ def _patterned(x: Variable, kind: TensorType) -> Variable:
 # ---- updates, and what is read from outside ----
 
 
-def _add_updates(turn: Turn, made: Returned, given: Arguments) -> None:
+def _add_updates(turn: TracedTurn, made: Returned, given: Arguments) -> None:
     """Add the updates of shared variables, those that these bring along, too."""
     turn.updates = {
         variable: update_value(variable, value)
@@ -205,7 +205,7 @@ def _add_updates(turn: Turn, made: Returned, given: Arguments) -> None:
         turn.updates |= {x: update_value(x, x.default_update) for x in bringing}
 
 
-def _made(turn: Turn) -> list[Variable]:
+def _made(turn: TracedTurn) -> list[Variable]:
     """All that a turn makes."""
     condition = [] if turn.condition is None else [turn.condition]
     return [*turn.outputs, *turn.updates.values(), *condition]
@@ -225,7 +225,7 @@ class Loop:
     updates: Mapping[SharedVariable, int]
 
 
-def loop_of(turn: Turn, given: Arguments, truncate_gradient: int) -> Loop:
+def loop_of(turn: TracedTurn, given: Arguments, truncate_gradient: int) -> Loop:
     """The loop whose turns are like this one."""
     kept: dict[Variable, Variable] = {x: x.type(x.name) for x in turn.updates}
     inner = [

@@ -156,7 +156,7 @@ def test_all_steps_have_texts():
     # A class with slots is made twice; the one that the module has counts.
     steps = {each for each in steps if getattr(p, each.__name__) is each}
     made = set(row_steps.AnyStep.__args__)
-    assert steps - {p.Step, p.Loop} <= set(RECORDS)  # loops are of files' bodies
+    assert steps - {p.Step, p.LoopStep} <= set(RECORDS)  # loops are of files' bodies
     assert made <= set(RECORDS)
     assert len({each.__name__ for each in (p.ArrayValue, p.IntValue)}) == 2
 

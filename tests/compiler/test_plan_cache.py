@@ -339,7 +339,7 @@ def test_every_part_of_a_plan_has_a_text():
     parts = [x for x in vars(plan).values() if is_dataclass(x) and isinstance(x, type)]
     ours = {x for x in parts if x.__module__.startswith(plan.__name__)}
     assert len(ours) > 20
-    assert ours - set(plan_cache.RECORDS) == {plan.Loop, plan.Step}
+    assert ours - set(plan_cache.RECORDS) == {plan.LoopStep, plan.Step}
     steps = {each.__name__ for each in kinds_of(ProgramStep) if is_dataclass(each)}
     assert len(steps) > 7
     assert steps <= {each.__name__ for each in plan_cache.RECORDS}

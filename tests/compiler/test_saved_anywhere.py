@@ -70,11 +70,12 @@ def test_a_loop_is_listed_with_its_body_and_compared_by_it(first_context):
     found = [bodies_of(_lowered(f), f.plan.steps).bodies[0].plan for f in (made, again)]
     assert str(found[0]).splitlines()[: len(LISTED)] == LISTED
     assert found[0] == found[1] and len(set(found)) == 1
-    loop = next(step for step in found[0].steps if isinstance(step, p.Loop))
-    other = p.Loop("map_rows", "", loop.outs, loop.ins, takes="rs", body=loop.body)
+    loop = next(step for step in found[0].steps if isinstance(step, p.LoopStep))
+    other = p.LoopStep("map_rows", "", loop.outs, loop.ins, takes="rs", body=loop.body)
     assert other == loop
-    body = p.Body(p.Plan("turn", loop.body.plan.values[:2], 2, (), (), (0,)))
-    assert p.Loop("map_rows", "", loop.outs, loop.ins, takes="rs", body=body) != loop
+    body = p.BodyPlan(p.Plan("turn", loop.body.plan.values[:2], 2, (), (), (0,)))
+    other = p.LoopStep("map_rows", "", loop.outs, loop.ins, takes="rs", body=body)
+    assert other != loop
 
 
 def test_rows_that_do_not_fit_are_told(first_context, tmp_path):

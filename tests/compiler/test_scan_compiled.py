@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from gpuarray.compiler import config, function, scan
 from gpuarray.compiler.ops.scan.scan import Scan
-from gpuarray.compiler.plan_steps import Loop
+from gpuarray.compiler.plan_steps import LoopStep
 from loops import by_turns, numbers
 
 pytestmark = pytest.mark.usefixtures("on_context")
@@ -27,7 +27,7 @@ def loops(f):
 
 def steps(f):
     """The loop steps of its plan."""
-    return [step for step in f.plan.steps if isinstance(step, Loop)]
+    return [step for step in f.plan.steps if isinstance(step, LoopStep)]
 
 
 # ---- as every other operation ----

@@ -4,7 +4,7 @@ import gpuarray.compiler as theano
 import gpuarray.compiler.tensor as T
 import numpy
 import pytest
-from gpuarray.compiler.plan_steps import Loop
+from gpuarray.compiler.plan_steps import LoopStep
 
 pytestmark = pytest.mark.usefixtures("on_context")
 
@@ -25,7 +25,7 @@ def test_power():
     final_result = result[-1]
     power = theano.function(inputs=[A, k], outputs=final_result, updates=updates)
     assert power(range(10), 2).tolist() == [0, 1, 4, 9, 16, 25, 36, 49, 64, 81]
-    (loop,) = (step for step in power.plan.steps if isinstance(step, Loop))
+    (loop,) = (step for step in power.plan.steps if isinstance(step, LoopStep))
     assert [power.plan.array(n).ndim for n in loop.outs] == [1]  # no trace
 
 

@@ -58,7 +58,7 @@ def lower_rowwise(op: Rowwise, node: Apply, k: Lowerer) -> None:
     )
     body = written(step, k.values)
     assert body is not None  # each row program has one
-    k.add(replace(step, body=plan.Body(body)))
+    k.add(replace(step, body=plan.BodyPlan(body)))
 
 
 def label(program: Program) -> str:

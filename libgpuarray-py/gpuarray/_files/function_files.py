@@ -130,7 +130,7 @@ class Native:
         }
 
     def items(self, which: int) -> list[tuple[str | None, int, int, bool]]:
-        """Return name, typecode and rank of each of a list, and if it is optional."""
+        """Return name, typecode, rank and whether it is optional, for each item."""
         count = ffi.new("unsigned int *")
         item = ffi.new("gpufunction_item *")
         check(lib.GpuFunction_count(self.pointer, which, count))
@@ -178,18 +178,18 @@ class Native:
         check(lib.GpuFunction_set(self.pointer, key, value.struct))
 
     def info(self) -> dict[str, int]:
-        """Counts of the latest call and of the bindings kept."""
+        """Return counts of the latest call and of the bindings kept."""
         return plan_info(lib.GpuFunction_plan(self.pointer))
 
 
 def plan_info(pointer: Any) -> dict[str, int]:
-    """Counts of the latest run of a ``GpuPlan *`` and of its bindings."""
-    found = ffi.new("gpuplan_info *")
-    check(lib.GpuPlan_info(pointer, found))
+    """Return counts of the latest run of a ``GpuPlan *`` and of its bindings."""
+    counts = ffi.new("gpuplan_info *")
+    check(lib.GpuPlan_info(pointer, counts))
     names = (
         "n_steps", "n_bindings", "n_binds", "n_launches", "n_allocs", "workspace",
     )  # fmt: skip
-    return {name: getattr(found, name) for name in names}
+    return {name: getattr(counts, name) for name in names}
 
 
 def fitted(value: Any, kind: SavedInput) -> np.ndarray[Any, Any]:

@@ -114,7 +114,7 @@ class Divisor(NamedTuple):
 def divisor_of(
     operation: str, ddof: float, correction: float | None, least: float = 0.0
 ) -> Divisor:
-    """The divisor of a correction, which has two names; BadValue if both are given."""
+    """Return the divisor of a correction, of two names; BadValue if both are given."""
     if correction is not None and ddof != 0:
         raise BadValue(f"{operation}: ddof and correction are one thing; give one")
     less = ddof if correction is None else correction
@@ -150,15 +150,15 @@ def spread(
     arrays = with_mask((source, centre), where, operation)
     variance = apply_reduction(reduction, arrays, mask, keepdims, operation)
     if divisor.in_kernel:
-        return into(out, made, operation)
+        return into(out, variance, operation)
     free: Any = _count(source, mask, keepdims, where, operation) - divisor.less
     if where is not True:
         free = FUNCTIONS["where"](free > 0, free, divisor.least)
     elif free <= 0:
         free = divisor.least
-    made = FUNCTIONS["true_divide"](made, free)
-    made = FUNCTIONS["sqrt"](made) if is_root else made
-    return into(out, made.astype(parts_dtype(result), copy=False), operation)
+    variance = FUNCTIONS["true_divide"](variance, free)
+    variance = FUNCTIONS["sqrt"](variance) if is_root else variance
+    return into(out, variance.astype(parts_dtype(result), copy=False), operation)
 
 
 def _count(
