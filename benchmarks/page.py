@@ -42,7 +42,9 @@ of the fastest copy of such a size by any library in the same run, or the arithm
 at the rate of the fastest matrix product, whichever takes longer. Where no spread is
 shown, the figure is the best of five rounds of each library by itself. Where compiling
 is timed, the caches of all libraries are empty; kernels of products came with ours, as
-cuBLAS's did with the others (`GPUARRAY_CUDA_KERNELS`).
+cuBLAS's did with the others (`GPUARRAY_CUDA_KERNELS`). `upload` and `download` move
+1 GiB between an ordinary NumPy array, new each time, and the device: the bus bounds
+them, of a PCIe 5 card some 55 GB/s.
 
 In the plots a dot is a library, right of the line in the middle where it is faster than
 ours, and the bar is the limit. In the tables the best of a row is bold. Convolution and
