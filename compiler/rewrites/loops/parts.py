@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
 
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.graph.traverse import inputs_of
+from gpuarray.compiler.graph.traverse import clone_replace, inputs_of
 from gpuarray.compiler.ops.broadcast.broadcast import patternbroadcast
 from gpuarray.compiler.ops.scan.body import Body
 from gpuarray.compiler.ops.scan.scan import Scan
-from gpuarray.compiler.rewrites.engine.engine import Log
+from gpuarray.compiler.rewrites.engine.engine import GraphPass, Log, graph_pass
+
+Results = Sequence[Variable | None] | None
+"""What replaces the outputs of a loop, None where nobody reads one; None for no change.
+"""
 
 
 @dataclass
@@ -35,26 +40,31 @@ class Parts:
     results: list[Variable]
     changed: bool = field(default=False)
 
+    def outputs(self) -> list[Variable]:
+        """What the body computes: the next states, then the results."""
+        return [*(s.next for s in self.states), *self.results]
+
     def read(self) -> set[Variable]:
         """The variables that the body reads."""
-        return set(inputs_of([*(s.next for s in self.states), *self.results]))
+        return set(inputs_of(self.outputs()))
 
-    def op_and_inputs(self) -> tuple[Scan, list[Variable]]:
-        """The loop's op, and the inputs of its node."""
+    def replace(self, known: Mapping[Variable, Variable]) -> None:
+        """Let the body read other variables."""
+        new = clone_replace(self.outputs(), known)
+        for state, value in zip(self.states, new, strict=False):
+            state.next = value
+        self.results = new[len(self.states) :]
+
+    def node(self) -> Apply:
+        """A node of the loop."""
         pairs = [
             *self.sequences,
             *((s.inner, s.start) for s in self.states),
             *self.constants,
         ]
-        outputs = [*(s.next for s in self.states), *self.results]
-        body = Body([inner for inner, _ in pairs], outputs)
+        body = Body([inner for inner, _ in pairs], self.outputs())
         op = self.op.like(body, len(self.sequences), len(self.states))
-        return op, [self.turns, *(given for _, given in pairs)]
-
-    def node(self) -> Apply:
-        """A node of the loop."""
-        op, inputs = self.op_and_inputs()
-        return op.make_node(*inputs)
+        return op.make_node(self.turns, *(given for _, given in pairs))
 
 
 def loops_of(fgraph: FunctionGraph) -> list[Apply]:
@@ -64,6 +74,26 @@ def loops_of(fgraph: FunctionGraph) -> list[Apply]:
         for node in fgraph.toposort()
         if isinstance(node.op, Scan) and not node.op.until
     ]
+
+
+def loop_pass(rule: Callable[[Parts, list[bool]], Results]) -> GraphPass:
+    """Make a pass of a function that gives other results for the outputs of a loop.
+
+    It gets the parts of each loop that runs all its turns, and which outputs are read.
+    """
+
+    @wraps(rule)
+    def run(fgraph: FunctionGraph, log: Log) -> bool:
+        changed = False
+        for loop in loops_of(fgraph):
+            used = [bool(fgraph.clients.get(output)) for output in loop.outputs]
+            results = rule(parts_of(loop), used)
+            if results is not None:
+                replace_outputs(fgraph, loop, results, run.__name__, log)
+                changed = True
+        return changed
+
+    return graph_pass(phase="specialize")(run)
 
 
 def parts_of(node: Apply) -> Parts:
@@ -91,12 +121,12 @@ def parts_of(node: Apply) -> Parts:
 def replace_outputs(
     fgraph: FunctionGraph,
     node: Apply,
-    results: Iterable[Variable | None],
+    results: Sequence[Variable | None],
     name: str,
     log: Log,
 ) -> None:
     """Put results in the place of a node's outputs; None where nobody reads one."""
-    for old, new in zip(node.outputs, list(results), strict=True):
+    for old, new in zip(node.outputs, results, strict=True):
         if new is not None and new is not old:
             fitting = as_type(new, old)
             log.note(name, old, fitting)
@@ -108,8 +138,3 @@ def as_type(new: Variable, old: Variable) -> Variable:
     if new.type.broadcastable == old.type.broadcastable:
         return new
     return patternbroadcast(new, old.type.broadcastable)
-
-
-def is_used(fgraph: FunctionGraph, variables: Sequence[Variable]) -> list[bool]:
-    """Which of the variables anything reads."""
-    return [bool(fgraph.clients.get(variable)) for variable in variables]

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from gpuarray.compiler.derivatives.batching import over_rows
 from gpuarray.compiler.derivatives.batching_fallback import MapRows
 from gpuarray.compiler.graph.core import Apply, Variable
-from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.traverse import (
     ancestors,
     clone_replace,
@@ -18,15 +17,12 @@ from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.linalg.linalg import Dot
 from gpuarray.compiler.ops.scan.scan import rows_of
 from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle, reshape, shape_i
-from gpuarray.compiler.rewrites.engine.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.loops.parts import (
     Parts,
+    Results,
     State,
     as_type,
-    is_used,
-    loops_of,
-    parts_of,
-    replace_outputs,
+    loop_pass,
 )
 from gpuarray.scalars import SCALARS
 
@@ -56,25 +52,19 @@ def batched(
 # ---- before ----
 
 
-@graph_pass(phase="specialize")
-def multiply_before_the_loop(fgraph: FunctionGraph, log: Log) -> bool:
+@loop_pass
+def multiply_before_the_loop(parts: Parts, used: list[bool]) -> Results:
     """Products of a sequence's rows with what is the same each turn are one product."""
-    changed = False
-    for loop in loops_of(fgraph):
-        parts = parts_of(loop)
-        rows = dict(parts.sequences)
-        found = _early_products(parts)
-        made = batched(found, parts, rows) if found else None
-        if made is None:
-            continue
-        known = {old: old.type() for old in found}
-        for old, product in zip(found, made, strict=True):
-            parts.sequences.append((known[old], product))
-        replace_in_body(parts, known)
-        outputs = parts.node().outputs
-        replace_outputs(fgraph, loop, outputs, "multiply_before_the_loop", log)
-        changed = True
-    return changed
+    rows = dict(parts.sequences)
+    found = _early_products(parts)
+    made = batched(found, parts, rows) if found else None
+    if made is None:
+        return None
+    known = {old: old.type() for old in found}
+    for old, product in zip(found, made, strict=True):
+        parts.sequences.append((known[old], product))
+    parts.replace(known)
+    return parts.node().outputs
 
 
 def _early_products(parts: Parts) -> list[Variable]:
@@ -82,11 +72,10 @@ def _early_products(parts: Parts) -> list[Variable]:
     rows = {inner for inner, _ in parts.sequences}
     fixed = {inner for inner, _ in parts.constants}
     states = {state.inner for state in parts.states}
-    outputs = [*(state.next for state in parts.states), *parts.results]
     late = set(states)
     early = set(rows)
     found = []
-    for node in toposort(outputs, blockers={*rows, *fixed, *states}):
+    for node in toposort(parts.outputs(), blockers={*rows, *fixed, *states}):
         if not late.isdisjoint(node.inputs):
             late.update(node.outputs)
         elif not early.isdisjoint(node.inputs):
@@ -102,33 +91,12 @@ def _is_of_one_side(node: Apply, early: set[Variable]) -> bool:
     return a != b
 
 
-def replace_in_body(parts: Parts, known: Mapping[Variable, Variable]) -> None:
-    """Let the body read other variables."""
-    old = [*(state.next for state in parts.states), *parts.results]
-    new = clone_replace(old, known)
-    for state, value in zip(parts.states, new, strict=False):
-        state.next = value
-    parts.results = new[len(parts.states) :]
-
-
 # ---- after ----
 
 
-@graph_pass(phase="specialize")
-def compute_after_the_loop(fgraph: FunctionGraph, log: Log) -> bool:
+@loop_pass
+def compute_after_the_loop(parts: Parts, used: list[bool]) -> Results:
     """Results that no turn reads are computed of traces, for all turns at once."""
-    changed = False
-    for loop in loops_of(fgraph):
-        found = _after(loop, is_used(fgraph, loop.outputs))
-        if found is not None:
-            replace_outputs(fgraph, loop, found, "compute_after_the_loop", log)
-            changed = True
-    return changed
-
-
-def _after(loop: Apply, used: Sequence[bool]) -> list[Variable | None] | None:
-    """The outputs of a loop without the results that need not be in it."""
-    parts = parts_of(loop)
     count = len(parts.states)
     late = _late_results(parts, used[count:])
     if not late:
@@ -177,24 +145,15 @@ def _late_results(parts: Parts, used: Sequence[bool]) -> list[int]:
 # ---- sums over turns ----
 
 
-@graph_pass(phase="specialize")
-def sum_products_after_the_loop(fgraph: FunctionGraph, log: Log) -> bool:
+@loop_pass
+def sum_products_after_the_loop(parts: Parts, used: list[bool]) -> Results:
     """A state that adds up the products of the turns is one product, after the loop."""
-    changed = False
-    for loop in loops_of(fgraph):
-        parts = parts_of(loop)
-        used = is_used(fgraph, loop.outputs)
-        sums = [
-            (k, factors)
-            for k, state in enumerate(parts.states)
-            if used[k] and (factors := _summed(parts, state)) is not None
-        ]
-        if not sums:
-            continue
-        results = _sums_after(parts, sums)
-        replace_outputs(fgraph, loop, results, "sum_products_after_the_loop", log)
-        changed = True
-    return changed
+    sums = [
+        (k, factors)
+        for k, state in enumerate(parts.states)
+        if used[k] and (factors := _summed(parts, state)) is not None
+    ]
+    return _sums_after(parts, sums) if sums else None
 
 
 def _sums_after(

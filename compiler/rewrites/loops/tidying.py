@@ -16,12 +16,11 @@ from gpuarray.compiler.ops.variables.basic import MakeVector
 from gpuarray.compiler.rewrites.engine.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.loops.parts import (
     Parts,
+    Results,
     State,
     as_type,
-    is_used,
+    loop_pass,
     loops_of,
-    parts_of,
-    replace_outputs,
 )
 from gpuarray.scalars import SCALARS
 
@@ -79,21 +78,9 @@ def rest_of(node: Apply, row: Variable) -> Variable:
     return result
 
 
-@graph_pass(phase="specialize")
-def tidy_loops(fgraph: FunctionGraph, log: Log) -> bool:
+@loop_pass
+def tidy_loops(parts: Parts, used: list[bool]) -> Results:
     """Leave out what nobody reads, and do once what is the same in all turns."""
-    changed = False
-    for loop in loops_of(fgraph):
-        found = tidied(loop, is_used(fgraph, loop.outputs))
-        if found is not None:
-            replace_outputs(fgraph, loop, found, "tidy_loops", log)
-            changed = True
-    return changed
-
-
-def tidied(loop: Apply, used: list[bool]) -> list[Variable | None] | None:
-    """The outputs of a loop that are used, of a smaller one; None if there is none."""
-    parts = parts_of(loop)
     count = len(parts.states)
     finals: list[State | Variable | None] = list(parts.states)
     _drop_still_states(parts, finals)
@@ -143,19 +130,8 @@ def _merge_inputs(parts: Parts) -> None:
                     continue
                 known[inner] = other
             pairs.remove((inner, given))
-    _replace(parts, known)
-
-
-def _replace(parts: Parts, known: dict[Variable, Variable]) -> None:
-    """Replace variables in the body."""
-    if not known:
-        return
-    parts.changed = True
-    old = [*(state.next for state in parts.states), *parts.results]
-    new = clone_replace(old, known)
-    for state, value in zip(parts.states, new, strict=False):
-        state.next = value
-    parts.results = new[len(parts.states) :]
+    parts.changed = parts.changed or bool(known)
+    parts.replace(known)
 
 
 def _needed(
@@ -216,7 +192,7 @@ def _merge_results(parts: Parts, used: list[bool]) -> list[int | None]:
 def _hoist(parts: Parts) -> None:
     """Compute before the loop what depends on no turn."""
     given = dict(parts.constants)
-    outputs = [*(state.next for state in parts.states), *parts.results]
+    outputs = parts.outputs()
     changing = {inner for inner, _ in parts.sequences}
     changing |= {state.inner for state in parts.states}
     order = toposort(outputs, blockers={*given, *changing})
@@ -237,7 +213,8 @@ def _hoist(parts: Parts) -> None:
         inner = variable.type(variable.name)
         known[variable] = inner
         parts.constants.append((inner, clone_replace(variable, given)))
-    _replace(parts, known)
+    parts.changed = parts.changed or bool(known)
+    parts.replace(known)
 
 
 def is_free(variable: Variable) -> bool:
@@ -263,24 +240,15 @@ def _drop_unread(parts: Parts) -> None:
             parts.changed = True
 
 
-@graph_pass(phase="specialize")
-def unroll_single_turns(fgraph: FunctionGraph, log: Log) -> bool:
+@loop_pass
+def unroll_single_turns(parts: Parts, used: list[bool]) -> Results:
     """A loop of one turn is its body."""
-    changed = False
-    for loop in loops_of(fgraph):
-        turns = loop.inputs[0]
-        if not isinstance(turns, Constant) or int(turns.data) != 1:
-            continue
-        parts = parts_of(loop)
-        known = {inner: index(given, 0) for inner, given in parts.sequences}
-        known |= {state.inner: state.start for state in parts.states}
-        known |= dict(parts.constants)
-        known = {old: as_type(new, old) for old, new in known.items()}
-        made = clone_replace(
-            [*(state.next for state in parts.states), *parts.results], known
-        )
-        count = len(parts.states)
-        results = [*made[:count], *(shape_padleft(each) for each in made[count:])]
-        replace_outputs(fgraph, loop, results, "unroll_single_turns", log)
-        changed = True
-    return changed
+    if not isinstance(parts.turns, Constant) or int(parts.turns.data) != 1:
+        return None
+    known = {inner: index(given, 0) for inner, given in parts.sequences}
+    known |= {state.inner: state.start for state in parts.states}
+    known |= dict(parts.constants)
+    known = {old: as_type(new, old) for old, new in known.items()}
+    made = clone_replace(parts.outputs(), known)
+    count = len(parts.states)
+    return [*made[:count], *(shape_padleft(each) for each in made[count:])]
