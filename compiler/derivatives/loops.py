@@ -25,7 +25,6 @@ from gpuarray.compiler.ops.scan.body import Body
 from gpuarray.compiler.ops.scan.scan import ALL, Scan, rows_of
 from gpuarray.compiler.ops.shape.shape import shape_padleft
 from gpuarray.compiler.ops.slicing.subtensor import IncSubtensor
-from gpuarray.scalars import SCALARS
 
 Gradients = Sequence[Variable | None]
 
@@ -207,7 +206,10 @@ class Backwards:
         name = f"grad_of_{op.name or 'scan_fn'}"
         loop = Scan(body, len(sequences), len(starts), name=name)
         states = loop.states(body.inputs)
-        starts = [_of(x, v.type) for x, v in zip(starts, states, strict=True)]
+        starts = [
+            patternbroadcast(x, v.broadcastable)
+            for x, v in zip(starts, states, strict=True)
+        ]
         made = loop(self.steps, *sequences, *starts, *(self.given[i] for i in same))
         return list(made) if isinstance(made, list) else [made]
 
@@ -233,9 +235,10 @@ class Backwards:
         if k not in self.befores:
             op = self.op
             place = op.n_sequences + k
-            kind = rows_of(op.body.inputs[place].type)
+            flags = rows_of(op.body.inputs[place].type).broadcastable
             start = shape_padleft(self.given[place])
-            whole = _of(join(0, start, _of(self._after(k), kind)), kind)
+            after = patternbroadcast(self._after(k), flags)
+            whole = patternbroadcast(join(0, start, after), flags)
             self.befores[k] = index(whole, slice(None, self.turns))
         return self.befores[k]
 
@@ -342,7 +345,7 @@ def _is_zeros(x: Variable) -> bool:
 
 def _is_row(node: Apply, name: str) -> bool:
     """True for an elementwise node of one row of the table."""
-    return isinstance(node.op, Elemwise) and node.op.scalar is SCALARS[name]
+    return isinstance(node.op, Elemwise) and node.op.row_name == name
 
 
 def _constant_behind(x: Variable) -> Constant | None:
@@ -371,10 +374,3 @@ def _handed_on(op: Scan, k: int) -> int | None:
 def _known(variable: Any) -> Any:
     assert variable is not None
     return variable
-
-
-def _of(x: Variable, kind: Any) -> Variable:
-    """An array whose axes broadcast as those of a type."""
-    if x.type.broadcastable == kind.broadcastable:
-        return x
-    return patternbroadcast(x, kind.broadcastable)

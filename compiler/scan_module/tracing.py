@@ -88,7 +88,7 @@ def traced(given: Arguments) -> TracedTurn:
         ]
         if wider == kinds:
             turn.outputs = [
-                output if kind is None else _patterned(output, kind)
+                output if kind is None else patternbroadcast(output, kind.broadcastable)
                 for output, kind in zip(outputs, kinds, strict=True)
             ]
             _add_updates(turn, made, given)
@@ -173,13 +173,6 @@ def _joined(kind: TensorType, other: TensorType) -> TensorType:
     return kind.clone(broadcastable=tuple(a and b for a, b in flags))
 
 
-def _patterned(x: Variable, kind: TensorType) -> Variable:
-    """An array whose axes broadcast as those of a type."""
-    if x.type.broadcastable == kind.broadcastable:
-        return x
-    return patternbroadcast(x, kind.broadcastable)
-
-
 # ---- updates, and what is read from outside ----
 
 
@@ -242,7 +235,10 @@ def loop_of(turn: TracedTurn, given: Arguments, truncate_gradient: int) -> Loop:
     starts: list[Variable] = []
     for output, window, info in zip(outputs, turn.states, turn.infos, strict=True):
         states += [output, *window][: len(window)]
-        starts += [_patterned(info.start(k + 1), v.type) for k, v in enumerate(window)]
+        starts += [
+            patternbroadcast(info.start(k + 1), v.broadcastable)
+            for k, v in enumerate(window)
+        ]
     traced_updates = [value for value in next_values if value not in outputs]
     condition = [] if turn.condition is None else [made[-1]]
     whole = [*states, *next_values, *outputs, *traced_updates, *condition]

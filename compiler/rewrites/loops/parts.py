@@ -128,13 +128,6 @@ def replace_outputs(
     """Put results in the place of a node's outputs; None where nobody reads one."""
     for old, new in zip(node.outputs, results, strict=True):
         if new is not None and new is not old:
-            fitting = as_type(new, old)
+            fitting = patternbroadcast(new, old.type.broadcastable)
             log.note(name, old, fitting)
             fgraph.replace(old, fitting, reason=name)
-
-
-def as_type(new: Variable, old: Variable) -> Variable:
-    """A variable whose axes broadcast as those of another."""
-    if new.type.broadcastable == old.type.broadcastable:
-        return new
-    return patternbroadcast(new, old.type.broadcastable)

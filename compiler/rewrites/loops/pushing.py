@@ -13,18 +13,17 @@ from gpuarray.compiler.graph.traverse import (
     inputs_of,
     toposort,
 )
-from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
+from gpuarray.compiler.ops.broadcast.broadcast import patternbroadcast
 from gpuarray.compiler.ops.linalg.linalg import Dot
 from gpuarray.compiler.ops.scan.scan import rows_of
 from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle, reshape, shape_i
+from gpuarray.compiler.rewrites.engine.rows import row_of_op
 from gpuarray.compiler.rewrites.loops.parts import (
     Parts,
     Results,
     State,
-    as_type,
     loop_pass,
 )
-from gpuarray.scalars import SCALARS
 
 Rows = Mapping[Variable, Variable]
 
@@ -45,7 +44,8 @@ def batched(
     if any(isinstance(node.op, MapRows) for node in toposort(found, blockers=known)):
         return None
     return [
-        as_type(new, rows_of(old.type)()) for new, old in zip(found, plain, strict=True)
+        patternbroadcast(new, rows_of(old.type).broadcastable)
+        for new, old in zip(found, plain, strict=True)
     ]
 
 
@@ -193,7 +193,7 @@ def product_of_rows(a: Variable, b: Variable) -> Variable:
 def _summed(parts: Parts, state: State) -> tuple[Variable, Variable] | None:
     """The factors of what a state adds up in each turn; None for another state."""
     node = state.next.owner
-    if node is None or not _is_row(node, "add") or len(node.inputs) != 2:
+    if node is None or row_of_op(node.op) != "add" or len(node.inputs) != 2:
         return None
     if state.inner not in node.inputs or any(r is state.next for r in parts.results):
         return None
@@ -222,7 +222,7 @@ def _factors(term: Variable) -> tuple[Variable, Variable] | None:
             return left, right
         column, row = _turned(a, (0, "x")), _turned(b, ("x", 0))
         return (column, row) if column is not None and row is not None else None
-    if _is_row(node, "mul") and len(node.inputs) == 2:
+    if row_of_op(node.op) == "mul" and len(node.inputs) == 2:
         for a, b in (node.inputs, node.inputs[::-1]):
             column, row = _turned(a, (0, "x")), _turned(b, ("x", 0))
             if column is not None and row is not None:
@@ -237,8 +237,3 @@ def _turned(x: Variable, order: tuple[int | str, ...]) -> Variable | None:
         return None
     (inner,) = node.inputs
     return inner if tuple(node.op.new_order) == order else None
-
-
-def _is_row(node: Apply, name: str) -> bool:
-    """True for an elementwise node of one row of the table."""
-    return isinstance(node.op, Elemwise) and node.op.scalar is SCALARS[name]

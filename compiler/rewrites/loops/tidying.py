@@ -7,22 +7,24 @@ from collections.abc import Sequence
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.traverse import clone_replace, inputs_of, toposort
-from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo, Rebroadcast
-from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
+from gpuarray.compiler.ops.broadcast.broadcast import (
+    BroadcastTo,
+    Rebroadcast,
+    patternbroadcast,
+)
 from gpuarray.compiler.ops.index.indexing import index
 from gpuarray.compiler.ops.shape.shape import DimShuffle, Shape, Shape_i, shape_padleft
 from gpuarray.compiler.ops.slicing.subtensor import Subtensor
 from gpuarray.compiler.ops.variables.basic import MakeVector
 from gpuarray.compiler.rewrites.engine.engine import Log, graph_pass
+from gpuarray.compiler.rewrites.engine.rows import row_of_op
 from gpuarray.compiler.rewrites.loops.parts import (
     Parts,
     Results,
     State,
-    as_type,
     loop_pass,
     loops_of,
 )
-from gpuarray.scalars import SCALARS
 
 FREE = (DimShuffle, Rebroadcast, BroadcastTo, Shape, Shape_i)
 """Ops that cost a turn nothing: views, and lengths."""
@@ -43,7 +45,8 @@ def take_final_states(fgraph: FunctionGraph, log: Log) -> bool:
                 old = client.outputs[0]
                 new = rest_of(client, final)
                 log.note("take_final_states", old, new)
-                fgraph.replace(old, as_type(new, old), reason="take_final_states")
+                fitting = patternbroadcast(new, old.type.broadcastable)
+                fgraph.replace(old, fitting, reason="take_final_states")
                 changed = True
     return changed
 
@@ -221,7 +224,7 @@ def is_free(variable: Variable) -> bool:
     """True for what a turn has at no cost: views, lengths and one value everywhere."""
     while variable.owner is not None:
         node = variable.owner
-        is_fill = isinstance(node.op, Elemwise) and node.op.scalar is SCALARS["second"]
+        is_fill = row_of_op(node.op) == "second"
         if isinstance(node.op, MakeVector):  # the host has its integers
             return True
         if not is_fill and not isinstance(node.op, FREE):
@@ -248,7 +251,9 @@ def unroll_single_turns(parts: Parts, used: list[bool]) -> Results:
     known = {inner: index(given, 0) for inner, given in parts.sequences}
     known |= {state.inner: state.start for state in parts.states}
     known |= dict(parts.constants)
-    known = {old: as_type(new, old) for old, new in known.items()}
+    known = {
+        old: patternbroadcast(new, old.type.broadcastable) for old, new in known.items()
+    }
     made = clone_replace(parts.outputs(), known)
     count = len(parts.states)
     return [*made[:count], *(shape_padleft(each) for each in made[count:])]
