@@ -43,7 +43,7 @@ at the rate of the fastest matrix product, whichever takes longer. Where no spre
 shown, the figure is the best of five rounds of each library by itself. Where compiling
 is timed, the caches of all libraries are empty; kernels of products came with ours, as
 cuBLAS's did with the others (`GPUARRAY_CUDA_KERNELS`). `upload` and `download` move
-1 GiB between an ordinary NumPy array, new each time, and the device: the bus bounds
+1 GiB between an ordinary NumPy array and the device: the bus bounds
 them, of a PCIe 5 card some 55 GB/s.
 
 In the plots a dot is a library, right of the line in the middle where it is faster than
