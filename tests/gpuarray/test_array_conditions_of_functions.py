@@ -1,11 +1,15 @@
 """Both sides of conditions in functions of arrays, in tables: NumPy is the judge."""
 
+import warnings
 from itertools import pairwise
 
 import gpuarray
 import numpy as np
 import pytest
 from calls import assert_as_numpys, label
+from gpuarray._native import lib
+from gpuarray._products import matmul
+from vendor_libraries import Library
 
 pytestmark = pytest.mark.filterwarnings("ignore::gpuarray.errors.HostNotice")
 
@@ -248,6 +252,9 @@ NORMS = [
     *(("linalg.matrix_norm", A, {"ord": order, "keepdims": keep})
       for order in ("fro", 2, 1, np.inf) for keep in (True, False)),
     *(("linalg.cond", SQUARE, p) for p in (None, 1, -1, 2, -2, "fro", np.inf)),
+    *(("linalg.cond", np.stack([SQUARE, SQUARE * 0, np.ones((4, 4))]), p)
+      for p in (1, -1, "fro", np.inf)),
+    ("linalg.cond", M, 2), ("linalg.cond", M, -2), ("linalg.cond", SQUARE * 0, 1),
     ("linalg.cond", M), ("linalg.cond", np.zeros((2, 2))), ("linalg.cond", COUNTS),
     ("linalg.matrix_rank", V), ("linalg.matrix_rank", V * 0),
      ("linalg.matrix_rank", COUNTS),
@@ -309,3 +316,48 @@ def test_no_correlation_is_beyond_1(first_context):
         found = np.asarray(gpuarray.corrcoef(given))
         np.testing.assert_allclose(found, np.corrcoef(rows * scales), rtol=1e-12)
         assert max(abs(found.real).max(), abs(found.imag).max()) == 1
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_points_that_decide_no_line_are_warned_of_unless_the_rank_is_told(
+    first_context, full
+):
+    x, y = (gpuarray.asarray(each, context=first_context) for each in (V * 0 + 1, W))
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always", np.exceptions.RankWarning)
+        found = gpuarray.polyfit(x, y, 1, full=full)
+    told = [each for each in seen if each.category is np.exceptions.RankWarning]
+    assert len(told) == (0 if full else 1)
+    assert not full or found[2] == 1
+
+
+def test_products_of_every_float_go_to_the_blas(first_context, monkeypatch):
+    monkeypatch.setattr(matmul, "contract", None)
+    for dtype in ("f2", "f4", "f8", "c8", "c16"):
+        a = gpuarray.asarray(np.ones((2, 3), dtype), context=first_context)
+        assert np.asarray(a @ a.T).tolist() == [[3, 3], [3, 3]]
+        assert gpuarray.vdot(a, a).tolist() == 6
+        assert np.asarray(a @ a[0]).tolist() == [3, 3]
+
+
+def test_stacks_whose_axes_join_are_one_call(first_context, monkeypatch):
+    calls = []
+
+    def counted(*given):
+        calls.append(given)
+        return lib.GpuArray_rgemmBatch_3d(*given)
+
+    library = Library(first_context)
+    library.GpuArray_rgemmBatch_3d = counted
+    monkeypatch.setattr(matmul, "lib", library)
+    host = np.random.default_rng(0).normal(size=(2, 3, 4, 4)).astype("f4")
+    a = gpuarray.asarray(host, context=first_context)
+    for view, count in (
+        (lambda x: x, 1), (lambda x: x[:, 0], 1), (lambda x: x[:, :1], 1),
+        (lambda x: x[:1, ::2], 1), (lambda x: x[:, :2], 2), (lambda x: x[::-1], 2),
+        (lambda x: x.transpose(1, 0, 3, 2), 3), (lambda x: x[:, 1:2, None], 1),
+    ):  # fmt: skip
+        calls.clear()
+        got = view(a) @ view(a)
+        np.testing.assert_allclose(got, view(host) @ view(host), rtol=1e-5, atol=1e-5)
+        assert len(calls) == count

@@ -15,6 +15,7 @@ from gpuarray._linalg.decompositions import (
     as_floats,
     as_matrices,
     inv,
+    slogdet,
     solve,
     svd,
     svdvals,
@@ -186,7 +187,11 @@ def cond(x: Any, p: Any = None) -> Any:
     else:
         x = as_matrices("cond", x, square=True)
         axes = x.ndim - 2, x.ndim - 1
-        numbers = _matrix_norm(x, p, axes, False) * _matrix_norm(inv(x), p, axes, False)
+        is_singular = slogdet(x).sign == 0
+        inverse = inv(where(is_singular[..., None, None], identity(x, x.shape[-1]), x))
+        numbers = _matrix_norm(x, p, axes, False)
+        numbers *= _matrix_norm(inverse, p, axes, False)
+        numbers = where(is_singular, numbers.dtype.type(np.inf), numbers)
     has_nan = FUNCTIONS["isnan"](x).any(axis=(-2, -1))
     lost = FUNCTIONS["logical_and"](FUNCTIONS["isnan"](numbers), ~has_nan)
     return where(lost, numbers.dtype.type(np.inf), numbers)
