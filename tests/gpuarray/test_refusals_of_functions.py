@@ -112,6 +112,7 @@ REFUSED = [
     (BadValue, r"\[3\], .* \[5\]; expected the same", "tensordot", M, M, ([0], [1])),
     (BadType, "axes is 1.5, expected a number", "tensordot", M, M, 1.5),
     (BadValue, "matmul: a 0-d operand; use a . b", "matmul", M, NUMBER),
+    (BadValue, "matmul: a 0-d operand; use a . b", "matmul", NUMBER, M),
     (BadValue, r"matmul: shapes \(3, 5\) and \(3, 5\) do not fit", "matmul", M, M),
     (BadValue, r"dot: shapes \(3, 5\) and \(3, 5\) do not fit", "dot", M, M),
     (BadValue, r"dot: shapes \(2, 3, 4\) and \(2, 3, 4\) do not fit", "dot", A, A),

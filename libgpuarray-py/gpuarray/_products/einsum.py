@@ -214,7 +214,7 @@ def _summed(x: Any, labels: tuple[Label, ...], keep: set[Label]) -> Any:
 
 
 def _arranged(x: Any, labels: tuple[Label, ...], order: Sequence[Label]) -> Any:
-    if tuple(order) == labels or x.ndim < 2:
+    if tuple(order) == labels:
         return x
     return x.transpose(*(labels.index(label) for label in order))
 
