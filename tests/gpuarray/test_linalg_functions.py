@@ -486,3 +486,8 @@ def test_the_rank_of_a_long_matrix_is_by_its_longer_side(context, shape):
     assert np.linalg.matrix_rank(host) == 1
     assert_same(gpuarray.linalg.matrix_rank(x), np.linalg.matrix_rank(host))
     assert_same(gpuarray.linalg.matrix_rank(x * 2, rtol=1e-7), np.int64(2))
+    if context.has_double:  # of float32 NumPy's is by the roundings of float64
+        a, b = host.astype("float64"), np.ones(shape[0])
+        a[1, 1] = 300 * np.finfo("float64").eps
+        found = linalg.lstsq(put(a, context), put(b, context))
+        assert found[2] == np.linalg.lstsq(a, b)[2] == 1
