@@ -251,3 +251,59 @@ def test_a_gradient_by_weights_is_one_product_after_the_loop(ndim):
     with config.use(rewrites="none"):
         want = function([x, s, w], slope)(*given)
     np.testing.assert_allclose(f(*given), want, rtol=1e-10)
+
+
+# ---- memory ----
+
+
+def test_a_turn_writes_its_results_where_their_rows_are():
+    x, s = T.dmatrix("x"), T.dvector("s")
+    out, _ = scan(lambda row, s: T.sin(row + s), x, s)
+    f = function([x, s], out)
+    counts = []
+    for length in (5, 11):
+        given = numbers(length, 3), numbers(3)
+        (want,) = by_turns(lambda r, s: [np.sin(r + s)], [given[0]], [given[1]])
+        np.testing.assert_allclose(f(*given), want, rtol=1e-12)
+        counts.append(f.info()["n_launches"])
+    assert counts[1] - counts[0] == 6  # one for each turn
+
+
+def test_what_overwrites_the_last_state_leaves_the_trace():
+    x, s, w = T.dmatrix("x"), T.dmatrix("s"), T.dmatrix("w")
+    out, _ = scan(lambda row, s, w: T.tanh(row + T.dot(s, w)), x, s, w)
+    f = function([x, s, w], [out, T.exp(out[-1]) + 1, out[-1]])
+    given = numbers(4, 3), numbers(2, 3, seed=1), numbers(3, 3, seed=2)
+    (want,) = by_turns(
+        lambda r, s, w: [np.tanh(r + s @ w)], [given[0]], [given[1]], [given[2]]
+    )
+    trace, after, last = f(*given)
+    np.testing.assert_allclose(trace, want, rtol=1e-12)
+    np.testing.assert_allclose(after, np.exp(want[-1]) + 1, rtol=1e-12)
+    np.testing.assert_allclose(last, want[-1], rtol=1e-12)
+
+
+# ---- printing ----
+
+
+def test_debugprint_shows_bodies_after_the_tree():
+    x, s = T.dmatrix("x"), T.dvector("s")
+    out, _ = scan(lambda row, s: row * s, x, s, name="products")
+    assert theano.printing.debugprint(out, file="str") == (
+        "for{products}.1 [id A] ''\n"
+        " |Shape_i{0} [id B] ''\n"
+        " | |x [id C]\n"
+        " |x [id C]\n"
+        " |s [id D]\n"
+        "\n"
+        "Inner graphs of the scan ops:\n"
+        "\n"
+        "for{products}.0 [id A] ''\n"
+        " >Elemwise{mul,no_inplace} [id E] ''\n"
+        " > |x[t] [id F] -> [id C]\n"
+        " > |s[t-1] [id G] -> [id D]\n"
+        " >Elemwise{mul,no_inplace} [id E] ''"
+    )
+    f = function([x, s], out)
+    text = theano.printing.debugprint(f, file="str")
+    assert "Inner graphs of the scan ops:" in text and "x[t]" in text

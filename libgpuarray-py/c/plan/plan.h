@@ -262,6 +262,10 @@ bool ga__plan_is_within(const GpuPlan *p);
  * aliased inputs. */
 int ga__plan_run_within(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
                         const long long *ints, int *failed_step);
+/* The same with memory offered per output, which results are written to where the step
+ * that computes them can; `offers` without data offer none. */
+int ga__plan_run_body(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
+                      const long long *ints, GpuArray *offers, int *failed_step);
 
 /* Values during recording: arrays on placeholders, integers. */
 struct ga_frame {
@@ -271,6 +275,7 @@ struct ga_frame {
   bool *done;             /* steps already done (fused or early) */
   ga_tape *tape;          /* of the binding; NULL: none */
   const bool *conditions; /* plan.whole.conditions, or NULL */
+  GpuArray *offers;       /* per output: memory for it, or without data; or NULL */
 };
 
 /* Conditional steps (plan_branch.c). */

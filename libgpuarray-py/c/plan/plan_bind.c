@@ -283,11 +283,12 @@ static int record_within(ga_frame *f, GpuArray *results, GpuArray *const *outs,
   return GA_NO_ERROR;
 }
 
-int ga__plan_run_within(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
-                        const long long *ints, int *failed_step) {
+int ga__plan_run_body(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
+                      const long long *ints, GpuArray *offers, int *failed_step) {
   ga_frame f;
   GpuArray *results = ga__alloc((size_t)p->graph.n_outputs + 1, sizeof *results);
   int status = open_frame(&f, p);
+  f.offers = offers;
   if (results == NULL)
     status = GA_MEMORY_ERROR;
   GA_THEN(status, record_within(&f, results, outs, ins, ints, failed_step));
@@ -296,4 +297,9 @@ int ga__plan_run_within(GpuPlan *p, GpuArray *const *outs, const GpuArray *const
     GpuArray_clear(&results[i]);
   ga__free(results);
   return status;
+}
+
+int ga__plan_run_within(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
+                        const long long *ints, int *failed_step) {
+  return ga__plan_run_body(p, outs, ins, ints, NULL, failed_step);
 }

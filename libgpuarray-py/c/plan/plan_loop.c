@@ -140,7 +140,7 @@ typedef struct loop {
   const ga_step *s;
   size_t turns;
   unsigned int n_arrays, n_carried;
-  GpuArray *given, *made;
+  GpuArray *given, *made, *offers;
   const GpuArray **ins;
   GpuArray **outs;
   long long *ints;
@@ -159,10 +159,11 @@ static int open_loop(loop *l, ga_frame *f, const ga_step *s) {
               .n_carried = count_carried(s->takes),
               .given = ga__alloc(n_in, sizeof *l->given),
               .made = ga__alloc(n_out, sizeof *l->made),
+              .offers = ga__alloc(n_out, sizeof *l->offers),
               .ins = ga__alloc(n_in, sizeof(GpuArray *)),
               .outs = ga__alloc(n_out, sizeof(GpuArray *)),
               .ints = ga__alloc(n_in, sizeof *l->ints)};
-  GA_TRY_MEMORY(l->given && l->made && l->ins && l->outs && l->ints);
+  GA_TRY_MEMORY(l->given && l->made && l->offers && l->ins && l->outs && l->ints);
   for (unsigned int i = 0; i < l->n_arrays; i++)
     l->ins[i] = &l->given[i];
   for (unsigned int i = 0; i < s->n_out; i++)
@@ -173,8 +174,10 @@ static int open_loop(loop *l, ga_frame *f, const ga_step *s) {
 static void close_loop(const loop *l) {
   clear_all(l->given, l->n_arrays);
   clear_all(l->made, l->s->n_out);
+  clear_all(l->offers, l->s->n_out);
   ga__free(l->given);
   ga__free(l->made);
+  ga__free(l->offers);
   ga__free((void *)l->ins);
   ga__free((void *)l->outs);
   ga__free(l->ints);
@@ -265,7 +268,8 @@ static int put_row(const loop *l, unsigned int i, size_t turn) {
         ga__shape_text(first, made->nd, whole->dimensions + 1),
         ga__shape_text(other, made->nd, made->dimensions));
   int status = row_of(&row, whole, turn);
-  GA_THEN(status, GpuArray_setarray(&row, made));
+  if (row.data != made->data || row.offset != made->offset)
+    GA_THEN(status, GpuArray_setarray(&row, made));
   GpuArray_clear(&row);
   return status;
 }
@@ -295,10 +299,19 @@ static int check_carried(const loop *l) {
   return GA_NO_ERROR;
 }
 
+/* Offers the rows of the stacked arrays to the results of an iteration. */
+static int offer_rows(loop *l, size_t turn) {
+  clear_all(l->offers, l->s->n_out);
+  for (unsigned int i = l->n_carried; turn > 0 && i < l->s->n_out; i++)
+    GA_TRY(row_of(&l->offers[i], &l->f->arrays[l->s->outs[i]], turn));
+  return GA_NO_ERROR;
+}
+
 static int run_iteration(loop *l, size_t turn) {
   int failed;
   GA_TRY(give(l, turn));
-  GA_TRY(ga__plan_run_within(l->s->body, l->outs, l->ins, l->ints, &failed));
+  GA_TRY(offer_rows(l, turn));
+  GA_TRY(ga__plan_run_body(l->s->body, l->outs, l->ins, l->ints, l->offers, &failed));
   GA_TRY(check_carried(l));
   for (unsigned int i = l->n_carried; i < l->s->n_out; i++)
     GA_TRY(put_row(l, i, turn));
@@ -313,13 +326,13 @@ static bool is_given(const loop *l, const GpuArray *a) {
   return false;
 }
 
-/* True if the n-th final carried value aliases an input, a constant of the body, or a
- * carried value before it. */
+/* True if the n-th final carried value aliases an input, a constant of the body, a
+ * carried value before it or a stacked array. */
 static bool is_shared(const loop *l, const GpuArray *a, unsigned int n) {
   if (!GpuArray_ISWRITEABLE(a) || a->data->tape == NULL || is_given(l, a))
     return true;
-  for (unsigned int i = 0; i < n; i++)
-    if (l->f->arrays[l->s->outs[i]].data == a->data)
+  for (unsigned int i = 0; i < l->s->n_out; i++)
+    if (i != n && l->f->arrays[l->s->outs[i]].data == a->data)
       return true;
   return false;
 }

@@ -175,6 +175,39 @@ static bool same_shape(const GpuArray *a, unsigned int nd, const size_t *dims) {
   return a->nd == nd && memcmp(a->dimensions, dims, nd * sizeof *dims) == 0;
 }
 
+/* The input of the step which makes the value that this overwrites in place; false for
+ * a value that is new memory. */
+static bool overwritten(unsigned int *value, const ga_plan_graph *g) {
+  if (g->values[*value].maker == 0)
+    return false;
+  const ga_step *s = &g->steps[g->values[*value].maker - 1];
+  for (unsigned int i = 0; s->inplace != NULL && i < s->n_out; i++)
+    if (s->outs[i] == *value && s->inplace[i] >= 0) {
+      *value = s->ins[s->inplace[i]];
+      return true;
+    }
+  return false;
+}
+
+/* Memory offered for the value: that of the output which it is, or which later steps
+ * make of it in place. NULL if there is none of this shape. */
+static const GpuArray *offer_for(const ga_frame *f, unsigned int value, unsigned int nd,
+                                 const size_t *dims) {
+  const ga_plan_graph *g = &f->plan->graph;
+  for (unsigned int i = 0; f->offers != NULL && i < g->n_outputs; i++) {
+    const GpuArray *offer = &f->offers[i];
+    if (offer->data == NULL || offer->typecode != g->values[value].typecode ||
+        !same_shape(offer, nd, dims))
+      continue;
+    unsigned int v = g->outputs[i];
+    do {
+      if (v == value)
+        return offer;
+    } while (overwritten(&v, g));
+  }
+  return NULL;
+}
+
 int ga__step_result(GpuArray *out, ga_frame *f, const ga_step *s, unsigned int i,
                     unsigned int nd, const size_t *dims) {
   int typecode = f->plan->graph.values[s->outs[i]].typecode;
@@ -183,6 +216,9 @@ int ga__step_result(GpuArray *out, ga_frame *f, const ga_step *s, unsigned int i
     if (GpuArray_ISWRITEABLE(over) && same_shape(over, nd, dims))
       return GpuArray_view(out, over);
   }
+  const GpuArray *offer = offer_for(f, s->outs[i], nd, dims);
+  if (offer != NULL)
+    return GpuArray_view(out, offer);
   return GpuArray_empty(out, f->plan->context, typecode, nd, dims, GA_C_ORDER);
 }
 
@@ -223,7 +259,11 @@ static int product_array(GpuArray *out, ga_frame *f, const ga_step *s, unsigned 
   const GpuArray *c = s->inplace[0] >= 0 ? &f->arrays[s->ins[2]] : NULL;
   if (s->beta == 0.0 || (c != NULL && GpuArray_ISWRITEABLE(c)))
     return ga__step_result(out, f, s, 0, nd, dims);
-  return GpuArray_copy(out, &f->arrays[s->ins[2]], GA_C_ORDER);
+  const GpuArray *offer = offer_for(f, s->outs[0], nd, dims);
+  if (offer == NULL)
+    return GpuArray_copy(out, &f->arrays[s->ins[2]], GA_C_ORDER);
+  GA_TRY(GpuArray_view(out, offer));
+  return GpuArray_setarray(out, &f->arrays[s->ins[2]]);
 }
 
 static int run_product(ga_frame *f, const ga_step *s) {
