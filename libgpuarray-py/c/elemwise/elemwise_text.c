@@ -61,7 +61,7 @@ static void add_load(ga_strbuf *sb, const ga_elem_spec *spec, const char *place,
  * OF(i); EL_RESULTS(OF) stores the outputs. The parameter has a reserved name: a
  * variable of the expression may have any other. */
 static void add_body(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t single) {
-  char place[16];
+  char place[24];
   ga__strbuf_add(sb, "#define EL_VALUES(ga_i_of)");
   for (unsigned int i = 0; i < spec->n; i++) {
     const gpuelemwise_arg *arg = &spec->args[i];
@@ -111,7 +111,7 @@ static void add_parameters(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int
 
 /* EL_STARTS: adds offsets to the pointers; loads single elements. */
 static void add_starts(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t single) {
-  char place[16];
+  char place[24];
   ga__strbuf_add(sb, "#define EL_STARTS");
   for (unsigned int i = 0; i < spec->n; i++) {
     const gpuelemwise_arg *arg = &spec->args[i];
