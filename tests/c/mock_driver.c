@@ -501,13 +501,30 @@ static const char *find_parameters(const char *source, const char *name) {
   return found ? found + strlen(pattern) : NULL;
 }
 
-static unsigned int count_parameters(const char *text) {
-  const char *close = strchr(text, ')');
-  unsigned int n = 1;
-  for (const char *c = text; c < close; c++)
+static unsigned int count_commas(const char *text, const char *end) {
+  unsigned int n = 0;
+  for (const char *c = text; c < end; c++)
     n += *c == ',';
-  bool none = close == text || strncmp(text, "void)", 5) == 0;
-  return none ? 0 : n;
+  return n;
+}
+
+/* Of a list that begins at `text`; a macro in it may stand for several of them. */
+static unsigned int count_parameters(const char *source, const char *text) {
+  const char *close = strchr(text, ')');
+  if (close == text || strncmp(text, "void)", 5) == 0)
+    return 0;
+  unsigned int n = 1 + count_commas(text, close);
+  const char *at = source;
+  while ((at = strstr(at, "#define ")) != NULL && at < text) {
+    char macro[128];
+    at += strlen("#define ");
+    if (sscanf(at, "%127[A-Z_]", macro) != 1 || at[strlen(macro)] != ' ')
+      continue;
+    const char *use = strstr(text, macro);
+    if (use != NULL && use < close)
+      n += count_commas(at, strchr(at, '\n'));
+  }
+  return n;
 }
 
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
@@ -518,7 +535,7 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
   if (result == CUDA_SUCCESS) {
     CUfunction f = calloc(1, sizeof *f);
     snprintf(f->name, sizeof f->name, "%s", name);
-    f->n_args = count_parameters(parameters);
+    f->n_args = count_parameters(module->source, parameters);
     f->tells = is_text(module->source);
     f->next = module->functions;
     module->functions = *function = f;
