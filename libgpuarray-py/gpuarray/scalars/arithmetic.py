@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpuarray.scalars.families import float_function
 from gpuarray.scalars.table import scalar
 
 # Integers wrap, as in NumPy. In C a signed one must not, and a compiler counts on that,
@@ -391,14 +392,8 @@ def square(m, g, y, x):
     return g * 2 * x
 
 
-@scalar(
-    "sqrt({0})",
-    np.sqrt,
-    kinds={"c": "ga_csqrt({0})"},
-    result="float",
-    undone_by="square",
-    domain=(0, np.inf),
-    example=([1.0, 4.0],),
+@float_function(
+    "sqrt", np.sqrt, undone_by="square", domain=(0, np.inf), example=([1.0, 4.0],)
 )
 def sqrt(m, g, y, x):
     """The square root; nan of negative numbers."""

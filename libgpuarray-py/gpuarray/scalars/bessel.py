@@ -10,11 +10,12 @@ result where the order is an integer.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
-from gpuarray.scalars.references import TINY, by_element
-from gpuarray.scalars.table import scalar
+from gpuarray.scalars.families import special_function
+from gpuarray.scalars.references import TINY
 from gpuarray.scalars.texts import device_functions
 
 
@@ -152,43 +153,24 @@ def _iv(v, x):
     return found
 
 
-def _of_order(function, order):
-    return by_element(lambda x: function(order, x))
-
-
-@scalar(
-    "ga_j0({0})",
-    _of_order(_jv, 0.0),
-    support=BESSEL_J,
-    result="float",
-    typed_as=np.exp,
-    example=([0.0, 1.0],),
+@special_function(
+    "ga_j0({0})", partial(_jv, 0.0), support=BESSEL_J, example=([0.0, 1.0],)
 )
 def j0(m, g, y, x):
     """The Bessel function of the first kind of order 0."""
     return -g * m.j1(x)
 
 
-@scalar(
-    "ga_j1({0})",
-    _of_order(_jv, 1.0),
-    support=BESSEL_J,
-    result="float",
-    typed_as=np.exp,
-    example=([0.0, 1.0],),
+@special_function(
+    "ga_j1({0})", partial(_jv, 1.0), support=BESSEL_J, example=([0.0, 1.0],)
 )
 def j1(m, g, y, x):
     """The Bessel function of the first kind of order 1."""
     return g * 0.5 * (m.j0(x) - m.jv(2, x))
 
 
-@scalar(
-    "ga_jv({0}, {1})",
-    by_element(_jv, np.arctan2),
-    support=BESSEL_J,
-    result="float",
-    typed_as=np.arctan2,
-    example=(2, [0.0, 1.0]),
+@special_function(
+    "ga_jv({0}, {1})", _jv, np.arctan2, support=BESSEL_J, example=(2, [0.0, 1.0])
 )
 def jv(m, g, y, a, b):
     """The Bessel function of the first kind of real order ``a``, from -1000 to 1000."""
@@ -196,39 +178,24 @@ def jv(m, g, y, a, b):
     return m.unknown("jv by its order"), g * slope
 
 
-@scalar(
-    "ga_i0({0})",
-    _of_order(_iv, 0.0),
-    support=BESSEL_I,
-    result="float",
-    typed_as=np.exp,
-    example=([0.0, 1.0],),
+@special_function(
+    "ga_i0({0})", partial(_iv, 0.0), support=BESSEL_I, example=([0.0, 1.0],)
 )
 def i0(m, g, y, x):
     """The modified Bessel function of the first kind of order 0."""
     return g * m.i1(x)
 
 
-@scalar(
-    "ga_i1({0})",
-    _of_order(_iv, 1.0),
-    support=BESSEL_I,
-    result="float",
-    typed_as=np.exp,
-    example=([0.0, 1.0],),
+@special_function(
+    "ga_i1({0})", partial(_iv, 1.0), support=BESSEL_I, example=([0.0, 1.0],)
 )
 def i1(m, g, y, x):
     """The modified Bessel function of the first kind of order 1."""
     return g * 0.5 * (m.i0(x) + m.iv(2, x))
 
 
-@scalar(
-    "ga_iv({0}, {1})",
-    by_element(_iv, np.arctan2),
-    support=BESSEL_I,
-    result="float",
-    typed_as=np.arctan2,
-    example=(2, [0.0, 1.0]),
+@special_function(
+    "ga_iv({0}, {1})", _iv, np.arctan2, support=BESSEL_I, example=(2, [0.0, 1.0])
 )
 def iv(m, g, y, a, b):
     """The modified Bessel function of real order ``a``, from -1000 to 1000."""

@@ -13,18 +13,29 @@ from gpuarray.scalars.table import scalar
 # operands are equal, the gradient goes to the first.
 
 
-@scalar(
+def _extremum(of_floats, reference, symbol, first_of_complex, **properties):
+    """A row of one of two operands: of integers the first one if ``symbol`` holds."""
+    return scalar(
+        of_floats,
+        reference,
+        kinds={
+            "c": f"({first_of_complex}) ? {{0}} : {{1}}",
+            "b|i|u": f"{{0}} {symbol} {{1}} ? {{0}} : {{1}}",
+        },
+        commutes=True,
+        associates=True,
+        example=([1.0, np.nan], 2.0),
+        **properties,
+    )
+
+
+@_extremum(
     "({0} >= {1} || {0} != {0}) ? {0} : {1}",
     np.maximum,
-    kinds={
-        "c": "(ga_cle({1}, {0}) || ga_cisnan({0})) ? {0} : {1}",
-        "b|i|u": "{0} > {1} ? {0} : {1}",
-    },
+    ">",
+    "ga_cle({1}, {0}) || ga_cisnan({0})",
     identity=-np.inf,
-    commutes=True,
-    associates=True,
     reduction="max",
-    example=([1.0, np.nan], 2.0),
 )
 def maximum(m, g, y, a, b):
     """The larger one; nan where one is nan."""
@@ -32,18 +43,13 @@ def maximum(m, g, y, a, b):
     return m.where(first, g, 0), m.where(first, 0, g)
 
 
-@scalar(
+@_extremum(
     "({0} <= {1} || {0} != {0}) ? {0} : {1}",
     np.minimum,
-    kinds={
-        "c": "(ga_cle({0}, {1}) || ga_cisnan({0})) ? {0} : {1}",
-        "b|i|u": "{0} < {1} ? {0} : {1}",
-    },
+    "<",
+    "ga_cle({0}, {1}) || ga_cisnan({0})",
     identity=np.inf,
-    commutes=True,
-    associates=True,
     reduction="min",
-    example=([1.0, np.nan], 2.0),
 )
 def minimum(m, g, y, a, b):
     """The smaller one; nan where one is nan."""
@@ -51,18 +57,13 @@ def minimum(m, g, y, a, b):
     return m.where(first, g, 0), m.where(first, 0, g)
 
 
-@scalar(
+@_extremum(
     "fmax({0}, {1})",
     np.fmax,
-    kinds={
-        "c": "(ga_cle({1}, {0}) || ga_cisnan({1})) ? {0} : {1}",
-        "b|i|u": "{0} > {1} ? {0} : {1}",
-    },
+    ">",
+    "ga_cle({1}, {0}) || ga_cisnan({1})",
     identity=np.nan,
     integer_identity=-np.inf,
-    commutes=True,
-    associates=True,
-    example=([1.0, np.nan], 2.0),
 )
 def fmax(m, g, y, a, b):
     """The larger one; where one is nan, the other."""
@@ -70,18 +71,13 @@ def fmax(m, g, y, a, b):
     return m.where(first, g, 0), m.where(first, 0, g)
 
 
-@scalar(
+@_extremum(
     "fmin({0}, {1})",
     np.fmin,
-    kinds={
-        "c": "(ga_cle({0}, {1}) || ga_cisnan({1})) ? {0} : {1}",
-        "b|i|u": "{0} < {1} ? {0} : {1}",
-    },
+    "<",
+    "ga_cle({0}, {1}) || ga_cisnan({1})",
     identity=np.nan,
     integer_identity=np.inf,
-    commutes=True,
-    associates=True,
-    example=([1.0, np.nan], 2.0),
 )
 def fmin(m, g, y, a, b):
     """The smaller one; where one is nan, the other."""

@@ -10,15 +10,30 @@ import numpy as np
 from gpuarray.scalars.table import scalar
 
 
-@scalar(
-    "{0} == {1}",
+def _comparison(symbol, reference, of_complex, **properties):
+    """A row of an operator of C.
+
+    A number below 0 beside an unsigned one compares with it as -1 does with 0.
+    """
+    first = "{0} < 0 ||" if reference(-1, 0) else "{0} >= 0 &&"
+    second = "{1} < 0 ||" if reference(0, -1) else "{1} >= 0 &&"
+    return scalar(
+        f"{{0}} {symbol} {{1}}",
+        reference,
+        kinds={
+            "c": of_complex,
+            "iu": f"{first} (ga_ulong){{0}} {symbol} {{1}}",
+            "ui": f"{second} {{0}} {symbol} (ga_ulong){{1}}",
+        },
+        result="bool",
+        **properties,
+    )
+
+
+@_comparison(
+    "==",
     np.equal,
-    kinds={
-        "c": "ga_ceq({0}, {1})",
-        "iu": "{0} >= 0 && (ga_ulong){0} == {1}",
-        "ui": "{1} >= 0 && {0} == (ga_ulong){1}",
-    },
-    result="bool",
+    "ga_ceq({0}, {1})",
     operator="eq",
     commutes=True,
     example=([1, 2], 2),
@@ -28,15 +43,10 @@ def eq(m, g, y, a, b):
     return None, None  # piecewise constant
 
 
-@scalar(
-    "{0} != {1}",
+@_comparison(
+    "!=",
     np.not_equal,
-    kinds={
-        "c": "ga_cne({0}, {1})",
-        "iu": "{0} < 0 || (ga_ulong){0} != {1}",
-        "ui": "{1} < 0 || {0} != (ga_ulong){1}",
-    },
-    result="bool",
+    "ga_cne({0}, {1})",
     operator="ne",
     commutes=True,
     example=([1, 2], 2),
@@ -46,68 +56,28 @@ def ne(m, g, y, a, b):
     return None, None  # piecewise constant
 
 
-@scalar(
-    "{0} < {1}",
-    np.less,
-    kinds={
-        "c": "ga_clt({0}, {1})",
-        "iu": "{0} < 0 || (ga_ulong){0} < {1}",
-        "ui": "{1} >= 0 && {0} < (ga_ulong){1}",
-    },
-    result="bool",
-    operator="lt",
-    example=([1, 2], 2),
-)
+@_comparison("<", np.less, "ga_clt({0}, {1})", operator="lt", example=([1, 2], 2))
 def lt(m, g, y, a, b):
     """Whether ``a`` is less."""
     return None, None  # piecewise constant
 
 
-@scalar(
-    "{0} <= {1}",
-    np.less_equal,
-    kinds={
-        "c": "ga_cle({0}, {1})",
-        "iu": "{0} < 0 || (ga_ulong){0} <= {1}",
-        "ui": "{1} >= 0 && {0} <= (ga_ulong){1}",
-    },
-    result="bool",
-    operator="le",
-    example=([1, 2], 2),
+@_comparison(
+    "<=", np.less_equal, "ga_cle({0}, {1})", operator="le", example=([1, 2], 2)
 )
 def le(m, g, y, a, b):
     """Whether ``a`` is less or equal."""
     return None, None  # piecewise constant
 
 
-@scalar(
-    "{0} > {1}",
-    np.greater,
-    kinds={
-        "c": "ga_clt({1}, {0})",
-        "iu": "{0} >= 0 && (ga_ulong){0} > {1}",
-        "ui": "{1} < 0 || {0} > (ga_ulong){1}",
-    },
-    result="bool",
-    operator="gt",
-    example=([1, 2], 1),
-)
+@_comparison(">", np.greater, "ga_clt({1}, {0})", operator="gt", example=([1, 2], 1))
 def gt(m, g, y, a, b):
     """Whether ``a`` is greater."""
     return None, None  # piecewise constant
 
 
-@scalar(
-    "{0} >= {1}",
-    np.greater_equal,
-    kinds={
-        "c": "ga_cle({1}, {0})",
-        "iu": "{0} >= 0 && (ga_ulong){0} >= {1}",
-        "ui": "{1} < 0 || {0} >= (ga_ulong){1}",
-    },
-    result="bool",
-    operator="ge",
-    example=([1, 2], 2),
+@_comparison(
+    ">=", np.greater_equal, "ga_cle({1}, {0})", operator="ge", example=([1, 2], 2)
 )
 def ge(m, g, y, a, b):
     """Whether ``a`` is greater or equal."""

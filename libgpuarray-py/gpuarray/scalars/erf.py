@@ -7,32 +7,17 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from gpuarray.scalars.references import by_element
-from gpuarray.scalars.table import scalar
+from gpuarray.scalars.families import special_function
 from gpuarray.scalars.texts import device_functions, horner
 
 
-@scalar(
-    "erf({0})",
-    by_element(math.erf),
-    result="float",
-    typed_as=np.exp,
-    example=([0.0, 1.0],),
-)
+@special_function("erf({0})", math.erf, example=([0.0, 1.0],))
 def erf(m, g, y, x):
     """The error function."""
     return g * m.exp(-(x * x)) * (2 / math.sqrt(math.pi))
 
 
-@scalar(
-    "erfc({0})",
-    by_element(math.erfc),
-    result="float",
-    typed_as=np.exp,
-    example=([0.0, 1.0],),
-)
+@special_function("erfc({0})", math.erfc, example=([0.0, 1.0],))
 def erfc(m, g, y, x):
     """``1 - erf(x)``, exact where that is near 0."""
     return -g * m.exp(-(x * x)) * (2 / math.sqrt(math.pi))
@@ -117,25 +102,16 @@ def _erfcinv(z):
     return _erfc_undone(z) if z < 1 else -_erfc_undone(2 - z)
 
 
-@scalar(
-    "ga_erfcx({0})",
-    by_element(_erfcx),
-    support=ERF,
-    result="float",
-    typed_as=np.exp,
-    example=([0.0, 100.0],),
-)
+@special_function("ga_erfcx({0})", _erfcx, support=ERF, example=([0.0, 100.0],))
 def erfcx(m, g, y, x):
     """``exp(x**2) * erfc(x)``, where ``erfc`` vanishes, too."""
     return g * (2 * x * y - 2 / math.sqrt(math.pi))
 
 
-@scalar(
+@special_function(
     "ga_erfinv({0})",
-    by_element(_erfinv),
+    _erfinv,
     support=ERF,
-    result="float",
-    typed_as=np.exp,
     undone_by="erf",
     domain=(-1, 1),
     example=([0.0, 0.5],),
@@ -145,12 +121,10 @@ def erfinv(m, g, y, x):
     return g * m.exp(y * y) * (math.sqrt(math.pi) / 2)
 
 
-@scalar(
+@special_function(
     "ga_erfcinv({0})",
-    by_element(_erfcinv),
+    _erfcinv,
     support=ERF,
-    result="float",
-    typed_as=np.exp,
     undone_by="erfc",
     domain=(0, 2),
     example=([1.0, 1e-10],),

@@ -9,18 +9,12 @@ import math
 
 import numpy as np
 
+from gpuarray.scalars.families import float_function
 from gpuarray.scalars.references import floating
 from gpuarray.scalars.table import scalar
 
 
-@scalar(
-    "exp({0})",
-    np.exp,
-    kinds={"c": "ga_cexp({0})"},
-    result="float",
-    undone_by="log",
-    example=([0.0, 1.0],),
-)
+@float_function("exp", np.exp, undone_by="log", example=([0.0, 1.0],))
 def exp(m, g, y, x):
     """e to the power of the element."""
     return g * y
@@ -39,27 +33,14 @@ def exp2(m, g, y, x):
     return g * y * math.log(2)
 
 
-@scalar(
-    "expm1({0})",
-    np.expm1,
-    kinds={"c": "ga_cexpm1({0})"},
-    result="float",
-    undone_by="log1p",
-    example=([0.0, 1e-10],),
-)
+@float_function("expm1", np.expm1, undone_by="log1p", example=([0.0, 1e-10],))
 def expm1(m, g, y, x):
     """``exp(x) - 1``, exact near 0."""
     return g * (y + 1)
 
 
-@scalar(
-    "log({0})",
-    np.log,
-    kinds={"c": "ga_clog({0})"},
-    result="float",
-    undone_by="exp",
-    domain=(0, np.inf),
-    example=([1.0, 10.0],),
+@float_function(
+    "log", np.log, undone_by="exp", domain=(0, np.inf), example=([1.0, 10.0],)
 )
 def log(m, g, y, x):
     """The logarithm to the base e."""
@@ -93,14 +74,8 @@ def log10(m, g, y, x):
     return g / (x * math.log(10))
 
 
-@scalar(
-    "log1p({0})",
-    np.log1p,
-    kinds={"c": "ga_clog1p({0})"},
-    result="float",
-    undone_by="expm1",
-    domain=(-1, np.inf),
-    example=([0.0, 1e-10],),
+@float_function(
+    "log1p", np.log1p, undone_by="expm1", domain=(-1, np.inf), example=([0.0, 1e-10],)
 )
 def log1p(m, g, y, x):
     """``log(1 + x)``, exact near 0."""

@@ -68,37 +68,30 @@ def ldexp(m, g, y, x, i):
 # ---- questions about floats ----
 
 
-@scalar(
-    "{0} != {0}",
-    np.isnan,
-    kinds={"b|i|u": "0", "c": "ga_cisnan({0})"},
-    result="bool",
-    example=([1.0, np.nan, np.inf],),
-)
+def _question(expression, reference, of_integers, of_complex):
+    """A row that holds for some floats, and for all integers or for none."""
+    return scalar(
+        expression,
+        reference,
+        kinds={"b|i|u": of_integers, "c": of_complex},
+        result="bool",
+        example=([1.0, np.nan, np.inf],),
+    )
+
+
+@_question("{0} != {0}", np.isnan, "0", "ga_cisnan({0})")
 def isnan(m, g, y, x):
     """Whether the element is nan."""
     return None  # piecewise constant
 
 
-@scalar(
-    "fabs({0}) == INFINITY",
-    np.isinf,
-    kinds={"b|i|u": "0", "c": "ga_cisinf({0})"},
-    result="bool",
-    example=([1.0, np.nan, np.inf],),
-)
+@_question("fabs({0}) == INFINITY", np.isinf, "0", "ga_cisinf({0})")
 def isinf(m, g, y, x):
     """Whether the element is infinite."""
     return None  # piecewise constant
 
 
-@scalar(
-    "fabs({0}) < INFINITY",
-    np.isfinite,
-    kinds={"b|i|u": "1", "c": "ga_cisfinite({0})"},
-    result="bool",
-    example=([1.0, np.nan, np.inf],),
-)
+@_question("fabs({0}) < INFINITY", np.isfinite, "1", "ga_cisfinite({0})")
 def isfinite(m, g, y, x):
     """Whether the element is neither nan nor infinite."""
     return None  # piecewise constant

@@ -9,8 +9,7 @@ import math
 
 import numpy as np
 
-from gpuarray.scalars.references import by_element
-from gpuarray.scalars.table import scalar
+from gpuarray.scalars.families import special_function
 from gpuarray.scalars.texts import device_functions
 
 
@@ -70,27 +69,13 @@ def _tri_gamma(x):
     return shift + (1 + 0.5 / x + series) / x
 
 
-@scalar(
-    "tgamma({0})",
-    by_element(_gamma),
-    result="float",
-    typed_as=np.exp,
-    domain=(0, np.inf),
-    example=([1.0, 5.0],),
-)
+@special_function("tgamma({0})", _gamma, domain=(0, np.inf), example=([1.0, 5.0],))
 def gamma(m, g, y, x):
     """The gamma function: of ``n + 1`` it is n factorial."""
     return g * y * m.psi(x)
 
 
-@scalar(
-    "lgamma({0})",
-    by_element(_gammaln),
-    result="float",
-    typed_as=np.exp,
-    domain=(0, np.inf),
-    example=([1.0, 5.0],),
-)
+@special_function("lgamma({0})", _gammaln, domain=(0, np.inf), example=([1.0, 5.0],))
 def gammaln(m, g, y, x):
     """The logarithm of the gamma function's absolute value."""
     return g * m.psi(x)
@@ -100,26 +85,18 @@ PSI = device_functions("psi")
 TRI_GAMMA = device_functions("tri_gamma")
 
 
-@scalar(
-    "ga_psi({0})",
-    by_element(_psi),
-    support=PSI,
-    result="float",
-    typed_as=np.exp,
-    domain=(0, np.inf),
-    example=([1.0, 2.0],),
+@special_function(
+    "ga_psi({0})", _psi, support=PSI, domain=(0, np.inf), example=([1.0, 2.0],)
 )
 def psi(m, g, y, x):
     """The digamma function: the derivative of ``gammaln``."""
     return g * m.tri_gamma(x)
 
 
-@scalar(
+@special_function(
     "ga_tri_gamma({0})",
-    by_element(_tri_gamma),
+    _tri_gamma,
     support=TRI_GAMMA,
-    result="float",
-    typed_as=np.exp,
     domain=(0, np.inf),
     example=([1.0, 2.0],),
 )

@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from gpuarray.scalars.references import TINY, by_element
-from gpuarray.scalars.table import scalar
+from gpuarray.scalars.families import special_function
+from gpuarray.scalars.references import TINY
 from gpuarray.scalars.texts import device_functions, horner
 
 # fmt: off
@@ -154,12 +154,11 @@ def _upper(a, x):
     return front * a * _fraction(a, x) if front else 0.0
 
 
-@scalar(
+@special_function(
     "ga_gamma_part({0}, {1}, 0)",
-    by_element(lambda a, x: _parts(a, x)[0], np.arctan2),
+    lambda a, x: _parts(a, x)[0],
+    np.arctan2,
     support=INCOMPLETE,
-    result="float",
-    typed_as=np.arctan2,
     domain=(0, np.inf),
     example=(2.0, [0.0, 1.0, np.inf]),
 )
@@ -169,12 +168,11 @@ def gammainc(m, g, y, a, b):
     return m.unknown("gammainc by its first operand"), g * slope
 
 
-@scalar(
+@special_function(
     "ga_gamma_part({0}, {1}, 1)",
-    by_element(lambda a, x: _parts(a, x)[1], np.arctan2),
+    lambda a, x: _parts(a, x)[1],
+    np.arctan2,
     support=INCOMPLETE,
-    result="float",
-    typed_as=np.arctan2,
     domain=(0, np.inf),
     example=(2.0, [0.0, 1.0, np.inf]),
 )

@@ -11,37 +11,30 @@ from gpuarray.scalars.references import floating
 from gpuarray.scalars.table import scalar
 
 
-@scalar(
-    "ceil({0})",
-    np.ceil,
-    kinds={"b|i|u": "{0}"},
-    floats_integers=True,
-    example=([1.2, -1.2],),
-)
+def _rounding(name, reference, **properties):
+    """A row of C's function of a float; integers stay as they are."""
+    return scalar(
+        f"{name}({{0}})",
+        reference,
+        kinds={"b|i|u": "{0}"},
+        floats_integers=True,
+        **properties,
+    )
+
+
+@_rounding("ceil", np.ceil, example=([1.2, -1.2],))
 def ceil(m, g, y, x):
     """The smallest integer that is not less."""
     return None  # piecewise constant
 
 
-@scalar(
-    "floor({0})",
-    np.floor,
-    kinds={"b|i|u": "{0}"},
-    floats_integers=True,
-    example=([1.2, -1.2],),
-)
+@_rounding("floor", np.floor, example=([1.2, -1.2],))
 def floor(m, g, y, x):
     """The largest integer that is not greater."""
     return None  # piecewise constant
 
 
-@scalar(
-    "trunc({0})",
-    np.trunc,
-    kinds={"b|i|u": "{0}"},
-    floats_integers=True,
-    example=([1.7, -1.7],),
-)
+@_rounding("trunc", np.trunc, example=([1.7, -1.7],))
 def trunc(m, g, y, x):
     """The integer towards 0."""
     return None  # piecewise constant

@@ -9,50 +9,31 @@ import math
 
 import numpy as np
 
+from gpuarray.scalars.families import float_function
 from gpuarray.scalars.table import scalar
 
 
-@scalar(
-    "sin({0})",
-    np.sin,
-    kinds={"c": "ga_csin({0})"},
-    result="float",
-    example=([0.0, 1.0],),
-)
+@float_function("sin", np.sin, example=([0.0, 1.0],))
 def sin(m, g, y, x):
     """The sine of an angle in radians."""
     return g * m.cos(x)
 
 
-@scalar(
-    "cos({0})",
-    np.cos,
-    kinds={"c": "ga_ccos({0})"},
-    result="float",
-    example=([0.0, 1.0],),
-)
+@float_function("cos", np.cos, example=([0.0, 1.0],))
 def cos(m, g, y, x):
     """The cosine of an angle in radians."""
     return -g * m.sin(x)
 
 
-@scalar(
-    "tan({0})",
-    np.tan,
-    kinds={"c": "ga_ctan({0})"},
-    result="float",
-    example=([0.0, 1.0],),
-)
+@float_function("tan", np.tan, example=([0.0, 1.0],))
 def tan(m, g, y, x):
     """The tangent of an angle in radians."""
     return g * (y * y + 1)
 
 
-@scalar(
-    "asin({0})",
+@float_function(
+    "asin",
     np.arcsin,
-    kinds={"c": "ga_casin({0})"},
-    result="float",
     undone_by="sin",
     domain=(-1, 1),
     aliases=("asin",),
@@ -63,11 +44,9 @@ def arcsin(m, g, y, x):
     return g / m.sqrt(1 - x * x)
 
 
-@scalar(
-    "acos({0})",
+@float_function(
+    "acos",
     np.arccos,
-    kinds={"c": "ga_cacos({0})"},
-    result="float",
     undone_by="cos",
     domain=(-1, 1),
     aliases=("acos",),
@@ -78,11 +57,9 @@ def arccos(m, g, y, x):
     return -g / m.sqrt(1 - x * x)
 
 
-@scalar(
-    "atan({0})",
+@float_function(
+    "atan",
     np.arctan,
-    kinds={"c": "ga_catan({0})"},
-    result="float",
     undone_by="tan",
     undone_complex=True,
     aliases=("atan",),
@@ -106,49 +83,27 @@ def arctan2(m, g, y, a, b):
     return scale * b, -scale * a
 
 
-@scalar(
-    "sinh({0})",
-    np.sinh,
-    kinds={"c": "ga_csinh({0})"},
-    result="float",
-    undone_by="arcsinh",
-    example=([0.0, 1.0],),
-)
+@float_function("sinh", np.sinh, undone_by="arcsinh", example=([0.0, 1.0],))
 def sinh(m, g, y, x):
     """The hyperbolic sine."""
     return g * m.cosh(x)
 
 
-@scalar(
-    "cosh({0})",
-    np.cosh,
-    kinds={"c": "ga_ccosh({0})"},
-    result="float",
-    example=([0.0, 1.0],),
-)
+@float_function("cosh", np.cosh, example=([0.0, 1.0],))
 def cosh(m, g, y, x):
     """The hyperbolic cosine."""
     return g * m.sinh(x)
 
 
-@scalar(
-    "tanh({0})",
-    np.tanh,
-    kinds={"c": "ga_ctanh({0})"},
-    result="float",
-    undone_by="arctanh",
-    example=([0.0, 1.0],),
-)
+@float_function("tanh", np.tanh, undone_by="arctanh", example=([0.0, 1.0],))
 def tanh(m, g, y, x):
     """The hyperbolic tangent."""
     return g * (1 - y * y)
 
 
-@scalar(
-    "asinh({0})",
+@float_function(
+    "asinh",
     np.arcsinh,
-    kinds={"c": "ga_casinh({0})"},
-    result="float",
     undone_by="sinh",
     undone_complex=True,
     aliases=("asinh",),
@@ -159,11 +114,9 @@ def arcsinh(m, g, y, x):
     return g / m.sqrt(x * x + 1)
 
 
-@scalar(
-    "acosh({0})",
+@float_function(
+    "acosh",
     np.arccosh,
-    kinds={"c": "ga_cacosh({0})"},
-    result="float",
     undone_by="cosh",
     domain=(1, np.inf),
     aliases=("acosh",),
@@ -174,11 +127,9 @@ def arccosh(m, g, y, x):
     return g / (m.sqrt(x - 1) * m.sqrt(x + 1))
 
 
-@scalar(
-    "atanh({0})",
+@float_function(
+    "atanh",
     np.arctanh,
-    kinds={"c": "ga_catanh({0})"},
-    result="float",
     undone_by="tanh",
     domain=(-1, 1),
     aliases=("atanh",),
