@@ -197,6 +197,7 @@ int GpuPlan_defer(gpuplan_function function, void *data, unsigned int n_out,
  *   diagonal a [offset, axis, axis]
  *   require a integers: `a`; fails with the text if an integer is 0
  *   assert a integers: the same with GA_ASSERT_ERROR, for conditions of the program
+ *   mask a b [axis]: `a`; GA_INDEX_ERROR where b is not as long as it from the axis on
  *   length a m n: `a`; fails with the text and both integers where they differ
  *   at_most a m n: `a`; GA_INDEX_ERROR where m is larger than n
  *   matrices a b [kind, flags, rate]: stacks of three axes, factorized by the library's
