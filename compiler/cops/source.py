@@ -51,16 +51,10 @@ GPUARRAY_PUBLIC int gpuarray_op_run(void *ga_op_data, GpuArray *const *ga_op_out
   ga_op_taken = 0;
 """
 
-_OTHERS = """\
+_CLOSE = """\
 GPUARRAY_PUBLIC void gpuarray_op_close(char *ga_op_unused) {
   (void)ga_op_unused;
 %(cleanup)s
-}
-
-GPUARRAY_PUBLIC const char *gpuarray_op_error(const char **ga_op_kind) {
-  *ga_op_kind = ga_op_raised ? ((ga_op_class *)ga_op_raised)->name : "";
-  ga_op_raised = NULL; /* told once */
-  return ga_op_text ? ga_op_text : "";
 }
 """
 
@@ -121,7 +115,7 @@ def module_source(written: TypedOp) -> str:
         said(op, "c_support_code_struct", node, NODE_NAME),
         _open(written, sub),
         _run(written, inner, sub),
-        _OTHERS % {"cleanup": said(op, "c_cleanup_code_struct", node, NODE_NAME) or ""},
+        _CLOSE % {"cleanup": said(op, "c_cleanup_code_struct", node, NODE_NAME) or ""},
     ]
     head = [
         f"/* {op.label()} */",

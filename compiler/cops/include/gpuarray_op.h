@@ -4,8 +4,9 @@
  *
  * Arrays of the host are PyArrayObject (op/host.h), those of a device PyGpuArrayObject
  * (op/device.h); both count their references. A failure is an exception that is set
- * (op/errors.h) before the code jumps to `fail`. Everything is static: each op has its
- * own. An op's code runs on one thread at a time: calls take turns. */
+ * (op/errors.h) before the code jumps to `fail`; the caller asks for it
+ * (gpuarray_op_error). All else is static: each op has its own. An op's code runs on
+ * one thread at a time: calls take turns. */
 #ifndef GPUARRAY_OP_H
 #define GPUARRAY_OP_H
 

@@ -119,4 +119,11 @@ static inline int ga_op_status(void) {
                                             : GA_MISC_ERROR;
 }
 
+/* The class and the text of the exception that ended a call; "" for none. */
+GPUARRAY_PUBLIC const char *gpuarray_op_error(const char **kind) {
+  *kind = ga_op_raised ? ((ga_op_class *)ga_op_raised)->name : "";
+  ga_op_raised = NULL; /* told once */
+  return ga_op_text ? ga_op_text : "";
+}
+
 #endif
