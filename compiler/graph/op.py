@@ -241,7 +241,7 @@ class Op:
         self, node: Apply, input_shapes: Sequence[Sequence[Any]]
     ) -> list[tuple[Any, ...]]:
         """The lengths of each output's axes; None where only running tells."""
-        return [(None,) * output.type.ndim for output in node.outputs]
+        return [(None,) * getattr(output.type, "ndim", 0) for output in node.outputs]
 
     def requirements(
         self, node: Apply, input_shapes: Sequence[Sequence[Any]]

@@ -7,8 +7,13 @@ import numpy as np
 import pytest
 from evaluate import evaluate
 from gpuarray.compiler.errors import NotScalarConstantError
-from gpuarray.compiler.graph.core import constant
+from gpuarray.compiler.graph.core import Apply, Op, constant
+from gpuarray.compiler.graph.traverse import toposort
+from gpuarray.compiler.graph.types import generic
+from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.linalg.slinalg import PADE
+from gpuarray.compiler.ops.shape.lengths import lengths_of
+from gpuarray.compiler.ops.shape.shape import Shape_i
 from written import rows, sides
 
 KNOWN = rows("""
@@ -36,6 +41,7 @@ T.Subtensor(['int64'])(T.stack([4, n]), -2) -> 4
 T.Subtensor(['int64'])(T.Join(0)(T.stack([n, 4]), T.stack([5, n])), 2) -> 5
 T.Subtensor(['int64'])(T.cast(T.stack([n, 4]), 'float32'), 1) -> 4.0
 T.Subtensor(['int64'])(T.stack([n, 300]).astype('int8'), 1) -> 44
+T.Subtensor(['int64'])(T.stack([n, 300]).astype('int8').astype('int32'), 1) -> 44
 Shape_i(0)(r) -> 1
 Shape_i(1)(T.constant([[1, 2]])) -> 2
 T.alloc(6, n, 2)[n] -> 6
@@ -138,6 +144,26 @@ def test_arithmetic_or_all_but_constants_may_be_left_out():
 )
 def test_what_a_graph_tells_at_once(text, told):
     assert sides(f"{text} :: 0")[2] == told
+
+
+@pytest.mark.parametrize("text", ["T.nlinalg.qr(a)[0]", "T.nlinalg.svd(a, False)[1]"])
+def test_the_lengths_of_factors_cost_no_factorization(text):
+    needed = toposort(lengths_of(built(text)))
+    assert {type(node.op) for node in needed} == {Shape_i, Elemwise}
+
+
+class Paired(Op):
+    """An op with a result that has no axes, beside an array."""
+
+    __props__ = ()
+
+    def make_node(self, x):
+        return Apply(self, [x], [generic(), x.type()])
+
+
+def test_an_array_has_lengths_beside_what_has_none():
+    _, array = Paired()(T.dvector())
+    assert [length.owner.op for length in lengths_of(T.exp(array))] == [Shape_i(0)]
 
 
 def test_coefficients_of_pade_are_quotients_of_factorials():
