@@ -74,6 +74,17 @@ def test_rounding_leaves_integers_as_they_are(context):
     np.testing.assert_array_equal(function([x], rounded)(given), np.round(given))
 
 
+@pytest.mark.parametrize(
+    ("fold", "values", "told"),
+    [(T.sum, [6e4, 6e4, -6e4], 6e4), (T.prod, [256, 256, 2**-10], 64)],
+)
+def test_folds_of_halves_have_room_for_what_is_between(context, fold, values, told):
+    x = T.vector(dtype="float16")
+    given = np.array(values, "float16")
+    assert function([x], fold(x))(given) == told
+    assert fold(x).owner.op.reference(given) == told
+
+
 def test_only_running_sums_and_products_accumulate():
     with pytest.raises(TypeError, match="subtract"):
         np.subtract.accumulate(T.vector())
@@ -138,6 +149,7 @@ def test_what_is_transposed_has_a_name_of_its_own():
     x, one = T.matrix("x"), T.vector("one")
     assert x.T.name == "x.T"
     assert one.T.name == "one"
+    assert (x + 1).T.name is None
 
 
 def test_split_is_along_the_first_axis_if_none_is_given():

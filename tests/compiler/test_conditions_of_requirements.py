@@ -191,6 +191,15 @@ def test_a_graph_requires_what_its_nodes_do_where_they_are_always_needed():
     assert relations(X.shape, x.shape[0]) == []
 
 
+def test_what_is_missing_is_told_by_the_lengths_of_leaves():
+    fgraph = FunctionGraph([x, y], [T.zeros(EXP.shape) + y])
+    missing = requirements.Missing(fgraph)
+    fgraph.redirect("output", 0, T.neg(y), "test")
+    missing.seen(fgraph)
+    (lost,) = missing.found
+    assert [length.owner.inputs[0] for length in lost.wanted[1:]] == [x, y]
+
+
 SUBTENSORS = [
     (x[1], 1), (x[n], None), (x[1:], (1, None, None)), (x[n:], None),
     (X[1], 1), (X[1, 2], None), (x[::-2], (None, None, -2)),

@@ -260,6 +260,15 @@ def test_places_and_tables_with_numpy():
     assert node.op.infer_shape(node, [(4, 1), (3, 2)]) == [(4, 2), (4, 1)]
 
 
+@pytest.mark.parametrize("shape", [(2, 4), (2, 3, 4)])
+def test_an_element_of_each_row_with_numpy(shape):
+    program = Program((X, ("int64", ROW)), (Within(1), At(0, 2, F4)), (3,))
+    given = np.arange(np.prod(shape), dtype=F4).reshape(shape)
+    places = np.arange(np.prod(shape[:-1])).reshape(*shape[:-1], 1) % 4
+    (found,) = program.evaluate([given, places])
+    assert found.tolist() == np.take_along_axis(given, places, -1).tolist()
+
+
 # ---- operands ----
 
 

@@ -145,6 +145,7 @@ TABLE_OF_PRODUCTS = {
         (x / sigmoid(z) - y / sigmoid(y)) * sigmoid(z) -> same
         (x / sigmoid(z) - y * 2) * sigmoid(z) -> x - (y * 2) * sigmoid(z)
         (x / sigmoid(z) - y) * sigmoid(y) -> same
+        (x / (sigmoid(z) * 2) - y) * sigmoid(z) -> x / 2 - y * sigmoid(z)
         -(x / sigmoid(z) - y) * sigmoid(z) -> -(x - y * sigmoid(z))
         sigmoid(z) * (y + x / sigmoid(z)) -> y * sigmoid(z) + x
         (x / (sigmoid(z) * sigmoid(y)) + x) * sigmoid(z) * sigmoid(y) -> x + (x * sigmoid(z)) * sigmoid(y)

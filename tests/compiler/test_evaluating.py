@@ -29,6 +29,13 @@ def test_the_function_is_compiled_once_for_the_same_inputs():
     assert "_functions" not in vars(again)
 
 
+def test_other_inputs_are_another_function():
+    inner = T.exp(x)
+    total = inner * y
+    assert float(total.eval({x: 0.0, y: 3.0})) == 3
+    assert float(total.eval({inner: 2.0, y: 3.0})) == 6
+
+
 def test_mistakes():
     with pytest.raises(TypeError, match="given 'x', expected values of variables"):
         (x + 1).eval({"x": 1.0})

@@ -290,6 +290,7 @@ def test_a_graph_is_compiled_anew_for_steps_that_only_python_knows(on_first, tmp
     g = load(tmp_path / "f", trusted=True)
     assert np.array_equal(g(rows(3)), f(rows(3)))
     assert np.array_equal(g(rows(9)), f(rows(9)))
+    assert g.function() is g.function()
 
 
 def test_values_that_nothing_reads_and_integers(on_first, tmp_path):

@@ -439,3 +439,10 @@ def test_an_axis_after_a_mask_is_the_one_that_is_checked(is_set, context):
                     expected = host.copy()
                     expected[mask, index] = 7
                 np.testing.assert_array_equal(f(host, mask), expected)
+
+
+def test_an_op_in_place_overwrites_its_array():
+    x, y = T.dvectors("x", "y")
+    node = IncSubtensor(Subtensor(["int64"]).idx_list, inplace=True)(x, y[0], 1).owner
+    assert node.op.destroy_map == {0: [0]}
+    assert node.op.as_set(True).destroy_map == {}
