@@ -53,6 +53,17 @@ def test_lengths(context, dtype, n):
         judged("ihfft", host, context)
 
 
+@pytest.mark.parametrize("function", ["fft", "ifft"])
+def test_one_element_is_its_own_transform(context, function):
+    """Infinite parts and signs of zeros, too, which a product would change."""
+    host = np.array([[np.inf], [1]], "complex64")
+    host.imag[1] = -0.0
+    got = np.asarray(getattr(fft, function)(put(host, context)))
+    expected = getattr(np.fft, function)(host)
+    np.testing.assert_array_equal(got, expected)
+    np.testing.assert_array_equal(np.signbit(got.imag), np.signbit(expected.imag))
+
+
 @pytest.mark.parametrize("axis", [0, 1, 2, -1, -2])
 @pytest.mark.parametrize("function", ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft"])
 def test_axes_and_other_lengths(context, function, axis):

@@ -12,6 +12,7 @@ from test_fft import (  # noqa: F401 (they are collected here, too)
     test_every_layout,
     test_norms,
     test_nothing_to_transform,
+    test_one_element_is_its_own_transform,
     test_other_dtypes,
     test_several_axes,
     test_the_imaginary_parts_that_must_be_0_are_not_read,

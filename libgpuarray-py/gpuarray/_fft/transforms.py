@@ -241,7 +241,7 @@ def transform(x: Any, n: int, axis: int, inverse: bool, scale: float) -> Any:
     if given == 0 or n == 1:
         out = Array.allocate(lengths, dtype, x.context, zeroed=True, operation="fft")
         if given:
-            out[...] = x * x.dtype.type(scale)
+            out[...] = x if scale == 1 else x * x.dtype.type(scale)
         return out
     run = _bluestein if factors(n) is None else _smooth
     return run(x, shape, given, inverse, scale).reshape(lengths)
