@@ -252,7 +252,7 @@ def pinv(
     tolerance = rtol if rtol is not None else rcond
     if a.shape[-1] == 0 or a.shape[-2] == 0:
         shape = (*a.shape[:-2], a.shape[-1], a.shape[-2])
-        return a.allocate(shape, a.dtype, a.context, zeroed=True)
+        return a.allocate(shape, a.dtype, a.context)
     u, s, vh = svd(a, full_matrices=False, hermitian=hermitian)
     is_used = s > _cutoff(s, tolerance, a.shape)
     safe = where(is_used, s, s.dtype.type(1))

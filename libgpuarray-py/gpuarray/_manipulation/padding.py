@@ -180,7 +180,7 @@ def _ramp(inner: Any, axis: int, side: int, width: int, end: Any) -> Any:
     shape[axis] = width
     is_exact = inner.dtype.kind in "biu"
     work = np.dtype(np.float64) if is_exact else inner.dtype
-    counts = np.arange(width, dtype=np.float64)
+    counts = np.arange(width)
     parts = counts if side == 0 else counts[::-1]
     share = inner.from_host((parts / width).reshape(shape).astype(work), inner.context)
     last = as_values(edge, end, "pad").astype(work)

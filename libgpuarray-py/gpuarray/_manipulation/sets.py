@@ -186,8 +186,7 @@ def _places(
         starts = is_first.nonzero()[0]
         length = is_first.size
         end = is_first.from_host(np.array([length], INT64), is_first.context)
-        stops = concatenate((starts[1:], end)) if starts.size else starts
-        parts.append(stops - starts)
+        parts.append(concatenate((starts[1:], end)) - starts)
     return parts
 
 
