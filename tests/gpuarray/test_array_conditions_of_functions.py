@@ -72,6 +72,7 @@ JOINED = [
     ("pad", M, 2, "linear_ramp", {"end_values": ((1, -2), (3.5, 9))}),
     ("pad", V, (3, 4), "linear_ramp", {"end_values": (-2, 7)}),
     ("pad", (V * 3).astype("int32"), (3, 4), "linear_ramp", {"end_values": (-2, 30)}),
+    ("pad", C, (1, 2), "linear_ramp", {"end_values": (-2, 1 + 7j)}),
     ("pad", M, 1, "constant", {"constant_values": ((1, 2), (3, 4))}),
     ("pad", V > 2, (1, 2), "mean"),
     ("pad", V, 0, "edge"),

@@ -266,6 +266,7 @@ def test_numpys_functions_of_arrays_of_the_device(on):
     assert_same(out, np.spacing(M))
     assert_same(np.add.reduce(m, axis=1), M.sum(1))
     assert_same(np.add.outer(x, x), np.add.outer(X, X))
+    assert_same(np.power.outer(x * x, x), np.power.outer(X * X, X))
     np.copyto(out, m, where=m > 0)
     assert_same(out, np.where(M > 0, M, np.spacing(M)))
     np.copyto(out, 3)

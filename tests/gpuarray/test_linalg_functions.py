@@ -203,7 +203,7 @@ def test_eigenvalues_of_hermitian_matrices(context, dtype, stack, n, uplo):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("stack", [(), (3,), (0,)])
+@pytest.mark.parametrize("stack", [(), (3,), (0,), (2, 3)])
 def test_eigenvalues_are_complex(context, dtype, stack):
     skip_without_double(context, dtype)
     host = values(dtype, (*stack, 4, 4))

@@ -458,6 +458,18 @@ def test_a_mean_of_integers_is_of_their_exact_sum(context, dtype):
         assert_same(device.mean(axis), host.mean(axis))
 
 
+def test_a_mean_is_of_a_sum_that_float64_does_not_hold(context):
+    if not context.has_double:
+        pytest.skip("the mean of integers is float64, which the device lacks")
+    below = np.random.default_rng(0).integers(0, 1000, 4099, "int64")
+    host = (2**32 - 1 - below).astype("uint32")
+    rows = 1021
+    device = gpuarray.asarray(host, context=context).broadcast_to((rows, host.size))
+    total = int(host.sum()) * rows
+    assert total > 2**53
+    assert float(device.mean()) == float(total) / device.size
+
+
 REDUCTIONS = (
     *("all", "any", "argmax", "argmin", "max", "mean", "median", "min", "nanmax"),
     *("nanmean", "nanmedian", "nanmin", "nanprod", "nanstd", "nansum", "nanvar"),
