@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gpuarray.compiler.config import config
 from gpuarray.compiler.derivatives.choices import chosen, holds_zeros
 from gpuarray.compiler.derivatives.node import M, carries, fitted, total
 from gpuarray.compiler.derivatives.reverse import flow
@@ -87,21 +88,22 @@ class Backwards:
 
     def results(self) -> list[Variable | None]:
         """What flows to each input of the loop."""
-        turn = self._turn()
         op, first = self.op, self.op.n_sequences
-        terms = {i: term for i, term in enumerate(turn.terms) if term is not None}
-        if not terms:
-            return [None] * (1 + len(self.given))
-        constants = {
-            i: op.body.inputs[i].type(f"d{i}")
-            for i in terms
-            if i >= first + op.n_states
-        }
-        rows = [i for i in terms if i < first]
-        kept = [self._state_out(turn, k) for k in turn.states]
-        kept += [total(v, terms[i], v) for i, v in constants.items()]
-        out = [fitted(terms[i], turn.inputs[i]) for i in rows]
-        out += kept[: len(turn.states)]
+        with config.use(compute_test_value="off"):  # a body's variables have none
+            turn = self._turn()
+            terms = {i: term for i, term in enumerate(turn.terms) if term is not None}
+            if not terms:
+                return [None] * (1 + len(self.given))
+            constants = {
+                i: op.body.inputs[i].type(f"d{i}")
+                for i in terms
+                if i >= first + op.n_states
+            }
+            rows = [i for i in terms if i < first]
+            kept = [self._state_out(turn, k) for k in turn.states]
+            kept += [total(v, terms[i], v) for i, v in constants.items()]
+            out = [fitted(terms[i], turn.inputs[i]) for i in rows]
+            out += kept[: len(turn.states)]
         made = self._run(turn, constants, kept, out)
         n_states = len(turn.states)
         found: list[Variable | None] = [None] * len(self.given)

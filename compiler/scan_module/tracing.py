@@ -8,22 +8,27 @@ loop, each with all that does not depend on the turn: that is computed once, bef
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpuarray.compiler.config import config
 from gpuarray.compiler.errors import (
     GraphTypeError,
     GraphValueError,
     MissingInputError,
     NotOfferedError,
+    TestValueError,
     made_at,
 )
 from gpuarray.compiler.function.updates import OrderedUpdates, update_value
 from gpuarray.compiler.graph.core import Constant, Variable, constant
+from gpuarray.compiler.graph.testvalues import get_test_value
 from gpuarray.compiler.graph.traverse import clone_replace, inputs_of, toposort
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.broadcast.broadcast import patternbroadcast
 from gpuarray.compiler.ops.elemwise import math
+from gpuarray.compiler.ops.index.indexing import index
 from gpuarray.compiler.ops.scan.body import Body
 from gpuarray.compiler.ops.scan.scan import Scan, row_of
 from gpuarray.compiler.ops.shape.shape import Shape
@@ -110,8 +115,30 @@ def _called(given: Arguments, kinds: Sequence[Any]) -> tuple[TracedTurn, Returne
         window = [kind(_tap_name(output.initial, -k - 1)) for k in range(depth)]
         states.append(window)
         read += [window[-tap - 1] for tap in output.taps]
+    if config.compute_test_value != "off":
+        _add_test_values(given, rows, states)
     made = returned(given.fn(*rows, *read, *given.non_sequences), given.name)
     return TracedTurn(rows, states, list(given.outputs)), made
+
+
+def _add_test_values(
+    given: Arguments, rows: Sequence[Variable], states: Sequence[Sequence[Variable]]
+) -> None:
+    """Give the variables of a turn the test values of the first turn."""
+    firsts = [
+        index(each.variable, tap - each.low)
+        for each in given.sequences
+        for tap in each.taps
+    ]
+    starts = [
+        output.start(k + 1)
+        for output, window in zip(given.outputs, states, strict=True)
+        for k in range(len(window))
+    ]
+    inner = [*rows, *(state for window in states for state in window)]
+    for variable, outer in zip(inner, [*firsts, *starts], strict=True):
+        with suppress(TestValueError):  # which the setting asked for before
+            variable.tag.test_value = variable.type.filter(get_test_value(outer))
 
 
 def _tap_name(variable: Variable | None, tap: int) -> str | None:

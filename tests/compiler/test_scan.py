@@ -368,3 +368,41 @@ def test_what_a_loop_cannot_do_yet_is_named():
     out, _ = scan(lambda row: row.nonzero()[0].sum(), sequences=x)
     with pytest.raises(NotOfferedError, match="cannot be in a loop yet"):
         function([x], out)
+
+
+# ---- test values ----
+
+
+def test_a_turn_has_the_test_values_of_the_first_one():
+    seen = []
+
+    def step(row, state, w):
+        new = T.tanh(row + T.dot(state, w))
+        seen.append(new.tag.test_value)
+        return new
+
+    with config.use(compute_test_value="raise"):
+        x, s, w = T.dmatrix("x"), T.dvector("s"), T.dmatrix("w")
+        arrays = numbers(4, 3), numbers(3, seed=1), numbers(3, 3, seed=2)
+        for variable, array in zip((x, s, w), arrays, strict=True):
+            variable.tag.test_value = array
+        out, _ = scan(step, x, s, w)
+        slopes = theano.grad((out**2).sum(), [x, w])
+    (want,) = by_turns(
+        lambda r, s, w: [np.tanh(r + s @ w)], [arrays[0]], [arrays[1]], [arrays[2]]
+    )
+    np.testing.assert_allclose(seen[0], want[0])
+    np.testing.assert_allclose(out.tag.test_value, want)
+    found = function([x, s, w], slopes)(*arrays)
+    for slope, got in zip(slopes, found, strict=True):
+        np.testing.assert_allclose(slope.tag.test_value, got, rtol=1e-10)
+
+
+def test_a_test_value_that_is_missing_is_told_of():
+    x, s = T.dmatrix("x"), T.dvector("s")
+    x.tag.test_value = numbers(4, 3)
+    with (
+        config.use(compute_test_value="raise"),
+        pytest.raises(AttributeError, match="test value"),
+    ):
+        scan(lambda row, s: row + s, x, s)
