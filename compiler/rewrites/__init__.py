@@ -28,6 +28,7 @@ from gpuarray.compiler.rewrites.engine.engine import (
 )
 from gpuarray.compiler.rewrites.engine.merging import merge_constants
 from gpuarray.compiler.rewrites.engine.requirements import Missing
+from gpuarray.compiler.rewrites.loops.parts import run_all_turns
 from gpuarray.compiler.rewrites.memory.inplace import orderings
 from gpuarray.compiler.rewrites.passes import (
     PHASES,
@@ -136,13 +137,15 @@ def optimize(
     destroyable: Collection[Variable] | Mapping[Variable, int] | None = None,
     keep_text: bool = False,
     keep_requirements: bool = False,
+    is_final: bool = True,
 ) -> Log:
     """Rewrite the graph in place, phase by phase; return a log of what fired.
 
     ``phases`` are names, by default those that ``config`` asks for, or a Selection;
     they run in the order of ``PHASES``. ``destroyable`` are the inputs that may be
     overwritten; a mapping also gives the output that is the new value of each. With
-    ``keep_requirements`` a graph that fails for its lengths still fails. Raises
+    ``keep_requirements`` a graph that fails for its lengths still fails. At last, if
+    ``is_final``, loops that stop become loops of all turns, whatever the phases. Raises
     ValueError for a name that is no phase.
     """
     settings = current.current() if config is None else config
@@ -162,25 +165,37 @@ def optimize(
         nullcontext() if is_off else current.use(compute_test_value="off")
     )
     early = tuple(name for name in EARLY if name in asked)
-    tidy = Selection(early, excluding=chosen.excluding)
-    _rewrite_bodies(fgraph, tidy, settings, keep_requirements)
+    if early:
+        tidy = Selection(early, excluding=chosen.excluding)
+        _rewrite_bodies(fgraph, tidy, settings, keep_requirements, is_final=False)
     with traced_as(None), quiet:
         _run_phases(fgraph, chosen, asked, log, keep_requirements)
-    _rewrite_bodies(fgraph, chosen, settings, keep_requirements)
+        if is_final:
+            run_all_turns(fgraph, log)
+    if is_final:
+        _rewrite_bodies(fgraph, chosen, settings, keep_requirements)
     return log
 
 
 def _rewrite_bodies(
-    fgraph: FunctionGraph, chosen: Selection, settings: Any, keep_requirements: bool
+    fgraph: FunctionGraph,
+    chosen: Selection,
+    settings: Any,
+    keep_requirements: bool,
+    is_final: bool = True,
 ) -> None:
     """Rewrite the bodies of loops, each as a graph by itself."""
-    if not chosen.phases and not chosen.including:
-        return
     for node in fgraph.toposort():
         op = node.op
         if isinstance(op, Scan):
             inner = FunctionGraph(op.body.inputs, op.body.outputs)
-            optimize(inner, chosen, settings, keep_requirements=keep_requirements)
+            optimize(
+                inner,
+                chosen,
+                settings,
+                keep_requirements=keep_requirements,
+                is_final=is_final,
+            )
             body = Body(inner.inputs, inner.outputs)
             node.op = op.like(body, op.n_sequences, op.n_states)
 

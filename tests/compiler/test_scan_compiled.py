@@ -95,6 +95,25 @@ def test_a_final_state_costs_no_trace():
     np.testing.assert_allclose(f(*arrays), want[-1], rtol=1e-12)
 
 
+def test_a_final_state_of_a_loop_that_stops_costs_no_trace_and_no_reading():
+    a = T.dvector("a")
+
+    def step(x, a):
+        new = 0.5 * (x + a / x)
+        return new, theano.scan_module.until(abs(new - x).max() < 1e-12)
+
+    out, _ = scan(step, outputs_info=T.ones_like(a), non_sequences=a, n_steps=64)
+    f = function([a], out[-1])
+    kinds = [type(step).__name__ for step in f.plan.steps]
+    assert "Read" not in kinds
+    assert [f.plan.array(n).ndim for n in steps(f)[0].outs if n in f.plan.outputs] == [
+        1
+    ]
+    np.testing.assert_allclose(f([2, 9, 100]), np.sqrt([2, 9, 100]), rtol=1e-15)
+    turns = function([a], [out.shape[0], out[-1]])
+    assert turns([2, 9, 100])[0] == 9
+
+
 def test_the_last_row_of_no_turns_is_an_index_error():
     inputs, out, arrays, _ = recurrent()
     f = function(inputs, out[-1])

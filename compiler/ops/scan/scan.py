@@ -86,15 +86,13 @@ class Scan(Op):
 
     @cached_property
     def is_graph(self) -> bool:  # type: ignore[override]
-        """Whether it stops early, or a function replaces something in its body."""
-        return self.until or any(node.op.is_graph for node in self.body.nodes)
+        """Whether a function replaces something in its body."""
+        return any(node.op.is_graph for node in self.body.nodes)
 
     def expand(self, inputs: Sequence[Variable]) -> list[Variable]:
-        """The loop as it is compiled: with all turns that there can be."""
+        """Return the outputs of the loop, with graphs for what stands for graphs."""
         body = Body(self.body.inputs, inlined(self.body.outputs))
         loop = self.like(body, self.n_sequences, self.n_states)
-        if self.until:
-            return all_turns(loop, inputs)
         return list(loop.make_node(*inputs).outputs)
 
     def sequences(self, given: Sequence[Any]) -> list[Any]:
@@ -285,7 +283,9 @@ def all_turns(loop: Scan, inputs: Sequence[Variable]) -> list[Variable]:
         choose(stopped, before, after)
         for before, after in zip(states, made[:split], strict=True)
     ]
-    counted = count + choose(stopped, 0, 1)
+    counted = choose(stopped, count, count + 1)
+    known = dict(zip(made, kept, strict=False))
+    results = [known.get(result, result) for result in made[split:]]
     whole = Scan(
         Body(
             [
@@ -294,20 +294,20 @@ def all_turns(loop: Scan, inputs: Sequence[Variable]) -> list[Variable]:
                 count,
                 *loop.constants(body.inputs),
             ],
-            [*kept, either(stopped, condition), counted.astype("int64"), *made[split:]],
+            [*kept, either(stopped, condition), counted, *results],
         ),
         first,
         split + 2,
         name=loop.name,
     )
     turns, *given = inputs
-    results = whole(
+    outputs = whole(
         turns,
         *given[: first + split],
         constant(False, "bool"),
         constant(0, "int64"),
         *loop.constants(given),
     )
-    turns = results[split + 1]
-    traces = [index(trace, slice(None, turns)) for trace in results[split + 2 :]]
-    return [*results[:split], *traces, turns]
+    turns = outputs[split + 1]
+    traces = [index(trace, slice(None, turns)) for trace in outputs[split + 2 :]]
+    return [*outputs[:split], *traces, turns]

@@ -11,7 +11,7 @@ from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.traverse import clone_replace, inputs_of
 from gpuarray.compiler.ops.broadcast.broadcast import patternbroadcast
 from gpuarray.compiler.ops.scan.body import Body
-from gpuarray.compiler.ops.scan.scan import Scan
+from gpuarray.compiler.ops.scan.scan import Scan, all_turns
 from gpuarray.compiler.rewrites.engine.engine import GraphPass, Log, graph_pass
 
 Results = Sequence[Variable | None] | None
@@ -30,7 +30,10 @@ class State:
 
 @dataclass
 class Parts:
-    """A loop: pairs of a variable of the body and what it is given, states, results."""
+    """A loop: pairs of a variable of the body and what it is given, states, results.
+
+    ``condition`` is that of a loop that stops.
+    """
 
     op: Scan
     turns: Variable
@@ -38,11 +41,13 @@ class Parts:
     states: list[State]
     constants: list[tuple[Variable, Variable]]
     results: list[Variable]
+    condition: Variable | None = None
     changed: bool = field(default=False)
 
     def outputs(self) -> list[Variable]:
-        """What the body computes: the next states, then the results."""
-        return [*(s.next for s in self.states), *self.results]
+        """What the body computes: the next states, the results, the condition."""
+        condition = [] if self.condition is None else [self.condition]
+        return [*(s.next for s in self.states), *self.results, *condition]
 
     def read(self) -> set[Variable]:
         """The variables that the body reads."""
@@ -53,7 +58,9 @@ class Parts:
         new = clone_replace(self.outputs(), known)
         for state, value in zip(self.states, new, strict=False):
             state.next = value
-        self.results = new[len(self.states) :]
+        rest = new[len(self.states) :]
+        self.results = rest[: len(self.results)]
+        self.condition = None if self.condition is None else rest[-1]
 
     def node(self) -> Apply:
         """A node of the loop."""
@@ -67,25 +74,36 @@ class Parts:
         return op.make_node(self.turns, *(given for _, given in pairs))
 
 
-def loops_of(fgraph: FunctionGraph) -> list[Apply]:
-    """The loops of a graph, those that run all their turns."""
+def loops_of(fgraph: FunctionGraph, stopping: bool = False) -> list[Apply]:
+    """Return the loops that run all turns, and with ``stopping`` the others, too."""
     return [
         node
         for node in fgraph.toposort()
-        if isinstance(node.op, Scan) and not node.op.until
+        if isinstance(node.op, Scan) and (stopping or not node.op.until)
     ]
 
 
-def loop_pass(rule: Callable[[Parts, list[bool]], Results]) -> GraphPass:
+Rule = Callable[[Parts, list[bool]], Results]
+
+
+def loop_pass(rule: Rule) -> GraphPass:
     """Make a pass of a function that gives other results for the outputs of a loop.
 
     It gets the parts of each loop that runs all its turns, and which outputs are read.
     """
+    return _pass_of(rule, stopping=False)
 
+
+def pass_of_all_loops(rule: Rule) -> GraphPass:
+    """Make a pass as `loop_pass` does, of loops that stop, too."""
+    return _pass_of(rule, stopping=True)
+
+
+def _pass_of(rule: Rule, stopping: bool) -> GraphPass:
     @wraps(rule)
     def run(fgraph: FunctionGraph, log: Log) -> bool:
         changed = False
-        for loop in loops_of(fgraph):
+        for loop in loops_of(fgraph, stopping):
             used = [bool(fgraph.clients.get(output)) for output in loop.outputs]
             results = rule(parts_of(loop), used)
             if results is not None:
@@ -114,7 +132,8 @@ def parts_of(node: Apply) -> Parts:
             )
         ],
         list(zip(op.constants(body.inputs), op.constants(given), strict=True)),
-        list(body.outputs[op.n_states :]),
+        list(body.outputs[op.n_states : op.n_states + op.n_traces]),
+        body.outputs[-1] if op.until else None,
     )
 
 
@@ -131,3 +150,12 @@ def replace_outputs(
             fitting = patternbroadcast(new, old.type.broadcastable)
             log.note(name, old, fitting)
             fgraph.replace(old, fitting, reason=name)
+
+
+def run_all_turns(fgraph: FunctionGraph, log: Log) -> None:
+    """Put loops of all turns in the place of those that stop."""
+    for node in loops_of(fgraph, stopping=True):
+        op = node.op
+        if isinstance(op, Scan) and op.until:
+            results = all_turns(op, node.inputs)
+            replace_outputs(fgraph, node, results, "run_all_turns", log)

@@ -24,6 +24,7 @@ from gpuarray.compiler.rewrites.loops.parts import (
     State,
     loop_pass,
     loops_of,
+    pass_of_all_loops,
 )
 
 FREE = (DimShuffle, Rebroadcast, BroadcastTo, Shape, Shape_i)
@@ -34,7 +35,9 @@ FREE = (DimShuffle, Rebroadcast, BroadcastTo, Shape, Shape_i)
 def take_final_states(fgraph: FunctionGraph, log: Log) -> bool:
     """The last row of a state's trace is the state after the last turn."""
     changed = False
-    for loop in loops_of(fgraph):
+    for loop in loops_of(fgraph, stopping=True):
+        if not surely_runs(loop):
+            continue
         for place, trace in enumerate(loop.outputs):
             final = final_of(loop, place)
             if final is None:
@@ -51,12 +54,19 @@ def take_final_states(fgraph: FunctionGraph, log: Log) -> bool:
     return changed
 
 
+def surely_runs(loop: Apply) -> bool:
+    """True if a loop has a turn, or a requirement says later that it must."""
+    turns = loop.inputs[0]
+    is_known = isinstance(turns, Constant) and int(turns.data) > 0
+    return is_known or not loop.op.until  # type: ignore[attr-defined]
+
+
 def final_of(loop: Apply, place: int) -> Variable | None:
     """The output that is the last row of a trace; None where there is none."""
     op = loop.op
     n_states: int = op.n_states  # type: ignore[attr-defined]
     outputs = op.body.outputs  # type: ignore[attr-defined]
-    if place < n_states:
+    if not n_states <= place < n_states + op.n_traces:  # type: ignore[attr-defined]
         return None
     same = [k for k in range(n_states) if outputs[k] is outputs[place]]
     return loop.outputs[same[0]] if same else None
@@ -81,26 +91,28 @@ def rest_of(node: Apply, row: Variable) -> Variable:
     return result
 
 
-@loop_pass
+@pass_of_all_loops
 def tidy_loops(parts: Parts, used: list[bool]) -> Results:
     """Leave out what nobody reads, and do once what is the same in all turns."""
     count = len(parts.states)
     finals: list[State | Variable | None] = list(parts.states)
     _drop_still_states(parts, finals)
     _merge_inputs(parts)
-    kept = _needed(parts, used[:count], used[count:], finals)
-    traces = _merge_results(parts, used[count:])
+    used_traces = used[count : count + len(parts.results)]
+    kept = _needed(parts, used[:count], used_traces, finals)
+    traces = _merge_results(parts, used_traces)
     _hoist(parts)
     _drop_unread(parts)
     if not parts.changed:
         return None
-    made = parts.node().outputs if parts.states or parts.results else []
+    made = parts.node().outputs if parts.outputs() else []
     first = len(parts.states)
     outs: list[Variable | None] = [
         made[_place_of(parts.states, final)] if isinstance(final, State) else final
         for final in kept
     ]
-    return [*outs, *(None if at is None else made[first + at] for at in traces)]
+    outs += [None if at is None else made[first + at] for at in traces]
+    return outs if parts.condition is None else [*outs, made[-1]]
 
 
 def _drop_still_states(parts: Parts, finals: list[State | Variable | None]) -> None:
@@ -152,6 +164,7 @@ def _needed(
     roots = [
         r for r, is_read in zip(parts.results, used_traces, strict=True) if is_read
     ]
+    roots += [] if parts.condition is None else [parts.condition]
     needed: list[State] = []
     while True:
         read = set(inputs_of([*roots, *(state.next for state in wanted)]))
