@@ -1,4 +1,4 @@
-"""An n-d array on any CUDA or OpenCL device, used as a NumPy array is.
+"""An n-d array on any CUDA or OpenCL device, with NumPy's interface.
 
 >>> import gpuarray, numpy
 >>> a = gpuarray.asarray(numpy.arange(4.0), context="null")
@@ -7,20 +7,20 @@
 >>> a
 array([0., 1., 2., 3.], dtype=float64, context='null')
 
-Functions have NumPy's names, arguments and defaults, and give its values and dtypes;
-their docstrings say what differs. Work is queued: what waits for values says so. A
-function of arrays works where they are; one that makes an array takes ``context``, a
-name or a context, else the default one is meant.
+Functions have NumPy's names, arguments and defaults, and return its values and dtypes;
+their docstrings say what differs. Work is asynchronous: a function that waits says so.
+A function of arrays runs on their context; one that creates an array takes
+``context``, a name or a context, by default the default one.
 
-Errors have one base class, ``GpuArrayError``, and are the builtins that NumPy raises,
-too: ``BadType`` (a ``TypeError``) for what is no array and dtypes that do not fit,
-``BadValue`` (a ``ValueError``) for shapes and values, ``BadIndex`` (an ``IndexError``)
-for indices and axes. Docstrings name those that are particular to a function.
+Errors have one base class, ``GpuArrayError``, and are also the builtins that NumPy
+raises: ``BadType`` (a ``TypeError``) for arguments that are no arrays and dtypes that
+do not fit, ``BadValue`` (a ``ValueError``) for shapes and values, ``BadIndex`` (an
+``IndexError``) for indices and axes. Docstrings name a function's particular ones.
 
 Importing the package opens no device and loads no vendor's library. Elementwise
-functions (``gpuarray.exp``, ``gpuarray.add`` and so on) are made from the table in
-``scalars``. The other functions are in modules that are loaded when they are first
-asked for; ``_names.py`` says which.
+functions (``gpuarray.exp``, ``gpuarray.add`` and so on) are generated from the table in
+``scalars``. The other functions are in modules that are imported lazily; ``_names.py``
+lists them.
 """
 
 import sys as _sys
@@ -52,7 +52,7 @@ _CONSTANTS = {"newaxis": None, "bool": _numpy.bool_} | {
 }
 globals().update(_CONSTANTS)
 
-# A function of more options stands before the table's of the same name.
+# A function with more options takes precedence over the table's of the same name.
 globals().update({k: v for k, v in _FUNCTIONS.items() if k not in _names.PLACE_OF})
 for _module, _public in _names.PLACES.items():
     if _loaded := _sys.modules.get(f"gpuarray.{_module}"):
@@ -71,11 +71,11 @@ __all__ = sorted(
 
 
 def __getattr__(name: str) -> _Any:
-    """What is not loaded yet: a function with its module, a module, ``bfloat16``."""
+    """Import lazily: a function with its module, a module, or ``bfloat16``."""
     if name in _names.PLACE_OF:
         module = _import_module(f"gpuarray.{_names.PLACE_OF[name]}")
-        found = globals()[name] = getattr(module, name)
-        return found
+        attribute = globals()[name] = getattr(module, name)
+        return attribute
     if name in {*_names.MODULES, *_names.MOVED, *_names.PLACES}:
         return _import_module(f"gpuarray.{name}")
     if name == "bfloat16":
@@ -88,11 +88,11 @@ def __dir__() -> list[str]:
 
 
 def _offered(name: str) -> _Any:
-    """A public name for NumPy's protocols; None if there is none such."""
+    """Return a public object by name, for NumPy's protocols; None if there is none."""
     return getattr(_sys.modules[__name__], name) if name in __all__ else None
 
 
-# What NumPy's own functions lead to, when they are called with our arrays.
+# NumPy's own functions are dispatched to these when they are called with our arrays.
 _dispatch.offer(_offered)
 
 _dask.register(_conversion.Array)

@@ -1,4 +1,4 @@
-"""libgpuarray 0.7's place of ``ndgpuarray``."""
+"""libgpuarray 0.7's module of ``ndgpuarray``."""
 
 from gpuarray.array import ndgpuarray
 

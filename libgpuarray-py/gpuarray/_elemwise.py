@@ -1,4 +1,4 @@
-"""libgpuarray 0.7's place of ``GpuElemwise`` and ``arg``."""
+"""libgpuarray 0.7's module of ``GpuElemwise`` and ``arg``."""
 
 from gpuarray.elemwise import GpuElemwise, arg
 

@@ -1,10 +1,9 @@
-"""Which module each public name of the package is in; the one list of them.
+"""The one list of the package's public names and their modules.
 
-A module is loaded when a name of it is first asked for, but for those that arrays
-themselves need. No module here has the name of something public in it that is loaded
-later, for the package's attribute of that name would then be the module. The functions
-of the scalar table and NumPy's dtypes come to these in ``__init__``, and
-``tools/write_stub.py`` writes the list that type checkers and editors read.
+Modules are imported lazily, but for those that arrays themselves need. No module here
+has the name of a public object in it that is loaded later, for the package's attribute
+of that name would then be the module. ``__init__`` adds the functions of the scalar
+table and NumPy's dtypes; ``tools/write_stub.py`` writes the stub for type checkers.
 """
 
 from __future__ import annotations

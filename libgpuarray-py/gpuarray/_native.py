@@ -1,4 +1,4 @@
-"""The C library, and statuses turned into exceptions; no other file touches cffi."""
+"""The C library, and its statuses as exceptions; no other file uses cffi."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ ARRAY = ffi.typeof("GpuArray *")
 lib.watch_exit()
 
 HINTS: list[Callable[[Exception], str]] = []
-"""What higher floors know of an error that the library tells of; empty: nothing."""
+"""Hints that higher layers add to the library's errors; an empty one adds nothing."""
 
 
 def text(pointer: Any) -> str:
-    """The Python string of a C string; empty for NULL."""
+    """Return the Python string of a C string; empty for NULL."""
     return ffi.string(pointer).decode(errors="replace") if pointer else ""
 
 
 def library_text() -> str:
-    """What the library says of the last failure on this thread."""
+    """Return the library's message of the last failure on this thread."""
     return text(lib.gpuarray_error_text())
 
 
@@ -69,10 +69,10 @@ def check(status: int, operation: str = "") -> None:
     """
     if status == 0:
         return
-    said = library_text() or text(lib.gpuarray_error_str(status))
-    if operation and not said.startswith(f"{operation}: "):
-        said = f"{operation}: {said}"
-    error = OF_STATUS.get(status, GpuArrayError)(said)
+    message = library_text() or text(lib.gpuarray_error_str(status))
+    if operation and not message.startswith(f"{operation}: "):
+        message = f"{operation}: {message}"
+    error = OF_STATUS.get(status, GpuArrayError)(message)
     for hint in HINTS:
         if more := hint(error):
             error.add_note(more)
@@ -81,27 +81,27 @@ def check(status: int, operation: str = "") -> None:
 
 @cache
 def extension(name: str, ctype: str) -> Any:
-    """A function that only one vendor has, of gpuarray/extension.h."""
+    """Return a function that only one vendor has, of gpuarray/extension.h."""
     return ffi.cast(ctype, lib.gpuarray_get_extension(name.encode()))
 
 
-def encoded(given: str, what: str) -> bytes:
-    """A text for a function of C, where a NUL would end it; BadType for no text."""
-    if not isinstance(given, str):
-        raise BadType(f"{what}: got {type(given).__name__}, expected a text")
-    if "\0" in given:
+def encoded(string: str, what: str) -> bytes:
+    """Return a C function's string; raise BadType unless it is one without NULs."""
+    if not isinstance(string, str):
+        raise BadType(f"{what}: got {type(string).__name__}, expected a text")
+    if "\0" in string:
         raise BadValue(
-            f"{what}: {given!r} has a NUL character, after which nothing would be read"
+            f"{what}: {string!r} has a NUL character, after which nothing would be read"
         )
-    return given.encode()
+    return string.encode()
 
 
 def address(buffer: Any, *, writable: bool = False) -> Any:
-    """A pointer to the memory of a C-contiguous NumPy array, which it keeps alive."""
+    """A pointer to the memory of a C-contiguous NumPy array, kept alive by it."""
     return ffi.from_buffer(buffer, require_writable=writable)
 
 
-# ---- capsules, which cffi does not know ----
+# ---- capsules, which cffi lacks ----
 
 _python = ctypes.pythonapi
 _python.PyCapsule_New.restype = ctypes.py_object
@@ -120,7 +120,7 @@ _free_tensor = int(ffi.cast("uintptr_t", ffi.addressof(lib, "dlpack_capsule_free
 
 
 def capsule(tensor: Any, name: bytes) -> Any:
-    """A capsule that owns a tensor of DLPack until a consumer takes it.
+    """Return a capsule that owns a tensor of DLPack until a consumer takes it.
 
     While it is there the tensor's deleter may be called more than once. Python keeps a
     pointer to ``name``: it must be one of the literals of this module's callers, which
@@ -136,34 +136,34 @@ def capsule(tensor: Any, name: bytes) -> Any:
     )
 
 
-def open_capsule(given: Any) -> tuple[Any, Any]:
-    """Take the tensor out of a capsule: the tensor, and what the capsule's name was."""
-    if type(given).__name__ != "PyCapsule":
-        raise BadType(f"from_dlpack: got {type(given).__name__}, expected a capsule")
-    name = _python.PyCapsule_GetName(given)
+def open_capsule(capsule_: Any) -> tuple[Any, Any]:
+    """Take the tensor out of a capsule; return it and the capsule's former name."""
+    if type(capsule_).__name__ != "PyCapsule":
+        raise BadType(f"from_dlpack: got {type(capsule_).__name__}, expected a capsule")
+    name = _python.PyCapsule_GetName(capsule_)
     if name not in _TENSORS:
         raise BadExchange(
             f"from_dlpack: got a capsule named {name!r}, expected one of DLPack that "
             "nobody has taken yet"
         )
     ctype, used = _TENSORS[name]
-    pointer = _python.PyCapsule_GetPointer(given, name)
-    _python.PyCapsule_SetName(given, used)
+    pointer = _python.PyCapsule_GetPointer(capsule_, name)
+    _python.PyCapsule_SetName(capsule_, used)
     return ffi.cast(ctype, pointer), name.decode()
 
 
-# ---- objects that the binding makes itself ----
+# ---- the binding's own classes ----
 
 
 def _object(address: int) -> Any:
-    """The Python object at an address."""
+    """Return the Python object at an address."""
     return ctypes.cast(address, ctypes.py_object).value
 
 
 @cache
 def runner_class(arrays: type, containers: type) -> Any:
-    """The class of what runs plans (binding/runner.c), for classes of its arguments."""
-    memory_class()  # of which a runner makes some
+    """The class that runs plans (binding/runner.c), for its arguments' classes."""
+    memory_class()  # which a runner instantiates
     given = (arrays, ARRAY, containers, np.ndarray, np.generic)
     made = lib.runner_class(*(ffi.cast("void *", id(each)) for each in given))
     return _object(int(ffi.cast("uintptr_t", made)))
@@ -171,30 +171,30 @@ def runner_class(arrays: type, containers: type) -> Any:
 
 @cache
 def memory_class() -> Any:
-    """The class of memory that arrays were brought to (binding/memory.c)."""
+    """Return the class of memory that arrays were transferred to (binding/memory.c)."""
     return _object(int(ffi.cast("uintptr_t", lib.memory_class())))
 
 
 @cache
 def holder_class() -> Any:
-    """The base of objects that own an array's struct (binding/holder.c)."""
+    """Return the base of objects that own an array's struct (binding/holder.c)."""
     made = lib.holder_class(ffi.cast("void *", id(ARRAY)))
     return _object(int(ffi.cast("uintptr_t", made)))
 
 
 @cache
 def straight_class(runners: type) -> Any:
-    """The base of objects whose calls go straight to one of ``runners``."""
+    """Return the base of objects whose calls go straight to one of ``runners``."""
     made = lib.straight_class(ffi.cast("void *", id(runners)))
     return _object(int(ffi.cast("uintptr_t", made)))
 
 
 _EXCHANGE = b"dlpack_exchange_api"
-_kept: list[Any] = []  # what the exchange table calls
+_kept: list[Any] = []  # the callbacks of the exchange table
 
 
 def exchange_capsule(address_of: Any, from_tensor: Any) -> Any:
-    """DLPack's exchange table for arrays that these two functions find and make."""
+    """Return DLPack's exchange table for arrays, with these two callbacks."""
     _kept[:] = [address_of, from_tensor]
     functions = (ffi.cast("void *", id(function)) for function in _kept)
     table = int(ffi.cast("uintptr_t", lib.dlpack_exchange(*functions)))
@@ -203,10 +203,10 @@ def exchange_capsule(address_of: Any, from_tensor: Any) -> Any:
 
 @cache
 def prepare() -> None:
-    """Tell the library where wheels of the package index lie.
+    """Tell the library the folders of the package index's wheels.
 
-    To be called before a device is looked for. A value of GPUARRAY_WHEEL_PATH that the
-    user has set stays.
+    To be called before a device is looked for. It keeps a GPUARRAY_WHEEL_PATH that the
+    user has set.
     """
     folders = [
         entry

@@ -1,4 +1,4 @@
-"""Array: BaseArray with operators and methods, bound from the table."""
+"""``Array``: ``BaseArray`` with operators and methods of the scalar table."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from gpuarray.scalars import SCALARS, Scalar
 
 
 class Array(BaseArray):
-    """An n-d array on a device, used as a NumPy array is.
+    """An n-d array on a device, with NumPy's interface.
 
     Operators take arrays of the same context and numbers; results stay on the device
-    and are queued, not waited for. Python numbers take the dtype of the array they meet
-    (NEP 50). ``numpy.asarray(a)`` copies to the host.
+    and are asynchronous. Python numbers take the dtype of the array they meet (NEP 50).
+    ``numpy.asarray(a)`` copies to the host.
 
     >>> a = gpuarray.asarray([[1.0, 2.0], [3.0, 4.0]])
     >>> print(a * 10 + a[0])
@@ -141,8 +141,8 @@ class Array(BaseArray):
         return matmul.matmul(self, other)
 
     def __imatmul__(self, other: Any) -> Any:
-        made = self.__matmul__(other)
-        return made if made is NotImplemented else into(self, made, "matmul")
+        product = self.__matmul__(other)
+        return product if product is NotImplemented else into(self, product, "matmul")
 
     def __rmatmul__(self, other: Any) -> Any:
         if not isinstance(other, np.ndarray):
@@ -152,7 +152,7 @@ class Array(BaseArray):
         return matmul.matmul(other, self)
 
     def __pow__(self, other: Any) -> Any:
-        # NumPy takes these two exponents out of pow's hands as well.
+        # NumPy treats these two exponents specially, too.
         if other.__class__ is int and other == 2 and kind_of(self._dtype) in "iufc":
             return _square(self)
         if other.__class__ is float and other == 0.5 and kind_of(self._dtype) in "fc":
@@ -174,9 +174,9 @@ class Array(BaseArray):
     def fill(self, value: Any) -> None:
         """Set every element to ``value``.
 
-        A number or an array that broadcasts, converted to the array's dtype. ReadOnly
-        for a view that must not be written, TooLarge (OverflowError) for a Python
-        number that integers of the dtype do not hold.
+        A number or an array that broadcasts, converted to the array's dtype. Raises
+        ReadOnly for a read-only view, TooLarge (OverflowError) for a Python number
+        outside an integer dtype's range.
 
         >>> a = gpuarray.zeros(3)
         >>> a[1:].fill(7)
@@ -206,7 +206,7 @@ class Array(BaseArray):
         assign(self.imag, (), value)
 
     def conj(self) -> Array:
-        """The complex conjugates.
+        """Return the complex conjugates.
 
         >>> print(gpuarray.asarray([1 + 2j]).conj())
         [1.-2.j]
@@ -215,7 +215,7 @@ class Array(BaseArray):
         return result
 
     def compress(self, condition: Any, axis: int | None = None) -> Array:
-        """The parts along ``axis`` where the 1-d condition is true.
+        """Return the parts along ``axis`` where the 1-d condition is true.
 
         >>> print(gpuarray.arange(3).compress([True, False, True]))
         [0 2]
@@ -224,7 +224,7 @@ class Array(BaseArray):
         return result
 
     def flatten(self, order: Order = "C") -> Array:
-        """A copy of the elements in one axis.
+        """Return a copy of the elements as a vector.
 
         >>> print(gpuarray.asarray([[1, 2], [3, 4]]).flatten("F"))
         [1 3 2 4]
@@ -232,7 +232,7 @@ class Array(BaseArray):
         return self.reshape(self.size, order=order, copy=True)
 
     def tobytes(self, order: Order = "C") -> bytes:
-        r"""The bytes of the elements, copied to the host.
+        r"""Return the bytes of the elements, copied to the host.
 
         In C order, or with ``order="F"`` in Fortran order; waits.
 
@@ -245,7 +245,7 @@ class Array(BaseArray):
         return bool((self == value).any())
 
     def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
-        """The package, whose functions are those of the Python array API standard.
+        """Return the package, whose functions are the Python array API standard's.
 
         >>> gpuarray.zeros(2).__array_namespace__() is gpuarray
         True
@@ -268,7 +268,7 @@ class Array(BaseArray):
         return format(self.item(), spec) if spec else str(self)
 
 
-# ---- what the table gives ----
+# ---- operators and methods of the table ----
 
 
 def _bind_operators(row: Scalar) -> None:
@@ -306,11 +306,11 @@ _imag = unary_operator(SCALARS["imag"])
 _conjugate = unary_operator(SCALARS["conjugate"])
 
 
-# ---- how it prints ----
+# ---- printing ----
 
 
 def _values_text(array: Array, prefix: str, separator: str = ", ") -> str:
-    """NumPy's text of the elements; of a large array only the edges are transferred."""
+    """Return NumPy's text of the elements; a large array transfers only its edges."""
     options = np.get_printoptions()
     threshold, edge = options["threshold"], options["edgeitems"]
     if array.size == 0:
@@ -325,9 +325,9 @@ def _values_text(array: Array, prefix: str, separator: str = ", ") -> str:
 
 
 def _edges(array: Array, edge: int) -> np.ndarray[Any, np.dtype[Any]]:
-    """A small NumPy array that prints as the whole: of a long axis only its two ends.
+    """A small NumPy array that prints as the whole: long axes have only their ends.
 
-    Such an axis gets one element more than the ends have, so that NumPy leaves it out.
+    Such an axis gets one element more than the ends have, so that NumPy abbreviates it.
     """
     parts = []
     for length in array.shape:

@@ -1,4 +1,4 @@
-"""libgpuarray 0.7's triangles of a matrix, which are made in place by default."""
+"""libgpuarray 0.7's ``triu`` and ``tril``, which work in place by default."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _keep(operation: str, matrix: Any, inplace: bool) -> Any:
 
 
 def triu(A: Any, inplace: bool = True) -> Any:
-    """The matrix with zeros below the diagonal; itself if ``inplace``.
+    """Return the matrix with zeros below the diagonal; itself if ``inplace``.
 
     >>> a = gpuarray.ones((2, 2))
     >>> gpuarray.basic.triu(a) is a
@@ -44,7 +44,7 @@ def triu(A: Any, inplace: bool = True) -> Any:
 
 
 def tril(A: Any, inplace: bool = True) -> Any:
-    """The matrix with zeros above the diagonal; itself if ``inplace``.
+    """Return the matrix with zeros above the diagonal; itself if ``inplace``.
 
     >>> print(gpuarray.basic.tril(gpuarray.ones((2, 2)), inplace=False))
     [[1. 0.]

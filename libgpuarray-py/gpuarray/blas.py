@@ -1,4 +1,4 @@
-"""BLAS's own routines, with their factors and the arrays that they add to.
+"""BLAS's routines, with their factors and accumulators.
 
 Products by NumPy's rules are in ``products``.
 """
@@ -17,7 +17,7 @@ _NONE, _TRANS, _CONJ = lib.cb_no_trans, lib.cb_trans, lib.cb_conj_trans
 
 
 def check_operands(operation: str, *operands: Any) -> None:
-    """BadType or BadValue unless all are arrays of one context."""
+    """Raise BadType or BadValue unless all are arrays of one context."""
     contexts = [x.context for x in operands if isinstance(x, BaseArray)]
     for x in operands:
         if not isinstance(x, BaseArray):
@@ -49,7 +49,7 @@ def _transposition(trans: bool | str) -> int:
 def _output(
     operation: str, out: Any, like: Any, shape: tuple[int, ...], beta: Any, over: bool
 ) -> Any:
-    """``out`` or a copy of it; a new array where there is none and none is read."""
+    """Return ``out`` or a copy of it; a new array without ``out`` and ``beta``."""
     if out is not None:
         return out if over else out.copy()
     if beta != 0:
@@ -67,10 +67,10 @@ def _ranks(operation: str, *pairs: tuple[Any, int]) -> None:
 
 
 def dot(X: Any, Y: Any, Z: Any = None, overwrite_z: bool = False) -> Any:
-    """The sum of the products of two vectors; into ``Z`` itself with ``overwrite_z``.
+    """Return the dot product of two vectors; in ``Z`` itself with ``overwrite_z``.
 
-    Of one floating or complex dtype, else BadType; BadValue if they differ in length.
-    ``gpuarray.dot`` is NumPy's.
+    Raises BadType unless they have one floating or complex dtype, BadValue if they
+    differ in length. ``gpuarray.dot`` is NumPy's.
 
     >>> from gpuarray import blas
     >>> print(blas.dot(gpuarray.asarray([1.0, 2.0]), gpuarray.asarray([3.0, 4.0])))
@@ -124,8 +124,8 @@ def gemm(
     """``alpha * op(A) @ op(B) + beta * C``; into ``C`` itself with ``overwrite_c``.
 
     Matrices (m, k) and (k, n), transposed first where ``trans_a``, ``trans_b`` say so
-    (True, or BLAS's 'N', 'T', 'C'), of one floating or complex dtype. BadType for
-    another rank, BadValue for shapes that do not fit, or a ``beta`` with no ``C``.
+    (True, or BLAS's 'N', 'T', 'C'), of one floating or complex dtype. Raises BadType
+    for another rank, BadValue for shapes that do not fit, or a ``beta`` with no ``C``.
 
     >>> a, b = gpuarray.asarray([[1.0, 2.0]]), gpuarray.asarray([[3.0], [4.0]])
     >>> print(gpuarray.gemm(2.0, a, b))
@@ -159,7 +159,7 @@ def gemmBatch_3d(
     trans_b: bool | str = False,
     overwrite_c: bool = False,
 ) -> Any:
-    """``gemm`` of the matrices of two stacks; a stack of one serves for all.
+    """``gemm`` of the matrices of two stacks; a stack of one broadcasts.
 
     Arrays (batch, m, k) and (batch, k, n); else as ``gemm``.
 
@@ -232,7 +232,7 @@ def gemm_bias(
     trans_a: bool | str = False,
     trans_b: bool | str = False,
 ) -> Any:
-    """``op(a) @ op(b) + bias``, where that is negative 0 if ``relu``.
+    """``op(a) @ op(b) + bias``, and its ReLU if ``relu``.
 
     In one pass; ``bias`` (n,) is added to each row of the product (m, n).
 
@@ -252,10 +252,10 @@ def gemm_bias(
 
 
 def allow_tf32(on: bool, context: Context | str | None = None) -> None:
-    """Whether products of float32 on a context may round their factors to tf32.
+    """Allow products of float32 on a context to round their factors to TF32.
 
     Tensor cores are then several times as fast, with 10 bits of mantissa instead of 23.
-    Off at first; a plan keeps what held when it was bound.
+    Off by default; a plan keeps the setting of when it was bound.
 
     >>> gpuarray.allow_tf32(True)
     >>> gpuarray.allow_tf32(False)

@@ -1,8 +1,8 @@
 """Collectives: reductions and exchanges among devices, by NCCL on CUDA.
 
 Each rank is a process, or a thread, with a context of its own. One rank makes a
-``GpuCommCliqueId``, sends its bytes to the others by whatever means there are, and each
-makes a ``GpuComm`` of it.
+``GpuCommCliqueId`` and sends its bytes to the others, and each makes a ``GpuComm`` of
+it.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ _OPERATIONS = {
 
 
 def _operation(name: Any) -> int:
-    found = _OPERATIONS.get(name.lower()) if isinstance(name, str) else None
-    if found is None:
+    code = _OPERATIONS.get(name.lower()) if isinstance(name, str) else None
+    if code is None:
         raise BadValue(
             f"collectives: got the operation {name!r}, expected one of "
             f"{', '.join(_OPERATIONS)}"
         )
-    return found
+    return code
 
 
 @functools.total_ordering
 class GpuCommCliqueId:
     """The id of a clique: 128 bytes by which its ranks find each other.
 
-    A new one is made unless ``comm_id`` has the bytes of one that another rank made.
-    ``context`` is that of the rank. Unsupported where the device has no NCCL.
+    A new one is made unless ``comm_id`` has the bytes of another rank's. ``context`` is
+    that of the rank. Raises Unsupported where the device has no NCCL.
     """
 
     __slots__ = ("_bytes", "context")
@@ -68,9 +68,9 @@ class GpuCommCliqueId:
         self.context = find_context(context)
         self._bytes = b""
         if comm_id is None:
-            made = ffi.new("gpucommCliqueId *")
-            check(lib.gpucomm_gen_clique_id(self.context.pointer, made))
-            comm_id = ffi.buffer(made)[:]
+            clique = ffi.new("gpucommCliqueId *")
+            check(lib.gpucomm_gen_clique_id(self.context.pointer, clique))
+            comm_id = ffi.buffer(clique)[:]
         self.comm_id = comm_id
 
     @property
@@ -120,12 +120,12 @@ class GpuComm:
     __slots__ = ("__weakref__", "_comm", "context")
 
     def __init__(self, cid: GpuCommCliqueId, ndev: int, rank: int) -> None:
-        made = ffi.new("gpucomm **")
+        handle = ffi.new("gpucomm **")
         clique = ffi.new("gpucommCliqueId *")
         ffi.buffer(clique)[:] = bytes(cid.comm_id)
         self.context = cid.context
-        check(lib.gpucomm_new(made, self.context.pointer, clique[0], ndev, rank))
-        self._comm = ffi.gc(made[0], lib.gpucomm_free)
+        check(lib.gpucomm_new(handle, self.context.pointer, clique[0], ndev, rank))
+        self._comm = ffi.gc(handle[0], lib.gpucomm_free)
 
     def _number(self, question: Any) -> int:
         answer = ffi.new("int *")
@@ -134,18 +134,18 @@ class GpuComm:
 
     @property
     def count(self) -> int:
-        """How many ranks the clique has."""
+        """The clique's number of ranks."""
         return self._number(lib.gpucomm_get_count)
 
     @property
     def rank(self) -> int:
-        """Which of them this one is."""
+        """The number of this rank."""
         return self._number(lib.gpucomm_get_rank)
 
     def reduce(
         self, src: Array, op: str, dest: Array | None = None, root: int = -1
     ) -> Array | None:
-        """The elements of every rank's ``src`` reduced, on the rank ``root``.
+        """Reduce the elements of every rank's ``src``, on the rank ``root``.
 
         ``root=-1`` is this rank. The result goes to ``dest``; where that is None, to a
         new array that is returned. On other ranks nothing is returned.
@@ -159,14 +159,14 @@ class GpuComm:
         return out if dest is None else None
 
     def all_reduce(self, src: Array, op: str, dest: Array | None = None) -> Any:
-        """The elements of every rank's ``src`` reduced, on every rank."""
+        """Reduce the elements of every rank's ``src``, on every rank."""
         code = _operation(op)
         out = _like(src) if dest is None else dest
         check(lib.GpuArray_all_reduce(_of(src), _of(out), code, self._comm))
         return out if dest is None else None
 
     def reduce_scatter(self, src: Array, op: str, dest: Array | None = None) -> Any:
-        """This rank's part of the reduced elements.
+        """Reduce the elements of every rank's ``src``; return this rank's part.
 
         Without ``dest`` the outermost axis of ``src`` (of the largest stride) is
         divided among the ranks, and dropped where its length becomes 1.
@@ -177,7 +177,7 @@ class GpuComm:
         return out if dest is None else None
 
     def broadcast(self, array: Array, root: int = -1) -> None:
-        """The elements of the rank ``root`` (-1: this one) in everyone's ``array``."""
+        """Copy the elements of rank ``root`` (-1: this one) to everyone's ``array``."""
         sender = self.rank if root == -1 else root
         check(lib.GpuArray_broadcast(_of(array), sender, self._comm))
 

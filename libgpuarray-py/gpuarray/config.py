@@ -18,7 +18,7 @@ DEVICE_NAME = r"cuda\d*|opencl(\d+:\d+)?|null"
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What a user may choose for a process."""
+    """The settings that a user may choose for a process."""
 
     device: str = ""
     """GPUARRAY_DEVICE: the default context, such as ``cuda0``; empty: the best."""
@@ -38,7 +38,7 @@ class Config:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Config:
-        """The settings that environment variables give."""
+        """Return the settings of the environment variables."""
         implicit = environment.get("GPUARRAY_IMPLICIT_CONVERSION")
         if implicit not in ("0", "1", None):
             raise BadValue(
@@ -49,12 +49,12 @@ class Config:
 
 
 def variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The variables that are set of those that the package or its library reads."""
+    """Return the set variables of those that the package or its library reads."""
     return {k: v for k, v in sorted(environment.items()) if k.startswith("GPUARRAY_")}
 
 
 def cache_folder(environment: Mapping[str, str] = os.environ) -> str | None:
-    """Where the library keeps compiled kernels; None if it was told to keep none."""
+    """The library's folder of compiled kernels; None if it was told to keep none."""
     chosen = environment.get("GPUARRAY_CACHE_DIR")
     if chosen == "" or environment.get("GPUARRAY_CACHE_SIZE") == "0":
         return None
@@ -67,7 +67,7 @@ def cache_folder(environment: Mapping[str, str] = os.environ) -> str | None:
 
 
 def unusable(environment: Mapping[str, str] = os.environ) -> Iterator[str]:
-    """What is wrong with the variables that the library passes over, in sentences."""
+    """Return, in sentences, what is wrong with variables that the library ignores."""
     cache_dir = environment.get("GPUARRAY_CACHE_DIR")
     if cache_dir and not _can_be_made(Path(cache_dir)):
         yield (
@@ -90,7 +90,7 @@ def unusable(environment: Mapping[str, str] = os.environ) -> Iterator[str]:
 
 
 def _can_be_made(folder: Path) -> bool:
-    """Whether it is a folder to write in, or one that could be made."""
+    """Return True for a folder to write in, or one that can be created."""
     there = next(x for x in (folder, *folder.absolute().parents) if x.exists())
     return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
 
@@ -101,41 +101,41 @@ def settings() -> Config:
     return Config.from_environment(os.environ)
 
 
-# ---- whether arrays go between host and device unasked ----
+# ---- implicit conversions between host and device ----
 
 _chosen: dict[str, bool | None] = {}
 _within: ContextVar[bool | None] = ContextVar("implicit_conversion", default=None)
 
 
 def _implicit_conversion() -> bool | None:
-    """What was chosen; None: nothing was.
+    """Return the setting; None: nothing was chosen.
 
-    What the innermost ``with implicit_conversion(...)`` says, else what
-    ``set_implicit_conversion`` set, else GPUARRAY_IMPLICIT_CONVERSION.
+    That of the innermost ``with implicit_conversion(...)``, else of
+    ``set_implicit_conversion``, else of GPUARRAY_IMPLICIT_CONVERSION.
     """
-    found = _within.get()
-    if found is None:
-        found = _chosen.get("implicit")
-    return settings().implicit_conversion if found is None else found
+    allowed = _within.get()
+    if allowed is None:
+        allowed = _chosen.get("implicit")
+    return settings().implicit_conversion if allowed is None else allowed
 
 
 def allows_implicit_conversion() -> bool:
-    """Whether ``numpy.asarray(x)`` may copy to the host: unless that is forbidden."""
+    """Return True unless copies to the host by ``numpy.asarray(x)`` are forbidden."""
     return _implicit_conversion() is not False
 
 
 def takes_host_arrays() -> bool:
-    """Whether operators copy NumPy's arrays to the device: only if that is chosen."""
+    """Return True if operators copy NumPy's arrays to the device; not by default."""
     return _implicit_conversion() is True
 
 
 def set_implicit_conversion(allowed: bool | None) -> None:
-    """Allow or forbid that arrays go between host and device unasked, in the process.
+    """Allow or forbid implicit conversions between host and device, in the process.
 
     Forbidden, ``numpy.asarray(x)`` raises BadType; ``x.get()`` always copies to the
     host. Allowed, operators and elementwise functions of an array and a NumPy array
-    copy that to the array's context, and give an array there; ``host += x`` stores it
-    back into the NumPy array. None, as at first: ``numpy.asarray(x)`` copies, operators
+    copy that to the array's context, and return an array there; ``host += x`` stores it
+    back into the NumPy array. None, the default: ``numpy.asarray(x)`` copies, operators
     of both raise BadType.
 
     >>> gpuarray.set_implicit_conversion(False)
@@ -153,7 +153,7 @@ def set_implicit_conversion(allowed: bool | None) -> None:
 
 @contextmanager
 def implicit_conversion(allowed: bool) -> Iterator[None]:
-    """Allow or forbid conversions unasked within a ``with`` block of this thread.
+    """Allow or forbid implicit conversions within a ``with`` block of this thread.
 
     As ``set_implicit_conversion`` does it for the process.
 

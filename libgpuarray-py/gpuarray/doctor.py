@@ -1,4 +1,4 @@
-"""What was searched, found and how to mend it: ``python -m gpuarray.doctor``."""
+"""A report of the libraries and devices found: ``python -m gpuarray.doctor``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ADVICE = {
 
 
 def versions() -> Iterator[str]:
-    """One line for each version and each setting of the environment."""
+    """Return a line for each version and each setting of the environment."""
     yield f"gpuarray {version('gpuarray')}, libgpuarray API {lib.GPUARRAY_API_VERSION}"
     yield f"Python {platform.python_version()}, NumPy {np.__version__}"
     yield platform.platform()
@@ -43,23 +43,23 @@ def versions() -> Iterator[str]:
 
 
 def devices(backend: str) -> tuple[list[str], str]:
-    """The names of a backend's devices, and why there is none if so."""
+    """Return the names of a backend's devices, and why there is none if so."""
     return device_names(backend)
 
 
-def describe(found: Context) -> str:
-    """One line on an open device."""
-    kind = "processor" if found.is_cpu else "card"
-    double = "float64" if found.has_double else "no float64"
-    size = found.total_memory / 2**30
+def describe(context: Context) -> str:
+    """Return a line on an open device."""
+    kind = "processor" if context.is_cpu else "card"
+    double = "float64" if context.has_double else "no float64"
+    size = context.total_memory / 2**30
     return (
-        f"{found.name}: {found.device_name} ({kind}, {found.processors} units, "
+        f"{context.name}: {context.device_name} ({kind}, {context.processors} units, "
         f"{size:.1f} GiB, {double})"
     )
 
 
 def report() -> Iterator[str]:
-    """The lines of the whole report."""
+    """Return the lines of the whole report."""
     yield from versions()
     for backend, advice in ADVICE.items():
         names, problem = devices(backend)
@@ -98,7 +98,7 @@ def _default() -> Iterator[str]:
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Print the report; 1 if no device can be used."""
+    """Print the report; return 1 if no device can be used."""
     parser = argparse.ArgumentParser(
         "python -m gpuarray.doctor",
         description="Which devices there are, and what is missing for others.",

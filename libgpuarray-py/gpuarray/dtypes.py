@@ -1,8 +1,8 @@
 """The dtypes that a device holds: NumPy dtype, typecode, C name, work dtype.
 
 float16 and bfloat16 are storage types: kernels load them as float, compute in float and
-round when they store. NumPy has no bfloat16 of its own; the package ml_dtypes gives it
-one, and without that package no array of it can be made here.
+round when they store. NumPy's bfloat16 comes from the package ml_dtypes, which arrays
+of it need.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class TypeRow(NamedTuple):
     c_name: str
 
 
-# A test holds these rows against the library's own table.
+# A test compares these rows with the library's own table.
 TYPES = tuple(
     TypeRow(np.dtype(name), typecode, c_name)
     for name, typecode, c_name in (
@@ -79,20 +79,20 @@ DTYPES = tuple(row.dtype for row in TYPES)
 OF_TYPECODE = {row.typecode: row.dtype for row in TYPES}
 _ROW_OF_DTYPE = {row.dtype: row for row in TYPES}
 _OF_NAME = {row.dtype.name: row.dtype for row in TYPES}
-_BFLOAT16 = OF_TYPECODE.get(17, np.dtype("V2"))  # else of no array
+_BFLOAT16 = OF_TYPECODE.get(17, np.dtype("V2"))  # V2: the dtype of no array
 _HALF, _FLOAT = np.dtype(np.float16), np.dtype(np.float32)
 _WORK = {_HALF: _FLOAT, _BFLOAT16: _FLOAT}
 DOUBLES = frozenset({np.dtype(np.float64), np.dtype(np.complex128)})
-"""The dtypes that only devices with double precision hold."""
+"""The dtypes that need a device with double precision."""
 _PARTS = {np.dtype(c): np.dtype(f) for c, f in (("c8", "f4"), ("c16", "f8"))}
 
 Casting = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
-"""NumPy's rules of what may be stored as what."""
+"""NumPy's casting rules."""
 
 INPUT = -3
-"""Of a kernel's pointer argument through which it does not write."""
+"""The typecode of a kernel's pointer argument through which it does not write."""
 OFFSET = -2
-"""Of a kernel's ``ga_size`` argument that is the ``offset`` of the array before it."""
+"""The typecode of a ``ga_size`` argument: the ``offset`` of the array before it."""
 SIZE = 24
 """The typecode of a kernel's ``ga_size`` argument."""
 SSIZE = 25
@@ -100,7 +100,7 @@ SSIZE = 25
 
 
 def as_dtype(dtype: Any, operation: str = "dtype") -> np.dtype[Any]:
-    """The NumPy dtype that ``dtype``, or a typecode, means; else BadType.
+    """Return the NumPy dtype of a dtype or a typecode; else raise BadType.
 
     >>> as_dtype("f4")
     dtype('float32')
@@ -113,17 +113,17 @@ def as_dtype(dtype: Any, operation: str = "dtype") -> np.dtype[Any]:
     elif isinstance(dtype, int) and not isinstance(dtype, bool):
         dtype = OF_TYPECODE.get(dtype, dtype)
     try:
-        found = _ROW_OF_DTYPE.get(dtype := np.dtype(dtype))
+        row = _ROW_OF_DTYPE.get(dtype := np.dtype(dtype))
     except TypeError as error:
         raise BadType(f"{operation}: {error}; dtypes are: {_names()}") from None
-    if found is None:
-        found = _ROW_OF_DTYPE.get(dtype.newbyteorder("="))
-    if found is None:
+    if row is None:
+        row = _ROW_OF_DTYPE.get(dtype.newbyteorder("="))
+    if row is None:
         raise BadArgument(
             f"{operation}: dtype {dtype} is not offered; these are: {_names()}. "
             "Convert on the host first: numpy.asarray(x).astype(...)"
         )
-    return found.dtype
+    return row.dtype
 
 
 def _names() -> str:
@@ -131,7 +131,7 @@ def _names() -> str:
 
 
 def bfloat16() -> Any:
-    """The scalar type of bfloat16; LibraryMissing without the package ml_dtypes.
+    """Return the scalar type of bfloat16; LibraryMissing without the package ml_dtypes.
 
     >>> np.dtype(gpuarray.dtypes.bfloat16()).itemsize
     2
@@ -145,17 +145,17 @@ def bfloat16() -> Any:
 
 
 def of_typecode(typecode: int) -> np.dtype[Any]:
-    """The dtype that a code of the library means; LibraryMissing as in ``bfloat16``.
+    """Return the dtype of a code of the library; LibraryMissing as in ``bfloat16``.
 
     >>> of_typecode(11)
     dtype('float32')
     """
-    found = OF_TYPECODE.get(typecode)
-    return np.dtype(bfloat16()) if found is None else found
+    dtype = OF_TYPECODE.get(typecode)
+    return np.dtype(bfloat16()) if dtype is None else dtype
 
 
 def kind_of(dtype: np.dtype[Any]) -> str:
-    """NumPy's letter of a dtype's kind; bfloat16, to NumPy a void, is a float.
+    """Return NumPy's letter of a dtype's kind; bfloat16, to NumPy a void, is a float.
 
     >>> kind_of(np.dtype("uint8"))
     'u'
@@ -164,7 +164,7 @@ def kind_of(dtype: np.dtype[Any]) -> str:
 
 
 def parts_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype of a complex number's parts; of any other dtype itself.
+    """Return the dtype of a complex number's parts; of any other dtype itself.
 
     >>> parts_dtype(np.dtype("complex64"))
     dtype('float32')
@@ -175,10 +175,10 @@ def parts_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 def as_numpy_knows(
     operands: tuple[Any, ...],
 ) -> tuple[tuple[Any, ...], dict[Any, np.dtype[Any]]]:
-    """The operands of a promotion with bfloat16 replaced, and what to put back.
+    """Return the operands of a promotion with bfloat16 replaced, and the way back.
 
     NumPy promotes bfloat16 with few dtypes, and with a Python float not to itself. Here
-    it promotes as float16 does, and beside float16 to float32.
+    it promotes as float16 does, and with float16 to float32.
     """
     if not any(_is_bfloat16(one) for one in operands):
         return operands, {}
@@ -193,28 +193,28 @@ def _is_bfloat16(operand: Any) -> bool:
 
 
 def result_type(*operands: Any) -> np.dtype[Any]:
-    """NumPy's ``result_type`` of dtypes and weak Python types, with bfloat16.
+    """Return NumPy's ``result_type`` of dtypes and weak Python types, with bfloat16.
 
     >>> result_type(np.dtype("float32"), complex)
     dtype('complex64')
     """
     known, back = as_numpy_knows(operands)
-    found: np.dtype[Any] = np.result_type(
+    promoted: np.dtype[Any] = np.result_type(
         *(x(0) if isinstance(x, type) else x for x in known)
     )
-    return back.get(found, found)
+    return back.get(promoted, promoted)
 
 
 def can_cast(
     source: np.dtype[Any], target: np.dtype[Any], casting: Casting = "same_kind"
 ) -> bool:
-    """Whether NumPy's rule lets ``source`` be stored as ``target``."""
+    """Return True if NumPy's rule lets ``source`` be stored as ``target``."""
     source, target = (_HALF if x == _BFLOAT16 else x for x in (source, target))
     return np.can_cast(source, target, casting)
 
 
 def warn_of_lost_parts(source: np.dtype[Any], target: np.dtype[Any]) -> None:
-    """NumPy's ComplexWarning where complex numbers are stored as real ones."""
+    """Give NumPy's ComplexWarning if complex numbers are stored as real ones."""
     if source.kind == "c" and target.kind not in "cb":
         warnings.warn(
             "Casting complex values to real discards the imaginary part",
@@ -224,7 +224,7 @@ def warn_of_lost_parts(source: np.dtype[Any], target: np.dtype[Any]) -> None:
 
 
 def callers_level() -> int:
-    """How far up the stack the package's caller is, as ``warnings.warn`` counts."""
+    """Return the stack level of the package's caller, as ``warnings.warn`` counts."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and _is_ours(frame):
         frame, level = frame.f_back, level + 1
@@ -237,7 +237,7 @@ def _is_ours(frame: FrameType) -> bool:
 
 
 def dtype_to_typecode(dtype: Any) -> int:
-    """The library's code of a dtype; a code passes through.
+    """Return the library's code of a dtype; a code passes through.
 
     >>> gpuarray.dtypes.dtype_to_typecode("float32")
     11
@@ -246,7 +246,7 @@ def dtype_to_typecode(dtype: Any) -> int:
 
 
 def dtype_to_ctype(dtype: Any) -> str:
-    """The name of a dtype in kernels.
+    """Return the name of a dtype in kernels.
 
     >>> gpuarray.dtypes.dtype_to_ctype("int64")
     'ga_long'
@@ -255,7 +255,7 @@ def dtype_to_ctype(dtype: Any) -> str:
 
 
 def work_dtype(dtype: Any) -> np.dtype[Any]:
-    """The dtype in which kernels compute with values of this one.
+    """Return the dtype in which kernels compute with values of this one.
 
     >>> work_dtype("float16")
     dtype('float32')
@@ -265,7 +265,7 @@ def work_dtype(dtype: Any) -> np.dtype[Any]:
 
 
 def work_ctype(dtype: Any) -> str:
-    """The name in kernels of the type that values of a dtype are computed in.
+    """Return the name in kernels of the type that values of a dtype are computed in.
 
     >>> work_ctype("float16")
     'ga_float'
@@ -305,7 +305,7 @@ NAME_TO_DTYPE: dict[str, np.dtype[Any]] = {
 
 
 def get_np_obj(obj: Any) -> np.ndarray[Any, np.dtype[Any]]:
-    """A NumPy array of one element with the dtype of an array or a number.
+    """Return a NumPy array of one element with the dtype of an array or a number.
 
     >>> gpuarray.dtypes.get_np_obj(np.float32(3)).dtype
     dtype('float32')
@@ -314,7 +314,7 @@ def get_np_obj(obj: Any) -> np.ndarray[Any, np.dtype[Any]]:
 
 
 def get_common_dtype(obj1: Any, obj2: Any, allow_double: bool) -> np.dtype[Any]:
-    """The dtype of NumPy's sum of two arrays or numbers.
+    """Return the dtype of NumPy's sum of two arrays or numbers.
 
     Without ``allow_double`` float64 becomes float32 and complex128 complex64.
 
@@ -326,13 +326,13 @@ def get_common_dtype(obj1: Any, obj2: Any, allow_double: bool) -> np.dtype[Any]:
         type(x) if type(x) in weak else as_dtype(get_np_obj(x).dtype)
         for x in (obj1, obj2)
     )
-    found = result_type(*operands)
+    common = result_type(*operands)
     single = {"d": "float32", "D": "complex64"}
-    return found if allow_double else np.dtype(single.get(found.char, found))
+    return common if allow_double else np.dtype(single.get(common.char, common))
 
 
 def upcast(*args: Any) -> np.dtype[Any]:
-    """The dtype that NumPy promotes dtypes to.
+    """Return the dtype that NumPy promotes dtypes to.
 
     >>> gpuarray.dtypes.upcast("int8", "uint8")
     dtype('int16')
@@ -341,15 +341,15 @@ def upcast(*args: Any) -> np.dtype[Any]:
 
 
 def register_dtype(dtype: Any, c_names: str | Iterable[str]) -> None:
-    """Let a dtype be called by a further name of C, or several, in declarations.
+    """Register further C names of a dtype, for declarations.
 
     >>> gpuarray.dtypes.register_dtype("float32", ["weight"])
     >>> gpuarray.dtypes.parse_c_arg_backend("weight x", lambda dtype, name: dtype, None)
     dtype('float32')
     """
-    found = as_dtype(dtype, "register_dtype")
+    known = as_dtype(dtype, "register_dtype")
     names = [c_names] if isinstance(c_names, str) else c_names
-    NAME_TO_DTYPE.update(dict.fromkeys(names, found))
+    NAME_TO_DTYPE.update(dict.fromkeys(names, known))
 
 
 def parse_c_arg_backend(

@@ -1,6 +1,6 @@
 """libgpuarray 0.7's elementwise kernels: ``GpuElemwise`` and the helpers on top of it.
 
-A new expression is written for each call; what was compiled before is found again.
+A new expression is written for each call; compiled kernels are cached.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ DType = np.dtype[Any]
 
 
 class arg:
-    """An argument of a ``GpuElemwise``: its name, its dtype, what is done with it.
+    """An argument of a ``GpuElemwise``: name, dtype, whether it is read and written.
 
     >>> one = gpuarray.elemwise.arg("x", np.dtype("float32"), read=True)
     >>> one.name, one.type
@@ -72,7 +72,7 @@ class arg:
 class GpuElemwise:
     """C statements over arrays of any layout, where each argument is a variable.
 
-    Called with all arguments, those that are written too.
+    Called with all arguments, outputs included.
 
     >>> from gpuarray.elemwise import GpuElemwise, arg
     >>> context = gpuarray.get_default_context()
@@ -146,21 +146,21 @@ class GpuElemwise:
 
 
 def _number(name: str, value: Any) -> Any:
-    found = np.asarray(value)
-    if found.size != 1:
+    host = np.asarray(value)
+    if host.size != 1:
         raise BadType(
-            f"GpuElemwise: {name} is {type(value).__name__} of shape {found.shape}, "
+            f"GpuElemwise: {name} is {type(value).__name__} of shape {host.shape}, "
             "expected a number"
         )
-    return found.item()
+    return host.item()
 
 
-def _text(given: str | bytes) -> str:
-    return given.decode() if isinstance(given, bytes) else given
+def _text(text: str | bytes) -> str:
+    return text.decode() if isinstance(text, bytes) else text
 
 
 def as_argument(o: Any, name: str, read: bool = False, write: bool = False) -> arg:
-    """The argument that stands for an array or a number.
+    """Return the argument of an array or a number.
 
     >>> a = gpuarray.zeros(2, "float32")
     >>> gpuarray.elemwise.as_argument(a, "x", read=True).type
@@ -179,11 +179,11 @@ _IN_PLACE = "a = a %(op)s b"
 
 
 def _statement(operation: str, op: str, args: Sequence[arg], plain: str) -> str:
-    """The C statement that stores an operator's result; ``plain`` for real numbers.
+    """Return the C statement that stores an operator's result; ``plain``: real numbers.
 
-    C's operators do not know complex numbers: the row of the table that has the
-    operator says what it is of these. Unsupported if there is none, BadType for a
-    complex result in an array that is not.
+    C lacks operators of complex numbers, which take the expression of the operator's
+    row. Raises Unsupported if there is none, BadType for a complex result in a real
+    array.
     """
     result, *operands = args
     if all(one.type.kind != "c" for one in args):
@@ -199,12 +199,12 @@ def _statement(operation: str, op: str, args: Sequence[arg], plain: str) -> str:
         raise Unsupported(
             f"{operation}: C's operator {op!r} is not offered for complex numbers"
         )
-    found = scalar_expression(row, [(one.name, one.type) for one in operands])
-    if found.dtype.kind == "c" and result.type.kind != "c":
+    computed = scalar_expression(row, [(one.name, one.type) for one in operands])
+    if computed.dtype.kind == "c" and result.type.kind != "c":
         raise BadType(
-            f"{operation}: a result of {found.dtype} is not stored as {result.type}"
+            f"{operation}: a result of {computed.dtype} is not stored as {result.type}"
         )
-    return f"{result.name} = {convert(found.text, found.dtype, result.type)}"
+    return f"{result.name} = {convert(computed.text, computed.dtype, result.type)}"
 
 
 def elemwise1(
@@ -231,7 +231,7 @@ def elemwise1(
 
 
 def _operand(x: Any) -> Any:
-    """An array, or a number, which is weak if it is Python's."""
+    """Return an array, or a number, which is weak if it is Python's."""
     if isinstance(x, BaseArray | bool | int | float | complex):
         return x
     number = np.asarray(x)
@@ -244,7 +244,7 @@ def _operand(x: Any) -> Any:
 
 
 def _argument(x: Any, name: str, dtype: DType) -> arg:
-    """The argument of an operand; a Python number comes in the result's dtype."""
+    """Return the argument of an operand; a Python number has the result's dtype."""
     if isinstance(x, BaseArray | np.generic):
         return as_argument(x, name, read=True)
     return arg(name, dtype, scalar=True)
@@ -295,7 +295,7 @@ def ielemwise2(
     broadcast: bool = False,
     convert_f16: bool = True,
 ) -> Array:
-    """C's operator ``op`` of ``a`` and ``b``, stored into ``a``, which is returned.
+    """Store C's operator ``op`` of ``a`` and ``b`` into ``a``, and return it.
 
     >>> a = gpuarray.arange(3)
     >>> gpuarray.elemwise.ielemwise2(a, "+", 10) is a
@@ -316,7 +316,7 @@ def ielemwise2(
 def compare(
     a: Array, op: str, b: Any, broadcast: bool = False, convert_f16: bool = True
 ) -> Array:
-    """C's comparison ``op`` of ``a`` and ``b``: an array of bool.
+    """Return C's comparison ``op`` of ``a`` and ``b``: an array of bool.
 
     >>> a = gpuarray.arange(3)
     >>> print(gpuarray.elemwise.compare(a, "<", a[::-1]))

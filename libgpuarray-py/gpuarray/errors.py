@@ -24,7 +24,7 @@ class GpuArrayError(Exception):
 
 
 class OutOfMemory(GpuArrayError, MemoryError):
-    """The device or the host has no memory for what was asked.
+    """The device or the host is out of memory.
 
     >>> gpuarray.empty(2**60, "int8", "null")
     Traceback (most recent call last):
@@ -84,7 +84,7 @@ class BadArgument(BadType, BadValue):
 
 
 class Unsupported(GpuArrayError, NotImplementedError):
-    """What was asked is not offered for these arguments or on this device.
+    """The arguments, or this device, are not supported.
 
     >>> gpuarray.zeros(3).to_device("null", stream=1)
     Traceback (most recent call last):
@@ -94,7 +94,7 @@ class Unsupported(GpuArrayError, NotImplementedError):
 
 
 class BackendError(GpuArrayError, RuntimeError):
-    """A vendor's function failed; the text has its name."""
+    """A vendor's function failed; the message has its name."""
 
 
 class SystemRefusal(GpuArrayError, OSError):
@@ -157,7 +157,7 @@ class NotPicklable(BadType, RuntimeError):
 
 
 class BadExchange(GpuArrayError, BufferError):
-    """A tensor of DLPack cannot be given or taken as asked."""
+    """A tensor of DLPack cannot be exported or imported as asked."""
 
 
 class Unshared(BadType, AttributeError):
@@ -171,10 +171,10 @@ class Unshared(BadType, AttributeError):
 
 
 class UnknownName(GpuArrayError, AttributeError):
-    """Nothing is offered by this name; the text has the nearest one that is.
+    """The name is unknown; the message has the nearest one that exists.
 
-    ``owner`` says of what, and ``instead`` what to do; without that the names that
-    ``dir(among)`` has are compared when the text is asked for.
+    ``owner`` is its object, and ``instead`` what to do; without that the message, when
+    it is asked for, suggests one of ``dir(among)``.
 
     >>> gpuarray.zeross(3)
     Traceback (most recent call last):
@@ -185,7 +185,7 @@ class UnknownName(GpuArrayError, AttributeError):
     def __init__(
         self, owner: str, name: str, among: object = None, instead: str = ""
     ) -> None:
-        # The text suggests, so that Python need not, which does so where it prints.
+        # Without an ``obj`` Python adds no suggestion of its own.
         super().__init__(owner, name, name=name, obj=None)
         self._among = among
         self._instead = instead
@@ -198,15 +198,15 @@ class UnknownName(GpuArrayError, AttributeError):
         return f"{owner} has no attribute {name!r}{self._instead}"
 
     def __reduce__(self) -> tuple[type, tuple[str, str, None, str]]:
-        str(self)  # which finds the name to suggest
+        str(self)  # looks up the name to suggest
         owner, name = self.args
         return type(self), (owner, name, None, self._instead)
 
 
 def suggest_names(module: str) -> None:
-    """Have a module answer with the nearest name where it is asked for an unknown one.
+    """Have a module's AttributeErrors suggest the nearest name.
 
-    Said at run time, so that type checkers know that the module has no other names.
+    Set at run time, so that type checkers know that the module has no other names.
     """
 
     def refuse(name: str) -> NoReturn:
@@ -235,7 +235,7 @@ class LibraryMissing(GpuArrayError, ImportError):
 
 
 class KernelError(GpuArrayError, RuntimeError):
-    """A kernel does not compile: the text has the first mistake and where it is.
+    """A kernel does not compile: the message has the first error and its line.
 
     ``details`` has the compiler's whole log and the whole source, numbered.
 
@@ -251,7 +251,7 @@ class KernelError(GpuArrayError, RuntimeError):
 
 
 class ContextLost(GpuArrayError, RuntimeError):
-    """The context failed earlier; the text has the first cause."""
+    """The context failed earlier; the message has the first cause."""
 
 
 class ContextClosed(BadValue):
@@ -280,7 +280,7 @@ _PLACES = (  # Clang's and NVRTC's
 
 
 def _excerpt(details: str) -> str:
-    """The head of what a compiler said, its first error, and the source around it."""
+    """The head of the compiler's log, its first error, and the source around it."""
     lines = details.rstrip().splitlines()
     if len(lines) <= _MOST_LINES:
         return details.rstrip()
@@ -298,16 +298,16 @@ def _excerpt(details: str) -> str:
         for line in source
         if (place := re.match(_NUMBERED, line)) and abs(int(place[1]) - number) <= 2
     ]
-    said = [line for line in log[first : min([first + 4, *errors[1:]])] if line]
+    message = [line for line in log[first : min([first + 4, *errors[1:]])] if line]
     rest = f"(KernelError.details has all {len(lines)} lines of the log and the source)"
-    return "\n".join([*heads, *said, *around, rest])
+    return "\n".join([*heads, *message, *around, rest])
 
 
 class LinAlgError(BadValue, np.linalg.LinAlgError):
-    """No square matrix, or one that lacks what was asked: an inverse, a factor.
+    """A matrix is not square, or singular, or not positive definite.
 
-    On a device that factorizes itself a matrix without it is told of by the next wait,
-    since nothing else waits; what was computed from it is undefined.
+    On a device that factorizes itself such a matrix is reported by the next wait, since
+    nothing else waits; results computed from it are undefined.
 
     >>> gpuarray.linalg.inv(gpuarray.zeros((2, 3)))
     Traceback (most recent call last):
@@ -349,7 +349,7 @@ def host_errors(operation: str) -> Iterator[None]:
         raise
 
 
-# By the numbers of enum ga_error; a test holds the table against the header.
+# By the numbers of enum ga_error; a test compares the table with the header.
 OF_STATUS: dict[int, type[GpuArrayError]] = {
     1: OutOfMemory,
     2: BadValue,

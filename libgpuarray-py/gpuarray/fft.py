@@ -1,8 +1,8 @@
 """``numpy.fft`` and the array API's extension ``fft``, on the device.
 
-By cuFFT where the context's vendor has it, else by kernels of our own; nothing is
-computed on the host. float32 and complex64 are transformed as such, float16 as float32,
-integers as float64.
+By cuFFT where the context's vendor has it, else by the library's kernels; nothing is
+computed on the host. float32 and complex64 keep their precision, float16 is transformed
+as float32, integers as float64.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ flags = Flags
 
 
 def api_version() -> tuple[int, int]:
-    """The version of the C interface that programs are written for.
+    """Return the version of the C interface that programs are written for.
 
     >>> gpuarray.gpuarray.api_version()[0]
     2
@@ -100,7 +100,7 @@ def api_version() -> tuple[int, int]:
 
 
 def abi_version() -> tuple[int, int]:
-    """The version of the C library that programs are linked with.
+    """Return the version of the C library that programs are linked with.
 
     >>> gpuarray.gpuarray.abi_version()[0] >= 4
     True
@@ -110,13 +110,13 @@ def abi_version() -> tuple[int, int]:
 
 
 def get_include() -> str:
-    """The folder of the C headers, for ``#include <gpuarray/array.h>``.
+    """Return the folder of the C headers, for ``#include <gpuarray/array.h>``.
 
     >>> import os
     >>> os.path.isfile(os.path.join(gpuarray.get_include(), "gpuarray", "array.h"))
     True
     """
-    # An installed package has them beside it, a checkout in its own folder.
+    # An installed package has them next to it, a checkout in its own folder.
     beside = Path(__file__).resolve().parent
     folders = beside / "include", beside.parent / "include"
     found = (each for each in folders if (each / "gpuarray" / "array.h").is_file())
@@ -124,23 +124,23 @@ def get_include() -> str:
 
 
 def register_dtype(dtype: npt.DTypeLike, cname: str | bytes) -> None:
-    """Let kernels' declarations of arguments call a dtype by another name of C.
+    """Register another C name of a dtype, for kernels' declarations of arguments.
 
-    Unsupported for a dtype that arrays cannot have: a structure of several fields.
+    Raises Unsupported for a dtype that arrays cannot have: one of several fields.
 
     >>> gpuarray.register_dtype("float32", "weight_t")
     >>> gpuarray.dtypes.NAME_TO_DTYPE["weight_t"]
     dtype('float32')
     """
-    given = np.dtype(dtype)
-    if given.kind == "V" and given.fields is not None:
+    wanted = np.dtype(dtype)
+    if wanted.kind == "V" and wanted.fields is not None:
         raise Unsupported(
-            f"register_dtype: arrays of {given} are not offered; use one array for "
+            f"register_dtype: arrays of {wanted} are not offered; use one array for "
             "each field, or an array of uint8 with an axis of "
-            f"{given.itemsize} bytes, host.view('uint8')"
+            f"{wanted.itemsize} bytes, host.view('uint8')"
         )
     name = cname.decode() if isinstance(cname, bytes) else cname
-    dtypes.register_dtype(as_dtype(given, "register_dtype"), [name])
+    dtypes.register_dtype(as_dtype(wanted, "register_dtype"), [name])
 
 
 def from_gpudata(
@@ -154,11 +154,11 @@ def from_gpudata(
     base: Any = None,
     cls: type[Array] | None = None,
 ) -> Array:
-    """An array on a buffer that is there, a ``gpudata *`` given as an integer.
+    """Return an array on an existing buffer, a ``gpudata *`` given as an integer.
 
     ``offset`` and ``strides`` count bytes; without strides it is in C order. The buffer
-    is retained, ``base`` is kept as long as the array. BadValue where the array would
-    reach outside of the buffer, or the buffer is of another context.
+    is retained, ``base`` lives as long as the array. BadValue if the array exceeds the
+    buffer, or the buffer is of another context.
 
     >>> from gpuarray._native import ffi
     >>> a = gpuarray.arange(6)
@@ -166,15 +166,15 @@ def from_gpudata(
     >>> print(gpuarray.gpuarray.from_gpudata(address, 8, a.dtype, 2, a.context))
     [1 2]
     """
-    made = Array if cls is None else array_class(cls, "from_gpudata")
+    chosen = Array if cls is None else array_class(cls, "from_gpudata")
     array: Array = pygpu_array.from_gpudata(
-        made, data, offset, dtype, shape, context, strides, writable, base
+        chosen, data, offset, dtype, shape, context, strides, writable, base
     )
     return array
 
 
 def _split(a: Any, ind: Sequence[int], axis: int) -> list[Any]:
-    """Views of the parts between the places ``ind``."""
+    """Return views of the parts between the indices ``ind``."""
     return list(split(a, list(ind), axis))
 
 
@@ -185,7 +185,7 @@ def _concatenate(
     cls: type[Array] | None = None,
     context: Context | None = None,
 ) -> Any:
-    """The arrays one after another, as ``cls``, in the dtype of a typecode."""
+    """Return the arrays joined, as ``cls``, in the dtype of a typecode."""
     dtype = OF_TYPECODE[restype]
-    made = concatenate(al, axis, dtype=dtype, casting="unsafe", context=context)
-    return made.view(Array if cls is None else array_class(cls, "concatenate"))
+    joined = concatenate(al, axis, dtype=dtype, casting="unsafe", context=context)
+    return joined.view(Array if cls is None else array_class(cls, "concatenate"))

@@ -2,9 +2,9 @@
 
 Functions of stacks of matrices work on the last two axes. Where a context's vendor has
 a library of factorizations (cuSOLVER on CUDA) nothing leaves the device and nothing
-waits, but ``lstsq``, ``eig`` and ``eigvals``: a matrix that lacks what was asked is
-told of by the next wait, as LinAlgError. Elsewhere NumPy computes on the host, which a
-HostNotice says once for each function.
+waits, but ``lstsq``, ``eig`` and ``eigvals``: a singular matrix is reported by the next
+wait, as LinAlgError. Elsewhere NumPy computes on the host, and a HostNotice warns once
+for each function.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ suggest_names(__name__)
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
-    """A view of the diagonals of the matrices in the last two axes.
+    """Return a view of the diagonals of the matrices in the last two axes.
 
     >>> print(gpuarray.linalg.diagonal(gpuarray.arange(4).reshape(2, 2)))
     [0 3]
@@ -132,7 +132,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: npt.DTypeLike | None = None) -> Any:
-    """The sums of the diagonals of the matrices in the last two axes.
+    """Return the sums of the diagonals of the matrices in the last two axes.
 
     >>> print(gpuarray.linalg.trace(gpuarray.arange(8).reshape(2, 2, 2)))
     [ 3 11]
@@ -141,9 +141,9 @@ def trace(x: Any, /, *, offset: int = 0, dtype: npt.DTypeLike | None = None) -> 
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """The cross products of vectors of 3 elements along ``axis``, which broadcast.
+    """The cross products of vectors of 3 elements along ``axis``; they broadcast.
 
-    BadValue unless the axis has 3 elements in both.
+    Raises BadValue unless the axis has 3 elements in both.
 
     >>> x, y = gpuarray.asarray([1.0, 0.0, 0.0]), gpuarray.asarray([0.0, 1.0, 0.0])
     >>> print(gpuarray.linalg.cross(x, y))

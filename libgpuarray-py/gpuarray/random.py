@@ -1,8 +1,8 @@
 """Random numbers on a device, by NumPy's names: ``gpuarray.random.default_rng(1)``.
 
-The generator is Philox4x32-10. What it makes depends on its seed, its stream and how
-far it has come, not on the device or the layout of an array: bits, integers and uniform
-numbers are the same on all of them.
+The generator is Philox4x32-10. Its numbers depend on its seed, stream and position, not
+on the device or the layout of an array: bits, integers and uniform numbers are the same
+on all devices.
 
 >>> import gpuarray
 >>> rng = gpuarray.random.default_rng(42, context="null")
@@ -71,7 +71,7 @@ class Generator:
         context: Context | str | None = None,
         stream: int = 0,
     ) -> None:
-        """``seed`` None: one that nobody knows."""
+        """``seed`` None: one from the system."""
         self._context = find_context(context)
         self._spawned = 0
         self._state = ffi.new("gpurandom *")
@@ -80,12 +80,12 @@ class Generator:
 
     @property
     def context(self) -> Context:
-        """The context that its arrays are made on."""
+        """The context of its arrays."""
         return self._context
 
     @property
     def state(self) -> tuple[int, int, int]:
-        """Seed, stream and position, which may be set to go on from there."""
+        """Seed, stream and position; setting them continues from there."""
         state = self._state
         return int(state.seed), int(state.stream), int(state.position)
 
@@ -106,7 +106,7 @@ class Generator:
         return _restore, (self.state, self._spawned, self._context.name)
 
     def spawn(self, n_children: int) -> list[Generator]:
-        """Generators that are independent of this one and of each other.
+        """Return generators that are independent of this one and of each other.
 
         >>> first, second = gpuarray.random.default_rng(1).spawn(2)
         >>> bool((first.random(3) == second.random(3)).any())
@@ -121,7 +121,7 @@ class Generator:
             self._spawned += 1
         return children
 
-    # ---- what it makes ----
+    # ---- distributions ----
 
     def random(
         self,
@@ -129,7 +129,7 @@ class Generator:
         dtype: npt.DTypeLike = np.float64,
         out: Array | None = None,
     ) -> Array:
-        """Uniform numbers in [0, 1).
+        """Return uniform numbers in [0, 1).
 
         ``dtype`` is a float or complex one; ``out`` is filled instead of a new array.
 
@@ -148,13 +148,13 @@ class Generator:
         dtype: npt.DTypeLike = np.float64,
         out: Array | None = None,
     ) -> Array:
-        """Uniform numbers in [low, high), of a float or complex dtype.
+        """Return uniform numbers in [low, high), of a float or complex dtype.
 
         >>> print(gpuarray.random.default_rng(1).uniform(-1.0, 1.0, 3))
         [0.78936943 0.42253615 0.74822387]
         """
-        made = self._target("uniform", size, dtype, out)
-        return self._fill(lib.GpuArray_random_uniform, made, float(low), float(high))
+        target = self._target("uniform", size, dtype, out)
+        return self._fill(lib.GpuArray_random_uniform, target, float(low), float(high))
 
     def standard_normal(
         self,
@@ -162,7 +162,7 @@ class Generator:
         dtype: npt.DTypeLike = np.float64,
         out: Array | None = None,
     ) -> Array:
-        """Normal numbers of mean 0 and deviation 1.
+        """Return normal numbers of mean 0 and standard deviation 1.
 
         >>> a = gpuarray.random.default_rng(1).standard_normal(100_000)
         >>> print(a.std().round(1))
@@ -178,15 +178,15 @@ class Generator:
         dtype: npt.DTypeLike = np.float64,
         out: Array | None = None,
     ) -> Array:
-        """Normal numbers; of a complex dtype both parts have this deviation.
+        """Return normal numbers; in a complex dtype both parts have this deviation.
 
         >>> rng = gpuarray.random.default_rng(1)
         >>> a = rng.normal(10.0, 2.0, 100_000)
         >>> print(a.mean().round(1), a.std().round(1))
         10.0 2.0
         """
-        made = self._target("normal", size, dtype, out)
-        return self._fill(lib.GpuArray_random_normal, made, float(loc), float(scale))
+        target = self._target("normal", size, dtype, out)
+        return self._fill(lib.GpuArray_random_normal, target, float(loc), float(scale))
 
     def standard_exponential(
         self,
@@ -194,7 +194,7 @@ class Generator:
         dtype: npt.DTypeLike = np.float64,
         out: Array | None = None,
     ) -> Array:
-        """Exponential numbers of mean 1.
+        """Return exponential numbers of mean 1.
 
         >>> a = gpuarray.random.default_rng(1).standard_exponential(100_000)
         >>> print(a.mean().round(1))
@@ -209,14 +209,14 @@ class Generator:
         dtype: npt.DTypeLike = np.float64,
         out: Array | None = None,
     ) -> Array:
-        """Exponential numbers of mean ``scale``.
+        """Return exponential numbers of mean ``scale``.
 
         >>> rng = gpuarray.random.default_rng(1)
         >>> bool((rng.exponential(2.0, 100) >= 0).all())
         True
         """
-        made = self._target("exponential", size, dtype, out)
-        return self._fill(lib.GpuArray_random_exponential, made, float(scale))
+        target = self._target("exponential", size, dtype, out)
+        return self._fill(lib.GpuArray_random_exponential, target, float(scale))
 
     def integers(
         self,
@@ -227,9 +227,9 @@ class Generator:
         endpoint: bool = False,
         out: Array | None = None,
     ) -> Array:
-        """Integers from ``low`` up to ``high``, or from 0 up to ``low``.
+        """Return integers from ``low`` up to ``high``, or from 0 up to ``low``.
 
-        ``high`` is left out unless ``endpoint``.
+        ``high`` is excluded unless ``endpoint``.
 
         >>> print(gpuarray.random.default_rng(1).integers(1, 7, 8))
         [6 5 6 4 4 6 1 1]
@@ -237,21 +237,21 @@ class Generator:
         first, end = (0, low) if high is None else (low, high)
         first = operator.index(first)
         last = operator.index(end) - (not endpoint)
-        made = self._target("integers", size, dtype, out)
-        if made.dtype.kind == "b" and 0 <= first <= last <= 1:
-            return self._fill(lib.GpuArray_random_bernoulli, made, (first + last) / 2)
-        if made.dtype.kind not in "iu":
-            raise BadType(f"integers: dtype {made.dtype} is not an integer type")
-        limits = np.iinfo(made.dtype)
+        target = self._target("integers", size, dtype, out)
+        if target.dtype.kind == "b" and 0 <= first <= last <= 1:
+            return self._fill(lib.GpuArray_random_bernoulli, target, (first + last) / 2)
+        if target.dtype.kind not in "iu":
+            raise BadType(f"integers: dtype {target.dtype} is not an integer type")
+        limits = np.iinfo(target.dtype)
         if first > last:
             raise BadValue(f"integers: low {first} is not below high {end}")
         if first < limits.min or last > limits.max:
             raise BadValue(
-                f"integers: {first} to {last} is out of bounds for {made.dtype}"
+                f"integers: {first} to {last} is out of bounds for {target.dtype}"
             )
         signed = first if first < _WORD // 2 else first - _WORD
         count = (last - first + 1) % _WORD
-        return self._fill(lib.GpuArray_random_integers, made, signed, count)
+        return self._fill(lib.GpuArray_random_integers, target, signed, count)
 
     def bits(
         self,
@@ -259,7 +259,7 @@ class Generator:
         dtype: npt.DTypeLike = np.uint32,
         out: Array | None = None,
     ) -> Array:
-        """Random bits of an integer dtype, straight from the generator.
+        """Return random bits of an integer dtype, straight from the generator.
 
         >>> print(gpuarray.random.default_rng(1).bits(3, "uint8"))
         [112 188 192]
@@ -275,14 +275,14 @@ class Generator:
         dtype: npt.DTypeLike = np.bool_,
         out: Array | None = None,
     ) -> Array:
-        """Ones with probability ``p``, else zeros.
+        """Return ones with probability ``p``, else zeros.
 
         >>> rng = gpuarray.random.default_rng(1)
         >>> set(rng.bernoulli(0.5, 100).tolist()) == {0, 1}
         True
         """
-        made = self._target("bernoulli", size, dtype, out)
-        return self._fill(lib.GpuArray_random_bernoulli, made, float(p))
+        target = self._target("bernoulli", size, dtype, out)
+        return self._fill(lib.GpuArray_random_bernoulli, target, float(p))
 
     def choice(
         self,
@@ -293,7 +293,7 @@ class Generator:
         axis: int = 0,
         shuffle: bool = True,
     ) -> Array:
-        """Parts of an array along ``axis``, or integers below ``a``, drawn at random.
+        """Return random parts of an array along ``axis``, or integers below ``a``.
 
         ``p`` are their probabilities. Without ``replace`` none is drawn twice; their
         order is random, with or without ``shuffle``.
@@ -319,12 +319,12 @@ class Generator:
         else:
             places = self._drawn_once(number, count, weights)
         if isinstance(a, Array):
-            found: Array = take_at(a, [places.reshape(shape)], at)
-            return found
+            drawn: Array = take_at(a, [places.reshape(shape)], at)
+            return drawn
         return places.reshape(shape)
 
     def _weights(self, p: Any, count: int) -> Array:
-        """Probabilities on the context; they are checked, for which the host waits."""
+        """Return probabilities on the context; waits to check them."""
         host = asnumpy(p).astype(np.float64)
         if host.shape != (count,):
             raise BadValue(f"choice: p has shape {host.shape}, expected ({count},)")
@@ -355,7 +355,7 @@ class Generator:
                 f"choice: {number} without replacement, but only {possible} "
                 "probabilities are not 0"
             )
-        # The first of waiting times with these rates are draws in order.
+        # The shortest waiting times with these rates are draws in order.
         times = FUNCTIONS["divide"](
             self.standard_exponential(count, self._wide()), weights
         )
@@ -363,27 +363,27 @@ class Generator:
         return first
 
     def permutation(self, x: int | Array, axis: int = 0) -> Array:
-        """The integers below ``x`` in random order, or an array's parts along ``axis``.
+        """Return the integers below ``x``, or an array's parts, in random order.
 
         Random numbers of 64 bits are sorted: the order is the same on every device.
-        An array of the generator's context; BadValue for one of another.
+        Raises BadValue for an array of another context.
 
         >>> print(gpuarray.random.default_rng(1).permutation(5))
         [4 3 1 2 0]
         """
         if isinstance(x, Array):
             order, at = self._order(x, axis, "permutation")
-            made: Array = take_at(x, [order], at)
-            return made
+            permuted: Array = take_at(x, [order], at)
+            return permuted
         length = operator.index(x)
         if length < 0:
             raise BadValue(f"permutation: got {length}, expected 0 or more")
         return self._places(length)
 
     def shuffle(self, x: Array, axis: int = 0) -> None:
-        """Bring the parts of an array along ``axis`` into random order, in place.
+        """Shuffle the parts of an array along ``axis``, in place.
 
-        ReadOnly for a view that must not be written.
+        Raises ReadOnly for a read-only view.
 
         >>> a = gpuarray.arange(5)
         >>> gpuarray.random.default_rng(1).shuffle(a)
@@ -404,7 +404,7 @@ class Generator:
         check(lib.GpuArray_move(x._struct, moved._struct), "shuffle")
 
     def _order(self, x: Array, axis: int, operation: str) -> tuple[Array, int]:
-        """Places along ``axis`` in random order, and the axis from the first on."""
+        """A random permutation of ``axis``, and the axis counted from the first."""
         self._same_context(x, operation)
         if x.ndim == 0:
             raise BadValue(f"{operation}: a 0-d array has no axis to be reordered")
@@ -423,7 +423,7 @@ class Generator:
         return places
 
     def bytes(self, length: int) -> bytes:
-        """``length`` random bytes on the host; waits for them.
+        """Return ``length`` random bytes on the host; waits for them.
 
         >>> len(gpuarray.random.default_rng(1).bytes(3))
         3
@@ -434,7 +434,7 @@ class Generator:
     def _target(
         self, operation: str, size: Size, dtype: npt.DTypeLike, out: Array | None
     ) -> Array:
-        """``out``, or a new array of ``size``; None: of no axes."""
+        """Return ``out``, or a new array of ``size``; None: a 0-d one."""
         if out is None:
             shape = () if size is None else as_shape(size, operation)
             wanted = as_dtype(dtype, operation)
@@ -452,13 +452,13 @@ class Generator:
 
 def _restore(state: tuple[int, int, int], spawned: int, name: str) -> Generator:
     """The generator of a pickle, on the context that an array's pickle goes to."""
-    made = Generator(0, pickling.place(name))
-    made.state, made._spawned = state, spawned
-    return made
+    generator = Generator(0, pickling.place(name))
+    generator.state, generator._spawned = state, spawned
+    return generator
 
 
 def _word(number: Any, name: str) -> int:
-    """A number of 64 bits; larger ones are no seeds."""
+    """Return a number of 64 bits; larger ones are no seeds."""
     try:
         value = operator.index(number)
     except TypeError:
@@ -473,7 +473,7 @@ def _word(number: Any, name: str) -> int:
 def default_rng(
     seed: int | None = None, context: Context | str | None = None
 ) -> Generator:
-    """A generator; the same seed gives the same numbers on every device.
+    """Return a generator; the same seed gives the same numbers on every device.
 
     ``seed`` is an integer from 0 to 2**64 - 1 (BadValue for another); None: one from
     the system.

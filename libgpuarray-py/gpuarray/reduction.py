@@ -1,7 +1,6 @@
 """libgpuarray 0.7's reductions: ``reduction.ReductionKernel`` and what goes with it.
 
-The package's own reductions are found here, too: they were defined here, and pickles
-name them so.
+The package's own reductions are here, too, since pickles refer to them by this module.
 """
 
 from __future__ import annotations
@@ -39,14 +38,14 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    """A reduction of the package."""
+    """Return a reduction of the package."""
     if name in PLACES["_ufunc.reduction"]:
         return getattr(reduction, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def massage_op(operation: str) -> str:
-    """An expression of elements ``x[i]`` as one of values ``x``.
+    """Return an expression of elements ``x[i]`` as one of values ``x``.
 
     >>> gpuarray.reduction.massage_op("a[i] * b[i]")
     'a * b'
@@ -55,7 +54,7 @@ def massage_op(operation: str) -> str:
 
 
 def parse_c_args(arguments: str) -> tuple[Argument, ...]:
-    """The arguments of a C declaration.
+    """Return the arguments of a C declaration.
 
     >>> arguments = gpuarray.reduction.parse_c_args("float *x, int n")
     >>> [(one.name, one.isarray) for one in arguments]
@@ -145,7 +144,7 @@ class ReductionKernel:
     def __call__(
         self, *args: Any, broadcast: bool | None = None, out: BaseArray | None = None
     ) -> Any:
-        """The reduction; inputs broadcast."""
+        """Return the reduction; inputs broadcast."""
         if len(args) != len(self.arguments):
             raise BadType(
                 f"ReductionKernel: {len(args)} arguments, expected "
@@ -193,7 +192,7 @@ def reduce1(
     out: BaseArray | None = None,
     oper: str | None = None,
 ) -> Any:
-    """``ary`` folded over ``axis`` with C's operator ``op``, or the text ``oper``.
+    """Return ``ary`` reduced over ``axis`` with C's operator ``op``, or ``oper``.
 
     >>> a = gpuarray.asarray([[1.0, 2.0], [3.0, 4.0]])
     >>> print(gpuarray.reduction.reduce1(a, "*", "1", "float64", axis=1))

@@ -1,4 +1,4 @@
-"""libgpuarray 0.7's tools for makers of kernels: arguments and how they are walked."""
+"""libgpuarray 0.7's tools for makers of kernels: arguments and their joint layout."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def __dir__() -> list[str]:
 
 
 def prod(iterable: Iterable[int]) -> int:
-    """The product of integers; 1 of none.
+    """Return the product of integers; 1 of none.
 
     >>> gpuarray.tools.prod((2, 3)), gpuarray.tools.prod(())
     (6, 1)
@@ -39,7 +39,7 @@ def prod(iterable: Iterable[int]) -> int:
 
 
 def lru_cache(maxsize: int = 20) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator that keeps the latest results: Python's own.
+    """Return a decorator that caches the latest results: Python's own.
 
     >>> @gpuarray.tools.lru_cache(maxsize=2)
     ... def square(x):
@@ -51,7 +51,7 @@ def lru_cache(maxsize: int = 20) -> Callable[[Callable[..., Any]], Callable[...,
 
 
 class Argument:
-    """An argument of a kernel: its name and its dtype; ``isarray`` says which kind.
+    """A kernel's argument: its name and its dtype; ``isarray`` is True for an array.
 
     >>> gpuarray.tools.Argument(np.dtype("float32"), "x").ctype()
     'ga_float'
@@ -64,7 +64,7 @@ class Argument:
         self.name = name
 
     def ctype(self) -> str:
-        """The name of the type in kernels.
+        """Return the name of the type in kernels.
 
         >>> gpuarray.tools.ArrayArg(np.dtype("float32"), "x").ctype()
         'ga_float'
@@ -90,7 +90,7 @@ class ArrayArg(Argument):
     isarray = True
 
     def decltype(self) -> str:
-        """The type of its declaration.
+        """Return the type of its declaration.
 
         >>> gpuarray.tools.ArrayArg(np.dtype("float32"), "x").decltype()
         'GLOBAL_MEM ga_float *'
@@ -98,7 +98,7 @@ class ArrayArg(Argument):
         return f"GLOBAL_MEM {self.ctype()} *"
 
     def expr(self) -> str:
-        """An element of it in an expression.
+        """Return an element of it in an expression.
 
         >>> gpuarray.tools.ArrayArg(np.dtype("float32"), "x").expr()
         'x[i]'
@@ -106,7 +106,7 @@ class ArrayArg(Argument):
         return f"{self.name}[i]"
 
     def spec(self) -> type[BaseArray]:
-        """What ``GpuKernel`` is told of it.
+        """Return its type for ``GpuKernel``.
 
         >>> gpuarray.tools.ArrayArg(np.dtype("float32"), "x").spec() is gpuarray.Array
         False
@@ -122,7 +122,7 @@ class ScalarArg(Argument):
     """
 
     def decltype(self) -> str:
-        """The type of its declaration.
+        """Return the type of its declaration.
 
         >>> gpuarray.tools.ScalarArg(np.dtype("float32"), "x").decltype()
         'ga_float'
@@ -130,7 +130,7 @@ class ScalarArg(Argument):
         return self.ctype()
 
     def expr(self) -> str:
-        """It in an expression.
+        """Return it in an expression.
 
         >>> gpuarray.tools.ScalarArg(np.dtype("float32"), "x").expr()
         'x'
@@ -138,7 +138,7 @@ class ScalarArg(Argument):
         return self.name
 
     def spec(self) -> np.dtype[Any]:
-        """What ``GpuKernel`` is told of it.
+        """Return its type for ``GpuKernel``.
 
         >>> gpuarray.tools.ScalarArg(np.dtype("float32"), "x").spec()
         dtype('float32')
@@ -147,7 +147,7 @@ class ScalarArg(Argument):
 
 
 def as_argument(obj: Any, name: str) -> Argument:
-    """The argument that an array or a number is.
+    """Return the argument of an array or a number.
 
     >>> gpuarray.tools.as_argument(gpuarray.zeros(2, "float32"), "x").expr()
     'x[i]'
@@ -169,10 +169,10 @@ Walk = tuple[
 def check_args(
     args: Sequence[Any], collapse: bool | None = False, broadcast: bool = False
 ) -> Walk:
-    """How arguments are walked together: (n, nd, dims, strides, offsets).
+    """Return the arguments' joint layout: (n, nd, dims, strides, offsets).
 
     Strides and offsets are in bytes, and None for numbers. ``collapse`` (None: true)
-    merges axes that all arrays walk as one; ``broadcast`` lets axes of length 1
+    merges axes that are contiguous in all arrays; ``broadcast`` lets axes of length 1
     stretch. Raises BadValue for shapes that do not fit, BadType without an array.
 
     >>> a = gpuarray.zeros((2, 3), "float32")
@@ -211,15 +211,15 @@ def check_args(
 def _collapsed(
     dims: tuple[int, ...], strides: list[tuple[int, ...]]
 ) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
-    """Axes without those of length 1, and neighbours that all walk as one merged.
+    """Return the axes without those of length 1, and those contiguous in all merged.
 
-    One axis stays, where there is any.
+    One axis stays, if there is any.
     """
-    kept = [i for i, length in enumerate(dims) if length != 1]
-    kept = kept or [*range(len(dims))][:1]
+    axes = [i for i, length in enumerate(dims) if length != 1]
+    axes = axes or [*range(len(dims))][:1]
     lengths: list[int] = []
     walked: list[list[int]] = [[] for _ in strides]
-    for i in kept:
+    for i in axes:
         if lengths and all(
             w[-1] == s[i] * dims[i] for w, s in zip(walked, strides, strict=True)
         ):

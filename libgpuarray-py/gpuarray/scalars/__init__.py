@@ -1,6 +1,6 @@
-"""The table of scalar operations: one row an op, and nothing lists ops anywhere else.
+"""The table of scalar operations, one row an op: their only list.
 
-The rows are in one module a family; ``table`` says what a row is.
+The rows are in one module a family; ``table`` defines a row.
 """
 
 from gpuarray.scalars.table import SCALARS as SCALARS

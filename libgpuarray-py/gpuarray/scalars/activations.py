@@ -1,4 +1,4 @@
-"""What neural networks use."""
+"""Activation functions of neural networks."""
 
 # A row's function is typed by its place in the table.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
@@ -50,7 +50,7 @@ def _softplus(x):
     example=([0.0, 1000.0],),
 )
 def softplus(m, g, y, x):
-    """``log(1 + exp(x))``, without overflow on the way."""
+    """``log(1 + exp(x))``, without overflow in between."""
     return g * m.sigmoid(x)
 
 
@@ -62,5 +62,5 @@ def softplus(m, g, y, x):
     example=([-1.0, 2.0],),
 )
 def relu(m, g, y, x):
-    """The element, or 0 where it is negative."""
+    """The rectified linear unit: the element, or 0 where it is negative."""
     return m.where(m.eq(x, 0), 0.5 * g, m.where(m.gt(x, 0), g, 0))

@@ -16,7 +16,7 @@ from gpuarray.scalars.table import scalar
 
 
 def _wrapping(operator: str) -> str:
-    """C text of an operation on integers of any size."""
+    """Return the C text of an operation on integers of any size."""
     return f"({{t}})((ga_ulong){{0}} {operator} (ga_ulong){{1}})"
 
 
@@ -233,7 +233,7 @@ def gcd(m, g, y, a, b):
 @scalar(
     "ga_lcm({0}, {1})",
     np.lcm,
-    # Under another name, so that both rows' functions may stand in one program.
+    # Under another name, so that one program may contain both rows' functions.
     support={
         kind: text.replace("ga_gcd", "ga_lcm_gcd")
         for kind, text in (("i", GCD + LCM), ("u", GCD_UNSIGNED + LCM_UNSIGNED))
@@ -276,7 +276,7 @@ GA_INLINE {t} ga_power({t} a, {t} b) {
 
 
 def _power(a, b):
-    """NumPy's, and of negative integer exponents, which it refuses, as above.
+    """NumPy's ``power``, also of negative integer exponents, which it refuses.
 
     Of 0.5 it is C's in every version: newer ones take the root where 0.5 is alone,
     which differs at -inf and -0.
@@ -346,7 +346,7 @@ def abs_(m, g, y, x):
     return g * m.sign(x)
 
 
-# The number of length 1 that points the same way.
+# Of a complex number: divided by its size.
 SIGN_COMPLEX = """
 GA_INLINE {t} ga_csign({t} z) {
   const {p} length = ga_cabs(z);
@@ -477,5 +477,5 @@ def heaviside(m, g, y, a, b):
     example=([3.0], [4.0]),
 )
 def hypot(m, g, y, a, b):
-    """The root of ``a**2 + b**2``, without overflow on the way."""
+    """The hypotenuse: the root of ``a**2 + b**2``, without overflow in between."""
     return g * a / y, g * b / y

@@ -1,7 +1,7 @@
 """Bessel functions of the first kind and modified ones, of real order.
 
-The order is at most 1000 in size: beyond, the result is nan. A negative number has a
-result where the order is an integer.
+Beyond an order of 1000 in size the result is nan, and for a negative number unless the
+order is an integer.
 """
 
 # A row's function is typed by its place in the table.
@@ -30,7 +30,7 @@ BESSEL_I = _device_functions("bessel_i", "iv")
 
 
 def _log_term(h, v):
-    """The logarithm of ``h**v / gamma(v + 1)`` for ``h > 0``, ``v > 20``."""
+    """Return the logarithm of ``h**v / gamma(v + 1)`` for ``h > 0``, ``v > 20``."""
     s = 1 / (v * v)
     rest = 1 / 12 - s * (1 / 360 - s * (1 / 1260 - s * (1 / 1680 - s / 1188)))
     power = v * (1 + math.log(h / v or TINY))
@@ -38,7 +38,7 @@ def _log_term(h, v):
 
 
 def _term(h, v):
-    """``h**v / gamma(v + 1)``."""
+    """Return ``h**v / gamma(v + 1)``."""
     if h == 0:
         pole = math.inf if math.floor(v) % 2 else -math.inf
         return 1.0 if v == 0 else 0.0 if v > 0 else pole
@@ -67,7 +67,7 @@ def _of_real_order(function):
 
 @_of_real_order
 def _jv(v, x):
-    """As on the device: by the series, downwards, or from Hankel's expansion."""
+    """Compute it as on the device: by the series, downwards, or Hankel's expansion."""
     sign = 1
     if v == math.floor(v):
         sign = -1 if (x < 0) != (v < 0) and v % 2 else 1
@@ -109,26 +109,26 @@ def _jv_far(v, x):
 def _jv_down(f, steps, x):
     top = int(max(x, steps))
     last = (top + 40 + 2 * int(math.sqrt(top))) // 2 * 2
-    above, here, total, found, weight = 0.0, 1e-30, 0.0, 0.0, 1.0
+    above, here, total, wanted, weight = 0.0, 1e-30, 0.0, 0.0, 1.0
     for n in range(last, 0, -1):
-        found = here if n == steps else found
+        wanted = here if n == steps else wanted
         if n % 2 == 0:
             total += (f + n) * weight * here
             weight *= n / 2 / (f + n / 2 - 1) if n > 2 else 1
         above, here = here, 2 * (f + n) / x * here - above
         if abs(here) > 1e200:
-            above, here, total, found = (
-                each * 1e-200 for each in (above, here, total, found)
+            above, here, total, wanted = (
+                each * 1e-200 for each in (above, here, total, wanted)
             )
     total = math.gamma(1 + f) * (here + total / weight)
     for n in range(0, steps, -1):
         above, here = here, 2 * (f + n) / x * here - above
-    return (found if steps > 0 else here) * (x / 2) ** f / total
+    return (wanted if steps > 0 else here) * (x / 2) ** f / total
 
 
 @_of_real_order
 def _iv(v, x):
-    """By the power series, whose sum is scaled down on the way."""
+    """Compute it by the power series, whose sum is scaled down in between."""
     sign = -1 if v == math.floor(v) and x < 0 and v % 2 else 1
     v = abs(v) if v == math.floor(v) else v
     x = abs(x)
@@ -147,10 +147,10 @@ def _iv(v, x):
     if v > 20 and x > 0:
         power = _log_term(x / 2, v) + scale * math.log(10) + math.log(total)
         return sign * math.exp(power) if power < 709.7 else sign * math.inf
-    found = sign * _term(x / 2, v) * total
+    result = sign * _term(x / 2, v) * total
     for _ in range(scale // 200):
-        found *= 1e200
-    return found
+        result *= 1e200
+    return result
 
 
 @special_function(

@@ -1,4 +1,4 @@
-"""Logic, and the bits of integers."""
+"""Logical and bitwise operations."""
 
 # A row's function is typed by its place in the table.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
@@ -22,7 +22,7 @@ from gpuarray.scalars.table import scalar
     example=([0, 1], 2),
 )
 def logical_and(m, g, y, a, b):
-    """Whether neither is 0."""
+    """True where neither is 0."""
     return None, None  # piecewise constant
 
 
@@ -38,7 +38,7 @@ def logical_and(m, g, y, a, b):
     example=([0, 1], 0),
 )
 def logical_or(m, g, y, a, b):
-    """Whether one of the two is not 0."""
+    """True where one of the two is not 0."""
     return None, None  # piecewise constant
 
 
@@ -50,7 +50,7 @@ def logical_or(m, g, y, a, b):
     example=([0, 1],),
 )
 def logical_not(m, g, y, x):
-    """Whether the element is 0."""
+    """True where the element is 0."""
     return None  # piecewise constant
 
 
@@ -65,7 +65,7 @@ def logical_not(m, g, y, x):
     example=([0, 1], 2),
 )
 def logical_xor(m, g, y, a, b):
-    """Whether just one of the two is not 0."""
+    """True where exactly one of the two is not 0."""
     return None, None  # piecewise constant
 
 
@@ -79,7 +79,7 @@ def logical_xor(m, g, y, a, b):
     example=([5, 6], 3),
 )
 def bitwise_and(m, g, y, a, b):
-    """The bits that both integers have."""
+    """The bits that are set in both integers."""
     return None, None  # integers only
 
 
@@ -93,7 +93,7 @@ def bitwise_and(m, g, y, a, b):
     example=([5, 6], 3),
 )
 def bitwise_or(m, g, y, a, b):
-    """The bits that one of the integers has."""
+    """The bits that are set in either integer."""
     return None, None  # integers only
 
 
@@ -107,7 +107,7 @@ def bitwise_or(m, g, y, a, b):
     example=([5, 6], 3),
 )
 def bitwise_xor(m, g, y, a, b):
-    """The bits that just one of the integers has."""
+    """The bits that are set in exactly one of the integers."""
     return None, None  # integers only
 
 
@@ -129,7 +129,7 @@ GA_INLINE int ga_count_bits(ga_ulong x) {
     example=([7, 8, -3],),
 )
 def bitwise_count(m, g, y, x):
-    """How many bits of the integer's magnitude are set: uint8."""
+    """The number of set bits of an integer's magnitude: uint8."""
     return None  # integers only
 
 
@@ -143,7 +143,7 @@ def bitwise_count(m, g, y, x):
     example=([0, 5],),
 )
 def invert(m, g, y, x):
-    """The bits that an integer does not have; not, of a bool."""
+    """The inverted bits of an integer; of a bool, its negation."""
     return None  # integers only
 
 
@@ -158,7 +158,7 @@ def invert(m, g, y, x):
     example=([1, 3], 2),
 )
 def left_shift(m, g, y, a, b):
-    """The bits of ``a`` moved up by ``b`` places."""
+    """The bits of ``a`` shifted up by ``b``."""
     return None, None  # integers only
 
 
@@ -171,5 +171,5 @@ def left_shift(m, g, y, a, b):
     example=([4, -4], 1),
 )
 def right_shift(m, g, y, a, b):
-    """The bits of ``a`` moved down by ``b`` places."""
+    """The bits of ``a`` shifted down by ``b``."""
     return None, None  # integers only

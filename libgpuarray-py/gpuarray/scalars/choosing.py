@@ -1,4 +1,4 @@
-"""The larger, the smaller and what is between; the choice by a condition."""
+"""Minimum, maximum, clip and the choice by a condition."""
 
 # A row's function is typed by its place in the table.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
@@ -9,8 +9,8 @@ import numpy as np
 
 from gpuarray.scalars.table import scalar
 
-# maximum and minimum hand on a nan, fmax and fmin the number beside it. Where both
-# operands are equal, the gradient goes to the first.
+# maximum and minimum propagate nan, fmax and fmin ignore it. Where both operands are
+# equal, the gradient goes to the first.
 
 
 def _extremum(of_floats, reference, symbol, first_of_complex, **properties):

@@ -1,4 +1,4 @@
-"""Comparisons; a signed beside an unsigned number is compared by value."""
+"""Comparisons; a signed and an unsigned number are compared by value."""
 
 # A row's function is typed by its place in the table.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
@@ -39,7 +39,7 @@ def _comparison(symbol, reference, of_complex, **properties):
     example=([1, 2], 2),
 )
 def eq(m, g, y, a, b):
-    """Whether the two are equal."""
+    """True where the two are equal."""
     return None, None  # piecewise constant
 
 
@@ -52,13 +52,13 @@ def eq(m, g, y, a, b):
     example=([1, 2], 2),
 )
 def ne(m, g, y, a, b):
-    """Whether the two differ."""
+    """True where the two differ."""
     return None, None  # piecewise constant
 
 
 @_comparison("<", np.less, "ga_clt({0}, {1})", operator="lt", example=([1, 2], 2))
 def lt(m, g, y, a, b):
-    """Whether ``a`` is less."""
+    """True where ``a`` is less."""
     return None, None  # piecewise constant
 
 
@@ -66,13 +66,13 @@ def lt(m, g, y, a, b):
     "<=", np.less_equal, "ga_cle({0}, {1})", operator="le", example=([1, 2], 2)
 )
 def le(m, g, y, a, b):
-    """Whether ``a`` is less or equal."""
+    """True where ``a`` is less or equal."""
     return None, None  # piecewise constant
 
 
 @_comparison(">", np.greater, "ga_clt({1}, {0})", operator="gt", example=([1, 2], 1))
 def gt(m, g, y, a, b):
-    """Whether ``a`` is greater."""
+    """True where ``a`` is greater."""
     return None, None  # piecewise constant
 
 
@@ -80,5 +80,5 @@ def gt(m, g, y, a, b):
     ">=", np.greater_equal, "ga_cle({1}, {0})", operator="ge", example=([1, 2], 2)
 )
 def ge(m, g, y, a, b):
-    """Whether ``a`` is greater or equal."""
+    """True where ``a`` is greater or equal."""
     return None, None  # piecewise constant

@@ -1,4 +1,4 @@
-"""The error function, its complement, and what undoes them."""
+"""The error function, its complement, and their inverses."""
 
 # A row's function is typed by its place in the table.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
@@ -54,7 +54,7 @@ def _erfcx(x):
     if x < -27:
         return math.inf
     square = x * x
-    split = 134217729.0 * x  # x in two halves, whose products are exact
+    split = 134217729.0 * x  # splits x into two halves, whose products are exact
     upper = split - (split - x)
     lower = x - upper
     low = (upper * upper - square) + 2 * upper * lower + lower * lower
@@ -65,7 +65,7 @@ def _erfcx(x):
 
 
 def _erfc_undone(z):
-    """What erfc gives ``z`` of, ``0 < z <= 1/2``: by Newton's steps."""
+    """Return the inverse of erfc at ``z``, ``0 < z <= 1/2``, by Newton's method."""
     y = math.sqrt(-math.log(z))
     for _ in range(60):
         scaled = _erfcx(y)
@@ -104,7 +104,7 @@ def _erfcinv(z):
 
 @special_function("ga_erfcx({0})", _erfcx, support=ERF, example=([0.0, 100.0],))
 def erfcx(m, g, y, x):
-    """``exp(x**2) * erfc(x)``, where ``erfc`` vanishes, too."""
+    """The scaled complementary error function ``exp(x**2) * erfc(x)``."""
     return g * (2 * x * y - 2 / math.sqrt(math.pi))
 
 
@@ -117,7 +117,7 @@ def erfcx(m, g, y, x):
     example=([0.0, 0.5],),
 )
 def erfinv(m, g, y, x):
-    """The number that ``erf`` gives the element of."""
+    """The inverse error function."""
     return g * m.exp(y * y) * (math.sqrt(math.pi) / 2)
 
 
@@ -130,5 +130,5 @@ def erfinv(m, g, y, x):
     example=([1.0, 1e-10],),
 )
 def erfcinv(m, g, y, x):
-    """The number that ``erfc`` gives the element of."""
+    """The inverse complementary error function."""
     return -g * m.exp(y * y) * (math.sqrt(math.pi) / 2)

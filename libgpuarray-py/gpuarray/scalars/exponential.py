@@ -102,7 +102,7 @@ GA_INLINE {t} ga_logaddexp({t} a, {t} b) {
     example=([1000.0], 1000.0),
 )
 def logaddexp(m, g, y, a, b):
-    """``log(exp(a) + exp(b))``, without overflow on the way."""
+    """``log(exp(a) + exp(b))``, without overflow in between."""
     return g * m.exp(a - y), g * m.exp(b - y)
 
 
@@ -127,7 +127,7 @@ GA_INLINE {t} ga_logaddexp2({t} a, {t} b) {
     example=([2000.0], 2000.0),
 )
 def logaddexp2(m, g, y, a, b):
-    """``log2(2**a + 2**b)``, without overflow on the way."""
+    """``log2(2**a + 2**b)``, without overflow in between."""
     return g * m.exp2(a - y), g * m.exp2(b - y)
 
 

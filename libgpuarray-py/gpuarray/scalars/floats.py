@@ -1,4 +1,4 @@
-"""The neighbours of floats, and questions about them."""
+"""The neighbours of floats, and predicates of floats."""
 
 # A row's function is typed by its place in the table.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
@@ -11,7 +11,7 @@ from gpuarray.scalars.table import scalar
 
 # ---- neighbours of floats ----
 
-# Of the narrow types {bits} is the mantissa's, and {low} the smallest normal exponent.
+# {bits}: a narrow type's bits of the mantissa; {low}: its smallest normal exponent.
 NEXT_NARROW = """
 GA_INLINE {t} ga_next_{name}({t} x, {t} to) {
   if (x != x || to != to || x == to)
@@ -65,7 +65,7 @@ def ldexp(m, g, y, x, i):
     return m.ldexp(g, i), None
 
 
-# ---- questions about floats ----
+# ---- predicates of floats ----
 
 
 def _question(expression, reference, of_integers, of_complex):
@@ -81,23 +81,23 @@ def _question(expression, reference, of_integers, of_complex):
 
 @_question("{0} != {0}", np.isnan, "0", "ga_cisnan({0})")
 def isnan(m, g, y, x):
-    """Whether the element is nan."""
+    """True where the element is nan."""
     return None  # piecewise constant
 
 
 @_question("fabs({0}) == INFINITY", np.isinf, "0", "ga_cisinf({0})")
 def isinf(m, g, y, x):
-    """Whether the element is infinite."""
+    """True where the element is infinite."""
     return None  # piecewise constant
 
 
 @_question("fabs({0}) < INFINITY", np.isfinite, "1", "ga_cisfinite({0})")
 def isfinite(m, g, y, x):
-    """Whether the element is neither nan nor infinite."""
+    """True where the element is neither nan nor infinite."""
     return None  # piecewise constant
 
 
 @scalar("signbit({0}) != 0", np.signbit, result="bool", example=([1.0, -0.0],))
 def signbit(m, g, y, x):
-    """Whether the sign is minus, of zeros, too."""
+    """True where the sign is minus, of zeros, too."""
     return None  # piecewise constant

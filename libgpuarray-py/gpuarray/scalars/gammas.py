@@ -20,7 +20,7 @@ def _gamma(x):
         return math.nan
     try:
         return math.gamma(x)
-    except OverflowError:  # near 0 it has a sign
+    except OverflowError:  # near 0 the infinity has a sign
         return math.copysign(math.inf, x)
 
 
@@ -51,7 +51,7 @@ def _psi(x):
 
 
 def _tri_gamma(x):
-    """The derivative of digamma, computed the same way."""
+    """Trigamma, the derivative of digamma, computed in the same way."""
     if x == math.inf:
         return 0.0
     if x == -math.inf or (x <= 0 and x == math.floor(x)):

@@ -76,7 +76,7 @@ def _front(a, x):
 
 
 def _uniform(a, x):
-    """The pair of the lower and the upper part for large ``a``."""
+    """Return the lower and the upper part for large ``a``."""
     y = _apart(a, x)
     if not y < 800:
         return (0.0, 1.0) if x < a else (1.0, 0.0)
@@ -116,7 +116,7 @@ def _small(a, x):
 
 
 def _parts(a, x):
-    """The regularised lower and upper part, computed as on the device."""
+    """Return the regularised lower and upper part, computed as on the device."""
     if not (a >= 0 and x >= 0) or a == x == 0 or a == x == math.inf:
         return math.nan, math.nan
     if x == 0 or a == math.inf:
@@ -132,7 +132,7 @@ def _parts(a, x):
 
 
 def _lower(a, x):
-    """By the series, where ``x < a + 1``."""
+    """Return it by the series, where ``x < a + 1``."""
     if x >= a + 1:
         return None
     total = term = 1.0
@@ -145,7 +145,7 @@ def _lower(a, x):
 
 
 def _upper(a, x):
-    """By the continued fraction, where ``x >= a + 1`` or ``x >= 1 > a``."""
+    """Return it by the continued fraction, where ``x >= a + 1`` or ``x >= 1 > a``."""
     if a < 0.1 and x < 1:
         return _small(a, x)
     if x < a + 1 and (a >= 1 or x < 1):

@@ -1,4 +1,4 @@
-"""NumPy references of rows that NumPy has no function for."""
+"""References in NumPy of rows that NumPy has no function for."""
 
 # A row's function is typed by its place in the table.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
@@ -12,16 +12,16 @@ TINY = 5e-324
 
 
 def real_only(x):
-    """``x``, unless it is complex: then TypeError, as of a ufunc without that loop."""
+    """Return ``x``; TypeError if it is complex, as of a ufunc without that loop."""
     if x.dtype.kind == "c":
         raise TypeError("it is not defined for complex numbers")
     return x
 
 
 def floating(function, typed_as=np.exp):
-    """A NumPy reference that takes any real dtype and gives the dtype exp would.
+    """Return a reference in NumPy for real dtypes, with the result dtypes of ``exp``.
 
-    Of several operands: the dtype that ``typed_as`` would.
+    Of several operands: those of ``typed_as``.
     """
 
     def reference(*operands):
@@ -35,6 +35,6 @@ def floating(function, typed_as=np.exp):
 
 
 def by_element(function, typed_as=np.exp):
-    """A NumPy reference that takes Python floats of one place at a time."""
-    each = np.frompyfunc(function, typed_as.nin, 1)
-    return floating(lambda *xs: each(*(x.astype(np.float64) for x in xs)), typed_as)
+    """Return a reference in NumPy of a function of Python floats."""
+    apply = np.frompyfunc(function, typed_as.nin, 1)
+    return floating(lambda *xs: apply(*(x.astype(np.float64) for x in xs)), typed_as)

@@ -81,7 +81,7 @@ def round_half_away_from_zero(m, g, y, x):
     example=([1.5, -2.25],),
 )
 def fractional_part(m, g, y, x):
-    """What is behind the point, of the sign of the element."""
+    """The fractional part, with the sign of the element."""
     return g
 
 

@@ -1,9 +1,9 @@
-"""What a row of the table of scalar operations is, and how it gets there.
+"""The rows of the table of scalar operations, and their registration.
 
 A row is a decorated function. Its decorator gives the C expression and the NumPy
-reference; the function itself is the gradient: given the math namespace ``m``, the
-gradient ``g`` of the output ``y`` and the inputs, it returns what flows to each input
-(``None``: nothing).
+reference; the function itself is the gradient: of the math namespace ``m``, the
+gradient ``g`` of the output ``y``, and the inputs, it returns the gradient of each
+input (``None``: none).
 """
 
 # A row's function is typed by its place in the table.
@@ -36,14 +36,14 @@ SYMBOLS = {
     "neg": "-",
     "invert": "~",
 }
-"""Python's symbols of operators, by the names that they have in ``__name__``."""
+"""Python's symbols of operators, by their names without underscores."""
 
 _HERE = f"{__name__.rpartition('.')[0]}."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scalar:
-    """A scalar operation: what it is in C, in NumPy and under differentiation.
+    """A scalar operation: its C expression, its NumPy reference, its gradient.
 
     ``expression`` holds ``{0}``, ``{1}``, ... for the operands; ``{t}``, the C type
     that is computed in (of the last operand); ``{r}``, the C type of the result;
@@ -118,7 +118,7 @@ class Scalar:
 
     @property
     def summary(self) -> str:
-        """What the operation gives for its operands ``x``, or ``a`` and ``b``."""
+        """The description of the result, in the operands ``x``, or ``a`` and ``b``."""
         return self.gradient.__doc__ or ""
 
     @property
@@ -127,11 +127,11 @@ class Scalar:
         return SYMBOLS.get(self.operator or "", "")
 
     def c_text(self, kind: str) -> str:
-        """The C expression for operands of ``kind``."""
+        """Return the C expression for operands of ``kind``."""
         return self.by_kind.get(kind, self.expression)
 
     def support_text(self, kind: str) -> str:
-        """The device functions that the C expression for ``kind`` calls."""
+        """Return the device functions that the C expression for ``kind`` calls."""
         return self.support.get(kind, self.support.get("", ""))
 
     @property
@@ -142,7 +142,7 @@ class Scalar:
 
     @property
     def loops(self) -> np.ufunc | None:
-        """The ufunc whose loops say which dtypes this row takes and gives."""
+        """The ufunc whose loops are the dtypes that this row takes and returns."""
         return self.reference if isinstance(self.reference, np.ufunc) else self.typed_as
 
     def __reduce__(self) -> tuple[Callable[..., Scalar], tuple[str, ...]]:
@@ -150,7 +150,7 @@ class Scalar:
 
 
 class Pair(NamedTuple):
-    """A function of NumPy with two results, by the row of each."""
+    """A NumPy function with two results, by the row of each."""
 
     reference: np.ufunc
     rows: tuple[Scalar, Scalar]
@@ -175,9 +175,9 @@ def scalar(
 ) -> Callable[[Callable[..., Any]], Scalar]:
     """Register the decorated gradient function as a row.
 
-    A key of ``kinds`` may stand for several kinds: ``"i|u"``. The row's ``name`` is the
-    function's unless it is given, and ``kind`` its class. TypeError for a row of which
-    nothing says the dtypes.
+    A key of ``kinds`` may stand for several kinds: ``"i|u"``. The row's ``name`` is by
+    default the function's, and ``kind`` its class. Raises TypeError for a row without
+    dtypes.
     """
 
     def register(gradient: Callable[..., Any]) -> Scalar:

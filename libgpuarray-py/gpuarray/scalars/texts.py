@@ -1,4 +1,4 @@
-"""C texts that rows are made of."""
+"""C texts that rows contain."""
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 
 def device_functions(name, **parts):
-    """The text of ``kernels/<name>.cl.h``, for the ``support`` of rows.
+    """Return the text of ``kernels/<name>.cl.h``, for the ``support`` of rows.
 
     The file is written for ``T``, with literals that end in ``f``: both become those of
-    the type that is computed in. Each of ``parts`` is put in where its name stands.
+    the computation's type. Each of ``parts`` replaces its name.
     """
     path = Path(__file__).with_name("kernels") / f"{name}.cl.h"
     text = re.sub(r"(?<=[\d.])f\b", "{f}", path.read_text("utf-8"))
@@ -21,7 +21,7 @@ def device_functions(name, **parts):
 
 
 def horner(coefficients, variable):
-    """C text of a polynomial, of the constant term first."""
+    """Return the C text of a polynomial, of the constant term first."""
     first, *others = coefficients
     if not others:
         return f"{first}{{f}}"

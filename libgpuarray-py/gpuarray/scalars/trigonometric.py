@@ -1,4 +1,4 @@
-"""Functions of angles, the hyperbolic ones, and what undoes them."""
+"""Trigonometric and hyperbolic functions, and their inverses."""
 
 # A row's function is typed by its place in the table.
 # mypy: disable-error-code="no-untyped-def,no-untyped-call"
@@ -40,7 +40,7 @@ def tan(m, g, y, x):
     example=([0.0, 1.0],),
 )
 def arcsin(m, g, y, x):
-    """The angle, from -pi/2 to pi/2, of a sine."""
+    """The inverse sine, from -pi/2 to pi/2."""
     return g / m.sqrt(1 - x * x)
 
 
@@ -53,7 +53,7 @@ def arcsin(m, g, y, x):
     example=([0.0, 1.0],),
 )
 def arccos(m, g, y, x):
-    """The angle, from 0 to pi, of a cosine."""
+    """The inverse cosine, from 0 to pi."""
     return -g / m.sqrt(1 - x * x)
 
 
@@ -66,7 +66,7 @@ def arccos(m, g, y, x):
     example=([0.0, 1.0],),
 )
 def arctan(m, g, y, x):
-    """The angle, from -pi/2 to pi/2, of a tangent."""
+    """The inverse tangent, from -pi/2 to pi/2."""
     return g / (x * x + 1)
 
 
@@ -110,7 +110,7 @@ def tanh(m, g, y, x):
     example=([0.0, 1.0],),
 )
 def arcsinh(m, g, y, x):
-    """What ``sinh`` gives the element of."""
+    """The inverse hyperbolic sine."""
     return g / m.sqrt(x * x + 1)
 
 
@@ -123,7 +123,7 @@ def arcsinh(m, g, y, x):
     example=([1.0, 2.0],),
 )
 def arccosh(m, g, y, x):
-    """The positive number that ``cosh`` gives the element of."""
+    """The inverse hyperbolic cosine, not negative."""
     return g / (m.sqrt(x - 1) * m.sqrt(x + 1))
 
 
@@ -136,7 +136,7 @@ def arccosh(m, g, y, x):
     example=([0.0, 0.5],),
 )
 def arctanh(m, g, y, x):
-    """What ``tanh`` gives the element of."""
+    """The inverse hyperbolic tangent."""
     return g / (1 - x * x)
 
 
