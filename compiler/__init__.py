@@ -1,4 +1,4 @@
-"""The compiler: expressions of arrays, differentiated, rewritten, fused and run.
+"""The compiler: differentiates, rewrites, fuses and runs expressions of arrays.
 
 >>> import gpuarray.compiler as compiler
 >>> import gpuarray.compiler.tensor as T

@@ -1,4 +1,4 @@
-"""Gradients checked against finite differences, by compiled functions."""
+"""Gradients checked against finite differences."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from gpuarray.compiler.ops.reduce.reduce import sum as add_up
 Array = np.ndarray[Any, Any]
 
 TOLERANCES = {"float64": 1e-4, "float32": 1e-2, "float16": 5e-2, "bfloat16": 4e-1}
-"""How far a gradient may be from the numeric one, by the coarsest dtype in it."""
+"""The allowed error of a gradient, by the coarsest dtype in it."""
 
 STEPS = {"float64": 1e-7, "float32": 3e-4, "float16": 1e-1, "bfloat16": 4e-1}
 """The steps of finite differences, by the coarsest dtype in the function."""
 
 
 class GradientError(CompilerError, AssertionError):
-    """A gradient is not what finite differences say, at argument ``arg``.
+    """A gradient differs from finite differences, at argument ``arg``.
 
-    ``err_pos`` is the place of the worst element among the argument's, flat; there the
-    gradient is ``val1`` and finite differences give ``val2``.
+    ``err_pos`` is the flat index of the worst element; there the gradient is ``val1``
+    and finite differences ``val2``.
     """
 
     def __init__(
@@ -60,17 +60,17 @@ class GradientError(CompilerError, AssertionError):
 
 
 def coarsest(dtypes: Sequence[Any]) -> str:
-    """The name of the dtype among them that keeps the fewest digits."""
+    """Return the name of the dtype of least precision."""
     order = list(TOLERANCES)
     names = [str(np.dtype(dtype).name) for dtype in dtypes]
     return max(names, key=order.index)
 
 
 class numeric_grad:
-    """The gradient of ``f``, a function of NumPy arrays that gives a number, at ``pt``.
+    """The gradient, by finite differences, of ``f`` of NumPy arrays at ``pt``.
 
-    ``pt`` is an array or a list of them; so is ``gf``, the gradient by differences of
-    steps of ``eps``, by default what suits the coarsest dtype among the arguments and
+    ``pt`` is an array or a list of them; so is ``gf``, the gradient by steps of
+    ``eps``, by default what suits the coarsest dtype among the arguments and
     ``out_type``.
     """
 
@@ -99,13 +99,13 @@ class numeric_grad:
 
     @staticmethod
     def abs_rel_err(a: Any, b: Any) -> tuple[Any, Any]:
-        """How far ``a`` is from ``b``: absolutely, and as a part of their sum."""
+        """Return the absolute difference, and its ratio to the sum."""
         distance = np.abs(np.subtract(a, b))
         size = np.maximum(np.abs(a) + np.abs(b), 1e-8)
         return distance, distance / size
 
     def abs_rel_errors(self, g_pt: Sequence[Any]) -> list[tuple[Any, Any]]:
-        """For each argument how far a gradient is from the numeric one."""
+        """Return, for each argument, a gradient's errors."""
         mine = self.gf if isinstance(self.gf, list) else [self.gf]
         if len(g_pt) != len(mine):
             raise GraphValueError(
@@ -125,7 +125,7 @@ class numeric_grad:
     def max_err(
         self, g_pt: Any, abs_tol: float, rel_tol: float
     ) -> tuple[int, int, float, float]:
-        """Where a gradient is worst: argument, place, absolute and relative error."""
+        """Return a gradient's worst: argument, index, absolute and relative error."""
         worst = (0, 0, 0.0, 0.0)
         most = -1.0
         gradients = g_pt if isinstance(g_pt, list | tuple) else [g_pt]
@@ -148,7 +148,7 @@ def _slope(
     place: tuple[int, ...],
     step: float,
 ) -> float:
-    """The change of ``f`` per step to either side of an element of a point."""
+    """Return the central difference quotient for an element of a point."""
     before = point[place]
     ends = []
     for sign in (1, -1):
@@ -174,17 +174,16 @@ def verify_grad(
 ) -> None:
     """Check the gradient of ``fun`` at the arrays ``pt`` against finite differences.
 
-    ``fun`` takes a variable for each array, whose axes of length 1 broadcast, and gives
-    one variable, of any shape: an op, or a function that builds a graph. Its result is
-    weighted by random numbers from ``rng`` (``numpy.random.default_rng(0)`` if none is
-    given) and summed to a cost, ``n_tests`` times. Functions are compiled in ``mode``.
-    With ``cast_to_output_type`` the arguments become the result's dtype first;
-    ``no_debug_ref`` changes nothing.
+    ``fun`` takes a variable for each array, whose axes of length 1 broadcast, and
+    returns one variable, of any shape: an op, or a function that builds a graph. Its
+    result is weighted by random numbers from ``rng`` (by default
+    ``numpy.random.default_rng(0)``) and summed to a cost, ``n_tests`` times. Functions
+    are compiled in ``mode``. With ``cast_to_output_type`` the arguments become the
+    result's dtype first; ``no_debug_ref`` changes nothing.
 
     Raises GradientError, also called ``verify_grad.E_grad``, where both the absolute
-    and the relative error of an element are greater than allowed; by default 1e-4 for
-    float64 and 1e-2 for float32. Raises TypeError for arrays of other numbers than
-    floats.
+    and the relative error of an element exceed their limits; by default 1e-4 for
+    float64 and 1e-2 for float32. Raises TypeError for arrays that are not of floats.
 
     >>> from gpuarray.compiler import tensor as T
     >>> verify_grad(T.tanh, [np.array([0.5, -1.0])])
@@ -239,7 +238,7 @@ def _sum_dtype(dtype: str) -> str:
 
 
 def _only_output(fun: Callable[..., Any], variables: Sequence[Variable]) -> Variable:
-    """The variable that ``fun`` makes of variables, checked to be one of floats."""
+    """Return the only output of ``fun``, checked to be one of floats."""
     output = fun(*variables)
     if isinstance(output, list | tuple) and len(output) == 1:
         output = output[0]
@@ -257,15 +256,15 @@ def _only_output(fun: Callable[..., Any], variables: Sequence[Variable]) -> Vari
 
 def _compare(
     numeric: numeric_grad,
-    found: Sequence[Any],
+    gradients: Sequence[Any],
     points: Sequence[Array],
     allowed: tuple[float, float],
 ) -> None:
-    """Raise GradientError where the errors are greater than allowed."""
-    arg, place, abs_err, rel_err = numeric.max_err(list(found), *allowed)
+    """Raise GradientError where the errors exceed their limits."""
+    arg, place, abs_err, rel_err = numeric.max_err(list(gradients), *allowed)
     is_near = abs_err <= allowed[0] or rel_err <= allowed[1]
     if not is_near:
-        mine = float(np.asarray(found[arg]).flat[place])
+        mine = float(np.asarray(gradients[arg]).flat[place])
         right = float(numeric.gf[arg].flat[place])
         shape = points[arg].shape
         raise GradientError(arg, place, shape, mine, right, abs_err, rel_err, *allowed)

@@ -1,10 +1,10 @@
 """Settings of the compiler, from files, the environment and the program.
 
-``config.floatX`` reads the setting in force. ``with config.use(floatX="float32"):``
+``config.floatX`` reads the current setting. ``with config.use(floatX="float32"):``
 changes it for the block, in this thread or task only; ``config.floatX = "float32"`` for
-the program. What starts a program comes from ``~/.gpuarrayrc``, in which ``[global]``
-holds the settings without a dot and ``[profiling]`` those that begin with it, and from
-``GPUARRAY_FLAGS="device=cuda0,floatX=float32"``, which comes before the file.
+the program. The initial settings are from ``~/.gpuarrayrc``, in which ``[global]`` has
+the settings without a dot and ``[profiling]`` those of that section, and from
+``GPUARRAY_FLAGS="device=cuda0,floatX=float32"``, which overrides the file.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ __all__ = ["CompilerFlags", "Settings", "config", "context_map", "load", "parse_
 def parse_flags(
     text: str, source: str = "GPUARRAY_FLAGS", *, strict: bool = True
 ) -> dict[str, Any]:
-    """The settings in ``text``: ``"floatX=float32,device=cuda0"``.
+    """Return the settings in ``text``: ``"floatX=float32,device=cuda0"``.
 
     The older names of a device, ``gpu`` and ``gpu0``, mean ``cuda`` and ``cuda0``.
-    ``source`` is where the text is from, for errors. An unknown name is an error where
-    ``strict``, else it is left to the program that it is meant for.
+    ``source`` names the text's origin in errors. An unknown name is an error if
+    ``strict``, else it is left to other programs.
 
     >>> parse_flags("floatX=float32,device=gpu0")
     {'floatX': 'float32', 'device': 'cuda0'}
@@ -57,7 +57,7 @@ def parse_flags(
 
 
 def read_file(path: Path) -> dict[str, Any]:
-    """The settings in a file of sections. A file that is not there holds none."""
+    """Return the settings of a file of sections; of a missing file, none."""
     parser = configparser.ConfigParser(interpolation=None)
     parser.optionxform = str  # type: ignore[assignment,method-assign]
     try:
@@ -76,10 +76,10 @@ def read_file(path: Path) -> dict[str, Any]:
 
 
 def load(environment: Mapping[str, str]) -> CompilerFlags:
-    """The flags that a program starts with.
+    """Return the program's initial flags.
 
-    ``GPUARRAYRC`` names the files to read, ``~/.gpuarrayrc`` by default; the later ones
-    come before the earlier. Without ``GPUARRAY_FLAGS``, ``THEANO_FLAGS`` is read.
+    ``GPUARRAYRC`` names the files to read, ``~/.gpuarrayrc`` by default; later ones
+    override earlier ones. Without ``GPUARRAY_FLAGS``, ``THEANO_FLAGS`` is read.
     """
     home = Path(environment.get("HOME") or Path.home())
     listed = environment.get("GPUARRAYRC", str(home / ".gpuarrayrc"))
@@ -95,7 +95,7 @@ def load(environment: Mapping[str, str]) -> CompilerFlags:
 
 
 class ProgramSettings:
-    """The settings of the whole program: what it started with, and assignments."""
+    """The settings of the whole program: the initial ones, and assignments."""
 
     def __init__(self, config: CompilerFlags) -> None:
         self.config = config
@@ -106,17 +106,17 @@ _BLOCK: ContextVar[CompilerFlags | None] = ContextVar("gpuarray.compiler", defau
 
 
 FOLLOWERS: list[Callable[[], None]] = []
-"""What is called when the settings in force have changed."""
+"""Callbacks for when the current settings have changed."""
 
 
 def follow() -> None:
-    """Tell the followers that the settings have changed."""
+    """Call the followers."""
     for each in FOLLOWERS:
         each()
 
 
 class Settings:
-    """Reads as the flags in force, or as one of its sections; prints every setting."""
+    """The current flags, or one of their sections; prints every setting."""
 
     def __init__(self, prefix: str = "") -> None:
         object.__setattr__(self, "_prefix", prefix)
@@ -160,7 +160,7 @@ class Settings:
         return "\n".join(lines)
 
     def current(self) -> CompilerFlags:
-        """The frozen flags in force."""
+        """Return the frozen flags."""
         return _BLOCK.get() or _PROGRAM.config
 
     @contextmanager
@@ -172,8 +172,8 @@ class Settings:
     ) -> Iterator[CompilerFlags]:
         """Change settings for the block, or for a function that this decorates.
 
-        They come back at its end. A dotted name is given in a dictionary, or a list of
-        pairs.
+        They are restored at its end. Dotted names are given in a dictionary, or a list
+        of pairs.
 
         >>> with config.use(floatX="float32", **{"profiling.n_ops": 5}):
         ...     config.floatX, config.profiling.n_ops
@@ -192,7 +192,7 @@ class Settings:
 
     @contextmanager
     def fixed(self, settings: CompilerFlags) -> Iterator[None]:
-        """Other settings, all of them, for the block."""
+        """Replace all settings for the block."""
         token = _BLOCK.set(settings)
         try:
             yield

@@ -1,4 +1,4 @@
-"""From the names of contexts in a program to open contexts."""
+"""Contexts by the names that a program has for them."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from gpuarray.errors import GpuArrayError
 
 _REGISTERED: dict[str, Context] = {}
 _FOUND: Living[Context, None] = Living()
-"""The contexts of functions, on which launches wait where the setting says so."""
+"""The contexts of functions, which ``launch_blocking`` changes."""
 _WAITING: Living[Context, None] = Living()
-"""Those on which they do for the setting, and not because the program asked for it."""
+"""Those whose launches wait for the setting's sake, not by the program's choice."""
 
 
 def reg_context(name: str, context: Context) -> None:
-    """Let ``name`` stand for an open context in types and transfers.
+    """Register ``name`` for an open context in types and transfers.
 
-    Raises ValueError for a name that is taken, or is a device's; TypeError for what is
-    no context.
+    Raises ValueError for a name that is taken, or is a device's; TypeError unless it is
+    a context.
 
     >>> reg_context("helper", gpuarray.context("null"))
     >>> get_context("helper")
@@ -56,18 +56,18 @@ def reg_context(name: str, context: Context) -> None:
 
 
 def unreg_context(name: str) -> None:
-    """Forget a name that `reg_context` was given."""
+    """Remove a name that `reg_context` registered."""
     if _REGISTERED.pop(name, None) is None:
         raise _not_defined("unreg_context", name)
 
 
 def list_contexts() -> list[str]:
-    """The names that the program registered or the setting ``contexts`` has."""
+    """Return the names that the program registered or the setting ``contexts`` has."""
     return [*_REGISTERED, *context_map(config.contexts)]
 
 
 def check_name(name: str | None, asked_by: str) -> None:
-    """Raise ContextNotDefined for what is neither a known name nor a device's."""
+    """Raise ContextNotDefined unless it is a registered name or a device's."""
     known = name is None or name in list_contexts() or DEVICE.fullmatch(name)
     if not known:
         raise _not_defined(asked_by, name)
@@ -83,25 +83,25 @@ def _not_defined(asked_by: str, name: object) -> ContextNotDefined:
 
 
 def get_context(name: str | None = None) -> Context:
-    """The open context of a name; None is the configured device, else the default one.
+    """The open context of a name; None: the configured device, or the default one.
 
-    A name that was registered, or that the setting ``contexts`` maps to a device,
-    stands for that. While the setting ``launch_blocking`` is on, each launch on it
-    waits. Raises ContextNotDefined, a ValueError, for a name that stands for nothing.
+    A name that was registered, or that the setting ``contexts`` maps to a device, takes
+    precedence. With the setting ``launch_blocking`` each launch on it waits. Raises
+    ContextNotDefined, a ValueError, for an unknown name.
 
     >>> get_context("null")
     <context 'null': null (host memory, runs no kernel)>
     """
     check_name(name, "get_context")
     if name in _REGISTERED:
-        found = _REGISTERED[name]
+        opened = _REGISTERED[name]
     else:
         chosen = context_map(config.contexts).get(name or "", name or config.device)
-        found = processor() if chosen == "cpu" else context(chosen or None)
-    if found not in _FOUND:
-        _FOUND[found] = None
+        opened = processor() if chosen == "cpu" else context(chosen or None)
+    if opened not in _FOUND:
+        _FOUND[opened] = None
         follow_blocking()
-    return found
+    return opened
 
 
 def follow_blocking() -> None:
@@ -121,9 +121,9 @@ FOLLOWERS.append(follow_blocking)
 
 
 def context_or_default(name: str) -> Context:
-    """The context that something came from, the default one where that is not there.
+    """Return a context by name, the default one on a machine without it.
 
-    Raises DeviceNotFound where there is neither.
+    Raises DeviceNotFound if there is neither.
     """
     try:
         return context(name)
@@ -132,9 +132,9 @@ def context_or_default(name: str) -> Context:
 
 
 def processor() -> Context:
-    """The first context that computes on the host's processor.
+    """Return the first context that computes on the host's processor.
 
-    Raises NotImplementedError if no OpenCL runtime offers one.
+    Raises NotImplementedError if no OpenCL runtime has one.
     """
     names, problem = devices("opencl")
     for name in names:
@@ -148,7 +148,7 @@ def processor() -> Context:
 
 
 def sync_all(contexts: Iterable[Context]) -> None:
-    """Wait for each context, also where another has told of something."""
+    """Wait for each context, even if another has raised an error."""
     with ExitStack() as waits:
         for context in contexts:
             waits.callback(context.sync)

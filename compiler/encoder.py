@@ -1,4 +1,4 @@
-"""Gives a plan's steps to the C executor. It decides nothing: the plan says all."""
+"""Encodes a plan's steps for the C executor, one to one."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ INT_OPS = dict(
 
 
 class Encoder:
-    """Gives a plan's steps to a GpuPlan.
+    """Encodes a plan's steps into a GpuPlan.
 
     ``numbers`` maps the plan's values to the executor's, which writes the number of
     each new value to ``out``. ``recorders`` must live as long as the executor's plan.
@@ -55,19 +55,19 @@ class Encoder:
         self._when: Sequence[tuple[int, bool]] = ()
 
     def body(self, body: p.BodyPlan, value: int) -> None:
-        """Say what the function or the loop that makes the executor's value does."""
+        """Add the body of the function or the loop that computes a value."""
         self.recorders += add_body(body, value, self.native, self.context)
 
     def result(self, number: int) -> None:
-        """Note which of the executor's values the latest call made, as ``out`` says."""
+        """Record the executor's value that the latest call created, in ``out``."""
         self.numbers[number] = self.out[0]
 
     def values(self, numbers: Sequence[int]) -> Any:
-        """The executor's numbers of values, as a C list."""
+        """Return the executor's numbers of values, as a C list."""
         return ffi.new("unsigned int[]", [self.numbers[n] for n in numbers])
 
     def types(self, numbers: Sequence[int]) -> Any:
-        """The types of arrays that a step makes, as a C list."""
+        """Return the types of arrays that a step creates, as a C list."""
         types = ffi.new("gpuplan_type[]", max(len(numbers), 1))
         for kind, number in zip(types, numbers, strict=False):
             value = self.plan.array(number)
@@ -76,11 +76,11 @@ class Encoder:
         return types
 
     def is_int(self, number: int) -> bool:
-        """True if a value is a host integer."""
+        """Return True if a value is a host integer."""
         return isinstance(self.plan.values[number], p.IntValue)
 
     def when(self, conditions: Sequence[tuple[int, bool]]) -> None:
-        """The steps that follow run only under these conditions."""
+        """Make the following steps conditional."""
         if conditions == self._when:
             return
         values = self.values([number for number, _ in conditions])
@@ -91,7 +91,7 @@ class Encoder:
     def arguments(
         self, names: Sequence[str], dtype_names: Sequence[str], flags: Sequence[int]
     ) -> tuple[Any, list[Any]]:
-        """A C list of gpuelemwise_arg, and what keeps its texts alive."""
+        """A C list of gpuelemwise_arg, and the objects that keep its texts alive."""
         texts = [ffi.new("char[]", name.encode()) for name in names]
         args = ffi.new("gpuelemwise_arg[]", max(len(names), 1))
         for i, text in enumerate(texts):
@@ -103,20 +103,20 @@ class Encoder:
     def input_arguments(
         self, step: p.LaunchStep | p.ReduceStep
     ) -> tuple[Any, list[Any], Any]:
-        """The inputs' descriptions, what keeps them alive, axes that may stretch."""
+        """The inputs' descriptions, their owners, and the axes that may broadcast."""
         flags = [lib.GE_SCALAR if self.is_int(n) else lib.GE_READ for n in step.ins]
         args, texts = self.arguments(step.names, step.in_dtypes, flags)
         stretch = [0 if self.is_int(n) else self.broadcastable(n) for n in step.ins]
         return args, texts, ffi.new("unsigned int[]", stretch)
 
     def broadcastable(self, number: int) -> int:
-        """The bits of the axes of length 1."""
+        """Return the mask of the axes of length 1."""
         flags = self.plan.array(number).broadcastable
         return sum(1 << axis for axis, one in enumerate(flags) if one)
 
 
 class FunctionRecorder:
-    """The callback by which the executor records a step that is a function.
+    """The callback by which the executor records a function's step.
 
     ``error`` is the exception that ended the latest call, if one did.
     """
@@ -145,7 +145,7 @@ class FunctionRecorder:
 
 
 def _keep_error(_kind: Any, error: BaseException, trace: Any) -> None:
-    """Keep what ended `plan_function`, an interrupt too, for who called the plan."""
+    """Save the exception of `plan_function`, also an interrupt, for the caller."""
     if trace is not None:
         recorder: FunctionRecorder = ffi.from_handle(trace.tb_frame.f_locals["data"])
         # The frames hold arrays without memory, which end with the recording.
@@ -155,16 +155,16 @@ def _keep_error(_kind: Any, error: BaseException, trace: Any) -> None:
 
 @ffi.def_extern(error=int(lib.GA_VALUE_ERROR), onerror=_keep_error)  # type: ignore[untyped-decorator]
 def plan_function(data: Any, outs: Any, ins: Any, ints: Any) -> int:
-    """A step's function, called from C while a plan is bound; a status of the library.
+    """Call a step's function, from C while a plan is bound; return a status.
 
-    What it raises is kept, wherever that is.
+    Its exception is saved.
     """
     ffi.from_handle(data).record(outs, ins, ints)
     return 0
 
 
 def call(step: p.Call, values: Sequence[Any], context: Context) -> tuple[Array, ...]:
-    """The results of a step's function, with ``context`` the current one."""
+    """Return the results of a step's function, with ``context`` the current one."""
     arguments = grouped(step, values)
     with context:
         results = STEP_FUNCTIONS[step.function](*arguments, **dict(step.options))
@@ -172,7 +172,7 @@ def call(step: p.Call, values: Sequence[Any], context: Context) -> tuple[Array, 
 
 
 def grouped(step: p.Call, values: Sequence[Any]) -> Sequence[Any]:
-    """The arguments of a step's function: the values, some of them as tuples."""
+    """Return the arguments of a step's function: the values, some of them as tuples."""
     if all(count < 0 for count in step.groups):
         return values
     rest = iter(values)
@@ -182,10 +182,10 @@ def grouped(step: p.Call, values: Sequence[Any]) -> Sequence[Any]:
 
 
 def load_plan(e: Encoder, bodies: Mapping[int, p.BodyPlan] | None = None) -> None:
-    """Give the executor a plan's inputs, constants, steps and results.
+    """Add a plan's inputs, constants, steps and results to the executor's.
 
-    No function is called that has a body: its own, or one of ``bodies``, by the place
-    of its step.
+    Functions with a body, their own or one of ``bodies`` by the index of the step, are
+    not called.
     """
     for number in range(e.plan.n_inputs):
         if e.is_int(number):
@@ -218,17 +218,17 @@ def load_plan(e: Encoder, bodies: Mapping[int, p.BodyPlan] | None = None) -> Non
 def add_body(
     body: p.BodyPlan, value: int, native: Any, context: Context
 ) -> list[FunctionRecorder]:
-    """Say what the function or the loop that makes ``value`` does.
+    """Add the body of the function or the loop whose result is ``value``.
 
-    Returns what must live as long as the plan.
+    Returns the objects that must live as long as the plan.
     """
     handle = ffi.new("GpuPlan **")
     check(lib.GpuPlan_new(handle, context.pointer, body.plan.name.encode()))
-    made = ffi.gc(handle[0], lib.GpuPlan_free)
-    inner = Encoder(made, body.plan, context)
+    native_body = ffi.gc(handle[0], lib.GpuPlan_free)
+    inner = Encoder(native_body, body.plan, context)
     load_plan(inner, body.bodies)
-    ffi.gc(made, None)  # it is the plan's from here on
-    check(lib.GpuPlan_body(native, value, made))
+    ffi.gc(native_body, None)  # the plan owns it now
+    check(lib.GpuPlan_body(native, value, native_body))
     return inner.recorders
 
 

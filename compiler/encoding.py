@@ -1,8 +1,8 @@
-"""Values as text: of a closed list of types, read without running what a file names.
+"""JSON of values of a closed list of types, decoded without running code of a file.
 
-The text is JSON. A tuple is a list there, and what JSON has not is an object of one
-key: ``{"complex": [1.0, 2.0]}``, or the name of a record and its fields. Reading calls
-the constructors of the records that a reader knows, and nothing else.
+A tuple is a list there, and a type that JSON lacks is an object of one key:
+``{"complex": [1.0, 2.0]}``, or the name of a record and its fields. Decoding calls the
+constructors of the records that a decoder knows, and nothing else.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ import numpy as np
 from gpuarray.dtypes import OF_TYPECODE
 
 PLAIN = (type(None), bool, int, float, str)
-"""What JSON has, too."""
+"""The types that JSON has, too."""
 DTYPES = {dtype.name: dtype for dtype in OF_TYPECODE.values()}
 Check = Callable[[Any], bool]
 
 
 class Unencodable(ValueError):
-    """A value that has no text, or a text that is of no value."""
+    """A value that cannot be encoded, or a text that cannot be decoded."""
 
 
 class Encoding:
-    """Texts of values; ``records`` are the dataclasses and named tuples that it knows.
+    """An encoder and decoder; ``records`` are its dataclasses and named tuples.
 
     A record's fields are of the types that its class declares.
     """
@@ -59,14 +59,14 @@ class Encoding:
         }
 
     def encode(self, value: Any) -> bytes:
-        """The text of a value. Raises Unencodable where it has none."""
+        """Return the text of a value. Raises Unencodable if it has none."""
         try:
             return json.dumps(self._tree(value), separators=(",", ":")).encode()
         except (ValueError, RecursionError) as error:
             raise Unencodable(str(error)) from None
 
     def decode(self, text: bytes) -> Any:
-        """The value of a text. Raises Unencodable where it is of none."""
+        """Return the value of a text. Raises Unencodable if it has none."""
         try:
             return self._value(json.loads(text))
         except (ValueError, RecursionError, MemoryError) as error:
@@ -123,7 +123,7 @@ class Encoding:
             raise Unencodable("a dictionary that is not of pairs")
         try:
             return dict(pairs)
-        except TypeError as error:  # a key that has no hash
+        except TypeError as error:  # an unhashable key
             raise Unencodable(str(error)) from None
 
 
@@ -191,7 +191,7 @@ def _array_of(content: Any) -> np.ndarray[Any, Any]:
 
 @cache
 def _declared(kind: Any) -> tuple[tuple[str, Check], ...]:
-    """The fields of a record, and what tells whether a value is of the field's type."""
+    """Return the fields of a record, and checks of their values' types."""
     hints = get_type_hints(kind)
     names = getattr(kind, "_fields", None) or [field.name for field in fields(kind)]
     return tuple([(name, _check_of(hints[name])) for name in names])

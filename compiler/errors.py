@@ -15,11 +15,11 @@ class CompilerError(Exception):
 
 
 class GraphTypeError(CompilerError, TypeError):
-    """A value or a variable has another type than the place that it is put in."""
+    """A value or a variable has a type that does not fit."""
 
 
 class GraphValueError(CompilerError, ValueError):
-    """A value of the right type means nothing here: an axis, a name, a shape."""
+    """A value of the right type does not fit: an axis, a name, a shape."""
 
 
 class GraphIndexError(GraphValueError, IndexError):
@@ -27,7 +27,7 @@ class GraphIndexError(GraphValueError, IndexError):
 
 
 class GraphArgumentError(GraphTypeError, GraphValueError):
-    """An argument is of a kind, or has a number of axes, that is not taken here."""
+    """An argument has a kind, or a number of axes, that is not supported."""
 
 
 class GraphIndexKindError(GraphArgumentError, GraphIndexError):
@@ -35,7 +35,7 @@ class GraphIndexKindError(GraphArgumentError, GraphIndexError):
 
 
 class GraphMatrixError(GraphArgumentError, np.linalg.LinAlgError):
-    """No matrix, or not a square one, where linear algebra needs it."""
+    """A matrix, or a square one, is required."""
 
 
 class GraphStepError(GraphValueError, ZeroDivisionError):
@@ -43,22 +43,22 @@ class GraphStepError(GraphValueError, ZeroDivisionError):
 
 
 class SpecifiedShapeError(GraphValueError, AssertionError):
-    """An array has not the shape that ``specify_shape`` says it has."""
+    """An array has a shape other than ``specify_shape`` requires."""
 
 
 class GraphKeyError(CompilerError, KeyError):
-    """Nothing is kept by this name."""
+    """No entry has this name."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 class NotScalarConstantError(CompilerError, ValueError):
-    """A variable is no number that is known before the program runs."""
+    """A variable is not a constant number."""
 
 
 class InconsistencyError(CompilerError, ValueError):
-    """The graph cannot be ordered: a node would need its own result."""
+    """The graph has a cycle: a node would need its own result."""
 
 
 class MissingInputError(CompilerError, ValueError):
@@ -74,31 +74,31 @@ class DisconnectedInputError(CompilerError, ValueError):
 
 
 class NullTypeGradError(CompilerError, TypeError):
-    """A gradient is asked for that an operation on the way leaves undefined."""
+    """A gradient is asked for that an operation in between leaves undefined."""
 
 
 class NoGradientError(CompilerError, NotImplementedError):
-    """An operation on the way from the cost to a variable has no gradient."""
+    """An operation between the cost and a variable has no gradient."""
 
 
 class ContextNotDefined(CompilerError, ValueError):
-    """A name stands for no context: it was never registered, nor is it a device's."""
+    """A context's name is neither registered nor a device's."""
 
 
 class NotOfferedError(CompilerError, NotImplementedError):
-    """The operation is not offered; the message says what to use instead."""
+    """The operation is not supported; the message names an alternative."""
 
 
 class CFileError(CompilerError, ValueError):
-    """A file with the C code of an op is not written as such files are."""
+    """A file with the C code of an op is malformed."""
 
 
 class CCodeError(CompilerError, RuntimeError):
-    """The C code of an op does not compile, or cannot be loaded."""
+    """The C code of an op does not compile or load."""
 
 
 class NoCompilerError(NotOfferedError, RuntimeError):
-    """The C code of an op is to be compiled, and the machine has no C compiler."""
+    """The machine has no C compiler for the C code of an op."""
 
 
 class HostOpError(CompilerError, AssertionError):
@@ -114,7 +114,7 @@ class UnknownSettingError(ConfigError, AttributeError):
 
 
 class DebugModeError(CompilerError):
-    """DebugMode found an operation or a rewrite that is not what it says it is."""
+    """DebugMode found a wrong operation or rewrite."""
 
 
 class BadOptimization(DebugModeError):
@@ -122,7 +122,7 @@ class BadOptimization(DebugModeError):
 
 
 class BadThunkOutput(DebugModeError):
-    """A device computed something else than the operation's NumPy reference."""
+    """A device's result differs from the operation's NumPy reference."""
 
 
 class BadDestroyMap(DebugModeError):
@@ -134,7 +134,7 @@ class BadViewMap(DebugModeError):
 
 
 class InvalidValueError(DebugModeError, TypeError):
-    """An operation gave a result of another type than its node announces."""
+    """An operation's result has another type than its node declares."""
 
 
 class NanGuardError(CompilerError, AssertionError):
@@ -156,17 +156,17 @@ class UntrustedFileError(CompilerError, ValueError):
 class TestValueError(CompilerError, AttributeError):
     """A test value is missing where compute_test_value asks for it."""
 
-    __test__ = False  # no test of pytest's
+    __test__ = False  # not one of pytest's tests
 
 
 class UnknownNameError(CompilerError, UnknownName):
-    """Nothing is offered by this name, or not yet."""
+    """A name is unknown, or planned."""
 
 
 class ToComeError(CompilerError, ImportError):
-    """A module is not there yet; the text says what it comes with."""
+    """A module is planned; the message says for when."""
 
 
 def made_at(message: str, trace: object) -> str:
-    """``message`` with the user's line that made the node, where it is known."""
+    """Return ``message`` with the user's line that made the node, if it is known."""
     return message if trace is None else f"{message}\n  made at {trace}"

@@ -1,4 +1,4 @@
-"""Runs plans in C, and in Python what they pause for."""
+"""Runs plans in C, and the steps between their parts in Python."""
 
 from __future__ import annotations
 
@@ -59,27 +59,26 @@ ANY = (-(2**63), 2**63 - 1)
 """All integers that the executor computes with."""
 
 Explain = Callable[[Exception, p.Plan, int, int, Sequence[Any]], str]
-"""Says where a run failed.
+"""Returns the message of a failed run.
 
-It gets the error; the steps that ran, as a plan; which of them failed, -1 where that
-is not known; how many steps of the function's plan come before them; and the values
-that they ran on.
+It takes the error; the steps that ran, as a plan; the failed one, -1 if unknown; the
+number of steps of the function's plan before them; and the values that they ran on.
 """
 
 
 def line_of(
     error: Exception, plan: p.Plan, number: int, first: int, values: Sequence[Any]
 ) -> str:
-    """The user's line that made the step; empty if it is not known."""
+    """Return the user's line that made the step; empty if it is not known."""
     origin = plan.steps[number].origin if number >= 0 else ""
     return f"  made at {origin}" if origin else ""
 
 
 class NativePlan:
-    """A plan that the executor runs, loaded on a context, by one call into C.
+    """A plan loaded on a context, which one call into C runs.
 
-    It has state because the executor has: its bindings. ``first`` is how many steps of
-    the function's plan come before this plan's.
+    It is stateful because of the executor's bindings. ``first`` is the number of steps
+    of the function's plan before this plan's.
     """
 
     def __init__(
@@ -118,8 +117,8 @@ class NativePlan:
         return e.recorders
 
     def add_bodies(self, bodies: Mapping[int, p.BodyPlan]) -> None:
-        """Say what functions do where they are not, by their places among the steps."""
-        with self._adding:  # several threads may save the function
+        """Add bodies of functions without one, by the indices of their steps."""
+        with self._adding:  # threads may save the function concurrently
             for place in bodies.keys() - self._bodies:
                 value = self._numbers[self.plan.steps[place].outs[0]]
                 self._recorders += add_body(
@@ -128,9 +127,9 @@ class NativePlan:
                 self._bodies.add(place)
 
     def _prepare(self) -> None:
-        """Compile, or begin to where all text is the compiler's own.
+        """Compile the kernels, or start to if all text is the compiler's own.
 
-        An error says which operations of the program's own are in it.
+        An error names its operations of the program's own.
         """
         own = [
             (each, step.origin or "unknown")
@@ -204,10 +203,9 @@ class NativePlan:
         return runner
 
     def run(self, values: Sequence[Any]) -> list[Array]:
-        """Run the plan on arrays of its context and give its results.
+        """Run the plan on arrays of its context and return its results.
 
-        It waits only where the plan reads. In the places of host integers stand
-        integers.
+        It waits only where the plan reads. Host integers are integers.
         """
         results: list[Array] = self._run(*values)
         if results is NotImplemented and self.context.pointer:  # else ContextClosed
@@ -216,38 +214,38 @@ class NativePlan:
         return results
 
     def recorded(self) -> BaseException | None:
-        """Return and forget the exception by which a step ended the latest run."""
-        found = None
+        """Return and forget the exception of a step in the latest run."""
+        error = None
         for recorder in self._recorders:
-            found, recorder.error = found or recorder.error, None
-        return found
+            error, recorder.error = error or recorder.error, None
+        return error
 
     def _fail(self, status: int, step: int, values: Sequence[Any]) -> None:
-        """Raise the executor's error, with what there is to say on the step."""
+        """Raise the executor's error, with a note on the step."""
         try:
             failure = self.recorded() or self._own_failure(step)
             if failure is not None:
                 raise failure
             check(status)
         except Exception as error:
-            # Host integers and constants are steps for both, so the numbers agree.
+            # Host integers and constants are steps on both sides, so the numbers agree.
             if step >= 0 and not isinstance(error, OutOfMemory):
                 values = [self._there(i, value) for i, value in enumerate(values)]
             text = self.explain(error, self.plan, step, self.first, values)
             if text and isinstance(error, GpuArrayError):
-                error.__notes__ = []  # it says more than the error's label does
+                error.__notes__ = []  # replaces the error's label
             note(error, text)
             raise
 
     def _own_failure(self, number: int) -> Exception | None:
-        """The exception of a step that runs code of its own, if it ended the run."""
+        """Return the exception of a step with code of its own, if it ended the run."""
         step = self.plan.steps[number] if number >= 0 else None
         if not isinstance(step, p.Call) or step.function not in FAILURES:
             return None
         return FAILURES[step.function](self.context, **dict(step.options))
 
     def _there(self, number: int, value: Any) -> Any:
-        """A value as an array of the context, where the runner brought it there."""
+        """Return a value as an array of the context, if the runner transferred it."""
         if isinstance(self.plan.values[number], p.IntValue):
             return value
         return asarray(value, self.plan.array(number).dtype, context=self.context)
@@ -258,18 +256,18 @@ class NativePlan:
         return self._native
 
     def info(self) -> dict[str, int]:
-        """Counts of the latest run and of the bindings kept."""
+        """Return counts of the latest run and of the bindings kept."""
         return plan_info(self._native)
 
 
 def note(error: Exception, text: str) -> None:
-    """Note on an exception where it comes from."""
+    """Add a note on an error's origin to an exception."""
     if text and text not in getattr(error, "__notes__", ()):
         error.add_note(text)
 
 
 class Executable:
-    """A plan on a context, ready to run: its parts loaded, what pauses between them."""
+    """A plan loaded on its contexts: its parts, and the pausing steps between."""
 
     def __init__(
         self, plan: p.Plan, context: Context, explain: Explain = line_of
@@ -278,7 +276,7 @@ class Executable:
         self.context = context
         self.explain = explain
         self.contexts = contexts_of(plan, context)
-        # Around a plan that the executor runs nothing needs to be done.
+        # A plan without pauses is run directly.
         whole = is_whole(plan)
         self._stages = [] if whole else stages(plan)
         plans = (
@@ -308,7 +306,7 @@ class Executable:
             self._endangered = endangered(plan)
 
     def _with_places(self) -> Iterator[tuple[Stage, int]]:
-        """The stages, each with how many steps of the plan come before it."""
+        """Return the stages, each with the number of the plan's steps before it."""
         first = 0
         for stage in self._stages:
             yield stage, first
@@ -317,7 +315,7 @@ class Executable:
 
     def _run_stages(self, values: Sequence[Any]) -> list[Array]:
         known: dict[int, Any] = {**dict(enumerate(values)), **self._constants}
-        for number in self._endangered:  # so that a failure leaves them as they are
+        for number in self._endangered:  # a failure must not change them
             known[number] = known[number].copy()
         natives = iter(self._natives)
         for stage in self._stages:
@@ -334,7 +332,7 @@ class Executable:
     def _run_part(
         self, part: PlanPart, natives: Iterator[NativePlan], known: dict[int, Any]
     ) -> None:
-        if part.outs:  # else it computes integers only
+        if part.outs:  # else it only computes integers
             results = next(natives).run([known[number] for number in part.ins])
             known.update(zip(part.outs, results, strict=True))
         for step in part.integers:
@@ -360,28 +358,28 @@ class Executable:
         known.update(zip(step.outs, results, strict=True))
 
     def info(self) -> dict[str, int]:
-        """Counts of the latest run and of the bindings kept, of all parts."""
+        """Return counts of the latest run and of the bindings kept, of all parts."""
         counts = [native.info() for native in self._natives]
         names = counts[0] if counts else {}
         return {name: sum(count[name] for count in counts) for name in names}
 
 
 def contexts_of(plan: p.Plan, context: Context) -> dict[str | None, Context]:
-    """The contexts of a plan by the names that its steps and inputs have for them."""
+    """Return the contexts of a plan by the names in its steps and inputs."""
     names = {step.place for step in plan.steps}
     names |= {v.place for v in plan.values if isinstance(v, p.ArrayValue)}
     return {None: context} | {each: get_context(each) for each in names - {None}}
 
 
 def brought(value: Any, step: p.Call, context: Context) -> Any:
-    """A constant on the step's context; what is to be moved there stays where it is."""
+    """Return a constant on the step's context; the input of a transfer stays."""
     if step.function == "to_context" or not isinstance(value, Array):
         return value
     return value.transfer(context)
 
 
 def holds(step: p.Step, known: Mapping[int, Any]) -> bool:
-    """True if the step runs: all its conditions are as they must be."""
+    """Return True if the step runs: if all its conditions hold."""
     return all(bool(known[number]) == wanted for number, wanted in step.when)
 
 
@@ -394,7 +392,7 @@ class Absent:
         self._made: dict[int, Array] = {}
 
     def of(self, step: p.Step) -> dict[int, Any]:
-        """The values of a step that does not run."""
+        """Return placeholders for the results of a step that does not run."""
         context = self.contexts[step.place]
         return {number: self._value(number, context) for number in step.outs}
 
@@ -411,15 +409,15 @@ class Absent:
 def read(step: p.Read, array: Array) -> list[int]:
     """The elements of an array of integers. Raises ValueError for another number.
 
-    What no int64 holds is the greatest of it.
+    Integers that exceed int64 are clipped to its maximum.
     """
-    found = [min(int(each), ANY[1]) for each in np.asarray(array).ravel()]
-    if len(found) != len(step.outs):
+    numbers = [min(int(each), ANY[1]) for each in np.asarray(array).ravel()]
+    if len(numbers) != len(step.outs):
         raise ValueError(
-            f"{step.label}: the shape holds {len(found)} lengths, expected "
+            f"{step.label}: the shape holds {len(numbers)} lengths, expected "
             f"{len(step.outs)}"
         )
-    return found
+    return numbers
 
 
 def integer(step: p.Step, values: Sequence[Any]) -> int:
@@ -435,5 +433,5 @@ def integer(step: p.Step, values: Sequence[Any]) -> int:
     row = SCALARS[step.label]
     if b == 0 and row.symbol in ("//", "%"):
         raise BadValue(f"integer: {a} {row.symbol} 0 in a shape")
-    with np.errstate(over="ignore"):  # what no int64 holds wraps around
+    with np.errstate(over="ignore"):  # int64 wraps around
         return int(row.reference(np.int64(a), np.int64(b)))

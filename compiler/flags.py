@@ -1,4 +1,4 @@
-"""The settings there are: a frozen dataclass, its sections, and how texts are read."""
+"""The settings: a frozen dataclass, its sections, and their parser."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ Reaction = Literal["ignore", "warn", "raise"]
 
 
 def flag(default: Any, text: str) -> Any:
-    """A field of a section, with the line that describes it."""
+    """Return a field of a section, with its description."""
     return field(default=default, metadata={"text": text})
 
 
 def section(kind: type[Any]) -> Any:
-    """A field that holds further settings: ``profiling.n_apply``."""
+    """Return a field that has further settings: ``profiling.n_apply``."""
     return field(default_factory=kind)
 
 
 @dataclass(frozen=True, slots=True)
 class Traceback:
-    """``traceback.*``: how much of the user's program errors show."""
+    """``traceback.*``: the lines of the user's program that errors show."""
 
     limit: int = flag(8, "lines of the stack where a node was made, in long errors")
 
@@ -76,13 +76,13 @@ class Unittests:
 class CompilerFlags:
     """The settings of the compiler; every field has a safe default.
 
-    ``device`` names the context that computes: ``cuda0``, ``opencl0:1``, ``cpu`` (the
-    first OpenCL device that is a processor), ``null`` (runs no kernel), or nothing for
-    the default context of ``gpuarray``. It moves functions and their shared values, not
+    ``device`` is the context of functions: ``cuda0``, ``opencl0:1``, ``cpu`` (the first
+    OpenCL device that is a processor), ``null`` (runs no kernel), or nothing for the
+    default context of ``gpuarray``. It places functions and their shared values, not
     arrays: ``gpuarray.zeros(3)`` is on the default context, which GPUARRAY_DEVICE or
-    ``with context:`` chooses. ``contexts`` maps names of a program to
-    devices: ``dev0->cuda0;dev1->cuda1``. ``others`` is what a program assigned to
-    Theano's further settings, which have no effect.
+    ``with context:`` chooses. ``contexts`` maps names of a program to devices:
+    ``dev0->cuda0;dev1->cuda1``. ``others`` has the values of Theano's further settings,
+    which have no effect.
     """
 
     floatX: Literal["float16", "float32", "float64"] = flag(
@@ -150,7 +150,7 @@ class CompilerFlags:
 
 
 class Flag(NamedTuple):
-    """A setting: its dotted name, its type, its default and what it is."""
+    """A setting: its dotted name, its type, its default and its description."""
 
     name: str
     hint: Any
@@ -159,14 +159,14 @@ class Flag(NamedTuple):
 
     @property
     def choices(self) -> str:
-        """Return the accepted values, in words."""
+        """Return a description of the accepted values."""
         listed = get_args(self.hint)
         return " | ".join(listed) if listed else str(self.hint.__name__)
 
 
 @cache
 def flags_of(kind: type[Any]) -> tuple[Flag, ...]:
-    """The settings of a dataclass and of the sections in it."""
+    """Return the settings of a dataclass and of its sections."""
     return tuple(_flags(kind, ""))
 
 
@@ -185,12 +185,12 @@ def _flags(kind: type[Any], prefix: str) -> Iterator[Flag]:
 
 @cache
 def known() -> Mapping[str, Flag]:
-    """All settings by name."""
+    """Return all settings by name."""
     return {each.name: each for each in flags_of(CompilerFlags)}
 
 
 def find(name: str) -> Flag:
-    """The setting of a name. Raises ConfigError, with the names that are near."""
+    """Return the setting of a name. Raises ConfigError, with similar names."""
     names = known()
     if name in names:
         return names[name]
@@ -231,12 +231,12 @@ _THEANOS_TEXT = """
     tensor.cmp_sloppy tensor.insert_inplace_optimizer_validate_nb
     tensor.local_elemwise_fusion traceback.compile_limit unpickle_function vm.lazy
     """
-# Theano's settings: of these, those that are none here may be assigned to no effect.
+# Theano's settings. Assignments to those that are missing here have no effect.
 _THEANOS = frozenset(_THEANOS_TEXT.split())
 
 
 def is_theanos(name: str) -> bool:
-    """True if a name is that of a setting that only Theano has.
+    """Return True for the name of a setting that only Theano has.
 
     All of ``warn.*`` are: there each bug of an older version has its own.
     """
@@ -251,7 +251,7 @@ def sections() -> frozenset[str]:
 
 
 def mind_other(name: str) -> None:
-    """Tell that one of Theano's settings has no effect; ``warn.*`` never had one."""
+    """Warn that one of Theano's settings has no effect; ``warn.*`` never had one."""
     if not name.startswith("warn."):
         warnings.warn(
             f"config: {name} is a setting of Theano's that has no effect here",
@@ -260,7 +260,7 @@ def mind_other(name: str) -> None:
 
 
 def read(config: CompilerFlags, name: str) -> Any:
-    """The value of a setting by its dotted name."""
+    """Return the value of a setting by its dotted name."""
     value: Any = config
     for part in name.split("."):
         value = getattr(value, part)
@@ -268,7 +268,7 @@ def read(config: CompilerFlags, name: str) -> Any:
 
 
 def changed(config: CompilerFlags, changes: Mapping[str, Any]) -> CompilerFlags:
-    """The Config with other values, by dotted names."""
+    """Return the flags with other values, by dotted names."""
     direct: dict[str, Any] = {}
     others = dict(config.others)
     for name, value in changes.items():
@@ -302,7 +302,7 @@ def check_value(flag: Flag, value: Any) -> None:
 
 
 def context_map(text: str) -> dict[str, str]:
-    """The devices that a program's names of contexts stand for.
+    """Return the devices by a program's names of contexts.
 
     >>> context_map("dev0->cuda0;dev1->cuda1")
     {'dev0': 'cuda0', 'dev1': 'cuda1'}
@@ -322,7 +322,7 @@ def context_map(text: str) -> dict[str, str]:
 
 
 def value_of(flag: Flag, text: str) -> Any:
-    """The value that ``text`` means for a setting."""
+    """Return a setting's value of ``text``."""
     words = {"1": True, "true": True, "0": False, "false": False}
     if flag.hint is bool:
         if text.lower() not in words:
@@ -341,19 +341,19 @@ def value_of(flag: Flag, text: str) -> Any:
 def values_of(
     pairs: Iterable[tuple[str, str]], source: str, *, strict: bool
 ) -> dict[str, Any]:
-    """The values that pairs of texts mean, by name.
+    """Return the settings' values of pairs of texts, by name.
 
-    An unknown name is an error where ``strict``, else it is left to the program that it
-    is meant for. Errors name ``source``.
+    An unknown name is an error if ``strict``, else it is left to other programs. Errors
+    name ``source``.
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     names = known()
     for name, text in pairs:
         if name in names or strict:
             try:
                 each = find(name)
-                found[name] = value_of(each, text)
-                check_value(each, found[name])
+                values[name] = value_of(each, text)
+                check_value(each, values[name])
             except ConfigError as error:
                 raise ConfigError(f"{source}: {error}") from None
-    return found
+    return values

@@ -1,4 +1,4 @@
-"""The namespace of derivatives: how they are made, marked, stopped and checked.
+"""The namespace of derivatives: grad, markers of gradients, checks.
 
 >>> from gpuarray.compiler import gradient
 >>> from gpuarray.compiler import tensor as T

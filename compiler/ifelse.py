@@ -1,4 +1,4 @@
-"""Choosing what is computed: ``ifelse``, by the name of the module it comes from."""
+"""Theano's module of ``ifelse``, the lazy conditional."""
 
 from gpuarray.compiler.names import suggest_names
 from gpuarray.compiler.ops.control.ifelse import IfElse, ifelse

@@ -1,4 +1,4 @@
-"""Weak dictionaries: facts about objects for as long as they live."""
+"""Weak dictionaries, by identity."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _FEW = 64
 
 
 class Living(MutableMapping[K, V], Generic[K, V]):
-    """Values by objects, each of which is itself alone, until they die.
+    """A weak dictionary with keys by identity.
 
     Unlike ``weakref.WeakKeyDictionary`` it has no callbacks: those run wherever an
-    object dies, and what an interrupt raises in one nobody catches. The values of dead
-    objects go when there are as many of them as of others.
+    object dies, and nobody catches an interrupt that they raise. Entries of dead
+    objects are removed when they are as many as the others.
 
     >>> class Thing: pass
     >>> one, table = Thing(), Living()
@@ -46,7 +46,7 @@ class Living(MutableMapping[K, V], Generic[K, V]):
         return entry is not None and entry[0]() is key
 
     def __setitem__(self, key: K, value: V) -> None:
-        dropped = []  # what goes with it may call here again, so after the turn
+        dropped = []  # destructors may call here again, so after the lock
         with self._turn:
             if len(self._entries) >= self._most:
                 dead = [n for n, (of, _) in self._entries.items() if of() is None]

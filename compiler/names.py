@@ -1,8 +1,8 @@
-"""Names that a module of the compiler has not: what is near, and what is to come.
+"""Unknown names of the compiler's modules: similar names, and planned ones.
 
-`TO_COME` is the one list of Theano's names that are not offered yet. A module that said
-``suggest_names(__name__)`` answers where it is asked for one; an import of one as a
-module is refused by a finder, which Python asks last.
+`TO_COME` is the one list of Theano's names that are planned. A module that calls
+``suggest_names(__name__)`` raises errors for them; an import of one as a module is
+refused by the last finder.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _TO_COME = {
 }
 
 TO_COME = {name: what for what, names in _TO_COME.items() for name in names.split()}
-"""What a name of Theano's is about, by its path in the package, until it comes."""
+"""The topic of a planned name of Theano's, by its path in the package."""
 
 
 def suggest_names(module: str) -> None:
-    """Have a module answer where it is asked for a name that it has not.
+    """Have a module's AttributeErrors suggest similar names.
 
-    Said at run time, so that type checkers know that the module has no other names.
+    Set at run time, so that type checkers know that the module has no other names.
     """
 
     def refuse(name: str) -> NoReturn:
@@ -54,10 +54,10 @@ def suggest_names(module: str) -> None:
 
 
 def unknown_name(module: str, name: str) -> UnknownNameError:
-    """The error for a name that a module has not: what is near, or when it comes."""
-    owner, told = f"module {module!r}", _to_come(f"{module}.{name}")
-    if told is not None:
-        return UnknownNameError(owner, name, instead=f" yet: {told}")
+    """Return the error for a missing name: similar names, or the plan."""
+    owner, plan = f"module {module!r}", _to_come(f"{module}.{name}")
+    if plan is not None:
+        return UnknownNameError(owner, name, instead=f" yet: {plan}")
     return UnknownNameError(owner, name, sys.modules[module])
 
 
@@ -72,18 +72,18 @@ def _to_come(path: str) -> str | None:
 
 
 class Refusing:
-    """A finder for `sys.meta_path` that says of modules that they are to come."""
+    """A finder for `sys.meta_path` that refuses planned modules."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: object = None
     ) -> None:
-        """None, but ImportError for a module that is to come."""
-        told = _to_come(name) if name.startswith(f"{ROOT}.") else None
-        if told is not None:
-            raise ToComeError(f"{name} is not offered yet: {told}", name=name)
+        """Return None, but raise ImportError for a planned module."""
+        plan = _to_come(name) if name.startswith(f"{ROOT}.") else None
+        if plan is not None:
+            raise ToComeError(f"{name} is not offered yet: {plan}", name=name)
 
 
 def refuse_what_is_to_come() -> None:
-    """Ask a finder last, of what no other finds."""
+    """Add the finder of planned modules as the last one."""
     if not any(isinstance(each, Refusing) for each in sys.meta_path):
         sys.meta_path.append(Refusing())

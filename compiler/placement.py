@@ -1,9 +1,9 @@
-"""Puts a graph on a context: one generic walk over the registry of device ops.
+"""Places a graph on a context: one generic walk over the registry of device ops.
 
 Every op with a lowering gets its device twin (``Elemwise`` becomes ``GpuElemwise``).
-A transfer is made where a value is needed on the other side, so a pair that undoes
-itself never is. Lengths of axes, and the integers computed from them, stay on the host:
-they depend on shapes, not on data.
+Values are transferred where the other side needs them, so never to and fro. Lengths of
+axes, and the integers computed from them, stay on the host: they depend on shapes, not
+on data.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ class DeviceOp:
     context_name: str | None
 
     def brought(self, node: Apply, arrays: Sequence[Any]) -> list[Any]:
-        """The arrays as they are: the host op computes with NumPy."""
+        """Return the arrays unchanged: the host op computes with NumPy."""
         return list(arrays)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A pickle holds the host op and the name."""
+        """Pickle the host op and the context's name."""
         return device_op, (host_op(self), self.context_name)
 
 
 def host_op(twin: Any) -> Op:
-    """The host op of a device twin."""
+    """Return the host op of a device twin."""
     _, host = type(twin).__bases__
     op: Op = object.__new__(host)
     vars(op).update({k: v for k, v in vars(twin).items() if k != "context_name"})
@@ -79,11 +79,10 @@ def device_op(op: Op, context_name: str | None) -> Op:
 class Placer:
     """Translates a host graph, node by node in order.
 
-    It has state because each node needs to know where the results before it are:
-    ``on_device`` and ``on_host`` map the host graph's variables to the placed ones.
-    The host must know the values of ``needed``; ``read`` holds its copies of those that
-    the device computes. ``names`` maps a program's names of contexts to one for each,
-    ``places`` says which variables belong to another than ``context_name``.
+    ``on_device`` and ``on_host`` map the host graph's variables to the placed ones. The
+    host must know the values of ``needed``; ``read`` has its copies of those that the
+    device computes. ``names`` maps a program's names of contexts to one for each,
+    ``places`` has the variables on another context than ``context_name``.
     """
 
     def __init__(
@@ -105,20 +104,20 @@ class Placer:
         self.read: dict[Variable, Variable] = {}
 
     def place_of(self, variable: Variable) -> str | None:
-        """The name of the context that a variable belongs to."""
+        """Return the name of a variable's context."""
         name = self.places.get(variable, self.context_name)
         return self.names.get(name, self.context_name)
 
     def place_of_node(self, node: Apply) -> str | None:
-        """The name of the context that a node runs on."""
+        """Return the name of the context that a node runs on."""
         return self.place_of(node.outputs[0])
 
     def gpu_type(self, kind: ArrayType, place: str | None) -> GpuArrayType:
-        """The type's twin on a context."""
+        """Return the type's twin on a context."""
         return GpuArrayType(kind.dtype, kind.broadcastable, place)
 
     def add_input(self, variable: Variable) -> Variable:
-        """The placed graph's input for an input of the host graph."""
+        """Return the placed graph's input for an input of the host graph."""
         if isinstance(variable.type, GpuArrayType) or variable in self.resident:
             kind = self.gpu_type(variable.type, self.place_of(variable))
             placed = self.on_device[variable] = kind(variable.name)
@@ -129,11 +128,11 @@ class Placer:
         return placed
 
     def device(self, variable: Variable) -> Variable:
-        """The variable on its device, brought there if it is not."""
+        """Return the variable on its device, transferred if needed."""
         return self.device_at(variable, self.place_of(variable))
 
     def device_at(self, variable: Variable, place: str | None) -> Variable:
-        """The variable on a context, brought there if it is not."""
+        """Return the variable on a context, transferred if needed."""
         if variable not in self.on_device and not isinstance(variable, Constant):
             self.on_device[variable] = self.brought(variable, place)
         there = self.on_device.get(variable)
@@ -147,7 +146,7 @@ class Placer:
     def copied(
         self, variable: Variable, there: Variable | None, place: str | None
     ) -> Variable:
-        """A constant on a context, or the copy of what is on another one."""
+        """Return a constant on a context, or the copy of another context's variable."""
         kind = self.gpu_type(variable.type, place)
         if there is None:
             assert isinstance(variable, Constant)
@@ -155,13 +154,13 @@ class Placer:
         return self.apply(GpuToGpu(place), [there], [kind], variable)[0]
 
     def brought(self, variable: Variable, place: str | None) -> Variable:
-        """A variable of the host on a context."""
+        """Return a variable of the host transferred to a context."""
         kind = self.gpu_type(variable.type, place)
         transfer = GpuFromHost(place)
         return self.apply(transfer, [self.on_host[variable]], [kind], variable)[0]
 
     def host(self, variable: Variable) -> Variable:
-        """The variable on the host: a constant, what is there, or what is read."""
+        """Return the variable on the host: a constant, there already, or read."""
         if isinstance(variable, Constant):
             return variable
         is_computed = variable.owner is not None or self.is_host_int(variable)
@@ -175,7 +174,7 @@ class Placer:
         return self.read[variable]
 
     def output(self, variable: Variable) -> Variable:
-        """The variable as an output on the host; an input of the host is one as is."""
+        """Return the variable as an output on the host; a host input is one as is."""
         is_input = variable.owner is None and variable in self.on_host
         if is_input and not self.is_host_int(variable):
             return self.on_host[variable]
@@ -185,14 +184,14 @@ class Placer:
     def apply(
         self, op: Op, inputs: list[Variable], types: list[ArrayType], like: Variable
     ) -> list[Variable]:
-        """The results of a new node that carries the user's line of ``like``."""
+        """Return the results of a new node that carries the user's line of ``like``."""
         node = Apply(op, inputs, [kind() for kind in types])
         for output in node.outputs:
             output.tag.trace = like.tag.trace
         return node.outputs
 
     def is_host_int(self, variable: Variable) -> bool:
-        """True if the variable is one integer that the host knows before the run."""
+        """Return True for a single integer that the host knows before the run."""
         kind = variable.type
         if not all(kind.broadcastable) or kind.dtype not in INTEGERS:
             return False
@@ -202,10 +201,10 @@ class Placer:
             return False
         if variable.owner is None:
             return variable in self.needed
-        return not isinstance(variable.owner.op, MakeVector | Shape)  # a list of one
+        return not isinstance(variable.owner.op, MakeVector | Shape)  # vectors
 
     def is_host_side(self, node: Apply) -> bool:
-        """True if the node computes with shapes only, so that the host does it."""
+        """Return True if the host computes the node, with shapes only."""
         if isinstance(node.op, Shape_i | Shape):
             return True
         if not all(self.is_host_int(v) for v in node.inputs):
@@ -225,7 +224,7 @@ class Placer:
     def place_on_host(self, node: Apply) -> None:
         """Translate a node whose results are host integers."""
         like = node.outputs[0]
-        if isinstance(node.op, DimShuffle):  # an integer needs no axes
+        if isinstance(node.op, DimShuffle):  # an integer has no axes
             self.on_host[like] = self.host(node.inputs[0])
             return
         reads_shape = isinstance(node.op, Shape_i | Shape)
@@ -254,14 +253,14 @@ class Placer:
             op.placed_body = self.placed_body(op, place)
         results = self.apply(op, inputs, types, node.outputs[0])
         if is_own:
-            kept = tuple(v.type for v in (*node.inputs, *node.outputs))
-            results[0].tag.own_types = kept
+            own_types = tuple(v.type for v in (*node.inputs, *node.outputs))
+            results[0].tag.own_types = own_types
         for result, output in zip(results, node.outputs, strict=True):
             result.name = output.name
         self.on_device.update(zip(node.outputs, results, strict=True))
 
     def placed_body(self, op: Scan, place_name: str | None) -> FunctionGraph:
-        """The body of a loop on the context, but for integers that settle shapes."""
+        """Return the body of a loop on the context, but for integers of shapes."""
         body = op.body.cloned()
         first = op.n_sequences + op.n_states
         on_host = {body.inputs[i] for i in op.body.on_host if i >= first}
@@ -287,7 +286,7 @@ class Placer:
             )
 
     def operand(self, node: Apply, index: int, place: str | None) -> Variable:
-        """An input of a device node; shapes and lengths are given as host integers."""
+        """Return an input of a device node; shapes and lengths are host integers."""
         variable = node.inputs[index]
         if index in node.op.host_inputs(node):
             return self.host(variable)
@@ -303,7 +302,7 @@ class Placer:
 
 
 def is_host_arithmetic(node: Apply) -> bool:
-    """True if the host can compute the node if it knows its inputs."""
+    """Return True if the host can compute the node from known inputs."""
     if isinstance(node.op, MakeVector | DimShuffle):
         return all(v.type.dtype in INTEGERS for v in node.inputs)
     return is_integer_arithmetic(node.op) and all(
@@ -312,7 +311,7 @@ def is_host_arithmetic(node: Apply) -> bool:
 
 
 def needed_on_host(fgraph: FunctionGraph) -> set[Variable]:
-    """The variables whose values settle shapes, and what these are computed from."""
+    """Return the variables that shapes depend on, and their ancestors."""
     nodes = fgraph.toposort()
     needed = {node.inputs[i] for node in nodes for i in node.op.host_inputs(node)}
     for node in reversed(nodes):
@@ -330,11 +329,11 @@ def place(
     become: Mapping[int, Variable] | None = None,
     integers: Collection[Variable] = (),
 ) -> FunctionGraph:
-    """A new graph on the context.
+    """Return a new graph on the context.
 
     ``resident`` are host-typed inputs whose values live on the context (shared
     variables); ``stay`` are the indices of outputs that are to stay there although they
-    are of a host type (updates). ``names`` maps the program's names of contexts, where
+    are of a host type (updates). ``names`` maps the program's names of contexts, if
     they mean several, to one name for each, and ``become`` outputs to the inputs that
     they are the next values of. ``integers`` are inputs that the host knows even where
     no shape depends on them.

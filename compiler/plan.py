@@ -1,7 +1,7 @@
 """A compiled function as data: values and the steps that compute them.
 
-A plan prints, compares, hashes and pickles; it holds no device object. ``str(plan)`` is
-the listing that people read and golden tests compare.
+A plan prints, compares, hashes and pickles; it has no device object. ``str(plan)`` is
+its listing, which golden tests compare.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ class Plan:
     """Inputs, steps and outputs of a function; values are numbers.
 
     The first values are the inputs. ``constants`` gives the data of constant arrays by
-    value. A plan that ``confirms`` waits before it gives its results, and fails where
-    its steps reported something. ``names`` are what listings call the inputs; plans
-    that differ in them alone are equal.
+    value. A plan that ``confirms`` waits before it returns its results, and fails if
+    its steps reported an error. ``names`` are the inputs' names in listings; plans that
+    differ in them alone are equal.
     """
 
     name: str
@@ -95,13 +95,13 @@ class Plan:
     names: tuple[str | None, ...] = ()
 
     def array(self, number: int) -> ArrayValue:
-        """The description of a value that is an array."""
+        """Return the description of a value that is an array."""
         value = self.values[number]
         assert isinstance(value, ArrayValue)
         return value
 
     def key(self) -> tuple[object, ...]:
-        """All that makes two plans the same, hashable."""
+        """Return all that distinguishes plans, hashable."""
         constants = tuple(
             (value, str(data.dtype), data.shape, data.tobytes())
             for value, data in self.constants
@@ -125,7 +125,7 @@ class Plan:
         return hash(self.key())
 
     def launches(self) -> int:
-        """Steps that do work on the device, but for copies that layouts demand."""
+        """The number of steps that work on the device, without copies for layouts."""
         kinds = LaunchStep | ReduceStep | Library | Copy | Call | LoopStep
         return sum(isinstance(s, kinds) for s in self.steps)
 
@@ -142,7 +142,7 @@ class Plan:
         for step in self.steps:
             head, *more = _step_lines(step, shown)
             lines.append(_named(head, names))
-            is_own = not isinstance(step, LoopStep)  # a body has values of its own
+            is_own = not isinstance(step, LoopStep)  # a body numbers its own values
             lines += [_named(line, names) if is_own else line for line in more]
         if self.confirms:
             lines.append("  confirm   # waits: nothing is stored after a wrong index")
@@ -167,7 +167,7 @@ class BodyPlan:
 
 
 def _names(plan: Plan) -> dict[int, str]:
-    """The inputs by their names, where these tell them apart."""
+    """Return the inputs' names, if they are unique."""
     return {
         number: name
         for number, name in enumerate(plan.names)
@@ -176,12 +176,12 @@ def _names(plan: Plan) -> dict[int, str]:
 
 
 def _named(line: str, names: Mapping[int, str]) -> str:
-    """A line of the listing with the inputs by their names."""
+    """Return a line of the listing with the inputs by their names."""
     return re.sub(r"%(\d+)", lambda m: names.get(int(m[1]), m[0]), line)
 
 
 def shown_values(plan: Plan) -> list[str]:
-    """Each value as listings have it: dtype, lengths as far as known, bytes."""
+    """Return each value for listings: dtype, known lengths, bytes."""
     lengths = known_lengths(plan)
     return [
         _shown(value, lengths[number]) if isinstance(value, ArrayValue) else str(value)
@@ -200,31 +200,31 @@ def _shown(value: ArrayValue, lengths: Sequence[int | None]) -> str:
 
 
 def known_lengths(plan: Plan) -> list[list[int | None]]:
-    """The lengths of each array, where they are the same at every call; else None."""
-    found: list[list[int | None]] = [
+    """Return the lengths of each array that are the same at every call; others None."""
+    lengths: list[list[int | None]] = [
         [1 if flag else None for flag in getattr(value, "broadcastable", ())]
         for value in plan.values
     ]
     for number, data in plan.constants:
-        found[number] = list(data.shape)
+        lengths[number] = list(data.shape)
     integers: dict[int, int] = {}
     for step in plan.steps:
         if isinstance(step, HostInt):
             integers[step.outs[0]] = step.value
         for out in step.outs:
-            told = _told_lengths(step, found, integers)
-            if told is not None and len(told) == len(found[out]):
-                found[out] = [
+            known = _told_lengths(step, lengths, integers)
+            if known is not None and len(known) == len(lengths[out]):
+                lengths[out] = [
                     a if a is not None else b
-                    for a, b in zip(found[out], told, strict=True)
+                    for a, b in zip(lengths[out], known, strict=True)
                 ]
-    return found
+    return lengths
 
 
 def _told_lengths(
     step: Step, known: list[list[int | None]], integers: dict[int, int]
 ) -> list[int | None] | None:
-    """Return the lengths of a step's results as far as known; None for nothing."""
+    """Return the known lengths of a step's results; None for nothing."""
     if isinstance(step, Broadcast | ReshapeStep):
         asked = [integers.get(number) for number in step.ins[1:]]
         return [None if n is not None and n < 0 else n for n in asked]
@@ -234,10 +234,10 @@ def _told_lengths(
         return known[step.ins[0]]
     if isinstance(step, LaunchStep):
         ndim = len(known[step.outs[0]])
-        given = [known[number] for number in step.ins if len(known[number]) == ndim]
+        inputs = [known[number] for number in step.ins if len(known[number]) == ndim]
         return [
             next((n for n in axis if n is not None and n != 1), None)
-            for axis in zip(*given, strict=True)
+            for axis in zip(*inputs, strict=True)
         ]
     return None
 

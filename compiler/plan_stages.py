@@ -1,9 +1,8 @@
-"""A plan in parts: what runs in one go, and the steps between.
+"""A plan in stages: parts that one call runs, and the pausing steps between.
 
-The executor runs a plan of one context whose functions are all recorded as it is. Any
-other one pauses where a step's function is called, where another context goes on, and
-where the host reads integers that the device computed. What lies between is a plan of
-its own.
+The executor runs a whole plan of one context whose functions are all recorded. Any
+other pauses where a step's function is called, where the context changes, and where the
+host reads integers that the device computed. The steps between are a plan of their own.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from gpuarray.compiler import plan as p
 class PlanPart:
     """Steps of one context without a pause, as a plan.
 
-    ``ins`` and ``outs`` are the values of the whole plan that it takes and gives;
+    ``ins`` and ``outs`` are its inputs and outputs, as values of the whole plan;
     ``integers`` the steps whose integers are needed after it.
     """
 
@@ -31,24 +30,24 @@ class PlanPart:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A part or a pausing step, and the values that nothing reads after it."""
+    """A part or a pausing step, and the values whose last use it is."""
 
     work: PlanPart | p.Call | p.Read
     dead: tuple[int, ...]
 
 
 def is_called(step: p.Step) -> bool:
-    """True if Python calls the step's function at each run."""
+    """Return True if Python calls the step's function at each run."""
     return isinstance(step, p.Call) and not step.recorded
 
 
 def pauses(step: p.Step) -> bool:
-    """True if the host has to do with the step at each run: no part has it."""
+    """Return True if the host takes part in the step at each run: no part has it."""
     return isinstance(step, p.Read) or is_called(step)
 
 
 def taken_over(step: p.Step) -> list[int]:
-    """The values whose memory a step writes its results to."""
+    """Return the values whose memory a step writes its results to."""
     if isinstance(step, p.Library):
         return [step.ins[2]] if step.inplace else []
     places: tuple[int, ...] = getattr(step, "inplace", ())
@@ -56,24 +55,24 @@ def taken_over(step: p.Step) -> list[int]:
 
 
 def endangered(plan: p.Plan) -> tuple[int, ...]:
-    """The inputs that are overwritten while a later part may still fail.
+    """Return the inputs that are overwritten while a later part may still fail.
 
-    Within a part nothing is written before all its memory is there.
+    Within a part nothing is written before all its memory is allocated.
     """
     runs = list(_runs(plan.steps))
     if runs and not pauses(runs[-1][0]):
         runs.pop()
     root = {number: number for number in range(plan.n_inputs)}
-    found: set[int] = set()
+    overwritten: set[int] = set()
     for step in (step for run in runs for step in run):
         if isinstance(step, p.View | p.ReshapeStep | p.Broadcast | p.Index):
             root[step.outs[0]] = root.get(step.ins[0], -1)
-        found.update(root.get(number, -1) for number in taken_over(step))
-    return tuple(sorted(found - {-1}))
+        overwritten.update(root.get(number, -1) for number in taken_over(step))
+    return tuple(sorted(overwritten - {-1}))
 
 
 def is_whole(plan: p.Plan) -> bool:
-    """True if the executor runs all of the plan, on its own context."""
+    """Return True if the executor runs all of the plan, on its own context."""
     return not any(
         is_called(step) or (step.place is not None and not _is_anywhere(step))
         for step in plan.steps
@@ -81,9 +80,9 @@ def is_whole(plan: p.Plan) -> bool:
 
 
 def stages(plan: p.Plan) -> list[Stage]:
-    """The plan in the order in which it runs."""
+    """Return the plan's stages in the order in which they run."""
     runs = list(_runs(plan.steps))
-    made = [{number for step in run for number in step.outs} for run in runs]
+    outs = [{number for step in run for number in step.outs} for run in runs]
     # What each run reads; a length that is needed later keeps its array until then.
     reads = [_read(run) for run in runs]
     result: list[Stage] = []
@@ -94,17 +93,17 @@ def stages(plan: p.Plan) -> list[Stage]:
             work: PlanPart | p.Step = run[0]
             used = set(run[0].reads)
         else:
-            work = _part(plan, run, reads[index] - made[index], made[index] & later)
+            work = _part(plan, run, reads[index] - outs[index], outs[index] & later)
             used = set(work.ins)
         assert isinstance(work, PlanPart | p.Call | p.Read)
-        known = made[index] | used
+        known = outs[index] | used
         result.append(Stage(work, tuple(sorted(known - later))))
         later |= used
     return result[::-1]
 
 
 def single(plan: p.Plan, step: p.Step) -> PlanPart:
-    """One step that does not pause as a part, whatever its conditions."""
+    """Return a step that does not pause as a part, whatever its conditions."""
     return _part(plan, [replace(step, when=())], set(step.ins), set(step.outs))
 
 
@@ -123,7 +122,7 @@ def _runs(steps: Iterable[p.Step]) -> Iterable[list[p.Step]]:
 
 
 def _leaves(step: p.Step, run: Sequence[p.Step]) -> bool:
-    """True if the step runs on another context; arithmetic of integers on any."""
+    """Return True if the step runs on another context; integer arithmetic on any."""
     placed = (each for each in reversed(run) if not _is_anywhere(each))
     before = next(placed, step)
     return not _is_anywhere(step) and step.place != before.place
@@ -140,14 +139,14 @@ def _read(run: Sequence[p.Step]) -> set[int]:
 def _part(
     plan: p.Plan, run: Sequence[p.Step], ins: set[int], outs: set[int]
 ) -> PlanPart:
-    """The steps as a plan from ``ins`` to ``outs``, values of the whole plan."""
+    """Return the steps as a plan from ``ins`` to ``outs``, values of the whole plan."""
     arrays = {n for n in outs if isinstance(plan.values[n], p.ArrayValue)}
     integers = _integer_steps(run, outs - arrays)
     wanted = {n for step in integers if isinstance(step, p.Dim) for n in step.ins}
-    made = {number for step in run for number in step.outs}
-    arrays |= wanted & made
+    results = {number for step in run for number in step.outs}
+    arrays |= wanted & results
     constants = dict(plan.constants)
-    taken = tuple(sorted((ins | (wanted - made)) - set(constants)))
+    taken = tuple(sorted((ins | (wanted - results)) - set(constants)))
     held = sorted((ins | arrays) & set(constants))
     order = [*taken, *held, *(n for step in run for n in step.outs)]
     number = {old: new for new, old in enumerate(order)}
@@ -165,16 +164,16 @@ def _part(
 
 
 def _integer_steps(run: Sequence[p.Step], wanted: set[int]) -> list[p.Step]:
-    """The steps of the run that the integers ``wanted`` are computed by, in order."""
+    """Return the run's steps that compute the integers ``wanted``, in order."""
     kinds = p.HostInt | p.Dim | p.IntOp
-    found: list[p.Step] = []
+    steps: list[p.Step] = []
     needed = set(wanted)
     for step in reversed(run):
         if isinstance(step, kinds) and not needed.isdisjoint(step.outs):
-            found.append(step)
+            steps.append(step)
             needed.update(number for number, _ in step.when)
             needed.update(() if isinstance(step, p.Dim) else step.ins)
-    return found[::-1]
+    return steps[::-1]
 
 
 def _renumbered(step: p.Step, number: Mapping[int, int]) -> p.Step:

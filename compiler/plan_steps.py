@@ -49,9 +49,9 @@ class Step:
 
     ``mark`` comes before the label on the device, where a profile is to tell steps
     apart. The step runs only ``when`` each of some host integers is true, or is false,
-    and on the plan's own context unless ``place`` names another. ``text`` is lines that
-    say in the listing what the step computes; ``$0`` stands in them for the first
-    input, ``@0`` for the first output.
+    and on the plan's own context unless ``place`` names another. ``text`` is the
+    listing's lines on the computation; ``$0`` stands in them for the first input,
+    ``@0`` for the first output.
     """
 
     label: str
@@ -70,11 +70,11 @@ class Step:
 
     @property
     def reads(self) -> tuple[int, ...]:
-        """The values that must be known before it: its inputs and conditions."""
+        """The values that it needs: its inputs and conditions."""
         return (*self.ins, *(number for number, _ in self.when))
 
     def detail(self) -> str:
-        """Return what the listing adds to the label and the values."""
+        """Return the listing's note after the label and the values."""
         return ""
 
     def lines(self) -> list[str]:
@@ -93,7 +93,7 @@ class HostInt(Step):
     value: int
 
     def detail(self) -> str:
-        """The integer."""
+        """Return the integer."""
         return str(self.value)
 
 
@@ -104,12 +104,12 @@ class DeviceInt(Step):
     property: str
 
     def detail(self) -> str:
-        """The property."""
+        """Return the property."""
         return self.property
 
 
 DEVICE_INTS = ("is_processor", "processors")
-"""Of a device: whether it is a processor, and its multiprocessors, or cores."""
+"""Whether the device is a processor, and its number of multiprocessors or cores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class Dim(Step):
     axis: int
 
     def detail(self) -> str:
-        """The axis."""
+        """Return the axis."""
         return f"axis {self.axis}"
 
 
@@ -138,7 +138,7 @@ INT_OPS = (
     "bitwise_or",
     "cast",
 )
-"""What the executor computes on host integers, which shapes are made of.
+"""The executor's arithmetic of host integers, for shapes.
 
 All are rows of two operands but ``cast``, whose second operand is a typecode.
 """
@@ -165,7 +165,7 @@ class LaunchStep(Step):
     inplace: tuple[int, ...]
 
     def detail(self) -> str:
-        """What is overwritten."""
+        """Return what is overwritten."""
         over = [f"%{self.ins[i]}" for i in self.inplace if i >= 0]
         return f"in place of {', '.join(over)}" if over else ""
 
@@ -184,9 +184,9 @@ class ReduceComponent:
 class ReduceStep(Step):
     """A reduction over ``axes`` of ``map``, an expression of the inputs.
 
-    ``prologue`` is C statements before the expression, which name what it uses. With
-    ``needs_elements`` reducing none is an error. ``more`` has what the results after
-    the first are.
+    ``prologue`` is C statements before the expression, with its variables. With
+    ``needs_elements`` reducing none is an error. ``more`` has the results after the
+    first.
     """
 
     prologue: str
@@ -202,7 +202,7 @@ class ReduceStep(Step):
     more: tuple[ReduceComponent, ...] = ()
 
     def detail(self) -> str:
-        """The axes."""
+        """Return the axes."""
         return f"axes {', '.join(map(str, self.axes))}"
 
 
@@ -218,7 +218,7 @@ class Library(Step):
     inplace: bool
 
     def detail(self) -> str:
-        """Scaling, transposition, and what is overwritten."""
+        """Return scaling, transposition, and what is overwritten."""
         parts = []
         if self.alpha != 1:
             parts.append(f"alpha {self.alpha:g}")
@@ -235,12 +235,12 @@ class Library(Step):
 
 @dataclass(frozen=True, slots=True)
 class View(Step):
-    """Axes in another order; -1 in ``pattern`` is a new axis of length 1."""
+    """A permutation of axes; -1 in ``pattern`` is a new axis of length 1."""
 
     pattern: tuple[int, ...]
 
     def detail(self) -> str:
-        """The new order."""
+        """Return the new order."""
         return "{" + ", ".join("x" if i < 0 else str(i) for i in self.pattern) + "}"
 
 
@@ -272,16 +272,16 @@ class Index(Step):
     form: tuple[tuple[str, ...] | None, ...]
 
     def detail(self) -> str:
-        """The index."""
+        """Return the index."""
         rest = (f"%{number}" for number in self.ins[1:])
         shown = []
         for parts in self.form:
             if parts is None:
                 shown.append(next(rest))
                 continue
-            given = {part: next(rest) for part in parts}
-            text = ":".join(given.get(part, "") for part in ("start", "stop"))
-            shown.append(f"{text}:{given['step']}" if "step" in given else text)
+            bounds = {part: next(rest) for part in parts}
+            text = ":".join(bounds.get(part, "") for part in ("start", "stop"))
+            shown.append(f"{text}:{bounds['step']}" if "step" in bounds else text)
         return ", ".join(shown)
 
 
@@ -317,7 +317,7 @@ class Call(Step):
     body: Any = None
 
     def detail(self) -> str:
-        """The options, what is overwritten, and whether the plan pauses."""
+        """Return the options, what is overwritten, and whether the plan pauses."""
         over = ", ".join(f"%{self.ins[i]}" for i in self.inplace if i >= 0)
         options = () if self.text else self.options
         parts = [f"{name}={_text(value)}" for name, value in options]
@@ -338,7 +338,7 @@ class Routine(Step):
     texts: tuple[str, ...] = ()
 
     def detail(self) -> str:
-        """Its parameters."""
+        """Return its parameters."""
         return ", ".join([*map(str, self.params), *map(repr, self.texts)])
 
 

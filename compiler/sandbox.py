@@ -1,4 +1,4 @@
-"""Where older programs of Theano find what moves arrays between host and device.
+"""Theano's former module of transfers between host and device.
 
 >>> import gpuarray.compiler.tensor as T
 >>> from gpuarray.compiler import sandbox
@@ -27,12 +27,12 @@ from gpuarray.compiler.ops.variables import transfer
 
 
 def _as_cuda_ndarray_variable(x: Any) -> Variable:
-    """``x`` on the context that it is on, or on the default one."""
+    """Return ``x`` on its context, or on the default one."""
     return transfer.as_gpuarray_variable(x, transfer.infer_context_name(x))
 
 
 def _zeros(shape: Sequence[int]) -> Array:
-    """Zeros of float32; within an op on the op's context."""
+    """Return zeros of float32; within an op on the op's context."""
     return zeros(shape, "float32")
 
 
@@ -62,5 +62,5 @@ gpuarray = SimpleNamespace(basic_ops=_basic_ops, type=_type)
 __all__ = ["cuda", "gpuarray"]
 
 suggest_names(__name__)
-# So that Python asks for modules within it, which are to come.
+# So that Python looks for modules within it, which are planned.
 __path__: list[str] = []

@@ -1,4 +1,4 @@
-"""From a placed graph to a plan: the nodes in order, each lowered to steps."""
+"""Lowers a placed graph to a plan: each node, in order, to steps."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from gpuarray.compiler.plan_stages import is_called
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """A plan with what it was made from.
+    """A plan with the nodes it was lowered from.
 
     ``nodes`` has the placed node of each step, None for those at the end; ``numbers``
-    the value of each variable that has one; ``bodies`` those of the loops, by the
-    places of these.
+    the value of each variable that has one; ``bodies`` those of the loops, by their
+    steps' indices.
     """
 
     plan: Plan
@@ -34,7 +34,7 @@ class Lowered:
 
 
 def lower(fgraph: FunctionGraph, name: str) -> Plan:
-    """The plan that computes the graph's outputs from its inputs.
+    """Return the plan that computes the graph's outputs from its inputs.
 
     Results that the caller keeps on the device never share memory with an input, a
     constant or one another, nor within themselves: where they would, a copy is made.
@@ -50,12 +50,12 @@ def lowered(
     confirms: bool = False,
     is_body: bool = False,
 ) -> Lowered:
-    """The plan of `lower`, and which node each of its steps comes from.
+    """Return the plan of `lower`, and the node of each step.
 
     ``home`` is the name of the plan's own context where the graph has several.
     ``become`` maps an output to the number of the input that it is the next value of,
-    whose memory it may lie in where it is the same. ``confirms`` is the plan's. That of
-    a loop's body, if ``is_body``, gives results as they are, copied or not.
+    whose memory it may share where it is the same. ``confirms`` is the plan's. That of
+    a loop's body, if ``is_body``, returns results as they are, copied or not.
     """
     names = context_names(fgraph)
     several = len(names) > 1
@@ -64,7 +64,7 @@ def lowered(
     bodies: dict[int, Lowered] = {}
 
     def lower_body(body: FunctionGraph, called: str) -> Plan:
-        """The plan of one turn; its loop is the next step."""
+        """Return the plan of one iteration; its loop is the next step."""
         made = lowered(body, called, home, is_body=True)
         bodies[len(lowerer.steps)] = made
         return made.plan
@@ -105,25 +105,25 @@ def lowered(
     return without_pauses(Lowered(plan, tuple(nodes), lowerer.numbers, bodies))
 
 
-def without_pauses(found: Lowered, for_files: bool = False) -> Lowered:
-    """The plan with bodies for what Python would call at each run, where it can."""
-    if not any(map(is_called, found.plan.steps)):
-        return found
-    whole = inlined(found.plan, for_files)
+def without_pauses(current: Lowered, for_files: bool = False) -> Lowered:
+    """The plan with bodies for functions that Python would call, where it can."""
+    if not any(map(is_called, current.plan.steps)):
+        return current
+    whole = inlined(current.plan, for_files)
     if whole is None:
-        return found
-    nodes = tuple(found.nodes[place] for place in whole.origins)
-    numbers = {v: whole.numbers[number] for v, number in found.numbers.items()}
+        return current
+    nodes = tuple(current.nodes[place] for place in whole.origins)
+    numbers = {v: whole.numbers[number] for v, number in current.numbers.items()}
     bodies = {
-        place: found.bodies[origin]
+        place: current.bodies[origin]
         for place, origin in enumerate(whole.origins)
-        if origin in found.bodies
+        if origin in current.bodies
     }
     return Lowered(whole.plan, nodes, numbers, bodies)
 
 
 def context_names(fgraph: FunctionGraph) -> set[str | None]:
-    """The names of the contexts of a placed graph."""
+    """Return the names of the contexts of a placed graph."""
     kinds = [variable.type for variable in fgraph.variables]
     return {kind.context_name for kind in kinds if isinstance(kind, GpuArrayType)}
 
@@ -131,7 +131,7 @@ def context_names(fgraph: FunctionGraph) -> set[str | None]:
 def input_place(
     variable: Variable, fgraph: FunctionGraph, home: str | None
 ) -> str | None:
-    """The context of an input, or that to which it is brought first."""
+    """Return the context of an input, or that to which it is transferred first."""
     if isinstance(variable.type, GpuArrayType):
         name: str | None = variable.type.context_name
         return name
@@ -146,7 +146,7 @@ def result(
     owned: set[Variable],
     own: int = -1,
 ) -> int:
-    """The value of an output, copied if its memory belongs to something else.
+    """Return the value of an output, copied if its memory belongs to something else.
 
     That of value ``own`` belongs to it, on one side of a choice.
     """
@@ -180,7 +180,7 @@ def chosen(
     owned: set[Variable],
     own: int,
 ) -> int:
-    """The value of an output that is one of two: of each a copy where it needs one."""
+    """The value of an output that is one of two, of each a copy if it needs one."""
     assert isinstance(node.op, IfElse)
     sides = []
     guard = lowerer.guard(node)
@@ -201,6 +201,6 @@ def chosen(
 
 
 def is_view(variable: Variable) -> bool:
-    """True if the variable may lie in the memory of another."""
+    """Return True if the variable may share the memory of another."""
     owner = variable.owner
     return owner is not None and bool(owner.op.view_map.get(variable.index or 0))

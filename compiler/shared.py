@@ -1,4 +1,4 @@
-"""Variables with a value, on the host or a context, that functions read and update."""
+"""Shared variables: values on the host or a context, which functions may update."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _GIVING_TURNS = Lock()
 
 
 def give_turn(containers: Sequence[Container]) -> None:
-    """Let calls that use any of these, which one function updates, take turns."""
+    """Give the containers that a function updates one lock for all calls."""
     with _GIVING_TURNS:
         turn = None
         for container in containers:
@@ -33,7 +33,7 @@ def give_turn(containers: Sequence[Container]) -> None:
 
 @contextmanager
 def turns(containers: Iterable[Container]) -> Iterator[None]:
-    """Hold the turns of all these, in the order in which everybody takes them."""
+    """Hold the locks of all these, in an order that everybody takes them in."""
     held = {
         id(container.turn): container.turn
         for container in containers
@@ -48,12 +48,12 @@ def turns(containers: Iterable[Container]) -> Iterator[None]:
 class Container:
     """The cell that holds the value of a shared variable.
 
-    ``value`` is a NumPy array, or an `Array` once the value was needed on a context,
-    where it then stays. ``context_name`` names the context that functions are to move
-    it to: ``"cpu"`` for none, None for the default one. A pickle holds a NumPy array
-    wherever the value is, so that it loads where that context is not.
+    ``value`` is a NumPy array, or an `Array` once it was needed on a context, where it
+    then stays. ``context_name`` names the context that functions are to move it to:
+    ``"cpu"`` for none, None for the default one. A pickle has a NumPy array wherever
+    the value is, so that it loads where that context is not.
 
-    Who reads or changes the value of one that functions update holds its ``turn``.
+    Readers and writers of the value hold its lock ``turn``, if functions update it.
     """
 
     __slots__ = ("context_name", "turn", "value")
@@ -64,13 +64,13 @@ class Container:
         self.turn: Turn | None = None
 
     def device_value(self, context: Any) -> Array:
-        """The value on ``context``; moved there once, and kept there."""
+        """Return the value on ``context``; moved there once, and kept there."""
         if not isinstance(self.value, Array) or self.value.context is not context:
             self.value = asarray(self.host_value(), context=context)
         return self.value
 
     def host_value(self) -> np.ndarray[Any, Any]:
-        """The value as a NumPy array; a copy where it is on a device."""
+        """Return the value as a NumPy array; a copy if it is on a device."""
         if isinstance(self.value, np.ndarray):
             return self.value
         return np.asarray(self.value)
@@ -83,12 +83,12 @@ class SharedVariable(Variable):
     """A variable whose value outlives the calls of the functions that use it.
 
     ``default_update`` is an expression that becomes its value after each call of a
-    function that reads it and says nothing else of it. If ``strict``, it takes values
+    function that reads it and has no other update of it. If ``strict``, it takes values
     of its own dtype only; ``allow_downcast`` says whether they may lose digits.
     """
 
     default_update: Any = None
-    """What is so until one is set, and again where it is deleted."""
+    """The default until one is set, and again where it is deleted."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class SharedVariable(Variable):
     def get_value(
         self, borrow: bool = False, return_internal_type: bool = False
     ) -> Any:
-        """The value as a NumPy array that is the caller's own.
+        """Return the value as a NumPy array that is the caller's own.
 
         With ``borrow`` it may be the variable's own memory, which must not be written.
         With ``return_internal_type`` a value that is on a context is returned as the
@@ -121,7 +121,7 @@ class SharedVariable(Variable):
             return value if borrow else value.copy()
 
     def set_value(self, new_value: Any, borrow: bool = False) -> None:
-        """Give the variable another value, of the same dtype and number of axes.
+        """Set the value to another, of the same dtype and number of axes.
 
         With ``borrow`` the variable may keep ``new_value`` itself. Raises TypeError for
         a value of another type.
@@ -168,7 +168,7 @@ class SharedVariable(Variable):
         self._become(np.zeros(tuple(value.shape), self.type.numpy_dtype))
 
     def clone(self, name: str | None = None) -> SharedVariable:
-        """A variable over the same container."""
+        """Return a variable over the same container."""
         copy = type(self)(
             self.type,
             self.name if name is None else name,
@@ -181,26 +181,26 @@ class SharedVariable(Variable):
 
 
 class SharedObject(SharedVariable):
-    """A shared variable that keeps an object of Python, which no function reads."""
+    """A shared variable with a Python object, which no function reads."""
 
     def get_value(
         self, borrow: bool = False, return_internal_type: bool = False
     ) -> Any:
-        """A copy of the object; itself with ``borrow``."""
-        kept = self.container.value
-        return kept if borrow else deepcopy(kept)
+        """Return a copy of the object; itself with ``borrow``."""
+        value = self.container.value
+        return value if borrow else deepcopy(value)
 
     def set_value(self, new_value: Any, borrow: bool = False) -> None:
-        """Keep a copy of an object instead; itself with ``borrow``."""
+        """Store a copy of an object; itself with ``borrow``."""
         self.container.value = new_value if borrow else deepcopy(new_value)
 
     def zero(self, borrow: bool = False) -> None:
-        """Raises TypeError: objects have no elements."""
+        """Raise TypeError: objects have no elements."""
         raise GraphTypeError(f"zero: {self} is {self.type}, expected an array")
 
 
 def is_object(value: Any, array: Any) -> bool:
-    """True if a value that was made an array of is no array, number or list."""
+    """Return True if a value, converted to ``array``, is no array, number or list."""
     if isinstance(value, (np.ndarray, np.generic, list, tuple)):
         return False
     return array.dtype.kind in "OUS"
@@ -216,7 +216,7 @@ def shared(
     broadcastable: tuple[bool, ...] | None = None,
     target: str | None = None,
 ) -> SharedVariable:
-    """A shared variable that starts as ``value``: a number, NumPy array or `Array`.
+    """Return a shared variable of the value: a number, NumPy array or `Array`.
 
     Its type has the value's dtype and number of axes, none of which broadcasts unless
     ``broadcastable`` says so. If ``strict``, later values must have its dtype;
@@ -224,8 +224,8 @@ def shared(
     Functions move it to the context ``target`` when they first need it there: None is
     the default context, ``"cpu"`` keeps it on the host.
 
-    Of any other object, such as a text or a dict, it is a variable of the type
-    `Generic`: it keeps the object, and no function computes with it.
+    For any other object, such as a text or a dict, it is a variable of the type
+    `Generic`, which no function computes with.
     """
     if isinstance(value, Variable):
         raise GraphTypeError(
@@ -234,9 +234,9 @@ def shared(
         )
     array = value if isinstance(value, Array) else np.asarray(value)
     if is_object(value, array) and broadcastable is None and target is None:
-        kept = SharedObject(generic, name, Container(None, "cpu"))
-        kept.set_value(value, borrow)
-        return kept
+        holder = SharedObject(generic, name, Container(None, "cpu"))
+        holder.set_value(value, borrow)
+        return holder
     try:
         dtype = dtype_name(array.dtype)
     except CompilerError as error:

@@ -1,9 +1,9 @@
-"""Stores on disk between programs: one file an entry, named by a hash of its sources.
+"""Disk caches: one file an entry, named by a hash of its sources.
 
-Lock-free, as the library's cache of kernels beside it: a temporary file, fsync, atomic
-rename. An entry ends with a hash of its bytes and its key, so a damaged or foreign one
-is made anew. The folder is one that nobody else can change (gpuarray._core.folders),
-and is bounded by GPUARRAY_CACHE_SIZE: the oldest entries go first.
+Lock-free, as the library's cache of kernels: a temporary file, fsync, atomic rename. An
+entry ends with a hash of its bytes and its key, so a damaged or foreign one is rebuilt.
+Only the user can change the folder (gpuarray._core.folders). GPUARRAY_CACHE_SIZE bounds
+it: the oldest entries are evicted first.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from gpuarray.config import cache_folder
 
 TEMPORARY = "tmp-"
 STALE_SECONDS = 3600
-"""After which a temporary file is nobody's any more."""
+"""The age at which a temporary file counts as abandoned."""
 DEFAULT_LIMIT = 2 << 30
 DIGEST = 32
 WRITES_PER_PRUNE = 64
 
 
 class Store:
-    """The entries of one kind: files that end with ``suffix``, in a folder of theirs.
+    """The cache of one kind: files that end with ``suffix``, in their own folder.
 
-    Its state is how often this process has written.
+    Its state counts how often this process has written.
     """
 
     def __init__(self, name: str, suffix: str) -> None:
@@ -42,50 +42,50 @@ class Store:
         self._writes = 0
 
     def folder(self) -> Path | None:
-        """Where entries are kept, if others cannot change it; None: nowhere."""
+        """Return the folder of the entries; None if others can change it."""
         above = cache_folder()
         return None if above is None else Path(above, self.name)
 
     def find(self, key: str) -> bytes | None:
-        """The bytes that are kept for a key, a hash in hexadecimal digits."""
-        with self._opened(self.folder()) as kept:
-            return None if kept is None else self._held(kept, key)
+        """Return the entry of a key, a hash in hexadecimal digits."""
+        with self._opened(self.folder()) as folder:
+            return None if folder is None else self._held(folder, key)
 
-    def keep(self, key: str, made: bytes) -> None:
-        """Keep bytes for a key; what cannot be written is not kept."""
-        with self._opened(self.folder(), make=True) as kept:
-            if kept is not None:
+    def keep(self, key: str, content: bytes) -> None:
+        """Store bytes for a key, if they can be written."""
+        with self._opened(self.folder(), make=True) as folder:
+            if folder is not None:
                 with suppress(OSError):
-                    self._write(kept, key, made)
+                    self._write(folder, key, content)
 
     def find_or_make(self, key: str, make: Callable[[], bytes]) -> Path:
-        """The file of an entry, which ``make`` gives the bytes of if there is none.
+        """Return the file of an entry; ``make`` returns the bytes of a missing one.
 
-        Where none can be kept it goes with the process. OSError where neither is
-        possible.
+        Where none can be stored, its file is this process's. Raises OSError if neither
+        is possible.
         """
-        made = None
+        content = None
         for each in (self.folder, self.folder_of_process):
             place = each()
-            with self._opened(place, make=True) as kept:
-                if place is None or kept is None:
+            with self._opened(place, make=True) as folder:
+                if place is None or folder is None:
                     continue
-                if self._held(kept, key) is None:
-                    made = make() if made is None else made
+                if self._held(folder, key) is None:
+                    content = make() if content is None else content
                     try:
-                        self._write(kept, key, made)
+                        self._write(folder, key, content)
                     except OSError:
                         continue
                 return place / f"{key}{self.suffix}"
         raise OSError(f"{self.folder_of_process()}: no file can be written there")
 
     def folder_of_process(self) -> Path:
-        """A folder that goes with the process."""
+        """Return a folder that is deleted with the process."""
         return _of_process(self.name)
 
     @contextmanager
     def _opened(self, place: Path | None, make: bool = False) -> Iterator[int | None]:
-        """The descriptor of a folder, if there is one that may be used."""
+        """Return the descriptor of a folder, if there is one that may be used."""
         if place is None:
             yield None
             return
@@ -97,17 +97,17 @@ class Store:
         held = read_private(folder, f"{key}{self.suffix}")
         if held is None:
             return None
-        made = held[:-DIGEST]
-        return made if held[-DIGEST:] == _seal(key, made) else None
+        content = held[:-DIGEST]
+        return content if held[-DIGEST:] == _seal(key, content) else None
 
-    def _write(self, folder: int, key: str, made: bytes) -> None:
-        """A new file with this content, safe on disk under its own name."""
+    def _write(self, folder: int, key: str, content: bytes) -> None:
+        """Write a new file with this content, safe on disk under its own name."""
         name = f"{TEMPORARY}{secrets.token_hex(8)}{self.suffix}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         handle = os.open(name, flags, 0o600, dir_fd=folder)
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(sealed(key, made))
+                file.write(sealed(key, content))
                 file.flush()
                 os.fsync(handle)
             final = f"{key}{self.suffix}"
@@ -120,18 +120,18 @@ class Store:
         self._writes += 1
 
     def prune(self, folder: int) -> None:
-        """Remove what nobody finished, and the oldest entries where there are many."""
+        """Remove abandoned files, and the oldest entries where there are many."""
         entries = sorted(self._entries(folder), key=lambda each: each[1].st_mtime)
         now = time.time()
-        kept = []
-        for name, found in entries:
+        sizes = []
+        for name, status in entries:
             if not name.startswith(TEMPORARY):
-                kept.append((name, found.st_size))
-            elif now - found.st_mtime > STALE_SECONDS:
+                sizes.append((name, status.st_size))
+            elif now - status.st_mtime > STALE_SECONDS:
                 _unlink(folder, name)
-        total, limit = sum(size for _, size in kept), _limit()
+        total, limit = sum(size for _, size in sizes), _limit()
         if total > limit:
-            for name, size in kept:
+            for name, size in sizes:
                 if total <= limit - limit // 4:
                     break
                 _unlink(folder, name)
@@ -140,7 +140,7 @@ class Store:
     def _entries(self, folder: int) -> Iterator[tuple[str, os.stat_result]]:
         for name in os.listdir(folder):
             if name.endswith(self.suffix):
-                with suppress(OSError):  # another process removed it meanwhile
+                with suppress(OSError):  # another process removed it
                     yield name, os.stat(name, dir_fd=folder, follow_symlinks=False)
 
 
@@ -149,13 +149,13 @@ def _unlink(folder: int, name: str) -> None:
         os.unlink(name, dir_fd=folder)
 
 
-def sealed(key: str, made: bytes) -> bytes:
+def sealed(key: str, content: bytes) -> bytes:
     """Return bytes and a seal, which loaders of libraries ignore."""
-    return made + _seal(key, made)
+    return content + _seal(key, content)
 
 
-def _seal(key: str, made: bytes) -> bytes:
-    return hashlib.blake2b(made, digest_size=DIGEST, key=key.encode()[:64]).digest()
+def _seal(key: str, content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=DIGEST, key=key.encode()[:64]).digest()
 
 
 @lru_cache
