@@ -1,1 +1,1 @@
-"""How derivatives are made: backwards, forwards, and of many rows at once."""
+"""Derivatives: reverse and forward mode, and batching."""

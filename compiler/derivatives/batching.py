@@ -1,9 +1,8 @@
-"""A graph for many rows at once: each op by a rule, or by one run for each row.
+"""Batching: a graph for many rows at once, each op by a rule or by a run per row.
 
-`over_rows` takes what a graph computes of a variable and says it for every row of an
-array, so that the rows go through together: an elementwise op needs nothing but a new
-axis, a product of a matrix and a vector becomes one of matrices. An op that no rule
-knows is wrapped in `MapRows`.
+`over_rows` applies a graph of a variable to every row of an array at once: an
+elementwise op needs only a new axis, a product of a matrix and a vector becomes one of
+matrices. An op without a rule is wrapped in `MapRows`.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ class BatchedOperand:
     by_row: bool
 
     def rows(self, ndim: int) -> Variable:
-        """With new axes behind that of the rows until each row has ``ndim`` axes.
+        """Return it with new axes after the rows' until each row has ``ndim`` axes.
 
-        What is the same for all rows gets them on its left, as broadcasting does.
+        An operand shared by all rows gets them on its left, as broadcasting does.
         """
         if not self.by_row:
             return self.value
@@ -40,17 +39,16 @@ class BatchedOperand:
 
 
 Rule = Callable[[Any, Apply, "Sequence[BatchedOperand]"], Any]
-"""The outputs of a node for all rows: a variable or a list of them.
+"""Returns the outputs of a node for all rows: a variable or a list of them.
 
-None says that the rule does not fit. A result that is the same for all rows is wrapped
-in an `BatchedOperand` that says so.
+None if it does not fit. A result shared by all rows is wrapped in a `BatchedOperand`.
 """
 
 RULES: dict[type[Op], Rule] = {}
 
 
 def rule(*ops: type[Op]) -> Callable[[Rule], Rule]:
-    """Register how ops of these classes go over rows."""
+    """Register the batching rule of these classes of ops."""
 
     def register(function: Rule) -> Rule:
         for op in ops:
@@ -63,11 +61,11 @@ def rule(*ops: type[Op]) -> Callable[[Rule], Rule]:
 def over_rows(
     outputs: Sequence[Variable], rows: Mapping[Variable, Variable]
 ) -> list[Variable]:
-    """``outputs`` for each row of the arrays that stand for variables.
+    """Return ``outputs`` for each row of the arrays in place of variables.
 
-    ``rows`` maps a variable to an array of one more axis, the first, along which its
-    values lie; so do those of the results. A result that does not depend on any of the
-    variables is repeated.
+    ``rows`` maps a variable to an array with one more axis, the first, along which its
+    values are; so are the results'. A result that depends on none of the variables is
+    repeated.
     """
     known = {old: BatchedOperand(new, True) for old, new in rows.items()}
     for node in toposort(outputs, blockers=rows):
@@ -91,12 +89,12 @@ def over_rows(
 
 
 def _results(node: Apply, operands: Sequence[BatchedOperand]) -> list[BatchedOperand]:
-    """The outputs of a node over rows."""
-    if not any(operand.by_row for operand in operands):  # of lengths of rows, say
+    """Return the outputs of a node over rows."""
+    if not any(operand.by_row for operand in operands):  # such as lengths of rows
         same = node.clone_with([operand.value for operand in operands])
         return [BatchedOperand(output, False) for output in same.outputs]
-    found = next((RULES[each] for each in type(node.op).__mro__ if each in RULES), None)
-    result = None if found is None else found(node.op, node, operands)
+    rule_ = next((RULES[each] for each in type(node.op).__mro__ if each in RULES), None)
+    result = None if rule_ is None else rule_(node.op, node, operands)
     if result is None:
         op = MapRows(node.op, tuple(operand.by_row for operand in operands))
         result = op(*(operand.value for operand in operands))
@@ -108,7 +106,7 @@ def _results(node: Apply, operands: Sequence[BatchedOperand]) -> list[BatchedOpe
 
 
 def repeated(x: Variable, length: Variable) -> Variable:
-    """``x``, ``length`` times along a new first axis."""
+    """Return ``x`` repeated ``length`` times along a new first axis."""
     lengths = [length, *(shape_i(x, axis) for axis in range(x.type.ndim))]
     return broadcast_to(x, lengths, ndim=x.type.ndim + 1)
 

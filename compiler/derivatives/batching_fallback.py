@@ -1,4 +1,4 @@
-"""An op applied to each row of its inputs: one run for each."""
+"""`MapRows`: an op applied to each row of its inputs, one run for each."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 class MapRows(Op):
     """The op ``op`` applied to each row of the inputs marked in ``by_row``.
 
-    The others are the same for every row. The results of the rows lie along a new first
-    axis. The program writes no such op: it comes where many rows are asked of an
-    operation that has no rule for them.
+    The others are shared by the rows. The rows' results are along a new first axis. It
+    is created where `over_rows` finds no rule for an op.
     """
 
     __props__ = ("op", "by_row")
@@ -32,7 +31,7 @@ class MapRows(Op):
         self.by_row = tuple(bool(each) for each in by_row)
 
     def make_node(self, *inputs: Any) -> Apply:
-        """A node over the inputs, those with rows of one axis more than for the op."""
+        """A node over the inputs, those with rows of one more axis than the op's."""
         variables = [as_tensor_variable(each) for each in inputs]
         if len(variables) != len(self.by_row) or not any(self.by_row):
             raise GraphTypeError(
@@ -57,7 +56,7 @@ class MapRows(Op):
         return Apply(self, variables, outputs)
 
     def of_row(self, inputs: Sequence[Variable]) -> Apply:
-        """The node of one row: a variable for each input that has rows."""
+        """Return the node of one row: a variable for each input that has rows."""
         return self.op.make_node(
             *(
                 row_type(each.type)() if flag else each
@@ -66,12 +65,12 @@ class MapRows(Op):
         )
 
     def evaluate(self, node: Apply, arrays: Sequence[Any]) -> list[Any]:
-        """The results of all rows, one after the other."""
+        """Return the results of all rows, computed one after the other."""
         inner = self.of_row(node.inputs)
-        given = [a for a, flag in zip(arrays, self.by_row, strict=True) if flag]
-        count = len(given[0])
-        if any(len(each) != count for each in given):
-            lengths = [len(each) for each in given]
+        batches = [a for a, flag in zip(arrays, self.by_row, strict=True) if flag]
+        count = len(batches[0])
+        if any(len(each) != count for each in batches):
+            lengths = [len(each) for each in batches]
             raise GraphValueError(f"{self}: the inputs have {lengths} rows")
         if count == 0:
             return self._nothing(node, inner, arrays)
@@ -95,7 +94,7 @@ class MapRows(Op):
         return [np.stack(each) for each in zip(*results, strict=True)]
 
     def _nothing(self, node: Apply, inner: Apply, arrays: Sequence[Any]) -> list[Any]:
-        """The results of no rows: of the shapes that a row of zeros gives."""
+        """Return the results of no rows, of the shapes of a row of zeros."""
         row = [
             np.zeros(array.shape[1:], array.dtype) if flag else array
             for array, flag in zip(arrays, self.by_row, strict=True)
@@ -108,12 +107,12 @@ class MapRows(Op):
         ]
 
     def host_inputs(self, node: Apply) -> Collection[int]:
-        """Those of the op, among the inputs that are the same for all rows."""
+        """Return those of the op, among the inputs that the rows share."""
         inner = self.of_row(node.inputs)
         return [i for i in self.op.host_inputs(inner) if not self.by_row[i]]
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
-        """The number of rows, and what the op says of one row."""
+        """Return the number of rows before the op's shape of one row."""
         inner = self.of_row(node.inputs)
         rows = [
             tuple(shape)[1:] if flag else shape
@@ -155,10 +154,10 @@ class MapRows(Op):
         for row, each, flag in zip(inner.inputs, inputs, self.by_row, strict=True):
             if flag:
                 rows[row] = each
-        found = iter(M.over_rows([each for each in terms if each is not None], rows))
+        batched = iter(M.over_rows([each for each in terms if each is not None], rows))
         results: list[Variable | None] = []
         for term, flag in zip(terms, self.by_row, strict=True):
-            all_rows = None if term is None else next(found)
+            all_rows = None if term is None else next(batched)
             if all_rows is None or flag:
                 results.append(all_rows)
             else:
@@ -170,10 +169,10 @@ class MapRows(Op):
 
 
 def row_type(kind: ArrayType) -> Any:
-    """The type of one row of an array."""
+    """Return the type of one row of an array."""
     return kind.clone(broadcastable=kind.broadcastable[1:])  # type: ignore[attr-defined]
 
 
 def _needs(length: Any, dummies: set[Variable]) -> bool:
-    """True if a length is told by a single row's variable."""
+    """Return True if a length depends on a single row's variable."""
     return isinstance(length, Variable) and not dummies.isdisjoint(inputs_of([length]))

@@ -1,4 +1,4 @@
-"""How indexing goes over rows: of each the same part, behind a full slice."""
+"""Batching rules of indexing: the same part of each row, after a full slice."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gpuarray.compiler.ops.slicing.subtensor import FULL, IncSubtensor, Slice, S
 
 @rule(Subtensor)
 def part(op: Subtensor, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
-    """All rows, and of each the same part."""
+    """Take the same part of each row."""
     x, *integers = operands
     if not same_for_all(operands):
         return None
@@ -37,7 +37,7 @@ def part(op: Subtensor, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
 def changed_part(
     op: IncSubtensor, node: Apply, operands: Sequence[BatchedOperand]
 ) -> Any:
-    """All rows, and of each the same part; what has no rows is repeated."""
+    """Change the same part of each row; an operand without rows is repeated."""
     x, y, *integers = operands
     if any(integer.by_row for integer in integers):
         return None
@@ -49,14 +49,14 @@ def changed_part(
 
 
 def _row(operand: BatchedOperand, node: Apply) -> BatchedOperand:
-    """A single row in the place of an operand, to ask for its type."""
+    """Return a variable of a single row of an operand, for its type."""
     return BatchedOperand(node.inputs[0].type(), False) if operand.by_row else operand
 
 
 def leading(idx_list: Sequence[Any], index: Sequence[Variable]) -> int:
-    """How many axes of arrays stand before all others, as slices between them do.
+    """Return the number of axes of arrays that come first, as with slices in between.
 
-    They then stand before the axis of the rows, too.
+    They then come before the rows' axis, too.
     """
     arrays = [i for i, entry in enumerate(idx_list) if not isinstance(entry, Slice)]
     between = idx_list[arrays[0] : arrays[-1]]
@@ -71,7 +71,7 @@ def leading(idx_list: Sequence[Any], index: Sequence[Variable]) -> int:
 
 @rule(Picks)
 def picked(op: Any, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
-    """All rows, and of each what the arrays lead to."""
+    """Pick the indexed elements of each row."""
     x, *index = operands
     if not same_for_all(operands):
         return None
@@ -89,7 +89,7 @@ def picked(op: Any, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
 def changed_where_picked(
     op: Any, node: Apply, operands: Sequence[BatchedOperand]
 ) -> Any:
-    """All rows, and of each what the arrays lead to; what has no rows is repeated."""
+    """Change the indexed elements of each row; operands without rows are repeated."""
     x, y, *index = operands
     if any(each.by_row for each in index):
         return None

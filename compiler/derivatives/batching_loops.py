@@ -1,4 +1,4 @@
-"""How a loop goes over rows: each of its turns does."""
+"""The batching rule of loops: of each iteration."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
 
 @rule(Scan)
 def loop(op: Scan, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
-    """A loop over turns of all rows; states have rows from the first turn on."""
+    """Loop over iterations of all rows; states have rows from the first one on."""
     turns, *given = operands
     if turns.by_row or op.until:
         return None
@@ -45,5 +45,5 @@ def loop(op: Scan, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
 
 
 def swapped(x: Variable) -> Variable:
-    """An array with its first two axes in each other's place."""
+    """Return an array with its first two axes swapped."""
     return dimshuffle(x, 1, 0, *range(2, x.type.ndim))

@@ -1,4 +1,4 @@
-"""How each family of ops goes over rows: an axis more, which is the first."""
+"""Batching rules of each family of ops: the rows are a new first axis."""
 
 from __future__ import annotations
 
@@ -45,26 +45,26 @@ from gpuarray.compiler.ops.variables.transfer import Transfer
 
 
 def same_for_all(operands: Sequence[BatchedOperand]) -> bool:
-    """True if the inputs after the first, which settle shapes, are."""
+    """Return True if the rows share the inputs after the first, which decide shapes."""
     return not any(operand.by_row for operand in operands[1:])
 
 
 @rule(Elemwise)
 def elemwise(op: Elemwise, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
-    """The axis of the rows is one more on the left."""
+    """Broadcast over one more axis on the left."""
     ndim = node.outputs[0].type.ndim
     return Elemwise(op.scalar)(*(operand.rows(ndim) for operand in operands))
 
 
 @rule(Transfer, Mark)
 def unchanged(op: Op, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
-    """The op does not look at axes."""
+    """Apply the op, whatever the axes."""
     return op(operands[0].value)
 
 
 @rule(IfElse)
 def branches(op: IfElse, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
-    """One condition for all rows chooses all rows of a branch."""
+    """Choose all rows of a branch by one condition for all."""
     condition, *sides = operands
     if condition.by_row:
         return None
@@ -77,7 +77,7 @@ def branches(op: IfElse, node: Apply, operands: Sequence[BatchedOperand]) -> Any
 
 @rule(Reduce)
 def reduction(op: Reduce, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
-    """Every axis stands one further to the right."""
+    """Reduce each axis one further to the right."""
     axes = tuple(axis + 1 for axis in op.axes)
     made = type(op)(op.monoid, axes, op.dtype, op.acc_dtype, op.of_none)
     return made(operands[0].value)
@@ -87,21 +87,21 @@ def reduction(op: Reduce, node: Apply, operands: Sequence[BatchedOperand]) -> An
 def axes_in_order(
     op: DimShuffle, node: Apply, operands: Sequence[BatchedOperand]
 ) -> Any:
-    """The first axis stays; the others move as they did."""
+    """Permute the other axes after the first."""
     order = ["x" if axis == "x" else int(axis) + 1 for axis in op.new_order]
     return dimshuffle(operands[0].value, 0, *order)
 
 
 @rule(Rebroadcast)
 def flags(op: Rebroadcast, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
-    """The axis of the rows keeps its flag."""
+    """Keep the flag of the rows' axis."""
     x = operands[0].value
     return Rebroadcast((x.type.broadcastable[0], *op.broadcastable))(x)
 
 
 @rule(Reshape)
 def other_lengths(op: Reshape, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
-    """The axis of the rows comes first in the new shape, too."""
+    """Put the rows' length first in the new shape."""
     lengths = elements(operands[1].value) if same_for_all(operands) else None
     if lengths is None:
         return None
@@ -113,7 +113,7 @@ def other_lengths(op: Reshape, node: Apply, operands: Sequence[BatchedOperand]) 
 def repeated_axes(
     op: BroadcastTo, node: Apply, operands: Sequence[BatchedOperand]
 ) -> Any:
-    """Rows get all the axes that they are repeated along, of length 1."""
+    """Give rows all the axes that they are repeated along, of length 1."""
     lengths = elements(operands[1].value) if same_for_all(operands) else None
     if lengths is None:
         return None
@@ -123,7 +123,7 @@ def repeated_axes(
 
 @rule(Shape)
 def lengths(op: Shape, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
-    """The lengths of a row, which are the same for all."""
+    """Return the lengths of a row, the same for all."""
     x = operands[0].value
     vector = MakeVector("int64")(*(shape_i(x, i) for i in range(1, x.type.ndim)))
     return BatchedOperand(vector, False)
@@ -131,7 +131,7 @@ def lengths(op: Shape, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
 
 @rule(Shape_i)
 def length(op: Shape_i, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
-    """The length of an axis of a row, which is the same for all."""
+    """Return the length of an axis of a row, the same for all."""
     return BatchedOperand(shape_i(operands[0].value, op.i + 1), False)
 
 
@@ -139,7 +139,7 @@ def length(op: Shape_i, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
 def side_by_side(
     op: MakeVector, node: Apply, operands: Sequence[BatchedOperand]
 ) -> Any:
-    """Columns: each place of a row takes its scalar."""
+    """Join columns: each element of a row is its scalar."""
     place = counted(len(operands))
     columns = [
         dimshuffle(operand.value, 0, "x") if operand.by_row else operand.value
@@ -154,7 +154,7 @@ def side_by_side(
 
 @rule(Dot)
 def product(op: Dot, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
-    """All rows in one product of matrices where only one operand has rows."""
+    """Compute one product of matrices if only one operand has rows."""
     a, b = operands
     if a.by_row and b.by_row:
         return batched_dot(a.value, b.value)
@@ -170,7 +170,7 @@ def product(op: Dot, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
 
 
 def _times(a: Variable, b: Variable, ndim: int, b_ndim: int) -> Variable:
-    """Rows of ``ndim`` axes times what is the same for all."""
+    """Return rows of ``ndim`` axes times an operand that they share."""
     if ndim == 1:
         return Dot()(a, b)  # type: ignore[no-any-return]
     count, height, width = (shape_i(a, axis) for axis in range(3))
@@ -182,7 +182,7 @@ def _times(a: Variable, b: Variable, ndim: int, b_ndim: int) -> Variable:
 
 @rule(BatchedDot)
 def products(op: BatchedDot, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
-    """The rows are one more axis of the batch, repeated where an operand has none."""
+    """Make the rows an axis of the batch, repeated for an operand without."""
     ndim = node.outputs[0].type.ndim
     return op(
         *(
@@ -196,7 +196,7 @@ def products(op: BatchedDot, node: Apply, operands: Sequence[BatchedOperand]) ->
 
 @rule(Join)
 def joined(op: Join, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
-    """The axis is one further to the right; what has no rows is repeated."""
+    """Join along the axis one further to the right; repeat operands without rows."""
     length = next(shape_i(operand.value, 0) for operand in operands if operand.by_row)
     return Join(op.axis + 1)(
         *(
@@ -208,7 +208,7 @@ def joined(op: Join, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
 
 @rule(Split)
 def cut(op: Split, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
-    """The axis is one further to the right."""
+    """Split along the axis one further to the right."""
     x, sizes = operands
     if sizes.by_row:
         return None
@@ -217,7 +217,7 @@ def cut(op: Split, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
 
 @rule(OpFromGraph)
 def graph(op: OpFromGraph, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
-    """The graph, op by op; what is the same for all rows is repeated at the end."""
+    """Batch the inner graph; a result that the rows share is repeated."""
     places = [
         old.type() if operand.by_row else operand.value
         for operand, old in zip(operands, node.inputs, strict=True)
@@ -232,13 +232,13 @@ def graph(op: OpFromGraph, node: Apply, operands: Sequence[BatchedOperand]) -> A
 
 @rule(Sort, Normalised)
 def along_an_axis(op: Any, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
-    """The axis is one further to the right."""
+    """Apply it along the axis one further to the right."""
     return type(op)(op.axis + 1 if op.axis >= 0 else op.axis)(operands[0].value)
 
 
 @rule(CumOp)
 def folded(op: CumOp, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
-    """The axis is one further to the right; without one each row is made flat."""
+    """Scan along the axis one further to the right; by default each raveled row."""
     x = operands[0].value
     if op.axis is None:
         flat = reshape(x, [shape_i(x, 0), -1])

@@ -1,4 +1,4 @@
-"""Gradients through branches: what flows in one is computed where it is taken."""
+"""Gradients through branches, computed only if the branch is taken."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from gpuarray.compiler.ops.control.ifelse import IfElse, only_where
 
 
 class Branches:
-    """The conditions of a graph that gradients flow back through.
+    """The conditions of a graph, for the gradients through it.
 
-    Within a branch gradients flow as they are. Where they leave it, for a variable
-    that is there without it, they are zeros unless it is taken. So the whole way back
-    through a branch is needed under its condition only.
+    Gradients that leave a branch, for a variable outside of it, are zeros unless it is
+    taken. So the gradient through a branch is needed under its condition only.
     """
 
     def __init__(self, order: Sequence[Apply], results: Sequence[Variable]) -> None:
@@ -47,7 +46,7 @@ class Branches:
             ]
 
     def _leaving(self, term: Variable, variable: Variable, guard: Guard) -> Variable:
-        """A term where the variable is there; it was made under ``guard``."""
+        """Return a term outside of the branch; it was computed under ``guard``."""
         if is_null(term):
             return term
         left = guard - self._of(variable)

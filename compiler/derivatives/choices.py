@@ -1,11 +1,10 @@
-"""Zeros that a choice leaves in a gradient, which stay zeros behind it.
+"""Masks that keep the zeros of choices in gradients zeros.
 
-What a program does not choose - the other side of a `where`, the elements that an index
-leaves out - has a gradient of 0. A derivative further back is multiplied by it, and
-that may be infinite or nan, as of a logarithm at 0: the product would be nan. So where
-a gradient may hold such zeros, products with it are taken under a mask, of the
-condition if the gradient is a choice itself, else of where the gradient is not 0.
-Gradients that no choice has touched are multiplied as they are.
+The side of a `where` that is not chosen, and elements that an index leaves out, have a
+gradient of 0. It is multiplied by derivatives further back, which may be infinite or
+nan, as of a logarithm at 0: the product would be nan. So a gradient that may have such
+zeros is multiplied under a mask: the condition if the gradient is a choice itself, else
+where the gradient is not 0. Other gradients are multiplied without.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _KNOWN: Living[Variable, bool] = Living()
 def protected(node: Apply, g: Variable, pull: Pull) -> list[Any]:
     """Return an elementwise node's gradients, 0 where a choice left zeros.
 
-    ``pull`` gives what flows to each input, linear in the gradient that it is given.
+    ``pull`` returns the gradient of each input, linear in its argument.
     """
     terms = masked(g, pull, [*node.inputs, *node.outputs])
     return [
@@ -47,7 +46,7 @@ def protected(node: Apply, g: Variable, pull: Pull) -> list[Any]:
 
 
 def masked(g: Variable, pull: Pull, given: Sequence[Variable]) -> list[Any]:
-    """Return what ``pull`` makes of a gradient, 0 where a choice left zeros in it.
+    """Return ``pull``'s result of a gradient, 0 where a choice left zeros in it.
 
     ``given`` are the variables that it multiplies with.
     """
@@ -73,19 +72,19 @@ def times(g: Variable, slope: Variable) -> Variable:
 
 
 def over(g: Variable, divisor: Variable) -> Variable:
-    """A gradient divided, zero where a choice left zeros in it."""
+    """Return a gradient divided, zero where a choice left zeros in it."""
     (quotient,) = masked(g, lambda value: [value / divisor], [divisor])
     result: Variable = quotient
     return result
 
 
 def chosen(g: Variable) -> Variable:
-    """``g`` as a gradient that holds zeros: one element of many is asked for."""
+    """Return ``g`` as a gradient with zeros: that of one element of many."""
     return _where_nonzero(g, g)
 
 
 def added(a: Variable, b: Variable) -> Variable | None:
-    """The sum of two gradients under one mask; None where they have not the same."""
+    """Return the sum of two gradients under their common mask; else None."""
     if a.type != b.type:
         return None
     for row, name in ((_CHOICE, "where"), (_FACTOR, "where_nonzero")):
@@ -103,9 +102,9 @@ def added(a: Variable, b: Variable) -> Variable | None:
 
 
 def pushed(node: Apply, directions: Sequence[Variable | None]) -> Variable | None:
-    """How a product under a mask moves; None for another node.
+    """Return the derivative of a product under a mask; None for another node.
 
-    Where neither the masking factor nor its direction is there, nothing moves.
+    It is zero if neither the masking factor nor its direction is there.
     """
     parts = _operands(node.outputs[0], _FACTOR)
     direction = directions[-1]
@@ -118,7 +117,7 @@ def pushed(node: Apply, directions: Sequence[Variable | None]) -> Variable | Non
 
 
 def _operands(variable: Variable, row: Scalar) -> Sequence[Variable] | None:
-    """The operands of the row that makes the variable, if it is this one."""
+    """Return the operands if this row computes the variable."""
     owner = variable.owner
     return owner.inputs if owner is not None and _scalar(owner) is row else None
 
@@ -135,7 +134,7 @@ def _where_nonzero(factor: Variable, product: Variable) -> Variable:
 
 
 def _opened(g: Variable) -> tuple[Variable, Mask]:
-    """A gradient that holds zeros as a value and the mask that it is under.
+    """Return a gradient with zeros as a value and its mask.
 
     One mask serves a whole chain of products, which so remain products.
     """
@@ -153,7 +152,7 @@ def _opened(g: Variable) -> tuple[Variable, Mask]:
 
 
 def _is_masked(variable: Variable) -> bool:
-    """True if a term of it is under a mask of its own, but for signs and numbers."""
+    """Return True if a term of it has a mask, but for signs and numbers."""
     waiting, seen = [variable], {variable}
     while waiting:
         current = waiting.pop()
@@ -183,7 +182,7 @@ def _as(value: Variable, g: Variable) -> Variable:
 
 
 def _is_finite_multiple(term: Variable, g: Variable, given: Sequence[Variable]) -> bool:
-    """True if a term is the gradient itself but for signs, numbers and choices."""
+    """Return True if a term is the gradient but for signs, numbers and choices."""
     if term is g:
         return True
     if isinstance(term, Constant):
@@ -201,7 +200,7 @@ def _is_finite_multiple(term: Variable, g: Variable, given: Sequence[Variable]) 
 
 
 def _values(node: Apply) -> Sequence[Variable]:
-    """The operands of an elementwise node whose values the results are made of."""
+    """Return the operands of an elementwise node that its results' values are from."""
     scalar = _scalar(node)
     if scalar is _CHOICE and (truth := _settled(node.inputs[0])) is not None:
         return [node.inputs[1 if truth else 2]]
@@ -211,7 +210,7 @@ def _values(node: Apply) -> Sequence[Variable]:
 
 
 def _settled(condition: Variable) -> bool | None:
-    """Return the value of a condition of constants; None for one that values decide."""
+    """Return the value of a condition of constants; None for others."""
     number = _number(condition)
     owner = condition.owner
     if number is None and owner is not None and isinstance(owner.op, Elemwise):
@@ -222,7 +221,7 @@ def _settled(condition: Variable) -> bool | None:
 
 
 def _beside_zeros(node: Apply, index: int, term: Variable) -> Variable:
-    """A term under the masks of the other operands that make the result 0."""
+    """Return a term under the masks of the other operands that make the result 0."""
     row = _scalar(node)
     if not isinstance(row, Scalar) or row.arity == 1 or row.joins:
         return term
@@ -236,7 +235,7 @@ def _beside_zeros(node: Apply, index: int, term: Variable) -> Variable:
 
 @lru_cache(maxsize=4096)
 def annihilates(row: Scalar, place: int) -> bool:
-    """True if a row is 0 wherever the operand at a place is, for finite others."""
+    """Return True if a row is 0 where an operand is, for finite others."""
     return all(
         _is_zero(row, [0.0 if i == place else sample for i in range(row.arity)])
         for sample in _SAMPLES
@@ -244,19 +243,19 @@ def annihilates(row: Scalar, place: int) -> bool:
 
 
 def _is_zero(row: Scalar, operands: Sequence[Any]) -> bool:
-    """True if a row gives 0 for numbers."""
+    """Return True if a row is 0 for numbers."""
     try:
         with np.errstate(all="ignore"):
             value = row.reference(
                 *(np.asarray(operand, "float64") for operand in operands)
             )
-    except (TypeError, ValueError):  # of integers only
+    except (TypeError, ValueError):  # integers only
         return False
     return bool(np.all(np.asarray(value) == 0))
 
 
 def is_zeros(variable: Variable) -> bool:
-    """True if every element is 0 by construction: a number, repeated or converted."""
+    """Return True if all elements are 0 by construction: a number, repeated or cast."""
     while not isinstance(variable, Constant):
         owner = variable.owner
         if owner is None:
@@ -273,10 +272,10 @@ def is_zeros(variable: Variable) -> bool:
 
 
 def holds_zeros(variable: Variable) -> bool:
-    """True if elements of a variable may be zeros because something else is chosen.
+    """Return True if elements may be zeros because something else is chosen.
 
-    It is a choice with 0 on one side, a comparison as a number, what stands among
-    zeros, or made of such in a way that keeps zeros.
+    It is a choice with 0 on one side, a comparison as a number, elements among zeros,
+    or computed from such by operations that keep zeros.
     """
     waiting = [variable]
     while waiting:
@@ -291,7 +290,7 @@ def holds_zeros(variable: Variable) -> bool:
 
 
 def _asked(variable: Variable) -> Sequence[Variable]:
-    """The variables that decide whether another holds zeros."""
+    """Return the variables that decide whether another has zeros."""
     owner = variable.owner
     if owner is None or _is_truth(variable):
         return ()
@@ -303,7 +302,7 @@ def _asked(variable: Variable) -> Sequence[Variable]:
 
 
 def _is_array(term: Any) -> bool:
-    """True if a term is there, and not one that nobody can tell."""
+    """Return True if a term exists and is defined."""
     return isinstance(term, Variable) and isinstance(term.type, ArrayType)
 
 
@@ -318,7 +317,7 @@ def _is_number(variable: Variable) -> bool:
 
 
 def _holds(variable: Variable) -> bool:
-    """True if it holds zeros, as its operands are known to or not."""
+    """Return True if it has zeros, by its operands."""
     if _is_truth(variable):
         return True
     if isinstance(variable, Constant):
@@ -326,8 +325,8 @@ def _holds(variable: Variable) -> bool:
     owner = variable.owner
     if owner is None:
         return False
-    given = _asked(variable)
-    flags = [_KNOWN[each] for each in given]
+    asked = _asked(variable)
+    flags = [_KNOWN[each] for each in asked]
     if not isinstance(owner.op, Elemwise):
         return owner.op.leaves_zeros or any(flags)
     row = owner.op.scalar
@@ -337,13 +336,13 @@ def _holds(variable: Variable) -> bool:
         return any(flags)
     return any(
         flag and annihilates(row, place) for place, flag in enumerate(flags)
-    ) or _keeps_zero(row, given, flags)
+    ) or _keeps_zero(row, asked, flags)
 
 
 def _keeps_zero(
     row: Scalar, operands: Sequence[Variable], flags: Sequence[bool]
 ) -> bool:
-    """True if a row is 0 where all operands but numbers are zeros of choices."""
+    """Return True if a row is 0 where all operands but numbers are zeros of choices."""
     if not any(flags):
         return False
     values: list[Any] = []
@@ -356,7 +355,7 @@ def _keeps_zero(
 
 
 def _number(variable: Variable) -> Any:
-    """The real number that a variable is in every place, or None."""
+    """Return the real number that all elements are, or None."""
     while variable.owner is not None and isinstance(variable.owner.op, DimShuffle):
         variable = variable.owner.inputs[0]
     if not isinstance(variable, Constant) or np.iscomplexobj(variable.data):

@@ -1,8 +1,8 @@
-"""Forward mode: how a direction at the inputs moves the outputs, node by node.
+"""Forward mode: the directional derivatives of outputs, node by node.
 
-An op need not know: what flows back through it is linear in what flows in, so the
-derivative of that, along the direction, is the direction at its outputs. Two passes
-backwards make one forwards.
+An op needs no rule: its gradient is linear in the gradients of its outputs, so the
+derivative of that, along the direction, is the direction at its outputs. Two reverse
+passes make a forward one.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def Rop(
     disconnected_outputs: DisconnectedOutputs = "raise",
     return_disconnected: ReturnDisconnected = "zero",
 ) -> Any:
-    """The Jacobian of ``f`` with respect to ``wrt`` times ``eval_points``.
+    """Return the Jacobian of ``f`` with respect to ``wrt`` times ``eval_points``.
 
     ``f`` is a variable, or a list or tuple of them; so is the result, each of the type
     of its expression. ``eval_points`` has a direction for each of ``wrt``, of its
@@ -105,7 +105,7 @@ def Rop(
 
 
 def _is_still(output: Variable, variables: Sequence[Variable]) -> bool:
-    """True if real numbers do not move: they are constant, or depend by integers."""
+    """Return True if the derivative is zero: of constants, or by integers."""
     if not carries(output):
         return False
     leaves = inputs_of([output])
@@ -115,7 +115,7 @@ def _is_still(output: Variable, variables: Sequence[Variable]) -> bool:
 
 
 def _directions(wrt: Any, eval_points: Any) -> Directions:
-    """The direction of each variable that moves, in the variable's type."""
+    """Return the direction of each variable that moves, in the variable's type."""
     variables = listed(wrt, "Rop: wrt")
     several = isinstance(eval_points, list | tuple)
     points = list(eval_points) if several else [eval_points]
@@ -123,7 +123,7 @@ def _directions(wrt: Any, eval_points: Any) -> Directions:
         raise GraphValueError(
             f"Rop: given {len(points)} eval_points for {len(variables)} variables"
         )
-    found: Directions = {}
+    directions: Directions = {}
     for variable, point in zip(variables, points, strict=True):
         if point is None:
             continue
@@ -137,8 +137,8 @@ def _directions(wrt: Any, eval_points: Any) -> Directions:
             raise GraphTypeError(
                 f"Rop: {variable} is of {variable.type}; only real numbers move"
             )
-        found[variable] = fitted(direction, variable)
-    return found
+        directions[variable] = fitted(direction, variable)
+    return directions
 
 
 def _defined(output: Variable, direction: Variable) -> Variable:
@@ -156,28 +156,28 @@ def _defined(output: Variable, direction: Variable) -> Variable:
 def pushed(
     outputs: Sequence[Variable], directions: Mapping[Variable, Variable]
 ) -> Directions:
-    """The directions of all variables between ``directions`` and ``outputs``."""
-    found = dict(directions)
+    """Return the directions of all variables between ``directions`` and ``outputs``."""
+    known = dict(directions)
     order = toposort(outputs, blockers=directions)
     read = {*outputs, *(variable for node in order for variable in node.inputs)}
     for node in order:
-        given = [found.get(variable) for variable in node.inputs]
-        if all(each is None for each in given):
+        inputs = [known.get(variable) for variable in node.inputs]
+        if all(each is None for each in inputs):
             continue
         wanted = [variable in read for variable in node.outputs]
-        results = push_forward(node, given, wanted)
+        results = push_forward(node, inputs, wanted)
         for output, result in zip(node.outputs, results, strict=True):
-            if result is not None and output not in found:
-                found[output] = result
-    return found
+            if result is not None and output not in known:
+                known[output] = result
+    return known
 
 
 def push_forward(
     node: Apply, directions: Sequence[Variable | None], wanted: Sequence[bool]
 ) -> list[Variable | None]:
-    """The directions of a node's outputs, None where nothing moves.
+    """Return the directions of a node's outputs, None for zero.
 
-    ``wanted`` says of which outputs anybody asks.
+    ``wanted`` flags the outputs that are needed.
     """
     nulls = [
         direction
@@ -190,7 +190,7 @@ def push_forward(
     if own is not None:
         try:
             return _of_op(node, own, directions)
-        except NotImplementedError:  # the op leaves it to the general way
+        except NotImplementedError:  # two reverse passes instead
             pass
     moved = choices.pushed(node, directions)
     if moved is not None:
@@ -236,11 +236,11 @@ def _result(result: Any, output: Variable) -> Variable | None:
 def by_two_passes(
     node: Apply, directions: Sequence[Variable | None], wanted: Sequence[bool]
 ) -> list[Variable | None]:
-    """The directions of the wanted outputs by the gradient of the op's gradient.
+    """Return the directions of the wanted outputs by the gradient of the op's gradient.
 
-    With ``u`` in the place of the outputs' gradients, what flows to the inputs is
-    linear in ``u``; its derivative by ``u`` along the directions is what is asked for.
-    ``u`` itself is gone then, but for its shape, which is that of the output.
+    With ``u`` in place of the outputs' gradients, the inputs' gradients are linear in
+    ``u``; their derivative by ``u`` along the directions is the result. ``u`` itself is
+    gone then, but for its shape, which is that of the output.
     """
     dummies = [
         output.type(f"u{i}") if is_wanted and carries(output) else None
@@ -261,7 +261,7 @@ def by_two_passes(
     edge = [*node.inputs, *node.outputs, *seeds.values()]
     with traced_as(node.trace):
         try:
-            found = flow(seeds, [each for each in dummies if each is not None], edge)
+            flows = flow(seeds, [each for each in dummies if each is not None], edge)
         except NoGradientError as error:
             raise NoGradientError(
                 made_at(
@@ -272,25 +272,25 @@ def by_two_passes(
             ) from error
         pairs = zip(dummies, node.outputs, strict=True)
         places = {dummy: output for dummy, output in pairs if dummy is not None}
-        found = _with_zeros(found, places, edge)
-    return [None if each is None else found.get(each) for each in dummies]
+        flows = _with_zeros(flows, places, edge)
+    return [None if each is None else flows.get(each) for each in dummies]
 
 
 def _with_zeros(
-    found: Directions, places: Directions, edge: Sequence[Variable]
+    terms: Directions, places: Directions, edge: Sequence[Variable]
 ) -> Directions:
     """Return the derivatives with zeros of the outputs' shapes in place of dummies.
 
     Nothing past ``edge`` is changed.
     """
-    behind = ancestors(found.values(), blockers=edge)
+    behind = ancestors(terms.values(), blockers=edge)
     zeros = {
         each: like(math.zeros_like(places[each]), each.type)
         for each in behind
         if each in places
     }
     if not zeros:
-        return found
-    kept = {each: each for each in edge}
-    clean = clone_replace(list(found.values()), kept | zeros)
-    return dict(zip(found, clean, strict=True))
+        return terms
+    fixed = {each: each for each in edge}
+    clean = clone_replace(list(terms.values()), fixed | zeros)
+    return dict(zip(terms, clean, strict=True))

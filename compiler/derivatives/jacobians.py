@@ -1,4 +1,4 @@
-"""Jacobians and Hessians: what flows back from each element, all rows at once."""
+"""Jacobians and Hessians, all rows at once."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def jacobian(
     consider_constant: Iterable[Variable] | None = None,
     disconnected_inputs: Disconnected = "raise",
 ) -> Any:
-    """The derivative of each element of ``expression`` by each of every ``wrt``.
+    """Return the derivative of each element of ``expression`` by each of every ``wrt``.
 
     The result has the axes of the expression and then those of the variable: of a
     vector by a vector it is the matrix of ``d expression[i] / d wrt[j]``. ``wrt`` is a
@@ -72,7 +72,7 @@ def jacobian(
 
 
 def _units(output: Variable) -> Variable:
-    """For each element an array that is 1 there and else 0, one after the other."""
+    """Return, for each element, an array that is 1 there and else 0, stacked."""
     units = eye(size(output), dtype=output.type.dtype)
     if output.type.ndim == 1:
         return units
@@ -81,7 +81,7 @@ def _units(output: Variable) -> Variable:
 
 
 def _with_axes(rows: Variable, lengths: list[Variable], variable: Variable) -> Variable:
-    """The rows, one after the other, along the axes of the expression."""
+    """Return the stacked rows along the axes of the expression."""
     if len(lengths) == 1:
         return rows
     own = [shape_i(variable, axis) for axis in range(variable.type.ndim)]
@@ -94,12 +94,11 @@ def hessian(
     consider_constant: Iterable[Variable] | None = None,
     disconnected_inputs: Disconnected = "raise",
 ) -> Any:
-    """The second derivatives of ``cost``, a scalar, by each variable of ``wrt`` twice.
+    """Return the second derivatives of ``cost``, a scalar, by each variable of ``wrt``.
 
-    The result has the axes of the variable twice: by a vector it is the matrix of
-    ``d cost / d wrt[i] d wrt[j]``. ``wrt`` is a variable, or a list or tuple of them;
-    so is the result. Where a gradient is the same for all values they are zeros. Raises
-    as `grad` does.
+    The result has the axes of the variable twice: by a vector it is the matrix of ``d
+    cost / d wrt[i] d wrt[j]``. ``wrt`` is a variable, or a list or tuple of them; so is
+    the result. Where a gradient is constant they are zeros. Raises as `grad` does.
     """
     variables = listed(wrt, "hessian: wrt")
     gradients = grad(cost, variables, consider_constant, disconnected_inputs)

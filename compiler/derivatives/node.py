@@ -1,8 +1,8 @@
 """Gradients of one node's inputs, in the types of these.
 
 Complex numbers: the gradient of a real cost by ``z = a + ib`` is the cost's derivative
-by ``a`` plus ``i`` times that by ``b``, the direction of steepest ascent. What ops say
-of themselves is the derivative of a holomorphic function, whose conjugate flows.
+by ``a`` plus ``i`` times that by ``b``, the direction of steepest ascent. Ops define
+holomorphic derivatives, whose conjugates are used.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from gpuarray.compiler.ops.variables.transfer import like
 from gpuarray.scalars import Scalar
 
 M = SimpleNamespace()
-"""What a gradient is written with: the functions of `ops` by name."""
+"""The namespace for writing gradients: the functions of `ops` by name."""
 
 
 def fill_namespace() -> None:
-    """Give ``M`` every public function of the families, and every row."""
+    """Add every public function of the families, and every row, to ``M``."""
     for family in (shape, broadcast, linalg, reduce, math):
         for name, value in vars(family).items():
             if not name.startswith("_") and callable(value):
@@ -57,23 +57,23 @@ fill_namespace()
 
 
 def is_complex(variable: Variable) -> bool:
-    """True if the variable holds complex numbers."""
+    """Return True if the variable is complex."""
     kind = variable.type
     return isinstance(kind, ArrayType) and kind.dtype.startswith("complex")
 
 
 def carries(variable: Variable) -> bool:
-    """True if gradients flow through the variable: it holds real or complex numbers."""
+    """Return True if the variable has gradients: if it is real or complex."""
     return is_float(variable) or is_complex(variable)
 
 
 def is_null(variable: Variable) -> bool:
-    """True if the variable stands for a gradient that nobody can tell."""
+    """Return True if the variable stands for an undefined gradient."""
     return isinstance(variable.type, NullType)
 
 
 def connections(node: Apply) -> list[list[bool]]:
-    """For each input the outputs that depend on it, as the op declares."""
+    """Return, for each input, the outputs that depend on it, as the op declares."""
     declared = getattr(node.op, "connection_pattern", None)
     if declared is None:
         says_all = node.op.has_gradient_of_each_input
@@ -96,7 +96,7 @@ def connections(node: Apply) -> list[list[bool]]:
 
 
 def connections_told(node: Apply) -> list[list[bool]]:
-    """The connections, without the inputs of which the op's gradient says otherwise."""
+    """Return the connections, without inputs that the op's gradient disconnects."""
     pattern = connections(node)
     dummies = [
         variable.type() if carries(variable) else None for variable in node.outputs
@@ -107,7 +107,7 @@ def connections_told(node: Apply) -> list[list[bool]]:
     try:
         terms = _of_op(node, dummies)
     except (NotImplementedError, TypeError, ValueError):
-        return pattern  # whoever needs the gradient is told
+        return pattern  # an error only where the gradient is needed
     return [
         [False] * len(row) if is_absent(term) else row
         for row, term in zip(pattern, terms, strict=False)
@@ -115,7 +115,7 @@ def connections_told(node: Apply) -> list[list[bool]]:
 
 
 def is_absent(term: Any) -> bool:
-    """True if what an op gives for an input says that it is disconnected."""
+    """Return True if an op's gradient of an input is disconnected."""
     return isinstance(term, Variable) and isinstance(term.type, DisconnectedType)
 
 
@@ -127,7 +127,7 @@ def pulled_back(
 ) -> list[Variable | None]:
     """Return the gradients of the wanted inputs from those of the outputs.
 
-    None stands for nothing.
+    None is disconnected.
     """
     nulls = [g for g in gradients if g is not None and is_null(g)]
     pattern = connections(node)
@@ -139,7 +139,7 @@ def pulled_back(
         )
         for is_wanted, row in zip(wanted, pattern, strict=True)
     ]
-    if nulls:  # nobody can tell what flows further back either
+    if nulls:  # further gradients are undefined, too
         return [nulls[0] if each else None for each in reached]
     terms = _terms(node, gradients, asked_by)
     return [
@@ -151,7 +151,7 @@ def pulled_back(
 def _terms(
     node: Apply, gradients: Sequence[Variable | None], asked_by: str
 ) -> Sequence[Any]:
-    """Return the gradients of the inputs as the op gives them."""
+    """Return the gradients of the inputs by the op."""
     with traced_as(node.trace), literal_floats_are(_literal(gradients)):
         try:
             terms = _of_op(node, gradients)
@@ -171,7 +171,7 @@ def _terms(
 
 
 def _literal(gradients: Sequence[Variable | None]) -> str | None:
-    """The dtype of the Python floats that meet these gradients."""
+    """Return the dtype of the Python floats that meet these gradients."""
     dtype = next(
         str(gradient.type.dtype) for gradient in gradients if gradient is not None
     )
@@ -204,12 +204,12 @@ def _said(node: Apply, gradients: Sequence[Variable | None]) -> Sequence[Any]:
 
 
 def conjugate(x: Variable) -> Variable:
-    """The complex conjugate; a real variable itself."""
+    """Return the complex conjugate; a real variable itself."""
     return math.FUNCTIONS["conjugate"](x) if is_complex(x) else x
 
 
 def _turned(g: Variable, x: Variable) -> Variable:
-    """``ig``, of the dtype of ``x``."""
+    """Return ``ig``, of the dtype of ``x``."""
     return math.cast(g, x.type.dtype) * as_tensor_variable(1j)
 
 
@@ -219,7 +219,7 @@ def _through_angle(g: Any, x: Any) -> Any:
 
 
 def _through_sign(g: Any, x: Any) -> Any:
-    """The part of ``g`` across the direction of ``x``; none changes its length."""
+    """The part of ``g`` across the direction of ``x``, which keeps its length."""
     row = math.FUNCTIONS
     sign = row["sign"](x)
     along = row["real"](conjugate(sign) * g)
@@ -234,11 +234,11 @@ COMPLEX_ROWS: dict[str, Any] = {
     "real": lambda g, x: g,
     "sign": _through_sign,
 }
-"""What flows through the rows that are not holomorphic."""
+"""The gradients of the rows that are not holomorphic."""
 
 
 def _checked(node: Apply, index: int, term: Any, asked_by: str) -> Variable | None:
-    """A term in the type of its input; None for one that is absent."""
+    """Return a term in the type of its input; None for one that is absent."""
     variable = node.inputs[index]
     if term is None:
         return None
@@ -261,43 +261,41 @@ def _checked(node: Apply, index: int, term: Any, asked_by: str) -> Variable | No
 
 
 def fitted(term: Any, variable: Variable) -> Variable:
-    """A gradient in the type of the variable: what was broadcast is summed.
+    """Return a gradient in the type of the variable: broadcast axes are summed.
 
     That of integers is real, of the dtype that it comes in.
     """
     if isinstance(term, Variable) and term.type == variable.type:
         return term
-    found = as_tensor_variable(term)
-    missing = variable.type.ndim - found.type.ndim
+    g = as_tensor_variable(term)
+    missing = variable.type.ndim - g.type.ndim
     if missing > 0:
-        found = shape.shape_padleft(found, missing)
+        g = shape.shape_padleft(g, missing)
     elif missing < 0:
         raise GraphTypeError(
-            f"the gradient of {variable} of {variable.type} has {found.type.ndim} axes"
+            f"the gradient of {variable} of {variable.type} has {g.type.ndim} axes"
         )
-    found = reduce.sum_to(found, variable)
-    if found.type.broadcastable != variable.type.broadcastable:
-        found = math.FUNCTIONS["second"](variable, found)
-    return like(
-        math.cast(_of_kind(found, variable), _dtype(found, variable)), variable.type
-    )
+    g = reduce.sum_to(g, variable)
+    if g.type.broadcastable != variable.type.broadcastable:
+        g = math.FUNCTIONS["second"](variable, g)
+    return like(math.cast(_of_kind(g, variable), _dtype(g, variable)), variable.type)
 
 
-def _of_kind(found: Variable, variable: Variable) -> Variable:
-    """The real part of a complex gradient of real numbers."""
-    if is_complex(found) and not is_complex(variable):
-        return math.FUNCTIONS["real"](found)
-    return found
+def _of_kind(gradient: Variable, variable: Variable) -> Variable:
+    """Return the real part of a complex gradient of real numbers."""
+    if is_complex(gradient) and not is_complex(variable):
+        return math.FUNCTIONS["real"](gradient)
+    return gradient
 
 
-def _dtype(found: Variable, variable: Variable) -> str:
+def _dtype(term: Variable, variable: Variable) -> str:
     if carries(variable):
         return str(variable.type.dtype)
-    return str(found.type.dtype) if is_float(found) else "floatX"
+    return str(term.type.dtype) if is_float(term) else "floatX"
 
 
 def total(before: Variable | None, term: Variable, variable: Variable) -> Variable:
-    """The gradient of a variable when ``term`` flows to it too."""
+    """Return the gradient of a variable with ``term`` added to it."""
     if before is None or is_null(term):
         return term
     if is_null(before):

@@ -1,4 +1,4 @@
-"""Reverse mode: asks each node, from the cost back, what flows to its inputs."""
+"""Reverse mode: the gradients of each node's inputs, from the cost back."""
 
 from __future__ import annotations
 
@@ -75,16 +75,16 @@ def grad(
     return_disconnected: ReturnDisconnected = "zero",
     null_gradients: Literal["raise", "return"] = "raise",
 ) -> Any:
-    """The gradient of ``cost``, a scalar, with respect to each variable of ``wrt``.
+    """Return the gradient of ``cost``, a scalar, by each variable of ``wrt``.
 
     ``wrt`` is a variable, or a list or tuple of them; so is the result. Each gradient
-    has its variable's type, that of integers is real. Nothing flows back through
-    integers: a cost of integers has the gradient 1.0 by itself. By a complex variable
-    it is the derivative by the real part plus i times that by the imaginary part.
+    has its variable's type, that of integers is real. Integers have no gradient through
+    them: a cost of integers has the gradient 1.0 by itself. By a complex variable it is
+    the derivative by the real part plus i times that by the imaginary part.
 
-    Nothing flows through ``consider_constant``. ``known_grads`` gives gradients of
-    further variables (then ``cost`` may be None). Where the cost depends on a variable
-    by integers, comparisons or places only, the gradient is zeros, and so is that of a
+    ``consider_constant`` are constants. ``known_grads`` has gradients of further
+    variables (then ``cost`` may be None). Where the cost depends on a variable by
+    integers, comparisons or indices only, the gradient is zeros, and so is that of a
     derivative which is the same for all values. A variable that the cost does not
     depend on is an error unless ``disconnected_inputs`` is ``"warn"`` or ``"ignore"``;
     its gradient is then what ``return_disconnected`` says: zeros, None, or a variable
@@ -130,7 +130,7 @@ def grad(
 
 
 def choice(name: str, given: Any, choices: Any) -> Any:
-    """The text of a Literal that an option is, in capitals or not; ``"none"``: None.
+    """Return an option's Literal text, in capitals or not; ``"none"``: None.
 
     Raises ValueError for another.
     """
@@ -142,7 +142,7 @@ def choice(name: str, given: Any, choices: Any) -> Any:
 
 
 def listed(given: Any, what: str) -> list[Variable]:
-    """One variable or several as a list. Raises TypeError for what is none."""
+    """Return one variable or several as a list. Raises TypeError for others."""
     several = isinstance(given, Iterable) and not isinstance(given, Variable)
     variables = list(given) if several else [given]
     for variable in variables:
@@ -155,7 +155,7 @@ def listed(given: Any, what: str) -> list[Variable]:
 
 
 def shaped_as(given: Any, results: list[Any]) -> Any:
-    """The results as ``given`` is: one, a tuple, or a list."""
+    """Return the results as ``given`` is: one, a tuple, or a list."""
     if isinstance(given, Variable):
         return results[0]
     return tuple(results) if isinstance(given, tuple) else results
@@ -168,7 +168,7 @@ def Lop(
     consider_constant: Iterable[Variable] | None = None,
     disconnected_inputs: Disconnected = "raise",
 ) -> Any:
-    """``eval_points`` times the Jacobian of ``f`` with respect to ``wrt``.
+    """Return ``eval_points`` times the Jacobian of ``f`` with respect to ``wrt``.
 
     ``f`` is a variable or several, ``eval_points`` as many, of their shapes. The result
     is a variable for each of ``wrt``, of its type. Raises as `grad` does, and
@@ -192,11 +192,11 @@ def gradients_within(
     gradients: Sequence[Variable | None],
     inputs: Sequence[Variable],
 ) -> list[Variable | None]:
-    """Return the gradient of each input of a graph; None where nothing flows.
+    """Return the gradient of each input of a graph; None if disconnected.
 
-    One variable may be given for several inputs, or be computed from another: so each
-    input is a variable of its own until its gradient is known. But integers that are
-    constants, which no gradient reaches, stay as they are.
+    A variable may be given for several inputs, or be computed from another: so each
+    input is a variable of its own until its gradient is known. But integer constants,
+    which have no gradient, are used directly.
     """
     places = [
         each if isinstance(each, Constant) and not carries(each) else each.type()
@@ -206,10 +206,10 @@ def gradients_within(
     for output, gradient in zip(graph(places), gradients, strict=True):
         if gradient is not None:
             seeds[output] = total(seeds.get(output), fitted(gradient, output), output)
-    found = flow(seeds, places, places)
+    terms = flow(seeds, places, places)
     given = dict(zip(places, inputs, strict=True))
-    filled = clone_replace(list(found.values()), given)
-    gradient_of = dict(zip(found, filled, strict=True))
+    filled = clone_replace(list(terms.values()), given)
+    gradient_of = dict(zip(terms, filled, strict=True))
     return [gradient_of.get(place) for place in places]
 
 
@@ -223,13 +223,13 @@ def subgraph_grad(
     cost: Variable | None = None,
     details: bool = False,
 ) -> Any:
-    """The gradients of a part of a graph, between ``start`` and ``end``.
+    """Return the gradients of a part of a graph, between ``start`` and ``end``.
 
-    ``start`` maps variables to their gradients, ``cost`` is a scalar to begin with
-    besides; nothing flows behind ``end``. The result is two lists, the gradients of
-    ``wrt`` and of ``end``; the second with ``end`` is the ``start`` of the next part.
-    With ``details`` there follow the lists of what came from ``start`` and from
-    ``cost``, None where that is not given.
+    ``start`` maps variables to their gradients, ``cost`` is a further scalar to begin
+    with; ``end`` stops the gradients. The result is two lists, the gradients of ``wrt``
+    and of ``end``; the second with ``end`` is the ``start`` of the next part. With
+    ``details`` there follow the lists of the contributions of ``start`` and of
+    ``cost``, None for one not given.
     """
     if start is None and cost is None:
         raise GraphValueError("subgraph_grad: give start, or cost, or both")
@@ -264,7 +264,7 @@ class Seeds(dict[Variable, Any]):
 
 
 def _seeds(cost: Variable | None, known: Mapping[Variable, Any]) -> GradientOf:
-    """The gradients that the flow starts from."""
+    """Return the gradients that reverse mode starts from."""
     seeds: GradientOf = {}
     if cost is not None:
         if not isinstance(cost, Variable):
@@ -282,7 +282,7 @@ def _seeds(cost: Variable | None, known: Mapping[Variable, Any]) -> GradientOf:
 
 
 def _known(variable: Variable, gradient: Any) -> Variable:
-    """A known gradient in the type of its variable, checked to have its axes."""
+    """Return a known gradient in the type of its variable, checked to have its axes."""
     (checked,) = listed(variable, "grad: known_grads")
     point = as_tensor_variable(gradient)
     if point.type.ndim != checked.type.ndim:
@@ -357,9 +357,9 @@ def _check_not_null(gradient: Variable, variable: Variable) -> None:
 def is_connected(
     results: Iterable[Variable], variable: Variable, stops: Sequence[Variable] = ()
 ) -> bool:
-    """True if results depend on a variable by ways that ops do not exclude.
+    """Return True if results depend on a variable by ways that ops do not exclude.
 
-    What flows may be nothing, through integers or in a derivative of what is linear.
+    The gradient may be zero, through integers or as the derivative of a linear one.
     """
     seen = set(stops) - {variable}
     stack = list(results)
@@ -386,14 +386,14 @@ def is_connected(
 
 
 def _is_new(gradient: Variable, seeds: GradientOf, known: Any) -> bool:
-    """True if a gradient was made here: it is none that the program has given."""
+    """Return True if a gradient was built here, not given by the program."""
     if gradient.owner is None:
         return isinstance(gradient, Constant) and not known
     return gradient not in seeds.values()
 
 
 def _name(gradient: Variable, cost: Variable | None, variable: Variable) -> None:
-    """Call a new gradient ``(dcost/dx)``."""
+    """Name a new gradient ``(dcost/dx)``."""
     names = None if cost is None else cost.name, variable.name
     if all(names) and gradient.owner is not None and gradient.name is None:
         gradient.name = f"(d{names[0]}/d{names[1]})"
@@ -402,17 +402,17 @@ def _name(gradient: Variable, cost: Variable | None, variable: Variable) -> None
 def flow(
     seeds: GradientOf, wrt: Sequence[Variable], stops: Sequence[Variable]
 ) -> GradientOf:
-    """The gradients of ``wrt``, for those that the seeds' variables depend on.
+    """Return the gradients of ``wrt``, for those that the seeds' variables depend on.
 
     A variable of ``wrt`` among ``stops`` gets its gradient, but passes nothing on.
     """
     order = toposort(seeds, blockers=stops)
     branches = Branches(order, [*seeds, *wrt])
     reached = _depends_on(order, wrt) - (set(stops) - set(wrt))
-    found = {each: gradient for each, gradient in seeds.items() if each in reached}
+    known = {each: gradient for each, gradient in seeds.items() if each in reached}
     for node in reversed(order):
         gradients = [
-            found.get(variable) if carries(variable) else None
+            known.get(variable) if carries(variable) else None
             for variable in node.outputs
         ]
         wanted = [variable in reached for variable in node.inputs]
@@ -420,12 +420,12 @@ def flow(
             terms = branches.pulled_back(node, gradients, wanted)
             for variable, term in zip(node.inputs, terms, strict=True):
                 if term is not None:
-                    found[variable] = total(found.get(variable), term, variable)
-    return {each: found[each] for each in wrt if each in found}
+                    known[variable] = total(known.get(variable), term, variable)
+    return {each: known[each] for each in wrt if each in known}
 
 
 def _depends_on(order: Sequence[Apply], wrt: Sequence[Variable]) -> set[Variable]:
-    """``wrt``, and the variables that carry what flows back to them."""
+    """Return ``wrt``, and the variables that carry gradients to them."""
     reached = set(wrt)
     for node in order:
         if not any(variable in reached for variable in node.inputs):

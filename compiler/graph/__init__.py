@@ -1,1 +1,1 @@
-"""The graph of an expression: types, variables, nodes, walks, rewriting."""
+"""Graphs of expressions: types, variables, nodes, traversals, rewriting."""

@@ -1,4 +1,4 @@
-"""Constants, and what becomes one: numbers and arrays that meet variables."""
+"""Constants, and the conversion of numbers and arrays to them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpuarray.dtypes import as_dtype, kind_of
 
 
 class Constant(Variable):
-    """A variable whose value is known; the value must not be written."""
+    """A variable with a known value, which is read-only."""
 
     def __init__(self, type: Any, data: Any, name: str | None = None) -> None:
         super().__init__(type, name=name)
@@ -31,7 +31,7 @@ class Constant(Variable):
 
     @property
     def signature(self) -> tuple[Any, ...]:
-        """Hashable: two constants of one signature are interchangeable."""
+        """A hashable key: constants of equal signature are interchangeable."""
         if self._signature is None:
             data = np.asarray(self.data)
             content = data.tobytes()
@@ -41,11 +41,11 @@ class Constant(Variable):
         return self._signature
 
     def equals(self, other: object) -> bool:
-        """True if ``other`` is a constant of the same type and value, bit by bit."""
+        """Return True for a constant of the same type and value, bit by bit."""
         return isinstance(other, Constant) and self.signature == other.signature
 
     def clone(self, name: str | None = None) -> Constant:
-        """A constant of the same value."""
+        """Return a constant of the same value."""
         return Constant(self.type, self.data, self.name if name is None else name)
 
     def __str__(self) -> str:
@@ -56,7 +56,7 @@ class Constant(Variable):
 
 
 def short_value(data: Any) -> str:
-    """How a constant's value prints: long or uniform arrays are abbreviated."""
+    """Return a constant's value as text; long or uniform arrays are abbreviated."""
     array = np.asarray(data)
     if array.dtype == object or array.ndim == 0:
         return str(array)
@@ -67,7 +67,7 @@ def short_value(data: Any) -> str:
 
 
 def as_variable(value: Any, asked_by: str = "as_variable") -> Variable:
-    """``value`` if it is a variable, the output of a node, or else a constant."""
+    """Return ``value`` if it is a variable, a node's output, or else a constant."""
     if isinstance(value, Variable):
         return value
     if isinstance(value, Apply):
@@ -94,11 +94,11 @@ def literal_floats_are(dtype: str | None) -> Iterator[None]:
 
 
 def literal_dtype(value: Any, float_x: str) -> str | None:
-    """The dtype of a Python number as a constant; None for anything else.
+    """Return the dtype of a Python number as a constant; None for anything else.
 
     Integers take the smallest signed dtype that holds them. Floats take floatX where
     that is narrower than float64, else float32 or float64, the smallest that keeps the
-    value; complex numbers take the dtype whose parts are so.
+    value; complex numbers take the dtype of such parts.
     """
     if isinstance(value, int) and not isinstance(value, bool):
         for dtype in ("int8", "int16", "int32", "int64"):
@@ -127,7 +127,7 @@ def constant(
     name: str | None = None,
     asked_by: str = "constant",
 ) -> Constant:
-    """A constant of the value; its axes of length 1 broadcast."""
+    """Return a constant of the value; its axes of length 1 broadcast."""
     from_literal = literal_dtype(value, _LITERAL_FLOAT.get() or config.floatX)
     try:
         wanted = from_literal if dtype is None else dtype_name(dtype)

@@ -1,8 +1,8 @@
-"""Types of gradients that are not there: nothing flows, or nobody can say what does.
+"""The types of disconnected and of undefined gradients.
 
-Ops that are written as Theano's meet them: a gradient of an output that nothing reads
-is a variable of `DisconnectedType`, and an op may return one, or one of `NullType`, for
-an input.
+Ops with Theano's interface use them: the gradient of an output that nothing reads is a
+variable of `DisconnectedType`, and an op may return one, or one of `NullType`, for an
+input.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DisconnectedType(Type):
-    """The type of a gradient where nothing flows.
+    """The type of a disconnected gradient.
 
     >>> DisconnectedType()
     DisconnectedType()
@@ -57,7 +57,7 @@ null_type = NullType()
 
 
 def grad_undefined(op: Op, x_pos: int, x: Variable, comment: str = "") -> Variable:
-    """Return an undefined gradient, for an input whose gradient means nothing.
+    """Return an undefined gradient, for an input that has none.
 
     ``x_pos`` is the input's index, ``x`` the input; ``comment`` says why.
     """
@@ -67,7 +67,7 @@ def grad_undefined(op: Op, x_pos: int, x: Variable, comment: str = "") -> Variab
 def grad_not_implemented(
     op: Op, x_pos: int, x: Variable, comment: str = ""
 ) -> Variable:
-    """Return the gradient of an input for which an op offers none."""
+    """Return the gradient of an input for which an op implements none."""
     return _null(op, x_pos, x, "is not implemented", comment)
 
 

@@ -1,4 +1,4 @@
-"""The graph under rewriting: it owns its nodes, knows who uses what, and replaces."""
+"""The graph under rewriting: it owns its nodes, tracks uses, and replaces variables."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class FunctionGraph:
     shared variables) are the user's own objects. An input that is computed by a node
     gets a fresh leaf. ``memo`` maps the user's variables to those of this graph.
     ``clients[variable]`` has ``(node, index)`` for each use, or ``("output", index)``,
-    in the order in which they came. ``log`` lists the changes, and each function of
-    ``listeners`` is called with a change after it was made. ``kept`` maps new
-    values of shared variables that are old ones, where an index was wrong, to these.
+    in the order of insertion. ``log`` lists the changes, and each function of
+    ``listeners`` is called with a change after it was made. ``kept`` maps new values of
+    shared variables that equal the old ones, if an index was wrong, to these.
 
     Raises MissingInputError if a leaf is neither an input nor a constant.
     """
@@ -62,7 +62,7 @@ class FunctionGraph:
             else ""
         )
         self.apply_nodes: set[Apply] = set()
-        self._order: list[Apply] | None = None  # until something changes
+        self._order: list[Apply] | None = None  # cached until a change
         self.log: list[Replacement] = []
         self.listeners: list[Callable[[Replacement], Any]] = []
         self.several_contexts = False
@@ -72,7 +72,7 @@ class FunctionGraph:
             self.clients[output][("output", index)] = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A pickle holds the graph as it is, without its log and listeners."""
+        """Pickle the graph without its log and listeners."""
         return FunctionGraph, (self.inputs, self.outputs)
 
     @property
@@ -81,7 +81,7 @@ class FunctionGraph:
         return list(self.clients)
 
     def _import(self, variable: Variable) -> list[Apply]:
-        """Take in the nodes behind ``variable``; returns those that are new."""
+        """Add the nodes behind ``variable``; return the new ones."""
         new = toposort([variable], blockers=self.clients)
         for leaf in [variable, *(each for node in new for each in node.inputs)]:
             if leaf.owner is None and leaf not in self.clients:
@@ -107,9 +107,9 @@ class FunctionGraph:
         self.clients[leaf] = {}
 
     def replace(self, old: Variable, new: Variable, reason: str = "") -> None:
-        """Let every user of ``old`` use ``new``; what nobody needs any more is dropped.
+        """Let every user of ``old`` use ``new``; unused nodes are removed.
 
-        The nodes that come in with ``new`` remember the user's line of ``old``. Raises
+        The nodes that ``new`` adds remember the user's line of ``old``. Raises
         TypeError if the types differ.
         """
         if new is old:
@@ -186,23 +186,23 @@ class FunctionGraph:
                 stack.append(each)
 
     def toposort(self) -> list[Apply]:
-        """The nodes in an order in which they can run.
+        """Return the nodes in an order in which they can run.
 
         A node that overwrites an input comes after all others that read its memory; one
-        that is needed under conditions comes after these.
+        that is conditional comes after its conditions.
         """
         if self._order is None:
             self._order = toposort(self.outputs, also_after=self.orderings())
         return list(self._order)
 
     def guards(self) -> dict[Apply, Guard]:
-        """The conditions under which nodes are needed, where there are any."""
+        """Return the conditions under which nodes are needed, if there are any."""
         if not any_lazy(self.apply_nodes):
             return {}
         return guards(toposort(self.outputs), self.outputs)
 
     def orderings(self) -> dict[Apply, list[Apply]]:
-        """For each node those that must run before it, although it does not read them.
+        """Return, for each node, others to run before it without being its inputs.
 
         They read memory that it overwrites, or compute a condition that it runs under.
         """
@@ -227,13 +227,13 @@ class FunctionGraph:
         return before
 
     def may_report(self) -> bool:
-        """True if some node may find an index out of bounds, or a matrix singular."""
+        """Return True if a node may report a bad index or a singular matrix."""
         return any(node.op.reports for node in self.apply_nodes)
 
     def reporters(self) -> dict[Apply, list[Apply]]:
-        """For each node that follows what reports, what that is.
+        """Return, for each node that follows reporting ones, those.
 
-        What needs the node is left out.
+        The ones that need the node are left out.
         """
         late = {node for node in self.apply_nodes if node.op.follows_reports}
         if not late:
@@ -247,7 +247,7 @@ class FunctionGraph:
         return {node: early for node in late}
 
     def view_root(self, variable: Variable) -> Variable:
-        """The variable whose memory ``variable`` is a view of, itself if it is none."""
+        """Return the variable whose memory ``variable`` is a view of, or itself."""
         while variable.owner is not None:
             seen = variable.owner.op.view_map.get(variable.index or 0)
             if not seen:
@@ -256,22 +256,22 @@ class FunctionGraph:
         return variable
 
     def seen_through(self, variable: Variable) -> list[Variable]:
-        """The variable, and all whose memory it may be a view of."""
-        found, stack = [], [variable]
+        """Return the variable, and all whose memory it may be a view of."""
+        variables, stack = [], [variable]
         while stack:
             each = stack.pop()
-            found.append(each)
+            variables.append(each)
             if each.owner is not None:
                 seen = each.owner.op.view_map.get(each.index or 0, ())
                 stack.extend(each.owner.inputs[index] for index in seen)
-        return found
+        return variables
 
     def views_of(self, root: Variable, guard: Guard = ALWAYS) -> list[Variable]:
-        """``root`` and every view of its memory, wherever a guard holds."""
-        found, stack = [], [root]
+        """Return ``root`` and every view of its memory, wherever a guard holds."""
+        views, stack = [], [root]
         while stack:
             variable = stack.pop()
-            found.append(variable)
+            views.append(variable)
             for client, index in self.clients.get(variable, ()):
                 if isinstance(client, Apply) and not leaves_alone(client, index, guard):
                     stack.extend(
@@ -279,10 +279,10 @@ class FunctionGraph:
                         for output, inputs in client.op.view_map.items()
                         if index in inputs
                     )
-        return found
+        return views
 
     def readers(self, root: Variable, guard: Guard = ALWAYS) -> list[Apply]:
-        """The nodes that read the memory of ``root`` wherever a guard holds."""
+        """Return the nodes that read the memory of ``root`` wherever a guard holds."""
         return [
             client
             for variable in self.views_of(root, guard)
@@ -301,9 +301,9 @@ class FunctionGraph:
             for index, variable in enumerate(node.inputs)
         }
         uses |= {(("output", i), output) for i, output in enumerate(self.outputs)}
-        kept = {(use, each) for each, users in self.clients.items() for use in users}
-        if uses != kept:
-            raise AssertionError(f"clients differ: {uses ^ kept}")
+        known = {(use, each) for each, users in self.clients.items() for use in users}
+        if uses != known:
+            raise AssertionError(f"clients differ: {uses ^ known}")
 
     def __str__(self) -> str:
         inputs = ", ".join(map(str, self.inputs))

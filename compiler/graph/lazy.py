@@ -1,7 +1,7 @@
-"""Which nodes of a graph are needed only where a condition holds, or fails.
+"""Guards: the conditions under which nodes of a graph are needed.
 
-An op says of some of its inputs that it needs them only if its first input is true, or
-only if it is false (`Op.lazy_inputs`). What is read through such inputs alone is needed
+An op declares inputs that it needs only if its first input is true, or only if it is
+false (`Op.lazy_inputs`). A variable that is read through such inputs alone is needed
 under that condition; so are the nodes behind it.
 """
 
@@ -12,35 +12,35 @@ from collections.abc import Iterable, Sequence
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 
 Guard = frozenset[tuple[Variable, bool]]
-"""Conditions, each to be true or else false, that must all hold."""
+"""A conjunction of conditions, each of which must be true or else false."""
 
 ALWAYS: Guard = frozenset()
 
 
 def is_lazy(op: Op) -> bool:
-    """True if the op may leave inputs alone."""
+    """Return True if the op does not always need all inputs."""
     return type(op).lazy_inputs is not Op.lazy_inputs
 
 
 def any_lazy(nodes: Iterable[Apply]) -> bool:
-    """True if the op of any node may leave inputs alone."""
+    """Return True if the op of any node does not always need all inputs."""
     kinds = {type(node.op) for node in nodes}
     return any(kind.lazy_inputs is not Op.lazy_inputs for kind in kinds)
 
 
 def use(node: Apply, index: int, guard: Guard) -> Guard:
-    """Under which conditions a node that has a guard needs one of its inputs."""
+    """Return the conditions under which a node that has a guard needs an input."""
     side = node.op.lazy_inputs(node).get(index)
     return guard if side is None else guard | {(node.inputs[0], side)}
 
 
 def excludes(a: Guard, b: Guard) -> bool:
-    """True if conditions cannot hold where others do."""
+    """Return True if one guard cannot hold where the other does."""
     return any((condition, not side) in b for condition, side in a)
 
 
 def leaves_alone(node: Apply, index: int, guard: Guard) -> bool:
-    """True if a node does not look at an input wherever a guard holds."""
+    """Return True if a node does not read an input wherever a guard holds."""
     side = node.op.lazy_inputs(node).get(index)
     return side is not None and (node.inputs[0], not side) in guard
 
@@ -48,19 +48,19 @@ def leaves_alone(node: Apply, index: int, guard: Guard) -> bool:
 def guards(order: Sequence[Apply], results: Iterable[Variable]) -> dict[Apply, Guard]:
     """The conditions under which each node of ``order`` is needed for ``results``.
 
-    Of several uses of a node what they have in common counts, so a node runs at least
+    For several uses of a node it is their common conditions, so a node runs at least
     where it is needed. Nodes that are always needed are left out.
     """
     if not any_lazy(order):
         return {}
-    found: dict[Apply, Guard] = {
+    needs: dict[Apply, Guard] = {
         result.owner: ALWAYS for result in results if result.owner is not None
     }
     for node in reversed(order):
-        mine = found.setdefault(node, ALWAYS)
+        mine = needs.setdefault(node, ALWAYS)
         for index, variable in enumerate(node.inputs):
             if variable.owner is not None:
                 needed = use(node, index, mine)
-                known = found.get(variable.owner, needed)
-                found[variable.owner] = known & needed
-    return {node: guard for node, guard in found.items() if guard}
+                known = needs.get(variable.owner, needed)
+                needs[variable.owner] = known & needed
+    return {node: guard for node, guard in needs.items() if guard}

@@ -1,4 +1,4 @@
-"""Operations: what nodes apply to their inputs."""
+"""Operations, which nodes apply to their inputs."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from gpuarray.compiler.graph.variable import Apply, Variable
 
 Variables = Sequence[Variable]
 Gradients = Sequence[Variable | None]
-"""None where nothing flows."""
+"""Gradients; None is a disconnected one."""
 
 
 class Op:
-    """An operation on inputs. An op says what, never how.
+    """An operation on inputs: its meaning, not its implementation.
 
-    A subclass lists in ``__props__`` the attributes that tell its instances apart: two
-    ops of one class and equal properties are the same operation. It gives
+    A subclass lists in ``__props__`` the attributes that distinguish its instances: two
+    ops of one class and equal properties are the same operation. It defines
 
     - ``infer(*types)``: the type, or list of types, of the outputs; or else its own
       ``make_node(*inputs)``;
     - ``reference(*arrays)``: the result with NumPy, an array or a tuple of them; or
       else Theano's ``perform(node, inputs, output_storage)``;
-    - ``grad(m, g, y, *inputs)``: what flows to each input, given the gradient ``g`` of
+    - ``grad(m, g, y, *inputs)``: the gradient of each input, by the gradient ``g`` of
       the only output ``y`` and the functions ``m``; or ``lop(inputs, outputs,
-      output_gradients)``, in which a gradient that does not exist is None; Theano's
-      ``grad(inputs, output_gradients)`` is understood too; or, for an op that stands
-      for a graph, ``unfold(inputs)``, the outputs by nodes that have gradients;
+      output_gradients)``, in which a disconnected gradient is None; Theano's
+      ``grad(inputs, output_gradients)`` works too; or, for an op that stands for a
+      graph, ``unfold(inputs)``, the outputs by nodes that have gradients;
     - ``infer_shape(node, input_shapes)``: a tuple of lengths for each output, None
-      where the length is known by running only.
+      for a length that depends on values.
 
     ``view_map`` and ``destroy_map`` map the index of an output to the inputs that it
     may alias or that it overwrites. ``undetermined`` has the indices of outputs that
@@ -52,16 +52,16 @@ class Op:
     undetermined: Collection[int] = ()
 
     fails_late: bool = False
-    """Whether it may fail in the middle of a run, when other steps have written."""
+    """Whether it may fail during a run, when other steps have written."""
 
     reports: bool = False
     """Whether its kernels may find an index out of bounds, or a matrix singular."""
 
     follows_reports: bool = False
-    """Whether it comes after all that reports."""
+    """Whether it runs after all reporting nodes."""
 
     leaves_zeros: bool = False
-    """Whether results may have zeros where nothing was put."""
+    """Whether results may have zeros where no value was set."""
 
     is_graph: bool = False
     """Whether a function replaces it first by a graph, ``expand(inputs)``."""
@@ -96,7 +96,7 @@ class Op:
     __repr__ = __str__
 
     def pretty(self, *texts: str) -> str:
-        """How the op reads in a formula, given its operands' texts."""
+        """Return the op's formula of its operands' texts."""
         name = str(self).partition("{")[0]
         return f"{name}({', '.join(texts)})"
 
@@ -105,7 +105,7 @@ class Op:
         raise NotOfferedError(f"{self}: the op defines neither infer nor make_node")
 
     def make_node(self, *inputs: Any) -> Apply:
-        """A node that applies the op; what is no variable becomes a constant."""
+        """Return a node that applies the op; values become constants."""
         variables = [
             value if isinstance(value, Variable) else as_variable(value, str(self))
             for value in inputs
@@ -115,7 +115,7 @@ class Op:
         return Apply(self, variables, [each() for each in several])
 
     def __call__(self, *inputs: Any, **options: Any) -> Any:
-        """The output of a new node, or the list of its outputs."""
+        """Return the output of a new node, or the list of its outputs."""
         token = TRACE.set(user_line())  # not a line of the op's own make_node
         try:
             node = self.make_node(*inputs, **options)
@@ -133,18 +133,18 @@ class Op:
 
     @classmethod
     def learn_test_values(cls, compute: Callable[[Apply], None]) -> None:
-        """Let ``compute`` give a new node's outputs their test values."""
+        """Let ``compute`` set the test values of a new node's outputs."""
         cls._test_values.append(compute)
 
     def reference(self, *arrays: Any) -> Any:
-        """The result computed with NumPy."""
+        """Return the result computed with NumPy."""
         raise NotOfferedError(
             f"{self}: no reference; define reference(self, *arrays), or "
             "perform(self, node, inputs, output_storage)"
         )
 
     def evaluate(self, node: Apply, arrays: Sequence[Any]) -> list[Any]:
-        """The outputs of ``node`` for these inputs, computed on the host."""
+        """Return the outputs of ``node`` for these inputs, computed on the host."""
         if hasattr(self, "perform"):
             return self.performed(node, self.brought(node, arrays))
         is_compared = type(self).reference is not Op.reference
@@ -154,7 +154,7 @@ class Op:
         return list(result) if isinstance(result, (tuple, list)) else [result]
 
     def brought(self, node: Apply, arrays: Sequence[Any]) -> list[Any]:
-        """Arrays of the host in the memories that the node's inputs are in."""
+        """Return host arrays in the memories that the node's inputs are in."""
         return [
             variable.type.on_context(array)
             if hasattr(variable.type, "on_context")
@@ -165,7 +165,7 @@ class Op:
     def thunked(self, node: Apply, values: Sequence[Any]) -> list[Any]:
         """Run a thunk on the values, on the context of the first that has one.
 
-        Raises NotOfferedError where none has, for a thunk takes arrays of a device.
+        Raises NotOfferedError without one, for a thunk takes arrays of a device.
         """
         context = next((v.context for v in values if hasattr(v, "context")), None)
         if context is None:
@@ -194,7 +194,7 @@ class Op:
     def lop(
         self, inputs: Variables, outputs: Variables, output_gradients: Gradients
     ) -> Gradients:
-        """Return the gradient of each input, None where nothing flows."""
+        """Return the gradient of each input, None if disconnected."""
         raise NoGradientError(
             f"{self}: the operation has no gradient; define grad or lop, or stop the "
             "gradient with consider_constant"
@@ -203,31 +203,31 @@ class Op:
     def pull_back(
         self, m: Any, inputs: Variables, outputs: Variables, output_gradients: Gradients
     ) -> list[Variable | None]:
-        """Return the gradient of each input, by whichever way the op defines it."""
+        """Return the gradient of each input, by whichever method the op defines."""
         unfold: Callable[..., Any] | None = getattr(self, "unfold", None)
         if unfold is not None:
             return list(m.gradients_within(unfold, output_gradients, inputs))
-        given = [disconnected_type() if g is None else g for g in output_gradients]
+        gradients = [disconnected_type() if g is None else g for g in output_gradients]
         l_op: Callable[..., Any] | None = getattr(self, "L_op", None)
         if l_op is not None:
-            return list(l_op(list(inputs), list(outputs), given))
+            return list(l_op(list(inputs), list(outputs), gradients))
         grad: Callable[..., Any] | None = getattr(self, "grad", None)
         if grad is None:
             return list(self.lop(inputs, outputs, output_gradients))
         if self.has_gradient_of_each_input:
-            return list(grad(list(inputs), given))
+            return list(grad(list(inputs), gradients))
         (y,), (g,) = outputs, output_gradients
         terms = grad(m, g, y, *inputs)
         return list(terms) if isinstance(terms, (tuple, list)) else [terms]
 
     @property
     def has_gradient_of_each_input(self) -> bool:
-        """True if the op says what flows to lengths and indices too, as Theano's do."""
+        """Whether the op has gradients of lengths and indices too, as Theano's do."""
         grad: Callable[..., Any] | None = getattr(self, "grad", None)
         return hasattr(self, "L_op") or (grad is not None and _n_arguments(grad) == 2)
 
     def host_inputs(self, node: Apply) -> Collection[int]:
-        """The inputs, integers or vectors of them, that settle shapes: by index.
+        """Return the indices of integer inputs, or vectors of them, that decide shapes.
 
         The host must know their values before the node can run on a device.
         """
@@ -240,7 +240,7 @@ class Op:
     def infer_shape(
         self, node: Apply, input_shapes: Sequence[Sequence[Any]]
     ) -> list[tuple[Any, ...]]:
-        """The lengths of each output's axes; None where only running tells."""
+        """Return the lengths of each output's axes; None if they depend on values."""
         return [(None,) * getattr(output.type, "ndim", 0) for output in node.outputs]
 
     def requirements(
@@ -248,7 +248,7 @@ class Op:
     ) -> Iterable[Requirement]:
         """Return the node's requirements of lengths, by its inputs' lengths.
 
-        A rewrite may drop a node: what it required is then looked at all the same.
+        A rewrite may remove a node: its requirements are checked all the same.
         """
         return ()
 
@@ -268,25 +268,25 @@ class SameShapeOp(Op):
     def infer_shape(
         self, node: Apply, input_shapes: Sequence[Sequence[Any]]
     ) -> list[tuple[Any, ...]]:
-        """The shape of the first input."""
+        """Return the shape of the first input."""
         return [tuple(input_shapes[0])]
 
 
 @lru_cache(maxsize=1024)
 def _n_parameters(method: Callable[..., Any] | None) -> int:
-    """How many parameters a method's function has, self included."""
+    """Return the number of parameters of a method's function, self included."""
     if method is None:
         return 0
     if not isinstance(method, FunctionType) or hasattr(method, "__wrapped__"):
         return len(inspect.signature(method).parameters)
-    code = method.__code__  # which a signature takes ten times as long to read
+    code = method.__code__  # ten times as fast as a signature
     rest = bool(code.co_flags & inspect.CO_VARARGS)
     named = bool(code.co_flags & inspect.CO_VARKEYWORDS)
     return code.co_argcount + code.co_kwonlyargcount + rest + named
 
 
 def _n_arguments(method: Callable[..., Any]) -> int:
-    """How many arguments a method takes from its caller."""
+    """Return the number of arguments that a method takes from its caller."""
     function = getattr(method, "__func__", None)
     if function is None:
         return len(inspect.signature(method).parameters)

@@ -12,7 +12,7 @@ from gpuarray.compiler.graph.traverse import toposort
 
 
 def letters(number: int) -> str:
-    """The ``number``-th name of a node: A, B, ..., Z, BA, ...
+    """Return the ``number``-th name of a node: A, B, ..., Z, BA, ...
 
     >>> letters(0), letters(27)
     ('A', 'BB')
@@ -26,7 +26,7 @@ def letters(number: int) -> str:
 
 
 def graph_of(function: Any, asked_by: str) -> FunctionGraph:
-    """The graph of a compiled function, or the graph given. Raises TypeError."""
+    """Return the graph of a compiled function, or the graph given. Raises TypeError."""
     fgraph = getattr(getattr(function, "maker", function), "fgraph", function)
     if not isinstance(fgraph, FunctionGraph):
         raise GraphTypeError(
@@ -37,23 +37,23 @@ def graph_of(function: Any, asked_by: str) -> FunctionGraph:
 
 
 Printer = Callable[..., str]
-"""Gives the text of a node, from those of its inputs."""
+"""Returns the text of a node, from those of its inputs."""
 
 Condition = Op | type[Op] | Callable[[Apply], bool]
 
 
 class PrettyPrinter:
-    r"""Called with a variable it gives the formula: ``(a + (x \dot w))``.
+    r"""A printer of formulas: ``(a + (x \dot w))``.
 
-    Of a compiled function it gives that of its outputs, of a list a list. An op writes
-    itself as its ``pretty`` says, unless `assign` says something else.
+    Called with a variable, a compiled function (for its outputs), or a list. An op's
+    text is its ``pretty``, unless `assign` overrides it.
     """
 
     def __init__(self) -> None:
         self._printers: list[tuple[Condition, Printer]] = []
 
     def assign(self, condition: Condition, printer: Printer) -> None:
-        """Write nodes of an op, of a class of ops, or that a function picks, anew.
+        """Override the text of an op, of a class of ops, or of nodes by a predicate.
 
         ``printer`` gets the texts of the inputs: ``pprint.assign(dot, lambda a, b:
         f"{a} @ {b}")``. The latest that fits a node is used.
@@ -67,7 +67,7 @@ class PrettyPrinter:
         return node.op.pretty(*operands)
 
     def __call__(self, variable: Any) -> str:
-        """The formula."""
+        """Return the formula."""
         if isinstance(variable, list | tuple):
             return f"[{', '.join(map(self, variable))}]"
         if not isinstance(variable, Variable):
@@ -94,27 +94,27 @@ pprint = PrettyPrinter()
 
 
 def FunctionPrinter(name: str) -> Printer:
-    """Writes ``name(a, b)``."""
+    """Return a printer of ``name(a, b)``."""
     return lambda *texts: f"{name}({', '.join(texts)})"
 
 
 def OperatorPrinter(symbol: str, *binding: Any) -> Printer:
-    """Writes ``(a symbol b)``; how it binds does not matter among parentheses."""
+    """Return a printer of ``(a symbol b)``; the parentheses replace precedence."""
     return lambda *texts: f"({f' {symbol} '.join(texts)})"
 
 
 def PatternPrinter(pattern: str) -> Printer:
-    """Writes ``pattern``, in which ``%(0)s`` is the first input."""
+    """Return a printer of ``pattern``, in which ``%(0)s`` is the first input."""
     return lambda *texts: pattern % {str(i): text for i, text in enumerate(texts)}
 
 
 def IgnorePrinter() -> Printer:
-    """Writes the first input as if the node were not there."""
+    """Return a printer of the first input, without the node."""
     return lambda first, *rest: first
 
 
 def min_informative_str(variable: Variable, depth: int = 4) -> str:
-    """A few lines that show the top of a graph; ``<A>`` is node A once more."""
+    """Return the top of a graph in a few lines; ``<A>`` is node A again."""
     names: dict[Variable, str] = {}
     lines: list[str] = []
     stack = [(variable, 0)]
@@ -134,5 +134,5 @@ def min_informative_str(variable: Variable, depth: int = 4) -> str:
 
 
 def listing(nodes: Sequence[Apply]) -> str:
-    """One line a node, in order: ``0: Elemwise{exp,no_inplace}(x)``."""
+    """Return one line a node, in order: ``0: Elemwise{exp,no_inplace}(x)``."""
     return "\n".join(f"{index}: {node}" for index, node in enumerate(nodes))

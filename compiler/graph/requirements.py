@@ -1,4 +1,4 @@
-"""Requirements: what must hold of lengths and indices for a node to run."""
+"""Requirements: relations of lengths and indices without which a node fails."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any, Literal, NamedTuple
 
 
 class Requirement(NamedTuple):
-    """A relation of two integers, variables, without which a node raises.
+    """A relation of two integer variables without which a node raises.
 
-    ``"equal"``: the two are equal, or it is a ValueError. ``"within"``: the first
-    indexes an axis whose length is the second, or it is an IndexError.
+    ``"equal"``: the two are equal, else it raises ValueError. ``"within"``: the first
+    indexes an axis whose length is the second, else it raises IndexError.
     """
 
     relation: Literal["equal", "within"]
@@ -18,7 +18,7 @@ class Requirement(NamedTuple):
 
 
 def equal(left: Any, right: Any) -> list[Requirement]:
-    """Require equal lengths; nothing where they are one variable or not known."""
+    """Require equal lengths; nothing if they are one variable or unknown."""
     if left is right or left is None or right is None:
         return []
     return [Requirement("equal", left, right)]

@@ -11,10 +11,10 @@ from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 
 
 def get_test_value(variable: Any) -> Any:
-    """The value that a variable has while expressions are built.
+    """Return the value that a variable has while expressions are built.
 
     That of a constant or a shared variable, or ``variable.tag.test_value``, checked to
-    be of the variable's type. Raises AttributeError where there is none.
+    be of the variable's type. Raises AttributeError if there is none.
     """
     if isinstance(variable, Constant):
         return variable.data
@@ -39,7 +39,7 @@ def get_test_value(variable: Any) -> Any:
 
 
 def compute(node: Apply) -> None:
-    """Give the node's outputs test values, as the setting asks."""
+    """Set the test values of the node's outputs, as the setting asks."""
     setting = config.compute_test_value
     try:
         values = [get_test_value(variable) for variable in node.inputs]

@@ -1,4 +1,4 @@
-"""The lines of the user's program that variables and nodes remember."""
+"""Traces: the lines of the user's program that variables and nodes remember."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpuarray.compiler.config import config
 
 
 class Trace(NamedTuple):
-    """A line of the user's program; ``outer`` has those that called it, if kept."""
+    """A line of the user's program; ``outer`` has the lines that called it, if kept."""
 
     file: str
     line: int
@@ -32,7 +32,7 @@ TRACE: ContextVar[Trace | str | None] = ContextVar("trace", default="caller")
 
 @contextmanager
 def traced_as(trace: Trace | None) -> Iterator[None]:
-    """Nodes made in the block remember ``trace`` instead of the line that runs."""
+    """Have nodes made in the block remember ``trace`` instead of the current line."""
     token = TRACE.set(trace)
     try:
         yield
@@ -41,9 +41,9 @@ def traced_as(trace: Trace | None) -> Iterator[None]:
 
 
 def user_line() -> Trace | None:
-    """The innermost line on the stack that is not of this package.
+    """Return the innermost line on the stack that is not of this package.
 
-    With the setting ``exception_verbosity=high`` it has the lines around it too.
+    With the setting ``exception_verbosity=high`` it has its callers too.
     """
     fixed = TRACE.get()
     if not isinstance(fixed, str):
@@ -61,24 +61,24 @@ def user_line() -> Trace | None:
 
 
 _LINES: dict[tuple[int, int], tuple[CodeType, Trace]] = {}
-"""Lines by place in their code, which is found by going through all of that."""
+"""A cache of lines by position in their code, since their look-up is linear."""
 _MOST_LINES = 4096
 
 
 def _line(frame: FrameType) -> Trace:
     code = frame.f_code
-    place = id(code), frame.f_lasti  # what is kept keeps its identity
+    place = id(code), frame.f_lasti  # the cached code keeps its identity
     known = _LINES.get(place)
     if known is None:
         if len(_LINES) >= _MOST_LINES:
             _LINES.clear()
-        found = Trace(code.co_filename, frame.f_lineno, code.co_name)
-        known = _LINES[place] = code, found
+        line = Trace(code.co_filename, frame.f_lineno, code.co_name)
+        known = _LINES[place] = code, line
     return known[1]
 
 
 def _callers(frame: FrameType) -> Iterator[Trace]:
-    """The lines that called a frame, as many as ``traceback.limit`` says."""
+    """Return the lines that called a frame, up to ``traceback.limit``."""
     outer = frame.f_back
     for _ in range(config.traceback.limit):
         if outer is None:

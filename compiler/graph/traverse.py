@@ -1,4 +1,4 @@
-"""Walks over a graph: order, ancestors, leaves, copies. None of them recurses."""
+"""Traversals of a graph: order, ancestors, leaves, copies. None of them recurses."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Known = Set[Variable] | Mapping[Variable, Any]
 
 
 def _as_container(variables: Iterable[Variable]) -> Known:
-    """The variables in a container that tells fast who is in it."""
+    """Return the variables in a container with a fast membership test."""
     return variables if isinstance(variables, (Set, Mapping)) else set(variables)
 
 
 def ancestors(
     outputs: Iterable[Variable], blockers: Iterable[Variable] = ()
 ) -> Iterator[Variable]:
-    """``outputs`` and each variable they need, once; not past ``blockers``."""
+    """Return ``outputs`` and each variable they need, once; not past ``blockers``."""
     blocked = _as_container(blockers)
     seen: set[Variable] = set()
     stack = list(outputs)[::-1]
@@ -42,7 +42,7 @@ def ancestors(
 def inputs_of(
     outputs: Iterable[Variable], blockers: Iterable[Variable] = ()
 ) -> list[Variable]:
-    """The leaves that ``outputs`` need, in the order in which they are met."""
+    """Return the leaves that ``outputs`` need, in the order of traversal."""
     blocked = _as_container(blockers)
     return [
         variable
@@ -56,10 +56,10 @@ def toposort(
     blockers: Iterable[Variable] = (),
     also_after: Mapping[Apply, Sequence[Apply]] | None = None,
 ) -> list[Apply]:
-    """The nodes that compute ``outputs``, each after those that it needs.
+    """Return the nodes that compute ``outputs``, each after those that it needs.
 
     The order is a function of the graph only. ``also_after`` adds nodes that must come
-    before a node. Raises InconsistencyError where the nodes need each other.
+    before a node. Raises InconsistencyError for a cycle.
     """
     blocked = _as_container(blockers)
     extra = also_after or {}
@@ -109,9 +109,9 @@ def clone_replace(
     outputs: Sequence[Variable], replacements: Mapping[Variable, Variable]
 ) -> list[Variable]: ...
 def clone_replace(outputs: Any, replacements: Mapping[Variable, Variable]) -> Any:
-    """``outputs`` with variables replaced; nodes that need no change are shared.
+    """Return ``outputs`` with variables replaced; nodes that need no change are shared.
 
-    A replacement stands as it is: it is not searched for variables to replace.
+    Variables within a replacement are not replaced.
     """
     single = isinstance(outputs, Variable)
     asked = [outputs] if single else list(outputs)
@@ -130,7 +130,7 @@ def clone_replace(outputs: Any, replacements: Mapping[Variable, Variable]) -> An
 def clone(
     outputs: Sequence[Variable], memo: dict[Variable, Variable] | None = None
 ) -> list[Variable]:
-    """``outputs`` on fresh nodes over the same leaves; ``memo`` learns old to new."""
+    """Return ``outputs`` on new nodes, with their leaves; ``memo`` maps old to new."""
     known = {} if memo is None else memo
     for node in toposort(outputs, blockers=known):
         copy = node.clone_with([known.get(each, each) for each in node.inputs])
@@ -164,9 +164,9 @@ def evaluated(
 def same_graph(
     a: Variable, b: Variable, given: Mapping[Variable, Variable] | None = None
 ) -> bool:
-    """True if ``a`` and ``b`` are the same operations on the same leaves.
+    """Return True if ``a`` and ``b`` are the same operations on the same leaves.
 
-    ``given`` says which leaf of ``a`` stands for which of ``b``.
+    ``given`` maps leaves of ``a`` to those of ``b``.
     """
     pairs = dict(given or {})
     stack = [(a, b)]

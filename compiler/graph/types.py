@@ -53,7 +53,7 @@ PATTERN_NAMES: dict[Pattern, str] = {
 
 
 def dtype_name(dtype: Any) -> str:
-    """The canonical name of ``dtype``; ``"floatX"`` is the configured float.
+    """Return the canonical name of ``dtype``; ``"floatX"`` is the configured float.
 
     >>> dtype_name(np.float32)
     'float32'
@@ -74,7 +74,7 @@ def dtype_name(dtype: Any) -> str:
 
 
 def is_float_name(dtype: str) -> bool:
-    """True if a dtype is one of real numbers with fractions.
+    """Return True for a dtype of floats.
 
     >>> is_float_name("bfloat16"), is_float_name("complex64")
     (True, False)
@@ -83,7 +83,7 @@ def is_float_name(dtype: str) -> bool:
 
 
 def is_integer_name(dtype: str) -> bool:
-    """True if a dtype is bool or one of integers.
+    """Return True for bool or a dtype of integers.
 
     >>> is_integer_name("bool"), is_integer_name("float16")
     (True, False)
@@ -94,7 +94,7 @@ def is_integer_name(dtype: str) -> bool:
 def asarray_of(
     a: Any, dtype: Any, order: Literal["C", "F", "A", "K"] | None = None
 ) -> np.ndarray[Any, Any]:
-    """``a`` as a NumPy array of exactly this dtype; ``"floatX"``: the configured one.
+    """Return ``a`` as a NumPy array of exactly this dtype; ``"floatX"`` is configured.
 
     >>> asarray_of([1, 2], "float32").dtype
     dtype('float32')
@@ -103,7 +103,7 @@ def asarray_of(
 
 
 def promoted(*dtypes: str) -> str:
-    """NumPy's common dtype, by name; bfloat16 promotes as float16 does.
+    """Return NumPy's common dtype, by name; bfloat16 promotes as float16 does.
 
     >>> promoted("int8", "float32")
     'float32'
@@ -112,7 +112,7 @@ def promoted(*dtypes: str) -> str:
 
 
 def pattern_name(broadcastable: Pattern) -> str:
-    """How a pattern is called: ``vector``, ``row``, ``3D``, or the tuple itself."""
+    """The name of a pattern: ``vector``, ``row``, ``3D``, or the tuple itself."""
     if broadcastable in PATTERN_NAMES:
         return PATTERN_NAMES[broadcastable]
     return str(broadcastable) if any(broadcastable) else f"{len(broadcastable)}D"
@@ -127,23 +127,23 @@ class Type:
     constant_class: ClassVar[type[Any]]
 
     def __call__(self, name: str | None = None) -> Variable:
-        """A fresh variable of this type."""
+        """Return a fresh variable of this type."""
         if name is not None and not isinstance(name, str):
             raise GraphTypeError(f"{self}: the name is {name!r}, expected a string")
         variable: Variable = self.variable_class(self, name=name)
         return variable
 
     def make_variable(self, name: str | None = None) -> Variable:
-        """A fresh variable of this type, as calling the type makes it."""
+        """Return a fresh variable of this type, as calling the type does."""
         return self(name)
 
     def make_constant(self, value: Any, name: str | None = None) -> Constant:
         """A constant of this type. Raises TypeError if it cannot hold the value."""
-        made: Constant = self.constant_class(self, value, name)
-        return made
+        result: Constant = self.constant_class(self, value, name)
+        return result
 
     def is_valid_value(self, value: Any) -> bool:
-        """True if the type holds the value as it is."""
+        """Return True if the type holds the value as it is."""
         try:
             self.filter(value, strict=True)
         except CompilerError:
@@ -153,7 +153,7 @@ class Type:
     def filter(
         self, value: Any, strict: bool = False, allow_downcast: bool | None = None
     ) -> Any:
-        """``value`` as this type holds it. Raises TypeError if it cannot be held.
+        """Return ``value`` as this type holds it. Raises TypeError if it cannot.
 
         If ``strict``, it must be of this type already.
         """
@@ -161,7 +161,7 @@ class Type:
 
 
 class ArrayType(Type):
-    """The base of array types: a dtype, and the axes sure to have length 1."""
+    """The base of array types: a dtype, and the axes that always have length 1."""
 
     __slots__ = ()
 
@@ -180,16 +180,16 @@ class ArrayType(Type):
 
     @property
     def is_float(self) -> bool:
-        """True if values are real numbers that are not whole ones."""
+        """Whether values are real floats."""
         return is_float_name(self.dtype)
 
     @property
     def is_complex(self) -> bool:
-        """True if values are complex numbers."""
+        """Whether values are complex numbers."""
         return self.dtype.startswith("complex")
 
     def __call__(self, name: str | None = None) -> Variable:
-        """A fresh variable of this type; ``config.warn_float64`` minds float64."""
+        """Return a fresh variable; ``config.warn_float64`` may warn of float64."""
         if self.dtype == "float64" and config.warn_float64 != "ignore":
             _mind_float64(self, config.warn_float64)
         return super().__call__(name)
@@ -221,10 +221,10 @@ def _mind_float64(kind: ArrayType, reaction: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TensorType(ArrayType):
-    """An array in host memory. Called with a name, or none, it makes a variable.
+    """The type of arrays in host memory. Called with a name or none it makes variables.
 
-    Types of one ``dtype`` and one pattern are equal; ``name`` is what one prints as.
-    ``sparse_grad`` is taken so that programs of Theano run.
+    Types of one ``dtype`` and one pattern are equal; ``name`` is only printed.
+    ``sparse_grad`` is accepted for programs of Theano.
 
     >>> TensorType("float32", (False,))
     TensorType(float32, vector)
@@ -248,7 +248,7 @@ class TensorType(ArrayType):
     def clone(
         self, dtype: Any = None, broadcastable: Pattern | None = None
     ) -> TensorType:
-        """The type with another dtype or pattern."""
+        """Return the type with another dtype or pattern."""
         return TensorType(
             self.dtype if dtype is None else dtype,
             self.broadcastable if broadcastable is None else broadcastable,
@@ -257,7 +257,7 @@ class TensorType(ArrayType):
     def filter(
         self, value: Any, strict: bool = False, allow_downcast: bool | None = None
     ) -> np.ndarray[Any, Any]:
-        """``value`` as an array of exactly this type; the same object where it is one.
+        """Return ``value`` as an array of exactly this type; itself if it is one.
 
         Values widen silently, and narrow only where nothing is lost from a Python
         number or list, where a Python float meets floatX, or where ``allow_downcast``
@@ -284,13 +284,13 @@ class TensorType(ArrayType):
             raise GraphTypeError(str(error)) from None
 
     def value_zeros(self, shape: Sequence[int]) -> np.ndarray[Any, Any]:
-        """An array of zeros of this type."""
+        """Return an array of zeros of this type."""
         return np.zeros(tuple(shape), self.numpy_dtype)
 
 
 @dataclass(frozen=True, slots=True)
 class GpuArrayType(ArrayType):
-    """An array in the memory of a context; the name ``None`` means the default one.
+    """The type of arrays on a context; the name ``None`` means the default one.
 
     >>> GpuArrayType("float32", (False,), "cuda0")
     GpuArrayType<cuda0>(float32, vector)
@@ -316,7 +316,7 @@ class GpuArrayType(ArrayType):
     def clone(
         self, dtype: Any = None, broadcastable: Pattern | None = None
     ) -> GpuArrayType:
-        """The type with another dtype or pattern, on the same context."""
+        """Return the type with another dtype or pattern, on the same context."""
         return GpuArrayType(
             self.dtype if dtype is None else dtype,
             self.broadcastable if broadcastable is None else broadcastable,
@@ -326,7 +326,7 @@ class GpuArrayType(ArrayType):
     def filter(
         self, value: Any, strict: bool = False, allow_downcast: bool | None = None
     ) -> Any:
-        """``value``: a device array as it is if it fits, else a checked host array."""
+        """Return ``value``, a device array that fits or else a checked host array."""
         if not hasattr(value, "context"):
             return self.host.filter(value, strict, allow_downcast)
         self._check_shape(lambda: f"an array of {value.dtype}", tuple(value.shape))
@@ -338,12 +338,12 @@ class GpuArrayType(ArrayType):
         return value
 
     def value_zeros(self, shape: Sequence[int]) -> Array:
-        """An array of zeros of this type."""
+        """Return an array of zeros of this type."""
         return zeros(tuple(shape), self.numpy_dtype, context=self.context)
 
     @property
     def host(self) -> TensorType:
-        """The same array on the host."""
+        """The type of the same array on the host."""
         return TensorType(self.dtype, self.broadcastable)
 
     @property
@@ -353,14 +353,14 @@ class GpuArrayType(ArrayType):
 
     @property
     def context(self) -> Context:
-        """The open context that the name stands for.
+        """The open context of the name.
 
-        Raises ContextNotDefined (a ValueError) for a name that stands for none.
+        Raises ContextNotDefined (a ValueError) for an unknown name.
         """
         return get_context(self.context_name)
 
     def on_context(self, value: Any) -> Array:
-        """``value``, of the host or of a device, as an array of the type's context."""
+        """Return ``value``, from anywhere, as an array of the type's context."""
         return asarray(value, self.numpy_dtype, context=self.context)
 
 
@@ -375,7 +375,7 @@ class GpuContextType(Type):
     def filter(
         self, value: Any, strict: bool = False, allow_downcast: bool | None = None
     ) -> Context:
-        """``value``, which must be a context. Raises TypeError otherwise."""
+        """Return ``value``, which must be a context. Raises TypeError otherwise."""
         if not isinstance(value, Context):
             raise GraphTypeError(
                 f"gpu_context_type: given {value!r}, a {type(value).__name__}, "
@@ -391,10 +391,10 @@ gpu_context_type = GpuContextType()
 
 @dataclass(frozen=True, slots=True)
 class Generic(Type):
-    """Any object of Python: what a shared variable keeps, or the ``perform`` of an op.
+    """The type of any Python object, for shared variables and the params of ops.
 
-    C code of ops has no Python behind it and cannot be given one: an op that has such
-    a param runs by its ``perform``. No function computes with such a variable.
+    C code of ops runs without Python and cannot take one: an op that has such a param
+    runs by its ``perform``. No function computes with such a variable.
 
     >>> Generic().filter({"any": "object"})
     {'any': 'object'}
@@ -403,9 +403,9 @@ class Generic(Type):
     def filter(
         self, value: Any, strict: bool = False, allow_downcast: bool | None = None
     ) -> Any:
-        """``value`` itself."""
+        """Return ``value`` itself."""
         return value
 
 
 generic = Generic()
-"""The type of what is any object of Python."""
+"""The type of any Python object."""

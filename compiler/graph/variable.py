@@ -1,7 +1,7 @@
 """Variables, and the nodes that compute them.
 
-Nothing here knows an operation. What a variable's operators mean is handed in by `ops`
-(`Variable.learn`), so that `x + y` can be written on every variable.
+Nothing here knows an operation. `ops` adds the operators and methods of variables
+(`Variable.learn`), such as `x + y`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Variable(Operators):
     """A value of the graph: an input, or output ``index`` of the node ``owner``.
 
     ``tag`` is a scratchpad; ``tag.trace`` is the user's line that made the variable,
-    ``tag.derived_from`` what it is a derivative of, on which it depends, although of
-    what is linear in a variable no derivative holds that variable.
+    ``tag.derived_from`` the variables that it is a derivative of, on which it depends
+    even if it is constant.
     Variables are equal only to themselves: symbolic equality is ``eq``.
     """
 
@@ -48,7 +48,7 @@ class Variable(Operators):
 
     @classmethod
     def learn(cls, methods: Mapping[str, Any]) -> None:
-        """Give every variable these operators and methods."""
+        """Add these operators and methods to every variable."""
         for name, method in methods.items():
             setattr(cls, name, method)
 
@@ -62,13 +62,13 @@ class Variable(Operators):
     __repr__ = __str__
 
     def get_parents(self) -> list[Apply]:
-        """The node that computes the variable, in a list; none of an input."""
+        """Return the node that computes the variable, in a list; none for an input."""
         return [] if self.owner is None else [self.owner]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled: not the functions that `eval` has compiled.
+        """Return a pickle's content, without the functions that `eval` has compiled.
 
-        Nor what a derivative was derived from.
+        And without the variables that it is a derivative of.
         """
         state = {k: value for k, value in vars(self).items() if k != "_functions"}
         if hasattr(self.tag, "derived_from"):  # which may be deep
@@ -77,38 +77,38 @@ class Variable(Operators):
         return state
 
     def clone(self, name: str | None = None) -> Variable:
-        """A fresh variable of the same type, name and tag, with no owner."""
+        """Return a fresh variable of the same type, name and tag, with no owner."""
         copy = Variable(self.type, name=self.name if name is None else name)
         copy.tag = SimpleNamespace(**vars(self.tag))
         return copy
 
 
 def derived(result: Variable, *sources: Variable) -> Variable:
-    """A new variable, said to be a derivative of others."""
+    """Return a new variable, marked as a derivative of others."""
     result.tag.derived_from = sources
     return result
 
 
 def sources_of(variable: Variable) -> Sequence[Variable]:
-    """Return the variables that a variable is said to be a derivative of."""
+    """Return the variables that a variable is a derivative of."""
     sources: Sequence[Variable] = getattr(variable.tag, "derived_from", ())
     return sources
 
 
 LONG = 60
-"""Characters of an op beyond which what it gives is told by its kind."""
+"""The number of characters beyond which an op's text is shortened."""
 
 
 def short_op(op: Any) -> str:
-    """An op as its results are called: a long one without what is in its braces."""
+    """Return an op's text for its results: a long one without its braces."""
     text = str(op)
     return text if len(text) <= LONG else f"{type(op).__name__}{{...}}"
 
 
 class Apply:
-    """A node: ``op`` applied to ``inputs`` gives ``outputs``.
+    """A node: ``outputs`` are ``op`` applied to ``inputs``.
 
-    ``depth`` is the number of nodes on the longest way from a leaf, when it was made.
+    ``depth`` is the number of nodes on the longest path from a leaf, when it was made.
     """
 
     __slots__ = ("__weakref__", "_written", "depth", "inputs", "op", "outputs")
@@ -154,9 +154,9 @@ class Apply:
         return trace
 
     def __getstate__(self) -> tuple[Any, ...]:
-        """Return a pickle's content: nodes below come first, so it need not recurse.
+        """A pickle's content: nodes below come first, so that it need not recurse.
 
-        But not if it is this node's turn in such an order: then they are written.
+        Except if it is this node's turn in such an order: then they are written.
         """
         order = self._living_order()
         if order is not None and order.turn is self:
@@ -209,7 +209,7 @@ class Order:
         self.turn: Apply | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A list of the nodes, each of which learns when its turn comes."""
+        """Pickle a list of the nodes, each of which is told its turn."""
         return list, ([NodeInOrder(self, node) for node in self.nodes],)
 
 
@@ -223,7 +223,7 @@ class NodeInOrder:
         self.node = node
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The node, whose turn it is."""
+        """Pickle the node, whose turn it is."""
         self.order.turn = self.node
         self.node._written = weakref.ref(self.order)
         return _itself, (self.node,)
@@ -234,13 +234,13 @@ def _itself(node: Apply) -> Apply:
 
 
 def nodes_below(node: Apply, all_of_them: bool = False) -> list[Apply]:
-    """The nodes that a node needs, each after those that it needs itself.
+    """Return the nodes that a node needs, each after those that it needs itself.
 
-    Without those that a living pickle has, and what is below them: it is taken for the
-    one that asks. That was wrong if it has the node, too, for a pickle asks once; then
-    give ``all_of_them``.
+    Without those that a living pickle has, and those below: it is taken for the one
+    that asks. That was wrong if it has the node, too, for a pickle asks once; then give
+    ``all_of_them``.
     """
-    found: list[Apply] = []
+    below: list[Apply] = []
     met = {node}
     stack = [(node, iter(node.inputs))]
     while stack:
@@ -254,13 +254,13 @@ def nodes_below(node: Apply, all_of_them: bool = False) -> list[Apply]:
                 stack.append((owner, iter(owner.inputs)))
                 break
         else:
-            found.append(current)
+            below.append(current)
             stack.pop()
-    return found[:-1]
+    return below[:-1]
 
 
 def is_device_node(node: Apply) -> bool:
-    """True if the op itself takes or gives arrays of a context."""
+    """Return True if the op itself takes or returns arrays of a context."""
     for variable in (*node.inputs, *node.outputs):
         if isinstance(variable.type, GpuArrayType):
             return True
@@ -268,7 +268,7 @@ def is_device_node(node: Apply) -> bool:
 
 
 def is_float(variable: Variable) -> bool:
-    """True if the variable holds real numbers, so that gradients flow through it."""
+    """Return True if the variable is of real floats, so that it has gradients."""
     return isinstance(variable.type, ArrayType) and variable.type.is_float
 
 
