@@ -1,4 +1,4 @@
-"""Theano's names of what compiles, where programs import them from."""
+"""Theano's ``compile``, where programs import its names from."""
 
 from gpuarray.compiler.compile import debugmode, mode, monitormode, nanguardmode, ops
 from gpuarray.compiler.compile.ops import (

@@ -1,4 +1,4 @@
-"""C code in ops: compiled by the system's C compiler, called without Python."""
+"""Ops with C code: compiled by the system's C compiler, called without Python."""
 
 from __future__ import annotations
 

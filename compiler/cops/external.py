@@ -1,4 +1,4 @@
-"""Ops whose C code is in files of its own, in sections."""
+"""Ops whose C code is in separate files with sections."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class ExternalCOp(COp):
     A file has lines ``#section <name>``, each followed by C code: `init_code`,
     `support_code`, `code` and so on, named as the methods of `COp` are. With
     ``func_name`` the code is a call of this function, ``func(inputs..., &outputs...,
-    params)``, which gives 0 for success; else the section `code` is it, in which
-    ``INPUT_0``, ``OUTPUT_0``, ``PARAMS`` and ``FAIL`` stand for what they say.
+    params)``, which returns 0 for success; else it is the section `code`, with macros
+    ``INPUT_0``, ``OUTPUT_0``, ``PARAMS`` and ``FAIL``.
 
     Code may use ``APPLY_SPECIFIC(name)``, ``PARAMS_TYPE`` and for each input and output
     ``DTYPE_INPUT_0``, ``TYPENUM_INPUT_0`` and ``ITEMSIZE_INPUT_0``.
 
-    Raises CFileError (a ValueError) for files that are not written like this.
+    Raises CFileError (a ValueError) for other files.
 
     >>> class Filtered(ExternalCOp):
     ...     def __init__(self):
@@ -53,20 +53,20 @@ class ExternalCOp(COp):
     def __init__(
         self, func_files: str | Iterable[str], func_name: str | None = None
     ) -> None:
-        given = [func_files] if isinstance(func_files, str) else list(func_files)
-        self.func_files = tuple(str(self.get_path(name)) for name in given)
+        files = [func_files] if isinstance(func_files, str) else list(func_files)
+        self.func_files = tuple(str(self.get_path(name)) for name in files)
         self.func_name = func_name
         if "code" not in self.sections and func_name is None:
             raise CFileError(
-                f"{self.described()}: {', '.join(given)} has no section code; add one, "
+                f"{self.described()}: {', '.join(files)} has no section code; add one, "
                 "or name the function to call with func_name"
             )
 
     @classmethod
     def get_path(cls, name: str) -> Path:
-        """A file beside the one that the class is defined in.
+        """Return a file's path, relative to the file that defines the class.
 
-        Of a class that no file defines it is in the working directory.
+        For a class without a file it is relative to the working directory.
         """
         module = sys.modules.get(cls.own_class().__module__)
         file = getattr(module, "__file__", None)
@@ -80,7 +80,7 @@ class ExternalCOp(COp):
 
     @property
     def properties(self) -> tuple[Any, ...] | None:
-        """Those of ``__props__`` and what the files held when the op was made."""
+        """Those of ``__props__``, and the files' content when the op was made."""
         own = super().properties
         if own is None:
             return None
@@ -95,7 +95,7 @@ class ExternalCOp(COp):
         return self._section("support_code")
 
     def c_support_code_apply(self, node: Apply, name: str) -> str:
-        """The section of this name, after the macros that it may use."""
+        """Return the section of this name, after its macros."""
         return "\n".join([*macros(node, name), self._section("support_code_apply")])
 
     def c_support_code_struct(self, node: Apply, name: str) -> str:
@@ -121,11 +121,11 @@ class ExternalCOp(COp):
     def c_code(
         self, node: Apply, name: str, inputs: list[str], outputs: list[str], sub: Any
     ) -> str:
-        """The call of ``func_name``, or the section `code`."""
+        """Return the call of ``func_name``, or the section `code`."""
         if self.func_name is not None:
-            given = [*inputs, *(f"&{out}" for out in outputs)]
-            given += [sub["params"]] if self.params_type is not None else []
-            return f"if ({self.func_name}({', '.join(given)}) != 0) {sub['fail']}"
+            arguments = [*inputs, *(f"&{out}" for out in outputs)]
+            arguments += [sub["params"]] if self.params_type is not None else []
+            return f"if ({self.func_name}({', '.join(arguments)}) != 0) {sub['fail']}"
         places = {"INPUT": inputs, "OUTPUT": outputs}
         lines = [
             f"#define {side}_{place} {value}"
@@ -178,7 +178,7 @@ class CGpuKernelBase(ExternalCOp, GpuKernelBaseCOp):
     _tags = (*TAGS, KERNELS)
 
     def gpu_kernels(self, node: Apply, name: str) -> list[Kernel]:
-        """The kernels of the section of this name."""
+        """Return the kernels of the section of this name."""
         lines = [
             f"#define DTYPE_{side}_{place} {dtype_to_ctype(variable.type.dtype)}\n"
             for side, variables in (("INPUT", node.inputs), ("OUTPUT", node.outputs))
@@ -189,7 +189,7 @@ class CGpuKernelBase(ExternalCOp, GpuKernelBaseCOp):
         return read_kernels(pieces, "".join(lines))
 
     def c_support_code_apply(self, node: Apply, name: str) -> str:
-        """The section of this name, after the macros and the kernels' other names."""
+        """Return the section after the macros and the kernels' other names."""
         aliases = [
             f"#define {kernel.objvar}_{name} {kernel.objvar}"
             for kernel in self.gpu_kernels(node, name)

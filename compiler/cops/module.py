@@ -1,4 +1,4 @@
-"""Compiled modules of C code: built once on a disk, loaded once a context, called."""
+"""Compiled modules of C code: cached on disk, loaded once a context, called."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ LIBRARY = "libgpuarray.so"
 
 @lru_cache(maxsize=1)
 def include_folders() -> tuple[Path, ...]:
-    """Where the headers are: this package's own, and those of the library."""
+    """Return the folders of headers: this package's own, and the library's."""
     return HERE / "include", Path(gpuarray.get_include())
 
 
 @lru_cache(maxsize=1)
 def library_file() -> Path:
-    """The library that this process has loaded: it lies beside the binding."""
+    """Return the library that this process has loaded, next to the binding."""
     binding = importlib.util.find_spec("gpuarray._gpuarray")
     assert binding is not None and binding.origin is not None
     return Path(binding.origin).parent / LIBRARY
@@ -52,11 +52,11 @@ def library_file() -> Path:
 @lru_cache(maxsize=1)
 def _headers_hash() -> str:
     """Return a hash of the headers' text: other headers make other modules."""
-    found = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(digest_size=16)
     for folder in include_folders():
         for header in sorted(folder.rglob("*.h")):
-            found.update(header.read_bytes())
-    return found.hexdigest()
+            digest.update(header.read_bytes())
+    return digest.hexdigest()
 
 
 def options_of(written: TypedOp) -> tuple[list[str], list[str]]:
@@ -77,10 +77,10 @@ def options_of(written: TypedOp) -> tuple[list[str], list[str]]:
 
 @lru_cache(maxsize=256)
 def build(written: TypedOp) -> Path:
-    """The file with the compiled module, compiled now if no process did before.
+    """Return the file of the compiled module, compiled now if it is not cached.
 
-    Raises CCodeError if it does not compile, NoCompilerError where nothing compiles,
-    and NotImplementedError where the op has no C code.
+    Raises CCodeError if it does not compile, NoCompilerError without a compiler, and
+    NotImplementedError if the op has no C code.
     """
     source = module_source(written)
     compiler = find_compiler()
@@ -105,7 +105,7 @@ _loading = threading.Lock()
 def load(path: Path, who: str) -> ctypes.CDLL:
     """The module, with variables of its own: a file loads once, then copies of it.
 
-    Raises CCodeError with what the loader said.
+    Raises CCodeError with the loader's message.
     """
     with _loading:
         if path not in _loaded:
@@ -123,10 +123,10 @@ def load(path: Path, who: str) -> ctypes.CDLL:
 
 
 def _opened(path: Path, who: str) -> ctypes.CDLL:
-    """The library in its folder, which is looked at again, and opened by descriptor.
+    """Return the library in its folder, which is checked again, opened by descriptor.
 
     Above the user's home, or the folder for temporary files, others may exchange
-    folders: what a path led to a moment ago it need not lead to now.
+    folders between two uses of a path.
     """
     with private_folder(str(path.parent)) as folder:
         if folder is None:
@@ -140,17 +140,17 @@ def _loaded_from(path: Path, who: str) -> ctypes.CDLL:
     try:
         return ctypes.CDLL(str(path))
     except OSError as error:
-        told = str(error).replace(f"{path}: ", "")
+        message = str(error).replace(f"{path}: ", "")
         raise CCodeError(
-            f"{who}: its compiled C code cannot be loaded: {told}; name the library "
+            f"{who}: its compiled C code cannot be loaded: {message}; name the library "
             "that is missing in c_libraries, its folder in c_lib_dirs"
         ) from None
 
 
 class Module:
-    """The C code of an op, loaded and opened for a context.
+    """The C code of an op, loaded and initialized for a context.
 
-    It has state because the code may: kernels, params, what its struct declares.
+    It is stateful because the code may be: kernels, params, its struct's variables.
     """
 
     def __init__(self, written: TypedOp, context: Context) -> None:
@@ -173,7 +173,7 @@ class Module:
         return ffi.cast(ctype, address)
 
     def _open(self) -> None:
-        """Give the code its context, params and kernels, and let it begin."""
+        """Pass the code its context, params and kernels, and run its init code."""
         written = self.written
         kind = getattr(written.op, "params_type", None)
         value = None if kind is None else written.op.get_params(written.node)
@@ -189,21 +189,21 @@ class Module:
         del keep  # alive until here
 
     def failure(self) -> Exception | None:
-        """The exception that ended the latest call on this thread, if one did."""
+        """Return the exception that ended the latest call on this thread, if any."""
         kind = ffi.new("const char **")
         message = text(self._error(kind))
         cls: type[Exception] | None = getattr(builtins, text(kind[0]), None)
         return None if cls is None else cls(f"{self.who}: {message}")
 
     def check(self, status: int) -> None:
-        """Raise what ended a call that gave this status."""
+        """Raise the exception of a call that returned this status."""
         failure = self.failure() if status != 0 else None
         if failure is not None:
             raise failure
         check(status)
 
     def __call__(self, values: Sequence[Any]) -> tuple[Array, ...]:
-        """The outputs for device arrays and integers, one for each input."""
+        """Return the outputs for device arrays and integers, one for each input."""
         outs = [ffi.new(ARRAY) for _ in self._kinds]
         listed = ffi.new("GpuArray *[]", outs or [ffi.NULL])
         status = self.function(ffi.NULL, listed, *_given(values))
@@ -239,8 +239,8 @@ def _given(values: Sequence[Any]) -> tuple[Any, Any]:
 
 @cache
 def module_of(written: TypedOp, context: Context) -> Module:
-    """The module of an op for these types on a context.
+    """Return the module of an op for these types on a context.
 
-    It stays: plans call into it, and code that was loaded is never unloaded.
+    It stays: plans call into it, and loaded code is never unloaded.
     """
     return Module(written, context)

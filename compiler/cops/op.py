@@ -1,4 +1,4 @@
-"""Ops with C code: what such an op may define, and how its node becomes a step."""
+"""Ops with C code: their interface, and their lowering to steps."""
 
 from __future__ import annotations
 
@@ -53,17 +53,16 @@ from gpuarray.errors import HostNotice
 class COp(WrittenOp):
     """The base of ops with C code, which the system's C compiler compiles.
 
-    A subclass gives ``c_code``, and what else it needs of the methods below. Arrays of
+    A subclass defines ``c_code``, and others of the methods below as needed. Arrays of
     the host are ``PyArrayObject *`` in C, arrays of a context ``PyGpuArrayObject *``,
     under the names that the methods get; outputs are NULL before the code runs. The
-    code sees the names of NumPy's and pygpu's C interfaces (compiler/cops/include), but
-    there is no Python behind them.
+    code can use NumPy's and pygpu's C interfaces (compiler/cops/include), which work
+    without Python.
 
-    ``params_type`` and ``get_params(node)`` hand values to the code, as
-    ``sub["params"]``. ``_f16_ok`` says that the code is ready for float16 and bfloat16.
-    Numbers of ``host_inputs`` that differ from run to run are read at each run if it
-    gives ().
-    Where the code cannot be used (no compiler, float16, ``c_code`` that raises
+    ``params_type`` and ``get_params(node)`` pass values to the code, as
+    ``sub["params"]``. ``_f16_ok`` allows float16 and bfloat16. Numbers of
+    ``host_inputs`` that differ from run to run are read at each run if it is (). Where
+    the code cannot be used (no compiler, float16, ``c_code`` that raises
     NotImplementedError) ``perform`` or ``reference`` computes if there is one.
 
     >>> class Doubled(COp):
@@ -88,82 +87,82 @@ class COp(WrittenOp):
     params_type: Any = None
 
     def get_params(self, node: Apply) -> Any:
-        """The values of ``params_type``: by default attributes of the op."""
+        """Return the values of ``params_type``: by default attributes of the op."""
         return self.params_type.get_params(self)
 
     def c_code(
         self, node: Apply, name: str, inputs: list[str], outputs: list[str], sub: Any
     ) -> str:
-        """C statements that compute the outputs; ``sub["fail"]`` ends them."""
+        """Return C statements that compute the outputs; ``sub["fail"]`` ends them."""
         raise NotOfferedError(f"{self.described()}: no C code; define c_code")
 
     def c_code_cleanup(
         self, node: Apply, name: str, inputs: list[str], outputs: list[str], sub: Any
     ) -> str:
-        """C statements after those, whether they failed or not."""
+        """Return C statements after those, whether they failed or not."""
         return ""
 
     def c_support_code(self) -> str:
-        """C text for functions and types."""
+        """Return C text of functions and types."""
         return ""
 
     def c_support_code_apply(self, node: Apply, name: str) -> str:
-        """The same, made for a node."""
+        """Return the same for a node."""
         return ""
 
     def c_support_code_struct(self, node: Apply, name: str) -> str:
-        """Variables that live as long as the code is loaded, and what uses them."""
+        """Return variables of the loaded code's lifetime, and their functions."""
         return ""
 
     def c_init_code(self) -> Sequence[str]:
-        """C statements that run when the code is loaded."""
+        """Return C statements that run when the code is loaded."""
         return []
 
     def c_init_code_apply(self, node: Apply, name: str) -> str:
-        """The same, made for a node."""
+        """Return the same for a node."""
         return ""
 
     def c_init_code_struct(self, node: Apply, name: str, sub: Any) -> str:
-        """C statements that set up what c_support_code_struct declares."""
+        """Return C statements that initialize c_support_code_struct's variables."""
         return ""
 
     def c_cleanup_code_struct(self, node: Apply, name: str) -> str:
-        """C statements that end it."""
+        """Return C statements that release them."""
         return ""
 
     def c_headers(self) -> Sequence[str]:
-        """Headers to include, as ``<math.h>`` or ``mine.h``."""
+        """Return headers to include, as ``<math.h>`` or ``mine.h``."""
         return []
 
     def c_header_dirs(self) -> Sequence[str]:
-        """Folders with headers."""
+        """Return folders with headers."""
         return []
 
     def c_libraries(self) -> Sequence[str]:
-        """Libraries to link, as ``m``."""
+        """Return libraries to link, as ``m``."""
         return []
 
     def c_lib_dirs(self) -> Sequence[str]:
-        """Folders with libraries."""
+        """Return folders with libraries."""
         return []
 
     def c_compile_args(self) -> Sequence[str]:
-        """More options for the compiler."""
+        """Return further options for the compiler."""
         return []
 
     def c_no_compile_args(self) -> Sequence[str]:
-        """Options that the compiler is not to get."""
+        """Return options that the compiler is not to get."""
         return []
 
     def c_code_cache_version(self) -> tuple[Any, ...]:
-        """Part of what compiled code is kept by, as all of its text is.
+        """Return a part of the cache key, besides all of the text.
 
         Change it with what the text does not show, such as a header of one's own.
         """
         return ()
 
     def c_code_cache_version_apply(self, node: Apply) -> tuple[Any, ...]:
-        """The same, made for a node."""
+        """Return the same for a node."""
         return self.c_code_cache_version()
 
     def types_of(self, node: Apply) -> tuple[Any, ...]:
@@ -173,31 +172,31 @@ class COp(WrittenOp):
         return tuple(variable.type for variable in (*node.inputs, *node.outputs))
 
     def evaluate(self, node: Apply, arrays: Sequence[Any]) -> list[Any]:
-        """The outputs on the host: by Python where the op has that, else by C."""
+        """Return the outputs on the host: by Python if the op has that, else by C."""
         if computes_in_python(self):
             return super().evaluate(node, arrays)
         context = get_context(None)
         kinds = self.types_of(node)
         module = module_of(TypedOp(self, kinds, len(node.inputs)), context)
-        given = [
+        inputs = [
             asarray(kind.filter(np.asarray(array)), context=context)
             for kind, array in zip(kinds, arrays, strict=False)
         ]
-        return [result.get() for result in module(given)]
+        return [result.get() for result in module(inputs)]
 
 
 class _NoPythonOp(Op):
-    """Marks an op that nothing but its C code computes."""
+    """Marks an op that only its C code computes."""
 
 
 class GpuKernelBaseCOp(GpuKernelBase, COp):
-    """The base of ops whose C code launches kernels of their own.
+    """The base of ops whose C code launches the op's kernels.
 
-    For each `Kernel` that ``gpu_kernels(node, name)`` gives the C code has its
-    ``objvar``, a GpuKernel, and two functions to launch it: ``<name>_call(nd, blocks,
-    threads, shared, ...)`` and ``<name>_scall(1, &n, shared, ...)`` for n work items,
-    followed by the kernel's arguments. Both give a status of libgpuarray. Its
-    ``codevar`` is the text, a ``const char *``.
+    For each `Kernel` of ``gpu_kernels(node, name)`` the C code has its ``objvar``, a
+    GpuKernel, and two functions to launch it: ``<name>_call(nd, blocks, threads,
+    shared, ...)`` and ``<name>_scall(1, &n, shared, ...)`` for n work items, followed
+    by the kernel's arguments. Both return a status of libgpuarray. Its ``codevar`` is
+    the text, a ``const char *``.
 
     >>> class Doubled(GpuKernelBaseCOp):
     ...     __props__ = ()
@@ -231,15 +230,15 @@ class GpuKernelBaseCOp(GpuKernelBase, COp):
         return ()
 
 
-# ---- as a step ----
+# ---- lowering ----
 
 
 @lowers(COp)
 def lower_c_code(op: COp, node: Apply, k: Lowerer) -> None:
-    """The C code as a step, or Python where it cannot be had.
+    """Lower the C code to a step, or Python where it cannot be used.
 
-    The plan calls the code at each run where the op's ``infer_shape`` tells the
-    results' shapes; else it pauses for the code to make them.
+    The plan calls the code at each run if the op's ``infer_shape`` returns the results'
+    shapes; else it pauses for the code to allocate them.
     """
     narrow = None if op._f16_ok else narrow_dtype(node)
     if narrow is not None:
@@ -262,7 +261,7 @@ def lower_c_code(op: COp, node: Apply, k: Lowerer) -> None:
 
 
 def refuse_narrow(op: COp, node: Apply, dtype: str) -> None:
-    """Warn that C code that is not ready is not used; raise where nothing else is."""
+    """Warn that C code without float16 is not used; raise if there is nothing else."""
     message = f"Disabling C code for {op.described()} due to unsupported {dtype}"
     mend = "read and write its bits with care for the type, and set _f16_ok = True"
     if not computes_in_python(op):
@@ -272,7 +271,7 @@ def refuse_narrow(op: COp, node: Apply, dtype: str) -> None:
 
 
 def computes_in_python(op: Op) -> bool:
-    """True if there is something besides C code to compute the op with."""
+    """Return True if the op has an implementation besides its C code."""
     return is_python(op) or has_reference(op)
 
 
@@ -287,7 +286,7 @@ def refusal(op: COp, node: Apply, error: NotImplementedError) -> Exception:
 
 
 def knows_shapes(written: TypedOp) -> bool:
-    """True if ``infer_shape`` makes all lengths of what is known before a run.
+    """Return True if ``infer_shape`` computes all lengths before a run.
 
     These are the inputs' lengths, and the integers of the host among them.
     """
@@ -301,14 +300,14 @@ def knows_shapes(written: TypedOp) -> bool:
     known = {each for of_input in lengths for each in of_input}
     known |= {node.inputs[i] for i in op.host_inputs(node)}
     try:
-        found = op.output_shapes(node, lengths)
+        shapes = op.output_shapes(node, lengths)
     except NotImplementedError:
         return False
-    return all(is_known(length, known) for shape in found for length in shape)
+    return all(is_known(length, known) for shape in shapes for length in shape)
 
 
 def is_known(length: Any, known: Collection[Variable]) -> bool:
-    """True if a length is a number, or is computed from variables that are known."""
+    """Return True if a length is a number, or is computed from known variables."""
     if not isinstance(length, Variable):
         return length is not None
     if length in known or isinstance(length, Constant):
@@ -319,7 +318,7 @@ def is_known(length: Any, known: Collection[Variable]) -> bool:
 
 @step_function("c_code")
 def run_c_code(*values: Any, written: TypedOp, recorded: bool) -> Any:
-    """Run the C code on arrays and integers; recorded, it is called later."""
+    """Run the C code on arrays and integers; recorded, it runs later."""
     context = current_context()
     assert context is not None
     module = module_of(written, context)
@@ -344,7 +343,7 @@ def run_c_code(*values: Any, written: TypedOp, recorded: bool) -> Any:
 
 @needs_of("c_code")
 def open_early(needs: Needs, *values: Any, written: TypedOp, recorded: bool) -> None:
-    """Load the code and its kernels when the plan is loaded: errors come then."""
+    """Load the code and its kernels with the plan, so that errors are raised then."""
     module_of(written, needs.context)
 
 

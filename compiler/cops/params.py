@@ -133,7 +133,7 @@ def _named(name: str) -> str:
 
 
 def EnumType(*, ctype: str = "double", **members: int | float) -> Enum:
-    """The type of constants with these values.
+    """Return the type of constants with these values.
 
     >>> EnumType(HALF=0.5, ONE=1.0).HALF
     0.5
@@ -142,19 +142,19 @@ def EnumType(*, ctype: str = "double", **members: int | float) -> Enum:
 
 
 def EnumList(*names: str | tuple[str, str], ctype: str = "int") -> Enum:
-    """The type of constants 0, 1, 2 and so on; a pair is a name and its alias.
+    """Return the type of constants 0, 1, 2 and so on; a pair is a name and its alias.
 
     >>> modes = EnumList("VALID", ("FULL", "full"), "HALF")
     >>> modes.FULL, modes.fromalias("full")
     (1, 1)
     """
-    found, aliases = _with_aliases(names)
-    members = tuple((name, place) for place, name in enumerate(found))
+    own, aliases = _with_aliases(names)
+    members = tuple((name, place) for place, name in enumerate(own))
     return Enum(members, aliases, ctype)
 
 
 def CEnumType(*names: str | tuple[str, str], ctype: str = "int") -> CEnum:
-    """The type of constants that the op's C code or its headers define.
+    """Return the type of constants that the op's C code or its headers define.
 
     A pair is a name and its alias. In Python a constant is its name.
 
@@ -168,7 +168,7 @@ def CEnumType(*names: str | tuple[str, str], ctype: str = "int") -> CEnum:
 def _with_aliases(
     names: Sequence[str | tuple[str, str]],
 ) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
-    """The names, and the aliases each with the name that it stands for."""
+    """Return the names, and the aliases each with its name."""
     pairs = [(each, "") if isinstance(each, str) else each for each in names]
     aliases = tuple((alias, name) for name, alias in pairs if alias)
     return tuple(_named(name) for name, _ in pairs), aliases
@@ -210,14 +210,14 @@ class ParamsType(Type):
     def filter(
         self, value: Any, strict: bool = False, allow_downcast: bool | None = None
     ) -> Params:
-        """The values as their types hold them."""
+        """Return the values as their types hold them."""
         return Params(
             **{name: kind.filter(getattr(value, name)) for name, kind in self.fields}
         )
 
     def get_params(self, *sources: Any, **values: Any) -> Params:
-        """The values that are given by name, then those that objects have."""
-        found = {}
+        """Return the values given by name, and the attributes of objects."""
+        params = {}
         for name, kind in self.fields:
             places = [values, *map(_attributes, sources)]
             place = next((each for each in places if name in each), None)
@@ -226,11 +226,11 @@ class ParamsType(Type):
                     f"ParamsType: no value for {name!r}; give it by name, or as an "
                     "attribute of the op"
                 )
-            found[name] = kind.filter(place[name])
-        return Params(**found)
+            params[name] = kind.filter(place[name])
+        return Params(**params)
 
     def extended(self, **fields: Type) -> ParamsType:
-        """The type with more fields."""
+        """Return the type with more fields."""
         return ParamsType(**dict(self.fields), **fields)
 
 
@@ -242,9 +242,9 @@ def _attributes(source: Any) -> Mapping[str, Any]:
 
 
 def c_type(kind: Any, asked_by: str = "params_type") -> str:
-    """How C declares a param. Raises TypeError for what C code cannot be given.
+    """Return the C type of a param. Raises TypeError for one that C code cannot take.
 
-    For objects of Python it raises NotImplementedError: `perform` may take them.
+    For Python objects it raises NotImplementedError: `perform` may take them.
     """
     if isinstance(kind, GpuContextType):
         return CONTEXT_DECLARATION
@@ -268,14 +268,14 @@ def c_type(kind: Any, asked_by: str = "params_type") -> str:
 
 
 def parts_of(kind: Any) -> Sequence[tuple[str, Any]]:
-    """The names and types of what is handed over; a lone type has no name."""
+    """Return the names and types of the params; a lone type has no name."""
     if kind is None:
         return ()
     return kind.fields if isinstance(kind, ParamsType) else (("", kind),)
 
 
 def declarations(kind: Any) -> list[str]:
-    """The params in C: their type, macros, and the variable ``ga_op_params``."""
+    """Return the params in C: their type, macros, and the variable ``ga_op_params``."""
     lines: list[str] = []
     for name, part in parts_of(kind):
         if isinstance(part, Enum):
@@ -327,7 +327,7 @@ def assignments(kind: Any) -> list[str]:
 
 
 def packed(kind: Any, value: Any) -> tuple[Any, list[Any]]:
-    """The values as ``void *[]`` for C, and what must live as long."""
+    """The values as ``void *[]`` for C, and the objects that must live as long."""
     keep: list[Any] = []
     pointers = []
     for name, part in parts_of(kind):
@@ -337,7 +337,7 @@ def packed(kind: Any, value: Any) -> tuple[Any, list[Any]]:
 
 
 def _pointer(part: Any, value: Any, keep: list[Any]) -> Any:
-    """A place that holds one value; an array's has its axes' lengths, then elements."""
+    """A pointer to one value; an array's has its axes' lengths, then elements."""
     if isinstance(part, GpuContextType):
         return ffi.NULL
     if isinstance(part, Enum):

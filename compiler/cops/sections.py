@@ -1,4 +1,4 @@
-"""C files in sections, as ops that keep their code outside of Python write them."""
+"""C files with sections, for ops that keep their code outside of Python."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FLAGS = {
     "GA_USE_COMPLEX": ("have_complex",),
     "GA_USE_HALF": ("have_half",),
 }
-"""The flags of libgpuarray's kernels, with what they say to `Kernel`."""
+"""The flags of libgpuarray's kernels, with those of `Kernel`."""
 
 _SECTION = re.compile(r"^[ \t]*#[ \t]*section[ \t]+(\S*)[ \t]*$", re.MULTILINE)
 _KERNEL = re.compile(r"^[ \t]*#[ \t]*kernel\b(.*)$", re.MULTILINE)
@@ -40,7 +40,7 @@ _FORM = "#kernel name : params : flags"
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The text of one section of a file, and the line that it begins at."""
+    """The text of one section of a file, and the number of its first line."""
 
     file: str
     line: int
@@ -50,17 +50,17 @@ class Piece:
 def read_sections(
     files: Iterable[Path], tags: Iterable[str] = TAGS
 ) -> dict[str, tuple[Piece, ...]]:
-    """The sections of all files by tag; those of one tag follow each other.
+    """Return the sections of all files by tag; those of one tag follow each other.
 
     Raises CFileError (a ValueError) for a file that cannot be read, one without
-    sections, text before the first, and a tag that is not known.
+    sections, text before the first, and an unknown tag.
     """
     known = tuple(tags)
-    found: dict[str, tuple[Piece, ...]] = {}
+    sections: dict[str, tuple[Piece, ...]] = {}
     for path in files:
         for tag, piece in _pieces(path, known):
-            found[tag] = (*found.get(tag, ()), piece)
-    return found
+            sections[tag] = (*sections.get(tag, ()), piece)
+    return sections
 
 
 def _pieces(path: Path, known: tuple[str, ...]) -> Iterable[tuple[str, Piece]]:
@@ -93,11 +93,11 @@ def _pieces(path: Path, known: tuple[str, ...]) -> Iterable[tuple[str, Piece]]:
 
 
 RESTORE = "#line restore"
-"""After text of a file: what follows is the module's own again."""
+"""The end of a file's text: the module's own follows."""
 
 
 def joined(pieces: Iterable[Piece]) -> str:
-    """The text of sections of one tag, which the C compiler's errors find in files."""
+    """The text of sections of one tag; the C compiler's errors refer to the files."""
     parts = [
         f'#line {piece.line} "{piece.file}"\n{piece.text.rstrip()}\n{RESTORE}\n'
         for piece in pieces
@@ -141,13 +141,13 @@ def _kernel(head: str, text: str, prefix: str) -> Kernel:
             f"expected {_FORM}, such as #kernel k : *, size : GA_USE_DOUBLE"
         )
     name, params, flags = (*parts, "")[:3]
-    said = [flag.strip() for flag in flags.split("|") if flag.strip()]
-    unknown = [flag for flag in said if flag not in FLAGS]
+    given = [flag.strip() for flag in flags.split("|") if flag.strip()]
+    unknown = [flag for flag in given if flag not in FLAGS]
     if unknown:
         raise ValueError(f"{unknown[0]!r} is no flag; known are {', '.join(FLAGS)}")
     return Kernel(
         code=prefix + text,
         params=[param.strip() for param in params.split(",")] if params else [],
         name=name,
-        flags={have: True for flag in said for have in FLAGS[flag]},
+        flags={have: True for flag in given for have in FLAGS[flag]},
     )

@@ -1,12 +1,12 @@
-"""The C module of an op for one node's types: a step's function and what it needs.
+"""The source of the C module of an op for one node's types.
 
-The module has one copy of everything the op keeps (kernels, params, what its
-``struct`` sections declare), and these functions to be called from outside:
+The module has one copy of the op's state (kernels, params, variables of its ``struct``
+sections), and these functions to be called from outside:
 
 - ``gpuarray_op_open``: takes the context, the params and the kernels; runs init code;
-- ``gpuarray_op_run``: what `GpuPlan_function` calls, with the values of a step;
+- ``gpuarray_op_run``: the function that `GpuPlan_function` calls with a step's values;
 - ``gpuarray_op_close``: runs the struct's cleanup code;
-- ``gpuarray_op_error``: the class and the text of the exception that ended a call.
+- ``gpuarray_op_error``: the class and the message of the exception that ended a call.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _C_KINDS = {
 }
 
 NODE_NAME = "node"
-"""The ``name`` that an op's methods get: modules share nothing, so one will do."""
+"""The ``name`` for an op's methods, the same in all modules, which share nothing."""
 
 PARAMS = "ga_op_params"
 FAIL = "{ goto ga_op_failed; }"
@@ -76,8 +76,8 @@ class TypedOp:
     @property
     def who(self) -> str:
         """The op with its file, for errors."""
-        said: str = self.op.described()
-        return said
+        text: str = self.op.described()
+        return text
 
     @property
     def kernels(self) -> list[Kernel]:
@@ -103,7 +103,7 @@ def names_of(written: TypedOp) -> tuple[list[str], list[str]]:
 
 
 def module_source(written: TypedOp) -> str:
-    """The text of the module. Raises NotImplementedError where the op has no C code."""
+    """Return the text of the module. Raises NotImplementedError without C code."""
     op, node = written.op, written.node
     sub = {"fail": FAIL, "params": PARAMS}
     inner = op.c_code(node, NODE_NAME, *names_of(written), sub)
@@ -128,7 +128,7 @@ def module_source(written: TypedOp) -> str:
 
 
 def _placed(text: str) -> str:
-    """The text with its own line numbers again after what came from files."""
+    """Return the text with its own line numbers again after text from files."""
     lines = text.splitlines()
     for index, line in enumerate(lines):
         if line == RESTORE:
@@ -140,20 +140,20 @@ def _include(header: str) -> str:
     return f"#include {header}" if header[:1] in '<"' else f'#include "{header}"'
 
 
-def _text(given: str | Iterable[str] | None) -> str:
-    """C text that an op gives as one piece or as a list."""
-    if given is None or isinstance(given, str):
-        return given or ""
-    return "\n".join(given)
+def _text(text: str | Iterable[str] | None) -> str:
+    """Return an op's C text, given as one piece or as a list."""
+    if text is None or isinstance(text, str):
+        return text or ""
+    return "\n".join(text)
 
 
 # ---- kernels ----
 
 
 def _texts(kernels: Iterable[Kernel], code: str) -> list[str]:
-    """The texts of those kernels whose ``codevar`` the code names.
+    """Return the texts of the kernels whose ``codevar`` the code names.
 
-    The others are left out: another text of theirs compiles no C code anew.
+    The others are left out: a change of their text does not compile the C code again.
     """
     return [
         f"static const char *{kernel.codevar} =\n{literal(kernel.code)};"
@@ -163,7 +163,7 @@ def _texts(kernels: Iterable[Kernel], code: str) -> list[str]:
 
 
 def literal(text: str) -> str:
-    r"""A text as C has it, a line for each of its own.
+    r"""Return a text as C literals, one for each line.
 
     >>> print(literal('say "x"\nend'))
     "say \"x\"\n"
@@ -176,13 +176,13 @@ def literal(text: str) -> str:
 
 
 def _escaped(byte: int) -> str:
-    """A byte in a literal of C."""
+    """Return a byte in a literal of C."""
     known = {ord("\n"): r"\n", ord('"'): r"\"", ord("\\"): r"\\"}
     return known.get(byte) or (chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}")
 
 
 def _wrappers(kernel: Kernel) -> str:
-    """The compiled kernel and the functions that launch it."""
+    """Return the compiled kernel and the functions that launch it."""
     types = [_C_KINDS.get(kind, f"npy_{kind} ") for kind in kernel.params]
     takes = "".join(f", {each}a{i}" for i, each in enumerate(types))
     passed = "".join(f", a{i}" for i in range(len(types)))
@@ -297,9 +297,9 @@ def _declared(name: str, kind: Any) -> list[str]:
 
 
 def _taken(place: int, name: str, kind: Any, is_spoiled: bool) -> list[str]:
-    """How an input reaches the code: an integer of the plan has no array.
+    """Return the C text that passes an input: an integer of the plan has no array.
 
-    What the code overwrites is a copy.
+    An input that the code overwrites is copied.
     """
     if isinstance(kind, GpuArrayType):
         take = f"ga_op_take_{'copy' if is_spoiled else 'device'}(ga_op_ins[{place}])"
@@ -320,9 +320,9 @@ def _taken(place: int, name: str, kind: Any, is_spoiled: bool) -> list[str]:
 
 
 def _unless(name: str) -> list[str]:
-    """The end of the run if a value could not be taken.
+    """Return the C text that ends the run if a value could not be passed.
 
-    It jumps past the op's code, which may declare what cannot be jumped into.
+    It jumps past the op's code, whose declarations cannot be jumped into.
     """
     return [
         f"if ({name} == NULL) {{",

@@ -1,4 +1,4 @@
-"""The system's C compiler: finding it, running it, and what it says of bad code."""
+"""The system's C compiler: its search, its calls, and its errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _PLACE = re.compile(r"^(.+?):(\d+):(?:\d+:)? (?:fatal )?error: (.*)$", re.MULTIL
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """A C compiler: how it is called, and which one it is."""
+    """A C compiler: its command and its version."""
 
     command: tuple[str, ...]
     version: str
@@ -64,7 +64,7 @@ def find_compiler(environment: Mapping[str, str] = os.environ) -> Compiler:
 @lru_cache(maxsize=16)
 def _identified(command: tuple[str, ...]) -> Compiler:
     try:
-        said = subprocess.run(
+        version = subprocess.run(
             [*command, "--version"], capture_output=True, text=True, check=True
         )
     except (OSError, subprocess.CalledProcessError) as error:
@@ -72,55 +72,54 @@ def _identified(command: tuple[str, ...]) -> Compiler:
             f"{shlex.join(command)} --version failed ({error}); name a C compiler in "
             "the environment variable CC"
         ) from None
-    return Compiler(command, said.stdout)
+    return Compiler(command, version.stdout)
 
 
 def compile_source(
     compiler: Compiler, source: str, options: Sequence[str], links: Sequence[str]
 ) -> bytes:
-    """The shared library that the compiler makes of C text.
+    """Return the shared library compiled from C text.
 
-    Raises CCodeError with what the compiler said and the lines that it speaks of.
+    Raises CCodeError with the compiler's errors and their lines.
     """
     with tempfile.TemporaryDirectory(prefix="gpuarray-op-") as folder:
-        text, made = Path(folder, SOURCE_FILE), Path(folder, "op.so")
+        text, library = Path(folder, SOURCE_FILE), Path(folder, "op.so")
         text.write_text(source)
-        command = [*compiler.command, *options, str(text), "-o", str(made), *links]
-        # The language of messages is one that the log is read in.
+        command = [*compiler.command, *options, str(text), "-o", str(library), *links]
+        # Messages in the language that the log's parser expects.
         done = subprocess.run(
             command, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}
         )
         if done.returncode != 0:
             log = done.stderr.replace(f"{folder}/", "")
             raise CCodeError(f"with {compiler}\n{explained(log, source)}")
-        return made.read_bytes()
+        return library.read_bytes()
 
 
 def explained(log: str, source: str) -> str:
-    """The compiler's errors, each with the line of the source that it is about.
+    """Return the compiler's errors, each with its line of the source.
 
-    With the setting ``exception_verbosity=high`` it is all that the compiler said and
-    the whole source.
+    With the setting ``exception_verbosity=high`` it is the whole log and source.
     """
     lines = source.splitlines()
     if config.exception_verbosity == "high":
         numbered = "\n".join(_numbered(lines, range(1, len(lines) + 1)))
         return f"{log.rstrip()}\n{numbered}"
-    found = list(_PLACE.finditer(log))
-    if not found:
+    errors = list(_PLACE.finditer(log))
+    if not errors:
         return "\n".join(f"  {line}" for line in log.splitlines()[-LOG_LINES:])
-    told: list[str] = []
-    for file, number, said in (match.groups() for match in found[:SHOWN_ERRORS]):
-        told.append(f"  {file}:{number}: {said}")
+    shown: list[str] = []
+    for file, number, said in (match.groups() for match in errors[:SHOWN_ERRORS]):
+        shown.append(f"  {file}:{number}: {said}")
         own = lines if file == SOURCE_FILE else linecache.getlines(file)
-        told += _numbered(own, [n for n in (int(number),) if n <= len(own)])
-    if len(found) > SHOWN_ERRORS:
-        told.append(f"  and {len(found) - SHOWN_ERRORS} more errors")
-    told.append("  exception_verbosity=high shows the whole log and source")
-    return "\n".join(told)
+        shown += _numbered(own, [n for n in (int(number),) if n <= len(own)])
+    if len(errors) > SHOWN_ERRORS:
+        shown.append(f"  and {len(errors) - SHOWN_ERRORS} more errors")
+    shown.append("  exception_verbosity=high shows the whole log and source")
+    return "\n".join(shown)
 
 
 def _numbered(lines: Sequence[str], numbers: Sequence[int] | range) -> Iterator[str]:
-    """Some lines of a text, with their numbers from 1 on."""
+    """Return some lines of a text, with their numbers from 1 on."""
     for number in numbers:
         yield f"  {number:5} | {lines[number - 1].rstrip()}"

@@ -1,4 +1,4 @@
-"""Ways to run a function that look at every step."""
+"""Modes that examine every step of a function."""
 
 from gpuarray.compiler.debug.checks import DebugExecutable
 from gpuarray.compiler.debug.mode import DebugMode, Mode

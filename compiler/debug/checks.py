@@ -1,4 +1,4 @@
-"""DebugMode's run: every rewrite and every step held against NumPy."""
+"""DebugMode's run: every rewrite and every step compared with NumPy."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ TOLERANCE = {
     "float64": 1e-7,
     "complex128": 1e-7,
 }
-"""How far two ways to compute a value may be apart, for numbers near 1."""
+"""The tolerances of two computations of a value, for numbers near 1."""
 
 
 class Source:
-    """The graph before any rewrite: what rewriting must not change the values of."""
+    """The graph before any rewrite, whose values rewriting must not change."""
 
     def __init__(
         self,
@@ -60,13 +60,13 @@ class Source:
 
 
 class DebugExecutable:
-    """Runs a function step by step and raises at the first thing that is not right.
+    """Runs a function step by step and raises at the first difference.
 
     First the original graph is computed with NumPy, each op checked to keep its
     contract. Then the graph is rewritten again, and each change must keep the value.
-    Then each step of the plan must give what its node's reference makes of the same
-    inputs. Of what an op leaves `undetermined` only type and shape are compared, and so
-    of the outputs that come from it.
+    Then each step of the plan must have its node's reference result of the same inputs.
+    Of outputs that an op leaves `undetermined`, and those that depend on them, only
+    type and shape are compared.
     """
 
     def __init__(self, source: Source, lowered: Lowered, context: Context) -> None:
@@ -81,24 +81,24 @@ class DebugExecutable:
         }
 
     def info(self) -> dict[str, int]:
-        """Counts, as far as they are known."""
+        """Return counts, as far as they are known."""
         return self._stepwise.info()
 
     def run(self, values: Sequence[Any]) -> list[Array]:
         """Run with all checks."""
-        given = [np.asarray(value) for value in values]
-        expected = check_rewrites(self.source, given)
-        self._host = {number: value.copy() for number, value in enumerate(given)}
+        inputs = [np.asarray(value) for value in values]
+        expected = check_rewrites(self.source, inputs)
+        self._host = {number: value.copy() for number, value in enumerate(inputs)}
         self._host |= dict(self.plan.constants)
         results = self._stepwise.run(values)
         for output, result, right in zip(
             self.source.outputs, results, expected, strict=True
         ):
-            found = np.asarray(result)
+            array = np.asarray(result)
             if difference := (
-                compare_shapes(found, right)
+                compare_shapes(array, right)
                 if is_undetermined(output)
-                else compare(found, right, is_finite_expected=True)
+                else compare(array, right, is_finite_expected=True)
             ):
                 raise BadThunkOutput(
                     made_at(
@@ -113,7 +113,7 @@ class DebugExecutable:
         made = {v: np.array(known[v]) for v in self.plan.steps[number].outs}
         node = self.lowered.nodes[number]
         if node is not None and self._last[node] == number:
-            # A value that an earlier step made may have been written to since.
+            # The value of an earlier step may have been overwritten since.
             values = [self.lowered.numbers.get(v) for v in node.outputs]
             made |= {v: np.array(known[v]) for v in values if v in known}
             self._check_node(node, made)
@@ -124,7 +124,7 @@ class DebugExecutable:
         is_transfer = isinstance(node.op, Transfer)
         if is_transfer or not isinstance(node.outputs[0].type, GpuArrayType):
             return
-        # An integer of the host has no axes where the others have some.
+        # An integer of the host is 0-d.
         ndim = max(v.type.ndim for v in (*node.inputs, *node.outputs))
         kinds = [
             v.type
@@ -139,7 +139,7 @@ class DebugExecutable:
             elif variable in numbers and numbers[variable] in self._host:
                 value = np.asarray(self._host[numbers[variable]])
             else:
-                return  # lengths, which the executor has used
+                return  # lengths, which the executor has checked
             if value.ndim < kind.ndim:
                 value = value.reshape((1,) * kind.ndim)
             arrays.append(value.astype(kind.dtype))
@@ -163,13 +163,13 @@ class DebugExecutable:
 
 
 def check_rewrites(source: Source, values: Sequence[HostArray]) -> list[HostArray]:
-    """The values of the outputs as rewritten; BadOptimization if one has changed."""
+    """Return the outputs' values as rewritten; BadOptimization if one has changed."""
     fgraph = FunctionGraph(source.inputs, source.outputs)
-    given: dict[Variable, HostArray] = {
+    inputs: dict[Variable, HostArray] = {
         variable: np.asarray(value).astype(variable.type.dtype, copy=False)
         for variable, value in zip(fgraph.inputs, values, strict=True)
     }
-    known = dict(given)
+    known = dict(inputs)
     for variable in fgraph.outputs:
         value_of(variable, known)
 
@@ -177,14 +177,14 @@ def check_rewrites(source: Source, values: Sequence[HostArray]) -> list[HostArra
 
     def check(change: Replacement) -> None:
         if has_branches and change.before not in known:
-            return  # in a branch that is not taken
+            return  # in a branch not taken
         before = value_of(change.before, known)
         after = value_of(change.after, known)
         difference = compare(after, before, is_finite_expected=True)
         if difference and not rewrites.is_exact(change.reason):
             difference = moderate_difference(change, known)
-            known.clear()  # what follows is computed from better values now
-            known.update(given)
+            known.clear()  # the rest is computed from better values now
+            known.update(inputs)
             for variable in fgraph.outputs if has_branches else ():
                 value_of(variable, known)
         if difference:
@@ -205,10 +205,10 @@ def check_rewrites(source: Source, values: Sequence[HostArray]) -> list[HostArra
 def moderate_difference(
     change: Replacement, known: Mapping[Variable, HostArray]
 ) -> str:
-    """How both sides of a change differ where rounding cannot be the reason.
+    """Return the difference of a change's sides on moderate numbers.
 
-    A stabilizing rewrite is there to be better where numbers are large. So what both
-    sides are computed from is brought to moderate numbers here.
+    A stabilizing rewrite may be better where numbers are large, so the values that both
+    sides are computed from are scaled to moderate numbers here.
     """
     sides = [change.before, change.after]
     shared = set(ancestors([change.before])) - {change.before}
@@ -234,7 +234,7 @@ def _shown(variable: Variable) -> str:
 
 
 def value_of(variable: Variable, known: dict[Variable, HostArray]) -> HostArray:
-    """The variable's value, computed from known ones and remembered."""
+    """Return the variable's value, computed from known ones and cached."""
     if isinstance(variable, Constant):
         return np.asarray(variable.data)
     stack = [variable]
@@ -256,7 +256,7 @@ def value_of(variable: Variable, known: dict[Variable, HostArray]) -> HostArray:
 
 
 def needed_inputs(node: Apply, known: Mapping[Variable, HostArray]) -> list[Variable]:
-    """The inputs that a node is computed from, of branches those that are taken.
+    """Return the inputs that a node is computed from, of branches those that are taken.
 
     Of one that may leave inputs alone the condition comes first, and alone.
     """
@@ -270,7 +270,7 @@ def needed_inputs(node: Apply, known: Mapping[Variable, HostArray]) -> list[Vari
 
 
 def host_value(variable: Variable, known: Mapping[Variable, HostArray]) -> HostArray:
-    """A known value; one element for an input of a branch that is not taken."""
+    """Return a known value; one element for an input of a branch that is not taken."""
     if isinstance(variable, Constant):
         return np.asarray(variable.data)
     if variable in known:
@@ -279,14 +279,14 @@ def host_value(variable: Variable, known: Mapping[Variable, HostArray]) -> HostA
 
 
 def checked_evaluation(node: Apply, arrays: Sequence[HostArray]) -> list[HostArray]:
-    """The node's outputs with NumPy, its contract checked.
+    """Return the node's outputs with NumPy, its contract checked.
 
     Raises InvalidValueError, BadDestroyMap or BadViewMap.
     """
     op = node.op
-    given = [np.array(array) for array in arrays]
+    inputs = [np.array(array) for array in arrays]
     try:
-        results = [np.asarray(each) for each in op.evaluate(node, given)]
+        results = [np.asarray(each) for each in op.evaluate(node, inputs)]
     except Exception as error:
         note(error, evaluation_text(node, arrays))
         raise
@@ -304,7 +304,7 @@ def checked_evaluation(node: Apply, arrays: Sequence[HostArray]) -> list[HostArr
                 made_at(f"DebugMode: {node} gives {problem}", node.trace)
             )
     destroyed = {i for indices in op.destroy_map.values() for i in indices}
-    for i, (array, before) in enumerate(zip(given, arrays, strict=True)):
+    for i, (array, before) in enumerate(zip(inputs, arrays, strict=True)):
         if i not in destroyed and not np.array_equal(
             array, before, equal_nan=array.dtype.kind in "fc"
         ):
@@ -315,17 +315,17 @@ def checked_evaluation(node: Apply, arrays: Sequence[HostArray]) -> list[HostArr
                     node.trace,
                 )
             )
-    _check_views(node, given, results)
+    _check_views(node, inputs, results)
     return [np.array(result) for result in results]
 
 
 def _check_views(
-    node: Apply, given: Sequence[HostArray], results: Sequence[HostArray]
+    node: Apply, inputs: Sequence[HostArray], results: Sequence[HostArray]
 ) -> None:
     op = node.op
     for o, result in enumerate(results):
         allowed = {*op.view_map.get(o, ()), *op.destroy_map.get(o, ())}
-        for i, array in enumerate(given):
+        for i, array in enumerate(inputs):
             if i not in allowed and np.shares_memory(result, array):
                 raise BadViewMap(
                     made_at(
@@ -349,33 +349,33 @@ def type_problem(kind: Type, result: HostArray) -> str:
 
 
 def is_undetermined(variable: Variable) -> bool:
-    """True if the value comes from one that its op leaves undetermined."""
+    """Return True if the value depends on one that its op leaves undetermined."""
     return any(
         each.owner is not None and each.index in each.owner.op.undetermined
         for each in ancestors([variable])
     )
 
 
-def compare_shapes(found: HostArray, right: HostArray) -> str:
-    """How the shape and the dtype of an array differ from those of the right one."""
-    if found.shape != right.shape:
-        return f"shape {found.shape}, expected {right.shape}"
-    return "" if found.dtype == right.dtype else f"{found.dtype}, not {right.dtype}"
+def compare_shapes(actual: HostArray, right: HostArray) -> str:
+    """Return how the shape and the dtype of an array differ from the expected one's."""
+    if actual.shape != right.shape:
+        return f"shape {actual.shape}, expected {right.shape}"
+    return "" if actual.dtype == right.dtype else f"{actual.dtype}, not {right.dtype}"
 
 
-def compare(found: HostArray, right: HostArray, *, is_finite_expected: bool) -> str:
-    """How an array differs from the right one; empty if it is near enough.
+def compare(actual: HostArray, right: HostArray, *, is_finite_expected: bool) -> str:
+    """Return how an array differs from the expected one; empty if it is near enough.
 
-    With ``is_finite_expected``, where the right one is not finite, as it is without a
-    stabilizing rewrite, any value will do.
+    With ``is_finite_expected``, any value will do where the expected one is not finite,
+    as it is without a stabilizing rewrite.
     """
-    if found.shape != right.shape:
-        return f"shape {found.shape}, expected {right.shape}"
+    if actual.shape != right.shape:
+        return f"shape {actual.shape}, expected {right.shape}"
     tolerance = TOLERANCE.get(right.dtype.name)
     if tolerance is None:
-        wrong = found != right
+        wrong = actual != right
     else:
-        a, b = _wide(found), _wide(right)
+        a, b = _wide(actual), _wide(right)
         with np.errstate(all="ignore"):
             close = np.isclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True)
         wrong = ~close
@@ -387,7 +387,7 @@ def compare(found: HostArray, right: HostArray, *, is_finite_expected: bool) -> 
         return ""
     place = tuple(int(i) for i in np.argwhere(wrong)[0]) if wrong.ndim else ()
     return (
-        f"at {place} {found[place]}, expected {right[place]} "
+        f"at {place} {actual[place]}, expected {right[place]} "
         f"({int(wrong.sum())} of {wrong.size} elements differ)"
     )
 

@@ -14,10 +14,10 @@ from gpuarray.compiler.ops.variables.transfer import Transfer
 from gpuarray.compiler.printing import debugprint
 
 MOST_INPUTS = 7
-"""So many inputs are listed; an error is to stay within 15 lines."""
+"""The number of inputs that are listed; an error is to stay within 15 lines."""
 
 WIDTH = 200
-"""Characters of a node's text."""
+"""The number of characters of a node's text."""
 
 
 def failure_text(
@@ -27,12 +27,12 @@ def failure_text(
     names: Mapping[int, Variable],
     known: Mapping[int, Any],
 ) -> str:
-    """The text about step ``number`` of a plan that could not run.
+    """Return the message of a plan's step ``number`` that failed.
 
-    ``node`` is what it computes, where that is known; ``names`` has the variables of
-    the plan's values, and ``known`` the values as far as they were computed. With the
-    setting ``exception_verbosity=high`` the graph, the inputs' values and all that is
-    in memory are told too.
+    ``node`` is its node, where that is known; ``names`` has the variables of the plan's
+    values, and ``known`` the values as far as they were computed. With the setting
+    ``exception_verbosity=high`` it has the graph, the inputs' values and all values in
+    memory, too.
     """
     step = plan.steps[number]
     what = step.label if node is None else node_text(node)
@@ -55,7 +55,7 @@ def failure_text(
 def inputs_of(
     step: p.Step, node: Apply | None, names: Mapping[int, Variable], plan: p.Plan
 ) -> Sequence[int]:
-    """The values that a step takes, or its node if it is in the midst of that."""
+    """Return the values that a step takes, or its node if it is one of several."""
     arrays = [v for v in step.ins if isinstance(plan.values[v], p.ArrayValue)]
     if node is None or all(names.get(value) in node.inputs for value in arrays):
         return step.ins
@@ -64,7 +64,7 @@ def inputs_of(
 
 
 def evaluation_text(node: Apply, arrays: Sequence[Any]) -> str:
-    """The text about a node that NumPy could not compute from these arrays."""
+    """Return the message of a node that NumPy could not compute from these arrays."""
     lines = [f"  in {node_text(node)}"]
     texts = (
         f"{array.dtype} of shape {array.shape}, strides {array.strides}"
@@ -77,12 +77,12 @@ def evaluation_text(node: Apply, arrays: Sequence[Any]) -> str:
 
 
 def is_long() -> bool:
-    """True if the program asked for long texts."""
+    """Return True if the program asked for long messages."""
     return bool(config.exception_verbosity == "high")
 
 
 def input_lines(inputs: Sequence[tuple[Variable | None, str]]) -> Iterator[str]:
-    """A line for each input, its variable and a text; for some where there are many."""
+    """Return a line for each input, its variable and a text; for some of many."""
     shown = inputs if is_long() else inputs[:MOST_INPUTS]
     for place, (variable, text) in enumerate(shown):
         name = "" if variable is None else f", {called(variable)}"
@@ -92,12 +92,12 @@ def input_lines(inputs: Sequence[tuple[Variable | None, str]]) -> Iterator[str]:
 
 
 def node_text(node: Apply) -> str:
-    """A node with the names that the user knows."""
+    """Return a node with the names that the user knows."""
     return shortened(f"{node.op}({', '.join(map(called, node.inputs))})", WIDTH)
 
 
 def called(variable: Variable) -> str:
-    """The name of a variable, or of the one that was brought to the device as it."""
+    """Return the name of a variable, or of the one that it is the transfer of."""
     while variable.name is None and variable.owner is not None:
         if not isinstance(variable.owner.op, Transfer):
             break
@@ -106,7 +106,7 @@ def called(variable: Variable) -> str:
 
 
 def described(value: Any, kind: p.Value) -> str:
-    """A value in words; what its type is where it was not computed."""
+    """Return a description of a value; of its type where it was not computed."""
     if value is None:
         return f"{kind}, not computed"
     if isinstance(value, int):
@@ -120,7 +120,7 @@ def details(
     names: Mapping[int, Variable],
     known: Mapping[int, Any],
 ) -> Iterator[str]:
-    """The lines of a long text: stack, graph, values, memory."""
+    """Return the lines of a long message: stack, graph, values, memory."""
     trace = None if node is None else node.trace
     for outer in () if trace is None else trace.outer:
         yield f"    called at {outer}"
@@ -141,7 +141,7 @@ def details(
 
 
 def shown_value(value: Any) -> str:
-    """A value's elements, some of them where there are many."""
+    """Return a value's elements, some of many."""
     if isinstance(value, Array):
         try:
             value = np.asarray(value)
@@ -153,15 +153,15 @@ def shown_value(value: Any) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """The text, its end left out where it is long."""
+    """Return the text, its end left out if it is long."""
     return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
 def late_text(plan: p.Plan, error: Exception) -> str:
-    """The lines that made the steps which a device tells of when it is waited for.
+    """Return the lines of the program that made the steps of a device's late error.
 
     Its message ends in the step's label, or lists several that can have failed; empty
-    if no step of the plan is named.
+    if it names no step of the plan.
     """
     message = str(error)
     is_list = "not known to be done" in message

@@ -1,4 +1,4 @@
-"""Errors of a device that are told late, by a wait: the lines that they come from."""
+"""Late errors of a device, raised by a wait, and the lines that made them."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from gpuarray.compiler.debug.failing import late_text
 from gpuarray.compiler.living import Living
 
 _functions: Living[Any, None] = Living()
-"""What has a plan whose steps may be told of."""
+"""The functions with a plan whose steps may have late errors."""
 
 
 def remember(function: Any) -> None:
-    """Errors that are told late may be of the function's steps."""
+    """Register a function whose steps may have late errors."""
     _functions[function] = None
 
 
 def is_of(error: Exception, plan: p.Plan) -> None:
-    """Note on an error that it comes from this plan's steps, if one is named so."""
+    """Note on an error that it is from this plan's steps, if it names one."""
     text = late_text(plan, error)
     if text:
         error.__notes__ = [text]
 
 
 def hint(error: Exception) -> str:
-    """The lines of all functions' steps that are called as the error says."""
+    """Return the lines of all functions' steps that have the error's label."""
     if ")" not in str(error):
         return ""
     texts = (late_text(function.plan, error) for function in list(_functions))

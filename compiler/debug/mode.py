@@ -1,4 +1,4 @@
-"""Modes: which rewrites a function gets, and how it is run."""
+"""Modes: the rewrites of a function, and how it is run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OPTIMIZERS: dict[str | None, tuple[str, ...] | None] = {
     "o4": None,
     "default": None,
 }
-"""The phases of Theano's names of optimizers; None: those that the settings ask for."""
+"""The phases of Theano's names of optimizers; None: those of the settings."""
 
 LINKERS = (None, "cvm", "vm", "c", "c|py", "py", "cvm_nogc", "vm_nogc", "c|py_nogc")
 
@@ -41,10 +41,10 @@ class Runner(Protocol):
     context: Context
 
     def run(self, values: Sequence[Any]) -> list[Array]:
-        """The results for the inputs."""
+        """Return the results for the inputs."""
 
     def info(self) -> dict[str, int]:
-        """Counts of the latest run."""
+        """Return counts of the latest run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ class Mode:
     """How a function is compiled and run.
 
     ``optimizer`` is a name of `OPTIMIZERS`; ``tags_in`` and ``tags_out`` are the names
-    of rewrites that are done besides, or left out. ``linker`` may be any of Theano's:
-    plans have one executor.
+    of rewrites that are added or left out. ``linker`` may be any of Theano's: plans
+    have one executor.
     """
 
     linker: str | None = None
@@ -76,20 +76,20 @@ class Mode:
 
     @property
     def selection(self) -> Selection:
-        """Which rewrites are done."""
+        """The rewrites that are done."""
         return Selection(OPTIMIZERS[self.optimizer], self.tags_in, self.tags_out)
 
     @property
     def needs_source(self) -> bool:
-        """True if `load` needs the graph as it was before rewriting."""
+        """Whether `load` needs the graph before rewriting."""
         return False
 
     def including(self, *tags: str) -> Self:
-        """The mode with further rewrites: of single names, phases, or files."""
+        """Return the mode with further rewrites: of single names, phases, or files."""
         return replace(self, tags_in=self.tags_in | set(tags))
 
     def excluding(self, *tags: str) -> Self:
-        """The mode without some rewrites."""
+        """Return the mode without some rewrites."""
         return replace(self, tags_out=self.tags_out | set(tags))
 
     def requiring(self, *tags: str) -> Self:
@@ -99,25 +99,25 @@ class Mode:
     def load(
         self, lowered: Callable[[], Lowered], source: Source | None, context: Context
     ) -> Runner | None:
-        """Return the runner of a function in this mode; None for the plan as it is.
+        """Return the runner of a function in this mode; None for the plan itself.
 
-        ``lowered`` gives its plan with the nodes that made it; ``source`` is the graph
-        before rewriting, for modes that need it.
+        ``lowered`` returns its plan with the nodes that it was lowered from; ``source``
+        is the graph before rewriting, for modes that need it.
         """
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class DebugMode(Mode):
-    """Every rewrite and every step held against NumPy; a hundred times slower.
+    """Every rewrite and every step compared with NumPy; a hundred times slower.
 
-    The first that differs raises: BadOptimization names the rewrite, BadThunkOutput the
-    node; BadDestroyMap, BadViewMap and InvalidValueError an op that breaks its word.
+    The first difference raises: BadOptimization names the rewrite, BadThunkOutput the
+    node; BadDestroyMap, BadViewMap and InvalidValueError an op that breaks a promise.
     """
 
     @property
     def needs_source(self) -> bool:
-        """It does."""
+        """True."""
         return True
 
     def load(

@@ -1,4 +1,4 @@
-"""MonitorMode and NanGuardMode: a look at what every node computes."""
+"""MonitorMode and NanGuardMode, which examine the results of every node."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Thunk:
     """The values of a node's inputs and outputs, before or after it runs.
 
     Each value is in a list of its own, as Theano's storage: an array of the context, an
-    integer, or None where there is none yet.
+    integer, or None before it is computed.
     """
 
     inputs: list[list[Any]]
@@ -54,11 +54,11 @@ class Monitor:
         self.number = {node: i for i, node in enumerate(steps)}
 
     def before(self, step: int, known: Values) -> None:
-        """The hook before a step."""
+        """Call the hook before a step."""
         self._call(self.pre, self.first.get(step), known)
 
     def after(self, step: int, known: Values) -> None:
-        """The hook after a step."""
+        """Call the hook after a step."""
         self._call(self.post, self.last.get(step), known)
 
     def _call(
@@ -92,13 +92,13 @@ class MonitorMode(Mode):
         self, lowered: Callable[[], Lowered], source: Source | None, context: Context
     ) -> Runner:
         """Return a runner that goes step by step."""
-        found = lowered()
-        monitor = Monitor(found, self.pre_func, self.post_func)
-        return Stepwise(found, context, monitor.before, monitor.after)
+        plan = lowered()
+        monitor = Monitor(plan, self.pre_func, self.post_func)
+        return Stepwise(plan, context, monitor.before, monitor.after)
 
 
 def detect_nan(i: int, node: Apply, fn: Thunk) -> None:
-    """A ``post_func`` that prints the node whose output holds nan."""
+    """Print the node if an output has nan: a ``post_func``."""
     for output in fn.outputs:
         if problem(output[0], inf=False, big=False):
             print(f"*** NaN detected ***\n{node}\nInputs : {fn.inputs}")  # noqa: T201
@@ -126,9 +126,9 @@ def problem(value: Any, *, nan: bool = True, inf: bool = True, big: bool = True)
 class NanGuardMode(Mode):
     """Functions that raise where a value is nan, infinite or beyond 1e10.
 
-    Each of the three is minded as the argument, or else the setting
-    ``NanGuardMode.nan_is_error`` and its kin, says; ``NanGuardMode.action`` may be to
-    warn instead. NanGuardError, an AssertionError, names the node and the user's line.
+    The arguments, or else the settings ``NanGuardMode.nan_is_error`` and its kin,
+    select which; ``NanGuardMode.action`` may be to warn instead. NanGuardError, an
+    AssertionError, names the node and the user's line.
     """
 
     nan_is_error: bool | None = field(default=None, kw_only=True)
@@ -139,12 +139,12 @@ class NanGuardMode(Mode):
         self, lowered: Callable[[], Lowered], source: Source | None, context: Context
     ) -> Runner:
         """Return a runner that goes step by step and looks at each result."""
-        found = lowered()
-        monitor = Monitor(found, None, self._look)
-        return _Guarded(self, found, context, monitor)
+        plan = lowered()
+        monitor = Monitor(plan, None, self._look)
+        return _Guarded(self, plan, context, monitor)
 
     def minded(self) -> dict[str, bool]:
-        """Which of nan, infinities and large numbers are minded."""
+        """Return which of nan, infinities and large numbers are errors."""
         flags = config.NanGuardMode
         return {
             "nan": flags.nan_is_error
@@ -165,13 +165,13 @@ class NanGuardMode(Mode):
     def mind(
         self, value: Any, what: str, variable: Variable, node: Apply | None = None
     ) -> None:
-        """Raise, or as the setting says, if a value is not good."""
-        found = problem(value, **self.minded())
-        if not found:
+        """Raise, or as the setting says, for a bad value."""
+        fault = problem(value, **self.minded())
+        if not fault:
             return
         words = {"nan": "nan", "inf": "an infinity", "big": f"a number beyond {BIG:g}"}
         message = made_at(
-            f"NanGuardMode: {what} holds {words[found]}",
+            f"NanGuardMode: {what} holds {words[fault]}",
             variable.tag.trace if node is None else node.trace,
         )
         action = config.NanGuardMode.action
@@ -185,7 +185,7 @@ class NanGuardMode(Mode):
 
 
 class _Guarded(Stepwise):
-    """Steps whose inputs are looked at too."""
+    """Steps whose inputs are checked too."""
 
     def __init__(
         self, mode: NanGuardMode, lowered: Lowered, context: Context, monitor: Monitor
@@ -199,7 +199,7 @@ class _Guarded(Stepwise):
         }
 
     def run(self, values: Sequence[Any]) -> list[Array]:
-        """Run the plan, its inputs looked at first."""
+        """Run the plan, its inputs checked first."""
         for number, variable in self.inputs.items():
             self.mode.mind(values[number], f"the input {variable}", variable)
         return super().run(values)

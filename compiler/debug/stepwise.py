@@ -1,4 +1,4 @@
-"""A plan run step by step, so that what each step makes can be looked at."""
+"""A plan run step by step, for a look at the results of each step."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ from gpuarray.errors import OutOfMemory
 
 Values = dict[int, Any]
 Hook = Callable[[int, Values], None]
-"""Gets the number of a step and the values that are known: arrays and integers."""
+"""Takes the number of a step and the known values: arrays and integers."""
 
 
 def nothing(step: int, values: Values) -> None:
-    """The hook that does nothing."""
+    """Do nothing: a hook."""
 
 
 def nothing_more(*arguments: Any) -> str:
-    """Return no note on a failure of a single step: `Stepwise` says all."""
+    """Return no note on a failure of a single step: `Stepwise` adds it."""
     return ""
 
 
@@ -80,7 +80,7 @@ class Stepwise:
         self._absent = Absent(self.plan, self._contexts)
 
     def run(self, values: Sequence[Any]) -> list[Array]:
-        """Run the plan on its inputs and give its results."""
+        """Run the plan on its inputs and return its results."""
         known: Values = {**dict(enumerate(values)), **self._constants}
         for number, step in enumerate(self.plan.steps):
             if not holds(step, known):
@@ -99,28 +99,28 @@ class Stepwise:
         return [known[number] for number in self.plan.outputs]
 
     def _step(self, number: int, step: p.Step, known: Values) -> Sequence[Any]:
-        given = [known[each] for each in step.ins]
+        inputs = [known[each] for each in step.ins]
         if isinstance(step, p.HostInt | p.Dim | p.IntOp):
-            return [integer(step, given)]
+            return [integer(step, inputs)]
         if isinstance(step, p.Read):
-            return read(step, given[0])
+            return read(step, inputs[0])
         if isinstance(step, p.Choose):
-            return [given[1] if given[0] else given[2]]
+            return [inputs[1] if inputs[0] else inputs[2]]
         if isinstance(step, p.Call) and is_called(step):
             place = self._contexts[step.place]
-            return call(step, [brought(v, step, place) for v in given], place)
+            return call(step, [brought(v, step, place) for v in inputs], place)
         if number not in self._loaded:
             part = single(self.plan, step)
             place = self._contexts[step.place]
             self._loaded[number] = part, NativePlan(part.plan, place, nothing_more)
         part, native = self._loaded[number]
-        found = dict(
+        results = dict(
             zip(part.outs, native.run([known[n] for n in part.ins]), strict=True)
         )
-        return [found[each] for each in step.outs]
+        return [results[each] for each in step.outs]
 
     def info(self) -> dict[str, int]:
-        """Counts as those of a function that runs at once, as far as they are known."""
+        """Return counts as those of a function that runs at once, as far as known."""
         return {"n_steps": len(self.plan.steps)}
 
 
@@ -144,12 +144,12 @@ def values_before(
         if step == number:
             raise _Reached(known)
 
-    given = list(values)
+    copies = list(values)
     if any(map(overwrites, plan.steps)):
-        given = [v.copy() if isinstance(v, Array) else v for v in given]
+        copies = [v.copy() if isinstance(v, Array) else v for v in copies]
     try:
         Stepwise(Lowered(plan, (None,) * len(plan.steps), {}, {}), context, stop).run(
-            given
+            copies
         )
     except _Reached as reached:
         return reached.known
@@ -169,16 +169,16 @@ def explainer(
 ) -> Explain:
     """Return a function that explains failed steps of a function's plan, ``whole``.
 
-    ``lowered`` gives the plan with the nodes that it was made from; without it errors
-    name steps only. ``written`` gives the plan of the graph before rewriting: of inputs
-    whose shapes do not fit it has the operation that minds, which may be one of many in
-    a step.
+    ``lowered`` returns the plan with the nodes that it was lowered from; without it
+    errors name steps only. ``written`` returns the plan of the graph before rewriting:
+    for inputs whose shapes do not fit it has the operation that fails, which may be one
+    of many in a step.
     """
 
     def explain(
         error: Exception, plan: p.Plan, number: int, first: int, values: Sequence[Any]
     ) -> str:
-        # What fails late was queued before; the step that was queued last is not it.
+        # A late error is of a step queued before, not of the last one.
         late = "" if context.launch_blocking else late_text(whole, error)
         if late or number < 0:
             return late or before_text(whole, error, context)
@@ -189,20 +189,20 @@ def explainer(
                 return "\n".join(minded.__notes__)
         known = {**dict(enumerate(values)), **dict(plan.constants)}
         if not isinstance(error, OutOfMemory):
-            with suppress(Exception):  # what fails again tells nothing new
+            with suppress(Exception):  # it fails again
                 known |= values_before(plan, number, context, values)
         node, names = None, {}
         if lowered is not None:
-            found = lowered()
-            node = found.nodes[first + number]
-            names = names_of(found, plan, number, first)
+            lowering = lowered()
+            node = lowering.nodes[first + number]
+            names = names_of(lowering, plan, number, first)
         return failure_text(plan, number, node, names, known)
 
     return explain
 
 
 def before_text(plan: p.Plan, error: Exception, context: Context) -> str:
-    """The text about what failed before the first step of a plan."""
+    """Return the message of a failure before the first step of a plan."""
     if not isinstance(error, OutOfMemory):
         return ""
     return f"  in {plan.name}: its inputs are brought to {context.name}"
@@ -211,24 +211,23 @@ def before_text(plan: p.Plan, error: Exception, context: Context) -> str:
 def minded_by(
     written: Callable[[], Lowered], values: Sequence[Any], context: Context
 ) -> ValueError | None:
-    """Return the error of the first operation that inputs of such shapes make fail.
+    """Return the error of the first operation that fails for inputs of such shapes.
 
-    They are tried on a device that computes nothing, but where texts have values.
-    Nothing is told where shapes depend on what is computed, or code of the program
-    would run.
+    They are run on a device that computes nothing, but where messages have values. None
+    where shapes depend on computed values, or code of the program would run.
     """
     with suppress(Exception), nullcontext(context) if is_long() else dry() as there:
-        lowered = written()  # what fails here tells nothing: the step that failed does
+        lowered = written()  # a failure here adds nothing to the step's
         if any(pauses(step) or step.place is not None for step in lowered.plan.steps):
             return None
-        given = [
+        arrays = [
             empty(v.shape, v.dtype, context=there)
             if isinstance(v, Array) and there is not context
             else v
             for v in values
         ]
         try:
-            Stepwise(lowered, there).run(given)
+            Stepwise(lowered, there).run(arrays)
         except ValueError as error:
             if _is_limit(str(error), there):
                 return None
@@ -239,15 +238,15 @@ def minded_by(
 
 
 def _is_limit(text: str, tried: Context) -> bool:
-    """Whether an error is of what the device holds on which a graph is only tried."""
+    """Return True for an error of a limit of the device that the graph is tried on."""
     name = re.escape(tried.name)
-    found = re.search(rf"\b{name} has (1 to|at most)|at most \d+.* on {name}\b", text)
-    return found is not None
+    limit = re.search(rf"\b{name} has (1 to|at most)|at most \d+.* on {name}\b", text)
+    return limit is not None
 
 
 @contextmanager
 def dry() -> Iterator[Context]:
-    """The null device, while its launches compute nothing."""
+    """Yield the null device, whose launches compute nothing in the block."""
     null = find_context("null")
     before, null.runs_dry = null.runs_dry, True
     try:
@@ -257,12 +256,12 @@ def dry() -> Iterator[Context]:
 
 
 def names_of(
-    found: Lowered, plan: p.Plan, number: int, first: int
+    lowered: Lowered, plan: p.Plan, number: int, first: int
 ) -> dict[int, Variable]:
-    """The variables of a part's values, for as many of its steps as the text needs."""
-    whole = {n: variable for variable, n in found.numbers.items()}
+    """Return the variables of a part's values, for its steps that the message needs."""
+    whole = {n: variable for variable, n in lowered.numbers.items()}
     names: dict[int, Variable] = {}
-    pairs = zip(plan.steps, found.plan.steps[first:], strict=False)
+    pairs = zip(plan.steps, lowered.plan.steps[first:], strict=False)
     for mine, theirs in islice(pairs, number + 1):
         for here, there in zip(
             (*mine.ins, *mine.outs), (*theirs.ins, *theirs.outs), strict=True

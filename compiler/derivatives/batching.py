@@ -93,8 +93,8 @@ def _results(node: Apply, operands: Sequence[BatchedOperand]) -> list[BatchedOpe
     if not any(operand.by_row for operand in operands):  # such as lengths of rows
         same = node.clone_with([operand.value for operand in operands])
         return [BatchedOperand(output, False) for output in same.outputs]
-    rule_ = next((RULES[each] for each in type(node.op).__mro__ if each in RULES), None)
-    result = None if rule_ is None else rule_(node.op, node, operands)
+    batch = next((RULES[each] for each in type(node.op).__mro__ if each in RULES), None)
+    result = None if batch is None else batch(node.op, node, operands)
     if result is None:
         op = MapRows(node.op, tuple(operand.by_row for operand in operands))
         result = op(*(operand.value for operand in operands))

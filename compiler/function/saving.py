@@ -252,8 +252,8 @@ def _described(
              for each in (inputs, integers, outputs)]  # fmt: skip
     spec.inputs, spec.ints, spec.outputs = lists
     spec.n_values, spec.values = len(kept), values
-    bytes_ = ffi.from_buffer(note)
-    spec.note, spec.note_size = bytes_, len(note)
+    buffer = ffi.from_buffer(note)
+    spec.note, spec.note_size = buffer, len(note)
     pointer = ffi.new("GpuFunction **")
     check(lib.GpuFunction_new(pointer, plan.pointer, spec))
     return function_files.Native(pointer[0], plan.context, plan.pointer)

@@ -58,7 +58,7 @@ class Containers:
         try:
             return self._entries[key]
         except (KeyError, TypeError):
-            names = [repr(key_) for key_ in self if isinstance(key_, str)]
+            names = [repr(known) for known in self if isinstance(known, str)]
             raise GraphKeyError(
                 f"function: nothing is kept for {key!r}; there are values of "
                 f"{', '.join(names) or 'nothing'}"

@@ -1,4 +1,4 @@
-"""Graphs as text and as pictures, and values while they are computed."""
+"""Graphs as text and as pictures; printing of values during the run."""
 
 from gpuarray.compiler.graph.printing import (
     FunctionPrinter,

@@ -1,4 +1,4 @@
-"""Pictures of graphs by Graphviz: its text, and through its program PNG, SVG or PDF."""
+"""Pictures of graphs by Graphviz: text, and with its program PNG, SVG or PDF."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from gpuarray.compiler.printing.picture import (
 )
 
 FORMATS = ("png", "svg", "pdf", "dot")
-DARK = ("blue", "brown", "grey")  # white letters are read better on these
+DARK = ("blue", "brown", "grey")  # white letters are more legible on these
 EDGES = {"destroy": "red", "view": "blue", "update": "grey"}
 
 
 def quoted(text: str) -> str:
-    """A text as Graphviz reads it."""
+    """Return a quoted text for Graphviz."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
 
 
 def attributes(**given: str | None) -> str:
-    """A list of attributes: ``[label="x" color="red"]``."""
-    found = (f"{name}={quoted(text)}" for name, text in given.items() if text)
-    return f"[{' '.join(found)}]"
+    """Return a list of attributes: ``[label="x" color="red"]``."""
+    pairs = (f"{name}={quoted(text)}" for name, text in given.items() if text)
+    return f"[{' '.join(pairs)}]"
 
 
 def dot_text(picture: Picture, high_contrast: bool = True) -> str:
-    """The picture in Graphviz's language."""
+    """Return the picture in Graphviz's language."""
     return "\n".join(["digraph graph_ {", *_lines(picture, high_contrast), "}", ""])
 
 
@@ -86,22 +86,22 @@ def pydotprint(
     """Draw a function, a graph, a variable or a list of variables with Graphviz.
 
     Ellipses are nodes, boxes variables: cyan those that are shared, green inputs, blue
-    outputs, grey what is not used. Blue edges lead to what is a view of an input, red
-    ones to what overwrites it; the edge ``UPDATE`` leads from a new value to the shared
-    variable that takes it. Nodes of a function that was profiled show their times.
+    outputs, grey unused ones. Blue edges lead to nodes that view an input, red ones to
+    nodes that overwrite it; the edge ``UPDATE`` leads from a new value to its shared
+    variable. Nodes of a profiled function show their times.
 
-    The picture goes to ``outfile``, by default ``pydotprint.png`` in the current
-    folder; its ending says the format, or else ``format`` does: ``png``, ``svg``,
-    ``pdf``, or ``dot``, the text. With ``return_image`` it is returned instead, a text
-    for ``dot`` and ``svg``. With ``compact`` the variables between nodes that have no
-    name are left out. ``with_ids`` adds the places in the order of computing,
-    ``high_contrast`` fills the shapes, ``colorCodes`` maps beginnings of classes of ops
-    to colours, ``max_label_size`` is where labels are cut, and with
-    ``var_with_name_simple`` variables that have names show these only.
+    The picture is written to ``outfile``, by default ``pydotprint.png`` in the current
+    folder; its extension, or else ``format``, is the format: ``png``, ``svg``, ``pdf``,
+    or ``dot``, the text. With ``return_image`` it is returned instead, a text for
+    ``dot`` and ``svg``. With ``compact`` the variables between nodes that have no name
+    are left out. ``with_ids`` adds the positions in the order of execution,
+    ``high_contrast`` fills the shapes, ``colorCodes`` maps prefixes of classes of ops
+    to colours, ``max_label_size`` truncates labels, and with ``var_with_name_simple``
+    variables that have names show these only.
 
-    Raises TypeError for what has no graph, ValueError for another format, and
-    RuntimeError where Graphviz's program ``dot`` is not there; the text is written in
-    this case, too.
+    Raises TypeError for objects without a graph, ValueError for another format, and
+    RuntimeError if Graphviz's program ``dot`` is missing; the text is written in this
+    case, too.
     """
     style = Style(
         compact,
@@ -135,17 +135,17 @@ def pydotprint(
 
 
 def drawn(text: str, format: str, beside: Path | None) -> bytes:
-    """Draw a text by Graphviz; without it the text is written to ``beside``."""
+    """Return a text drawn by Graphviz; without it the text is written to ``beside``."""
     program = shutil.which("dot")
     if program is None:
-        kept = ""
+        where = ""
         if beside is not None:
             write_file(beside, text)
-            kept = f"; the graph is in {beside} as text"
+            where = f"; the graph is in {beside} as text"
         raise MissingProgramError(
             f"pydotprint: the program `dot` is not there, so there is no {format}; "
             "install Graphviz (apt install graphviz, brew install graphviz, "
-            f"conda install graphviz), or ask for format='dot'{kept}"
+            f"conda install graphviz), or ask for format='dot'{where}"
         )
     done = subprocess.run(
         [program, f"-T{format}"], input=text.encode(), capture_output=True, check=False

@@ -1,4 +1,4 @@
-"""Groups: the operations that went into a fused node, as a graph."""
+"""Groups: the graphs of the operations in fused nodes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpuarray.compiler.ops.fused.rowwise import Rowwise
 
 
 def fused_graph(node: Apply) -> FunctionGraph | None:
-    """The operations that a node was fused from, None for one that is no group.
+    """Return the operations that a node was fused from, None for other nodes.
 
     The inputs are named ``i0``, ``i1``, ... in the order of the node's.
     """

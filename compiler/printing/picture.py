@@ -1,6 +1,6 @@
 """Pictures of graphs: boxes and edges, with labels and colours.
 
-It knows no format: `dot` writes it for Graphviz, `view` as a page for a browser.
+It is independent of the format: `dot` writes Graphviz's, `view` a page for a browser.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ COLORS = {
     "Alloc": "#FFAA22",
     "BroadcastTo": "#FFAA22",
 }
-"""The colours of nodes whose class begins so, after ``Gpu``."""
+"""The colours of nodes by the prefix of their class, after ``Gpu``."""
 
 SHARED, INPUT, OUTPUT, UNUSED, CONSTANT = "cyan", "green", "blue", "grey", "#DDDDDD"
 
 
 @dataclass
 class Box:
-    """A node (``kind`` apply) or a variable: its label, colour, and what else is known.
+    """A node (``kind`` apply) or a variable: its label, colour, and further facts.
 
-    ``place`` is the node's in the order of computing; ``group`` what was fused in it.
+    ``place`` is the node's in the order of execution; ``group`` the graph fused in it.
     """
 
     id: str
@@ -54,7 +54,7 @@ class Box:
 
 @dataclass
 class Edge:
-    """From a box to a box; ``mark`` is destroy, view, update, or nothing."""
+    """From a box to a box; ``mark`` is destroy, view, update, or empty."""
 
     source: str
     target: str
@@ -64,7 +64,7 @@ class Edge:
 
 @dataclass
 class Picture:
-    """Boxes, sources before what reads them, and edges."""
+    """Boxes, sources before their readers, and edges."""
 
     boxes: list[Box] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
@@ -72,7 +72,7 @@ class Picture:
 
 @dataclass
 class Style:
-    """How a picture is made: see `pydotprint` for what each means."""
+    """The options of a picture: see `pydotprint`."""
 
     compact: bool = True
     with_ids: bool = False
@@ -82,7 +82,7 @@ class Style:
 
 
 def shorten(text: str, size: int) -> str:
-    """The text, its middle left out where it is longer than ``size``."""
+    """Return the text, its middle left out if it is longer than ``size``."""
     if len(text) <= size:
         return text
     half = (size - 3) // 2
@@ -90,7 +90,7 @@ def shorten(text: str, size: int) -> str:
 
 
 class Painter:
-    """Makes the picture of a graph; it numbers boxes as it meets them."""
+    """Draws the picture of a graph; it numbers boxes in the order of traversal."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class Painter:
         self.outputs = set(fgraph.outputs)
 
     def paint(self, updates: Mapping[int, int] | None = None) -> Picture:
-        """The picture; ``updates`` maps outputs to the inputs they become."""
+        """Return the picture; ``updates`` maps outputs to the inputs they become."""
         order = self.fgraph.toposort()
         for variable in self.fgraph.inputs:
             self.leaf(variable)
@@ -132,21 +132,21 @@ class Painter:
         return self.picture
 
     def new_id(self, key: Any, letter: str) -> str:
-        """The id of a new box."""
+        """Return the id of a new box."""
         self.ids[key] = f"{self.prefix}{letter}{len(self.ids)}"
         return self.ids[key]
 
     def facts(self, variable: Variable) -> dict[str, str]:
         """Return the known facts of a variable."""
-        found = {"type": str(variable.type)}
+        facts = {"type": str(variable.type)}
         if variable in self.shapes:
-            found["shape"] = self.shapes[variable]
+            facts["shape"] = self.shapes[variable]
         if isinstance(variable, Constant):
-            found["value"] = str(variable)
-        return found
+            facts["value"] = str(variable)
+        return facts
 
     def leaf(self, variable: Variable) -> str:
-        """The box of an input or a constant."""
+        """Return the box of an input or a constant."""
         if variable in self.ids:
             return self.ids[variable]
         if isinstance(variable, Constant):
@@ -169,7 +169,7 @@ class Painter:
         return self.ids[variable]
 
     def variable_label(self, variable: Variable) -> str:
-        """The name of a variable, with its type unless names are to do."""
+        """Return the name of a variable, with its type unless names suffice."""
         text = str(variable)
         if not (self.style.var_with_name_simple and variable.name) and (
             variable.name is not None or variable.owner is not None
@@ -179,7 +179,7 @@ class Painter:
         return shorten(text, self.style.max_label_size)
 
     def node(self, node: Apply, place: int) -> None:
-        """The box of a node, and the edges that lead to it."""
+        """Return the box of a node, and draw the edges that lead to it."""
         number = f"id={place} " if self.style.with_ids else ""
         label = shorten(f"{number}{node.op}", self.style.max_label_size)
         facts = {"op": str(node.op)}
@@ -217,14 +217,14 @@ class Painter:
             self.edge(source, box.id, self.edge_label(node, i, variable), mark)
 
     def edge_label(self, node: Apply, index: int, variable: Variable) -> str:
-        """Which input it is, and the type where no box says it."""
+        """Return the number of the input, and the type if no box has it."""
         number = f"{index} " if len(node.inputs) > 1 else ""
         is_boxed = variable.owner is None or not self.style.compact
         text = number if is_boxed else f"{number}{variable.type}"
         return shorten(text.strip(), self.style.max_label_size)
 
     def color(self, node: Apply) -> str | None:
-        """The colour of the node's class, if it has one."""
+        """Return the colour of the node's class, if it has one."""
         name = type(node.op).__name__
         for start, color in self.style.colors.items():
             if name.startswith((start, f"Gpu{start}")):
@@ -232,7 +232,7 @@ class Painter:
         return None
 
     def source(self, variable: Variable) -> str:
-        """The box that an edge from a variable begins at."""
+        """Return the box that an edge from a variable begins at."""
         node = variable.owner
         if node is None:
             return self.leaf(variable)
@@ -249,7 +249,7 @@ class Painter:
         return self.ids[variable]
 
     def output(self, variable: Variable) -> None:
-        """Show that a variable is an output."""
+        """Mark a variable as an output."""
         if variable.owner is None:
             name = self.leaf(variable)
             box = next(each for each in self.picture.boxes if each.id == name)
@@ -266,12 +266,12 @@ class Painter:
         self.edge(begin, name, number)
 
     def edge(self, source: str, target: str, label: str = "", mark: str = "") -> None:
-        """A new edge."""
+        """Draw a new edge."""
         self.picture.edges.append(Edge(source, target, label, mark))
 
 
 def picture_of(obj: Any, style: Style, asked_by: str) -> Picture:
-    """The picture of a function, a graph, a variable, or a list of variables."""
+    """Return the picture of a function, a graph, a variable, or a list of variables."""
     if isinstance(obj, Variable | Apply | list | tuple):
         listed = list(obj) if isinstance(obj, list | tuple) else [obj]
         roots: list[Variable] = []

@@ -19,7 +19,7 @@ STYLES = ("CHAR", "int", "id", "")
 
 
 class Ids:
-    """Names nodes and leaves in the order in which they are met.
+    """Names nodes and leaves in the order of traversal.
 
     Equal constants share a name.
     """
@@ -33,7 +33,7 @@ class Ids:
         self.numbers = numbers
 
     def text(self, variable: Variable) -> str:
-        """The name of the variable's node, or of a leaf."""
+        """Return the name of the variable's node, or of a leaf."""
         key: Any = variable.owner or variable
         if isinstance(variable, Constant):
             key = variable.signature
@@ -46,10 +46,10 @@ class Ids:
 
 @dataclass
 class Tree:
-    """Walks graphs and gives their lines; each node is spelled out once.
+    """Prints graphs as trees of lines; each node is spelled out once.
 
-    ``order`` has the places of a function's nodes, ``clients`` who reads a variable,
-    ``outer`` what the variables of a loop's body are given.
+    ``order`` has the positions of a function's nodes, ``clients`` a variable's readers,
+    ``outer`` the arguments of a loop's body.
     """
 
     ids: Ids
@@ -67,7 +67,7 @@ class Tree:
     outer: dict[Variable, Variable] = field(default_factory=dict)
 
     def lines(self, root: Variable, depth: int, prefix: str = "") -> Iterator[str]:
-        """The lines of what a variable is computed from, ``depth`` levels of them."""
+        """Return the lines of a variable's ancestors, ``depth`` levels of them."""
         stack = [(root, prefix, prefix, depth)]
         while stack:
             variable, start, below, left = stack.pop()
@@ -87,13 +87,13 @@ class Tree:
                 stack.append((node.inputs[index], below + " |", under, left - 1))
 
     def describe(self, variable: Variable) -> str:
-        """One line: the op or leaf, its id, its name, its marks, its place."""
+        """Return one line: the op or leaf, its id, name, marks and position."""
         kind = f" <{variable.type}>" if self.print_type else ""
         kind += f" on {place_of(variable)}" if self.print_device else ""
         node = variable.owner
         if node is None:
-            given = self.outer.get(variable)
-            link = "" if given is None else f" ->{self.ids.text(given)}"
+            source = self.outer.get(variable)
+            link = "" if source is None else f" ->{self.ids.text(source)}"
             return f"{variable}{self.ids.text(variable)}{kind}{link}"
         op = self.operation(node)
         op += f".{variable.index}" if len(node.outputs) > 1 else ""
@@ -106,32 +106,32 @@ class Tree:
         return f"{head} {destroyed} {viewed} {self.order.get(node, '')}{readers}"
 
     def operation(self, node: Apply) -> str:
-        """The op; where it was spelled out before, a long one in short."""
+        """Return the op; if it was spelled out before, a long one in short."""
         return short_op(node.op) if node in self.done else str(node.op)
 
     def readers(self, variable: Variable) -> list[Any]:
-        """The places of the nodes that read a variable, or ``output``."""
+        """Return the positions of the nodes that read a variable, or ``output``."""
         return [
             self.order[each] if isinstance(each, Apply) else each
             for each, _ in self.clients[variable]
         ]
 
 
-def mark(letter: str, kept: Any) -> str:
-    """``d={0: [1]}`` for what an op overwrites, ``v=`` for what it is a view of."""
-    found = {output: list(inputs) for output, inputs in kept.items()}
+def mark(letter: str, mapping: Any) -> str:
+    """Return ``d={0: [1]}`` for the inputs that an op overwrites, ``v=`` for views."""
+    found = {output: list(inputs) for output, inputs in mapping.items()}
     return f"{letter}={found}" if found else ""
 
 
 def place_of(variable: Variable) -> str:
-    """Where a variable's values are: ``host``, ``device``, or a context's name."""
+    """Return the memory of a variable's values: ``host``, ``device``, or a context."""
     if not isinstance(variable.type, GpuArrayType):
         return "host"
     return variable.type.context_name or "device"
 
 
 def _roots(item: Any) -> tuple[list[Variable], FunctionGraph | None]:
-    """The variables to print of one item, and its graph where it has one."""
+    """Return the variables to print of one item, and its graph if it has one."""
     if isinstance(item, Variable):
         return [item], None
     if isinstance(item, Apply):
@@ -160,22 +160,22 @@ def debugprint(
     """Print the tree of a variable, a function, or a list of them; a node comes once.
 
     A line has the op, the node's id, the variable's name, and, in a function, the
-    node's place in the order of computing. ``ids`` is ``"CHAR"``, ``"int"``, ``"id"``
-    or ``""``; ``file="str"`` returns the text instead of printing it; ``depth`` is how
-    many levels are shown. ``print_type`` adds types, ``print_device`` where the values
-    are, ``print_clients`` who reads what is read twice or more, ``print_destroy_map``
-    and ``print_view_map`` what is overwritten (``d={0: [1]}``: output 0 takes the
-    memory of input 1) and what is a view. With ``print_fused`` what each fused kernel
-    computes comes after the trees, and with ``print_storage`` the values that a
-    function keeps. The bodies of loops come after the trees, with ``->`` from what a
-    turn is given to where it comes from. ``done`` and ``used_ids``, dictionaries, carry
-    over what is printed and named from one call to the next.
+    node's position in the order of execution. ``ids`` is ``"CHAR"``, ``"int"``,
+    ``"id"`` or ``""``; ``file="str"`` returns the text instead of printing it;
+    ``depth`` limits the levels. ``print_type`` adds types, ``print_device`` the values'
+    memory, ``print_clients`` the readers of variables that are read more than once,
+    ``print_destroy_map`` and ``print_view_map`` the inputs that are overwritten
+    (``d={0: [1]}``: output 0 takes the memory of input 1) and viewed. With
+    ``print_fused`` the graph of each fused kernel comes after the trees, and with
+    ``print_storage`` the values that a function keeps. The bodies of loops come after
+    the trees, with ``->`` from a body's input to its source. ``done`` and ``used_ids``,
+    dictionaries, share printed nodes and names between calls.
 
-    Raises TypeError for what has no graph.
+    Raises TypeError for objects without a graph.
     """
     items = obj if isinstance(obj, list | tuple) else [obj]
-    found = [_roots(item) for item in items]
-    graphs = [graph for _, graph in found if graph is not None]
+    trees = [_roots(item) for item in items]
+    graphs = [graph for _, graph in trees if graph is not None]
     tree = Tree(
         ids=Ids(ids, {} if used_ids is None else used_ids),
         order={n: i for graph in graphs for i, n in enumerate(graph.toposort())},
@@ -189,7 +189,7 @@ def debugprint(
         stop_on_name=stop_on_name,
     )
     lines = [
-        line for roots, _ in found for root in roots for line in tree.lines(root, depth)
+        line for roots, _ in trees for root in roots for line in tree.lines(root, depth)
     ]
     if tree.loops:
         lines += _loop_lines(tree)
@@ -209,7 +209,7 @@ def _fused_lines(tree: Tree) -> Iterator[str]:
     """Return the lines of fused nodes, after a headline and the node's own line."""
     yield ""
     yield "Fused groups:"
-    tree.print_device = False  # what is fused is where its group is
+    tree.print_device = False  # the same as the group's
     for node in tree.fused:
         graph = fused_graph(node)
         assert graph is not None
@@ -223,7 +223,7 @@ def _loop_lines(tree: Tree) -> Iterator[str]:
     """Return the lines of the bodies of loops, those of loops within them last."""
     yield ""
     yield "Inner graphs of the scan ops:"
-    for node in tree.loops:  # which grows
+    for node in tree.loops:  # grows
         body = node.op.placed_body or node.op.body  # type: ignore[attr-defined]
         tree.outer |= dict(zip(body.inputs, node.inputs[1:], strict=True))
         yield ""
@@ -233,6 +233,6 @@ def _loop_lines(tree: Tree) -> Iterator[str]:
 
 
 def _kept_lines(item: Any) -> Iterator[str]:
-    """The values of the shared variables that a function reads or updates."""
+    """Return the values of the shared variables that a function reads or updates."""
     for variable in getattr(item, "get_shared", list)():
         yield f"{variable} = {variable.get_value()}"

@@ -1,4 +1,4 @@
-"""A graph as a page for a browser: one file that needs nothing else."""
+"""A graph as a page for a browser: one file without dependencies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpuarray.compiler.printing.picture import Picture, Style, picture_of
 
 
 def data_of(picture: Picture) -> dict[str, Any]:
-    """The picture as plain data, groups within groups."""
+    """Return the picture as plain data, groups within groups."""
     boxes = []
     for box in picture.boxes:
         each: dict[str, Any] = {
@@ -39,9 +39,9 @@ def data_of(picture: Picture) -> dict[str, Any]:
 
 
 def page(picture: Picture, title: str) -> str:
-    """The page that shows a picture."""
+    """Return the page that shows a picture."""
     template = files(__package__).joinpath("page.html").read_text(encoding="utf-8")
-    # In a script nothing may look like the end of one.
+    # A script must not contain its end tag.
     data = json.dumps(data_of(picture)).replace("<", "\\u003c")
     return template.replace("@TITLE@", html.escape(title)).replace("@DATA@", data)
 
@@ -55,10 +55,10 @@ def viz(
 ) -> None:
     """Write a page that shows a function, a graph, a variable, or a list of variables.
 
-    The page is one file that works from disk, without a network. In it the wheel zooms,
-    dragging moves, a click opens a fused group and shows what is in it, and a pointer
-    over a box shows its types, where it was made, and, for a function that was
-    profiled, shapes and times. Options are as of `pydotprint`.
+    The page is one file that works from disk, without a network. The wheel zooms,
+    dragging moves, a click opens a fused group, and hovering over a box shows its
+    types, the line that made it, and, for a profiled function, shapes and times.
+    Options are as for `pydotprint`.
     """
     style = Style(compact, with_ids, max_label_size=max_label_size)
     title = getattr(fct, "name", None) or str(fct)

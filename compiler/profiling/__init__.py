@@ -1,7 +1,7 @@
-"""Profiles: where functions spend time and memory.
+"""Profiles: the time and memory of functions.
 
 ``function(..., profile=True)`` and the setting ``profile`` measure each call on the
-device; ``f.profile.summary()`` prints what was found, as the end of the program does.
+device; ``f.profile.summary()`` prints it, as the end of the program does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How much memory a graph's results take: by node, and at the worst moment."""
+"""The memory of a graph's results: by node, and the peak."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from gpuarray.dtypes import as_dtype
 class NodeMemory:
     """A node's results: the bytes of each, and ``c``, ``i`` or ``v`` for each.
 
-    ``c`` is created, ``i`` in the place of an input, ``v`` a view of one: as the op
-    declares it.
+    ``c`` is created, ``i`` in place of an input, ``v`` a view of one, as the op
+    declares.
     """
 
     node: Apply
@@ -30,12 +30,12 @@ class NodeMemory:
 
 @dataclass
 class MemoryProfile:
-    """The results of a function's nodes on the device, in the order of computing.
+    """The results of a function's nodes on the device, in the order of execution.
 
-    ``without_any`` counts every result as if nothing were freed, seen or overwritten;
-    ``without_gc`` only what is created; ``peak`` what is there at the worst moment,
-    where a result is freed after its last reader, and ``least`` the same in an order
-    that was sought to need less, -1 where none was. All are bytes.
+    ``without_any`` counts every result as if nothing were freed, viewed or overwritten;
+    ``without_gc`` only created ones; ``peak`` the most at once if results are freed
+    after their last readers, and ``least`` the same in an order searched to need less,
+    -1 without a search. All are bytes.
     """
 
     nodes: list[NodeMemory] = field(default_factory=list)
@@ -53,14 +53,14 @@ class MemoryProfile:
 
     @property
     def saved_by_gc(self) -> int:
-        """The bytes that freeing saves at the worst moment."""
+        """The bytes that freeing saves of the peak."""
         return self.without_gc - self.peak
 
 
 def flag_of(node: Apply, index: int) -> str:
-    """True if an output is created (c), in place of an input (i), or a view (v)."""
+    """Return an output's flag: created (c), in place of an input (i), or a view (v)."""
     if isinstance(node.op, Transfer):
-        return "c"  # other memory, whatever the op says of values
+        return "c"  # other memory, whatever the op declares
     if node.op.destroy_map.get(index):
         return "i"
     return "v" if node.op.view_map.get(index) else "c"
@@ -69,7 +69,7 @@ def flag_of(node: Apply, index: int) -> str:
 def memory_profile(
     fgraph: FunctionGraph, shapes: Mapping[Variable, tuple[int, ...]]
 ) -> MemoryProfile:
-    """The memory that a placed graph needs where its variables have these shapes."""
+    """Return the memory that a placed graph needs for variables of these shapes."""
     profile = MemoryProfile()
     order = fgraph.toposort()
     for node in order:
@@ -98,12 +98,12 @@ def memory_profile(
 
 
 def size_of(variable: Variable, shape: tuple[int, ...]) -> int:
-    """The bytes of an array of the variable's dtype."""
+    """Return the bytes of an array of the variable's dtype."""
     return math.prod(shape) * int(as_dtype(variable.type.dtype).itemsize)
 
 
 def _root(variable: Variable) -> Variable:
-    """The variable that created the memory that another lies in."""
+    """Return the variable that created the memory of another."""
     while variable.owner is not None:
         index = variable.index or 0
         op = variable.owner.op
@@ -115,7 +115,7 @@ def _root(variable: Variable) -> Variable:
 
 
 def _sizes(profile: MemoryProfile) -> dict[Variable, int]:
-    """The bytes of each result on the device."""
+    """Return the bytes of each result on the device."""
     return {
         output: taken
         for node in profile.nodes
@@ -127,7 +127,7 @@ def _sizes(profile: MemoryProfile) -> dict[Variable, int]:
 def _frugal(
     fgraph: FunctionGraph, order: list[Apply], profile: MemoryProfile
 ) -> list[Apply]:
-    """The nodes in another order: always the one next that leaves least behind it."""
+    """The nodes in another order: greedily the one that leaves least memory in use."""
     size = _sizes(profile)
     readers: dict[Variable, set[Apply]] = {}
     before = fgraph.orderings()
@@ -137,31 +137,31 @@ def _frugal(
         waits[node] = {*owners, *before.get(node, ())}
         for variable in (*node.inputs, *node.outputs):
             readers.setdefault(_root(variable), set()).add(node)
-    kept = {_root(output) for output in fgraph.outputs}
+    outputs = {_root(output) for output in fgraph.outputs}
 
     def growth(node: Apply) -> int:
-        made = sum(size.get(v, 0) for v in node.outputs if _root(v) is v)
-        read = {_root(v) for v in (*node.inputs, *node.outputs)} - kept
-        return made - sum(size.get(v, 0) for v in read if readers[v] == {node})
+        created = sum(size.get(v, 0) for v in node.outputs if _root(v) is v)
+        read = {_root(v) for v in (*node.inputs, *node.outputs)} - outputs
+        return created - sum(size.get(v, 0) for v in read if readers[v] == {node})
 
-    found: list[Apply] = []
+    chosen: list[Apply] = []
     left = dict.fromkeys(order)
     while left:
         ready = [node for node in left if not waits[node]]
         node = min(ready, key=growth)
         del left[node]
-        found.append(node)
+        chosen.append(node)
         for variable in (*node.inputs, *node.outputs):
             readers[_root(variable)].discard(node)
         for other in left:
             waits[other].discard(node)
-    return found
+    return chosen
 
 
 def _live(
     fgraph: FunctionGraph, order: list[Apply], profile: MemoryProfile
 ) -> Iterator[int]:
-    """The bytes that are there after each node, what nobody needs being freed."""
+    """Return the bytes in use after each node, unneeded results being freed."""
     size = _sizes(profile)
     last: dict[Variable, int] = {}
     for place, node in enumerate(order):

@@ -1,4 +1,4 @@
-"""The profiles that the end of the program prints."""
+"""The profiles printed at the end of the program."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from gpuarray.compiler.profiling.report import (
 from gpuarray.compiler.profiling.stats import ProfileStats
 
 _PROFILES: list[ProfileStats] = []
-"""What the end of the program prints."""
+"""The profiles to print at the end of the program."""
 
 
 def at_exit(stats: ProfileStats) -> None:
-    """Let the end of the program print a profile."""
+    """Print a profile at the end of the program."""
     if not _PROFILES:
         atexit.register(print_profiles)
     _PROFILES.append(stats)
 
 
 def forget() -> None:
-    """Let the end of the program print nothing."""
+    """Print no profile at the end of the program."""
     _PROFILES.clear()
     atexit.unregister(print_profiles)
 
 
 def print_profiles(file: TextIO | None = None) -> None:
-    """Print the profiles of all functions, and their sum where there are several.
+    """Print the profiles of all functions, and their sum if there are several.
 
-    This is what happens when the program ends.
+    It is called when the program ends.
     """
     used = [stats for stats in _PROFILES if stats.fct_callcount or stats.compile.parts]
     for stats in used:
@@ -45,7 +45,7 @@ def print_profiles(file: TextIO | None = None) -> None:
 
 
 def summed(profiles: Sequence[ProfileStats]) -> ProfileStats:
-    """All of them as one."""
+    """Return the sum of profiles."""
     whole = ProfileStats(message=f"Sum of all ({len(profiles)}) profiles")
     whole.add(profiles)
     return whole
@@ -61,7 +61,7 @@ def print_global_stats(file: TextIO | None = None) -> None:
 def profile_of(given: Any, name: str) -> ProfileStats | None:
     """The profile that ``function(profile=...)`` and the settings ask for, if any.
 
-    ``True`` makes one that the end of the program prints, a text one with that
+    ``True`` creates one that the end of the program prints, a text one with that
     headline; a `ProfileStats` is the one to add to.
     """
     if isinstance(given, ProfileStats):
@@ -71,6 +71,6 @@ def profile_of(given: Any, name: str) -> ProfileStats | None:
     wanted = config.profile if given is None else given
     if wanted is False or wanted is None:
         return None
-    made = ProfileStats(True, wanted if isinstance(wanted, str) else name)
-    at_exit(made)
-    return made
+    stats = ProfileStats(True, wanted if isinstance(wanted, str) else name)
+    at_exit(stats)
+    return stats

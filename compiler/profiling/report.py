@@ -32,7 +32,7 @@ def register_profiler_printer(printer: ProfilePrinter) -> ProfilePrinter:
 
 @contextmanager
 def destination(file: TextIO | None) -> Iterator[TextIO]:
-    """Where a profile goes: ``file``, or what ``profiling.destination`` names."""
+    """Yield the file of a profile: ``file``, or that of ``profiling.destination``."""
     name = config.profiling.destination
     if file is not None:
         yield file
@@ -74,17 +74,17 @@ def write_summary(
 
 
 def headline(text: str) -> list[str]:
-    """A line with a rule under it."""
+    """Return a line with a rule under it."""
     return [text, "=" * len(text)]
 
 
 def percent(part: float, whole: float) -> str:
-    """A share: ``12.3%``."""
+    """Return a share: ``12.3%``."""
     return f"{100 * part / whole if whole else 0:5.1f}%"
 
 
 def times(stats: ProfileStats) -> Iterator[str]:
-    """The header: since the import, compiling, calls, nodes, overhead, rest."""
+    """Return the header: since the import, compiling, calls, nodes, overhead, rest."""
     whole = time.perf_counter() - IMPORTED
     called, ran = stats.fct_call_time, stats.local_time
     compiled, count = stats.compile_time, stats.fct_callcount
@@ -133,7 +133,7 @@ def _functions(stats: ProfileStats) -> Iterator[str]:
 def _table(
     rows: Sequence[tuple[float, str, str]], whole: float, most: int, what: str
 ) -> Iterator[str]:
-    """Rows of seconds, columns and a name; those past ``most`` as one line."""
+    """Return rows of seconds, columns and a name; those past ``most`` as one line."""
     before = 0.0
     rows = sorted(rows, key=lambda row: -row[0])
     for seconds, columns, name in rows[:most]:
@@ -151,7 +151,7 @@ def _table(
 
 
 def _columns(seconds: float, calls: int, is_on_device: bool, *counts: int) -> str:
-    """The time of a call, ``*`` for what the device does, and counts."""
+    """Return the time of a call, ``*`` on the device, and counts."""
     each = seconds / calls if calls else 0.0
     numbers = " ".join(f"{count:4d}" for count in counts)
     star = "*" if is_on_device else " "
@@ -200,7 +200,7 @@ def _ops(stats: ProfileStats, most: int) -> Iterator[str]:
 def _summed(
     stats: ProfileStats, nodes: Sequence[Apply], *counts: int
 ) -> tuple[float, str]:
-    """The seconds of several nodes, and their columns."""
+    """Return the seconds of several nodes, and their columns."""
     seconds = sum(stats.apply_time[node] for node in nodes)
     calls = sum(stats.apply_callcount.get(node, 0) for node in nodes)
     is_on_device = all(stats.kind(node) == "device" for node in nodes)
@@ -224,7 +224,7 @@ def _applies(stats: ProfileStats, most: int) -> Iterator[str]:
 
 
 def _split(stats: ProfileStats) -> Iterator[str]:
-    """Where the time goes: the host, the device, or the way between."""
+    """Return the shares of the host, the device, and transfers."""
     spent = {"host": 0.0, "device": 0.0, "transfer": 0.0}
     for node, seconds in stats.apply_time.items():
         spent[stats.kind(node)] += seconds
@@ -238,7 +238,7 @@ def _split(stats: ProfileStats) -> Iterator[str]:
 
 
 def _compiling(stats: ProfileStats, most: int) -> Iterator[str]:
-    """Compile time by part, by phase of the rewriting, and by rule."""
+    """Return compile time by part, by phase of the rewriting, and by rule."""
     times = stats.compile
     if not times.parts:
         return
@@ -260,21 +260,21 @@ def _compiling(stats: ProfileStats, most: int) -> Iterator[str]:
     yield ""
 
 
-def _memory(name: str, found: MemoryProfile) -> Iterator[str]:
+def _memory(name: str, profile: MemoryProfile) -> Iterator[str]:
     least = config.profiling.min_memory_size
     yield "Memory profile"
     yield "--------------"
     yield "(The results of each node on the device, not what it needs meanwhile.)"
     yield f"Function: {name}"
     for text, size in (
-        ("Max without gc, inplace and view", found.without_any),
-        ("Max FAST_RUN_NO_GC", found.without_gc),
-        ("Max FAST_RUN", found.peak),
-        *([("Max in a better order", found.least)] if found.least >= 0 else []),
-        ("Memory saved by view", found.saved_by_view),
-        ("Memory saved by inplace", found.saved_by_inplace),
-        ("Memory saved by GC", found.saved_by_gc),
-        ("Results on the host", found.on_host),
+        ("Max without gc, inplace and view", profile.without_any),
+        ("Max FAST_RUN_NO_GC", profile.without_gc),
+        ("Max FAST_RUN", profile.peak),
+        *([("Max in a better order", profile.least)] if profile.least >= 0 else []),
+        ("Memory saved by view", profile.saved_by_view),
+        ("Memory saved by inplace", profile.saved_by_inplace),
+        ("Memory saved by GC", profile.saved_by_gc),
+        ("Results on the host", profile.on_host),
     ):
         yield f"    {text} (KB) {round(size / 1024)}"
     yield (
@@ -283,7 +283,7 @@ def _memory(name: str, found: MemoryProfile) -> Iterator[str]:
     )
     yield "    <created/inplace/view> is taken from the op declaration"
     small = 0
-    for each in sorted(found.nodes, key=lambda each: -sum(each.sizes)):
+    for each in sorted(profile.nodes, key=lambda each: -sum(each.sizes)):
         if sum(each.sizes) < least:
             small += 1
             continue
@@ -297,7 +297,7 @@ def _memory(name: str, found: MemoryProfile) -> Iterator[str]:
 
 
 def _graphs(stats: ProfileStats) -> Iterator[str]:
-    """The graphs, where the setting ``profiling.debugprint`` wants them."""
+    """Return the graphs, if the setting ``profiling.debugprint`` is on."""
     if not config.profiling.debugprint:
         return
     for graph in stats.graphs:

@@ -1,4 +1,4 @@
-"""Runs a plan and measures, on the device, what each of its nodes takes."""
+"""Runs a plan and measures, on the device, the time of each of its nodes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Run = Callable[[Sequence[Any]], list[Array]]
 
 
 def marked(found: Lowered, fgraph: FunctionGraph) -> p.Plan:
-    """The plan whose steps say which node of the graph they come from."""
+    """Return the plan with the node of the graph as each step's mark."""
     places = {node: place for place, node in enumerate(fgraph.toposort())}
     steps = tuple(
         step if node is None else replace(step, mark=f"#{places[node]} ")
@@ -40,13 +40,13 @@ def marked(found: Lowered, fgraph: FunctionGraph) -> p.Plan:
 
 
 def place_of(mark: str) -> int | None:
-    """The node's place that a step's mark, or the label of a launch, begins with."""
+    """Return the node's number from a step's mark or the label of a launch."""
     head, _, _ = mark.partition(" ")
     return int(head[1:]) if head[:1] == "#" and head[1:].isdigit() else None
 
 
 class _Executable(Executable):
-    """A plan whose pauses are timed: what Python calls between its parts."""
+    """A plan whose pauses are timed: calls of Python between its parts."""
 
     def __init__(
         self,
@@ -67,11 +67,11 @@ class _Executable(Executable):
 
 
 class Measured:
-    """A plan on a context; each run adds to ``stats``.
+    """A plan on a context; each run adds its times to ``stats``.
 
-    It waits for the device before and after, and brings the results whose indices are
-    in ``to_host`` to the host, so that this is measured, too. ``overhead`` are the
-    seconds spent on measuring.
+    It waits for the device before and after, and transfers the results whose indices
+    are in ``to_host`` to the host, which is measured, too. ``overhead`` are the seconds
+    spent on measuring.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Measured:
         self._shapes: set[tuple[Any, ...]] = set()
         self._executable = _Executable(plan, context, self.note_pause, explain)
         stats.add_graph(fgraph)
-        # A read is of the node that wants the integer, which may be in a branch.
+        # A read belongs to the node that needs the integer, which may be in a branch.
         self._counted = self._places(
             lambda step: not step.when and not isinstance(step, p.Read)
         )
@@ -105,12 +105,12 @@ class Measured:
             stats.on_host |= {self.nodes[place] for place in self._places(pauses)}
 
     def _places(self, is_wanted: Callable[[p.Step], bool]) -> set[int]:
-        """The places in the graph of the nodes that have such steps."""
-        found = {place_of(step.mark) for step in self.plan.steps if is_wanted(step)}
-        return {place for place in found if place is not None}
+        """Return the numbers in the graph of the nodes that have such steps."""
+        numbers = {place_of(step.mark) for step in self.plan.steps if is_wanted(step)}
+        return {place for place in numbers if place is not None}
 
     def run(self, values: Sequence[Any]) -> list[Any]:
-        """The results for the inputs, arrays of NumPy where the host wants them."""
+        """Return the results for the inputs, NumPy arrays where the host wants them."""
         run: Run = self._executable.run
         if config.profile_memory and self._is_new(values):
             run = _BySteps(self).run
@@ -118,22 +118,22 @@ class Measured:
             return list(run(values))
         begin = now()
         self.context.sync()
-        with device_profile(self.context) as found:
+        with device_profile(self.context) as profile:
             start = now()
             self.overhead += start - begin
             results = run(values)
             self.context.sync()
             end = now()
-        self._note(found, start, end)
+        self._note(profile, start, end)
         self.overhead += now() - end
         return self._read(results)
 
     def info(self) -> dict[str, int]:
-        """Counts of the latest run and of the bindings kept."""
+        """Return counts of the latest run and of the bindings kept."""
         return self._executable.info()
 
     def note_input(self, index: int, start: float, end: float) -> None:
-        """Count the time in which an input was brought to the device."""
+        """Count the time of an input's transfer to the device."""
         variable = self.fgraph.inputs[index]
         for client, _ in self.fgraph.clients.get(variable, ()):
             if isinstance(client, Apply) and isinstance(client.op, GpuFromHost):
@@ -158,16 +158,16 @@ class Measured:
         else:
             self._note_host(self.nodes[place], "pause", start, end)
 
-    def _note(self, found: Profile, start: float, end: float) -> None:
-        """Count a run: what the device did, by node."""
+    def _note(self, log: Profile, start: float, end: float) -> None:
+        """Count a run: the device's times, by node."""
         stats = self.stats
         stats.vm_call_time += end - start
-        stats.lost += found.lost
+        stats.lost += log.lost
         stats.workspace = max(stats.workspace, self.info().get("workspace", 0))
-        launched = {place_of(span.label) for span in found.spans if span.kind != "read"}
+        launched = {place_of(span.label) for span in log.spans if span.kind != "read"}
         for place in self._counted | (self._in_branches & launched):
             stats.apply_callcount[self.nodes[place]] += 1
-        for span in found.spans:
+        for span in log.spans:
             self._note_span(span, start)
         lane = self._lane
         stats.events.append(
@@ -179,7 +179,7 @@ class Measured:
         if place is not None:
             node = self.nodes[place]
             if node in self.stats.on_host:
-                return  # within a pause, which is counted as a whole
+                return  # counted with its pause
             self.stats.add_time(node, span.seconds)
         elif span.label:
             self.stats.other_time += span.seconds
@@ -196,19 +196,19 @@ class Measured:
         )
 
     def _read(self, results: Sequence[Any]) -> list[Any]:
-        """The results, those for the host read."""
-        found = list(results)
+        """Return the results, those for the host read."""
+        values = list(results)
         for index in self.to_host:
             start = now()
-            found[index] = np.asarray(found[index])
+            values[index] = np.asarray(values[index])
             node = self.fgraph.outputs[index].owner
             if node is not None and isinstance(node.op, HostFromGpu):
                 self._note_host(node, "transfer", start, now())
                 self.stats.apply_callcount[node] += 1
-        return found
+        return values
 
     def _is_new(self, values: Sequence[Any]) -> bool:
-        """True if the inputs have shapes that were not met before."""
+        """Return True if the inputs have new shapes."""
         key = tuple(getattr(value, "shape", value) for value in values)
         is_new = key not in self._shapes
         self._shapes.add(key)
@@ -216,12 +216,12 @@ class Measured:
 
 
 class _BySteps:
-    """Runs a graph step by step, so that the shape of each result is seen."""
+    """Runs a graph step by step to record the shape of each result."""
 
     def __init__(self, owner: Measured) -> None:
         self.owner = owner
-        found = lowered(owner.fgraph, owner.plan.name)
-        self.whole = replace(found, plan=marked(found, owner.fgraph))
+        plan = lowered(owner.fgraph, owner.plan.name)
+        self.whole = replace(plan, plan=marked(plan, owner.fgraph))
         self.shapes: dict[Variable, tuple[int, ...]] = {}
         self.variables: dict[int, list[Variable]] = {}
         for variable, number in self.whole.numbers.items():
@@ -229,14 +229,14 @@ class _BySteps:
         self.begun = 0.0
 
     def run(self, values: Sequence[Any]) -> list[Array]:
-        """The results; the memory that they take is in the profile then."""
+        """Return the results, and record their memory in the profile."""
         for number, value in enumerate(values):
             self._look(number, value)
         context = self.owner.context
         stepwise = Stepwise(self.whole, context, self._before, self._after)
         results = stepwise.run(values)
-        found = memory_profile(self.owner.fgraph, self.shapes)
-        self.owner.stats.memory[self.owner.name] = found
+        profile = memory_profile(self.owner.fgraph, self.shapes)
+        self.owner.stats.memory[self.owner.name] = profile
         return results
 
     def _look(self, number: int, value: Any) -> None:

@@ -21,7 +21,7 @@ KEPT_EVENTS = 200_000
 
 
 class TraceEvent(NamedTuple):
-    """Something that took time, for a trace: on the device or on the host."""
+    """An interval for a trace: on the device or on the host."""
 
     name: str
     category: str
@@ -34,12 +34,11 @@ class TraceEvent(NamedTuple):
 
 @dataclass
 class CompileTimes:
-    """How long a function took to compile, by part, phase and rule.
+    """The compile time of a function, by part, phase and rule.
 
     ``parts`` are the steps from the program to the loaded plan, ``phases`` those of the
-    rewriting; ``rules`` has for each rewrite how often it was asked and its seconds,
-    where the setting ``profile_optimizer`` wants that, and ``fired`` how often it
-    changed the graph.
+    rewriting; ``rules`` has the number of calls of each rewrite and its seconds, with
+    the setting ``profile_optimizer``, and ``fired`` the number of its changes.
     """
 
     parts: dict[str, float] = field(default_factory=dict)
@@ -49,13 +48,13 @@ class CompileTimes:
     last: float = field(default_factory=time.perf_counter)
 
     def lap(self, part: str) -> None:
-        """Say that a part has ended, and the next one begins."""
+        """End a part, and begin the next one."""
         now = time.perf_counter()
         self.parts[part] = self.parts.get(part, 0.0) + now - self.last
         self.last = now
 
     def note(self, log: Any) -> None:
-        """Take over what a log of rewriting has."""
+        """Add the entries of a log of rewriting."""
         for phase, seconds in log.seconds.items():
             self.phases[phase] = self.phases.get(phase, 0.0) + seconds
         for name, tried in (log.tried or {}).items():
@@ -65,11 +64,11 @@ class CompileTimes:
 
     @property
     def total(self) -> float:
-        """All of it."""
+        """The sum of all parts."""
         return sum(self.parts.values())
 
     def add(self, other: CompileTimes) -> None:
-        """Count another function's times in."""
+        """Add another function's times."""
         for mine, its in ((self.parts, other.parts), (self.phases, other.phases)):
             for name, seconds in its.items():
                 mine[name] = mine.get(name, 0.0) + seconds
@@ -83,10 +82,10 @@ class CompileTimes:
 class ProfileStats:
     """The measurements of one function, or of several that share them.
 
-    Times of nodes are of the device: from the begin to the end of what a node launched.
-    Nodes whose work the host does, and transfers, have wall times in which the device
-    was waited for. ``f.profile.summary()`` prints all tables, ``f.profile.chrome_trace(
-    path)`` writes what ``chrome://tracing`` shows.
+    Times of nodes are of the device: from the beginning to the end of a node's
+    launches. Nodes of the host, and transfers, have wall times that include waiting for
+    the device. ``f.profile.summary()`` prints all tables,
+    ``f.profile.chrome_trace(path)`` writes a file for ``chrome://tracing``.
 
     ``message`` is the headline; with ``atexit_print`` the end of the program prints it.
     """
@@ -110,7 +109,7 @@ class ProfileStats:
     events: deque[TraceEvent] = field(default_factory=lambda: deque(maxlen=KEPT_EVENTS))
 
     def add_graph(self, fgraph: FunctionGraph) -> None:
-        """Make the nodes of a placed graph known."""
+        """Register the nodes of a placed graph."""
         self.graphs.append(fgraph)
         for index, node in enumerate(fgraph.toposort()):
             self.position[node] = index
@@ -156,18 +155,18 @@ class ProfileStats:
         return "host" if node in self.on_host else "device"
 
     def class_time(self) -> dict[type[Op], float]:
-        """The seconds of each class of ops."""
-        found: dict[type[Op], float] = {}
+        """Return the seconds of each class of ops."""
+        totals: dict[type[Op], float] = {}
         for node, seconds in self.apply_time.items():
-            found[type(node.op)] = found.get(type(node.op), 0.0) + seconds
-        return found
+            totals[type(node.op)] = totals.get(type(node.op), 0.0) + seconds
+        return totals
 
     def op_time(self) -> dict[Op, float]:
-        """The seconds of each op."""
-        found: dict[Op, float] = {}
+        """Return the seconds of each op."""
+        totals: dict[Op, float] = {}
         for node, seconds in self.apply_time.items():
-            found[node.op] = found.get(node.op, 0.0) + seconds
-        return found
+            totals[node.op] = totals.get(node.op, 0.0) + seconds
+        return totals
 
     def summary(
         self,
@@ -175,11 +174,11 @@ class ProfileStats:
         n_ops_to_print: int | None = None,
         n_apply_to_print: int | None = None,
     ) -> None:
-        """Print all tables, by default where ``profiling.destination`` says."""
+        """Print all tables, by default to ``profiling.destination``."""
         write_summary(self, file, n_ops_to_print, n_apply_to_print)
 
     def add(self, others: Sequence[ProfileStats]) -> None:
-        """Count other profiles in."""
+        """Add other profiles."""
         for other in others:
             self.compile.add(other.compile)
             self.fct_callcount += other.fct_callcount
@@ -198,7 +197,7 @@ class ProfileStats:
             self.graphs += other.graphs
 
     def chrome_trace(self, path: str | Path) -> None:
-        """Write what ``chrome://tracing`` and Perfetto show: calls and launches."""
+        """Write calls and launches for ``chrome://tracing`` and Perfetto."""
         names = ((0, "host"), (1, "device"))
         events: list[dict[str, Any]] = [
             {"ph": "M", "name": "process_name", "pid": pid, "args": {"name": name}}

@@ -1,4 +1,4 @@
-"""Tips: what a profile suggests to try."""
+"""Tips: suggestions from a profile."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 
 def tips(stats: ProfileStats) -> Iterator[str]:
-    """The lines of the last section."""
+    """Return the lines of the last section."""
     yield "Here are tips to potentially make your code run faster."
     yield "Test them first, as they are not guaranteed to always provide a speedup."
-    found = list(suggestions(stats))
-    yield from (f"  - {text}" for text in found)
-    if not found:
+    texts = list(suggestions(stats))
+    yield from (f"  - {text}" for text in texts)
+    if not texts:
         yield "  Sorry, no tip for today."
     yield ""
 
 
 def suggestions(stats: ProfileStats) -> Iterator[str]:
-    """One line for each thing to try."""
+    """Return a line for each suggestion."""
     nodes = list(stats.apply_time)
     dtypes = {v.type.dtype for node in nodes for v in node.outputs}
     if "float64" in dtypes and config.floatX == "float64":

@@ -1,4 +1,4 @@
-"""The namespace ``T`` of programs: types, constructors of variables, functions of them.
+"""The namespace ``T`` of programs: types of variables, their constructors, functions.
 
 >>> import gpuarray.compiler.tensor as T
 >>> T.fmatrix("x").type
@@ -458,7 +458,7 @@ __all__ = [
 
 
 def _offered(path: Sequence[str]) -> Any:
-    """The function at a path in NumPy's namespace; None if there is none such."""
+    """Return the function at a path in NumPy's namespace; None if there is none."""
     *folders, name = path
     places = {(): [sys.modules[__name__]], ("linalg",): [nlinalg, slinalg]}
     for module in places.get(tuple(folders), ()):
@@ -467,5 +467,5 @@ def _offered(path: Sequence[str]) -> Any:
     return None
 
 
-# What NumPy's own functions lead to, when they are called with variables.
+# NumPy's own functions are dispatched to these when they are called with variables.
 dispatch.offer(_offered)

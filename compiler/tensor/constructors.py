@@ -1,4 +1,4 @@
-"""Constructors of variables, made of prefixes (dtypes) and names of shapes."""
+"""Constructors of variables, named by prefixes (dtypes) and shapes."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ PATTERNS: dict[str, tuple[bool, ...]] = {
 def tensor(
     dtype: Any, broadcastable: Iterable[bool] = (), name: str | None = None
 ) -> Variable:
-    """A variable of ``dtype`` whose axes broadcast where ``broadcastable`` says so."""
+    """Return a variable of ``dtype`` whose axes broadcast by ``broadcastable``."""
     return TensorType(dtype_name(dtype), tuple(broadcastable))(name)
 
 
 def _constructor(kind: str, pattern: tuple[bool, ...]) -> Constructor:
-    """A function that makes variables of a dtype known when it is called."""
+    """Return a function that makes variables of a dtype known when it is called."""
 
     def make(name: str | None = None, dtype: Any = None) -> Variable:
         return TensorType(dtype_name(dtype or config.floatX), pattern)(name)
@@ -76,7 +76,7 @@ def _several(kind: str, make: Constructor) -> Callable[..., list[Variable]]:
 
 def constructors() -> dict[str, Constructor]:
     """A type for each dtype and pattern, a function where floatX is the dtype."""
-    made: dict[str, Constructor] = {}
+    by_name: dict[str, Constructor] = {}
     for shape_name, pattern in PATTERNS.items():
         plural = "matrices" if shape_name == "matrix" else f"{shape_name}s"
         for prefix, dtype in {"": None, **PREFIXES}.items():
@@ -86,18 +86,18 @@ def constructors() -> dict[str, Constructor]:
                 if dtype is None
                 else TensorType(dtype, pattern)
             )
-            made[kind] = make
-            made[prefix + plural] = _several(kind, make)
-    return made
+            by_name[kind] = make
+            by_name[prefix + plural] = _several(kind, make)
+    return by_name
 
 
-def type_groups(made: dict[str, Constructor]) -> dict[str, tuple[Constructor, ...]]:
-    """Theano's tuples of types: ``int_types``, ``float_vector_types`` and so on."""
+def type_groups(kinds: dict[str, Constructor]) -> dict[str, tuple[Constructor, ...]]:
+    """Return Theano's tuples of types: ``int_types``, ``float_vector_types`` etc."""
     groups = {"int": "bwil", "float": "fd", "complex": "cz"}
     shapes = {"_": "scalar", "_scalar_": "scalar"}
     shapes |= {f"_{each}_": each for each in ("vector", "matrix")}
     return {
-        f"{group}{middle}types": tuple(made[prefix + shape] for prefix in prefixes)
+        f"{group}{middle}types": tuple(kinds[prefix + shape] for prefix in prefixes)
         for group, prefixes in groups.items()
         for middle, shape in shapes.items()
     }

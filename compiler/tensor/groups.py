@@ -1,4 +1,4 @@
-"""The names of dtypes by what they hold: ``if x.dtype in T.float_dtypes``."""
+"""Groups of names of dtypes: ``if x.dtype in T.float_dtypes``."""
 
 from __future__ import annotations
 

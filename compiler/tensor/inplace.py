@@ -5,8 +5,8 @@
 >>> inplace.add_inplace(T.ivector("i"), 0.5).type
 TensorType(int32, vector)
 
-A function decides by itself what it overwrites: a result is the variable that stands
-for the changed array, in the type of the first operand, which stays as it is.
+A compiled function decides what it overwrites: the result is the variable of the
+changed array, in the type of the first operand, which does not change.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Function = Callable[..., Variable]
 
 
 def _stored(name: str, function: Function) -> Function:
-    """The function whose result is stored in the place of its first operand."""
+    """Return the function whose result replaces its first operand."""
 
     def apply(a: Any, *others: Any) -> Variable:
         place = as_tensor_variable(a)

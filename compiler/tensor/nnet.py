@@ -72,5 +72,5 @@ __all__ = [
 ]
 
 suggest_names(__name__)
-# So that Python asks for modules within it, which are to come.
+# So that Python looks for modules within it, which are planned.
 __path__: list[str] = []

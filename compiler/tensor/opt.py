@@ -1,4 +1,4 @@
-"""The namespace ``T.opt``: what programs take from there."""
+"""The namespace ``T.opt``."""
 
 from __future__ import annotations
 

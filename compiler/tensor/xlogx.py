@@ -9,6 +9,6 @@ __all__ = ["xlogx", "xlogy0"]
 xlogx = math.FUNCTIONS["xlogx"]
 xlogy0 = math.FUNCTIONS["xlogy0"]
 
-# In programs of Theano `T.xlogx` is this module; here it is the function as well.
+# In Theano `T.xlogx` is this module; here it is the function as well.
 xlogx.xlogx = xlogx  # type: ignore[attr-defined]
 xlogx.xlogy0 = xlogy0  # type: ignore[attr-defined]

@@ -136,19 +136,19 @@ def capsule(tensor: Any, name: bytes) -> Any:
     )
 
 
-def open_capsule(capsule_: Any) -> tuple[Any, Any]:
+def open_capsule(source: Any) -> tuple[Any, Any]:
     """Take the tensor out of a capsule; return it and the capsule's former name."""
-    if type(capsule_).__name__ != "PyCapsule":
-        raise BadType(f"from_dlpack: got {type(capsule_).__name__}, expected a capsule")
-    name = _python.PyCapsule_GetName(capsule_)
+    if type(source).__name__ != "PyCapsule":
+        raise BadType(f"from_dlpack: got {type(source).__name__}, expected a capsule")
+    name = _python.PyCapsule_GetName(source)
     if name not in _TENSORS:
         raise BadExchange(
             f"from_dlpack: got a capsule named {name!r}, expected one of DLPack that "
             "nobody has taken yet"
         )
     ctype, used = _TENSORS[name]
-    pointer = _python.PyCapsule_GetPointer(capsule_, name)
-    _python.PyCapsule_SetName(capsule_, used)
+    pointer = _python.PyCapsule_GetPointer(source, name)
+    _python.PyCapsule_SetName(source, used)
     return ffi.cast(ctype, pointer), name.decode()
 
 

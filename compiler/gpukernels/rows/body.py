@@ -167,9 +167,9 @@ def by_blas(way: Way, s: Steps, given: Operands) -> list[int]:
     matrix, vector = (given.numbers[each] for each in product.operands)
     assert matrix is not None
     assert vector is not None
-    product_ = s.multiply(matrix, s.reshape(vector, [given.length]))
+    scaled = s.multiply(matrix, s.reshape(vector, [given.length]))
     shape = given.shape[0], s.integer(1)
     others = (x for i, x in enumerate(given.numbers) if i not in product.operands)
-    numbers = *others, s.reshape(product_, shape)
+    numbers = *others, s.reshape(scaled, shape)
     rest = product.without(given.sources, given.over)
     return way(s, replace(given, **rest, numbers=numbers, shape=shape))

@@ -63,7 +63,7 @@ def kept_values(program: Program) -> tuple[frozenset[int], ...]:
     inputs |= {v for v, s in enumerate(program.steps, count) if s.is_element}
     listed = walks(program)
     known: frozenset[int] = frozenset()
-    kept_ = []
+    lengths = []
     for number, wanted in enumerate(listed[:-1]):
         made, _ = reached(program, wanted, known)
         there = known | {value for value in made if kinds[value] == CELL}
@@ -71,8 +71,8 @@ def kept_values(program: Program) -> tuple[frozenset[int], ...]:
         later = [value for rest in listed[number + 1 :] for value in rest]
         choices = [reached(program, later, at)[1] for at in (there, given)]
         known = frozenset(min(choices, key=lambda values: _words(program, values)))
-        kept_.append(known)
-    return tuple(kept_)
+        lengths.append(known)
+    return tuple(lengths)
 
 
 @lru_cache(maxsize=256)

@@ -35,10 +35,10 @@ Axes = int | Sequence[int]
 
 def listed_axes(name: str, axis: Any, ndim: int) -> list[int]:
     """Return one axis or several, counted from the left, none of them twice."""
-    axes_ = axis_list(axis)
-    axes = [normalise_axis(name, each, ndim) for each in axes_]
+    listed = axis_list(axis)
+    axes = [normalise_axis(name, each, ndim) for each in listed]
     if len(set(axes)) < len(axes):
-        raise GraphValueError(f"{name}: an axis stands twice in {axes_}")
+        raise GraphValueError(f"{name}: an axis stands twice in {listed}")
     return axes
 
 

@@ -147,8 +147,8 @@ class AllocDiag(Op):
         self, m: Any, g: Variable, y: Variable, x: Variable, *lengths: Variable
     ) -> tuple[Any, None, None]:
         """The diagonal of ``g``."""
-        diagonal_ = ExtractDiag(self.offset, self.axis1, self.axis2)(g)
-        return m.patternbroadcast(diagonal_, x.type.broadcastable), None, None
+        gradient = ExtractDiag(self.offset, self.axis1, self.axis2)(g)
+        return m.patternbroadcast(gradient, x.type.broadcastable), None, None
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
         """The lengths of the other axes, with the two in their places."""

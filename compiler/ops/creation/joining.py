@@ -83,13 +83,13 @@ class Join(Op):
 
     def make_node(self, *arrays: Any) -> Apply:
         """Return a node over arrays whose shapes differ on ``axis`` only."""
-        arrays_ = [as_tensor_variable(array) for array in arrays]
-        if not arrays_:
+        operands = [as_tensor_variable(array) for array in arrays]
+        if not operands:
             raise GraphValueError("join: given no arrays, expected one or more")
-        ndim = _joint_ndim(arrays_)
+        ndim = _joint_ndim(operands)
         op = Join(normalise_axis("join", self.axis, ndim))
-        dtype = common_dtype(arrays_)
-        inputs = [math.cast(each, dtype) for each in arrays_]
+        dtype = common_dtype(operands)
+        inputs = [math.cast(each, dtype) for each in operands]
         patterns = [each.type.broadcastable for each in inputs]
         pattern = [any(flags) for flags in zip(*patterns, strict=True)]
         pattern[op.axis] = len(inputs) == 1 and patterns[0][op.axis]

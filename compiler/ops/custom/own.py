@@ -239,13 +239,13 @@ def row_text(expression: str, operands: list[str]) -> str:
     text = _FLOAT.sub(r"\1{f}", text)
     places = {name: f"{{{place}}}" for place, name in enumerate(operands)}
     names = "|".join(map(re.escape, operands))
-    text_ = re.sub(rf"\b({names})\b", lambda match: places[match[0]], text)
-    unused = [name for name in operands if places[name] not in text_]
+    replaced = re.sub(rf"\b({names})\b", lambda match: places[match[0]], text)
+    unused = [name for name in operands if places[name] not in replaced]
     if unused:
         raise GraphValueError(
             f"elementwise_op: {expression!r} does not use {', '.join(unused)}"
         )
-    return text_
+    return replaced
 
 
 def name_for(own: Own) -> str:

@@ -152,15 +152,15 @@ def _switched(places: Variable, choices: list[Variable], mode: str) -> Variable:
 
 def _positions(x: Variable, axes: Sequence[int], ndim: int) -> list[Variable]:
     """Return the positions along each axis, shaped to broadcast in ``ndim`` axes."""
-    positions_: list[Variable] = []
+    results: list[Variable] = []
     for axis in axes:
         is_one = x.type.broadcastable[axis]
         counts = core.constant([0]) if is_one else arange(shape_i(x, axis))
         place = ndim - x.type.ndim + axis
         order: list[int | str] = ["x"] * ndim
         order[place] = 0
-        positions_.append(dimshuffle(counts, *order))
-    return positions_
+        results.append(dimshuffle(counts, *order))
+    return results
 
 
 def inverse_permutation(perm: Any) -> Variable:

@@ -357,12 +357,12 @@ def unravel_index(
     for length in lengths[1:]:
         total = total * length
     rest = _checked(_integers(name, indices), total)
-    indices_ = []
+    coordinates = []
     for length in reversed(lengths) if order == "C" else lengths:
         safe = math.maximum(length, 1)
-        indices_.append(math.mod(rest, safe))
+        coordinates.append(math.mod(rest, safe))
         rest = rest // safe
-    return indices_[::-1] if order == "C" else indices_
+    return coordinates[::-1] if order == "C" else coordinates
 
 
 # ---- others ----

@@ -108,8 +108,8 @@ def telling(dtype: str) -> np.ndarray[Any, Any]:
     if kind_of(kind) == "b":
         return np.array([False, True])
     if kind_of(kind) in "iu":
-        range_ = np.iinfo(kind)
-        return np.array([0, 1, range_.min, range_.max], kind)
+        limits = np.iinfo(kind)
+        return np.array([0, 1, limits.min, limits.max], kind)
     if kind_of(kind) == "f":
         return np.array(_LINE).astype(kind)
     return np.array([complex(*parts) for parts in product(_LINE, _LINE)], kind)

@@ -92,9 +92,9 @@ def read_private(folder: int, name: str) -> bytes | None:
     except OSError:
         return None
     try:
-        stat_ = os.fstat(opened)
-        is_own = stat_.st_uid == os.geteuid() and not stat_.st_mode & OTHERS
-        if not (stat.S_ISREG(stat_.st_mode) and is_own):
+        info = os.fstat(opened)
+        is_own = info.st_uid == os.geteuid() and not info.st_mode & OTHERS
+        if not (stat.S_ISREG(info.st_mode) and is_own):
             return None
         with os.fdopen(opened, "rb", closefd=False) as file:
             held = file.read()

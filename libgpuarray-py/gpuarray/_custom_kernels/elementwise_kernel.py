@@ -121,9 +121,9 @@ class ElementwiseKernel:
             dtype if isinstance(x, BaseArray) else None
             for dtype, x in zip(kinds, ins, strict=True)
         ]
-        outs_: list[DType | None] = [x.dtype for x in outs]
-        outs_ = outs_ or [None] * len(self._outs)
-        types = resolve_types([*self._ins, *self._outs], [*arrays, *outs_], self.name)
+        wanted: list[DType | None] = [x.dtype for x in outs]
+        wanted = wanted or [None] * len(self._outs)
+        types = resolve_types([*self._ins, *self._outs], [*arrays, *wanted], self.name)
         for one, x in zip(self._ins, ins, strict=True):
             if one.generic and one.generic not in types:
                 types[one.generic] = np.dtype(getattr(x, "dtype", type(x)))

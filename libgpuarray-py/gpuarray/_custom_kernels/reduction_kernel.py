@@ -219,8 +219,8 @@ def new_reduction(
     kept = [ffi.new("char[]", encoded(text, operation)) for text in texts]
     names = [ffi.new("char[]", encoded(name, operation)) for name, _, _ in inputs]
     described = ffi.new("gpuelemwise_arg[]", len(names))
-    for slot, name, input_ in zip(described, names, inputs, strict=True):
-        slot.name, slot.typecode, slot.flags = name, input_[1], input_[2]
+    for slot, name, source in zip(described, names, inputs, strict=True):
+        slot.name, slot.typecode, slot.flags = name, source[1], source[2]
     spec = ffi.new("gpureduction_spec *")
     spec.size = ffi.sizeof("gpureduction_spec")
     spec.preamble, spec.prologue, spec.map, spec.combine, spec.identity = kept

@@ -76,19 +76,19 @@ def lengths_and_axes(
         listed = list(range(-count, 0))
     else:
         listed = [axes] if isinstance(axes, int) else list(axes)
-    axes_ = [axis_number(axis, x.ndim, operation) for axis in listed]
+    order = [axis_number(axis, x.ndim, operation) for axis in listed]
     if s is None:
-        lengths = [x.shape[axis] for axis in axes_]
+        lengths = [x.shape[axis] for axis in order]
         if halved and lengths:
             lengths[-1] = 2 * (lengths[-1] - 1)
     else:
-        if len(s) != len(axes_):
+        if len(s) != len(order):
             raise BadValue(
-                f"{operation}: {len(s)} lengths for {len(axes_)} axes, expected as many"
+                f"{operation}: {len(s)} lengths for {len(order)} axes, expected as many"
             )
         lengths = [
-            x.shape[axis] if n == -1 else n for n, axis in zip(s, axes_, strict=True)
+            x.shape[axis] if n == -1 else n for n, axis in zip(s, order, strict=True)
         ]
-    if not axes_:
+    if not order:
         raise BadValue(f"{operation}: no axis is given")
-    return [length_of(operation, n, 0) for n in lengths], axes_
+    return [length_of(operation, n, 0) for n in lengths], order

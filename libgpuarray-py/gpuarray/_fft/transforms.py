@@ -131,11 +131,11 @@ def _kernel(
 ) -> GpuKernel:
     """The kernel that ``make`` writes for its arguments, cached by the context."""
     key = "fft", make, args
-    kernel_ = context._kernels.get(key)
-    if kernel_ is None:
+    cached = context._kernels.get(key)
+    if cached is None:
         name, text = make(*args)
-        kernel_ = context._kernels[key] = GpuKernel(text, name, types, context)
-    kernel: GpuKernel = kernel_
+        cached = context._kernels[key] = GpuKernel(text, name, types, context)
+    kernel: GpuKernel = cached
     return kernel
 
 

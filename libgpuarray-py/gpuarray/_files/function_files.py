@@ -134,12 +134,12 @@ class Native:
         count = ffi.new("unsigned int *")
         item = ffi.new("gpufunction_item *")
         check(lib.GpuFunction_count(self.pointer, which, count))
-        items_ = []
+        listed = []
         for i in range(count[0]):
             check(lib.GpuFunction_item(self.pointer, which, i, item))
             name = text(item.name) if item.name else None
-            items_.append((name, item.typecode, item.nd, bool(item.optional)))
-        return items_
+            listed.append((name, item.typecode, item.nd, bool(item.optional)))
+        return listed
 
     def note(self) -> bytes:
         """Return the bytes that the file has for Python."""

@@ -206,9 +206,9 @@ def _compile(
         [*outs, *arrays, *numbers],
         "fuse",
     )
-    dtypes_ = tuple(dtype for _, dtype in results)
-    codes = tuple(dtype_to_typecode(dtype) for dtype in dtypes_)
-    return Compiled(handle, tuple(text.arrays), tuple(text.numbers), dtypes_, codes)
+    kinds = tuple(dtype for _, dtype in results)
+    codes = tuple(dtype_to_typecode(dtype) for dtype in kinds)
+    return Compiled(handle, tuple(text.arrays), tuple(text.numbers), kinds, codes)
 
 
 def _write(
