@@ -234,8 +234,8 @@ def nanvar(
     >>> print(gpuarray.nanvar(gpuarray.asarray([2.0, np.nan, 4.0]), ddof=1))
     2.0
     """
-    present = _present(a, where, "nanvar")
     divisor = divisor_of("nanvar", ddof, correction, _least(a, "nanvar"))
+    present = _present(a, where, "nanvar")
     return spread("nanvar", a, axis, dtype, out, keepdims, mean, divisor, present)
 
 
@@ -256,8 +256,8 @@ def nanstd(
     >>> print(gpuarray.nanstd(gpuarray.asarray([2.0, np.nan, 4.0])))
     1.0
     """
-    present = _present(a, where, "nanstd")
     divisor = divisor_of("nanstd", ddof, correction, _least(a, "nanstd"))
+    present = _present(a, where, "nanstd")
     return spread("nanstd", a, axis, dtype, out, keepdims, mean, divisor, present)
 
 
