@@ -18,9 +18,6 @@ Norm = Literal["backward", "ortho", "forward"] | None
 Axes = int | Sequence[int] | None
 
 
-OTHER_DIRECTION = {None: "forward", "backward": "forward", "forward": "backward"}
-
-
 def operand(operation: str, x: Any, is_real: bool = False) -> Any:
     """Return the array in a dtype that can be transformed."""
     require(x, operation)
