@@ -23,6 +23,7 @@ from gpuarray.compiler.encoder import (
     call,
     load_plan,
 )
+from gpuarray.compiler.errors import AssertError
 from gpuarray.compiler.gpukernels.calls import FAILURES
 from gpuarray.compiler.ops.custom.own import own_within
 from gpuarray.compiler.plan_stages import (
@@ -34,7 +35,13 @@ from gpuarray.compiler.plan_stages import (
     stages,
 )
 from gpuarray.compiler.shared import Container
-from gpuarray.errors import BadValue, GpuArrayError, KernelError, OutOfMemory
+from gpuarray.errors import (
+    BadValue,
+    FailedAssertion,
+    GpuArrayError,
+    KernelError,
+    OutOfMemory,
+)
 from gpuarray.scalars import SCALARS
 
 RUNNER = runner_class(Array, Container)
@@ -226,7 +233,7 @@ class NativePlan:
             failure = self.recorded() or self._own_failure(step)
             if failure is not None:
                 raise failure
-            check(status)
+            check_plan(status)
         except Exception as error:
             # Host integers and constants are steps on both sides, so the numbers agree.
             if step >= 0 and not isinstance(error, OutOfMemory):
@@ -258,6 +265,14 @@ class NativePlan:
     def info(self) -> dict[str, int]:
         """Return counts of the latest run and of the bindings kept."""
         return plan_info(self._native)
+
+
+def check_plan(status: int) -> None:
+    """Raise the exception of a run's status; a failed assertion's is the compiler's."""
+    try:
+        check(status)
+    except FailedAssertion as error:
+        raise AssertError(str(error).removeprefix("assert: ")) from None
 
 
 def note(error: Exception, text: str) -> None:

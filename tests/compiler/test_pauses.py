@@ -7,6 +7,7 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import Op, function, shared
+from gpuarray.compiler.errors import AssertError
 from gpuarray.compiler.gpukernels import lowers, step_function
 from gpuarray.compiler.graph.core import Apply, as_variable
 from gpuarray.compiler.graph.types import TensorType
@@ -221,6 +222,18 @@ def test_a_value_is_updated_at_a_mask(is_saved, context, tmp_path):
         np.testing.assert_array_equal(run(np.full(10, float(limit))), wanted.sum())
     if not is_saved:
         np.testing.assert_array_equal(w.get_value(), wanted)
+
+
+@pytest.mark.parametrize("text", ["x is too large", "x: too large"])
+def test_what_is_asserted_fails_as_before(text, context):
+    x = T.dvector("x")
+    with gpuarray.context(context):
+        f = function([x], T.opt.Assert(text)(x, T.all(x < 5)) + 1)  # the line
+        with pytest.raises(AssertError) as caught:
+            f(X)
+        assert str(caught.value) == text
+        assert "# the line" in caught.value.__notes__[-1]
+        assert len(f(X[:3])) == 3
 
 
 def test_what_waits_names_its_line(context):
