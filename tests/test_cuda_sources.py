@@ -34,6 +34,7 @@ STEMS = {
     "columns",
     "fold",
     "fold_at",
+    "count",
     "own",
     "gemm",
     "gemv_rows",
