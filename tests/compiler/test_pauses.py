@@ -247,6 +247,16 @@ def test_what_waits_names_its_line(context):
     assert "# the line" in note
 
 
+def test_a_mask_has_the_length_of_its_axis(context):
+    x, keep = T.dmatrix("x"), T.bvector("keep")
+    with gpuarray.context(context):
+        f = function([x, keep], x[:, T.eq(keep, 1)])
+        assert f(np.ones((2, 3)), [1, 0, 1]).shape == (2, 2)
+        text = r"a mask of shape \(2,\) does not fit axis 1 of length 3"
+        with pytest.raises(IndexError, match=text):
+            f(np.ones((2, 3)), [1, 0])
+
+
 def test_an_error_of_a_function_names_the_line(context):
     class Broken(First):
         pass
