@@ -220,8 +220,7 @@ REFUSED = [
     (LinAlgError, r"shape \(5,\), expected square", "linalg.matrix_power", V, 2),
     (LinAlgError, r"shape \(3, 5\), expected square", "linalg.matrix_power", M, 2),
     (BadType, "n is 0.5, expected an integer", "linalg.matrix_power", SQUARE, 0.5),
-    (LinAlgError, "the power -2 is one of the inverse", "linalg.matrix_power",
-     0 * SQUARE, -2),
+    (LinAlgError, "ingular", "linalg.matrix_power", 0 * SQUARE, -2),
     (LinAlgError, "3 equations for 5 unknowns", "linalg.tensorsolve", M, V[:3]),
     (BadValue, "ind is 0, expected a positive", "linalg.tensorinv", SQUARE, 0),
     (LinAlgError, r"shape \(3, 5\) is no square .* first 1 ", "linalg.tensorinv", M, 1),
@@ -281,6 +280,7 @@ def test_a_call_is_refused(first_context, case):
     kind, fact, *call = case
     with pytest.raises(kind, match=fact) as caught:
         ours(call, first_context)
+        first_context.sync()  # which tells of singular matrices on CUDA (ADR 0006)
     assert type(caught.value) is kind
 
 

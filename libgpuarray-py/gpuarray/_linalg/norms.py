@@ -333,7 +333,7 @@ def matrix_power(x: Any, n: int, /) -> Any:
     if n == 0:
         return identity(x, x.shape[-1]).copy("C")
     if n < 0:
-        x, n = _inverted(x, n), -n
+        x, n = inv(x), -n
     result = None
     while True:
         if n & 1:
@@ -342,15 +342,6 @@ def matrix_power(x: Any, n: int, /) -> Any:
         if n == 0:
             return result.copy() if result is x else result
         x = matmul(x, x)
-
-
-def _inverted(x: Any, n: int) -> Any:
-    try:
-        return inv(x)
-    except LinAlgError as error:
-        raise LinAlgError(
-            f"matrix_power: the power {n} is one of the inverse; {error}"
-        ) from None
 
 
 def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
