@@ -348,7 +348,7 @@ class LoopStep(Step):
 
     The first input is the number of iterations, an integer. ``takes`` has a letter for
     each of the others: ``r`` an array with a row for each iteration, ``c`` a carried
-    state, ``s`` one shared by all. The first results are the final states; the others
+    state, ``u`` one that ends the loop, ``s`` one shared by all. The first results are the final states; the others
     have an iteration's results in rows.
     """
 
@@ -357,7 +357,7 @@ class LoopStep(Step):
 
     def detail(self) -> str:
         """Return how the inputs are taken."""
-        words = {"r": "row of", "c": "carried", "s": "same"}
+        words = {"r": "row of", "c": "carried", "u": "until", "s": "same"}
         pairs = zip(self.takes, self.ins[1:], strict=True)
         return ", ".join(f"{words[letter]} %{number}" for letter, number in pairs)
 

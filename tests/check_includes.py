@@ -36,6 +36,7 @@ FLOORS = (
     "index",
     "random",
     "blas",
+    "loop",
     "library",
     "plan",
     "saving",

@@ -8,7 +8,7 @@ from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.scan.scan import Scan
 
-ROW, CARRIED, SAME = "r", "c", "s"
+ROW, CARRIED, STOPPED, SAME = "r", "c", "u", "s"
 
 
 @lowers(Scan)
@@ -23,7 +23,10 @@ def lower_scan(op: Scan, node: Apply, k: Lowerer) -> None:
     outs = k.outputs(node)
     plan = k.body(op.placed_body, name)
     check_body(plan, name, node)
-    takes = ROW * op.n_sequences + CARRIED * op.n_states
+    states = [CARRIED] * op.n_states
+    if op.stopped is not None:
+        states[op.stopped] = STOPPED
+    takes = ROW * op.n_sequences + "".join(states)
     k.add(
         p.LoopStep(
             label=name,

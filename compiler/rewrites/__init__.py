@@ -10,7 +10,7 @@ import time
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpuarray.compiler.config import config as current
@@ -191,13 +191,18 @@ def _rewrite_bodies(
             inner = FunctionGraph(op.body.inputs, op.body.outputs)
             optimize(
                 inner,
-                chosen,
+                _without_bunches(chosen) if op.body.is_elementwise else chosen,
                 settings,
                 keep_requirements=keep_requirements,
                 is_final=is_final,
             )
             body = Body(inner.inputs, inner.outputs)
             node.op = op.like(body, op.n_sequences, op.n_states)
+
+
+def _without_bunches(chosen: Selection) -> Selection:
+    """The rewrites of a body that is one kernel with its loop: its steps stay apart."""
+    return replace(chosen, excluding=chosen.excluding | {"fuse_results"})
 
 
 def _run_phases(

@@ -365,7 +365,10 @@ static void test_loops_that_are_none(gpucontext *ctx) {
   CHECK_TEXT("1 inputs, but `takes` has 2 letters");
   wrong = loop, wrong.takes = "x";
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_loop(p, out, &wrong));
-  CHECK_TEXT("taken as 'x', expected r, c or s");
+  CHECK_TEXT("taken as 'x', expected r, c, u or s");
+  wrong = loop, wrong.takes = "u";
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_loop(p, out, &wrong));
+  CHECK_TEXT("ends the loop, is float32 of 1 axes, expected one bool");
   wrong = loop, wrong.ins = scalar;
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_loop(p, out, &wrong));
   CHECK_TEXT("input 0 has no rows");

@@ -277,12 +277,12 @@ def test_a_gradient_by_weights_is_one_product_after_the_loop(ndim):
 
 def test_a_turn_writes_its_results_where_their_rows_are():
     x, s = T.dmatrix("x"), T.dvector("s")
-    out, _ = scan(lambda row, s: T.sin(row + s), x, s)
+    out, _ = scan(lambda row, s: T.sin(row + s[::-1]), x, s)
     f = function([x, s], out)
     counts = []
     for length in (5, 11):
         given = numbers(length, 3), numbers(3)
-        (want,) = by_turns(lambda r, s: [np.sin(r + s)], [given[0]], [given[1]])
+        (want,) = by_turns(lambda r, s: [np.sin(r + s[::-1])], [given[0]], [given[1]])
         np.testing.assert_allclose(f(*given), want, rtol=1e-12)
         counts.append(f.info()["n_launches"])
     assert counts[1] - counts[0] == 6  # one for each turn

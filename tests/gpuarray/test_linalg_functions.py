@@ -431,7 +431,7 @@ def test_a_matrix_without_a_solution_is_told_of_once(context):
             np.asarray(function(x))
         context.sync()
     if context.is_cpu:  # NumPy's, which says so before it returns
-        with pytest.raises(np.linalg.LinAlgError, match="matrix_power: the power -2"):
+        with pytest.raises(np.linalg.LinAlgError, match="ingular"):
             linalg.matrix_power(singular, -2)
     assert_same(singular + 1, np.full((2, 3, 3), 2, "float32"))
 

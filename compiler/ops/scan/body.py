@@ -17,7 +17,8 @@ from gpuarray.compiler.graph.traverse import (
     toposort,
 )
 from gpuarray.compiler.graph.types import ArrayType
-from gpuarray.compiler.ops.shape.shape import Shape, Shape_i
+from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
+from gpuarray.compiler.ops.shape.shape import DimShuffle, Shape, Shape_i
 from gpuarray.dtypes import kind_of
 
 
@@ -80,6 +81,11 @@ class Body:
         return frozenset(
             i for i, x in enumerate(self.inputs) if x in needed and is_integer(x)
         )
+
+    @cached_property
+    def is_elementwise(self) -> bool:
+        """True if an element of an output needs only itself of each input."""
+        return all(isinstance(node.op, Elemwise | DimShuffle) for node in self.nodes)
 
     def __eq__(self, other: object) -> bool:
         if self is other:

@@ -43,10 +43,13 @@ class Scan(Op):
     have the turns that were, and the node's last output is how many these are.
 
     ``truncate_gradient`` is how many turns a gradient goes back, `ALL` for all.
+
+    ``stopped`` is the state, by its place, that says of a loop of all turns that the
+    condition held: later turns change nothing that is read. None of other loops.
     """
 
     __props__ = ("body", "n_sequences", "n_states", "until", "truncate_gradient",
-                 "name")  # fmt: skip
+                 "name", "stopped")  # fmt: skip
 
     placed_body: Any = None
     """Of a loop on a context the body there, a `FunctionGraph`."""
@@ -60,6 +63,7 @@ class Scan(Op):
         until: bool = False,
         truncate_gradient: int = ALL,
         name: str | None = None,
+        stopped: int | None = None,
     ) -> None:
         self.body = body
         self.n_sequences = n_sequences
@@ -67,6 +71,7 @@ class Scan(Op):
         self.until = until
         self.truncate_gradient = truncate_gradient
         self.name = name
+        self.stopped = stopped
 
     @property
     def n_traces(self) -> int:
@@ -82,6 +87,7 @@ class Scan(Op):
             until=self.until,
             truncate_gradient=self.truncate_gradient,
             name=self.name,
+            stopped=self.stopped if n_states == self.n_states else None,
         )
 
     @cached_property
@@ -299,6 +305,7 @@ def all_turns(loop: Scan, inputs: Sequence[Variable]) -> list[Variable]:
         first,
         split + 2,
         name=loop.name,
+        stopped=split,
     )
     turns, *given = inputs
     outputs = whole(

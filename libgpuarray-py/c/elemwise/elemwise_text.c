@@ -49,12 +49,32 @@ size_t ga__elem_largest(const ga_elem_spec *spec) {
 
 /* ---- one element ---- */
 
-/* Load and conversion of argument i at `place`. */
-static void add_load(ga_strbuf *sb, const ga_elem_spec *spec, const char *place,
+/* Load and conversion of argument i, stored at `element`. */
+static void add_load(ga_strbuf *sb, const ga_elem_spec *spec, const char *element,
                      unsigned int i) {
   const gpuelemwise_arg *arg = &spec->args[i];
   ga__strbuf_fill(sb, is_converted(spec, arg) ? ga__dtype_load(arg->typecode) : "%",
-                  place);
+                  element);
+}
+
+void ga__elem_add_value(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int i,
+                        const char *element) {
+  const gpuelemwise_arg *arg = &spec->args[i];
+  ga__strbuf_addf(sb, " %s %s", variable_type(spec, arg), arg->name);
+  if (element != NULL) {
+    ga__strbuf_add(sb, " = ");
+    add_load(sb, spec, element, i);
+  }
+  ga__strbuf_add(sb, ";");
+}
+
+void ga__elem_add_result(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int i,
+                         const char *element) {
+  const gpuelemwise_arg *arg = &spec->args[i];
+  const bool plain = !is_converted(spec, arg) && arg->typecode != GA_BOOL;
+  ga__strbuf_addf(sb, " %s = ", element);
+  ga__strbuf_fill(sb, plain ? "%" : ga__dtype_store(arg->typecode), arg->name);
+  ga__strbuf_add(sb, ";");
 }
 
 /* EL_VALUES(OF) declares the expression's variables, inputs initialized with element
@@ -65,25 +85,18 @@ static void add_body(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t single) {
   ga__strbuf_add(sb, "#define EL_VALUES(ga_i_of)");
   for (unsigned int i = 0; i < spec->n; i++) {
     const gpuelemwise_arg *arg = &spec->args[i];
-    ga__strbuf_addf(sb, " %s %s", variable_type(spec, arg), arg->name);
     if (!ga__elem_is_array(arg) || (single >> i & 1) || is_made(spec, i)) {
-      ga__strbuf_addf(sb, " = ga_i_s%u", i);
-    } else if (ga__elem_is_read(arg)) {
-      ga__strbuf_add(sb, " = ");
-      snprintf(place, sizeof place, "ga_i_of(%u)", i);
-      add_load(sb, spec, place, i);
+      ga__strbuf_addf(sb, " %s %s = ga_i_s%u;", variable_type(spec, arg), arg->name, i);
+      continue;
     }
-    ga__strbuf_add(sb, ";");
+    snprintf(place, sizeof place, "ga_i_of(%u)", i);
+    ga__elem_add_value(sb, spec, i, ga__elem_is_read(arg) ? place : NULL);
   }
   ga__strbuf_add(sb, "\n#define EL_RESULTS(ga_i_of)");
   for (unsigned int i = 0; i < spec->n; i++) {
-    const gpuelemwise_arg *arg = &spec->args[i];
-    if (!ga__elem_is_written(arg))
-      continue;
-    const bool plain = !is_converted(spec, arg) && arg->typecode != GA_BOOL;
-    ga__strbuf_addf(sb, " ga_i_of(%u) = ", i);
-    ga__strbuf_fill(sb, plain ? "%" : ga__dtype_store(arg->typecode), arg->name);
-    ga__strbuf_add(sb, ";");
+    snprintf(place, sizeof place, "ga_i_of(%u)", i);
+    if (ga__elem_is_written(&spec->args[i]))
+      ga__elem_add_result(sb, spec, i, place);
   }
   ga__strbuf_add(sb, "\n");
 }

@@ -23,6 +23,13 @@ const char *ga__elem_bytes_type(size_t bytes);
 /* Largest element size of the arrays, in bytes. */
 size_t ga__elem_largest(const ga_elem_spec *spec);
 
+/* Declares the variable of argument i, initialized with the stored `element` unless it
+ * is NULL. */
+void ga__elem_add_value(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int i,
+                        const char *element);
+/* Stores the variable of argument i into `element`. */
+void ga__elem_add_result(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int i,
+                         const char *element);
 /* Macros of an expression on one element: EL_INT, the type of indices and strides,
  * EL_PARAMETERS, EL_STARTS, EL_VALUES, EL_RESULTS. Inputs in `single` have one element,
  * loaded once. */

@@ -333,9 +333,20 @@ void ga__views_clear(GpuPlan *p);
 /* Runs the callback, or its body. */
 int ga__function_run(ga_frame *f, const ga_step *s);
 
+/* Letters of gpuplan_loop.takes. */
+enum ga_loop_letter {
+  GA_LOOP_ROWS = 'r',
+  GA_LOOP_CARRIED = 'c',
+  GA_LOOP_UNTIL = 'u',
+  GA_LOOP_SAMES = 's'
+};
 /* Loops (plan_loop.c): checks a body; runs the iterations. */
 bool ga__loop_fits(const GpuPlan *p, const ga_step *s, const GpuPlan *body);
 int ga__loop_run(ga_frame *f, const ga_step *s);
+/* One kernel (plan_loop_kernel.c), if each element needs only itself: results are in
+ * the frame where *done. */
+bool ga__loop_is_elementwise(const GpuPlan *body);
+int ga__loop_run_kernel(bool *done, ga_frame *f, const ga_step *s, size_t turns);
 
 /* A routine step: the routine's row and parameters (plan_routine.c, routines.c). */
 typedef struct ga_routine_step {

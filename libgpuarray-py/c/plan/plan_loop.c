@@ -1,4 +1,4 @@
-/* Loops, unrolled into the plan's recording. */
+/* Loops: in one kernel where that can be, else unrolled into the plan's recording. */
 #include <string.h>
 
 #include "c/array/array.h"
@@ -6,14 +6,16 @@
 #include "c/device/buffer.h"
 #include "c/plan/plan.h"
 
-enum { ROWS = 'r', CARRIED = 'c', SAME = 's' }; /* letters of gpuplan_loop.takes */
-
 /* ---- adding ---- */
+
+static bool is_carried(char letter) {
+  return letter == GA_LOOP_CARRIED || letter == GA_LOOP_UNTIL;
+}
 
 static unsigned int count_carried(const char *takes) {
   unsigned int n = 0;
   for (; *takes != '\0'; takes++)
-    n += *takes == CARRIED;
+    n += is_carried(*takes);
   return n;
 }
 
@@ -30,16 +32,23 @@ static int check_size(const GpuPlan *p, const gpuplan_loop *step) {
 /* Checks that an input fits its letter. */
 static int check_input(const GpuPlan *p, const gpuplan_loop *step, unsigned int i) {
   const char letter = step->takes[i];
-  if (letter != ROWS && letter != CARRIED && letter != SAME)
+  if (letter != GA_LOOP_ROWS && letter != GA_LOOP_SAMES && !is_carried(letter))
     return GA_FAIL(GA_VALUE_ERROR,
-                   "plan %s, %s: input %u is taken as '%c', expected r, c or s",
+                   "plan %s, %s: input %u is taken as '%c', expected r, c, u or s",
                    p->name, ga__plan_label(step->label), i, letter);
-  const bool integer = letter == SAME && step->ins[i] < p->graph.n_values &&
+  const bool integer = letter == GA_LOOP_SAMES && step->ins[i] < p->graph.n_values &&
                        p->graph.values[step->ins[i]].integer;
   GA_TRY(ga__plan_check_value(p, step->label, step->ins[i], integer));
-  if (letter == ROWS && p->graph.values[step->ins[i]].nd == 0)
+  const ga_value *v = &p->graph.values[step->ins[i]];
+  if (letter == GA_LOOP_ROWS && v->nd == 0)
     return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: input %u has no rows", p->name,
                    ga__plan_label(step->label), i);
+  if (letter == GA_LOOP_UNTIL && (v->nd != 0 || v->typecode != GA_BOOL))
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "plan %s, %s: input %u, which ends the loop, is %s of %u axes, "
+                   "expected one bool",
+                   p->name, ga__plan_label(step->label), i, ga__dtype_name(v->typecode),
+                   v->nd);
   return GA_NO_ERROR;
 }
 
@@ -51,7 +60,7 @@ static int check_results(const GpuPlan *p, const gpuplan_loop *step) {
                    ga__plan_label(step->label));
   for (unsigned int i = 0; i < step->n_in; i++) {
     const ga_value *v = &p->graph.values[step->ins[i]];
-    if (step->takes[i] != CARRIED)
+    if (!is_carried(step->takes[i]))
       continue;
     if (n == step->n_out || step->results[n].typecode != v->typecode ||
         step->results[n].nd != v->nd)
@@ -122,7 +131,7 @@ bool ga__loop_fits(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
       fits = ++n_ints <= body->graph.n_int_inputs;
     else if ((fits = n_arrays < body->graph.n_inputs))
       fits = same_type(v, &body->graph.values[body->graph.inputs[n_arrays++]],
-                       s->takes[i - 1] == ROWS);
+                       s->takes[i - 1] == GA_LOOP_ROWS);
   }
   fits = fits && n_arrays == body->graph.n_inputs &&
          (n_ints == body->graph.n_int_inputs || n_ints + 1 == body->graph.n_int_inputs);
@@ -190,7 +199,7 @@ static int count_iterations(loop *l) {
   l->turns = turns > 0 ? (size_t)turns : 0;
   for (unsigned int i = 1; i < s->n_in; i++) {
     const GpuArray *a = &l->f->arrays[s->ins[i]];
-    if (s->takes[i - 1] == ROWS && a->dimensions[0] != l->turns)
+    if (s->takes[i - 1] == GA_LOOP_ROWS && a->dimensions[0] != l->turns)
       return GA_FAIL(GA_VALUE_ERROR, "input %u has %zu rows, expected %zu", i - 1,
                      a->dimensions[0], l->turns);
   }
@@ -211,10 +220,10 @@ static int row_of(GpuArray *out, const GpuArray *a, size_t row) {
 /* Input of an iteration, read-only: others read it too. */
 static int give_array(GpuArray *out, const loop *l, const GpuArray *a, char letter,
                       size_t turn) {
-  if (letter == ROWS && l->turns == 0)
+  if (letter == GA_LOOP_ROWS && l->turns == 0)
     GA_TRY(GpuArray_zeros(out, l->f->plan->context, a->typecode, a->nd - 1,
                           a->dimensions + 1, GA_C_ORDER));
-  else if (letter == ROWS)
+  else if (letter == GA_LOOP_ROWS)
     GA_TRY(row_of(out, a, turn));
   else
     GA_TRY(GpuArray_view(out, a));
@@ -235,9 +244,9 @@ static int give(loop *l, size_t turn) {
       continue;
     }
     const GpuArray *a = &l->f->arrays[v];
-    if (letter == CARRIED && turn > 0)
+    if (is_carried(letter) && turn > 0)
       a = &l->made[n_carried];
-    n_carried += letter == CARRIED;
+    n_carried += is_carried(letter);
     GA_TRY(give_array(&l->given[n_arrays++], l, a, letter, turn));
   }
   l->ints[n_ints] = (long long)turn;
@@ -284,7 +293,7 @@ static int check_carried(const loop *l) {
     if (l->f->plan->graph.values[s->ins[i]].integer)
       continue;
     const GpuArray *given = &l->given[n_arrays++];
-    if (letter != CARRIED)
+    if (!is_carried(letter))
       continue;
     const GpuArray *made = &l->made[n_carried++];
     if (memcmp(given->dimensions, made->dimensions,
@@ -341,7 +350,7 @@ static bool is_shared(const loop *l, const GpuArray *a, unsigned int n) {
 static int put_carried(const loop *l) {
   unsigned int n = 0;
   for (unsigned int i = 1; i < l->s->n_in; i++) {
-    if (l->s->takes[i - 1] != CARRIED)
+    if (!is_carried(l->s->takes[i - 1]))
       continue;
     GpuArray *out = &l->f->arrays[l->s->outs[n]];
     const GpuArray *a = l->turns ? &l->made[n] : &l->f->arrays[l->s->ins[i]];
@@ -355,7 +364,11 @@ static int put_carried(const loop *l) {
 
 /* Without iterations the body runs once on zeros, for the results' shapes only. */
 static int run_iterations(loop *l) {
+  bool done;
   GA_TRY(count_iterations(l));
+  GA_TRY(ga__loop_run_kernel(&done, l->f, l->s, l->turns));
+  if (done)
+    return GA_NO_ERROR;
   if (l->turns == 0 && l->n_carried < l->s->n_out)
     GA_TRY(run_iteration(l, 0));
   for (size_t turn = 0; turn < l->turns; turn++)

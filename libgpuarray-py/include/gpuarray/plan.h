@@ -234,9 +234,11 @@ int GpuPlan_routine(GpuPlan *p, unsigned int *outs, const gpuplan_routine *step)
 /* A loop: the body runs once for each turn, 0 to `turns` - 1, in order. `takes` has a
  * letter for each input: `r` rows, of which each turn gets one (along the first axis,
  * of length `turns`); `c` a carried array, which turn 0 gets as given and later turns
- * as the turn before returned it, in the same shape; `s` an array or host integer that
- * every turn gets. Results are first the carried arrays after the last turn, then
- * arrays whose rows are the results of the turns. */
+ * as the turn before returned it, in the same shape; `u` the same of one bool, and once
+ * a turn made it true the later turns need not be done: neither they nor their rows
+ * matter; `s` an array or host integer that every turn gets. Results are first the
+ * carried arrays after the last turn, then arrays whose rows are the results of the
+ * turns. */
 typedef struct _gpuplan_loop {
   size_t size; /* sizeof(gpuplan_loop) */
   const char *label;

@@ -1,0 +1,65 @@
+/* A loop as one kernel, where an element of an iteration needs only itself: a thread
+ * runs all iterations of its elements, with the states in registers. */
+#ifndef GA_C_LOOP_H
+#define GA_C_LOOP_H
+
+#include "c/elemwise/elemwise_run.h"
+
+enum ga_loop_kind {
+  GA_LOOP_STATE, /* read before the first iteration, then carried on */
+  GA_LOOP_SAME,  /* read once */
+  GA_LOOP_ROW,   /* read by each iteration, a row further on */
+  GA_LOOP_TRACE, /* written by each iteration, a row further on */
+  GA_LOOP_FINAL  /* a state, written after the last iteration */
+};
+
+/* An array, and the value that its elements are read into or written from. */
+typedef struct ga_loop_operand {
+  enum ga_loop_kind kind;
+  unsigned int value, next; /* next: the value that a state is carried on as */
+  const GpuArray *array;
+  ssize_t row;                  /* bytes from row to row */
+  ssize_t strides[GA_MAX_NDIM]; /* bytes, along the axes of the loop */
+  bool lacks[GA_MAX_NDIM];      /* axes of the loop that the array has not */
+} ga_loop_operand;
+
+/* An elementwise expression of an iteration; values in the order of its arguments. */
+typedef struct ga_loop_step {
+  const GpuElemwise *ge;
+  const unsigned int *outs, *ins;
+} ga_loop_step;
+
+/* A host integer; `turn`: the number of the iteration. */
+typedef struct ga_loop_integer {
+  unsigned int value;
+  bool turn;
+  long long integer;
+} ga_loop_integer;
+
+typedef struct ga_loop {
+  unsigned int n_operands, n_steps, n_integers;
+  ga_loop_operand *operands;
+  ga_loop_step *steps;
+  ga_loop_integer *integers;
+  const unsigned int *root; /* per value: the value that it is a view of, or itself */
+  uint32_t turns;
+  int stop;        /* the state, a bool, after which no iteration matters; or -1 */
+  unsigned int nd; /* axes of an iteration's elements */
+  size_t dims[GA_MAX_NDIM];
+} ga_loop;
+
+/* The kernel's source. Arguments: ga_size elements, ga_uint iterations, a ga_size
+ * length per axis but the first, a ga_long per host integer, and per operand its
+ * pointer, byte offset, row stride (rows and traces) and strides, in elements. */
+int ga__loop_source(ga_source *out, const ga_loop *l, bool is_cpu);
+
+/* True if one kernel takes the loop's arguments, and its texts fit together. */
+bool ga__loop_fits_kernel(const ga_loop *l);
+
+/* Merges axes along which every operand is contiguous. */
+void ga__loop_merge_axes(ga_loop *l);
+
+/* Queues the kernel. */
+int ga__loop_launch(gpucontext *ctx, const ga_loop *l);
+
+#endif
