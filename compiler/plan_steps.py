@@ -348,8 +348,8 @@ class LoopStep(Step):
 
     The first input is the number of iterations, an integer. ``takes`` has a letter for
     each of the others: ``r`` an array with a row for each iteration, ``c`` a carried
-    state, ``u`` one that ends the loop, ``s`` one shared by all. The first results are the final states; the others
-    have an iteration's results in rows.
+    state, ``u`` one that ends the loop, ``s`` one shared by all. The first results are
+    the final states; the others have an iteration's results in rows.
     """
 
     takes: str

@@ -27,6 +27,7 @@ from gpuarray._kernels.apply import apply_row
 from gpuarray._kernels.codegen import resolve
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.compiler.errors import AssertError
+from gpuarray.compiler.scan_module import until
 from gpuarray.compiler.tensor import fft, nlinalg, slinalg
 from gpuarray.dtypes import DTYPES, as_dtype
 from gpuarray.errors import BadType, BadValue, LinAlgError
@@ -361,6 +362,23 @@ def totals():
                 norm(matrix, matrix, matrix[0])
 
 
+def loops():
+    """Loops in one kernel: of rows that are read ahead, of several ranks, of ends."""
+    for dtype in ("float16", "float32", "float64", "int64", "complex64", "bool"):
+        x, s = T.tensor(dtype, (False, False)), T.tensor(dtype, (False,))
+        out, _ = theano.scan(lambda r, s: s * r, x, s)
+        f = theano.function([x, s], [out, out[-1]])
+        f(np.zeros((9, 3), x.type.numpy_dtype), np.zeros(3, x.type.numpy_dtype))
+    a, b, c = T.scalar(), T.vector(), T.matrix()
+    outs, _ = theano.scan(
+        lambda a, b, c: ([a + 1, b * a, T.erf(c) - b], until(a > 9)),
+        outputs_info=[a, b, c],
+        n_steps=20,
+    )
+    f = theano.function([a, b, c], outs)
+    f(0, np.zeros(3, b.dtype), np.zeros((2, 3), c.dtype))
+
+
 def examples():
     """The functions of the example programs."""
     train, predict = logreg.build(64, np.random.RandomState(0))
@@ -450,6 +468,7 @@ def main() -> None:
                 totals,
                 examples,
                 perceptron,
+                loops,
                 of_files,
             ):
                 make()

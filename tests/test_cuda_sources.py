@@ -35,6 +35,7 @@ STEMS = {
     "fold",
     "fold_at",
     "count",
+    "loop",
     "own",
     "gemm",
     "gemv_rows",

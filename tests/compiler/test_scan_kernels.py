@@ -85,9 +85,7 @@ def test_truths():
 
 @pytest.mark.parametrize("turns", [1, 2, 3, 4, 31, 32, 33, 64, 65])
 def test_any_number_of_turns(turns):
-    check(
-        lambda r, s: s * 0.5 + r, [numbers(turns, 3)], [numbers(3)], launches=None
-    )
+    check(lambda r, s: s * 0.5 + r, [numbers(turns, 3)], [numbers(3)], launches=None)
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (300,), (2, 3), (2, 3, 4, 5)])

@@ -48,10 +48,15 @@ typedef struct ga_loop {
   size_t dims[GA_MAX_NDIM];
 } ga_loop;
 
-/* The kernel's source. Arguments: ga_size elements, ga_uint iterations, a ga_size
- * length per axis but the first, a ga_long per host integer, and per operand its
- * pointer, byte offset, row stride (rows and traces) and strides, in elements. */
+#define GA_LOOP_PIECE 512 /* most elements of a piece of a row, on a CPU */
+
+/* The kernel's source. Arguments: ga_size elements, ga_uint iterations, on a CPU
+ * ga_size lengths of a row and of a piece of it, a ga_size length per axis but the
+ * first, a ga_long per host integer, and per operand its pointer, byte offset, row
+ * stride (rows and traces) and strides, in elements. */
 int ga__loop_source(ga_source *out, const ga_loop *l, bool is_cpu);
+/* True if operand i's stride along axis k is an argument, and not in the text. */
+bool ga__loop_has_stride(const ga_loop *l, unsigned int i, unsigned int k);
 
 /* True if one kernel takes the loop's arguments, and its texts fit together. */
 bool ga__loop_fits_kernel(const ga_loop *l);

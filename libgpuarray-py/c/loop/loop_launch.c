@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define GPU_THREADS 256
+#define CPU_VECTOR 32 /* elements */
 
 static size_t count(const ga_loop *l) {
   size_t n = 1;
@@ -23,6 +24,14 @@ static bool merges(const ga_loop *l, unsigned int k) {
   return true;
 }
 
+/* An axis of one element is one of neighbours. */
+static void set_single(ga_loop *l) {
+  const unsigned int last = l->nd - 1;
+  for (unsigned int i = 0; l->dims[last] == 1 && i < l->n_operands; i++)
+    l->operands[i].strides[last] =
+        (ssize_t)gpuarray_get_elsize(l->operands[i].array->typecode);
+}
+
 void ga__loop_merge_axes(ga_loop *l) {
   for (unsigned int k = l->nd; k-- > 1;) {
     if (!merges(l, k - 1))
@@ -37,24 +46,36 @@ void ga__loop_merge_axes(ga_loop *l) {
     }
     l->nd--;
   }
+  set_single(l);
 }
 
-/* Few elements are spread over all processors: each runs all iterations. */
+/* On a GPU: few elements are spread over all processors, for each runs all
+ * iterations. */
 static size_t group_of(const gpucontext *ctx, size_t n) {
   const size_t warp = ctx->info.warp, share = n / ctx->info.processors;
-  if (ctx->info.is_cpu || share <= warp)
+  if (share <= warp)
     return warp;
   return share < GPU_THREADS ? share / warp * warp : GPU_THREADS;
 }
 
-static void add_operand(ga_args *list, const ga_loop *l, const ga_loop_operand *o) {
+/* On a CPU: a piece of a row for each processor, of whole vectors. */
+static size_t piece_of(const gpucontext *ctx, const ga_loop *l, size_t n) {
+  const size_t row = l->dims[l->nd - 1], others = n / row;
+  const size_t wanted = row * others / ctx->info.processors + 1;
+  const size_t piece = (wanted + CPU_VECTOR - 1) / CPU_VECTOR * CPU_VECTOR;
+  return piece < GA_LOOP_PIECE ? piece : GA_LOOP_PIECE;
+}
+
+static void add_operand(ga_args *list, const ga_loop *l, unsigned int i) {
+  const ga_loop_operand *o = &l->operands[i];
   const ssize_t size = (ssize_t)gpuarray_get_elsize(o->array->typecode);
   const bool written = o->kind == GA_LOOP_TRACE || o->kind == GA_LOOP_FINAL;
   ga__args_pointer(list, o->array->data, o->array->offset, !written);
   if (o->kind == GA_LOOP_TRACE || o->kind == GA_LOOP_ROW)
     ga__args_i64(list, o->row / size);
   for (unsigned int k = 0; k < l->nd; k++)
-    ga__args_i64(list, o->strides[k] / size);
+    if (ga__loop_has_stride(l, i, k))
+      ga__args_i64(list, o->strides[k] / size);
 }
 
 int ga__loop_launch(gpucontext *ctx, const ga_loop *l) {
@@ -68,17 +89,24 @@ int ga__loop_launch(gpucontext *ctx, const ga_loop *l) {
   const int status = ga__kernel_get(&k, ctx, &source);
   ga__strbuf_clear(&source.body);
   GA_TRY(status);
+  const size_t row = l->dims[l->nd - 1];
+  const size_t piece = ctx->info.is_cpu ? piece_of(ctx, l, n) : 1;
   list.n = 0;
   ga__args_u64(&list, n);
   ga__args_u32(&list, l->turns);
+  if (ctx->info.is_cpu) {
+    ga__args_u64(&list, row);
+    ga__args_u64(&list, piece);
+  }
   for (unsigned int i = 1; i < l->nd; i++)
     ga__args_u64(&list, l->dims[i]);
   for (unsigned int i = 0; i < l->n_integers; i++)
     if (!l->integers[i].turn)
       ga__args_i64(&list, l->integers[i].integer);
   for (unsigned int i = 0; i < l->n_operands; i++)
-    add_operand(&list, l, &l->operands[i]);
-  const size_t most = ctx->info.is_cpu ? GA_CPU_GROUPS * (size_t)ctx->info.processors
-                                       : ctx->info.max_grid[0];
-  return ga__kernel_launch_items(k, &list, n, group_of(ctx, n), most);
+    add_operand(&list, l, i);
+  if (ctx->info.is_cpu)
+    return ga__kernel_launch_items(k, &list, n / row * ((row - 1) / piece + 1), 1,
+                                   GA_CPU_GROUPS * (size_t)ctx->info.processors);
+  return ga__kernel_launch_items(k, &list, n, group_of(ctx, n), ctx->info.max_grid[0]);
 }

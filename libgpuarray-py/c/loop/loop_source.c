@@ -1,4 +1,5 @@
-/* The kernel text of a loop: what the words (LP_...) of kernels/loop.cl.h stand for. */
+/* The kernel texts of a loop: what the words (LP_...) of the files in kernels/ stand
+ * for. */
 #include "c/loop/loop.h"
 
 #include <stdio.h>
@@ -6,15 +7,29 @@
 
 #include "c/base/dtype.h"
 #include "c/elemwise/elemwise_text.h"
-#include "c/loop/kernels/loop.inc"
+#include "c/loop/kernels/loop_cpu.inc"
+#include "c/loop/kernels/loop_gpu.inc"
 #include "c/program/kernel_text.h"
 
 #define CLOSED "GA_SELF_CONTAINED\n" /* first line of a preamble, see ga_source */
 #define NAME 32                      /* bytes of a variable's name */
 
-static bool is_read(const ga_loop_operand *o) {
-  return o->kind != GA_LOOP_TRACE && o->kind != GA_LOOP_FINAL;
-}
+/* The parts of a text. */
+enum {
+  PARAMETERS,
+  STARTS,
+  SPLIT,
+  PLACES,
+  LOADS,
+  VALUES,
+  STEPS,
+  TRACES,
+  CARRY,
+  ADVANCE,
+  STOP,
+  FINALS,
+  PARTS
+};
 
 static bool has_rows(const ga_loop_operand *o) {
   return o->kind == GA_LOOP_ROW || o->kind == GA_LOOP_TRACE;
@@ -30,41 +45,34 @@ static const char *variable(char name[NAME], const ga_loop *l, unsigned int valu
   return name;
 }
 
-/* ---- rows read ahead ---- */
+/* ---- parameters and places ---- */
 
-#define AHEAD 32        /* most iterations that are read ahead */
-#define AHEAD_BYTES 64  /* most bytes of registers for an iteration's rows, in all */
-#define AHEAD_TEXT 6000 /* most characters of all iterations that stand side by side   \
-                         */
-#define UNROLLED 4
-
-static size_t text_length(const ga_loop *l) {
-  size_t length = 1;
-  for (unsigned int i = 0; i < l->n_steps; i++)
-    length += strlen(l->steps[i].ge->expr);
-  return length;
+/* The stride along axis k where the text has it: 0 or 1. Compilers gather elements of a
+ * stride that they do not know. Else -1. */
+static int known_stride(const ga_loop *l, unsigned int i, unsigned int k) {
+  const ga_loop_operand *o = &l->operands[i];
+  const ssize_t size = (ssize_t)gpuarray_get_elsize(o->array->typecode);
+  if (o->strides[k] == 0)
+    return 0;
+  return k + 1 == l->nd && o->strides[k] == size ? 1 : -1;
 }
 
-/* Iterations that stand side by side in the text, and rows that are read ahead: enough
- * to hide the latency of memory, as registers permit. Processors read ahead
- * themselves. */
-static unsigned int rows_ahead(const ga_loop *l, bool is_cpu) {
-  size_t bytes = 0;
-  for (unsigned int i = 0; i < l->n_operands; i++)
-    if (l->operands[i].kind == GA_LOOP_ROW)
-      bytes += gpuarray_get_elsize(l->operands[i].array->typecode);
-  unsigned int most = bytes > 0 ? AHEAD : UNROLLED;
-  while (most > 1 &&
-         (most * bytes > 2 * AHEAD_BYTES || most * text_length(l) > AHEAD_TEXT))
-    most /= 2;
-  return is_cpu ? 1 : most;
+bool ga__loop_has_stride(const ga_loop *l, unsigned int i, unsigned int k) {
+  return known_stride(l, i, k) < 0;
 }
 
-/* ---- operands ---- */
+/* Adds " + position * stride" along axis k of operand i. */
+static void add_term(ga_strbuf *sb, const ga_loop *l, unsigned int i, unsigned int k,
+                     const char *position) {
+  const int known = known_stride(l, i, k);
+  if (known < 0)
+    ga__strbuf_addf(sb, " + %s * ga_i_t%u_%u", position, i, k);
+  else if (known == 1)
+    ga__strbuf_addf(sb, " + %s", position);
+}
 
-static void add_parameters(ga_text_part *parameters, ga_text_part *starts,
-                           const ga_loop *l) {
-  ga_strbuf *sb = &parameters->text;
+static void add_parameters(ga_text_part *parts, const ga_loop *l) {
+  ga_strbuf *sb = &parts[PARAMETERS].text;
   for (unsigned int k = 1; k < l->nd; k++)
     ga__strbuf_addf(sb, ", ga_size ga_i_d%u", k);
   for (unsigned int i = 0; i < l->n_integers; i++)
@@ -76,90 +84,190 @@ static void add_parameters(ga_text_part *parameters, ga_text_part *starts,
     if (has_rows(o))
       ga__strbuf_addf(sb, ", ga_ssize ga_i_w%u", i);
     for (unsigned int k = 0; k < l->nd; k++)
-      ga__strbuf_addf(sb, ", ga_ssize ga_i_t%u_%u", i, k);
+      if (ga__loop_has_stride(l, i, k))
+        ga__strbuf_addf(sb, ", ga_ssize ga_i_t%u_%u", i, k);
     ga__strbuf_addf(
-        &starts->text,
+        &parts[STARTS].text,
         "ga_i_%u = (GLOBAL_MEM %s *)((GLOBAL_MEM char *)ga_i_%u + ga_i_o%u);\n", i,
         type_of(o), i, i);
   }
 }
 
-/* The element's position along each axis, and its place in each operand. */
-static void add_places(ga_strbuf *sb, const ga_loop *l) {
-  for (unsigned int k = l->nd; k-- > 1;)
+/* Positions along axes `from` to 1 of what ga_i_r counts. */
+static void add_split(ga_strbuf *sb, unsigned int from) {
+  for (unsigned int k = from; k >= 1; k--)
     ga__strbuf_addf(sb,
                     "const ga_ssize ga_i_x%u = (ga_ssize)(ga_i_r %% ga_i_d%u);\n"
                     "ga_i_r /= ga_i_d%u;\n",
                     k, k, k);
-  ga__strbuf_add(sb, "const ga_ssize ga_i_x0 = (ga_ssize)ga_i_r;\n");
+}
+
+/* The place of the thread's first element in each operand. */
+static void add_places(ga_strbuf *sb, const ga_loop *l) {
+  char position[NAME];
   for (unsigned int i = 0; i < l->n_operands; i++) {
     ga__strbuf_addf(sb, "GLOBAL_MEM %s *ga_i_a%u = ga_i_%u", type_of(&l->operands[i]),
                     i, i);
-    for (unsigned int k = 0; k < l->nd; k++)
-      ga__strbuf_addf(sb, " + ga_i_x%u * ga_i_t%u_%u", k, i, k);
+    for (unsigned int k = 0; k < l->nd; k++) {
+      snprintf(position, sizeof position, "ga_i_x%u", k);
+      add_term(sb, l, i, k, position);
+    }
     ga__strbuf_add(sb, ";\n");
   }
 }
 
-/* States and what is the same in all iterations; variables of rows. */
-static void add_loads(ga_strbuf *sb, ga_strbuf *first, ga_strbuf *rows,
-                      const ga_loop *l, unsigned int ahead) {
-  for (unsigned int i = 0; i < l->n_operands; i++) {
-    const ga_loop_operand *o = &l->operands[i];
-    const char *type = type_of(o);
-    if (o->kind == GA_LOOP_STATE || o->kind == GA_LOOP_SAME)
-      ga__strbuf_addf(sb, "%s ga_i_v%u = *ga_i_a%u;\n", type, o->value, i);
-    if (o->kind != GA_LOOP_ROW)
-      continue;
-    if (ahead == 1) {
-      ga__strbuf_addf(rows, "const %s ga_i_v%u = *ga_i_a%u;\nga_i_a%u += ga_i_w%u;\n",
-                      type, o->value, i, i, i);
-      continue;
-    }
-    ga__strbuf_addf(first,
-                    "%s ga_i_b%u[LP_AHEAD];\n#pragma unroll\n"
-                    "for (ga_uint ga_i_u = 0; ga_i_u < LP_AHEAD; ga_i_u++)\n"
-                    "if (ga_i_u < ga_i_turns) {\nga_i_b%u[ga_i_u] = *ga_i_a%u;\n"
-                    "ga_i_a%u += ga_i_w%u;\n}\n",
-                    type, i, i, i, i, i);
-    ga__strbuf_addf(rows,
-                    "const %s ga_i_v%u = ga_i_b%u[ga_i_u];\n"
-                    "if (ga_i_turns - ga_i_t > LP_AHEAD) {\n"
-                    "ga_i_b%u[ga_i_u] = *ga_i_a%u;\nga_i_a%u += ga_i_w%u;\n}\n",
-                    type, o->value, i, i, i, i, i);
-  }
-}
-
-/* Only the first element along an axis that the operand lacks writes it. */
-static void add_store(ga_strbuf *sb, const ga_loop *l, unsigned int i) {
-  const ga_loop_operand *o = &l->operands[i];
-  char name[NAME];
+/* Condition of a store: only the first element along an axis that the operand lacks
+ * writes it. `last`: the position along the last axis. */
+static void add_condition(ga_strbuf *sb, const ga_loop *l, const ga_loop_operand *o,
+                          const char *last) {
   const char *between = "if (";
-  for (unsigned int k = 0; k < l->nd; k++)
-    if (o->lacks[k]) {
+  for (unsigned int k = 0; k < l->nd; k++) {
+    if (!o->lacks[k])
+      continue;
+    if (k + 1 == l->nd)
+      ga__strbuf_addf(sb, "%s%s == 0", between, last);
+    else
       ga__strbuf_addf(sb, "%sga_i_x%u == 0", between, k);
-      between = " && ";
-    }
-  ga__strbuf_addf(sb, "%s*ga_i_a%u = %s;\n", between[0] == ' ' ? ") " : "", i,
-                  variable(name, l, o->value));
-  if (o->kind == GA_LOOP_TRACE)
-    ga__strbuf_addf(sb, "ga_i_a%u += ga_i_w%u;\n", i, i);
+    between = " && ";
+  }
+  if (between[0] == ' ')
+    ga__strbuf_add(sb, ") ");
 }
 
-/* States take their next values all at once: one may be another's. */
-static void add_carry(ga_strbuf *sb, const ga_loop *l) {
-  char name[NAME];
-  for (unsigned int i = 0; i < l->n_operands; i++) {
-    const ga_loop_operand *o = &l->operands[i];
-    if (o->kind == GA_LOOP_STATE)
-      ga__strbuf_addf(sb, "const %s ga_i_n%u = %s;\n", type_of(o), i,
-                      variable(name, l, o->next));
-  }
+/* ---- GPUs ---- */
+
+#define AHEAD 32        /* most iterations that are read ahead */
+#define AHEAD_BYTES 128 /* most bytes of registers for the rows that are read ahead */
+#define AHEAD_TEXT                                                                     \
+  6000             /* most characters of the iterations that stand side by side        \
+                    */
+#define UNROLLED 4 /* iterations side by side where none is read ahead */
+
+static size_t text_length(const ga_loop *l) {
+  size_t length = 1;
+  for (unsigned int i = 0; i < l->n_steps; i++)
+    length += strlen(l->steps[i].ge->expr);
+  return length;
+}
+
+/* Iterations that stand side by side in the text, and rows that are read ahead: enough
+ * to hide the latency of memory, as registers permit. */
+static unsigned int rows_ahead(const ga_loop *l) {
+  size_t bytes = 0;
   for (unsigned int i = 0; i < l->n_operands; i++)
-    if (l->operands[i].kind == GA_LOOP_STATE)
-      ga__strbuf_addf(sb, "ga_i_v%u = ga_i_n%u;\n", l->operands[i].value, i);
+    if (l->operands[i].kind == GA_LOOP_ROW)
+      bytes += gpuarray_get_elsize(l->operands[i].array->typecode);
+  unsigned int most = bytes > 0 ? AHEAD : UNROLLED;
+  while (most > 1 && (most * bytes > AHEAD_BYTES || most * text_length(l) > AHEAD_TEXT))
+    most /= 2;
+  return most;
+}
+
+/* A sequence: the first rows, and in each iteration the row that it needs next. */
+static void add_sequence_gpu(ga_text_part *parts, const ga_loop_operand *o,
+                             unsigned int i) {
+  const char *type = type_of(o);
+  ga__strbuf_addf(&parts[LOADS].text,
+                  "%s ga_i_b%u[LP_AHEAD];\n#pragma unroll\n"
+                  "for (ga_uint ga_i_u = 0; ga_i_u < LP_AHEAD; ga_i_u++)\n"
+                  "if (ga_i_u < ga_i_turns) {\nga_i_b%u[ga_i_u] = *ga_i_a%u;\n"
+                  "ga_i_a%u += ga_i_w%u;\n}\n",
+                  type, i, i, i, i, i);
+  ga__strbuf_addf(&parts[VALUES].text,
+                  "const %s ga_i_v%u = ga_i_b%u[ga_i_u];\n"
+                  "if (ga_i_turns - ga_i_t > LP_AHEAD) {\n"
+                  "ga_i_b%u[ga_i_u] = *ga_i_a%u;\nga_i_a%u += ga_i_w%u;\n}\n",
+                  type, o->value, i, i, i, i, i);
+}
+
+/* States and constants are variables. */
+static void add_operand_gpu(ga_text_part *parts, const ga_loop *l, unsigned int i) {
+  const ga_loop_operand *o = &l->operands[i];
+  char name[NAME], last[NAME];
+  snprintf(last, sizeof last, "ga_i_x%u", l->nd - 1);
+  if (o->kind == GA_LOOP_ROW) {
+    add_sequence_gpu(parts, o, i);
+  } else if (o->kind == GA_LOOP_TRACE || o->kind == GA_LOOP_FINAL) {
+    ga_strbuf *sb = &parts[o->kind == GA_LOOP_TRACE ? TRACES : FINALS].text;
+    add_condition(sb, l, o, last);
+    ga__strbuf_addf(sb, "*ga_i_a%u = %s;\n", i, variable(name, l, o->value));
+    if (o->kind == GA_LOOP_TRACE)
+      ga__strbuf_addf(sb, "ga_i_a%u += ga_i_w%u;\n", i, i);
+  } else {
+    ga__strbuf_addf(&parts[LOADS].text, "%s ga_i_v%u = *ga_i_a%u;\n", type_of(o),
+                    o->value, i);
+  }
+}
+
+static void add_gpu(ga_text_part *parts, ga_strbuf *words, const ga_loop *l) {
+  add_split(&parts[SPLIT].text, l->nd - 1);
+  for (unsigned int i = 0; i < l->n_operands; i++)
+    add_operand_gpu(parts, l, i);
   if (l->stop >= 0)
-    ga__strbuf_addf(sb, "if (ga_i_v%d) ga_i_end = ga_i_t + 1;\n", l->stop);
+    ga__strbuf_addf(&parts[STOP].text, "if (ga_i_v%d) ga_i_end = ga_i_t + 1;", l->stop);
+  ga__strbuf_addf(words, "#define LP_AHEAD %u\n", rows_ahead(l));
+}
+
+/* ---- CPUs ---- */
+
+/* The operand that is a state of this value. */
+static unsigned int state_of(const ga_loop *l, unsigned int value) {
+  unsigned int i = 0;
+  while (l->operands[i].kind != GA_LOOP_STATE || l->operands[i].value != value)
+    i++;
+  return i;
+}
+
+/* States and constants are private arrays, an element for each of the piece's. */
+static void add_operand_cpu(ga_text_part *parts, const ga_loop *l, unsigned int i) {
+  const ga_loop_operand *o = &l->operands[i];
+  const char *type = type_of(o), *each = "for (ga_int ga_i_j = 0; ga_i_j < ga_i_many; "
+                                         "ga_i_j++)\n";
+  char name[NAME], place[NAME];
+  ga_strbuf at = {0};
+  snprintf(place, sizeof place, "*ga_i_a%u", i);
+  ga__strbuf_addf(&at, "*(ga_i_a%u", i);
+  add_term(&at, l, i, l->nd - 1, "(ga_ssize)ga_i_j");
+  ga__strbuf_add(&at, ")");
+  const char *element = at.text ? at.text : "";
+  if (o->kind == GA_LOOP_ROW) {
+    ga__strbuf_addf(&parts[VALUES].text, "const %s ga_i_v%u = %s;\n", type, o->value,
+                    element);
+  } else if (o->kind == GA_LOOP_TRACE) {
+    add_condition(&parts[TRACES].text, l, o, "(ga_i_from + (ga_size)ga_i_j)");
+    ga__strbuf_addf(&parts[TRACES].text, "%s = %s;\n", element,
+                    variable(name, l, o->value));
+  } else if (o->kind == GA_LOOP_FINAL) {
+    ga_strbuf *sb = &parts[FINALS].text;
+    const bool once = o->lacks[l->nd - 1];
+    ga__strbuf_add(sb, once ? "" : each);
+    add_condition(sb, l, o, "ga_i_from");
+    ga__strbuf_addf(sb, "%s = ga_i_b%u[%s];\n", once ? place : element,
+                    state_of(l, o->value), once ? "0" : "ga_i_j");
+  } else {
+    ga__strbuf_addf(&parts[LOADS].text, "%s ga_i_b%u[%d];\n%sga_i_b%u[ga_i_j] = %s;\n",
+                    type, i, GA_LOOP_PIECE, each, i, element);
+    ga__strbuf_addf(&parts[VALUES].text, "const %s ga_i_v%u = ga_i_b%u[ga_i_j];\n",
+                    type, o->value, i);
+  }
+  if (has_rows(o))
+    ga__strbuf_addf(&parts[ADVANCE].text, "ga_i_a%u += ga_i_w%u;\n", i, i);
+  if (at.failed)
+    parts[LOADS].text.failed = true;
+  ga__strbuf_clear(&at);
+}
+
+static void add_cpu(ga_text_part *parts, const ga_loop *l) {
+  add_split(&parts[SPLIT].text, l->nd >= 2 ? l->nd - 2 : 0);
+  if (l->nd > 1)
+    ga__strbuf_add(&parts[SPLIT].text, "const ga_ssize ga_i_x0 = (ga_ssize)ga_i_r;\n");
+  ga__strbuf_addf(&parts[SPLIT].text,
+                  "const ga_ssize ga_i_x%u = (ga_ssize)ga_i_from;\n", l->nd - 1);
+  for (unsigned int i = 0; i < l->n_operands; i++)
+    add_operand_cpu(parts, l, i);
+  if (l->stop >= 0)
+    ga__strbuf_addf(&parts[STOP].text, "if (ga_i_b%u[0]) break;",
+                    state_of(l, (unsigned int)l->stop));
 }
 
 /* ---- steps ---- */
@@ -195,6 +303,25 @@ static void add_steps(ga_strbuf *sb, const ga_loop *l) {
     add_step(sb, l, &l->steps[i]);
 }
 
+/* States take their next values all at once: one may be another's. */
+static void add_carry(ga_strbuf *sb, const ga_loop *l, bool is_cpu) {
+  char name[NAME];
+  for (unsigned int i = 0; i < l->n_operands; i++) {
+    const ga_loop_operand *o = &l->operands[i];
+    if (o->kind == GA_LOOP_STATE)
+      ga__strbuf_addf(sb, "const %s ga_i_n%u = %s;\n", type_of(o), i,
+                      variable(name, l, o->next));
+  }
+  for (unsigned int i = 0; i < l->n_operands; i++) {
+    if (l->operands[i].kind != GA_LOOP_STATE)
+      continue;
+    if (is_cpu)
+      ga__strbuf_addf(sb, "ga_i_b%u[ga_i_j] = ga_i_n%u;\n", i, i);
+    else
+      ga__strbuf_addf(sb, "ga_i_v%u = ga_i_n%u;\n", l->operands[i].value, i);
+  }
+}
+
 /* ---- preambles ---- */
 
 /* What a preamble adds to the text. */
@@ -220,44 +347,35 @@ static bool common_preamble(const char **out, const ga_loop *l) {
 
 bool ga__loop_fits_kernel(const ga_loop *l) {
   const char *preamble;
-  const size_t most = 2 + l->nd + l->n_integers + l->n_operands * (3 + (size_t)l->nd);
+  const size_t most = 4 + l->nd + l->n_integers + l->n_operands * (3 + (size_t)l->nd);
   return common_preamble(&preamble, l) && most <= GA_MAX_ARGS && most * 8 <= 3800;
 }
 
 int ga__loop_source(ga_source *out, const ga_loop *l, bool is_cpu) {
-  enum {
-    PARAMETERS,
-    STARTS,
-    PLACES,
-    LOADS,
-    FIRST,
-    ROWS,
-    STEPS,
-    TRACES,
-    CARRY,
-    FINALS,
-    N
-  };
-  ga_text_part parts[N] = {{.name = "LP_PARAMETERS"}, {.name = "LP_STARTS"},
-                           {.name = "LP_PLACES"},     {.name = "LP_LOADS"},
-                           {.name = "LP_FIRST_ROWS"}, {.name = "LP_ROWS"},
-                           {.name = "LP_STEPS"},      {.name = "LP_TRACES"},
-                           {.name = "LP_CARRY"},      {.name = "LP_FINALS"}};
-  const unsigned int ahead = rows_ahead(l, is_cpu);
+  ga_text_part parts[PARTS] = {[PARAMETERS] = {.name = "LP_PARAMETERS"},
+                               [STARTS] = {.name = "LP_STARTS"},
+                               [SPLIT] = {.name = "LP_SPLIT"},
+                               [PLACES] = {.name = "LP_PLACES"},
+                               [LOADS] = {.name = "LP_LOADS"},
+                               [VALUES] = {.name = "LP_VALUES"},
+                               [STEPS] = {.name = "LP_STEPS"},
+                               [TRACES] = {.name = "LP_TRACES"},
+                               [CARRY] = {.name = "LP_CARRY"},
+                               [ADVANCE] = {.name = "LP_ADVANCE"},
+                               [STOP] = {.name = "LP_STOP"},
+                               [FINALS] = {.name = "LP_FINALS"}};
   const char *preamble = NULL;
   ga_strbuf text = {0};
   common_preamble(&preamble, l);
-  add_parameters(&parts[PARAMETERS], &parts[STARTS], l);
+  add_parameters(parts, l);
   add_places(&parts[PLACES].text, l);
-  add_loads(&parts[LOADS].text, &parts[FIRST].text, &parts[ROWS].text, l, ahead);
+  if (is_cpu)
+    add_cpu(parts, l);
+  else
+    add_gpu(parts, &text, l);
   add_steps(&parts[STEPS].text, l);
-  add_carry(&parts[CARRY].text, l);
-  for (unsigned int i = 0; i < l->n_operands; i++)
-    if (!is_read(&l->operands[i]))
-      add_store(&parts[l->operands[i].kind == GA_LOOP_TRACE ? TRACES : FINALS].text, l,
-                i);
-  ga__strbuf_addf(&text, "#define LP_AHEAD %u\n", ahead);
-  ga__text_add_parts(&text, loop_text, parts, N);
+  add_carry(&parts[CARRY].text, l, is_cpu);
+  ga__text_add_parts(&text, is_cpu ? loop_cpu_text : loop_gpu_text, parts, PARTS);
   out->is_closed = ga__kernel_is_closed(preamble);
   snprintf(out->title, sizeof out->title, "loop of %s",
            l->n_steps > 0 ? l->steps[0].ge->expr : "nothing");
