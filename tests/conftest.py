@@ -31,6 +31,8 @@ os.environ["SCIPY_ARRAY_API"] = "1"  # read by SciPy when it is imported
 os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
 OCLGRIND = "/usr/lib/oclgrind/liboclgrind-rt.so"
 HIGHER = {Path(__file__).parent / "compiler", Path(__file__).parent / "test_docs.py"}
+INSTALLED = {f"tests/test_{name}.py" for name in ("bindings", "clients", "install")}
+"""Modules of which one process runs all tests, for the library is built for them."""
 SHARE = 8
 HIGHER_SHARE = 24
 
@@ -59,7 +61,6 @@ def pytest_configure(config):
     for line in (
         "oclgrind: also run under the kernel simulator",
         "every_case: all cases run on every device, not a share of them",
-        "xdist_group: run in one process, for what is made once is costly",
     ):
         config.addinivalue_line("markers", line)
     config.gpuarray_cache = None
@@ -147,6 +148,19 @@ def pytest_collection_modifyitems(config, items):
     if left:
         config.hook.pytest_deselected(items=sorted(left, key=lambda item: item.nodeid))
         items[:] = [item for item in items if item not in left]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give each test to a process that is free, and those of ``INSTALLED`` to one."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            is_costly = nodeid.split("::")[0] in INSTALLED
+            return "installed" if is_costly else nodeid
+
+    return Scheduling(config, log)
 
 
 def pytest_collection_finish():

@@ -14,7 +14,7 @@ from gpuarray.compiler import config
 from installation import CC, CXX, ROOT, STRICT, cmake, flags, interpreter, run
 
 BINDINGS = ROOT / "bindings"
-pytestmark = [pytest.mark.usefixtures("device"), pytest.mark.xdist_group("installed")]
+pytestmark = pytest.mark.usefixtures("device")
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from gpuarray.compiler import config
 from installation import CC, STRICT, flags, interpreter, run
 
 PROGRAMS = Path(__file__).parent / "clients"
-pytestmark = [pytest.mark.xdist_group("installed"), pytest.mark.every_case]
+pytestmark = pytest.mark.every_case
 
 
 @pytest.fixture(scope="module")
@@ -38,39 +38,31 @@ def written(names, tmp_path_factory):
         return folder, write_families(all_families(), folder)
 
 
-@pytest.fixture(scope="module")
-def kernels(tmp_path_factory):
-    """Where programs keep what they compile, ours and PoCL's own, as variables."""
-    folder = tmp_path_factory.mktemp("kernels")
-    folder.chmod(0o700)
-    return {"GPUARRAY_CACHE_DIR": str(folder), "POCL_CACHE_DIR": str(folder / "pocl")}
-
-
-def right(names, written, kernels, *command, **places):
+def right(names, written, *command, **places):
     """Whether all results of a program were right, on all devices."""
     folder, results = written
-    out = run(*command, folder, *names, **places, **kernels)
+    out = run(*command, folder, *names, **places)
     return int(out.split()[-1]) == results * len(names)
 
 
-def test_from_c(installed, names, written, kernels, tmp_path):
+def test_from_c(installed, names, written, tmp_path):
     program, source = tmp_path / "families", PROGRAMS / "families.c"
     run(CC, *STRICT, source, *flags(installed), "-lm", "-o", program)
     places = {"LD_LIBRARY_PATH": str(installed.libraries)}
-    assert right(names, written, kernels, program, **places)
+    assert right(names, written, program, **places)
 
 
-def test_from_ruby(installed, names, written, kernels):
+def test_from_ruby(installed, names, written):
     places = {"LD_LIBRARY_PATH": str(installed.libraries)}
     program = interpreter("ruby"), PROGRAMS / "families.rb"
-    assert right(names, written, kernels, *program, **places)
+    assert right(names, written, *program, **places)
 
 
-def test_from_r(r_places, names, written, kernels):
+def test_from_r(r_places, names, written):
     program = interpreter("Rscript"), PROGRAMS / "families.R"
-    assert right(names, written, kernels, *program, **r_places)
+    assert right(names, written, *program, **r_places)
 
 
-def test_without_the_compiler(names, written, kernels):
+def test_without_the_compiler(names, written):
     program = sys.executable, PROGRAMS / "families.py"
-    assert right(names, written, kernels, *program)
+    assert right(names, written, *program)

@@ -13,7 +13,6 @@ from gpuarray._native import prepare
 from installation import CC, CXX, ROOT, STRICT, WARNINGS, cmake, flags, run
 
 HEADERS = ROOT / "libgpuarray-py" / "include" / "gpuarray"
-pytestmark = pytest.mark.xdist_group("installed")
 PROJECT = """
 cmake_minimum_required(VERSION 3.18)
 project(twice LANGUAGES C)
