@@ -272,6 +272,56 @@ def test_a_gradient_by_weights_is_one_product_after_the_loop(ndim):
     np.testing.assert_allclose(f(*given), want, rtol=1e-10)
 
 
+def gated(slices):
+    """A loop of a state of gates, which are slices of one sum."""
+    x, s, w = T.dmatrix("x"), T.dvector("s"), T.dmatrix("w")
+
+    def turn(row, s, w):
+        sums = T.dot(s, w) + row
+        parts = [sums[cut] for cut in slices]
+        return T.nnet.sigmoid(parts[0]) * s + T.tanh(parts[1])
+
+    out, _ = scan(turn, x, s, w)
+    return function([x, s, w], out)
+
+
+@pytest.mark.parametrize(
+    "slices, beta",
+    [
+        ((np.s_[:3], np.s_[3:6]), 0),
+        ((np.s_[3:], np.s_[:3]), 0),
+        ((np.s_[:3], np.s_[2:5]), 1),
+        ((np.s_[:3], np.s_[-3:]), 1),
+        ((np.s_[:6:2], np.s_[3:6]), 1),
+        ((np.s_[-6:-3], np.s_[3:6]), 1),
+    ],
+)
+def test_gates_are_added_to_where_they_are_computed(slices, beta):
+    """The product does not add, where each gate can: it would copy the row first."""
+    f = gated(slices)
+    (body,) = bodies(f)
+    assert [step.beta for step in body if step.label == "gemv"] == [beta]
+    given = numbers(5, 6), numbers(3, seed=1), numbers(3, 6, seed=2)
+
+    def turn(row, s, w):
+        sums = s @ w + row
+        gate, new = (sums[cut] for cut in slices)
+        return [s / (1 + np.exp(-gate)) + np.tanh(new)]
+
+    (want,) = by_turns(turn, [given[0]], [given[1]], [given[2]])
+    np.testing.assert_allclose(f(*given), want, rtol=1e-10)
+
+
+def test_a_row_is_added_by_the_step_that_reads_the_sum():
+    """A product that added to the row would need a copy of it first."""
+    x, s, w = T.dtensor3("x"), T.dmatrix("s"), T.dmatrix("w")
+    out, _ = scan(lambda row, s, w: T.tanh(row + T.dot(s, w)), x, s, w)
+    f = function([x, s, w], out)
+    (body,) = bodies(f)
+    assert [step.label for step in body] == ["gemm", "add+tanh"]
+    assert [step.beta for step in body if step.label == "gemm"] == [0]
+
+
 # ---- memory ----
 
 

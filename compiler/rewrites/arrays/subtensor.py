@@ -6,7 +6,9 @@ a slice.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from gpuarray.compiler.graph import core
@@ -73,6 +75,31 @@ def integer(value: int) -> Constant:
 def only_reader(fgraph: FunctionGraph, variable: Variable) -> bool:
     """True if the variable is read once."""
     return len(fgraph.clients[variable]) == 1
+
+
+def is_cut_apart(fgraph: FunctionGraph, variable: Variable) -> bool:
+    """True if all that reads a variable are slices of it that have nothing in common.
+
+    They are constant slices without steps along one axis, counted from its beginning.
+    """
+    axes, ranges = set(), []
+    for reader, place in fgraph.clients[variable]:
+        if not isinstance(reader, Apply) or not isinstance(reader.op, Subtensor):
+            return False
+        cut = [(i, part) for i, part in enumerate(parts_of(reader)) if part != FULL]
+        if place > 0 or len(cut) != 1 or not is_slice(cut[0][1]):
+            return False
+        axis, (start, stop, step) = cut[0]
+        first = 0 if start is None else integer_of(start)
+        last = sys.maxsize if stop is None else integer_of(stop)
+        if step is not None or first is None or last is None or min(first, last) < 0:
+            return False
+        axes.add(axis)
+        ranges.append((first, last))
+    ranges.sort()
+    return len(axes) == 1 and all(
+        end <= begin for (_, end), (begin, _) in pairwise(ranges)
+    )
 
 
 def indexed_later(fgraph: FunctionGraph, node: Apply) -> bool:
@@ -291,6 +318,8 @@ def repeated_part(part: Part) -> Part:
 def index_before_computing(node: Apply, fgraph: FunctionGraph) -> Variable | None:
     """Index the operands of an elementwise operation, not its result.
 
+    So do all slices of a result, if none has elements of another.
+
     exp(X)[0] -> exp(X[0])
     (X + row(u))[1, 2:] -> X[1, 2:] + row(u)[0, 2:]
     (X + row(u))[1:] -> X[1:] + row(u)
@@ -299,7 +328,9 @@ def index_before_computing(node: Apply, fgraph: FunctionGraph) -> Variable | Non
     owner = whole.owner
     if owner is None or not isinstance(owner.op, Elemwise) or len(owner.outputs) > 1:
         return None
-    if not only_reader(fgraph, whole) or owner.op.destroy_map:
+    if owner.op.destroy_map or not (
+        only_reader(fgraph, whole) or is_cut_apart(fgraph, whole)
+    ):
         return None
     if indexed_later(fgraph, node):
         return None  # that index moves here first, and both move on as one

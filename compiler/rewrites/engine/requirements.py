@@ -118,9 +118,12 @@ class Missing:
         place = next((i for i in places if i not in taken), 0)
         while self.found:
             each = self.found.pop()
+            old = fgraph.outputs[place]
             with traced_as(each.trace):
-                new = required(fgraph.outputs[place], each.wanted, each.called)
-            fgraph.redirect("output", place, new, "keep_requirement")
+                new = required(old, each.wanted, each.called)
+            for i in places:  # a result that is returned twice stays one
+                if fgraph.outputs[i] is old and (i == place or i not in taken):
+                    fgraph.redirect("output", i, new, "keep_requirement")
             new.tag.trace = each.trace
 
 

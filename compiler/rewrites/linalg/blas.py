@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.linalg.linalg import Blas, Dot, Gemm, Gemv, MatrixProduct
 from gpuarray.compiler.ops.linalg.products import BatchedDot, BatchedGemm, Ger
 from gpuarray.compiler.ops.shape.shape import DimShuffle, swapaxes
@@ -50,7 +51,8 @@ def merge_sum_into_product(node: Apply, fgraph: FunctionGraph) -> Variable | Non
     v - 0.1 * (dot(A, u) + 0.02 * v) -> gemv(v, A, u, -0.1, 0.998)
     C - dot(A, B) / 4 -> gemm(C, A, B, -0.25, 1)
     dot(A, B) + dot(B, A) -> gemm(dot(A, B), B, A, 1, 1)
-    C + dot(A, B) + row(v) -> gemm(C, A, B, 1, 1) + row(v)
+    exp(C) + dot(A, B) + row(v) -> gemm(exp(C), A, B, 1, 1) + row(v)
+    C + dot(A, B) + row(v) -> C + dot(A, B) + row(v)  # no copy of C
     Q - 2 * batched_dot(Q, R) -> batched_gemm(Q, Q, R, -2, 1)
     2 * dot(A, u) -> 2 * dot(A, u)
     0 * (v + dot(A, u)) -> 0 * gemv(v, A, u, 1, 1)  # nan stays
@@ -68,7 +70,7 @@ def merge_sum_into_product(node: Apply, fgraph: FunctionGraph) -> Variable | Non
         return None  # a routine does not read an operand times 0: nan would be lost
     if others:
         (start,) = others
-        if start.a.type != out.type:
+        if start.a.type != out.type or _is_cheaper_apart(start.a, out, fgraph):
             return None
     elif len(products) > 1:
         first = products.pop(0)
@@ -119,6 +121,20 @@ def transpose_before_multiplying(node: Apply, fgraph: FunctionGraph) -> Variable
     )
     result: Variable = Dot()(left, right)
     return result
+
+
+def _is_cheaper_apart(addend: Variable, out: Variable, fgraph: FunctionGraph) -> bool:
+    """True if a routine would copy what it adds to, and a computation reads the sum.
+
+    That adds it at no cost: an input of the graph that may not be overwritten, of
+    matrices, whose sum has one reader.
+    """
+    if addend.owner is not None or out.type.ndim == 1:
+        return False
+    if addend in getattr(fgraph, "destroyable", ()) or len(fgraph.clients[out]) != 1:
+        return False
+    ((reader, _),) = fgraph.clients[out]
+    return isinstance(reader, Apply) and isinstance(reader.op, Elemwise)
 
 
 def _terms(

@@ -21,6 +21,7 @@ enum {
   SPLIT,
   PLACES,
   LOADS,
+  NEXT,
   VALUES,
   STEPS,
   TRACES,
@@ -163,21 +164,22 @@ static unsigned int rows_ahead(const ga_loop *l) {
   return most;
 }
 
-/* A sequence: the first rows, and in each iteration the row that it needs next. */
+/* A sequence: the first rows, and with each block of iterations the next rows. */
 static void add_sequence_gpu(ga_text_part *parts, const ga_loop_operand *o,
                              unsigned int i) {
   const char *type = type_of(o);
   ga__strbuf_addf(&parts[LOADS].text,
-                  "%s ga_i_b%u[LP_AHEAD];\n#pragma unroll\n"
-                  "for (ga_uint ga_i_u = 0; ga_i_u < LP_AHEAD; ga_i_u++)\n"
-                  "if (ga_i_u < ga_i_turns) {\nga_i_b%u[ga_i_u] = *ga_i_a%u;\n"
-                  "ga_i_a%u += ga_i_w%u;\n}\n",
-                  type, i, i, i, i, i);
-  ga__strbuf_addf(&parts[VALUES].text,
-                  "const %s ga_i_v%u = ga_i_b%u[ga_i_u];\n"
-                  "if (ga_i_turns - ga_i_t > LP_AHEAD) {\n"
+                  "%s ga_i_b%u[LP_AHEAD], ga_i_c%u[LP_AHEAD];\n"
+                  "LP_EACH if (ga_i_u < ga_i_turns) {\n"
                   "ga_i_b%u[ga_i_u] = *ga_i_a%u;\nga_i_a%u += ga_i_w%u;\n}\n",
-                  type, o->value, i, i, i, i, i);
+                  type, i, i, i, i, i, i);
+  ga__strbuf_addf(&parts[NEXT].text,
+                  "LP_EACH ga_i_c%u[ga_i_u] = ga_i_b%u[ga_i_u];\n"
+                  "LP_EACH if (ga_i_turns - ga_i_from > LP_AHEAD + ga_i_u) {\n"
+                  "ga_i_b%u[ga_i_u] = *ga_i_a%u;\nga_i_a%u += ga_i_w%u;\n}\n",
+                  i, i, i, i, i, i);
+  ga__strbuf_addf(&parts[VALUES].text, "const %s ga_i_v%u = ga_i_c%u[ga_i_u];\n", type,
+                  o->value, i);
 }
 
 /* States and constants are variables. */
@@ -352,18 +354,14 @@ bool ga__loop_fits_kernel(const ga_loop *l) {
 }
 
 int ga__loop_source(ga_source *out, const ga_loop *l, bool is_cpu) {
-  ga_text_part parts[PARTS] = {[PARAMETERS] = {.name = "LP_PARAMETERS"},
-                               [STARTS] = {.name = "LP_STARTS"},
-                               [SPLIT] = {.name = "LP_SPLIT"},
-                               [PLACES] = {.name = "LP_PLACES"},
-                               [LOADS] = {.name = "LP_LOADS"},
-                               [VALUES] = {.name = "LP_VALUES"},
-                               [STEPS] = {.name = "LP_STEPS"},
-                               [TRACES] = {.name = "LP_TRACES"},
-                               [CARRY] = {.name = "LP_CARRY"},
-                               [ADVANCE] = {.name = "LP_ADVANCE"},
-                               [STOP] = {.name = "LP_STOP"},
-                               [FINALS] = {.name = "LP_FINALS"}};
+  ga_text_part parts[PARTS] = {
+      [PARAMETERS] = {.name = "LP_PARAMETERS"}, [STARTS] = {.name = "LP_STARTS"},
+      [SPLIT] = {.name = "LP_SPLIT"},           [PLACES] = {.name = "LP_PLACES"},
+      [LOADS] = {.name = "LP_LOADS"},           [NEXT] = {.name = "LP_NEXT"},
+      [VALUES] = {.name = "LP_VALUES"},         [STEPS] = {.name = "LP_STEPS"},
+      [TRACES] = {.name = "LP_TRACES"},         [CARRY] = {.name = "LP_CARRY"},
+      [ADVANCE] = {.name = "LP_ADVANCE"},       [STOP] = {.name = "LP_STOP"},
+      [FINALS] = {.name = "LP_FINALS"}};
   const char *preamble = NULL;
   ga_strbuf text = {0};
   common_preamble(&preamble, l);

@@ -1,5 +1,7 @@
-/* All iterations of each element, on a GPU. Sequences are read LP_AHEAD rows ahead of
- * their use: an iteration takes a register's row and loads another one into it. */
+/* All iterations of each element, on a GPU, in blocks of LP_AHEAD. The rows of
+ * sequences are loaded a block ahead of their use: a wait for one of them is one for
+ * all. */
+#define LP_EACH _Pragma("unroll") for (ga_uint ga_i_u = 0; ga_i_u < LP_AHEAD; ga_i_u++)
 KERNEL void LP_NAME(ga_size ga_i_n, ga_uint ga_i_turns LP_PARAMETERS) {
   LP_STARTS
   for (ga_size ga_i_i = GID_0 * LDIM_0 + LID_0; ga_i_i < ga_i_n;
@@ -11,8 +13,8 @@ KERNEL void LP_NAME(ga_size ga_i_n, ga_uint ga_i_turns LP_PARAMETERS) {
     LP_PLACES
     LP_LOADS
     for (ga_uint ga_i_from = 0; ga_i_from < ga_i_end; ga_i_from += LP_AHEAD) {
-#pragma unroll
-      for (ga_uint ga_i_u = 0; ga_i_u < LP_AHEAD; ga_i_u++) {
+      LP_NEXT
+      LP_EACH {
         const ga_uint ga_i_t = ga_i_from + ga_i_u;
         if (ga_i_t < ga_i_end) {
           LP_VALUES
