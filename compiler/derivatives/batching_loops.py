@@ -1,4 +1,4 @@
-"""The batching rule of loops: of each iteration."""
+"""The batching rule of loops: each iteration does all rows."""
 
 from __future__ import annotations
 
@@ -19,28 +19,34 @@ from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
 
 @rule(Scan)
 def loop(op: Scan, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
-    """Loop over iterations of all rows; states have rows from the first one on."""
-    turns, *given = operands
-    if turns.by_row or op.until:
+    """Batch the body; states are batched from the initial ones on.
+
+    None, for the fallback, if the number of iterations differs by row or is not fixed.
+    """
+    iterations, *inputs_by_row = operands
+    if iterations.by_row or op.until:
         return None
-    length = shape_i(next(each.value for each in given if each.by_row), 0)
+    length = shape_i(next(x.value for x in inputs_by_row if x.by_row), 0)
     first, last = op.n_sequences, op.n_sequences + op.n_states
     rows: dict[Variable, Variable] = {}
     inputs, outside = [], []
-    for place, (inner, operand) in enumerate(zip(op.body.inputs, given, strict=True)):
+    for i, (inner, operand) in enumerate(
+        zip(op.body.inputs, inputs_by_row, strict=True)
+    ):
         value = operand.value
-        is_state = first <= place < last
+        is_state = first <= i < last
         if not operand.by_row and not is_state:
             inputs.append(inner)
         else:
             rows[inner] = rows_of(inner.type)(inner.name)
             inputs.append(rows[inner])
             value = value if operand.by_row else repeated(value, length)
-            value = swapped(value) if place < first else value
+            value = swapped(value) if i < first else value
         outside.append(value)
     body = Body(inputs, over_rows(op.body.outputs, rows))
-    made = op.like(body, op.n_sequences, op.n_states).make_node(turns.value, *outside)
-    finals, traces = made.outputs[: op.n_states], made.outputs[op.n_states :]
+    batched = op.like(body, op.n_sequences, op.n_states)
+    loop_node = batched.make_node(iterations.value, *outside)
+    finals, traces = loop_node.outputs[: op.n_states], loop_node.outputs[op.n_states :]
     return [*finals, *map(swapped, traces)]
 
 

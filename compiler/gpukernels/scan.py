@@ -1,4 +1,4 @@
-"""Loops: a step whose body is a plan of its own."""
+"""The lowering of loops: a step whose body is a plan of its own."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ ROW, CARRIED, STOPPED, SAME = "r", "c", "u", "s"
 
 @lowers(Scan)
 def lower_scan(op: Scan, node: Apply, k: Lowerer) -> None:
-    """A loop of the body's plan, which is placed with the node."""
+    """Lower a loop to a `LoopStep` on the plan of its body."""
     name = op.name or "scan_fn"
     host = op.host_inputs(node)
     ins = [
-        k.integer(variable) if place in host else k.number(variable)
-        for place, variable in enumerate(node.inputs)
+        k.integer(variable) if i in host else k.number(variable)
+        for i, variable in enumerate(node.inputs)
     ]
     outs = k.outputs(node)
     plan = k.body(op.placed_body, name)
@@ -40,21 +40,21 @@ def lower_scan(op: Scan, node: Apply, k: Lowerer) -> None:
 
 
 def check_body(plan: p.Plan, name: str, node: Apply) -> None:
-    """Raise NotImplementedError for a body that a loop cannot run on the device."""
+    """Raise NotImplementedError if a step of the body cannot be recorded in a loop."""
     for step in plan.steps:
         if isinstance(step, p.Read):
-            told = "the host must know a number that a turn computes"
+            reason = "the host needs a number that an iteration computes"
         elif isinstance(step, p.Call) and not step.recorded:
-            told = "its result is computed by Python, or its shape is not known before"
+            reason = "Python computes it, or its shape is not known beforehand"
         elif step.place is not None:
-            told = "it runs on another context"
+            reason = "it runs on another context"
         else:
             continue
         where = f", made at {step.origin}," if step.origin else ""
         raise NotOfferedError(
             made_at(
                 f"scan {name!r}: the step {step.label}{where} cannot be in a loop yet: "
-                f"{told}",
+                f"{reason}",
                 node.trace,
             )
         )

@@ -28,7 +28,7 @@ from gpuarray.compiler.rewrites.engine.engine import (
 )
 from gpuarray.compiler.rewrites.engine.merging import merge_constants
 from gpuarray.compiler.rewrites.engine.requirements import Missing
-from gpuarray.compiler.rewrites.loops.parts import run_all_turns
+from gpuarray.compiler.rewrites.loops.parts import run_all_iterations
 from gpuarray.compiler.rewrites.memory.inplace import orderings
 from gpuarray.compiler.rewrites.passes import (
     PHASES,
@@ -145,7 +145,7 @@ def optimize(
     they run in the order of ``PHASES``. ``destroyable`` are the inputs that may be
     overwritten; a mapping also gives the output that is the new value of each. With
     ``keep_requirements`` a graph that fails for its lengths still fails. At last, if
-    ``is_final``, loops that stop become loops of all turns, whatever the phases. Raises
+    ``is_final``, loops with ``until`` run all iterations, whatever the phases. Raises
     ValueError for a name that is no phase.
     """
     settings = current.current() if config is None else config
@@ -171,7 +171,7 @@ def optimize(
     with traced_as(None), quiet:
         _run_phases(fgraph, chosen, asked, log, keep_requirements)
         if is_final:
-            run_all_turns(fgraph, log)
+            run_all_iterations(fgraph, log)
     if is_final:
         _rewrite_bodies(fgraph, chosen, settings, keep_requirements)
     return log

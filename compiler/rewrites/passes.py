@@ -39,7 +39,7 @@ from gpuarray.compiler.rewrites.loops.pushing import (
 from gpuarray.compiler.rewrites.loops.tidying import (
     take_final_states,
     tidy_loops,
-    unroll_single_turns,
+    unroll_single_iterations,
 )
 from gpuarray.compiler.rewrites.memory.guarded_updates import keep_values
 from gpuarray.compiler.rewrites.memory.inplace import overwrite_dying_inputs
@@ -93,7 +93,7 @@ Within a module the order is that of its text.
 
 PASSES: tuple[GraphPass, ...] = (
     take_final_states,
-    unroll_single_turns,
+    unroll_single_iterations,
     tidy_loops,
     multiply_before_the_loop,
     sum_products_after_the_loop,

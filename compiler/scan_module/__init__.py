@@ -1,4 +1,4 @@
-"""Loops: ``scan`` and what is made of it, under Theano's names."""
+"""Loops: ``scan``, ``map``, ``reduce`` and folds, under Theano's names."""
 
 from gpuarray.compiler.names import suggest_names
 from gpuarray.compiler.scan_module import scan_op, scan_utils

@@ -1,4 +1,4 @@
-"""What a loop is given: sequences with taps, states with taps, the number of turns."""
+"""The arguments of ``scan``: sequences and states with taps, number of iterations."""
 
 from __future__ import annotations
 
@@ -17,17 +17,20 @@ from gpuarray.compiler.ops.shape.shape import shape_i
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 
-def listed(given: Any) -> list[Any]:
-    """One argument or several as a list; None is an empty one."""
-    if given is None:
+def listed(argument: Any) -> list[Any]:
+    """Return an argument as a list: empty for None, else its items or itself alone."""
+    if argument is None:
         return []
-    return list(given) if isinstance(given, list | tuple) else [given]
+    return list(argument) if isinstance(argument, list | tuple) else [argument]
 
 
-def array(given: Any, what: str) -> Variable:
-    """An argument as a variable of the host, whose values a body can be given."""
+def array(value: Any, what: str) -> Variable:
+    """Return an argument as a tensor variable of no context.
+
+    ``what`` names it in errors. Raises TypeError for what is no array.
+    """
     try:
-        variable = as_tensor_variable(given)
+        variable = as_tensor_variable(value)
     except (TypeError, ValueError) as error:
         raise GraphTypeError(f"{what}: {error}") from error
     if not isinstance(variable.type, TensorType):
@@ -35,32 +38,37 @@ def array(given: Any, what: str) -> Variable:
     return variable
 
 
-def taps_of(given: Mapping[str, Any], default: int, what: str) -> tuple[int, ...]:
-    """The taps of a dictionary, integers that are all different."""
-    taps = given.get("taps")
+def taps_of(entry: Mapping[str, Any], default: int, what: str) -> tuple[int, ...]:
+    """Return the taps of a dictionary.
+
+    Raises TypeError if they are no integers, ValueError if one is there twice.
+    """
+    taps = entry.get("taps")
     if taps is None:
         return (default,)
     try:
-        found = tuple(
+        integers = tuple(
             operator.index(tap) for tap in (taps if is_listed(taps) else [taps])
         )
     except TypeError:
         raise GraphTypeError(
             f"{what}: its taps are {taps!r}, expected integers"
         ) from None
-    if len(set(found)) < len(found):
-        raise GraphValueError(f"{what}: its taps are {list(found)}, one of them twice")
-    return found
+    if len(set(integers)) < len(integers):
+        raise GraphValueError(
+            f"{what}: its taps are {list(integers)}, expected each tap once"
+        )
+    return integers
 
 
 def is_listed(taps: Any) -> bool:
-    """True if taps are several."""
+    """True for several taps, False for a single one."""
     return isinstance(taps, Iterable) and not isinstance(taps, str)
 
 
-def check_keys(given: Mapping[str, Any], known: Sequence[str], what: str) -> None:
-    """Raise ValueError for a dictionary with a key that says nothing."""
-    for key in given:
+def check_keys(entry: Mapping[str, Any], known: Sequence[str], what: str) -> None:
+    """Raise ValueError if a dictionary has a key that is not ``known``."""
+    for key in entry:
         if key not in known:
             names = " and ".join(map(repr, known))
             raise GraphValueError(f"{what} has {key!r}; it may have {names}")
@@ -68,33 +76,35 @@ def check_keys(given: Mapping[str, Any], known: Sequence[str], what: str) -> Non
 
 @dataclass(frozen=True)
 class SequenceArgument:
-    """An array that turns read row by row, at ``taps`` from the turn."""
+    """An array read row by row: iteration t reads row t + k for each tap k."""
 
     variable: Variable
     taps: tuple[int, ...]
 
     @property
     def low(self) -> int:
-        """The tap that is furthest back, at most 0."""
+        """The smallest tap, at most 0."""
         return min(0, *self.taps)
 
     @property
     def high(self) -> int:
-        """The tap that is furthest ahead, at least 0."""
+        """The largest tap, at least 0."""
         return max(0, *self.taps)
 
     def length(self) -> Variable:
-        """How many turns it is enough for."""
+        """Return the number of iterations for which all taps have a row."""
         length = shape_i(self.variable, 0)
         span = self.high - self.low
         if not span:
             return length
         return math.FUNCTIONS["maximum"](length - span, 0)
 
-    def rows(self, tap: int, turns: Variable, goes_back: bool, is_all: bool) -> Any:
-        """What the turns read at a tap, in rows.
+    def rows(
+        self, tap: int, iterations: Variable, goes_back: bool, is_all: bool
+    ) -> Any:
+        """Return the rows that the iterations read at a tap, in their order.
 
-        With ``is_all`` it is known to be no more than the turns.
+        ``is_all`` says that there are no more rows than iterations, so none are cut.
         """
         start, span = tap - self.low, self.high - self.low
         part = self.variable
@@ -103,37 +113,43 @@ class SequenceArgument:
             part = index(part, slice(start or None, stop))
         if goes_back:
             part = index(part, slice(None, None, -1))
-        return part if is_all else index(part, slice(None, turns))
+        return part if is_all else index(part, slice(None, iterations))
 
 
-def sequence_arguments(given: Any, name: str) -> list[SequenceArgument]:
-    """The sequences as they are given: arrays, or dictionaries with taps."""
-    found = []
-    for place, each in enumerate(listed(given)):
-        what = f"{name}: sequence {place}"
+def sequence_arguments(sequences: Any, name: str) -> list[SequenceArgument]:
+    """Convert ``sequences``: arrays, or dictionaries of an input and taps.
+
+    Raises TypeError and ValueError for what is neither.
+    """
+    arguments = []
+    for i, entry in enumerate(listed(sequences)):
+        what = f"{name}: sequence {i}"
         taps: tuple[int, ...] = (0,)
-        if isinstance(each, Mapping):
-            check_keys(each, ("input", "taps"), what)
-            if "input" not in each:
-                raise GraphValueError(f"{what} has no 'input', the array to go through")
-            taps = taps_of(each, 0, what)
-            each = each["input"]
-        variable = array(each, what)
+        value = entry
+        if isinstance(entry, Mapping):
+            check_keys(entry, ("input", "taps"), what)
+            if "input" not in entry:
+                raise GraphValueError(
+                    f"{what} has no 'input'; give the array to read row by row"
+                )
+            taps = taps_of(entry, 0, what)
+            value = entry["input"]
+        variable = array(value, what)
         if variable.type.ndim == 0:
             raise GraphTypeError(
-                f"{what} is {variable} of {variable.type}, which has no rows to go "
-                "through; give it as one of non_sequences"
+                f"{what} is {variable} of {variable.type}, which has no rows; give it "
+                "as one of non_sequences"
             )
         if taps:
-            found.append(SequenceArgument(variable, taps))
-    return found
+            arguments.append(SequenceArgument(variable, taps))
+    return arguments
 
 
 @dataclass(frozen=True)
 class OutputArgument:
-    """How an output begins, and the ``taps`` at which later turns read it.
+    """The ``initial`` values of an output, and the ``taps`` at which it is read again.
 
-    ``initial`` None is an output that no turn reads.
+    ``initial`` is None for an output that no iteration reads.
     """
 
     initial: Variable | None
@@ -141,94 +157,101 @@ class OutputArgument:
 
     @property
     def depth(self) -> int:
-        """How many turns back a turn reads."""
+        """The number of earlier iterations whose output is read."""
         return -min(self.taps, default=0)
 
     def start(self, back: int) -> Variable:
-        """The state ``back`` turns before the first one."""
+        """Return the output of ``back`` iterations before the first one."""
         assert self.initial is not None
         if self.taps == (-1,):
             return self.initial
         return index(self.initial, self.depth - back)
 
     def state_type(self) -> TensorType:
-        """The type of the state in one turn."""
+        """Return the type of the output in one iteration."""
         assert self.initial is not None
         kind = self.initial.type
         state: TensorType = kind if self.taps == (-1,) else row_of(kind)
         return state
 
 
-def output_arguments(given: Any, name: str) -> list[OutputArgument]:
-    """The outputs as ``outputs_info`` has them."""
-    found = []
-    for place, each in enumerate(listed(given)):
-        what = f"{name}: outputs_info {place}"
-        if each is None or (isinstance(each, Mapping) and not each):
-            found.append(OutputArgument(None, ()))
+def output_arguments(outputs_info: Any, name: str) -> list[OutputArgument]:
+    """Convert ``outputs_info``: None, arrays, or dictionaries of initial and taps.
+
+    Raises TypeError and ValueError for what is none of these.
+    """
+    arguments = []
+    for i, entry in enumerate(listed(outputs_info)):
+        what = f"{name}: outputs_info {i}"
+        if entry is None or (isinstance(entry, Mapping) and not entry):
+            arguments.append(OutputArgument(None, ()))
             continue
         taps: tuple[int, ...] = (-1,)
-        initial = each
-        if isinstance(each, Mapping):
-            check_keys(each, ("initial", "taps"), what)
-            initial = each.get("initial")
-            if initial is None and each.get("taps") is None:
-                found.append(OutputArgument(None, ()))
+        initial = entry
+        if isinstance(entry, Mapping):
+            check_keys(entry, ("initial", "taps"), what)
+            initial = entry.get("initial")
+            if initial is None and entry.get("taps") is None:
+                arguments.append(OutputArgument(None, ()))
                 continue
-            taps = taps_of(each, -1, what)
+            taps = taps_of(entry, -1, what)
             if initial is None:
                 raise GraphValueError(
-                    f"{what} has the taps {list(taps)} and no 'initial', the states "
-                    "before the first turn"
+                    f"{what} has the taps {list(taps)} and no 'initial'; give the "
+                    "values before the first iteration"
                 )
         if any(tap >= 0 for tap in taps) or not taps:
             raise GraphValueError(
-                f"{what}: its taps are {list(taps)}, expected negative ones: a turn "
-                "reads what turns before it made"
+                f"{what}: its taps are {list(taps)}, expected negative ones: an "
+                "iteration reads outputs of earlier iterations only"
             )
         variable = array(initial, f"{what}: initial")
         if taps != (-1,) and variable.type.ndim == 0:
             raise GraphValueError(
-                f"{what} is {variable} of {variable.type}, which has no rows; of the "
-                f"taps {list(taps)} it has {-min(taps)}, the earliest first"
+                f"{what} is {variable} of {variable.type}, which has no rows; for the "
+                f"taps {list(taps)} give {-min(taps)} rows, the earliest first"
             )
-        found.append(OutputArgument(variable, taps))
-    return found
+        arguments.append(OutputArgument(variable, taps))
+    return arguments
 
 
-def turns_of(
-    given: Any, sequences: Sequence[SequenceArgument], name: str
+def iterations_of(
+    n_steps: Any, sequences: Sequence[SequenceArgument], name: str
 ) -> tuple[Variable, bool]:
-    """The number of turns, and whether one sequence alone tells it.
+    """Return the number of iterations, and True if it is the length of one sequence.
 
-    Raises TypeError for what is no integer, ValueError where nothing tells it.
+    Raises TypeError if ``n_steps`` is no integer, ValueError if it is negative, or None
+    where there are no sequences.
     """
-    if given is not None:
-        return check_turns(given, name), False
+    if n_steps is not None:
+        return check_steps(n_steps, name), False
     if not sequences:
         raise GraphValueError(
-            f"{name}: nothing says how many turns there are; give n_steps, or sequences"
+            f"{name}: the number of iterations is unknown; give n_steps, or sequences"
         )
-    lengths = [each.length() for each in sequences]
-    turns = lengths[0]
+    lengths = [sequence.length() for sequence in sequences]
+    iterations = lengths[0]
     for length in lengths[1:]:
-        turns = math.FUNCTIONS["minimum"](turns, length)
-    return turns, len(sequences) == 1
+        iterations = math.FUNCTIONS["minimum"](iterations, length)
+    return iterations, len(sequences) == 1
 
 
-def check_turns(given: Any, name: str) -> Variable:
-    """``n_steps`` as an integer scalar, in int64."""
-    if isinstance(given, Apply):
-        given = given.out
-    is_whole = isinstance(given, float) and given.is_integer()
-    turns = array(int(given) if is_whole else given, f"{name}: n_steps")
-    if turns.type.ndim or turns.type.dtype[0] not in "iu":
+def check_steps(n_steps: Any, name: str) -> Variable:
+    """Return ``n_steps`` as an int64 scalar.
+
+    Raises TypeError for what is no integer, ValueError for a negative constant.
+    """
+    if isinstance(n_steps, Apply):
+        n_steps = n_steps.out
+    is_whole = isinstance(n_steps, float) and n_steps.is_integer()
+    steps = array(int(n_steps) if is_whole else n_steps, f"{name}: n_steps")
+    if steps.type.ndim or steps.type.dtype[0] not in "iu":
         raise GraphTypeError(
-            f"{name}: n_steps is {turns} of {turns.type}, expected an integer"
+            f"{name}: n_steps is {steps} of {steps.type}, expected an integer"
         )
-    if isinstance(turns, Constant) and int(turns.data) < 0:
+    if isinstance(steps, Constant) and int(steps.data) < 0:
         raise GraphValueError(
-            f"{name}: n_steps is {int(turns.data)}, expected 0 or more; to go through "
+            f"{name}: n_steps is {int(steps.data)}, expected 0 or more; to read "
             "sequences from their ends use go_backwards=True"
         )
-    return math.cast(turns, "int64")
+    return math.cast(steps, "int64")

@@ -1,7 +1,8 @@
-"""Indices that a turn computes: what they lead to is gathered on the device.
+"""Gathers in place of views, for indices that an iteration computes.
 
-An index of integers is a view, whose place the host must know; a recording of a loop
-knows no value of a turn. So ``A[i]`` with an ``i`` of the turn becomes a gather.
+An integer index is a view, whose offset the host must know. In a recorded loop the host
+knows no value that an iteration computes, so ``A[i]`` with such an ``i`` becomes a
+gather on the device.
 """
 
 from __future__ import annotations
@@ -18,39 +19,39 @@ from gpuarray.compiler.ops.slicing.subtensor import IncSubtensor, Subtensor
 
 
 def gathered(outputs: Sequence[Variable], inner: Sequence[Variable]) -> list[Variable]:
-    """The outputs of a body with indices that depend on ``inner`` as gathers."""
+    """Return the outputs with each index that depends on ``inner`` as a gather."""
     dependent = set(inner)
-    known: dict[Variable, Variable] = {}
+    replaced: dict[Variable, Variable] = {}
     for node in toposort(outputs, blockers=inner):
         if dependent.isdisjoint(node.inputs):
             continue
         dependent.update(node.outputs)
-        inputs = [known.get(variable, variable) for variable in node.inputs]
+        inputs = [replaced.get(variable, variable) for variable in node.inputs]
         new = _gathered(node, inputs, dependent)
         if new is not None:
             new.tag.trace = node.outputs[0].tag.trace
-            known[node.outputs[0]] = new
+            replaced[node.outputs[0]] = new
         elif inputs != node.inputs:
-            made = node.clone_with(inputs).outputs
-            known.update(zip(node.outputs, made, strict=True))
-    return clone_replace(outputs, known)
+            copies = node.clone_with(inputs).outputs
+            replaced.update(zip(node.outputs, copies, strict=True))
+    return clone_replace(outputs, replaced)
 
 
 def _gathered(
     node: Apply, inputs: Sequence[Variable], dependent: set[Variable]
 ) -> Variable | None:
-    """What a node of an index gives by a gather; None where it needs none."""
+    """Return the output of an index node by a gather; None where it needs none."""
     op = node.op
     if not isinstance(op, Subtensor | IncSubtensor):
         return None
     first = 1 if isinstance(op, Subtensor) else 2
-    was = op.parts(node.inputs[first:])
-    moves = [not isinstance(each, tuple) and each in dependent for each in was]
+    originals = op.parts(node.inputs[first:])
+    moves = [not isinstance(part, tuple) and part in dependent for part in originals]
     if not any(moves):
         return None
     parts = op.parts(inputs[first:])
     if isinstance(op, Subtensor):
-        return _taken(inputs[0], parts, moves)
+        return _gather(inputs[0], parts, moves)
     if len(parts) > 1:
         return None
     x, y = inputs[:2]
@@ -58,8 +59,8 @@ def _gathered(
     return set_subtensor(target, y if op.set_instead_of_inc else target + y)
 
 
-def _taken(x: Variable, parts: Sequence[Any], moves: Sequence[bool]) -> Variable:
-    """An index of which some integers depend on the turn."""
+def _gather(x: Variable, parts: Sequence[Any], moves: Sequence[bool]) -> Variable:
+    """Return ``x[parts]``; ``moves`` marks the integers that an iteration computes."""
     fixed = [
         slice(None) if moves_here else slice(*part) if isinstance(part, tuple) else part
         for part, moves_here in zip(parts, moves, strict=True)

@@ -1,4 +1,4 @@
-"""What the function of a turn returns: outputs, updates and a condition to stop."""
+"""The result of a loop's function: outputs, updates and a stop condition."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpuarray.compiler.shared import SharedVariable
 
 @dataclass
 class Returned:
-    """The parts of what a turn returns, as they are given."""
+    """The parts of the result of ``fn``, not yet converted."""
 
     outputs: list[Any] = field(default_factory=list)
     updates: OrderedUpdates = field(default_factory=OrderedUpdates)
@@ -24,45 +24,48 @@ class Returned:
 
 
 OUTPUTS = (Variable, Apply, bool, int, float, complex, np.ndarray, np.generic)
-"""What an output may be given as."""
+"""The types of values that are accepted as an output."""
 
 
-def are_outputs(given: Any) -> bool:
-    """True for an output, or a list of them."""
-    if isinstance(given, list | tuple):
-        return all(isinstance(each, OUTPUTS) for each in given)
-    return isinstance(given, OUTPUTS)
+def are_outputs(value: Any) -> bool:
+    """True for an output, or a list of outputs."""
+    if isinstance(value, list | tuple):
+        return all(isinstance(item, OUTPUTS) for item in value)
+    return isinstance(value, OUTPUTS)
 
 
-def are_updates(given: Any) -> bool:
+def are_updates(value: Any) -> bool:
     """True for a mapping, or pairs of a shared variable and its next value."""
-    if isinstance(given, Mapping):
+    if isinstance(value, Mapping):
         return True
-    return isinstance(given, list | tuple) and all(
-        isinstance(each, list | tuple)
-        and len(each) == 2
-        and isinstance(each[0], SharedVariable)
-        for each in given
+    return isinstance(value, list | tuple) and all(
+        isinstance(pair, list | tuple)
+        and len(pair) == 2
+        and isinstance(pair[0], SharedVariable)
+        for pair in value
     )
 
 
-def returned(given: Any, name: str) -> Returned:
-    """The parts of a result, in any of the orders in which they may be returned."""
-    if given is None:
+def returned(value: Any, name: str) -> Returned:
+    """Split the result of ``fn`` into its parts, which may come in any order.
+
+    Raises ValueError for a list of unknown or repeated parts, TypeError for no list.
+    """
+    if value is None:
         return Returned()
-    if are_outputs(given):
-        return Returned(list(given) if isinstance(given, list | tuple) else [given])
-    if isinstance(given, until) or are_updates(given):
-        given = (given,)
-    if not isinstance(given, list | tuple) or len(given) > 3:
-        raise _unknown(given, name)
+    if are_outputs(value):
+        return Returned(list(value) if isinstance(value, list | tuple) else [value])
+    if isinstance(value, until) or are_updates(value):
+        value = (value,)
+    if not isinstance(value, list | tuple) or len(value) > 3:
+        raise _unknown(value, name)
     result = Returned()
-    seen: set[str] = set()
-    for part in given:
+    kinds: set[str] = set()
+    for part in value:
         kind = kind_of(part)
-        if kind is None or kind in seen:
-            raise _unknown(given, name)
-        seen.add(kind)
+        if kind is None or kind in kinds:
+            raise _unknown(value, name)
+        kinds.add(kind)
         if kind == "condition":
             result.condition = part.condition
         elif kind == "updates":
@@ -73,7 +76,7 @@ def returned(given: Any, name: str) -> Returned:
 
 
 def kind_of(part: Any) -> str | None:
-    """Which part of a result it is; None for none."""
+    """Return "condition", "outputs" or "updates"; None for another value."""
     if isinstance(part, until):
         return "condition"
     if are_outputs(part) and not (part == [] or part == ()):
@@ -83,10 +86,10 @@ def kind_of(part: Any) -> str | None:
     return None
 
 
-def _unknown(given: Any, name: str) -> Exception:
-    error = GraphValueError if isinstance(given, list | tuple) else GraphTypeError
+def _unknown(value: Any, name: str) -> Exception:
+    error = GraphValueError if isinstance(value, list | tuple) else GraphTypeError
     return error(
-        f"{name}: fn returns {given!r}; expected an output or a list of them, then "
+        f"{name}: fn returns {value!r}; expected an output or a list of them, then "
         "updates (a dictionary, or pairs of a shared variable and its next value), "
         "then until(condition), each of which may be left out"
     )

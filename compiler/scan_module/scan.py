@@ -1,4 +1,4 @@
-"""``scan``: a function done once for each turn of a loop, as one operation."""
+"""``scan``: a loop that calls a function once per iteration, as one operation."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from gpuarray.compiler.function.updates import OrderedUpdates
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.ops.scan.scan import ALL
 from gpuarray.compiler.scan_module.arguments import (
+    iterations_of,
     listed,
     output_arguments,
     sequence_arguments,
-    turns_of,
 )
 from gpuarray.compiler.scan_module.tracing import (
     Arguments,
@@ -39,35 +39,36 @@ def scan(
     strict: bool = False,
     return_list: bool = False,
 ) -> tuple[Any, OrderedUpdates]:
-    """The outputs of ``fn`` in all turns of a loop; the updates of shared variables.
+    """Return the outputs of ``fn`` in all iterations, and updates of shared variables.
 
-    Each turn calls ``fn`` with, in this order: a row of each of ``sequences``; what
-    earlier turns made of each output that ``outputs_info`` gives a beginning; and
-    ``non_sequences``. Other variables that it reads are found, unless ``strict``. The
-    function is called once, when the expression is built: what it returns is the body
-    of the loop. Output ``i`` of the loop has that of turn ``t`` in its row ``t``.
+    Row ``t`` of an output is what ``fn`` returned in iteration ``t``. Each iteration
+    calls ``fn`` with, in this order: a row of each of ``sequences``; the earlier values
+    of each output that has initial values in ``outputs_info``; ``non_sequences``.
+    Other variables that ``fn`` reads are found, unless ``strict``. The function itself
+    is called once, when the expression is built: its result is the body of the loop.
 
-    A sequence is an array or ``dict(input=array, taps=[-1, 0, 2])``: at a tap ``k``,
-    turn ``t`` gets row ``t + k``; the first turn is the first one for which all rows
-    are there. An entry of ``outputs_info`` is None for an output that no turn reads, an
-    array for what the first turn gets as the output of the turn before, or
-    ``dict(initial=array, taps=[-2, -1])``, where the array has the outputs of so many
-    turns before the first in its rows. The taps of outputs are negative.
+    A sequence is an array or ``dict(input=array, taps=[-1, 0, 2])``: for a tap ``k``,
+    iteration ``t`` reads row ``t + k``, and the first iteration is the first one that
+    has all rows. An entry of ``outputs_info`` is None for an output that no iteration
+    reads; an array, the output of the iteration before the first; or
+    ``dict(initial=array, taps=[-2, -1])``, where the rows of the array are the outputs
+    of that many iterations before the first. The taps of outputs are negative.
 
-    ``fn`` returns an output or a list of them, then perhaps updates, a dictionary of
-    shared variables and their values in the next turn, then perhaps
-    ``scan_module.until(condition)``: the turn in which the condition holds is the last
-    one.
+    ``fn`` returns an output or a list of outputs; then, if wanted, updates: a
+    dictionary from shared variables to their values in the next iteration; then, if
+    wanted, ``scan_module.until(condition)``: the iteration in which the condition holds
+    is the last one.
 
-    There are ``n_steps`` turns, an integer or a variable, with ``until`` at most; else
-    as many as the shortest sequence is enough for. ``go_backwards`` begins with the
-    last rows. Gradients go back through ``truncate_gradient`` turns, -1 for all.
-    ``name`` is what listings call the loop. With ``return_list`` the outputs are a list
-    even if there is one. ``mode``, ``profile`` and ``allow_gc`` change nothing: a body
-    is compiled with the function that it is in.
+    ``n_steps``, an integer or a variable, is the number of iterations, with ``until``
+    the largest number; by default it is that of the shortest sequence.
+    ``go_backwards`` starts at the last rows. Gradients go back through
+    ``truncate_gradient`` iterations, -1 for all. ``name`` names the loop in listings.
+    ``return_list`` returns a list of outputs even if there is only one. ``mode``,
+    ``profile`` and ``allow_gc`` are accepted and have no effect: a body is compiled
+    with the function that it is in.
 
-    Raises TypeError and ValueError for what makes no loop, MissingInputError for a
-    variable that ``fn`` reads and, if ``strict``, was not given.
+    Raises TypeError and ValueError for arguments that make no loop, MissingInputError
+    if, with ``strict``, ``fn`` reads a variable that is not an argument.
 
     >>> from gpuarray.compiler import function, tensor as T
     >>> a, k = T.dvector("a"), T.iscalar("k")
@@ -77,51 +78,56 @@ def scan(
     >>> print(power([1, 2, 3], 3))
     [ 1.  8. 27.]
     """
-    called = "scan" if name is None else f"scan {name!r}"
+    label = "scan" if name is None else f"scan {name!r}"
     if not callable(fn):
-        raise GraphTypeError(f"{called}: fn is {fn!r}, expected a function")
-    given = Arguments(
+        raise GraphTypeError(f"{label}: fn is {fn!r}, expected a function")
+    arguments = Arguments(
         fn=fn,
-        sequences=sequence_arguments(sequences, called),
-        outputs=output_arguments(outputs_info, called),
+        sequences=sequence_arguments(sequences, label),
+        outputs=output_arguments(outputs_info, label),
         non_sequences=listed(non_sequences),
-        name=called,
-        label=name,
+        label=label,
+        name=name,
         strict=strict,
     )
-    turns, is_all = turns_of(n_steps, given.sequences, called)
-    turn = traced(given)
-    loop = loop_of(turn, given, limit_of(truncate_gradient, called))
+    iterations, is_all = iterations_of(n_steps, arguments.sequences, label)
+    iteration = traced(arguments)
+    loop = loop_of(iteration, arguments, limit_of(truncate_gradient, label))
     rows = [
-        each.rows(tap, turns, go_backwards, is_all)
-        for each in given.sequences
-        for tap in each.taps
+        sequence.rows(tap, iterations, go_backwards, is_all)
+        for sequence in arguments.sequences
+        for tap in sequence.taps
     ]
     if not loop.op.body.outputs:
-        raise GraphValueError(f"{called}: fn returns nothing: no output and no update")
-    made = loop.op(turns, *rows, *loop.starts, *loop.constants)
-    results: list[Variable] = made if isinstance(made, list) else [made]
+        raise GraphValueError(
+            f"{label}: fn returns no output and no update, expected at least one"
+        )
+    result = loop.op(iterations, *rows, *loop.starts, *loop.constants)
+    results: list[Variable] = result if isinstance(result, list) else [result]
     first = loop.op.n_states
-    outputs = results[first : first + len(turn.outputs)]
+    outputs = results[first : first + len(iteration.outputs)]
     return shaped(outputs, return_list), updates_of(loop, results[:first])
 
 
-def limit_of(given: Any, name: str) -> int:
-    """How many turns gradients go back. Raises ValueError for what is no number."""
+def limit_of(truncate_gradient: Any, label: str) -> int:
+    """Return the number of iterations that a gradient goes back, `ALL` for all.
+
+    Raises ValueError for anything but -1 and positive integers.
+    """
     try:
-        limit = operator.index(given)
+        limit = operator.index(truncate_gradient)
     except TypeError:
         limit = 0
     if limit < 1 and limit != ALL:
         raise GraphValueError(
-            f"{name}: truncate_gradient is {given!r}, expected a number of turns, or "
-            "-1 for all"
+            f"{label}: truncate_gradient is {truncate_gradient!r}, expected a number "
+            "of iterations, or -1 for all"
         )
     return limit
 
 
 def shaped(outputs: list[Variable], as_list: bool) -> Any:
-    """One output as itself, several as a list, none as None."""
+    """Return one output as itself, several as a list, no output as None."""
     if as_list or len(outputs) > 1:
         return outputs
     return outputs[0] if outputs else None

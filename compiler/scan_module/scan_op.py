@@ -1,4 +1,4 @@
-"""The op of loops, by the name of the module that programs import it from."""
+"""The op ``Scan``, under the module name of Theano."""
 
 from gpuarray.compiler.names import suggest_names
 from gpuarray.compiler.ops.scan.scan import Scan

@@ -1,4 +1,4 @@
-"""What programs write in the body of a loop, and around it, under Theano's names."""
+"""``until`` and ``clone``, for programs that write loops, under Theano's names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["clone", "until"]
 
 
 class until:
-    """A condition that a turn returns besides its outputs: where it holds, it is last.
+    """A stop condition that ``fn`` returns: the iteration where it holds is the last.
 
     >>> from gpuarray.compiler import tensor as T
     >>> until(T.dscalar("x") > 45).condition.type

@@ -1,4 +1,4 @@
-"""Loops of a kind: ``map``, ``reduce`` and folds."""
+"""``map``, ``reduce``, ``foldl`` and ``foldr``, special cases of `scan`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ def map(
     mode: Any = None,
     name: str | None = None,
 ) -> tuple[Any, OrderedUpdates]:
-    """``fn`` of the rows of the sequences, in rows; and updates, as of `scan`.
+    """Return the results of ``fn`` on each row of the sequences, in rows, and updates.
+
+    Arguments and updates are those of `scan`.
 
     >>> from gpuarray.compiler import tensor as T
     >>> x = T.dmatrix("x")
@@ -49,10 +51,10 @@ def reduce(
     mode: Any = None,
     name: str | None = None,
 ) -> tuple[Any, OrderedUpdates]:
-    """The outputs of the last turn of a loop over sequences; and updates, as of `scan`.
+    """Return the outputs of the last iteration over the sequences, and updates.
 
-    ``fn`` gets the rows of the sequences, then what it made in the turn before, which
-    begins as ``outputs_info``.
+    ``fn`` gets the rows of the sequences, then its own outputs of the iteration before,
+    which start as ``outputs_info``. Arguments and updates are those of `scan`.
 
     >>> from gpuarray.compiler import tensor as T
     >>> x = T.dvector("x")
@@ -70,7 +72,7 @@ def reduce(
         name=name,
     )
     if isinstance(outputs, list):
-        return [index(each, -1) for each in outputs], updates
+        return [index(trace, -1) for trace in outputs], updates
     return (None if outputs is None else index(outputs, -1)), updates
 
 
@@ -82,7 +84,7 @@ def foldl(
     mode: Any = None,
     name: str | None = None,
 ) -> tuple[Any, OrderedUpdates]:
-    """`reduce` from the first rows to the last.
+    """Return `reduce` from the first rows to the last.
 
     >>> from gpuarray.compiler import tensor as T
     >>> left, _ = foldl(lambda a, b: a - b, T.arange(4), T.constant(0, dtype="int64"))
@@ -100,7 +102,7 @@ def foldr(
     mode: Any = None,
     name: str | None = None,
 ) -> tuple[Any, OrderedUpdates]:
-    """`reduce` from the last rows to the first.
+    """Return `reduce` from the last rows to the first.
 
     >>> from gpuarray.compiler import tensor as T
     >>> right, _ = foldr(lambda a, b: a - b, T.arange(4), T.constant(0, dtype="int64"))

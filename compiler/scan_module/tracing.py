@@ -1,8 +1,8 @@
-"""From the function of a turn to the body of a loop.
+"""Tracing: from the function of an iteration to the body of a loop.
 
-The function is called once, on variables that stand for what a turn is given; what it
-returns is the body. Variables from outside that a turn reads become constants of the
-loop, each with all that does not depend on the turn: that is computed once, before.
+The function is called once, on variables that stand for the inputs of an iteration; its
+result is the body. Expressions that depend on no such input become constants of the
+loop: they are computed once, before it.
 """
 
 from __future__ import annotations
@@ -42,26 +42,26 @@ from gpuarray.dtypes import result_type
 
 @dataclass(frozen=True)
 class Arguments:
-    """What a loop is given, as the function of a turn gets it.
+    """The arguments of a loop, converted.
 
-    ``label`` is what the program calls the loop, ``name`` what errors call it.
+    ``name`` is the program's name of the loop; errors begin with ``label``.
     """
 
     fn: Callable[..., Any]
     sequences: Sequence[SequenceArgument]
     outputs: Sequence[OutputArgument]
     non_sequences: Sequence[Any]
-    name: str
-    label: str | None
+    label: str
+    name: str | None
     strict: bool
 
 
 @dataclass
-class TracedTurn:
-    """One turn: the variables that it is given, and what it makes of them.
+class TracedIteration:
+    """One iteration: the variables of its inputs, and its results.
 
-    ``rows`` are of the sequences' taps, in order. ``states`` has for each output that
-    is read again its states of the turns before, the latest first.
+    ``rows`` are those of the sequences' taps, in order. ``states`` has for each output
+    its window: the values of earlier iterations, the latest first.
     """
 
     rows: list[Variable]
@@ -72,77 +72,84 @@ class TracedTurn:
     condition: Variable | None = None
 
 
-def traced(given: Arguments) -> TracedTurn:
-    """Call the function of a turn, again where its states are of other patterns.
+def traced(arguments: Arguments) -> TracedIteration:
+    """Call the function until the types of the states are those of its outputs.
 
-    An axis that broadcasts in what a state begins with need not do so later on.
+    An axis that broadcasts in an initial value need not broadcast in an output. The
+    function is then called again, with states that do not broadcast there.
     """
     kinds = [
-        None if each.initial is None else each.state_type() for each in given.outputs
+        None if output.initial is None else output.state_type()
+        for output in arguments.outputs
     ]
     while True:
-        turn, made = _called(given, kinds)
-        if not kinds:  # no outputs_info: outputs that no turn reads
-            kinds = [None] * len(made.outputs)
-            turn.infos = [OutputArgument(None, ())] * len(kinds)
-            turn.states = [[] for _ in kinds]
-        outputs = _outputs(turn, made, given.name)
+        iteration, result = _called(arguments, kinds)
+        if not kinds:  # no outputs_info: outputs that no iteration reads
+            kinds = [None] * len(result.outputs)
+            iteration.infos = [OutputArgument(None, ())] * len(kinds)
+            iteration.states = [[] for _ in kinds]
+        outputs = _outputs(iteration, result, arguments.label)
         wider = [
             kind if kind is None else _joined(kind, output.type)
             for kind, output in zip(kinds, outputs, strict=True)
         ]
         if wider == kinds:
-            turn.outputs = [
+            iteration.outputs = [
                 output if kind is None else patternbroadcast(output, kind.broadcastable)
                 for output, kind in zip(outputs, kinds, strict=True)
             ]
-            _add_updates(turn, made, given)
-            return turn
+            _add_updates(iteration, result)
+            return iteration
         kinds = wider
 
 
-def _called(given: Arguments, kinds: Sequence[Any]) -> tuple[TracedTurn, Returned]:
-    """One call of the function, on fresh variables."""
+def _called(
+    arguments: Arguments, kinds: Sequence[Any]
+) -> tuple[TracedIteration, Returned]:
+    """Call the function once, on fresh variables."""
     rows = [
-        row_of(each.variable.type)(_tap_name(each.variable, tap))
-        for each in given.sequences
-        for tap in each.taps
+        row_of(sequence.variable.type)(_tap_name(sequence.variable, tap))
+        for sequence in arguments.sequences
+        for tap in sequence.taps
     ]
     states = []
     read = []
-    for output, kind in zip(given.outputs, kinds, strict=True):
+    for output, kind in zip(arguments.outputs, kinds, strict=True):
         depth = output.depth
         window = [kind(_tap_name(output.initial, -k - 1)) for k in range(depth)]
         states.append(window)
         read += [window[-tap - 1] for tap in output.taps]
     if config.compute_test_value != "off":
-        _add_test_values(given, rows, states)
-    made = returned(given.fn(*rows, *read, *given.non_sequences), given.name)
-    return TracedTurn(rows, states, list(given.outputs)), made
+        _add_test_values(arguments, rows, states)
+    value = arguments.fn(*rows, *read, *arguments.non_sequences)
+    iteration = TracedIteration(rows, states, list(arguments.outputs))
+    return iteration, returned(value, arguments.label)
 
 
 def _add_test_values(
-    given: Arguments, rows: Sequence[Variable], states: Sequence[Sequence[Variable]]
+    arguments: Arguments,
+    rows: Sequence[Variable],
+    states: Sequence[Sequence[Variable]],
 ) -> None:
-    """Give the variables of a turn the test values of the first turn."""
+    """Set the test values of the inputs of an iteration: those of the first one."""
     firsts = [
-        index(each.variable, tap - each.low)
-        for each in given.sequences
-        for tap in each.taps
+        index(sequence.variable, tap - sequence.low)
+        for sequence in arguments.sequences
+        for tap in sequence.taps
     ]
     starts = [
         output.start(k + 1)
-        for output, window in zip(given.outputs, states, strict=True)
+        for output, window in zip(arguments.outputs, states, strict=True)
         for k in range(len(window))
     ]
     inner = [*rows, *(state for window in states for state in window)]
     for variable, outer in zip(inner, [*firsts, *starts], strict=True):
-        with suppress(TestValueError):  # which the setting asked for before
+        with suppress(TestValueError):  # raised before, if the setting asks for it
             variable.tag.test_value = variable.type.filter(get_test_value(outer))
 
 
 def _tap_name(variable: Variable | None, tap: int) -> str | None:
-    """How a part of a named array is called: ``x[t-1]``."""
+    """Return the name of the row of an array at a tap: ``x[t-1]``."""
     if variable is None or variable.name is None:
         return None
     return f"{variable.name}[t{tap:+d}]" if tap else f"{variable.name}[t]"
@@ -151,42 +158,49 @@ def _tap_name(variable: Variable | None, tap: int) -> str | None:
 # ---- outputs ----
 
 
-def _outputs(turn: TracedTurn, made: Returned, name: str) -> list[Variable]:
-    """The outputs of a turn, in the dtypes of the states that they are."""
-    infos = turn.infos
-    if len(made.outputs) != len(infos):
+def _outputs(
+    iteration: TracedIteration, result: Returned, label: str
+) -> list[Variable]:
+    """Return the outputs as variables, in the dtypes of their states.
+
+    Raises TypeError and ValueError for outputs that do not match ``outputs_info``.
+    """
+    infos = iteration.infos
+    if len(result.outputs) != len(infos):
         raise GraphValueError(
-            f"{name}: fn returns {len(made.outputs)} outputs, and outputs_info "
-            f"has {len(infos)}; give one for each output, None for those that no turn "
-            "reads"
+            f"{label}: fn returns {len(result.outputs)} outputs, and outputs_info "
+            f"has {len(infos)}; give one for each output, None for those that no "
+            "iteration reads"
         )
     return [
-        _output(value, info, place, name)
-        for place, (value, info) in enumerate(zip(made.outputs, infos, strict=True))
+        _output(value, info, i, label)
+        for i, (value, info) in enumerate(zip(result.outputs, infos, strict=True))
     ]
 
 
-def _output(value: Any, info: OutputArgument, place: int, name: str) -> Variable:
+def _output(value: Any, info: OutputArgument, i: int, label: str) -> Variable:
     output = as_tensor_variable(value)
     if not isinstance(output.type, TensorType):
-        raise GraphTypeError(f"{name}: output {place} is of {output.type}, no array")
+        raise GraphTypeError(
+            f"{label}: output {i} is of {output.type}, expected an array"
+        )
     if info.initial is None:
         return output
-    wanted = info.state_type()
-    holds = result_type(output.type.dtype, wanted.dtype) == wanted.dtype
-    if isinstance(output, Constant) and holds:
-        output = constant(output.data, wanted.dtype)
+    state = info.state_type()
+    is_safe = result_type(output.type.dtype, state.dtype) == state.dtype
+    if isinstance(output, Constant) and is_safe:
+        output = constant(output.data, state.dtype)
     kind = output.type
-    if kind.dtype != wanted.dtype or kind.ndim != wanted.ndim:
+    if kind.dtype != state.dtype or kind.ndim != state.ndim:
         remedy = (
-            f"cast one of them, as with .astype({wanted.dtype!r})"
-            if kind.ndim == wanted.ndim
-            else "a state has the same number of axes in all turns"
+            f"cast one of them, as with .astype({state.dtype!r})"
+            if kind.ndim == state.ndim
+            else "a state has the same number of axes in all iterations"
         )
         raise GraphValueError(
             made_at(
-                f"{name}: output {place} of fn is {output} of {kind}, and its state "
-                f"in outputs_info, {info.initial}, is of {wanted}, expected the same "
+                f"{label}: output {i} of fn is {output} of {kind}, and its state "
+                f"in outputs_info, {info.initial}, is of {state}, expected the same "
                 f"dtype and number of axes; {remedy}",
                 output.tag.trace,
             )
@@ -195,48 +209,47 @@ def _output(value: Any, info: OutputArgument, place: int, name: str) -> Variable
 
 
 def _joined(kind: TensorType, other: TensorType) -> TensorType:
-    """The type of arrays of either pattern."""
+    """Return the type of which both types are: an axis broadcasts if both do."""
     flags = zip(kind.broadcastable, other.broadcastable, strict=True)
     return kind.clone(broadcastable=tuple(a and b for a, b in flags))
 
 
-# ---- updates, and what is read from outside ----
+# ---- updates, and constants of the loop ----
 
 
-def _add_updates(turn: TracedTurn, made: Returned, given: Arguments) -> None:
-    """Add the updates of shared variables, those that these bring along, too."""
-    turn.updates = {
+def _add_updates(iteration: TracedIteration, result: Returned) -> None:
+    """Add the updates and the condition, and default updates of what these read."""
+    iteration.updates = {
         variable: update_value(variable, value)
-        for variable, value in made.updates.items()
+        for variable, value in result.updates.items()
     }
-    if made.condition is not None:
-        turn.condition = math.FUNCTIONS["neq"](made.condition, 0)
-    known = {*turn.rows, *(state for window in turn.states for state in window)}
+    if result.condition is not None:
+        iteration.condition = math.FUNCTIONS["neq"](result.condition, 0)
+    inner = {*iteration.rows, *(s for window in iteration.states for s in window)}
     while True:
-        bringing = [
+        pending = [
             leaf
-            for leaf in inputs_of(_made(turn), known)
+            for leaf in inputs_of(_results(iteration), inner)
             if isinstance(leaf, SharedVariable)
             and leaf.default_update is not None
-            and leaf not in turn.updates
+            and leaf not in iteration.updates
         ]
-        if not bringing:
+        if not pending:
             return
-        turn.updates |= {x: update_value(x, x.default_update) for x in bringing}
+        iteration.updates |= {x: update_value(x, x.default_update) for x in pending}
 
 
-def _made(turn: TracedTurn) -> list[Variable]:
-    """All that a turn makes."""
-    condition = [] if turn.condition is None else [turn.condition]
-    return [*turn.outputs, *turn.updates.values(), *condition]
+def _results(iteration: TracedIteration) -> list[Variable]:
+    """Return the outputs, the updates and the condition."""
+    condition = [] if iteration.condition is None else [iteration.condition]
+    return [*iteration.outputs, *iteration.updates.values(), *condition]
 
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop to be: its op, what its states and constants begin with, its outputs.
+    """A loop that is not yet applied: its op, initial states and constants.
 
-    ``traces`` has for each output of the turn which of the node's traces it is.
-    ``updates`` has for each shared variable which state it is.
+    ``updates`` has the index of the state of each shared variable with an update.
     """
 
     op: Scan
@@ -245,50 +258,55 @@ class Loop:
     updates: Mapping[SharedVariable, int]
 
 
-def loop_of(turn: TracedTurn, given: Arguments, truncate_gradient: int) -> Loop:
-    """The loop whose turns are like this one."""
-    kept: dict[Variable, Variable] = {x: x.type(x.name) for x in turn.updates}
+def loop_of(
+    iteration: TracedIteration, arguments: Arguments, truncate_gradient: int
+) -> Loop:
+    """Return the loop of which ``iteration`` is one iteration."""
+    shared: dict[Variable, Variable] = {x: x.type(x.name) for x in iteration.updates}
     inner = [
-        *turn.rows,
-        *(state for window in turn.states for state in window),
-        *kept.values(),
+        *iteration.rows,
+        *(state for window in iteration.states for state in window),
+        *shared.values(),
     ]
-    made = gathered(clone_replace(_made(turn), kept), inner)
-    outputs = made[: len(turn.outputs)]
-    next_values = made[len(outputs) : len(outputs) + len(kept)]
-    if given.strict:
-        _check_strict(made, inner, given)
+    results = gathered(clone_replace(_results(iteration), shared), inner)
+    outputs = results[: len(iteration.outputs)]
+    next_values = results[len(outputs) : len(outputs) + len(shared)]
+    if arguments.strict:
+        _check_strict(results, inner, arguments)
     states: list[Variable] = []
     starts: list[Variable] = []
-    for output, window, info in zip(outputs, turn.states, turn.infos, strict=True):
+    for output, window, info in zip(
+        outputs, iteration.states, iteration.infos, strict=True
+    ):
         states += [output, *window][: len(window)]
         starts += [
             patternbroadcast(info.start(k + 1), v.broadcastable)
             for k, v in enumerate(window)
         ]
     traced_updates = [value for value in next_values if value not in outputs]
-    condition = [] if turn.condition is None else [made[-1]]
-    whole = [*states, *next_values, *outputs, *traced_updates, *condition]
-    outside = constants_of(whole, inner, given.name)
-    body = Body([*inner, *outside.values()], clone_replace(whole, outside))
+    condition = [] if iteration.condition is None else [results[-1]]
+    body_outputs = [*states, *next_values, *outputs, *traced_updates, *condition]
+    constants = constants_of(body_outputs, inner, arguments.label)
+    body = Body([*inner, *constants.values()], clone_replace(body_outputs, constants))
     op = Scan(
         body,
-        len(turn.rows),
-        len(states) + len(kept),
-        until=turn.condition is not None,
+        len(iteration.rows),
+        len(states) + len(shared),
+        until=iteration.condition is not None,
         truncate_gradient=truncate_gradient,
-        name=given.label,
+        name=arguments.name,
     )
-    places = {x: len(states) + place for place, x in enumerate(turn.updates)}
-    return Loop(op, [*starts, *kept], list(outside), places)
+    updates = {x: len(states) + i for i, x in enumerate(iteration.updates)}
+    return Loop(op, [*starts, *shared], list(constants), updates)
 
 
 def constants_of(
-    outputs: Sequence[Variable], inner: Sequence[Variable], name: str
+    outputs: Sequence[Variable], inner: Sequence[Variable], label: str
 ) -> dict[Variable, Variable]:
-    """What a turn reads from outside, each with a variable that stands for it.
+    """Return the loop's constants, each with the body's variable that stands for it.
 
-    It is the last variables on the way that depend on nothing that a turn is given.
+    They are the largest subexpressions that do not depend on ``inner``, the inputs of
+    an iteration. Raises NotImplementedError for one of a type of a context.
     """
     dependent = set(inner)
     read = [
@@ -297,54 +315,55 @@ def constants_of(
         if _depends(node.inputs, node.outputs, dependent)
         for variable in node.inputs
     ]
-    found: dict[Variable, Variable] = {}
+    constants: dict[Variable, Variable] = {}
     waiting = [*read, *outputs][::-1]
     while waiting:
         variable = waiting.pop()
-        if variable in dependent or variable in found or isinstance(variable, Constant):
+        is_handled = variable in dependent or variable in constants
+        if is_handled or isinstance(variable, Constant):
             continue
         owner = variable.owner
         if owner is not None and isinstance(owner.op, MakeVector | Shape):
-            waiting += reversed(owner.inputs)  # integers are given one by one
+            waiting += reversed(owner.inputs)  # integers are passed one by one
         elif isinstance(variable.type, TensorType):
-            found[variable] = variable.type(variable.name)
+            constants[variable] = variable.type(variable.name)
         else:
             raise NotOfferedError(
                 made_at(
-                    f"{name}: fn reads {variable} of {variable.type}; loops that name "
+                    f"{label}: fn reads {variable} of {variable.type}; loops that name "
                     "contexts are not offered yet: give arrays of the host's types",
                     variable.tag.trace,
                 )
             )
-    return found
+    return constants
 
 
 def _depends(
-    inputs: Sequence[Variable], outputs: Sequence[Variable], known: set[Variable]
+    inputs: Sequence[Variable], outputs: Sequence[Variable], dependent: set[Variable]
 ) -> bool:
-    """True if a node depends on what a turn is given; then its outputs do."""
-    if known.isdisjoint(inputs):
+    """True if an input is ``dependent``; the outputs are then added to that set."""
+    if dependent.isdisjoint(inputs):
         return False
-    known.update(outputs)
+    dependent.update(outputs)
     return True
 
 
 def _check_strict(
-    made: Sequence[Variable], inner: Sequence[Variable], given: Arguments
+    results: Sequence[Variable], inner: Sequence[Variable], arguments: Arguments
 ) -> None:
-    """Raise MissingInputError for what is read and was not given."""
-    known = {*inner, *(x for x in given.non_sequences if isinstance(x, Variable))}
-    for leaf in inputs_of(made, known):
-        if leaf not in known and not isinstance(leaf, Constant):
+    """Raise MissingInputError if a variable is read that is not an argument."""
+    inputs = {*inner, *(x for x in arguments.non_sequences if isinstance(x, Variable))}
+    for leaf in inputs_of(results, inputs):
+        if leaf not in inputs and not isinstance(leaf, Constant):
             raise MissingInputError(
                 made_at(
-                    f"{given.name}: fn reads {leaf} of {leaf.type}, which is not among "
-                    "non_sequences; with strict=True it reads nothing else",
+                    f"{arguments.label}: fn reads {leaf} of {leaf.type}, which is not "
+                    "among non_sequences; with strict=True it may read nothing else",
                     leaf.tag.trace,
                 )
             )
 
 
 def updates_of(loop: Loop, finals: Sequence[Variable]) -> OrderedUpdates:
-    """The next values of the shared variables that turns update."""
-    return OrderedUpdates([(x, finals[place]) for x, place in loop.updates.items()])
+    """Return the updates of shared variables: their states after the loop."""
+    return OrderedUpdates([(x, finals[i]) for x, i in loop.updates.items()])

@@ -305,14 +305,14 @@ def test_map_reduce_and_folds():
 
 
 MISTAKES = {
-    "nothing says how many turns": (ValueError, lambda x: scan(lambda: 1)),
+    "the number of iterations is unknown": (ValueError, lambda x: scan(lambda: 1)),
     r"sequence 0 is .* no rows": (TypeError, lambda x: scan(lambda a: a, x.sum())),
     "n_steps is -1": (ValueError, lambda x: scan(lambda a: a, x, n_steps=-1)),
     "n_steps is .* expected an integer": (
         TypeError,
         lambda x: scan(lambda a: a, x, n_steps=x),
     ),
-    r"taps are \[-1, -1\], one of them twice": (
+    r"taps are \[-1, -1\], expected each tap once": (
         ValueError,
         lambda x: scan(lambda a: a, {"input": x, "taps": [-1, -1]}),
     ),
@@ -344,7 +344,10 @@ MISTAKES = {
         ValueError,
         lambda x: scan(lambda a: a, x, truncate_gradient=0),
     ),
-    "fn returns nothing": (ValueError, lambda x: scan(lambda a: None, x)),
+    "fn returns no output and no update": (
+        ValueError,
+        lambda x: scan(lambda a: None, x),
+    ),
     "expected an output or a list of them": (
         TypeError,
         lambda x: scan(lambda a: "text", x),

@@ -1,4 +1,4 @@
-"""The body of a loop: the graph of one turn."""
+"""The body of a loop: the graph of one iteration."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from gpuarray.dtypes import kind_of
 
 
 class Body:
-    """A graph from ``inputs``, variables of its own, to ``outputs``.
+    """An immutable graph from ``inputs``, variables of its own, to ``outputs``.
 
-    It is a value: bodies are equal if they compute the same of inputs of the same
-    types. Nothing changes its nodes.
+    Bodies compare and hash by value: equal if they compute the same outputs from inputs
+    of the same types.
     """
 
     def __init__(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
@@ -34,12 +34,12 @@ class Body:
         self.outputs = tuple(outputs)
 
     def on(self, inputs: Sequence[Variable]) -> list[Variable]:
-        """The outputs computed of other inputs."""
+        """Return the outputs with other variables in place of the inputs."""
         known = dict(zip(self.inputs, inputs, strict=True))
         return clone_replace(self.outputs, known)
 
     def cloned(self) -> Body:
-        """The same graph on fresh variables."""
+        """Return a copy of the graph on fresh variables."""
         memo: dict[Variable, Variable] = {x: x.clone() for x in self.inputs}
         outputs = clone(self.outputs, memo)
         return Body([memo[x] for x in self.inputs], outputs)
@@ -52,26 +52,28 @@ class Body:
 
     @cached_property
     def graph(self) -> FunctionGraph:
-        """The body as a graph by itself, whose order minds what is overwritten."""
+        """The body as a `FunctionGraph`: its order runs readers before overwriters."""
         return FunctionGraph(self.inputs, self.outputs)
 
     @cached_property
     def nodes(self) -> list[Apply]:
-        """The nodes, each after those that it needs."""
+        """The nodes in topological order."""
         return toposort(self.outputs, blockers=self.inputs)
 
     @cached_property
     def behind(self) -> list[frozenset[int]]:
-        """For each output the inputs, by index, that it is computed from."""
-        place = {x: i for i, x in enumerate(self.inputs)}
+        """The dependencies of each output: the indices of the inputs that it reads."""
+        positions = {x: i for i, x in enumerate(self.inputs)}
         return [
-            frozenset(place[x] for x in inputs_of([output], place) if x in place)
+            frozenset(
+                positions[x] for x in inputs_of([output], positions) if x in positions
+            )
             for output in self.outputs
         ]
 
     @cached_property
     def on_host(self) -> frozenset[int]:
-        """The inputs, by index, whose values settle shapes, so the host knows them."""
+        """The indices of the inputs that determine shapes: the host must know them."""
         needed = {
             node.inputs[i] for node in self.nodes for i in node.op.host_inputs(node)
         }
@@ -84,7 +86,7 @@ class Body:
 
     @cached_property
     def is_elementwise(self) -> bool:
-        """True if an element of an output needs only itself of each input."""
+        """True if element i of each output depends on element i of the inputs only."""
         return all(isinstance(node.op, Elemwise | DimShuffle) for node in self.nodes)
 
     def __eq__(self, other: object) -> bool:
@@ -113,7 +115,7 @@ class Body:
 
 
 def is_integer(variable: Variable) -> bool:
-    """True for one integer, or a vector of integers that lengths are made of."""
+    """True for an integer scalar that is no constant."""
     kind = variable.type
     if isinstance(variable, Constant) or not isinstance(kind, ArrayType):
         return False
@@ -121,5 +123,5 @@ def is_integer(variable: Variable) -> bool:
 
 
 def is_measured(node: Apply) -> bool:
-    """True if the node reads lengths only."""
+    """True if the node reads only the shape of its input, no elements."""
     return isinstance(node.op, Shape | Shape_i)

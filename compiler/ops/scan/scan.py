@@ -1,4 +1,4 @@
-"""The op of loops: a body that is done once for each turn."""
+"""``Scan``: the op of loops, which runs a body once per iteration."""
 
 from __future__ import annotations
 
@@ -18,41 +18,40 @@ from gpuarray.compiler.ops.scan.body import Body
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 ALL = -1
-"""The ``truncate_gradient`` of a loop whose gradient goes through all turns."""
+"""The ``truncate_gradient`` of a loop whose gradient goes through all iterations."""
 
 
 class Scan(Op):
     """A loop of ``body``.
 
-    The inputs of a node are the number of turns and then, by their roles, the inputs of
-    the body:
+    The inputs of a node are the number of iterations, then the inputs of the body:
 
-    - ``n_sequences`` sequences: arrays of which each turn gets its row;
-    - ``n_states`` states: what a turn makes of one is given to the next turn;
-    - constants of the loop, the same in all turns.
+    - ``n_sequences`` sequences: arrays; iteration i reads row i;
+    - ``n_states`` states: each iteration's new value is the next iteration's input;
+    - constants, the same in all iterations.
 
-    The body's outputs are the next states and then any number of results of the turn.
-    The node's outputs are the states after the last turn, and for each result its
-    trace: an array that has the results of all turns in its rows. A sequence that is
-    read at several taps is several inputs, each a part of it; a state that is read at
-    several taps is several states, of which one is computed and the others are handed
-    on. A shared variable that turns update is a state.
+    The body's outputs are the next states, then any number of results. The node's
+    outputs are the final states, then for each result its trace: the results of all
+    iterations, stacked in rows. A sequence read at several taps is several inputs, each
+    a slice of it. A state read at several taps is several states: one is computed, the
+    others are shifted along. A shared variable with an update is a state.
 
-    With ``until`` the body's last output is a condition: the turn in which it is true
-    is the last one. The number of turns is then the most that there are, the traces
-    have the turns that were, and the node's last output is how many these are.
+    With ``until`` the body's last output is a condition, and the iteration in which it
+    is true is the last one. The number of iterations is then an upper bound, the traces
+    have a row for each iteration that ran, and the node's last output is their number.
 
-    ``truncate_gradient`` is how many turns a gradient goes back, `ALL` for all.
+    ``truncate_gradient`` is how many iterations a gradient goes back, `ALL` for all.
 
-    ``stopped`` is the state, by its place, that says of a loop of all turns that the
-    condition held: later turns change nothing that is read. None of other loops.
+    ``stopped`` is the index of the state that is true once the condition held, in a
+    loop that `all_iterations` made of one with ``until``: later iterations leave every
+    state as it is. None for other loops.
     """
 
     __props__ = ("body", "n_sequences", "n_states", "until", "truncate_gradient",
                  "name", "stopped")  # fmt: skip
 
     placed_body: Any = None
-    """Of a loop on a context the body there, a `FunctionGraph`."""
+    """The body of a loop that is placed on a context, a `FunctionGraph`."""
 
     def __init__(
         self,
@@ -75,11 +74,11 @@ class Scan(Op):
 
     @property
     def n_traces(self) -> int:
-        """How many results of the turns there are."""
+        """The number of results of the body, each with a trace."""
         return len(self.body.outputs) - self.n_states - self.until
 
     def like(self, body: Body, n_sequences: int, n_states: int) -> Scan:
-        """The loop with another body."""
+        """Return a loop with another body and the same options."""
         return Scan(
             body,
             n_sequences,
@@ -92,43 +91,47 @@ class Scan(Op):
 
     @cached_property
     def is_graph(self) -> bool:  # type: ignore[override]
-        """Whether a function replaces something in its body."""
+        """True if an op of the body is a graph that `expand` puts in its place."""
         return any(node.op.is_graph for node in self.body.nodes)
 
     def expand(self, inputs: Sequence[Variable]) -> list[Variable]:
-        """Return the outputs of the loop, with graphs for what stands for graphs."""
+        """Return the loop's outputs, with such ops of the body replaced by graphs."""
         body = Body(self.body.inputs, inlined(self.body.outputs))
         loop = self.like(body, self.n_sequences, self.n_states)
         return list(loop.make_node(*inputs).outputs)
 
-    def sequences(self, given: Sequence[Any]) -> list[Any]:
-        """Of a list in the order of the body's inputs the part of the sequences."""
-        return list(given[: self.n_sequences])
+    def sequences(self, items: Sequence[Any]) -> list[Any]:
+        """Return the sequences' items of a list with one item per input of the body."""
+        return list(items[: self.n_sequences])
 
-    def states(self, given: Sequence[Any]) -> list[Any]:
-        """Of a list in the order of the body's inputs the part of the states."""
-        return list(given[self.n_sequences : self.n_sequences + self.n_states])
+    def states(self, items: Sequence[Any]) -> list[Any]:
+        """Return the states' items of a list with one item per input of the body."""
+        return list(items[self.n_sequences : self.n_sequences + self.n_states])
 
-    def constants(self, given: Sequence[Any]) -> list[Any]:
-        """Of a list in the order of the body's inputs the part of the constants."""
-        return list(given[self.n_sequences + self.n_states :])
+    def constants(self, items: Sequence[Any]) -> list[Any]:
+        """Return the constants' items of a list with one item per input of the body."""
+        return list(items[self.n_sequences + self.n_states :])
 
-    def make_node(self, turns: Any, *inputs: Any) -> Apply:
-        """A node of the number of turns and what the body's inputs are made of."""
-        count = math.cast(as_tensor_variable(turns), "int64")
-        given = [as_tensor_variable(each) for each in inputs]
-        if len(given) != len(self.body.inputs):
+    def make_node(self, iterations: Any, *inputs: Any) -> Apply:
+        """Return a node of the number of iterations, sequences, states and constants.
+
+        Raises TypeError for inputs that do not match the body's in number or in type.
+        """
+        count = math.cast(as_tensor_variable(iterations), "int64")
+        variables = [as_tensor_variable(x) for x in inputs]
+        if len(variables) != len(self.body.inputs):
             raise GraphTypeError(
-                f"{self}: given {len(given)} inputs, expected {len(self.body.inputs)}"
+                f"{self}: given {len(variables)} inputs, expected "
+                f"{len(self.body.inputs)}"
             )
-        for place, (variable, inner) in enumerate(
-            zip(given, self.body.inputs, strict=True)
+        for i, (variable, inner) in enumerate(
+            zip(variables, self.body.inputs, strict=True)
         ):
-            wanted = rows_of(inner.type) if place < self.n_sequences else inner.type
-            if not takes(wanted, variable.type):
+            expected = rows_of(inner.type) if i < self.n_sequences else inner.type
+            if not takes(expected, variable.type):
                 raise GraphTypeError(
-                    f"{self}: input {place} is {variable} of {variable.type}, expected "
-                    f"{wanted}"
+                    f"{self}: input {i} is {variable} of {variable.type}, expected "
+                    f"{expected}"
                 )
         kinds = [output.type for output in self.body.outputs]
         finals = [x.type for x in self.states(self.body.inputs)]
@@ -138,49 +141,52 @@ class Scan(Op):
             *(rows_of(kind)() for kind in traces),
             *([TensorType("int64", ())()] if self.until else []),
         ]
-        return Apply(self, [count, *given], outputs)
+        return Apply(self, [count, *variables], outputs)
 
     def evaluate(self, node: Apply, arrays: Sequence[Any]) -> list[Any]:
-        """The turns, one after the other, by NumPy."""
-        most, *given = arrays
-        sequences = self.sequences(given)
-        constants = self.constants(given)
-        states = [np.asarray(x) for x in self.states(given)]
+        """Return the outputs, computed iteration by iteration with NumPy."""
+        limit, *inputs = arrays
+        sequences = self.sequences(inputs)
+        constants = self.constants(inputs)
+        states = [np.asarray(x) for x in self.states(inputs)]
         results: list[list[Any]] = []
-        for turn in range(max(int(most), 0)):
-            rows = [np.asarray(x[turn]) for x in sequences]
-            made = self.body.evaluate([*rows, *states, *constants])
-            states = [np.asarray(x) for x in made[: self.n_states]]
-            results.append(made[self.n_states : self.n_states + self.n_traces])
-            if self.until and made[-1]:
+        for iteration in range(max(int(limit), 0)):
+            rows = [np.asarray(x[iteration]) for x in sequences]
+            outputs = self.body.evaluate([*rows, *states, *constants])
+            states = [np.asarray(x) for x in outputs[: self.n_states]]
+            results.append(outputs[self.n_states : self.n_states + self.n_traces])
+            if self.until and outputs[-1]:
                 break
         count = [np.asarray(len(results), "int64")] if self.until else []
-        return [*states, *self._stacked(results, given), *count]
+        return [*states, *self._stacked(results, inputs), *count]
 
-    def _stacked(self, results: list[list[Any]], given: Sequence[Any]) -> list[Any]:
-        """The results in rows; where there is no turn, as many as one on zeros has."""
+    def _stacked(self, results: list[list[Any]], inputs: Sequence[Any]) -> list[Any]:
+        """Stack the results of all iterations into traces.
+
+        Without iterations the traces have no rows, in the shape of results on zeros.
+        """
         if results:
-            return [np.stack(each) for each in zip(*results, strict=True)]
-        rows = [np.zeros(x.shape[1:], x.dtype) for x in self.sequences(given)]
-        made = self.body.evaluate([*rows, *given[self.n_sequences :]])
+            return [np.stack(rows) for rows in zip(*results, strict=True)]
+        zeros = [np.zeros(x.shape[1:], x.dtype) for x in self.sequences(inputs)]
+        outputs = self.body.evaluate([*zeros, *inputs[self.n_sequences :]])
         return [
-            np.zeros((0, *np.shape(each)), np.asarray(each).dtype)
-            for each in made[self.n_states : self.n_states + self.n_traces]
+            np.zeros((0, *np.shape(result)), np.asarray(result).dtype)
+            for result in outputs[self.n_states : self.n_states + self.n_traces]
         ]
 
     def host_inputs(self, node: Apply) -> Collection[int]:
-        """The number of turns, and the constants that settle shapes in the body."""
+        """Return the number of iterations and the constants that determine shapes."""
         first = self.n_sequences + self.n_states
         return (0, *(1 + i for i in sorted(self.body.on_host) if i >= first))
 
     def infer_shape(
         self, node: Apply, input_shapes: Sequence[Sequence[Any]]
     ) -> list[tuple[Any, ...]]:
-        """States keep their lengths; a trace has a row for each turn."""
-        turns, *_ = node.inputs
+        """Return the shapes: states keep theirs, a trace has a row per iteration."""
+        iterations, *_ = node.inputs
         first = 1 + self.n_sequences
         finals = [tuple(x) for x in input_shapes[first : first + self.n_states]]
-        rows = None if self.until else turns
+        rows = None if self.until else iterations
         traces = [
             (rows, *self._lengths(self.n_states + place, finals))
             for place in range(self.n_traces)
@@ -190,7 +196,7 @@ class Scan(Op):
     def requirements(
         self, node: Apply, input_shapes: Sequence[Sequence[Any]]
     ) -> Iterable[Requirement]:
-        """Require a row of each sequence for each turn."""
+        """Require that sequences have as many rows as there are iterations."""
         if not self.until:
             for lengths in input_shapes[1 : 1 + self.n_sequences]:
                 yield from equal(lengths[0], node.inputs[0])
@@ -198,7 +204,7 @@ class Scan(Op):
     def _lengths(
         self, place: int, finals: Sequence[tuple[Any, ...]]
     ) -> tuple[Any, ...]:
-        """The lengths of a result of the body where it is a state."""
+        """Return the lengths of an output of the body: a state's, else unknown ones."""
         output = self.body.outputs[place]
         for next_state, lengths in zip(self.body.outputs, finals, strict=False):
             if next_state is output:
@@ -207,7 +213,7 @@ class Scan(Op):
         return (None,) * ndim
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """What reaches which output, in one turn or over several."""
+        """Return which inputs reach which outputs, over any number of iterations."""
         reach = self.reach()
         count = [frozenset[int]()] if self.until else []
         columns = [*reach[: self.n_states + self.n_traces], *count]
@@ -217,24 +223,27 @@ class Scan(Op):
         return [[False] * len(columns), *rows]
 
     def reach(self) -> list[frozenset[int]]:
-        """For each output of the body the inputs that reach it over all turns."""
-        found = list(self.body.behind)
-        for k in range(self.n_states):  # a state may be reached without any turn
-            found[k] = found[k] | {self.n_sequences + k}
+        """Return for each output of the body the inputs that reach it in the loop.
+
+        This is the transitive closure of `Body.behind` through the states.
+        """
+        reach = list(self.body.behind)
+        for k in range(self.n_states):  # without iterations the state is its input
+            reach[k] = reach[k] | {self.n_sequences + k}
         while True:
             wider = [
-                each.union(
+                inputs.union(
                     *(
-                        found[k]
+                        reach[k]
                         for k in range(self.n_states)
-                        if self.n_sequences + k in each
+                        if self.n_sequences + k in inputs
                     )
                 )
-                for each in found
+                for inputs in reach
             ]
-            if wider == found:
-                return found
-            found = wider
+            if wider == reach:
+                return reach
+            reach = wider
 
     def pull_back(
         self,
@@ -243,56 +252,61 @@ class Scan(Op):
         outputs: Sequence[Variable],
         output_gradients: Sequence[Variable | None],
     ) -> list[Variable | None]:
-        """Return the gradient of each input, by a loop that goes backwards."""
-        return list(m.through_turns(self, inputs, outputs, output_gradients))
+        """Return the gradient of each input, computed by a reverse loop."""
+        return list(m.through_loop(self, inputs, outputs, output_gradients))
 
     def __str__(self) -> str:
         return f"for{{{self.name or 'scan_fn'}}}"
 
 
 def rows_of(kind: ArrayType) -> Any:
-    """The type of an array that has arrays of a type in its rows."""
+    """Return the type of an array whose rows have this type."""
     return kind.clone(broadcastable=(False, *kind.broadcastable))  # type: ignore[attr-defined]
 
 
 def row_of(kind: ArrayType) -> Any:
-    """The type of one row of an array."""
+    """Return the type of one row of an array of this type."""
     return kind.clone(broadcastable=kind.broadcastable[1:])  # type: ignore[attr-defined]
 
 
-def takes(wanted: ArrayType, given: ArrayType) -> bool:
-    """True if an array of a type can be given where one of another is wanted."""
+def takes(expected: ArrayType, kind: ArrayType) -> bool:
+    """True if an array of type ``kind`` is accepted where ``expected`` is declared.
+
+    It may broadcast along more axes than declared, not along fewer.
+    """
     return (
-        wanted.dtype == given.dtype
-        and wanted.ndim == given.ndim
+        expected.dtype == kind.dtype
+        and expected.ndim == kind.ndim
         and all(
             has or not must
-            for has, must in zip(given.broadcastable, wanted.broadcastable, strict=True)
+            for has, must in zip(
+                kind.broadcastable, expected.broadcastable, strict=True
+            )
         )
     )
 
 
-def all_turns(loop: Scan, inputs: Sequence[Variable]) -> list[Variable]:
-    """The results of a loop that stops, by one of which every turn runs.
+def all_iterations(loop: Scan, inputs: Sequence[Variable]) -> list[Variable]:
+    """Return the outputs of a loop with ``until``, by a loop that runs all iterations.
 
-    From the turn on in which the condition holds the states stay as they are, and turns
-    are not counted. The traces are cut where it stopped.
+    Once the condition held, the states stay as they are and the count of iterations
+    stops. The traces are cut to that count.
     """
     body, first = loop.body, loop.n_sequences
     split = loop.n_states
-    *made, condition = body.outputs
+    *outputs, condition = body.outputs
     states = loop.states(body.inputs)
     stopped = TensorType("bool", ())("stopped")
-    count = TensorType("int64", ())("turns")
+    count = TensorType("int64", ())("iterations")
     choose, either = math.FUNCTIONS["where"], math.FUNCTIONS["logical_or"]
-    kept = [
+    frozen = [
         choose(stopped, before, after)
-        for before, after in zip(states, made[:split], strict=True)
+        for before, after in zip(states, outputs[:split], strict=True)
     ]
     counted = choose(stopped, count, count + 1)
-    known = dict(zip(made, kept, strict=False))
-    results = [known.get(result, result) for result in made[split:]]
-    whole = Scan(
+    replaced = dict(zip(outputs, frozen, strict=False))
+    results = [replaced.get(result, result) for result in outputs[split:]]
+    full = Scan(
         Body(
             [
                 *body.inputs[: first + split],
@@ -300,21 +314,21 @@ def all_turns(loop: Scan, inputs: Sequence[Variable]) -> list[Variable]:
                 count,
                 *loop.constants(body.inputs),
             ],
-            [*kept, either(stopped, condition), counted, *results],
+            [*frozen, either(stopped, condition), counted, *results],
         ),
         first,
         split + 2,
         name=loop.name,
         stopped=split,
     )
-    turns, *given = inputs
-    outputs = whole(
-        turns,
-        *given[: first + split],
+    limit, *operands = inputs
+    results = full(
+        limit,
+        *operands[: first + split],
         constant(False, "bool"),
         constant(0, "int64"),
-        *loop.constants(given),
+        *loop.constants(operands),
     )
-    turns = outputs[split + 1]
-    traces = [index(trace, slice(None, turns)) for trace in outputs[split + 2 :]]
-    return [*outputs[:split], *traces, turns]
+    iterations = results[split + 1]
+    traces = [index(trace, slice(None, iterations)) for trace in results[split + 2 :]]
+    return [*results[:split], *traces, iterations]

@@ -1,1 +1,1 @@
-"""Rewrites of loops: what leaves them, and what they need not keep."""
+"""Rewrites of loops: code motion out of the body, and dead results and states."""

@@ -1,4 +1,4 @@
-"""A loop taken apart into what each input and output of its body is."""
+"""``Parts``: a loop as lists of sequences, states, constants and results."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.traverse import clone_replace, inputs_of
 from gpuarray.compiler.ops.broadcast.broadcast import patternbroadcast
 from gpuarray.compiler.ops.scan.body import Body
-from gpuarray.compiler.ops.scan.scan import Scan, all_turns
+from gpuarray.compiler.ops.scan.scan import Scan, all_iterations
 from gpuarray.compiler.rewrites.engine.engine import GraphPass, Log, graph_pass
 
 Results = Sequence[Variable | None] | None
-"""What replaces the outputs of a loop, None where nobody reads one; None for no change.
-"""
+"""Replacements of a loop's outputs, None for an unread output; None for no change."""
 
 
 @dataclass
 class State:
-    """What a turn hands to the next: its variable, its beginning, its next value."""
+    """A state: the body's variable, the initial value, the body's next value."""
 
     inner: Variable
     start: Variable
@@ -30,13 +29,14 @@ class State:
 
 @dataclass
 class Parts:
-    """A loop: pairs of a variable of the body and what it is given, states, results.
+    """A loop that a rewrite may change; `node` makes a node of it.
 
-    ``condition`` is that of a loop that stops.
+    ``sequences`` and ``constants`` are pairs of the body's variable and the loop's
+    input. ``condition`` is the stop condition of a loop with ``until``.
     """
 
     op: Scan
-    turns: Variable
+    iterations: Variable
     sequences: list[tuple[Variable, Variable]]
     states: list[State]
     constants: list[tuple[Variable, Variable]]
@@ -45,25 +45,25 @@ class Parts:
     changed: bool = field(default=False)
 
     def outputs(self) -> list[Variable]:
-        """What the body computes: the next states, the results, the condition."""
+        """Return the body's outputs: the next states, the results, the condition."""
         condition = [] if self.condition is None else [self.condition]
         return [*(s.next for s in self.states), *self.results, *condition]
 
     def read(self) -> set[Variable]:
-        """The variables that the body reads."""
+        """Return the variables that the body reads."""
         return set(inputs_of(self.outputs()))
 
-    def replace(self, known: Mapping[Variable, Variable]) -> None:
-        """Let the body read other variables."""
-        new = clone_replace(self.outputs(), known)
-        for state, value in zip(self.states, new, strict=False):
+    def replace(self, replacements: Mapping[Variable, Variable]) -> None:
+        """Replace variables of the body."""
+        outputs = clone_replace(self.outputs(), replacements)
+        for state, value in zip(self.states, outputs, strict=False):
             state.next = value
-        rest = new[len(self.states) :]
-        self.results = rest[: len(self.results)]
-        self.condition = None if self.condition is None else rest[-1]
+        results = outputs[len(self.states) :]
+        self.results = results[: len(self.results)]
+        self.condition = None if self.condition is None else results[-1]
 
     def node(self) -> Apply:
-        """A node of the loop."""
+        """Return a node of the loop, with a body of these parts."""
         pairs = [
             *self.sequences,
             *((s.inner, s.start) for s in self.states),
@@ -71,11 +71,11 @@ class Parts:
         ]
         body = Body([inner for inner, _ in pairs], self.outputs())
         op = self.op.like(body, len(self.sequences), len(self.states))
-        return op.make_node(self.turns, *(given for _, given in pairs))
+        return op.make_node(self.iterations, *(outer for _, outer in pairs))
 
 
 def loops_of(fgraph: FunctionGraph, stopping: bool = False) -> list[Apply]:
-    """Return the loops that run all turns, and with ``stopping`` the others, too."""
+    """Return the loops without ``until``; with ``stopping`` all loops."""
     return [
         node
         for node in fgraph.toposort()
@@ -87,15 +87,15 @@ Rule = Callable[[Parts, list[bool]], Results]
 
 
 def loop_pass(rule: Rule) -> GraphPass:
-    """Make a pass of a function that gives other results for the outputs of a loop.
+    """Make a pass of a rule that replaces the outputs of a loop without ``until``.
 
-    It gets the parts of each loop that runs all its turns, and which outputs are read.
+    The rule gets the parts of the loop and a flag per output: True if it is read.
     """
     return _pass_of(rule, stopping=False)
 
 
 def pass_of_all_loops(rule: Rule) -> GraphPass:
-    """Make a pass as `loop_pass` does, of loops that stop, too."""
+    """Make a pass as `loop_pass` does, for loops with ``until``, too."""
     return _pass_of(rule, stopping=True)
 
 
@@ -115,23 +115,23 @@ def _pass_of(rule: Rule, stopping: bool) -> GraphPass:
 
 
 def parts_of(node: Apply) -> Parts:
-    """The parts of a loop, over a body of its own variables."""
+    """Return the parts of a loop, over a copy of its body."""
     op = node.op
     assert isinstance(op, Scan)
     body = op.body.cloned()
-    turns, *given = node.inputs
+    iterations, *inputs = node.inputs
     nexts = body.outputs[: op.n_states]
     return Parts(
         op,
-        turns,
-        list(zip(op.sequences(body.inputs), op.sequences(given), strict=True)),
+        iterations,
+        list(zip(op.sequences(body.inputs), op.sequences(inputs), strict=True)),
         [
-            State(*each)
-            for each in zip(
-                op.states(body.inputs), op.states(given), nexts, strict=True
+            State(*fields)
+            for fields in zip(
+                op.states(body.inputs), op.states(inputs), nexts, strict=True
             )
         ],
-        list(zip(op.constants(body.inputs), op.constants(given), strict=True)),
+        list(zip(op.constants(body.inputs), op.constants(inputs), strict=True)),
         list(body.outputs[op.n_states : op.n_states + op.n_traces]),
         body.outputs[-1] if op.until else None,
     )
@@ -144,18 +144,18 @@ def replace_outputs(
     name: str,
     log: Log,
 ) -> None:
-    """Put results in the place of a node's outputs; None where nobody reads one."""
+    """Replace a node's outputs by results; None leaves an output that is not read."""
     for old, new in zip(node.outputs, results, strict=True):
         if new is not None and new is not old:
-            fitting = patternbroadcast(new, old.type.broadcastable)
-            log.note(name, old, fitting)
-            fgraph.replace(old, fitting, reason=name)
+            result = patternbroadcast(new, old.type.broadcastable)
+            log.note(name, old, result)
+            fgraph.replace(old, result, reason=name)
 
 
-def run_all_turns(fgraph: FunctionGraph, log: Log) -> None:
-    """Put loops of all turns in the place of those that stop."""
+def run_all_iterations(fgraph: FunctionGraph, log: Log) -> None:
+    """Replace each loop with ``until`` by one that runs all iterations."""
     for node in loops_of(fgraph, stopping=True):
         op = node.op
         if isinstance(op, Scan) and op.until:
-            results = all_turns(op, node.inputs)
-            replace_outputs(fgraph, node, results, "run_all_turns", log)
+            results = all_iterations(op, node.inputs)
+            replace_outputs(fgraph, node, results, "run_all_iterations", log)

@@ -1,4 +1,4 @@
-"""What leaves a loop to be done for all turns at once, before it or after it."""
+"""Code motion out of loops: operations done for all iterations at once."""
 
 from __future__ import annotations
 
@@ -31,21 +31,23 @@ Rows = Mapping[Variable, Variable]
 def batched(
     variables: Sequence[Variable], parts: Parts, rows: Rows
 ) -> list[Variable] | None:
-    """Variables of a body in all turns, where ``rows`` has those of what they read.
+    """Return the values of the body's variables in all iterations, stacked in rows.
 
-    None where an operation would be done turn by turn all the same.
+    ``rows`` has the stacked values of the variables that they read. None where an
+    operation has no batched form and would still run iteration by iteration.
     """
     edge = {variable: variable for variable in rows}
     plain = clone_replace(list(variables), dict(parts.constants) | edge)
     if not rows:
         return None
-    found = over_rows(plain, rows)
-    known = {*rows.values(), *(given for _, given in parts.constants)}
-    if any(isinstance(node.op, MapRows) for node in toposort(found, blockers=known)):
+    stacked = over_rows(plain, rows)
+    inputs = {*rows.values(), *(outer for _, outer in parts.constants)}
+    nodes = toposort(stacked, blockers=inputs)
+    if any(isinstance(node.op, MapRows) for node in nodes):
         return None
     return [
         patternbroadcast(new, rows_of(old.type).broadcastable)
-        for new, old in zip(found, plain, strict=True)
+        for new, old in zip(stacked, plain, strict=True)
     ]
 
 
@@ -54,39 +56,39 @@ def batched(
 
 @loop_pass
 def multiply_before_the_loop(parts: Parts, used: list[bool]) -> Results:
-    """Products of a sequence's rows with what is the same each turn are one product."""
+    """Hoist products of a sequence's rows with a loop invariant: one matrix product."""
     rows = dict(parts.sequences)
-    found = _early_products(parts)
-    made = batched(found, parts, rows) if found else None
-    if made is None:
+    products = _early_products(parts)
+    stacked = batched(products, parts, rows) if products else None
+    if stacked is None:
         return None
-    known = {old: old.type() for old in found}
-    for old, product in zip(found, made, strict=True):
-        parts.sequences.append((known[old], product))
-    parts.replace(known)
+    replacements = {product: product.type() for product in products}
+    for product, sequence in zip(products, stacked, strict=True):
+        parts.sequences.append((replacements[product], sequence))
+    parts.replace(replacements)
     return parts.node().outputs
 
 
 def _early_products(parts: Parts) -> list[Variable]:
-    """The products in a body that depend on rows of sequences, and on no state."""
+    """Return the products in a body that depend on sequences and on no state."""
     rows = {inner for inner, _ in parts.sequences}
     fixed = {inner for inner, _ in parts.constants}
     states = {state.inner for state in parts.states}
     late = set(states)
     early = set(rows)
-    found = []
+    products = []
     for node in toposort(parts.outputs(), blockers={*rows, *fixed, *states}):
         if not late.isdisjoint(node.inputs):
             late.update(node.outputs)
         elif not early.isdisjoint(node.inputs):
             early.update(node.outputs)
             if isinstance(node.op, Dot) and _is_of_one_side(node, early):
-                found.append(node.outputs[0])
-    return found
+                products.append(node.outputs[0])
+    return products
 
 
 def _is_of_one_side(node: Apply, early: set[Variable]) -> bool:
-    """True for a product of which one operand alone has rows."""
+    """True for a product of which exactly one operand depends on sequences."""
     a, b = (x in early for x in node.inputs)
     return a != b
 
@@ -96,7 +98,7 @@ def _is_of_one_side(node: Apply, early: set[Variable]) -> bool:
 
 @loop_pass
 def compute_after_the_loop(parts: Parts, used: list[bool]) -> Results:
-    """Results that no turn reads are computed of traces, for all turns at once."""
+    """Compute results that no iteration reads after the loop, from traces, at once."""
     count = len(parts.states)
     late = _late_results(parts, used[count:])
     if not late:
@@ -107,47 +109,51 @@ def compute_after_the_loop(parts: Parts, used: list[bool]) -> Results:
     inner = {i for i, _ in (*parts.sequences, *parts.constants)}
     read = inputs_of([results[i] for i in late], {*nexts, *inner})
     traced = [v for v in dict.fromkeys(read) if v in nexts]
-    kept = [results[i] for i in inside]
-    kept += [v for v in traced if not any(v is each for each in kept)]
-    parts.results = kept
-    made = parts.node().outputs if parts.states or kept else []
-    traces = dict(zip(kept, made[count:], strict=False))
+    remaining = [results[i] for i in inside]
+    remaining += [v for v in traced if not any(v is result for result in remaining)]
+    parts.results = remaining
+    outputs = parts.node().outputs if parts.states or remaining else []
+    traces = dict(zip(remaining, outputs[count:], strict=False))
     rows = {**dict(parts.sequences), **{v: traces[v] for v in traced}}
     moved = batched([results[i] for i in late], parts, rows)
     if moved is None:
         return None
     outside = dict(zip(late, moved, strict=True))
     return [
-        *made[:count],
+        *outputs[:count],
         *(
-            outside[i] if i in outside else made[count + inside.index(i)]
+            outside[i] if i in outside else outputs[count + inside.index(i)]
             for i in range(len(results))
         ),
     ]
 
 
 def _late_results(parts: Parts, used: Sequence[bool]) -> list[int]:
-    """The results, by their places, that only what is traced is needed for."""
+    """Return the indices of results that can be computed from traces and sequences.
+
+    They are read, no next state depends on them, and they depend on no state before
+    its iteration.
+    """
     nexts = [state.next for state in parts.states]
     states = {state.inner for state in parts.states}
     inner = {i for i, _ in (*parts.sequences, *parts.constants)} | states
     core = {v for v in ancestors(nexts, inner) if v.owner is not None}
     edge = {v for v in nexts if v.owner is not None} | inner
-    found = []
-    for place, result in enumerate(parts.results):
-        if used[place] and result not in core:
+    late = []
+    for i, result in enumerate(parts.results):
+        if used[i] and result not in core:
             read = set(inputs_of([result], edge))
             if states.isdisjoint(read) and not read.isdisjoint(edge):
-                found.append(place)
-    return found
+                late.append(i)
+    return late
 
 
-# ---- sums over turns ----
+# ---- sums over iterations ----
 
 
 @loop_pass
 def sum_products_after_the_loop(parts: Parts, used: list[bool]) -> Results:
-    """A state that adds up the products of the turns is one product, after the loop."""
+    """Replace a state that sums outer products by one matrix product after the loop."""
     sums = [
         (k, factors)
         for k, state in enumerate(parts.states)
@@ -159,27 +165,28 @@ def sum_products_after_the_loop(parts: Parts, used: list[bool]) -> Results:
 def _sums_after(
     parts: Parts, sums: Sequence[tuple[int, tuple[Variable, Variable]]]
 ) -> list[Variable | None]:
-    """The outputs of the loop where some states are sums of products of its traces."""
+    """Return the loop's outputs, with some states as sums of products of its traces."""
     away = {k for k, _ in sums}
     states = parts.states
     n_results = len(parts.results)
     rows = dict(parts.sequences)
-    wanted = [x for _, factors in sums for x in factors if x not in rows]
+    missing = [x for _, factors in sums for x in factors if x not in rows]
     parts.states = [state for k, state in enumerate(states) if k not in away]
-    parts.results = [*parts.results, *dict.fromkeys(wanted)]
-    made = parts.node().outputs
+    parts.results = [*parts.results, *dict.fromkeys(missing)]
+    outputs = parts.node().outputs
     first = len(parts.states)
-    rows |= dict(zip(parts.results[n_results:], made[first + n_results :], strict=True))
+    traces = outputs[first + n_results :]
+    rows |= dict(zip(parts.results[n_results:], traces, strict=True))
     totals = {
         k: states[k].start + product_of_rows(rows[a], rows[b]) for k, (a, b) in sums
     }
-    rest = iter(made[:first])
-    finals = [totals[k] if k in away else next(rest) for k in range(len(states))]
-    return [*finals, *made[first : first + n_results]]
+    remaining = iter(outputs[:first])
+    finals = [totals[k] if k in away else next(remaining) for k in range(len(states))]
+    return [*finals, *outputs[first : first + n_results]]
 
 
 def product_of_rows(a: Variable, b: Variable) -> Variable:
-    """The sum over turns of ``outer(a, b)``, or of ``a.T . b`` for matrices."""
+    """Return the sum over rows of ``outer(a, b)``, or of ``a.T . b`` for matrices."""
     flat = [
         x
         if x.type.ndim == 2
@@ -191,7 +198,7 @@ def product_of_rows(a: Variable, b: Variable) -> Variable:
 
 
 def _summed(parts: Parts, state: State) -> tuple[Variable, Variable] | None:
-    """The factors of what a state adds up in each turn; None for another state."""
+    """Return the factors of the products that a state sums; None for other states."""
     node = state.next.owner
     if node is None or row_of_op(node.op) != "add" or len(node.inputs) != 2:
         return None
@@ -211,27 +218,27 @@ def _summed(parts: Parts, state: State) -> tuple[Variable, Variable] | None:
 
 
 def _factors(term: Variable) -> tuple[Variable, Variable] | None:
-    """``a`` and ``b`` of ``dot(a.T, b)``, or of an outer product of vectors."""
+    """Return ``a`` and ``b`` of ``dot(a.T, b)`` or of an outer product; None else."""
     node = term.owner
     if node is None:
         return None
     if isinstance(node.op, Dot) and all(x.type.ndim == 2 for x in node.inputs):
         a, b = node.inputs
-        left, right = _turned(a, (1, 0)), b
+        left, right = _dimshuffled(a, (1, 0)), b
         if left is not None:
             return left, right
-        column, row = _turned(a, (0, "x")), _turned(b, ("x", 0))
+        column, row = _dimshuffled(a, (0, "x")), _dimshuffled(b, ("x", 0))
         return (column, row) if column is not None and row is not None else None
     if row_of_op(node.op) == "mul" and len(node.inputs) == 2:
         for a, b in (node.inputs, node.inputs[::-1]):
-            column, row = _turned(a, (0, "x")), _turned(b, ("x", 0))
+            column, row = _dimshuffled(a, (0, "x")), _dimshuffled(b, ("x", 0))
             if column is not None and row is not None:
                 return column, row
     return None
 
 
-def _turned(x: Variable, order: tuple[int | str, ...]) -> Variable | None:
-    """What is behind axes in this order; None where there is something else."""
+def _dimshuffled(x: Variable, order: tuple[int | str, ...]) -> Variable | None:
+    """Return the operand if ``x`` is its dimshuffle to ``order``; None else."""
     node = x.owner
     if node is None or not isinstance(node.op, DimShuffle):
         return None

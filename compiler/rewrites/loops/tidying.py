@@ -1,4 +1,4 @@
-"""What a loop does not need: unused results and states, what is the same each turn."""
+"""Dead results and states of loops, equal inputs, loop-invariant code, unrolling."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from gpuarray.compiler.rewrites.loops.parts import (
 )
 
 FREE = (DimShuffle, Rebroadcast, BroadcastTo, Shape, Shape_i)
-"""Ops that cost a turn nothing: views, and lengths."""
+"""Ops without a launch, which stay in the body: views and lengths."""
 
 
 @graph_pass(phase="specialize")
 def take_final_states(fgraph: FunctionGraph, log: Log) -> bool:
-    """The last row of a state's trace is the state after the last turn."""
+    """Replace the last row of a state's trace by the final state."""
     changed = False
     for loop in loops_of(fgraph, stopping=True):
         if not surely_runs(loop):
             continue
-        for place, trace in enumerate(loop.outputs):
-            final = final_of(loop, place)
+        for i, trace in enumerate(loop.outputs):
+            final = final_of(loop, i)
             if final is None:
                 continue
             for client, _ in list(fgraph.clients.get(trace, ())):
@@ -48,27 +48,27 @@ def take_final_states(fgraph: FunctionGraph, log: Log) -> bool:
                 old = client.outputs[0]
                 new = rest_of(client, final)
                 log.note("take_final_states", old, new)
-                fitting = patternbroadcast(new, old.type.broadcastable)
-                fgraph.replace(old, fitting, reason="take_final_states")
+                result = patternbroadcast(new, old.type.broadcastable)
+                fgraph.replace(old, result, reason="take_final_states")
                 changed = True
     return changed
 
 
 def surely_runs(loop: Apply) -> bool:
-    """True if a loop has a turn, or a requirement says later that it must."""
-    turns = loop.inputs[0]
-    is_known = isinstance(turns, Constant) and int(turns.data) > 0
+    """True if a loop has an iteration, or if reading the last row will require one."""
+    iterations = loop.inputs[0]
+    is_known = isinstance(iterations, Constant) and int(iterations.data) > 0
     return is_known or not loop.op.until  # type: ignore[attr-defined]
 
 
-def final_of(loop: Apply, place: int) -> Variable | None:
-    """The output that is the last row of a trace; None where there is none."""
+def final_of(loop: Apply, i: int) -> Variable | None:
+    """Return the final state if output ``i`` is the trace of a state; None else."""
     op = loop.op
     n_states: int = op.n_states  # type: ignore[attr-defined]
     outputs = op.body.outputs  # type: ignore[attr-defined]
-    if not n_states <= place < n_states + op.n_traces:  # type: ignore[attr-defined]
+    if not n_states <= i < n_states + op.n_traces:  # type: ignore[attr-defined]
         return None
-    same = [k for k in range(n_states) if outputs[k] is outputs[place]]
+    same = [k for k in range(n_states) if outputs[k] is outputs[i]]
     return loop.outputs[same[0]] if same else None
 
 
@@ -83,70 +83,70 @@ def reads_last_row(node: Apply) -> bool:
 
 
 def rest_of(node: Apply, row: Variable) -> Variable:
-    """What an index takes of a row, without its first entry."""
-    rest = node.op.idx_list[1:]  # type: ignore[attr-defined]
-    if not rest:
+    """Return the row under the other entries of an index, without its first."""
+    entries = node.op.idx_list[1:]  # type: ignore[attr-defined]
+    if not entries:
         return row
-    result: Variable = Subtensor(rest)(row, *node.inputs[2:])
+    result: Variable = Subtensor(entries)(row, *node.inputs[2:])
     return result
 
 
 @pass_of_all_loops
 def tidy_loops(parts: Parts, used: list[bool]) -> Results:
-    """Leave out what nobody reads, and do once what is the same in all turns."""
+    """Remove what is not read, merge equal inputs, hoist loop-invariant code."""
     count = len(parts.states)
     finals: list[State | Variable | None] = list(parts.states)
     _drop_still_states(parts, finals)
     _merge_inputs(parts)
     used_traces = used[count : count + len(parts.results)]
-    kept = _needed(parts, used[:count], used_traces, finals)
+    finals = _needed(parts, used[:count], used_traces, finals)
     traces = _merge_results(parts, used_traces)
     _hoist(parts)
     _drop_unread(parts)
     if not parts.changed:
         return None
-    made = parts.node().outputs if parts.outputs() else []
+    outputs = parts.node().outputs if parts.outputs() else []
     first = len(parts.states)
-    outs: list[Variable | None] = [
-        made[_place_of(parts.states, final)] if isinstance(final, State) else final
-        for final in kept
+    results: list[Variable | None] = [
+        outputs[_index_of(parts.states, final)] if isinstance(final, State) else final
+        for final in finals
     ]
-    outs += [None if at is None else made[first + at] for at in traces]
-    return outs if parts.condition is None else [*outs, made[-1]]
+    results += [None if i is None else outputs[first + i] for i in traces]
+    return results if parts.condition is None else [*results, outputs[-1]]
 
 
 def _drop_still_states(parts: Parts, finals: list[State | Variable | None]) -> None:
-    """A state that is handed on as it is, is a constant of the loop."""
+    """Turn states that never change into constants; final values are initial ones."""
     for state in list(parts.states):
         if state.next is state.inner and state.start.type == state.inner.type:
-            finals[_place_of(finals, state)] = state.start
-            parts.states = [each for each in parts.states if each is not state]
+            finals[_index_of(finals, state)] = state.start
+            parts.states = [other for other in parts.states if other is not state]
             parts.constants.append((state.inner, state.start))
             parts.changed = True
 
 
-def _place_of(items: Sequence[object], state: State) -> int:
-    return next(i for i, each in enumerate(items) if each is state)
+def _index_of(items: Sequence[object], state: State) -> int:
+    return next(i for i, item in enumerate(items) if item is state)
 
 
 def _merge_inputs(parts: Parts) -> None:
-    """Equal inputs become one, and constants of the graph constants of the body."""
-    known: dict[Variable, Variable] = {}
+    """Merge equal inputs, and move constants of the graph into the body."""
+    replacements: dict[Variable, Variable] = {}
     for pairs in (parts.sequences, parts.constants):
         first: dict[tuple[Variable, object], Variable] = {}
-        for inner, given in list(pairs):
-            if pairs is parts.constants and isinstance(given, Constant):
-                if given.type != inner.type:
+        for inner, outer in list(pairs):
+            if pairs is parts.constants and isinstance(outer, Constant):
+                if outer.type != inner.type:
                     continue
-                known[inner] = given
+                replacements[inner] = outer
             else:
-                other = first.setdefault((given, inner.type), inner)
+                other = first.setdefault((outer, inner.type), inner)
                 if other is inner:
                     continue
-                known[inner] = other
-            pairs.remove((inner, given))
-    parts.changed = parts.changed or bool(known)
-    parts.replace(known)
+                replacements[inner] = other
+            pairs.remove((inner, outer))
+    parts.changed = parts.changed or bool(replacements)
+    parts.replace(replacements)
 
 
 def _needed(
@@ -155,8 +155,12 @@ def _needed(
     used_traces: list[bool],
     finals: list[State | Variable | None],
 ) -> list[State | Variable | None]:
-    """Leave out the states that nothing needs; what is left of the outputs."""
-    wanted = [
+    """Remove the states that nothing reads; return ``finals``, None for removed ones.
+
+    A state is needed if its final value is read, or if a needed state, a read result
+    or the condition depends on it.
+    """
+    live = [
         final
         for final, is_read in zip(finals, used_finals, strict=True)
         if isinstance(final, State) and is_read
@@ -167,74 +171,74 @@ def _needed(
     roots += [] if parts.condition is None else [parts.condition]
     needed: list[State] = []
     while True:
-        read = set(inputs_of([*roots, *(state.next for state in wanted)]))
+        read = set(inputs_of([*roots, *(state.next for state in live)]))
         grown = [
             state
             for state in parts.states
-            if state.inner in read or any(state is each for each in wanted)
+            if state.inner in read or any(state is other for other in live)
         ]
         if len(grown) == len(needed):
             break
-        needed = wanted = grown
+        needed = live = grown
     if len(needed) < len(parts.states):
         parts.states = needed
         parts.changed = True
     return [
         final
-        if not isinstance(final, State) or any(final is each for each in needed)
+        if not isinstance(final, State) or any(final is state for state in needed)
         else None
         for final in finals
     ]
 
 
 def _merge_results(parts: Parts, used: list[bool]) -> list[int | None]:
-    """Leave out the results that nobody reads; the place of each that is read."""
-    places: list[int | None] = []
-    kept: list[Variable] = []
+    """Remove unread and repeated results; return the new index of each or None."""
+    indices: list[int | None] = []
+    results: list[Variable] = []
     for result, is_read in zip(parts.results, used, strict=True):
         if not is_read:
-            places.append(None)
+            indices.append(None)
             continue
-        at = next((i for i, each in enumerate(kept) if each is result), None)
-        if at is None:
-            at = len(kept)
-            kept.append(result)
-        places.append(at)
-    parts.changed = parts.changed or len(kept) < len(parts.results)
-    parts.results = kept
-    return places
+        i = next((i for i, other in enumerate(results) if other is result), None)
+        if i is None:
+            i = len(results)
+            results.append(result)
+        indices.append(i)
+    parts.changed = parts.changed or len(results) < len(parts.results)
+    parts.results = results
+    return indices
 
 
 def _hoist(parts: Parts) -> None:
-    """Compute before the loop what depends on no turn."""
-    given = dict(parts.constants)
+    """Compute loop-invariant expressions before the loop."""
+    constants = dict(parts.constants)
     outputs = parts.outputs()
     changing = {inner for inner, _ in parts.sequences}
     changing |= {state.inner for state in parts.states}
-    order = toposort(outputs, blockers={*given, *changing})
-    still: set[Variable] = set(given)
+    order = toposort(outputs, blockers={*constants, *changing})
+    invariant: set[Variable] = set(constants)
     for node in order:
-        if all(each in still or isinstance(each, Constant) for each in node.inputs):
-            still.update(node.outputs)
+        if all(x in invariant or isinstance(x, Constant) for x in node.inputs):
+            invariant.update(node.outputs)
     read = [
-        each for node in order if node.outputs[0] not in still for each in node.inputs
+        x for node in order if node.outputs[0] not in invariant for x in node.inputs
     ]
     edge = {
-        each: None
-        for each in (*read, *outputs)
-        if each in still and each.owner is not None and not is_free(each)
+        x: None
+        for x in (*read, *outputs)
+        if x in invariant and x.owner is not None and not is_free(x)
     }
-    known: dict[Variable, Variable] = {}
+    replacements: dict[Variable, Variable] = {}
     for variable in edge:
         inner = variable.type(variable.name)
-        known[variable] = inner
-        parts.constants.append((inner, clone_replace(variable, given)))
-    parts.changed = parts.changed or bool(known)
-    parts.replace(known)
+        replacements[variable] = inner
+        parts.constants.append((inner, clone_replace(variable, constants)))
+    parts.changed = parts.changed or bool(replacements)
+    parts.replace(replacements)
 
 
 def is_free(variable: Variable) -> bool:
-    """True for what a turn has at no cost: views, lengths and one value everywhere."""
+    """True if a variable costs an iteration no launch: views, lengths and fills."""
     while variable.owner is not None:
         node = variable.owner
         is_fill = row_of_op(node.op) == "second"
@@ -247,26 +251,27 @@ def is_free(variable: Variable) -> bool:
 
 
 def _drop_unread(parts: Parts) -> None:
-    """Leave out the inputs that the body does not read."""
+    """Remove the inputs that the body does not read."""
     read = parts.read()
     for pairs in (parts.sequences, parts.constants):
-        kept = [pair for pair in pairs if pair[0] in read]
-        if len(kept) < len(pairs):
-            pairs[:] = kept
+        live = [pair for pair in pairs if pair[0] in read]
+        if len(live) < len(pairs):
+            pairs[:] = live
             parts.changed = True
 
 
 @loop_pass
-def unroll_single_turns(parts: Parts, used: list[bool]) -> Results:
-    """A loop of one turn is its body."""
-    if not isinstance(parts.turns, Constant) or int(parts.turns.data) != 1:
+def unroll_single_iterations(parts: Parts, used: list[bool]) -> Results:
+    """Replace a loop of one iteration by its body."""
+    if not isinstance(parts.iterations, Constant) or int(parts.iterations.data) != 1:
         return None
-    known = {inner: index(given, 0) for inner, given in parts.sequences}
-    known |= {state.inner: state.start for state in parts.states}
-    known |= dict(parts.constants)
-    known = {
-        old: patternbroadcast(new, old.type.broadcastable) for old, new in known.items()
+    inputs = {inner: index(outer, 0) for inner, outer in parts.sequences}
+    inputs |= {state.inner: state.start for state in parts.states}
+    inputs |= dict(parts.constants)
+    inputs = {
+        inner: patternbroadcast(outer, inner.type.broadcastable)
+        for inner, outer in inputs.items()
     }
-    made = clone_replace(parts.outputs(), known)
+    outputs = clone_replace(parts.outputs(), inputs)
     count = len(parts.states)
-    return [*made[:count], *(shape_padleft(each) for each in made[count:])]
+    return [*outputs[:count], *(shape_padleft(result) for result in outputs[count:])]
