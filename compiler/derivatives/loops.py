@@ -24,7 +24,7 @@ from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.index.indexing import index, set_subtensor
 from gpuarray.compiler.ops.scan.body import Body
 from gpuarray.compiler.ops.scan.scan import ALL, Scan, rows_of
-from gpuarray.compiler.ops.shape.shape import shape_padleft
+from gpuarray.compiler.ops.shape.shape import DimShuffle, shape_padleft
 from gpuarray.compiler.ops.slicing.subtensor import IncSubtensor
 
 Gradients = Sequence[Variable | None]
@@ -358,8 +358,10 @@ def _is_row(node: Apply, name: str) -> bool:
 
 
 def _constant_behind(x: Variable) -> Constant | None:
-    """Return the constant that a variable is made of by unary ops; None for none."""
-    while x.owner is not None and len(x.owner.inputs) == 1:
+    """Return the constant that a variable is a view or a cast of; None for none."""
+    while x.owner is not None and (
+        isinstance(x.owner.op, DimShuffle) or _is_row(x.owner, "cast")
+    ):
         x = x.owner.inputs[0]
     return x if isinstance(x, Constant) else None
 

@@ -197,3 +197,13 @@ def test_a_gradient_of_no_turns():
     found = function(inputs, grad((out**2).sum(), inputs))(ARRAYS[0][:0], *ARRAYS[1:])
     for got, given in zip(found, (ARRAYS[0][:0], *ARRAYS[1:]), strict=True):
         assert got.shape == given.shape and not got.any()
+
+
+def test_a_gradient_of_ones_is_not_one_of_zeros():
+    """Ones that are computed from a zero flow to every row, not to the last alone."""
+    x = T.dvector("x")
+    out, _ = scan(lambda s: s * 2, outputs_info=x, n_steps=3)
+    ones = T.second(out, T.exp(T.constant(0.0, dtype="float64")))
+    flowing = T.set_subtensor(ones[-1], T.full_like(x, 5.0))
+    found = function([x], grad(None, x, known_grads={out: flowing}))
+    assert found([1.0, 1.0]).tolist() == [46, 46]  # 2 + 4 + 5 * 8
