@@ -23,7 +23,7 @@ _REGISTERED: dict[str, Context] = {}
 _FOUND: Living[Context, None] = Living()
 """The contexts of functions, which ``launch_blocking`` changes."""
 _WAITING: Living[Context, None] = Living()
-"""Those whose launches wait for the setting's sake, not by the program's choice."""
+"""The contexts whose launches wait because of ``launch_blocking`` alone."""
 
 
 def reg_context(name: str, context: Context) -> None:

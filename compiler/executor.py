@@ -312,7 +312,7 @@ class Executable:
         )
         """Runs the plan on its inputs; it waits where it must read."""
         self.whole = self._natives[0] if whole else None
-        """What runs the whole plan in one go; None where it pauses in Python."""
+        """The native plan, if it runs as a whole; None where it pauses in Python."""
         if not whole:
             self._constants = {
                 n: asarray(c, context=context) for n, c in plan.constants

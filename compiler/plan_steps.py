@@ -109,7 +109,7 @@ class DeviceInt(Step):
 
 
 DEVICE_INTS = ("is_processor", "processors")
-"""Whether the device is a processor, and its number of multiprocessors or cores."""
+"""Device properties: 1 for a CPU, and its number of multiprocessors or cores."""
 
 
 @dataclass(frozen=True, slots=True)

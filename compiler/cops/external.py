@@ -80,7 +80,7 @@ class ExternalCOp(COp):
 
     @property
     def properties(self) -> tuple[Any, ...] | None:
-        """Those of ``__props__``, and the files' content when the op was made."""
+        """The values of ``__props__``, then the names and sections of the files."""
         own = super().properties
         if own is None:
             return None

@@ -49,7 +49,7 @@ class Runner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """How a function is compiled and run.
+    """The choice of rewrites and executor of a function.
 
     ``optimizer`` is a name of `OPTIMIZERS`; ``tags_in`` and ``tags_out`` are the names
     of rewrites that are added or left out. ``linker`` may be any of Theano's: plans
@@ -81,7 +81,7 @@ class Mode:
 
     @property
     def needs_source(self) -> bool:
-        """Whether `load` needs the graph before rewriting."""
+        """True if `load` needs the graph before rewriting."""
         return False
 
     def including(self, *tags: str) -> Self:

@@ -58,5 +58,5 @@ class Branches:
         return self._guards.get(variable.owner, ALWAYS) if variable.owner else ALWAYS
 
     def _depth(self, each: tuple[Variable, bool]) -> int:
-        """How many conditions a condition is computed under."""
+        """Return the number of conditions under which a condition is computed."""
         return len(self._of(each[0]))

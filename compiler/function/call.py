@@ -165,7 +165,7 @@ class Function(Straight):
 
     @property
     def context(self) -> Context:
-        """Where the function runs."""
+        """The context on which the function runs."""
         if self._executable is None:
             self._load()
         assert isinstance(self._place, Context)
@@ -400,7 +400,7 @@ class Function(Straight):
 
     @property
     def next_values(self) -> dict[int, int]:
-        """Which output of the graph becomes which of its inputs after a call."""
+        """The updates after a call: the input of the graph that each output becomes."""
         interface = self._interface
         count = len(interface.to_host)
         places = {v: self._n_inputs + i for i, v in enumerate(interface.shared)}

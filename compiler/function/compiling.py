@@ -115,9 +115,9 @@ class Task:
 
 
 class Maker:
-    """How a function was made: its placed graph, the log of rewrites, the mode.
+    """The placed graph, the log of rewrites and the mode of a function.
 
-    A plan from disk has no graph yet: ``placed`` makes it when it is asked for, and
+    A plan from disk has no graph yet: ``placed`` makes it on demand, and
     ``written`` the plan of the graph before rewriting.
     """
 

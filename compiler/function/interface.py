@@ -98,7 +98,7 @@ class Out:
 
 @dataclass(frozen=True, eq=False)
 class Interface:
-    """How a function is called: its inputs, kept values and outputs.
+    """The calling convention of a function: inputs, state values and outputs.
 
     The plan takes the inputs and then the values of ``shared``. It gives the outputs,
     the new values of ``updated``, and those of the inputs whose indices are in

@@ -390,7 +390,7 @@ class SavedFunction(function_files.LoadedFunction):
 
     @property
     def maker(self) -> Any:
-        """How the function was made: its placed graph, its mode."""
+        """The `Maker` of the function: its placed graph, its mode."""
         return self.function().maker
 
     @property

@@ -1,4 +1,4 @@
-"""How ops are done on a device: a file per family, each registering its lowerings."""
+"""Lowerings of ops to device steps: one file per family registers its own."""
 
 from gpuarray.compiler.gpukernels import (
     argmax,

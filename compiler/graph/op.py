@@ -52,22 +52,22 @@ class Op:
     undetermined: Collection[int] = ()
 
     fails_late: bool = False
-    """Whether it may fail during a run, when other steps have written."""
+    """True if it may fail during a run, after other steps have written."""
 
     reports: bool = False
-    """Whether its kernels may find an index out of bounds, or a matrix singular."""
+    """True if its kernels may report an index out of bounds or a singular matrix."""
 
     follows_reports: bool = False
-    """Whether it runs after all reporting nodes."""
+    """True if it runs after all reporting nodes."""
 
     leaves_zeros: bool = False
-    """Whether results may have zeros where no value was set."""
+    """True if results may have zeros where no value was set."""
 
     is_graph: bool = False
-    """Whether a function replaces it first by a graph, ``expand(inputs)``."""
+    """True if a function first replaces it by the graph ``expand(inputs)``."""
 
     is_holomorphic: bool = True
-    """Whether the gradient, written as for real numbers, holds for complex ones."""
+    """True if the gradient, written for real numbers, holds for complex ones."""
     _test_values: ClassVar[list[Callable[[Apply], None]]] = []
 
     @property
@@ -222,7 +222,7 @@ class Op:
 
     @property
     def has_gradient_of_each_input(self) -> bool:
-        """Whether the op has gradients of lengths and indices too, as Theano's do."""
+        """True if the op has gradients of lengths and indices too, as Theano's do."""
         grad: Callable[..., Any] | None = getattr(self, "grad", None)
         return hasattr(self, "L_op") or (grad is not None and _n_arguments(grad) == 2)
 

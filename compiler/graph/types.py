@@ -180,12 +180,12 @@ class ArrayType(Type):
 
     @property
     def is_float(self) -> bool:
-        """Whether values are real floats."""
+        """True if values are real floats."""
         return is_float_name(self.dtype)
 
     @property
     def is_complex(self) -> bool:
-        """Whether values are complex numbers."""
+        """True if values are complex numbers."""
         return self.dtype.startswith("complex")
 
     def __call__(self, name: str | None = None) -> Variable:

@@ -157,9 +157,9 @@ _MOVED = {
 }
 
 MOVED = {name: tuple(places.split()) for name, places in _MOVED.items()}
-"""Where a module is that stood in the package itself, or what became of it, by name.
+"""The new modules of each former module of the package.
 
-Pickles and programs have these names."""
+Pickles and programs have the former names."""
 
 PLACE_OF = {name: module for module, names in PLACES.items() for name in names}
 """The module of each public name."""

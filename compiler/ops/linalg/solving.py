@@ -116,7 +116,7 @@ class Solve(Op):
 
     @property
     def reads_lower(self) -> bool | None:
-        """Whether the lower or the upper triangle is read; None for all."""
+        """The triangle that is read: True for the lower, False the upper, None both."""
         kind = self.A_structure
         return kind == "lower_triangular" if kind.endswith("triangular") else None
 

@@ -1,1 +1,1 @@
-"""What variables answer: operators, NumPy's protocols, conversions."""
+"""Protocols of variables: operators, NumPy's protocols, conversions."""

@@ -1,1 +1,1 @@
-"""What users give, as variables; moves between the host and contexts."""
+"""Conversion of arguments to variables; transfers between host and contexts."""

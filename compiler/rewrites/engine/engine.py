@@ -219,7 +219,7 @@ class Fixpoint:
         self.behind: dict[Apply, int] = {}
         """The number of the latest change behind a node, as far as is known yet."""
         self.asked: dict[Apply, tuple[int, int]] = {}
-        """That, and how many changes there were, when a node's rules were asked."""
+        """``behind`` and ``changes`` of a node when its rules were last tried."""
 
     def run(self) -> bool:
         """Sweep until a sweep changes nothing; return whether anything changed."""

@@ -32,12 +32,12 @@ class Interner:
         self.numbers: dict[Op, int] = {}
         self.numbered: dict[int, tuple[Op, tuple[int, bool]]] = {}
         self.became: dict[Any, tuple[list[Variable], list[Variable]]] = {}
-        """What rules that look only behind a node put in its place, by its meaning.
+        """Replacements by local rules, by the key of the node, with its inputs.
 
-        With its inputs, so that no others can have their identities.
+        The inputs are held so that no other object gets their ids.
         """
         self.moved: dict[Variable, Variable] = {}
-        """What each variable was replaced by."""
+        """The replacement of each variable."""
 
     def key(self, node: Apply, inputs: Sequence[Variable]) -> Any:
         """Return a key that two nodes share if and only if they compute the same."""

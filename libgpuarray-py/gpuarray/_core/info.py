@@ -139,7 +139,7 @@ def _named(kind: Any) -> DType:
 
 
 def can_cast(from_: Any, to: npt.DTypeLike, casting: str = "safe") -> builtins.bool:
-    """Whether values of a dtype, or an array's, may be cast to another by a rule.
+    """Return True if a dtype, or an array's, may be cast to another by a rule.
 
     >>> gpuarray.can_cast("int32", "float64")
     True

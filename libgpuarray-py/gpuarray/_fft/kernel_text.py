@@ -15,7 +15,7 @@ from gpuarray._kernels.codegen import once
 from gpuarray._kernels.texts import kernel_text
 
 RADICES = (8, 13, 11, 7, 5, 3, 4, 2)
-"""In the order in which they are divided out of a length."""
+"""The radices, in the order in which they are divided out of a length."""
 
 
 def _number(value: float, real: str) -> str:
@@ -150,7 +150,7 @@ def pass_source(
 
 
 OTHERS = ("fft_chirp_in", "fft_multiply", "fft_chirp_out", "fft_mirror")
-"""What is done around a convolution, and the whole of an array from its half."""
+"""The kernels of Bluestein's convolution, and of real input's mirrored half."""
 
 
 def other_source(stem: str, real: str, source: str, wide: bool) -> tuple[str, str]:

@@ -262,7 +262,7 @@ def nanstd(
 
 
 def _least(array: Any, operation: str) -> float:
-    """What squares are divided by where no more elements than the correction are."""
+    """Return the divisor where no more elements than the correction are present."""
     return math.nan if _has_nan(array, operation) else 0.0
 
 

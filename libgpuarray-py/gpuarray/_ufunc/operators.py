@@ -191,7 +191,7 @@ def _with_number(row: Scalar, array: BaseArray, value: Any, reflected: bool) -> 
 
 
 def _with_no_number(row: Scalar, array: BaseArray, value: Any, reflected: bool) -> Any:
-    """With a NumPy array, or == and != of a value that is no number: never equal."""
+    """Apply an operator to a NumPy array, or == and != to a value that is no number."""
     if is_host_array(value):
         return apply_row(row, (value, array) if reflected else (array, value))
     if isinstance(value, np.ndarray):

@@ -40,7 +40,7 @@ NEAR = (
     -0.0964227452710364341,
     0.120036906193620081,
 )
-"""Of erfinv(x) / x, by powers of x * x, for a size of x up to 1/2."""
+"""Coefficients of erfinv(x) / x in powers of x * x, for abs(x) up to 1/2."""
 
 ERF = device_functions("erf", NEAR=horner(NEAR, "s"))
 

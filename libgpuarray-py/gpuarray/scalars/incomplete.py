@@ -49,7 +49,7 @@ LOG_GAMMA = (
     0.0625009551412130382,
     -0.0588239786586845781,
 )
-"""Of lgamma(1 + a) / a by powers of a, for a below 0.1."""
+"""Coefficients of lgamma(1 + a) / a in powers of a, for a below 0.1."""
 
 INCOMPLETE = device_functions(
     "incomplete_gamma",

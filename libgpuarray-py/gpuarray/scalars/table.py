@@ -113,7 +113,7 @@ class Scalar:
 
     @property
     def is_ours(self) -> bool:
-        """Whether the row is the package's: a program can add others."""
+        """True for a row of the package, False for one that a program added."""
         return type(self) is Scalar and self.gradient.__module__.startswith(_HERE)
 
     @property
