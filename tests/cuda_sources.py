@@ -377,6 +377,13 @@ def loops():
     )
     f = theano.function([a, b, c], outs)
     f(0, np.zeros(3, b.dtype), np.zeros((2, 3), c.dtype))
+    for fold in (T.sum, T.max, T.mean):
+        out, _ = theano.scan(
+            lambda s, fold=fold: (s / fold(s), until(T.all(s > 0))),
+            outputs_info=b,
+            n_steps=9,
+        )
+        theano.function([b], out[-1])(np.zeros(3, b.dtype))
 
 
 def examples():

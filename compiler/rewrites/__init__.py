@@ -191,7 +191,7 @@ def _rewrite_bodies(
             inner = FunctionGraph(op.body.inputs, op.body.outputs)
             optimize(
                 inner,
-                _without_bunches(chosen) if op.body.is_elementwise else chosen,
+                _of_one_kernel(chosen) if op.body.is_one_kernel else chosen,
                 settings,
                 keep_requirements=keep_requirements,
                 is_final=is_final,
@@ -200,9 +200,10 @@ def _rewrite_bodies(
             node.op = op.like(body, op.n_sequences, op.n_states)
 
 
-def _without_bunches(chosen: Selection) -> Selection:
+def _of_one_kernel(chosen: Selection) -> Selection:
     """The rewrites of a body that is one kernel with its loop: its steps stay apart."""
-    return replace(chosen, excluding=chosen.excluding | {"fuse_results"})
+    apart = {"fuse_results", "fuse_rows", "fuse_sibling_reductions"}
+    return replace(chosen, excluding=chosen.excluding | apart)
 
 
 def _run_phases(

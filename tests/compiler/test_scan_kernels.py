@@ -116,6 +116,7 @@ def test_sequences_of_each_layout(view, first_context):
     np.testing.assert_allclose(f(seen, start), want, rtol=1e-10)
 
 
+@pytest.mark.oclgrind
 def test_states_of_different_ranks():
     """What has fewer axes is computed by each thread, and written by one."""
     check(
@@ -125,6 +126,7 @@ def test_states_of_different_ranks():
     )
 
 
+@pytest.mark.oclgrind
 def test_a_column_and_a_row():
     x, y = numbers(3, 1), numbers(1, 4, seed=1)
     whole = numbers(3, 4, seed=2)
@@ -165,6 +167,7 @@ def test_outputs_that_no_turn_reads():
     )
 
 
+@pytest.mark.oclgrind
 def test_many_sequences():
     rows = [numbers(TURNS, 4, seed=i) for i in range(7)]
     check(lambda a, b, c, d, e, f, g, s: s * a + b * c + d * e + f * g, rows,
@@ -264,3 +267,102 @@ def test_the_number_of_turns_adds_no_launches():
         f(numbers(turns, 3), numbers(3))
         counts.add(f.info()["n_launches"])
     assert counts == {1}
+
+
+# ---- what is reduced of all elements ----
+
+
+def numpys(name):
+    """A reduction of theano.tensor as NumPy has it."""
+    return {"sum": np.sum, "max": np.max, "min": np.min, "prod": np.prod,
+            "mean": np.mean, "all": np.all, "any": np.any}[name]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["sum", "max", "min", "prod", "mean"])
+@pytest.mark.parametrize("shape", [(1,), (5,), (33,), (1000,), (1024,), (4, 5), ()])
+def test_a_state_divided_by_a_fold_of_it(name, shape):
+    x, s = numbers(TURNS, *shape), numbers(*shape, seed=1)
+    X, S = tensor(x), tensor(s)
+    fold = getattr(T, name)
+    out, _ = scan(lambda r, s: s / (2 + fold(s) ** 2) + r, X, S)
+    f = function([X, S], out)
+    (want,) = by_turns(lambda r, s: [s / (2 + numpys(name)(s) ** 2) + r], [x], [s])
+    np.testing.assert_allclose(f(x, s), want, rtol=1e-9, atol=1e-12)
+    assert f.info()["n_launches"] == 1
+
+
+def test_more_elements_than_a_group_has_items():
+    x, s = numbers(5, 3000), numbers(3000, seed=1)
+    X, S = T.dmatrix(), T.dvector()
+    out, _ = scan(lambda r, s: s / (2 + T.sum(s) ** 2) + r, X, S)
+    (want,) = by_turns(lambda r, s: [s / (2 + np.sum(s) ** 2) + r], [x], [s])
+    np.testing.assert_allclose(function([X, S], out)(x, s), want, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float16", "float32", "int32", "int64", "complex128"]
+)
+def test_folds_of_each_dtype(dtype):
+    s = numbers(20, seed=1, dtype=dtype) if dtype != "complex128" else (
+        numbers(20) + 1j * numbers(20, seed=1)
+    )  # fmt: skip
+    S = tensor(s)
+    out, _ = scan(lambda s: T.cast(s - T.sum(s), dtype) * s, outputs_info=S, n_steps=3)
+    with config.use(rewrites="none"):
+        want = function([S], out)(s)
+    got = function([S], out)(s)
+    rtol = 2e-2 if dtype == "float16" else 1e-4 if dtype == "float32" else 1e-9
+    np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol)
+
+
+def test_two_folds_of_one_turn():
+    s = numbers(50)
+    S = T.dvector()
+    out, _ = scan(
+        lambda s: (s - T.mean(s)) / (1 + T.max(abs(s - T.mean(s)))),
+        outputs_info=S,
+        n_steps=9,
+    )
+    f = function([S], out)
+    (want,) = by_turns(
+        lambda s: [(s - s.mean()) / (1 + abs(s - s.mean()).max())], [], [s], n_steps=9
+    )
+    np.testing.assert_allclose(f(s), want, rtol=1e-9, atol=1e-12)
+
+
+def test_a_fold_of_some_elements_is_no_group():
+    a, b = numbers(4), numbers(3, 4, seed=1)
+    A, B = T.dvector(), T.dmatrix()
+    outs, _ = scan(
+        lambda a, b: [a / (1 + T.sum(a * a)), b * 0.5 + a],
+        outputs_info=[A, B],
+        n_steps=5,
+    )
+    want = by_turns(
+        lambda a, b: [a / (1 + np.sum(a * a)), b * 0.5 + a], [], [a, b], n_steps=5
+    )
+    for one, other in zip(function([A, B], outs)(a, b), want, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
+
+
+@pytest.mark.oclgrind
+@pytest.mark.parametrize("count", [1, 7, 1000, 1500])
+def test_until_all_elements_converged(count):
+    v = np.linspace(1, 100, count)
+    V = T.dvector()
+    outs, _ = scan(
+        lambda p: (
+            [(p + V / p) / 2],
+            theano.scan_module.until(T.all(abs(p * p - V) < 1e-6 * V)),
+        ),
+        outputs_info=[T.ones_like(V)],
+        n_steps=64,
+    )
+    root, trace = function([V], [outs[-1], outs])(v)
+    (want,) = by_turns(
+        lambda p: ([(p + v / p) / 2], np.all(abs(p * p - v) < 1e-6 * v)),
+        [], [np.ones(count)], n_steps=64,
+    )  # fmt: skip
+    assert trace.shape == want.shape
+    np.testing.assert_allclose(trace, want, rtol=1e-9)
+    np.testing.assert_allclose(root, want[-1], rtol=1e-9)

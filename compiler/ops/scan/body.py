@@ -18,6 +18,7 @@ from gpuarray.compiler.graph.traverse import (
 )
 from gpuarray.compiler.graph.types import ArrayType
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
+from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.shape import DimShuffle, Shape, Shape_i
 from gpuarray.dtypes import kind_of
 
@@ -85,9 +86,16 @@ class Body:
         )
 
     @cached_property
-    def is_elementwise(self) -> bool:
-        """True if element i of each output depends on element i of the inputs only."""
-        return all(isinstance(node.op, Elemwise | DimShuffle) for node in self.nodes)
+    def is_one_kernel(self) -> bool:
+        """True if element i of each output depends on element i of the inputs only.
+
+        And on reductions of all elements of an iteration to one.
+        """
+        return all(
+            isinstance(node.op, Elemwise | DimShuffle | Shape | Shape_i)
+            or (isinstance(node.op, Reduce) and node.outputs[0].type.ndim == 0)
+            for node in self.nodes
+        )
 
     def __eq__(self, other: object) -> bool:
         if self is other:

@@ -1,9 +1,11 @@
-/* A loop as one kernel, where an element of an iteration needs only itself: a thread
- * runs all iterations of its elements, with the states in registers. */
+/* A loop as one kernel, where an element of an iteration needs only itself, and what is
+ * reduced of all elements: a thread runs all iterations of its elements, with the
+ * states in registers. With reductions one group has all elements. */
 #ifndef GA_C_LOOP_H
 #define GA_C_LOOP_H
 
 #include "c/elemwise/elemwise_run.h"
+#include "c/reduce/reduce_object.h"
 
 enum ga_loop_kind {
   GA_LOOP_STATE, /* read before the first iteration, then carried on */
@@ -23,9 +25,11 @@ typedef struct ga_loop_operand {
   bool lacks[GA_MAX_NDIM];      /* axes of the loop that the array has not */
 } ga_loop_operand;
 
-/* An elementwise expression of an iteration; values in the order of its arguments. */
+/* An elementwise expression of an iteration, or a reduction to one element; values in
+ * the order of its arguments. */
 typedef struct ga_loop_step {
-  const GpuElemwise *ge;
+  const GpuElemwise *ge; /* or NULL */
+  const GpuReduction *reduction;
   const unsigned int *outs, *ins;
 } ga_loop_step;
 
@@ -44,11 +48,13 @@ typedef struct ga_loop {
   const unsigned int *root; /* per value: the value that it is a view of, or itself */
   uint32_t turns;
   int stop;        /* the state, a bool, after which no iteration matters; or -1 */
+  bool is_group;   /* it reduces */
   unsigned int nd; /* axes of an iteration's elements */
   size_t dims[GA_MAX_NDIM];
 } ga_loop;
 
-#define GA_LOOP_PIECE 512 /* most elements of a piece of a row, on a CPU */
+#define GA_LOOP_GROUP 1024 /* most elements of a loop that reduces */
+#define GA_LOOP_PIECE 512  /* most elements of a piece of a row, on a CPU */
 
 /* The kernel's source. Arguments: ga_size elements, ga_uint iterations, on a CPU
  * ga_size lengths of a row and of a piece of it, a ga_size length per axis but the
@@ -58,13 +64,19 @@ int ga__loop_source(ga_source *out, const ga_loop *l, bool is_cpu);
 /* True if operand i's stride along axis k is an argument, and not in the text. */
 bool ga__loop_has_stride(const ga_loop *l, unsigned int i, unsigned int k);
 
+/* True if a group can reduce so within a loop. */
+bool ga__loop_takes_reduction(const GpuReduction *gr);
+
 /* True if one kernel takes the loop's arguments, and its texts fit together. */
 bool ga__loop_fits_kernel(const ga_loop *l);
+
+/* True if one group has an item for each element. */
+bool ga__loop_fits_group(const gpucontext *ctx, const ga_loop *l);
 
 /* Merges axes along which every operand is contiguous. */
 void ga__loop_merge_axes(ga_loop *l);
 
-/* Queues the kernel. */
-int ga__loop_launch(gpucontext *ctx, const ga_loop *l);
+/* Queues the kernel; *done is false if its group is too large for the device. */
+int ga__loop_launch(bool *done, gpucontext *ctx, const ga_loop *l);
 
 #endif

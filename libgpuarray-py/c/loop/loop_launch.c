@@ -66,6 +66,19 @@ static size_t piece_of(const gpucontext *ctx, const ga_loop *l, size_t n) {
   return piece < GA_LOOP_PIECE ? piece : GA_LOOP_PIECE;
 }
 
+/* Items of the group of a loop that reduces. */
+static size_t items_of(const gpucontext *ctx, size_t n) {
+  size_t items = ctx->info.warp;
+  while (items < n)
+    items *= 2;
+  return items;
+}
+
+bool ga__loop_fits_group(const gpucontext *ctx, const ga_loop *l) {
+  const size_t n = count(l);
+  return n <= GA_LOOP_GROUP && items_of(ctx, n) <= ctx->info.max_threads;
+}
+
 static void add_operand(ga_args *list, const ga_loop *l, unsigned int i) {
   const ga_loop_operand *o = &l->operands[i];
   const ssize_t size = (ssize_t)gpuarray_get_elsize(o->array->typecode);
@@ -78,23 +91,28 @@ static void add_operand(ga_args *list, const ga_loop *l, unsigned int i) {
       ga__args_i64(list, o->strides[k] / size);
 }
 
-int ga__loop_launch(gpucontext *ctx, const ga_loop *l) {
+int ga__loop_launch(bool *done, gpucontext *ctx, const ga_loop *l) {
   const size_t n = count(l);
   ga_source source = {0};
   gpukernel *k;
   ga_args list;
+  *done = true;
   if (n == 0)
     return GA_NO_ERROR;
   GA_TRY(ga__loop_source(&source, l, ctx->info.is_cpu));
   const int status = ga__kernel_get(&k, ctx, &source);
   ga__strbuf_clear(&source.body);
   GA_TRY(status);
+  *done = !l->is_group || ga__kernel_takes(k, items_of(ctx, n));
+  if (!*done)
+    return GA_NO_ERROR;
   const size_t row = l->dims[l->nd - 1];
   const size_t piece = ctx->info.is_cpu ? piece_of(ctx, l, n) : 1;
   list.n = 0;
   ga__args_u64(&list, n);
   ga__args_u32(&list, l->turns);
-  if (ctx->info.is_cpu) {
+  const bool in_pieces = ctx->info.is_cpu && !l->is_group;
+  if (in_pieces) {
     ga__args_u64(&list, row);
     ga__args_u64(&list, piece);
   }
@@ -105,7 +123,9 @@ int ga__loop_launch(gpucontext *ctx, const ga_loop *l) {
       ga__args_i64(&list, l->integers[i].integer);
   for (unsigned int i = 0; i < l->n_operands; i++)
     add_operand(&list, l, i);
-  if (ctx->info.is_cpu)
+  if (l->is_group)
+    return ga__kernel_launch_items(k, &list, items_of(ctx, n), items_of(ctx, n), 1);
+  if (in_pieces)
     return ga__kernel_launch_items(k, &list, n / row * ((row - 1) / piece + 1), 1,
                                    GA_CPU_GROUPS * (size_t)ctx->info.processors);
   return ga__kernel_launch_items(k, &list, n, group_of(ctx, n), ctx->info.max_grid[0]);

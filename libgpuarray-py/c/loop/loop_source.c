@@ -1,22 +1,21 @@
 /* The kernel texts of a loop: what the words (LP_...) of the files in kernels/ stand
  * for. */
-#include "c/loop/loop.h"
+#include "c/loop/loop_text.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "c/base/dtype.h"
 #include "c/elemwise/elemwise_text.h"
 #include "c/loop/kernels/loop_cpu.inc"
 #include "c/loop/kernels/loop_gpu.inc"
-#include "c/program/kernel_text.h"
+#include "c/loop/kernels/loop_group.inc"
 
 #define CLOSED "GA_SELF_CONTAINED\n" /* first line of a preamble, see ga_source */
-#define NAME 32                      /* bytes of a variable's name */
 
 /* The parts of a text. */
 enum {
   PARAMETERS,
+  LOCALS,
   STARTS,
   SPLIT,
   PLACES,
@@ -38,12 +37,6 @@ static bool has_rows(const ga_loop_operand *o) {
 
 static const char *type_of(const ga_loop_operand *o) {
   return ga__dtype_ctype(o->array->typecode);
-}
-
-/* The variable of a value. */
-static const char *variable(char name[NAME], const ga_loop *l, unsigned int value) {
-  snprintf(name, NAME, GA_ELEM_PREFIX "v%u", l->root[value]);
-  return name;
 }
 
 /* ---- parameters and places ---- */
@@ -105,7 +98,7 @@ static void add_split(ga_strbuf *sb, unsigned int from) {
 
 /* The place of the thread's first element in each operand. */
 static void add_places(ga_strbuf *sb, const ga_loop *l) {
-  char position[NAME];
+  char position[GA_LOOP_NAME];
   for (unsigned int i = 0; i < l->n_operands; i++) {
     ga__strbuf_addf(sb, "GLOBAL_MEM %s *ga_i_a%u = ga_i_%u", type_of(&l->operands[i]),
                     i, i);
@@ -122,6 +115,10 @@ static void add_places(ga_strbuf *sb, const ga_loop *l) {
 static void add_condition(ga_strbuf *sb, const ga_loop *l, const ga_loop_operand *o,
                           const char *last) {
   const char *between = "if (";
+  if (l->is_group) {
+    ga__strbuf_add(sb, "if (ga_i_active");
+    between = " && ";
+  }
   for (unsigned int k = 0; k < l->nd; k++) {
     if (!o->lacks[k])
       continue;
@@ -147,7 +144,7 @@ static void add_condition(ga_strbuf *sb, const ga_loop *l, const ga_loop_operand
 static size_t text_length(const ga_loop *l) {
   size_t length = 1;
   for (unsigned int i = 0; i < l->n_steps; i++)
-    length += strlen(l->steps[i].ge->expr);
+    length += l->steps[i].ge != NULL ? strlen(l->steps[i].ge->expr) : 0;
   return length;
 }
 
@@ -185,14 +182,18 @@ static void add_sequence_gpu(ga_text_part *parts, const ga_loop_operand *o,
 /* States and constants are variables. */
 static void add_operand_gpu(ga_text_part *parts, const ga_loop *l, unsigned int i) {
   const ga_loop_operand *o = &l->operands[i];
-  char name[NAME], last[NAME];
+  char name[GA_LOOP_NAME], last[GA_LOOP_NAME];
   snprintf(last, sizeof last, "ga_i_x%u", l->nd - 1);
-  if (o->kind == GA_LOOP_ROW) {
+  if (o->kind == GA_LOOP_ROW && l->is_group) {
+    ga__strbuf_addf(&parts[VALUES].text,
+                    "const %s ga_i_v%u = *ga_i_a%u;\nga_i_a%u += ga_i_w%u;\n",
+                    type_of(o), o->value, i, i, i);
+  } else if (o->kind == GA_LOOP_ROW) {
     add_sequence_gpu(parts, o, i);
   } else if (o->kind == GA_LOOP_TRACE || o->kind == GA_LOOP_FINAL) {
     ga_strbuf *sb = &parts[o->kind == GA_LOOP_TRACE ? TRACES : FINALS].text;
     add_condition(sb, l, o, last);
-    ga__strbuf_addf(sb, "*ga_i_a%u = %s;\n", i, variable(name, l, o->value));
+    ga__strbuf_addf(sb, "*ga_i_a%u = %s;\n", i, ga__loop_variable(name, l, o->value));
     if (o->kind == GA_LOOP_TRACE)
       ga__strbuf_addf(sb, "ga_i_a%u += ga_i_w%u;\n", i, i);
   } else {
@@ -206,7 +207,8 @@ static void add_gpu(ga_text_part *parts, ga_strbuf *words, const ga_loop *l) {
   for (unsigned int i = 0; i < l->n_operands; i++)
     add_operand_gpu(parts, l, i);
   if (l->stop >= 0)
-    ga__strbuf_addf(&parts[STOP].text, "if (ga_i_v%d) ga_i_end = ga_i_t + 1;", l->stop);
+    ga__strbuf_addf(&parts[STOP].text, "if (ga_i_v%d) %s;", l->stop,
+                    l->is_group ? "break" : "ga_i_end = ga_i_t + 1");
   ga__strbuf_addf(words, "#define LP_AHEAD %u\n", rows_ahead(l));
 }
 
@@ -225,7 +227,7 @@ static void add_operand_cpu(ga_text_part *parts, const ga_loop *l, unsigned int 
   const ga_loop_operand *o = &l->operands[i];
   const char *type = type_of(o), *each = "for (ga_int ga_i_j = 0; ga_i_j < ga_i_many; "
                                          "ga_i_j++)\n";
-  char name[NAME], place[NAME];
+  char name[GA_LOOP_NAME], place[GA_LOOP_NAME];
   ga_strbuf at = {0};
   snprintf(place, sizeof place, "*ga_i_a%u", i);
   ga__strbuf_addf(&at, "*(ga_i_a%u", i);
@@ -238,7 +240,7 @@ static void add_operand_cpu(ga_text_part *parts, const ga_loop *l, unsigned int 
   } else if (o->kind == GA_LOOP_TRACE) {
     add_condition(&parts[TRACES].text, l, o, "(ga_i_from + (ga_size)ga_i_j)");
     ga__strbuf_addf(&parts[TRACES].text, "%s = %s;\n", element,
-                    variable(name, l, o->value));
+                    ga__loop_variable(name, l, o->value));
   } else if (o->kind == GA_LOOP_FINAL) {
     ga_strbuf *sb = &parts[FINALS].text;
     const bool once = o->lacks[l->nd - 1];
@@ -276,7 +278,7 @@ static void add_cpu(ga_text_part *parts, const ga_loop *l) {
 
 static void add_step(ga_strbuf *sb, const ga_loop *l, const ga_loop_step *step) {
   const GpuElemwise *ge = step->ge;
-  char name[NAME];
+  char name[GA_LOOP_NAME];
   for (unsigned int i = 0; i < ge->n_out; i++)
     ga__strbuf_addf(sb, "%s ga_i_v%u;\n", ga__dtype_ctype(ge->args[i].typecode),
                     step->outs[i]);
@@ -284,7 +286,7 @@ static void add_step(ga_strbuf *sb, const ga_loop *l, const ga_loop_step *step) 
   for (unsigned int i = 0; i < ge->n; i++) {
     const bool scalar = ga__elemwise_is_scalar(ge, i);
     if (i >= ge->n_out)
-      variable(name, l, step->ins[i - ge->n_out]);
+      ga__loop_variable(name, l, step->ins[i - ge->n_out]);
     ga__elem_add_value(sb, &ge->spec, i, i >= ge->n_out && !scalar ? name : NULL);
     if (scalar)
       ga__strbuf_addf(sb, " %s = %s;", ge->args[i].name, name);
@@ -297,22 +299,26 @@ static void add_step(ga_strbuf *sb, const ga_loop *l, const ga_loop_step *step) 
   ga__strbuf_add(sb, "}\n");
 }
 
-static void add_steps(ga_strbuf *sb, const ga_loop *l) {
+static void add_steps(ga_text_part *parts, const ga_loop *l, bool is_cpu) {
+  ga_strbuf *sb = &parts[STEPS].text;
   for (unsigned int i = 0; i < l->n_integers; i++)
     if (l->integers[i].turn)
       ga__strbuf_addf(sb, "const ga_long ga_i_v%u = ga_i_t;\n", l->integers[i].value);
   for (unsigned int i = 0; i < l->n_steps; i++)
-    add_step(sb, l, &l->steps[i]);
+    if (l->steps[i].ge != NULL)
+      add_step(sb, l, &l->steps[i]);
+    else
+      ga__loop_add_reduction(&parts[LOCALS], sb, l, &l->steps[i], is_cpu);
 }
 
 /* States take their next values all at once: one may be another's. */
 static void add_carry(ga_strbuf *sb, const ga_loop *l, bool is_cpu) {
-  char name[NAME];
+  char name[GA_LOOP_NAME];
   for (unsigned int i = 0; i < l->n_operands; i++) {
     const ga_loop_operand *o = &l->operands[i];
     if (o->kind == GA_LOOP_STATE)
       ga__strbuf_addf(sb, "const %s ga_i_n%u = %s;\n", type_of(o), i,
-                      variable(name, l, o->next));
+                      ga__loop_variable(name, l, o->next));
   }
   for (unsigned int i = 0; i < l->n_operands; i++) {
     if (l->operands[i].kind != GA_LOOP_STATE)
@@ -326,9 +332,15 @@ static void add_carry(ga_strbuf *sb, const ga_loop *l, bool is_cpu) {
 
 /* ---- preambles ---- */
 
+static const char *preamble_of(const ga_loop_step *step) {
+  const char *preamble =
+      step->ge != NULL ? step->ge->preamble : step->reduction->spec.preamble;
+  return preamble != NULL ? preamble : "";
+}
+
 /* What a preamble adds to the text. */
 static const char *own_text(const ga_loop_step *step) {
-  const char *preamble = step->ge->preamble;
+  const char *preamble = preamble_of(step);
   return strncmp(preamble, CLOSED, strlen(CLOSED)) == 0 ? preamble + strlen(CLOSED)
                                                         : preamble;
 }
@@ -337,7 +349,7 @@ static const char *own_text(const ga_loop_step *step) {
 static bool common_preamble(const char **out, const ga_loop *l) {
   *out = CLOSED;
   for (unsigned int i = 0; i < l->n_steps; i++) {
-    const char *preamble = l->steps[i].ge->preamble;
+    const char *preamble = preamble_of(&l->steps[i]);
     if (*own_text(&l->steps[i]) == '\0')
       continue;
     if (strcmp(*out, CLOSED) != 0 && strcmp(*out, preamble) != 0)
@@ -354,28 +366,39 @@ bool ga__loop_fits_kernel(const ga_loop *l) {
 }
 
 int ga__loop_source(ga_source *out, const ga_loop *l, bool is_cpu) {
-  ga_text_part parts[PARTS] = {
-      [PARAMETERS] = {.name = "LP_PARAMETERS"}, [STARTS] = {.name = "LP_STARTS"},
-      [SPLIT] = {.name = "LP_SPLIT"},           [PLACES] = {.name = "LP_PLACES"},
-      [LOADS] = {.name = "LP_LOADS"},           [NEXT] = {.name = "LP_NEXT"},
-      [VALUES] = {.name = "LP_VALUES"},         [STEPS] = {.name = "LP_STEPS"},
-      [TRACES] = {.name = "LP_TRACES"},         [CARRY] = {.name = "LP_CARRY"},
-      [ADVANCE] = {.name = "LP_ADVANCE"},       [STOP] = {.name = "LP_STOP"},
-      [FINALS] = {.name = "LP_FINALS"}};
+  ga_text_part parts[PARTS] = {[PARAMETERS] = {.name = "LP_PARAMETERS"},
+                               [LOCALS] = {.name = "LP_LOCALS"},
+                               [STARTS] = {.name = "LP_STARTS"},
+                               [SPLIT] = {.name = "LP_SPLIT"},
+                               [PLACES] = {.name = "LP_PLACES"},
+                               [LOADS] = {.name = "LP_LOADS"},
+                               [NEXT] = {.name = "LP_NEXT"},
+                               [VALUES] = {.name = "LP_VALUES"},
+                               [STEPS] = {.name = "LP_STEPS"},
+                               [TRACES] = {.name = "LP_TRACES"},
+                               [CARRY] = {.name = "LP_CARRY"},
+                               [ADVANCE] = {.name = "LP_ADVANCE"},
+                               [STOP] = {.name = "LP_STOP"},
+                               [FINALS] = {.name = "LP_FINALS"}};
   const char *preamble = NULL;
   ga_strbuf text = {0};
   common_preamble(&preamble, l);
   add_parameters(parts, l);
   add_places(&parts[PLACES].text, l);
-  if (is_cpu)
+  const bool in_pieces = is_cpu && !l->is_group;
+  if (in_pieces)
     add_cpu(parts, l);
   else
     add_gpu(parts, &text, l);
-  add_steps(&parts[STEPS].text, l);
-  add_carry(&parts[CARRY].text, l, is_cpu);
-  ga__text_add_parts(&text, is_cpu ? loop_cpu_text : loop_gpu_text, parts, PARTS);
+  add_steps(parts, l, is_cpu);
+  add_carry(&parts[CARRY].text, l, in_pieces);
+  ga__text_add_parts(&text,
+                     in_pieces     ? loop_cpu_text
+                     : l->is_group ? loop_group_text
+                                   : loop_gpu_text,
+                     parts, PARTS);
   out->is_closed = ga__kernel_is_closed(preamble);
   snprintf(out->title, sizeof out->title, "loop of %s",
-           l->n_steps > 0 ? l->steps[0].ge->expr : "nothing");
+           l->n_steps > 0 && l->steps[0].ge != NULL ? l->steps[0].ge->expr : "values");
   return ga__text_finish_named(out, "loop", preamble, "#define LP_NAME %\n", &text);
 }

@@ -1,5 +1,5 @@
 /* A loop in one kernel: bodies of elementwise steps, where an element needs only itself
- * of what the iteration before made.
+ * of what the iteration before made, and of reductions to one element.
  *
  * The axes of all values of the body are put into classes: axes along which steps go
  * together, and a state's axes with those of its next value. If a value has all the
@@ -24,7 +24,9 @@ typedef struct analysis {
   const ga_step *s;
   const ga_plan_graph *g; /* the body's */
   body_value *values;
-  unsigned int *root;           /* per value: what it is a view of */
+  ga_frame within;    /* of the body: host integers, and shapes of arrays */
+  bool *is_known;     /* per value: the integer is the same in all iterations */
+  unsigned int *root; /* per value: what it is a view of */
   unsigned int *parent, n_axes; /* the classes, as a forest */
   unsigned int leader;          /* the value whose axes are those of the loop */
   ga_loop loop;
@@ -36,13 +38,14 @@ typedef struct analysis {
 static bool is_plain(const ga_plan_graph *g, const ga_step *s) {
   if (s->n_when > 0)
     return false;
+  if (ga__step_is_integer(s))
+    return true;
   if (s->kind == GA_STEP_DIMSHUFFLE || s->kind == GA_STEP_COPY)
     return true;
+  if (s->kind == GA_STEP_REDUCE)
+    return g->values[s->outs[0]].nd == 0 && ga__loop_takes_reduction(s->reduction);
   if (s->kind != GA_STEP_ELEMWISE || s->elemwise->n_out != s->n_out)
     return false;
-  for (unsigned int i = 0; i < s->n_in; i++)
-    if (g->values[s->ins[i]].integer && g->values[s->ins[i]].maker > 0)
-      return false;
   return true;
 }
 
@@ -186,6 +189,10 @@ static int open_analysis(analysis *a, ga_frame *f, const ga_step *s) {
                   .s = s,
                   .g = g,
                   .values = ga__alloc(n, sizeof *a->values),
+                  .within = {.plan = s->body,
+                             .arrays = ga__alloc(n, sizeof(GpuArray)),
+                             .integers = ga__alloc(n, sizeof(long long))},
+                  .is_known = ga__alloc(n, sizeof *a->is_known),
                   .root = ga__alloc(n, sizeof *a->root),
                   .parent = ga__alloc(n * GA_MAX_NDIM, sizeof *a->parent)};
   a->loop = (ga_loop){.operands = ga__alloc(operands, sizeof(ga_loop_operand)),
@@ -193,8 +200,9 @@ static int open_analysis(analysis *a, ga_frame *f, const ga_step *s) {
                       .integers = ga__alloc(n, sizeof(ga_loop_integer)),
                       .root = a->root,
                       .stop = -1};
-  GA_TRY_MEMORY(a->values && a->root && a->parent && a->loop.operands &&
-                a->loop.steps && a->loop.integers);
+  GA_TRY_MEMORY(a->values && a->within.arrays && a->within.integers && a->is_known &&
+                a->root && a->parent && a->loop.operands && a->loop.steps &&
+                a->loop.integers);
   for (unsigned int v = 0; v < g->n_values; v++)
     a->root[v] = v;
   return GA_NO_ERROR;
@@ -202,6 +210,9 @@ static int open_analysis(analysis *a, ga_frame *f, const ga_step *s) {
 
 static void close_analysis(const analysis *a) {
   ga__free(a->values);
+  ga__free(a->within.arrays);
+  ga__free(a->within.integers);
+  ga__free(a->is_known);
   ga__free(a->root);
   ga__free(a->parent);
   ga__free(a->loop.operands);
@@ -217,6 +228,8 @@ static ga_loop_operand *add_operand(analysis *a, enum ga_loop_kind kind,
 }
 
 static void add_integer(analysis *a, unsigned int value, bool turn, long long integer) {
+  a->is_known[value] = !turn;
+  a->within.integers[value] = integer;
   a->loop.integers[a->loop.n_integers++] = (ga_loop_integer){value, turn, integer};
 }
 
@@ -257,9 +270,51 @@ static void take_inputs(analysis *a) {
   }
 }
 
+/* A host integer that is the same in all iterations: of lengths, or given. */
+static bool take_integer(analysis *a, const ga_step *s) {
+  for (unsigned int i = 0; i < s->n_in; i++) {
+    const unsigned int v = s->ins[i];
+    if (a->g->values[v].integer ? !a->is_known[v] : a->values[v].nd == 0)
+      return false;
+    a->within.arrays[v].nd = a->values[v].nd;
+    memcpy(a->within.arrays[v].dimensions, a->values[v].dims,
+           a->values[v].nd * sizeof(size_t));
+  }
+  if (ga__step_run(&a->within, s) != GA_NO_ERROR)
+    return false;
+  add_integer(a, s->outs[0], false, a->within.integers[s->outs[0]]);
+  return true;
+}
+
+/* What is reduced to one element: inputs go together, and the result goes with all. */
+static bool take_reduction(analysis *a, const ga_step *s) {
+  const body_value *first = NULL;
+  for (unsigned int i = 0; i < s->n_in; i++) {
+    const body_value *v = &a->values[s->ins[i]];
+    if (a->g->values[s->ins[i]].integer)
+      return false;
+    if (first != NULL && (v->nd != first->nd ||
+                          memcmp(v->dims, first->dims, v->nd * sizeof *v->dims) != 0))
+      return false;
+    for (unsigned int k = 0; first != NULL && k < v->nd; k++)
+      join(a, v->axes[k], first->axes[k]);
+    first = first != NULL ? first : v;
+  }
+  take_shape(a, s->outs[0], 0, NULL);
+  a->loop.is_group = true;
+  a->loop.steps[a->loop.n_steps++] =
+      (ga_loop_step){.reduction = s->reduction, .outs = s->outs, .ins = s->ins};
+  return first != NULL;
+}
+
 static bool take_steps(analysis *a) {
   for (unsigned int i = 0; i < a->g->n_steps; i++) {
     const ga_step *s = &a->g->steps[i];
+    if (ga__step_is_integer(s) || s->kind == GA_STEP_REDUCE) {
+      if (s->kind == GA_STEP_REDUCE ? !take_reduction(a, s) : !take_integer(a, s))
+        return false;
+      continue;
+    }
     if (s->kind != GA_STEP_ELEMWISE) {
       take_view(a, s);
       continue;
@@ -288,6 +343,16 @@ static bool join_states(analysis *a) {
   return true;
 }
 
+/* True if what is reduced has all elements of the iteration. */
+static bool reduces_all(const analysis *a) {
+  for (unsigned int i = 0; i < a->loop.n_steps; i++) {
+    const ga_loop_step *step = &a->loop.steps[i];
+    if (step->reduction != NULL && !has_all(a, &a->values[step->ins[0]]))
+      return false;
+  }
+  return true;
+}
+
 /* Finds the loop's axes; false: not the same for all elements. */
 static bool analyze(analysis *a) {
   take_inputs(a);
@@ -297,7 +362,8 @@ static bool analyze(analysis *a) {
     if (!has_distinct_axes(a, &a->values[v]))
       return false;
   set_axes(a);
-  return true;
+  return !a->loop.is_group ||
+         (reduces_all(a) && ga__loop_fits_group(a->f->plan->context, &a->loop));
 }
 
 /* ---- results and launch ---- */
@@ -359,8 +425,8 @@ static int run_analyzed(bool *done, analysis *a, size_t turns) {
   ga__loop_merge_axes(&a->loop);
   *done = ga__loop_fits_kernel(&a->loop);
   if (*done)
-    return ga__loop_launch(a->f->plan->context, &a->loop);
-  for (unsigned int i = 0; i < a->s->n_out; i++)
+    GA_TRY(ga__loop_launch(done, a->f->plan->context, &a->loop));
+  for (unsigned int i = 0; !*done && i < a->s->n_out; i++)
     GpuArray_clear(&a->f->arrays[a->s->outs[i]]);
   return GA_NO_ERROR;
 }
