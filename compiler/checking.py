@@ -106,13 +106,14 @@ class numeric_grad:
 
     def abs_rel_errors(self, g_pt: Sequence[Any]) -> list[tuple[Any, Any]]:
         """Return, for each argument, a gradient's errors."""
-        mine = self.gf if isinstance(self.gf, list) else [self.gf]
-        if len(g_pt) != len(mine):
+        expected = self.gf if isinstance(self.gf, list) else [self.gf]
+        if len(g_pt) != len(expected):
             raise GraphValueError(
-                f"numeric_grad: given {len(g_pt)} gradients for {len(mine)} arguments"
+                f"numeric_grad: given {len(g_pt)} gradients for {len(expected)} "
+                "arguments"
             )
         errors = []
-        for i, (a, b) in enumerate(zip(g_pt, mine, strict=True)):
+        for i, (a, b) in enumerate(zip(g_pt, expected, strict=True)):
             if np.shape(a) != b.shape:
                 raise GraphValueError(
                     f"numeric_grad: the gradient by argument {i} has shape "
@@ -201,31 +202,31 @@ def verify_grad(
         for i, each in enumerate(points)
     ]
     output = _only_output(fun, variables)
-    wanted = str(output.type.dtype)
+    dtype = str(output.type.dtype)
     if cast_to_output_type:
-        points = [each.astype(wanted) for each in points]
+        points = [each.astype(dtype) for each in points]
         variables = [
-            TensorType(wanted, variable.type.broadcastable)(variable.name)
+            TensorType(dtype, variable.type.broadcastable)(variable.name)
             for variable in variables
         ]
         output = _only_output(fun, variables)
-    kind = coarsest([*(each.dtype for each in points), out_type or wanted])
+    kind = coarsest([*(each.dtype for each in points), out_type or dtype])
     allowed = (
         TOLERANCES[kind] if abs_tol is None else abs_tol,
         TOLERANCES[kind] if rel_tol is None else rel_tol,
     )
     shape = np.shape(function(variables, output, mode=mode, **QUIET)(*points))
-    weights = TensorType(wanted, output.type.broadcastable)("weights")
-    cost = add_up(weights * output, dtype=_sum_dtype(wanted))
+    weights = TensorType(dtype, output.type.broadcastable)("weights")
+    cost = add_up(weights * output, dtype=_sum_dtype(dtype))
     value_of = function([*variables, weights], cost, mode=mode, **QUIET)
     gradients = grad(cost, variables, disconnected_inputs="ignore")
     slope_of = function([*variables, weights], gradients, mode=mode, **QUIET)
     for _ in range(n_tests):
-        chosen = np.asarray(generator.random(shape) + 0.5).astype(wanted)
+        sample = np.asarray(generator.random(shape) + 0.5).astype(dtype)
         numeric = numeric_grad(
-            lambda *moved, w=chosen: value_of(*moved, w), points, eps, kind
+            lambda *moved, w=sample: value_of(*moved, w), points, eps, kind
         )
-        _compare(numeric, slope_of(*points, chosen), points, allowed)
+        _compare(numeric, slope_of(*points, sample), points, allowed)
 
 
 verify_grad.E_grad = GradientError  # type: ignore[attr-defined]
@@ -264,7 +265,9 @@ def _compare(
     arg, place, abs_err, rel_err = numeric.max_err(list(gradients), *allowed)
     is_near = abs_err <= allowed[0] or rel_err <= allowed[1]
     if not is_near:
-        mine = float(np.asarray(gradients[arg]).flat[place])
-        right = float(numeric.gf[arg].flat[place])
+        gradient = float(np.asarray(gradients[arg]).flat[place])
+        difference = float(numeric.gf[arg].flat[place])
         shape = points[arg].shape
-        raise GradientError(arg, place, shape, mine, right, abs_err, rel_err, *allowed)
+        raise GradientError(
+            arg, place, shape, gradient, difference, abs_err, rel_err, *allowed
+        )

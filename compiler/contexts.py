@@ -96,8 +96,8 @@ def get_context(name: str | None = None) -> Context:
     if name in _REGISTERED:
         opened = _REGISTERED[name]
     else:
-        chosen = context_map(config.contexts).get(name or "", name or config.device)
-        opened = processor() if chosen == "cpu" else context(chosen or None)
+        device = context_map(config.contexts).get(name or "", name or config.device)
+        opened = processor() if device == "cpu" else context(device or None)
     if opened not in _FOUND:
         _FOUND[opened] = None
         follow_blocking()
@@ -138,9 +138,9 @@ def processor() -> Context:
     """
     names, problem = devices("opencl")
     for name in names:
-        found = context(name)
-        if found.is_cpu:
-            return found
+        opened = context(name)
+        if opened.is_cpu:
+            return opened
     raise NotOfferedError(
         f"device=cpu: no OpenCL runtime for the processor was found ({problem}); "
         "install one with  pip install intel-opencl-rt intel-cmplr-lib-rt"

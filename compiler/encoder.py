@@ -84,8 +84,8 @@ class Encoder:
         if conditions == self._when:
             return
         values = self.values([number for number, _ in conditions])
-        wanted = ffi.new("int[]", [side for _, side in conditions])
-        check(lib.GpuPlan_when(self.native, len(wanted), values, wanted))
+        flags = ffi.new("int[]", [side for _, side in conditions])
+        check(lib.GpuPlan_when(self.native, len(flags), values, flags))
         self._when = conditions
 
     def arguments(
@@ -112,7 +112,7 @@ class Encoder:
     def broadcastable(self, number: int) -> int:
         """Return the mask of the axes of length 1."""
         flags = self.plan.array(number).broadcastable
-        return sum(1 << axis for axis, one in enumerate(flags) if one)
+        return sum(1 << axis for axis, is_one in enumerate(flags) if is_one)
 
 
 class FunctionRecorder:
@@ -483,9 +483,9 @@ def _(step: p.Call, e: Encoder) -> None:
     add_function(step, e, lib.plan_function, recorder.handle)
     tell_needs = NEEDS_OF.get(step.function)
     if tell_needs is not None:
-        given = grouped(step, [e.plan.values[n] for n in step.ins])
+        inputs = grouped(step, [e.plan.values[n] for n in step.ins])
         try:
-            tell_needs(Needs(e.native, e.context), *given, **dict(step.options))
+            tell_needs(Needs(e.native, e.context), *inputs, **dict(step.options))
         except Exception as error:
             if step.origin:
                 error.add_note(f"  made at {step.origin}")

@@ -367,8 +367,8 @@ class Executable:
         except Exception as error:
             first = next(n for stage, n in self._with_places() if stage.work is step)
             part = single(self.plan, step)
-            given = [known[number] for number in part.ins]
-            note(error, self.explain(error, part.plan, 0, first, given))
+            inputs = [known[number] for number in part.ins]
+            note(error, self.explain(error, part.plan, 0, first, inputs))
             raise
         known.update(zip(step.outs, results, strict=True))
 
@@ -395,7 +395,7 @@ def brought(value: Any, step: p.Call, context: Context) -> Any:
 
 def holds(step: p.Step, known: Mapping[int, Any]) -> bool:
     """Return True if the step runs: if all its conditions hold."""
-    return all(bool(known[number]) == wanted for number, wanted in step.when)
+    return all(bool(known[number]) == expected for number, expected in step.when)
 
 
 class Absent:

@@ -130,17 +130,17 @@ class Plan:
         return sum(isinstance(s, kinds) for s in self.steps)
 
     def __str__(self) -> str:
-        shown = shown_values(self)
-        inputs = ", ".join(f"%{i}: {shown[i]}" for i in range(self.n_inputs))
+        texts = shown_values(self)
+        inputs = ", ".join(f"%{i}: {texts[i]}" for i in range(self.n_inputs))
         lines = [f"{self.name}({inputs})"]
         lines += [
-            f"  constant  %{value}: {shown[value]} = {_short(data)}"
+            f"  constant  %{value}: {texts[value]} = {_short(data)}"
             for value, data in self.constants
         ]
         names = _names(self)
         lines = [_named(line, names) for line in lines]
         for step in self.steps:
-            head, *more = _step_lines(step, shown)
+            head, *more = _step_lines(step, texts)
             lines.append(_named(head, names))
             is_own = not isinstance(step, LoopStep)  # a body numbers its own values
             lines += [_named(line, names) if is_own else line for line in more]
@@ -226,8 +226,8 @@ def _told_lengths(
 ) -> list[int | None] | None:
     """Return the known lengths of a step's results; None for nothing."""
     if isinstance(step, Broadcast | ReshapeStep):
-        asked = [integers.get(number) for number in step.ins[1:]]
-        return [None if n is not None and n < 0 else n for n in asked]
+        lengths = [integers.get(number) for number in step.ins[1:]]
+        return [None if n is not None and n < 0 else n for n in lengths]
     if isinstance(step, View):
         return [1 if i < 0 else known[step.ins[0]][i] for i in step.pattern]
     if isinstance(step, Copy):
@@ -243,8 +243,8 @@ def _told_lengths(
 
 
 def _condition(condition: tuple[int, bool]) -> str:
-    number, wanted = condition
-    return f"%{number}" if wanted else f"not %{number}"
+    number, expected = condition
+    return f"%{number}" if expected else f"not %{number}"
 
 
 def _short(data: np.ndarray[Any, Any]) -> str:
@@ -252,9 +252,9 @@ def _short(data: np.ndarray[Any, Any]) -> str:
     return text if len(text) < 60 else text[:57] + "..."
 
 
-def _step_lines(step: Step, shown: Sequence[str]) -> list[str]:
+def _step_lines(step: Step, texts: Sequence[str]) -> list[str]:
     kind = type(step).__name__.removesuffix("Step").lower()
-    outs = ", ".join(f"%{i}: {shown[i]}" for i in step.outs)
+    outs = ", ".join(f"%{i}: {texts[i]}" for i in step.outs)
     ins = ", ".join(f"%{i}" for i in step.ins)
     detail = step.detail()
     note = f"  [{detail}]" if detail else ""

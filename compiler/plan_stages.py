@@ -142,32 +142,32 @@ def _part(
     """Return the steps as a plan from ``ins`` to ``outs``, values of the whole plan."""
     arrays = {n for n in outs if isinstance(plan.values[n], p.ArrayValue)}
     integers = _integer_steps(run, outs - arrays)
-    wanted = {n for step in integers if isinstance(step, p.Dim) for n in step.ins}
+    measured = {n for step in integers if isinstance(step, p.Dim) for n in step.ins}
     results = {number for step in run for number in step.outs}
-    arrays |= wanted & results
+    arrays |= measured & results
     constants = dict(plan.constants)
-    taken = tuple(sorted((ins | (wanted - results)) - set(constants)))
-    held = sorted((ins | arrays) & set(constants))
-    order = [*taken, *held, *(n for step in run for n in step.outs)]
+    part_inputs = tuple(sorted((ins | (measured - results)) - set(constants)))
+    part_constants = sorted((ins | arrays) & set(constants))
+    order = [*part_inputs, *part_constants, *(n for step in run for n in step.outs)]
     number = {old: new for new, old in enumerate(order)}
-    given = tuple(sorted(arrays))
+    part_outputs = tuple(sorted(arrays))
     part = p.Plan(
         name=plan.name,
         values=tuple(plan.values[old] for old in order),
-        n_inputs=len(taken),
-        constants=tuple((number[old], constants[old]) for old in held),
+        n_inputs=len(part_inputs),
+        constants=tuple((number[old], constants[old]) for old in part_constants),
         steps=tuple(_renumbered(step, number) for step in run),
-        outputs=tuple(number[old] for old in given),
+        outputs=tuple(number[old] for old in part_outputs),
     )
     place = next((step.place for step in run if not _is_anywhere(step)), None)
-    return PlanPart(part, taken, given, tuple(integers), place)
+    return PlanPart(part, part_inputs, part_outputs, tuple(integers), place)
 
 
-def _integer_steps(run: Sequence[p.Step], wanted: set[int]) -> list[p.Step]:
-    """Return the run's steps that compute the integers ``wanted``, in order."""
+def _integer_steps(run: Sequence[p.Step], integers: set[int]) -> list[p.Step]:
+    """Return the run's steps that compute ``integers``, in order."""
     kinds = p.HostInt | p.Dim | p.IntOp
     steps: list[p.Step] = []
-    needed = set(wanted)
+    needed = set(integers)
     for step in reversed(run):
         if isinstance(step, kinds) and not needed.isdisjoint(step.outs):
             steps.append(step)
@@ -179,5 +179,5 @@ def _integer_steps(run: Sequence[p.Step], wanted: set[int]) -> list[p.Step]:
 def _renumbered(step: p.Step, number: Mapping[int, int]) -> p.Step:
     outs = tuple(number[n] for n in step.outs)
     ins = tuple(number[n] for n in step.ins)
-    when = tuple((number[n], wanted) for n, wanted in step.when)
+    when = tuple((number[n], expected) for n, expected in step.when)
     return replace(step, outs=outs, ins=ins, when=when)

@@ -274,15 +274,15 @@ class Index(Step):
     def detail(self) -> str:
         """Return the index."""
         rest = (f"%{number}" for number in self.ins[1:])
-        shown = []
+        entries = []
         for parts in self.form:
             if parts is None:
-                shown.append(next(rest))
+                entries.append(next(rest))
                 continue
             bounds = {part: next(rest) for part in parts}
             text = ":".join(bounds.get(part, "") for part in ("start", "stop"))
-            shown.append(f"{text}:{bounds['step']}" if "step" in bounds else text)
-        return ", ".join(shown)
+            entries.append(f"{text}:{bounds['step']}" if "step" in bounds else text)
+        return ", ".join(entries)
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,9 +65,9 @@ def lowered(
 
     def lower_body(body: FunctionGraph, called: str) -> Plan:
         """Return the plan of one iteration; its loop is the next step."""
-        made = lowered(body, called, home, is_body=True)
-        bodies[len(lowerer.steps)] = made
-        return made.plan
+        inner = lowered(body, called, home, is_body=True)
+        bodies[len(lowerer.steps)] = inner
+        return inner.plan
 
     lowerer = Lowerer(fgraph.outputs, fgraph.guards(), home, lower_body)
     nodes: list[Apply | None] = []
@@ -156,11 +156,11 @@ def result(
     owner = variable.owner
     if owner is not None and isinstance(owner.op, IfElse):
         return chosen(owner, variable, fgraph, lowerer, owned, own)
-    seen = fgraph.seen_through(variable)
-    roots = {each for each in seen if not is_view(each)}
+    arrays = fgraph.seen_through(variable)
+    roots = {each for each in arrays if not is_view(each)}
     is_repeated = any(
         each.owner is not None and isinstance(each.owner.op, BroadcastTo)
-        for each in seen
+        for each in arrays
     )
     if is_repeated or any(root.owner is None or root in owned for root in roots):
         copied = lowerer.new_value(lowerer.values[number])
@@ -184,14 +184,14 @@ def chosen(
     assert isinstance(node.op, IfElse)
     sides = []
     guard = lowerer.guard(node)
-    wanted = [node.inputs[place] for place in node.op.places(variable.index or 0)]
-    for side, place in zip(wanted, node.op.places(variable.index or 0), strict=True):
+    branches = [node.inputs[place] for place in node.op.places(variable.index or 0)]
+    for side, place in zip(branches, node.op.places(variable.index or 0), strict=True):
         if lowerer.number(side) == own:
             sides.append(own)
             continue
         with lowerer.under(use(node, place, guard)):
             sides.append(result(side, fgraph, lowerer, owned, own))
-    if sides == [lowerer.number(side) for side in wanted]:
+    if sides == [lowerer.number(side) for side in branches]:
         return lowerer.number(variable)
     number = lowerer.new_value(lowerer.values[lowerer.number(variable)])
     ins = (lowerer.integer(node.inputs[0]), *sides)

@@ -34,13 +34,13 @@ def give_turn(containers: Sequence[Container]) -> None:
 @contextmanager
 def turns(containers: Iterable[Container]) -> Iterator[None]:
     """Hold the locks of all these, in an order that everybody takes them in."""
-    held = {
+    locks = {
         id(container.turn): container.turn
         for container in containers
         if container.turn is not None
     }
     with ExitStack() as stack:
-        for _, turn in sorted(held.items()):
+        for _, turn in sorted(locks.items()):
             stack.enter_context(turn)
         yield
 

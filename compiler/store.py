@@ -94,11 +94,11 @@ class Store:
 
     def _held(self, folder: int, key: str) -> bytes | None:
         """Return the content of a file if it was written for this key."""
-        held = read_private(folder, f"{key}{self.suffix}")
-        if held is None:
+        stored = read_private(folder, f"{key}{self.suffix}")
+        if stored is None:
             return None
-        content = held[:-DIGEST]
-        return content if held[-DIGEST:] == _seal(key, content) else None
+        content = stored[:-DIGEST]
+        return content if stored[-DIGEST:] == _seal(key, content) else None
 
     def _write(self, folder: int, key: str, content: bytes) -> None:
         """Write a new file with this content, safe on disk under its own name."""

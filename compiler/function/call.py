@@ -108,11 +108,11 @@ class Function(Straight):
             for i, v in enumerate(interface.shared)
             if v in interface.guarded
         ]
-        kept = [v.container for v in interface.updated]
-        kept += [self._kept(i) for i in interface.carried]
-        self._updated = [(spec, count + i) for i, spec in enumerate(kept)]
-        give_turn(kept)
-        self._turned = [*self._shared, *kept]
+        states = [v.container for v in interface.updated]
+        states += [self._kept(i) for i in interface.carried]
+        self._updated = [(spec, count + i) for i, spec in enumerate(states)]
+        give_turn(states)
+        self._turned = [*self._shared, *states]
         self._read = [i for i, is_read in enumerate(interface.to_host) if is_read]
         self._single = interface.form is None
         self._keys = interface.form if isinstance(interface.form, tuple) else None
@@ -287,15 +287,15 @@ class Function(Straight):
     def _call_subset(self, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
         """Run a call with ``output_subset``: some outputs, and the updates."""
         rest = dict(named)
-        chosen = rest.pop("output_subset")
-        if chosen is None:
+        selected = rest.pop("output_subset")
+        if selected is None:
             return self(*args, **rest)
         keys: tuple[Any, ...] = self._keys or tuple(range(self._n_outputs))
         places = []
-        for output in chosen:
+        for output in selected:
             if output not in keys or keys.index(output) in places:
                 raise GraphValueError(
-                    f"{self.name}: output_subset={chosen!r}; expected some of "
+                    f"{self.name}: output_subset={selected!r}; expected some of "
                     f"{list(keys)}, each once"
                 )
             places.append(keys.index(output))
@@ -385,8 +385,8 @@ class Function(Straight):
 
     def get_shared(self) -> list[SharedVariable]:
         """The shared variables that the function reads or updates."""
-        seen = dict.fromkeys((*self._interface.shared, *self._interface.updated))
-        return list(seen)
+        variables = dict.fromkeys((*self._interface.shared, *self._interface.updated))
+        return list(variables)
 
     @property
     def inputs(self) -> tuple[In, ...]:

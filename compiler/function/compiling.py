@@ -174,8 +174,8 @@ class Maker:
 
     def factory(self, is_profiled: bool, profile: Any) -> Callable[..., Function]:
         """Return the class for a copy of a function, profiled or not."""
-        wanted = is_profiled if profile is None else profile
-        stats = profile_of(wanted, "copy")
+        setting = is_profiled if profile is None else profile
+        stats = profile_of(setting, "copy")
         if stats is None:
             return Function
         if not is_profiled:

@@ -27,7 +27,7 @@ def variable_pairs(pairs: Pairs | None, what: str) -> list[tuple[Variable, Any]]
     Raises TypeError for what is no pair, ValueError for a variable given twice.
     """
     listed = list(pairs.items() if isinstance(pairs, Mapping) else pairs or ())
-    seen: set[Variable] = set()
+    variables: set[Variable] = set()
     for pair in listed:
         if not (isinstance(pair, list | tuple) and len(pair) == 2):
             raise GraphTypeError(
@@ -40,11 +40,11 @@ def variable_pairs(pairs: Pairs | None, what: str) -> list[tuple[Variable, Any]]
                 f"function: {what} has an expression for {variable!r}, a "
                 f"{type(variable).__name__}; expected a variable"
             )
-        if variable in seen:
+        if variable in variables:
             raise GraphValueError(
                 f"function: {what} names {variable} twice; give one expression for it"
             )
-        seen.add(variable)
+        variables.add(variable)
     return [(variable, expression) for variable, expression in listed]
 
 
@@ -191,14 +191,14 @@ def clone(
     if output is None:
         return None
     single = isinstance(output, Variable)
-    asked = [output] if single else list(output)
-    for each in asked:
-        if not isinstance(each, Variable):
-            raise GraphTypeError(f"clone: given {each!r}, expected variables")
-    known = {
+    outputs = [output] if single else list(output)
+    for expression in outputs:
+        if not isinstance(expression, Variable):
+            raise GraphTypeError(f"clone: given {expression!r}, expected variables")
+    substitutes = {
         v: replacement(v, e, strict) for v, e in variable_pairs(replace, "replace")
     }
-    changed = replaced(asked, known)
+    changed = replaced(outputs, substitutes)
     memo: Replacements = {}
     if not (share_inputs if copy_inputs is None else copy_inputs):
         for leaf in ancestors(changed):

@@ -126,12 +126,12 @@ def checked_inputs(inputs: Sequence[Variable | In]) -> list[In]:
             f"function: the inputs are {inputs!r}, expected a list of variables"
         )
     checked = [spec if isinstance(spec, In) else In(spec) for spec in inputs]
-    seen: set[Variable] = set()
+    variables: set[Variable] = set()
     for i, spec in enumerate(checked):
         _check_input(i, spec)
-        if spec.variable in seen:
+        if spec.variable in variables:
             raise GraphValueError(f"function: {spec.variable} is an input twice")
-        seen.add(spec.variable)
+        variables.add(spec.variable)
     return checked
 
 

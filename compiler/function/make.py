@@ -90,7 +90,7 @@ def function(
     made_by = name or line_name()
     stats = asked_profile(profile, mode, made_by)
     times = CompileTimes()
-    chosen = mode_of(mode)
+    compile_mode = mode_of(mode)
     computation = computation_of(
         checked_inputs(inputs),
         wanted_outputs(outputs, on_device),
@@ -105,11 +105,11 @@ def function(
     times.lap("graph")
     used = UsedContexts(names, context_name(computation.expressions))
     times.lap("opening the context")
-    task = task_of(computation, name or "function", chosen, used)
+    task = task_of(computation, name or "function", compile_mode, used)
     with uncollected():
-        finished, placed, key = finish(task, chosen, stats, times)
-        source = task.source if chosen.needs_source else None
-        maker = Maker(placed, chosen, source, used.home, task.as_written)
+        finished, placed, key = finish(task, compile_mode, stats, times)
+        source = task.source if compile_mode.needs_source else None
+        maker = Maker(placed, compile_mode, source, used.home, task.as_written)
         interface = interface_of(computation, finished, allow_input_downcast)
         parts = interface, maker, finished.plan, used.context, made_by
         if stats is None:

@@ -26,15 +26,17 @@ def mode_of(mode: Any = None) -> Mode:
 
     Raises ValueError for an unknown name.
     """
-    chosen = config.mode if mode is None else mode
-    if isinstance(chosen, Mode):
-        return chosen
-    if not isinstance(chosen, str) or chosen not in MODES:
-        near = difflib.get_close_matches(str(chosen), MODES, 1)
+    requested = config.mode if mode is None else mode
+    if isinstance(requested, Mode):
+        return requested
+    if not isinstance(requested, str) or requested not in MODES:
+        near = difflib.get_close_matches(str(requested), MODES, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(MODES)}"
-        place = "function" if mode is not None else "function: the setting config.mode"
-        raise GraphValueError(f"{place}: mode={chosen!r} is not known; {hint}")
-    return MODES[chosen]
+        argument = (
+            "function" if mode is not None else "function: the setting config.mode"
+        )
+        raise GraphValueError(f"{argument}: mode={requested!r} is not known; {hint}")
+    return MODES[requested]
 
 
 def get_mode(mode: Any = None) -> Mode:

@@ -59,10 +59,10 @@ def untrusted(path: str | os.PathLike[str], data: bytes, why: str) -> Exception:
     """Return the error for an untrusted pickle: what would run, and the remedy."""
     names = named(data)
     others = [name for name in names if not _is_plain(name)]
-    shown = ", ".join(others[:_SHOWN])
+    listed = ", ".join(others[:_SHOWN])
     more = len(others) - _SHOWN
-    told = (
-        f"{shown}{f' and {more} more' if more > 0 else ''}, besides gpuarray's and "
+    contents = (
+        f"{listed}{f' and {more} more' if more > 0 else ''}, besides gpuarray's and "
         "numpy's"
         if others
         else "functions of gpuarray and numpy alone"
@@ -70,6 +70,6 @@ def untrusted(path: str | os.PathLike[str], data: bytes, why: str) -> Exception:
     name = Path(os.fsdecode(path))
     return UntrustedFileError(
         f"load: {name}: {why}, and that is a pickle: to read it runs what it names, "
-        f"which can be any code ({told}). If you trust whoever wrote the file, load it "
-        "with trusted=True"
+        f"which can be any code ({contents}). If you trust whoever wrote the file, "
+        "load it with trusted=True"
     )

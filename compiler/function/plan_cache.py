@@ -72,8 +72,12 @@ def key_of(task: Task) -> str | None:
         ]
     except Unknown:
         return None
-    chosen = task.selection
-    selection = (chosen.phases, sorted(chosen.including), sorted(chosen.excluding))
+    rewrites = task.selection
+    selection = (
+        rewrites.phases,
+        sorted(rewrites.including),
+        sorted(rewrites.excluding),
+    )
     names = [] if task.names is None else sorted(task.names.items(), key=repr)
     parts = (
         gpuarray.__version__,

@@ -69,26 +69,26 @@ def kept_values(function: Function) -> list[KeptValue]:
     first = count + len(updated)
     carried = {index: first + i for i, index in enumerate(interface.carried)}
     names: set[str] = set()
-    kept = []
+    states = []
     for i, variable in enumerate(interface.shared):
         place = arrays[len(interface.inputs) + i]
         output = updated.pop(variable.container, -1)
         name = _name(variable.name, "value", names)
-        kept.append(KeptValue(name, variable.container, place, output, False))
+        states.append(KeptValue(name, variable.container, place, output, False))
     for variable in interface.updated:
         if variable.container in updated:
             name = _name(variable.name, "value", names)
             output = updated[variable.container]
-            kept.append(KeptValue(name, variable.container, -1, output, False))
+            states.append(KeptValue(name, variable.container, -1, output, False))
     pairs = zip(interface.inputs, function._defaults, strict=True)
     for i, (spec, container) in enumerate(pairs):
         if container is not None and i in arrays:
             name = _name(spec.called, "input", names)
             optional = not spec.implicit
-            kept.append(
+            states.append(
                 KeptValue(name, container, arrays[i], carried.get(i, -1), optional)
             )
-    return kept
+    return states
 
 
 def _places(plan: p.Plan) -> dict[int, int]:
@@ -98,14 +98,14 @@ def _places(plan: p.Plan) -> dict[int, int]:
     return {number: place for place, number in enumerate(arrays)}
 
 
-def _name(wanted: str | None, otherwise: str, taken: set[str]) -> str:
+def _name(name_hint: str | None, otherwise: str, names: set[str]) -> str:
     """Return the name, with a number added where it is taken."""
-    base = name = wanted or otherwise
+    base = name = name_hint or otherwise
     number = 1
-    while name in taken:
+    while name in names:
         number += 1
         name = f"{base}_{number}"
-    taken.add(name)
+    names.add(name)
     return name
 
 
@@ -180,17 +180,17 @@ def _name_of(step: p.Call) -> str:
 class _Pickler(pickle.Pickler):
     """Writes a function without the values that the file holds itself."""
 
-    def __init__(self, file: io.BytesIO, kept: Iterable[KeptValue]) -> None:
+    def __init__(self, file: io.BytesIO, states: Iterable[KeptValue]) -> None:
         super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
-        self._names = {id(each.container): each.name for each in kept}
+        self._names = {id(state.container): state.name for state in states}
 
     def persistent_id(self, value: Any) -> Any:
         return self._names.get(id(value)) if isinstance(value, Container) else None
 
 
-def _pickled(function: Function, kept: Iterable[KeptValue]) -> bytes:
+def _pickled(function: Function, states: Iterable[KeptValue]) -> bytes:
     file = io.BytesIO()
-    _Pickler(file, kept).dump(function)
+    _Pickler(file, states).dump(function)
     return file.getvalue()
 
 
@@ -215,7 +215,7 @@ def _handle(function: Function) -> NativePlan:
 
 def _described(
     plan: NativePlan,
-    kept: Sequence[KeptValue],
+    states: Sequence[KeptValue],
     interface: function_files.SavedInterface,
     note: bytes,
 ) -> function_files.Native:
@@ -228,30 +228,30 @@ def _described(
         texts.append(ffi.new("char[]", name.encode()))
         return texts[-1]
 
-    values = ffi.new("gpufunction_value[]", max(len(kept), 1))
+    values = ffi.new("gpufunction_value[]", max(len(states), 1))
     arrays = []
-    for value, each in zip(values, kept, strict=False):
-        arrays.append(each.container.device_value(plan.context))
-        value.name, value.start = text(each.name), arrays[-1].struct
+    for value, state in zip(values, states, strict=False):
+        arrays.append(state.container.device_value(plan.context))
+        value.name, value.start = text(state.name), arrays[-1].struct
         value.input, value.output, value.optional = (
-            each.place,
-            each.output,
-            each.optional,
+            state.place,
+            state.output,
+            state.optional,
         )
-    hidden = {each.place for each in kept if not each.optional}
+    hidden = {state.place for state in states if not state.optional}
     names = {e.place: e.name for e in interface.inputs if not e.integer}
-    shown = iter(range(len(names)))
+    order = iter(range(len(names)))
     n_arrays = len(_places(plan.plan))
-    inputs = [None if i in hidden else names[next(shown)] for i in range(n_arrays)]
-    integers = [each.name for each in interface.inputs if each.integer]
+    inputs = [None if i in hidden else names[next(order)] for i in range(n_arrays)]
+    integers = [state.name for state in interface.inputs if state.integer]
     keys = interface.form if isinstance(interface.form, tuple) else ()
     outputs = [*keys, *[None] * (len(plan.plan.outputs) - len(keys))]
     spec = ffi.new("gpufunction_spec *")
     spec.size = ffi.sizeof("gpufunction_spec")
-    lists = [ffi.new("char *[]", [text(n) for n in each] or [ffi.NULL])
-             for each in (inputs, integers, outputs)]  # fmt: skip
+    lists = [ffi.new("char *[]", [text(n) for n in state] or [ffi.NULL])
+             for state in (inputs, integers, outputs)]  # fmt: skip
     spec.inputs, spec.ints, spec.outputs = lists
-    spec.n_values, spec.values = len(kept), values
+    spec.n_values, spec.values = len(states), values
     buffer = ffi.from_buffer(note)
     spec.note, spec.note_size = buffer, len(note)
     pointer = ffi.new("GpuFunction **")
@@ -281,12 +281,14 @@ def save(function: Function, path: File, graph: bool = True) -> None:
         )
         _write_pickle(function, path, reason)
         return
-    kept = kept_values(function)
+    states = kept_values(function)
     interface = interface_of(function)
-    note = function_files.packed(interface, _pickled(function, kept) if graph else b"")
+    note = function_files.packed(
+        interface, _pickled(function, states) if graph else b""
+    )
     plan = _handle(function)
     _tell_of_python(function, plan, _add_bodies(function, plan))
-    native = _described(plan, kept, interface, note)
+    native = _described(plan, states, interface, note)
     check(lib.GpuFunction_save(native.pointer, os.fsencode(path)))
 
 
@@ -336,22 +338,22 @@ def _write_pickle(function: Function, path: File, reason: str) -> None:
             f"save: {function.name}: {reason}, and it cannot be pickled: {error}; "
             "define what it calls in a module, under the name that it has"
         ) from error
-    said = reason.encode() + b"\n"
-    write_file(path, PICKLED + said + _digest(said, data) + data)
+    header = reason.encode() + b"\n"
+    write_file(path, PICKLED + header + _digest(header, data) + data)
 
 
-def _digest(said: bytes, data: bytes) -> bytes:
-    return hashlib.blake2b(said + data, digest_size=DIGEST).digest()
+def _digest(header: bytes, data: bytes) -> bytes:
+    return hashlib.blake2b(header + data, digest_size=DIGEST).digest()
 
 
 def _read_pickle(content: bytes, path: File, context: Any, trusted: bool) -> Function:
-    said = content[: content.find(b"\n")].decode(errors="replace")
+    reason = content[: content.find(b"\n")].decode(errors="replace")
     start = content.find(b"\n") + 1
     digest, data = content[start : start + DIGEST], content[start + DIGEST :]
     if _digest(content[:start], data) != digest:
         raise GraphValueError(f"load: {path}: the file is damaged: save it again")
     if not trusted:
-        raise untrusted(path, data, f"only Python runs this function, for {said}")
+        raise untrusted(path, data, f"only Python runs this function, for {reason}")
     function: Function = Unpickler(data).load()
     if context is not None:
         function._place = find_context(context)
@@ -444,9 +446,9 @@ class SavedFunction(function_files.LoadedFunction):
         """Compile the plan with its steps in Python, for inputs of any shape."""
         function = self._unpickled()
         plan = _handle(function)
-        kept = kept_values(function)
+        states = kept_values(function)
         note = function_files.packed(self.interface, self._graph)
-        self._native = _described(plan, kept, self.interface, note)
+        self._native = _described(plan, states, self.interface, note)
         self._source = function
         self._plan = plan  # kept alive here: the GpuFunction does not own it
         return plan

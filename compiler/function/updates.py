@@ -61,9 +61,9 @@ class OrderedUpdates(dict[SharedVariable, Any]):
 
     def __add__(self, other: Pairs) -> OrderedUpdates:
         """Return the updates of both."""
-        both = OrderedUpdates(self)
-        both.update(other)
-        return both
+        updates = OrderedUpdates(self)
+        updates.update(other)
+        return updates
 
     def __radd__(self, other: Pairs) -> OrderedUpdates:
         return OrderedUpdates(other) + self
@@ -134,7 +134,7 @@ def default_updates(
     """
     if left_out is True:
         return []
-    done = {*known, *(_excluded(left_out) if left_out else ())}
+    handled = {*known, *(_excluded(left_out) if left_out else ())}
     pairs: list[tuple[SharedVariable, Variable]] = []
     waiting = list(expressions)
     while waiting:
@@ -143,12 +143,12 @@ def default_updates(
             for variable in inputs_of(waiting)
             if isinstance(variable, SharedVariable)
             and variable.default_update is not None
-            and variable not in done
+            and variable not in handled
         ]
         waiting = list(
             final([update_value(each, each.default_update) for each in bringing])
         )
-        done.update(bringing)
+        handled.update(bringing)
         pairs += zip(bringing, waiting, strict=True)
     return pairs
 
