@@ -21,11 +21,13 @@ from gpuarray.dtypes import OF_TYPECODE, dtype_to_typecode
 @step_function("argmax")
 def places(x: Array, *, axes: tuple[int, ...], smallest: bool) -> Array:
     """Return the positions of extrema over axes, counted in C order."""
-    kept = [axis for axis in range(x.ndim) if axis not in axes]
-    lengths = [x.shape[axis] for axis in kept]
+    remaining = [axis for axis in range(x.ndim) if axis not in axes]
+    lengths = [x.shape[axis] for axis in remaining]
     count = math.prod(x.shape[axis] for axis in axes)
-    axis = axes[0] if len(axes) == 1 else len(kept)
-    moved = x if len(axes) == 1 else x.transpose(*kept, *axes).reshape(*lengths, count)
+    axis = axes[0] if len(axes) == 1 else len(remaining)
+    moved = (
+        x if len(axes) == 1 else x.transpose(*remaining, *axes).reshape(*lengths, count)
+    )
     function = reduction.argmin if smallest else reduction.argmax
     positions: Array = function(moved, axis)
     return positions
@@ -35,16 +37,16 @@ def places(x: Array, *, axes: tuple[int, ...], smallest: bool) -> Array:
 def places_steps(s: Steps, x: int, *, axes: tuple[int, ...], smallest: bool) -> int:
     """Add the argmax routine, after a reshape of several axes to one."""
     value = s.array(x)
-    kept = [axis for axis in range(value.ndim) if axis not in axes]
+    remaining = [axis for axis in range(value.ndim) if axis not in axes]
     axis, moved = axes[0] if axes else 0, x
     if len(axes) != 1:
-        axis, count = len(kept), s.integer(1)
-        for each in axes:
-            count = s.arithmetic("mul", count, s.length(x, each))
-        lengths = [*(s.length(x, each) for each in kept), count]
-        moved = s.reshape(s.view(x, (*kept, *axes)), lengths)
+        axis, count = len(remaining), s.integer(1)
+        for reduced in axes:
+            count = s.arithmetic("mul", count, s.length(x, reduced))
+        lengths = [*(s.length(x, reduced) for reduced in remaining), count]
+        moved = s.reshape(s.view(x, (*remaining, *axes)), lengths)
     params = axis, int(smallest), lib.GA_EXTREMUM_POSITION
-    return s.routine("extremum", [moved], "int64", len(kept), *params)
+    return s.routine("extremum", [moved], "int64", len(remaining), *params)
 
 
 @lowers(Argmax)

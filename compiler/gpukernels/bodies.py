@@ -254,8 +254,8 @@ class Steps:
         """Add a view by integers and slices; ``form`` as in `plan.Index`."""
         value = self.array(x)
         rest = value.broadcastable[len(form) :]
-        kept = [axis for axis, parts in enumerate(form) if parts is not None]
-        flags = (*(value.broadcastable[i] and form[i] == () for i in kept), *rest)
+        sliced = [axis for axis, parts in enumerate(form) if parts is not None]
+        flags = (*(value.broadcastable[i] and form[i] == () for i in sliced), *rest)
         result = p.ArrayValue(value.dtype, flags)
         ins = (x, *integers)
         return self.add(p.Index, result, label="index", ins=ins, form=tuple(form))
@@ -321,10 +321,10 @@ class Steps:
     ) -> int:
         """Add a step of folds of ``texts``; return the number of the first result."""
         values = [self.values[number] for number in numbers]
-        kept = self.joint(
+        domain = self.joint(
             [v.broadcastable for v in values if isinstance(v, p.ArrayValue)]
         )
-        flags = tuple(flag for axis, flag in enumerate(kept) if axis not in axes)
+        flags = tuple(flag for axis, flag in enumerate(domain) if axis not in axes)
         return self.add(
             p.ReduceStep,
             *(p.ArrayValue(fold.dtype, flags) for fold in folds),
@@ -449,7 +449,7 @@ def inlined(plan: p.Plan, for_files: bool = False) -> Inlined | None:
         if for_files and step.place is not None:
             return None
         ins = tuple(number[n] for n in step.ins)
-        when = tuple((number[n], wanted) for n, wanted in step.when)
+        when = tuple((number[n], expected) for n, expected in step.when)
         first = len(steps.steps)
         results = None
         if isinstance(step, p.Call) and not step.recorded:
@@ -469,5 +469,7 @@ def inlined(plan: p.Plan, for_files: bool = False) -> Inlined | None:
         origins += [place] * (len(steps.steps) - first)
     outputs = tuple(number[n] for n in plan.outputs)
     values = tuple(steps.values)
-    whole = replace(plan, values=values, steps=tuple(steps.steps), outputs=outputs)
-    return Inlined(whole, tuple(origins), number)
+    inlined_plan = replace(
+        plan, values=values, steps=tuple(steps.steps), outputs=outputs
+    )
+    return Inlined(inlined_plan, tuple(origins), number)

@@ -39,9 +39,9 @@ def count_source(dtype: str) -> tuple[str, str]:
 
 def counted_dtype(dtype: str) -> np.dtype[np.generic]:
     """Return the dtype that the kernel writes; others are cast from it."""
-    wanted = np.dtype(dtype)
-    is_written = wanted.kind in COUNTED or wanted.name in ("float32", "float64")
-    return wanted if is_written else np.dtype("int32")
+    result = np.dtype(dtype)
+    is_written = result.kind in COUNTED or result.name in ("float32", "float64")
+    return result if is_written else np.dtype("int32")
 
 
 def count_kernel(dtype: str, context: Context) -> GpuKernel:

@@ -82,8 +82,8 @@ def _is_true(k: Lowerer, a: int) -> int:
 def _choice(k: Lowerer, condition: int, a: int, b: int) -> int:
     """Return ``b + (condition != 0) * (a - b)``."""
     difference = integer_step(k, "sub", a, b)
-    chosen = integer_step(k, "mul", _is_true(k, condition), difference)
-    return integer_step(k, "add", b, chosen)
+    term = integer_step(k, "mul", _is_true(k, condition), difference)
+    return integer_step(k, "add", b, term)
 
 
 def _sign(k: Lowerer, a: int) -> int:
@@ -136,10 +136,10 @@ class Inputs:
             self.argument(k.constant(np.zeros((1,) * ndim, "int8"), ones), "int8")
 
     def _add(self, variable: Variable, k: Lowerer) -> None:
-        dtype, shown = variable.type.dtype, f"${len(self.numbers)}"
+        dtype, shown_text = variable.type.dtype, f"${len(self.numbers)}"
         if isinstance(variable, Constant) and variable.data.size == 1:
             value = np.asarray(variable.data).reshape(())[()]
-            text, shown = literal(value, np.dtype(dtype)), str(value)
+            text, shown_text = literal(value, np.dtype(dtype)), str(value)
         elif k.is_int(variable):  # an argument of 64 bits
             name = self.argument(k.number(variable), "int64")
             text = convert(name, np.dtype("int64"), np.dtype(dtype))
@@ -147,7 +147,7 @@ class Inputs:
             self.position[len(self.operands)] = len(self.numbers)
             text = self.argument(k.number(variable), dtype)
         self.operands.append((text, dtype))
-        self.texts.append(shown)
+        self.texts.append(shown_text)
 
     def argument(self, number: int, dtype: str) -> str:
         """Return the name of a new argument, the value ``number``."""

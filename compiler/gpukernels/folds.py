@@ -30,11 +30,11 @@ def fold_function(
     name: str, monoid: str, dtype: np.dtype[np.generic]
 ) -> tuple[str, str]:
     """Return the device function that folds two accumulators, and its support."""
-    made = scalar_expression(SCALARS[monoid], [("a", dtype), ("b", dtype)])
+    expression = scalar_expression(SCALARS[monoid], [("a", dtype), ("b", dtype)])
     ctype = work_ctype(dtype)
-    text = convert(made.text, made.dtype, dtype)
+    text = convert(expression.text, expression.dtype, dtype)
     function = f"GA_INLINE {ctype} {name}({ctype} a, {ctype} b) {{ return {text}; }}"
-    return function, made.support
+    return function, expression.support
 
 
 def lane_function(name: str, dtype: np.dtype[np.generic]) -> str:

@@ -88,8 +88,8 @@ def repeat(x: Array, repeats: Array, total: int, *, axis: int) -> Array:
             f"{x.shape[axis]}; expected a number, 0 or more, for each element"
         )
     places = searchsorted(cumsum(repeats), counted(total, "int64"), "right")
-    taken: Array = take_at(x, [places], axis)
-    return taken
+    gathered: Array = take_at(x, [places], axis)
+    return gathered
 
 
 @body_of("repeat")

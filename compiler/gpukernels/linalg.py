@@ -123,18 +123,20 @@ def stacks(s: Steps, a: int, b: int, dtype: str) -> int:
 def folded(s: Steps, a: int, b: int, dtype: str) -> int:
     """Add a reduction of products, rows of one with columns of the other."""
     left, right = s.array(a), s.array(b)
-    kept, last = range(left.ndim - 1), left.ndim - 1
+    leading, last = range(left.ndim - 1), left.ndim - 1
     fits = s.arithmetic("eq", s.length(a, last), s.length(b, max(right.ndim - 2, 0)))
     s.require(a, [fits], "matmul: shapes that do not fit")
     if right.ndim > 1:
         axes = [*range(right.ndim - 2), right.ndim - 1, right.ndim - 2]
         if left.ndim > 1:
-            a = s.view(a, (*kept, -1, last))
+            a = s.view(a, (*leading, -1, last))
             axes = [*axes[:-2], -1, *axes[-2:]]
         b = s.view(b, axes)
     work = work_dtype(np.dtype(dtype))
     pairs = [("x", np.dtype(left.dtype)), ("y", np.dtype(right.dtype))]
-    converted = [(convert(name, given, work), work) for name, given in pairs]
+    converted = [
+        (convert(name, operand_dtype, work), work) for name, operand_dtype in pairs
+    ]
     text = scalar_expression(SCALARS["mul"], converted).text
     monoid = "logical_or" if dtype == "bool" else "add"
     fold = Fold(monoid, 0, dtype, str(work), of_none=True)

@@ -42,11 +42,11 @@ def broadcast_to(op: BroadcastTo, node: Apply, k: Lowerer) -> None:
 def rebroadcast(op: Rebroadcast, node: Apply, k: Lowerer) -> None:
     """Lower to a reshape, which fails where an axis should have length 1."""
     (array,) = node.inputs
-    asked = [
-        k.host_int(1) if one else k.dim(array, axis)
-        for axis, one in enumerate(op.broadcastable)
+    lengths = [
+        k.host_int(1) if is_one else k.dim(array, axis)
+        for axis, is_one in enumerate(op.broadcastable)
     ]
-    ins = (k.number(array), *asked)
+    ins = (k.number(array), *lengths)
     k.add(plan.ReshapeStep("rebroadcast", k.origin(node), k.outputs(node), ins))
 
 

@@ -226,8 +226,8 @@ def differs(s: Steps, ordered: int) -> int:
     kind = kind_of(as_dtype(value.dtype))
     differ = "ga_cne(x, y)" if kind == "c" else "x != y"
     nan = "ga_cisnan({0})" if kind == "c" else "{0} != {0}"
-    both = f"({nan.format('x')}) && ({nan.format('y')})"
-    text = f"o0 = i == 0 || (({differ}) && !({both}));"
+    both_nan = f"({nan.format('x')}) && ({nan.format('y')})"
+    text = f"o0 = i == 0 || (({differ}) && !({both_nan}));"
     names = "x", "y", "i"
     operands = [ordered, other, counts]
     return s.launch(operands, ["bool"], text, label="unique", names=names)
@@ -235,8 +235,8 @@ def differs(s: Steps, ordered: int) -> int:
 
 def places_of_true(s: Steps, mask: int) -> int:
     """Return the indices of true elements: the plan waits for their count."""
-    found, count = places_of(s, mask)
-    return s.index(found, [None, ("stop",)], [s.integer(0), count])
+    positions, count = places_of(s, mask)
+    return s.index(positions, [None, ("stop",)], [s.integer(0), count])
 
 
 def runs(s: Steps, starts: int, end: int) -> int:

@@ -96,8 +96,8 @@ def inc_subtensor_steps(
     value = s.array(part)
     lengths = [s.length(part, axis) for axis in range(value.ndim)]
     require_lengths(s, operation, lengths, y, repeats)
-    made = y if operation == "set_subtensor" else s.row("add", part, y)
-    s.routine("assign", [part, made], value.dtype, value.ndim)
+    assigned = y if operation == "set_subtensor" else s.row("add", part, y)
+    s.routine("assign", [part, assigned], value.dtype, value.ndim)
     return result
 
 
@@ -220,7 +220,7 @@ def sides(s: Steps, x: int, index: Sequence[int], form: Sequence[Entry]) -> Side
     integers: list[int] = []
     arrays: list[int] = []
     axes: list[int] = []  # of the arrays, in the view
-    runs, in_run, kept = 0, False, 0
+    runs, in_run, view_axis = 0, False, 0
     for entry in form:
         stands = not isinstance(entry, Slice)
         slice_parts = parts_of(entry) or ()
@@ -230,11 +230,11 @@ def sides(s: Steps, x: int, index: Sequence[int], form: Sequence[Entry]) -> Side
         is_array = stands and s.is_array(numbers[0])
         if is_array:
             arrays += numbers
-            axes.append(kept)
+            axes.append(view_axis)
         else:
             integers += numbers
         parts.append(None if stands and not is_array else slice_parts)
-        kept += is_array or not stands
+        view_axis += is_array or not stands
     view = s.index(x, parts, integers)
     others = [axis for axis in range(s.array(view).ndim) if axis not in axes]
     first = 0 if runs > 1 else axes[0]

@@ -98,7 +98,7 @@ class Kernel:
     sname: str | None = None
 
     def __post_init__(self) -> None:
-        kinds = tuple(kind_of_param(given) for given in self.params)
+        kinds = tuple(kind_of_param(param) for param in self.params)
         object.__setattr__(self, "params", kinds)
         object.__setattr__(self, "flags", dict(self.flags or {}))
         for attribute, default in (
@@ -147,9 +147,9 @@ class Kernel:
         return kernel
 
 
-def _dtype_of(given: Any) -> np.dtype[Any]:
+def _dtype_of(source: Any) -> np.dtype[Any]:
     """Return the dtype of a variable, a type or a dtype."""
-    kind = getattr(given, "type", given)
+    kind = getattr(source, "type", source)
     return as_dtype(
         getattr(kind, "dtype", kind) if not isinstance(kind, type) else kind,
         "Kernel.get_flags",
@@ -179,13 +179,13 @@ def pointed(kernel: Kernel) -> tuple[np.dtype[Any] | None, ...]:
     return (None,) * len(kernel.params) if dtypes is None else dtypes
 
 
-def _agree(kind: str, wanted: str | np.dtype[Any]) -> bool:
+def _agree(kind: str, declared: str | np.dtype[Any]) -> bool:
     """True if the text takes an argument of a kind; signs of integers may differ."""
-    if kind in POINTERS or isinstance(wanted, str):
-        return kind in POINTERS and wanted == POINTER
-    given = _SIZES.get(kind) or as_dtype(kind)
-    whole = given.kind in "iu" and wanted.kind in "iu"
-    return given == wanted or (whole and given.itemsize == wanted.itemsize)
+    if kind in POINTERS or isinstance(declared, str):
+        return kind in POINTERS and declared == POINTER
+    param = _SIZES.get(kind) or as_dtype(kind)
+    whole = param.kind in "iu" and declared.kind in "iu"
+    return param == declared or (whole and param.itemsize == declared.itemsize)
 
 
 def mistakes(kernel: Kernel, texts: Sequence[str]) -> Iterator[str]:
@@ -197,8 +197,8 @@ def mistakes(kernel: Kernel, texts: Sequence[str]) -> Iterator[str]:
         )
         return
     for place, (kind, text) in enumerate(zip(kernel.params, texts, strict=True)):
-        wanted = _declared_kind(text)
-        if wanted is not None and not _agree(kind, wanted):
+        expected = _declared_kind(text)
+        if expected is not None and not _agree(kind, expected):
             yield f"parameter {place} is {kind!r} in params, {text!r} in the text"
 
 

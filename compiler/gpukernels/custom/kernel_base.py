@@ -356,11 +356,11 @@ def check_arguments(kernel: Kernel, arguments: tuple[Any, ...], who: str) -> Non
                 "dtype_to_ctype(dtype) gives the type for the text"
             )
         if is_array != (kind in POINTERS):
-            given = f"an array of {value.dtype}" if is_array else repr(value)
-            wanted = "an array" if kind in POINTERS else f"a number ({kind})"
+            actual = f"an array of {value.dtype}" if is_array else repr(value)
+            expected = "an array" if kind in POINTERS else f"a number ({kind})"
             raise GraphTypeError(
-                f"{who}: argument {place} of the launch of {kernel.name!r} is {given}, "
-                f"expected {wanted}"
+                f"{who}: argument {place} of the launch of {kernel.name!r} is "
+                f"{actual}, expected {expected}"
             )
 
 
@@ -388,15 +388,15 @@ def shapes_of(
         tuple(constant(n, "int64") for n in getattr(value, "shape", ()))
         for value in values
     ]
-    said = op.output_shapes(node, input_shapes)
-    if len(said) != len(node.outputs) or not all(
-        isinstance(lengths, (tuple, list)) for lengths in said
+    inferred = op.output_shapes(node, input_shapes)
+    if len(inferred) != len(node.outputs) or not all(
+        isinstance(lengths, (tuple, list)) for lengths in inferred
     ):
         raise GraphTypeError(
-            f"{op.described()}: infer_shape gives {said}, expected a list with a tuple "
-            f"of lengths for each of {len(node.outputs)} outputs"
+            f"{op.described()}: infer_shape gives {inferred}, expected a list with a "
+            f"tuple of lengths for each of {len(node.outputs)} outputs"
         )
-    shapes = [tuple(_length(length, op) for length in lengths) for lengths in said]
+    shapes = [tuple(_length(length, op) for length in lengths) for lengths in inferred]
     for shape, output in zip(shapes, node.outputs, strict=True):
         flags = output.type.broadcastable
         wrong = len(shape) != len(flags) or any(

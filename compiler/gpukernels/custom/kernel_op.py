@@ -118,16 +118,17 @@ class KernelOp(GpuKernelBase):
 
     def _check(self, variable: Variable, operand: Operand, dtype: str) -> None:
         """Raise for other axes, or a cast that loses fractions or imaginary parts."""
-        said = f"{self.name}: given {variable.type} for {operand}"
-        wanted = len(operand.lengths or ())
-        if not operand.is_any_shape and variable.type.ndim != wanted:
+        mismatch = f"{self.name}: given {variable.type} for {operand}"
+        ndim = len(operand.lengths or ())
+        if not operand.is_any_shape and variable.type.ndim != ndim:
             raise GraphTypeError(
-                f"{said}, expected {wanted} axes; the signature is {self.signature}"
+                f"{mismatch}, expected {ndim} axes; the signature is {self.signature}"
             )
         kinds = [kind_of(as_dtype(each)) for each in (variable.type.dtype, dtype)]
         if RANKS[kinds[0]] > RANKS[kinds[1]]:
             raise GraphTypeError(
-                f"{said}; cast it if that is meant; the signature is {self.signature}"
+                f"{mismatch}; cast it if that is meant; the signature is "
+                f"{self.signature}"
             )
 
     def dtypes(self, given: Sequence[str]) -> list[str]:
@@ -140,8 +141,10 @@ class KernelOp(GpuKernelBase):
         operands = (*self.signature.inputs, *self.signature.outputs)
         return [letters.get(each.dtype, each.dtype) for each in operands]
 
-    def _pattern(self, output: Operand, given: Sequence[Variable]) -> tuple[bool, ...]:
-        inputs = list(zip(self.signature.inputs, given, strict=True))
+    def _pattern(
+        self, output: Operand, variables: Sequence[Variable]
+    ) -> tuple[bool, ...]:
+        inputs = list(zip(self.signature.inputs, variables, strict=True))
         if output.is_any_shape:
             return next(v.type.broadcastable for o, v in inputs if o.is_any_shape)
         ones = {
@@ -186,15 +189,15 @@ class KernelOp(GpuKernelBase):
     def reference(self, *arrays: Any) -> Any:
         """Return the outputs with NumPy; half precision is computed in float32."""
         dtypes = self.dtypes([np.asarray(each).dtype.name for each in arrays])
-        given = [
+        operands = [
             np.asarray(array).astype(work_dtype(dtype))
             for array, dtype in zip(arrays, dtypes, strict=False)
         ]
-        result = self.numpy_reference(*given)
+        result = self.numpy_reference(*operands)
         results = result if isinstance(result, tuple) else (result,)
         outputs = tuple(
             np.asarray(each).astype(as_dtype(dtype))
-            for each, dtype in zip(results, dtypes[len(given) :], strict=True)
+            for each, dtype in zip(results, dtypes[len(operands) :], strict=True)
         )
         return outputs if len(outputs) > 1 else outputs[0]
 
@@ -288,8 +291,8 @@ class KernelOp(GpuKernelBase):
         return another(self)
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[str, str, str]]:
-        made = self.gradient
-        return found, ("kernel_op", made.__module__, made.__qualname__)
+        gradient = self.gradient
+        return found, ("kernel_op", gradient.__module__, gradient.__qualname__)
 
 
 def _smaller(a: Any, b: Any) -> Variable:
@@ -413,7 +416,7 @@ def kernel_op(
 
     Raises ValueError for a wrong signature or geometry.
     """
-    found = parsed(signature)
+    parsed_signature = parsed(signature)
     grid = {"n": n} if n is not None else {"blocks": blocks, "threads": threads}
     if (n is None) == (blocks is None):
         raise GraphValueError(
@@ -421,11 +424,13 @@ def kernel_op(
         )
     geometry = tuple((word, _frozen(value)) for word, value in grid.items())
     geometry += (("shared", shared),)
-    known = frozenset({*found.lengths, *(each.name for each in found.integers)})
+    lengths = frozenset(
+        {*parsed_signature.lengths, *(each.name for each in parsed_signature.integers)}
+    )
     for value in _flat(value for _, value in geometry):
         if isinstance(value, str):
-            compiled(value, known)
-    names = [each.name for each in found.outputs]
+            compiled(value, lengths)
+    names = [each.name for each in parsed_signature.outputs]
     if not {*zeroed} <= {*names}:
         raise GraphValueError(
             f"kernel_op: zeroed={tuple(zeroed)}, the outputs are {', '.join(names)}"
@@ -438,7 +443,9 @@ def kernel_op(
                 f"kernel_op: {gradient.__name__!r} is no name for an op; decorate a "
                 "function that has one"
             )
-        return KernelOp(gradient, found, body, support, geometry, places, reference)
+        return KernelOp(
+            gradient, parsed_signature, body, support, geometry, places, reference
+        )
 
     return make
 

@@ -61,10 +61,10 @@ def why_in_python(step: p.Call, values: Sequence[p.Value]) -> str:
     try:
         recorded(s, range(len(step.ins)), **dict(step.options))
     except Exception as error:  # as above
-        said = str(error) or type(error).__name__
+        reason = str(error) or type(error).__name__
         frames = traceback.extract_tb(error.__traceback__)
         place = next((f for f in reversed(frames) if not is_ours(f.filename)), None)
-        return f"{said} at {place.filename}:{place.lineno}" if place else said
+        return f"{reason} at {place.filename}:{place.lineno}" if place else reason
     return ""
 
 
@@ -186,8 +186,8 @@ def codes_of(kernel: Kernel) -> list[int]:
     """Return the typecodes of a kernel's parameters."""
     pairs = zip(kernel.params, kernel.types, strict=True)
     return [
-        int(lib.GA_BUFFER) if kind == "*" else dtype_to_typecode(given)
-        for kind, given in pairs
+        int(lib.GA_BUFFER) if kind == "*" else dtype_to_typecode(dtype)
+        for kind, dtype in pairs
     ]
 
 

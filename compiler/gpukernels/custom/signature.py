@@ -207,20 +207,25 @@ def bound_lengths(
     """
     lengths: dict[str, Any] = {}
     first: dict[str, str] = {}
-    for place, (given, shape) in enumerate(zip(signature.inputs, shapes, strict=True)):
-        if given.lengths is None or given.is_any_shape:
+    for place, (operand, shape) in enumerate(
+        zip(signature.inputs, shapes, strict=True)
+    ):
+        if operand.lengths is None or operand.is_any_shape:
             continue
-        for name, length in zip(given.lengths, shape, strict=True):
-            wanted = int(name) if name.isdigit() else lengths.setdefault(name, length)
-            before = first.setdefault(name, given.name)
-            known = isinstance(wanted, int) and isinstance(length, int)
-            if isinstance(length, HostInteger) and wanted is not length:
-                said = f"{who}: {name} is another length in {before} and {given.name}"
-                same(wanted, length, arrays[place], said)
-            elif known and wanted != length:
+        for name, length in zip(operand.lengths, shape, strict=True):
+            expected = int(name) if name.isdigit() else lengths.setdefault(name, length)
+            first_operand = first.setdefault(name, operand.name)
+            are_numbers = isinstance(expected, int) and isinstance(length, int)
+            if isinstance(length, HostInteger) and expected is not length:
+                mismatch = (
+                    f"{who}: {name} is another length in {first_operand} and "
+                    f"{operand.name}"
+                )
+                same(expected, length, arrays[place], mismatch)
+            elif are_numbers and expected != length:
                 raise GraphValueError(
-                    f"{who}: {name} is {wanted} in {before} and {length} in "
-                    f"{given.name}; the signature is {signature}"
+                    f"{who}: {name} is {expected} in {first_operand} and {length} in "
+                    f"{operand.name}; the signature is {signature}"
                 )
     return lengths
 

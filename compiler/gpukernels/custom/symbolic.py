@@ -255,8 +255,8 @@ def integer_of(steps: Steps, given: Any, known: dict[Variable, Any]) -> Any:
     return known[given]
 
 
-def _computed(steps: Steps, given: Variable, known: dict[Variable, Any]) -> Any:
-    owner = given.owner
+def _computed(steps: Steps, length: Variable, known: dict[Variable, Any]) -> Any:
+    owner = length.owner
     if owner is None:
         raise Unrecordable("infer_shape needs what the device computes")
     if isinstance(owner.op, Shape_i):
@@ -268,6 +268,6 @@ def _computed(steps: Steps, given: Variable, known: dict[Variable, Any]) -> Any:
         if owner.op.scalar.name not in ROWS:
             raise Unrecordable(f"infer_shape computes with {owner.op}")
         return ROWS[owner.op.scalar.name](*values)
-    if given.type.dtype == "int64" and owner.inputs[0].type.dtype != "uint64":
+    if length.type.dtype == "int64" and owner.inputs[0].type.dtype != "uint64":
         return values[0]  # a cast
-    raise Unrecordable(f"infer_shape computes in {given.type.dtype}")
+    raise Unrecordable(f"infer_shape computes in {length.type.dtype}")

@@ -36,15 +36,15 @@ def rowwise_steps(
     over: tuple[int, ...],
 ) -> list[int]:
     """Add a program's computation, by walks along the rows or by a kernel."""
-    given = Operands.of(s, program, sources, over, values)
+    operands = Operands.of(s, program, sources, over, values)
     is_product = product_of(program) is not None
-    is_walked = needs_walks(s, given)
+    is_walked = needs_walks(s, operands)
     with s.under(is_walked, True):
         walk = product_by_walks if is_product else by_walks
-        walked = walk(s, given)
+        walked = walk(s, operands)
     with s.under(is_walked, False):
         launch_all = product_by_kernel if is_product else by_kernel
-        launched = launch_all(s, given)
+        launched = launch_all(s, operands)
     return chosen(s, is_walked, walked, launched)
 
 

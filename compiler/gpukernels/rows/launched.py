@@ -68,9 +68,9 @@ def launch(s: Steps, given: Operands, name: str = "rows") -> list[int]:
         for total in program.totals
     ]
     places = [i for i, source in enumerate(given.sources) if source == "array"]
-    taken = [-1 if at is None else places.index(at) for at in given.overwritten]
+    overwritten = [-1 if at is None else places.index(at) for at in given.overwritten]
     more = [fold_bytes(program)] if program.totals else []
-    params = most_words(program), *more, *taken
+    params = most_words(program), *more, *overwritten
     first = s.routines(name, [*arrays, *integers], results, *params, texts=(*texts,))
     return [first + i for i in range(len(results))]
 
@@ -98,16 +98,16 @@ def fold_bytes(program: Program) -> int:
 def templates(given: Operands) -> list[tuple[str, str]]:
     """The texts of the kernel and their names, in the order of c/reduce/rows.h."""
     program = given.program
-    taken = frozenset(at for at in given.overwritten if at is not None)
+    overwritten = frozenset(at for at in given.overwritten if at is not None)
     ahead = 0 if product_of(program) is None else AHEAD
-    plain = Form(given.sources, taken, ahead=ahead)
+    plain = Form(given.sources, overwritten, ahead=ahead)
     forms: list[Form | None] = [plain, replace(plain, is_unit=True)]
     if program.totals:  # only persistent rows fold them
         forms = [None, None]
     if most_words(program):
-        kept = replace(plain, is_kept=True)
-        forms += [kept, replace(kept, is_unit=True)]
-        packs = replace(kept, is_unit=True, pack=TURN)
+        persistent = replace(plain, is_kept=True)
+        forms += [persistent, replace(persistent, is_unit=True)]
+        packs = replace(persistent, is_unit=True, pack=TURN)
         has_packs = has_packets(program) and TABLE not in program.kinds
         forms += [packs if has_packs else None]
     else:
@@ -129,8 +129,8 @@ def as_matrix(s: Steps, number: int, kind: str, rows: int, length: int) -> int:
     if kind == TABLE:
         return number
     one = s.integer(1)
-    wanted = {CELL: [rows, length], ROW: [rows], COLUMN: [length]}.get(kind, [one])
-    return s.reshape(number, wanted)
+    lengths = {CELL: [rows, length], ROW: [rows], COLUMN: [length]}.get(kind, [one])
+    return s.reshape(number, lengths)
 
 
 def operation(program: Program) -> str:

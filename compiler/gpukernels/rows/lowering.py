@@ -39,7 +39,7 @@ def lower_rowwise(op: Rowwise, node: Apply, k: Lowerer) -> None:
     arrays = {i: at for at, i in enumerate(places) if sources[i] == "array"}
     over = k.overwritten(op.inplace_pattern, node, arrays)
     named, results = op.program.statements(texts)
-    shown = [*named, *(f"@{i} = {each}" for i, each in enumerate(results))]
+    lines = [*named, *(f"@{i} = {each}" for i, each in enumerate(results))]
     step = plan.Call(
         label=label(op.program),
         origin=k.origin(node),
@@ -54,7 +54,7 @@ def lower_rowwise(op: Rowwise, node: Apply, k: Lowerer) -> None:
         groups=(-1,) * len(ins),
         inplace=over,
         recorded=True,
-        text=tuple(shown),
+        text=tuple(lines),
     )
     body = written(step, k.values)
     assert body is not None  # each row program has one

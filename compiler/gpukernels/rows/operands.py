@@ -46,8 +46,8 @@ class Operands:
         values: Sequence[int],
     ) -> Operands:
         """Return the operands for these values; the body checks their lengths."""
-        given = iter(values)
-        numbers = [next(given) if x in ("int", "array") else None for x in sources]
+        remaining = iter(values)
+        numbers = [next(remaining) if x in ("int", "array") else None for x in sources]
         shape = domain(s, program, numbers)
         require_shape(s, program, numbers, shape)
         listed = [
@@ -79,8 +79,8 @@ class Operands:
     @property
     def overwritten(self) -> list[int | None]:
         """For each output the index of the input that it may overwrite."""
-        given = [i for i, x in enumerate(self.sources) if x in ("int", "array")]
-        return [given[at] if at >= 0 else None for at in self.over]
+        indices = [i for i, x in enumerate(self.sources) if x in ("int", "array")]
+        return [indices[at] if at >= 0 else None for at in self.over]
 
     def storing(self) -> Operands:
         """The operands of the program that stores elements folded over all rows."""
@@ -114,7 +114,7 @@ def require_shape(
     one = s.integer(1)
     first = next(n for n in numbers if n is not None and s.is_array(n))
     whole = [n for n, (_, k) in zip(numbers, program.inputs, strict=True) if k == CELL]
-    wanted: dict[str, list[int | None]] = {
+    expected: dict[str, list[int | None]] = {
         CELL: list(shape),
         ROW: [*shape[:-1], one],
         COLUMN: [*(one for _ in shape[:-1]), shape[-1]],
@@ -131,7 +131,7 @@ def require_shape(
         elif kind == COUNT:
             s.at_most(first, number, shape[0])
         elif s.is_array(number):
-            for axis, length in enumerate(wanted.get(kind, ())):
+            for axis, length in enumerate(expected.get(kind, ())):
                 if length is not None and number not in whole[:1]:
                     about = f"{text}input {index} has along axis {axis} the length"
                     s.same_length(first, s.length(number, axis), length, about)

@@ -64,12 +64,12 @@ def kept_values(program: Program) -> tuple[frozenset[int], ...]:
     listed = walks(program)
     known: frozenset[int] = frozenset()
     lengths = []
-    for number, wanted in enumerate(listed[:-1]):
-        made, _ = reached(program, wanted, known)
-        there = known | {value for value in made if kinds[value] == CELL}
-        given = {value for value in there if value in inputs or value in known}
+    for number, operands in enumerate(listed[:-1]):
+        computed, _ = reached(program, operands, known)
+        available = known | {value for value in computed if kinds[value] == CELL}
+        loaded = {value for value in available if value in inputs or value in known}
         later = [value for rest in listed[number + 1 :] for value in rest]
-        choices = [reached(program, later, at)[1] for at in (there, given)]
+        choices = [reached(program, later, source)[1] for source in (available, loaded)]
         known = frozenset(min(choices, key=lambda values: _words(program, values)))
         lengths.append(known)
     return tuple(lengths)
@@ -81,13 +81,15 @@ def early_inputs(program: Program) -> frozenset[int]:
 
     They do not raise the highest register use.
     """
-    kept, count = kept_values(program), len(program.inputs)
-    found: frozenset[int] = frozenset()
-    for later in kept[1:]:
-        wanted = found | {value for value in later if value < count}
-        if all(_words(program, k | wanted) <= most_words(program) for k in kept):
-            found = wanted
-    return found
+    walk_values, count = kept_values(program), len(program.inputs)
+    early: frozenset[int] = frozenset()
+    for later in walk_values[1:]:
+        candidates = early | {value for value in later if value < count}
+        if all(
+            _words(program, k | candidates) <= most_words(program) for k in walk_values
+        ):
+            early = candidates
+    return early
 
 
 def walks(program: Program) -> list[list[int]]:
@@ -95,8 +97,8 @@ def walks(program: Program) -> list[list[int]]:
     levels = program.levels
     folds = [(levels[value], fold.operand) for value, fold in program.folds.items()]
     last = max((level for level, _ in folds), default=0)
-    found = [[v for at, v in folds if at == level] for level in range(1, last + 1)]
-    return [*found, [*program.wanted]]
+    operands = [[v for at, v in folds if at == level] for level in range(1, last + 1)]
+    return [*operands, [*program.wanted]]
 
 
 def _words(program: Program, values: Iterable[int]) -> int:
@@ -107,7 +109,10 @@ def _words(program: Program, values: Iterable[int]) -> int:
 
 def most_words(program: Program) -> int:
     """Return the most words of an element kept between two walks."""
-    return max((_words(program, kept) for kept in kept_values(program)), default=0)
+    return max(
+        (_words(program, walk_values) for walk_values in kept_values(program)),
+        default=0,
+    )
 
 
 class PersistentText(RowText):
@@ -129,26 +134,26 @@ class PersistentText(RowText):
     def runs(self, folds: Sequence[int], nothing: Mapping[int, str]) -> list[str]:
         """Return the elements' part of a walk."""
         level = self.levels[folds[0]]
-        kept = kept_values(self.program)
-        before = kept[level - 2] | self.early if level > 1 else frozenset()
-        fresh = sorted((kept[level - 1] | self.early) - before)
+        walk_values = kept_values(self.program)
+        before = walk_values[level - 2] | self.early if level > 1 else frozenset()
+        fresh = sorted((walk_values[level - 1] | self.early) - before)
         read = [value for value in fresh if value < self.count]
         lines = [f"{self.ctype(v)} k{v}[$kept];" for v in fresh]
         if read:
             lines += self.each([self.kept_input(value) for value in read], read)
         lines += [f"{self.atype(f)} b{f} = {nothing[f]};" for f in folds]
-        made = [value for value in fresh if value >= self.count]
+        computed = [value for value in fresh if value >= self.count]
         known = before.union(read)
         body = self.added(folds, known)
-        body += [f"k{v}[j] = v{v};" for v in made]
+        body += [f"k{v}[j] = v{v};" for v in computed]
         operands = [self.fold(fold).operand for fold in folds]
         lines += self.each(body, self.read_for(operands, known))
         return [*lines, *(f"a{f} = $name_fold{f}(a{f}, b{f});" for f in folds)]
 
     def read_for(self, wanted: Iterable[int], known: Collection[int]) -> list[int]:
         """Return the inputs read for values of the element at ``p``."""
-        made, _ = reached(self.program, wanted, known)
-        return sorted(v for v in made if v < self.count and v not in self.texts)
+        computed, _ = reached(self.program, wanted, known)
+        return sorted(v for v in computed if v < self.count and v not in self.texts)
 
     def stores(self, body: list[str]) -> list[str]:
         """Return the stores of elements: a few are read before they are stored.
@@ -160,14 +165,14 @@ class PersistentText(RowText):
             return self.each(body, read, is_last=True)
         if not read:
             return self.each(body)
-        given = {
+        assignments = {
             self.loaded(v, self.element(v)): f"const {self.ctype(v)} v{v} = t{v}[i];"
             for v in read
         }
         lines = [f"{self.ctype(v)} t{v}[{TURN}];" for v in read]
         texts = {v: self.working(v, self.element(v)) for v in read}
         lines += self.turn([f"t{v}[i] = {texts[v]};" for v in read])
-        lines += self.turn([given.get(line, line) for line in body])
+        lines += self.turn([assignments.get(line, line) for line in body])
         return [
             "#pragma unroll",
             f"for (ga_int first = 0; first < $kept; first += {TURN}) {{",
@@ -189,11 +194,11 @@ class PersistentText(RowText):
 
     def cells(self, wanted: Iterable[int], known: Collection[int] = ()) -> list[str]:
         """Return the statements for the wanted values of the element at ``p``."""
-        asked = list(wanted)
-        _, read = reached(self.program, asked, known)
+        values = list(wanted)
+        _, read = reached(self.program, values, known)
         return [
             *(f"const {self.ctype(v)} v{v} = k{v}[j];" for v in sorted(read)),
-            *super().cells(asked, known),
+            *super().cells(values, known),
         ]
 
     def known_at_last(self) -> Collection[int]:
@@ -219,7 +224,7 @@ class PersistentText(RowText):
                 "  }",
                 "}",
             ]
-        given = {
+        unpacked = {
             self.loaded(v, self.element(v)): self.loaded(v, f"w{v}.e[i]") for v in read
         }
         before, after = self.stored_packs() if is_last else ([], [])
@@ -233,7 +238,7 @@ class PersistentText(RowText):
             "#pragma unroll",
             f"    for (ga_int i = 0; i < {pack}; i++) {{",
             "      const ga_int j = first + i, p = at + i;",
-            *(f"      {given.get(line, line)}" for line in body),
+            *(f"      {unpacked.get(line, line)}" for line in body),
             "    }",
             *(f"    {line}" for line in after),
             "  }",

@@ -37,13 +37,15 @@ class Product:
 
     def without(self, sources: tuple[str, ...], over: Sequence[int]) -> dict[str, Any]:
         """Return the options of the rest."""
-        given = [i for i, source in enumerate(sources) if source in ("int", "array")]
-        kept = [at for at, index in enumerate(given) if index not in self.operands]
+        indices = [i for i, source in enumerate(sources) if source in ("int", "array")]
+        remaining = [
+            at for at, index in enumerate(indices) if index not in self.operands
+        ]
         left = [s for i, s in enumerate(sources) if i not in self.operands]
         return {
             "program": self.rest,
             "sources": (*left, "array"),
-            "over": tuple(kept.index(at) if at >= 0 else -1 for at in over),
+            "over": tuple(remaining.index(at) if at >= 0 else -1 for at in over),
         }
 
 
@@ -89,15 +91,15 @@ def product_of(program: Program) -> Product | None:
 def rest_of(program: Program, cells: Sequence[int], result: int) -> Program:
     """Return the program without elements; its last input is each row's ``result``."""
     count = len(program.inputs)
-    kept = [value for value in range(count) if value not in cells]
-    value = {old: new for new, old in enumerate((*kept, result))}
+    remaining = [value for value in range(count) if value not in cells]
+    value = {old: new for new, old in enumerate((*remaining, result))}
     steps: list[AnyStep] = []
     for old, step in enumerate(program.steps, count):
         if old not in cells and old != result:
-            value[old] = len(kept) + 1 + len(steps)
+            value[old] = len(remaining) + 1 + len(steps)
             steps.append(step.reading([value[v] for v in step.operands]))
     return Program(
-        (*(program.inputs[v] for v in kept), (program.dtypes[result], ROW)),
+        (*(program.inputs[v] for v in remaining), (program.dtypes[result], ROW)),
         tuple(steps),
         tuple(value[output] for output in program.outputs),
     )

@@ -193,7 +193,9 @@ class RowText(ValueText):
         So no read is conditional, and there is one wait for all of them.
         """
         ahead = self.form.ahead
-        kept = [f"b{f} = at < length ? {self.with_element(f)} : b{f};" for f in folds]
+        folded_lines = [
+            f"b{f} = at < length ? {self.with_element(f)} : b{f};" for f in folds
+        ]
         body = self.cells(self.fold(fold).operand for fold in folds)
         return [
             "#pragma unroll 1",
@@ -205,7 +207,7 @@ class RowText(ValueText):
             "#pragma unroll",
             f"  for (int j = 0; j < {ahead}; j++) {{",
             "    const ga_int at = next + j * lanes, p = at < length ? at : next;",
-            *(f"    {line}" for line in (*body, *kept)),
+            *(f"    {line}" for line in (*body, *folded_lines)),
             "  }",
             *(f"  a{f} = $name_fold{f}(a{f}, b{f});" for f in folds),
             "}",
@@ -274,8 +276,8 @@ class RowText(ValueText):
         They are fewer where an earlier walk has brought them to the caches: each copy
         of the statements takes the compiler as long as the first.
         """
-        made, _ = reached(self.program, wanted, ())
-        fresh = {value for value in made if self.is_read(value)} - self.cached
+        computed, _ = reached(self.program, wanted, ())
+        fresh = {value for value in computed if self.is_read(value)} - self.cached
         self.cached |= fresh
         return f"#pragma unroll {4 if fresh else 2}"
 

@@ -73,8 +73,8 @@ class TotalsText(PersistentText):
 
         It would keep values that it computed of them, too, for the next walk.
         """
-        kept = kept_values(self.program)[self.levels[folds[0]] - 1] | self.early
-        letters = {v: FORGETFUL.get(self.ctype(v)) for v in sorted(kept)}
+        walk_values = kept_values(self.program)[self.levels[folds[0]] - 1] | self.early
+        letters = {v: FORGETFUL.get(self.ctype(v)) for v in sorted(walk_values)}
         body = [f'  GA_FORGET("{c}", k{v}[j]);' for v, c in letters.items() if c]
         head = "for (ga_int j = 0; j < $kept; j++) {"
         lines = super().runs(folds, nothing)
@@ -129,9 +129,9 @@ class TotalsText(PersistentText):
         The compiler knows for each element ``j`` of an item whether it is in a
         register.
         """
-        held = text.replace("@", f"h{number}[j]")
+        in_registers = text.replace("@", f"h{number}[j]")
         shared = text.replace("@", shared or f"s{number}[p{BEFORE}]")
-        return f"if (j < $own) {held} else {shared}"
+        return f"if (j < $own) {in_registers} else {shared}"
 
     def summed(self) -> list[str]:
         """Return the statements that fold the element at ``p`` over all rows."""

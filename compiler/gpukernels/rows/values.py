@@ -136,12 +136,12 @@ class ValueText:
 
     def cells(self, wanted: Iterable[int], known: Collection[int] = ()) -> list[str]:
         """Return the statements for the wanted values at ``p`` that are not known."""
-        made, _ = reached(self.program, wanted, known)
+        computed, _ = reached(self.program, wanted, known)
         return [
             self.loaded(value, self.element(value))
             if value < self.count
             else self.step(value)
-            for value in sorted(made)
+            for value in sorted(computed)
         ]
 
 
@@ -223,17 +223,17 @@ def reached(
 ) -> tuple[set[int], set[int]]:
     """Return the values computed for the wanted ones, and the known ones they read."""
     kinds, count = program.kinds, len(program.inputs)
-    made: set[int] = set()
+    computed: set[int] = set()
     read: set[int] = set()
     stack = list(wanted)
     while stack:
         value = stack.pop()
-        if value in made or kinds[value] not in (CELL, COLUMN):
+        if value in computed or kinds[value] not in (CELL, COLUMN):
             continue
         if value in known:
             read.add(value)
             continue
-        made.add(value)
+        computed.add(value)
         if value >= count:
             stack.extend(program.steps[value - count].operands)
-    return made, read
+    return computed, read

@@ -76,18 +76,20 @@ def folded(program: Program) -> tuple[Program, list[str]]:
                 CompositeStep("eq", (add(Place(0, "int64")), value[step.place]), "bool")
             )
             operands = here, value[step.operand], least[step.dtype]
-            chosen = add(CompositeStep("where", operands, step.dtype))
-            fold = Fold("maximum", chosen, step.dtype, step.dtype, of_none=True)
+            element = add(CompositeStep("where", operands, step.dtype))
+            fold = Fold("maximum", element, step.dtype, step.dtype, of_none=True)
             value.append(add(fold))
         else:
             value.append(add(step.reading([value[v] for v in step.operands])))
-    made = Program(
+    program_of_folds = Program(
         (*program.inputs, *((dtype, ONE) for dtype in dtypes)),
         tuple(steps),
         tuple(value[output] for output in program.outputs),
     )
     row = SCALARS["maximum"]
-    return made, [identity_text(row, work_dtype(np.dtype(each))) for each in dtypes]
+    return program_of_folds, [
+        identity_text(row, work_dtype(np.dtype(each))) for each in dtypes
+    ]
 
 
 class Text(NamedTuple):
@@ -161,23 +163,23 @@ class Walks:
             self.walk(folds)
             self.store_rows(level)
             self.store_places(level)
-        made: dict[int, int] = {}
+        computed: dict[int, int] = {}
         left = [
             index
             for index, value in enumerate(program.outputs)
             if not (self.fresh[index] and value in program.folds)
         ]
         for wants_cells in (True, False):  # rows last: elements read them
-            chosen = [
+            batch = [
                 i
                 for i in left
                 if (program.kinds[program.outputs[i]] == CELL) == wants_cells
             ]
-            if chosen:
-                numbers = self.map([program.outputs[i] for i in chosen], chosen)
-                made |= zip(chosen, numbers, strict=True)
+            if batch:
+                numbers = self.map([program.outputs[i] for i in batch], batch)
+                computed |= zip(batch, numbers, strict=True)
         return [
-            made[index] if index in made else self.known[value]
+            computed[index] if index in computed else self.known[value]
             for index, value in enumerate(program.outputs)
         ]
 
@@ -189,16 +191,16 @@ class Walks:
         ``into`` has for each the output in whose memory it lies, -1 for its own.
         """
         text = self.text(roots)
-        given = [self.known[value] for value in text.used]
+        operands = [self.known[value] for value in text.used]
         room = self.room(self.program.kinds[roots[0]], text.used)
         first = self.body.launch(
-            [*given, *room],
+            [*operands, *room],
             [dtype for _, dtype in text.results],
             text.stored(),
             label=_WHERE,
             names=(*text.names, *("room" for _ in room)),
             preamble=text.support,
-            inplace=tuple(self.overwritten(output, given) for output in into),
+            inplace=tuple(self.overwritten(output, operands) for output in into),
         )
         for number, output in enumerate(into, first):
             if output >= 0:
@@ -287,7 +289,7 @@ class Walks:
     def store_rows(self, level: int) -> None:
         """Store the row values that elements or folds need."""
         program = self.program
-        wanted = {
+        needed = {
             operand
             for value, step in self.steps
             for operand in step.operands
@@ -296,7 +298,7 @@ class Walks:
         roots = [
             value
             for value, step in self.steps
-            if value in wanted
+            if value in needed
             and isinstance(step, CompositeStep)
             and program.kinds[value] != CELL
             and program.levels[value] == level
@@ -318,22 +320,22 @@ class Walks:
 
     def needed(self, roots: Iterable[int]) -> list[int]:
         """Return the values to compute for the roots, and those read from memory."""
-        wanted, stack = set[int](), list(roots)
+        needed, stack = set[int](), list(roots)
         while stack:
             value = stack.pop()
-            if value not in wanted:
-                wanted.add(value)
+            if value not in needed:
+                needed.add(value)
                 if value >= self.count and value not in self.known:
                     stack.extend(self.program.steps[value - self.count].operands)
-        return sorted(wanted)
+        return sorted(needed)
 
     def text(self, roots: Sequence[int]) -> Text:
         """The text that computes the roots from known values."""
-        wanted = self.needed(roots)
+        needed = self.needed(roots)
         operands: dict[int, Operand] = {}
         lines: list[str] = []
         supports: dict[str, None] = {}
-        for value in wanted:
+        for value in needed:
             dtype = self.program.dtypes[value]
             operands[value] = (f"v{value}", dtype)
             if value in self.integers:
@@ -344,12 +346,16 @@ class Walks:
             elif value not in self.known:
                 step = self.program.steps[value - self.count]
                 assert isinstance(step, CompositeStep)
-                made, support = expression(step, [operands[i] for i in step.operands])
+                expression_text, support = expression(
+                    step, [operands[i] for i in step.operands]
+                )
                 supports[support] = None
-                lines.append(f"const {work_ctype(np.dtype(dtype))} v{value} = {made};")
+                lines.append(
+                    f"const {work_ctype(np.dtype(dtype))} v{value} = {expression_text};"
+                )
         results = tuple(operands[root] for root in roots)
         support = "\n".join(filter(None, supports))
-        used = tuple(value for value in wanted if value in self.known)
+        used = tuple(value for value in needed if value in self.known)
         return Text(tuple(lines), results, support, used)
 
 
@@ -372,10 +378,10 @@ def _(step: Head, value: int, k: Walks) -> None:
         k.known[value] = k.body.integer(1)
         k.integers.add(value)
         return
-    given = [k.counted(k.shape[0]), k.known[step.count]]
+    operands = [k.counted(k.shape[0]), k.known[step.count]]
     text, names = "o0 = i < n;", ("i", "n")
-    made = k.body.launch(given, ["bool"], text, label=_WHERE, names=names)
-    k.known[value] = k.body.view(made, (0, -1))
+    mask = k.body.launch(operands, ["bool"], text, label=_WHERE, names=names)
+    k.known[value] = k.body.view(mask, (0, -1))
 
 
 @singledispatch
