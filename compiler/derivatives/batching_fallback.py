@@ -139,12 +139,12 @@ class MapRows(Op):
             None if g is None else output.type()
             for g, output in zip(output_gradients, inner.outputs, strict=True)
         ]
-        wanted = [carries(each) for each in inner.inputs]
-        given = [
+        needed = [carries(each) for each in inner.inputs]
+        gradients = [
             chosen(d) if d is not None and g is not None and holds_zeros(g) else d
             for d, g in zip(dummies, output_gradients, strict=True)
         ]
-        terms = pulled_back(inner, given, wanted)
+        terms = pulled_back(inner, gradients, needed)
         rows = {
             dummy: g
             for dummy, g in zip(dummies, output_gradients, strict=True)

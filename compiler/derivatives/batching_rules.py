@@ -79,8 +79,8 @@ def branches(op: IfElse, node: Apply, operands: Sequence[BatchedOperand]) -> Any
 def reduction(op: Reduce, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
     """Reduce each axis one further to the right."""
     axes = tuple(axis + 1 for axis in op.axes)
-    made = type(op)(op.monoid, axes, op.dtype, op.acc_dtype, op.of_none)
-    return made(operands[0].value)
+    batched = type(op)(op.monoid, axes, op.dtype, op.acc_dtype, op.of_none)
+    return batched(operands[0].value)
 
 
 @rule(DimShuffle)
@@ -147,8 +147,8 @@ def side_by_side(
     ]
     result = math.cast(columns[-1], op.dtype)
     for i, column in enumerate(columns[:-1]):
-        chosen = math.FUNCTIONS["where"](math.FUNCTIONS["eq"](place, i), column, result)
-        result = math.cast(chosen, op.dtype)
+        merged = math.FUNCTIONS["where"](math.FUNCTIONS["eq"](place, i), column, result)
+        result = math.cast(merged, op.dtype)
     return result
 
 

@@ -34,12 +34,12 @@ class Branches:
             terms = pulled_back(node, gradients, wanted)
         if not self._guards and not isinstance(node.op, IfElse):
             return terms
-        mine = self._guards.get(node, ALWAYS)
+        guard = self._guards.get(node, ALWAYS)
         with traced_as(node.trace):
             return [
                 None
                 if term is None
-                else self._leaving(term, variable, use(node, index, mine))
+                else self._leaving(term, variable, use(node, index, guard))
                 for index, (term, variable) in enumerate(
                     zip(terms, node.inputs, strict=True)
                 )

@@ -153,13 +153,13 @@ def _opened(g: Variable) -> tuple[Variable, Mask]:
 
 def _is_masked(variable: Variable) -> bool:
     """Return True if a term of it has a mask, but for signs and numbers."""
-    waiting, seen = [variable], {variable}
+    waiting, visited = [variable], {variable}
     while waiting:
         current = waiting.pop()
         if _operands(current, _CHOICE) or _operands(current, _FACTOR):
             return True
-        new = [each for each in _terms(current) if each not in seen]
-        seen.update(new)
+        new = [each for each in _terms(current) if each not in visited]
+        visited.update(new)
         waiting += new
     return False
 
@@ -181,14 +181,16 @@ def _as(value: Variable, g: Variable) -> Variable:
     return math.cast(value, g.type.dtype)
 
 
-def _is_finite_multiple(term: Variable, g: Variable, given: Sequence[Variable]) -> bool:
+def _is_finite_multiple(
+    term: Variable, g: Variable, operands: Sequence[Variable]
+) -> bool:
     """Return True if a term is the gradient but for signs, numbers and choices."""
     if term is g:
         return True
     if isinstance(term, Constant):
         return bool(np.all(np.isfinite(term.data)))
     owner = term.owner
-    if owner is None or any(term is each for each in given):
+    if owner is None or any(term is each for each in operands):
         return False
     if isinstance(owner.op, DimShuffle):
         values: Sequence[Variable] = owner.inputs
@@ -196,7 +198,7 @@ def _is_finite_multiple(term: Variable, g: Variable, given: Sequence[Variable]) 
         values = _values(owner)
     else:
         return False
-    return all(_is_finite_multiple(value, g, given) for value in values)
+    return all(_is_finite_multiple(value, g, operands) for value in values)
 
 
 def _values(node: Apply) -> Sequence[Variable]:
@@ -325,8 +327,8 @@ def _holds(variable: Variable) -> bool:
     owner = variable.owner
     if owner is None:
         return False
-    asked = _asked(variable)
-    flags = [_KNOWN[each] for each in asked]
+    operands = _asked(variable)
+    flags = [_KNOWN[each] for each in operands]
     if not isinstance(owner.op, Elemwise):
         return owner.op.leaves_zeros or any(flags)
     row = owner.op.scalar
@@ -336,7 +338,7 @@ def _holds(variable: Variable) -> bool:
         return any(flags)
     return any(
         flag and annihilates(row, place) for place, flag in enumerate(flags)
-    ) or _keeps_zero(row, asked, flags)
+    ) or _keeps_zero(row, operands, flags)
 
 
 def _keeps_zero(

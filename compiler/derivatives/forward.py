@@ -164,8 +164,8 @@ def pushed(
         inputs = [known.get(variable) for variable in node.inputs]
         if all(each is None for each in inputs):
             continue
-        wanted = [variable in read for variable in node.outputs]
-        results = push_forward(node, inputs, wanted)
+        needed = [variable in read for variable in node.outputs]
+        results = push_forward(node, inputs, needed)
         for output, result in zip(node.outputs, results, strict=True):
             if result is not None and output not in known:
                 known[output] = result

@@ -57,10 +57,10 @@ def jacobian(
         )
     if output.type.ndim == 0:
         return grad(output, wrt, consider_constant, disconnected_inputs)
-    one = output.type("u")
-    of_one = chosen(one)
-    pulled = Lop(output, variables, of_one, consider_constant, disconnected_inputs)
-    rows = over_rows(pulled, {one: _units(output)})
+    unit = output.type("u")
+    seed = chosen(unit)
+    pulled = Lop(output, variables, seed, consider_constant, disconnected_inputs)
+    rows = over_rows(pulled, {unit: _units(output)})
     lengths = [shape_i(output, axis) for axis in range(output.type.ndim)]
     return shaped_as(
         wrt,

@@ -184,7 +184,7 @@ def _of_op(node: Apply, gradients: Sequence[Variable | None]) -> Sequence[Any]:
     op, g = node.op, gradients[0]
     if not isinstance(op, Elemwise) or isinstance(op.scalar, Composite) or g is None:
         return _said(node, gradients)
-    return choices.protected(node, g, lambda given: _said(node, [given]))
+    return choices.protected(node, g, lambda gradient: _said(node, [gradient]))
 
 
 def _said(node: Apply, gradients: Sequence[Variable | None]) -> Sequence[Any]:

@@ -107,10 +107,10 @@ def grad(
     variables = listed(wrt, "grad: wrt")
     seeds = _seeds(cost, known_grads or {})
     constants = listed(consider_constant or (), "grad: constants")
-    found = flow(seeds, variables, constants)
+    gradient_of = flow(seeds, variables, constants)
     results: list[Any] = []
     for variable in variables:
-        gradient = found.get(variable)
+        gradient = gradient_of.get(variable)
         if gradient is None and is_connected(seeds, variable, constants):
             zeros = math.zeros_like(variable, None if carries(variable) else "floatX")
             results.append(derived(zeros, *seeds))
@@ -207,8 +207,8 @@ def gradients_within(
         if gradient is not None:
             seeds[output] = total(seeds.get(output), fitted(gradient, output), output)
     terms = flow(seeds, places, places)
-    given = dict(zip(places, inputs, strict=True))
-    filled = clone_replace(list(terms.values()), given)
+    inputs_of_places = dict(zip(places, inputs, strict=True))
+    filled = clone_replace(list(terms.values()), inputs_of_places)
     gradient_of = dict(zip(terms, filled, strict=True))
     return [gradient_of.get(place) for place in places]
 
@@ -361,16 +361,16 @@ def is_connected(
 
     The gradient may be zero, through integers or as the derivative of a linear one.
     """
-    seen = set(stops) - {variable}
+    visited = set(stops) - {variable}
     stack = list(results)
     patterns: dict[Apply, list[list[bool]]] = {}
     while stack:
         each = stack.pop()
         if each is variable:
             return True
-        if each in seen:
+        if each in visited:
             continue
-        seen.add(each)
+        visited.add(each)
         stack += sources_of(each)
         node = each.owner
         if node is None:
@@ -378,8 +378,8 @@ def is_connected(
         if node not in patterns:
             patterns[node] = connections_told(node)
         stack += [
-            given
-            for given, row in zip(node.inputs, patterns[node], strict=True)
+            operand
+            for operand, row in zip(node.inputs, patterns[node], strict=True)
             if row[each.index or 0]
         ]
     return False
@@ -415,9 +415,9 @@ def flow(
             known.get(variable) if carries(variable) else None
             for variable in node.outputs
         ]
-        wanted = [variable in reached for variable in node.inputs]
-        if any(wanted) and any(gradient is not None for gradient in gradients):
-            terms = branches.pulled_back(node, gradients, wanted)
+        needed = [variable in reached for variable in node.inputs]
+        if any(needed) and any(gradient is not None for gradient in gradients):
+            terms = branches.pulled_back(node, gradients, needed)
             for variable, term in zip(node.inputs, terms, strict=True):
                 if term is not None:
                     known[variable] = total(known.get(variable), term, variable)
