@@ -68,12 +68,12 @@ def phases_of(config: Any) -> tuple[str, ...]:
     """
     if config.rewrites == "none":
         return ()
-    is_wanted = {
+    switches = {
         phase.name: (phase.is_exact or config.rewrites == "all")
         and (phase.name != "fuse" or config.fuse)
         for phase in PHASES
     }
-    return tuple(name for name, wanted in is_wanted.items() if wanted)
+    return tuple(name for name, is_on in switches.items() if is_on)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +151,9 @@ def optimize(
     settings = current.current() if config is None else config
     if not isinstance(phases, Selection):
         phases = Selection(None if phases is None else tuple(phases))
-    asked = phases_of(settings) if phases.phases is None else phases.phases
-    chosen = Selection(
-        asked,
+    names = phases_of(settings) if phases.phases is None else phases.phases
+    selection = Selection(
+        names,
         phases.including | named(settings.optimizer_including),
         phases.excluding | named(settings.optimizer_excluding),
     )
@@ -164,22 +164,22 @@ def optimize(
     quiet: AbstractContextManager[Any] = (
         nullcontext() if is_off else current.use(compute_test_value="off")
     )
-    early = tuple(name for name in EARLY if name in asked)
+    early = tuple(name for name in EARLY if name in names)
     if early:
-        tidy = Selection(early, excluding=chosen.excluding)
+        tidy = Selection(early, excluding=selection.excluding)
         _rewrite_bodies(fgraph, tidy, settings, keep_requirements, is_final=False)
     with traced_as(None), quiet:
-        _run_phases(fgraph, chosen, asked, log, keep_requirements)
+        _run_phases(fgraph, selection, names, log, keep_requirements)
         if is_final:
             run_all_iterations(fgraph, log)
     if is_final:
-        _rewrite_bodies(fgraph, chosen, settings, keep_requirements)
+        _rewrite_bodies(fgraph, selection, settings, keep_requirements)
     return log
 
 
 def _rewrite_bodies(
     fgraph: FunctionGraph,
-    chosen: Selection,
+    selection: Selection,
     settings: Any,
     keep_requirements: bool,
     is_final: bool = True,
@@ -191,7 +191,7 @@ def _rewrite_bodies(
             inner = FunctionGraph(op.body.inputs, op.body.outputs)
             optimize(
                 inner,
-                _of_one_kernel(chosen) if op.body.is_one_kernel else chosen,
+                _of_one_kernel(selection) if op.body.is_one_kernel else selection,
                 settings,
                 keep_requirements=keep_requirements,
                 is_final=is_final,
@@ -200,22 +200,25 @@ def _rewrite_bodies(
             node.op = op.like(body, op.n_sequences, op.n_states)
 
 
-def _of_one_kernel(chosen: Selection) -> Selection:
+def _of_one_kernel(selection: Selection) -> Selection:
     """The rewrites of a body that is one kernel with its loop: its steps stay apart."""
     apart = {"fuse_results", "fuse_rows", "fuse_sibling_reductions"}
-    return replace(chosen, excluding=chosen.excluding | apart)
+    return replace(selection, excluding=selection.excluding | apart)
 
 
 def _run_phases(
     fgraph: FunctionGraph,
-    chosen: Selection,
-    asked: tuple[str, ...],
+    selection: Selection,
+    requested: tuple[str, ...],
     log: Log,
     keep_requirements: bool,
 ) -> None:
     """Run the selected phases, and those of the rewrites chosen by name."""
-    names = {*asked, *_phases_with(chosen.including)}
-    allowed = {*asked, *(o for p in PHASES if p.name in asked for o in p.includes)}
+    names = {*requested, *_phases_with(selection.including)}
+    allowed = {
+        *requested,
+        *(o for p in PHASES if p.name in requested for o in p.includes),
+    }
     rested: Collection[Rule] = ()
     missing = Missing(fgraph) if names and keep_requirements else None
     if names:
@@ -226,8 +229,8 @@ def _run_phases(
         if missing is not None and phase.name == "inplace":
             missing.restored(fgraph)
         start = time.perf_counter()
-        rules = [rule for rule in rules_of(phase) if chosen.wants(rule, allowed)]
-        passes = [p for p in passes_of(phase) if chosen.wants(p, allowed)]
+        rules = [rule for rule in rules_of(phase) if selection.wants(rule, allowed)]
+        passes = [p for p in passes_of(phase) if selection.wants(p, allowed)]
         rested = run_phase(fgraph, rules, passes, log, rested)
         log.seconds[phase.name] = time.perf_counter() - start
     if missing is not None:

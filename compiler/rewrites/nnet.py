@@ -97,14 +97,14 @@ def pick_before_computing(node: Apply) -> Variable | None:
     if owner is None or not isinstance(owner.op, Elemwise) or len(owner.outputs) > 1:
         return None
     last = x.type.ndim - 1
-    flags = [given.type.broadcastable for given in owner.inputs]
+    flags = [operand.type.broadcastable for operand in owner.inputs]
     whole = [i for i, flag in enumerate(flags) if not flag[last]]
     rows = x.type.broadcastable[:last]
     if len(whole) != 1 or flags[whole[0]][:last] != rows:
         return None
     picked = [
-        pick(given, labels) if index in whole else _without_last(given)
-        for index, given in enumerate(owner.inputs)
+        pick(operand, labels) if index in whole else _without_last(operand)
+        for index, operand in enumerate(owner.inputs)
     ]
     result: Variable = Elemwise(owner.op.scalar)(*picked)
     return result
@@ -155,8 +155,10 @@ def spread_elements_of_rows(node: Apply) -> Variable | None:
         return None
     count, total = shape_i(labels, 0), shape_i(x, 0)
     places = FirstRows()(labels, count, total)
-    given = cast(values if values.type.ndim else dimshuffle(values, "x"), x.type.dtype)
-    rows = FirstRows()(given, count, total)
+    elements = cast(
+        values if values.type.ndim else dimshuffle(values, "x"), x.type.dtype
+    )
+    rows = FirstRows()(elements, count, total)
     result = spread(rows, places, shape_i(x, 1))
     return result if result.type == node.outputs[0].type else None
 
@@ -172,8 +174,8 @@ def choose_first_rows(node: Apply) -> Variable | None:
     owner = x.owner
     if owner is not None and isinstance(owner.op, BroadcastTo):
         is_all = same(settled(shape_i(x, 0)), settled(count))
-        given = owner.inputs[0]
-        x = given if is_all and given.type.ndim <= 1 else x
+        repeated = owner.inputs[0]
+        x = repeated if is_all and repeated.type.ndim <= 1 else x
     is_told = x.type.dtype == "bool" and is_constant(x, 1)
     if is_told or not all(x.type.broadcastable):
         return None
@@ -221,10 +223,10 @@ def index_rows_before_computing(node: Apply) -> Variable | None:
     owner = x.owner
     if _first_rows(node) is None or owner is None or not isinstance(owner.op, Elemwise):
         return None
-    flags = [given.type.broadcastable for given in owner.inputs]
+    flags = [operand.type.broadcastable for operand in owner.inputs]
     if flags.count((False, False)) != 1 or len(owner.outputs) > 1:
         return None
-    picked = [_taken(node.op, given, index) for given in owner.inputs]
+    picked = [_taken(node.op, operand, index) for operand in owner.inputs]
     result: Variable = Elemwise(owner.op.scalar)(*picked)
     return result
 
@@ -241,8 +243,8 @@ def _taken(op: Op, x: Variable, index: Sequence[Variable]) -> Variable:
         call("second", each, number(0, each)) if flag else each
         for each, flag in zip(index, flags, strict=True)
     ]
-    taken: Variable = op(x, *places)
-    return taken
+    elements: Variable = op(x, *places)
+    return elements
 
 
 @rewrite(phase="specialize", ops=[Softmax, LogSoftmax])

@@ -187,8 +187,8 @@ def choose_by_constant(node: Apply) -> Variable | None:
     value = constant_of(node.inputs[0])
     if value is None:
         return None
-    chosen = node.inputs[1 if value else 2]
-    return chosen if chosen.type == node.outputs[0].type else None
+    branch = node.inputs[1 if value else 2]
+    return branch if branch.type == node.outputs[0].type else None
 
 
 @rewrite(phase="simplify", ops=["where_nonzero"])
@@ -332,4 +332,4 @@ def _whole_power(base: Variable, exponent: int) -> Variable:
             power = call("square", power)
         if exponent >> bit & 1:
             factors.append(power)
-    return fold(lambda done, factor: call("mul", factor, done), factors)
+    return fold(lambda product, factor: call("mul", factor, product), factors)

@@ -88,7 +88,7 @@ def spread_before_computing(node: Apply) -> Variable | None:
         return None
     if value.type.ndim != 0 or value.type.dtype[0] in "iu":
         return None
-    inputs = [type(op)((), op.new_order)(given) for given in owner.inputs]
+    inputs = [type(op)((), op.new_order)(operand) for operand in owner.inputs]
     return owner.op.make_node(*inputs).out
 
 
@@ -145,10 +145,10 @@ def _is_shape_of(lengths: Variable, x: Variable) -> bool:
 
     An axis that is known to have length 1 may have any entry.
     """
-    asked = elements(lengths)
-    if asked is None:
+    axis_lengths = elements(lengths)
+    if axis_lengths is None:
         return False
-    for axis, length in enumerate(asked):
+    for axis, length in enumerate(axis_lengths):
         if x.type.broadcastable[axis]:
             continue
         owner = length.owner
@@ -159,9 +159,9 @@ def _is_shape_of(lengths: Variable, x: Variable) -> bool:
     return True
 
 
-def _same_lengths(given: Variable, x: Variable) -> bool:
+def _same_lengths(other: Variable, x: Variable) -> bool:
     """True if `x` has the lengths of `given`: it is that, or elementwise of it."""
-    return given is x or any(given is each for each in _sources(x))
+    return other is x or any(other is source for source in _sources(x))
 
 
 def _sources(x: Variable) -> Iterator[Variable]:
@@ -186,8 +186,8 @@ def drop_reduction_of_one(node: Apply) -> Variable | None:
     assert isinstance(op, Reduce)
     if not all(x.type.broadcastable[axis] for axis in op.axes):
         return None
-    kept = [axis for axis in range(x.type.ndim) if axis not in op.axes]
-    dropped = DimShuffle(x.type.broadcastable, kept)(x) if op.axes else x
+    remaining = [axis for axis in range(x.type.ndim) if axis not in op.axes]
+    dropped = DimShuffle(x.type.broadcastable, remaining)(x) if op.axes else x
     return cast(dropped, node.outputs[0].type.dtype)
 
 
@@ -213,12 +213,12 @@ def sink_second(node: Apply) -> Variable | None:
     y - second(x, a) -> y - dimshuffle(a, "x")
     exp(second(x, a)) -> second(x, exp(dimshuffle(a, "x")))
     """
-    fills = [match(given, "second") for given in node.inputs]
+    fills = [match(operand, "second") for operand in node.inputs]
     if row_of_op(node.op) == "second" or not any(fills) or len(node.outputs) != 1:
         return None
     inputs = [
-        given if args is None else args[1]
-        for given, args in zip(node.inputs, fills, strict=True)
+        operand if args is None else args[1]
+        for operand, args in zip(node.inputs, fills, strict=True)
     ]
     result, out = node.op.make_node(*inputs).out, node.outputs[0].type
     if result.type == out:

@@ -76,8 +76,8 @@ def kept(node: Apply, operand: Variable, constant: Variable) -> Variable | None:
     if operand.type != out:
         return None
     value = np.asarray(constant_of(constant)).astype(as_dtype(out.dtype))
-    asked = name_of(node), out.dtype, value.tobytes(), is_sum_of_products(operand)
-    return operand if keeps_all(*asked) else None
+    question = name_of(node), out.dtype, value.tobytes(), is_sum_of_products(operand)
+    return operand if keeps_all(*question) else None
 
 
 def is_sum_of_products(variable: Variable) -> bool:

@@ -101,8 +101,8 @@ def _opened(part: TreeNode, dtype: str) -> tuple[Variable | None, list[TreeNode]
         return (gate, [TreeNode(product)]) if is_open else (None, [])
     divides = (row == "reciprocal", row == "true_div")
     return None, [
-        TreeNode(given, part.is_below != divides[place])
-        for place, given in enumerate(node.inputs)
+        TreeNode(operand, part.is_below != divides[place])
+        for place, operand in enumerate(node.inputs)
     ]
 
 
@@ -136,7 +136,7 @@ def _as_written(part: TreeNode) -> list[Factor]:
     inputs = part.variable.owner.inputs
     if part.gate is not None:
         inputs = inputs[1:]
-    return [Factor(given) for given in inputs]
+    return [Factor(operand) for operand in inputs]
 
 
 def _alone(factor: Factor, like: Variable) -> Variable:
@@ -301,14 +301,20 @@ def _cancelled(
     products = [_product_or_term(each.variable) for each in terms]
     used = [_used(each, factors) for each in products]
     moved = [
-        factor for factor in factors if any(factor in found for found in used if found)
+        factor
+        for factor in factors
+        if any(factor in cancelling for cancelling in used if cancelling)
     ]
     if not moved or None in used:
         return []
-    for term, product, found in zip(terms, products, used, strict=True):
+    for term, product, cancelling in zip(terms, products, used, strict=True):
         result = rebuild(product, like)
         for each in moved:
-            if found is not None and each not in found and each.variable is not None:
+            if (
+                cancelling is not None
+                and each not in cancelling
+                and each.variable is not None
+            ):
                 result = call("mul", result, each.variable)
         has_gates = any(each.gate is not None for each in product)
         if is_gate and not has_gates and term.variable is not None:
@@ -355,9 +361,9 @@ def _terms(part: TreeNode, dtype: str) -> list[TreeNode]:
     node = None if part.variable is None else part.variable.owner
     if node is None or row_of_op(node.op) not in _OF_SUMS:
         return []
-    if any(given.type.dtype != dtype for given in node.inputs):
+    if any(operand.type.dtype != dtype for operand in node.inputs):
         return []
-    return [TreeNode(given) for given in node.inputs]
+    return [TreeNode(operand) for operand in node.inputs]
 
 
 def rebuilt_sum(tree: Tree) -> Variable:

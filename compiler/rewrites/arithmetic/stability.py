@@ -228,10 +228,10 @@ def log_of_sum_of_exponentials(node: Apply) -> Variable | None:
 def is_shifted(x: Variable, axes: Sequence[int]) -> bool:
     """True if ``x`` is ``y - u`` or ``-(y + u)``, with one ``u`` along the axes."""
     shift, negated_sum = match(x, "sub"), argument(x, "neg")
-    taken = list(shift[1:]) if shift is not None else []
+    shifts = list(shift[1:]) if shift is not None else []
     if negated_sum is not None:
-        taken += match(negated_sum, "add") or ()
-    return any(all(each.type.broadcastable[i] for i in axes) for each in taken)
+        shifts += match(negated_sum, "add") or ()
+    return any(all(shift_by.type.broadcastable[i] for i in axes) for shift_by in shifts)
 
 
 def logsumexp(x: Variable, axes: Sequence[int]) -> Variable:

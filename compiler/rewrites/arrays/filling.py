@@ -58,10 +58,12 @@ def keep_own_shape(node: Apply) -> Variable | None:
     broadcast_to(exp(X), X.shape) -> exp(X)
     """
     x, lengths = node.inputs
-    asked = elements(lengths)
-    if asked is None or x.type != node.outputs[0].type:
+    axis_lengths = elements(lengths)
+    if axis_lengths is None or x.type != node.outputs[0].type:
         return None
-    is_own = all(same(length_of(x, axis), each) for axis, each in enumerate(asked))
+    is_own = all(
+        same(length_of(x, axis), length) for axis, length in enumerate(axis_lengths)
+    )
     return x if is_own else None
 
 
@@ -117,8 +119,8 @@ def broadcast_instead_of_repeating(node: Apply) -> Variable | None:
     """
     if len(node.outputs) != 1 or len(node.inputs) < 2:
         return None
-    for index, given in enumerate(node.inputs):
-        value = unrepeated(given, [v for v in node.inputs if v is not given])
+    for index, operand in enumerate(node.inputs):
+        value = unrepeated(operand, [v for v in node.inputs if v is not operand])
         if value is not None:
             inputs = [*node.inputs[:index], value, *node.inputs[index + 1 :]]
             return typed(node.op.make_node(*inputs).out, node)
@@ -130,14 +132,14 @@ def unrepeated(given: Variable, others: Sequence[Variable]) -> Variable | None:
     owner = given.owner
     if owner is None or not isinstance(owner.op, BroadcastTo):
         return None
-    x, asked = owner.inputs[0], elements(owner.inputs[1])
+    x, axis_lengths = owner.inputs[0], elements(owner.inputs[1])
     missing = given.type.ndim - x.type.ndim
     flags = (True,) * missing + tuple(x.type.broadcastable)
     for axis, flag in enumerate(flags):
         if not flag or given.type.broadcastable[axis]:
             continue
-        if asked is None or not any(
-            same(length_of(other, axis), asked[axis]) for other in others
+        if axis_lengths is None or not any(
+            same(length_of(other, axis), axis_lengths[axis]) for other in others
         ):
             return None
     return dimshuffle(x, *("x",) * missing, *range(x.type.ndim))
@@ -176,22 +178,22 @@ def sum_repeated_number(node: Apply) -> Variable | None:
     assert isinstance(op, Reduce)
     if owner is None or not isinstance(owner.op, BroadcastTo):
         return None
-    value, asked = owner.inputs[0], elements(owner.inputs[1])
-    if op.monoid != "add" or asked is None or not all(value.type.broadcastable):
+    value, axis_lengths = owner.inputs[0], elements(owner.inputs[1])
+    if op.monoid != "add" or axis_lengths is None or not all(value.type.broadcastable):
         return None
-    counts = [each.data.item() for each in asked if isinstance(each, Constant)]
+    counts = [each.data.item() for each in axis_lengths if isinstance(each, Constant)]
     number = constant_of(value)
     is_finite = number is not None and bool(np.isfinite(number))
     if not is_finite and (
-        len(counts) < len(asked) or 0 in counts or value.type.is_complex
+        len(counts) < len(axis_lengths) or 0 in counts or value.type.is_complex
     ):
         return None  # an infinite part and a 0 make a nan
-    if not all(map(is_never_negative, asked)):
+    if not all(map(is_never_negative, axis_lengths)):
         return None
     dtype = out.dtype if op.acc_dtype is None else op.acc_dtype
-    size = fold(lambda a, b: call("mul", a, b), asked)
-    if len(counts) == len(asked):
-        size = Constant(asked[0].type, math.prod(counts))
+    size = fold(lambda a, b: call("mul", a, b), axis_lengths)
+    if len(counts) == len(axis_lengths):
+        size = Constant(axis_lengths[0].type, math.prod(counts))
     total = call("mul", cast(size, dtype), cast(dimshuffle(value), dtype))
     return typed(cast(total, out.dtype), node)
 
@@ -220,10 +222,10 @@ def reshape_a_vector_to_a_vector(node: Apply) -> Variable | None:
     reshape(x, (-1,)) -> x
     """
     x, lengths = node.inputs
-    asked = elements(lengths)
-    if asked is None or len(asked) != 1:
+    axis_lengths = elements(lengths)
+    if axis_lengths is None or len(axis_lengths) != 1:
         return None
-    return typed(x, node) if is_constant(asked[0], -1) else None
+    return typed(x, node) if is_constant(axis_lengths[0], -1) else None
 
 
 @rewrite(phase="canonicalize", ops=[Reshape])
@@ -250,13 +252,13 @@ def reshape_to_new_axes(node: Apply) -> Variable | None:
     reshape(x, (1, x.shape[0])) -> dimshuffle(reshape(x, (x.shape[0],)), "x", 0)
     """
     x, lengths = node.inputs
-    asked = elements(lengths)
-    if asked is None or not any(is_constant(each, 1) for each in asked):
+    axis_lengths = elements(lengths)
+    if axis_lengths is None or not any(is_constant(each, 1) for each in axis_lengths):
         return None
-    rest = [each for each in asked if not is_constant(each, 1)]
-    places = iter(range(len(rest)))
-    order = ["x" if is_constant(each, 1) else next(places) for each in asked]
-    return typed(dimshuffle(reshape(x, rest, ndim=len(rest)), *order), node)
+    longer = [each for each in axis_lengths if not is_constant(each, 1)]
+    places = iter(range(len(longer)))
+    order = ["x" if is_constant(each, 1) else next(places) for each in axis_lengths]
+    return typed(dimshuffle(reshape(x, longer, ndim=len(longer)), *order), node)
 
 
 # ---- declared broadcasting ----
@@ -277,10 +279,10 @@ def say_once_what_broadcasts(node: Apply) -> Variable | None:
     if owner is None or not isinstance(owner.op, Rebroadcast):
         return None
     inner = owner.inputs[0]
-    said = zip(
+    flags = zip(
         x.type.broadcastable, inner.type.broadcastable, op.broadcastable, strict=True
     )
-    if any(now and not before and not after for now, before, after in said):
+    if any(now and not before and not after for now, before, after in flags):
         return None  # a check would get lost
     if inner.type.broadcastable == op.broadcastable:
         return inner

@@ -62,10 +62,10 @@ def drop_parts_without_elements(node: Apply) -> Variable | None:
     join(0, constant([]), x, y) -> join(0, x, y)
     """
     assert isinstance(node.op, Join)
-    kept = [
+    nonempty = [
         part for part in node.inputs if not is_constant(shape_i(part, node.op.axis), 0)
     ]
-    return joined(node, kept) if kept else None
+    return joined(node, nonempty) if nonempty else None
 
 
 @rewrite(phase="canonicalize", ops=[Join])
@@ -132,11 +132,11 @@ def reduce_stacked_parts(node: Apply) -> Variable | None:
     axis = owner.op.axis
     if not all(part.type.broadcastable[axis] for part in owner.inputs):
         return None
-    kept = [i for i in range(x.type.ndim) if i != axis]
+    remaining = [i for i in range(x.type.ndim) if i != axis]
     out = node.outputs[0].type
     dtype = out.dtype if op.acc_dtype is None else op.acc_dtype
     parts = [
-        cast(DimShuffle(part.type.broadcastable, kept)(part), dtype)
+        cast(DimShuffle(part.type.broadcastable, remaining)(part), dtype)
         for part in owner.inputs
     ]
     folded = fold(lambda left, right: call(op.monoid, left, right), parts)

@@ -43,7 +43,7 @@ def take_length_from_inputs(node: Apply) -> Variable | None:
     owner = x.owner
     if owner is None:
         return None
-    shapes: list[Any] = [own_lengths(given) for given in owner.inputs]
+    shapes: list[Any] = [own_lengths(operand) for operand in owner.inputs]
     length = owner.op.output_shapes(owner, shapes)[x.index or 0][op.i]
     return None if length is None else _as_length(length)
 

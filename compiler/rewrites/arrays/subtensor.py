@@ -47,12 +47,12 @@ def parts_of(node: Apply) -> list[Part]:
 
 def view(x: Variable, parts: Sequence[Part]) -> Variable:
     """Return ``x`` indexed by parts; ``x`` itself if they keep everything."""
-    kept = list(parts)
-    while kept and kept[-1] == FULL:
-        kept.pop()
-    if not kept:
+    entries = list(parts)
+    while entries and entries[-1] == FULL:
+        entries.pop()
+    if not entries:
         return x
-    form, variables = form_of(kept)
+    form, variables = form_of(entries)
     out: Variable = Subtensor(form)(x, *variables)
     return out
 
@@ -176,8 +176,10 @@ def drop_axes_of_one(node: Apply) -> Variable | None:
     parts = parts_of(node)
     flags = x.type.broadcastable
     dropped = [i for i, part in enumerate(parts) if flags[i] and is_first(part)]
-    kept = [axis for axis in range(x.type.ndim) if axis not in dropped]
-    return typed(view(dimshuffle(x, *kept), [parts[axis] for axis in kept]), node)
+    remaining = [axis for axis in range(x.type.ndim) if axis not in dropped]
+    return typed(
+        view(dimshuffle(x, *remaining), [parts[axis] for axis in remaining]), node
+    )
 
 
 # ---- views of views ----
@@ -203,10 +205,10 @@ def merge_subtensors(node: Apply) -> Variable | None:
     merged: list[Part] = []
     flags = owner.inputs[0].type.broadcastable
     for is_one, part in zip(flags, parts_of(owner), strict=True):
-        both = merged_part(part, next(outer)) if is_slice(part) else part
-        if both is None or (is_one and part != FULL and both != part):
+        merged_entry = merged_part(part, next(outer)) if is_slice(part) else part
+        if merged_entry is None or (is_one and part != FULL and merged_entry != part):
             return None  # an index beyond an axis of length 1 has no type
-        merged.append(both)
+        merged.append(merged_entry)
     return typed(view(owner.inputs[0], merged), node)
 
 
@@ -239,11 +241,11 @@ def merged_slices(
         return None
     ends = [end] if end is not None else []
     ends += [first + stop * stride] if stop is not None else []
-    both = (first + start * stride, min(ends, default=None), step * stride)
+    bounds = (first + start * stride, min(ends, default=None), step * stride)
     return (
-        integer(both[0]) if both[0] else None,
-        None if both[1] is None else integer(both[1]),
-        integer(both[2]) if both[2] != 1 else None,
+        integer(bounds[0]) if bounds[0] else None,
+        None if bounds[1] is None else integer(bounds[1]),
+        integer(bounds[2]) if bounds[2] != 1 else None,
     )
 
 
@@ -272,8 +274,8 @@ def index_before_moving_axes(node: Apply) -> Variable | None:
             order.append(place)
         if place == "x" and part != FULL and not is_first(part):
             return None
-    kept = [axis for axis, part in enumerate(inner) if is_slice(part)]
-    moved = [kept.index(axis) if isinstance(axis, int) else axis for axis in order]
+    sliced = [axis for axis, part in enumerate(inner) if is_slice(part)]
+    moved = [sliced.index(axis) if isinstance(axis, int) else axis for axis in order]
     return typed(dimshuffle(view(x, inner), *moved), node)
 
 
@@ -293,17 +295,17 @@ def index_before_repeating(node: Apply) -> Variable | None:
         return None
     extra = len(lengths) - x.type.ndim
     inner: list[Part] = []
-    left: list[Any] = []
+    lengths_left: list[Any] = []
     for axis, part in enumerate(parts_of(node)):
         repeats = axis < extra or x.type.broadcastable[axis - extra]
         if is_slice(part):
-            left.append(length_of_slice(part, lengths[axis]))
+            lengths_left.append(length_of_slice(part, lengths[axis]))
         if axis >= extra:
             inner.append(repeated_part(part) if repeats else part)
-    if any(length is None for length in left):
+    if any(length is None for length in lengths_left):
         return None
-    taken = view(x, inner)
-    return typed(broadcast_to(taken, left) if left else taken, node)
+    indexed = view(x, inner)
+    return typed(broadcast_to(indexed, lengths_left) if lengths_left else indexed, node)
 
 
 def repeated_part(part: Part) -> Part:
@@ -337,18 +339,18 @@ def index_before_computing(node: Apply, fgraph: FunctionGraph) -> Variable | Non
     parts = parts_of(node)
     inputs = [
         view(
-            given,
+            operand,
             [
                 repeated_part(part) if flag and not repeats else part
                 for part, flag, repeats in zip(
                     parts,
-                    given.type.broadcastable,
+                    operand.type.broadcastable,
                     whole.type.broadcastable,
                     strict=True,
                 )
             ],
         )
-        for given in owner.inputs
+        for operand in owner.inputs
     ]
     return typed(owner.op.make_node(*inputs).out, node)
 
@@ -370,7 +372,7 @@ def index_before_joining(node: Apply, fgraph: FunctionGraph) -> Variable | None:
     along = parts[axis]
     if along != FULL:
         place = None if is_slice(along) else integer_of(along)
-        ones = all(given.type.broadcastable[axis] for given in owner.inputs)
+        ones = all(operand.type.broadcastable[axis] for operand in owner.inputs)
         if place is None or not ones or place not in places_of(owner.inputs):
             return None
         parts[axis] = integer(0)
@@ -378,7 +380,7 @@ def index_before_joining(node: Apply, fgraph: FunctionGraph) -> Variable | None:
     if not only_reader(fgraph, whole):
         return None
     left = sum(is_slice(part) for part in parts[:axis])
-    joined = Join(left)(*(view(given, parts) for given in owner.inputs))
+    joined = Join(left)(*(view(operand, parts) for operand in owner.inputs))
     return typed(joined, node)
 
 
@@ -427,5 +429,5 @@ def take_from_made_vector(node: Apply) -> Variable | None:
         return cast(scalars[known], x.type.dtype) if fits else None
     if known is None:
         return None
-    chosen = scalars[slice(*known)]
-    return typed(MakeVector(x.type.dtype)(*chosen), node) if chosen else None
+    selected = scalars[slice(*known)]
+    return typed(MakeVector(x.type.dtype)(*selected), node) if selected else None

@@ -17,12 +17,12 @@ def drop_true_conditions(node: Apply) -> Variable | None:
     """
     x, *conditions = node.inputs
     # nan counts as true, for it is not 0.
-    kept = [
-        each
-        for each in dict.fromkeys(conditions)
-        if constant_of(each) is None or constant_of(each) == 0
+    remaining = [
+        condition
+        for condition in dict.fromkeys(conditions)
+        if constant_of(condition) is None or constant_of(condition) == 0
     ]
-    if len(kept) == len(conditions):
+    if len(remaining) == len(conditions):
         return None
-    checked: Variable = node.op(x, *kept) if kept else x
+    checked: Variable = node.op(x, *remaining) if remaining else x
     return checked

@@ -179,10 +179,10 @@ def graph_pass(*, phase: str) -> Callable[[Pass], GraphPass]:
 
 def examples_of(docstring: str) -> tuple[Example, ...]:
     """Return the ``before -> after`` lines of a docstring."""
-    found = (_EXAMPLE.match(line) for line in docstring.splitlines())
+    matches = (_EXAMPLE.match(line) for line in docstring.splitlines())
     return tuple(
         Example(m["before"].strip(), m["after"].strip(), m["note"] or "")
-        for m in found
+        for m in matches
         if m
     )
 
@@ -284,8 +284,8 @@ class Fixpoint:
         """
         known = self.behind
         latest = known.get(node, 0)
-        for given in node.inputs:
-            owner = given.owner
+        for operand in node.inputs:
+            owner = operand.owner
             if owner is not None and known.get(owner, 0) > latest:
                 latest = known[owner]
         known[node] = latest
@@ -337,7 +337,9 @@ class Fixpoint:
             if old is not result:
                 self.log.note(rule, old, result)
                 self.fgraph.replace(old, result, reason=rule)
-        others = [made for made in new if made in self.fgraph.apply_nodes] + users
+        others = [
+            created for created in new if created in self.fgraph.apply_nodes
+        ] + users
         self.changes += 1
         self.behind.update(dict.fromkeys(others, self.changes))
         self.push(others)
@@ -348,12 +350,12 @@ class Fixpoint:
         key = (type(op), row_of_op(op), kind)
         choice = self.by_op.get(key)
         if choice is None:
-            wanted: list[Key | None] = (
+            keys: list[Key | None] = (
                 [key[1], *type(op).__mro__] if key[1] else [*type(op).__mro__]
             )
             rules = [
                 rule
-                for each in (*wanted, None)
+                for each in (*keys, None)
                 for rule in self.index.get(each, [])
                 if not rule.kinds or (kind and kind in rule.kinds)
             ]
@@ -389,8 +391,8 @@ class Choice(NamedTuple):
 def choice_of(rules: list[Rule], rested: Collection[int]) -> Choice:
     """Return the rules to try in each case; ``rested`` has the identities of some."""
     fresh = [rule for rule in rules if id(rule) not in rested]
-    both = [rule for rule in rules if rule.wants_graph or id(rule) not in rested]
-    return Choice(rules, fresh, both, [rule for rule in rules if rule.wants_graph])
+    to_try = [rule for rule in rules if rule.wants_graph or id(rule) not in rested]
+    return Choice(rules, fresh, to_try, [rule for rule in rules if rule.wants_graph])
 
 
 def run_phase(
@@ -405,8 +407,8 @@ def run_phase(
     ``rested`` are rules that do not fire now. Returns those that do not fire
     afterwards.
     """
-    chosen = [rule for rule in rules if rule.name not in log.restless]
-    rules, known = chosen, rested
+    active = [rule for rule in rules if rule.name not in log.restless]
+    rules, known = active, rested
     if log.tried is not None:
         rules = [
             replace(rule, transform=measured(rule.name, rule.transform, log.tried))
@@ -425,10 +427,10 @@ def run_phase(
         except RestlessError as error:
             warnings.warn(f"{error}; it goes on with what there is", stacklevel=2)
             log.restless.update(error.rules)
-            is_changed, rules, chosen = True, [], []
+            is_changed, rules, active = True, [], []
         is_changed_again = any([graph_pass.run(fgraph, log) for graph_pass in passes])
         if not is_changed_again:
-            return chosen if is_changed else [*rested, *chosen]
+            return active if is_changed else [*rested, *active]
         rested = known = ()
         if not rules:
             return ()

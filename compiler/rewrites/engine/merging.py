@@ -51,14 +51,14 @@ class Interner:
 
         Hashing is slow, so each op is hashed once.
         """
-        seen = self.numbered.get(id(op))
-        if seen is None:
+        entry = self.numbered.get(id(op))
+        if entry is None:
             scalar = op.scalar if isinstance(op, Elemwise) else None
             number = self.numbers.setdefault(op, len(self.numbers))
             commutes = isinstance(scalar, Scalar) and scalar.commutes
-            seen = op, (number, commutes)
-            self.numbered[id(op)] = seen
-        return seen[1]
+            entry = op, (number, commutes)
+            self.numbered[id(op)] = entry
+        return entry[1]
 
     def constant(self, constant: Constant) -> Constant:
         """Return the one constant of these bytes; long ones are not shared."""
@@ -86,17 +86,21 @@ class Interner:
 
         A node that was replaced before is replaced again.
         """
-        made: dict[Variable, Variable] = {}
+        replacements: dict[Variable, Variable] = {}
         for node in toposort([variable], blockers=self.fgraph.clients):
-            inputs = [self._placed(given, made) for given in node.inputs]
-            made.update(zip(node.outputs, self._node(node, inputs, new), strict=True))
-        return self._placed(variable, made)
+            inputs = [self._placed(operand, replacements) for operand in node.inputs]
+            replacements.update(
+                zip(node.outputs, self._node(node, inputs, new), strict=True)
+            )
+        return self._placed(variable, replacements)
 
-    def _placed(self, variable: Variable, made: dict[Variable, Variable]) -> Variable:
+    def _placed(
+        self, variable: Variable, replacements: dict[Variable, Variable]
+    ) -> Variable:
         """Return the variable's equivalent: of the graph, a leaf or new."""
         if variable not in self.fgraph.clients and isinstance(variable, Constant):
             return self.constant(variable)
-        return made.get(variable, variable)
+        return replacements.get(variable, variable)
 
     def _node(
         self, node: Apply, inputs: list[Variable], new: list[Apply]

@@ -69,7 +69,7 @@ def with_constant(inputs: Sequence[Variable], value: float) -> Variable | None:
 
 def split_constant(inputs: Sequence[Variable]) -> tuple[Any, Variable] | None:
     """Return (number, other input) of two inputs, if exactly one is a number."""
-    left, right = (constant_of(given) for given in inputs)
+    left, right = (constant_of(operand) for operand in inputs)
     if left is not None and right is None:
         return left, inputs[1]
     if right is not None and left is None:

@@ -96,8 +96,10 @@ class Missing:
         after = Required(fgraph)
         facts = [each.wanted for each in after.found]
         points = Points(self.before.lengths | after.lengths, facts)
-        asked = sorted(self.before.found, key=lambda each: not points.is_plain(each[0]))
-        for each in asked:  # equal lengths first: they help with the rest
+        requirements = sorted(
+            self.before.found, key=lambda each: not points.is_plain(each[0])
+        )
+        for each in requirements:  # equal lengths first: they help with the rest
             if not points.implies(each.wanted):
                 self.found += self._kept(each, points, fgraph)
                 points.assume(each.wanted)
@@ -113,16 +115,16 @@ class Missing:
     def restored(self, fgraph: FunctionGraph) -> None:
         """Check what is missing at an output, one in memory of its own if it can."""
         updates = getattr(fgraph, "destroyable", None)
-        taken = updates.values() if isinstance(updates, Mapping) else ()
+        updated = updates.values() if isinstance(updates, Mapping) else ()
         places = range(len(fgraph.outputs))
-        place = next((i for i in places if i not in taken), 0)
+        place = next((i for i in places if i not in updated), 0)
         while self.found:
             each = self.found.pop()
             old = fgraph.outputs[place]
             with traced_as(each.trace):
                 new = required(old, each.wanted, each.called)
             for i in places:  # a result that is returned twice stays one
-                if fgraph.outputs[i] is old and (i == place or i not in taken):
+                if fgraph.outputs[i] is old and (i == place or i not in updated):
                     fgraph.redirect("output", i, new, "keep_requirement")
             new.tag.trace = each.trace
 
@@ -188,17 +190,17 @@ class Points:
         self.is_current = True
         for each in (self.equals, self.places, self.least, self.known):
             each.clear()
-        for wanted in self.assumed:
-            self._learn(wanted)
+        for requirement in self.assumed:
+            self._learn(requirement)
 
-    def _learn(self, wanted: Requirement) -> None:
-        left, right = (self.key(each) for each in wanted[1:])
-        if wanted.relation == "equal":
+    def _learn(self, requirement: Requirement) -> None:
+        left, right = (self.key(each) for each in requirement[1:])
+        if requirement.relation == "equal":
             joined(self.equals, left, right)
             return
         length = root(self.equals, right)
         self.places.add((left, length))
-        index = self.plain(wanted.left)
+        index = self.plain(requirement.left)
         if isinstance(index, int):
             needed = max(index + 1, -index)
             self.least[length] = max(self.least.get(length, 0), needed)
@@ -251,11 +253,13 @@ class Points:
                 known[each] = self._settled(each, known)
         return known[variable]
 
-    def _settled(self, each: Variable, found: Mapping[Variable, Variable]) -> Variable:
+    def _settled(
+        self, each: Variable, settled: Mapping[Variable, Variable]
+    ) -> Variable:
         owner, needs = each.owner, self._needs(each)
         if owner is None or not needs:
             return each
-        inputs = [found[x] for x in needs]
+        inputs = [settled[x] for x in needs]
         if isinstance(owner.op, Shape_i):
             return inputs[0]
         if isinstance(owner.op, Shape):
@@ -291,8 +295,8 @@ class Points:
         if owner is None:
             return ()
         if isinstance(owner.op, Shape_i):
-            said = self._lengths(owner.inputs[0])[owner.op.i]
-            return () if is_same_length(said, variable) else (said,)
+            inferred = self._lengths(owner.inputs[0])[owner.op.i]
+            return () if is_same_length(inferred, variable) else (inferred,)
         if isinstance(owner.op, Shape):
             return self._lengths(owner.inputs[0])
         if isinstance(owner.op, MADE_OF_INTEGERS) and len(owner.outputs) == 1:
@@ -366,10 +370,10 @@ def joined(same: dict[Any, Any], left: Any, right: Any) -> bool:
 
 def is_same_length(said: Variable, asked: Variable) -> bool:
     """True if the length inferred for an array is just `shape_i` of it."""
-    one, other = said.owner, asked.owner
-    if one is None or other is None or not isinstance(one.op, Shape_i):
+    owner, other = said.owner, asked.owner
+    if owner is None or other is None or not isinstance(owner.op, Shape_i):
         return False
-    return one.op == other.op and one.inputs[0] is other.inputs[0]
+    return owner.op == other.op and owner.inputs[0] is other.inputs[0]
 
 
 def constant_part(node: Apply) -> int | tuple[int | None, ...] | None:

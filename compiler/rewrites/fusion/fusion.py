@@ -55,9 +55,11 @@ def is_cheap(node: Apply) -> bool:
 
 def _is_same_place(a: Apply, b: Apply) -> bool:
     """True if two nodes run on the same context with the same class of op."""
-    one, other = a.outputs[0].type, b.outputs[0].type
-    place = getattr(one, "context_name", None) == getattr(other, "context_name", None)
-    return type(a.op) is type(b.op) and type(one) is type(other) and place
+    kind, other_kind = a.outputs[0].type, b.outputs[0].type
+    place = getattr(kind, "context_name", None) == getattr(
+        other_kind, "context_name", None
+    )
+    return type(a.op) is type(b.op) and type(kind) is type(other_kind) and place
 
 
 @graph_pass(phase="fuse")
@@ -139,14 +141,14 @@ def cone_of(
         if pattern(node) != pattern(owner) or not is_cheap(node):
             return None
         cone.add(node)
-        for given in node.inputs:
-            is_stored = given is not out and given in stored
-            if is_constant_of_one(given) or (is_stored and given is source):
+        for operand in node.inputs:
+            is_stored = operand is not out and operand in stored
+            if is_constant_of_one(operand) or (is_stored and operand is source):
                 continue
             if is_stored and source is None:
-                source = given
+                source = operand
                 continue
-            maker = given.owner
+            maker = operand.owner
             if is_stored or maker is None or not partition.has(maker):
                 return None
             if partition.of(maker) != group:
@@ -190,7 +192,7 @@ def clone_cone(
     for node in cone:
         copied = Apply(
             node.op,
-            [value.get(given, given) for given in node.inputs],
+            [value.get(operand, operand) for operand in node.inputs],
             [variable.type() for variable in node.outputs],
         )
         copies.append(copied)
@@ -337,7 +339,7 @@ def compose(
     value = {variable: i for i, variable in enumerate(inputs)}
     steps: list[CompositeStep] = []
     for node in nodes:
-        op, operands = node.op, tuple(value[given] for given in node.inputs)
+        op, operands = node.op, tuple(value[operand] for operand in node.inputs)
         assert isinstance(op, Elemwise)
         if isinstance(op.scalar, Composite):
             base = len(inputs) + len(steps)

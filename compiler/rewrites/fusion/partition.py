@@ -53,9 +53,11 @@ class Partition:
         self.users_of = {i: frozenset(used) for i, used in self.used.items()}
         self.steps = {i: _cost(node) for i, node in enumerate(self.order)}
         self.sides = {i: _sides(node) for i, node in enumerate(self.order)}
-        found = places_of(fgraph.inputs, self.order)
+        place_of_value = places_of(fgraph.inputs, self.order)
         self.place_of = [
-            frozenset(found[out] for out in node.outputs if out in found)
+            frozenset(
+                place_of_value[out] for out in node.outputs if out in place_of_value
+            )
             for node in self.order
         ]
         self.places = dict(enumerate(self.place_of))
@@ -152,10 +154,10 @@ class Partition:
 
     def merge(self, first: int, last: int, moved: Moved) -> int:
         """Merge two groups and return the number; ``moved`` is as from `between`."""
-        kept, gone = (first, last) if moved.is_before else (last, first)
-        self.put_beside(kept, moved)
+        staying, gone = (first, last) if moved.is_before else (last, first)
+        self.put_beside(staying, moved)
         del self.ranks[bisect_left(self.ranks, self.rank[gone])]
-        self.rank[gone] = self.rank[kept]
+        self.rank[gone] = self.rank[staying]
         a, b = first, last
         if len(self.members[a]) < len(self.members[b]):
             a, b = b, a
@@ -169,12 +171,12 @@ class Partition:
         self.used[a] |= self.used.pop(b)
         self.steps[a] += self.steps.pop(b)
         self.places[a] = self.places[a] | self.places[b]
-        mine, others = self.sides[a], self.sides.pop(b)
-        shared = [v for v in others if v in mine]
-        mine.update(others)
+        own_sides, other_sides = self.sides[a], self.sides.pop(b)
+        shared = [v for v in other_sides if v in own_sides]
+        own_sides.update(other_sides)
         for variable in shared:
             if variable.owner is not None and self.is_within(variable, a):
-                del mine[variable]
+                del own_sides[variable]
         return a
 
     def dissolve(self, group: int) -> None:

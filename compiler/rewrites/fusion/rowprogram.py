@@ -94,13 +94,13 @@ class Domain:
 
         Also if it broadcasts one value to all rows, or changes its axes.
         """
-        op, given, out = node.op, node.inputs[0], node.outputs[0]
-        if self.is_one(given):
+        op, operand, out = node.op, node.inputs[0], node.outputs[0]
+        if self.is_one(operand):
             is_repeated = isinstance(op, BroadcastTo) and self.kind(out) == ROW
             return is_repeated or self.is_one(out)
         return (
             isinstance(op, DimShuffle)
-            and self.kind(given) == ROW == self.kind(out)
+            and self.kind(operand) == ROW == self.kind(out)
             and tuple(each for each in op.new_order if each != "x")
             == tuple(range(len(self.lead)))
         )
@@ -122,8 +122,8 @@ class Domain:
         if self.is_one(node.outputs[0]):
             return True
         kind = self.kind(node.outputs[0])
-        wanted = {CELL: (CELL, ROW, COLUMN), ROW: (ROW,)}.get(kind or "", ())
-        return all(self.kind(v) in wanted or self.is_one(v) for v in node.inputs)
+        accepted = {CELL: (CELL, ROW, COLUMN), ROW: (ROW,)}.get(kind or "", ())
+        return all(self.kind(v) in accepted or self.is_one(v) for v in node.inputs)
 
     def picks(self, node: Apply) -> bool:
         """True if the node reads one index of each row."""
@@ -215,10 +215,10 @@ class Composer:
             if length is not None:
                 self.add_input(length, LENGTH)
                 continue
-            given = self.aligned(variable)
-            kind = domain.kind(given)
+            aligned = self.aligned(variable)
+            kind = domain.kind(aligned)
             assert kind is not None
-            self.value[variable] = self.input(given, kind)
+            self.value[variable] = self.input(aligned, kind)
         for node in nodes:
             self.add_inputs(node)
         for variable, length in places.items():
@@ -238,10 +238,10 @@ class Composer:
     def add_input(self, variable: Variable, kind: str) -> None:
         """Add an input that is no row value: a length, a count, a table or a vector."""
         if (variable, kind) not in self.host:
-            given = variable
+            matrix = variable
             if kind in (FEW, COLUMN):
-                given = dimshuffle(variable, *((0, "x") if kind == FEW else ("x", 0)))
-            self.host[variable, kind] = self.input(given, kind)
+                matrix = dimshuffle(variable, *((0, "x") if kind == FEW else ("x", 0)))
+            self.host[variable, kind] = self.input(matrix, kind)
 
     def add_inputs(self, node: Apply) -> None:
         """Add a member's inputs that are no row values."""

@@ -208,9 +208,9 @@ class Rows:
             if node.inputs[0].owner in members
         )
         for node in totals if any(spared) else ():
-            both = [self.number, self.partition.of(node)]
-            if self.partition.fits(both):
-                joined = self.partition.join(*both)
+            groups = [self.number, self.partition.of(node)]
+            if self.partition.fits(groups):
+                joined = self.partition.join(*groups)
                 self.number = self.number if joined is None else joined
 
     def is_result(self, node: Apply) -> bool:

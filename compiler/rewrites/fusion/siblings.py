@@ -27,11 +27,11 @@ def fuse_extrema(fgraph: FunctionGraph, log: Log) -> bool:
             continue
         (x,) = node.inputs
         op = Extremum(node.op.axes[0], node.op.smallest)
-        wanted = op.parts[0].make_node(x)
+        extremum = op.parts[0].make_node(x)
         for other, _ in list(fgraph.clients[x]):
             if (
                 isinstance(other, Apply)
-                and other.op == wanted.op
+                and other.op == extremum.op
                 and guards.get(other) == guards.get(node)
             ):
                 old = [other.outputs[0], node.outputs[0]]

@@ -116,17 +116,17 @@ class Keeper:
 
     def is_reported_after(self, node: Apply) -> bool:
         """True if a node that may report needs this one: it runs before the count."""
-        stack, seen = list(node.outputs), set(node.outputs)
+        stack, reachable = list(node.outputs), set(node.outputs)
         while stack:
             for client, _ in self.fgraph.clients[stack.pop()]:
                 if isinstance(client, str):
                     continue
                 if client.op.reports:
                     return True
-                stack += [out for out in client.outputs if out not in seen]
-                seen.update(client.outputs)
+                stack += [out for out in client.outputs if out not in reachable]
+                reachable.update(client.outputs)
         return any(
-            each.op.reports and any(condition in seen for condition, _ in guard)
+            each.op.reports and any(condition in reachable for condition, _ in guard)
             for each, guard in self.fgraph.guards().items()
         )
 
@@ -213,8 +213,8 @@ class Keeper:
             if op.set_instead_of_inc
             else number(unchanging(values), values)
         )
-        chosen = call("where", self.count, neutral, values)
-        changed: Variable = op.make_node(old, chosen, *index).outputs[0]
+        guarded = call("where", self.count, neutral, values)
+        changed: Variable = op.make_node(old, guarded, *index).outputs[0]
         return changed
 
     def checked(self, node: Apply) -> Iterator[Variable]:

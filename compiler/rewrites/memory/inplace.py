@@ -58,12 +58,12 @@ class Memory:
 
     def may_destroy(self, node: Apply, index: int, out: Variable) -> bool:
         """True if `out` may take over an input's memory, after all other reads."""
-        given = node.inputs[index]
-        root = self.fgraph.view_root(given)
+        operand = node.inputs[index]
+        root = self.fgraph.view_root(operand)
         guard = self.guards.get(node, ALWAYS)
         if not all(excludes(guard, each) for each in self.destroyed.get(root, ())):
             return False
-        if not is_plain_view(given):
+        if not is_plain_view(operand):
             return False
         if root.owner is None and not self.may_take_input(root, out):
             return False
@@ -71,9 +71,9 @@ class Memory:
         if any(view in self.kept for view in views):
             return False
         others = {v for i, v in enumerate(node.inputs) if i != index}
-        if not isinstance(node.op, Elemwise) and given in others:
+        if not isinstance(node.op, Elemwise) and operand in others:
             return False
-        if any(view in others for view in views if view is not given):
+        if any(view in others for view in views if view is not operand):
             return False
         return not self.reaches(node, set(self.readers(root, node, guard)))
 
@@ -134,13 +134,13 @@ class Memory:
         self, node: Apply, beside: Callable[[Apply], set[Apply]], ranks: range
     ) -> set[Apply]:
         """Return the nodes reachable from a node, without it, within some ranks."""
-        stack, seen = [node], set[Apply]()
+        stack, reachable = [node], set[Apply]()
         while stack:
             for each in beside(stack.pop()):
-                if each not in seen and self.rank[each] in ranks:
-                    seen.add(each)
+                if each not in reachable and self.rank[each] in ranks:
+                    reachable.add(each)
                     stack.append(each)
-        return seen
+        return reachable
 
     def later(self, node: Apply) -> set[Apply]:
         """Return the nodes that must run after a node: readers and overwriters."""
@@ -203,8 +203,8 @@ def becomes(variable: Variable, result: Variable) -> bool:
         if each.owner is not None and isinstance(
             each.owner.op, DimShuffle | Reshape | Subtensor | IfElse
         ):
-            seen = each.owner.op.view_map.get(each.index or 0, ())
-            stack.extend(each.owner.inputs[index] for index in seen)
+            viewed = each.owner.op.view_map.get(each.index or 0, ())
+            stack.extend(each.owner.inputs[index] for index in viewed)
     return False
 
 
@@ -252,7 +252,7 @@ def overwriting(memory: Memory, node: Apply) -> Apply | None:
         pattern = elementwise_pattern(memory, node, node.op.may_overwrite)
         op = copy.copy(node.op)
         op.inplace_pattern = pattern
-        op.destroy_map = {out: [given] for out, given in pattern.items()}
+        op.destroy_map = {out: [index] for out, index in pattern.items()}
         if not pattern:
             return None
     elif isinstance(node.op, Blas | Change):
@@ -273,19 +273,19 @@ def elementwise_pattern(
 ) -> dict[int, int]:
     """Return the input that each output overwrites: of its type, each used once."""
     pattern: dict[int, int] = {}
-    taken: set[Variable] = set()
+    overwritten: set[Variable] = set()
     for output, out in enumerate(node.outputs):
         fitting = [
             index
-            for index, given in enumerate(node.inputs)
-            if given.type == out.type
+            for index, operand in enumerate(node.inputs)
+            if operand.type == out.type
             and may_overwrite(output, index)
-            and memory.fgraph.view_root(given) not in taken
+            and memory.fgraph.view_root(operand) not in overwritten
         ]
         fitting.sort(key=lambda index: node.inputs[index] not in memory.destroyable)
         for index in fitting:
             if memory.may_destroy(node, index, out):
                 pattern[output] = index
-                taken.add(memory.fgraph.view_root(node.inputs[index]))
+                overwritten.add(memory.fgraph.view_root(node.inputs[index]))
                 break
     return pattern
