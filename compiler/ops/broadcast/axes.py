@@ -46,14 +46,15 @@ def moveaxis(a: Any, source: Axes, destination: Axes) -> Variable:
     """``a`` with axes moved to other places, the rest in order, as NumPy's."""
     variable = core.as_variable(a, "moveaxis")
     ndim = variable.type.ndim
-    taken = listed_axes("moveaxis", source, ndim)
+    moved_axes = listed_axes("moveaxis", source, ndim)
     places = listed_axes("moveaxis", destination, ndim)
-    if len(taken) != len(places):
+    if len(moved_axes) != len(places):
         raise GraphValueError(
-            f"moveaxis: {len(taken)} axes for {len(places)} places; give one for each"
+            f"moveaxis: {len(moved_axes)} axes for {len(places)} places; give one for "
+            "each"
         )
-    order = [axis for axis in range(ndim) if axis not in taken]
-    for place, axis in sorted(zip(places, taken, strict=True)):
+    order = [axis for axis in range(ndim) if axis not in moved_axes]
+    for place, axis in sorted(zip(places, moved_axes, strict=True)):
         order.insert(place, axis)
     return dimshuffle(variable, *order)
 
@@ -62,12 +63,12 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Variable:
     """Return ``a`` with ``axis`` moved back to stand before ``start``, as NumPy's."""
     variable = core.as_variable(a, "rollaxis")
     ndim = variable.type.ndim
-    taken = normalise_axis("rollaxis", axis, ndim)
+    moved_axis = normalise_axis("rollaxis", axis, ndim)
     place = normalise_axis("rollaxis", start, ndim + 1)
     if start < 0:
         place = normalise_axis("rollaxis", start, ndim)
-    order = [each for each in range(ndim) if each != taken]
-    order.insert(place - (place > taken), taken)
+    order = [other for other in range(ndim) if other != moved_axis]
+    order.insert(place - (place > moved_axis), moved_axis)
     return dimshuffle(variable, *order)
 
 
@@ -167,15 +168,15 @@ def broadcast_arrays(*args: Any) -> list[Variable]:
 
 def broadcast_like(value: Any, template: Any) -> Variable:
     """``value`` repeated to the shape of ``template``."""
-    given, model = as_tensor_variable(value), as_tensor_variable(template)
-    if given.type.ndim > model.type.ndim:
+    variable, model = as_tensor_variable(value), as_tensor_variable(template)
+    if variable.type.ndim > model.type.ndim:
         raise GraphArgumentError(
-            f"broadcast_like: given {given.type}, expected at most the axes of "
+            f"broadcast_like: given {variable.type}, expected at most the axes of "
             f"{model.type}"
         )
-    if given.type.broadcastable == model.type.broadcastable:
-        return given
-    return broadcast_to(given, broadcast_lengths([model]))
+    if variable.type.broadcastable == model.type.broadcastable:
+        return variable
+    return broadcast_to(variable, broadcast_lengths([model]))
 
 
 def makeKeepDims(x: Any, y: Any, axis: Any) -> Variable:
@@ -259,14 +260,14 @@ class SpecifyShape(Op):
         self, m: Any, g: Variable, y: Variable, x: Variable, lengths: Variable
     ) -> tuple[Any, None]:
         """Return ``g``, declared to have the same lengths."""
-        given = m.unbroadcast(g, *range(g.type.ndim)) if g.type.ndim else g
-        return m.patternbroadcast(given, x.type.broadcastable), None
+        gradient = m.unbroadcast(g, *range(g.type.ndim)) if g.type.ndim else g
+        return m.patternbroadcast(gradient, x.type.broadcastable), None
 
     def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
         """Require the declared lengths."""
         known = elements(node.inputs[1]) or ()
-        for length, said in zip(input_shapes[0], known, strict=False):
-            yield from equal(length, said)
+        for length, declared in zip(input_shapes[0], known, strict=False):
+            yield from equal(length, declared)
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
         """Return the declared lengths."""

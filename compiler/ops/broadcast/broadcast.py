@@ -71,10 +71,10 @@ class BroadcastTo(Op):
 
     def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
         """Require that other axes keep their lengths, and that none is negative."""
-        x, asked = node.inputs[0], elements(node.inputs[1])
+        x, new_lengths = node.inputs[0], elements(node.inputs[1])
         extra = self.ndim - x.type.ndim
         zero = core.constant(0, "int64")
-        for axis, length in enumerate(asked or ()):
+        for axis, length in enumerate(new_lengths or ()):
             if axis >= extra and not x.type.broadcastable[axis - extra]:
                 yield from equal(length, input_shapes[0][axis - extra])
             elif not isinstance(length, core.Constant) or length.data < 0:
@@ -82,8 +82,8 @@ class BroadcastTo(Op):
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """Return the new lengths."""
-        asked = elements(node.inputs[1])
-        return [(None,) * self.ndim if asked is None else tuple(asked)]
+        new_lengths = elements(node.inputs[1])
+        return [(None,) * self.ndim if new_lengths is None else tuple(new_lengths)]
 
     def __str__(self) -> str:
         return f"BroadcastTo{{{self.ndim}}}"
@@ -138,9 +138,9 @@ class Rebroadcast(Op):
     def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
         """Require length 1 of axes declared broadcastable."""
         one = core.constant(1, "int64")
-        given = node.inputs[0].type.broadcastable
+        input_flags = node.inputs[0].type.broadcastable
         for axis, flag in enumerate(self.broadcastable):
-            if flag and not given[axis]:
+            if flag and not input_flags[axis]:
                 yield from equal(input_shapes[0][axis], one)
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:

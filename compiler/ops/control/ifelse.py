@@ -39,7 +39,7 @@ class IfElse(Op):
 
     def make_node(self, condition: Any, *branches: Any) -> Apply:
         """A node of a condition and the variables of both branches, of equal types."""
-        asked = as_condition(condition)
+        truth = as_condition(condition)
         sides = [as_tensor_variable(branch) for branch in branches]
         if len(sides) != 2 * self.n_outs:
             raise GraphTypeError(
@@ -50,7 +50,7 @@ class IfElse(Op):
         for a, b in pairs:
             if a.type != b.type:
                 raise GraphTypeError(f"{self}: the branches are {a.type} and {b.type}")
-        return Apply(self, [asked, *sides], [a.type() for a, _ in pairs])
+        return Apply(self, [truth, *sides], [a.type() for a, _ in pairs])
 
     def reference(self, condition: Any, *branches: Any) -> Any:
         """The arrays of the branch that is taken."""
@@ -189,8 +189,8 @@ def as_condition(value: Any) -> Variable:
     ):
         return condition
     zero = constant(0, condition.type.dtype)
-    asked: Variable = math.FUNCTIONS["neq"](condition, zero)
-    return asked
+    truth: Variable = math.FUNCTIONS["neq"](condition, zero)
+    return truth
 
 
 def _alike(a: Any, b: Any, place: int) -> tuple[Variable, Variable]:
@@ -238,5 +238,5 @@ def _length(condition: Variable, a: Variable, b: Variable) -> Variable | None:
     if not all(map(is_free, (condition, a, b))):
         return None
     truth = math.cast(math.FUNCTIONS["neq"](condition, 0), "int64")
-    chosen: Variable = b + truth * (a - b)
-    return chosen
+    length: Variable = b + truth * (a - b)
+    return length

@@ -72,8 +72,8 @@ def ones(shape: Any, dtype: Any = None) -> Variable:
 def full_like(model: Any, fill_value: Any, dtype: Any = None) -> Variable:
     """``fill_value`` in the shape of ``model``, in its dtype or another."""
     variable = as_tensor_variable(model)
-    wanted = variable.type.dtype if dtype is None else dtype_name(dtype)
-    return math.second(variable, math.cast(fill_value, wanted))
+    result_dtype = variable.type.dtype if dtype is None else dtype_name(dtype)
+    return math.second(variable, math.cast(fill_value, result_dtype))
 
 
 class AllocEmpty(Op):
@@ -189,19 +189,23 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Va
             raise GraphArgumentError(f"arange: given {end} of {end.type}, not a scalar")
     if is_constant(ends[2], 0):
         raise GraphStepError("arange: the step is 0")
-    wanted = arange_dtype(ends) if dtype is None else dtype_name(dtype)
+    result_dtype = arange_dtype(ends) if dtype is None else dtype_name(dtype)
     begin, _, by = ends
     count = _count(*ends)
     is_by_one = is_constant(by, 1)
     if is_by_one and is_constant(begin, 0):
-        return counted(count, wanted)
-    work = wanted if by.type.dtype[0] in "iu" else common_float(wanted, by, begin)
+        return counted(count, result_dtype)
+    work = (
+        result_dtype
+        if by.type.dtype[0] in "iu"
+        else common_float(result_dtype, by, begin)
+    )
     numbers = counted(count, work)
     if not is_by_one:
         numbers = numbers * math.cast(by, work)
     if not is_constant(begin, 0):
         numbers = numbers + math.cast(begin, work)
-    return math.cast(numbers, wanted)
+    return math.cast(numbers, result_dtype)
 
 
 def common_float(wanted: str, *given: Variable) -> str:

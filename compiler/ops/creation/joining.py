@@ -152,11 +152,11 @@ def join(axis: Any, *tensors: Any) -> Variable:
     return joined
 
 
-def _joint_ndim(given: Sequence[Variable]) -> int:
+def _joint_ndim(arrays: Sequence[Variable]) -> int:
     """Return the rank of the arrays. Raises TypeError where ranks differ."""
-    ndim = given[0].type.ndim
-    if ndim == 0 or any(each.type.ndim != ndim for each in given):
-        types = ", ".join(str(each.type) for each in given)
+    ndim = arrays[0].type.ndim
+    if ndim == 0 or any(array.type.ndim != ndim for array in arrays):
+        types = ", ".join(str(array.type) for array in arrays)
         raise GraphArgumentError(
             f"join: given {types}; expected arrays of as many axes each, at least "
             "one: add axes with dimshuffle, or use stack"
@@ -164,11 +164,11 @@ def _joint_ndim(given: Sequence[Variable]) -> int:
     return int(ndim)
 
 
-def _joined(axis: int, given: list[Variable]) -> Variable:
-    if len(given) == 1:
-        return given[0]
-    lengths = _known_lengths(given)
-    result: Variable = Join(axis)(*given) if lengths is None else lengths
+def _joined(axis: int, arrays: list[Variable]) -> Variable:
+    if len(arrays) == 1:
+        return arrays[0]
+    lengths = _known_lengths(arrays)
+    result: Variable = Join(axis)(*arrays) if lengths is None else lengths
     return result
 
 
@@ -242,8 +242,8 @@ def stacklists(arg: Any) -> Variable:
     return as_tensor_variable(arg)
 
 
-def _matrices(name: str, given: Sequence[Any]) -> list[Variable]:
-    matrices = [as_tensor_variable(each) for each in _listed(name, given)]
+def _matrices(name: str, arrays: Sequence[Any]) -> list[Variable]:
+    matrices = [as_tensor_variable(each) for each in _listed(name, arrays)]
     for matrix in matrices:
         if matrix.type.ndim != 2:
             raise GraphArgumentError(

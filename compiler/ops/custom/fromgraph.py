@@ -146,7 +146,7 @@ class OpFromGraph(Op):
                 for output in self.inner_outputs
             ]
             self._pattern = [
-                [each in found for found in behind] for each in self.inner_inputs
+                [each in needed for needed in behind] for each in self.inner_inputs
             ]
         return [*self._pattern, *([True] * count for _ in self.captured)]
 
@@ -195,16 +195,18 @@ class OpFromGraph(Op):
 
 def _of_type(variable: Variable, inner: Variable, op: str) -> Variable:
     """The variable, cast if its dtype differs. Raises TypeError for other axes."""
-    kind, wanted = variable.type, inner.type
-    if kind == wanted or not isinstance(wanted, ArrayType):
+    kind, expected = variable.type, inner.type
+    if kind == expected or not isinstance(expected, ArrayType):
         return variable
-    fits = kind.ndim == wanted.ndim and all(
-        mine or not its
-        for mine, its in zip(kind.broadcastable, wanted.broadcastable, strict=True)
+    fits = kind.ndim == expected.ndim and all(
+        is_one or not must_be_one
+        for is_one, must_be_one in zip(
+            kind.broadcastable, expected.broadcastable, strict=True
+        )
     )
     if not fits:
-        raise GraphTypeError(f"{op}: given {kind} for {inner}, expected {wanted}")
-    return math.cast(variable, wanted.dtype)
+        raise GraphTypeError(f"{op}: given {kind} for {inner}, expected {expected}")
+    return math.cast(variable, expected.dtype)
 
 
 def _overridden(overrides: Overrides, arguments: list[Any], count: int) -> list[Any]:

@@ -45,8 +45,8 @@ class Own(NamedTuple):
     def is_same(self, other: Own) -> bool:
         """True if two definitions are equal: of the same texts and equal code."""
         return self[:3] == other[:3] and all(
-            meaning_of(mine) == meaning_of(its)
-            for mine, its in zip(self[3:5], other[3:5], strict=True)
+            meaning_of(own) == meaning_of(others)
+            for own, others in zip(self[3:5], other[3:5], strict=True)
         )
 
 
@@ -90,8 +90,8 @@ def meaning_of(function: Any) -> Any:
     if code is None:
         return id(function)
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
-    kept = [*cells, *(function.__defaults__ or ())]
-    values = [each if isinstance(each, PLAIN) else id(each) for each in kept]
+    captured = [*cells, *(function.__defaults__ or ())]
+    values = [each if isinstance(each, PLAIN) else id(each) for each in captured]
     return code_text(code), tuple((type(each), each) for each in values)
 
 
@@ -145,15 +145,17 @@ def elementwise_op(
         own = Own(called, text, support, reference, gradient, place)
         name = name_for(own)
         OWN[name] = own
-        made = support
+        support_text = support
         if name != called:
-            text, made = with_suffix(name.removeprefix(called), text, support)
+            text, support_text = with_suffix(name.removeprefix(called), text, support)
         loops: dict[str, Any] = {"joins": tuple(range(len(operands)))}
         by_numpy = in_common_dtype(reference)
         if len(operands) <= 2:
             loops = {"typed_as": np.exp if len(operands) == 1 else np.true_divide}
             by_numpy = floating(reference, **loops)  # type: ignore[no-untyped-call]
-        register = scalar(text, by_numpy, support=made, name=name, kind=OwnRow, **loops)
+        register = scalar(
+            text, by_numpy, support=support_text, name=name, kind=OwnRow, **loops
+        )
         function = function_of(register(gradient))
         function.__name__ = function.__qualname__ = called
         return function

@@ -199,11 +199,11 @@ def loop_dtypes(row: Scalar, inputs: Sequence[str]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def _numpy_loop(row: Scalar, inputs: tuple[str, ...]) -> tuple[str, ...]:
-    given = tuple(np.dtype(each) for each in inputs)
+    operands = tuple(np.dtype(each) for each in inputs)
     if row.floats_integers and all(is_integer_name(each) for each in inputs):
-        given = tuple(resolve(SCALARS["exp"], (each,)).result for each in given)
+        operands = tuple(resolve(SCALARS["exp"], (each,)).result for each in operands)
     try:
-        loop = resolve(row, given)
+        loop = resolve(row, operands)
     except TypeError as error:
         raise GraphTypeError(
             f"{row.name}: not offered for {' and '.join(inputs)}; cast an operand first"
@@ -220,10 +220,10 @@ def evaluate_row(op: str, arrays: Sequence[Any], dtype: str) -> Any:
         if op == "cast":
             return converted(np.asarray(arrays[0]), np.dtype(dtype))
         row = SCALARS[op]
-        given = [np.asarray(array) for array in arrays]
-        loop = loop_dtypes(row, [_name(each.dtype) for each in given])
+        inputs = [np.asarray(array) for array in arrays]
+        loop = loop_dtypes(row, [_name(each.dtype) for each in inputs])
         operands = [
-            each.astype(to, copy=False) for each, to in zip(given, loop, strict=False)
+            each.astype(to, copy=False) for each, to in zip(inputs, loop, strict=False)
         ]
         return np.asarray(row.reference(*operands)).astype(dtype, copy=False)
 

@@ -88,16 +88,16 @@ def cast(x: Any, dtype: Any) -> Variable:
     numbers to real ones.
     """
     variable = as_tensor_variable(x)
-    wanted = dtype_name(dtype)
-    if variable.type.dtype == wanted:
+    target = dtype_name(dtype)
+    if variable.type.dtype == target:
         return variable
-    is_to_be_real = wanted != "bool" and not wanted.startswith("complex")
+    is_to_be_real = target != "bool" and not target.startswith("complex")
     if variable.type.dtype.startswith("complex") and is_to_be_real:
         raise GraphTypeError(
             f"cast: given {variable} of {variable.type}, expected real numbers for "
-            f"{wanted}; take real(x), imag(x) or abs(x)"
+            f"{target}; take real(x), imag(x) or abs(x)"
         )
-    result: Variable = Elemwise(Cast(wanted))(variable)
+    result: Variable = Elemwise(Cast(target))(variable)
     return result
 
 
@@ -121,8 +121,8 @@ def ones_like(model: Any, dtype: Any = None, opt: bool = False) -> Variable:
 
 def _filled_like(model: Any, value: int, dtype: Any) -> Variable:
     variable = as_tensor_variable(model)
-    wanted = variable.type.dtype if dtype is None else dtype_name(dtype)
-    return ROWS["second"](variable, core.constant(value, wanted))
+    result_dtype = variable.type.dtype if dtype is None else dtype_name(dtype)
+    return ROWS["second"](variable, core.constant(value, result_dtype))
 
 
 def divmod(a: Any, b: Any) -> tuple[Variable, Variable]:

@@ -153,8 +153,8 @@ class MultiTensor(Op):
         """True if an input is of the output's part and has as many elements."""
         for part, ins, outs in self.shares():
             if outs.start <= output < outs.stop:
-                mine = ins.start <= index < ins.stop
-                return mine and part.is_own(index - ins.start)
+                is_in_part = ins.start <= index < ins.stop
+                return is_in_part and part.is_own(index - ins.start)
         return False
 
     def make_node(self, *inputs: Variable) -> Apply:
@@ -181,11 +181,11 @@ class MultiTensor(Op):
         """The outputs with NumPy. Raises ValueError where shapes of a part differ."""
         results: list[Any] = []
         for part, ins, _ in self.shares():
-            given = known(part, [np.asarray(array) for array in arrays[ins]])
-            shape = shape_of(given, part.is_one)
+            inputs = known(part, [np.asarray(array) for array in arrays[ins]])
+            shape = shape_of(inputs, part.is_one)
             results += [
                 np.array(np.broadcast_to(each, shape))
-                for each in part.scalar.reference(*given)
+                for each in part.scalar.reference(*inputs)
             ]
         for output, index in self.inplace_pattern.items():
             arrays[index][...] = results[output]
@@ -238,7 +238,9 @@ def known(part: Part, inputs: Sequence[Any]) -> Sequence[Any]:
 def shape_of(arrays: Sequence[Any], is_one: Sequence[bool]) -> tuple[int, ...]:
     """The shape of the inputs but numbers. Raises ValueError where they differ."""
     pairs = zip(arrays, is_one, strict=True)
-    shapes = dict.fromkeys(np.shape(array) for array, one in pairs if not one)
+    shapes = dict.fromkeys(
+        np.shape(array) for array, is_number in pairs if not is_number
+    )
     first, *others = shapes
     if others:
         raise GraphValueError(

@@ -298,7 +298,7 @@ class Rowwise(Op):
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
         """Return on each axis the length of the first input that has it."""
-        given = [
+        full_inputs = [
             (shape, each.type.broadcastable)
             if kind != TABLE
             else ((1, shape[-1]), (True, False))
@@ -308,9 +308,11 @@ class Rowwise(Op):
             if each.type.ndim > 0 and kind != FEW
         ]
         lengths: list[Any] = []
-        for axis in range(len(given[0][0])):
-            found = [shape[axis] for shape, flags in given if not flags[axis]]
-            lengths.append(found[0] if found else given[0][0][axis])
+        for axis in range(len(full_inputs[0][0])):
+            candidates = [
+                shape[axis] for shape, flags in full_inputs if not flags[axis]
+            ]
+            lengths.append(candidates[0] if candidates else full_inputs[0][0][axis])
         whole = len(self.program.outputs)
         shapes = [
             (*lengths[:-1], 1) if out.type.broadcastable[-1] else tuple(lengths)

@@ -38,8 +38,8 @@ def as_index(kind: str, value: Any) -> Variable:
     if kind not in (ARRAY, MASK):
         return as_integers("indexing", [value])[0]
     index = as_tensor_variable(value)
-    wanted = "b" if kind == MASK else "iu"
-    if index.type.dtype[0] not in wanted or (index.type.ndim == 0 and kind == MASK):
+    kinds = "b" if kind == MASK else "iu"
+    if index.type.dtype[0] not in kinds or (index.type.ndim == 0 and kind == MASK):
         raise GraphIndexError(
             f"indexing: {index} of {index.type}; arrays used as indices must be of "
             "integer or boolean type"
@@ -97,12 +97,14 @@ class Picks(Entries, Op):
         """
         x, *parts = node.inputs
         layout = Layout(self, x, parts)
-        given = input_shapes[0]
-        slices = [length_of_slice(part, given[axis]) for axis, part in layout.slices()]
+        input_lengths = input_shapes[0]
+        slices = [
+            length_of_slice(part, input_lengths[axis]) for axis, part in layout.slices()
+        ]
         return [
             layout.arranged(
                 layout.array_lengths(input_shapes[1:]),
-                [*slices, *given[layout.rank :]],
+                [*slices, *input_lengths[layout.rank :]],
             )
         ]
 
@@ -183,10 +185,10 @@ class Layout:
     def slice_flags(self) -> list[bool]:
         """Return which kept axes have length 1 for sure."""
         flags = self.x.type.broadcastable
-        kept = [
+        sliced = [
             flags[axis] and keeps_the_only_one(part) for axis, part in self.slices()
         ]
-        return [*kept, *flags[self.rank :]]
+        return [*sliced, *flags[self.rank :]]
 
     def arrays(self) -> list[Variable]:
         """Return the arrays and integers, broadcast with each other."""
@@ -320,19 +322,19 @@ class AdvancedChange(Change):
 
         Where several values were set at one index, it flows to the last.
         """
-        taken = self.getter()(g, *index)
+        selected = self.getter()(g, *index)
         if not self.set_instead_of_inc:
-            return [g, m.sum_to(taken, y), *(None for _ in index)]
+            return [g, m.sum_to(selected, y), *(None for _ in index)]
         of_x = self.as_set(True)(g, core.constant(0, g.dtype), *index)
         if not are_distinct(self.idx_list, index):
-            taken = math.where(self.stayed(g, taken, index), taken, 0)
-        return [of_x, m.sum_to(taken, y), *(None for _ in index)]
+            selected = math.where(self.stayed(g, selected, index), selected, 0)
+        return [of_x, m.sum_to(selected, y), *(None for _ in index)]
 
     def stayed(self, x: Variable, taken: Variable, index: Sequence[Variable]) -> Any:
         """Return a mask of the values that are the last ones set at their index."""
         numbers = reshape(arange(size(taken)), shape(taken), ndim=taken.type.ndim)
-        kept = self.as_set(True)(math.zeros_like(x, "int64"), numbers, *index)
-        return math.eq(self.getter()(kept, *index), numbers)
+        last_numbers = self.as_set(True)(math.zeros_like(x, "int64"), numbers, *index)
+        return math.eq(self.getter()(last_numbers, *index), numbers)
 
 
 def are_distinct(idx_list: Sequence[Entry], index: Sequence[Variable]) -> bool:

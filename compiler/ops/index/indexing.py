@@ -99,24 +99,24 @@ def as_entry(given: Any) -> Plain:
     return as_tensor_variable(given)
 
 
-def _constant_index(given: Any) -> Variable:
+def _constant_index(value: Any) -> Variable:
     """An integer, an array, or a list, which may hold variables, as a variable."""
-    if isinstance(given, Sequence) and any(isinstance(v, Variable) for v in given):
-        return as_tensor_variable(given)
+    if isinstance(value, Sequence) and any(isinstance(v, Variable) for v in value):
+        return as_tensor_variable(value)
     try:
-        if not isinstance(given, bool):  # NumPy's new axis, not the index 0 or 1
-            return core.constant(operator.index(given), "int64")
+        if not isinstance(value, bool):  # NumPy's new axis, not the index 0 or 1
+            return core.constant(operator.index(value), "int64")
     except TypeError:
         pass
     try:
-        array = np.asarray(given)
+        array = np.asarray(value)
     except ValueError as error:
-        raise GraphIndexError(f"indexing: given {given!r}: {error}") from None
-    if array.size == 0 and not isinstance(given, np.ndarray):
+        raise GraphIndexError(f"indexing: given {value!r}: {error}") from None
+    if array.size == 0 and not isinstance(value, np.ndarray):
         array = array.astype("int64")
     if array.dtype.kind not in "iub":
         raise GraphIndexKindError(
-            f"indexing: given {given!r}, a {type(given).__name__}; {_KINDS}"
+            f"indexing: given {value!r}, a {type(value).__name__}; {_KINDS}"
         )
     return core.constant(array)
 
@@ -138,12 +138,12 @@ def _expanded(ndim: int, entries: Sequence[Plain]) -> list[Plain]:
     gaps = [place for place, entry in enumerate(entries) if entry is Ellipsis]
     if len(gaps) > 1:
         raise GraphIndexError("an index can only have a single ellipsis ('...')")
-    given = sum(map(_axes_of, entries))
-    if given > ndim:
-        raise too_many(ndim, given)
+    n_axes = sum(map(_axes_of, entries))
+    if n_axes > ndim:
+        raise too_many(ndim, n_axes)
     if not gaps:
         return list(entries)
-    rest = [slice(None)] * (ndim - given)
+    rest = [slice(None)] * (ndim - n_axes)
     return [*entries[: gaps[0]], *rest, *entries[gaps[0] + 1 :]]
 
 
@@ -209,10 +209,10 @@ def _known_part(x: Variable, entries: Sequence[Plain]) -> Variable | None:
     numbers = numbers_of(_slice_parts(entry))
     if numbers is None:
         return None
-    chosen = known[slice(*numbers)]
-    if not chosen:
+    selected = known[slice(*numbers)]
+    if not selected:
         return core.constant(np.zeros(0, x.type.dtype))
-    vector: Variable = MakeVector(x.type.dtype)(*chosen)
+    vector: Variable = MakeVector(x.type.dtype)(*selected)
     return vector
 
 
@@ -248,14 +248,14 @@ def _by_arrays(x: Variable, entries: Sequence[Plain]) -> Variable:
         op = AdvancedSubtensor1()
     else:
         op = AdvancedSubtensor(form)
-    taken: Variable = op(x, *variables)
+    picked: Variable = op(x, *variables)
     if None not in expanded:
-        return taken
-    return _with_new_axes(taken, Layout(op, x, variables), expanded)
+        return picked
+    return _with_new_axes(picked, Layout(op, x, variables), expanded)
 
 
 def _with_new_axes(
-    taken: Variable, layout: Layout, entries: Sequence[Plain]
+    picked: Variable, layout: Layout, entries: Sequence[Plain]
 ) -> Variable:
     """Return the elements of an index without its new axes, with these put in.
 
@@ -263,16 +263,16 @@ def _with_new_axes(
     """
     count = len(layout.array_flags())
     of_arrays = range(layout.place, layout.place + count)
-    rest = (axis for axis in range(taken.type.ndim) if axis not in of_arrays)
+    rest = (axis for axis in range(picked.type.ndim) if axis not in of_arrays)
     is_kept = [entry is None or isinstance(entry, slice) for entry in entries]
-    kept: list[int | str] = [
+    order: list[int | str] = [
         "x" if entry is None else next(rest)
         for entry, keeps in zip(entries, is_kept, strict=True)
         if keeps
     ]
-    kept += rest
+    order += rest
     place = place_of_arrays(is_kept)
-    return dimshuffle(taken, *kept[:place], *of_arrays, *kept[place:])
+    return dimshuffle(picked, *order[:place], *of_arrays, *order[place:])
 
 
 # ---- setting and adding ----

@@ -39,11 +39,11 @@ def take(
     if axis is None:
         array, axis = flatten(array), 0
     axis = normalise_axis("take", axis, array.type.ndim)
-    chosen = as_entry(indices)
-    if not isinstance(chosen, Variable) or chosen.type.dtype == "bool":
+    positions = as_entry(indices)
+    if not isinstance(positions, Variable) or positions.type.dtype == "bool":
         raise GraphTypeError(f"take: given indices {indices!r}, expected integers")
-    chosen = _within("take", chosen, shape_i(array, axis), mode)
-    return index(array, (slice(None),) * axis + (chosen,))
+    positions = _within("take", positions, shape_i(array, axis), mode)
+    return index(array, (slice(None),) * axis + (positions,))
 
 
 def _within(name: str, places: Variable, length: Variable, mode: str) -> Variable:
@@ -123,10 +123,10 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Varia
     table = as_tensor_variable(choices)
     if table.type.ndim == 0:
         raise GraphArgumentError("choose: choices is a scalar, expected arrays")
-    chosen = _choosable(places, shape_i(table, 0), mode)
+    selector = _choosable(places, shape_i(table, 0), mode)
     ndim = max(places.type.ndim, table.type.ndim - 1)
-    chosen = shape_padleft(chosen, ndim - places.type.ndim)
-    return index(table, (chosen, *_positions(table, range(1, table.type.ndim), ndim)))
+    selector = shape_padleft(selector, ndim - places.type.ndim)
+    return index(table, (selector, *_positions(table, range(1, table.type.ndim), ndim)))
 
 
 def _choosable(places: Variable, length: Any, mode: str) -> Variable:
@@ -144,10 +144,10 @@ def _switched(places: Variable, choices: list[Variable], mode: str) -> Variable:
     places = _choosable(places, core.constant(count, "int64"), mode)
     if mode == "raise":
         places = index(core.constant(np.arange(count)), places)
-    chosen = choices[-1]
+    result = choices[-1]
     for number in reversed(range(count - 1)):
-        chosen = math.where(math.eq(places, number), choices[number], chosen)
-    return math.second(places, chosen) if count == 1 else chosen
+        result = math.where(math.eq(places, number), choices[number], result)
+    return math.second(places, result) if count == 1 else result
 
 
 def _positions(x: Variable, axes: Sequence[int], ndim: int) -> list[Variable]:

@@ -41,10 +41,10 @@ class Dot(Op):
     def make_node(self, a: Any, b: Any) -> Apply:
         """A node over the operands, cast to their common dtype."""
         x, y = as_tensor_variable(a), as_tensor_variable(b)
-        for given in (x, y):
-            if given.type.ndim not in (1, 2):
+        for operand in (x, y):
+            if operand.type.ndim not in (1, 2):
                 raise GraphArgumentError(
-                    f"dot: given {given} of {given.type}, expected 1 or 2 axes"
+                    f"dot: given {operand} of {operand.type}, expected 1 or 2 axes"
                 )
         dtype = common_dtype(x, y)
         pattern = x.type.broadcastable[:-1] + y.type.broadcastable[1:]
@@ -128,19 +128,19 @@ def paired_axes(
     name: str, axes: Any, ndim: int, other: int, first: int = 0
 ) -> tuple[list[int], list[int]]:
     """The axes of two operands to sum over; those before ``first`` are invalid."""
-    given = axis_list(axes)
-    if len(given) == 1 and not isinstance(axes, (list, tuple, str)):
-        count = known_integer(name, "axes", given[0])
+    parts = axis_list(axes)
+    if len(parts) == 1 and not isinstance(axes, (list, tuple, str)):
+        count = known_integer(name, "axes", parts[0])
         if not 0 <= count <= min(ndim, other) - first:
             raise GraphIndexError(
                 f"{name}: axes={count} for operands of {ndim} and {other} axes"
             )
         return [*range(ndim - count, ndim)], [*range(first, first + count)]
-    if len(given) != 2 or isinstance(axes, str):
+    if len(parts) != 2 or isinstance(axes, str):
         raise GraphArgumentError(
             f"{name}: axes is {axes!r}, expected a number or a pair of lists of axes"
         )
-    lists = [axis_list(each) for each in given]
+    lists = [axis_list(each) for each in parts]
     left = [normalise_axis(name, axis, ndim) for axis in lists[0]]
     right = [normalise_axis(name, axis, other) for axis in lists[1]]
     if len(left) != len(right):
@@ -197,9 +197,9 @@ class Blas(SameShapeOp):
         ndims = tuple(variable.type.ndim for variable in variables)
         dtypes = {variable.type.dtype for variable in variables}
         if ndims != tuple(self.axes) or len(dtypes) > 1:
-            given = ", ".join(str(variable.type) for variable in variables)
+            types = ", ".join(str(variable.type) for variable in variables)
             raise GraphArgumentError(
-                f"{self}: given {given}; expected {self.axes} axes and one dtype"
+                f"{self}: given {types}; expected {self.axes} axes and one dtype"
             )
         if not core.is_float(variables[0]):
             raise GraphTypeError(f"{self}: given {variables[0].type}, expected floats")

@@ -59,9 +59,9 @@ def norm_of_all(
     return _of_vectors(variable, _order(L), axes, keepdims)
 
 
-def _order(given: Any) -> Any:
+def _order(order: Any) -> Any:
     """Return the order of a norm; infinite ones may be texts."""
-    return float(given) if given in ("inf", "-inf") else given
+    return float(order) if order in ("inf", "-inf") else order
 
 
 def _floats(x: Any) -> Variable:

@@ -57,7 +57,7 @@ class BatchedDot(Op):
             )
         dtype = common_dtype(x, y)
         flags = zip(x.type.broadcastable, y.type.broadcastable, strict=True)
-        batch = [mine and its for mine, its in flags][:-2]
+        batch = [of_x and of_y for of_x, of_y in flags][:-2]
         pattern = (*batch, x.type.broadcastable[-2], y.type.broadcastable[-1])
         inputs = [math.cast(x, dtype), math.cast(y, dtype)]
         return Apply(self, inputs, [TensorType(dtype, pattern)()])
@@ -66,9 +66,9 @@ class BatchedDot(Op):
         """The products. Raises ValueError where lengths of the batch differ."""
         a, b = node.inputs
         flags = zip(a.type.broadcastable, b.type.broadcastable, strict=True)
-        for axis, (mine, its) in list(enumerate(flags))[:-2]:
+        for axis, (of_a, of_b) in list(enumerate(flags))[:-2]:
             lengths = arrays[0].shape[axis], arrays[1].shape[axis]
-            if not (mine or its) and lengths[0] != lengths[1]:
+            if not (of_a or of_b) and lengths[0] != lengths[1]:
                 raise GraphValueError(
                     f"{self}: axis {axis} of the batch has lengths {lengths[0]} and "
                     f"{lengths[1]}"
@@ -92,8 +92,8 @@ class BatchedDot(Op):
         flags = zip(
             *(variable.type.broadcastable for variable in node.inputs), strict=True
         )
-        for axis, (mine, its) in list(enumerate(flags))[:-2]:
-            if not (mine or its):
+        for axis, (of_a, of_b) in list(enumerate(flags))[:-2]:
+            if not (of_a or of_b):
                 yield from equal(a[axis], b[axis])
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
@@ -116,11 +116,11 @@ def batched_dot(a: Any, b: Any) -> Variable:
     With more axes: the last of ``a`` by the last but one of ``b``.
     """
     x, y = as_tensor_variable(a), as_tensor_variable(b)
-    for given in (x, y):
-        if given.type.ndim == 0:
+    for operand in (x, y):
+        if operand.type.ndim == 0:
             raise GraphArgumentError(
-                f"batched_dot: given {given} of {given.type}, expected an axis of the "
-                "batch"
+                f"batched_dot: given {operand} of {operand.type}, expected an axis of "
+                "the batch"
             )
     if x.type.ndim == 1:
         return math.mul(dimshuffle(x, 0, *("x",) * (y.type.ndim - 1)), y)
@@ -146,9 +146,9 @@ def batched_tensordot(a: Any, b: Any, axes: Any = 2) -> Variable:
     """
     x, y = as_tensor_variable(a), as_tensor_variable(b)
     name = "batched_tensordot"
-    for given in (x, y):
-        if given.type.ndim == 0:
-            raise GraphTypeError(f"{name}: given {given.type}, expected a batch")
+    for operand in (x, y):
+        if operand.type.ndim == 0:
+            raise GraphTypeError(f"{name}: given {operand.type}, expected a batch")
     left, right = paired_axes(name, axes, x.type.ndim, y.type.ndim, first=1)
     rows = [axis for axis in range(1, x.type.ndim) if axis not in left]
     columns = [axis for axis in range(1, y.type.ndim) if axis not in right]
@@ -172,10 +172,10 @@ def matmul(a: Any, b: Any) -> Variable:
     The axes before the last two broadcast where their types do.
     """
     x, y = as_tensor_variable(a), as_tensor_variable(b)
-    for given in (x, y):
-        if given.type.ndim == 0:
+    for operand in (x, y):
+        if operand.type.ndim == 0:
             raise GraphArgumentError(
-                f"matmul: given {given} of {given.type}, a scalar; use a * b"
+                f"matmul: given {operand} of {operand.type}, a scalar; use a * b"
             )
     if y.type.ndim <= 2:
         return dot(x, y)
@@ -201,8 +201,8 @@ def kron(a: Any, b: Any) -> Variable:
     fine = dimshuffle(right, *(each for i in range(ndim) for each in ("x", i)))
     lengths = []
     for axis in range(ndim):
-        given = [each for each in (left, right) if not each.type.broadcastable[axis]]
-        own = [shape_i(each, axis) for each in given or [left]]
+        longer = [each for each in (left, right) if not each.type.broadcastable[axis]]
+        own = [shape_i(each, axis) for each in longer or [left]]
         lengths.append(own[0] if len(own) == 1 else own[0] * own[1])
     return reshape(coarse * fine, lengths) if ndim else math.mul(x, y)
 

@@ -169,7 +169,7 @@ class Solve(Op):
 def _solution(A: Pattern, b: Pattern) -> Pattern:
     if len(b) == 1:
         return (A[-1],)
-    batch = (mine and its for mine, its in zip(A[:-2], b[:-2], strict=True))
+    batch = (of_A and of_b for of_A, of_b in zip(A[:-2], b[:-2], strict=True))
     return (*batch, A[-1], b[-1])
 
 

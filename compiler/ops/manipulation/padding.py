@@ -89,8 +89,8 @@ def pairs(name: str, given: Any, ndim: int) -> list[tuple[Any, Any]]:
     return widths * ndim if len(widths) == 1 else widths
 
 
-def _width(given: Any) -> Variable:
-    width = as_length("pad", given, "a width")
+def _width(argument: Any) -> Variable:
+    width = as_length("pad", argument, "a width")
     if isinstance(width, core.Constant) and width.data.item() < 0:
         raise GraphValueError(
             f"pad: a width is {width.data.item()}, expected 0 or more"
@@ -133,8 +133,8 @@ def _constant(x: Variable, widths: list[Width], values: Any) -> Variable:
     return x
 
 
-def _scalar_of(what: str, given: Any, dtype: str) -> Variable:
-    value = as_tensor_variable(given)
+def _scalar_of(what: str, argument: Any, dtype: str) -> Variable:
+    value = as_tensor_variable(argument)
     if value.type.ndim != 0:
         raise GraphArgumentError(f"pad: {what} is {value.type}, expected a scalar")
     return math.cast(value, dtype)
@@ -145,11 +145,11 @@ def _ended(x: Variable, axis: int, width: Width, ends: Any) -> Variable:
     nothing: Variable = core.constant(0, "int64")
     widths: list[Width] = [(nothing, nothing)] * x.type.ndim
     widths[axis] = width
-    made = _framed(x, widths, core.constant(0, x.type.dtype))
+    framed = _framed(x, widths, core.constant(0, x.type.dtype))
     stop = width[0] + shape_i(x, axis)
     skipped = (slice(None),) * axis
-    made = set_subtensor(index(made, (*skipped, slice(None, width[0]))), ends[0])
-    return set_subtensor(index(made, (*skipped, slice(stop, None))), ends[1])
+    framed = set_subtensor(index(framed, (*skipped, slice(None, width[0]))), ends[0])
+    return set_subtensor(index(framed, (*skipped, slice(stop, None))), ends[1])
 
 
 # ---- copied elements ----
@@ -206,8 +206,8 @@ def _made_up(
     x: Variable, axis: int, width: Width, mode: str, options: dict[str, Any]
 ) -> Variable:
     if mode == "linear_ramp":
-        given = pairs("end_values", options.get("end_values", 0), x.type.ndim)[axis]
-        ends = [_ramp(x, axis, width, side, given[side]) for side in (0, 1)]
+        values = pairs("end_values", options.get("end_values", 0), x.type.ndim)[axis]
+        ends = [_ramp(x, axis, width, side, values[side]) for side in (0, 1)]
         return _ended(x, axis, width, ends)
     folds: dict[str, Any] = {
         "maximum": reduce.max,

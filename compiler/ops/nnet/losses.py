@@ -95,10 +95,10 @@ def confusion_matrix(actual: Any, pred: Any) -> list[Variable]:
     Rows and columns are indices into the second result; int64.
     """
     true, guess = as_tensor_variable(actual), as_tensor_variable(pred)
-    for given in (true, guess):
-        if given.type.ndim != 1:
+    for labels in (true, guess):
+        if labels.type.ndim != 1:
             raise GraphArgumentError(
-                f"confusion_matrix: given {given} of {given.type}, expected a vector"
+                f"confusion_matrix: given {labels} of {labels.type}, expected a vector"
             )
     order = unique(concatenate([true, guess]))
     of_true, of_guess = (

@@ -169,7 +169,7 @@ class Pick(Op):
             raise GraphArgumentError(f"{self}: given {rows.type}, expected rows")
         labels = _labels(self, y, rows.type.ndim - 1)
         flags = zip(rows.type.broadcastable, labels.type.broadcastable, strict=False)
-        pattern = tuple(mine or its for mine, its in flags)
+        pattern = tuple(of_rows or of_labels for of_rows, of_labels in flags)
         return Apply(self, [rows, labels], [TensorType(rows.type.dtype, pattern)()])
 
     def reference(self, x: Any, y: Any) -> Any:
@@ -189,8 +189,8 @@ class Pick(Op):
 
     def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
         """Require an index for each row."""
-        for mine, its in zip(*input_shapes, strict=False):
-            yield from equal(mine, its)
+        for of_rows, of_labels in zip(*input_shapes, strict=False):
+            yield from equal(of_rows, of_labels)
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """Return the shape of the indices."""
@@ -236,8 +236,8 @@ class Spread(Op):
 
     def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
         """Require an index for each element."""
-        for mine, its in zip(*input_shapes[:2], strict=True):
-            yield from equal(mine, its)
+        for of_values, of_labels in zip(*input_shapes[:2], strict=True):
+            yield from equal(of_values, of_labels)
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """The shape of the elements, and the length."""

@@ -115,8 +115,8 @@ def _computed(node: Apply, elemwise: bool, depth: int) -> Any:
         return None
     dtype = node.out.type.dtype
     if node.op.key == "second":
-        found = _number(node.inputs[1], elemwise, depth)
-        return None if found is None else found.astype(dtype)
+        fill = _number(node.inputs[1], elemwise, depth)
+        return None if fill is None else fill.astype(dtype)
     if not elemwise and not isinstance(node.op.scalar, Cast):
         return None
     numbers = [_number(variable, elemwise, depth) for variable in node.inputs]
@@ -136,8 +136,8 @@ def extract_constant(
         return x
 
 
-def _scalar(name: str, given: Any) -> Variable:
-    scalar = as_tensor_variable(given)
+def _scalar(name: str, argument: Any) -> Variable:
+    scalar = as_tensor_variable(argument)
     if scalar.type.ndim:
         raise GraphArgumentError(
             f"{name}: given {scalar} of {scalar.type}, expected a scalar"

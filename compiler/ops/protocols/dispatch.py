@@ -62,8 +62,8 @@ def _missing(name: str, instead: str = "") -> GraphTypeError:
 
 def _rows() -> dict[np.ufunc, Scalar]:
     """Return the row of each ufunc that has one result."""
-    found = ((row.ufunc, row) for row in SCALARS.values())
-    return {ufunc: row for ufunc, row in found if ufunc is not None and ufunc.nout == 1}
+    pairs = ((row.ufunc, row) for row in SCALARS.values())
+    return {ufunc: row for ufunc, row in pairs if ufunc is not None and ufunc.nout == 1}
 
 
 ROW_OF = _rows()
@@ -95,16 +95,16 @@ def array_ufunc(
         return NotImplemented
     if options.get("out") is not None:
         raise _missing(name, f"out= is written; {HERE} gives a new variable instead")
-    given = {
+    nondefault = {
         option: value
         for option, value in options.items()
         if not _is_default(value, _PLAIN.get(option, np._NoValue))
     }
     if method != "__call__":
-        return _by_method(name, ufunc, method, inputs, given)
-    if given:
+        return _by_method(name, ufunc, method, inputs, nondefault)
+    if nondefault:
         raise _missing(
-            name, f"{', '.join(given)}= cannot be given; use T.cast or T.where"
+            name, f"{', '.join(nondefault)}= cannot be given; use T.cast or T.where"
         )
     row = ROW_OF.get(ufunc)
     if row is not None:
@@ -165,8 +165,10 @@ def _reduced(
 def _accumulated(
     name: str, row: Scalar, x: Any, axis: int = 0, dtype: Any = None
 ) -> Variable:
-    made: Variable = CumOp(axis, row.name)(x if dtype is None else math.cast(x, dtype))
-    return made
+    result: Variable = CumOp(axis, row.name)(
+        x if dtype is None else math.cast(x, dtype)
+    )
+    return result
 
 
 # ---- functions ----
@@ -219,14 +221,17 @@ def _handed_on(
     NumPy's parameters without a default are passed by position, the others by name,
     where they are not the default. Raises TypeError for those that ours lacks.
     """
-    theirs, own = _signature(function), _signature(ours)
-    if theirs is None or own is None:
+    numpy_signature, own_signature = _signature(function), _signature(ours)
+    if numpy_signature is None or own_signature is None:
         return ours(*args, **kwargs)
-    bound, mine = theirs.bind(*args, **kwargs), own.parameters
+    bound, own_parameters = (
+        numpy_signature.bind(*args, **kwargs),
+        own_signature.parameters,
+    )
     places: list[Any] = []
     names: dict[str, Any] = {}
     for key, value in bound.arguments.items():
-        parameter = theirs.parameters[key]
+        parameter = numpy_signature.parameters[key]
         if parameter.kind is parameter.VAR_POSITIONAL:
             places += value
         elif parameter.kind is parameter.VAR_KEYWORD:
@@ -234,10 +239,10 @@ def _handed_on(
         elif parameter.default is parameter.empty:
             places.append(value)
         elif not _is_default(value, parameter.default):
-            if key not in mine:
-                taken = ", ".join(mine)
+            if key not in own_parameters:
+                listed = ", ".join(own_parameters)
                 raise _missing(
-                    name, f"{key}={value!r} cannot be given; ours takes ({taken})"
+                    name, f"{key}={value!r} cannot be given; ours takes ({listed})"
                 )
             names[key] = value
     return ours(*places, **names)
@@ -336,8 +341,10 @@ def _size(a: Any, axis: Any = None) -> Variable:
 def _dtyped(function: Function) -> Function:
     """Return a function of dtypes that also takes variables."""
 
-    def of_dtypes(*given: Any, **options: Any) -> Any:
-        kinds = [x.type.numpy_dtype if isinstance(x, Variable) else x for x in given]
+    def of_dtypes(*arguments: Any, **options: Any) -> Any:
+        kinds = [
+            x.type.numpy_dtype if isinstance(x, Variable) else x for x in arguments
+        ]
         return function(*kinds, **options)
 
     return of_dtypes

@@ -44,15 +44,15 @@ class Argmax(Op):
         """int64, without the axes."""
         if not set(self.axes) <= set(range(x.ndim)):
             raise GraphValueError(f"{self}: given {x}, which lacks some of the axes")
-        kept = [axis for axis in range(x.ndim) if axis not in self.axes]
-        return TensorType("int64", tuple(x.broadcastable[axis] for axis in kept))
+        remaining = [axis for axis in range(x.ndim) if axis not in self.axes]
+        return TensorType("int64", tuple(x.broadcastable[axis] for axis in remaining))
 
     def reference(self, x: Any) -> Any:
         """Return the indices with NumPy. Raises ValueError without elements."""
-        kept = [axis for axis in range(x.ndim) if axis not in self.axes]
-        moved = np.transpose(x, [*kept, *self.axes])
-        lengths = moved.shape[: len(kept)]
-        count = math.prod(moved.shape[len(kept) :])
+        remaining = [axis for axis in range(x.ndim) if axis not in self.axes]
+        moved = np.transpose(x, [*remaining, *self.axes])
+        lengths = moved.shape[: len(remaining)]
+        count = math.prod(moved.shape[len(remaining) :])
         if count == 0:
             raise GraphValueError(f"{self}: no elements over axes {self.axes}")
         flat = moved.reshape(*lengths, count)

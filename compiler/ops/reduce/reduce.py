@@ -51,9 +51,9 @@ def result_dtype(monoid: str, dtype: str) -> str:
 def has_elements(lengths: Sequence[Any], axes: Sequence[int]) -> list[Requirement]:
     """Require elements to reduce, if the result has elements."""
     one: Any = core.constant(1, "int64")
-    kept = (length for axis, length in enumerate(lengths) if axis not in axes)
+    remaining = (length for axis, length in enumerate(lengths) if axis not in axes)
     whole = math.minimum(product(lengths, start=one), one)
-    return equal(whole, math.minimum(product(kept, start=one), one))
+    return equal(whole, math.minimum(product(remaining, start=one), one))
 
 
 class Reduce(Op):
@@ -93,8 +93,8 @@ class Reduce(Op):
         dtype = self.dtype or result_dtype(self.monoid, variable.type.dtype)
         acc_dtype = self._accumulator(dtype)
         op = type(self)(self.monoid, self.axes, dtype, acc_dtype, self.of_none)
-        kept = [i for i in range(ndim) if i not in self.axes]
-        pattern = tuple(variable.type.broadcastable[axis] for axis in kept)
+        remaining = [i for i in range(ndim) if i not in self.axes]
+        pattern = tuple(variable.type.broadcastable[axis] for axis in remaining)
         return Apply(op, [variable], [TensorType(dtype, pattern)()])
 
     def _accumulator(self, dtype: str) -> str:
@@ -124,8 +124,8 @@ class Reduce(Op):
             return self._grad_of_product(m, g, y, x)
         if SCALARS[self.monoid].result == "bool":
             return None
-        chosen: Variable = m.where(m.eq(x, y), g, m.zeros_like(g))
-        return chosen
+        masked: Variable = m.where(m.eq(x, y), g, m.zeros_like(g))
+        return masked
 
     def _grad_of_product(self, m: Any, g: Any, y: Any, x: Any) -> Variable:
         """Return the product of the others: exact also with elements that are 0."""
@@ -257,15 +257,15 @@ def mean(
     """The mean over ``axis``: of ``x``'s dtype, or float64 for integers."""
     variable = as_tensor_variable(x)
     own = variable.type.dtype
-    wanted = dtype_name(dtype or ("float64" if is_integer_name(own) else own))
-    if is_integer_name(wanted):
+    target = dtype_name(dtype or ("float64" if is_integer_name(own) else own))
+    if is_integer_name(target):
         raise GraphTypeError(
-            f"mean: dtype {wanted} has no fractions; cast the mean instead"
+            f"mean: dtype {target} has no fractions; cast the mean instead"
         )
-    work = "float32" if wanted in ("float16", "bfloat16") else wanted
+    work = "float32" if target in ("float16", "bfloat16") else target
     axes = axes_of("mean", axis, variable.type.ndim)
     total = reduced("add", variable, axes, keepdims, work, acc_dtype)
-    return math.cast(total / math.cast(count(variable, axes), work), wanted)
+    return math.cast(total / math.cast(count(variable, axes), work), target)
 
 
 def var(x: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Variable:
@@ -300,7 +300,9 @@ def sum_to(x: Variable, like: Variable) -> Variable:
     """Return ``x`` summed over the axes along which ``like`` would broadcast to it."""
     extra = x.type.ndim - like.type.ndim
     flags = zip(x.type.broadcastable[extra:], like.type.broadcastable, strict=True)
-    repeated = [extra + i for i, (mine, its) in enumerate(flags) if its and not mine]
+    repeated = [
+        extra + i for i, (of_x, of_like) in enumerate(flags) if of_like and not of_x
+    ]
     if repeated:
         x = sum(x, repeated, dtype=x.type.dtype, keepdims=True)
     if extra:

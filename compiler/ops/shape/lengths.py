@@ -19,10 +19,10 @@ _TOLD: Living[Variable, Lengths] = Living()
 
 def settled(length: Any) -> Variable:
     """Return a length in terms of leaves' lengths, if it is a computed array's."""
-    asked = _as_variable(length)
-    if asked.owner is None or not isinstance(asked.owner.op, Shape_i):
-        return asked
-    return lengths_of(asked.owner.inputs[0])[asked.owner.op.i]
+    variable = _as_variable(length)
+    if variable.owner is None or not isinstance(variable.owner.op, Shape_i):
+        return variable
+    return lengths_of(variable.owner.inputs[0])[variable.owner.op.i]
 
 
 def lengths_of(x: Variable) -> Lengths:
@@ -41,11 +41,11 @@ def lengths_of(x: Variable) -> Lengths:
 
 def told_of(node: Apply, found: Mapping[Variable, Lengths]) -> dict[Variable, Lengths]:
     """Return the lengths of a node's results, given those of its inputs."""
-    given = [_known(variable, found) for variable in node.inputs]
-    said = node.op.output_shapes(node, given)
+    input_lengths = [_known(variable, found) for variable in node.inputs]
+    output_lengths = node.op.output_shapes(node, input_lengths)
     return {
         output: _complete(output, lengths)
-        for output, lengths in zip(node.outputs, said, strict=True)
+        for output, lengths in zip(node.outputs, output_lengths, strict=True)
         if hasattr(output.type, "ndim")
     }
 
@@ -96,12 +96,12 @@ def _is_free_part(part: Variable) -> bool:
 
 def parts_of(length: Variable) -> Iterator[Variable]:
     """Yield the numbers that a number is computed from, down to lengths."""
-    stack, seen = [length], set[Variable]()
+    stack, visited = [length], set[Variable]()
     while stack:
-        each = stack.pop()
-        if each in seen:
+        number = stack.pop()
+        if number in visited:
             continue
-        seen.add(each)
-        yield each
-        if each.owner is not None and not isinstance(each.owner.op, Shape_i):
-            stack += each.owner.inputs
+        visited.add(number)
+        yield number
+        if number.owner is not None and not isinstance(number.owner.op, Shape_i):
+            stack += number.owner.inputs

@@ -49,8 +49,8 @@ class DimShuffle(Op):
 
     def _check(self) -> None:
         ndim = len(self.input_broadcastable)
-        kept = [axis for axis in self.new_order if axis != "x"]
-        for axis in kept:
+        remaining = [axis for axis in self.new_order if axis != "x"]
+        for axis in remaining:
             if isinstance(axis, str):
                 raise GraphArgumentError(
                     f"dimshuffle: {axis!r} is no axis; write 'x' for a new one"
@@ -59,7 +59,7 @@ class DimShuffle(Op):
                 raise GraphIndexError(
                     f"dimshuffle: axis {axis} is not among the {ndim} axes"
                 )
-        if len(set(kept)) < len(kept):
+        if len(set(remaining)) < len(remaining):
             raise GraphValueError(
                 f"dimshuffle: an axis stands twice in {self.new_order}"
             )
@@ -149,14 +149,14 @@ def dimshuffle(x: Any, *order: Any) -> Variable:
     A variable of a context stays there.
     """
     variable = core.as_variable(x, "dimshuffle")
-    wanted = (
+    axes = (
         order[0] if len(order) == 1 and isinstance(order[0], (list, tuple)) else order
     )
     new_order = tuple(
         axis
         if isinstance(axis, str)
         else normalise_axis("dimshuffle", axis, variable.type.ndim)
-        for axis in wanted
+        for axis in axes
     )
     if new_order == tuple(range(variable.type.ndim)):
         return variable
@@ -389,19 +389,19 @@ class Reshape(Op):
 
     def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
         """Require as many elements in the new shape."""
-        asked = elements(node.inputs[1])
-        if asked is None or any(length is None for length in input_shapes[0]):
+        new_lengths = elements(node.inputs[1])
+        if new_lengths is None or any(length is None for length in input_shapes[0]):
             return []
         one: Any = core.constant(1, "int64")
-        wanted = math.prod(_resolve(asked, input_shapes[0]), start=one)
-        return equal(math.prod(input_shapes[0], start=one), wanted)
+        new_size = math.prod(_resolve(new_lengths, input_shapes[0]), start=one)
+        return equal(math.prod(input_shapes[0], start=one), new_size)
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """Return the new lengths, with -1 computed from the others."""
-        asked = elements(node.inputs[1])
-        if asked is None:
+        new_lengths = elements(node.inputs[1])
+        if new_lengths is None:
             return [(None,) * self.ndim]
-        return [tuple(_resolve(asked, input_shapes[0]))]
+        return [tuple(_resolve(new_lengths, input_shapes[0]))]
 
     def pretty(self, *texts: str) -> str:
         """``reshape(x, shape)``."""
@@ -421,18 +421,18 @@ def _check_lengths(vector: Variable) -> None:
             )
 
 
-def _resolve(asked: list[Variable], given: Sequence[Any]) -> list[Any]:
-    """Return the lengths ``asked`` for with -1 replaced, if ``given`` is known."""
-    if not any(is_constant(each, -1) for each in asked):
-        return asked
-    if any(length is None for length in given):
-        return [None if is_constant(each, -1) else each for each in asked]
-    total: Any = math.prod(given[1:], start=given[0]) if given else 1
+def _resolve(new_lengths: list[Variable], old_lengths: Sequence[Any]) -> list[Any]:
+    """Return ``new_lengths`` with -1 replaced, if ``old_lengths`` are known."""
+    if not any(is_constant(each, -1) for each in new_lengths):
+        return new_lengths
+    if any(length is None for length in old_lengths):
+        return [None if is_constant(each, -1) else each for each in new_lengths]
+    total: Any = math.prod(old_lengths[1:], start=old_lengths[0]) if old_lengths else 1
     others: Any = 1
-    for each in asked:
+    for each in new_lengths:
         if not is_constant(each, -1):
             others = each if isinstance(others, int) else others * each
-    return [total // others if is_constant(each, -1) else each for each in asked]
+    return [total // others if is_constant(each, -1) else each for each in new_lengths]
 
 
 def reshape(x: Any, lengths: Any, ndim: int | None = None) -> Variable:
@@ -468,5 +468,5 @@ def flatten(x: Any, ndim: int | None = None, outdim: int | None = None) -> Varia
         )
     if ndim == variable.type.ndim:
         return variable
-    kept = [shape_i(variable, axis) for axis in range(ndim - 1)]
-    return reshape(variable, (*kept, -1), ndim=ndim)
+    leading = [shape_i(variable, axis) for axis in range(ndim - 1)]
+    return reshape(variable, (*leading, -1), ndim=ndim)

@@ -185,14 +185,14 @@ class Subtensor(Entries, Op):
         """
         x, *integers = node.inputs
         lengths = input_shapes[0]
-        kept = [
+        sliced = [
             None
             if x.owner is None and numbers_of(part) is None
             else length_of_slice(part, length)
             for part, length in zip(self.parts(integers), lengths, strict=False)
             if isinstance(part, tuple)
         ]
-        return [(*kept, *lengths[self.rank :])]
+        return [(*sliced, *lengths[self.rank :])]
 
     def requirements(self, node: Apply, input_shapes: Any) -> Iterable[Requirement]:
         """Require each integer within its axis."""
@@ -213,14 +213,14 @@ class Subtensor(Entries, Op):
 def pretty_index(idx_list: Sequence[Entry], texts: Sequence[str]) -> str:
     """Return an index as a program writes it."""
     rest = map(_bare, texts)
-    shown: list[str] = []
+    entries: list[str] = []
     for entry in idx_list:
         if isinstance(entry, Slice):
             pieces = ["" if part is None else next(rest) for part in entry]
-            shown.append(":".join(pieces if pieces[2] else pieces[:2]))
+            entries.append(":".join(pieces if pieces[2] else pieces[:2]))
         else:
-            shown.append(next(rest))
-    return ", ".join(shown)
+            entries.append(next(rest))
+    return ", ".join(entries)
 
 
 def _bare(text: str) -> str:
@@ -383,10 +383,10 @@ class Change(Entries, SameShapeOp):
         """Require valid indices, and values that fill the part."""
         x, y, *index = node.inputs
         getter = self.getter()
-        taken = getter.make_node(x, *index)
+        part = getter.make_node(x, *index)
         shapes = [input_shapes[0], *input_shapes[2:]]
-        yield from getter.requirements(taken, shapes)
-        target = self.target_lengths(taken, shapes)
+        yield from getter.requirements(part, shapes)
+        target = self.target_lengths(part, shapes)
         for axis in range(1, y.type.ndim + 1):
             if not y.type.broadcastable[-axis]:
                 yield from equal(target[-axis], input_shapes[1][-axis])
@@ -413,12 +413,12 @@ class IncSubtensor(Change):
         """The lengths that slices leave, and those of the other axes."""
         lengths = input_shapes[0]
         parts = self.parts(taken.inputs[1:])
-        kept = [
+        sliced = [
             length_of_slice(part, length)
             for part, length in zip(parts, lengths, strict=False)
             if isinstance(part, tuple)
         ]
-        return (*kept, *lengths[len(parts) :])
+        return (*sliced, *lengths[len(parts) :])
 
     def change(self, x: Any, key: Any, y: Any) -> None:
         """Set or add to the view."""

@@ -126,14 +126,14 @@ def bincount(
     length = math.maximum(last + 1, least)
     if assert_nonneg:  # an index out of bounds raises
         places = math.where(math.lt(places, 0), length, places)
-    given: Variable = core.constant(1, "int64")
+    amounts: Variable = core.constant(1, "int64")
     if weights is not None:
-        given = as_tensor_variable(weights)
-        if given.type.ndim != 1:
+        amounts = as_tensor_variable(weights)
+        if amounts.type.ndim != 1:
             raise GraphArgumentError(
-                f"bincount: weights are {given.type}, expected a vector"
+                f"bincount: weights are {amounts.type}, expected a vector"
             )
-    return inc_subtensor(index(zeros((length,), given.type.dtype), places), given)
+    return inc_subtensor(index(zeros((length,), amounts.type.dtype), places), amounts)
 
 
 class Unique(Op):
@@ -181,10 +181,10 @@ class Unique(Op):
 
     def reference(self, x: Any) -> tuple[Any, ...]:
         """``numpy.unique``."""
-        wanted = (self.return_index, self.return_inverse, self.return_counts)
-        given = x.astype(np.float32) if x.dtype.kind == "V" else x
+        options = (self.return_index, self.return_inverse, self.return_counts)
+        operand = x.astype(np.float32) if x.dtype.kind == "V" else x
         find: Any = np.unique
-        results = find(given, *wanted, axis=self.axis)
+        results = find(operand, *options, axis=self.axis)
         listed = list(results) if isinstance(results, tuple) else [results]
         values = listed[0].astype(x.dtype, copy=False)
         numbers = [np.asarray(each, "int64") for each in listed[1:]]
@@ -269,18 +269,18 @@ def _lengths(name: str, dims: Any, count: int | None) -> list[Variable]:
     return known
 
 
-def _index_arrays(name: str, given: Any, dims: Any) -> list[Any]:
+def _index_arrays(name: str, multi_index: Any, dims: Any) -> list[Any]:
     """The arrays of a multi-index: listed, or along the first axis of a variable."""
-    if not isinstance(given, Variable):
-        return list(given)
+    if not isinstance(multi_index, Variable):
+        return list(multi_index)
     known = elements(as_shape(name, dims))
     if known is None:
-        return list(elements_of(given))
-    return [index(given, i) for i in range(len(known))]
+        return list(elements_of(multi_index))
+    return [index(multi_index, i) for i in range(len(known))]
 
 
-def _integers(name: str, given: Any) -> Variable:
-    places = as_tensor_variable(given)
+def _integers(name: str, indices: Any) -> Variable:
+    places = as_tensor_variable(indices)
     if places.type.dtype[0] not in "iu":
         raise GraphTypeError(
             f"{name}: indices are {places} of {places.type}, expected integers"
@@ -313,13 +313,13 @@ def ravel_multi_index(
     name = "ravel_multi_index"
     _check_order(name, order)
     arrays = _index_arrays(name, multi_index, dims)
-    given = [_integers(name, array) for array in arrays]
+    indices = [_integers(name, array) for array in arrays]
     known = elements(as_shape(name, dims))
-    lengths = _lengths(name, dims, len(given)) if known is None else known
+    lengths = _lengths(name, dims, len(indices)) if known is None else known
     modes = [mode] * len(lengths) if isinstance(mode, str) else list(mode)
-    if len(given) != len(lengths) or len(modes) != len(lengths):
+    if len(indices) != len(lengths) or len(modes) != len(lengths):
         raise GraphValueError(
-            f"{name}: {len(given)} index arrays and {len(modes)} modes for "
+            f"{name}: {len(indices)} index arrays and {len(modes)} modes for "
             f"{len(lengths)} axes"
         )
     if unknown := set(modes) - {"raise", "wrap", "clip"}:
@@ -327,12 +327,12 @@ def ravel_multi_index(
             f"{name}: mode is {sorted(unknown)[0]!r}, expected 'raise', 'wrap' or "
             "'clip'"
         )
-    entries = list(zip(given, lengths, modes, strict=True))
+    entries = list(zip(indices, lengths, modes, strict=True))
     total: Any = None
-    for places, length, how in entries if order == "C" else reversed(entries):
-        if how == "wrap":
+    for places, length, index_mode in entries if order == "C" else reversed(entries):
+        if index_mode == "wrap":
             inside = math.mod(places, length)
-        elif how == "clip":
+        elif index_mode == "clip":
             inside = math.clip(places, 0, length - 1)
         else:
             inside = _checked(places, length)
@@ -401,22 +401,22 @@ def cov(
     """
     if ddof is not None and not isinstance(ddof, int):
         raise GraphTypeError(f"cov: ddof is {ddof!r}, expected an integer")
-    given = _observations(m, rowvar)
+    observations = _observations(m, rowvar)
     if y is not None:
-        given = join(0, given, _observations(y, rowvar))
+        observations = join(0, observations, _observations(y, rowvar))
     lost = (0 if bias else 1) if ddof is None else ddof
-    dtype = given.type.dtype
+    dtype = observations.type.dtype
     weights = [_weights(each, dtype) for each in (fweights, aweights)]
     if weights[0] is None and weights[1] is None:
-        total = math.cast(shape_i(given, 1), dtype)
-        centred = given - reduce.mean(given, axis=1, keepdims=True)
+        total = math.cast(shape_i(observations, 1), dtype)
+        centred = observations - reduce.mean(observations, axis=1, keepdims=True)
         weighted, divisor = centred, total - core.constant(lost, dtype)
     else:
         present = [each for each in weights if each is not None]
         weight = math.mul(*present) if len(present) == 2 else present[0]
         total = reduce.sum(weight)
-        mean = reduce.sum(given * weight, axis=1, keepdims=True) / total
-        centred = given - mean
+        mean = reduce.sum(observations * weight, axis=1, keepdims=True) / total
+        centred = observations - mean
         weighted = centred * weight
         shrink: Any = core.constant(lost, dtype)
         if weights[1] is not None:
@@ -425,9 +425,9 @@ def cov(
     return squeeze(linalg.dot(centred, dimshuffle(weighted, 1, 0)) / divisor)
 
 
-def _observations(given: Any, rowvar: bool) -> Variable:
+def _observations(data: Any, rowvar: bool) -> Variable:
     """The variables as the rows of a matrix of floats."""
-    variable = as_tensor_variable(given)
+    variable = as_tensor_variable(data)
     if variable.type.ndim > 2:
         raise GraphArgumentError(f"cov: given {variable.type}, expected 2 axes at most")
     matrix = shape_padleft(variable, 2 - variable.type.ndim)
@@ -436,10 +436,10 @@ def _observations(given: Any, rowvar: bool) -> Variable:
     return matrix if core.is_float(matrix) else math.cast(matrix, "float64")
 
 
-def _weights(given: Any, dtype: str) -> Variable | None:
-    if given is None:
+def _weights(argument: Any, dtype: str) -> Variable | None:
+    if argument is None:
         return None
-    weights = as_tensor_variable(given)
+    weights = as_tensor_variable(argument)
     if weights.type.ndim != 1:
         raise GraphArgumentError(f"cov: weights are {weights.type}, expected a vector")
     return math.cast(weights, dtype)

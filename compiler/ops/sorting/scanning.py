@@ -55,10 +55,10 @@ class CumOp(SameShapeOp):
         """The running fold with NumPy; float16 is folded in float32."""
         is_narrow = x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
         wide = x.astype(np.float32) if is_narrow else x
-        given = np.flip(wide, self.axis) if self.reverse else wide
+        ordered = np.flip(wide, self.axis) if self.reverse else wide
         fold = np.cumsum if self.mode == "add" else np.cumprod
         with np.errstate(all="ignore"):
-            result = fold(given, axis=self.axis, dtype=wide.dtype)
+            result = fold(ordered, axis=self.axis, dtype=wide.dtype)
             result = np.flip(result, self.axis) if self.reverse else result
             return np.ascontiguousarray(result).reshape(x.shape).astype(x.dtype)
 

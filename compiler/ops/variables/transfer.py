@@ -184,8 +184,8 @@ def infer_context_name(*variables: Any) -> str | None:
     queue = deque(each for each in variables if isinstance(each, Variable))
     while queue:
         variable = queue.popleft()
-        found, name = meant_for(variable)
-        if found:
+        is_known, name = meant_for(variable)
+        if is_known:
             return name
         owner = variable.owner
         if owner is not None and len(owner.inputs) == 1:
