@@ -130,8 +130,8 @@ def constant(
     """Return a constant of the value; its axes of length 1 broadcast."""
     from_literal = literal_dtype(value, _LITERAL_FLOAT.get() or config.floatX)
     try:
-        wanted = from_literal if dtype is None else dtype_name(dtype)
-        array = np.array(value, dtype=None if wanted is None else as_dtype(wanted))
+        target = from_literal if dtype is None else dtype_name(dtype)
+        array = np.array(value, dtype=None if target is None else as_dtype(target))
     except (TypeError, ValueError, OverflowError) as error:
         raise GraphArgumentError(
             f"{asked_by}: {value!r} is no number or array: {error}"

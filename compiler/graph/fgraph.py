@@ -249,10 +249,10 @@ class FunctionGraph:
     def view_root(self, variable: Variable) -> Variable:
         """Return the variable whose memory ``variable`` is a view of, or itself."""
         while variable.owner is not None:
-            seen = variable.owner.op.view_map.get(variable.index or 0)
-            if not seen:
+            viewed = variable.owner.op.view_map.get(variable.index or 0)
+            if not viewed:
                 break
-            variable = variable.owner.inputs[seen[0]]
+            variable = variable.owner.inputs[viewed[0]]
         return variable
 
     def seen_through(self, variable: Variable) -> list[Variable]:
@@ -262,8 +262,8 @@ class FunctionGraph:
             each = stack.pop()
             variables.append(each)
             if each.owner is not None:
-                seen = each.owner.op.view_map.get(each.index or 0, ())
-                stack.extend(each.owner.inputs[index] for index in seen)
+                viewed = each.owner.op.view_map.get(each.index or 0, ())
+                stack.extend(each.owner.inputs[index] for index in viewed)
         return variables
 
     def views_of(self, root: Variable, guard: Guard = ALWAYS) -> list[Variable]:

@@ -57,10 +57,10 @@ def guards(order: Sequence[Apply], results: Iterable[Variable]) -> dict[Apply, G
         result.owner: ALWAYS for result in results if result.owner is not None
     }
     for node in reversed(order):
-        mine = needs.setdefault(node, ALWAYS)
+        guard_of_node = needs.setdefault(node, ALWAYS)
         for index, variable in enumerate(node.inputs):
             if variable.owner is not None:
-                needed = use(node, index, mine)
+                needed = use(node, index, guard_of_node)
                 known = needs.get(variable.owner, needed)
                 needs[variable.owner] = known & needed
     return {node: guard for node, guard in needs.items() if guard}

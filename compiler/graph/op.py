@@ -81,12 +81,16 @@ class Op:
             return True
         if type(self) is not type(other) or not isinstance(other, Op):
             return NotImplemented
-        mine = self.properties
-        return mine is not None and mine == other.properties
+        properties = self.properties
+        return properties is not None and properties == other.properties
 
     def __hash__(self) -> int:
-        mine = self.properties
-        return object.__hash__(self) if mine is None else hash((type(self), mine))
+        properties = self.properties
+        return (
+            object.__hash__(self)
+            if properties is None
+            else hash((type(self), properties))
+        )
 
     def __str__(self) -> str:
         names = getattr(self, "__props__", ())

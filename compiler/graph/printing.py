@@ -129,7 +129,9 @@ def min_informative_str(variable: Variable, depth: int = 4) -> str:
         label = str(each.owner.op) if inner and each.owner else str(each)
         lines.append(f"{indent}{names[each]}. {label}")
         if inner and each.owner:
-            stack.extend((given, level + 1) for given in reversed(each.owner.inputs))
+            stack.extend(
+                (operand, level + 1) for operand in reversed(each.owner.inputs)
+            )
     return "\n".join(lines)
 
 

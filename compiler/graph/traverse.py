@@ -27,13 +27,13 @@ def ancestors(
 ) -> Iterator[Variable]:
     """Return ``outputs`` and each variable they need, once; not past ``blockers``."""
     blocked = _as_container(blockers)
-    seen: set[Variable] = set()
+    visited: set[Variable] = set()
     stack = list(outputs)[::-1]
     while stack:
         variable = stack.pop()
-        if variable in seen:
+        if variable in visited:
             continue
-        seen.add(variable)
+        visited.add(variable)
         yield variable
         if variable.owner is not None and variable not in blocked:
             stack.extend(reversed(variable.owner.inputs))
@@ -63,9 +63,9 @@ def toposort(
     """
     blocked = _as_container(blockers)
     extra = also_after or {}
-    done: dict[Apply, bool] = {}
+    is_ordered: dict[Apply, bool] = {}
     order: list[Apply] = []
-    is_done = done.get
+    is_done = is_ordered.get
     for output in outputs:
         if output.owner is None or is_done(output.owner) or output in blocked:
             continue
@@ -76,10 +76,10 @@ def toposort(
             if is_met is not None:
                 stack.pop()
                 if not is_met:
-                    done[node] = True
+                    is_ordered[node] = True
                     order.append(node)
                 continue
-            done[node] = False
+            is_ordered[node] = False
             waiting = [
                 owner
                 for variable in node.inputs
@@ -89,8 +89,8 @@ def toposort(
             ]
             if extra and node in extra:
                 waiting += [before for before in extra[node] if not is_done(before)]
-            if not done.keys().isdisjoint(waiting):
-                open_one = next(each for each in waiting if each in done)
+            if not is_ordered.keys().isdisjoint(waiting):
+                open_one = next(each for each in waiting if each in is_ordered)
                 raise InconsistencyError(
                     f"toposort: {open_one.op} needs its own result, by way of "
                     f"{node.op}; the graph has a cycle"
@@ -114,16 +114,16 @@ def clone_replace(outputs: Any, replacements: Mapping[Variable, Variable]) -> An
     Variables within a replacement are not replaced.
     """
     single = isinstance(outputs, Variable)
-    asked = [outputs] if single else list(outputs)
+    results = [outputs] if single else list(outputs)
     memo: dict[Variable, Variable] = dict(replacements)
-    for node in toposort(asked, blockers=replacements):
+    for node in toposort(results, blockers=replacements):
         inputs = [memo.get(variable, variable) for variable in node.inputs]
         if all(new is old for new, old in zip(inputs, node.inputs, strict=True)):
             continue
         copy = node.clone_with(inputs)
         for old, new in zip(node.outputs, copy.outputs, strict=True):
             memo.setdefault(old, new)
-    changed = [memo.get(variable, variable) for variable in asked]
+    changed = [memo.get(variable, variable) for variable in results]
     return changed[0] if single else changed
 
 
@@ -178,11 +178,11 @@ def same_graph(
             if not left.equals(right):
                 return False
             continue
-        one, other = left.owner, right.owner
-        if one is None or other is None or one.op != other.op:
+        node, other_node = left.owner, right.owner
+        if node is None or other_node is None or node.op != other_node.op:
             return False
-        if left.index != right.index or len(one.inputs) != len(other.inputs):
+        if left.index != right.index or len(node.inputs) != len(other_node.inputs):
             return False
         pairs[left] = right
-        stack.extend(zip(one.inputs, other.inputs, strict=True))
+        stack.extend(zip(node.inputs, other_node.inputs, strict=True))
     return True

@@ -202,9 +202,9 @@ class ArrayType(Type):
             pattern = tuple(bool(flag) for flag in pattern)
             object.__setattr__(self, "broadcastable", pattern)
 
-    def _check_shape(self, given: Callable[[], str], shape: tuple[int, ...]) -> None:
+    def _check_shape(self, describe: Callable[[], str], shape: tuple[int, ...]) -> None:
         try:
-            check_shape(given, shape, self.broadcastable, self)
+            check_shape(describe, shape, self.broadcastable, self)
         except BadType as error:
             raise GraphTypeError(str(error)) from None
 

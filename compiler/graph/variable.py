@@ -119,15 +119,15 @@ class Apply:
         self.op = op
         self.inputs = list(inputs)
         self.outputs = list(outputs)
-        for given in (*self.inputs, *self.outputs):
-            if not isinstance(given, Variable):
+        for variable in (*self.inputs, *self.outputs):
+            if not isinstance(variable, Variable):
                 raise GraphTypeError(
-                    f"{op}: given {given!r}, a {type(given).__name__}; a node takes "
-                    "and gives variables"
+                    f"{op}: given {variable!r}, a {type(variable).__name__}; a node "
+                    "takes and gives variables"
                 )
         depth = 0
-        for given in self.inputs:
-            owner = given.owner
+        for variable in self.inputs:
+            owner = variable.owner
             if owner is not None and owner.depth > depth:
                 depth = owner.depth
         self.depth: int = depth + 1
