@@ -177,7 +177,7 @@ class Module:
         written = self.written
         kind = getattr(written.op, "params_type", None)
         value = None if kind is None else written.op.get_params(written.node)
-        given, keep = params.packed(kind, value)
+        packed, keep = params.packed(kind, value)
         self._kernels = [k.compiled(self.context, self.who) for k in written.kernels]
         handles = [kernel._handle for kernel in self._kernels]
         opened = self._find(
@@ -185,7 +185,7 @@ class Module:
             "int (*)(gpucontext *, void *const *, const GpuKernel *const *)",
         )
         listed = ffi.new("const GpuKernel *[]", handles or [ffi.NULL])
-        self.check(opened(self.context.pointer, given, listed))
+        self.check(opened(self.context.pointer, packed, listed))
         del keep  # alive until here
 
     def failure(self) -> Exception | None:
@@ -208,12 +208,12 @@ class Module:
         listed = ffi.new("GpuArray *[]", outs or [ffi.NULL])
         status = self.function(ffi.NULL, listed, *_given(values))
         if status != 0:
-            for made in outs:
-                lib.GpuArray_clear(made)
+            for out in outs:
+                lib.GpuArray_clear(out)
         self.check(status)
         return tuple(
-            Array.wrap(made, self.context, dtype, typecode)
-            for made, (dtype, typecode) in zip(outs, self._kinds, strict=True)
+            Array.wrap(out, self.context, dtype, typecode)
+            for out, (dtype, typecode) in zip(outs, self._kinds, strict=True)
         )
 
     def defer(self, values: Sequence[Any], outs: Sequence[Array]) -> None:

@@ -280,8 +280,8 @@ def refusal(op: COp, node: Apply, error: NotImplementedError) -> Exception:
     if isinstance(error, NoCompilerError):
         message = f"{op.described()}: {error}; or give the op a perform"
         return NoCompilerError(made_at(message, node.trace))
-    said = str(error)
-    message = said if op.label() in said else f"{op.described()}: {said}"
+    reason = str(error)
+    message = reason if op.label() in reason else f"{op.described()}: {reason}"
     return NotOfferedError(made_at(message, node.trace))
 
 

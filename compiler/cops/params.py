@@ -84,12 +84,12 @@ class Enum(Type):
         self, value: Any, strict: bool = False, allow_downcast: bool | None = None
     ) -> Any:
         """The number for a value, a name or an alias. Raises ValueError otherwise."""
-        found = self.fromalias(value) if isinstance(value, str) else value
-        if found not in dict(self.members).values():
+        number = self.fromalias(value) if isinstance(value, str) else value
+        if number not in dict(self.members).values():
             raise GraphValueError(
                 f"enumeration: given {value!r}, expected one of {dict(self.members)}"
             )
-        return found
+        return number
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,22 +307,22 @@ def assignments(kind: Any) -> list[str]:
     lines: list[str] = []
     for place, (name, part) in enumerate(parts_of(kind)):
         target = f"ga_op_params->{name}" if name else "ga_op_params"
-        given = f"params[{place}]"
+        slot = f"params[{place}]"
         if isinstance(part, GpuContextType):
             lines.append(f"{target} = &ga_op_context;")
         elif isinstance(part, TensorType):
             typecode = dtype_to_typecode(part.dtype)
             lines += [
-                f"{target} = ga_op_param({given}, {typecode}, {part.ndim});",
+                f"{target} = ga_op_param({slot}, {typecode}, {part.ndim});",
                 f"if ({target} == NULL)",
                 "  goto ga_op_failed;",
             ]
         elif isinstance(part, CEnum):
             listed = ", ".join(part.names)
-            chosen = f"(const {c_type(part)}[]){{{listed}}}[*(int *){given}]"
-            lines.append(f"{target} = {chosen};")
+            constant = f"(const {c_type(part)}[]){{{listed}}}[*(int *){slot}]"
+            lines.append(f"{target} = {constant};")
         else:
-            lines.append(f"{target} = *({c_type(part)}*){given};")
+            lines.append(f"{target} = *({c_type(part)}*){slot};")
     return lines
 
 

@@ -141,13 +141,13 @@ def _kernel(head: str, text: str, prefix: str) -> Kernel:
             f"expected {_FORM}, such as #kernel k : *, size : GA_USE_DOUBLE"
         )
     name, params, flags = (*parts, "")[:3]
-    given = [flag.strip() for flag in flags.split("|") if flag.strip()]
-    unknown = [flag for flag in given if flag not in FLAGS]
+    names = [flag.strip() for flag in flags.split("|") if flag.strip()]
+    unknown = [flag for flag in names if flag not in FLAGS]
     if unknown:
         raise ValueError(f"{unknown[0]!r} is no flag; known are {', '.join(FLAGS)}")
     return Kernel(
         code=prefix + text,
         params=[param.strip() for param in params.split(",")] if params else [],
         name=name,
-        flags={have: True for flag in given for have in FLAGS[flag]},
+        flags={have: True for flag in names for have in FLAGS[flag]},
     )

@@ -251,7 +251,7 @@ def _run(written: TypedOp, inner: str, sub: dict[str, str]) -> str:
     )
     declared = [line for name, kind in kinds.items() for line in _declared(name, kind)]
     spoiled = {place for places in written.op.destroy_map.values() for place in places}
-    taken = [
+    unpacked = [
         line
         for i, name in enumerate(ins)
         for line in _taken(i, name, kinds[name], i in spoiled)
@@ -264,7 +264,7 @@ def _run(written: TypedOp, inner: str, sub: dict[str, str]) -> str:
     checks += [_given(i, name, kinds[name]) for i, name in enumerate(outs)]
     return "\n".join(
         [
-            _RUN % {"n_outs": len(outs)} + _indented([*declared, *taken]),
+            _RUN % {"n_outs": len(outs)} + _indented([*declared, *unpacked]),
             "  {",
             inner,
             "    if (0) {",

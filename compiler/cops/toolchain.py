@@ -48,15 +48,15 @@ def find_compiler(environment: Mapping[str, str] = os.environ) -> Compiler:
 
     Raises NoCompilerError if there is none.
     """
-    chosen = shlex.split(environment.get("CC", ""))
+    cc = shlex.split(environment.get("CC", ""))
     path = environment.get("PATH", "")
-    for command in [chosen] if chosen else [[name] for name in KNOWN]:
+    for command in [cc] if cc else [[name] for name in KNOWN]:
         program = shutil.which(command[0], path=path)
         if program is not None:
             return _identified((program, *command[1:]))
-    asked = f"CC={shlex.join(chosen)}" if chosen else ", ".join(KNOWN)
+    tried = f"CC={shlex.join(cc)}" if cc else ", ".join(KNOWN)
     raise NoCompilerError(
-        f"no C compiler was found ({asked}); install one, such as gcc, or name it in "
+        f"no C compiler was found ({tried}); install one, such as gcc, or name it in "
         "the environment variable CC"
     )
 
@@ -87,11 +87,11 @@ def compile_source(
         text.write_text(source)
         command = [*compiler.command, *options, str(text), "-o", str(library), *links]
         # Messages in the language that the log's parser expects.
-        done = subprocess.run(
+        process = subprocess.run(
             command, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"}
         )
-        if done.returncode != 0:
-            log = done.stderr.replace(f"{folder}/", "")
+        if process.returncode != 0:
+            log = process.stderr.replace(f"{folder}/", "")
             raise CCodeError(f"with {compiler}\n{explained(log, source)}")
         return library.read_bytes()
 
@@ -108,15 +108,15 @@ def explained(log: str, source: str) -> str:
     errors = list(_PLACE.finditer(log))
     if not errors:
         return "\n".join(f"  {line}" for line in log.splitlines()[-LOG_LINES:])
-    shown: list[str] = []
-    for file, number, said in (match.groups() for match in errors[:SHOWN_ERRORS]):
-        shown.append(f"  {file}:{number}: {said}")
+    text: list[str] = []
+    for file, number, message in (match.groups() for match in errors[:SHOWN_ERRORS]):
+        text.append(f"  {file}:{number}: {message}")
         own = lines if file == SOURCE_FILE else linecache.getlines(file)
-        shown += _numbered(own, [n for n in (int(number),) if n <= len(own)])
+        text += _numbered(own, [n for n in (int(number),) if n <= len(own)])
     if len(errors) > SHOWN_ERRORS:
-        shown.append(f"  and {len(errors) - SHOWN_ERRORS} more errors")
-    shown.append("  exception_verbosity=high shows the whole log and source")
-    return "\n".join(shown)
+        text.append(f"  and {len(errors) - SHOWN_ERRORS} more errors")
+    text.append("  exception_verbosity=high shows the whole log and source")
+    return "\n".join(text)
 
 
 def _numbered(lines: Sequence[str], numbers: Sequence[int] | range) -> Iterator[str]:
