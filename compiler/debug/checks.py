@@ -110,16 +110,16 @@ class DebugExecutable:
         return results
 
     def _after(self, number: int, known: Values) -> None:
-        made = {v: np.array(known[v]) for v in self.plan.steps[number].outs}
+        results = {v: np.array(known[v]) for v in self.plan.steps[number].outs}
         node = self.lowered.nodes[number]
         if node is not None and self._last[node] == number:
             # The value of an earlier step may have been overwritten since.
             values = [self.lowered.numbers.get(v) for v in node.outputs]
-            made |= {v: np.array(known[v]) for v in values if v in known}
-            self._check_node(node, made)
-        self._host |= made
+            results |= {v: np.array(known[v]) for v in values if v in known}
+            self._check_node(node, results)
+        self._host |= results
 
-    def _check_node(self, node: Apply, made: Mapping[int, HostArray]) -> None:
+    def _check_node(self, node: Apply, results: Mapping[int, HostArray]) -> None:
         numbers = self.lowered.numbers
         is_transfer = isinstance(node.op, Transfer)
         if is_transfer or not isinstance(node.outputs[0].type, GpuArrayType):
@@ -144,14 +144,14 @@ class DebugExecutable:
                 value = value.reshape((1,) * kind.ndim)
             arrays.append(value.astype(kind.dtype))
         like = Apply(node.op, [k() for k in kinds], [v.type() for v in node.outputs])
-        for variable, right in zip(
+        for variable, expected in zip(
             node.outputs, checked_evaluation(like, arrays), strict=True
         ):
-            found = made[numbers[variable]]
+            actual = results[numbers[variable]]
             if difference := (
-                compare_shapes(found, right)
+                compare_shapes(actual, expected)
                 if variable.index in node.op.undetermined
-                else compare(found, right, is_finite_expected=False)
+                else compare(actual, expected, is_finite_expected=False)
             ):
                 raise BadThunkOutput(
                     made_at(
@@ -263,9 +263,11 @@ def needed_inputs(node: Apply, known: Mapping[Variable, HostArray]) -> list[Vari
     sides = node.op.lazy_inputs(node)
     condition = node.inputs[0] if sides else None
     if condition is None or isinstance(condition, Constant) or condition in known:
-        taken = condition is not None and bool(host_value(condition, known))
-        found = [v for i, v in enumerate(node.inputs) if sides.get(i, taken) == taken]
-        return [each for each in found if not isinstance(each, Constant)]
+        is_true = condition is not None and bool(host_value(condition, known))
+        needed = [
+            v for i, v in enumerate(node.inputs) if sides.get(i, is_true) == is_true
+        ]
+        return [each for each in needed if not isinstance(each, Constant)]
     return [condition]
 
 

@@ -83,12 +83,12 @@ def is_long() -> bool:
 
 def input_lines(inputs: Sequence[tuple[Variable | None, str]]) -> Iterator[str]:
     """Return a line for each input, its variable and a text; for some of many."""
-    shown = inputs if is_long() else inputs[:MOST_INPUTS]
-    for place, (variable, text) in enumerate(shown):
+    listed = inputs if is_long() else inputs[:MOST_INPUTS]
+    for place, (variable, text) in enumerate(listed):
         name = "" if variable is None else f", {called(variable)}"
         yield f"  input {place}{name}: {text}"
-    if len(shown) < len(inputs):
-        yield f"  and {len(inputs) - len(shown)} inputs more"
+    if len(listed) < len(inputs):
+        yield f"  and {len(inputs) - len(listed)} inputs more"
 
 
 def node_text(node: Apply) -> str:

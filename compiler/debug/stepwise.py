@@ -262,9 +262,9 @@ def names_of(
     whole = {n: variable for variable, n in lowered.numbers.items()}
     names: dict[int, Variable] = {}
     pairs = zip(plan.steps, lowered.plan.steps[first:], strict=False)
-    for mine, theirs in islice(pairs, number + 1):
+    for step, whole_step in islice(pairs, number + 1):
         for here, there in zip(
-            (*mine.ins, *mine.outs), (*theirs.ins, *theirs.outs), strict=True
+            (*step.ins, *step.outs), (*whole_step.ins, *whole_step.outs), strict=True
         ):
             if there in whole:
                 names[here] = whole[there]
