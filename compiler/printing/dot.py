@@ -147,12 +147,14 @@ def drawn(text: str, format: str, beside: Path | None) -> bytes:
             "install Graphviz (apt install graphviz, brew install graphviz, "
             f"conda install graphviz), or ask for format='dot'{where}"
         )
-    done = subprocess.run(
+    process = subprocess.run(
         [program, f"-T{format}"], input=text.encode(), capture_output=True, check=False
     )
-    if done.returncode != 0:
-        raise CompilerError(f"pydotprint: dot failed: {done.stderr.decode().strip()}")
-    return done.stdout
+    if process.returncode != 0:
+        raise CompilerError(
+            f"pydotprint: dot failed: {process.stderr.decode().strip()}"
+        )
+    return process.stdout
 
 
 def pydotprint_variables(vars: Any, outfile: Any = None, **options: Any) -> Any:

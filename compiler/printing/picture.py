@@ -299,5 +299,5 @@ def picture_of(obj: Any, style: Style, asked_by: str) -> Picture:
             shapes |= zip(node.node.outputs, map(str, node.shapes), strict=True)
     updates = getattr(obj, "next_values", None)
     count = len(getattr(obj, "inputs", fgraph.inputs))
-    kept = fgraph.inputs[count:]  # shared variables come after what is given
-    return Painter(fgraph, style, times, shapes, kept).paint(updates)
+    shared = fgraph.inputs[count:]  # shared variables come after what is given
+    return Painter(fgraph, style, times, shapes, shared).paint(updates)

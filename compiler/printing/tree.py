@@ -119,8 +119,8 @@ class Tree:
 
 def mark(letter: str, mapping: Any) -> str:
     """Return ``d={0: [1]}`` for the inputs that an op overwrites, ``v=`` for views."""
-    found = {output: list(inputs) for output, inputs in mapping.items()}
-    return f"{letter}={found}" if found else ""
+    inputs_of = {output: list(inputs) for output, inputs in mapping.items()}
+    return f"{letter}={inputs_of}" if inputs_of else ""
 
 
 def place_of(variable: Variable) -> str:
