@@ -77,11 +77,11 @@ def memory_profile(
         if not all(each in shapes for each in known):
             continue  # integers of the host
         flags = tuple(flag_of(node, each.index or 0) for each in known)
-        taken = tuple(size_of(each, shapes[each]) for each in known)
+        sizes = tuple(size_of(each, shapes[each]) for each in known)
         profile.nodes.append(
-            NodeMemory(node, taken, tuple(shapes[each] for each in known), flags)
+            NodeMemory(node, sizes, tuple(shapes[each] for each in known), flags)
         )
-        for each, flag, size in zip(known, flags, taken, strict=True):
+        for each, flag, size in zip(known, flags, sizes, strict=True):
             if not isinstance(each.type, GpuArrayType):
                 profile.on_host += size
                 continue
@@ -117,9 +117,9 @@ def _root(variable: Variable) -> Variable:
 def _sizes(profile: MemoryProfile) -> dict[Variable, int]:
     """Return the bytes of each result on the device."""
     return {
-        output: taken
+        output: size
         for node in profile.nodes
-        for output, taken in zip(node.node.outputs, node.sizes, strict=True)
+        for output, size in zip(node.node.outputs, node.sizes, strict=True)
         if isinstance(output.type, GpuArrayType)
     }
 
@@ -144,18 +144,18 @@ def _frugal(
         read = {_root(v) for v in (*node.inputs, *node.outputs)} - outputs
         return created - sum(size.get(v, 0) for v in read if readers[v] == {node})
 
-    chosen: list[Apply] = []
+    result: list[Apply] = []
     left = dict.fromkeys(order)
     while left:
         ready = [node for node in left if not waits[node]]
         node = min(ready, key=growth)
         del left[node]
-        chosen.append(node)
+        result.append(node)
         for variable in (*node.inputs, *node.outputs):
             readers[_root(variable)].discard(node)
         for other in left:
             waits[other].discard(node)
-    return chosen
+    return result
 
 
 def _live(

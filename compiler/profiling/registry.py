@@ -68,9 +68,9 @@ def profile_of(given: Any, name: str) -> ProfileStats | None:
         if given.atexit_print and given not in _PROFILES:
             at_exit(given)
         return given
-    wanted = config.profile if given is None else given
-    if wanted is False or wanted is None:
+    setting = config.profile if given is None else given
+    if setting is False or setting is None:
         return None
-    stats = ProfileStats(True, wanted if isinstance(wanted, str) else name)
+    stats = ProfileStats(True, setting if isinstance(setting, str) else name)
     at_exit(stats)
     return stats

@@ -62,7 +62,11 @@ def write_summary(
         *_applies(stats, n_apply),
         *_split(stats),
         *_compiling(stats, n_ops),
-        *(line for name, one in stats.memory.items() for line in _memory(name, one)),
+        *(
+            line
+            for name, memory in stats.memory.items()
+            for line in _memory(name, memory)
+        ),
         *_graphs(stats),
         *tips(stats),
     ]

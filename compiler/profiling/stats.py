@@ -69,9 +69,9 @@ class CompileTimes:
 
     def add(self, other: CompileTimes) -> None:
         """Add another function's times."""
-        for mine, its in ((self.parts, other.parts), (self.phases, other.phases)):
-            for name, seconds in its.items():
-                mine[name] = mine.get(name, 0.0) + seconds
+        for own, others in ((self.parts, other.parts), (self.phases, other.phases)):
+            for name, seconds in others.items():
+                own[name] = own.get(name, 0.0) + seconds
         for name, (calls, seconds) in other.rules.items():
             known, spent = self.rules.get(name, (0, 0.0))
             self.rules[name] = known + calls, spent + seconds
