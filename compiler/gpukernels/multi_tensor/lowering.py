@@ -146,8 +146,8 @@ def multi_tensor(
     results: list[Array] = []
     jobs: list[Job] = []
     for part, source in forms:
-        given = [next(rest) if s in ("array", "int") else None for s in source]
-        shape = shape_of(part, given)
+        inputs = [next(rest) if s in ("array", "int") else None for s in source]
+        shape = shape_of(part, inputs)
         outs = [
             values[target]
             if (target := next(targets)) >= 0
@@ -155,7 +155,7 @@ def multi_tensor(
             for dtype in part.scalar.output_dtypes
         ]
         results += outs
-        jobs.append(job_of(part, source, given, outs, threads, context))
+        jobs.append(job_of(part, source, inputs, outs, threads, context))
     launch_all(kernel, jobs, threads)
     return tuple(results)
 
@@ -176,12 +176,12 @@ def tell_needs(
     needs.kernel(*source_of(forms, needs.context)[:2])
     rest = iter(values)
     for part, source in forms:
-        given = [next(rest) if s in ("array", "int") else None for s in source]
+        inputs = [next(rest) if s in ("array", "int") else None for s in source]
         if part.total is not None and not part.total.is_product:
             kernel = total_kernel(
                 part.total, tuple(part.split(source)[0]), needs.context
             )
-            folded = whole_arrays(part.total, part.split(given)[0])
+            folded = whole_arrays(part.total, part.split(inputs)[0])
             ndim = max(each.ndim for each in folded)
             needs.reduction(kernel, ndim, range(part.total.axes))
 
@@ -314,8 +314,8 @@ def whole_arrays(part: Part | MappedTotal, given: Sequence[Any]) -> list[Any]:
         is_one = part.is_part if isinstance(part, MappedTotal) else part.is_one
     return [
         value
-        for value, one in zip(given, is_one, strict=True)
-        if not one and isinstance(value, Array | plan.ArrayValue)
+        for value, is_number in zip(given, is_one, strict=True)
+        if not is_number and isinstance(value, Array | plan.ArrayValue)
     ]
 
 
@@ -382,8 +382,8 @@ def computed(
         return product
     kernel = total_kernel(total, sources, context)
     handle = ffi.new("GpuArray *")
-    kept = [as_given(x) for x in given if x is not None]
-    values = ffi.new("void *[]", kept)  # holds no references
+    handles = [as_given(x) for x in given if x is not None]
+    values = ffi.new("void *[]", handles)  # holds no references
     axes = (1 << total.axes) - 1
     check(lib.GpuReduction_apply(kernel, handle, values, axes, 0))
     return taken(handle, context)

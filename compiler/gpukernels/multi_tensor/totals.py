@@ -137,12 +137,12 @@ class TotalText(InputText):
     ) -> list[str]:
         """Return the fold of neighbours in one row or several narrow ones."""
 
-        def folded(held: str, width: str) -> list[str]:
+        def folded(strip: str, width: str) -> list[str]:
             return [
                 f"  for (ga_int j = 0; j < {width}; j++) {{",
                 "    const ga_int q = at + j;",
                 *(f"    {line}" for line in lines),
-                f"    {held}[j] = {call}({held}[j], {value});",
+                f"    {strip}[j] = {call}({strip}[j], {value});",
                 "  }",
             ]
 
@@ -177,13 +177,15 @@ class TotalText(InputText):
         """Add the total of the element at ``p``."""
         dtype = np.dtype(total.dtype)
         acc = accumulator(total)
-        made = "a[p - first]"
+        in_registers = "a[p - first]"
         if not self.is_cpu:
-            made = f"shared_{work_ctype(acc)}[item]"
-        made = convert(made, acc, dtype)
+            in_registers = f"shared_{work_ctype(acc)}[item]"
+        in_registers = convert(in_registers, acc, dtype)
         self.pointer("x0", total.dtype)
-        given = loaded("x0[p]", dtype)
-        self.each.append(f"const {work_ctype(dtype)} i0 = rows < 0 ? {given} : {made};")
+        in_memory = loaded("x0[p]", dtype)
+        self.each.append(
+            f"const {work_ctype(dtype)} i0 = rows < 0 ? {in_memory} : {in_registers};"
+        )
 
 
 def fold_shared(shared: str, call: str, threads: int, has_lanes: bool) -> list[str]:
