@@ -338,6 +338,20 @@ def test_a_turn_writes_its_results_where_their_rows_are():
     assert counts[1] - counts[0] == 6  # one for each turn
 
 
+def test_a_product_writes_its_results_where_their_rows_are():
+    """Also with the step that reads it in one kernel: a trace costs a turn nothing."""
+    x, s, w = T.ftensor3("x"), T.fmatrix("s"), T.fmatrix("w")
+    out, _ = scan(lambda row, s, w: T.tanh(row + T.dot(s, w)), x, s, w)
+    given = (
+        numbers(20, 64, 64, dtype="float32"),
+        numbers(64, 64, dtype="float32", seed=1),
+        numbers(64, 64, dtype="float32", seed=2) / 8,
+    )
+    traced, final = function([x, s, w], out), function([x, s, w], out[-1])
+    np.testing.assert_allclose(traced(*given)[-1], final(*given), rtol=1e-5, atol=1e-6)
+    assert traced.info()["n_launches"] - final.info()["n_launches"] <= 2
+
+
 def test_what_overwrites_the_last_state_leaves_the_trace():
     x, s, w = T.dmatrix("x"), T.dmatrix("s"), T.dmatrix("w")
     out, _ = scan(lambda row, s, w: T.tanh(row + T.dot(s, w)), x, s, w)

@@ -381,6 +381,9 @@ typedef struct ga_step_lists {
 int ga__step_lists_open(ga_step_lists *lists, ga_frame *f, const ga_step *s);
 void ga__step_lists_close(ga_step_lists *lists);
 
+/* Memory of a value: that offered for it, or new. */
+int ga__step_memory(GpuArray *out, ga_frame *f, unsigned int value, unsigned int nd,
+                    const size_t *dims);
 /* Output array: an input overwritten in place if that fits, else a new one. */
 int ga__step_result(GpuArray *out, ga_frame *f, const ga_step *s, unsigned int i,
                     unsigned int nd, const size_t *dims);

@@ -110,8 +110,7 @@ static int make_result(ga_frame *f, unsigned int step, unsigned int last,
   if (over >= 0 && reader->ins[over] != p->graph.steps[step].outs[0] &&
       may_take_over(f, step, last, (unsigned int)over))
     return ga__step_result(out, f, reader, 0, 2, dims);
-  const int typecode = p->graph.values[reader->outs[0]].typecode;
-  return GpuArray_empty(out, p->context, typecode, 2, dims, GA_C_ORDER);
+  return ga__step_memory(out, f, reader->outs[0], 2, dims);
 }
 
 /* True if an input of at most 2 axes broadcasts to `dims` and is aligned. */

@@ -208,18 +208,23 @@ static const GpuArray *offer_for(const ga_frame *f, unsigned int value, unsigned
   return NULL;
 }
 
+int ga__step_memory(GpuArray *out, ga_frame *f, unsigned int value, unsigned int nd,
+                    const size_t *dims) {
+  const GpuArray *offer = offer_for(f, value, nd, dims);
+  if (offer != NULL)
+    return GpuArray_view(out, offer);
+  return GpuArray_empty(out, f->plan->context, f->plan->graph.values[value].typecode,
+                        nd, dims, GA_C_ORDER);
+}
+
 int ga__step_result(GpuArray *out, ga_frame *f, const ga_step *s, unsigned int i,
                     unsigned int nd, const size_t *dims) {
-  int typecode = f->plan->graph.values[s->outs[i]].typecode;
   if (s->inplace[i] >= 0) {
     const GpuArray *over = &f->arrays[s->ins[s->inplace[i]]];
     if (GpuArray_ISWRITEABLE(over) && same_shape(over, nd, dims))
       return GpuArray_view(out, over);
   }
-  const GpuArray *offer = offer_for(f, s->outs[i], nd, dims);
-  if (offer != NULL)
-    return GpuArray_view(out, offer);
-  return GpuArray_empty(out, f->plan->context, typecode, nd, dims, GA_C_ORDER);
+  return ga__step_memory(out, f, s->outs[i], nd, dims);
 }
 
 void ga__step_inputs(void **args, ga_frame *f, const ga_step *s) {
