@@ -71,7 +71,7 @@ def axis_number(axis: Any, ndim: int, operation: str) -> int:
 def axes_numbers(axis: Any, ndim: int, operation: str) -> tuple[int, ...]:
     """Return axes counted from the front. Raises BadValue if one is given twice."""
     listed = axis if isinstance(axis, list | tuple) else (axis,)
-    numbers = tuple(axis_number(one, ndim, operation) for one in listed)
+    numbers = tuple(axis_number(number, ndim, operation) for number in listed)
     if len(set(numbers)) != len(numbers):
         raise BadValue(f"{operation}: an axis is given twice in {tuple(listed)}")
     return numbers

@@ -89,6 +89,6 @@ def may_share_memory(a: Any, b: Any) -> bool:
     >>> gpuarray.may_share_memory(a[:3], a[2:])
     True
     """
-    for one in (a, b):
-        require(one, "may_share_memory")
+    for operand in (a, b):
+        require(operand, "may_share_memory")
     return bool(lib.GpuArray_share(a.struct, b.struct))

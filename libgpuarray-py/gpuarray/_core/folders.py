@@ -73,8 +73,8 @@ def warn_if_refused(path: str | None = None) -> None:
     Without an argument also of environment variables that cannot be used.
     """
     if path is None:
-        for told in unusable():
-            _tell(told)
+        for message in unusable():
+            _tell(message)
     path = cache_folder() if path is None else path
     reason = why_refused(path) if path else ""
     if reason:
@@ -97,9 +97,9 @@ def read_private(folder: int, name: str) -> bytes | None:
         if not (stat.S_ISREG(info.st_mode) and is_own):
             return None
         with os.fdopen(opened, "rb", closefd=False) as file:
-            held = file.read()
+            content = file.read()
         os.utime(opened)
-        return held
+        return content
     except OSError:
         return None
     finally:

@@ -182,8 +182,8 @@ class ArrayGeometry(Holder):
         if len(steps) != len(shape):
             raise BadValue(f"strides: {len(steps)} of them for shape {shape}")
         reach = [(n - 1) * step for n, step in zip(shape, steps, strict=True)]
-        first = struct.offset + sum(one for one in reach if one < 0)
-        last = struct.offset + sum(one for one in reach if one > 0)
+        first = struct.offset + sum(distance for distance in reach if distance < 0)
+        last = struct.offset + sum(distance for distance in reach if distance > 0)
         size = self._buffer_size()
         if self.size and (first < 0 or last + self.itemsize > size):
             raise BadValue(

@@ -61,8 +61,10 @@ class FloatInfo(NamedTuple):
         return self.smallest_normal
 
 
-def _dtype_of(given: Any, operation: str) -> DType:
-    return given.dtype if isinstance(given, BaseArray) else as_dtype(given, operation)
+def _dtype_of(source: Any, operation: str) -> DType:
+    return (
+        source.dtype if isinstance(source, BaseArray) else as_dtype(source, operation)
+    )
 
 
 def finfo(type: Any, /) -> FloatInfo:
@@ -117,13 +119,13 @@ def isdtype(dtype: npt.DTypeLike, kind: Any) -> builtins.bool:
     >>> gpuarray.isdtype("float32", ("integral", "real floating"))
     True
     """
-    given = as_dtype(dtype, "isdtype")
-    for one in kind if isinstance(kind, tuple) else (kind,):
-        if isinstance(one, str) and one in _KINDS:
-            found = kind_of(given) in _KINDS[one]
+    checked = as_dtype(dtype, "isdtype")
+    for member in kind if isinstance(kind, tuple) else (kind,):
+        if isinstance(member, str) and member in _KINDS:
+            is_of_kind = kind_of(checked) in _KINDS[member]
         else:
-            found = given == _named(one)
-        if found:
+            is_of_kind = checked == _named(member)
+        if is_of_kind:
             return True
     return False
 
@@ -174,18 +176,18 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     """
     if not arrays_and_dtypes:
         raise BadValue("result_type: got nothing, expected arrays or dtypes")
-    return dtypes.result_type(*(_operand(one) for one in arrays_and_dtypes))
+    return dtypes.result_type(*(_operand(operand) for operand in arrays_and_dtypes))
 
 
-def _operand(given: Any) -> Any:
-    if isinstance(given, BaseArray | np.ndarray | np.generic):
-        return given.dtype
-    if isinstance(given, builtins.bool):
+def _operand(value: Any) -> Any:
+    if isinstance(value, BaseArray | np.ndarray | np.generic):
+        return value.dtype
+    if isinstance(value, builtins.bool):
         return np.dtype(np.bool_)
     for number in (int, float, complex):
-        if isinstance(given, number):
+        if isinstance(value, number):
             return number
-    return as_dtype(given, "result_type")
+    return as_dtype(value, "result_type")
 
 
 def astype(
@@ -251,14 +253,14 @@ class NamespaceInfo:
     ) -> dict[str, DType]:
         """Return the standard's dtypes of a context by name, of a kind if given."""
         context = find_context(device)
-        held = {
+        offered = {
             name: np.dtype(name)
             for name in _STANDARD
             if context.has_double or np.dtype(name) not in dtypes.DOUBLES
         }
         if kind is None:
-            return held
-        return {name: dtype for name, dtype in held.items() if isdtype(dtype, kind)}
+            return offered
+        return {name: dtype for name, dtype in offered.items() if isdtype(dtype, kind)}
 
 
 def _opened() -> list[Context]:

@@ -87,9 +87,9 @@ def _fail_to_open(status: int) -> None:
         names = [name for kind in KINDS for name in device_names(kind)[0]]
         if not names:
             raise
-        said = str(error).partition(". On a machine without")[0]
+        message = str(error).partition(". On a machine without")[0]
         raise type(error)(
-            f"{said}; the devices of this machine are {', '.join(names)}; "
+            f"{message}; the devices of this machine are {', '.join(names)}; "
             "python -m gpuarray.doctor says why others are not"
         ) from None
 
@@ -115,16 +115,16 @@ def init(
     """
     if sched not in _SCHEDULES:
         raise BadType(f"init: sched is {sched!r}, expected one of {list(_SCHEDULES)}")
-    chosen = (single_stream, kernel_cache_path, max_cache_size, initial_cache_size)
-    if chosen == (False, None, sys.maxsize, 0):
+    options = (single_stream, kernel_cache_path, max_cache_size, initial_cache_size)
+    if options == (False, None, sys.maxsize, 0):
         return context(dev)
     if not isinstance(dev, str) or not re.fullmatch(_NUMBERED, dev):
         raise BadValue(f"init: got {dev!r}, expected a name such as cuda0 or opencl0:0")
     with registry.lock:
         if dev in registry.opened:
             raise BadValue(f"init: {dev} is open already; close it to open it anew")
-        made = registry.opened[dev] = _open_with(dev, _SCHEDULES[sched], *chosen)
-        return made
+        created = registry.opened[dev] = _open_with(dev, _SCHEDULES[sched], *options)
+        return created
 
 
 _SCHEDULES = {
@@ -176,8 +176,8 @@ def get_default_context() -> Context:
     ...     gpuarray.get_default_context()
     <context 'null': null (host memory, runs no kernel)>
     """
-    chosen = current_context() or registry.process_default.get("context")
-    return chosen if chosen is not None else _open(settings().device)
+    default = current_context() or registry.process_default.get("context")
+    return default if default is not None else _open(settings().device)
 
 
 def current_context() -> Context | None:

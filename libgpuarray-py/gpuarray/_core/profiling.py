@@ -217,15 +217,15 @@ def _read(pointer: Any) -> tuple[list[Span], int]:
         check(status, "profile")
         spans += [
             Span(
-                text(one.name),
-                text(one.label),
-                _KINDS[one.kind],
-                one.queue,
-                one.bytes,
-                one.start,
-                one.end,
+                text(entry.name),
+                text(entry.label),
+                _KINDS[entry.kind],
+                entry.queue,
+                entry.bytes,
+                entry.start,
+                entry.end,
             )
-            for one in listed[0 : count[0]]
+            for entry in listed[0 : count[0]]
         ]
         if len(spans) >= total[0] or count[0] == 0:
             return [span for span in spans if span.end >= 0], int(lost[0])

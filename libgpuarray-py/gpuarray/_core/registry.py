@@ -24,6 +24,6 @@ current: ContextVar[tuple[Context, ...]] = ContextVar("gpuarray_context", defaul
 def forget(closed: Context) -> None:
     """Remove a closed context from all of them."""
     listed: tuple[dict[Any, Context], ...] = opened, adopted, process_default
-    for known in listed:
-        for key in [key for key, one in known.items() if one is closed]:
-            del known[key]
+    for contexts in listed:
+        for key in [key for key, context in contexts.items() if context is closed]:
+            del contexts[key]

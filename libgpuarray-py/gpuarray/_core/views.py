@@ -143,17 +143,17 @@ class ArrayViews(ArrayTransfers):
         (3, 4, 2)
         """
         struct = ffi.new(ARRAY)
-        chosen = spread(axes)
-        if not chosen:
+        numbers = spread(axes)
+        if not numbers:
             check(lib.GpuArray_transpose(struct, self._struct, ffi.NULL))
             return self._like(struct)
-        if len(chosen) != self.ndim:
+        if len(numbers) != self.ndim:
             raise BadValue(
-                f"transpose: {len(chosen)} axes given for an array of {self.ndim}"
+                f"transpose: {len(numbers)} axes given for an array of {self.ndim}"
             )
-        order = [axis_number(axis, self.ndim, "transpose") for axis in chosen]
+        order = [axis_number(axis, self.ndim, "transpose") for axis in numbers]
         if len(set(order)) != len(order):
-            raise BadValue(f"transpose: an axis is repeated in {tuple(chosen)}")
+            raise BadValue(f"transpose: an axis is repeated in {tuple(numbers)}")
         check(lib.GpuArray_transpose(struct, self._struct, order))
         return self._like(struct)
 
