@@ -52,18 +52,18 @@ def in_either_order(names: str) -> Callable[[F], F]:
     return decorate
 
 
-def _begins_with_context(given: tuple[Any, ...]) -> bool:
+def _begins_with_context(arguments: tuple[Any, ...]) -> bool:
     """True if the first is a context; if it is None, if no other is one."""
-    if given[0] is None:
-        return not any(map(_is_context, given))
-    return _is_context(given[0])
+    if arguments[0] is None:
+        return not any(map(_is_context, arguments))
+    return _is_context(arguments[0])
 
 
-def _is_context(given: Any) -> bool:
+def _is_context(argument: Any) -> bool:
     """True if it may name a context: it has no other argument's type."""
-    if isinstance(given, str):
-        return len(given) != 1  # an order has one letter
-    return not (given is None or isinstance(given, bool | int | type))
+    if isinstance(argument, str):
+        return len(argument) != 1  # an order has one letter
+    return not (argument is None or isinstance(argument, bool | int | type))
 
 
 _SINGLE = {np.dtype(d): np.dtype(s) for d, s in (("f8", "f4"), ("c16", "c8"))}

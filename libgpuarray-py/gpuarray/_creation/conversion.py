@@ -25,9 +25,9 @@ def host_values(
     """Return ``values`` as a NumPy array of ``dtype``, else of one of the device's."""
     if hasattr(type(values), "__dlpack__") and not hasattr(values, "__array__"):
         values = np.from_dlpack(values)
-    chosen = None if dtype is None else as_dtype(dtype, "asarray")
+    target = None if dtype is None else as_dtype(dtype, "asarray")
     with host_errors("asarray"):
-        host = np.asarray(values, dtype=chosen)
+        host = np.asarray(values, dtype=target)
     if dtype is None and not isinstance(values, np.ndarray | np.generic):
         host = fitting(host, place)
     if host.dtype.kind == "O":
@@ -120,15 +120,15 @@ def _as_class(
     if cls is not None and a.__class__ is not cls:
         a = a.view(cls)
     target = a.context if context is None else find_context(context)
-    wanted = a.dtype if dtype is None else as_dtype(dtype, "asarray")
-    if target is a.context and wanted == a.dtype:
+    target_dtype = a.dtype if dtype is None else as_dtype(dtype, "asarray")
+    if target is a.context and target_dtype == a.dtype:
         return a.copy(order) if copy else _ordered(a, order)
     if copy is False:
         raise NeedsCopy(
-            f"asarray: {a.dtype} on {a.context.name} to {wanted} on "
+            f"asarray: {a.dtype} on {a.context.name} to {target_dtype} on "
             f"{target.name} needs a copy"
         )
-    return _ordered(a.astype(wanted, copy=False).transfer(target), order)
+    return _ordered(a.astype(target_dtype, copy=False).transfer(target), order)
 
 
 def _ordered(array: Array, order: Order | None) -> Array:

@@ -127,10 +127,10 @@ def _new(
     cls: type[Array] | None = None,
 ) -> Array:
     place = place_of(operation, context, device)
-    chosen = float_dtype(operation, dtype, place)
+    checked = float_dtype(operation, dtype, place)
     lengths = as_shape(shape, operation)
     kind: type[Array] = Array if cls is None else array_class(cls, operation)
-    return kind.allocate(lengths, chosen, place, order_code(order), zeroed, operation)
+    return kind.allocate(lengths, checked, place, order_code(order), zeroed, operation)
 
 
 # ---- like another ----

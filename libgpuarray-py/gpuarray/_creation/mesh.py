@@ -117,17 +117,19 @@ def ix_(*sequences: Any) -> tuple[Any, ...]:
     [[1 2]
      [7 8]]
     """
-    like = next((one for one in sequences if isinstance(one, BaseArray)), None)
+    like = next((x for x in sequences if isinstance(x, BaseArray)), None)
     if like is None:
         raise BadType("ix_: no sequence is a gpuarray array; use numpy.ix_")
     result = []
     for i, sequence in enumerate(sequences):
-        given = asarray(sequence, context=like.context)
-        if given.ndim != 1:
-            raise BadValue(f"ix_: a sequence of shape {given.shape}, expected a vector")
-        if given.size == 0 and not isinstance(sequence, BaseArray):
-            given = given.astype(INT64)
-        places = given.nonzero()[0] if given.dtype.kind == "b" else given
+        vector = asarray(sequence, context=like.context)
+        if vector.ndim != 1:
+            raise BadValue(
+                f"ix_: a sequence of shape {vector.shape}, expected a vector"
+            )
+        if vector.size == 0 and not isinstance(sequence, BaseArray):
+            vector = vector.astype(INT64)
+        places = vector.nonzero()[0] if vector.dtype.kind == "b" else vector
         shape = [1] * len(sequences)
         shape[i] = -1 if places.size else 0
         result.append(places.reshape(shape))

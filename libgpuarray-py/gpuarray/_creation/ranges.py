@@ -137,7 +137,7 @@ def geomspace(
 def _asked(num: Any, *ends: Any) -> int:
     """Return the number of elements, ``num`` for each of the ends' elements."""
     count = num if isinstance(num, int) else 0  # NumPy refuses others
-    return max(count, 0) * max(np.size(one) for one in ends)
+    return max(count, 0) * max(np.size(end) for end in ends)
 
 
 def _counted(
@@ -156,18 +156,20 @@ def _counted(
     device without float64 gets float32, if no dtype is given. Other results follow the
     array. ``count`` computes the number of elements.
     """
-    arrays = [one for one in ends if isinstance(one, BaseArray)]
+    arrays = [end for end in ends if isinstance(end, BaseArray)]
     if arrays and context is None and device is None:
         context = arrays[0].context
-    asked = None if dtype is None else as_dtype(dtype, operation)
+    target = None if dtype is None else as_dtype(dtype, operation)
     numbers = [x._read() if isinstance(x, BaseArray) else x for x in ends]
     place = place_of(operation, context, device)
     length = count(*numbers)
     if length > _MANY:
-        stored = np.dtype(np.int64) if asked is None else asked
+        stored = np.dtype(np.int64) if target is None else target
         Array.allocate((length,), stored, place, operation=operation)
     with host_errors(operation):
-        results = make(*numbers, dtype=asked)
+        results = make(*numbers, dtype=target)
     host, *more = results if isinstance(results, tuple) else (results,)
-    result = Array.from_host(host if asked is not None else fitting(host, place), place)
+    result = Array.from_host(
+        host if target is not None else fitting(host, place), place
+    )
     return (result, *more) if more else result

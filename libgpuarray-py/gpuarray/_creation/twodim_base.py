@@ -141,7 +141,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 
 def _placed(places: tuple[Any, ...], context: Place) -> tuple[Any, ...]:
-    return tuple(asarray(one, context=context) for one in places)
+    return tuple(asarray(indices, context=context) for indices in places)
 
 
 def tril_indices(
