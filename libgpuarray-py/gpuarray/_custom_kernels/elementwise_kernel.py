@@ -87,8 +87,8 @@ class ElementwiseKernel:
         self._return_tuple = return_tuple
         words = set(re.findall(r"\w+", operation))
         every = [*self._ins, *self._outs]
-        is_indexed = "i" in words and all(one.name != "i" for one in every)
-        self._is_indexed = is_indexed or any(one.is_array for one in every)
+        is_indexed = "i" in words and all(parameter.name != "i" for parameter in every)
+        self._is_indexed = is_indexed or any(parameter.is_array for parameter in every)
         self._kernels: dict[Any, Any] = {}
 
     def __call__(self, *arguments: Any, size: int | None = None) -> Any:
@@ -107,10 +107,14 @@ class ElementwiseKernel:
         context = only_context(self.name, arrays) if arrays else find_context(None)
         types = self._types(ins, outs)
         run = self._run_indexed if self._is_indexed else self._run
-        made = run(context, types, ins, outs, size)
+        results = run(context, types, ins, outs, size)
         if self._no_return:
             return None
-        return made[0] if len(made) == 1 and not self._return_tuple else tuple(made)
+        return (
+            results[0]
+            if len(results) == 1 and not self._return_tuple
+            else tuple(results)
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_kernels": {}}  # to be compiled again
@@ -121,12 +125,14 @@ class ElementwiseKernel:
             dtype if isinstance(x, BaseArray) else None
             for dtype, x in zip(kinds, ins, strict=True)
         ]
-        wanted: list[DType | None] = [x.dtype for x in outs]
-        wanted = wanted or [None] * len(self._outs)
-        types = resolve_types([*self._ins, *self._outs], [*arrays, *wanted], self.name)
-        for one, x in zip(self._ins, ins, strict=True):
-            if one.generic and one.generic not in types:
-                types[one.generic] = np.dtype(getattr(x, "dtype", type(x)))
+        out_dtypes: list[DType | None] = [x.dtype for x in outs]
+        out_dtypes = out_dtypes or [None] * len(self._outs)
+        types = resolve_types(
+            [*self._ins, *self._outs], [*arrays, *out_dtypes], self.name
+        )
+        for parameter, x in zip(self._ins, ins, strict=True):
+            if parameter.generic and parameter.generic not in types:
+                types[parameter.generic] = np.dtype(getattr(x, "dtype", type(x)))
         return types
 
     # ---- any layout, by the library's elementwise operations ----
@@ -141,7 +147,10 @@ class ElementwiseKernel:
     ) -> list[Any]:
         is_array = tuple(isinstance(x, BaseArray) for x in ins)
         if not any(is_array) and not outs:
-            outs = [self._output(context, types, one, (size,)) for one in self._outs]
+            outs = [
+                self._output(context, types, parameter, (size,))
+                for parameter in self._outs
+            ]
         key = context, tuple(types.values()), is_array, bool(outs)
         kernel = self._kernels.get(key)
         if kernel is None:
@@ -150,7 +159,7 @@ class ElementwiseKernel:
         handle, numbers = kernel
         values = [x for x, array in zip(ins, is_array, strict=True) if not array]
         inputs = [x._struct for x, array in zip(ins, is_array, strict=True) if array]
-        inputs += [how.pointer(x) for how, x in zip(numbers, values, strict=True)]
+        inputs += [number.pointer(x) for number, x in zip(numbers, values, strict=True)]
         if outs:
             status = call_elemwise(handle, [*(x._struct for x in outs), *inputs])
             if status:
@@ -162,7 +171,7 @@ class ElementwiseKernel:
         if status:
             fail(status, self.name, context, ins)
         first = next(x for x in ins if isinstance(x, BaseArray))
-        dtypes = [dtype_of(one, types, self.name) for one in self._outs]
+        dtypes = [dtype_of(parameter, types, self.name) for parameter in self._outs]
         return [
             first.wrap(struct, context, dtype, dtype_to_typecode(dtype))
             for struct, dtype in zip(structs, dtypes, strict=True)
@@ -172,7 +181,7 @@ class ElementwiseKernel:
         self,
         context: Context,
         types: dict[str, DType],
-        one: Parameter,
+        parameter: Parameter,
         shape: tuple[int | None, ...],
     ) -> Any:
         if None in shape:
@@ -180,7 +189,7 @@ class ElementwiseKernel:
                 f"{self.name}: nothing says how many elements there are; give an "
                 "array, or size="
             )
-        dtype = dtype_of(one, types, self.name)
+        dtype = dtype_of(parameter, types, self.name)
         lengths = tuple(length for length in shape if length is not None)
         return Array.allocate(lengths, dtype, context, operation=self.name)
 
@@ -193,19 +202,21 @@ class ElementwiseKernel:
     ) -> tuple[Any, list[Number]]:
         write = lib.GE_WRITE | (lib.GE_READ if are_given else 0)
         arguments = []
-        for one in self._outs:
-            code = dtype_to_typecode(dtype_of(one, types, self.name))
-            arguments.append((one.name, code, write))
+        for parameter in self._outs:
+            code = dtype_to_typecode(dtype_of(parameter, types, self.name))
+            arguments.append((parameter.name, code, write))
         numbers, passed, lines = [], [], []
-        for one, array in zip(self._ins, is_array, strict=True):
-            dtype = dtype_of(one, types, self.name)
+        for parameter, array in zip(self._ins, is_array, strict=True):
+            dtype = dtype_of(parameter, types, self.name)
             if array:
-                arguments.append((one.name, dtype_to_typecode(dtype), lib.GE_READ))
+                arguments.append(
+                    (parameter.name, dtype_to_typecode(dtype), lib.GE_READ)
+                )
                 continue
-            how = number_of(None, 0, dtype)
-            numbers.append(how)
-            passed.append((f"{one.name}_given", how.typecode, lib.GE_SCALAR))
-            lines.append(declared(one.name, how))
+            number = number_of(None, 0, dtype)
+            numbers.append(number)
+            passed.append((f"{parameter.name}_given", number.typecode, lib.GE_SCALAR))
+            lines.append(declared(parameter.name, number))
         text = with_types(self.operation, types)
         preamble = with_types(self.preamble, types)
         expression = "\n".join([*lines, f"{text};"])
@@ -227,8 +238,8 @@ class ElementwiseKernel:
         results: list[Any] = [
             *outs,
             *(
-                self._output(context, types, one, shape)
-                for one in self._outs[len(outs) :]
+                self._output(context, types, parameter, shape)
+                for parameter in self._outs[len(outs) :]
             ),
         ]
         arguments: list[Any] = []
@@ -237,11 +248,11 @@ class ElementwiseKernel:
             packed = out if out.flags.c_contiguous else out.copy()
             targets.append(packed)
             arguments += [packed, packed.offset]
-        for one, x in zip(self._ins, ins, strict=True):
+        for parameter, x in zip(self._ins, ins, strict=True):
             if not isinstance(x, BaseArray):
                 arguments.append(x)
                 continue
-            arguments += self._packed(one, x, shape)
+            arguments += self._packed(parameter, x, shape)
         count = int(np.prod([length for length in shape if length is not None]))
         kernel = self._indexed(context, types, ins)
         if count:
@@ -252,17 +263,18 @@ class ElementwiseKernel:
         return results
 
     def _packed(
-        self, one: Parameter, x: BaseArray, shape: tuple[int | None, ...]
+        self, parameter: Parameter, x: BaseArray, shape: tuple[int | None, ...]
     ) -> list[Any]:
-        if not one.is_array:
+        if not parameter.is_array:
             x = x.broadcast_to(tuple(length or 0 for length in shape))
-        elif one.is_raw:  # read in the work type
+        elif parameter.is_raw:  # read in the work type
             x = x.astype(work_dtype(x._dtype), copy=False)
         if x.flags.c_contiguous:
             return [x, x.offset]
-        if one.is_array and not one.is_raw:
+        if parameter.is_array and not parameter.is_raw:
             raise BadValue(
-                f"{self.name}: {one.name} is not contiguous; give {one.name}.copy()"
+                f"{self.name}: {parameter.name} is not contiguous; give "
+                f"{parameter.name}.copy()"
             )
         copied = x.copy()
         return [copied, copied.offset]
@@ -276,12 +288,12 @@ class ElementwiseKernel:
         if outs:
             return outs[0].shape
         named = list(zip(self._ins, ins, strict=True))
-        arrays = [(one, x) for one, x in named if isinstance(x, BaseArray)]
-        broadcast = [x.shape for one, x in arrays if not one.is_array]
+        arrays = [(parameter, x) for parameter, x in named if isinstance(x, BaseArray)]
+        broadcast = [x.shape for parameter, x in arrays if not parameter.is_array]
         if broadcast:
             return np.broadcast_shapes(*broadcast)
         if not self._outs:  # PyCUDA's
-            return next((x.shape for one, x in arrays), (None,))
+            return next((x.shape for parameter, x in arrays), (None,))
         return (None,)
 
     def _indexed(
@@ -301,29 +313,29 @@ class ElementwiseKernel:
         head, before, after = [], [], []
         kinds: list[Any] = []
         moves = []
-        every = [*((one, True) for one in self._outs)]
+        every = [*((parameter, True) for parameter in self._outs)]
         every += list(zip(self._ins, is_array, strict=True))
-        for one, array in every:
-            dtype = dtype_of(one, types, self.name)
+        for parameter, array in every:
+            dtype = dtype_of(parameter, types, self.name)
             ctype = dtype_to_ctype(dtype)
-            name = one.name
+            name = parameter.name
             if not array:
                 head.append(f"{ctype} {name}_given")
                 kinds.append(dtype)
                 value = loaded(f"{name}_given", dtype)
                 moves.append(f"  const {work_ctype(dtype)} {name} = {value};")
                 continue
-            pointer = name if one.is_array else f"{name}_all"
-            ctype = work_ctype(dtype) if one.is_raw else ctype
+            pointer = name if parameter.is_array else f"{name}_all"
+            ctype = work_ctype(dtype) if parameter.is_raw else ctype
             head += [f"GLOBAL_MEM {ctype} *{pointer}", f"ga_size {pointer}_off"]
-            is_input = one in self._ins and not one.is_raw
+            is_input = parameter in self._ins and not parameter.is_raw
             kinds += [INPUT if is_input else BaseArray, OFFSET]
             cast = f"(GLOBAL_MEM {ctype} *)((GLOBAL_MEM char *){pointer}"
             moves.append(f"  {pointer} = {cast} + {pointer}_off);")
-            if not one.is_array:
+            if not parameter.is_array:
                 value = loaded(f"{pointer}[i]", dtype)
                 before.append(f"    {work_ctype(dtype)} {name} = {value};")
-                if one in self._outs:
+                if parameter in self._outs:
                     after.append(f"    {pointer}[i] = {rounded(name, dtype)};")
         text = with_types(self.operation, types)
         body = "\n".join(

@@ -93,21 +93,23 @@ class RawKernel:
                     full.insert(i, getattr(full[i - 1], "offset", 0))
         if len(full) != len(parameters):
             expected = [
-                one.name for i, one in enumerate(parameters) if not self._is_offset(i)
+                parameter.name
+                for i, parameter in enumerate(parameters)
+                if not self._is_offset(i)
             ]
             raise BadType(
                 f"{self.name}: {count} arguments, expected {len(expected)}: "
                 f"{', '.join(expected)}"
             )
-        for i, (one, value) in enumerate(zip(parameters, full, strict=True)):
+        for i, (parameter, value) in enumerate(zip(parameters, full, strict=True)):
             rest = parameters[i + 1 : i + 2]
             takes_offset = bool(rest) and not rest[0].is_array and rest[0].dtype == "u8"
             offset = value.offset if isinstance(value, BaseArray) else 0
-            if one.is_array and not takes_offset and offset:
+            if parameter.is_array and not takes_offset and offset:
                 raise BadValue(
-                    f"{self.name}: {one.name} is a view that begins {offset} "
+                    f"{self.name}: {parameter.name} is a view that begins {offset} "
                     f"bytes into its buffer; let the kernel take a ga_size "
-                    f"{one.name}_off behind it, or give {one.name}.copy()"
+                    f"{parameter.name}_off behind it, or give {parameter.name}.copy()"
                 )
         return full
 
@@ -118,18 +120,18 @@ class RawKernel:
         return i > 0 and before.is_array and is_named
 
     def _type(self, i: int, value: Any) -> Any:
-        one = self._parameters[i]
-        if one.is_array:
-            return INPUT if one.is_const else BaseArray
-        if self._is_offset(i) and one.dtype == "u8":
+        parameter = self._parameters[i]
+        if parameter.is_array:
+            return INPUT if parameter.is_const else BaseArray
+        if self._is_offset(i) and parameter.dtype == "u8":
             return OFFSET
-        if one.dtype is not None:
-            return one.dtype
+        if parameter.dtype is not None:
+            return parameter.dtype
         if isinstance(value, np.generic):
             return value.dtype
         raise BadType(
-            f"{self.name}: the type {one.generic!r} of {one.name} is not known; give a "
-            "NumPy scalar, such as numpy.int32(3), or say types="
+            f"{self.name}: the type {parameter.generic!r} of {parameter.name} is not "
+            "known; give a NumPy scalar, such as numpy.int32(3), or say types="
         )
 
     def __repr__(self) -> str:

@@ -61,7 +61,7 @@ def axes_bits(axis: int | Sequence[int] | None, ndim: int, operation: str) -> in
     """Return the axes as bits; None: all of them."""
     if axis is None:
         return (1 << ndim) - 1
-    return sum(1 << one for one in axes_numbers(axis, ndim, operation))
+    return sum(1 << number for number in axes_numbers(axis, ndim, operation))
 
 
 class ReductionKernel:
@@ -99,7 +99,7 @@ class ReductionKernel:
         if len(outs) != 1 or not self._ins:
             raise BadValue(f"{name}: expected inputs, and one output; got {out_params}")
         (self._out,) = outs
-        if any(one.is_array for one in (*self._ins, self._out)):
+        if any(parameter.is_array for parameter in (*self._ins, self._out)):
             raise BadValue(f"{name}: raw parameters and pointers are not offered here")
         self._texts = map_expr, reduce_expr, post_map_expr, str(identity), preamble
         self._accumulator = f"{reduce_type or ''}"
@@ -169,18 +169,18 @@ class ReductionKernel:
         out = dtype_of(self._out, types, self.name)
         accumulator = work_dtype(out)
         if self._accumulator:
-            (one,) = parse(f"{self._accumulator} a", self.name)
-            accumulator = work_dtype(dtype_of(one, types, self.name))
+            (parameter,) = parse(f"{self._accumulator} a", self.name)
+            accumulator = work_dtype(dtype_of(parameter, types, self.name))
         numbers, lines, inputs = [], [], []
-        for one, array in zip(self._ins, is_array, strict=True):
-            dtype = dtype_of(one, types, self.name)
+        for parameter, array in zip(self._ins, is_array, strict=True):
+            dtype = dtype_of(parameter, types, self.name)
             if array:
-                inputs.append((one.name, dtype_to_typecode(dtype), lib.GE_READ))
+                inputs.append((parameter.name, dtype_to_typecode(dtype), lib.GE_READ))
                 continue
-            how = number_of(None, 0, dtype)
-            numbers.append(how)
-            inputs.append((f"{one.name}_given", how.typecode, lib.GE_SCALAR))
-            lines.append(declared(one.name, how))
+            number = number_of(None, 0, dtype)
+            numbers.append(number)
+            inputs.append((f"{parameter.name}_given", number.typecode, lib.GE_SCALAR))
+            lines.append(declared(parameter.name, number))
         result, acc = work_ctype(out), work_ctype(accumulator)
         post = re.sub(r"_in_ind\s*\.\s*size\s*\(\s*\)", "n", post)
         body = f"({acc} a, ga_size n) {{ {result} {self._out.name}; {post}; "
@@ -216,14 +216,14 @@ def new_reduction(
     ``inputs`` are (name, typecode, GE_ flags); ``texts`` the preamble, the prologue,
     the map, the combination of two, and the identity.
     """
-    kept = [ffi.new("char[]", encoded(text, operation)) for text in texts]
+    buffers = [ffi.new("char[]", encoded(text, operation)) for text in texts]
     names = [ffi.new("char[]", encoded(name, operation)) for name, _, _ in inputs]
     described = ffi.new("gpuelemwise_arg[]", len(names))
     for slot, name, source in zip(described, names, inputs, strict=True):
         slot.name, slot.typecode, slot.flags = name, source[1], source[2]
     spec = ffi.new("gpureduction_spec *")
     spec.size = ffi.sizeof("gpureduction_spec")
-    spec.preamble, spec.prologue, spec.map, spec.combine, spec.identity = kept
+    spec.preamble, spec.prologue, spec.map, spec.combine, spec.identity = buffers
     spec.acc_typecode, spec.out_typecode = accumulator, out
     spec.n, spec.inputs = len(names), described
     last = (
