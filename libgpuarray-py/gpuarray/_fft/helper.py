@@ -30,10 +30,10 @@ def _frequencies(
 ) -> Any:
     place = find_context(device)
     default = np.float64 if place.has_double else np.float32
-    chosen = as_dtype(default if dtype is None else dtype, operation)
-    if kind_of(chosen) != "f":
-        raise BadType(f"{operation}: dtype {chosen}, expected a real floating one")
-    steps: Any = arange(first, last, context=place).astype(chosen)
+    checked = as_dtype(default if dtype is None else dtype, operation)
+    if kind_of(checked) != "f":
+        raise BadType(f"{operation}: dtype {checked}, expected a real floating one")
+    steps: Any = arange(first, last, context=place).astype(checked)
     return steps * (1.0 / (n * d))
 
 

@@ -161,11 +161,11 @@ def other_source(stem: str, real: str, source: str, wide: bool) -> tuple[str, st
 
 def sources() -> list[tuple[str, str]]:
     """The name and the text of each kernel, for tests that compile them all."""
-    found = []
+    texts = []
     for real in ("ga_float", "ga_double"):
         kind = complex_type(real)
         for radix in RADICES:
-            found.append(pass_source(radix, real, real, True, False))
-            found.append(pass_source(radix, real, kind, False, True))
-        found += [other_source(stem, real, kind, False) for stem in OTHERS]
-    return found
+            texts.append(pass_source(radix, real, real, True, False))
+            texts.append(pass_source(radix, real, kind, False, True))
+        texts += [other_source(stem, real, kind, False) for stem in OTHERS]
+    return texts

@@ -95,12 +95,12 @@ def _table(context: Context, kind: str, n: int, dtype: np.dtype[Any]) -> Any:
         if table is not None:
             tables.move_to_end(key)
             return table
-    made = Array.from_host(_host_table(kind, n).astype(dtype), context)
+    created = Array.from_host(_host_table(kind, n).astype(dtype), context)
     with _lock:
-        tables[key] = made
+        tables[key] = created
         while len(tables) > _TABLES:
             tables.popitem(last=False)
-    return made
+    return created
 
 
 def _host_table(kind: str, n: int) -> Complex:
@@ -140,12 +140,18 @@ def _kernel(
 
 
 def _run_pass(
-    x: Any, out: Any, table: Any, shape: _Lengths, radix: int, done: int, ends: Any
+    x: Any,
+    out: Any,
+    table: Any,
+    shape: _Lengths,
+    radix: int,
+    transformed: int,
+    ends: Any,
 ) -> None:
     """Run one pass from ``x`` to ``out``; ``ends``: given, swap_in, swap_out, scale."""
-    given, swap_in, swap_out, scale = ends
+    present, swap_in, swap_out, scale = ends
     context, real = x.context, _real_name(x.dtype)
-    is_first = done == 1
+    is_first = transformed == 1
     wide = out.size >= 1 << 31 or x.size >= 1 << 31
     source = real if x.dtype.kind != "c" else complex_type(real)
     given_types = (radix, real, source, is_first, wide)
@@ -154,36 +160,38 @@ def _run_pass(
     total = out.size // radix
     kernel(
         *(out, out.offset, x, x.offset, table, table.offset),
-        *(total, shape.n, shape.inner, done, given, swap_in, swap_out, scale),
+        *(total, shape.n, shape.inner, transformed, present, swap_in, swap_out, scale),
         n=total,
     )
 
 
-def _smooth(x: Any, shape: _Lengths, given: int, inverse: bool, scale: float) -> Any:
+def _smooth(x: Any, shape: _Lengths, present: int, inverse: bool, scale: float) -> Any:
     """Return the transform of a length without large prime factors, by passes."""
     radices = factors(shape.n) or ()
     dtype = _complex_dtype(x.dtype)
     lengths = shape.outer, shape.n, shape.inner
     table = _table(x.context, "roots", shape.n, dtype)
-    done, spare = 1, None
+    transformed, spare = 1, None
     for radix in radices:
-        is_last = done * radix == shape.n
+        is_last = transformed * radix == shape.n
         out = spare
         if out is None:
             out = Array.allocate(lengths, dtype, x.context, operation="fft")
         ends = (
-            given if done == 1 else shape.n,
-            int(inverse and done == 1),
+            present if transformed == 1 else shape.n,
+            int(inverse and transformed == 1),
             int(inverse and is_last),
             scale if is_last else 1.0,
         )
-        _run_pass(x, out, table, shape, radix, done, ends)
-        spare = x if done > 1 else None
-        x, done = out, done * radix
+        _run_pass(x, out, table, shape, radix, transformed, ends)
+        spare = x if transformed > 1 else None
+        x, transformed = out, transformed * radix
     return x
 
 
-def _bluestein(x: Any, shape: _Lengths, given: int, inverse: bool, scale: float) -> Any:
+def _bluestein(
+    x: Any, shape: _Lengths, present: int, inverse: bool, scale: float
+) -> Any:
     """Return the transform of any length, as a convolution of a smooth one."""
     context, dtype, n = x.context, _complex_dtype(x.dtype), shape.n
     real = _real_name(dtype)
@@ -204,7 +212,7 @@ def _bluestein(x: Any, shape: _Lengths, given: int, inverse: bool, scale: float)
     own = complex_type(real)
     kernel("fft_chirp_in", array * 3 + [SIZE] * 5 + [_UINT], source)(
         *(padded, padded.offset, x, x.offset, factor, factor.offset),
-        *(padded.size, n, shape.inner, length, given, int(inverse)),
+        *(padded.size, n, shape.inner, length, present, int(inverse)),
         n=padded.size,
     )
     product = _smooth(padded, longer, length, False, 1.0)
@@ -232,19 +240,19 @@ def transform(x: Any, n: int, axis: int, inverse: bool, scale: float) -> Any:
     if x.shape[axis] > n:
         x = x[(slice(None),) * axis + (slice(n),)]
     x = x if x.flags.c_contiguous else x.copy("C")
-    given = x.shape[axis]
+    present = x.shape[axis]
     shape = _Lengths(math.prod(x.shape[:axis]), n, math.prod(x.shape[axis + 1 :]))
     lengths = (*x.shape[:axis], n, *x.shape[axis + 1 :])
     dtype = _complex_dtype(x.dtype)
     if 0 in (shape.outer, shape.inner):
         return Array.allocate(lengths, dtype, x.context, operation="fft")
-    if given == 0 or n == 1:
+    if present == 0 or n == 1:
         out = Array.allocate(lengths, dtype, x.context, zeroed=True, operation="fft")
-        if given:
+        if present:
             out[...] = x if scale == 1 else x * x.dtype.type(scale)
         return out
     run = _bluestein if factors(n) is None else _smooth
-    return run(x, shape, given, inverse, scale).reshape(lengths)
+    return run(x, shape, present, inverse, scale).reshape(lengths)
 
 
 def mirrored(x: Any, n: int, axis: int) -> Any:
@@ -253,7 +261,7 @@ def mirrored(x: Any, n: int, axis: int) -> Any:
     if x.shape[axis] > half:
         x = x[(slice(None),) * axis + (slice(half),)]
     x = x if x.flags.c_contiguous else x.copy("C")
-    given = x.shape[axis]
+    present = x.shape[axis]
     lengths = (*x.shape[:axis], n, *x.shape[axis + 1 :])
     out = Array.allocate(lengths, x.dtype, x.context, operation="fft")
     if out.size == 0:
@@ -264,5 +272,5 @@ def mirrored(x: Any, n: int, axis: int) -> Any:
     types = [Array, OFFSET] * 2 + [SIZE] * 4
     kernel = _kernel(x.context, other_source, given_types, types)
     inner = math.prod(x.shape[axis + 1 :])
-    kernel(out, out.offset, x, x.offset, out.size, n, inner, given, n=out.size)
+    kernel(out, out.offset, x, x.offset, out.size, n, inner, present, n=out.size)
     return out
