@@ -82,8 +82,8 @@ class Segment:
 
     def __init__(self, stored: list[Applied]) -> None:
         self.stored = stored
-        self.leaves = {one: tuple(_leaves(one, one)) for one in stored}
-        self.every = dict.fromkeys(x for some in self.leaves.values() for x in some)
+        self.leaves = {result: tuple(_leaves(result, result)) for result in stored}
+        self.every = dict.fromkeys(x for leaves in self.leaves.values() for x in leaves)
         if len(self.every) + len(stored) > MOST_ARGUMENTS:
             raise CannotRecord("fuse: more arrays than a kernel takes")
         self.kernels: dict[Any, Compiled] = {}
@@ -95,13 +95,13 @@ class Segment:
         arrays: dict[Origin, Any] = {}
         context: Any = None
         for x in self.every:
-            one = given[x.number] if isinstance(x, TracedArray) else values[x]
-            if not isinstance(one, BaseArray):
+            array = given[x.number] if isinstance(x, TracedArray) else values[x]
+            if not isinstance(array, BaseArray):
                 raise CannotRecord("fuse: a call gave no array")
-            context = context or one._context
-            if one._context is not context:
+            context = context or array._context
+            if array._context is not context:
                 raise CannotRecord("fuse: arrays of two contexts")
-            arrays[x] = one
+            arrays[x] = array
         for group in self._groups(arrays):
             self._launch(group, arrays, given, values, context)
 
@@ -113,19 +113,19 @@ class Segment:
         if len(set(shapes.values())) == 1:
             return [tuple(self.stored)]
         groups: dict[tuple[int, ...], list[Applied]] = {}
-        for one in self.stored:
+        for result in self.stored:
             try:
-                shape = np.broadcast_shapes(*(shapes[x] for x in self.leaves[one]))
+                shape = np.broadcast_shapes(*(shapes[x] for x in self.leaves[result]))
             except ValueError:
                 raise CannotRecord("fuse: shapes that do not fit") from None
-            groups.setdefault(shape, []).append(one)
+            groups.setdefault(shape, []).append(result)
         return [tuple(group) for group in groups.values()]
 
     def _launch(
         self,
         group: tuple[Applied, ...],
         arrays: dict[Origin, Any],
-        given: Sequence[Any],
+        arguments: Sequence[Any],
         values: dict[Origin, Any],
         context: Context,
     ) -> None:
@@ -147,7 +147,7 @@ class Segment:
             result._dtype, result._typecode = kernel.dtypes[0], kernel.typecodes[0]
             return
         for number, how, row in kernel.numbers:
-            value = given[number]
+            value = arguments[number]
             if how.kind not in "fc" and fitting_number(row, how, value) is not value:
                 raise CannotRecord("fuse: an integer that its dtype does not hold")
             inputs.append(how.pointer(value))
@@ -157,8 +157,8 @@ class Segment:
         if status:
             fail(status, "fuse", context, [arrays[x] for x in kernel.arrays])
         results = zip(group, structs, kernel.dtypes, kernel.typecodes, strict=True)
-        for one, struct, dtype, typecode in results:
-            values[one] = first.wrap(struct, context, dtype, typecode)
+        for applied, struct, dtype, typecode in results:
+            values[applied] = first.wrap(struct, context, dtype, typecode)
 
 
 def operands_of(origin: Origin) -> list[Symbol]:
@@ -184,7 +184,7 @@ def _compile(
     context: Context, group: tuple[Applied, ...], dtypes: dict[Origin, DType]
 ) -> Compiled:
     text = KernelText()
-    results = [_write(one, text, dtypes) for one in group]
+    results = [_write(applied, text, dtypes) for applied in group]
     outs = []
     for i, (name, dtype) in enumerate(results):
         text.lines.append(f"r{i} = {name};")

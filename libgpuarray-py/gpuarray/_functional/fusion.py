@@ -63,12 +63,12 @@ class Fused:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the function's result."""
-        given = (*args, *kwargs.values())
+        arguments = (*args, *kwargs.values())
         names = tuple(kwargs)
         for is_fixed in (False, True):
             kinds = [
                 x._typecode if isinstance(x, BaseArray) else _key(x, is_fixed)
-                for x in given
+                for x in arguments
             ]
             key = (len(args), names, *kinds)
             try:
@@ -76,23 +76,23 @@ class Fused:
             except TypeError:  # an unhashable argument
                 break
             if plan is _UNTRIED:
-                plan = self._trace(given, len(args), names, is_fixed)
+                plan = self._trace(arguments, len(args), names, is_fixed)
                 if len(self._plans) >= MOST_PLANS:
                     self._plans.clear()
                 self._plans[key] = plan
             if plan is not None:
                 try:
-                    return plan.run(given)
+                    return plan.run(arguments)
                 except CannotRecord:
                     break
         return self._function(*args, **kwargs)
 
     def _trace(
-        self, given: Sequence[Any], n: int, names: Sequence[str], is_fixed: bool
+        self, arguments: Sequence[Any], n: int, names: Sequence[str], is_fixed: bool
     ) -> FusionPlan | None:
         """Return the trace of the function, or None if it cannot be recorded."""
-        stands = [_stand_in(i, x, is_fixed) for i, x in enumerate(given)]
-        if not any(isinstance(x, BaseArray) for x in given):
+        stands = [_stand_in(i, x, is_fixed) for i, x in enumerate(arguments)]
+        if not any(isinstance(x, BaseArray) for x in arguments):
             return None
         named = dict(zip(names, stands[n:], strict=True))
         try:
@@ -135,15 +135,15 @@ class FusionPlan:
     def __init__(self, result: Any) -> None:
         self.result = result
         self.levels: dict[Origin, int] = {}
-        wanted = [x.origin for x in _symbols(result)]
-        for origin in wanted:
+        origins = [x.origin for x in _symbols(result)]
+        for origin in origins:
             if isinstance(origin, TracedNumber):
                 raise CannotRecord("fuse: a number is given back")
             self._visit(origin)
         calls = [x for x in self.levels if isinstance(x, Called)]
         for call in calls:
-            wanted += [x.origin for x in call.arguments if isinstance(x, Symbol)]
-        stored = dict.fromkeys(x for x in wanted if isinstance(x, Applied))
+            origins += [x.origin for x in call.arguments if isinstance(x, Symbol)]
+        stored = dict.fromkeys(x for x in origins if isinstance(x, Applied))
         last = max(self.levels.values(), default=0)
         self.segments = [
             Segment([x for x in stored if self.levels[x] == level])
@@ -183,30 +183,32 @@ def _symbols(result: Any) -> Iterator[Symbol]:
     if isinstance(result, Symbol):
         yield result
     elif isinstance(result, tuple | list):
-        for one in result:
-            yield from _symbols(one)
+        for item in result:
+            yield from _symbols(item)
     elif isinstance(result, dict):
         yield from _symbols(list(result.values()))
 
 
-def _replaced(result: Any, given: Sequence[Any], values: dict[Origin, Any]) -> Any:
+def _replaced(result: Any, arguments: Sequence[Any], values: dict[Origin, Any]) -> Any:
     """Return the function's result with arrays in place of symbols."""
     if isinstance(result, tuple | list):
-        listed = [_replaced(one, given, values) for one in result]
+        listed = [_replaced(item, arguments, values) for item in result]
         if hasattr(result, "_fields"):
             return type(result)(*listed)
         return type(result)(listed)
     if isinstance(result, dict):
-        return {name: _replaced(one, given, values) for name, one in result.items()}
-    return _value(result, given, values)
+        return {
+            name: _replaced(item, arguments, values) for name, item in result.items()
+        }
+    return _value(result, arguments, values)
 
 
-def _value(x: Any, given: Sequence[Any], values: dict[Origin, Any]) -> Any:
+def _value(x: Any, arguments: Sequence[Any], values: dict[Origin, Any]) -> Any:
     if not isinstance(x, Symbol):
         return x
     origin = x.origin
     return (
-        given[origin.number]
+        arguments[origin.number]
         if isinstance(origin, TracedArray | TracedNumber)
         else values[origin]
     )

@@ -78,20 +78,20 @@ class Symbol:
         self.origin = Applied(row, recorded.origin.operands, self.dtype)
         return self
 
-    def _called(self, name: Any, *given: Any, **options: Any) -> Symbol:
+    def _called(self, name: Any, *arguments: Any, **options: Any) -> Symbol:
         if any(isinstance(x, Symbol) for x in options.values()):
             raise CannotRecord(f"fuse: {name} with an option not known yet")
         self.has_views = True
-        given = tuple(x._now() if isinstance(x, Symbol) else x for x in given)
-        return Symbol(Called(name, (self._now(), *given), options), None)
+        arguments = tuple(x._now() if isinstance(x, Symbol) else x for x in arguments)
+        return Symbol(Called(name, (self._now(), *arguments), options), None)
 
     def __array_ufunc__(
-        self, ufunc: Any, method: str, *given: Any, **options: Any
+        self, ufunc: Any, method: str, *operands: Any, **options: Any
     ) -> Symbol:
         row = _BY_REFERENCE.get(ufunc)
         if row is None or method != "__call__":
             raise CannotRecord(f"fuse: {ufunc.__name__}.{method} of a value not known")
-        return record(row, given, not options)
+        return record(row, operands, not options)
 
     def __array_function__(
         self, function: Any, types: Any, args: Any, kwargs: dict[str, Any]
@@ -197,7 +197,7 @@ def record(row: Scalar, operands: tuple[Any, ...], is_plain: bool = True) -> Sym
         for x in operands
     ):
         raise CannotRecord(f"fuse: {row.name} of numbers alone")
-    kinds = tuple(one for one in types if one is not None)
+    kinds = tuple(kind for kind in types if kind is not None)
     known = resolve(row, kinds).result if len(kinds) == len(types) else None
     now = tuple(x._now() if isinstance(x, Symbol) else x for x in operands)
     return Symbol(Applied(row, now), known)
