@@ -128,10 +128,10 @@ class Picked(NamedTuple):
 
 def single_mask(array: BaseArray, index: Sequence[Any]) -> BaseArray | None:
     """Return the mask on the array's context that is the whole index, else None."""
-    given = [entry for entry in index if not isinstance(entry, EllipsisType)]
-    if len(given) != 1 or (len(index) > 1 and index[0] is not given[0]):
+    entries = [entry for entry in index if not isinstance(entry, EllipsisType)]
+    if len(entries) != 1 or (len(index) > 1 and index[0] is not entries[0]):
         return None
-    mask = given[0]
+    mask = entries[0]
     if isinstance(mask, BaseArray) and mask.dtype.kind == "b" and mask.ndim:
         _check_mask(mask.shape, array.shape, 0)
         return mask
@@ -144,8 +144,8 @@ def _check_mask(mask: tuple[int, ...], shape: tuple[int, ...], axis: int) -> Non
         raise BadIndex(
             f"index: a mask of {len(mask)} axes from axis {axis} on, of {len(shape)}"
         )
-    for k, (given, length) in enumerate(zip(mask, part, strict=True)):
-        if given != length:
+    for k, (mask_length, length) in enumerate(zip(mask, part, strict=True)):
+        if mask_length != length:
             raise BadIndex(
                 f"index: a mask of shape {mask} does not fit axis {axis + k} of length "
                 f"{length}"
@@ -184,11 +184,11 @@ def _expand(array: BaseArray, index: Sequence[Any]) -> list[Any]:
     gaps = [i for i, e in enumerate(entries) if isinstance(e, EllipsisType)]
     if len(gaps) > 1:
         raise BadIndex("index: only one Ellipsis may stand in an index")
-    given = sum(_axes_of(e) for e in entries)
-    if given > array.ndim:
-        raise BadIndex(f"index: {given} indices for an array of {array.ndim} axes")
+    n_axes = sum(_axes_of(e) for e in entries)
+    if n_axes > array.ndim:
+        raise BadIndex(f"index: {n_axes} indices for an array of {array.ndim} axes")
     place = gaps[0] + 1 if gaps else len(entries)
-    entries[place:place] = [slice(None)] * (array.ndim - given)
+    entries[place:place] = [slice(None)] * (array.ndim - n_axes)
     return entries
 
 
@@ -251,12 +251,12 @@ def pick(array: BaseArray, index: Sequence[Any]) -> Picked:
 
 def gather_axes(picked: Picked, view: BaseArray) -> tuple[Any, int]:
     """Return a view with the arrays' axes side by side, and the first of them."""
-    kept = [
+    view_entries = [
         i
         for i, entry in enumerate(picked.entries)
         if entry is None or isinstance(entry, slice)
     ]
-    number = {entry: axis for axis, entry in enumerate(kept)}
+    number = {entry: axis for axis, entry in enumerate(view_entries)}
     picks = [number[place] for place in picked.places]
     first = 0 if picked.is_apart else picks[0]
     rest = [axis for axis in range(view.ndim) if axis not in picks]

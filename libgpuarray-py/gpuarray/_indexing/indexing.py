@@ -270,11 +270,11 @@ def _no_index(array: BaseArray, entries: tuple[Any, ...]) -> BadIndex:
 
 def _expand(array: BaseArray, index: tuple[Any, ...]) -> tuple[Any, ...]:
     """The entries with Ellipsis expanded: one per axis, and None for new axes."""
-    given = sum(1 for e in index if e is not None and e is not Ellipsis)
+    n_axes = sum(1 for e in index if e is not None and e is not Ellipsis)
     gaps = [i for i, e in enumerate(index) if e is Ellipsis]
-    missing = array.ndim - given
+    missing = array.ndim - n_axes
     if missing < 0:
-        raise BadIndex(f"index: {given} indices for an array of {array.ndim} axes")
+        raise BadIndex(f"index: {n_axes} indices for an array of {array.ndim} axes")
     if len(gaps) > 1:
         raise BadIndex("index: only one Ellipsis may stand in an index")
     place = gaps[0] if gaps else len(index)
@@ -284,11 +284,11 @@ def _expand(array: BaseArray, index: tuple[Any, ...]) -> tuple[Any, ...]:
 def _pattern(entries: tuple[Any, ...]) -> list[Any]:
     """The dimshuffle that adds the new axes after integers have dropped theirs."""
     pattern: list[Any] = []
-    kept = 0
+    axis = 0
     for entry in entries:
         if entry is None:
             pattern.append("x")
         elif isinstance(entry, slice):
-            pattern.append(kept)
-            kept += 1
+            pattern.append(axis)
+            axis += 1
     return pattern
