@@ -63,7 +63,7 @@ def _numel(
     axes = (
         range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     )
-    reduced = {one % x.ndim for one in axes}
+    reduced = {number % x.ndim for number in axes}
     count = 1
     for i in reduced:
         count *= x.shape[i]

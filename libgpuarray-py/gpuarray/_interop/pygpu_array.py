@@ -75,17 +75,17 @@ def read(array: BaseArray, dst: npt.NDArray[Any]) -> None:
     array([1., 1., 1.])
     """
     _check_host("read", array, dst)
-    ours, theirs = array.flags, dst.flags
-    if not theirs.behaved:
+    own_flags, host_flags = array.flags, dst.flags
+    if not host_flags.behaved:
         raise BadValue("read: the NumPy array must not be written, or is not aligned")
-    fits_c = ours.c_contiguous and theirs.c_contiguous
-    if not fits_c and not (ours.f_contiguous and theirs.f_contiguous):
+    fits_c = own_flags.c_contiguous and host_flags.c_contiguous
+    if not fits_c and not (own_flags.f_contiguous and host_flags.f_contiguous):
         raise BadValue(
             "read: the NumPy array is not contiguous in the order of the array; use "
             "dst[...] = a.get()"
         )
     if dst.size:
-        flat = dst if theirs.c_contiguous else dst.T
+        flat = dst if host_flags.c_contiguous else dst.T
         pointer = address(flat, writable=True)
         check(lib.GpuArray_read(pointer, dst.nbytes, array._struct), "read")
 
@@ -127,9 +127,9 @@ def empty_like_me(
     >>> gpuarray.zeros((2, 3))._empty_like_me("int8").shape
     (2, 3)
     """
-    chosen = array.dtype if dtype is None else as_dtype(dtype, "_empty_like_me")
+    kind = array.dtype if dtype is None else as_dtype(dtype, "_empty_like_me")
     code = order_code(as_order(order), array)
-    return array.allocate(array.shape, chosen, array.context, code)
+    return array.allocate(array.shape, kind, array.context, code)
 
 
 # ---- buffers by address ----
@@ -201,7 +201,7 @@ def from_gpudata(
 ) -> A:
     """Return the array on a ``gpudata *``, given as an integer."""
     place = find_context(context)
-    chosen = as_dtype(dtype, "from_gpudata")
+    kind = as_dtype(dtype, "from_gpudata")
     lengths = as_shape(shape, "from_gpudata")
     steps = ffi.NULL if strides is None else list(strides)
     if strides is not None and len(strides) != len(lengths):
@@ -211,14 +211,14 @@ def from_gpudata(
     check(lib.gpudata_property(pointer, lib.GA_BUFFER_PROP_CTX, owner), "from_gpudata")
     if owner[0] != place.pointer:
         raise BadValue(f"from_gpudata: the buffer is not of {place.name}")
-    struct, code = ffi.new(ARRAY), dtype_to_typecode(chosen)
+    struct, code = ffi.new(ARRAY), dtype_to_typecode(kind)
     check(
         lib.GpuArray_fromdata(
             struct, pointer, offset, code, len(lengths), lengths, steps, int(writable)
         ),
         "from_gpudata",
     )
-    array = cls.wrap(struct, place, chosen, code)
+    array = cls.wrap(struct, place, kind, code)
     if base is not None:  # kept alive with the array
         array._kept = base
     return array
