@@ -370,9 +370,9 @@ def _kernel_for(
     key = row.name, types, manner
     kernel = context._kernels.get(key)
     if kernel is None:
-        given = [_operand(row, context, x) for x in operands]
+        kinds = [_operand(row, context, x) for x in operands]
         is_array = [isinstance(x, BaseArray) for x in operands]
-        kernel = make_kernel(context, row, given, is_array, manner)
+        kernel = make_kernel(context, row, kinds, is_array, manner)
         context._kernels[key] = kernel
     for number, value in zip(kernel.numbers, values, strict=True):
         if number.kind in "fc":

@@ -121,15 +121,15 @@ def _ufunc_loop(
 ) -> tuple[DType, ...]:
     """Return the dtypes of NumPy's loop, operands and results."""
     outs = (None,) * ufunc.nout
-    chosen: dict[str, Any] = {}
-    wanted = operands if dtype is None else (*operands, dtype)
-    known, back = as_numpy_knows(wanted)
+    options: dict[str, Any] = {}
+    promoted = operands if dtype is None else (*operands, dtype)
+    known, back = as_numpy_knows(promoted)
     if dtype is not None:
-        chosen["signature"] = ((None,) * ufunc.nin) + (known[-1],) * ufunc.nout
-        chosen["casting"] = casting
+        options["signature"] = ((None,) * ufunc.nin) + (known[-1],) * ufunc.nout
+        options["casting"] = casting
     # NumPy's own types mean weak; its annotations have dtypes only.
-    loop = ufunc.resolve_dtypes((*known[: ufunc.nin], *outs), **chosen)
-    return tuple(back.get(one, one) for one in loop)
+    loop = ufunc.resolve_dtypes((*known[: ufunc.nin], *outs), **options)
+    return tuple(back.get(kind, kind) for kind in loop)
 
 
 def _no_loop(row: Scalar, operands: tuple[Operand, ...], why: str) -> BadType:

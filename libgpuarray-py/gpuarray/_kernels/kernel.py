@@ -81,7 +81,7 @@ class GpuKernel:
         name = name.decode() if isinstance(name, bytes) else name
         self.context = find_context(context)
         self.name = name
-        self._codes = [_argument_code(given) for given in types]
+        self._codes = [_argument_code(kind) for kind in types]
         pointed = pointed_dtypes(source, name) or ()
         fits = len(pointed) == len(self._codes)
         self._pointed = pointed if fits else (None,) * len(self._codes)
@@ -102,10 +102,10 @@ class GpuKernel:
             log,
         )
         if log[0]:
-            said = text(log[0])
+            messages = text(log[0])
             lib.host_free(log[0])
             raise KernelError(
-                f"kernel {name!r} does not compile on {self.context.name}:\n{said}"
+                f"kernel {name!r} does not compile on {self.context.name}:\n{messages}"
             )
         check(status, f"kernel {name!r} on {self.context.name}")
         self._handle = ffi.gc(handle, lib.GpuKernel_clear)
@@ -155,12 +155,12 @@ class GpuKernel:
                 f"kernel {self.name!r}: {len(arguments)} arguments, expected "
                 f"{len(self._codes)}"
             )
-        kept = [
+        pointers = [
             self._pointer(i, code, value)
             for i, (code, value) in enumerate(zip(self._codes, arguments, strict=True))
         ]
         grid, block = self._geometry(n, blocks, threads)
-        listed = ffi.new("void *[]", kept)
+        listed = ffi.new("void *[]", pointers)
         check(
             lib.GpuKernel_call(self._handle, len(grid), grid, block, shared, listed),
             f"kernel {self.name!r} on {self.context.name}",
@@ -191,9 +191,9 @@ class GpuKernel:
         check(lib.GpuKernel_sched(self._handle, n, grid_size, block_size))
         return [grid_size[0]], [block_size[0]]
 
-    def _one_length(self, what: str, given: Any) -> int:
+    def _one_length(self, what: str, lengths: Any) -> int:
         """The length along the only axis of a launch over n work items; 0: any."""
-        listed = [0] if given is None else _lengths(given)
+        listed = [0] if lengths is None else _lengths(lengths)
         if len(listed) != 1:
             raise BadValue(
                 f"kernel {self.name!r}: {what} {listed} beside n, expected one length"
@@ -237,13 +237,13 @@ class GpuKernel:
 
     def _checked(self, position: int, code: int, value: Any) -> Any:
         """Return a number argument. Raises BadType and BadValue."""
-        wanted = _number_dtype(code)
+        dtype = _number_dtype(code)
         what = f"kernel {self.name!r}: argument {position} is {value!r}, expected a"
         if isinstance(value, str | bytes) or np.size(value) != 1:
-            raise BadType(f"{what} number ({wanted})")
+            raise BadType(f"{what} number ({dtype})")
         is_float = isinstance(value, float | np.floating)
         if code in _INTEGERS and is_float and not value.is_integer():
-            raise BadValue(f"{what} whole number ({wanted}); round it first")
+            raise BadValue(f"{what} whole number ({dtype}); round it first")
         return value
 
 
@@ -288,10 +288,10 @@ _INTEGERS = {
 """The types of integer arguments in C."""
 
 
-def _argument_code(given: Any) -> int:
-    if isinstance(given, type) and issubclass(given, BaseArray):
+def _argument_code(kind: Any) -> int:
+    if isinstance(kind, type) and issubclass(kind, BaseArray):
         return _BUFFER
-    return dtype_to_typecode(given)
+    return dtype_to_typecode(kind)
 
 
 def _lengths(lengths: int | Sequence[int]) -> list[int]:

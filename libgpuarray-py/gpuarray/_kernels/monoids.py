@@ -60,10 +60,10 @@ def axes_mask(axis: Axis, ndim: int, operation: str) -> int:
         return 0
     listed = axis if isinstance(axis, list | tuple) else (axis,)
     mask = 0
-    for one in listed:
-        bit = 1 << axis_number(one, ndim, operation)
+    for number in listed:
+        bit = 1 << axis_number(number, ndim, operation)
         if mask & bit:
-            raise BadValue(f"{operation}: axis {one} is given twice")
+            raise BadValue(f"{operation}: axis {number} is given twice")
         mask |= bit
     return mask
 
@@ -175,8 +175,8 @@ def apply_reduction(
         reduction.handle, struct, inputs, mask, int(keepdims)
     )
     if status:
-        given = ", ".join(f"{x.dtype}{list(x.shape)}" for x in arrays)
-        check(status, f"{operation}({given}) on {arrays[0].context.name}")
+        types = ", ".join(f"{x.dtype}{list(x.shape)}" for x in arrays)
+        check(status, f"{operation}({types}) on {arrays[0].context.name}")
     return arrays[0].wrap(
         struct, arrays[0].context, reduction.dtype, reduction.typecode
     )
@@ -197,8 +197,8 @@ def counted(
     (part,) = parts
     start = identity_text(part.row, part.accumulator)
     ones = Accumulator(SCALARS["add"], "m ? 1 : 0", np.dtype(np.int64))
-    held = part._replace(map=f"m ? ({part.map}) : {start}")
-    return [*inputs, MASK], [held, ones]
+    masked = part._replace(map=f"m ? ({part.map}) : {start}")
+    return [*inputs, MASK], [masked, ones]
 
 
 def with_mask(arrays: Sequence[BaseArray], where: Any, operation: str) -> Any:

@@ -46,11 +46,11 @@ def parse(text: str, operation: str) -> list[Parameter]:
     >>> [one.name for one in parse("float32 x, raw T y", "kernel")]
     ['x', 'y']
     """
-    listed = [one.strip() for one in text.split(",")]
+    listed = [entry.strip() for entry in text.split(",")]
     if listed == [""]:
         return []
-    parameters = [_parse_one(one, operation) for one in listed]
-    names = [one.name for one in parameters]
+    parameters = [_parse_one(entry, operation) for entry in listed]
+    names = [entry.name for entry in parameters]
     if len(set(names)) != len(names):
         raise BadValue(f"{operation}: a name stands twice in {text!r}")
     return parameters
@@ -86,16 +86,20 @@ def resolve_types(
 ) -> dict[str, DType]:
     """Return the dtype of each letter, for arguments' dtypes (None: a number)."""
     letters: dict[str, DType] = {}
-    for one, dtype in zip(parameters, dtypes, strict=True):
+    for parameter, dtype in zip(parameters, dtypes, strict=True):
         if dtype is None:
             continue
-        expected = one.dtype if one.dtype is not None else letters.get(one.generic)
+        expected = (
+            parameter.dtype
+            if parameter.dtype is not None
+            else letters.get(parameter.generic)
+        )
         if expected is None:
-            letters[one.generic] = dtype
+            letters[parameter.generic] = dtype
         elif expected != dtype:
             raise BadType(
-                f"{operation}: {one.name} is of {dtype}, expected {expected}; convert "
-                f"it with astype({str(expected)!r})"
+                f"{operation}: {parameter.name} is of {dtype}, expected {expected}; "
+                f"convert it with astype({str(expected)!r})"
             )
     return letters
 
