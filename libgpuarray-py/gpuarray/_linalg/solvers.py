@@ -86,11 +86,11 @@ def columns(x: Any) -> Any:
     return turned(turned(x).copy("C"))
 
 
-def _call(operation: str, function: Any, *given: Any) -> None:
+def _call(operation: str, function: Any, *arguments: Any) -> None:
     """Call the library; arrays pass their structs and None passes NULL."""
     passed = [
         ffi.NULL if x is None else x.struct if isinstance(x, BaseArray) else x
-        for x in given
+        for x in arguments
     ]
     check(function(*passed), operation)
 
