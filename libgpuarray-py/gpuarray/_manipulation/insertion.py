@@ -42,11 +42,11 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     if axis is None:
         source, axis = source.ravel(), 0
     axis = axis_number(axis, source.ndim, "delete")
-    chosen = obj if isinstance(obj, slice | int) else asnumpy(obj)
-    if isinstance(chosen, np.ndarray) and chosen.size == 0:
-        chosen = chosen.astype(INT64)
+    indices = obj if isinstance(obj, slice | int) else asnumpy(obj)
+    if isinstance(indices, np.ndarray) and indices.size == 0:
+        indices = indices.astype(INT64)
     try:
-        remaining = np.delete(np.arange(source.shape[axis], dtype=INT64), chosen)
+        remaining = np.delete(np.arange(source.shape[axis], dtype=INT64), indices)
     except IndexError as error:
         raise BadIndex(f"delete: {error}") from None
     except ValueError as error:
@@ -129,14 +129,14 @@ def trim_zeros(
     sides = str(trim).lower()
     if not sides or set(sides) - set("fb"):
         raise BadValue(f"trim_zeros: trim is {trim!r}, expected 'f', 'b' or 'fb'")
-    chosen = (
+    axes = (
         range(source.ndim)
         if axis is None
         else axes_numbers(axis, source.ndim, "trim_zeros")
     )
-    nonzeros = [one.get() for one in source.nonzero()] if source.ndim else []
+    nonzeros = [indices.get() for indices in source.nonzero()] if source.ndim else []
     index: list[Any] = [slice(None)] * source.ndim
-    for i in chosen:
+    for i in axes:
         if not nonzeros[i].size:
             index[i] = slice(0, 0)
             continue

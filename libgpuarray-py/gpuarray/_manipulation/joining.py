@@ -92,7 +92,7 @@ def _listed(operation: str, arrays: Any, context: Place = None) -> list[Any]:
         raise BadValue(f"{operation}: got no array, expected at least one")
     if context is None:
         return _require_all(operation, *listed)
-    first = next((one for one in listed if isinstance(one, BaseArray)), None)
+    first = next((part for part in listed if isinstance(part, BaseArray)), None)
     if first is not None:
         place = find_context(context)
         if first.context is not place:
@@ -100,8 +100,8 @@ def _listed(operation: str, arrays: Any, context: Place = None) -> list[Any]:
                 f"{operation}: an array is on {first.context.name}, not on {place.name}"
             )
         listed = [
-            first.from_host(one, place) if isinstance(one, np.ndarray) else one
-            for one in listed
+            first.from_host(part, place) if isinstance(part, np.ndarray) else part
+            for part in listed
         ]
     return _require_all(operation, *listed)
 
@@ -149,7 +149,9 @@ def block(arrays: Any) -> Any:
 
     def joined(part: Any, level: int) -> Any:
         if isinstance(part, list):
-            return concatenate([joined(one, level + 1) for one in part], level - depth)
+            return concatenate(
+                [joined(inner, level + 1) for inner in part], level - depth
+            )
         leaf = (
             part if isinstance(part, BaseArray) else as_operand(parts[0], part, "block")
         )
@@ -167,8 +169,8 @@ def _leaves(part: Any, depth: int) -> Iterator[tuple[Any, int]]:
         return
     if not part:
         raise BadValue("block: a list is empty")
-    for one in part:
-        yield from _leaves(one, depth + 1)
+    for inner in part:
+        yield from _leaves(inner, depth + 1)
 
 
 def stack(
@@ -279,8 +281,10 @@ def roll(a: Any, shift: Parts, axis: int | Sequence[int] | None = None) -> Any:
     if shifts.ndim > 1 or shifts.dtype.kind not in "iu":
         raise BadValue(f"roll: shift {shift!r}, expected an integer or a list of them")
     steps = [0] * source.ndim
-    for one, step in zip(axes.ravel().tolist(), shifts.ravel().tolist(), strict=True):
-        steps[axis_number(one, source.ndim, "roll")] += step
+    for number, step in zip(
+        axes.ravel().tolist(), shifts.ravel().tolist(), strict=True
+    ):
+        steps[axis_number(number, source.ndim, "roll")] += step
     result = source
     for i, step in enumerate(steps):
         length = source.shape[i]

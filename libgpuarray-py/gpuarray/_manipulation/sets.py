@@ -127,11 +127,11 @@ def unique(
     [1 2] [1 2]
     """
     source = require(ar, "unique")
-    wanted = return_index, return_inverse, return_counts
+    options = return_index, return_inverse, return_counts
     if axis is None:
-        parts = _unique(source, *wanted, equal_nan)
+        parts = _unique(source, *options, equal_nan)
     else:
-        parts = _unique_parts(source, axis, *wanted)
+        parts = _unique_parts(source, axis, *options)
     return parts[0] if len(parts) == 1 else tuple(parts)
 
 
@@ -219,11 +219,11 @@ def _beside(array: Any, other: Any, operation: str) -> tuple[Any, Any]:
     """Return both on one context, that of either; a Python number takes a dtype."""
     ours = array if isinstance(array, BaseArray) else other
     require(ours, operation)
-    both = [
+    arrays = [
         x if isinstance(x, BaseArray) else ours.from_host(_host(ours, x), ours.context)
         for x in (array, other)
     ]
-    first, second = require_all(operation, *both)
+    first, second = require_all(operation, *arrays)
     return first, second
 
 
@@ -250,17 +250,17 @@ def isin(
     [[False  True]
      [False  True]]
     """
-    elements, wanted = _beside(element, test_elements, "isin")
+    elements, members = _beside(element, test_elements, "isin")
     if kind not in (None, "sort", "table"):
         raise BadValue(f"isin: kind is {kind!r}, expected None, 'sort' or 'table'")
     compare = FUNCTIONS["not_equal" if invert else "equal"]
-    if wanted.size == 0:
+    if members.size == 0:
         result = _truths(elements, elements.shape)
         result[...] = invert
         return result
-    dtype = result_type(elements.dtype, wanted.dtype)
+    dtype = result_type(elements.dtype, members.dtype)
     elements = elements.astype(dtype, copy=False)
-    ordered = sort(wanted.astype(dtype, copy=False).ravel())
+    ordered = sort(members.astype(dtype, copy=False).ravel())
     places = searchsorted(ordered, elements)
     return compare(elements, ordered.take(places, mode="clip"))
 
@@ -272,8 +272,8 @@ def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) 
     >>> print(gpuarray.in1d(a, gpuarray.asarray([2, 4])))
     [False  True False  True]
     """
-    elements, wanted = _beside(ar1, ar2, "in1d")
-    return isin(elements.ravel(), wanted, assume_unique, invert)
+    elements, members = _beside(ar1, ar2, "in1d")
+    return isin(elements.ravel(), members, assume_unique, invert)
 
 
 def union1d(ar1: Any, ar2: Any) -> Any:

@@ -111,14 +111,14 @@ def moveaxis(
     (3, 4, 2)
     """
     ndim = require(a, "moveaxis").ndim
-    taken = axes_numbers(source, ndim, "moveaxis")
+    moved = axes_numbers(source, ndim, "moveaxis")
     places = axes_numbers(destination, ndim, "moveaxis")
-    if len(taken) != len(places):
+    if len(moved) != len(places):
         raise BadValue(
-            f"moveaxis: {len(taken)} axes for {len(places)} places; expected as many"
+            f"moveaxis: {len(moved)} axes for {len(places)} places; expected as many"
         )
-    order = [axis for axis in range(ndim) if axis not in taken]
-    for place, axis in sorted(zip(places, taken, strict=True)):
+    order = [axis for axis in range(ndim) if axis not in moved]
+    for place, axis in sorted(zip(places, moved, strict=True)):
         order.insert(place, axis)
     return a.transpose(order)
 
@@ -134,7 +134,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     if not -ndim <= operator.index(start) <= ndim:
         raise BadIndex(f"rollaxis: start {start} is out of bounds for {ndim} axes")
     start = start + ndim if start < 0 else start
-    order = [one for one in range(ndim) if one != axis]
+    order = [number for number in range(ndim) if number != axis]
     order.insert(start - 1 if axis < start else start, axis)
     return a.transpose(order)
 
@@ -168,10 +168,10 @@ def squeeze(a: Any, axis: Axis = None) -> Any:
         dropped = tuple(i for i, length in enumerate(shape) if length == 1)
     else:
         dropped = axes_numbers(axis, len(shape), "squeeze")
-    for one in dropped:
-        if shape[one] != 1:
+    for number in dropped:
+        if shape[number] != 1:
             raise BadValue(
-                f"squeeze: axis {one} of shape {shape} has length {shape[one]}, "
+                f"squeeze: axis {number} of shape {shape} has length {shape[number]}, "
                 "expected 1"
             )
     return a.dimshuffle(*(i for i in range(len(shape)) if i not in dropped))

@@ -79,8 +79,8 @@ def take(
         source, axis = source.ravel(), 0
     axis = axis_number(axis, source.ndim, "take")
     length = source.shape[axis]
-    chosen = _index_array(indices, source, axis, length, mode, "take")
-    result = take_at(source, [chosen], axis, number)
+    index = _index_array(indices, source, axis, length, mode, "take")
+    result = take_at(source, [index], axis, number)
     if out is None:
         return result
     if result.shape != out.shape:
@@ -105,16 +105,16 @@ def put(array: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """
     target = _writeable(array, "put")
     number = _mode(mode, "put")
-    chosen = _index_array(ind, target, 0, target.size, mode, "put").ravel()
+    index = _index_array(ind, target, 0, target.size, mode, "put").ravel()
     values = as_values(target, v, "put").ravel()
     if values.size == 0:
         return
-    if values.size not in (1, chosen.size):
-        counts = np.arange(chosen.size, dtype=INT64) % values.size
+    if values.size not in (1, index.size):
+        counts = np.arange(index.size, dtype=INT64) % values.size
         values = take_at(values, [target.from_host(counts, target._context)], 0)
     is_block = target.flags.c_contiguous
     flat = target.reshape(-1) if is_block else target.copy().reshape(-1)
-    put_at(flat, [chosen], 0, values, number)
+    put_at(flat, [index], 0, values, number)
     if not is_block:
         packed = flat.reshape(target.shape)
         check(lib.GpuArray_move(target._struct, packed._struct), "put")
@@ -122,10 +122,10 @@ def put(array: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 def _along(array: BaseArray, indices: Any, axis: int, operation: str) -> list[Any]:
     """Return index arrays: ``indices`` for one axis, its positions for the others."""
-    chosen = _index_array(indices, array, axis, array.shape[axis], "raise", operation)
-    if chosen.ndim != array.ndim:
+    index = _index_array(indices, array, axis, array.shape[axis], "raise", operation)
+    if index.ndim != array.ndim:
         raise BadValue(
-            f"{operation}: indices have {chosen.ndim} axes, the array {array.ndim}"
+            f"{operation}: indices have {index.ndim} axes, the array {array.ndim}"
         )
     picked: list[Any] = []
     for k, length in enumerate(array.shape):
@@ -133,7 +133,7 @@ def _along(array: BaseArray, indices: Any, axis: int, operation: str) -> list[An
         shape[k] = length
         counts = np.arange(length, dtype=INT64).reshape(shape)
         is_other = k != axis
-        picked.append(array.from_host(counts, array._context) if is_other else chosen)
+        picked.append(array.from_host(counts, array._context) if is_other else index)
     return picked
 
 
