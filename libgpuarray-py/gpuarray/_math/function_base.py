@@ -56,16 +56,16 @@ def gradient(
     if edge_order not in (1, 2):
         raise BadValue(f"gradient: edge_order is {edge_order}, expected 1 or 2")
     spaces = _spaces(varargs, axes, source)
-    for one in axes:
-        if source.shape[one] < edge_order + 1:
+    for number in axes:
+        if source.shape[number] < edge_order + 1:
             raise BadValue(
-                f"gradient: axis {one} has {source.shape[one]} elements, expected "
-                f"{edge_order + 1} or more"
+                f"gradient: axis {number} has {source.shape[number]} elements, "
+                f"expected {edge_order + 1} or more"
             )
     source = _floating(source)
     derivatives = [
-        _along(source, one, space, edge_order)
-        for one, space in zip(axes, spaces, strict=True)
+        _along(source, number, space, edge_order)
+        for number, space in zip(axes, spaces, strict=True)
     ]
     return derivatives[0] if len(axes) == 1 else tuple(derivatives)
 
@@ -81,8 +81,8 @@ def _spaces(
     if len(distances) != len(axes):
         raise BadType(f"gradient: {len(distances)} distances for {len(axes)} axes")
     spaces = []
-    for axis, one in zip(axes, distances, strict=True):
-        space = asnumpy(one)
+    for axis, distance in zip(axes, distances, strict=True):
+        space = asnumpy(distance)
         if space.ndim == 1:
             if len(space) != source.shape[axis]:
                 raise BadValue(
@@ -405,7 +405,9 @@ def _as_vector(source: Any, weights: Any) -> Any:
 def _sample_weights(source: Any, counts: Any, weights: Any) -> Any:
     if counts is None and weights is None:
         return None
-    products = [_as_vector(source, one) for one in (counts, weights) if one is not None]
+    products = [
+        _as_vector(source, vector) for vector in (counts, weights) if vector is not None
+    ]
     return products[0] if len(products) == 1 else products[0] * products[1]
 
 

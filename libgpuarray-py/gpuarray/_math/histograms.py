@@ -201,20 +201,20 @@ def histogramdd(
             f"{len(columns)} dimensions"
         )
     edges = [
-        _edges("histogramdd", column, *one)
-        for column, *one in zip(columns, listed, limits, strict=True)
+        _edges("histogramdd", column, *bounds)
+        for column, *bounds in zip(columns, listed, limits, strict=True)
     ]
-    shape = [len(one) + 1 for one in edges]
+    shape = [len(bounds) + 1 for bounds in edges]
     flat: Any = 0
-    for column, one, length in zip(columns, edges, shape, strict=True):
-        flat = flat * length + _places(column, one)
+    for column, bounds, length in zip(columns, edges, shape, strict=True):
+        flat = flat * length + _places(column, bounds)
     known = None
     if weights is not None:
         known = _weights("histogramdd", weights, columns[0])
         known = _widened("histogramdd", known)
     counts = _counts(flat, math.prod(shape), known).reshape(*shape)
     inner = counts[tuple(slice(1, -1) for _ in shape)].astype(np.float64)
-    ends = tuple(points.from_host(one, points.context) for one in edges)
+    ends = tuple(points.from_host(bounds, points.context) for bounds in edges)
     return (_density(inner, edges) if density else inner), ends
 
 
@@ -228,10 +228,10 @@ def _length(bins: Any) -> int | None:
 
 def _density(counts: Any, edges: Sequence[Edges]) -> Any:
     total = counts.sum()
-    for axis, one in enumerate(edges):
+    for axis, limits in enumerate(edges):
         shape = [1] * counts.ndim
-        shape[axis] = len(one) - 1
-        widths = np.diff(one).astype(float).reshape(shape)
+        shape[axis] = len(limits) - 1
+        widths = np.diff(limits).astype(float).reshape(shape)
         counts = counts / counts.from_host(widths, counts.context)
     return counts / total
 

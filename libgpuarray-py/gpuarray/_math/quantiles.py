@@ -34,10 +34,10 @@ where, isnan, clip = FUNCTIONS["where"], FUNCTIONS["isnan"], FUNCTIONS["clip"]
 
 def _either(name: str) -> Callable[..., Any]:
     """Return a function: the table's for arrays on the device, NumPy's for the host."""
-    ours, theirs = FUNCTIONS[name], getattr(np, name)
+    tables, numpys = FUNCTIONS[name], getattr(np, name)
 
     def apply(x: Any, *limits: Any) -> Any:
-        return (ours if isinstance(x, BaseArray) else theirs)(x, *limits)
+        return (tables if isinstance(x, BaseArray) else numpys)(x, *limits)
 
     return apply
 
@@ -353,12 +353,12 @@ def _quantile(
         low, part = how.place(n, share)
         first, part = min(max(int(low), 0), n - 1), kind.type(part)
         after = ordered[..., min(first + 1, n - 1)]
-        one = ordered[..., first]
+        value = ordered[..., first]
         if how.interpolates:
-            one = one.astype(np.result_type(one.dtype, kind), copy=False)
+            value = value.astype(np.result_type(value.dtype, kind), copy=False)
         if part > 0:
-            one = _mixed(one, after, part, part >= 0.5)
-        results.append(_nan_kept(one, ordered))
+            value = _mixed(value, after, part, part >= 0.5)
+        results.append(_nan_kept(value, ordered))
     return finish(_gathered(results, shares.shape, rows))
 
 
@@ -392,15 +392,15 @@ def _nanquantile(
     known = count.astype(np.result_type(kind, np.float32))
     for share in shares.ravel():
         low, part = how.place(known, known.dtype.type(share))
-        one, after = (
+        value, after = (
             _at(ordered, low.astype(INT64)),
             _at(ordered, low.astype(INT64) + 1),
         )
         if how.interpolates:
             part = part.astype(np.result_type(kind, rows.dtype))
-            near, far = (_mixed(one, after, part, end) for end in (False, True))
-            one = where(part > 0, where(part >= 0.5, far, near), one)
-        results.append(one)
+            near, far = (_mixed(value, after, part, end) for end in (False, True))
+            value = where(part > 0, where(part >= 0.5, far, near), value)
+        results.append(value)
     return finish(_gathered(results, shares.shape, rows))
 
 
@@ -443,8 +443,8 @@ def _weighted(
     risen = where(risen == 0, -1, risen)  # so that a share of 0 finds a weight
     results = []
     for share in shares.ravel():
-        one = _at(ordered, sum_of(risen < float(share), -1))
-        results.append(_nan_kept(one, ordered) if keeps_nan else one)
+        value = _at(ordered, sum_of(risen < float(share), -1))
+        results.append(_nan_kept(value, ordered) if keeps_nan else value)
     return _gathered(results, shares.shape, rows)
 
 

@@ -168,8 +168,8 @@ def _count(
     axes = tuple(i for i in range(array.ndim) if mask >> i & 1)
     if where is True:
         return math.prod(array.shape[i] for i in axes)
-    _, held = with_mask((array,), where, operation)
-    return sum_of(held, axes, keepdims=keepdims)
+    _, present = with_mask((array,), where, operation)
+    return sum_of(present, axes, keepdims=keepdims)
 
 
 def _squares(
