@@ -114,7 +114,7 @@ def _order(label: Label) -> tuple[int, Any]:
 
 def _implied(labels: Sequence[tuple[Label, ...]], dots: int) -> tuple[Label, ...]:
     """Return the labels that occur once, in their order, behind an ellipsis."""
-    flat = [label for one in labels for label in one]
+    flat = [label for of_operand in labels for label in of_operand]
     once = {label for label in flat if flat.count(label) == 1}
     named = [label for label in once if not isinstance(label, tuple)]
     return (*_dots(dots), *sorted(named, key=_order))
@@ -125,40 +125,42 @@ def _parse(arguments: Sequence[Any]) -> tuple[list[Any], Sum]:
         raise BadValue("einsum: no subscripts and no operands are given")
     if isinstance(arguments[0], str):
         operands = list(arguments[1:])
-        listed, wanted = _from_text(arguments[0])
+        listed, result_labels = _from_text(arguments[0])
     else:
-        operands, listed, wanted = _from_lists(arguments)
+        operands, listed, result_labels = _from_lists(arguments)
     if not operands or len(listed) != len(operands):
         raise BadValue(
             f"einsum: subscripts of {len(listed)} operands for {len(operands)} arrays"
         )
     operands = require_all("einsum", *operands)
     labels = tuple(
-        _expand(one, x.ndim, i)
-        for i, (one, x) in enumerate(zip(listed, operands, strict=True))
+        _expand(subscripts, x.ndim, i)
+        for i, (subscripts, x) in enumerate(zip(listed, operands, strict=True))
     )
-    dots = max(sum(isinstance(label, tuple) for label in one) for one in labels)
-    if wanted is None:
+    dots = max(
+        sum(isinstance(label, tuple) for label in subscripts) for subscripts in labels
+    )
+    if result_labels is None:
         return operands, Sum(labels, _implied(labels, dots))
-    result = _result(wanted, dots)
+    result = _result(result_labels, dots)
     _check_result(result, labels)
     return operands, Sum(labels, result)
 
 
-def _result(wanted: list[Any], dots: int) -> tuple[Label, ...]:
-    if Ellipsis not in wanted:
+def _result(subscripts: list[Any], dots: int) -> tuple[Label, ...]:
+    if Ellipsis not in subscripts:
         if dots:
             raise BadValue(
                 "einsum: an operand has axes of an ellipsis that the result's "
                 "subscripts leave out; write them with '...'"
             )
-        return tuple(wanted)
-    at = wanted.index(Ellipsis)
-    return (*wanted[:at], *_dots(dots), *wanted[at + 1 :])
+        return tuple(subscripts)
+    at = subscripts.index(Ellipsis)
+    return (*subscripts[:at], *_dots(dots), *subscripts[at + 1 :])
 
 
 def _check_result(result: tuple[Label, ...], labels: Sequence[Any]) -> None:
-    known = {label for one in labels for label in one}
+    known = {label for of_operand in labels for label in of_operand}
     for label in result:
         if label not in known:
             raise BadValue(
@@ -171,8 +173,8 @@ def _check_result(result: tuple[Label, ...], labels: Sequence[Any]) -> None:
 def _lengths(operands: Sequence[Any], labels: Sequence[Any]) -> dict[Label, int]:
     """Return the length of each label's axis; an axis of length 1 broadcasts."""
     lengths: dict[Label, int] = {}
-    for i, (x, one) in enumerate(zip(operands, labels, strict=True)):
-        for label, n in zip(one, x.shape, strict=True):
+    for i, (x, of_operand) in enumerate(zip(operands, labels, strict=True)):
+        for label, n in zip(of_operand, x.shape, strict=True):
             known = lengths.get(label, 1)
             if known not in (1, n) and n != 1:
                 raise BadValue(
@@ -192,8 +194,8 @@ def _simplified(x: Any, labels: Sequence[Label], lengths: dict[Label, int]) -> A
     listed = list(labels)
     keep = [lengths[label] == n for label, n in zip(listed, x.shape, strict=True)]
     if not all(keep):
-        x = x[tuple(slice(None) if kept else 0 for kept in keep)]
-        listed = [label for label, kept in zip(listed, keep, strict=True) if kept]
+        x = x[tuple(slice(None) if is_kept else 0 for is_kept in keep)]
+        listed = [label for label, is_kept in zip(listed, keep, strict=True) if is_kept]
     for label in list(dict.fromkeys(listed)):
         while listed.count(label) > 1:
             first = listed.index(label)
@@ -251,10 +253,10 @@ def _broadcast_product(
 ) -> Any:
     left = _arranged(a, la, [*batch, *rows])
     right = _arranged(b, lb, [*batch, *columns])
-    both, labels = len(batch), (*batch, *rows, *columns)
+    n_batch, labels = len(batch), (*batch, *rows, *columns)
     left = left.reshape((*left.shape, *(1 for _ in columns)))
     right = right.reshape(
-        (*right.shape[:both], *(1 for _ in rows), *right.shape[both:])
+        (*right.shape[:n_batch], *(1 for _ in rows), *right.shape[n_batch:])
     )
     return left * right, labels
 

@@ -277,13 +277,13 @@ def tensordot(a: Any, b: Any, axes: int | Sequence[Any] = 2) -> Any:
             f"tensordot: axes {left} of shape {first.shape} have lengths {lengths}, "
             f"axes {right} of shape {second.shape} {others}; expected the same"
         )
-    kept = [i for i in range(first.ndim) if i not in left]
-    rest = [i for i in range(second.ndim) if i not in right]
-    rows = [first.shape[i] for i in kept]
-    columns = [second.shape[i] for i in rest]
+    row_axes = [i for i in range(first.ndim) if i not in left]
+    column_axes = [i for i in range(second.ndim) if i not in right]
+    rows = [first.shape[i] for i in row_axes]
+    columns = [second.shape[i] for i in column_axes]
     inner = math.prod(lengths)
-    matrix = first.transpose(*kept, *left) if first.ndim else first
-    other = second.transpose(*right, *rest) if second.ndim else second
+    matrix = first.transpose(*row_axes, *left) if first.ndim else first
+    other = second.transpose(*right, *column_axes) if second.ndim else second
     product = matmul(
         matrix.reshape(math.prod(rows), inner), other.reshape(inner, math.prod(columns))
     )
