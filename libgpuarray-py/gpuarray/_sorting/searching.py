@@ -72,18 +72,18 @@ def searchsorted(
         raise BadValue(f"searchsorted: shape {source.shape}, expected a vector")
     if side not in ("left", "right"):
         raise BadValue(f"searchsorted: side is {side!r}, expected 'left' or 'right'")
-    wanted = _values(source, v)
-    dtype = work_dtype(result_type(source.dtype, wanted.dtype))
+    values = _values(source, v)
+    dtype = work_dtype(result_type(source.dtype, values.dtype))
     places = _sorter(source, sorter)
     packed = source.astype(dtype, "C", copy=False)
-    wanted = wanted.astype(dtype, "C", copy=False)
+    values = values.astype(dtype, "C", copy=False)
     context = source.context
-    out = source.allocate(wanted.shape, INT64, context, operation="searchsorted")
+    out = source.allocate(values.shape, INT64, context, operation="searchsorted")
     if out.size:
         order = out if places is None else places
         _kernel(context, dtype, side)(
             *(packed, packed.offset, packed.size),
-            *(wanted, wanted.offset, wanted.size),
+            *(values, values.offset, values.size),
             *(order, order.offset, int(places is not None)),
             out,
             n=out.size,
@@ -196,7 +196,7 @@ def ravel_multi_index(
     """
     lengths = as_shape(dims, "ravel_multi_index")
     _order(order, "ravel_multi_index")
-    listed = [_integers(one, "ravel_multi_index") for one in multi_index]
+    listed = [_integers(indices, "ravel_multi_index") for indices in multi_index]
     if len(listed) != len(lengths):
         raise BadValue(
             f"ravel_multi_index: {len(listed)} index arrays for {len(lengths)} axes"
@@ -204,8 +204,10 @@ def ravel_multi_index(
     modes = [mode] * len(lengths) if isinstance(mode, str) else list(mode)
     total: Any = None
     steps = _steps(lengths, order)
-    for places, length, how, step in zip(listed, lengths, modes, steps, strict=True):
-        part = _kept_inside(places, length, how) * step
+    for places, length, index_mode, step in zip(
+        listed, lengths, modes, steps, strict=True
+    ):
+        part = _kept_inside(places, length, index_mode) * step
         total = part if total is None else total + part
     return total
 
