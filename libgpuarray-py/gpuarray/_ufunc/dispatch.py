@@ -170,8 +170,8 @@ _PLAIN: dict[Any, Callable[..., Any]] = {
 
 
 def _may_share(a: Any, b: Any) -> bool:
-    both = isinstance(a, BaseArray) and isinstance(b, BaseArray)
-    return both and may_share_memory(a, b)
+    are_arrays = isinstance(a, BaseArray) and isinstance(b, BaseArray)
+    return are_arrays and may_share_memory(a, b)
 
 
 class _Places:

@@ -48,8 +48,8 @@ class Ufunc:
 
     def __init__(self, row: Scalar) -> None:
         self.row = row
-        theirs = isinstance(row.reference, np.ufunc)
-        name = row.reference.__name__ if theirs else row.name
+        is_numpys = isinstance(row.reference, np.ufunc)
+        name = row.reference.__name__ if is_numpys else row.name
         self.__name__ = self.__qualname__ = name
         self.nin = row.arity
         self.nargs = row.arity + 1
@@ -65,10 +65,10 @@ class Ufunc:
         loops = self.row.loops
         texts = [] if loops is None else loops.types
         offered = _CHARACTERS if "c" in self.row.by_kind else _CHARACTERS - {"F", "D"}
-        kept = [text for text in texts if offered.issuperset(text.replace("->", ""))]
+        shown = [text for text in texts if offered.issuperset(text.replace("->", ""))]
         if not self.row.gives_complex:
-            return kept
-        return [text[:-1] + ("D" if text[-1] == "d" else "F") for text in kept]
+            return shown
+        return [text[:-1] + ("D" if text[-1] == "d" else "F") for text in shown]
 
     @property
     def ntypes(self) -> int:
@@ -92,8 +92,8 @@ class Ufunc:
     ) -> Any:
         """Return the result in the general way; ``order``, ``subok`` change nothing."""
         if len(operands) == self.nargs and out is None:
-            *given, out = operands
-            operands = tuple(given)
+            *inputs, out = operands
+            operands = tuple(inputs)
         if isinstance(out, tuple):
             (out,) = _outputs(self.__name__, out, 1)
         for symbol, record in recorders:
@@ -391,9 +391,9 @@ def _ufunc(row: Scalar) -> Ufunc:
 
 def _public_names(row: Scalar) -> set[str]:
     """Return a row's own names, and NumPy's where the reference is a NumPy function."""
-    theirs = getattr(row.reference, "__name__", "")
+    numpy_name = getattr(row.reference, "__name__", "")
     return {row.name, *row.aliases} | (
-        {theirs} if getattr(np, theirs, None) is row.reference else set()
+        {numpy_name} if getattr(np, numpy_name, None) is row.reference else set()
     )
 
 

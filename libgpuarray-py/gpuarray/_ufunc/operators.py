@@ -141,11 +141,11 @@ def _number_kernel(
     operand = number_operand(value)
     if operand is None:
         return None
-    both, is_array = [array._dtype, operand], [True, False]
+    kinds, is_array = [array._dtype, operand], [True, False]
     if reflected:
-        both.reverse()
+        kinds.reverse()
         is_array.reverse()
-    return make_kernel(array._context, row, both, is_array, manner)
+    return make_kernel(array._context, row, kinds, is_array, manner)
 
 
 def _with_number(row: Scalar, array: BaseArray, value: Any, reflected: bool) -> Any:

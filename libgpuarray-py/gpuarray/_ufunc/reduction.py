@@ -103,9 +103,9 @@ def folded(
 def summed_dtype(array: BaseArray, dtype: npt.DTypeLike | None) -> DType:
     """Return NumPy's dtype of a sum: small integers and bools grow to 64 bits."""
     if dtype is not None:
-        chosen = as_dtype(dtype, "reduction")
-        warn_of_lost_parts(array._dtype, chosen)
-        return chosen
+        target = as_dtype(dtype, "reduction")
+        warn_of_lost_parts(array._dtype, target)
+        return target
     kind = array._dtype.kind
     if kind in "bi":
         return np.dtype(np.int64)
@@ -117,13 +117,13 @@ def mean_dtype(operation: str, array: BaseArray, dtype: npt.DTypeLike | None) ->
     if dtype is None:
         is_exact = kind_of(array._dtype) in "biu"
         return np.dtype(np.float64) if is_exact else array._dtype
-    chosen = as_dtype(dtype, operation)
-    if kind_of(chosen) in "biu":
+    target = as_dtype(dtype, operation)
+    if kind_of(target) in "biu":
         raise BadType(
-            f"{operation}: dtype {chosen} does not hold a mean; expected a float or a "
+            f"{operation}: dtype {target} does not hold a mean; expected a float or a "
             "complex dtype"
         )
-    return chosen
+    return target
 
 
 def _fitting_dtype(array: BaseArray, axis: Axis, result: DType) -> DType:

@@ -57,11 +57,11 @@ def _numpy_dtype(row: Scalar, array: DType, dtype: DType | None) -> DType:
     ufunc = row.ufunc
     if ufunc is None:
         raise BadType(f"{row.name}: only NumPy's functions of two operands are folded")
-    (known, *chosen), back = as_numpy_knows(
+    (known, *target), back = as_numpy_knows(
         (array,) if dtype is None else (array, dtype)
     )
     try:
-        folded = ufunc.reduce(np.ones(2, known), dtype=(*chosen, None)[0]).dtype
+        folded = ufunc.reduce(np.ones(2, known), dtype=(*target, None)[0]).dtype
     except TypeError as error:
         raise BadType(f"{row.name}: {array} is not folded: {error}") from None
     return as_dtype(back.get(folded, folded), row.name)
@@ -100,7 +100,7 @@ def reduce(
     source, out = require(array, operation), _output(row, out)
     if source.ndim == 0 and axis in (0, -1):
         axis = None
-    chosen = _fold_dtype(row, source, dtype, out)
+    fold_dtype = _fold_dtype(row, source, dtype, out)
     identity = getattr(row.reference, "identity", None)
     if where is not True and identity is None and initial is None:
         raise BadValue(
@@ -108,10 +108,10 @@ def reduce(
         )
     if row.associates:
         result = reduce_monoid(
-            operation, row, source, axis, chosen, keepdims, initial, where
+            operation, row, source, axis, fold_dtype, keepdims, initial, where
         )
     else:
-        result = _left(row, source, axis, chosen, keepdims, initial, where)
+        result = _left(row, source, axis, fold_dtype, keepdims, initial, where)
     return into(out, result, operation)
 
 
@@ -221,14 +221,14 @@ def accumulate(row: Scalar, array: Any, axis: Any, dtype: Any, out: Any) -> Any:
     if axis is None and source.ndim > 1:
         raise BadValue(f"{operation}: give one axis; got None for {source.ndim} axes")
     at = axis_number(0 if axis is None else axis, source.ndim, operation)
-    chosen = _fold_dtype(row, source, dtype, out)
+    fold_dtype = _fold_dtype(row, source, dtype, out)
     if row.associates and row.identity is not None:
-        result = scan(row, source, at, chosen)
+        result = scan(row, source, at, fold_dtype)
     elif source.size == 0:
-        result = source.astype(chosen)
+        result = source.astype(fold_dtype)
     else:
         starts = source.from_host(np.zeros(1, INT64), source._context)
-        result = _fold(row, source, starts, at, chosen, running=True)
+        result = _fold(row, source, starts, at, fold_dtype, running=True)
     return into(out, result, f"{row.name}.accumulate")
 
 
@@ -257,8 +257,8 @@ def reduceat(
         starts = source.from_host(host.astype(INT64), context)
     if starts.ndim != 1:
         raise BadValue(f"{operation}: indices have {starts.ndim} axes, expected 1")
-    chosen = _fold_dtype(row, source, dtype, out)
-    folds = _fold(row, source, _packed(starts), at, chosen)
+    fold_dtype = _fold_dtype(row, source, dtype, out)
+    folds = _fold(row, source, _packed(starts), at, fold_dtype)
     return into(out, folds, f"{row.name}.reduceat")
 
 
