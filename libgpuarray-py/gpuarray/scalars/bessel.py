@@ -109,21 +109,21 @@ def _jv_far(v, x):
 def _jv_down(f, steps, x):
     top = int(max(x, steps))
     last = (top + 40 + 2 * int(math.sqrt(top))) // 2 * 2
-    above, here, total, wanted, weight = 0.0, 1e-30, 0.0, 0.0, 1.0
+    above, here, total, of_order, weight = 0.0, 1e-30, 0.0, 0.0, 1.0
     for n in range(last, 0, -1):
-        wanted = here if n == steps else wanted
+        of_order = here if n == steps else of_order
         if n % 2 == 0:
             total += (f + n) * weight * here
             weight *= n / 2 / (f + n / 2 - 1) if n > 2 else 1
         above, here = here, 2 * (f + n) / x * here - above
         if abs(here) > 1e200:
-            above, here, total, wanted = (
-                each * 1e-200 for each in (above, here, total, wanted)
+            above, here, total, of_order = (
+                each * 1e-200 for each in (above, here, total, of_order)
             )
     total = math.gamma(1 + f) * (here + total / weight)
     for n in range(0, steps, -1):
         above, here = here, 2 * (f + n) / x * here - above
-    return (wanted if steps > 0 else here) * (x / 2) ** f / total
+    return (of_order if steps > 0 else here) * (x / 2) ** f / total
 
 
 @_of_real_order

@@ -26,8 +26,8 @@ def floating(function, typed_as=np.exp):
 
     def reference(*operands):
         arrays = [real_only(np.asarray(x)) for x in operands]
-        asked = (*(x.dtype for x in arrays), None)
-        dtype = typed_as.resolve_dtypes(asked)[-1]
+        signature = (*(x.dtype for x in arrays), None)
+        dtype = typed_as.resolve_dtypes(signature)[-1]
         work = np.float32 if dtype.itemsize == 2 else dtype
         return np.asarray(function(*(x.astype(work) for x in arrays))).astype(dtype)
 

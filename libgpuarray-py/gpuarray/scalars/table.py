@@ -138,7 +138,7 @@ class Scalar:
     def ufunc(self) -> np.ufunc | None:
         """NumPy's ufunc that this row stands for, if there is one."""
         known = self.reference, getattr(np, self.name, None)
-        return next((one for one in known if isinstance(one, np.ufunc)), None)
+        return next((f for f in known if isinstance(f, np.ufunc)), None)
 
     @property
     def loops(self) -> np.ufunc | None:
