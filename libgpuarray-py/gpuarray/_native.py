@@ -126,13 +126,13 @@ def capsule(tensor: Any, name: bytes) -> Any:
     pointer to ``name``: it must be one of the literals of this module's callers, which
     live as long as the process.
     """
-    kept = next(known for known in _TENSORS if known == name)
-    lending = lib.dlpack_lending(tensor, kept == b"dltensor_versioned")
+    static_name = next(tensor_name for tensor_name in _TENSORS if tensor_name == name)
+    lending = lib.dlpack_lending(tensor, static_name == b"dltensor_versioned")
     if not lending:
         tensor.deleter(tensor)
         raise OutOfMemory("__dlpack__: the host has no memory for a capsule")
     return _python.PyCapsule_New(
-        int(ffi.cast("uintptr_t", lending)), kept, _free_tensor
+        int(ffi.cast("uintptr_t", lending)), static_name, _free_tensor
     )
 
 
@@ -164,9 +164,9 @@ def _object(address: int) -> Any:
 def runner_class(arrays: type, containers: type) -> Any:
     """The class that runs plans (binding/runner.c), for its arguments' classes."""
     memory_class()  # which a runner instantiates
-    given = (arrays, ARRAY, containers, np.ndarray, np.generic)
-    made = lib.runner_class(*(ffi.cast("void *", id(each)) for each in given))
-    return _object(int(ffi.cast("uintptr_t", made)))
+    classes = (arrays, ARRAY, containers, np.ndarray, np.generic)
+    pointer = lib.runner_class(*(ffi.cast("void *", id(cls)) for cls in classes))
+    return _object(int(ffi.cast("uintptr_t", pointer)))
 
 
 @cache
@@ -178,15 +178,15 @@ def memory_class() -> Any:
 @cache
 def holder_class() -> Any:
     """Return the base of objects that own an array's struct (binding/holder.c)."""
-    made = lib.holder_class(ffi.cast("void *", id(ARRAY)))
-    return _object(int(ffi.cast("uintptr_t", made)))
+    pointer = lib.holder_class(ffi.cast("void *", id(ARRAY)))
+    return _object(int(ffi.cast("uintptr_t", pointer)))
 
 
 @cache
 def straight_class(runners: type) -> Any:
     """Return the base of objects whose calls go straight to one of ``runners``."""
-    made = lib.straight_class(ffi.cast("void *", id(runners)))
-    return _object(int(ffi.cast("uintptr_t", made)))
+    pointer = lib.straight_class(ffi.cast("void *", id(runners)))
+    return _object(int(ffi.cast("uintptr_t", pointer)))
 
 
 _EXCHANGE = b"dlpack_exchange_api"

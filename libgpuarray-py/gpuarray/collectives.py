@@ -80,12 +80,12 @@ class GpuCommCliqueId:
 
     @comm_id.setter
     def comm_id(self, value: Any) -> None:
-        given = bytes(memoryview(value))
-        if len(given) < COMM_ID_BYTES:
+        content = bytes(memoryview(value))
+        if len(content) < COMM_ID_BYTES:
             raise BadValue(
-                f"comm_id: got {len(given)} bytes, expected at least {COMM_ID_BYTES}"
+                f"comm_id: got {len(content)} bytes, expected at least {COMM_ID_BYTES}"
             )
-        self._bytes = given[:COMM_ID_BYTES]
+        self._bytes = content[:COMM_ID_BYTES]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GpuCommCliqueId):

@@ -44,8 +44,8 @@ class Config:
             raise BadValue(
                 f"GPUARRAY_IMPLICIT_CONVERSION={implicit!r}: expected 0 or 1"
             )
-        chosen = None if implicit is None else implicit == "1"
-        return cls(environment.get("GPUARRAY_DEVICE", ""), chosen)
+        is_implicit = None if implicit is None else implicit == "1"
+        return cls(environment.get("GPUARRAY_DEVICE", ""), is_implicit)
 
 
 def variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -55,11 +55,11 @@ def variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
 
 def cache_folder(environment: Mapping[str, str] = os.environ) -> str | None:
     """The library's folder of compiled kernels; None if it was told to keep none."""
-    chosen = environment.get("GPUARRAY_CACHE_DIR")
-    if chosen == "" or environment.get("GPUARRAY_CACHE_SIZE") == "0":
+    folder = environment.get("GPUARRAY_CACHE_DIR")
+    if folder == "" or environment.get("GPUARRAY_CACHE_SIZE") == "0":
         return None
-    if chosen is not None:
-        return chosen
+    if folder is not None:
+        return folder
     base, home = environment.get("XDG_CACHE_HOME"), environment.get("HOME")
     if not base and not home:
         return None

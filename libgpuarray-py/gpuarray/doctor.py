@@ -82,13 +82,13 @@ def report() -> Iterator[str]:
 
 def _default() -> Iterator[str]:
     try:
-        chosen = settings().device
+        device = settings().device
     except GpuArrayError as error:
         yield f"default context: none: {error}"
         return
     reason = (
-        f"GPUARRAY_DEVICE={chosen}"
-        if chosen
+        f"GPUARRAY_DEVICE={device}"
+        if device
         else "the first of: CUDA, a discrete OpenCL card, any OpenCL card, a processor"
     )
     try:

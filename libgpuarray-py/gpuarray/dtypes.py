@@ -180,7 +180,7 @@ def as_numpy_knows(
     NumPy promotes bfloat16 with few dtypes, and with a Python float not to itself. Here
     it promotes as float16 does, and with float16 to float32.
     """
-    if not any(_is_bfloat16(one) for one in operands):
+    if not any(_is_bfloat16(operand) for operand in operands):
         return operands, {}
     if _HALF in operands:
         return tuple(_FLOAT if _is_bfloat16(x) else x for x in operands), {}
@@ -337,7 +337,7 @@ def upcast(*args: Any) -> np.dtype[Any]:
     >>> gpuarray.dtypes.upcast("int8", "uint8")
     dtype('int16')
     """
-    return result_type(*(as_dtype(one, "upcast") for one in args))
+    return result_type(*(as_dtype(argument, "upcast") for argument in args))
 
 
 def register_dtype(dtype: Any, c_names: str | Iterable[str]) -> None:

@@ -95,21 +95,21 @@ class GpuElemwise:
         preamble: str | bytes = "",
         convert_f16: bool = False,
     ) -> None:
-        if not all(isinstance(one, arg) for one in args):
+        if not all(isinstance(spec, arg) for spec in args):
             raise BadType("GpuElemwise: args must be a list of elemwise.arg")
         self.context = ctx
         self.args = list(args)
         self._numbers: list[Any] = [
-            number_of(None, 0, one.type) if one.scalar else None for one in args
+            number_of(None, 0, spec.type) if spec.scalar else None for spec in args
         ]
         described, lines = [], []
-        for one, how in zip(self.args, self._numbers, strict=True):
-            if how is None:
-                flags = lib.GE_READ * one.read | lib.GE_WRITE * one.write
-                described.append((one.name, dtype_to_typecode(one.type), flags))
+        for spec, number in zip(self.args, self._numbers, strict=True):
+            if number is None:
+                flags = lib.GE_READ * spec.read | lib.GE_WRITE * spec.write
+                described.append((spec.name, dtype_to_typecode(spec.type), flags))
             else:
-                described.append((f"{one.name}_given", how.typecode, lib.GE_SCALAR))
-                lines.append(declared(one.name, how))
+                described.append((f"{spec.name}_given", number.typecode, lib.GE_SCALAR))
+                lines.append(declared(spec.name, number))
         lines.append(_text(expr))
         text = "\n".join(lines)
         self._handle = new_elemwise(
@@ -125,15 +125,15 @@ class GpuElemwise:
                 f"GpuElemwise: {len(args)} arguments, expected {len(self.args)}"
             )
         listed = []
-        for one, how, value in zip(self.args, self._numbers, args, strict=True):
-            if how is not None:
-                listed.append(how.pointer(_number(one.name, value)))
+        for spec, number, value in zip(self.args, self._numbers, args, strict=True):
+            if number is not None:
+                listed.append(number.pointer(_number(spec.name, value)))
             elif isinstance(value, BaseArray):
                 listed.append(value._struct)
             else:
                 raise BadType(
-                    f"GpuElemwise: {one.name} is {type(value).__name__}, expected a "
-                    "gpuarray array"
+                    f"GpuElemwise: {spec.name} is {type(value).__name__}, expected "
+                    "a gpuarray array"
                 )
         if broadcast and padshape:
             status = call_elemwise(self._handle, listed)
@@ -186,7 +186,7 @@ def _statement(operation: str, op: str, args: Sequence[arg], plain: str) -> str:
     array.
     """
     result, *operands = args
-    if all(one.type.kind != "c" for one in args):
+    if all(operand.type.kind != "c" for operand in args):
         return plain
     pattern = op + "{0}" if len(operands) == 1 else f"{{0}} {op} {{1}}"
     rows = (
@@ -199,7 +199,9 @@ def _statement(operation: str, op: str, args: Sequence[arg], plain: str) -> str:
         raise Unsupported(
             f"{operation}: C's operator {op!r} is not offered for complex numbers"
         )
-    computed = scalar_expression(row, [(one.name, one.type) for one in operands])
+    computed = scalar_expression(
+        row, [(operand.name, operand.type) for operand in operands]
+    )
     if computed.dtype.kind == "c" and result.type.kind != "c":
         raise BadType(
             f"{operation}: a result of {computed.dtype} is not stored as {result.type}"

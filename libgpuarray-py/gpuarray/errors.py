@@ -291,8 +291,8 @@ def _excerpt(details: str) -> str:
     errors = [i for i, line in enumerate(log) if re.search("error|fatal", line)]
     first = errors[0] if errors else 0
     heads = [line for line in log[:first] if line.endswith(":")][:2]
-    found = (re.search(place, log[first]) for place in _PLACES) if log else ()
-    number = next((int(place[1]) for place in found if place), 0)
+    matches = (re.search(place, log[first]) for place in _PLACES) if log else ()
+    number = next((int(place[1]) for place in matches if place), 0)
     around = [
         line
         for line in source

@@ -119,8 +119,10 @@ def get_include() -> str:
     # An installed package has them next to it, a checkout in its own folder.
     beside = Path(__file__).resolve().parent
     folders = beside / "include", beside.parent / "include"
-    found = (each for each in folders if (each / "gpuarray" / "array.h").is_file())
-    return str(next(found))
+    holding = (
+        folder for folder in folders if (folder / "gpuarray" / "array.h").is_file()
+    )
+    return str(next(holding))
 
 
 def register_dtype(dtype: npt.DTypeLike, cname: str | bytes) -> None:
@@ -132,15 +134,15 @@ def register_dtype(dtype: npt.DTypeLike, cname: str | bytes) -> None:
     >>> gpuarray.dtypes.NAME_TO_DTYPE["weight_t"]
     dtype('float32')
     """
-    wanted = np.dtype(dtype)
-    if wanted.kind == "V" and wanted.fields is not None:
+    described = np.dtype(dtype)
+    if described.kind == "V" and described.fields is not None:
         raise Unsupported(
-            f"register_dtype: arrays of {wanted} are not offered; use one array for "
+            f"register_dtype: arrays of {described} are not offered; use one array for "
             "each field, or an array of uint8 with an axis of "
-            f"{wanted.itemsize} bytes, host.view('uint8')"
+            f"{described.itemsize} bytes, host.view('uint8')"
         )
     name = cname.decode() if isinstance(cname, bytes) else cname
-    dtypes.register_dtype(as_dtype(wanted, "register_dtype"), [name])
+    dtypes.register_dtype(as_dtype(described, "register_dtype"), [name])
 
 
 def from_gpudata(
@@ -166,9 +168,9 @@ def from_gpudata(
     >>> print(gpuarray.gpuarray.from_gpudata(address, 8, a.dtype, 2, a.context))
     [1 2]
     """
-    chosen = Array if cls is None else array_class(cls, "from_gpudata")
+    kind = Array if cls is None else array_class(cls, "from_gpudata")
     array: Array = pygpu_array.from_gpudata(
-        chosen, data, offset, dtype, shape, context, strides, writable, base
+        kind, data, offset, dtype, shape, context, strides, writable, base
     )
     return array
 

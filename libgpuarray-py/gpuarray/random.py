@@ -75,8 +75,8 @@ class Generator:
         self._context = find_context(context)
         self._spawned = 0
         self._state = ffi.new("gpurandom *")
-        chosen = secrets.randbits(64) if seed is None else _word(seed, "seed")
-        lib.gpurandom_init(self._state, chosen, _word(stream, "stream"))
+        key = secrets.randbits(64) if seed is None else _word(seed, "seed")
+        lib.gpurandom_init(self._state, key, _word(stream, "stream"))
 
     @property
     def context(self) -> Context:
@@ -437,8 +437,8 @@ class Generator:
         """Return ``out``, or a new array of ``size``; None: a 0-d one."""
         if out is None:
             shape = () if size is None else as_shape(size, operation)
-            wanted = as_dtype(dtype, operation)
-            return Array.allocate(shape, wanted, self._context, operation=operation)
+            out_dtype = as_dtype(dtype, operation)
+            return Array.allocate(shape, out_dtype, self._context, operation=operation)
         if size is not None and as_shape(size, operation) != out.shape:
             raise BadValue(
                 f"{operation}: size {size} is not the shape of out, {out.shape}"

@@ -61,7 +61,8 @@ def parse_c_args(arguments: str) -> tuple[Argument, ...]:
     [('x', True), ('n', False)]
     """
     return tuple(
-        parse_c_arg_backend(one, ScalarArg, ArrayArg) for one in arguments.split(",")
+        parse_c_arg_backend(declaration, ScalarArg, ArrayArg)
+        for declaration in arguments.split(",")
     )
 
 
@@ -93,7 +94,7 @@ class ReductionKernel:
         init_nd: int | None = None,
     ) -> None:
         self.context = context
-        self.redux = [bool(one) for one in redux]
+        self.redux = [bool(argument) for argument in redux]
         if not any(self.redux):
             raise BadValue("ReductionKernel: redux reduces no axis")
         self.dtype_out = as_dtype(dtype_out, "ReductionKernel")
@@ -102,13 +103,13 @@ class ReductionKernel:
         elif isinstance(arguments, str):
             arguments = parse_c_args(arguments)
         self.arguments = list(arguments)
-        for one in self.arguments:
-            if not isinstance(one, Argument):
+        for argument in self.arguments:
+            if not isinstance(argument, Argument):
                 raise BadType(
-                    f"ReductionKernel: an argument is {one!r}, expected one that "
+                    f"ReductionKernel: an argument is {argument!r}, expected one that "
                     "tools.as_argument gives"
                 )
-        arrays = [one for one in self.arguments if one.isarray]
+        arrays = [argument for argument in self.arguments if argument.isarray]
         if not arrays:
             raise BadValue("ReductionKernel: no argument is an array")
         if map_expr is None:
@@ -116,20 +117,24 @@ class ReductionKernel:
                 raise BadValue("ReductionKernel: several arguments need a map_expr")
             map_expr = f"{arrays[0].name}[i]"
         self._numbers = [
-            number_of(None, 0, one.dtype) for one in self.arguments if not one.isarray
+            number_of(None, 0, argument.dtype)
+            for argument in self.arguments
+            if not argument.isarray
         ]
         self._handle = self._compile(str(neutral), reduce_expr, map_expr, preamble)
 
     def _compile(self, neutral: str, reduce_expr: str, mapped: str, before: str) -> Any:
         inputs, lines, numbers = [], [], iter(self._numbers)
-        for one in self.arguments:
-            if one.isarray:
-                code = dtype_to_typecode(one.dtype)
-                inputs.append((one.name, code, lib.GE_READ))
+        for argument in self.arguments:
+            if argument.isarray:
+                code = dtype_to_typecode(argument.dtype)
+                inputs.append((argument.name, code, lib.GE_READ))
             else:
-                how = next(numbers)
-                inputs.append((f"{one.name}_given", how.typecode, lib.GE_SCALAR))
-                lines.append(declared(one.name, how))
+                number = next(numbers)
+                inputs.append(
+                    (f"{argument.name}_given", number.typecode, lib.GE_SCALAR)
+                )
+                lines.append(declared(argument.name, number))
         texts = before, "\n".join(lines), massage_op(mapped), reduce_expr, neutral
         return new_reduction(
             self.context,
@@ -151,8 +156,8 @@ class ReductionKernel:
                 f"{len(self.arguments)}"
             )
         arrays, listed, numbers = [], [], iter(self._numbers)
-        for one, value in zip(self.arguments, args, strict=True):
-            if one.isarray:
+        for argument, value in zip(self.arguments, args, strict=True):
+            if argument.isarray:
                 arrays.append(require(value, "ReductionKernel"))
                 listed.append(value._struct)
             else:
@@ -162,7 +167,7 @@ class ReductionKernel:
             raise BadValue(
                 f"ReductionKernel: arrays of {ndim} axes, expected {len(self.redux)}"
             )
-        axes = [i for i, one in enumerate(self.redux) if one]
+        axes = [i for i, argument in enumerate(self.redux) if argument]
         mask = axes_bits(axes, ndim, "ReductionKernel")
         struct = ffi.new(ARRAY)
         status = lib.GpuReduction_apply(
