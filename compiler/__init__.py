@@ -66,7 +66,14 @@ from gpuarray.compiler.ops.custom.own import elementwise_op
 from gpuarray.compiler.ops.protocols.conversions import get_scalar_constant_value
 from gpuarray.compiler.printing import pp, pprint
 from gpuarray.compiler.profiling.stats import ProfileStats
-from gpuarray.compiler.scan_module import foldl, foldr, map, reduce, scan
+from gpuarray.compiler.scan_module import (
+    foldl,
+    foldr,
+    map,
+    reduce,
+    scan,
+    scan_checkpoints,
+)
 from gpuarray.compiler.shared import SharedVariable, shared
 from gpuarray.compiler.tensor import dot
 
@@ -133,6 +140,7 @@ __all__ = [
     "reduce",
     "sandbox",
     "scan",
+    "scan_checkpoints",
     "scan_module",
     "shared",
     "subgraph_grad",

@@ -3,6 +3,7 @@
 from gpuarray.compiler.names import suggest_names
 from gpuarray.compiler.scan_module import scan_op, scan_utils
 from gpuarray.compiler.scan_module.scan import scan
+from gpuarray.compiler.scan_module.scan_checkpoints import scan_checkpoints
 from gpuarray.compiler.scan_module.scan_utils import until
 from gpuarray.compiler.scan_module.scan_views import foldl, foldr, map, reduce
 
@@ -12,6 +13,7 @@ __all__ = [
     "map",
     "reduce",
     "scan",
+    "scan_checkpoints",
     "scan_op",
     "scan_utils",
     "until",
