@@ -13,11 +13,12 @@ from typing import Any
 
 import gpuarray.compiler.tensor as T
 import numpy as np
-from gpuarray.compiler import In, grad, shared
+from gpuarray.compiler import In, grad, scan, scan_checkpoints, shared
 from gpuarray.compiler.derivatives.batching_fallback import MapRows
 from gpuarray.compiler.gpukernels.basic_ops import gpu_contiguous
 from gpuarray.compiler.ifelse import ifelse
 from gpuarray.compiler.ops.sorting.sorting import Sort, TopK
+from gpuarray.compiler.scan_module import until
 from gpuarray.compiler.tensor import fft, nlinalg, slinalg
 from gpuarray.dtypes import as_dtype
 from layouts import values
@@ -496,6 +497,60 @@ def of_transforms() -> dict[str, Family]:
     }, rtol=1e-7, atol=1e-8)  # fmt: skip
 
 
+def gate(row, s, w):
+    """The next state of a turn whose product has two gates."""
+    sums = T.dot(s, w) + row
+    return T.nnet.sigmoid(sums[:, :3]) * s + T.tanh(sums[:, 3:6])
+
+
+def of_loops() -> dict[str, Family]:
+    """Loops in one kernel and recorded, which end, in loops, and their gradients.
+
+    Calls have as many turns as their size says, which no turn of Python has seen.
+    """
+    x, w, v, k = T.fmatrix("x"), T.fmatrix("w"), T.fvector("v"), T.lscalar("k")
+    t = T.ftensor3("t")
+    mean, _ = scan(lambda r, s: s * np.float32(0.5) + r, x, v)
+    power, _ = scan(lambda s, v: s * v, None, T.ones_like(v), v, n_steps=k)
+    ranks, _ = scan(lambda r, a, b: [a + r.sum(), b * np.float32(0.5) + r - a], x,
+                    [v.sum(), v])  # fmt: skip
+    root, _ = scan(
+        lambda p: (
+            (p + v / p) / 2,
+            until(T.all(abs(p * p - v) <= np.float32(1e-3) * v)),
+        ),
+        outputs_info=T.ones_like(v),
+        n_steps=40,
+    )
+    ended, _ = scan(lambda s: (s * 2, until(s > 50)), None, v.sum(), n_steps=k)
+    state = T.zeros_like(t[0])
+    network, _ = scan(lambda r, s, w: T.tanh(T.dot(s, w) + r), t, state, w)
+    gates, _ = scan(gate, t, state[:, :3], w)
+    nested, _ = scan(
+        lambda r, s: scan(lambda e, s: s * np.float32(0.9) + e, r, s)[0][-1], x, v[0]
+    )
+    some, _ = scan_checkpoints(lambda r, s: T.tanh(s * r), x, v, save_every_N=4)
+    return made({
+        "loop of elements": ([x, v], [mean, mean[-1]],
+                             lambda n: [small(n, 5), small(5)]),
+        "loop of turns": ([v, k], power[-1], lambda n: [small(6) / 2, n]),
+        "loop of ranks": ([x, v], ranks, lambda n: [small(n, 5), small(5)]),
+        "loop until all": ([v], root[-1], lambda n: [abs(small(n)) + np.float32(1)]),
+        "loop until": ([v, k], ended, lambda n: [abs(small(3)) + np.float32(1), n]),
+        "recurrent network": ([t, w], [network, network[-1]],
+                              lambda n: [small(n, 2, 4), small(4, 4) / 4]),
+        "gates": ([t, w], gates[-1], lambda n: [small(n, 2, 6), small(3, 6) / 4]),
+        "gradient of a loop": ([t, w], grad(T.sqr(network[-1]).sum(), [t, w]),
+                               lambda n: [small(n, 2, 4), small(4, 4) / 4]),
+        "loop in a loop": ([x, v], nested, lambda n: [small(n, 3), small(2)]),
+        "checkpoints": ([x, v], [some, *grad(T.sqr(some[-1]).sum(), [x, v])],
+                        lambda n: [small(n, 5), small(5)]),
+    }, without_0=(
+        *("loop of elements", "loop of turns", "loop until", "recurrent network"),
+        *("gates", "gradient of a loop", "checkpoints"),
+    ))  # fmt: skip
+
+
 def all_families() -> dict[str, Family]:
     """All of this module; no name is there twice."""
     tables = (
@@ -503,6 +558,7 @@ def all_families() -> dict[str, Family]:
         of_matrices(),
         of_complex_matrices(),
         of_transforms(),
+        of_loops(),
         of_dtypes(),
         with_values(),
     )
