@@ -32,12 +32,15 @@ class Sizes:
     product: int  # rows and columns of the matrices that are multiplied
     sort: int
     adam: int  # parameters of the largest update
+    turns: int = 100  # of loops, with rows and columns of what a turn computes
+    batch: int = 64
+    width: int = 512
 
 
 SIZES = {
     "large": Sizes(2**28, 16384, 8192, 2**26, 100_000_000),
     "small": Sizes(10_000_000, 3000, 1024, 2_500_000, 10_000_000),
-    "tiny": Sizes(1000, 16, 16, 100, 100),  # for tests
+    "tiny": Sizes(1000, 16, 16, 100, 100, 3, 2, 4),  # for tests
 }
 
 

@@ -29,6 +29,13 @@ SOME = (
     ("MLP step, batch 60", ""),
     ("layer norm and gradient", ""),
     ("crossentropy and gradient", ""),
+    ("pow(A, 30) of 10", ""),
+    ("exponential average of 9 rows", ""),
+    ("Newton's roots of 1000 until converged", ""),
+    ("RNN, T=3 B=2 H=4", ""),
+    ("RNN gradient, T=3 B=2 H=4", ""),
+    ("LSTM, T=3 B=2 H=4", ""),
+    ("LSTM gradient, T=3 B=2 H=4", ""),
 )
 """Rows of which ours are compared with NumPy here; a run compares every one."""
 

@@ -35,6 +35,36 @@ class Prepared:
     """Whether calls return before the work is done."""
 
 
+def scan(
+    step: Callable[..., list[Any]], states: list[Any], rows: Any, stack: Any
+) -> tuple[list[Any], Any]:
+    """Python's loop over rows: the last states, and the first state after each row."""
+    kept = []
+    for row in rows:
+        states = step(states, row)
+        kept.append(states[0])
+    return states, stack(kept)
+
+
+def repeat(step: Callable[[Any], Any], state: Any, turns: int) -> Any:
+    """The state after so many turns."""
+    for _ in range(turns):
+        state = step(state)
+    return state
+
+
+def until(
+    step: Callable[[Any], Any], is_done: Callable[[Any], Any], state: Any, most: int
+) -> Any:
+    """The state after the turn that began where all was done, or the last one."""
+    for _ in range(most):
+        done = bool(is_done(state).all())
+        state = step(state)
+        if done:
+            break
+    return state
+
+
 class Plain:
     """Names of libraries that spell as NumPy does; gradients are written by hand."""
 
@@ -100,6 +130,13 @@ class Plain:
     def gradient(self, cost: Any, state: Any, by_hand: Any) -> Any:
         """Outputs and gradients."""
         return by_hand()
+
+    def scan(self, step: Any, states: Any, rows: Any) -> Any:
+        """The states after all rows, and the first state after each."""
+        return scan(step, states, rows, self.module.stack)
+
+    repeat = staticmethod(lambda *arguments: repeat(*arguments))
+    until = staticmethod(lambda *arguments: until(*arguments))
 
 
 def eager(

@@ -29,6 +29,35 @@ def crossentropy(a: Any, y: Any) -> Any:
     return -jnp.take_along_axis(jax.nn.log_softmax(a), y[:, None], 1)[:, 0]
 
 
+def scan(step: Any, states: Values, rows: Any) -> tuple[Values, Any]:
+    """The states after all rows, and the first state after each."""
+
+    def turn(carried: Any, row: Any) -> tuple[Any, Any]:
+        new = tuple(step(list(carried), row))
+        return new, new[0]
+
+    finals, trace = jax.lax.scan(turn, tuple(states), rows)
+    return list(finals), trace
+
+
+def repeat(step: Any, state: Any, turns: int) -> Any:
+    """The state after so many turns."""
+    return jax.lax.fori_loop(0, turns, lambda _, s: step(s), state)
+
+
+def until(step: Any, is_done: Any, state: Any, most: int) -> Any:
+    """The state after the turn that began where all was done, or the last one."""
+
+    def turn(carried: Any) -> Any:
+        s, turns, _ = carried
+        return step(s), turns + 1, is_done(s).all()
+
+    def goes_on(carried: Any) -> Any:
+        return (carried[1] < most) & ~carried[2]
+
+    return jax.lax.while_loop(goes_on, turn, (state, 0, jnp.asarray(False)))[0]
+
+
 NAMES = SimpleNamespace(
     exp=jnp.exp,
     log=jnp.log,
@@ -45,6 +74,9 @@ NAMES = SimpleNamespace(
     softmax=lambda a: jax.nn.softmax(a, axis=1),
     crossentropy=crossentropy,
     gradient=gradient,
+    scan=scan,
+    repeat=repeat,
+    until=until,
 )
 
 

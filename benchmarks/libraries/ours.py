@@ -22,6 +22,29 @@ def gradient(cost: Any, state: Values, by_hand: Any) -> tuple[Values, Values]:
     return outputs, compiler.grad(value, state)
 
 
+def scan(step: Any, states: Values, rows: Any) -> tuple[Values, Any]:
+    """The states after all rows, and the first state after each."""
+    traces, _ = compiler.scan(
+        lambda row, *states: step(list(states), row), rows, states, return_list=True
+    )
+    return [each[-1] for each in traces], traces[0]
+
+
+def repeat(step: Any, state: Any, turns: int) -> Any:
+    """The state after so many turns."""
+    return compiler.scan(step, outputs_info=state, n_steps=turns)[0][-1]
+
+
+def until(step: Any, is_done: Any, state: Any, most: int) -> Any:
+    """The state after the turn that began where all was done, or the last one."""
+    trace, _ = compiler.scan(
+        lambda s: (step(s), compiler.scan_module.until(T.all(is_done(s)))),
+        outputs_info=state,
+        n_steps=most,
+    )
+    return trace[-1]
+
+
 NAMES = SimpleNamespace(
     exp=T.exp,
     log=T.log,
@@ -38,6 +61,9 @@ NAMES = SimpleNamespace(
     softmax=T.nnet.softmax,
     crossentropy=lambda a, y: T.nnet.categorical_crossentropy(T.nnet.softmax(a), y),
     gradient=gradient,
+    scan=scan,
+    repeat=repeat,
+    until=until,
 )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
+from pytensor.scan.utils import until as ends_if
 from pytensor.tensor.special import log_softmax, softmax
 
 from benchmarks.libraries.base import Call, NotOffered, Prepared
@@ -20,6 +21,35 @@ def gradient(cost: Any, state: Values, by_hand: Any) -> tuple[Values, Values]:
     """Outputs and gradients."""
     value, outputs = cost(state)
     return outputs, pytensor.grad(value, state)
+
+
+def scan(step: Any, states: Values, rows: Any) -> tuple[Values, Any]:
+    """The states after all rows, and the first state after each."""
+    traces = pytensor.scan(
+        lambda row, *states: step(list(states), row),
+        rows,
+        states,
+        return_list=True,
+        return_updates=False,
+    )
+    return [each[-1] for each in traces], traces[0]
+
+
+def repeat(step: Any, state: Any, turns: int) -> Any:
+    """The state after so many turns."""
+    return pytensor.scan(step, outputs_info=state, n_steps=turns, return_updates=False)[
+        -1
+    ]
+
+
+def until(step: Any, is_done: Any, state: Any, most: int) -> Any:
+    """The state after the turn that began where all was done, or the last one."""
+    return pytensor.scan(
+        lambda s: (step(s), ends_if(pt.all(is_done(s)))),
+        outputs_info=state,
+        n_steps=most,
+        return_updates=False,
+    )[-1]
 
 
 NAMES = SimpleNamespace(
@@ -38,6 +68,9 @@ NAMES = SimpleNamespace(
     softmax=lambda a: softmax(a, axis=1),
     crossentropy=lambda a, y: -log_softmax(a, axis=1)[pt.arange(y.shape[0]), y],
     gradient=gradient,
+    scan=scan,
+    repeat=repeat,
+    until=until,
 )
 
 

@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.libraries.base import Call, NotOffered, Prepared
+from benchmarks.libraries.base import (
+    Call,
+    NotOffered,
+    Prepared,
+    repeat,
+    scan,
+    until,
+)
 from benchmarks.rows import Array, Row
 
 Values = list[Any]
@@ -34,8 +41,28 @@ def functional(cost: Any, state: Values, by_hand: Any) -> tuple[Values, Values]:
     return outputs, list(gradients)
 
 
+def rnn(x: Any, h: Any, w: Any, u: Any) -> Any:
+    """The last state; by cuDNN on CUDA."""
+    weights = [u.T.contiguous(), w.T.contiguous()]
+    options = (False, 1, 0.0, True, False, False)
+    return torch.rnn_tanh(x, h[None], weights, *options)[1][0]
+
+
+def lstm(x: Any, h: Any, c: Any, w: Any, u: Any) -> Any:
+    """The last state, gates as PyTorch has them; by cuDNN on CUDA."""
+    weights = [u.T.contiguous(), w.T.contiguous()]
+    options = (False, 1, 0.0, True, False, False)
+    return torch.lstm(x, (h[None], c[None]), weights, *options)[1][0]
+
+
+def unrolled(*arguments: Any) -> Any:
+    """Inductor writes every turn of a Python loop out, which takes it minutes."""
+    raise NotOffered("unrolls loops")
+
+
 def spelled(gradient: Any, device: str) -> SimpleNamespace:
     """PyTorch's spelling."""
+    is_eager = gradient is automatic
     cross = torch.nn.functional.cross_entropy
     return SimpleNamespace(
         exp=torch.exp,
@@ -55,6 +82,11 @@ def spelled(gradient: Any, device: str) -> SimpleNamespace:
         uniform=lambda n: torch.rand(n, device=device),
         asarray=lambda x: torch.as_tensor(x, device=device),
         gradient=gradient,
+        scan=(lambda f, s, r: scan(f, s, r, torch.stack)) if is_eager else unrolled,
+        repeat=repeat if is_eager else unrolled,
+        until=until if is_eager else unrolled,
+        rnn=rnn,
+        lstm=lstm,
     )
 
 

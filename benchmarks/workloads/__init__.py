@@ -1,13 +1,13 @@
-"""The rows, by what they are about. Convolution and loops have no rows yet."""
+"""The rows, by what they are about. Convolution has no rows yet."""
 
 from __future__ import annotations
 
 from benchmarks.rows import SIZES, Row
-from benchmarks.workloads import arrays, calls, networks
+from benchmarks.workloads import arrays, calls, loops, networks
 
 
 def rows(size: str) -> dict[str, Row]:
     """Every row by its name, for a size of machine."""
     sizes = SIZES[size]
-    families = (arrays.rows, networks.rows, calls.rows)
+    families = (arrays.rows, networks.rows, loops.rows, calls.rows)
     return {row.name: row for family in families for row in family(sizes)}
