@@ -96,7 +96,8 @@ int ga__opencl_binary(void **bytes, size_t *size, void *device, void *program) {
   OPENCL_TRY(d->api, clGetProgramInfo, program, CL_PROGRAM_BINARY_SIZES, sizeof length,
              &length, NULL);
   if (length == 0)
-    return GA_FAIL(GA_DEVSUP_ERROR, "clGetProgramInfo: the driver has no binary of it");
+    return GA_FAIL(GA_DEVSUP_ERROR,
+                   "clGetProgramInfo: the driver has no binary of the program");
   unsigned char *built = ga__alloc(length, 1);
   GA_TRY_MEMORY(built);
   cl_int code = d->api->clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof built,
@@ -304,9 +305,9 @@ int ga__opencl_launch(void *device, void *kernel_, const ga_launch *launch) {
   cl_uint given = launch->n_args + (launch->shared > 0);
   if (given != k->n_args)
     return GA_FAIL(GA_VALUE_ERROR,
-                   "launch: the kernel has %u parameters, given are %u arguments%s",
-                   k->n_args, launch->n_args,
-                   launch->shared > 0 ? " and dynamic local memory" : "");
+                   "launch: got %u arguments%s, the kernel has %u parameters",
+                   launch->n_args,
+                   launch->shared > 0 ? " and dynamic local memory" : "", k->n_args);
   pthread_mutex_lock(&k->lock);
   int status = set_arguments(d, k, launch);
   GA_THEN(status, queue_launch(d, k, launch));

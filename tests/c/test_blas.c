@@ -295,7 +295,7 @@ static void test_failures(void) {
   thin.strides[0] = 0;
   GpuArray_fix_flags(&thin);
   CHECK_STATUS(GA_VALUE_ERROR, GpuArray_rgemm(no, no, 1, &a, &b, 0, &thin, 0));
-  CHECK_TEXT("repeats its elements");
+  CHECK_TEXT("whose elements are distinct");
   thin.strides[0] = 14;
   GpuArray_fix_flags(&thin);
   CHECK_STATUS(GA_UNALIGNED_ERROR, GpuArray_rgemm(no, no, 1, &thin, &b, 0, &c, 0));
@@ -327,7 +327,7 @@ static void test_failures_of_buffers(void) {
   CHECK_TEXT("leading dimension of A is 1");
   CHECK_STATUS(GA_VALUE_ERROR, gpublas_sgemm(cb_row, no, no, 2, 2, 2, 1, x, 13, 2, x, 4,
                                              2, 0, x, 8, 2));
-  CHECK_TEXT("of a buffer of 64");
+  CHECK_TEXT("outside its buffer of 64 bytes");
   CHECK(strcmp(gpublas_error(ctx), gpuarray_error_text()) == 0);
   CHECK_STATUS(GA_VALUE_ERROR, gpublas_sgemm(cb_row, no, no, 2, 2, 2, 1, far, 0, 2, x,
                                              4, 2, 0, x, 8, 2));

@@ -154,7 +154,7 @@ static void test_memory_info(gpucontext *ctx) {
   CHECK_OK(gpucontext_set_limit(ctx, 2048));
   CHECK(gpudata_alloc(ctx, 2000, NULL, 0, &status) == NULL);
   CHECK(status == GA_MEMORY_ERROR);
-  CHECK_TEXT("null: 2000 bytes of device memory were asked for");
+  CHECK_TEXT("null: cannot allocate 2000 bytes of device memory");
   CHECK_OK(gpucontext_memory_info(ctx, &info));
   CHECK(info.live == 1024 && info.n_live == 1 && info.limit == 2048);
   gpudata_release(a);
@@ -261,7 +261,7 @@ static void test_holders(void) {
   CHECK_OK(gpuarray_set_label(NULL));
   CHECK(gpudata_alloc(ctx, 1 << 20, NULL, 0, &status) == NULL);
   CHECK(status == GA_MEMORY_ERROR);
-  CHECK_TEXT("null: 1048576 bytes of device memory were asked for");
+  CHECK_TEXT("null: cannot allocate 1048576 bytes of device memory");
   CHECK_TEXT("live 786432 bytes in 6 buffers");
   CHECK_TEXT("most is held by x = a @ b (393216 bytes in 3), what has no label (262144 "
              "bytes in 2), weights, line 2 (131072 bytes in 1); the largest buffer has "

@@ -137,7 +137,7 @@ static void test_calls_and_files(gpucontext *ctx) {
   CHECK_OK(GpuPlan_load(&p, ctx, path)); /* the plan alone */
   CHECK_OK(GpuPlan_save(p, path));
   CHECK_STATUS(GA_VALUE_ERROR, GpuFunction_load(&g, ctx, path));
-  CHECK_TEXT("has a plan alone");
+  CHECK_TEXT("holds only a plan");
   GpuPlan_free(p);
   GpuArray_clear(&w);
   GpuArray_clear(&x);
@@ -168,7 +168,7 @@ static void test_a_value_that_stays(gpucontext *ctx) {
   GpuArray_clear(&outs[1]);
   given[1] = NULL; /* x is nobody's */
   CHECK_STATUS(GA_VALUE_ERROR, GpuFunction_call(f, list, given, ints));
-  CHECK_TEXT("input 1 is no array");
+  CHECK_TEXT("input 1 is not an array");
   CHECK_STATUS(GA_VALUE_ERROR, GpuFunction_call(f, list, both, NULL));
   CHECK(outs[0].data == NULL);
   GpuFunction_free(f);
@@ -188,10 +188,10 @@ static void test_refusals(gpucontext *ctx) {
   CHECK_TEXT("two values are called w");
   two[1].name = "v";
   CHECK_STATUS(GA_VALUE_ERROR, make(&f, p, two, 2));
-  CHECK_TEXT("two values are input 0");
+  CHECK_TEXT("two values are bound to input 0");
   two[1].input = 2;
   CHECK_STATUS(GA_VALUE_ERROR, make(&f, p, two, 2));
-  CHECK_TEXT("input 2 of 2");
+  CHECK_TEXT("input 2, but there are 2");
   two[0].start = &none;
   CHECK_STATUS(GA_VALUE_ERROR, make(&f, p, two, 1));
   two[0].start = &matrix;

@@ -488,7 +488,7 @@ static void test_arguments(void) {
   size_t n = 7, grid[1] = {2}, block[1] = {32};
 
   CHECK_STATUS(GA_VALUE_ERROR, GpuKernel_call(&k, 1, grid, block, 0, NULL));
-  CHECK_TEXT("kernel f: argument 0 was never set");
+  CHECK_TEXT("kernel f: argument 0 is not set");
   CHECK_OK(GpuKernel_setarg(&k, 0, b));
   CHECK_OK(GpuKernel_setarg(&k, 1, &x));
   CHECK_OK(GpuKernel_setarg(&k, 2, &half));

@@ -109,7 +109,7 @@ static void test_stretched_beyond_counting(void) {
                                   .n = 2,
                                   .inputs = args};
   int status = GA_NO_ERROR;
-  REFUSED(XLARGE, "broadcast: (4611686018427387904,) of float32 is over",
+  REFUSED(XLARGE, "broadcast: shape (4611686018427387904,) of float32 has more than",
           GpuArray_broadcast_to(&view, &one, 1, SHAPE((size_t)1 << 62)));
   REFUSED(XLARGE, "broadcast: shape (8589934592, 8589934592) has more elements",
           GpuArray_broadcast_to(&view, &one, 2, SHAPE(huge, huge)));
@@ -147,12 +147,12 @@ static void test_long_axes(void) {
   gpurandom g;
   gpurandom_init(&g, 1, 2);
   CHECK_OK(GpuArray_broadcast_to(&stretched, &pair, 2, SHAPE(2, huge)));
-  REFUSED(XLARGE, "a strided axis of 8589934592 elements",
+  REFUSED(XLARGE, "a strided axis has 8589934592 elements",
           GpuArray_count_nonzero(&count, &stretched));
   CHECK(count == 77);
   CHECK_OK(GpuArray_fromdata(&strided, floats.data, 0, GA_FLOAT, 2, SHAPE(2, huge),
                              strides, 1));
-  REFUSED(XLARGE, "a strided axis of 8589934592 elements",
+  REFUSED(XLARGE, "a strided axis has 8589934592 elements",
           GpuArray_random_uniform(&strided, &g, 0, 1));
   GpuArray *all[] = {&pair, &stretched, &strided, &floats};
   for (size_t i = 0; i < 4; i++)
@@ -216,7 +216,8 @@ static void test_tensors(void) {
                            .ndim = 2,
                            .dtype = {kDLInt, 8, 1},
                            .shape = shape};
-  REFUSED(XLARGE, "size cannot be addressed", GpuArray_from_dlpack(&out, ctx, &t, -1));
+  REFUSED(XLARGE, "more bytes than can be addressed",
+          GpuArray_from_dlpack(&out, ctx, &t, -1));
   shape[0] = shape[1] = 2;
   strides[1] = strides[0];
   t.dl_tensor.strides = strides;
@@ -225,9 +226,9 @@ static void test_tensors(void) {
   CHECK(out.nd == 77);
   shape[1] = -1;
   CHECK(table->managed_tensor_allocator(&t.dl_tensor, &made, NULL, NULL) == -1);
-  CHECK_TEXT("axis 1 has the length -1");
+  CHECK_TEXT("axis 1 has length -1");
   CHECK(table->managed_tensor_allocator(&t.dl_tensor, NULL, NULL, NULL) == -1);
-  CHECK_TEXT("got no prototype");
+  CHECK_TEXT("expected a prototype of 0 to");
   CHECK(made == NULL);
 }
 
@@ -272,11 +273,11 @@ static void test_plans(void) {
   CHECK(rmdir(folder) == 0);                             /* and nothing beside it */
   GpuPlan_free(p);
   p = make_plan(4);
-  REFUSED(VALUE, "6 elements do not divide into axes of 4",
+  REFUSED(VALUE, "6 elements do not fill the -1 of a shape whose other axes have 4",
           GpuPlan_run(p, outs, (const GpuArray *[]){&x, &x}, NULL));
   GpuPlan_free(p);
   p = make_plan(-2);
-  REFUSED(VALUE, "axis 0 of the new shape is -2",
+  REFUSED(VALUE, "axis 0 of the new shape has length -2",
           GpuPlan_run(p, outs, (const GpuArray *[]){&x, &x}, NULL));
   GpuPlan_free(p);
   GpuArray_clear(&x);

@@ -688,7 +688,7 @@ static void test_tensors(gpucontext *ctx) {
   t.dl_tensor = (DLTensor){.ndim = 1, .dtype = {kDLUInt, 8, 1}, .shape = shape};
   CHECK_OK(gpucontext_dlpack_device(ctx, &t.dl_tensor.device));
   CHECK_STATUS(GA_VALUE_ERROR, GpuArray_from_dlpack(&out, ctx, &t, -1));
-  CHECK_TEXT("has elements and no memory");
+  CHECK_TEXT("has elements, but its data pointer is NULL");
   t.dl_tensor.data = foreign;
   CHECK_STATUS(GA_INVALID_ERROR, GpuArray_from_dlpack(&out, ctx, &t, -1));
   CHECK_TEXT("from_dlpack: the memory is of another cl_context");

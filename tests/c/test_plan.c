@@ -232,9 +232,9 @@ static void test_errors(gpucontext *ctx) {
   CHECK_TEXT("expected float32 of 2 axes");
   CHECK_STATUS(GA_VALUE_ERROR,
                GpuPlan_run(p, results, (const GpuArray *[]){&x, NULL}, &step));
-  CHECK_TEXT("input 1 is no array");
+  CHECK_TEXT("input 1 is not an array");
   CHECK_STATUS(GA_INVALID_ERROR, GpuPlan_output(p, 99));
-  CHECK_TEXT("there is no value 99");
+  CHECK_TEXT("value 99 does not exist");
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_dim(p, &value, 0, 2));
   CHECK_OK(run(p, ctx, 2, 2, outs)); /* and still works */
   clear(outs);

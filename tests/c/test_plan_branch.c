@@ -150,7 +150,7 @@ static void test_wrong_steps(gpucontext *ctx) {
   CHECK_TEXT("computed only when");
   CHECK_STATUS(GA_INVALID_ERROR, GpuPlan_choose(p, &chosen, "if", n, x, copy));
   CHECK_STATUS(GA_INVALID_ERROR, GpuPlan_choose(p, &chosen, "if", n, copy, other));
-  CHECK_TEXT("both must be of one type");
+  CHECK_TEXT("expected one type");
   CHECK_STATUS(GA_INVALID_ERROR, GpuPlan_choose(p, &chosen, "if", x, copy, x));
   CHECK_OK(GpuPlan_when(p, 1, &m, &yes));
   CHECK_STATUS(GA_INVALID_ERROR, GpuPlan_copy(p, &chosen, "inner", x));

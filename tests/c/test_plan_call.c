@@ -166,7 +166,7 @@ static void test_arguments(gpucontext *ctx) {
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_defer(scale, &seen, 1, outs, 1, NULL, ints));
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_defer(scale, &seen, 1, outs, 1, ins, NULL));
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_defer(scale, &seen, 1, empty, 1, ins, ints));
-  CHECK_TEXT("output 0 is no array");
+  CHECK_TEXT("output 0 is not an array");
   CHECK(seen.run == 0);
   GpuArray_clear(&x);
 }

@@ -167,7 +167,7 @@ static void test_damage(gpucontext *ctx) {
   bytes[8] = 99; /* the format */
   put(bytes, size);
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_load(&p, ctx, path));
-  CHECK_TEXT("use a newer one");
+  CHECK_TEXT("use a newer library");
   CHECK_TEXT(path);
   CHECK(p == untouched);
   free(bytes);

@@ -116,21 +116,21 @@ static void test_numbers_that_make_no_launch(gpucontext *ctx) {
     long long number;
     const char *why;
   } wrong[] = {
-      {0, 4, "make no launch"},
-      {0, -1, "make no launch"},
-      {1, GA_NBASE, "argument 0 is of a kind that there is not"},
-      {1, -4, "argument 0 is of a kind that there is not"},
-      {1, GA_SIZE, "argument 0 is of a kind that there is not"},
-      {2, GA_ARGUMENT_SOURCES, "argument 0 is of a kind that there is not"},
-      {2, -1, "argument 0 is of a kind that there is not"},
-      {3, 1, "argument 0 is an array that is not there"},
-      {3, -1, "argument 0 is an array that is not there"},
-      {6, 1, "argument 1 is of an array that is not there"},
-      {5, GA_OF_ARRAY, "argument 1 is of a kind that there is not"},
-      {9, 1, "argument 2 is an integer that is not there"},
-      {9, -1, "argument 2 is an integer that is not there"},
-      {7, GA_HALF, "argument 2 is of a type that no number here is given as"},
-      {7, GA_CDOUBLE, "argument 2 is of a type that no number here is given as"},
+      {0, 4, "do not describe a launch"},
+      {0, -1, "do not describe a launch"},
+      {1, GA_NBASE, "argument 0 has an unknown type or source"},
+      {1, -4, "argument 0 has an unknown type or source"},
+      {1, GA_SIZE, "argument 0 has an unknown type or source"},
+      {2, GA_ARGUMENT_SOURCES, "argument 0 has an unknown type or source"},
+      {2, -1, "argument 0 has an unknown type or source"},
+      {3, 1, "argument 0 refers to an array that the step does not have"},
+      {3, -1, "argument 0 refers to an array that the step does not have"},
+      {6, 1, "argument 1 refers to an array that the step does not have"},
+      {5, GA_OF_ARRAY, "argument 1 has an unknown type or source"},
+      {9, 1, "argument 2 refers to an integer that the step does not have"},
+      {9, -1, "argument 2 refers to an integer that the step does not have"},
+      {7, GA_HALF, "argument 2 has a type that a number cannot be passed as"},
+      {7, GA_CDOUBLE, "argument 2 has a type that a number cannot be passed as"},
   };
   for (unsigned int i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     long long params[PARAMS] = GOOD;
@@ -138,18 +138,21 @@ static void test_numbers_that_make_no_launch(gpucontext *ctx) {
     check_refused(ctx, params, PARAMS, 0, wrong[i].why);
   }
   long long params[PARAMS] = GOOD;
-  check_refused(ctx, params, PARAMS - 1, 0, "make no launch");
-  check_refused(ctx, params, 0, 0, "make no launch");
-  check_refused(ctx, params, PARAMS, -1, "number 1 of its geometry is -1");
+  check_refused(ctx, params, PARAMS - 1, 0, "do not describe a launch");
+  check_refused(ctx, params, 0, 0, "do not describe a launch");
+  check_refused(ctx, params, PARAMS, -1, "number 1 of the grid and block is -1");
   params[0] = 3;
-  check_refused(ctx, params, PARAMS, 0, "make no launch");
+  check_refused(ctx, params, PARAMS, 0, "do not describe a launch");
   params[0] = 0, params[8] = GA_OF_STRIDE;
   params[9] = 1;
-  check_refused(ctx, params, PARAMS, 0, "argument 2 is of an axis that is not there");
+  check_refused(ctx, params, PARAMS, 0,
+                "argument 2 refers to an axis that its array does not have");
   params[9] = GA_MAX_NDIM;
-  check_refused(ctx, params, PARAMS, 0, "argument 2 is of an axis that is not there");
+  check_refused(ctx, params, PARAMS, 0,
+                "argument 2 refers to an axis that its array does not have");
   params[9] = -1;
-  check_refused(ctx, params, PARAMS, 0, "argument 2 is of an axis that is not there");
+  check_refused(ctx, params, PARAMS, 0,
+                "argument 2 refers to an axis that its array does not have");
 }
 
 static void test_arguments_of_each_source_and_type(gpucontext *ctx) {
@@ -171,7 +174,7 @@ static void test_more_numbers_than_a_file_holds(gpucontext *ctx) {
   static const long long many[GA_MAX_ARGS + 1];
   GpuPlan *p = NULL;
   CHECK_STATUS(GA_VALUE_ERROR, build(&p, ctx, many, GA_MAX_ARGS + 1, 0));
-  CHECK_TEXT("kernel takes a+i* (a: array, i: integer), up to 256 integers");
+  CHECK_TEXT("kernel expects inputs a+i* (a: array, i: integer), up to 256 parameters");
 }
 
 /* ---- the seal ---- */

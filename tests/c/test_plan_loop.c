@@ -199,7 +199,7 @@ static void test_results_lie_in_rows(gpucontext *ctx) {
     const size_t length = n > 0 ? (size_t)n : 0;
     if (n < 0) {
       CHECK_STATUS(GA_VALUE_ERROR, call_vector(p, ctx, 3, n, &out, &failed));
-      CHECK_TEXT("loop: zeros: length -1");
+      CHECK_TEXT("loop: zeros: got length -1");
       continue;
     }
     CHECK_OK(call_vector(p, ctx, 3, n, &out, &failed));
@@ -211,7 +211,7 @@ static void test_results_lie_in_rows(gpucontext *ctx) {
   CHECK_OK(call_vector(p, ctx, 3, 1, &out, &failed));
   GpuArray_clear(&out);
   CHECK_STATUS(GA_VALUE_ERROR, call_vector(p, ctx, 3, 2, &out, &failed));
-  CHECK_TEXT("the results of the turns have shapes (0,) and (1,)");
+  CHECK_TEXT("the results of two iterations have shapes (0,) and (1,)");
   GpuPlan_free(p);
 }
 
@@ -320,7 +320,7 @@ static void test_what_is_carried_keeps_its_shape(gpucontext *ctx) {
   const GpuArray *const given[] = {&x};
   CHECK_OK(build_carried(&p, ctx, true));
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_call(p, results, given, &turns, &failed));
-  CHECK_TEXT("loop: input 0, a state, has the shape (2,), and after a turn (0,)");
+  CHECK_TEXT("loop: input 0, a state, has shape (2,), and (0,) after an iteration");
   GpuPlan_free(p);
   CHECK_OK(build_carried(&p, ctx, false));
   CHECK_OK(GpuPlan_call(p, results, given, &turns, &failed));
@@ -365,13 +365,13 @@ static void test_loops_that_are_none(gpucontext *ctx) {
   CHECK_TEXT("1 inputs, but `takes` has 2 letters");
   wrong = loop, wrong.takes = "x";
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_loop(p, out, &wrong));
-  CHECK_TEXT("taken as 'x', expected r, c, u or s");
+  CHECK_TEXT("input 0 is 'x', expected r, c, u or s");
   wrong = loop, wrong.takes = "u";
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_loop(p, out, &wrong));
   CHECK_TEXT("ends the loop, is float32 of 1 axes, expected one bool");
   wrong = loop, wrong.ins = scalar;
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_loop(p, out, &wrong));
-  CHECK_TEXT("input 0 has no rows");
+  CHECK_TEXT("input 0 is 0-d and has no rows");
   wrong = loop, wrong.ins = integer;
   CHECK_STATUS(GA_INVALID_ERROR, GpuPlan_loop(p, out, &wrong));
   wrong = loop, wrong.ins = (unsigned int[]){99};
@@ -381,14 +381,15 @@ static void test_loops_that_are_none(gpucontext *ctx) {
   CHECK_TEXT("has no results");
   wrong = loop, wrong.results = &(gpuplan_type){GA_FLOAT, 0};
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_loop(p, out, &wrong));
-  CHECK_TEXT("result 0 has no rows");
+  CHECK_TEXT("result 0 is 0-d");
   wrong = loop, wrong.takes = "c", wrong.results = &row_types[1];
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_loop(p, out, &wrong));
-  CHECK_TEXT("result 0 is not of its type");
+  CHECK_TEXT("result 0 is missing or of another type");
   CHECK_OK(GpuPlan_loop(p, out, &loop));
   CHECK_OK(new_body(&body, ctx, true));
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_body(p, out[0], body));
-  CHECK_TEXT("it has 3 inputs and 1 integers, expected 1 and 0 (or the turn, too)");
+  CHECK_TEXT(
+      "got 3 inputs and 1 integers, expected 1 and 0 (and one more for the iteration)");
   CHECK_OK(GpuPlan_output(p, out[0]));
   GpuArray a = {0}, b = {0}, made = {0};
   const size_t one = 1;

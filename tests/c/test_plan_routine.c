@@ -80,7 +80,7 @@ static void test_a_body_stands_for_a_function(gpucontext *ctx) {
   GpuArray out = {0};
   int failed;
   CHECK_STATUS(GA_VALUE_ERROR, call_vector(loaded, ctx, 3, -1, &out, &failed));
-  CHECK_TEXT("zeros: length -1 for axis 0");
+  CHECK_TEXT("zeros: got length -1 for axis 0");
   CHECK(failed == 0);
   GpuPlan_free(loaded);
   unlink(path);
@@ -119,10 +119,10 @@ static void test_bodies_that_do_not_fit(gpucontext *ctx) {
   CHECK_TEXT("this step is a function of the program that saved the plan");
   CHECK_OK(new_body(&body, ctx));
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_body(p, other, body));
-  CHECK_TEXT("does not fit the step");
+  CHECK_TEXT("does not match the step");
   CHECK_OK(new_body(&body, ctx));
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_body(p, ins[0], body));
-  CHECK_TEXT("is not made by a function");
+  CHECK_TEXT("is not the result of a function");
   CHECK_OK(new_body(&body, ctx));
   CHECK_OK(GpuPlan_body(p, made, body));
   CHECK_OK(new_body(&body, ctx));
@@ -158,7 +158,7 @@ static void test_a_body_writes_into_what_the_step_takes_over(gpucontext *ctx) {
   CHECK_OK(GpuPlan_function(p, &over, "g", NULL, NULL, 1, &x, 1, &vector, (int[]){0}));
   CHECK_OK(new_overwriting(&body, ctx));
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_body(p, plain, body));
-  CHECK_TEXT("writes only into what the step overwrites");
+  CHECK_TEXT("writes only into inputs that the step overwrites");
   CHECK_OK(new_overwriting(&body, ctx));
   CHECK_OK(GpuPlan_body(p, over, body));
   GpuPlan_free(p);
@@ -260,13 +260,13 @@ static void test_rows_have_the_shapes_that_are_told(gpucontext *ctx) {
   check_rows(ctx, "CRi", "C", 2, "rows: input 1 is");
   check_rows(ctx, "CSi", "C", 2, "rows: input 1 is");
   check_rows(ctx, "CCi", "C", 2, "rows: input 1 is");
-  check_rows(ctx, "TVi", "C", 1, "rows: 2 arrays, 1 integers and 1 results");
-  check_rows(ctx, "RVi", "C", 1, "rows: 2 arrays, 1 integers and 1 results");
-  check_rows(ctx, "CV", "C", 1, "rows: 2 arrays, 1 integers and 1 results");
-  check_rows(ctx, "CVii", "C", 1, "rows: 2 arrays, 1 integers and 1 results");
-  check_rows(ctx, "CVx", "C", 1, "rows: 2 arrays, 1 integers and 1 results");
-  check_rows(ctx, "CVi", "CC", 1, "rows: 2 arrays, 1 integers and 1 results");
-  check_rows(ctx, "CVi", "V", 1, "rows: 2 arrays, 1 integers and 1 results");
+  check_rows(ctx, "TVi", "C", 1, "rows: got 2 arrays, 1 integers and 1 results");
+  check_rows(ctx, "RVi", "C", 1, "rows: got 2 arrays, 1 integers and 1 results");
+  check_rows(ctx, "CV", "C", 1, "rows: got 2 arrays, 1 integers and 1 results");
+  check_rows(ctx, "CVii", "C", 1, "rows: got 2 arrays, 1 integers and 1 results");
+  check_rows(ctx, "CVx", "C", 1, "rows: got 2 arrays, 1 integers and 1 results");
+  check_rows(ctx, "CVi", "CC", 1, "rows: got 2 arrays, 1 integers and 1 results");
+  check_rows(ctx, "CVi", "V", 1, "rows: got 2 arrays, 1 integers and 1 results");
 }
 
 /* Buffers that a run of the plan makes. */
@@ -289,7 +289,7 @@ static void test_rows_take_over_memory(gpucontext *ctx) {
   }
   GpuPlan *p = NULL;
   CHECK_STATUS(GA_VALUE_ERROR, build_rows(&p, ctx, "CVi", "C", 2)); /* an integer */
-  CHECK_TEXT("result 0 takes over input 2, which is no array of its type");
+  CHECK_TEXT("result 0 is to overwrite input 2, which is not an array of its type");
   CHECK_STATUS(GA_VALUE_ERROR, build_rows(&p, ctx, "CVi", "C", 3));
 }
 
@@ -303,7 +303,7 @@ static void test_properties_of_the_device(gpucontext *ctx) {
   CHECK_OK(GpuPlan_input(p, &x, GA_FLOAT, 1, 0));
   CHECK_OK(GpuPlan_int_input(p, &count));
   CHECK_STATUS(GA_INVALID_ERROR, GpuPlan_device(p, &value, 99));
-  CHECK_TEXT("device: there is no property 99");
+  CHECK_TEXT("device: unknown property 99");
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_device(p, NULL, GP_DEVICE_PROCESSORS));
   CHECK_OK(GpuPlan_device(p, &value, GP_DEVICE_PROCESSORS));
   CHECK_OK(add(p, &zeros, "zeros", 1, &value, 0, NULL));

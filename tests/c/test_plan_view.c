@@ -206,7 +206,7 @@ static void test_refused_indices(gpucontext *ctx) {
   CHECK_OK(GpuPlan_int(p, &i, 0));
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_index(p, &part, "part", a, 2, (int[]){at, at},
                                              (unsigned int[]){i, i}));
-  CHECK_TEXT("2 axes");
+  CHECK_TEXT("2 entries for an array of 1 axes");
   CHECK_STATUS(GA_INVALID_ERROR, GpuPlan_index(p, &part, "part", a, 1, &odd, &i));
   CHECK_STATUS(GA_INVALID_ERROR, GpuPlan_index(p, &part, "part", a, 1, &at, &a));
   CHECK_STATUS(GA_INVALID_ERROR, GpuPlan_index(p, &part, "part", i, 1, &at, &i));

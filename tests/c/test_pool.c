@@ -98,7 +98,7 @@ static void test_full_device(ga_pool *pool) {
   CHECK(device_used == 4096 + 6144);
   CHECK_STATUS(GA_MEMORY_ERROR, ga__pool_get(&none, pool, 1, 0));
   CHECK(none.memory == NULL);
-  CHECK_TEXT("1 bytes of device memory were asked for: the device is full; live 10240 "
+  CHECK_TEXT("cannot allocate 1 bytes of device memory: the device is full; live 10240 "
              "bytes in 2 buffers, cached 0 bytes");
   put(pool, a);
   put(pool, c);
@@ -176,7 +176,7 @@ static void test_allocator(ga_pool *pool) {
   CHECK(given_bytes == 4096 && get(pool, 4096).memory == a.memory);
   put(pool, a);
   CHECK_STATUS(GA_MEMORY_ERROR, ga__pool_get(&none, pool, 2 << 20, 0));
-  CHECK_TEXT("the allocator of gpucontext_set_allocator gave status 1");
+  CHECK_TEXT("the allocator set by gpucontext_set_allocator returned status 1");
   size_t used = device_used;
   put(pool, own); /* goes back to the device, whose it is */
   CHECK(device_used == used - 4096 && given_bytes == 0);

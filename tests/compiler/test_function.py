@@ -179,7 +179,7 @@ def test_a_length_that_comes_out_negative_is_refused(made, mode):
     f(1)
     for length in (-1, -2):
         with pytest.raises(
-            ValueError, match=f"new shape is {length}, a length is >= 0"
+            ValueError, match=f"new shape has length {length}, expected 0 or more"
         ):
             f(length)
         assert kept.get_value().tolist() == [0, 0]

@@ -30,8 +30,8 @@ static int open_device(gpucontext **out, int type, int id) {
     snprintf(name, sizeof name, "null");
   else
     return GA_FAIL(GA_DEVSUP_ERROR,
-                   "DLPack's device (%d, %d) is none of ours; expected CUDA (%d), "
-                   "OpenCL (%d) or the host (%d)",
+                   "DLPack: got device type %d, id %d, expected type %d (CUDA), %d "
+                   "(OpenCL) or %d (host)",
                    type, id, kDLCUDA, kDLOpenCL, kDLCPU);
   return gpucontext_open(out, name);
 }
@@ -44,7 +44,9 @@ static int find_device(gpucontext **out, int type, int id) {
       return GA_NO_ERROR;
     }
   if (devices.n == MAX_DEVICES)
-    return GA_FAIL(GA_MISC_ERROR, "DLPack's table is used with over %d devices",
+    return GA_FAIL(GA_MISC_ERROR,
+                   "DLPack: the exchange table serves at most %d devices; transfer "
+                   "arrays of other devices by __dlpack__",
                    MAX_DEVICES);
   GA_TRY(open_device(out, type, id));
   devices.of[devices.n].type = type;
@@ -68,12 +70,13 @@ static int allocate(DLManagedTensorVersioned **out, const DLTensor *prototype) {
   if (out == NULL || prototype == NULL || prototype->ndim < 0 ||
       prototype->ndim > GA_MAX_NDIM)
     return GA_FAIL(GA_VALUE_ERROR,
-                   "DLPack's allocator: got no prototype of 0 to %d axes and a pointer "
-                   "for the tensor",
+                   "DLPack's allocator: got NULL or another number of axes, expected a "
+                   "prototype of 0 to %d axes and a pointer for the tensor",
                    GA_MAX_NDIM);
   for (int i = 0; i < prototype->ndim; i++) {
     if (prototype->shape[i] < 0)
-      return GA_FAIL(GA_VALUE_ERROR, "DLPack's allocator: axis %d has the length %lld",
+      return GA_FAIL(GA_VALUE_ERROR,
+                     "DLPack's allocator: axis %d has length %lld, expected 0 or more",
                      i, (long long)prototype->shape[i]);
     dims[i] = (size_t)prototype->shape[i];
   }

@@ -29,21 +29,24 @@ static int read_layout(GpuArray *a, const DLTensor *t, size_t itemsize,
   size_t bytes = itemsize;
   for (unsigned int i = 0; i < a->nd; i++) {
     if (t->shape[i] < 0)
-      return GA_FAIL(GA_VALUE_ERROR, "%s: the tensor's axis %u has the length %lld",
+      return GA_FAIL(GA_VALUE_ERROR,
+                     "%s: axis %u of the tensor has length %lld, expected 0 or more",
                      operation, i, (long long)t->shape[i]);
     a->dimensions[i] = (size_t)t->shape[i];
     if (a->dimensions[i] && __builtin_mul_overflow(bytes, a->dimensions[i], &bytes))
-      return GA_FAIL(GA_XLARGE_ERROR, "%s: the tensor's size cannot be addressed",
-                     operation);
+      return GA_FAIL(GA_XLARGE_ERROR,
+                     "%s: the tensor has more bytes than can be addressed", operation);
   }
   if (bytes > PTRDIFF_MAX)
-    return GA_FAIL(GA_XLARGE_ERROR, "%s: the tensor's size cannot be addressed",
-                   operation);
+    return GA_FAIL(GA_XLARGE_ERROR,
+                   "%s: the tensor has more bytes than can be addressed", operation);
   ga__shape_c_strides(a->strides, a->nd, a->dimensions, itemsize);
   for (unsigned int i = 0; t->strides && i < a->nd; i++)
     if (a->dimensions[i] > 1 &&
         __builtin_mul_overflow(t->strides[i], (ssize_t)itemsize, &a->strides[i]))
-      return GA_FAIL(GA_XLARGE_ERROR, "%s: stride %u of the tensor is %lld elements",
+      return GA_FAIL(GA_XLARGE_ERROR,
+                     "%s: stride %u of the tensor, %lld elements, has more bytes than "
+                     "can be addressed",
                      operation, i, (long long)t->strides[i]);
   return GA_NO_ERROR;
 }
@@ -77,7 +80,8 @@ static int find_address(extent *out, const DLTensor *t, size_t below, size_t abo
                         const char *operation) {
   uintptr_t first = (uintptr_t)t->data + (uintptr_t)t->byte_offset;
   if (above != 0 && (t->data == NULL || below > first))
-    return GA_FAIL(GA_VALUE_ERROR, "%s: the tensor has elements and no memory",
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "%s: the tensor has elements, but its data pointer is NULL",
                    operation);
   uintptr_t start = (first - below) & ~(BASE_ALIGNMENT - 1);
   *out = (extent){.memory = (void *)start,
@@ -95,7 +99,8 @@ static int find_handle(extent *out, gpucontext *ctx, const DLTensor *t, size_t b
     return GA_NO_ERROR;
   }
   if (t->data == NULL)
-    return GA_FAIL(GA_VALUE_ERROR, "%s: the tensor has elements and no memory",
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "%s: the tensor has elements, but its data pointer is NULL",
                    operation);
   GA_TRY(ga__vendor_enter());
   int status = ctx->backend->sharing->check(&size, ctx->device, t->data);
@@ -104,8 +109,8 @@ static int find_handle(extent *out, gpucontext *ctx, const DLTensor *t, size_t b
     return ga__fail_within(status, "%s", operation);
   if (below > offset || offset > size || above > size - offset)
     return GA_FAIL(GA_VALUE_ERROR,
-                   "%s: the tensor reaches from %zu bytes before to %zu after byte %zu "
-                   "of a buffer of %zu",
+                   "%s: the tensor reaches from %zu bytes before to %zu bytes after "
+                   "byte %zu, outside its buffer of %zu bytes",
                    operation, below, above, offset, size);
   *out = (extent){.memory = t->data, .size = size, .offset = offset};
   return GA_NO_ERROR;

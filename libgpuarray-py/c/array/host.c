@@ -85,8 +85,8 @@ static int check_memory(const gpuhost *h, const GpuArray *a, size_t size) {
       (h->lent ? h->lent == a->data : h->pool == a->data->context->memory.host_pool);
   return fits ? GA_NO_ERROR
               : GA_FAIL(GA_VALUE_ERROR,
-                        "read: the memory is not what GpuArray_host gave for this "
-                        "array of %zu bytes",
+                        "read: the host memory is not from GpuArray_host for this "
+                        "array of %zu bytes; pass the pointer that it returned",
                         size);
 }
 

@@ -116,10 +116,13 @@ static int shuffle_metadata(GpuArray *view, const GpuArray *a, unsigned int nd,
   for (unsigned int i = 0; i < nd; i++) {
     int axis = pattern[i];
     if (axis < -1 || axis >= (int)a->nd)
-      return GA_FAIL(GA_VALUE_ERROR, "%s: got axis %d of an array of %u axes",
-                     operation, axis, a->nd);
+      return GA_FAIL(GA_VALUE_ERROR,
+                     "%s: axis %d is out of range for an array of %u axes", operation,
+                     axis, a->nd);
     if (axis >= 0 && used[axis])
-      return GA_FAIL(GA_VALUE_ERROR, "%s: axis %d is named twice", operation, axis);
+      return GA_FAIL(GA_VALUE_ERROR,
+                     "%s: axis %d is given twice, expected each axis once", operation,
+                     axis);
     if (axis >= 0)
       used[axis] = true;
     view->dimensions[i] = axis < 0 ? 1 : a->dimensions[axis];
@@ -127,10 +130,10 @@ static int shuffle_metadata(GpuArray *view, const GpuArray *a, unsigned int nd,
   }
   for (unsigned int i = 0; i < a->nd; i++)
     if (!used[i] && a->dimensions[i] != 1)
-      return GA_FAIL(GA_VALUE_ERROR,
-                     "%s: axis %u of length %zu is left out, only axes of length 1 may "
-                     "be",
-                     operation, i, a->dimensions[i]);
+      return GA_FAIL(
+          GA_VALUE_ERROR,
+          "%s: axis %u of length %zu is dropped; only axes of length 1 can be dropped",
+          operation, i, a->dimensions[i]);
   return GA_NO_ERROR;
 }
 
@@ -141,8 +144,9 @@ static int transpose_metadata(GpuArray *view, const GpuArray *a,
   for (unsigned int i = 0; i < a->nd; i++) {
     unsigned int axis = new_axes == NULL ? a->nd - 1 - i : new_axes[i];
     if (axis >= a->nd)
-      return GA_FAIL(GA_VALUE_ERROR, "transpose: got axis %u of an array of %u axes",
-                     axis, a->nd);
+      return GA_FAIL(GA_VALUE_ERROR,
+                     "transpose: axis %u is out of range for an array of %u axes", axis,
+                     a->nd);
     pattern[i] = (int)axis;
   }
   return shuffle_metadata(view, a, a->nd, pattern, "transpose");

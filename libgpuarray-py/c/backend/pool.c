@@ -64,8 +64,8 @@ static int take_memory(void **memory, ga_pool *pool, size_t size) {
     return GA_NO_ERROR;
   }
   return GA_FAIL(GA_MEMORY_ERROR,
-                 "the allocator of gpucontext_set_allocator gave status %d%s", status,
-                 status == GA_NO_ERROR ? " and no memory" : "");
+                 "the allocator set by gpucontext_set_allocator returned status %d%s",
+                 status, status == GA_NO_ERROR ? " and no memory" : "");
 }
 
 /* Returns a block to its allocator. No queued work uses it, unless the allocator is
@@ -177,7 +177,7 @@ static bool within_limit(const ga_pool *pool, size_t size) {
 /* Allocates a new block; GA_MEMORY_ERROR also above the context's limit. */
 static int take_new(ga_block *out, ga_pool *pool, size_t size) {
   if (!within_limit(pool, size))
-    return GA_FAIL(GA_MEMORY_ERROR, "the context's limit does not permit it");
+    return GA_FAIL(GA_MEMORY_ERROR, "it would exceed the context's limit");
   GA_TRY(take_memory(&out->memory, pool, size));
   out->size = size;
   out->from = pool->from;
@@ -196,9 +196,9 @@ static int out_of_memory(const ga_pool *pool, size_t size, size_t was_cached) {
   if (pool->backend->free_memory(&unused, pool->device) == GA_NO_ERROR)
     snprintf(free_text, sizeof free_text, ", free on the device %zu bytes", unused);
   ga__fail(GA_MEMORY_ERROR,
-           "%zu bytes of device memory were asked for: %s; live %zu bytes in %zu "
-           "buffers, cached %zu bytes (given back first), limit %s%s; release arrays "
-           "or work in smaller parts",
+           "cannot allocate %zu bytes of device memory: %s; live %zu bytes in %zu "
+           "buffers, cached %zu bytes (freed first), limit %s%s; release arrays or "
+           "work in smaller parts",
            size, cause.text ? cause.text : "the device has no more", info->live,
            info->n_live, was_cached, limit, free_text);
   ga__strbuf_clear(&cause);

@@ -92,8 +92,8 @@ static int refuse_type(int *ret, int status) {
 
 int gpuarray_register_type(gpuarray_type *t, int *ret) {
   if (t == NULL)
-    return refuse_type(
-        ret, GA_FAIL(GA_VALUE_ERROR, "gpuarray_register_type: no type was given"));
+    return refuse_type(ret,
+                       GA_FAIL(GA_VALUE_ERROR, "gpuarray_register_type: got no type"));
   int slot = atomic_load(&n_registered);
   do {
     if (slot == MAX_REGISTERED)

@@ -33,9 +33,10 @@ int ga__shape_bytes(size_t *out, int typecode, unsigned int nd, const size_t *di
   GA_TRY(ga__shape_count(&count, nd, dims));
   if (count > PTRDIFF_MAX / itemsize) {
     char shape[GA_SHAPE_TEXT];
-    return GA_FAIL(GA_XLARGE_ERROR, "%s of %s is over %td bytes",
-                   ga__shape_text(shape, nd, dims), ga__dtype_name(typecode),
-                   PTRDIFF_MAX);
+    return GA_FAIL(
+        GA_XLARGE_ERROR,
+        "shape %s of %s has more than %td bytes, the most that can be addressed",
+        ga__shape_text(shape, nd, dims), ga__dtype_name(typecode), PTRDIFF_MAX);
   }
   *out = count * itemsize;
   return GA_NO_ERROR;

@@ -55,7 +55,8 @@ static int check_output(const GpuArray *c, const GpuArray *first, const char *op
   for (unsigned int i = 0; i < nd; i++)
     if (c->dimensions[i] > 1 && c->strides[i] == 0 && ga__array_count(c) > 0)
       return GA_FAIL(GA_VALUE_ERROR,
-                     "%s: the output %s, %s, repeats its elements along axis %u",
+                     "%s: the output %s, %s, has stride 0 along axis %u; expected an "
+                     "array whose elements are distinct",
                      operation, name, ga__array_text(text, c), i);
   return GA_NO_ERROR;
 }

@@ -64,7 +64,8 @@ static int check_place(const request *r, const stored *s, size_t i) {
   if (buffer == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "%s: a buffer of %s is NULL", r->operation, s->name);
   if (gpudata_context(buffer) != gpudata_context(r->c.buffers[0]))
-    return GA_FAIL(GA_VALUE_ERROR, "%s: %s and %s are of different contexts",
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "%s: %s and %s are on different contexts; transfer one of them",
                    r->operation, s->name, r->c.name);
   if (s->offsets[s->is_listed ? i : 0] > FAR || !is_countable(s, r->batch, itemsize))
     return GA_FAIL(GA_VALUE_ERROR, "%s: %s exceeds the address space", r->operation,
@@ -73,14 +74,14 @@ static int check_place(const request *r, const stored *s, size_t i) {
       (ptrdiff_t)s->offsets[s->is_listed ? i : 0] +
       (s->is_listed ? 0 : (ptrdiff_t)i * s->step * (ptrdiff_t)itemsize);
   if (first % (ptrdiff_t)itemsize != 0)
-    return GA_FAIL(GA_UNALIGNED_ERROR, "%s: %s at %td bytes is not aligned",
+    return GA_FAIL(GA_UNALIGNED_ERROR, "%s: %s at byte %td is not aligned to its type",
                    r->operation, s->name, first);
   if (s->m == 0 || s->n == 0)
     return GA_NO_ERROR;
   reach(&before, &behind, s, itemsize);
   if (first + before < 0 || first + behind > (ptrdiff_t)buffer->size)
     return GA_FAIL(GA_VALUE_ERROR,
-                   "%s: %s covers the bytes %td to %td of a buffer of %zu",
+                   "%s: %s covers bytes %td to %td, outside its buffer of %zu bytes",
                    r->operation, s->name, first + before, first + behind, buffer->size);
   return GA_NO_ERROR;
 }
@@ -115,7 +116,9 @@ static int check_request(const request *r) {
   GA_TRY(check_stored(r, &r->b));
   const bool repeats = (r->c.m > 1 && r->c.si == 0) || (r->c.n > 1 && r->c.sj == 0);
   if (repeats)
-    return GA_FAIL(GA_VALUE_ERROR, "%s: the output %s repeats its elements",
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "%s: the output %s has a stride of 0; expected an array whose "
+                   "elements are distinct",
                    r->operation, r->c.name);
   return GA_NO_ERROR;
 }

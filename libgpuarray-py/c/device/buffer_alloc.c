@@ -47,7 +47,8 @@ gpudata *gpudata_alloc(gpucontext *ctx, size_t sz, void *data, int flags, int *r
 
 int gpudata_share(gpudata *a, gpudata *b, int *ret) {
   if (a == NULL || b == NULL) {
-    int status = GA_FAIL(GA_VALUE_ERROR, "gpudata_share: two buffers are needed");
+    int status =
+        GA_FAIL(GA_VALUE_ERROR, "gpudata_share: got NULL, expected two buffers");
     if (ret)
       *ret = status;
     return -1;

@@ -26,7 +26,7 @@ static int unknown_property(int id) {
         "gpucontext_property: %d is a property of a buffer or kernel, not of "
         "a context",
         id);
-  return GA_FAIL(GA_INVALID_ERROR, "gpucontext_property: there is no property %d", id);
+  return GA_FAIL(GA_INVALID_ERROR, "gpucontext_property: unknown property %d", id);
 }
 
 int gpucontext_property(gpucontext *ctx, int prop_id, void *res) {

@@ -10,7 +10,7 @@ static char no_cause[] = "the device failed, and the host had no memory for the 
 
 int ga__context_check(gpucontext *ctx) {
   if (ctx == NULL)
-    return GA_FAIL(GA_VALUE_ERROR, "no context was given");
+    return GA_FAIL(GA_VALUE_ERROR, "got no context");
   const char *cause = atomic_load_explicit(&ctx->errors.lost, memory_order_acquire);
   if (cause)
     return GA_FAIL(GA_LOST_ERROR,

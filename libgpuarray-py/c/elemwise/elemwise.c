@@ -33,12 +33,14 @@ static int check_arg(gpucontext *ctx, const gpuelemwise_arg *args, unsigned int 
   if (!(scalar && size))
     GA_TRY(ga__dtype_check(arg->typecode, "elemwise"));
   if (scalar && (arg->flags & GE_WRITE))
-    return GA_FAIL(GA_INVALID_ERROR, "elemwise: the scalar '%s' cannot be written",
+    return GA_FAIL(GA_INVALID_ERROR,
+                   "elemwise: the scalar '%s' is GE_WRITE; only arrays can be written",
                    arg->name);
   if (!scalar && !(arg->flags & (GE_READ | GE_WRITE)))
-    return GA_FAIL(GA_INVALID_ERROR,
-                   "elemwise: the array '%s' has neither GE_READ nor GE_WRITE",
-                   arg->name);
+    return GA_FAIL(
+        GA_INVALID_ERROR,
+        "elemwise: the array '%s' has no flags, expected GE_READ, GE_WRITE or both",
+        arg->name);
   return size ? GA_NO_ERROR : ga__context_supports(ctx, arg->typecode, "elemwise");
 }
 

@@ -110,7 +110,8 @@ int GpuElemwise_call(GpuElemwise *ge, void **args, int flags) {
   for (unsigned int i = 0; i < ge->n; i++) {
     if (ga__elemwise_is_scalar(ge, i)) {
       if (args[i] == NULL)
-        return GA_FAIL(GA_VALUE_ERROR, "elemwise: got no value for '%s'",
+        return GA_FAIL(GA_VALUE_ERROR,
+                       "elemwise: got NULL for '%s', expected its value",
                        ge->args[i].name);
       continue;
     }
@@ -167,7 +168,7 @@ static int output_shape(unsigned int *nd, size_t *dims, ga_order *order,
 static int check_inputs(GpuElemwise *ge, void *const *args) {
   for (unsigned int i = ge->n_out; i < ge->n; i++) {
     if (args[i] == NULL)
-      return GA_FAIL(GA_VALUE_ERROR, "elemwise: got nothing for '%s'",
+      return GA_FAIL(GA_VALUE_ERROR, "elemwise: got NULL for '%s', expected its value",
                      ge->args[i].name);
     if (ga__elemwise_is_scalar(ge, i))
       continue;

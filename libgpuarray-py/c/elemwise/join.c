@@ -7,8 +7,8 @@ static int check_points(const GpuArray *a, size_t n, const size_t *p,
                         unsigned int axis) {
   char text[GA_ARRAY_TEXT];
   if (axis >= a->nd)
-    return GA_FAIL(GA_VALUE_ERROR, "split: got axis %u of %s, which has %u", axis,
-                   ga__array_text(text, a), a->nd);
+    return GA_FAIL(GA_VALUE_ERROR, "split: axis %u is out of range for %s of %u axes",
+                   axis, ga__array_text(text, a), a->nd);
   for (size_t i = 0; i < n; i++) {
     if (i > 0 && p[i] < p[i - 1])
       return GA_FAIL(GA_VALUE_ERROR,
@@ -58,8 +58,8 @@ static int check_piece(size_t *length, const GpuArray *const *as, size_t i,
   const GpuArray *a = as[i];
   if (axis >= a->nd)
     return GA_FAIL(GA_VALUE_ERROR,
-                   "concatenate: got axis %u, but array %zu, %s, has %u axes", axis, i,
-                   ga__array_text(text, a), a->nd);
+                   "concatenate: axis %u is out of range for array %zu, %s, of %u axes",
+                   axis, i, ga__array_text(text, a), a->nd);
   bool fits = a->nd == as[0]->nd;
   for (unsigned int k = 0; fits && k < a->nd; k++)
     fits = k == axis || a->dimensions[k] == as[0]->dimensions[k];

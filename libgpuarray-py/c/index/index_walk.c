@@ -30,9 +30,10 @@ static int check_index(const GpuArray *i, const GpuArray *a, const char *operati
 static int check_indices(unsigned int *nd, size_t *dims, const GpuArray *a,
                          const ga_indices *ix) {
   if (ix->n > a->nd || ix->first_axis > a->nd - ix->n)
-    return GA_FAIL(GA_VALUE_ERROR,
-                   "%s: %u index arrays from axis %u on, of an array of %u axes",
-                   ix->operation, ix->n, ix->first_axis, a->nd);
+    return GA_FAIL(
+        GA_VALUE_ERROR,
+        "%s: got %u index arrays from axis %u on, more than the array has axes (%u)",
+        ix->operation, ix->n, ix->first_axis, a->nd);
   if (ix->n > 0 && ix->arrays == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "%s: got NULL, expected %u index arrays",
                    ix->operation, ix->n);

@@ -159,9 +159,10 @@ static void plan_blocks(search *s) {
 static int check_axes(const search *s, const char *operation) {
   for (unsigned int axis = 1; axis < s->nd; axis++)
     if (s->dims[axis] > UINT32_MAX)
-      return GA_FAIL(GA_XLARGE_ERROR,
-                     "%s: a strided axis of %zu elements; copy the array first",
-                     operation, s->dims[axis]);
+      return GA_FAIL(
+          GA_XLARGE_ERROR,
+          "%s: a strided axis has %zu elements, too many; copy the array first",
+          operation, s->dims[axis]);
   return GA_NO_ERROR;
 }
 

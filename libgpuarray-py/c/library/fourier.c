@@ -250,10 +250,11 @@ static int check_arguments(const GpuArray *a, long long axis, long long n,
                    ga__array_text(text, a));
   if (axis < 0 || axis >= nd || (!is_real && a->dimensions[a->nd - 1] != 2) ||
       flags >= GA_FOURIER_FLAGS)
-    return GA_FAIL(GA_VALUE_ERROR, "fft: axis %lld of %s of %s numbers", axis,
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "fft: axis %lld does not fit %s, an array of %s numbers", axis,
                    ga__array_text(text, a), is_real ? "real" : "complex");
   if (a->nd + 1 > GA_MAX_NDIM)
-    return GA_FAIL(GA_VALUE_ERROR, "fft: %u axes, of at most %d", a->nd,
+    return GA_FAIL(GA_VALUE_ERROR, "fft: got %u axes, expected at most %d", a->nd,
                    GA_MAX_NDIM - 1);
   if (n < 1 || n > INT32_MAX)
     return GA_FAIL(GA_VALUE_ERROR,

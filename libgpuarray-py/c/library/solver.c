@@ -309,7 +309,10 @@ int GpuArray_lu(GpuArray *A, GpuArray *pivots, GpuArray *info) {
 int GpuArray_lu_solve(cb_transpose trans, GpuArray *LU, GpuArray *pivots, GpuArray *B) {
   request r;
   if (trans != cb_no_trans && trans != cb_trans && trans != cb_conj_trans)
-    return GA_FAIL(GA_INVALID_ERROR, "lu_solve: trans is %d", (int)trans);
+    return GA_FAIL(
+        GA_INVALID_ERROR,
+        "lu_solve: trans is %d, expected cb_no_trans, cb_trans or cb_conj_trans",
+        (int)trans);
   GA_TRY(begin(&r, GA_SOLVER_LU_SOLVE, LU, true, "lu_solve"));
   r.call.trans = trans;
   GA_TRY(take_vectors(&r.call.values, &r, pivots, GA_LONG, r.call.n, "pivots"));

@@ -69,12 +69,13 @@ static int check_slot(const GpuFunction *f, const gpufunction_value *v,
   if (place == -1)
     return GA_NO_ERROR;
   if (place < 0 || (unsigned int)place >= n)
-    return GA_FAIL(GA_VALUE_ERROR, "function %s: value %s is %s %d of %u", p->name,
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "function %s: value %s is bound to %s %d, but there are %u", p->name,
                    v->name, what, place, n);
   if (taken[place])
     return GA_FAIL(GA_VALUE_ERROR,
-                   "function %s: two values are %s %d; %s is the second", p->name, what,
-                   place, v->name);
+                   "function %s: two values are bound to %s %d; the second is %s",
+                   p->name, what, place, v->name);
   const ga_value *of = &p->graph.values[list[place]];
   if (of->typecode != v->start->typecode || of->nd != v->start->nd)
     return GA_FAIL(GA_INVALID_ERROR,
@@ -366,7 +367,7 @@ static int list_length(unsigned int *n, const GpuFunction *f, int list) {
     *n = f->n_values;
     return GA_NO_ERROR;
   }
-  return GA_FAIL(GA_VALUE_ERROR, "function: there is no list %d", list);
+  return GA_FAIL(GA_VALUE_ERROR, "function: unknown list %d", list);
 }
 
 int GpuFunction_count(GpuFunction *f, int list, unsigned int *n) {
@@ -381,7 +382,8 @@ int GpuFunction_item(GpuFunction *f, int list, unsigned int i, gpufunction_item 
     return ga__fail_null("function item", f ? "place" : "function");
   GA_TRY(list_length(&n, f, list));
   if (i >= n)
-    return GA_FAIL(GA_VALUE_ERROR, "function %s: there is no item %u of %u",
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "function %s: item %u is out of range for a list of %u",
                    f->plan->name, i, n);
   const ga_plan_graph *g = &f->plan->graph;
   const ga_value *v;

@@ -108,7 +108,8 @@ int ga__plan_check_given(const GpuPlan *p, const char *step, const void *place,
 int ga__plan_check_value(const GpuPlan *p, const char *step, unsigned int value,
                          bool integer) {
   if (value >= p->graph.n_values)
-    return GA_FAIL(GA_INVALID_ERROR, "plan %s, %s: there is no value %u (of %u)",
+    return GA_FAIL(GA_INVALID_ERROR,
+                   "plan %s, %s: value %u does not exist; the plan has %u values",
                    p->name, ga__plan_label(step), value, p->graph.n_values);
   if (p->graph.values[value].integer != integer)
     return GA_FAIL(GA_INVALID_ERROR, "plan %s, %s: value %u is %s, expected %s",
@@ -298,8 +299,8 @@ int GpuPlan_device(GpuPlan *p, unsigned int *value, int property) {
     s.integer = info->processors;
     break;
   default:
-    return GA_FAIL(GA_INVALID_ERROR, "plan %s, device: there is no property %d",
-                   p->name, property);
+    return GA_FAIL(GA_INVALID_ERROR, "plan %s, device: unknown property %d", p->name,
+                   property);
   }
   return ga__plan_add_step(p, s, "device", 0, NULL, 1, &integer_value, value);
 }
@@ -309,7 +310,8 @@ int GpuPlan_dim(GpuPlan *p, unsigned int *value, unsigned int array,
   GA_TRY(ga__plan_check_given(p, "dim", value, value));
   GA_TRY(ga__plan_check_value(p, "dim", array, false));
   if (axis >= p->graph.values[array].nd)
-    return GA_FAIL(GA_VALUE_ERROR, "plan %s, dim: axis %u of an array of %u axes",
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "plan %s, dim: axis %u is out of range for an array of %u axes",
                    p->name, axis, p->graph.values[array].nd);
   ga_step s = {.kind = GA_STEP_DIM, .run = ga__step_run_plain, .op = (int)axis};
   return ga__plan_add_step(p, s, "dim", 1, &array, 1, &integer_value, value);
@@ -321,8 +323,8 @@ int GpuPlan_int_op(GpuPlan *p, unsigned int *value, int op, unsigned int a,
   GA_TRY(ga__plan_check_value(p, "int_op", a, true));
   GA_TRY(ga__plan_check_value(p, "int_op", b, true));
   if (op < GP_INT_ADD || op > GP_INT_CAST)
-    return GA_FAIL(GA_INVALID_ERROR, "plan %s, int_op: there is no operation %d",
-                   p->name, op);
+    return GA_FAIL(GA_INVALID_ERROR, "plan %s, int_op: unknown operation %d", p->name,
+                   op);
   ga_step s = {.kind = GA_STEP_INT_OP, .run = ga__step_run_plain, .op = op};
   return ga__plan_add_step(p, s, "integer", 2, (unsigned int[]){a, b}, 1,
                            &integer_value, value);
@@ -372,7 +374,7 @@ int GpuPlan_info(GpuPlan *p, gpuplan_info *res) {
 int GpuPlan_input_type(GpuPlan *p, unsigned int i, int *typecode, unsigned int *nd,
                        unsigned int *broadcastable) {
   if (p == NULL || i >= p->graph.n_inputs)
-    return GA_FAIL(GA_VALUE_ERROR, "plan %s: there is no input %u (of %u)",
+    return GA_FAIL(GA_VALUE_ERROR, "plan %s: input %u does not exist; the plan has %u",
                    p ? p->name : "NULL", i, p ? p->graph.n_inputs : 0);
   const ga_value *v = &p->graph.values[p->graph.inputs[i]];
   if (typecode)
@@ -386,7 +388,7 @@ int GpuPlan_input_type(GpuPlan *p, unsigned int i, int *typecode, unsigned int *
 
 int GpuPlan_output_type(GpuPlan *p, unsigned int i, int *typecode, unsigned int *nd) {
   if (p == NULL || i >= p->graph.n_outputs)
-    return GA_FAIL(GA_VALUE_ERROR, "plan %s: there is no output %u (of %u)",
+    return GA_FAIL(GA_VALUE_ERROR, "plan %s: output %u does not exist; the plan has %u",
                    p ? p->name : "NULL", i, p ? p->graph.n_outputs : 0);
   const ga_value *v = &p->graph.values[p->graph.outputs[i]];
   if (typecode)

@@ -58,12 +58,13 @@ static int check_elemwise(const GpuPlan *p, const gpuplan_elemwise *step) {
   for (unsigned int i = 0; i < step->n_out; i++) {
     int over = step->inplace ? step->inplace[i] : -1;
     if (over >= (int)step->n_in)
-      return GA_FAIL(GA_INVALID_ERROR,
-                     "plan %s, %s: output %u in place of input %d of %u", p->name,
-                     ga__plan_label(step->label), i, over, step->n_in);
+      return GA_FAIL(
+          GA_INVALID_ERROR,
+          "plan %s, %s: output %u is to overwrite input %d, but there are %u inputs",
+          p->name, ga__plan_label(step->label), i, over, step->n_in);
     if (over >= 0 && step->in_args[over].typecode != step->out_args[i].typecode)
       return GA_FAIL(GA_INVALID_ERROR,
-                     "plan %s, %s: output %u is %s and cannot take over %s memory",
+                     "plan %s, %s: output %u is %s and cannot overwrite an input of %s",
                      p->name, ga__plan_label(step->label), i,
                      ga__dtype_name(step->out_args[i].typecode),
                      ga__dtype_name(step->in_args[over].typecode));
@@ -122,8 +123,10 @@ int GpuPlan_reduce(GpuPlan *p, unsigned int *outs, const char *label,
                                 (spec->inputs[i].flags & GE_SCALAR) != 0));
   unsigned int nd = ga__plan_joint_rank(&p->graph, spec->n, ins);
   if (nd < GA_MAX_NDIM && axes >> nd != 0)
-    return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: axes %#x of an array of %u axes",
-                   p->name, ga__plan_label(label), axes, nd);
+    return GA_FAIL(
+        GA_VALUE_ERROR,
+        "plan %s, %s: the mask of axes, %#x, is out of range for an array of %u axes",
+        p->name, ga__plan_label(label), axes, nd);
   int status = GA_NO_ERROR;
   ga_step s = {.kind = GA_STEP_REDUCE, .run = ga__step_run_plain, .axes = axes};
   s.reduction = GpuReduction_new(p->context, spec, &status);
@@ -263,9 +266,10 @@ int GpuPlan_function(GpuPlan *p, unsigned int *outs, const char *label,
     GA_TRY(ga__plan_check_axes(p, label, results[i].nd));
     GA_TRY(ga__dtype_check(results[i].typecode, "plan function"));
     if (inplace && inplace[i] >= (int)n_in)
-      return GA_FAIL(GA_INVALID_ERROR,
-                     "plan %s, %s: output %u in place of input %d of %u", p->name,
-                     ga__plan_label(label), i, inplace[i], n_in);
+      return GA_FAIL(
+          GA_INVALID_ERROR,
+          "plan %s, %s: output %u is to overwrite input %d, but there are %u inputs",
+          p->name, ga__plan_label(label), i, inplace[i], n_in);
   }
   ga_step s = {.kind = GA_STEP_FUNCTION,
                .run = ga__function_run,

@@ -145,7 +145,7 @@ static int record(ga_frame *f, GpuArray *outputs, int *failed_step) {
     drop_dead(f, i);
   }
   if (f->conditions != NULL && ga__tape_defers(f->tape))
-    return GA_FAIL(GA_UNSUPPORTED_ERROR, "a function that each run calls");
+    return GA_FAIL(GA_UNSUPPORTED_ERROR, "a step calls a function in each run");
   if (f->tape != NULL)
     ga__tape_under(f->tape, 0, NULL);
   for (unsigned int i = 0; i < p->graph.n_outputs; i++)

@@ -12,7 +12,7 @@ static int find_step(ga_step **out, GpuPlan *p, unsigned int value) {
   if (maker == 0 || (g->steps[maker - 1].kind != GA_STEP_FUNCTION &&
                      g->steps[maker - 1].kind != GA_STEP_LOOP))
     return GA_FAIL(GA_VALUE_ERROR,
-                   "plan %s, body: value %u is not made by a function or a loop",
+                   "plan %s, body: value %u is not the result of a function or a loop",
                    p->name, value);
   *out = &g->steps[maker - 1];
   return GA_NO_ERROR;
@@ -66,13 +66,15 @@ static int check_body(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
     return GA_NO_ERROR;
   for (unsigned int i = is_loop; i < s->n_in; i++)
     n_ints += p->graph.values[s->ins[i]].integer;
-  return GA_FAIL(GA_VALUE_ERROR,
-                 "plan %s, %s: its body does not fit the step: it has %u inputs and %u "
-                 "integers, expected %u and %u%s of the step's types, %u results for "
-                 "%u, reads no integers, and writes only into what the step overwrites",
-                 p->name, s->label, body->graph.n_inputs, body->graph.n_int_inputs,
-                 s->n_in - is_loop - n_ints, n_ints,
-                 is_loop ? " (or the turn, too)" : "", body->graph.n_outputs, s->n_out);
+  return GA_FAIL(
+      GA_VALUE_ERROR,
+      "plan %s, %s: the body does not match the step: got %u inputs and %u integers, "
+      "expected %u and %u%s, of the step's types; got %u results, expected %u; a body "
+      "reads no integers, and writes only into inputs that the step overwrites",
+      p->name, s->label, body->graph.n_inputs, body->graph.n_int_inputs,
+      s->n_in - is_loop - n_ints, n_ints,
+      is_loop ? " (and one more for the iteration)" : "", body->graph.n_outputs,
+      s->n_out);
 }
 
 int GpuPlan_body(GpuPlan *p, unsigned int value, GpuPlan *body) {

@@ -18,8 +18,8 @@ int GpuPlan_choose(GpuPlan *p, unsigned int *out, const char *label,
   const ga_value *x = &p->graph.values[a], *y = &p->graph.values[b];
   if (x->typecode != y->typecode || x->nd != y->nd)
     return GA_FAIL(GA_INVALID_ERROR,
-                   "plan %s, %s: chooses between %s of %u axes and %s of %u axes; both "
-                   "must be of one type",
+                   "plan %s, %s: the branches are %s of %u axes and %s of %u axes, "
+                   "expected one type",
                    p->name, ga__plan_label(label), ga__dtype_name(x->typecode), x->nd,
                    ga__dtype_name(y->typecode), y->nd);
   ga_value result = ga__plan_array(x->typecode, x->nd);

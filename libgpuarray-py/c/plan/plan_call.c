@@ -9,11 +9,10 @@ static int check_call(unsigned int n_out, GpuArray *const *outs, unsigned int n_
                       const GpuArray *const *ins) {
   for (unsigned int i = 0; i < n_out; i++) {
     if (outs[i] == NULL || outs[i]->data == NULL)
-      return GA_FAIL(
-          GA_VALUE_ERROR,
-          "plan defer: output %u is no array; make it, for the function only "
-          "fills it",
-          i);
+      return GA_FAIL(GA_VALUE_ERROR,
+                     "plan defer: output %u is not an array; allocate it first, the "
+                     "function only fills it",
+                     i);
     GA_TRY(ga__array_check(outs[i], "plan defer"));
   }
   for (unsigned int i = 0; i < n_in; i++)

@@ -69,7 +69,7 @@ int ga__choice_read(ga_frame *f, const ga_step *s) {
   unsigned int number;
   bool changes;
   if (ga__array_count(a) != 1)
-    return GA_FAIL(GA_VALUE_ERROR, "a condition of %zu elements, expected one",
+    return GA_FAIL(GA_VALUE_ERROR, "the condition has %zu elements, expected 1",
                    ga__array_count(a));
   GA_TRY(is_overwritten(&changes, &p->graph, s->ins[0],
                         p->graph.values[s->outs[0]].maker));

@@ -84,18 +84,18 @@ static int get_number(long long *out, const ga_plan_launch *l, unsigned int i,
   switch (p[SOURCE]) {
   case GA_OF_INTEGER:
     if (number < 0 || number >= (long long)(l->n_ints - first))
-      return fail(l, i, "is an integer that is not there");
+      return fail(l, i, "refers to an integer that the step does not have");
     *out = l->ints[first + (unsigned int)number];
     return GA_NO_ERROR;
   case GA_OF_OFFSET:
     if ((a = array_at(l, number)) == NULL)
-      return fail(l, i, "is of an array that is not there");
+      return fail(l, i, "refers to an array that the step does not have");
     *out = (long long)a->offset;
     return GA_NO_ERROR;
   default: /* GA_OF_STRIDE */
     a = number < 0 ? NULL : array_at(l, number / GA_MAX_NDIM);
     if (a == NULL || number % GA_MAX_NDIM >= (long long)a->nd)
-      return fail(l, i, "is of an axis that is not there");
+      return fail(l, i, "refers to an axis that its array does not have");
     *out = a->strides[number % GA_MAX_NDIM];
     return GA_NO_ERROR;
   }
@@ -113,12 +113,12 @@ static int read_argument(arguments *a, const ga_plan_launch *l, unsigned int i,
   if (p[TYPE] < GA_INPUT || p[TYPE] >= GA_NBASE || p[SOURCE] < 0 ||
       p[SOURCE] >= GA_ARGUMENT_SOURCES ||
       is_pointer((int)p[TYPE]) != (p[SOURCE] == GA_OF_ARRAY))
-    return fail(l, i, "is of a kind that there is not");
+    return fail(l, i, "has an unknown type or source");
   a->types[i] = (int)p[TYPE];
   if (p[SOURCE] == GA_OF_ARRAY) {
     const GpuArray *array = array_at(l, number);
     if (array == NULL)
-      return fail(l, i, "is an array that is not there");
+      return fail(l, i, "refers to an array that the step does not have");
     a->pointers[i] = array->data;
     return GA_NO_ERROR;
   }
@@ -127,7 +127,7 @@ static int read_argument(arguments *a, const ga_plan_launch *l, unsigned int i,
   if (!is_bits)
     GA_TRY(get_number(&number, l, i, first, p));
   if (!(is_bits ? put_bits : put_number)(a->pointers[i], a->types[i], number))
-    return fail(l, i, "is of a type that no number here is given as");
+    return fail(l, i, "has a type that a number cannot be passed as");
   return GA_NO_ERROR;
 }
 
@@ -143,12 +143,14 @@ static int check_launch(const ga_plan_launch *l) {
   if (nd < 0 || nd > 3 || (l->n_params - 1) % FIELDS != 0 ||
       (l->n_params - 1) / FIELDS > GA_MAX_ARGS || l->n_ints < geometry_ints(nd))
     return GA_FAIL(GA_VALUE_ERROR,
-                   "kernel %s: %u numbers and %u integers make no launch", l->name,
-                   l->n_params, l->n_ints);
+                   "kernel %s: %u parameters and %u integers do not describe a launch",
+                   l->name, l->n_params, l->n_ints);
   for (unsigned int i = 0; i < geometry_ints(nd); i++)
     if (l->ints[i] < 0)
-      return GA_FAIL(GA_VALUE_ERROR, "kernel %s: number %u of its geometry is %lld",
-                     l->name, i, l->ints[i]);
+      return GA_FAIL(
+          GA_VALUE_ERROR,
+          "kernel %s: number %u of the grid and block is %lld, expected 0 or more",
+          l->name, i, l->ints[i]);
   return GA_NO_ERROR;
 }
 

@@ -34,15 +34,17 @@ static int check_input(const GpuPlan *p, const gpuplan_loop *step, unsigned int 
   const char letter = step->takes[i];
   if (letter != GA_LOOP_ROWS && letter != GA_LOOP_SAMES && !is_carried(letter))
     return GA_FAIL(GA_VALUE_ERROR,
-                   "plan %s, %s: input %u is taken as '%c', expected r, c, u or s",
+                   "plan %s, %s: the letter of input %u is '%c', expected r, c, u or s",
                    p->name, ga__plan_label(step->label), i, letter);
   const bool integer = letter == GA_LOOP_SAMES && step->ins[i] < p->graph.n_values &&
                        p->graph.values[step->ins[i]].integer;
   GA_TRY(ga__plan_check_value(p, step->label, step->ins[i], integer));
   const ga_value *v = &p->graph.values[step->ins[i]];
   if (letter == GA_LOOP_ROWS && v->nd == 0)
-    return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: input %u has no rows", p->name,
-                   ga__plan_label(step->label), i);
+    return GA_FAIL(
+        GA_VALUE_ERROR,
+        "plan %s, %s: input %u is 0-d and has no rows, as the letter r needs", p->name,
+        ga__plan_label(step->label), i);
   if (letter == GA_LOOP_UNTIL && (v->nd != 0 || v->typecode != GA_BOOL))
     return GA_FAIL(GA_VALUE_ERROR,
                    "plan %s, %s: input %u, which ends the loop, is %s of %u axes, "
@@ -56,26 +58,30 @@ static int check_input(const GpuPlan *p, const gpuplan_loop *step, unsigned int 
 static int check_results(const GpuPlan *p, const gpuplan_loop *step) {
   unsigned int n = 0;
   if (step->n_out == 0)
-    return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: the loop has no results", p->name,
-                   ga__plan_label(step->label));
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "plan %s, %s: the loop has no results, expected at least one",
+                   p->name, ga__plan_label(step->label));
   for (unsigned int i = 0; i < step->n_in; i++) {
     const ga_value *v = &p->graph.values[step->ins[i]];
     if (!is_carried(step->takes[i]))
       continue;
     if (n == step->n_out || step->results[n].typecode != v->typecode ||
         step->results[n].nd != v->nd)
-      return GA_FAIL(GA_VALUE_ERROR,
-                     "plan %s, %s: input %u is carried on, and result %u is not of its "
-                     "type",
-                     p->name, ga__plan_label(step->label), i, n);
+      return GA_FAIL(
+          GA_VALUE_ERROR,
+          "plan %s, %s: input %u is carried, but result %u is missing or of another "
+          "type; carried results come first, with the types of their inputs",
+          p->name, ga__plan_label(step->label), i, n);
     n++;
   }
   for (; n < step->n_out; n++) {
     GA_TRY(ga__plan_check_axes(p, step->label, step->results[n].nd));
     GA_TRY(ga__dtype_check(step->results[n].typecode, "plan loop"));
     if (step->results[n].nd == 0)
-      return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: result %u has no rows", p->name,
-                     ga__plan_label(step->label), n);
+      return GA_FAIL(
+          GA_VALUE_ERROR,
+          "plan %s, %s: result %u is 0-d, expected an axis for the iterations", p->name,
+          ga__plan_label(step->label), n);
   }
   return GA_NO_ERROR;
 }
@@ -87,9 +93,10 @@ static int check_loop(const GpuPlan *p, const gpuplan_loop *step) {
     GA_TRY(ga__plan_check_given(p, step->label, step, step->ins));
   GA_TRY(ga__plan_check_value(p, step->label, step->turns, true));
   if (strlen(step->takes) != step->n_in)
-    return GA_FAIL(GA_VALUE_ERROR,
-                   "plan %s, %s: %u inputs, but `takes` has %zu letters", p->name,
-                   ga__plan_label(step->label), step->n_in, strlen(step->takes));
+    return GA_FAIL(
+        GA_VALUE_ERROR,
+        "plan %s, %s: got %u inputs, but `takes` has %zu letters; give one for each",
+        p->name, ga__plan_label(step->label), step->n_in, strlen(step->takes));
   for (unsigned int i = 0; i < step->n_in; i++)
     GA_TRY(check_input(p, step, i));
   return check_results(p, step);
@@ -270,12 +277,11 @@ static int put_row(const loop *l, unsigned int i, size_t turn) {
     return GA_NO_ERROR;
   if (memcmp(whole->dimensions + 1, made->dimensions,
              made->nd * sizeof *made->dimensions) != 0)
-    return GA_FAIL(
-        GA_VALUE_ERROR,
-        "the results of the turns have shapes %s and %s; only results of one "
-        "shape lie along an axis",
-        ga__shape_text(first, made->nd, whole->dimensions + 1),
-        ga__shape_text(other, made->nd, made->dimensions));
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "the results of two iterations have shapes %s and %s; expected one "
+                   "shape in all iterations",
+                   ga__shape_text(first, made->nd, whole->dimensions + 1),
+                   ga__shape_text(other, made->nd, made->dimensions));
   int status = row_of(&row, whole, turn);
   if (row.data != made->data || row.offset != made->offset)
     GA_THEN(status, GpuArray_setarray(&row, made));
@@ -298,12 +304,11 @@ static int check_carried(const loop *l) {
     const GpuArray *made = &l->made[n_carried++];
     if (memcmp(given->dimensions, made->dimensions,
                made->nd * sizeof *made->dimensions) != 0)
-      return GA_FAIL(
-          GA_VALUE_ERROR,
-          "input %u, a state, has the shape %s, and after a turn %s; a state "
-          "keeps its shape",
-          i - 1, ga__shape_text(before, given->nd, given->dimensions),
-          ga__shape_text(after, made->nd, made->dimensions));
+      return GA_FAIL(GA_VALUE_ERROR,
+                     "input %u, a state, has shape %s, and %s after an iteration; "
+                     "expected one shape in all iterations",
+                     i - 1, ga__shape_text(before, given->nd, given->dimensions),
+                     ga__shape_text(after, made->nd, made->dimensions));
   }
   return GA_NO_ERROR;
 }
@@ -379,7 +384,8 @@ static int run_iterations(loop *l) {
 int ga__loop_run(ga_frame *f, const ga_step *s) {
   loop l;
   if (s->body == NULL)
-    return GA_FAIL(GA_VALUE_ERROR, "the loop has no body (GpuPlan_body)");
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "the loop has no body; give it one with GpuPlan_body");
   int status = open_loop(&l, f, s);
   GA_THEN(status, run_iterations(&l));
   GA_THEN(status, ga__step_check_results(f, s));

@@ -89,8 +89,9 @@ int GpuPlan_needs_reduction(GpuPlan *p, GpuReduction *gr, unsigned int nd,
   GA_TRY(check_need(p, "reduction", gr->context, nd));
   if (nd < 32 && axes >> nd != 0)
     return GA_FAIL(GA_VALUE_ERROR,
-                   "plan %s, reduction: axes 0x%x of arrays that have %u", p->name,
-                   axes, nd);
+                   "plan %s, reduction: the mask of axes, 0x%x, is out of range for "
+                   "arrays of %u axes",
+                   p->name, axes, nd);
   GA_TRY(ga__reduction_sources(sources, &n, gr, nd, axes));
   return take_sources(p, sources, n, false);
 }

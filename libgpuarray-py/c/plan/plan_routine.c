@@ -58,8 +58,8 @@ static int check_over(const GpuPlan *p, const ga_routine *row,
       (row->inplace >= 0 || v->typecode == step->results[i].typecode))
     return GA_NO_ERROR;
   return GA_FAIL(GA_VALUE_ERROR,
-                 "plan %s, %s: result %u takes over input %lld, which is no array of "
-                 "its type",
+                 "plan %s, %s: result %u is to overwrite input %lld, which is not an "
+                 "array of its type",
                  p->name, ga__plan_label(step->label), i, over);
 }
 
@@ -90,8 +90,9 @@ static int check_step(const ga_routine **row, const GpuPlan *p,
       step->n_texts != r->n_texts || step->n_out == 0 ||
       (r->n_out > 0 && step->n_out != r->n_out))
     return GA_FAIL(GA_VALUE_ERROR,
-                   "plan %s, %s: %s takes %s (a: array, i: integer), %s%u integers and "
-                   "%u texts and gives %u results; given %u inputs, %u, %u and %u",
+                   "plan %s, %s: the routine %s expects inputs %s (a: array, i: "
+                   "integer), %s%u parameters, %u texts and %u results; got %u inputs, "
+                   "%u parameters, %u texts and %u results",
                    p->name, ga__plan_label(step->label), r->name, r->takes,
                    r->n_params == GA_ANY_PARAMS ? "up to " : "",
                    r->n_params == GA_ANY_PARAMS ? GA_MAX_ARGS : r->n_params, r->n_texts,

@@ -10,7 +10,7 @@ static int check_input(const GpuPlan *p, unsigned int i, const GpuArray *a) {
   const ga_value *v = &p->graph.values[p->graph.inputs[i]];
   char text[GA_ARRAY_TEXT];
   if (a == NULL || a->data == NULL)
-    return GA_FAIL(GA_VALUE_ERROR, "%s: input %u is no array", p->name, i);
+    return GA_FAIL(GA_VALUE_ERROR, "%s: input %u is not an array", p->name, i);
   GA_TRY(ga__array_check(a, p->name));
   if (a->typecode != v->typecode || a->nd != v->nd)
     return GA_FAIL(GA_INVALID_ERROR, "%s: input %u is %s, expected %s of %u axes",

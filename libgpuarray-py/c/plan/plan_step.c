@@ -299,17 +299,21 @@ static int wanted_shape(size_t *dims, const ga_frame *f, const ga_step *s,
     }
     if (n < 0)
       return GA_FAIL(GA_VALUE_ERROR,
-                     "axis %u of the new shape is %lld, a length is >= 0", i, n);
+                     "axis %u of the new shape has length %lld, expected 0 or more", i,
+                     n);
     dims[i] = (size_t)n;
     is_large |= __builtin_mul_overflow(known, dims[i], &known);
   }
   if (open < 0)
     return GA_NO_ERROR;
   if (is_large)
-    return GA_FAIL(GA_XLARGE_ERROR, "the new shape has over 2^64 elements");
+    return GA_FAIL(GA_XLARGE_ERROR,
+                   "the new shape has more elements than can be addressed");
   if (known == 0 || count % known != 0)
-    return GA_FAIL(GA_VALUE_ERROR, "%zu elements do not divide into axes of %zu", count,
-                   known);
+    return GA_FAIL(
+        GA_VALUE_ERROR,
+        "%zu elements do not fill the -1 of a shape whose other axes have %zu", count,
+        known);
   dims[open] = count / known;
   return GA_NO_ERROR;
 }

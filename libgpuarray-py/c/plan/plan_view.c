@@ -29,13 +29,12 @@ int GpuPlan_index(GpuPlan *p, unsigned int *out, const char *label, unsigned int
   nd = p->graph.values[a].nd;
   if (n > nd)
     return GA_FAIL(GA_VALUE_ERROR,
-                   "plan %s, %s: an index of %u axes for an array of "
-                   "%u",
+                   "plan %s, %s: the index has %u entries for an array of %u axes",
                    p->name, ga__plan_label(label), n, nd);
   ga_step s = {.kind = GA_STEP_INDEX, .run = ga__step_index, .nd = n};
   for (unsigned int i = 0; i < n; i++) {
     if (form[i] < 0 || form[i] >= 2 * GP_INDEX_SLICE)
-      return GA_FAIL(GA_INVALID_ERROR, "plan %s, %s: there is no form %d of an index",
+      return GA_FAIL(GA_INVALID_ERROR, "plan %s, %s: unknown form %d of an index entry",
                      p->name, ga__plan_label(label), form[i]);
     s.pattern[i] = form[i];
     nd -= form[i] == GP_INDEX_AT;

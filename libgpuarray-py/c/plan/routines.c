@@ -25,8 +25,9 @@ static int check_axis(unsigned int *axis, const GpuArray *a, long long number,
                       const char *name) {
   const long long at = number < 0 ? number + (long long)a->nd : number;
   if (at < 0 || at >= (long long)a->nd)
-    return GA_FAIL(GA_VALUE_ERROR, "%s: axis %lld of an array of %u axes", name, number,
-                   a->nd);
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "%s: axis %lld is out of range for an array of %u axes", name,
+                   number, a->nd);
   *axis = (unsigned int)at;
   return GA_NO_ERROR;
 }
@@ -96,7 +97,7 @@ static int run_scan(ga_routine_call *c) {
       GpuArray_cumsum, GpuArray_cumprod, GpuArray_cummax, GpuArray_cummin};
   const long long kind = c->params[0];
   if (kind < 0 || kind >= (long long)(sizeof scans / sizeof *scans))
-    return GA_FAIL(GA_VALUE_ERROR, "scan: there is no kind %lld", kind);
+    return GA_FAIL(GA_VALUE_ERROR, "scan: unknown kind %lld", kind);
   GA_TRY(empty_like(c, 0, c->ins[0], c->types[0].typecode));
   return or_clear(c, scans[kind](c->outs[0], c->ins[0], as_int(c->params[1]),
                                  as_int(c->params[2])));
@@ -111,7 +112,8 @@ static int run_extremum(ga_routine_call *c) {
   GA_TRY(check_axis(&axis, a, c->params[0], "extremum"));
   if (wanted < GA_EXTREMUM_VALUE || wanted > GA_EXTREMUM_BOTH ||
       c->n_out != (wanted == GA_EXTREMUM_BOTH ? 2u : 1u))
-    return GA_FAIL(GA_VALUE_ERROR, "extremum: results %d for %u arrays", wanted,
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "extremum: the results %d do not match %u output arrays", wanted,
                    c->n_out);
   GA_TRY(ga__extremum_get(&gr, c->context, a->typecode, c->params[1] != 0, wanted));
   const void *ins[] = {a};
@@ -182,7 +184,9 @@ static int run_product(ga_routine_call *c) {
   GpuArray *a = input(c, 0), *b = input(c, 1), *r = c->outs[0];
   if (p[1] < cb_no_trans || p[1] > cb_conj_trans || p[2] < cb_no_trans ||
       p[2] > cb_conj_trans)
-    return GA_FAIL(GA_VALUE_ERROR, "product: there is no transposition %lld or %lld",
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "product: got transpositions %lld and %lld, expected cb_no_trans, "
+                   "cb_trans or cb_conj_trans",
                    p[1], p[2]);
   const cb_transpose ta = (cb_transpose)p[1], tb = (cb_transpose)p[2];
   const double alpha[2] = {as_double(p[3]), as_double(p[4])};
@@ -198,7 +202,7 @@ static int run_product(ga_routine_call *c) {
   case GEMM_BATCH:
     return or_clear(c, GpuArray_cgemmBatch_3d(ta, tb, alpha, a, b, beta, r, 0));
   default:
-    return or_clear(c, GA_FAIL(GA_VALUE_ERROR, "product: there is no kind %lld", p[0]));
+    return or_clear(c, GA_FAIL(GA_VALUE_ERROR, "product: unknown kind %lld", p[0]));
   }
 }
 
@@ -215,7 +219,7 @@ static int run_matrices(ga_routine_call *c) {
                               .cutoff = as_double(c->params[2]),
                               .failure = c->texts[0]};
   if (c->params[0] < 0 || c->params[0] >= GA_MATRICES_N)
-    return GA_FAIL(GA_VALUE_ERROR, "matrices: there is no kind %lld", c->params[0]);
+    return GA_FAIL(GA_VALUE_ERROR, "matrices: unknown kind %lld", c->params[0]);
   return ga__matrices_run(c->outs, c->n_out, c->ins, c->n_in, &m);
 }
 
@@ -255,8 +259,8 @@ static int call_rows(ga_routine_call *c, bool has_totals, bool is_product) {
   const bool is_old = c->n_params == n_own && !has_totals; /* nothing is overwritten */
   if (c->n_out > MOST || !(has_over || is_old) || c->params[0] < 0 ||
       c->params[n_own - 1] < 0)
-    return GA_FAIL(GA_VALUE_ERROR, "rows: %u results, %u integers for them", c->n_out,
-                   c->n_params);
+    return GA_FAIL(GA_VALUE_ERROR, "rows: %u results and %u parameters do not match",
+                   c->n_out, c->n_params);
   for (unsigned int i = 0; i < c->n_out; i++)
     typecodes[i] = c->types[i].typecode;
   rows.words = (unsigned int)as_int(c->params[0]);
@@ -308,12 +312,13 @@ static int run_fft(ga_routine_call *c) {
 
 static int check_lengths(size_t *dims, const ga_routine_call *c, const char *name) {
   if (c->n_in > GA_MAX_NDIM)
-    return GA_FAIL(GA_VALUE_ERROR, "%s: %u lengths; an array has at most %d axes", name,
+    return GA_FAIL(GA_VALUE_ERROR, "%s: got %u lengths, expected at most %d", name,
                    c->n_in, GA_MAX_NDIM);
   for (unsigned int i = 0; i < c->n_in; i++) {
     if (c->ints[i] < 0)
-      return GA_FAIL(GA_VALUE_ERROR, "%s: length %lld for axis %u", name, c->ints[i],
-                     i);
+      return GA_FAIL(GA_VALUE_ERROR,
+                     "%s: got length %lld for axis %u, expected 0 or more", name,
+                     c->ints[i], i);
     dims[i] = (size_t)c->ints[i];
   }
   return GA_NO_ERROR;

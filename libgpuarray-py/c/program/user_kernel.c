@@ -216,8 +216,9 @@ static int check_kernel(const gpukernel *k, const char *operation) {
 int gpukernel_setarg(gpukernel *k, unsigned int i, void *a) {
   GA_TRY(check_kernel(k, __func__));
   if (i >= k->n_args)
-    return GA_FAIL(GA_VALUE_ERROR, "kernel %s: there is no argument %u; it has %u",
-                   k->name, i, k->n_args);
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "kernel %s: argument %u does not exist; the kernel has %u", k->name,
+                   i, k->n_args);
   GA_TRY(read_arg(&k->args[i], k, i, a));
   k->is_set[i] = true;
   return GA_NO_ERROR;
@@ -227,7 +228,7 @@ static int check_geometry(gpukernel *k, unsigned int n, const size_t *gs,
                           const size_t *ls, size_t shared) {
   const ga_device_info *info = &k->context->info;
   if (n < 1 || n > 3)
-    return GA_FAIL(GA_VALUE_ERROR, "kernel %s: %u dimensions; a launch has 1, 2 or 3",
+    return GA_FAIL(GA_VALUE_ERROR, "kernel %s: got %u dimensions, expected 1, 2 or 3",
                    k->name, n);
   if (gs == NULL || ls == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "kernel %s: the grid or the block is missing",
@@ -236,13 +237,14 @@ static int check_geometry(gpukernel *k, unsigned int n, const size_t *gs,
   for (unsigned int i = 0; i < n; i++) {
     if (ls[i] == 0 || ls[i] > info->max_block[i])
       return GA_FAIL(GA_VALUE_ERROR,
-                     "kernel %s: %zu threads in dimension %u of a block; %s has 1 to "
-                     "%zu",
+                     "kernel %s: got %zu threads in dimension %u of a block, expected "
+                     "on %s 1 to %zu",
                      k->name, ls[i], i, k->context->name, info->max_block[i]);
     if (gs[i] > info->max_grid[i])
-      return GA_FAIL(GA_VALUE_ERROR,
-                     "kernel %s: %zu blocks in dimension %u; %s has at most %zu",
-                     k->name, gs[i], i, k->context->name, info->max_grid[i]);
+      return GA_FAIL(
+          GA_VALUE_ERROR,
+          "kernel %s: got %zu blocks in dimension %u, expected on %s at most %zu",
+          k->name, gs[i], i, k->context->name, info->max_grid[i]);
     if (!ga__kernel_takes(k, threads * ls[i]))
       return GA_FAIL(GA_VALUE_ERROR,
                      "kernel %s: a block of it has at most %zu threads on %s", k->name,
@@ -252,7 +254,7 @@ static int check_geometry(gpukernel *k, unsigned int n, const size_t *gs,
   if (shared > info->local_memory)
     return GA_FAIL(
         GA_VALUE_ERROR,
-        "kernel %s: %zu bytes of local memory; a block has at most %zu on %s", k->name,
+        "kernel %s: got %zu bytes of local memory, expected at most %zu on %s", k->name,
         shared, info->local_memory, k->context->name);
   return GA_NO_ERROR;
 }
@@ -281,8 +283,9 @@ int gpukernel_call(gpukernel *k, unsigned int n, const size_t *gs, const size_t 
     else if (k->is_set[i])
       values[i] = k->args[i];
     else
-      return GA_FAIL(GA_VALUE_ERROR, "kernel %s: argument %u was never set", k->name,
-                     i);
+      return GA_FAIL(GA_VALUE_ERROR,
+                     "kernel %s: argument %u is not set; set it with GpuKernel_setarg",
+                     k->name, i);
   }
   bind_offsets(values, k->n_args);
   memcpy(launch.grid, gs, n * sizeof *gs);

@@ -134,9 +134,10 @@ static int fill(const GpuArray *a, gpurandom *g, enum ga_random_kind kind,
     return GA_NO_ERROR;
   for (unsigned int axis = 1; !t.is_block && axis < t.nd; axis++)
     if (t.dims[axis] > UINT32_MAX)
-      return GA_FAIL(GA_XLARGE_ERROR,
-                     "%s: a strided axis of %zu elements; fill a new array and move it",
-                     operation, t.dims[axis]);
+      return GA_FAIL(
+          GA_XLARGE_ERROR,
+          "%s: a strided axis has %zu elements, too many; fill a new array and move it",
+          operation, t.dims[axis]);
   ga_random_spec s;
   memset(&s, 0, sizeof s);
   s.kind = (unsigned char)kind;
@@ -252,8 +253,7 @@ int GpuArray_random_integers(GpuArray *a, gpurandom *g, int64_t low, uint64_t co
   if (!in_range(a->typecode, low, count))
     return GA_FAIL(
         GA_VALUE_ERROR,
-        "random_integers: %llu numbers from %lld on (0 for 2^64) are not all "
-        "of %s",
+        "random_integers: %llu values from %lld on (0 for 2^64) do not fit %s",
         (unsigned long long)count, (long long)low, ga__dtype_name(a->typecode));
   const bool is_wide = count == 0 || count > (uint64_t)1 << 32;
   const parameters p = {.whole = {(uint64_t)low, count}};

@@ -44,16 +44,20 @@ static int check_output(const GpuArray *dst, const GpuArray *src, const GpuArray
   GA_TRY(ga__array_same_context(dst, src, "maxandargmax"));
   GA_TRY(ga__array_writeable(dst, "maxandargmax"));
   if (!has_type)
-    return GA_FAIL(GA_VALUE_ERROR, "maxandargmax: the %s go to %s, expected %s", name,
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "maxandargmax: the output of the %s is %s, expected %s", name,
                    ga__array_text(text, dst),
                    name[0] == 'm' ? ga__dtype_name(src->typecode) : "int64 or uint64");
   if (!ga__array_same_shape(dst, shape))
-    return GA_FAIL(GA_VALUE_ERROR, "maxandargmax: the %s go to %s, expected shape %s",
-                   name, ga__array_text(text, dst),
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "maxandargmax: the output of the %s is %s, expected shape %s", name,
+                   ga__array_text(text, dst),
                    ga__shape_text(expected, shape->nd, shape->dimensions));
   if (!GpuArray_ISALIGNED(dst))
-    return GA_FAIL(GA_UNALIGNED_ERROR, "maxandargmax: the %s go to %s, not aligned",
-                   name, ga__array_text(text, dst));
+    return GA_FAIL(
+        GA_UNALIGNED_ERROR,
+        "maxandargmax: the output of the %s, %s, is not aligned; use a new array", name,
+        ga__array_text(text, dst));
   return GA_NO_ERROR;
 }
 
@@ -83,7 +87,9 @@ int GpuArray_maxandargmax(GpuArray *dstMax, GpuArray *dstArgmax, const GpuArray 
       check_output(dstArgmax, src, &shape, "positions",
                    dstArgmax->typecode == GA_LONG || dstArgmax->typecode == GA_ULONG));
   if (GpuArray_share(dstMax, dstArgmax))
-    return GA_FAIL(GA_VALUE_ERROR, "maxandargmax: both results lie in the same memory");
+    return GA_FAIL(
+        GA_VALUE_ERROR,
+        "maxandargmax: both outputs are in the same memory, expected separate arrays");
   GA_TRY(compute(results, src, reduxLen, reduxList));
   int status = GpuArray_move(dstMax, &results[0]);
   GA_THEN(status, GpuArray_move(dstArgmax, &results[1]));

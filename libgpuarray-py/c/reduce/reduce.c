@@ -380,7 +380,8 @@ int ga__reduction_apply(GpuReduction *gr, GpuArray *out, void *const *ins,
     axes |= 1u << list[k];
   if (nd < GA_MAX_NDIM && axes >> nd != 0)
     return GA_FAIL(GA_VALUE_ERROR,
-                   "reduction: axes 0x%x name an axis past the last of %u", axes, nd);
+                   "reduction: the mask of axes, 0x%x, is out of range for %u axes",
+                   axes, nd);
   count(&p, &kept_nd, kept, nd, dims, axes, keepdims);
   GA_TRY(check_elements(gr, &p, nd, dims));
   GA_TRY(alloc_results(results, gr, kept_nd, kept));

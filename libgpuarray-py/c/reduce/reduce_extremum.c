@@ -58,10 +58,10 @@ int ga__extremum_spec(ga_extremum *out, int typecode, bool smallest, int results
   const bool value = results & GA_EXTREMUM_VALUE;
   const bool position = results & GA_EXTREMUM_POSITION;
   if (results < GA_EXTREMUM_VALUE || results > GA_EXTREMUM_BOTH)
-    return GA_FAIL(
-        GA_INVALID_ERROR,
-        "extremum: results %d, expected GA_EXTREMUM_VALUE, _POSITION or _BOTH",
-        results);
+    return GA_FAIL(GA_INVALID_ERROR,
+                   "extremum: results is %d, expected GA_EXTREMUM_VALUE, "
+                   "GA_EXTREMUM_POSITION or GA_EXTREMUM_BOTH",
+                   results);
   GA_TRY(ga__dtype_check(typecode, "extremum"));
   write_preamble(out->preamble, sizeof out->preamble, name, work, smallest);
   write_combine(out->combine, sizeof out->combine, name, work, position);

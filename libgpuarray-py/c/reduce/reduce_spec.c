@@ -48,11 +48,12 @@ static int check_inputs(gpucontext *ctx, const gpureduction_spec *spec) {
       return GA_FAIL(GA_VALUE_ERROR, "reduction: input %u has no name", i);
     if ((spec->flags & GA_REDUCTION_INDEX) && strcmp(arg->name, "i") == 0)
       return GA_FAIL(GA_INVALID_ERROR,
-                     "reduction: input %u is named `i`, which is the position; give it "
-                     "another name",
+                     "reduction: input %u is named `i`, the name of the position; give "
+                     "it another name",
                      i);
     if (arg->flags & GE_WRITE)
-      return GA_FAIL(GA_INVALID_ERROR, "reduction: input `%s` cannot be written",
+      return GA_FAIL(GA_INVALID_ERROR,
+                     "reduction: input `%s` is GE_WRITE, expected GE_READ alone",
                      arg->name);
     GA_TRY(ga__context_supports(ctx, arg->typecode, "reduction"));
   }

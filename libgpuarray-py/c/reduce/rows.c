@@ -14,8 +14,8 @@ typedef ga_rows_form form;
 
 static int fail_letters(const problem *p) {
   return GA_FAIL(GA_VALUE_ERROR,
-                 "rows: %u arrays, %u integers and %u results for the arguments '%s' "
-                 "and the results '%s'",
+                 "rows: got %u arrays, %u integers and %u results, expected the "
+                 "arguments '%s' and the results '%s'",
                  p->n_arrays, p->n_ints, p->n_out, p->call->arguments,
                  p->call->outputs);
 }
@@ -80,8 +80,9 @@ static int check_arrays(problem *p) {
     char text[GA_ARRAY_TEXT];
     if (!fits(p, a, letter))
       return GA_FAIL(GA_VALUE_ERROR,
-                     "rows: input %u is %s, beside %zu rows of %zu (as '%c')", i,
-                     ga__array_text(text, a), p->rows, p->length, letter);
+                     "rows: input %u is %s, which does not match %zu rows of %zu "
+                     "elements (letter '%c')",
+                     i, ga__array_text(text, a), p->rows, p->length, letter);
     if (ga__rows_is_walked(letter) && p->length != 1)
       p->is_unit &= a->strides[a->nd - 1] == (ssize_t)gpuarray_get_elsize(a->typecode);
   }
@@ -130,7 +131,8 @@ static int write_source(ga_source *out, const ga_rows_call *call, const form *f)
     snprintf(kept, sizeof kept, "k%zux%zu%s", f->kept, f->lanes, own);
   const int size = snprintf(out->name, sizeof out->name, "%s%s", name, kept);
   if (name[0] == '\0' || size < 0 || (size_t)size >= sizeof out->name)
-    return GA_FAIL(GA_VALUE_ERROR, "rows: no name of a kernel: '%s'", name);
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "rows: '%s' is empty or too long for a kernel's name", name);
   GA_TRY(fill_in(&out->body, call->texts[f->text], out->name, call, f));
   out->is_closed = ga__kernel_is_closed(out->body.text);
   return GA_NO_ERROR;
@@ -254,8 +256,9 @@ static int open_problem(problem *p) {
   GA_TRY(find_domain(p));
   GA_TRY(check_arrays(p));
   if (p->length > INT32_MAX - (1 << 20))
-    return GA_FAIL(GA_UNSUPPORTED_ERROR, "rows: %zu elements in a row, at most %d",
-                   p->length, INT32_MAX - (1 << 20));
+    return GA_FAIL(GA_UNSUPPORTED_ERROR,
+                   "rows: got %zu elements in a row, expected at most %d", p->length,
+                   INT32_MAX - (1 << 20));
   return GA_NO_ERROR;
 }
 

@@ -119,8 +119,8 @@ static int load(GpuFunction **res, gpucontext *ctx, const char *path) {
   int status = GA_NO_ERROR;
   if (function.at == NULL)
     status = GA_FAIL(GA_VALUE_ERROR,
-                     "function load: %s has a plan alone, without names and values; "
-                     "GpuPlan_load reads it",
+                     "function load: %s holds only a plan, without names and values; "
+                     "load it with GpuPlan_load",
                      path);
   GA_THEN(status, read_function(&f, plan, &function));
   GA_THEN(status, ga__plan_prepare_loaded(plan));

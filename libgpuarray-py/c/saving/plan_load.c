@@ -357,7 +357,8 @@ static int read_content(GpuPlan *p, ga_reader *r, unsigned int depth) {
   const uint64_t a = ga__get_int(r), b = ga__get_int(r);
   if (r->failed || a != seal.a || b != seal.b)
     return GA_FAIL(GA_VALUE_ERROR,
-                   "plan load: the arguments of a user kernel in %s were changed",
+                   "plan load: the arguments of a user kernel in %s do not match the "
+                   "kernel: save the plan again",
                    p->name);
   return GA_NO_ERROR;
 }
@@ -424,14 +425,14 @@ static int check_head(ga_reader *body, const char *bytes, size_t size) {
                    (int)strcspn(bytes + mark, "\n"), bytes + mark);
   const char *magic = ga__get(&r, sizeof GA_PLAN_MARK - 1);
   if (magic == NULL || memcmp(magic, GA_PLAN_MARK, sizeof GA_PLAN_MARK - 1) != 0)
-    return GA_FAIL(GA_VALUE_ERROR, "plan load: the file is no saved plan");
+    return GA_FAIL(GA_VALUE_ERROR, "plan load: the file is not a saved plan");
   uint64_t format = ga__get_int(&r), length = ga__get_int(&r);
   ga_hash stored = {.a = ga__get_int(&r)};
   stored.b = ga__get_int(&r);
   if (!r.failed && format > GA_PLAN_FORMAT)
     return GA_FAIL(GA_VALUE_ERROR,
                    "plan load: the file has format %llu, this library reads up to %d: "
-                   "use a newer one",
+                   "use a newer library",
                    (unsigned long long)format, GA_PLAN_FORMAT);
   ga_hash hash = ga__hash(r.at, r.left, (ga_hash){0, 0});
   if (r.failed || length != r.left || hash.a != stored.a || hash.b != stored.b)

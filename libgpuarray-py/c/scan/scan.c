@@ -36,8 +36,7 @@ static int check_spec(gpucontext *ctx, const gpuscan_spec *spec) {
                                    "name are needed; one is NULL");
   if (spec->input.flags & (GE_SCALAR | GE_WRITE))
     return GA_FAIL(GA_INVALID_ERROR,
-                   "scan: the input `%s` is an array that is only read; its flags are "
-                   "0x%x, expected GE_READ",
+                   "scan: the flags of the input `%s` are 0x%x, expected GE_READ",
                    spec->input.name, (unsigned int)spec->input.flags);
   GA_TRY(ga__context_check(ctx));
   GA_TRY(ga__context_supports(ctx, spec->acc_typecode, "scan"));

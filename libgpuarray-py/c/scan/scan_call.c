@@ -8,8 +8,10 @@ int ga__axis_check(unsigned int *out, const GpuArray *a, int axis,
     return GA_FAIL(GA_VALUE_ERROR,
                    "%s: a 0-d array has no axis; give it one of length 1", operation);
   if (axis < -nd || axis >= nd)
-    return GA_FAIL(GA_VALUE_ERROR, "%s: axis %d of %d axes; expected %d to %d",
-                   operation, axis, nd, -nd, nd - 1);
+    return GA_FAIL(
+        GA_VALUE_ERROR,
+        "%s: axis %d is out of range for an array of %d axes; expected %d to %d",
+        operation, axis, nd, -nd, nd - 1);
   *out = (unsigned int)(axis < 0 ? axis + nd : axis);
   return GA_NO_ERROR;
 }

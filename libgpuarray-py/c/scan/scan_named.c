@@ -89,8 +89,10 @@ static int scan(enum operation operation, GpuArray *out, const GpuArray *a, int 
   GA_TRY(ga__context_check(ctx));
   if (operation >= MAXIMUM &&
       (ga__dtype_kind(out->typecode) == 'c' || ga__dtype_kind(a->typecode) == 'c'))
-    return GA_FAIL(GA_UNSUPPORTED_ERROR,
-                   "%s: complex numbers are not offered; scan a real part", name);
+    return GA_FAIL(
+        GA_UNSUPPORTED_ERROR,
+        "%s: complex numbers are not offered; scan the real and the imaginary part",
+        name);
   int status = get(&gs, ctx, operation, a->typecode, out->typecode);
   GA_THEN(status, GpuScan_call(gs, out, a, axis, flags));
   return status == GA_NO_ERROR ? status : ga__fail_within(status, "%s", name);

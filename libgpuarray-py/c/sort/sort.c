@@ -294,10 +294,12 @@ int GpuArray_topk(GpuArray *values, GpuArray *indices, const GpuArray *a, size_t
   (void)sorted; /* results always are */
   GA_TRY(check_keys(&at, a, axis, "topk"));
   if (values == NULL && indices == NULL)
-    return GA_FAIL(GA_VALUE_ERROR, "topk: neither values nor indices are asked for");
+    return GA_FAIL(
+        GA_VALUE_ERROR,
+        "topk: got NULL for values and for indices, expected at least one array");
   if (k > a->dimensions[at])
-    return GA_FAIL(GA_VALUE_ERROR, "topk: k is %zu, and axis %u has %zu elements", k,
-                   at, a->dimensions[at]);
+    return GA_FAIL(GA_VALUE_ERROR, "topk: k is %zu, but axis %u has only %zu elements",
+                   k, at, a->dimensions[at]);
   if (values)
     GA_TRY(check_result(values, a, a->typecode, at, k, "topk", "result of values"));
   if (indices)

@@ -40,8 +40,8 @@ def context_of(device: Device) -> Context:
     if kind == CPU:
         return find_context("null")
     raise BadExchange(
-        f"from_dlpack: DLPack's device {device} is none of ours; expected CUDA "
-        f"({CUDA}), OpenCL ({OPENCL}) or the host ({CPU}). Move the array there first"
+        f"from_dlpack: got DLPack's device {device}, expected CUDA ({CUDA}, id), "
+        f"OpenCL ({OPENCL}, id) or the host ({CPU}, 0); move the array there first"
     )
 
 
