@@ -33,9 +33,9 @@ def scan_checkpoints(
 ) -> tuple[Any, OrderedUpdates]:
     """Return the outputs of `scan` of every N-th iteration and the last, and updates.
 
-    The gradient keeps these alone, and computes those between again, a block of N
-    iterations at a time: of T iterations it keeps about T / N + N states, the fewest
-    for N near the square root of T, for the time of one more pass.
+    The gradient stores only these, and computes the others again, one block of N
+    iterations at a time: of T iterations it stores about T / N + N states, the fewest
+    for N near the square root of T. It takes the time of one more pass.
 
     Arguments are those of `scan`, but that sequences and ``outputs_info`` are arrays,
     without taps, and that ``fn`` does not end the loop. Row i of an output is that of
@@ -57,38 +57,38 @@ def scan_checkpoints(
     starts = [_plain(x, label) for x in listed(outputs_info)]
     others = listed(non_sequences)
     steps = _steps(n_steps, rows, label)
-    whole = steps // every
+    n_blocks = steps // every
 
     def block(*arguments: Any) -> Block:
-        given = iter(arguments)
-        taken = [next(given) for _ in rows]
-        infos = [None if start is None else next(given) for start in starts]
-        return _last_outputs(fn, taken, infos, list(given), every, label)
+        remaining = iter(arguments)
+        block_rows = [next(remaining) for _ in rows]
+        infos = [None if start is None else next(remaining) for start in starts]
+        return _last_outputs(fn, block_rows, infos, list(remaining), every, label)
 
-    blocks = [_in_blocks(x, whole, every) for x in rows]
-    kept, updates = scan(
-        block, blocks, starts, others, whole, name=name, return_list=True
+    blocks = [_in_blocks(x, n_blocks, every) for x in rows]
+    traces, updates = scan(
+        block, blocks, starts, others, n_blocks, name=name, return_list=True
     )
     if isinstance(steps, Constant) and int(steps.data) % every == 0:
-        return shaped(kept, as_list=False), updates
-    infos = starts or [None] * len(kept)
+        return shaped(traces, as_list=False), updates
+    infos = starts or [None] * len(traces)
     after = [
         None if start is None else _last(start, trace)
-        for start, trace in zip(infos, kept, strict=True)
+        for start, trace in zip(infos, traces, strict=True)
     ]
     rest, more = scan(
         _without_end(fn, label),
-        [index(x, slice(whole * every, steps)) for x in rows],
+        [index(x, slice(n_blocks * every, steps)) for x in rows],
         after,
         others,
-        steps - whole * every,
+        steps - n_blocks * every,
         name=name,
         return_list=True,
     )
     values = clone_replace([*rest, *more.values()], dict(updates))
     joined = [
         join(0, trace, index(end, slice(-1, None)))
-        for trace, end in zip(kept, values, strict=False)
+        for trace, end in zip(traces, values, strict=False)
     ]
     updates = OrderedUpdates(zip(more, values[len(rest) :], strict=True))
     return shaped(joined, as_list=False), updates
@@ -156,15 +156,15 @@ def _steps(n_steps: Any, rows: Sequence[Variable], label: str) -> Variable:
     return count
 
 
-def _in_blocks(x: Variable, whole: Variable, every: int) -> Variable:
-    """Return the rows of a sequence with an axis of blocks before them."""
+def _in_blocks(x: Variable, n_blocks: Variable, every: int) -> Variable:
+    """Return a sequence of the blocks: its rows, with an axis of blocks before them."""
     lengths = [shape_i(x, axis) for axis in range(1, x.type.ndim)]
-    first = index(x, slice(None, whole * every))
-    result: Variable = reshape(first, [whole, every, *lengths], ndim=x.type.ndim + 1)
+    first = index(x, slice(None, n_blocks * every))
+    result: Variable = reshape(first, [n_blocks, every, *lengths], ndim=x.type.ndim + 1)
     return result
 
 
 def _last(start: Any, trace: Variable) -> Variable:
-    """Return the state after the blocks, which is its start if there is none."""
+    """Return the state after the last block; without blocks its start."""
     first = shape_padleft(as_tensor_variable(start))
     return index(join(0, first, trace), -1)

@@ -118,7 +118,7 @@ class Kernel:
         >>> Kernel.get_flags("float64", "int8")["have_double"]
         True
         """
-        dtypes = [_dtype_of(given) for given in types]
+        dtypes = [_dtype_of(source) for source in types]
         return {
             "have_double": any(each.name == "float64" for each in dtypes),
             "have_small": any(each.itemsize < 4 for each in dtypes),

@@ -96,7 +96,7 @@ class KernelOp(GpuKernelBase):
     def make_node(self, *inputs: Any) -> Apply:
         """Return a node over the operands, cast to their letters' dtypes."""
         check_count(self.signature, len(inputs), self.name)
-        variables = [as_tensor_variable(given) for given in inputs]
+        variables = [as_tensor_variable(value) for value in inputs]
         dtypes = self.dtypes([each.type.dtype for each in variables])
         for each in zip(variables, self.signature.inputs, dtypes, strict=False):
             self._check(*each)
@@ -104,17 +104,17 @@ class KernelOp(GpuKernelBase):
             math.cast(variable, dtype)
             for variable, dtype in zip(variables, dtypes, strict=False)
         ]
-        given = [
+        operands = [
             gpu_contiguous(each) if operand.lengths is not None else each
             for each, operand in zip(cast, self.signature.inputs, strict=True)
         ]
         outputs = [
-            TensorType(dtype, self._pattern(operand, given))()
+            TensorType(dtype, self._pattern(operand, operands))()
             for operand, dtype in zip(
-                self.signature.outputs, dtypes[len(given) :], strict=True
+                self.signature.outputs, dtypes[len(operands) :], strict=True
             )
         ]
-        return Apply(self, given, outputs)
+        return Apply(self, operands, outputs)
 
     def _check(self, variable: Variable, operand: Operand, dtype: str) -> None:
         """Raise for other axes, or a cast that loses fractions or imaginary parts."""

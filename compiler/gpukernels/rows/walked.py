@@ -124,26 +124,26 @@ class Walks:
     written yet. All rows are among the first if ``is_whole``.
     """
 
-    def __init__(self, s: Steps, given: Operands, is_whole: bool) -> None:
+    def __init__(self, s: Steps, operands: Operands, is_whole: bool) -> None:
         self.body = s
-        self.shape = given.shape
+        self.shape = operands.shape
         self.is_whole = is_whole
-        self.program, texts = folded(given.program)
-        self.sources = (*given.sources, *texts)
+        self.program, texts = folded(operands.program)
+        self.sources = (*operands.sources, *texts)
         self.count = len(self.program.inputs)
         self.steps = list(enumerate(self.program.steps, self.count))
         self.known = {
             value: number
-            for value, number in enumerate(given.numbers)
+            for value, number in enumerate(operands.numbers)
             if number is not None and self.program.inputs[value][1] != LENGTH
         }
         self.integers = {v for v in self.known if self.sources[v] == "int"}
         self.memory = [
-            None if at is None else given.numbers[at] for at in given.overwritten
+            None if at is None else operands.numbers[at] for at in operands.overwritten
         ]
         self.fresh = [
-            at is None or value in given.program.folds
-            for at, value in zip(self.memory, given.program.outputs, strict=True)
+            at is None or value in operands.program.folds
+            for at, value in zip(self.memory, operands.program.outputs, strict=True)
         ]
         self.spare = [
             index

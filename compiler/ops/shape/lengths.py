@@ -50,10 +50,12 @@ def told_of(node: Apply, found: Mapping[Variable, Lengths]) -> dict[Variable, Le
     }
 
 
-def _known(x: Variable, found: Mapping[Variable, Lengths]) -> Lengths | None:
+def _known(
+    x: Variable, lengths_of_inputs: Mapping[Variable, Lengths]
+) -> Lengths | None:
     """Return the lengths of a leaf, or those found before; None without axes."""
-    if x in found:
-        return found[x]
+    if x in lengths_of_inputs:
+        return lengths_of_inputs[x]
     if x.owner is not None and x in _TOLD:
         return _TOLD[x]
     return own_lengths(x)

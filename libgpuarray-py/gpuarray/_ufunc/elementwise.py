@@ -65,10 +65,12 @@ class Ufunc:
         loops = self.row.loops
         texts = [] if loops is None else loops.types
         offered = _CHARACTERS if "c" in self.row.by_kind else _CHARACTERS - {"F", "D"}
-        shown = [text for text in texts if offered.issuperset(text.replace("->", ""))]
+        loops_of_ours = [
+            text for text in texts if offered.issuperset(text.replace("->", ""))
+        ]
         if not self.row.gives_complex:
-            return shown
-        return [text[:-1] + ("D" if text[-1] == "d" else "F") for text in shown]
+            return loops_of_ours
+        return [text[:-1] + ("D" if text[-1] == "d" else "F") for text in loops_of_ours]
 
     @property
     def ntypes(self) -> int:
