@@ -240,7 +240,7 @@ def minded_by(
 def _is_limit(text: str, tried: Context) -> bool:
     """Return True for an error of a limit of the device that the graph is tried on."""
     name = re.escape(tried.name)
-    limit = re.search(rf"\b{name} has (1 to|at most)|at most \d+.* on {name}\b", text)
+    limit = re.search(rf"\b(1 to|at most) \d+.* on {name}\b", text)
     return limit is not None
 
 

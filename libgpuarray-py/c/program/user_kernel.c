@@ -238,13 +238,13 @@ static int check_geometry(gpukernel *k, unsigned int n, const size_t *gs,
     if (ls[i] == 0 || ls[i] > info->max_block[i])
       return GA_FAIL(GA_VALUE_ERROR,
                      "kernel %s: got %zu threads in dimension %u of a block, expected "
-                     "on %s 1 to %zu",
-                     k->name, ls[i], i, k->context->name, info->max_block[i]);
+                     "1 to %zu on %s",
+                     k->name, ls[i], i, info->max_block[i], k->context->name);
     if (gs[i] > info->max_grid[i])
       return GA_FAIL(
           GA_VALUE_ERROR,
-          "kernel %s: got %zu blocks in dimension %u, expected on %s at most %zu",
-          k->name, gs[i], i, k->context->name, info->max_grid[i]);
+          "kernel %s: got %zu blocks in dimension %u, expected at most %zu on %s",
+          k->name, gs[i], i, info->max_grid[i], k->context->name);
     if (!ga__kernel_takes(k, threads * ls[i]))
       return GA_FAIL(GA_VALUE_ERROR,
                      "kernel %s: a block of it has at most %zu threads on %s", k->name,
