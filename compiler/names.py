@@ -17,9 +17,6 @@ ROOT = "gpuarray.compiler"
 PAGE = "docs/compiler/for-those-who-know-theano.md"
 
 _TO_COME = {
-    "checkpoints of loops": """
-        scan_checkpoints scan_module.scan_checkpoints
-    """,
     "convolution and pooling": """
         tensor.signal tensor.nnet.abstract_conv tensor.nnet.bilinear_upsampling
         tensor.nnet.conv tensor.nnet.conv2d tensor.nnet.conv2d_transpose

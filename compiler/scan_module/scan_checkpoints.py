@@ -85,7 +85,7 @@ def scan_checkpoints(
         name=name,
         return_list=True,
     )
-    values = clone_replace([*rest, *more.values()], dict(updates))
+    values = clone_replace([*rest, *more.values()], dict(updates.items()))
     joined = [
         join(0, trace, index(end, slice(-1, None)))
         for trace, end in zip(traces, values, strict=False)
