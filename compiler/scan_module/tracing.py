@@ -31,8 +31,8 @@ from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.index.indexing import index
 from gpuarray.compiler.ops.scan.body import Body
 from gpuarray.compiler.ops.scan.scan import Scan, row_of
-from gpuarray.compiler.ops.scan.segments import Checkpoint
 from gpuarray.compiler.ops.shape.shape import Shape
+from gpuarray.compiler.ops.slicing.lengths import is_of_lengths
 from gpuarray.compiler.ops.variables.basic import MakeVector, as_tensor_variable
 from gpuarray.compiler.scan_module.arguments import OutputArgument, SequenceArgument
 from gpuarray.compiler.scan_module.gathering import gathered
@@ -260,21 +260,9 @@ class Loop:
 
 
 def loop_of(
-    iteration: TracedIteration,
-    arguments: Arguments,
-    truncate_gradient: int,
-    checkpoint: Checkpoint | None = None,
+    iteration: TracedIteration, arguments: Arguments, truncate_gradient: int
 ) -> Loop:
-    """Return the loop of which ``iteration`` is one iteration.
-
-    Raises ValueError for a loop with ``until`` and checkpoints.
-    """
-    if checkpoint is not None and iteration.condition is not None:
-        raise GraphValueError(
-            f"{arguments.label}: fn ends the loop by until(), and checkpoints are for "
-            "loops whose number of iterations is known before they run; leave out "
-            "checkpoint, or the condition"
-        )
+    """Return the loop of which ``iteration`` is one iteration."""
     shared: dict[Variable, Variable] = {x: x.type(x.name) for x in iteration.updates}
     inner = [
         *iteration.rows,
@@ -308,7 +296,6 @@ def loop_of(
         until=iteration.condition is not None,
         truncate_gradient=truncate_gradient,
         name=arguments.name,
-        checkpoint=checkpoint,
     )
     updates = {x: len(states) + i for i, x in enumerate(iteration.updates)}
     return Loop(op, [*starts, *shared], list(constants), updates)
@@ -337,8 +324,10 @@ def constants_of(
         if is_handled or isinstance(variable, Constant):
             continue
         owner = variable.owner
-        if owner is not None and isinstance(owner.op, MakeVector | Shape):
-            waiting += reversed(owner.inputs)  # integers are passed one by one
+        if owner is not None and (
+            isinstance(owner.op, MakeVector | Shape) or is_of_lengths(variable)
+        ):
+            waiting += reversed(owner.inputs)  # the host makes these integers
         elif isinstance(variable.type, TensorType):
             constants[variable] = variable.type(variable.name)
         else:

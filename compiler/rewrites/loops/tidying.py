@@ -14,6 +14,7 @@ from gpuarray.compiler.ops.broadcast.broadcast import (
 )
 from gpuarray.compiler.ops.index.indexing import index
 from gpuarray.compiler.ops.shape.shape import DimShuffle, Shape, Shape_i, shape_padleft
+from gpuarray.compiler.ops.slicing.lengths import is_of_lengths
 from gpuarray.compiler.ops.slicing.subtensor import Subtensor
 from gpuarray.compiler.ops.variables.basic import MakeVector
 from gpuarray.compiler.rewrites.engine.engine import Log, graph_pass
@@ -239,6 +240,8 @@ def _hoist(parts: Parts) -> None:
 
 def is_free(variable: Variable) -> bool:
     """True if a variable costs an iteration no launch: views, lengths and fills."""
+    if is_of_lengths(variable):
+        return True
     while variable.owner is not None:
         node = variable.owner
         is_fill = row_of_op(node.op) == "second"
