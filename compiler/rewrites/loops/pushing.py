@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from gpuarray.compiler.derivatives.batching import over_rows
 from gpuarray.compiler.derivatives.batching_fallback import MapRows
@@ -15,6 +16,7 @@ from gpuarray.compiler.graph.traverse import (
 )
 from gpuarray.compiler.ops.broadcast.broadcast import patternbroadcast
 from gpuarray.compiler.ops.linalg.linalg import Dot
+from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.scan.scan import rows_of
 from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle, reshape, shape_i
 from gpuarray.compiler.rewrites.engine.rows import row_of_op
@@ -57,8 +59,6 @@ def batched(
 @loop_pass
 def multiply_before_the_loop(parts: Parts, used: list[bool]) -> Results:
     """Hoist products of a sequence's rows with a loop invariant: one matrix product."""
-    if parts.op.is_of_segments:
-        return None
     rows = dict(parts.sequences)
     products = _early_products(parts)
     stacked = batched(products, parts, rows) if products else None
@@ -101,8 +101,6 @@ def _is_of_one_side(node: Apply, early: set[Variable]) -> bool:
 @loop_pass
 def compute_after_the_loop(parts: Parts, used: list[bool]) -> Results:
     """Compute results that no iteration reads after the loop, from traces, at once."""
-    if parts.op.is_of_segments:
-        return None
     count = len(parts.states)
     late = _late_results(parts, used[count:])
     if not late:
@@ -155,39 +153,76 @@ def _late_results(parts: Parts, used: Sequence[bool]) -> list[int]:
 # ---- sums over iterations ----
 
 
+@dataclass(frozen=True)
+class Product:
+    """A term ``dot(a.T, b)``, or the outer product of vectors."""
+
+    factors: tuple[Variable, Variable]
+
+    def total(self, rows: Rows) -> Variable:
+        """Return the sum of all iterations' products: one product."""
+        a, b = self.factors
+        return product_of_rows(rows[a], rows[b])
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A term that is the sum of an array over axes, with axes of length 1 put in."""
+
+    factors: tuple[Variable]
+    reduce: Reduce
+    order: tuple[int | str, ...]
+
+    def total(self, rows: Rows) -> Variable:
+        """Return the sum of all iterations' sums: one reduction."""
+        axes = tuple(axis + 1 for axis in self.reduce.axes)
+        op = self.reduce
+        stacked = Reduce(op.monoid, (0, *axes), op.dtype, op.acc_dtype)
+        out = stacked(rows[self.factors[0]])
+        result: Variable = dimshuffle(out, *self.order)
+        return result
+
+
+Term = Product | Sum
+
+
 @loop_pass
 def sum_products_after_the_loop(parts: Parts, used: list[bool]) -> Results:
-    """Replace a state that sums outer products by one matrix product after the loop."""
-    if parts.op.is_of_segments:
-        return None
-    sums = [
-        (k, factors)
+    """Replace a state that sums outer products by one matrix product after the loop.
+
+    So a state that sums an array over axes, if a trace of the array is read anyway.
+    """
+    terms = {
+        k: term
         for k, state in enumerate(parts.states)
-        if used[k] and (factors := _summed(parts, state)) is not None
-    ]
+        if used[k] and (term := _summed(parts, state)) is not None
+    }
+    traced = [x for t in terms.values() if isinstance(t, Product) for x in t.factors]
+    is_read = used[len(parts.states) :]
+    traced += [x for x, flag in zip(parts.results, is_read, strict=True) if flag]
+    sums = {
+        k: term
+        for k, term in terms.items()
+        if isinstance(term, Product) or any(term.factors[0] is x for x in traced)
+    }
     return _sums_after(parts, sums) if sums else None
 
 
-def _sums_after(
-    parts: Parts, sums: Sequence[tuple[int, tuple[Variable, Variable]]]
-) -> list[Variable | None]:
-    """Return the loop's outputs, with some states as sums of products of its traces."""
-    away = {k for k, _ in sums}
+def _sums_after(parts: Parts, sums: Mapping[int, Term]) -> list[Variable | None]:
+    """Return the loop's outputs, with some states as sums of its traces' rows."""
     states = parts.states
     n_results = len(parts.results)
     rows = dict(parts.sequences)
-    missing = [x for _, factors in sums for x in factors if x not in rows]
-    parts.states = [state for k, state in enumerate(states) if k not in away]
+    missing = [x for term in sums.values() for x in term.factors if x not in rows]
+    parts.states = [state for k, state in enumerate(states) if k not in sums]
     parts.results = [*parts.results, *dict.fromkeys(missing)]
     outputs = parts.node().outputs
     first = len(parts.states)
     traces = outputs[first + n_results :]
     rows |= dict(zip(parts.results[n_results:], traces, strict=True))
-    totals = {
-        k: states[k].start + product_of_rows(rows[a], rows[b]) for k, (a, b) in sums
-    }
+    totals = {k: states[k].start + term.total(rows) for k, term in sums.items()}
     remaining = iter(outputs[:first])
-    finals = [totals[k] if k in away else next(remaining) for k in range(len(states))]
+    finals = [totals[k] if k in sums else next(remaining) for k in range(len(states))]
     return [*finals, *outputs[first : first + n_results]]
 
 
@@ -203,8 +238,8 @@ def product_of_rows(a: Variable, b: Variable) -> Variable:
     return result
 
 
-def _summed(parts: Parts, state: State) -> tuple[Variable, Variable] | None:
-    """Return the factors of the products that a state sums; None for other states."""
+def _summed(parts: Parts, state: State) -> Term | None:
+    """Return the term that a state adds in each iteration; None for other states."""
     node = state.next.owner
     if node is None or row_of_op(node.op) != "add" or len(node.inputs) != 2:
         return None
@@ -213,14 +248,30 @@ def _summed(parts: Parts, state: State) -> tuple[Variable, Variable] | None:
     others = [s.next for s in parts.states if s is not state]
     if any(v is state.next for v in others):
         return None
-    term = node.inputs[1 - node.inputs.index(state.inner)]
-    if state.inner in inputs_of([term, *others, *parts.results], [state.inner]):
+    added = node.inputs[1 - node.inputs.index(state.inner)]
+    if state.inner in inputs_of([added, *others, *parts.results], [state.inner]):
         return None
-    factors = _factors(term)
-    if factors is None or term.type.dtype != state.inner.type.dtype:
+    if added.type.dtype != state.inner.type.dtype:
         return None
+    factors = _factors(added)
+    term = _sum(added) if factors is None else Product(factors)
     rows = {inner for inner, _ in parts.sequences}
-    return factors if all(x in rows or x.owner is not None for x in factors) else None
+    is_traced = term is not None and all(
+        x in rows or x.owner is not None for x in term.factors
+    )
+    return term if is_traced else None
+
+
+def _sum(added: Variable) -> Sum | None:
+    """Return the sum that a variable is, with axes of length 1 put in; None else."""
+    node = added.owner
+    order: tuple[int | str, ...] = (*range(added.type.ndim),)
+    if node is not None and isinstance(node.op, DimShuffle) and not node.op.dropped:
+        order = tuple(node.op.new_order)
+        node = node.inputs[0].owner
+    if node is None or not isinstance(node.op, Reduce) or node.op.monoid != "add":
+        return None
+    return Sum((node.inputs[0],), node.op, order)
 
 
 def _factors(term: Variable) -> tuple[Variable, Variable] | None:
