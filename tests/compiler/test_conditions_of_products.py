@@ -9,7 +9,7 @@ TABLE_OF_PRODUCTS = {
         K + dot(K, K) -> same
         D + dot(D, D) -> same
         v + 2 * u -> same
-        u + v + dot(A, u) -> same
+        u + v + dot(A, u) -> gemv(u + v, A, u, 1, 1)
         row(v) + dot(A, B) -> same
         dot(A, B) -> same
         2 * dot(A, B) -> same

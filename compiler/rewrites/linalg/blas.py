@@ -52,6 +52,7 @@ def merge_sum_into_product(node: Apply, fgraph: FunctionGraph) -> Variable | Non
     C - dot(A, B) / 4 -> gemm(C, A, B, -0.25, 1)
     dot(A, B) + dot(B, A) -> gemm(dot(A, B), B, A, 1, 1)
     exp(C) + dot(A, B) + row(v) -> gemm(exp(C), A, B, 1, 1) + row(v)
+    (C + exp(C)) + dot(A, B) -> gemm(C + exp(C), A, B, 1, 1)
     C + dot(A, B) + row(v) -> C + dot(A, B) + row(v)  # no copy of C
     Q - 2 * batched_dot(Q, R) -> batched_gemm(Q, Q, R, -2, 1)
     2 * dot(A, u) -> 2 * dot(A, u)
@@ -165,7 +166,8 @@ def _terms(
         args = match(variable, row)
         if args is not None:
             parts = [inside(args[0], scale), inside(args[1], sign)]
-            return parts[0] + parts[1] if all(parts) else leaf
+            is_open = all(parts) and any(t.b is not None for t in parts[0] + parts[1])
+            return parts[0] + parts[1] if is_open else leaf
     scaled = _scaled(variable, scale)
     return leaf if scaled is None else inside(*scaled) or leaf
 
