@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpuarray._indexing.advanced_indexing import take_at
-from gpuarray._manipulation.joining import concatenate
 from gpuarray._sorting.searching import searchsorted
 from gpuarray._ufunc.scanning import cumsum
 from gpuarray.array import Array
+from gpuarray.compiler import plan
 from gpuarray.compiler.errors import GraphValueError, SpecifiedShapeError
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
@@ -20,24 +20,12 @@ from gpuarray.compiler.ops.creation.joining import Join, Split
 from gpuarray.compiler.ops.manipulation.repeating import Repeat
 
 
-@step_function("join")
-def join(*arrays: Array, axis: int) -> Array:
-    """Return the arrays joined along an axis: a copy of each."""
-    joined: Array = concatenate(arrays, axis)
-    return joined
-
-
-@body_of("join")
-def join_steps(s: Steps, *arrays: int, axis: int) -> int:
-    """Add the join routine."""
-    first = s.array(arrays[0])
-    return s.routine("join", arrays, first.dtype, first.ndim, axis)
-
-
 @lowers(Join)
 def lower_join(op: Join, node: Apply, k: Lowerer) -> None:
-    """Lower to one array that is written part by part."""
-    k.call(node, "join", node.inputs, {"axis": op.axis})
+    """Lower to one array, in which elementwise steps write the parts they make."""
+    ins = tuple(map(k.number, node.inputs))
+    outs, params = k.outputs(node), (op.axis,)
+    k.add(plan.Routine("join", k.origin(node), outs, ins, "join", params))
 
 
 @step_function("split")

@@ -1,9 +1,13 @@
-/* Fusion of a GEMM with the elementwise step that is its only reader (epilogue). */
+/* Steps that work for a later one: a GEMM for the elementwise step that is its only
+ * reader (epilogue), and elementwise steps that write into what a join makes. */
+#include <string.h>
+
 #include "c/array/array.h"
 #include "c/blas/gemm_epilogue.h"
 #include "c/plan/plan.h"
+#include "c/plan/routines.h"
 
-/* ---- choice of the steps ---- */
+/* ---- products: choice of the steps ---- */
 
 static bool same_conditions(const ga_step *a, const ga_step *b) {
   if (a->n_when != b->n_when)
@@ -68,7 +72,7 @@ static unsigned int find_reader(const ga_frame *f, unsigned int step) {
   return fits ? last : 0;
 }
 
-/* ---- execution ---- */
+/* ---- products: execution ---- */
 
 /* Describes the product, without memory for c; false if shapes do not match. */
 static bool describe(ga_product *out, const ga_frame *f, const ga_step *s,
@@ -107,6 +111,9 @@ static int make_result(ga_frame *f, unsigned int step, unsigned int last,
   const ga_step *reader = &p->graph.steps[last];
   GpuArray *out = &f->arrays[reader->outs[0]];
   const int over = reader->inplace[0];
+  GA_TRY(ga__step_joined(f, reader, 0, 2, dims));
+  if (out->data != NULL)
+    return GA_NO_ERROR;
   if (over >= 0 && reader->ins[over] != p->graph.steps[step].outs[0] &&
       may_take_over(f, step, last, (unsigned int)over))
     return ga__step_result(out, f, reader, 0, 2, dims);
@@ -185,5 +192,180 @@ int ga__step_mapped(unsigned int *reader, ga_frame *f, unsigned int step) {
     return GA_NO_ERROR;
   }
   *reader = last;
+  return status;
+}
+
+/* ---- shapes of what is not made yet ---- */
+
+static bool find_shape(unsigned int *nd, size_t *dims, ga_frame *f, unsigned int step,
+                       unsigned int value);
+
+static bool is_view(const ga_step *s) {
+  return s->kind == GA_STEP_INDEX || s->kind == GA_STEP_DIMSHUFFLE ||
+         s->kind == GA_STEP_BROADCAST;
+}
+
+/* Makes host integers and views of later steps than this one before their turn, for
+ * they launch nothing; false where that takes more. */
+static bool make_early(ga_frame *f, unsigned int step, unsigned int value) {
+  const ga_plan_graph *g = &f->plan->graph;
+  const unsigned int maker = g->values[value].maker;
+  if (maker <= step + 1 || f->done[maker - 1])
+    return f->arrays[value].data != NULL || g->values[value].integer;
+  const ga_step *s = &g->steps[maker - 1];
+  if (s->n_when > 0 || !(ga__step_is_integer(s) || is_view(s)))
+    return false;
+  for (unsigned int i = 0; i < s->n_in; i++)
+    if (!make_early(f, step, s->ins[i]))
+      return false;
+  if (ga__step_run(f, s) == GA_NO_ERROR)
+    return f->done[maker - 1] = true;
+  GpuArray_clear(&f->arrays[value]);
+  return false;
+}
+
+static bool joint_shape(unsigned int *nd, size_t *dims, ga_frame *f, unsigned int step,
+                        const ga_step *s) {
+  *nd = 0;
+  for (unsigned int i = 0; i < s->n_in; i++) {
+    size_t own[GA_MAX_NDIM];
+    unsigned int n;
+    if (f->plan->graph.values[s->ins[i]].integer)
+      continue;
+    if (!find_shape(&n, own, f, step, s->ins[i]) ||
+        ga__shape_broadcast(nd, dims, n, own) != GA_NO_ERROR)
+      return false;
+  }
+  return true;
+}
+
+static bool product_shape(unsigned int *nd, size_t *dims, ga_frame *f,
+                          unsigned int step, const ga_step *s) {
+  size_t a[GA_MAX_NDIM], b[GA_MAX_NDIM];
+  *nd = 2;
+  if (!find_shape(nd, a, f, step, s->ins[0]) || !find_shape(nd, b, f, step, s->ins[1]))
+    return false;
+  dims[0] = a[s->ta == cb_no_trans ? 0 : 1];
+  dims[1] = b[s->tb == cb_no_trans ? 1 : 0];
+  return true;
+}
+
+static bool view_shape(unsigned int *nd, size_t *dims, ga_frame *f, unsigned int step,
+                       const ga_step *s) {
+  size_t own[GA_MAX_NDIM];
+  if (!find_shape(nd, own, f, step, s->ins[0]))
+    return false;
+  *nd = s->nd;
+  for (unsigned int k = 0; k < s->nd; k++)
+    dims[k] = s->pattern[k] < 0 ? 1 : own[s->pattern[k]];
+  return true;
+}
+
+/* The shape of a value, also where a later step makes it of what is there; false where
+ * it is not known. */
+static bool find_shape(unsigned int *nd, size_t *dims, ga_frame *f, unsigned int step,
+                       unsigned int value) {
+  const ga_plan_graph *g = &f->plan->graph;
+  const unsigned int maker = g->values[value].maker;
+  const ga_step *s = maker > 0 ? &g->steps[maker - 1] : NULL;
+  const GpuArray *a = &f->arrays[value];
+  if (make_early(f, step, value)) {
+    *nd = a->nd;
+    memcpy(dims, a->dimensions, a->nd * sizeof *dims);
+    return true;
+  }
+  if (s == NULL)
+    return false;
+  if (s->kind == GA_STEP_ELEMWISE)
+    return joint_shape(nd, dims, f, step, s);
+  if (s->kind == GA_STEP_GEMM)
+    return product_shape(nd, dims, f, step, s);
+  return s->kind == GA_STEP_DIMSHUFFLE && view_shape(nd, dims, f, step, s);
+}
+
+/* ---- joins ---- */
+
+/* The later join that is the only reader of result `i` of the step, or NULL. */
+static const ga_step *find_join(const ga_frame *f, const ga_step *s, unsigned int i) {
+  const ga_plan_graph *g = &f->plan->graph;
+  const unsigned int value = s->outs[i], step = g->values[value].maker - 1;
+  const unsigned int last = g->values[value].last_use;
+  if (last <= step || last >= g->n_steps || !ga__step_is_join(&g->steps[last]))
+    return NULL;
+  const ga_step *join = &g->steps[last];
+  if (count_reads(join, value) != 1 || !same_conditions(s, join) ||
+      g->values[value].typecode != g->values[join->outs[0]].typecode ||
+      g->values[value].nd != g->values[join->outs[0]].nd)
+    return NULL;
+  for (unsigned int k = step + 1; k < last; k++)
+    if (count_reads(&g->steps[k], value) > 0 && !ga__step_is_integer(&g->steps[k]))
+      return NULL;
+  return join;
+}
+
+/* Place of value `wanted` along the axis of the join, and the length of all parts;
+ * false where a length is not known, or another axis differs. */
+static bool find_place(size_t *place, size_t *length, ga_frame *f, const ga_step *join,
+                       unsigned int wanted, const size_t *shape) {
+  const unsigned int axis = ga__step_join_axis(join);
+  const unsigned int step = f->plan->graph.values[wanted].maker - 1;
+  size_t dims[GA_MAX_NDIM];
+  unsigned int nd;
+  *length = 0;
+  for (unsigned int i = 0; i < join->n_in; i++) {
+    if (join->ins[i] == wanted)
+      *place = *length;
+    if (join->ins[i] == wanted)
+      memcpy(dims, shape, (nd = f->plan->graph.values[wanted].nd) * sizeof *dims);
+    else if (!find_shape(&nd, dims, f, step, join->ins[i]))
+      return false;
+    for (unsigned int k = 0; k < nd; k++)
+      if (k != axis && dims[k] != shape[k])
+        return false;
+    *length += dims[axis];
+  }
+  return true;
+}
+
+static int view_part(GpuArray *out, const GpuArray *whole, unsigned int axis,
+                     size_t place, size_t length) {
+  GA_TRY(GpuArray_view(out, whole));
+  out->dimensions[axis] = length;
+  out->offset += place * (size_t)whole->strides[axis];
+  GpuArray_fix_flags(out);
+  return GA_NO_ERROR;
+}
+
+int ga__step_joined(ga_frame *f, const ga_step *s, unsigned int i, unsigned int nd,
+                    const size_t *dims) {
+  const ga_step *join = nd > 0 ? find_join(f, s, i) : NULL;
+  size_t place = 0, joined[GA_MAX_NDIM];
+  if (join == NULL)
+    return GA_NO_ERROR;
+  const unsigned int axis = ga__step_join_axis(join), value = s->outs[i];
+  memcpy(joined, dims, nd * sizeof *dims);
+  if (!find_place(&place, &joined[axis], f, join, value, dims))
+    return GA_NO_ERROR;
+  GpuArray *whole = &f->arrays[join->outs[0]];
+  if (whole->data == NULL)
+    GA_TRY(ga__step_memory(whole, f, join->outs[0], nd, joined));
+  return view_part(&f->arrays[value], whole, axis, place, dims[axis]);
+}
+
+int ga__step_join_rest(ga_frame *f, const ga_step *join) {
+  const GpuArray *whole = &f->arrays[join->outs[0]];
+  const unsigned int axis = ga__step_join_axis(join);
+  size_t place = 0;
+  int status = GA_NO_ERROR;
+  for (unsigned int i = 0; i < join->n_in && status == GA_NO_ERROR; i++) {
+    const GpuArray *part = &f->arrays[join->ins[i]];
+    GpuArray own = {0};
+    const size_t length = part->dimensions[axis];
+    status = view_part(&own, whole, axis, place, length);
+    if (part->data != own.data || part->offset != own.offset)
+      GA_THEN(status, GpuArray_setarray(&own, part));
+    GpuArray_clear(&own);
+    place += length;
+  }
   return status;
 }

@@ -242,7 +242,9 @@ static int run_elemwise(ga_frame *f, const ga_step *s) {
   GA_TRY(step_shape(&nd, dims, f, s));
   for (unsigned int i = 0; i < s->n_out; i++) {
     GpuArray *out = &f->arrays[s->outs[i]];
-    GA_TRY(ga__step_result(out, f, s, i, nd, dims));
+    GA_TRY(ga__step_joined(f, s, i, nd, dims));
+    if (out->data == NULL)
+      GA_TRY(ga__step_result(out, f, s, i, nd, dims));
     args[i] = out;
   }
   ga__step_inputs(args + s->n_out, f, s);
