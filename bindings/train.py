@@ -10,7 +10,8 @@ import sys
 from typing import Any
 
 import numpy as np
-from gpuarray.compiler import Function, config, function, grad, shared, tensor as T
+from gpuarray.compiler import Function, config, function, grad, shared
+from gpuarray.compiler import tensor as T
 
 ROWS, COLUMNS = 64, 6
 

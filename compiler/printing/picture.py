@@ -13,9 +13,8 @@ from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.printing import graph_of
 from gpuarray.compiler.graph.traverse import ancestors
-from gpuarray.compiler.ops.scan.scan import Scan
 from gpuarray.compiler.ops.variables.transfer import Transfer
-from gpuarray.compiler.printing.groups import inner_graph
+from gpuarray.compiler.printing.groups import fused_graph
 from gpuarray.compiler.shared import SharedVariable
 
 COLORS = {
@@ -40,8 +39,7 @@ SHARED, INPUT, OUTPUT, UNUSED, CONSTANT = "cyan", "green", "blue", "grey", "#DDD
 class Box:
     """A node (``kind`` apply) or a variable: its label, colour, and further facts.
 
-    ``place`` is the node's in the order of execution; ``group`` the graph inside it,
-    with ``is_loop`` that of an iteration.
+    ``place`` is the node's in the order of execution; ``group`` the graph fused in it.
     """
 
     id: str
@@ -52,7 +50,6 @@ class Box:
     facts: dict[str, str] = field(default_factory=dict)
     seconds: float | None = None
     group: Picture | None = None
-    is_loop: bool = False
 
 
 @dataclass
@@ -204,10 +201,9 @@ class Painter:
             facts,
             seconds,
         )
-        inner = inner_graph(node)
+        inner = fused_graph(node)
         if inner is not None:
             box.group = Painter(inner, self.style, prefix=f"{box.id}.").paint()
-            box.is_loop = isinstance(node.op, Scan)
         sources = [
             self.leaf(v) if v.owner is None else self.source(v) for v in node.inputs
         ]

@@ -50,7 +50,6 @@ def reduce(
     go_backwards: bool = False,
     mode: Any = None,
     name: str | None = None,
-    checkpoint: int | str = "all",
 ) -> tuple[Any, OrderedUpdates]:
     """Return the outputs of the last iteration over the sequences, and updates.
 
@@ -71,7 +70,6 @@ def reduce(
         go_backwards=go_backwards,
         mode=mode,
         name=name,
-        checkpoint=checkpoint,
     )
     if isinstance(outputs, list):
         return [index(trace, -1) for trace in outputs], updates
@@ -85,7 +83,6 @@ def foldl(
     non_sequences: Any = None,
     mode: Any = None,
     name: str | None = None,
-    checkpoint: int | str = "all",
 ) -> tuple[Any, OrderedUpdates]:
     """Return `reduce` from the first rows to the last.
 
@@ -94,9 +91,7 @@ def foldl(
     >>> print(left.eval())
     2
     """
-    return reduce(
-        fn, sequences, outputs_info, non_sequences, False, mode, name, checkpoint
-    )
+    return reduce(fn, sequences, outputs_info, non_sequences, False, mode, name)
 
 
 def foldr(
@@ -106,7 +101,6 @@ def foldr(
     non_sequences: Any = None,
     mode: Any = None,
     name: str | None = None,
-    checkpoint: int | str = "all",
 ) -> tuple[Any, OrderedUpdates]:
     """Return `reduce` from the last rows to the first.
 
@@ -115,6 +109,4 @@ def foldr(
     >>> print(right.eval())
     -2
     """
-    return reduce(
-        fn, sequences, outputs_info, non_sequences, True, mode, name, checkpoint
-    )
+    return reduce(fn, sequences, outputs_info, non_sequences, True, mode, name)

@@ -1,42 +1,72 @@
 """The namespace ``T.nlinalg``: linear algebra, as NumPy's."""
 
-from gpuarray.compiler.names import suggest_names as _suggest_names
+from __future__ import annotations
+
+from gpuarray.compiler.names import suggest_names
 from gpuarray.compiler.ops.creation.diagonals import (
-    AllocDiag as AllocDiag,
-    ExtractDiag as ExtractDiag,
-    alloc_diag as alloc_diag,
-    diag as diag,
-    extract_diag as extract_diag,
-    trace as trace,
+    AllocDiag,
+    ExtractDiag,
+    alloc_diag,
+    diag,
+    extract_diag,
+    trace,
 )
 from gpuarray.compiler.ops.linalg.inverses import (
-    Lstsq as Lstsq,
-    MatrixPinv as MatrixPinv,
-    lstsq as lstsq,
-    matrix_dot as matrix_dot,
-    matrix_power as matrix_power,
-    pinv as pinv,
-    tensorinv as tensorinv,
-    tensorsolve as tensorsolve,
+    Lstsq,
+    MatrixPinv,
+    lstsq,
+    matrix_dot,
+    matrix_power,
+    pinv,
+    tensorinv,
+    tensorsolve,
 )
 from gpuarray.compiler.ops.linalg.nlinalg import (
-    QR as QR,
-    SVD as SVD,
-    Det as Det,
-    Eig as Eig,
-    Eigh as Eigh,
-    det as det,
-    eig as eig,
-    eigh as eigh,
-    qr as qr,
-    svd as svd,
+    QR,
+    SVD,
+    Det,
+    Eig,
+    Eigh,
+    det,
+    eig,
+    eigh,
+    qr,
+    svd,
 )
-from gpuarray.compiler.ops.linalg.norms import norm as norm
-from gpuarray.compiler.ops.linalg.solving import (
-    MatrixInverse as MatrixInverse,
-    matrix_inverse as matrix_inverse,
-)
+from gpuarray.compiler.ops.linalg.norms import norm
+from gpuarray.compiler.ops.linalg.solving import MatrixInverse, matrix_inverse
 
 inv = matrix_inverse
 
-_suggest_names(__name__)
+__all__ = [
+    "QR",
+    "SVD",
+    "AllocDiag",
+    "Det",
+    "Eig",
+    "Eigh",
+    "ExtractDiag",
+    "Lstsq",
+    "MatrixInverse",
+    "MatrixPinv",
+    "alloc_diag",
+    "det",
+    "diag",
+    "eig",
+    "eigh",
+    "extract_diag",
+    "inv",
+    "lstsq",
+    "matrix_dot",
+    "matrix_inverse",
+    "matrix_power",
+    "norm",
+    "pinv",
+    "qr",
+    "svd",
+    "tensorinv",
+    "tensorsolve",
+    "trace",
+]
+
+suggest_names(__name__)

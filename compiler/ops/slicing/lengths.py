@@ -22,6 +22,7 @@ def is_of_lengths(variable: Variable) -> bool:
         return owner.inputs[0].owner is None
     if isinstance(owner.op, Subtensor):
         shape = owner.inputs[0].owner
-        is_length = shape is not None and isinstance(shape.op, Shape)
-        return is_length and shape.inputs[0].owner is None
+        if shape is None or not isinstance(shape.op, Shape):
+            return False
+        return shape.inputs[0].owner is None
     return isinstance(owner.op, Elemwise) and all(map(is_of_lengths, owner.inputs))

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
-from gpuarray.compiler.graph.core import Apply, Constant, Variable
+from gpuarray.compiler.graph.core import Apply, Constant, Variable, constant
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo
+from gpuarray.compiler.ops.creation.creation import alloc
+from gpuarray.compiler.ops.creation.joining import join
 from gpuarray.compiler.ops.index.advanced import AdvancedChange, Picks, are_distinct
+from gpuarray.compiler.ops.shape.shape import shape_i
 from gpuarray.compiler.ops.slicing.subtensor import (
     FULL,
     Change,
     IncSubtensor,
     Subtensor,
+    length_of_slice,
 )
 from gpuarray.compiler.rewrites.arithmetic.canonical import fold_constants
+from gpuarray.compiler.rewrites.arrays.ranges import END, Slice, ranges_of
 from gpuarray.compiler.rewrites.arrays.subtensor import only_reader, typed
 from gpuarray.compiler.rewrites.engine.engine import rewrite
 from gpuarray.compiler.rewrites.engine.patterns import (
@@ -247,3 +253,54 @@ def add_in_place_of_a_sum(node: Apply, fgraph: FunctionGraph) -> Variable | None
         added = y if is_sum else negated(y)
         return typed(spreading.op.as_set(False)(other, added, *index), node)
     return None
+
+
+@rewrite(phase="specialize", ops=[IncSubtensor])
+def join_what_fills_zeros(node: Apply, fgraph: FunctionGraph) -> Variable | None:
+    """Join parts that lie side by side among zeros, instead of setting one by one.
+
+    So the gradients of the slices of an array are written once.
+
+    inc_subtensor(set_subtensor(zeros_like(x)[2:], x[2:])[:2], u[:2]) -> join(0, u[:2], x[2:])
+    set_subtensor(zeros_like(x)[2:], x[2:]) -> set_subtensor(zeros_like(x)[2:], x[2:])
+    """  # noqa: E501
+    parts: dict[Slice, Variable] = {}
+    axes = set()
+    zeros = node.outputs[0]
+    while not is_zeros(zeros):
+        change = zeros.owner
+        is_apart = change is node or only_reader(fgraph, zeros)
+        place = None if change is None or not is_apart else _place_of(change)
+        if change is None or place is None:
+            return None
+        axes.add(place[0])
+        parts[place[1]] = change.inputs[1]
+        zeros = change.inputs[0]
+    ranges = ranges_of(list(parts))
+    if len(parts) < 2 or len(axes) > 1 or ranges is None:
+        return None
+    ordered = sorted(zip(ranges, parts.items(), strict=True), key=itemgetter(0))
+    ends = [0, *(end for (_, end), _ in ordered)]
+    if [start for (start, _), _ in ordered] != ends[:-1]:
+        return None
+    (axis,) = axes
+    joined = [part for _, (_, part) in ordered]
+    if ends[-1] != END:
+        lengths = [shape_i(zeros, k) for k in range(zeros.type.ndim)]
+        last = ordered[-1][1][0]
+        lengths[axis] = length_of_slice((last[1], None, None), lengths[axis])
+        joined.append(alloc(constant(0, zeros.type.dtype), *lengths))
+    return typed(join(axis, *joined), node)
+
+
+def _place_of(change: Apply) -> tuple[int, Slice] | None:
+    """Return the axis and the slice that a change fills with all of its values."""
+    op = change.op
+    if not isinstance(op, IncSubtensor):
+        return None
+    x, y, *index = change.inputs
+    cut = [(i, part) for i, part in enumerate(op.parts(index)) if part != FULL]
+    is_whole = y.type == op.getter()(x, *index).type
+    if len(cut) != 1 or not isinstance(cut[0][1], tuple) or not is_whole:
+        return None
+    return cut[0]

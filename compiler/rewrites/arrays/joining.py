@@ -5,11 +5,15 @@ from __future__ import annotations
 from functools import reduce as fold
 
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
+from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.graph.traverse import ancestors
 from gpuarray.compiler.ops.creation.creation import ARange
 from gpuarray.compiler.ops.creation.diagonals import AllocDiag, ExtractDiag
 from gpuarray.compiler.ops.creation.joining import Join, Split, join
+from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.shape import DimShuffle, elements, shape_i
+from gpuarray.compiler.ops.slicing.subtensor import FULL, Subtensor, form_of
 from gpuarray.compiler.ops.sorting.scanning import CumOp
 from gpuarray.compiler.ops.sorting.sorting import ArgSort, Sort
 from gpuarray.compiler.ops.variables.basic import MakeVector, is_constant
@@ -141,6 +145,31 @@ def reduce_stacked_parts(node: Apply) -> Variable | None:
     ]
     folded = fold(lambda left, right: call(op.monoid, left, right), parts)
     return typed(cast(folded, out.dtype), node)
+
+
+@rewrite(phase="blas", ops=[Join])
+def take_from_a_longer_join(node: Apply, fgraph: FunctionGraph) -> Variable | None:
+    """Take a view of a longer join that has the same parts side by side.
+
+    join(0, x, y) * sum(join(0, u, x, y)) -> join(0, u, x, y)[u.shape[0]:u.shape[0] + x.shape[0] + y.shape[0]] * sum(join(0, u, x, y))
+    join(0, x, y) * sum(join(0, x, u, y)) -> join(0, x, y) * sum(join(0, x, u, y))
+    """  # noqa: E501
+    assert isinstance(node.op, Join)
+    parts, count = node.inputs, len(node.inputs)
+    for longer, _ in fgraph.clients[parts[0]]:
+        if not isinstance(longer, Apply) or longer.op != node.op:
+            continue
+        places = range(len(longer.inputs) - count + 1)
+        same = [k for k in places if longer.inputs[k : k + count] == parts]
+        if longer is node or not same or node.outputs[0] in ancestors(longer.inputs):
+            continue
+        axis, first = node.op.axis, same[0]
+        lengths = [shape_i(part, axis) for part in longer.inputs]
+        start = fold(math.add, lengths[:first]) if first > 0 else None
+        stop = fold(math.add, lengths[: first + count])
+        form, integers = form_of([FULL] * axis + [(start, stop, None)])
+        return typed(Subtensor(form)(longer.outputs[0], *integers), node)
+    return None
 
 
 # ---- splits ----

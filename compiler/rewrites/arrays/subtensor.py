@@ -6,9 +6,7 @@ a slice.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 from gpuarray.compiler.graph import core
@@ -28,6 +26,7 @@ from gpuarray.compiler.ops.slicing.subtensor import (
     numbers_of,
 )
 from gpuarray.compiler.ops.variables.basic import MakeVector, is_constant
+from gpuarray.compiler.rewrites.arrays.ranges import are_apart
 from gpuarray.compiler.rewrites.engine.engine import rewrite
 from gpuarray.compiler.rewrites.engine.patterns import cast
 
@@ -80,26 +79,20 @@ def only_reader(fgraph: FunctionGraph, variable: Variable) -> bool:
 def is_cut_apart(fgraph: FunctionGraph, variable: Variable) -> bool:
     """True if all that reads a variable are slices of it that have nothing in common.
 
-    They are constant slices without steps along one axis, counted from its beginning.
+    They are slices without steps along one axis, counted from its beginning, between
+    constants or multiples of one length.
     """
-    axes, ranges = set(), []
+    axes, slices = set(), []
     for reader, place in fgraph.clients[variable]:
         if not isinstance(reader, Apply) or not isinstance(reader.op, Subtensor):
             return False
         cut = [(i, part) for i, part in enumerate(parts_of(reader)) if part != FULL]
         if place > 0 or len(cut) != 1 or not is_slice(cut[0][1]):
             return False
-        axis, (start, stop, step) = cut[0]
-        first = 0 if start is None else integer_of(start)
-        last = sys.maxsize if stop is None else integer_of(stop)
-        if step is not None or first is None or last is None or min(first, last) < 0:
-            return False
+        axis, part = cut[0]
         axes.add(axis)
-        ranges.append((first, last))
-    ranges.sort()
-    return len(axes) == 1 and all(
-        end <= begin for (_, end), (begin, _) in pairwise(ranges)
-    )
+        slices.append(part)
+    return len(axes) == 1 and are_apart(slices)
 
 
 def indexed_later(fgraph: FunctionGraph, node: Apply) -> bool:

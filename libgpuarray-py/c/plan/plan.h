@@ -395,14 +395,10 @@ void ga__step_inputs(void **args, ga_frame *f, const ga_step *s);
  * may have been made. */
 int ga__step_mapped(unsigned int *reader, ga_frame *f, unsigned int step);
 
-/* If a later join is the only reader of result `i` of an elementwise step, of this
- * shape, and the shapes of its other parts are known: makes the result the part of the
- * joined array that it is to be. */
-int ga__step_joined(ga_frame *f, const ga_step *s, unsigned int i, unsigned int nd,
-                    const size_t *dims);
-/* Copies the parts that are not yet in the joined array. */
-int ga__step_join_rest(ga_frame *f, const ga_step *join);
-bool ga__step_is_join(const ga_step *s);
-unsigned int ga__step_join_axis(const ga_step *s);
+/* Before an elementwise step: if a later join is the only reader of a result, and the
+ * shapes of the other parts are known, the result is the part of the joined array that
+ * it is to be. For such a join copies the parts that are not yet in it, and marks it as
+ * done. */
+int ga__step_joined(ga_frame *f, unsigned int step);
 
 #endif

@@ -98,7 +98,9 @@ static int record_step(ga_frame *f, unsigned int i) {
   int status = ga__step_mapped(&reader, f, i);
   if (status == GA_NO_ERROR && reader > 0)
     f->done[reader] = true;
-  else if (status == GA_NO_ERROR)
+  else
+    GA_THEN(status, ga__step_joined(f, i));
+  if (status == GA_NO_ERROR && reader == 0 && !f->done[i])
     status = ga__step_run(f, &p->graph.steps[i]);
   ga__label_swap(own);
   return status;

@@ -72,129 +72,6 @@ static unsigned int find_reader(const ga_frame *f, unsigned int step) {
   return fits ? last : 0;
 }
 
-/* ---- products: execution ---- */
-
-/* Describes the product, without memory for c; false if shapes do not match. */
-static bool describe(ga_product *out, const ga_frame *f, const ga_step *s,
-                     size_t dims[2]) {
-  const GpuArray *a = &f->arrays[s->ins[0]], *b = &f->arrays[s->ins[1]];
-  if (ga__product_without_result(out, s->ta, s->tb, a, b, "gemm") != GA_NO_ERROR)
-    return false;
-  dims[0] = out->c.m;
-  dims[1] = out->c.n;
-  return true;
-}
-
-static unsigned int count_of(const ga_frame *f, const ga_step *s, const gpudata *data) {
-  unsigned int n = 0;
-  for (unsigned int i = 0; i < s->n_in; i++)
-    n += !f->plan->graph.values[s->ins[i]].integer && f->arrays[s->ins[i]].data == data;
-  return n;
-}
-
-/* True if no step from `first` on and no other input of step `last` uses input `i`'s
- * memory. Steps to come could get it only from steps already done. */
-static bool may_take_over(const ga_frame *f, unsigned int first, unsigned int last,
-                          unsigned int i) {
-  const ga_step *reader = &f->plan->graph.steps[last];
-  const gpudata *data = f->arrays[reader->ins[i]].data;
-  for (unsigned int k = first; k < last; k++)
-    if (count_of(f, &f->plan->graph.steps[k], data) > 0)
-      return false;
-  return count_of(f, reader, data) == 1;
-}
-
-/* Allocates the output, or takes over an input in place. */
-static int make_result(ga_frame *f, unsigned int step, unsigned int last,
-                       const size_t dims[2]) {
-  const GpuPlan *p = f->plan;
-  const ga_step *reader = &p->graph.steps[last];
-  GpuArray *out = &f->arrays[reader->outs[0]];
-  const int over = reader->inplace[0];
-  GA_TRY(ga__step_joined(f, reader, 0, 2, dims));
-  if (out->data != NULL)
-    return GA_NO_ERROR;
-  if (over >= 0 && reader->ins[over] != p->graph.steps[step].outs[0] &&
-      may_take_over(f, step, last, (unsigned int)over))
-    return ga__step_result(out, f, reader, 0, 2, dims);
-  return ga__step_memory(out, f, reader->outs[0], 2, dims);
-}
-
-/* True if an input of at most 2 axes broadcasts to `dims` and is aligned. */
-static bool broadcasts(const GpuArray *a, unsigned int stretch, const size_t dims[2]) {
-  for (unsigned int k = 0; k < a->nd; k++) {
-    const bool may_stretch = a->dimensions[k] == 1 && (stretch >> k & 1u);
-    if (a->dimensions[k] != dims[2 - a->nd + k] && !may_stretch)
-      return false;
-  }
-  return GpuArray_ISALIGNED(a);
-}
-
-/* True if the reader's output has the product's shape. */
-static bool has_shape(const ga_frame *f, const ga_step *reader, unsigned int value,
-                      const size_t dims[2]) {
-  for (unsigned int i = 0; i < reader->n_in; i++) {
-    const unsigned int given = reader->ins[i];
-    if (given == value || f->plan->graph.values[given].integer)
-      continue;
-    const GpuArray *a = &f->arrays[given];
-    if (a->nd > 2 || !broadcasts(a, reader->stretch[i], dims))
-      return false;
-  }
-  return true;
-}
-
-/* Makes the views that the reader needs; false on failure. */
-static bool run_views(ga_frame *f, const ga_step *reader) {
-  for (unsigned int i = 0; i < reader->n_in; i++) {
-    const unsigned int view = find_view(f, reader, reader->ins[i]);
-    if (view == 0)
-      continue;
-    if (ga__step_run(f, &f->plan->graph.steps[view]) != GA_NO_ERROR) {
-      GpuArray_clear(&f->arrays[f->plan->graph.steps[view].outs[0]]);
-      return false;
-    }
-    f->done[view] = true;
-  }
-  return true;
-}
-
-static int run_both(ga_frame *f, const ga_product *product, unsigned int step,
-                    unsigned int last, const size_t dims[2]) {
-  const ga_step *reader = &f->plan->graph.steps[last];
-  void *args[GA_MAPPED_ARGS];
-  ga_mapping map = {.ge = reader->elemwise, .made = 1, .values = args};
-  GA_TRY(make_result(f, step, last, dims));
-  args[0] = &f->arrays[reader->outs[0]];
-  ga__step_inputs(args + 1, f, reader);
-  while (reader->ins[map.made - 1] != f->plan->graph.steps[step].outs[0])
-    map.made++;
-  return ga__product_mapped(product, &map);
-}
-
-int ga__step_mapped(unsigned int *reader, ga_frame *f, unsigned int step) {
-  const ga_step *s = &f->plan->graph.steps[step];
-  ga_product product;
-  size_t dims[2];
-  *reader = 0;
-  if (f->plan->context->info.is_cpu)
-    return GA_NO_ERROR;
-  const unsigned int last = find_reader(f, step);
-  /* Errors are raised by the steps run separately. */
-  if (last == 0 || !describe(&product, f, s, dims) || !ga__product_is_mapped(&product))
-    return GA_NO_ERROR;
-  const ga_step *other = &f->plan->graph.steps[last];
-  if (!run_views(f, other) || !has_shape(f, other, s->outs[0], dims))
-    return GA_NO_ERROR;
-  int status = run_both(f, &product, step, last, dims);
-  if (status == GA_DEVSUP_ERROR) {
-    GpuArray_clear(&f->arrays[other->outs[0]]);
-    return GA_NO_ERROR;
-  }
-  *reader = last;
-  return status;
-}
-
 /* ---- shapes of what is not made yet ---- */
 
 static bool find_shape(unsigned int *nd, size_t *dims, ga_frame *f, unsigned int step,
@@ -285,12 +162,21 @@ static bool find_shape(unsigned int *nd, size_t *dims, ga_frame *f, unsigned int
 
 /* ---- joins ---- */
 
+static bool is_join(const ga_step *s) {
+  return s->kind == GA_STEP_ROUTINE &&
+         strcmp(ga__routine_name(s->routine), "join") == 0;
+}
+
+static unsigned int axis_of(const ga_step *join) {
+  return (unsigned int)join->routine->params[0];
+}
+
 /* The later join that is the only reader of result `i` of the step, or NULL. */
 static const ga_step *find_join(const ga_frame *f, const ga_step *s, unsigned int i) {
   const ga_plan_graph *g = &f->plan->graph;
   const unsigned int value = s->outs[i], step = g->values[value].maker - 1;
   const unsigned int last = g->values[value].last_use;
-  if (last <= step || last >= g->n_steps || !ga__step_is_join(&g->steps[last]))
+  if (last <= step || last >= g->n_steps || !is_join(&g->steps[last]))
     return NULL;
   const ga_step *join = &g->steps[last];
   if (count_reads(join, value) != 1 || !same_conditions(s, join) ||
@@ -307,7 +193,7 @@ static const ga_step *find_join(const ga_frame *f, const ga_step *s, unsigned in
  * false where a length is not known, or another axis differs. */
 static bool find_place(size_t *place, size_t *length, ga_frame *f, const ga_step *join,
                        unsigned int wanted, const size_t *shape) {
-  const unsigned int axis = ga__step_join_axis(join);
+  const unsigned int axis = axis_of(join);
   const unsigned int step = f->plan->graph.values[wanted].maker - 1;
   size_t dims[GA_MAX_NDIM];
   unsigned int nd;
@@ -336,13 +222,15 @@ static int view_part(GpuArray *out, const GpuArray *whole, unsigned int axis,
   return GA_NO_ERROR;
 }
 
-int ga__step_joined(ga_frame *f, const ga_step *s, unsigned int i, unsigned int nd,
-                    const size_t *dims) {
+/* Makes result `i` of the step, of shape `dims`, the part of a join that it is to be.
+ */
+static int place_result(ga_frame *f, const ga_step *s, unsigned int i, unsigned int nd,
+                        const size_t *dims) {
   const ga_step *join = nd > 0 ? find_join(f, s, i) : NULL;
   size_t place = 0, joined[GA_MAX_NDIM];
   if (join == NULL)
     return GA_NO_ERROR;
-  const unsigned int axis = ga__step_join_axis(join), value = s->outs[i];
+  const unsigned int axis = axis_of(join), value = s->outs[i];
   memcpy(joined, dims, nd * sizeof *dims);
   if (!find_place(&place, &joined[axis], f, join, value, dims))
     return GA_NO_ERROR;
@@ -352,9 +240,10 @@ int ga__step_joined(ga_frame *f, const ga_step *s, unsigned int i, unsigned int 
   return view_part(&f->arrays[value], whole, axis, place, dims[axis]);
 }
 
-int ga__step_join_rest(ga_frame *f, const ga_step *join) {
+/* Copies the parts that are not yet in the joined array. */
+static int copy_rest(ga_frame *f, const ga_step *join) {
   const GpuArray *whole = &f->arrays[join->outs[0]];
-  const unsigned int axis = ga__step_join_axis(join);
+  const unsigned int axis = axis_of(join);
   size_t place = 0;
   int status = GA_NO_ERROR;
   for (unsigned int i = 0; i < join->n_in && status == GA_NO_ERROR; i++) {
@@ -368,4 +257,143 @@ int ga__step_join_rest(ga_frame *f, const ga_step *join) {
     place += length;
   }
   return status;
+}
+
+/* ---- products: execution ---- */
+
+/* Describes the product, without memory for c; false if shapes do not match. */
+static bool describe(ga_product *out, const ga_frame *f, const ga_step *s,
+                     size_t dims[2]) {
+  const GpuArray *a = &f->arrays[s->ins[0]], *b = &f->arrays[s->ins[1]];
+  if (ga__product_without_result(out, s->ta, s->tb, a, b, "gemm") != GA_NO_ERROR)
+    return false;
+  dims[0] = out->c.m;
+  dims[1] = out->c.n;
+  return true;
+}
+
+static unsigned int count_of(const ga_frame *f, const ga_step *s, const gpudata *data) {
+  unsigned int n = 0;
+  for (unsigned int i = 0; i < s->n_in; i++)
+    n += !f->plan->graph.values[s->ins[i]].integer && f->arrays[s->ins[i]].data == data;
+  return n;
+}
+
+/* True if no step from `first` on and no other input of step `last` uses input `i`'s
+ * memory. Steps to come could get it only from steps already done. */
+static bool may_take_over(const ga_frame *f, unsigned int first, unsigned int last,
+                          unsigned int i) {
+  const ga_step *reader = &f->plan->graph.steps[last];
+  const gpudata *data = f->arrays[reader->ins[i]].data;
+  for (unsigned int k = first; k < last; k++)
+    if (count_of(f, &f->plan->graph.steps[k], data) > 0)
+      return false;
+  return count_of(f, reader, data) == 1;
+}
+
+/* Allocates the output, or takes over an input in place. */
+static int make_result(ga_frame *f, unsigned int step, unsigned int last,
+                       const size_t dims[2]) {
+  const GpuPlan *p = f->plan;
+  const ga_step *reader = &p->graph.steps[last];
+  GpuArray *out = &f->arrays[reader->outs[0]];
+  const int over = reader->inplace[0];
+  GA_TRY(place_result(f, reader, 0, 2, dims));
+  if (out->data != NULL)
+    return GA_NO_ERROR;
+  if (over >= 0 && reader->ins[over] != p->graph.steps[step].outs[0] &&
+      may_take_over(f, step, last, (unsigned int)over))
+    return ga__step_result(out, f, reader, 0, 2, dims);
+  return ga__step_memory(out, f, reader->outs[0], 2, dims);
+}
+
+/* True if an input of at most 2 axes broadcasts to `dims` and is aligned. */
+static bool broadcasts(const GpuArray *a, unsigned int stretch, const size_t dims[2]) {
+  for (unsigned int k = 0; k < a->nd; k++) {
+    const bool may_stretch = a->dimensions[k] == 1 && (stretch >> k & 1u);
+    if (a->dimensions[k] != dims[2 - a->nd + k] && !may_stretch)
+      return false;
+  }
+  return GpuArray_ISALIGNED(a);
+}
+
+/* True if the reader's output has the product's shape. */
+static bool has_shape(const ga_frame *f, const ga_step *reader, unsigned int value,
+                      const size_t dims[2]) {
+  for (unsigned int i = 0; i < reader->n_in; i++) {
+    const unsigned int given = reader->ins[i];
+    if (given == value || f->plan->graph.values[given].integer)
+      continue;
+    const GpuArray *a = &f->arrays[given];
+    if (a->nd > 2 || !broadcasts(a, reader->stretch[i], dims))
+      return false;
+  }
+  return true;
+}
+
+/* Makes the views that the reader needs; false on failure. */
+static bool run_views(ga_frame *f, const ga_step *reader) {
+  for (unsigned int i = 0; i < reader->n_in; i++) {
+    const unsigned int view = find_view(f, reader, reader->ins[i]);
+    if (view == 0)
+      continue;
+    if (ga__step_run(f, &f->plan->graph.steps[view]) != GA_NO_ERROR) {
+      GpuArray_clear(&f->arrays[f->plan->graph.steps[view].outs[0]]);
+      return false;
+    }
+    f->done[view] = true;
+  }
+  return true;
+}
+
+static int run_both(ga_frame *f, const ga_product *product, unsigned int step,
+                    unsigned int last, const size_t dims[2]) {
+  const ga_step *reader = &f->plan->graph.steps[last];
+  void *args[GA_MAPPED_ARGS];
+  ga_mapping map = {.ge = reader->elemwise, .made = 1, .values = args};
+  GA_TRY(make_result(f, step, last, dims));
+  args[0] = &f->arrays[reader->outs[0]];
+  ga__step_inputs(args + 1, f, reader);
+  while (reader->ins[map.made - 1] != f->plan->graph.steps[step].outs[0])
+    map.made++;
+  return ga__product_mapped(product, &map);
+}
+
+int ga__step_mapped(unsigned int *reader, ga_frame *f, unsigned int step) {
+  const ga_step *s = &f->plan->graph.steps[step];
+  ga_product product;
+  size_t dims[2];
+  *reader = 0;
+  if (f->plan->context->info.is_cpu)
+    return GA_NO_ERROR;
+  const unsigned int last = find_reader(f, step);
+  /* Errors are raised by the steps run separately. */
+  if (last == 0 || !describe(&product, f, s, dims) || !ga__product_is_mapped(&product))
+    return GA_NO_ERROR;
+  const ga_step *other = &f->plan->graph.steps[last];
+  if (!run_views(f, other) || !has_shape(f, other, s->outs[0], dims))
+    return GA_NO_ERROR;
+  int status = run_both(f, &product, step, last, dims);
+  if (status == GA_DEVSUP_ERROR) {
+    GpuArray_clear(&f->arrays[other->outs[0]]);
+    return GA_NO_ERROR;
+  }
+  *reader = last;
+  return status;
+}
+
+/* ---- joins: a step ---- */
+
+int ga__step_joined(ga_frame *f, unsigned int step) {
+  const ga_step *s = &f->plan->graph.steps[step];
+  unsigned int nd;
+  size_t dims[GA_MAX_NDIM];
+  if (is_join(s) && f->arrays[s->outs[0]].data != NULL) {
+    f->done[step] = true;
+    return copy_rest(f, s);
+  }
+  for (unsigned int i = 0; s->kind == GA_STEP_ELEMWISE && i < s->n_out; i++)
+    if (find_join(f, s, i) != NULL && joint_shape(&nd, dims, f, step, s))
+      GA_TRY(place_result(f, s, i, nd, dims));
+  return GA_NO_ERROR;
 }

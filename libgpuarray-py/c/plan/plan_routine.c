@@ -9,14 +9,6 @@ const char *ga__routine_name(const ga_routine_step *r) {
   return r->row->name;
 }
 
-bool ga__step_is_join(const ga_step *s) {
-  return s->kind == GA_STEP_ROUTINE && strcmp(s->routine->row->name, "join") == 0;
-}
-
-unsigned int ga__step_join_axis(const ga_step *s) {
-  return (unsigned int)s->routine->params[0];
-}
-
 static void free_routine(ga_routine_step *r) {
   if (r == NULL)
     return;
@@ -155,8 +147,6 @@ int GpuPlan_routine(GpuPlan *p, unsigned int *outs, const gpuplan_routine *step)
 }
 
 int ga__routine_run(ga_frame *f, const ga_step *s) {
-  if (ga__step_is_join(s) && f->arrays[s->outs[0]].data != NULL)
-    return ga__step_join_rest(f, s);
   const ga_routine_step *r = s->routine;
   ga_step_lists lists;
   int status = ga__step_lists_open(&lists, f, s);

@@ -242,8 +242,7 @@ static int run_elemwise(ga_frame *f, const ga_step *s) {
   GA_TRY(step_shape(&nd, dims, f, s));
   for (unsigned int i = 0; i < s->n_out; i++) {
     GpuArray *out = &f->arrays[s->outs[i]];
-    GA_TRY(ga__step_joined(f, s, i, nd, dims));
-    if (out->data == NULL)
+    if (out->data == NULL) /* else the part of a join */
       GA_TRY(ga__step_result(out, f, s, i, nd, dims));
     args[i] = out;
   }
