@@ -36,17 +36,30 @@ def attributes(**given: str | None) -> str:
     return f"[{' '.join(pairs)}]"
 
 
-def dot_text(picture: Picture, high_contrast: bool = True) -> str:
-    """Return the picture in Graphviz's language."""
-    return "\n".join(["digraph graph_ {", *_lines(picture, high_contrast), "}", ""])
+def dot_text(
+    picture: Picture, high_contrast: bool = True, scan_graphs: bool = False
+) -> str:
+    """Return the picture in Graphviz's language, if wanted with the bodies of loops."""
+    lines = _lines(picture, high_contrast, scan_graphs)
+    return "\n".join(["digraph graph_ {", *lines, "}", ""])
 
 
-def _lines(picture: Picture, high_contrast: bool) -> Iterator[str]:
+def _lines(picture: Picture, high_contrast: bool, scan_graphs: bool) -> Iterator[str]:
     whole = sum(box.seconds or 0.0 for box in picture.boxes)
     for box in picture.boxes:
-        yield f"  {box.id} {_box(box, high_contrast, whole)};"
+        yield f"  {_id(box.id)} {_box(box, high_contrast, whole)};"
+        if scan_graphs and box.is_loop and box.group is not None:
+            yield f"  subgraph {quoted(f'cluster_{box.id}')} {{"
+            yield f"  label={quoted(f'an iteration of {box.label}')};"
+            yield from _lines(box.group, high_contrast, scan_graphs)
+            yield "  }"
     for edge in picture.edges:
-        yield f"  {edge.source} -> {edge.target} {_edge(edge)};"
+        yield f"  {_id(edge.source)} -> {_id(edge.target)} {_edge(edge)};"
+
+
+def _id(name: str) -> str:
+    """Return the id of a box: one of a box in a group has a dot, so it is quoted."""
+    return quoted(name) if "." in name else name
 
 
 def _box(box: Box, high_contrast: bool, whole: float) -> str:
@@ -82,6 +95,7 @@ def pydotprint(
     var_with_name_simple: bool = False,
     print_output_file: bool = True,
     return_image: bool = False,
+    scan_graphs: bool = False,
 ) -> bytes | str | None:
     """Draw a function, a graph, a variable or a list of variables with Graphviz.
 
@@ -119,7 +133,7 @@ def pydotprint(
         raise GraphValueError(
             f"pydotprint: format={format!r}; it takes {', '.join(FORMATS)}"
         )
-    text = dot_text(picture_of(fct, style, "pydotprint"), high_contrast)
+    text = dot_text(picture_of(fct, style, "pydotprint"), high_contrast, scan_graphs)
     if return_image:
         if format == "dot":
             return text

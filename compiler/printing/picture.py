@@ -13,8 +13,9 @@ from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.printing import graph_of
 from gpuarray.compiler.graph.traverse import ancestors
+from gpuarray.compiler.ops.scan.scan import Scan
 from gpuarray.compiler.ops.variables.transfer import Transfer
-from gpuarray.compiler.printing.groups import fused_graph
+from gpuarray.compiler.printing.groups import inner_graph
 from gpuarray.compiler.shared import SharedVariable
 
 COLORS = {
@@ -39,7 +40,8 @@ SHARED, INPUT, OUTPUT, UNUSED, CONSTANT = "cyan", "green", "blue", "grey", "#DDD
 class Box:
     """A node (``kind`` apply) or a variable: its label, colour, and further facts.
 
-    ``place`` is the node's in the order of execution; ``group`` the graph fused in it.
+    ``place`` is the node's in the order of execution; ``group`` the graph inside it,
+    with ``is_loop`` that of an iteration.
     """
 
     id: str
@@ -50,6 +52,7 @@ class Box:
     facts: dict[str, str] = field(default_factory=dict)
     seconds: float | None = None
     group: Picture | None = None
+    is_loop: bool = False
 
 
 @dataclass
@@ -201,9 +204,10 @@ class Painter:
             facts,
             seconds,
         )
-        inner = fused_graph(node)
+        inner = inner_graph(node)
         if inner is not None:
             box.group = Painter(inner, self.style, prefix=f"{box.id}.").paint()
+            box.is_loop = isinstance(node.op, Scan)
         sources = [
             self.leaf(v) if v.owner is None else self.source(v) for v in node.inputs
         ]

@@ -13,7 +13,7 @@ from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.printing import graph_of, letters
 from gpuarray.compiler.graph.types import GpuArrayType
 from gpuarray.compiler.ops.scan.scan import Scan
-from gpuarray.compiler.printing.groups import fused_graph
+from gpuarray.compiler.printing.groups import body_graph, fused_graph
 
 STYLES = ("CHAR", "int", "id", "")
 
@@ -224,7 +224,8 @@ def _loop_lines(tree: Tree) -> Iterator[str]:
     yield ""
     yield "Inner graphs of the scan ops:"
     for node in tree.loops:  # grows
-        body = node.op.placed_body or node.op.body  # type: ignore[attr-defined]
+        assert isinstance(node.op, Scan)
+        body = body_graph(node.op)
         tree.outer |= dict(zip(body.inputs, node.inputs[1:], strict=True))
         yield ""
         yield tree.describe(node.outputs[0]).rstrip()

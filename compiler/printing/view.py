@@ -56,9 +56,9 @@ def viz(
     """Write a page that shows a function, a graph, a variable, or a list of variables.
 
     The page is one file that works from disk, without a network. The wheel zooms,
-    dragging moves, a click opens a fused group, and hovering over a box shows its
-    types, the line that made it, and, for a profiled function, shapes and times.
-    Options are as for `pydotprint`.
+    dragging moves, a click opens a group: a fused kernel, the body of a loop, an
+    `OpFromGraph`. Hovering over a box shows its types, the line that made it, and, for
+    a profiled function, shapes and times. Options are as for `pydotprint`.
     """
     style = Style(compact, with_ids, max_label_size=max_label_size)
     title = getattr(fct, "name", None) or str(fct)

@@ -118,6 +118,10 @@ class Body:
         kinds = tuple(x.type for x in (*self.inputs, *self.outputs))
         return len(self.inputs), len(self.nodes), kinds
 
+    def __repr__(self) -> str:
+        inputs, outputs = (", ".join(map(str, v)) for v in (self.inputs, self.outputs))
+        return f"Body(({inputs}) -> ({outputs}))"
+
     def __getstate__(self) -> Mapping[str, Any]:
         return {"inputs": self.inputs, "outputs": self.outputs}
 

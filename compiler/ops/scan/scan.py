@@ -256,7 +256,14 @@ class Scan(Op):
         return list(m.through_loop(self, inputs, outputs, output_gradients))
 
     def __str__(self) -> str:
-        return f"for{{{self.name or 'scan_fn'}}}"
+        word = "do_while" if self.until or self.stopped is not None else "for"
+        return f"{word}{{{self.name or 'scan_fn'}}}"
+
+    __repr__ = __str__
+
+    def pretty(self, *texts: str) -> str:
+        """Return the loop as a call by its name."""
+        return f"{self.name or 'scan_fn'}({', '.join(texts)})"
 
 
 def rows_of(kind: ArrayType) -> Any:
