@@ -24,7 +24,9 @@ from gpuarray.compiler.encoder import (
     load_plan,
 )
 from gpuarray.compiler.errors import AssertError
+from gpuarray.compiler.explain import Explain, line_of, note
 from gpuarray.compiler.gpukernels.calls import FAILURES
+from gpuarray.compiler.iterations import Iterations, RunBody
 from gpuarray.compiler.ops.custom.own import own_within
 from gpuarray.compiler.plan_stages import (
     PlanPart,
@@ -64,21 +66,6 @@ Takes = tuple[int, int] | int
 
 ANY = (-(2**63), 2**63 - 1)
 """All integers that the executor computes with."""
-
-Explain = Callable[[Exception, p.Plan, int, int, Sequence[Any]], str]
-"""Returns the message of a failed run.
-
-It takes the error; the steps that ran, as a plan; the failed one, -1 if unknown; the
-number of steps of the function's plan before them; and the values that they ran on.
-"""
-
-
-def line_of(
-    error: Exception, plan: p.Plan, number: int, first: int, values: Sequence[Any]
-) -> str:
-    """Return the user's line that made the step; empty if it is not known."""
-    origin = plan.steps[number].origin if number >= 0 else ""
-    return f"  made at {origin}" if origin else ""
 
 
 class NativePlan:
@@ -275,12 +262,6 @@ def check_plan(status: int) -> None:
         raise AssertError(str(error).removeprefix("assert: ")) from None
 
 
-def note(error: Exception, text: str) -> None:
-    """Add a note on an error's origin to an exception."""
-    if text and text not in getattr(error, "__notes__", ()):
-        error.add_note(text)
-
-
 class Executable:
     """A plan loaded on its contexts: its parts, and the pausing steps between."""
 
@@ -319,6 +300,23 @@ class Executable:
             }
             self.absent = Absent(plan, self.contexts)
             self._endangered = endangered(plan)
+            self._loops = {
+                id(stage.work): Iterations(
+                    stage.work, self._run_body(stage.work, first)
+                )
+                for stage, first in self._with_places()
+                if isinstance(stage.work, p.LoopStep)
+            }
+
+    def _run_body(self, step: p.LoopStep, number: int) -> RunBody:
+        """Return what runs the body of a loop, a step of the plan."""
+        return self.of_body(
+            step.body.plan, self.contexts[step.place], self.explain.inside(number)
+        ).run
+
+    def of_body(self, plan: p.Plan, context: Context, explain: Explain) -> Executable:
+        """Return the executable of the body of a loop."""
+        return Executable(plan, context, explain)
 
     def _with_places(self) -> Iterator[tuple[Stage, int]]:
         """Return the stages, each with the number of the plan's steps before it."""
@@ -356,15 +354,21 @@ class Executable:
                 integer(step, [known[n] for n in step.ins]) if holds(step, known) else 0
             )
 
-    def _pause(self, step: p.Call | p.Read, known: dict[int, Any]) -> None:
+    def _pause(self, step: p.Call | p.LoopStep | p.Read, known: dict[int, Any]) -> None:
         values = [known[number] for number in step.ins]
+        loop = self._loops.get(id(step))
         try:
             if isinstance(step, p.Read):
                 results: Sequence[Any] = read(step, values[0])
+            elif loop is not None:
+                results = loop.run(values)
             else:
+                assert isinstance(step, p.Call)
                 place = self.contexts[step.place]
                 results = call(step, [brought(v, step, place) for v in values], place)
         except Exception as error:
+            if loop is not None and loop.current is not None:
+                raise  # with notes on the iteration
             first = next(n for stage, n in self._with_places() if stage.work is step)
             part = single(self.plan, step)
             inputs = [known[number] for number in part.ins]

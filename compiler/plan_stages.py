@@ -32,13 +32,13 @@ class PlanPart:
 class Stage:
     """A part or a pausing step, and the values whose last use it is."""
 
-    work: PlanPart | p.Call | p.Read
+    work: PlanPart | p.Call | p.LoopStep | p.Read
     dead: tuple[int, ...]
 
 
 def is_called(step: p.Step) -> bool:
-    """Return True if Python calls the step's function at each run."""
-    return isinstance(step, p.Call) and not step.recorded
+    """Return True if Python calls the step's function, or a body, at each run."""
+    return isinstance(step, p.Call | p.LoopStep) and not step.recorded
 
 
 def pauses(step: p.Step) -> bool:
@@ -95,7 +95,7 @@ def stages(plan: p.Plan) -> list[Stage]:
         else:
             work = _part(plan, run, reads[index] - outs[index], outs[index] & later)
             used = set(work.ins)
-        assert isinstance(work, PlanPart | p.Call | p.Read)
+        assert isinstance(work, PlanPart | p.Call | p.LoopStep | p.Read)
         known = outs[index] | used
         result.append(Stage(work, tuple(sorted(known - later))))
         later |= used

@@ -11,7 +11,7 @@ from gpuarray.array import Array
 from gpuarray.compiler import rewrites
 from gpuarray.compiler.config import config
 from gpuarray.compiler.debug.failing import evaluation_text
-from gpuarray.compiler.debug.stepwise import Stepwise, Values
+from gpuarray.compiler.debug.stepwise import Stepwise, Values, Watcher
 from gpuarray.compiler.errors import (
     BadDestroyMap,
     BadOptimization,
@@ -20,13 +20,15 @@ from gpuarray.compiler.errors import (
     InvalidValueError,
     made_at,
 )
-from gpuarray.compiler.executor import note
+from gpuarray.compiler.explain import note
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph, Replacement
 from gpuarray.compiler.graph.lazy import is_lazy
 from gpuarray.compiler.graph.traverse import ancestors, inputs_of
 from gpuarray.compiler.graph.types import GpuArrayType, TensorType, Type
+from gpuarray.compiler.iterations import Iterations
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
+from gpuarray.compiler.ops.scan.scan import Scan
 from gpuarray.compiler.ops.variables.transfer import Transfer
 from gpuarray.compiler.schedule import Lowered
 
@@ -64,7 +66,8 @@ class DebugExecutable:
 
     First the original graph is computed with NumPy, each op checked to keep its
     contract. Then the graph is rewritten again, and each change must keep the value.
-    Then each step of the plan must have its node's reference result of the same inputs.
+    Then each step of the plan, and in each iteration of a loop each step of its body,
+    must have its node's reference result of the same inputs.
     Of outputs that an op leaves `undetermined`, and those that depend on them, only
     type and shape are compared.
     """
@@ -74,11 +77,7 @@ class DebugExecutable:
         self.lowered = lowered
         self.plan = lowered.plan
         self.context = context
-        self._host: dict[int, Any] = {}
-        self._stepwise = Stepwise(lowered, context, after=self._after)
-        self._last = {
-            node: step for step, node in enumerate(lowered.nodes) if node is not None
-        }
+        self._stepwise = Stepwise(lowered, context, NodeChecks(lowered, context))
 
     def info(self) -> dict[str, int]:
         """Return counts, as far as they are known."""
@@ -88,8 +87,6 @@ class DebugExecutable:
         """Run with all checks."""
         inputs = [np.asarray(value) for value in values]
         expected = check_rewrites(self.source, inputs)
-        self._host = {number: value.copy() for number, value in enumerate(inputs)}
-        self._host |= dict(self.plan.constants)
         results = self._stepwise.run(values)
         for output, result, right in zip(
             self.source.outputs, results, expected, strict=True
@@ -109,7 +106,34 @@ class DebugExecutable:
                 )
         return results
 
-    def _after(self, number: int, known: Values) -> None:
+
+class NodeChecks(Watcher):
+    """Compares the results of each node of a plan with its reference.
+
+    It keeps the values on the host, since steps may overwrite them on the device.
+    """
+
+    def __init__(self, lowered: Lowered, context: Context) -> None:
+        self.lowered = lowered
+        self.plan = lowered.plan
+        self.context = context
+        self._host: dict[int, Any] = {}
+        self._last = {
+            node: step for step, node in enumerate(lowered.nodes) if node is not None
+        }
+
+    def inside(self, body: Lowered, loop: Iterations) -> Watcher:
+        """Return the checks of a loop's body; its errors get notes on the iteration."""
+        return NodeChecks(body, self.context)
+
+    def begin(self, known: Values) -> None:
+        """Copy the inputs to the host."""
+        inputs = range(self.plan.n_inputs)
+        self._host = {number: np.array(known[number]) for number in inputs}
+        self._host |= dict(self.plan.constants)
+
+    def after(self, number: int, known: Values) -> None:
+        """Check the step's node, if the step is its last."""
         results = {v: np.array(known[v]) for v in self.plan.steps[number].outs}
         node = self.lowered.nodes[number]
         if node is not None and self._last[node] == number:
@@ -144,10 +168,11 @@ class DebugExecutable:
                 value = value.reshape((1,) * kind.ndim)
             arrays.append(value.astype(kind.dtype))
         like = Apply(node.op, [k() for k in kinds], [v.type() for v in node.outputs])
-        for variable, expected in zip(
-            node.outputs, checked_evaluation(like, arrays), strict=True
-        ):
-            actual = results[numbers[variable]]
+        wanted = checked_evaluation(like, arrays)
+        given = [results[numbers[variable]] for variable in node.outputs]
+        if isinstance(node.op, Scan):
+            wanted, given = map(node.op.determined, (wanted, given))
+        for variable, expected, actual in zip(node.outputs, wanted, given, strict=True):
             if difference := (
                 compare_shapes(actual, expected)
                 if variable.index in node.op.undetermined

@@ -161,17 +161,41 @@ def late_text(plan: p.Plan, error: Exception) -> str:
     """Return the lines of the program that made the steps of a device's late error.
 
     Its message ends in the step's label, or lists several that can have failed; empty
-    if it names no step of the plan.
+    if it names no step of the plan. Of a step in a loop it tells the loop, too.
     """
+    found = ((step, loop) for step, loop in every_step(plan) if names(error, step))
+    lines = dict.fromkeys(origin_text(step, loop) for step, loop in found)
+    return "\n".join(list(filter(None, lines))[:3])
+
+
+def every_step(
+    plan: p.Plan, loop: p.LoopStep | None = None
+) -> Iterator[tuple[p.Step, p.LoopStep | None]]:
+    """Return the steps of a plan and of its loops' bodies, each with its loop."""
+    for step in plan.steps:
+        yield step, loop
+        if isinstance(step, p.LoopStep):
+            yield from every_step(step.body.plan, step)
+
+
+def names(error: Exception, step: p.Step) -> bool:
+    """Return True if the device's error is of this step, or may be."""
     message = str(error)
+    label = f"({step.marked})"
     is_list = "not known to be done" in message
-    origins = dict.fromkeys(
-        step.origin
-        for step in plan.steps
-        if step.origin
-        and (
-            message.endswith(f"({step.marked})")
-            or (is_list and f"({step.marked})" in message)
-        )
-    )
-    return "\n".join(f"  made at {origin}" for origin in list(origins)[:3])
+    return message.endswith(label) or (is_list and label in message)
+
+
+def is_inside(error: Exception, loop: p.LoopStep) -> bool:
+    """Return True if the device's error is, or may be, of a step in the loop."""
+    return any(names(error, step) for step, _ in every_step(loop.body.plan))
+
+
+def origin_text(step: p.Step, loop: p.LoopStep | None) -> str:
+    """Return the lines that made a step and the loop that it is in."""
+    text = f"  made at {step.origin}" if step.origin else ""
+    if loop is None:
+        return text
+    origin = f", made at {loop.origin}" if loop.origin else ""
+    inside = f"  in an iteration of {loop.label}{origin}"
+    return "\n".join(filter(None, (text, inside)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pdb
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,9 +14,11 @@ from gpuarray.array import Array
 from gpuarray.compiler.config import config
 from gpuarray.compiler.debug.checks import Source
 from gpuarray.compiler.debug.mode import Mode, Runner
-from gpuarray.compiler.debug.stepwise import Stepwise, Values
+from gpuarray.compiler.debug.stepwise import Stepwise, Values, Watcher
 from gpuarray.compiler.errors import NanGuardError, made_at
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
+from gpuarray.compiler.iterations import Iterations
+from gpuarray.compiler.ops.scan.scan import Scan
 from gpuarray.compiler.schedule import Lowered
 
 BIG = 1e10
@@ -37,7 +39,7 @@ class Thunk:
 Callback = Callable[[int, Apply, Thunk], None]
 
 
-class Monitor:
+class Monitor(Watcher):
     """Calls back around the steps of each node; ``i`` counts the nodes of a plan."""
 
     def __init__(
@@ -52,6 +54,10 @@ class Monitor:
         self.first = {numbers[0]: node for node, numbers in steps.items()}
         self.last = {numbers[-1]: node for node, numbers in steps.items()}
         self.number = {node: i for i, node in enumerate(steps)}
+
+    def inside(self, body: Lowered, loop: Iterations) -> Watcher:
+        """Return one that calls back in each iteration of a loop."""
+        return Monitor(body, self.pre, self.post)
 
     def before(self, step: int, known: Values) -> None:
         """Call the hook before a step."""
@@ -82,7 +88,8 @@ class MonitorMode(Mode):
     """Functions that call back before and after each node, with its values.
 
     ``pre_func`` and ``post_func`` get the node's number, the node of the compiled graph
-    and a `Thunk`.
+    and a `Thunk`. In each iteration of a loop they get the nodes of its body, numbered
+    from 0, and then the loop's own.
     """
 
     pre_func: Callback | None = field(default=None, kw_only=True)
@@ -94,7 +101,7 @@ class MonitorMode(Mode):
         """Return a runner that goes step by step."""
         plan = lowered()
         monitor = Monitor(plan, self.pre_func, self.post_func)
-        return Stepwise(plan, context, monitor.before, monitor.after)
+        return Stepwise(plan, context, monitor)
 
 
 def detect_nan(i: int, node: Apply, fn: Thunk) -> None:
@@ -128,7 +135,7 @@ class NanGuardMode(Mode):
 
     The arguments, or else the settings ``NanGuardMode.nan_is_error`` and its kin,
     select which; ``NanGuardMode.action`` may be to warn instead. NanGuardError, an
-    AssertionError, names the node and the user's line.
+    AssertionError, names the node and the user's line, and in a loop the iteration.
     """
 
     nan_is_error: bool | None = field(default=None, kw_only=True)
@@ -140,8 +147,7 @@ class NanGuardMode(Mode):
     ) -> Runner:
         """Return a runner that goes step by step and looks at each result."""
         plan = lowered()
-        monitor = Monitor(plan, None, self._look)
-        return _Guarded(self, plan, context, monitor)
+        return Stepwise(plan, context, _Guard(self, plan))
 
     def minded(self) -> dict[str, bool]:
         """Return which of nan, infinities and large numbers are errors."""
@@ -158,14 +164,19 @@ class NanGuardMode(Mode):
             else self.big_is_error,
         }
 
-    def _look(self, i: int, node: Apply, fn: Thunk) -> None:
-        for output, variable in zip(fn.outputs, node.outputs, strict=True):
-            self.mind(output[0], f"an output of {node}", variable, node)
-
     def mind(
-        self, value: Any, what: str, variable: Variable, node: Apply | None = None
+        self,
+        value: Any,
+        what: str,
+        variable: Variable,
+        node: Apply | None = None,
+        where: str = "",
     ) -> None:
-        """Raise, or as the setting says, for a bad value."""
+        """Raise, or as the setting says, for a bad value.
+
+        ``where`` is a line on the iteration, which an error that is raised has as a
+        note.
+        """
         fault = problem(value, **self.minded())
         if not fault:
             return
@@ -175,31 +186,44 @@ class NanGuardMode(Mode):
             variable.tag.trace if node is None else node.trace,
         )
         action = config.NanGuardMode.action
+        if action not in ("warn", "pdb"):
+            raise NanGuardError(message)
+        message = "\n".join(filter(None, (message, where)))
         if action == "warn":
             warnings.warn(message, stacklevel=2)
-        elif action == "pdb":
+        else:
             print(message)  # noqa: T201
             pdb.set_trace()
-        else:
-            raise NanGuardError(message)
 
 
-class _Guarded(Stepwise):
-    """Steps whose inputs are checked too."""
+class _Guard(Monitor):
+    """Looks at the inputs and at each result; ``loop`` is the one it is in."""
 
     def __init__(
-        self, mode: NanGuardMode, lowered: Lowered, context: Context, monitor: Monitor
+        self, mode: NanGuardMode, lowered: Lowered, loop: Iterations | None = None
     ) -> None:
-        super().__init__(lowered, context, monitor.before, monitor.after)
+        super().__init__(lowered, None, self._look)
         self.mode = mode
-        self.inputs = {
-            number: variable
-            for variable, number in lowered.numbers.items()
-            if number < lowered.plan.n_inputs and variable.owner is None
-        }
+        self.loop = loop
 
-    def run(self, values: Sequence[Any]) -> list[Array]:
-        """Run the plan, its inputs checked first."""
-        for number, variable in self.inputs.items():
-            self.mode.mind(values[number], f"the input {variable}", variable)
-        return super().run(values)
+    def inside(self, body: Lowered, loop: Iterations) -> Watcher:
+        """Return one that looks at the results of each iteration."""
+        return _Guard(self.mode, body, loop)
+
+    def begin(self, known: Values) -> None:
+        """Look at the inputs; those of an iteration were looked at before."""
+        if self.loop is not None:
+            return
+        for variable, number in self.lowered.numbers.items():
+            if number < self.lowered.plan.n_inputs and variable.owner is None:
+                self.mode.mind(known[number], f"the input {variable}", variable)
+
+    def _look(self, i: int, node: Apply, fn: Thunk) -> None:
+        where = "" if self.loop is None else self.loop.where()
+        values = [output[0] for output in fn.outputs]
+        if isinstance(node.op, Scan):
+            values = node.op.determined(values)
+        for value, variable in zip(values, node.outputs, strict=True):
+            name = "" if variable.name is None else f"{variable.name}, "
+            what = f"{name}an output of {node}"
+            self.mode.mind(value, what, variable, node, where)

@@ -13,6 +13,7 @@ from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.placement import place
+from gpuarray.compiler.plan_stages import is_called, pauses
 from gpuarray.compiler.schedule import Lowered, lowered
 
 DEPTH = 4
@@ -90,8 +91,7 @@ def body_of(
     if inner is None:
         return None
     own = bodies_of(inner, inner.plan.steps, depth - 1)
-    pauses = any(isinstance(x, p.Call) and not x.recorded for x in inner.plan.steps)
-    if own.without or pauses:
+    if own.without or any(map(is_called, inner.plan.steps)):
         return None
     return p.BodyPlan(with_loops(inner.plan, own.loops), own.bodies)
 
@@ -155,3 +155,21 @@ def places_of(step: p.Call, whole: Lowered, node: Apply) -> list[int | None]:
         next(free, None) if at is None and not isinstance(each, Constant) else at
         for each, at in zip(node.inputs, places, strict=True)
     ]
+
+
+def pausing_labels(plan: p.Plan) -> list[str]:
+    """Return the labels of the steps of a loop's body for which it pauses."""
+    labels = []
+    for step in filter(pauses, plan.steps):
+        if isinstance(step, p.LoopStep):
+            labels += pausing_labels(step.body.plan)
+        else:
+            labels.append(name_of(step) if isinstance(step, p.Call) else step.label)
+    return labels
+
+
+def name_of(step: p.Call) -> str:
+    """Return a step's name for messages, with its op where the label is general."""
+    op = dict(step.options).get("op")
+    is_own = op is None or step.label != step.function
+    return step.label if is_own else f"{step.label} ({op})"

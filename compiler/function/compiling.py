@@ -12,10 +12,11 @@ from gpuarray.compiler import rewrites
 from gpuarray.compiler.config import CompilerFlags, config
 from gpuarray.compiler.debug import Mode
 from gpuarray.compiler.debug.checks import Source
+from gpuarray.compiler.debug.explaining import Explainer
 from gpuarray.compiler.debug.mode import Runner
-from gpuarray.compiler.debug.stepwise import explainer
 from gpuarray.compiler.errors import GraphValueError
-from gpuarray.compiler.executor import Executable, Explain
+from gpuarray.compiler.executor import Executable
+from gpuarray.compiler.explain import Explain
 from gpuarray.compiler.function.call import Function
 from gpuarray.compiler.function.profiled import ProfiledFunction
 from gpuarray.compiler.graph.core import Variable
@@ -162,7 +163,7 @@ class Maker:
         constructor of the runner where the mode has none of its own.
         """
         if is_part:
-            return make(plan, context, explainer(None, plan, context))
+            return make(plan, context, Explainer(None, plan, context))
 
         def with_nodes() -> Lowered:
             return lowered(self.fgraph, plan.name, self.home)
@@ -170,7 +171,7 @@ class Maker:
         runner = self.mode.load(with_nodes, self.source, context)
         if runner is not None:
             return runner
-        return make(plan, context, explainer(with_nodes, plan, context, self.written))
+        return make(plan, context, Explainer(with_nodes, plan, context, self.written))
 
     def factory(self, is_profiled: bool, profile: Any) -> Callable[..., Function]:
         """Return the class for a copy of a function, profiled or not."""

@@ -25,6 +25,8 @@ def tell_of_host_steps(lowered: Lowered) -> None:
     in Python gives none. The setting ``assert_no_cpu_op`` may ask for a warning or an
     error for either.
     """
+    for body in lowered.bodies.values():
+        tell_of_host_steps(body)
     reaction = config.assert_no_cpu_op
     for step, node in zip(lowered.plan.steps, lowered.nodes, strict=True):
         if node is None or not isinstance(step, p.Call) or step.function != "reference":

@@ -8,7 +8,7 @@ from typing import Any
 from gpuarray._core.context import Context
 from gpuarray.array import Array
 from gpuarray.compiler.contexts import context_or_default
-from gpuarray.compiler.executor import Explain
+from gpuarray.compiler.explain import Explain
 from gpuarray.compiler.function.call import Function
 from gpuarray.compiler.plan import Plan
 from gpuarray.compiler.profiling import Measured, ProfileStats

@@ -26,7 +26,12 @@ from gpuarray.compiler.config import config
 from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.executor import Executable, NativePlan
-from gpuarray.compiler.function.anywhere import bodies_of, with_bodies
+from gpuarray.compiler.function.anywhere import (
+    bodies_of,
+    name_of,
+    pausing_labels,
+    with_bodies,
+)
 from gpuarray.compiler.function.former_names import Unpickler
 from gpuarray.compiler.function.pickled import untrusted
 from gpuarray.compiler.function.values import host_type
@@ -147,10 +152,14 @@ def interface_of(function: Function) -> function_files.SavedInterface:
 
 def only_in_python(function: Function) -> str:
     """Return the reason why a plan needs Python at each call; "" if it does not."""
+    for step in function.plan.steps:
+        if isinstance(step, p.LoopStep) and not step.recorded:
+            names = " and ".join(dict.fromkeys(pausing_labels(step.body.plan)))
+            return f"its loop {step.label} needs Python in each iteration, for {names}"
     if inlined(function.plan, for_files=True) is None:
         plan = function.plan
         labels = [
-            _name_of(step)
+            name_of(step)
             for step in plan.steps
             if isinstance(step, p.Call)
             and is_called(step)
@@ -165,13 +174,6 @@ def only_in_python(function: Function) -> str:
         if is_int and (spec.implicit or spec.update is not None):
             return f"the input {spec}, an integer, is kept"
     return ""
-
-
-def _name_of(step: p.Call) -> str:
-    """Return a step's name for messages, with its op where the label is general."""
-    op = dict(step.options).get("op")
-    is_own = op is None or step.label != step.function
-    return step.label if is_own else f"{step.label} ({op})"
 
 
 # ---- the graph ----

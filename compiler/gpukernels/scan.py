@@ -1,12 +1,16 @@
-"""The lowering of loops: a step whose body is a plan of its own."""
+"""The lowering of loops: a step whose body is a plan of its own.
+
+A loop is recorded unless a step of its body needs the host in each iteration: a
+function of Python, or a number that the host reads. Python then runs the iterations.
+"""
 
 from __future__ import annotations
 
 from gpuarray.compiler import plan as p
-from gpuarray.compiler.errors import NotOfferedError, made_at
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.scan.scan import Scan
+from gpuarray.compiler.plan_stages import pauses
 
 ROW, CARRIED, STOPPED, SAME = "r", "c", "u", "s"
 
@@ -22,7 +26,6 @@ def lower_scan(op: Scan, node: Apply, k: Lowerer) -> None:
     ]
     outs = k.outputs(node)
     plan = k.body(op.placed_body, name)
-    check_body(plan, name, node)
     states = [CARRIED] * op.n_states
     if op.stopped is not None:
         states[op.stopped] = STOPPED
@@ -35,26 +38,6 @@ def lower_scan(op: Scan, node: Apply, k: Lowerer) -> None:
             ins=tuple(ins),
             takes=takes.ljust(len(ins) - 1, SAME),
             body=p.BodyPlan(plan),
+            recorded=not any(map(pauses, plan.steps)),
         )
     )
-
-
-def check_body(plan: p.Plan, name: str, node: Apply) -> None:
-    """Raise NotImplementedError if a step of the body cannot be recorded in a loop."""
-    for step in plan.steps:
-        if isinstance(step, p.Read):
-            reason = "the host needs a number that an iteration computes"
-        elif isinstance(step, p.Call) and not step.recorded:
-            reason = "Python computes it, or its shape is not known beforehand"
-        elif step.place is not None:
-            reason = "it runs on another context"
-        else:
-            continue
-        where = f", made at {step.origin}," if step.origin else ""
-        raise NotOfferedError(
-            made_at(
-                f"scan {name!r}: the step {step.label}{where} cannot be in a loop yet: "
-                f"{reason}",
-                node.trace,
-            )
-        )

@@ -14,8 +14,9 @@ from gpuarray._core.profiling import profile as device_profile
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.config import config
-from gpuarray.compiler.debug.stepwise import Stepwise
-from gpuarray.compiler.executor import Executable, Explain, line_of
+from gpuarray.compiler.debug.stepwise import Stepwise, Watcher
+from gpuarray.compiler.executor import Executable
+from gpuarray.compiler.explain import Explain, line_of
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ops.variables.transfer import GpuFromHost, HostFromGpu
@@ -215,7 +216,7 @@ class Measured:
         return is_new
 
 
-class _BySteps:
+class _BySteps(Watcher):
     """Runs a graph step by step to record the shape of each result."""
 
     def __init__(self, owner: Measured) -> None:
@@ -233,7 +234,7 @@ class _BySteps:
         for number, value in enumerate(values):
             self._look(number, value)
         context = self.owner.context
-        stepwise = Stepwise(self.whole, context, self._before, self._after)
+        stepwise = Stepwise(self.whole, context, self)
         results = stepwise.run(values)
         profile = memory_profile(self.owner.fgraph, self.shapes)
         self.owner.stats.memory[self.owner.name] = profile
@@ -244,12 +245,14 @@ class _BySteps:
             for variable in self.variables.get(number, ()):
                 self.shapes[variable] = tuple(value.shape)
 
-    def _before(self, number: int, known: dict[int, Any]) -> None:
+    def before(self, number: int, known: dict[int, Any]) -> None:
+        """Begin to time a step that pauses."""
         if pauses(self.whole.plan.steps[number]):
             self.owner.context.sync()
             self.begun = now()
 
-    def _after(self, number: int, known: dict[int, Any]) -> None:
+    def after(self, number: int, known: dict[int, Any]) -> None:
+        """Note the time of a step that pauses, and all shapes."""
         step = self.whole.plan.steps[number]
         if pauses(step):
             self.owner.context.sync()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gpuarray.compiler.graph.core import Apply, Variable
+from gpuarray.compiler.graph.core import Apply, Variable, traced_as
 from gpuarray.compiler.graph.traverse import clone_replace, toposort
 from gpuarray.compiler.ops.index.indexing import index, set_subtensor
 from gpuarray.compiler.ops.index.picking import take
@@ -27,7 +27,8 @@ def gathered(outputs: Sequence[Variable], inner: Sequence[Variable]) -> list[Var
             continue
         dependent.update(node.outputs)
         inputs = [replaced.get(variable, variable) for variable in node.inputs]
-        new = _gathered(node, inputs, dependent)
+        with traced_as(node.trace):
+            new = _gathered(node, inputs, dependent)
         if new is not None:
             new.tag.trace = node.outputs[0].tag.trace
             replaced[node.outputs[0]] = new
@@ -65,7 +66,7 @@ def _gather(x: Variable, parts: Sequence[Any], moves: Sequence[bool]) -> Variabl
         slice(None) if moves_here else slice(*part) if isinstance(part, tuple) else part
         for part, moves_here in zip(parts, moves, strict=True)
     ]
-    result = index(x, tuple(fixed))
+    result = x if all(moves) else index(x, tuple(fixed))
     axis = 0
     for part, moves_here in zip(parts, moves, strict=True):
         if moves_here:

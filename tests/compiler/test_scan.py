@@ -5,7 +5,7 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import config, function, scan, shared
-from gpuarray.compiler.errors import MissingInputError, NotOfferedError
+from gpuarray.compiler.errors import MissingInputError
 from loops import by_turns, numbers
 
 pytestmark = pytest.mark.usefixtures("on_context")
@@ -366,11 +366,12 @@ def test_mistakes_are_named(text):
         call(T.dvector("x"))
 
 
-def test_what_a_loop_cannot_do_yet_is_named():
-    x = T.dmatrix("x")
-    out, _ = scan(lambda row: row.nonzero()[0].sum(), sequences=x)
-    with pytest.raises(NotOfferedError, match="cannot be in a loop yet"):
-        function([x], out)
+def test_a_body_is_on_the_context_of_its_loop():
+    x, s = T.dmatrix("x"), T.dvector("s")
+    out, _ = scan(lambda row, s: (row * 2).transfer("null") + s, x, s)
+    given = numbers(4, 3), numbers(3)
+    want = given[1] + 2 * given[0].cumsum(0)
+    np.testing.assert_allclose(function([x, s], out)(*given), want, rtol=1e-12)
 
 
 # ---- test values ----

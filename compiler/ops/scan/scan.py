@@ -174,6 +174,14 @@ class Scan(Op):
             for result in outputs[self.n_states : self.n_states + self.n_traces]
         ]
 
+    def determined(self, results: Sequence[Any]) -> list[Any]:
+        """Return the outputs' values; of a loop that stopped the rows until then."""
+        if self.stopped is None:
+            return list(results)
+        count = int(results[self.stopped + 1])
+        split = self.n_states
+        return [*results[:split], *(trace[:count] for trace in results[split:])]
+
     def host_inputs(self, node: Apply) -> Collection[int]:
         """Return the number of iterations and the constants that determine shapes."""
         first = self.n_sequences + self.n_states
