@@ -20,8 +20,8 @@ class Iterations:
     """Runs a loop by calling ``run`` on the inputs of each iteration.
 
     It has state so that errors can name the iteration: ``current`` is the number of the
-    one that runs, None outside of a run. With ``most`` no more iterations run: the
-    results are then of their first rows only.
+    one that runs, None outside of a run; ``count`` is how many ran. With ``most`` no
+    more iterations run: the results are then of their first rows only.
     """
 
     def __init__(self, step: p.LoopStep, run: RunBody, most: int | None = None) -> None:
@@ -29,6 +29,7 @@ class Iterations:
         self.run_body = run
         self.most = most
         self.current: int | None = None
+        self.count = 0
         self._n_states = sum(letter in "cu" for letter in step.takes)
         self._stop = next(
             (i for i, x in enumerate(x for x in step.takes if x in "cu") if x == "u"),
@@ -42,7 +43,7 @@ class Iterations:
         Raises ValueError for sequences of another length, and for states and results
         that change their shape. An error of the body gets a note on the iteration.
         """
-        self.current = None
+        self.current, self.count = None, 0
         turns, *inputs = values
         count = max(int(turns), 0)
         self._check_rows(inputs, count)
@@ -64,6 +65,7 @@ class Iterations:
             except Exception as error:
                 error.add_note(self.where())
                 raise
+            self.count += 1
             states = list(outputs[: self._n_states])
             if self._stop is not None and bool(np.asarray(states[self._stop])):
                 break

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -182,7 +182,7 @@ def iteration_text(
     The iterations run again, one by one; empty if none of them fails with an error that
     ends in ``message``.
     """
-    body = body or unnamed(step.body.plan)
+    body = replace(body or unnamed(step.body.plan), plan=step.body.plan)
     stepwise = Stepwise(body, context, Walker(), waits=True)
     loop = Iterations(step, stepwise.run, MOST_ITERATIONS)
     try:

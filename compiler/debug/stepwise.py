@@ -58,7 +58,7 @@ class Walker(Watcher):
 class _Silent(LineOf):
     """Adds no note on a failure of a single step: `Stepwise` does."""
 
-    def __call__(self, *arguments: Any) -> str:
+    def __call__(self, *arguments: Any, **named: Any) -> str:
         """Return no note."""
         return ""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from gpuarray.compiler.config import config
 from gpuarray.compiler.graph.core import Apply, Op
 from gpuarray.compiler.printing.tree import debugprint
+from gpuarray.compiler.profiling.loops import loop_lines
 from gpuarray.compiler.profiling.memory import MemoryProfile
 from gpuarray.compiler.profiling.tips import tips
 
@@ -60,6 +61,7 @@ def write_summary(
         *_classes(stats, n_ops),
         *_ops(stats, n_ops),
         *_applies(stats, n_apply),
+        *loop_lines(stats.loops, stats.apply_time, n_apply),
         *_split(stats),
         *_compiling(stats, n_ops),
         *(
@@ -220,11 +222,17 @@ def _applies(stats: ProfileStats, most: int) -> Iterator[str]:
         "<Apply Op name>"
     )
     rows = [
-        (*_summed(stats, [node], stats.position[node]), str(node))
+        (*_summed(stats, [node], stats.position[node]), _applied(stats, node))
         for node in stats.apply_time
     ]
     yield from _table(rows, stats.local_time, most, "Apply instances")
     yield from (STAR, "")
+
+
+def _applied(stats: ProfileStats, node: Apply) -> str:
+    """Return a node's text; of a loop with the number of its iterations."""
+    loop = stats.loops.get(node)
+    return f"{node}" if loop is None else f"{node}  [{loop.text()}]"
 
 
 def _split(stats: ProfileStats) -> Iterator[str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,10 @@ from gpuarray.compiler.executor import Executable
 from gpuarray.compiler.explain import Explain, line_of
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.ops.scan.scan import Scan
 from gpuarray.compiler.ops.variables.transfer import GpuFromHost, HostFromGpu
 from gpuarray.compiler.plan_stages import pauses
+from gpuarray.compiler.profiling.loops import known_integers, nodes_of
 from gpuarray.compiler.profiling.memory import memory_profile
 from gpuarray.compiler.profiling.stats import ProfileStats, TraceEvent
 from gpuarray.compiler.schedule import Lowered, lowered
@@ -30,41 +33,67 @@ now = time.perf_counter
 Run = Callable[[Sequence[Any]], list[Array]]
 
 
-def marked(found: Lowered, fgraph: FunctionGraph) -> p.Plan:
-    """Return the plan with the node of the graph as each step's mark."""
+def marked(found: Lowered, fgraph: FunctionGraph, above: str = "#") -> p.Plan:
+    """Return the plan with the node of the graph as each step's mark.
+
+    It is ``#4 ``, in the body of that node ``#4/1 ``.
+    """
     places = {node: place for place, node in enumerate(fgraph.toposort())}
-    steps = tuple(
-        step if node is None else replace(step, mark=f"#{places[node]} ")
-        for step, node in zip(found.plan.steps, found.nodes, strict=True)
-    )
-    return replace(found.plan, steps=steps)
+    steps = []
+    for number, (step, node) in enumerate(
+        zip(found.plan.steps, found.nodes, strict=True)
+    ):
+        if node is None:
+            steps.append(step)
+            continue
+        mark = f"{above}{places[node]}"
+        if isinstance(step, p.LoopStep) and isinstance(node.op, Scan):
+            body = marked(found.bodies[number], node.op.placed_body, f"{mark}/")
+            step = replace(step, body=replace(step.body, plan=body))
+        steps.append(replace(step, mark=f"{mark} "))
+    return replace(found.plan, steps=tuple(steps))
+
+
+def path_of(mark: str) -> tuple[int, ...]:
+    """Return the numbers in a step's mark or the label of a launch; () for others."""
+    head, _, _ = mark.partition(" ")
+    numbers = head[1:].split("/")
+    is_mark = head[:1] == "#" and all(map(str.isdigit, numbers))
+    return tuple(map(int, numbers)) if is_mark else ()
 
 
 def place_of(mark: str) -> int | None:
-    """Return the node's number from a step's mark or the label of a launch."""
-    head, _, _ = mark.partition(" ")
-    return int(head[1:]) if head[:1] == "#" and head[1:].isdigit() else None
+    """Return the number of the function's node in a mark or a label."""
+    return next(iter(path_of(mark)), None)
 
 
 class _Executable(Executable):
-    """A plan whose pauses are timed: calls of Python between its parts."""
+    """A plan whose pauses are timed: calls of Python between its parts.
+
+    ``note`` gets each with its times, and of a loop the number of its iterations.
+    """
 
     def __init__(
         self,
         plan: p.Plan,
         context: Context,
-        note: Callable[[p.Step, float, float], None],
+        note: Callable[[p.Step, float, float, int], None],
         explain: Explain,
     ) -> None:
-        super().__init__(plan, context, explain)
         self.note = note
+        super().__init__(plan, context, explain)
 
-    def _pause(self, step: p.Call | p.Read, known: dict[int, Any]) -> None:
+    def of_body(self, plan: p.Plan, context: Context, explain: Explain) -> Executable:
+        """Return the executable of the body of a loop, whose pauses are timed, too."""
+        return _Executable(plan, context, self.note, explain)
+
+    def _pause(self, step: p.Call | p.LoopStep | p.Read, known: dict[int, Any]) -> None:
         self.context.sync()
         start = now()
         super()._pause(step, known)
         self.context.sync()
-        self.note(step, start, now())
+        loop = self._loops.get(id(step))
+        self.note(step, start, now(), 0 if loop is None else loop.count)
 
 
 class Measured:
@@ -125,7 +154,7 @@ class Measured:
             results = run(values)
             self.context.sync()
             end = now()
-        self._note(profile, start, end)
+        self._note(profile, start, end, values)
         self.overhead += now() - end
         return self._read(results)
 
@@ -151,16 +180,53 @@ class Measured:
             )
         )
 
-    def note_pause(self, step: p.Step, start: float, end: float) -> None:
-        """Count a step that Python called between two parts of the plan."""
-        place = place_of(step.mark)
-        if place is None:
-            self.stats.other_time += end - start
-        else:
-            self._note_host(self.nodes[place], "pause", start, end)
+    def note_pause(
+        self, step: p.Step, start: float, end: float, iterations: int = 0
+    ) -> None:
+        """Count a step that Python called between two parts of the plan.
 
-    def _note(self, log: Profile, start: float, end: float) -> None:
+        Of a loop that Python ran it also counts the iterations.
+        """
+        found = nodes_of(self.nodes, path_of(step.mark))
+        if isinstance(step, p.LoopStep) and found:
+            self.stats.loop(found[-1]).add_calls(1, iterations, may_stop=False)
+        if len(found) > 1:
+            self.stats.loop(found[-2]).add_time(found[-1], end - start)
+        elif found:
+            self._note_host(found[0], "pause", start, end)
+        else:
+            self.stats.other_time += end - start
+
+    def _note_loops(
+        self, log: Profile, plan: p.Plan, values: Mapping[int, Any], times: int = 1
+    ) -> None:
+        """Count the iterations of recorded loops, and those that were one kernel.
+
+        ``times`` is how often the plan ran, which may be the body of a loop.
+        """
+        steps = [s for s in plan.steps if isinstance(s, p.LoopStep) and s.recorded]
+        integers = known_integers(plan, values) if steps else {}
+        launched = {path_of(span.label) for span in log.spans if span.kind == "launch"}
+        for step in steps:
+            path = path_of(step.mark)
+            if not path:
+                continue
+            loop = self.stats.loop(nodes_of(self.nodes, path)[-1])
+            count = integers.get(step.ins[0])
+            count = None if count is None else max(count, 0)
+            loop.add_calls(times, count, "u" in step.takes)
+            inner = any(each[:-1] == path for each in launched)
+            loop.as_kernel += times * (path in launched and not inner)
+            if count is not None:
+                given = enumerate(step.ins[1:])
+                known = {i: integers[n] for i, n in given if n in integers}
+                self._note_loops(log, step.body.plan, known, times * count)
+
+    def _note(
+        self, log: Profile, start: float, end: float, values: Sequence[Any]
+    ) -> None:
         """Count a run: the device's times, by node."""
+        self._note_loops(log, self.plan, dict(enumerate(values)))
         stats = self.stats
         stats.vm_call_time += end - start
         stats.lost += log.lost
@@ -176,12 +242,13 @@ class Measured:
         )
 
     def _note_span(self, span: Span, start: float) -> None:
-        place = place_of(span.label)
-        if place is not None:
-            node = self.nodes[place]
-            if node in self.stats.on_host:
+        found = nodes_of(self.nodes, path_of(span.label))
+        for loop, node in pairwise(found):
+            self.stats.loop(loop).add_time(node, span.seconds)
+        if found:
+            if found[0] in self.stats.on_host:
                 return  # counted with its pause
-            self.stats.add_time(node, span.seconds)
+            self.stats.add_time(found[0], span.seconds)
         elif span.label:
             self.stats.other_time += span.seconds
         self.stats.events.append(

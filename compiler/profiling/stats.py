@@ -14,6 +14,7 @@ from gpuarray._core.file_write import write_file
 from gpuarray.compiler.graph.core import Apply, Op
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ops.variables.transfer import GpuFromHost, HostFromGpu
+from gpuarray.compiler.profiling.loops import LoopProfile
 from gpuarray.compiler.profiling.memory import MemoryProfile
 from gpuarray.compiler.profiling.report import write_summary
 
@@ -84,7 +85,8 @@ class ProfileStats:
 
     Times of nodes are of the device: from the beginning to the end of a node's
     launches. Nodes of the host, and transfers, have wall times that include waiting for
-    the device. ``f.profile.summary()`` prints all tables,
+    the device. A loop's time is that of all its iterations; ``loops`` has the steps of
+    its body. ``f.profile.summary()`` prints all tables,
     ``f.profile.chrome_trace(path)`` writes a file for ``chrome://tracing``.
 
     ``message`` is the headline; with ``atexit_print`` the end of the program prints it.
@@ -101,6 +103,7 @@ class ProfileStats:
     apply_callcount: dict[Apply, int] = field(default_factory=dict)
     position: dict[Apply, int] = field(default_factory=dict)
     on_host: set[Apply] = field(default_factory=set)
+    loops: dict[Apply, LoopProfile] = field(default_factory=dict)
     memory: dict[str, MemoryProfile] = field(default_factory=dict)
     graphs: list[FunctionGraph] = field(default_factory=list)
     other_time: float = 0.0
@@ -119,6 +122,10 @@ class ProfileStats:
     def add_time(self, node: Apply, seconds: float) -> None:
         """Count time spent on a node."""
         self.apply_time[node] = self.apply_time.get(node, 0.0) + seconds
+
+    def loop(self, node: Apply) -> LoopProfile:
+        """Return the profile of a loop."""
+        return self.loops.setdefault(node, LoopProfile())
 
     def add_call(self, name: str, seconds: float) -> None:
         """Count a call of a function."""
@@ -193,6 +200,7 @@ class ProfileStats:
             self.apply_callcount.update(other.apply_callcount)
             self.position.update(other.position)
             self.on_host |= other.on_host
+            self.loops.update(other.loops)
             self.memory.update(other.memory)
             self.graphs += other.graphs
 

@@ -10,10 +10,11 @@ import sys
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from gpuarray.compiler import config, function, grad, profiling, shared
+from gpuarray.compiler import config, function, grad, profiling, scan, shared
 from gpuarray.compiler.ops.control.debugging import Print
 from gpuarray.compiler.profiling import ProfileStats
 from gpuarray.compiler.profiling.registry import forget
+from gpuarray.compiler.scan_module import until
 
 N, FEATS = 400, 784
 
@@ -382,3 +383,100 @@ def test_profiles_are_printed_at_the_end_of_the_program(context):
     heads = re.findall(r"^(.*)\n=+$", done.stderr, re.M)
     assert heads == ["f", "g", "Sum of all (2) profiles"]
     assert done.stdout == ""
+
+
+# ---- loops ----
+
+
+def network():
+    """A loop whose iterations are recorded, and arrays for its inputs."""
+    x, s, w = T.dmatrix("x"), T.dvector("s"), T.dmatrix("w")
+    out, _ = scan(lambda row, s, w: T.tanh(row + T.dot(s, w)), x, s, w, name="network")
+    arrays = np.ones((7, 3)), np.ones(3), np.ones((3, 3))
+    return function([x, s, w], out, profile=True), arrays
+
+
+def the_loop(f):
+    """The node of a function's loop, and its profile."""
+    ((node, loop),) = f.profile.loops.items()
+    return node, loop
+
+
+def test_a_loop_s_line_has_its_iterations_and_the_time_of_all_of_them(context):
+    with config.use(device=context.name):
+        f, arrays = network()
+    f(*arrays)
+    f(arrays[0][:3], *arrays[1:])
+    node, loop = the_loop(f)
+    assert loop.calls == 2 and loop.iterations == 10 and not loop.as_kernel
+    ops = {str(inner.op).partition("{")[0]: inner for inner in loop.seconds}
+    assert set(ops) == {"GpuGemv", "GpuElemwise"}
+    assert loop.commands[ops["GpuElemwise"]] == 10
+    assert f.profile.apply_time[node] >= sum(loop.seconds.values()) > 0
+    assert f.profile.other_time == 0
+    text = summary(f.profile)
+    assert re.search(r"for{network}\(.*\)  \[5 iterations a call\]", text)
+    assert "for{network}: 5 iterations a call, 2 calls" in text
+    assert re.search(r"%  +0\.\d+s \d\.\d\de-\d\ds +10 GpuElemwise{tanh}", text)
+
+
+def test_a_loop_that_is_one_kernel_says_so(context):
+    x, s = T.dmatrix("x"), T.dvector("s")
+    out, _ = scan(lambda row, s: T.tanh(row + s), x, s, name="sums")
+    with config.use(device=context.name):
+        f = function([x, s], out, profile=True)
+    f(np.ones((4, 3)), np.ones(3))
+    node, loop = the_loop(f)
+    assert loop.as_kernel == loop.calls == 1 and not loop.seconds
+    assert f.profile.apply_time[node] > 0
+    text = summary(f.profile)
+    assert "for{sums}: 4 iterations a call, one kernel" in text
+    assert "have no times of their own" in text
+
+
+def test_a_loop_that_may_stop_has_a_bound(context):
+    s = T.dvector("s")
+    out, _ = scan(lambda s: (s * 2, until(s.max() > 9)), outputs_info=s, n_steps=64)
+    with config.use(device=context.name):
+        f = function([s], out, profile=True)
+    assert len(f(np.ones(3))) == 5
+    assert "at most 64 iterations a call" in summary(f.profile)
+
+
+def test_a_loop_that_python_runs_has_times_of_its_steps(context):
+    x, s = T.dmatrix("x"), T.dvector("s")
+    out, _ = scan(lambda row, s: Print("row", attrs=())(row) * 2 + s, x, s, name="seen")
+    with config.use(device=context.name):
+        f = function([x, s], out, profile=True)
+    f(np.ones((4, 3)), np.ones(3))
+    node, loop = the_loop(f)
+    assert loop.iterations == 4 and not loop.as_kernel
+    counts = {str(n.op).partition("{")[0]: count for n, count in loop.commands.items()}
+    assert counts["GpuPrint"] == 4 and counts["GpuElemwise"] == 4
+    assert f.profile.kind(node) == "host"
+    assert f.profile.apply_time[node] >= sum(loop.seconds.values())
+
+
+def test_loops_in_loops_have_times_of_their_own(context):
+    x, s, w = T.dmatrix("x"), T.dvector("s"), T.dmatrix("w")
+
+    def turn(row, s, w):
+        inner, _ = scan(
+            lambda q, w: T.tanh(T.dot(q, w)),
+            outputs_info=s,
+            non_sequences=w,
+            n_steps=2,
+            name="inner",
+        )
+        return inner[-1] + row
+
+    out, _ = scan(turn, x, s, w, name="outer")
+    with config.use(device=context.name):
+        f = function([x, s, w], out, profile=True)
+    f(np.ones((4, 3)), np.ones(3), np.ones((3, 3)))
+    loops = {str(node.op): loop for node, loop in f.profile.loops.items()}
+    assert loops["for{outer}"].iterations == 4
+    (inner,) = [n for n in loops["for{outer}"].seconds if str(n.op) == "for{inner}"]
+    spent = loops["for{outer}"].seconds[inner]
+    assert spent >= sum(loops["for{inner}"].seconds.values()) > 0
+    assert "for{inner}: 2 iterations a call, 4 calls" in summary(f.profile)
