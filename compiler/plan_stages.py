@@ -38,12 +38,12 @@ class Stage:
 
 def is_called(step: p.Step) -> bool:
     """Return True if Python calls the step's function, or a body, at each run."""
-    return isinstance(step, p.Call | p.LoopStep) and not step.recorded
+    return step.pauses and not isinstance(step, p.Read)
 
 
 def pauses(step: p.Step) -> bool:
     """Return True if the host takes part in the step at each run: no part has it."""
-    return isinstance(step, p.Read) or is_called(step)
+    return step.pauses
 
 
 def taken_over(step: p.Step) -> list[int]:

@@ -73,6 +73,11 @@ class Step:
         """The values that it needs: its inputs and conditions."""
         return (*self.ins, *(number for number, _ in self.when))
 
+    @property
+    def pauses(self) -> bool:
+        """True if the host takes part in the step at each run."""
+        return False
+
     def detail(self) -> str:
         """Return the listing's note after the label and the values."""
         return ""
@@ -316,6 +321,11 @@ class Call(Step):
     recorded: bool
     body: Any = None
 
+    @property
+    def pauses(self) -> bool:
+        """True if Python calls the function at each run."""
+        return not self.recorded
+
     def detail(self) -> str:
         """Return the options, what is overwritten, and whether the plan pauses."""
         over = ", ".join(f"%{self.ins[i]}" for i in self.inplace if i >= 0)
@@ -357,6 +367,11 @@ class LoopStep(Step):
     body: BodyPlan
     recorded: bool = True
 
+    @property
+    def pauses(self) -> bool:
+        """True if Python runs the iterations at each run."""
+        return not self.recorded
+
     def detail(self) -> str:
         """Return how the inputs are taken, and whether iterations return to Python."""
         words = {"r": "row of", "c": "carried", "u": "until", "s": "same"}
@@ -377,6 +392,11 @@ class ReportsStep(Step):
 @dataclass(frozen=True, slots=True)
 class Read(Step):
     """The elements of an array of integers as host integers: the plan waits for it."""
+
+    @property
+    def pauses(self) -> bool:
+        """True."""
+        return True
 
     def detail(self) -> str:
         """Return that the plan waits."""

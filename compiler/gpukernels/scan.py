@@ -10,7 +10,6 @@ from gpuarray.compiler import plan as p
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.scan.scan import Scan
-from gpuarray.compiler.plan_stages import pauses
 
 ROW, CARRIED, STOPPED, SAME = "r", "c", "u", "s"
 
@@ -38,6 +37,6 @@ def lower_scan(op: Scan, node: Apply, k: Lowerer) -> None:
             ins=tuple(ins),
             takes=takes.ljust(len(ins) - 1, SAME),
             body=p.BodyPlan(plan),
-            recorded=not any(map(pauses, plan.steps)),
+            recorded=not any(step.pauses for step in plan.steps),
         )
     )
