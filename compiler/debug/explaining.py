@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
@@ -34,7 +33,7 @@ from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.iterations import Iterations
 from gpuarray.compiler.plan_stages import pauses, taken_over
 from gpuarray.compiler.schedule import Lowered
-from gpuarray.errors import OutOfMemory
+from gpuarray.errors import DeviceLimit, OutOfMemory
 
 MOST_ITERATIONS = 4096
 """The number of iterations that are run again to find the one that failed."""
@@ -225,20 +224,13 @@ def minded_by(
         ]
         try:
             Stepwise(lowered, there, Walker(), dry=True).run(arrays)
+        except DeviceLimit:  # of the device that the graph is tried on
+            return None
         except ValueError as error:
-            if _is_limit(str(error), there):
-                return None
             here = str(error).replace(f" on {there.name}:", f" on {context.name}:")
             error.args = (here,)
             return error if hasattr(error, "__notes__") else None
     return None
-
-
-def _is_limit(text: str, tried: Context) -> bool:
-    """Return True for an error of a limit of the device that the graph is tried on."""
-    name = re.escape(tried.name)
-    limit = re.search(rf"\b(1 to|at most) \d+.* on {name}\b", text)
-    return limit is not None
 
 
 @contextmanager

@@ -380,6 +380,7 @@ from gpuarray.errors import (
     BadValue as BadValue,
     ContextClosed as ContextClosed,
     ContextLost as ContextLost,
+    DeviceLimit as DeviceLimit,
     DeviceNotFound as DeviceNotFound,
     DivisionByZero as DivisionByZero,
     FailedAssertion as FailedAssertion,

@@ -91,7 +91,8 @@ _PLACES = {
     "dtypes": "INPUT OFFSET SIZE SSIZE dtype_to_ctype dtype_to_typecode",
     "errors": """
         BackendError BadArgument BadExchange BadIndex BadType BadValue ContextClosed
-        ContextLost DeviceNotFound DivisionByZero FailedAssertion ForkedContext
+        ContextLost DeviceLimit DeviceNotFound DivisionByZero FailedAssertion
+        ForkedContext
         GpuArrayError GpuArrayException HostNotice KernelError KernelFailure
         LibraryMissing NeedsCopy NotConstructible NotInPlace NotPicklable OutOfMemory
         ReadOnly SystemRefusal

@@ -43,6 +43,18 @@ class BadValue(GpuArrayError, ValueError):
     """
 
 
+class DeviceLimit(BadValue):
+    """A launch asks for more than this device allows: threads, blocks, local memory.
+
+    >>> text = "KERNEL void nothing(ga_int n) {}"
+    >>> kernel = gpuarray.GpuKernel(text, "nothing", ["int32"], context="null")
+    >>> kernel(1, gs=1, ls=2**20)
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.DeviceLimit: ... got 1048576 threads in dimension 0 of a block...
+    """
+
+
 class DivisionByZero(BadValue, ZeroDivisionError):
     """A step is 0.
 
@@ -375,6 +387,7 @@ OF_STATUS: dict[int, type[GpuArrayError]] = {
     22: BadIndex,
     23: LinAlgError,
     24: FailedAssertion,
+    25: DeviceLimit,
 }
 
 

@@ -96,12 +96,12 @@ static void test_wrong_launches(void) {
   k = kernel(text, 1, types, 0);
   CHECK_OK(gpukernel_property(k.k, GA_KERNEL_PROP_MAXLSIZE, &largest));
   largest++;
-  CHECK_STATUS(GA_VALUE_ERROR, GpuKernel_call(&k, 1, &one, &largest, 0, args));
-  CHECK_STATUS(GA_VALUE_ERROR, GpuKernel_call(&k, 1, &one, &many, 0, args));
-  CHECK_STATUS(GA_VALUE_ERROR, GpuKernel_call(&k, 1, &one, &none, 0, args));
+  CHECK_STATUS(GA_LIMIT_ERROR, GpuKernel_call(&k, 1, &one, &largest, 0, args));
+  CHECK_STATUS(GA_LIMIT_ERROR, GpuKernel_call(&k, 1, &one, &many, 0, args));
+  CHECK_STATUS(GA_LIMIT_ERROR, GpuKernel_call(&k, 1, &one, &none, 0, args));
   CHECK_STATUS(GA_VALUE_ERROR, GpuKernel_call(&k, 4, &one, &one, 0, args));
   CHECK_STATUS(GA_VALUE_ERROR, GpuKernel_call(&k, 0, &one, &one, 0, args));
-  CHECK_STATUS(GA_VALUE_ERROR,
+  CHECK_STATUS(GA_LIMIT_ERROR,
                GpuKernel_call(&k, 1, &one, &one, (size_t)1 << 40, args));
   CHECK_OK(GpuKernel_call(&k, 1, &none, &one, 0, args));
   CHECK_OK(gpudata_read(&got, x, 0, 4));

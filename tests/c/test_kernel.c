@@ -544,12 +544,12 @@ static void test_geometry(void) {
   CHECK(launches == 1);
   check_geometry(k, GA_VALUE_ERROR, 0, 1, 1, 1, 1, 0);
   check_geometry(k, GA_VALUE_ERROR, 4, 1, 1, 1, 1, 0);
-  check_geometry(k, GA_VALUE_ERROR, 1, 1, 1, 0, 1, 0);
-  check_geometry(k, GA_VALUE_ERROR, 1, 1, 1, 1025, 1, 0);
-  check_geometry(k, GA_VALUE_ERROR, 2, 1, 1, 64, 32, 0);
+  check_geometry(k, GA_LIMIT_ERROR, 1, 1, 1, 0, 1, 0);
+  check_geometry(k, GA_LIMIT_ERROR, 1, 1, 1, 1025, 1, 0);
+  check_geometry(k, GA_LIMIT_ERROR, 2, 1, 1, 64, 32, 0);
   CHECK_TEXT("a block of it has at most 1024 threads on null");
-  check_geometry(k, GA_VALUE_ERROR, 2, 1, 65536, 1, 1, 0);
-  check_geometry(k, GA_VALUE_ERROR, 1, 1, 1, 1, 1, (48 << 10) + 1);
+  check_geometry(k, GA_LIMIT_ERROR, 2, 1, 65536, 1, 1, 0);
+  check_geometry(k, GA_LIMIT_ERROR, 1, 1, 1, 1, 1, (48 << 10) + 1);
   CHECK_STATUS(GA_VALUE_ERROR, gpukernel_call(k, 1, NULL, NULL, 0, NULL));
 
   GpuKernel user = {k, NULL};

@@ -39,6 +39,7 @@ static const char *const names[] = {
     [GA_INDEX_ERROR] = "An index out of bounds",
     [GA_LINALG_ERROR] = "A matrix without the solution asked for",
     [GA_ASSERT_ERROR] = "A condition that the program asserts does not hold",
+    [GA_LIMIT_ERROR] = "More than the device allows",
 };
 
 const char *gpuarray_error_str(int err) {

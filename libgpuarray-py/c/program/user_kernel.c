@@ -236,24 +236,24 @@ static int check_geometry(gpukernel *k, unsigned int n, const size_t *gs,
   size_t threads = 1;
   for (unsigned int i = 0; i < n; i++) {
     if (ls[i] == 0 || ls[i] > info->max_block[i])
-      return GA_FAIL(GA_VALUE_ERROR,
+      return GA_FAIL(GA_LIMIT_ERROR,
                      "kernel %s: got %zu threads in dimension %u of a block, expected "
                      "1 to %zu on %s",
                      k->name, ls[i], i, info->max_block[i], k->context->name);
     if (gs[i] > info->max_grid[i])
       return GA_FAIL(
-          GA_VALUE_ERROR,
+          GA_LIMIT_ERROR,
           "kernel %s: got %zu blocks in dimension %u, expected at most %zu on %s",
           k->name, gs[i], i, info->max_grid[i], k->context->name);
     if (!ga__kernel_takes(k, threads * ls[i]))
-      return GA_FAIL(GA_VALUE_ERROR,
+      return GA_FAIL(GA_LIMIT_ERROR,
                      "kernel %s: a block of it has at most %zu threads on %s", k->name,
                      ga__kernel_threads(k), k->context->name);
     threads *= ls[i];
   }
   if (shared > info->local_memory)
     return GA_FAIL(
-        GA_VALUE_ERROR,
+        GA_LIMIT_ERROR,
         "kernel %s: got %zu bytes of local memory, expected at most %zu on %s", k->name,
         shared, info->local_memory, k->context->name);
   return GA_NO_ERROR;

@@ -42,7 +42,8 @@ enum ga_error {
   GA_INDEX_ERROR = 22,   /* an index out of bounds, found by a kernel */
   GA_LINALG_ERROR = 23,  /* a matrix that is singular or not positive definite, or an
                             iteration that does not converge */
-  GA_ASSERT_ERROR = 24   /* a condition that the program asserts does not hold */
+  GA_ASSERT_ERROR = 24,  /* a condition that the program asserts does not hold */
+  GA_LIMIT_ERROR = 25    /* more than this device allows, as of threads in a block */
 };
 
 /* The name of a status; "Unknown GA error" for other numbers. Static. */
