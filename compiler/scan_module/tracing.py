@@ -7,11 +7,13 @@ loop: they are computed once, before it.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+import numpy as np
 from gpuarray.compiler.config import config
 from gpuarray.compiler.errors import (
     GraphTypeError,
@@ -28,7 +30,6 @@ from gpuarray.compiler.graph.traverse import clone_replace, inputs_of, toposort
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.broadcast.broadcast import patternbroadcast
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.index.indexing import index
 from gpuarray.compiler.ops.scan.body import Body
 from gpuarray.compiler.ops.scan.scan import Scan, row_of
 from gpuarray.compiler.ops.shape.shape import Shape
@@ -132,21 +133,44 @@ def _add_test_values(
     rows: Sequence[Variable],
     states: Sequence[Sequence[Variable]],
 ) -> None:
-    """Set the test values of the inputs of an iteration: those of the first one."""
-    firsts = [
-        index(sequence.variable, tap - sequence.low)
-        for sequence in arguments.sequences
-        for tap in sequence.taps
-    ]
-    starts = [
-        output.start(k + 1)
-        for output, window in zip(arguments.outputs, states, strict=True)
-        for k in range(len(window))
-    ]
-    inner = [*rows, *(state for window in states for state in window)]
-    for variable, outer in zip(inner, [*firsts, *starts], strict=True):
-        with suppress(TestValueError):  # raised before, if the setting asks for it
-            variable.tag.test_value = variable.type.filter(get_test_value(outer))
+    """Set the test values of the inputs of an iteration: those of the first one.
+
+    Of a sequence without rows it is zeros. Raises AttributeError for an argument
+    without a test value, or warns, as the setting asks.
+    """
+    inner = iter(rows)
+    for sequence in arguments.sequences:
+        for tap in sequence.taps:
+            at = tap - sequence.low
+            _set_test_value(next(inner), sequence.variable, partial(_row_at, at))
+    for output, window in zip(arguments.outputs, states, strict=True):
+        for k, variable in enumerate(window):
+            _set_test_value(variable, output.start(k + 1), lambda value: value)
+
+
+def _set_test_value(
+    variable: Variable, source: Variable, of_source: Callable[[Any], Any]
+) -> None:
+    """Set a test value made of another variable's."""
+    try:
+        value = get_test_value(source)
+    except TestValueError as error:
+        if config.compute_test_value == "raise":
+            raise
+        if config.compute_test_value == "warn" and source.owner is None:
+            warnings.warn(str(error), stacklevel=6)  # of others it was told before
+        return
+    variable.tag.test_value = variable.type.filter(of_source(value))
+
+
+def _row_at(place: int, value: Any) -> Any:
+    """Return the row of an array; zeros where it has no such row."""
+    array = np.asarray(value)
+    return (
+        array[place]
+        if place < len(array)
+        else np.zeros_like(array, shape=array.shape[1:])
+    )
 
 
 def _tap_name(variable: Variable | None, tap: int) -> str | None:
