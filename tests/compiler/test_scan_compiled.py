@@ -1,5 +1,6 @@
 """Loops as compiled functions have them: plans, files, copies, modes and rewrites."""
 
+import copy
 import pickle
 
 import gpuarray.compiler as theano
@@ -66,6 +67,65 @@ def test_loops_are_pickled_and_copied():
     np.testing.assert_allclose(f.copy()(*arrays), want, rtol=1e-12)
     inputs, out = pickle.loads(pickle.dumps((inputs, out)))
     np.testing.assert_allclose(function(inputs, out)(*arrays), want, rtol=1e-12)
+
+
+def counting():
+    """A function whose loop reads and updates shared variables; other weights."""
+    x, start = T.dmatrix("x"), T.dvector("start")
+    w = theano.shared(numbers(3, 3, seed=2), "w")
+    other = theano.shared(numbers(3, 3, seed=3), "other")
+    count = theano.shared(0.0, "count")
+    out, updates = scan(
+        lambda row, s: (T.tanh(row + T.dot(s, w)), {count: count + 1}), x, start
+    )
+    return function([x, start], out, updates=updates), w, other, count
+
+
+def test_copies_of_a_function_with_a_loop_swap_share_and_drop_updates():
+    f, w, other, count = counting()
+    given = numbers(5, 3), numbers(3, seed=1)
+
+    def wanted(weights):
+        values = weights.get_value()
+        turn = lambda r, s: [np.tanh(r + s @ values)]  # noqa: E731
+        return by_turns(turn, [given[0]], [given[1]])[0]
+
+    np.testing.assert_allclose(f(*given), wanted(w), rtol=1e-12)
+    swapped = f.copy(swap={w: other})
+    np.testing.assert_allclose(swapped(*given), wanted(other), rtol=1e-12)
+    np.testing.assert_allclose(f(*given), wanted(w), rtol=1e-12)
+    assert count.get_value() == 15
+    f.copy(delete_updates=True)(*given)
+    assert count.get_value() == 15
+    again = pickle.loads(pickle.dumps(swapped))
+    np.testing.assert_allclose(again(*given), wanted(other), rtol=1e-12)
+    np.testing.assert_allclose(copy.deepcopy(f)(*given), wanted(w), rtol=1e-12)
+
+
+def test_a_copy_of_a_function_with_a_loop_is_saved(tmp_path):
+    f, w, other, _ = counting()
+    swapped = f.copy(swap={w: other})
+    given = numbers(5, 3), numbers(3, seed=1)
+    swapped.save(tmp_path / "swapped.plan")
+    np.testing.assert_array_equal(
+        theano.load(tmp_path / "swapped.plan")(*given), swapped(*given)
+    )
+
+
+def test_an_op_of_a_loop_equals_its_pickle_and_a_loop_of_the_same_body():
+    (_, out, _, _), (_, same, _, _) = recurrent(), recurrent()
+    op = out.owner.op
+    again = pickle.loads(pickle.dumps(op))
+    assert op == again == same.owner.op
+    assert hash(op) == hash(again) == hash(same.owner.op)
+
+
+def test_a_profiled_function_with_a_loop_is_pickled():
+    inputs, out, arrays, want = recurrent()
+    f = pickle.loads(pickle.dumps(function(inputs, out, profile=theano.ProfileStats())))
+    np.testing.assert_allclose(f(*arrays), want, rtol=1e-12)
+    (loop,) = f.profile.loops.values()
+    assert loop.iterations == 5 and loop.seconds
 
 
 @pytest.mark.parametrize("mode", ["FAST_COMPILE", "DebugMode", "NanGuardMode"])
