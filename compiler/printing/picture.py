@@ -206,7 +206,8 @@ class Painter:
         )
         inner = inner_graph(node)
         if inner is not None:
-            box.group = Painter(inner, self.style, prefix=f"{box.id}.").paint()
+            prefix = f"{box.id}."
+            box.group = Painter(inner, self.style, self.times, prefix=prefix).paint()
             box.is_loop = isinstance(node.op, Scan)
         sources = [
             self.leaf(v) if v.owner is None else self.source(v) for v in node.inputs
@@ -296,7 +297,9 @@ def picture_of(obj: Any, style: Style, asked_by: str) -> Picture:
         return Painter(graph, style).paint()
     fgraph = graph_of(obj, asked_by)
     profile = getattr(obj, "profile", None)
-    times = getattr(profile, "apply_time", None)
+    times = dict(getattr(profile, "apply_time", {}))
+    for loop in getattr(profile, "loops", {}).values():
+        times |= loop.seconds
     shapes: dict[Variable, str] = {}
     for memory in getattr(profile, "memory", {}).values():
         for node in memory.nodes:

@@ -140,6 +140,15 @@ def test_a_page_unfolds_the_bodies_of_loops(is_compiled):
     assert all({edge["from"], edge["to"]} <= ids for edge in body["edges"])
 
 
+def test_a_page_of_a_profiled_function_has_the_times_of_bodies():
+    inputs, out, given = recurrent()
+    f = function(inputs, out, profile=theano.ProfileStats())
+    f(*given)
+    found = groups(view.data_of(dot.picture_of(f, dot.Style(), "viz")))
+    boxes = found["for{network}"]["boxes"]
+    assert sum("seconds" in box for box in boxes) == 2  # a gemv and a launch
+
+
 def test_a_page_unfolds_ops_of_graphs():
     x = T.dvector("x")
     op = OpFromGraph([x], [T.exp(x) + 1], name="shifted")
