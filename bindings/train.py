@@ -10,8 +10,7 @@ import sys
 from typing import Any
 
 import numpy as np
-from gpuarray.compiler import Function, config, function, grad, shared
-from gpuarray.compiler import tensor as T
+from gpuarray.compiler import Function, config, function, grad, shared, tensor as T
 
 ROWS, COLUMNS = 64, 6
 

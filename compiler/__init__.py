@@ -8,145 +8,95 @@
 TensorType(float64, matrix)
 """
 
-from __future__ import annotations
-
-from gpuarray import __version__
+from gpuarray import __version__ as __version__
 from gpuarray.compiler import (
-    compile,
-    cops,
-    d3viz,
-    gpukernels,
-    gradient,
-    ifelse,
-    printing,
-    profiling,
-    sandbox,
-    scan_module,
-    tensor,
+    compile as compile,
+    cops as cops,
+    d3viz as d3viz,
+    gpukernels as gpukernels,
+    gradient as gradient,
+    ifelse as ifelse,
+    names as _names,
+    printing as printing,
+    profiling as profiling,
+    sandbox as sandbox,
+    scan_module as scan_module,
+    tensor as tensor,
 )
-from gpuarray.compiler.compile import as_op, predefined_modes
-from gpuarray.compiler.config import config
-from gpuarray.compiler.debug import DebugMode, Mode, MonitorMode, NanGuardMode
-from gpuarray.compiler.errors import CompilerError
+from gpuarray.compiler.compile import (
+    as_op as as_op,
+    predefined_modes as predefined_modes,
+)
+from gpuarray.compiler.config import config as config
+from gpuarray.compiler.debug import (
+    DebugMode as DebugMode,
+    Mode as Mode,
+    MonitorMode as MonitorMode,
+    NanGuardMode as NanGuardMode,
+)
+from gpuarray.compiler.errors import CompilerError as CompilerError
 from gpuarray.compiler.function import (
-    Function,
-    In,
-    OrderedUpdates,
-    Out,
-    Param,
-    clone,
-    function,
-    function_dump,
-    load,
+    Function as Function,
+    In as In,
+    OrderedUpdates as OrderedUpdates,
+    Out as Out,
+    Param as Param,
+    clone as clone,
+    function as function,
+    function_dump as function_dump,
+    load as load,
 )
-from gpuarray.compiler.gpukernels.custom.kernel_op import kernel_op
+from gpuarray.compiler.gpukernels.custom.kernel_op import kernel_op as kernel_op
 from gpuarray.compiler.gradient import (
-    Lop,
-    Rop,
-    grad,
-    hessian,
-    jacobian,
-    subgraph_grad,
+    Lop as Lop,
+    Rop as Rop,
+    grad as grad,
+    hessian as hessian,
+    jacobian as jacobian,
+    subgraph_grad as subgraph_grad,
 )
-from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
-from gpuarray.compiler.graph.fgraph import FunctionGraph
-from gpuarray.compiler.graph.testvalues import get_test_value
-from gpuarray.compiler.graph.traverse import clone_replace
+from gpuarray.compiler.graph.core import (
+    Apply as Apply,
+    Constant as Constant,
+    Op as Op,
+    Variable as Variable,
+)
+from gpuarray.compiler.graph.fgraph import FunctionGraph as FunctionGraph
+from gpuarray.compiler.graph.testvalues import get_test_value as get_test_value
+from gpuarray.compiler.graph.traverse import clone_replace as clone_replace
 from gpuarray.compiler.graph.types import (
-    Generic,
-    GpuArrayType,
-    TensorType,
-    Type,
-    asarray_of,
-    generic,
+    Generic as Generic,
+    GpuArrayType as GpuArrayType,
+    TensorType as TensorType,
+    Type as Type,
+    asarray_of as _asarray_of,
+    generic as generic,
 )
-from gpuarray.compiler.names import refuse_what_is_to_come, suggest_names
-from gpuarray.compiler.ops.custom.fromgraph import OpFromGraph
-from gpuarray.compiler.ops.custom.own import elementwise_op
-from gpuarray.compiler.ops.protocols.conversions import get_scalar_constant_value
-from gpuarray.compiler.printing import pp, pprint
-from gpuarray.compiler.profiling.stats import ProfileStats
+from gpuarray.compiler.ops.custom.fromgraph import OpFromGraph as OpFromGraph
+from gpuarray.compiler.ops.custom.own import elementwise_op as elementwise_op
+from gpuarray.compiler.ops.protocols.conversions import (
+    get_scalar_constant_value as get_scalar_constant_value,
+)
+from gpuarray.compiler.printing import pp as pp, pprint as pprint
+from gpuarray.compiler.profiling.stats import ProfileStats as ProfileStats
 from gpuarray.compiler.scan_module import (
-    foldl,
-    foldr,
-    map,
-    reduce,
-    scan,
-    scan_checkpoints,
+    foldl as foldl,
+    foldr as foldr,
+    map as map,
+    reduce as reduce,
+    scan as scan,
+    scan_checkpoints as scan_checkpoints,
 )
-from gpuarray.compiler.shared import SharedVariable, shared
-from gpuarray.compiler.tensor import dot
+from gpuarray.compiler.shared import SharedVariable as SharedVariable, shared as shared
+from gpuarray.compiler.tensor import dot as dot
 
 change_flags = config.change_flags
-_asarray = asarray_of
+_asarray = _asarray_of
 
-__all__ = [
-    "Apply",
-    "CompilerError",
-    "Constant",
-    "DebugMode",
-    "Function",
-    "FunctionGraph",
-    "Generic",
-    "GpuArrayType",
-    "In",
-    "Lop",
-    "Mode",
-    "MonitorMode",
-    "NanGuardMode",
-    "Op",
-    "OpFromGraph",
-    "OrderedUpdates",
-    "Out",
-    "Param",
-    "ProfileStats",
-    "Rop",
-    "SharedVariable",
-    "TensorType",
-    "Type",
-    "Variable",
-    "__version__",
-    "as_op",
-    "change_flags",
-    "clone",
-    "clone_replace",
-    "compile",
-    "config",
-    "cops",
-    "d3viz",
-    "dot",
-    "elementwise_op",
-    "foldl",
-    "foldr",
-    "function",
-    "function_dump",
-    "generic",
-    "get_scalar_constant_value",
-    "get_test_value",
-    "gpukernels",
-    "grad",
-    "gradient",
-    "hessian",
-    "ifelse",
-    "jacobian",
-    "kernel_op",
-    "load",
-    "map",
-    "pp",
-    "pprint",
-    "predefined_modes",
-    "printing",
-    "profiling",
-    "reduce",
-    "sandbox",
-    "scan",
-    "scan_checkpoints",
-    "scan_module",
-    "shared",
-    "subgraph_grad",
-    "tensor",
-]
 
-suggest_names(__name__)
-
-refuse_what_is_to_come()
+_names.suggest_names(
+    __name__,
+    "compile cops d3viz gpukernels gradient ifelse printing profiling sandbox "
+    "scan_module tensor",
+)
+_names.refuse_what_is_to_come()

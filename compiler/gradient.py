@@ -7,70 +7,47 @@
 TensorType(float64, matrix)
 """
 
-from __future__ import annotations
-
-from gpuarray.compiler.checking import GradientError, numeric_grad, verify_grad
-from gpuarray.compiler.derivatives.forward import Rop
-from gpuarray.compiler.derivatives.jacobians import hessian, jacobian
-from gpuarray.compiler.derivatives.reverse import Lop, grad, subgraph_grad
+from gpuarray.compiler.checking import (
+    GradientError as GradientError,
+    numeric_grad as numeric_grad,
+    verify_grad as verify_grad,
+)
+from gpuarray.compiler.derivatives.forward import Rop as Rop
+from gpuarray.compiler.derivatives.jacobians import (
+    hessian as hessian,
+    jacobian as jacobian,
+)
+from gpuarray.compiler.derivatives.reverse import (
+    Lop as Lop,
+    grad as grad,
+    subgraph_grad as subgraph_grad,
+)
 from gpuarray.compiler.errors import (
-    DisconnectedInputError,
-    NoGradientError,
-    NullTypeGradError,
+    DisconnectedInputError as DisconnectedInputError,
+    NoGradientError as NoGradientError,
+    NullTypeGradError as NullTypeGradError,
 )
 from gpuarray.compiler.graph.disconnected import (
-    DisconnectedType,
-    NullType,
-    disconnected_type,
-    grad_not_implemented,
-    grad_undefined,
-    null_type,
+    DisconnectedType as DisconnectedType,
+    NullType as NullType,
+    disconnected_type as disconnected_type,
+    grad_not_implemented as grad_not_implemented,
+    grad_undefined as grad_undefined,
+    null_type as null_type,
 )
-from gpuarray.compiler.names import suggest_names
+from gpuarray.compiler.names import suggest_names as _suggest_names
 from gpuarray.compiler.ops.control.gradient_markers import (
-    DisconnectedGrad,
-    GradClip,
-    GradScale,
-    UndefinedGrad,
-    ZeroGrad,
-    consider_constant,
-    disconnected_grad,
-    grad_clip,
-    grad_scale,
-    undefined_grad,
-    zero_grad,
+    DisconnectedGrad as DisconnectedGrad,
+    GradClip as GradClip,
+    GradScale as GradScale,
+    UndefinedGrad as UndefinedGrad,
+    ZeroGrad as ZeroGrad,
+    consider_constant as consider_constant,
+    disconnected_grad as disconnected_grad,
+    grad_clip as grad_clip,
+    grad_scale as grad_scale,
+    undefined_grad as undefined_grad,
+    zero_grad as zero_grad,
 )
 
-__all__ = [
-    "DisconnectedGrad",
-    "DisconnectedInputError",
-    "DisconnectedType",
-    "GradClip",
-    "GradScale",
-    "GradientError",
-    "Lop",
-    "NoGradientError",
-    "NullType",
-    "NullTypeGradError",
-    "Rop",
-    "UndefinedGrad",
-    "ZeroGrad",
-    "consider_constant",
-    "disconnected_grad",
-    "disconnected_type",
-    "grad",
-    "grad_clip",
-    "grad_not_implemented",
-    "grad_scale",
-    "grad_undefined",
-    "hessian",
-    "jacobian",
-    "null_type",
-    "numeric_grad",
-    "subgraph_grad",
-    "undefined_grad",
-    "verify_grad",
-    "zero_grad",
-]
-
-suggest_names(__name__)
+_suggest_names(__name__)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from gpuarray.compiler.errors import ToComeError, UnknownNameError
+from gpuarray.errors import public_names
 
 ROOT = "gpuarray.compiler"
 PAGE = "docs/compiler/for-those-who-know-theano.md"
@@ -38,16 +39,20 @@ TO_COME = {name: what for what, names in _TO_COME.items() for name in names.spli
 """The topic of a planned name of Theano's, by its path in the package."""
 
 
-def suggest_names(module: str) -> None:
-    """Have a module's AttributeErrors suggest similar names.
+def suggest_names(module: str, modules: str = "") -> None:
+    """Have a module list its public names, and suggest similar ones in errors.
 
-    Set at run time, so that type checkers know that the module has no other names.
+    Public are what it says in ``__all__``, else all names that begin with no
+    underscore; of modules only those of ``modules``. Set at run time, so that type
+    checkers know that the module has no other names.
     """
 
     def refuse(name: str) -> NoReturn:
         raise unknown_name(module, name)
 
-    vars(sys.modules[module])["__getattr__"] = refuse
+    space = vars(sys.modules[module])
+    space.setdefault("__all__", public_names(module, modules))
+    space["__getattr__"] = refuse
 
 
 def unknown_name(module: str, name: str) -> UnknownNameError:

@@ -530,6 +530,7 @@ def of_loops() -> dict[str, Family]:
         lambda r, s: scan(lambda e, s: s * np.float32(0.9) + e, r, s)[0][-1], x, v[0]
     )
     some, _ = scan_checkpoints(lambda r, s: T.tanh(s * r), x, v, save_every_N=4)
+    root_of_all, _ = scan(lambda r, s: T.tanh(s * r), x, v, checkpoint="sqrt")
     return made({
         "loop of elements": ([x, v], [mean, mean[-1]],
                              lambda n: [small(n, 5), small(5)]),
@@ -545,9 +546,11 @@ def of_loops() -> dict[str, Family]:
         "loop in a loop": ([x, v], nested, lambda n: [small(n, 3), small(2)]),
         "checkpoints": ([x, v], [some, *grad(T.sqr(some[-1]).sum(), [x, v])],
                         lambda n: [small(n, 5), small(5)]),
+        "checkpoints by the root": ([x, v], grad(T.sqr(root_of_all[-1]).sum(), [x, v]),
+                                    lambda n: [small(n, 5), small(5)]),
     }, without_0=(
         *("loop of elements", "loop of turns", "loop until", "recurrent network"),
-        *("gates", "gradient of a loop", "checkpoints"),
+        *("gates", "gradient of a loop", "checkpoints", "checkpoints by the root"),
     ))  # fmt: skip
 
 

@@ -22,8 +22,7 @@ import numpy as np
 from evaluate import evaluate
 from families import Family
 from gpuarray._core.info import finfo
-from gpuarray.compiler import In, function
-from gpuarray.compiler import plan as p
+from gpuarray.compiler import In, function, plan as p
 from gpuarray.dtypes import as_dtype
 
 

@@ -16,8 +16,7 @@ if str(ROOT) not in sys.path:
 
 from benchmarks import compile_times, ops, page, processes, report, run, turns, worker  # noqa: E402
 from benchmarks.charts import Line, chart, scaled  # noqa: E402
-from benchmarks.libraries import numpy as of_numpy  # noqa: E402
-from benchmarks.libraries import ours  # noqa: E402
+from benchmarks.libraries import numpy as of_numpy, ours  # noqa: E402
 from benchmarks.rows import SIZES, Row, numbers  # noqa: E402
 from benchmarks.workloads import rows  # noqa: E402
 from benchmarks.workloads.networks import network  # noqa: E402

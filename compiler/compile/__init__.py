@@ -1,65 +1,44 @@
 """Theano's ``compile``, where programs import its names from."""
 
-from gpuarray.compiler.compile import debugmode, mode, monitormode, nanguardmode, ops
+from gpuarray.compiler.compile import (
+    debugmode as debugmode,
+    mode as mode,
+    monitormode as monitormode,
+    nanguardmode as nanguardmode,
+    ops as ops,
+)
 from gpuarray.compiler.compile.ops import (
-    FromFunctionOp,
-    Rebroadcast,
-    Shape,
-    Shape_i,
-    SpecifyShape,
-    as_op,
-    shape,
-    specify_shape,
+    FromFunctionOp as FromFunctionOp,
+    Rebroadcast as Rebroadcast,
+    Shape as Shape,
+    Shape_i as Shape_i,
+    SpecifyShape as SpecifyShape,
+    as_op as as_op,
+    shape as shape,
+    specify_shape as specify_shape,
 )
-from gpuarray.compiler.debug import DebugMode, Mode, MonitorMode
-from gpuarray.compiler.errors import UnusedInputError
+from gpuarray.compiler.debug import (
+    DebugMode as DebugMode,
+    Mode as Mode,
+    MonitorMode as MonitorMode,
+)
+from gpuarray.compiler.errors import UnusedInputError as UnusedInputError
 from gpuarray.compiler.function import (
-    Function,
-    In,
-    Out,
-    Param,
-    function,
-    function_dump,
-    get_default_mode,
-    get_mode,
-    register_mode,
+    Function as Function,
+    In as In,
+    Out as Out,
+    Param as Param,
+    function as function,
+    function_dump as function_dump,
+    get_default_mode as get_default_mode,
+    get_mode as get_mode,
+    register_mode as register_mode,
 )
-from gpuarray.compiler.function.modes import MODES as predefined_modes
-from gpuarray.compiler.names import suggest_names
-from gpuarray.compiler.ops.custom.fromgraph import OpFromGraph
-from gpuarray.compiler.shared import SharedVariable, shared
+from gpuarray.compiler.function.modes import MODES as _MODES
+from gpuarray.compiler.names import suggest_names as _suggest_names
+from gpuarray.compiler.ops.custom.fromgraph import OpFromGraph as OpFromGraph
+from gpuarray.compiler.shared import SharedVariable as SharedVariable, shared as shared
 
-__all__ = [
-    "DebugMode",
-    "FromFunctionOp",
-    "Function",
-    "In",
-    "Mode",
-    "MonitorMode",
-    "OpFromGraph",
-    "Out",
-    "Param",
-    "Rebroadcast",
-    "Shape",
-    "Shape_i",
-    "SharedVariable",
-    "SpecifyShape",
-    "UnusedInputError",
-    "as_op",
-    "debugmode",
-    "function",
-    "function_dump",
-    "get_default_mode",
-    "get_mode",
-    "mode",
-    "monitormode",
-    "nanguardmode",
-    "ops",
-    "predefined_modes",
-    "register_mode",
-    "shape",
-    "shared",
-    "specify_shape",
-]
+predefined_modes = _MODES
 
-suggest_names(__name__)
+_suggest_names(__name__, "debugmode mode monitormode nanguardmode ops")

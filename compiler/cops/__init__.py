@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from gpuarray.compiler.cops.external import CGpuKernelBase, ExternalCOp
-from gpuarray.compiler.cops.op import COp, GpuKernelBaseCOp, _NoPythonOp
-from gpuarray.compiler.cops.params import (
-    CEnumType,
-    EnumList,
-    EnumType,
-    Params,
-    ParamsType,
-    Scalar,
+from gpuarray.compiler.cops.external import (
+    CGpuKernelBase as CGpuKernelBase,
+    ExternalCOp as ExternalCOp,
 )
-from gpuarray.compiler.graph.types import Generic, generic
-
-__all__ = [
-    "CEnumType",
-    "CGpuKernelBase",
-    "COp",
-    "EnumList",
-    "EnumType",
-    "ExternalCOp",
-    "Generic",
-    "GpuKernelBaseCOp",
-    "Params",
-    "ParamsType",
-    "Scalar",
-    "_NoPythonOp",
-    "generic",
-]
+from gpuarray.compiler.cops.op import (
+    COp as COp,
+    GpuKernelBaseCOp as GpuKernelBaseCOp,
+    _NoPythonOp as _NoPythonOp,
+)
+from gpuarray.compiler.cops.params import (
+    CEnumType as CEnumType,
+    EnumList as EnumList,
+    EnumType as EnumType,
+    Params as Params,
+    ParamsType as ParamsType,
+    Scalar as Scalar,
+)
+from gpuarray.compiler.graph.types import Generic as Generic, generic as generic

@@ -9,6 +9,7 @@ from gpuarray.compiler.derivatives import (  # noqa: F401  (rules)
     batching_indexing,
     batching_loops,
     batching_rules,
+    checkpoints,
     loops,
 )
 from gpuarray.compiler.derivatives.batching import over_rows

@@ -77,7 +77,7 @@ class ReverseLoop:
         self.inputs = inputs[1:]
         self.outputs = outputs
         k, q = op.n_states, op.n_traces
-        self.finals, self.traces = _moved(op, gradients[:k], gradients[k : k + q])
+        self.finals, self.traces = moved(op, gradients[:k], gradients[k : k + q])
         self.iterations = outputs[-1] if op.until else inputs[0]
         limit = op.truncate_gradient
         self.is_cut = limit != ALL
@@ -213,7 +213,13 @@ class ReverseLoop:
             [*next_states, *results],
         )
         name = f"grad_of_{op.name or 'scan_fn'}"
-        loop = Scan(body, len(sequences), len(starts), name=name)
+        loop = Scan(
+            body,
+            len(sequences),
+            len(starts),
+            name=name,
+            is_of_segments=op.is_of_segments,
+        )
         states = loop.states(body.inputs)
         starts = [
             patternbroadcast(x, v.broadcastable)
@@ -292,7 +298,7 @@ class ReverseLoop:
         return set_subtensor(index(zeros, part), rows)
 
 
-def _moved(
+def moved(
     op: Scan, finals: Gradients, traces: Gradients
 ) -> tuple[list[Variable | None], list[Variable | None]]:
     """Move gradients of the last row of a state's trace to the final state."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gpuarray.compiler import plan as p
-from gpuarray.compiler import rewrites
+from gpuarray.compiler import plan as p, rewrites
 from gpuarray.compiler.errors import CompilerError
 from gpuarray.compiler.gpukernels.bodies import Unfold, unfold_of, written
 from gpuarray.compiler.graph.core import Apply, Constant, Variable

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 from gpuarray._core.context import Context
-from gpuarray._kernels.argument_conversion import check_array as check_fits
-from gpuarray._kernels.argument_conversion import check_strict
+from gpuarray._kernels.argument_conversion import (
+    check_array as check_fits,
+    check_strict,
+)
 from gpuarray.array import Array
 from gpuarray.compiler.config import config
 from gpuarray.compiler.errors import (

@@ -12,8 +12,11 @@ from gpuarray.compiler.errors import (
     made_at,
 )
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
-from gpuarray.compiler.graph.traverse import ancestors, clone_replace
-from gpuarray.compiler.graph.traverse import clone as copy_nodes
+from gpuarray.compiler.graph.traverse import (
+    ancestors,
+    clone as copy_nodes,
+    clone_replace,
+)
 from gpuarray.compiler.graph.types import ArrayType, Generic, GpuArrayType
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 

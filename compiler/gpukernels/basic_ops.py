@@ -13,42 +13,28 @@ from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.custom.kernel_base import (
-    GpuKernelBase,
-    Kernel,
-    Launch,
+    GpuKernelBase as GpuKernelBase,
+    Kernel as Kernel,
+    Launch as Launch,
 )
-from gpuarray.compiler.gpukernels.custom.symbolic import greatest, least, same
+from gpuarray.compiler.gpukernels.custom.symbolic import (
+    greatest as greatest,
+    least as least,
+    same as same,
+)
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.variables.transfer import (
-    GpuContiguous,
-    GpuFromHost,
-    GpuToGpu,
-    HostFromGpu,
-    as_gpuarray_variable,
-    gpu_contiguous,
-    gpu_from_host,
-    host_from_gpu,
-    infer_context_name,
+    GpuContiguous as GpuContiguous,
+    GpuFromHost as GpuFromHost,
+    GpuToGpu as GpuToGpu,
+    HostFromGpu as HostFromGpu,
+    as_gpuarray_variable as as_gpuarray_variable,
+    gpu_contiguous as gpu_contiguous,
+    gpu_from_host as gpu_from_host,
+    host_from_gpu as host_from_gpu,
+    infer_context_name as infer_context_name,
 )
-
-__all__ = [
-    "GpuContiguous",
-    "GpuFromHost",
-    "GpuKernelBase",
-    "GpuToGpu",
-    "HostFromGpu",
-    "Kernel",
-    "Launch",
-    "as_gpuarray_variable",
-    "gpu_contiguous",
-    "gpu_from_host",
-    "greatest",
-    "host_from_gpu",
-    "infer_context_name",
-    "least",
-    "same",
-]
 
 
 @step_function("to_context")

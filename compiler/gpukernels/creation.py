@@ -8,8 +8,7 @@ import numpy as np
 from gpuarray._core.context import Context
 from gpuarray._core.opening import context as find_context
 from gpuarray._creation.conversion import asarray
-from gpuarray._creation.filled import empty as new_array
-from gpuarray._creation.filled import zeros
+from gpuarray._creation.filled import empty as new_array, zeros
 from gpuarray._kernels.codegen import once, self_contained
 from gpuarray._kernels.kernel import GpuKernel
 from gpuarray._kernels.texts import kernel_text

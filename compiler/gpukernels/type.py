@@ -5,28 +5,18 @@
 True
 """
 
-from __future__ import annotations
-
 from gpuarray.compiler.contexts import (
-    get_context,
-    list_contexts,
-    reg_context,
-    unreg_context,
+    get_context as get_context,
+    list_contexts as list_contexts,
+    reg_context as reg_context,
+    unreg_context as unreg_context,
 )
-from gpuarray.compiler.errors import ContextNotDefined
+from gpuarray.compiler.errors import ContextNotDefined as ContextNotDefined
 from gpuarray.compiler.graph.types import (
-    GpuArrayType,
-    GpuContextType,
-    gpu_context_type,
+    GpuArrayType as GpuArrayType,
+    GpuContextType as GpuContextType,
+    gpu_context_type as gpu_context_type,
 )
+from gpuarray.compiler.names import suggest_names as _suggest_names
 
-__all__ = [
-    "ContextNotDefined",
-    "GpuArrayType",
-    "GpuContextType",
-    "get_context",
-    "gpu_context_type",
-    "list_contexts",
-    "reg_context",
-    "unreg_context",
-]
+_suggest_names(__name__)

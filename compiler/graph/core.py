@@ -1,40 +1,24 @@
 """The parts of graphs: variables, constants, nodes, operations, and their lines."""
 
 from gpuarray.compiler.graph.constants import (
-    Constant,
-    as_variable,
-    constant,
-    literal_floats_are,
-    short_value,
+    Constant as Constant,
+    as_variable as as_variable,
+    constant as constant,
+    literal_floats_are as literal_floats_are,
+    short_value as short_value,
 )
-from gpuarray.compiler.graph.op import Op, SameShapeOp
-from gpuarray.compiler.graph.trace import Trace, traced_as, user_line
+from gpuarray.compiler.graph.op import Op as Op, SameShapeOp as SameShapeOp
+from gpuarray.compiler.graph.trace import (
+    Trace as Trace,
+    traced_as as traced_as,
+    user_line as user_line,
+)
 from gpuarray.compiler.graph.variable import (
-    Apply,
-    Variable,
-    derived,
-    is_device_node,
-    is_float,
-    short_op,
-    sources_of,
+    Apply as Apply,
+    Variable as Variable,
+    derived as derived,
+    is_device_node as is_device_node,
+    is_float as is_float,
+    short_op as short_op,
+    sources_of as sources_of,
 )
-
-__all__ = [
-    "Apply",
-    "Constant",
-    "Op",
-    "SameShapeOp",
-    "Trace",
-    "Variable",
-    "as_variable",
-    "constant",
-    "derived",
-    "is_device_node",
-    "is_float",
-    "literal_floats_are",
-    "short_op",
-    "short_value",
-    "sources_of",
-    "traced_as",
-    "user_line",
-]

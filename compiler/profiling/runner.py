@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 from gpuarray._core.context import Context
-from gpuarray._core.profiling import Profile, Span
-from gpuarray._core.profiling import profile as device_profile
+from gpuarray._core.profiling import Profile, Span, profile as device_profile
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.config import config

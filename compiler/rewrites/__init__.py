@@ -28,6 +28,10 @@ from gpuarray.compiler.rewrites.engine.engine import (
 )
 from gpuarray.compiler.rewrites.engine.merging import merge_constants
 from gpuarray.compiler.rewrites.engine.requirements import Missing
+from gpuarray.compiler.rewrites.loops.checkpoints import (
+    has_checkpoints,
+    settle_checkpoints,
+)
 from gpuarray.compiler.rewrites.loops.parts import run_all_iterations
 from gpuarray.compiler.rewrites.memory.inplace import orderings
 from gpuarray.compiler.rewrites.passes import (
@@ -165,11 +169,15 @@ def optimize(
         nullcontext() if is_off else current.use(compute_test_value="off")
     )
     early = tuple(name for name in EARLY if name in names)
-    if early:
-        tidy = Selection(early, excluding=selection.excluding)
-        _rewrite_bodies(fgraph, tidy, settings, keep_requirements, is_final=False)
     with traced_as(None), quiet:
-        _run_phases(fgraph, selection, names, log, keep_requirements)
+        is_any = bool(names or selection.including)
+        missing = Missing(fgraph) if is_any and keep_requirements else None
+        if names and has_checkpoints(fgraph):
+            settle_checkpoints(fgraph, log)
+        if early:
+            tidy = Selection(early, excluding=selection.excluding)
+            _rewrite_bodies(fgraph, tidy, settings, keep_requirements, is_final=False)
+        _run_phases(fgraph, selection, names, log, missing)
         if is_final:
             run_all_iterations(fgraph, log)
     if is_final:
@@ -211,7 +219,7 @@ def _run_phases(
     selection: Selection,
     requested: tuple[str, ...],
     log: Log,
-    keep_requirements: bool,
+    missing: Missing | None,
 ) -> None:
     """Run the selected phases, and those of the rewrites chosen by name."""
     names = {*requested, *_phases_with(selection.including)}
@@ -220,7 +228,6 @@ def _run_phases(
         *(o for p in PHASES if p.name in requested for o in p.includes),
     }
     rested: Collection[Rule] = ()
-    missing = Missing(fgraph) if names and keep_requirements else None
     if names:
         merge_constants(fgraph)
     for phase in without_prefixes([phase for phase in PHASES if phase.name in names]):

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.function.updates import OrderedUpdates
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.ops.scan.scan import ALL
+from gpuarray.compiler.ops.scan.segments import Checkpoint
 from gpuarray.compiler.scan_module.arguments import (
     iterations_of,
     listed,
     output_arguments,
     sequence_arguments,
 )
+from gpuarray.compiler.scan_module.checkpoint import checkpoint_of
 from gpuarray.compiler.scan_module.tracing import (
     Arguments,
+    Loop,
     loop_of,
     traced,
     updates_of,
@@ -38,6 +42,7 @@ def scan(
     allow_gc: bool | None = None,
     strict: bool = False,
     return_list: bool = False,
+    checkpoint: int | str = "all",
 ) -> tuple[Any, OrderedUpdates]:
     """Return the outputs of ``fn`` in all iterations, and updates of shared variables.
 
@@ -62,7 +67,15 @@ def scan(
     ``n_steps``, an integer or a variable, is the number of iterations, with ``until``
     the largest number; by default it is that of the shortest sequence.
     ``go_backwards`` starts at the last rows. Gradients go back through
-    ``truncate_gradient`` iterations, -1 for all. ``name`` names the loop in listings.
+    ``truncate_gradient`` iterations, -1 for all.
+
+    ``checkpoint`` says which states a gradient keeps in memory: ``"all"``; an integer
+    k, every k-th; ``"sqrt"``, those about the square root of the number of iterations
+    apart; or memory for states, as ``"64 MB"`` or ``"1 GiB"``. States that are not kept
+    are computed again, those after one kept state at a time, and those after the last
+    one not. Without a gradient it has no effect, with ``until`` it is an error.
+
+    ``name`` names the loop in listings.
     ``return_list`` returns a list of outputs even if there is only one. ``mode``,
     ``profile`` and ``allow_gc`` are accepted and have no effect: a body is compiled
     with the function that it is in.
@@ -79,8 +92,6 @@ def scan(
     [ 1.  8. 27.]
     """
     label = "scan" if name is None else f"scan {name!r}"
-    if not callable(fn):
-        raise GraphTypeError(f"{label}: fn is {fn!r}, expected a function")
     arguments = Arguments(
         fn=fn,
         sequences=sequence_arguments(sequences, label),
@@ -90,9 +101,42 @@ def scan(
         name=name,
         strict=strict,
     )
+    limit = limit_of(truncate_gradient, label)
+    kept = checkpoint_of(checkpoint, label)
+    call = loop_call(arguments, n_steps, go_backwards, limit, kept)
+    result = call.loop.op(*call.inputs)
+    results: list[Variable] = result if isinstance(result, list) else [result]
+    first = call.loop.op.n_states
+    outputs = results[first : first + call.n_outputs]
+    return shaped(outputs, return_list), updates_of(call.loop, results[:first])
+
+
+@dataclass(frozen=True)
+class LoopCall:
+    """A loop with its inputs; its first ``n_outputs`` traces are the program's."""
+
+    loop: Loop
+    inputs: Sequence[Variable]
+    n_outputs: int
+
+
+def loop_call(
+    arguments: Arguments,
+    n_steps: Any,
+    go_backwards: bool = False,
+    truncate_gradient: int = ALL,
+    checkpoint: Checkpoint | None = None,
+) -> LoopCall:
+    """Return the loop of the arguments.
+
+    Raises TypeError and ValueError for arguments that make none.
+    """
+    fn, label = arguments.fn, arguments.label
+    if not callable(fn):
+        raise GraphTypeError(f"{label}: fn is {fn!r}, expected a function")
     iterations, is_all = iterations_of(n_steps, arguments.sequences, label)
     iteration = traced(arguments)
-    loop = loop_of(iteration, arguments, limit_of(truncate_gradient, label))
+    loop = loop_of(iteration, arguments, truncate_gradient, checkpoint)
     rows = [
         sequence.rows(tap, iterations, go_backwards, is_all)
         for sequence in arguments.sequences
@@ -102,11 +146,8 @@ def scan(
         raise GraphValueError(
             f"{label}: fn returns no output and no update, expected at least one"
         )
-    result = loop.op(iterations, *rows, *loop.starts, *loop.constants)
-    results: list[Variable] = result if isinstance(result, list) else [result]
-    first = loop.op.n_states
-    outputs = results[first : first + len(iteration.outputs)]
-    return shaped(outputs, return_list), updates_of(loop, results[:first])
+    inputs = [iterations, *rows, *loop.starts, *loop.constants]
+    return LoopCall(loop, inputs, len(iteration.outputs))
 
 
 def limit_of(truncate_gradient: Any, label: str) -> int:

@@ -50,6 +50,7 @@ def reduce(
     go_backwards: bool = False,
     mode: Any = None,
     name: str | None = None,
+    checkpoint: int | str = "all",
 ) -> tuple[Any, OrderedUpdates]:
     """Return the outputs of the last iteration over the sequences, and updates.
 
@@ -70,6 +71,7 @@ def reduce(
         go_backwards=go_backwards,
         mode=mode,
         name=name,
+        checkpoint=checkpoint,
     )
     if isinstance(outputs, list):
         return [index(trace, -1) for trace in outputs], updates
@@ -83,6 +85,7 @@ def foldl(
     non_sequences: Any = None,
     mode: Any = None,
     name: str | None = None,
+    checkpoint: int | str = "all",
 ) -> tuple[Any, OrderedUpdates]:
     """Return `reduce` from the first rows to the last.
 
@@ -91,7 +94,9 @@ def foldl(
     >>> print(left.eval())
     2
     """
-    return reduce(fn, sequences, outputs_info, non_sequences, False, mode, name)
+    return reduce(
+        fn, sequences, outputs_info, non_sequences, False, mode, name, checkpoint
+    )
 
 
 def foldr(
@@ -101,6 +106,7 @@ def foldr(
     non_sequences: Any = None,
     mode: Any = None,
     name: str | None = None,
+    checkpoint: int | str = "all",
 ) -> tuple[Any, OrderedUpdates]:
     """Return `reduce` from the last rows to the first.
 
@@ -109,4 +115,6 @@ def foldr(
     >>> print(right.eval())
     -2
     """
-    return reduce(fn, sequences, outputs_info, non_sequences, True, mode, name)
+    return reduce(
+        fn, sequences, outputs_info, non_sequences, True, mode, name, checkpoint
+    )

@@ -32,6 +32,7 @@ from gpuarray.compiler.ops.broadcast.broadcast import patternbroadcast
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.scan.body import Body
 from gpuarray.compiler.ops.scan.scan import Scan, row_of
+from gpuarray.compiler.ops.scan.segments import Checkpoint
 from gpuarray.compiler.ops.shape.shape import Shape
 from gpuarray.compiler.ops.slicing.lengths import is_of_lengths
 from gpuarray.compiler.ops.variables.basic import MakeVector, as_tensor_variable
@@ -284,9 +285,21 @@ class Loop:
 
 
 def loop_of(
-    iteration: TracedIteration, arguments: Arguments, truncate_gradient: int
+    iteration: TracedIteration,
+    arguments: Arguments,
+    truncate_gradient: int,
+    checkpoint: Checkpoint | None = None,
 ) -> Loop:
-    """Return the loop of which ``iteration`` is one iteration."""
+    """Return the loop of which ``iteration`` is one iteration.
+
+    Raises ValueError for a loop with ``until`` and checkpoints.
+    """
+    if checkpoint is not None and iteration.condition is not None:
+        raise GraphValueError(
+            f"{arguments.label}: fn ends the loop by until(), and checkpoints are for "
+            "loops whose number of iterations is known before they run; leave out "
+            "checkpoint, or the condition"
+        )
     shared: dict[Variable, Variable] = {x: x.type(x.name) for x in iteration.updates}
     inner = [
         *iteration.rows,
@@ -320,6 +333,7 @@ def loop_of(
         until=iteration.condition is not None,
         truncate_gradient=truncate_gradient,
         name=arguments.name,
+        checkpoint=checkpoint,
     )
     updates = {x: len(states) + i for i, x in enumerate(iteration.updates)}
     return Loop(op, [*starts, *shared], list(constants), updates)

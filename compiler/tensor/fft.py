@@ -1,10 +1,11 @@
 """The namespace ``T.fft``: Fourier transforms of real arrays."""
 
-from __future__ import annotations
+from gpuarray.compiler.names import suggest_names as _suggest_names
+from gpuarray.compiler.ops.fft import (
+    IRFFT as IRFFT,
+    RFFT as RFFT,
+    irfft as irfft,
+    rfft as rfft,
+)
 
-from gpuarray.compiler.names import suggest_names
-from gpuarray.compiler.ops.fft import IRFFT, RFFT, irfft, rfft
-
-__all__ = ["IRFFT", "RFFT", "irfft", "rfft"]
-
-suggest_names(__name__)
+_suggest_names(__name__)

@@ -1,72 +1,42 @@
 """The namespace ``T.nlinalg``: linear algebra, as NumPy's."""
 
-from __future__ import annotations
-
-from gpuarray.compiler.names import suggest_names
+from gpuarray.compiler.names import suggest_names as _suggest_names
 from gpuarray.compiler.ops.creation.diagonals import (
-    AllocDiag,
-    ExtractDiag,
-    alloc_diag,
-    diag,
-    extract_diag,
-    trace,
+    AllocDiag as AllocDiag,
+    ExtractDiag as ExtractDiag,
+    alloc_diag as alloc_diag,
+    diag as diag,
+    extract_diag as extract_diag,
+    trace as trace,
 )
 from gpuarray.compiler.ops.linalg.inverses import (
-    Lstsq,
-    MatrixPinv,
-    lstsq,
-    matrix_dot,
-    matrix_power,
-    pinv,
-    tensorinv,
-    tensorsolve,
+    Lstsq as Lstsq,
+    MatrixPinv as MatrixPinv,
+    lstsq as lstsq,
+    matrix_dot as matrix_dot,
+    matrix_power as matrix_power,
+    pinv as pinv,
+    tensorinv as tensorinv,
+    tensorsolve as tensorsolve,
 )
 from gpuarray.compiler.ops.linalg.nlinalg import (
-    QR,
-    SVD,
-    Det,
-    Eig,
-    Eigh,
-    det,
-    eig,
-    eigh,
-    qr,
-    svd,
+    QR as QR,
+    SVD as SVD,
+    Det as Det,
+    Eig as Eig,
+    Eigh as Eigh,
+    det as det,
+    eig as eig,
+    eigh as eigh,
+    qr as qr,
+    svd as svd,
 )
-from gpuarray.compiler.ops.linalg.norms import norm
-from gpuarray.compiler.ops.linalg.solving import MatrixInverse, matrix_inverse
+from gpuarray.compiler.ops.linalg.norms import norm as norm
+from gpuarray.compiler.ops.linalg.solving import (
+    MatrixInverse as MatrixInverse,
+    matrix_inverse as matrix_inverse,
+)
 
 inv = matrix_inverse
 
-__all__ = [
-    "QR",
-    "SVD",
-    "AllocDiag",
-    "Det",
-    "Eig",
-    "Eigh",
-    "ExtractDiag",
-    "Lstsq",
-    "MatrixInverse",
-    "MatrixPinv",
-    "alloc_diag",
-    "det",
-    "diag",
-    "eig",
-    "eigh",
-    "extract_diag",
-    "inv",
-    "lstsq",
-    "matrix_dot",
-    "matrix_inverse",
-    "matrix_power",
-    "norm",
-    "pinv",
-    "qr",
-    "svd",
-    "tensorinv",
-    "tensorsolve",
-    "trace",
-]
-
-suggest_names(__name__)
+_suggest_names(__name__)

@@ -1,32 +1,22 @@
 """The namespace ``T.subtensor``: indexing, and changes of parts of arrays."""
 
-from __future__ import annotations
-
-from gpuarray.compiler.names import suggest_names
+from gpuarray.compiler.names import suggest_names as _suggest_names
 from gpuarray.compiler.ops.index.advanced import (
-    AdvancedBooleanIncSubtensor,
-    AdvancedBooleanSubtensor,
-    AdvancedIncSubtensor,
-    AdvancedIncSubtensor1,
-    AdvancedSubtensor,
-    AdvancedSubtensor1,
+    AdvancedBooleanIncSubtensor as AdvancedBooleanIncSubtensor,
+    AdvancedBooleanSubtensor as AdvancedBooleanSubtensor,
+    AdvancedIncSubtensor as AdvancedIncSubtensor,
+    AdvancedIncSubtensor1 as AdvancedIncSubtensor1,
+    AdvancedSubtensor as AdvancedSubtensor,
+    AdvancedSubtensor1 as AdvancedSubtensor1,
 )
-from gpuarray.compiler.ops.index.indexing import inc_subtensor, set_subtensor
-from gpuarray.compiler.ops.index.picking import take
-from gpuarray.compiler.ops.slicing.subtensor import IncSubtensor, Subtensor
+from gpuarray.compiler.ops.index.indexing import (
+    inc_subtensor as inc_subtensor,
+    set_subtensor as set_subtensor,
+)
+from gpuarray.compiler.ops.index.picking import take as take
+from gpuarray.compiler.ops.slicing.subtensor import (
+    IncSubtensor as IncSubtensor,
+    Subtensor as Subtensor,
+)
 
-__all__ = [
-    "AdvancedBooleanIncSubtensor",
-    "AdvancedBooleanSubtensor",
-    "AdvancedIncSubtensor",
-    "AdvancedIncSubtensor1",
-    "AdvancedSubtensor",
-    "AdvancedSubtensor1",
-    "IncSubtensor",
-    "Subtensor",
-    "inc_subtensor",
-    "set_subtensor",
-    "take",
-]
-
-suggest_names(__name__)
+_suggest_names(__name__)

@@ -29,8 +29,7 @@ from typing import Any as _Any
 
 import numpy as _numpy
 
-from gpuarray import _names
-from gpuarray import dtypes as _dtypes
+from gpuarray import _names, dtypes as _dtypes
 from gpuarray._creation import conversion as _conversion
 from gpuarray._import_hooks import find_under as _find_under
 from gpuarray._interop import dask as _dask

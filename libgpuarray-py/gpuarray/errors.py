@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
+from types import ModuleType
 from typing import NoReturn
 
 import numpy as np
@@ -216,7 +217,7 @@ class UnknownName(GpuArrayError, AttributeError):
 
 
 def suggest_names(module: str) -> None:
-    """Have a module's AttributeErrors suggest the nearest name.
+    """Have a module list its public names, and suggest the nearest of them in errors.
 
     Set at run time, so that type checkers know that the module has no other names.
     """
@@ -224,7 +225,22 @@ def suggest_names(module: str) -> None:
     def refuse(name: str) -> NoReturn:
         raise UnknownName(f"module {module!r}", name, sys.modules[module])
 
-    vars(sys.modules[module])["__getattr__"] = refuse
+    space = vars(sys.modules[module])
+    names = space.setdefault("__all__", public_names(module))
+    space.update(__getattr__=refuse, __dir__=lambda: names)
+
+
+def public_names(module: str, modules: str = "") -> list[str]:
+    """Return the names of a module that begin with no underscore.
+
+    Of its modules only those that are listed, as Python adds others: its submodules.
+    """
+    return sorted(
+        name
+        for name, value in vars(sys.modules[module]).items()
+        if not name.startswith("_")
+        and (name in modules.split() or not isinstance(value, ModuleType))
+    )
 
 
 def _nearest(name: str, among: object) -> str:

@@ -5,46 +5,30 @@ computed on the host. float32 and complex64 keep their precision, float16 is tra
 as float32, integers as float64.
 """
 
-from __future__ import annotations
-
-from gpuarray._fft.helper import fftfreq, fftshift, ifftshift, rfftfreq
-from gpuarray._fft.one_axis import fft, hfft, ifft, ihfft, irfft, rfft
-from gpuarray._fft.several_axes import (
-    fft2,
-    fftn,
-    ifft2,
-    ifftn,
-    irfft2,
-    irfftn,
-    rfft2,
-    rfftn,
+from gpuarray._fft.helper import (
+    fftfreq as fftfreq,
+    fftshift as fftshift,
+    ifftshift as ifftshift,
+    rfftfreq as rfftfreq,
 )
-from gpuarray.errors import suggest_names
+from gpuarray._fft.one_axis import (
+    fft as fft,
+    hfft as hfft,
+    ifft as ifft,
+    ihfft as ihfft,
+    irfft as irfft,
+    rfft as rfft,
+)
+from gpuarray._fft.several_axes import (
+    fft2 as fft2,
+    fftn as fftn,
+    ifft2 as ifft2,
+    ifftn as ifftn,
+    irfft2 as irfft2,
+    irfftn as irfftn,
+    rfft2 as rfft2,
+    rfftn as rfftn,
+)
+from gpuarray.errors import suggest_names as _suggest_names
 
-__all__ = [
-    "fft",
-    "fft2",
-    "fftfreq",
-    "fftn",
-    "fftshift",
-    "hfft",
-    "ifft",
-    "ifft2",
-    "ifftn",
-    "ifftshift",
-    "ihfft",
-    "irfft",
-    "irfft2",
-    "irfftn",
-    "rfft",
-    "rfft2",
-    "rfftfreq",
-    "rfftn",
-]
-
-
-def __dir__() -> list[str]:
-    return __all__
-
-
-suggest_names(__name__)
+_suggest_names(__name__)

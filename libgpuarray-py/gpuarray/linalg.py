@@ -7,156 +7,68 @@ wait, as LinAlgError. Elsewhere NumPy computes on the host, and a HostNotice war
 for each function.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
-import numpy.typing as npt
-
-from gpuarray._core.arguments import axis_number
-from gpuarray._core.base import require_all
 from gpuarray._linalg.decompositions import (
-    EighResult,
-    EigResult,
-    QRResult,
-    SlogdetResult,
-    SVDResult,
-    cholesky,
-    det,
-    eig,
-    eigh,
-    eigvals,
-    eigvalsh,
-    inv,
-    qr,
-    slogdet,
-    solve,
-    svd,
-    svdvals,
+    EighResult as EighResult,
+    EigResult as EigResult,
+    QRResult as QRResult,
+    SlogdetResult as SlogdetResult,
+    SVDResult as SVDResult,
+    cholesky as cholesky,
+    det as det,
+    eig as eig,
+    eigh as eigh,
+    eigvals as eigvals,
+    eigvalsh as eigvalsh,
+    inv as inv,
+    qr as qr,
+    slogdet as slogdet,
+    solve as solve,
+    svd as svd,
+    svdvals as svdvals,
 )
 from gpuarray._linalg.norms import (
-    cond,
-    lstsq,
-    matrix_norm,
-    matrix_power,
-    matrix_rank,
-    norm,
-    pinv,
-    tensorinv,
-    tensorsolve,
-    vector_norm,
+    cond as cond,
+    lstsq as lstsq,
+    matrix_norm as matrix_norm,
+    matrix_power as matrix_power,
+    matrix_rank as matrix_rank,
+    norm as norm,
+    pinv as pinv,
+    tensorinv as tensorinv,
+    tensorsolve as tensorsolve,
+    vector_norm as vector_norm,
 )
-from gpuarray._manipulation import shaping
-from gpuarray._manipulation.shaping import matrix_transpose, moveaxis
+from gpuarray._linalg.stacks import cross as cross, diagonal as diagonal, trace as trace
+from gpuarray._manipulation.shaping import matrix_transpose as matrix_transpose
 from gpuarray._products.contractions import (
-    crossed,
-    inner,
-    kron,
-    matvec,
-    multi_dot,
-    vecmat,
+    inner as inner,
+    kron as kron,
+    matvec as matvec,
+    multi_dot as multi_dot,
+    outer_of_vectors as _outer,
+    vecmat as vecmat,
 )
-from gpuarray._products.contractions import outer_of_vectors as outer
-from gpuarray._products.matmul import dot, matmul, tensordot, vdot, vecdot
-from gpuarray.blas import allow_tf32, gemm, gemm_bias, gemmBatch_3d, gemv, ger
-from gpuarray.errors import BadValue, HostNotice, LinAlgError, suggest_names
+from gpuarray._products.matmul import (
+    dot as dot,
+    matmul as matmul,
+    tensordot as tensordot,
+    vdot as vdot,
+    vecdot as vecdot,
+)
+from gpuarray.blas import (
+    allow_tf32 as allow_tf32,
+    gemm as gemm,
+    gemm_bias as gemm_bias,
+    gemmBatch_3d as gemmBatch_3d,
+    gemv as gemv,
+    ger as ger,
+)
+from gpuarray.errors import (
+    HostNotice as HostNotice,
+    LinAlgError as LinAlgError,
+    suggest_names as _suggest_names,
+)
 
-__all__ = [
-    "EigResult",
-    "EighResult",
-    "HostNotice",
-    "LinAlgError",
-    "QRResult",
-    "SVDResult",
-    "SlogdetResult",
-    "allow_tf32",
-    "cholesky",
-    "cond",
-    "cross",
-    "det",
-    "diagonal",
-    "dot",
-    "eig",
-    "eigh",
-    "eigvals",
-    "eigvalsh",
-    "gemm",
-    "gemmBatch_3d",
-    "gemm_bias",
-    "gemv",
-    "ger",
-    "inner",
-    "inv",
-    "kron",
-    "lstsq",
-    "matmul",
-    "matrix_norm",
-    "matrix_power",
-    "matrix_rank",
-    "matrix_transpose",
-    "matvec",
-    "multi_dot",
-    "norm",
-    "outer",
-    "pinv",
-    "qr",
-    "slogdet",
-    "solve",
-    "svd",
-    "svdvals",
-    "tensordot",
-    "tensorinv",
-    "tensorsolve",
-    "trace",
-    "vdot",
-    "vecdot",
-    "vecmat",
-    "vector_norm",
-]
+outer = _outer
 
-
-def __dir__() -> list[str]:
-    return __all__
-
-
-suggest_names(__name__)
-
-
-def diagonal(x: Any, /, *, offset: int = 0) -> Any:
-    """Return a view of the diagonals of the matrices in the last two axes.
-
-    >>> print(gpuarray.linalg.diagonal(gpuarray.arange(4).reshape(2, 2)))
-    [0 3]
-    """
-    return shaping.diagonal(x, offset, -2, -1)
-
-
-def trace(x: Any, /, *, offset: int = 0, dtype: npt.DTypeLike | None = None) -> Any:
-    """Return the sums of the diagonals of the matrices in the last two axes.
-
-    >>> print(gpuarray.linalg.trace(gpuarray.arange(8).reshape(2, 2, 2)))
-    [ 3 11]
-    """
-    return shaping.trace(x, offset, -2, -1, dtype)
-
-
-def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """The cross products of vectors of 3 elements along ``axis``; they broadcast.
-
-    Raises BadValue unless the axis has 3 elements in both.
-
-    >>> x, y = gpuarray.asarray([1.0, 0.0, 0.0]), gpuarray.asarray([0.0, 1.0, 0.0])
-    >>> print(gpuarray.linalg.cross(x, y))
-    [0. 0. 1.]
-    """
-    x1, x2 = require_all("cross", x1, x2)
-    vectors = []
-    for x in (x1, x2):
-        number = axis_number(axis, x.ndim, "cross")
-        if x.shape[number] != 3:
-            raise BadValue(
-                f"cross: axis {axis} of shape {x.shape} has {x.shape[number]} "
-                "elements, expected 3"
-            )
-        vectors.append(moveaxis(x, number, -1))
-    return moveaxis(crossed(*vectors), -1, axis)
+_suggest_names(__name__)

@@ -6,8 +6,7 @@ graph of several outputs.
 """
 
 from dataclasses import replace
-from functools import partial
-from functools import reduce as fold
+from functools import partial, reduce as fold
 
 import gpuarray.compiler.tensor as T
 import numpy as np

@@ -1,8 +1,7 @@
 """Which rules are asked of which nodes, and when they are asked again."""
 
 import pytest
-from gpuarray.compiler import rewrites
-from gpuarray.compiler import tensor as T
+from gpuarray.compiler import rewrites, tensor as T
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.rewrites import passes
 from gpuarray.compiler.rewrites.engine import engine

@@ -14,8 +14,8 @@ from gpuarray.compiler import (
     grad,
     load,
     shared,
+    tensor as T,
 )
-from gpuarray.compiler import tensor as T
 from gpuarray.compiler.gpukernels.basic_ops import (
     GpuContiguous,
     GpuFromHost,

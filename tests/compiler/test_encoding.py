@@ -9,8 +9,7 @@ import gpuarray.compiler as theano
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from gpuarray.compiler import plan as p
-from gpuarray.compiler import shared
+from gpuarray.compiler import plan as p, shared
 from gpuarray.compiler.encoding import Encoding, Unencodable
 from gpuarray.compiler.function.plan_cache import (
     ENCODING,

@@ -4,8 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from gpuarray.compiler import grad, rewrites
-from gpuarray.compiler import tensor as T
+from gpuarray.compiler import grad, rewrites, tensor as T
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from gpuarray.compiler import Op, rewrites
-from gpuarray.compiler import tensor as T
+from gpuarray.compiler import Op, rewrites, tensor as T
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ops.linalg.linalg import Gemv
 from run_graph import run_graph

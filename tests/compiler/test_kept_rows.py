@@ -7,8 +7,7 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import config, function, grad
-from gpuarray.compiler.gpukernels.rows import body
-from gpuarray.compiler.gpukernels.rows import launched as launched_steps
+from gpuarray.compiler.gpukernels.rows import body, launched as launched_steps
 from gpuarray.compiler.gpukernels.rows.persistent import kept_values
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep

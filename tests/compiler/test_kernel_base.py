@@ -7,8 +7,7 @@ from contextlib import nullcontext
 import gpuarray
 import numpy as np
 import pytest
-from gpuarray.compiler import Apply, GpuArrayType, Op, config, function
-from gpuarray.compiler import tensor as T
+from gpuarray.compiler import Apply, GpuArrayType, Op, config, function, tensor as T
 from gpuarray.compiler.gpukernels import GpuKernelBase, Kernel, Launch
 from gpuarray.compiler.gpukernels.basic_ops import (
     as_gpuarray_variable,

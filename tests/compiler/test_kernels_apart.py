@@ -5,8 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from gpuarray.compiler import elementwise_op, function, plan
-from gpuarray.compiler import tensor as T
+from gpuarray.compiler import elementwise_op, function, plan, tensor as T
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.gpukernels.registry import LOWERINGS, lowers
 from gpuarray.compiler.graph.core import Apply, Op

@@ -12,8 +12,7 @@ from pathlib import Path
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from gpuarray.compiler import config, function, grad, shared
-from gpuarray.compiler import plan as p
+from gpuarray.compiler import config, function, grad, plan as p, shared
 from gpuarray.compiler.gpukernels.bodies import written
 from gpuarray.compiler.gpukernels.multi_tensor.text import named_text
 

@@ -189,12 +189,7 @@ def test_the_names_are_modules_too():
         module = importlib.import_module(f"gpuarray.compiler.tensor.{name}")
         assert module is getattr(T, name)
         assert all(callable(getattr(module, each)) for each in module.__all__)
-        assert module.__all__ == sorted(module.__all__, key=order)
-
-
-def order(name):
-    """Constants, classes, functions, as ruff sorts them."""
-    return (not name.isupper(), not name[0].isupper(), name)
+        assert module.__all__ == sorted(module.__all__)
 
 
 def test_equal_ops_merge_over_stacks_of_matrices(context):

@@ -11,8 +11,7 @@ from pathlib import Path
 import gpuarray
 import numpy as np
 import pytest
-from gpuarray.compiler import function, grad
-from gpuarray.compiler import tensor as T
+from gpuarray.compiler import function, grad, tensor as T
 from gpuarray.compiler.ops.variables.transfer import HostFromGpu
 
 PAGE = Path(__file__).parents[2] / "docs" / "compiler" / "ops-with-other-libraries.md"

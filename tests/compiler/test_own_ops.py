@@ -15,8 +15,14 @@ import gpuarray
 import numpy as np
 import own_ops
 import pytest
-from gpuarray.compiler import config, elementwise_op, function, kernel_op, load
-from gpuarray.compiler import tensor as T
+from gpuarray.compiler import (
+    config,
+    elementwise_op,
+    function,
+    kernel_op,
+    load,
+    tensor as T,
+)
 from gpuarray.compiler.errors import BadThunkOutput
 from gpuarray.compiler.gpukernels.custom.signature import parsed
 from gpuarray.compiler.gradient import grad, jacobian, verify_grad

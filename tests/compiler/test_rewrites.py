@@ -7,8 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from gpuarray.compiler import rewrites
-from gpuarray.compiler import tensor as T
+from gpuarray.compiler import rewrites, tensor as T
 from gpuarray.compiler.config import config
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.graph.core import Constant, constant

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from gpuarray.compiler import config, function, grad
 from gpuarray.compiler.gpukernels.folds import accumulator
-from gpuarray.compiler.gpukernels.rows import body
-from gpuarray.compiler.gpukernels.rows import launched as launched_steps
+from gpuarray.compiler.gpukernels.rows import body, launched as launched_steps
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
 from gpuarray.compiler.ops.fused.row_steps import CELL, COLUMN, Fold, Total

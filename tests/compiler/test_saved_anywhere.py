@@ -11,8 +11,7 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from families import small as drawn
-from gpuarray.compiler import config, function
-from gpuarray.compiler import plan as p
+from gpuarray.compiler import config, function, plan as p
 from gpuarray.compiler.derivatives.batching_fallback import MapRows
 from gpuarray.compiler.function.anywhere import DEPTH, bodies_of, body_of, places_of
 from gpuarray.compiler.function.saving import _lowered

@@ -7,8 +7,7 @@ import gpuarray
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from gpuarray.compiler import config, function, kernel_op
-from gpuarray.compiler import plan as p
+from gpuarray.compiler import config, function, kernel_op, plan as p
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.gpukernels.basic_ops import greatest, least, same
 from gpuarray.compiler.gpukernels.bodies import Steps

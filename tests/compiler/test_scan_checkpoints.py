@@ -99,15 +99,9 @@ def test_theanos_arguments_are_accepted():
 @pytest.mark.parametrize(
     "change, kind, told",
     [
-        ({"sequences": {"input": T.dvector(), "taps": [0]}}, TypeError, "no taps"),
-        (
-            {"outputs_info": {"initial": T.dvector(), "taps": [-2]}},
-            TypeError,
-            "no taps",
-        ),
         ({"save_every_N": 0}, ValueError, "save_every_N is 0, expected a positive"),
         ({"save_every_N": 2.5}, ValueError, "save_every_N is 2.5"),
-        ({"sequences": []}, ValueError, "no sequences and no n_steps"),
+        ({"sequences": []}, ValueError, "number of iterations is unknown"),
         (
             {"fn": lambda r, s: (s, theano.scan_module.until(s > 1))},
             ValueError,
@@ -123,3 +117,220 @@ def test_what_makes_no_blocks_is_refused(change, kind, told):
     }
     with pytest.raises(kind, match=told):
         scan_checkpoints(**(arguments | change))
+
+
+# ---- the keyword of scan ----
+
+FORMS = [1, 4, 100, "sqrt", "150 B", "1kB", "1 MiB"]
+
+
+def grads(cost, variables):
+    return theano.grad(cost, variables, disconnected_inputs="ignore")
+
+
+def agree(results, expected, rtol=1e-9):
+    for one, other in zip(results, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=rtol, atol=1e-12)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_gradients_are_those_of_all_states(form):
+    x, s, w, n = T.dmatrix("x"), T.dvector("s"), T.dmatrix("w"), T.lscalar("n")
+
+    def run(checkpoint, steps):
+        out, _ = scan(turn, x, s, w, n_steps=steps, checkpoint=checkpoint)
+        cost = (out[-1] ** 2).sum() + T.sin(out).sum()
+        results = [out, *grads(cost, [x, s, w])]
+        inputs = [x, s, w, *([n] if steps is n else [])]
+        return function(inputs, results)
+
+    for steps in (None, n):
+        some, whole = run(form, steps), run("all", steps)
+        for length in (1, 2, 4, 5, 21):
+            given = [*arrays(length), *([] if steps is None else [length])]
+            (out, *slopes), (want, *expected) = some(*given), whole(*given)
+            np.testing.assert_array_equal(out, want)
+            agree(slopes, expected)
+    some, whole = run(form, 13), run("all", 13)
+    agree(some(*arrays(13)), whole(*arrays(13)))
+
+
+@pytest.mark.parametrize("goes_back", [False, True])
+def test_taps_several_states_and_results_that_no_iteration_reads(goes_back):
+    x, a, b, w = T.dmatrix("x"), T.dmatrix("a"), T.dvector("b"), T.dvector("w")
+
+    def step(before, now, second, first, other, w):
+        new = T.tanh(second * w + 0.5 * first + now)
+        return [new, other * 0.9 + before * new, (new * other).sum()]
+
+    def run(checkpoint):
+        outputs, _ = scan(
+            step,
+            {"input": x, "taps": [-1, 1]},
+            [{"initial": a, "taps": [-3, -1]}, b, None],
+            w,
+            go_backwards=goes_back,
+            checkpoint=checkpoint,
+            strict=True,
+        )
+        cost = outputs[0][-1].sum() + (outputs[1] ** 2).sum() + outputs[2].sum()
+        inputs = [x, a, b, w]
+        return function(inputs, [*outputs, *grads(cost, inputs)])
+
+    some, whole = run("sqrt"), run("all")
+    for length in (3, 4, 19):
+        given = numbers(length, 3), numbers(3, 3), numbers(3, seed=1), numbers(3)
+        agree(some(*given), whole(*given))
+
+
+@pytest.mark.parametrize("limit", [1, 5, 9, 30])
+def test_truncated_gradients(limit):
+    x, s, w = T.dmatrix("x"), T.dvector("s"), T.dmatrix("w")
+
+    def run(checkpoint):
+        out, _ = scan(turn, x, s, w, truncate_gradient=limit, checkpoint=checkpoint)
+        cost = (out[-1] ** 2).sum() + T.sin(out).sum()
+        return function([x, s, w], [out, *grads(cost, [x, s, w])])
+
+    some, whole = run(3), run("all")
+    for length in (4, 9, 20):
+        agree(some(*arrays(length)), whole(*arrays(length)))
+
+
+def test_updates_of_shared_variables():
+    x = T.dvector("x")
+    results = []
+    for checkpoint in ("all", 3):
+        total = shared(np.array(0.5))
+        out, updates = scan(
+            lambda r, s, total=total: (r * total * s, {total: T.sin(total + r)}),
+            x,
+            T.constant(1.0, dtype="float64"),
+            checkpoint=checkpoint,
+        )
+        f = function([x], [out, theano.grad(out.sum(), x)], updates=updates)
+        results.append([*f(numbers(8)), total.get_value(), *f(numbers(7))])
+    agree(*results)
+
+
+def test_second_derivatives_forward_mode_and_jacobians():
+    x, s, w, v = T.dmatrix("x"), T.dvector("s"), T.dmatrix("w"), T.dmatrix("v")
+
+    def run(checkpoint):
+        out, _ = scan(turn, x, s, w, checkpoint=checkpoint)
+        slope = theano.grad((out[-1] ** 2).sum(), w)
+        return function(
+            [x, s, w, v],
+            [
+                *theano.grad(T.sin(slope).sum(), [x, s, w]),
+                theano.gradient.Rop(out, w, v),
+                theano.gradient.Rop(slope, w, v),
+                theano.gradient.jacobian(out[-1], s),
+            ],
+        )
+
+    given = *arrays(11), numbers(3, 3, seed=5)
+    agree(run("sqrt")(*given), run("all")(*given))
+
+
+def test_a_loop_with_checkpoints_in_a_loop():
+    x, s, w = T.dmatrix("x"), T.dvector("s"), T.dmatrix("w")
+
+    def run(checkpoint):
+        def outer(state, w):
+            return scan(turn, x, state, w, checkpoint=checkpoint)[0][-1]
+
+        out, _ = scan(outer, None, s, w, n_steps=5, checkpoint=checkpoint)
+        return function([x, s, w], [out, *grads(out.sum(), [x, s, w])])
+
+    agree(run("sqrt")(*arrays(7)), run("all")(*arrays(7)))
+
+
+@pytest.mark.parametrize("fold", ["reduce", "foldl", "foldr"])
+def test_folds(fold):
+    x, s = T.dmatrix("x"), T.dvector("s")
+
+    def run(checkpoint):
+        out, _ = getattr(theano, fold)(
+            lambda r, s: T.tanh(r * s), x, s, checkpoint=checkpoint
+        )
+        return function([x, s], [out, *grads(out.sum(), [x, s])])
+
+    given = numbers(10, 3), numbers(3, seed=1)
+    agree(run(4)(*given), run("all")(*given))
+
+
+def loops_in(f):
+    return sum(type(step).__name__ == "LoopStep" for step in f.plan.steps)
+
+
+def test_the_loop_of_the_values_is_that_of_the_gradient():
+    x, s, w = T.dmatrix("x"), T.dvector("s"), T.dmatrix("w")
+    out, _ = scan(turn, x, s, w, checkpoint="sqrt")
+    slope = theano.grad((out[-1] ** 2).sum(), w)
+    assert loops_in(function([x, s, w], out)) == 1
+    assert loops_in(function([x, s, w], slope)) == 4
+    assert loops_in(function([x, s, w], [out[-1], slope])) == 4
+    assert loops_in(function([x, s, w], [out, slope])) == 4
+
+
+@pytest.mark.parametrize("goes_back", [False, True])
+def test_memory_grows_with_the_root_of_the_length(goes_back):
+    x, s = T.dmatrix("x"), T.dvector("s")
+    w, u = T.dmatrix("w"), T.dmatrix("u")
+
+    def step(row, state, w, u):
+        new = T.tanh(T.dot(state, w) + T.dot(row, u))
+        return [new, (new**2).sum()]
+
+    memory = {}
+    for form in ("all", "sqrt", 64, "40kB"):
+        (_, losses), _ = scan(
+            step, x, [s, None], [w, u], go_backwards=goes_back, checkpoint=form
+        )
+        f = function([x, s, w, u], grads(losses.sum(), [s, w, u]))
+        for length in (256, 1024, 4096):
+            f(numbers(length, 20), numbers(20), numbers(20, 20), numbers(20, 20))
+            memory[form, length] = f.info()["workspace"]
+    assert memory["all", 4096] > 3.5 * memory["all", 1024]
+    for length in (256, 1024):
+        assert memory["sqrt", 4 * length] < 2.3 * memory["sqrt", length]
+    assert memory["sqrt", 4096] < memory["all", 4096] / 12
+    assert memory[64, 4096] < memory["all", 4096] / 12
+    assert memory["40kB", 4096] < 1.3 * memory["40kB", 1024] + 40_000
+
+
+def test_no_iterations():
+    x, s = T.dvector("x"), T.dscalar("s")
+    out, _ = scan(lambda r, s: s * r, x, s, checkpoint="sqrt")
+    f = function([x, s], [out, *grads(out.sum(), [x, s])])
+    assert [np.shape(result) for result in f([], 2)] == [(0,), (0,), ()]
+    with pytest.raises(IndexError):
+        function([x, s], [out[-1], *grads(out[-1], [x, s])])([], 2)
+
+
+@pytest.mark.parametrize(
+    "form, kind, told",
+    [
+        (0, ValueError, "checkpoint is 0, expected 'all', 'sqrt', a positive number"),
+        (-2, ValueError, "checkpoint is -2"),
+        (True, ValueError, "checkpoint is True"),
+        (2.5, TypeError, "checkpoint is 2.5"),
+        (None, TypeError, "checkpoint is None"),
+        ("none", ValueError, "checkpoint is 'none'"),
+        ("64", ValueError, "memory as in '64 MB'"),
+        ("64 mb", ValueError, "memory as in '64 MB'"),
+        ("1 iB", ValueError, "memory as in '64 MB'"),
+    ],
+)
+def test_what_is_no_checkpoint_is_refused(form, kind, told):
+    with pytest.raises(kind, match=told):
+        scan(lambda r, s: s * r, T.dvector(), T.dscalar(), checkpoint=form)
+
+
+def test_a_loop_that_stops_by_a_condition_has_no_checkpoints():
+    def step(r, s):
+        return s * r, theano.scan_module.until(s > 1)
+
+    with pytest.raises(ValueError, match=r"until\(\), and checkpoints"):
+        scan(step, T.dvector(), T.dscalar(), checkpoint="sqrt")

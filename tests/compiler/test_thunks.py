@@ -9,8 +9,7 @@ import gpuarray
 import numpy as np
 import pytest
 from gpuarray._interop.dlpack import device_of
-from gpuarray.compiler import Apply, Op, config, function, grad, shared
-from gpuarray.compiler import tensor as T
+from gpuarray.compiler import Apply, Op, config, function, grad, shared, tensor as T
 from gpuarray.compiler.errors import NoGradientError
 from gpuarray.compiler.gpukernels.basic_ops import (
     as_gpuarray_variable,

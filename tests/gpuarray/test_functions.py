@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from differential import arrays_of, cases, differences
 from functions import Draw, named
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from judge import assert_same
 
 CASES = cases()

@@ -4,8 +4,7 @@ import gpuarray
 import gpueye
 import numpy as np
 import pytest
-from gpuarray.compiler import Apply, GpuArrayType, Op, function
-from gpuarray.compiler import tensor as tt
+from gpuarray.compiler import Apply, GpuArrayType, Op, function, tensor as tt
 from gpuarray.compiler.errors import NullTypeGradError
 from gpuarray.compiler.gpukernels.basic_ops import (
     GpuKernelBase,

@@ -25,8 +25,7 @@ from gpuarray.compiler.ops.index import picking
 from gpuarray.compiler.ops.index.indexing import index
 from gpuarray.compiler.ops.reduce import reduce as reducing
 from gpuarray.compiler.ops.shape.shape import dimshuffle, flatten, shape_i, size
-from gpuarray.compiler.ops.sorting.scanning import FUNCTIONS as RUNNING
-from gpuarray.compiler.ops.sorting.scanning import CumOp
+from gpuarray.compiler.ops.sorting.scanning import FUNCTIONS as RUNNING, CumOp
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable, normalise_axis
 from gpuarray.scalars import PAIRS, SCALARS, Scalar
 

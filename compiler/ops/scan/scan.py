@@ -42,13 +42,18 @@ class Scan(Op):
 
     ``truncate_gradient`` is how many iterations a gradient goes back, `ALL` for all.
 
+    ``checkpoint`` says which states a gradient keeps, None for all: a
+    `segments.Checkpoint`, whose gradient is that of the loop `in_segments`.
+    ``is_of_segments`` marks the loop of the segments; rewrites leave in its iterations
+    what would take memory for all of them outside.
+
     ``stopped`` is the index of the state that is true once the condition held, in a
     loop that `all_iterations` made of one with ``until``: later iterations leave every
     state as it is. None for other loops.
     """
 
     __props__ = ("body", "n_sequences", "n_states", "until", "truncate_gradient",
-                 "name", "stopped")  # fmt: skip
+                 "name", "stopped", "checkpoint", "is_of_segments")  # fmt: skip
 
     placed_body: Any = None
     """The body of a loop that is placed on a context, a `FunctionGraph`."""
@@ -63,6 +68,8 @@ class Scan(Op):
         truncate_gradient: int = ALL,
         name: str | None = None,
         stopped: int | None = None,
+        checkpoint: Any = None,
+        is_of_segments: bool = False,
     ) -> None:
         self.body = body
         self.n_sequences = n_sequences
@@ -71,6 +78,8 @@ class Scan(Op):
         self.truncate_gradient = truncate_gradient
         self.name = name
         self.stopped = stopped
+        self.checkpoint = checkpoint
+        self.is_of_segments = is_of_segments
 
     @property
     def n_traces(self) -> int:
@@ -87,6 +96,8 @@ class Scan(Op):
             truncate_gradient=self.truncate_gradient,
             name=self.name,
             stopped=self.stopped if n_states == self.n_states else None,
+            checkpoint=self.checkpoint,
+            is_of_segments=self.is_of_segments,
         )
 
     @cached_property
@@ -261,6 +272,8 @@ class Scan(Op):
         output_gradients: Sequence[Variable | None],
     ) -> list[Variable | None]:
         """Return the gradient of each input, computed by a reverse loop."""
+        if self.checkpoint is not None:
+            return list(m.through_segments(self, inputs, outputs, output_gradients))
         return list(m.through_loop(self, inputs, outputs, output_gradients))
 
     def __str__(self) -> str:

@@ -17,8 +17,8 @@ from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import Pattern, TensorType
-from gpuarray.compiler.ops.variables.basic import MakeVector as MakeVector
 from gpuarray.compiler.ops.variables.basic import (
+    MakeVector as MakeVector,
     as_tensor_variable,
     is_constant,
     normalise_axis,

@@ -59,6 +59,8 @@ def batched(
 @loop_pass
 def multiply_before_the_loop(parts: Parts, used: list[bool]) -> Results:
     """Hoist products of a sequence's rows with a loop invariant: one matrix product."""
+    if parts.op.is_of_segments:
+        return None
     rows = dict(parts.sequences)
     products = _early_products(parts)
     stacked = batched(products, parts, rows) if products else None
@@ -101,6 +103,8 @@ def _is_of_one_side(node: Apply, early: set[Variable]) -> bool:
 @loop_pass
 def compute_after_the_loop(parts: Parts, used: list[bool]) -> Results:
     """Compute results that no iteration reads after the loop, from traces, at once."""
+    if parts.op.is_of_segments:
+        return None
     count = len(parts.states)
     late = _late_results(parts, used[count:])
     if not late:
@@ -192,6 +196,8 @@ def sum_products_after_the_loop(parts: Parts, used: list[bool]) -> Results:
 
     So a state that sums an array over axes, if a trace of the array is read anyway.
     """
+    if parts.op.is_of_segments:
+        return None
     terms = {
         k: term
         for k, state in enumerate(parts.states)

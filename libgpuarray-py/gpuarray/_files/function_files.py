@@ -14,8 +14,11 @@ from gpuarray import dtypes
 from gpuarray._core.context import Context
 from gpuarray._core.opening import context as find_context
 from gpuarray._creation.conversion import asarray
-from gpuarray._kernels.argument_conversion import check_array, check_strict
-from gpuarray._kernels.argument_conversion import fitted as fit
+from gpuarray._kernels.argument_conversion import (
+    check_array,
+    check_strict,
+    fitted as fit,
+)
 from gpuarray._native import ARRAY, check, encoded, ffi, lib, text
 from gpuarray.array import Array
 from gpuarray.errors import BadType, GpuArrayError, Unsupported

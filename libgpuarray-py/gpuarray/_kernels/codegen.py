@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuarray.dtypes import Casting as Casting
 from gpuarray.dtypes import (
+    Casting as Casting,
     as_dtype,
     as_numpy_knows,
     dtype_to_ctype,

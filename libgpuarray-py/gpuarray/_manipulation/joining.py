@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuarray._core.arguments import axis_number
-from gpuarray._core.base import BaseArray, asnumpy, require
-from gpuarray._core.base import require_all as _require_all
+from gpuarray._core.base import BaseArray, asnumpy, require, require_all as _require_all
 from gpuarray._core.context import Context
 from gpuarray._core.opening import context as find_context
 from gpuarray._manipulation.shaping import (

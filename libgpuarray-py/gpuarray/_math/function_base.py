@@ -18,8 +18,7 @@ from gpuarray._products.matmul import matmul
 from gpuarray._sorting.searching import searchsorted
 from gpuarray._sorting.sorting import argsort
 from gpuarray._ufunc.elementwise import FUNCTIONS
-from gpuarray._ufunc.reduction import mean
-from gpuarray._ufunc.reduction import sum as sum_of
+from gpuarray._ufunc.reduction import mean, sum as sum_of
 from gpuarray.dtypes import kind_of
 from gpuarray.errors import BadType, BadValue
 

@@ -19,8 +19,7 @@ from gpuarray._indexing.advanced_indexing import INT64
 from gpuarray._manipulation.take_put import add_at
 from gpuarray._sorting.searching import searchsorted
 from gpuarray._ufunc.elementwise import FUNCTIONS
-from gpuarray._ufunc.reduction import max as largest
-from gpuarray._ufunc.reduction import min as smallest
+from gpuarray._ufunc.reduction import max as largest, min as smallest
 from gpuarray.errors import BadType, BadValue, Unsupported
 
 Edges = npt.NDArray[Any]

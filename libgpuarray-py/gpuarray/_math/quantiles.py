@@ -21,8 +21,7 @@ from gpuarray._manipulation.joining import stack
 from gpuarray._manipulation.take_put import take_along_axis
 from gpuarray._sorting.sorting import argsort, sort
 from gpuarray._ufunc.elementwise import FUNCTIONS
-from gpuarray._ufunc.reduction import mean
-from gpuarray._ufunc.reduction import sum as sum_of
+from gpuarray._ufunc.reduction import mean, sum as sum_of
 from gpuarray._ufunc.scanning import cumsum
 from gpuarray.dtypes import kind_of
 from gpuarray.errors import BadIndex, BadType, BadValue

@@ -28,8 +28,7 @@ from gpuarray._kernels.monoids import (
 )
 from gpuarray._manipulation.joining import concatenate
 from gpuarray._ufunc.elementwise import FUNCTIONS
-from gpuarray._ufunc.reduction import mean, mean_dtype, summed_dtype
-from gpuarray._ufunc.reduction import sum as sum_of
+from gpuarray._ufunc.reduction import mean, mean_dtype, sum as sum_of, summed_dtype
 from gpuarray._ufunc.scanning import cumprod, cumsum
 from gpuarray.dtypes import (
     as_dtype,

@@ -28,10 +28,10 @@ from gpuarray._kernels.monoids import (
     counted,
     into,
     make_reduction,
+    needs_elements as needs_elements,
     reduce_monoid,
     with_mask,
 )
-from gpuarray._kernels.monoids import needs_elements as needs_elements
 from gpuarray._native import check, ffi, lib
 from gpuarray.dtypes import (
     as_dtype,

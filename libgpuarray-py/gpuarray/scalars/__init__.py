@@ -3,9 +3,7 @@
 The rows are in one module a family; ``table`` defines a row.
 """
 
-from gpuarray.scalars.table import SCALARS as SCALARS
-from gpuarray.scalars.table import Pair as Pair
-from gpuarray.scalars.table import Scalar as Scalar
+from gpuarray.scalars.table import SCALARS as SCALARS, Pair as Pair, Scalar as Scalar
 
 # The order of the rows.
 # isort: off
