@@ -31,6 +31,7 @@ from gpuarray.compiler.rewrites.fusion.siblings import (
 from gpuarray.compiler.rewrites.fusion.together import fuse_results
 from gpuarray.compiler.rewrites.fusion.transposes import move_axes_before_computing
 from gpuarray.compiler.rewrites.linalg import blas, linalg
+from gpuarray.compiler.rewrites.loops.accumulating import accumulate_after_the_loop
 from gpuarray.compiler.rewrites.loops.pushing import (
     compute_after_the_loop,
     multiply_before_the_loop,
@@ -98,6 +99,7 @@ PASSES: tuple[GraphPass, ...] = (
     multiply_before_the_loop,
     sum_products_after_the_loop,
     compute_after_the_loop,
+    accumulate_after_the_loop,
     move_axes_before_computing,
     fuse_rows,
     fuse_elementwise,
