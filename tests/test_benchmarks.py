@@ -33,6 +33,7 @@ SOME = (
     ("Newton's roots of 1000 until converged", ""),
     ("RNN, T=3 B=2 H=4", ""),
     ("RNN gradient, T=3 B=2 H=4", ""),
+    ("RNN gradient, some states, T=3 B=2 H=4", ""),
     ("LSTM, T=3 B=2 H=4", ""),
     ("LSTM gradient, T=3 B=2 H=4", ""),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from types import SimpleNamespace
 from typing import Any
@@ -40,6 +41,19 @@ def scan(step: Any, states: Values, rows: Any) -> tuple[Values, Any]:
     return list(finals), trace
 
 
+def last_states(step: Any, states: Values, rows: Any) -> Values:
+    """The states after all rows; a gradient keeps the root of their number."""
+    count = len(rows)
+    length = next(n for n in range(math.isqrt(count), 0, -1) if count % n == 0)
+    blocks = rows.reshape(count // length, length, *rows.shape[1:])
+
+    @jax.checkpoint
+    def block(carried: Any, rows: Any) -> tuple[Any, None]:
+        return tuple(scan(step, list(carried), rows)[0]), None
+
+    return list(jax.lax.scan(block, tuple(states), blocks)[0])
+
+
 def repeat(step: Any, state: Any, turns: int) -> Any:
     """The state after so many turns."""
     return jax.lax.fori_loop(0, turns, lambda _, s: step(s), state)
@@ -75,6 +89,7 @@ NAMES = SimpleNamespace(
     crossentropy=crossentropy,
     gradient=gradient,
     scan=scan,
+    last_states=last_states,
     repeat=repeat,
     until=until,
 )

@@ -22,12 +22,23 @@ def gradient(cost: Any, state: Values, by_hand: Any) -> tuple[Values, Values]:
     return outputs, compiler.grad(value, state)
 
 
-def scan(step: Any, states: Values, rows: Any) -> tuple[Values, Any]:
+def scan(
+    step: Any, states: Values, rows: Any, checkpoint: str = "all"
+) -> tuple[Values, Any]:
     """The states after all rows, and the first state after each."""
     traces, _ = compiler.scan(
-        lambda row, *states: step(list(states), row), rows, states, return_list=True
+        lambda row, *states: step(list(states), row),
+        rows,
+        states,
+        return_list=True,
+        checkpoint=checkpoint,
     )
     return [each[-1] for each in traces], traces[0]
+
+
+def last_states(step: Any, states: Values, rows: Any) -> Values:
+    """The states after all rows; a gradient keeps the root of their number."""
+    return scan(step, states, rows, "sqrt")[0]
 
 
 def repeat(step: Any, state: Any, turns: int) -> Any:
@@ -62,6 +73,7 @@ NAMES = SimpleNamespace(
     crossentropy=lambda a, y: T.nnet.categorical_crossentropy(T.nnet.softmax(a), y),
     gradient=gradient,
     scan=scan,
+    last_states=last_states,
     repeat=repeat,
     until=until,
 )

@@ -121,10 +121,24 @@ def recurrent_gradient(
     names: Names, state: Values, data: Values
 ) -> tuple[Values, Values]:
     """The gradients of the sum of that state by both weights."""
+    return gradient_of(rnn, names, state, data)
+
+
+def recurrent_gradient_with_less(
+    names: Names, state: Values, data: Values
+) -> tuple[Values, Values]:
+    """The same, by libraries that can keep some of the states only."""
+    return gradient_of(rnn_with_less, names, state, data)
+
+
+def gradient_of(
+    last_state: Any, names: Names, state: Values, data: Values
+) -> tuple[Values, Values]:
+    """The gradients of the sum of the network's last state."""
     x, h, *weights = data
 
     def cost(params: Values) -> tuple[Any, Values]:
-        return rnn(names, x, h, *params).sum(), []
+        return last_state(names, x, h, *params).sum(), []
 
     def by_hand() -> tuple[Values, Values]:
         w, u = weights
@@ -213,9 +227,10 @@ def networks(sizes: Sizes) -> list[Row]:
     def row(
         name: str, work: Work, parts: int, passes: int, measure: Measure = "call"
     ) -> Row:
+        units: dict[Measure, str] = {"call": "us", "first": "ms", "peak": "MB"}
         return Row(
             f"{name}, {size}",
-            "us" if measure == "call" else "ms",
+            units[measure],
             work,
             lambda: operands(1 if parts == 1 else 2, parts),
             flops=passes * 4 * turns * batch * width * width * parts,
@@ -226,6 +241,15 @@ def networks(sizes: Sizes) -> list[Row]:
     return [
         row("RNN", recurrent, 1, 1),
         row("RNN gradient", recurrent_gradient, 1, 3),
+        row("RNN gradient: peak memory", recurrent_gradient, 1, 3, "peak"),
+        row("RNN gradient, some states", recurrent_gradient_with_less, 1, 4),
+        row(
+            "RNN gradient, some states: peak memory",
+            recurrent_gradient_with_less,
+            1,
+            4,
+            "peak",
+        ),
         row("LSTM", memory, 4, 1),
         row("LSTM gradient", memory_gradient, 4, 3),
         row("LSTM gradient: compile", memory_gradient, 4, 3, "first"),
@@ -241,6 +265,17 @@ def rnn(names: Names, x: Any, h: Any, w: Any, u: Any) -> Any:
         return [names.tanh(states[0] @ w + row @ u)]
 
     return names.scan(step, [h], x)[0][0]
+
+
+def rnn_with_less(names: Names, x: Any, h: Any, w: Any, u: Any) -> Any:
+    """The same, with states for the gradient computed again; or with all kept."""
+    if "last_states" not in vars(names):
+        return rnn(names, x, h, w, u)
+
+    def step(states: Values, row: Any) -> Values:
+        return [names.tanh(states[0] @ w + row @ u)]
+
+    return names.last_states(step, [h], x)[0]
 
 
 def lstm(names: Names, x: Any, h: Any, c: Any, w: Any, u: Any) -> Any:
