@@ -95,23 +95,20 @@ def folded(program: Program) -> tuple[Program, list[str]]:
 class Text(NamedTuple):
     """The text of a launch: statements, then its results.
 
-    ``used`` are the values that it reads.
+    ``used`` are the values that it reads, ``names`` what it calls them. It counts its
+    own values from 0, so that equal launches of a program are one kernel.
     """
 
     lines: tuple[str, ...]
     results: tuple[Operand, ...]
     support: str
     used: tuple[int, ...]
+    names: list[str]
 
     def stored(self) -> str:
         """Return the statements, with stores of the results to ``o0``, ``o1``, ..."""
         stores = (f"o{i} = {text};" for i, (text, _) in enumerate(self.results))
         return "\n".join([*self.lines, *stores])
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the values that it reads."""
-        return [f"v{value}" for value in self.used]
 
 
 class Walks:
@@ -335,11 +332,12 @@ class Walks:
         operands: dict[int, Operand] = {}
         lines: list[str] = []
         supports: dict[str, None] = {}
-        for value in needed:
+        names = {value: f"v{number}" for number, value in enumerate(needed)}
+        for value, name in names.items():
             dtype = self.program.dtypes[value]
-            operands[value] = (f"v{value}", dtype)
+            operands[value] = (name, dtype)
             if value in self.integers:
-                text = convert(f"v{value}", np.dtype("int64"), np.dtype(dtype))
+                text = convert(name, np.dtype("int64"), np.dtype(dtype))
                 operands[value] = (text, dtype)
             elif value not in self.known and value < self.count:
                 operands[value] = (self.sources[value], dtype)
@@ -351,12 +349,13 @@ class Walks:
                 )
                 supports[support] = None
                 lines.append(
-                    f"const {work_ctype(np.dtype(dtype))} v{value} = {expression_text};"
+                    f"const {work_ctype(np.dtype(dtype))} {name} = {expression_text};"
                 )
         results = tuple(operands[root] for root in roots)
         support = "\n".join(filter(None, supports))
         used = tuple(value for value in needed if value in self.known)
-        return Text(tuple(lines), results, support, used)
+        read = [names[value] for value in used]
+        return Text(tuple(lines), results, support, used, read)
 
 
 @singledispatch
