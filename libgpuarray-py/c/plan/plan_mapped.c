@@ -171,22 +171,27 @@ static unsigned int axis_of(const ga_step *join) {
   return (unsigned int)join->routine->params[0];
 }
 
-/* The later join that is the only reader of result `i` of the step, or NULL. */
+/* The later join that is the only reader of result `i` of the step, but for host
+ * integers; or NULL. */
 static const ga_step *find_join(const ga_frame *f, const ga_step *s, unsigned int i) {
   const ga_plan_graph *g = &f->plan->graph;
-  const unsigned int value = s->outs[i], step = g->values[value].maker - 1;
-  const unsigned int last = g->values[value].last_use;
-  if (last <= step || last >= g->n_steps || !is_join(&g->steps[last]))
+  const unsigned int value = s->outs[i], last = g->values[value].last_use;
+  const ga_step *join = NULL;
+  if (last >= g->n_steps)
     return NULL;
-  const ga_step *join = &g->steps[last];
-  if (count_reads(join, value) != 1 || !same_conditions(s, join) ||
-      g->values[value].typecode != g->values[join->outs[0]].typecode ||
-      g->values[value].nd != g->values[join->outs[0]].nd)
-    return NULL;
-  for (unsigned int k = step + 1; k < last; k++)
-    if (count_reads(&g->steps[k], value) > 0 && !ga__step_is_integer(&g->steps[k]))
+  for (unsigned int k = g->values[value].maker; k <= last; k++) {
+    const ga_step *reader = &g->steps[k];
+    if (count_reads(reader, value) == 0 || ga__step_is_integer(reader))
+      continue;
+    if (join != NULL || !is_join(reader))
       return NULL;
-  return join;
+    join = reader;
+  }
+  const bool fits = join != NULL && count_reads(join, value) == 1 &&
+                    same_conditions(s, join) &&
+                    g->values[value].typecode == g->values[join->outs[0]].typecode &&
+                    g->values[value].nd == g->values[join->outs[0]].nd;
+  return fits ? join : NULL;
 }
 
 /* Place of value `wanted` along the axis of the join, and the length of all parts;
