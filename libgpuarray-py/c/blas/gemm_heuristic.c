@@ -96,13 +96,18 @@ static candidates candidates_of(const ga_product *p, const ga_factor *a,
  *        64    64   64    3.1   3.0    128   128  128    4.3   3.7
  *       256   256  256    6.4   4.8   1024   128  128    4.5   4.6
  *        64  1024  256    6.6   5.2    100  1000  100    7.0   5.2
- * not: 1024  1024 1024   55.5  58.0
+ * and on an H200, by events, 3 us more for each launch of both:
+ *        64  2048  512   30.9  14.9     64   512 2048   19.0  14.1
+ *       256   512  512   17.9  14.2    128  1024 1024   24.1  17.6
+ *       256  2048  256   27.1  18.1    100  1000 1000   25.7  18.9
+ * not:   64  1024 4096   26.4  27.5     64  4096 1024   27.3  27.2
+ * nor:  1024  1024 1024   55.5  58.0
  * nor, with earlier tiles:
  *        32 16384   32   12.0  16.0    500   500  100    6.9   9.1
  *       300   300  300    7.9   9.2
  */
-#define MOST_WORK 24e6
-#define MOST_TERMS 1024
+#define MOST_WORK 150e6
+#define MOST_TERMS 2048
 #define LEAST_SIDE 32
 
 bool ga__product_is_small(const ga_product *p) {
