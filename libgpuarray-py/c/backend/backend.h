@@ -44,6 +44,7 @@ enum ga_arg_kind {
 typedef struct ga_arg {
   enum ga_arg_kind kind;
   bool is_read_only; /* MEMORY: the kernel does not write to it */
+  bool is_integer;   /* VALUE: known to be one, whatever the parameter's type */
   unsigned int size; /* of the value; 8 for GA_ARG_OFFSET */
   gpudata *buffer;   /* MEMORY: the argument; OFFSET: the buffer it refers to */
   union {
@@ -61,6 +62,7 @@ typedef struct ga_launch {
   unsigned int nd;
   size_t grid[3], block[3];
   size_t shared;
+  size_t elements; /* that any number of threads may share, by strides of them; or 0 */
   unsigned int n_args;
   const ga_arg *args;
 } ga_launch;

@@ -47,25 +47,32 @@ void ga__args_value(ga_args *args, const void *value, size_t size) {
   ga_arg *a = next_arg(args);
   assert(size <= sizeof a->value);
   a->kind = GA_ARG_VALUE;
+  a->is_integer = false;
   a->size = (unsigned int)size;
   a->buffer = NULL;
   memcpy(a->value.bytes, value, size);
 }
 
+static void add_integer(ga_args *args, const void *value, size_t size) {
+  ga__args_value(args, value, size);
+  if (args->n <= GA_MAX_ARGS)
+    args->list[args->n - 1].is_integer = true;
+}
+
 void ga__args_u32(ga_args *args, uint32_t value) {
-  ga__args_value(args, &value, sizeof value);
+  add_integer(args, &value, sizeof value);
 }
 
 void ga__args_i32(ga_args *args, int32_t value) {
-  ga__args_value(args, &value, sizeof value);
+  add_integer(args, &value, sizeof value);
 }
 
 void ga__args_u64(ga_args *args, uint64_t value) {
-  ga__args_value(args, &value, sizeof value);
+  add_integer(args, &value, sizeof value);
 }
 
 void ga__args_i64(ga_args *args, int64_t value) {
-  ga__args_value(args, &value, sizeof value);
+  add_integer(args, &value, sizeof value);
 }
 
 void ga__args_position(ga_args *args, bool is_wide, int64_t value) {

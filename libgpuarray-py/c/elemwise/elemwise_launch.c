@@ -26,6 +26,7 @@ static void set_geometry(ga_launch *launch, const gpucontext *ctx, gpukernel *k,
   size_t limit = ctx->info.is_cpu ? GA_CPU_GROUPS * (size_t)ctx->info.processors
                                   : ctx->info.max_grid[0];
   launch->nd = 1;
+  launch->elements = n;
   launch->block[0] = threads;
   launch->grid[0] = blocks < limit ? blocks : limit;
 }

@@ -1,5 +1,5 @@
 /* Tapes: creation, release, and the end of a recording. */
-#include "c/tape/tape_state.h"
+#include "c/tape/tape_chain.h"
 
 void ga__tape_enter(ga_tape *tape) {
   ga__recording_enter(&tape->head);
@@ -39,6 +39,7 @@ void ga__tape_free(ga_tape *tape) {
   if (tape == NULL)
     return;
   ga__tape_free_graphs(tape);
+  ga__tape_free_chains(tape);
   ga__tape_free_clashes(tape);
   for (size_t i = 0; i < tape->n_commands; i++) {
     command *c = &tape->commands[i];
@@ -81,5 +82,6 @@ int ga__tape_finish(ga_tape *tape, const bool *kept) {
   GA_TRY(wait_for_kernels(tape));
   GA_TRY(ga__tape_place_slots(tape, kept));
   GA_TRY(ga__tape_note_clashes(tape));
+  tape->chains.is_off = !ga__tape_may_chain(tape);
   return ga__tape_prepare_graphs(tape);
 }

@@ -1,5 +1,6 @@
 /* Replay command by command: queued, or captured into a graph. */
 #include "c/tape/tape_branches.h"
+#include "c/tape/tape_chain.h"
 
 #include <string.h>
 
@@ -114,9 +115,8 @@ static int capture_branch(const ga_tape *tape, const command *c,
   }
 }
 
-static int queue_command(ga_tape *tape, size_t *at, const ga_binding *bindings,
-                         const ga_branches *branches) {
-  command *c = &tape->commands[*at];
+static int queue_command(ga_tape *tape, command *c, size_t *at,
+                         const ga_binding *bindings, const ga_branches *branches) {
   if (is_mark(c))
     return branches != NULL ? capture_branch(tape, c, bindings)
                             : branch_on_host(tape, at, bindings);
@@ -138,23 +138,35 @@ static bool may_retry(const ga_tape *tape, const command *c) {
 
 /* Retries after waiting and trimming: the device may have refused for lack of
  * memory. */
-static int retry(ga_tape *tape, size_t *at, const ga_binding *bindings) {
+static int retry(ga_tape *tape, command *c, size_t *at, const ga_binding *bindings) {
   gpucontext *ctx = tape->head.context;
   GA_TRY(ga__context_waited(ctx, ga__queue_wait(ga__queue_current(ctx))));
   GA_TRY(gpucontext_trim(ctx));
-  return queue_command(tape, at, bindings, NULL);
+  return queue_command(tape, c, at, bindings, NULL);
+}
+
+/* The commands with chains, or NULL; a profile and a context that waits for each launch
+ * see single ones. */
+static command *find_chains(ga_tape *tape, size_t *n) {
+  const gpucontext *ctx = tape->head.context;
+  if (atomic_load(&ctx->profile) != NULL || ctx->is_blocking)
+    return NULL;
+  return ga__tape_chained(tape, n);
 }
 
 int ga__tape_queue_commands(ga_tape *tape, const ga_binding *bindings,
                             const ga_branches *branches) {
   const char *own = ga__label();
   int status = GA_NO_ERROR;
-  for (size_t i = 0; i < tape->n_commands && status == GA_NO_ERROR; i++) {
-    command *c = &tape->commands[i];
+  size_t n = tape->n_commands;
+  command *chained = branches == NULL ? find_chains(tape, &n) : NULL;
+  command *list = chained != NULL ? chained : tape->commands;
+  for (size_t i = 0; i < n && status == GA_NO_ERROR; i++) {
+    command *c = &list[i];
     ga__label_swap(*c->label ? c->label : own);
-    status = queue_command(tape, &i, bindings, branches);
+    status = queue_command(tape, c, &i, bindings, branches);
     if (status != GA_NO_ERROR && branches == NULL && may_retry(tape, c))
-      status = retry(tape, &i, bindings);
+      status = retry(tape, c, &i, bindings);
     tape->failed = status == GA_NO_ERROR ? 0 : c->step;
   }
   ga__label_swap(own);

@@ -43,6 +43,7 @@ typedef struct command {
   gpukernel *kernel;
   ga_launch launch;
   ga_arg *recorded; /* as recorded; launch.args is the copy that is patched */
+  bool is_chain;    /* a launch in place of a run of recorded ones */
   union {
     transfer move;
     ga_blas_call product;
@@ -151,6 +152,16 @@ typedef struct tape_protection {
   bool writes_early; /* an input is written before the last command */
 } tape_protection;
 
+/* Runs of launches as one launch each (tape_chain.c). */
+typedef struct tape_chains {
+  bool is_off;
+  command *list; /* the commands with chains in place of runs, or NULL */
+  size_t n;
+  size_t n_links, n_queued; /* launches that a chain may have; queued so far */
+  gpudata **tables;         /* of the chains' calls */
+  size_t n_tables, table_capacity;
+} tape_chains;
+
 struct ga_tape {
   ga_recording head; /* first member */
   command *commands;
@@ -166,6 +177,7 @@ struct ga_tape {
   tape_traits traits;
   tape_memory memory;
   tape_graphs graphs;
+  tape_chains chains;
   tape_overlap overlap;
   tape_protection protection;
 };
