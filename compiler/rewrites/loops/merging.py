@@ -144,8 +144,8 @@ def _merge(fgraph: FunctionGraph, first: Apply, second: Apply, log: Log) -> None
     )
     outputs = iter(merged.node().outputs)
     results: dict[Apply, list[Variable]] = {first: [], second: []}
-    for count in (lambda p: len(p.states), lambda p: len(p.results)):
-        for node, parts in ((first, a), (second, b)):
-            results[node] += [next(outputs) for _ in range(count(parts))]
+    states = (first, len(a.states)), (second, len(b.states))
+    for node, count in (*states, (first, len(a.results)), (second, len(b.results))):
+        results[node] += [next(outputs) for _ in range(count)]
     for node, new in results.items():
         replace_outputs(fgraph, node, new, "merge_loops", log)
