@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gpuarray._core.profiling import profile
 from gpuarray.compiler import Out, function, shared
-from gpuarray.compiler.debug import stepwise
+from gpuarray.compiler.debug import explaining
 from gpuarray.errors import ContextClosed, OutOfMemory
 
 X = np.arange(6.0).reshape(2, 3)
@@ -37,7 +37,7 @@ def test_shapes_that_do_not_fit_are_caught_before_anything_runs(monkeypatch):
     f(X, X.T)
     context, kept = f.context, w.get_value()
     a, b = (gpuarray.asarray(each, context=context) for each in (X, X))
-    monkeypatch.setattr(stepwise, "values_before", lambda *args: {})  # runs steps
+    monkeypatch.setattr(explaining, "values_before", lambda *args: {})  # runs steps
     with profile(context) as done, pytest.raises(ValueError) as caught:
         f(a, b)
     assert not done.spans

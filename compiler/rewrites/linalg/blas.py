@@ -63,8 +63,11 @@ def merge_sum_into_product(node: Apply, fgraph: FunctionGraph) -> Variable | Non
     if out.type.ndim not in (1, 2, 3) or not is_float(out):
         return None
     terms = _terms(out, 1.0, fgraph, is_root=True)
-    products = [term for term in terms if term.b is not None]
     others = _gather([term for term in terms if term.b is None])
+    if len(others) > 1:
+        terms = _terms(out, 1.0, fgraph, is_root=True, opens_sums=False)
+        others = _gather([term for term in terms if term.b is None])
+    products = [term for term in terms if term.b is not None]
     if not products or len(terms) > _LONGEST or len(others) > 1:
         return None
     if not all(keeps_digits(each.scale, out.type.dtype) for each in terms + others):
@@ -145,8 +148,12 @@ def _terms(
     *,
     is_root: bool = False,
     depth: int = _DEEPEST,
+    opens_sums: bool = True,
 ) -> list[Term]:
-    """Return the terms of a sum; shared or deep ones are not expanded."""
+    """Return the terms of a sum; shared or deep ones are not expanded.
+
+    With ``opens_sums=False`` a sum without products is one term.
+    """
     leaf = [Term(scale, variable)]
     owner = variable.owner
     is_own = is_root or len(fgraph.clients[variable]) == 1
@@ -156,7 +163,7 @@ def _terms(
     def inside(inner: Variable, factor: float) -> list[Term]:
         if inner.type != variable.type:
             return []
-        return _terms(inner, factor, fgraph, depth=depth - 1)
+        return _terms(inner, factor, fgraph, depth=depth - 1, opens_sums=opens_sums)
 
     if isinstance(owner.op, Dot | BatchedDot):
         return [_product(scale, *owner.inputs)] if _is_offered(*owner.inputs) else leaf
@@ -166,8 +173,9 @@ def _terms(
         args = match(variable, row)
         if args is not None:
             parts = [inside(args[0], scale), inside(args[1], sign)]
-            is_open = all(parts) and any(t.b is not None for t in parts[0] + parts[1])
-            return parts[0] + parts[1] if is_open else leaf
+            terms = parts[0] + parts[1]
+            is_open = opens_sums or any(term.b is not None for term in terms)
+            return terms if all(parts) and is_open else leaf
     scaled = _scaled(variable, scale)
     return leaf if scaled is None else inside(*scaled) or leaf
 

@@ -158,7 +158,7 @@ def _late_results(parts: Parts, used: Sequence[bool]) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Product:
+class ProductTerm:
     """A term ``dot(a.T, b)``, or the outer product of vectors."""
 
     factors: tuple[Variable, Variable]
@@ -170,7 +170,7 @@ class Product:
 
 
 @dataclass(frozen=True)
-class Sum:
+class SumTerm:
     """A term that is the sum of an array over axes, with axes of length 1 put in."""
 
     factors: tuple[Variable]
@@ -187,7 +187,7 @@ class Sum:
         return result
 
 
-Term = Product | Sum
+Term = ProductTerm | SumTerm
 
 
 @loop_pass
@@ -203,13 +203,15 @@ def sum_products_after_the_loop(parts: Parts, used: list[bool]) -> Results:
         for k, state in enumerate(parts.states)
         if used[k] and (term := _summed(parts, state)) is not None
     }
-    traced = [x for t in terms.values() if isinstance(t, Product) for x in t.factors]
+    traced = [
+        x for t in terms.values() if isinstance(t, ProductTerm) for x in t.factors
+    ]
     is_read = used[len(parts.states) :]
     traced += [x for x, flag in zip(parts.results, is_read, strict=True) if flag]
     sums = {
         k: term
         for k, term in terms.items()
-        if isinstance(term, Product) or any(term.factors[0] is x for x in traced)
+        if isinstance(term, ProductTerm) or any(term.factors[0] is x for x in traced)
     }
     return _sums_after(parts, sums) if sums else None
 
@@ -260,7 +262,7 @@ def _summed(parts: Parts, state: State) -> Term | None:
     if added.type.dtype != state.inner.type.dtype:
         return None
     factors = _factors(added)
-    term = _sum(added) if factors is None else Product(factors)
+    term = _sum(added) if factors is None else ProductTerm(factors)
     rows = {inner for inner, _ in parts.sequences}
     is_traced = term is not None and all(
         x in rows or x.owner is not None for x in term.factors
@@ -268,7 +270,7 @@ def _summed(parts: Parts, state: State) -> Term | None:
     return term if is_traced else None
 
 
-def _sum(added: Variable) -> Sum | None:
+def _sum(added: Variable) -> SumTerm | None:
     """Return the sum that a variable is, with axes of length 1 put in; None else."""
     node = added.owner
     order: tuple[int | str, ...] = (*range(added.type.ndim),)
@@ -277,7 +279,7 @@ def _sum(added: Variable) -> Sum | None:
         node = node.inputs[0].owner
     if node is None or not isinstance(node.op, Reduce) or node.op.monoid != "add":
         return None
-    return Sum((node.inputs[0],), node.op, order)
+    return SumTerm((node.inputs[0],), node.op, order)
 
 
 def _factors(term: Variable) -> tuple[Variable, Variable] | None:
