@@ -25,8 +25,10 @@ if (mode & 1) {
     acc[v] = RD_COMBINE(acc[v], RD_ELEMENT(i + v));
 #else
   if (GA_WARP_SIZE == 1 || lanes == 1) {
+/* `lane` is 0: with the number itself Intel's compiler fails on processors without
+ * AVX-512, where the map calls a function. */
 #define RD_LANES 1
-#define RD_LANE 0
+#define RD_LANE lane
 #include "rows_loop.cl.h"
   } else {
 #undef RD_LANES
