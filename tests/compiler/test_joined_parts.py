@@ -1,5 +1,7 @@
 """Parts of a join, which the steps that make them write into the joined array."""
 
+import itertools
+
 import gpuarray
 import gpuarray.compiler.tensor as T
 import numpy as np
@@ -134,6 +136,50 @@ def test_other_slices_add_up(on_context, name):
     expected[:, one] += np.exp(a[:, one])
     expected[:, other] += 0.5 / np.sqrt(a[:, other])
     np.testing.assert_allclose(value, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("columns", [4, 6])
+def test_parts_that_fill_one_place_add_up(on_context, columns):
+    """Two of the parts are added to one slice of the zeros."""
+    zeros = T.zeros_like(x)
+    one = T.inc_subtensor(zeros[:, :2], y[:, :2])
+    two = T.inc_subtensor(one[:, :2], T.exp(y[:, 2:4]))
+    f = compiled([x, y], T.inc_subtensor(two[:, 2:4], T.sqrt(y[:, :2])))
+    a, b = numbers(3, columns), numbers(3, 4, seed=1)
+    (value,), _ = launches(f, a, b)
+    expected = np.zeros_like(a)
+    expected[:, :2] = b[:, :2] + np.exp(b[:, 2:])
+    expected[:, 2:4] = np.sqrt(b[:, :2])
+    np.testing.assert_allclose(value, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("order", [*itertools.permutations(range(3))])
+def test_the_order_of_slices_in_the_program_does_not_matter(on_context, order):
+    """One launch for each part, each in its place."""
+    functions, reference = (T.exp, T.sqrt, T.tanh), (np.exp, np.sqrt, np.tanh)
+    bounds = [slice(0, 2), slice(2, 5), slice(5, None)]
+    result = T.zeros_like(x)
+    for i in order:
+        result = T.inc_subtensor(result[:, bounds[i]], functions[i](x[:, bounds[i]]))
+    f = compiled([x], result)
+    a = numbers(3, 8)
+    (value,), count = launches(f, a)
+    expected = np.concatenate(
+        [make(a[:, cut]) for make, cut in zip(reference, bounds, strict=True)], 1
+    )
+    np.testing.assert_allclose(value, expected, rtol=1e-6)
+    assert count == 3
+
+
+def test_shapes_of_a_long_chain_of_products_are_not_looked_for_without_end(on_context):
+    """The second part's shape is that of 60 products, each of a value with itself."""
+    value = y
+    for _ in range(60):
+        value = T.dot(value, value)
+    f = compiled([x, y], T.join(0, T.exp(x), T.tanh(value)))
+    a, b = numbers(2, 2), np.eye(2, dtype="float32")
+    (joined,), _ = launches(f, a, b)
+    np.testing.assert_allclose(joined, np.concatenate([np.exp(a), np.tanh(b)]), 1e-6)
 
 
 def gated(rows, state, weights):

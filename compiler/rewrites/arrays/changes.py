@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -264,7 +263,10 @@ def join_what_fills_zeros(node: Apply, fgraph: FunctionGraph) -> Variable | None
     inc_subtensor(set_subtensor(zeros_like(x)[2:], x[2:])[:2], u[:2]) -> join(0, u[:2], x[2:])
     set_subtensor(zeros_like(x)[2:], x[2:]) -> set_subtensor(zeros_like(x)[2:], x[2:])
     """  # noqa: E501
-    parts: dict[Slice, Variable] = {}
+    if _is_changed_on(node, fgraph):
+        return None
+    places: list[Slice] = []
+    parts: list[Variable] = []
     axes = set()
     zeros = node.outputs[0]
     while not is_zeros(zeros):
@@ -274,23 +276,35 @@ def join_what_fills_zeros(node: Apply, fgraph: FunctionGraph) -> Variable | None
         if change is None or place is None:
             return None
         axes.add(place[0])
-        parts[place[1]] = change.inputs[1]
+        places.append(place[1])
+        parts.append(change.inputs[1])
         zeros = change.inputs[0]
-    ranges = ranges_of(list(parts))
+    ranges = ranges_of(places)
     if len(parts) < 2 or len(axes) > 1 or ranges is None:
         return None
-    ordered = sorted(zip(ranges, parts.items(), strict=True), key=itemgetter(0))
-    ends = [0, *(end for (_, end), _ in ordered)]
-    if [start for (start, _), _ in ordered] != ends[:-1]:
+    order = sorted(range(len(parts)), key=ranges.__getitem__)
+    ends = [0, *(ranges[i][1] for i in order)]
+    if [ranges[i][0] for i in order] != ends[:-1]:
         return None
     (axis,) = axes
-    joined = [part for _, (_, part) in ordered]
+    joined = [parts[i] for i in order]
     if ends[-1] != END:
         lengths = [shape_i(zeros, k) for k in range(zeros.type.ndim)]
-        last = ordered[-1][1][0]
+        last = places[order[-1]]
         lengths[axis] = length_of_slice((last[1], None, None), lengths[axis])
         joined.append(alloc(constant(0, zeros.type.dtype), *lengths))
     return typed(join(axis, *joined), node)
+
+
+def _is_changed_on(node: Apply, fgraph: FunctionGraph) -> bool:
+    """True if another slice of the result is changed, and nothing else reads it.
+
+    The last change of a row of them joins all parts.
+    """
+    readers = list(fgraph.clients[node.outputs[0]])
+    reader, place = readers[0]
+    is_change = isinstance(reader, Apply) and isinstance(reader.op, IncSubtensor)
+    return len(readers) == 1 and place == 0 and is_change
 
 
 def _place_of(change: Apply) -> tuple[int, Slice] | None:
