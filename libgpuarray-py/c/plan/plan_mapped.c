@@ -74,7 +74,16 @@ static unsigned int find_reader(const ga_frame *f, unsigned int step) {
 
 /* ---- shapes of what is not made yet ---- */
 
-static bool find_shape(unsigned int *nd, size_t *dims, ga_frame *f, unsigned int step,
+#define MOST_VALUES 256
+
+/* Looks for shapes from a step on. A value that many steps read is looked at again for
+ * each of them, so the search ends after `left` values. */
+typedef struct search {
+  ga_frame *f;
+  unsigned int step, left;
+} search;
+
+static bool find_shape(unsigned int *nd, size_t *dims, search *look,
                        unsigned int value);
 
 static bool is_view(const ga_step *s) {
@@ -84,16 +93,20 @@ static bool is_view(const ga_step *s) {
 
 /* Makes host integers and views of later steps than this one before their turn, for
  * they launch nothing; false where that takes more. */
-static bool make_early(ga_frame *f, unsigned int step, unsigned int value) {
+static bool make_early(search *look, unsigned int value) {
+  ga_frame *f = look->f;
   const ga_plan_graph *g = &f->plan->graph;
   const unsigned int maker = g->values[value].maker;
-  if (maker <= step + 1 || f->done[maker - 1])
+  if (look->left == 0)
+    return false;
+  look->left--;
+  if (maker <= look->step + 1 || f->done[maker - 1])
     return f->arrays[value].data != NULL || g->values[value].integer;
   const ga_step *s = &g->steps[maker - 1];
   if (s->n_when > 0 || !(ga__step_is_integer(s) || is_view(s)))
     return false;
   for (unsigned int i = 0; i < s->n_in; i++)
-    if (!make_early(f, step, s->ins[i]))
+    if (!make_early(look, s->ins[i]))
       return false;
   if (ga__step_run(f, s) == GA_NO_ERROR)
     return f->done[maker - 1] = true;
@@ -101,36 +114,35 @@ static bool make_early(ga_frame *f, unsigned int step, unsigned int value) {
   return false;
 }
 
-static bool joint_shape(unsigned int *nd, size_t *dims, ga_frame *f, unsigned int step,
+static bool joint_shape(unsigned int *nd, size_t *dims, search *look,
                         const ga_step *s) {
   *nd = 0;
   for (unsigned int i = 0; i < s->n_in; i++) {
     size_t own[GA_MAX_NDIM];
     unsigned int n;
-    if (f->plan->graph.values[s->ins[i]].integer)
+    if (look->f->plan->graph.values[s->ins[i]].integer)
       continue;
-    if (!find_shape(&n, own, f, step, s->ins[i]) ||
+    if (!find_shape(&n, own, look, s->ins[i]) ||
         ga__shape_broadcast(nd, dims, n, own) != GA_NO_ERROR)
       return false;
   }
   return true;
 }
 
-static bool product_shape(unsigned int *nd, size_t *dims, ga_frame *f,
-                          unsigned int step, const ga_step *s) {
+static bool product_shape(unsigned int *nd, size_t *dims, search *look,
+                          const ga_step *s) {
   size_t a[GA_MAX_NDIM], b[GA_MAX_NDIM];
   *nd = 2;
-  if (!find_shape(nd, a, f, step, s->ins[0]) || !find_shape(nd, b, f, step, s->ins[1]))
+  if (!find_shape(nd, a, look, s->ins[0]) || !find_shape(nd, b, look, s->ins[1]))
     return false;
   dims[0] = a[s->ta == cb_no_trans ? 0 : 1];
   dims[1] = b[s->tb == cb_no_trans ? 1 : 0];
   return true;
 }
 
-static bool view_shape(unsigned int *nd, size_t *dims, ga_frame *f, unsigned int step,
-                       const ga_step *s) {
+static bool view_shape(unsigned int *nd, size_t *dims, search *look, const ga_step *s) {
   size_t own[GA_MAX_NDIM];
-  if (!find_shape(nd, own, f, step, s->ins[0]))
+  if (!find_shape(nd, own, look, s->ins[0]))
     return false;
   *nd = s->nd;
   for (unsigned int k = 0; k < s->nd; k++)
@@ -140,24 +152,25 @@ static bool view_shape(unsigned int *nd, size_t *dims, ga_frame *f, unsigned int
 
 /* The shape of a value, also where a later step makes it of what is there; false where
  * it is not known. */
-static bool find_shape(unsigned int *nd, size_t *dims, ga_frame *f, unsigned int step,
+static bool find_shape(unsigned int *nd, size_t *dims, search *look,
                        unsigned int value) {
+  const ga_frame *f = look->f;
   const ga_plan_graph *g = &f->plan->graph;
   const unsigned int maker = g->values[value].maker;
   const ga_step *s = maker > 0 ? &g->steps[maker - 1] : NULL;
   const GpuArray *a = &f->arrays[value];
-  if (make_early(f, step, value)) {
+  if (make_early(look, value)) {
     *nd = a->nd;
     memcpy(dims, a->dimensions, a->nd * sizeof *dims);
     return true;
   }
-  if (s == NULL)
+  if (s == NULL || look->left == 0)
     return false;
   if (s->kind == GA_STEP_ELEMWISE)
-    return joint_shape(nd, dims, f, step, s);
+    return joint_shape(nd, dims, look, s);
   if (s->kind == GA_STEP_GEMM)
-    return product_shape(nd, dims, f, step, s);
-  return s->kind == GA_STEP_DIMSHUFFLE && view_shape(nd, dims, f, step, s);
+    return product_shape(nd, dims, look, s);
+  return s->kind == GA_STEP_DIMSHUFFLE && view_shape(nd, dims, look, s);
 }
 
 /* ---- joins ---- */
@@ -199,7 +212,7 @@ static const ga_step *find_join(const ga_frame *f, const ga_step *s, unsigned in
 static bool find_place(size_t *place, size_t *length, ga_frame *f, const ga_step *join,
                        unsigned int wanted, const size_t *shape) {
   const unsigned int axis = axis_of(join);
-  const unsigned int step = f->plan->graph.values[wanted].maker - 1;
+  search look = {f, f->plan->graph.values[wanted].maker - 1, MOST_VALUES};
   size_t dims[GA_MAX_NDIM];
   unsigned int nd;
   *length = 0;
@@ -208,7 +221,7 @@ static bool find_place(size_t *place, size_t *length, ga_frame *f, const ga_step
       *place = *length;
     if (join->ins[i] == wanted)
       memcpy(dims, shape, (nd = f->plan->graph.values[wanted].nd) * sizeof *dims);
-    else if (!find_shape(&nd, dims, f, step, join->ins[i]))
+    else if (!find_shape(&nd, dims, &look, join->ins[i]))
       return false;
     for (unsigned int k = 0; k < nd; k++)
       if (k != axis && dims[k] != shape[k])
@@ -227,15 +240,11 @@ static int view_part(GpuArray *out, const GpuArray *whole, unsigned int axis,
   return GA_NO_ERROR;
 }
 
-/* Makes result `i` of the step, of shape `dims`, the part of a join that it is to be.
- */
-static int place_result(ga_frame *f, const ga_step *s, unsigned int i, unsigned int nd,
-                        const size_t *dims) {
-  const ga_step *join = nd > 0 ? find_join(f, s, i) : NULL;
+/* Makes `value`, of shape `dims`, the part of the join that it is to be. */
+static int place_part(ga_frame *f, const ga_step *join, unsigned int value,
+                      unsigned int nd, const size_t *dims) {
+  const unsigned int axis = axis_of(join);
   size_t place = 0, joined[GA_MAX_NDIM];
-  if (join == NULL)
-    return GA_NO_ERROR;
-  const unsigned int axis = axis_of(join), value = s->outs[i];
   memcpy(joined, dims, nd * sizeof *dims);
   if (!find_place(&place, &joined[axis], f, join, value, dims))
     return GA_NO_ERROR;
@@ -303,7 +312,9 @@ static int make_result(ga_frame *f, unsigned int step, unsigned int last,
   const ga_step *reader = &p->graph.steps[last];
   GpuArray *out = &f->arrays[reader->outs[0]];
   const int over = reader->inplace[0];
-  GA_TRY(place_result(f, reader, 0, 2, dims));
+  const ga_step *join = find_join(f, reader, 0);
+  if (join != NULL)
+    GA_TRY(place_part(f, join, reader->outs[0], 2, dims));
   if (out->data != NULL)
     return GA_NO_ERROR;
   if (over >= 0 && reader->ins[over] != p->graph.steps[step].outs[0] &&
@@ -391,14 +402,17 @@ int ga__step_mapped(unsigned int *reader, ga_frame *f, unsigned int step) {
 
 int ga__step_joined(ga_frame *f, unsigned int step) {
   const ga_step *s = &f->plan->graph.steps[step];
+  search look = {f, step, MOST_VALUES};
   unsigned int nd;
   size_t dims[GA_MAX_NDIM];
   if (is_join(s) && f->arrays[s->outs[0]].data != NULL) {
     f->done[step] = true;
     return copy_rest(f, s);
   }
-  for (unsigned int i = 0; s->kind == GA_STEP_ELEMWISE && i < s->n_out; i++)
-    if (find_join(f, s, i) != NULL && joint_shape(&nd, dims, f, step, s))
-      GA_TRY(place_result(f, s, i, nd, dims));
+  for (unsigned int i = 0; s->kind == GA_STEP_ELEMWISE && i < s->n_out; i++) {
+    const ga_step *join = find_join(f, s, i);
+    if (join != NULL && joint_shape(&nd, dims, &look, s) && nd > 0)
+      GA_TRY(place_part(f, join, s->outs[i], nd, dims));
+  }
   return GA_NO_ERROR;
 }
