@@ -39,19 +39,22 @@ def recurrence(x, step):
 BODIES = {
     "columns": lambda s: T.tanh(s - s.mean(axis=0)),
     "rows": lambda s: s / (abs(s).sum(axis=1, keepdims=True) + 1),
-    "copies": lambda s: s.T.reshape(s.shape) - s.argmax(axis=0),
+    "copies": lambda s: T.tanh(s.T.reshape(s.shape) - s.max(axis=0)),
 }
 """Bodies that are no kernel with their loop."""
 
 
-def differences(f, x, calls=CALLS):
-    """The calls whose results have other bits than those of the first call."""
-    first = np.asarray(f(x))
+def chains_of(context, f, *arrays, calls=CALLS):
+    """The number of kernels that calls after the first one compile or load.
+
+    Each call has the bits of the first one.
+    """
+    first = np.asarray(f(*arrays))
     assert np.isfinite(first).all()
-    rest = [np.asarray(f(x)) for _ in range(calls - 1)]
-    return [
-        i for i, result in enumerate(rest, 1) if result.tobytes() != first.tobytes()
-    ]
+    before = sum(context.cache_info())
+    for _ in range(calls - 1):
+        assert np.asarray(f(*arrays)).tobytes() == first.tobytes()
+    return sum(context.cache_info()) - before
 
 
 @pytest.mark.parametrize("name", BODIES)
@@ -60,15 +63,50 @@ def test_results_keep_their_bits(on_context, name):
     states = recurrence(x, lambda s: BODIES[name](s).astype("float32"))
     f = function([x], states[-1], on_device=True)
     given = gpuarray.asarray(numbers("float32", 5, 40), context=on_context)
-    assert not differences(f, given)
+    assert chains_of(on_context, f, given) == 1
 
 
 @pytest.mark.parametrize("dtype", ["float16", "int32", "complex64"])
 def test_other_dtypes_keep_their_bits(on_context, dtype):
+    """Numbers that are arguments may be integers or real, but not complex."""
     x = T.TensorType(dtype, (False, False))("x")
     states = recurrence(x, lambda s: (s[::-1] - s.sum(axis=0) / 4).astype(dtype))
     f = function([x], states[-1] * 0 + states[2])
-    assert not differences(f, numbers(dtype, 3, 20))
+    n_chains = chains_of(on_context, f, numbers(dtype, 3, 20))
+    assert n_chains == 1 or dtype == "complex64"
+
+
+@pytest.mark.parametrize(
+    ("iterations", "length", "n_chains"),
+    [(7, 20, 0), (8, 20, 1), (500, 256, 1), (500, 20000, 0)],
+)
+def test_few_or_large_launches_are_no_chain(on_context, iterations, length, n_chains):
+    """An elementwise launch of 20000 elements has several groups."""
+    x = T.fmatrix("x")
+    factor = np.float32(1 + iterations / 1000)  # so that each chain has its own text
+    states, _ = scan(
+        lambda s: T.tanh(s.T.reshape(s.shape) * factor),
+        outputs_info=[x],
+        n_steps=iterations,
+    )
+    f = function([x], states[-1], on_device=True)
+    given = gpuarray.asarray(numbers("float32", length, 1), context=on_context)
+    calls = 2 + 32768 // iterations
+    assert chains_of(on_context, f, given, calls=calls) == n_chains
+    assert f.info()["n_launches"] == iterations
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_numbers_of_a_call_are_arguments_of_its_launches(on_context, dtype):
+    x, number = T.TensorType(dtype, (False, False))("x"), T.TensorType(dtype, ())("n")
+    states = recurrence(x, lambda s: ((s[::-1] - s.sum(axis=0)) % number).astype(dtype))
+    f = function([x, number], states[-1], on_device=True)
+    given = gpuarray.asarray(numbers(dtype, 3, 20), context=on_context)
+    one, other = np.asarray(3, dtype), np.asarray(5, dtype)
+    apart = np.asarray(f(given, other))
+    chains_of(on_context, f, given, one)
+    assert np.asarray(f(given, other)).tobytes() == apart.tobytes()
+    assert np.asarray(f(given, one)).tobytes() != apart.tobytes()
 
 
 def test_inputs_may_lie_elsewhere_at_each_call(on_context):
@@ -93,7 +131,7 @@ def test_a_profile_shows_single_launches_of_a_chain(on_context):
     x = T.fmatrix("x")
     f = function([x], recurrence(x, lambda s: T.tanh(s - s.mean(axis=0)))[-1])
     given = gpuarray.asarray(numbers("float32", 5, 40), context=on_context)
-    assert not differences(f, given)
+    assert chains_of(on_context, f, given) == 1
     with gpuarray.profile(on_context) as seen:
         f(given)
     assert len(seen.spans) > ITERATIONS

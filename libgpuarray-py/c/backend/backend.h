@@ -44,7 +44,8 @@ enum ga_arg_kind {
 typedef struct ga_arg {
   enum ga_arg_kind kind;
   bool is_read_only; /* MEMORY: the kernel does not write to it */
-  bool is_integer;   /* VALUE: known to be one, whatever the parameter's type */
+  char number;       /* VALUE: 'i' if known to be an integer, whatever the parameter's
+                        type, 'f' if a float or a double, else 0 */
   unsigned int size; /* of the value; 8 for GA_ARG_OFFSET */
   gpudata *buffer;   /* MEMORY: the argument; OFFSET: the buffer it refers to */
   union {

@@ -25,14 +25,6 @@ static inline void ga__args_numbers(ga_args *args, size_t n, const ssize_t *numb
     ga__args_i64(args, numbers[i]);
 }
 
-static inline void ga__args_real(ga_args *args, int typecode, double value) {
-  const float narrow = (float)value;
-  if (typecode == GA_DOUBLE || typecode == GA_CDOUBLE)
-    ga__args_value(args, &value, sizeof value);
-  else
-    ga__args_value(args, &narrow, sizeof narrow);
-}
-
 /* alpha, beta, and if c is read. */
 static inline void ga__args_scale(ga_args *args, const ga_product *p) {
   ga__args_real(args, p->typecode, p->alpha[0]);

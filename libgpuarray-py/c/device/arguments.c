@@ -47,16 +47,20 @@ void ga__args_value(ga_args *args, const void *value, size_t size) {
   ga_arg *a = next_arg(args);
   assert(size <= sizeof a->value);
   a->kind = GA_ARG_VALUE;
-  a->is_integer = false;
+  a->number = 0;
   a->size = (unsigned int)size;
   a->buffer = NULL;
   memcpy(a->value.bytes, value, size);
 }
 
-static void add_integer(ga_args *args, const void *value, size_t size) {
+void ga__args_number(ga_args *args, const void *value, size_t size, char number) {
   ga__args_value(args, value, size);
   if (args->n <= GA_MAX_ARGS)
-    args->list[args->n - 1].is_integer = true;
+    args->list[args->n - 1].number = number;
+}
+
+static void add_integer(ga_args *args, const void *value, size_t size) {
+  ga__args_number(args, value, size, 'i');
 }
 
 void ga__args_u32(ga_args *args, uint32_t value) {
@@ -73,6 +77,14 @@ void ga__args_u64(ga_args *args, uint64_t value) {
 
 void ga__args_i64(ga_args *args, int64_t value) {
   add_integer(args, &value, sizeof value);
+}
+
+void ga__args_real(ga_args *args, int typecode, double value) {
+  const float narrow = (float)value;
+  if (typecode == GA_DOUBLE || typecode == GA_CDOUBLE)
+    ga__args_number(args, &value, sizeof value, 'f');
+  else
+    ga__args_number(args, &narrow, sizeof narrow, 'f');
 }
 
 void ga__args_position(ga_args *args, bool is_wide, int64_t value) {

@@ -23,6 +23,10 @@ void ga__args_position(ga_args *args, bool is_wide, int64_t value);
 /* Such positions: strides of bytes, in elements of `size` bytes. */
 void ga__args_strides(ga_args *args, bool is_wide, unsigned int nd,
                       const ssize_t *strides, size_t size);
+/* A double if the typecode is a double's or complex128's, else a float. */
+void ga__args_real(ga_args *args, int typecode, double value);
+/* A value that is the `number` of ga_arg. */
+void ga__args_number(ga_args *args, const void *value, size_t size, char number);
 void ga__args_value(ga_args *args, const void *value, size_t size);
 
 #endif

@@ -37,15 +37,16 @@ void ga__launch_add_scalar(ga_args *list, const GpuElemwise *ge, unsigned int i,
                            const void *value) {
   int typecode = ge->args[i].typecode;
   bool small = typecode == GA_HALF || typecode == GA_BFLOAT16;
+  uint16_t bits;
   if (!small || !ge->spec.convert_half) {
-    ga__args_value(list, value, gpuarray_get_elsize(typecode));
+    const char kind = ga__dtype_kind(typecode);
+    const char number = kind == 'c' || small ? 0 : kind == 'f' ? 'f' : 'i';
+    ga__args_number(list, value, gpuarray_get_elsize(typecode), number);
     return;
   }
-  uint16_t bits;
-  float converted;
   memcpy(&bits, value, sizeof bits);
-  converted = typecode == GA_HALF ? ga__half_value(bits) : ga__bfloat16_value(bits);
-  ga__args_value(list, &converted, sizeof converted);
+  ga__args_real(list, GA_FLOAT,
+                typecode == GA_HALF ? ga__half_value(bits) : ga__bfloat16_value(bits));
 }
 
 void ga__launch_add_buffer(ga_args *list, const GpuElemwise *ge, unsigned int i,

@@ -207,7 +207,9 @@ int ga__elem_finish(ga_source *out, const ga_elem_spec *spec, ga_strbuf *words,
   ga_text_part parts[] = {{.name = "EL_EXPRESSION"}};
   ga__strbuf_addf(&parts[0].text, "%s;", spec->expr);
   ga__text_add_parts(words, text, parts, 1);
-  out->is_closed = ga__kernel_is_closed(spec->preamble);
+  const bool has_preamble = spec->preamble != NULL && *spec->preamble != '\0';
+  out->is_closed = has_preamble ? ga__kernel_is_closed(spec->preamble)
+                                : strchr(spec->expr, '#') == NULL;
   snprintf(out->title, sizeof out->title, "%s", spec->expr);
   return ga__text_finish_named(out, "elem", spec->preamble, "#define EL_NAME %\n",
                                words);

@@ -124,11 +124,7 @@ static int launch(const GpuArray *out, const GpuArray *in, const transform *t,
   for (unsigned int i = 0; i < sizeof sizes / sizeof *sizes; i++)
     ga__args_u64(&args, sizes[i]);
   ga__args_u32(&args, t->flags);
-  const float narrow = (float)t->scale;
-  if (t->typecode == GA_DOUBLE)
-    ga__args_value(&args, &t->scale, sizeof t->scale);
-  else
-    ga__args_value(&args, &narrow, sizeof narrow);
+  ga__args_real(&args, t->typecode, t->scale);
   const ga_device_info *info = &t->context->info;
   return ga__kernel_launch_items(kernel, &args, total, info->is_cpu ? SMALL : 256,
                                  128 * (size_t)info->processors);

@@ -151,11 +151,7 @@ static int add_arguments(ga_args *args, const work *w, const GpuArray *filled) {
   ga__args_u64(args, w->n);
   ga__args_u64(args, w->k);
   ga__args_u32(args, w->flags);
-  const float narrow = (float)w->call->cutoff;
-  if (ga__matrices_real(w->typecode) == GA_DOUBLE)
-    ga__args_value(args, &w->call->cutoff, sizeof w->call->cutoff);
-  else
-    ga__args_value(args, &narrow, sizeof narrow);
+  ga__args_real(args, w->typecode, w->call->cutoff);
   return ga__args_report(args, w->context, w->call->failure);
 }
 

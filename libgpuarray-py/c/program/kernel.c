@@ -201,6 +201,7 @@ static int add_entry(gpukernel **out, gpucontext *ctx, const ga_source *source,
   GA_TRY_MEMORY(e);
   e->body = ga__strdup(source->body.text);
   e->kernel.of_context = true;
+  e->kernel.is_closed = source->is_closed;
   int status =
       e->body ? ga__kernel_open(&e->kernel, ctx, p, source->name) : GA_MEMORY_ERROR;
   if (status != GA_NO_ERROR) {
@@ -282,6 +283,7 @@ int ga__kernel_adopt(gpukernel **out, gpucontext *ctx, ga_program *program,
   ga_source source = {0};
   gpukernel *k;
   snprintf(source.name, sizeof source.name, "%s", name);
+  source.is_closed = ga__kernel_is_closed(body);
   ga__strbuf_add(&source.body, body);
   int status = ga__strbuf_status(&source.body);
   k = status == GA_NO_ERROR ? find_kernel(ctx, &source) : NULL;

@@ -16,6 +16,7 @@ struct _gpukernel {
   gpucontext *context; /* first, as consumers of libgpuarray expect */
   atomic_uint references;
   bool of_context;     /* owned by the context, so holds no reference to it */
+  bool is_closed;      /* its source is (ga_source) */
   atomic_bool is_open; /* compiled: `kernel` and `threads` are valid */
   void *kernel;        /* the backend's */
   ga_program *program;

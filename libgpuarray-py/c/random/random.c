@@ -89,13 +89,8 @@ typedef struct parameters {
 } parameters;
 
 static void add_parameters(ga_args *args, const target *t, const parameters *p) {
-  for (unsigned int i = 0; i < p->n; i++) {
-    const float narrow = (float)p->real[i];
-    if (t->typecode == GA_DOUBLE)
-      ga__args_value(args, &p->real[i], sizeof p->real[i]);
-    else
-      ga__args_value(args, &narrow, sizeof narrow);
-  }
+  for (unsigned int i = 0; i < p->n; i++)
+    ga__args_real(args, t->typecode, p->real[i]);
   for (unsigned int i = 0; p->n == 0 && i < 2; i++)
     ga__args_u64(args, p->whole[i]);
 }

@@ -8,9 +8,20 @@
 
 bool ga__chain_takes(const gpukernel *k) {
   const char *body = ga__kernel_body(k);
-  return body != NULL && ga__kernel_is_closed(body) &&
-         strstr(body, "\nKERNEL void ") != NULL &&
+  return body != NULL && k->is_closed && strstr(body, "\nKERNEL void ") != NULL &&
          strstr(body, "GA_DECL_SHARED") == NULL && strlen(body) < GA_CHAIN_TEXT;
+}
+
+/* Adds the argument whose word of a call is number `i`. */
+static void add_argument(ga_strbuf *sb, const ga_arg *arg, unsigned int i) {
+  if (arg->kind == GA_ARG_MEMORY)
+    ga__strbuf_addf(sb, "(GLOBAL_MEM void *)ga_c_b[ga_c_w[%u]]", i);
+  else if (arg->kind == GA_ARG_OFFSET || arg->number == 'i')
+    ga__strbuf_addf(sb, "ga_c_w[%u]", i);
+  else if (arg->size == sizeof(float))
+    ga__strbuf_addf(sb, "as_float((ga_uint)ga_c_w[%u])", i);
+  else
+    ga__strbuf_addf(sb, "as_double(ga_c_w[%u])", i);
 }
 
 /* Adds the function that calls kernel `i` with the words of a call. */
@@ -21,10 +32,8 @@ static void add_call(ga_strbuf *sb, unsigned int i, const gpukernel *k,
                   "GLOBAL_MEM char **ga_c_b) {\n%s(",
                   i, k->name);
   for (unsigned int a = 0; a < launch->n_args; a++) {
-    const bool is_memory = launch->args[a].kind == GA_ARG_MEMORY;
-    ga__strbuf_addf(
-        sb, is_memory ? "%s(GLOBAL_MEM void *)ga_c_b[ga_c_w[%u]]" : "%sga_c_w[%u]",
-        a > 0 ? ", " : "", a);
+    ga__strbuf_add(sb, a > 0 ? ", " : "");
+    add_argument(sb, &launch->args[a], a);
   }
   ga__strbuf_add(sb, ");\n}\n");
 }

@@ -18,7 +18,7 @@ bool ga__chain_takes(const gpukernel *k);
 /* Source of the chain of `n` kernels over `n_buffers` buffers. Its arguments: the table
  * (ga_ulong words), the number of calls, then the pointer and byte offset of each
  * buffer. A call is the number of its kernel and a word for each argument: the number
- * of a buffer, an offset, or an integer. */
+ * of a buffer, an offset, or a number's bytes. */
 int ga__chain_source(ga_source *out, unsigned int n, gpukernel *const *kernels,
                      const ga_launch *const *launches, unsigned int n_buffers);
 

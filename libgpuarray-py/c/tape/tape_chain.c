@@ -23,7 +23,7 @@ static bool is_link(const command *c) {
     items *= c->launch.block[k];
   }
   for (unsigned int i = 0; i < c->launch.n_args; i++)
-    if (c->recorded[i].kind == GA_ARG_VALUE && !c->recorded[i].is_integer)
+    if (c->recorded[i].kind == GA_ARG_VALUE && c->recorded[i].number == 0)
       return false;
   const size_t elements = c->launch.elements;
   const bool is_serial = items == 1 || (elements > 0 && elements <= FEW_ELEMENTS);
@@ -211,15 +211,22 @@ static size_t count_links(const ga_tape *tape) {
   return n;
 }
 
+/* True once the links are as many that compiling pays; they are counted when all
+ * launches are. */
+static bool pays(tape_chains *t, const ga_tape *tape) {
+  t->n_replays++;
+  if (t->n_replays * tape->n_commands < PAYS)
+    return false;
+  if (t->n_links == 0) {
+    t->n_links = count_links(tape);
+    t->is_off = t->n_links < LEAST;
+  }
+  return !t->is_off && t->n_replays * t->n_links >= PAYS;
+}
+
 command *ga__tape_chained(ga_tape *tape, size_t *n) {
   tape_chains *t = &tape->chains;
-  if (t->is_off)
-    return NULL;
-  if (t->n_links == 0)
-    t->n_links = count_links(tape);
-  t->n_queued += t->n_links;
-  t->is_off = t->n_links < LEAST;
-  if (t->list == NULL && t->n_queued >= PAYS)
+  if (t->list == NULL && !t->is_off && pays(t, tape))
     t->is_off = make_list(tape) != GA_NO_ERROR;
   if (t->is_off || t->list == NULL)
     return NULL;

@@ -157,8 +157,8 @@ typedef struct tape_chains {
   bool is_off;
   command *list; /* the commands with chains in place of runs, or NULL */
   size_t n;
-  size_t n_links, n_queued; /* launches that a chain may have; queued so far */
-  gpudata **tables;         /* of the chains' calls */
+  size_t n_replays, n_links; /* n_links: launches that a chain may have */
+  gpudata **tables;          /* of the chains' calls */
   size_t n_tables, table_capacity;
 } tape_chains;
 
