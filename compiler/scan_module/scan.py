@@ -12,12 +12,7 @@ from gpuarray.compiler.function.updates import OrderedUpdates
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.ops.scan.scan import ALL
 from gpuarray.compiler.ops.scan.segments import Checkpoint
-from gpuarray.compiler.scan_module.arguments import (
-    iterations_of,
-    listed,
-    output_arguments,
-    sequence_arguments,
-)
+from gpuarray.compiler.scan_module.arguments import iterations_of
 from gpuarray.compiler.scan_module.checkpoint import checkpoint_of
 from gpuarray.compiler.scan_module.tracing import (
     Arguments,
@@ -91,18 +86,11 @@ def scan(
     >>> print(power([1, 2, 3], 3))
     [ 1.  8. 27.]
     """
-    label = "scan" if name is None else f"scan {name!r}"
-    arguments = Arguments(
-        fn=fn,
-        sequences=sequence_arguments(sequences, label),
-        outputs=output_arguments(outputs_info, label),
-        non_sequences=listed(non_sequences),
-        label=label,
-        name=name,
-        strict=strict,
+    arguments = Arguments.converted(
+        "scan", fn, sequences, outputs_info, non_sequences, name, strict
     )
-    limit = limit_of(truncate_gradient, label)
-    kept = checkpoint_of(checkpoint, label)
+    limit = limit_of(truncate_gradient, arguments.label)
+    kept = checkpoint_of(checkpoint, arguments.label)
     call = loop_call(arguments, n_steps, go_backwards, limit, kept)
     result = call.loop.op(*call.inputs)
     results: list[Variable] = result if isinstance(result, list) else [result]

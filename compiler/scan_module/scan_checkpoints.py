@@ -8,11 +8,6 @@ from typing import Any
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.function.updates import OrderedUpdates
 from gpuarray.compiler.ops.scan.segments import Checkpoint, in_segments
-from gpuarray.compiler.scan_module.arguments import (
-    listed,
-    output_arguments,
-    sequence_arguments,
-)
 from gpuarray.compiler.scan_module.scan import loop_call, shaped
 from gpuarray.compiler.scan_module.tracing import Arguments, updates_of
 
@@ -46,21 +41,14 @@ def scan_checkpoints(
     >>> print(grad(kept[-1], x).eval({x: [1, 2, 3, 4, 5], s: 1}))
     [120.  60.  40.  30.  24.]
     """
-    label = "scan_checkpoints" if name is None else f"scan_checkpoints {name!r}"
+    arguments = Arguments.converted(
+        "scan_checkpoints", fn, sequences, outputs_info, non_sequences, name
+    )
     every = save_every_N
     if not isinstance(every, int) or every < 1:
         raise GraphValueError(
-            f"{label}: save_every_N is {every!r}, expected a positive integer"
+            f"{arguments.label}: save_every_N is {every!r}, expected a positive integer"
         )
-    arguments = Arguments(
-        fn=fn,
-        sequences=sequence_arguments(sequences, label),
-        outputs=output_arguments(outputs_info, label),
-        non_sequences=listed(non_sequences),
-        label=label,
-        name=name,
-        strict=False,
-    )
     call = loop_call(arguments, n_steps, checkpoint=Checkpoint("every", every))
     result = in_segments(call.loop.op, call.inputs, every)
     updates = updates_of(call.loop, result.finals)

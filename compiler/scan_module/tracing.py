@@ -36,7 +36,13 @@ from gpuarray.compiler.ops.scan.segments import Checkpoint
 from gpuarray.compiler.ops.shape.shape import Shape
 from gpuarray.compiler.ops.slicing.lengths import is_of_lengths
 from gpuarray.compiler.ops.variables.basic import MakeVector, as_tensor_variable
-from gpuarray.compiler.scan_module.arguments import OutputArgument, SequenceArgument
+from gpuarray.compiler.scan_module.arguments import (
+    OutputArgument,
+    SequenceArgument,
+    listed,
+    output_arguments,
+    sequence_arguments,
+)
 from gpuarray.compiler.scan_module.gathering import gathered
 from gpuarray.compiler.scan_module.returned import Returned, returned
 from gpuarray.compiler.shared import SharedVariable
@@ -57,6 +63,32 @@ class Arguments:
     label: str
     name: str | None
     strict: bool
+
+    @classmethod
+    def converted(
+        cls,
+        function: str,
+        fn: Callable[..., Any],
+        sequences: Any,
+        outputs_info: Any,
+        non_sequences: Any,
+        name: str | None,
+        strict: bool = False,
+    ) -> Arguments:
+        """Return the arguments of ``function``, as the program gave them.
+
+        Raises TypeError and ValueError for what no loop can have.
+        """
+        label = function if name is None else f"{function} {name!r}"
+        return cls(
+            fn,
+            sequence_arguments(sequences, label),
+            output_arguments(outputs_info, label),
+            listed(non_sequences),
+            label,
+            name,
+            strict,
+        )
 
 
 @dataclass

@@ -6,12 +6,11 @@ the one in segments, so that it runs once; without one, checkpoints mean nothing
 
 from __future__ import annotations
 
-from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ops.scan.scan import Scan
 from gpuarray.compiler.ops.scan.segments import storing, with_checkpoints
 from gpuarray.compiler.rewrites.engine.engine import Log
-from gpuarray.compiler.rewrites.loops.parts import loops_of, replace_outputs
+from gpuarray.compiler.rewrites.loops.parts import loop_of, loops_of, replace_outputs
 from gpuarray.compiler.rewrites.loops.tidying import take_final_states
 
 
@@ -42,9 +41,3 @@ def settle_checkpoints(fgraph: FunctionGraph, log: Log) -> None:
             plain.checkpoint = None
             results = plain.make_node(*node.inputs).outputs
         replace_outputs(fgraph, node, results, "settle_checkpoints", log)
-
-
-def loop_of(node: Apply) -> Scan:
-    """Return the op of a node that is a loop."""
-    assert isinstance(node.op, Scan)
-    return node.op

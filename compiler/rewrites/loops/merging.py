@@ -15,6 +15,7 @@ from gpuarray.compiler.rewrites.engine.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.engine.requirements import Points
 from gpuarray.compiler.rewrites.loops.parts import (
     Parts,
+    loop_of,
     loops_of,
     parts_of,
     replace_outputs,
@@ -46,12 +47,6 @@ def merge_loops(fgraph: FunctionGraph, log: Log) -> bool:
         _merge(fgraph, first, second, log)
         return True
     return False
-
-
-def loop_of(node: Apply) -> Scan:
-    """Return the op of a node that is a loop."""
-    assert isinstance(node.op, Scan)
-    return node.op
 
 
 def _fit(first: Apply, second: Apply, points: Points) -> bool:

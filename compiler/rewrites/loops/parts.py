@@ -116,8 +116,7 @@ def _pass_of(rule: Rule, stopping: bool) -> GraphPass:
 
 def parts_of(node: Apply) -> Parts:
     """Return the parts of a loop, over a copy of its body."""
-    op = node.op
-    assert isinstance(op, Scan)
+    op = loop_of(node)
     body = op.body.cloned()
     iterations, *inputs = node.inputs
     nexts = body.outputs[: op.n_states]
@@ -135,6 +134,12 @@ def parts_of(node: Apply) -> Parts:
         list(body.outputs[op.n_states : op.n_states + op.n_traces]),
         body.outputs[-1] if op.until else None,
     )
+
+
+def loop_of(node: Apply) -> Scan:
+    """Return the op of a node that is a loop."""
+    assert isinstance(node.op, Scan)
+    return node.op
 
 
 def replace_outputs(
@@ -155,7 +160,7 @@ def replace_outputs(
 def run_all_iterations(fgraph: FunctionGraph, log: Log) -> None:
     """Replace each loop with ``until`` by one that runs all iterations."""
     for node in loops_of(fgraph, stopping=True):
-        op = node.op
-        if isinstance(op, Scan) and op.until:
+        op = loop_of(node)
+        if op.until:
             results = all_iterations(op, node.inputs)
             replace_outputs(fgraph, node, results, "run_all_iterations", log)
