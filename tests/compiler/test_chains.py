@@ -8,6 +8,7 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import config, function, scan
+from gpuarray.compiler.scan_module import until
 
 ITERATIONS = 500
 CALLS = 45
@@ -107,6 +108,29 @@ def test_numbers_of_a_call_are_arguments_of_its_launches(on_context, dtype):
     chains_of(on_context, f, given, one)
     assert np.asarray(f(given, other)).tobytes() == apart.tobytes()
     assert np.asarray(f(given, one)).tobytes() != apart.tobytes()
+
+
+def test_a_loop_with_a_stop_condition_has_chains_between_looks_at_it(on_context):
+    x, most = T.fmatrix("x"), T.fscalar("most")
+
+    def step(s, most):
+        new = T.tanh(s - s.mean(axis=0)) + s * np.float32(1.01)
+        return new, until(abs(new).max() > most)
+
+    states, _ = scan(step, outputs_info=x, non_sequences=most, n_steps=ITERATIONS)
+    f = function([x, most], [states[-1], states.shape[0]], on_device=True)
+    given = gpuarray.asarray(numbers("float32", 5, 40), context=on_context)
+    bounds = [np.float32(bound) for bound in (0.1, 10, 20, 35, 60, 1e9)]
+    before = [[np.asarray(each) for each in f(given, bound)] for bound in bounds]
+    assert len({int(count) for _, count in before}) > 4
+    kernels = sum(on_context.cache_info())
+    for _ in range(CALLS):
+        f(given, bounds[-1])
+    assert sum(on_context.cache_info()) > kernels
+    for bound, (last, count) in zip(bounds, before, strict=True):
+        result = f(given, bound)
+        assert np.asarray(result[0]).tobytes() == last.tobytes()
+        assert int(result[1]) == int(count)
 
 
 def test_inputs_may_lie_elsewhere_at_each_call(on_context):

@@ -156,7 +156,9 @@ typedef struct loop {
   const ga_step *s;
   size_t turns;
   unsigned int n_arrays, n_carried;
+  ga_tape *tape; /* that records, or NULL */
   GpuArray *given, *made, *offers;
+  GpuArray *homes; /* of the carried values between blocks of iterations */
   const GpuArray **ins;
   GpuArray **outs;
   long long *ints;
@@ -173,13 +175,16 @@ static int open_loop(loop *l, ga_frame *f, const ga_step *s) {
               .s = s,
               .n_arrays = s->body->graph.n_inputs,
               .n_carried = count_carried(s->takes),
+              .tape = ga__recording_current(f->plan->context),
               .given = ga__alloc(n_in, sizeof *l->given),
               .made = ga__alloc(n_out, sizeof *l->made),
               .offers = ga__alloc(n_out, sizeof *l->offers),
+              .homes = ga__alloc(n_out, sizeof *l->homes),
               .ins = ga__alloc(n_in, sizeof(GpuArray *)),
               .outs = ga__alloc(n_out, sizeof(GpuArray *)),
               .ints = ga__alloc(n_in, sizeof *l->ints)};
-  GA_TRY_MEMORY(l->given && l->made && l->offers && l->ins && l->outs && l->ints);
+  GA_TRY_MEMORY(l->given && l->made && l->offers && l->homes && l->ins && l->outs &&
+                l->ints);
   for (unsigned int i = 0; i < l->n_arrays; i++)
     l->ins[i] = &l->given[i];
   for (unsigned int i = 0; i < s->n_out; i++)
@@ -191,9 +196,11 @@ static void close_loop(const loop *l) {
   clear_all(l->given, l->n_arrays);
   clear_all(l->made, l->s->n_out);
   clear_all(l->offers, l->s->n_out);
+  clear_all(l->homes, l->n_carried);
   ga__free(l->given);
   ga__free(l->made);
   ga__free(l->offers);
+  ga__free(l->homes);
   ga__free((void *)l->ins);
   ga__free((void *)l->outs);
   ga__free(l->ints);
@@ -367,6 +374,95 @@ static int put_carried(const loop *l) {
   return GA_NO_ERROR;
 }
 
+/* ---- blocks of iterations, for loops with a stop condition ---- */
+
+/* Iterations between two looks at the condition; a block of blocks, too, has as many
+ * parts. */
+#define BLOCK 16
+
+/* The carried value that ends the loop; n_carried: none. */
+static unsigned int find_stop(const loop *l) {
+  unsigned int n = 0;
+  for (const char *letter = l->s->takes; *letter != '\0'; letter++) {
+    if (*letter == GA_LOOP_UNTIL)
+      return n;
+    n += is_carried(*letter);
+  }
+  return n;
+}
+
+/* True if a carried value is not in its home, but a view of one. */
+static bool is_elsewhere(const loop *l, unsigned int i) {
+  for (unsigned int k = 0; k < l->n_carried; k++)
+    if (l->homes[k].data != NULL && l->made[i].data == l->homes[k].data)
+      return k != i || memcmp(l->made[i].strides, l->homes[i].strides,
+                              l->made[i].nd * sizeof *l->made[i].strides) != 0;
+  return false;
+}
+
+/* Copies carried values that are views of homes, which are written now. */
+static int leave_homes(loop *l) {
+  for (unsigned int i = 0; i < l->n_carried; i++) {
+    GpuArray copy = {0};
+    if (!is_elsewhere(l, i))
+      continue;
+    GA_TRY(GpuArray_copy(&copy, &l->made[i], GA_C_ORDER));
+    GpuArray_clear(&l->made[i]);
+    l->made[i] = copy;
+  }
+  return GA_NO_ERROR;
+}
+
+/* Writes the carried values to their homes: there they are whether the blocks after
+ * this one run or not. */
+static int go_home(loop *l) {
+  GA_TRY(leave_homes(l));
+  for (unsigned int i = 0; i < l->n_carried; i++) {
+    GpuArray *home = &l->homes[i], *made = &l->made[i];
+    if (home->data == NULL)
+      GA_TRY(GpuArray_copy(home, made, GA_C_ORDER));
+    else if (made->data != home->data)
+      GA_TRY(GpuArray_move(home, made));
+    GpuArray_clear(made);
+    GA_TRY(GpuArray_view(made, home));
+  }
+  return GA_NO_ERROR;
+}
+
+static int run_range(loop *l, unsigned int stop, size_t first, size_t n);
+
+/* Runs iterations where the loop has not ended before them. */
+static int run_unless(loop *l, unsigned int stop, size_t first, size_t n) {
+  ga_choice path[GA_CHOICES];
+  const unsigned int depth = ga__tape_path(path, l->tape);
+  const GpuArray *ended = &l->homes[stop];
+  if (depth == GA_CHOICES)
+    return run_range(l, stop, first, n);
+  path[depth].wanted = false;
+  GA_TRY(ga__tape_condition(&path[depth].condition, l->tape, ended->data, ended->offset,
+                            gpuarray_get_elsize(ended->typecode)));
+  ga__tape_under(l->tape, depth + 1, path);
+  const int status = run_range(l, stop, first, n);
+  ga__tape_under(l->tape, depth, path);
+  return status;
+}
+
+/* Runs a block, or the blocks of one. */
+static int run_range(loop *l, unsigned int stop, size_t first, size_t n) {
+  size_t part = BLOCK;
+  if (n <= BLOCK) {
+    for (size_t turn = first; turn < first + n; turn++)
+      GA_TRY(run_iteration(l, turn));
+    return go_home(l);
+  }
+  while (part * BLOCK < n)
+    part *= BLOCK;
+  GA_TRY(run_range(l, stop, first, part));
+  for (size_t at = part; at < n; at += part)
+    GA_TRY(run_unless(l, stop, first + at, n - at < part ? n - at : part));
+  return GA_NO_ERROR;
+}
+
 /* Without iterations the body runs once on zeros, for the results' shapes only. */
 static int run_iterations(loop *l) {
   bool done;
@@ -376,7 +472,10 @@ static int run_iterations(loop *l) {
     return GA_NO_ERROR;
   if (l->turns == 0 && l->n_carried < l->s->n_out)
     GA_TRY(run_iteration(l, 0));
-  for (size_t turn = 0; turn < l->turns; turn++)
+  const unsigned int stop = find_stop(l);
+  if (l->tape != NULL && stop < l->n_carried && l->turns > BLOCK)
+    GA_TRY(run_range(l, stop, 0, l->turns));
+  for (size_t turn = 0; l->homes[0].data == NULL && turn < l->turns; turn++)
     GA_TRY(run_iteration(l, turn));
   return put_carried(l);
 }

@@ -66,6 +66,8 @@ typedef struct ga_choice {
 /* Sets the path of branches, outermost first, under which the next commands are
  * recorded. */
 void ga__tape_under(ga_tape *tape, unsigned int n, const ga_choice *path);
+/* The current path; returns its length. */
+unsigned int ga__tape_path(ga_choice path[GA_CHOICES], const ga_tape *tape);
 /* True if the placeholder was made under this branch. */
 bool ga__tape_is_under(const gpudata *stand_in, ga_choice choice);
 /* True if the device's graphs have conditional nodes; else the host waits for each

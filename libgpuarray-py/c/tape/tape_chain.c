@@ -181,18 +181,19 @@ static int make_link(command *out, ga_tape *tape, const chain *ch, const command
 
 bool ga__tape_may_chain(const ga_tape *tape) {
   const gpucontext *ctx = tape->head.context;
-  return ctx->info.is_cpu && ctx->backend->graph_begin == NULL &&
-         tape->conditionals.n == 0;
+  return ctx->info.is_cpu && ctx->backend->graph_begin == NULL;
 }
 
 /* The commands with chains in place of runs of launches. */
 static int make_list(ga_tape *tape) {
   tape_chains *t = &tape->chains;
   chain *ch = ga__alloc(1, sizeof *ch);
+  size_t *places = ga__alloc(tape->n_commands + 1, sizeof *places);
   t->list = ga__alloc(tape->n_commands + 1, sizeof *t->list);
-  int status = ch && t->list ? GA_NO_ERROR : GA_MEMORY_ERROR;
+  int status = ch && places && t->list ? GA_NO_ERROR : GA_MEMORY_ERROR;
   for (size_t i = 0; i < tape->n_commands && status == GA_NO_ERROR;) {
     const size_t n = find_chain(ch, tape, i);
+    places[i] = t->n;
     command *c = &t->list[t->n++];
     if (n >= LEAST)
       status = make_link(c, tape, ch, &tape->commands[i], n);
@@ -200,7 +201,11 @@ static int make_list(ga_tape *tape) {
       *c = tape->commands[i];
     i += n >= LEAST ? n : 1;
   }
+  for (size_t i = 0; i < t->n && status == GA_NO_ERROR; i++)
+    if (t->list[i].kind == IF || t->list[i].kind == ELSE)
+      t->list[i].u.choice.end = places[t->list[i].u.choice.end];
   ga__free(ch);
+  ga__free(places);
   return status;
 }
 

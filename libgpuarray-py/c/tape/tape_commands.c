@@ -81,8 +81,8 @@ static int replay_command(const ga_tape *tape, command *c, const ga_binding *bin
 
 /* Host-side branch: reads the condition, and skips the commands of the branch not
  * taken. */
-static int branch_on_host(ga_tape *tape, size_t *at, const ga_binding *bindings) {
-  const command *c = &tape->commands[*at];
+static int branch_on_host(ga_tape *tape, const command *c, size_t *at,
+                          const ga_binding *bindings) {
   condition *asked = &tape->conditionals.list[c->u.choice.condition];
   if (c->kind == FIND) {
     char bytes[GA_CONDITION_BYTES] = {0};
@@ -119,7 +119,7 @@ static int queue_command(ga_tape *tape, command *c, size_t *at,
                          const ga_binding *bindings, const ga_branches *branches) {
   if (is_mark(c))
     return branches != NULL ? capture_branch(tape, c, bindings)
-                            : branch_on_host(tape, at, bindings);
+                            : branch_on_host(tape, c, at, bindings);
   if (branches != NULL && branches->lanes > 0)
     GA_TRY(tape->head.context->backend->graph_next(
         ga__queue_device(tape->head.context),

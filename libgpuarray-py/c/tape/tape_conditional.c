@@ -42,6 +42,13 @@ void ga__tape_under(ga_tape *tape, unsigned int n, const ga_choice *path) {
     tape->conditionals.under.list[i] = path[i];
 }
 
+unsigned int ga__tape_path(ga_choice path[GA_CHOICES], const ga_tape *tape) {
+  const choice_path *under = &tape->conditionals.under;
+  for (unsigned int i = 0; i < under->n; i++)
+    path[i] = under->list[i];
+  return under->n;
+}
+
 /* Sets the jump target of the innermost open IF or ELSE to the next command. */
 static void end_mark(ga_tape *tape) {
   command *c =
