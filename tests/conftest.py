@@ -160,6 +160,13 @@ def pytest_xdist_make_scheduler(config, log):
             is_costly = nodeid.split("::")[0] in INSTALLED
             return "installed" if is_costly else nodeid
 
+        def mark_test_complete(self, node, item_index, duration=0):
+            scope = self._split_scope(self.registered_collections[node][item_index])
+            super().mark_test_complete(node, item_index, duration)
+            # It counts what is pending among all that it keeps, after each test.
+            if all(self.assigned_work[node][scope].values()):
+                del self.assigned_work[node][scope]
+
     return Scheduling(config, log)
 
 
