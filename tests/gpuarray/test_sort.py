@@ -52,7 +52,7 @@ def test_dtypes_and_lengths(context, dtype, length):
 
 @pytest.mark.oclgrind
 def test_short_rows_and_long_ones(context):
-    for shape in ((2, 300), (300, 2), (40, 9), (1, 5000)):
+    for shape in ((2, 300), (300, 2), (40, 9), (1, 3400)):
         host = special("int32", shape)
         device = gpuarray.asarray(host, context=context)
         for axis in (0, 1):
