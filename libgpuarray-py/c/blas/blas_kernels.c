@@ -9,6 +9,7 @@
 #include "c/blas/kernels/dot_parts.inc"
 #include "c/blas/kernels/dot_sum.inc"
 #include "c/blas/kernels/gemm_cpu.inc"
+#include "c/blas/kernels/gemm_deep.inc"
 #include "c/blas/kernels/gemm_gpu.inc"
 #include "c/blas/kernels/gemm_narrow.inc"
 #include "c/blas/kernels/gemm_outer.inc"
@@ -73,9 +74,15 @@ static ga_blas_shape tile_shape(const gpucontext *ctx, enum ga_blas_kind kind,
     s.depth = 8, s.tall = 16;
   if (kind >= GA_GEMM_MEDIUM_KK && kind <= GA_GEMM_MEDIUM_XX)
     s.columns = 64, s.depth = 16;
-  if (kind >= GA_GEMM_FINE_KK && kind <= GA_GEMM_LAST)
+  if (kind >= GA_GEMM_FINE_KK && kind <= GA_GEMM_FINE_XX)
     s.rows = s.columns = 32, s.depth = 16, s.tall = s.broad = 4;
-  s.items = s.rows / s.tall * (s.columns / s.broad);
+  if (kind >= GA_GEMM_DEEP_KK && kind <= GA_GEMM_LAST) {
+    const bool is_wide = kind >= GA_GEMM_WIDE_KK;
+    s.rows = 16, s.columns = is_wide ? 32 : 16, s.depth = is_wide ? 16 : 32;
+    s.tall = 4, s.broad = is_wide ? 4 : 2, s.teams = 8;
+    s.local = 2 * s.teams * s.depth * (s.rows + s.columns + 2 * pack);
+  }
+  s.items = s.rows / s.tall * (s.columns / s.broad) * (s.teams > 0 ? s.teams : 1);
   return s;
 }
 
@@ -196,6 +203,8 @@ static void add_tiles(ga_strbuf *out, enum ga_blas_kind kind, ga_blas_shape s) {
                   "#define BL_A_MODE %d\n#define BL_B_MODE %d\n#define BL_INDEX %s\n",
                   s.rows, s.columns, s.depth, s.tall, s.broad, modes[0], modes[1],
                   modes[0] == 0 ? "ga_ssize" : "ga_int");
+  if (s.teams > 0)
+    ga__strbuf_addf(out, "#define BL_TEAMS %u\n", s.teams);
 }
 
 static void add_side(ga_strbuf *out, ga_blas_shape s) {
@@ -256,7 +265,10 @@ static int make_source(ga_source *out, const char *stem, const gpucontext *ctx,
   add_sizes(&text, ctx, kind, s);
   if (kind <= GA_GEMM_LAST) {
     add_tiles(&text, kind, s);
-    ga__strbuf_add(&text, ctx->info.is_cpu ? gemm_cpu_text : gemm_gpu_text);
+    if (s.teams > 0)
+      add_with_epilogue(&text, gemm_deep_text, spec);
+    else
+      ga__strbuf_add(&text, ctx->info.is_cpu ? gemm_cpu_text : gemm_gpu_text);
   } else if (kind <= GA_GEMV_COLUMNS_PACKS) {
     ga__strbuf_add(&text, gemv_text(ctx, kind, s.lanes));
   } else if (kind == GA_DOT_PARTS || kind == GA_DOT_SUM) {
@@ -283,6 +295,10 @@ int ga__blas_source(ga_source *out, const gpucontext *ctx, enum ga_blas_kind kin
                                       "gemm_medium_xk", "gemm_medium_xx",
                                       "gemm_fine_kk",   "gemm_fine_kx",
                                       "gemm_fine_xk",   "gemm_fine_xx",
+                                      "gemm_deep_kk",   "gemm_deep_kx",
+                                      "gemm_deep_xk",   "gemm_deep_xx",
+                                      "gemm_wide_kk",   "gemm_wide_kx",
+                                      "gemm_wide_xk",   "gemm_wide_xx",
                                       "gemv_rows",      "gemv_rows_packs",
                                       "gemv_columns",   "gemv_columns_packs",
                                       "dot_parts",      "dot_sum",

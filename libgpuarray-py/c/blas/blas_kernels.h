@@ -11,7 +11,9 @@
  * and LARGE differ in tile size; PACKED has LARGE's tiles and vector loads (16 bytes,
  * or four halves), for a (first letter) and b (second) contiguous along k (K) or across
  * (X), everything else aligned to that; MEDIUM is PACKED with half the tile, FINE with
- * a sixteenth, for float and shorter types.
+ * a sixteenth, for float and shorter types. DEEP has tiles of 16 by 16 (WIDE: by 32)
+ * results, whose terms the teams of a group share: one product of real type, not
+ * batched.
  *
  * GEMV ROWS: y[i] = alpha sum_j a[i, j] x[j] + beta y[i], fast for contiguous rows;
  * COLUMNS: fast for contiguous columns; PACKS: with vector loads. DOT PARTS: part[g] =
@@ -37,6 +39,14 @@ enum ga_blas_kind {
   GA_GEMM_FINE_KX,
   GA_GEMM_FINE_XK,
   GA_GEMM_FINE_XX,
+  GA_GEMM_DEEP_KK,
+  GA_GEMM_DEEP_KX,
+  GA_GEMM_DEEP_XK,
+  GA_GEMM_DEEP_XX,
+  GA_GEMM_WIDE_KK,
+  GA_GEMM_WIDE_KX,
+  GA_GEMM_WIDE_XK,
+  GA_GEMM_WIDE_XX,
   GA_GEMV_ROWS,
   GA_GEMV_ROWS_PACKS,
   GA_GEMV_COLUMNS,
@@ -46,7 +56,7 @@ enum ga_blas_kind {
   GA_PARTS_SUM,
   GA_NARROW
 };
-#define GA_GEMM_LAST GA_GEMM_FINE_XX
+#define GA_GEMM_LAST GA_GEMM_WIDE_XX
 #define GA_BLAS_SIDES 16
 #define GA_SIDE_ITEMS 256 /* block size of NARROW and OUTER; PARTS_SUM has fewer */
 #define GA_OUTER (GA_NARROW + 3 * GA_BLAS_SIDES)
@@ -62,7 +72,8 @@ typedef struct ga_blas_shape {
   unsigned int depth;   /* K-depth of a tile */
   unsigned int tall, broad; /* GPU: register tile of an item; OUTER: broad only */
   unsigned int fold;        /* NARROW: rows reduced at a time */
-  unsigned int local;       /* NARROW: elements of local memory */
+  unsigned int local;       /* NARROW, DEEP: elements of local memory */
+  unsigned int teams;       /* DEEP: parts of a group */
   unsigned int items;       /* block size of GEMM, NARROW and OUTER */
   unsigned int pack;        /* elements of a vector load */
 } ga_blas_shape;
@@ -84,16 +95,17 @@ ga_blas_shape ga__blas_shape(const gpucontext *ctx, enum ga_blas_kind kind,
  * read. NARROW: c, a, b; m, k, terms per group of dimension 1, stride of c's parts;
  * strides of a (2), b (2), c (2); alpha, beta (real); c is read; dimension 0 of a block
  * runs over rows, not along k (int32). OUTER: a, b; m, n, rows per group; strides of a
- * (2), b (2); c and its strides (2); alpha, beta, c is read. PARTS_SUM: parts; elements
+ * (2), b (2); c and its strides (2); alpha, beta, c is read. DEEP: the same, with k in
+ * place of rows per group. PARTS_SUM: parts; elements
  * of c, number of parts, columns of c; c, its strides (2); alpha, beta, c is read.
  *
  * The caller clears out->body. */
 int ga__blas_source(ga_source *out, const gpucontext *ctx, enum ga_blas_kind kind,
                     int typecode);
 
-/* Source of an OUTER kind, or PARTS_SUM, with an epilogue: stores an expression of each
- * sum, its argument spec->made. In place of c and all after it the kernel takes the
- * other arguments, arrays with strides (2). */
+/* Source of an OUTER or a DEEP kind, or PARTS_SUM, with an epilogue: stores an
+ * expression of each sum, its argument spec->made. In place of c and all after it the
+ * kernel takes the other arguments, arrays with strides (2). */
 int ga__blas_mapped_source(ga_source *out, const gpucontext *ctx,
                            enum ga_blas_kind kind, int typecode,
                            const ga_elem_spec *spec);

@@ -1,5 +1,6 @@
 /* Products by our own kernels: choice of the kernel and launch geometry. */
 #include "c/base/dtype.h"
+#include "c/blas/gemm_deep.h"
 #include "c/blas/gemm_heuristic.h"
 #include "c/blas/gemm_split_k.h"
 
@@ -88,9 +89,12 @@ int ga__product_in_parts(const ga_product *p, size_t terms, const ga_mapping *ma
 }
 
 static int builtin_gemm(const ga_product *p) {
-  const size_t most = 65535, terms = ga__product_terms(p);
-  if (terms > 0) {
-    const int status = ga__product_in_parts(p, terms, NULL);
+  const size_t most = 65535;
+  const ga_division way = ga__product_division(p);
+  if (way.deep != GA_BLAS_KIND_COUNT)
+    return ga__product_deep(p, way.deep, NULL);
+  if (way.terms > 0) {
+    const int status = ga__product_in_parts(p, way.terms, NULL);
     if (status != GA_MEMORY_ERROR) /* out of memory: without split-K */
       return status;
   }

@@ -158,6 +158,40 @@ enum ga_blas_kind ga__tile_kind(const ga_product *p, const ga_factor *a,
   return best_kind(&cycles, &known, part > 0 ? part : a->n, p->batch);
 }
 
+/* ---- DEEP ---- */
+
+/* Cycles of a group before its first terms and after its last. Float on an H200, us of
+ * two products in a chain, m n k then m k n, with an epilogue; split-K and DEEP:
+ *
+ *      64  512  512   10.4   8.9      64  2048  512   19.1  17.5
+ *     256  512  512   18.4  15.9     256   256  256   10.1   7.2
+ *     128  128  128   10.9   5.5      64    64   64    7.5   5.2
+ *    1024  128  128   11.6   7.2     100   100 1000   10.9   9.3
+ * not: 200 1024  512   25.4  27.2     128  1024 1024   28.3  30.3 (b transposed)
+ */
+#define DEEP_BEGIN 1000.0
+
+/* True if the DEEP kinds take it: a float product whose operands have vector loads. */
+static bool is_deep(const ga_product *p) {
+  const ga_blas_shape s = ga__blas_shape(p->context, GA_GEMM_DEEP_KK, p->typecode);
+  return ga__product_is_single(p) && p->typecode == GA_FLOAT &&
+         !p->context->info.is_cpu &&
+         p->context->info.local_memory >= s.local * sizeof(float) &&
+         packed_kind(p, &p->a, &p->b) != GA_GEMM_LARGE;
+}
+
+/* The cheaper of the DEEP kinds. */
+static enum ga_blas_kind best_deep(double *cycles, const ga_product *p) {
+  const int way = (int)packed_kind(p, &p->a, &p->b) - GA_GEMM_PACKED_KK;
+  candidates found = {
+      .m = p->c.m, .n = p->c.n, .processors = p->context->info.processors};
+  add_kind(&found, p, GA_GEMM_DEEP_KK + way, 4.4, 4.5, 1);
+  add_kind(&found, p, GA_GEMM_WIDE_KK + way, 2.9, 3, 0.4);
+  const enum ga_blas_kind best = best_kind(cycles, &found, p->a.n, 1);
+  *cycles += DEEP_BEGIN;
+  return best;
+}
+
 /* ---- split-K ---- */
 
 /* Split-K takes memory: it must be below this share of the cycles. */
@@ -168,25 +202,37 @@ static size_t terms_of(size_t k, size_t parts) {
 }
 
 /* Includes the cost of the sum. */
-size_t ga__product_terms(const ga_product *p) {
+static size_t best_terms(double *least, const ga_product *p) {
   const size_t k = p->a.n, area = p->c.m * p->c.n;
-  double least, cycles;
+  double cycles;
   size_t best = 0;
-  if (!ga__product_is_single(p) || !ga__parts_fit(p) || k < 2 * LEAST_TERMS)
-    return 0;
   const candidates known = candidates_of(p, &p->a, &p->b);
-  best_kind(&least, &known, k, 1);
-  least *= GAIN;
+  best_kind(least, &known, k, 1);
+  if (!ga__parts_fit(p) || k < 2 * LEAST_TERMS)
+    return 0;
+  *least *= GAIN;
   for (size_t parts = 2;
        parts <= MOST_PARTS && parts * LEAST_TERMS <= k && parts * area <= MOST_ELEMENTS;
        parts += parts < 4 ? 1 : parts / 4) {
     const size_t terms = terms_of(k, parts), count = ga__ceil_div(k, terms);
     best_kind(&cycles, &known, terms, count);
     cycles += LAUNCH + (double)area * (double)(count + 1) / MOVED;
-    if (cycles < least) {
-      least = cycles;
+    if (cycles < *least) {
+      *least = cycles;
       best = terms;
     }
   }
   return best;
+}
+
+ga_division ga__product_division(const ga_product *p) {
+  ga_division out = {.deep = GA_BLAS_KIND_COUNT};
+  double cycles, deep;
+  if (!ga__product_is_single(p))
+    return out;
+  out.terms = best_terms(&cycles, p);
+  const enum ga_blas_kind kind = is_deep(p) ? best_deep(&deep, p) : GA_BLAS_KIND_COUNT;
+  if (kind != GA_BLAS_KIND_COUNT && deep < cycles)
+    out.deep = kind;
+  return out;
 }

@@ -13,8 +13,13 @@ bool ga__has_packs(const ga_factor *f, ssize_t other, size_t pack, size_t itemsi
 enum ga_blas_kind ga__tile_kind(const ga_product *p, const ga_factor *a,
                                 const ga_factor *b, size_t part);
 
-/* Split-K: terms per part, enough parts to occupy a GPU; 0 if not splitting is
- * faster. */
-size_t ga__product_terms(const ga_product *p);
+/* How one product runs: by a kind (one of DEEP, or GA_BLAS_KIND_COUNT for tiles), and
+ * tiles by split-K, with `terms` per part, enough parts to occupy a GPU; 0 if not
+ * splitting is faster. */
+typedef struct ga_division {
+  enum ga_blas_kind deep;
+  size_t terms;
+} ga_division;
+ga_division ga__product_division(const ga_product *p);
 
 #endif

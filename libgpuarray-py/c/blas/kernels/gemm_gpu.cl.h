@@ -47,6 +47,7 @@ KERNEL void BL_NAME(BL_GEMM_PARAMETERS) {
   b += begin * b_along;
   for (ga_ssize rest = k - begin;; rest -= BL_BK) {
     BL_STASH_BOTH
+    local_barrier();
     if (rest > 0) {
       BL_FETCH_BOTH(BL_BK)
     }

@@ -69,5 +69,4 @@
   BL_STASH((as + side * (BL_BK * BL_LDA)), next_a, BL_NA, BL_BM, BL_LDA, BL_A_MODE,    \
            a_turned)                                                                   \
   BL_STASH((bs + side * (BL_BK * BL_LDB)), next_b, BL_NB, BL_BN, BL_LDB, BL_B_MODE,    \
-           b_turned)                                                                   \
-  local_barrier();
+           b_turned)
