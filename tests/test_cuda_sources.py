@@ -193,13 +193,14 @@ def test_every_source_compiles_for_every_architecture(sources):
     local = [path for path in sources if "LOCAL_MEM" in path.read_text()]
     others = sorted(set(sources).difference(local))
     assembled = [*local, *others[::ASSEMBLED]]
-    jobs = [
-        (batch, f"compute_{number}")
-        for number in ARCHITECTURES
-        for batch in batches(sources)
-    ]
+    jobs, through = [], {number: set() for number in ARCHITECTURES}
     for turn, batch in enumerate(batches(assembled)):
-        jobs.append((batch, f"sm_{ARCHITECTURES[turn % len(ARCHITECTURES)]}"))
+        number = ARCHITECTURES[turn % len(ARCHITECTURES)]
+        jobs.append((batch, f"sm_{number}"))  # by PTX, so not once more below
+        through[number].update(batch)
+    for number, done in through.items():
+        rest = [path for path in sources if path not in done]
+        jobs += [(batch, f"compute_{number}") for batch in batches(rest)]
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(PROCESSES, mp_context=spawn) as pool:
         found = list(pool.map(failures, *zip(*jobs, strict=True)))
