@@ -508,7 +508,8 @@ static unsigned int count_commas(const char *text, const char *end) {
   return n;
 }
 
-/* Of a list that begins at `text`; a macro in it may stand for several of them. */
+/* Of a list that begins at `text`; a macro in it may stand for several of them, or for
+ * dynamic shared memory, which is none. */
 static unsigned int count_parameters(const char *source, const char *text) {
   const char *close = strchr(text, ')');
   if (close == text || strncmp(text, "void)", 5) == 0)
@@ -520,9 +521,10 @@ static unsigned int count_parameters(const char *source, const char *text) {
     at += strlen("#define ");
     if (sscanf(at, "%127[A-Z_]", macro) != 1 || at[strlen(macro)] != ' ')
       continue;
-    const char *use = strstr(text, macro);
-    if (use != NULL && use < close)
-      n += count_commas(at, strchr(at, '\n'));
+    const char *use = strstr(text, macro), *end = strchr(at, '\n');
+    const char *shared = strstr(at, "GA_DECL_SHARED_PARAM");
+    if (use != NULL && use < close && (shared == NULL || shared > end))
+      n += count_commas(at, end);
   }
   return n;
 }

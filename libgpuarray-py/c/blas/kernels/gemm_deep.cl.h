@@ -23,7 +23,8 @@
     (r)[1] = w_.y;                                                                     \
   }
 #endif
-/* The next tile's terms of a team; `left` of them are its own. */
+#define BL_POOL GA_DECL_SHARED_PARAM(BL_PACK, packs)
+/* The next tile's terms of a team; `left_over` of them are its own. */
 #define BL_FETCH_TEAM                                                                  \
   {                                                                                    \
     const int terms = left_over < BL_BK ? (int)left_over : BL_BK;                      \
@@ -36,7 +37,7 @@
 KERNEL void BL_NAME(GLOBAL_MEM const BL_S *GA_RESTRICT a, ga_size a_off,
                     GLOBAL_MEM const BL_S *GA_RESTRICT b, ga_size b_off, ga_ssize m,
                     ga_ssize n, ga_ssize k, ga_ssize ai, ga_ssize ak, ga_ssize bk,
-                    ga_ssize bj BL_OUTPUTS GA_DECL_SHARED_PARAM(BL_PACK, packs)) {
+                    ga_ssize bj BL_OUTPUTS BL_POOL) {
   GA_DECL_SHARED_BODY(BL_PACK, packs)
   BL_START
   const int item = (int)LID_0 % BL_ITEMS, team = (int)LID_0 / BL_ITEMS;
