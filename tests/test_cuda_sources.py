@@ -180,6 +180,37 @@ def test_a_source_leaves_no_macro_behind_but_its_guards(sources):
         assert not left, kernel_name(text)
 
 
+# The one kernel of a source, whose signature may have macros, and its first statement.
+BEGUN = re.compile(
+    r"^(?:[A-Z]+_)?KERNEL(?:_(?:OF|SIZED)\([^\n]*\))?\s+void\s+\S+\([^{;]*\)\s*\{\s*(\w*)",
+    re.MULTILINE,
+)
+LAUNCHES = re.compile(r"\b(?:KERNEL(?:_OF|_SIZED)?|__global__)\b")
+
+
+def test_every_kernel_begins_by_waiting(sources):
+    # The library has launches start beside the ones before where a kernel does so, and
+    # where nothing lets the compiler read memory before it (ga__kernel_waits).
+    for path in sources:
+        text = path.read_text()
+        assert BEGUN.findall(text) == ["KERNEL_BEGIN"], kernel_name(text)
+        assert len(LAUNCHES.findall(text)) == 1, kernel_name(text)
+        assert not re.search("restrict|RESTRICT|__ldg", text), kernel_name(text)
+
+
+def test_every_kernel_in_a_file_begins_by_waiting():
+    # Those for processors and for other devices are not among the sources.
+    files = [
+        path
+        for folder in ("libgpuarray-py", "compiler")
+        for path in (TESTS.parent / folder).rglob("kernels/*.cl.h")
+        if "KERNEL" in path.read_text()
+    ]
+    assert len(files) > 60
+    for path in files:
+        assert BEGUN.findall(path.read_text()) == ["KERNEL_BEGIN"], path
+
+
 def batches(paths):
     """The sources that are compiled as one program."""
     return [paths[i : i + BATCH] for i in range(0, len(paths), BATCH)]

@@ -7,6 +7,16 @@
 #define KERNEL_OF(threads, blocks) KERNEL __launch_bounds__(threads, blocks)
 /* The same, with exactly so many threads by 1 a block. */
 #define KERNEL_SIZED(threads, blocks) KERNEL_OF(threads, blocks)
+/* First statement of a kernel: waits for the launches that it depends on, for it may
+ * start beside the last blocks of one (docs/adr/0035). GA_APART, of a parameter that no
+ * other aliases: there the compiler could read through it before it has waited. */
+#if __CUDA_ARCH__ >= 900
+#define KERNEL_BEGIN asm volatile("griddepcontrol.wait;" ::: "memory")
+#define GA_APART
+#else
+#define KERNEL_BEGIN
+#define GA_APART __restrict__
+#endif
 #define WITHIN_KERNEL static __device__
 #define GA_INLINE static __device__ __forceinline__
 /* For large functions: one copy for all calls. */

@@ -13,6 +13,7 @@
 #define KERNEL_OF(threads, blocks) __kernel
 #define KERNEL_SIZED(threads, blocks)                                                  \
   __kernel __attribute__((reqd_work_group_size(threads, 1, 1)))
+#define KERNEL_BEGIN
 #define WITHIN_KERNEL static
 #define GA_INLINE static inline __attribute__((overloadable, always_inline))
 /* For large functions: one copy for all calls. */
@@ -21,6 +22,7 @@
 #define LOCAL_MEM __local
 #define LOCAL_MEM_ARG __local
 #define GA_RESTRICT restrict
+#define GA_APART restrict
 #define local_barrier() barrier(CLK_LOCAL_MEM_FENCE)
 #define GA_READ_ONCE(place) (place)
 #define GA_WRITE_ONCE(place, value) ((place) = (value))

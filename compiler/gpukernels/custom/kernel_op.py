@@ -243,7 +243,7 @@ class KernelOp(GpuKernelBase):
         called = f"{self.name}_{digest((head + self.body).encode(), 4)}"
         params, kinds, begins = _parameters(self.signature, of)
         code = (
-            f"{head}KERNEL void {called}({', '.join(params)}) {{\n"
+            f"{head}KERNEL void {called}({', '.join(params)}) {{\n  KERNEL_BEGIN;\n"
             f"{''.join(begins)}{self.body}\n}}\n{tail}"
         )
         return [Kernel(code=code, name=called, params=kinds)]
@@ -362,7 +362,7 @@ def _parameters(
     for each in signature.arrays:
         const = "const " if each in signature.inputs else ""
         pointer = f"GLOBAL_MEM {const}{dtype_to_ctype(of[each])} *"
-        texts += [f"{pointer}GA_RESTRICT {each.name}", f"ga_size {each.name}_off"]
+        texts += [f"{pointer}GA_APART {each.name}", f"ga_size {each.name}_off"]
         kinds += [INPUT if const else Array, OFFSET]
         start = f"(GLOBAL_MEM {const}char *){each.name} + {each.name}_off"
         begins.append(f"  {each.name} = ({pointer})({start});\n")

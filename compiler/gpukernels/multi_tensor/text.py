@@ -59,6 +59,7 @@ def named_text(forms: Forms, threads: int, is_cpu: bool) -> tuple[str, str, list
         *writer.supports,
         *writer.folds.values(),
         f"{kernel} void {writer.name}({', '.join(writer.parameters)}) {{",
+        "  KERNEL_BEGIN;",
         *(f"  {line}" for line in writer.block()),
         *(f"  {line}" for line in writer.body),
         "}",

@@ -125,7 +125,7 @@ class PersistentText(RowText):
     block = "$lanes"
     kernel = "KERNEL_SIZED($lanes, $blocks)"
     lanes = "$lanes"
-    restrict = ""  # with it the compiler keeps elements that are to be read again
+    apart = ""  # with it the compiler keeps elements that are to be read again
 
     def __init__(self, program: Program, form: Form) -> None:
         super().__init__(program, form)

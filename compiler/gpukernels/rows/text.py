@@ -41,7 +41,7 @@ class RowText(ValueText):
 
     block = str(BLOCK)
     kernel = "KERNEL"
-    restrict = "GA_RESTRICT "
+    apart = "GA_APART "
     lanes = "(ga_int)LDIM_0"
     slots, slot = "(ga_ssize)LDIM_1", "(ga_ssize)LID_1"
     more: tuple[str, ...] = ("ga_ssize per_group",)
@@ -72,7 +72,7 @@ class RowText(ValueText):
         """
         ctype = dtype_to_ctype(np.dtype(dtype))
         kind = f"GLOBAL_MEM {'const ' if is_input else ''}{ctype} *"
-        apart = self.restrict if is_apart else ""
+        apart = self.apart if is_apart else ""
         self.parameters += [f"{kind}{apart}{name}_all", f"ga_size {name}_off"]
         const = "const " if is_input else ""
         return (
@@ -335,6 +335,7 @@ class RowText(ValueText):
             *self.supports,
             *functions,
             f"{self.kernel} void $name({', '.join(self.parameters)}{self.room}) {{",
+            "  KERNEL_BEGIN;",
             *places,
             *(f"  {line}" for line in [*begin, *opening]),
             *(f"  {line}" for line in self.tiles()),

@@ -52,7 +52,7 @@ static void add_parameters(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned i
   for (unsigned int i = 0; i < spec->n; i++)
     ga__reduce_add_form(sb,
                         ga__reduce_is_array(&spec->inputs[i])
-                            ? ", GLOBAL_MEM const $ *GA_RESTRICT x@, ga_size x@_off"
+                            ? ", GLOBAL_MEM const $ *GA_APART x@, ga_size x@_off"
                             : ", $ s@",
                         i, input_type(spec, i), 0);
   ga__strbuf_addf(sb, "\n#define RD_AXES %s", index ? ", RD_INT position" : "");

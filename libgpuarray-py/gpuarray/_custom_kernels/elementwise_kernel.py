@@ -340,6 +340,7 @@ class ElementwiseKernel:
         text = with_types(self.operation, types)
         body = "\n".join(
             [
+                "  KERNEL_BEGIN;",
                 *moves,
                 "  for (ga_long i = (ga_long)(GID_0 * LDIM_0 + LID_0); i < n;",
                 "       i += (ga_long)(GDIM_0 * LDIM_0)) {",

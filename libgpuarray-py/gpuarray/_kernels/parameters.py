@@ -18,7 +18,8 @@ from gpuarray.errors import BadType, BadValue
 DType = np.dtype[Any]
 
 QUALIFIERS = re.compile(
-    r"\b(const|volatile|restrict|__restrict__|GA_RESTRICT|GLOBAL_MEM|__global|struct)\b"
+    r"\b(const|volatile|restrict|__restrict__|GA_RESTRICT|GA_APART|GLOBAL_MEM|__global"
+    r"|struct)\b"
 )
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)

@@ -2,9 +2,10 @@
 #include "words.cl.h"
 
 KERNEL void BL_NAME(GLOBAL_MEM BL_T *part, ga_size part_off,
-                    GLOBAL_MEM const BL_S *GA_RESTRICT a, ga_size a_off,
-                    GLOBAL_MEM const BL_S *GA_RESTRICT x, ga_size x_off, ga_ssize n,
+                    GLOBAL_MEM const BL_S *GA_APART a, ga_size a_off,
+                    GLOBAL_MEM const BL_S *GA_APART x, ga_size x_off, ga_ssize n,
                     ga_ssize rows, ga_ssize ai, ga_ssize xi, BL_R a_sign, BL_R x_sign) {
+  KERNEL_BEGIN;
   LOCAL_MEM BL_T shared[256];
   const ga_ssize lane = (ga_ssize)LID_0, lanes = (ga_ssize)LDIM_0;
   ga_ssize j = (ga_ssize)GID_0 * rows;

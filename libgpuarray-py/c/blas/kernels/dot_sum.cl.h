@@ -2,9 +2,10 @@
 #include "words.cl.h"
 
 KERNEL void BL_NAME(GLOBAL_MEM BL_S *c, ga_size c_off,
-                    GLOBAL_MEM const BL_T *GA_RESTRICT part, ga_size part_off,
-                    ga_ssize n, BL_R alpha_x, BL_R alpha_y, BL_R beta_x, BL_R beta_y,
+                    GLOBAL_MEM const BL_T *GA_APART part, ga_size part_off, ga_ssize n,
+                    BL_R alpha_x, BL_R alpha_y, BL_R beta_x, BL_R beta_y,
                     ga_int reads_c) {
+  KERNEL_BEGIN;
   LOCAL_MEM BL_T shared[256];
   const ga_ssize lane = (ga_ssize)LID_0, lanes = (ga_ssize)LDIM_0;
   BL_T acc;

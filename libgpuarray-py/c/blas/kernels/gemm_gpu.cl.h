@@ -7,6 +7,7 @@
 #include "gemm_tiles.cl.h"
 
 KERNEL void BL_NAME(BL_GEMM_PARAMETERS) {
+  KERNEL_BEGIN;
   BL_GEMM_BEGIN;
   LOCAL_MEM BL_PACK a_packs[2 * BL_BK * BL_LDA / BL_GW];
   LOCAL_MEM BL_PACK b_packs[2 * BL_BK * BL_LDB / BL_GW];

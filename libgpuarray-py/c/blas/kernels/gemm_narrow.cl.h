@@ -14,11 +14,12 @@
       }
 
 KERNEL void BL_NAME(GLOBAL_MEM BL_S *c, ga_size c_off,
-                    GLOBAL_MEM const BL_S *GA_RESTRICT a, ga_size a_off,
-                    GLOBAL_MEM const BL_S *GA_RESTRICT b, ga_size b_off, ga_ssize m,
+                    GLOBAL_MEM const BL_S *GA_APART a, ga_size a_off,
+                    GLOBAL_MEM const BL_S *GA_APART b, ga_size b_off, ga_ssize m,
                     ga_ssize k, ga_ssize terms, ga_ssize part, ga_ssize ai, ga_ssize ak,
                     ga_ssize bk, ga_ssize bj, ga_ssize ci, ga_ssize cj, BL_R alpha,
                     BL_R beta, ga_int reads_c, ga_int is_turned) {
+  KERNEL_BEGIN;
   LOCAL_MEM BL_PACK packs[(BL_LOCAL + BL_GW - 1) / BL_GW];
   LOCAL_MEM_ARG BL_T *shared = (LOCAL_MEM_ARG BL_T *)packs;
   LOCAL_MEM_ARG BL_T *sums = shared + BL_FOLD * BL_SIDE * BL_LINE;

@@ -5,10 +5,11 @@
 /* Sum at (ga_i_x0, ga_i_x1), for the epilogue. */
 #define BL_SUM acc[v]
 
-KERNEL void BL_NAME(GLOBAL_MEM const BL_S *GA_RESTRICT a, ga_size a_off,
-                    GLOBAL_MEM const BL_S *GA_RESTRICT b, ga_size b_off, ga_ssize m,
+KERNEL void BL_NAME(GLOBAL_MEM const BL_S *GA_APART a, ga_size a_off,
+                    GLOBAL_MEM const BL_S *GA_APART b, ga_size b_off, ga_ssize m,
                     ga_ssize n, ga_ssize rows, ga_ssize ai, ga_ssize ak, ga_ssize bk,
                     ga_ssize bj BL_OUTPUTS) {
+  KERNEL_BEGIN;
   BL_START
   LOCAL_MEM BL_T shared[BL_MOST_ROWS * BL_SIDE];
   const int lanes = (int)LDIM_0, slots = (int)LDIM_1, slot = (int)LID_1;

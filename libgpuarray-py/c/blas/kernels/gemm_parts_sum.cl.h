@@ -5,8 +5,9 @@
 /* Sum at (ga_i_x0, ga_i_x1), for the epilogue. */
 #define BL_SUM sum[0]
 
-KERNEL void BL_NAME(GLOBAL_MEM const BL_T *GA_RESTRICT part, ga_size part_off,
+KERNEL void BL_NAME(GLOBAL_MEM const BL_T *GA_APART part, ga_size part_off,
                     ga_ssize count, ga_ssize parts, ga_ssize n BL_OUTPUTS) {
+  KERNEL_BEGIN;
   BL_START
   const ga_uint x = (ga_uint)(GID_0 * LDIM_0 + LID_0);
   BL_T sum[4];

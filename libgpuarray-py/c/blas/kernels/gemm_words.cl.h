@@ -2,9 +2,9 @@
 #include "words.cl.h"
 
 #define BL_GEMM_PARAMETERS                                                             \
-  GLOBAL_MEM BL_S *c, ga_size c_off, GLOBAL_MEM const BL_S *GA_RESTRICT a,             \
-      ga_size a_off, GLOBAL_MEM const BL_S *GA_RESTRICT b, ga_size b_off, ga_ssize m,  \
-      ga_ssize n, ga_ssize k, ga_ssize rows, ga_ssize terms, ga_ssize ai, ga_ssize ak, \
+  GLOBAL_MEM BL_S *c, ga_size c_off, GLOBAL_MEM const BL_S *GA_APART a, ga_size a_off, \
+      GLOBAL_MEM const BL_S *GA_APART b, ga_size b_off, ga_ssize m, ga_ssize n,        \
+      ga_ssize k, ga_ssize rows, ga_ssize terms, ga_ssize ai, ga_ssize ak,             \
       ga_ssize bk, ga_ssize bj, ga_ssize ci, ga_ssize cj, ga_ssize a_step,             \
       ga_ssize b_step, ga_ssize c_step, BL_R alpha_x, BL_R alpha_y, BL_R beta_x,       \
       BL_R beta_y, BL_R a_sign, BL_R b_sign, ga_int reads_c

@@ -2,6 +2,7 @@
 #include "gemv_words.cl.h"
 
 KERNEL void BL_NAME(BL_GEMV_PARAMETERS) {
+  KERNEL_BEGIN;
   BL_GEMV_BEGIN;
   const ga_ssize lane = (ga_ssize)LID_0;
   if (ai == 1)

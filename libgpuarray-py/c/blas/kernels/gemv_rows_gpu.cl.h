@@ -3,6 +3,7 @@
 #include "gemv_words.cl.h"
 
 KERNEL void BL_NAME(BL_GEMV_PARAMETERS) {
+  KERNEL_BEGIN;
   BL_GEMV_BEGIN;
   LOCAL_MEM BL_T shared[256];
   const ga_ssize lane = (ga_ssize)LID_0, lanes = (ga_ssize)LDIM_0;

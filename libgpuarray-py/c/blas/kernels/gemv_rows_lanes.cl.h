@@ -3,6 +3,7 @@
 #include "gemv_words.cl.h"
 
 KERNEL void BL_NAME(BL_GEMV_PARAMETERS) {
+  KERNEL_BEGIN;
   BL_GEMV_BEGIN;
   LOCAL_MEM BL_T part[BL_LANES * (BL_LANES + 1)];
   const ga_ssize lane = (ga_ssize)LID_0;

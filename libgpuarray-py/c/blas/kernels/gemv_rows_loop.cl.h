@@ -3,6 +3,7 @@
 #include "gemv_words.cl.h"
 
 KERNEL void BL_NAME(BL_GEMV_PARAMETERS) {
+  KERNEL_BEGIN;
   BL_GEMV_BEGIN;
   for (; i < end; i += BL_ROWS) {
     BL_T acc[BL_ROWS][BL_WIDTH];

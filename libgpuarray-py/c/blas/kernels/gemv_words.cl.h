@@ -2,11 +2,10 @@
 #include "words.cl.h"
 
 #define BL_GEMV_PARAMETERS                                                             \
-  GLOBAL_MEM BL_S *y, ga_size y_off, GLOBAL_MEM const BL_S *GA_RESTRICT a,             \
-      ga_size a_off, GLOBAL_MEM const BL_S *GA_RESTRICT x, ga_size x_off, ga_ssize m,  \
-      ga_ssize n, ga_ssize rows, ga_ssize ai, ga_ssize aj, ga_ssize xj, ga_ssize yi,   \
-      BL_R alpha_x, BL_R alpha_y, BL_R beta_x, BL_R beta_y, BL_R a_sign, BL_R x_sign,  \
-      ga_int reads_c
+  GLOBAL_MEM BL_S *y, ga_size y_off, GLOBAL_MEM const BL_S *GA_APART a, ga_size a_off, \
+      GLOBAL_MEM const BL_S *GA_APART x, ga_size x_off, ga_ssize m, ga_ssize n,        \
+      ga_ssize rows, ga_ssize ai, ga_ssize aj, ga_ssize xj, ga_ssize yi, BL_R alpha_x, \
+      BL_R alpha_y, BL_R beta_x, BL_R beta_y, BL_R a_sign, BL_R x_sign, ga_int reads_c
 #define BL_GEMV_BEGIN                                                                  \
   ga_ssize i = (ga_ssize)GID_0 * rows;                                                 \
   const ga_ssize end = i + rows < m ? i + rows : m;                                    \

@@ -5,6 +5,7 @@
 #define EL_OF_ARRAY(i) ga_i_##i[ga_i_i]
 
 KERNEL void EL_NAME(ga_size ga_i_n, ga_uint ga_i_aligned EL_PARAMETERS) {
+  KERNEL_BEGIN;
   EL_STARTS
   const ga_ssize ga_i_step = (ga_ssize)LDIM_0;
   const ga_ssize ga_i_run =

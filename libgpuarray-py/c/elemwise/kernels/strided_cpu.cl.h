@@ -71,6 +71,7 @@
 
 KERNEL void EL_NAME(ga_size ga_i_rows, ga_size ga_i_pieces, ga_size ga_i_piece,
                     ga_uint ga_i_row EL_LENGTHS(EL_LENGTH) EL_PARAMETERS) {
+  KERNEL_BEGIN;
 #if EL_TAKES_PAIRS
   typedef struct __attribute__((packed)) {
     ga_ushort v;

@@ -48,6 +48,7 @@
 KERNEL void EL_NAME(ga_uint ga_i_n, ga_uint ga_i_row, ga_uint ga_i_apart,
                     ga_ulong ga_i_units,
                     ga_ulong ga_i_ones EL_LENGTHS(EL_LENGTH) EL_PARAMETERS) {
+  KERNEL_BEGIN;
   EL_STARTS
 #if EL_VECTOR > 1
   /* A thread takes a vector of a row: one split of its number gives the row's place in

@@ -178,6 +178,7 @@
 EL_KERNEL void EL_NAME(ga_uint ga_i_n EL_LENGTHS(EL_LENGTH), ga_uint ga_i_height,
                        ga_uint ga_i_width, ga_ulong ga_i_turned,
                        ga_ulong ga_i_vectors EL_PARAMETERS EL_POOL_PARAMETER) {
+  KERNEL_BEGIN;
   GA_DECL_SHARED_BODY(ga_uint4, ga_i_pool)
   EL_STARTS
   const int ga_i_lane = (int)LID_0 % EL_LANES;

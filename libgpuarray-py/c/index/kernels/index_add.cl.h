@@ -30,6 +30,7 @@
   next[(2 * run + which) * others + o] = value
 
 KERNEL void OR_NAME(OR_PARAMETERS) {
+  KERNEL_BEGIN;
   OR_STARTS
   const ga_ulong o = GID_0 * LDIM_0 + LID_0;
   if (o >= others)

@@ -3,6 +3,7 @@
 #include "index_words.cl.h"
 
 KERNEL void IX_NAME(IX_PARAMETERS) {
+  KERNEL_BEGIN;
   IX_STARTS
   const ga_uint x = (ga_uint)GID_0 * width + (ga_uint)LID_0;
   for (ga_uint y = (ga_uint)GID_1 * height + (ga_uint)LID_1; y < ny;

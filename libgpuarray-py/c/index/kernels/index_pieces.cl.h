@@ -3,6 +3,7 @@
 #include "index_words.cl.h"
 
 KERNEL void IX_NAME(IX_PARAMETERS) {
+  KERNEL_BEGIN;
   IX_STARTS
   const ga_size n = (ga_size)ny * height;
   const ga_size run = (n + GDIM_0 - 1) / GDIM_0;

@@ -1,6 +1,7 @@
 /* Slot-parallel scatter. Item (x, y): position x of the other axes and slot y, which
  * holds 1 + the number of the value to store, or 0. */
 KERNEL void OR_NAME(OR_PARAMETERS) {
+  KERNEL_BEGIN;
   OR_STARTS
   const ga_ulong o = GID_0 * LDIM_0 + LID_0;
   if (o >= others)

@@ -3,6 +3,7 @@
 #include "mask_words.cl.h"
 
 KERNEL void MK_NAME(MK_PARAMETERS) {
+  KERNEL_BEGIN;
   MK_STARTS
   LOCAL_MEM ga_uint lane[MK_THREADS];
   const ga_uint lid = (ga_uint)LID_0;

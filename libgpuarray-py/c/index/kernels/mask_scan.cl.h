@@ -3,6 +3,7 @@
 #include "mask_sums.cl.h"
 
 KERNEL void MK_NAME(GLOBAL_MEM ga_ulong *count, ga_size count_off, ga_ulong n) {
+  KERNEL_BEGIN;
   LOCAL_MEM ga_ulong lane[MK_THREADS];
   const ga_uint lid = (ga_uint)LID_0;
   count = (GLOBAL_MEM ga_ulong *)((GLOBAL_MEM char *)count + count_off);

@@ -5,6 +5,7 @@
 #include "mask_words.cl.h"
 
 KERNEL void MK_NAME(MK_PARAMETERS) {
+  KERNEL_BEGIN;
   MK_STARTS
   LOCAL_MEM ga_uint lane[MK_THREADS];
   LOCAL_MEM ga_ushort list[MK_TILE];

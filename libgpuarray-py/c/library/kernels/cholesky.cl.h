@@ -2,6 +2,7 @@
 #include "matrices.cl.h"
 
 MX_KERNEL void MX_NAME(MX_PARAMETERS) {
+  KERNEL_BEGIN;
   MX_BEGIN;
   for (ga_ulong i = GID_0 * LDIM_0 + LID_0; i < batch; i += GDIM_0 * LDIM_0) {
     ga_int bad = 0;

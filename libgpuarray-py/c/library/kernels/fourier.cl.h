@@ -21,6 +21,7 @@ KERNEL void FOURIER_NAME(GLOBAL_MEM FOURIER_TYPE *out, ga_size out_off,
                          ga_ulong total_, ga_ulong length_, ga_ulong inner_,
                          ga_ulong given_, ga_ulong made_, ga_ulong n_, ga_ulong radix_,
                          ga_ulong done_, ga_uint flags, FOURIER_TYPE scale) {
+  KERNEL_BEGIN;
   typedef FOURIER_INDEX X;
   typedef FOURIER_TYPE T;
   out = (GLOBAL_MEM FOURIER_TYPE *)((GLOBAL_MEM char *)out + out_off);

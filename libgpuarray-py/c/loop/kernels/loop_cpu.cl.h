@@ -3,6 +3,7 @@
  * vectors. A group has one item. */
 KERNEL void LP_NAME(ga_size ga_i_n, ga_uint ga_i_turns, ga_size ga_i_row,
                     ga_size ga_i_piece LP_PARAMETERS) {
+  KERNEL_BEGIN;
   LP_STARTS
   const ga_size ga_i_pieces = (ga_i_row + ga_i_piece - 1) / ga_i_piece;
   const ga_size ga_i_all = ga_i_n / ga_i_row * ga_i_pieces;

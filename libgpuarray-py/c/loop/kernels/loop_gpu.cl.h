@@ -3,6 +3,7 @@
  * all. */
 #define LP_EACH _Pragma("unroll") for (ga_uint ga_i_u = 0; ga_i_u < LP_AHEAD; ga_i_u++)
 KERNEL void LP_NAME(ga_size ga_i_n, ga_uint ga_i_turns LP_PARAMETERS) {
+  KERNEL_BEGIN;
   LP_STARTS
   for (ga_size ga_i_i = GID_0 * LDIM_0 + LID_0; ga_i_i < ga_i_n;
        ga_i_i += GDIM_0 * LDIM_0) {

@@ -3,6 +3,7 @@
  * nothing. */
 #define LP_MOST 1024
 KERNEL void LP_NAME(ga_size ga_i_n, ga_uint ga_i_turns LP_PARAMETERS) {
+  KERNEL_BEGIN;
   LP_LOCALS
   LP_STARTS
   const bool ga_i_active = LID_0 < ga_i_n;

@@ -6,6 +6,7 @@
 KERNEL void RN_NAME(GLOBAL_MEM RN_TYPE *x, ga_size x_off, ga_ulong n, ga_ulong seed,
                     ga_ulong stream, ga_ulong position, RN_PARAMETER p0,
                     RN_PARAMETER p1 RN_OTHERS) {
+  KERNEL_BEGIN;
   x = (GLOBAL_MEM RN_TYPE *)((GLOBAL_MEM char *)x + x_off);
   (void)p1;
   const ga_ulong chunks = n / RN_CHUNK + (n % RN_CHUNK != 0);

@@ -16,6 +16,7 @@ KERNEL void RD_NAME(RD_OUTPUTS GLOBAL_MEM RD_ACC *part, ga_size part_off RD_INPU
                     RD_INT outer, RD_INT outer_per, RD_INT inner, RD_INT inner_per,
                     RD_INT splits, RD_INT lanes_outer, RD_INT mode,
                     ga_long reduced RD_AXES) {
+  KERNEL_BEGIN;
 #include "prologue.cl.h"
 #if RD_CPU
   const RD_INT slack = 0, width = lanes_outer;

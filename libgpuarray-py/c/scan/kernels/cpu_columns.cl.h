@@ -4,6 +4,7 @@
 #include "words.cl.h"
 
 SC_KERNEL void SC_NAME(SC_PARAMETERS) {
+  KERNEL_BEGIN;
   SC_BEGIN;
 #define SC_OWN (SC_STRIP / SC_LANES)
 #define SC_COLUMN(v) ((v) * SC_LANES + lane)

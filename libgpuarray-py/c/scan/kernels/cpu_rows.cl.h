@@ -4,6 +4,7 @@
 #include "words.cl.h"
 
 SC_KERNEL void SC_NAME(SC_PARAMETERS) {
+  KERNEL_BEGIN;
   SC_BEGIN;
   const SC_INT total = rows * chunks;
   const SC_INT per = (total + (SC_INT)GDIM_0 - 1) / (SC_INT)GDIM_0;

@@ -16,6 +16,7 @@ typedef struct __attribute__((aligned(SC_ALIGN_OUT))) SC_PACK_OUT {
 #include "lookback.cl.h"
 
 SC_KERNEL void SC_NAME(SC_PARAMETERS) {
+  KERNEL_BEGIN;
   SC_BEGIN;
 #define SC_I id
   LOCAL_MEM SC_ACC sums[SC_BLOCK / 32];

@@ -17,6 +17,7 @@
 #define SC_LOADS 4
 
 SC_KERNEL void SC_NAME(SC_PARAMETERS) {
+  KERNEL_BEGIN;
   SC_BEGIN;
   LOCAL_MEM SC_ACC tile[SC_ROOM];
   const int lane = (int)LID_0, lanes = (int)LDIM_0, n = (int)length;

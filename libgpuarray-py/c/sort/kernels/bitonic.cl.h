@@ -3,6 +3,7 @@
 
 SO_KERNEL void SO_NAME(SO_ARRAYS, ga_ulong rows, ga_ulong n_, ga_ulong m_,
                        ga_int mode) {
+  KERNEL_BEGIN;
   LOCAL_MEM SO_KEY keys[SO_ROOM];
   LOCAL_MEM ga_ushort places[SO_ROOM];
   const int lane = (int)LID_0, lanes = (int)LDIM_0, slots = (int)LDIM_1;

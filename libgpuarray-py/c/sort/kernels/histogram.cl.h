@@ -3,6 +3,7 @@
 
 SO_KERNEL void SO_NAME(SO_ARRAYS, GLOBAL_MEM SO_COUNT *bins, ga_size bins_off,
                        ga_ulong rows, ga_ulong n, ga_ulong blocks, ga_int mode) {
+  KERNEL_BEGIN;
   LOCAL_MEM ga_uint counts[SO_PASSES * SO_RADIX];
   const int lane = (int)LID_0;
   SO_BEGIN;

@@ -80,6 +80,7 @@ typedef struct SO_SLOT {
 
 SO_KERNEL void SO_NAME(SO_ARRAYS, ga_ulong rows, ga_ulong n_, ga_ulong m_,
                        ga_int mode) {
+  KERNEL_BEGIN;
   LOCAL_MEM SO_SLOT slots[2 * SO_ROOM];
   const int n = (int)n_;
   SO_BEGIN;

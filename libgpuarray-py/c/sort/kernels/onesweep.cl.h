@@ -11,6 +11,7 @@
 SO_KERNEL void SO_NAME(SO_ARRAYS, GLOBAL_MEM const SO_COUNT *bins, ga_size bins_off,
                        GLOBAL_MEM SO_COUNT *state, ga_size state_off, ga_ulong rows,
                        ga_ulong n, ga_ulong tiles, ga_int pass, ga_int mode) {
+  KERNEL_BEGIN;
   LOCAL_MEM ga_uint counts[SO_WARPS * 256];
   LOCAL_MEM SO_KEY keys[SO_TILE];
 #if SO_HAS_VALUES

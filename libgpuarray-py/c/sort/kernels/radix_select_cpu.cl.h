@@ -10,6 +10,7 @@
 SO_KERNEL void SO_NAME(SO_ARRAYS, GLOBAL_MEM const ga_long *from, ga_size from_off,
                        ga_ulong rows, ga_ulong n, ga_ulong chunk, ga_ulong chunks,
                        ga_ulong k, ga_int mode) {
+  KERNEL_BEGIN;
 #define SO_STEP 16
 #define SO_CODE_AT(i) ((SO_ENCODE(keys[i]) ^ turned) & SO_ALL)
   LOCAL_MEM SO_CODE codes[SO_HELD];

@@ -5,6 +5,7 @@
 SO_KERNEL void SO_NAME(SO_ARRAYS, GLOBAL_MEM ga_uint *counts, ga_size counts_off,
                        ga_ulong rows, ga_ulong n, ga_ulong chunk, ga_ulong chunks,
                        ga_int pass, ga_int mode) {
+  KERNEL_BEGIN;
   SO_BEGIN;
   counts = (GLOBAL_MEM ga_uint *)((GLOBAL_MEM char *)counts + counts_off);
   const ga_size step = (ga_size)GDIM_0 * LDIM_0;

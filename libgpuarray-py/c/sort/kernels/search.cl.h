@@ -11,6 +11,7 @@ SEARCH_KERNEL void SEARCH_NAME(GLOBAL_MEM const SEARCH_TYPE *a, ga_size a_off,
                                GLOBAL_MEM const SEARCH_TYPE *v, ga_size v_off,
                                GLOBAL_MEM ga_long *out, ga_size out_off, ga_ulong n,
                                ga_ulong m) {
+  KERNEL_BEGIN;
   a = (GLOBAL_MEM const SEARCH_TYPE *)((GLOBAL_MEM const char *)a + a_off);
   v = (GLOBAL_MEM const SEARCH_TYPE *)((GLOBAL_MEM const char *)v + v_off);
   out = (GLOBAL_MEM ga_long *)((GLOBAL_MEM char *)out + out_off);

@@ -8,6 +8,7 @@
 SO_KERNEL void SO_NAME(SO_ARRAYS, GLOBAL_MEM const ga_long *from, ga_size from_off,
                        ga_ulong rows, ga_ulong n, ga_ulong chunk, ga_ulong chunks,
                        ga_ulong k, ga_int mode) {
+  KERNEL_BEGIN;
   LOCAL_MEM ga_uint counts[SO_RADIX];
   LOCAL_MEM ga_uint found[SO_PASSES];
   LOCAL_MEM ga_uint left[2];

@@ -17,6 +17,7 @@
 CH_KERNELS
 KERNEL_SIZED(1, 1)
 void CH_NAME(GLOBAL_MEM const ga_ulong *ga_c_w, ga_ulong ga_c_n CH_BUFFERS) {
+  KERNEL_BEGIN;
   GLOBAL_MEM char *ga_c_b[] = {CH_PLACES};
   for (; ga_c_n > 0; ga_c_n--)
     switch ((ga_uint)*ga_c_w) {

@@ -4,6 +4,7 @@ KERNEL void FFT_NAME(GLOBAL_MEM FFT_T *out, ga_size out_off,
                      GLOBAL_MEM const FFT_SOURCE *in, ga_size in_off,
                      GLOBAL_MEM const FFT_T *c, ga_size c_off, ga_size total, ga_size n,
                      ga_size inner, ga_size length, ga_size given, ga_uint swap) {
+  KERNEL_BEGIN;
   out = (GLOBAL_MEM FFT_T *)((GLOBAL_MEM char *)out + out_off);
   in = (GLOBAL_MEM const FFT_SOURCE *)((GLOBAL_MEM const char *)in + in_off);
   c = (GLOBAL_MEM const FFT_T *)((GLOBAL_MEM const char *)c + c_off);

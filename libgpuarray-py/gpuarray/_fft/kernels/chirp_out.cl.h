@@ -3,6 +3,7 @@ KERNEL void FFT_NAME(GLOBAL_MEM FFT_T *out, ga_size out_off, GLOBAL_MEM const FF
                      ga_size in_off, GLOBAL_MEM const FFT_T *c, ga_size c_off,
                      ga_size total, ga_size n, ga_size inner, ga_size length,
                      ga_uint swap, FFT_REAL scale) {
+  KERNEL_BEGIN;
   out = (GLOBAL_MEM FFT_T *)((GLOBAL_MEM char *)out + out_off);
   in = (GLOBAL_MEM const FFT_T *)((GLOBAL_MEM const char *)in + in_off);
   c = (GLOBAL_MEM const FFT_T *)((GLOBAL_MEM const char *)c + c_off);

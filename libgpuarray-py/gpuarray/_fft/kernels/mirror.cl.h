@@ -3,6 +3,7 @@
 KERNEL void FFT_NAME(GLOBAL_MEM FFT_T *out, ga_size out_off, GLOBAL_MEM const FFT_T *in,
                      ga_size in_off, ga_size total, ga_size n, ga_size inner,
                      ga_size given) {
+  KERNEL_BEGIN;
   out = (GLOBAL_MEM FFT_T *)((GLOBAL_MEM char *)out + out_off);
   in = (GLOBAL_MEM const FFT_T *)((GLOBAL_MEM const char *)in + in_off);
   const FFT_INDEX inner_ = (FFT_INDEX)inner, n_ = (FFT_INDEX)n, middle = n_ / 2;

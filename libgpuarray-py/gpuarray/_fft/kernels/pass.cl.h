@@ -24,6 +24,7 @@ KERNEL void FFT_NAME(GLOBAL_MEM FFT_T *out, ga_size out_off,
                      GLOBAL_MEM const FFT_T *w, ga_size w_off, ga_size total, ga_size n,
                      ga_size inner, ga_size done, ga_size given, ga_uint swap_in,
                      ga_uint swap_out, FFT_REAL scale) {
+  KERNEL_BEGIN;
   out = (GLOBAL_MEM FFT_T *)((GLOBAL_MEM char *)out + out_off);
   in = (GLOBAL_MEM const FFT_SOURCE *)((GLOBAL_MEM const char *)in + in_off);
   w = (GLOBAL_MEM const FFT_T *)((GLOBAL_MEM const char *)w + w_off);

@@ -10,6 +10,7 @@ KERNEL void SEARCH_NAME(GLOBAL_MEM const SEARCH_TYPE *a, ga_size a_off, ga_size 
                         GLOBAL_MEM const SEARCH_TYPE *v, ga_size v_off, ga_size m,
                         GLOBAL_MEM const ga_long *order, ga_size order_off,
                         ga_size has_order, GLOBAL_MEM ga_long *out) {
+  KERNEL_BEGIN;
   a = (GLOBAL_MEM const SEARCH_TYPE *)((GLOBAL_MEM const char *)a + a_off);
   v = (GLOBAL_MEM const SEARCH_TYPE *)((GLOBAL_MEM const char *)v + v_off);
   order = (GLOBAL_MEM const ga_long *)((GLOBAL_MEM const char *)order + order_off);

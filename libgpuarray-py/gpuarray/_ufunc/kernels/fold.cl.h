@@ -5,6 +5,7 @@
 KERNEL void FOLD_NAME(GLOBAL_MEM FOLD_TYPE *y, ga_size y_off, GLOBAL_MEM FOLD_TYPE *x,
                       ga_size x_off, GLOBAL_MEM ga_long *s, ga_size s_off, ga_long n,
                       ga_long m, ga_long inner, ga_long count) {
+  KERNEL_BEGIN;
   y = (GLOBAL_MEM FOLD_TYPE *)((GLOBAL_MEM char *)y + y_off);
   x = (GLOBAL_MEM FOLD_TYPE *)((GLOBAL_MEM char *)x + x_off);
   s = (GLOBAL_MEM ga_long *)((GLOBAL_MEM char *)s + s_off);

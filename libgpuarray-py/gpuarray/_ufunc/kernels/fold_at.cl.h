@@ -5,6 +5,7 @@ KERNEL void FOLD_NAME(GLOBAL_MEM FOLD_TYPE *a, ga_size a_off,
                       GLOBAL_MEM ga_long *order, ga_size order_off,
                       GLOBAL_MEM FOLD_OTHER *b, ga_size b_off, ga_long size,
                       ga_long count) {
+  KERNEL_BEGIN;
   a = (GLOBAL_MEM FOLD_TYPE *)((GLOBAL_MEM char *)a + a_off);
   places = (GLOBAL_MEM ga_long *)((GLOBAL_MEM char *)places + places_off);
   order = (GLOBAL_MEM ga_long *)((GLOBAL_MEM char *)order + order_off);
