@@ -31,6 +31,21 @@ typedef struct ga_cuda_choice_node {
   CUcontext context;
   long long padding[25], reserved2;
 } ga_cuda_choice_node;
+/* An attribute of a launch; the value is an int for the one in use. */
+typedef struct CUlaunchAttribute {
+  int id;
+  char padding[4];
+  union {
+    int number;
+    uint64_t words[8];
+  } value;
+} CUlaunchAttribute;
+typedef struct CUlaunchConfig {
+  unsigned int grid[3], block[3], shared;
+  CUstream stream;
+  CUlaunchAttribute *attributes;
+  unsigned int n_attributes;
+} CUlaunchConfig;
 typedef struct ga_cuda_ipc_handle {
   char bytes[64];
 } ga_cuda_ipc_handle;

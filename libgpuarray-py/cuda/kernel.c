@@ -8,7 +8,16 @@
 enum {
   FUNCTION_MAX_THREADS = 0,
   FUNCTION_OWN_SHARED = 1,
+  FUNCTION_ARCHITECTURE = 5, /* that its PTX is for */
   FUNCTION_MAX_DYNAMIC_SHARED = 8
+};
+/* Launches that start beside the last blocks of the one before: what KERNEL_BEGIN is
+ * for. Graphs have edges for them since this driver. */
+enum {
+  LAUNCH_OVERLAPS = 6,
+  NODE_IS_KERNEL = 0,
+  OVERLAPS_SINCE_DRIVER = 12030,
+  OVERLAPS_SINCE_ARCHITECTURE = 90
 };
 /* Shared memory of a launch without opt-in. */
 #define PLAIN_SHARED ((size_t)48 << 10)
@@ -113,11 +122,35 @@ void ga__cuda_unload(void *device, void *program) {
 /* A CUfunction, owned by its module. Its attributes are shared by all threads. */
 typedef struct ga_cuda_kernel {
   CUfunction function;
+  bool may_overlap;       /* the launch before, in a graph */
   atomic_int own;         /* static shared memory in bytes; -1: unknown */
   atomic_bool is_unbound; /* opted in to all dynamic shared memory */
 } ga_cuda_kernel;
 
-int ga__cuda_kernel(void **kernel, void *device, void *program, const char *name) {
+static int function_attribute(int *out, const ga_cuda_device *d, int attribute,
+                              CUfunction function) {
+  CUDA_RETURN(d, cuFuncGetAttribute, out, attribute, function);
+}
+
+/* Whether a kernel that begins by KERNEL_BEGIN was compiled to wait there: NVRTC may be
+ * older than the device (choose_arch). */
+static int ask_overlap(bool *out, const ga_cuda_device *d, CUfunction function) {
+  int version = 0, architecture = 0;
+  *out = false;
+  if (d->capability < OVERLAPS_SINCE_ARCHITECTURE ||
+      ga__cuda.cuLaunchKernelEx == NULL || ga__cuda.cuGraphNodeGetType == NULL ||
+      ga__cuda.cuStreamGetCaptureInfo == NULL ||
+      ga__cuda.cuDriverGetVersion(&version) != CUDA_SUCCESS ||
+      version < OVERLAPS_SINCE_DRIVER)
+    return GA_NO_ERROR;
+  GA_TRY(function_attribute(&architecture, d, FUNCTION_ARCHITECTURE, function));
+  *out = architecture >= OVERLAPS_SINCE_ARCHITECTURE;
+  return GA_NO_ERROR;
+}
+
+int ga__cuda_kernel(void **kernel, void *device, void *program, const char *name,
+                    bool waits) {
+  bool may_overlap = false;
   const ga_cuda_device *d = device;
   const ga_cuda_program *p = program;
   CUfunction function = NULL;
@@ -129,9 +162,12 @@ int ga__cuda_kernel(void **kernel, void *device, void *program, const char *name
     return GA_FAIL(GA_VALUE_ERROR, "the program has no kernel named \"%s\"", name);
   if (result != CUDA_SUCCESS)
     return ga__cuda_fail(result, "cuModuleGetFunction");
+  if (waits)
+    GA_TRY(ask_overlap(&may_overlap, d, function));
   ga_cuda_kernel *k = ga__alloc(1, sizeof *k);
   GA_TRY_MEMORY(k);
   k->function = function;
+  k->may_overlap = may_overlap;
   atomic_init(&k->own, -1);
   *kernel = k;
   return GA_NO_ERROR;
@@ -140,11 +176,6 @@ int ga__cuda_kernel(void **kernel, void *device, void *program, const char *name
 void ga__cuda_kernel_free(void *device, void *kernel) {
   (void)device;
   ga__free(kernel);
-}
-
-static int function_attribute(int *out, const ga_cuda_device *d, int attribute,
-                              CUfunction function) {
-  CUDA_RETURN(d, cuFuncGetAttribute, out, attribute, function);
 }
 
 int ga__cuda_kernel_threads(size_t *out, void *device, void *kernel) {
@@ -216,24 +247,51 @@ static int launch_failed(CUresult result, const ga_launch *l) {
       l->nd > 2 ? l->block[2] : 1, l->shared);
 }
 
+/* Whether the next node of a capture waits for one node, a kernel. Behind others, or
+ * several, launches do not overlap: nothing says what the driver makes of that. */
+static bool follows_kernel(CUstream stream) {
+  const CUgraphNode *nodes = NULL;
+  size_t n = 0;
+  int state = 0, type = -1;
+  return ga__cuda.cuStreamGetCaptureInfo(stream, &state, NULL, NULL, &nodes, &n) ==
+             CUDA_SUCCESS &&
+         n == 1 && ga__cuda.cuGraphNodeGetType(nodes[0], &type) == CUDA_SUCCESS &&
+         type == NODE_IS_KERNEL;
+}
+
+static CUresult start(const ga_cuda_device *d, const ga_cuda_kernel *k,
+                      const CUlaunchConfig *c, void **addresses) {
+  if (k->may_overlap && c->stream != d->stream && follows_kernel(c->stream)) {
+    CUlaunchAttribute overlaps = {.id = LAUNCH_OVERLAPS, .value.number = 1};
+    CUlaunchConfig config = *c;
+    config.attributes = &overlaps;
+    config.n_attributes = 1;
+    return ga__cuda.cuLaunchKernelEx(&config, k->function, addresses, NULL);
+  }
+  return ga__cuda.cuLaunchKernel(k->function, c->grid[0], c->grid[1], c->grid[2],
+                                 c->block[0], c->block[1], c->block[2], c->shared,
+                                 c->stream, addresses, NULL);
+}
+
 int ga__cuda_launch(void *device, void *kernel, const ga_launch *launch) {
   const ga_cuda_device *d = device;
   ga_cuda_kernel *k = kernel;
-  unsigned int grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+  CUlaunchConfig config = {.grid = {1, 1, 1},
+                           .block = {1, 1, 1},
+                           .shared = (unsigned int)launch->shared,
+                           .stream = ga__cuda_stream(d)};
   void *addresses[GA_MAX_ARGS];
   CUdeviceptr memories[GA_MAX_ARGS];
   CUcontext previous;
   for (unsigned int i = 0; i < launch->nd; i++) {
-    grid[i] = (unsigned int)launch->grid[i];
-    block[i] = (unsigned int)launch->block[i];
+    config.grid[i] = (unsigned int)launch->grid[i];
+    config.block[i] = (unsigned int)launch->block[i];
   }
   bind(addresses, memories, launch);
   if (launch->shared > 0)
     GA_TRY(allow_shared(d, k, launch->shared));
   GA_TRY(ga__cuda_enter(&previous, d));
-  CUresult result = ga__cuda.cuLaunchKernel(
-      k->function, grid[0], grid[1], grid[2], block[0], block[1], block[2],
-      (unsigned int)launch->shared, ga__cuda_stream(d), addresses, NULL);
+  CUresult result = start(d, k, &config, addresses);
   ga__cuda_leave(d, previous);
   return result == CUDA_SUCCESS ? GA_NO_ERROR : launch_failed(result, launch);
 }

@@ -194,8 +194,9 @@ static void null_unload(void *device, void *program) {
 }
 
 /* A kernel is its name. */
-static int null_kernel(void **kernel, void *device, void *program, const char *name) {
-  (void)device;
+static int null_kernel(void **kernel, void *device, void *program, const char *name,
+                       bool waits) {
+  (void)device, (void)waits;
   if (strstr(program, name) == NULL)
     return GA_FAIL(GA_INVALID_ERROR, "the program has no kernel %s", name);
   char *copy = ga__strdup(name);

@@ -191,7 +191,9 @@ void ga__opencl_unload(void *device, void *program) {
 
 /* ---- kernels ---- */
 
-int ga__opencl_kernel(void **kernel_, void *device, void *program, const char *name) {
+int ga__opencl_kernel(void **kernel_, void *device, void *program, const char *name,
+                      bool waits) {
+  (void)waits;
   ga_opencl_device *d = device;
   cl_int code = CL_SUCCESS;
   cl_uint n_args = 0;

@@ -12,6 +12,7 @@
 typedef struct mock_launch {
   char name[128];
   unsigned int grid[3], block[3], shared;
+  bool overlaps; /* the node before it in a graph */
   unsigned int n_args;
   uint64_t args[MOCK_ARGS];
 } mock_launch;
@@ -46,6 +47,7 @@ typedef struct mock_cuda {
   mock_product asked;
   long host_copies; /* to the host and from there */
   long launches, graph_launches, peer_copies, compilations, products;
+  long overlaps;             /* nodes of graphs that may start beside the one before */
   unsigned int compile_time; /* us that NVRTC is to take */
   long branches;        /* nodes of graphs that do not wait for the node before them */
   long choices;         /* nodes of graphs that chose a side, as they ran */

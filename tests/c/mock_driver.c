@@ -12,7 +12,8 @@
 #include <string.h>
 
 enum { PLAIN_SHARED = 48 << 10, MOST_SHARED = 227 << 10, MOST_SHARED_ATTRIBUTE = 97 };
-enum { MAX_THREADS = 0, OWN_SHARED = 1, MAX_DYNAMIC_SHARED = 8 }; /* of a function */
+enum { MAX_THREADS = 0, OWN_SHARED = 1, ARCHITECTURE = 5, MAX_DYNAMIC_SHARED = 8 };
+enum { LAUNCH_OVERLAPS = 6, OVERLAPS_SINCE_DRIVER = 12030 };
 #define TOTAL_MEMORY ((size_t)1 << 33)
 
 struct ga_cuda_event_ {
@@ -22,11 +23,14 @@ struct ga_cuda_event_ {
 struct ga_cuda_function_ {
   char name[128];
   bool tells; /* a node that chooses; its last argument has 4 bytes */
+  bool waits; /* before all else, for the node before it */
+  int architecture;
   unsigned int n_args, shared;
   CUfunction next;
 };
 struct ga_cuda_module_ {
   char *source;
+  int architecture;
   CUfunction functions;
 };
 
@@ -456,12 +460,21 @@ static CUresult check_image(const char *image) {
   return CUDA_ERROR_INVALID_IMAGE;
 }
 
+/* Of an image that is good; 0: it does not tell. */
+static int architecture_of(const char *image) {
+  int architecture = 0;
+  if (sscanf(image, "\177ELF sm_%d", &architecture) != 1)
+    sscanf(image, "// compute_%d", &architecture);
+  return architecture;
+}
+
 CUresult cuModuleLoadData(CUmodule *module, const void *image) {
   CUresult result = mock_begin_unrecorded();
   if (result == CUDA_SUCCESS)
     result = check_image(image);
   if (result == CUDA_SUCCESS) {
     *module = calloc(1, sizeof **module);
+    (*module)->architecture = architecture_of(image);
     (*module)->source =
         strdup((const char *)image + (is_text(image) ? 0 : BINARY_HEAD));
     mock_state.modules++;
@@ -529,6 +542,15 @@ static unsigned int count_parameters(const char *source, const char *text) {
   return n;
 }
 
+/* Of a kernel, from its parameters on. */
+static bool begins_by_waiting(const char *parameters) {
+  const char *body = strchr(parameters, '{');
+  if (body == NULL)
+    return false;
+  body += 1 + strspn(body + 1, " \n");
+  return strncmp(body, "KERNEL_BEGIN;", strlen("KERNEL_BEGIN;")) == 0;
+}
+
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
   CUresult result = mock_begin_unrecorded();
   const char *parameters = find_parameters(module->source, name);
@@ -539,6 +561,8 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
     snprintf(f->name, sizeof f->name, "%s", name);
     f->n_args = count_parameters(module->source, parameters);
     f->tells = is_text(module->source);
+    f->waits = begins_by_waiting(parameters);
+    f->architecture = module->architecture;
     f->next = module->functions;
     module->functions = *function = f;
   }
@@ -547,10 +571,12 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
 
 CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction function) {
   CUresult result = mock_begin();
-  (void)function;
-  if (result == CUDA_SUCCESS && attribute != MAX_THREADS && attribute != OWN_SHARED)
+  if (result == CUDA_SUCCESS && attribute != MAX_THREADS && attribute != OWN_SHARED &&
+      attribute != ARCHITECTURE)
     result = INVALID_VALUE;
-  *value = attribute == OWN_SHARED ? mock_state.own_shared : MOCK_KERNEL_THREADS;
+  *value = attribute == OWN_SHARED     ? mock_state.own_shared
+           : attribute == ARCHITECTURE ? function->architecture
+                                       : MOCK_KERNEL_THREADS;
   return mock_end(result);
 }
 
@@ -609,15 +635,12 @@ static bool is_geometry(const mock_launch *l) {
          l->block[2] > 0 && (uint64_t)l->block[0] * l->block[1] * l->block[2] <= 1024;
 }
 
-CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
-                        unsigned int grid_z, unsigned int block_x, unsigned int block_y,
-                        unsigned int block_z, unsigned int shared, CUstream stream,
-                        void **arguments, void **extra) {
-  mock_launch l = {.grid = {grid_x, grid_y, grid_z},
-                   .block = {block_x, block_y, block_z},
-                   .shared = shared,
-                   .n_args = function->n_args};
-  if (extra || l.n_args > MOCK_ARGS || !may_have(function, shared) || !is_geometry(&l))
+static CUresult launch(CUfunction function, const mock_launch *given, CUstream stream,
+                       void **arguments, void **extra) {
+  mock_launch l = *given;
+  l.n_args = function->n_args;
+  if (extra || l.n_args > MOCK_ARGS || !may_have(function, l.shared) ||
+      !is_geometry(&l))
     return INVALID_VALUE;
   for (unsigned int i = 0; i < l.n_args; i++)
     memcpy(&l.args[i], arguments[i], function->tells && i == 2 ? 4 : sizeof l.args[i]);
@@ -628,4 +651,35 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
   return mock_push(stream, &(command){.run = function->tells ? run_tell : run_kernel,
                                       .function = function,
                                       .launch = l});
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
+                        unsigned int grid_z, unsigned int block_x, unsigned int block_y,
+                        unsigned int block_z, unsigned int shared, CUstream stream,
+                        void **arguments, void **extra) {
+  return launch(function,
+                &(mock_launch){.grid = {grid_x, grid_y, grid_z},
+                               .block = {block_x, block_y, block_z},
+                               .shared = shared},
+                stream, arguments, extra);
+}
+
+/* Only of a kernel that waits, and was compiled to, behind one kernel of a graph: on a
+ * device, others would read what is not yet written. */
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
+                          void **arguments, void **extra) {
+  const CUlaunchAttribute *a = config->attributes;
+  if (config->n_attributes != 1 || a->id != LAUNCH_OVERLAPS || a->value.number != 1 ||
+      !function->waits || function->architecture < 90 || mock_state.capability < 90 ||
+      mock_state.version < OVERLAPS_SINCE_DRIVER ||
+      !mock_follows_kernel(config->stream->graph))
+    return INVALID_VALUE;
+  mock_launch l = {.shared = config->shared, .overlaps = true};
+  memcpy(l.grid, config->grid, sizeof l.grid);
+  memcpy(l.block, config->block, sizeof l.block);
+  CUresult result = launch(function, &l, config->stream, arguments, extra);
+  mock_lock();
+  mock_state.overlaps += result == CUDA_SUCCESS;
+  mock_end(CUDA_SUCCESS);
+  return result;
 }

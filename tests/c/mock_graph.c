@@ -10,6 +10,7 @@ struct ga_cuda_graph_exec_ {
 };
 
 enum { SET_DEPENDENCIES = 1 };
+enum { KERNEL_NODE = 0, COPY_NODE = 1, CHOICE_NODE = 13 };
 
 static CUgraphNode node_of(size_t i) {
   return (CUgraphNode)(uintptr_t)(i + 1);
@@ -75,6 +76,8 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
   return mock_end(result);
 }
 
+static _Thread_local CUgraph asked;
+
 CUresult cuStreamGetCaptureInfo(CUstream stream, int *status, uint64_t *id,
                                 CUgraph *graph, const CUgraphNode **nodes,
                                 size_t *n_nodes) {
@@ -86,8 +89,28 @@ CUresult cuStreamGetCaptureInfo(CUstream stream, int *status, uint64_t *id,
       *graph = stream->graph;
     *nodes = stream->graph->waited;
     *n_nodes = stream->graph->n_waited;
+    asked = stream->graph;
   }
   return mock_end(result);
+}
+
+/* A product is a kernel. */
+static int type_of(CUgraph graph, CUgraphNode node) {
+  const command *c = &graph->commands.items[(size_t)(uintptr_t)node - 1];
+  return chooses(c) ? CHOICE_NODE : c->to != NULL ? COPY_NODE : KERNEL_NODE;
+}
+
+/* Of the graph that the thread last asked about: a node is a number. */
+CUresult cuGraphNodeGetType(CUgraphNode node, int *type) {
+  CUresult result = mock_begin();
+  if (result == CUDA_SUCCESS)
+    *type = type_of(asked, node);
+  return mock_end(result);
+}
+
+bool mock_follows_kernel(CUgraph graph) {
+  return graph != NULL && graph->n_waited == 1 &&
+         type_of(graph, graph->waited[0]) == KERNEL_NODE;
 }
 
 CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode *nodes,

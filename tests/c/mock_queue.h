@@ -96,6 +96,8 @@ void mock_record(CUgraph graph, const command *c);
 /* Makes it a node behind some others, which the next one need not wait for. */
 CUgraphNode mock_add_node(CUgraph graph, const command *c, size_t n_after,
                           const CUgraphNode *after);
+/* Whether the next node waits for one, which is a kernel. */
+bool mock_follows_kernel(CUgraph graph);
 /* Adds a graph's commands to a list in an order in which they may run. */
 void mock_flatten(command_list *list, CUgraph graph);
 /* The same of one node that chooses, and what sets its handle as a launch does. */

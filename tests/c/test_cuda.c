@@ -272,7 +272,7 @@ static void test_shared_memory(void) {
   ga_strbuf log = {0};
   ga_launch launch = {.nd = 1, .grid = {1}, .block = {32}, .shared = 100000};
   CHECK_OK(cuda->compile(&program, ctx->device, "void f() {} void g() {}", &log));
-  CHECK_OK(cuda->kernel(&kernel, ctx->device, program, "f"));
+  CHECK_OK(cuda->kernel(&kernel, ctx->device, program, "f", false));
   CHECK_OK(cuda->launch(ctx->device, kernel, &launch));
   /* What one launch needs is never taken from another thread's. */
   launch.shared = 60000;
@@ -283,7 +283,7 @@ static void test_shared_memory(void) {
   launch.shared++;
   CHECK_STATUS(GA_IMPL_ERROR, cuda->launch(ctx->device, kernel, &launch));
   cuda->kernel_free(ctx->device, kernel);
-  CHECK_OK(cuda->kernel(&kernel, ctx->device, program, "g"));
+  CHECK_OK(cuda->kernel(&kernel, ctx->device, program, "g", false));
   mock->own_shared = 1000; /* which counts too */
   launch.shared = (48 << 10) - 1000;
   CHECK_OK(cuda->launch(ctx->device, kernel, &launch));
@@ -329,7 +329,7 @@ static void test_binaries(void) {
   CHECK_OK(cuda->compile(&program, ctx->device, "void f() {}", &log));
   CHECK_OK(cuda->binary(&bytes, &size, ctx->device, program));
   CHECK_OK(cuda->load(&again, ctx->device, bytes, size));
-  CHECK_OK(cuda->kernel(&kernel, ctx->device, again, "f"));
+  CHECK_OK(cuda->kernel(&kernel, ctx->device, again, "f", false));
   cuda->kernel_free(ctx->device, kernel);
   cuda->unload(ctx->device, again);
   cuda->unload(ctx->device, program);

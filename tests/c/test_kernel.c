@@ -212,6 +212,29 @@ static void test_texts_that_say_they_are_closed(void) {
   CHECK(!ga__kernel_is_closed("GA_SELF_CONTAINED_X\n") && !ga__kernel_is_closed(""));
 }
 
+static void test_kernels_that_wait(void) {
+  CHECK(ga__kernel_waits("KERNEL void f() { KERNEL_BEGIN; }"));
+  CHECK(ga__kernel_waits("#define EL_KERNEL KERNEL_OF(32, 1)\nEL_KERNEL void f(A(b))\n"
+                         "{\n  KERNEL_BEGIN;\n}"));
+  CHECK(ga__kernel_waits("WITHIN_KERNEL int g() { return 1; }\n"
+                         "KERNEL_SIZED(32, 1) void f() {KERNEL_BEGIN; g(); }"));
+  CHECK(ga__kernel_waits("extern \"C\" __global__ void f() { KERNEL_BEGIN; }"));
+  CHECK(!ga__kernel_waits("KERNEL void f() { g(); }") && !ga__kernel_waits(""));
+  CHECK(!ga__kernel_waits("KERNEL void f() { g(); KERNEL_BEGIN; }"));
+  CHECK(!ga__kernel_waits("KERNEL void f() { /* KERNEL_BEGIN */ g(); }"));
+  CHECK(!ga__kernel_waits("KERNEL void f() { MY_KERNEL_BEGIN; KERNEL_BEGIN_NOT; }"));
+  CHECK(!ga__kernel_waits("KERNEL void f() {{ KERNEL_BEGIN; }}"));
+  CHECK(!ga__kernel_waits("KERNEL_BEGIN; KERNEL void f() {}"));
+  /* Which of two kernels is asked for is not known. */
+  CHECK(!ga__kernel_waits("KERNEL void f() { KERNEL_BEGIN; } KERNEL void g() {}"));
+  CHECK(!ga__kernel_waits(
+      "KERNEL void f() { KERNEL_BEGIN; } KERNEL_OF(1, 1) void g(){}"));
+  /* What may be read before it. */
+  CHECK(!ga__kernel_waits("KERNEL void f(int *GA_RESTRICT x) { KERNEL_BEGIN; }"));
+  CHECK(!ga__kernel_waits("KERNEL void f(int *__restrict__ x) { KERNEL_BEGIN; }"));
+  CHECK(!ga__kernel_waits("KERNEL void f(int *x) { KERNEL_BEGIN; __ldg(x); }"));
+}
+
 /* Two sources of one name are two kernels. */
 static void test_sources_of_one_name(void) {
   gpucontext *ctx = open_watched();
@@ -651,6 +674,7 @@ int main(void) {
   test_batches();
   test_what_may_share_a_program();
   test_texts_that_say_they_are_closed();
+  test_kernels_that_wait();
   test_sources_of_one_name();
   test_a_batch_is_shared_out_among_threads();
   test_compiling_ahead_does_not_wait();

@@ -283,7 +283,7 @@ static int compile(gpucontext *ctx) {
 static int get_kernel(gpucontext *ctx) {
   void *kernel = NULL;
   int status;
-  FAILING(ctx->backend->kernel(&kernel, ctx->device, program, "takes_value"));
+  FAILING(ctx->backend->kernel(&kernel, ctx->device, program, "takes_value", false));
   if (kernel)
     ctx->backend->kernel_free(ctx->device, kernel);
   return status;
@@ -294,7 +294,7 @@ static int with_kernel(gpucontext *ctx, const char *name,
                        int (*call)(gpucontext *ctx, void *kernel)) {
   void *kernel = NULL;
   int status;
-  CHECK_OK(ctx->backend->kernel(&kernel, ctx->device, program, name));
+  CHECK_OK(ctx->backend->kernel(&kernel, ctx->device, program, name, false));
   FAILING(call(ctx, kernel));
   CHECK_OK(ctx->backend->wait(ctx->device));
   ctx->backend->kernel_free(ctx->device, kernel);

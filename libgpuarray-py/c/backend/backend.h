@@ -336,8 +336,10 @@ typedef struct ga_backend {
   /* A program from a binary; GA_COMPILE_ERROR if the vendor refuses it. */
   int (*load)(void **program, void *device, const void *bytes, size_t size);
   void (*unload)(void *device, void *program);
-  /* A kernel of the program, which must outlive it. */
-  int (*kernel)(void **kernel, void *device, void *program, const char *name);
+  /* A kernel of the program, which must outlive it. `waits`: it begins by KERNEL_BEGIN,
+   * so that its launches may start before what they depend on has ended. */
+  int (*kernel)(void **kernel, void *device, void *program, const char *name,
+                bool waits);
   void (*kernel_free)(void *device, void *kernel);
   /* Maximum block size of the kernel. */
   int (*kernel_threads)(size_t *out, void *device, void *kernel);

@@ -109,8 +109,9 @@ GUARD(binary, (void **bytes, size_t *size, void *device, void *program), bytes, 
 GUARD_FIRST(load, (void **program, void *device, const void *bytes, size_t size),
             program, device, bytes, size)
 GUARD_VOID(unload, (void *device, void *program), device, program)
-GUARD(kernel, (void **kernel, void *device, void *program, const char *name), kernel,
-      device, program, name)
+GUARD(kernel,
+      (void **kernel, void *device, void *program, const char *name, bool waits),
+      kernel, device, program, name, waits)
 GUARD_VOID(kernel_free, (void *device, void *kernel), device, kernel)
 GUARD(kernel_threads, (size_t *out, void *device, void *kernel), out, device, kernel)
 GUARD(kernel_parameters, (unsigned int *out, void *device, void *kernel), out, device,

@@ -109,8 +109,9 @@ void gpukernel_retain(gpukernel *k) {
 static int open_compiled(gpukernel *k) {
   gpucontext *ctx = k->context;
   void *kernel;
-  GA_TRY(ga__context_status(
-      ctx, ctx->backend->kernel(&kernel, ctx->device, k->program->program, k->name)));
+  GA_TRY(ga__context_status(ctx, ctx->backend->kernel(&kernel, ctx->device,
+                                                      k->program->program, k->name,
+                                                      k->waits)));
   int status = ctx->backend->kernel_threads(&k->threads, ctx->device, kernel);
   if (status != GA_NO_ERROR) {
     ctx->backend->kernel_free(ctx->device, kernel);
@@ -202,6 +203,7 @@ static int add_entry(gpukernel **out, gpucontext *ctx, const ga_source *source,
   e->body = ga__strdup(source->body.text);
   e->kernel.of_context = true;
   e->kernel.is_closed = source->is_closed;
+  e->kernel.waits = ga__kernel_waits(source->body.text);
   int status =
       e->body ? ga__kernel_open(&e->kernel, ctx, p, source->name) : GA_MEMORY_ERROR;
   if (status != GA_NO_ERROR) {

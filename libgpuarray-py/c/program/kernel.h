@@ -17,6 +17,7 @@ struct _gpukernel {
   atomic_uint references;
   bool of_context;     /* owned by the context, so holds no reference to it */
   bool is_closed;      /* its source is (ga_source) */
+  bool waits;          /* ga__kernel_waits of its source; false if unknown */
   atomic_bool is_open; /* compiled: `kernel` and `threads` are valid */
   void *kernel;        /* the backend's */
   ga_program *program;
@@ -44,6 +45,10 @@ typedef struct ga_source {
 
 /* True if a user's text declares itself closed by its first line, GA_SELF_CONTAINED. */
 bool ga__kernel_is_closed(const char *text);
+
+/* True if the text has one kernel, whose first statement is KERNEL_BEGIN, and nothing
+ * by which the compiler may read memory before it: GA_RESTRICT, __ldg. */
+bool ga__kernel_waits(const char *text);
 
 /* "<stem>_<hash of text>". */
 void ga__kernel_name(char out[GA_KERNEL_NAME], const char *stem, const char *text);

@@ -112,6 +112,7 @@ static int compile_user(gpukernel *k, gpucontext *ctx, const char *body,
                         const char *name, char **err_str) {
   enum ga_origin origin;
   GA_TRY(ga__dump_source(body));
+  k->waits = ga__kernel_waits(body);
   pthread_mutex_lock(&ctx->slow_lock);
   int status = find_program(k, &origin, ctx, body, name, err_str);
   GA_THEN(status, ga__kernel_open(k, ctx, k->program, name));

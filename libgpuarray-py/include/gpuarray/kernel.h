@@ -11,7 +11,11 @@
  * an expression, may say GA_SELF_CONTAINED on its first line to share a program, which
  * compiles sooner. It then ends each of its #defines with #undef, or defines the same
  * everywhere; it has no pragma outside a function but OpenCL's FP_CONTRACT OFF; and a
- * name that it declares means the same in every source. */
+ * name that it declares means the same in every source.
+ *
+ * A kernel that is alone in its source may begin by the statement KERNEL_BEGIN; and is
+ * then started sooner in CUDA's graphs, from compute capability 9.0 on. GA_RESTRICT and
+ * __ldg, by which the compiler may read memory before that statement, prevent it. */
 #ifndef GPUARRAY_KERNEL_H
 #define GPUARRAY_KERNEL_H
 
