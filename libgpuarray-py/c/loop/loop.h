@@ -33,10 +33,10 @@ typedef struct ga_loop_step {
   const unsigned int *outs, *ins;
 } ga_loop_step;
 
-/* A host integer; `turn`: the number of the iteration. */
+/* A host integer; `is_iteration`: the number of the iteration. */
 typedef struct ga_loop_integer {
   unsigned int value;
-  bool turn;
+  bool is_iteration;
   long long integer;
 } ga_loop_integer;
 
@@ -46,7 +46,7 @@ typedef struct ga_loop {
   ga_loop_step *steps;
   ga_loop_integer *integers;
   const unsigned int *root; /* per value: the value that it is a view of, or itself */
-  uint32_t turns;
+  uint32_t n_iterations;
   int stop;        /* the state, a bool, after which no iteration matters; or -1 */
   bool is_group;   /* it reduces */
   unsigned int nd; /* axes of an iteration's elements */

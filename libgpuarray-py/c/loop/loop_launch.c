@@ -110,7 +110,7 @@ int ga__loop_launch(bool *done, gpucontext *ctx, const ga_loop *l) {
   const size_t piece = ctx->info.is_cpu ? piece_of(ctx, l, n) : 1;
   list.n = 0;
   ga__args_u64(&list, n);
-  ga__args_u32(&list, l->turns);
+  ga__args_u32(&list, l->n_iterations);
   const bool in_pieces = ctx->info.is_cpu && !l->is_group;
   if (in_pieces) {
     ga__args_u64(&list, row);
@@ -119,7 +119,7 @@ int ga__loop_launch(bool *done, gpucontext *ctx, const ga_loop *l) {
   for (unsigned int i = 1; i < l->nd; i++)
     ga__args_u64(&list, l->dims[i]);
   for (unsigned int i = 0; i < l->n_integers; i++)
-    if (!l->integers[i].turn)
+    if (!l->integers[i].is_iteration)
       ga__args_i64(&list, l->integers[i].integer);
   for (unsigned int i = 0; i < l->n_operands; i++)
     add_operand(&list, l, i);

@@ -70,7 +70,7 @@ static void add_parameters(ga_text_part *parts, const ga_loop *l) {
   for (unsigned int k = 1; k < l->nd; k++)
     ga__strbuf_addf(sb, ", ga_size ga_i_d%u", k);
   for (unsigned int i = 0; i < l->n_integers; i++)
-    if (!l->integers[i].turn)
+    if (!l->integers[i].is_iteration)
       ga__strbuf_addf(sb, ", ga_long ga_i_v%u", l->integers[i].value);
   for (unsigned int i = 0; i < l->n_operands; i++) {
     const ga_loop_operand *o = &l->operands[i];
@@ -302,7 +302,7 @@ static void add_step(ga_strbuf *sb, const ga_loop *l, const ga_loop_step *step) 
 static void add_steps(ga_text_part *parts, const ga_loop *l, bool is_cpu) {
   ga_strbuf *sb = &parts[STEPS].text;
   for (unsigned int i = 0; i < l->n_integers; i++)
-    if (l->integers[i].turn)
+    if (l->integers[i].is_iteration)
       ga__strbuf_addf(sb, "const ga_long ga_i_v%u = ga_i_t;\n", l->integers[i].value);
   for (unsigned int i = 0; i < l->n_steps; i++)
     if (l->steps[i].ge != NULL)

@@ -346,7 +346,7 @@ int ga__loop_run(ga_frame *f, const ga_step *s);
 /* One kernel (plan_loop_kernel.c), if each element needs only itself: results are in
  * the frame where *done. */
 bool ga__loop_is_elementwise(const GpuPlan *body);
-int ga__loop_run_kernel(bool *done, ga_frame *f, const ga_step *s, size_t turns);
+int ga__loop_run_kernel(bool *done, ga_frame *f, const ga_step *s, size_t n_iterations);
 
 /* A routine step: the routine's row and parameters (plan_routine.c, routines.c). */
 typedef struct ga_routine_step {

@@ -154,7 +154,7 @@ bool ga__loop_fits(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
 typedef struct loop {
   ga_frame *f;
   const ga_step *s;
-  size_t turns;
+  size_t n_iterations;
   unsigned int n_arrays, n_carried;
   ga_tape *tape; /* that records, or NULL */
   GpuArray *given, *made, *offers;
@@ -209,13 +209,13 @@ static void close_loop(const loop *l) {
 /* Iteration count; sequences must have as many rows. */
 static int count_iterations(loop *l) {
   const ga_step *s = l->s;
-  const long long turns = l->f->integers[s->ins[0]];
-  l->turns = turns > 0 ? (size_t)turns : 0;
+  const long long n_iterations = l->f->integers[s->ins[0]];
+  l->n_iterations = n_iterations > 0 ? (size_t)n_iterations : 0;
   for (unsigned int i = 1; i < s->n_in; i++) {
     const GpuArray *a = &l->f->arrays[s->ins[i]];
-    if (s->takes[i - 1] == GA_LOOP_ROWS && a->dimensions[0] != l->turns)
+    if (s->takes[i - 1] == GA_LOOP_ROWS && a->dimensions[0] != l->n_iterations)
       return GA_FAIL(GA_VALUE_ERROR, "input %u has %zu rows, expected %zu", i - 1,
-                     a->dimensions[0], l->turns);
+                     a->dimensions[0], l->n_iterations);
   }
   return GA_NO_ERROR;
 }
@@ -233,12 +233,12 @@ static int row_of(GpuArray *out, const GpuArray *a, size_t row) {
 
 /* Input of an iteration, read-only: others read it too. */
 static int give_array(GpuArray *out, const loop *l, const GpuArray *a, char letter,
-                      size_t turn) {
-  if (letter == GA_LOOP_ROWS && l->turns == 0)
+                      size_t iteration) {
+  if (letter == GA_LOOP_ROWS && l->n_iterations == 0)
     GA_TRY(GpuArray_zeros(out, l->f->plan->context, a->typecode, a->nd - 1,
                           a->dimensions + 1, GA_C_ORDER));
   else if (letter == GA_LOOP_ROWS)
-    GA_TRY(row_of(out, a, turn));
+    GA_TRY(row_of(out, a, iteration));
   else
     GA_TRY(GpuArray_view(out, a));
   out->flags &= ~GA_WRITEABLE;
@@ -246,7 +246,7 @@ static int give_array(GpuArray *out, const loop *l, const GpuArray *a, char lett
 }
 
 /* Sets the inputs of an iteration; carried ones come from the previous one. */
-static int give(loop *l, size_t turn) {
+static int give(loop *l, size_t iteration) {
   const ga_step *s = l->s;
   unsigned int n_arrays = 0, n_ints = 0, n_carried = 0;
   clear_all(l->given, l->n_arrays);
@@ -258,29 +258,29 @@ static int give(loop *l, size_t turn) {
       continue;
     }
     const GpuArray *a = &l->f->arrays[v];
-    if (is_carried(letter) && turn > 0)
+    if (is_carried(letter) && iteration > 0)
       a = &l->made[n_carried];
     n_carried += is_carried(letter);
-    GA_TRY(give_array(&l->given[n_arrays++], l, a, letter, turn));
+    GA_TRY(give_array(&l->given[n_arrays++], l, a, letter, iteration));
   }
-  l->ints[n_ints] = (long long)turn;
+  l->ints[n_ints] = (long long)iteration;
   clear_all(l->made, s->n_out);
   return GA_NO_ERROR;
 }
 
 /* Stores a result as a row of the stacked array, which the first iteration
  * allocates. */
-static int put_row(const loop *l, unsigned int i, size_t turn) {
+static int put_row(const loop *l, unsigned int i, size_t iteration) {
   GpuArray *whole = &l->f->arrays[l->s->outs[i]], row = {0};
   const GpuArray *made = &l->made[i];
   char first[GA_SHAPE_TEXT], other[GA_SHAPE_TEXT];
-  if (turn == 0) {
-    size_t dims[GA_MAX_NDIM] = {l->turns};
+  if (iteration == 0) {
+    size_t dims[GA_MAX_NDIM] = {l->n_iterations};
     memcpy(dims + 1, made->dimensions, made->nd * sizeof *dims);
     GA_TRY(GpuArray_empty(whole, l->f->plan->context, made->typecode, made->nd + 1,
                           dims, GA_C_ORDER));
   }
-  if (l->turns == 0)
+  if (l->n_iterations == 0)
     return GA_NO_ERROR;
   if (memcmp(whole->dimensions + 1, made->dimensions,
              made->nd * sizeof *made->dimensions) != 0)
@@ -289,7 +289,7 @@ static int put_row(const loop *l, unsigned int i, size_t turn) {
                    "shape in all iterations",
                    ga__shape_text(first, made->nd, whole->dimensions + 1),
                    ga__shape_text(other, made->nd, made->dimensions));
-  int status = row_of(&row, whole, turn);
+  int status = row_of(&row, whole, iteration);
   if (row.data != made->data || row.offset != made->offset)
     GA_THEN(status, GpuArray_setarray(&row, made));
   GpuArray_clear(&row);
@@ -321,21 +321,21 @@ static int check_carried(const loop *l) {
 }
 
 /* Offers the rows of the stacked arrays to the results of an iteration. */
-static int offer_rows(loop *l, size_t turn) {
+static int offer_rows(loop *l, size_t iteration) {
   clear_all(l->offers, l->s->n_out);
-  for (unsigned int i = l->n_carried; turn > 0 && i < l->s->n_out; i++)
-    GA_TRY(row_of(&l->offers[i], &l->f->arrays[l->s->outs[i]], turn));
+  for (unsigned int i = l->n_carried; iteration > 0 && i < l->s->n_out; i++)
+    GA_TRY(row_of(&l->offers[i], &l->f->arrays[l->s->outs[i]], iteration));
   return GA_NO_ERROR;
 }
 
-static int run_iteration(loop *l, size_t turn) {
+static int run_iteration(loop *l, size_t iteration) {
   int failed;
-  GA_TRY(give(l, turn));
-  GA_TRY(offer_rows(l, turn));
+  GA_TRY(give(l, iteration));
+  GA_TRY(offer_rows(l, iteration));
   GA_TRY(ga__plan_run_body(l->s->body, l->outs, l->ins, l->ints, l->offers, &failed));
   GA_TRY(check_carried(l));
   for (unsigned int i = l->n_carried; i < l->s->n_out; i++)
-    GA_TRY(put_row(l, i, turn));
+    GA_TRY(put_row(l, i, iteration));
   return GA_NO_ERROR;
 }
 
@@ -365,7 +365,7 @@ static int put_carried(const loop *l) {
     if (!is_carried(l->s->takes[i - 1]))
       continue;
     GpuArray *out = &l->f->arrays[l->s->outs[n]];
-    const GpuArray *a = l->turns ? &l->made[n] : &l->f->arrays[l->s->ins[i]];
+    const GpuArray *a = l->n_iterations ? &l->made[n] : &l->f->arrays[l->s->ins[i]];
     if (is_shared(l, a, n++))
       GA_TRY(GpuArray_copy(out, a, GA_C_ORDER));
     else
@@ -451,8 +451,8 @@ static int run_unless(loop *l, unsigned int stop, size_t first, size_t n) {
 static int run_range(loop *l, unsigned int stop, size_t first, size_t n) {
   size_t part = BLOCK;
   if (n <= BLOCK) {
-    for (size_t turn = first; turn < first + n; turn++)
-      GA_TRY(run_iteration(l, turn));
+    for (size_t iteration = first; iteration < first + n; iteration++)
+      GA_TRY(run_iteration(l, iteration));
     return go_home(l);
   }
   while (part * BLOCK < n)
@@ -467,16 +467,17 @@ static int run_range(loop *l, unsigned int stop, size_t first, size_t n) {
 static int run_iterations(loop *l) {
   bool done;
   GA_TRY(count_iterations(l));
-  GA_TRY(ga__loop_run_kernel(&done, l->f, l->s, l->turns));
+  GA_TRY(ga__loop_run_kernel(&done, l->f, l->s, l->n_iterations));
   if (done)
     return GA_NO_ERROR;
-  if (l->turns == 0 && l->n_carried < l->s->n_out)
+  if (l->n_iterations == 0 && l->n_carried < l->s->n_out)
     GA_TRY(run_iteration(l, 0));
   const unsigned int stop = find_stop(l);
-  if (l->tape != NULL && stop < l->n_carried && l->turns > BLOCK)
-    GA_TRY(run_range(l, stop, 0, l->turns));
-  for (size_t turn = 0; l->homes[0].data == NULL && turn < l->turns; turn++)
-    GA_TRY(run_iteration(l, turn));
+  if (l->tape != NULL && stop < l->n_carried && l->n_iterations > BLOCK)
+    GA_TRY(run_range(l, stop, 0, l->n_iterations));
+  for (size_t iteration = 0; l->homes[0].data == NULL && iteration < l->n_iterations;
+       iteration++)
+    GA_TRY(run_iteration(l, iteration));
   return put_carried(l);
 }
 

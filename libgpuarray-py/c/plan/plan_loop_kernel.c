@@ -227,10 +227,12 @@ static ga_loop_operand *add_operand(analysis *a, enum ga_loop_kind kind,
   return o;
 }
 
-static void add_integer(analysis *a, unsigned int value, bool turn, long long integer) {
-  a->is_known[value] = !turn;
+static void add_integer(analysis *a, unsigned int value, bool is_iteration,
+                        long long integer) {
+  a->is_known[value] = !is_iteration;
   a->within.integers[value] = integer;
-  a->loop.integers[a->loop.n_integers++] = (ga_loop_integer){value, turn, integer};
+  a->loop.integers[a->loop.n_integers++] =
+      (ga_loop_integer){value, is_iteration, integer};
 }
 
 /* The body's inputs: shapes of one iteration. */
@@ -386,12 +388,12 @@ static void set_strides(const analysis *a, ga_loop_operand *o, unsigned int rows
 }
 
 /* Memory of the results: final states, then traces. */
-static int add_results(analysis *a, size_t turns) {
+static int add_results(analysis *a, size_t n_iterations) {
   for (unsigned int i = 0; i < a->s->n_out; i++) {
     const unsigned int made = a->g->outputs[i], rows = i >= a->n_carried;
     const body_value *v = &a->values[made];
     GpuArray *out = &a->f->arrays[a->s->outs[i]];
-    size_t dims[GA_MAX_NDIM] = {turns};
+    size_t dims[GA_MAX_NDIM] = {n_iterations};
     memcpy(dims + rows, v->dims, v->nd * sizeof *dims);
     GA_TRY(GpuArray_empty(out, a->f->plan->context, a->g->values[made].typecode,
                           v->nd + rows, dims, GA_C_ORDER));
@@ -414,10 +416,10 @@ static void name_finals(const analysis *a) {
   }
 }
 
-static int run_analyzed(bool *done, analysis *a, size_t turns) {
-  GA_TRY(add_results(a, turns));
+static int run_analyzed(bool *done, analysis *a, size_t n_iterations) {
+  GA_TRY(add_results(a, n_iterations));
   name_finals(a);
-  a->loop.turns = (uint32_t)turns;
+  a->loop.n_iterations = (uint32_t)n_iterations;
   for (unsigned int i = 0; i < a->loop.n_operands; i++) {
     ga_loop_operand *o = &a->loop.operands[i];
     set_strides(a, o, o->kind == GA_LOOP_ROW || o->kind == GA_LOOP_TRACE);
@@ -431,14 +433,15 @@ static int run_analyzed(bool *done, analysis *a, size_t turns) {
   return GA_NO_ERROR;
 }
 
-int ga__loop_run_kernel(bool *done, ga_frame *f, const ga_step *s, size_t turns) {
+int ga__loop_run_kernel(bool *done, ga_frame *f, const ga_step *s,
+                        size_t n_iterations) {
   analysis a;
   *done = false;
-  if (turns < 2 || turns > INT32_MAX || !ga__loop_is_elementwise(s->body))
+  if (n_iterations < 2 || n_iterations > INT32_MAX || !ga__loop_is_elementwise(s->body))
     return GA_NO_ERROR;
   int status = open_analysis(&a, f, s);
   if (status == GA_NO_ERROR && analyze(&a))
-    status = run_analyzed(done, &a, turns);
+    status = run_analyzed(done, &a, n_iterations);
   close_analysis(&a);
   return status;
 }

@@ -231,18 +231,18 @@ typedef struct _gpuplan_routine {
  * name, or inputs, integers and texts that the routine does not take. Errors that
  * depend on shapes come when the step is bound. */
 int GpuPlan_routine(GpuPlan *p, unsigned int *outs, const gpuplan_routine *step);
-/* A loop: the body runs once for each turn, 0 to `turns` - 1, in order. `takes` has a
- * letter for each input: `r` rows, of which each turn gets one (along the first axis,
- * of length `turns`); `c` a carried array, which turn 0 gets as given and later turns
- * as the turn before returned it, in the same shape; `u` the same of one bool, and once
- * a turn made it true the later turns need not be done: neither they nor their rows
- * matter; `s` an array or host integer that every turn gets. Results are first the
- * carried arrays after the last turn, then arrays whose rows are the results of the
- * turns. */
+/* A loop: the body runs once for each iteration, 0 to `turns` - 1, in order. `takes`
+ * has a letter for each input: `r` rows, of which each iteration gets one (along the
+ * first axis, of length `turns`); `c` a carried array, which iteration 0 gets as given
+ * and later ones as the iteration before returned it, in the same shape; `u` the same
+ * of one bool, and once an iteration made it true the later ones need not run: neither
+ * they nor their rows matter; `s` an array or host integer that every iteration gets.
+ * Results are first the carried arrays after the last iteration, then arrays whose rows
+ * are the results of the iterations. */
 typedef struct _gpuplan_loop {
   size_t size; /* sizeof(gpuplan_loop) */
   const char *label;
-  unsigned int turns; /* a host integer; negative counts as 0 */
+  unsigned int turns; /* iterations, a host integer; negative counts as 0 */
   const char *takes;
   unsigned int n_in;
   const unsigned int *ins;
@@ -250,18 +250,19 @@ typedef struct _gpuplan_loop {
   const gpuplan_type *results;
 } gpuplan_loop;
 /* Adds a loop, whose body GpuPlan_body then gives; everything in `step` is copied.
- * Turns are unrolled when the loop is recorded, so each number of turns is a signature
- * of its own. Results in rows have one shape in all turns; with no turn, the shape that
- * a turn on zeros has. GA_VALUE_ERROR for letters and results that make no loop. */
+ * Iterations are unrolled when the loop is recorded, so each number of them is a
+ * signature of its own; with `u` the condition is looked at once every 16 iterations.
+ * Results in rows have one shape in all iterations; with none, the shape that an
+ * iteration on zeros has. GA_VALUE_ERROR for letters and results that make no loop. */
 int GpuPlan_loop(GpuPlan *p, unsigned int *outs, const gpuplan_loop *step);
 /* Gives a body, a plan of its own, to the GpuPlan_function or GpuPlan_loop step that
  * makes `value`. A function's body does what the function does in programs that load
  * the plan from a file and lack the function: its inputs and integer inputs are those
- * of the step, in order, its outputs the results. A loop's body is one turn: rows have
- * one axis less, and one integer input more than the loop has is the turn. A body may
- * not read (GpuPlan_read), and a function's writes only into inputs that the step takes
- * over, a loop's into none. `p` takes `body`, also on failure: GA_VALUE_ERROR if it
- * does not fit the step. */
+ * of the step, in order, its outputs the results. A loop's body is one iteration: rows
+ * have one axis less, and one integer input more than the loop has is its number. A
+ * body may not read (GpuPlan_read), and a function's writes only into inputs that the
+ * step takes over, a loop's into none. `p` takes `body`, also on failure:
+ * GA_VALUE_ERROR if it does not fit the step. */
 int GpuPlan_body(GpuPlan *p, unsigned int value, GpuPlan *body);
 /* Permits signatures that are not bound yet to use bodies, as is the default. With 0 a
  * run that would use one fails with GA_UNSUPPORTED_ERROR, so that a program which has
