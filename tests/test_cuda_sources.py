@@ -53,14 +53,6 @@ STEMS = {
     "gemm_fine_kx",
     "gemm_fine_xk",
     "gemm_fine_xx",
-    "gemm_deep_kk",
-    "gemm_deep_kx",
-    "gemm_deep_xk",
-    "gemm_deep_xx",
-    "gemm_wide_kk",
-    "gemm_wide_kx",
-    "gemm_wide_xk",
-    "gemm_wide_xx",
     "gemv_rows_packs",
     "gemv_columns_packs",
     "dot_parts",
@@ -166,6 +158,7 @@ def stem(name):
 
 
 def test_there_are_sources_of_every_kind(sources):
+    """But of products by teams: the null device has less local memory than they need."""
     names = [kernel_name(path.read_text()) for path in sources]
     assert {stem(name) for name in names} == STEMS
     assert len(set(names)) == len(names) > 2500
