@@ -158,7 +158,7 @@ def stem(name):
 
 
 def test_there_are_sources_of_every_kind(sources):
-    """But of products by teams: the null device has less local memory than they need."""
+    """But of products by teams: the null device has too little local memory."""
     names = [kernel_name(path.read_text()) for path in sources]
     assert {stem(name) for name in names} == STEMS
     assert len(set(names)) == len(names) > 2500
