@@ -156,13 +156,22 @@ typedef struct loop {
   const ga_step *s;
   size_t n_iterations;
   unsigned int n_arrays, n_carried;
-  ga_tape *tape; /* that records, or NULL */
+  unsigned int stop; /* the carried value that ends it; n_carried: none */
+  ga_tape *tape;     /* that records, or NULL */
   GpuArray *given, *made, *offers;
   GpuArray *homes; /* of the carried values between blocks of iterations */
   const GpuArray **ins;
   GpuArray **outs;
   long long *ints;
 } loop;
+
+/* The carried value that ends the loop; their number: none. */
+static unsigned int find_stop(const char *takes) {
+  unsigned int n = 0;
+  for (; *takes != '\0' && *takes != GA_LOOP_UNTIL; takes++)
+    n += is_carried(*takes);
+  return n;
+}
 
 static void clear_all(GpuArray *arrays, unsigned int n) {
   for (unsigned int i = 0; arrays != NULL && i < n; i++)
@@ -175,6 +184,7 @@ static int open_loop(loop *l, ga_frame *f, const ga_step *s) {
               .s = s,
               .n_arrays = s->body->graph.n_inputs,
               .n_carried = count_carried(s->takes),
+              .stop = find_stop(s->takes),
               .tape = ga__recording_current(f->plan->context),
               .given = ga__alloc(n_in, sizeof *l->given),
               .made = ga__alloc(n_out, sizeof *l->made),
@@ -339,6 +349,12 @@ static int run_iteration(loop *l, size_t iteration) {
   return GA_NO_ERROR;
 }
 
+static int run_each(loop *l, size_t first, size_t n) {
+  for (size_t iteration = first; iteration < first + n; iteration++)
+    GA_TRY(run_iteration(l, iteration));
+  return GA_NO_ERROR;
+}
+
 /* True if the array is in an input's memory. */
 static bool is_given(const loop *l, const GpuArray *a) {
   for (unsigned int i = 1; i < l->s->n_in; i++)
@@ -380,17 +396,6 @@ static int put_carried(const loop *l) {
  * parts. */
 #define BLOCK 16
 
-/* The carried value that ends the loop; n_carried: none. */
-static unsigned int find_stop(const loop *l) {
-  unsigned int n = 0;
-  for (const char *letter = l->s->takes; *letter != '\0'; letter++) {
-    if (*letter == GA_LOOP_UNTIL)
-      return n;
-    n += is_carried(*letter);
-  }
-  return n;
-}
-
 /* True if a carried value is not in its home, but a view of one. */
 static bool is_elsewhere(const loop *l, unsigned int i) {
   for (unsigned int k = 0; k < l->n_carried; k++)
@@ -429,37 +434,36 @@ static int go_home(loop *l) {
   return GA_NO_ERROR;
 }
 
-static int run_range(loop *l, unsigned int stop, size_t first, size_t n);
+static int run_range(loop *l, size_t first, size_t n);
 
 /* Runs iterations where the loop has not ended before them. */
-static int run_unless(loop *l, unsigned int stop, size_t first, size_t n) {
+static int run_unless(loop *l, size_t first, size_t n) {
   ga_choice path[GA_CHOICES];
   const unsigned int depth = ga__tape_path(path, l->tape);
-  const GpuArray *ended = &l->homes[stop];
+  const GpuArray *ended = &l->homes[l->stop];
   if (depth == GA_CHOICES)
-    return run_range(l, stop, first, n);
+    return run_range(l, first, n);
   path[depth].wanted = false;
   GA_TRY(ga__tape_condition(&path[depth].condition, l->tape, ended->data, ended->offset,
                             gpuarray_get_elsize(ended->typecode)));
   ga__tape_under(l->tape, depth + 1, path);
-  const int status = run_range(l, stop, first, n);
+  const int status = run_range(l, first, n);
   ga__tape_under(l->tape, depth, path);
   return status;
 }
 
 /* Runs a block, or the blocks of one. */
-static int run_range(loop *l, unsigned int stop, size_t first, size_t n) {
+static int run_range(loop *l, size_t first, size_t n) {
   size_t part = BLOCK;
   if (n <= BLOCK) {
-    for (size_t iteration = first; iteration < first + n; iteration++)
-      GA_TRY(run_iteration(l, iteration));
+    GA_TRY(run_each(l, first, n));
     return go_home(l);
   }
   while (part * BLOCK < n)
     part *= BLOCK;
-  GA_TRY(run_range(l, stop, first, part));
+  GA_TRY(run_range(l, first, part));
   for (size_t at = part; at < n; at += part)
-    GA_TRY(run_unless(l, stop, first + at, n - at < part ? n - at : part));
+    GA_TRY(run_unless(l, first + at, n - at < part ? n - at : part));
   return GA_NO_ERROR;
 }
 
@@ -472,12 +476,10 @@ static int run_iterations(loop *l) {
     return GA_NO_ERROR;
   if (l->n_iterations == 0 && l->n_carried < l->s->n_out)
     GA_TRY(run_iteration(l, 0));
-  const unsigned int stop = find_stop(l);
-  if (l->tape != NULL && stop < l->n_carried && l->n_iterations > BLOCK)
-    GA_TRY(run_range(l, stop, 0, l->n_iterations));
-  for (size_t iteration = 0; l->homes[0].data == NULL && iteration < l->n_iterations;
-       iteration++)
-    GA_TRY(run_iteration(l, iteration));
+  const bool has_blocks =
+      l->tape != NULL && l->stop < l->n_carried && l->n_iterations > BLOCK;
+  GA_TRY(has_blocks ? run_range(l, 0, l->n_iterations)
+                    : run_each(l, 0, l->n_iterations));
   return put_carried(l);
 }
 
