@@ -228,6 +228,17 @@ def simulator():
         pytest.fail(f"Oclgrind: {said}", pytrace=False)
 
 
+@pytest.fixture(autouse=True)
+def program_settings():
+    """A test that changes the settings of the program fails: others run after it."""
+    from gpuarray.compiler.config import _PROGRAM
+
+    before = _PROGRAM.config
+    yield
+    after, _PROGRAM.config = _PROGRAM.config, before
+    assert after == before, "settings of the program are not as before the test"
+
+
 @pytest.fixture
 def null():
     """The context on host memory, which runs no kernel."""

@@ -16,6 +16,7 @@ from pathlib import Path
 import gpuarray
 import numpy as np
 import pytest
+from gpuarray.compiler import config
 
 ROOT = Path(__file__).resolve().parent.parent
 OPTIONS = doctest.ELLIPSIS
@@ -73,11 +74,12 @@ DOCUMENTED = _documented()
 
 @pytest.fixture
 def default(context, tmp_path, monkeypatch):
-    """The context as the default one, and a folder for what examples write."""
+    """The context as the default one, a folder to write in, and settings to change."""
     monkeypatch.chdir(tmp_path)
     before = gpuarray.get_default_context()
     gpuarray.set_default_context(context)
-    yield context
+    with config.use():
+        yield context
     gpuarray.set_default_context(before)
 
 
