@@ -93,7 +93,11 @@ class ReverseLoop:
         op, first = self.op, self.op.n_sequences
         with config.use(compute_test_value="off"):  # a body's variables have none
             reverse = self._reverse_iteration()
-            terms = {i: g for i, g in enumerate(reverse.terms) if g is not None}
+            terms = {
+                i: g
+                for i, g in enumerate(reverse.terms)
+                if g is not None and carries(op.body.inputs[i])
+            }
             if not terms:
                 return [None] * (1 + len(self.inputs))
             constants = {

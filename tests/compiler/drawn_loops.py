@@ -80,6 +80,7 @@ class DrawnLoop:
 
     def step(self):
         kinds = ["add", "sub", "mul", "sin", "maximum", "dot", "sum", "summed"]
+        kinds += ["complement", "where", "reverse", "first"]
         return self.random.choice(kinds), *(self.random.random() for _ in range(2))
 
     def body(self, m, *given):
@@ -100,6 +101,10 @@ class DrawnLoop:
                     "dot": lambda x, y: m.tanh(m.dot(x, weights)),
                     "sum": lambda x, y: m.sum(x),
                     "summed": lambda x, y: m.summed(x),
+                    "complement": lambda x, y: 1 - x,
+                    "where": lambda x, y: (x > y) * y,
+                    "reverse": lambda x, y: x[::-1] if x.ndim else x,
+                    "first": lambda x, y: x[0] + y if x.ndim else x + y,
                 }[kind](x, y)
             )
         made = [

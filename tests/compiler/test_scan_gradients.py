@@ -3,7 +3,16 @@
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from gpuarray.compiler import Rop, config, function, grad, scan, scan_module, shared
+from gpuarray.compiler import (
+    Mode,
+    Rop,
+    config,
+    function,
+    grad,
+    scan,
+    scan_module,
+    shared,
+)
 from gpuarray.compiler.gradient import jacobian
 from loops import numbers
 
@@ -30,13 +39,16 @@ def differences(cost, arrays, place, step=1e-6):
 
 
 def check(cost, inputs, *arrays, rtol=1e-5):
-    """Hold the gradient by each input against finite differences."""
+    """Hold the gradient by each input against finite differences, in two modes."""
     compiled = function(inputs, cost)
-    found = function(inputs, grad(cost, inputs))(*arrays)
-    for place, got in enumerate(found):
+    gradients = grad(cost, inputs)
+    found = function(inputs, gradients)(*arrays)
+    as_written = function(inputs, gradients, mode=Mode(optimizer=None))(*arrays)
+    for place, (got, other) in enumerate(zip(found, as_written, strict=True)):
         want = differences(compiled, arrays, place)
-        assert got.shape == want.shape
+        assert got.shape == other.shape == want.shape
         np.testing.assert_allclose(got, want, rtol=rtol, atol=1e-7)
+        np.testing.assert_allclose(other, want, rtol=rtol, atol=1e-7)
 
 
 def network(**options):
@@ -96,6 +108,18 @@ def test_through_several_outputs():
     check(cost, [x, a, b], numbers(4, 3), numbers(3, seed=1), numbers(3, seed=2))
     cost = outs[1][-1].sum() + (outs[0][0] * a).sum()
     check(cost, [x, a, b], numbers(4, 3), numbers(3, seed=1), numbers(3, seed=2))
+
+
+def test_through_integers_of_the_body():
+    x, start = T.dvector("x"), T.dscalar("start")
+    powers, k = T.arange(1, 5), T.constant(np.int8(3))
+    out, _ = scan(
+        lambda a, power, s, k: (1 - s) * a**power + k * s,
+        sequences=[x, powers],
+        outputs_info=start,
+        non_sequences=k,
+    )
+    check((out**2).sum(), [x, start], numbers(4) + 2, numbers())
 
 
 def test_through_loops_in_loops():
