@@ -48,6 +48,13 @@ def rnn(x: Any, h: Any, w: Any, u: Any) -> Any:
     return torch.rnn_tanh(x, h[None], weights, *options)[1][0]
 
 
+def gru(x: Any, h: Any, w: Any, u: Any) -> Any:
+    """The last state, gates as PyTorch has them; by cuDNN on CUDA."""
+    weights = [u.T.contiguous(), w.T.contiguous()]
+    options = (False, 1, 0.0, True, False, False)
+    return torch.gru(x, h[None], weights, *options)[1][0]
+
+
 def lstm(x: Any, h: Any, c: Any, w: Any, u: Any) -> Any:
     """The last state, gates as PyTorch has them; by cuDNN on CUDA."""
     weights = [u.T.contiguous(), w.T.contiguous()]
@@ -86,6 +93,7 @@ def spelled(gradient: Any, device: str) -> SimpleNamespace:
         repeat=repeat if is_eager else unrolled,
         until=until if is_eager else unrolled,
         rnn=rnn,
+        gru=gru,
         lstm=lstm,
     )
 

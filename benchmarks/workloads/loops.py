@@ -52,6 +52,17 @@ def average(names: Names, state: Values, data: Values) -> tuple[Values, Values]:
     return state, [names.scan(step, [start], x)[1]]
 
 
+def polynomial(names: Names, state: Values, data: Values) -> tuple[Values, Values]:
+    """The value of a polynomial, a power of x after another."""
+    coefficients, x = data
+
+    def step(states: Values, coefficient: Any) -> Values:
+        total, power = states
+        return [total + coefficient * power, power * x]
+
+    return state, [names.scan(step, [x * 0, x * 0 + 1], coefficients)[0][0]]
+
+
 def roots(names: Names, state: Values, data: Values) -> tuple[Values, Values]:
     """Square roots by Newton's iteration, until all have converged."""
     (v,) = data
@@ -81,6 +92,13 @@ def elements(sizes: Sizes) -> list[Row]:
             count(long),
             lambda: [np.zeros((), "float32")],
             eager=sizes.turns < 100,
+        ),
+        Row(
+            f"polynomial of {sizes.turns} coefficients",
+            "us",
+            polynomial,
+            lambda: [normal((sizes.turns,), 0), np.array(0.9, "float32")],
+            tolerance=1e-3,
         ),
         Row(
             f"exponential average of {sizes.turns**2:,} rows",
@@ -199,6 +217,52 @@ def memory_gradient(names: Names, state: Values, data: Values) -> tuple[Values, 
     return state, names.gradient(cost, weights, by_hand)[1]
 
 
+def gated(names: Names, state: Values, data: Values) -> tuple[Values, Values]:
+    """The last state of a GRU; the gates are reset, update, new."""
+    x, h, w, u = data
+    return state, [gru(names, x, h, w, u)]
+
+
+def gated_gradient(names: Names, state: Values, data: Values) -> tuple[Values, Values]:
+    """The gradients of the sum of that state by both weights."""
+    x, h, *weights = data
+
+    def cost(params: Values) -> tuple[Any, Values]:
+        return gru(names, x, h, *params).sum(), []
+
+    def by_hand() -> tuple[Values, Values]:
+        w, u = weights
+        turns, now = [], h
+        for row in x:
+            r, z, new, recalled = gates_of_gru(names, now @ w, row @ u)
+            turns.append((row, now, r, z, new, recalled))
+            now = (1 - z) * new + z * now
+        slopes = [w * 0, u * 0]
+        flowing = now * 0 + 1
+        for row, before, r, z, new, recalled in turns[::-1]:
+            inner = flowing * (1 - z) * (1 - new * new)
+            parts = [
+                inner * recalled * r * (1 - r),
+                flowing * (before - new) * z * (1 - z),
+            ]
+            by_state = names.concatenate([*parts, inner * r], 1)
+            slopes[0] += before.T @ by_state
+            slopes[1] += row.T @ names.concatenate([*parts, inner], 1)
+            flowing = flowing * z + by_state @ w.T
+        return [], slopes
+
+    return state, names.gradient(cost, weights, by_hand)[1]
+
+
+def gates_of_gru(names: Names, by_state: Any, by_row: Any) -> Values:
+    """The two gates of a GRU, the new state, and what the state gives to that."""
+    width = by_state.shape[1] // 3
+    sums = by_state[:, : 2 * width] + by_row[:, : 2 * width]
+    r, z = (sigmoid(names, sums[:, k * width : (k + 1) * width]) for k in range(2))
+    recalled = by_state[:, 2 * width :]
+    return [r, z, names.tanh(by_row[:, 2 * width :] + r * recalled), recalled]
+
+
 def gates(names: Names, sums: Any) -> Values:
     """The four gates of an LSTM."""
     width = sums.shape[1] // 4
@@ -232,7 +296,7 @@ def networks(sizes: Sizes) -> list[Row]:
             f"{name}, {size}",
             units[measure],
             work,
-            lambda: operands(1 if parts == 1 else 2, parts),
+            lambda: operands(2 if parts == 4 else 1, parts),
             flops=passes * 4 * turns * batch * width * width * parts,
             tolerance=2e-3,
             measure=measure,
@@ -250,6 +314,8 @@ def networks(sizes: Sizes) -> list[Row]:
             4,
             "peak",
         ),
+        row("GRU", gated, 3, 1),
+        row("GRU gradient", gated_gradient, 3, 3),
         row("LSTM", memory, 4, 1),
         row("LSTM gradient", memory_gradient, 4, 3),
         row("LSTM gradient: compile", memory_gradient, 4, 3, "first"),
@@ -276,6 +342,19 @@ def rnn_with_less(names: Names, x: Any, h: Any, w: Any, u: Any) -> Any:
         return [names.tanh(states[0] @ w + row @ u)]
 
     return names.last_states(step, [h], x)[0]
+
+
+def gru(names: Names, x: Any, h: Any, w: Any, u: Any) -> Any:
+    """The last state of a GRU: the library's own, or by its loop."""
+    if "gru" in vars(names):
+        return names.gru(x, h, w, u)
+
+    def step(states: Values, row: Any) -> Values:
+        (before,) = states
+        _, z, new, _ = gates_of_gru(names, before @ w, row @ u)
+        return [(1 - z) * new + z * before]
+
+    return names.scan(step, [h], x)[0][0]
 
 
 def lstm(names: Names, x: Any, h: Any, c: Any, w: Any, u: Any) -> Any:
