@@ -32,11 +32,13 @@ class Unencodable(ValueError):
 class Encoding:
     """An encoder and decoder; ``records`` are its dataclasses and named tuples.
 
-    A record's fields are of the types that its class declares.
+    A record's fields are of the types that its class declares, among them any record.
     """
 
     def __init__(self, records: Iterable[type]) -> None:
         self._names = {record: record_name(record) for record in records}
+        self._classes = {record.__name__: record for record in self._names}
+        self._declared: dict[type, Sequence[tuple[str, Check]]] = {}
         self._records = {name: each for each, name in self._names.items()}
         self._writers: dict[type, Callable[[Any], Any]] = {
             tuple: self._items,
@@ -90,10 +92,28 @@ class Encoding:
         return [v if type(v) in PLAIN else self._tree(v) for v in values]
 
     def _fields(self, record: Any) -> list[Any]:
-        kind: Any = type(record)
-        values = [getattr(record, name) for name, _ in _declared(kind)]
-        _check(kind, values)
+        kind = type(record)
+        values = [getattr(record, name) for name, _ in self._fields_of(kind)]
+        self._check(kind, values)
         return self._items(values)
+
+    def _fields_of(self, kind: Any) -> Sequence[tuple[str, Check]]:
+        """Return the fields of a record, and checks of their values' types."""
+        if kind not in self._declared:
+            hints = get_type_hints(kind, localns=self._classes)
+            named = getattr(kind, "_fields", None)
+            names = named or [field.name for field in fields(kind)]
+            self._declared[kind] = [(name, _check_of(hints[name])) for name in names]
+        return self._declared[kind]
+
+    def _check(self, kind: type, values: Sequence[Any]) -> None:
+        declared = self._fields_of(kind)
+        if len(values) != len(declared):
+            raise Unencodable(f"{kind.__qualname__} of {len(values)} fields")
+        for (name, is_right), value in zip(declared, values, strict=True):
+            if not is_right(value):
+                given = type(value).__name__
+                raise Unencodable(f"{kind.__qualname__}.{name} is a {given}")
 
     def _value(self, tree: Any) -> Any:
         kind = type(tree)
@@ -107,8 +127,8 @@ class Encoding:
         record = self._records.get(name)
         if record is not None:
             values = self._values(content)
-            _check(record, values)
-            names = [field for field, _ in _declared(record)]
+            self._check(record, values)
+            names = [field for field, _ in self._fields_of(record)]
             return record(**dict(zip(names, values, strict=True)))
         if name not in self._readers:
             raise Unencodable(f"a record named {name!r}")
@@ -186,24 +206,7 @@ def _array_of(content: Any) -> np.ndarray[Any, Any]:
     return np.frombuffer(data, dtype).reshape(lengths, order=order).copy(order)
 
 
-# ---- the fields of records ----
-
-
-@cache
-def _declared(kind: Any) -> tuple[tuple[str, Check], ...]:
-    """Return the fields of a record, and checks of their values' types."""
-    hints = get_type_hints(kind)
-    names = getattr(kind, "_fields", None) or [field.name for field in fields(kind)]
-    return tuple([(name, _check_of(hints[name])) for name in names])
-
-
-def _check(kind: type, values: Sequence[Any]) -> None:
-    declared = _declared(kind)
-    if len(values) != len(declared):
-        raise Unencodable(f"{kind.__qualname__} of {len(values)} fields")
-    for (name, is_right), value in zip(declared, values, strict=True):
-        if not is_right(value):
-            raise Unencodable(f"{kind.__qualname__}.{name} is a {type(value).__name__}")
+# ---- types of fields ----
 
 
 @cache

@@ -319,7 +319,7 @@ class Call(Step):
     groups: tuple[int, ...]
     inplace: tuple[int, ...]
     recorded: bool
-    body: Any = None
+    body: BodyPlan | None = None
 
     @property
     def pauses(self) -> bool:

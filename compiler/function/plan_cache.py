@@ -46,7 +46,7 @@ RECORDS = (
     Finished, p.Plan, p.ArrayValue, p.IntValue, p.HostInt, p.DeviceInt, p.Dim, p.IntOp,
     p.LaunchStep, p.ReduceStep, p.ReduceComponent, p.Library, p.View, p.ReshapeStep,
     p.Broadcast, p.Index, p.Copy, p.Choose, p.Call, p.Routine, p.ReportsStep, p.Read,
-    p.BodyPlan,
+    p.BodyPlan, p.LoopStep,
     elemwise.Composite, elemwise.CompositeStep, subtensor.Slice, multi_tensor.Part,
     multi_tensor.MappedTotal,
     rowwise.Program, row_steps.Fold, row_steps.Place, row_steps.Within, row_steps.At,
@@ -115,13 +115,13 @@ def is_sound(plan: p.Plan) -> bool:
     bodies = []
     for step in plan.steps:
         numbers += (*step.outs, *step.reads)
-        if isinstance(step, p.Call) and step.body is not None:
+        if isinstance(step, p.Call | p.LoopStep) and step.body is not None:
             bodies.append(step.body)
     return (
         0 <= plan.n_inputs <= count
         and all([0 <= number < count for number in numbers])
         and calls(plan) <= set(STEP_FUNCTIONS)
-        and all([isinstance(x, p.BodyPlan) and is_sound(x.plan) for x in bodies])
+        and all([is_sound(body.plan) for body in bodies])
     )
 
 

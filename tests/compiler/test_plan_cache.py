@@ -13,6 +13,7 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import config, plan, shared
+from gpuarray.compiler.encoding import Unencodable
 from gpuarray.compiler.function import compiling, make, plan_cache, plan_key
 from gpuarray.compiler.function.plan_cache import PLANS
 from gpuarray.compiler.gpukernels import LOWERINGS
@@ -81,6 +82,46 @@ def test_it_is_rewritten_as_it_was_asked_for(passes):
         again = function("unfused")
     plan = theano.schedule.lower(again.maker.fgraph, "unfused")
     assert plan == again.plan and len(passes) == 2
+
+
+def recurrent(weight=0.5, **options):
+    """A gradient through a loop whose condition ends it."""
+    x, h = T.matrix("x"), T.vector("h")
+
+    def step(row, state):
+        new = T.tanh(state * weight + row)
+        return new, theano.scan_module.until(new.sum() > 2)
+
+    states, _ = theano.scan(step, x, h, name="states", **options)
+    cost = states[-1].sum()
+    return theano.function([x, h], [cost, T.grad(cost, x)])
+
+
+def test_a_loop_is_found(passes):
+    first = recurrent()
+    count = len(passes)
+    second = recurrent()
+    assert len(passes) == count and second.plan == first.plan
+    assert any(isinstance(step, plan.LoopStep) for step in second.plan.steps)
+    for got, right in zip(second(X, W), first(X, W), strict=True):
+        np.testing.assert_array_equal(got, right)
+    with pytest.raises(ValueError, match="states") as error:
+        first(X, W[:2])
+    with pytest.raises(ValueError) as again:
+        second(X, W[:2])
+    assert str(again.value) == str(error.value)
+    shown = [theano.printing.debugprint(f, file="str") for f in (first, second)]
+    assert shown[0] == shown[1] and "states" in shown[0]
+
+
+@pytest.mark.parametrize(
+    "changed", [{"weight": 0.25}, {"go_backwards": True}, {"truncate_gradient": 1}]
+)
+def test_another_loop_is_another_plan(passes, changed):
+    recurrent()
+    count = len(passes)
+    recurrent(**changed)
+    assert len(passes) > count
 
 
 def test_another_process_finds_the_plan(tmp_path, on_context):
@@ -327,19 +368,36 @@ def test_a_damaged_body_makes_no_plan():
     found = theano.function([x], T.nnet.softmax(x)).plan
     ((place, step),) = ((i, s) for i, s in enumerate(found.steps) if s.ins)
     assert plan_cache.is_sound(found)
-    cut = replace(step.body, plan=replace(step.body.plan, outputs=(999,)))
-    for body in (cut, "text"):
-        steps = list(found.steps)
-        steps[place] = replace(step, body=body)
-        assert not plan_cache.is_sound(replace(found, steps=tuple(steps)))
+    assert not plan_cache.is_sound(with_body(found, place, cut(step.body)))
+    with pytest.raises(Unencodable, match="body"):
+        plan_cache.ENCODING.encode(with_body(found, place, "text"))
+
+
+def test_a_damaged_loop_makes_no_plan():
+    found = recurrent().plan
+    place, step = next(
+        (i, s) for i, s in enumerate(found.steps) if isinstance(s, plan.LoopStep)
+    )
+    assert plan_cache.is_sound(found)
+    assert not plan_cache.is_sound(with_body(found, place, cut(step.body)))
+
+
+def cut(body):
+    """A body whose result is no value of it."""
+    return replace(body, plan=replace(body.plan, outputs=(999,)))
+
+
+def with_body(found, place, body):
+    steps = list(found.steps)
+    steps[place] = replace(steps[place], body=body)
+    return replace(found, steps=tuple(steps))
 
 
 def test_every_part_of_a_plan_has_a_text():
-    """Loops, which are in files of functions only, are not kept."""
     parts = [x for x in vars(plan).values() if is_dataclass(x) and isinstance(x, type)]
     ours = {x for x in parts if x.__module__.startswith(plan.__name__)}
     assert len(ours) > 20
-    assert ours - set(plan_cache.RECORDS) == {plan.LoopStep, plan.Step}
+    assert ours - set(plan_cache.RECORDS) == {plan.Step}
     steps = {each.__name__ for each in kinds_of(ProgramStep) if is_dataclass(each)}
     assert len(steps) > 7
     assert steps <= {each.__name__ for each in plan_cache.RECORDS}

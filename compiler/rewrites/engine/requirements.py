@@ -11,6 +11,7 @@ Two integers are taken as equal if they agree at many lengths of the leaves.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -337,16 +338,18 @@ class Points:
         if isinstance(place, int):
             return np.full(POINTS, place)
         if place not in self.drawn:
-            random = np.random.default_rng(len(self.drawn))
-            values = random.choice(NUMBERS, POINTS)
+            random = Random(len(self.drawn))
             signs = [1, 1 if isinstance(place, tuple) else -1]
-            self.drawn[place] = values * random.choice(signs, POINTS)
+            values = [
+                n * random.choice(signs) for n in random.choices(NUMBERS, k=POINTS)
+            ]
+            self.drawn[place] = np.array(values, "int64")
         return self.drawn[place]
 
 
 MADE_OF_INTEGERS = (Elemwise, MakeVector, Reduce, Subtensor, DimShuffle)
 
-NUMBERS = np.array([*range(0, 14), 19, 32, 33, 64, 101, 128, 640, 1000, 3001], "int64")
+NUMBERS = (*range(0, 14), 19, 32, 33, 64, 101, 128, 640, 1000, 3001)
 """Sample lengths: each small one, and larger ones."""
 
 
