@@ -82,7 +82,7 @@ def test_passes_stand_in_the_order_of_their_phases():
 
 def test_every_rule_and_pass_that_is_written_is_applied():
     applied = set(map(id, all_rewrites()))
-    for _, name, _ in pkgutil.iter_modules(rewrites.__path__, f"{rewrites.__name__}."):
+    for _, name, _ in pkgutil.walk_packages(rewrites.__path__, f"{rewrites.__name__}."):
         values = vars(importlib.import_module(name)).values()
         written = [each for each in values if isinstance(each, Rule | GraphPass)]
         assert all(id(each) in applied for each in written), name
