@@ -198,14 +198,18 @@ def _said(node: Apply, gradients: Sequence[Variable | None]) -> Sequence[Any]:
         return [COMPLEX_ROWS[scalar.name](g, x)]
     if not op.is_holomorphic:
         raise NotOfferedError("the gradient of complex numbers is not offered")
-    turned = [None if g is None else conjugate(g) for g in gradients]
-    terms = op.pull_back(M, node.inputs, node.outputs, turned)
+    terms = op.pull_back(M, node.inputs, node.outputs, conjugates(gradients))
     return [conjugate(term) if isinstance(term, Variable) else term for term in terms]
 
 
 def conjugate(x: Variable) -> Variable:
     """Return the complex conjugate; a real variable itself."""
     return math.FUNCTIONS["conjugate"](x) if is_complex(x) else x
+
+
+def conjugates(gradients: Sequence[Variable | None]) -> list[Variable | None]:
+    """Return the conjugates of gradients: of an op's for `grad`'s, or the reverse."""
+    return [None if g is None else conjugate(g) for g in gradients]
 
 
 def _turned(g: Variable, x: Variable) -> Variable:

@@ -11,6 +11,7 @@ from gpuarray.compiler.derivatives.branches import Branches
 from gpuarray.compiler.derivatives.node import (
     M,
     carries,
+    conjugates,
     connections,
     connections_told,
     fitted,
@@ -194,6 +195,7 @@ def gradients_within(
 ) -> list[Variable | None]:
     """Return the gradient of each input of a graph; None if disconnected.
 
+    As in an op's own gradient, those of complex numbers are conjugates of `grad`'s.
     A variable may be given for several inputs, or be computed from another: so each
     input is a variable of its own until its gradient is known. But integer constants,
     which have no gradient, are used directly.
@@ -203,14 +205,14 @@ def gradients_within(
         for each in inputs
     ]
     seeds: GradientOf = {}
-    for output, gradient in zip(graph(places), gradients, strict=True):
+    for output, gradient in zip(graph(places), conjugates(gradients), strict=True):
         if gradient is not None:
             seeds[output] = total(seeds.get(output), fitted(gradient, output), output)
     terms = flow(seeds, places, places)
     inputs_of_places = dict(zip(places, inputs, strict=True))
     filled = clone_replace(list(terms.values()), inputs_of_places)
     gradient_of = dict(zip(terms, filled, strict=True))
-    return [gradient_of.get(place) for place in places]
+    return conjugates([gradient_of.get(place) for place in places])
 
 
 M.gradients_within = gradients_within
