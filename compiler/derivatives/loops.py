@@ -13,10 +13,15 @@ from typing import Any
 
 from gpuarray.compiler.config import config
 from gpuarray.compiler.derivatives.choices import chosen, holds_zeros
-from gpuarray.compiler.derivatives.node import M, carries, fitted, total
+from gpuarray.compiler.derivatives.node import M, carries, conjugates, fitted, total
 from gpuarray.compiler.derivatives.reverse import flow
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
-from gpuarray.compiler.graph.traverse import clone_replace, inputs_of
+from gpuarray.compiler.graph.traverse import (
+    ancestors,
+    clone_replace,
+    inputs_of,
+    toposort,
+)
 from gpuarray.compiler.ops.broadcast.broadcast import patternbroadcast
 from gpuarray.compiler.ops.creation.joining import join
 from gpuarray.compiler.ops.elemwise import math
@@ -36,8 +41,11 @@ def through_loop(
     outputs: Sequence[Variable],
     gradients: Gradients,
 ) -> list[Variable | None]:
-    """Return the gradient of each input of a loop; None for no gradient."""
-    return ReverseLoop(op, inputs, outputs, gradients).results()
+    """Return the gradient of each input of a loop; None for no gradient.
+
+    As in an op's own gradient, those of complex numbers are conjugates of `grad`'s.
+    """
+    return conjugates(ReverseLoop(op, inputs, outputs, conjugates(gradients)).results())
 
 
 M.through_loop = through_loop
@@ -94,21 +102,24 @@ class ReverseLoop:
         with config.use(compute_test_value="off"):  # a body's variables have none
             reverse = self._reverse_iteration()
             terms = {
-                i: g
+                i: fitted(g, reverse.inputs[i])
                 for i, g in enumerate(reverse.terms)
-                if g is not None and carries(op.body.inputs[i])
+                if g is not None
             }
             if not terms:
                 return [None] * (1 + len(self.inputs))
             constants = {
-                i: op.body.inputs[i].type(f"d{i}")
-                for i in terms
-                if i >= first + op.n_states
+                i: g.type(f"d{i}") for i, g in terms.items() if i >= first + op.n_states
             }
             rows = [i for i in terms if i < first]
-            states = [self._state_out(reverse, k) for k in reverse.states]
+            states = [
+                terms[first + k]
+                if first + k in terms
+                else math.zeros_like(reverse.inputs[first + k])
+                for k in reverse.states
+            ]
             states += [total(v, terms[i], v) for i, v in constants.items()]
-            results = [fitted(terms[i], reverse.inputs[i]) for i in rows]
+            results = [terms[i] for i in rows]
             results += states[: len(reverse.states)]
         outputs = self._run(reverse, constants, states, results)
         n_states, n_sums = len(reverse.states), len(constants)
@@ -148,6 +159,7 @@ class ReverseLoop:
             for q in range(op.n_traces)
             if any(results[q] is state for state in nexts)
             and results[q].owner is not None
+            and not is_compared(results[q], list(gradients.values()))
         }
         replacements = {results[q]: row for q, row in afters.items()}
         replaced = clone_replace(list(gradients.values()), replacements)
@@ -172,14 +184,6 @@ class ReverseLoop:
                 and carries(body.inputs[op.n_sequences + k])
             }
         return sorted(active)
-
-    def _state_out(self, reverse: ReverseIteration, k: int) -> Variable:
-        """Return the gradient of a state before the iteration."""
-        i = self.op.n_sequences + k
-        term = reverse.terms[i]
-        if term is None:
-            return math.zeros_like(reverse.inputs[i])
-        return fitted(term, reverse.inputs[i])
 
     def _run(
         self,
@@ -300,6 +304,28 @@ class ReverseLoop:
         zeros = math.zeros_like(self.inputs[i], rows.type.dtype)
         part = slice(self.iterations - self.steps, self.iterations)
         return set_subtensor(index(zeros, part), rows)
+
+
+def is_compared(result: Variable, gradients: Sequence[Variable]) -> bool:
+    """Return True if gradients compare a result with what it is computed from.
+
+    So does the gradient of a maximum. Computed again, operands may differ in the last
+    bit from those of the forward loop, and so from what its result was compared with.
+    """
+    operands = {each for each in ancestors([result]) if each.owner is not None}
+    operands.remove(result)
+    results = {result}
+    for node in toposort(gradients):
+        is_of_result = any(x in results for x in node.inputs)
+        is_of_operands = any(x in operands for x in node.inputs)
+        for output in node.outputs:
+            if is_of_result and is_of_operands and not carries(output):
+                return True
+            if is_of_result:
+                results.add(output)
+            if is_of_operands and output is not result:
+                operands.add(output)
+    return False
 
 
 def moved(

@@ -122,6 +122,47 @@ def test_through_integers_of_the_body():
     check((out**2).sum(), [x, start], numbers(4) + 2, numbers())
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda s, w: T.dot(w, s[:, None]).max(axis=1),
+        lambda s, w: T.tanh(T.dot(s, w).reshape((4, 2)).max(axis=1)).repeat(2),
+        lambda s, w: T.eq(T.dot(s, w), T.dot(s, w).max()) * T.dot(s, w).max(),
+    ],
+)
+def test_through_maxima_of_products(step, dtype):
+    """The loop's maxima are compared with the products that they were found in."""
+    start, w = T.vector("start", dtype), T.matrix("w", dtype)
+    arrays = numbers(8).astype(dtype), numbers(8, 8, seed=1).astype(dtype)
+    out, _ = scan(step, outputs_info=start, non_sequences=w, n_steps=3)
+    by_hand = [start]
+    for _ in range(3):
+        by_hand.append(T.cast(step(by_hand[-1], w), dtype))
+    found, want = (
+        function([start, w], grad((last**2).sum(), [start, w]))(*arrays)
+        for last in (out[-1], by_hand[-1])
+    )
+    rtol = 1e-4 if dtype == "float32" else 1e-10
+    for got, right in zip(found, want, strict=True):
+        assert np.abs(right).max() > 0
+        np.testing.assert_allclose(got, right, rtol=rtol, atol=rtol)
+
+
+def test_by_an_integer():
+    x, k = T.dvector("x"), T.lscalar("k")
+    array = numbers(4)
+    slopes = []
+    for factor in (k, T.cast(k, "float64")):
+        out, _ = scan(
+            lambda a, s, k: T.tanh(s + a * k), x, T.zeros(()), non_sequences=factor
+        )
+        for mode in (None, Mode(optimizer=None)):
+            f = function([x, k], grad(out.sum(), factor), mode=mode)
+            slopes.append(float(f(array, 2)))
+    np.testing.assert_allclose(slopes, slopes[-1:] * 4, rtol=1e-12)
+
+
 def test_through_loops_in_loops():
     x, y = T.dmatrix("x"), T.dvector("y")
 
