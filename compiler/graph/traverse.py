@@ -11,6 +11,7 @@ from collections.abc import (
 )
 from typing import Any, overload
 
+import numpy as np
 from gpuarray.compiler.errors import InconsistencyError
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 
@@ -146,8 +147,8 @@ def evaluated(
 ) -> list[Any]:
     """Return the values of ``outputs`` for values of ``known``, computed with NumPy.
 
-    ``order`` has the nodes in an order in which they can run, as must be said where
-    some overwrite their inputs.
+    ``order`` is the topological order, where it is known. A node that overwrites its
+    inputs gets copies of them.
     """
     values = dict(known)
 
@@ -155,7 +156,11 @@ def evaluated(
         return variable.data if isinstance(variable, Constant) else values[variable]
 
     for node in toposort(outputs, blockers=known) if order is None else order:
-        results = node.op.evaluate(node, [value_of(each) for each in node.inputs])
+        arrays = [value_of(each) for each in node.inputs]
+        for overwritten in node.op.destroy_map.values():
+            for i in overwritten:
+                arrays[i] = np.array(arrays[i])
+        results = node.op.evaluate(node, arrays)
         for output, result in zip(node.outputs, results, strict=True):
             values.setdefault(output, result)
     return [value_of(output) for output in outputs]

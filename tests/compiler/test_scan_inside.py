@@ -17,6 +17,7 @@ from gpuarray.compiler import (
 from gpuarray.compiler.errors import BadThunkOutput, NanGuardError
 from gpuarray.compiler.gpukernels import lowers, step_function
 from gpuarray.compiler.graph.core import Op
+from gpuarray.compiler.ifelse import ifelse
 from gpuarray.compiler.printing import dot, view
 from loops import numbers
 
@@ -229,6 +230,41 @@ def test_debug_mode_passes_loops_that_are_right(make):
     expected = function(inputs, out)(*given)
     got = function(inputs, out, mode="DebugMode")(*given)
     np.testing.assert_allclose(got, expected, rtol=1e-12)
+
+
+def accumulated(x):
+    """The gradient of a sum, whose state the reverse loop returns as it is."""
+    sums, _ = scan(lambda a, s: s + T.tanh(a), x, T.zeros(()))
+    return T.grad(sums[-1], x)
+
+
+def chosen(x):
+    """The gradient through branches, of which each iteration takes another."""
+    h, _ = scan(lambda a, s: ifelse(T.gt(a, 0.0), s * a, s), x, T.ones(()))
+    return T.grad(h.sum(), x)
+
+
+def swapped(x):
+    """Two states that change places."""
+    (p, q), _ = scan(lambda p, q: [q, p + q], outputs_info=[x[0], x[1]], n_steps=1)
+    return p[-1] + q[-1]
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        lambda x: scan(lambda a, s: T.tanh(a + s), x[:0], T.zeros(()))[0],
+        lambda x: scan(lambda a, s: s, x, T.zeros(()))[0],
+        accumulated,
+        chosen,
+        swapped,
+    ],
+)
+def test_debug_mode_passes_states_that_stay(graph):
+    x = T.dvector("x")
+    expected = function([x], graph(x))([-1.0, 2.0, 0.5])
+    found = function([x], graph(x), mode="DebugMode")([-1.0, 2.0, 0.5])
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_debug_mode_looks_into_loops_in_loops():

@@ -47,9 +47,8 @@ class Body:
 
     def evaluate(self, arrays: Sequence[Any]) -> list[Any]:
         """Return the values of the outputs, computed with NumPy."""
-        graph = self.graph
-        known = dict(zip(graph.inputs, arrays, strict=True))
-        return evaluated(graph.outputs, known, graph.toposort())
+        known = dict(zip(self.inputs, arrays, strict=True))
+        return evaluated(self.outputs, known, self.nodes)
 
     @cached_property
     def graph(self) -> FunctionGraph:

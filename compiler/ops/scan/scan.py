@@ -169,7 +169,8 @@ class Scan(Op):
             if self.until and outputs[-1]:
                 break
         count = [np.asarray(len(results), "int64")] if self.until else []
-        return [*states, *self._stacked(results, inputs), *count]
+        finals = map(np.array, states)  # a state may be an input, or twice a result
+        return [*finals, *self._stacked(results, inputs), *count]
 
     def _stacked(self, results: list[list[Any]], inputs: Sequence[Any]) -> list[Any]:
         """Stack the results of all iterations into traces.
