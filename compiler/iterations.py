@@ -105,7 +105,7 @@ class Iterations:
             if letter == "r" and value.shape[0] != count:
                 raise BadValue(
                     f"{self.step.label}: input {i} has {value.shape[0]} rows, expected "
-                    f"{count}"
+                    f"{count}, one for each iteration; give fewer n_steps"
                 )
 
     def _check_result(self, trace: Array, result: Array) -> None:

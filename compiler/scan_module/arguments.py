@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpuarray.compiler.errors import GraphTypeError, GraphValueError
+from gpuarray.compiler.errors import GraphIndexError, GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import math
@@ -149,9 +149,11 @@ def sequence_arguments(sequences: Any, name: str) -> list[SequenceArgument]:
 class OutputArgument:
     """The ``initial`` values of an output, and the ``taps`` at which it is read again.
 
-    ``initial`` is None for an output that no iteration reads.
+    ``initial`` is None for an output that no iteration reads. ``what`` names the
+    argument in errors.
     """
 
+    what: str
     initial: Variable | None
     taps: tuple[int, ...]
 
@@ -165,7 +167,13 @@ class OutputArgument:
         assert self.initial is not None
         if self.taps == (-1,):
             return self.initial
-        return index(self.initial, self.depth - back)
+        try:
+            return index(self.initial, self.depth - back)
+        except GraphIndexError as error:
+            raise GraphValueError(
+                f"{self.what}: initial is {self.initial}, which has too few rows for "
+                f"the taps {list(self.taps)}; give {self.depth}, the earliest first"
+            ) from error
 
     def state_type(self) -> TensorType:
         """Return the type of the output in one iteration."""
@@ -184,7 +192,7 @@ def output_arguments(outputs_info: Any, name: str) -> list[OutputArgument]:
     for i, entry in enumerate(listed(outputs_info)):
         what = f"{name}: outputs_info {i}"
         if entry is None or (isinstance(entry, Mapping) and not entry):
-            arguments.append(OutputArgument(None, ()))
+            arguments.append(OutputArgument(what, None, ()))
             continue
         taps: tuple[int, ...] = (-1,)
         initial = entry
@@ -192,7 +200,7 @@ def output_arguments(outputs_info: Any, name: str) -> list[OutputArgument]:
             check_keys(entry, ("initial", "taps"), what)
             initial = entry.get("initial")
             if initial is None and entry.get("taps") is None:
-                arguments.append(OutputArgument(None, ()))
+                arguments.append(OutputArgument(what, None, ()))
                 continue
             taps = taps_of(entry, -1, what)
             if initial is None:
@@ -211,7 +219,7 @@ def output_arguments(outputs_info: Any, name: str) -> list[OutputArgument]:
                 f"{what} is {variable} of {variable.type}, which has no rows; for the "
                 f"taps {list(taps)} give {-min(taps)} rows, the earliest first"
             )
-        arguments.append(OutputArgument(variable, taps))
+        arguments.append(OutputArgument(what, variable, taps))
     return arguments
 
 
@@ -237,7 +245,7 @@ def iterations_of(
 
 
 def check_steps(n_steps: Any, name: str) -> Variable:
-    """Return ``n_steps`` as an int64 scalar.
+    """Return ``n_steps`` as an int64 scalar; a variable that is negative counts as 0.
 
     Raises TypeError for what is no integer, ValueError for a negative constant.
     """
@@ -254,4 +262,6 @@ def check_steps(n_steps: Any, name: str) -> Variable:
             f"{name}: n_steps is {int(steps.data)}, expected 0 or more; to read "
             "sequences from their ends use go_backwards=True"
         )
-    return math.cast(steps, "int64")
+    steps = math.cast(steps, "int64")
+    is_known = isinstance(steps, Constant)
+    return steps if is_known else math.FUNCTIONS["maximum"](steps, 0)

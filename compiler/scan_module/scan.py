@@ -60,7 +60,8 @@ def scan(
     is the last one.
 
     ``n_steps``, an integer or a variable, is the number of iterations, with ``until``
-    the largest number; by default it is that of the shortest sequence.
+    the largest number; by default it is that of the shortest sequence. A variable that
+    is negative counts as 0.
     ``go_backwards`` starts at the last rows. Gradients go back through
     ``truncate_gradient`` iterations, -1 for all.
 

@@ -121,7 +121,8 @@ def traced(arguments: Arguments) -> TracedIteration:
         iteration, result = _called(arguments, kinds)
         if not kinds:  # no outputs_info: outputs that no iteration reads
             kinds = [None] * len(result.outputs)
-            iteration.infos = [OutputArgument(None, ())] * len(kinds)
+            what = f"{arguments.label}: outputs_info"
+            iteration.infos = [OutputArgument(what, None, ())] * len(kinds)
             iteration.states = [[] for _ in kinds]
         outputs = _outputs(iteration, result, arguments.label)
         wider = [

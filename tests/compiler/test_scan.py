@@ -86,6 +86,22 @@ def test_more_turns_than_rows_are_an_error():
         function([x], out)([1, 2, 3])
 
 
+@pytest.mark.parametrize("step", [lambda a, s: s + a, lambda a, s: T.tanh(s + a)])
+def test_a_negative_number_of_steps_counts_as_none(step):
+    x, n = T.dvector("x"), T.lscalar("n")
+    out, _ = scan(step, x, T.constant(0.0, dtype="float64"), n_steps=n)
+    assert len(function([x, n], out)([1, 2, 3], -2)) == 0
+
+
+def test_initial_values_too_few_for_the_taps_are_an_error():
+    with pytest.raises(ValueError, match=r"outputs_info 0.*\[-3, -1\]; give 3"):
+        scan(
+            lambda a, b: a + b,
+            outputs_info={"initial": T.ones(1), "taps": [-3, -1]},
+            n_steps=2,
+        )
+
+
 # ---- states ----
 
 
