@@ -224,10 +224,11 @@ static int count_iterations(loop *l) {
   for (unsigned int i = 1; i < s->n_in; i++) {
     const GpuArray *a = &l->f->arrays[s->ins[i]];
     if (s->takes[i - 1] == GA_LOOP_ROWS && a->dimensions[0] != l->n_iterations)
-      return GA_FAIL(GA_VALUE_ERROR,
-                     "input %u has %zu rows, expected %zu, one for each iteration; give "
-                     "fewer n_steps",
-                     i - 1, a->dimensions[0], l->n_iterations);
+      return GA_FAIL(
+          GA_VALUE_ERROR,
+          "input %u has %zu rows, expected %zu, one for each iteration; give "
+          "fewer n_steps",
+          i - 1, a->dimensions[0], l->n_iterations);
   }
   return GA_NO_ERROR;
 }
