@@ -6,6 +6,8 @@
  * for a plan recorded within another one, the steps' in-place results tell it. */
 #include "c/plan/plan_overlap.h"
 
+#include <string.h>
+
 #include "c/array/array.h"
 #include "c/plan/plan_stages.h"
 
@@ -155,22 +157,36 @@ static bool must_copy_slot(const GpuPlan *p, const ga_bound *bound, unsigned int
   return false;
 }
 
-int ga__overlap_part(bool *changed, GpuPlan *p, const ga_bound *bound, bool *is_ours,
-                     const GpuArray **list, GpuArray *copies) {
-  *changed = false;
+/* The input that a slot is, or whose view the slot writes through; -1 for a view that
+ * is copied alone: one that is only read, or of a constant. */
+static int input_of_slot(const GpuPlan *p, const ga_bound *bound, unsigned int i) {
+  if (i < p->graph.n_inputs)
+    return (int)i;
+  return ga__tape_writes(bound->tape, i) ? p->graph.values[slot_root(p, i)].input : -1;
+}
+
+int ga__overlap_part(bool *changed, bool *moved, GpuPlan *p, const ga_bound *bound,
+                     bool *is_ours, const GpuArray **list, GpuArray *copies) {
+  *changed = *moved = false;
   for (unsigned int i = 0; i < p->graph.n_inputs + p->views.n; i++) {
-    if (is_ours[i] || !must_copy_slot(p, bound, i, list))
+    const int input = input_of_slot(p, bound, i);
+    if (is_ours[input >= 0 ? (unsigned int)input : i] ||
+        !must_copy_slot(p, bound, i, list))
       continue;
-    *changed = is_ours[i] = true;
-    if (i < p->graph.n_inputs) {
-      GA_TRY(copy_input(&list[i], &copies[i]));
+    *changed = true;
+    if (input >= 0) {
+      *moved = is_ours[input] = true;
+      GA_TRY(copy_input(&list[input], &copies[input]));
       continue;
     }
+    is_ours[i] = true;
     GpuArray *view = &p->views.arrays[p->views.list[i - p->graph.n_inputs]], copy;
     GA_TRY(GpuArray_copy(&copy, view, GA_C_ORDER));
     GpuArray_clear(view);
     *view = copy;
   }
+  if (*moved) /* the views are of the copies from now on */
+    memset(is_ours + p->graph.n_inputs, 0, p->views.n * sizeof *is_ours);
   return GA_NO_ERROR;
 }
 

@@ -20,8 +20,9 @@ void ga__apart_close(ga_apart *a);
 bool ga__overlap_any(const GpuPlan *p, const GpuArray *const *ins);
 int ga__overlap_copy(const GpuPlan *p, const GpuArray **list, GpuArray *copies);
 /* Copies what a binding's commands need copied and is no copy yet. The copy of a view
- * replaces it in p->views.arrays. */
-int ga__overlap_part(bool *changed, GpuPlan *p, const ga_bound *bound, bool *is_ours,
-                     const GpuArray **list, GpuArray *copies);
+ * replaces it in p->views.arrays; `moved` says that an input is another one, of which
+ * all views are made again. */
+int ga__overlap_part(bool *changed, bool *moved, GpuPlan *p, const ga_bound *bound,
+                     bool *is_ours, const GpuArray **list, GpuArray *copies);
 
 #endif

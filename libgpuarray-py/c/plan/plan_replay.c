@@ -128,12 +128,16 @@ static int replay_apart(GpuArray *const *outs, ga_bound **bound, GpuPlan *p,
                         const GpuArray *const *ins, const long long *ints,
                         int *failed_step) {
   ga_apart apart = {0};
-  bool changed = false;
+  bool changed = false, moved = false;
   const ga_tape *first = (*bound)->tape;
   int status = ga__apart_open(&apart, p, ins);
   do {
-    GA_THEN(status, ga__overlap_part(&changed, p, *bound, apart.is_ours, apart.list,
-                                     apart.copies));
+    GA_THEN(status, ga__overlap_part(&changed, &moved, p, *bound, apart.is_ours,
+                                     apart.list, apart.copies));
+    if (status == GA_NO_ERROR && moved) {
+      ga__views_end(p);
+      status = ga__branch_sign(p, apart.list, ints, failed_step);
+    }
     if (status == GA_NO_ERROR && changed)
       status = find_bound(bound, p, apart.list, ints, failed_step);
   } while (status == GA_NO_ERROR && changed);
