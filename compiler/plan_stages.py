@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gpuarray.compiler import plan as p
+from gpuarray.compiler.plan_steps import VIEWED
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,15 @@ def taken_over(step: p.Step) -> list[int]:
     return [step.ins[place] for place in places if place >= 0]
 
 
+def viewed(step: p.Step) -> int | None:
+    """Return the input whose memory the result of a step may be; None if it is new."""
+    if isinstance(step, p.View | p.ReshapeStep | p.Broadcast | p.Index):
+        return step.ins[0]
+    if isinstance(step, p.Routine) and step.name in VIEWED:
+        return step.ins[0]
+    return None
+
+
 def endangered(plan: p.Plan) -> tuple[int, ...]:
     """Return the inputs that are overwritten while a later part may still fail.
 
@@ -65,8 +75,9 @@ def endangered(plan: p.Plan) -> tuple[int, ...]:
     root = {number: number for number in range(plan.n_inputs)}
     overwritten: set[int] = set()
     for step in (step for run in runs for step in run):
-        if isinstance(step, p.View | p.ReshapeStep | p.Broadcast | p.Index):
-            root[step.outs[0]] = root.get(step.ins[0], -1)
+        source = viewed(step)
+        if source is not None:
+            root[step.outs[0]] = root.get(source, -1)
         overwritten.update(root.get(number, -1) for number in taken_over(step))
     return tuple(sorted(overwritten - {-1}))
 
@@ -93,7 +104,8 @@ def stages(plan: p.Plan) -> list[Stage]:
             work: PlanPart | p.Step = run[0]
             used = set(run[0].reads)
         else:
-            work = _part(plan, run, reads[index] - outs[index], outs[index] & later)
+            kept = (outs[index] | _overwritten(run)) & later
+            work = _part(plan, run, reads[index] - outs[index], kept)
             used = set(work.ins)
         assert isinstance(work, PlanPart | p.Call | p.LoopStep | p.Read)
         known = outs[index] | used
@@ -130,6 +142,23 @@ def _leaves(step: p.Step, run: Sequence[p.Step]) -> bool:
 
 def _is_anywhere(step: p.Step) -> bool:
     return isinstance(step, p.HostInt | p.IntOp)
+
+
+def _overwritten(run: Sequence[p.Step]) -> set[int]:
+    """Return the values of earlier runs whose memory the steps overwrite.
+
+    A part that writes to a copy of an input returns that one.
+    """
+    root: dict[int, int] = {}
+    own: set[int] = set()
+    overwritten: set[int] = set()
+    for step in run:
+        source = viewed(step)
+        if source is not None:
+            root[step.outs[0]] = root.get(source, source)
+        overwritten.update(root.get(number, number) for number in taken_over(step))
+        own.update(step.outs)
+    return overwritten - own
 
 
 def _read(run: Sequence[p.Step]) -> set[int]:

@@ -335,6 +335,29 @@ class Call(Step):
         return ", ".join(parts if self.recorded else [*parts, "pauses"])
 
 
+OVERWRITTEN = {
+    "put": 0,
+    "add_at": 0,
+    "assign": 0,
+    "ger": 0,
+    "kernel": 0,
+    "product": 2,
+}
+"""The input that the result of a routine overwrites, as in the library's table."""
+OVERWRITTEN_BY_PARAMS = ("rows", "row_products", "row_totals")
+"""The routines whose last params are these inputs, one for each result."""
+VIEWED = (
+    "contiguous",
+    "diagonal",
+    "require",
+    "assert",
+    "mask",
+    "length",
+    "at_most",
+)
+"""The routines whose result may be the memory of their first input."""
+
+
 @dataclass(frozen=True, slots=True)
 class Routine(Step):
     """A call of the library's routine named ``name`` on arrays and integers.
@@ -346,6 +369,14 @@ class Routine(Step):
     name: str
     params: tuple[int, ...] = ()
     texts: tuple[str, ...] = ()
+
+    @property
+    def inplace(self) -> tuple[int, ...]:
+        """For each output the input whose memory it takes over, or -1."""
+        if self.name in OVERWRITTEN_BY_PARAMS:
+            count = len(self.outs)
+            return self.params[-count:] if len(self.params) > count else ()
+        return (OVERWRITTEN.get(self.name, -1),)
 
     def detail(self) -> str:
         """Return its parameters."""

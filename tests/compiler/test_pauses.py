@@ -1,12 +1,14 @@
 """Integers that the host must know, steps that are functions, plans that pause."""
 
+import re
+from pathlib import Path
 from typing import ClassVar
 
 import gpuarray
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from gpuarray.compiler import Op, function, shared
+from gpuarray.compiler import Mode, Op, function, plan_steps, shared
 from gpuarray.compiler.errors import AssertError
 from gpuarray.compiler.gpukernels import lowers, step_function
 from gpuarray.compiler.graph.core import Apply, as_variable
@@ -14,6 +16,8 @@ from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ifelse import ifelse
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 from gpuarray.compiler.plan_stages import is_whole
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class First(Op):
@@ -208,6 +212,47 @@ def test_what_is_put_at_a_mask_is_there(put, is_saved, context, tmp_path):
         np.testing.assert_array_equal(given, X)
 
 
+PUT_BESIDE = {
+    **PUTS,
+    "computed": lambda x: T.set_subtensor((x * 2)[x > 2], 0.0),
+    "a sum": lambda x: T.set_subtensor(T.outer(x, x).sum(0)[x > 2], 0.0),
+    "a row": lambda x: T.inc_subtensor(T.outer(x, x)[x > 2], 1.0),
+    "before": lambda x: First(False)(T.set_subtensor((x * 2)[x > 2], 1.0) + 1, 4),
+}
+
+
+@pytest.mark.parametrize("put", PUT_BESIDE.values(), ids=PUT_BESIDE)
+def test_what_is_put_beside_a_step_of_the_host_is_there(put, context):
+    x = T.dvector("x")
+    with gpuarray.context(context):
+        beside = First(recorded=False)(x, 3)
+        results = [put(x), beside, put(beside)]
+        f = function([x], results)
+        wanted = function([x], results, mode=Mode(optimizer=None))(X)
+    assert not is_whole(f.plan)
+    given = X.copy()
+    for got, right in zip(f(given), wanted, strict=True):
+        np.testing.assert_allclose(got, right, rtol=1e-12)
+    np.testing.assert_array_equal(given, X)
+
+
+def test_overwritten_inputs_of_routines_are_those_of_the_library():
+    """Of the table of routines: name, signature, params, texts, results, input."""
+    table = (ROOT / "libgpuarray-py" / "c" / "plan" / "routines.c").read_text()
+    table = table.replace("GA_PLAN_KERNEL", '"kernel"')
+    rows = re.findall(r'{("\w+"), "[^"]*", \w+,\s+[^,]+, \d, ([^,]+),\s', table)
+    found = {name.strip('"'): place for name, place in rows}
+    assert len(found) > 25
+    by_params = {name for name, place in found.items() if place == "GA_OVER_PARAMS"}
+    assert by_params == set(plan_steps.OVERWRITTEN_BY_PARAMS)
+    assert {
+        name: int(place)
+        for name, place in found.items()
+        if name not in by_params and place != "-1"
+    } == plan_steps.OVERWRITTEN
+    assert set(plan_steps.VIEWED) <= set(found)
+
+
 @pytest.mark.parametrize("is_saved", [False, True], ids=["", "saved"])
 def test_a_value_is_updated_at_a_mask(is_saved, context, tmp_path):
     x = T.dvector("x")
@@ -221,6 +266,22 @@ def test_a_value_is_updated_at_a_mask(is_saved, context, tmp_path):
         wanted[wanted < limit] += 10
         np.testing.assert_array_equal(run(np.full(10, float(limit))), wanted.sum())
     if not is_saved:
+        np.testing.assert_array_equal(w.get_value(), wanted)
+
+
+@pytest.mark.parametrize("beside", [False, True], ids=["", "beside a call"])
+def test_the_first_call_updates_at_a_mask_and_then_all_elements(beside, context):
+    x = T.dvector("x")
+    with gpuarray.context(context):
+        w = shared(X.copy(), name="w")
+        new = T.inc_subtensor(w[w < x], 10.0) * 2
+        outputs = [First(recorded=False)(x, 3)] if beside else []
+        f = function([x], outputs, updates={w: new})
+    wanted = X.copy()
+    for limit in (3, 12, 40):
+        wanted[wanted < limit] += 10
+        wanted *= 2
+        f(np.full(10, float(limit)))
         np.testing.assert_array_equal(w.get_value(), wanted)
 
 
