@@ -72,14 +72,8 @@ def endangered(plan: p.Plan) -> tuple[int, ...]:
     runs = list(_runs(plan.steps))
     if runs and not pauses(runs[-1][0]):
         runs.pop()
-    root = {number: number for number in range(plan.n_inputs)}
-    overwritten: set[int] = set()
-    for step in (step for run in runs for step in run):
-        source = viewed(step)
-        if source is not None:
-            root[step.outs[0]] = root.get(source, -1)
-        overwritten.update(root.get(number, -1) for number in taken_over(step))
-    return tuple(sorted(overwritten - {-1}))
+    overwritten = _overwritten([step for run in runs for step in run])
+    return tuple(sorted(n for n in overwritten if n < plan.n_inputs))
 
 
 def is_whole(plan: p.Plan) -> bool:
@@ -104,6 +98,7 @@ def stages(plan: p.Plan) -> list[Stage]:
             work: PlanPart | p.Step = run[0]
             used = set(run[0].reads)
         else:
+            # A part may write to a copy of an input, so it returns what it overwrites.
             kept = (outs[index] | _overwritten(run)) & later
             work = _part(plan, run, reads[index] - outs[index], kept)
             used = set(work.ins)
@@ -145,10 +140,7 @@ def _is_anywhere(step: p.Step) -> bool:
 
 
 def _overwritten(run: Sequence[p.Step]) -> set[int]:
-    """Return the values of earlier runs whose memory the steps overwrite.
-
-    A part that writes to a copy of an input returns that one.
-    """
+    """Return the values that the steps overwrite and do not make themselves."""
     root: dict[int, int] = {}
     own: set[int] = set()
     overwritten: set[int] = set()

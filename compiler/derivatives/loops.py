@@ -154,18 +154,19 @@ class ReverseLoop:
             g = fitted(chosen(variable) if with_zeros else variable, output)
             seeds[output] = total(seeds.get(output), g, output)
         gradients = flow(seeds, inputs, inputs)
+        terms = list(gradients.values())
         afters = {
             q: results[q].type(f"after{q}")
             for q in range(op.n_traces)
             if any(results[q] is state for state in nexts)
             and results[q].owner is not None
-            and not is_compared(results[q], list(gradients.values()))
+            and not is_compared(results[q], terms)
         }
         replacements = {results[q]: row for q, row in afters.items()}
-        replaced = clone_replace(list(gradients.values()), replacements)
-        terms = dict(zip(gradients, replaced, strict=True))
+        replaced = clone_replace(terms, replacements)
+        term_of = dict(zip(gradients, replaced, strict=True))
         return ReverseIteration(
-            inputs, states, traces, afters, [terms.get(x) for x in inputs]
+            inputs, states, traces, afters, [term_of.get(x) for x in inputs]
         )
 
     def _active(self) -> list[int]:
