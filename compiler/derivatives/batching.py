@@ -81,10 +81,10 @@ def over_rows(
             known.setdefault(output, result)
     length = shape_i(next(iter(rows.values())), 0)
     return [
-        known[each].value
-        if each in known and known[each].by_row
-        else repeated(known[each].value if each in known else each, length)
-        for each in outputs
+        known[variable].value
+        if variable in known and known[variable].by_row
+        else repeated(known[variable].value if variable in known else variable, length)
+        for variable in outputs
     ]
 
 
@@ -93,15 +93,15 @@ def _results(node: Apply, operands: Sequence[BatchedOperand]) -> list[BatchedOpe
     if not any(operand.by_row for operand in operands):  # such as lengths of rows
         same = node.clone_with([operand.value for operand in operands])
         return [BatchedOperand(output, False) for output in same.outputs]
-    batch = next((RULES[each] for each in type(node.op).__mro__ if each in RULES), None)
+    batch = next((RULES[kind] for kind in type(node.op).__mro__ if kind in RULES), None)
     result = None if batch is None else batch(node.op, node, operands)
     if result is None:
         op = MapRows(node.op, tuple(operand.by_row for operand in operands))
         result = op(*(operand.value for operand in operands))
     several = list(result) if isinstance(result, (list, tuple)) else [result]
     return [
-        each if isinstance(each, BatchedOperand) else BatchedOperand(each, True)
-        for each in several
+        item if isinstance(item, BatchedOperand) else BatchedOperand(item, True)
+        for item in several
     ]
 
 

@@ -28,11 +28,11 @@ class MapRows(Op):
 
     def __init__(self, op: Op, by_row: Sequence[bool]) -> None:
         self.op = op
-        self.by_row = tuple(bool(each) for each in by_row)
+        self.by_row = tuple(bool(flag) for flag in by_row)
 
     def make_node(self, *inputs: Any) -> Apply:
         """A node over the inputs, those with rows of one more axis than the op's."""
-        variables = [as_tensor_variable(each) for each in inputs]
+        variables = [as_tensor_variable(value) for value in inputs]
         if len(variables) != len(self.by_row) or not any(self.by_row):
             raise GraphTypeError(
                 f"{self}: given {len(variables)} inputs, expected {len(self.by_row)}, "
@@ -59,8 +59,8 @@ class MapRows(Op):
         """Return the node of one row: a variable for each input that has rows."""
         return self.op.make_node(
             *(
-                row_type(each.type)() if flag else each
-                for each, flag in zip(inputs, self.by_row, strict=True)
+                row_type(variable.type)() if flag else variable
+                for variable, flag in zip(inputs, self.by_row, strict=True)
             )
         )
 
@@ -69,8 +69,8 @@ class MapRows(Op):
         inner = self.of_row(node.inputs)
         batches = [a for a, flag in zip(arrays, self.by_row, strict=True) if flag]
         count = len(batches[0])
-        if any(len(each) != count for each in batches):
-            lengths = [len(each) for each in batches]
+        if any(len(batch) != count for batch in batches):
+            lengths = [len(batch) for batch in batches]
             raise GraphValueError(f"{self}: the inputs have {lengths} rows")
         if count == 0:
             return self._nothing(node, inner, arrays)
@@ -84,14 +84,14 @@ class MapRows(Op):
             )
             for row in range(count)
         ]
-        for each in zip(*results, strict=True):
-            shapes = sorted({np.shape(result) for result in each})
+        for values in zip(*results, strict=True):
+            shapes = sorted({np.shape(result) for result in values})
             if len(shapes) > 1:
                 raise GraphValueError(
                     f"{self}: the results of the rows have shapes {shapes[0]} and "
                     f"{shapes[-1]}; only results of one shape lie along an axis"
                 )
-        return [np.stack(each) for each in zip(*results, strict=True)]
+        return [np.stack(values) for values in zip(*results, strict=True)]
 
     def _nothing(self, node: Apply, inner: Apply, arrays: Sequence[Any]) -> list[Any]:
         """Return the results of no rows, of the shapes of a row of zeros."""
@@ -100,8 +100,8 @@ class MapRows(Op):
             for array, flag in zip(arrays, self.by_row, strict=True)
         ]
         return [
-            np.zeros((0, *np.shape(each)), output.type.dtype)
-            for each, output in zip(
+            np.zeros((0, *np.shape(value)), output.type.dtype)
+            for value, output in zip(
                 self.op.evaluate(inner, row), node.outputs, strict=True
             )
         ]
@@ -120,7 +120,9 @@ class MapRows(Op):
         ]
         count = input_shapes[self.by_row.index(True)][0]
         dummies = {
-            each for each, flag in zip(inner.inputs, self.by_row, strict=False) if flag
+            variable
+            for variable, flag in zip(inner.inputs, self.by_row, strict=False)
+            if flag
         }
         return [
             (
@@ -139,7 +141,7 @@ class MapRows(Op):
             None if g is None else output.type()
             for g, output in zip(output_gradients, inner.outputs, strict=True)
         ]
-        needed = [carries(each) for each in inner.inputs]
+        needed = [carries(operand) for operand in inner.inputs]
         gradients = [
             chosen(d) if d is not None and g is not None and holds_zeros(g) else d
             for d, g in zip(dummies, output_gradients, strict=True)
@@ -151,10 +153,12 @@ class MapRows(Op):
             if dummy is not None and g is not None
         }
         rows |= dict(zip(inner.outputs, outputs, strict=True))
-        for row, each, flag in zip(inner.inputs, inputs, self.by_row, strict=True):
+        for row, variable, flag in zip(inner.inputs, inputs, self.by_row, strict=True):
             if flag:
-                rows[row] = each
-        batched = iter(M.over_rows([each for each in terms if each is not None], rows))
+                rows[row] = variable
+        batched = iter(
+            M.over_rows([gradient for gradient in terms if gradient is not None], rows)
+        )
         results: list[Variable | None] = []
         for term, flag in zip(terms, self.by_row, strict=True):
             all_rows = None if term is None else next(batched)

@@ -42,7 +42,9 @@ def changed_part(
     if any(integer.by_row for integer in integers):
         return None
     array = x.value if x.by_row else repeated(x.value, shape_i(y.value, 0))
-    ndim = op.getter().make_node(*(each.value for each in (_row(x, node), *integers)))
+    ndim = op.getter().make_node(
+        *(operand.value for operand in (_row(x, node), *integers))
+    )
     values = y.rows(ndim.out.type.ndim)
     changed = IncSubtensor((FULL, *op.idx_list), False, op.set_instead_of_inc)
     return changed(array, values, *(integer.value for integer in integers))
@@ -75,7 +77,7 @@ def picked(op: Any, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
     x, *index = operands
     if not same_for_all(operands):
         return None
-    parts = [each.value for each in index]
+    parts = [operand.value for operand in index]
     getter = (AdvancedBooleanSubtensor if MASK in op.idx_list else AdvancedSubtensor)(
         (FULL, *op.idx_list)
     )
@@ -91,9 +93,9 @@ def changed_where_picked(
 ) -> Any:
     """Change the indexed elements of each row; operands without rows are repeated."""
     x, y, *index = operands
-    if any(each.by_row for each in index):
+    if any(operand.by_row for operand in index):
         return None
-    parts = [each.value for each in index]
+    parts = [operand.value for operand in index]
     array = x.value if x.by_row else repeated(x.value, shape_i(y.value, 0))
     target = op.getter().make_node(node.inputs[0], *parts).out
     values = y.rows(target.type.ndim)

@@ -57,6 +57,6 @@ class Branches:
     def _of(self, variable: Variable) -> Guard:
         return self._guards.get(variable.owner, ALWAYS) if variable.owner else ALWAYS
 
-    def _depth(self, each: tuple[Variable, bool]) -> int:
+    def _depth(self, pair: tuple[Variable, bool]) -> int:
         """Return the number of conditions under which a condition is computed."""
-        return len(self._of(each[0]))
+        return len(self._of(pair[0]))

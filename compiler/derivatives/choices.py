@@ -158,7 +158,7 @@ def _is_masked(variable: Variable) -> bool:
         current = waiting.pop()
         if _operands(current, _CHOICE) or _operands(current, _FACTOR):
             return True
-        new = [each for each in _terms(current) if each not in visited]
+        new = [term for term in _terms(current) if term not in visited]
         visited.update(new)
         waiting += new
     return False
@@ -172,7 +172,7 @@ def _terms(variable: Variable) -> Sequence[Variable]:
     if isinstance(owner.op, DimShuffle):
         return owner.inputs
     row = _scalar(owner)
-    parts = [each for each in owner.inputs if _number(each) is None]
+    parts = [operand for operand in owner.inputs if _number(operand) is None]
     is_sum = row in _SUMS or isinstance(row, Cast)
     return parts if is_sum or (row in _PRODUCTS and len(parts) == 1) else ()
 
@@ -190,7 +190,7 @@ def _is_finite_multiple(
     if isinstance(term, Constant):
         return bool(np.all(np.isfinite(term.data)))
     owner = term.owner
-    if owner is None or any(term is each for each in operands):
+    if owner is None or any(term is operand for operand in operands):
         return False
     if isinstance(owner.op, DimShuffle):
         values: Sequence[Variable] = owner.inputs
@@ -216,8 +216,8 @@ def _settled(condition: Variable) -> bool | None:
     number = _number(condition)
     owner = condition.owner
     if number is None and owner is not None and isinstance(owner.op, Elemwise):
-        row, numbers = owner.op.scalar, [_number(each) for each in owner.inputs]
-        if isinstance(row, Scalar) and all(each is not None for each in numbers):
+        row, numbers = owner.op.scalar, [_number(operand) for operand in owner.inputs]
+        if isinstance(row, Scalar) and all(value is not None for value in numbers):
             return bool(row.reference(*numbers))
     return None if number is None else bool(number)
 
@@ -282,7 +282,7 @@ def holds_zeros(variable: Variable) -> bool:
     waiting = [variable]
     while waiting:
         current = waiting[-1]
-        new = [each for each in _asked(current) if each not in _KNOWN]
+        new = [operand for operand in _asked(current) if operand not in _KNOWN]
         if current in _KNOWN or not new:
             waiting.pop()
             _KNOWN.setdefault(current, _holds(current))
@@ -300,7 +300,7 @@ def _asked(variable: Variable) -> Sequence[Variable]:
         return _values(owner)
     if len(owner.inputs) == 1:
         return owner.inputs
-    return [each for each in owner.inputs if _is_number(each)]
+    return [operand for operand in owner.inputs if _is_number(operand)]
 
 
 def _is_array(term: Any) -> bool:
@@ -328,7 +328,7 @@ def _holds(variable: Variable) -> bool:
     if owner is None:
         return False
     operands = _asked(variable)
-    flags = [_KNOWN[each] for each in operands]
+    flags = [_KNOWN[operand] for operand in operands]
     if not isinstance(owner.op, Elemwise):
         return owner.op.leaves_zeros or any(flags)
     row = owner.op.scalar

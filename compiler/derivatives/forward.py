@@ -162,7 +162,7 @@ def pushed(
     read = {*outputs, *(variable for node in order for variable in node.inputs)}
     for node in order:
         inputs = [known.get(variable) for variable in node.inputs]
-        if all(each is None for each in inputs):
+        if all(direction is None for direction in inputs):
             continue
         needed = [variable in read for variable in node.outputs]
         results = push_forward(node, inputs, needed)
@@ -247,12 +247,12 @@ def by_two_passes(
         for i, (output, is_wanted) in enumerate(zip(node.outputs, wanted, strict=True))
     ]
     moved = [direction is not None for direction in directions]
-    if all(each is None for each in dummies):
+    if all(dummy is None for dummy in dummies):
         return list(dummies)
     terms = pulled_back(node, dummies, moved, "Rop")
     for term in terms:
         if term is not None and is_null(term):
-            return [None if each is None else term for each in dummies]
+            return [None if dummy is None else term for dummy in dummies]
     seeds: Directions = {}
     for term, direction in zip(terms, directions, strict=True):
         if term is not None and direction is not None:
@@ -261,7 +261,7 @@ def by_two_passes(
     edge = [*node.inputs, *node.outputs, *seeds.values()]
     with traced_as(node.trace):
         try:
-            flows = flow(seeds, [each for each in dummies if each is not None], edge)
+            flows = flow(seeds, [dummy for dummy in dummies if dummy is not None], edge)
         except NoGradientError as error:
             raise NoGradientError(
                 made_at(
@@ -273,7 +273,7 @@ def by_two_passes(
         pairs = zip(dummies, node.outputs, strict=True)
         places = {dummy: output for dummy, output in pairs if dummy is not None}
         flows = _with_zeros(flows, places, edge)
-    return [None if each is None else flows.get(each) for each in dummies]
+    return [None if dummy is None else flows.get(dummy) for dummy in dummies]
 
 
 def _with_zeros(
@@ -285,12 +285,12 @@ def _with_zeros(
     """
     behind = ancestors(terms.values(), blockers=edge)
     zeros = {
-        each: like(math.zeros_like(places[each]), each.type)
-        for each in behind
-        if each in places
+        variable: like(math.zeros_like(places[variable]), variable.type)
+        for variable in behind
+        if variable in places
     }
     if not zeros:
         return terms
-    fixed = {each: each for each in edge}
+    fixed = {variable: variable for variable in edge}
     clean = clone_replace(list(terms.values()), fixed | zeros)
     return dict(zip(terms, clean, strict=True))

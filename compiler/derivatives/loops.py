@@ -313,7 +313,9 @@ def is_compared(result: Variable, gradients: Sequence[Variable]) -> bool:
     So does the gradient of a maximum. Computed again, operands may differ in the last
     bit from those of the forward loop, and so from what its result was compared with.
     """
-    operands = {each for each in ancestors([result]) if each.owner is not None}
+    operands = {
+        variable for variable in ancestors([result]) if variable.owner is not None
+    }
     operands.remove(result)
     results = {result}
     for node in toposort(gradients):

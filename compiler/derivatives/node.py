@@ -140,7 +140,7 @@ def pulled_back(
         for is_wanted, row in zip(wanted, pattern, strict=True)
     ]
     if nulls:  # further gradients are undefined, too
-        return [nulls[0] if each else None for each in reached]
+        return [nulls[0] if is_reached else None for is_reached in reached]
     terms = _terms(node, gradients, asked_by)
     return [
         _checked(node, index, term, asked_by) if is_reached else None

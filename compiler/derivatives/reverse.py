@@ -135,7 +135,7 @@ def choice(name: str, given: Any, choices: Any) -> Any:
 
     Raises ValueError for another.
     """
-    texts = {each.lower(): each for each in get_args(choices)}
+    texts = {text.lower(): text for text in get_args(choices)}
     if str(given).lower() not in texts:
         listed = " or ".join(map(repr, texts.values()))
         raise GraphValueError(f"{name}={given!r}; it takes {listed}")
@@ -201,8 +201,10 @@ def gradients_within(
     which have no gradient, are used directly.
     """
     places = [
-        each if isinstance(each, Constant) and not carries(each) else each.type()
-        for each in inputs
+        variable
+        if isinstance(variable, Constant) and not carries(variable)
+        else variable.type()
+        for variable in inputs
     ]
     seeds: GradientOf = {}
     for output, gradient in zip(graph(places), conjugates(gradients), strict=True):
@@ -238,7 +240,7 @@ def subgraph_grad(
     variables = [*listed(wrt, "subgraph_grad: wrt"), *listed(end, "subgraph_grad: end")]
     from_start = _part(None, variables, end, start) if start else None
     from_cost = _part(cost, variables, end, None) if cost is not None else None
-    parts = [each for each in (from_start, from_cost) if each is not None]
+    parts = [part for part in (from_start, from_cost) if part is not None]
     sums = [sum(terms[1:], start=terms[0]) for terms in zip(*parts, strict=True)]
     split = len(variables) - len(end)
     if details:
@@ -367,14 +369,14 @@ def is_connected(
     stack = list(results)
     patterns: dict[Apply, list[list[bool]]] = {}
     while stack:
-        each = stack.pop()
-        if each is variable:
+        current = stack.pop()
+        if current is variable:
             return True
-        if each in visited:
+        if current in visited:
             continue
-        visited.add(each)
-        stack += sources_of(each)
-        node = each.owner
+        visited.add(current)
+        stack += sources_of(current)
+        node = current.owner
         if node is None:
             continue
         if node not in patterns:
@@ -382,7 +384,7 @@ def is_connected(
         stack += [
             operand
             for operand, row in zip(node.inputs, patterns[node], strict=True)
-            if row[each.index or 0]
+            if row[current.index or 0]
         ]
     return False
 
@@ -411,7 +413,7 @@ def flow(
     order = toposort(seeds, blockers=stops)
     branches = Branches(order, [*seeds, *wrt])
     reached = _depends_on(order, wrt) - (set(stops) - set(wrt))
-    known = {each: gradient for each, gradient in seeds.items() if each in reached}
+    known = {seed: gradient for seed, gradient in seeds.items() if seed in reached}
     for node in reversed(order):
         gradients = [
             known.get(variable) if carries(variable) else None
@@ -423,7 +425,7 @@ def flow(
             for variable, term in zip(node.inputs, terms, strict=True):
                 if term is not None:
                     known[variable] = total(known.get(variable), term, variable)
-    return {each: known[each] for each in wrt if each in known}
+    return {target: known[target] for target in wrt if target in known}
 
 
 def _depends_on(order: Sequence[Apply], wrt: Sequence[Variable]) -> set[Variable]:
