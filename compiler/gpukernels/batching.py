@@ -122,9 +122,10 @@ def map_rows(
         results.append(result if isinstance(result, tuple) else (result,))
     if count == 0:
         return tuple(
-            empty((0, *each.shape), each.dtype, context=context) for each in results[0]
+            empty((0, *value.shape), value.dtype, context=context)
+            for value in results[0]
         )
-    return tuple(stack(each) for each in zip(*results, strict=True))
+    return tuple(stack(values) for values in zip(*results, strict=True))
 
 
 @body_of("map_rows")

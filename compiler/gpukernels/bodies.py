@@ -463,8 +463,8 @@ def inlined(plan: p.Plan, for_files: bool = False) -> Inlined | None:
         else:
             number.update(zip(step.outs, results, strict=True))
             steps.steps[first:] = [
-                replace(each, origin=step.origin, mark=step.mark, place=step.place)
-                for each in steps.steps[first:]
+                replace(added, origin=step.origin, mark=step.mark, place=step.place)
+                for added in steps.steps[first:]
             ]
         origins += [place] * (len(steps.steps) - first)
     outputs = tuple(number[n] for n in plan.outputs)

@@ -62,7 +62,7 @@ def lower(op: Any, node: Apply, k: Lowerer) -> None:
     """Lower to a pause with a call on real arrays."""
     name = next(name for cls, name in NAMES.items() if isinstance(op, cls))
     host = next(cls for cls in NAMES if isinstance(op, cls))
-    options = {each: getattr(op, each) for each in host.__props__}
+    options = {option: getattr(op, option) for option in host.__props__}
     k.call(node, name, node.inputs, options, recorded=False)
 
 
@@ -203,8 +203,8 @@ def factorize(
     if real >= 0:
         dtypes[real] = REAL.get(dtype, dtype)
     results = [
-        p.ArrayValue(each, (False,) * (rank + 1))
-        for each, rank in zip(dtypes, ranks, strict=True)
+        p.ArrayValue(result_dtype, (False,) * (rank + 1))
+        for result_dtype, rank in zip(dtypes, ranks, strict=True)
     ]
     fields = {
         "ins": tuple(ins),
@@ -357,9 +357,9 @@ def solve_steps(s: Steps, a: int, b: int, *, A_structure: str) -> int | None:
     ndim = s.array(a).ndim - 2
     batch = [s.wider(s.length(a, k), s.length(right, k), one) for k in range(ndim)]
     wide = []
-    for each in (a, right):
-        sides = [s.length(each, ndim), s.length(each, ndim + 1)]
-        wide.append(stack_of(s, s.broadcast(each, [*batch, *sides]))[0])
+    for operand in (a, right):
+        sides = [s.length(operand, ndim), s.length(operand, ndim + 1)]
+        wide.append(stack_of(s, s.broadcast(operand, [*batch, *sides]))[0])
     structures = {"lower_triangular": LOWER, "upper_triangular": UPPER}
     flags = structures.get(A_structure, 0)
     (solution,) = factorize(s, "solve", wide, batch, [2], flags)

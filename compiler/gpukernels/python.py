@@ -62,7 +62,9 @@ def perform(*values: Any, op: Op, types: tuple[Any, ...]) -> tuple[Array, ...]:
     inputs = [kind() for kind in types[: len(values)]]
     node = Apply(op, inputs, [kind() for kind in types[len(values) :]])
     results = zip(node.outputs, op.performed(node, args), strict=True)
-    return tuple(device_array(node, each.type, value) for each, value in results)
+    return tuple(
+        device_array(node, variable.type, value) for variable, value in results
+    )
 
 
 class OpThunk:
@@ -90,17 +92,17 @@ class OpThunk:
             try:
                 self.run()
                 return tuple(
-                    device_array(self.node, each.type, self.cells[each][0])
-                    for each in self.node.outputs
+                    device_array(self.node, output.type, self.cells[output][0])
+                    for output in self.node.outputs
                 )
             finally:
                 self._exchanged(before)
 
     def _exchanged(self, values: dict[Any, Any]) -> dict[Any, Any]:
         """Put values into cells and return what they held before."""
-        before = {each: cell[0] for each, cell in self.cells.items()}
-        for each, value in values.items():
-            self.cells[each][0] = value
+        before = {variable: cell[0] for variable, cell in self.cells.items()}
+        for variable, value in values.items():
+            self.cells[variable][0] = value
         return before
 
 

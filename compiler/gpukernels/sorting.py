@@ -138,7 +138,7 @@ def searchsorted(x: Array, v: Array, *sorter: Array, side: Any) -> Array:
 
     The kernel takes the sorter where its buffer begins, so it gets a copy.
     """
-    copies = [each.copy() for each in sorter]
+    copies = [array.copy() for array in sorter]
     places: Array = searching.searchsorted(x, v, side, *copies)
     return places
 
@@ -191,7 +191,7 @@ def unique_steps(
     value = s.array(x)
     if axis is not None and value.ndim > 1:
         return None
-    lengths = [s.length(x, each) for each in range(value.ndim)]
+    lengths = [s.length(x, dimension) for dimension in range(value.ndim)]
     flat = s.reshape(x, [s.integer(-1)])
     order = s.routine("argsort", [flat], "int64", 1, 0, 0)
     ordered = s.routine("take", [flat, order], value.dtype, 1, 0)

@@ -314,7 +314,7 @@ def advanced_inc_subtensor(
     result = x if inplace else x.copy()
     picked = pick(result, key)
     view, first = gather_axes(picked, view_of(result, tuple(picked.entries)))
-    arrays = np.broadcast_shapes(*(each.shape for each in picked.indices))
+    arrays = np.broadcast_shapes(*(array.shape for array in picked.indices))
     last = first + len(picked.indices)
     shape = (*view.shape[:first], *arrays, *view.shape[last:])
     check_lengths(operation, shape, y.shape, repeats)

@@ -120,10 +120,10 @@ class Kernel:
         """
         dtypes = [_dtype_of(source) for source in types]
         return {
-            "have_double": any(each.name == "float64" for each in dtypes),
-            "have_small": any(each.itemsize < 4 for each in dtypes),
-            "have_complex": any(each.kind == "c" for each in dtypes),
-            "have_half": any(each.name == "float16" for each in dtypes),
+            "have_double": any(dtype.name == "float64" for dtype in dtypes),
+            "have_small": any(dtype.itemsize < 4 for dtype in dtypes),
+            "have_complex": any(dtype.kind == "c" for dtype in dtypes),
+            "have_half": any(dtype.name == "float16" for dtype in dtypes),
         }
 
     @property

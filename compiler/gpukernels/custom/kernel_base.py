@@ -101,10 +101,10 @@ class WrittenOp(Op):
         """
         return [
             index
-            for index, each in enumerate(node.inputs)
-            if isinstance(each.type, TensorType)
-            and each.type.ndim == 0
-            and is_integer_name(each.type.dtype)
+            for index, variable in enumerate(node.inputs)
+            if isinstance(variable.type, TensorType)
+            and variable.type.ndim == 0
+            and is_integer_name(variable.type.dtype)
         ]
 
 
@@ -164,14 +164,17 @@ class GpuKernelBase(WrittenOp):
         """
         place = context or current_context() or context_of(node)
         who = self.described()
-        return {each.name: each.compiled(place, who) for each in kernels_of(self, node)}
+        return {
+            kernel.name: kernel.compiled(place, who)
+            for kernel in kernels_of(self, node)
+        }
 
 
 def context_of(node: Apply) -> Context:
     """Return the context of the first of a node's variables that has one."""
-    kinds = [each.type for each in (*node.inputs, *node.outputs)]
+    kinds = [variable.type for variable in (*node.inputs, *node.outputs)]
     place: Context = next(
-        (each for each in kinds if isinstance(each, GpuArrayType)),
+        (kind for kind in kinds if isinstance(kind, GpuArrayType)),
         GpuArrayType("int8", ()),
     ).context
     return place
@@ -180,7 +183,7 @@ def context_of(node: Apply) -> Context:
 def source_of(code: Any) -> str:
     """Return file and line of a function, or a class's first method, in brackets."""
     members = [code] if isinstance(code, FunctionType) else vars(code).values()
-    codes = [each.__code__ for each in members if isinstance(each, FunctionType)]
+    codes = [member.__code__ for member in members if isinstance(member, FunctionType)]
     first = min(codes, key=lambda code: code.co_firstlineno, default=None)
     return "" if first is None else f" ({first.co_filename}:{first.co_firstlineno})"
 
@@ -197,7 +200,7 @@ def listed(op: GpuKernelBase, method: str, result: Any, kind: type[T]) -> list[T
     """Return a method's result as a list. Raises TypeError for wrong items."""
     is_list = isinstance(result, Iterable)
     items = list(result) if is_list else [result]
-    wrong = [each for each in items if not (is_list and isinstance(each, kind))]
+    wrong = [item for item in items if not (is_list and isinstance(item, kind))]
     if wrong:
         within = "a list with " if is_list else ""
         raise GraphTypeError(
@@ -283,9 +286,9 @@ def run_kernels(
     who = op.described()
     for kernel in kernels_of(op, node):
         kernels[kernel.name] = kernel, kernel.compiled(context, who)
-    for each in launches_of(op, node, values, outputs):
-        if each.when:
-            queue(each, kernels, who)
+    for launch in launches_of(op, node, values, outputs):
+        if launch.when:
+            queue(launch, kernels, who)
     return tuple(outputs)
 
 
@@ -427,5 +430,7 @@ def _length(length: Any, op: GpuKernelBase) -> int:
             f"{op.described()}: infer_shape needs the value of {length}, which is on "
             "the device; add its index to host_inputs(self, node)"
         )
-    arrays = [np.asarray(_length(each, op), each.type.dtype) for each in owner.inputs]
+    arrays = [
+        np.asarray(_length(operand, op), operand.type.dtype) for operand in owner.inputs
+    ]
     return int(owner.op.evaluate(owner, arrays)[length.index or 0])

@@ -97,16 +97,16 @@ class KernelOp(GpuKernelBase):
         """Return a node over the operands, cast to their letters' dtypes."""
         check_count(self.signature, len(inputs), self.name)
         variables = [as_tensor_variable(value) for value in inputs]
-        dtypes = self.dtypes([each.type.dtype for each in variables])
-        for each in zip(variables, self.signature.inputs, dtypes, strict=False):
-            self._check(*each)
+        dtypes = self.dtypes([variable.type.dtype for variable in variables])
+        for triple in zip(variables, self.signature.inputs, dtypes, strict=False):
+            self._check(*triple)
         cast = [
             math.cast(variable, dtype)
             for variable, dtype in zip(variables, dtypes, strict=False)
         ]
         operands = [
-            gpu_contiguous(each) if operand.lengths is not None else each
-            for each, operand in zip(cast, self.signature.inputs, strict=True)
+            gpu_contiguous(variable) if operand.lengths is not None else variable
+            for variable, operand in zip(cast, self.signature.inputs, strict=True)
         ]
         outputs = [
             TensorType(dtype, self._pattern(operand, operands))()
@@ -124,7 +124,7 @@ class KernelOp(GpuKernelBase):
             raise GraphTypeError(
                 f"{mismatch}, expected {ndim} axes; the signature is {self.signature}"
             )
-        kinds = [kind_of(as_dtype(each)) for each in (variable.type.dtype, dtype)]
+        kinds = [kind_of(as_dtype(name)) for name in (variable.type.dtype, dtype)]
         if RANKS[kinds[0]] > RANKS[kinds[1]]:
             raise GraphTypeError(
                 f"{mismatch}; cast it if that is meant; the signature is "
@@ -139,7 +139,7 @@ class KernelOp(GpuKernelBase):
                 known = letters.get(operand.dtype, dtype)
                 letters[operand.dtype] = promoted(known, dtype)
         operands = (*self.signature.inputs, *self.signature.outputs)
-        return [letters.get(each.dtype, each.dtype) for each in operands]
+        return [letters.get(argument.dtype, argument.dtype) for argument in operands]
 
     def _pattern(
         self, output: Operand, variables: Sequence[Variable]
@@ -156,7 +156,7 @@ class KernelOp(GpuKernelBase):
             )
             if flag
         }
-        return tuple(each in ones or each == "1" for each in output.lengths or ())
+        return tuple(length in ones or length == "1" for length in output.lengths or ())
 
     def infer_shape(
         self, node: Apply, input_shapes: Sequence[Sequence[Any]]
@@ -180,15 +180,15 @@ class KernelOp(GpuKernelBase):
             whole
             if output.is_any_shape
             else tuple(
-                math.cast(evaluated(each, known | integers, functions), "int64")
-                for each in output.lengths or ()
+                math.cast(evaluated(length, known | integers, functions), "int64")
+                for length in output.lengths or ()
             )
             for output in self.signature.outputs
         ]
 
     def reference(self, *arrays: Any) -> Any:
         """Return the outputs with NumPy; half precision is computed in float32."""
-        dtypes = self.dtypes([np.asarray(each).dtype.name for each in arrays])
+        dtypes = self.dtypes([np.asarray(array).dtype.name for array in arrays])
         operands = [
             np.asarray(array).astype(work_dtype(dtype))
             for array, dtype in zip(arrays, dtypes, strict=False)
@@ -196,8 +196,8 @@ class KernelOp(GpuKernelBase):
         result = self.numpy_reference(*operands)
         results = result if isinstance(result, tuple) else (result,)
         outputs = tuple(
-            np.asarray(each).astype(as_dtype(dtype))
-            for each, dtype in zip(results, dtypes[len(operands) :], strict=True)
+            np.asarray(array).astype(as_dtype(dtype))
+            for array, dtype in zip(results, dtypes[len(operands) :], strict=True)
         )
         return outputs if len(outputs) > 1 else outputs[0]
 
@@ -233,7 +233,7 @@ class KernelOp(GpuKernelBase):
 
     def gpu_kernels(self, node: Apply, name: str) -> list[Kernel]:
         """Return the kernel, with parameters and macros for these dtypes."""
-        dtypes = [each.type.dtype for each in (*node.inputs, *node.outputs)]
+        dtypes = [variable.type.dtype for variable in (*node.inputs, *node.outputs)]
         operands = (*self.signature.inputs, *self.signature.outputs)
         of = dict(zip(operands, dtypes, strict=True))
         words = dict(_words(self.signature, of))
@@ -253,7 +253,7 @@ class KernelOp(GpuKernelBase):
     ) -> Iterable[Launch]:
         """Yield the launch; none for a grid without blocks."""
         (kernel,) = self.gpu_kernels(node, self.name)
-        shapes = [each.shape if isinstance(each, Array) else () for each in inputs]
+        shapes = [value.shape if isinstance(value, Array) else () for value in inputs]
         known = bound_lengths(self.signature, shapes, self.name, inputs)
         known |= _sizes(self.signature, inputs, self.name)
         integers = {
@@ -262,8 +262,10 @@ class KernelOp(GpuKernelBase):
             if operand.lengths is None
         }
         arguments: list[Any] = []
-        for each in (*inputs, *outputs):
-            arguments += [each, each.offset] if isinstance(each, Array) else []
+        for argument in (*inputs, *outputs):
+            arguments += (
+                [argument, argument.offset] if isinstance(argument, Array) else []
+            )
         arguments += [known[name] for name in self.signature.lengths]
         arguments += integers.values()
         values = known | integers
@@ -306,7 +308,7 @@ def _larger(a: Any, b: Any) -> Variable:
 def _whole(value: Any, known: Mapping[str, int]) -> Any:
     """Return a part of the geometry as integers."""
     if isinstance(value, tuple):
-        return tuple(_whole(each, known) for each in value)
+        return tuple(_whole(part, known) for part in value)
     return evaluated(value, known, {"min": least, "max": greatest})
 
 
@@ -318,7 +320,7 @@ def _flat(values: Iterable[Any]) -> Iterable[Any]:
 def _sizes(signature: Signature, inputs: Sequence[Any], who: str) -> dict[str, Any]:
     """Return the number of elements of ``[...]`` arrays, which must have one shape."""
     pairs = zip(signature.inputs, inputs, strict=True)
-    arrays = [(each.name, x) for each, x in pairs if each.is_any_shape]
+    arrays = [(operand.name, x) for operand, x in pairs if operand.is_any_shape]
     for name, x in arrays[1:]:
         first, shape = arrays[0][1].shape, x.shape
         wrong = f"{who}: arrays written [...] have one shape, given are "
@@ -338,16 +340,18 @@ def _words(
 ) -> Iterable[tuple[str, str]]:
     """Yield the macros that a kernel's text may use, with their definitions."""
     for letter in signature.letters:
-        dtype = next(of[each] for each in signature.inputs if each.dtype == letter)
+        dtype = next(
+            of[operand] for operand in signature.inputs if operand.dtype == letter
+        )
         yield letter, dtype_to_ctype(dtype)
         yield f"{letter}_work", dtype_to_ctype(work_dtype(dtype))
-    for each in signature.arrays:
-        dtype = of[each]
+    for array in signature.arrays:
+        dtype = of[array]
         stored = f"{write_w(dtype) or f'({dtype_to_ctype(dtype)})'}(v)"
         if kind_of(as_dtype(dtype)) == "c":
             stored = "(v)"
-        yield f"GA_LOAD_{each.name}(v)", f"{load_w(dtype)}(v)"
-        yield f"GA_STORE_{each.name}(v)", stored
+        yield f"GA_LOAD_{array.name}(v)", f"{load_w(dtype)}(v)"
+        yield f"GA_STORE_{array.name}(v)", stored
     yield "LOAD(a, i)", "GA_LOAD_##a(a[i])"
     yield "STORE(a, i, v)", "a[i] = GA_STORE_##a(v)"
 
@@ -359,14 +363,14 @@ def _parameters(
     texts: list[str] = []
     kinds: list[Any] = []
     begins: list[str] = []
-    for each in signature.arrays:
-        const = "const " if each in signature.inputs else ""
-        pointer = f"GLOBAL_MEM {const}{dtype_to_ctype(of[each])} *"
-        texts += [f"{pointer}GA_APART {each.name}", f"ga_size {each.name}_off"]
+    for array in signature.arrays:
+        const = "const " if array in signature.inputs else ""
+        pointer = f"GLOBAL_MEM {const}{dtype_to_ctype(of[array])} *"
+        texts += [f"{pointer}GA_APART {array.name}", f"ga_size {array.name}_off"]
         kinds += [INPUT if const else Array, OFFSET]
-        start = f"(GLOBAL_MEM {const}char *){each.name} + {each.name}_off"
-        begins.append(f"  {each.name} = ({pointer})({start});\n")
-    for name in (*signature.lengths, *(each.name for each in signature.integers)):
+        start = f"(GLOBAL_MEM {const}char *){array.name} + {array.name}_off"
+        begins.append(f"  {array.name} = ({pointer})({start});\n")
+    for name in (*signature.lengths, *(integer.name for integer in signature.integers)):
         texts.append(f"ga_ssize {name}")
         kinds.append("ssize")
     return texts, kinds, begins
@@ -425,17 +429,20 @@ def kernel_op(
     geometry = tuple((word, _frozen(value)) for word, value in grid.items())
     geometry += (("shared", shared),)
     lengths = frozenset(
-        {*parsed_signature.lengths, *(each.name for each in parsed_signature.integers)}
+        {
+            *parsed_signature.lengths,
+            *(integer.name for integer in parsed_signature.integers),
+        }
     )
     for value in _flat(value for _, value in geometry):
         if isinstance(value, str):
             compiled(value, lengths)
-    names = [each.name for each in parsed_signature.outputs]
+    names = [output.name for output in parsed_signature.outputs]
     if not {*zeroed} <= {*names}:
         raise GraphValueError(
             f"kernel_op: zeroed={tuple(zeroed)}, the outputs are {', '.join(names)}"
         )
-    places = [names.index(each) for each in zeroed]
+    places = [names.index(name) for name in zeroed]
 
     def make(gradient: Callable[..., Any]) -> KernelOp:
         if not gradient.__name__.isidentifier():

@@ -81,14 +81,14 @@ def recorded(
     variables = [kind() for kind in types]
     node = Apply(op, variables[: len(values)], variables[len(values) :])
     inputs = [
-        HostArray(s, each) if s.is_array(each) else HostInteger(s, each)
-        for each in values
+        HostArray(s, number) if s.is_array(number) else HostInteger(s, number)
+        for number in values
     ]
     numbers = new_outputs(s, op, node, inputs)
-    outputs = [HostArray(s, each) for each in numbers]
-    kernels = {each.name: each for each in kernels_of(op, node)}
+    outputs = [HostArray(s, number) for number in numbers]
+    kernels = {kernel.name: kernel for kernel in kernels_of(op, node)}
     # The outputs come first: the step takes the first one over.
-    arrays = [*numbers, *(each for each in values if s.is_array(each))]
+    arrays = [*numbers, *(number for number in values if s.is_array(number))]
     launches = op.gpu_launches(node, inputs, outputs)  # type: ignore[arg-type]
     for launch in listed(op, "gpu_launches", launches, Launch):
         add_launch(s, launch, kernels[launch.kernel], arrays, op)
@@ -108,7 +108,7 @@ def new_outputs(
             continue
         name = "zeros" if index in op.zeroed else "empty"
         value = p.ArrayValue(output.type.dtype, output.type.broadcastable)
-        lengths = [number_of(s, each) for each in shape]
+        lengths = [number_of(s, length) for length in shape]
         numbers.append(s.routines(name, lengths, [value]))
     return numbers
 
@@ -119,13 +119,13 @@ def shapes_of(
     """Return the outputs' lengths, by ``infer_shape``."""
     known: dict[Variable, Any] = dict(zip(node.inputs, inputs, strict=True))
     input_shapes = []
-    for each in inputs:
-        lengths = each.shape if is_host_array(each) else ()
+    for value in inputs:
+        lengths = value.shape if is_host_array(value) else ()
         variables = [TensorType("int64", ())() for _ in lengths]
         known.update(zip(variables, lengths, strict=True))
         input_shapes.append(tuple(variables))
     inferred = op.output_shapes(node, input_shapes)
-    shapes = [[integer_of(s, each, known) for each in lengths] for lengths in inferred]
+    shapes = [[integer_of(s, size, known) for size in lengths] for lengths in inferred]
     for shape, output in zip(shapes, node.outputs, strict=True):
         for length, flag in zip(shape, output.type.broadcastable, strict=True):
             if flag and not isinstance(length, int):
@@ -144,7 +144,7 @@ def add_launch(
         return
     check_arguments(kernel, tuple(launch.arguments), op.described())
     geometry, ndim = geometry_of(launch)
-    integers = [number_of(s, each) for each in geometry]
+    integers = [number_of(s, part) for part in geometry]
     params = [ndim]
     first = len(integers)
     for kind, code, value in zip(

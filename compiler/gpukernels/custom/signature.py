@@ -62,21 +62,23 @@ class Signature:
     def arrays(self) -> tuple[Operand, ...]:
         """All arrays, the inputs first."""
         return tuple(
-            each for each in (*self.inputs, *self.outputs) if each.lengths is not None
+            operand
+            for operand in (*self.inputs, *self.outputs)
+            if operand.lengths is not None
         )
 
     @property
     def integers(self) -> tuple[Operand, ...]:
         """The integers of the host."""
-        return tuple(each for each in self.inputs if each.lengths is None)
+        return tuple(operand for operand in self.inputs if operand.lengths is None)
 
     @property
     def lengths(self) -> tuple[str, ...]:
         """The names of lengths, in the order of the inputs."""
         names = (
             ALL if length == "..." else length
-            for each in self.inputs
-            for length in each.lengths or ()
+            for operand in self.inputs
+            for length in operand.lengths or ()
             if not length.isdigit()
         )
         return tuple(dict.fromkeys(names))
@@ -84,7 +86,9 @@ class Signature:
     @property
     def letters(self) -> tuple[str, ...]:
         """The letters that stand for dtypes."""
-        letters = (each.dtype for each in self.inputs if _LETTER.fullmatch(each.dtype))
+        letters = (
+            operand.dtype for operand in self.inputs if _LETTER.fullmatch(operand.dtype)
+        )
         return tuple(dict.fromkeys(letters))
 
     def __str__(self) -> str:
@@ -126,21 +130,23 @@ def _operands(side: str, text: str) -> list[Operand]:
             dtype = dtype_name(dtype)
         inside = None
         if lengths is not None:
-            inside = tuple(each.strip() for each in lengths.split(",") if each.strip())
+            inside = tuple(
+                length.strip() for length in lengths.split(",") if length.strip()
+            )
         operands.append(Operand(dtype, name, inside))
     return operands
 
 
 def _check(signature: Signature, text: str) -> None:
-    names = [each.name for each in (*signature.inputs, *signature.outputs)]
+    names = [operand.name for operand in (*signature.inputs, *signature.outputs)]
     twice = {name for name in names if names.count(name) > 1}
     clash = {*names} & {*signature.lengths}
     if twice or clash:
         raise _wrong(text, f"the name {min(twice | clash)!r} stands for two things")
-    for each in signature.inputs:
-        _check_input(each, text)
-    for each in signature.outputs:
-        _check_output(each, signature, text)
+    for argument in signature.inputs:
+        _check_input(argument, text)
+    for output in signature.outputs:
+        _check_output(output, signature, text)
 
 
 def _check_input(operand: Operand, text: str) -> None:
@@ -153,7 +159,7 @@ def _check_input(operand: Operand, text: str) -> None:
 
 
 def _check_output(operand: Operand, signature: Signature, text: str) -> None:
-    known = {*signature.lengths, *(each.name for each in signature.integers)}
+    known = {*signature.lengths, *(integer.name for integer in signature.integers)}
     if operand.lengths is None:
         raise _wrong(text, f"{operand}: outputs are arrays; write their lengths")
     if _LETTER.fullmatch(operand.dtype) and operand.dtype not in signature.letters:

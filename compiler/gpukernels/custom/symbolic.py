@@ -140,7 +140,7 @@ class HostArray:
         if self._shape is None:
             axes = range(self.ndim)
             lengths = [self.steps.length(self.number, axis) for axis in axes]
-            self._shape = tuple(HostInteger(self.steps, each) for each in lengths)
+            self._shape = tuple(HostInteger(self.steps, length) for length in lengths)
         return self._shape
 
     @property
@@ -263,7 +263,7 @@ def _computed(steps: Steps, length: Variable, known: dict[Variable, Any]) -> Any
         return known[owner.inputs[0]].shape[owner.op.i]
     if not isinstance(owner.op, Elemwise):
         raise Unrecordable(f"infer_shape computes with {owner.op}")
-    values = [integer_of(steps, each, known) for each in owner.inputs]
+    values = [integer_of(steps, operand, known) for operand in owner.inputs]
     if isinstance(owner.op.scalar, Scalar):
         if owner.op.scalar.name not in ROWS:
             raise Unrecordable(f"infer_shape computes with {owner.op}")

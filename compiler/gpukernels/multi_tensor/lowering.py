@@ -182,7 +182,7 @@ def tell_needs(
                 part.total, tuple(part.split(source)[0]), needs.context
             )
             folded = whole_arrays(part.total, part.split(inputs)[0])
-            ndim = max(each.ndim for each in folded)
+            ndim = max(array.ndim for array in folded)
             needs.reduction(kernel, ndim, range(part.total.axes))
 
 
@@ -204,13 +204,13 @@ class Job:
 
     def arguments(self) -> Iterator[Any]:
         """Yield the kernel's arguments, but for the blocks."""
-        for each in (*self.outs, *self.folded):
-            yield from arguments_of(each)
+        for array in (*self.outs, *self.folded):
+            yield from arguments_of(array)
         if self.totals is not None:
             yield from (self.rows, self.per)
             yield from arguments_of(self.totals)
-        for each in self.rest:
-            yield from arguments_of(each)
+        for operand in self.rest:
+            yield from arguments_of(operand)
         yield self.size
 
     def blocks(self) -> int:

@@ -51,7 +51,7 @@ class TotalText(InputText):
             lines = self.before if is_one else self.mapped
             names = f"m{index}", f"y{index}", self.place(total, index)
             self.load(names, sources[index], dtype, lines)
-        named = [each for _, each in numbers_of(total.map.inputs, sources, "m")]
+        named = [operand for _, operand in numbers_of(total.map.inputs, sources, "m")]
         (mapped,) = total.map.output_dtypes
         code = statements(total.map, named, mapped)
         self.supports.update({code.support: None} if code.support else {})

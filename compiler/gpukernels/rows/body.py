@@ -59,7 +59,7 @@ def needs_walks(s: Steps, given: Operands) -> int:
     reasons = [
         prefers_walks(s, given.rows(s), given.length),
         s.arithmetic("le", s.integer(NARROW), given.length),
-        *(s.arithmetic("eq", s.length(each, 0), s.integer(0)) for each in tables),
+        *(s.arithmetic("eq", s.length(table, 0), s.integer(0)) for table in tables),
     ]
     return s.any(reasons)
 
@@ -97,7 +97,7 @@ def by_kernel(s: Steps, given: Operands) -> list[int]:
     with s.under(blocks, True):
         outputs = shaped(s, given, results[:whole])
         folded = folds_of(s, program.totals, results[whole:])
-        totals = [s.view(each, (*(-1,) * axes, 0)) for each in folded]
+        totals = [s.view(total, (*(-1,) * axes, 0)) for total in folded]
     return chosen(s, blocks, [*outputs, *totals], stored)
 
 
@@ -112,10 +112,10 @@ def of_stored(way: Way, s: Steps, given: Operands) -> list[int]:
         zip(plain.program.outputs, outputs, strict=True)
     )
     operands = (there[total.operand] for total in program.totals)
-    stored = [each for each in operands if each is not None]
+    stored = [number for number in operands if number is not None]
     axes = len(given.shape) - 1
     folded = totals_of(s, program.totals, stored)
-    totals = (s.view(each, (*(-1,) * axes, 0)) for each in folded)
+    totals = (s.view(total, (*(-1,) * axes, 0)) for total in folded)
     return [*outputs[: len(program.outputs)], *totals]
 
 
@@ -126,7 +126,7 @@ def totals_of(s: Steps, totals: Sequence[Total], stored: Sequence[int]) -> list[
     if len(pairs) == 1:
         return folds_of(s, totals, stored)
     with s.under(alone, True):
-        single = [folds_of(s, [total], [each])[0] for total, each in pairs]
+        single = [folds_of(s, [total], [array])[0] for total, array in pairs]
     with s.under(alone, False):
         together = folds_of(s, totals, stored)
     return chosen(s, alone, single, together)
@@ -135,7 +135,7 @@ def totals_of(s: Steps, totals: Sequence[Total], stored: Sequence[int]) -> list[
 def folds_of(s: Steps, totals: Sequence[Total], arrays: Sequence[int]) -> list[int]:
     """Return arrays folded over all axes but the last one, in one launch."""
     folds = [Fold(t.monoid, 0, t.dtype, t.acc_dtype, of_none=True) for t in totals]
-    texts = [(f"v{i}", s.array(each).dtype) for i, each in enumerate(arrays)]
+    texts = [(f"v{i}", s.array(array).dtype) for i, array in enumerate(arrays)]
     axes = tuple(range(s.array(arrays[0]).ndim - 1))
     first = s.reduction(folds, texts, [name for name, _ in texts], arrays, axes)
     return [first + i for i in range(len(totals))]
@@ -164,7 +164,7 @@ def by_blas(way: Way, s: Steps, given: Operands) -> list[int]:
     """Return a program's product by the BLAS, and the rest of it after that."""
     product = product_of(given.program)
     assert product is not None
-    matrix, vector = (given.numbers[each] for each in product.operands)
+    matrix, vector = (given.numbers[place] for place in product.operands)
     assert matrix is not None
     assert vector is not None
     scaled = s.multiply(matrix, s.reshape(vector, [given.length]))

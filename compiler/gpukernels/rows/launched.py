@@ -85,8 +85,8 @@ def shaped(s: Steps, given: Operands, matrices: list[int]) -> list[int]:
     kinds = [given.program.kinds[value] for value in given.program.outputs]
     outer, one = given.shape[:-1], s.integer(1)
     return [
-        s.reshape(each, [*outer, given.length if kind == CELL else one])
-        for each, kind in zip(matrices, kinds, strict=True)
+        s.reshape(matrix, [*outer, given.length if kind == CELL else one])
+        for matrix, kind in zip(matrices, kinds, strict=True)
     ]
 
 

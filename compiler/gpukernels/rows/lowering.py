@@ -39,7 +39,7 @@ def lower_rowwise(op: Rowwise, node: Apply, k: Lowerer) -> None:
     arrays = {i: at for at, i in enumerate(places) if sources[i] == "array"}
     over = k.overwritten(op.inplace_pattern, node, arrays)
     named, results = op.program.statements(texts)
-    lines = [*named, *(f"@{i} = {each}" for i, each in enumerate(results))]
+    lines = [*named, *(f"@{i} = {result}" for i, result in enumerate(results))]
     step = plan.Call(
         label=label(op.program),
         origin=k.origin(node),

@@ -69,9 +69,9 @@ def product_of(program: Program) -> Product | None:
     a, b, multiplied = cells
     step = program.steps[multiplied - count]
     readers = [
-        (value, each)
-        for value, each in enumerate(program.steps, count)
-        if each is not step and not set(cells).isdisjoint(each.operands)
+        (value, reader)
+        for value, reader in enumerate(program.steps, count)
+        if reader is not step and not set(cells).isdisjoint(reader.operands)
     ]
     is_product = (
         isinstance(step, CompositeStep)

@@ -88,7 +88,7 @@ def folded(program: Program) -> tuple[Program, list[str]]:
     )
     row = SCALARS["maximum"]
     return program_of_folds, [
-        identity_text(row, work_dtype(np.dtype(each))) for each in dtypes
+        identity_text(row, work_dtype(np.dtype(dtype))) for dtype in dtypes
     ]
 
 
@@ -306,13 +306,13 @@ class Walks:
     def is_costly(self, value: int) -> bool:
         """True if a function is called for each element."""
         return any(
-            isinstance(step := self.program.steps[each - self.count], CompositeStep)
+            isinstance(step := self.program.steps[number - self.count], CompositeStep)
             and step.op in SCALARS
             and _CALL.search(SCALARS[step.op].expression)
-            for each in self.needed([value])
-            if each >= self.count
-            and each not in self.known
-            and self.program.kinds[each] == CELL
+            for number in self.needed([value])
+            if number >= self.count
+            and number not in self.known
+            and self.program.kinds[number] == CELL
         )
 
     def needed(self, roots: Iterable[int]) -> list[int]:
