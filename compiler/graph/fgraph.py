@@ -55,7 +55,9 @@ class FunctionGraph:
         self.clients: dict[Variable, dict[Client, None]] = {
             variable: {} for variable in self.inputs
         }
-        computed = ", ".join(str(each) for each in inputs if each.owner is not None)
+        computed = ", ".join(
+            str(variable) for variable in inputs if variable.owner is not None
+        )
         self._about_computed_inputs = (
             f"; of {computed}, given as computed, the operands are no inputs"
             if computed
@@ -83,15 +85,15 @@ class FunctionGraph:
     def _import(self, variable: Variable) -> list[Apply]:
         """Add the nodes behind ``variable``; return the new ones."""
         new = toposort([variable], blockers=self.clients)
-        for leaf in [variable, *(each for node in new for each in node.inputs)]:
+        for leaf in [variable, *(source for node in new for source in node.inputs)]:
             if leaf.owner is None and leaf not in self.clients:
                 self._import_leaf(leaf)
         for node in new:
             self.apply_nodes.add(node)
             for output in node.outputs:
                 self.clients.setdefault(output, {})
-            for index, each in enumerate(node.inputs):
-                self.clients[each][(node, index)] = None
+            for index, operand in enumerate(node.inputs):
+                self.clients[operand][(node, index)] = None
         return new
 
     def _import_leaf(self, leaf: Variable) -> None:
@@ -181,9 +183,9 @@ class FunctionGraph:
             self.apply_nodes.discard(node)
             for output in node.outputs:
                 del self.clients[output]
-            for index, each in enumerate(node.inputs):
-                del self.clients[each][(node, index)]
-                stack.append(each)
+            for index, operand in enumerate(node.inputs):
+                del self.clients[operand][(node, index)]
+                stack.append(operand)
 
     def toposort(self) -> list[Apply]:
         """Return the nodes in an order in which they can run.
@@ -208,7 +210,9 @@ class FunctionGraph:
         """
         guarded = self.guards()
         before: dict[Apply, list[Apply]] = {
-            node: [each.owner for each, _ in guard if each.owner is not None]
+            node: [
+                condition.owner for condition, _ in guard if condition.owner is not None
+            ]
             for node, guard in guarded.items()
         }
         for node in self.apply_nodes:
@@ -259,11 +263,11 @@ class FunctionGraph:
         """Return the variable, and all whose memory it may be a view of."""
         variables, stack = [], [variable]
         while stack:
-            each = stack.pop()
-            variables.append(each)
-            if each.owner is not None:
-                viewed = each.owner.op.view_map.get(each.index or 0, ())
-                stack.extend(each.owner.inputs[index] for index in viewed)
+            current = stack.pop()
+            variables.append(current)
+            if current.owner is not None:
+                viewed = current.owner.op.view_map.get(current.index or 0, ())
+                stack.extend(current.owner.inputs[index] for index in viewed)
         return variables
 
     def views_of(self, root: Variable, guard: Guard = ALWAYS) -> list[Variable]:
@@ -301,7 +305,9 @@ class FunctionGraph:
             for index, variable in enumerate(node.inputs)
         }
         uses |= {(("output", i), output) for i, output in enumerate(self.outputs)}
-        known = {(use, each) for each, users in self.clients.items() for use in users}
+        known = {
+            (use, variable) for variable, users in self.clients.items() for use in users
+        }
         if uses != known:
             raise AssertionError(f"clients differ: {uses ^ known}")
 

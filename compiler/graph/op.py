@@ -116,7 +116,7 @@ class Op:
         ]
         types = self.infer(*(variable.type for variable in variables))
         several = types if isinstance(types, Sequence) else [types]
-        return Apply(self, variables, [each() for each in several])
+        return Apply(self, variables, [kind() for kind in several])
 
     def __call__(self, *inputs: Any, **options: Any) -> Any:
         """Return the output of a new node, or the list of its outputs."""

@@ -75,7 +75,7 @@ class PrettyPrinter:
             return self(outputs[0] if len(outputs) == 1 else outputs)
         texts: dict[Variable, str] = {}
         for node in toposort([variable]):
-            operands = [texts.get(each) or str(each) for each in node.inputs]
+            operands = [texts.get(operand) or str(operand) for operand in node.inputs]
             text = self._text(node, operands)
             for index, output in enumerate(node.outputs):
                 texts[output] = text if len(node.outputs) == 1 else f"{text}.{index}"
@@ -119,18 +119,18 @@ def min_informative_str(variable: Variable, depth: int = 4) -> str:
     lines: list[str] = []
     stack = [(variable, 0)]
     while stack:
-        each, level = stack.pop()
+        current, level = stack.pop()
         indent = " " * level
-        if each in names:
-            lines.append(f"{indent}<{names[each]}>")
+        if current in names:
+            lines.append(f"{indent}<{names[current]}>")
             continue
-        names[each] = letters(len(names))
-        inner = each.owner is not None and each.name is None and level < depth
-        label = str(each.owner.op) if inner and each.owner else str(each)
-        lines.append(f"{indent}{names[each]}. {label}")
-        if inner and each.owner:
+        names[current] = letters(len(names))
+        inner = current.owner is not None and current.name is None and level < depth
+        label = str(current.owner.op) if inner and current.owner else str(current)
+        lines.append(f"{indent}{names[current]}. {label}")
+        if inner and current.owner:
             stack.extend(
-                (operand, level + 1) for operand in reversed(each.owner.inputs)
+                (operand, level + 1) for operand in reversed(current.owner.inputs)
             )
     return "\n".join(lines)
 

@@ -91,7 +91,7 @@ def toposort(
             if extra and node in extra:
                 waiting += [before for before in extra[node] if not is_done(before)]
             if not is_ordered.keys().isdisjoint(waiting):
-                open_one = next(each for each in waiting if each in is_ordered)
+                open_one = next(other for other in waiting if other in is_ordered)
                 raise InconsistencyError(
                     f"toposort: {open_one.op} needs its own result, by way of "
                     f"{node.op}; the graph has a cycle"
@@ -134,7 +134,7 @@ def clone(
     """Return ``outputs`` on new nodes, with their leaves; ``memo`` maps old to new."""
     known = {} if memo is None else memo
     for node in toposort(outputs, blockers=known):
-        copy = node.clone_with([known.get(each, each) for each in node.inputs])
+        copy = node.clone_with([known.get(operand, operand) for operand in node.inputs])
         for old, new in zip(node.outputs, copy.outputs, strict=True):
             known.setdefault(old, new)
     return [known.get(variable, variable) for variable in outputs]
@@ -156,7 +156,7 @@ def evaluated(
         return variable.data if isinstance(variable, Constant) else values[variable]
 
     for node in toposort(outputs, blockers=known) if order is None else order:
-        arrays = [value_of(each) for each in node.inputs]
+        arrays = [value_of(operand) for operand in node.inputs]
         for overwritten in node.op.destroy_map.values():
             for i in overwritten:
                 arrays[i] = np.array(arrays[i])

@@ -179,8 +179,8 @@ class Apply:
 
         The output types stay where the input types do; else the op infers them anew.
         """
-        kinds = [each.type for each in inputs]
-        if kinds == [each.type for each in self.inputs]:
+        kinds = [operand.type for operand in inputs]
+        if kinds == [operand.type for operand in self.inputs]:
             node = Apply(self.op, inputs, [output.type() for output in self.outputs])
         else:
             node = self.op.make_node(*inputs)
