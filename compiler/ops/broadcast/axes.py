@@ -36,7 +36,7 @@ Axes = int | Sequence[int]
 def listed_axes(name: str, axis: Any, ndim: int) -> list[int]:
     """Return one axis or several, counted from the left, none of them twice."""
     listed = axis_list(axis)
-    axes = [normalise_axis(name, each, ndim) for each in listed]
+    axes = [normalise_axis(name, number, ndim) for number in listed]
     if len(set(axes)) < len(axes):
         raise GraphValueError(f"{name}: an axis stands twice in {listed}")
     return axes
@@ -156,14 +156,14 @@ def broadcast_lengths(arrays: Sequence[Variable]) -> list[Variable]:
 def broadcast_arrays(*args: Any) -> list[Variable]:
     """Views of the arrays in the shape that they broadcast to."""
     arrays = [as_tensor_variable(arg) for arg in args]
-    ndim = max((each.type.ndim for each in arrays), default=0)
-    aligned = [shape_padleft(each, ndim - each.type.ndim) for each in arrays]
+    ndim = max((array.type.ndim for array in arrays), default=0)
+    aligned = [shape_padleft(array, ndim - array.type.ndim) for array in arrays]
     if all(
-        each.type.broadcastable == aligned[0].type.broadcastable for each in aligned
+        array.type.broadcastable == aligned[0].type.broadcastable for array in aligned
     ):
         return aligned
     lengths = broadcast_lengths(aligned)
-    return [broadcast_to(each, lengths) for each in aligned]
+    return [broadcast_to(array, lengths) for array in aligned]
 
 
 def broadcast_like(value: Any, template: Any) -> Variable:

@@ -82,8 +82,10 @@ class IfElse(Op):
     ) -> Gradients:
         """The gradient to the branch that is taken, zeros to the other."""
         return [
-            None if g is None else only_where(inputs[0], index <= self.n_outs, g, each)
-            for index, (g, each) in enumerate(
+            None
+            if g is None
+            else only_where(inputs[0], index <= self.n_outs, g, operand)
+            for index, (g, operand) in enumerate(
                 zip(self.through(output_gradients), inputs, strict=True)
             )
         ]
@@ -206,8 +208,8 @@ def _alike(a: Any, b: Any, place: int) -> tuple[Variable, Variable]:
     flags = tuple(
         p and q for p, q in zip(x.type.broadcastable, y.type.broadcastable, strict=True)
     )
-    x, y = (patternbroadcast(each, flags) for each in (x, y))
-    kinds = [each.type for each in (x, y)]
+    x, y = (patternbroadcast(side, flags) for side in (x, y))
+    kinds = [side.type for side in (x, y)]
     place_of: ArrayType = next(
         (k for k in kinds if isinstance(k, GpuArrayType)), kinds[0]
     )

@@ -164,11 +164,11 @@ def counted(length: Any, dtype: Any = "int64") -> Variable:
 
 def arange_dtype(given: Sequence[Variable]) -> str:
     """Return the dtype of ``arange``: 64 bits for integers, else the common dtype."""
-    joint = np.result_type(*(np.dtype(each.type.dtype) for each in given))
+    joint = np.result_type(*(np.dtype(variable.type.dtype) for variable in given))
     if joint.kind in "biu":
         return "uint64" if joint.kind == "u" else "int64"
     is_widened = joint.name == "float64" and not any(
-        each.type.dtype == "float64" for each in given
+        variable.type.dtype == "float64" for variable in given
     )
     if is_widened and config.cast_policy == "numpy+floatX":
         return str(config.floatX)
@@ -210,21 +210,23 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Va
 
 def common_float(wanted: str, *given: Variable) -> str:
     """Return the float dtype to compute in, for the arguments and the result."""
-    dtypes = [wanted, *(each.type.dtype for each in given)]
+    dtypes = [wanted, *(variable.type.dtype for variable in given)]
     return np.result_type(*map(np.dtype, dtypes)).name
 
 
 def _count(start: Variable, stop: Variable, step: Variable) -> Variable:
     """Return the number of elements from ``start`` to ``stop``, int64."""
-    if all(isinstance(each, Constant) for each in (start, stop, step)):
-        ends = [each.data.item() for each in (start, stop, step)]  # type: ignore[attr-defined]
+    if all(isinstance(variable, Constant) for variable in (start, stop, step)):
+        ends = [variable.data.item() for variable in (start, stop, step)]  # type: ignore[attr-defined]
         return core.constant(len(np.arange(*ends)), "int64")
-    if all(each.type.dtype[0] in "iu" for each in (start, stop, step)):
-        begin, end, by = (as_length("arange", each) for each in (start, stop, step))
+    if all(variable.type.dtype[0] in "iu" for variable in (start, stop, step)):
+        begin, end, by = (
+            as_length("arange", variable) for variable in (start, stop, step)
+        )
         span = end if is_constant(begin, 0) else end - begin
         steps = span if is_constant(by, 1) else -(-span // by)
     else:
-        ends = [math.cast(each, "float64") for each in (start, stop, step)]
+        ends = [math.cast(variable, "float64") for variable in (start, stop, step)]
         steps = math.cast(math.ceil((ends[1] - ends[0]) / ends[2]), "int64")
     return math.maximum(steps, core.constant(0, "int64"))
 
@@ -245,11 +247,13 @@ def linspace(
     Without ``endpoint`` the interval excludes ``stop``.
     """
     ends = [as_tensor_variable(start), as_tensor_variable(stop)]
-    for each in ends:
-        if each.type.ndim != 0:
-            raise GraphArgumentError(f"linspace: given {each.type}, expected a scalar")
+    for scalar in ends:
+        if scalar.type.ndim != 0:
+            raise GraphArgumentError(
+                f"linspace: given {scalar.type}, expected a scalar"
+            )
     work = common_float(str(config.floatX), *ends)
-    begin, end = (math.cast(each, work) for each in ends)
+    begin, end = (math.cast(limit, work) for limit in ends)
     count = counts("linspace", num)
     parts = count - 1 if endpoint else count
     parts = math.maximum(parts, core.constant(1, "int64"))
@@ -299,22 +303,22 @@ class Grid:
 
     def __getitem__(self, key: Any) -> list[Variable]:
         slices = key if isinstance(key, tuple) else (key,)
-        for each in slices:
-            if not isinstance(each, slice) or each.stop is None:
+        for entry in slices:
+            if not isinstance(entry, slice) or entry.stop is None:
                 raise GraphTypeError(
-                    f"{self.name}: given {each!r}, expected slices with an end"
+                    f"{self.name}: given {entry!r}, expected slices with an end"
                 )
-            if isinstance(each.step, complex):
+            if isinstance(entry.step, complex):
                 raise GraphValueError(
-                    f"{self.name}: a step of {each.step} counts points; use linspace"
+                    f"{self.name}: a step of {entry.step} counts points; use linspace"
                 )
         lines = [
             arange(
-                0 if each.start is None else each.start,
-                each.stop,
-                1 if each.step is None else each.step,
+                0 if span.start is None else span.start,
+                span.stop,
+                1 if span.step is None else span.step,
             )
-            for each in slices
+            for span in slices
         ]
         ndim = len(lines)
         sparse = [
@@ -324,7 +328,7 @@ class Grid:
         if self.is_sparse:
             return sparse
         lengths = [shape_i(line, 0) for line in lines]
-        return [broadcast_to(each, lengths) for each in sparse]
+        return [broadcast_to(line, lengths) for line in sparse]
 
 
 mgrid: Any = Grid("mgrid", is_sparse=False)

@@ -119,7 +119,7 @@ class AllocDiag(Op):
         if rows is None:
             rows = shape_i(variable, -1)
             columns = rows = rows + abs(self.offset) if self.offset else rows
-        lengths = [as_length("AllocDiag", each) for each in (rows, columns)]
+        lengths = [as_length("AllocDiag", count) for count in (rows, columns)]
         rest = list(variable.type.broadcastable[:-1])
         for axis, length in sorted(zip(axes, lengths, strict=True), key=_first):
             rest.insert(axis, is_constant(length, 1))

@@ -89,8 +89,8 @@ class Join(Op):
         ndim = _joint_ndim(operands)
         op = Join(normalise_axis("join", self.axis, ndim))
         dtype = common_dtype(operands)
-        inputs = [math.cast(each, dtype) for each in operands]
-        patterns = [each.type.broadcastable for each in inputs]
+        inputs = [math.cast(operand, dtype) for operand in operands]
+        patterns = [operand.type.broadcastable for operand in inputs]
         pattern = [any(flags) for flags in zip(*patterns, strict=True)]
         pattern[op.axis] = len(inputs) == 1 and patterns[0][op.axis]
         return Apply(op, inputs, [TensorType(dtype, tuple(pattern))()])
@@ -122,15 +122,15 @@ class Join(Op):
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
         """The lengths of the inputs, summed along the axis."""
         lengths: list[Any] = []
-        for axis, each in enumerate(zip(*input_shapes, strict=True)):
+        for axis, sides in enumerate(zip(*input_shapes, strict=True)):
             if axis != self.axis:
                 flags = [v.type.broadcastable[axis] for v in node.inputs]
-                lengths.append(each[flags.index(True) if any(flags) else 0])
-            elif any(length is None for length in each):
+                lengths.append(sides[flags.index(True) if any(flags) else 0])
+            elif any(length is None for length in sides):
                 lengths.append(None)
             else:
-                total = each[0]
-                for length in each[1:]:
+                total = sides[0]
+                for length in sides[1:]:
                     total = total + length
                 lengths.append(total)
         return [tuple(lengths)]
@@ -214,10 +214,10 @@ def stack(*tensors: Any, axis: Any = 0) -> Variable:
         if len(tensors) == 2:
             axis = tensors[1]
         tensors = tuple(tensors[0])
-    arrays = [as_tensor_variable(each) for each in _listed("stack", tensors)]
+    arrays = [as_tensor_variable(tensor) for tensor in _listed("stack", tensors)]
     ndim = arrays[0].type.ndim
-    if any(each.type.ndim != ndim for each in arrays):
-        types = ", ".join(str(each.type) for each in arrays)
+    if any(array.type.ndim != ndim for array in arrays):
+        types = ", ".join(str(array.type) for array in arrays)
         raise GraphArgumentError(f"stack: given {types}; expected as many axes each")
     along = normalise_axis("stack", known_integer("stack", "axis", axis), ndim + 1)
     if ndim == 0:
@@ -225,7 +225,7 @@ def stack(*tensors: Any, axis: Any = 0) -> Variable:
         return vector
     order: list[Any] = list(range(ndim))
     order.insert(along, "x")
-    return join(along, *(dimshuffle(each, *order) for each in arrays))
+    return join(along, *(dimshuffle(array, *order) for array in arrays))
 
 
 @offered
@@ -238,12 +238,12 @@ def stacklists(arg: Any) -> Variable:
     TensorType(float64, matrix)
     """
     if isinstance(arg, (list, tuple)):
-        return stack([stacklists(each) for each in _listed("stacklists", arg)])
+        return stack([stacklists(item) for item in _listed("stacklists", arg)])
     return as_tensor_variable(arg)
 
 
 def _matrices(name: str, arrays: Sequence[Any]) -> list[Variable]:
-    matrices = [as_tensor_variable(each) for each in _listed(name, arrays)]
+    matrices = [as_tensor_variable(array) for array in _listed(name, arrays)]
     for matrix in matrices:
         if matrix.type.ndim != 2:
             raise GraphArgumentError(

@@ -39,7 +39,7 @@ class FromFunctionOp(Op):
             raise GraphTypeError(
                 f"{self}: given {len(inputs)} inputs, expected {len(self.input_types)}"
             )
-        variables = [as_tensor_variable(each) for each in inputs]
+        variables = [as_tensor_variable(value) for value in inputs]
         for variable, kind in zip(variables, self.input_types, strict=True):
             if variable.type != kind:
                 raise GraphTypeError(
@@ -58,8 +58,8 @@ class FromFunctionOp(Op):
                 f"{self}: the function gave {len(results)} arrays, expected "
                 f"{len(outputs)}"
             )
-        for cell, each in zip(outputs, results, strict=True):
-            cell[0] = each
+        for cell, value in zip(outputs, results, strict=True):
+            cell[0] = value
 
     def infer_shape(
         self, node: Apply, input_shapes: Sequence[Sequence[Any]]
@@ -68,7 +68,7 @@ class FromFunctionOp(Op):
         if self.shapes is None:
             return super().infer_shape(node, input_shapes)
         shapes = self.shapes(node, [tuple(shape) for shape in input_shapes])
-        return [tuple(each) for each in shapes]
+        return [tuple(shape) for shape in shapes]
 
     def __str__(self) -> str:
         return f"FromFunctionOp{{{self.function.__name__}}}"
@@ -78,7 +78,7 @@ class FromFunctionOp(Op):
         module, name = self.function.__module__, self.function.__qualname__
         if getattr(sys.modules.get(module), name, None) == self:
             return found, ("as_op", module, name)
-        return FromFunctionOp, tuple(getattr(self, each) for each in self.__props__)
+        return FromFunctionOp, tuple(getattr(self, prop) for prop in self.__props__)
 
     def __copy__(self) -> FromFunctionOp:
         """Return a copy that is not found by the function's name."""
@@ -89,15 +89,15 @@ def types_of(what: str, given: Any) -> tuple[Type, ...]:
     """Return types from one or several of them, or of constructors of variables."""
     listed: Iterable[Any] = given if isinstance(given, (list, tuple)) else [given]
     types = []
-    for each in listed:
-        if isinstance(each, Type):
-            kind: Any = each
+    for item in listed:
+        if isinstance(item, Type):
+            kind: Any = item
         else:
-            variable = each() if callable(each) else each
+            variable = item() if callable(item) else item
             kind = variable.type if isinstance(variable, Variable) else None
         if not isinstance(kind, Type):
             raise GraphTypeError(
-                f"as_op: {what} holds {each!r}; expected types, such as T.fmatrix"
+                f"as_op: {what} holds {item!r}; expected types, such as T.fmatrix"
             )
         types.append(kind)
     return tuple(types)

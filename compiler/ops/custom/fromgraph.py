@@ -90,10 +90,10 @@ class OpFromGraph(Op):
         self._pattern = connection_pattern
 
     def _check(self) -> None:
-        for each in (*self.inner_inputs, *self.inner_outputs):
-            if not isinstance(each, Variable):
+        for variable in (*self.inner_inputs, *self.inner_outputs):
+            if not isinstance(variable, Variable):
                 raise GraphTypeError(
-                    f"OpFromGraph: given {each!r}, expected lists of variables"
+                    f"OpFromGraph: given {variable!r}, expected lists of variables"
                 )
         if len(set(self.inner_inputs)) < len(self.inner_inputs):
             raise GraphValueError("OpFromGraph: a variable is an input twice")
@@ -103,11 +103,11 @@ class OpFromGraph(Op):
         if reaction == "ignore":
             return
         needed = set(ancestors(self.inner_outputs, blockers=self.inner_inputs))
-        for each in self.inner_inputs:
-            if each not in needed:
+        for variable in self.inner_inputs:
+            if variable not in needed:
                 message = (
-                    f"OpFromGraph: the input {each} is not used; leave it out, or pass "
-                    "on_unused_input='ignore'"
+                    f"OpFromGraph: the input {variable} is not used; leave it out, or "
+                    "pass on_unused_input='ignore'"
                 )
                 if reaction == "raise":
                     raise UnusedInputError(message)
@@ -146,7 +146,8 @@ class OpFromGraph(Op):
                 for output in self.inner_outputs
             ]
             self._pattern = [
-                [each in needed for needed in behind] for each in self.inner_inputs
+                [variable in needed for needed in behind]
+                for variable in self.inner_inputs
             ]
         return [*self._pattern, *([True] * count for _ in self.captured)]
 
@@ -180,8 +181,8 @@ class OpFromGraph(Op):
             raise NotImplementedError(f"{self}: no rop_overrides")
         count = len(self.inner_inputs)
         points = [
-            math.zeros_like(each) if point is None else point
-            for each, point in zip(inputs, eval_points, strict=True)
+            math.zeros_like(variable) if point is None else point
+            for variable, point in zip(inputs, eval_points, strict=True)
         ]
         return _overridden(
             self.rop_overrides,
@@ -216,7 +217,7 @@ def _overridden(overrides: Overrides, arguments: list[Any], count: int) -> list[
     if isinstance(overrides, Variable):
         return [overrides] * count
     if isinstance(overrides, OpFromGraph):
-        flat = [each for part in arguments for each in part]
+        flat = [argument for part in arguments for argument in part]
         return list(overrides.make_node(*flat).outputs)
     if callable(overrides):
         results = list(overrides(*arguments))

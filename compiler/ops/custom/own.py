@@ -91,15 +91,15 @@ def meaning_of(function: Any) -> Any:
         return id(function)
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
     captured = [*cells, *(function.__defaults__ or ())]
-    values = [each if isinstance(each, PLAIN) else id(each) for each in captured]
-    return code_text(code), tuple((type(each), each) for each in values)
+    values = [value if isinstance(value, PLAIN) else id(value) for value in captured]
+    return code_text(code), tuple((type(value), value) for value in values)
 
 
 def code_text(code: CodeType) -> tuple[Any, ...]:
     """Return the text of code, independent of its position."""
     parts = [
-        code_text(each) if isinstance(each, CodeType) else repr(each)
-        for each in code.co_consts
+        code_text(constant) if isinstance(constant, CodeType) else repr(constant)
+        for constant in code.co_consts
     ]
     return code.co_code, code.co_names, code.co_varnames, code.co_freevars, *parts
 
@@ -214,7 +214,7 @@ def in_common_dtype(reference: Callable[..., Any]) -> Callable[..., Any]:
     def computed(*operands: Any) -> Any:
         dtype = np.result_type(*operands)
         work = np.dtype("float32") if dtype.name == "float16" else dtype
-        arrays = [np.asarray(each).astype(work, copy=False) for each in operands]
+        arrays = [np.asarray(operand).astype(work, copy=False) for operand in operands]
         return np.asarray(reference(*arrays)).astype(dtype)
 
     return computed
@@ -255,7 +255,7 @@ def name_for(own: Own) -> str:
 
     Raises ValueError if it is the name of something else.
     """
-    versions = [name for name, each in OWN.items() if each.called == own.called]
+    versions = [name for name, other in OWN.items() if other.called == own.called]
     for name in versions:
         if OWN[name].is_same(own):
             return name

@@ -199,9 +199,11 @@ def loop_dtypes(row: Scalar, inputs: Sequence[str]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def _numpy_loop(row: Scalar, inputs: tuple[str, ...]) -> tuple[str, ...]:
-    operands = tuple(np.dtype(each) for each in inputs)
-    if row.floats_integers and all(is_integer_name(each) for each in inputs):
-        operands = tuple(resolve(SCALARS["exp"], (each,)).result for each in operands)
+    operands = tuple(np.dtype(name) for name in inputs)
+    if row.floats_integers and all(is_integer_name(name) for name in inputs):
+        operands = tuple(
+            resolve(SCALARS["exp"], (operand,)).result for operand in operands
+        )
     try:
         loop = resolve(row, operands)
     except TypeError as error:
@@ -221,9 +223,10 @@ def evaluate_row(op: str, arrays: Sequence[Any], dtype: str) -> Any:
             return converted(np.asarray(arrays[0]), np.dtype(dtype))
         row = SCALARS[op]
         inputs = [np.asarray(array) for array in arrays]
-        loop = loop_dtypes(row, [_name(each.dtype) for each in inputs])
+        loop = loop_dtypes(row, [_name(array.dtype) for array in inputs])
         operands = [
-            each.astype(to, copy=False) for each, to in zip(inputs, loop, strict=False)
+            array.astype(to, copy=False)
+            for array, to in zip(inputs, loop, strict=False)
         ]
         return np.asarray(row.reference(*operands)).astype(dtype, copy=False)
 
@@ -295,10 +298,12 @@ class Elemwise(Op):
                 f"{self}: given {len(variables)} operands, expected {self.scalar.arity}"
             )
         ndim = max((variable.type.ndim for variable in variables), default=0)
-        aligned = [shape_padleft(each, ndim - each.type.ndim) for each in variables]
-        patterns = [each.type.broadcastable for each in aligned]
+        aligned = [
+            shape_padleft(variable, ndim - variable.type.ndim) for variable in variables
+        ]
+        patterns = [variable.type.broadcastable for variable in aligned]
         pattern = tuple(map(all, zip(*patterns, strict=True)))
-        dtypes = self.output_dtypes([each.type.dtype for each in aligned])
+        dtypes = self.output_dtypes([variable.type.dtype for variable in aligned])
         self._check_inplace(aligned, pattern, dtypes)
         return Apply(self, aligned, [TensorType(dtype, pattern)() for dtype in dtypes])
 
@@ -345,8 +350,8 @@ class Elemwise(Op):
         if isinstance(self.scalar, Composite):
             shape = np.broadcast_shapes(*(np.shape(array) for array in arrays))
             return [
-                np.array(np.broadcast_to(each, shape))
-                for each in self.scalar.reference(*arrays)
+                np.array(np.broadcast_to(result, shape))
+                for result in self.scalar.reference(*arrays)
             ]
         name = self.scalar.name if isinstance(self.scalar, Scalar) else "cast"
         return [evaluate_row(name, arrays, dtypes[0])]

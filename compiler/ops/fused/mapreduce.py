@@ -79,14 +79,17 @@ class MapReduces(Op):
         """The reductions of the mapped arrays, with NumPy."""
         mapped = self.map.reference(*arrays)
         return tuple(
-            reduce.reference(each)
-            for reduce, each in zip(self.reduces, mapped, strict=True)
+            reduce.reference(array)
+            for reduce, array in zip(self.reduces, mapped, strict=True)
         )
 
     def unfold(self, inputs: Sequence[Variable]) -> list[Variable]:
         """The map and the reductions as nodes of their own."""
         mapped = self.map.make_node(*inputs).outputs
-        return [reduce(each) for reduce, each in zip(self.reduces, mapped, strict=True)]
+        return [
+            reduce(variable)
+            for reduce, variable in zip(self.reduces, mapped, strict=True)
+        ]
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
         """Return the shape of the map's results without the reduced axes."""

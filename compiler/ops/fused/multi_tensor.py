@@ -184,8 +184,8 @@ class MultiTensor(Op):
             inputs = known(part, [np.asarray(array) for array in arrays[ins]])
             shape = shape_of(inputs, part.is_one)
             results += [
-                np.array(np.broadcast_to(each, shape))
-                for each in part.scalar.reference(*inputs)
+                np.array(np.broadcast_to(result, shape))
+                for result in part.scalar.reference(*inputs)
             ]
         for output, index in self.inplace_pattern.items():
             arrays[index][...] = results[output]

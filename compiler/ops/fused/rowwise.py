@@ -159,11 +159,11 @@ class Program:
 
     def unfold(self, inputs: Sequence[Variable]) -> list[Variable]:
         """Return the outputs as a graph of single rows and reductions."""
-        ndim = max(each.type.ndim for each in inputs)
+        ndim = max(variable.type.ndim for variable in inputs)
         values = list(inputs)
         cells = [
-            each
-            for each, (_, kind) in zip(inputs, self.inputs, strict=True)
+            variable
+            for variable, (_, kind) in zip(inputs, self.inputs, strict=True)
             if kind == CELL
         ]
         cell = cells[0] if cells else self.taken_first(inputs)
@@ -181,7 +181,7 @@ class Program:
     def taken_first(self, inputs: Sequence[Variable]) -> Variable:
         """The rows gathered by an input, if a program reads no other elements."""
         lines = (step for step in self.steps if isinstance(step, Line))
-        line = next(each for each in lines if each.operand < len(inputs))
+        line = next(step for step in lines if step.operand < len(inputs))
         rows: Variable = inputs[line.table][dimshuffle(inputs[line.operand], 0)]
         return rows
 
@@ -261,7 +261,7 @@ class Rowwise(Op):
             for variable, (_, kind) in zip(inputs, self.program.inputs, strict=True)
             if kind not in (LENGTH, COUNT)
         ]
-        pattern = tuple(all(each) for each in zip(*flags, strict=True))
+        pattern = tuple(all(axis_flags) for axis_flags in zip(*flags, strict=True))
         kinds = self.program.kinds
         outputs = [
             TensorType(
@@ -299,13 +299,13 @@ class Rowwise(Op):
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
         """Return on each axis the length of the first input that has it."""
         full_inputs = [
-            (shape, each.type.broadcastable)
+            (shape, variable.type.broadcastable)
             if kind != TABLE
             else ((1, shape[-1]), (True, False))
-            for shape, each, (_, kind) in zip(
+            for shape, variable, (_, kind) in zip(
                 input_shapes, node.inputs, self.program.inputs, strict=True
             )
-            if each.type.ndim > 0 and kind != FEW
+            if variable.type.ndim > 0 and kind != FEW
         ]
         lengths: list[Any] = []
         for axis in range(len(full_inputs[0][0])):

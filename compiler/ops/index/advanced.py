@@ -214,7 +214,7 @@ class Layout:
                 for part in self.arrays()
                 if part.type.dtype == "bool" or not _repeats(part, axis)
             ]
-            same = bool(known) and all(each is known[0] for each in known)
+            same = bool(known) and all(length is known[0] for length in known)
             one = core.constant(1, "int64")
             lengths.append(one if flag else known[0] if same else None)
         return lengths[::-1]

@@ -61,7 +61,7 @@ def index(x: Any, key: Any) -> Variable:
     of bounds of a known length; others out of bounds raise when the function runs.
     """
     variable = core.as_variable(x, "indexing")
-    entries = [as_entry(each) for each in entries_of(key)]
+    entries = [as_entry(part) for part in entries_of(key)]
     if any(map(_is_array, entries)):
         return _by_arrays(as_tensor_variable(variable), entries)
     known = _known_part(variable, entries)
@@ -77,7 +77,7 @@ def entries_of(key: Any) -> Sequence[Any]:
     if isinstance(key, tuple):
         return key
     is_index = isinstance(key, list) and any(
-        each is None or each is Ellipsis or isinstance(each, slice) for each in key
+        part is None or part is Ellipsis or isinstance(part, slice) for part in key
     )
     return key if is_index else (key,)
 

@@ -105,7 +105,7 @@ def outer(a: Any, b: Any) -> Variable:
 
     Operands that are no vectors are flattened.
     """
-    x, y = (flatten(as_tensor_variable(each)) for each in (a, b))
+    x, y = (flatten(as_tensor_variable(operand)) for operand in (a, b))
     return math.mul(dimshuffle(x, 0, "x"), dimshuffle(y, "x", 0))
 
 
@@ -140,7 +140,7 @@ def paired_axes(
         raise GraphArgumentError(
             f"{name}: axes is {axes!r}, expected a number or a pair of lists of axes"
         )
-    lists = [axis_list(each) for each in parts]
+    lists = [axis_list(part) for part in parts]
     left = [normalise_axis(name, axis, ndim) for axis in lists[0]]
     right = [normalise_axis(name, axis, other) for axis in lists[1]]
     if len(left) != len(right):
@@ -148,10 +148,10 @@ def paired_axes(
             f"{name}: {len(left)} axes of the first operand for {len(right)} of the "
             "second"
         )
-    for each in (left, right):
-        if len(set(each)) < len(each) or any(axis < first for axis in each):
+    for side in (left, right):
+        if len(set(side)) < len(side) or any(axis < first for axis in side):
             raise GraphValueError(
-                f"{name}: axes {each}: they must differ"
+                f"{name}: axes {side}: they must differ"
                 + (f", and the first {first} are the batch" if first else "")
             )
     return left, right

@@ -274,7 +274,7 @@ class QR(Op):
             "r": [(k, n)],
             "raw": [(n, m), (k,)],
         }
-        return [(*batch, *each) for each in sides[self.mode]]
+        return [(*batch, *side) for side in sides[self.mode]]
 
 
 class SVD(Op):

@@ -40,7 +40,7 @@ def norm(
             return _of_vectors(variable, 2, tuple(range(ndim)), keepdims)
         axes = tuple(range(ndim))
     else:
-        axes = tuple(normalise_axis("norm", each, ndim) for each in axis_list(axis))
+        axes = tuple(normalise_axis("norm", number, ndim) for number in axis_list(axis))
     if len(axes) == 1:
         return _of_vectors(variable, 2 if ord is None else ord, axes, keepdims)
     if len(axes) == 2 and axes[0] != axes[1]:

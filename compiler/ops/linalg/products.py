@@ -181,7 +181,7 @@ def matmul(a: Any, b: Any) -> Variable:
         return dot(x, y)
     row = dimshuffle(x, "x", 0) if x.type.ndim == 1 else x
     ndim = max(row.type.ndim, y.type.ndim)
-    stacks = [shape_padleft(each, ndim - each.type.ndim) for each in (row, y)]
+    stacks = [shape_padleft(side, ndim - side.type.ndim) for side in (row, y)]
     product = batched(*stacks)
     if x.type.ndim > 1:
         return product
@@ -197,12 +197,14 @@ def kron(a: Any, b: Any) -> Variable:
     ndim = max(x.type.ndim, y.type.ndim)
     left = shape_padleft(x, ndim - x.type.ndim)
     right = shape_padleft(y, ndim - y.type.ndim)
-    coarse = dimshuffle(left, *(each for i in range(ndim) for each in (i, "x")))
-    fine = dimshuffle(right, *(each for i in range(ndim) for each in ("x", i)))
+    coarse = dimshuffle(left, *(entry for i in range(ndim) for entry in (i, "x")))
+    fine = dimshuffle(right, *(entry for i in range(ndim) for entry in ("x", i)))
     lengths = []
     for axis in range(ndim):
-        longer = [each for each in (left, right) if not each.type.broadcastable[axis]]
-        own = [shape_i(each, axis) for each in longer or [left]]
+        longer = [
+            operand for operand in (left, right) if not operand.type.broadcastable[axis]
+        ]
+        own = [shape_i(operand, axis) for operand in longer or [left]]
         lengths.append(own[0] if len(own) == 1 else own[0] * own[1])
     return reshape(coarse * fine, lengths) if ndim else math.mul(x, y)
 

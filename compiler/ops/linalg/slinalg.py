@@ -142,7 +142,7 @@ def exponential(
         count = numbers.ceil(numbers.log2(norm / _REACH))
     kind = a.dtype.type
     scaled = a * kind(2.0**-count)
-    c = [kind(each / PADE[0]) for each in PADE]
+    c = [kind(coefficient / PADE[0]) for coefficient in PADE]
     x2 = matmul(scaled, scaled)
     x4 = matmul(x2, x2)
     x6 = matmul(x4, x2)

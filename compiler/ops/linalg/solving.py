@@ -133,7 +133,8 @@ class Solve(Op):
         if right.type.ndim > 1:
             ndim = max(matrix.type.ndim, right.type.ndim)
             matrix, right = (
-                shape_padleft(each, ndim - each.type.ndim) for each in (matrix, right)
+                shape_padleft(operand, ndim - operand.type.ndim)
+                for operand in (matrix, right)
             )
         pattern = _solution(matrix.type.broadcastable, right.type.broadcastable)
         return Apply(self, [matrix, right], [TensorType(dtype, pattern)()])

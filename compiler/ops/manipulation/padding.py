@@ -63,7 +63,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Varia
         values = options.get("constant_values", 0)
         return _constant(variable, widths, values)
     for axis, width in enumerate(widths):
-        if not all(is_constant(each, 0) for each in width):
+        if not all(is_constant(end, 0) for end in width):
             variable = _made_up(variable, axis, width, mode, options)
     return variable
 
@@ -73,19 +73,19 @@ def pairs(name: str, given: Any, ndim: int) -> list[tuple[Any, Any]]:
     if not isinstance(given, (list, tuple, np.ndarray)):
         return [(given, given)] * ndim
     listed = [
-        list(each) if isinstance(each, (list, tuple, np.ndarray)) else each
-        for each in given
+        list(item) if isinstance(item, (list, tuple, np.ndarray)) else item
+        for item in given
     ]
-    nested = [each for each in listed if isinstance(each, list)]
+    nested = [item for item in listed if isinstance(item, list)]
     if not nested:
         listed, nested = [listed], [listed]
     fits = len(nested) == len(listed) and len(listed) in (1, ndim)
-    if not fits or any(len(each) not in (1, 2) for each in nested):
+    if not fits or any(len(pair) not in (1, 2) for pair in nested):
         raise GraphValueError(
             f"pad: {name} is {given!r}, expected one, a pair, or a pair for each of "
             f"{ndim} axes"
         )
-    widths = [(each[0], each[-1]) for each in nested]
+    widths = [(pair[0], pair[-1]) for pair in nested]
     return widths * ndim if len(widths) == 1 else widths
 
 
@@ -118,12 +118,12 @@ def _constant(x: Variable, widths: list[Width], values: Any) -> Variable:
     """Pad in one launch where all ends have one value; else axis by axis."""
     listed = pairs("constant_values", values, x.type.ndim)
     first = listed[0][0] if listed else 0
-    if all(each == first for pair in listed for each in pair):
-        if all(is_constant(each, 0) for width in widths for each in width):
+    if all(value == first for pair in listed for value in pair):
+        if all(is_constant(end, 0) for width in widths for end in width):
             return x
         return _framed(x, widths, _scalar_of("a value", first, x.type.dtype))
     for axis, (width, ends) in enumerate(zip(widths, listed, strict=True)):
-        if not all(is_constant(each, 0) for each in width):
+        if not all(is_constant(end, 0) for end in width):
             x = _ended(
                 x,
                 axis,

@@ -97,7 +97,7 @@ def h_softmax(
     With ``target``, an output for each row, only the probabilities of these are
     computed: (batch_size,); else all: (batch_size, n_outputs).
     """
-    rows, W2, b2 = (as_tensor_variable(each) for each in (x, W2, b2))
+    rows, W2, b2 = (as_tensor_variable(array) for array in (x, W2, b2))
     of_class = softmax(dot(rows, W1) + b1)
     if target is None:
         inner = softmax(tensordot(rows, W2, ([1], [1])) + dimshuffle(b2, "x", 0, 1))

@@ -102,7 +102,9 @@ def confusion_matrix(actual: Any, pred: Any) -> list[Variable]:
             )
     order = unique(concatenate([true, guess]))
     of_true, of_guess = (
-        math.cast(math.eq(dimshuffle(each, 0, "x"), dimshuffle(order, "x", 0)), "int64")
-        for each in (true, guess)
+        math.cast(
+            math.eq(dimshuffle(vector, 0, "x"), dimshuffle(order, "x", 0)), "int64"
+        )
+        for vector in (true, guess)
     )
     return [dot(of_true.T, of_guess), order]

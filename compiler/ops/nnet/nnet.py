@@ -292,7 +292,7 @@ class FirstRows(Op):
     def make_node(self, x: Any, n: Any, total: Any) -> Apply:
         """Return a node over a vector, its number of elements, and the total."""
         vector = as_tensor_variable(x)
-        lengths = [as_length("FirstRows", each) for each in (n, total)]
+        lengths = [as_length("FirstRows", length) for length in (n, total)]
         if vector.type.ndim != 1:
             raise GraphArgumentError(f"{self}: given {vector.type}, expected a vector")
         flag = is_constant(lengths[1], 1)

@@ -99,11 +99,11 @@ def _scalars(vector: Variable) -> list[Variable] | None:
     node = vector.owner
     if node is not None and isinstance(node.op, Elemwise):
         inner = _scalars(node.inputs[0]) if isinstance(node.op.scalar, Cast) else None
-        return inner and [cast(each, vector.type.dtype) for each in inner]
+        return inner and [cast(scalar, vector.type.dtype) for scalar in inner]
     if node is None or not isinstance(node.op, Join):
         return elements(vector)
     parts = [_scalars(variable) for variable in node.inputs]
-    if any(each is None for each in parts):
+    if any(part is None for part in parts):
         return None
     return [scalar for part in parts for scalar in part or ()]
 

@@ -109,7 +109,7 @@ def array_ufunc(
     if row is not None:
         return _compared(row, inputs, math.FUNCTIONS[row.name](*inputs))
     if ufunc in PAIR_OF:
-        return tuple(math.FUNCTIONS[each.name](*inputs) for each in PAIR_OF[ufunc])
+        return tuple(math.FUNCTIONS[part.name](*inputs) for part in PAIR_OF[ufunc])
     composed = _ours([name])
     if composed is None:
         raise _missing(name)
@@ -320,7 +320,7 @@ def _stacked(axis: int, ndim: int) -> Function:
     """Return ``hstack`` or ``vstack``: a join of arrays with ``ndim`` axes or more."""
 
     def join(tup: Sequence[Any]) -> Variable:
-        arrays = [axes.atleast_nd(as_tensor_variable(each), ndim) for each in tup]
+        arrays = [axes.atleast_nd(as_tensor_variable(array), ndim) for array in tup]
         return joining.concatenate(arrays, min(axis, arrays[0].type.ndim - 1))
 
     return join

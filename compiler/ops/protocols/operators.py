@@ -319,5 +319,9 @@ _OF_ANY_CLASS = {*vars(type("Any", (), {})), "__annotations__"}
 
 core.Variable.learn(_of_rows())
 core.Variable.learn(
-    {name: each for name, each in vars(Operators).items() if name not in _OF_ANY_CLASS}
+    {
+        name: member
+        for name, member in vars(Operators).items()
+        if name not in _OF_ANY_CLASS
+    }
 )

@@ -176,7 +176,7 @@ def axes_of(name: str, axis: Axis, ndim: int) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(ndim))
     listed = axis_list(axis)
-    axes = tuple(sorted(normalise_axis(name, each, ndim) for each in listed))
+    axes = tuple(sorted(normalise_axis(name, number, ndim) for number in listed))
     if len(set(axes)) < len(axes):
         raise GraphValueError(f"{name}: an axis stands twice in {listed}")
     return axes

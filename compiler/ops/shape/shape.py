@@ -295,7 +295,7 @@ def size(x: Any) -> Variable:
 def elements(vector: Variable) -> list[Variable] | None:
     """Return the scalars of a vector, if the graph has them; else None."""
     if isinstance(vector, Constant):
-        return [core.constant(each, vector.type.dtype) for each in vector.data]
+        return [core.constant(number, vector.type.dtype) for number in vector.data]
     if vector.owner is None:
         return None
     if isinstance(vector.owner.op, MakeVector):
@@ -340,10 +340,10 @@ def _vector_of(name: str, lengths: Sequence[Any]) -> Variable:
 
 def known_ones(lengths: Variable, ndim: int) -> Pattern:
     """Return which axes of an array of these lengths have length 1 for sure."""
-    each = elements(lengths)
-    if each is None:
+    scalars = elements(lengths)
+    if scalars is None:
         return (False,) * ndim
-    return tuple(is_constant(length, 1) for length in each)
+    return tuple(is_constant(length, 1) for length in scalars)
 
 
 class Reshape(Op):
@@ -423,16 +423,18 @@ def _check_lengths(vector: Variable) -> None:
 
 def _resolve(new_lengths: list[Variable], old_lengths: Sequence[Any]) -> list[Any]:
     """Return ``new_lengths`` with -1 replaced, if ``old_lengths`` are known."""
-    if not any(is_constant(each, -1) for each in new_lengths):
+    if not any(is_constant(length, -1) for length in new_lengths):
         return new_lengths
     if any(length is None for length in old_lengths):
-        return [None if is_constant(each, -1) else each for each in new_lengths]
+        return [None if is_constant(length, -1) else length for length in new_lengths]
     total: Any = math.prod(old_lengths[1:], start=old_lengths[0]) if old_lengths else 1
     others: Any = 1
-    for each in new_lengths:
-        if not is_constant(each, -1):
-            others = each if isinstance(others, int) else others * each
-    return [total // others if is_constant(each, -1) else each for each in new_lengths]
+    for new in new_lengths:
+        if not is_constant(new, -1):
+            others = new if isinstance(others, int) else others * new
+    return [
+        total // others if is_constant(length, -1) else length for length in new_lengths
+    ]
 
 
 def reshape(x: Any, lengths: Any, ndim: int | None = None) -> Variable:
@@ -461,7 +463,7 @@ def flatten(x: Any, ndim: int | None = None, outdim: int | None = None) -> Varia
     variable = core.as_variable(x, "flatten")
     if None not in (ndim, outdim):
         raise GraphTypeError("flatten: given ndim and outdim, its older name")
-    ndim = next((each for each in (ndim, outdim) if each is not None), 1)
+    ndim = next((number for number in (ndim, outdim) if number is not None), 1)
     if not 1 <= ndim <= max(variable.type.ndim, 1):
         raise GraphValueError(
             f"flatten: ndim={ndim} is not between 1 and {variable.type.ndim}"

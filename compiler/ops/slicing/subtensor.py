@@ -93,7 +93,7 @@ def form_of(parts: Sequence[Any]) -> tuple[list[Entry], list[Variable]]:
     for part in parts:
         if isinstance(part, tuple):
             form.append(Slice(*map(_dtype_of, part)))
-            variables += [each for each in part if each is not None]
+            variables += [scalar for scalar in part if scalar is not None]
         else:
             form.append(part.type.dtype)
             variables.append(part)

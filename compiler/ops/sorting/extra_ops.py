@@ -64,8 +64,10 @@ class SearchSorted(Op):
                 f"searchsorted: given {inputs[0]} of {inputs[0].type}, expected a "
                 "sorted vector"
             )
-        joint = np.result_type(*(np.dtype(each.type.dtype) for each in inputs)).name
-        inputs = [math.cast(each, joint) for each in inputs]
+        joint = np.result_type(
+            *(np.dtype(variable.type.dtype) for variable in inputs)
+        ).name
+        inputs = [math.cast(variable, joint) for variable in inputs]
         if sorter is not None:
             places = as_tensor_variable(sorter)
             if places.type.ndim != 1 or places.type.dtype[0] not in "iu":
@@ -187,7 +189,7 @@ class Unique(Op):
         results = find(operand, *options, axis=self.axis)
         listed = list(results) if isinstance(results, tuple) else [results]
         values = listed[0].astype(x.dtype, copy=False)
-        numbers = [np.asarray(each, "int64") for each in listed[1:]]
+        numbers = [np.asarray(result, "int64") for result in listed[1:]]
         if self.return_inverse:
             which = int(self.return_index)
             rank = x.shape if self.axis is None else (x.shape[self.axis],)
@@ -406,13 +408,13 @@ def cov(
         observations = join(0, observations, _observations(y, rowvar))
     lost = (0 if bias else 1) if ddof is None else ddof
     dtype = observations.type.dtype
-    weights = [_weights(each, dtype) for each in (fweights, aweights)]
+    weights = [_weights(given, dtype) for given in (fweights, aweights)]
     if weights[0] is None and weights[1] is None:
         total = math.cast(shape_i(observations, 1), dtype)
         centred = observations - reduce.mean(observations, axis=1, keepdims=True)
         weighted, divisor = centred, total - core.constant(lost, dtype)
     else:
-        present = [each for each in weights if each is not None]
+        present = [factor for factor in weights if factor is not None]
         weight = math.mul(*present) if len(present) == 2 else present[0]
         total = reduce.sum(weight)
         mean = reduce.sum(observations * weight, axis=1, keepdims=True) / total

@@ -230,11 +230,11 @@ def along_axis(x: Variable, places: Variable, axis: int) -> tuple[Variable, ...]
     """Return an index: ``places`` along an axis, and each position along the others."""
     ndim = x.type.ndim
     key = []
-    for each in range(ndim):
+    for dimension in range(ndim):
         order: list[Any] = ["x"] * ndim
-        order[each] = 0
-        line = places if each == axis else counted(shape_i(x, each))
-        key.append(line if each == axis else dimshuffle(line, *order))
+        order[dimension] = 0
+        line = places if dimension == axis else counted(shape_i(x, dimension))
+        key.append(line if dimension == axis else dimshuffle(line, *order))
     return tuple(key)
 
 

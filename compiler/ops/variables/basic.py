@@ -160,7 +160,8 @@ class MakeVector(Op):
                     "use stack for arrays"
                 )
         dtype = (
-            self.dtype or np.result_type(*(each.type.dtype for each in scalars)).name
+            self.dtype
+            or np.result_type(*(operand.type.dtype for operand in scalars)).name
         )
         op = MakeVector(dtype)
         return Apply(op, scalars, [TensorType(dtype, (len(scalars) == 1,))()])

@@ -24,16 +24,16 @@ def places_of(inputs: Iterable[Variable], order: Iterable[Apply]) -> Places:
             assigned[variable] = name
     free: dict[Variable, str | None] = {}
     for node in order:
-        known = [assigned[each] for each in node.inputs if each in assigned]
+        known = [assigned[operand] for operand in node.inputs if operand in assigned]
         if isinstance(node.op, Transfer) and not isinstance(node.op, HostFromGpu):
             known = [node.outputs[0].type.context_name]
         elif is_device_node(node) and not isinstance(node.op, HostFromGpu):
             known = [own_place(node)]
         if known:
             assigned.update(dict.fromkeys(node.outputs, known[0]))
-            for each in node.inputs:
-                if each.owner is None and each not in assigned:
-                    free.setdefault(each, known[0])
+            for source in node.inputs:
+                if source.owner is None and source not in assigned:
+                    free.setdefault(source, known[0])
     return {**free, **assigned}
 
 

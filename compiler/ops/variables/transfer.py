@@ -181,7 +181,7 @@ def infer_context_name(*variables: Any) -> str | None:
     >>> infer_context_name(x, T.exp(y)), infer_context_name(x)
     ('null', None)
     """
-    queue = deque(each for each in variables if isinstance(each, Variable))
+    queue = deque(value for value in variables if isinstance(value, Variable))
     while queue:
         variable = queue.popleft()
         is_known, name = meant_for(variable)
