@@ -213,8 +213,8 @@ class Painter:
             self.leaf(v) if v.owner is None else self.source(v) for v in node.inputs
         ]
         self.picture.boxes.append(box)
-        destroyed = {i for each in node.op.destroy_map.values() for i in each}
-        viewed = {i for each in node.op.view_map.values() for i in each}
+        destroyed = {i for indices in node.op.destroy_map.values() for i in indices}
+        viewed = {i for indices in node.op.view_map.values() for i in indices}
         for i, (variable, source) in enumerate(zip(node.inputs, sources, strict=True)):
             mark = "destroy" if i in destroyed else "view" if i in viewed else ""
             if isinstance(node.op, Transfer):
@@ -257,7 +257,9 @@ class Painter:
         """Mark a variable as an output."""
         if variable.owner is None:
             name = self.leaf(variable)
-            box = next(each for each in self.picture.boxes if each.id == name)
+            box = next(
+                candidate for candidate in self.picture.boxes if candidate.id == name
+            )
             box.color = OUTPUT
             return
         begin = self.source(variable)
@@ -280,14 +282,14 @@ def picture_of(obj: Any, style: Style, asked_by: str) -> Picture:
     if isinstance(obj, Variable | Apply | list | tuple):
         listed = list(obj) if isinstance(obj, list | tuple) else [obj]
         roots: list[Variable] = []
-        for each in listed:
-            if isinstance(each, Apply):
-                roots += each.outputs
-            elif isinstance(each, Variable):
-                roots.append(each)
+        for item in listed:
+            if isinstance(item, Apply):
+                roots += item.outputs
+            elif isinstance(item, Variable):
+                roots.append(item)
             else:
-                graph_of(each, asked_by)  # raises, unless it is a function
-                return picture_of(each, style, asked_by)
+                graph_of(item, asked_by)  # raises, unless it is a function
+                return picture_of(item, style, asked_by)
         leaves = [
             v
             for v in ancestors(roots)

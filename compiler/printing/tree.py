@@ -112,8 +112,8 @@ class Tree:
     def readers(self, variable: Variable) -> list[Any]:
         """Return the positions of the nodes that read a variable, or ``output``."""
         return [
-            self.order[each] if isinstance(each, Apply) else each
-            for each, _ in self.clients[variable]
+            self.order[reader] if isinstance(reader, Apply) else reader
+            for reader, _ in self.clients[variable]
         ]
 
 

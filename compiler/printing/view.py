@@ -16,21 +16,21 @@ def data_of(picture: Picture) -> dict[str, Any]:
     """Return the picture as plain data, groups within groups."""
     boxes = []
     for box in picture.boxes:
-        each: dict[str, Any] = {
+        entry: dict[str, Any] = {
             "id": box.id,
             "label": box.label,
             "kind": box.kind,
             "facts": box.facts,
         }
         if box.color is not None:
-            each["color"] = box.color
+            entry["color"] = box.color
         if box.place is not None:
-            each["place"] = box.place
+            entry["place"] = box.place
         if box.seconds is not None:
-            each["seconds"] = box.seconds
+            entry["seconds"] = box.seconds
         if box.group is not None:
-            each["group"] = data_of(box.group)
-        boxes.append(each)
+            entry["group"] = data_of(box.group)
+        boxes.append(entry)
     edges = [
         {"from": e.source, "to": e.target, "label": e.label, "mark": e.mark}
         for e in picture.edges

@@ -105,9 +105,9 @@ def _step_lines(loop: LoopProfile, most: int) -> Iterator[str]:
     rows = sorted(loop.seconds.items(), key=lambda row: -row[1])
     for node, seconds in rows[:most]:
         share = 100 * seconds / whole if whole else 0.0
-        each = f"{seconds / loop.iterations:8.2e}s" if loop.iterations else "        ?"
+        mean = f"{seconds / loop.iterations:8.2e}s" if loop.iterations else "        ?"
         count = loop.commands[node]
-        yield f"    {share:5.1f}% {seconds:8.3f}s {each} {count:7d} {node}"
+        yield f"    {share:5.1f}% {seconds:8.3f}s {mean} {count:7d} {node}"
     if len(rows) > most:
         rest = sum(seconds for _, seconds in rows[most:])
         yield f"    ... (remaining {len(rows) - most} steps: {rest:.3g}s)"

@@ -74,15 +74,15 @@ def memory_profile(
     order = fgraph.toposort()
     for node in order:
         known = node.outputs
-        if not all(each in shapes for each in known):
+        if not all(output in shapes for output in known):
             continue  # integers of the host
-        flags = tuple(flag_of(node, each.index or 0) for each in known)
-        sizes = tuple(size_of(each, shapes[each]) for each in known)
+        flags = tuple(flag_of(node, output.index or 0) for output in known)
+        sizes = tuple(size_of(output, shapes[output]) for output in known)
         profile.nodes.append(
-            NodeMemory(node, sizes, tuple(shapes[each] for each in known), flags)
+            NodeMemory(node, sizes, tuple(shapes[output] for output in known), flags)
         )
-        for each, flag, size in zip(known, flags, sizes, strict=True):
-            if not isinstance(each.type, GpuArrayType):
+        for variable, flag, size in zip(known, flags, sizes, strict=True):
+            if not isinstance(variable.type, GpuArrayType):
                 profile.on_host += size
                 continue
             profile.without_any += size
@@ -133,7 +133,7 @@ def _frugal(
     before = fgraph.orderings()
     waits: dict[Apply, set[Apply]] = {}
     for node in order:
-        owners = (each.owner for each in node.inputs if each.owner is not None)
+        owners = (operand.owner for operand in node.inputs if operand.owner is not None)
         waits[node] = {*owners, *before.get(node, ())}
         for variable in (*node.inputs, *node.outputs):
             readers.setdefault(_root(variable), set()).add(node)

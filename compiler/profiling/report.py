@@ -158,10 +158,10 @@ def _table(
 
 def _columns(seconds: float, calls: int, is_on_device: bool, *counts: int) -> str:
     """Return the time of a call, ``*`` on the device, and counts."""
-    each = seconds / calls if calls else 0.0
+    mean = seconds / calls if calls else 0.0
     numbers = " ".join(f"{count:4d}" for count in counts)
     star = "*" if is_on_device else " "
-    return f"{each:8.2e}s {star} {calls:7d} {numbers}".rstrip()
+    return f"{mean:8.2e}s {star} {calls:7d} {numbers}".rstrip()
 
 
 STAR = "  (*) Op is running on the device"
@@ -295,14 +295,14 @@ def _memory(name: str, profile: MemoryProfile) -> Iterator[str]:
     )
     yield "    <created/inplace/view> is taken from the op declaration"
     small = 0
-    for each in sorted(profile.nodes, key=lambda each: -sum(each.sizes)):
-        if sum(each.sizes) < least:
+    for entry in sorted(profile.nodes, key=lambda row: -sum(row.sizes)):
+        if sum(entry.sizes) < least:
             small += 1
             continue
-        shapes = ", ".join(map(str, each.shapes))
-        flags = " ".join(each.flags)
-        sizes = ", ".join(map(str, each.sizes))
-        yield f"    {sum(each.sizes)}B  [{sizes}] [{shapes}] {flags} {each.node}"
+        shapes = ", ".join(map(str, entry.shapes))
+        flags = " ".join(entry.flags)
+        sizes = ", ".join(map(str, entry.sizes))
+        yield f"    {sum(entry.sizes)}B  [{sizes}] [{shapes}] {flags} {entry.node}"
     if small:
         yield f"    ... (remaining {small} Apply have results of less than {least}B)"
     yield ""

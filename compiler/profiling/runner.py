@@ -214,7 +214,7 @@ class Measured:
             count = integers.get(step.ins[0])
             count = None if count is None else max(count, 0)
             loop.add_calls(times, count, "u" in step.takes)
-            inner = any(each[:-1] == path for each in launched)
+            inner = any(other[:-1] == path for other in launched)
             loop.as_kernel += times * (path in launched and not inner)
             if count is not None:
                 given = enumerate(step.ins[1:])
@@ -323,5 +323,5 @@ class _BySteps(Watcher):
         if pauses(step):
             self.owner.context.sync()
             self.owner.note_pause(step, self.begun, now())
-        for each in (*step.ins, *step.outs):
-            self._look(each, known[each])
+        for value in (*step.ins, *step.outs):
+            self._look(value, known[value])

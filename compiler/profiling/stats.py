@@ -148,7 +148,7 @@ class ProfileStats:
     def linker_time(self) -> float:
         """The seconds from the rewritten graph to the loaded plan."""
         parts = self.compile.parts
-        return sum(parts.get(each, 0.0) for each in ("placing", "lowering", "loading"))
+        return sum(parts.get(part, 0.0) for part in ("placing", "lowering", "loading"))
 
     @property
     def local_time(self) -> float:
