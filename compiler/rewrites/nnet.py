@@ -122,7 +122,7 @@ def _without(x: Variable, axis: int) -> Variable:
         order = owner.op.new_order
         if order[axis] == "x":
             return dimshuffle(owner.inputs[0], *order[:axis], *order[axis + 1 :])
-    return dimshuffle(x, *(each for each in range(x.type.ndim) if each != axis))
+    return dimshuffle(x, *(other for other in range(x.type.ndim) if other != axis))
 
 
 @rewrite(phase="canonicalize", ops=[AdvancedSubtensor])
@@ -240,8 +240,8 @@ def _taken(op: Op, x: Variable, index: Sequence[Variable]) -> Variable:
     if all(flags):
         return dimshuffle(_without(x, 0), 0)
     places = [
-        call("second", each, number(0, each)) if flag else each
-        for each, flag in zip(index, flags, strict=True)
+        call("second", part, number(0, part)) if flag else part
+        for part, flag in zip(index, flags, strict=True)
     ]
     elements: Variable = op(x, *places)
     return elements

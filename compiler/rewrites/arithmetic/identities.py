@@ -117,7 +117,7 @@ def telling(dtype: str) -> np.ndarray[Any, Any]:
 
 def are_alike(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     """True if two arrays of a dtype hold the same numbers, nans and signs of zeros."""
-    a, b = (each.view(parts_dtype(each.dtype)) for each in (a, b))
+    a, b = (array.view(parts_dtype(array.dtype)) for array in (a, b))
     both_nan = (a != a) & (b != b)
     return bool(np.all(both_nan | ((a == b) & (np.signbit(a) == np.signbit(b)))))
 

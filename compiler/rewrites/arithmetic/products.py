@@ -108,7 +108,7 @@ def _opened(part: TreeNode, dtype: str) -> tuple[Variable | None, list[TreeNode]
 
 def factors_of(tree: Tree) -> list[TreeNode]:
     """Return the remaining factors, from left to right."""
-    return [each for each in tree if not each.operands and each.variable is not None]
+    return [node for node in tree if not node.operands and node.variable is not None]
 
 
 def is_number(part: TreeNode) -> bool:
@@ -181,7 +181,7 @@ def is_positive(variable: Variable) -> bool:
         terms = match(current, "add")
         if terms is None and not _is_positive_itself(current):
             return False
-        new = [each for each in terms or () if each not in met]
+        new = [term for term in terms or () if term not in met]
         met.update(new)
         waiting += reversed(new)
     return True
@@ -246,7 +246,7 @@ def cancel_factors(tree: Tree) -> bool:
     for part in factors_of(tree):
         if part.is_above or is_number(part):
             continue
-        above = [each for each in factors_of(tree) if each.is_above]
+        above = [factor for factor in factors_of(tree) if factor.is_above]
         partner = _partner(part, above)
         if partner is not None:
             part.variable = partner.variable = None
@@ -268,9 +268,9 @@ def _partner(part: TreeNode, among: Collection[TreeNode]) -> TreeNode | None:
 
 def distribute(tree: Tree, like: Variable) -> Variable | None:
     """The product with factors moved into a sum whose denominators they cancel."""
-    above = [each for each in factors_of(tree) if each.is_above]
+    above = [node for node in factors_of(tree) if node.is_above]
     for factor in above:
-        others = [each for each in above if each is not factor]
+        others = [other for other in above if other is not factor]
         summed = sum_of(factor.variable) if others else None
         if summed is None or factor.variable is None:
             continue
@@ -283,8 +283,8 @@ def distribute(tree: Tree, like: Variable) -> Variable | None:
         for gated in gates:
             gated.gate = None
         factor.variable = rebuilt_sum(summed)
-        for each in moved:
-            each.variable = None
+        for part in moved:
+            part.variable = None
         return rebuild(tree, like)
     return None
 
@@ -297,9 +297,9 @@ def _cancelled(
     Return none if they do not, or if there are no denominators. If the sum is a gate,
     its terms become the gates of their own products: where all are 0, so is the sum.
     """
-    terms = [each for each in summed if not each.operands]
-    products = [_product_or_term(each.variable) for each in terms]
-    used = [_used(each, factors) for each in products]
+    terms = [node for node in summed if not node.operands]
+    products = [_product_or_term(node.variable) for node in terms]
+    used = [_used(tree, factors) for tree in products]
     moved = [
         factor
         for factor in factors
@@ -309,14 +309,14 @@ def _cancelled(
         return []
     for term, product, cancelling in zip(terms, products, used, strict=True):
         result = rebuild(product, like)
-        for each in moved:
+        for part in moved:
             if (
                 cancelling is not None
-                and each not in cancelling
-                and each.variable is not None
+                and part not in cancelling
+                and part.variable is not None
             ):
-                result = call("mul", result, each.variable)
-        has_gates = any(each.gate is not None for each in product)
+                result = call("mul", result, part.variable)
+        has_gates = any(node.gate is not None for node in product)
         if is_gate and not has_gates and term.variable is not None:
             result = call("where_nonzero", term.variable, result)
         term.variable = result
@@ -352,7 +352,7 @@ def sum_of(variable: Variable | None) -> Tree | None:
         tree.append(part)
         part.operands = _terms(part, variable.type.dtype)
         waiting += reversed(part.operands)
-    n_terms = sum(not each.operands for each in tree)
+    n_terms = sum(not node.operands for node in tree)
     return tree if not waiting and 2 <= n_terms <= _MOST_TERMS else None
 
 

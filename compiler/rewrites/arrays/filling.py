@@ -181,7 +181,9 @@ def sum_repeated_number(node: Apply) -> Variable | None:
     value, axis_lengths = owner.inputs[0], elements(owner.inputs[1])
     if op.monoid != "add" or axis_lengths is None or not all(value.type.broadcastable):
         return None
-    counts = [each.data.item() for each in axis_lengths if isinstance(each, Constant)]
+    counts = [
+        length.data.item() for length in axis_lengths if isinstance(length, Constant)
+    ]
     number = constant_of(value)
     is_finite = number is not None and bool(np.isfinite(number))
     if not is_finite and (
@@ -253,11 +255,13 @@ def reshape_to_new_axes(node: Apply) -> Variable | None:
     """
     x, lengths = node.inputs
     axis_lengths = elements(lengths)
-    if axis_lengths is None or not any(is_constant(each, 1) for each in axis_lengths):
+    if axis_lengths is None or not any(
+        is_constant(length, 1) for length in axis_lengths
+    ):
         return None
-    longer = [each for each in axis_lengths if not is_constant(each, 1)]
+    longer = [length for length in axis_lengths if not is_constant(length, 1)]
     places = iter(range(len(longer)))
-    order = ["x" if is_constant(each, 1) else next(places) for each in axis_lengths]
+    order = ["x" if is_constant(length, 1) else next(places) for length in axis_lengths]
     return typed(dimshuffle(reshape(x, longer, ndim=len(longer)), *order), node)
 
 

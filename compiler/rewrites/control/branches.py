@@ -94,7 +94,7 @@ def compute_in_the_branch(node: Apply, fgraph: FunctionGraph) -> Variable | None
     if len(node.outputs) != 1:
         return None
     choices = [choice(variable) for variable in node.inputs]
-    conditions = [each[0] for each in choices if each is not None]
+    conditions = [pair[0] for pair in choices if pair is not None]
     if len(conditions) < 2:
         return None
     if not all(same_graph(conditions[0], condition) for condition in conditions[1:]):
@@ -107,8 +107,8 @@ def compute_in_the_branch(node: Apply, fgraph: FunctionGraph) -> Variable | None
     sides = [
         node.op(
             *(
-                each if known is None else known[side]
-                for each, known in zip(node.inputs, choices, strict=True)
+                operand if known is None else known[side]
+                for operand, known in zip(node.inputs, choices, strict=True)
             )
         )
         for side in (1, 2)

@@ -355,8 +355,8 @@ class Fixpoint:
             )
             rules = [
                 rule
-                for each in (*keys, None)
-                for rule in self.index.get(each, [])
+                for entry in (*keys, None)
+                for rule in self.index.get(entry, [])
                 if not rule.kinds or (kind and kind in rule.kinds)
             ]
             choice = self.by_op[key] = choice_of(rules, self.rested)

@@ -18,8 +18,10 @@ _HASHED_BYTES = 4096
 def merge_constants(fgraph: FunctionGraph) -> None:
     """Merge equal constants, which makes nodes that read them equal, too."""
     interner = Interner(fgraph)
-    for each in [v for v in fgraph.clients if isinstance(v, Constant)]:
-        fgraph.replace(each, interner.constant(each), reason="merge_equal_constants")
+    for constant in [v for v in fgraph.clients if isinstance(v, Constant)]:
+        fgraph.replace(
+            constant, interner.constant(constant), reason="merge_equal_constants"
+        )
 
 
 class Interner:

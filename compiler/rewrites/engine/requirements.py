@@ -63,10 +63,10 @@ class Required:
         lengths |= _told(node, lengths)
         if not is_needed or isinstance(op, Shape_i | Shape):
             return
-        for each in op.requirements(node, [lengths[x] for x in node.inputs]):
-            if each not in self.seen:
-                self.seen.add(each)
-                self.found.append(Sourced(each, str(op), node.trace))
+        for requirement in op.requirements(node, [lengths[x] for x in node.inputs]):
+            if requirement not in self.seen:
+                self.seen.add(requirement)
+                self.found.append(Sourced(requirement, str(op), node.trace))
 
 
 def _told(node: Apply, lengths: Mapping[Variable, Lengths]) -> dict[Variable, Lengths]:
@@ -95,22 +95,22 @@ class Missing:
             return
         self.is_seen = True
         after = Required(fgraph)
-        facts = [each.wanted for each in after.found]
+        facts = [sourced.wanted for sourced in after.found]
         points = Points(self.before.lengths | after.lengths, facts)
         requirements = sorted(
-            self.before.found, key=lambda each: not points.is_plain(each[0])
+            self.before.found, key=lambda sourced: not points.is_plain(sourced[0])
         )
-        for each in requirements:  # equal lengths first: they help with the rest
-            if not points.implies(each.wanted):
-                self.found += self._kept(each, points, fgraph)
-                points.assume(each.wanted)
+        for requirement in requirements:  # equal lengths first: they help with the rest
+            if not points.implies(requirement.wanted):
+                self.found += self._kept(requirement, points, fgraph)
+                points.assume(requirement.wanted)
 
     def _kept(
         self, lost: Sourced, points: Points, fgraph: FunctionGraph
     ) -> Iterator[Sourced]:
         """Yield the requirement by known lengths; nothing if they cost computation."""
-        left, right = (points.settled(each) for each in lost.wanted[1:])
-        if all(is_known(each, fgraph) for each in (left, right)):
+        left, right = (points.settled(side) for side in lost.wanted[1:])
+        if all(is_known(side, fgraph) for side in (left, right)):
             yield lost._replace(wanted=lost.wanted._replace(left=left, right=right))
 
     def restored(self, fgraph: FunctionGraph) -> None:
@@ -120,14 +120,14 @@ class Missing:
         places = range(len(fgraph.outputs))
         place = next((i for i in places if i not in updated), 0)
         while self.found:
-            each = self.found.pop()
+            lost = self.found.pop()
             old = fgraph.outputs[place]
-            with traced_as(each.trace):
-                new = required(old, each.wanted, each.called)
+            with traced_as(lost.trace):
+                new = required(old, lost.wanted, lost.called)
             for i in places:  # a result that is returned twice stays one
                 if fgraph.outputs[i] is old and (i == place or i not in updated):
                     fgraph.redirect("output", i, new, "keep_requirement")
-            new.tag.trace = each.trace
+            new.tag.trace = lost.trace
 
 
 def is_known(length: Variable, fgraph: FunctionGraph) -> bool:
@@ -168,15 +168,15 @@ class Points:
         self.least: dict[Any, int] = {}  # lengths that constant indices need
         self.drawn: dict[Any, Values] = {}
         self.known: dict[Variable, Values] = {}
-        for each in assumed:
-            self.assume(each)
+        for requirement in assumed:
+            self.assume(requirement)
 
     # ---- assumptions and implications ----
 
     def assume(self, wanted: Requirement) -> None:
         """Assume the requirement from now on."""
         if self.is_plain(wanted):
-            left, right = (self.plain(each) for each in wanted[1:])
+            left, right = (self.plain(side) for side in wanted[1:])
             if joined(self.same, left, right):
                 self.is_current = False
             return
@@ -189,13 +189,13 @@ class Points:
         if self.is_current:
             return
         self.is_current = True
-        for each in (self.equals, self.places, self.least, self.known):
-            each.clear()
+        for table in (self.equals, self.places, self.least, self.known):
+            table.clear()
         for requirement in self.assumed:
             self._learn(requirement)
 
     def _learn(self, requirement: Requirement) -> None:
-        left, right = (self.key(each) for each in requirement[1:])
+        left, right = (self.key(side) for side in requirement[1:])
         if requirement.relation == "equal":
             joined(self.equals, left, right)
             return
@@ -208,11 +208,11 @@ class Points:
 
     def implies(self, wanted: Requirement) -> bool:
         """True if the requirement follows from the assumptions."""
-        ends = [self.plain(each) for each in wanted[1:]]
+        ends = [self.plain(end) for end in wanted[1:]]
         if wanted.relation == "equal" and None not in ends:
             return bool(root(self.same, ends[0]) == root(self.same, ends[1]))
         self._update()
-        left, right = (root(self.equals, self.key(each)) for each in wanted[1:])
+        left, right = (root(self.equals, self.key(end)) for end in wanted[1:])
         if wanted.relation == "equal":
             return bool(left == right)
         if (self.key(wanted.left), right) in self.places:
@@ -230,18 +230,18 @@ class Points:
     def is_plain(self, wanted: Requirement) -> bool:
         """True if the requirement is that two lengths of leaves are equal."""
         return wanted.relation == "equal" and all(
-            self.plain(each) is not None for each in wanted[1:]
+            self.plain(side) is not None for side in wanted[1:]
         )
 
     def plain(self, variable: Variable) -> Any:
         """Return the key of a leaf's length, an integer input or constant, or None."""
-        each = self.settled(variable)
-        if isinstance(each, Constant):
-            return int(each.data) if each.type.ndim == 0 else None
-        if each.owner is None:
-            return each
-        if isinstance(each.owner.op, Shape_i):
-            return each.owner.inputs[0], each.owner.op.i
+        settled = self.settled(variable)
+        if isinstance(settled, Constant):
+            return int(settled.data) if settled.type.ndim == 0 else None
+        if settled.owner is None:
+            return settled
+        if isinstance(settled.owner.op, Shape_i):
+            return settled.owner.inputs[0], settled.owner.op.i
         return None
 
     # ---- integers by the lengths of leaves ----
@@ -250,16 +250,16 @@ class Points:
         """Return the integer with lengths of computed arrays by those of leaves."""
         known = self.by_leaves
         if variable not in known:
-            for each in self._behind(variable, known):
-                known[each] = self._settled(each, known)
+            for integer in self._behind(variable, known):
+                known[integer] = self._settled(integer, known)
         return known[variable]
 
     def _settled(
-        self, each: Variable, settled: Mapping[Variable, Variable]
+        self, variable: Variable, settled: Mapping[Variable, Variable]
     ) -> Variable:
-        owner, needs = each.owner, self._needs(each)
+        owner, needs = variable.owner, self._needs(variable)
         if owner is None or not needs:
-            return each
+            return variable
         inputs = [settled[x] for x in needs]
         if isinstance(owner.op, Shape_i):
             return inputs[0]
@@ -269,10 +269,12 @@ class Points:
         if isinstance(owner.op, Subtensor):
             scalars, part = elements(inputs[0]), constant_part(owner)
             if scalars is not None and isinstance(part, int):
-                return scalars[part] if -len(scalars) <= part < len(scalars) else each
+                return (
+                    scalars[part] if -len(scalars) <= part < len(scalars) else variable
+                )
         if inputs == owner.inputs:
-            return each
-        return owner.clone_with(inputs).outputs[each.index or 0]
+            return variable
+        return owner.clone_with(inputs).outputs[variable.index or 0]
 
     def _behind(
         self, variable: Variable, known: Collection[Variable]
@@ -281,8 +283,8 @@ class Points:
         order: dict[Variable, None] = {}
         stack = [variable]
         while stack:
-            each = stack[-1]
-            needed = () if each in order else self._needs(each)
+            current = stack[-1]
+            needed = () if current in order else self._needs(current)
             missing = [x for x in needed if x not in order and x not in known]
             if missing:
                 stack += missing
@@ -316,8 +318,8 @@ class Points:
         """Return the values of an integer, or of a vector of them, at all points."""
         known = self.known.get(variable)
         if known is None:
-            for each in self._behind(variable, self.known):
-                self.known[each] = self._computed(each)
+            for integer in self._behind(variable, self.known):
+                self.known[integer] = self._computed(integer)
             known = self.known[variable]
         return known
 
@@ -326,7 +328,7 @@ class Points:
             data = np.asarray(variable.data)
             return np.repeat(data[..., None], POINTS, axis=-1)
         owner = variable.owner
-        arrays = [self.known[each] for each in self._needs(variable)]
+        arrays = [self.known[operand] for operand in self._needs(variable)]
         values = None if owner is None or not arrays else made_of(owner, arrays)
         return self._drawn(variable) if values is None else values
 

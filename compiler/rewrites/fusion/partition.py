@@ -108,13 +108,13 @@ class Partition:
             new = self.needs(back.popleft())
             if first in new or not new.isdisjoint(users):
                 return None
-            new = {each for each in new - needed if self.rank[each] > low}
+            new = {group for group in new - needed if self.rank[group] > low}
             needed |= new
             back.extend(new)
             new = self.users(forth.popleft())
             if last in new or not new.isdisjoint(needed):
                 return None
-            new = {each for each in new - users if self.rank[each] < high}
+            new = {group for group in new - users if self.rank[group] < high}
             users |= new
             forth.extend(new)
         return Moved(users, False) if back else Moved(needed, True)
@@ -134,16 +134,16 @@ class Partition:
             self.put_beside(group, moved)
             return
         ordered = sorted(moved.groups, key=self.rank.__getitem__)
-        for number, each in enumerate(ordered, 1):
-            del self.ranks[bisect_left(self.ranks, self.rank[each])]
-            self.rank[each] = start + number * step
-            insort(self.ranks, self.rank[each])
+        for number, mover in enumerate(ordered, 1):
+            del self.ranks[bisect_left(self.ranks, self.rank[mover])]
+            self.rank[mover] = start + number * step
+            insort(self.ranks, self.rank[mover])
 
     def _spread_ranks(self) -> None:
         """Renumber the ranks of all groups, to make room between them."""
         ordered = sorted(self.rank, key=self.rank.__getitem__)
-        for number, each in enumerate(ordered, 1):
-            self.rank[each] = number * _GAP
+        for number, group in enumerate(ordered, 1):
+            self.rank[group] = number * _GAP
         self.ranks = sorted(self.rank.values())
 
     def join(self, a: int, b: int) -> int | None:
@@ -272,13 +272,13 @@ class Around:
         """True if a third group is known to stand between the group and another."""
         rank = self.partition.rank[other]
         while self._ahead and self._ahead[0][0] < rank:
-            _, each = heappop(self._ahead)
-            if each in self.after:
-                self._add(self.partition.users(each), ())
+            _, third = heappop(self._ahead)
+            if third in self.after:
+                self._add(self.partition.users(third), ())
         while self._behind and -self._behind[0][0] > rank:
-            _, each = heappop(self._behind)
-            if each in self.before:
-                self._add((), self.partition.needs(each))
+            _, third = heappop(self._behind)
+            if third in self.before:
+                self._add((), self.partition.needs(third))
         return not (
             self.partition.needs(other).isdisjoint(self.after)
             and self.partition.users(other).isdisjoint(self.before)

@@ -101,7 +101,7 @@ class Domain:
         return (
             isinstance(op, DimShuffle)
             and self.kind(operand) == ROW == self.kind(out)
-            and tuple(each for each in op.new_order if each != "x")
+            and tuple(axis for axis in op.new_order if axis != "x")
             == tuple(range(len(self.lead)))
         )
 
@@ -384,7 +384,7 @@ def arange_of(variable: Variable, ndim: int) -> Variable | None:
         return None
     if owner is not None and isinstance(owner.op, DimShuffle):
         *new, last = owner.op.new_order
-        if last != 0 or any(each != "x" for each in new):
+        if last != 0 or any(axis != "x" for axis in new):
             return None
         owner = owner.inputs[0].owner
     if owner is None or not isinstance(owner.op, ARange):

@@ -125,11 +125,11 @@ class Rows:
             if any(v in self.known for v in self.cells(touched)):
                 return True
             # Made of rows and columns: a reader with known elements has its shape.
-            readers = [each for out in node.outputs for each in self.readers(out)]
+            readers = [reader for out in node.outputs for reader in self.readers(out)]
             return any(
-                self.domain.fits(each)
-                and self.known.intersection(self.cells(each.inputs))
-                for each in readers
+                self.domain.fits(reader)
+                and self.known.intersection(self.cells(reader.inputs))
+                for reader in readers
             )
         is_one = self.domain.is_one(node.outputs[0]) and self.domain.lead != ()
         is_tied = not is_one and not isinstance(node.op, FirstRows)
@@ -146,10 +146,10 @@ class Rows:
     def is_given_to_rows(self, node: Apply) -> bool:
         """True if the group would read its own result as that of its first rows."""
         others = [client for out in node.outputs for client in self.readers(out)]
-        others = [each for each in others if isinstance(each.op, FirstRows)]
+        others = [other for other in others if isinstance(other.op, FirstRows)]
         if isinstance(node.op, FirstRows) and node.inputs[0].owner is not None:
             others.append(node.inputs[0].owner)
-        return any(self.partition.of(each) == self.number for each in others)
+        return any(self.partition.of(other) == self.number for other in others)
 
     def is_table(self, node: Apply) -> bool:
         """True if the group would gather rows of its own results."""
@@ -161,7 +161,7 @@ class Rows:
         ]
         owner = node.inputs[0].owner if isinstance(node.op, Picks) else None
         others = [*readers, *([] if owner is None else [owner])]
-        return any(self.partition.of(each) == self.number for each in others)
+        return any(self.partition.of(other) == self.number for other in others)
 
     def cells(self, variables: Iterable[Variable]) -> list[Variable]:
         """Return those that are arrays of elements."""
@@ -219,9 +219,9 @@ class Rows:
             client for out in node.outputs for client, _ in self.fgraph.clients[out]
         ]
         return all(
-            isinstance(each.op, Transfer) and self.is_result(each)
-            for each in readers
-            if isinstance(each, Apply)
+            isinstance(reader.op, Transfer) and self.is_result(reader)
+            for reader in readers
+            if isinstance(reader, Apply)
         )
 
     def folds(self) -> int:
@@ -281,7 +281,7 @@ class Rows:
         """
         inputs, outputs = self.partition.operands(self.number)
         return any(
-            all(isinstance(each.op, Reduce) for each in self.readers(out))
+            all(isinstance(reader.op, Reduce) for reader in self.readers(out))
             for out in outputs
             if out not in self.fgraph.outputs
         ) or any(is_fusible(v.owner) and self.domain.kind(v) == COLUMN for v in inputs)

@@ -148,10 +148,10 @@ def opened(node: Apply) -> Apply:
     else:
         assert isinstance(op, Gemv)
         product = Dot()(swapaxes(a, 0, 1) if op.transpose else a, b)
-    alpha, beta = (number(each, y) for each in (op.alpha, op.beta))
+    alpha, beta = (number(factor, y) for factor in (op.alpha, op.beta))
     terms = [call("mul", beta, y), call("mul", alpha, product)]
     total = call("add", *terms)
-    nodes = [each.owner for each in (*terms, total) if each.owner is not None]
+    nodes = [term.owner for term in (*terms, total) if term.owner is not None]
     return fused(nodes, [product, y, alpha, beta], [total])
 
 
@@ -270,8 +270,8 @@ def part_of(
     inside = set(members)
     total = total_of(fgraph, node)
     read = dict.fromkeys([] if total is None else [total])
-    for each in members:
-        read.update(dict.fromkeys(v for v in each.inputs if v.owner not in inside))
+    for member in members:
+        read.update(dict.fromkeys(v for v in member.inputs if v.owner not in inside))
     pattern = node.outputs[0].type.broadcastable
     is_one = tuple(not is_whole(v, pattern) for v in read)
     scalar = compose(members, [*read], node.outputs)

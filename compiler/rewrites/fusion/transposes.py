@@ -27,11 +27,11 @@ def move_axes_before_computing(fgraph: FunctionGraph, log: Log) -> bool:
         if not is_here or maker is None or not may_move(fgraph, node, maker):
             continue
         assert isinstance(node.op, DimShuffle)
-        moved = [moved_axes(each, node.op.new_order) for each in maker.inputs]
+        moved = [moved_axes(operand, node.op.new_order) for operand in maker.inputs]
         old, new = node.outputs[0], Apply(maker.op, moved, [node.outputs[0].type()])
         log.note("move_axes_before_computing", old, new.outputs[0])
         fgraph.replace(old, new.outputs[0], reason="move_axes_before_computing")
-        waiting += [each.owner for each in moved if each.owner is not None]
+        waiting += [operand.owner for operand in moved if operand.owner is not None]
         changed = True
     return changed
 

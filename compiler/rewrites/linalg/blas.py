@@ -70,7 +70,7 @@ def merge_sum_into_product(node: Apply, fgraph: FunctionGraph) -> Variable | Non
     products = [term for term in terms if term.b is not None]
     if not products or len(terms) > _LONGEST or len(others) > 1:
         return None
-    if not all(keeps_digits(each.scale, out.type.dtype) for each in terms + others):
+    if not all(keeps_digits(term.scale, out.type.dtype) for term in terms + others):
         return None  # a routine does not read an operand times 0: nan would be lost
     if others:
         (start,) = others

@@ -126,8 +126,8 @@ class Keeper:
                 stack += [out for out in client.outputs if out not in reachable]
                 reachable.update(client.outputs)
         return any(
-            each.op.reports and any(condition in reachable for condition, _ in guard)
-            for each, guard in self.fgraph.guards().items()
+            other.op.reports and any(condition in reachable for condition, _ in guard)
+            for other, guard in self.fgraph.guards().items()
         )
 
     def padded(self, ndim: int) -> Variable:
@@ -184,8 +184,8 @@ class Keeper:
             if outs.start <= output < outs.stop:
                 own = [
                     i
-                    for i, each in enumerate(operands)
-                    if each is old and part.is_own(i)
+                    for i, operand in enumerate(operands)
+                    if operand is old and part.is_own(i)
                 ]
                 if not own or old.type != value.type:
                     return None
@@ -258,7 +258,7 @@ def choosing(scalar: Composite, output: int, old: int) -> Composite:
         CompositeStep(step.op, tuple(map(moved, step.operands)), step.dtype)
         for step in scalar.steps
     ]
-    outputs = [moved(each) for each in scalar.outputs]
+    outputs = [moved(result) for result in scalar.outputs]
     dtype = scalar.output_dtypes[output]
     steps.append(CompositeStep("where", (count, old, outputs[output]), dtype))
     outputs[output] = count + len(steps)

@@ -61,7 +61,7 @@ class Memory:
         operand = node.inputs[index]
         root = self.fgraph.view_root(operand)
         guard = self.guards.get(node, ALWAYS)
-        if not all(excludes(guard, each) for each in self.destroyed.get(root, ())):
+        if not all(excludes(guard, other) for other in self.destroyed.get(root, ())):
             return False
         if not is_plain_view(operand):
             return False
@@ -116,18 +116,18 @@ class Memory:
         forth, behind = [node], {node}
         back, ahead = list(targets), set(targets)
         while forth and back:
-            for each in self.later(forth.pop()):
-                if each in ahead:
+            for other in self.later(forth.pop()):
+                if other in ahead:
                     return True
-                if each not in behind and self.rank[each] < last:
-                    behind.add(each)
-                    forth.append(each)
-            for each in self.earlier(back.pop()):
-                if each in behind:
+                if other not in behind and self.rank[other] < last:
+                    behind.add(other)
+                    forth.append(other)
+            for other in self.earlier(back.pop()):
+                if other in behind:
                     return True
-                if each not in ahead and self.rank[each] > first:
-                    ahead.add(each)
-                    back.append(each)
+                if other not in ahead and self.rank[other] > first:
+                    ahead.add(other)
+                    back.append(other)
         return False
 
     def closure(
@@ -136,10 +136,10 @@ class Memory:
         """Return the nodes reachable from a node, without it, within some ranks."""
         stack, reachable = [node], set[Apply]()
         while stack:
-            for each in beside(stack.pop()):
-                if each not in reachable and self.rank[each] in ranks:
-                    reachable.add(each)
-                    stack.append(each)
+            for other in beside(stack.pop()):
+                if other not in reachable and self.rank[other] in ranks:
+                    reachable.add(other)
+                    stack.append(other)
         return reachable
 
     def later(self, node: Apply) -> set[Apply]:
@@ -170,7 +170,7 @@ class Memory:
             {first} | self.closure(first, self.earlier, range(low, high)),
             {last} | self.closure(last, self.later, range(low, high)),
         )
-        nodes = [each for s in sides for each in sorted(s, key=self.rank.__getitem__)]
+        nodes = [node for s in sides for node in sorted(s, key=self.rank.__getitem__)]
         ranks = sorted(self.rank[node] for node in nodes)
         self.rank.update(zip(nodes, ranks, strict=True))
 
@@ -197,14 +197,14 @@ def becomes(variable: Variable, result: Variable) -> bool:
     """True if a result is a variable, or may be: a plain view of it, or one of two."""
     stack = [result]
     while stack:
-        each = stack.pop()
-        if each is variable:
+        current = stack.pop()
+        if current is variable:
             return True
-        if each.owner is not None and isinstance(
-            each.owner.op, DimShuffle | Reshape | Subtensor | IfElse
+        if current.owner is not None and isinstance(
+            current.owner.op, DimShuffle | Reshape | Subtensor | IfElse
         ):
-            viewed = each.owner.op.view_map.get(each.index or 0, ())
-            stack.extend(each.owner.inputs[index] for index in viewed)
+            viewed = current.owner.op.view_map.get(current.index or 0, ())
+            stack.extend(current.owner.inputs[index] for index in viewed)
     return False
 
 
