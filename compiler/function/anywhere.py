@@ -151,8 +151,8 @@ def places_of(step: p.Call, whole: Lowered, node: Apply) -> list[int | None]:
         if at not in places and isinstance(whole.plan.values[number], p.IntValue)
     )
     return [
-        next(free, None) if at is None and not isinstance(each, Constant) else at
-        for each, at in zip(node.inputs, places, strict=True)
+        next(free, None) if at is None and not isinstance(operand, Constant) else at
+        for operand, at in zip(node.inputs, places, strict=True)
     ]
 
 

@@ -199,8 +199,8 @@ class Function(Straight):
         arrays = self._arrays(args)
         with turns(self._turned):
             values = [
-                each.device_value(self._context_of(self._n_inputs + i))
-                for i, each in enumerate(self._shared)
+                shared.device_value(self._context_of(self._n_inputs + i))
+                for i, shared in enumerate(self._shared)
             ]
             if self._fast:
                 results = self._fast(*arrays)

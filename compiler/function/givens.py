@@ -75,7 +75,7 @@ def value_for(variable: Variable, value: Any) -> Variable:
     if isinstance(value, Variable):
         return value
     has_variables = isinstance(value, list | tuple) and any(
-        isinstance(each, Variable | Apply) for each in value
+        isinstance(item, Variable | Apply) for item in value
     )
     if has_variables or not isinstance(variable.type, ArrayType):
         constant: Variable = as_tensor_variable(value)
@@ -143,9 +143,9 @@ def _resolve(variable: Variable, direct: Replacements, final: Replacements) -> N
     while stack:
         current = stack[-1]
         needed = _needed(current, direct)
-        waiting = [each for each in needed if each not in final]
+        waiting = [other for other in needed if other not in final]
         if not waiting:
-            known = {each: final[each] for each in needed}
+            known = {other: final[other] for other in needed}
             expression = direct[current]
             final[current] = clone_replace(expression, known) if known else expression
             stack.pop()
@@ -163,7 +163,7 @@ def _resolve(variable: Variable, direct: Replacements, final: Replacements) -> N
 def _needed(variable: Variable, direct: Replacements) -> list[Variable]:
     """Return the other given variables that a variable's expression needs, in order."""
     behind = ancestors([direct[variable]], blockers=direct)
-    return [each for each in behind if each in direct and each is not variable]
+    return [other for other in behind if other in direct and other is not variable]
 
 
 def replaced(outputs: Sequence[Variable], known: Replacements) -> list[Variable]:

@@ -285,7 +285,7 @@ def swapped(
             )
     return replace(
         interface,
-        shared=tuple(swap.get(each, each) for each in interface.shared),
-        updated=tuple(swap.get(each, each) for each in interface.updated),
-        guarded=tuple(swap.get(each, each) for each in interface.guarded),
+        shared=tuple(swap.get(variable, variable) for variable in interface.shared),
+        updated=tuple(swap.get(variable, variable) for variable in interface.updated),
+        guarded=tuple(swap.get(variable, variable) for variable in interface.guarded),
     )

@@ -315,7 +315,7 @@ def _tell_of_python(
     if not without:
         return
     was_called = plan.info()["n_bindings"] > 0
-    listed = (named_with_reason(each, plan.plan.values) for each in without)
+    listed = (named_with_reason(step, plan.plan.values) for step in without)
     names = ", ".join(dict.fromkeys(listed))
     origin = without[0].origin
     where = f", made at {origin}" if origin else ""

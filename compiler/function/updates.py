@@ -146,7 +146,12 @@ def default_updates(
             and variable not in handled
         ]
         waiting = list(
-            final([update_value(each, each.default_update) for each in bringing])
+            final(
+                [
+                    update_value(variable, variable.default_update)
+                    for variable in bringing
+                ]
+            )
         )
         handled.update(bringing)
         pairs += zip(bringing, waiting, strict=True)

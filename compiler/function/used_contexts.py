@@ -29,10 +29,10 @@ class UsedContexts:
         self.names: dict[str | None, str | None] | None = None
         if len({*opened.values()}) > 1:
             first: dict[Context, str | None] = {}
-            for name, each in opened.items():
-                first.setdefault(each, name)
+            for name, context in opened.items():
+                first.setdefault(context, name)
             self.home = first[self.context]
-            self.names = {name: first[each] for name, each in opened.items()}
+            self.names = {name: first[context] for name, context in opened.items()}
 
 
 def context_names(variables: Iterable[Variable]) -> list[str | None]:
