@@ -64,7 +64,7 @@ def options_of(written: TypedOp) -> tuple[list[str], list[str]]:
     op = written.op
     refused = set(said(op, "c_no_compile_args") or ())
     folders = [*include_folders(), *(said(op, "c_header_dirs") or ())]
-    libraries = [str(each) for each in said(op, "c_lib_dirs") or ()]
+    libraries = [str(folder) for folder in said(op, "c_lib_dirs") or ()]
     options = [*STANDARD, *MISTAKES, *(said(op, "c_compile_args") or ())]
     options = [option for option in options if option not in refused]
     options += [f"-I{folder}" for folder in folders]

@@ -297,7 +297,7 @@ def knows_shapes(written: TypedOp) -> bool:
     lengths = [
         tuple(TensorType("int64", ())() for _ in kind.broadcastable) for kind in kinds
     ]
-    known = {each for of_input in lengths for each in of_input}
+    known = {length for of_input in lengths for length in of_input}
     known |= {node.inputs[i] for i in op.host_inputs(node)}
     try:
         shapes = op.output_shapes(node, lengths)
@@ -313,7 +313,9 @@ def is_known(length: Any, known: Collection[Variable]) -> bool:
     if length in known or isinstance(length, Constant):
         return True
     owner = length.owner
-    return owner is not None and all(is_known(each, known) for each in owner.inputs)
+    return owner is not None and all(
+        is_known(operand, known) for operand in owner.inputs
+    )
 
 
 @step_function("c_code")

@@ -169,7 +169,7 @@ def _with_aliases(
     names: Sequence[str | tuple[str, str]],
 ) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
     """Return the names, and the aliases each with its name."""
-    pairs = [(each, "") if isinstance(each, str) else each for each in names]
+    pairs = [(name, "") if isinstance(name, str) else name for name in names]
     aliases = tuple((alias, name) for name, alias in pairs if alias)
     return tuple(_named(name) for name, _ in pairs), aliases
 
@@ -220,7 +220,7 @@ class ParamsType(Type):
         params = {}
         for name, kind in self.fields:
             places = [values, *map(_attributes, sources)]
-            place = next((each for each in places if name in each), None)
+            place = next((source for source in places if name in source), None)
             if place is None:
                 raise GraphKeyError(
                     f"ParamsType: no value for {name!r}; give it by name, or as an "
@@ -279,7 +279,7 @@ def declarations(kind: Any) -> list[str]:
     lines: list[str] = []
     for name, part in parts_of(kind):
         if isinstance(part, Enum):
-            lines += [f"#define {each} {value!r}" for each, value in part.members]
+            lines += [f"#define {member} {value!r}" for member, value in part.members]
         if name and isinstance(part, (Scalar, TensorType)):
             lines.append(f"#define DTYPE_PARAM_{name} npy_{part.dtype}")
     if isinstance(kind, ParamsType):

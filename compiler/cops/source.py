@@ -184,7 +184,7 @@ def _escaped(byte: int) -> str:
 def _wrappers(kernel: Kernel) -> str:
     """Return the compiled kernel and the functions that launch it."""
     types = [_C_KINDS.get(kind, f"npy_{kind} ") for kind in kernel.params]
-    takes = "".join(f", {each}a{i}" for i, each in enumerate(types))
+    takes = "".join(f", {kind}a{i}" for i, kind in enumerate(types))
     passed = "".join(f", a{i}" for i in range(len(types)))
     pointers = [
         f"(void *)a{i}" if kind in POINTERS else f"&a{i}"

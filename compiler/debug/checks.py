@@ -268,11 +268,13 @@ def value_of(variable: Variable, known: dict[Variable, HostArray]) -> HostArray:
         if stack[-1] in known or node is None:
             stack.pop()
             continue
-        waiting = [each for each in needed_inputs(node, known) if each not in known]
+        waiting = [
+            operand for operand in needed_inputs(node, known) if operand not in known
+        ]
         if waiting:
             stack.extend(reversed(waiting))
             continue
-        arrays = [host_value(each, known) for each in node.inputs]
+        arrays = [host_value(operand, known) for operand in node.inputs]
         for output, result in zip(
             node.outputs, checked_evaluation(node, arrays), strict=True
         ):
@@ -292,7 +294,7 @@ def needed_inputs(node: Apply, known: Mapping[Variable, HostArray]) -> list[Vari
         needed = [
             v for i, v in enumerate(node.inputs) if sides.get(i, is_true) == is_true
         ]
-        return [each for each in needed if not isinstance(each, Constant)]
+        return [operand for operand in needed if not isinstance(operand, Constant)]
     return [condition]
 
 
@@ -313,7 +315,7 @@ def checked_evaluation(node: Apply, arrays: Sequence[HostArray]) -> list[HostArr
     op = node.op
     inputs = [np.array(array) for array in arrays]
     try:
-        results = [np.asarray(each) for each in op.evaluate(node, inputs)]
+        results = [np.asarray(value) for value in op.evaluate(node, inputs)]
     except Exception as error:
         note(error, evaluation_text(node, arrays))
         raise
@@ -378,8 +380,8 @@ def type_problem(kind: Type, result: HostArray) -> str:
 def is_undetermined(variable: Variable) -> bool:
     """Return True if the value depends on one that its op leaves undetermined."""
     return any(
-        each.owner is not None and each.index in each.owner.op.undetermined
-        for each in ancestors([variable])
+        ancestor.owner is not None and ancestor.index in ancestor.owner.op.undetermined
+        for ancestor in ancestors([variable])
     )
 
 

@@ -60,7 +60,9 @@ def inputs_of(
     if node is None or all(names.get(value) in node.inputs for value in arrays):
         return step.ins
     numbers = {variable: value for value, variable in names.items()}
-    return [numbers[each] for each in node.inputs if each in numbers] or step.ins
+    return [
+        numbers[variable] for variable in node.inputs if variable in numbers
+    ] or step.ins
 
 
 def evaluation_text(node: Apply, arrays: Sequence[Any]) -> str:

@@ -146,7 +146,7 @@ class Stepwise:
         return failure_text(self.plan, number, node, names, known)
 
     def _step(self, number: int, step: p.Step, known: Values) -> Sequence[Any]:
-        inputs = [known[each] for each in step.ins]
+        inputs = [known[value] for value in step.ins]
         if isinstance(step, p.HostInt | p.Dim | p.IntOp):
             return [integer(step, inputs)]
         if isinstance(step, p.Read):
@@ -177,7 +177,7 @@ class Stepwise:
                 error.__notes__ = []  # those of the step follow
                 raise
         results = dict(zip(part.outs, ran, strict=True))
-        return [results[each] for each in step.outs]
+        return [results[value] for value in step.outs]
 
     def info(self) -> dict[str, int]:
         """Return counts as those of a function that runs at once, as far as known."""
