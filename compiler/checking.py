@@ -84,10 +84,10 @@ class numeric_grad:
         out_type: Any = None,
     ) -> None:
         single = not isinstance(pt, list | tuple)
-        points = [np.array(each) for each in ([pt] if single else pt)]
+        points = [np.array(value) for value in ([pt] if single else pt)]
         step = eps
         if step is None:
-            dtypes = [each.dtype for each in points]
+            dtypes = [array.dtype for array in points]
             step = STEPS[coarsest(dtypes if out_type is None else [*dtypes, out_type])]
         gradients = []
         for point in points:
@@ -189,7 +189,7 @@ def verify_grad(
     >>> from gpuarray.compiler import tensor as T
     >>> verify_grad(T.tanh, [np.array([0.5, -1.0])])
     """
-    points = [np.array(each) for each in pt]
+    points = [np.array(value) for value in pt]
     generator = np.random.default_rng(0) if rng is None else rng
     for i, point in enumerate(points):
         if point.dtype.name not in TOLERANCES:
@@ -198,19 +198,19 @@ def verify_grad(
                 "differences need real numbers"
             )
     variables = [
-        TensorType(each.dtype.name, tuple(n == 1 for n in each.shape))(f"input {i}")
-        for i, each in enumerate(points)
+        TensorType(array.dtype.name, tuple(n == 1 for n in array.shape))(f"input {i}")
+        for i, array in enumerate(points)
     ]
     output = _only_output(fun, variables)
     dtype = str(output.type.dtype)
     if cast_to_output_type:
-        points = [each.astype(dtype) for each in points]
+        points = [array.astype(dtype) for array in points]
         variables = [
             TensorType(dtype, variable.type.broadcastable)(variable.name)
             for variable in variables
         ]
         output = _only_output(fun, variables)
-    kind = coarsest([*(each.dtype for each in points), out_type or dtype])
+    kind = coarsest([*(array.dtype for array in points), out_type or dtype])
     allowed = (
         TOLERANCES[kind] if abs_tol is None else abs_tol,
         TOLERANCES[kind] if rel_tol is None else rel_tol,

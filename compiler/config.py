@@ -111,8 +111,8 @@ FOLLOWERS: list[Callable[[], None]] = []
 
 def follow() -> None:
     """Call the followers."""
-    for each in FOLLOWERS:
-        each()
+    for follower in FOLLOWERS:
+        follower()
 
 
 class Settings:

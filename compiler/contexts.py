@@ -107,12 +107,12 @@ def get_context(name: str | None = None) -> Context:
 def follow_blocking() -> None:
     """Let launches on the contexts of functions wait while the setting is on."""
     wait = config.launch_blocking
-    for each in list(_FOUND if wait else _WAITING):
-        if each.closed or each.launch_blocking == wait:
+    for opened in list(_FOUND if wait else _WAITING):
+        if opened.closed or opened.launch_blocking == wait:
             continue
-        each.launch_blocking = wait
+        opened.launch_blocking = wait
         if wait:
-            _WAITING[each] = None
+            _WAITING[opened] = None
     if not wait:
         _WAITING.clear()
 

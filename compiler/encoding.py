@@ -39,7 +39,7 @@ class Encoding:
         self._names = {record: record_name(record) for record in records}
         self._classes = {record.__name__: record for record in self._names}
         self._declared: dict[type, Sequence[tuple[str, Check]]] = {}
-        self._records = {name: each for each, name in self._names.items()}
+        self._records = {name: record for record, name in self._names.items()}
         self._writers: dict[type, Callable[[Any], Any]] = {
             tuple: self._items,
             list: lambda value: {"list": self._items(value)},
@@ -238,5 +238,5 @@ def _check_of_tuple(arguments: tuple[Any, ...]) -> Check:
     return lambda value: (
         type(value) is tuple
         and len(value) == len(checks)
-        and all([check(each) for check, each in zip(checks, value, strict=True)])
+        and all([check(item) for check, item in zip(checks, value, strict=True)])
     )

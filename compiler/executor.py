@@ -126,9 +126,9 @@ class NativePlan:
         An error names its operations of the program's own.
         """
         own = [
-            (each, step.origin or "unknown")
+            (operation, step.origin or "unknown")
             for step in self.plan.steps
-            for each in own_within(step.label, getattr(step, "prologue", ""))
+            for operation in own_within(step.label, getattr(step, "prologue", ""))
         ]
         if not own:
             check(lib.GpuPlan_prepare_ahead(self._native))
@@ -136,8 +136,8 @@ class NativePlan:
         try:
             check(lib.GpuPlan_prepare(self._native))
         except KernelError as error:
-            for each, origin in own:
-                error.add_note(f"  with {each}, made at {origin}")
+            for operation, origin in own:
+                error.add_note(f"  with {operation}, made at {origin}")
             raise
 
     def runner(
@@ -285,8 +285,8 @@ class Executable:
             ]
         )
         self._natives = [
-            NativePlan(each, self.contexts[place], explain, n)
-            for each, place, n in plans
+            NativePlan(part, self.contexts[place], explain, n)
+            for part, place, n in plans
         ]
         self.run: Callable[[Sequence[Any]], list[Array]] = (
             self._natives[0].run if whole else self._run_stages
@@ -387,7 +387,7 @@ def contexts_of(plan: p.Plan, context: Context) -> dict[str | None, Context]:
     """Return the contexts of a plan by the names in its steps and inputs."""
     names = {step.place for step in plan.steps}
     names |= {v.place for v in plan.values if isinstance(v, p.ArrayValue)}
-    return {None: context} | {each: get_context(each) for each in names - {None}}
+    return {None: context} | {name: get_context(name) for name in names - {None}}
 
 
 def brought(value: Any, step: p.Call, context: Context) -> Any:
@@ -430,7 +430,7 @@ def read(step: p.Read, array: Array) -> list[int]:
 
     Integers that exceed int64 are clipped to its maximum.
     """
-    numbers = [min(int(each), ANY[1]) for each in np.asarray(array).ravel()]
+    numbers = [min(int(number), ANY[1]) for number in np.asarray(array).ravel()]
     if len(numbers) != len(step.outs):
         raise ValueError(
             f"{step.label}: the shape holds {len(numbers)} lengths, expected "

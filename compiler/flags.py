@@ -135,8 +135,8 @@ class CompilerFlags:
     others: tuple[tuple[str, Any], ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
-        for each in flags_of(CompilerFlags):
-            check_value(each, read(self, each.name))
+        for setting in flags_of(CompilerFlags):
+            check_value(setting, read(self, setting.name))
         if not DEVICE.fullmatch(self.device):
             raise ConfigError(
                 f"config: device={self.device!r} names no device; write cpu, cuda, "
@@ -172,21 +172,21 @@ def flags_of(kind: type[Any]) -> tuple[Flag, ...]:
 
 def _flags(kind: type[Any], prefix: str) -> Iterator[Flag]:
     hints = get_type_hints(kind)
-    for each in fields(kind):
-        if each.name == "others":
+    for attribute in fields(kind):
+        if attribute.name == "others":
             continue
-        hint, name = hints[each.name], prefix + each.name
+        hint, name = hints[attribute.name], prefix + attribute.name
         if is_dataclass(hint):
             assert isinstance(hint, type)
             yield from _flags(hint, f"{name}.")
         else:
-            yield Flag(name, hint, each.default, each.metadata["text"])
+            yield Flag(name, hint, attribute.default, attribute.metadata["text"])
 
 
 @cache
 def known() -> Mapping[str, Flag]:
     """Return all settings by name."""
-    return {each.name: each for each in flags_of(CompilerFlags)}
+    return {setting.name: setting for setting in flags_of(CompilerFlags)}
 
 
 def find(name: str) -> Flag:
@@ -194,10 +194,10 @@ def find(name: str) -> Flag:
     names = known()
     if name in names:
         return names[name]
-    lower = {each.lower(): each for each in names}
+    lower = {spelling.lower(): spelling for spelling in names}
     near = difflib.get_close_matches(name.lower(), lower, 3, 0.6)
     hint = (
-        f"did you mean {' or '.join(lower[each] for each in near)}?"
+        f"did you mean {' or '.join(lower[match] for match in near)}?"
         if near
         else (f"there are {', '.join(sorted(names))}")
     )
@@ -351,9 +351,9 @@ def values_of(
     for name, text in pairs:
         if name in names or strict:
             try:
-                each = find(name)
-                values[name] = value_of(each, text)
-                check_value(each, values[name])
+                setting = find(name)
+                values[name] = value_of(setting, text)
+                check_value(setting, values[name])
             except ConfigError as error:
                 raise ConfigError(f"{source}: {error}") from None
     return values

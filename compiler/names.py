@@ -87,5 +87,5 @@ class Refusing:
 
 def refuse_what_is_to_come() -> None:
     """Add the finder of planned modules as the last one."""
-    if not any(isinstance(each, Refusing) for each in sys.meta_path):
+    if not any(isinstance(finder, Refusing) for finder in sys.meta_path):
         sys.meta_path.append(Refusing())

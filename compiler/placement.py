@@ -264,7 +264,7 @@ class Placer:
         body = op.body.cloned()
         first = op.n_sequences + op.n_states
         on_host = {body.inputs[i] for i in op.body.on_host if i >= first}
-        arrays = [each for each in body.inputs if each not in on_host]
+        arrays = [variable for variable in body.inputs if variable not in on_host]
         graph = FunctionGraph(body.inputs, body.outputs)
         outputs = range(len(body.outputs))
         return place(graph, place_name, arrays, outputs, integers=on_host)

@@ -162,7 +162,7 @@ def _shown(value: ArrayValue, lengths: Sequence[int | None]) -> str:
     where = f" on {value.place}" if value.place is not None else ""
     known = [length for length in lengths if length is not None]
     size = ""
-    if len(known) == len(lengths) and any(each != 1 for each in known):
+    if len(known) == len(lengths) and any(length != 1 for length in known):
         size = f" {math.prod(known) * as_dtype(value.dtype).itemsize:,} B"
     return f"{value.dtype}[{axes}]{size}{where}"
 

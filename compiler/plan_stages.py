@@ -130,7 +130,7 @@ def _runs(steps: Iterable[p.Step]) -> Iterable[list[p.Step]]:
 
 def _leaves(step: p.Step, run: Sequence[p.Step]) -> bool:
     """Return True if the step runs on another context; integer arithmetic on any."""
-    placed = (each for each in reversed(run) if not _is_anywhere(each))
+    placed = (other for other in reversed(run) if not _is_anywhere(other))
     before = next(placed, step)
     return not _is_anywhere(step) and step.place != before.place
 

@@ -157,10 +157,10 @@ def result(
     if owner is not None and isinstance(owner.op, IfElse):
         return chosen(owner, variable, fgraph, lowerer, owned, own)
     arrays = fgraph.seen_through(variable)
-    roots = {each for each in arrays if not is_view(each)}
+    roots = {array for array in arrays if not is_view(array)}
     is_repeated = any(
-        each.owner is not None and isinstance(each.owner.op, BroadcastTo)
-        for each in arrays
+        array.owner is not None and isinstance(array.owner.op, BroadcastTo)
+        for array in arrays
     )
     if is_repeated or any(root.owner is None or root in owned for root in roots):
         copied = lowerer.new_value(lowerer.values[number])

@@ -65,8 +65,8 @@ class Store:
         is possible.
         """
         content = None
-        for each in (self.folder, self.folder_of_process):
-            place = each()
+        for folder_of in (self.folder, self.folder_of_process):
+            place = folder_of()
             with self._opened(place, make=True) as folder:
                 if place is None or folder is None:
                     continue
@@ -121,7 +121,7 @@ class Store:
 
     def prune(self, folder: int) -> None:
         """Remove abandoned files, and the oldest entries where there are many."""
-        entries = sorted(self._entries(folder), key=lambda each: each[1].st_mtime)
+        entries = sorted(self._entries(folder), key=lambda entry: entry[1].st_mtime)
         now = time.time()
         sizes = []
         for name, status in entries:

@@ -279,7 +279,9 @@ _MADE: dict[str, _Any] = {
     **_CONSTRUCTORS,
     **_type_groups(_CONSTRUCTORS),
 }
-globals().update({name: each for name, each in _MADE.items() if name not in globals()})
+globals().update(
+    {name: member for name, member in _MADE.items() if name not in globals()}
+)
 
 
 def __getattr__(name: str) -> _Callable[..., _Any]:

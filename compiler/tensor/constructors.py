@@ -95,7 +95,7 @@ def type_groups(kinds: dict[str, Constructor]) -> dict[str, tuple[Constructor, .
     """Return Theano's tuples of types: ``int_types``, ``float_vector_types`` etc."""
     groups = {"int": "bwil", "float": "fd", "complex": "cz"}
     shapes = {"_": "scalar", "_scalar_": "scalar"}
-    shapes |= {f"_{each}_": each for each in ("vector", "matrix")}
+    shapes |= {f"_{shape}_": shape for shape in ("vector", "matrix")}
     return {
         f"{group}{middle}types": tuple(kinds[prefix + shape] for prefix in prefixes)
         for group, prefixes in groups.items()
