@@ -61,7 +61,7 @@ def builder(include: Path) -> FFI:
     lines = [f"#include <gpuarray/{header.name}>" for header in found]
     head = [f"#include <{name}.h>" for name in INCLUDED]
     head.insert(0, "#define GPUARRAY_NO_CUDA")
-    texts = [each.read_text() for each in SOURCES]
+    texts = [path.read_text() for path in SOURCES]
     ffi.set_source("gpuarray._gpuarray", "\n".join([*head, *lines, *texts]))
     return ffi
 

@@ -245,7 +245,7 @@ def public_names(module: str, modules: str = "") -> list[str]:
 
 def _nearest(name: str, among: object) -> str:
     """The name of an object's that may have been meant, as the end of a sentence."""
-    offered = [each for each in dir(among) if not each.startswith("_")]
+    offered = [attribute for attribute in dir(among) if not attribute.startswith("_")]
     near = get_close_matches(name, offered, 1)
     return f"; did you mean {near[0]!r}?" if near else ""
 

@@ -81,7 +81,9 @@ class SavedInterface:
 
 def packed(interface: SavedInterface, graph: bytes) -> bytes:
     """The note of a file: the interface as JSON, and the pickled graph or nothing."""
-    fields = dict(vars(interface), inputs=[vars(each) for each in interface.inputs])
+    fields = dict(
+        vars(interface), inputs=[vars(parameter) for parameter in interface.inputs]
+    )
     head = json.dumps(fields).encode()
     return len(head).to_bytes(8, "little") + head + graph
 
@@ -241,12 +243,12 @@ class LoadedFunction:
         arrays: list[Array | None] = [None] * len(self._native.inputs)
         integers = [0] * len(self._native.integers)
         for index, value in self._by_name(args, named):
-            each = self.interface.inputs[index]
+            parameter = self.interface.inputs[index]
             try:
-                if each.integer:
-                    integers[each.place] = int(fitted(on_host(value), each))
+                if parameter.integer:
+                    integers[parameter.place] = int(fitted(on_host(value), parameter))
                 else:
-                    arrays[each.place] = self._array(each, value)
+                    arrays[parameter.place] = self._array(parameter, value)
             except GpuArrayError as error:
                 raise self._input_error(index, error) from None
         try:
@@ -272,22 +274,24 @@ class LoadedFunction:
 
     def _check_arrays(self, arrays: Sequence[Array | None]) -> None:
         """Raise TypeError or ValueError for an array that does not fit its input."""
-        for index, each in enumerate(self.interface.inputs):
-            array = None if each.integer else arrays[each.place]
+        for index, parameter in enumerate(self.interface.inputs):
+            array = None if parameter.integer else arrays[parameter.place]
             if array is None:
                 continue
-            dtype = dtypes.as_dtype(each.dtype)
+            dtype = dtypes.as_dtype(parameter.dtype)
             try:
-                check_array(array, self.context, dtype, each.pattern, each.described)
+                check_array(
+                    array, self.context, dtype, parameter.pattern, parameter.described
+                )
             except GpuArrayError as error:
                 raise self._input_error(index, error) from None
 
     def _given(self, arrays: Sequence[Array | None]) -> str:
         """Return the arrays of a call, for a message."""
         lines = [
-            f"  input {each}: {array.dtype} of shape {array.shape}"
-            for each in self.interface.inputs
-            if not each.integer and (array := arrays[each.place]) is not None
+            f"  input {parameter}: {array.dtype} of shape {array.shape}"
+            for parameter in self.interface.inputs
+            if not parameter.integer and (array := arrays[parameter.place]) is not None
         ]
         more = [f"  and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
         return "\n".join([f"  in function {self.name}", *lines[:_SHOWN], *more])
@@ -308,15 +312,17 @@ class LoadedFunction:
     ) -> list[tuple[int, Any]]:
         """Return the inputs that are given, with their values. Raises TypeError."""
         inputs = self.interface.inputs
-        places = {each.name: i for i, each in enumerate(inputs) if each.name}
+        places = {
+            parameter.name: i for i, parameter in enumerate(inputs) if parameter.name
+        }
         arguments: dict[int, Any] = dict(enumerate(args))
         unknown = [name for name in named if name not in places]
         twice = [name for name in named if places.get(name, -1) in arguments]
         arguments.update((places[n], named[n]) for n in named if n in places)
         missing = [
-            str(each)
-            for i, each in enumerate(inputs)
-            if i not in arguments and not each.optional and each.value is None
+            str(parameter)
+            for i, parameter in enumerate(inputs)
+            if i not in arguments and not parameter.optional and parameter.value is None
         ]
         if unknown or twice or missing or len(args) > len(inputs):
             raise BadType(
@@ -324,9 +330,9 @@ class LoadedFunction:
                 f"{' and ' + ', '.join(sorted(named)) + ' by name' if named else ''}, "
                 f"expected {len(inputs)}: {', '.join(map(str, inputs))}"
             )
-        for i, each in enumerate(inputs):
-            if each.value is not None:
-                arguments.setdefault(i, np.array(each.value, each.dtype))
+        for i, parameter in enumerate(inputs):
+            if parameter.value is not None:
+                arguments.setdefault(i, np.array(parameter.value, parameter.dtype))
         return sorted(arguments.items())
 
     def _array(self, kind: SavedInput, value: Any) -> Array:

@@ -118,7 +118,7 @@ def _jv_down(f, steps, x):
         above, here = here, 2 * (f + n) / x * here - above
         if abs(here) > 1e200:
             above, here, total, of_order = (
-                each * 1e-200 for each in (above, here, total, of_order)
+                number * 1e-200 for number in (above, here, total, of_order)
             )
     total = math.gamma(1 + f) * (here + total / weight)
     for n in range(0, steps, -1):
