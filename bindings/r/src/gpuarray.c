@@ -313,13 +313,13 @@ static SEXP gpu_run(SEXP pointer, SEXP given) {
   long long *ints = (long long *)R_alloc(n + 1, sizeof *ints);
   GpuArray **outs = (GpuArray **)R_alloc(n_out + 1, sizeof *outs);
   for (unsigned int i = 0; i < n; i++) {
-    SEXP each = VECTOR_ELT(given, i);
-    if (TYPEOF(each) == NILSXP)
+    SEXP value = VECTOR_ELT(given, i);
+    if (TYPEOF(value) == NILSXP)
       ins[arrays++] = NULL;
-    else if (Rf_isNumeric(each) && Rf_length(each) == 1)
-      ints[integers++] = (long long)Rf_asReal(each);
+    else if (Rf_isNumeric(value) && Rf_length(value) == 1)
+      ints[integers++] = (long long)Rf_asReal(value);
     else
-      ins[arrays++] = address(each, "a gpu_array or a whole number");
+      ins[arrays++] = address(value, "a gpu_array or a whole number");
   }
   if (arrays != n_in || integers != n_int)
     Rf_error("gpu_run: given %u arrays and %u integers, expected %u and %u", arrays,

@@ -225,7 +225,7 @@ static unsigned int state_of(const ga_loop *l, unsigned int value) {
 /* States and constants are private arrays, an element for each of the piece's. */
 static void add_operand_cpu(ga_text_part *parts, const ga_loop *l, unsigned int i) {
   const ga_loop_operand *o = &l->operands[i];
-  const char *type = type_of(o), *each = "for (ga_int ga_i_j = 0; ga_i_j < ga_i_many; "
+  const char *type = type_of(o), *loop = "for (ga_int ga_i_j = 0; ga_i_j < ga_i_many; "
                                          "ga_i_j++)\n";
   char name[GA_LOOP_NAME], place[GA_LOOP_NAME];
   ga_strbuf at = {0};
@@ -244,13 +244,13 @@ static void add_operand_cpu(ga_text_part *parts, const ga_loop *l, unsigned int 
   } else if (o->kind == GA_LOOP_FINAL) {
     ga_strbuf *sb = &parts[FINALS].text;
     const bool once = o->lacks[l->nd - 1];
-    ga__strbuf_add(sb, once ? "" : each);
+    ga__strbuf_add(sb, once ? "" : loop);
     add_condition(sb, l, o, "ga_i_from");
     ga__strbuf_addf(sb, "%s = ga_i_b%u[%s];\n", once ? place : element,
                     state_of(l, o->value), once ? "0" : "ga_i_j");
   } else {
     ga__strbuf_addf(&parts[LOADS].text, "%s ga_i_b%u[%d];\n%sga_i_b%u[ga_i_j] = %s;\n",
-                    type, i, GA_LOOP_PIECE, each, i, element);
+                    type, i, GA_LOOP_PIECE, loop, i, element);
     ga__strbuf_addf(&parts[VALUES].text, "const %s ga_i_v%u = ga_i_b%u[ga_i_j];\n",
                     type, o->value, i);
   }

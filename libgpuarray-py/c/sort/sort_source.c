@@ -25,8 +25,8 @@ static unsigned int part_size(int typecode) {
 
 unsigned int ga__sort_passes(const ga_sort_spec *spec) {
   const unsigned int bits = (unsigned int)spec->bits;
-  const unsigned int each = (8 * part_size(spec->typecode) + bits - 1) / bits;
-  return is_complex(spec->typecode) ? 2 * each + 1 : each;
+  const unsigned int passes = (8 * part_size(spec->typecode) + bits - 1) / bits;
+  return is_complex(spec->typecode) ? 2 * passes + 1 : passes;
 }
 
 /* Keys per item: a tile takes about 20 KiB of local memory, and fits in 64 registers
