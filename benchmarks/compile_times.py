@@ -61,16 +61,16 @@ def measured(
 
 def as_figures(found: list[Found]) -> dict[str, Any]:
     """Figures of the whole, and the median of its stages."""
-    for each in found:
-        if isinstance(each, str):
-            return {"error": each}
-    stages = [each for each in found if not isinstance(each, str)]
+    for outcome in found:
+        if isinstance(outcome, str):
+            return {"error": outcome}
+    stages = [times for times in found if not isinstance(times, str)]
     parts = {
-        name: figures([each[name] for each in stages])["median"]
+        name: figures([times[name] for times in stages])["median"]
         for name in stages[0]
         if name != "all"
     }
-    return {**figures([each["all"] for each in stages]), **parts}
+    return {**figures([times["all"] for times in stages]), **parts}
 
 
 class Measuring:

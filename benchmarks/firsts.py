@@ -83,7 +83,7 @@ def compiled(plan: Plan, row: Row) -> tuple[Found, Found]:
 def printed(program: str, package: str, pythons: set[str]) -> float | str:
     """The number that a program prints for a package, in the first Python that can."""
     said = "not offered: not installed"
-    for python in sorted(pythons, key=lambda each: each != sys.executable):
+    for python in sorted(pythons, key=lambda path: path != sys.executable):
         done = subprocess.run(
             [python, "-c", program, package],
             capture_output=True,
@@ -106,7 +106,7 @@ def of_packages(plan: Plan) -> dict[str, dict[str, Any]]:
     for package, name in PACKAGES.items():
         plan.said(name)
         values = [printed(IMPORTED, package, pythons) for _ in range(TIMES)]
-        numbers = [each for each in values if isinstance(each, float)]
+        numbers = [value for value in values if isinstance(value, float)]
         times[name] = numbers or str(values[0])
     sizes: Found = {}
     for package, name in PACKAGES.items():

@@ -35,7 +35,7 @@ class Graph:
     def arguments(self) -> list[np.ndarray[Any, Any]]:
         """Small numbers for the arrays."""
         rng = np.random.RandomState(0)
-        return [(0.1 * rng.randn(*each)).astype("float32") for each in self.shapes]
+        return [(0.1 * rng.randn(*shape)).astype("float32") for shape in self.shapes]
 
 
 def chain(count: int) -> Graph:

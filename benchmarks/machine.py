@@ -64,7 +64,7 @@ def machine(
     """What the figures of a context were measured on."""
     query = ("--query-gpu=driver_version", "--format=csv,noheader")
     found: dict[str, str] = {}
-    for python in sorted(pythons, key=lambda each: each != sys.executable):
+    for python in sorted(pythons, key=lambda path: path != sys.executable):
         found = versions_in(python) | found
     return {
         "context": context.name,

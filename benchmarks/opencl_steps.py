@@ -79,7 +79,7 @@ def measured(row: Row, cuda: str, opencl: str) -> tuple[str, dict[str, Any]]:
     for one in prepared.values():
         one.call()
         one.wait()
-        results.append([np.asarray(each) for each in one.results()])
+        results.append([np.asarray(array) for array in one.results()])
     for a, b in zip(*results, strict=True):
         np.testing.assert_allclose(a, b, row.tolerance, row.tolerance)
     del results, a, b

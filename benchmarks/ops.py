@@ -237,7 +237,7 @@ def by_cupy(work: Work, arrays: Sequence[Any], blocks: int) -> Call:
     cupy.cuda.Stream.from_external(context).use()
     size = f"#define SIZE {arrays[0].size}\n"
     kernel = cupy.RawKernel(CUDA_C + OF_GPUS + size + work.source, "by_hand")
-    theirs = tuple(cupy.asarray(each) for each in arrays)
+    theirs = tuple(cupy.asarray(array) for array in arrays)
 
     def call() -> Sequence[Any]:
         kernel((blocks,), (THREADS,), theirs)
@@ -299,7 +299,7 @@ def small_calls(context: Any) -> dict[str, Call]:
 
 def on_device(inputs: list[Any], outputs: list[Any]) -> Any:
     """A function whose results stay on the device."""
-    return compiler.function(inputs, [each.transfer(None) for each in outputs])
+    return compiler.function(inputs, [output.transfer(None) for output in outputs])
 
 
 def check(title: str, found: Sequence[Any], expected: Sequence[Any]) -> None:
@@ -349,7 +349,7 @@ def large(work: Work, rows: int, rounds: int, context: Any) -> dict[str, Any]:
     who, launch = by_hand(work, x, outputs)
     check(work.title, function(x), launch())
     some = work.reference(np.asarray(x[:4]).astype("float64"))
-    check(work.title, [np.asarray(each[:4]) for each in function(x)], some)
+    check(work.title, [np.asarray(result[:4]) for result in function(x)], some)
     calls: dict[str, Call] = {"ours": lambda: function(x), who: launch}
     once = seconds_of(launch, 2, context, waits=True)
     times = max(1, min(100, int(LONGEST / once)))

@@ -77,7 +77,9 @@ def cell(row: Row, library: str) -> str:
         error = one.get("error", "")
         return "" if not error or error.startswith("not offered") else "see below"
     text = number(one["median"])
-    best = max(faster(row, each, one["median"]) for each in medians(row).values()) <= 1
+    best = (
+        max(faster(row, figure, one["median"]) for figure in medians(row).values()) <= 1
+    )
     text = f"**{text}**" if best else text
     if one.get("low", one["median"]) != one.get("high", one["median"]):
         text += f" ({number(one['low'])} to {number(one['high'])})"
@@ -92,7 +94,7 @@ def table(rows: Mapping[str, Row]) -> list[str]:
     head = ["row", "unit", *libraries, *(["limit", "ours of it"] if limited else [])]
     lines = [head, ["---"] * len(head)]
     for name, row in rows.items():
-        cells = [name, row["unit"], *(cell(row, each) for each in libraries)]
+        cells = [name, row["unit"], *(cell(row, library) for library in libraries)]
         if limited:
             cells += limit_cells(row)
         lines.append(cells)
@@ -127,7 +129,7 @@ def lines(rows: Mapping[str, Row]) -> list[Line]:
             continue
         if "ours" not in medians(row):
             others.pop("ours, arrays")
-        speeds = {each: faster(row, x, mine) for each, x in others.items()}
+        speeds = {library: faster(row, x, mine) for library, x in others.items()}
         limit = faster(row, row["limit"], mine) if "limit" in row else None
         found.append(Line(f"{name}, {row['unit']}", speeds, limit))
     return found
@@ -139,14 +141,16 @@ def claims(reports: Mapping[str, Report]) -> list[str]:
     made = []
     for name, report in reports.items():
         ratios = {
-            row: faster(each, mine, medians(each)["numpy"])
-            for row, each in report["rows"].items()
-            if (mine := ours(each)) is not None and "numpy" in medians(each)
+            row: faster(entry, mine, medians(entry)["numpy"])
+            for row, entry in report["rows"].items()
+            if (mine := ours(entry)) is not None and "numpy" in medians(entry)
         }
         streamed = [x for r, x in ratios.items() if report["rows"][r]["unit"] == "GB/s"]
         if streamed:
             told = ["exp to host", "exp on device"]
-            cells = [f"{ratios[each]:.3g} x" if each in ratios else "" for each in told]
+            cells = [
+                f"{ratios[label]:.3g} x" if label in ratios else "" for label in told
+            ]
             best = (
                 f"{max(ratios.values()):.3g} x ({max(ratios, key=ratios.__getitem__)})"
             )
@@ -178,7 +182,7 @@ def section(name: str, report: Report) -> list[str]:
         f"commit {report['commit']}",
         report["date"],
     ]
-    found = [f"## {name}", "", "; ".join(each for each in about if each) + ".", ""]
+    found = [f"## {name}", "", "; ".join(fact for fact in about if fact) + ".", ""]
     if lines(report["rows"]):
         found += [f"![Speeds beside ours](benchmarks/{name}.svg)", ""]
     found += [*table(report["rows"]), ""]

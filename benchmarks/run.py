@@ -44,7 +44,7 @@ def as_figures(row: Row, found: list[float] | str) -> Figures:
     """Seconds of rounds as figures of a row."""
     if isinstance(found, str):
         return {"error": found}
-    return report.figures([row.figure(each) for each in found])
+    return report.figures([row.figure(seconds) for seconds in found])
 
 
 class Run:
@@ -70,7 +70,7 @@ class Run:
                 self.add(f"{row.name}, {word}", row.unit, self.told(libraries))
             return
         found = self.plan.run(row, folder)
-        libraries = {name: as_figures(row, each) for name, each in found.items()}
+        libraries = {name: as_figures(row, times) for name, times in found.items()}
         more = {key: getattr(row, key) for key in ("bytes", "bus", "flops")}
         more = {key: value for key, value in more.items() if value}
         limit = self.limit(row)
@@ -106,15 +106,15 @@ class Run:
     def packages(self, wanted: list[str]) -> None:
         """Imports and sizes."""
         self.bar.begin("packages")
-        for name, each in firsts.of_packages(self.plan).items():
+        for name, entry in firsts.of_packages(self.plan).items():
             if name in wanted:
                 libraries = {
                     library: {"error": found}
                     if isinstance(found, str)
                     else report.figures(found)
-                    for library, found in each["found"].items()
+                    for library, found in entry["found"].items()
                 }
-                self.add(name, each["unit"], libraries)
+                self.add(name, entry["unit"], libraries)
 
     def launch(self, context: str) -> None:
         """A launch from C, ours and the driver's own."""
@@ -133,7 +133,7 @@ class Run:
                 libraries: dict[str, Any] = {"ours": {"error": f"failed: {error}"}}
             else:
                 libraries = {
-                    name: report.figures([each]) for name, each in found.items()
+                    name: report.figures([value]) for name, value in found.items()
                 }
         self.add(LAUNCH, "us", libraries)
 
@@ -169,12 +169,16 @@ def found_context(name: str) -> gpuarray.Context:
 
 def wanted(names: list[str], patterns: list[str]) -> list[str]:
     """The names that a pattern fits; ValueError for a pattern that fits none."""
-    for each in patterns:
-        if not fnmatch.filter(names, each):
-            near = difflib.get_close_matches(each, names, 3, 0.4)
+    for pattern in patterns:
+        if not fnmatch.filter(names, pattern):
+            near = difflib.get_close_matches(pattern, names, 3, 0.4)
             hint = f"did you mean {' or '.join(map(repr, near))}?" if near else ""
-            raise ValueError(f"--rows: no row fits {each!r}; --list has them. {hint}")
-    return [n for n in names if any(fnmatch.fnmatch(n, each) for each in patterns)]
+            raise ValueError(
+                f"--rows: no row fits {pattern!r}; --list has them. {hint}"
+            )
+    return [
+        n for n in names if any(fnmatch.fnmatch(n, pattern) for pattern in patterns)
+    ]
 
 
 def main(arguments: list[str] | None = None) -> None:

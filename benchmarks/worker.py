@@ -44,8 +44,8 @@ def summary(array: Array) -> dict[str, Any]:
 def keep(results: list[Array], path: str) -> None:
     """Write summaries of results to a file."""
     found: dict[str, Any] = {}
-    for place, each in enumerate(results):
-        found |= {f"{place} {name}": value for name, value in summary(each).items()}
+    for place, result in enumerate(results):
+        found |= {f"{place} {name}": value for name, value in summary(result).items()}
     np.savez(path, **found)
 
 

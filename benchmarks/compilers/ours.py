@@ -18,7 +18,7 @@ def make(graph: Graph, context: str) -> tuple[Callable[..., Any], Sequence[float
     name = gpuarray.context(context or None).name
     start = time.perf_counter()
     with compiler.config.use(floatX="float32", device=name):
-        inputs = [T.tensor("float32", (False,) * len(each)) for each in graph.shapes]
+        inputs = [T.tensor("float32", (False,) * len(shape)) for shape in graph.shapes]
         cost = graph.cost(T, *inputs)
         wrt = [inputs[place] for place in graph.wrt]
         outputs = [cost, *(compiler.grad(cost, wrt) if wrt else [])]

@@ -23,7 +23,7 @@ def make(graph: Graph, context: str) -> tuple[Callable[..., Any], Sequence[float
             torch.cuda.synchronize()
 
     def call(*arrays: Any) -> Any:
-        tensors = [torch.tensor(each, device=device) for each in arrays]
+        tensors = [torch.tensor(array, device=device) for array in arrays]
         for place in graph.wrt:
             tensors[place].requires_grad_()
         cost = compiled(*tensors)

@@ -152,22 +152,22 @@ def eager(
         raise NotOffered("only of compilers")
     if row.measure == "first":
         raise NotOffered("compiles nothing")
-    state = [place(each) for each in row.state()]
-    data = [place(each) for each in row.data()]
+    state = [place(array) for array in row.state()]
+    data = [place(array) for array in row.data()]
     kept: list[list[Any]] = [state, []]
 
     def call() -> None:
         kept[0], outputs = row.work(names, kept[0], data)
-        kept[1] = [fetch(each) for each in outputs] if row.to_host else outputs
+        kept[1] = [fetch(output) for output in outputs] if row.to_host else outputs
 
     def resize(arrays: list[Array]) -> Call:
-        data[:] = [place(each) for each in arrays]
+        data[:] = [place(array) for array in arrays]
         return call
 
     return Prepared(
         call,
         wait,
-        lambda: [np.asarray(fetch(each)) for each in (*kept[1], *kept[0])],
+        lambda: [np.asarray(fetch(array)) for array in (*kept[1], *kept[0])],
         resize,
         is_asynchronous=is_asynchronous,
     )

@@ -27,7 +27,7 @@ def fused(row: Row, wait: Any) -> Prepared:
     """The row's function of its data as one kernel."""
     if row.state() or not row.text:
         raise NotOffered("no expression")
-    data = [cp.asarray(each) for each in row.data()]
+    data = [cp.asarray(array) for array in row.data()]
     function = cp.fuse(lambda *args: row.work(cp, [], list(args))[1][0])
     kept: list[Any] = [None]
 

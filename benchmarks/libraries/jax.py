@@ -100,19 +100,19 @@ def prepare(row: Row, variant: str, place: str) -> Prepared:
     if not row.compiled:
         raise NotOffered("only of eager libraries")
     jax.config.update("jax_default_matmul_precision", "highest")
-    if any(each.dtype == np.float64 for each in row.data()):
+    if any(array.dtype == np.float64 for array in row.data()):
         jax.config.update("jax_enable_x64", True)
-    state = [jnp.asarray(each) for each in row.state()]
-    data = [jnp.asarray(each) for each in row.data()]
+    state = [jnp.asarray(array) for array in row.state()]
+    data = [jnp.asarray(array) for array in row.data()]
     jitted = jax.jit(lambda state, data: row.work(NAMES, state, data), donate_argnums=0)
     kept: list[Values] = [state, []]
 
     def call() -> None:
         kept[0], outputs = jitted(kept[0], data)
-        kept[1] = [np.asarray(each) for each in outputs] if row.to_host else outputs
+        kept[1] = [np.asarray(output) for output in outputs] if row.to_host else outputs
 
     def resize(arrays: list[Array]) -> Call:
-        data[:] = [jnp.asarray(each) for each in arrays]
+        data[:] = [jnp.asarray(array) for array in arrays]
         return call
 
     def peak() -> float:
@@ -128,7 +128,7 @@ def prepare(row: Row, variant: str, place: str) -> Prepared:
     return Prepared(
         call,
         lambda: jax.block_until_ready(kept),
-        lambda: [np.asarray(each) for each in (*kept[1], *kept[0])],
+        lambda: [np.asarray(array) for array in (*kept[1], *kept[0])],
         resize,
         peak,
     )

@@ -33,7 +33,7 @@ def scan(
         return_list=True,
         checkpoint=checkpoint,
     )
-    return [each[-1] for each in traces], traces[0]
+    return [trace[-1] for trace in traces], traces[0]
 
 
 def last_states(step: Any, states: Values, rows: Any) -> Values:
@@ -107,21 +107,21 @@ def compiled(row: Row, ctx: Any) -> Prepared:
     """One function whose data comes as arrays on the device; results stay there."""
     arrays = row.data()
     inputs = [T.tensor(x.dtype.name, (False,) * x.ndim) for x in arrays]
-    state = [compiler.shared(each) for each in row.state()]
+    state = [compiler.shared(array) for array in row.state()]
     new, outputs = row.work(NAMES, list(state), list(inputs))
     if not row.to_host:
-        outputs = [each.transfer(None) for each in outputs]
+        outputs = [output.transfer(None) for output in outputs]
     function = compiler.function(
         inputs, outputs, updates=list(zip(state, new, strict=True))
     )
-    data = [gpuarray.asarray(each, context=ctx) for each in arrays]
+    data = [gpuarray.asarray(array, context=ctx) for array in arrays]
     kept: list[Any] = [[]]
 
     def call() -> None:
         kept[0] = function(*data)
 
     def resize(arrays: list[Array]) -> Call:
-        data[:] = [gpuarray.asarray(each, context=ctx) for each in arrays]
+        data[:] = [gpuarray.asarray(array, context=ctx) for array in arrays]
         return call
 
     def peak() -> float:
@@ -135,8 +135,8 @@ def compiled(row: Row, ctx: Any) -> Prepared:
         call,
         ctx.sync,
         lambda: [
-            *(np.asarray(each) for each in kept[0]),
-            *(np.asarray(each.get_value()) for each in state),
+            *(np.asarray(output) for output in kept[0]),
+            *(np.asarray(variable.get_value()) for variable in state),
         ],
         resize,
         peak,

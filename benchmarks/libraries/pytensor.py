@@ -32,7 +32,7 @@ def scan(step: Any, states: Values, rows: Any) -> tuple[Values, Any]:
         return_list=True,
         return_updates=False,
     )
-    return [each[-1] for each in traces], traces[0]
+    return [trace[-1] for trace in traces], traces[0]
 
 
 def repeat(step: Any, state: Any, turns: int) -> Any:
@@ -81,7 +81,7 @@ def prepare(row: Row, variant: str, place: str) -> Prepared:
     if row.measure == "peak":
         raise NotOffered("does not count its memory")
     data = row.data()
-    state = [pytensor.shared(each, borrow=True) for each in row.state()]
+    state = [pytensor.shared(array, borrow=True) for array in row.state()]
     with pytensor.config.change_flags(floatX="float32"):
         inputs = [pt.tensor(dtype=x.dtype.name, shape=(None,) * x.ndim) for x in data]
         new, outputs = row.work(NAMES, list(state), list(inputs))
@@ -100,8 +100,8 @@ def prepare(row: Row, variant: str, place: str) -> Prepared:
         call,
         lambda: None,
         lambda: [
-            *(np.asarray(each) for each in kept[0]),
-            *(np.asarray(each.get_value()) for each in state),
+            *(np.asarray(output) for output in kept[0]),
+            *(np.asarray(variable.get_value()) for variable in state),
         ],
         resize,
         is_asynchronous=False,

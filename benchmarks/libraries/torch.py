@@ -24,10 +24,10 @@ Values = list[Any]
 def automatic(cost: Any, state: Values, by_hand: Any) -> tuple[Values, Values]:
     """Outputs and gradients by the tape, as eager programs take them."""
     with torch.enable_grad():
-        params = [each.detach().requires_grad_() for each in state]
+        params = [tensor.detach().requires_grad_() for tensor in state]
         value, outputs = cost(params)
         gradients = torch.autograd.grad(value, params)
-    return [each.detach() for each in outputs], list(gradients)
+    return [tensor.detach() for tensor in outputs], list(gradients)
 
 
 def functional(cost: Any, state: Values, by_hand: Any) -> tuple[Values, Values]:
@@ -112,8 +112,8 @@ class Machine:
         torch.backends.cudnn.allow_tf32 = False
         self.row, self.cuda = row, place == "cuda"
         self.device = "cuda" if self.cuda else "cpu"
-        self.state = [self.put(each) for each in row.state()]
-        self.data = [self.put(each) for each in row.data()]
+        self.state = [self.put(array) for array in row.state()]
+        self.data = [self.put(array) for array in row.data()]
         self.outputs: Values = []
         self.names = spelled(functional if variant else automatic, self.device)
 
@@ -129,7 +129,7 @@ class Machine:
 
     def results(self) -> list[Array]:
         """Outputs and state."""
-        return [np.asarray(fetched(each)) for each in (*self.outputs, *self.state)]
+        return [np.asarray(fetched(tensor)) for tensor in (*self.outputs, *self.state)]
 
     def calling(self, function: Any) -> Call:
         """Calls of a function of state and data that keep the new state."""
@@ -138,7 +138,7 @@ class Machine:
             with torch.no_grad():
                 self.state, self.outputs = function(self.state, self.data)
             if self.row.to_host:
-                self.outputs = [each.cpu() for each in self.outputs]
+                self.outputs = [output.cpu() for output in self.outputs]
 
         return call
 
@@ -158,7 +158,7 @@ class Machine:
             for event in found.profiler.kineto_results.events()
             if event.name() == "[memory]"
         ]
-        mine = sum(each.nbytes for each in (*self.state, *self.data))
+        mine = sum(tensor.nbytes for tensor in (*self.state, *self.data))
         return float(mine + max(np.cumsum([0, *changes])))
 
 
@@ -185,7 +185,7 @@ def prepare(row: Row, variant: str, place: str) -> Prepared:
         call = machine.calling(torch.compile(work) if variant else work)
 
     def resize(arrays: list[Array]) -> Call:
-        machine.data = [machine.put(each) for each in arrays]
+        machine.data = [machine.put(array) for array in arrays]
         return call
 
     return Prepared(

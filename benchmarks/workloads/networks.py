@@ -297,7 +297,7 @@ def adam(count: int) -> Row:
 
     def state() -> list[Array]:
         zeros = [np.zeros(shape, "float32") for shape in shapes]
-        return [*arrays(0)(), *zeros, *(each.copy() for each in zeros)]
+        return [*arrays(0)(), *zeros, *(array.copy() for array in zeros)]
 
     return Row(
         f"Adam update of {count:,} parameters",
