@@ -21,6 +21,7 @@ from gpuarray.compiler.graph.core import Apply, Constant, Op, SameShapeOp, Varia
 from gpuarray.compiler.graph.requirements import Requirement, equal, within
 from gpuarray.compiler.ops.broadcast.broadcast import addbroadcast
 from gpuarray.compiler.ops.elemwise import math
+from gpuarray.compiler.ops.shape.lengths import is_count
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable, is_constant
 
 
@@ -305,7 +306,7 @@ def place(part: Variable, length: Any, low: Any, high: Any) -> Any:
     """Return a slice's bound counted from the left, between low and high."""
     number = integer_of(part)
     part = math.cast(part, "int64")
-    if number is not None and number >= 0:
+    if is_count(part):
         return math.minimum(part, high)
     if number is not None:
         return math.maximum(part + length, low)

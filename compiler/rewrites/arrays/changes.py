@@ -11,7 +11,8 @@ from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo
 from gpuarray.compiler.ops.creation.creation import alloc
 from gpuarray.compiler.ops.creation.joining import join
 from gpuarray.compiler.ops.index.advanced import AdvancedChange, Picks, are_distinct
-from gpuarray.compiler.ops.shape.shape import shape_i
+from gpuarray.compiler.ops.shape.lengths import settled
+from gpuarray.compiler.ops.shape.shape import Shape_i, shape_i
 from gpuarray.compiler.ops.slicing.subtensor import (
     FULL,
     Change,
@@ -288,12 +289,30 @@ def join_what_fills_zeros(node: Apply, fgraph: FunctionGraph) -> Variable | None
         return None
     (axis,) = axes
     joined = [parts[i] for i in order]
-    if ends[-1] != END:
+    last = places[order[-1]]
+    if ends[-1] != END and not _covers_the_end(last, shape_i(zeros, axis)):
         lengths = [shape_i(zeros, k) for k in range(zeros.type.ndim)]
-        last = places[order[-1]]
         lengths[axis] = length_of_slice((last[1], None, None), lengths[axis])
         joined.append(alloc(constant(0, zeros.type.dtype), *lengths))
     return typed(join(axis, *joined), node)
+
+
+def _covers_the_end(last: Slice, length: Variable) -> bool:
+    """True if a slice ends behind the last element of an axis of another slice."""
+    length = settled(length)
+    whole: list[Slice] = [(None, most, None) for most in match(length, "minimum") or ()]
+    owner = length.owner
+    if owner is not None and isinstance(owner.op, Shape_i):
+        view = owner.inputs[0].owner
+        if view is not None and isinstance(view.op, Subtensor):
+            parts = view.op.parts(view.inputs[1:])
+            kept = [part for part in parts if isinstance(part, tuple)]
+            whole = kept[owner.op.i : owner.op.i + 1]
+    for part in whole:
+        ranges = ranges_of([last, part])
+        if ranges is not None and ranges[1][1] - ranges[1][0] <= ranges[0][1]:
+            return True
+    return False
 
 
 def _is_changed_on(node: Apply, fgraph: FunctionGraph) -> bool:

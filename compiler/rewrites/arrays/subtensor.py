@@ -26,7 +26,13 @@ from gpuarray.compiler.ops.slicing.subtensor import (
     numbers_of,
 )
 from gpuarray.compiler.ops.variables.basic import MakeVector, is_constant
-from gpuarray.compiler.rewrites.arrays.ranges import are_apart
+from gpuarray.compiler.rewrites.arrays.ranges import (
+    Slice,
+    are_apart,
+    counted_slices,
+    slice_of,
+    within,
+)
 from gpuarray.compiler.rewrites.engine.engine import rewrite
 from gpuarray.compiler.rewrites.engine.patterns import cast
 
@@ -190,6 +196,7 @@ def merge_subtensors(node: Apply) -> Variable | None:
     x[::2][1::2] -> x[2::4]
     x[1::2][1] -> x[3]
     x[::-1][::-1] -> x
+    x[: 2 * y.shape[0]][y.shape[0] : 2 * y.shape[0]] -> x[y.shape[0] : 2 * y.shape[0]]
     """
     owner = node.inputs[0].owner
     if owner is None or not isinstance(owner.op, Subtensor):
@@ -214,14 +221,25 @@ def merged_part(inner: tuple[Any, ...], outer: Part) -> Part | None:
         return FULL if numbers_of(outer) == (None, None, -1) else None
     first, stride = first or 0, stride or 1
     if numbers_of(inner) is None or min(first, end or 0, stride - 1) < 0:
-        return None
+        return merged_multiples(inner, outer) if is_slice(outer) else None
     if not is_slice(outer):
         place = integer_of(outer)
         if place is None or place < 0:
             return None
         place = first + place * stride
         return integer(place) if end is None or place < end else None
+    if numbers_of(outer) is None:
+        return merged_multiples(inner, outer)
     return merged_slices(first, end, stride, numbers_of(outer))
+
+
+def merged_multiples(inner: Slice, outer: Slice) -> Slice | None:
+    """Return a slice of a slice, both between multiples of one length."""
+    counted = counted_slices([inner, outer])
+    if counted is None:
+        return None
+    (of_array, of_slice), unit = counted
+    return slice_of(within(of_array, of_slice), unit)
 
 
 def merged_slices(
