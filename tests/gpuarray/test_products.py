@@ -18,8 +18,10 @@ SHAPES = [
     (47, 160, 132),
     (256, 64, 2048),
     (40, 64, 100),
+    (64, 1536, 512),
+    (100, 1000, 260),
 ]
-"""Rows, columns, terms; a tile has 16 rows, and 16 or 32 columns."""
+"""Rows, columns, terms; a tile has 16 rows and 16 or 32 columns, or 32 of both."""
 
 
 def numbers(rng, rows, columns, is_turned):

@@ -100,7 +100,7 @@ typedef struct ga_blas_call {
   ga_blas_operand bias; /* a vector of m elements with ld 1 */
 } ga_blas_call;
 
-#define GA_BLAS_KINDS 93 /* number of built-in kernels, see c/blas/blas_kernels.h */
+#define GA_BLAS_KINDS 97 /* number of built-in kernels, see c/blas/blas_kernels.h */
 #define GA_BLAS_TYPES 6  /* half, bfloat16, float, double, complex64, complex128 */
 
 /* A vendor's BLAS. */

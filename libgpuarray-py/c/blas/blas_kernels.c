@@ -77,9 +77,11 @@ static ga_blas_shape tile_shape(const gpucontext *ctx, enum ga_blas_kind kind,
   if (kind >= GA_GEMM_FINE_KK && kind <= GA_GEMM_FINE_XX)
     s.rows = s.columns = 32, s.depth = 16, s.tall = s.broad = 4;
   if (kind >= GA_GEMM_DEEP_KK && kind <= GA_GEMM_LAST) {
-    const bool is_wide = kind >= GA_GEMM_WIDE_KK;
-    s.rows = 16, s.columns = is_wide ? 32 : 16, s.depth = is_wide ? 16 : 32;
-    s.tall = 4, s.broad = is_wide ? 4 : 2, s.teams = 8;
+    const bool is_wide = kind >= GA_GEMM_WIDE_KK, is_broad = kind >= GA_GEMM_BROAD_KK;
+    s.rows = is_broad ? 32 : 16, s.columns = is_wide ? 32 : 16;
+    s.depth = is_wide ? 16 : 32;
+    s.tall = is_broad ? 8 : 4, s.broad = is_wide ? 4 : 2;
+    s.teams = is_broad ? 16 : 8;
     s.local = 2 * s.teams * s.depth * (s.rows + s.columns + 2 * pack);
   }
   s.items = s.rows / s.tall * (s.columns / s.broad) * (s.teams > 0 ? s.teams : 1);
@@ -299,6 +301,8 @@ int ga__blas_source(ga_source *out, const gpucontext *ctx, enum ga_blas_kind kin
                                       "gemm_deep_xk",   "gemm_deep_xx",
                                       "gemm_wide_kk",   "gemm_wide_kx",
                                       "gemm_wide_xk",   "gemm_wide_xx",
+                                      "gemm_broad_kk",  "gemm_broad_kx",
+                                      "gemm_broad_xk",  "gemm_broad_xx",
                                       "gemv_rows",      "gemv_rows_packs",
                                       "gemv_columns",   "gemv_columns_packs",
                                       "dot_parts",      "dot_sum",

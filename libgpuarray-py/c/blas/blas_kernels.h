@@ -11,9 +11,9 @@
  * and LARGE differ in tile size; PACKED has LARGE's tiles and vector loads (16 bytes,
  * or four halves), for a (first letter) and b (second) contiguous along k (K) or across
  * (X), everything else aligned to that; MEDIUM is PACKED with half the tile, FINE with
- * a sixteenth, for float and shorter types. DEEP has tiles of 16 by 16 (WIDE: by 32)
- * results, whose terms the teams of a group share: one product of real type, not
- * batched.
+ * a sixteenth, for float and shorter types. DEEP has tiles of 16 by 16 results (WIDE:
+ * 16 by 32, BROAD: 32 by 32), whose terms the teams of a group share: one product of
+ * real type, not batched.
  *
  * GEMV ROWS: y[i] = alpha sum_j a[i, j] x[j] + beta y[i], fast for contiguous rows;
  * COLUMNS: fast for contiguous columns; PACKS: with vector loads. DOT PARTS: part[g] =
@@ -47,6 +47,10 @@ enum ga_blas_kind {
   GA_GEMM_WIDE_KX,
   GA_GEMM_WIDE_XK,
   GA_GEMM_WIDE_XX,
+  GA_GEMM_BROAD_KK,
+  GA_GEMM_BROAD_KX,
+  GA_GEMM_BROAD_XK,
+  GA_GEMM_BROAD_XX,
   GA_GEMV_ROWS,
   GA_GEMV_ROWS_PACKS,
   GA_GEMV_COLUMNS,
@@ -56,7 +60,7 @@ enum ga_blas_kind {
   GA_PARTS_SUM,
   GA_NARROW
 };
-#define GA_GEMM_LAST GA_GEMM_WIDE_XX
+#define GA_GEMM_LAST GA_GEMM_BROAD_XX
 #define GA_BLAS_SIDES 16
 #define GA_SIDE_ITEMS 256 /* block size of NARROW and OUTER; PARTS_SUM has fewer */
 #define GA_OUTER (GA_NARROW + 3 * GA_BLAS_SIDES)

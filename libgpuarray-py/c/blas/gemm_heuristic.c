@@ -168,15 +168,25 @@ enum ga_blas_kind ga__tile_kind(const ga_product *p, const ga_factor *a,
  *     128  128  128   10.9   5.5      64    64   64    7.5   5.2
  *    1024  128  128   11.6   7.2     100   100 1000   10.9   9.3
  * not: 200 1024  512   25.4  27.2     128  1024 1024   28.3  30.3 (b transposed)
+ *
+ * and of one product, the best of DEEP and WIDE, and BROAD:
+ *
+ *      64 1536  512    7.5   6.5      64  2048  512    7.6   6.6
+ *     256  512  512    7.6   6.6     640   512  512   19.7  18.2
+ * not: 64  512  512    3.9   6.2      64   512 2048   10.9  18.6
  */
 #define DEEP_BEGIN 1000.0
 
+/* True if the device has the local memory of a DEEP kind. */
+static bool has_room(const ga_product *p, enum ga_blas_kind kind) {
+  const ga_blas_shape s = ga__blas_shape(p->context, kind, p->typecode);
+  return p->context->info.local_memory >= s.local * sizeof(float);
+}
+
 /* True if the DEEP kinds take it: a float product whose operands have vector loads. */
 static bool is_deep(const ga_product *p) {
-  const ga_blas_shape s = ga__blas_shape(p->context, GA_GEMM_DEEP_KK, p->typecode);
   return ga__product_is_single(p) && p->typecode == GA_FLOAT &&
-         !p->context->info.is_cpu &&
-         p->context->info.local_memory >= s.local * sizeof(float) &&
+         !p->context->info.is_cpu && has_room(p, GA_GEMM_DEEP_KK) &&
          packed_kind(p, &p->a, &p->b) != GA_GEMM_LARGE;
 }
 
@@ -187,6 +197,8 @@ static enum ga_blas_kind best_deep(double *cycles, const ga_product *p) {
       .m = p->c.m, .n = p->c.n, .processors = p->context->info.processors};
   add_kind(&found, p, GA_GEMM_DEEP_KK + way, 4.4, 4.5, 1);
   add_kind(&found, p, GA_GEMM_WIDE_KK + way, 2.9, 3, 0.4);
+  if (has_room(p, GA_GEMM_BROAD_KK))
+    add_kind(&found, p, GA_GEMM_BROAD_KK + way, 2.25, 2.6, -0.2);
   const enum ga_blas_kind best = best_kind(cycles, &found, p->a.n, 1);
   *cycles += DEEP_BEGIN;
   return best;

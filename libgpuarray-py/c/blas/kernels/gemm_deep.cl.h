@@ -34,10 +34,11 @@
              BL_B_MODE == 1 ? 1 : bk, wide - (BL_B_MODE == 2 ? BL_GW : 1), 1, terms)   \
   }
 
-KERNEL void BL_NAME(GLOBAL_MEM const BL_S *GA_APART a, ga_size a_off,
-                    GLOBAL_MEM const BL_S *GA_APART b, ga_size b_off, ga_ssize m,
-                    ga_ssize n, ga_ssize k, ga_ssize ai, ga_ssize ak, ga_ssize bk,
-                    ga_ssize bj BL_OUTPUTS BL_POOL) {
+KERNEL_SIZED(BL_ITEMS *BL_TEAMS, 1)
+void BL_NAME(GLOBAL_MEM const BL_S *GA_APART a, ga_size a_off,
+             GLOBAL_MEM const BL_S *GA_APART b, ga_size b_off, ga_ssize m, ga_ssize n,
+             ga_ssize k, ga_ssize ai, ga_ssize ak, ga_ssize bk,
+             ga_ssize bj BL_OUTPUTS BL_POOL) {
   KERNEL_BEGIN;
   GA_DECL_SHARED_BODY(BL_PACK, packs)
   BL_START
