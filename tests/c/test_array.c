@@ -48,6 +48,7 @@ static void test_making(gpucontext *ctx) {
   CHECK(has_strides(&a, STRIDES(16, 4)));
   CHECK(a.flags == GA_CARRAY);
   CHECK(GpuArray_context(&a) == ctx);
+  CHECK(GpuArray_error(&a, 0) == gpuarray_error_text());
   GpuArray_clear(&a);
   CHECK(a.data == NULL);
   GpuArray_clear(&a);

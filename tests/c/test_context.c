@@ -132,6 +132,14 @@ static void test_properties(void) {
   gpucontext_deref(ctx);
 }
 
+static void test_references(void) {
+  gpucontext *ctx = open_null();
+  gpucontext_retain(ctx);
+  gpucontext_deref(ctx);
+  CHECK_OK(gpucontext_sync(ctx));
+  gpucontext_deref(ctx);
+}
+
 static int failing_wait(void *device) {
   (void)device;
   return GA_FAIL(GA_RUN_ERROR, "the kernel read outside of memory");
@@ -190,6 +198,7 @@ int main(void) {
   test_counts();
   test_props();
   test_properties();
+  test_references();
   test_a_lost_context_says_so();
   test_fork();
   return check_result("context");

@@ -515,12 +515,13 @@ static void test_arguments(void) {
   CHECK_OK(GpuKernel_setarg(&k, 0, b));
   CHECK_OK(GpuKernel_setarg(&k, 1, &x));
   CHECK_OK(GpuKernel_setarg(&k, 2, &half));
-  CHECK_OK(GpuKernel_setarg(&k, 3, &n));
+  CHECK_OK(gpukernel_setarg(k.k, 3, &n)); /* the handle's own */
   CHECK_OK(GpuKernel_setarg(&twin, 1, &y));
   CHECK_STATUS(GA_VALUE_ERROR, GpuKernel_setarg(&k, 4, &n));
   CHECK_STATUS(GA_VALUE_ERROR, GpuKernel_setarg(&k, 0, NULL));
   CHECK_STATUS(GA_VALUE_ERROR, GpuKernel_setarg(&k, 0, foreign));
   CHECK_TEXT("a buffer of another context");
+  CHECK(GpuKernel_error(&k, 0) == gpuarray_error_text());
   x = 9; /* the value was copied */
   CHECK_OK(GpuKernel_call(&k, 1, grid, block, 0, NULL));
   CHECK(launches == 1 && last_launch.n_args == 4 && last_launch.grid[0] == 2);
