@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import gpuarray
+import gpuarray.compiler as compiler
+import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 
@@ -72,6 +74,15 @@ def test_numpy_computes_every_row(name):
     prepared = of_numpy.prepare(row, "", "cpu")
     prepared.call()
     assert all(np.isfinite(each).all() for each in prepared.results())
+
+
+def test_ours_has_the_names_that_rows_use():
+    with compiler.config.use(floatX="float32", device="null"):
+        for row in filter(lambda row: row.compiled, TINY.values()):
+            data = [T.tensor(x.dtype.name, (False,) * x.ndim) for x in row.data()]
+            row.work(ours.NAMES, [compiler.shared(x) for x in row.state()], data)
+    with pytest.raises(AttributeError, match="add no_such to the names"):
+        _ = ours.NAMES.no_such
 
 
 @pytest.mark.parametrize(("name", "variant"), SOME)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,13 @@ def until(
         if done:
             break
     return state
+
+
+class Spelled(SimpleNamespace):
+    """What is called by NumPy's words in a library that has its own."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"add {name} to the names in benchmarks/libraries")
 
 
 class Plain:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-from types import SimpleNamespace
 from typing import Any
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
@@ -13,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks.libraries.base import Call, NotOffered, Prepared
+from benchmarks.libraries.base import Call, NotOffered, Prepared, Spelled
 from benchmarks.rows import Array, Row
 
 Values = list[Any]
@@ -72,7 +71,7 @@ def until(step: Any, is_done: Any, state: Any, most: int) -> Any:
     return jax.lax.while_loop(goes_on, turn, (state, 0, jnp.asarray(False)))[0]
 
 
-NAMES = SimpleNamespace(
+NAMES = Spelled(
     exp=jnp.exp,
     log=jnp.log,
     tanh=jnp.tanh,

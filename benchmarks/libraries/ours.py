@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import gpuarray
@@ -10,7 +9,7 @@ import gpuarray.compiler as compiler
 import gpuarray.compiler.tensor as T
 import numpy as np
 
-from benchmarks.libraries.base import Call, NotOffered, Plain, Prepared, eager
+from benchmarks.libraries.base import Call, NotOffered, Plain, Prepared, Spelled, eager
 from benchmarks.rows import Array, Row
 
 Values = list[Any]
@@ -56,7 +55,7 @@ def until(step: Any, is_done: Any, state: Any, most: int) -> Any:
     return trace[-1]
 
 
-NAMES = SimpleNamespace(
+NAMES = Spelled(
     exp=T.exp,
     log=T.log,
     tanh=T.tanh,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytensor.tensor as pt
 from pytensor.scan.utils import until as ends_if
 from pytensor.tensor.special import log_softmax, softmax
 
-from benchmarks.libraries.base import Call, NotOffered, Prepared
+from benchmarks.libraries.base import Call, NotOffered, Prepared, Spelled
 from benchmarks.rows import Array, Row
 
 Values = list[Any]
@@ -52,7 +51,7 @@ def until(step: Any, is_done: Any, state: Any, most: int) -> Any:
     )[-1]
 
 
-NAMES = SimpleNamespace(
+NAMES = Spelled(
     exp=pt.exp,
     log=pt.log,
     tanh=pt.tanh,

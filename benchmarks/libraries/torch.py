@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from benchmarks.libraries.base import (
     Call,
     NotOffered,
     Prepared,
+    Spelled,
     repeat,
     scan,
     until,
@@ -67,11 +67,11 @@ def unrolled(*arguments: Any) -> Any:
     raise NotOffered("unrolls loops")
 
 
-def spelled(gradient: Any, device: str) -> SimpleNamespace:
+def spelled(gradient: Any, device: str) -> Spelled:
     """PyTorch's spelling."""
     is_eager = gradient is automatic
     cross = torch.nn.functional.cross_entropy
-    return SimpleNamespace(
+    return Spelled(
         exp=torch.exp,
         log=torch.log,
         tanh=torch.tanh,
