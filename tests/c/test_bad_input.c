@@ -71,7 +71,7 @@ static void check_type(int code, GpuArray *a) {
 
 static void test_types(void) {
   const int codes[] = {
-      18,       -1,       -7,        GA_SIZE, GA_SSIZE,         GA_QUAD,
+      22,       -1,       -7,        GA_SIZE, GA_SSIZE,         GA_QUAD,
       GA_NBASE, GA_DELIM, GA_FLOAT2, GA_NVEC, GA_ENDVEC + 4000, 1 << 30};
   GpuArray a = zeros(ctx, GA_FLOAT, 2);
   for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)

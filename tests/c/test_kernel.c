@@ -482,7 +482,7 @@ static void check_refused(gpucontext *ctx, int wanted, unsigned int count,
 static void test_refused_kernels(void) {
   gpucontext *ctx = open_watched();
   check_refused(ctx, GA_VALUE_ERROR, 0, 0, 0, 0);
-  check_refused(ctx, GA_INVALID_ERROR, 2, 2, 18, 0);
+  check_refused(ctx, GA_INVALID_ERROR, 2, 2, 22, 0);
   check_refused(ctx, GA_INVALID_ERROR, 2, 2, GA_CQUAD, 0);
   check_refused(ctx, GA_DEVSUP_ERROR, 2, 0, 0, GA_USE_CUDA);
   check_refused(ctx, GA_DEVSUP_ERROR, 2, 0, 0, GA_USE_OPENCL);
