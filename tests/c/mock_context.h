@@ -18,7 +18,8 @@ static inline void open_mock(void) {
   void *library = path ? dlopen(path, RTLD_NOW) : NULL;
   void *symbol = library ? dlsym(library, "mock_cuda_state") : NULL;
   if (symbol == NULL) {
-    fprintf(stderr, "GPUARRAY_CUDA_DRIVER does not name the mock; ctest sets it\n");
+    fprintf(stderr, "GPUARRAY_CUDA_DRIVER does not name the mock: ctest sets it, for "
+                    "names of tests that CMakeLists.txt has\n");
     exit(1);
   }
   mock_cuda *(*get_state)(void);
