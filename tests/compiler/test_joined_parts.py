@@ -93,6 +93,22 @@ def test_a_part_twice_in_a_join_is_copied(on_context):
     np.testing.assert_allclose(value, np.concatenate([np.exp(a)] * 2), rtol=1e-6)
 
 
+def test_a_part_of_two_joins_is_copied_into_one(on_context):
+    """The first join's array is overwritten before the second one is there."""
+    part, other = T.exp(x), x * y
+    first = T.sqrt(T.join(0, other, part, part) + 1)
+    second = T.join(0, part, T.tanh(T.dot(y, w)))
+    f = compiled([x, y, w], [first, second])
+    a, b, c = numbers(2, 3), numbers(2, 3, seed=1), numbers(3, 3, seed=2)
+    values, count = launches(f, a, b, c)
+    upper = np.sqrt(np.concatenate([a * b, np.exp(a), np.exp(a)]) + 1)
+    np.testing.assert_allclose(values[0], upper, rtol=1e-6)
+    np.testing.assert_allclose(
+        values[1], np.concatenate([np.exp(a), np.tanh(b @ c)]), rtol=1e-5
+    )
+    assert count <= 6
+
+
 def test_parts_of_other_shapes_are_refused(on_context):
     f = compiled([x, y], T.join(0, T.exp(x), T.exp(y)))
     with pytest.raises(ValueError, match="but for the length of axis 0"):
@@ -213,3 +229,61 @@ def test_the_gradient_of_gates_in_a_loop_is_written_into_its_trace(on_context):
                 value, np.asarray(expected), rtol=2e-4, atol=1e-5
             )
     assert (counts[1] - counts[0]) / 4 <= 5  # two forward, two back
+
+
+def gru(rows, state, weights):
+    """The trace of a GRU, whose gates are cut of a sum of slices."""
+    n = weights.shape[1] // 3
+
+    def step(row, h):
+        by_state = T.dot(h, weights)
+        sums = by_state[:, : 2 * n] + row[:, : 2 * n]
+        r, z = (T.nnet.sigmoid(sums[:, k * n : (k + 1) * n]) for k in range(2))
+        new = T.tanh(row[:, 2 * n :] + r * by_state[:, 2 * n :])
+        return (1 - z) * new + z * h
+
+    return scan(step, sequences=[rows], outputs_info=[state])[0]
+
+
+def gru_by_numpy(rows, state, weights):
+    """The same, iteration by iteration."""
+    n, trace = weights.shape[1] // 3, []
+    for row in rows:
+        by_state = state @ weights
+        sums = by_state[:, : 2 * n] + row[:, : 2 * n]
+        r, z = (1 / (1 + np.exp(-sums[:, k * n : (k + 1) * n])) for k in range(2))
+        new = np.tanh(row[:, 2 * n :] + r * by_state[:, 2 * n :])
+        state = (1 - z) * new + z * state
+        trace.append(state)
+    return np.stack(trace)
+
+
+def test_an_iteration_of_a_gru_is_a_product_and_a_launch(on_context):
+    rows = T.ftensor3("rows")
+    f = compiled([rows, x, w], gru(rows, x, w))
+    counts = []
+    for length in (5, 9):
+        arrays = numbers(length, 3, 12), numbers(3, 4), 0.3 * numbers(4, 12)
+        (values,), count = launches(f, *arrays)
+        counts.append(count)
+        np.testing.assert_allclose(values, gru_by_numpy(*arrays), rtol=1e-5)
+    assert (counts[1] - counts[0]) / 4 <= 2
+
+
+def test_the_gradient_of_a_gru_joins_what_its_gates_give(on_context):
+    """An iteration back: a launch, a product, a sum, copies of what both joins have."""
+    rows = T.ftensor3("rows")
+    cost = (gru(rows, x, w) ** 2).sum()
+    slopes = grad(cost, [rows, x, w])
+    f = compiled([rows, x, w], slopes)
+    plain = function([rows, x, w], slopes, mode="FAST_COMPILE", on_device=True)
+    counts = []
+    for length in (5, 9):
+        arrays = numbers(length, 3, 12), numbers(3, 4), 0.3 * numbers(4, 12)
+        values, count = launches(f, *arrays)
+        counts.append(count)
+        for value, expected in zip(values, plain(*arrays), strict=True):
+            np.testing.assert_allclose(
+                value, np.asarray(expected), rtol=2e-4, atol=1e-5
+            )
+    assert (counts[1] - counts[0]) / 4 <= 6

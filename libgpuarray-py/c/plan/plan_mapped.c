@@ -184,8 +184,8 @@ static unsigned int axis_of(const ga_step *join) {
   return (unsigned int)join->routine->params[0];
 }
 
-/* The later join that is the only reader of result `i` of the step, but for host
- * integers; or NULL. */
+/* The last join that reads result `i` of the step, if nothing but joins does, host
+ * integers aside; or NULL. The other joins copy the part from there. */
 static const ga_step *find_join(const ga_frame *f, const ga_step *s, unsigned int i) {
   const ga_plan_graph *g = &f->plan->graph;
   const unsigned int value = s->outs[i], last = g->values[value].last_use;
@@ -196,7 +196,7 @@ static const ga_step *find_join(const ga_frame *f, const ga_step *s, unsigned in
     const ga_step *reader = &g->steps[k];
     if (count_reads(reader, value) == 0 || ga__step_is_integer(reader))
       continue;
-    if (join != NULL || !is_join(reader))
+    if (!is_join(reader))
       return NULL;
     join = reader;
   }
