@@ -28,6 +28,7 @@ from gpuarray.compiler.ops.linalg.linalg import Dot
 from gpuarray.compiler.ops.linalg.products import BatchedDot, batched_dot
 from gpuarray.compiler.ops.nnet.nnet import Normalised
 from gpuarray.compiler.ops.reduce.reduce import Reduce
+from gpuarray.compiler.ops.scan.products import SlopeOfProduct
 from gpuarray.compiler.ops.shape.shape import (
     DimShuffle,
     Reshape,
@@ -54,6 +55,15 @@ def elemwise(op: Elemwise, node: Apply, operands: Sequence[BatchedOperand]) -> A
     """Broadcast over one more axis on the left."""
     ndim = node.outputs[0].type.ndim
     return Elemwise(op.scalar)(*(operand.rows(ndim) for operand in operands))
+
+
+@rule(SlopeOfProduct)
+def slope(op: SlopeOfProduct, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
+    """Mark slopes of products over the same axes of each row."""
+    rows = next(operand.value for operand in operands if operand.by_row)
+    length = shape_i(rows, 0)
+    wide = [x.value if x.by_row else repeated(x.value, length) for x in operands]
+    return SlopeOfProduct([axis + 1 for axis in op.axes], op.reverse)(*wide)
 
 
 @rule(Transfer, Mark)

@@ -33,6 +33,7 @@ from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.elemwise.elemwise import Composite, Elemwise
 from gpuarray.compiler.ops.linalg import linalg
 from gpuarray.compiler.ops.reduce import reduce
+from gpuarray.compiler.ops.scan.products import slope_of_product
 from gpuarray.compiler.ops.shape import shape
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 from gpuarray.compiler.ops.variables.transfer import like
@@ -51,6 +52,7 @@ def fill_namespace() -> None:
     for name, function in math.FUNCTIONS.items():
         setattr(M, name, function)
     M.times, M.over = choices.times, choices.over
+    M.slope_of_product = slope_of_product
 
 
 fill_namespace()

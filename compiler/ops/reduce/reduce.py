@@ -135,8 +135,9 @@ class Reduce(Op):
         zeros = self._expand(m.sum(m.cast(is_zero, "int64"), axis=self.axes), x)
         at_zero = m.where(m.eq(zeros, 1), others, m.zeros_like(others))
         elsewhere = m.where(m.eq(zeros, 0), others, m.zeros_like(others)) / without
-        slope: Variable = m.times(g, m.where(is_zero, at_zero, elsewhere))
-        return slope
+        slope = m.slope_of_product(m.where(is_zero, at_zero, elsewhere), x, self.axes)
+        product: Variable = m.times(g, slope)
+        return product
 
     def _expand(self, reduced: Variable, x: Variable) -> Variable:
         return keep_dims(reduced, self.axes, x.type.ndim)

@@ -82,12 +82,15 @@ class CumOp(SameShapeOp):
         without = m.where(is_first, m.ones_like(x), x)
         divisor = m.where(is_zero, m.ones_like(x), x)
         at_first = back(m.times(g, self(without)))
-        slope: Variable = m.where(
+        slope = m.where(
             m.eq(zeros, 0),
             m.over(back(m.times(g, y)), divisor),
             m.where(is_first, at_first, m.zeros_like(x)),
         )
-        return slope
+        marked: Variable = m.slope_of_product(
+            slope, x, (self.axis,), g, reverse=self.reverse
+        )
+        return marked
 
     def __str__(self) -> str:
         way = ", reverse" if self.reverse else ""
