@@ -21,7 +21,7 @@ from gpuarray.compiler.graph.core import Apply, Constant, Op, SameShapeOp, Varia
 from gpuarray.compiler.graph.requirements import Requirement, equal, within
 from gpuarray.compiler.ops.broadcast.broadcast import addbroadcast
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.shape.lengths import is_count
+from gpuarray.compiler.ops.slicing.counts import is_count
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable, is_constant
 
 

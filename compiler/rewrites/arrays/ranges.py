@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from gpuarray.compiler.graph.core import Variable, constant
-from gpuarray.compiler.ops.shape.lengths import is_count
+from gpuarray.compiler.ops.slicing.counts import is_count
 from gpuarray.compiler.ops.slicing.subtensor import integer_of
 from gpuarray.compiler.rewrites.engine.patterns import match, same
 
