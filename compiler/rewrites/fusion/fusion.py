@@ -24,7 +24,7 @@ from gpuarray.compiler.ops.fused.mapreduce import MapReduce
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.rewrites.engine.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.engine.rows import with_scalar
-from gpuarray.compiler.rewrites.fusion.partition import Partition, is_fusible
+from gpuarray.compiler.rewrites.fusion.partition import Partition
 from gpuarray.dtypes import as_dtype
 from gpuarray.scalars import SCALARS, Scalar
 
@@ -110,7 +110,7 @@ def recomputed(partition: Partition, log: Log) -> set[Apply]:
     late: set[Apply] = set()
     for group in list(partition.members):
         _, outputs = partition.operands(group)
-        if len(outputs) < 2 or not is_fusible(partition.nodes(group)[-1]):
+        if len(outputs) < 2 or not partition.is_fusible(partition.nodes(group)[-1]):
             continue
         stored = set(outputs)
         for out in reversed(outputs):
@@ -172,7 +172,7 @@ def reader_of(partition: Partition, out: Variable, steps: int) -> int | None:
     """Return the only other group that reads a result, elementwise and with room."""
     readers: set[int] = set()
     for client, _ in partition.fgraph.clients[out]:
-        if not isinstance(client, Apply) or not is_fusible(client):
+        if not isinstance(client, Apply) or not partition.is_fusible(client):
             return None
         if not partition.has(client) or pattern(client) != out.type.broadcastable:
             return None
@@ -212,7 +212,7 @@ def seal_maps(partition: Partition) -> dict[int, Apply]:
         if not isinstance(node.op, Reduce):
             continue
         owner = node.inputs[0].owner
-        if owner is None or not is_fusible(owner) or len(owner.outputs) != 1:
+        if owner is None or not partition.is_fusible(owner) or len(owner.outputs) != 1:
             continue
         if len(partition.fgraph.clients[node.inputs[0]]) == 1:
             group = partition.of(owner)
@@ -228,7 +228,11 @@ def absorb_exclusive(partition: Partition, group: int) -> int:
     while stack:
         for variable in stack.pop().inputs:
             owner = variable.owner
-            if owner is None or not is_fusible(owner) or partition.of(owner) == group:
+            if (
+                owner is None
+                or not partition.is_fusible(owner)
+                or partition.of(owner) == group
+            ):
                 continue
             other = partition.of(owner)
             is_wanted = is_read_by(partition, other, group) and all(
@@ -262,29 +266,27 @@ def merge_producers(partition: Partition, late: Collection[Apply]) -> None:
     Those in ``late`` merge with no producer but each other.
     """
     for node in partition.order:
-        if not is_fusible(node) or partition.of(node) in partition.sealed:
+        if not partition.is_fusible(node) or partition.of(node) in partition.sealed:
             continue
         for variable in node.inputs:
-            if is_fusible(variable.owner) and variable.type.broadcastable == pattern(
-                node
-            ):
-                assert variable.owner is not None
-                if node in late and variable.owner not in late:
-                    continue
-                try_merge(partition, variable.owner, node)
+            owner = variable.owner
+            if owner is None or variable.type.broadcastable != pattern(node):
+                continue
+            if partition.is_fusible(owner) and (node not in late or owner in late):
+                try_merge(partition, owner, node)
 
 
 def merge_siblings(partition: Partition) -> None:
-    """Merge groups that read one array of their own shape."""
+    """Merge groups that read one array of their own shape, or one scalar of a loop."""
     for variable, clients in list(partition.fgraph.clients.items()):
         flags = getattr(variable.type, "broadcastable", None)
-        if flags is None or all(flags):
+        if flags is None or (all(flags) and variable not in partition.of_states):
             continue
         users = [
             client
             for client, _ in clients
             if isinstance(client, Apply)
-            and is_fusible(client)
+            and partition.is_fusible(client)
             and pattern(client) == flags
         ]
         users.sort(key=lambda node: partition.position[node])
@@ -306,7 +308,7 @@ def absorb_smaller(partition: Partition) -> None:
     for node in reversed(partition.order):
         group = partition.of(node)
         is_last = partition.members[group][-1] == partition.position[node]
-        is_open = is_fusible(node) and group not in partition.sealed
+        is_open = partition.is_fusible(node) and group not in partition.sealed
         if is_last and is_open and not all(pattern(node)):
             absorb_exclusive(partition, group)
 

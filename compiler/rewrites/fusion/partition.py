@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Collection, Iterable
+from functools import cached_property
 from heapq import heappop, heappush
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.lazy import ALWAYS, Guard
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise.elemwise import Composite, Elemwise
+from gpuarray.compiler.ops.shape.shape import DimShuffle
 from gpuarray.compiler.ops.variables.context_assignment import places_of
 
 _GAP = 1 << 40
@@ -68,6 +70,32 @@ class Partition:
         if node in self.guards:
             read = [*read, *(condition for condition, _ in self.guards[node])]
         return {self.position[v.owner] for v in read if v.owner is not None}
+
+    @cached_property
+    def of_states(self) -> set[Variable]:
+        """What a body computes elementwise of its loop's states, not for the host."""
+        found = set(getattr(self.fgraph, "states_of_loop", ()))
+        needed: set[Variable] = set()
+        for node in reversed(self.order):
+            needed.update(node.inputs[i] for i in node.op.host_inputs(node))
+            if not needed.isdisjoint(node.outputs):
+                needed.update(node.inputs)
+        for node in self.order:
+            is_elementwise = isinstance(node.op, Elemwise | DimShuffle)
+            if is_elementwise and not found.isdisjoint(node.inputs):
+                found.update(node.outputs)
+        return found - needed
+
+    def is_fusible(self, node: Apply | None) -> bool:
+        """True if a node may be in a group with others: see the function `is_fusible`.
+
+        In the body of a loop also scalar integers that are computed of its states.
+        """
+        if is_fusible(node):
+            return True
+        if node is None or not isinstance(node.op, Elemwise) or node.op.destroy_map:
+            return False
+        return self.of_states.issuperset(node.outputs)
 
     def of(self, node: Apply) -> int:
         """Return the group of a node."""
