@@ -127,16 +127,16 @@ def broadcast_instead_of_repeating(node: Apply) -> Variable | None:
     return None
 
 
-def unrepeated(given: Variable, others: Sequence[Variable]) -> Variable | None:
+def unrepeated(operand: Variable, others: Sequence[Variable]) -> Variable | None:
     """Return the array before it was repeated, if others have all its lengths."""
-    owner = given.owner
+    owner = operand.owner
     if owner is None or not isinstance(owner.op, BroadcastTo):
         return None
     x, axis_lengths = owner.inputs[0], elements(owner.inputs[1])
-    missing = given.type.ndim - x.type.ndim
+    missing = operand.type.ndim - x.type.ndim
     flags = (True,) * missing + tuple(x.type.broadcastable)
     for axis, flag in enumerate(flags):
-        if not flag or given.type.broadcastable[axis]:
+        if not flag or operand.type.broadcastable[axis]:
             continue
         if axis_lengths is None or not any(
             same(length_of(other, axis), axis_lengths[axis]) for other in others
