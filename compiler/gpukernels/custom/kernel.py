@@ -38,7 +38,7 @@ _SIZES = {
 }
 
 
-def kind_of_param(given: Any) -> str:
+def kind_of_param(param: Any) -> str:
     """Return the kind of a parameter: ``*``, ``input``, a size or a dtype's name.
 
     >>> kind_of_param(gpuarray.GpuArray), kind_of_param(gpuarray.SIZE)
@@ -46,19 +46,19 @@ def kind_of_param(given: Any) -> str:
     >>> kind_of_param("ssize"), kind_of_param(np.float32)
     ('ssize', 'float32')
     """
-    if isinstance(given, str) and given in _OF_KIND:
-        return given
-    if isinstance(given, type) and issubclass(given, Array):
+    if isinstance(param, str) and param in _OF_KIND:
+        return param
+    if isinstance(param, type) and issubclass(param, Array):
         return POINTER
-    if isinstance(given, int) and not isinstance(given, bool):
-        known = _CODES.get(given) or OF_TYPECODE.get(given)
+    if isinstance(param, int) and not isinstance(param, bool):
+        known = _CODES.get(param) or OF_TYPECODE.get(param)
         if known is not None:
             return str(known)
     try:
-        return as_dtype(given).name
+        return as_dtype(param).name
     except (TypeError, ValueError):
         raise GraphTypeError(
-            f"Kernel: params holds {given!r}; expected gpuarray.GpuArray, "
+            f"Kernel: params holds {param!r}; expected gpuarray.GpuArray, "
             "gpuarray.SIZE, gpuarray.SSIZE or a dtype"
         ) from None
 

@@ -131,10 +131,10 @@ class KernelOp(GpuKernelBase):
                 f"{self.signature}"
             )
 
-    def dtypes(self, given: Sequence[str]) -> list[str]:
+    def dtypes(self, input_dtypes: Sequence[str]) -> list[str]:
         """Return the dtypes of all operands, inputs first, for the inputs' dtypes."""
         letters: dict[str, str] = {}
-        for operand, dtype in zip(self.signature.inputs, given, strict=True):
+        for operand, dtype in zip(self.signature.inputs, input_dtypes, strict=True):
             if operand.dtype in self.signature.letters:
                 known = letters.get(operand.dtype, dtype)
                 letters[operand.dtype] = promoted(known, dtype)

@@ -244,15 +244,15 @@ ROWS: dict[str, Callable[..., Any]] = {
 """The rows of the scalar table that lengths may be computed by."""
 
 
-def integer_of(steps: Steps, given: Any, known: dict[Variable, Any]) -> Any:
+def integer_of(steps: Steps, length: Any, known: dict[Variable, Any]) -> Any:
     """Return a length of ``infer_shape``, computed from the ``known`` variables."""
-    if not isinstance(given, Variable):
-        return given
-    if isinstance(given, Constant):
-        return int(given.data)
-    if given not in known:
-        known[given] = _computed(steps, given, known)
-    return known[given]
+    if not isinstance(length, Variable):
+        return length
+    if isinstance(length, Constant):
+        return int(length.data)
+    if length not in known:
+        known[length] = _computed(steps, length, known)
+    return known[length]
 
 
 def _computed(steps: Steps, length: Variable, known: dict[Variable, Any]) -> Any:

@@ -229,14 +229,14 @@ def arguments_of(value: Any) -> Iterator[Any]:
 def job_of(
     part: Part,
     source: Sources,
-    given: Sequence[Any],
+    inputs: Sequence[Any],
     outs: Sequence[Array],
     threads: int,
     context: Context,
 ) -> Job:
     """Return a part's share of the launch, after its launches of its own."""
-    folded, rest = part.split(given)
-    wholes = [*whole_arrays(part, given), *outs]
+    folded, rest = part.split(inputs)
+    wholes = [*whole_arrays(part, inputs), *outs]
     size, per, rows = outs[0].size, per_block(part, threads, context), -1
     large = LARGE_CPU if context.is_cpu else LARGE
     is_small = all(x.flags.c_contiguous for x in wholes) and size < large
@@ -306,24 +306,24 @@ def columns_of(rows: int, columns: int, threads: int, context: Context) -> int:
     return lanes if rows * lanes <= MOST_STEPS * threads else 0
 
 
-def whole_arrays(part: Part | MappedTotal, given: Sequence[Any]) -> list[Any]:
+def whole_arrays(part: Part | MappedTotal, inputs: Sequence[Any]) -> list[Any]:
     """Return the inputs of a part's elements, or of its total, that have all axes."""
     if isinstance(part, Part) and part.total is not None:
-        (_, given), is_one = part.split(given), part.is_one[1:]
+        (_, inputs), is_one = part.split(inputs), part.is_one[1:]
     else:
         is_one = part.is_part if isinstance(part, MappedTotal) else part.is_one
     return [
         value
-        for value, is_number in zip(given, is_one, strict=True)
+        for value, is_number in zip(inputs, is_one, strict=True)
         if not is_number and isinstance(value, Array | plan.ArrayValue)
     ]
 
 
-def shape_of(part: Part, given: Sequence[Any]) -> tuple[int, ...]:
+def shape_of(part: Part, inputs: Sequence[Any]) -> tuple[int, ...]:
     """Return the shape of a part's elements. Raises ValueError where inputs differ."""
-    shapes = {array.shape for array in whole_arrays(part, given)}
+    shapes = {array.shape for array in whole_arrays(part, inputs)}
     if part.total is not None:
-        folded, _ = part.split(given)
+        folded, _ = part.split(inputs)
         axes = part.total.axes
         wholes = {array.shape for array in whole_arrays(part.total, folded)}
         shapes = shapes | {shape[axes:] for shape in wholes}
@@ -337,12 +337,12 @@ def shape_of(part: Part, given: Sequence[Any]) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def wrong_rows(total: MappedTotal, given: Sequence[Any]) -> set[tuple[int, ...]]:
+def wrong_rows(total: MappedTotal, inputs: Sequence[Any]) -> set[tuple[int, ...]]:
     """Return the shapes of row inputs without one element for each folded row."""
     if not total.is_product:
         return set()
-    ((count, _),) = {array.shape for array in whole_arrays(total, given)}
-    pairs = zip(given, total.is_row, strict=True)
+    ((count, _),) = {array.shape for array in whole_arrays(total, inputs)}
+    pairs = zip(inputs, total.is_row, strict=True)
     return {value.shape for value, is_row in pairs if is_row} - {(count, 1)}
 
 
@@ -373,16 +373,16 @@ def total_kernel(total: MappedTotal, sources: Sources, context: Context) -> Any:
 
 
 def computed(
-    total: MappedTotal, sources: Sources, given: Sequence[Any], context: Context
+    total: MappedTotal, sources: Sources, inputs: Sequence[Any], context: Context
 ) -> Array:
     """Return totals computed by the library's reduction, or by the BLAS."""
     if total.is_product:
-        matrix, column = given
+        matrix, column = inputs
         product: Array = matmul.matmul(column.reshape(column.shape[0]), matrix)
         return product
     kernel = total_kernel(total, sources, context)
     handle = ffi.new("GpuArray *")
-    handles = [as_given(x) for x in given if x is not None]
+    handles = [as_given(x) for x in inputs if x is not None]
     values = ffi.new("void *[]", handles)  # holds no references
     axes = (1 << total.axes) - 1
     check(lib.GpuReduction_apply(kernel, handle, values, axes, 0))
@@ -408,7 +408,7 @@ def as_given(value: Any) -> Any:
 def launch_one(
     part: Part,
     sources: Sources,
-    given: Sequence[Any],
+    inputs: Sequence[Any],
     outs: Sequence[Array],
     context: Context,
 ) -> None:
@@ -427,7 +427,7 @@ def launch_one(
         kernel = context._kernels[key] = new_elemwise(
             context, code.support, "\n".join(lines), arguments, "multi_tensor"
         )
-    operands = [*outs, *(x for x in given if x is not None)]
+    operands = [*outs, *(x for x in inputs if x is not None)]
     status = call_elemwise(kernel, [as_given(x) for x in operands])
     if status:
         fail(status, "multi_tensor", context, operands)

@@ -53,12 +53,12 @@ def chosen(s: Steps, condition: int, a: Sequence[int], b: Sequence[int]) -> list
     return [s.choose(condition, *pair) for pair in zip(a, b, strict=True)]
 
 
-def needs_walks(s: Steps, given: Operands) -> int:
+def needs_walks(s: Steps, operands: Operands) -> int:
     """Return 1 for walks, where one launch is slower or impossible, else 0."""
-    tables = given.of_kind(TABLE)
+    tables = operands.of_kind(TABLE)
     reasons = [
-        prefers_walks(s, given.rows(s), given.length),
-        s.arithmetic("le", s.integer(NARROW), given.length),
+        prefers_walks(s, operands.rows(s), operands.length),
+        s.arithmetic("le", s.integer(NARROW), operands.length),
         *(s.arithmetic("eq", s.length(table, 0), s.integer(0)) for table in tables),
     ]
     return s.any(reasons)
@@ -79,41 +79,41 @@ def prefers_walks(s: Steps, rows: int, length: int) -> int:
 # ---- totals ----
 
 
-def by_walks(s: Steps, given: Operands) -> list[int]:
+def by_walks(s: Steps, operands: Operands) -> list[int]:
     """Return the outputs by a reduction for each walk, and totals of stored values."""
-    return of_stored(by_reductions, s, given)
+    return of_stored(by_reductions, s, operands)
 
 
-def by_kernel(s: Steps, given: Operands) -> list[int]:
+def by_kernel(s: Steps, operands: Operands) -> list[int]:
     """The outputs by one launch, and totals of its blocks, or of stored values."""
-    program = given.program
+    program = operands.program
     if not program.totals or most_words(program) == 0:  # no persistent rows
-        return of_stored(in_shape, s, given)
-    whole, axes = len(program.outputs), len(given.shape) - 1
-    results = launch(s, given, "row_totals")
+        return of_stored(in_shape, s, operands)
+    whole, axes = len(program.outputs), len(operands.shape) - 1
+    results = launch(s, operands, "row_totals")
     blocks = s.length(results[whole], 0)  # 0 where storing is faster
     with s.under(blocks, False):
-        stored = of_stored(in_shape, s, given)
+        stored = of_stored(in_shape, s, operands)
     with s.under(blocks, True):
-        outputs = shaped(s, given, results[:whole])
+        outputs = shaped(s, operands, results[:whole])
         folded = folds_of(s, program.totals, results[whole:])
         totals = [s.view(total, (*(-1,) * axes, 0)) for total in folded]
     return chosen(s, blocks, [*outputs, *totals], stored)
 
 
-def of_stored(way: Way, s: Steps, given: Operands) -> list[int]:
+def of_stored(way: Way, s: Steps, arguments: Operands) -> list[int]:
     """Return the outputs, and totals of stored elements."""
-    program = given.program
+    program = arguments.program
     if not program.totals:
-        return way(s, given)
-    plain = given.storing()
+        return way(s, arguments)
+    plain = arguments.storing()
     outputs = way(s, plain)
-    there = dict(enumerate(given.numbers)) | dict(
+    there = dict(enumerate(arguments.numbers)) | dict(
         zip(plain.program.outputs, outputs, strict=True)
     )
     operands = (there[total.operand] for total in program.totals)
     stored = [number for number in operands if number is not None]
-    axes = len(given.shape) - 1
+    axes = len(arguments.shape) - 1
     folded = totals_of(s, program.totals, stored)
     totals = (s.view(total, (*(-1,) * axes, 0)) for total in folded)
     return [*outputs[: len(program.outputs)], *totals]
@@ -144,32 +144,32 @@ def folds_of(s: Steps, totals: Sequence[Total], arrays: Sequence[int]) -> list[i
 # ---- products ----
 
 
-def product_by_walks(s: Steps, given: Operands) -> list[int]:
+def product_by_walks(s: Steps, operands: Operands) -> list[int]:
     """Return the product by the BLAS, followed by elementwise operations."""
-    return by_blas(by_reductions, s, given)
+    return by_blas(by_reductions, s, operands)
 
 
-def product_by_kernel(s: Steps, given: Operands) -> list[int]:
+def product_by_kernel(s: Steps, operands: Operands) -> list[int]:
     """Return the product and its readers in one launch, unless the BLAS is faster."""
-    results = launch(s, given, "row_products")
+    results = launch(s, operands, "row_products")
     is_left = s.arithmetic("eq", s.length(results[0], 0), s.integer(0))
     with s.under(is_left, True):
-        left = by_blas(in_shape, s, given)
+        left = by_blas(in_shape, s, operands)
     with s.under(is_left, False):
-        outputs = shaped(s, given, results)
+        outputs = shaped(s, operands, results)
     return chosen(s, is_left, left, outputs)
 
 
-def by_blas(way: Way, s: Steps, given: Operands) -> list[int]:
+def by_blas(way: Way, s: Steps, operands: Operands) -> list[int]:
     """Return a program's product by the BLAS, and the rest of it after that."""
-    product = product_of(given.program)
+    product = product_of(operands.program)
     assert product is not None
-    matrix, vector = (given.numbers[place] for place in product.operands)
+    matrix, vector = (operands.numbers[place] for place in product.operands)
     assert matrix is not None
     assert vector is not None
-    scaled = s.multiply(matrix, s.reshape(vector, [given.length]))
-    shape = given.shape[0], s.integer(1)
-    others = (x for i, x in enumerate(given.numbers) if i not in product.operands)
+    scaled = s.multiply(matrix, s.reshape(vector, [operands.length]))
+    shape = operands.shape[0], s.integer(1)
+    others = (x for i, x in enumerate(operands.numbers) if i not in product.operands)
     numbers = *others, s.reshape(scaled, shape)
-    rest = product.without(given.sources, given.over)
-    return way(s, replace(given, **rest, numbers=numbers, shape=shape))
+    rest = product.without(operands.sources, operands.over)
+    return way(s, replace(operands, **rest, numbers=numbers, shape=shape))

@@ -30,22 +30,22 @@ LETTERS = {CELL: "C", ROW: "R", COLUMN: "V", TABLE: "T", ONE: "S"}
 """The routine's codes of the kinds of arrays."""
 
 
-def launch(s: Steps, given: Operands, name: str = "rows") -> list[int]:
+def launch(s: Steps, operands: Operands, name: str = "rows") -> list[int]:
     """Add the kernel's routine; return its outputs, as matrices.
 
     The totals that follow have a row for each block; all are empty where it is faster
     to store the folded elements.
     """
-    program, rows = given.program, given.rows(s)
+    program, rows = operands.program, operands.rows(s)
     kinds = program.kinds[: len(program.inputs)]
-    listed = list(zip(given.numbers, kinds, given.sources, strict=True))
+    listed = list(zip(operands.numbers, kinds, operands.sources, strict=True))
     used = [
         (number, kind, source)
         for number, kind, source in listed
         if number is not None and kind != LENGTH
     ]
     arrays = [
-        as_matrix(s, number, kind, rows, given.length)
+        as_matrix(s, number, kind, rows, operands.length)
         for number, kind, source in used
         if source == "array"
     ]
@@ -57,7 +57,7 @@ def launch(s: Steps, given: Operands, name: str = "rows") -> list[int]:
         "".join(LETTERS[kind] for _, kind in outputs) + "P" * len(program.totals),
         operation(program) if program.reports else "",
     ]
-    for text, kernel in templates(given):
+    for text, kernel in templates(operands):
         texts += [kernel, text]
     results = [
         p.ArrayValue(program.dtypes[value], (False, kind != CELL))
@@ -67,25 +67,27 @@ def launch(s: Steps, given: Operands, name: str = "rows") -> list[int]:
         p.ArrayValue(str(accumulator(total)), (False, False))
         for total in program.totals
     ]
-    places = [i for i, source in enumerate(given.sources) if source == "array"]
-    overwritten = [-1 if at is None else places.index(at) for at in given.overwritten]
+    places = [i for i, source in enumerate(operands.sources) if source == "array"]
+    overwritten = [
+        -1 if at is None else places.index(at) for at in operands.overwritten
+    ]
     more = [fold_bytes(program)] if program.totals else []
     params = most_words(program), *more, *overwritten
     first = s.routines(name, [*arrays, *integers], results, *params, texts=(*texts,))
     return [first + i for i in range(len(results))]
 
 
-def in_shape(s: Steps, given: Operands) -> list[int]:
+def in_shape(s: Steps, operands: Operands) -> list[int]:
     """Return the outputs of the kernel of a program without totals, in their shapes."""
-    return shaped(s, given, launch(s, given))
+    return shaped(s, operands, launch(s, operands))
 
 
-def shaped(s: Steps, given: Operands, matrices: list[int]) -> list[int]:
+def shaped(s: Steps, operands: Operands, matrices: list[int]) -> list[int]:
     """Return the outputs in the elements' shape, or with one element for a row."""
-    kinds = [given.program.kinds[value] for value in given.program.outputs]
-    outer, one = given.shape[:-1], s.integer(1)
+    kinds = [operands.program.kinds[value] for value in operands.program.outputs]
+    outer, one = operands.shape[:-1], s.integer(1)
     return [
-        s.reshape(matrix, [*outer, given.length if kind == CELL else one])
+        s.reshape(matrix, [*outer, operands.length if kind == CELL else one])
         for matrix, kind in zip(matrices, kinds, strict=True)
     ]
 
@@ -95,12 +97,12 @@ def fold_bytes(program: Program) -> int:
     return sum(accumulator(fold).itemsize for fold in program.folds.values())
 
 
-def templates(given: Operands) -> list[tuple[str, str]]:
+def templates(operands: Operands) -> list[tuple[str, str]]:
     """The texts of the kernel and their names, in the order of c/reduce/rows.h."""
-    program = given.program
-    overwritten = frozenset(at for at in given.overwritten if at is not None)
+    program = operands.program
+    overwritten = frozenset(at for at in operands.overwritten if at is not None)
     ahead = 0 if product_of(program) is None else AHEAD
-    plain = Form(given.sources, overwritten, ahead=ahead)
+    plain = Form(operands.sources, overwritten, ahead=ahead)
     forms: list[Form | None] = [plain, replace(plain, is_unit=True)]
     if program.totals:  # only persistent rows fold them
         forms = [None, None]

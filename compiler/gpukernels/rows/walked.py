@@ -43,16 +43,16 @@ _CALL = re.compile(r"\w\(")
 _WHERE = "rows"
 
 
-def by_reductions(s: Steps, given: Operands) -> list[int]:
+def by_reductions(s: Steps, operands: Operands) -> list[int]:
     """Add a reduction for each walk, fewer steps where all rows are meant."""
-    counts = given.of_kind(COUNT)
+    counts = operands.of_kind(COUNT)
     if not counts:
-        return Walks(s, given, is_whole=False).outputs()
-    is_part = s.any([s.arithmetic("lt", count, given.shape[0]) for count in counts])
+        return Walks(s, operands, is_whole=False).outputs()
+    is_part = s.any([s.arithmetic("lt", count, operands.shape[0]) for count in counts])
     with s.under(is_part, True):
-        few = Walks(s, given, is_whole=False).outputs()
+        few = Walks(s, operands, is_whole=False).outputs()
     with s.under(is_part, False):
-        whole = Walks(s, given, is_whole=True).outputs()
+        whole = Walks(s, operands, is_whole=True).outputs()
     return [s.choose(is_part, *pair) for pair in zip(few, whole, strict=True)]
 
 
@@ -218,10 +218,10 @@ class Walks:
         lengths = [*self.shape[:-1], last]
         return [self.body.routines("empty", lengths, [p.ArrayValue("int8", flags)])]
 
-    def overwritten(self, output: int, given: Sequence[int]) -> int:
+    def overwritten(self, output: int, operands: Sequence[int]) -> int:
         """Return the operand of a launch that has the memory of an output, or -1."""
         memory = self.memory[output] if output >= 0 else None
-        return given.index(memory) if memory in given else -1
+        return operands.index(memory) if memory in operands else -1
 
     def walk(self, folds: Sequence[int]) -> None:
         """Add a reduction of the last axis, and views that have it again."""
