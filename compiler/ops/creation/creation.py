@@ -162,13 +162,13 @@ def counted(length: Any, dtype: Any = "int64") -> Variable:
     return result
 
 
-def arange_dtype(given: Sequence[Variable]) -> str:
+def arange_dtype(arguments: Sequence[Variable]) -> str:
     """Return the dtype of ``arange``: 64 bits for integers, else the common dtype."""
-    joint = np.result_type(*(np.dtype(variable.type.dtype) for variable in given))
+    joint = np.result_type(*(np.dtype(variable.type.dtype) for variable in arguments))
     if joint.kind in "biu":
         return "uint64" if joint.kind == "u" else "int64"
     is_widened = joint.name == "float64" and not any(
-        variable.type.dtype == "float64" for variable in given
+        variable.type.dtype == "float64" for variable in arguments
     )
     if is_widened and config.cast_policy == "numpy+floatX":
         return str(config.floatX)
@@ -208,9 +208,9 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Va
     return math.cast(numbers, result_dtype)
 
 
-def common_float(wanted: str, *given: Variable) -> str:
+def common_float(wanted: str, *arguments: Variable) -> str:
     """Return the float dtype to compute in, for the arguments and the result."""
-    dtypes = [wanted, *(variable.type.dtype for variable in given)]
+    dtypes = [wanted, *(variable.type.dtype for variable in arguments)]
     return np.result_type(*map(np.dtype, dtypes)).name
 
 
@@ -231,9 +231,9 @@ def _count(start: Variable, stop: Variable, step: Variable) -> Variable:
     return math.maximum(steps, core.constant(0, "int64"))
 
 
-def counts(name: str, given: Any) -> Variable:
+def counts(name: str, length: Any) -> Variable:
     """Return a number of elements. Raises ValueError for a constant below 0."""
-    count = as_length(name, given)
+    count = as_length(name, length)
     if isinstance(count, Constant) and int(count.data) < 0:
         raise GraphValueError(f"{name}: given the length {int(count.data)}, below 0")
     return count

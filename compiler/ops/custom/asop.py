@@ -85,9 +85,11 @@ class FromFunctionOp(Op):
         return another(self)
 
 
-def types_of(what: str, given: Any) -> tuple[Type, ...]:
+def types_of(what: str, argument: Any) -> tuple[Type, ...]:
     """Return types from one or several of them, or of constructors of variables."""
-    listed: Iterable[Any] = given if isinstance(given, (list, tuple)) else [given]
+    listed: Iterable[Any] = (
+        argument if isinstance(argument, (list, tuple)) else [argument]
+    )
     types = []
     for item in listed:
         if isinstance(item, Type):

@@ -141,9 +141,9 @@ class Composite:
             values.append(step.graph(values))
         return [values[output] for output in self.outputs]
 
-    def statements(self, given: Sequence[str]) -> tuple[list[str], list[str]]:
+    def statements(self, input_texts: Sequence[str]) -> tuple[list[str], list[str]]:
         """Return the listing for texts of the inputs: ``t0 = ...``, and the outputs."""
-        named, texts = listing(self.steps, given, self.outputs)
+        named, texts = listing(self.steps, input_texts, self.outputs)
         return named, [texts[output] for output in self.outputs]
 
     def __str__(self) -> str:
@@ -152,13 +152,13 @@ class Composite:
 
 
 def listing(
-    steps: Iterable[Any], given: Sequence[str], read: Iterable[int]
+    steps: Iterable[Any], input_texts: Sequence[str], read: Iterable[int]
 ) -> tuple[list[str], list[str]]:
     """Return names of values used twice, ``t0 = ...``, and the text of each value.
 
     ``read`` are values that are used besides the steps.
     """
-    steps, texts = list(steps), list(given)
+    steps, texts = list(steps), list(input_texts)
     uses = Counter([*read, *(i for step in steps for i in step.operands)])
     named: list[str] = []
     for number, step in enumerate(steps, len(texts)):

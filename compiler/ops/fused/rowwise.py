@@ -185,10 +185,10 @@ class Program:
         rows: Variable = inputs[line.table][dimshuffle(inputs[line.operand], 0)]
         return rows
 
-    def statements(self, given: Sequence[str]) -> tuple[list[str], list[str]]:
+    def statements(self, input_texts: Sequence[str]) -> tuple[list[str], list[str]]:
         """Return the listing for texts of the inputs: ``t0 = ...``, and the results."""
         folded = (total.operand for total in self.totals)
-        named, texts = listing(self.steps, given, folded)
+        named, texts = listing(self.steps, input_texts, folded)
         results = [texts[output] for output in self.outputs]
         results += [
             f"{NAMES[total.monoid].lower()} of columns({texts[total.operand]})"

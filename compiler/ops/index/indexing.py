@@ -82,21 +82,21 @@ def entries_of(key: Any) -> Sequence[Any]:
     return key if is_index else (key,)
 
 
-def as_entry(given: Any) -> Plain:
+def as_entry(entry: Any) -> Plain:
     """Return one part of an index; all but slices and new axes become variables.
 
     Raises IndexError for what is no index.
     """
-    if given is None or given is Ellipsis or isinstance(given, slice):
-        return given
-    if isinstance(given, Apply):
-        given = given.out
-    if not isinstance(given, Variable):
-        given = _constant_index(given)
-    dtype, ndim = given.type.dtype, given.type.ndim
+    if entry is None or entry is Ellipsis or isinstance(entry, slice):
+        return entry
+    if isinstance(entry, Apply):
+        entry = entry.out
+    if not isinstance(entry, Variable):
+        entry = _constant_index(entry)
+    dtype, ndim = entry.type.dtype, entry.type.ndim
     if dtype[0] not in "iub" or (dtype == "bool" and ndim == 0):
-        raise GraphIndexKindError(f"indexing: given {given} of {given.type}; {_KINDS}")
-    return as_tensor_variable(given)
+        raise GraphIndexKindError(f"indexing: given {entry} of {entry.type}; {_KINDS}")
+    return as_tensor_variable(entry)
 
 
 def _constant_index(value: Any) -> Variable:

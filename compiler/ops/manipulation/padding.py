@@ -68,13 +68,13 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Varia
     return variable
 
 
-def pairs(name: str, given: Any, ndim: int) -> list[tuple[Any, Any]]:
+def pairs(name: str, argument: Any, ndim: int) -> list[tuple[Any, Any]]:
     """Return the padding before and after each axis, from a number or pairs."""
-    if not isinstance(given, (list, tuple, np.ndarray)):
-        return [(given, given)] * ndim
+    if not isinstance(argument, (list, tuple, np.ndarray)):
+        return [(argument, argument)] * ndim
     listed = [
         list(item) if isinstance(item, (list, tuple, np.ndarray)) else item
-        for item in given
+        for item in argument
     ]
     nested = [item for item in listed if isinstance(item, list)]
     if not nested:
@@ -82,7 +82,7 @@ def pairs(name: str, given: Any, ndim: int) -> list[tuple[Any, Any]]:
     fits = len(nested) == len(listed) and len(listed) in (1, ndim)
     if not fits or any(len(pair) not in (1, 2) for pair in nested):
         raise GraphValueError(
-            f"pad: {name} is {given!r}, expected one, a pair, or a pair for each of "
+            f"pad: {name} is {argument!r}, expected one, a pair, or a pair for each of "
             f"{ndim} axes"
         )
     widths = [(pair[0], pair[-1]) for pair in nested]

@@ -39,9 +39,9 @@ def lengths_of(x: Variable) -> Lengths:
     return _known(x, known) or ()
 
 
-def told_of(node: Apply, found: Mapping[Variable, Lengths]) -> dict[Variable, Lengths]:
+def told_of(node: Apply, known: Mapping[Variable, Lengths]) -> dict[Variable, Lengths]:
     """Return the lengths of a node's results, given those of its inputs."""
-    input_lengths = [_known(variable, found) for variable in node.inputs]
+    input_lengths = [_known(variable, known) for variable in node.inputs]
     output_lengths = node.op.output_shapes(node, input_lengths)
     return {
         output: _complete(output, lengths)

@@ -230,10 +230,10 @@ def _bare(text: str) -> str:
     return text[len(start) : -1] if text.startswith(start) else text
 
 
-def too_many(ndim: int, given: int) -> GraphIndexError:
+def too_many(ndim: int, count: int) -> GraphIndexError:
     """Return the error of an index with more entries than there are axes."""
     return GraphIndexError(
-        f"too many indices for array: array is {ndim}-dimensional, but {given} were "
+        f"too many indices for array: array is {ndim}-dimensional, but {count} were "
         "indexed"
     )
 
@@ -476,15 +476,15 @@ def _order(dtype: str) -> int:
 def check_lengths(
     operation: str,
     target: Sequence[int],
-    given: Sequence[int],
+    lengths: Sequence[int],
     flags: Sequence[bool],
 ) -> None:
     """Raise ValueError unless values of these lengths fill the changed part."""
-    extra = len(target) - len(given)
-    for axis, (length, flag) in enumerate(zip(given, flags, strict=True)):
+    extra = len(target) - len(lengths)
+    for axis, (length, flag) in enumerate(zip(lengths, flags, strict=True)):
         if not flag and length != target[extra + axis]:
             raise GraphValueError(
                 f"{operation}: Input dimension mis-match: values of shape "
-                f"{tuple(given)} for a part of shape {tuple(target)}; an axis of "
+                f"{tuple(lengths)} for a part of shape {tuple(target)}; an axis of "
                 "length 1 repeats only where its type says that it broadcasts"
             )

@@ -408,7 +408,7 @@ def cov(
         observations = join(0, observations, _observations(y, rowvar))
     lost = (0 if bias else 1) if ddof is None else ddof
     dtype = observations.type.dtype
-    weights = [_weights(given, dtype) for given in (fweights, aweights)]
+    weights = [_weights(argument, dtype) for argument in (fweights, aweights)]
     if weights[0] is None and weights[1] is None:
         total = math.cast(shape_i(observations, 1), dtype)
         centred = observations - reduce.mean(observations, axis=1, keepdims=True)

@@ -46,9 +46,9 @@ class Sort(SameShapeOp):
         op = type(self)(normalise_axis(str(self), self.axis, variable.type.ndim))
         return Apply(op, [variable], [op.output_type(variable.type)()])
 
-    def output_type(self, given: Any) -> TensorType:
+    def output_type(self, input_type: Any) -> TensorType:
         """Return the type of the result for an input type."""
-        kind: TensorType = given.clone()
+        kind: TensorType = input_type.clone()
         return kind
 
     def reference(self, x: Any) -> Any:
@@ -67,9 +67,9 @@ class ArgSort(Sort):
     Equal elements keep their order.
     """
 
-    def output_type(self, given: Any) -> TensorType:
+    def output_type(self, input_type: Any) -> TensorType:
         """int64."""
-        kind: TensorType = given.clone(dtype="int64")
+        kind: TensorType = input_type.clone(dtype="int64")
         return kind
 
     def reference(self, x: Any) -> Any:
