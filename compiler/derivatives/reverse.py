@@ -130,22 +130,22 @@ def grad(
     return shaped_as(wrt, results)
 
 
-def choice(name: str, given: Any, choices: Any) -> Any:
+def choice(name: str, value: Any, choices: Any) -> Any:
     """Return an option's Literal text, in capitals or not; ``"none"``: None.
 
     Raises ValueError for another.
     """
     texts = {text.lower(): text for text in get_args(choices)}
-    if str(given).lower() not in texts:
+    if str(value).lower() not in texts:
         listed = " or ".join(map(repr, texts.values()))
-        raise GraphValueError(f"{name}={given!r}; it takes {listed}")
-    return texts[str(given).lower()]
+        raise GraphValueError(f"{name}={value!r}; it takes {listed}")
+    return texts[str(value).lower()]
 
 
-def listed(given: Any, what: str) -> list[Variable]:
+def listed(argument: Any, what: str) -> list[Variable]:
     """Return one variable or several as a list. Raises TypeError for others."""
-    several = isinstance(given, Iterable) and not isinstance(given, Variable)
-    variables = list(given) if several else [given]
+    several = isinstance(argument, Iterable) and not isinstance(argument, Variable)
+    variables = list(argument) if several else [argument]
     for variable in variables:
         if not isinstance(variable, Variable):
             raise GraphTypeError(
