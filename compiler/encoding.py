@@ -112,8 +112,8 @@ class Encoding:
             raise Unencodable(f"{kind.__qualname__} of {len(values)} fields")
         for (name, is_right), value in zip(declared, values, strict=True):
             if not is_right(value):
-                given = type(value).__name__
-                raise Unencodable(f"{kind.__qualname__}.{name} is a {given}")
+                type_name = type(value).__name__
+                raise Unencodable(f"{kind.__qualname__}.{name} is a {type_name}")
 
     def _value(self, tree: Any) -> Any:
         kind = type(tree)

@@ -82,14 +82,14 @@ class Iterations:
     ) -> Sequence[Array]:
         """Return the results of one iteration; its states keep their shapes."""
         rest = iter(states)
-        given = []
+        arguments = []
         for value, letter in zip(inputs, self.step.takes, strict=True):
             if letter == "s":
-                given.append(value)
+                arguments.append(value)
                 continue
             array = value[iteration] if letter == "r" else next(rest)
-            given.append(array.copy() if self._overwrites else array)
-        outputs = self.run_body(given)
+            arguments.append(array.copy() if self._overwrites else array)
+        outputs = self.run_body(arguments)
         places = (i for i, letter in enumerate(self.step.takes) if letter in "cu")
         for i, before, after in zip(places, states, outputs, strict=False):
             if before.shape != after.shape:

@@ -169,10 +169,12 @@ class NodeChecks(Watcher):
             arrays.append(value.astype(kind.dtype))
         like = Apply(node.op, [k() for k in kinds], [v.type() for v in node.outputs])
         wanted = checked_evaluation(like, arrays)
-        given = [results[numbers[variable]] for variable in node.outputs]
+        outputs = [results[numbers[variable]] for variable in node.outputs]
         if isinstance(node.op, Scan):
-            wanted, given = map(node.op.determined, (wanted, given))
-        for variable, expected, actual in zip(node.outputs, wanted, given, strict=True):
+            wanted, outputs = map(node.op.determined, (wanted, outputs))
+        for variable, expected, actual in zip(
+            node.outputs, wanted, outputs, strict=True
+        ):
             if difference := (
                 compare_shapes(actual, expected)
                 if variable.index in node.op.undetermined

@@ -165,8 +165,8 @@ def late_text(plan: p.Plan, error: Exception) -> str:
     Its message ends in the step's label, or lists several that can have failed; empty
     if it names no step of the plan. Of a step in a loop it tells the loop, too.
     """
-    found = ((step, loop) for step, loop in every_step(plan) if names(error, step))
-    lines = dict.fromkeys(origin_text(step, loop) for step, loop in found)
+    candidates = ((step, loop) for step, loop in every_step(plan) if names(error, step))
+    lines = dict.fromkeys(origin_text(step, loop) for step, loop in candidates)
     return "\n".join(list(filter(None, lines))[:3])
 
 

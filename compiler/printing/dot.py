@@ -30,9 +30,9 @@ def quoted(text: str) -> str:
     return f'"{escaped}"'
 
 
-def attributes(**given: str | None) -> str:
+def attributes(**texts: str | None) -> str:
     """Return a list of attributes: ``[label="x" color="red"]``."""
-    pairs = (f"{name}={quoted(text)}" for name, text in given.items() if text)
+    pairs = (f"{name}={quoted(text)}" for name, text in texts.items() if text)
     return f"[{' '.join(pairs)}]"
 
 

@@ -55,13 +55,13 @@ class LoopProfile:
 
 def nodes_of(nodes: Sequence[Apply], path: Sequence[int]) -> list[Apply]:
     """Return the node with this number, then that in its body with the next, ..."""
-    found = []
+    chain = []
     for number in path:
-        found.append(nodes[number])
-        op = found[-1].op
+        chain.append(nodes[number])
+        op = chain[-1].op
         if isinstance(op, Scan):
             nodes = op.placed_body.toposort()
-    return found
+    return chain
 
 
 def known_integers(plan: p.Plan, values: Mapping[int, Any]) -> dict[int, int]:

@@ -58,17 +58,17 @@ def print_global_stats(file: TextIO | None = None) -> None:
         stream.write("\n")
 
 
-def profile_of(given: Any, name: str) -> ProfileStats | None:
+def profile_of(profile: Any, name: str) -> ProfileStats | None:
     """The profile that ``function(profile=...)`` and the settings ask for, if any.
 
     ``True`` creates one that the end of the program prints, a text one with that
     headline; a `ProfileStats` is the one to add to.
     """
-    if isinstance(given, ProfileStats):
-        if given.atexit_print and given not in _PROFILES:
-            at_exit(given)
-        return given
-    setting = config.profile if given is None else given
+    if isinstance(profile, ProfileStats):
+        if profile.atexit_print and profile not in _PROFILES:
+            at_exit(profile)
+        return profile
+    setting = config.profile if profile is None else profile
     if setting is False or setting is None:
         return None
     stats = ProfileStats(True, setting if isinstance(setting, str) else name)

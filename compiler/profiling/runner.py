@@ -32,7 +32,7 @@ now = time.perf_counter
 Run = Callable[[Sequence[Any]], list[Array]]
 
 
-def marked(found: Lowered, fgraph: FunctionGraph, above: str = "#") -> p.Plan:
+def marked(lowering: Lowered, fgraph: FunctionGraph, above: str = "#") -> p.Plan:
     """Return the plan with the node of the graph as each step's mark.
 
     It is ``#4 ``, in the body of that node ``#4/1 ``.
@@ -40,17 +40,17 @@ def marked(found: Lowered, fgraph: FunctionGraph, above: str = "#") -> p.Plan:
     places = {node: place for place, node in enumerate(fgraph.toposort())}
     steps = []
     for number, (step, node) in enumerate(
-        zip(found.plan.steps, found.nodes, strict=True)
+        zip(lowering.plan.steps, lowering.nodes, strict=True)
     ):
         if node is None:
             steps.append(step)
             continue
         mark = f"{above}{places[node]}"
         if isinstance(step, p.LoopStep) and isinstance(node.op, Scan):
-            body = marked(found.bodies[number], node.op.placed_body, f"{mark}/")
+            body = marked(lowering.bodies[number], node.op.placed_body, f"{mark}/")
             step = replace(step, body=replace(step.body, plan=body))
         steps.append(replace(step, mark=f"{mark} "))
-    return replace(found.plan, steps=tuple(steps))
+    return replace(lowering.plan, steps=tuple(steps))
 
 
 def path_of(mark: str) -> tuple[int, ...]:
@@ -186,13 +186,13 @@ class Measured:
 
         Of a loop that Python ran it also counts the iterations.
         """
-        found = nodes_of(self.nodes, path_of(step.mark))
-        if isinstance(step, p.LoopStep) and found:
-            self.stats.loop(found[-1]).add_calls(1, iterations, may_stop=False)
-        if len(found) > 1:
-            self.stats.loop(found[-2]).add_time(found[-1], end - start)
-        elif found:
-            self._note_host(found[0], "pause", start, end)
+        nodes = nodes_of(self.nodes, path_of(step.mark))
+        if isinstance(step, p.LoopStep) and nodes:
+            self.stats.loop(nodes[-1]).add_calls(1, iterations, may_stop=False)
+        if len(nodes) > 1:
+            self.stats.loop(nodes[-2]).add_time(nodes[-1], end - start)
+        elif nodes:
+            self._note_host(nodes[0], "pause", start, end)
         else:
             self.stats.other_time += end - start
 
@@ -217,8 +217,8 @@ class Measured:
             inner = any(other[:-1] == path for other in launched)
             loop.as_kernel += times * (path in launched and not inner)
             if count is not None:
-                given = enumerate(step.ins[1:])
-                known = {i: integers[n] for i, n in given if n in integers}
+                inputs = enumerate(step.ins[1:])
+                known = {i: integers[n] for i, n in inputs if n in integers}
                 self._note_loops(log, step.body.plan, known, times * count)
 
     def _note(
@@ -241,13 +241,13 @@ class Measured:
         )
 
     def _note_span(self, span: Span, start: float) -> None:
-        found = nodes_of(self.nodes, path_of(span.label))
-        for loop, node in pairwise(found):
+        nodes = nodes_of(self.nodes, path_of(span.label))
+        for loop, node in pairwise(nodes):
             self.stats.loop(loop).add_time(node, span.seconds)
-        if found:
-            if found[0] in self.stats.on_host:
+        if nodes:
+            if nodes[0] in self.stats.on_host:
                 return  # counted with its pause
-            self.stats.add_time(found[0], span.seconds)
+            self.stats.add_time(nodes[0], span.seconds)
         elif span.label:
             self.stats.other_time += span.seconds
         self.stats.events.append(

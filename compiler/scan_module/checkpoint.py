@@ -17,22 +17,24 @@ UNITS = {"B": 1} | {
 """The bytes of each unit of memory."""
 
 
-def checkpoint_of(given: Any, label: str) -> Checkpoint | None:
+def checkpoint_of(checkpoint: Any, label: str) -> Checkpoint | None:
     """Return which states a gradient keeps; None for all.
 
     Raises TypeError for what is neither an integer nor a string, ValueError for a
     number that is not positive or a string that says no checkpoint.
     """
-    if isinstance(given, str):
-        return _by_name(given, label)
+    if isinstance(checkpoint, str):
+        return _by_name(checkpoint, label)
     try:
-        every = operator.index(given)
+        every = operator.index(checkpoint)
     except TypeError:
         raise GraphTypeError(
-            f"{label}: checkpoint is {given!r}, expected {_EXPECTED}"
+            f"{label}: checkpoint is {checkpoint!r}, expected {_EXPECTED}"
         ) from None
-    if every < 1 or isinstance(given, bool):
-        raise GraphValueError(f"{label}: checkpoint is {given!r}, expected {_EXPECTED}")
+    if every < 1 or isinstance(checkpoint, bool):
+        raise GraphValueError(
+            f"{label}: checkpoint is {checkpoint!r}, expected {_EXPECTED}"
+        )
     return Checkpoint("every", every)
 
 
@@ -41,13 +43,13 @@ _EXPECTED = (
 )
 
 
-def _by_name(given: str, label: str) -> Checkpoint | None:
-    if given == "all":
+def _by_name(name: str, label: str) -> Checkpoint | None:
+    if name == "all":
         return None
-    if given == "sqrt":
+    if name == "sqrt":
         return Checkpoint("sqrt")
-    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kMGT]?i?B)", given)
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kMGT]?i?B)", name)
     if match is None or match[2] not in UNITS:
-        raise GraphValueError(f"{label}: checkpoint is {given!r}, expected {_EXPECTED}")
+        raise GraphValueError(f"{label}: checkpoint is {name!r}, expected {_EXPECTED}")
     number = int(float(match[1]) * UNITS[match[2]])
     return Checkpoint("bytes", number)
