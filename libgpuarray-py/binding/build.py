@@ -55,10 +55,10 @@ def declarations(source: Path) -> str:
 def builder(include: Path) -> FFI:
     """The cffi description of every public header."""
     ffi = FFI()
-    found = headers(include)
-    for source in (*found, *SOURCES):
+    public_headers = headers(include)
+    for source in (*public_headers, *SOURCES):
         ffi.cdef(declarations(source))
-    lines = [f"#include <gpuarray/{header.name}>" for header in found]
+    lines = [f"#include <gpuarray/{header.name}>" for header in public_headers]
     head = [f"#include <{name}.h>" for name in INCLUDED]
     head.insert(0, "#define GPUARRAY_NO_CUDA")
     texts = [path.read_text() for path in SOURCES]

@@ -11,26 +11,26 @@ from gpuarray._native import check, extension, ffi, lib, library_text, prepare
 from gpuarray.errors import BadType, BadValue, GpuArrayError
 
 
-def adopt(given: Any) -> Context:
+def adopt(handle: Any) -> Context:
     """Return the context that wraps PyOpenCL's cl_context, itself or by its queue.
 
     The first queue of a cl_context becomes that of our context. A cl_context that is
     ours gives our context.
     """
-    kind = type(given).__name__
+    kind = type(handle).__name__
     if kind not in ("Context", "CommandQueue"):
         raise BadType(
             f"context: got PyOpenCL's {kind}, expected its Context or CommandQueue"
         )
-    native = given if kind == "Context" else given.context
+    native = handle if kind == "Context" else handle.context
     key = native.int_ptr
     with registry.lock:
         wrapped = registry.adopted.get(key) or _owner(key)
         if wrapped is not None:
             return wrapped
         wrapper = _made_on("cl_make_ctx", key)
-        if native is not given:
-            _use_queue(wrapper, given.int_ptr)
+        if native is not handle:
+            _use_queue(wrapper, handle.int_ptr)
         registry.adopted[key] = wrapper
         return wrapper
 

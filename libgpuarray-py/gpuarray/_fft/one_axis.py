@@ -65,9 +65,9 @@ def half_of(x: Any, n: int, axis: int, scale: float) -> Any:
     return whole[(slice(None),) * axis + (slice(count),)].copy()
 
 
-def as_short(found: Any, given: Any) -> Any:
+def as_short(elements: Any, a: Any) -> Any:
     """Return real elements as float16 if those given were, as NumPy does."""
-    return found.astype(np.float16) if given.dtype == np.float16 else found
+    return elements.astype(np.float16) if a.dtype == np.float16 else elements
 
 
 def whole_of(x: Any, n: int, axis: int, scale: float) -> Any:

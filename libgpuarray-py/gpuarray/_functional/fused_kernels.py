@@ -88,14 +88,14 @@ class Segment:
             raise CannotRecord("fuse: more arrays than a kernel takes")
         self.kernels: dict[Any, Compiled] = {}
 
-    def run(self, given: Sequence[Any], values: dict[Origin, Any]) -> None:
+    def run(self, arguments: Sequence[Any], values: dict[Origin, Any]) -> None:
         """Compute the segment's values: one launch for each shape among them."""
         if not self.stored:
             return
         arrays: dict[Origin, Any] = {}
         context: Any = None
         for x in self.every:
-            array = given[x.number] if isinstance(x, TracedArray) else values[x]
+            array = arguments[x.number] if isinstance(x, TracedArray) else values[x]
             if not isinstance(array, BaseArray):
                 raise CannotRecord("fuse: a call gave no array")
             context = context or array._context
@@ -103,7 +103,7 @@ class Segment:
                 raise CannotRecord("fuse: arrays of two contexts")
             arrays[x] = array
         for group in self._groups(arrays):
-            self._launch(group, arrays, given, values, context)
+            self._launch(group, arrays, arguments, values, context)
 
     def _groups(self, arrays: dict[Origin, Any]) -> list[tuple[Applied, ...]]:
         """Return the values by shape, in order."""

@@ -163,20 +163,20 @@ class FusionPlan:
             self.levels[origin] = level
         return level
 
-    def run(self, given: Sequence[Any]) -> Any:
+    def run(self, arguments: Sequence[Any]) -> Any:
         """Return the result for arguments of the plan's dtypes."""
         values: dict[Origin, Any] = {}
         for level, segment in enumerate(self.segments):
-            segment.run(given, values)
+            segment.run(arguments, values)
             for call in self.calls[level] if level < len(self.calls) else ():
-                listed = [_value(x, given, values) for x in call.arguments]
+                listed = [_value(x, arguments, values) for x in call.arguments]
                 if isinstance(call.name, str):
                     values[call] = getattr(listed[0], call.name)(
                         *listed[1:], **call.options
                     )
                 else:
                     values[call] = call.name(*listed, **call.options)
-        return _replaced(self.result, given, values)
+        return _replaced(self.result, arguments, values)
 
 
 def _symbols(result: Any) -> Iterator[Symbol]:

@@ -80,7 +80,7 @@ def converted(array: np.ndarray[Any, Any], to: np.dtype[Any]) -> np.ndarray[Any,
 
 
 def check_shape(
-    given: Callable[[], str],
+    describe: Callable[[], str],
     shape: tuple[int, ...],
     broadcastable: Sequence[bool],
     kind: object,
@@ -88,12 +88,12 @@ def check_shape(
     """Raise BadType for another rank, or a broadcastable axis not of length 1."""
     if len(shape) != len(broadcastable):
         raise BadType(
-            f"{given()} has {len(shape)} axes, expected {len(broadcastable)}: {kind}"
+            f"{describe()} has {len(shape)} axes, expected {len(broadcastable)}: {kind}"
         )
     for axis, (length, flag) in enumerate(zip(shape, broadcastable, strict=True)):
         if flag and length != 1:
             raise BadType(
-                f"{given()} has length {length} on axis {axis}, expected 1: {kind} "
+                f"{describe()} has length {length} on axis {axis}, expected 1: {kind} "
                 "broadcasts this axis"
             )
 

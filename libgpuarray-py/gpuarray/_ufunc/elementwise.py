@@ -408,8 +408,8 @@ for _pair in PAIRS:
     FUNCTIONS[_pair.reference.__name__] = PairUfunc(_pair)
 
 BY_REFERENCE: dict[Any, Ufunc] = {
-    found.row.ufunc or found.row.reference: found
-    for found in FUNCTIONS.values()
-    if found.nout == 1
+    function.row.ufunc or function.row.reference: function
+    for function in FUNCTIONS.values()
+    if function.nout == 1
 } | {pair.reference: FUNCTIONS[pair.reference.__name__] for pair in PAIRS}
 """Our function for NumPy's."""
