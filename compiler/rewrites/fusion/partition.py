@@ -74,7 +74,7 @@ class Partition:
     @cached_property
     def of_states(self) -> set[Variable]:
         """What a body computes elementwise of its loop's states, not for the host."""
-        found = set(getattr(self.fgraph, "states_of_loop", ()))
+        computed = set(getattr(self.fgraph, "states_of_loop", ()))
         needed: set[Variable] = set()
         for node in reversed(self.order):
             needed.update(node.inputs[i] for i in node.op.host_inputs(node))
@@ -82,9 +82,9 @@ class Partition:
                 needed.update(node.inputs)
         for node in self.order:
             is_elementwise = isinstance(node.op, Elemwise | DimShuffle)
-            if is_elementwise and not found.isdisjoint(node.inputs):
-                found.update(node.outputs)
-        return found - needed
+            if is_elementwise and not computed.isdisjoint(node.inputs):
+                computed.update(node.outputs)
+        return computed - needed
 
     def is_fusible(self, node: Apply | None) -> bool:
         """True if a node may be in a group with others: see the function `is_fusible`.
