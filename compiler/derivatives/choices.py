@@ -18,9 +18,11 @@ from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.types import ArrayType
 from gpuarray.compiler.living import Living
 from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo
+from gpuarray.compiler.ops.creation.joining import Split
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.elemwise.elemwise import Cast, Composite, Elemwise
-from gpuarray.compiler.ops.shape.shape import DimShuffle
+from gpuarray.compiler.ops.shape.shape import DimShuffle, Reshape
+from gpuarray.compiler.ops.slicing.subtensor import IncSubtensor, Subtensor
 from gpuarray.scalars import SCALARS, Scalar
 
 Mask = Callable[[Variable], Variable]
@@ -31,6 +33,10 @@ _SUMS = [SCALARS[name] for name in ("add", "sub", "neg")]
 _PRODUCTS = [SCALARS[name] for name in ("mul", "true_div")]
 _SAMPLES = (0.3, -0.7, 2.5)
 _KNOWN: Living[Variable, bool] = Living()
+_CHOSEN: Living[Variable, Variable] = Living()
+
+VIEWS = (DimShuffle, BroadcastTo, Reshape, Split, Subtensor)
+"""Ops whose result has elements of their first input, at any place."""
 
 
 def protected(node: Apply, g: Variable, pull: Pull) -> list[Any]:
@@ -136,7 +142,9 @@ def _where_nonzero(factor: Variable, product: Variable) -> Variable:
 def _opened(g: Variable) -> tuple[Variable, Mask]:
     """Return a gradient with zeros as a value and its mask.
 
-    One mask serves a whole chain of products, which so remain products.
+    One mask serves a whole chain of products, which so remain products. Where the
+    chain goes through views, so does the mask: a product may be 0 itself, where it is
+    too small for its dtype, and that is no choice. A sum begins a chain of its own.
     """
     sides = _operands(g, _CHOICE)
     if sides is not None:
@@ -148,7 +156,90 @@ def _opened(g: Variable) -> tuple[Variable, Mask]:
     parts = _operands(g, _FACTOR)
     if parts is not None and not _is_masked(parts[1]):
         return _as(parts[1], g), lambda term: _where_nonzero(parts[0], term)
+    at = _chosen_at(g) if _is_masked_inside(g) else None
+    if at is not None:
+        return g, lambda term: math.where(at, term, 0)
     return g, lambda term: _where_nonzero(g, term)
+
+
+def _is_masked_inside(g: Variable) -> bool:
+    """Return True if a mask is behind the views that a gradient is made of."""
+    current = g
+    while current.owner is not None and not _has_mask(current):
+        place = _viewed(current.owner)
+        if place is None:
+            return False
+        current = current.owner.inputs[place]
+    return current.owner is not None
+
+
+def _has_mask(g: Variable) -> bool:
+    """Return True if a gradient is a product under a mask, or a choice with zeros."""
+    sides = _operands(g, _CHOICE)
+    is_choice = sides is not None and any(map(is_zeros, sides[1:]))
+    return is_choice or _operands(g, _FACTOR) is not None
+
+
+def _opened_mask(g: Variable) -> tuple[Variable, Variable]:
+    """Return the condition of such a mask, and the value under it."""
+    parts = _operands(g, _FACTOR)
+    if parts is not None:
+        return math.FUNCTIONS["ne"](parts[0], 0), parts[1]
+    condition, a, b = g.owner.inputs  # type: ignore[union-attr]
+    if is_zeros(b):
+        return condition, a
+    return math.FUNCTIONS["logical_not"](condition), b
+
+
+def _viewed(node: Apply) -> int | None:
+    """Return the place of the input whose elements a node returns; None for others."""
+    if isinstance(node.op, VIEWS):
+        return 0
+    if isinstance(node.op, IncSubtensor):
+        return 1 if is_zeros(node.inputs[0]) else None
+    scalar = _scalar(node)
+    if isinstance(scalar, Cast) or scalar is SCALARS["neg"]:
+        return 0
+    values = _values(node) if isinstance(scalar, Scalar) and scalar.joins else ()
+    return node.inputs.index(values[0]) if len(values) == 1 else None
+
+
+def _chosen_at(g: Variable) -> Variable | None:
+    """Return where no choice left a zero in a gradient; None if that is not known."""
+    if g in _CHOSEN:
+        return _CHOSEN[g]
+    at = _found_at(g)
+    if at is not None:
+        _CHOSEN[g] = at
+    return at
+
+
+def _found_at(g: Variable) -> Variable | None:
+    owner = g.owner
+    if owner is None:
+        return None
+    if _has_mask(g):
+        at, value = _opened_mask(g)
+        is_factor = _operands(g, _FACTOR) is not None
+        if not (_is_masked(value) if is_factor else holds_zeros(value)):
+            return at
+        inner = _chosen_at(value)
+        return None if inner is None else math.FUNCTIONS["logical_and"](at, inner)
+    place = _viewed(owner)
+    inner = None if place is None else _chosen_at(owner.inputs[place])
+    if inner is None or place is None:
+        return None
+    if isinstance(owner.op, IncSubtensor):
+        zeros = math.zeros_like(owner.inputs[0], "bool")
+        spread: Variable = owner.op.as_set(True)(zeros, inner, *owner.inputs[2:])
+        return spread
+    if isinstance(owner.op, VIEWS):
+        return owner.op.make_node(inner, *owner.inputs[1:]).outputs[g.index or 0]
+    if len(owner.inputs) == 1:
+        return inner
+    inputs = [inner if i == place else x for i, x in enumerate(owner.inputs)]
+    repeated: Variable = owner.op(*inputs)
+    return repeated
 
 
 def _is_masked(variable: Variable) -> bool:

@@ -683,3 +683,29 @@ def test_a_mask_is_where_the_gradient_is_not_zero():
     terms = choices.masked(masked, lambda g: [nobody_tells, g * x, None], [x])
     assert terms[0] is nobody_tells and terms[2] is None
     assert same_graph(terms[1], T.where(b, x * x, 0))
+
+
+BIG = 1000.0
+# Each gives a cost of a matrix whose exponentials overflow in the first row: the factor
+# before the last is 1 / inf, which no choice has left. The last row is as it should be.
+OVERFLOWS = {
+    "index": lambda m: T.log(T.exp(m).sum(axis=1))[::1],
+    "reversed": lambda m: T.sqrt(T.exp(m)[::-1])[::-1],
+    "transposed": lambda m: T.sqrt(T.exp(m).T)[:2].T,
+    "reshaped": lambda m: T.sqrt(T.exp(m).reshape((4,)))[:4],
+    "maximum": lambda m: T.maximum(T.log(T.exp(m).sum(axis=1)), -5),
+    "mean": lambda m: T.log(T.exp(m).mean(axis=1))[T.arange(2)],
+    "stacked": lambda m: T.log(T.stack([T.exp(m), T.exp(m)]).sum(axis=2))[0],
+    "column": lambda m: (T.exp(m) / T.exp(m).sum(axis=1, keepdims=True))[:, :1],
+}
+
+
+@pytest.mark.parametrize("mode", ["FAST_COMPILE", Mode(optimizer=None)], ids=str)
+@pytest.mark.parametrize("name", OVERFLOWS)
+def test_a_factor_that_is_too_small_is_no_choice(name, mode):
+    m = T.dmatrix("m")
+    slope = function([m], grad(OVERFLOWS[name](m).sum(), m), mode=mode)
+    found = slope([[BIG, 0.0], [3.0, 1.0]])
+    alone = slope([[2.0, 0.0], [3.0, 1.0]])
+    np.testing.assert_allclose(found[1], alone[1], rtol=1e-12)
+    assert np.isnan(found[0, 0])
