@@ -156,7 +156,7 @@ def _opened(g: Variable) -> tuple[Variable, Mask]:
     parts = _operands(g, _FACTOR)
     if parts is not None and not _is_masked(parts[1]):
         return _as(parts[1], g), lambda term: _where_nonzero(parts[0], term)
-    at = _chosen_at(g) if _is_masked_inside(g) else None
+    at = _chosen_at(g) if _is_masked_inside(g) and not _has_mask(g) else None
     if at is not None:
         return g, lambda term: math.where(at, term, 0)
     return g, lambda term: _where_nonzero(g, term)
@@ -220,6 +220,8 @@ def _found_at(g: Variable) -> Variable | None:
         return None
     if _has_mask(g):
         at, value = _opened_mask(g)
+        if at.type.broadcastable != g.type.broadcastable:  # views need all elements
+            at = math.FUNCTIONS["second"](g, at)
         is_factor = _operands(g, _FACTOR) is not None
         if not (_is_masked(value) if is_factor else holds_zeros(value)):
             return at
