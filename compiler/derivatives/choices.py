@@ -4,7 +4,8 @@ The side of a `where` that is not chosen, and elements that an index leaves out,
 gradient of 0. It is multiplied by derivatives further back, which may be infinite or
 nan, as of a logarithm at 0: the product would be nan. So a gradient that may have such
 zeros is multiplied under a mask: the condition if the gradient is a choice itself, else
-where the gradient is not 0. Other gradients are multiplied without.
+where the gradient is not 0; a view of a masked gradient has a view of its mask. Other
+gradients are multiplied without.
 """
 
 from __future__ import annotations
@@ -33,7 +34,6 @@ _SUMS = [SCALARS[name] for name in ("add", "sub", "neg")]
 _PRODUCTS = [SCALARS[name] for name in ("mul", "true_div")]
 _SAMPLES = (0.3, -0.7, 2.5)
 _KNOWN: Living[Variable, bool] = Living()
-_CHOSEN: Living[Variable, Variable] = Living()
 
 VIEWS = (DimShuffle, BroadcastTo, Reshape, Split, Subtensor)
 """Ops whose result has elements of their first input, at any place."""
@@ -156,21 +156,10 @@ def _opened(g: Variable) -> tuple[Variable, Mask]:
     parts = _operands(g, _FACTOR)
     if parts is not None and not _is_masked(parts[1]):
         return _as(parts[1], g), lambda term: _where_nonzero(parts[0], term)
-    at = _chosen_at(g) if _is_masked_inside(g) and not _has_mask(g) else None
+    at = None if _has_mask(g) else _chosen_at(g)
     if at is not None:
         return g, lambda term: math.where(at, term, 0)
     return g, lambda term: _where_nonzero(g, term)
-
-
-def _is_masked_inside(g: Variable) -> bool:
-    """Return True if a mask is behind the views that a gradient is made of."""
-    current = g
-    while current.owner is not None and not _has_mask(current):
-        place = _viewed(current.owner)
-        if place is None:
-            return False
-        current = current.owner.inputs[place]
-    return current.owner is not None
 
 
 def _has_mask(g: Variable) -> bool:
@@ -205,16 +194,7 @@ def _viewed(node: Apply) -> int | None:
 
 
 def _chosen_at(g: Variable) -> Variable | None:
-    """Return where no choice left a zero in a gradient; None if that is not known."""
-    if g in _CHOSEN:
-        return _CHOSEN[g]
-    at = _found_at(g)
-    if at is not None:
-        _CHOSEN[g] = at
-    return at
-
-
-def _found_at(g: Variable) -> Variable | None:
+    """Return where no choice left a zero in a gradient; None if no mask tells that."""
     owner = g.owner
     if owner is None:
         return None

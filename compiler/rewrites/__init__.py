@@ -197,8 +197,8 @@ def _rewrite_bodies(
         op = node.op
         if isinstance(op, Scan):
             inner = FunctionGraph(op.body.inputs, op.body.outputs)
-            states = op.body.inputs[: op.n_sequences + op.n_states]
-            inner.states_of_loop = states  # type: ignore[attr-defined]
+            moving = op.body.inputs[: op.n_sequences + op.n_states]
+            inner.moving_inputs = moving  # type: ignore[attr-defined]
             optimize(
                 inner,
                 _of_one_kernel(selection) if op.body.is_one_kernel else selection,

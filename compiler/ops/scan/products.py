@@ -10,6 +10,7 @@ of that.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod as product
 from typing import Any
 
 from gpuarray.compiler.graph.core import Apply, Variable, as_variable
@@ -71,9 +72,7 @@ class SlopeOfProduct(Mark):
         rest = [axis for axis in range(x.type.ndim) if axis not in self.axes]
         rows = dimshuffle(x, *self.axes, *rest)
         if len(self.axes) != 1:
-            count: Any = 1
-            for axis in self.axes:
-                count = count * shape_i(x, axis)
+            count: Any = product(shape_i(x, axis) for axis in self.axes)
             lengths = [shape_i(x, axis) for axis in rest]
             rows = reshape(rows, [count, *lengths], 1 + len(rest))
         return index(rows, (slice(None, None, -1),)) if self.reverse else rows
@@ -85,9 +84,9 @@ def derivatives_along(rows: Variable, direction: Variable) -> tuple[Variable, Va
     And those of the products of the first rows, one after the other.
     """
     kind = TensorType(rows.type.dtype, rows.type.broadcastable[1:])
-    factor, change, product, slope = (kind() for _ in range(4))
-    after = slope * factor + product * change
-    body = Body([factor, change, product, slope], [product * factor, after, after])
+    factor, change, before, slope = (kind() for _ in range(4))
+    after = slope * factor + before * change
+    body = Body([factor, change, before, slope], [before * factor, after, after])
     zeros = math.zeros_like(reduce.sum(rows, axis=0))
     loop = Scan(body, 2, 2, name="derivative_of_product")
     count = shape_i(rows, 0)
@@ -96,11 +95,15 @@ def derivatives_along(rows: Variable, direction: Variable) -> tuple[Variable, Va
 
 
 def slope_of_product(
-    slope: Variable, x: Variable, axes: Sequence[int], *weights: Any, reverse: Any = 0
+    slope: Variable,
+    x: Variable,
+    axes: Sequence[int],
+    *weights: Any,
+    reverse: bool = False,
 ) -> Variable:
     """Return the slope of products of ``x`` with derivatives that are exact at zeros.
 
     ``weights`` are the gradients of running products.
     """
-    marked: Variable = SlopeOfProduct(axes, bool(reverse))(slope, x, *weights)
+    marked: Variable = SlopeOfProduct(axes, reverse)(slope, x, *weights)
     return marked

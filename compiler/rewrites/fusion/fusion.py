@@ -280,7 +280,7 @@ def merge_siblings(partition: Partition) -> None:
     """Merge groups that read one array of their own shape, or one scalar of a loop."""
     for variable, clients in list(partition.fgraph.clients.items()):
         flags = getattr(variable.type, "broadcastable", None)
-        if flags is None or (all(flags) and variable not in partition.of_states):
+        if flags is None or (all(flags) and variable not in partition.of_iteration):
             continue
         users = [
             client

@@ -72,9 +72,9 @@ class Partition:
         return {self.position[v.owner] for v in read if v.owner is not None}
 
     @cached_property
-    def of_states(self) -> set[Variable]:
-        """What a body computes elementwise of its loop's states, not for the host."""
-        computed = set(getattr(self.fgraph, "states_of_loop", ()))
+    def of_iteration(self) -> set[Variable]:
+        """Values that differ by iteration, computed elementwise, not for the host."""
+        computed = set(getattr(self.fgraph, "moving_inputs", ()))
         needed: set[Variable] = set()
         for node in reversed(self.order):
             needed.update(node.inputs[i] for i in node.op.host_inputs(node))
@@ -89,13 +89,13 @@ class Partition:
     def is_fusible(self, node: Apply | None) -> bool:
         """True if a node may be in a group with others: see the function `is_fusible`.
 
-        In the body of a loop also scalar integers that are computed of its states.
+        In the body of a loop also scalar integers that differ by iteration.
         """
         if is_fusible(node):
             return True
         if node is None or not isinstance(node.op, Elemwise) or node.op.destroy_map:
             return False
-        return self.of_states.issuperset(node.outputs)
+        return self.of_iteration.issuperset(node.outputs)
 
     def of(self, node: Apply) -> int:
         """Return the group of a node."""

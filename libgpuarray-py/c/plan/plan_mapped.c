@@ -185,7 +185,8 @@ static unsigned int axis_of(const ga_step *join) {
 }
 
 /* The last join that reads result `i` of the step, if nothing but joins does, host
- * integers aside; or NULL. The other joins copy the part from there. */
+ * integers aside; or NULL. The other joins copy the part from there: what an earlier
+ * one makes may be overwritten before the last one reads the part. */
 static const ga_step *find_join(const ga_frame *f, const ga_step *s, unsigned int i) {
   const ga_plan_graph *g = &f->plan->graph;
   const unsigned int value = s->outs[i], last = g->values[value].last_use;
