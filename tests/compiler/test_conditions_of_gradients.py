@@ -5,6 +5,7 @@ from dataclasses import replace
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
+from evaluate import evaluate
 from gpuarray.compiler import gradient
 from gpuarray.compiler.config import config
 from gpuarray.compiler.derivatives import choices, node
@@ -394,3 +395,12 @@ def test_a_gradient_is_called_by_the_names_of_both(cost_name, name, add_names, w
     cost = (v**2).sum()
     cost.name = cost_name
     assert T.grad(cost, v, add_names=add_names).name == wanted
+
+
+def test_a_masked_part_added_to_an_array_hides_no_other_element():
+    a, b, c = T.dvectors("a", "b", "c")
+    masked = T.switch(a > 0, b, 0.0)
+    g = T.inc_subtensor(c[:2], masked)
+    values = {a: [0.0, 1.0], b: [5.0, 6.0], c: [1.0, 2.0, 3.0]}
+    found = evaluate(choices.times(g, T.exp(c)), values)
+    np.testing.assert_allclose(found, np.array([1.0, 8.0, 3.0]) * np.exp([1, 2, 3]))

@@ -29,3 +29,18 @@ def test_counters_beside_a_product_are_one_launch(context):
     last, numbers = f(turn, np.array([1, 2], "float32"))
     np.testing.assert_array_equal(numbers, [2, 4, 6, 8, 10])
     np.testing.assert_array_equal(last, np.linalg.matrix_power(turn, 5) @ [1, 2])
+
+
+def test_an_integer_of_a_state_may_be_a_length(context):
+    with config.use(device=context.name, floatX="float32"):
+        x, zero = T.fvector("x"), T.constant(0, dtype="int64")
+        counts, sums = scan(
+            lambda k, x: [k + 1, x[: k * 2 + 1].sum()],
+            outputs_info=[zero, None],
+            non_sequences=[x],
+            n_steps=3,
+        )[0]
+        f = function([x], [counts, sums])
+    numbers, totals = f(np.arange(1, 9, dtype="float32"))
+    np.testing.assert_array_equal(numbers, [1, 2, 3])
+    np.testing.assert_array_equal(totals, [1, 6, 15])
