@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from gpuarray.compiler.errors import GraphTypeError, MissingInputError, made_at
@@ -41,6 +41,10 @@ class FunctionGraph:
     in the order of insertion. ``log`` lists the changes, and each function of
     ``listeners`` is called with a change after it was made. ``kept`` maps new values of
     shared variables that equal the old ones, if an index was wrong, to these.
+    ``destroyable`` are the inputs that may be overwritten; a mapping also gives the
+    output that is the new value of each. Of the body of a loop, ``moving_inputs`` are
+    the inputs that are others in each iteration, and ``owns_inputs`` is true: what an
+    iteration overwrites is the loop's own copy.
 
     Raises MissingInputError if a leaf is neither an input nor a constant.
     """
@@ -69,6 +73,9 @@ class FunctionGraph:
         self.listeners: list[Callable[[Replacement], Any]] = []
         self.several_contexts = False
         self.kept: dict[Variable, Variable] = {}
+        self.destroyable: Collection[Variable] = ()
+        self.moving_inputs: Collection[Variable] = ()
+        self.owns_inputs = False
         for index, output in enumerate(self.outputs):
             self._import(output)
             self.clients[output][("output", index)] = None

@@ -162,7 +162,7 @@ def optimize(
         phases.excluding | named(settings.optimizer_excluding),
     )
     if destroyable is not None:
-        fgraph.destroyable = destroyable  # type: ignore[attr-defined]
+        fgraph.destroyable = destroyable
     log = Log(keep_text, tried={} if settings.profile_optimizer else None)
     is_off = current.compute_test_value == "off"
     quiet: AbstractContextManager[Any] = (
@@ -197,17 +197,29 @@ def _rewrite_bodies(
         op = node.op
         if isinstance(op, Scan):
             inner = FunctionGraph(op.body.inputs, op.body.outputs)
-            moving = op.body.inputs[: op.n_sequences + op.n_states]
-            inner.moving_inputs = moving  # type: ignore[attr-defined]
+            inner.moving_inputs = inner.inputs[: op.n_sequences + op.n_states]
+            inner.owns_inputs = True
             optimize(
                 inner,
                 _of_one_kernel(selection) if op.body.is_one_kernel else selection,
                 settings,
+                destroyable=_overwritable(inner, op),
                 keep_requirements=keep_requirements,
                 is_final=is_final,
             )
             body = Body(inner.inputs, inner.outputs)
             node.op = op.like(body, op.n_sequences, op.n_states)
+
+
+def _overwritable(body: FunctionGraph, loop: Scan) -> dict[Variable, int]:
+    """Return the states that an iteration may overwrite, with their next values.
+
+    Not one whose values in all iterations are stored: each has memory of its own there.
+    """
+    n = loop.n_states
+    pairs = enumerate(zip(loop.states(body.inputs), body.outputs[:n], strict=True))
+    stored = body.outputs[n:]
+    return {state: i for i, (state, after) in pairs if after not in stored}
 
 
 def _of_one_kernel(selection: Selection) -> Selection:

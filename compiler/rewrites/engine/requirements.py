@@ -115,7 +115,7 @@ class Missing:
 
     def restored(self, fgraph: FunctionGraph) -> None:
         """Check what is missing at an output, one in memory of its own if it can."""
-        updates = getattr(fgraph, "destroyable", None)
+        updates = fgraph.destroyable
         updated = updates.values() if isinstance(updates, Mapping) else ()
         places = range(len(fgraph.outputs))
         place = next((i for i in places if i not in updated), 0)

@@ -74,7 +74,7 @@ class Partition:
     @cached_property
     def of_iteration(self) -> set[Variable]:
         """Values that differ by iteration, computed elementwise, not for the host."""
-        computed = set(getattr(self.fgraph, "moving_inputs", ()))
+        computed = set(self.fgraph.moving_inputs)
         needed: set[Variable] = set()
         for node in reversed(self.order):
             needed.update(node.inputs[i] for i in node.op.host_inputs(node))

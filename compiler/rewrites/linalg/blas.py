@@ -130,12 +130,14 @@ def transpose_before_multiplying(node: Apply, fgraph: FunctionGraph) -> Variable
 def _is_cheaper_apart(addend: Variable, out: Variable, fgraph: FunctionGraph) -> bool:
     """True if a routine would copy what it adds to, and a computation reads the sum.
 
-    That adds it at no cost: an input of the graph that may not be overwritten, of
-    matrices, whose sum has one reader.
+    That adds it at no cost: an input of the graph that may not be overwritten, or the
+    state of a loop, of matrices, whose sum has one reader.
     """
     if addend.owner is not None or out.type.ndim == 1:
         return False
-    if addend in getattr(fgraph, "destroyable", ()) or len(fgraph.clients[out]) != 1:
+    if len(fgraph.clients[out]) != 1:
+        return False
+    if addend in fgraph.destroyable and not fgraph.owns_inputs:
         return False
     ((reader, _),) = fgraph.clients[out]
     return isinstance(reader, Apply) and isinstance(reader.op, Elemwise)

@@ -37,11 +37,11 @@ RULE = "keep_values"
 @graph_pass(phase="inplace")
 def keep_values(fgraph: FunctionGraph, log: Log) -> bool:
     """Make updates that are void after an index error."""
-    updates = getattr(fgraph, "destroyable", None)
+    updates = fgraph.destroyable
     is_done = any(isinstance(node.op, Reports) for node in fgraph.apply_nodes)
-    if is_done or fgraph.several_contexts or not isinstance(updates, Mapping):
+    if is_done or fgraph.several_contexts or fgraph.owns_inputs:
         return False
-    if not updates or not fgraph.may_report():
+    if not isinstance(updates, Mapping) or not updates or not fgraph.may_report():
         return False
     keeper = Keeper(fgraph, log)
     for variable, index in updates.items():

@@ -38,9 +38,9 @@ class Memory:
 
     def __init__(self, fgraph: FunctionGraph) -> None:
         self.fgraph = fgraph
-        destroyable = getattr(fgraph, "destroyable", ())
-        self.new_value = dict(destroyable) if isinstance(destroyable, Mapping) else {}
-        self.destroyable: set[Variable] = set(destroyable)
+        new_value = fgraph.destroyable
+        self.new_value = dict(new_value) if isinstance(new_value, Mapping) else {}
+        self.destroyable: set[Variable] = set(new_value)
         self.kept = set(fgraph.outputs)
         self.destroyed: dict[Variable, list[Guard]] = {}
         self.after: dict[Apply, set[Apply]] = {}
@@ -87,11 +87,12 @@ class Memory:
 
         Or by a result that the new value is a view of, as of a number computed with
         axes. Where a run may fail in its middle the old values must survive; after an
-        index error, too, unless the result guards them.
+        index error, too, unless the result guards them. A loop has a copy of its own.
         """
-        if self.fails_late or root not in self.destroyable:
+        if root not in self.destroyable:
             return False
-        if self.reports and self.fgraph.kept.get(out) is not root:
+        is_void = self.reports and self.fgraph.kept.get(out) is not root
+        if (self.fails_late or is_void) and not self.fgraph.owns_inputs:
             return False
         index = self.new_value.get(root)
         results = self.kept if index is None else {self.fgraph.outputs[index]}

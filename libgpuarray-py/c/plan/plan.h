@@ -340,6 +340,9 @@ enum ga_loop_letter {
   GA_LOOP_UNTIL = 'u',
   GA_LOOP_SAMES = 's'
 };
+static inline bool ga__loop_carries(char letter) {
+  return letter == GA_LOOP_CARRIED || letter == GA_LOOP_UNTIL;
+}
 /* Loops (plan_loop.c): checks a body; runs the iterations. */
 bool ga__loop_fits(const GpuPlan *p, const ga_step *s, const GpuPlan *body);
 int ga__loop_run(ga_frame *f, const ga_step *s);

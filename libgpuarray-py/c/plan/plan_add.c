@@ -281,3 +281,108 @@ int GpuPlan_function(GpuPlan *p, unsigned int *outs, const char *label,
     s.inplace[i] = inplace ? inplace[i] : -1;
   return ga__plan_add_typed(p, s, label, n_in, ins, n_out, results, outs);
 }
+
+/* ---- loops ---- */
+
+static int check_loop_size(const GpuPlan *p, const gpuplan_loop *step) {
+  if (step->size == sizeof *step)
+    return GA_NO_ERROR;
+  return GA_FAIL(
+      GA_INVALID_ERROR,
+      "plan %s: gpuplan_loop.size is %zu, expected %zu: compile against this "
+      "library's headers",
+      p->name, step->size, sizeof *step);
+}
+
+/* Checks that an input fits its letter. */
+static int check_loop_input(const GpuPlan *p, const gpuplan_loop *step,
+                            unsigned int i) {
+  const char letter = step->takes[i];
+  if (letter != GA_LOOP_ROWS && letter != GA_LOOP_SAMES && !ga__loop_carries(letter))
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "plan %s, %s: the letter of input %u is '%c', expected r, c, u or s",
+                   p->name, ga__plan_label(step->label), i, letter);
+  const bool integer = letter == GA_LOOP_SAMES && step->ins[i] < p->graph.n_values &&
+                       p->graph.values[step->ins[i]].integer;
+  GA_TRY(ga__plan_check_value(p, step->label, step->ins[i], integer));
+  const ga_value *v = &p->graph.values[step->ins[i]];
+  if (letter == GA_LOOP_ROWS && v->nd == 0)
+    return GA_FAIL(
+        GA_VALUE_ERROR,
+        "plan %s, %s: input %u is 0-d and has no rows, as the letter r needs", p->name,
+        ga__plan_label(step->label), i);
+  if (letter == GA_LOOP_UNTIL && (v->nd != 0 || v->typecode != GA_BOOL))
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "plan %s, %s: input %u, which ends the loop, is %s of %u axes, "
+                   "expected one bool",
+                   p->name, ga__plan_label(step->label), i, ga__dtype_name(v->typecode),
+                   v->nd);
+  return GA_NO_ERROR;
+}
+
+/* Carried results come first, with the types of their initial values. */
+static int check_loop_results(const GpuPlan *p, const gpuplan_loop *step) {
+  unsigned int n = 0;
+  if (step->n_out == 0)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "plan %s, %s: the loop has no results, expected at least one",
+                   p->name, ga__plan_label(step->label));
+  for (unsigned int i = 0; i < step->n_in; i++) {
+    const ga_value *v = &p->graph.values[step->ins[i]];
+    if (!ga__loop_carries(step->takes[i]))
+      continue;
+    if (n == step->n_out || step->results[n].typecode != v->typecode ||
+        step->results[n].nd != v->nd)
+      return GA_FAIL(
+          GA_VALUE_ERROR,
+          "plan %s, %s: input %u is carried, but result %u is missing or of another "
+          "type; carried results come first, with the types of their inputs",
+          p->name, ga__plan_label(step->label), i, n);
+    n++;
+  }
+  for (; n < step->n_out; n++) {
+    GA_TRY(ga__plan_check_axes(p, step->label, step->results[n].nd));
+    GA_TRY(ga__dtype_check(step->results[n].typecode, "plan loop"));
+    if (step->results[n].nd == 0)
+      return GA_FAIL(
+          GA_VALUE_ERROR,
+          "plan %s, %s: result %u is 0-d, expected an axis for the iterations", p->name,
+          ga__plan_label(step->label), n);
+  }
+  return GA_NO_ERROR;
+}
+
+static int check_loop(const GpuPlan *p, const gpuplan_loop *step) {
+  GA_TRY(check_loop_size(p, step));
+  GA_TRY(ga__plan_check_given(p, step->label, step->takes, step->results));
+  if (step->n_in > 0)
+    GA_TRY(ga__plan_check_given(p, step->label, step, step->ins));
+  GA_TRY(ga__plan_check_value(p, step->label, step->turns, true));
+  if (strlen(step->takes) != step->n_in)
+    return GA_FAIL(
+        GA_VALUE_ERROR,
+        "plan %s, %s: got %u inputs, but `takes` has %zu letters; give one for each",
+        p->name, ga__plan_label(step->label), step->n_in, strlen(step->takes));
+  for (unsigned int i = 0; i < step->n_in; i++)
+    GA_TRY(check_loop_input(p, step, i));
+  return check_loop_results(p, step);
+}
+
+int GpuPlan_loop(GpuPlan *p, unsigned int *outs, const gpuplan_loop *step) {
+  GA_TRY(ga__plan_check_given(p, "loop", outs, step));
+  GA_TRY(check_loop(p, step));
+  unsigned int *ins = ga__alloc((size_t)step->n_in + 1, sizeof *ins);
+  ga_step s = {
+      .kind = GA_STEP_LOOP, .run = ga__loop_run, .takes = ga__strdup(step->takes)};
+  int status = GA_MEMORY_ERROR;
+  if (ins && s.takes) {
+    ins[0] = step->turns;
+    if (step->n_in > 0)
+      memcpy(ins + 1, step->ins, step->n_in * sizeof *ins);
+    status = ga__plan_add_typed(p, s, step->label, step->n_in + 1, ins, step->n_out,
+                                step->results, outs);
+  } else
+    ga__plan_clear_step(&s);
+  ga__free(ins);
+  return status;
+}

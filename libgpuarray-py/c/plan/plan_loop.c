@@ -6,119 +6,11 @@
 #include "c/device/buffer.h"
 #include "c/plan/plan.h"
 
-/* ---- adding ---- */
-
-static bool is_carried(char letter) {
-  return letter == GA_LOOP_CARRIED || letter == GA_LOOP_UNTIL;
-}
-
 static unsigned int count_carried(const char *takes) {
   unsigned int n = 0;
   for (; *takes != '\0'; takes++)
-    n += is_carried(*takes);
+    n += ga__loop_carries(*takes);
   return n;
-}
-
-static int check_size(const GpuPlan *p, const gpuplan_loop *step) {
-  if (step->size == sizeof *step)
-    return GA_NO_ERROR;
-  return GA_FAIL(
-      GA_INVALID_ERROR,
-      "plan %s: gpuplan_loop.size is %zu, expected %zu: compile against this "
-      "library's headers",
-      p->name, step->size, sizeof *step);
-}
-
-/* Checks that an input fits its letter. */
-static int check_input(const GpuPlan *p, const gpuplan_loop *step, unsigned int i) {
-  const char letter = step->takes[i];
-  if (letter != GA_LOOP_ROWS && letter != GA_LOOP_SAMES && !is_carried(letter))
-    return GA_FAIL(GA_VALUE_ERROR,
-                   "plan %s, %s: the letter of input %u is '%c', expected r, c, u or s",
-                   p->name, ga__plan_label(step->label), i, letter);
-  const bool integer = letter == GA_LOOP_SAMES && step->ins[i] < p->graph.n_values &&
-                       p->graph.values[step->ins[i]].integer;
-  GA_TRY(ga__plan_check_value(p, step->label, step->ins[i], integer));
-  const ga_value *v = &p->graph.values[step->ins[i]];
-  if (letter == GA_LOOP_ROWS && v->nd == 0)
-    return GA_FAIL(
-        GA_VALUE_ERROR,
-        "plan %s, %s: input %u is 0-d and has no rows, as the letter r needs", p->name,
-        ga__plan_label(step->label), i);
-  if (letter == GA_LOOP_UNTIL && (v->nd != 0 || v->typecode != GA_BOOL))
-    return GA_FAIL(GA_VALUE_ERROR,
-                   "plan %s, %s: input %u, which ends the loop, is %s of %u axes, "
-                   "expected one bool",
-                   p->name, ga__plan_label(step->label), i, ga__dtype_name(v->typecode),
-                   v->nd);
-  return GA_NO_ERROR;
-}
-
-/* Carried results come first, with the types of their initial values. */
-static int check_results(const GpuPlan *p, const gpuplan_loop *step) {
-  unsigned int n = 0;
-  if (step->n_out == 0)
-    return GA_FAIL(GA_VALUE_ERROR,
-                   "plan %s, %s: the loop has no results, expected at least one",
-                   p->name, ga__plan_label(step->label));
-  for (unsigned int i = 0; i < step->n_in; i++) {
-    const ga_value *v = &p->graph.values[step->ins[i]];
-    if (!is_carried(step->takes[i]))
-      continue;
-    if (n == step->n_out || step->results[n].typecode != v->typecode ||
-        step->results[n].nd != v->nd)
-      return GA_FAIL(
-          GA_VALUE_ERROR,
-          "plan %s, %s: input %u is carried, but result %u is missing or of another "
-          "type; carried results come first, with the types of their inputs",
-          p->name, ga__plan_label(step->label), i, n);
-    n++;
-  }
-  for (; n < step->n_out; n++) {
-    GA_TRY(ga__plan_check_axes(p, step->label, step->results[n].nd));
-    GA_TRY(ga__dtype_check(step->results[n].typecode, "plan loop"));
-    if (step->results[n].nd == 0)
-      return GA_FAIL(
-          GA_VALUE_ERROR,
-          "plan %s, %s: result %u is 0-d, expected an axis for the iterations", p->name,
-          ga__plan_label(step->label), n);
-  }
-  return GA_NO_ERROR;
-}
-
-static int check_loop(const GpuPlan *p, const gpuplan_loop *step) {
-  GA_TRY(check_size(p, step));
-  GA_TRY(ga__plan_check_given(p, step->label, step->takes, step->results));
-  if (step->n_in > 0)
-    GA_TRY(ga__plan_check_given(p, step->label, step, step->ins));
-  GA_TRY(ga__plan_check_value(p, step->label, step->turns, true));
-  if (strlen(step->takes) != step->n_in)
-    return GA_FAIL(
-        GA_VALUE_ERROR,
-        "plan %s, %s: got %u inputs, but `takes` has %zu letters; give one for each",
-        p->name, ga__plan_label(step->label), step->n_in, strlen(step->takes));
-  for (unsigned int i = 0; i < step->n_in; i++)
-    GA_TRY(check_input(p, step, i));
-  return check_results(p, step);
-}
-
-int GpuPlan_loop(GpuPlan *p, unsigned int *outs, const gpuplan_loop *step) {
-  GA_TRY(ga__plan_check_given(p, "loop", outs, step));
-  GA_TRY(check_loop(p, step));
-  unsigned int *ins = ga__alloc((size_t)step->n_in + 1, sizeof *ins);
-  ga_step s = {
-      .kind = GA_STEP_LOOP, .run = ga__loop_run, .takes = ga__strdup(step->takes)};
-  int status = GA_MEMORY_ERROR;
-  if (ins && s.takes) {
-    ins[0] = step->turns;
-    if (step->n_in > 0)
-      memcpy(ins + 1, step->ins, step->n_in * sizeof *ins);
-    status = ga__plan_add_typed(p, s, step->label, step->n_in + 1, ins, step->n_out,
-                                step->results, outs);
-  } else
-    ga__plan_clear_step(&s);
-  ga__free(ins);
-  return status;
 }
 
 /* ---- body ---- */
@@ -136,9 +28,13 @@ bool ga__loop_fits(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
     const ga_value *v = &p->graph.values[s->ins[i]];
     if (v->integer)
       fits = ++n_ints <= body->graph.n_int_inputs;
-    else if ((fits = n_arrays < body->graph.n_inputs))
-      fits = same_type(v, &body->graph.values[body->graph.inputs[n_arrays++]],
-                       s->takes[i - 1] == GA_LOOP_ROWS);
+    else if ((fits = n_arrays < body->graph.n_inputs)) {
+      fits = same_type(v, &body->graph.values[body->graph.inputs[n_arrays]],
+                       s->takes[i - 1] == GA_LOOP_ROWS) &&
+             (ga__loop_carries(s->takes[i - 1]) ||
+              !ga__plan_writes(&body->graph, n_arrays, body->graph.n_steps));
+      n_arrays++;
+    }
   }
   fits = fits && n_arrays == body->graph.n_inputs &&
          (n_ints == body->graph.n_int_inputs || n_ints + 1 == body->graph.n_int_inputs);
@@ -159,7 +55,8 @@ typedef struct loop {
   unsigned int stop; /* the carried value that ends it; n_carried: none */
   ga_tape *tape;     /* that records, or NULL */
   GpuArray *given, *made, *offers;
-  GpuArray *homes; /* of the carried values between blocks of iterations */
+  GpuArray *homes;   /* of the carried values between blocks of iterations */
+  bool *overwritten; /* inputs: an iteration writes to their memory */
   const GpuArray **ins;
   GpuArray **outs;
   long long *ints;
@@ -169,7 +66,7 @@ typedef struct loop {
 static unsigned int find_stop(const char *takes) {
   unsigned int n = 0;
   for (; *takes != '\0' && *takes != GA_LOOP_UNTIL; takes++)
-    n += is_carried(*takes);
+    n += ga__loop_carries(*takes);
   return n;
 }
 
@@ -190,13 +87,16 @@ static int open_loop(loop *l, ga_frame *f, const ga_step *s) {
               .made = ga__alloc(n_out, sizeof *l->made),
               .offers = ga__alloc(n_out, sizeof *l->offers),
               .homes = ga__alloc(n_out, sizeof *l->homes),
+              .overwritten = ga__alloc(n_in, sizeof *l->overwritten),
               .ins = ga__alloc(n_in, sizeof(GpuArray *)),
               .outs = ga__alloc(n_out, sizeof(GpuArray *)),
               .ints = ga__alloc(n_in, sizeof *l->ints)};
-  GA_TRY_MEMORY(l->given && l->made && l->offers && l->homes && l->ins && l->outs &&
-                l->ints);
-  for (unsigned int i = 0; i < l->n_arrays; i++)
+  GA_TRY_MEMORY(l->given && l->made && l->offers && l->homes && l->overwritten &&
+                l->ins && l->outs && l->ints);
+  for (unsigned int i = 0; i < l->n_arrays; i++) {
     l->ins[i] = &l->given[i];
+    l->overwritten[i] = ga__plan_writes(&s->body->graph, i, s->body->graph.n_steps);
+  }
   for (unsigned int i = 0; i < s->n_out; i++)
     l->outs[i] = &l->made[i];
   return GA_NO_ERROR;
@@ -211,6 +111,7 @@ static void close_loop(const loop *l) {
   ga__free(l->made);
   ga__free(l->offers);
   ga__free(l->homes);
+  ga__free(l->overwritten);
   ga__free((void *)l->ins);
   ga__free((void *)l->outs);
   ga__free(l->ints);
@@ -244,6 +145,30 @@ static int row_of(GpuArray *out, const GpuArray *a, size_t row) {
   return GA_NO_ERROR;
 }
 
+/* True if the array is in an input's memory. */
+static bool is_given(const loop *l, const GpuArray *a) {
+  for (unsigned int i = 1; i < l->s->n_in; i++)
+    if (l->f->arrays[l->s->ins[i]].data == a->data)
+      return true;
+  return false;
+}
+
+/* True if the n-th carried value aliases an input, a constant of the body, a final
+ * carried value or a stacked array. */
+static bool is_shared(const loop *l, const GpuArray *a, unsigned int n) {
+  if (!GpuArray_ISWRITEABLE(a) || a->data->tape == NULL || is_given(l, a))
+    return true;
+  for (unsigned int i = 0; i < l->s->n_out; i++)
+    if (i != n && l->f->arrays[l->s->outs[i]].data == a->data)
+      return true;
+  return false;
+}
+
+/* The n-th carried value for an iteration that overwrites it: in memory of its own. */
+static int give_own(GpuArray *out, const loop *l, const GpuArray *a, unsigned int n) {
+  return is_shared(l, a, n) ? GpuArray_copy(out, a, GA_C_ORDER) : GpuArray_view(out, a);
+}
+
 /* Input of an iteration, read-only: others read it too. */
 static int give_array(GpuArray *out, const loop *l, const GpuArray *a, char letter,
                       size_t iteration) {
@@ -271,10 +196,13 @@ static int give(loop *l, size_t iteration) {
       continue;
     }
     const GpuArray *a = &l->f->arrays[v];
-    if (is_carried(letter) && iteration > 0)
+    if (ga__loop_carries(letter) && iteration > 0)
       a = &l->made[n_carried];
-    n_carried += is_carried(letter);
-    GA_TRY(give_array(&l->given[n_arrays++], l, a, letter, iteration));
+    GA_TRY(l->overwritten[n_arrays]
+               ? give_own(&l->given[n_arrays], l, a, n_carried)
+               : give_array(&l->given[n_arrays], l, a, letter, iteration));
+    n_arrays++;
+    n_carried += ga__loop_carries(letter);
   }
   l->ints[n_ints] = (long long)iteration;
   clear_all(l->made, s->n_out);
@@ -319,7 +247,7 @@ static int check_carried(const loop *l) {
     if (l->f->plan->graph.values[s->ins[i]].integer)
       continue;
     const GpuArray *given = &l->given[n_arrays++];
-    if (!is_carried(letter))
+    if (!ga__loop_carries(letter))
       continue;
     const GpuArray *made = &l->made[n_carried++];
     if (memcmp(given->dimensions, made->dimensions,
@@ -358,30 +286,11 @@ static int run_each(loop *l, size_t first, size_t n) {
   return GA_NO_ERROR;
 }
 
-/* True if the array is in an input's memory. */
-static bool is_given(const loop *l, const GpuArray *a) {
-  for (unsigned int i = 1; i < l->s->n_in; i++)
-    if (l->f->arrays[l->s->ins[i]].data == a->data)
-      return true;
-  return false;
-}
-
-/* True if the n-th final carried value aliases an input, a constant of the body, a
- * carried value before it or a stacked array. */
-static bool is_shared(const loop *l, const GpuArray *a, unsigned int n) {
-  if (!GpuArray_ISWRITEABLE(a) || a->data->tape == NULL || is_given(l, a))
-    return true;
-  for (unsigned int i = 0; i < l->s->n_out; i++)
-    if (i != n && l->f->arrays[l->s->outs[i]].data == a->data)
-      return true;
-  return false;
-}
-
 /* Final carried values, in memory of their own: later steps may overwrite them. */
 static int put_carried(const loop *l) {
   unsigned int n = 0;
   for (unsigned int i = 1; i < l->s->n_in; i++) {
-    if (!is_carried(l->s->takes[i - 1]))
+    if (!ga__loop_carries(l->s->takes[i - 1]))
       continue;
     GpuArray *out = &l->f->arrays[l->s->outs[n]];
     const GpuArray *a = l->n_iterations ? &l->made[n] : &l->f->arrays[l->s->ins[i]];
