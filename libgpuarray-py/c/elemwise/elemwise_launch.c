@@ -241,7 +241,7 @@ int ga__launch_strided(GpuElemwise *ge, ga_elem_variant *v, const ga_walk *w,
   add_axes(&list, v, w->nd, dims, false);
   add_arrays(&list, ge, v->nd, w, v->wide, args);
   ga_launch launch = {.n_args = list.n, .args = list.list};
-  set_geometry(&launch, ge->context, k, n, vectors > 0 ? 1 : GA_ELEM_APART);
+  set_geometry(&launch, ge->context, k, n, vectors > 0 ? 1 : ga__elem_apart(&ge->spec));
   return ga__kernel_launch(k, &launch);
 }
 

@@ -23,6 +23,13 @@ unsigned int ga__elem_leader(const ga_elem_spec *spec) {
   return 0;
 }
 
+unsigned int ga__elem_apart(const ga_elem_spec *spec) {
+  unsigned int reads = 0;
+  for (unsigned int i = 0; i < spec->n; i++)
+    reads += ga__elem_is_read(&spec->args[i]);
+  return reads <= 4 ? 4 : reads <= 8 ? 2 : 1;
+}
+
 int ga__elem_flat_source(ga_source *out, const ga_elem_spec *spec, uint64_t single) {
   ga_strbuf text = {0};
   ga__elem_add_words(&text, spec, 0, "ga_size", single);
@@ -42,9 +49,9 @@ static int strided_gpu(ga_source *out, const ga_elem_spec *spec, unsigned int nd
   ga__elem_add_sum(&text, "EL_OUTER", nd - 1);
   ga__strbuf_addf(&text,
                   "#define EL_LEADER(F) F(%u, %s)\n#define EL_GAP %s\n"
-                  "#define EL_APART %d\n",
+                  "#define EL_APART %u\n",
                   leader, ga__elem_stored(&spec->args[leader]),
-                  ga__elem_takes_gaps(spec) ? "ga_i_apart" : "1", GA_ELEM_APART);
+                  ga__elem_takes_gaps(spec) ? "ga_i_apart" : "1", ga__elem_apart(spec));
   return ga__elem_finish(out, spec, &text, strided_gpu_text);
 }
 

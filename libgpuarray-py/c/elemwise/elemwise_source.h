@@ -20,15 +20,17 @@ typedef struct ga_elem_spec {
 /* Prefix of reserved names, not allowed for arguments. */
 #define GA_ELEM_PREFIX "ga_i_"
 
-/* Vector width in elements: 16 bytes of the largest type. */
+/* Vector width in elements: 16 bytes of the largest type; 8 with 8 inputs or more,
+ * whose loads are enough in flight. */
 unsigned int ga__elem_vector(const ga_elem_spec *spec);
 /* The argument that determines the order of axes: the first output. */
 unsigned int ga__elem_leader(const ga_elem_spec *spec);
 /* True if the strided GPU kernel can take elements `gap` apart instead of vectors. Not
  * for vectors of bytes: register pressure. */
 bool ga__elem_takes_gaps(const ga_elem_spec *spec);
-/* Elements per thread of the strided GPU kernel without vectors. */
-#define GA_ELEM_APART 4
+/* Elements per thread of the strided GPU kernel without vectors: fewer with more
+ * inputs, whose loads are enough in flight, as text and registers grow with both. */
+unsigned int ga__elem_apart(const ga_elem_spec *spec);
 
 /* Flat kernel: all arrays contiguous in the same order; inputs in `single` (bit i:
  * args[i]) have one element. Arguments: ga_size n, ga_uint aligned (GPU: vector loads
