@@ -5,7 +5,7 @@
 #include "cuda/device.h"
 
 /* Concurrent lanes of products; each but the first has a workspace here. */
-#define GA_CUDA_LANES 2
+#define GA_CUDA_LANES 3
 
 /* Backend table entries; see c/backend/backend.h. */
 int ga__cuda_graph_begin(void *device, unsigned int lanes);

@@ -1,6 +1,7 @@
 /* What launches of a graph wait for. Users' kernels that read the same array wait for
  * each other unless they say that they only read (GA_INPUT); what reads the count of
- * wrong indices waits for those that may report one. */
+ * wrong indices waits for those that may report one. Workspace is shared by launches
+ * that wait for each other anyway, or if there were too much of it. */
 #include "mock_context.h"
 
 #include <gpuarray/index.h>
@@ -27,6 +28,28 @@ static int launch_all(void *data, GpuArray *const *outs, const GpuArray *const *
   return GA_NO_ERROR;
 }
 
+static size_t workspace; /* floats of each of the arrays between two launches */
+
+/* The same, by way of an array of its own. */
+static int launch_pairs(void *data, GpuArray *const *outs, const GpuArray *const *ins,
+                        const long long *ints) {
+  (void)ints;
+  const size_t one = 1, n = N;
+  GpuArray x = *ins[0];
+  for (int i = 0; i < LAUNCHES; i++) {
+    GpuArray between = {0};
+    gpucontext *ctx = GpuArray_context(ins[0]);
+    GA_TRY(GpuArray_empty(&between, ctx, GA_FLOAT, 1, &workspace, GA_C_ORDER));
+    GA_TRY(GpuArray_empty(outs[i], ctx, GA_FLOAT, 1, &n, GA_C_ORDER));
+    void *first[] = {between.data, &between.offset, x.data, &x.offset};
+    void *second[] = {outs[i]->data, &outs[i]->offset, between.data, &between.offset};
+    GA_TRY(GpuKernel_call(data, 1, &one, &one, 0, first));
+    GA_TRY(GpuKernel_call(data, 1, &one, &one, 0, second));
+    GpuArray_clear(&between);
+  }
+  return GA_NO_ERROR;
+}
+
 static int build(GpuPlan **out, gpucontext *ctx, GpuKernel *k) {
   unsigned int x, values[LAUNCHES];
   gpuplan_type types[LAUNCHES];
@@ -34,8 +57,8 @@ static int build(GpuPlan **out, gpucontext *ctx, GpuKernel *k) {
     types[i] = (gpuplan_type){GA_FLOAT, 1};
   GA_TRY(GpuPlan_new(out, ctx, "inputs"));
   GA_TRY(GpuPlan_input(*out, &x, GA_FLOAT, 1, 0));
-  GA_TRY(GpuPlan_function(*out, values, "step", launch_all, k, 1, &x, LAUNCHES, types,
-                          NULL));
+  GA_TRY(GpuPlan_function(*out, values, "step", workspace ? launch_pairs : launch_all,
+                          k, 1, &x, LAUNCHES, types, NULL));
   for (int i = 0; i < LAUNCHES; i++)
     GA_TRY(GpuPlan_output(*out, values[i]));
   return GA_NO_ERROR;
@@ -125,6 +148,10 @@ int main(int argc, char **argv) {
   gpucontext *ctx = open_cuda("cuda0");
   CHECK(branches(ctx, GA_BUFFER) == 0);
   CHECK(branches(ctx, GA_INPUT) > 0);
+  workspace = N;
+  CHECK(branches(ctx, GA_INPUT) > 0);
+  workspace = (size_t)9 << 20; /* 36 MiB: once, and not once more */
+  CHECK(branches(ctx, GA_INPUT) == 0);
   CHECK(branches_of_taking(ctx, true) == 0);
   CHECK(branches_of_taking(ctx, false) > 0);
   gpucontext_deref(ctx);

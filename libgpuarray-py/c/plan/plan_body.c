@@ -70,7 +70,8 @@ static int check_body(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
       GA_VALUE_ERROR,
       "plan %s, %s: the body does not match the step: got %u inputs and %u integers, "
       "expected %u and %u%s, of the step's types; got %u results, expected %u; a body "
-      "reads no integers, and writes only into inputs that the step overwrites",
+      "reads no integers, and writes only into inputs that the step overwrites: of a "
+      "loop its states",
       p->name, s->label, body->graph.n_inputs, body->graph.n_int_inputs,
       s->n_in - is_loop - n_ints, n_ints,
       is_loop ? " (and one more for the iteration)" : "", body->graph.n_outputs,

@@ -1,28 +1,28 @@
-/* Dependency graph of a tape's commands: read after write, write after read or write on
- * overlapping memory. */
+/* Dependency graph of a tape's commands, by the addresses that they use. */
 #include "c/tape/tape_branches.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#define LONGEST 1024 /* commands, at most; the search is quadratic */
+#include "c/tape/tape_dependencies.h"
+
 #define MOST_LANES 4
 
 /* A memory range that a command uses. */
 typedef struct span {
   uintptr_t from, to;
-  bool writes;
-  bool is_word; /* the error word: reports need no order */
+  size_t use; /* its place in search.uses */
 } span;
 
-/* State of the search. `before` is a bit matrix, a row per command: its direct and
- * indirect dependencies. */
+/* State of the search. Ranges that overlap are one area. */
 typedef struct search {
   const ga_tape *tape;
   const ga_binding *bindings;
   span *spans;
-  size_t *first_span; /* per command, and the total at the end */
-  uint64_t *before;
-  size_t words; /* 64-bit words per row */
+  ga_area_use *uses;
+  size_t *first_use; /* per command, and the total at the end */
+  size_t n_areas;
+  ga_dependencies commands;
   size_t n_after, capacity;
   ga_branches *order;
   size_t last[MOST_LANES]; /* 1 + the latest product of each lane, or 0 */
@@ -31,55 +31,52 @@ typedef struct search {
 
 /* ---- memory ranges ---- */
 
-static size_t count_spans(const command *c) {
-  return c->kind == LAUNCH ? c->launch.n_args : 4;
-}
-
+/* Reports need no order among themselves, but what reads their count waits for them:
+ * they are readers of the error word, and it is a writer. */
 static void add_span(search *s, size_t *n, const gpudata *buffer, bool writes) {
   if (buffer == NULL)
     return;
   if (buffer->tape != NULL)
     buffer = s->bindings[ga__tape_slot(buffer)].buffer;
+  if (buffer->size == 0)
+    return;
   const uintptr_t from = (uintptr_t)buffer->memory;
-  const bool is_word = (buffer->flags & GA_BUFFER_WORD) != 0;
-  s->spans[(*n)++] = (span){from, from + buffer->size, writes, is_word};
+  s->spans[*n] = (span){from, from + buffer->size, *n};
+  if (buffer->flags & (GA_BUFFER_WORD | GA_BUFFER_COUNT))
+    writes = (buffer->flags & GA_BUFFER_COUNT) != 0;
+  s->uses[(*n)++].writes = writes;
 }
 
 static void add_spans(search *s, size_t *n, const command *c) {
-  if (c->kind == PRODUCT) {
-    add_span(s, n, c->u.product.a.buffer, false);
-    add_span(s, n, c->u.product.b.buffer, false);
-    add_span(s, n, c->u.product.bias.buffer, false);
-    add_span(s, n, c->u.product.c.buffer, true);
-  } else if (c->kind == COPY || c->kind == FILL) {
-    add_span(s, n, c->u.move.from, false);
-    add_span(s, n, c->u.move.to, true);
+  for (size_t i = 0; i < ga__command_buffers(c); i++) {
+    bool writes = false;
+    const gpudata *buffer = ga__command_buffer(&writes, c, i);
+    add_span(s, n, buffer, writes);
   }
-  for (unsigned int i = 0; c->kind == LAUNCH && i < c->launch.n_args; i++)
-    if (c->recorded[i].kind == GA_ARG_MEMORY)
-      add_span(s, n, c->recorded[i].buffer, !c->recorded[i].is_read_only);
 }
 
-static bool conflict(const search *s, size_t i, size_t j) {
-  for (size_t p = s->first_span[i]; p < s->first_span[i + 1]; p++)
-    for (size_t q = s->first_span[j]; q < s->first_span[j + 1]; q++) {
-      const span *a = &s->spans[p], *b = &s->spans[q];
-      if (a->is_word && b->is_word)
-        continue;
-      if ((a->writes || b->writes) && a->from < b->to && b->from < a->to)
-        return true;
-    }
-  return false;
+static int by_start(const void *a, const void *b) {
+  const span *x = a, *y = b;
+  return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* Numbers the areas. */
+static void find_areas(search *s, size_t n) {
+  uintptr_t end = 0;
+  qsort(s->spans, n, sizeof *s->spans, by_start);
+  for (size_t i = 0; i < n; i++) {
+    if (i == 0 || s->spans[i].from >= end)
+      s->n_areas++;
+    if (s->spans[i].to > end)
+      end = s->spans[i].to;
+    s->uses[s->spans[i].use].area = (unsigned int)(s->n_areas - 1);
+  }
 }
 
 /* ---- dependencies ---- */
 
-static bool depends(const search *s, size_t j, size_t i) {
-  return s->before[j * s->words + i / 64] >> i % 64 & 1;
-}
-
-/* Adds the dependency of command j on command i; false without memory. */
-static bool add_dependency(search *s, size_t j, size_t i) {
+/* Lists the dependency of the latest command on command i; false without memory. */
+static bool list_dependency(search *s, size_t i) {
   if (s->n_after == s->capacity) {
     const size_t wanted = 2 * s->capacity;
     unsigned int *more = ga__realloc(s->order->after, wanted, sizeof *more);
@@ -89,36 +86,48 @@ static bool add_dependency(search *s, size_t j, size_t i) {
     s->capacity = wanted;
   }
   s->order->after[s->n_after++] = (unsigned int)i;
-  for (size_t w = 0; w < s->words; w++)
-    s->before[j * s->words + w] |= s->before[i * s->words + w];
-  s->before[j * s->words + i / 64] |= (uint64_t)1 << i % 64;
   return true;
 }
 
-/* Assigns a workspace lane: one that is empty or whose latest product is a dependency
- * anyway, else the first, with one more dependency. Products with a bias share a
- * workspace of their own. */
+/* The lane whose latest product is the latest that command j waits for anyway; else an
+ * empty one; else the one whose latest product is the oldest, and likely done. */
+static unsigned int find_lane(const search *s, size_t j) {
+  unsigned int waited = s->lanes, oldest = 0;
+  for (unsigned int l = 0; l < s->lanes; l++) {
+    const size_t last = s->last[l];
+    if (last > 0 && ga__depend_has(&s->commands, j, last - 1) &&
+        (waited == s->lanes || last > s->last[waited]))
+      waited = l;
+    if (last < s->last[oldest])
+      oldest = l;
+  }
+  return waited < s->lanes ? waited : oldest;
+}
+
+/* Assigns a workspace lane, if need be with one more dependency. Products with a bias
+ * share a workspace of their own. */
 static bool choose_lane(search *s, size_t j) {
   const bool is_biased = s->tape->commands[j].u.product.epilogue != GA_BLAS_PLAIN;
-  unsigned int lane = is_biased ? s->lanes : 0;
-  for (unsigned int l = 0; !is_biased && l < s->lanes; l++)
-    if (s->last[l] == 0 || depends(s, j, s->last[l] - 1)) {
-      lane = l;
-      break;
-    }
+  const unsigned int lane = is_biased ? s->lanes : find_lane(s, j);
   s->order->lane[j] = is_biased ? 0 : lane;
   if (s->order->lanes <= s->order->lane[j])
     s->order->lanes = s->order->lane[j] + 1;
   const size_t last = s->last[lane];
   s->last[lane] = j + 1;
-  return last == 0 || depends(s, j, last - 1) || add_dependency(s, j, last - 1);
+  if (last == 0 || ga__depend_has(&s->commands, j, last - 1))
+    return true;
+  ga__depend_join(&s->commands, j, last - 1);
+  return list_dependency(s, last - 1);
 }
 
 static bool fill(search *s) {
   for (size_t j = 0; j < s->tape->n_commands; j++) {
+    const size_t first = s->first_use[j];
     s->order->first[j] = (unsigned int)s->n_after;
-    for (size_t i = j; i-- > 0;)
-      if (!depends(s, j, i) && conflict(s, i, j) && !add_dependency(s, j, i))
+    const size_t n =
+        ga__depend_add(&s->commands, j, s->first_use[j + 1] - first, s->uses + first);
+    for (size_t i = 0; i < n; i++)
+      if (!list_dependency(s, s->commands.found[i]))
         return false;
     if (s->tape->commands[j].kind == PRODUCT && !choose_lane(s, j))
       return false;
@@ -131,24 +140,24 @@ static bool begin(search *s) {
   const size_t n = s->tape->n_commands;
   size_t most = 1, used = 0;
   for (size_t i = 0; i < n; i++)
-    most += count_spans(&s->tape->commands[i]);
-  s->words = (n + 63) / 64;
+    most += ga__command_buffers(&s->tape->commands[i]);
   s->capacity = 2 * n;
   s->spans = ga__alloc(most, sizeof *s->spans);
-  s->first_span = ga__alloc(n + 1, sizeof *s->first_span);
-  s->before = ga__alloc(n * s->words, sizeof *s->before);
+  s->uses = ga__alloc(most, sizeof *s->uses);
+  s->first_use = ga__alloc(n + 1, sizeof *s->first_use);
   s->order->first = ga__alloc(n + 1, sizeof *s->order->first);
   s->order->after = ga__alloc(s->capacity, sizeof *s->order->after);
   s->order->lane = ga__alloc(n, sizeof *s->order->lane);
-  if (s->spans == NULL || s->first_span == NULL || s->before == NULL ||
+  if (s->spans == NULL || s->uses == NULL || s->first_use == NULL ||
       s->order->first == NULL || s->order->after == NULL || s->order->lane == NULL)
     return false;
   for (size_t i = 0; i < n; i++) {
-    s->first_span[i] = used;
+    s->first_use[i] = used;
     add_spans(s, &used, &s->tape->commands[i]);
   }
-  s->first_span[n] = used;
-  return true;
+  s->first_use[n] = used;
+  find_areas(s, used);
+  return ga__depend_open(&s->commands, n, s->n_areas, used);
 }
 
 void ga__tape_branches(ga_branches *out, const ga_tape *tape,
@@ -156,14 +165,15 @@ void ga__tape_branches(ga_branches *out, const ga_tape *tape,
   search s = {.tape = tape, .bindings = bindings, .order = out};
   s.lanes = lanes < MOST_LANES ? lanes : MOST_LANES - 1;
   memset(out, 0, sizeof *out);
-  if (lanes == 0 || tape->n_commands > LONGEST)
+  if (lanes == 0 || tape->n_commands > GA_DEPEND_LONGEST)
     return;
   out->lanes = 1;
   if (!begin(&s) || !fill(&s))
     ga__branches_clear(out);
   ga__free(s.spans);
-  ga__free(s.first_span);
-  ga__free(s.before);
+  ga__free(s.uses);
+  ga__free(s.first_use);
+  ga__depend_clear(&s.commands);
 }
 
 void ga__branches_clear(ga_branches *order) {

@@ -1,70 +1,5 @@
-/* Memory planning of replays: workspace blocks shared by lifetime, and results. */
+/* Memory of replays: workspace and results. */
 #include "c/tape/tape_state.h"
-
-/* ---- at the end of the recording ---- */
-
-/* Best fit among the blocks free when `s` is born: the smallest large enough, else the
- * largest, which grows; n_blocks if none is free. */
-static unsigned int free_block(const tape_memory *m, const slot *s) {
-  unsigned int best = m->n_blocks;
-  for (unsigned int i = 0; i < m->n_blocks; i++) {
-    const block *b = &m->blocks[i];
-    if (b->free_at > s->born)
-      continue;
-    if (best == m->n_blocks) {
-      best = i;
-      continue;
-    }
-    size_t have = m->blocks[best].size, want = s->buffer.size;
-    bool better = have >= want ? b->size >= want && b->size < have : b->size > have;
-    if (better)
-      best = i;
-  }
-  return best;
-}
-
-/* Assigns a block for the slot's lifetime. */
-static void assign_block(tape_memory *m, slot *s) {
-  s->block = free_block(m, s);
-  block *b = &m->blocks[s->block];
-  if (s->block == m->n_blocks)
-    m->n_blocks++;
-  if (b->size < s->buffer.size)
-    b->size = s->buffer.size;
-  b->free_at = s->died;
-}
-
-static int make_lists(tape_memory *m, size_t n_slots) {
-  m->blocks = ga__alloc(n_slots + 1, sizeof *m->blocks);
-  m->workspace = ga__alloc(n_slots + 1, sizeof *m->workspace);
-  m->kept = ga__alloc(n_slots + 1, sizeof *m->kept);
-  m->moves = ga__alloc(n_slots + 1, sizeof *m->moves);
-  return m->blocks && m->workspace && m->kept && m->moves ? GA_NO_ERROR
-                                                          : GA_MEMORY_ERROR;
-}
-
-int ga__tape_place_slots(ga_tape *tape, const bool *kept) {
-  tape_memory *m = &tape->memory;
-  GA_TRY(make_lists(m, tape->n_slots));
-  for (unsigned int i = 0; i < tape->n_slots; i++) {
-    slot *s = tape->slots[i];
-    if (s->number != i)
-      continue;
-    s->kept = kept[i] && !s->input;
-    if (s->input || s->kept)
-      m->moves[m->n_moves++] = i;
-    else
-      assign_block(m, s);
-    if (s->kept) {
-      m->kept[m->n_kept++] = i;
-      m->kept_size += s->buffer.size;
-    }
-  }
-  for (unsigned int i = 0; i < m->n_blocks; i++)
-    m->workspace_size += m->blocks[i].size;
-  ga__tape_hold(tape, false);
-  return GA_NO_ERROR;
-}
 
 void ga__tape_free_memory(ga_tape *tape) {
   tape_memory *m = &tape->memory;
@@ -74,8 +9,6 @@ void ga__tape_free_memory(ga_tape *tape) {
   ga__free(m->kept);
   ga__free(m->moves);
 }
-
-/* ---- at each replay ---- */
 
 void ga__tape_drop_workspace(tape_memory *m) {
   for (unsigned int i = 0; i < m->n_blocks; i++) {

@@ -77,6 +77,7 @@ typedef struct seat {
 
 typedef struct block {
   size_t size, free_at;
+  unsigned int slot; /* the latest */
 } block;
 
 /* A captured replay, valid for the same addresses. */
