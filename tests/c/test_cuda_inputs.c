@@ -29,6 +29,7 @@ static int launch_all(void *data, GpuArray *const *outs, const GpuArray *const *
 }
 
 static size_t workspace; /* floats of each of the arrays between two launches */
+static bool are_large;   /* results as large as these */
 
 /* The same, by way of an array of its own. */
 static int launch_pairs(void *data, GpuArray *const *outs, const GpuArray *const *ins,
@@ -40,7 +41,8 @@ static int launch_pairs(void *data, GpuArray *const *outs, const GpuArray *const
     GpuArray between = {0};
     gpucontext *ctx = GpuArray_context(ins[0]);
     GA_TRY(GpuArray_empty(&between, ctx, GA_FLOAT, 1, &workspace, GA_C_ORDER));
-    GA_TRY(GpuArray_empty(outs[i], ctx, GA_FLOAT, 1, &n, GA_C_ORDER));
+    GA_TRY(GpuArray_empty(outs[i], ctx, GA_FLOAT, 1, are_large ? &workspace : &n,
+                          GA_C_ORDER));
     void *first[] = {between.data, &between.offset, x.data, &x.offset};
     void *second[] = {outs[i]->data, &outs[i]->offset, between.data, &between.offset};
     GA_TRY(GpuKernel_call(data, 1, &one, &one, 0, first));
@@ -86,6 +88,46 @@ static long branches(gpucontext *ctx, int in) {
   GpuPlan_free(p);
   GpuKernel_clear(&k);
   return mock->branches;
+}
+
+static void clear_all(GpuArray *arrays) {
+  for (int i = 0; i < LAUNCHES; i++)
+    GpuArray_clear(&arrays[i]);
+}
+
+/* A program holds the results of a run, in blocks like those of the workspace, until it
+ * has those of the next: the same addresses come back nevertheless, and one graph for
+ * each of both runs serves all others. */
+static void test_addresses_come_back(gpucontext *ctx) {
+  enum { RUNS = 24 };
+  const int types[] = {GA_BUFFER, GA_OFFSET, GA_INPUT, GA_OFFSET};
+  const size_t n = N;
+  GpuKernel k;
+  GpuPlan *p = NULL;
+  GpuArray x = {0}, outs[2][LAUNCHES] = {{{0}}};
+  workspace = (size_t)1 << 18;
+  are_large = true;
+  CHECK_OK(GpuKernel_init(&k, ctx, 1, &text, NULL, "f", 4, types, 0, NULL));
+  CHECK_OK(build(&p, ctx, &k));
+  CHECK_OK(GpuArray_empty(&x, ctx, GA_FLOAT, 1, &n, GA_C_ORDER));
+  const long launches = mock->graph_launches, graphs = mock->graphs;
+  for (int run = 0; run < RUNS; run++) {
+    GpuArray *o = outs[run % 2];
+    GpuArray made[LAUNCHES] = {{0}};
+    CHECK_OK(GpuPlan_run(p, (GpuArray *[]){&made[0], &made[1], &made[2]},
+                         (const GpuArray *[]){&x}, NULL));
+    clear_all(outs[(run + 1) % 2]);
+    memcpy(o, made, sizeof made);
+  }
+  CHECK(mock->graph_launches - launches >= RUNS - 4);
+  CHECK(mock->graphs - graphs <= 2);
+  clear_all(outs[0]);
+  clear_all(outs[1]);
+  GpuArray_clear(&x);
+  GpuPlan_free(p);
+  GpuKernel_clear(&k);
+  workspace = 0;
+  are_large = false;
 }
 
 static int taken(void *data, GpuArray *const *outs, const GpuArray *const *ins,
@@ -152,6 +194,7 @@ int main(int argc, char **argv) {
   CHECK(branches(ctx, GA_INPUT) > 0);
   workspace = (size_t)9 << 20; /* 36 MiB: once, and not once more */
   CHECK(branches(ctx, GA_INPUT) == 0);
+  test_addresses_come_back(ctx);
   CHECK(branches_of_taking(ctx, true) == 0);
   CHECK(branches_of_taking(ctx, false) > 0);
   gpucontext_deref(ctx);

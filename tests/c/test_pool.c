@@ -47,7 +47,7 @@ static int wait_for_all(gpucontext *ctx) {
 
 static ga_block get(ga_pool *pool, size_t size) {
   ga_block b = {.memory = NULL};
-  CHECK_OK(ga__pool_get(&b, pool, size, 0));
+  CHECK_OK(ga__pool_get(&b, pool, size, 0, NULL));
   CHECK(b.size >= size);
   return b;
 }
@@ -96,7 +96,7 @@ static void test_full_device(ga_pool *pool) {
   put(pool, b);
   ga_block c = get(pool, 6000); /* needs what is cached */
   CHECK(device_used == 4096 + 6144);
-  CHECK_STATUS(GA_MEMORY_ERROR, ga__pool_get(&none, pool, 1, 0));
+  CHECK_STATUS(GA_MEMORY_ERROR, ga__pool_get(&none, pool, 1, 0, NULL));
   CHECK(none.memory == NULL);
   CHECK_TEXT("cannot allocate 1 bytes of device memory: the device is full; live 10240 "
              "bytes in 2 buffers, cached 0 bytes");
@@ -113,7 +113,7 @@ static void test_full_device(ga_pool *pool) {
   put(pool, whole);
   CHECK_OK(ga__pool_trim(pool));
   device_bytes = (size_t)1 << 40;
-  CHECK_STATUS(GA_MEMORY_ERROR, ga__pool_get(&none, pool, (size_t)-1, 0));
+  CHECK_STATUS(GA_MEMORY_ERROR, ga__pool_get(&none, pool, (size_t)-1, 0, NULL));
   CHECK_TEXT("no device has that much");
 }
 
@@ -121,7 +121,7 @@ static void test_limit(ga_pool *pool) {
   ga_block none = {.memory = NULL};
   ga__pool_set_limit(pool, 8192);
   ga_block a = get(pool, 4096), b = get(pool, 4096);
-  CHECK_STATUS(GA_MEMORY_ERROR, ga__pool_get(&none, pool, 1, 0));
+  CHECK_STATUS(GA_MEMORY_ERROR, ga__pool_get(&none, pool, 1, 0, NULL));
   CHECK_TEXT("limit 8192 bytes");
   put(pool, a);
   a = get(pool, 2048); /* what is cached counts, and goes */
@@ -138,11 +138,19 @@ static void test_queues(ga_pool *pool) {
   b.uses = (ga_uses){1, 1, {{.queue = 2, .writes = true, .ticket = 6}}};
   put(pool, a);
   put(pool, b);
-  CHECK_OK(ga__pool_get(&found, pool, 700, 1));
+  CHECK_OK(ga__pool_get(&found, pool, 700, 1, NULL));
   CHECK(found.memory == a.memory && found.uses.last[0].ticket == 5);
   put(pool, found);
-  CHECK_OK(ga__pool_get(&found, pool, 700, 3)); /* none of its own: any */
+  CHECK_OK(ga__pool_get(&found, pool, 700, 3, NULL)); /* none of its own: any */
   CHECK(found.uses.n == 1);
+  put(pool, found);
+  for (int i = 0; i < 2; i++) { /* wherever it is in the list, unless too small */
+    CHECK_OK(ga__pool_get(&found, pool, 700, 3, i ? a.memory : b.memory));
+    CHECK(found.memory == (i ? a.memory : b.memory));
+    put(pool, found);
+  }
+  CHECK_OK(ga__pool_get(&found, pool, 1100, 3, a.memory));
+  CHECK(found.memory != a.memory && found.size >= 1100);
   put(pool, found);
   CHECK_OK(ga__pool_trim(pool));
 }
@@ -175,7 +183,7 @@ static void test_allocator(ga_pool *pool) {
   put(pool, a); /* kept */
   CHECK(given_bytes == 4096 && get(pool, 4096).memory == a.memory);
   put(pool, a);
-  CHECK_STATUS(GA_MEMORY_ERROR, ga__pool_get(&none, pool, 2 << 20, 0));
+  CHECK_STATUS(GA_MEMORY_ERROR, ga__pool_get(&none, pool, 2 << 20, 0, NULL));
   CHECK_TEXT("the allocator set by gpucontext_set_allocator returned status 1");
   size_t used = device_used;
   put(pool, own); /* goes back to the device, whose it is */

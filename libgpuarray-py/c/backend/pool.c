@@ -12,7 +12,8 @@
 #define N_CLASSES 400   /* size classes, up to 2^56 bytes */
 #define LARGEST_BITS 56 /* of the largest request */
 
-#define SCANNED 8 /* free blocks searched for one of the same queue */
+#define SCANNED 8     /* free blocks searched for one of the same queue */
+#define SCANNED_AT 64 /* for one at an address */
 
 /* `given` without functions is the backend itself. */
 struct ga_allocator {
@@ -149,6 +150,25 @@ static bool is_of_queue(const ga_block *block, unsigned int place) {
   return true;
 }
 
+static void pop(ga_block *out, ga_pool *pool, size_class *c, size_t at) {
+  *out = c->blocks[at];
+  c->blocks[at] = c->blocks[--c->n];
+  pool->info.cached -= out->size;
+}
+
+/* Pops the block of a class at an address, if it is there. */
+static bool take_at(ga_block *out, ga_pool *pool, unsigned int index, size_t size,
+                    const void *wanted) {
+  size_class *c = &pool->classes[index];
+  const size_t last = c->n > SCANNED_AT ? c->n - SCANNED_AT : 0;
+  for (size_t at = c->n; wanted != NULL && at-- > last;)
+    if (c->blocks[at].memory == wanted && c->blocks[at].size >= size) {
+      pop(out, pool, c, at);
+      return true;
+    }
+  return false;
+}
+
 /* Pops the top block of a class if it is large enough; prefers one among the next few
  * that was last used on the same queue. */
 static bool take_cached(ga_block *out, ga_pool *pool, unsigned int index, size_t size,
@@ -162,9 +182,7 @@ static bool take_cached(ga_block *out, ga_pool *pool, unsigned int index, size_t
     at--;
   if (c->blocks[at].size < size || !is_of_queue(&c->blocks[at], place))
     at = c->n - 1;
-  *out = c->blocks[at];
-  c->blocks[at] = c->blocks[--c->n];
-  pool->info.cached -= out->size;
+  pop(out, pool, c, at);
   return true;
 }
 
@@ -205,7 +223,8 @@ static int out_of_memory(const ga_pool *pool, size_t size, size_t was_cached) {
   return GA_MEMORY_ERROR;
 }
 
-int ga__pool_get(ga_block *out, ga_pool *pool, size_t size, unsigned int place) {
+int ga__pool_get(ga_block *out, ga_pool *pool, size_t size, unsigned int place,
+                 const void *wanted) {
   if (size >> LARGEST_BITS != 0) {
     ga__fail(GA_MEMORY_ERROR, "no device has that much");
     return out_of_memory(pool, size, 0);
@@ -213,6 +232,7 @@ int ga__pool_get(ga_block *out, ga_pool *pool, size_t size, unsigned int place) 
   size_t units = size == 0 ? 1 : (size + UNIT - 1) / UNIT;
   size_t rounded = ga__class_size(units) * UNIT;
   bool cached =
+      take_at(out, pool, ga__class_below(rounded / UNIT), units * UNIT, wanted) ||
       take_cached(out, pool, ga__class_below(rounded / UNIT), rounded, place) ||
       take_cached(out, pool, ga__class_below(units), units * UNIT, place);
   if (!cached) {

@@ -21,10 +21,11 @@ int ga__pool_new(ga_pool **out, const ga_backend *backend, void *device,
                  int (*wait)(gpucontext *ctx), gpucontext *ctx);
 /* Returns cached blocks to the device. The queues are idle and no block is live. */
 void ga__pool_free(ga_pool *pool);
-/* Allocates at least `size` bytes, preferably a block last used on queue `place`. When
- * the device is full: wait, trim, retry, then GA_MEMORY_ERROR with what is live, cached
- * and limited. */
-int ga__pool_get(ga_block *out, ga_pool *pool, size_t size, unsigned int place);
+/* Allocates at least `size` bytes, preferably at `wanted` (or NULL), else a block last
+ * used on queue `place`. When the device is full: wait, trim, retry, then
+ * GA_MEMORY_ERROR with what is live, cached and limited. */
+int ga__pool_get(ga_block *out, ga_pool *pool, size_t size, unsigned int place,
+                 const void *wanted);
 void ga__pool_put(ga_pool *pool, const ga_block *block);
 int ga__pool_trim(ga_pool *pool);
 void ga__pool_set_limit(ga_pool *pool, size_t bytes);

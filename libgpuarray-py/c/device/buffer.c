@@ -120,6 +120,10 @@ static void take_down(gpudata *buffer) {
 }
 
 int ga__buffer_new(gpudata **out, gpucontext *ctx, size_t size) {
+  return ga__buffer_new_at(out, ctx, size, NULL);
+}
+
+int ga__buffer_new_at(gpudata **out, gpucontext *ctx, size_t size, const void *wanted) {
   GA_TRY(ga__context_check(ctx));
   ga_tape *tape = ga__recording_current(ctx);
   if (tape)
@@ -131,7 +135,7 @@ int ga__buffer_new(gpudata **out, gpucontext *ctx, size_t size) {
   pthread_mutex_lock(&ctx->lock);
   gpudata *buffer = new_struct(ctx);
   if (buffer) {
-    status = ga__pool_get(&block, ctx->memory.pool, size, place);
+    status = ga__pool_get(&block, ctx->memory.pool, size, place, wanted);
     if (status == GA_NO_ERROR)
       set_up(buffer, ctx, size, &block);
     else

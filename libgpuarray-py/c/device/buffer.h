@@ -41,6 +41,9 @@ static_assert(offsetof(struct _gpudata, memory) == 0, "as ga__buffer_memory read
 
 /* gpudata_alloc that returns a status. */
 int ga__buffer_new(gpudata **out, gpucontext *ctx, size_t size);
+/* The same, at this address (gpudata.memory of an earlier buffer, or NULL) if it is
+ * free. */
+int ga__buffer_new_at(gpudata **out, gpucontext *ctx, size_t size, const void *wanted);
 /* Allocates memory that the host can access. */
 int ga__buffer_new_on_host(gpudata **out, gpucontext *ctx, size_t size);
 /* Wraps foreign memory (in the backend's terms) of `size` bytes. With the last

@@ -189,7 +189,7 @@ static void warm_pool(gpucontext *ctx, const gpucontext_props *props) {
   if (props->initial == 0)
     return;
   ga_block block;
-  if (ga__pool_get(&block, ctx->memory.pool, props->initial, 0) == GA_NO_ERROR)
+  if (ga__pool_get(&block, ctx->memory.pool, props->initial, 0, NULL) == GA_NO_ERROR)
     ga__pool_put(ctx->memory.pool, &block);
 }
 

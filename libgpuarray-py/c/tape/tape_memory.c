@@ -39,7 +39,8 @@ void ga__tape_hold(ga_tape *tape, bool on) {
     drop_last(tape->slots[m->kept[i]]);
 }
 
-/* Memory for a result: the latest replay's, if nobody else holds it. */
+/* Memory for a result: the latest replay's, if nobody else holds it; else that of the
+ * one before, if it is free, so that the addresses of a graph come back. */
 static int kept_buffer(gpudata **out, const ga_tape *tape, slot *s) {
   if (s->last != NULL) {
     if (atomic_load_explicit(&s->last->references, memory_order_acquire) == 1) {
@@ -49,7 +50,9 @@ static int kept_buffer(gpudata **out, const ga_tape *tape, slot *s) {
     }
     drop_last(s);
   }
-  GA_TRY(ga__buffer_new(out, tape->head.context, s->buffer.size));
+  GA_TRY(ga__buffer_new_at(out, tape->head.context, s->buffer.size, s->addresses[1]));
+  s->addresses[1] = s->addresses[0];
+  s->addresses[0] = (*out)->memory;
   if (tape->memory.is_held) {
     gpudata_retain(*out);
     s->last = *out;
@@ -81,9 +84,12 @@ static unsigned int largest_producer(const ga_tape *tape, unsigned int number) {
 }
 
 static int allocate_block(ga_tape *tape, unsigned int i) {
-  int status = ga__buffer_new(&tape->memory.workspace[i], tape->head.context,
-                              tape->memory.blocks[i].size);
-  if (status != GA_NO_ERROR)
+  block *b = &tape->memory.blocks[i];
+  gpudata **out = &tape->memory.workspace[i];
+  int status = ga__buffer_new_at(out, tape->head.context, b->size, b->address);
+  if (status == GA_NO_ERROR)
+    b->address = (*out)->memory;
+  else
     tape->failed = largest_producer(tape, i);
   return status;
 }

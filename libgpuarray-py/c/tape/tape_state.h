@@ -22,12 +22,13 @@ typedef struct slot {
   unsigned int number; /* index, or that of the slot it shares memory with */
   choice_path under;
   bool input, kept, fixed;
-  bool written;       /* written by a command */
-  size_t first_write; /* 1 + the first command that writes it; 0: none */
-  size_t last_use;    /* 1 + the last command that uses it; 0: none */
-  size_t born, died;  /* lifetime, as a range of commands */
-  unsigned int block; /* workspace block */
-  gpudata *last;      /* the latest replay's result, if kept between replays */
+  bool written;             /* written by a command */
+  size_t first_write;       /* 1 + the first command that writes it; 0: none */
+  size_t last_use;          /* 1 + the last command that uses it; 0: none */
+  size_t born, died;        /* lifetime, as a range of commands */
+  unsigned int block;       /* workspace block */
+  gpudata *last;            /* the latest replay's result, if kept between replays */
+  const void *addresses[2]; /* of the latest two results */
 } slot;
 
 typedef struct transfer {
@@ -77,7 +78,8 @@ typedef struct seat {
 
 typedef struct block {
   size_t size, free_at;
-  unsigned int slot; /* the latest */
+  unsigned int slot;   /* the latest */
+  const void *address; /* in the latest replay */
 } block;
 
 /* A captured replay, valid for the same addresses. */
