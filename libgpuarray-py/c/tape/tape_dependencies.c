@@ -31,12 +31,13 @@ const gpudata *ga__command_buffer(bool *writes, const command *c, size_t i) {
 }
 
 bool ga__depend_open(ga_dependencies *o, size_t n, size_t n_areas, size_t n_uses) {
-  *o = (ga_dependencies){.words = (n + 63) / 64};
-  o->before = ga__alloc(n * o->words + 1, sizeof *o->before);
+  *o = (ga_dependencies){0};
+  o->before = ga__alloc(n * GA_DEPEND_WORDS + 1, sizeof *o->before);
   o->areas = ga__alloc(n_areas + 1, sizeof *o->areas);
   o->pool = ga__alloc(n_uses + 1, sizeof *o->pool);
   o->found = ga__alloc(2 * n_uses + 1, sizeof *o->found);
-  return o->before && o->areas && o->pool && o->found;
+  o->witness = ga__alloc(2 * n_uses + 1, sizeof *o->witness);
+  return o->before && o->areas && o->pool && o->found && o->witness;
 }
 
 void ga__depend_clear(ga_dependencies *o) {
@@ -44,29 +45,34 @@ void ga__depend_clear(ga_dependencies *o) {
   ga__free(o->areas);
   ga__free(o->pool);
   ga__free(o->found);
+  ga__free(o->witness);
   memset(o, 0, sizeof *o);
 }
 
 /* Adds command i to the sorted list of `n`, the latest first; returns its length. */
-static size_t insert(size_t *list, size_t n, size_t i) {
+static size_t insert(const ga_dependencies *o, size_t n, size_t i, size_t witness) {
   size_t at = n;
-  while (at > 0 && list[at - 1] < i)
+  while (at > 0 && o->found[at - 1] < i)
     at--;
-  if (at > 0 && list[at - 1] == i)
+  if (at > 0 && o->found[at - 1] == i)
     return n;
-  memmove(list + at + 1, list + at, (n - at) * sizeof *list);
-  list[at] = i;
+  memmove(o->found + at + 1, o->found + at, (n - at) * sizeof *o->found);
+  memmove(o->witness + at + 1, o->witness + at, (n - at) * sizeof *o->witness);
+  o->found[at] = i;
+  o->witness[at] = witness;
   return n + 1;
 }
 
-/* What a use waits for; returns the length of the list. */
+/* What a use waits for; returns the length of the list. The latest reader of an area
+ * runs after its writer. */
 static size_t collect(const ga_dependencies *o, size_t n, size_t j, ga_area_use use) {
   const area_state *a = &o->areas[use.area];
+  const size_t reader = a->readers > 0 ? o->pool[a->readers - 1].command : 0;
   if (a->writer > 0 && a->writer - 1 != j)
-    n = insert(o->found, n, a->writer - 1);
+    n = insert(o, n, a->writer - 1, reader - 1 == j ? 0 : reader);
   for (size_t at = use.writes ? a->readers : 0; at > 0; at = o->pool[at - 1].next)
     if (o->pool[at - 1].command - 1 != j)
-      n = insert(o->found, n, o->pool[at - 1].command - 1);
+      n = insert(o, n, o->pool[at - 1].command - 1, 0);
   return n;
 }
 
@@ -84,9 +90,13 @@ static void note(ga_dependencies *o, size_t j, ga_area_use use) {
 }
 
 void ga__depend_join(ga_dependencies *o, size_t j, size_t i) {
-  for (size_t w = 0; w <= i / 64; w++)
-    o->before[j * o->words + w] |= o->before[i * o->words + w];
-  o->before[j * o->words + i / 64] |= (uint64_t)1 << i % 64;
+  const size_t first = ga__depend_first(j), from = ga__depend_first(i);
+  uint64_t *row = o->before + j * GA_DEPEND_WORDS;
+  const uint64_t *other = o->before + i * GA_DEPEND_WORDS;
+  for (size_t w = first; w <= i / 64; w++)
+    row[w - first] |= other[w - from];
+  if (i / 64 >= first)
+    row[i / 64 - first] |= (uint64_t)1 << i % 64;
 }
 
 size_t ga__depend_add(ga_dependencies *o, size_t j, size_t n_uses,
@@ -95,8 +105,8 @@ size_t ga__depend_add(ga_dependencies *o, size_t j, size_t n_uses,
   for (size_t u = 0; u < n_uses; u++)
     n = collect(o, n, j, uses[u]);
   for (size_t k = 0; k < n; k++) {
-    const size_t i = o->found[k];
-    if (ga__depend_has(o, j, i))
+    const size_t i = o->found[k], after = o->witness[k];
+    if (ga__depend_has(o, j, i) || (after > 0 && ga__depend_has(o, j, after - 1)))
       continue;
     ga__depend_join(o, j, i);
     o->found[n_direct++] = i;

@@ -4,7 +4,8 @@
 
 #include "c/tape/tape_state.h"
 
-#define GA_DEPEND_LONGEST 8192 /* commands; the matrix takes 8 MiB for them */
+#define GA_DEPEND_LONGEST ((size_t)1 << 17) /* commands; the matrix takes 33 MiB */
+#define GA_DEPEND_WORDS 33 /* 64-bit words of a row: 2048 commands before, at least */
 
 /* A use of an area: of memory that is used as a whole. */
 typedef struct ga_area_use {
@@ -27,14 +28,15 @@ typedef struct area_state {
   size_t writer, readers;
 } area_state;
 
-/* `before` is a bit matrix, a row per command: its direct and indirect dependencies. */
+/* `before` is a bit matrix, a row per command: which of the commands shortly before it
+ * are its direct or indirect dependencies. Of earlier ones nothing is known. */
 typedef struct ga_dependencies {
   uint64_t *before;
-  size_t words; /* 64-bit words per row */
   area_state *areas;
   area_user *pool;
   size_t n_pool;
-  size_t *found; /* scratch: what a command may depend on directly */
+  size_t *found;   /* scratch: what a command may depend on directly */
+  size_t *witness; /* scratch: 1 + a command that is known to run after that one */
 } ga_dependencies;
 
 /* For `n` commands with `n_uses` uses in total of `n_areas` areas. False without
@@ -50,11 +52,17 @@ size_t ga__depend_add(ga_dependencies *o, size_t j, size_t n_uses,
 /* Adds one more dependency of command `j`. */
 void ga__depend_join(ga_dependencies *o, size_t j, size_t i);
 
-/* True if command `j` runs after command `i`. */
-static inline bool ga__depend_has(const ga_dependencies *o, size_t j, size_t i) {
-  return o->before[j * o->words + i / 64] >> i % 64 & 1;
+/* The first of the words of a row, among those of all commands. */
+static inline size_t ga__depend_first(size_t j) {
+  return j / 64 < GA_DEPEND_WORDS ? 0 : j / 64 - (GA_DEPEND_WORDS - 1);
 }
-/* True if command `j` runs after all commands that used the area. */
+/* True if command `j` is known to run after command `i`. */
+static inline bool ga__depend_has(const ga_dependencies *o, size_t j, size_t i) {
+  const size_t first = ga__depend_first(j);
+  return i / 64 >= first &&
+         o->before[j * GA_DEPEND_WORDS + i / 64 - first] >> i % 64 & 1;
+}
+/* True if command `j` is known to run after all commands that used the area. */
 bool ga__depend_follows(const ga_dependencies *o, size_t j, unsigned int area);
 
 #endif
