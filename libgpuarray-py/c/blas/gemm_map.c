@@ -8,6 +8,10 @@ int ga__mapped_kernel(gpukernel **out, const ga_product *p, enum ga_blas_kind ki
                       const ga_mapping *map) {
   if (map == NULL)
     return ga__blas_kernel(out, p->context, kind, p->typecode);
+  const uint64_t key = (uint64_t)kind << 32 | (uint64_t)p->typecode << 16 | map->made;
+  *out = ga__elemwise_host(map->ge, key);
+  if (*out != NULL)
+    return GA_NO_ERROR;
   ga_elem_spec spec = map->ge->spec;
   ga_source source = {0};
   spec.made = &map->made;
@@ -17,7 +21,7 @@ int ga__mapped_kernel(gpukernel **out, const ga_product *p, enum ga_blas_kind ki
   if (status == GA_NO_ERROR && !ga__kernel_takes(*out, GA_SIDE_ITEMS))
     return GA_FAIL(GA_DEVSUP_ERROR, "gemm: %s needs more registers than the device has",
                    source.name);
-  return status;
+  return status == GA_NO_ERROR ? ga__elemwise_note_host(map->ge, key, *out) : status;
 }
 
 /* An array with its two strides; broadcast axes have stride 0. */

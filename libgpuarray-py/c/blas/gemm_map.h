@@ -10,7 +10,7 @@
  * shape, which the outputs have. No output aliases a factor; an input that aliases an
  * output is the same array. */
 typedef struct ga_mapping {
-  const GpuElemwise *ge;
+  GpuElemwise *ge;
   unsigned int made;
   void *const *values;
 } ga_mapping;

@@ -156,6 +156,10 @@ void GpuElemwise_free(GpuElemwise *ge) {
     next = v->next;
     ga__free(v);
   }
+  for (ga_elem_host *h = atomic_load(&ge->hosts), *next; h != NULL; h = next) {
+    next = h->next;
+    ga__free(h);
+  }
   for (unsigned int i = 0; ge->args != NULL && i < ge->n; i++)
     ga__free((char *)ge->args[i].name);
   ga__free(ge->args);
