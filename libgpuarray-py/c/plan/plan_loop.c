@@ -209,18 +209,20 @@ static int give(loop *l, size_t iteration) {
   return GA_NO_ERROR;
 }
 
-/* Stores a result as a row of the stacked array, which the first iteration
- * allocates. */
+static int new_stack(const loop *l, unsigned int i, const GpuArray *row) {
+  size_t dims[GA_MAX_NDIM] = {l->n_iterations};
+  memcpy(dims + 1, row->dimensions, row->nd * sizeof *dims);
+  return GpuArray_empty(&l->f->arrays[l->s->outs[i]], l->f->plan->context,
+                        row->typecode, row->nd + 1, dims, GA_C_ORDER);
+}
+
+/* Stores a result as a row of the stacked array. */
 static int put_row(const loop *l, unsigned int i, size_t iteration) {
   GpuArray *whole = &l->f->arrays[l->s->outs[i]], row = {0};
   const GpuArray *made = &l->made[i];
   char first[GA_SHAPE_TEXT], other[GA_SHAPE_TEXT];
-  if (iteration == 0) {
-    size_t dims[GA_MAX_NDIM] = {l->n_iterations};
-    memcpy(dims + 1, made->dimensions, made->nd * sizeof *dims);
-    GA_TRY(GpuArray_empty(whole, l->f->plan->context, made->typecode, made->nd + 1,
-                          dims, GA_C_ORDER));
-  }
+  if (whole->data == NULL)
+    GA_TRY(new_stack(l, i, made));
   if (l->n_iterations == 0)
     return GA_NO_ERROR;
   if (memcmp(whole->dimensions + 1, made->dimensions,
@@ -261,11 +263,29 @@ static int check_carried(const loop *l) {
   return GA_NO_ERROR;
 }
 
+/* Before the first iteration: allocates the stacked arrays of carried values, whose
+ * shapes are known. */
+static int open_stacks(const loop *l) {
+  const ga_plan_graph *body = &l->s->body->graph;
+  unsigned int n = 0;
+  for (unsigned int k = 1; k < l->s->n_in; k++) {
+    if (!ga__loop_carries(l->s->takes[k - 1]))
+      continue;
+    for (unsigned int i = l->n_carried; i < l->s->n_out; i++)
+      if (body->outputs[i] == body->outputs[n] &&
+          l->f->arrays[l->s->outs[i]].data == NULL)
+        GA_TRY(new_stack(l, i, &l->f->arrays[l->s->ins[k]]));
+    n++;
+  }
+  return GA_NO_ERROR;
+}
+
 /* Offers the rows of the stacked arrays to the results of an iteration. */
 static int offer_rows(loop *l, size_t iteration) {
   clear_all(l->offers, l->s->n_out);
-  for (unsigned int i = l->n_carried; iteration > 0 && i < l->s->n_out; i++)
-    GA_TRY(row_of(&l->offers[i], &l->f->arrays[l->s->outs[i]], iteration));
+  for (unsigned int i = l->n_carried; i < l->s->n_out; i++)
+    if (l->f->arrays[l->s->outs[i]].data != NULL)
+      GA_TRY(row_of(&l->offers[i], &l->f->arrays[l->s->outs[i]], iteration));
   return GA_NO_ERROR;
 }
 
@@ -286,6 +306,11 @@ static int run_each(loop *l, size_t first, size_t n) {
   return GA_NO_ERROR;
 }
 
+static bool is_read(const loop *l, unsigned int out) {
+  const ga_plan_graph *g = &l->f->plan->graph;
+  return g->values[out].last_use > (size_t)(l->s - g->steps);
+}
+
 /* Final carried values, in memory of their own: later steps may overwrite them. */
 static int put_carried(const loop *l) {
   unsigned int n = 0;
@@ -294,10 +319,9 @@ static int put_carried(const loop *l) {
       continue;
     GpuArray *out = &l->f->arrays[l->s->outs[n]];
     const GpuArray *a = l->n_iterations ? &l->made[n] : &l->f->arrays[l->s->ins[i]];
-    if (is_shared(l, a, n++))
-      GA_TRY(GpuArray_copy(out, a, GA_C_ORDER));
-    else
-      GA_TRY(GpuArray_view(out, a));
+    const bool copies = is_shared(l, a, n) && is_read(l, l->s->outs[n]);
+    GA_TRY(copies ? GpuArray_copy(out, a, GA_C_ORDER) : GpuArray_view(out, a));
+    n++;
   }
   return GA_NO_ERROR;
 }
@@ -388,6 +412,8 @@ static int run_iterations(loop *l) {
     return GA_NO_ERROR;
   if (l->n_iterations == 0 && l->n_carried < l->s->n_out)
     GA_TRY(run_iteration(l, 0));
+  if (l->n_iterations > 0)
+    GA_TRY(open_stacks(l));
   const bool has_blocks =
       l->tape != NULL && l->stop < l->n_carried && l->n_iterations > BLOCK;
   GA_TRY(has_blocks ? run_range(l, 0, l->n_iterations)
