@@ -68,7 +68,9 @@ def test_the_initial_value_stays_what_it_was(floats, count):
 
     starts = [x, stored, fixed, computed]
     traces, _ = scan(body, [T.arange(n)], starts, return_list=True)
-    finals = [T.concatenate([s[None], t])[-1] for s, t in zip(starts, traces)]
+    finals = [
+        T.concatenate([s[None], t])[-1] for s, t in zip(starts, traces, strict=True)
+    ]
     f = function([x, n], [*finals, computed.sum(), (computed * 3)])
     for _ in range(2):
         *got, total, rest = f(ROWS[0], count)
