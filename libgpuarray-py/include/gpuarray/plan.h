@@ -261,8 +261,8 @@ int GpuPlan_loop(GpuPlan *p, unsigned int *outs, const gpuplan_loop *step);
  * of the step, in order, its outputs the results. A loop's body is one iteration: rows
  * have one axis less, and one integer input more than the loop has is its number. A
  * body may not read (GpuPlan_read), and a function's writes only into inputs that the
- * step takes over, a loop's into none. `p` takes `body`, also on failure:
- * GA_VALUE_ERROR if it does not fit the step. */
+ * step takes over, a loop's into the carried ones, of which it gets copies. `p` takes
+ * `body`, also on failure: GA_VALUE_ERROR if it does not fit the step. */
 int GpuPlan_body(GpuPlan *p, unsigned int value, GpuPlan *body);
 /* Permits signatures that are not bound yet to use bodies, as is the default. With 0 a
  * run that would use one fails with GA_UNSUPPORTED_ERROR, so that a program which has
