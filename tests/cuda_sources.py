@@ -369,6 +369,11 @@ def loops():
         out, _ = theano.scan(lambda r, s: s * r, x, s)
         f = theano.function([x, s], [out, out[-1]])
         f(np.zeros((9, 3), x.type.numpy_dtype), np.zeros(3, x.type.numpy_dtype))
+        if dtype == "bool":
+            continue
+        total, _ = theano.scan(lambda r, s, t: [s * r + r, t + s], x, [s, s])
+        f = theano.function([x, s], [total[0], total[1][-1]])  # in chunks
+        f(np.zeros((2100, 3), x.type.numpy_dtype), np.zeros(3, x.type.numpy_dtype))
     a, b, c = T.scalar(), T.vector(), T.matrix()
     outs, _ = theano.scan(
         lambda a, b, c: ([a + 1, b * a, T.erf(c) - b], until(a > 9)),

@@ -374,7 +374,7 @@ static void test_loops_that_are_none(gpucontext *ctx) {
   CHECK_TEXT("1 inputs, but `takes` has 2 letters");
   wrong = loop, wrong.takes = "x";
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_loop(p, out, &wrong));
-  CHECK_TEXT("input 0 is 'x', expected r, c, u or s");
+  CHECK_TEXT("input 0 is 'x', expected r, c, u, a, f, + or s");
   wrong = loop, wrong.takes = "u";
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_loop(p, out, &wrong));
   CHECK_TEXT("ends the loop, is float32 of 1 axes, expected one bool");
@@ -394,6 +394,15 @@ static void test_loops_that_are_none(gpucontext *ctx) {
   wrong = loop, wrong.takes = "c", wrong.results = &row_types[1];
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_loop(p, out, &wrong));
   CHECK_TEXT("result 0 is missing or of another type");
+  wrong = loop, wrong.takes = "a";
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_loop(p, out, &wrong));
+  CHECK_TEXT("affine state 0 has no factor of its type");
+  wrong.takes = "f";
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_loop(p, out, &wrong));
+  CHECK_TEXT("affine state 0 has no factor of its type");
+  wrong.takes = "af", wrong.n_in = 2, wrong.ins = (unsigned int[]){x, s};
+  CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_loop(p, out, &wrong));
+  CHECK_TEXT("affine state 0 has no factor of its type");
   CHECK_OK(GpuPlan_loop(p, out, &loop));
   CHECK_OK(new_body(&body, ctx, true));
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_body(p, out[0], body));

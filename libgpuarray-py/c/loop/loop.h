@@ -19,6 +19,10 @@ enum ga_loop_kind {
 typedef struct ga_loop_operand {
   enum ga_loop_kind kind;
   unsigned int value, next; /* next: the value that a state is carried on as */
+  unsigned int factor;      /* of an affine state: 1 + its factor's operand; or 0 */
+  bool is_factor;           /* a state that no result needs, see loop_chunks.c */
+  bool is_sum;              /* a state that iterations only add to */
+  bool is_zero;             /* of a state or constant: zeros, whatever the array has */
   const GpuArray *array;
   ssize_t row;                  /* bytes from row to row */
   ssize_t strides[GA_MAX_NDIM]; /* bytes, along the axes of the loop */
@@ -41,12 +45,14 @@ typedef struct ga_loop_integer {
 } ga_loop_integer;
 
 typedef struct ga_loop {
-  unsigned int n_operands, n_steps, n_integers;
+  unsigned int n_operands, n_steps, n_integers, n_values;
   ga_loop_operand *operands;
   ga_loop_step *steps;
   ga_loop_integer *integers;
   const unsigned int *root; /* per value: the value that it is a view of, or itself */
-  uint32_t n_iterations;
+  uint32_t n_iterations;    /* with chunks: of each, fewer in the last one */
+  uint32_t n_total; /* iterations of all chunks, which run side by side; 0: none */
+  unsigned int chunk_axis;
   int stop;        /* the state, a bool, after which no iteration matters; or -1 */
   bool is_group;   /* it reduces */
   unsigned int nd; /* axes of an iteration's elements */
@@ -58,8 +64,9 @@ typedef struct ga_loop {
 
 /* The kernel's source. Arguments: ga_size elements, ga_uint iterations, on a CPU
  * ga_size lengths of a row and of a piece of it, a ga_size length per axis but the
- * first, a ga_long per host integer, and per operand its pointer, byte offset, row
- * stride (rows and traces) and strides, in elements. */
+ * first, with chunks a ga_uint iterations of all, a ga_long per host integer, and per
+ * operand its pointer, byte offset, row stride (rows and traces) and strides, in
+ * elements. */
 int ga__loop_source(ga_source *out, const ga_loop *l, bool is_cpu);
 /* True if operand i's stride along axis k is an argument, and not in the text. */
 bool ga__loop_has_stride(const ga_loop *l, unsigned int i, unsigned int k);
@@ -78,5 +85,11 @@ void ga__loop_merge_axes(ga_loop *l);
 
 /* Queues the kernel; *done is false if its group is too large for the device. */
 int ga__loop_launch(bool *done, gpucontext *ctx, const ga_loop *l);
+
+/* The same of a loop with factors: in chunks, where that is faster. */
+int ga__loop_launch_affine(bool *done, gpucontext *ctx, const ga_loop *l);
+
+/* Number of elements. */
+size_t ga__loop_count(const ga_loop *l);
 
 #endif

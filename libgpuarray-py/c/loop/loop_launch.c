@@ -6,7 +6,7 @@
 #define GPU_THREADS 256
 #define CPU_VECTOR 32 /* elements */
 
-static size_t count(const ga_loop *l) {
+size_t ga__loop_count(const ga_loop *l) {
   size_t n = 1;
   for (unsigned int k = 0; k < l->nd; k++)
     n *= l->dims[k];
@@ -75,7 +75,7 @@ static size_t items_of(const gpucontext *ctx, size_t n) {
 }
 
 bool ga__loop_fits_group(const gpucontext *ctx, const ga_loop *l) {
-  const size_t n = count(l);
+  const size_t n = ga__loop_count(l);
   return n <= GA_LOOP_GROUP && items_of(ctx, n) <= ctx->info.max_threads;
 }
 
@@ -92,7 +92,7 @@ static void add_operand(ga_args *list, const ga_loop *l, unsigned int i) {
 }
 
 int ga__loop_launch(bool *done, gpucontext *ctx, const ga_loop *l) {
-  const size_t n = count(l);
+  const size_t n = ga__loop_count(l);
   ga_source source = {0};
   gpukernel *k;
   ga_args list;
@@ -118,6 +118,8 @@ int ga__loop_launch(bool *done, gpucontext *ctx, const ga_loop *l) {
   }
   for (unsigned int i = 1; i < l->nd; i++)
     ga__args_u64(&list, l->dims[i]);
+  if (l->n_total > 0)
+    ga__args_u32(&list, l->n_total);
   for (unsigned int i = 0; i < l->n_integers; i++)
     if (!l->integers[i].is_iteration)
       ga__args_i64(&list, l->integers[i].integer);

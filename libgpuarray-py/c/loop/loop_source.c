@@ -39,6 +39,11 @@ static const char *type_of(const ga_loop_operand *o) {
   return ga__dtype_ctype(o->array->typecode);
 }
 
+/* Zero, of a number or of the fields of a type. */
+static const char *zero_of(const ga_loop_operand *o) {
+  return ga__dtype_kind(o->array->typecode) == 'c' ? "{0, 0}" : "{0}";
+}
+
 /* ---- parameters and places ---- */
 
 /* The stride along axis k where the text has it: 0 or 1. Compilers gather elements of a
@@ -69,6 +74,8 @@ static void add_parameters(ga_text_part *parts, const ga_loop *l) {
   ga_strbuf *sb = &parts[PARAMETERS].text;
   for (unsigned int k = 1; k < l->nd; k++)
     ga__strbuf_addf(sb, ", ga_size ga_i_d%u", k);
+  if (l->n_total > 0)
+    ga__strbuf_add(sb, ", ga_uint ga_i_total");
   for (unsigned int i = 0; i < l->n_integers; i++)
     if (!l->integers[i].is_iteration)
       ga__strbuf_addf(sb, ", ga_long ga_i_v%u", l->integers[i].value);
@@ -110,8 +117,15 @@ static void add_places(ga_strbuf *sb, const ga_loop *l) {
   }
 }
 
+/* The position of the last chunk. */
+#define LAST_CHUNK "(ga_i_total - 1) / ga_i_turns"
+
+static bool is_chunk_axis(const ga_loop *l, unsigned int k) {
+  return l->n_total > 0 && k == l->chunk_axis;
+}
+
 /* Condition of a store: only the first element along an axis that the operand lacks
- * writes it. `last`: the position along the last axis. */
+ * writes it, and only the last chunk. `last`: the position along the last axis. */
 static void add_condition(ga_strbuf *sb, const ga_loop *l, const ga_loop_operand *o,
                           const char *last) {
   const char *between = "if (";
@@ -122,10 +136,11 @@ static void add_condition(ga_strbuf *sb, const ga_loop *l, const ga_loop_operand
   for (unsigned int k = 0; k < l->nd; k++) {
     if (!o->lacks[k])
       continue;
+    const char *place = is_chunk_axis(l, k) ? LAST_CHUNK : "0";
     if (k + 1 == l->nd)
-      ga__strbuf_addf(sb, "%s%s == 0", between, last);
+      ga__strbuf_addf(sb, "%s%s == %s", between, last, place);
     else
-      ga__strbuf_addf(sb, "%sga_i_x%u == 0", between, k);
+      ga__strbuf_addf(sb, "%sga_i_x%u == %s", between, k, place);
     between = " && ";
   }
   if (between[0] == ' ')
@@ -167,12 +182,12 @@ static void add_sequence_gpu(ga_text_part *parts, const ga_loop_operand *o,
   const char *type = type_of(o);
   ga__strbuf_addf(&parts[LOADS].text,
                   "%s ga_i_b%u[LP_AHEAD], ga_i_c%u[LP_AHEAD];\n"
-                  "LP_EACH if (ga_i_u < ga_i_turns) {\n"
+                  "LP_EACH if (ga_i_u < ga_i_end) {\n"
                   "ga_i_b%u[ga_i_u] = *ga_i_a%u;\nga_i_a%u += ga_i_w%u;\n}\n",
                   type, i, i, i, i, i, i);
   ga__strbuf_addf(&parts[NEXT].text,
                   "LP_EACH ga_i_c%u[ga_i_u] = ga_i_b%u[ga_i_u];\n"
-                  "LP_EACH if (ga_i_turns - ga_i_from > LP_AHEAD + ga_i_u) {\n"
+                  "LP_EACH if (ga_i_end - ga_i_from > LP_AHEAD + ga_i_u) {\n"
                   "ga_i_b%u[ga_i_u] = *ga_i_a%u;\nga_i_a%u += ga_i_w%u;\n}\n",
                   i, i, i, i, i, i);
   ga__strbuf_addf(&parts[VALUES].text, "const %s ga_i_v%u = ga_i_c%u[ga_i_u];\n", type,
@@ -196,6 +211,9 @@ static void add_operand_gpu(ga_text_part *parts, const ga_loop *l, unsigned int 
     ga__strbuf_addf(sb, "*ga_i_a%u = %s;\n", i, ga__loop_variable(name, l, o->value));
     if (o->kind == GA_LOOP_TRACE)
       ga__strbuf_addf(sb, "ga_i_a%u += ga_i_w%u;\n", i, i);
+  } else if (o->is_zero) {
+    ga__strbuf_addf(&parts[LOADS].text, "%s ga_i_v%u = %s;\n", type_of(o), o->value,
+                    zero_of(o));
   } else {
     ga__strbuf_addf(&parts[LOADS].text, "%s ga_i_v%u = *ga_i_a%u;\n", type_of(o),
                     o->value, i);
@@ -243,14 +261,22 @@ static void add_operand_cpu(ga_text_part *parts, const ga_loop *l, unsigned int 
                     ga__loop_variable(name, l, o->value));
   } else if (o->kind == GA_LOOP_FINAL) {
     ga_strbuf *sb = &parts[FINALS].text;
-    const bool once = o->lacks[l->nd - 1];
+    const bool once = o->lacks[l->nd - 1] && !is_chunk_axis(l, l->nd - 1);
     ga__strbuf_add(sb, once ? "" : loop);
-    add_condition(sb, l, o, "ga_i_from");
+    add_condition(sb, l, o, once ? "ga_i_from" : "(ga_i_from + (ga_size)ga_i_j)");
     ga__strbuf_addf(sb, "%s = ga_i_b%u[%s];\n", once ? place : element,
                     state_of(l, o->value), once ? "0" : "ga_i_j");
+  } else if (o->kind == GA_LOOP_SAME && o->is_zero) {
+    ga__strbuf_addf(&parts[VALUES].text, "const %s ga_i_v%u = %s;\n", type, o->value,
+                    zero_of(o));
   } else {
-    ga__strbuf_addf(&parts[LOADS].text, "%s ga_i_b%u[%d];\n%sga_i_b%u[ga_i_j] = %s;\n",
-                    type, i, GA_LOOP_PIECE, loop, i, element);
+    ga__strbuf_addf(&parts[LOADS].text, "%s ga_i_b%u[%d];\n", type, i, GA_LOOP_PIECE);
+    if (o->is_zero)
+      ga__strbuf_addf(&parts[LOADS].text, "const %s ga_i_z%u = %s;\n", type, i,
+                      zero_of(o));
+    snprintf(name, sizeof name, "ga_i_z%u", i);
+    ga__strbuf_addf(&parts[LOADS].text, "%sga_i_b%u[ga_i_j] = %s;\n", loop, i,
+                    o->is_zero ? name : element);
     ga__strbuf_addf(&parts[VALUES].text, "const %s ga_i_v%u = ga_i_b%u[ga_i_j];\n",
                     type, o->value, i);
   }
@@ -272,6 +298,33 @@ static void add_cpu(ga_text_part *parts, const ga_loop *l) {
   if (l->stop >= 0)
     ga__strbuf_addf(&parts[STOP].text, "if (ga_i_b%u[0]) break;",
                     state_of(l, (unsigned int)l->stop));
+}
+
+/* ---- chunks ---- */
+
+/* The words of the iterations of a chunk: LP_END is their number, LP_FIRST the first
+ * one's. Where a CPU's piece is of chunks, LP_MANY are those that still run. */
+static void add_chunk_words(ga_strbuf *words, const ga_loop *l, bool in_pieces) {
+  const bool in_piece = in_pieces && is_chunk_axis(l, l->nd - 1);
+  if (in_piece)
+    ga__strbuf_add(words, "#define LP_FIRST "
+                          "((ga_uint)(ga_i_from + (ga_size)ga_i_j) * ga_i_turns)\n");
+  else if (l->n_total > 0)
+    ga__strbuf_addf(words, "#define LP_FIRST ((ga_uint)ga_i_x%u * ga_i_turns)\n",
+                    l->chunk_axis);
+  else
+    ga__strbuf_add(words, "#define LP_FIRST 0u\n");
+  ga__strbuf_addf(words, "#define LP_END %s\n",
+                  l->n_total > 0 && !in_piece
+                      ? "(ga_i_total - LP_FIRST < ga_i_turns ? ga_i_total - LP_FIRST "
+                        ": ga_i_turns)"
+                      : "ga_i_turns");
+  if (in_pieces)
+    ga__strbuf_addf(words, "#define LP_MANY %s\n",
+                    in_piece ? "(ga_i_from + (ga_size)ga_i_many == ga_i_row && ga_i_t "
+                               ">= ga_i_total - (ga_uint)(ga_i_row - 1) * ga_i_turns ? "
+                               "ga_i_many - 1 : ga_i_many)"
+                             : "ga_i_many");
 }
 
 /* ---- steps ---- */
@@ -303,7 +356,8 @@ static void add_steps(ga_text_part *parts, const ga_loop *l, bool is_cpu) {
   ga_strbuf *sb = &parts[STEPS].text;
   for (unsigned int i = 0; i < l->n_integers; i++)
     if (l->integers[i].is_iteration)
-      ga__strbuf_addf(sb, "const ga_long ga_i_v%u = ga_i_t;\n", l->integers[i].value);
+      ga__strbuf_addf(sb, "const ga_long ga_i_v%u = LP_FIRST + ga_i_t;\n",
+                      l->integers[i].value);
   for (unsigned int i = 0; i < l->n_steps; i++)
     if (l->steps[i].ge != NULL)
       add_step(sb, l, &l->steps[i]);
@@ -386,6 +440,7 @@ int ga__loop_source(ga_source *out, const ga_loop *l, bool is_cpu) {
   add_parameters(parts, l);
   add_places(&parts[PLACES].text, l);
   const bool in_pieces = is_cpu && !l->is_group;
+  add_chunk_words(&text, l, in_pieces);
   if (in_pieces)
     add_cpu(parts, l);
   else

@@ -338,10 +338,14 @@ enum ga_loop_letter {
   GA_LOOP_ROWS = 'r',
   GA_LOOP_CARRIED = 'c',
   GA_LOOP_UNTIL = 'u',
+  GA_LOOP_AFFINE = 'a',
+  GA_LOOP_FACTOR = 'f',
+  GA_LOOP_SUM = '+',
   GA_LOOP_SAMES = 's'
 };
 static inline bool ga__loop_carries(char letter) {
-  return letter == GA_LOOP_CARRIED || letter == GA_LOOP_UNTIL;
+  return letter == GA_LOOP_CARRIED || letter == GA_LOOP_UNTIL ||
+         letter == GA_LOOP_AFFINE || letter == GA_LOOP_FACTOR || letter == GA_LOOP_SUM;
 }
 /* Loops (plan_loop.c): checks a body; runs the iterations. */
 bool ga__loop_fits(const GpuPlan *p, const ga_step *s, const GpuPlan *body);

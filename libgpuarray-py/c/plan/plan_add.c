@@ -299,9 +299,10 @@ static int check_loop_input(const GpuPlan *p, const gpuplan_loop *step,
                             unsigned int i) {
   const char letter = step->takes[i];
   if (letter != GA_LOOP_ROWS && letter != GA_LOOP_SAMES && !ga__loop_carries(letter))
-    return GA_FAIL(GA_VALUE_ERROR,
-                   "plan %s, %s: the letter of input %u is '%c', expected r, c, u or s",
-                   p->name, ga__plan_label(step->label), i, letter);
+    return GA_FAIL(
+        GA_VALUE_ERROR,
+        "plan %s, %s: the letter of input %u is '%c', expected r, c, u, a, f, + or s",
+        p->name, ga__plan_label(step->label), i, letter);
   const bool integer = letter == GA_LOOP_SAMES && step->ins[i] < p->graph.n_values &&
                        p->graph.values[step->ins[i]].integer;
   GA_TRY(ga__plan_check_value(p, step->label, step->ins[i], integer));
@@ -318,6 +319,32 @@ static int check_loop_input(const GpuPlan *p, const gpuplan_loop *step,
                    p->name, ga__plan_label(step->label), i, ga__dtype_name(v->typecode),
                    v->nd);
   return GA_NO_ERROR;
+}
+
+/* The input of the n-th letter of a kind; the number of inputs: none. */
+static unsigned int find_letter(const char *takes, char letter, unsigned int n) {
+  unsigned int i = 0;
+  while (takes[i] != '\0' && (takes[i] != letter || n-- > 0))
+    i++;
+  return i;
+}
+
+/* The n-th factor is that of the n-th affine state, and of its type. */
+static int check_loop_factors(const GpuPlan *p, const gpuplan_loop *step) {
+  for (unsigned int n = 0;; n++) {
+    const unsigned int state = find_letter(step->takes, GA_LOOP_AFFINE, n);
+    const unsigned int factor = find_letter(step->takes, GA_LOOP_FACTOR, n);
+    if (state == step->n_in && factor == step->n_in)
+      return GA_NO_ERROR;
+    const ga_value *values = p->graph.values;
+    const ga_value *a = state < step->n_in ? &values[step->ins[state]] : NULL;
+    const ga_value *b = factor < step->n_in ? &values[step->ins[factor]] : NULL;
+    if (a == NULL || b == NULL || a->typecode != b->typecode || a->nd != b->nd)
+      return GA_FAIL(GA_VALUE_ERROR,
+                     "plan %s, %s: affine state %u has no factor of its type, or the "
+                     "other way round; give an f for each a",
+                     p->name, ga__plan_label(step->label), n);
+  }
 }
 
 /* Carried results come first, with the types of their initial values. */
@@ -365,6 +392,7 @@ static int check_loop(const GpuPlan *p, const gpuplan_loop *step) {
         p->name, ga__plan_label(step->label), step->n_in, strlen(step->takes));
   for (unsigned int i = 0; i < step->n_in; i++)
     GA_TRY(check_loop_input(p, step, i));
+  GA_TRY(check_loop_factors(p, step));
   return check_loop_results(p, step);
 }
 

@@ -31,6 +31,7 @@ typedef struct analysis {
   unsigned int leader;          /* the value whose axes are those of the loop */
   ga_loop loop;
   unsigned int n_carried;
+  bool has_factors;
 } analysis;
 
 /* ---- steps ---- */
@@ -74,6 +75,17 @@ static unsigned int new_class(analysis *a, size_t length) {
 static void join(analysis *a, unsigned int x, unsigned int y) {
   if (x != NO_AXIS && y != NO_AXIS)
     a->parent[class_of(a, x)] = class_of(a, y);
+}
+
+/* Joins the axes of two values of one shape; false: of other shapes. */
+static bool join_equal(analysis *a, unsigned int x, unsigned int y) {
+  const body_value *one = &a->values[x], *other = &a->values[y];
+  if (one->nd != other->nd ||
+      memcmp(one->dims, other->dims, one->nd * sizeof *one->dims) != 0)
+    return false;
+  for (unsigned int k = 0; k < one->nd; k++)
+    join(a, one->axes[k], other->axes[k]);
+  return true;
 }
 
 static void take_shape(analysis *a, unsigned int value, unsigned int nd,
@@ -199,6 +211,7 @@ static int open_analysis(analysis *a, ga_frame *f, const ga_step *s) {
                       .steps = ga__alloc((size_t)g->n_steps + 1, sizeof(ga_loop_step)),
                       .integers = ga__alloc(n, sizeof(ga_loop_integer)),
                       .root = a->root,
+                      .n_values = g->n_values,
                       .stop = -1};
   GA_TRY_MEMORY(a->values && a->within.arrays && a->within.integers && a->is_known &&
                 a->root && a->parent && a->loop.operands && a->loop.steps &&
@@ -258,6 +271,8 @@ static void take_inputs(analysis *a) {
       continue;
     if (letter == GA_LOOP_UNTIL)
       a->loop.stop = (int)own;
+    o->is_factor = letter == GA_LOOP_FACTOR;
+    o->is_sum = letter == GA_LOOP_SUM;
     o->next = a->g->outputs[n_carried++];
   }
   a->n_carried = n_carried;
@@ -270,6 +285,27 @@ static void take_inputs(analysis *a) {
     take_shape(a, v, constant->nd, constant->dimensions);
     add_operand(a, GA_LOOP_SAME, v, constant);
   }
+}
+
+/* Tells affine states of their factors, in the same order, which go along with them;
+ * false: of another shape. */
+static bool pair_factors(analysis *a) {
+  ga_loop_operand *operands = a->loop.operands;
+  unsigned int at = 0;
+  for (unsigned int i = 0, input = 1; input < a->s->n_in; input++) {
+    if (a->f->plan->graph.values[a->s->ins[input]].integer)
+      continue;
+    ga_loop_operand *state = &operands[i++];
+    if (a->s->takes[input - 1] != GA_LOOP_AFFINE)
+      continue;
+    while (!operands[at].is_factor)
+      at++;
+    if (!join_equal(a, state->value, operands[at].value))
+      return false;
+    state->factor = ++at;
+    a->has_factors = true;
+  }
+  return true;
 }
 
 /* A host integer that is the same in all iterations: of lengths, or given. */
@@ -335,12 +371,8 @@ static bool join_states(analysis *a) {
     const ga_loop_operand *o = &a->loop.operands[i];
     if (o->kind != GA_LOOP_STATE)
       continue;
-    const body_value *before = &a->values[o->value], *after = &a->values[o->next];
-    if (before->nd != after->nd ||
-        memcmp(before->dims, after->dims, before->nd * sizeof *before->dims) != 0)
+    if (!join_equal(a, o->value, o->next))
       return false;
-    for (unsigned int k = 0; k < before->nd; k++)
-      join(a, before->axes[k], after->axes[k]);
   }
   return true;
 }
@@ -358,7 +390,7 @@ static bool reduces_all(const analysis *a) {
 /* Finds the loop's axes; false: not the same for all elements. */
 static bool analyze(analysis *a) {
   take_inputs(a);
-  if (!take_steps(a) || !join_states(a) || !find_leader(a))
+  if (!pair_factors(a) || !take_steps(a) || !join_states(a) || !find_leader(a))
     return false;
   for (unsigned int v = 0; v < a->g->n_values; v++)
     if (!has_distinct_axes(a, &a->values[v]))
@@ -387,13 +419,24 @@ static void set_strides(const analysis *a, ga_loop_operand *o, unsigned int rows
   }
 }
 
-/* Memory of the results: final states, then traces. */
+/* Memory of the results: final states, then traces. Nothing reads a factor: its result
+ * is what it began as. */
 static int add_results(analysis *a, size_t n_iterations) {
+  unsigned int state = 0;
   for (unsigned int i = 0; i < a->s->n_out; i++) {
     const unsigned int made = a->g->outputs[i], rows = i >= a->n_carried;
     const body_value *v = &a->values[made];
     GpuArray *out = &a->f->arrays[a->s->outs[i]];
     size_t dims[GA_MAX_NDIM] = {n_iterations};
+    if (!rows) {
+      while (a->loop.operands[state].kind != GA_LOOP_STATE)
+        state++;
+      const ga_loop_operand *o = &a->loop.operands[state++];
+      if (o->is_factor) {
+        GA_TRY(GpuArray_view(out, o->array));
+        continue;
+      }
+    }
     memcpy(dims + rows, v->dims, v->nd * sizeof *dims);
     GA_TRY(GpuArray_empty(out, a->f->plan->context, a->g->values[made].typecode,
                           v->nd + rows, dims, GA_C_ORDER));
@@ -410,7 +453,7 @@ static void name_finals(const analysis *a) {
   for (unsigned int i = 0; i < a->loop.n_operands; i++) {
     if (operands[i].kind != GA_LOOP_FINAL)
       continue;
-    while (operands[state].kind != GA_LOOP_STATE)
+    while (operands[state].kind != GA_LOOP_STATE || operands[state].is_factor)
       state++;
     operands[i].value = operands[state++].value;
   }
@@ -426,8 +469,10 @@ static int run_analyzed(bool *done, analysis *a, size_t n_iterations) {
   }
   ga__loop_merge_axes(&a->loop);
   *done = ga__loop_fits_kernel(&a->loop);
+  gpucontext *ctx = a->f->plan->context;
   if (*done)
-    GA_TRY(ga__loop_launch(done, a->f->plan->context, &a->loop));
+    GA_TRY(a->has_factors ? ga__loop_launch_affine(done, ctx, &a->loop)
+                          : ga__loop_launch(done, ctx, &a->loop));
   for (unsigned int i = 0; !*done && i < a->s->n_out; i++)
     GpuArray_clear(&a->f->arrays[a->s->outs[i]]);
   return GA_NO_ERROR;
@@ -437,7 +482,9 @@ int ga__loop_run_kernel(bool *done, ga_frame *f, const ga_step *s,
                         size_t n_iterations) {
   analysis a;
   *done = false;
-  if (n_iterations < 2 || n_iterations > INT32_MAX || !ga__loop_is_elementwise(s->body))
+  const size_t least = strchr(s->takes, GA_LOOP_FACTOR) != NULL ? 1 : 2;
+  if (n_iterations < least || n_iterations > INT32_MAX ||
+      !ga__loop_is_elementwise(s->body))
     return GA_NO_ERROR;
   int status = open_analysis(&a, f, s);
   if (status == GA_NO_ERROR && analyze(&a))

@@ -237,8 +237,14 @@ int GpuPlan_routine(GpuPlan *p, unsigned int *outs, const gpuplan_routine *step)
  * and later ones as the iteration before returned it, in the same shape; `u` the same
  * of one bool, and once an iteration made it true the later ones need not run: neither
  * they nor their rows matter; `s` an array or host integer that every iteration gets.
- * Results are first the carried arrays after the last iteration, then arrays whose rows
- * are the results of the iterations. */
+ * With these letters instead of `c` the loop may run in chunks of iterations, side by
+ * side, with other rounding: `a` of an affine state, of which an iteration makes k a +
+ * b where neither k nor b depends on a carried array; `f` of its factor, of which it
+ * makes k f: it begins as ones, has the type and shape of the state, stands in the same
+ * order as the states do, and its result has no meaning; `+` of an array that
+ * iterations add to, and read for nothing else. Results are first the carried arrays
+ * after the last iteration, then arrays whose rows are the results of the iterations.
+ */
 typedef struct _gpuplan_loop {
   size_t size; /* sizeof(gpuplan_loop) */
   const char *label;

@@ -15,8 +15,10 @@ KERNEL void LP_NAME(ga_size ga_i_n, ga_uint ga_i_turns, ga_size ga_i_row,
     LP_SPLIT
     LP_PLACES
     LP_LOADS
-    for (ga_uint ga_i_t = 0; ga_i_t < ga_i_turns; ga_i_t++) {
-      for (ga_int ga_i_j = 0; ga_i_j < ga_i_many; ga_i_j++) {
+    const ga_uint ga_i_end = LP_END;
+    for (ga_uint ga_i_t = 0; ga_i_t < ga_i_end; ga_i_t++) {
+      const ga_int ga_i_live = LP_MANY;
+      for (ga_int ga_i_j = 0; ga_i_j < ga_i_live; ga_i_j++) {
         LP_VALUES
         LP_STEPS
         LP_TRACES

@@ -8,9 +8,9 @@ KERNEL void LP_NAME(ga_size ga_i_n, ga_uint ga_i_turns LP_PARAMETERS) {
   for (ga_size ga_i_i = GID_0 * LDIM_0 + LID_0; ga_i_i < ga_i_n;
        ga_i_i += GDIM_0 * LDIM_0) {
     ga_size ga_i_r = ga_i_i;
-    ga_uint ga_i_end = ga_i_turns;
     LP_SPLIT
     const ga_ssize ga_i_x0 = (ga_ssize)ga_i_r;
+    ga_uint ga_i_end = LP_END;
     LP_PLACES
     LP_LOADS
     for (ga_uint ga_i_from = 0; ga_i_from < ga_i_end; ga_i_from += LP_AHEAD) {
