@@ -12,6 +12,9 @@ from gpuarray.compiler import plan as p
 from gpuarray.compiler.plan_stages import taken_over
 from gpuarray.errors import BadValue
 
+CARRIED = "cuaf+"
+"""The letters of states. Here a factor stays as it begins: only chunks need it."""
+
 RunBody = Callable[[Sequence[Any]], Sequence[Array]]
 """Runs the plan of a body on its inputs and returns its results."""
 
@@ -30,11 +33,9 @@ class Iterations:
         self.most = most
         self.current: int | None = None
         self.count = 0
-        self._n_states = sum(letter in "cu" for letter in step.takes)
-        self._stop = next(
-            (i for i, x in enumerate(x for x in step.takes if x in "cu") if x == "u"),
-            None,
-        )
+        self._letters = [letter for letter in step.takes if letter in CARRIED]
+        self._n_states = len(self._letters)
+        self._stop = self._letters.index("u") if "u" in self._letters else None
         self._overwrites = any(map(taken_over, step.body.plan.steps))
 
     def run(self, values: Sequence[Any]) -> list[Array]:
@@ -48,7 +49,7 @@ class Iterations:
         count = max(int(turns), 0)
         self._check_rows(inputs, count)
         states = [x for x, letter in zip(inputs, self.step.takes, strict=True)
-                  if letter in "cu"]  # fmt: skip
+                  if letter in CARRIED]  # fmt: skip
         if count == 0:
             return [*(state.copy() for state in states), *self._no_rows(inputs, states)]
         traces: list[Array] = []
@@ -66,7 +67,12 @@ class Iterations:
                 error.add_note(self.where())
                 raise
             self.count += 1
-            states = list(outputs[: self._n_states])
+            states = [
+                before if letter == "f" else after
+                for before, after, letter in zip(
+                    states, outputs, self._letters, strict=False
+                )
+            ]
             if self._stop is not None and bool(np.asarray(states[self._stop])):
                 break
         self.current = None
@@ -90,7 +96,7 @@ class Iterations:
             array = value[iteration] if letter == "r" else next(rest)
             arguments.append(array.copy() if self._overwrites else array)
         outputs = self.run_body(arguments)
-        places = (i for i, letter in enumerate(self.step.takes) if letter in "cu")
+        places = (i for i, letter in enumerate(self.step.takes) if letter in CARRIED)
         for i, before, after in zip(places, states, outputs, strict=False):
             if before.shape != after.shape:
                 raise BadValue(

@@ -389,8 +389,9 @@ class LoopStep(Step):
 
     The first input is the number of iterations, an integer. ``takes`` has a letter for
     each of the others: ``r`` an array with a row for each iteration, ``c`` a carried
-    state, ``u`` one that ends the loop, ``s`` one shared by all. The first results are
-    the final states; the others have an iteration's results in rows. Python runs the
+    state, ``u`` one that ends the loop, ``s`` one shared by all; ``a`` an affine state,
+    ``f`` its factor and ``+`` a sum, for a loop in chunks. The first results are the
+    final states; the others have an iteration's results in rows. Python runs the
     iterations of a loop that is not ``recorded``, as a `Call`.
     """
 
@@ -406,6 +407,7 @@ class LoopStep(Step):
     def detail(self) -> str:
         """Return how the inputs are taken, and whether iterations return to Python."""
         words = {"r": "row of", "c": "carried", "u": "until", "s": "same"}
+        words |= {"a": "affine", "f": "factor", "+": "sum"}
         pairs = zip(self.takes, self.ins[1:], strict=True)
         parts = [f"{words[letter]} %{number}" for letter, number in pairs]
         return ", ".join(parts if self.recorded else [*parts, "pauses"])

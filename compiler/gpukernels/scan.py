@@ -12,6 +12,7 @@ from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.scan.scan import Scan
 
 ROW, CARRIED, STOPPED, SAME = "r", "c", "u", "s"
+AFFINE, SUM, FACTOR = "a", "+", "f"
 
 
 @lowers(Scan)
@@ -26,6 +27,9 @@ def lower_scan(op: Scan, node: Apply, k: Lowerer) -> None:
     outs = k.outputs(node)
     plan = k.body(op.placed_body, name)
     states = [CARRIED] * op.n_states
+    if op.n_affine:
+        n_sums = op.n_states - 2 * op.n_affine
+        states = list(AFFINE * op.n_affine + SUM * n_sums + FACTOR * op.n_affine)
     if op.stopped is not None:
         states[op.stopped] = STOPPED
     takes = ROW * op.n_sequences + "".join(states)

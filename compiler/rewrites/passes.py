@@ -32,6 +32,7 @@ from gpuarray.compiler.rewrites.fusion.together import fuse_results
 from gpuarray.compiler.rewrites.fusion.transposes import move_axes_before_computing
 from gpuarray.compiler.rewrites.linalg import blas, linalg
 from gpuarray.compiler.rewrites.loops.accumulating import accumulate_after_the_loop
+from gpuarray.compiler.rewrites.loops.affine import add_factors_of_states
 from gpuarray.compiler.rewrites.loops.merging import merge_loops
 from gpuarray.compiler.rewrites.loops.pushing import (
     compute_after_the_loop,
@@ -102,6 +103,7 @@ PASSES: tuple[GraphPass, ...] = (
     compute_after_the_loop,
     accumulate_after_the_loop,
     merge_loops,
+    add_factors_of_states,
     move_axes_before_computing,
     fuse_rows,
     fuse_elementwise,

@@ -50,10 +50,17 @@ class Scan(Op):
     ``stopped`` is the index of the state that is true once the condition held, in a
     loop that `all_iterations` made of one with ``until``: later iterations leave every
     state as it is. None for other loops.
+
+    The first ``n_affine`` states are affine: an iteration makes ``a * s + b`` of one,
+    where ``a`` and ``b`` depend on no state. The last ``n_affine`` are their factors,
+    of which it makes ``a`` times what they were: they begin as ones, and nothing reads
+    them. Those between are sums, which iterations only add to. Such a loop can run in
+    chunks of iterations, side by side; 0 for other loops.
     """
 
     __props__ = ("body", "n_sequences", "n_states", "until", "truncate_gradient",
-                 "name", "stopped", "checkpoint", "is_of_segments")  # fmt: skip
+                 "name", "stopped", "checkpoint", "is_of_segments",
+                 "n_affine")  # fmt: skip
 
     placed_body: Any = None
     """The body of a loop that is placed on a context, a `FunctionGraph`."""
@@ -70,6 +77,7 @@ class Scan(Op):
         stopped: int | None = None,
         checkpoint: Any = None,
         is_of_segments: bool = False,
+        n_affine: int = 0,
     ) -> None:
         self.body = body
         self.n_sequences = n_sequences
@@ -80,6 +88,7 @@ class Scan(Op):
         self.stopped = stopped
         self.checkpoint = checkpoint
         self.is_of_segments = is_of_segments
+        self.n_affine = n_affine
 
     @property
     def n_traces(self) -> int:
@@ -98,7 +107,13 @@ class Scan(Op):
             stopped=self.stopped if n_states == self.n_states else None,
             checkpoint=self.checkpoint,
             is_of_segments=self.is_of_segments,
+            n_affine=self.n_affine,
         )
+
+    @property
+    def undetermined(self) -> Collection[int]:  # type: ignore[override]
+        """The indices of the factors: their final values mean nothing."""
+        return range(self.n_states - self.n_affine, self.n_states)
 
     @cached_property
     def is_graph(self) -> bool:  # type: ignore[override]

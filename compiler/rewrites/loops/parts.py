@@ -75,11 +75,16 @@ class Parts:
 
 
 def loops_of(fgraph: FunctionGraph, stopping: bool = False) -> list[Apply]:
-    """Return the loops without ``until``; with ``stopping`` all loops."""
+    """Return the loops without ``until``; with ``stopping`` all loops.
+
+    Those with factors of affine states are done.
+    """
     return [
         node
         for node in fgraph.toposort()
-        if isinstance(node.op, Scan) and (stopping or not node.op.until)
+        if isinstance(node.op, Scan)
+        and not node.op.n_affine
+        and (stopping or not node.op.until)
     ]
 
 
