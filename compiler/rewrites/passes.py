@@ -37,6 +37,7 @@ from gpuarray.compiler.rewrites.loops.merging import merge_loops
 from gpuarray.compiler.rewrites.loops.pushing import (
     compute_after_the_loop,
     multiply_before_the_loop,
+    reduce_sums_after_the_loop,
     sum_products_after_the_loop,
 )
 from gpuarray.compiler.rewrites.loops.tidying import (
@@ -100,6 +101,7 @@ PASSES: tuple[GraphPass, ...] = (
     tidy_loops,
     multiply_before_the_loop,
     sum_products_after_the_loop,
+    reduce_sums_after_the_loop,
     compute_after_the_loop,
     accumulate_after_the_loop,
     merge_loops,

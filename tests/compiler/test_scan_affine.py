@@ -327,6 +327,51 @@ def test_gradients_agree_with_finite_differences():
     np.testing.assert_allclose(slopes[2], want / (2 * step), rtol=1e-5)
 
 
+LINEAR = {
+    "affine": lambda x, s, k, v: k * s + x * v,
+    "of another kind": lambda x, s, k, v: T.tanh(k * s + x) * v,
+}
+
+
+@pytest.mark.parametrize("body", LINEAR)
+def test_the_way_back_is_affine(body):
+    """The gradient is linear in what comes from later iterations, whatever the body."""
+    x, s, k, v = T.dtensor3("x"), T.dmatrix("s"), T.dscalar("k"), T.dvector("v")
+    out, _ = scan(LINEAR[body], x, s, [k, v])
+    inputs = [x, s, k, v]
+    slopes = grad((out**2).sum(), inputs)
+    f = function(inputs, slopes)
+    takes = letters(f)[-1]
+    assert takes.count("a") == 1 and takes.count("+") == 2
+    with config.use(optimizer_excluding="affine:reduce_sums_after_the_loop"):
+        g = function(inputs, slopes)
+    for n in (1, 9, 600):
+        arrays = draw("float64", n, 4, 3), draw("float64", 4, 3, seed=1), 0.9
+        weights = draw("float64", 3, seed=2)
+        for got, want in zip(f(*arrays, weights), g(*arrays, weights), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-9)
+    assert f.info()["n_launches"] < 20 < g.info()["n_launches"]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "float32"])
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_sums_of_arrays_over_axes_are_taken_after_the_loop(dtype, axis):
+    x, s = T.tensor(dtype, (False,) * 3), T.dmatrix("s")
+
+    def turn(x, s, t):
+        return [T.tanh(s * 0.5 + x), t + (x * 3).sum(axis)]
+
+    total = T.zeros_like((x[0] * 3).sum(axis))
+    (_, sums), _ = scan(turn, x, [s, total])
+    f = function([x, s], sums[-1], on_unused_input="ignore")
+    for n in (1, 7, 300):
+        array = draw(dtype, n, 4, 3)
+        want = (array * array.dtype.type(3)).sum(axis=0, dtype=total.dtype).sum(axis)
+        got = f(array, draw("float64", 4, 3, seed=1))
+        assert got.dtype == total.dtype
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
+
+
 # ---- numbers that are not finite ----
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gpuarray.compiler.derivatives.batching import over_rows
 from gpuarray.compiler.derivatives.batching_fallback import MapRows
-from gpuarray.compiler.graph.core import Apply, Variable
+from gpuarray.compiler.graph.core import Apply, Variable, constant
 from gpuarray.compiler.graph.traverse import (
     ancestors,
     clone_replace,
@@ -15,6 +15,9 @@ from gpuarray.compiler.graph.traverse import (
     toposort,
 )
 from gpuarray.compiler.ops.broadcast.broadcast import patternbroadcast
+from gpuarray.compiler.ops.creation.creation import alloc
+from gpuarray.compiler.ops.elemwise import math
+from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.linalg.linalg import Dot
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.scan.scan import rows_of
@@ -186,6 +189,11 @@ class SumTerm:
         result: Variable = dimshuffle(out, *self.order)
         return result
 
+    def reduced(self, array: Variable) -> Variable:
+        """Return the sum of an array over the axes, as the term has it."""
+        result: Variable = dimshuffle(self.reduce(array), *self.order)
+        return result
+
 
 Term = ProductTerm | SumTerm
 
@@ -232,6 +240,63 @@ def _sums_after(parts: Parts, sums: Mapping[int, Term]) -> list[Variable | None]
     remaining = iter(outputs[:first])
     finals = [totals[k] if k in sums else next(remaining) for k in range(len(states))]
     return [*finals, *outputs[first : first + n_results]]
+
+
+@loop_pass
+def reduce_sums_after_the_loop(parts: Parts, used: list[bool]) -> Results:
+    """Sum arrays in an elementwise loop, and their elements after it.
+
+    A state that sums reductions of arrays becomes one that sums the arrays. So the
+    gradient of an invariant with fewer axes is one kernel without reductions.
+    """
+    sums = {
+        k: term
+        for k, state in enumerate(parts.states)
+        if used[k] and isinstance(term := _summed(parts, state), SumTerm)
+    }
+    arrays = {k: _array_state(parts, term) for k, term in sums.items()}
+    kept = [s.next for k, s in enumerate(parts.states) if k not in sums]
+    kept += [a.next for a in arrays.values() if a is not None]
+    nodes = toposort([*kept, *parts.results])
+    is_elementwise = all(isinstance(n.op, Elemwise | DimShuffle) for n in nodes)
+    if not sums or None in arrays.values() or not is_elementwise:
+        return None
+    states = parts.states
+    parts.states = [arrays.get(k) or state for k, state in enumerate(states)]
+    outputs = parts.node().outputs
+    totals = {k: states[k].start + term.reduced(outputs[k]) for k, term in sums.items()}
+    return [totals.get(k, output) for k, output in enumerate(outputs)]
+
+
+def _array_state(parts: Parts, term: SumTerm) -> State | None:
+    """Return a state that sums the arrays of a term; None if it finds no start."""
+    (array,) = term.factors
+    dtype = term.reduce(array).type.dtype
+    start = _zeros_like(parts, array, dtype)
+    if start is None:
+        return None
+    inner = array.type.clone(dtype=dtype)()
+    start = patternbroadcast(start, inner.type.broadcastable)
+    return State(inner, start, inner + math.cast(array, dtype))
+
+
+def _zeros_like(parts: Parts, array: Variable, dtype: str) -> Variable | None:
+    """Return zeros of the lengths of a value of the body; None if no input has them."""
+    others = [*((s.inner, s.start) for s in parts.states), *parts.constants]
+    inputs = {inner for inner, _ in (*others, *parts.sequences)}
+    flags = array.type.broadcastable
+    alike = {array}
+    for node in reversed(toposort([array], blockers=inputs)):
+        if node.outputs[0] in alike and isinstance(node.op, Elemwise):
+            alike.update(x for x in node.inputs if x.type.broadcastable == flags)
+    for inner, outer in others:
+        if inner in alike:
+            return math.zeros_like(outer, dtype)
+    for inner, outer in parts.sequences:
+        if inner in alike:
+            lengths = [shape_i(outer, axis + 1) for axis in range(inner.type.ndim)]
+            return alloc(constant(0, dtype), *lengths)
+    return None
 
 
 def product_of_rows(a: Variable, b: Variable) -> Variable:
