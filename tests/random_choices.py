@@ -7,6 +7,8 @@ choice is smooth, its derivative is the quotient of differences.
 
 from __future__ import annotations
 
+from functools import partial
+
 import gpuarray.compiler.tensor as T
 import numpy as np
 from gpuarray.compiler.errors import CompilerError
@@ -182,7 +184,7 @@ class JudgedChoice(Judged):
                 got = self.outputs[place][index]
                 if not (np.isfinite(got) and abs(array[index]) < 1000):
                     continue  # a step is lost in it, or slopes have overflowed
-                right, error = self.slope(variable, index)
+                right, error = slope(partial(self.cost, variable, index))
                 off = abs(got - right)
                 if not off <= error and not self.is_open(place, index, off - error):
                     return f"of differences by {variable} at {index}: {got}, {right}"
@@ -205,20 +207,6 @@ class JudgedChoice(Judged):
         spread = self.as_drawn.spread(output, drawn.values.of(output))
         return not off > 10 * spread[index]
 
-    def slope(self, variable, index):
-        """The quotient of differences and how far it may be off."""
-        middle = self.cost(variable, index, 0)
-        quotients = []
-        for step in STEPS:
-            up, down = (self.cost(variable, index, s) for s in (step, -step))
-            quotients += [(up - middle) / step, (middle - down) / step]
-        noise = 1e-14 * abs(middle) / STEPS[-1]
-        error = np.ptp(quotients)
-        right = (quotients[2] + quotients[3]) / 2
-        if not error <= 1e-2 * abs(right) + 1e-3 or abs(middle) > 1e9:
-            return 0.0, np.inf  # an edge, no number, or a step is lost in the cost
-        return right, 10 * (error + noise) + 1e-5 * abs(right) + 1e-6
-
     def cost(self, variable, index, step):
         return Values(self.point(variable, index, step)).of(self.drawn.cost)
 
@@ -234,3 +222,18 @@ def summed(array, variable):
     """A matrix summed to the shape of a variable that is repeated to it."""
     axes = tuple(axis for axis, flag in enumerate(variable.broadcastable) if flag)
     return array.sum(axis=axes, keepdims=True)
+
+
+def slope(cost):
+    """The derivative of a function of a step by differences; how far it may be off."""
+    middle = cost(0)
+    quotients = []
+    for step in STEPS:
+        up, down = cost(step), cost(-step)
+        quotients += [(up - middle) / step, (middle - down) / step]
+    noise = 1e-14 * abs(middle) / STEPS[-1]
+    error = np.ptp(quotients)
+    right = (quotients[2] + quotients[3]) / 2
+    if not error <= 1e-2 * abs(right) + 1e-3 or abs(middle) > 1e9:
+        return 0.0, np.inf  # an edge, no number, or a step is lost in the cost
+    return right, 10 * (error + noise) + 1e-5 * abs(right) + 1e-6

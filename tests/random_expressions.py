@@ -12,31 +12,19 @@ python tests/random_expressions.py --kind choices --cases 100000
 
 from __future__ import annotations
 
-import argparse
-import gc
-import math
-import multiprocessing
-import os
-import signal
 import sys
-import time
-from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from functools import partial
-from itertools import islice
 
-import gpuarray
 import numpy as np
 from gpuarray.compiler import Mode, config, function
 from random_choices import DrawnChoice, JudgedChoice
 from random_drawing import Drawn, quiet
 from random_judging import Judged
+from random_program import halved, options_parser, run
 
 UNOPTIMIZED = Mode(optimizer=None)
 OPTIMIZED = Mode()
-PROGRESS = 10.0
-"""The seconds from one line of progress to the next."""
 
 
 class Batch:
@@ -63,7 +51,7 @@ class Batch:
             ]
         for (case, _), text in zip(self.places, texts, strict=True):
             if text:
-                yield case.drawn.seed, text
+                yield case, text
 
 
 MODES = {"unoptimized": UNOPTIMIZED, "optimized": OPTIMIZED}
@@ -90,117 +78,22 @@ def found(
 
 
 def found_on(cases, context, name):
-    """The differences on a device; where a function fails, of which case it is."""
-    try:
-        for seed, text in Batch(cases).differences(context, MODES[name]):
-            yield seed, name, text
-    except Exception as error:
-        if len(cases) == 1:
-            yield cases[0].drawn.seed, name, f"{type(error).__name__}: {error}"
-            return
-        half = len(cases) // 2
-        yield from found_on(cases[:half], context, name)
-        yield from found_on(cases[half:], context, name)
+    """The differences on a device."""
 
+    def differences(some):
+        return Batch(some).differences(context, MODES[name])
 
-# ---- the program ----
-
-
-def work(seeds, name, modes, kind):
-    """What a process does with a batch; a context is opened once in each."""
-    context = name and gpuarray.context(name)
-    return len(seeds), list(found(seeds, context, modes, kind))
-
-
-def prepare():
-    """Leave Ctrl-C to the first process; what is imported need not be collected."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    gc.freeze()
-
-
-def interrupt(*_):
-    """What Ctrl-C does, in the background too; and so do `kill` and `timeout`."""
-    raise KeyboardInterrupt
-
-
-def results(options, batches):
-    """The result of each batch, from this process or from several.
-
-    Raises BrokenProcessPool where one of them died.
-    """
-    task = partial(work, name=options.context, modes=options.modes, kind=options.kind)
-    if options.jobs == 1:
-        yield from map(task, batches)
-        return
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    spawn = multiprocessing.get_context("spawn")  # an open context is not for a fork
-    with ProcessPoolExecutor(options.jobs, spawn, prepare) as pool:
-        first = islice(batches, options.jobs + 1)
-        waiting = {pool.submit(task, batch): batch for batch in first}
-        while waiting:
-            for ready in wait(waiting, return_when=FIRST_COMPLETED).done:
-                if ready.exception():
-                    print(f"failed with one of {list(waiting.values())}", flush=True)
-                waiting.pop(ready)
-                yield ready.result()
-                waiting |= {
-                    pool.submit(task, each): each for each in islice(batches, 1)
-                }
-
-
-def parsed(arguments):
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--context", help="a device to run on as well")
-    parser.add_argument("--kind", choices=KINDS, default="expressions", help="to draw")
-    parser.add_argument("--cases", type=int, default=1000)
-    parser.add_argument("--seconds", type=float, default=math.inf, help="at most")
-    parser.add_argument("--seed", type=int, default=0, help="of the first case")
-    parser.add_argument("--batch", type=int, default=8, help="cases in a function")
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
-    parser.add_argument("--short", action="store_true", help="no differences' texts")
-    return parser.parse_args(arguments)
+    for case, text in halved(cases, differences):
+        yield case.drawn.seed, name, text
 
 
 def main(arguments=None):
     """Draw expressions; print what differs."""
-    options = parsed(arguments)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, interrupt)
-    start = told = time.monotonic()
-    end = options.seed + options.cases
-    batches = (
-        range(first, min(first + options.batch, end))
-        for first in range(options.seed, end, options.batch)
-        if time.monotonic() < start + options.seconds
-    )
-    wrong: Counter[str] = Counter()
-    done = 0
-
-    def tell(word):
-        seconds = time.monotonic() - start
-        print(
-            f"{options.context or 'host'}, seed {options.seed}: {done} of "
-            f"{options.cases} {word}, {seconds:.0f} s, "
-            f"{1000 * seconds / max(done, 1):.0f} ms each: {dict(wrong) or 'alike'}",
-            flush=True,
-        )
-
-    try:
-        for count, differences in results(options, batches):
-            done += count
-            for seed, where, text in differences:
-                wrong[where] += 1
-                if not options.short:
-                    print(f"seed {seed}, {where}: {text}"[:600], flush=True)
-            if time.monotonic() > told + PROGRESS:
-                told = time.monotonic()
-                tell("so far")
-    except KeyboardInterrupt:
-        tell("when interrupted")
-        return 130
-    tell("in all")
-    return int(bool(wrong))
+    parser = options_parser(__doc__)
+    parser.add_argument("--kind", choices=KINDS, default="expressions", help="to draw")
+    parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
+    options = parser.parse_args(arguments)
+    return run(options, partial(found, modes=options.modes, kind=options.kind))
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 import random_expressions
+import random_program
 from gpuarray.compiler import config, function, rewrites
 from gpuarray.compiler.errors import InconsistencyError
 from gpuarray.compiler.graph import fgraph as fgraph_module
@@ -113,7 +114,7 @@ def test_what_a_side_of_a_choice_overwrites_too_early_is_found(monkeypatch, outp
 
 
 def test_the_program_tells_how_far_it_is_and_what_differs(monkeypatch, capsys):
-    monkeypatch.setattr(random_expressions, "PROGRESS", -1.0)
+    monkeypatch.setattr(random_program, "PROGRESS", -1.0)
     assert random_expressions.main(["--cases", "4", "--batch", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.partition(",")[0] for line in lines] == ["host"] * 3
