@@ -155,3 +155,14 @@ def test_a_loop_under_a_condition_does_not_run_with_another():
         )
         np.testing.assert_allclose(results[1], want, rtol=1e-12)
     assert loops_in(f) == 2
+
+
+def test_a_loop_whose_turns_have_only_a_constant_is_left_alone():
+    half = T.constant(0.5, dtype="float64")
+    halves, _ = scan(lambda row: half, X)
+    states, _ = scan(lambda row, s: T.sin(s + row), X, S)
+    f = function([X, S], [halves, states])
+    constants, results = f(GIVEN[X], GIVEN[S])
+    (want,) = by_turns(lambda row, s: [np.sin(s + row)], [GIVEN[X]], [GIVEN[S]])
+    np.testing.assert_array_equal(constants, np.full(6, 0.5))
+    np.testing.assert_allclose(results, want, rtol=1e-12)

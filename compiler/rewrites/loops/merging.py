@@ -81,7 +81,7 @@ def _shapes_of(node: Apply) -> list[Lengths]:
     loop = loop_of(node)
     first, body = loop.n_sequences, loop.body
     variables = [*body.inputs, *(v for member in body.nodes for v in member.outputs)]
-    ndim = max(v.type.ndim for v in variables)
+    ndim = max((v.type.ndim for v in variables), default=0)
     return [
         lengths_of(outer)[1 if i < first else 0 :]
         for i, (inner, outer) in enumerate(
