@@ -58,7 +58,7 @@ def halved(cases, differences):
 def work(seeds, differences, name):
     """What a process does with a batch; a context is opened once in each."""
     context = name and gpuarray.context(name)
-    return len(seeds), list(differences(seeds, context))
+    return seeds, list(differences(seeds, context))
 
 
 def prepare():
@@ -73,7 +73,7 @@ def interrupt(*_):
 
 
 def results(options, differences, batches):
-    """The result of each batch, from this process or from several.
+    """The seeds of each batch and what differs, from this process or from several.
 
     Raises BrokenProcessPool where one of them died.
     """
@@ -117,13 +117,15 @@ class Progress:
                 return
             yield range(first, min(first + options.batch, end))
 
-    def add(self, count, differences):
+    def add(self, seeds, differences):
         """Print the differences of a batch, and from time to time how far it is."""
-        self.done += count
+        self.done += len(seeds)
         for seed, where, text in differences:
             self.wrong[where] += 1
             if not self.options.short:
                 print(f"seed {seed}, {where}: {text}"[:600], flush=True)
+        if differences and not self.options.short:
+            print(f"again with --seed {seeds[0]} --cases {len(seeds)}", flush=True)
         if time.monotonic() > self.printed + PROGRESS:
             self.printed = time.monotonic()
             self.tell("so far")
@@ -145,8 +147,8 @@ def run(options, differences):
         signal.signal(number, interrupt)
     progress = Progress(options)
     try:
-        for count, texts in results(options, differences, progress.batches()):
-            progress.add(count, texts)
+        for seeds, texts in results(options, differences, progress.batches()):
+            progress.add(seeds, texts)
     except KeyboardInterrupt:
         progress.tell("when interrupted")
         return 130
