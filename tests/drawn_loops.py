@@ -34,7 +34,17 @@ OTHERS = ["int64", "int32", "int64", "bool", "bool", "int8", "float32", "float64
 MOST_OUTPUTS = 5
 SIZES = [3] * 10 + [1, 2, 35]
 LENGTHS = [1, 3, 4, 5, 6, 7, 8, 9, 12, 35]
-PARTS = [slice(None), -1, slice(1, None), slice(None, None, 2), 0, slice(-2, None)]
+READS = {
+    "all": lambda m, x: x,
+    "last": lambda m, x: x[-1],
+    "first": lambda m, x: x[0],
+    "later": lambda m, x: x[1:],
+    "some": lambda m, x: x[::2],
+    "last two": lambda m, x: x[-2:],
+    "reversed": lambda m, x: x[::-1],
+    "total": lambda m, x: m.sum(number(m, x), 0),
+}
+"""What a program reads of the rows of an output, of which there are some."""
 
 
 @dataclass
@@ -195,13 +205,14 @@ class DrawnLoop:
         self.checkpoint = "all"
         if not self.stops and self.pick.random() < 0.2:
             self.checkpoint = self.pick.choice(["sqrt", "sqrt", 1, 2, 3, "1 kB"])
-        self.parts = [self.draw_parts() for _ in range(MOST_OUTPUTS)]
-        self.then = None
-        if self.pick.random() < 0.15:
-            self.then = Inner(self.pick, self.draw_steps(2, nested=0), [None, 1])
+        self.reads = [self.draw_reads() for _ in range(MOST_OUTPUTS)]
+        self.beside = None
+        if self.pick.random() < 0.2:
+            self.beside = Inner(self.pick, self.draw_steps(2, nested=0), [None, 1])
+        self.reads_input = bool(self.sequences) and self.pick.random() < 0.5
 
-    def draw_parts(self):
-        return self.pick.sample(PARTS, self.pick.choice([0, 1, 1, 2]))
+    def draw_reads(self):
+        return self.pick.sample(list(READS), self.pick.choice([0, 1, 1, 2]))
 
     # ---- the loop, of variables or of arrays ----
 
@@ -213,6 +224,21 @@ class DrawnLoop:
         arrays += [state.start for state in self.shared]
         count = [np.asarray(self.n_steps)] if self.n_is_input else []
         return [*arrays, *self.constants, *count]
+
+    def other_arrays(self, turns):
+        """Other values of the inputs; of turns there may be more, or fewer."""
+        arrays = list(self.arrays)
+        count = arrays.pop() if self.n_is_input else None
+        more = self.pick.choice([0, 0, 1, 4]) if turns else 0
+        arrays = [
+            self.array(len(x) + more, *x.shape[1:], dtype=x.dtype)
+            if place < len(self.sequences)
+            else self.array(*x.shape, dtype=x.dtype)
+            for place, x in enumerate(arrays)
+        ]
+        if count is None:
+            return arrays
+        return [*arrays, np.asarray(self.pick.randint(min(count, 1), count))]
 
     def arguments(self, m, inputs):
         """The arguments of the loop, given its inputs."""
@@ -339,16 +365,20 @@ class DrawnLoop:
 
     # ---- what is read ----
 
-    def read(self, m, outputs, turns):
-        """What a program reads of the outputs: parts, and perhaps another loop."""
+    def read(self, m, inputs, outputs, turns):
+        """What a program reads of the outputs: parts, and what another loop makes.
+
+        That loop reads the first output or what the first loop reads.
+        """
         parts = [
-            x[part] if turns else x
-            for x, keys in zip(outputs, self.parts, strict=False)
-            for part in keys
+            READS[read](m, x) if turns else x
+            for x, reads in zip(outputs, self.reads, strict=False)
+            for read in reads
         ]
         if not parts:
             parts = [outputs[-1]]
-        if self.then is not None and turns:
+        if self.beside is not None and turns:
             constants = Constants(*map(m.known, self.constants))
-            parts.append(self.then(m, outputs[0], constants.vector[0], constants))
+            rows = inputs[0] if self.reads_input else outputs[0]
+            parts.append(self.beside(m, rows, constants.vector[0], constants))
         return parts

@@ -51,26 +51,23 @@ def cost_of(m, parts):
 
 
 class JudgedLoop:
-    """What a program reads of a drawn loop, and how that differs from what is right.
+    """The graph of what a program reads of a drawn loop, and what its values should be.
 
-    ``asked`` are variables: parts of the outputs, values that shared variables get and,
-    of some loops, gradients. ``expected`` are their values.
+    ``asked`` are parts of the outputs, values that shared variables get and, of some
+    loops, gradients. ``right`` has their values for the inputs that were drawn, and for
+    others of other lengths.
     """
 
     def __init__(self, seed):
         self.drawn = drawn = DrawnLoop(seed)
-        self.results = drawn.by_numpy()
-        self.turns = drawn.turns_of(self.results)
         self.inputs, outputs, self.updates = drawn.variables()
-        self.parts = drawn.read(drawn.tensor, outputs, self.turns)
         self.n_outputs = len(outputs)
+        turns = drawn.turns_of(drawn.by_numpy())
+        self.parts = drawn.read(drawn.tensor, self.inputs, outputs, turns)
         self.slopes = {} if seed % GRADIENTS else self.gradients()
         self.values = [*self.parts, *self.updates.values()]
         self.asked = [*self.values, *self.slopes.values()]
-        self.evaluated = self.by_graph(drawn.arrays)
-        self.expected = list(self.evaluated)
-        if self.turns:
-            self.expected[: len(self.values)] = self.read(self.results)
+        self.right = [Right(self, drawn.arrays), Right(self, drawn.other_arrays(turns))]
 
     def gradients(self):
         """The gradient by each input that is of floats, by its place."""
@@ -82,23 +79,109 @@ class JudgedLoop:
         gradients = grad(cost, wrt, disconnected_inputs="ignore")
         return dict(zip(places, gradients, strict=True))
 
-    def read(self, results):
+    def read(self, arrays, results):
         """The parts of NumPy's outputs, and the values of shared variables."""
-        split = self.n_outputs
-        turns = self.drawn.turns_of(results)
-        parts = self.drawn.read(self.drawn.numpy, results[:split], turns)
+        split, turns = self.n_outputs, self.drawn.turns_of(results)
+        parts = self.drawn.read(self.drawn.numpy, arrays, results[:split], turns)
         return [np.asarray(x) for x in [*parts, *results[split:]]]
 
     def by_graph(self, arrays):
         """The values by the graph as it was drawn."""
         return evaluated(self.asked, dict(zip(self.inputs, arrays, strict=True)))
 
-    # ---- how far values may be off ----
+    def name(self, place):
+        """What a value is, for messages."""
+        if place < len(self.parts):
+            return f"output {place}"
+        if place < len(self.values):
+            return f"update {place - len(self.parts)}"
+        return f"gradient by input {list(self.slopes)[place - len(self.values)]}"
+
+    def differences(self):
+        """Where and how values of the graph as it was drawn differ."""
+        for right in self.right:
+            yield "as drawn", right.difference(right.by_graph[: len(self.values)])
+        for _ in range(PLACES if self.slopes else 0):
+            yield "differences", self.of_quotient()
+
+    def of_quotient(self):
+        """How a gradient differs from a quotient of differences by one number."""
+        drawn, right = self.drawn, self.right[0]
+        kinds = {array.dtype.name for array in drawn.arrays}
+        if not right.turns or kinds & {"float16", "float32"}:
+            return ""
+        place = drawn.pick.choice(list(self.slopes))
+        at = tuple(drawn.pick.randrange(n) for n in drawn.arrays[place].shape)
+        unit = drawn.pick.choice([1, 1j]) if kind_of(drawn.arrays[place]) == "c" else 1
+        got = right.values[len(self.values) + list(self.slopes).index(place)][at]
+        got = got.imag if unit == 1j else got.real
+        quotient, error = slope(lambda step: self.cost(place, at, unit * step))
+        if not abs(got - quotient) <= error:
+            return f"gradient by input {place} at {at}: {got}, not {quotient}"
+        return ""
+
+    def cost(self, place, at, step):
+        """The cost with a step in one of the inputs; of other turns, infinite."""
+        arrays = list(self.drawn.arrays)
+        arrays[place] = arrays[place].copy()
+        arrays[place][at] += step
+        turns = self.right[0].turns
+        results = self.drawn.by_numpy_at_last(arrays, turns)
+        if self.drawn.turns_of(results) != turns:
+            return np.inf
+        parts = self.read(arrays, results)[: len(self.parts)]
+        return float(cost_of(self.drawn.numpy, parts))
+
+
+class Right:
+    """What the values of a loop's graph should be, for some values of its inputs.
+
+    They are those of NumPy; of gradients those of the graph as it was drawn.
+    """
+
+    def __init__(self, loop, arrays):
+        self.loop = loop
+        self.arrays = arrays
+        results = loop.drawn.by_numpy(arrays)
+        self.turns = loop.drawn.turns_of(results)
+        self.by_graph = loop.by_graph(arrays)
+        if self.turns:
+            self.values = loop.read(arrays, results)
+        else:  # the shapes are those of the graph
+            self.values = [x[:0] for x in self.by_graph[: len(loop.parts)]]
+            self.values += loop.drawn.arguments(loop.drawn.numpy, arrays).shared
+        self.values += self.by_graph[len(self.values) :]
+
+    def difference(self, values):
+        """How values differ; empty if they do not."""
+        for place, (value, right) in enumerate(zip(values, self.values, strict=False)):
+            if text := unlike(value, right, partial(self.spread, place)):
+                return f"{self.loop.name(place)}: {text}"
+        return ""
+
+    def spread(self, place):
+        """How far a value moves with the inputs; infinite where it may be anything."""
+        right, spread = self.values[place], np.zeros(self.values[place].shape)
+        for way in range(WAYS):
+            value = self.again(place, self.moved(way))
+            if np.shape(value) != right.shape:
+                return np.array(np.inf)
+            off = np.abs(wide(value) - wide(right))
+            off = np.where(same(value, right), 0, off)
+            spread = most(spread, np.where(np.isnan(off), np.inf, off))
+        return spread
+
+    def again(self, place, arrays):
+        """A value for other inputs, by NumPy where it is no gradient."""
+        loop = self.loop
+        if self.turns and place < len(loop.values):
+            return loop.read(arrays, loop.drawn.by_numpy(arrays))[place]
+        return loop.by_graph(arrays)[place]
 
     def moved(self, way):
         """The inputs with each float moved by some last digits, up or down."""
         rng = np.random.default_rng(way)
-        arrays = list(self.drawn.arrays)
+        arrays = list(self.arrays)
         for place, array in enumerate(arrays):
             if array.dtype.kind in "fc":
                 real = array.real.dtype
@@ -107,78 +190,6 @@ class JudgedLoop:
                 arrays[place] = (array + step).astype(array.dtype)
         return arrays
 
-    def spread(self, place):
-        """How far a value moves with the inputs; infinite where it may be anything."""
-        base, spread = self.expected[place], np.zeros(self.expected[place].shape)
-        for way in range(WAYS):
-            value = self.again(place, self.moved(way))
-            if np.shape(value) != base.shape:
-                return np.array(np.inf)
-            off = np.abs(wide(value) - wide(base))
-            off = np.where(same(value, base), 0, off)
-            spread = most(spread, np.where(np.isnan(off), np.inf, off))
-        return spread
-
-    def again(self, place, arrays):
-        """A value for other inputs, by NumPy where it is no gradient."""
-        if self.turns and place < len(self.values):
-            results = self.drawn.by_numpy(arrays)
-            return self.read(results)[place] if results else None
-        return self.by_graph(arrays)[place]
-
-    # ---- what differs ----
-
-    def differences(self):
-        """Where and how values of the graph as it was drawn differ."""
-        yield "as drawn", self.difference(self.evaluated[: len(self.values)])
-        for _ in range(PLACES if self.slopes else 0):
-            yield "differences", self.of_quotient()
-
-    def difference(self, values):
-        """How values differ; empty if they do not."""
-        for place, value in enumerate(values):
-            text = unlike(
-                value, self.expected[place], lambda place=place: self.spread(place)
-            )
-            if text:
-                return f"{self.name(place)}: {text}"
-        return ""
-
-    def name(self, place):
-        k = place - len(self.parts)
-        if k < 0:
-            return f"output {place}"
-        if place < len(self.values):
-            return f"update {k}"
-        return f"gradient by input {list(self.slopes)[place - len(self.values)]}"
-
-    def of_quotient(self):
-        """How a gradient differs from a quotient of differences by one number."""
-        drawn = self.drawn
-        kinds = {array.dtype.name for array in drawn.arrays}
-        if not self.turns or kinds & {"float16", "float32"}:
-            return ""
-        place = drawn.pick.choice(list(self.slopes))
-        at = tuple(drawn.pick.randrange(n) for n in drawn.arrays[place].shape)
-        unit = drawn.pick.choice([1, 1j]) if kind_of(drawn.arrays[place]) == "c" else 1
-        got = self.expected[len(self.values) + list(self.slopes).index(place)][at]
-        got = got.imag if unit == 1j else got.real
-        right, error = slope(lambda step: self.cost(place, at, unit * step))
-        if not abs(got - right) <= error:
-            return f"gradient by input {place} at {at}: {got}, of differences: {right}"
-        return ""
-
-    def cost(self, place, at, step):
-        """The cost with a step in one of the inputs; of other turns, infinite."""
-        arrays = list(self.drawn.arrays)
-        arrays[place] = arrays[place].copy()
-        arrays[place][at] += step
-        results = self.drawn.by_numpy_at_last(arrays, self.turns)
-        if self.drawn.turns_of(results) != self.turns:
-            return np.inf
-        parts = self.read(results)[: len(self.parts)]
-        return float(cost_of(self.drawn.numpy, parts))
-
 
 # ---- several loops together ----
 
@@ -186,55 +197,56 @@ class JudgedLoop:
 def rewritten(cases):
     """What differs in one graph of some loops after all rewrites: the case and how."""
     inputs = [variable for case in cases for variable in case.inputs]
-    arrays = [array for case in cases for array in case.drawn.arrays]
     graph = FunctionGraph(inputs, [x for case in cases for x in case.asked])
     rewrites.optimize(graph, keep_requirements=True)
-    results = iter(run_graph(graph, dict(zip(graph.inputs, arrays, strict=True))))
-    for case in cases:
-        if text := case.difference([next(results) for _ in case.asked]):
-            yield case, text
+    for rights in zip(*(case.right for case in cases), strict=True):
+        arrays = [array for right in rights for array in right.arrays]
+        results = iter(run_graph(graph, dict(zip(graph.inputs, arrays, strict=True))))
+        for right in rights:
+            values = list(islice(results, len(right.values)))
+            if text := right.difference(values):
+                yield right.loop, text
 
 
 def on_device(cases, context):
     """What differs where a device runs one function of some loops."""
-    arguments = {}
-    for case in cases:
-        arguments |= zip(case.inputs, case.drawn.arrays, strict=True)
     updates = {x: value for case in cases for x, value in case.updates.items()}
-    for variable in updates:
-        variable.set_value(arguments.pop(variable))
+    inputs = [x for case in cases for x in case.inputs if x not in updates]
     outputs = [x for case in cases for x in [*case.parts, *case.slopes.values()]]
     with config.use(device=context.name):
-        f = function(
-            list(arguments), outputs, updates=updates, on_unused_input="ignore"
-        )
+        f = function(inputs, outputs, updates=updates, on_unused_input="ignore")
+    for rights in zip(*(case.right for case in cases), strict=True):
+        for right, values in zip(rights, called(f, updates, rights), strict=True):
+            if text := right.difference(values):
+                yield right.loop, text
+
+
+def called(f, updates, rights):
+    """The values that a function of some loops gives: of each loop, as it asks them."""
+    arguments = {}
+    for right in rights:
+        arguments |= zip(right.loop.inputs, right.arrays, strict=True)
+    for variable in updates:
+        variable.set_value(arguments.pop(variable))
     results = map(np.asarray, f(*arguments.values()))
-    for case in cases:
-        values = list(islice(results, len(case.parts)))
-        values += [np.asarray(variable.get_value()) for variable in case.updates]
-        if text := case.difference([*values, *islice(results, len(case.slopes))]):
-            yield case, text
-
-
-def judged(seeds):
-    """Loops with what differs in them: where, and how."""
-    for seed in seeds:
-        try:
-            case = JudgedLoop(seed)
-            yield case, [(where, text) for where, text in case.differences() if text]
-        except Exception as error:
-            yield seed, [("raised", f"{type(error).__name__}: {error}")]
+    for right in rights:
+        loop = right.loop
+        values = list(islice(results, len(loop.parts)))
+        values += [np.asarray(variable.get_value()) for variable in loop.updates]
+        yield [*values, *islice(results, len(loop.slopes))]
 
 
 def found(seeds, context=None):
     """The differences of a batch: seed, where, and how."""
     cases = []
     with quiet(), config.use(floatX="float64"):
-        for case, differences in judged(seeds):
-            is_case = isinstance(case, JudgedLoop)
-            cases += [case] if is_case else []
-            for where, text in differences:
-                yield case.drawn.seed if is_case else case, where, text
+        for seed in seeds:
+            try:
+                cases.append(JudgedLoop(seed))
+                texts = list(cases[-1].differences())
+            except Exception as error:
+                texts = [("raised", f"{type(error).__name__}: {error}")]
+            yield from ((seed, where, text) for where, text in texts if text)
         for first in range(0, len(cases), TOGETHER):
             for case, text in halved(cases[first : first + TOGETHER], rewritten):
                 yield case.drawn.seed, "rewritten", text

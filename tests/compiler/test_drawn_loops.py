@@ -6,8 +6,8 @@ from drawn_loops import DrawnLoop
 from gpuarray.compiler.derivatives.loops import ReverseLoop
 from gpuarray.compiler.rewrites.loops import accumulating
 
-DRAWS = 90
-WITH_GRADIENTS = 240
+DRAWS = 60
+WITH_GRADIENTS = 180
 ON_DEVICES = 8
 
 
@@ -40,8 +40,8 @@ def test_what_is_drawn_is_seeded_and_varied():
 
 def test_a_wrong_rewrite_is_found(monkeypatch):
     monkeypatch.setitem(accumulating.TOTALS, "add", accumulating.TOTALS["mul"])
-    found = list(random_loops.found(range(164, 168)))
-    assert [(seed, where) for seed, where, _ in found] == [(165, "rewritten")]
+    found = {seed: where for seed, where, _ in random_loops.found(range(164, 168))}
+    assert found == {165: "rewritten"}
 
 
 def test_a_wrong_gradient_is_found(monkeypatch):
@@ -53,7 +53,7 @@ def test_a_wrong_gradient_is_found(monkeypatch):
 def test_the_program_tells_what_differs(monkeypatch, capsys):
     assert random_loops.main(["--cases", "3", "--batch", "2"]) == 0
     assert "3 of 3 in all" in capsys.readouterr().out
-    monkeypatch.setattr(random_loops.JudgedLoop, "difference", lambda *_: "wrong")
+    monkeypatch.setattr(random_loops.Right, "difference", lambda *_: "wrong")
     assert random_loops.main(["--cases", "1"]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "seed 0, as drawn: wrong" and "'rewritten': 1" in lines[-1]
+    assert lines[0] == "seed 0, as drawn: wrong" and "'rewritten': 2" in lines[-1]
