@@ -79,6 +79,22 @@ def test_a_slice_whose_end_an_iteration_computes():
     np.testing.assert_allclose(f(*given), want, rtol=1e-12)
 
 
+def test_slices_whose_ends_a_loop_within_an_iteration_reads():
+    x, ends = T.dmatrix("x"), T.lmatrix("ends")
+
+    def turn(row, row_of_ends):
+        return scan(lambda end, row: row[:end].sum(), row_of_ends, None, row)[0]
+
+    sums, _ = scan(turn, [x, ends])
+    f = function([x, ends], sums)
+    loop_of(f)
+    rows, lengths = numbers(2, 3), np.array([[1, 2], [3, 0]])
+    want = [
+        [row[:n].sum() for n in pair] for row, pair in zip(rows, lengths, strict=True)
+    ]
+    np.testing.assert_allclose(f(rows, lengths), want, rtol=1e-12)
+
+
 def test_an_inner_loop_of_a_number_of_iterations_that_an_iteration_computes():
     counts, s = T.lvector("counts"), T.dvector("s")
     out, _ = scan(

@@ -20,7 +20,7 @@ from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.linalg.linalg import Dot
 from gpuarray.compiler.ops.reduce.reduce import Reduce
-from gpuarray.compiler.ops.scan.scan import rows_of
+from gpuarray.compiler.ops.scan.scan import Scan, rows_of
 from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle, reshape, shape_i
 from gpuarray.compiler.rewrites.engine.rows import row_of_op
 from gpuarray.compiler.rewrites.loops.parts import (
@@ -48,12 +48,19 @@ def batched(
     stacked = over_rows(plain, rows)
     inputs = {*rows.values(), *(outer for _, outer in parts.constants)}
     nodes = toposort(stacked, blockers=inputs)
-    if any(isinstance(node.op, MapRows) for node in nodes):
+    if any(map(runs_by_row, nodes)):
         return None
     return [
         patternbroadcast(new, rows_of(old.type).broadcastable)
         for new, old in zip(stacked, plain, strict=True)
     ]
+
+
+def runs_by_row(node: Apply) -> bool:
+    """True for an op without a batched form, also in the body of a loop."""
+    if isinstance(node.op, Scan):
+        return any(map(runs_by_row, node.op.body.nodes))
+    return isinstance(node.op, MapRows)
 
 
 # ---- before ----
