@@ -156,6 +156,12 @@ def test_gradients_of_second_order(key):
     )
 
 
+def test_an_element_of_a_vector_of_elements_is_set_in_that_vector():
+    v, n = T.lvector("v"), T.lscalar("n")
+    changed = T.set_subtensor(T.stack([v[0], n])[0], 5)
+    assert evaluate(changed, {v: [1, 2, 3], n: 9}).tolist() == [5, 9]
+
+
 def test_the_gradient_of_values_set_in_one_place_flows_to_the_last():
     x, y = T.dvector("x"), T.dvector("y")
     k = T.lvector("k")

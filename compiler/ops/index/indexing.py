@@ -203,7 +203,8 @@ def _known_part(x: Variable, entries: Sequence[Plain]) -> Variable | None:
             raise GraphIndexError(
                 f"index {place} is out of bounds for axis 0 with size {len(known)}"
             )
-        return known[place]
+        element = known[place]  # a part of another array is no part of this one
+        return None if is_part(element) else element
     if not isinstance(entry, slice):
         return None
     numbers = numbers_of(_slice_parts(entry))
