@@ -122,11 +122,19 @@ def ranked(m, x, ndim):
     """A value with a number of axes: summed over some, or repeated."""
     while x.ndim > ndim:
         x = m.sum(x, 0)
-    if x.ndim < ndim and m.size != 3:
+    if x.ndim < ndim and not is_stacked(m, x):
         return m.repeated(x, ndim)
     while x.ndim < ndim:
         x = m.stack([x] * m.size)
     return x
+
+
+def is_stacked(m, x):
+    """Whether values are stacked: few, and no integers.
+
+    An element of stacked integers is no part that can be set.
+    """
+    return m.size == 3 and kind_of(x) not in "iu"
 
 
 def typed(m, x, dtype):
@@ -210,7 +218,7 @@ def first(m, x, y, c):
 
 
 def joined(m, x, y, c):
-    if x.ndim == y.ndim == 0 and m.size == 3:
+    if x.ndim == y.ndim == 0 and is_stacked(m, x) and is_stacked(m, y):
         return m.stack([x, y, x])
     return m.concatenate([ranked(m, x, 1)[1:], ranked(m, y, 1)[:1]])
 
