@@ -24,6 +24,8 @@ SCOPE |= {"exp": EXP.shape[0], "joined": JOINED.shape[0], "part": PART.shape[0]}
 SCOPE |= {"maximum": T.maximum, "sum": T.sum, "sub": sub, "shape": Shape()(X)}
 SCOPE |= {"made": MakeVector("int64")(n, m), "wide": n.dimshuffle("x")}
 SCOPE |= {"known": constant([3, 4])}
+k = T.lvector("k")
+SCOPE |= {"k": k, "max": T.max, "total": T.sum(k // (1 + abs(k)))}
 
 
 def required(text):
@@ -41,6 +43,8 @@ def integer(value):
 
 
 FOLLOWS = {
+    ("total in x", "total in x"): True,
+    ("sum(k + 1) in x", "max(k + 1) in x"): False,
     ("", "x == y"): False,
     ("x == y", "x == y"): True,
     ("x == y", "y == x"): True,

@@ -327,9 +327,10 @@ class Points:
         if isinstance(variable, Constant) and variable.type.ndim <= 1:
             data = np.asarray(variable.data)
             return np.repeat(data[..., None], POINTS, axis=-1)
-        owner = variable.owner
-        arrays = [self.known[operand] for operand in self._needs(variable)]
-        values = None if owner is None or not arrays else made_of(owner, arrays)
+        owner, needs = variable.owner, self._needs(variable)
+        arrays = [self.known[operand] for operand in needs]
+        is_known = bool(arrays) and all(map(has_elements, needs, arrays))
+        values = made_of(owner, arrays) if owner is not None and is_known else None
         return self._drawn(variable) if values is None else values
 
     def _drawn(self, variable: Variable) -> Values:
@@ -389,6 +390,11 @@ def constant_part(node: Apply) -> int | tuple[int | None, ...] | None:
         return None
     (part,) = parts
     return numbers_of(part) if isinstance(part, tuple) else integer_of(part)
+
+
+def has_elements(variable: Variable, values: Values) -> bool:
+    """True if values are those of all elements; False for a vector that is unknown."""
+    return values.ndim == variable.type.ndim + 1
 
 
 def made_of(node: Apply, arrays: Sequence[Values]) -> Values | None:
