@@ -161,7 +161,8 @@ class Right:
 
     def spread(self, place):
         """How far a value moves with the inputs; infinite where it may be anything."""
-        right, spread = self.values[place], np.zeros(self.values[place].shape)
+        right = self.values[place]
+        spread = np.abs(wide(right)) * self.digit()
         for way in range(WAYS):
             value = self.again(place, self.moved(way))
             if np.shape(value) != right.shape:
@@ -170,6 +171,11 @@ class Right:
             off = np.where(same(value, right), 0, off)
             spread = most(spread, np.where(np.isnan(off), np.inf, off))
         return spread
+
+    def digit(self):
+        """The last digit of the coarsest dtype of the inputs, relative to a number."""
+        floats = [x.dtype for x in self.arrays if x.dtype.kind in "fc"]
+        return max((np.finfo(dtype).eps for dtype in floats), default=0)
 
     def again(self, place, arrays):
         """A value for other inputs, by NumPy where it is no gradient."""
