@@ -394,7 +394,8 @@ def constant_part(node: Apply) -> int | tuple[int | None, ...] | None:
 
 def has_elements(variable: Variable, values: Values) -> bool:
     """True if values are those of all elements; False for a vector that is unknown."""
-    return values.ndim == variable.type.ndim + 1
+    ndim: int = variable.type.ndim
+    return values.ndim == ndim + 1
 
 
 def made_of(node: Apply, arrays: Sequence[Values]) -> Values | None:
