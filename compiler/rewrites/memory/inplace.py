@@ -65,7 +65,7 @@ class Memory:
             return False
         if not is_plain_view(operand):
             return False
-        if root.owner is None and not self.may_take_input(root, out):
+        if root.owner is None and not self.may_take_input(node, root, out):
             return False
         views = self.fgraph.views_of(root, guard)
         if any(view in self.kept for view in views):
@@ -82,17 +82,21 @@ class Memory:
         root = self.fgraph.view_root(node.inputs[index])
         self.destroyed.setdefault(root, []).append(self.guards.get(node, ALWAYS))
 
-    def may_take_input(self, root: Variable, out: Variable) -> bool:
+    def may_take_input(self, node: Apply, root: Variable, out: Variable) -> bool:
         """True if an input of the graph may be overwritten by its new value.
 
         Or by a result that the new value is a view of, as of a number computed with
         axes. Where a run may fail in its middle the old values must survive; after an
-        index error, too, unless the result guards them. A loop has a copy of its own.
+        index error, too, unless the result guards them. A loop has a copy of its own,
+        made for ops that else copy what they change in each iteration.
         """
         if root not in self.destroyable:
             return False
         is_void = self.reports and self.fgraph.kept.get(out) is not root
-        if (self.fails_late or is_void) and not self.fgraph.owns_inputs:
+        if self.fgraph.owns_inputs:
+            if not isinstance(node.op, Blas | Change):
+                return False
+        elif self.fails_late or is_void:
             return False
         index = self.new_value.get(root)
         results = self.kept if index is None else {self.fgraph.outputs[index]}
