@@ -192,6 +192,8 @@ int main(int argc, char **argv) {
   CHECK(branches(ctx, GA_INPUT) > 0);
   workspace = N;
   CHECK(branches(ctx, GA_INPUT) > 0);
+  workspace = (size_t)6 << 20; /* 24 MiB: once more */
+  CHECK(branches(ctx, GA_INPUT) > 0);
   workspace = (size_t)9 << 20; /* 36 MiB: once, and not once more */
   CHECK(branches(ctx, GA_INPUT) == 0);
   test_addresses_come_back(ctx);

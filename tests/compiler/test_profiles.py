@@ -412,7 +412,8 @@ def test_a_loop_s_line_has_its_iterations_and_the_time_of_all_of_them(context):
     ops = {str(inner.op).partition("{")[0]: inner for inner in loop.seconds}
     assert set(ops) == {"GpuGemv", "GpuElemwise"}
     assert loop.commands[ops["GpuElemwise"]] == 10
-    assert f.profile.apply_time[node] >= sum(loop.seconds.values()) > 0
+    total = sum(loop.seconds.values())
+    assert f.profile.apply_time[node] >= total * (1 - 1e-9) > 0  # to rounding
     assert f.profile.other_time == 0
     text = summary(f.profile)
     assert re.search(r"for{network}\(.*\)  \[5 iterations a call\]", text)

@@ -1,7 +1,8 @@
 /* Memory planning at the end of a recording: workspace blocks shared by lifetime. */
 #include "c/tape/tape_dependencies.h"
 
-/* Extra workspace, at most, for commands that need not wait for memory. */
+/* Extra workspace, at most, for commands that need not wait for memory; nor more than
+ * what is needed anyway, which grows as the user expects it to. */
 #define SPARE_SIZE ((size_t)32 << 20)
 
 /* With `before` a block is free for a slot only if the command that first uses the slot
@@ -120,8 +121,9 @@ static void place_apart(placing *p, const ga_tape *tape) {
     const size_t least = p->size;
     for (size_t j = 0; j < tape->n_commands; j++)
       add_command(&before, first, uses, tape, j);
-    const size_t kept = tape->memory.kept_size;
-    p->most = least + kept <= HELD_SIZE ? HELD_SIZE - kept : least + SPARE_SIZE;
+    const size_t used = least + tape->memory.kept_size;
+    const size_t spare = used <= HELD_SIZE ? HELD_SIZE - used : SPARE_SIZE;
+    p->most = least + (spare < least ? spare : least);
     p->before = &before;
     p->first = first;
     place(p, tape);
