@@ -316,6 +316,20 @@ def test_folds_of_each_dtype(dtype):
     np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol)
 
 
+def test_a_complex_constant_beside_a_fold():
+    def turn(state, factor):
+        return [state * factor / (1 + T.abs(T.sum(state)))]
+
+    def by_numpy(state, factor):
+        return [state * factor / (1 + abs(state.sum()))]
+
+    start, factor = (numbers(5, seed=k) + 1j * numbers(5, seed=k + 1) for k in (1, 3))
+    (got,), count = outputs_of(turn, [], [start], [factor], n_steps=4)
+    (want,) = by_turns(by_numpy, (), [start], [factor], 4)
+    assert count == 1
+    np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
 def test_two_folds_of_one_turn():
     s = numbers(50)
     S = T.dvector()

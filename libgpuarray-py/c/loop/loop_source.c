@@ -194,6 +194,14 @@ static void add_sequence_gpu(ga_text_part *parts, const ga_loop_operand *o,
                   o->value, i);
 }
 
+/* Complex constants of a loop that reduces: Intel's compiler takes a part of a vector
+ * that does not change out of the loop, and over the barrier, where all items then have
+ * that of the last one. */
+static bool is_loaded_again(const ga_loop *l, const ga_loop_operand *o) {
+  return l->is_group && o->kind == GA_LOOP_SAME &&
+         ga__dtype_kind(o->array->typecode) == 'c';
+}
+
 /* States and constants are variables. */
 static void add_operand_gpu(ga_text_part *parts, const ga_loop *l, unsigned int i) {
   const ga_loop_operand *o = &l->operands[i];
@@ -215,8 +223,9 @@ static void add_operand_gpu(ga_text_part *parts, const ga_loop *l, unsigned int 
     ga__strbuf_addf(&parts[LOADS].text, "%s ga_i_v%u = %s;\n", type_of(o), o->value,
                     zero_of(o));
   } else {
-    ga__strbuf_addf(&parts[LOADS].text, "%s ga_i_v%u = *ga_i_a%u;\n", type_of(o),
-                    o->value, i);
+    const int at = is_loaded_again(l, o) ? VALUES : LOADS;
+    ga__strbuf_addf(&parts[at].text, "%s ga_i_v%u = *ga_i_a%u;\n", type_of(o), o->value,
+                    i);
   }
 }
 
