@@ -108,8 +108,13 @@ def real(m, x):
     return m.real(x) if kind_of(x) == "c" else x
 
 
+def small(x):
+    """A number to be rounded with others: of an integer what is below 100."""
+    return x % 100 if kind_of(x) == "i" else x
+
+
 def floating(m, x):
-    return x if kind_of(x) in "fc" else m.cast(x, m.floats)
+    return x if kind_of(x) in "fc" else m.cast(small(x), m.floats)
 
 
 def squashed(m, x):
@@ -140,12 +145,14 @@ def is_stacked(m, x):
 def typed(m, x, dtype):
     """A value in a dtype; of numbers with a fraction whether they are positive."""
     kind = np.dtype(dtype).kind
+    x = small(x) if kind in "fc" else x
     if kind == "b" or (kind in "iu" and kind_of(x) in "fc"):
         x = real(m, x) > 0
     return m.cast(x if kind == "c" else real(m, x), dtype)
 
 
 def like(m, x, other):
+    """A value in the dtype and with the axes of another."""
     return typed(m, ranked(m, x, other.ndim), other.dtype)
 
 
@@ -160,7 +167,13 @@ def place(m, x):
 
 def on_numbers(function):
     """A step of two numbers."""
-    return lambda m, x, y, c: function(m, number(m, x), number(m, y))
+
+    def step(m, x, y, c):
+        x, y = number(m, x), number(m, y)
+        is_mixed = kind_of(x) != kind_of(y)
+        return function(m, *(map(small, (x, y)) if is_mixed else (x, y)))
+
+    return step
 
 
 def on_reals(function):
@@ -179,7 +192,8 @@ def on_arrays(function):
 
 
 def dot(m, x, y, c):
-    x = number(m, x if x.ndim else x + number(m, c.vector))
+    x = small(number(m, x))
+    x = x if x.ndim else x + number(m, c.vector)
     return squashed(m, m.dot(x, number(m, c.matrix)))
 
 

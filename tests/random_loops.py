@@ -30,6 +30,11 @@ from run_graph import run_graph
 
 WAYS = 6
 """How many times inputs are moved by some last digits."""
+LOST = 1e-2
+"""A loop that moves its results so far, relative to the largest, amplifies roundings.
+
+It is not judged where it differs.
+"""
 TOGETHER = 2
 """How many loops are rewritten in one graph: those of one length may be merged."""
 GRADIENTS = 10
@@ -162,7 +167,7 @@ class Right:
     def spread(self, place):
         """How far a value moves with the inputs; infinite where it may be anything."""
         right = self.values[place]
-        spread = np.abs(wide(right)) * self.digit()
+        spread = np.maximum(np.abs(wide(right)), 1) * self.digit()
         for way in range(WAYS):
             value = self.again(place, self.moved(way))
             if np.shape(value) != right.shape:
@@ -170,11 +175,13 @@ class Right:
             off = np.abs(wide(value) - wide(right))
             off = np.where(same(value, right), 0, off)
             spread = most(spread, np.where(np.isnan(off), np.inf, off))
-        return spread
+        is_lost = spread.max(initial=0) > LOST * np.abs(wide(right)).max(initial=1)
+        return np.array(np.inf) if is_lost else spread
 
     def digit(self):
-        """The last digit of the coarsest dtype of the inputs, relative to a number."""
-        floats = [x.dtype for x in self.arrays if x.dtype.kind in "fc"]
+        """The last digit of 1 in the coarsest dtype of the loop."""
+        arrays = [*self.arrays, *(state.start for state in self.loop.drawn.states)]
+        floats = [x.dtype for x in arrays if x.dtype.kind in "fc"]
         return max((np.finfo(dtype).eps for dtype in floats), default=0)
 
     def again(self, place, arrays):
