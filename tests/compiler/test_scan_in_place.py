@@ -119,6 +119,29 @@ def test_states_that_change_places(floats):
     np.testing.assert_allclose(got[1], second, rtol=1e-6)
 
 
+def test_two_states_with_one_next_value(floats):
+    """Both are in the memory of one; overwriting it leaves the other as it was."""
+    x, y = T.vector("x"), T.vector("y")
+
+    def body(i, a, b):
+        after = T.inc_subtensor(a[i], 1)
+        return [after, after, T.dot(after, after) + T.dot(b, b)]
+
+    (a, b, sums), _ = scan(body, [T.arange(COUNT)], [x, y, None])
+    f = function([x, y], [a[-1], b[-1], sums])
+    assert len(overwritten(f)) == 1
+    first, second, wanted = ROWS[0].copy(), ROWS[1].copy(), []
+    for i in range(COUNT):
+        after = first.copy()
+        after[i] += 1
+        wanted.append(after @ after + second @ second)
+        first = second = after
+    got = f(ROWS[0], ROWS[1])
+    np.testing.assert_allclose(got[0], first, rtol=1e-6)
+    np.testing.assert_allclose(got[1], second, rtol=1e-6)
+    np.testing.assert_allclose(got[2], wanted, rtol=1e-5)
+
+
 def test_a_state_whose_iterations_are_all_read(floats):
     x = T.vector("x")
     traces, _ = scan(lambda i, s: T.inc_subtensor(s[i], 1), [T.arange(COUNT)], x)

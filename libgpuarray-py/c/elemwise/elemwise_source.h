@@ -20,8 +20,7 @@ typedef struct ga_elem_spec {
 /* Prefix of reserved names, not allowed for arguments. */
 #define GA_ELEM_PREFIX "ga_i_"
 
-/* Vector width in elements: 16 bytes of the largest type; 8 with 8 inputs or more,
- * whose loads are enough in flight. */
+/* Vector width in elements: 16 bytes of the largest type. */
 unsigned int ga__elem_vector(const ga_elem_spec *spec);
 /* The argument that determines the order of axes: the first output. */
 unsigned int ga__elem_leader(const ga_elem_spec *spec);

@@ -164,9 +164,13 @@ static bool is_shared(const loop *l, const GpuArray *a, unsigned int n) {
   return false;
 }
 
-/* The n-th carried value for an iteration that overwrites it: in memory of its own. */
+/* The n-th carried value for an iteration that overwrites it: in memory of its own, not
+ * in that of another one either. */
 static int give_own(GpuArray *out, const loop *l, const GpuArray *a, unsigned int n) {
-  return is_shared(l, a, n) ? GpuArray_copy(out, a, GA_C_ORDER) : GpuArray_view(out, a);
+  bool shared = is_shared(l, a, n);
+  for (unsigned int i = 0; i < l->n_carried; i++)
+    shared |= i != n && l->made[i].data == a->data;
+  return shared ? GpuArray_copy(out, a, GA_C_ORDER) : GpuArray_view(out, a);
 }
 
 /* Input of an iteration, read-only: others read it too. */
