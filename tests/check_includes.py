@@ -36,8 +36,10 @@ FLOORS = (
     "index",
     "random",
     "blas",
+    "dnn",
     "loop",
     "library",
+    "routines",
     "plan",
     "saving",
 )

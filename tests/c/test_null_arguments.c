@@ -9,6 +9,7 @@
 #include <gpuarray/buffer_collectives.h>
 #include <gpuarray/collectives.h>
 #include <gpuarray/dlpack.h>
+#include <gpuarray/dnn.h>
 #include <gpuarray/ext_cuda.h>
 #include <gpuarray/host.h>
 #include <gpuarray/index.h>
@@ -226,6 +227,28 @@ static void test_cleared_arrays(void) {
   REFUSES(GpuArray_to_dlpack(&tensor, EITHER(&none, &a), -1));
   CHECK(tensor == NULL && GpuArray_context(&none) == NULL);
   CHECK(GpuArray_share(&none, &a) == 0 && GpuArray_share(&none, &none) == 0);
+}
+
+static void test_layers(void) {
+  const size_t image[] = {1, 1, 4}, filters[] = {1, 1, 4}, one[] = {1, 1, 1};
+  size_t shape[3];
+  GpuArray x, w, y;
+  gpuconv c;
+  gpuconv_init(&c, 1);
+  gpuconv_init(NULL, 1);
+  CHECK_OK(GpuArray_zeros(&x, ctx, GA_FLOAT, 3, image, GA_C_ORDER));
+  CHECK_OK(GpuArray_zeros(&w, ctx, GA_FLOAT, 3, filters, GA_C_ORDER));
+  CHECK_OK(GpuArray_zeros(&y, ctx, GA_FLOAT, 3, one, GA_C_ORDER));
+  REFUSES(gpuconv_shape(P(shape), P(&c), P(image), P(filters)));
+  REFUSES(GpuArray_conv(P(&y), P(&x), P(&w), P(&c)));
+  REFUSES(GpuArray_conv_grad_image(P(&x), P(&y), P(&w), P(&c)));
+  REFUSES(GpuArray_conv_grad_filters(P(&w), P(&x), P(&y), P(&c)));
+  REFUSES_DAMAGED(&x, GpuArray_conv(&y, &x, &w, &c));
+  REFUSES_DAMAGED(&w, GpuArray_conv(&y, &x, &w, &c));
+  REFUSES_DAMAGED(&y, GpuArray_conv(&y, &x, &w, &c));
+  GpuArray_clear(&x);
+  GpuArray_clear(&w);
+  GpuArray_clear(&y);
 }
 
 static void test_picking_and_sorting(void) {
@@ -485,6 +508,7 @@ int main(int argc, char **argv) {
   test_arrays();
   test_cleared_arrays();
   test_picking_and_sorting();
+  test_layers();
   test_expressions();
   test_reductions_and_scans();
   test_random_numbers();

@@ -5,7 +5,7 @@
 #include "c/array/array.h"
 #include "c/blas/gemm_epilogue.h"
 #include "c/plan/plan.h"
-#include "c/plan/routines.h"
+#include "c/routines/routines.h"
 
 /* ---- products: choice of the steps ---- */
 

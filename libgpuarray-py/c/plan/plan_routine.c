@@ -3,7 +3,7 @@
 
 #include "c/base/dtype.h"
 #include "c/plan/plan.h"
-#include "c/plan/routines.h"
+#include "c/routines/routines.h"
 
 const char *ga__routine_name(const ga_routine_step *r) {
   return r->row->name;

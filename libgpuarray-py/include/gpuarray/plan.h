@@ -191,6 +191,10 @@ int GpuPlan_defer(gpuplan_function function, void *data, unsigned int n_out,
  *   product a b c [kind (0 dot, 1 gemv, 2 gemm, 3 batch), transpose a, transpose b,
  *     alpha (real, imaginary), beta (real, imaginary)]: overwrites `c`
  *   ger a x y [alpha (real, imaginary)]: overwrites `a`
+ *   conv image filters [gpuconv], conv_grad_image grad filters lengths [gpuconv],
+ *     conv_grad_filters image grad lengths [gpuconv]: lengths are the output's spatial
+ *     axes; [gpuconv] are nd, groups, flags, and each three strides, dilations, and
+ *     zeros before and after
  *   empty lengths, zeros lengths, arange length
  *   cast a
  *   contiguous a: a copy unless `a` is in C order
@@ -212,8 +216,8 @@ int GpuPlan_defer(gpuplan_function function, void *data, unsigned int n_out,
  *     same with what is folded over all rows: behind the results the totals of each
  *     block, whose rows another step folds; all empty where other steps do better
  *   kernel arrays integers [geometry and arguments]: the program's own kernel, by
- *     source and name (c/plan/plan_launch.h); writes into the arrays, the first of
- *     which is the result */
+ *     source and name (c/routines/kernel_routine.h); writes into the arrays, the first
+ * of which is the result */
 typedef struct _gpuplan_routine {
   size_t size; /* sizeof(gpuplan_routine) */
   const char *label;

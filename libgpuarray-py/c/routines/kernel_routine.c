@@ -1,4 +1,4 @@
-#include "c/plan/plan_launch.h"
+#include "c/routines/kernel_routine.h"
 
 #include <gpuarray/kernel.h>
 #include <string.h>
@@ -22,7 +22,7 @@ typedef struct geometry {
   size_t grid[3], block[3], shared;
 } geometry;
 
-static int fail(const ga_plan_launch *l, unsigned int i, const char *why) {
+static int fail(const ga_kernel_routine *l, unsigned int i, const char *why) {
   return GA_FAIL(GA_VALUE_ERROR, "kernel %s: argument %u %s", l->name, i, why);
 }
 
@@ -72,12 +72,12 @@ static bool put_number(void *place, int typecode, long long number) {
 }
 
 /* Look-up of an array; NULL if out of range. */
-static const GpuArray *array_at(const ga_plan_launch *l, long long number) {
+static const GpuArray *array_at(const ga_kernel_routine *l, long long number) {
   return number < 0 || number >= (long long)l->n_arrays ? NULL : l->arrays[number];
 }
 
 /* Value of a numeric argument. */
-static int get_number(long long *out, const ga_plan_launch *l, unsigned int i,
+static int get_number(long long *out, const ga_kernel_routine *l, unsigned int i,
                       unsigned int first, const long long *p) {
   const long long number = p[NUMBER];
   const GpuArray *a;
@@ -106,7 +106,7 @@ static bool is_pointer(int typecode) {
 }
 
 /* Reads argument `i`; `first`: index of the first integer behind the geometry. */
-static int read_argument(arguments *a, const ga_plan_launch *l, unsigned int i,
+static int read_argument(arguments *a, const ga_kernel_routine *l, unsigned int i,
                          unsigned int first) {
   const long long *p = l->params + 1 + (size_t)FIELDS * i;
   long long number = p[NUMBER];
@@ -138,7 +138,7 @@ static unsigned int geometry_ints(long long nd) {
   return (nd == 0 ? 3 : 2 * (unsigned int)nd) + 1;
 }
 
-static int check_launch(const ga_plan_launch *l) {
+static int check_launch(const ga_kernel_routine *l) {
   const long long nd = l->n_params > 0 ? l->params[0] : -1;
   if (nd < 0 || nd > 3 || (l->n_params - 1) % FIELDS != 0 ||
       (l->n_params - 1) / FIELDS > GA_MAX_ARGS || l->n_ints < geometry_ints(nd))
@@ -154,7 +154,7 @@ static int check_launch(const ga_plan_launch *l) {
   return GA_NO_ERROR;
 }
 
-static int choose_geometry(geometry *g, GpuKernel *k, const ga_plan_launch *l) {
+static int choose_geometry(geometry *g, GpuKernel *k, const ga_kernel_routine *l) {
   const unsigned int nd = (unsigned int)l->params[0];
   *g = (geometry){.nd = nd > 0 ? nd : 1,
                   .shared = (size_t)l->ints[geometry_ints(nd) - 1]};
@@ -170,7 +170,7 @@ static int choose_geometry(geometry *g, GpuKernel *k, const ga_plan_launch *l) {
   return GA_NO_ERROR;
 }
 
-int ga__plan_launch(const ga_plan_launch *l) {
+int ga__kernel_routine(const ga_kernel_routine *l) {
   arguments a;
   GpuKernel k;
   geometry g;

@@ -4,7 +4,7 @@
 #include "null_plan.h"
 
 #include "c/base/hash.h"
-#include "c/plan/plan_launch.h"
+#include "c/routines/kernel_routine.h"
 #include "c/saving/plan_file.h"
 
 static const gpuplan_type vector = {GA_FLOAT, 1};
@@ -257,5 +257,5 @@ int main(void) {
   test_what_is_sealed_is_refused_where_it_was_changed(ctx);
   fail_each_allocation(trial, ctx);
   gpucontext_deref(ctx);
-  return check_result("plan_launch");
+  return check_result("kernel_routine");
 }

@@ -1,6 +1,6 @@
 /* A custom kernel's launch as a step of a plan. */
-#ifndef GA_C_PLAN_LAUNCH_H
-#define GA_C_PLAN_LAUNCH_H
+#ifndef GA_C_KERNEL_ROUTINE_H
+#define GA_C_KERNEL_ROUTINE_H
 
 #include <gpuarray/array.h>
 
@@ -20,16 +20,16 @@ enum ga_argument_source {
  * typecode, source and number. `ints`: the geometry (automatic: work items, blocks and
  * threads, 0 to choose; else blocks and threads per dimension), bytes of shared memory,
  * then the integer arguments. */
-typedef struct ga_plan_launch {
+typedef struct ga_kernel_routine {
   gpucontext *context;
   const char *source, *name;
   unsigned int n_params, n_arrays, n_ints;
   const long long *params, *ints;
   const GpuArray *const *arrays;
-} ga_plan_launch;
+} ga_kernel_routine;
 
 /* Compiles the kernel, unless cached, and queues the launch. GA_VALUE_ERROR for indices
  * out of range or negative geometry; the kernel's own accesses are not checked. */
-int ga__plan_launch(const ga_plan_launch *l);
+int ga__kernel_routine(const ga_kernel_routine *l);
 
 #endif

@@ -1,0 +1,88 @@
+/* Layers of neural networks. */
+#include "c/routines/calls.h"
+
+#include <gpuarray/dnn.h>
+
+/* ---- convolutions ---- */
+
+static gpuconv conv_of(const ga_routine_call *c) {
+  const long long *p = c->params + 3;
+  gpuconv conv;
+  gpuconv_init(&conv, (unsigned int)as_int(c->params[0]));
+  conv.groups = (unsigned int)as_int(c->params[1]);
+  conv.flags = as_int(c->params[2]);
+  for (int i = 0; i < 3; i++) {
+    conv.stride[i] = (size_t)p[i];
+    conv.dilation[i] = (size_t)p[3 + i];
+    conv.before[i] = (size_t)p[6 + i];
+    conv.after[i] = (size_t)p[9 + i];
+  }
+  return conv;
+}
+
+static int empty_output(ga_routine_call *c, unsigned int nd, const size_t *dims) {
+  return GpuArray_empty(c->outs[0], c->context, c->ins[0]->typecode, nd, dims,
+                        GA_C_ORDER);
+}
+
+/* GA_VALUE_ERROR unless the arrays have the axes that the description asks for. */
+static int check_ranks(const ga_routine_call *c, const gpuconv *conv,
+                       bool has_filters) {
+  const unsigned int nd = 2 + conv->nd;
+  const unsigned int more = conv->flags & GA_CONV_UNSHARED ? conv->nd : 0;
+  if (conv->nd >= 1 && conv->nd <= 3 && c->ins[0]->nd == nd &&
+      c->ins[1]->nd == (has_filters ? nd + more : nd))
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_VALUE_ERROR,
+                 "conv: arrays of %u and %u axes for %u spatial axes, expected 2 more",
+                 c->ins[0]->nd, c->ins[1]->nd, conv->nd);
+}
+
+int ga__run_conv(ga_routine_call *c) {
+  size_t dims[GA_MAX_NDIM];
+  const gpuconv conv = conv_of(c);
+  GA_TRY(check_ranks(c, &conv, true));
+  GA_TRY(gpuconv_shape(dims, &conv, c->ins[0]->dimensions, c->ins[1]->dimensions));
+  GA_TRY(empty_output(c, 2 + conv.nd, dims));
+  return or_clear(c, GpuArray_conv(c->outs[0], c->ins[0], c->ins[1], &conv));
+}
+
+/* Spatial lengths of the output, which are the integers behind the two arrays. */
+static int conv_lengths(size_t *dims, const ga_routine_call *c, const gpuconv *conv) {
+  if (c->n_in != 2 + conv->nd)
+    return GA_FAIL(GA_VALUE_ERROR, "conv: %u lengths for %u spatial axes", c->n_in - 2,
+                   conv->nd);
+  for (unsigned int i = 0; i < conv->nd; i++) {
+    if (c->ints[2 + i] < 0)
+      return GA_FAIL(GA_VALUE_ERROR, "conv: length %lld of spatial axis %u",
+                     c->ints[2 + i], i);
+    dims[i] = (size_t)c->ints[2 + i];
+  }
+  return GA_NO_ERROR;
+}
+
+int ga__run_conv_grad_image(ga_routine_call *c) {
+  size_t dims[GA_MAX_NDIM];
+  const gpuconv conv = conv_of(c);
+  GA_TRY(check_ranks(c, &conv, true));
+  dims[0] = c->ins[0]->dimensions[0];
+  dims[1] = c->ins[1]->dimensions[c->ins[1]->nd - 1 - conv.nd] * conv.groups;
+  GA_TRY(conv_lengths(dims + 2, c, &conv));
+  GA_TRY(empty_output(c, 2 + conv.nd, dims));
+  return or_clear(c, GpuArray_conv_grad_image(c->outs[0], c->ins[0], c->ins[1], &conv));
+}
+
+int ga__run_conv_grad_filters(ga_routine_call *c) {
+  size_t dims[GA_MAX_NDIM];
+  const gpuconv conv = conv_of(c);
+  unsigned int nd = 0;
+  GA_TRY(check_ranks(c, &conv, false));
+  dims[nd++] = c->ins[1]->dimensions[1];
+  for (unsigned int i = 0; conv.flags & GA_CONV_UNSHARED && i < conv.nd; i++)
+    dims[nd++] = c->ins[1]->dimensions[2 + i];
+  dims[nd++] = conv.groups > 0 ? c->ins[0]->dimensions[1] / conv.groups : 0;
+  GA_TRY(conv_lengths(dims + nd, c, &conv));
+  GA_TRY(empty_output(c, nd + conv.nd, dims));
+  return or_clear(c,
+                  GpuArray_conv_grad_filters(c->outs[0], c->ins[0], c->ins[1], &conv));
+}

@@ -1,0 +1,9 @@
+"""Layers of neural networks, on the device.
+
+Arrays are batch, channels, then spatial axes, as in most packages for networks.
+"""
+
+from gpuarray._nn.convolution import conv as conv, conv_transpose as conv_transpose
+from gpuarray.errors import suggest_names as _suggest_names
+
+_suggest_names(__name__)

@@ -1,0 +1,63 @@
+/* Layers of neural networks: convolution and its gradients.
+ *
+ * Arrays are batch, channels, then one to three spatial axes, of any layout, all of one
+ * type: float16, bfloat16, float32 or float64. Sums are in float32 at least, float64
+ * for float64. The same arrays give the same bits.
+ *
+ * Ownership: arrays are borrowed. Waiting: nothing waits. Threads: functions may be
+ * called from several at once. Failure: with the result untouched, GA_INVALID_ERROR
+ * (types, contexts, a description whose `size` is wrong), GA_VALUE_ERROR (ranks,
+ * shapes, a read-only result), GA_UNALIGNED_ERROR, GA_DEVSUP_ERROR, GA_MEMORY_ERROR. */
+#ifndef GPUARRAY_DNN_H
+#define GPUARRAY_DNN_H
+
+#include <gpuarray/array.h>
+
+GPUARRAY_BEGIN_DECLS
+
+/* cdef: begin */
+#define GA_CONV_FLIP 0x1     /* filters are turned around, as in mathematics */
+#define GA_CONV_UNSHARED 0x2 /* filters of their own for each place of the result */
+/* `before` and `after` are half the extent of the filters, or the extent less 1; that
+ * of n elements with dilation d is (n - 1) * d + 1. */
+#define GA_CONV_HALF 0x4
+#define GA_CONV_FULL 0x8
+
+/* A convolution. Per spatial axis, in elements: the stride between results, the
+ * dilation between a filter's elements, and the zeros before and after the data. */
+typedef struct _gpuconv {
+  size_t size;     /* sizeof(gpuconv) */
+  unsigned int nd; /* spatial axes, 1 to 3 */
+  unsigned int groups;
+  int flags;
+  size_t stride[3], dilation[3];
+  size_t before[3], after[3];
+} gpuconv;
+
+/* Sets `size` and `nd`: one group, stride and dilation 1, no padding. */
+void gpuconv_init(gpuconv *c, unsigned int nd);
+
+/* Shape of a result: `image` and `filters` are shapes of 2 + nd lengths (of filters 2 +
+ * 2 nd if unshared). GA_VALUE_ERROR where they do not fit together. */
+int gpuconv_shape(size_t *out, const gpuconv *c, const size_t *image,
+                  const size_t *filters);
+
+/* Convolution of `image` (batch, channels, ...) by `filters` (results, channels /
+ * groups, ...) to `out` (batch, results, ...); out[o] is the sum over filter elements f
+ * of image[o * stride + f * dilation - before] * filters[f]. Unshared filters are
+ * (results, out's spatial axes, channels / groups, ...). Channels and results are split
+ * into `groups` that do not mix. `out` overlaps no input. */
+int GpuArray_conv(GpuArray *out, const GpuArray *image, const GpuArray *filters,
+                  const gpuconv *c);
+/* Gradient by the image, whose shape `out` has, of a convolution by `filters` whose
+ * result's gradient is `grad`. This is also the transposed convolution of `grad`. */
+int GpuArray_conv_grad_image(GpuArray *out, const GpuArray *grad,
+                             const GpuArray *filters, const gpuconv *c);
+/* Gradient by the filters, whose shape `out` has. */
+int GpuArray_conv_grad_filters(GpuArray *out, const GpuArray *image,
+                               const GpuArray *grad, const gpuconv *c);
+/* cdef: end */
+
+GPUARRAY_END_DECLS
+
+#endif
