@@ -266,7 +266,9 @@ def conv_transpose(
             f"{geometry.filter_ndim} axes"
         )
     lengths = tuple(
-        transposed_length(geometry, axis, image.shape[2 + axis], filters.shape[2 + axis])
+        transposed_length(
+            geometry, axis, image.shape[2 + axis], filters.shape[2 + axis]
+        )
         + more[axis]
         for axis in range(ndim)
     )
