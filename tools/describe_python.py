@@ -82,6 +82,7 @@ PAGES = {
         "linalg",
     ),
     "fft": Page("Fourier transforms", "fft", "fft"),
+    "nn": Page("Layers of neural networks", "nn", "nn"),
     "random": Page("Random numbers", "random", "random"),
     "kernels": Page(
         "Kernels of your own",

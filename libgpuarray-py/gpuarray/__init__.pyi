@@ -19,6 +19,7 @@ from gpuarray import (
     fft as fft,
     gpuarray as gpuarray,
     linalg as linalg,
+    nn as nn,
     operations as operations,
     random as random,
     reduction as reduction,

@@ -38,7 +38,7 @@ from gpuarray.compiler.graph.types import TensorType
 from gpuarray.dtypes import as_dtype, dtype_to_typecode
 
 OF_ARRAY, OF_INTEGER, OF_OFFSET, OF_STRIDE, OF_BITS = range(5)
-"""The source of an argument: enum ga_argument_source of ``c/routines/kernel_routine.h``."""
+"""Sources of an argument: enum ga_argument_source, ``c/routines/kernel_routine.h``."""
 MOST_BITS = 8
 """Largest literal argument of a launch in a file, in bytes."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from gpuarray._core.base import BaseArray, require_all
@@ -51,9 +52,10 @@ class Geometry:
         flags |= lib.GA_CONV_UNSHARED * self.is_unshared
         flags |= lib.GA_CONV_HALF * (self.padding == "half")
         flags |= lib.GA_CONV_FULL * (self.padding == "full")
-        lists = (self.stride, 1), (self.dilation, 1), *((p, 0) for p in zip(*pairs))
+        before, after = zip(*pairs, strict=True)
+        lists = (self.stride, 1), (self.dilation, 1), (before, 0), (after, 0)
         padded = [(*each, *(fill,) * (MOST_AXES - self.ndim)) for each, fill in lists]
-        return (self.ndim, self.groups, flags, *(n for each in padded for n in each))
+        return (self.ndim, self.groups, flags, *chain.from_iterable(padded))
 
     def struct(self) -> Any:
         """The library's description, a ``gpuconv *``."""
