@@ -4,8 +4,8 @@
 #include "c/array/array.h"
 #include "c/base/hash.h"
 #include "c/elemwise/elemwise_run.h"
-#include "c/routines/kernel_routine.h"
 #include "c/reduce/reduction.h"
+#include "c/routines/kernel_routine.h"
 #include "c/saving/plan_file.h"
 
 static void put_args(ga_strbuf *out, const gpuelemwise_arg *args, unsigned int n) {
