@@ -120,12 +120,12 @@ def geometry_of(operation: str, ndim: int, **options: Any) -> Geometry:
             f"{operation}: an image of {ndim + 2} axes, expected batch, channels and "
             f"one to {MOST_AXES} spatial axes"
         )
-    groups = numbers_of(options["groups"], 1, operation, "groups", 1)
+    (groups,) = numbers_of(options["groups"], 1, operation, "groups", 1)
     return Geometry(
         numbers_of(options["stride"], ndim, operation, "stride", 1),
         numbers_of(options["dilation"], ndim, operation, "dilation", 1),
         padding_of(options["padding"], ndim, operation),
-        *groups,
+        groups,
         bool(options["flip"]),
         bool(options["unshared"]),
     )
