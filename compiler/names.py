@@ -19,10 +19,8 @@ PAGE = "docs/compiler/for-those-who-know-theano.md"
 
 _TO_COME = {
     "convolution and pooling": """
-        tensor.signal tensor.nnet.abstract_conv tensor.nnet.bilinear_upsampling
-        tensor.nnet.conv tensor.nnet.conv2d tensor.nnet.conv2d_transpose
-        tensor.nnet.conv3d tensor.nnet.conv3d2d tensor.nnet.corr tensor.nnet.corr3d
-        tensor.nnet.neighbours tensor.nnet.separable_conv2d
+        tensor.signal tensor.nnet.conv tensor.nnet.conv3d2d tensor.nnet.corr
+        tensor.nnet.corr3d tensor.nnet.neighbours
     """,
     "batch normalization": """
         tensor.nnet.bn tensor.nnet.batch_normalization

@@ -21,10 +21,12 @@ import logreg
 import numpy as np
 import simple
 from cases import CASES
+from gpuarray import nn
 from gpuarray._core.context import Context
 from gpuarray._fft import kernel_text
 from gpuarray._kernels.apply import apply_row
 from gpuarray._kernels.codegen import resolve
+from gpuarray._nn import convolution
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.compiler.errors import AssertError
 from gpuarray.compiler.scan_module import until
@@ -266,6 +268,18 @@ def transforms():
         gpuarray.GpuKernel(text, name, [], "null")
 
 
+def convolutions():
+    """Convolutions and their gradients, with filters shared or of each place."""
+    for dtype, n in itertools.product(("float16", "bfloat16", *FLOATS[1:]), (1, 2**31)):
+        for shared in (True, False):
+            image, grad = empty((1, 1, n), dtype), empty((1, 1, n), dtype)
+            filters = empty((1, 1, 1) if shared else (1, n, 1, 1), dtype)
+            nn.conv(image, filters, unshared=not shared)
+            geometry = convolution.Geometry((1,), (1,), "half", is_unshared=not shared)
+            convolution.grad_image(grad, filters, (n,), geometry)
+            convolution.grad_filters(image, grad, (1,), geometry)
+
+
 def folds():
     """Folds with every row of two operands, and what they do at repeated places."""
     for row in SCALARS.values():
@@ -468,6 +482,7 @@ def main() -> None:
         numbers_at_random,
         searches,
         transforms,
+        convolutions,
         folds,
         own,
     ):

@@ -55,6 +55,7 @@ STEMS = {
     "gemm_fine_xx",
     "gemv_rows_packs",
     "gemv_columns_packs",
+    "conv",
     "dot_parts",
     "dot_sum",
     "gemm_narrow",

@@ -15,7 +15,14 @@ from gpuarray.compiler.ops.elemwise.elemwise import (
     Elemwise,
 )
 from gpuarray.compiler.ops.linalg.linalg import Gemm, Gemv
+from gpuarray.compiler.ops.nnet.conv import (
+    AbstractConv2d,
+    AbstractConv2d_gradInputs,
+    AbstractConv2d_gradWeights,
+    AbstractConv3d,
+)
 from gpuarray.compiler.ops.variables.transfer import GpuFromHost, GpuToGpu, HostFromGpu
+from gpuarray.compiler.tensor.nnet.abstract_conv import conv2d_grad_wrt_weights
 
 
 @dataclass(frozen=True)
@@ -382,3 +389,62 @@ import cases_nn  # noqa: E402, F401  (its cases join the table)
 import cases_seeing  # noqa: E402, F401
 import cases_sorting  # noqa: E402, F401
 import cases_special  # noqa: E402, F401
+
+# Convolutions.
+case(
+    "conv2d",
+    lambda x, w: T.nnet.conv2d(x, w, border_mode=((1, 0), 2), subsample=(2, 1)),
+    AbstractConv2d(border_mode=((1, 0), 2), subsample=(2, 1)).reference,
+    f64(2, 3, 5, 4),
+    f64(2, 3, 2, 3),
+)
+case(
+    "conv2d_groups",
+    lambda x, w: T.nnet.conv2d(
+        x, w, border_mode="half", filter_dilation=(1, 2), num_groups=2
+    ),
+    AbstractConv2d(border_mode="half", filter_dilation=(1, 2), num_groups=2).reference,
+    f32(2, 4, 5, 4),
+    f32(6, 2, 3, 3),
+)
+case(
+    "conv2d_unshared",
+    lambda x, w: T.nnet.conv2d(x, w, unshared=True),
+    AbstractConv2d(unshared=True).reference,
+    f64(2, 2, 3, 4),
+    f64(3, 2, 3, 2, 2, 2),
+)
+case(
+    "conv2d_transpose",
+    lambda x, w: T.nnet.conv2d_transpose(
+        x, w, (2, 3, 6, 5), input_dilation=(2, 1), border_mode="half"
+    ),
+    lambda x, w: AbstractConv2d_gradInputs(
+        subsample=(2, 1), border_mode="half"
+    ).reference(w, x, 6, 5),
+    f64(2, 2, 3, 5),
+    f64(2, 3, 3, 3),
+)
+case(
+    "conv2d_grad_wrt_weights",
+    lambda x, g: conv2d_grad_wrt_weights(x, g, (2, 3, 2, 3), border_mode="full"),
+    lambda x, g: AbstractConv2d_gradWeights(border_mode="full").reference(x, g, 2, 3),
+    f64(2, 3, 3, 4),
+    f64(2, 2, 4, 6),
+)
+case(
+    "conv3d",
+    lambda x, w: T.nnet.conv3d(x, w, subsample=(1, 2, 1), filter_flip=False),
+    AbstractConv3d(subsample=(1, 2, 1), filter_flip=False).reference,
+    f64(1, 2, 3, 4, 3),
+    f64(2, 2, 2, 2, 2),
+)
+case(
+    "causal_conv1d",
+    lambda x, w: T.nnet.causal_conv1d(x, w, (None, None, 3)),
+    lambda x, w: AbstractConv2d(border_mode=(0, 2)).reference(
+        x[:, :, None], w[:, :, None]
+    )[:, :, 0, : x.shape[2]],
+    f64(2, 2, 5),
+    f64(3, 2, 3),
+)

@@ -14,6 +14,14 @@ from gpuarray.compiler.ops.nnet.activations import (
     softsign as softsign,
     ultra_fast_sigmoid as ultra_fast_sigmoid,
 )
+from gpuarray.compiler.ops.nnet.conv_functions import (
+    causal_conv1d as causal_conv1d,
+    conv2d as conv2d,
+    conv2d_transpose as conv2d_transpose,
+    conv3d as conv3d,
+    separable_conv2d as separable_conv2d,
+    separable_conv3d as separable_conv3d,
+)
 from gpuarray.compiler.ops.nnet.losses import (
     binary_crossentropy as binary_crossentropy,
     categorical_crossentropy as categorical_crossentropy,
@@ -34,10 +42,9 @@ from gpuarray.compiler.ops.nnet.nnet import (
     softmax_graph as softmax_graph,
     softmax_with_bias as softmax_with_bias,
 )
+from gpuarray.compiler.tensor.nnet import abstract_conv as abstract_conv
 
 sigmoid = _math.ROWS["sigmoid"]
 softplus = _math.ROWS["softplus"]
 
-_suggest_names(__name__)
-# So that Python looks for modules within it, which are planned.
-__path__: list[str] = []
+_suggest_names(__name__, "abstract_conv")
