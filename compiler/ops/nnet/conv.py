@@ -33,11 +33,11 @@ class BaseAbstractConv(Op):
 
     __props__ = (
         "convdim",
+        "imshp",
+        "kshp",
         "border_mode",
         "subsample",
         "filter_flip",
-        "imshp",
-        "kshp",
         "filter_dilation",
         "num_groups",
         "unshared",
@@ -296,6 +296,8 @@ class AbstractConv_gradWeights(BaseAbstractConv):
 
 
 class _Axes2(BaseAbstractConv):
+    __props__ = BaseAbstractConv.__props__[1:]
+
     def __init__(
         self,
         imshp: Any = None,
@@ -312,6 +314,8 @@ class _Axes2(BaseAbstractConv):
 
 
 class _Axes3(BaseAbstractConv):
+    __props__ = BaseAbstractConv.__props__[1:]
+
     def __init__(
         self,
         imshp: Any = None,
