@@ -31,7 +31,7 @@ class BaseAbstractConv(Op):
     as far as they are known, with None for the rest.
     """
 
-    __props__ = (
+    __props__: ClassVar[tuple[str, ...]] = (
         "convdim",
         "imshp",
         "kshp",

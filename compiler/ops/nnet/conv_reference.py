@@ -108,8 +108,9 @@ def grad_image(geometry: Geometry, kern: Any, grad: Any, shape: Any) -> Any:
     for element, places in _meetings(geometry, shape, filters):
         part = w[(..., *element)], g
         x[(..., *places)] += np.einsum(f"{of_filters},{of_result}->{of_image}", *part)
-    inside = (slice(b, b + n) for (b, _), n in zip(ends, shape, strict=True))
-    return out[(..., *inside)].astype(grad.dtype)
+    inside = [slice(b, b + n) for (b, _), n in zip(ends, shape, strict=True)]
+    image: Any = out[(slice(None), slice(None), *inside)]
+    return image.astype(grad.dtype)
 
 
 def grad_filters(geometry: Geometry, image: Any, grad: Any, shape: Any) -> Any:
