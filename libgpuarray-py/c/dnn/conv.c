@@ -1,5 +1,5 @@
 /* Convolutions: the arrays, and the choice of a kernel. */
-#include "c/dnn/conv.h"
+#include "c/dnn/conv_tiles.h"
 
 #include <string.h>
 
@@ -131,7 +131,7 @@ static int describe(ga_conv *out, const operands *o, const gpuconv *c,
 static int run(const operands *o, const gpuconv *c, enum ga_conv_role role) {
   ga_conv call;
   GA_TRY(describe(&call, o, c, role));
-  return ga__conv_direct(&call);
+  return ga__conv_tiles_serve(&call) ? ga__conv_tiles(&call) : ga__conv_direct(&call);
 }
 
 int GpuArray_conv(GpuArray *out, const GpuArray *image, const GpuArray *filters,

@@ -1,7 +1,7 @@
 /* Convolutions by the kernel that serves all of them. */
 #include "c/dnn/kernels/conv_direct.inc"
-#include "c/base/dtype.h"
 #include "c/dnn/conv.h"
+#include "c/dnn/conv_words.h"
 #include "c/program/kernel_table.h"
 #include "c/program/kernel_text.h"
 
@@ -9,23 +9,14 @@ typedef struct direct_spec {
   unsigned char typecode, role, is_wide, is_unshared;
 } direct_spec;
 
-static void add_conversion(ga_strbuf *text, const char *name, const char *conversion) {
-  ga__strbuf_addf(text, "#define %s(v) ", name);
-  ga__strbuf_fill(text, conversion, "(v)");
-  ga__strbuf_add(text, "\n");
-}
-
 static int write_source(ga_source *out, const gpucontext *ctx, const void *spec) {
   const direct_spec *s = spec;
   ga_strbuf text = {0};
   (void)ctx;
+  ga__conv_add_types(&text, s->typecode, false);
   ga__strbuf_addf(&text,
-                  "#define CV_TYPE %s\n#define CV_ACC %s\n#define CV_INT %s\n"
-                  "#define CV_ROLE %d\n#define CV_IS_UNSHARED %d\n",
-                  ga__dtype_ctype(s->typecode), ga__dtype_work_ctype(s->typecode),
+                  "#define CV_INT %s\n#define CV_ROLE %d\n#define CV_IS_UNSHARED %d\n",
                   s->is_wide ? "ga_ssize" : "ga_int", s->role, s->is_unshared);
-  add_conversion(&text, "CV_LOAD", ga__dtype_load(s->typecode));
-  add_conversion(&text, "CV_STORE", ga__dtype_store(s->typecode));
   ga__strbuf_add(&text, conv_direct_text);
   out->is_closed = true;
   return ga__text_finish_named(out, "conv", NULL, "#define CV_NAME %\n", &text);

@@ -21,7 +21,7 @@
   ((behind) < 0 || (behind) % stride##axis != 0 ||                                     \
    (behind) / stride##axis >= result##axis)
 
-KERNEL void CV_NAME(GLOBAL_MEM CV_TYPE *out, ga_size out_off,
+KERNEL void CV_NAME(GLOBAL_MEM CV_OUT *out, ga_size out_off,
                     GLOBAL_MEM const CV_TYPE *GA_APART left, ga_size left_off,
                     GLOBAL_MEM const CV_TYPE *GA_APART right, ga_size right_off,
                     CV_INT count, CV_INT batch, CV_INT channels, CV_INT results,
@@ -34,7 +34,7 @@ KERNEL void CV_NAME(GLOBAL_MEM CV_TYPE *out, ga_size out_off,
                     CV_INT w0, CV_INT w1, CV_INT w2, CV_INT yb, CV_INT yr, CV_INT y0,
                     CV_INT y1, CV_INT y2, CV_INT p0, CV_INT p1, CV_INT p2) {
   KERNEL_BEGIN;
-  out = CV_AT(CV_TYPE, out, out_off);
+  out = CV_AT(CV_OUT, out, out_off);
   left = CV_AT(const CV_TYPE, left, left_off);
   right = CV_AT(const CV_TYPE, right, right_off);
   for (CV_INT at = (CV_INT)(GID_0 * LDIM_0 + LID_0); at < count;

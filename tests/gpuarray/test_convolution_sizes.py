@@ -1,0 +1,118 @@
+"""Convolutions of sizes that reach every tile of the kernels, and split terms."""
+
+import gpuarray
+import numpy as np
+import pytest
+from gpuarray._nn import convolution
+from gpuarray._nn.convolution import Geometry
+from gpuarray.compiler.ops.nnet import conv_reference
+from judge import assert_same
+
+# Batch, channels of a group, spatial lengths; results of a group, filters, geometry.
+SIZES = {
+    "8 rows": (2, 3, (20, 21), 6, (5, 5), Geometry((1, 1), (1, 1), "half")),
+    "16 rows": (1, 6, (18, 18), 16, (7, 7), Geometry((1, 1), (1, 1), ((0, 0),) * 2)),
+    "32 rows": (3, 5, (14, 9), 20, (3, 2), Geometry((2, 1), (1, 2), ((1, 0), (2, 1)))),
+    "64 rows": (2, 20, (9, 9), 50, (3, 3), Geometry((1, 1), (1, 1), "full", 1, True)),
+    "128 rows": (2, 70, (8, 8), 130, (3, 3), Geometry((1, 1), (1, 1), "half")),
+    "one element": (3, 40, (7, 7), 65, (1, 1), Geometry((1, 1), (1, 1), "half")),
+    "strides": (2, 9, (13, 14), 35, (4, 3), Geometry((3, 2), (1, 1), ((2, 1),) * 2)),
+    "strides and dilation": (
+        1,
+        4,
+        (15, 15),
+        9,
+        (3, 3),
+        Geometry((2, 3), (3, 2), "half"),
+    ),
+    "stride above filters": (
+        2,
+        4,
+        (11, 12),
+        12,
+        (2, 1),
+        Geometry((4, 3), (1, 1), "half"),
+    ),
+    "groups": (2, 5, (9, 8), 7, (3, 3), Geometry((2, 1), (1, 1), "half", 3)),
+    "depthwise": (2, 1, (16, 17), 2, (3, 3), Geometry((1, 1), (1, 1), "half", 11)),
+    "many terms": (40, 2, (17, 19), 3, (2, 3), Geometry((1, 1), (1, 1), "half")),
+    "one axis": (2, 12, (300,), 34, (5,), Geometry((2,), (3,), "half")),
+    "three axes": (
+        2,
+        3,
+        (5, 6, 7),
+        9,
+        (2, 3, 2),
+        Geometry((1, 2, 1), (1, 1, 2), "full"),
+    ),
+}
+
+
+def case(name, dtype, rng):
+    batch, channels, lengths, results, filters, geometry = SIZES[name]
+    groups = geometry.groups
+    shapes = (
+        (batch, groups * channels, *lengths),
+        (groups * results, channels, *filters),
+    )
+    image, kern = (rng.integers(-2, 3, s).astype(dtype) for s in shapes)
+    shape = geometry.result_shape(image.shape, kern.shape)
+    return geometry, image, kern, rng.integers(-2, 3, shape).astype(dtype)
+
+
+def judged(geometry, image, kern, grad):
+    x, w, g = (a.astype("float64") for a in (image, kern, grad))
+    n = geometry.ndim
+    return (
+        conv_reference.conv(geometry, x, w),
+        conv_reference.grad_image(geometry, w, g, x.shape[-n:]),
+        conv_reference.grad_filters(geometry, x, g, w.shape[-n:]),
+    )
+
+
+def run(geometry, image, kern, grad):
+    n = geometry.ndim
+    return (
+        convolution.convolve(image, kern, geometry),
+        convolution.grad_image(grad, kern, image.shape[-n:], geometry),
+        convolution.grad_filters(image, grad, kern.shape[-n:], geometry),
+    )
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_whole_numbers(context, name):
+    geometry, *hosts = case(name, "float32", np.random.default_rng(1))
+    arrays = [gpuarray.asarray(host, device=context) for host in hosts]
+    got = run(geometry, *arrays)
+    for one, other in zip(got, judged(geometry, *hosts), strict=True):
+        assert_same(one, other.astype("float32"), exact=True)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
+@pytest.mark.parametrize("name", ["8 rows", "64 rows", "strides", "many terms"])
+def test_dtypes(context, name, dtype):
+    geometry, *hosts = case(name, dtype, np.random.default_rng(2))
+    arrays = [gpuarray.asarray(host, device=context) for host in hosts]
+    got = run(geometry, *arrays)
+    for one, other in zip(got, judged(geometry, *hosts), strict=True):
+        assert_same(one, other.astype(dtype))
+
+
+@pytest.mark.parametrize("name", ["32 rows", "128 rows", "many terms"])
+def test_strided_operands_and_results(context, name):
+    geometry, *hosts = case(name, "float32", np.random.default_rng(3))
+    last = []
+    for host in hosts:  # channels vary fastest
+        turned = np.ascontiguousarray(np.moveaxis(host, 1, -1))
+        axes = (0, turned.ndim - 1, *range(1, turned.ndim - 1))
+        last.append(gpuarray.asarray(turned, device=context).transpose(axes))
+    back = [
+        gpuarray.asarray(np.ascontiguousarray(host[::-1, ::-1]), device=context)[
+            ::-1, ::-1
+        ]
+        for host in hosts
+    ]
+    for operands in (last, back):
+        got = run(geometry, *operands)
+        for one, other in zip(got, judged(geometry, *hosts), strict=True):
+            assert_same(one, other.astype("float32"), exact=True)
