@@ -19,8 +19,9 @@ typedef struct shape {
 } shape;
 
 static const shape shapes[] = {{128, 128, 8, 8}, {64, 128, 8, 8}, {64, 64, 4, 8},
-                               {32, 256, 8, 8},  {16, 256, 4, 8}, {8, 256, 2, 8}};
-enum { LARGE, WIDE, SMALL, ROWS_32, ROWS_16, ROWS_8 };
+                               {32, 256, 8, 8},  {16, 256, 4, 8}, {8, 256, 2, 8},
+                               {32, 64, 8, 8},   {16, 64, 4, 8},  {8, 64, 2, 8}};
+enum { LARGE, WIDE, SMALL, ROWS_32, ROWS_16, ROWS_8, FEW };
 
 static unsigned int items_of(const shape *s) {
   return s->rows / s->tall * (s->columns / s->broad);
@@ -47,12 +48,10 @@ static size_t tiles_of(const shape *s, const sizes *of) {
 /* The largest tile that leaves no processor idle, and few rows unused. */
 static unsigned int choose_shape(const ga_gather *g, const sizes *of) {
   const size_t processors = g->context->info.processors;
-  if (of->m <= 8)
-    return ROWS_8;
-  if (of->m <= 16)
-    return ROWS_16;
-  if (of->m <= 32)
-    return ROWS_32;
+  if (of->m <= 32) {
+    const unsigned int kind = of->m <= 8 ? ROWS_8 : of->m <= 16 ? ROWS_16 : ROWS_32;
+    return of->n <= 128 ? kind + FEW - ROWS_32 : kind; /* with fewer columns */
+  }
   if (of->m > 64 && tiles_of(&shapes[LARGE], of) * g->groups >= processors)
     return LARGE;
   return tiles_of(&shapes[WIDE], of) * g->groups >= processors ? WIDE : SMALL;
@@ -81,7 +80,7 @@ static size_t count_parts(const ga_gather *g, const sizes *of, const shape *s) {
 /* ---- sources ---- */
 
 typedef struct tiles_spec {
-  unsigned char typecode, shape, has_depth, is_part;
+  unsigned char typecode, shape, has_depth, is_part, is_masked;
 } tiles_spec;
 
 static int write_tiles(ga_source *out, const gpucontext *ctx, const void *spec) {
@@ -94,10 +93,11 @@ static int write_tiles(ga_source *out, const gpucontext *ctx, const void *spec) 
   ga__strbuf_addf(&text,
                   "#define CV_BM %u\n#define CV_BN %u\n#define CV_BK %d\n"
                   "#define CV_TM %u\n#define CV_TN %u\n#define CV_GW %d\n"
-                  "#define CV_PACK %s\n#define CV_AXES %d\n#define CV_BLOCKS %u\n",
+                  "#define CV_PACK %s\n#define CV_AXES %d\n#define CV_BLOCKS %u\n"
+                  "#define CV_IS_MASKED %d\n",
                   s->rows, s->columns, DEPTH, s->tall, s->broad, is_double ? 2 : 4,
                   is_double ? "ga_double2" : "ga_float4", t->has_depth ? 3 : 2,
-                  is_double ? 1 : 512 / items_of(s));
+                  is_double ? 1 : 512 / items_of(s), t->is_masked);
   ga__strbuf_add(&text, conv_tiles_text);
   out->is_closed = true;
   return ga__text_finish_named(out, "conv_tiles", NULL,
@@ -168,8 +168,9 @@ static int launch_tiles(const ga_gather *g, const sizes *of, unsigned int kind,
   const shape *s = &shapes[kind];
   const bool has_depth = g->axes[0].length > 1 || g->axes[0].terms > 1 ||
                          g->axes[0].columns > 1 || g->axes[0].first != 0;
+  const size_t taps = g->axes[0].terms * g->axes[1].terms * g->axes[2].terms;
   const tiles_spec spec = {(unsigned char)g->typecode, (unsigned char)kind, has_depth,
-                           parts > 1};
+                           parts > 1, taps <= 32};
   const size_t part = ga__ceil_div(ga__ceil_div(of->k, parts), DEPTH) * DEPTH;
   size_t offset = g->offsets[0];
   const ssize_t first = lower(&offset, g);

