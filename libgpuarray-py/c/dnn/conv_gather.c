@@ -1,5 +1,5 @@
 /* Convolutions and their gradients as one gather. */
-#include "c/dnn/conv_tiles.h"
+#include "c/dnn/conv_gather.h"
 
 static ga_gather begin(const ga_conv *c, const ga_conv_array *a, const ga_conv_array *b,
                        const ga_conv_array *out) {
@@ -124,4 +124,33 @@ size_t ga__gather_phases(const ga_conv *c) {
   for (int i = 0; c->role == GA_CONV_IMAGE && i < GA_CONV_AXES; i++)
     n *= c->axes[i].stride;
   return n;
+}
+
+ga_gather_sizes ga__gather_sizes(const ga_gather *g) {
+  ga_gather_sizes s = {g->rows, g->columns, g->terms};
+  for (int i = 0; i < GA_CONV_AXES; i++) {
+    s.n *= g->axes[i].columns;
+    s.k *= g->axes[i].terms;
+  }
+  return s;
+}
+
+/* ---- arguments ---- */
+
+void ga__gather_add_arrays(ga_args *args, const ga_gather *g) {
+  ga__args_pointer(args, g->data[2], g->offsets[2], false);
+  ga__args_pointer(args, g->data[0], g->offsets[0], true);
+  ga__args_pointer(args, g->data[1], g->offsets[1], true);
+}
+
+void ga__gather_add(ga_args *args, unsigned int n, const ssize_t *numbers) {
+  for (unsigned int i = 0; i < n; i++)
+    ga__args_i32(args, (int32_t)numbers[i]);
+}
+
+void ga__gather_add_lengths(ga_args *args, const ga_gather *g, bool of_terms) {
+  for (int i = 0; i < GA_CONV_AXES; i++) {
+    const size_t n = of_terms ? g->axes[i].terms : g->axes[i].columns;
+    ga__args_i32(args, n > 0 ? (int32_t)n : 1);
+  }
 }

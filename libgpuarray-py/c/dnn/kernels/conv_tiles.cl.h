@@ -69,8 +69,8 @@ typedef struct CV_TERM {
 
 #if CV_TM < CV_GW
 #define CV_TAKE_ROWS(r, q)                                                             \
-  CV_EACH(i_, CV_GM)                                                                   \
-  (r)[i_] = (q)[i_];
+  CV_EACH (i_, CV_GM)                                                                  \
+    (r)[i_] = (q)[i_];
 #else
 #define CV_TAKE_ROWS(r, q) CV_TAKE(r, q)
 #endif
@@ -91,28 +91,28 @@ typedef struct CV_TERM {
 
 /* Loads the tile whose terms are described in slot `side`. */
 #define CV_FETCH(side)                                                                 \
-  CV_EACH(e, CV_NA) {                                                                  \
+  CV_EACH (e, CV_NA) {                                                                 \
     const int r = item / CV_BK + e * (CV_ITEMS / CV_BK);                               \
     const int row = top + r < m ? top + r : m - 1;                                     \
     LOCAL_MEM_ARG const CV_TERM *t = terms + (side) * CV_BK + item % CV_BK;            \
     next_a[e] = t->a < 0 ? 0 : CV_LOAD(a[row * a_m + t->a]);                           \
   }                                                                                    \
-  CV_EACH(e, CV_NB) {                                                                  \
+  CV_EACH (e, CV_NB) {                                                                 \
     LOCAL_MEM_ARG const CV_TERM *t =                                                   \
         terms + (side) * CV_BK + item / CV_BN + e * CV_STEP;                           \
-    CV_EACH(w, CV_WIDE)                                                                \
-    next_b[w][e] = CV_IS_INSIDE(t, w) ? CV_LOAD(b[base[w] + t->b]) : 0;                \
+    CV_EACH (w, CV_WIDE)                                                               \
+      next_b[w][e] = CV_IS_INSIDE(t, w) ? CV_LOAD(b[base[w] + t->b]) : 0;              \
   }
 #define CV_STASH(side)                                                                 \
-  CV_EACH(e, CV_NA) {                                                                  \
+  CV_EACH (e, CV_NA) {                                                                 \
     const int r = item / CV_BK + e * (CV_ITEMS / CV_BK);                               \
     if (CV_BM * CV_BK % CV_ITEMS == 0 || r < CV_BM)                                    \
       as[(side) * CV_BK * CV_LDA + item % CV_BK * CV_LDA + r] = next_a[e];             \
   }                                                                                    \
-  CV_EACH(w, CV_WIDE)                                                                  \
-  CV_EACH(e, CV_NB)                                                                    \
-  bs[((side) * CV_BK + item / CV_BN + e * CV_STEP) * CV_LDB + item % CV_BN +           \
-     w * CV_ITEMS] = next_b[w][e];
+  CV_EACH (w, CV_WIDE)                                                                 \
+    CV_EACH (e, CV_NB)                                                                 \
+      bs[((side) * CV_BK + item / CV_BN + e * CV_STEP) * CV_LDB + item % CV_BN +       \
+         w * CV_ITEMS] = next_b[w][e];
 /* Describes terms `from` + item. Those behind the last have no place in b. */
 #define CV_DESCRIBE(side, from)                                                        \
   if (item < CV_BK) {                                                                  \
@@ -140,6 +140,7 @@ void CV_NAME(GLOBAL_MEM CV_OUT *c, ga_size c_off, GLOBAL_MEM const CV_TYPE *GA_A
   LOCAL_MEM CV_PACK a_packs[2 * CV_BK * CV_LDA / CV_GW];
   LOCAL_MEM CV_PACK b_packs[2 * CV_BK * CV_LDB / CV_GW];
   LOCAL_MEM CV_TERM terms[2 * CV_BK];
+  LOCAL_MEM int places[CV_BN]; /* of columns in c */
   LOCAL_MEM_ARG CV_ACC *as = (LOCAL_MEM_ARG CV_ACC *)a_packs;
   LOCAL_MEM_ARG CV_ACC *bs = (LOCAL_MEM_ARG CV_ACC *)b_packs;
   const int item = (int)LID_0, lane = item % 32, warp = item / 32;
@@ -155,11 +156,11 @@ void CV_NAME(GLOBAL_MEM CV_OUT *c, ga_size c_off, GLOBAL_MEM const CV_TYPE *GA_A
   ga_uint mask[CV_WIDE];
 #endif
   CV_ACC acc[CV_TM][CV_TN], next_a[CV_NA], next_b[CV_WIDE][CV_NB];
-  int side = 0;
+  int side = 1;
   a = CV_AT(const CV_TYPE, a, a_off) + (int)GID_2 * a_group;
   b = CV_AT(const CV_TYPE, b, b_off) + (int)GID_2 * b_group;
   c = CV_AT(CV_OUT, c, c_off) + (int)GID_2 * c_group + (int)GID_1 * c_part;
-  CV_EACH(w, CV_WIDE) {
+  CV_EACH (w, CV_WIDE) {
     int rest = left + item % CV_BN + w * CV_ITEMS;
     rest = rest < n ? rest : n - 1;
     CV_NEXT(i2, n_2)
@@ -168,6 +169,8 @@ void CV_NAME(GLOBAL_MEM CV_OUT *c, ga_size c_off, GLOBAL_MEM const CV_TYPE *GA_A
     at0[w] = i0 * step_0 + first_0;
     at1[w] = i1 * step_1 + first_1;
     at2[w] = i2 * step_2 + first_2;
+    if (item < CV_BN)
+      places[item % CV_BN + w * CV_ITEMS] = rest * c_o + i0 * c_0 + i1 * c_1 + i2 * c_2;
     base[w] = rest * b_n + at0[w] * b_0 + at1[w] * b_1 + at2[w] * b_2;
 #if CV_IS_MASKED
     ga_uint inside = 0, bit = 1;
@@ -181,49 +184,47 @@ void CV_NAME(GLOBAL_MEM CV_OUT *c, ga_size c_off, GLOBAL_MEM const CV_TYPE *GA_A
     mask[w] = inside;
 #endif
   }
-  CV_EACH(r, CV_TM)
-  CV_EACH(v, CV_TN)
-  acc[r][v] = 0;
-  CV_DESCRIBE(0, begin)
-  CV_DESCRIBE(1, begin + CV_BK)
+  CV_EACH (r, CV_TM)
+    CV_EACH (v, CV_TN)
+      acc[r][v] = 0;
+  /* Each round loads a tile and uses the one before: so the code is small. */
+  for (int slot = 0; slot < 2; slot++)
+    CV_DESCRIBE(slot, begin + slot * CV_BK)
   local_barrier();
-  CV_FETCH(0)
-  CV_STASH(0)
-  local_barrier();
-  for (int from = begin; from < last; from += CV_BK) {
-    if (from + CV_BK < last) {
+  for (int from = begin - CV_BK; from < last; from += CV_BK) {
+    const bool has_next = from + CV_BK < last;
+    if (has_next) {
       CV_FETCH(1 - side)
+    }
+    if (from >= begin) {
       CV_DESCRIBE(side, from + 2 * CV_BK)
+      LOCAL_MEM_ARG const CV_ACC *at = as + side * (CV_BK * CV_LDA) + row;
+      LOCAL_MEM_ARG const CV_ACC *bt = bs + side * (CV_BK * CV_LDB) + column;
+      GA_TILE_TERMS
+      for (int p = 0; p < CV_BK; p++) {
+        CV_ACC fa[CV_TM], fb[CV_TN];
+        CV_EACH (r, CV_TM / CV_GM)
+          CV_TAKE_ROWS((fa + r * CV_GM), (at + p * CV_LDA + r * (4 * CV_GM)))
+        CV_EACH (v, CV_TN / CV_GW)
+          CV_TAKE((fb + v * CV_GW), (bt + p * CV_LDB + v * (8 * CV_GW)))
+        CV_EACH (r, CV_TM)
+          CV_EACH (v, CV_TN)
+            acc[r][v] += fa[r] * fb[v];
+      }
     }
-    LOCAL_MEM_ARG const CV_ACC *at = as + side * (CV_BK * CV_LDA) + row;
-    LOCAL_MEM_ARG const CV_ACC *bt = bs + side * (CV_BK * CV_LDB) + column;
-    GA_TILE_TERMS
-    for (int p = 0; p < CV_BK; p++) {
-      CV_ACC fa[CV_TM], fb[CV_TN];
-      CV_EACH(r, CV_TM / CV_GM)
-      CV_TAKE_ROWS((fa + r * CV_GM), (at + p * CV_LDA + r * (4 * CV_GM)))
-      CV_EACH(v, CV_TN / CV_GW)
-      CV_TAKE((fb + v * CV_GW), (bt + p * CV_LDB + v * (8 * CV_GW)))
-      CV_EACH(r, CV_TM)
-      CV_EACH(v, CV_TN)
-      acc[r][v] += fa[r] * fb[v];
-    }
-    if (from + CV_BK < last) {
+    if (has_next) {
       CV_STASH(1 - side)
     }
     side = 1 - side;
     local_barrier();
   }
-  CV_EACH(v, CV_TN) {
-    int rest = left + column + CV_RIGHT(v);
-    if (rest < n) {
-      CV_NEXT(i2, n_2)
-      CV_NEXT(i1, n_1)
-      CV_NEXT0(i0, n_0)
-      GLOBAL_MEM CV_OUT *to = c + rest * c_o + i0 * c_0 + i1 * c_1 + i2 * c_2;
-      CV_EACH(r, CV_TM)
-      if (top + row + CV_DOWN(r) < m)
-        to[(top + row + CV_DOWN(r)) * c_m] = CV_STORE(acc[r][v]);
+  CV_EACH (v, CV_TN) {
+    const int at = column + CV_RIGHT(v);
+    if (left + at < n) {
+      GLOBAL_MEM CV_OUT *to = c + places[at];
+      CV_EACH (r, CV_TM)
+        if (top + row + CV_DOWN(r) < m)
+          to[(top + row + CV_DOWN(r)) * c_m] = CV_STORE(acc[r][v]);
     }
   }
 }

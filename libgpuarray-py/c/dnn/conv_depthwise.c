@@ -1,0 +1,142 @@
+/* Depthwise convolutions on GPUs, whose groups have one channel: they are bound by
+ * memory, and a product of matrices would have one row. */
+#include "c/dnn/kernels/conv_depthwise.inc"
+#include "c/base/counts.h"
+#include "c/dnn/conv_tiles.h"
+#include "c/dnn/conv_words.h"
+#include "c/dnn/kernels/conv_depthwise_filters.inc"
+#include "c/program/kernel_table.h"
+#include "c/program/kernel_text.h"
+
+/* Elements of the filters that an item has in registers; outputs that it computes;
+ * items of a group that sums. */
+enum { MOST_TERMS = 49, RUN = 4, ITEMS = 256 };
+
+/* Lengths and geometry of the last two axes: constants of a kernel. */
+typedef struct depthwise_spec {
+  int32_t n[2], step[2], by[2];
+  uint8_t typecode, is_part, pad[2];
+} depthwise_spec;
+
+static depthwise_spec spec_of(const ga_gather *g, bool of_columns, bool is_part) {
+  depthwise_spec s = {.typecode = (uint8_t)g->typecode, .is_part = is_part};
+  for (int i = 0; i < 2; i++) {
+    const ga_gather_axis *x = &g->axes[1 + i];
+    s.n[i] = (int32_t)(of_columns ? x->columns : x->terms);
+    s.step[i] = (int32_t)x->step;
+    s.by[i] = (int32_t)x->by;
+  }
+  return s;
+}
+
+static int write_source(ga_source *out, const depthwise_spec *s, const char *length,
+                        const char *name, const char *kernel) {
+  ga_strbuf text = {0};
+  ga__conv_add_types(&text, s->typecode, s->is_part);
+  for (int i = 0; i < 2; i++)
+    ga__strbuf_addf(&text,
+                    "#define CV_%s%d %d\n#define CV_STEP%d %d\n#define CV_BY%d (%d)\n",
+                    length, i + 1, s->n[i], i + 1, s->step[i], i + 1, s->by[i]);
+  ga__strbuf_addf(&text, "#define CV_RUN %d\n#define CV_ITEMS %d\n", RUN, ITEMS);
+  ga__strbuf_add(&text, kernel);
+  out->is_closed = true;
+  return ga__text_finish_named(out, name, NULL, "#define CV_NAME %\n", &text);
+}
+
+static int write_rows(ga_source *out, const gpucontext *ctx, const void *spec) {
+  (void)ctx;
+  return write_source(out, spec, "K", "conv_depthwise", conv_depthwise_text);
+}
+
+static int write_filters(ga_source *out, const gpucontext *ctx, const void *spec) {
+  (void)ctx;
+  return write_source(out, spec, "N", "conv_depthwise_filters",
+                      conv_depthwise_filters_text);
+}
+
+static int launch_rows(const ga_gather *g, size_t parts, const void *how) {
+  const depthwise_spec spec = spec_of(g, false, parts > 1);
+  const ga_gather_axis *x = g->axes;
+  const size_t runs = ga__ceil_div(x[1].columns, RUN);
+  const size_t count =
+      g->groups * g->rows * g->columns * x[0].columns * runs * x[2].columns;
+  gpukernel *kernel;
+  ga_args args = {0};
+  (void)how;
+  GA_TRY(ga__kernel_kept(&kernel, g->context, write_rows, &spec, sizeof spec));
+  ga__gather_add_arrays(&args, g);
+  ga__gather_add(&args, 5,
+                 (ssize_t[]){(ssize_t)count, (ssize_t)g->rows, (ssize_t)g->groups,
+                             (ssize_t)g->terms, (ssize_t)x[0].terms});
+  ga__gather_add_lengths(&args, g, false);
+  ga__gather_add(&args, 2, (ssize_t[]){x[0].step, x[0].by});
+  GA_GATHER_AXES(&args, g, first);
+  GA_GATHER_AXES(&args, g, length);
+  ga__gather_add(&args, 2, (ssize_t[]){g->b_column, g->b_term});
+  GA_GATHER_AXES(&args, g, b);
+  ga__gather_add(&args, 2, (ssize_t[]){g->a_row, g->a_term});
+  GA_GATHER_AXES(&args, g, a);
+  ga__gather_add(&args, 2, (ssize_t[]){g->c_row, g->c_column});
+  GA_GATHER_AXES(&args, g, c);
+  ga__gather_add(&args, 3, (ssize_t[]){g->a_group, g->b_group, g->c_group});
+  return ga__kernel_launch_items(kernel, &args, count, ITEMS,
+                                 64 * (size_t)g->context->info.processors);
+}
+
+static int launch_filters(const ga_gather *g, size_t parts, const void *how) {
+  const depthwise_spec spec = spec_of(g, true, parts > 1);
+  const ga_gather_sizes of = ga__gather_sizes(g);
+  const ga_gather_axis *x = g->axes;
+  gpukernel *kernel;
+  ga_args args = {0};
+  (void)how;
+  GA_TRY(ga__kernel_kept(&kernel, g->context, write_filters, &spec, sizeof spec));
+  ga__gather_add_arrays(&args, g);
+  ga__gather_add(&args, 2,
+                 (ssize_t[]){(ssize_t)of.k, (ssize_t)ga__ceil_div(of.k, parts)});
+  ga__gather_add_lengths(&args, g, true);
+  ga__gather_add(
+      &args, 4,
+      (ssize_t[]){(ssize_t)g->rows, (ssize_t)x[0].columns, x[0].step, x[0].by});
+  GA_GATHER_AXES(&args, g, first);
+  GA_GATHER_AXES(&args, g, length);
+  ga__gather_add(&args, 1, (ssize_t[]){g->b_term});
+  GA_GATHER_AXES(&args, g, b);
+  ga__gather_add(&args, 2, (ssize_t[]){g->a_row, g->a_term});
+  GA_GATHER_AXES(&args, g, a);
+  ga__gather_add(&args, 1, (ssize_t[]){g->c_row});
+  GA_GATHER_AXES(&args, g, c);
+  ga__gather_add(&args, 4,
+                 (ssize_t[]){g->a_group, g->b_group, g->c_group,
+                             (ssize_t)(of.m * of.n * g->groups)});
+  const ga_launch geometry = {.nd = 2,
+                              .grid = {g->groups * g->rows * x[0].columns, parts},
+                              .block = {ITEMS, 1},
+                              .n_args = args.n,
+                              .args = args.list};
+  return ga__kernel_launch(kernel, &geometry);
+}
+
+bool ga__conv_depthwise_serves(const ga_conv *c, const ga_gather *g) {
+  const bool of_filters = c->role == GA_CONV_FILTERS;
+  const ga_gather_axis *x = g->axes;
+  const size_t n = of_filters ? x[1].columns * x[2].columns : x[1].terms * x[2].terms;
+  return c->channels == 1 && c->groups > 1 && n > 0 && n <= MOST_TERMS &&
+         x[0].terms > 0 && g->terms > 0;
+}
+
+/* Parts of a sum over batch and places: two groups for each processor, and no less than
+ * a few products for each item. */
+static size_t count_parts(const ga_gather *g) {
+  const ga_gather_sizes of = ga__gather_sizes(g);
+  const size_t groups = g->groups * g->rows * g->axes[0].columns;
+  const size_t wanted = ga__ceil_div(8 * (size_t)g->context->info.processors, groups);
+  const size_t most = of.k / (8 * ITEMS);
+  return wanted < most ? wanted : most > 0 ? most : 1;
+}
+
+int ga__conv_depthwise(const ga_conv *c, const ga_gather *g) {
+  if (c->role == GA_CONV_FILTERS)
+    return ga__gather_in_parts(g, count_parts(g), launch_filters, NULL);
+  return launch_rows(g, 1, NULL);
+}

@@ -1,0 +1,79 @@
+/* Depthwise convolution on GPUs, and its gradient by the image: each row of the output
+ * reads one channel. An item computes CV_RUN outputs along an axis, one after the
+ * other, so that a row of b is read once for all of them. CV_K1 by CV_K2 terms meet at
+ * places output * CV_STEP + term * CV_BY. */
+
+#define CV_AT(type, pointer, bytes)                                                    \
+  (GLOBAL_MEM type *)((GLOBAL_MEM const char *)pointer + bytes)
+#define CV_EACH(i, n) _Pragma("unroll") for (int i = 0; i < n; i++)
+#define CV_NEXT(name, length)                                                          \
+  const int name = rest % (length);                                                    \
+  rest /= (length);
+/* Rows of b from the first output's first term on; terms may go down. */
+#define CV_LEAST (CV_BY1 < 0 ? (CV_K1 - 1) * CV_BY1 : 0)
+#define CV_ROWS                                                                        \
+  ((CV_RUN - 1) * CV_STEP1 + (CV_K1 - 1) * (CV_BY1 < 0 ? -CV_BY1 : CV_BY1) + 1)
+
+KERNEL void CV_NAME(GLOBAL_MEM CV_OUT *c, ga_size c_off,
+                    GLOBAL_MEM const CV_TYPE *GA_APART a, ga_size a_off,
+                    GLOBAL_MEM const CV_TYPE *GA_APART b, ga_size b_off, int count,
+                    int m, int groups, int terms, int k_0, int n_0, int n_1, int n_2,
+                    int step_0, int by_0, int first_0, int first_1, int first_2,
+                    int length0, int length1, int length2, int b_n, int b_k, int b_0,
+                    int b_1, int b_2, int a_m, int a_o, int a_0, int a_1, int a_2,
+                    int c_m, int c_o, int c_0, int c_1, int c_2, int a_group,
+                    int b_group, int c_group) {
+  KERNEL_BEGIN;
+  const int runs = (n_1 + CV_RUN - 1) / CV_RUN;
+  a = CV_AT(const CV_TYPE, a, a_off);
+  b = CV_AT(const CV_TYPE, b, b_off);
+  c = CV_AT(CV_OUT, c, c_off);
+  for (int at = (int)(GID_0 * LDIM_0 + LID_0); at < count;
+       at += (int)(GDIM_0 * LDIM_0)) {
+    int rest = at;
+    CV_NEXT(i2, n_2)
+    CV_NEXT(run, runs)
+    CV_NEXT(i0, n_0)
+    CV_NEXT(row, m)
+    CV_NEXT(group, groups)
+    const int i1 = run * CV_RUN;
+    const int at2 = i2 * CV_STEP2 + first_2, at1 = i1 * CV_STEP1 + first_1;
+    CV_ACC acc[CV_RUN];
+    CV_EACH (r, CV_RUN)
+      acc[r] = 0;
+    for (int q = 0; q < terms; q++)
+      for (int k0 = 0; k0 < k_0; k0++) {
+        const int at0 = i0 * step_0 + first_0 + k0 * by_0;
+        GLOBAL_MEM const CV_TYPE *x =
+            b + group * b_group + rest * b_n + q * b_k + at0 * b_0 + at2 * b_2;
+        GLOBAL_MEM const CV_TYPE *w =
+            a + group * a_group + row * a_m + q * a_o + k0 * a_0;
+        CV_ACC weights[CV_K1][CV_K2];
+        if (at0 < 0 || at0 >= length0)
+          continue;
+        CV_EACH (k1, CV_K1)
+          CV_EACH (k2, CV_K2)
+            weights[k1][k2] = CV_LOAD(w[k1 * a_1 + k2 * a_2]);
+        CV_EACH (y, CV_ROWS) {
+          const int y1 = at1 + y + CV_LEAST;
+          CV_ACC line[CV_K2];
+          CV_EACH (k2, CV_K2) {
+            const int y2 = at2 + k2 * (CV_BY2);
+            const bool is_inside =
+                (ga_uint)y1 < (ga_uint)length1 && (ga_uint)y2 < (ga_uint)length2;
+            line[k2] = is_inside ? CV_LOAD(x[y1 * b_1 + k2 * (CV_BY2)*b_2]) : 0;
+          }
+          CV_EACH (r, CV_RUN)
+            CV_EACH (k1, CV_K1)
+              if (r * CV_STEP1 + k1 * (CV_BY1) == y + CV_LEAST)
+                CV_EACH (k2, CV_K2)
+                  acc[r] += line[k2] * weights[k1][k2];
+        }
+      }
+    GLOBAL_MEM CV_OUT *to =
+        c + group * c_group + row * c_m + rest * c_o + i0 * c_0 + i1 * c_1 + i2 * c_2;
+    CV_EACH (r, CV_RUN)
+      if (i1 + r < n_1)
+        to[r * c_1] = CV_STORE(acc[r]);
+  }
+}

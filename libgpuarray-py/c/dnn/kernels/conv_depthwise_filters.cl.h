@@ -1,0 +1,67 @@
+/* Gradient of a depthwise convolution by its filters on GPUs: a group sums the products
+ * of one channel and one result over a part of the batch and the places. CV_N1 by CV_N2
+ * elements of the filters meet at places term * CV_BY + element * CV_STEP. */
+
+#define CV_AT(type, pointer, bytes)                                                    \
+  (GLOBAL_MEM type *)((GLOBAL_MEM const char *)pointer + bytes)
+#define CV_EACH(i, n) _Pragma("unroll") for (int i = 0; i < n; i++)
+#define CV_NEXT(name, length)                                                          \
+  const int name = rest % (length);                                                    \
+  rest /= (length);
+
+KERNEL void CV_NAME(GLOBAL_MEM CV_OUT *c, ga_size c_off,
+                    GLOBAL_MEM const CV_TYPE *GA_APART a, ga_size a_off,
+                    GLOBAL_MEM const CV_TYPE *GA_APART b, ga_size b_off, int k,
+                    int part, int k_0, int k_1, int k_2, int m, int n_0, int step_0,
+                    int by_0, int first_0, int first_1, int first_2, int length0,
+                    int length1, int length2, int b_k, int b_0, int b_1, int b_2,
+                    int a_m, int a_o, int a_0, int a_1, int a_2, int c_m, int c_0,
+                    int c_1, int c_2, int a_group, int b_group, int c_group,
+                    int c_part) {
+  KERNEL_BEGIN;
+  LOCAL_MEM CV_ACC sums[CV_ITEMS];
+  const int item = (int)LID_0, begin = (int)GID_1 * part;
+  const int last = k - begin < part ? k : begin + part;
+  int rest = (int)GID_0;
+  CV_NEXT(i0, n_0)
+  CV_NEXT(row, m)
+  CV_ACC acc[CV_N1][CV_N2];
+  a = CV_AT(const CV_TYPE, a, a_off) + rest * a_group + row * a_m;
+  b = CV_AT(const CV_TYPE, b, b_off) + rest * b_group;
+  c = CV_AT(CV_OUT, c, c_off) + rest * c_group + row * c_m + i0 * c_0 +
+      (int)GID_1 * c_part;
+  CV_EACH (n1, CV_N1)
+    CV_EACH (n2, CV_N2)
+      acc[n1][n2] = 0;
+  for (int at = begin + item; at < last; at += CV_ITEMS) {
+    rest = at;
+    CV_NEXT(o2, k_2)
+    CV_NEXT(o1, k_1)
+    CV_NEXT(o0, k_0)
+    const CV_ACC grad = CV_LOAD(a[rest * a_o + o0 * a_0 + o1 * a_1 + o2 * a_2]);
+    const int y0 = o0 * by_0 + i0 * step_0 + first_0;
+    const int y1 = o1 * CV_BY1 + first_1, y2 = o2 * CV_BY2 + first_2;
+    GLOBAL_MEM const CV_TYPE *x = b + rest * b_k + y0 * b_0 + y1 * b_1 + y2 * b_2;
+    CV_EACH (n1, CV_N1)
+      CV_EACH (n2, CV_N2) {
+        const int p1 = n1 * CV_STEP1, p2 = n2 * CV_STEP2;
+        const bool is_inside = (ga_uint)y0 < (ga_uint)length0 &&
+                               (ga_uint)(y1 + p1) < (ga_uint)length1 &&
+                               (ga_uint)(y2 + p2) < (ga_uint)length2;
+        acc[n1][n2] += grad * (is_inside ? CV_LOAD(x[p1 * b_1 + p2 * b_2]) : 0);
+      }
+  }
+  CV_EACH (n1, CV_N1)
+    CV_EACH (n2, CV_N2) {
+      sums[item] = acc[n1][n2];
+      local_barrier();
+      for (int half = CV_ITEMS / 2; half > 0; half /= 2) {
+        if (item < half)
+          sums[item] += sums[item + half];
+        local_barrier();
+      }
+      if (item == 0)
+        c[n1 * c_1 + n2 * c_2] = CV_STORE(sums[0]);
+      local_barrier();
+    }
+}
