@@ -21,7 +21,6 @@ import logreg
 import numpy as np
 import simple
 from cases import CASES
-from gpuarray import nn
 from gpuarray._core.context import Context
 from gpuarray._fft import kernel_text
 from gpuarray._kernels.apply import apply_row
@@ -269,15 +268,43 @@ def transforms():
 
 
 def convolutions():
-    """Convolutions and their gradients, with filters shared or of each place."""
-    for dtype, n in itertools.product(("float16", "bfloat16", *FLOATS[1:]), (1, 2**31)):
-        for shared in (True, False):
+    """Convolutions and their gradients, of every tile, split or not, and depthwise."""
+    shapes = [(m, 9, 40) for m in (8, 16, 32, 64, 200)]
+    shapes += [(64, 4, 3), (8, 1, 40), (64, 4, 2**14)]
+    for dtype, n in itertools.product(("float16", "bfloat16", *FLOATS[1:]), shapes):
+        for ndim, extent in ((2, 3), (2, 7), (3, 2)):
+            convolve(dtype, n, ndim, extent)
+    for dtype in ("float16", "bfloat16", *FLOATS[1:]):
+        convolve(dtype, (2, 1, 40), 2, 3, groups=3)
+        for n in (3, 2**31):
             image, grad = empty((1, 1, n), dtype), empty((1, 1, n), dtype)
-            filters = empty((1, 1, 1) if shared else (1, n, 1, 1), dtype)
-            nn.conv(image, filters, unshared=not shared)
-            geometry = convolution.Geometry((1,), (1,), "half", is_unshared=not shared)
-            convolution.grad_image(grad, filters, (n,), geometry)
-            convolution.grad_filters(image, grad, (1,), geometry)
+            geometry = convolution.Geometry((1,), (1,), "half", is_unshared=True)
+            gradients(image, empty((1, n, 1, 1), dtype), grad, geometry)
+
+
+def convolve(dtype, sizes, ndim, extent, groups=1):
+    """A convolution and its gradients, of results, channels and lengths."""
+    results, channels, length = sizes
+    geometry = convolution.Geometry(
+        (2,) * ndim, (1,) * ndim, ((1, 2),) * ndim, groups=groups
+    )
+    lengths = (length, *(9,) * (ndim - 1))
+    image = empty((2, groups * channels, *lengths), dtype)
+    filters = empty((groups * results, channels, *(extent,) * ndim), dtype)
+    with contextlib.suppress(BadValue):
+        shape = geometry.result_shape(image.shape, filters.shape)
+        gradients(image, filters, empty(shape, dtype), geometry)
+
+
+def gradients(image, filters, grad, geometry):
+    """The three roles of a convolution."""
+    ndim = geometry.ndim
+    for run, operands in (
+        (convolution.convolve, (image, filters)),
+        (convolution.grad_image, (grad, filters, image.shape[-ndim:])),
+        (convolution.grad_filters, (image, grad, filters.shape[-ndim:])),
+    ):
+        run(*operands, geometry)
 
 
 def folds():

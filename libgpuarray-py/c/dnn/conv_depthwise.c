@@ -121,8 +121,8 @@ bool ga__conv_depthwise_serves(const ga_conv *c, const ga_gather *g) {
   const bool of_filters = c->role == GA_CONV_FILTERS;
   const ga_gather_axis *x = g->axes;
   const size_t n = of_filters ? x[1].columns * x[2].columns : x[1].terms * x[2].terms;
-  return c->channels == 1 && c->groups > 1 && n > 0 && n <= MOST_TERMS &&
-         x[0].terms > 0 && g->terms > 0;
+  return c->channels == 1 && (c->groups > 1 || c->role != GA_CONV_RESULT) && n > 0 &&
+         n <= MOST_TERMS && x[0].terms > 0 && g->terms > 0;
 }
 
 /* Parts of a sum over batch and places: two groups for each processor, and no less than

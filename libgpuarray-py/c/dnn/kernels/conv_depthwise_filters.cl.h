@@ -55,9 +55,9 @@ KERNEL void CV_NAME(GLOBAL_MEM CV_OUT *c, ga_size c_off,
     CV_EACH (n2, CV_N2) {
       sums[item] = acc[n1][n2];
       local_barrier();
-      for (int half = CV_ITEMS / 2; half > 0; half /= 2) {
-        if (item < half)
-          sums[item] += sums[item + half];
+      for (int stride = CV_ITEMS / 2; stride > 0; stride /= 2) {
+        if (item < stride)
+          sums[item] += sums[item + stride];
         local_barrier();
       }
       if (item == 0)
