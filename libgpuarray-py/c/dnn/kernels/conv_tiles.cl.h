@@ -130,15 +130,17 @@ typedef struct CV_TERM {
     CV_PLACE(t, k0, k1, k2, is_term)                                                   \
   }
 
-CV_KERNEL void
-CV_NAME(GLOBAL_MEM CV_OUT *c, ga_size c_off, GLOBAL_MEM const CV_TYPE *GA_APART a,
-        ga_size a_off, GLOBAL_MEM const CV_TYPE *GA_APART b, ga_size b_off, int m,
-        int n, int k, int part, int n_0, int n_1, int n_2, int k_0, int k_1, int k_2,
-        int step_0, int step_1, int step_2, int first_0, int first_1, int first_2,
-        int by_0, int by_1, int by_2, int length0, int length1, int length2, int b_n,
-        int b_k, int b_0, int b_1, int b_2, int a_first, int a_m, int a_o, int a_0,
-        int a_1, int a_2, int c_m, int c_o, int c_0, int c_1, int c_2, int a_group,
-        int b_group, int c_group, int c_part) {
+#define CV_PARAMETERS                                                                  \
+  GLOBAL_MEM CV_OUT *c, ga_size c_off, GLOBAL_MEM const CV_TYPE *GA_APART a,           \
+      ga_size a_off, GLOBAL_MEM const CV_TYPE *GA_APART b, ga_size b_off, int m,       \
+      int n, int k, int part, int n_0, int n_1, int n_2, int k_0, int k_1, int k_2,    \
+      int step_0, int step_1, int step_2, int first_0, int first_1, int first_2,       \
+      int by_0, int by_1, int by_2, int length0, int length1, int length2, int b_n,    \
+      int b_k, int b_0, int b_1, int b_2, int a_first, int a_m, int a_o, int a_0,      \
+      int a_1, int a_2, int c_m, int c_o, int c_0, int c_1, int c_2, int a_group,      \
+      int b_group, int c_group, int c_part
+
+CV_KERNEL void CV_NAME(CV_PARAMETERS) {
   KERNEL_BEGIN;
   LOCAL_MEM CV_PACK a_packs[2 * CV_BK * CV_LDA / CV_GW];
   LOCAL_MEM CV_PACK b_packs[2 * CV_BK * CV_LDB / CV_GW];
