@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/dnn_parts.h"
 #include "cuda/search.h"
 
 ga_cuda_api ga__cuda;
@@ -18,10 +19,13 @@ typedef struct library {
   const char *variable;       /* environment variable with the only path to try */
   const char *file;           /* "libnvrtc.so"; NULL: by soname only */
   const char *wheel;          /* folder of its wheel up to CUDA 12 */
-  int behind;                 /* its major version is CUDA's minus this */
+  const char *other_wheel;    /* folder of a smaller wheel; NULL: none */
+  bool is_apart;              /* its major version is not CUDA's ... */
+  int behind;                 /* or else CUDA's minus this */
   const char *const *sonames; /* newest first */
   atomic_int state;
   char **candidates; /* paths to try in order; NULL until collected */
+  const char *path;  /* the candidate that is open */
   ga_strbuf report, problem;
 } library;
 
@@ -83,6 +87,16 @@ static library cufft = {
     .behind = 1,
     .sonames = (const char *const[]){"libcufft.so.12", "libcufft.so.11", NULL}};
 
+static library cudnn = {
+    .title = "cuDNN (convolutions)",
+    .advice = "pip install nvidia-cudnn-cu13 (CUDA 13) or nvidia-cudnn-cu12",
+    .variable = "GPUARRAY_CUDNN",
+    .file = "libcudnn.so",
+    .wheel = "cudnn",
+    .other_wheel = "cudnn_jit",
+    .is_apart = true,
+    .sonames = (const char *const[]){"libcudnn.so.9", NULL}};
+
 /* A symbol of a library and its offset in ga__cuda. */
 typedef struct entry {
   const library *of;
@@ -106,6 +120,8 @@ typedef struct entry {
 #define CUSOLVER(...) MUST(&cusolver, __VA_ARGS__)
 #define CUSOLVER_OPTIONAL(...) MAY(&cusolver, __VA_ARGS__)
 #define CUFFT(...) MUST(&cufft, __VA_ARGS__)
+#define CUDNN(...) MUST(&cudnn, __VA_ARGS__)
+#define CUDNN_OPTIONAL(...) MAY(&cudnn, __VA_ARGS__)
 static const entry entries[] = {
 #include "cuda/api.def"
 };
@@ -149,10 +165,11 @@ static int collect(library *lib) {
     status = ga__dynload_add(&lib->candidates, override);
   } else {
     if (lib->file)
-      status = ga__cuda_search(&lib->candidates, lib->file, lib->wheel);
+      status =
+          ga__cuda_search(&lib->candidates, lib->file, lib->wheel, lib->other_wheel);
     for (size_t i = 0; lib->sonames[i] && status == GA_NO_ERROR; i++)
       status = ga__dynload_add(&lib->candidates, lib->sonames[i]);
-    if (status == GA_NO_ERROR && lib->file)
+    if (status == GA_NO_ERROR && lib->file && !lib->is_apart)
       drop_newer(lib);
   }
   if (status != GA_NO_ERROR) {
@@ -203,15 +220,22 @@ static void open_builtins(const char *nvrtc_path, ga_strbuf *report) {
   ga__dynload_paths_free(paths);
 }
 
+static void *open_one(library *lib, const char *path) {
+  if (lib == &cudnn)
+    return ga__cuda_dnn_open(path, ga__cuda_file_major(cublaslt.path), &lib->report);
+  void *handle = ga__dynload_open((const char *const[]){path, NULL}, &lib->report);
+  if (handle && lib == &nvrtc)
+    open_builtins(path, &lib->report);
+  return handle;
+}
+
 static void *open_first(library *lib) {
-  for (char **path = lib->candidates; path && *path; path++) {
-    void *handle = ga__dynload_open((const char *const[]){*path, NULL}, &lib->report);
-    if (handle && lib == &nvrtc)
-      open_builtins(*path, &lib->report);
-    if (handle)
-      return handle;
+  void *handle = lib == &cudnn ? ga__cuda_dnn_loaded(&lib->report) : NULL;
+  for (char **path = lib->candidates; handle == NULL && path && *path; path++) {
+    handle = open_one(lib, *path);
+    lib->path = handle ? *path : NULL;
   }
-  return NULL;
+  return handle;
 }
 
 /* The lock is held. */
@@ -275,6 +299,17 @@ int ga__cuda_need_cufft(void) {
   return need(&cufft);
 }
 
+/* cuDNN opens NVRTC and cuBLASLt by their names, and ends the process where it does not
+ * find the latter. */
+int ga__cuda_need_cudnn(void) {
+  (void)need(&driver);
+  (void)need(&nvrtc);
+  (void)need(&cublas);
+  int status = need(&cublaslt);
+  return status == GA_NO_ERROR ? need(&cudnn)
+                               : ga__fail_within(status, "%s", cudnn.title);
+}
+
 int ga__cuda_need_nccl(void) {
   (void)need(&driver);
   return need(&nccl);
@@ -310,12 +345,13 @@ static void add_lines(ga_strbuf *out, const char *text) {
 }
 
 static void report_library(ga_strbuf *out, library *lib) {
-  bool is_open = need(lib) == GA_NO_ERROR;
+  const bool is_open =
+      (lib == &cudnn ? ga__cuda_need_cudnn() : need(lib)) == GA_NO_ERROR;
   pthread_mutex_lock(&lock);
   ga__strbuf_addf(out, "%s: %s\n", lib->title, is_open ? "open" : "missing");
   add_lines(out, lib->report.text);
   if (!is_open)
-    add_lines(out, lib->problem.text);
+    add_lines(out, gpuarray_error_text());
   pthread_mutex_unlock(&lock);
   int version = is_open ? driver_version() : 0, major = 0, minor = 0, count = 0;
   if (is_open && lib == &driver) {
@@ -325,6 +361,12 @@ static void report_library(ga_strbuf *out, library *lib) {
   }
   if (is_open && lib == &nvrtc && ga__cuda.nvrtcVersion(&major, &minor) == 0)
     ga__strbuf_addf(out, "  version %d.%d\n", major, minor);
+  if (is_open && lib == &cudnn) {
+    char text[GA_DNN_VERSION_TEXT];
+    ga__strbuf_addf(out, "  version %s, for CUDA %zu\n",
+                    ga__cuda_dnn_version(text, ga__cuda.cudnnGetVersion()),
+                    ga__cuda.cudnnGetCudartVersion() / 1000);
+  }
 }
 
 void ga__cuda_report(ga_strbuf *out) {
@@ -334,6 +376,7 @@ void ga__cuda_report(ga_strbuf *out) {
   report_library(out, &cublaslt);
   report_library(out, &cusolver);
   report_library(out, &cufft);
+  report_library(out, &cudnn);
   report_library(out, &nccl);
 }
 

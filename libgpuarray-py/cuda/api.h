@@ -58,6 +58,9 @@ typedef struct ga_cusolver_handle_ *cusolverHandle;
 typedef struct ga_cusolver_params_ *cusolverParams;
 typedef int cufftResult;
 typedef int cufftPlan;
+typedef int cudnnStatus;
+typedef struct ga_cudnn_handle_ *cudnnHandle;
+typedef struct ga_cudnn_descriptor_ *cudnnDescriptor; /* any descriptor */
 typedef int ncclResult;
 typedef struct ga_nccl_comm_ *ncclComm;
 typedef struct ncclUniqueId {
@@ -117,6 +120,8 @@ typedef struct ga_cuda_api {
 #define CUSOLVER FIELD
 #define CUSOLVER_OPTIONAL FIELD
 #define CUFFT FIELD
+#define CUDNN FIELD
+#define CUDNN_OPTIONAL FIELD
 #include "cuda/api.def"
 #undef DRIVER
 #undef DRIVER_OPTIONAL
@@ -129,6 +134,8 @@ typedef struct ga_cuda_api {
 #undef CUSOLVER
 #undef CUSOLVER_OPTIONAL
 #undef CUFFT
+#undef CUDNN
+#undef CUDNN_OPTIONAL
 #undef FIELD
 } ga_cuda_api;
 extern ga_cuda_api ga__cuda;
@@ -142,6 +149,7 @@ int ga__cuda_need_nccl(void);
 int ga__cuda_need_cublaslt(void);
 int ga__cuda_need_cusolver(void);
 int ga__cuda_need_cufft(void);
+int ga__cuda_need_cudnn(void);
 
 /* Cache key of NVRTC: path, size, and a hash of the first bytes, which hold the build
  * id, of the file that would be opened. Without opening it, for that takes longer than

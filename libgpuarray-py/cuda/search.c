@@ -37,9 +37,12 @@ static int add_toolkit(char ***paths, const char *folder, const char *file) {
   return add_folder(paths, folder, "targets/*/lib", file);
 }
 
-int ga__cuda_search(char ***paths, const char *file, const char *wheel) {
+int ga__cuda_search(char ***paths, const char *file, const char *wheel,
+                    const char *other_wheel) {
   GA_TRY(add_wheels(paths, "cu[0-9]*", file));
   GA_TRY(add_wheels(paths, wheel, file));
+  if (other_wheel)
+    GA_TRY(add_wheels(paths, other_wheel, file));
   GA_TRY(add_toolkit(paths, getenv("CUDA_PATH"), file));
   GA_TRY(add_toolkit(paths, getenv("CUDA_HOME"), file));
   GA_TRY(add_toolkit(paths, "/usr/local/cuda*", file));

@@ -31,6 +31,7 @@ static inline void open_mock(void) {
   setenv("GPUARRAY_NCCL", path, 1);
   setenv("GPUARRAY_CUSOLVER", path, 1);
   setenv("GPUARRAY_CUFFT", path, 1);
+  setenv("GPUARRAY_CUDNN", path, 1);
   setenv("GPUARRAY_CACHE_DIR", "", 1);
 }
 

@@ -19,6 +19,8 @@
 #define CUSOLVER MOCK
 #define CUSOLVER_OPTIONAL MOCK
 #define CUFFT MOCK
+#define CUDNN MOCK
+#define CUDNN_OPTIONAL MOCK
 #include "cuda/api.def"
 
 enum {

@@ -1,5 +1,5 @@
 /* Dynamic loading of vendor libraries, with a report of every attempt. */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE /* dladdr */
 #include "c/system/dynload.h"
 
 #include <ctype.h>
@@ -20,6 +20,10 @@ void *ga__dynload_open(const char *const *candidates, ga_strbuf *report) {
                     why ? why : "the loader gives no reason");
   }
   return NULL;
+}
+
+void *ga__dynload_loaded(const char *soname) {
+  return dlopen(soname, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
 }
 
 void *ga__dynload_symbol(void *library, const char *name) {
@@ -47,6 +51,19 @@ void ga__dynload_paths_free(char **paths) {
   for (char **path = paths; path && *path; path++)
     ga__free(*path);
   ga__free(paths);
+}
+
+void ga__dynload_close(void *library) {
+  dlclose(library);
+}
+
+bool ga__dynload_path(char *out, size_t size, const void *symbol) {
+  Dl_info about;
+  if (dladdr(symbol, &about) == 0 || about.dli_fname == NULL ||
+      strlen(about.dli_fname) >= size)
+    return false;
+  strcpy(out, about.dli_fname);
+  return true;
 }
 
 /* Version order: digits compare by value, "so.9" before "so.12". */

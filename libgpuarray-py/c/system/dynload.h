@@ -7,8 +7,15 @@
 /* dlopen: keeps the first candidate (path or soname) that opens; NULL if none does.
  * Adds a line to `report` for every attempt. */
 void *ga__dynload_open(const char *const *candidates, ga_strbuf *report);
+/* A library that is in the process already, by its soname; NULL if it is not. */
+void *ga__dynload_loaded(const char *soname);
 /* dlsym: the address of a function, or NULL. */
 void *ga__dynload_symbol(void *library, const char *name);
+/* dlclose, for a library that no other refers to. */
+void ga__dynload_close(void *library);
+/* The path of the library that has this symbol, as the loader opened it; false if it is
+ * unknown or does not fit. */
+bool ga__dynload_path(char *out, size_t size, const void *symbol);
 
 /* Adds every file that matches the glob `pattern`, newest version first, to `paths`: a
  * list grown with ga__realloc and ended by NULL. */
