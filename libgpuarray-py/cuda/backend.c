@@ -4,6 +4,7 @@
 #include "cuda/graph.h"
 #include "cuda/kernel.h"
 #include "cuda/library/blas.h"
+#include "cuda/library/dnn.h"
 #include "cuda/library/fft.h"
 #include "cuda/library/nccl.h"
 #include "cuda/library/solver.h"
@@ -94,6 +95,7 @@ const ga_backend ga__cuda_backend = {
     .blas = &ga__cuda_blas,
     .solver = &ga__cuda_solver,
     .fft = &ga__cuda_fft,
+    .dnn = &ga__cuda_dnn,
 
     .sharing = &ga__cuda_sharing,
     .collectives = &ga__cuda_collectives,

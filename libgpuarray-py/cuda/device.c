@@ -6,6 +6,7 @@
 
 #include "cuda/graph.h"
 #include "cuda/library/blas.h"
+#include "cuda/library/dnn.h"
 #include "cuda/library/fft.h"
 #include "cuda/library/solver.h"
 #include "cuda/transfer.h"
@@ -139,6 +140,7 @@ static void close_device(ga_cuda_device *d) {
   if (d->context && ga__cuda_enter(&previous, d) == GA_NO_ERROR) {
     if (d->stream)
       ga__cuda.cuStreamSynchronize(d->stream);
+    ga__cuda_dnn_close(d);
     ga__cuda_fft_close(d);
     ga__cuda_solver_close(d);
     ga__cuda_blas_close(d);

@@ -38,6 +38,7 @@ typedef struct ga_cuda_device {
   struct ga_cuda_lt *lt;               /* blaslt.c; NULL until first used */
   struct ga_cuda_solver *solver;       /* solver.c; likewise */
   struct ga_cuda_plans *plans;         /* fft.c; likewise */
+  struct ga_cuda_dnn *dnn;             /* dnn.c; likewise */
   pthread_mutex_t blas_lock;           /* guards handles, their streams, and choices */
   CUstream capture;                    /* captures graphs; NULL until first used */
   struct ga_cuda_recording *recording; /* graph.c; likewise */

@@ -180,6 +180,61 @@ typedef struct ga_fft {
   int (*call)(void *device, const ga_fft_call *call);
 } ga_fft;
 
+/* Which of a convolution's three arrays is computed from the other two. */
+enum ga_dnn_role { GA_DNN_FORWARD, GA_DNN_BY_IMAGE, GA_DNN_BY_FILTERS };
+
+#define GA_DNN_MAX_AXES 3 /* spatial */
+
+/* An array of batch or results, channels, and spatial axes; strides in elements. */
+typedef struct ga_dnn_operand {
+  gpudata *buffer;
+  size_t offset; /* bytes */
+  size_t shape[2 + GA_DNN_MAX_AXES];
+  ssize_t strides[2 + GA_DNN_MAX_AXES];
+} ga_dnn_operand;
+
+/* A convolution, or a gradient of it: result[n, r, o] is the sum over channels c and
+ * filter elements f of image[n, c, o * stride + f * dilation - before] times
+ * filters[r, c, f]. The role's array is written: result, image or filters; it overlaps
+ * no other. half, bfloat16 and float accumulate in float. */
+typedef struct ga_dnn_call {
+  enum ga_dnn_role role;
+  int typecode;
+  unsigned int nd; /* spatial axes, at least 1 */
+  unsigned int groups;
+  bool is_flipped;       /* filters[r, c, -f], counted from the end */
+  bool is_tf32;          /* float may be rounded to tf32, for tensor cores */
+  bool is_deterministic; /* the same arrays give the same bits */
+  size_t stride[GA_DNN_MAX_AXES], dilation[GA_DNN_MAX_AXES];
+  size_t before[GA_DNN_MAX_AXES], after[GA_DNN_MAX_AXES]; /* padding with zeros */
+  ga_dnn_operand image, filters, result;
+  gpudata *work; /* workspace; NULL for 0 bytes */
+  size_t work_size;
+} ga_dnn_call;
+
+static inline const ga_dnn_operand *ga__dnn_written(const ga_dnn_call *call) {
+  return call->role == GA_DNN_FORWARD    ? &call->result
+         : call->role == GA_DNN_BY_IMAGE ? &call->image
+                                         : &call->filters;
+}
+
+/* A vendor's library of neural networks. */
+typedef struct ga_dnn {
+  /* Opens the library and makes the handle of this queue, once: GA_LOAD_ERROR if it is
+   * missing. No initialization is possible during capture. */
+  int (*open)(void *device);
+  /* True if `call` may support this convolution; reads no buffer. */
+  bool (*serves)(void *device, const ga_dnn_call *call);
+  /* Chooses an algorithm, where need be by timing some on memory of its own, which
+   * waits; bytes of workspace that it needs. Choices are kept in `folder` of the disk
+   * cache, NULL where that is off. Buffers may be placeholders. GA_DEVSUP_ERROR if no
+   * algorithm supports the call. */
+  int (*workspace)(size_t *out, void *device, const ga_dnn_call *call,
+                   const char *folder);
+  /* Queued. No length is 0. */
+  int (*call)(void *device, const ga_dnn_call *call);
+} ga_dnn;
+
 /* Interoperability: how other libraries of the process share a device's memory and
  * order their work with its queue. A `stream` is DLPack's (gpuarray/dlpack.h), not
  * -1. */
@@ -409,6 +464,7 @@ typedef struct ga_backend {
   const ga_blas *blas;
   const ga_solver *solver; /* (optional) */
   const ga_fft *fft;       /* (optional) */
+  const ga_dnn *dnn;       /* (optional) */
 
   const ga_sharing *sharing;         /* (optional) */
   const ga_collectives *collectives; /* (optional) */

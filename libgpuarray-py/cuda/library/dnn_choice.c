@@ -1,0 +1,239 @@
+/* The choice among cuDNN's engines, made once for a convolution.
+ *
+ * The heuristics are wrong by factors at times, so engines are timed: first what they
+ * rank, and where that is little all others, with the tile sizes of those that are not
+ * far behind. The arrays of the call are not used for it: they may be placeholders, and
+ * the result must stay as it is if the call fails. */
+#include "cuda/library/dnn_choice.h"
+
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "c/system/cache.h"
+
+enum { CANDIDATES = 128, MOST_TIMED = 24, MOST_TILES = 64, FEW_RANKED = 8, RUNS = 3 };
+
+#define DEFAULT_WORK ((size_t)256 << 20)
+#define HOPELESS 3.0   /* times the best: not run again */
+#define FILL_BYTE 0x3c /* small numbers in every float type; zeros run too fast */
+
+size_t ga__dnn_most_work(void) {
+  const char *text = getenv("GPUARRAY_DNN_WORKSPACE");
+  char *end = NULL;
+  const unsigned long long bytes = text ? strtoull(text, &end, 10) : 0;
+  return end != NULL && end != text && *end == '\0' ? (size_t)bytes : DEFAULT_WORK;
+}
+
+/* ---- timing ---- */
+
+/* Memory and events of a trial. */
+typedef struct trial {
+  const ga_dnn_chooser *chooser;
+  CUdeviceptr memory;
+  void *addresses[4]; /* of image, filters, result, workspace */
+  CUevent start, end;
+  float best; /* milliseconds */
+  ga_dnn_engine engine;
+} trial;
+
+static size_t tensor_bytes(const ga_dnn_question *q, const ga_dnn_tensor *t) {
+  int64_t elements = 1;
+  for (int64_t i = 0; i < q->nd + 2; i++)
+    elements += (t->shape[i] - 1) * t->strides[i];
+  const size_t bytes = (size_t)elements * gpuarray_get_elsize((int)q->typecode);
+  return (bytes + 255) / 256 * 256;
+}
+
+static void close_trial(const trial *t) {
+  if (t->start)
+    ga__cuda.cuEventDestroy(t->start);
+  if (t->end)
+    ga__cuda.cuEventDestroy(t->end);
+  if (t->memory)
+    ga__cuda.cuMemFree(t->memory);
+}
+
+static int open_trial(trial *t, size_t work_size) {
+  const ga_dnn_question *q = t->chooser->question;
+  size_t offsets[4], total = 0;
+  for (int i = 0; i < 3; i++) {
+    offsets[i] = total;
+    total += tensor_bytes(q, &q->tensors[i]);
+  }
+  offsets[3] = total;
+  CUDA_TRY(cuMemAlloc, &t->memory, total + work_size + 1);
+  for (int i = 0; i < 4; i++)
+    t->addresses[i] = (void *)(uintptr_t)(t->memory + offsets[i]);
+  CUDA_TRY(cuEventCreate, &t->start, 0);
+  CUDA_TRY(cuEventCreate, &t->end, 0);
+  CUDA_TRY(cuMemsetD8Async, t->memory, FILL_BYTE, total, t->chooser->device->stream);
+  return GA_NO_ERROR;
+}
+
+static int run_once(float *milliseconds, const trial *t, cudnnDescriptor plan,
+                    cudnnDescriptor pack) {
+  const CUstream stream = t->chooser->device->stream;
+  CUDA_TRY(cuEventRecord, t->start, stream);
+  DNN_TRY(cudnnBackendExecute, t->chooser->handle, plan, pack);
+  CUDA_TRY(cuEventRecord, t->end, stream);
+  CUDA_TRY(cuEventSynchronize, t->end);
+  CUDA_TRY(cuEventElapsedTime, milliseconds, t->start, t->end);
+  return GA_NO_ERROR;
+}
+
+/* The best of some runs; the first, which loads kernels, does not count. */
+static int run_plan(float *best, const trial *t, cudnnDescriptor plan,
+                    cudnnDescriptor pack) {
+  float milliseconds = 0;
+  GA_TRY(run_once(&milliseconds, t, plan, pack));
+  for (int i = 0; i < RUNS && (i == 0 || *best <= HOPELESS * t->best); i++) {
+    GA_TRY(run_once(&milliseconds, t, plan, pack));
+    if (milliseconds < *best)
+      *best = milliseconds;
+  }
+  return GA_NO_ERROR;
+}
+
+/* Times an engine; FLT_MAX for one that fails or needs too much workspace. */
+static float time_engine(trial *t, const ga_dnn_engine *engine) {
+  const ga_dnn_chooser *c = t->chooser;
+  ga_dnn_descriptors plan, pack;
+  size_t work_size;
+  float milliseconds = FLT_MAX;
+  if (ga__dnn_plan(&plan, &work_size, c->handle, c->graph, engine) != GA_NO_ERROR)
+    return FLT_MAX;
+  if (work_size <= c->most_work && ga__dnn_pack(&pack, t->addresses) == GA_NO_ERROR) {
+    if (run_plan(&milliseconds, t, ga__dnn_last(&plan), ga__dnn_last(&pack)) !=
+        GA_NO_ERROR)
+      milliseconds = FLT_MAX;
+    ga__dnn_destroy(&pack);
+  }
+  ga__dnn_destroy(&plan);
+  if (milliseconds < t->best) {
+    t->best = milliseconds;
+    t->engine = *engine;
+  }
+  return milliseconds;
+}
+
+/* The other tile sizes of an engine. */
+static void time_tiles(trial *t, const ga_dnn_engine *engine) {
+  int64_t least, most;
+  if (!ga__dnn_tiles(&least, &most, t->chooser->graph, engine->number))
+    return;
+  for (int64_t tile = least; tile <= most && tile - least < MOST_TILES; tile++) {
+    ga_dnn_engine other = *engine;
+    if (ga__dnn_set_tile(&other, tile) && memcmp(&other, engine, sizeof other) != 0)
+      time_engine(t, &other);
+  }
+}
+
+/* ---- candidates ---- */
+
+static int no_engine(void) {
+  return GA_FAIL(GA_DEVSUP_ERROR, "cuDNN has no engine for this convolution");
+}
+
+/* True if no entry before it is of the same engine. */
+static bool is_first(const ga_dnn_engine *list, size_t at) {
+  for (size_t i = 0; i < at; i++)
+    if (list[i].number == list[at].number)
+      return false;
+  return true;
+}
+
+static int time_all(trial *t, const ga_dnn_engine *list, size_t n, bool has_tiles) {
+  float times[CANDIDATES];
+  size_t timed = 0, i = 0;
+  GA_TRY(open_trial(t, t->chooser->most_work));
+  for (; i < n && timed < MOST_TIMED; i++) {
+    times[i] = time_engine(t, &list[i]);
+    timed += times[i] < FLT_MAX;
+  }
+  if (timed == 0)
+    return no_engine();
+  for (size_t k = 0; has_tiles && k < i; k++)
+    if (times[k] <= HOPELESS * t->best && is_first(list, k))
+      time_tiles(t, &list[k]);
+  return GA_NO_ERROR;
+}
+
+int ga__dnn_time(ga_dnn_engine *out, const ga_dnn_chooser *c) {
+  trial t = {.chooser = c, .best = FLT_MAX};
+  size_t n_ranked;
+  ga_dnn_engine *list = ga__alloc(CANDIDATES, sizeof *list);
+  GA_TRY_MEMORY(list);
+  size_t n = ga__dnn_engines(list, CANDIDATES, &n_ranked, c->graph, c->question, false);
+  const bool is_poor = n_ranked < FEW_RANKED;
+  if (is_poor)
+    n = ga__dnn_engines(list, CANDIDATES, &n_ranked, c->graph, c->question, true);
+  int status = n == 0 ? no_engine() : time_all(&t, list, n, is_poor);
+  close_trial(&t);
+  ga__free(list);
+  if (status == GA_NO_ERROR)
+    *out = t.engine;
+  return status;
+}
+
+/* True if the engine has a plan under the limit. */
+static bool is_possible(const ga_dnn_chooser *c, const ga_dnn_engine *engine) {
+  ga_dnn_descriptors plan;
+  size_t work_size;
+  if (ga__dnn_plan(&plan, &work_size, c->handle, c->graph, engine) != GA_NO_ERROR)
+    return false;
+  ga__dnn_destroy(&plan);
+  return work_size <= c->most_work;
+}
+
+int ga__dnn_guess(ga_dnn_engine *out, const ga_dnn_chooser *c) {
+  size_t n_ranked, i = 0;
+  ga_dnn_engine *list = ga__alloc(CANDIDATES, sizeof *list);
+  GA_TRY_MEMORY(list);
+  size_t n = ga__dnn_engines(list, CANDIDATES, &n_ranked, c->graph, c->question, true);
+  while (i < n && !is_possible(c, &list[i]))
+    i++;
+  if (i < n)
+    *out = list[i];
+  ga__free(list);
+  return i < n ? GA_NO_ERROR : no_engine();
+}
+
+/* ---- disk ---- */
+
+static int make_key(ga_strbuf *key, const ga_dnn_chooser *c) {
+  char name[256];
+  const int64_t *words = (const int64_t *)(const void *)c->question;
+  CUDA_TRY(cuDeviceGetName, name, (int)sizeof name, c->device->device);
+  ga__cache_key(key, "cuda", name);
+  ga__strbuf_addf(key, "cudnn %zu, workspace %zu\n", ga__cuda.cudnnGetVersion(),
+                  c->most_work);
+  for (size_t i = 0; i < sizeof *c->question / sizeof *words; i++)
+    ga__strbuf_addf(key, "%lld ", (long long)words[i]);
+  return ga__strbuf_status(key);
+}
+
+bool ga__dnn_recall(ga_dnn_engine *out, const ga_dnn_chooser *c, const char *folder) {
+  ga_strbuf key = {0};
+  void *bytes = NULL;
+  size_t size = 0;
+  bool is_found = false;
+  if (folder != NULL && make_key(&key, c) == GA_NO_ERROR &&
+      ga__cache_read(&bytes, &size, folder, key.text, key.length) == GA_CACHE_HIT) {
+    is_found = size == sizeof *out;
+    if (is_found)
+      memcpy(out, bytes, size);
+    is_found = is_found && out->n_knobs >= 0 && out->n_knobs <= GA_DNN_KNOBS;
+  }
+  ga__free(bytes);
+  ga__strbuf_clear(&key);
+  return is_found;
+}
+
+void ga__dnn_remember(const ga_dnn_engine *engine, const ga_dnn_chooser *c,
+                      const char *folder) {
+  ga_strbuf key = {0};
+  if (folder != NULL && make_key(&key, c) == GA_NO_ERROR)
+    ga__cache_write(folder, key.text, key.length, engine, sizeof *engine);
+  ga__strbuf_clear(&key);
+}

@@ -1,0 +1,94 @@
+/* cuDNN's backend descriptors: making them, reading and writing attributes. */
+#ifndef GA_CUDA_DNN_DESCRIPTORS_H
+#define GA_CUDA_DNN_DESCRIPTORS_H
+
+#include "cuda/library/dnn_graph.h"
+
+/* cudnnBackendDescriptorType */
+enum ga_dnn_kind {
+  DNN_CONVOLUTION = 1,
+  DNN_ENGINE = 2,
+  DNN_CONFIG = 3,
+  DNN_HEURISTICS = 4,
+  DNN_PLAN = 5,
+  DNN_KNOB_CHOICE = 7,
+  DNN_KNOB_INFO = 8,
+  DNN_FORWARD = 10,
+  DNN_BY_FILTERS = 11,
+  DNN_BY_IMAGE = 12,
+  DNN_GRAPH = 15,
+  DNN_PACK = 16,
+  DNN_TENSOR = 17
+};
+
+/* cudnnBackendAttributeType */
+enum ga_dnn_type {
+  TYPE_HANDLE = 0,
+  TYPE_DATA_TYPE = 1,
+  TYPE_INT64 = 3,
+  TYPE_FLOAT = 4,
+  TYPE_DOUBLE = 5,
+  TYPE_POINTER = 6,
+  TYPE_CONVOLUTION_MODE = 7,
+  TYPE_HEURISTIC_MODE = 8,
+  TYPE_KNOB = 9,
+  TYPE_NUMERICAL_NOTE = 11,
+  TYPE_DESCRIPTOR = 15
+};
+
+/* cudnnBackendAttributeName */
+enum ga_dnn_name {
+  CONVOLUTION_COMPUTE_TYPE = 100,
+  CONVOLUTION_MODE = 101,
+  CONVOLUTION_DILATIONS = 102,
+  CONVOLUTION_STRIDES = 103,
+  CONVOLUTION_AFTER = 104,
+  CONVOLUTION_BEFORE = 105,
+  CONVOLUTION_AXES = 106,
+  HEURISTICS_MODE = 200,
+  HEURISTICS_GRAPH = 201,
+  HEURISTICS_RESULTS = 202,
+  CONFIG_ENGINE = 300,
+  CONFIG_KNOB_CHOICES = 302,
+  PLAN_HANDLE = 400,
+  PLAN_CONFIG = 401,
+  PLAN_WORKSPACE_SIZE = 402,
+  KNOB_CHOICE_TYPE = 600,
+  KNOB_CHOICE_VALUE = 601,
+  GRAPH_HANDLE = 800,
+  GRAPH_OPERATIONS = 801,
+  GRAPH_ENGINE_COUNT = 802,
+  TENSOR_ALIGNMENT = 900,
+  TENSOR_TYPE = 901,
+  TENSOR_SHAPE = 902,
+  TENSOR_STRIDES = 903,
+  TENSOR_ID = 906,
+  PACK_IDS = 1000,
+  PACK_ADDRESSES = 1001,
+  PACK_WORKSPACE = 1003,
+  KNOB_INFO_TYPE = 1200,
+  KNOB_INFO_MOST = 1201,
+  KNOB_INFO_LEAST = 1202,
+  ENGINE_GRAPH = 1300,
+  ENGINE_NUMBER = 1301,
+  ENGINE_KNOBS = 1302,
+  ENGINE_NOTES = 1303
+};
+
+/* A new descriptor at the end of the list; room is the caller's concern. */
+int ga__dnn_add(ga_dnn_descriptors *d, enum ga_dnn_kind kind);
+/* The four below are about the last one of the list. */
+int ga__dnn_set(const ga_dnn_descriptors *d, int name, enum ga_dnn_type type,
+                size_t count, const void *values);
+int ga__dnn_set_int(const ga_dnn_descriptors *d, int name, int64_t value);
+/* An enumeration's value. */
+int ga__dnn_set_word(const ga_dnn_descriptors *d, int name, enum ga_dnn_type type,
+                     int value);
+int ga__dnn_finalize(const ga_dnn_descriptors *d);
+
+/* Values of an attribute; returns how many there are, at most `room`, or 0 on
+ * failure. */
+size_t ga__dnn_get(cudnnDescriptor d, int name, enum ga_dnn_type type, size_t room,
+                   void *values);
+
+#endif
