@@ -16,8 +16,8 @@ int ga__context_wait(gpucontext *ctx) {
   return ga__report_check_all(ctx);
 }
 
-static bool is_blas(const char *wanted) {
-  const char *chosen = getenv("GPUARRAY_BLAS");
+static bool is_chosen(const char *variable, const char *wanted) {
+  const char *chosen = getenv(variable);
   return chosen != NULL && strcmp(chosen, wanted) == 0;
 }
 
@@ -25,7 +25,8 @@ static bool is_blas(const char *wanted) {
  * where our kernels are faster. For comparisons and tests. */
 static void open_blas(gpucontext *ctx) {
   int status = GA_LOAD_ERROR;
-  if (!is_blas("own") && ctx->backend->blas && ctx->backend->blas_open)
+  if (!is_chosen("GPUARRAY_BLAS", "own") && ctx->backend->blas &&
+      ctx->backend->blas_open)
     status = ctx->backend->blas_open(ctx->device, false);
   if (status != GA_MEMORY_ERROR) /* out of memory may be temporary: try again */
     atomic_store(&ctx->blas.state, status != GA_NO_ERROR ? -1 : 1);
@@ -41,25 +42,73 @@ const ga_blas *ga__context_blas(gpucontext *ctx) {
   return atomic_load(&ctx->blas.state) > 0 ? ctx->backend->blas : NULL;
 }
 
+/* One call of a vendor's library on this thread's queue. */
+typedef struct library_call {
+  const char *name;
+  gpucontext *context;
+  void *device;
+  ga_span span;
+  unsigned int n;
+  const ga_use *uses;
+} library_call;
+
+static int begin_call(library_call *c) {
+  GA_TRY(ga__context_status(c->context,
+                            ga__queue_begin(&c->device, c->context, c->n, c->uses)));
+  ga__launches_add(&c->context->errors.launches, c->name,
+                   ga__queue_current(c->context)->place);
+  c->span = ga__profile_begin(c->context, c->device);
+  return GA_NO_ERROR;
+}
+
+static int end_call(library_call *c, int status) {
+  ga__profile_end(&c->span, c->name, GPUARRAY_SPAN_LIBRARY, 0);
+  if (status == GA_NO_ERROR && c->context->is_blocking)
+    status = ga__queue_wait(ga__queue_current(c->context));
+  ga__queue_end(c->context, c->n, c->uses);
+  return ga__context_status(c->context, status);
+}
+
 int ga__context_product(gpucontext *ctx, const ga_blas_call *call) {
   const ga_blas *blas = ga__context_blas(ctx);
   ga_use uses[4] = {{call->c.buffer, true},
                     {call->a.buffer, false},
                     {call->b.buffer, false},
                     {call->bias.buffer, false}};
-  void *device;
-  GA_TRY(ga__context_status(ctx, ga__queue_begin(&device, ctx, 4, uses)));
-  gpuqueue *q = ga__queue_current(ctx);
-  const char *name = call->routine == GA_BLAS_GEMM ? "gemm of the vendor's library"
-                                                   : "gemv of the vendor's library";
-  ga__launches_add(&ctx->errors.launches, name, q->place);
-  ga_span span = ga__profile_begin(ctx, device);
-  int status = blas->call(device, call);
-  ga__profile_end(&span, name, GPUARRAY_SPAN_LIBRARY, 0);
-  if (status == GA_NO_ERROR && ctx->is_blocking)
-    status = ga__queue_wait(q);
-  ga__queue_end(ctx, 4, uses);
-  return ga__context_status(ctx, status);
+  library_call c = {.name = call->routine == GA_BLAS_GEMM
+                                ? "gemm of the vendor's library"
+                                : "gemv of the vendor's library",
+                    .context = ctx,
+                    .n = 4,
+                    .uses = uses};
+  GA_TRY(begin_call(&c));
+  return end_call(&c, blas->call(c.device, call));
+}
+
+/* GPUARRAY_DNN=own never opens the vendor's library. For comparisons and tests. */
+const ga_dnn *ga__context_dnn(gpucontext *ctx) {
+  const ga_dnn *dnn = ctx->backend->dnn;
+  if (dnn == NULL || is_chosen("GPUARRAY_DNN", "own") ||
+      ga__vendor_enter() != GA_NO_ERROR)
+    return NULL;
+  const bool is_open = dnn->open(ga__queue_device(ctx)) == GA_NO_ERROR;
+  ga__ending_first();
+  ga__vendor_leave();
+  return is_open ? dnn : NULL;
+}
+
+int ga__context_convolution(gpucontext *ctx, const ga_dnn_call *call) {
+  const ga_dnn_operand *written = ga__dnn_written(call);
+  ga_use uses[4] = {{call->image.buffer, &call->image == written},
+                    {call->filters.buffer, &call->filters == written},
+                    {call->result.buffer, &call->result == written},
+                    {call->work, true}};
+  library_call c = {.name = "convolution of the vendor's library",
+                    .context = ctx,
+                    .n = call->work ? 4 : 3,
+                    .uses = uses};
+  GA_TRY(begin_call(&c));
+  return end_call(&c, ctx->backend->dnn->call(c.device, call));
 }
 
 /* ---- options for opening a context ---- */
@@ -234,7 +283,7 @@ static gpucontext *new_context(const ga_backend *backend) {
   ctx->life.opened_by = getpid();
   atomic_init(&ctx->life.references, 1);
   atomic_init(&ctx->blas.state, 0);
-  ctx->blas.wants_vendor = is_blas("vendor");
+  ctx->blas.wants_vendor = is_chosen("GPUARRAY_BLAS", "vendor");
   atomic_init(&ctx->errors.lost, NULL);
   pthread_mutex_init(&ctx->lock, NULL);
   pthread_mutex_init(&ctx->attachments.lock, NULL);

@@ -127,6 +127,11 @@ bool ga__context_is_ours(const gpucontext *ctx);
 const ga_blas *ga__context_blas(gpucontext *ctx);
 /* Queues a product by the vendor's BLAS; no placeholders. */
 int ga__context_product(gpucontext *ctx, const ga_blas_call *call);
+/* The vendor's library of neural networks, open for this thread's queue; NULL if our
+ * own kernels are used. */
+const ga_dnn *ga__context_dnn(gpucontext *ctx);
+/* Queues a convolution by it; no placeholders. */
+int ga__context_convolution(gpucontext *ctx, const ga_dnn_call *call);
 /* GA_DEVSUP_ERROR if the device does not support the type. */
 int ga__context_supports(gpucontext *ctx, int typecode, const char *operation);
 

@@ -184,7 +184,8 @@ static void put_command(ga_strbuf *out, const GpuPlan *p, const extras *more,
     ga__put_int(out, t->size);
     ga__put_int(out, t->byte);
     return;
-  case CALL: /* never in a binding that is saved */
+  case CALL: /* never in a binding that is saved, nor is the next */
+  case CONVOLUTION:
   case FIND:
   case IF:
   case ELSE:
@@ -236,11 +237,11 @@ static int put_bound(ga_strbuf *out, const GpuPlan *p, const ga_saved_kernels *k
   return status;
 }
 
-/* The next binding towards the newest that has no callback into this process. */
+/* The next binding towards the newest that another process can use. */
 static const ga_bound *savable(const GpuPlan *p, const ga_bound *b) {
   if (!ga__plan_needs_bindings(p))
     return NULL;
-  while (b != NULL && ga__tape_defers(b->tape))
+  while (b != NULL && !ga__tape_is_portable(b->tape))
     b = b->previous;
   return b;
 }

@@ -45,6 +45,8 @@ void ga__tape_free(ga_tape *tape) {
     command *c = &tape->commands[i];
     if (c->kind == CALL)
       ga__deferred_free(c->u.call);
+    if (c->kind == CONVOLUTION)
+      ga__free(c->u.convolution);
     if (c->kind != LAUNCH)
       continue;
     gpukernel_release(c->kernel);

@@ -7,6 +7,7 @@
 #include "c/tape/tape_state.h"
 
 #include "c/device/buffer.h"
+#include "c/tape/tape_dependencies.h"
 
 /* ---- uses of inputs ---- */
 
@@ -42,6 +43,13 @@ static void note_command(ga_tape *tape, const command *c, size_t at) {
     note_use(tape, c->u.product.b.buffer, at, false);
     note_use(tape, c->u.product.bias.buffer, at, false);
     note_use(tape, c->u.product.c.buffer, at, true);
+    break;
+  case CONVOLUTION:
+    for (size_t i = 0; i < ga__command_buffers(c); i++) {
+      bool writes = false;
+      const gpudata *buffer = ga__command_buffer(&writes, c, i);
+      note_use(tape, buffer, at, writes);
+    }
     break;
   case CALL:
     note_call(tape, c->u.call, at);

@@ -41,6 +41,22 @@ static int replay_product(const ga_tape *tape, const command *c,
   return ga__context_product(tape->head.context, &call);
 }
 
+static void move_operand(ga_dnn_operand *o, const ga_binding *bindings) {
+  const ga_binding real = resolve(bindings, o->buffer);
+  o->buffer = real.buffer;
+  o->offset += real.base;
+}
+
+static int replay_convolution(const ga_tape *tape, const command *c,
+                              const ga_binding *bindings) {
+  ga_dnn_call call = *c->u.convolution;
+  move_operand(&call.image, bindings);
+  move_operand(&call.filters, bindings);
+  move_operand(&call.result, bindings);
+  call.work = resolve(bindings, call.work).buffer;
+  return ga__context_convolution(tape->head.context, &call);
+}
+
 /* Calls a callback. The arrays are borrowed: the bindings hold the buffers. */
 static int replay_call(const ga_deferred *call, const ga_binding *bindings) {
   for (unsigned int i = 0; i < call->n_out + call->n_in; i++) {
@@ -68,6 +84,8 @@ static int replay_command(const ga_tape *tape, command *c, const ga_binding *bin
   }
   case PRODUCT:
     return replay_product(tape, c, bindings);
+  case CONVOLUTION:
+    return replay_convolution(tape, c, bindings);
   case CALL:
     return replay_call(c->u.call, bindings);
   case FIND: /* control marks, see queue_command */

@@ -4,7 +4,18 @@
 #include <string.h>
 
 size_t ga__command_buffers(const command *c) {
-  return c->kind == LAUNCH ? c->launch.n_args : c->kind == PRODUCT ? 4 : 2;
+  return c->kind == LAUNCH                              ? c->launch.n_args
+         : c->kind == PRODUCT || c->kind == CONVOLUTION ? 4
+                                                        : 2;
+}
+
+/* The workspace is written too. */
+static const gpudata *buffer_of(bool *writes, const ga_dnn_call *call, size_t i) {
+  const ga_dnn_operand *o = i == 0   ? &call->image
+                            : i == 1 ? &call->filters
+                                     : &call->result;
+  *writes = i == 3 || o == ga__dnn_written(call);
+  return i == 3 ? call->work : o->buffer;
 }
 
 const gpudata *ga__command_buffer(bool *writes, const command *c, size_t i) {
@@ -21,6 +32,8 @@ const gpudata *ga__command_buffer(bool *writes, const command *c, size_t i) {
            : i == 1 ? product->b.buffer
            : i == 2 ? product->bias.buffer
                     : product->c.buffer;
+  case CONVOLUTION:
+    return buffer_of(writes, c->u.convolution, i);
   case COPY:
   case FILL:
     *writes = i == 1;

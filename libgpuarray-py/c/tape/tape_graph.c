@@ -24,6 +24,8 @@ static void note_uses(ga_tape *tape) {
   for (const command *c = tape->commands; c < tape->commands + tape->n_commands; c++) {
     if (c->kind == PRODUCT)
       mark_written(tape, c->u.product.c.buffer);
+    else if (c->kind == CONVOLUTION)
+      mark_written(tape, ga__dnn_written(c->u.convolution)->buffer);
     else if (c->kind == COPY || c->kind == FILL)
       mark_written(tape, c->u.move.to);
     for (unsigned int i = 0; c->kind == LAUNCH && i < c->launch.n_args; i++)
@@ -89,11 +91,12 @@ static size_t key_bytes(const tape_memory *m) {
 }
 
 /* Key of a graph: addresses of the memory it uses, and the queue that owns the
- * workspace of products. Returns its hash. */
+ * workspace of products and the plans of convolutions. Returns its hash. */
 static uint64_t write_key(ga_tape *tape, const ga_binding *bindings) {
   const tape_memory *m = &tape->memory;
   uint64_t *word = tape->graphs.key, hash = 1;
-  *word++ = tape->traits.multiplies ? ga__queue_current(tape->head.context)->serial : 0;
+  const bool is_of_queue = tape->traits.multiplies || tape->traits.convolves;
+  *word++ = is_of_queue ? ga__queue_current(tape->head.context)->serial : 0;
   for (unsigned int i = 0; i < m->n_moves; i++) {
     ga_binding b = bindings[m->moves[i]];
     *word++ = (uint64_t)(uintptr_t)b.buffer->memory + b.base;
@@ -141,6 +144,8 @@ static int record_commands(void **handle, ga_tape *tape, const ga_binding *bindi
     return GA_FAIL(GA_DEVSUP_ERROR, "this queue has no conditional graph nodes");
   if (tape->traits.multiplies) /* no product may have run on this queue */
     GA_TRY(backend->blas_open(device, tape->traits.has_epilogues));
+  if (tape->traits.convolves)
+    GA_TRY(backend->dnn->open(device));
   int queued = begin_graph(&branches, device, tape, bindings);
   if (queued != GA_NO_ERROR)
     return queued;

@@ -111,6 +111,21 @@ int ga__tape_blas(ga_tape *tape, const ga_blas_call *call) {
   return GA_NO_ERROR;
 }
 
+int ga__tape_convolution(ga_tape *tape, const ga_dnn_call *call) {
+  command *c = NULL;
+  GA_TRY(ga__tape_keep(tape, call->image.buffer));
+  GA_TRY(ga__tape_keep(tape, call->filters.buffer));
+  GA_TRY(ga__tape_keep(tape, call->result.buffer));
+  GA_TRY(ga__tape_keep(tape, call->work));
+  GA_TRY(new_command(&c, tape, CONVOLUTION));
+  c->u.convolution = ga__alloc(1, sizeof *call);
+  GA_TRY_MEMORY(c->u.convolution);
+  *c->u.convolution = *call;
+  tape->traits.convolves = true;
+  tape->n_commands++;
+  return GA_NO_ERROR;
+}
+
 int ga__tape_defer(ga_tape *tape, ga_deferred *call) {
   command *c = NULL;
   int status = GA_NO_ERROR;
@@ -139,6 +154,10 @@ void ga__deferred_free(ga_deferred *call) {
 
 bool ga__tape_defers(const ga_tape *tape) {
   return tape->traits.defers;
+}
+
+bool ga__tape_is_portable(const ga_tape *tape) {
+  return !tape->traits.defers && !tape->traits.convolves;
 }
 
 const ga_recorder ga__tape_recorder = {ga__tape_buffer, release, ga__tape_launch,

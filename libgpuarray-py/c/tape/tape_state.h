@@ -8,7 +8,18 @@
 
 /* FIND evaluates a condition; IF to ELSE (or END) runs if it is true, ELSE to END if
  * not. */
-enum command_kind { LAUNCH, COPY, FILL, PRODUCT, CALL, FIND, IF, ELSE, END };
+enum command_kind {
+  LAUNCH,
+  COPY,
+  FILL,
+  PRODUCT,
+  CALL,
+  FIND,
+  IF,
+  ELSE,
+  END,
+  CONVOLUTION
+};
 
 /* Branches of a command, outermost first. */
 typedef struct choice_path {
@@ -48,6 +59,7 @@ typedef struct command {
   union {
     transfer move;
     ga_blas_call product;
+    ga_dnn_call *convolution; /* owned */
     ga_deferred *call;
     struct {
       unsigned int condition;
@@ -104,6 +116,7 @@ typedef struct tape_traits {
   bool defers;        /* calls back */
   bool multiplies;    /* has a product */
   bool has_epilogues; /* has a product with an epilogue */
+  bool convolves;     /* has a convolution of the vendor's library */
   bool reports;       /* may set the error word */
   size_t last_call;   /* 1 + the last callback; 0: none */
 } tape_traits;
