@@ -57,6 +57,9 @@ typedef struct mock_cuda {
   long factorizations, batches; /* cuSOLVER's, of one matrix and of several */
   long plans, transforms;       /* cuFFT's */
   int direction;                /* of the last transform */
+  int dnn_version;              /* of cuDNN; 0: 9.12.0 */
+  long convolutions, dnn_plans; /* cuDNN's executions and finalized plans */
+  int64_t dnn_engine, dnn_tile; /* of the last execution */
   const void *reached;          /* the context that another was last given access to */
   char architecture[32];        /* of the last compilation */
 } mock_cuda;

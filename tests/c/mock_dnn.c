@@ -1,0 +1,488 @@
+/* The mock's cuDNN: descriptors with their attributes, engines of several kinds, and
+ * convolutions that are computed. */
+#include "mock_queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BAD_PARAM = 2000, UNSUPPORTED = 3000 };
+enum { ATTRIBUTES = 16, WORDS = 8, MOST_AXES = 5 };
+enum kind {
+  CONVOLUTION = 1,
+  ENGINE = 2,
+  CONFIG = 3,
+  HEURISTICS = 4,
+  PLAN = 5,
+  KNOB_CHOICE = 7,
+  KNOB_INFO = 8,
+  FORWARD = 10,
+  BY_FILTERS = 11,
+  BY_IMAGE = 12,
+  GRAPH = 15,
+  PACK = 16,
+  TENSOR = 17
+};
+
+typedef struct attribute {
+  int name, type;
+  int64_t count;
+  union {
+    int64_t words[WORDS];
+    int ints[2 * WORDS];
+    float narrow[2 * WORDS];
+    double wide[WORDS];
+    void *pointers[WORDS];
+    cudnnDescriptor descriptors[WORDS];
+    unsigned char bytes[WORDS * 8];
+  } u;
+} attribute;
+
+struct ga_cudnn_descriptor_ {
+  int kind;
+  bool is_final;
+  int n;
+  attribute list[ATTRIBUTES];
+};
+struct ga_cudnn_handle_ {
+  CUstream stream;
+};
+
+/* ---- engines ---- */
+
+/* Numerical notes: 0 tensor cores, 1 inputs converted down, 4 not deterministic. */
+typedef struct engine {
+  int note; /* -1: none */
+  bool has_plan;
+  int64_t work_size;
+  int tiles;
+  int time; /* ms; with tiles, more for each away from the last but one */
+} engine;
+
+static const engine engines[] = {
+    {9, true, 0, 0, 9},                 /* of the last resort */
+    {-1, true, 1000, 4, 3},             /* exact */
+    {0, true, 0, 0, 1},                 /* fast, but rounds float32 */
+    {4, true, 0, 0, 2},                 /* fast, but adds in any order */
+    {-1, true, (int64_t)1 << 30, 0, 1}, /* fast, but needs too much */
+    {-1, false, 0, 0, 1},               /* not for this device */
+    {1, true, 0, 0, 1},                 /* not exact at all */
+};
+enum { N_ENGINES = sizeof engines / sizeof *engines };
+
+/* Engines that the heuristics A and of the last resort give. */
+static const int64_t ranked[] = {2, 6, 5, 4, 3}, last_resort[] = {0};
+
+static int time_of(const engine *e, int64_t tile) {
+  const int64_t away = e->tiles > 0 ? tile - (e->tiles - 2) : 0;
+  return e->time + (int)(away < 0 ? -away : away);
+}
+
+/* ---- attributes ---- */
+
+static attribute *find(cudnnDescriptor d, int name) {
+  for (int i = 0; i < d->n; i++)
+    if (d->list[i].name == name)
+      return &d->list[i];
+  return NULL;
+}
+
+static int64_t word_of(cudnnDescriptor d, int name) {
+  const attribute *a = d ? find(d, name) : NULL;
+  return a ? a->u.words[0] : -1;
+}
+
+static cudnnDescriptor part_of(cudnnDescriptor d, int name) {
+  const attribute *a = d ? find(d, name) : NULL;
+  return a ? a->u.descriptors[0] : NULL;
+}
+
+static size_t size_of(int type) {
+  switch (type) {
+  case 1: /* types, modes and notes */
+  case 7:
+  case 8:
+  case 9:
+  case 11:
+  case 4: /* float */
+    return 4;
+  default:
+    return 8;
+  }
+}
+
+static cudnnStatus store(cudnnDescriptor d, int name, int type, int64_t count,
+                         const void *values) {
+  attribute *a = find(d, name);
+  if (count < 0 || count > WORDS || (a == NULL && d->n == ATTRIBUTES))
+    return BAD_PARAM;
+  if (a == NULL)
+    a = &d->list[d->n++];
+  *a = (attribute){.name = name, .type = type, .count = count};
+  memcpy(a->u.bytes, values, (size_t)count * size_of(type));
+  return 0;
+}
+
+size_t cudnnGetVersion(void) {
+  return mock_state.dnn_version ? (size_t)mock_state.dnn_version : 91200;
+}
+
+size_t cudnnGetCudartVersion(void) {
+  return 13000;
+}
+
+const char *cudnnGetErrorString(cudnnStatus status) {
+  return status == UNSUPPORTED ? "MOCK_NOT_SUPPORTED" : "MOCK_ERROR";
+}
+
+void cudnnGetLastErrorString(char *text, size_t size) {
+  strncpy(text, "it is a mock", size);
+}
+
+cudnnStatus cudnnCreate(cudnnHandle *handle) {
+  cudnnStatus result = mock_begin_unrecorded();
+  if (result == 0) {
+    *handle = calloc(1, sizeof **handle);
+    mock_state.handles++;
+  }
+  return mock_end(result);
+}
+
+cudnnStatus cudnnDestroy(cudnnHandle handle) {
+  mock_lock();
+  free(handle);
+  mock_state.handles--;
+  return mock_end(0);
+}
+
+cudnnStatus cudnnSetStream(cudnnHandle handle, CUstream stream) {
+  cudnnStatus result = mock_begin_anywhere();
+  if (result == 0)
+    handle->stream = stream;
+  return mock_end(result);
+}
+
+cudnnStatus cudnnBackendCreateDescriptor(int kind, cudnnDescriptor *descriptor) {
+  cudnnStatus result = mock_begin_anywhere();
+  if (result == 0) {
+    *descriptor = calloc(1, sizeof **descriptor);
+    (*descriptor)->kind = kind;
+    mock_state.handles++;
+  }
+  return mock_end(result);
+}
+
+cudnnStatus cudnnBackendDestroyDescriptor(cudnnDescriptor descriptor) {
+  mock_lock();
+  free(descriptor);
+  mock_state.handles--;
+  return mock_end(0);
+}
+
+cudnnStatus cudnnBackendSetAttribute(cudnnDescriptor d, int name, int type,
+                                     int64_t count, const void *values) {
+  cudnnStatus result = mock_begin_anywhere();
+  if (result == 0)
+    result = d->is_final ? BAD_PARAM : store(d, name, type, count, values);
+  return mock_end(result);
+}
+
+/* ---- what is asked of a descriptor ---- */
+
+static int64_t tile_of(cudnnDescriptor config) {
+  const cudnnDescriptor knob = part_of(config, 302);
+  return knob ? word_of(knob, 601) : 0;
+}
+
+/* Copies what describes an engine, a configuration or a knob to one that was made. */
+static void copy_to(cudnnDescriptor to, cudnnDescriptor from) {
+  memcpy(to->list, from->list, sizeof from->list);
+  to->n = from->n;
+  to->is_final = true;
+}
+
+static int64_t give_configs(cudnnDescriptor heuristics, int64_t room,
+                            cudnnDescriptor *values) {
+  const bool is_a = word_of(heuristics, 200) == 3;
+  const int64_t *numbers = is_a ? ranked : last_resort;
+  const int64_t n = is_a ? 5 : 1;
+  const cudnnDescriptor graph = part_of(heuristics, 201);
+  for (int64_t i = 0; i < n && i < room; i++) {
+    store(values[i], 1300, 15, 1, (const void *)&graph);
+    store(values[i], 1301, 3, 1, &numbers[i]);
+    values[i]->is_final = true;
+  }
+  return n;
+}
+
+static int64_t give_tiles(cudnnDescriptor of_engine, cudnnDescriptor *values) {
+  const engine *e = &engines[word_of(of_engine, 1301)];
+  const int64_t type = 2, least = 0, most = e->tiles - 1;
+  if (e->tiles == 0)
+    return 0;
+  store(values[0], 1200, 9, 1, &type);
+  store(values[0], 1201, 3, 1, &most);
+  store(values[0], 1202, 3, 1, &least);
+  return 1;
+}
+
+static int64_t give(cudnnDescriptor d, int name, int64_t room, void *values) {
+  cudnnDescriptor *descriptors = values;
+  if (d->kind == HEURISTICS && name == 202)
+    return give_configs(d, room, descriptors);
+  if (d->kind == CONFIG && name == 300) {
+    copy_to(descriptors[0], d);
+    return 1;
+  }
+  if (d->kind == CONFIG && name == 302)
+    return 0;
+  if (d->kind == ENGINE && name == 1302)
+    return give_tiles(d, descriptors);
+  if (d->kind == ENGINE && name == 1303) {
+    const int note = engines[word_of(d, 1301)].note;
+    *(int *)values = note;
+    return note >= 0;
+  }
+  if (name == 802 || name == 402) {
+    const cudnnDescriptor engine_of_plan = part_of(part_of(d, 401), 300);
+    *(int64_t *)values =
+        name == 802 ? N_ENGINES : engines[word_of(engine_of_plan, 1301)].work_size;
+    return 1;
+  }
+  const attribute *a = find(d, name);
+  if (a == NULL)
+    return -1;
+  memcpy(values, a->u.bytes, size_of(a->type));
+  return 1;
+}
+
+cudnnStatus cudnnBackendGetAttribute(cudnnDescriptor d, int name, int type,
+                                     int64_t room, int64_t *count, void *values) {
+  (void)type;
+  cudnnStatus result = mock_begin_anywhere();
+  if (result == 0)
+    *count = give(d, name, room, values);
+  return mock_end(result == 0 && *count < 0 ? BAD_PARAM : result);
+}
+
+/* ---- checks of what is complete ---- */
+
+static bool is_tensor(cudnnDescriptor d) {
+  const attribute *shape = find(d, 902), *strides = find(d, 903);
+  if (shape == NULL || strides == NULL || shape->count != strides->count ||
+      find(d, 901) == NULL || find(d, 906) == NULL || word_of(d, 900) < 1)
+    return false;
+  for (int64_t i = 0; i < shape->count; i++)
+    if (shape->u.words[i] < 1 || strides->u.words[i] < 1)
+      return false;
+  return true;
+}
+
+static cudnnStatus complete(cudnnDescriptor d) {
+  switch (d->kind) {
+  case TENSOR:
+    return is_tensor(d) ? 0 : BAD_PARAM;
+  case CONVOLUTION:
+    return d->n == 7 ? 0 : BAD_PARAM;
+  case FORWARD:
+  case BY_FILTERS:
+  case BY_IMAGE:
+    return d->n == 6 ? 0 : BAD_PARAM;
+  case GRAPH:
+    return find(d, 800) && part_of(d, 801) ? 0 : BAD_PARAM;
+  case HEURISTICS:
+    return word_of(d, 200) == 1 ? UNSUPPORTED : 0;
+  case ENGINE:
+    return word_of(d, 1301) < N_ENGINES && part_of(d, 1300) ? 0 : UNSUPPORTED;
+  case PLAN:
+    mock_state.dnn_plans++;
+    return engines[word_of(part_of(part_of(d, 401), 300), 1301)].has_plan ? 0
+                                                                          : UNSUPPORTED;
+  default:
+    return 0;
+  }
+}
+
+cudnnStatus cudnnBackendFinalize(cudnnDescriptor d) {
+  cudnnStatus result = mock_begin_anywhere();
+  if (result == 0)
+    result = complete(d);
+  d->is_final = result == 0;
+  return mock_end(result);
+}
+
+/* ---- convolutions ---- */
+
+typedef struct tensor {
+  int64_t shape[MOST_AXES], strides[MOST_AXES];
+  int type;
+  void *address;
+} tensor;
+
+/* Spatial axes are the last of three; those that are missing have length 1. */
+typedef struct convolution {
+  int kind;
+  bool is_flipped;
+  int64_t groups, stride[3], dilation[3], before[3];
+  tensor image, filters, result;
+} convolution;
+
+/* All that were executed: a graph may run one again. */
+static convolution **executed;
+static size_t n_executed;
+
+static tensor read_tensor(cudnnDescriptor d, void *address) {
+  const attribute *shape = find(d, 902), *strides = find(d, 903);
+  tensor t = {.type = find(d, 901)->u.ints[0], .address = address};
+  for (int i = 0; i < MOST_AXES; i++) {
+    const int missing = MOST_AXES - (int)shape->count;
+    const int from = i < 2 ? i : i - missing;
+    const bool is_there = i < 2 || from >= 2;
+    t.shape[i] = is_there ? shape->u.words[from] : 1;
+    t.strides[i] = is_there ? strides->u.words[from] : 0;
+  }
+  return t;
+}
+
+static void read_axes(int64_t out[3], cudnnDescriptor convolution_of, int name,
+                      int64_t missing) {
+  const attribute *a = find(convolution_of, name);
+  for (int i = 0; i < 3; i++)
+    out[i] = i >= 3 - a->count ? a->u.words[i - (3 - a->count)] : missing;
+}
+
+static double load(const tensor *t, int64_t at) {
+  return t->type == 1 ? ((const double *)t->address)[at]
+                      : (double)((const float *)t->address)[at];
+}
+
+static void add_to(const tensor *t, int64_t at, double value) {
+  if (t->type == 1)
+    ((double *)t->address)[at] += value;
+  else
+    ((float *)t->address)[at] += (float)value;
+}
+
+static int64_t place(const tensor *t, int64_t a, int64_t b, const int64_t at[3]) {
+  int64_t sum = a * t->strides[0] + b * t->strides[1];
+  for (int i = 0; i < 3; i++)
+    sum += at[i] * t->strides[2 + i];
+  return sum;
+}
+
+/* Counts `at` up through three lengths; false at the end. */
+static bool next(int64_t at[3], const int64_t *lengths) {
+  for (int i = 2; i >= 0; i--) {
+    if (++at[i] < lengths[i])
+      return true;
+    at[i] = 0;
+  }
+  return false;
+}
+
+static void add_products(const convolution *c, int64_t n, int64_t r,
+                         const int64_t o[3]) {
+  const int64_t per_group = c->filters.shape[0] / c->groups;
+  for (int64_t k = 0; k < c->filters.shape[1]; k++) {
+    const int64_t channel = r / per_group * c->filters.shape[1] + k;
+    int64_t f[3] = {0, 0, 0};
+    do {
+      int64_t at[3], e[3];
+      bool is_inside = true;
+      for (int i = 0; i < 3; i++) {
+        at[i] = o[i] * c->stride[i] + f[i] * c->dilation[i] - c->before[i];
+        e[i] = c->is_flipped ? c->filters.shape[2 + i] - 1 - f[i] : f[i];
+        is_inside = is_inside && at[i] >= 0 && at[i] < c->image.shape[2 + i];
+      }
+      if (!is_inside)
+        continue;
+      const int64_t x = place(&c->image, n, channel, at);
+      const int64_t w = place(&c->filters, r, k, e), y = place(&c->result, n, r, o);
+      if (c->kind == FORWARD)
+        add_to(&c->result, y, load(&c->image, x) * load(&c->filters, w));
+      else if (c->kind == BY_IMAGE)
+        add_to(&c->image, x, load(&c->result, y) * load(&c->filters, w));
+      else
+        add_to(&c->filters, w, load(&c->image, x) * load(&c->result, y));
+    } while (next(f, c->filters.shape + 2));
+  }
+}
+
+static void clear(const tensor *t) {
+  for (int64_t a = 0; a < t->shape[0]; a++)
+    for (int64_t b = 0; b < t->shape[1]; b++) {
+      int64_t at[3] = {0, 0, 0};
+      do {
+        const int64_t where = place(t, a, b, at);
+        if (t->type == 1)
+          ((double *)t->address)[where] = 0;
+        else
+          ((float *)t->address)[where] = 0;
+      } while (next(at, t->shape + 2));
+    }
+}
+
+static void run_convolution(command *self, CUstream stream) {
+  const convolution *c = self->from;
+  (void)stream;
+  if (c->image.type > 1)
+    return; /* 16-bit types are not computed */
+  clear(c->kind == FORWARD    ? &c->result
+        : c->kind == BY_IMAGE ? &c->image
+                              : &c->filters);
+  for (int64_t n = 0; n < c->result.shape[0]; n++)
+    for (int64_t r = 0; r < c->result.shape[1]; r++) {
+      int64_t o[3] = {0, 0, 0};
+      do
+        add_products(c, n, r, o);
+      while (next(o, c->result.shape + 2));
+    }
+}
+
+static void run_nothing(command *self, CUstream stream) {
+  (void)self, (void)stream;
+}
+
+static convolution *read_convolution(cudnnDescriptor operation, cudnnDescriptor pack) {
+  static const int names[3][4] = {
+      {704, 703, 705, 702}, {716, 715, 717, 714}, {710, 709, 711, 708}};
+  const int *name = names[operation->kind - FORWARD];
+  void *const *addresses = find(pack, 1001)->u.pointers;
+  const cudnnDescriptor d = part_of(operation, name[3]);
+  convolution *c = calloc(1, sizeof *c);
+  c->kind = operation->kind;
+  c->is_flipped = find(d, 101)->u.ints[0] == 0;
+  c->image = read_tensor(part_of(operation, name[0]), addresses[0]);
+  c->filters = read_tensor(part_of(operation, name[1]), addresses[1]);
+  c->result = read_tensor(part_of(operation, name[2]), addresses[2]);
+  c->groups = c->image.shape[1] / c->filters.shape[1];
+  read_axes(c->dilation, d, 102, 1);
+  read_axes(c->stride, d, 103, 1);
+  read_axes(c->before, d, 105, 0);
+  return c;
+}
+
+cudnnStatus cudnnBackendExecute(cudnnHandle handle, cudnnDescriptor plan,
+                                cudnnDescriptor pack) {
+  const cudnnDescriptor config = part_of(plan, 401), chosen = part_of(config, 300);
+  const cudnnDescriptor operation = part_of(part_of(chosen, 1300), 801);
+  const engine *e = &engines[word_of(chosen, 1301)];
+  void *workspace = find(pack, 1003)->u.pointers[0];
+  mock_lock();
+  convolution *c = read_convolution(operation, pack);
+  executed = realloc(executed, (n_executed + 1) * sizeof(convolution *));
+  executed[n_executed++] = c;
+  mock_state.convolutions++;
+  mock_state.dnn_engine = word_of(chosen, 1301);
+  mock_state.dnn_tile = tile_of(config);
+  mock_end(0);
+  if (e->work_size > 0 && workspace == NULL)
+    return BAD_PARAM;
+  for (int i = 1; i < time_of(e, tile_of(config)); i++) {
+    const CUresult result = mock_push(handle->stream, &(command){.run = run_nothing});
+    if (result != 0)
+      return result;
+  }
+  return mock_push(
+      handle->stream,
+      &(command){.run = run_convolution, .from = c, .workspace = workspace});
+}
