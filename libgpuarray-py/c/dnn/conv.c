@@ -130,7 +130,11 @@ static int describe(ga_conv *out, const operands *o, const gpuconv *c,
 
 static int run(const operands *o, const gpuconv *c, enum ga_conv_role role) {
   ga_conv call;
+  bool done;
   GA_TRY(describe(&call, o, c, role));
+  GA_TRY(ga__conv_vendor(&done, &call));
+  if (done)
+    return GA_NO_ERROR;
   return ga__conv_tiles_serve(&call) ? ga__conv_tiles(&call) : ga__conv_direct(&call);
 }
 

@@ -1,0 +1,135 @@
+/* Convolutions by the vendor's library.
+ *
+ * What it does not serve, and what it fails at before it has queued anything, is left
+ * to our own kernels: without the library a convolution is slower, never refused. */
+#include "c/dnn/conv.h"
+#include "c/system/ending.h"
+#include "c/tape/tape.h"
+
+/* ---- description ---- */
+
+/* True for an axis that only precedes the others. */
+static bool is_empty_axis(const ga_conv_axis *a) {
+  return a->image == 1 && a->filter == 1 && a->result == 1 && a->before == 0;
+}
+
+/* First spatial axis of the call. Vendors have more engines for two axes than for
+ * one. */
+static int first_axis(const ga_conv *c) {
+  int first = 0;
+  while (first < GA_CONV_AXES - 2 && is_empty_axis(&c->axes[first]))
+    first++;
+  return first;
+}
+
+/* Zeros behind the image; none where the last results end before it does. */
+static size_t padding_after(const ga_conv_axis *a) {
+  const size_t end = (a->result - 1) * a->stride + (a->filter - 1) * a->dilation + 1;
+  return end > a->before + a->image ? end - a->before - a->image : 0;
+}
+
+static ga_dnn_operand operand_of(const ga_conv_array *a, size_t outer, size_t inner,
+                                 int first) {
+  ga_dnn_operand o = {.buffer = a->data,
+                      .offset = a->offset,
+                      .shape = {outer, inner},
+                      .strides = {a->outer[0], a->outer[1]}};
+  for (int i = first; i < GA_CONV_AXES; i++)
+    o.strides[2 + i - first] = a->inner[i];
+  return o;
+}
+
+/* Filters with negative strides are flipped ones; false if only some axes are so. */
+static bool unflip(ga_dnn_call *call, size_t itemsize) {
+  ga_dnn_operand *o = &call->filters;
+  unsigned int n_negative = 0, n_long = 0;
+  for (unsigned int i = 2; i < call->nd + 2; i++) {
+    n_long += o->shape[i] > 1;
+    if (o->strides[i] >= 0)
+      continue;
+    n_negative++;
+    o->strides[i] = -o->strides[i];
+    o->offset -= (o->shape[i] - 1) * (size_t)o->strides[i] * itemsize;
+  }
+  call->is_flipped = n_negative > 0;
+  return n_negative == 0 || n_negative == n_long;
+}
+
+/* False for what no vendor has. */
+static bool describe(ga_dnn_call *call, const ga_conv *c) {
+  const int first = first_axis(c);
+  if (c->is_unshared || ga__conv_count(c) == 0)
+    return false;
+  *call = (ga_dnn_call){
+      .role = c->role == GA_CONV_RESULT  ? GA_DNN_FORWARD
+              : c->role == GA_CONV_IMAGE ? GA_DNN_BY_IMAGE
+                                         : GA_DNN_BY_FILTERS,
+      .typecode = c->typecode,
+      .nd = (unsigned int)(GA_CONV_AXES - first),
+      .groups = (unsigned int)c->groups,
+      .is_deterministic = true,
+      .image = operand_of(&c->image, c->batch, c->channels * c->groups, first),
+      .filters = operand_of(&c->filters, c->results * c->groups, c->channels, first),
+      .result = operand_of(&c->result, c->batch, c->results * c->groups, first)};
+  for (int i = first; i < GA_CONV_AXES; i++) {
+    const ga_conv_axis *a = &c->axes[i];
+    const int to = i - first;
+    if (a->image == 0 || a->filter == 0 || a->result == 0)
+      return false;
+    call->stride[to] = a->stride;
+    call->dilation[to] = a->dilation;
+    call->before[to] = a->before;
+    call->after[to] = padding_after(a);
+    call->image.shape[2 + to] = a->image;
+    call->filters.shape[2 + to] = a->filter;
+    call->result.shape[2 + to] = a->result;
+  }
+  return unflip(call, gpuarray_get_elsize(c->typecode));
+}
+
+/* ---- call ---- */
+
+/* The tape, if an array is a placeholder. */
+static ga_tape *tape_of(const ga_conv *c) {
+  return c->image.data->tape     ? c->image.data->tape
+         : c->filters.data->tape ? c->filters.data->tape
+                                 : c->result.data->tape;
+}
+
+static int ask_workspace(ga_dnn_call *call, const ga_dnn *dnn, gpucontext *ctx) {
+  GA_TRY(ga__vendor_enter());
+  int status =
+      dnn->workspace(&call->work_size, ga__queue_device(ctx), call, ctx->cache.folder);
+  ga__vendor_leave();
+  return status;
+}
+
+static int queue_call(const ga_conv *c, ga_dnn_call *call) {
+  ga_tape *tape = tape_of(c);
+  if (call->work_size > 0)
+    GA_TRY(ga__buffer_new(&call->work, c->context, call->work_size));
+  int status = tape ? ga__tape_convolution(tape, call)
+                    : ga__context_convolution(c->context, call);
+  if (call->work)
+    gpudata_release(call->work);
+  return status;
+}
+
+/* True for a failure of the device itself, at which our kernels would fail too. */
+static bool is_final(int status) {
+  return status == GA_RUN_ERROR || status == GA_LOST_ERROR;
+}
+
+int ga__conv_vendor(bool *done, const ga_conv *c) {
+  ga_dnn_call call;
+  *done = false;
+  if (!describe(&call, c))
+    return GA_NO_ERROR;
+  const ga_dnn *dnn = ga__context_dnn(c->context);
+  if (dnn == NULL || !dnn->serves(ga__queue_device(c->context), &call))
+    return GA_NO_ERROR;
+  int status = ask_workspace(&call, dnn, c->context);
+  GA_THEN(status, queue_call(c, &call));
+  *done = status == GA_NO_ERROR;
+  return is_final(status) ? status : GA_NO_ERROR;
+}

@@ -1,0 +1,137 @@
+/* Arrays' convolutions by cuDNN, on a mock of it: which go there, and what is left to
+ * our kernels. */
+#include "dnn_calls.h"
+
+#include <gpuarray/dnn.h>
+
+/* The array of an operand, filled with `values`. */
+static GpuArray array_of(const ga_dnn_operand *o, unsigned int nd, double *values,
+                         int typecode) {
+  GpuArray a;
+  ssize_t strides[5];
+  gpudata *data = upload(values, typecode);
+  for (unsigned int i = 0; i < nd + 2; i++)
+    strides[i] = o->strides[i] * (ssize_t)gpuarray_get_elsize(typecode);
+  CHECK_OK(GpuArray_fromdata(&a, data, 0, typecode, nd + 2, o->shape, strides, 1));
+  gpudata_release(data);
+  return a;
+}
+
+static gpuconv conv_of(const ga_dnn_call *c) {
+  gpuconv conv;
+  gpuconv_init(&conv, c->nd);
+  conv.groups = c->groups;
+  conv.flags = c->is_flipped ? GA_CONV_FLIP : 0;
+  for (unsigned int i = 0; i < c->nd; i++) {
+    conv.stride[i] = c->stride[i];
+    conv.dilation[i] = c->dilation[i];
+    conv.before[i] = c->before[i];
+    conv.after[i] = c->after[i];
+  }
+  return conv;
+}
+
+typedef struct trio {
+  GpuArray image, filters, result;
+} trio;
+
+static trio make_trio(const ga_dnn_call *c) {
+  make_arrays();
+  return (trio){array_of(&c->image, c->nd, original.image, c->typecode),
+                array_of(&c->filters, c->nd, original.filters, c->typecode),
+                array_of(&c->result, c->nd, original.result, c->typecode)};
+}
+
+static void clear_trio(trio *t) {
+  GpuArray_clear(&t->image);
+  GpuArray_clear(&t->filters);
+  GpuArray_clear(&t->result);
+}
+
+static int call(trio *t, const ga_dnn_call *c, const gpuconv *conv) {
+  return c->role == GA_DNN_FORWARD
+             ? GpuArray_conv(&t->result, &t->image, &t->filters, conv)
+         : c->role == GA_DNN_BY_IMAGE
+             ? GpuArray_conv_grad_image(&t->image, &t->result, &t->filters, conv)
+             : GpuArray_conv_grad_filters(&t->filters, &t->image, &t->result, conv);
+}
+
+static void test_results(void) {
+  for (int l = 0; l < N_LAYERS; l++)
+    for (int role = 0; role < 3; role++) {
+      ga_dnn_call c = describe(&layers[l], (enum ga_dnn_role)role, GA_FLOAT);
+      const gpuconv conv = conv_of(&c);
+      trio t = make_trio(&c);
+      const long executions = mock->convolutions, launches = mock->launches;
+      CHECK_OK(call(&t, &c, &conv));
+      CHECK_OK(gpucontext_sync(ctx));
+      CHECK(mock->convolutions > executions && mock->launches == launches);
+      c.image.buffer = t.image.data;
+      c.filters.buffer = t.filters.data;
+      c.result.buffer = t.result.data;
+      check_values(&c);
+      clear_trio(&t);
+    }
+}
+
+/* Reversed filters are what flipped ones are. */
+static void test_reversed_filters(void) {
+  ga_dnn_call c = describe(&layers[0], GA_DNN_FORWARD, GA_FLOAT);
+  const gpuconv conv = conv_of(&c);
+  trio t = make_trio(&c);
+  for (unsigned int i = 2; i < 4; i++) {
+    t.filters.offset += (t.filters.dimensions[i] - 1) * (size_t)t.filters.strides[i];
+    t.filters.strides[i] = -t.filters.strides[i];
+  }
+  GpuArray_fix_flags(&t.filters);
+  CHECK_OK(call(&t, &c, &conv));
+  c.is_flipped = true;
+  c.result.buffer = t.result.data;
+  check_values(&c);
+  clear_trio(&t);
+}
+
+/* Counts which side a convolution takes. */
+static void check_own(trio *t, const ga_dnn_call *c, const gpuconv *conv) {
+  const long executions = mock->convolutions, launches = mock->launches;
+  CHECK_OK(call(t, c, conv));
+  CHECK_OK(gpucontext_sync(ctx));
+  CHECK(mock->convolutions == executions && mock->launches == launches + 1);
+}
+
+static void test_left_to_our_kernels(void) {
+  ga_dnn_call c = describe(&layers[0], GA_DNN_FORWARD, GA_FLOAT);
+  const gpuconv conv = conv_of(&c);
+  trio t = make_trio(&c);
+  t.filters.offset += (t.filters.dimensions[2] - 1) * (size_t)t.filters.strides[2];
+  t.filters.strides[2] = -t.filters.strides[2]; /* one of two axes */
+  GpuArray_fix_flags(&t.filters);
+  check_own(&t, &c, &conv);
+  clear_trio(&t);
+  t = make_trio(&c);
+  setenv("GPUARRAY_DNN", "own", 1);
+  check_own(&t, &c, &conv);
+  unsetenv("GPUARRAY_DNN");
+  clear_trio(&t);
+  t = make_trio(&c);
+  const long launches = mock->launches;
+  mock->fail_with = 3000;
+  mock->fail_at = 0; /* the execution */
+  CHECK_OK(call(&t, &c, &conv));
+  CHECK_OK(gpucontext_sync(ctx));
+  CHECK(mock->fail_at < 0 && mock->launches == launches + 1);
+  clear_trio(&t);
+}
+
+int main(void) {
+  open_mock();
+  setenv("GPUARRAY_DNN_WORKSPACE", "4096", 1);
+  ctx = open_cuda("cuda0");
+  device = ctx->device;
+  test_results();
+  test_reversed_filters();
+  test_left_to_our_kernels();
+  gpucontext_deref(ctx);
+  check_given_back();
+  return check_result("arrays' convolutions by cuDNN");
+}
