@@ -5,8 +5,8 @@
 #include "c/system/dynload.h"
 
 /* Adds all <file>.<version> ("libnvrtc.so") of wheels, toolkits and system folders, in
- * this order, newest first in each. `wheel` is the wheel's folder up to CUDA 12, `other_wheel` that of
- * another wheel with the file, or NULL. */
+ * this order, newest first in each. `wheel` is the wheel's folder up to CUDA 12,
+ * `other_wheel` that of another wheel with the file, or NULL. */
 int ga__cuda_search(char ***paths, const char *file, const char *wheel,
                     const char *other_wheel);
 
