@@ -252,7 +252,7 @@ def gemm_bias(
 
 
 def allow_tf32(on: bool, context: Context | str | None = None) -> None:
-    """Allow products of float32 on a context to round their factors to TF32.
+    """Allow float32 products and convolutions to round their factors to TF32.
 
     Tensor cores are then several times as fast, with 10 bits of mantissa instead of 23.
     Off by default; a plan keeps the setting of when it was bound.

@@ -75,7 +75,7 @@ typedef struct ga_context_cache {
 typedef struct ga_context_blas {
   atomic_int state;    /* 0: not tried, 1: vendor's library open, -1: none */
   bool wants_vendor;   /* prefer it also where our kernels are faster */
-  atomic_bool is_tf32; /* float32 products may round to tf32 */
+  atomic_bool is_tf32; /* float32 products, convolutions may round to tf32 */
   pthread_mutex_t
       lock; /* held while the library is opened, also during a compilation */
   /* Built-in products by kind and type; or NULL. */

@@ -72,9 +72,10 @@ int GpuArray_gemm_bias(cb_transpose transA, cb_transpose transB, GpuArray *A,
                        GpuArray *B, GpuArray *bias, int activation, GpuArray *C,
                        int nocopy);
 
-/* Permits tf32 (10 bits of mantissa) for the factors of float products, for tensor
- * cores; off by default. Applies to work queued from now on by all threads; a plan
- * keeps the setting of its binding. Devices without tf32 ignore it. */
+/* Permits tf32 (10 bits of mantissa) for the factors of float products and of
+ * convolutions by the vendor's library, for tensor cores; off by default. Applies to
+ * work queued from now on by all threads; a plan keeps the setting of its binding.
+ * Devices without tf32 ignore it. */
 int gpucontext_set_tf32(gpucontext *ctx, int on);
 
 /* Precompiles the library's own gemm kernels of float for an architecture ("sm_90" of
