@@ -35,13 +35,16 @@ static size_t ask(void *library, const char *name) {
 }
 
 void *ga__cuda_dnn_loaded(ga_strbuf *report) {
+  char path[4096];
   static const char *const sonames[] = {SHIM ".9", FIRST_PART ".9"};
   for (int i = 0; i < 2; i++) {
     void *library = ga__dynload_loaded(sonames[i]);
     if (library == NULL)
       continue;
+    const void *symbol = ga__dynload_symbol(library, "cudnnGetVersion");
+    const bool has_path = symbol && ga__dynload_path(path, sizeof path, symbol);
     ga__strbuf_addf(report, "%s: in the process already, so no other is opened\n",
-                    sonames[i]);
+                    has_path ? path : sonames[i]);
     return library;
   }
   return NULL;
