@@ -23,3 +23,13 @@ CUstream ga__cuda_stream(const ga_cuda_device *device) {
 void ga__cuda_record_on(const ga_cuda_device *device) {
   capturing = device;
 }
+
+void ga__cuda_lock_handles(ga_cuda_device *d) {
+  if (ga__cuda_stream(d) == d->stream)
+    pthread_mutex_lock(&d->blas_lock);
+}
+
+void ga__cuda_unlock_handles(ga_cuda_device *d) {
+  if (ga__cuda_stream(d) == d->stream)
+    pthread_mutex_unlock(&d->blas_lock);
+}

@@ -57,6 +57,11 @@ void ga__cuda_record_on(const ga_cuda_device *device);
 int ga__cuda_enter(CUcontext *previous, const ga_cuda_device *device);
 void ga__cuda_leave(const ga_cuda_device *device, CUcontext previous);
 
+/* Locks the libraries' handles for one call; a thread that captures a graph holds the
+ * lock already. */
+void ga__cuda_lock_handles(ga_cuda_device *device);
+void ga__cuda_unlock_handles(ga_cuda_device *device);
+
 /* Returns the status of one driver call with the context pushed. */
 #define CUDA_RETURN(device, name, ...)                                                 \
   do {                                                                                 \

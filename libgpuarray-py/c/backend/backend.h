@@ -218,7 +218,7 @@ static inline const ga_dnn_operand *ga__dnn_written(const ga_dnn_call *call) {
                                          : &call->filters;
 }
 
-/* A vendor's library of neural networks. */
+/* A vendor's library of neural networks (ADR 0038). */
 typedef struct ga_dnn {
   /* Opens the library and makes the handle of this queue, once: GA_LOAD_ERROR if it is
    * missing. No initialization is possible during capture. */

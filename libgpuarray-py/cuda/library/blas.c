@@ -58,17 +58,6 @@ void ga__cuda_blas_close(ga_cuda_device *d) {
   d->blas = NULL;
 }
 
-/* Locks the handle for one call; a thread that captures a graph holds it already. */
-static void lock_handle(ga_cuda_device *d) {
-  if (ga__cuda_stream(d) == d->stream)
-    pthread_mutex_lock(&d->blas_lock);
-}
-
-static void unlock_handle(ga_cuda_device *d) {
-  if (ga__cuda_stream(d) == d->stream)
-    pthread_mutex_unlock(&d->blas_lock);
-}
-
 void ga__cuda_blas_hold(ga_cuda_device *d) {
   pthread_mutex_lock(&d->blas_lock);
 }
@@ -178,7 +167,7 @@ static int cuda_product(void *device, const ga_blas_call *call) {
   CUcontext previous;
   int status = GA_NO_ERROR;
   GA_TRY(ga__cuda_enter(&previous, d));
-  lock_handle(d);
+  ga__cuda_lock_handles(d);
   if (d->blas == NULL) /* first product of a further queue */
     status = make_handle(&d->blas, d);
   if (status == GA_NO_ERROR && call->epilogue != GA_BLAS_PLAIN) {
@@ -190,7 +179,7 @@ static int cuda_product(void *device, const ga_blas_call *call) {
       status = ga__cuda_blas_fail(
           result, call->routine == GA_BLAS_GEMM ? "cublas gemm" : "cublas gemv");
   }
-  unlock_handle(d);
+  ga__cuda_unlock_handles(d);
   ga__cuda_leave(d, previous);
   return status;
 }

@@ -43,17 +43,6 @@ struct ga_cuda_dnn {
 
 /* ---- handle ---- */
 
-/* Locks the handle; a thread that captures a graph holds the lock already. */
-static void lock_handle(ga_cuda_device *d) {
-  if (ga__cuda_stream(d) == d->stream)
-    pthread_mutex_lock(&d->blas_lock);
-}
-
-static void unlock_handle(ga_cuda_device *d) {
-  if (ga__cuda_stream(d) == d->stream)
-    pthread_mutex_unlock(&d->blas_lock);
-}
-
 /* The functions below are called with the lock held and the device current. */
 
 static int need_state(struct ga_cuda_dnn **out, ga_cuda_device *d) {
@@ -290,9 +279,9 @@ static int dnn_open(void *device) {
   CUcontext previous;
   GA_TRY(ga__cuda_need_cudnn());
   GA_TRY(ga__cuda_enter(&previous, d));
-  lock_handle(d);
+  ga__cuda_lock_handles(d);
   int status = need_handle(&s, d);
-  unlock_handle(d);
+  ga__cuda_unlock_handles(d);
   ga__cuda_leave(d, previous);
   /* A cuDNN that fails to initialize on the device counts as missing. */
   if (status == GA_IMPL_ERROR || status == GA_DEVSUP_ERROR)
@@ -313,11 +302,11 @@ static int dnn_workspace(size_t *out, void *device, const ga_dnn_call *call,
   dnn_plan *p = NULL;
   CUcontext previous;
   GA_TRY(ga__cuda_enter(&previous, d));
-  lock_handle(d);
+  ga__cuda_lock_handles(d);
   int status = get_plan(&p, d, call, ga__dnn_most_work(), folder, false);
   if (status == GA_NO_ERROR)
     *out = p->work_size;
-  unlock_handle(d);
+  ga__cuda_unlock_handles(d);
   ga__cuda_leave(d, previous);
   return status;
 }
@@ -326,9 +315,9 @@ static int dnn_call(void *device, const ga_dnn_call *call) {
   ga_cuda_device *d = device;
   CUcontext previous;
   GA_TRY(ga__cuda_enter(&previous, d));
-  lock_handle(d);
+  ga__cuda_lock_handles(d);
   int status = execute(d, call);
-  unlock_handle(d);
+  ga__cuda_unlock_handles(d);
   ga__cuda_leave(d, previous);
   return status;
 }
