@@ -17,7 +17,9 @@ enum { CANDIDATES = 128, MOST_TIMED = 24, MOST_TILES = 64, FEW_RANKED = 8, RUNS 
 #define DEFAULT_WORK ((size_t)256 << 20)
 #define MOST_DELAY ((size_t)64 << 20) /* bytes of fill, about 20 us on an H200 */
 #define SHORT 0.5F                    /* milliseconds: run several times in a row */
-#define HOPELESS 3.0                  /* times the best: not run again */
+#define TOO_LONG 100.0 /* milliseconds, and LOST times the best: run only once */
+#define LOST 50.0
+#define HOPELESS 3.0   /* times the best: not run again */
 #define FILL_BYTE 0x3c /* small numbers in every float type; zeros run too fast */
 
 size_t ga__dnn_most_work(void) {
@@ -92,11 +94,16 @@ static int run_some(float *milliseconds, const trial *t, cudnnDescriptor plan,
   return GA_NO_ERROR;
 }
 
-/* The best of some runs; the first, which loads kernels, does not count. */
+/* The best of some runs. The first, which loads kernels, counts only if it is so slow
+ * that no other is worth the time. */
 static int run_plan(float *best, const trial *t, cudnnDescriptor plan,
                     cudnnDescriptor pack) {
   float milliseconds = 0;
   GA_TRY(run_some(&milliseconds, t, plan, pack, 1));
+  *best = milliseconds;
+  if (milliseconds > TOO_LONG && milliseconds > LOST * t->best)
+    return GA_NO_ERROR;
+  *best = FLT_MAX;
   for (int i = 0; i < RUNS && (i == 0 || *best <= HOPELESS * t->best); i++) {
     GA_TRY(run_some(&milliseconds, t, plan, pack, milliseconds < SHORT ? 4 : 1));
     if (milliseconds < *best)

@@ -14,13 +14,13 @@ typedef struct ga_dnn_tensor {
 } ga_dnn_tensor;
 
 /* What a plan is made for: the key of caches, compared as bytes, so without padding.
- * Tensors are image, filters, result. */
+ * The tensors, image, filters and result, differ most, so they come first. */
 typedef struct ga_dnn_question {
+  ga_dnn_tensor tensors[3];
   int64_t role, typecode, nd;
   int64_t is_flipped, is_tf32, is_deterministic;
   int64_t stride[GA_DNN_MAX_AXES], dilation[GA_DNN_MAX_AXES];
   int64_t before[GA_DNN_MAX_AXES], after[GA_DNN_MAX_AXES];
-  ga_dnn_tensor tensors[3];
 } ga_dnn_question;
 
 /* An engine by its number in the graph's list, with values of its knobs; those that are
