@@ -2,7 +2,7 @@
  *
  * What it does not serve, and what it fails at before it has queued anything, is left
  * to our own kernels: without the library a convolution is slower, never refused. */
-#include "c/dnn/conv.h"
+#include "c/dnn/conv_tiles.h"
 #include "c/system/ending.h"
 #include "c/tape/tape.h"
 
@@ -88,6 +88,34 @@ static bool describe(ga_dnn_call *call, const ga_conv *c) {
   return unflip(call, gpuarray_get_elsize(c->typecode));
 }
 
+/* ---- choice ---- */
+
+/* Where our kernels for GPUs are faster than cuDNN's exact and repeatable engines: few
+ * channels of a large image, and the gradient by the image of depthwise filters. Float
+ * on an H200, in us, ours and cuDNN 9.19, for the result, by image, by filters:
+ *
+ *   64 x 3 x 224 x 224, 64 of 7 x 7, stride 2    530   935   2310 35815    803  1837
+ *   60 x 1 x 256 x 256, 6 of 7 x 7               309   394    579  1367    654  4400
+ *   64 x 144 x 56 x 56, depthwise 3 x 3          193   143    177   376    231   213
+ * not:
+ *   64 x 64 x 56 x 56, 64 of 3 x 3               407   233    407   231    499   563
+ *   64 x 256 x 14 x 14, 256 of 3 x 3             414   172    414   171    426   176
+ *   64 x 512 x 7 x 7, 2048 of 1 x 1              210   204    265   310    207   226
+ *   500 x 1 x 28 x 28, 20 of 5 x 5                48    47     80    51    125    83
+ *   500 x 20 x 12 x 12, 50 of 5 x 5               71    61    275    67     83    90
+ */
+#define FEW_CHANNELS 4
+#define LARGE_IMAGE 16384
+
+static bool own_is_faster(const ga_conv *c) {
+  const size_t places = c->axes[0].image * c->axes[1].image * c->axes[2].image;
+  if (!ga__conv_tiles_serve(c))
+    return false;
+  if (c->groups > 1)
+    return c->channels == 1 && c->role == GA_CONV_IMAGE;
+  return c->channels <= FEW_CHANNELS && places >= LARGE_IMAGE;
+}
+
 /* ---- call ---- */
 
 /* The tape, if an array is a placeholder. */
@@ -124,7 +152,7 @@ static bool is_final(int status) {
 int ga__conv_vendor(bool *done, const ga_conv *c) {
   ga_dnn_call call;
   *done = false;
-  if (!describe(&call, c))
+  if (own_is_faster(c) || !describe(&call, c))
     return GA_NO_ERROR;
   const ga_dnn *dnn = ga__context_dnn(c->context);
   if (dnn == NULL || !dnn->serves(ga__queue_device(c->context), &call))
