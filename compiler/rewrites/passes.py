@@ -23,6 +23,7 @@ from gpuarray.compiler.rewrites.arrays import (
 from gpuarray.compiler.rewrites.control import branches, debugging, gradient_markers
 from gpuarray.compiler.rewrites.engine.engine import GraphPass, Rule
 from gpuarray.compiler.rewrites.fusion.fusion import fuse_elementwise
+from gpuarray.compiler.rewrites.fusion.rereading import read_instead_of_storing
 from gpuarray.compiler.rewrites.fusion.rowwise import fuse_rows
 from gpuarray.compiler.rewrites.fusion.siblings import (
     fuse_extrema,
@@ -111,6 +112,7 @@ PASSES: tuple[GraphPass, ...] = (
     fuse_elementwise,
     fuse_extrema,
     fuse_sibling_reductions,
+    read_instead_of_storing,
     fuse_results,
     keep_values,
     overwrite_dying_inputs,

@@ -186,7 +186,7 @@ def test_a_kernel_takes_so_many_operands_and_steps(monkeypatch):
         draw = random.Random(seed)
         partition = Partition(graph(seed))
         most = draw.randrange(2, 14)
-        monkeypatch.setattr(module, "_MOST_OPERANDS", most)
+        monkeypatch.setattr(module, "MOST_OPERANDS", most)
         groups = draw.sample(sorted(partition.members), 3)
         sides = {v for each in groups for v in partition.sides[each]}
         count = sum(not isinstance(v, Constant) for v in sides)

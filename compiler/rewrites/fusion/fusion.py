@@ -29,6 +29,7 @@ from gpuarray.dtypes import as_dtype
 from gpuarray.scalars import SCALARS, Scalar
 
 _CALL = re.compile(r"\w\(")
+MOST_RESULTS = 4  # of a reduction
 _MOST_STEPS = 100  # of a group that computes again what another had
 
 
@@ -74,7 +75,7 @@ def fuse_elementwise(fgraph: FunctionGraph, log: Log) -> bool:
         if group in reductions:
             replace_reduction(partition, group, reductions[group], log)
             changed = True
-        elif len(nodes) > 1:
+        elif len(nodes) > 1 and partition.is_fusible(nodes[0]):
             inputs, outputs = partition.operands(group)
             results = fused(nodes, inputs, outputs).outputs
             for old, new in zip(outputs, results, strict=True):
@@ -92,6 +93,7 @@ def merged(
     The nodes in ``late`` join their readers, not their producers.
     """
     partition = Partition(fgraph)
+    keep_siblings_together(partition)
     reductions = seal_maps(partition)
     merge_producers(partition, late)
     merge_siblings(partition)
@@ -203,6 +205,37 @@ def clone_cone(
 
 
 # ---- groups ----
+
+
+def keep_siblings_together(partition: Partition) -> None:
+    """Join reductions that may run in one pass, so that no group comes between them.
+
+    They are over the same axes, of one array, or of what is computed of it.
+    """
+    latest: dict[tuple[Variable, tuple[int, ...]], Apply] = {}
+    for node in partition.order:
+        if type(node.op) is not Reduce:
+            continue
+        (operand,) = node.inputs
+        read = [operand]
+        if operand.owner is not None and partition.is_fusible(operand.owner):
+            read += operand.owner.inputs
+        for variable in read:
+            if variable.type.broadcastable != operand.type.broadcastable:
+                continue
+            key = variable, node.op.axes
+            if key in latest:
+                join_sibling(partition, latest[key], node)
+            latest[key] = node
+
+
+def join_sibling(partition: Partition, first: Apply, second: Apply) -> None:
+    """Join two reductions if neither needs the other and there is room."""
+    a, b = partition.of(first), partition.of(second)
+    count = len(partition.members[a]) + len(partition.members[b])
+    is_chain = b in partition.users(a) or a in partition.users(b)
+    if a != b and not is_chain and count <= MOST_RESULTS and partition.fits([a, b]):
+        partition.join(a, b)
 
 
 def seal_maps(partition: Partition) -> dict[int, Apply]:

@@ -18,7 +18,7 @@ from gpuarray.compiler.ops.shape.shape import DimShuffle
 from gpuarray.compiler.ops.variables.context_assignment import places_of
 
 _GAP = 1 << 40
-_MOST_OPERANDS = 24
+MOST_OPERANDS = 24
 _MOST_STEPS = 200
 
 
@@ -262,10 +262,10 @@ class Partition:
         if steps > _MOST_STEPS:
             return False
         sides = [self.sides[group] for group in groups]
-        if sum(map(len, sides)) <= _MOST_OPERANDS:
+        if sum(map(len, sides)) <= MOST_OPERANDS:
             return True
         variables = {v for side in sides for v in side if not isinstance(v, Constant)}
-        return len(variables) <= _MOST_OPERANDS
+        return len(variables) <= MOST_OPERANDS
 
 
 class Around:

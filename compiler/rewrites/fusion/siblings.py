@@ -11,10 +11,8 @@ from gpuarray.compiler.ops.fused.mapreduce import MapReduce, MapReduces
 from gpuarray.compiler.ops.reduce.argmax import Argmax, Extremum
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.rewrites.engine.engine import Log, graph_pass
-from gpuarray.compiler.rewrites.fusion.fusion import compose
+from gpuarray.compiler.rewrites.fusion.fusion import compose, join_sibling
 from gpuarray.compiler.rewrites.fusion.partition import Partition
-
-_MOST_RESULTS = 4
 
 
 @graph_pass(phase="fuse")
@@ -50,12 +48,7 @@ def fuse_sibling_reductions(fgraph: FunctionGraph, log: Log) -> bool:
         return False
     partition = Partition(fgraph)
     for first, second in neighbours(partition):
-        a, b = partition.of(first), partition.of(second)
-        count = len(partition.members[a]) + len(partition.members[b])
-        if a == b or count > _MOST_RESULTS or not partition.fits([a, b]):
-            continue
-        if b not in partition.users(a) and a not in partition.users(b):
-            partition.join(a, b)
+        join_sibling(partition, first, second)
     groups = [nodes for nodes in map(partition.nodes, partition.members) if nodes[1:]]
     for nodes in groups:
         replace_siblings(fgraph, nodes, log)
