@@ -22,10 +22,6 @@ _TO_COME = {
         tensor.signal tensor.nnet.conv tensor.nnet.conv3d2d tensor.nnet.corr
         tensor.nnet.corr3d tensor.nnet.neighbours
     """,
-    "batch normalization": """
-        tensor.nnet.bn tensor.nnet.batch_normalization
-        tensor.nnet.batch_normalization_test tensor.nnet.batch_normalization_train
-    """,
     "random streams": """
         sandbox.rng_mrg tensor.raw_random tensor.shared_randomstreams
         tensor.randomstreams

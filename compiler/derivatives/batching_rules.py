@@ -27,6 +27,7 @@ from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.linalg.linalg import Dot
 from gpuarray.compiler.ops.linalg.products import BatchedDot, batched_dot
 from gpuarray.compiler.ops.nnet.nnet import Normalised
+from gpuarray.compiler.ops.nnet.normalisation import BatchNormalization
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.scan.products import SlopeOfProduct
 from gpuarray.compiler.ops.shape.shape import (
@@ -225,8 +226,12 @@ def cut(op: Split, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
     return Split(op.n_splits, op.axis + 1).make_node(x.value, sizes.value).outputs
 
 
-@rule(OpFromGraph)
-def graph(op: OpFromGraph, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
+@rule(OpFromGraph, BatchNormalization)
+def graph(
+    op: OpFromGraph | BatchNormalization,
+    node: Apply,
+    operands: Sequence[BatchedOperand],
+) -> Any:
     """Batch the inner graph; a result that the rows share is repeated."""
     places = [
         old.type() if operand.by_row else operand.value

@@ -383,6 +383,7 @@ case(
 
 import cases_index  # noqa: E402, F401  (its cases join the table)
 import cases_joins  # noqa: E402, F401
+import cases_layers  # noqa: E402, F401
 import cases_lazy  # noqa: E402, F401
 import cases_loops  # noqa: E402, F401
 import cases_nn  # noqa: E402, F401  (its cases join the table)

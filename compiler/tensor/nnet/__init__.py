@@ -42,9 +42,17 @@ from gpuarray.compiler.ops.nnet.nnet import (
     softmax_graph as softmax_graph,
     softmax_with_bias as softmax_with_bias,
 )
-from gpuarray.compiler.tensor.nnet import abstract_conv as abstract_conv
+from gpuarray.compiler.ops.nnet.normalisation import (
+    batch_normalization as batch_normalization,
+    batch_normalization_test as batch_normalization_test,
+    batch_normalization_train as batch_normalization_train,
+)
+from gpuarray.compiler.tensor.nnet import (
+    abstract_conv as abstract_conv,
+    bn as bn,
+)
 
 sigmoid = _math.ROWS["sigmoid"]
 softplus = _math.ROWS["softplus"]
 
-_suggest_names(__name__, "abstract_conv")
+_suggest_names(__name__, "abstract_conv bn")
