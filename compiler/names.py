@@ -20,7 +20,7 @@ PAGE = "docs/compiler/for-those-who-know-theano.md"
 _TO_COME = {
     "convolution and pooling": """
         tensor.signal tensor.nnet.conv tensor.nnet.conv3d2d tensor.nnet.corr
-        tensor.nnet.corr3d tensor.nnet.neighbours
+        tensor.nnet.corr3d
     """,
     "random streams": """
         sandbox.rng_mrg tensor.raw_random tensor.shared_randomstreams

@@ -26,6 +26,7 @@ from gpuarray._fft import kernel_text
 from gpuarray._kernels.apply import apply_row
 from gpuarray._kernels.codegen import resolve
 from gpuarray._nn import convolution
+from gpuarray._nn.neighbours import images_to_neighbours, neighbours_to_images
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.compiler.errors import AssertError
 from gpuarray.compiler.scan_module import until
@@ -259,6 +260,18 @@ def searches():
         for correction in (0, 1, 0.5):
             gpuarray.std(empty((4, 5), dtype), axis=0, correction=correction)
             gpuarray.var(empty((4, 5), dtype), correction=correction)
+
+
+def neighbourhoods():
+    """Neighbourhoods of images of every dtype, over edges or not, and back."""
+    for dtype in DTYPES:
+        for mode in ("valid", "wrap_centered"):
+            rows = images_to_neighbours(
+                empty((2, 3, 9, 9), dtype), (3, 3), (1, 1), mode
+            )
+            if dtype.kind != "b":
+                lengths = 2, 3, 9, 9
+                neighbours_to_images(rows, lengths, (3, 3), (1, 1), mode)
 
 
 def transforms():
@@ -508,6 +521,7 @@ def main() -> None:
         picks,
         numbers_at_random,
         searches,
+        neighbourhoods,
         transforms,
         convolutions,
         folds,

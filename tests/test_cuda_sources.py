@@ -72,6 +72,7 @@ STEMS = {
     "index_put",
     "mask",
     "matrices",
+    "neighbours",
     "search",
     "fourier",
     "random",

@@ -15,6 +15,7 @@ from gpuarray.compiler.gpukernels import (
     gradient_markers as gradient_markers,
     guarded_updates as guarded_updates,
     joining as joining,
+    layers as layers,
     linalg as linalg,
     multi_tensor as multi_tensor,
     nlinalg as nlinalg,

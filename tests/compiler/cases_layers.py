@@ -2,7 +2,7 @@
 
 import gpuarray.compiler.tensor as T
 import numpy as np
-from cases import case, f32, f64
+from cases import case, f64
 
 nnet = T.nnet
 
@@ -37,8 +37,8 @@ case(
         0.9 * m + 0.1 * x.mean(0),
         0.9 * v + 0.1 * x.var(0, ddof=1),
     ),
-    f32(6, 5),
-    *(f32(5) + i for i in range(4)),
+    f64(6, 5),
+    *(f64(5) + i for i in range(4)),
     has_gradient=False,
 )
 case(
@@ -62,4 +62,73 @@ case(
     f64(3) + 1,
     f64(3) + 2,
     np.abs(f64(3)) + 1,
+)
+
+
+# ---- neighbourhoods ----
+
+
+def neighbourhoods(x, shape, step, before, count, wraps=False):
+    padded = np.pad(
+        x,
+        ((0, 0), (0, 0), *((n, 20) for n in before)),
+        mode="wrap" if wraps else "constant",
+    )
+    rows = [
+        padded[b, c, a * step[0] :, d * step[1] :][: shape[0], : shape[1]].ravel()
+        for b in range(x.shape[0])
+        for c in range(x.shape[1])
+        for a in range(count[0])
+        for d in range(count[1])
+    ]
+    return np.array(rows, x.dtype).reshape(-1, shape[0] * shape[1])
+
+
+NEIGHBOURHOODS = {
+    "valid": ((2, 3), (1, 2), (0, 0), (4, 3)),
+    "ignore_borders": ((2, 2), (3, 4), (0, 0), (2, 2)),
+    "wrap_centered": ((3, 5), (2, 3), (1, 2), (3, 3)),
+    "half": ((3, 2), (2, 1), (1, 1), (3, 8)),
+    "full": ((2, 3), (1, 2), (1, 2), (6, 5)),
+}
+for mode, (shape, step, before, count) in NEIGHBOURHOODS.items():
+    for dtype in ("float64", "complex64", "uint8", "bfloat16"):
+        case(
+            f"images2neibs_{mode}_{dtype}",
+            lambda x, shape=shape, step=step, mode=mode: nnet.neighbours.images2neibs(
+                x, shape, step, mode
+            ),
+            lambda x, shape=shape, step=step, before=before, count=count, mode=mode: (
+                neighbourhoods(x, shape, step, before, count, mode == "wrap_centered")
+            ),
+            np.abs(f64(2, 3, 5, 7)).astype(dtype),
+            has_gradient=dtype == "float64",
+        )
+case(
+    "images2neibs_apart",
+    lambda x: nnet.neighbours.images2neibs(x, (2, 3)),
+    lambda x: neighbourhoods(x, (2, 3), (2, 3), (0, 0), (2, 2)),
+    f64(2, 1, 4, 6),
+)
+case(
+    "images2neibs_none",
+    lambda x: nnet.neighbours.images2neibs(x, (2, 3), mode="ignore_borders"),
+    lambda x: np.zeros((0, 6)),
+    f64(2, 1, 1, 6),
+    has_gradient=False,
+)
+case(
+    "neibs2images",
+    lambda x: nnet.neighbours.neibs2images(x, (2, 3), (2, 1, 4, 6)),
+    lambda x: x.reshape(2, 1, 2, 2, 2, 3).swapaxes(3, 4).reshape(2, 1, 4, 6),
+    f64(8, 6),
+)
+case(
+    "neibs2images_ignore_borders",
+    lambda x: nnet.neighbours.neibs2images(x, (2, 3), (2, 1, 5, 7), "ignore_borders"),
+    lambda x: np.pad(
+        x.reshape(2, 1, 2, 2, 2, 3).swapaxes(3, 4).reshape(2, 1, 4, 6),
+        ((0, 0), (0, 0), (0, 1), (0, 1)),
+    ),
+    f64(8, 6),
 )

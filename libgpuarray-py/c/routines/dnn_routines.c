@@ -86,3 +86,42 @@ int ga__run_conv_grad_filters(ga_routine_call *c) {
   return or_clear(c,
                   GpuArray_conv_grad_filters(c->outs[0], c->ins[0], c->ins[1], &conv));
 }
+
+/* ---- neighbourhoods ---- */
+
+/* Lengths behind `first` integers: of a neighbourhood, then of steps. */
+static int neighbours_of(gpuneighbours *n, const ga_routine_call *c,
+                         const size_t *image, unsigned int first) {
+  size_t lengths[4];
+  for (unsigned int i = 0; i < 4; i++) {
+    if (c->ints[first + i] < 0)
+      return GA_FAIL(GA_VALUE_ERROR, "neighbours: length %lld, expected 1 or more",
+                     c->ints[first + i]);
+    lengths[i] = (size_t)c->ints[first + i];
+  }
+  return gpuneighbours_init(n, as_int(c->params[0]), image, lengths, lengths + 2);
+}
+
+int ga__run_images_to_neighbours(ga_routine_call *c) {
+  const GpuArray *images = c->ins[0];
+  gpuneighbours n;
+  if (images->nd != 4)
+    return GA_FAIL(GA_VALUE_ERROR, "neighbours: images of %u axes, expected 4",
+                   images->nd);
+  GA_TRY(neighbours_of(&n, c, images->dimensions + 2, 1));
+  const size_t dims[] = {images->dimensions[0] * images->dimensions[1] * n.count[0] *
+                             n.count[1],
+                         n.shape[0] * n.shape[1]};
+  GA_TRY(empty_output(c, 2, dims));
+  return or_clear(c, GpuArray_images_to_neighbours(c->outs[0], images, &n));
+}
+
+int ga__run_neighbours_to_images(ga_routine_call *c) {
+  size_t dims[4];
+  gpuneighbours n;
+  for (unsigned int i = 0; i < 4; i++)
+    dims[i] = c->ints[1 + i] < 0 ? 0 : (size_t)c->ints[1 + i];
+  GA_TRY(neighbours_of(&n, c, dims + 2, 5));
+  GA_TRY(empty_output(c, 4, dims));
+  return or_clear(c, GpuArray_neighbours_to_images(c->outs[0], c->ins[0], &n));
+}

@@ -56,6 +56,38 @@ int GpuArray_conv_grad_image(GpuArray *out, const GpuArray *grad,
 /* Gradient by the filters, whose shape `out` has. */
 int GpuArray_conv_grad_filters(GpuArray *out, const GpuArray *image,
                                const GpuArray *grad, const gpuconv *c);
+
+/* ---- neighbourhoods ---- */
+
+/* Which neighbourhoods an image has. */
+enum gpuneighbours_mode {
+  GA_NEIGHBOURS_VALID,          /* those inside; the last one ends at the edge */
+  GA_NEIGHBOURS_IGNORE_BORDERS, /* those inside */
+  GA_NEIGHBOURS_WRAP_CENTERED, /* around each place, over the edges to the other side */
+  GA_NEIGHBOURS_HALF,          /* as valid, with zeros of half a neighbourhood around */
+  GA_NEIGHBOURS_FULL           /* as valid, with zeros of a neighbourhood less 1 */
+};
+
+/* Neighbourhoods of images, per axis: their length, the step between them, what the
+ * first one has before the image, and how many there are. */
+typedef struct _gpuneighbours {
+  size_t size; /* sizeof(gpuneighbours) */
+  int mode;
+  size_t shape[2], step[2], before[2], count[2];
+} gpuneighbours;
+
+/* Fills in all that follows from the mode, and from lengths of two axes: of `image`,
+ * of a neighbourhood, and of the steps. GA_VALUE_ERROR where they do not fit. */
+int gpuneighbours_init(gpuneighbours *n, int mode, const size_t *image,
+                       const size_t *shape, const size_t *step);
+/* Neighbourhoods of `images` (batch, channels, rows, columns) of any type: each is a
+ * row of `out` (batch * channels * count[0] * count[1], shape[0] * shape[1]). */
+int GpuArray_images_to_neighbours(GpuArray *out, const GpuArray *images,
+                                  const gpuneighbours *n);
+/* The gradient of that: each element of the images `out` is the sum of all its copies
+ * in `neighbours`. Any type but bool. */
+int GpuArray_neighbours_to_images(GpuArray *out, const GpuArray *neighbours,
+                                  const gpuneighbours *n);
 /* cdef: end */
 
 GPUARRAY_END_DECLS

@@ -195,6 +195,9 @@ int GpuPlan_defer(gpuplan_function function, void *data, unsigned int n_out,
  *     conv_grad_filters image grad lengths [gpuconv]: lengths are the output's spatial
  *     axes; [gpuconv] are nd, groups, flags, and each three strides, dilations, and
  *     zeros before and after
+ *   images_to_neighbours images shape step [mode], neighbours_to_images neighbours
+ *     lengths shape step [mode]: two integers each, four lengths; the mode is a
+ *     gpuneighbours_mode
  *   empty lengths, zeros lengths, arange length
  *   cast a
  *   contiguous a: a copy unless `a` is in C order
