@@ -26,6 +26,7 @@ from gpuarray._fft import kernel_text
 from gpuarray._kernels.apply import apply_row
 from gpuarray._kernels.codegen import resolve
 from gpuarray._nn import convolution
+from gpuarray._nn.classification import ctc
 from gpuarray._nn.neighbours import images_to_neighbours, neighbours_to_images
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.compiler.errors import AssertError
@@ -272,6 +273,14 @@ def neighbourhoods():
             if dtype.kind != "b":
                 lengths = 2, 3, 9, 9
                 neighbours_to_images(rows, lengths, (3, 3), (1, 1), mode)
+
+
+def sequences():
+    """Costs of sequences of every dtype, with gradients or not."""
+    labels, lengths = empty((3, 4), "int32"), empty(3, "int32")
+    for dtype in (*FLOATS, "bfloat16"):
+        for has_gradient in (False, True):
+            ctc(empty((5, 3, 6), dtype), labels, lengths, has_gradient)
 
 
 def transforms():
@@ -522,6 +531,7 @@ def main() -> None:
         numbers_at_random,
         searches,
         neighbourhoods,
+        sequences,
         transforms,
         convolutions,
         folds,

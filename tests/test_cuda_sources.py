@@ -72,6 +72,7 @@ STEMS = {
     "index_put",
     "mask",
     "matrices",
+    "ctc",
     "neighbours",
     "search",
     "fourier",

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from gpuarray.compiler.graph.core import Apply, Op, Variable, constant
+from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo
 from gpuarray.compiler.ops.creation.creation import ARange, counted
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
@@ -18,6 +19,7 @@ from gpuarray.compiler.ops.index.advanced import (
     AdvancedIncSubtensor,
     AdvancedSubtensor,
 )
+from gpuarray.compiler.ops.nnet.ctc import ConnectionistTemporalClassification
 from gpuarray.compiler.ops.nnet.nnet import (
     FirstOf,
     FirstRows,
@@ -35,7 +37,7 @@ from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.lengths import settled
 from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle, shape_i
 from gpuarray.compiler.rewrites.arrays.changes import is_zeros
-from gpuarray.compiler.rewrites.engine.engine import rewrite
+from gpuarray.compiler.rewrites.engine.engine import Log, graph_pass, rewrite
 from gpuarray.compiler.rewrites.engine.patterns import (
     call,
     cast,
@@ -279,3 +281,22 @@ def open_spread(node: Apply) -> Variable | None:
     spread_out = dimshuffle(values, *range(last), "x")
     result = call("where", here, spread_out, number(0, spread_out))
     return result if result.type == node.outputs[0].type else None
+
+
+# ---- sequences ----
+
+
+@graph_pass(phase="fuse")
+def drop_unread_gradients(fgraph: FunctionGraph, log: Log) -> bool:
+    """Compute no gradients of CTC's costs where nothing reads them."""
+    changed = False
+    for node in fgraph.toposort():
+        op = node.op
+        if not isinstance(op, ConnectionistTemporalClassification):
+            continue
+        if op.compute_grad and not fgraph.clients[node.outputs[1]]:
+            costs = ConnectionistTemporalClassification(False)(*node.inputs)
+            log.note("drop_unread_gradients", node.outputs[0], costs)
+            fgraph.replace(node.outputs[0], costs, reason="drop_unread_gradients")
+            changed = True
+    return changed

@@ -107,6 +107,7 @@ PASSES: tuple[GraphPass, ...] = (
     accumulate_after_the_loop,
     merge_loops,
     add_factors_of_states,
+    nnet.drop_unread_gradients,
     move_axes_before_computing,
     fuse_rows,
     fuse_elementwise,

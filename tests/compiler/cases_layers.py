@@ -132,3 +132,21 @@ case(
     ),
     f64(8, 6),
 )
+
+
+# ---- sequences ----
+
+SEQUENCES = np.array([[1, 2, -1], [3, 3, 1], [-1, 2, 2]], "int32")
+TIMES = np.array([5, 6, 3], "int32")
+for dtype in ("float64", "float32", "bfloat16"):
+    case(
+        f"ctc_{dtype}",
+        nnet.ctc.ctc,
+        lambda x, labels, times: nnet.ctc.ConnectionistTemporalClassification(
+            False
+        ).reference(x, labels, times)[0],
+        (f64(6, 3, 4) / 10).astype(dtype),
+        SEQUENCES,
+        TIMES,
+        has_gradient=dtype == "float64",
+    )

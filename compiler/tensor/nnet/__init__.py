@@ -50,10 +50,11 @@ from gpuarray.compiler.ops.nnet.normalisation import (
 from gpuarray.compiler.tensor.nnet import (
     abstract_conv as abstract_conv,
     bn as bn,
+    ctc as ctc,
     neighbours as neighbours,
 )
 
 sigmoid = _math.ROWS["sigmoid"]
 softplus = _math.ROWS["softplus"]
 
-_suggest_names(__name__, "abstract_conv bn neighbours")
+_suggest_names(__name__, "abstract_conv bn ctc neighbours")

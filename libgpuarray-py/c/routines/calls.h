@@ -69,6 +69,7 @@ int ga__run_contiguous(ga_routine_call *c);
 int ga__run_conv(ga_routine_call *c);
 int ga__run_conv_grad_filters(ga_routine_call *c);
 int ga__run_conv_grad_image(ga_routine_call *c);
+int ga__run_ctc(ga_routine_call *c);
 int ga__run_diagonal(ga_routine_call *c);
 int ga__run_empty(ga_routine_call *c);
 int ga__run_extremum(ga_routine_call *c);

@@ -125,3 +125,22 @@ int ga__run_neighbours_to_images(ga_routine_call *c) {
   GA_TRY(empty_output(c, 4, dims));
   return or_clear(c, GpuArray_neighbours_to_images(c->outs[0], c->ins[0], &n));
 }
+
+/* ---- connectionist temporal classification ---- */
+
+int ga__run_ctc(ga_routine_call *c) {
+  const GpuArray *activations = c->ins[0];
+  const int work = activations->typecode == GA_DOUBLE ? GA_DOUBLE : GA_FLOAT;
+  if (activations->nd != 3)
+    return GA_FAIL(GA_VALUE_ERROR, "ctc: activations of %u axes, expected 3",
+                   activations->nd);
+  GA_TRY(GpuArray_empty(c->outs[0], c->context, work, 1, activations->dimensions + 1,
+                        GA_C_ORDER));
+  if (c->n_out > 1) {
+    const int status = empty_like(c, 1, activations, activations->typecode);
+    if (status != GA_NO_ERROR)
+      return or_clear(c, status);
+  }
+  return or_clear(c, GpuArray_ctc(c->outs[0], c->n_out > 1 ? c->outs[1] : NULL,
+                                  activations, c->ins[1], c->ins[2]));
+}

@@ -27,6 +27,7 @@ static const ga_routine routines[] = {
     {"images_to_neighbours", "aiiii", 1, 0, 1, -1, ga__run_images_to_neighbours, NULL},
     {"neighbours_to_images", "aiiiiiiii", 1, 0, 1, -1, ga__run_neighbours_to_images,
      NULL},
+    {"ctc", "aaa", 0, 0, 0, -1, ga__run_ctc, NULL},
     {"ger", "aaa", 2, 0, 1, 0, ga__run_ger, NULL},
     {"rows", "a+i*", GA_ANY_PARAMS, 3 + 2 * GA_ROWS_TEXTS, 0, GA_OVER_PARAMS,
      ga__run_rows, ga__source_of_rows},

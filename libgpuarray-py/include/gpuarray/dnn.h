@@ -88,6 +88,19 @@ int GpuArray_images_to_neighbours(GpuArray *out, const GpuArray *images,
  * in `neighbours`. Any type but bool. */
 int GpuArray_neighbours_to_images(GpuArray *out, const GpuArray *neighbours,
                                   const gpuneighbours *n);
+
+/* ---- connectionist temporal classification ---- */
+
+/* Costs of sequences: minus the logarithm of the probability of their labels, summed
+ * over all ways to align them with time, with blanks (class 0) between. `activations`
+ * (time, batch, classes) become probabilities by a softmax. `labels` (batch, length),
+ * int32, are classes from 1; a number below 0 ends a row. `lengths` (batch), int32, are
+ * times to look at. `costs` (batch) are float32, or float64 for float64; `grad`, unless
+ * NULL, gets the gradient of each cost by the activations. A cost is infinite, with a
+ * gradient of 0, where the labels need more time, and NaN where there is no such class
+ * or time. The same arrays give the same bits. */
+int GpuArray_ctc(GpuArray *costs, GpuArray *grad, const GpuArray *activations,
+                 const GpuArray *labels, const GpuArray *lengths);
 /* cdef: end */
 
 GPUARRAY_END_DECLS

@@ -198,6 +198,7 @@ int GpuPlan_defer(gpuplan_function function, void *data, unsigned int n_out,
  *   images_to_neighbours images shape step [mode], neighbours_to_images neighbours
  *     lengths shape step [mode]: two integers each, four lengths; the mode is a
  *     gpuneighbours_mode
+ *   ctc activations labels lengths: the costs, and with two results the gradients
  *   empty lengths, zeros lengths, arange length
  *   cast a
  *   contiguous a: a copy unless `a` is in C order
