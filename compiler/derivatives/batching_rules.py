@@ -28,6 +28,7 @@ from gpuarray.compiler.ops.linalg.linalg import Dot
 from gpuarray.compiler.ops.linalg.products import BatchedDot, batched_dot
 from gpuarray.compiler.ops.nnet.nnet import Normalised
 from gpuarray.compiler.ops.nnet.normalisation import BatchNormalization
+from gpuarray.compiler.ops.nnet.response import SumOfNeighbours
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.scan.products import SlopeOfProduct
 from gpuarray.compiler.ops.shape.shape import (
@@ -226,9 +227,9 @@ def cut(op: Split, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
     return Split(op.n_splits, op.axis + 1).make_node(x.value, sizes.value).outputs
 
 
-@rule(OpFromGraph, BatchNormalization)
+@rule(OpFromGraph, BatchNormalization, SumOfNeighbours)
 def graph(
-    op: OpFromGraph | BatchNormalization,
+    op: OpFromGraph | BatchNormalization | SumOfNeighbours,
     node: Apply,
     operands: Sequence[BatchedOperand],
 ) -> Any:

@@ -150,3 +150,80 @@ for dtype in ("float64", "float32", "bfloat16"):
         TIMES,
         has_gradient=dtype == "float64",
     )
+
+
+# ---- blocks ----
+
+INS, OUTS = np.array([[0, 2], [1, 1]]), np.array([[3, 0, 0], [2, 1, 3]])
+
+
+def block_products(w, h, ins, b, outs):
+    chosen = w[ins[:, :, None], outs[:, None, :]]
+    return b[outs] + np.einsum("bik,bijkl->bjl", h, chosen)
+
+
+def added_products(o, x, y, rows, columns):
+    out = o.copy()
+    products = x[:, :, None, :, None] * y[:, None, :, None, :] / 2
+    np.add.at(out, (rows[:, :, None], columns[:, None, :]), products)
+    return out
+
+
+case(
+    "sparse_block_dot",
+    nnet.blocksparse.sparse_block_dot,
+    block_products,
+    f64(3, 4, 2, 5),
+    f64(2, 2, 2),
+    INS,
+    f64(4, 5),
+    OUTS,
+)
+case(
+    "sparse_block_dot_of_one",
+    nnet.blocksparse.sparse_block_dot,
+    lambda w, h, ins, b, outs: block_products(w, h[None], ins[None], b, outs[None]),
+    f64(3, 4, 2, 5),
+    f64(2, 2),
+    INS[0],
+    f64(4, 5),
+    OUTS[0],
+)
+case(
+    "sparse_block_outer",
+    lambda o, x, y, rows, columns: nnet.blocksparse.SparseBlockOuter()(
+        o, x, y, rows, columns, 0.5
+    ),
+    added_products,
+    f64(3, 4, 2, 5),
+    f64(2, 2, 2),
+    f64(2, 3, 5),
+    INS,
+    OUTS,
+)
+
+
+# ---- responses ----
+
+
+def response_normalised(x, n, k, alpha, beta):
+    ends = [(0, 0), (n // 2, (n - 1) // 2), *[(0, 0)] * (x.ndim - 2)]
+    whole = np.pad(x.astype("float64") ** 2, ends)
+    squares = sum(whole[:, i : i + x.shape[1]] for i in range(n))
+    return (x / (k + alpha / n * squares) ** beta).astype(x.dtype)
+
+
+for n, shape in ((5, (2, 7, 3)), (4, (2, 3, 2, 2)), (1, (3, 4)), (9, (1, 2, 3))):
+    case(
+        f"local_response_normalization_{n}",
+        lambda x, n=n: nnet.local_response_normalization(x, n, 1.5, 0.3, 0.6),
+        lambda x, n=n: response_normalised(x, n, 1.5, 0.3, 0.6),
+        f64(*shape),
+    )
+case(
+    "local_response_normalization_float16",
+    nnet.local_response_normalization,
+    lambda x: response_normalised(x, 5, 2, 1e-4, 0.75),
+    f64(2, 7, 3).astype("float16"),
+    has_gradient=False,
+)

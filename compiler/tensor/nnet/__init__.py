@@ -47,8 +47,12 @@ from gpuarray.compiler.ops.nnet.normalisation import (
     batch_normalization_test as batch_normalization_test,
     batch_normalization_train as batch_normalization_train,
 )
+from gpuarray.compiler.ops.nnet.response import (
+    local_response_normalization as local_response_normalization,
+)
 from gpuarray.compiler.tensor.nnet import (
     abstract_conv as abstract_conv,
+    blocksparse as blocksparse,
     bn as bn,
     ctc as ctc,
     neighbours as neighbours,
@@ -57,4 +61,4 @@ from gpuarray.compiler.tensor.nnet import (
 sigmoid = _math.ROWS["sigmoid"]
 softplus = _math.ROWS["softplus"]
 
-_suggest_names(__name__, "abstract_conv bn ctc neighbours")
+_suggest_names(__name__, "abstract_conv blocksparse bn ctc neighbours")
