@@ -1,0 +1,159 @@
+"""Normalisation over a batch, and over neighbouring channels."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from gpuarray._core.base import BaseArray, require_all
+from gpuarray._kernels.apply import call_elemwise, fail, new_elemwise
+from gpuarray._native import ffi, lib
+from gpuarray.dtypes import dtype_to_typecode, kind_of, work_dtype
+from gpuarray.errors import BadType, BadValue
+
+
+def batch_norm(
+    x: Any,
+    gamma: Any,
+    beta: Any,
+    mean: Any = None,
+    var: Any = None,
+    *,
+    axes: Sequence[int] | None = None,
+    epsilon: float = 1e-4,
+) -> Any:
+    """Return ``(x - mean) / sqrt(var + epsilon) * gamma + beta``.
+
+    Without ``mean`` and ``var`` these are of ``x`` over ``axes``, by default all but
+    axis 1, and the result is a tuple: the array, the mean, the variance. They and the
+    parameters have the other axes, or all axes with length 1 along ``axes``.
+
+    Types are float16, bfloat16, float32 or float64; 16-bit ones are computed in
+    float32, which the statistics then are.
+    """
+    name = "batch_norm"
+    _require_floats(name, x)
+    require_all(name, gamma, beta)
+    places = _axes_of(name, axes, x.ndim)
+    work = work_dtype(x.dtype)
+    given = mean is not None
+    if given != (var is not None):
+        raise BadValue(f"{name}: got one of mean and var, expected both, or none")
+    if not given:
+        mean = x.mean(axis=places, dtype=work, keepdims=True)
+        var = x.var(axis=places, dtype=work, keepdims=True)
+    operands = [
+        _placed(name, role, value, x, places)
+        for role, value in (
+            ("mean", mean),
+            ("var", var),
+            ("gamma", gamma),
+            ("beta", beta),
+        )
+    ]
+    out = x.allocate(x.shape, x.dtype, x.context, operation=name)
+    text = "r = (a0 - a1) * (a3 / sqrt(a2 + n0)) + a4"
+    _run(name, text, out, [x, *operands], [epsilon])
+    if given:
+        return out
+    if gamma.ndim < x.ndim:
+        shape = [n for axis, n in enumerate(x.shape) if axis not in places]
+        mean, var = (each.reshape(shape) for each in (mean, var))
+    return out, mean, var
+
+
+def local_response_norm(
+    x: Any, n: int = 5, *, k: float = 2.0, alpha: float = 1e-4, beta: float = 0.75
+) -> Any:
+    """Return ``x / (k + alpha / n * squares) ** beta``.
+
+    ``squares`` are the sum of the squares of ``n`` channels, axis 1, around each; zeros
+    are beyond the first and the last. Where ``n`` is even there is one more before it.
+    """
+    name = "local_response_norm"
+    _require_floats(name, x)
+    count = operator.index(n)
+    if x.ndim < 2 or not 1 <= count <= _MOST_CHANNELS:
+        raise BadValue(
+            f"{name}: got an array of shape {x.shape} and n {n}, expected at least 2 "
+            f"axes, and 1 to {_MOST_CHANNELS} channels"
+        )
+    channels, before = x.shape[1], count // 2
+    shape = (x.shape[0], channels + count - 1, *x.shape[2:])
+    whole = x.allocate(shape, x.dtype, x.context, operation=name)
+    whole[:, :before] = 0
+    whole[:, before + channels :] = 0
+    whole[:, before : before + channels] = x
+    views = [whole[:, first : first + channels] for first in range(count)]
+    squares = " + ".join(f"a{i} * a{i}" for i in range(1, count + 1))
+    out = x.allocate(x.shape, x.dtype, x.context, operation=name)
+    text = f"r = a0 * pow(n0 + n1 * ({squares}), n2)"
+    _run(name, text, out, [x, *views], [k, alpha / count, -beta])
+    return out
+
+
+_MOST_CHANNELS = 64
+
+
+def _require_floats(name: str, x: Any) -> None:
+    require_all(name, x)
+    if kind_of(x.dtype) != "f":
+        raise BadType(f"{name}: got {x.dtype}, expected floats")
+
+
+def _axes_of(name: str, axes: Sequence[int] | None, ndim: int) -> tuple[int, ...]:
+    """Return the axes in order. Raises BadValue for none, or unknown ones."""
+    given = [i for i in range(ndim) if i != 1] if axes is None else axes
+    places = tuple(sorted({operator.index(axis) for axis in given}))
+    if not places or places[0] < 0 or places[-1] >= ndim:
+        raise BadValue(
+            f"{name}: axes are {axes!r}, expected numbers of axes from 0 to {ndim - 1}"
+        )
+    return places
+
+
+def _placed(
+    name: str, role: str, value: BaseArray, x: BaseArray, axes: Sequence[int]
+) -> BaseArray:
+    """Return a parameter with length 1 along the axes. Raises BadValue for others."""
+    kept = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
+    short = tuple(n for i, n in enumerate(x.shape) if i not in axes)
+    if value.shape not in (kept, short):
+        raise BadValue(
+            f"{name}: {role} has shape {value.shape}, expected {short} or {kept}"
+        )
+    placed: BaseArray = value.reshape(kept)
+    return placed
+
+
+def _run(
+    name: str,
+    text: str,
+    out: BaseArray,
+    arrays: Sequence[BaseArray],
+    numbers: Sequence[float],
+) -> None:
+    """Run an expression of arrays ``a0``, ... and numbers ``n0``, ... into ``out``."""
+    context, work = out.context, work_dtype(out.dtype)
+    key = text, out.dtype, *(array.dtype for array in arrays)
+    handle = context._kernels.get(key)
+    if handle is None:
+        arguments = [("r", dtype_to_typecode(out.dtype), lib.GE_WRITE)]
+        arguments += [
+            (f"a{i}", dtype_to_typecode(array.dtype), lib.GE_READ)
+            for i, array in enumerate(arrays)
+        ]
+        arguments += [
+            (f"n{i}", dtype_to_typecode(work), lib.GE_SCALAR)
+            for i in range(len(numbers))
+        ]
+        handle = new_elemwise(context, "", text, arguments, name)
+        context._kernels[key] = handle
+    ctype = "double *" if work.itemsize == 8 else "float *"
+    values = [ffi.new(ctype, float(number)) for number in numbers]
+    status = call_elemwise(
+        handle, [out.struct, *(array.struct for array in arrays), *values]
+    )
+    if status:
+        fail(status, name, context, arrays)
