@@ -307,6 +307,24 @@ static void test_picking_and_sorting(void) {
   GpuArray_clear(&places);
 }
 
+static void test_pooling(void) {
+  const size_t whole[2] = {4, 4}, ones[2] = {1, 1};
+  size_t shape[2];
+  GpuArray result, v;
+  gpupool p;
+  gpupool_init(&p, 2, GA_POOL_MAX, whole);
+  CHECK_OK(GpuArray_zeros(&result, ctx, GA_FLOAT, 2, ones, GA_C_ORDER));
+  CHECK_OK(GpuArray_zeros(&v, ctx, GA_FLOAT, 2, dims, GA_C_ORDER));
+  REFUSES(gpupool_shape(P(shape), P(&p), P(dims)));
+  REFUSES(GpuArray_pool(P(&result), P(&a), P(&p)));
+  REFUSES(GpuArray_pool_grad(P(&b), P(&a), P(&result), P(&result), P(&p)));
+  REFUSES(GpuArray_pool_at_maxima(P(&result), P(&a), P(&result), P(&v), P(&p)));
+  REFUSES(GpuArray_pool_at_first(P(&result), P(&a), P(&v), P(&p)));
+  gpupool_init(NULL, 2, GA_POOL_MAX, whole);
+  GpuArray_clear(&result);
+  GpuArray_clear(&v);
+}
+
 static void test_expressions(void) {
   gpuelemwise_arg args[2] = {{"y", GA_FLOAT, GE_WRITE}, {"x", GA_FLOAT, GE_READ}};
   gpuelemwise_arg three[3] = {
@@ -535,6 +553,7 @@ int main(int argc, char **argv) {
   test_cleared_arrays();
   test_picking_and_sorting();
   test_layers();
+  test_pooling();
   test_expressions();
   test_reductions_and_scans();
   test_random_numbers();

@@ -144,3 +144,72 @@ int ga__run_ctc(ga_routine_call *c) {
   return or_clear(c, GpuArray_ctc(c->outs[0], c->n_out > 1 ? c->outs[1] : NULL,
                                   activations, c->ins[1], c->ins[2]));
 }
+
+/* ---- pooling ---- */
+
+/* Reads the mode and flags, and after the arrays four integers for each spatial axis:
+ * windows, strides, padding before and after. */
+static int pool_of(gpupool *p, const ga_routine_call *c, const char *name) {
+  const unsigned int n_arrays = count_arrays(c), n = c->n_in - n_arrays;
+  gpupool_init(p, n / 4, (gpupool_mode)as_int(c->params[0]), NULL);
+  p->flags = as_int(c->params[1]);
+  if (n % 4 != 0 || n / 4 > GA_POOL_MAX_AXES)
+    return GA_FAIL(GA_VALUE_ERROR, "%s: got %u integers, expected 4, 8 or 12", name, n);
+  for (unsigned int i = 0; i < n; i++) {
+    static const char *const names[] = {"window", "stride", "padding", "padding"};
+    size_t *const lists[] = {p->window, p->stride, p->before, p->after};
+    const unsigned int which = i / p->nd, axis = i % p->nd;
+    const long long number = c->ints[n_arrays + i], least = which < 2 ? 1 : 0;
+    if (number < least)
+      return GA_FAIL(GA_VALUE_ERROR,
+                     "%s: %s %lld of spatial axis %u, expected %lld or more", name,
+                     names[which], number, axis, least);
+    lists[which][axis] = (size_t)number;
+  }
+  return GA_NO_ERROR;
+}
+
+/* Makes an array of a result's shape. */
+static int empty_pooled(ga_routine_call *c, const gpupool *p, const char *name) {
+  const GpuArray *a = c->ins[0];
+  size_t dims[GA_MAX_NDIM];
+  if (a->nd < p->nd)
+    return GA_FAIL(GA_VALUE_ERROR, "%s: an array of %u axes, expected %u or more", name,
+                   a->nd, p->nd);
+  const unsigned int outer = a->nd - p->nd;
+  memcpy(dims, a->dimensions, a->nd * sizeof *dims);
+  GA_TRY(gpupool_shape(dims + outer, p, a->dimensions + outer));
+  return GpuArray_empty(c->outs[0], c->context, a->typecode, a->nd, dims, GA_C_ORDER);
+}
+
+int ga__run_pool(ga_routine_call *c) {
+  gpupool p;
+  GA_TRY(pool_of(&p, c, "pool"));
+  GA_TRY(empty_pooled(c, &p, "pool"));
+  return or_clear(c, GpuArray_pool(c->outs[0], c->ins[0], &p));
+}
+
+int ga__run_pool_grad(ga_routine_call *c) {
+  const bool is_max = count_arrays(c) == 3;
+  gpupool p;
+  GA_TRY(pool_of(&p, c, "pool_grad"));
+  GA_TRY(empty_like(c, 0, c->ins[0], c->ins[0]->typecode));
+  return or_clear(c,
+                  GpuArray_pool_grad(c->outs[0], c->ins[0], is_max ? c->ins[1] : NULL,
+                                     c->ins[is_max ? 2 : 1], &p));
+}
+
+int ga__run_pool_at_maxima(ga_routine_call *c) {
+  gpupool p;
+  GA_TRY(pool_of(&p, c, "pool_at_maxima"));
+  GA_TRY(empty_pooled(c, &p, "pool_at_maxima"));
+  return or_clear(
+      c, GpuArray_pool_at_maxima(c->outs[0], c->ins[0], c->ins[1], c->ins[2], &p));
+}
+
+int ga__run_pool_at_first(ga_routine_call *c) {
+  gpupool p;
+  GA_TRY(pool_of(&p, c, "pool_at_first"));
+  GA_TRY(empty_pooled(c, &p, "pool_at_first"));
+  return or_clear(c, GpuArray_pool_at_first(c->outs[0], c->ins[0], c->ins[1], &p));
+}

@@ -1,4 +1,4 @@
-/* Layers of neural networks: convolution and its gradients.
+/* Layers of neural networks: convolution, pooling, and their gradients.
  *
  * Arrays are batch, channels, then one to three spatial axes, of any layout, all of one
  * type: float16, bfloat16, float32 or float64. Sums are in float32 at least, float64
@@ -16,6 +16,8 @@
 GPUARRAY_BEGIN_DECLS
 
 /* cdef: begin */
+/* ---- convolution ---- */
+
 #define GA_CONV_FLIP 0x1     /* filters are turned around, as in mathematics */
 #define GA_CONV_UNSHARED 0x2 /* filters of their own for each place of the result */
 /* `before` and `after` are half the extent of the filters, or the extent less 1; that
@@ -101,6 +103,60 @@ int GpuArray_neighbours_to_images(GpuArray *out, const GpuArray *neighbours,
  * or time. The same arrays give the same bits. */
 int GpuArray_ctc(GpuArray *costs, GpuArray *grad, const GpuArray *activations,
                  const GpuArray *labels, const GpuArray *lengths);
+/* ---- pooling ---- */
+
+#define GA_POOL_MAX_AXES 3
+
+typedef enum _gpupool_mode {
+  GA_POOL_MAX,            /* nan if one is nan */
+  GA_POOL_SUM,            /* padding counts as zeros */
+  GA_POOL_AVERAGE,        /* of the elements without padding */
+  GA_POOL_AVERAGE_PADDED, /* padding counts as zeros */
+} gpupool_mode;
+
+/* The last windows may be cut short. Without, what a whole window does not cover at the
+ * end is left out. */
+#define GA_POOL_CEIL 0x1
+
+/* Pooling over the last axes of an array; those before are a batch, of any number. Per
+ * spatial axis, in elements: the window, the stride between windows, and the padding
+ * before and after the data, less than the window. */
+typedef struct _gpupool {
+  size_t size;     /* sizeof(gpupool) */
+  unsigned int nd; /* spatial axes, 1 to GA_POOL_MAX_AXES */
+  gpupool_mode mode;
+  int flags;
+  size_t window[3], stride[3];
+  size_t before[3], after[3];
+} gpupool;
+
+/* Sets `size`, `nd`, `mode`, and `nd` lengths of windows, which do not overlap: strides
+ * are windows, without padding. */
+void gpupool_init(gpupool *p, unsigned int nd, gpupool_mode mode, const size_t *window);
+
+/* Lengths of a result's spatial axes for those of the data, both of `nd` elements: with
+ * padding the data has v; then (v - window) / stride + 1, rounded down, and 0 if it has
+ * no window. With GA_POOL_CEIL, rounded up, less windows that begin behind the data; v
+ * less than a window is one. */
+int gpupool_shape(size_t *out, const gpupool *p, const size_t *lengths);
+
+/* Writes the pooled `a` to `out`. Integers too, for maxima and sums, which wrap. In all
+ * these functions `out` may overlap inputs. */
+int GpuArray_pool(GpuArray *out, const GpuArray *a, const gpupool *p);
+/* Writes the gradient by `a`, in its shape, from `grad`, that of the result. Of maxima
+ * it goes to each element of `a` that equals its window's in `result`; otherwise `a`
+ * and `result` are not read and may be NULL. */
+int GpuArray_pool_grad(GpuArray *out, const GpuArray *a, const GpuArray *result,
+                       const GpuArray *grad, const gpupool *p);
+/* Writes, for each window of `a`, the sum of the elements of `v`, of the shape of `a`,
+ * where `a` equals the window's maximum in `result`. It is the gradient by `grad` of
+ * GpuArray_pool_grad with GA_POOL_MAX, the mode that `p` has. */
+int GpuArray_pool_at_maxima(GpuArray *out, const GpuArray *a, const GpuArray *result,
+                            const GpuArray *v, const gpupool *p);
+/* Writes, for each window of `a`, the element of `v` where its first maximum is (of
+ * nan the first nan). The mode is GA_POOL_MAX. */
+int GpuArray_pool_at_first(GpuArray *out, const GpuArray *a, const GpuArray *v,
+                           const gpupool *p);
 /* cdef: end */
 
 GPUARRAY_END_DECLS

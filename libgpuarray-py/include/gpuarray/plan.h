@@ -199,6 +199,9 @@ int GpuPlan_defer(gpuplan_function function, void *data, unsigned int n_out,
  *     lengths shape step [mode]: two integers each, four lengths; the mode is a
  *     gpuneighbours_mode
  *   ctc activations labels lengths: the costs, and with two results the gradients
+ *   pool a, pool_grad a grad (of maxima: a result grad), pool_at_maxima a result v,
+ *     pool_at_first a v [mode, flags]: <gpuarray/dnn.h>; behind the arrays integers:
+ *     windows, strides, padding before and after, each of all spatial axes
  *   empty lengths, zeros lengths, arange length
  *   cast a
  *   contiguous a: a copy unless `a` is in C order
