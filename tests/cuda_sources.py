@@ -25,9 +25,10 @@ from gpuarray._core.context import Context
 from gpuarray._fft import kernel_text
 from gpuarray._kernels.apply import apply_row
 from gpuarray._kernels.codegen import resolve
-from gpuarray._nn import convolution
+from gpuarray._nn import convolution, pooling
 from gpuarray._nn.classification import ctc
 from gpuarray._nn.neighbours import images_to_neighbours, neighbours_to_images
+from gpuarray._nn.pooling import MODES, Windows
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.compiler.errors import AssertError
 from gpuarray.compiler.scan_module import until
@@ -283,6 +284,27 @@ def sequences():
             ctc(empty((5, 3, 6), dtype), labels, lengths, has_gradient)
 
 
+def pools():
+    """Pooling of each float, every mode and role, with loops that unroll or not."""
+    for dtype in (*FLOATS, "bfloat16"):
+        for mode, n in itertools.product(MODES, (9, 80)):
+            windows = Windows((3, 3), (2, 2), (1, 1), (1, 1), mode)
+            x = empty((2, n, n), dtype)
+            y = pooling.pool(x, windows)
+            if mode != "max":
+                pooling.pool_grad(x, y, windows=windows)
+                continue
+            pooling.pool_grad(x, y, y, windows=windows)
+            pooling.pool_at_maxima(x, y, x, windows)
+            pooling.pool_at_first(x, x, windows)
+    for dtype, mode in itertools.product(("int8", "uint64"), ("max", "sum")):
+        pooling.pool(empty((3, 9), dtype), Windows((2,), (2,), (0,), (0,), mode))
+    cubes = Windows((2, 2, 2), (1, 1, 1), (0, 0, 0), (0, 0, 0), "sum")
+    pooling.pool(empty((2, 40, 40, 40)), cubes)
+    long, part = empty((1,)).broadcast_to((1 << 31,)), (1 << 20,)
+    pooling.pool(long, Windows(part, part, (0,), (0,)))
+
+
 def transforms():
     """Passes of Fourier transforms of every radix and type, and their convolutions."""
     for name, text in kernel_text.sources():
@@ -534,6 +556,7 @@ def main() -> None:
         sequences,
         transforms,
         convolutions,
+        pools,
         folds,
         own,
     ):

@@ -60,6 +60,7 @@ STEMS = {
     "conv_sum",
     "conv_depthwise",
     "conv_depthwise_filters",
+    "pool",
     "dot_parts",
     "dot_sum",
     "gemm_narrow",
