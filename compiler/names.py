@@ -19,7 +19,7 @@ PAGE = "docs/compiler/for-those-who-know-theano.md"
 
 _TO_COME = {
     "convolution and pooling": """
-        tensor.signal tensor.nnet.conv tensor.nnet.conv3d2d tensor.nnet.corr
+        tensor.signal.conv tensor.nnet.conv tensor.nnet.conv3d2d tensor.nnet.corr
         tensor.nnet.corr3d
     """,
     "random streams": """

@@ -20,6 +20,7 @@ from gpuarray.compiler.gpukernels import (
     multi_tensor as multi_tensor,
     nlinalg as nlinalg,
     nnet as nnet,
+    pooling as pooling,
     python as python,
     reduce as reduce,
     requirements as requirements,

@@ -250,6 +250,7 @@ from gpuarray.compiler.tensor import (
     nlinalg as nlinalg,
     nnet as nnet,
     opt as opt,
+    signal as signal,
     slinalg as slinalg,
     subtensor as subtensor,
 )
@@ -289,7 +290,7 @@ def __getattr__(name: str) -> _Callable[..., _Any]:
 
 
 __all__ = _public_names(
-    __name__, "extra_ops fft inplace nlinalg nnet opt slinalg subtensor"
+    __name__, "extra_ops fft inplace nlinalg nnet opt signal slinalg subtensor"
 )
 
 
