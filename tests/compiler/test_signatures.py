@@ -17,6 +17,7 @@ SPACES = {
     "T.fft": T.fft,
     "T.nlinalg": T.nlinalg,
     "T.nnet": T.nnet,
+    "T.signal.pool": T.signal.pool,
     "T.slinalg": T.slinalg,
     "x": type(T.vector()),
 }
