@@ -11,7 +11,7 @@
 
 /* What makes a kernel. Windows and strides of 0 are arguments. */
 typedef struct pool_spec {
-  unsigned char typecode, role, mode, is_wide, rows;
+  unsigned char typecode, role, mode, is_wide, is_unit, rows;
   unsigned char windows[GA_POOL_AXES], strides[GA_POOL_AXES];
 } pool_spec;
 
@@ -69,9 +69,11 @@ static int write_source(ga_source *out, const gpucontext *ctx, const void *spec)
                   s->mode);
   ga__strbuf_addf(&text,
                   "#define PL_TYPE %s\n#define PL_ACC %s\n#define PL_INT %s\n"
-                  "#define PL_ROWS %d\n#define PL_IS_CPU %d\n#define PL_HAS_INNER %d\n",
+                  "#define PL_IS_UNIT %d\n#define PL_ROWS %d\n#define PL_IS_CPU "
+                  "%d\n#define PL_HAS_INNER %d\n",
                   ga__dtype_ctype(s->typecode), ga__dtype_work_ctype(s->typecode),
-                  ga__text_position(s->is_wide), s->rows, is_cpu, is_cpu && unrolls);
+                  ga__text_position(s->is_wide), s->is_unit, s->rows, is_cpu,
+                  is_cpu && unrolls);
   /* On a processor few columns are at the edges: their loops stay short texts. */
   ga__strbuf_addf(&text, "#define PL_UNROLL %s\n#define PL_UNROLL_EDGE %s\n",
                   unrolls ? "_Pragma(\"unroll\")" : "",
@@ -166,14 +168,22 @@ static unsigned int rows_of(const ga_pooling *p) {
   return rows;
 }
 
+/* True if the elements of the last axis are neighbours in every operand. */
+static bool is_unit(const ga_pooling *p) {
+  for (int i = 0; i < GA_POOL_OPERANDS; i++)
+    if (ga__pooling_has(p->role, p->mode, (enum ga_pooling_operand)i) &&
+        p->operands[i].inner[GA_POOL_AXES - 1] != 1)
+      return false;
+  return true;
+}
+
 static pool_spec spec_of(const ga_pooling *p) {
-  pool_spec s = {(unsigned char)p->typecode,
-                 (unsigned char)p->role,
-                 (unsigned char)p->mode,
-                 !is_narrow(p),
-                 1,
-                 {0},
-                 {0}};
+  pool_spec s = {.typecode = (unsigned char)p->typecode,
+                 .role = (unsigned char)p->role,
+                 .mode = (unsigned char)p->mode,
+                 .is_wide = !is_narrow(p),
+                 .is_unit = is_unit(p),
+                 .rows = 1};
   if (!is_unrolled(p))
     return s;
   for (int i = 0; i < GA_POOL_AXES; i++) {

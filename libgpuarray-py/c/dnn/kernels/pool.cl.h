@@ -3,8 +3,12 @@
 #include "pool_words.cl.h"
 
 #define PL_IS_MAX (PL_ROLE == PL_AT_FIRST || (PL_ROLE == PL_POOL && PL_MODE == PL_MAX))
-/* nan is over all numbers; the first of equals stays. */
+/* nan is over all numbers; the first of equals stays, and the first nan. */
+#if PL_ROLE == PL_AT_FIRST
 #define PL_IS_OVER(x, y) ((x) > (y) || ((x) != (x) && (y) == (y)))
+#else
+#define PL_IS_OVER(x, y) ((x) > (y) || (x) != (x))
+#endif
 #define PL_EACH_ROW PL_UNROLL_ROWS for (PL_INT p = 0; p < PL_ROWS; p++)
 /* True if row f1 of those of the item is in the window of its result p. */
 #define PL_HAS(p, f1) ((f1) >= (p) * PL_S1 && (f1) < (p) * PL_S1 + PL_W1)

@@ -6,7 +6,8 @@
   PL_EACH_ROW total[p] = 0;
 #if PL_MODE == PL_MAX
   PL_ACC x[PL_ROWS];
-  PL_EACH_ROW x[p] = PL_LOAD(a[i0 * a0 + PL_WITHIN(i1 + p, length1) * a1 + i2 * a2]);
+  PL_EACH_ROW x[p] =
+      PL_LOAD(a[i0 * a0 + PL_WITHIN(i1 + p, length1) * a1 + i2 * PL_STEP(a)]);
 #endif
   for (PL_INT k0 = 0; k0 < PL_K0; k0++) {
     const PL_INT q0 = o0 - k0, w0 = PL_WITHIN(q0, result0);
@@ -23,9 +24,9 @@
         const PL_INT w2 = PL_WITHIN(q2, result2);
 #endif
         const bool has = has0 && q1 == w1 && q2 == w2 && r2 + k2 * PL_S2 < PL_W2;
-        PL_ACC g = PL_LOAD(v[w0 * v0 + w1 * v1 + w2 * v2]);
+        PL_ACC g = PL_LOAD(v[w0 * v0 + w1 * v1 + w2 * PL_STEP(v)]);
 #if PL_MODE == PL_MAX
-        const PL_ACC maximum = PL_LOAD(m[w0 * m0 + w1 * m1 + w2 * m2]);
+        const PL_ACC maximum = PL_LOAD(m[w0 * m0 + w1 * m1 + w2 * PL_STEP(m)]);
 #elif PL_IS_AVERAGE
         g /= PL_COUNT(w0, w1, w2);
 #endif
@@ -35,5 +36,5 @@
     }
   }
   PL_EACH_ROW if (PL_ROWS == 1 || PL_IS_WITHIN(i1 + p, length1))
-      out[place + i0 * y0 + (i1 + p) * y1 + i2 * y2] = PL_STORE(total[p]);
+      out[place + i0 * y0 + (i1 + p) * y1 + i2 * PL_STEP(y)] = PL_STORE(total[p]);
 }

@@ -14,7 +14,7 @@
 #if PL_ROLE == PL_AT_MAXIMA
   PL_ACC maximum[PL_ROWS];
   PL_EACH_ROW maximum[p] =
-      PL_LOAD(m[o0 * m0 + PL_LEAST(o1 + p, result1 - 1) * m1 + o2 * m2]);
+      PL_LOAD(m[o0 * m0 + PL_LEAST(o1 + p, result1 - 1) * m1 + o2 * PL_STEP(m)]);
 #endif
   for (PL_INT f0 = 0; f0 < PL_W0; f0++) {
     const PL_INT q0 = o0 * PL_S0 + f0 - before0, i0 = PL_WITHIN(q0, length0);
@@ -42,12 +42,12 @@
 #else
         const PL_INT i2 = PL_WITHIN(q2, length2);
 #endif
-        const PL_ACC x = PL_LOAD(a_row[i2 * a2]);
+        const PL_ACC x = PL_LOAD(a_row[i2 * PL_STEP(a)]);
 #if PL_ROLE == PL_POOL && PL_IS_MAX
         if (f2 == 0 || PL_IS_OVER(x, row))
           row = x;
 #elif PL_ROLE == PL_AT_FIRST
-        const PL_ACC value = PL_LOAD(v_row[i2 * v2]);
+        const PL_ACC value = PL_LOAD(v_row[i2 * PL_STEP(v)]);
         if (f2 == 0 || PL_IS_OVER(x, row)) {
           row = x;
           row_taken = value;
@@ -55,7 +55,7 @@
 #elif PL_ROLE == PL_POOL
         row += i2 == q2 ? x : 0;
 #else
-        const PL_ACC value = PL_LOAD(v_row[i2 * v2]);
+        const PL_ACC value = PL_LOAD(v_row[i2 * PL_STEP(v)]);
         PL_EACH_ROW if (PL_HAS(p, f1) && is_within && i2 == q2 && x == maximum[p])
             total[p] += value;
 #endif
@@ -75,13 +75,13 @@
   }
   PL_EACH_ROW if (p == 0 || o1 + p < result1) {
 #if PL_ROLE == PL_AT_FIRST
-    y[p * y1 + o2 * y2] = PL_STORE(taken[p]);
+    y[p * y1 + o2 * PL_STEP(y)] = PL_STORE(taken[p]);
 #elif PL_IS_MAX
-    y[p * y1 + o2 * y2] = PL_STORE(best[p]);
+    y[p * y1 + o2 * PL_STEP(y)] = PL_STORE(best[p]);
 #elif PL_ROLE == PL_POOL && PL_IS_AVERAGE
-    y[p * y1 + o2 * y2] = PL_STORE(total[p] / PL_COUNT(o0, o1 + p, o2));
+    y[p * y1 + o2 * PL_STEP(y)] = PL_STORE(total[p] / PL_COUNT(o0, o1 + p, o2));
 #else
-    y[p * y1 + o2 * y2] = PL_STORE(total[p]);
+    y[p * y1 + o2 * PL_STEP(y)] = PL_STORE(total[p]);
 #endif
   }
 }

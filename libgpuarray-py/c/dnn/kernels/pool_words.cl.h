@@ -14,6 +14,13 @@
 #define PL_LEAST(a, b) ((a) < (b) ? (a) : (b))
 #define PL_MOST(a, b) ((a) > (b) ? (a) : (b))
 
+/* The stride along the last axis. */
+#if PL_IS_UNIT
+#define PL_STEP(name) 1
+#else
+#define PL_STEP(name) name##2
+#endif
+
 /* Elements of a window along an axis, with padding or without. */
 #if PL_MODE == PL_AVERAGE_PADDED
 #define PL_EXTENT(o, axis)                                                             \
