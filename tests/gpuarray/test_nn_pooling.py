@@ -77,6 +77,7 @@ def test_drawn_windows_of_short_floats(context, dtype):
         check_draw(random, context, dtype, {1: 1, 2: 1, 3: 1}, LONGEST)
 
 
+@pytest.mark.oclgrind
 @pytest.mark.every_case
 def test_drawn_windows_of_many_results(context):
     """Kernels whose loops unroll."""

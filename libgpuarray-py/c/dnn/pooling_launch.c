@@ -55,6 +55,14 @@ static void add_number(ga_strbuf *text, const char *name, int axis, unsigned int
     ga__strbuf_addf(text, "#define %s%d %s%d\n", name, axis, argument, axis);
 }
 
+/* Columns at a time, on a processor: as many as a vector of 32 bytes has. */
+static unsigned int lanes_of(const pool_spec *s, bool is_cpu) {
+  const bool is_whole = s->typecode == GA_FLOAT || s->typecode == GA_DOUBLE;
+  if (!is_cpu || !is_whole || !s->is_unit || s->windows[0] == 0)
+    return 1;
+  return s->typecode == GA_FLOAT ? 8 : 4;
+}
+
 static int write_source(ga_source *out, const gpucontext *ctx, const void *spec) {
   const pool_spec *s = spec;
   const bool is_cpu = ctx->info.is_cpu, unrolls = s->windows[0] > 0;
@@ -74,6 +82,8 @@ static int write_source(ga_source *out, const gpucontext *ctx, const void *spec)
                   ga__dtype_ctype(s->typecode), ga__dtype_work_ctype(s->typecode),
                   ga__text_position(s->is_wide), s->is_unit, s->rows, is_cpu,
                   is_cpu && unrolls);
+  ga__strbuf_addf(&text, "#define PL_LANES %u\n#define PL_SCALAR %s\n",
+                  lanes_of(s, is_cpu), s->typecode == GA_DOUBLE ? "double" : "float");
   /* On a processor few columns are at the edges: their loops stay short texts. */
   ga__strbuf_addf(&text, "#define PL_UNROLL %s\n#define PL_UNROLL_EDGE %s\n",
                   unrolls ? "_Pragma(\"unroll\")" : "",

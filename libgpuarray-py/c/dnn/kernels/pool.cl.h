@@ -31,24 +31,42 @@ KERNEL void PL_NAME(PL_PARAMETERS) {
     PL_INPUTS(PL_OF_ITEM)
     GLOBAL_MEM PL_TYPE *y = out + rest * yb + c * yc + o0 * y0 + o1 * y1;
 #if PL_IS_CPU
-    /* Columns whose windows are within the data. */
+    /* Columns whose windows are within the data. The last vector overlaps the one
+     * before it. */
     const PL_INT low = PL_LEAST((before2 + PL_S2 - 1) / PL_S2, result2);
-    const PL_INT last = before2 + length2 - PL_W2;
-    const PL_INT high =
-        PL_HAS_INNER && last >= 0 ? PL_LEAST(last / PL_S2 + 1, result2) : 0;
+    const PL_INT last = before2 + length2 - PL_W2 - PL_HAS_PAIRS;
+    const PL_INT above = last < 0 ? 0 : PL_LEAST(last / PL_S2 + 1, result2);
+    const PL_INT high = PL_HAS_INNER && above - low >= PL_LANES ? above : low;
 #if PL_HAS_INNER
+    for (PL_INT at2 = low; at2 < high; at2 += PL_LANES) {
+      const PL_INT o2 = PL_LEAST(at2, high - PL_LANES);
 #define PL_IS_INNER 1
 #define PL_EACH PL_UNROLL
-    for (PL_INT o2 = low; o2 < high; o2++)
+#if PL_LANES > 1
+#define PL_NUMBER PL_VECTOR
+#define PL_GET PL_GET_SOME
+#define PL_PUT PL_PUT_SOME
+#else
+#define PL_NUMBER PL_ACC
+#define PL_GET PL_GET_ONE
+#define PL_PUT PL_PUT_ONE
+#endif
 #include "pool_window.cl.h"
 #undef PL_IS_INNER
 #undef PL_EACH
+#undef PL_NUMBER
+#undef PL_GET
+#undef PL_PUT
+    }
 #endif
-      for (PL_INT o2 = low == 0 ? PL_MOST(high, 0) : 0; o2 < result2;
-           o2 += o2 + 1 == low ? PL_MOST(high - low, 0) + 1 : 1)
+    for (PL_INT o2 = low == 0 ? high : 0; o2 < result2;
+         o2 += o2 + 1 == low ? high - low + 1 : 1)
 #endif
 #define PL_IS_INNER 0
 #define PL_EACH PL_UNROLL_EDGE
+#define PL_NUMBER PL_ACC
+#define PL_GET PL_GET_ONE
+#define PL_PUT PL_PUT_ONE
 #include "pool_window.cl.h"
   }
 }

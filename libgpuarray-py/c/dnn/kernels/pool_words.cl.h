@@ -31,8 +31,34 @@
    PL_MOST((o) * PL_S##axis, before##axis))
 #endif
 #define PL_IS_AVERAGE (PL_MODE == PL_AVERAGE || PL_MODE == PL_AVERAGE_PADDED)
-#define PL_COUNT(o0, o1, o2)                                                           \
-  (PL_ACC)(PL_EXTENT(o0, 0) * PL_EXTENT(o1, 1) * PL_EXTENT(o2, 2))
+#define PL_COUNT(o0, o1, columns)                                                      \
+  (PL_ACC)(PL_EXTENT(o0, 0) * PL_EXTENT(o1, 1) * (columns))
+
+/* An element, `step` from its neighbours, and its place in memory. */
+#define PL_GET_ONE(pointer, i, stride, step) PL_LOAD((pointer)[(i) * (step)])
+#define PL_PUT_ONE(pointer, i, step, value) (pointer)[(i) * (step)] = PL_STORE(value)
+#if PL_LANES > 1
+/* As many as a vector has, `stride` apart; with 2 apart, one behind them is read. */
+#define PL_VECTOR PL_WORD(PL_SCALAR, PL_LANES)
+#define PL_WORD(a, b) PL_JOINED(a, b)
+#define PL_JOINED(a, b) a##b
+#define PL_LOAD_SOME(pointer) PL_WORD(vload, PL_LANES)(0, pointer)
+#define PL_STORE_SOME(value, pointer) PL_WORD(vstore, PL_LANES)(value, 0, pointer)
+#define PL_GET_SOME(pointer, i, stride, step)                                          \
+  ((stride) == 1   ? PL_LOAD_SOME((pointer) + (i))                                     \
+   : (stride) == 2 ? (PL_VECTOR)(PL_LOAD_SOME((pointer) + (i)).even,                   \
+                                 PL_LOAD_SOME((pointer) + (i) + PL_LANES).even)        \
+                   : PL_GATHER((pointer) + (i), stride))
+#define PL_PUT_SOME(pointer, i, step, value) PL_STORE_SOME(value, (pointer) + (i))
+#if PL_LANES == 8
+#define PL_GATHER(p, n)                                                                \
+  (PL_VECTOR)((p)[0], (p)[n], (p)[2 * (n)], (p)[3 * (n)], (p)[4 * (n)], (p)[5 * (n)],  \
+              (p)[6 * (n)], (p)[7 * (n)])
+#else
+#define PL_GATHER(p, n) (PL_VECTOR)((p)[0], (p)[n], (p)[2 * (n)], (p)[3 * (n)])
+#endif
+#endif
+#define PL_HAS_PAIRS (PL_LANES > 1 && PL_S2 == 2)
 
 #define PL_STRIDES(p) PL_INT p##b, PL_INT p##c, PL_INT p##0, PL_INT p##1, PL_INT p##2
 #define PL_AXIS(axis)                                                                  \
