@@ -4,6 +4,11 @@ Arrays are batch, channels, then spatial axes, as in most packages for networks.
 """
 
 from gpuarray._nn.convolution import conv as conv, conv_transpose as conv_transpose
+from gpuarray._nn.pooling import (
+    avg_pool as avg_pool,
+    max_pool as max_pool,
+    sum_pool as sum_pool,
+)
 from gpuarray.errors import suggest_names as _suggest_names
 
 _suggest_names(__name__)

@@ -135,7 +135,7 @@ def max_pool(
     what no whole window covers there is left out.
 
     >>> a = gpuarray.arange(8, dtype="float32").reshape(2, 4)
-    >>> print(max_pool(a, (2, 2)))
+    >>> print(gpuarray.nn.max_pool(a, (2, 2)))
     [[5. 7.]]
     """
     return _pooled("max_pool", "max", a, window, stride, padding, ceil)
@@ -152,7 +152,7 @@ def sum_pool(
     """Return the sums of windows over the last axes, as `max_pool` takes them.
 
     >>> a = gpuarray.arange(8, dtype="float32").reshape(2, 4)
-    >>> print(sum_pool(a, (2, 2)))
+    >>> print(gpuarray.nn.sum_pool(a, (2, 2)))
     [[10. 18.]]
     """
     return _pooled("sum_pool", "sum", a, window, stride, padding, ceil)
@@ -172,9 +172,9 @@ def avg_pool(
     Padding counts as zeros, or with ``include_padding=False`` not at all.
 
     >>> a = gpuarray.arange(4, dtype="float32")
-    >>> print(avg_pool(a, 2, padding=1))
+    >>> print(gpuarray.nn.avg_pool(a, 2, padding=1))
     [0.  1.5 1.5]
-    >>> print(avg_pool(a, 2, padding=1, include_padding=False))
+    >>> print(gpuarray.nn.avg_pool(a, 2, padding=1, include_padding=False))
     [0.  1.5 3. ]
     """
     mode = "average_inc_pad" if include_padding else "average_exc_pad"
