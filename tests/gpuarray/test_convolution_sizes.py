@@ -35,6 +35,23 @@ SIZES = {
     ),
     "groups": (2, 5, (9, 8), 7, (3, 3), Geometry((2, 1), (1, 1), "half", 3)),
     "depthwise": (2, 1, (16, 17), 2, (3, 3), Geometry((1, 1), (1, 1), "half", 11)),
+    "one channel": (5, 1, (30, 31), 7, (5, 5), Geometry((1, 1), (1, 1), "half")),
+    "one channel inside": (
+        9,
+        1,
+        (29, 40),
+        5,
+        (7, 7),
+        Geometry((1, 1), (1, 1), ((0, 0),) * 2),
+    ),
+    "one channel of three axes": (
+        2,
+        1,
+        (5, 9, 9),
+        2,
+        (2, 3, 3),
+        Geometry((1, 2, 1), (1, 1, 1), "half"),
+    ),
     "many terms": (40, 2, (17, 19), 3, (2, 3), Geometry((1, 1), (1, 1), "half")),
     "one axis": (2, 12, (300,), 34, (5,), Geometry((2,), (3,), "half")),
     "three axes": (

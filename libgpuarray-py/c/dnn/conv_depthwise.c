@@ -15,11 +15,11 @@ enum { MOST_TERMS = 49, RUN = 4, ITEMS = 256 };
 /* Lengths and geometry of the last two axes: constants of a kernel. */
 typedef struct depthwise_spec {
   int32_t n[2], step[2], by[2];
-  uint8_t typecode, is_part, pad[2];
+  uint8_t typecode, is_part, run, has_edges;
 } depthwise_spec;
 
 static depthwise_spec spec_of(const ga_gather *g, bool of_columns, bool is_part) {
-  depthwise_spec s = {.typecode = (uint8_t)g->typecode, .is_part = is_part};
+  depthwise_spec s = {.typecode = (uint8_t)g->typecode, .is_part = is_part, .run = RUN};
   for (int i = 0; i < 2; i++) {
     const ga_gather_axis *x = &g->axes[1 + i];
     s.n[i] = (int32_t)(of_columns ? x->columns : x->terms);
@@ -37,7 +37,9 @@ static int write_source(ga_source *out, const depthwise_spec *s, const char *len
     ga__strbuf_addf(&text,
                     "#define CV_%s%d %d\n#define CV_STEP%d %d\n#define CV_BY%d (%d)\n",
                     length, i + 1, s->n[i], i + 1, s->step[i], i + 1, s->by[i]);
-  ga__strbuf_addf(&text, "#define CV_RUN %d\n#define CV_ITEMS %d\n", RUN, ITEMS);
+  ga__strbuf_addf(&text,
+                  "#define CV_RUN %d\n#define CV_HAS_EDGES %d\n#define CV_ITEMS %d\n",
+                  s->run, s->has_edges, ITEMS);
   ga__strbuf_add(&text, kernel);
   out->is_closed = true;
   return ga__text_finish_named(out, name, NULL, "#define CV_NAME %\n", &text);
@@ -83,13 +85,40 @@ static int launch_rows(const ga_gather *g, size_t parts, const void *how) {
                                  64 * (size_t)g->context->info.processors);
 }
 
+/* Results of a group that sums: as many as registers hold, 147 sums of an item, so
+ * that what is read of b serves them all. */
+static unsigned int run_of(const ga_gather *g) {
+  const size_t taps = g->axes[1].columns * g->axes[2].columns;
+  const size_t most = taps <= 25 ? 4 : 3;
+  return (unsigned int)(g->rows < most ? g->rows : most);
+}
+
+/* True if elements meet places outside of b. */
+static bool has_edges(const ga_gather *g) {
+  for (int i = 0; i < GA_CONV_AXES; i++) {
+    const ga_gather_axis *x = &g->axes[i];
+    const ssize_t last = x->first + ((ssize_t)x->columns - 1) * x->step +
+                         ((ssize_t)x->terms - 1) * x->by;
+    if (x->first < 0 || last >= (ssize_t)x->length)
+      return true;
+  }
+  return false;
+}
+
+/* Groups that each sum some results. */
+static size_t count_groups(const ga_gather *g) {
+  return g->groups * ga__ceil_div(g->rows, run_of(g)) * g->axes[0].columns;
+}
+
 static int launch_filters(const ga_gather *g, size_t parts, const void *how) {
-  const depthwise_spec spec = spec_of(g, true, parts > 1);
+  depthwise_spec spec = spec_of(g, true, parts > 1);
   const ga_gather_sizes of = ga__gather_sizes(g);
   const ga_gather_axis *x = g->axes;
   gpukernel *kernel;
   ga_args args = {0};
   (void)how;
+  spec.run = (uint8_t)run_of(g);
+  spec.has_edges = has_edges(g);
   GA_TRY(ga__kernel_kept(&kernel, g->context, write_filters, &spec, sizeof spec));
   ga__gather_add_arrays(&args, g);
   ga__gather_add(&args, 2,
@@ -110,7 +139,7 @@ static int launch_filters(const ga_gather *g, size_t parts, const void *how) {
                  (ssize_t[]){g->a_group, g->b_group, g->c_group,
                              (ssize_t)(of.m * of.n * g->groups)});
   const ga_launch geometry = {.nd = 2,
-                              .grid = {g->groups * g->rows * x[0].columns, parts},
+                              .grid = {count_groups(g), parts},
                               .block = {ITEMS, 1},
                               .n_args = args.n,
                               .args = args.list};
@@ -129,8 +158,8 @@ bool ga__conv_depthwise_serves(const ga_conv *c, const ga_gather *g) {
  * a few products for each item. */
 static size_t count_parts(const ga_gather *g) {
   const ga_gather_sizes of = ga__gather_sizes(g);
-  const size_t groups = g->groups * g->rows * g->axes[0].columns;
-  const size_t wanted = ga__ceil_div(8 * (size_t)g->context->info.processors, groups);
+  const size_t wanted =
+      ga__ceil_div(8 * (size_t)g->context->info.processors, count_groups(g));
   const size_t most = of.k / (8 * ITEMS);
   return wanted < most ? wanted : most > 0 ? most : 1;
 }

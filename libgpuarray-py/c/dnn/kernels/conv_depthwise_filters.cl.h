@@ -1,7 +1,12 @@
-/* Gradient of a depthwise convolution by its filters on GPUs: a group sums the products
- * of one channel and one result over a part of the batch and the places. CV_N1 by CV_N2
- * elements of the filters meet at places term * CV_BY + element * CV_STEP. */
+/* Gradient by filters of one channel on GPUs: a group sums the products of CV_RUN
+ * results over a part of the batch and the places. CV_N1 by CV_N2 elements of the
+ * filters meet at places term * CV_BY + element * CV_STEP, which CV_HAS_EDGES says may
+ * be outside of b. */
 
+/* Sums of an item; some, whose terms are in local memory at once. */
+#define CV_SUMS (CV_RUN * CV_N1 * CV_N2)
+#define CV_SOME 16
+#define CV_LANES (CV_ITEMS / CV_SOME)
 #define CV_AT(type, pointer, bytes)                                                    \
   (GLOBAL_MEM type *)((GLOBAL_MEM const char *)pointer + bytes)
 #define CV_EACH(i, n) _Pragma("unroll") for (int i = 0; i < n; i++)
@@ -19,49 +24,64 @@ KERNEL void CV_NAME(GLOBAL_MEM CV_OUT *c, ga_size c_off,
                     int c_1, int c_2, int a_group, int b_group, int c_group,
                     int c_part) {
   KERNEL_BEGIN;
-  LOCAL_MEM CV_ACC sums[CV_ITEMS];
+  LOCAL_MEM CV_ACC sums[CV_SOME * CV_ITEMS], totals[CV_ITEMS];
   const int item = (int)LID_0, begin = (int)GID_1 * part;
   const int last = k - begin < part ? k : begin + part;
   int rest = (int)GID_0;
   CV_NEXT(i0, n_0)
-  CV_NEXT(row, m)
-  CV_ACC acc[CV_N1][CV_N2];
+  CV_NEXT(run, (m + CV_RUN - 1) / CV_RUN)
+  const int row = run * CV_RUN;
+  CV_ACC acc[CV_SUMS];
   a = CV_AT(const CV_TYPE, a, a_off) + rest * a_group + row * a_m;
   b = CV_AT(const CV_TYPE, b, b_off) + rest * b_group;
   c = CV_AT(CV_OUT, c, c_off) + rest * c_group + row * c_m + i0 * c_0 +
       (int)GID_1 * c_part;
-  CV_EACH (n1, CV_N1)
-    CV_EACH (n2, CV_N2)
-      acc[n1][n2] = 0;
+  CV_EACH (v, CV_SUMS)
+    acc[v] = 0;
   for (int at = begin + item; at < last; at += CV_ITEMS) {
     rest = at;
     CV_NEXT(o2, k_2)
     CV_NEXT(o1, k_1)
     CV_NEXT(o0, k_0)
-    const CV_ACC grad = CV_LOAD(a[rest * a_o + o0 * a_0 + o1 * a_1 + o2 * a_2]);
+    GLOBAL_MEM const CV_TYPE *g = a + rest * a_o + o0 * a_0 + o1 * a_1 + o2 * a_2;
+    CV_ACC grad[CV_RUN];
+    CV_EACH (r, CV_RUN)
+      grad[r] = CV_LOAD(g[(row + r < m ? r : 0) * a_m]);
     const int y0 = o0 * by_0 + i0 * step_0 + first_0;
     const int y1 = o1 * CV_BY1 + first_1, y2 = o2 * CV_BY2 + first_2;
     GLOBAL_MEM const CV_TYPE *x = b + rest * b_k + y0 * b_0 + y1 * b_1 + y2 * b_2;
-    CV_EACH (n1, CV_N1)
+    CV_EACH (n1, CV_N1) {
+      const int p1 = n1 * CV_STEP1;
+      const bool has_row = !CV_HAS_EDGES || (((ga_uint)y0 < (ga_uint)length0) &
+                                             ((ga_uint)(y1 + p1) < (ga_uint)length1));
       CV_EACH (n2, CV_N2) {
-        const int p1 = n1 * CV_STEP1, p2 = n2 * CV_STEP2;
-        const bool is_inside = (ga_uint)y0 < (ga_uint)length0 &&
-                               (ga_uint)(y1 + p1) < (ga_uint)length1 &&
-                               (ga_uint)(y2 + p2) < (ga_uint)length2;
-        acc[n1][n2] += grad * (is_inside ? CV_LOAD(x[p1 * b_1 + p2 * b_2]) : 0);
+        const int p2 = n2 * CV_STEP2;
+        const bool is_inside =
+            has_row & (!CV_HAS_EDGES || (ga_uint)(y2 + p2) < (ga_uint)length2);
+        const CV_ACC value = is_inside ? CV_LOAD(x[p1 * b_1 + p2 * b_2]) : 0;
+        CV_EACH (r, CV_RUN)
+          acc[(r * CV_N1 + n1) * CV_N2 + n2] += grad[r] * value;
       }
-  }
-  CV_EACH (n1, CV_N1)
-    CV_EACH (n2, CV_N2) {
-      sums[item] = acc[n1][n2];
-      local_barrier();
-      for (int stride = CV_ITEMS / 2; stride > 0; stride /= 2) {
-        if (item < stride)
-          sums[item] += sums[item + stride];
-        local_barrier();
-      }
-      if (item == 0)
-        c[n1 * c_1 + n2 * c_2] = CV_STORE(sums[0]);
-      local_barrier();
     }
+  }
+  /* Some sums at a time, of which each has CV_LANES items. */
+  CV_EACH (from, (CV_SUMS + CV_SOME - 1) / CV_SOME) {
+    const int sum = from * CV_SOME + item / CV_LANES;
+    CV_ACC total = 0;
+    CV_EACH (v, CV_SOME)
+      if (from * CV_SOME + v < CV_SUMS)
+        sums[v * CV_ITEMS + item] = acc[from * CV_SOME + v];
+    local_barrier();
+    for (int i = item % CV_LANES; i < CV_ITEMS; i += CV_LANES)
+      total += sums[item / CV_LANES * CV_ITEMS + i];
+    totals[item] = total;
+    local_barrier();
+    for (int i = 1; i < CV_LANES && item % CV_LANES == 0; i++)
+      total += totals[item + i];
+    if (item % CV_LANES == 0 && sum < CV_SUMS) {
+      const int r = sum / (CV_N1 * CV_N2), n1 = sum / CV_N2 % CV_N1, n2 = sum % CV_N2;
+      if (row + r < m)
+        c[r * c_m + n1 * c_1 + n2 * c_2] = CV_STORE(total);
+    }
+  }
 }
