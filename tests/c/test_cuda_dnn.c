@@ -9,18 +9,18 @@
 /* ---- results ---- */
 
 static void test_results(void) {
-  static const int types[] = {GA_FLOAT, GA_DOUBLE};
   for (int l = 0; l < N_LAYERS; l++)
-    for (int role = 0; role < 3; role++)
-      for (int t = 0; t < 2; t++) {
-        ga_dnn_call c = describe(&layers[l], (enum ga_dnn_role)role, types[t]);
-        make_arrays();
-        give_memory(&c, &original);
-        CHECK(ga__context_dnn(ctx)->serves(device, &c));
-        CHECK_OK(run(&c, NULL));
-        check_values(&c);
-        take_memory(&c);
-      }
+    for (int role = 0; role < 3; role++) {
+      ga_dnn_call c = describe(&layers[l], (enum ga_dnn_role)role, GA_FLOAT);
+      make_arrays();
+      give_memory(&c, &original);
+      CHECK(ga__context_dnn(ctx)->serves(device, &c));
+      CHECK_OK(run(&c, NULL));
+      check_values(&c);
+      take_memory(&c);
+      c.typecode = GA_DOUBLE;
+      CHECK(!ga__context_dnn(ctx)->serves(device, &c));
+    }
 }
 
 /* ---- choice ---- */

@@ -11,7 +11,7 @@
 
 /* What makes a kernel. Windows and strides of 0 are arguments. */
 typedef struct pool_spec {
-  unsigned char typecode, role, mode, is_wide, is_unit, rows;
+  unsigned char typecode, role, mode, is_wide, is_unit, rows, run;
   unsigned char windows[GA_POOL_AXES], strides[GA_POOL_AXES];
 } pool_spec;
 
@@ -77,10 +77,10 @@ static int write_source(ga_source *out, const gpucontext *ctx, const void *spec)
                   s->mode);
   ga__strbuf_addf(&text,
                   "#define PL_TYPE %s\n#define PL_ACC %s\n#define PL_INT %s\n"
-                  "#define PL_IS_UNIT %d\n#define PL_ROWS %d\n#define PL_IS_CPU "
-                  "%d\n#define PL_HAS_INNER %d\n",
+                  "#define PL_IS_UNIT %d\n#define PL_ROWS %d\n#define PL_RUN %d\n"
+                  "#define PL_IS_CPU %d\n#define PL_HAS_INNER %d\n",
                   ga__dtype_ctype(s->typecode), ga__dtype_work_ctype(s->typecode),
-                  ga__text_position(s->is_wide), s->is_unit, s->rows, is_cpu,
+                  ga__text_position(s->is_wide), s->is_unit, s->rows, s->run, is_cpu,
                   is_cpu && unrolls);
   ga__strbuf_addf(&text, "#define PL_LANES %u\n#define PL_SCALAR %s\n",
                   lanes_of(s, is_cpu), s->typecode == GA_DOUBLE ? "double" : "float");
@@ -166,11 +166,11 @@ static bool is_unrolled(const ga_pooling *p) {
 /* Rows of an item: of results as many as share rows of the data and leave work for
  * all processors; of data as many as the stride. */
 static unsigned int rows_of(const ga_pooling *p) {
-  enum { MOST = 4, ITEMS = 4096 };
+  enum { MOST = 4, MOST_OF_DATA = 8, ITEMS = 4096 };
   const ga_device_info *info = &p->context->info;
   const size_t stride = p->axes[1].stride, length = p->axes[1].result;
   if (p->role == GA_POOL_GRAD)
-    return stride <= MOST ? (unsigned int)stride : 1;
+    return stride <= (info->is_cpu ? MOST : MOST_OF_DATA) ? (unsigned int)stride : 1;
   unsigned int rows = info->is_cpu ? 1 : MOST;
   while (rows > 1 && (read_for(p, rows) > MOST_UNROLLED / 2 || length < rows ||
                       count_outputs(p) / rows < ITEMS * info->processors))
@@ -193,7 +193,8 @@ static pool_spec spec_of(const ga_pooling *p) {
                  .mode = (unsigned char)p->mode,
                  .is_wide = !is_narrow(p),
                  .is_unit = is_unit(p),
-                 .rows = 1};
+                 .rows = 1,
+                 .run = 1};
   if (!is_unrolled(p))
     return s;
   for (int i = 0; i < GA_POOL_AXES; i++) {
@@ -206,13 +207,23 @@ static pool_spec spec_of(const ga_pooling *p) {
 
 /* ---- launch ---- */
 
-/* Items: an element of each block of rows, or on a processor a row of them. */
-static size_t items_of(const ga_pooling *p, unsigned int rows) {
+/* Items: an element of each run of blocks of rows, or on a processor a row of them. */
+static size_t items_of(const ga_pooling *p, unsigned int rows, unsigned int run) {
   const bool has_blocks = p->role == GA_POOL_GRAD && rows > 1;
   const size_t lines = length_of(p, 1) + (has_blocks ? p->axes[1].before : 0);
   const size_t columns = p->context->info.is_cpu ? 1 : length_of(p, 2);
-  return p->outer[0] * p->outer[1] * length_of(p, 0) * ga__ceil_div(lines, rows) *
-         columns;
+  return p->outer[0] * p->outer[1] * length_of(p, 0) *
+         ga__ceil_div(ga__ceil_div(lines, rows), run) * columns;
+}
+
+/* Blocks of rows of an item: as many as leave work for all processors of a GPU. */
+static unsigned int run_of(const ga_pooling *p, unsigned int rows) {
+  enum { MOST = 8, ITEMS = 4096 };
+  const ga_device_info *info = &p->context->info;
+  unsigned int run = info->is_cpu || p->role != GA_POOL_GRAD ? 1 : MOST;
+  while (run > 1 && items_of(p, rows, run) < ITEMS * info->processors)
+    run /= 2;
+  return run;
 }
 
 static void add_arguments(ga_args *args, const ga_pooling *p, bool is_wide,
@@ -238,8 +249,9 @@ static void add_arguments(ga_args *args, const ga_pooling *p, bool is_wide,
 
 int ga__pooling_launch(const ga_pooling *p) {
   const ga_device_info *info = &p->context->info;
-  const pool_spec spec = spec_of(p);
-  const size_t items = items_of(p, spec.rows);
+  pool_spec spec = spec_of(p);
+  spec.run = (unsigned char)run_of(p, spec.rows);
+  const size_t items = items_of(p, spec.rows, spec.run);
   gpukernel *kernel;
   ga_args args = {0};
   GA_TRY(ga__kernel_kept(&kernel, p->context, write_source, &spec, sizeof spec));
