@@ -141,6 +141,66 @@ static void test_flips(gpucontext *ctx) {
   GpuArray_clear(&y);
 }
 
+/* The sum of the products of two arrays. */
+static double dot(const GpuArray *a, const GpuArray *b) {
+  static float left[1 << 14], right[1 << 14];
+  size_t n = 1;
+  double sum = 0;
+  for (unsigned int i = 0; i < a->nd; i++)
+    n *= a->dimensions[i];
+  CHECK_OK(GpuArray_read(left, n * sizeof *left, a));
+  CHECK_OK(GpuArray_read(right, n * sizeof *right, b));
+  for (size_t i = 0; i < n; i++)
+    sum += (double)left[i] * (double)right[i];
+  return sum;
+}
+
+static void whole_numbers(GpuArray *out, gpucontext *ctx, const size_t *dims) {
+  static float data[1 << 14];
+  for (int i = 0; i < 1 << 14; i++)
+    data[i] = (float)((i * 7 + i / 5) % 5 - 2);
+  CHECK_OK(GpuArray_copy_from_host(out, ctx, data, GA_FLOAT, 4, dims, NULL));
+}
+
+/* Gradients g are such that sum(conv(x, w) g) = sum(x dx) = sum(w dw). */
+static void test_gradients(gpucontext *ctx) {
+  const struct {
+    size_t image[4], filters[4], stride, before;
+    unsigned int groups;
+  } cases[] = {
+      {{2, 3, 9, 21}, {5, 3, 3, 3}, 1, 0, 1},
+      {{2, 3, 9, 21}, {5, 3, 3, 3}, 1, 2, 1},
+      {{2, 4, 9, 17}, {6, 2, 3, 2}, 2, 1, 2},
+      {{1, 8, 7, 7}, {1, 8, 3, 3}, 1, 1, 1},
+      {{1, 64, 8, 8}, {128, 64, 1, 1}, 1, 0, 1},
+      {{9, 1, 20, 30}, {2, 1, 5, 4}, 1, 0, 1},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    size_t result[4];
+    GpuArray x, w, g, y, dx, dw;
+    gpuconv c;
+    gpuconv_init(&c, 2);
+    c.groups = cases[i].groups;
+    c.stride[0] = c.stride[1] = cases[i].stride;
+    c.before[0] = c.before[1] = c.after[1] = cases[i].before;
+    CHECK_OK(gpuconv_shape(result, &c, cases[i].image, cases[i].filters));
+    whole_numbers(&x, ctx, cases[i].image);
+    whole_numbers(&w, ctx, cases[i].filters);
+    whole_numbers(&g, ctx, result);
+    CHECK_OK(GpuArray_empty(&y, ctx, GA_FLOAT, 4, result, GA_C_ORDER));
+    CHECK_OK(GpuArray_empty(&dx, ctx, GA_FLOAT, 4, cases[i].image, GA_C_ORDER));
+    CHECK_OK(GpuArray_empty(&dw, ctx, GA_FLOAT, 4, cases[i].filters, GA_C_ORDER));
+    CHECK_OK(GpuArray_conv(&y, &x, &w, &c));
+    CHECK_OK(GpuArray_conv_grad_image(&dx, &g, &w, &c));
+    CHECK_OK(GpuArray_conv_grad_filters(&dw, &x, &g, &c));
+    CHECK(dot(&y, &g) == dot(&x, &dx));
+    CHECK(dot(&y, &g) == dot(&w, &dw));
+    GpuArray *all[] = {&x, &w, &g, &y, &dx, &dw};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+      GpuArray_clear(all[k]);
+  }
+}
+
 int main(void) {
   gpucontext *ctx = open_null();
   test_shapes();
@@ -151,6 +211,7 @@ int main(void) {
     return check_result("test_conv");
   ctx = open_device();
   test_flips(ctx);
+  test_gradients(ctx);
   gpucontext_deref(ctx);
   return check_result("test_conv");
 }

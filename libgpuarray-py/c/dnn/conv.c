@@ -128,14 +128,26 @@ static int describe(ga_conv *out, const operands *o, const gpuconv *c,
 
 /* ---- entries ---- */
 
+/* By our own kernels: the first that takes it, the fastest first. */
+static int run_own(const ga_conv *c) {
+  if (ga__conv_tiles_serve(c))
+    return ga__conv_tiles(c);
+  if (ga__conv_product_takes(c))
+    return ga__conv_product(c);
+  if (ga__conv_cpu_takes(c)) {
+    const int status = ga__conv_cpu(c);
+    if (status != GA_MEMORY_ERROR) /* out of memory: without copies */
+      return status;
+  }
+  return ga__conv_direct(c);
+}
+
 static int run(const operands *o, const gpuconv *c, enum ga_conv_role role) {
   ga_conv call;
   bool done;
   GA_TRY(describe(&call, o, c, role));
   GA_TRY(ga__conv_vendor(&done, &call));
-  if (done)
-    return GA_NO_ERROR;
-  return ga__conv_tiles_serve(&call) ? ga__conv_tiles(&call) : ga__conv_direct(&call);
+  return done ? GA_NO_ERROR : run_own(&call);
 }
 
 int GpuArray_conv(GpuArray *out, const GpuArray *image, const GpuArray *filters,

@@ -68,5 +68,11 @@ int ga__conv_vendor(bool *done, const ga_conv *c);
 
 /* Any convolution: an item computes an element. */
 int ga__conv_direct(const ga_conv *c);
+/* On processors: filters of one element, as products. */
+bool ga__conv_product_takes(const ga_conv *c);
+int ga__conv_product(const ga_conv *c);
+/* On processors: shared filters, of an extent that the kernels have tables for. */
+bool ga__conv_cpu_takes(const ga_conv *c);
+int ga__conv_cpu(const ga_conv *c);
 
 #endif

@@ -2,7 +2,8 @@
 
 #include "c/base/dtype.h"
 
-static void add_conversion(ga_strbuf *text, const char *name, const char *conversion) {
+void ga__conv_add_conversion(ga_strbuf *text, const char *name,
+                             const char *conversion) {
   ga__strbuf_addf(text, "#define %s(v) ", name);
   ga__strbuf_fill(text, conversion, "(v)");
   ga__strbuf_add(text, "\n");
@@ -13,6 +14,6 @@ void ga__conv_add_types(ga_strbuf *text, int typecode, bool is_sum) {
   ga__strbuf_addf(text, "#define CV_TYPE %s\n#define CV_ACC %s\n#define CV_OUT %s\n",
                   ga__dtype_ctype(typecode), sum,
                   is_sum ? sum : ga__dtype_ctype(typecode));
-  add_conversion(text, "CV_LOAD", ga__dtype_load(typecode));
-  add_conversion(text, "CV_STORE", is_sum ? "%" : ga__dtype_store(typecode));
+  ga__conv_add_conversion(text, "CV_LOAD", ga__dtype_load(typecode));
+  ga__conv_add_conversion(text, "CV_STORE", is_sum ? "%" : ga__dtype_store(typecode));
 }

@@ -3,6 +3,7 @@
 
 #include "c/base/counts.h"
 #include "c/base/dtype.h"
+#include "c/dnn/conv_words.h"
 #include "c/dnn/kernels/pool.inc"
 #include "c/dnn/kernels/pool_grad.inc"
 #include "c/dnn/pooling.h"
@@ -40,12 +41,6 @@ bool ga__pooling_is_data(enum ga_pooling_role role, enum ga_pooling_operand whic
 }
 
 /* ---- text ---- */
-
-static void add_conversion(ga_strbuf *text, const char *name, const char *form) {
-  ga__strbuf_addf(text, "#define %s(x) ", name);
-  ga__strbuf_fill(text, form, "(x)");
-  ga__strbuf_add(text, "\n");
-}
 
 static void add_number(ga_strbuf *text, const char *name, int axis, unsigned int value,
                        const char *argument) {
@@ -101,8 +96,8 @@ static int write_source(ga_source *out, const gpucontext *ctx, const void *spec)
                         (enum ga_pooling_operand)i))
       ga__strbuf_addf(&text, " %s", names[i]);
   ga__strbuf_add(&text, "\n");
-  add_conversion(&text, "PL_LOAD", ga__dtype_load(s->typecode));
-  add_conversion(&text, "PL_STORE", ga__dtype_store(s->typecode));
+  ga__conv_add_conversion(&text, "PL_LOAD", ga__dtype_load(s->typecode));
+  ga__conv_add_conversion(&text, "PL_STORE", ga__dtype_store(s->typecode));
   ga__strbuf_add(&text, s->role == GA_POOL_GRAD ? pool_grad_text : pool_text);
   out->is_closed = true;
   return ga__text_finish_named(out, "pool", NULL, "#define PL_NAME %\n", &text);
