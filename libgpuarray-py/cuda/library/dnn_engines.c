@@ -7,7 +7,8 @@
 
 #include "cuda/library/dnn_descriptors.h"
 
-enum { MODE_B = 1, MODE_FALLBACK = 2, MODE_A = 3 };
+/* Not mode B: cuDNN 9.19 ends the process in it, for small gradients by filters. */
+enum { MODE_FALLBACK = 2, MODE_A = 3 };
 enum {
   NOTE_TENSOR_CORE = 0,
   NOTE_DOWN_CONVERT_INPUTS = 1,
@@ -182,7 +183,6 @@ size_t ga__dnn_engines(ga_dnn_engine *list, size_t room, size_t *n_ranked,
   engine_list found = {.list = list, .room = room};
   add_ranked(&found, graph, MODE_A, q);
   *n_ranked = found.n;
-  add_ranked(&found, graph, MODE_B, q);
   add_ranked(&found, graph, MODE_FALLBACK, q);
   if (all)
     add_numbered(&found, graph, q);
