@@ -98,9 +98,12 @@ def test_the_variance_stays_beside_a_large_mean(first, first_context):
     out, mean, _, invstd = normalised(values, 1, 0, (0, 2, 3))
     ones, zeros = np.ones(2, "f4"), np.zeros(2, "f4")
     found = f(values, ones, zeros)
-    np.testing.assert_allclose(found[2], invstd.ravel(), rtol=2e-5)
+    # Beside an outlier the error may be as many times that of a float as there are
+    # elements: 7200.
+    rtol = 2e-5 if first == 1e4 else 4e-4
+    np.testing.assert_allclose(found[2], invstd.ravel(), rtol=rtol)
     np.testing.assert_allclose(found[1], mean.ravel(), rtol=2e-7)
-    np.testing.assert_allclose(found[0], out, atol=2e-3)  # of 1e4 a float has 1e-3
+    np.testing.assert_allclose(found[0], out, rtol=rtol, atol=2e-3)  # of 1e4: 1e-3
 
 
 def test_equal_elements_have_no_variance(first_context):

@@ -238,7 +238,7 @@ def test_what_is_put_beside_a_step_of_the_host_is_there(put, context):
 
 def test_overwritten_inputs_of_routines_are_those_of_the_library():
     """Of the table of routines: name, signature, params, texts, results, input."""
-    table = (ROOT / "libgpuarray-py" / "c" / "plan" / "routines.c").read_text()
+    table = (ROOT / "libgpuarray-py/c/routines/routines.c").read_text()
     table = table.replace("GA_PLAN_KERNEL", '"kernel"')
     rows = re.findall(r'{("\w+"), "[^"]*", \w+,\s+[^,]+, \d, ([^,]+),\s', table)
     found = {name.strip('"'): place for name, place in rows}

@@ -138,9 +138,14 @@ class BaseAbstractConv(Op):
             )
         return [math.cast(variable, dtype) for variable in variables]
 
-    def lengths(self, shape: Any) -> list[Variable]:
-        """Return a spatial shape, a vector or a sequence, as scalars."""
+    def lengths(self, shapes: Sequence[Any]) -> list[Variable]:
+        """Return a spatial shape, a vector or a sequence, as scalars.
+
+        It may be given as so many scalars, as the inputs of a node are.
+        """
         name = type(self).__name__
+        is_split = len(shapes) > 1 or getattr(shapes[0], "ndim", None) == 0
+        shape = list(shapes) if is_split else shapes[0]
         if isinstance(shape, Variable) and shape.type.ndim == 1:
             shape = [shape[i] for i in range(self.convdim)]
         if isinstance(shape, Variable) or len(shape) != self.convdim:
@@ -197,7 +202,7 @@ class AbstractConv(BaseAbstractConv):
 class AbstractConv_gradInputs(BaseAbstractConv):
     """The gradient by the image, of these spatial lengths: a transposed convolution."""
 
-    def make_node(self, kern: Any, topgrad: Any, shape: Any) -> Apply:
+    def make_node(self, kern: Any, topgrad: Any, *shape: Any) -> Apply:
         """Return a node over the filters, the result's gradient, and the lengths."""
         ndim = 2 + self.convdim
         filters, grad = self.operands(
@@ -245,7 +250,7 @@ class AbstractConv_gradInputs(BaseAbstractConv):
 class AbstractConv_gradWeights(BaseAbstractConv):
     """The gradient by the filters, of these spatial lengths."""
 
-    def make_node(self, img: Any, topgrad: Any, shape: Any) -> Apply:
+    def make_node(self, img: Any, topgrad: Any, *shape: Any) -> Apply:
         """Return a node over the image, the result's gradient, and the lengths."""
         ndim = 2 + self.convdim
         image, grad = self.operands(("image", img, ndim), ("gradient", topgrad, ndim))

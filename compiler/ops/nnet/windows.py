@@ -75,8 +75,15 @@ class Windowed(Op):
             )
 
     def make_node(self, *inputs: Any) -> Apply:
-        """Return a node over the arrays, ``ws``, and maybe ``stride`` and ``pad``."""
+        """Return a node over the arrays, ``ws``, and maybe ``stride`` and ``pad``.
+
+        The inputs of a node, all numbers one by one, give such a node again.
+        """
         n = len(self.arrays)
+        if self.ndim > 1 and len(inputs) == n + 3 * self.ndim:
+            count, numbers = self.ndim, inputs[n:]
+            parts = [numbers[i : i + count] for i in range(0, 3 * count, count)]
+            inputs = (*inputs[:n], *parts)
         if not n < len(inputs) <= n + 3:
             raise GraphTypeError(
                 f"{self}: given {len(inputs)} inputs, expected "
