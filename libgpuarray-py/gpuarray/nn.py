@@ -3,7 +3,12 @@
 Arrays are batch, channels, then spatial axes, as in most packages for networks.
 """
 
+from gpuarray._nn.classification import ctc as ctc
 from gpuarray._nn.convolution import conv as conv, conv_transpose as conv_transpose
+from gpuarray._nn.normalisation import (
+    batch_norm as batch_norm,
+    local_response_norm as local_response_norm,
+)
 from gpuarray._nn.pooling import (
     avg_pool as avg_pool,
     max_pool as max_pool,

@@ -15,8 +15,16 @@ def ctc(
 ) -> tuple[Any, ...]:
     """Return the costs of sequences, and the gradients by the activations if wanted.
 
-    ``activations`` are (time, batch, classes), ``labels`` (batch, length) and
-    ``lengths`` (batch) int32, as `GpuArray_ctc` of the library says.
+    ``activations`` are (time, batch, classes), before a softmax, floats; ``labels``
+    (batch, length) int32 with -1 behind a shorter sequence, class 0 is the blank;
+    ``lengths`` (batch) int32 are the times of each. A cost is minus the logarithm of
+    the probability of the labels, inf for labels that need more time.
+
+    >>> activations = gpuarray.zeros((2, 1, 3))  # all classes alike
+    >>> labels = gpuarray.asarray([[1]], "int32")
+    >>> (costs,) = gpuarray.nn.ctc(activations, labels, gpuarray.asarray([2], "int32"))
+    >>> print(gpuarray.exp(-costs) * 9)  # of nine paths: 11, 01 and 10
+    [3.]
     """
     require_all("ctc", activations, labels, lengths)
     if activations.ndim != 3:

@@ -31,6 +31,12 @@ def batch_norm(
 
     Types are float16, bfloat16, float32 or float64; 16-bit ones are computed in
     float32, which the statistics then are.
+
+    >>> x = gpuarray.asarray([[1.0, 2.0], [3.0, 4.0]])
+    >>> gamma, beta = gpuarray.ones(2), gpuarray.zeros(2)
+    >>> normal, mean, variance = gpuarray.nn.batch_norm(x, gamma, beta, epsilon=0)
+    >>> print(normal[0], mean, variance)
+    [-1. -1.] [2. 3.] [1. 1.]
     """
     name = "batch_norm"
     _require_floats(name, x)
@@ -70,6 +76,10 @@ def local_response_norm(
 
     ``squares`` are the sum of the squares of ``n`` channels, axis 1, around each; zeros
     are beyond the first and the last. Where ``n`` is even there is one more before it.
+
+    >>> x = gpuarray.ones((1, 3))
+    >>> print(gpuarray.nn.local_response_norm(x, n=3, k=1, alpha=3, beta=1))
+    [[0.33333333 0.25       0.33333333]]
     """
     name = "local_response_norm"
     _require_floats(name, x)
