@@ -48,3 +48,17 @@ def test_logistic_regression_learns(context):
     )
     assert found, last
     assert float(found[2]) >= 0.95
+
+
+def test_a_convolutional_network_learns(context):
+    out = run("convnet.py", context, "--epochs", "4")
+    *_, losses, last = lines = out.strip().splitlines()
+    first, final = map(float, re.fullmatch(r"loss (.+) to (.+)", losses).groups())
+    assert final < first / 4
+    found = re.fullmatch(
+        r"convnet: device=(.+) accuracy=([\d.]+) images_per_second=(\d+)", last
+    )
+    assert found, last
+    assert float(found[2]) >= 0.93
+    filters = [line for line in lines if re.fullmatch(r"[ ░▒▓█]+", line)]
+    assert len(filters) == 6 and len(set(filters)) > 1
