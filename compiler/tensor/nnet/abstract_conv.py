@@ -1,4 +1,4 @@
-"""The namespace ``T.nnet.abstract_conv``: convolutions, their ops and shapes."""
+"""The namespace ``T.nnet.abstract_conv``: convolutions, ops, shapes, upsampling."""
 
 from gpuarray.compiler.names import suggest_names as _suggest_names
 from gpuarray.compiler.ops.nnet.conv import (
@@ -34,6 +34,12 @@ from gpuarray.compiler.ops.nnet.conv_shapes import (
     get_conv_gradweights_shape_1axis as get_conv_gradweights_shape_1axis,
     get_conv_output_shape as get_conv_output_shape,
     get_conv_shape_1axis as get_conv_shape_1axis,
+)
+from gpuarray.compiler.ops.nnet.upsampling import (
+    bilinear_kernel_1D as bilinear_kernel_1D,
+    bilinear_kernel_2D as bilinear_kernel_2D,
+    bilinear_upsampling as bilinear_upsampling,
+    frac_bilinear_upsampling as frac_bilinear_upsampling,
 )
 
 _suggest_names(__name__)
