@@ -18,10 +18,6 @@ ROOT = "gpuarray.compiler"
 PAGE = "docs/compiler/for-those-who-know-theano.md"
 
 _TO_COME = {
-    "convolution and pooling": """
-        tensor.signal.conv tensor.nnet.conv tensor.nnet.conv3d2d tensor.nnet.corr
-        tensor.nnet.corr3d
-    """,
     "random streams": """
         sandbox.rng_mrg tensor.raw_random tensor.shared_randomstreams
         tensor.randomstreams

@@ -381,7 +381,8 @@ case(
     f64(3),
 )
 
-import cases_index  # noqa: E402, F401  (its cases join the table)
+import cases_convolution  # noqa: E402, F401  (its cases join the table)
+import cases_index  # noqa: E402, F401
 import cases_joins  # noqa: E402, F401
 import cases_layers  # noqa: E402, F401
 import cases_lazy  # noqa: E402, F401

@@ -17,6 +17,7 @@ from gpuarray.compiler.ops.nnet.activations import (
 from gpuarray.compiler.ops.nnet.conv_functions import (
     causal_conv1d as causal_conv1d,
     conv2d as conv2d,
+    conv2d_grad_wrt_inputs as conv2d_grad_wrt_inputs,
     conv2d_transpose as conv2d_transpose,
     conv3d as conv3d,
     separable_conv2d as separable_conv2d,
@@ -54,11 +55,18 @@ from gpuarray.compiler.tensor.nnet import (
     abstract_conv as abstract_conv,
     blocksparse as blocksparse,
     bn as bn,
+    conv as conv,
+    conv3d2d as conv3d2d,
+    corr as corr,
+    corr3d as corr3d,
     ctc as ctc,
     neighbours as neighbours,
 )
 
+abstract_conv2d = conv2d
 sigmoid = _math.ROWS["sigmoid"]
 softplus = _math.ROWS["softplus"]
 
-_suggest_names(__name__, "abstract_conv blocksparse bn ctc neighbours")
+_suggest_names(
+    __name__, "abstract_conv blocksparse bn conv conv3d2d corr corr3d ctc neighbours"
+)
