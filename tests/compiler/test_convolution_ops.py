@@ -311,6 +311,13 @@ def test_operands_that_do_not_fit():
         abstract_conv.conv2d_grad_wrt_inputs(x, w, 5)
     with pytest.raises(GraphValueError, match="expected the last 2 lengths"):
         abstract_conv.conv2d_grad_wrt_inputs(x, w, (1, 1, None, 5))
+    given = numbers(1, 3, 5, 5), numbers(1, 2, 2, 2)
+    x.tag.test_value, w.tag.test_value = given
+    with (
+        config.use(compute_test_value="raise"),
+        pytest.raises(GraphValueError, match="filters of 2 channels, expected 3"),
+    ):
+        T.nnet.conv2d(x, w)
     f = function([x, w], T.nnet.conv2d(x, w))
     with pytest.raises(ValueError, match="filters of 2 channels, expected 3"):
         f(numbers(1, 3, 5, 5), numbers(1, 2, 2, 2))

@@ -176,6 +176,10 @@ class AbstractConv(BaseAbstractConv):
 
     def reference(self, img: Any, kern: Any) -> Any:
         """The sum over filter elements, one after the other."""
+        try:
+            self.geometry.result_shape(img.shape, kern.shape)
+        except BadValue as error:
+            raise GraphValueError(str(error)) from None
         return reference.conv(self.geometry, img, kern)
 
     def grad(

@@ -107,8 +107,9 @@ def padding_of(
         pairs = ()
     if isinstance(value, str) or len(pairs) != ndim:
         raise BadValue(
-            f"{operation}: {name} is {value!r}, expected 'valid', 'half', 'full', an "
-            f"integer, or {ndim} integers or pairs, one for each spatial axis"
+            f"{operation}: {name} is {value!r}, expected 'valid', 'half' (of the "
+            "filters, so that odd ones keep lengths), 'full', an integer, or "
+            f"{ndim} integers or pairs, one for each spatial axis"
         )
     return tuple((before, after) for before, after in pairs)
 
