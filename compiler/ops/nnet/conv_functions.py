@@ -16,10 +16,13 @@ from gpuarray.compiler.ops.nnet.conv import (
 from gpuarray.compiler.ops.variables.basic import known_integer
 
 
-def op_of(role: type[BaseAbstractConv], convdim: int, **options: Any) -> Any:
-    """Return the op of a role over so many axes, of Theano's class if it has one."""
+def op_of(role: type[BaseAbstractConv], convdim: int, *options: Any) -> Any:
+    """Return the op of a role over so many axes, of Theano's class if it has one.
+
+    The options are in the order of the class's arguments.
+    """
     cls = role.of_axes.get(convdim)
-    return role(convdim, **options) if cls is None else cls(**options)
+    return role(convdim, *options) if cls is None else cls(*options)
 
 
 # ---- convolutions ----
@@ -52,18 +55,9 @@ def conv2d(
             "conv2d: got input_shape and image_shape, its former name; give one"
         )
     shape = input_shape if image_shape is None else image_shape
-    op = op_of(
-        AbstractConv,
-        2,
-        imshp=shape,
-        kshp=filter_shape,
-        border_mode=border_mode,
-        subsample=subsample,
-        filter_flip=filter_flip,
-        filter_dilation=filter_dilation,
-        num_groups=num_groups,
-        unshared=unshared,
-    )
+    options = border_mode, subsample, filter_flip, filter_dilation, num_groups
+    shapes = shape, filter_shape
+    op = op_of(AbstractConv, 2, *shapes, *options, unshared)
     result: Variable = op(input, filters)
     return result
 
@@ -80,17 +74,9 @@ def conv3d(
     num_groups: int = 1,
 ) -> Variable:
     """`conv2d` of volumes: (batch, channels, depth, rows, columns)."""
-    op = op_of(
-        AbstractConv,
-        3,
-        imshp=input_shape,
-        kshp=filter_shape,
-        border_mode=border_mode,
-        subsample=subsample,
-        filter_flip=filter_flip,
-        filter_dilation=filter_dilation,
-        num_groups=num_groups,
-    )
+    options = border_mode, subsample, filter_flip, filter_dilation, num_groups
+    shapes = input_shape, filter_shape
+    op = op_of(AbstractConv, 3, *shapes, *options)
     result: Variable = op(input, filters)
     return result
 
@@ -118,18 +104,15 @@ def causal_conv1d(
             "the filters as its last"
         )
     dilation = known_integer("causal_conv1d", "filter_dilation", filter_dilation)
-    op = op_of(
-        AbstractConv,
-        1,
-        imshp=input_shape,
-        kshp=None if unshared else shape,
-        border_mode=(((shape[2] - 1) * dilation, 0),),
-        subsample=(subsample,),
-        filter_flip=filter_flip,
-        filter_dilation=(dilation,),
-        num_groups=num_groups,
-        unshared=unshared,
+    options = (
+        (((shape[2] - 1) * dilation, 0),),
+        (subsample,),
+        filter_flip,
+        (dilation,),
+        num_groups,
     )
+    shapes = input_shape, None if unshared else shape
+    op = op_of(AbstractConv, 1, *shapes, *options, unshared)
     result: Variable = op(input, filters)
     return result
 
@@ -249,18 +232,9 @@ def conv2d_grad_wrt_inputs(
     ``output_grad`` is the gradient by the result. Of ``input_shape`` the last 2
     lengths are needed.
     """
-    op = op_of(
-        AbstractConv_gradInputs,
-        2,
-        imshp=input_shape,
-        kshp=filter_shape,
-        border_mode=border_mode,
-        subsample=subsample,
-        filter_flip=filter_flip,
-        filter_dilation=filter_dilation,
-        num_groups=num_groups,
-        unshared=unshared,
-    )
+    options = border_mode, subsample, filter_flip, filter_dilation, num_groups
+    shapes = input_shape, filter_shape
+    op = op_of(AbstractConv_gradInputs, 2, *shapes, *options, unshared)
     lengths = spatial_lengths("conv2d_grad_wrt_inputs", "input_shape", input_shape, 2)
     result: Variable = op(filters, output_grad, lengths)
     return result
@@ -283,18 +257,9 @@ def conv2d_grad_wrt_weights(
     ``output_grad`` is the gradient by the result. Of ``filter_shape`` the last 2
     lengths are needed.
     """
-    op = op_of(
-        AbstractConv_gradWeights,
-        2,
-        imshp=input_shape,
-        kshp=filter_shape,
-        border_mode=border_mode,
-        subsample=subsample,
-        filter_flip=filter_flip,
-        filter_dilation=filter_dilation,
-        num_groups=num_groups,
-        unshared=unshared,
-    )
+    options = border_mode, subsample, filter_flip, filter_dilation, num_groups
+    shapes = input_shape, filter_shape
+    op = op_of(AbstractConv_gradWeights, 2, *shapes, *options, unshared)
     lengths = spatial_lengths(
         "conv2d_grad_wrt_weights", "filter_shape", filter_shape, 2
     )
@@ -318,17 +283,9 @@ def conv3d_grad_wrt_inputs(
     ``output_grad`` is the gradient by the result. Of ``input_shape`` the last 3
     lengths are needed.
     """
-    op = op_of(
-        AbstractConv_gradInputs,
-        3,
-        imshp=input_shape,
-        kshp=filter_shape,
-        border_mode=border_mode,
-        subsample=subsample,
-        filter_flip=filter_flip,
-        filter_dilation=filter_dilation,
-        num_groups=num_groups,
-    )
+    options = border_mode, subsample, filter_flip, filter_dilation, num_groups
+    shapes = input_shape, filter_shape
+    op = op_of(AbstractConv_gradInputs, 3, *shapes, *options)
     lengths = spatial_lengths("conv3d_grad_wrt_inputs", "input_shape", input_shape, 3)
     result: Variable = op(filters, output_grad, lengths)
     return result
@@ -350,17 +307,9 @@ def conv3d_grad_wrt_weights(
     ``output_grad`` is the gradient by the result. Of ``filter_shape`` the last 3
     lengths are needed.
     """
-    op = op_of(
-        AbstractConv_gradWeights,
-        3,
-        imshp=input_shape,
-        kshp=filter_shape,
-        border_mode=border_mode,
-        subsample=subsample,
-        filter_flip=filter_flip,
-        filter_dilation=filter_dilation,
-        num_groups=num_groups,
-    )
+    options = border_mode, subsample, filter_flip, filter_dilation, num_groups
+    shapes = input_shape, filter_shape
+    op = op_of(AbstractConv_gradWeights, 3, *shapes, *options)
     lengths = spatial_lengths(
         "conv3d_grad_wrt_weights", "filter_shape", filter_shape, 3
     )
