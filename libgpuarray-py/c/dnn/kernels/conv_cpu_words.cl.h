@@ -2,9 +2,8 @@
  * CV_LANES elements: both runtimes keep blocks of them in registers. Rows are
  * contiguous, hold the zeros of the padding and, where the last axis has a stride, are
  * split by phase: element i is element i / stride of phase i % stride. */
-#define CV_AT(type, pointer, bytes)                                                    \
-  (GLOBAL_MEM type *)((GLOBAL_MEM const char *)pointer + bytes)
-#define CV_EACH(i, n) _Pragma("unroll") for (int i = 0; i < n; i++)
+#include "conv_words.cl.h"
+
 #define CV_OVER(i, n) for (ga_int i = 0; i < n; i++)
 #define CV_CEIL(n, part) (((n) + (part) - 1) / (part))
 #define CV_LEAST(a, b) ((a) < (b) ? (a) : (b))

@@ -2,13 +2,8 @@
  * reads one channel. An item computes CV_RUN outputs along an axis, one after the
  * other, so that a row of b is read once for all of them. CV_K1 by CV_K2 terms meet at
  * places output * CV_STEP + term * CV_BY. */
+#include "conv_words.cl.h"
 
-#define CV_AT(type, pointer, bytes)                                                    \
-  (GLOBAL_MEM type *)((GLOBAL_MEM const char *)pointer + bytes)
-#define CV_EACH(i, n) _Pragma("unroll") for (int i = 0; i < n; i++)
-#define CV_NEXT(name, length)                                                          \
-  const int name = rest % (length);                                                    \
-  rest /= (length);
 /* Rows of b from the first output's first term on; terms may go down. */
 #define CV_LEAST (CV_BY1 < 0 ? (CV_K1 - 1) * CV_BY1 : 0)
 #define CV_ROWS                                                                        \

@@ -2,17 +2,12 @@
  * results over a part of the batch and the places. CV_N1 by CV_N2 elements of the
  * filters meet at places term * CV_BY + element * CV_STEP, which CV_HAS_EDGES says may
  * be outside of b. */
+#include "conv_words.cl.h"
 
 /* Sums of an item; some, whose terms are in local memory at once. */
 #define CV_SUMS (CV_RUN * CV_N1 * CV_N2)
 #define CV_SOME 16
 #define CV_LANES (CV_ITEMS / CV_SOME)
-#define CV_AT(type, pointer, bytes)                                                    \
-  (GLOBAL_MEM type *)((GLOBAL_MEM const char *)pointer + bytes)
-#define CV_EACH(i, n) _Pragma("unroll") for (int i = 0; i < n; i++)
-#define CV_NEXT(name, length)                                                          \
-  const int name = rest % (length);                                                    \
-  rest /= (length);
 
 KERNEL void CV_NAME(GLOBAL_MEM CV_OUT *c, ga_size c_off,
                     GLOBAL_MEM const CV_TYPE *GA_APART a, ga_size a_off,

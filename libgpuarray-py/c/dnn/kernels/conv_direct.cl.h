@@ -3,13 +3,8 @@
  * result, 1 the image, 2 the filters. x, w and y are these arrays: b, c, r and 0 to 2
  * name the strides of batch, channels, results and spatial axes; p those of filters
  * over places, if each has its own. */
+#include "conv_words.cl.h"
 
-#define CV_AT(type, pointer, bytes)                                                    \
-  (GLOBAL_MEM type *)((GLOBAL_MEM const char *)pointer + bytes)
-/* The last axis of what is left of an index. */
-#define CV_NEXT(name, length)                                                          \
-  const CV_INT name = rest % (length);                                                 \
-  rest /= (length);
 /* Place in the image where a result and an element of the filters meet. */
 #define CV_IMAGE(axis)                                                                 \
   (o##axis * stride##axis + f##axis * dilation##axis - before##axis)

@@ -1,10 +1,5 @@
 /* The sum of the parts of a convolution whose terms were split, in their order. */
-
-#define CV_AT(type, pointer, bytes)                                                    \
-  (GLOBAL_MEM type *)((GLOBAL_MEM const char *)pointer + bytes)
-#define CV_NEXT(name, length)                                                          \
-  const int name = rest % (length);                                                    \
-  rest /= (length);
+#include "conv_words.cl.h"
 
 KERNEL void CV_NAME(GLOBAL_MEM CV_OUT *c, ga_size c_off,
                     GLOBAL_MEM const CV_ACC *GA_APART parts, ga_size parts_off,

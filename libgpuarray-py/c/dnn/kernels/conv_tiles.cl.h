@@ -11,6 +11,7 @@
  * With CV_IS_MASKED the axes of terms have at most 32 elements together, and a column
  * has a bit for each that is inside of b. In float on an H200, 64 x 64 x 56 x 56 by 64
  * filters of 3 x 3 are 36 TFLOP/s, 33 without masks and with CV_BK 8. */
+#include "conv_words.cl.h"
 
 #define CV_KERNEL KERNEL_SIZED(CV_ITEMS, CV_BLOCKS)
 #define CV_ITEMS (CV_BM / CV_TM * (CV_BN / CV_TN))
@@ -26,12 +27,6 @@
 #define CV_DOWN(r) ((r) / CV_GM * (4 * CV_GM) + (r) % CV_GM)
 #define CV_RIGHT(v) ((v) / CV_GW * (8 * CV_GW) + (v) % CV_GW)
 
-#define CV_AT(type, pointer, bytes)                                                    \
-  (GLOBAL_MEM type *)((GLOBAL_MEM const char *)pointer + bytes)
-#define CV_EACH(i, n) _Pragma("unroll") for (int i = 0; i < n; i++)
-#define CV_NEXT(name, length)                                                          \
-  const int name = rest % (length);                                                    \
-  rest /= (length);
 #if CV_AXES == 3
 #define CV_NEXT0(name, length) CV_NEXT(name, length)
 #define CV_IS_INSIDE0(x) &((ga_uint)(x) < (ga_uint)length0)
