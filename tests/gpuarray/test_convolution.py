@@ -3,7 +3,7 @@
 import gpuarray
 import numpy as np
 import pytest
-from convolutions import arrays, drawn, judged
+from convolutions import Drawn, arrays, drawn, judged
 from gpuarray import nn
 from gpuarray._nn import convolution
 from gpuarray.dtypes import as_dtype
@@ -47,6 +47,21 @@ def test_dtypes(context, dtype):
             run(d, *on(context, *hosts)), judged(d, *hosts), strict=True
         ):
             assert_same(got, host.astype(as_dtype(dtype)))
+
+
+@pytest.mark.oclgrind
+@pytest.mark.parametrize("groups", [1, 3])
+def test_edges_of_kernels(context, groups):
+    """A tile that is not full, and depthwise filters, with padding and strides."""
+    rng = np.random.default_rng(11)
+    geometry = convolution.Geometry((2, 1), (1, 1), ((1, 0), (1, 1)), groups)
+    image, filters = (1, 3, 5, 4), (3, 3 // groups, 2, 3)
+    shape = geometry.result_shape(image, filters)
+    hosts = [rng.integers(-3, 4, s).astype("float32") for s in (image, filters, shape)]
+    d = Drawn(geometry, image, filters, shape)
+    got = run(d, *on(context, *hosts))
+    for one, other in zip(got, judged(d, *hosts), strict=True):
+        assert_same(one, other.astype("float32"), exact=True)
 
 
 def test_layouts(context):

@@ -10,9 +10,11 @@
 
 /* ---- shapes of tiles ---- */
 
-/* Terms of a tile: 8 took 6 % longer, but of double no more fit local memory. */
-static unsigned int depth_of(int typecode) {
-  return typecode == GA_DOUBLE ? 8 : 16;
+/* Terms of a tile: 8 took 6 % longer, but no more fit local memory of 32 KiB, which
+ * some devices have, nor more than 8 of double CUDA's 48. */
+static unsigned int depth_of(const gpucontext *ctx, int typecode) {
+  const unsigned int most = ctx->info.local_memory >= 48 << 10 ? 16 : 8;
+  return typecode == GA_DOUBLE ? most / 2 : most;
 }
 
 /* Rows and columns of a group's tile, and of an item's. */
@@ -91,14 +93,13 @@ static int write_tiles(ga_source *out, const gpucontext *ctx, const void *spec) 
   const shape *s = &shapes[t->shape];
   const bool is_double = t->typecode == GA_DOUBLE;
   ga_strbuf text = {0};
-  (void)ctx;
   ga__conv_add_types(&text, t->typecode, t->is_part);
   ga__strbuf_addf(&text,
                   "#define CV_BM %u\n#define CV_BN %u\n#define CV_BK %u\n"
                   "#define CV_TM %u\n#define CV_TN %u\n#define CV_GW %d\n"
                   "#define CV_PACK %s\n#define CV_AXES %d\n#define CV_BLOCKS %u\n"
                   "#define CV_IS_MASKED %d\n",
-                  s->rows, s->columns, depth_of(t->typecode), s->tall, s->broad,
+                  s->rows, s->columns, depth_of(ctx, t->typecode), s->tall, s->broad,
                   is_double ? 2 : 4, is_double ? "ga_double2" : "ga_float4",
                   t->has_depth ? 3 : 2, is_double ? 1 : 512 / items_of(s),
                   t->is_masked);
@@ -132,7 +133,7 @@ static int launch_tiles(const ga_gather *g, size_t parts, const void *how) {
   const size_t taps = g->axes[0].terms * g->axes[1].terms * g->axes[2].terms;
   const tiles_spec spec = {(unsigned char)g->typecode, (unsigned char)kind, has_depth,
                            parts > 1, taps <= 32};
-  const size_t depth = depth_of(g->typecode);
+  const size_t depth = depth_of(g->context, g->typecode);
   const size_t part = ga__ceil_div(ga__ceil_div(of.k, parts), depth) * depth;
   ga_gather low = *g;
   const ssize_t first = lower(&low.offsets[0], g);
