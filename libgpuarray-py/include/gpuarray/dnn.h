@@ -108,10 +108,10 @@ int GpuArray_ctc(GpuArray *costs, GpuArray *grad, const GpuArray *activations,
 #define GA_POOL_MAX_AXES 3
 
 typedef enum _gpupool_mode {
-  GA_POOL_MAX,            /* nan if one is nan */
-  GA_POOL_SUM,            /* padding counts as zeros */
-  GA_POOL_AVERAGE,        /* of the elements without padding */
-  GA_POOL_AVERAGE_PADDED, /* padding counts as zeros */
+  GA_POOL_MAX,           /* nan if one is nan */
+  GA_POOL_SUM,           /* padding counts as zeros */
+  GA_POOL_AVERAGE,       /* of the elements without padding */
+  GA_POOL_AVERAGE_PADDED /* padding counts as zeros */
 } gpupool_mode;
 
 /* The last windows may be cut short. Without, what a whole window does not cover at the
