@@ -47,8 +47,7 @@ cuBLAS's did with the others (`GPUARRAY_CUDA_KERNELS`). `upload` and `download` 
 them, of a PCIe 5 card some 55 GB/s.
 
 In the plots a dot is a library, right of the line in the middle where it is faster than
-ours, and the bar is the limit. In the tables the best of a row is bold. Convolution
-has no rows yet.
+ours, and the bar is the limit. In the tables the best of a row is bold.
 """
 
 

@@ -35,12 +35,14 @@ class Sizes:
     turns: int = 100  # of loops, with rows and columns of what a turn computes
     batch: int = 64
     width: int = 512
+    images: int = 64  # in a batch
+    less: int = 1  # their channels and sides are divided by it
 
 
 SIZES = {
     "large": Sizes(2**28, 16384, 8192, 2**26, 100_000_000),
-    "small": Sizes(10_000_000, 3000, 1024, 2_500_000, 10_000_000),
-    "tiny": Sizes(1000, 16, 16, 100, 100, 3, 2, 4),  # for tests
+    "small": Sizes(10_000_000, 3000, 1024, 2_500_000, 10_000_000, images=4),
+    "tiny": Sizes(1000, 16, 16, 100, 100, 3, 2, 4, 1, 4),  # for tests
 }
 
 

@@ -38,6 +38,13 @@ SOME = (
     ("RNN gradient, some states, T=3 B=2 H=4", ""),
     ("LSTM, T=3 B=2 H=4", ""),
     ("LSTM gradient, T=3 B=2 H=4", ""),
+    ("convolution 1x3x56x56, 16 of 7x7 by 2", "arrays"),
+    ("convolution 1x3x56x56, 16 of 7x7 by 2: by images", ""),
+    ("convolution 1x36x14x14, depthwise 3x3: by filters", ""),
+    ("max pool 1x16x28x28, 3x3 by 2, and gradient", ""),
+    ("batch norm 1x16x28x28", "arrays"),
+    ("batch norm 1x16x28x28, relu, and gradient", ""),
+    ("seeds' conv net step, batch 1", ""),
 )
 """Rows of which ours are compared with NumPy here; a run compares every one."""
 

@@ -62,3 +62,13 @@ def test_a_convolutional_network_learns(context):
     assert float(found[2]) >= 0.93
     filters = [line for line in lines if re.fullmatch(r"[ ░▒▓█]+", line)]
     assert len(filters) == 6 and len(set(filters)) > 1
+
+
+def test_a_residual_network_learns(context):
+    out = run("resnet.py", context, "--epochs", "2", "--width", "8")
+    found = re.fullmatch(
+        r"resnet: device=(.+) accuracy=([\d.]+) images_per_second=(\d+)",
+        out.strip().splitlines()[-1],
+    )
+    assert found, out
+    assert float(found[2]) >= 0.93

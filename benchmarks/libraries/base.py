@@ -13,6 +13,9 @@ from benchmarks.rows import Array, Row
 
 Call = Callable[[], Any]
 
+EPSILON = 1e-5
+"""Added to the variance of batch norm."""
+
 
 class NotOffered(Exception):
     """The library cannot do the row, or not in a way worth comparing."""

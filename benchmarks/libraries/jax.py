@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks.libraries.base import Call, NotOffered, Prepared, Spelled
+from benchmarks.libraries.base import EPSILON, Call, NotOffered, Prepared, Spelled
 from benchmarks.rows import Array, Row
 
 Values = list[Any]
@@ -71,6 +71,39 @@ def until(step: Any, is_done: Any, state: Any, most: int) -> Any:
     return jax.lax.while_loop(goes_on, turn, (state, 0, jnp.asarray(False)))[0]
 
 
+def conv2d(x: Any, w: Any, stride: int = 1, padding: int = 0, groups: int = 1) -> Any:
+    """Filters moved over images, not flipped."""
+    return jax.lax.conv_general_dilated(
+        x, w, (stride,) * 2, [(padding,) * 2] * 2, feature_group_count=groups
+    )
+
+
+def conv2d_by_images(upstream: Any, w: Any, shape: Any, **options: int) -> Any:
+    """The gradient of a convolution by images of a shape."""
+    x = jnp.zeros(shape, upstream.dtype)
+    return jax.vjp(lambda x: conv2d(x, w, **options), x)[1](upstream)[0]
+
+
+def conv2d_by_filters(x: Any, upstream: Any, shape: Any, **options: int) -> Any:
+    """The gradient of a convolution by filters of a shape."""
+    w = jnp.zeros(shape, upstream.dtype)
+    return jax.vjp(lambda w: conv2d(x, w, **options), w)[1](upstream)[0]
+
+
+def max_pool(x: Any, window: int, stride: int) -> Any:
+    """The largest of each window that lies inside."""
+    windows = (1, 1, window, window), (1, 1, stride, stride), "VALID"
+    return jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, *windows)
+
+
+def batch_norm(x: Any, gain: Any, bias: Any) -> Any:
+    """Each channel by its mean and variance over the batch and the places."""
+    axes = 0, 2, 3
+    scale = jax.lax.rsqrt(x.var(axes, keepdims=True) + EPSILON)
+    unit = (x - x.mean(axes, keepdims=True)) * scale
+    return unit * gain.reshape(1, -1, 1, 1) + bias.reshape(1, -1, 1, 1)
+
+
 NAMES = Spelled(
     exp=jnp.exp,
     log=jnp.log,
@@ -91,6 +124,12 @@ NAMES = Spelled(
     last_states=last_states,
     repeat=repeat,
     until=until,
+    relu=jax.nn.relu,
+    conv2d=conv2d,
+    conv2d_by_images=conv2d_by_images,
+    conv2d_by_filters=conv2d_by_filters,
+    max_pool=max_pool,
+    batch_norm=batch_norm,
 )
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Iterator, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from benchmarks.libraries.base import Plain, Prepared, eager
-from benchmarks.rows import Row
+from benchmarks.libraries.base import EPSILON, Plain, Prepared, eager
+from benchmarks.rows import Array, Row
 
 
 class Half(np.ndarray[Any, Any]):
@@ -24,8 +26,139 @@ def placed(array: Any) -> Any:
     return array.view(Half) if array.dtype == np.float16 else array
 
 
+def taps(
+    length: Sequence[int], shape: Sequence[int], stride: int
+) -> Iterator[tuple[tuple[int, int], tuple[slice, slice]]]:
+    """Each place in a window, and what it sees in an image for a result's shape."""
+    for i, j in np.ndindex(*length):
+        rows, columns = (
+            slice(first, first + stride * (count - 1) + 1, stride)
+            for first, count in zip((i, j), shape, strict=True)
+        )
+        yield (i, j), (rows, columns)
+
+
+def grouped(a: Array, groups: int) -> Array:
+    """Batch, groups, channels of a group, places."""
+    return a.reshape(len(a), groups, a.shape[1] // groups, -1)
+
+
+class Layers(Plain):
+    """Layers of networks on images, a tap of the window after another."""
+
+    def relu(self, a: Array) -> Array:
+        """What is above 0."""
+        return np.maximum(a, 0)
+
+    def conv2d(
+        self, x: Array, w: Array, stride: int = 1, padding: int = 0, groups: int = 1
+    ) -> Array:
+        """Filters moved over images, not flipped."""
+        x = padded(x, padding)
+        count = len(w)
+        w = w.reshape(groups, count // groups, *w.shape[1:])
+        shape = [
+            (n - t) // stride + 1 for n, t in zip(x.shape[2:], w.shape[3:], strict=True)
+        ]
+        found = np.zeros(
+            (len(x), groups, count // groups, shape[0] * shape[1]), x.dtype
+        )
+        for (i, j), seen in taps(w.shape[3:], shape, stride):
+            found += w[..., i, j] @ grouped(x[:, :, *seen], groups)
+        return found.reshape(len(x), count, *shape)
+
+    def conv2d_by_images(
+        self,
+        upstream: Array,
+        w: Array,
+        shape: Sequence[int],
+        stride: int = 1,
+        padding: int = 0,
+        groups: int = 1,
+    ) -> Array:
+        """The gradient of a convolution by images of a shape."""
+        found = padded(np.zeros(shape, upstream.dtype), padding)
+        flowing = grouped(upstream, groups)
+        w = w.reshape(groups, len(w) // groups, *w.shape[1:])
+        for (i, j), seen in taps(w.shape[3:], upstream.shape[2:], stride):
+            part = w[..., i, j].swapaxes(1, 2) @ flowing
+            found[:, :, *seen] += part.reshape(*shape[:2], *upstream.shape[2:])
+        whole = slice(padding, -padding or None)
+        return found[:, :, whole, whole]
+
+    def conv2d_by_filters(
+        self,
+        x: Array,
+        upstream: Array,
+        shape: Sequence[int],
+        stride: int = 1,
+        padding: int = 0,
+        groups: int = 1,
+    ) -> Array:
+        """The gradient of a convolution by filters of a shape."""
+        x = padded(x, padding)
+        found = np.empty(shape, upstream.dtype)
+        flowing = grouped(upstream, groups)
+        for (i, j), seen in taps(shape[2:], upstream.shape[2:], stride):
+            part = flowing @ grouped(x[:, :, *seen], groups).swapaxes(2, 3)
+            found[..., i, j] = part.sum(axis=0).reshape(shape[:2])
+        return found
+
+    def max_pool(self, x: Array, window: int, stride: int) -> Array:
+        """The largest of each window that lies inside."""
+        shape = [(n - window) // stride + 1 for n in x.shape[2:]]
+        parts = (x[:, :, *seen] for _, seen in taps((window, window), shape, stride))
+        return reduce(np.maximum, parts)
+
+    def max_pool_gradient(
+        self, x: Array, pooled: Array, upstream: Array, window: int, stride: int
+    ) -> Array:
+        """By the images; the largest of a window are told apart."""
+        found = np.zeros_like(x)
+        for _, seen in taps((window, window), pooled.shape[2:], stride):
+            found[:, :, *seen] += upstream * (x[:, :, *seen] == pooled)
+        return found
+
+    def batch_norm(self, x: Array, gain: Array, bias: Array) -> Array:
+        """Each channel by its mean and variance over the batch and the places."""
+        unit, _ = normed(x)
+        return unit * channels(gain) + channels(bias)
+
+    def batch_norm_gradient(
+        self, x: Array, gain: Array, bias: Array, upstream: Array
+    ) -> list[Array]:
+        """By the three of them."""
+        unit, scale = normed(x)
+        slopes = (upstream * unit).sum(AXES), upstream.sum(AXES)
+        count = x.size // x.shape[1]
+        inner = upstream - (unit * channels(slopes[0]) + channels(slopes[1])) / count
+        return [inner * scale * channels(gain), *slopes]
+
+
+AXES = 0, 2, 3
+"""All but the channels."""
+
+
+def normed(x: Array) -> tuple[Array, Array]:
+    """Of mean 0 and variance 1 in each channel, and what it was multiplied by."""
+    centred = x - x.mean(AXES, keepdims=True)
+    scale = 1 / np.sqrt((centred * centred).mean(AXES, keepdims=True) + EPSILON)
+    return centred * scale, scale
+
+
+def channels(a: Array) -> Array:
+    """A number a channel, in the rank of images."""
+    return a.reshape(1, -1, 1, 1)
+
+
+def padded(x: Array, padding: int) -> Array:
+    """Zeros around images."""
+    around = (padding, padding)
+    return np.pad(x, ((0, 0), (0, 0), around, around)) if padding else x
+
+
 RANDOM = np.random.default_rng(0)
-NAMES = Plain(np, lambda n: RANDOM.random(n, "float32"))
+NAMES = Layers(np, lambda n: RANDOM.random(n, "float32"))
 
 
 def prepare(row: Row, variant: str, place: str) -> Prepared:

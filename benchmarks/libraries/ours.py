@@ -8,8 +8,17 @@ import gpuarray
 import gpuarray.compiler as compiler
 import gpuarray.compiler.tensor as T
 import numpy as np
+from gpuarray import nn
 
-from benchmarks.libraries.base import Call, NotOffered, Plain, Prepared, Spelled, eager
+from benchmarks.libraries.base import (
+    EPSILON,
+    Call,
+    NotOffered,
+    Plain,
+    Prepared,
+    Spelled,
+    eager,
+)
 from benchmarks.rows import Array, Row
 
 Values = list[Any]
@@ -55,6 +64,74 @@ def until(step: Any, is_done: Any, state: Any, most: int) -> Any:
     return trace[-1]
 
 
+def options_of(stride: int, padding: int, groups: int) -> dict[str, Any]:
+    """As Theano has them."""
+    return {
+        "subsample": (stride, stride),
+        "border_mode": (padding, padding),
+        "num_groups": groups,
+        "filter_flip": False,
+    }
+
+
+def conv2d(x: Any, w: Any, stride: int = 1, padding: int = 0, groups: int = 1) -> Any:
+    """Filters moved over images, not flipped."""
+    return T.nnet.conv2d(x, w, **options_of(stride, padding, groups))
+
+
+def conv2d_by_images(upstream: Any, w: Any, shape: Any, **options: int) -> Any:
+    """The gradient of a convolution by images of a shape."""
+    return T.nnet.conv2d_grad_wrt_inputs(upstream, w, shape, **options_of(**options))
+
+
+def conv2d_by_filters(x: Any, upstream: Any, shape: Any, **options: int) -> Any:
+    """The gradient of a convolution by filters of a shape."""
+    return T.nnet.conv2d_grad_wrt_weights(x, upstream, shape, **options_of(**options))
+
+
+def max_pool(x: Any, window: int, stride: int) -> Any:
+    """The largest of each window that lies inside."""
+    windows = (window, window), True, (stride, stride)
+    return T.signal.pool.pool_2d(x, *windows)
+
+
+def batch_norm(x: Any, gain: Any, bias: Any) -> Any:
+    """Each channel by its mean and variance over the batch and the places."""
+    gain, bias = (v.dimshuffle("x", 0, "x", "x") for v in (gain, bias))
+    return T.nnet.bn.batch_normalization_train(x, gain, bias, "spatial", EPSILON)[0]
+
+
+BY_COMPILER = (
+    "conv2d_by_images",
+    "conv2d_by_filters",
+    "max_pool_gradient",
+    "batch_norm_gradient",
+)
+
+
+class Layers(Plain):
+    """The layers of networks that arrays have."""
+
+    def conv2d(
+        self, x: Any, w: Any, stride: int = 1, padding: int = 0, groups: int = 1
+    ) -> Any:
+        """Filters moved over images, not flipped."""
+        return nn.conv(x, w, stride=stride, padding=padding, groups=groups)
+
+    def max_pool(self, x: Any, window: int, stride: int) -> Any:
+        """The largest of each window that lies inside."""
+        return nn.max_pool(x, (window, window), stride)
+
+    def batch_norm(self, x: Any, gain: Any, bias: Any) -> Any:
+        """Each channel by its mean and variance over the batch and the places."""
+        return nn.batch_norm(x, gain, bias, epsilon=EPSILON)[0]
+
+    def __getattr__(self, name: str) -> Any:
+        if name in BY_COMPILER:
+            raise NotOffered("gradients of layers are the compiler's")
+        return super().__getattr__(name)
+
+
 NAMES = Spelled(
     exp=T.exp,
     log=T.log,
@@ -75,6 +152,12 @@ NAMES = Spelled(
     last_states=last_states,
     repeat=repeat,
     until=until,
+    relu=T.nnet.relu,
+    conv2d=conv2d,
+    conv2d_by_images=conv2d_by_images,
+    conv2d_by_filters=conv2d_by_filters,
+    max_pool=max_pool,
+    batch_norm=batch_norm,
 )
 
 
@@ -98,7 +181,7 @@ def with_arrays(row: Row, ctx: Any) -> Prepared:
         return gpuarray.asarray(array, context=ctx)
 
     random = gpuarray.random.Generator(0, context=ctx)
-    names = Plain(gpuarray, lambda n: random.random(n, dtype="float32"), put)
+    names = Layers(gpuarray, lambda n: random.random(n, dtype="float32"), put)
     return eager(row, names, put, ctx.sync, np.asarray)
 
 

@@ -10,7 +10,7 @@ import pytensor.tensor as pt
 from pytensor.scan.utils import until as ends_if
 from pytensor.tensor.special import log_softmax, softmax
 
-from benchmarks.libraries.base import Call, NotOffered, Prepared, Spelled
+from benchmarks.libraries.base import EPSILON, Call, NotOffered, Prepared, Spelled
 from benchmarks.rows import Array, Row
 
 Values = list[Any]
@@ -51,6 +51,19 @@ def until(step: Any, is_done: Any, state: Any, most: int) -> Any:
     )[-1]
 
 
+def no_convolution(*arguments: Any, **options: Any) -> Any:
+    """What it had of Theano's networks is gone."""
+    raise NotOffered("has neither convolution nor pooling")
+
+
+def batch_norm(x: Any, gain: Any, bias: Any) -> Any:
+    """Each channel by its mean and variance over the batch and the places."""
+    axes = 0, 2, 3
+    scale = 1 / pt.sqrt(pt.var(x, axes, keepdims=True) + EPSILON)
+    unit = (x - pt.mean(x, axes, keepdims=True)) * scale
+    return unit * gain.dimshuffle("x", 0, "x", "x") + bias.dimshuffle("x", 0, "x", "x")
+
+
 NAMES = Spelled(
     exp=pt.exp,
     log=pt.log,
@@ -70,6 +83,12 @@ NAMES = Spelled(
     scan=scan,
     repeat=repeat,
     until=until,
+    relu=lambda a: pt.maximum(a, 0),
+    conv2d=no_convolution,
+    conv2d_by_images=no_convolution,
+    conv2d_by_filters=no_convolution,
+    max_pool=no_convolution,
+    batch_norm=batch_norm,
 )
 
 

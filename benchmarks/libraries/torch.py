@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from benchmarks.libraries.base import (
+    EPSILON,
     Call,
     NotOffered,
     Prepared,
@@ -67,6 +68,56 @@ def unrolled(*arguments: Any) -> Any:
     raise NotOffered("unrolls loops")
 
 
+def conv2d(x: Any, w: Any, stride: int = 1, padding: int = 0, groups: int = 1) -> Any:
+    """Filters moved over images, not flipped."""
+    return torch.conv2d(x, w, None, stride, padding, 1, groups)
+
+
+def convolution_backward(
+    upstream: Any, x: Any, w: Any, asked: list[bool], options: tuple[int, int, int]
+) -> Any:
+    """The gradients that are asked for; of the other operand the shape counts."""
+    stride, padding, groups = options
+    several = [stride] * 2, [padding] * 2, [1] * 2, False, [0] * 2, groups
+    backward = torch.ops.aten.convolution_backward
+    return backward(upstream, x, w, None, *several, [*asked, False])
+
+
+def conv2d_by_images(
+    upstream: Any,
+    w: Any,
+    shape: Any,
+    stride: int = 1,
+    padding: int = 0,
+    groups: int = 1,
+) -> Any:
+    """The gradient of a convolution by images of a shape."""
+    x = upstream.new_empty(1).expand(shape)
+    options = stride, padding, groups
+    return convolution_backward(upstream, x, w, [True, False], options)[0]
+
+
+def conv2d_by_filters(
+    x: Any,
+    upstream: Any,
+    shape: Any,
+    stride: int = 1,
+    padding: int = 0,
+    groups: int = 1,
+) -> Any:
+    """The gradient of a convolution by filters of a shape."""
+    w = upstream.new_empty(1).expand(shape)
+    options = stride, padding, groups
+    return convolution_backward(upstream, x, w, [False, True], options)[1]
+
+
+def batch_norm(x: Any, gain: Any, bias: Any) -> Any:
+    """Each channel by its mean and variance over the batch and the places."""
+    return torch.nn.functional.batch_norm(
+        x, None, None, gain, bias, training=True, eps=EPSILON
+    )
+
+
 def spelled(gradient: Any, device: str) -> Spelled:
     """PyTorch's spelling."""
     is_eager = gradient is automatic
@@ -95,6 +146,12 @@ def spelled(gradient: Any, device: str) -> Spelled:
         rnn=rnn,
         gru=gru,
         lstm=lstm,
+        relu=torch.relu,
+        conv2d=conv2d,
+        conv2d_by_images=conv2d_by_images,
+        conv2d_by_filters=conv2d_by_filters,
+        max_pool=torch.max_pool2d,
+        batch_norm=batch_norm,
     )
 
 
@@ -110,6 +167,7 @@ class Machine:
     def __init__(self, row: Row, variant: str, place: str) -> None:
         torch.backends.cuda.matmul.allow_tf32 = False
         torch.backends.cudnn.allow_tf32 = False
+        torch.backends.cudnn.benchmark = True
         self.row, self.cuda = row, place == "cuda"
         self.device = "cuda" if self.cuda else "cpu"
         self.state = [self.put(array) for array in row.state()]

@@ -1,13 +1,19 @@
-"""The rows, by what they are about. Convolution has no rows yet."""
+"""The rows, by what they are about."""
 
 from __future__ import annotations
 
 from benchmarks.rows import SIZES, Row
-from benchmarks.workloads import arrays, calls, loops, networks
+from benchmarks.workloads import arrays, calls, convolutions, loops, networks
 
 
 def rows(size: str) -> dict[str, Row]:
     """Every row by its name, for a size of machine."""
     sizes = SIZES[size]
-    families = (arrays.rows, networks.rows, loops.rows, calls.rows)
+    families = (
+        arrays.rows,
+        networks.rows,
+        convolutions.rows,
+        loops.rows,
+        calls.rows,
+    )
     return {row.name: row for family in families for row in family(sizes)}

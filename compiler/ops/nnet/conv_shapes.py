@@ -25,7 +25,7 @@ def _ends(border_mode: Any, extent: Any) -> Any:
 
 
 def _extent(filters: Any, dilation: int) -> Any:
-    return (filters - 1) * dilation + 1
+    return filters if dilation == 1 else (filters - 1) * dilation + 1
 
 
 def get_conv_shape_1axis(

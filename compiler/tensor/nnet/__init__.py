@@ -18,8 +18,11 @@ from gpuarray.compiler.ops.nnet.conv_functions import (
     causal_conv1d as causal_conv1d,
     conv2d as conv2d,
     conv2d_grad_wrt_inputs as conv2d_grad_wrt_inputs,
+    conv2d_grad_wrt_weights as conv2d_grad_wrt_weights,
     conv2d_transpose as conv2d_transpose,
     conv3d as conv3d,
+    conv3d_grad_wrt_inputs as conv3d_grad_wrt_inputs,
+    conv3d_grad_wrt_weights as conv3d_grad_wrt_weights,
     separable_conv2d as separable_conv2d,
     separable_conv3d as separable_conv3d,
 )
