@@ -12,6 +12,7 @@ from gpuarray.compiler.derivatives.batching import (
     rule,
 )
 from gpuarray.compiler.graph.core import Apply, Op, Variable
+from gpuarray.compiler.ops.broadcast.axes import SpecifyShape
 from gpuarray.compiler.ops.broadcast.broadcast import (
     BroadcastTo,
     Rebroadcast,
@@ -109,6 +110,18 @@ def flags(op: Rebroadcast, node: Apply, operands: Sequence[BatchedOperand]) -> A
     """Keep the flag of the rows' axis."""
     x = operands[0].value
     return Rebroadcast((x.type.broadcastable[0], *op.broadcastable))(x)
+
+
+@rule(SpecifyShape)
+def declared_lengths(
+    op: SpecifyShape, node: Apply, operands: Sequence[BatchedOperand]
+) -> Any:
+    """Declare the rows' own length too."""
+    lengths = elements(operands[1].value) if same_for_all(operands) else None
+    if lengths is None:
+        return None
+    x = operands[0].value
+    return op(x, [shape_i(x, 0), *lengths])
 
 
 @rule(Reshape)

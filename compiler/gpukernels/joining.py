@@ -105,28 +105,30 @@ def lower_repeat(op: Repeat, node: Apply, k: Lowerer) -> None:
 
 
 @step_function("specify_shape")
-def specify_shape(x: Array, lengths: Sequence[int]) -> Array:
+def specify_shape(x: Array, lengths: Sequence[int], *, called: str) -> Array:
     """Return the array itself, with its shape checked."""
     if x.shape != tuple(lengths):
         raise SpecifiedShapeError(
-            f"specify_shape: given shape {x.shape}, expected {tuple(lengths)}"
+            f"{called}: given shape {x.shape}, expected {tuple(lengths)}"
         )
     view: Array = x[...]
     return view
 
 
 @body_of("specify_shape")
-def specify_shape_steps(s: Steps, x: int, lengths: Sequence[int]) -> int:
+def specify_shape_steps(
+    s: Steps, x: int, lengths: Sequence[int], *, called: str
+) -> int:
     """Check the shape; return the array itself."""
     conditions = [
         s.arithmetic("eq", s.length(x, axis), length)
         for axis, length in enumerate(lengths)
     ]
-    s.require(x, conditions, "specify_shape: the array has another shape")
+    s.require(x, conditions, f"{called}: the array has another shape")
     return x
 
 
 @lowers(SpecifyShape)
 def lower_specify_shape(op: SpecifyShape, node: Apply, k: Lowerer) -> None:
     """Lower to a check when the plan is bound."""
-    k.call(node, "specify_shape", node.inputs)
+    k.call(node, "specify_shape", node.inputs, {"called": op.called})

@@ -323,3 +323,101 @@ def test_operands_that_do_not_fit():
         f(numbers(1, 3, 5, 5), numbers(1, 2, 2, 2))
     with pytest.raises(ValueError, match="filters of extent 6 along spatial axis 1"):
         f(numbers(1, 3, 5, 5), numbers(1, 3, 2, 6))
+
+
+# ---- shapes that a program declares ----
+
+
+def declared(shapes, *, build=T.nnet.conv2d, **options):
+    x, w = T.ftensor4("x"), T.ftensor4("w")
+    return [x, w], build(x, w, *shapes, **options)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "text"),
+    [
+        (
+            ((9, 3, 5, 6), None),
+            r"image by its declared shape: .*\(2, 3, 5, 6\).*\(9, 3",
+        ),
+        (((None, None, 7, None), None), r"image .*expected \(2, 3, 7, 6\)"),
+        ((None, (4, 3, 1, 2)), r"filters by .*\(4, 3, 2, 2\).* expected \(4, 3, 1, 2"),
+    ],
+)
+def test_arrays_of_other_than_declared_shapes_are_refused(context, shapes, text):
+    inputs, y = declared(shapes)
+    f = compiled(context, inputs, [y, *grad(y.sum(), inputs)])
+    given = numbers(2, 3, 5, 6), numbers(4, 3, 2, 2)
+    with pytest.raises(ValueError, match=f"conv2d: the {text}"):
+        f(*given)
+    inputs, y = declared(((2, None, 5, None), given[1].shape))
+    f = compiled(context, inputs, [y, *grad(y.sum(), inputs)])
+    plain = compiled(context, inputs, T.nnet.conv2d(*inputs))
+    assert_same(f(*given)[0], np.asarray(plain(*given)), exact=True)
+
+
+def test_a_constant_of_another_than_the_declared_shape_is_refused_when_built():
+    x, w = numbers(2, 3, 5, 5), T.ftensor4("w")
+    with pytest.raises(
+        GraphValueError, match=r"image .*\(2, 3, 5, 5\), expected \(2, 4"
+    ):
+        T.nnet.conv2d(x, w, (2, 4, None, 5))
+    with pytest.raises(GraphValueError, match=r"filters .*\(1, None, None, None\)"):
+        T.nnet.conv2d(
+            x, T.tensor("float32", (True,) + (False,) * 3), None, (2, 3, 3, 3)
+        )
+    with pytest.raises(GraphValueError, match="expected floats of 4"):
+        T.nnet.conv2d(T.fmatrix("m"), w, (2, 4, 5, 5))
+
+
+def test_a_declared_length_of_1_does_not_change_the_type():
+    inputs, y = declared(((1, 1, 5, 5), (1, 1, 3, 3)))
+    assert y.type.broadcastable == (False,) * 4
+    for slope, x in zip(grad(y.sum(), inputs), inputs, strict=True):
+        assert slope.type == x.type
+
+
+def test_gradients_of_other_than_declared_shapes_are_refused(context):
+    g, w, x = T.ftensor4("g"), T.ftensor4("w"), T.ftensor4("x")
+    outs = [
+        T.nnet.conv2d_transpose(g, w, (None, 2, 5, 6)),
+        abstract_conv.conv2d_grad_wrt_weights(x, g, (4, 7, 2, 2)),
+        abstract_conv.conv2d_grad_wrt_inputs(g, w, (2, 3, 5, 6), (4, 3, 2, 3)),
+    ]
+    given = [numbers(2, 4, 4, 5), numbers(4, 3, 2, 2), numbers(2, 3, 5, 6)]
+    for out, text in zip(
+        outs, (r"\(2, 3, 5, 6\)", r"\(4, 3, 2, 2\)", "the filters by"), strict=True
+    ):
+        f = compiled(context, [g, w, x], out, on_unused_input="ignore")
+        with pytest.raises(ValueError, match=text):
+            f(*given)
+
+
+# ---- names of other packages ----
+
+
+@pytest.mark.parametrize(
+    ("build", "options", "text"),
+    [
+        (T.nnet.conv2d, {"stride": 2}, "conv2d: got stride, whose name here is subsam"),
+        (T.nnet.conv2d, {"padding": 1}, "got padding, whose name here is border_mode"),
+        (T.nnet.conv3d, {"dilation": 2}, "conv3d: got dilation, .* filter_dilation"),
+        (T.nnet.conv2d, {"groups": 2}, "got groups, whose name here is num_groups"),
+        (
+            T.nnet.conv2d_transpose,
+            {"stride": 2},
+            "stride, whose name .* input_dilation",
+        ),
+        (T.nnet.separable_conv2d, {"padding": 2}, "separable_conv2d: got padding"),
+        (T.nnet.causal_conv1d, {"stride": 2}, "causal_conv1d: got stride"),
+        (abstract_conv.conv2d_grad_wrt_inputs, {"stride": 2}, "wrt_inputs: got stride"),
+    ],
+)
+def test_names_of_other_packages_are_told_ours(build, options, text):
+    with pytest.raises(GraphTypeError, match=text):
+        build(T.ftensor4("x"), T.ftensor4("w"), **options)
+
+
+def test_unknown_names_are_refused_by_python():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'nothing'"):
+        T.nnet.conv2d(T.ftensor4("x"), T.ftensor4("w"), nothing=1)

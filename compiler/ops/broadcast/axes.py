@@ -221,21 +221,27 @@ def is_flat(var: Any, ndim: int = 1) -> bool:
 
 
 class SpecifyShape(Op):
-    """The same array, whose shape is declared to be a vector's elements."""
+    """The same array, whose shape is declared to be a vector's elements.
 
-    __props__ = ()
+    ``called`` is what errors begin with: who declares the shape, and of what.
+    """
+
+    __props__ = ("called",)
 
     view_map: Mapping[int, Sequence[int]] = {0: [0]}
 
+    def __init__(self, called: str = "specify_shape") -> None:
+        self.called = called
+
     def make_node(self, x: Any, lengths: Any) -> Apply:
         """A node over ``x`` and its lengths, a vector of int64 on the host."""
-        variable = core.as_variable(x, "specify_shape")
-        vector = as_shape("specify_shape", lengths)
+        variable = core.as_variable(x, self.called)
+        vector = as_shape(self.called, lengths)
         known = elements(vector)
         flags = list(variable.type.broadcastable)
         if known is not None and len(known) != len(flags):
             raise GraphValueError(
-                f"specify_shape: given {len(known)} lengths, expected one for each "
+                f"{self.called}: given {len(known)} lengths, expected one for each "
                 f"axis of {variable.type}"
             )
         for axis, length in enumerate(known or ()):
@@ -252,7 +258,7 @@ class SpecifyShape(Op):
         expected = tuple(int(length) for length in lengths)
         if tuple(x.shape) != expected:
             raise SpecifiedShapeError(
-                f"specify_shape: given shape {x.shape}, expected {expected}"
+                f"{self.called}: given shape {x.shape}, expected {expected}"
             )
         return x
 
@@ -273,6 +279,9 @@ class SpecifyShape(Op):
         """Return the declared lengths."""
         known = elements(node.inputs[1])
         return [tuple(input_shapes[0]) if known is None else tuple(known)]
+
+    def __str__(self) -> str:
+        return type(self).__name__
 
 
 def specify_shape(x: Any, lengths: Any) -> Variable:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Variable
+from gpuarray.compiler.ops.nnet.arguments import called_elsewhere, declared
 from gpuarray.compiler.ops.nnet.conv import (
     AbstractConv,
     AbstractConv_gradInputs,
@@ -25,9 +27,32 @@ def op_of(role: type[BaseAbstractConv], convdim: int, *options: Any) -> Any:
     return role(convdim, *options) if cls is None else cls(*options)
 
 
+_named = called_elsewhere(
+    stride="subsample",
+    strides="subsample",
+    padding="border_mode",
+    pad="border_mode",
+    dilation="filter_dilation",
+    groups="num_groups",
+    kernel="filters",
+    weight="filters",
+)
+
+
+def _convolved(name: str, convdim: int, arrays: Sequence[Any], *options: Any) -> Any:
+    """Return the convolution of an image and filters, of the shapes in the options."""
+    op = op_of(AbstractConv, convdim, *options)
+    image, filters = arrays
+    return op(
+        declared(name, "image", image, op.imshp),
+        declared(name, "filters", filters, op.kshp),
+    )
+
+
 # ---- convolutions ----
 
 
+@_named
 def conv2d(
     input: Any,
     filters: Any,
@@ -47,8 +72,12 @@ def conv2d(
     result's rows and columns behind the results; they are turned around unless
     ``filter_flip`` is False. ``border_mode`` is ``"valid"``, ``"full"``, ``"half"``, a
     number of zeros, or for each axis a number or those before and after. ``subsample``
-    is the stride. Known shapes, with None for lengths that are not, are checked here;
-    ``image_shape`` is a former name of ``input_shape``.
+    is the stride. ``input_shape`` and ``filter_shape`` are known shapes, with None for
+    lengths that are not; ``image_shape`` is a former name of ``input_shape``.
+
+    The arrays and the result are of one dtype: float16, bfloat16, float32 or float64.
+    Shapes that do not fit together, and arrays of other shapes than are declared, raise
+    ValueError: here where lengths are known, else when the program runs.
     """
     if image_shape is not None and input_shape is not None:
         raise GraphTypeError(
@@ -57,11 +86,12 @@ def conv2d(
     shape = input_shape if image_shape is None else image_shape
     options = border_mode, subsample, filter_flip, filter_dilation, num_groups
     shapes = shape, filter_shape
-    op = op_of(AbstractConv, 2, *shapes, *options, unshared)
-    result: Variable = op(input, filters)
+    arrays = input, filters
+    result: Variable = _convolved("conv2d", 2, arrays, *shapes, *options, unshared)
     return result
 
 
+@_named
 def conv3d(
     input: Any,
     filters: Any,
@@ -76,11 +106,12 @@ def conv3d(
     """`conv2d` of volumes: (batch, channels, depth, rows, columns)."""
     options = border_mode, subsample, filter_flip, filter_dilation, num_groups
     shapes = input_shape, filter_shape
-    op = op_of(AbstractConv, 3, *shapes, *options)
-    result: Variable = op(input, filters)
+    arrays = input, filters
+    result: Variable = _convolved("conv3d", 3, arrays, *shapes, *options)
     return result
 
 
+@_named
 def causal_conv1d(
     input: Any,
     filters: Any,
@@ -112,11 +143,13 @@ def causal_conv1d(
         num_groups,
     )
     shapes = input_shape, None if unshared else shape
-    op = op_of(AbstractConv, 1, *shapes, *options, unshared)
-    result: Variable = op(input, filters)
+    result: Variable = _convolved(
+        "causal_conv1d", 1, (input, filters), *shapes, *options, unshared
+    )
     return result
 
 
+@_named
 def separable_conv2d(
     input: Any,
     depthwise_filters: Any,
@@ -156,6 +189,7 @@ def separable_conv2d(
     )
 
 
+@_named
 def separable_conv3d(
     input: Any,
     depthwise_filters: Any,
@@ -215,6 +249,23 @@ def spatial_lengths(name: str, what: str, shape: Any, convdim: int) -> list[Any]
     return lengths
 
 
+def _grad_image(
+    name: str, op: BaseAbstractConv, filters: Any, grad: Any, shape: Any
+) -> Variable:
+    lengths = spatial_lengths(name, "input_shape", shape, op.convdim)
+    result = op(declared(name, "filters", filters, op.kshp), grad, lengths)
+    return declared(name, "result", result, op.imshp)
+
+
+def _grad_filters(
+    name: str, op: BaseAbstractConv, image: Any, grad: Any, shape: Any
+) -> Variable:
+    lengths = spatial_lengths(name, "filter_shape", shape, op.convdim)
+    result = op(declared(name, "image", image, op.imshp), grad, lengths)
+    return declared(name, "result", result, op.kshp)
+
+
+@_named
 def conv2d_grad_wrt_inputs(
     output_grad: Any,
     filters: Any,
@@ -235,11 +286,10 @@ def conv2d_grad_wrt_inputs(
     options = border_mode, subsample, filter_flip, filter_dilation, num_groups
     shapes = input_shape, filter_shape
     op = op_of(AbstractConv_gradInputs, 2, *shapes, *options, unshared)
-    lengths = spatial_lengths("conv2d_grad_wrt_inputs", "input_shape", input_shape, 2)
-    result: Variable = op(filters, output_grad, lengths)
-    return result
+    return _grad_image("conv2d_grad_wrt_inputs", op, filters, output_grad, input_shape)
 
 
+@_named
 def conv2d_grad_wrt_weights(
     input: Any,
     output_grad: Any,
@@ -260,13 +310,12 @@ def conv2d_grad_wrt_weights(
     options = border_mode, subsample, filter_flip, filter_dilation, num_groups
     shapes = input_shape, filter_shape
     op = op_of(AbstractConv_gradWeights, 2, *shapes, *options, unshared)
-    lengths = spatial_lengths(
-        "conv2d_grad_wrt_weights", "filter_shape", filter_shape, 2
+    return _grad_filters(
+        "conv2d_grad_wrt_weights", op, input, output_grad, filter_shape
     )
-    result: Variable = op(input, output_grad, lengths)
-    return result
 
 
+@_named
 def conv3d_grad_wrt_inputs(
     output_grad: Any,
     filters: Any,
@@ -286,11 +335,10 @@ def conv3d_grad_wrt_inputs(
     options = border_mode, subsample, filter_flip, filter_dilation, num_groups
     shapes = input_shape, filter_shape
     op = op_of(AbstractConv_gradInputs, 3, *shapes, *options)
-    lengths = spatial_lengths("conv3d_grad_wrt_inputs", "input_shape", input_shape, 3)
-    result: Variable = op(filters, output_grad, lengths)
-    return result
+    return _grad_image("conv3d_grad_wrt_inputs", op, filters, output_grad, input_shape)
 
 
+@_named
 def conv3d_grad_wrt_weights(
     input: Any,
     output_grad: Any,
@@ -310,13 +358,20 @@ def conv3d_grad_wrt_weights(
     options = border_mode, subsample, filter_flip, filter_dilation, num_groups
     shapes = input_shape, filter_shape
     op = op_of(AbstractConv_gradWeights, 3, *shapes, *options)
-    lengths = spatial_lengths(
-        "conv3d_grad_wrt_weights", "filter_shape", filter_shape, 3
+    return _grad_filters(
+        "conv3d_grad_wrt_weights", op, input, output_grad, filter_shape
     )
-    result: Variable = op(input, output_grad, lengths)
-    return result
 
 
+@called_elsewhere(
+    stride="input_dilation",
+    strides="input_dilation",
+    subsample="input_dilation",
+    padding="border_mode",
+    pad="border_mode",
+    dilation="filter_dilation",
+    groups="num_groups",
+)
 def conv2d_transpose(
     input: Any,
     filters: Any,

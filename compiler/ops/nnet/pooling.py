@@ -10,6 +10,7 @@ from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.linalg.linalg import wide
+from gpuarray.compiler.ops.nnet.arguments import called_elsewhere
 from gpuarray.compiler.ops.nnet.windows import Windowed
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
@@ -211,7 +212,19 @@ class MaxPoolRop(Windowed):
 
 # ---- functions ----
 
+_named = called_elsewhere(
+    kernel_size="ws",
+    pool_size="ws",
+    window="ws",
+    kernel_shape="ws",
+    size="ws",
+    strides="stride",
+    pads="pad",
+    ceil_mode="ignore_border, which is its contrary",
+)
 
+
+@_named
 def pool_2d(
     input: Any,
     ws: Any = None,
@@ -232,12 +245,16 @@ def pool_2d(
     ``'max'``, ``'sum'``, ``'average_inc_pad'``, which counts padding as zeros, or
     ``'average_exc_pad'``, which does not count it. ``ds``, ``st`` and ``padding`` are
     former names of ``ws``, ``stride`` and ``pad``.
+
+    ``input`` has at least two axes, of floats, or of integers for maxima and sums; the
+    result has its dtype. Windows and paddings that do not fit raise ValueError.
     """
     return _pooled(
         "pool_2d", 2, input, (ws, ds), ignore_border, (stride, st), (pad, padding), mode
     )
 
 
+@_named
 def pool_3d(
     input: Any,
     ws: Any = None,
@@ -272,7 +289,8 @@ def _pooled(
     if ws is None:
         raise GraphTypeError(f"{name}: given no ws, expected a window of {ndim} axes")
     stride = _renamed(name, "stride", "st", *strides)
-    pad = pads[0] if pads[1] is None else pads[1]
+    is_default = isinstance(pads[0], tuple) and pads[0] == (0,) * ndim
+    pad = _renamed(name, "pad", "padding", None if is_default else pads[0], pads[1])
     op = Pool(bool(ignore_border), mode, ndim)
     result: Variable = op(x, ws, stride, pad)
     return result
