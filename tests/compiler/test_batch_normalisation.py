@@ -15,6 +15,8 @@ AXES = {
     (1,): (1,),
     (0, 3): (0, 3),
     (3, 0, 1, 2): (0, 1, 2, 3),
+    -3: (1,),
+    (0, -1): (0, 3),
 }
 SHAPE = (6, 3, 4, 5)
 RTOL = {"float64": 1e-10, "float32": 2e-5, "float16": 4e-3, "bfloat16": 3e-2}
@@ -192,7 +194,10 @@ ERRORS = [
     (lambda: TRAIN(INTS, V, V), TypeError, "given inputs i of .*expected floats"),
     (lambda: TRAIN(S, S, S), TypeError, "expected floats of at least 1 axis"),
     (lambda: TRAIN(X, V, V, "channels"), ValueError, "given axes 'channels'"),
-    (lambda: TRAIN(X, V, V, (0, 4)), ValueError, r"given axes \(0, 4\).* 0 to 3"),
+    (lambda: TRAIN(X, V, V, (0, 4)), ValueError, r"given axes \(0, 4\).* -4 to 3"),
+    (lambda: TRAIN(X, V, V, (0, -5)), ValueError, r"given axes \(0, -5\)"),
+    (lambda: TRAIN(X, V, V, (0, -4)), ValueError, r"given axes \(0, -4\).*each once"),
+    (lambda: TRAIN(X, V, V, 1.5), TypeError, "axis is 1.5, a float"),
     (lambda: TRAIN(X, V, V, ()), ValueError, r"given axes \(\)"),
     (lambda: TRAIN(X, M, V, "spatial"), TypeError, "given gamma m of 2 axes.*4, or 1"),
     (lambda: TRAIN(X, V, M, "spatial"), TypeError, "given beta m of 2 axes"),
@@ -225,3 +230,22 @@ def test_parameters_of_another_length_are_refused(first_context):
         f = function([X, V], bn.batch_normalization_train(X, V, V, "spatial")[0])
     with pytest.raises(ValueError, match="4"):
         f(np.zeros(SHAPE, "f4"), np.zeros(4, "f4"))
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 4, 5), (6, 3, 0, 5)])
+def test_a_batch_without_elements_is_refused(shape, context):
+    """Its statistics would be nan, and so the running averages ever after."""
+    x, g = T.ftensor4("x"), T.fvector("g")
+    out, mean, _ = bn.batch_normalization_train(x * 2, g, g, "spatial")
+    with config.use(device=str(context.name)):
+        f = function([x, g], [out, mean, grad(out.sum(), x)])
+    ones = np.ones(3, "f4")
+    with pytest.raises(ValueError, match=r"_train: .*no elements"):
+        f(np.ones(shape, "f4"), ones)
+    assert np.all(np.isfinite(f(np.ones((2, 3, 1, 1), "f4"), ones)[0]))
+    assert f(np.ones((2, 0, 1, 1), "f4"), ones[:0])[0].shape == (2, 0, 1, 1)
+    # The phase of inference has no statistics to compute.
+    test = bn.batch_normalization_test(x, g, g, g, g, "spatial")
+    with config.use(device=str(context.name)):
+        infer = function([x, g], test)
+    assert infer(np.ones(shape, "f4"), ones).shape == shape

@@ -16,12 +16,13 @@ from gpuarray.compiler.graph.core import Apply, Op, Variable, is_float
 from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import TensorType
+from gpuarray.compiler.ops.broadcast.axes import SpecifyShape
 from gpuarray.compiler.ops.broadcast.broadcast import addbroadcast
 from gpuarray.compiler.ops.control.gradient_markers import disconnected_grad
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.reduce import reduce
-from gpuarray.compiler.ops.shape.shape import dimshuffle
-from gpuarray.compiler.ops.variables.basic import as_tensor_variable
+from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
+from gpuarray.compiler.ops.variables.basic import as_tensor_variable, known_integer
 from gpuarray.dtypes import work_dtype
 
 
@@ -58,7 +59,9 @@ class BatchNormalization(Op):
         relative error is below that of a sum times the number of elements.
         """
         x, gamma, beta, epsilon = (math.cast(v, work_of(inputs[0])) for v in inputs)
-        first = x[tuple(0 if i in self.axes else slice(None) for i in range(x.ndim))]
+        first = self._not_empty(x)[
+            tuple(0 if i in self.axes else slice(None) for i in range(x.ndim))
+        ]
         order = iter(range(x.ndim))
         kept = ["x" if i in self.axes else next(order) for i in range(x.ndim)]
         shift = disconnected_grad(dimshuffle(first, *kept))
@@ -71,11 +74,26 @@ class BatchNormalization(Op):
         out = (x - mean) * scale + beta
         return [math.cast(out, inputs[0].type.dtype), mean, variance]
 
+    def _not_empty(self, x: Variable) -> Variable:
+        """Return ``x``, whose batches must have an element when the program runs."""
+        lengths = [shape_i(x, axis) for axis in range(x.type.ndim)]
+        for axis in self.axes:
+            if not x.type.broadcastable[axis]:
+                lengths[axis] = math.maximum(lengths[axis], 1)
+        called = "batch_normalization_train: the batch has no elements"
+        result: Variable = SpecifyShape(called)(x, lengths)
+        return result
+
     def _mean(self, x: Variable) -> Variable:
         return reduce.mean(x, self.axes, keepdims=True)
 
     def reference(self, x: Any, gamma: Any, beta: Any, epsilon: Any) -> Any:
         """Return the results with NumPy, computed in float64."""
+        if any(x.shape[axis] == 0 for axis in self.axes):
+            raise GraphValueError(
+                "batch_normalization_train: the batch has no elements: given shape "
+                f"{x.shape}"
+            )
         wide = x.astype("float64")
         mean = wide.mean(self.axes, keepdims=True)
         variance = wide.var(self.axes, keepdims=True)
@@ -171,9 +189,10 @@ def batch_normalization_train(
     elements.
 
     ``axes`` are ``"per-activation"`` (the first), ``"spatial"`` (all but the second),
-    or numbers. Parameters and averages have the other axes, or all with length 1 along
-    ``axes``; so have then ``mean``, ``invstd`` and the new averages. The result has the
-    dtype of ``inputs``, the statistics too, but at least float32.
+    or numbers, negative ones from the last. Parameters and averages have the other
+    axes, or all with length 1 along ``axes``; so have then ``mean``, ``invstd`` and the
+    new averages. The result has the dtype of ``inputs``, the statistics too, but at
+    least float32. A batch of no elements raises ValueError when the program runs.
     """
     name = "batch_normalization_train"
     x = _floats(name, inputs)
@@ -279,12 +298,15 @@ def _axes_of(name: str, axes: Any, ndim: int) -> tuple[int, ...]:
         known = {"per-activation": (0,), "spatial": spatial}
         places = known.get(axes, ())
     else:
-        given = [axes] if isinstance(axes, (int, np.integer)) else axes
-        places = tuple(sorted({int(axis) for axis in given}))
-    if not places or places[0] < 0 or places[-1] >= ndim:
+        given = axes if isinstance(axes, (list, tuple, set, np.ndarray)) else [axes]
+        numbers = [known_integer(name, "axis", axis) for axis in given]
+        inside = all(-ndim <= axis < ndim for axis in numbers)
+        places = tuple(sorted({axis % ndim for axis in numbers})) if inside else ()
+        places = places if len(places) == len(numbers) else ()
+    if not places:
         raise GraphValueError(
             f"{name}: given axes {axes!r}, expected 'per-activation', 'spatial', or "
-            f"numbers of axes from 0 to {ndim - 1}"
+            f"numbers of axes from {-ndim} to {ndim - 1}, each once"
         )
     return places
 
