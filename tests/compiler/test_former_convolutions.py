@@ -70,6 +70,31 @@ def test_conv2d_of_nnet_refuses_how_to_compute():
 
 
 @pytest.mark.parametrize("mode", ["valid", "full"])
+def test_the_former_op(context, mode):
+    x, w = drawn(2, 3, 6, 5), drawn(4, 3, 3, 2)
+    a, b = tensors(x, w)
+    op = T.nnet.ConvOp((3, 6, 5), (3, 2), 4, 2, 2, 1, mode, unroll_batch=2, version=-1)
+    got = compiled(context, [a, b], op(a, b))(x, w)
+    assert_same(got, sums(x, w, mode)[:, :, ::2], exact=True)
+    shape = T.nnet.conv.ConvOp.getOutputShape((6, 5), (3, 2), (2, 1), mode)
+    assert shape == got.shape[2:]
+    anything = T.nnet.ConvOp(output_mode=mode)
+    assert_same(compiled(context, [a, b], anything(a, b))(x, w), sums(x, w, mode))
+    f = compiled(context, [a, b], T.nnet.ConvOp((6, 5), nkern=5)(a, b))
+    with pytest.raises(ValueError, match="filters by its declared shape"):
+        f(x, w)
+
+
+def test_the_former_op_refuses_what_it_does_not_have():
+    with pytest.raises(GraphTypeError, match="got imshp_logical"):
+        T.nnet.ConvOp(imshp_logical=(3, 6, 5), kshp_logical=None)
+    with pytest.raises(GraphValueError, match="output_mode is 'same'"):
+        T.nnet.ConvOp(output_mode="same")
+    with pytest.raises(GraphValueError, match=r"kshp is .* expected 4"):
+        T.nnet.ConvOp(kshp=(3,))
+
+
+@pytest.mark.parametrize("mode", ["valid", "full"])
 @pytest.mark.parametrize("image", [(6, 5), (2, 6, 5)])
 @pytest.mark.parametrize("filters", [(3, 2), (4, 3, 2)])
 def test_conv2d_of_signal(image, filters, mode):

@@ -8,6 +8,7 @@ from gpuarray.compiler.errors import GraphArgumentError, GraphTypeError, GraphVa
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.ops.nnet import conv_functions as functions
 from gpuarray.compiler.ops.nnet.conv import known_shape
+from gpuarray.compiler.ops.nnet.conv_shapes import get_conv_output_shape
 from gpuarray.compiler.ops.shape.shape import dimshuffle
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
@@ -101,3 +102,84 @@ def _padding(border_mode: Any, filters: Any) -> Any:
         {"valid": 0, "half": length // 2, "full": length - 1}[mode]
         for mode, length in zip(border_mode, lengths, strict=True)
     )
+
+
+# ---- the former op ----
+
+
+class ConvOp:
+    """`T.nnet.conv2d` as an object, with the arguments of Theano's former op.
+
+    ``imshp`` is what is known of an image, (channels, rows, columns) or (rows,
+    columns), ``kshp`` the rows and columns of a filter, ``nkern`` the number of
+    filters, ``bsize`` that of images; arrays of others raise ValueError. ``dx`` and
+    ``dy`` are the strides along rows and columns; ``output_mode`` is ``"valid"`` or
+    ``"full"``. Arguments that chose how Theano computed (``unroll_batch``,
+    ``unroll_kern``, ``unroll_patch``, ``version``, ``verbose``, ``direction_hint``,
+    ``openmp``) have no effect.
+
+    >>> from gpuarray.compiler import tensor as T
+    >>> op = ConvOp((1, 5, 4), (2, 2), nkern=3, bsize=6)
+    >>> ConvOp.getOutputShape((5, 4), (2, 2)), op(T.ftensor4(), T.ftensor4()).type
+    ((4, 3), TensorType(float32, 4D))
+    """
+
+    def __init__(
+        self,
+        imshp: Any = None,
+        kshp: Any = None,
+        nkern: Any = None,
+        bsize: Any = None,
+        dx: int = 1,
+        dy: int = 1,
+        output_mode: str = "valid",
+        **options: Any,
+    ) -> None:
+        given = [name for name in options if options[name] is not None]
+        refused = [name for name in given if name not in _HOW]
+        if refused:
+            raise GraphTypeError(
+                f"ConvOp: got {', '.join(refused)}; images and filters have one shape "
+                "here, give it as imshp and kshp"
+            )
+        if output_mode not in ("valid", "full"):
+            raise GraphValueError(
+                f"ConvOp: output_mode is {output_mode!r}, expected 'valid' or 'full'"
+            )
+        image = (None, None, None) if imshp is None else tuple(imshp)
+        if len(image) == 2:
+            image = (None, *image)
+        channels, *lengths = image
+        self.imshp, self.kshp = imshp, kshp
+        self.nkern, self.bsize = nkern, bsize
+        self.dx, self.dy, self.out_mode = dx, dy, output_mode
+        of_filters = (None, None) if kshp is None else tuple(kshp)
+        self._options = (
+            known_shape("ConvOp", "imshp", (bsize, channels, *lengths), 4),
+            known_shape("ConvOp", "kshp", (nkern, channels, *of_filters), 4),
+            output_mode,
+            (dx, dy),
+        )
+
+    def __call__(self, inputs: Any, kerns: Any) -> Variable:
+        """Return the convolution of images (batch, channels, rows, columns)."""
+        return functions.conv2d(inputs, kerns, *self._options)
+
+    @staticmethod
+    def getOutputShape(
+        inshp: Any, kshp: Any, stride: Any = (1, 1), mode: str = "valid"
+    ) -> tuple[Any, ...]:
+        """Return rows and columns of the result, from those of image and filters."""
+        shapes = (1, 1, *inshp), (1, 1, *kshp)
+        return get_conv_output_shape(*shapes, mode, tuple(stride))[2:]
+
+
+_HOW = (
+    "unroll_batch",
+    "unroll_kern",
+    "unroll_patch",
+    "version",
+    "verbose",
+    "direction_hint",
+    "openmp",
+)

@@ -14,6 +14,7 @@ from gpuarray.compiler.ops.nnet.activations import (
     softsign as softsign,
     ultra_fast_sigmoid as ultra_fast_sigmoid,
 )
+from gpuarray.compiler.ops.nnet.conv_former import ConvOp as ConvOp
 from gpuarray.compiler.ops.nnet.conv_functions import (
     causal_conv1d as causal_conv1d,
     conv2d as conv2d,
