@@ -13,6 +13,7 @@ from gpuarray.compiler import (
     compile as compile,
     cops as cops,
     d3viz as d3viz,
+    gpuarray as gpuarray,
     gpukernels as gpukernels,
     gradient as gradient,
     ifelse as ifelse,
@@ -96,7 +97,7 @@ _asarray = _asarray_of
 
 _names.suggest_names(
     __name__,
-    "compile cops d3viz gpukernels gradient ifelse printing profiling sandbox "
+    "compile cops d3viz gpuarray gpukernels gradient ifelse printing profiling sandbox "
     "scan_module tensor",
 )
 _names.refuse_what_is_to_come()

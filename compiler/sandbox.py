@@ -19,9 +19,8 @@ from typing import Any
 
 from gpuarray._creation.filled import zeros
 from gpuarray.array import Array
-from gpuarray.compiler.contexts import get_context, list_contexts, reg_context
+from gpuarray.compiler import gpuarray as gpuarray
 from gpuarray.compiler.graph.core import Variable
-from gpuarray.compiler.graph.types import GpuArrayType, gpu_context_type
 from gpuarray.compiler.names import suggest_names
 from gpuarray.compiler.ops.variables import transfer
 
@@ -48,16 +47,15 @@ _basic_ops = SimpleNamespace(
     host_from_gpu=transfer.host_from_gpu,
     infer_context_name=transfer.infer_context_name,
 )
-_type = SimpleNamespace(
-    GpuArrayType=GpuArrayType,
-    get_context=get_context,
-    gpu_context_type=gpu_context_type,
-    list_contexts=list_contexts,
-    reg_context=reg_context,
-)
 
-cuda = SimpleNamespace(CudaNdarray=SimpleNamespace(zeros=_zeros), basic_ops=_basic_ops)
-gpuarray = SimpleNamespace(basic_ops=_basic_ops, type=_type)
+cuda = SimpleNamespace(
+    CudaNdarray=SimpleNamespace(zeros=_zeros),
+    basic_ops=_basic_ops,
+    cuda_available=False,
+    cuda_enabled=False,
+    dnn=gpuarray.dnn,
+)
+"""Theano's first way to a GPU. It says that it is not there: `gpuarray` is."""
 
 __all__ = ["cuda", "gpuarray"]
 

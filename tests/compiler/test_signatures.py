@@ -13,6 +13,7 @@ from gpuarray.compiler.rewrites.passes import all_rewrites
 GOLDEN = Path(__file__).resolve().parent / "signatures.txt"
 SPACES = {
     "compiler": compiler,
+    "compiler.gpuarray.dnn": compiler.gpuarray.dnn,
     "T": T,
     "T.fft": T.fft,
     "T.nlinalg": T.nlinalg,
