@@ -240,7 +240,7 @@ def test_a_batch_without_elements_is_refused(shape, context):
     with config.use(device=str(context.name)):
         f = function([x, g], [out, mean, grad(out.sum(), x)])
     ones = np.ones(3, "f4")
-    with pytest.raises(ValueError, match=r"_train: .*no elements"):
+    with pytest.raises(IndexError, match=r"axis \d with size 0"):
         f(np.ones(shape, "f4"), ones)
     assert np.all(np.isfinite(f(np.ones((2, 3, 1, 1), "f4"), ones)[0]))
     assert f(np.ones((2, 0, 1, 1), "f4"), ones[:0])[0].shape == (2, 0, 1, 1)

@@ -16,12 +16,11 @@ from gpuarray.compiler.graph.core import Apply, Op, Variable, is_float
 from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.broadcast.axes import SpecifyShape
 from gpuarray.compiler.ops.broadcast.broadcast import addbroadcast
 from gpuarray.compiler.ops.control.gradient_markers import disconnected_grad
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.reduce import reduce
-from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
+from gpuarray.compiler.ops.shape.shape import dimshuffle
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable, known_integer
 from gpuarray.dtypes import work_dtype
 
@@ -59,9 +58,7 @@ class BatchNormalization(Op):
         relative error is below that of a sum times the number of elements.
         """
         x, gamma, beta, epsilon = (math.cast(v, work_of(inputs[0])) for v in inputs)
-        first = self._not_empty(x)[
-            tuple(0 if i in self.axes else slice(None) for i in range(x.ndim))
-        ]
+        first = x[tuple(0 if i in self.axes else slice(None) for i in range(x.ndim))]
         order = iter(range(x.ndim))
         kept = ["x" if i in self.axes else next(order) for i in range(x.ndim)]
         shift = disconnected_grad(dimshuffle(first, *kept))
@@ -74,26 +71,11 @@ class BatchNormalization(Op):
         out = (x - mean) * scale + beta
         return [math.cast(out, inputs[0].type.dtype), mean, variance]
 
-    def _not_empty(self, x: Variable) -> Variable:
-        """Return ``x``, whose batches must have an element when the program runs."""
-        lengths = [shape_i(x, axis) for axis in range(x.type.ndim)]
-        for axis in self.axes:
-            if not x.type.broadcastable[axis]:
-                lengths[axis] = math.maximum(lengths[axis], 1)
-        called = "batch_normalization_train: the batch has no elements"
-        result: Variable = SpecifyShape(called)(x, lengths)
-        return result
-
     def _mean(self, x: Variable) -> Variable:
         return reduce.mean(x, self.axes, keepdims=True)
 
     def reference(self, x: Any, gamma: Any, beta: Any, epsilon: Any) -> Any:
         """Return the results with NumPy, computed in float64."""
-        if any(x.shape[axis] == 0 for axis in self.axes):
-            raise GraphValueError(
-                "batch_normalization_train: the batch has no elements: given shape "
-                f"{x.shape}"
-            )
         wide = x.astype("float64")
         mean = wide.mean(self.axes, keepdims=True)
         variance = wide.var(self.axes, keepdims=True)
@@ -192,7 +174,7 @@ def batch_normalization_train(
     or numbers, negative ones from the last. Parameters and averages have the other
     axes, or all with length 1 along ``axes``; so have then ``mean``, ``invstd`` and the
     new averages. The result has the dtype of ``inputs``, the statistics too, but at
-    least float32. A batch of no elements raises ValueError when the program runs.
+    least float32. A batch of no elements raises IndexError when the program runs.
     """
     name = "batch_normalization_train"
     x = _floats(name, inputs)
