@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from gpuarray._nn.vendor import why_no_dnn
 from gpuarray.compiler.config import config
+from gpuarray.compiler.contexts import get_context
+from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.control.debugging import Assert, Print
+from gpuarray.compiler.ops.nnet.conv import BaseAbstractConv
 
 if TYPE_CHECKING:
     from gpuarray.compiler.profiling.stats import ProfileStats
@@ -43,6 +47,7 @@ def suggestions(stats: ProfileStats) -> Iterator[str]:
     others = sorted({str(n.op) for n in stats.on_host} - {str(n.op) for n in looked})
     if others:
         yield f"The plan pauses for the host at {', '.join(others[:4])}"
+    yield from without_dnn(nodes)
     over = stats.fct_call_time - stats.local_time
     if stats.fct_callcount and over > 0.5 * stats.fct_call_time:
         yield (
@@ -51,3 +56,17 @@ def suggestions(stats: ProfileStats) -> Iterator[str]:
         )
     if not config.fuse or config.rewrites != "all":
         yield "Let all rewrites work: the settings `fuse=True`, `rewrites=all`"
+
+
+def without_dnn(nodes: Sequence[Apply]) -> Iterator[str]:
+    """Return a line where convolutions on CUDA are computed without cuDNN."""
+    convolutions = [node for node in nodes if isinstance(node.op, BaseAbstractConv)]
+    types = [node.outputs[0].type for node in convolutions]
+    for name in {getattr(type_, "context_name", None) for type_ in types}:
+        reason = why_no_dnn(get_context(name))
+        if reason:
+            first, *_ = reason.splitlines()
+            yield (
+                "Own kernels compute the convolutions, for cuDNN was not used: "
+                f"{first}; `python -m gpuarray.doctor` says what to install"
+            )

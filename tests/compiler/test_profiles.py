@@ -481,3 +481,18 @@ def test_loops_in_loops_have_times_of_their_own(context):
     spent = loops["for{outer}"].seconds[inner]
     assert spent >= sum(loops["for{inner}"].seconds.values()) > 0
     assert "for{inner}: 2 iterations a call, 4 calls" in summary(f.profile)
+
+
+def test_a_missing_cudnn_is_told_of_convolutions(context, monkeypatch):
+    said = "cuDNN cannot be opened: pip install nvidia-cudnn-cu13\n  more of it"
+    monkeypatch.setattr("gpuarray.compiler.profiling.tips.why_no_dnn", lambda _: said)
+    x, w = T.ftensor4("x"), T.ftensor4("w")
+    images, filters = np.ones((1, 1, 5, 5), "f4"), np.ones((2, 1, 3, 3), "f4")
+    with config.use(device=str(context.name)):
+        convolved = function([x, w], T.nnet.conv2d(x, w), profile=True)
+        summed = function([x, w], x.sum() + w.sum(), profile=True)
+    convolved(images, filters)
+    summed(images, filters)
+    told = "cuDNN was not used: cuDNN cannot be opened: pip install nvidia-cudnn-cu13; "
+    assert told in summary(convolved.profile)
+    assert "cuDNN" not in summary(summed.profile)

@@ -28,3 +28,11 @@ def dnn_version(context: Context | None = None) -> tuple[int, str]:
             major, minor, patch = map(int, numbers)
             return 10000 * major + 100 * minor + patch, ""
     return 0, "\n".join(lines)
+
+
+def why_no_dnn(context: Context) -> str:
+    """Return why cuDNN is missed on a context; empty where it is not."""
+    if context.kind != "cuda" or variables().get("GPUARRAY_DNN") == "own":
+        return ""
+    found, reason = dnn_version(context)
+    return "" if found else reason
