@@ -28,6 +28,7 @@ from gpuarray._kernels.codegen import resolve
 from gpuarray._nn import convolution, pooling
 from gpuarray._nn.classification import ctc
 from gpuarray._nn.neighbours import images_to_neighbours, neighbours_to_images
+from gpuarray._nn.normalisation import batch_norm, batch_norm_grad, batch_norm_train
 from gpuarray._nn.pooling import MODES, Windows
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.compiler.errors import AssertError
@@ -305,6 +306,18 @@ def pools():
     pooling.pool(long, Windows(part, part, (0,), (0,)))
 
 
+def normalisations():
+    """Batch normalisation of each float, its gradient, and that of given statistics."""
+    for dtype in (*FLOATS, "bfloat16"):
+        x = empty((4, 3, 5), dtype)
+        gamma = empty(3, "float64" if str(dtype) == "float64" else "float32")
+        arrays = x, gamma, gamma
+        averages = [empty(3, gamma.dtype) for _ in range(2)]
+        _, *statistics = batch_norm_train(*arrays, *averages)
+        batch_norm_grad(x, *arrays[:2], *statistics)
+        batch_norm(*arrays, *averages)
+
+
 def transforms():
     """Passes of Fourier transforms of every radix and type, and their convolutions."""
     for name, text in kernel_text.sources():
@@ -557,6 +570,7 @@ def main() -> None:
         transforms,
         convolutions,
         pools,
+        normalisations,
         folds,
         own,
     ):

@@ -7,6 +7,8 @@ from gpuarray._nn.classification import ctc as ctc
 from gpuarray._nn.convolution import conv as conv, conv_transpose as conv_transpose
 from gpuarray._nn.normalisation import (
     batch_norm as batch_norm,
+    batch_norm_grad as batch_norm_grad,
+    batch_norm_train as batch_norm_train,
     local_response_norm as local_response_norm,
 )
 from gpuarray._nn.pooling import (

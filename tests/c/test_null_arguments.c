@@ -325,6 +325,29 @@ static void test_pooling(void) {
   GpuArray_clear(&v);
 }
 
+static void test_batch_normalisation(void) {
+  const size_t shape[2] = {2, 3}, row[1] = {3};
+  GpuArray x, gamma, mean, deviation, variance;
+  gpubatchnorm n;
+  gpubatchnorm_init(&n, 2, 1);
+  CHECK_OK(GpuArray_zeros(&x, ctx, GA_FLOAT, 2, shape, GA_C_ORDER));
+  CHECK_OK(GpuArray_zeros(&gamma, ctx, GA_FLOAT, 1, row, GA_C_ORDER));
+  CHECK_OK(GpuArray_zeros(&mean, ctx, GA_FLOAT, 1, row, GA_C_ORDER));
+  CHECK_OK(GpuArray_zeros(&deviation, ctx, GA_FLOAT, 1, row, GA_C_ORDER));
+  CHECK_OK(GpuArray_zeros(&variance, ctx, GA_FLOAT, 1, row, GA_C_ORDER));
+  REFUSES(GpuArray_batch_norm_train(P(&x), NULL, NULL, P(&mean), P(&variance), P(&x),
+                                    P(&gamma), P(&gamma), P(&n)));
+  REFUSES(GpuArray_batch_norm(P(&x), P(&x), P(&gamma), P(&gamma), P(&mean),
+                              P(&variance), P(&n)));
+  REFUSES(GpuArray_batch_norm_grad(&x, NULL, NULL, P(&x), P(&x), P(&gamma), P(&mean),
+                                   P(&deviation), P(&n)));
+  REFUSES_DAMAGED(&deviation, GpuArray_batch_norm_train(&x, &mean, &deviation, NULL,
+                                                        NULL, &x, &gamma, &gamma, &n));
+  GpuArray *all[] = {&x, &gamma, &mean, &deviation, &variance};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    GpuArray_clear(all[i]);
+}
+
 static void test_expressions(void) {
   gpuelemwise_arg args[2] = {{"y", GA_FLOAT, GE_WRITE}, {"x", GA_FLOAT, GE_READ}};
   gpuelemwise_arg three[3] = {
@@ -554,6 +577,7 @@ int main(int argc, char **argv) {
   test_picking_and_sorting();
   test_layers();
   test_pooling();
+  test_batch_normalisation();
   test_expressions();
   test_reductions_and_scans();
   test_random_numbers();

@@ -3,7 +3,12 @@
 import gpuarray
 import numpy as np
 import pytest
-from gpuarray._nn.normalisation import batch_norm, local_response_norm
+from gpuarray._nn.normalisation import (
+    batch_norm,
+    batch_norm_grad,
+    batch_norm_train,
+    local_response_norm,
+)
 
 RTOL = {"float64": 1e-10, "float32": 2e-5, "float16": 4e-3, "bfloat16": 3e-2}
 
@@ -49,6 +54,80 @@ def test_the_variance_stays_beside_a_large_mean(first_context):
     np.testing.assert_allclose(var, host.astype("float64").var((0, 2, 3)), rtol=1e-4)
 
 
+def moved_back(array, order):
+    """An array of the same values, whose memory has its axes in another order."""
+    back = np.argsort(order).tolist()
+    packed = np.ascontiguousarray(array.transpose(order))
+    return lambda context: gpuarray.asarray(packed, context=context).transpose(*back)
+
+
+@pytest.mark.parametrize("axes", [None, (0,), (0, 1, 2, 3)])
+@pytest.mark.parametrize("dtype", RTOL)
+def test_training_and_its_gradient(axes, dtype, context):
+    places = axes or (0, 2, 3)
+    order = np.random.default_rng(5).permutation(4)
+    x, g = (drawn(4, 3, 5, 6, seed=seed).astype(dtype) for seed in (0, 7))
+    full = [1 if i in places else n for i, n in enumerate(x.shape)]
+    work = "float64" if dtype == "float64" else "float32"
+    gamma, beta, old_mean, old_var = (
+        drawn(*full, seed=seed).astype(work) for seed in range(1, 5)
+    )
+    a, dy = (moved_back(each, order)(context) for each in (x, g))
+    scale, shift, mean_on, var_on = (
+        gpuarray.asarray(each, context=context)
+        for each in (gamma, beta, old_mean, old_var)
+    )
+    out, mean, deviation = batch_norm_train(
+        a, scale, shift, mean_on, var_on, axes=axes, epsilon=1e-3, factor=0.3
+    )
+    found = batch_norm_grad(dy, a, scale, mean, deviation, axes=axes)
+    wide_x, wide_g = (each.astype("float64") for each in (x, g))
+    m = wide_x.mean(places, keepdims=True)
+    v = wide_x.var(places, keepdims=True)
+    n = x.size // v.size
+    d = 1 / np.sqrt(v + 1e-3)
+    normal = (wide_x - m) * d
+    product = (wide_g * normal).sum(places, keepdims=True)
+    total = wide_g.sum(places, keepdims=True)
+    right = [
+        (out, normal * gamma + beta, dtype),
+        (mean, m, work),
+        (deviation, d, work),
+        (mean_on, old_mean * 0.7 + m * 0.3, work),
+        (var_on, old_var * 0.7 + v * n / (n - 1) * 0.3, work),
+        (found[0], (wide_g - total / n - normal * product / n) * gamma * d, dtype),
+        (found[1], product, work),
+        (found[2], total, work),
+    ]
+    for got, expected, kind in right:
+        assert str(got.dtype) == kind
+        rtol = RTOL[kind]
+        np.testing.assert_allclose(wide(got), expected, rtol, 5 * rtol)
+    again = batch_norm_train(a, scale, shift, axes=axes, epsilon=1e-3)
+    assert np.asarray(again[0]).tobytes() == np.asarray(out).tobytes()
+    assert np.asarray(again[2]).tobytes() == np.asarray(deviation).tobytes()
+
+
+def test_training_without_elements(first_context):
+    gamma = gpuarray.ones(3, "float32", device=first_context)
+    x = gpuarray.zeros((0, 3, 2), "float32", device=first_context)
+    out, mean, _ = batch_norm_train(x, gamma, gamma)
+    assert out.shape == (0, 3, 2)
+    assert np.isnan(np.asarray(mean)).all()
+    by_x, by_gamma, _ = batch_norm_grad(x, x, gamma, mean, mean)
+    assert by_x.shape == x.shape
+    assert not np.asarray(by_gamma[:0]).size
+
+
+def test_the_deviation_stays_beside_a_large_mean(first_context):
+    host = (drawn(8, 2, 20, 20) + 1e4).astype("float32")
+    array = gpuarray.asarray(host, context=first_context)
+    ones = gpuarray.ones(2, "float32", device=first_context)
+    _, _, deviation = batch_norm_train(array, ones, ones)
+    spread = host.astype("float64").var((0, 2, 3)) + 1e-4
+    np.testing.assert_allclose(deviation, spread**-0.5, rtol=1e-4)
+
+
 @pytest.mark.parametrize("n", [1, 4, 5, 11])
 @pytest.mark.parametrize("dtype", RTOL)
 def test_local_response_norm(n, dtype, first_context):
@@ -69,7 +148,16 @@ ERRORS = {
     "axes are .*, expected numbers of axes from 0 to 1": lambda x, i: batch_norm(
         x, x, x, axes=(2,)
     ),
-    "gamma has shape": lambda x, i: batch_norm(x, x, x),
+    r"gamma is float32 \(3, 4\), expected the shape \(1, 4\)": lambda x, i: batch_norm(
+        x, x, x
+    ),
+    "expected floats no wider than float32": lambda x, i: batch_norm(
+        x, x[0].astype("float64"), x[0]
+    ),
+    "one of the running mean and variance": lambda x, i: batch_norm_train(
+        x, x[0], x[0], x[1].copy()
+    ),
+    "the gradient is": lambda x, i: batch_norm_grad(x[1:], x, x[0], x[0], x[0]),
     "got one of mean and var": lambda x, i: batch_norm(x, x, x, x),
     "got int32": lambda x, i: local_response_norm(i),
     "and n 0, expected": lambda x, i: local_response_norm(x, 0),

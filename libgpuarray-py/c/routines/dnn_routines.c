@@ -213,3 +213,70 @@ int ga__run_pool_at_first(ga_routine_call *c) {
   GA_TRY(empty_pooled(c, &p, "pool_at_first"));
   return or_clear(c, GpuArray_pool_at_first(c->outs[0], c->ins[0], c->ins[1], &p));
 }
+
+/* ---- batch normalisation ---- */
+
+static gpubatchnorm norm_of(const ga_routine_call *c) {
+  return (gpubatchnorm){.size = sizeof(gpubatchnorm),
+                        .axes = (unsigned int)c->params[0],
+                        .epsilon = as_double(c->params[1]),
+                        .factor = as_double(c->params[2])};
+}
+
+/* Makes results that are like an array, or for NULL statistics of the first input. */
+static int empty_results(ga_routine_call *c, unsigned int axes,
+                         const GpuArray *const *likes) {
+  const GpuArray *x = c->ins[0];
+  const int work = x->typecode == GA_DOUBLE ? GA_DOUBLE : GA_FLOAT;
+  size_t dims[GA_MAX_NDIM];
+  for (unsigned int i = 0; i < x->nd; i++)
+    dims[i] = axes >> i & 1 ? 1 : x->dimensions[i];
+  int status = GA_NO_ERROR;
+  for (unsigned int i = 0; i < c->n_out; i++)
+    GA_THEN(status, likes[i] != NULL ? empty_like(c, i, likes[i], likes[i]->typecode)
+                                     : GpuArray_empty(c->outs[i], c->context, work,
+                                                      x->nd, dims, GA_C_ORDER));
+  return status == GA_NO_ERROR ? status : or_clear(c, status);
+}
+
+int ga__run_batch_norm_train(ga_routine_call *c) {
+  const GpuArray *const *ins = (const GpuArray *const *)c->ins;
+  const gpubatchnorm b = norm_of(c);
+  const bool has_averages = c->n_in == 5;
+  if ((c->n_in != 3 && !has_averages) || c->n_out != c->n_in)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "batch_norm_train: %u arrays and %u results, expected 3 or 5",
+                   c->n_in, c->n_out);
+  const GpuArray *likes[5] = {ins[0], NULL, NULL};
+  for (unsigned int i = 3; i < c->n_in; i++)
+    likes[i] = ins[i];
+  GA_TRY(empty_results(c, b.axes, likes));
+  int status = GA_NO_ERROR;
+  for (unsigned int i = 3; i < c->n_in; i++)
+    GA_THEN(status, GpuArray_move(c->outs[i], ins[i]));
+  GA_THEN(status, GpuArray_batch_norm_train(c->outs[0], c->outs[1], c->outs[2],
+                                            has_averages ? c->outs[3] : NULL,
+                                            has_averages ? c->outs[4] : NULL, ins[0],
+                                            ins[1], ins[2], &b));
+  return or_clear(c, status);
+}
+
+int ga__run_batch_norm(ga_routine_call *c) {
+  const GpuArray *const *ins = (const GpuArray *const *)c->ins;
+  const gpubatchnorm b = norm_of(c);
+  GA_TRY(empty_like(c, 0, ins[0], ins[0]->typecode));
+  return or_clear(
+      c, GpuArray_batch_norm(c->outs[0], ins[0], ins[1], ins[2], ins[3], ins[4], &b));
+}
+
+int ga__run_batch_norm_grad(ga_routine_call *c) {
+  const GpuArray *const *ins = (const GpuArray *const *)c->ins;
+  const gpubatchnorm b = norm_of(c);
+  const GpuArray *const likes[] = {ins[0], ins[2], ins[2]};
+  if (c->n_out != 3)
+    return GA_FAIL(GA_VALUE_ERROR, "batch_norm_grad: %u results, expected 3", c->n_out);
+  GA_TRY(empty_results(c, b.axes, likes));
+  return or_clear(c,
+                  GpuArray_batch_norm_grad(c->outs[0], c->outs[1], c->outs[2], ins[0],
+                                           ins[1], ins[2], ins[3], ins[4], &b));
+}

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpuarray._core.base import BaseArray, require_all
 from gpuarray._kernels.apply import call_elemwise, fail, new_elemwise
-from gpuarray._native import ffi, lib
+from gpuarray._native import check, ffi, lib
 from gpuarray.dtypes import dtype_to_typecode, kind_of, work_dtype
 from gpuarray.errors import BadType, BadValue
 
@@ -42,31 +42,104 @@ def batch_norm(
     _require_floats(name, x)
     require_all(name, gamma, beta)
     places = _axes_of(name, axes, x.ndim)
-    work = work_dtype(x.dtype)
     given = mean is not None
     if given != (var is not None):
         raise BadValue(f"{name}: got one of mean and var, expected both, or none")
     if not given:
+        work = work_dtype(x.dtype)
         mean = x.mean(axis=places, dtype=work, keepdims=True)
         var = x.var(axis=places, dtype=work, keepdims=True)
-    operands = [
-        _placed(name, role, value, x, places)
-        for role, value in (
-            ("mean", mean),
-            ("var", var),
-            ("gamma", gamma),
-            ("beta", beta),
-        )
-    ]
+    require_all(name, mean, var)
     out = x.allocate(x.shape, x.dtype, x.context, operation=name)
-    text = "r = (a0 - a1) * (a3 / sqrt(a2 + n0)) + a4"
-    _run(name, text, out, [x, *operands], [epsilon])
+    arrays = [each.struct for each in (out, x, gamma, beta, mean, var)]
+    check(lib.GpuArray_batch_norm(*arrays, _description(places, epsilon)), name)
     if given:
         return out
     if gamma.ndim < x.ndim:
         shape = [n for axis, n in enumerate(x.shape) if axis not in places]
         mean, var = (each.reshape(shape) for each in (mean, var))
     return out, mean, var
+
+
+def batch_norm_train(
+    x: Any,
+    gamma: Any,
+    beta: Any,
+    running_mean: Any = None,
+    running_var: Any = None,
+    *,
+    axes: Sequence[int] | None = None,
+    epsilon: float = 1e-4,
+    factor: float = 0.1,
+) -> tuple[Any, Any, Any]:
+    """Return `batch_norm` of a batch, its mean, and ``1 / sqrt(variance + epsilon)``.
+
+    The last two are what `batch_norm_grad` takes. ``running_mean`` and ``running_var``
+    are moved in place towards the mean and the unbiased variance: ``old * (1 - factor)
+    + new * factor``.
+
+    >>> x = gpuarray.asarray([[1.0, 2.0], [3.0, 4.0]])
+    >>> gamma, beta = gpuarray.ones(2), gpuarray.zeros(2)
+    >>> means, variances = gpuarray.zeros(2), gpuarray.ones(2)
+    >>> normal, mean, deviation = gpuarray.nn.batch_norm_train(
+    ...     x, gamma, beta, means, variances, factor=0.5
+    ... )
+    >>> print(mean, means, variances)
+    [2. 3.] [1.  1.5] [1.5 1.5]
+    """
+    name = "batch_norm_train"
+    _require_floats(name, x)
+    averages = [each for each in (running_mean, running_var) if each is not None]
+    require_all(name, gamma, beta, *averages)
+    places = _axes_of(name, axes, x.ndim)
+    out = x.allocate(x.shape, x.dtype, x.context, operation=name)
+    shape = [1 if axis in places else n for axis, n in enumerate(x.shape)]
+    if gamma.ndim < x.ndim:
+        shape = [n for axis, n in enumerate(x.shape) if axis not in places]
+    mean, deviation = (
+        x.allocate(tuple(shape), work_dtype(x.dtype), x.context, operation=name)
+        for _ in range(2)
+    )
+    arrays = (out, mean, deviation, running_mean, running_var, x, gamma, beta)
+    structs = [ffi.NULL if each is None else each.struct for each in arrays]
+    struct = _description(places, epsilon, factor)
+    check(lib.GpuArray_batch_norm_train(*structs, struct), name)
+    return out, mean, deviation
+
+
+def batch_norm_grad(
+    grad: Any,
+    x: Any,
+    gamma: Any,
+    mean: Any,
+    deviation: Any,
+    *,
+    axes: Sequence[int] | None = None,
+) -> tuple[Any, Any, Any]:
+    """Return the gradients of `batch_norm_train` by ``x``, ``gamma`` and ``beta``.
+
+    ``grad`` is the gradient by its first result; ``mean`` and ``deviation`` are the
+    other two.
+
+    >>> x = gpuarray.asarray([[1.0, 2.0], [3.0, 4.0]])
+    >>> gamma, beta = gpuarray.ones(2), gpuarray.zeros(2)
+    >>> normal, *statistics = gpuarray.nn.batch_norm_train(x, gamma, beta)
+    >>> grad = gpuarray.ones((2, 2))
+    >>> print(*gpuarray.nn.batch_norm_grad(grad, x, gamma, *statistics))
+    [[0. 0.]
+     [0. 0.]] [0. 0.] [2. 2.]
+    """
+    name = "batch_norm_grad"
+    _require_floats(name, x)
+    require_all(name, grad, gamma, mean, deviation)
+    places = _axes_of(name, axes, x.ndim)
+    outs = [
+        like.allocate(like.shape, like.dtype, like.context, operation=name)
+        for like in (x, gamma, gamma)
+    ]
+    arrays = [each.struct for each in (*outs, grad, x, gamma, mean, deviation)]
+    check(lib.GpuArray_batch_norm_grad(*arrays, _description(places)), name)
+    return outs[0], outs[1], outs[2]
 
 
 def local_response_norm(
@@ -123,18 +196,15 @@ def _axes_of(name: str, axes: Sequence[int] | None, ndim: int) -> tuple[int, ...
     return places
 
 
-def _placed(
-    name: str, role: str, value: BaseArray, x: BaseArray, axes: Sequence[int]
-) -> BaseArray:
-    """Return a parameter with length 1 along the axes. Raises BadValue for others."""
-    kept = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
-    short = tuple(n for i, n in enumerate(x.shape) if i not in axes)
-    if value.shape not in (kept, short):
-        raise BadValue(
-            f"{name}: {role} has shape {value.shape}, expected {short} or {kept}"
-        )
-    placed: BaseArray = value.reshape(kept)
-    return placed
+def _description(
+    axes: Sequence[int], epsilon: float = 1e-4, factor: float = 0.1
+) -> Any:
+    """Return the library's ``gpubatchnorm *``."""
+    struct = ffi.new("gpubatchnorm *")
+    struct.size = ffi.sizeof("gpubatchnorm")
+    struct.axes = sum(1 << axis for axis in axes)
+    struct.epsilon, struct.factor = epsilon, factor
+    return struct
 
 
 def _run(

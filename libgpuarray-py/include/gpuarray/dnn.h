@@ -157,6 +157,45 @@ int GpuArray_pool_at_maxima(GpuArray *out, const GpuArray *a, const GpuArray *re
  * nan the first nan). The mode is GA_POOL_MAX. */
 int GpuArray_pool_at_first(GpuArray *out, const GpuArray *a, const GpuArray *v,
                            const gpupool *p);
+
+/* ---- batch normalisation ---- */
+
+/* Normalisation by the mean and the variance over some axes of an array. */
+typedef struct _gpubatchnorm {
+  size_t size;       /* sizeof(gpubatchnorm) */
+  unsigned int axes; /* bit i: over axis i */
+  double epsilon;    /* added to variances; above 0 */
+  double factor;     /* share of new statistics in the running averages */
+} gpubatchnorm;
+
+/* Sets `size`, `axes`, epsilon 1e-4 and factor 0.1. The axes are the first one (per
+ * activation), or if `is_spatial`, all of `nd` but the second. */
+void gpubatchnorm_init(gpubatchnorm *b, unsigned int nd, int is_spatial);
+
+/* Writes (x - mean) * invstd * gamma + beta to `out`, of the type of `x`. `mean` and
+ * `invstd`, 1 / sqrt(variance + epsilon), are those of `x` over the axes; either may be
+ * NULL. They are float32, or float64 for float64, as is the computation.
+ *
+ * Parameters and statistics have the shape of `x` with length 1 along the axes, or
+ * without these. Those that are read are of any type that the computation's holds.
+ * `running_mean` and `running_var`, unless both are NULL, are moved towards the mean
+ * and the unbiased variance: old * (1 - factor) + new * factor. `out` may overlap
+ * inputs, the other results nothing. */
+int GpuArray_batch_norm_train(GpuArray *out, GpuArray *mean, GpuArray *invstd,
+                              GpuArray *running_mean, GpuArray *running_var,
+                              const GpuArray *x, const GpuArray *gamma,
+                              const GpuArray *beta, const gpubatchnorm *b);
+/* Writes (x - mean) / sqrt(variance + epsilon) * gamma + beta. */
+int GpuArray_batch_norm(GpuArray *out, const GpuArray *x, const GpuArray *gamma,
+                        const GpuArray *beta, const GpuArray *mean,
+                        const GpuArray *variance, const gpubatchnorm *b);
+/* Gradients of GpuArray_batch_norm_train's `out` by `x`, gamma and beta from its own,
+ * `grad`, and the `mean` and `invstd` that it wrote. Each result may be NULL. They
+ * overlap no other; `out` may overlap inputs. */
+int GpuArray_batch_norm_grad(GpuArray *out, GpuArray *gamma_grad, GpuArray *beta_grad,
+                             const GpuArray *grad, const GpuArray *x,
+                             const GpuArray *gamma, const GpuArray *mean,
+                             const GpuArray *invstd, const gpubatchnorm *b);
 /* cdef: end */
 
 GPUARRAY_END_DECLS

@@ -202,6 +202,10 @@ int GpuPlan_defer(gpuplan_function function, void *data, unsigned int n_out,
  *   pool a, pool_grad a grad (of maxima: a result grad), pool_at_maxima a result v,
  *     pool_at_first a v [mode, flags]: <gpuarray/dnn.h>; behind the arrays integers:
  *     windows, strides, padding before and after, each of all spatial axes
+ *   batch_norm_train x gamma beta [axes, epsilon, factor]: the result, mean and inverse
+ *     deviation; with a running mean and variance behind beta their new values, too;
+ *     batch_norm x gamma beta mean variance; batch_norm_grad grad x gamma mean invstd:
+ *     the gradients by x, gamma and beta
  *   empty lengths, zeros lengths, arange length
  *   cast a
  *   contiguous a: a copy unless `a` is in C order
