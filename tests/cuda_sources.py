@@ -25,11 +25,12 @@ from gpuarray._core.context import Context
 from gpuarray._fft import kernel_text
 from gpuarray._kernels.apply import apply_row
 from gpuarray._kernels.codegen import resolve
-from gpuarray._nn import convolution, pooling
+from gpuarray._nn import convolution, pooling, sampling
 from gpuarray._nn.classification import ctc
 from gpuarray._nn.neighbours import images_to_neighbours, neighbours_to_images
 from gpuarray._nn.normalisation import batch_norm, batch_norm_grad, batch_norm_train
 from gpuarray._nn.pooling import MODES, Windows
+from gpuarray._nn.upsampling import bilinear_upsampling, upsampling_grad
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.compiler.errors import AssertError
 from gpuarray.compiler.scan_module import until
@@ -318,6 +319,23 @@ def normalisations():
         batch_norm(*arrays, *averages)
 
 
+def samples():
+    """Upsampling and spatial transformers of each float, with their gradients."""
+    for dtype in (*FLOATS, "bfloat16"):
+        x = empty((2, 3, 4, 5), dtype)
+        upsampling_grad(bilinear_upsampling(x, 2), (4, 5), 2)
+        grid = sampling.affine_grid(empty((2, 2, 3), dtype), (6, 7))
+        y = sampling.grid_sample(x, grid)
+        sampling.affine_grid_grad(sampling.grid_sample_grad_grid(x, grid, y))
+        sampling.grid_sample_grad_images(grid, y, (4, 5))
+    long = empty((1, 1, 1, 1)).broadcast_to((1, 1, 1 << 16, 1 << 15))
+    bilinear_upsampling(long, ((1, 1 << 15), (1, 1 << 15)))
+    wide = empty((1, 1, 1, 2)).broadcast_to((1, 1, 1 << 29, 2))
+    points = sampling.affine_grid(empty((1, 2, 3)), (2, 2))
+    sampling.grid_sample(long, points)
+    sampling.affine_grid_grad(wide)
+
+
 def transforms():
     """Passes of Fourier transforms of every radix and type, and their convolutions."""
     for name, text in kernel_text.sources():
@@ -571,6 +589,7 @@ def main() -> None:
         convolutions,
         pools,
         normalisations,
+        samples,
         folds,
         own,
     ):

@@ -16,6 +16,11 @@ from gpuarray._nn.pooling import (
     max_pool as max_pool,
     sum_pool as sum_pool,
 )
+from gpuarray._nn.sampling import (
+    affine_grid as affine_grid,
+    grid_sample as grid_sample,
+)
+from gpuarray._nn.upsampling import bilinear_upsampling as bilinear_upsampling
 from gpuarray.errors import suggest_names as _suggest_names
 
 _suggest_names(__name__)

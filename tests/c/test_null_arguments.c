@@ -348,6 +348,30 @@ static void test_batch_normalisation(void) {
     GpuArray_clear(all[i]);
 }
 
+static void test_sampling(void) {
+  const size_t small[4] = {1, 1, 2, 2}, matrices[3] = {1, 2, 3};
+  size_t shape[2];
+  GpuArray x, y, grid, theta;
+  gpuupsampling u;
+  gpuupsampling_init(&u, 1, 1);
+  CHECK_OK(GpuArray_zeros(&x, ctx, GA_FLOAT, 4, small, GA_C_ORDER));
+  CHECK_OK(GpuArray_zeros(&y, ctx, GA_FLOAT, 4, small, GA_C_ORDER));
+  CHECK_OK(GpuArray_zeros(&grid, ctx, GA_FLOAT, 4, small, GA_C_ORDER));
+  CHECK_OK(GpuArray_zeros(&theta, ctx, GA_FLOAT, 3, matrices, GA_C_ORDER));
+  REFUSES(gpuupsampling_shape(P(shape), P(&u), P(small)));
+  REFUSES(GpuArray_upsample(P(&y), P(&x), P(&u)));
+  REFUSES(GpuArray_upsample_grad(P(&y), P(&x), P(&u)));
+  REFUSES(GpuArray_affine_grid(P(&grid), P(&theta)));
+  REFUSES(GpuArray_affine_grid_grad(P(&theta), P(&grid)));
+  REFUSES(GpuArray_grid_sample(P(&y), P(&x), P(&grid)));
+  REFUSES(GpuArray_grid_sample_grad_images(P(&y), P(&grid), P(&x)));
+  REFUSES(GpuArray_grid_sample_grad_grid(P(&theta), P(&x), P(&grid), P(&y)));
+  REFUSES_DAMAGED(&grid, GpuArray_grid_sample(&y, &x, &grid));
+  REFUSES_DAMAGED(&x, GpuArray_grid_sample_grad_images(&x, &grid, &y));
+  REFUSES_DAMAGED(&y, GpuArray_upsample(&y, &x, &u));
+  GpuArray_clear(&x), GpuArray_clear(&y), GpuArray_clear(&grid), GpuArray_clear(&theta);
+}
+
 static void test_expressions(void) {
   gpuelemwise_arg args[2] = {{"y", GA_FLOAT, GE_WRITE}, {"x", GA_FLOAT, GE_READ}};
   gpuelemwise_arg three[3] = {
@@ -578,6 +602,7 @@ int main(int argc, char **argv) {
   test_layers();
   test_pooling();
   test_batch_normalisation();
+  test_sampling();
   test_expressions();
   test_reductions_and_scans();
   test_random_numbers();

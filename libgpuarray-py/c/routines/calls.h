@@ -59,6 +59,8 @@ int ga__source_of_rows(ga_source *out, const char *const *texts);
 enum { GA_CONV_PARAMS = 15 };
 
 int ga__run_add_at(ga_routine_call *c);
+int ga__run_affine_grid(ga_routine_call *c);
+int ga__run_affine_grid_grad(ga_routine_call *c);
 int ga__run_arange(ga_routine_call *c);
 int ga__run_argsort(ga_routine_call *c);
 int ga__run_assert(ga_routine_call *c);
@@ -78,6 +80,9 @@ int ga__run_empty(ga_routine_call *c);
 int ga__run_extremum(ga_routine_call *c);
 int ga__run_fft(ga_routine_call *c);
 int ga__run_ger(ga_routine_call *c);
+int ga__run_grid_sample(ga_routine_call *c);
+int ga__run_grid_sample_grad_grid(ga_routine_call *c);
+int ga__run_grid_sample_grad_images(ga_routine_call *c);
 int ga__run_images_to_neighbours(ga_routine_call *c);
 int ga__run_join(ga_routine_call *c);
 int ga__run_kernel(ga_routine_call *c);
@@ -101,6 +106,8 @@ int ga__run_search(ga_routine_call *c);
 int ga__run_sort(ga_routine_call *c);
 int ga__run_take(ga_routine_call *c);
 int ga__run_topk(ga_routine_call *c);
+int ga__run_upsample(ga_routine_call *c);
+int ga__run_upsample_grad(ga_routine_call *c);
 int ga__run_zeros(ga_routine_call *c);
 
 #endif

@@ -280,3 +280,95 @@ int ga__run_batch_norm_grad(ga_routine_call *c) {
                   GpuArray_batch_norm_grad(c->outs[0], c->outs[1], c->outs[2], ins[0],
                                            ins[1], ins[2], ins[3], ins[4], &b));
 }
+
+/* ---- upsampling, spatial transformer ---- */
+
+/* Reads `n` lengths, which are the integers behind the arrays. */
+static int read_lengths(size_t *dims, unsigned int n, const ga_routine_call *c,
+                        const char *name) {
+  const unsigned int first = count_arrays(c);
+  for (unsigned int i = 0; i < n; i++) {
+    if (c->ints[first + i] < 0)
+      return GA_FAIL(GA_VALUE_ERROR, "%s: length %lld, expected 0 or more", name,
+                     c->ints[first + i]);
+    dims[i] = (size_t)c->ints[first + i];
+  }
+  return GA_NO_ERROR;
+}
+
+static int check_axes(const GpuArray *a, unsigned int nd, const char *name) {
+  return a->nd == nd ? GA_NO_ERROR
+                     : GA_FAIL(GA_VALUE_ERROR, "%s: an array of %u axes, expected %u",
+                               name, a->nd, nd);
+}
+
+/* Numbers below 1 are none that the library takes. */
+static gpuupsampling upsampling_of(const ga_routine_call *c) {
+  gpuupsampling u;
+  gpuupsampling_init(&u, 0, 0);
+  for (int i = 0; i < 2; i++) {
+    u.up[i] = c->params[i] < 0 ? 0 : (size_t)c->params[i];
+    u.down[i] = c->params[2 + i] < 0 ? 0 : (size_t)c->params[2 + i];
+  }
+  return u;
+}
+
+int ga__run_upsample(ga_routine_call *c) {
+  const GpuArray *images = c->ins[0];
+  const gpuupsampling u = upsampling_of(c);
+  GA_TRY(check_axes(images, 4, "upsample"));
+  size_t dims[4] = {images->dimensions[0], images->dimensions[1]};
+  GA_TRY(gpuupsampling_shape(dims + 2, &u, images->dimensions + 2));
+  GA_TRY(empty_output(c, 4, dims));
+  return or_clear(c, GpuArray_upsample(c->outs[0], images, &u));
+}
+
+int ga__run_upsample_grad(ga_routine_call *c) {
+  const GpuArray *grad = c->ins[0];
+  const gpuupsampling u = upsampling_of(c);
+  GA_TRY(check_axes(grad, 4, "upsample_grad"));
+  size_t dims[4] = {grad->dimensions[0], grad->dimensions[1]};
+  GA_TRY(read_lengths(dims + 2, 2, c, "upsample_grad"));
+  GA_TRY(empty_output(c, 4, dims));
+  return or_clear(c, GpuArray_upsample_grad(c->outs[0], grad, &u));
+}
+
+int ga__run_affine_grid(ga_routine_call *c) {
+  GA_TRY(check_axes(c->ins[0], 3, "affine_grid"));
+  size_t dims[4] = {c->ins[0]->dimensions[0], 0, 0, 2};
+  GA_TRY(read_lengths(dims + 1, 2, c, "affine_grid"));
+  GA_TRY(empty_output(c, 4, dims));
+  return or_clear(c, GpuArray_affine_grid(c->outs[0], c->ins[0]));
+}
+
+int ga__run_affine_grid_grad(ga_routine_call *c) {
+  GA_TRY(check_axes(c->ins[0], 4, "affine_grid_grad"));
+  const size_t dims[] = {c->ins[0]->dimensions[0], 2, 3};
+  GA_TRY(empty_output(c, 3, dims));
+  return or_clear(c, GpuArray_affine_grid_grad(c->outs[0], c->ins[0]));
+}
+
+int ga__run_grid_sample(ga_routine_call *c) {
+  const GpuArray *images = c->ins[0], *grid = c->ins[1];
+  GA_TRY(check_axes(images, 4, "grid_sample"));
+  GA_TRY(check_axes(grid, 4, "grid_sample"));
+  const size_t dims[] = {images->dimensions[0], images->dimensions[1],
+                         grid->dimensions[1], grid->dimensions[2]};
+  GA_TRY(empty_output(c, 4, dims));
+  return or_clear(c, GpuArray_grid_sample(c->outs[0], images, grid));
+}
+
+int ga__run_grid_sample_grad_images(ga_routine_call *c) {
+  const GpuArray *grad = c->ins[1];
+  GA_TRY(check_axes(grad, 4, "grid_sample_grad_images"));
+  size_t dims[] = {grad->dimensions[0], grad->dimensions[1], 0, 0};
+  GA_TRY(read_lengths(dims + 2, 2, c, "grid_sample_grad_images"));
+  GA_TRY(empty_output(c, 4, dims));
+  return or_clear(c, GpuArray_grid_sample_grad_images(c->outs[0], c->ins[0], grad));
+}
+
+int ga__run_grid_sample_grad_grid(ga_routine_call *c) {
+  GA_TRY(empty_like(c, 0, c->ins[1], c->ins[1]->typecode));
+  return or_clear(
+      c, GpuArray_grid_sample_grad_grid(c->outs[0], c->ins[0], c->ins[1], c->ins[2]));
+}

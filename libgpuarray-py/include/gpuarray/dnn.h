@@ -196,6 +196,48 @@ int GpuArray_batch_norm_grad(GpuArray *out, GpuArray *gamma_grad, GpuArray *beta
                              const GpuArray *grad, const GpuArray *x,
                              const GpuArray *gamma, const GpuArray *mean,
                              const GpuArray *invstd, const gpubatchnorm *b);
+
+/* ---- bilinear upsampling ---- */
+
+/* Interpolation by the fraction up / down, of rows and of columns. */
+typedef struct _gpuupsampling {
+  size_t size; /* sizeof(gpuupsampling) */
+  size_t up[2], down[2];
+} gpuupsampling;
+
+/* Sets `size`, and the same fraction for both axes. */
+void gpuupsampling_init(gpuupsampling *u, size_t up, size_t down);
+/* Rows and columns of a result for those of images: n * up / down, rounded up. */
+int gpuupsampling_shape(size_t *out, const gpuupsampling *u, const size_t *lengths);
+/* Interpolates `images` (batch, channels, rows, columns) to `out`, with up / down in
+ * lowest terms: element i of an axis is at the place (i * down - (up - 1) / 2) / up of
+ * the images, whose first and last element go on beyond the ends. `out` overlaps no
+ * input, here and below. */
+int GpuArray_upsample(GpuArray *out, const GpuArray *images, const gpuupsampling *u);
+/* Gradient by the images, whose shape `out` has, from `grad`, that of the result. */
+int GpuArray_upsample_grad(GpuArray *out, const GpuArray *grad, const gpuupsampling *u);
+
+/* ---- spatial transformer ---- */
+
+/* Writes the points (batch, rows, columns, 2) at which affine maps look: of each matrix
+ * of `theta` (batch, 2, 3) the products with (x, y, 1). x goes from -1 to 1 over the
+ * columns, y over the rows; one column or row is at 0. `out` overlaps no input, here
+ * and below. */
+int GpuArray_affine_grid(GpuArray *out, const GpuArray *theta);
+/* Gradient by theta from `grad`, that of the points. */
+int GpuArray_affine_grid_grad(GpuArray *out, const GpuArray *grad);
+/* Interpolates `images` (batch, channels, height, width) at the points (x, y) of `grid`
+ * (batch, rows, columns, 2) to `out` (batch, channels, rows, columns). -1 is the first
+ * column or row, 1 the last one, so that x is at the column (x + 1) * (width - 1) / 2.
+ * Beyond the images are zeros. A point that is nan has 0. */
+int GpuArray_grid_sample(GpuArray *out, const GpuArray *images, const GpuArray *grid);
+/* Gradient by the images, whose shape `out` has, from `grad`, that of the result. */
+int GpuArray_grid_sample_grad_images(GpuArray *out, const GpuArray *grid,
+                                     const GpuArray *grad);
+/* Gradient by the grid, whose shape `out` has. At a pixel, where
+ * there is none, it is that on the side of the next one. */
+int GpuArray_grid_sample_grad_grid(GpuArray *out, const GpuArray *images,
+                                   const GpuArray *grid, const GpuArray *grad);
 /* cdef: end */
 
 GPUARRAY_END_DECLS

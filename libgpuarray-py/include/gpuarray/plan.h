@@ -206,6 +206,10 @@ int GpuPlan_defer(gpuplan_function function, void *data, unsigned int n_out,
  *     deviation; with a running mean and variance behind beta their new values, too;
  *     batch_norm x gamma beta mean variance; batch_norm_grad grad x gamma mean invstd:
  *     the gradients by x, gamma and beta
+ *   upsample images, upsample_grad grad lengths [up, up, down, down]: lengths are rows
+ *     and columns of the result, here and below
+ *   affine_grid theta lengths, affine_grid_grad grad, grid_sample images grid,
+ *     grid_sample_grad_images grid grad lengths, grid_sample_grad_grid images grid grad
  *   empty lengths, zeros lengths, arange length
  *   cast a
  *   contiguous a: a copy unless `a` is in C order
