@@ -298,6 +298,9 @@ def pools():
                 continue
             pooling.pool_grad(x, y, y, windows=windows)
             pooling.pool_at_maxima(x, y, x, windows)
+            windows = Windows((3, 3), (2, 2), (1, 1), (1, 1), mode, shared=True)
+            pooling.pool_grad(x, y, y, windows=windows)
+            pooling.pool_at_maxima(x, y, x, windows)
             pooling.pool_at_first(x, x, windows)
     for dtype, mode in itertools.product(("int8", "uint64"), ("max", "sum")):
         pooling.pool(empty((3, 9), dtype), Windows((2,), (2,), (0,), (0,), mode))

@@ -65,6 +65,14 @@ class Windows:
             }[self.mode]()
         return y
 
+    def shares(self, x, y):
+        """One over the number of elements that equal their window's maximum."""
+        out = np.zeros_like(y)
+        for place, inside, _ in self.places(x.shape):
+            number = (x[inside] == self.along(y[place])).sum(self.axes)
+            out[place] = 1 / np.maximum(number, 1)
+        return out
+
     def gradient(self, x, y, g):
         """The gradient by ``x``, from that of the result ``y``."""
         out = np.zeros_like(x)

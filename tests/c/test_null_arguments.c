@@ -318,6 +318,9 @@ static void test_pooling(void) {
   REFUSES(gpupool_shape(P(shape), P(&p), P(dims)));
   REFUSES(GpuArray_pool(P(&result), P(&a), P(&p)));
   REFUSES(GpuArray_pool_grad(P(&b), P(&a), P(&result), P(&result), P(&p)));
+  p.flags = GA_POOL_SHARED;
+  REFUSES(GpuArray_pool_grad(P(&b), P(&a), P(&result), P(&result), P(&p)));
+  p.flags = 0;
   REFUSES(GpuArray_pool_at_maxima(P(&result), P(&a), P(&result), P(&v), P(&p)));
   REFUSES(GpuArray_pool_at_first(P(&result), P(&a), P(&v), P(&p)));
   gpupool_init(NULL, 2, GA_POOL_MAX, whole);

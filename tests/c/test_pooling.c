@@ -94,6 +94,14 @@ static void test_arrays(gpucontext *ctx, gpucontext *other) {
   CHECK_TEXT("expected floating-point numbers");
   CHECK_STATUS(GA_VALUE_ERROR, GpuArray_pool_grad(&x, &x, NULL, &y, &p));
   CHECK_TEXT("pool_grad: got no result");
+  p.flags = GA_POOL_SHARED;
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_pool_grad(&x, &x, NULL, &y, &p));
+  CHECK_TEXT("pool_grad: got no result");
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_pool_grad(&x, &x, &y, &x, &p));
+  CHECK_TEXT("pool_grad: the gradient is float32 (4, 4), expected the shape (3, 3)");
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_pool_grad(&y, &x, &y, &y, &p));
+  CHECK_TEXT("pool_grad: the data is float32 (4, 4), expected the shape (3, 3)");
+  p.flags = 0;
   CHECK_STATUS(GA_VALUE_ERROR, GpuArray_pool_grad(&x, NULL, NULL, &x, &sums));
   CHECK_TEXT("the gradient is float32 (4, 4), expected the shape (3, 3)");
   CHECK_STATUS(GA_INVALID_ERROR, GpuArray_pool_at_first(&y, &x, &x, &sums));
@@ -147,6 +155,17 @@ static void test_values(gpucontext *ctx) {
   CHECK_OK(GpuArray_pool(&y, &x, &max));
   CHECK_OK(GpuArray_pool_grad(&x, &x, &y, &g, &max));
   CHECK(holds(&x, 16, at));
+  /* Equal elements share the gradient of their window. */
+  const float shared[] = {1,    0.5f,  0.5f,  1,    0.5f, 0.25f, 0.25f, 0.5f,
+                          0.5f, 0.25f, 0.25f, 0.5f, 1,    0.5f,  0.5f,  1};
+  gpupool of_equals = max;
+  of_equals.flags = GA_POOL_SHARED;
+  CHECK_OK(GpuArray_memset(&x, 0));
+  CHECK_OK(GpuArray_pool(&y, &x, &of_equals));
+  CHECK_OK(GpuArray_pool_grad(&x, &x, &y, &g, &of_equals));
+  CHECK(holds(&x, 16, shared));
+  CHECK_OK(GpuArray_write(&x, host, sizeof host));
+  CHECK_OK(GpuArray_pool(&y, &x, &max));
   GpuArray_clear(&x), GpuArray_clear(&y), GpuArray_clear(&g);
 }
 

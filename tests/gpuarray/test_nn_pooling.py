@@ -1,5 +1,7 @@
 """Pooling of arrays: drawn windows, layouts and dtypes against NumPy."""
 
+from dataclasses import replace
+
 import gpuarray
 import numpy as np
 import pytest
@@ -59,6 +61,12 @@ def check_draw(random, context, dtype, shortest, longest):
     check(gradient, judge.gradient(x, y, g))
     gathered = pooling.pool_at_maxima(device(x), device(y), device(v), windows)
     check(gathered, judge.at_maxima(x, y, v))
+    windows = replace(windows, shared=True)
+    shares = judge.shares(x, y)
+    divided = pooling.pool_grad(device(x), device(y), device(g), windows=windows)
+    check(divided, judge.gradient(x, y, g * shares))
+    gathered = pooling.pool_at_maxima(device(x), device(y), device(v), windows)
+    check(gathered, judge.at_maxima(x, y, v) * shares)
     check(pooling.pool_at_first(device(x), device(v), windows), judge.at_first(x, v))
 
 

@@ -43,10 +43,11 @@ static int check_description(const gpupool *p, const char *operation) {
   if (p->nd < 1 || p->nd > GA_POOL_AXES)
     return GA_FAIL(GA_VALUE_ERROR, "%s: %u spatial axes, expected 1 to %d", operation,
                    p->nd, GA_POOL_AXES);
-  if ((unsigned int)p->mode > GA_POOL_AVERAGE_PADDED || (p->flags & ~GA_POOL_CEIL) != 0)
+  if ((unsigned int)p->mode > GA_POOL_AVERAGE_PADDED ||
+      (p->flags & ~(GA_POOL_CEIL | GA_POOL_SHARED)) != 0)
     return GA_FAIL(GA_INVALID_ERROR,
-                   "%s: mode %d and flags 0x%x, expected a gpupool_mode and 0 or "
-                   "GA_POOL_CEIL",
+                   "%s: mode %d and flags 0x%x, expected a gpupool_mode and some of "
+                   "GA_POOL_CEIL and GA_POOL_SHARED",
                    operation, (int)p->mode, (unsigned int)p->flags);
   for (unsigned int i = 0; i < p->nd; i++)
     GA_TRY(check_numbers(p, i, operation));
@@ -107,7 +108,8 @@ typedef struct pool_call {
 
 static const char *name_of(const pool_call *c, int which) {
   static const char *const names[] = {"output", "data", "result", "values"};
-  return which == GA_POOL_VALUES && c->role == GA_POOL_GRAD ? "gradient" : names[which];
+  const bool is_grad = c->role == GA_POOL_GRAD || c->role == GA_POOL_SHARES;
+  return which == GA_POOL_VALUES && is_grad ? "gradient" : names[which];
 }
 
 static int check_type(const pool_call *c) {
@@ -210,6 +212,8 @@ static int launch(const pool_call *c, const ga_pooling_axis axes[GA_POOL_AXES],
   ga_pooling pool = {.role = c->role,
                      .mode = (int)c->p->mode,
                      .typecode = out->typecode,
+                     .is_shared = c->role == GA_POOL_AT_MAXIMA &&
+                                  (c->p->flags & GA_POOL_SHARED) != 0,
                      .context = GpuArray_context(out),
                      .outer = {1, 1}};
   memcpy(pool.axes, axes, sizeof pool.axes);
@@ -264,16 +268,20 @@ static int write_zeros(const GpuArray *out) {
   return status;
 }
 
+static int check(const pool_call *c, ga_pooling_axis axes[GA_POOL_AXES]) {
+  GA_TRY(check_description(c->p, c->operation));
+  GA_TRY(check_arrays(c));
+  const GpuArray *data = c->list[c->role == GA_POOL_GRAD ? GA_POOL_OUT : GA_POOL_DATA];
+  GA_TRY(fill_axes(axes, c->p, data->dimensions + data->nd - c->p->nd, c->operation));
+  return check_shapes(c, axes);
+}
+
 static int run(const pool_call *c) {
   ga_pooling_axis axes[GA_POOL_AXES];
   outer_axes outer;
   bool has_windows = true;
-  GA_TRY(check_description(c->p, c->operation));
-  GA_TRY(check_arrays(c));
+  GA_TRY(check(c, axes));
   const GpuArray *out = c->list[GA_POOL_OUT];
-  const GpuArray *data = c->role == GA_POOL_GRAD ? out : c->list[GA_POOL_DATA];
-  GA_TRY(fill_axes(axes, c->p, data->dimensions + data->nd - c->p->nd, c->operation));
-  GA_TRY(check_shapes(c, axes));
   if (ga__array_count(out) == 0)
     return GA_NO_ERROR;
   for (int i = 0; i < GA_POOL_AXES; i++)
@@ -285,6 +293,23 @@ static int run(const pool_call *c) {
                                           : launch(c, axes, &outer);
 }
 
+/* Divides each window's gradient by the number of its maxima, then adds these up. */
+static int run_shared(const pool_call *c) {
+  ga_pooling_axis axes[GA_POOL_AXES];
+  GpuArray shares;
+  pool_call of_windows = *c, of_elements = *c;
+  GA_TRY(check(c, axes));
+  const GpuArray *grad = c->list[GA_POOL_VALUES];
+  GA_TRY(GpuArray_empty(&shares, GpuArray_context(grad), grad->typecode, grad->nd,
+                        grad->dimensions, GA_C_ORDER));
+  of_windows.role = GA_POOL_SHARES, of_windows.list[GA_POOL_OUT] = &shares;
+  of_elements.list[GA_POOL_VALUES] = &shares;
+  int status = run(&of_windows);
+  GA_THEN(status, run(&of_elements));
+  GpuArray_clear(&shares);
+  return status;
+}
+
 /* ---- entries ---- */
 
 int GpuArray_pool(GpuArray *out, const GpuArray *a, const gpupool *p) {
@@ -293,7 +318,10 @@ int GpuArray_pool(GpuArray *out, const GpuArray *a, const gpupool *p) {
 
 int GpuArray_pool_grad(GpuArray *out, const GpuArray *a, const GpuArray *result,
                        const GpuArray *grad, const gpupool *p) {
-  return run(&(pool_call){"pool_grad", GA_POOL_GRAD, p, {out, a, result, grad}});
+  const pool_call c = {"pool_grad", GA_POOL_GRAD, p, {out, a, result, grad}};
+  const bool is_shared = p != NULL && p->size == sizeof *p && p->mode == GA_POOL_MAX &&
+                         (p->flags & GA_POOL_SHARED) != 0;
+  return is_shared ? run_shared(&c) : run(&c);
 }
 
 int GpuArray_pool_at_maxima(GpuArray *out, const GpuArray *a, const GpuArray *result,

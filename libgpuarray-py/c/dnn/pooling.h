@@ -10,7 +10,8 @@ enum ga_pooling_role {
   GA_POOL_RESULT,
   GA_POOL_GRAD,
   GA_POOL_AT_MAXIMA,
-  GA_POOL_AT_FIRST
+  GA_POOL_AT_FIRST,
+  GA_POOL_SHARES /* a window's gradient over the number of its maxima */
 };
 
 /* Spatial axes: fewer are preceded by axes of length 1. */
@@ -41,6 +42,7 @@ typedef struct ga_pooling_array {
 typedef struct ga_pooling {
   enum ga_pooling_role role;
   int mode, typecode;
+  bool is_shared; /* at maxima: over their number */
   gpucontext *context;
   size_t outer[2];
   ga_pooling_axis axes[GA_POOL_AXES];

@@ -12,7 +12,7 @@
 
 /* What makes a kernel. Windows and strides of 0 are arguments. */
 typedef struct pool_spec {
-  unsigned char typecode, role, mode, is_wide, is_unit, rows, run;
+  unsigned char typecode, role, mode, is_shared, is_wide, is_unit, rows, run;
   unsigned char windows[GA_POOL_AXES], strides[GA_POOL_AXES];
 } pool_spec;
 
@@ -24,7 +24,8 @@ bool ga__pooling_has(enum ga_pooling_role role, int mode,
   case GA_POOL_DATA:
     return role != GA_POOL_GRAD || mode == GA_POOL_MAX;
   case GA_POOL_MAXIMA:
-    return role == GA_POOL_AT_MAXIMA || (role == GA_POOL_GRAD && mode == GA_POOL_MAX);
+    return role == GA_POOL_AT_MAXIMA || role == GA_POOL_SHARES ||
+           (role == GA_POOL_GRAD && mode == GA_POOL_MAX);
   case GA_POOL_VALUES:
     return role != GA_POOL_RESULT;
   default:
@@ -36,7 +37,7 @@ bool ga__pooling_is_data(enum ga_pooling_role role, enum ga_pooling_operand whic
   if (which == GA_POOL_OUT)
     return role == GA_POOL_GRAD;
   if (which == GA_POOL_VALUES)
-    return role != GA_POOL_GRAD;
+    return role != GA_POOL_GRAD && role != GA_POOL_SHARES;
   return which == GA_POOL_DATA;
 }
 
@@ -64,12 +65,13 @@ static int write_source(ga_source *out, const gpucontext *ctx, const void *spec)
   ga_strbuf text = {0};
   ga__strbuf_addf(&text,
                   "#define PL_POOL %d\n#define PL_GRAD %d\n#define PL_AT_MAXIMA %d\n"
-                  "#define PL_AT_FIRST %d\n#define PL_ROLE %d\n#define PL_MAX %d\n"
+                  "#define PL_AT_FIRST %d\n#define PL_SHARES %d\n"
+                  "#define PL_ROLE %d\n#define PL_MAX %d\n"
                   "#define PL_AVERAGE %d\n#define PL_AVERAGE_PADDED %d\n"
-                  "#define PL_MODE %d\n",
+                  "#define PL_MODE %d\n#define PL_IS_SHARED %d\n",
                   GA_POOL_RESULT, GA_POOL_GRAD, GA_POOL_AT_MAXIMA, GA_POOL_AT_FIRST,
-                  s->role, GA_POOL_MAX, GA_POOL_AVERAGE, GA_POOL_AVERAGE_PADDED,
-                  s->mode);
+                  GA_POOL_SHARES, s->role, GA_POOL_MAX, GA_POOL_AVERAGE,
+                  GA_POOL_AVERAGE_PADDED, s->mode, s->is_shared);
   ga__strbuf_addf(&text,
                   "#define PL_TYPE %s\n#define PL_ACC %s\n#define PL_INT %s\n"
                   "#define PL_IS_UNIT %d\n#define PL_ROWS %d\n#define PL_RUN %d\n"
@@ -186,6 +188,7 @@ static pool_spec spec_of(const ga_pooling *p) {
   pool_spec s = {.typecode = (unsigned char)p->typecode,
                  .role = (unsigned char)p->role,
                  .mode = (unsigned char)p->mode,
+                 .is_shared = p->is_shared,
                  .is_wide = !is_narrow(p),
                  .is_unit = is_unit(p),
                  .rows = 1,

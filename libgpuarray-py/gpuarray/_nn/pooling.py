@@ -25,7 +25,10 @@ Padding = int | Sequence[int | tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Windows over the last axes, in elements of each; ``before`` and ``after`` pad."""
+    """Windows over the last axes, in elements of each; ``before`` and ``after`` pad.
+
+    With ``shared``, equal maxima of a window divide its gradient among them.
+    """
 
     window: tuple[int, ...]
     stride: tuple[int, ...]
@@ -33,6 +36,7 @@ class Windows:
     after: tuple[int, ...]
     mode: str = "max"
     ceil: bool = False
+    shared: bool = False
 
     def struct(self, operation: str) -> Any:
         """Return the library's description. Raises BadValue for what it cannot hold."""
@@ -44,7 +48,7 @@ class Windows:
         struct = ffi.new("gpupool *")
         struct.size = ffi.sizeof("gpupool")
         struct.nd, struct.mode = nd, MODES[self.mode]
-        struct.flags = lib.GA_POOL_CEIL if self.ceil else 0
+        struct.flags = lib.GA_POOL_CEIL * self.ceil + lib.GA_POOL_SHARED * self.shared
         for name in ("window", "stride", "before", "after"):
             for axis, number in enumerate(getattr(self, name)):
                 if number < 0:

@@ -117,6 +117,9 @@ typedef enum _gpupool_mode {
 /* The last windows may be cut short. Without, what a whole window does not cover at the
  * end is left out. */
 #define GA_POOL_CEIL 0x1
+/* The gradient of a maximum is divided equally among the elements of its window that
+ * equal it. */
+#define GA_POOL_SHARED 0x2
 
 /* Pooling over the last axes of an array; those before are a batch, of any number. Per
  * spatial axis, in elements: the window, the stride between windows, and the padding
@@ -144,13 +147,14 @@ int gpupool_shape(size_t *out, const gpupool *p, const size_t *lengths);
  * these functions `out` may overlap inputs. */
 int GpuArray_pool(GpuArray *out, const GpuArray *a, const gpupool *p);
 /* Writes the gradient by `a`, in its shape, from `grad`, that of the result. Of maxima
- * it goes to each element of `a` that equals its window's in `result`; otherwise `a`
- * and `result` are not read and may be NULL. */
+ * it goes, whole or shared, to each element of `a` that equals its window's in
+ * `result`; otherwise `a` and `result` are not read and may be NULL. */
 int GpuArray_pool_grad(GpuArray *out, const GpuArray *a, const GpuArray *result,
                        const GpuArray *grad, const gpupool *p);
 /* Writes, for each window of `a`, the sum of the elements of `v`, of the shape of `a`,
  * where `a` equals the window's maximum in `result`. It is the gradient by `grad` of
- * GpuArray_pool_grad with GA_POOL_MAX, the mode that `p` has. */
+ * GpuArray_pool_grad with GA_POOL_MAX, the mode that `p` has. With GA_POOL_SHARED the
+ * sum is over their number. */
 int GpuArray_pool_at_maxima(GpuArray *out, const GpuArray *a, const GpuArray *result,
                             const GpuArray *v, const gpupool *p);
 /* Writes, for each window of `a`, the element of `v` where its first maximum is (of

@@ -3,6 +3,11 @@
 #include "pool_words.cl.h"
 
 #define PL_IS_MAX (PL_ROLE == PL_AT_FIRST || (PL_ROLE == PL_POOL && PL_MODE == PL_MAX))
+#define PL_IS_OF_MAXIMA (PL_ROLE == PL_AT_MAXIMA || PL_ROLE == PL_SHARES)
+/* Elements that are a window's maximum are counted. */
+#define PL_HAS_COUNTS                                                                  \
+  (PL_ROLE == PL_SHARES || (PL_ROLE == PL_AT_MAXIMA && PL_IS_SHARED))
+#define PL_HAS_VALUES (PL_ROLE == PL_AT_MAXIMA || PL_ROLE == PL_AT_FIRST)
 /* nan is over all numbers; the first of equals stays, and the first nan. */
 #if PL_ROLE == PL_AT_FIRST
 #define PL_IS_OVER(x, y) ((x) > (y) || ((x) != (x) && (y) == (y)))

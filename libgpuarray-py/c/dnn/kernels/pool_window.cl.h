@@ -5,14 +5,18 @@
 {
 #if PL_IS_MAX
   PL_NUMBER best[PL_ROWS];
-#else
+#elif PL_ROLE != PL_SHARES
   PL_NUMBER total[PL_ROWS];
   PL_EACH_ROW total[p] = 0;
 #endif
 #if PL_ROLE == PL_AT_FIRST
   PL_NUMBER taken[PL_ROWS];
 #endif
-#if PL_ROLE == PL_AT_MAXIMA
+#if PL_HAS_COUNTS
+  PL_NUMBER number[PL_ROWS];
+  PL_EACH_ROW number[p] = 0;
+#endif
+#if PL_IS_OF_MAXIMA
   PL_NUMBER maximum[PL_ROWS];
   PL_EACH_ROW maximum[p] =
       PL_GET(m + o0 * m0 + PL_LEAST(o1 + p, result1 - 1) * m1, o2, 1, PL_STEP(m));
@@ -25,13 +29,13 @@
       const bool is_within = i0 == q0 && i1 == q1;
       (void)is_within;
       GLOBAL_MEM const PL_TYPE *a_row = a + i0 * a0 + i1 * a1;
-#if PL_ROLE != PL_AT_MAXIMA
+#if !PL_IS_OF_MAXIMA
       PL_NUMBER row = 0;
 #endif
 #if PL_ROLE == PL_AT_FIRST
       PL_NUMBER row_taken = 0;
 #endif
-#if PL_ROLE != PL_POOL
+#if PL_HAS_VALUES
       GLOBAL_MEM const PL_TYPE *v_row = v + i0 * v0 + i1 * v1;
 #endif
       PL_EACH
@@ -43,7 +47,7 @@
         const PL_INT i2 = PL_WITHIN(q2, length2);
 #endif
         const PL_NUMBER x = PL_GET(a_row, i2, PL_S2, PL_STEP(a));
-#if PL_ROLE != PL_POOL
+#if PL_HAS_VALUES
         const PL_NUMBER value = PL_GET(v_row, i2, PL_S2, PL_STEP(v));
 #endif
 #if PL_ROLE == PL_AT_FIRST
@@ -53,9 +57,13 @@
         row = f2 == 0 ? x : PL_IS_OVER(x, row) ? x : row;
 #elif PL_ROLE == PL_POOL
         row += i2 == q2 ? x : (PL_NUMBER)0;
-#else
+#elif PL_HAS_VALUES
         PL_EACH_ROW if (PL_HAS(p, f1) && is_within && i2 == q2) total[p] +=
             x == maximum[p] ? value : (PL_NUMBER)0;
+#endif
+#if PL_HAS_COUNTS
+        PL_EACH_ROW if (PL_HAS(p, f1) && is_within && i2 == q2) number[p] +=
+            x == maximum[p] ? (PL_NUMBER)1 : (PL_NUMBER)0;
 #endif
       }
 #if PL_IS_MAX
@@ -81,6 +89,12 @@
 #elif PL_ROLE == PL_POOL && PL_IS_AVERAGE
     PL_PUT(y + p * y1, o2, PL_STEP(y),
            total[p] / PL_COUNT(o0, o1 + p, PL_IS_INNER ? PL_W2 : PL_EXTENT(o2, 2)));
+#elif PL_ROLE == PL_SHARES
+    PL_PUT(y + p * y1, o2, PL_STEP(y),
+           PL_GET(v + o0 * v0 + (o1 + p) * v1, o2, 1, PL_STEP(v)) /
+               fmax(number[p], (PL_NUMBER)1));
+#elif PL_HAS_COUNTS
+    PL_PUT(y + p * y1, o2, PL_STEP(y), total[p] / fmax(number[p], (PL_NUMBER)1));
 #else
     PL_PUT(y + p * y1, o2, PL_STEP(y), total[p]);
 #endif
