@@ -1,9 +1,10 @@
 """Other languages on an installed libgpuarray: C, C++, Ruby and R run their examples.
 
 Each opens a device, puts data up, runs an expression, a sum, a matrix product and a
-kernel of its own, reads back and catches an error; it fails if a value is wrong. C++
-and Ruby also hand an array that they made to a kernel that a C file launches. C, Ruby
-and R train with a step that was compiled and saved in Python, to Python's digits.
+kernel of its own, reads back and catches an error; it fails if a value is wrong. Ruby
+and R run a convolution, pooling and a batch normalisation, too. C++ and Ruby also hand
+an array that they made to a kernel that a C file launches. C, Ruby and R train with a
+step that was compiled and saved in Python, to Python's digits.
 """
 
 import importlib.util

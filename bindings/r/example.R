@@ -1,4 +1,5 @@
-# libgpuarray from R: data up, an expression, a sum, a product, a kernel, an error.
+# libgpuarray from R: data up, an expression, a sum, a product, layers of networks, a
+# kernel, an error.
 #
 #   R CMD INSTALL bindings/r && Rscript bindings/r/example.R cuda0
 library(gpuarray)
@@ -24,6 +25,16 @@ expect("integers", gpu_read(gpu_array(context, c(1, -2), "int64")), c(1, -2))
 expect("logicals", gpu_read(gpu_array(context, c(TRUE, FALSE), "bool")), c(TRUE, FALSE))
 expect("complex", gpu_read(gpu_array(context, 1+2i, "complex64")), 1+2i)
 expect("nothing", dim(gpu_read(gpu_array(context, matrix(0, 2, 0), "int8"))), c(2L, 0L))
+
+images <- gpu_array(context, array(c(0, 3, 6, 1, 4, 7, 2, 5, 8), c(1, 1, 3, 3)))
+corners <- gpu_array(context, array(c(1, 0, 0, -1), c(1, 1, 2, 2)))
+maps <- gpu_conv(images, corners, padding = 1)
+expect("a convolution", as.vector(gpu_read(maps)),
+       c(0, -3, -6, 0, -1, -4, -4, 6, -2, -4, -4, 7, 0, 2, 5, 8))
+expect("its maxima", as.vector(gpu_read(gpu_max_pool(maps, c(2, 2)))), c(0, 6, 2, 8))
+ones <- gpu_array(context, c(1, 1))
+rows <- gpu_batch_norm(gpu_array(context, matrix(c(1, 3, 20, 22), 2)), ones, ones, 3)
+expect("normalised", as.vector(gpu_read(rows)), c(0.5, 1.5, 0.5, 1.5))
 
 source <- "
 KERNEL void scale(GLOBAL_MEM ga_double *a, ga_size offset, ga_size n, ga_double by) {

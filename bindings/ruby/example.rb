@@ -1,4 +1,5 @@
-# libgpuarray from Ruby: data up, an expression, a sum, a product, kernels, an error.
+# libgpuarray from Ruby: data up, an expression, a sum, a product, layers of
+# networks, kernels, an error.
 #
 #   ruby example.rb cuda0
 #
@@ -32,6 +33,16 @@ expect "integers", context.array([[1, -2]], type: :int64).to_a, [[1, -2]]
 expect "of halves", context.array([0.5, 2], type: :float16).to_a, [0.5, 2.0]
 expect "complex", context.array([Complex(1, 2)], type: :complex64).to_a, [Complex(1, 2)]
 expect "nothing", context.array([], type: :bool, shape: [2, 0]).to_a, [[], []]
+
+images = context.array([[[[0, 1, 2], [3, 4, 5], [6, 7, 8]]]])
+maps = images.conv(context.array([[[[1, 0], [0, -1]]]]), padding: 1)
+expect "a convolution", maps.to_a,
+       [[[[0.0, -1.0, -2.0, 0.0], [-3.0, -4.0, -4.0, 2.0],
+          [-6.0, -4.0, -4.0, 5.0], [0.0, 6.0, 7.0, 8.0]]]]
+expect "its maxima", maps.max_pool(2, 2).to_a, [[[[0.0, 2.0], [6.0, 8.0]]]]
+ones = context.array([1, 1])
+rows = context.array([[1, 20], [3, 22]]).batch_norm(ones, ones, epsilon: 3)
+expect "normalised", rows.to_a, [[0.5, 0.5], [1.5, 1.5]]
 
 mine = x.copy
 square = GpuArray::Kernel.new(context, SOURCE, "square",

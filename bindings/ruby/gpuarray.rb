@@ -31,6 +31,18 @@ module GpuArray
     KernelStruct = struct ["void *k", "void *args"]
     ItemStruct = struct ["char *name", "int typecode", "unsigned int nd", "int optional"]
 
+    ConvStruct = struct [
+      "size_t size", "unsigned int nd", "unsigned int groups", "int flags",
+      "size_t stride[3]", "size_t dilation[3]", "size_t before[3]", "size_t after[3]"
+    ]
+    PoolStruct = struct [
+      "size_t size", "unsigned int nd", "int mode", "int flags", "size_t window[3]",
+      "size_t stride[3]", "size_t before[3]", "size_t after[3]"
+    ]
+    NormStruct = struct [
+      "size_t size", "unsigned int axes", "double epsilon", "double factor"
+    ]
+
     extern "const char *gpuarray_error_text()"
     extern "int gpucontext_open(void *, const char *)"
     extern "void gpucontext_deref(void *)"
@@ -59,6 +71,15 @@ module GpuArray
     extern "int GpuKernel_sched(void *, size_t, void *, void *)"
     extern "int GpuKernel_call(void *, unsigned int, void *, void *, size_t, void *)"
     extern "void GpuKernel_clear(void *)"
+    extern "void gpuconv_init(void *, unsigned int)"
+    extern "int gpuconv_shape(void *, void *, void *, void *)"
+    extern "int GpuArray_conv(void *, void *, void *, void *)"
+    extern "void gpupool_init(void *, unsigned int, int, void *)"
+    extern "int gpupool_shape(void *, void *, void *)"
+    extern "int GpuArray_pool(void *, void *, void *)"
+    extern "void gpubatchnorm_init(void *, unsigned int, int)"
+    extern "int GpuArray_batch_norm_train(void *, void *, void *, void *, void *, " \
+           "void *, void *, void *, void *)"
     extern "int GpuFunction_load(void *, void *, const char *)"
     extern "void GpuFunction_free(void *)"
     extern "int GpuFunction_call(void *, void *, void *, void *)"
@@ -308,15 +329,67 @@ module GpuArray
 
     # The matrix product.
     def dot(other)
-      shape = [self.shape[0], other.shape[1]]
+      filled([shape[0], other.shape[1]]) do |out|
+        C.GpuArray_rgemm(0, 0, 1.0, @struct, other.struct, 0.0, out, 0)
+      end
+    end
+
+    # The convolution of images (batch, channels, spatial axes) by filters (results,
+    # channels, spatial axes), which are not turned around.
+    def conv(filters, stride: 1, padding: 0)
+      conv = C::ConvStruct.malloc(Fiddle::RUBY_FREE)
+      C.gpuconv_init(conv, shape.length - 2)
+      conv.stride = [stride] * 3
+      conv.before = conv.after = [padding] * 3
+      lengths = lengths_by do |out|
+        C.gpuconv_shape(out, conv, shape.pack("Q*"), filters.shape.pack("Q*"))
+      end
+      filled(lengths) { |out| C.GpuArray_conv(out, @struct, filters.struct, conv) }
+    end
+
+    # The maxima of windows over the last axes, which do not overlap.
+    def max_pool(*window)
+      pool = C::PoolStruct.malloc(Fiddle::RUBY_FREE)
+      C.gpupool_init(pool, window.length, 0, window.pack("Q*"))
+      batch = shape.length - window.length
+      inner = shape.drop(batch).pack("Q*")
+      lengths = lengths_by { |out| C.gpupool_shape(out, pool, inner) }
+      lengths = shape.take(batch) + lengths.take(window.length)
+      filled(lengths) { |out| C.GpuArray_pool(out, @struct, pool) }
+    end
+
+    # The elements less the mean of their channel, axis 1, over its deviation, times
+    # gamma, plus beta.
+    def batch_norm(gamma, beta, epsilon: 1e-4)
+      norm = C::NormStruct.malloc(Fiddle::RUBY_FREE)
+      C.gpubatchnorm_init(norm, shape.length, 1)
+      norm.epsilon = epsilon
+      filled(shape) do |out|
+        C.GpuArray_batch_norm_train(out, nil, nil, nil, nil, @struct, gamma.struct,
+                                    beta.struct, norm)
+      end
+    end
+
+    private
+
+    # A new array of this type, which the block fills and gives a status.
+    def filled(lengths)
       Array.make(@context) do |out|
-        status = C.GpuArray_empty(out, @context.pointer, typecode, 2, shape.pack("Q*"), 0)
+        status = C.GpuArray_empty(out, @context.pointer, typecode, lengths.length,
+                                  lengths.pack("Q*"), 0)
         next status unless status.zero?
 
-        status = C.GpuArray_rgemm(0, 0, 1.0, @struct, other.struct, 0.0, out, 0)
+        status = yield out
         C.GpuArray_clear(out) unless status.zero?
         status
       end
+    end
+
+    # Lengths that the block writes to a C list, as many as this array has axes.
+    def lengths_by
+      list = ([0] * shape.length).pack("Q*")
+      GpuArray.check(yield(list))
+      list.unpack("Q*")
     end
   end
 

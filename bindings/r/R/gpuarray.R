@@ -45,6 +45,20 @@ gpu_sum <- function(array, along = seq_along(dim(array)))
 # The matrix product of two matrices.
 gpu_matmul <- function(a, b) .Call(C_gpu_matmul, a, b)
 
+# The convolution of images (batch, channels, spatial dimensions) by filters (results,
+# channels, spatial dimensions), which are not turned around.
+gpu_conv <- function(images, filters, stride = 1L, padding = 0L)
+  .Call(C_gpu_conv, images, filters, as.integer(stride), as.integer(padding))
+
+# The maxima of windows over the last dimensions, which do not overlap.
+gpu_max_pool <- function(images, window)
+  .Call(C_gpu_max_pool, images, as.integer(window))
+
+# The elements less the mean of their channel, dimension 2, over its deviation, times
+# gamma, plus beta.
+gpu_batch_norm <- function(array, gamma, beta, epsilon = 1e-4)
+  .Call(C_gpu_batch_norm, array, gamma, beta, as.double(epsilon))
+
 # Compiles CLUDA source. The kernel's arguments are GLOBAL_MEM ga_double *, ga_size
 # offset, ga_size n, and as many ga_double as `numbers` says.
 gpu_kernel <- function(context, source, name, numbers = 0L)

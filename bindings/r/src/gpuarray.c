@@ -10,6 +10,7 @@
 
 #include <gpuarray/array.h>
 #include <gpuarray/blas.h>
+#include <gpuarray/dnn.h>
 #include <gpuarray/elemwise.h>
 #include <gpuarray/function.h>
 #include <gpuarray/kernel.h>
@@ -249,6 +250,73 @@ static SEXP gpu_matmul(SEXP left, SEXP right) {
   return result;
 }
 
+/* ---- layers of networks ---- */
+
+/* A new array of the type of `like`. */
+static SEXP new_result(GpuArray **out, const GpuArray *like, unsigned int nd,
+                       const size_t *shape) {
+  SEXP result = PROTECT(new_array(out));
+  check(GpuArray_empty(*out, GpuArray_context(like), like->typecode, nd, shape,
+                       GA_F_ORDER));
+  UNPROTECT(1);
+  return result;
+}
+
+static SEXP gpu_conv(SEXP images, SEXP filters, SEXP stride, SEXP padding) {
+  const GpuArray *x = address(images, "a gpu_array");
+  const GpuArray *w = address(filters, "a gpu_array");
+  size_t shape[5];
+  GpuArray *out;
+  gpuconv conv;
+  if (x->nd < 3 || x->nd > 5 || w->nd != x->nd)
+    Rf_error("gpu_conv: arrays of %u and %u dimensions, expected 3 to 5 of both", x->nd,
+             w->nd);
+  gpuconv_init(&conv, x->nd - 2);
+  for (unsigned int i = 0; i < conv.nd; i++) {
+    conv.stride[i] = (size_t)Rf_asInteger(stride);
+    conv.before[i] = conv.after[i] = (size_t)Rf_asInteger(padding);
+  }
+  check(gpuconv_shape(shape, &conv, x->dimensions, w->dimensions));
+  SEXP result = PROTECT(new_result(&out, x, x->nd, shape));
+  check(GpuArray_conv(out, x, w, &conv));
+  UNPROTECT(1);
+  return result;
+}
+
+static SEXP gpu_max_pool(SEXP images, SEXP window) {
+  const GpuArray *x = address(images, "a gpu_array");
+  const unsigned int n = (unsigned int)Rf_length(window);
+  size_t lengths[GA_POOL_MAX_AXES], shape[GA_MAX_NDIM];
+  GpuArray *out;
+  gpupool pool;
+  if (n < 1 || n > GA_POOL_MAX_AXES || n > x->nd)
+    Rf_error("gpu_max_pool: a window of %u dimensions, expected 1 to %d", n,
+             GA_POOL_MAX_AXES);
+  for (unsigned int i = 0; i < n; i++)
+    lengths[i] = (size_t)INTEGER(window)[i];
+  memcpy(shape, x->dimensions, x->nd * sizeof *shape);
+  gpupool_init(&pool, n, GA_POOL_MAX, lengths);
+  check(gpupool_shape(shape + x->nd - n, &pool, x->dimensions + x->nd - n));
+  SEXP result = PROTECT(new_result(&out, x, x->nd, shape));
+  check(GpuArray_pool(out, x, &pool));
+  UNPROTECT(1);
+  return result;
+}
+
+static SEXP gpu_batch_norm(SEXP array, SEXP gamma, SEXP beta, SEXP epsilon) {
+  const GpuArray *x = address(array, "a gpu_array");
+  GpuArray *out;
+  gpubatchnorm norm;
+  gpubatchnorm_init(&norm, x->nd, 1);
+  norm.epsilon = Rf_asReal(epsilon);
+  SEXP result = PROTECT(new_result(&out, x, x->nd, x->dimensions));
+  check(GpuArray_batch_norm_train(out, NULL, NULL, NULL, NULL, x,
+                                  address(gamma, "a gpu_array"),
+                                  address(beta, "a gpu_array"), &norm));
+  UNPROTECT(1);
+  return result;
+}
+
 /* ---- kernels ---- */
 
 /* A kernel whose arguments are one array (pointer and offset), the count, and doubles.
@@ -378,12 +446,13 @@ static SEXP gpu_value(SEXP pointer, SEXP name) {
 
 #define ENTRY(name, n) {#name, (DL_FUNC)(name), n}
 static const R_CallMethodDef entries[] = {
-    ENTRY(gpu_open, 1),   ENTRY(gpu_name, 1),        ENTRY(gpu_sync, 1),
-    ENTRY(gpu_array, 4),  ENTRY(gpu_dim, 1),         ENTRY(gpu_read, 1),
-    ENTRY(gpu_sum, 2),    ENTRY(gpu_elementwise, 3), ENTRY(gpu_matmul, 2),
-    ENTRY(gpu_kernel, 4), ENTRY(gpu_call, 3),        ENTRY(gpu_load, 2),
-    ENTRY(gpu_run, 2),    ENTRY(gpu_value, 2),       ENTRY(gpu_set_value, 3),
-    ENTRY(gpu_items, 2),  ENTRY(gpu_type, 1),        {NULL, NULL, 0}};
+    ENTRY(gpu_open, 1),     ENTRY(gpu_name, 1),        ENTRY(gpu_sync, 1),
+    ENTRY(gpu_array, 4),    ENTRY(gpu_dim, 1),         ENTRY(gpu_read, 1),
+    ENTRY(gpu_sum, 2),      ENTRY(gpu_elementwise, 3), ENTRY(gpu_matmul, 2),
+    ENTRY(gpu_kernel, 4),   ENTRY(gpu_call, 3),        ENTRY(gpu_load, 2),
+    ENTRY(gpu_run, 2),      ENTRY(gpu_value, 2),       ENTRY(gpu_set_value, 3),
+    ENTRY(gpu_items, 2),    ENTRY(gpu_type, 1),        ENTRY(gpu_conv, 4),
+    ENTRY(gpu_max_pool, 2), ENTRY(gpu_batch_norm, 4),  {NULL, NULL, 0}};
 
 void R_init_gpuarray(DllInfo *info) {
   R_registerRoutines(info, NULL, entries, NULL, NULL);
