@@ -8,16 +8,16 @@ import time
 from collections.abc import Iterator
 
 
-def parse(description: str, **numbers: int) -> argparse.Namespace:
-    """The command line: ``--context`` and an option for each of ``numbers``."""
+def parse(description: str, **defaults: int | str) -> argparse.Namespace:
+    """The command line: ``--context`` and an option for each of ``defaults``."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument(
         "--context",
         default="",
         help="a device such as cuda0 or opencl0:0; the best one found if left out",
     )
-    for name, default in numbers.items():
-        parser.add_argument(f"--{name}", type=int, default=default)
+    for name, default in defaults.items():
+        parser.add_argument(f"--{name}", type=type(default), default=default)
     return parser.parse_args()
 
 

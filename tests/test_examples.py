@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import gpuarray
+import numpy as np
 import pytest
+from installation import CC, STRICT, flags, run as run_program
+from sklearn.datasets import load_digits
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
@@ -72,3 +76,33 @@ def test_a_residual_network_learns(context):
     )
     assert found, out
     assert float(found[2]) >= 0.93
+
+
+def write_pgm(path, image):
+    rows = "\n".join(" ".join(str(int(pixel)) for pixel in row) for row in image)
+    path.write_text(f"P2\n8 8\n16\n{rows}\n")
+
+
+def test_a_trained_network_classifies_from_c(installed, first_context, tmp_path):
+    """One C file, and the same digits as the network has for Python."""
+    network, program = tmp_path / "digits.plan", tmp_path / "classify_digits"
+    run("convnet.py", first_context, "--epochs", "2", "--save", network)
+    source = EXAMPLES / "classify_digits.c"
+    run_program(CC, *STRICT, source, *flags(installed), "-o", program)
+    data = load_digits()
+    images = data.images[:12]
+    paths = [tmp_path / f"{number}.pgm" for number in range(len(images))]
+    for path, image in zip(paths, images, strict=True):
+        write_pgm(path, image)
+    places = {"LD_LIBRARY_PATH": str(installed.libraries)}
+    out = run_program(program, network, first_context.name, *paths, **places)
+    found = [line.split(": ") for line in out.splitlines()]
+    assert [name for name, _ in found] == [str(path) for path in paths]
+    digits = np.array([int(digit) for _, digit in found])
+    predict = gpuarray.load_function(network, first_context)
+    (right,) = predict((images[:, None] / 16).astype("float32"))
+    assert digits.tolist() == np.asarray(right).tolist()
+    assert (digits == data.target[:12]).sum() >= 9
+    paths[0].write_text("P2 9 9 16")
+    with pytest.raises(AssertionError, match="expected a PGM file of text, 8 by 8"):
+        run_program(program, network, first_context.name, paths[0], **places)
