@@ -100,7 +100,7 @@ def test_a_trained_network_classifies_from_c(installed, first_context, tmp_path)
     assert [name for name, _ in found] == [str(path) for path in paths]
     digits = np.array([int(digit) for _, digit in found])
     predict = gpuarray.load_function(network, first_context)
-    (right,) = predict((images[:, None] / 16).astype("float32"))
+    right = predict((images[:, None] / 16).astype("float32"))
     assert digits.tolist() == np.asarray(right).tolist()
     assert (digits == data.target[:12]).sum() >= 9
     paths[0].write_text("P2 9 9 16")
