@@ -42,9 +42,9 @@ static int check_description(const norm_call *c) {
                    "%s: a description of %zu bytes, expected one from "
                    "gpubatchnorm_init",
                    c->operation, b->size);
-  if (!(b->epsilon > 0))
-    return GA_FAIL(GA_VALUE_ERROR, "%s: epsilon %g, expected a number above 0",
-                   c->operation, b->epsilon);
+  if (!(b->epsilon >= 0))
+    return GA_FAIL(GA_VALUE_ERROR, "%s: epsilon %g, expected 0 or more", c->operation,
+                   b->epsilon);
   return GA_NO_ERROR;
 }
 

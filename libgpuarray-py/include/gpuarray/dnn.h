@@ -168,7 +168,7 @@ int GpuArray_pool_at_first(GpuArray *out, const GpuArray *a, const GpuArray *v,
 typedef struct _gpubatchnorm {
   size_t size;       /* sizeof(gpubatchnorm) */
   unsigned int axes; /* bit i: over axis i */
-  double epsilon;    /* added to variances; above 0 */
+  double epsilon;    /* added to variances */
   double factor;     /* share of new statistics in the running averages */
 } gpubatchnorm;
 
