@@ -29,8 +29,14 @@ static depthwise_spec spec_of(const ga_gather *g, bool of_columns, bool is_part)
   return s;
 }
 
-static int write_source(ga_source *out, const depthwise_spec *s, const char *length,
-                        const char *name, const char *kernel) {
+/* Sums of an item whose terms are in local memory at once: 16 of double are more than
+ * the 32 KiB that some devices have. */
+static int some_of(const gpucontext *ctx, const depthwise_spec *s) {
+  return s->typecode == GA_DOUBLE && ctx->info.local_memory < 48 << 10 ? 8 : 16;
+}
+
+static int write_source(ga_source *out, const gpucontext *ctx, const depthwise_spec *s,
+                        const char *length, const char *name, const char *kernel) {
   ga_strbuf text = {0};
   ga__conv_add_types(&text, s->typecode, s->is_part);
   for (int i = 0; i < 2; i++)
@@ -38,21 +44,20 @@ static int write_source(ga_source *out, const depthwise_spec *s, const char *len
                     "#define CV_%s%d %d\n#define CV_STEP%d %d\n#define CV_BY%d (%d)\n",
                     length, i + 1, s->n[i], i + 1, s->step[i], i + 1, s->by[i]);
   ga__strbuf_addf(&text,
-                  "#define CV_RUN %d\n#define CV_HAS_EDGES %d\n#define CV_ITEMS %d\n",
-                  s->run, s->has_edges, ITEMS);
+                  "#define CV_RUN %d\n#define CV_HAS_EDGES %d\n#define CV_ITEMS %d\n"
+                  "#define CV_SOME %d\n",
+                  s->run, s->has_edges, ITEMS, some_of(ctx, s));
   ga__strbuf_add(&text, kernel);
   out->is_closed = true;
   return ga__text_finish_named(out, name, NULL, "#define CV_NAME %\n", &text);
 }
 
 static int write_rows(ga_source *out, const gpucontext *ctx, const void *spec) {
-  (void)ctx;
-  return write_source(out, spec, "K", "conv_depthwise", conv_depthwise_text);
+  return write_source(out, ctx, spec, "K", "conv_depthwise", conv_depthwise_text);
 }
 
 static int write_filters(ga_source *out, const gpucontext *ctx, const void *spec) {
-  (void)ctx;
-  return write_source(out, spec, "N", "conv_depthwise_filters",
+  return write_source(out, ctx, spec, "N", "conv_depthwise_filters",
                       conv_depthwise_filters_text);
 }
 

@@ -4,9 +4,8 @@
  * be outside of b. */
 #include "conv_words.cl.h"
 
-/* Sums of an item; some, whose terms are in local memory at once. */
+/* Sums of an item, of which CV_SOME have their terms in local memory at once. */
 #define CV_SUMS (CV_RUN * CV_N1 * CV_N2)
-#define CV_SOME 16
 #define CV_LANES (CV_ITEMS / CV_SOME)
 
 KERNEL void CV_NAME(GLOBAL_MEM CV_OUT *c, ga_size c_off,
