@@ -172,13 +172,28 @@ static double extent_of(const ga_conv *c, enum ga_conv_role which) {
                                            : x->filter,
                   a->inner[i]);
     n += which == GA_CONV_FILTERS ? distance(x->result, c->places[i]) : 0;
-    n += (double)x->filter * (double)x->dilation + 2 * (double)x->before;
+  }
+  return n;
+}
+
+/* Numbers of elements and places that kernels count; arrays of stride 0 may be of more
+ * than they have memory for. */
+static double counted(const ga_conv *c) {
+  double n =
+      (double)c->batch + (double)c->groups * ((double)c->channels + (double)c->results);
+  for (int i = 0; i < GA_CONV_AXES; i++) {
+    const ga_conv_axis *x = &c->axes[i];
+    n += (double)x->image + (double)x->result * (double)x->stride +
+         (double)x->filter * (double)x->dilation + 2 * (double)x->before;
   }
   return n;
 }
 
 bool ga__conv_is_narrow(const ga_conv *c) {
   const double most = 1 << 30;
-  return (double)ga__conv_count(c) < most && extent_of(c, GA_CONV_RESULT) < most &&
-         extent_of(c, GA_CONV_IMAGE) < most && extent_of(c, GA_CONV_FILTERS) < most;
+  const double numbers = counted(c);
+  return (double)ga__conv_count(c) < most && numbers < most &&
+         numbers + extent_of(c, GA_CONV_RESULT) < most &&
+         numbers + extent_of(c, GA_CONV_IMAGE) < most &&
+         numbers + extent_of(c, GA_CONV_FILTERS) < most;
 }

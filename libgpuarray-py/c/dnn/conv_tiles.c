@@ -178,9 +178,16 @@ static int run_gather(const ga_conv *c, const ga_gather *g) {
                              &kind);
 }
 
+/* Launches of the gradient by the image, one for each phase of the strides. More would
+ * take longer than one item for each element of the image. */
+#define MOST_PHASES 1024
+
 bool ga__conv_tiles_serve(const ga_conv *c) {
+  double phases = 1;
+  for (int i = 0; c->role == GA_CONV_IMAGE && i < GA_CONV_AXES; i++)
+    phases *= (double)c->axes[i].stride;
   return !c->context->info.is_cpu && !c->is_unshared && ga__conv_is_narrow(c) &&
-         c->groups <= 65535;
+         c->groups <= 65535 && phases <= MOST_PHASES;
 }
 
 int ga__conv_tiles(const ga_conv *c) {
