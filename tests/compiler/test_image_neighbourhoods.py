@@ -103,6 +103,7 @@ RUN_ERRORS = {
     ("wrap_centered", (2, 2), (1, 1)): "expected an odd one that fits",
     ("half", (3, 3), (3, 1)): "with zeros around",
     ("valid", (0, 2), (1, 1)): "shape is",
+    ("valid", (1, 2), (1, 2**40)): "step is .*, expected two integers, 1 to",
 }
 
 

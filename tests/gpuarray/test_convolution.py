@@ -50,18 +50,19 @@ def test_dtypes(context, dtype):
 
 
 @pytest.mark.oclgrind
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("groups", [1, 3])
-def test_edges_of_kernels(context, groups):
+def test_edges_of_kernels(context, groups, dtype):
     """A tile that is not full, and depthwise filters, with padding and strides."""
     rng = np.random.default_rng(11)
     geometry = convolution.Geometry((2, 1), (1, 1), ((1, 0), (1, 1)), groups)
     image, filters = (1, 3, 5, 4), (3, 3 // groups, 2, 3)
     shape = geometry.result_shape(image, filters)
-    hosts = [rng.integers(-3, 4, s).astype("float32") for s in (image, filters, shape)]
+    hosts = [rng.integers(-3, 4, s).astype(dtype) for s in (image, filters, shape)]
     d = Drawn(geometry, image, filters, shape)
     got = run(d, *on(context, *hosts))
     for one, other in zip(got, judged(d, *hosts), strict=True):
-        assert_same(one, other.astype("float32"), exact=True)
+        assert_same(one, other.astype(dtype), exact=True)
 
 
 def test_layouts(context):
@@ -162,6 +163,8 @@ def test_a_result_that_rounds(context):
         ({"padding": -1}, "padding is -1"),
         ({"padding": ((1, 2), (3,))}, "2 integers or pairs"),
         ({"dilation": 1.5}, "dilation is 1.5"),
+        ({"stride": 2**70}, r"stride is \d+, expected no integer above"),
+        ({"groups": 2**32}, "groups is 4294967296, expected no integer above"),
         ({"groups": 2}, "3 channels and 4 filters cannot be split into 2 groups"),
         ({"dilation": 9}, "filters of extent 10 along spatial axis 0"),
     ],
@@ -186,6 +189,36 @@ def test_arrays_that_do_not_fit(null):
         nn.conv(image, gpuarray.zeros((4, 3, 2, 2), "float64", device=null))
     with pytest.raises(BadType, match="expected a gpuarray array"):
         nn.conv(image, np.zeros((4, 3, 2, 2)))
+    with pytest.raises(BadValue, match="expected no negative length"):
+        nn.conv_transpose(image[:, :, :1, :1], filters[:3], padding=3)
     whole = [gpuarray.zeros(x.shape, "int32", device=null) for x in (image, filters)]
     with pytest.raises(BadType, match=r"int32.*expected float16"):
         nn.conv(*whole)
+
+
+def test_places_beyond_an_int(context):
+    """Images of one element, repeated more often than an int counts."""
+    one = gpuarray.ones(1, "float32", device=context)
+    filters = gpuarray.ones((1, 1, 2), "float32", device=context)
+    for length, step in [(2**33, 2**31), (2**31 + 7, 2**30), (2**30 + 7, 2**29)]:
+        image = one.broadcast_to((1, 1, length))
+        result = nn.conv(image, filters, stride=step)
+        expected = np.full((1, 1, (length - 2) // step + 1), 2, "float32")
+        assert_same(result, expected, exact=True)
+        geometry = convolution.Geometry((step,), (1,), ((0, 0),))
+        slopes = convolution.grad_filters(image, result, (2,), geometry)
+        assert_same(slopes, np.full((1, 1, 2), expected.sum(), "float32"), exact=True)
+
+
+def test_strides_far_beyond_the_image(context):
+    """The gradient by the image: of a phase of such a stride nothing may be left."""
+    rng = np.random.default_rng(12)
+    for strides in [(2**14, 2**15), (2**28, 3), (40, 50), (2**39, 2**39)]:
+        geometry = convolution.Geometry(strides, (1, 2), ((1, 0), (0, 1)))
+        image, filters, result = (2, 2, 5, 4), (3, 2, 3, 2), (2, 3, 1, 1)
+        d = Drawn(geometry, image, filters, result)
+        hosts = arrays(d, rng)
+        for got, host in zip(
+            run(d, *on(context, *hosts)), judged(d, *hosts), strict=True
+        ):
+            assert_same(got, host.astype("float32"), exact=True)

@@ -173,6 +173,7 @@ def test_maxima_of_infinities_and_nan(context):
         (lambda a: max_pool(a, ()), BadValue, "0 axes, expected 1 to 3"),
         (lambda a: max_pool(a, (2, 0)), BadValue, "window 0 .* axis 1, expected 1"),
         (lambda a: max_pool(a, (2, -1)), BadValue, "window is -1 for spatial axis 1"),
+        (lambda a: max_pool(a, 2**70), BadValue, r"window is \d+ for .* expected 0 to"),
         (lambda a: max_pool(a, 2, 0), BadValue, "stride 0 of spatial axis 0"),
         (
             lambda a: max_pool(a, (2, 2), (1,)),

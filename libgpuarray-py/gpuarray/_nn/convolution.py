@@ -15,6 +15,9 @@ from gpuarray.errors import BadType, BadValue
 Padding = str | int | Sequence[int | tuple[int, int]]
 
 MOST_AXES = 3
+LONGEST = 1 << 40
+"""The longest axis, stride, dilation and padding that the library takes."""
+MOST_GROUPS = (1 << 32) - 1
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ class Geometry:
 
 
 def numbers_of(
-    value: Any, ndim: int, operation: str, name: str, least: int
+    value: Any, ndim: int, operation: str, name: str, least: int, most: int = LONGEST
 ) -> tuple[int, ...]:
     """Return a number for each spatial axis, from one number or a sequence of them."""
     listed = value if isinstance(value, Sequence) else (value,) * ndim
@@ -90,6 +93,10 @@ def numbers_of(
         raise BadValue(
             f"{operation}: {name} is {value!r}, expected an integer of at least "
             f"{least}, or a sequence of {ndim}, one for each spatial axis"
+        )
+    if max(numbers) > most:
+        raise BadValue(
+            f"{operation}: {name} is {value!r}, expected no integer above {most}"
         )
     return numbers
 
@@ -121,7 +128,7 @@ def geometry_of(operation: str, ndim: int, **options: Any) -> Geometry:
             f"{operation}: an image of {ndim + 2} axes, expected batch, channels and "
             f"one to {MOST_AXES} spatial axes"
         )
-    (groups,) = numbers_of(options["groups"], 1, operation, "groups", 1)
+    (groups,) = numbers_of(options["groups"], 1, operation, "groups", 1, MOST_GROUPS)
     return Geometry(
         numbers_of(options["stride"], ndim, operation, "stride", 1),
         numbers_of(options["dilation"], ndim, operation, "dilation", 1),
@@ -167,6 +174,10 @@ def grad_image(
     _floats("conv_grad_image", grad, filters)
     channels = filters.shape[-1 - geometry.ndim] * geometry.groups
     lengths = grad.shape[0], channels, *shape
+    if min(shape) < 0:
+        raise BadValue(
+            f"conv_grad_image: an image of shape {lengths}, expected no negative length"
+        )
     out = grad.allocate(lengths, grad.dtype, grad.context, operation="conv_grad_image")
     description = geometry.struct()
     check(

@@ -9,6 +9,9 @@ from gpuarray._core.base import require_all
 from gpuarray._native import check, ffi, lib
 from gpuarray.errors import BadValue
 
+LONGEST = 1 << 30
+"""The longest neighbourhood and step."""
+
 MODES = ("valid", "ignore_borders", "wrap_centered", "half", "full")
 """Which neighbourhoods an image has, by the library's number."""
 
@@ -25,10 +28,10 @@ def description_of(
     Raises BadValue where lengths and steps do not fit.
     """
     for name, numbers in (("shape", shape), ("step", step)):
-        if len(numbers) != 2 or min(numbers) < 1:
+        if len(numbers) != 2 or min(numbers) < 1 or max(numbers) > LONGEST:
             raise BadValue(
-                f"{operation}: {name} is {tuple(numbers)}, expected two integers of at "
-                "least 1"
+                f"{operation}: {name} is {tuple(numbers)}, expected two integers, 1 to "
+                f"{LONGEST}"
             )
     if mode not in MODES:
         raise BadValue(

@@ -19,6 +19,9 @@ MODES = {
 }
 """The library's modes, by Theano's names."""
 
+LONGEST = (1 << 31) - 1
+"""The longest window, stride and padding."""
+
 Lengths = int | Sequence[int]
 Padding = int | Sequence[int | tuple[int, int]]
 
@@ -51,10 +54,10 @@ class Windows:
         struct.flags = lib.GA_POOL_CEIL * self.ceil + lib.GA_POOL_SHARED * self.shared
         for name in ("window", "stride", "before", "after"):
             for axis, number in enumerate(getattr(self, name)):
-                if number < 0:
+                if not 0 <= number <= LONGEST:
                     raise BadValue(
                         f"{operation}: {name} is {number} for spatial axis {axis}, "
-                        "expected no negative number"
+                        f"expected 0 to {LONGEST}"
                     )
                 getattr(struct, name)[axis] = number
         return struct
