@@ -49,6 +49,15 @@ def test_drawn_shapes_and_layouts(mode, context):
         np.testing.assert_array_equal(back, sums)
 
 
+def test_places_beyond_an_int(context):
+    """An image of one element, repeated more often than an int counts."""
+    one = gpuarray.ones(1, "float32", device=context)
+    images = one.broadcast_to((2, 1, 2**30, 2**22))
+    step = (2**29, 2**21)
+    found = images_to_neighbours(images, (2, 3), step, "ignore_borders")
+    np.testing.assert_array_equal(found, np.ones((8, 6), "float32"))
+
+
 def test_lengths_may_be_computed(first_context):
     shape, step = T.lvector("shape"), T.lscalar("step")
     with config.use(device=str(first_context.name)):

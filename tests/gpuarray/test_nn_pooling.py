@@ -154,6 +154,17 @@ def test_nothing_to_pool(context):
     assert_same(found, np.zeros((2, 3, 1), "float32"))
 
 
+def test_places_beyond_an_int(context):
+    """Rows of one element, repeated more often than an int counts."""
+    one = gpuarray.ones(1, "float32", device=context)
+    row = one.broadcast_to(2**33)
+    assert_same(sum_pool(row, 3, 2**31 - 1), np.full(5, 3, "float32"), exact=True)
+    assert_same(max_pool(row, 2, 2**31 - 1, 1), np.ones(5, "float32"), exact=True)
+    rows = one.broadcast_to((2, 2**31, 2**22))
+    found = avg_pool(rows, (2, 3), (2**30, 2**21))
+    assert_same(found, np.ones((2, 2, 2), "float32"), exact=True)
+
+
 def test_maxima_of_infinities_and_nan(context):
     x = np.array([-np.inf, -np.inf, np.nan, 1, 2, np.nan], "float32")
     a = gpuarray.asarray(x, context=context)
