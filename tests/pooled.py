@@ -1,7 +1,8 @@
 """Pooling by NumPy, the judge: windows are counted one by one, no formula is used."""
 
 import itertools
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -26,7 +27,8 @@ class Windows:
             stop = min(start + window, n + after)
             if not self.ceil and start + window > n + after:
                 return found
-            if self.ceil and (start >= n or (reached or 0) >= n + after):
+            is_covered = reached is not None and reached >= n + after
+            if self.ceil and (start >= n or is_covered):
                 return found
             found.append((max(start, 0), min(stop, n), stop - start))
             reached = start + window
@@ -45,6 +47,16 @@ class Windows:
         nd = len(self.window)
         inner = [len(self.spans(k, n)) for k, n in enumerate(shape[len(shape) - nd :])]
         return (*shape[: len(shape) - nd], *inner)
+
+    def like(self, **numbers):
+        """The same with other windows, strides or padding."""
+        return replace(self, **numbers)
+
+    def has_only_padding(self, shape):
+        """Whether there are windows without an element."""
+        nd = len(self.window)
+        lengths = shape[len(shape) - nd :]
+        return any(n == 0 and self.spans(k, n) for k, n in enumerate(lengths))
 
     @property
     def axes(self):
@@ -72,6 +84,11 @@ class Windows:
             number = (x[inside] == self.along(y[place])).sum(self.axes)
             out[place] = 1 / np.maximum(number, 1)
         return out
+
+    def size(self, x):
+        """The sums of magnitudes that sums and averages are made of; 0 of maxima."""
+        of_maxima = self.mode == "max"
+        return np.zeros(self.shape(x.shape)) if of_maxima else self.pooled(np.abs(x))
 
     def gradient(self, x, y, g):
         """The gradient by ``x``, from that of the result ``y``."""
@@ -102,7 +119,8 @@ class Windows:
         out = np.zeros(self.shape(x.shape), x.dtype)
         for place, inside, _ in self.places(x.shape):
             part = x[inside]
-            rows = (*part.shape[: part.ndim - len(self.window)], -1)
+            outer = part.ndim - len(self.window)
+            rows = (*part.shape[:outer], math.prod(part.shape[outer:]))
             first = part.reshape(rows).argmax(-1)[..., None]
             values = v[inside].reshape(rows)
             out[place] = np.take_along_axis(values, first, -1)[..., 0]
