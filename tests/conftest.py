@@ -18,18 +18,17 @@ GPU; ``-m oclgrind`` picks the tests that it is fast enough for.
 import gc
 import os
 import shutil
-import subprocess
 import tempfile
 import zlib
 from pathlib import Path
 
 import pytest
+from simulated import NAMES, log_to, simulate
 
 pytest_plugins = ["installation"]
 os.environ["SCIPY_ARRAY_API"] = "1"  # read by SciPy when it is imported
 # JAX would take three quarters of a card's memory, and other processes need some.
 os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
-OCLGRIND = "/usr/lib/oclgrind/liboclgrind-rt.so"
 HIGHER = {Path(__file__).parent / "compiler", Path(__file__).parent / "test_docs.py"}
 INSTALLED = {f"tests/test_{name}.py" for name in ("bindings", "clients", "install")}
 """Modules of which one process runs all tests, for the library is built for them."""
@@ -81,33 +80,15 @@ def pytest_unconfigure(config):
 
 
 def _named(names):
-    if not {"oclgrind", "oclgrind-gpu"} & set(names):
+    if not set(NAMES) & set(names):
         return names
     if len(names) > 1:
         raise pytest.UsageError("--context oclgrind stands alone: it is a library")
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        os.environ["GPUARRAY_OPENCL"] = OCLGRIND
-        if names == ["oclgrind-gpu"]:
-            os.environ["GPUARRAY_OPENCL"] = _simulated_gpu()
-            # More makes integers of 128 bits, which it cannot run.
-            os.environ["OCLGRIND_BUILD_OPTIONS"] = "-O1"
-    log = Path(os.environ["GPUARRAY_CACHE_DIR"], f"log-{os.getpid()}")
-    os.environ["OCLGRIND_LOG"] = str(log)
-    os.environ["OCLGRIND_DATA_RACES"] = "1"
-    return ["opencl0:0"]
-
-
-def _simulated_gpu():
-    """The simulator under the library that says it is a GPU."""
     folder = Path(os.environ["GPUARRAY_CACHE_DIR"])
-    library = folder / "simulated_gpu.so"
-    simulator = folder / "libOpenCL.so"  # its own name for itself
-    simulator.symlink_to(OCLGRIND)
-    command = [os.environ.get("CC", "cc"), "-shared", "-fPIC", "-o", library]
-    command += [Path(__file__).parent / "c" / "simulated_gpu.c", "-Wl,--no-as-needed"]
-    command += [simulator, "-Wl,-rpath,$ORIGIN", "-ldl"]
-    subprocess.run(command, check=True)
-    return str(library)
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        simulate(names[0], folder)
+    log_to(folder / f"log-{os.getpid()}")
+    return ["opencl0:0"]
 
 
 def _found():
