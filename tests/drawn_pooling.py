@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pooled
 from bounds import Right, is_exact, sum_of
@@ -65,7 +67,8 @@ class Pooling(Layer):
         if not hasattr(self, "g"):
             self.draw_others()
         judge, x, y = self.judge, self.x, self.y
-        terms = int(np.prod(judge.window)) + 3
+        inner = self.shape[len(self.shape) - len(judge.window) :]
+        terms = math.prod(map(min, inner, judge.window)) + 3
         yield Named("pool", self.near(y, judge.size(x), terms), self.dtype)
         if self.is_whole:
             return

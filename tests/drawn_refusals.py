@@ -17,6 +17,7 @@ from gpuarray import nn
 from gpuarray._native import check, lib
 from gpuarray._nn import convolution
 from gpuarray._nn.neighbours import images_to_neighbours
+from gpuarray.compiler import config, function, grad
 from gpuarray.compiler.errors import CompilerError
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.nnet import conv as ops
@@ -108,6 +109,25 @@ def shapes_of_convolution(rng):
     return Refusal(
         f"conv {way} {d}", ValueError, eager, None if g.is_unshared else graph
     )
+
+
+def when_run(seed, context):
+    """What a compiled convolution of shapes that do not fit does when it is called."""
+    rng = np.random.default_rng(seed)
+    way, d = without_fit(rng, convolutions.drawn(rng, unshared=0.3))
+    shapes = d.image, d.filters
+    x, w = (TensorType("float32", (False,) * len(shape))() for shape in shapes)
+    y = op_of(d.geometry)(x, w)
+    has_channels = d.filters[-1 - d.geometry.ndim] * d.geometry.groups == d.image[1]
+    if has_channels and rng.integers(2):  # the gradient does not read the image
+        y = grad(y.sum(), x)
+    with config.use(device=context.name):
+        f = function([x, w], y)
+    try:
+        f(*(np.zeros(shape, "float32") for shape in shapes))
+    except ValueError:
+        return ""
+    return f"conv {way} {d}: it is taken, expected ValueError"
 
 
 def op_of(g, image=None, filters=None):

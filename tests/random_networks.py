@@ -17,7 +17,7 @@ from functools import partial
 import drawn_layers
 import numpy as np
 from bounds import difference
-from drawn_refusals import drawn_refusal
+from drawn_refusals import drawn_refusal, when_run
 from drawn_views import Views
 from gpuarray.compiler import config, function
 from random_drawing import quiet
@@ -28,6 +28,8 @@ REFUSED = 10
 """One in how many cases does not fit."""
 COMPILED = 50
 """One in how many cases is compiled as well."""
+MISTAKEN = 7
+"""One in how many that are compiled does not fit when it is called."""
 TOGETHER = 4
 """How many layers are compiled in one function."""
 
@@ -110,7 +112,11 @@ def compiled_differences(seeds, context):
     graphs = []
     for seed in seeds:
         try:
-            graphs += filter(None, [drawn_graph(seed)])
+            if seed % MISTAKEN == 0:
+                if text := when_run(seed, context):
+                    yield seed, "refused when run", text
+            else:
+                graphs += filter(None, [drawn_graph(seed)])
         except Exception as error:
             yield seed, "graph", f"{type(error).__name__}: {error}"
     for first in range(0, len(graphs), TOGETHER):
