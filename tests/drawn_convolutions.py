@@ -149,12 +149,15 @@ class Convolution(Layer):
     def padding(self):
         """One of the ways to say it."""
         padding = self.drawn.geometry.padding
-        if isinstance(padding, str) or any(a != b for a, b in padding):
+        if isinstance(padding, str):
             return padding
+        if any(a != b for a, b in padding):
+            is_short = bool(self.rng.integers(2))
+            return tuple(a if is_short and a == b else (a, b) for a, b in padding)
         numbers = [a for a, _ in padding]
         if not any(numbers) and self.rng.integers(2):
             return "valid"
-        return numbers if len(set(numbers)) > 1 else numbers[0]
+        return tuple(numbers) if len(set(numbers)) > 1 else numbers[0]
 
     def shapes(self):
         d, g = self.drawn, self.drawn.geometry
@@ -165,7 +168,7 @@ class Convolution(Layer):
             conv_length(*both, *axis)
             for both, axis in zip(zip(image, filters, strict=True), axes, strict=True)
         ]
-        options = g.padding, g.stride, g.dilation
+        options = self.padding(), g.stride, g.dilation
         get = abstract_conv.get_conv_output_shape(d.image, d.filters, *options)
         found = {"Theano": (*d.result[:2], *by_theano), "get_conv_output_shape": get}
         found["result_shape"] = g.result_shape(d.image, d.filters)
@@ -193,7 +196,7 @@ class Convolution(Layer):
 
     def graph(self):
         d, g = self.drawn, self.drawn.geometry
-        options = {"border_mode": g.padding, "subsample": g.stride}
+        options = {"border_mode": self.padding(), "subsample": g.stride}
         options |= {"filter_dilation": g.dilation, "filter_flip": g.is_flipped}
         options["num_groups"] = g.groups
         x, w, top = variables(self.dtype, *self.hosts)
