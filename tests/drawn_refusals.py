@@ -7,6 +7,7 @@ errors of the package: of `gpuarray.errors` from arrays, of the compiler from gr
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import convolutions
@@ -30,7 +31,10 @@ HUGE = [2**63, 2**64, 2**70]
 
 @dataclass
 class Refusal:
-    """What is called with arrays, what with variables, and the errors of each."""
+    """What is called with arrays, what with variables, and the errors of each.
+
+    ``eager`` is given a function that makes arrays, from a shape and a dtype.
+    """
 
     name: str
     kind: Any
@@ -40,7 +44,11 @@ class Refusal:
 
     def differences(self, context):
         """What is not refused, or by another error."""
-        calls = [("eager", partial_of(self.eager, context), GpuArrayError, self.kind)]
+
+        def array(shape, dtype="float32"):
+            return gpuarray.zeros(tuple(map(int, shape)), dtype, device=context)
+
+        calls = [("eager", partial(self.eager, array), GpuArrayError, self.kind)]
         if self.graph is not None:
             kind = self.graph_kind or self.kind
             calls.append(("graph", self.graph, CompilerError, kind))
@@ -56,14 +64,6 @@ class Refusal:
             kinds = kind if isinstance(kind, tuple) else (kind,)
             expected = " or ".join(each.__name__ for each in kinds)
             yield f"refused {where}", f"{self.name}: {text}, expected {expected}"
-
-
-def partial_of(call, context):
-    return lambda: call(lambda shape, dtype="float32": zeros(context, shape, dtype))
-
-
-def zeros(context, shape, dtype):
-    return gpuarray.zeros(tuple(map(int, shape)), dtype, device=context)
 
 
 # ---- convolution ----
