@@ -421,3 +421,21 @@ def test_names_of_other_packages_are_told_ours(build, options, text):
 def test_unknown_names_are_refused_by_python():
     with pytest.raises(TypeError, match="unexpected keyword argument 'nothing'"):
         T.nnet.conv2d(T.ftensor4("x"), T.ftensor4("w"), nothing=1)
+
+
+@pytest.mark.parametrize("channels", [2, 4])
+def test_a_gradient_of_other_channels_is_refused(channels, context):
+    """The gradient by the image does not read it: only its channels tell."""
+    x, w = T.ftensor4("x"), T.ftensor4("w")
+    with config.use(device=context.name):
+        f = function([x, w], grad(T.nnet.conv2d(x, w).sum(), x))
+    image, filters = np.zeros((1, 3, 5, 5), "f4"), np.zeros((2, channels, 3, 3), "f4")
+    with pytest.raises(ValueError, match="3"):
+        f(image, filters)
+
+
+@pytest.mark.parametrize("option", ["subsample", "filter_dilation"])
+def test_a_stride_or_dilation_of_nothing_is_refused(option):
+    for value in (0, [], (0, 0)):
+        with pytest.raises(ValueError, match=option):
+            ops.AbstractConv(2, **{option: value})

@@ -9,9 +9,16 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, ClassVar
 
-from gpuarray._nn.convolution import MOST_AXES, Geometry, numbers_of, padding_of
+from gpuarray._nn.convolution import (
+    MOST_AXES,
+    MOST_GROUPS,
+    Geometry,
+    numbers_of,
+    padding_of,
+)
 from gpuarray.compiler.errors import GraphArgumentError, GraphValueError
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
+from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import TensorType, promoted
 from gpuarray.compiler.ops.creation.joining import as_length
 from gpuarray.compiler.ops.elemwise import math
@@ -62,11 +69,19 @@ class BaseAbstractConv(Op):
             )
         try:
             padding = padding_of(border_mode, convdim, name, "border_mode")
-            self.subsample = numbers_of(subsample or 1, convdim, name, "subsample", 1)
-            self.filter_dilation = numbers_of(
-                filter_dilation or 1, convdim, name, "filter_dilation", 1
+            self.subsample = numbers_of(
+                1 if subsample is None else subsample, convdim, name, "subsample", 1
             )
-            (self.num_groups,) = numbers_of(num_groups, 1, name, "num_groups", 1)
+            self.filter_dilation = numbers_of(
+                1 if filter_dilation is None else filter_dilation,
+                convdim,
+                name,
+                "filter_dilation",
+                1,
+            )
+            (self.num_groups,) = numbers_of(
+                num_groups, 1, name, "num_groups", 1, MOST_GROUPS
+            )
         except BadValue as error:
             raise GraphValueError(str(error)) from None
         self.convdim = convdim
@@ -201,6 +216,14 @@ class AbstractConv(BaseAbstractConv):
             for axis in range(self.convdim)
         )
         return [(image[0], filters[0], *lengths)]
+
+    def requirements(self, node: Apply, input_shapes: Any) -> list[Requirement]:
+        """Require filters of the image's channels; gradients do not read the image."""
+        image, filters = input_shapes
+        channels = filters[-1 - self.convdim]
+        if channels is not None and self.num_groups > 1:
+            channels = channels * self.num_groups
+        return equal(image[1], channels)
 
 
 class AbstractConv_gradInputs(BaseAbstractConv):
