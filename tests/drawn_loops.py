@@ -346,7 +346,10 @@ class DrawnLoop:
             result = self.turn(
                 self.tensor, rows, states, arguments.shared, arguments.constants
             )
-            updates = dict(zip(arguments.shared, result.shared, strict=True))
+            updates = {  # of the variable's type, whatever lengths of 1 are known
+                x: T.patternbroadcast(value, x.type.broadcastable)
+                for x, value in zip(arguments.shared, result.shared, strict=True)
+            }
             stop = [] if result.stop is None else [until(result.stop)]
             return result.outputs, updates, *stop
 
