@@ -104,6 +104,28 @@ def test_groups(context, groups, own):
     check(context, geometry_of(2, groups=groups), (2, groups, 9, 9), (groups, 1, 2, 2))
 
 
+@pytest.mark.oclgrind
+@pytest.mark.parametrize("results", [2, 9, 50])
+def test_short_rows_without_padding(context, results):
+    """Where the gradient by the image is made of products of whole rows of results."""
+    check(context, geometry_of(2), (3, 4, 12, 12), (results, 4, 5, 5), most=2)
+    check(context, geometry_of(2, flip=True), (1, 3, 9, 27), (results, 3, 3, 8))
+    check(context, geometry_of(2, groups=2), (2, 2, 9, 14), (2 * results, 1, 4, 6))
+    for options in ({"stride": (2, 1)}, {"dilation": (1, 3)}, {"stride": (3, 1)}):
+        check(context, geometry_of(2, **options), (1, 2, 15, 27), (results, 2, 4, 5))
+
+
+def test_short_rows_of_other_types_and_layouts(context):
+    image, filters = (2, 3, 11, 17), (21, 3, 4, 6)
+    for layout in ("wide", "last"):
+        check(context, geometry_of(2), image, filters, layout=layout, most=2)
+    for dtype in ("float16", "float64"):
+        check(context, geometry_of(2), image, filters, dtype, most=1)
+    check(context, geometry_of(1), (40, 3, 13), (21, 3, 6))
+    check(context, geometry_of(3), (1, 3, 5, 6, 12), (21, 3, 3, 4, 5), most=2)
+    check(context, geometry_of(2), (1, 2, 40, 60), (9, 2, 20, 20), most=1)
+
+
 def test_many_channels(context):
     """Tables of taps of some channels, and passes over parts of the channels."""
     check(context, geometry_of(2), (1, 300, 3, 12), (5, 300, 1, 2), most=2)

@@ -91,5 +91,7 @@ static int run_places(const ga_conv *c) {
 int ga__conv_cpu(const ga_conv *c) {
   if (ga__conv_count(c) == 0)
     return GA_NO_ERROR;
-  return c->role == GA_CONV_FILTERS ? ga__conv_cpu_filters(c) : run_places(c);
+  return c->role == GA_CONV_FILTERS ? ga__conv_cpu_filters(c)
+         : ga__conv_cpu_scatters(c) ? ga__conv_cpu_scatter(c)
+                                    : run_places(c);
 }

@@ -18,7 +18,8 @@ enum ga_conv_cpu_kernel {
   GA_CONV_CPU_RESULT,
   GA_CONV_CPU_IMAGE,
   GA_CONV_CPU_FILTERS,
-  GA_CONV_CPU_PARTS
+  GA_CONV_CPU_PARTS,
+  GA_CONV_CPU_SCATTER
 };
 
 /* Block in registers: `tall` results by `broad` vectors, of places or of taps. */
@@ -72,5 +73,8 @@ static inline void ga__conv_args(ga_args *args, unsigned int n,
 }
 
 int ga__conv_cpu_filters(const ga_conv *c);
+/* True if the gradient by the image is faster by adding products to it. */
+bool ga__conv_cpu_scatters(const ga_conv *c);
+int ga__conv_cpu_scatter(const ga_conv *c);
 
 #endif

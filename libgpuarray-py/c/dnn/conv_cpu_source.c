@@ -7,6 +7,7 @@
 #include "c/dnn/kernels/conv_cpu_parts.inc"
 #include "c/dnn/kernels/conv_cpu_places.inc"
 #include "c/dnn/kernels/conv_cpu_rows.inc"
+#include "c/dnn/kernels/conv_cpu_scatter.inc"
 #include "c/program/kernel_table.h"
 #include "c/program/kernel_text.h"
 
@@ -67,8 +68,8 @@ static void add_types(ga_strbuf *text, const cpu_spec *s) {
 }
 
 static int write_source(ga_source *out, const gpucontext *ctx, const void *spec) {
-  static const char *const stems[] = {"conv_rows", "conv_places", "conv_gradient",
-                                      "conv_filters", "conv_parts"};
+  static const char *const stems[] = {"conv_rows",    "conv_places", "conv_gradient",
+                                      "conv_filters", "conv_parts",  "conv_scatter"};
   const cpu_spec *s = spec;
   ga_strbuf text = {0};
   (void)ctx;
@@ -83,6 +84,7 @@ static int write_source(ga_source *out, const gpucontext *ctx, const void *spec)
   ga__strbuf_add(&text, s->kind == GA_CONV_CPU_ROWS      ? conv_cpu_rows_text
                         : s->kind == GA_CONV_CPU_FILTERS ? conv_cpu_filters_text
                         : s->kind == GA_CONV_CPU_PARTS   ? conv_cpu_parts_text
+                        : s->kind == GA_CONV_CPU_SCATTER ? conv_cpu_scatter_text
                                                          : conv_cpu_places_text);
   out->is_closed = true;
   return ga__text_finish_named(out, stems[s->kind], NULL, "#define CV_NAME %\n", &text);
