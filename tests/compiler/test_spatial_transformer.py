@@ -27,7 +27,10 @@ def grid_of(theta, rows, columns):
     """The places, point by point."""
     out = np.zeros((len(theta), rows, columns, 2))
     for n, i, j in np.ndindex(out.shape[:3]):
-        x, y = np.linspace(-1, 1, columns)[j], np.linspace(-1, 1, rows)[i]
+        x, y = (
+            2 * k / (count - 1) - 1 if count > 1 else 0.0  # the middle
+            for k, count in ((j, columns), (i, rows))
+        )
         out[n, i, j] = theta[n] @ [x, y, 1]
     return out
 

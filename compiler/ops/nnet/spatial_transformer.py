@@ -1,6 +1,7 @@
 """Spatial transformers: images sampled at places that an affine map gives.
 
-Coordinates go from -1, the middle of the first element, to 1, the middle of the last.
+Coordinates go from -1, the middle of the first element, to 1, the middle of the last;
+an axis of one element is at 0, as in the library's `GpuArray_affine_grid`.
 A place between elements is interpolated linearly along both axes; beyond the image
 there are zeros, as in cuDNN. All is made of other ops, and so are the derivatives.
 """
@@ -130,9 +131,11 @@ def _places(
 
 
 def _steps(count: Variable, dtype: str) -> Variable:
-    """Return so many numbers from -1 to 1; one is -1."""
-    spaces = math.cast(math.maximum(count - 1, 1), dtype)
-    return math.cast(arange(count), dtype) * (2 / spaces) - 1
+    """Return so many numbers from -1 to 1; one is 0."""
+    spaces = count - 1
+    step = 2 / math.cast(math.maximum(spaces, 1), dtype)
+    first = math.cast(math.minimum(spaces, 1), dtype)
+    return math.cast(arange(count), dtype) * step - first
 
 
 # ---- the sampler ----
