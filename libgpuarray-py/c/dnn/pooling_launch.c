@@ -12,7 +12,7 @@
 
 /* What makes a kernel. Windows and strides of 0 are arguments. */
 typedef struct pool_spec {
-  unsigned char typecode, role, mode, is_shared, is_wide, is_unit, rows, run;
+  unsigned char typecode, role, mode, is_shared, is_wide, is_unit, rows, run, lanes;
   unsigned char windows[GA_POOL_AXES], strides[GA_POOL_AXES];
 } pool_spec;
 
@@ -51,14 +51,6 @@ static void add_number(ga_strbuf *text, const char *name, int axis, unsigned int
     ga__strbuf_addf(text, "#define %s%d %s%d\n", name, axis, argument, axis);
 }
 
-/* Columns at a time, on a processor: as many as a vector of 32 bytes has. */
-static unsigned int lanes_of(const pool_spec *s, bool is_cpu) {
-  const bool is_whole = s->typecode == GA_FLOAT || s->typecode == GA_DOUBLE;
-  if (!is_cpu || !is_whole || !s->is_unit || s->windows[0] == 0)
-    return 1;
-  return s->typecode == GA_FLOAT ? 8 : 4;
-}
-
 static int write_source(ga_source *out, const gpucontext *ctx, const void *spec) {
   const pool_spec *s = spec;
   const bool is_cpu = ctx->info.is_cpu, unrolls = s->windows[0] > 0;
@@ -79,8 +71,8 @@ static int write_source(ga_source *out, const gpucontext *ctx, const void *spec)
                   ga__dtype_ctype(s->typecode), ga__dtype_work_ctype(s->typecode),
                   ga__text_position(s->is_wide), s->is_unit, s->rows, s->run, is_cpu,
                   is_cpu && unrolls);
-  ga__strbuf_addf(&text, "#define PL_LANES %u\n#define PL_SCALAR %s\n",
-                  lanes_of(s, is_cpu), s->typecode == GA_DOUBLE ? "double" : "float");
+  ga__strbuf_addf(&text, "#define PL_LANES %u\n#define PL_SCALAR %s\n", s->lanes,
+                  s->typecode == GA_DOUBLE ? "double" : "float");
   /* On a processor few columns are at the edges: their loops stay short texts. */
   ga__strbuf_addf(&text, "#define PL_UNROLL %s\n#define PL_UNROLL_EDGE %s\n",
                   unrolls ? "_Pragma(\"unroll\")" : "",
@@ -160,17 +152,22 @@ static bool is_unrolled(const ga_pooling *p) {
   return read_for(p, 1) <= MOST_UNROLLED && count_outputs(p) >= MANY;
 }
 
+/* Items that keep all processors of a device busy. */
+static size_t busy_items(const ga_device_info *info) {
+  return (info->is_cpu ? 16 : 4096) * (size_t)info->processors;
+}
+
 /* Rows of an item: of results as many as share rows of the data and leave work for
  * all processors; of data as many as the stride. */
 static unsigned int rows_of(const ga_pooling *p) {
-  enum { MOST = 4, MOST_OF_DATA = 8, ITEMS = 4096 };
+  enum { MOST = 4, MOST_OF_DATA = 8 };
   const ga_device_info *info = &p->context->info;
   const size_t stride = p->axes[1].stride, length = p->axes[1].result;
   if (p->role == GA_POOL_GRAD)
     return stride <= (info->is_cpu ? MOST : MOST_OF_DATA) ? (unsigned int)stride : 1;
-  unsigned int rows = info->is_cpu ? 1 : MOST;
+  unsigned int rows = MOST;
   while (rows > 1 && (read_for(p, rows) > MOST_UNROLLED / 2 || length < rows ||
-                      count_outputs(p) / rows < ITEMS * info->processors))
+                      count_outputs(p) / rows < busy_items(info)))
     rows /= 2;
   return rows;
 }
@@ -184,6 +181,16 @@ static bool is_unit(const ga_pooling *p) {
   return true;
 }
 
+/* Columns at a time, on a processor: as many as a vector of 32 bytes has, or half of
+ * them for rows that are shorter. */
+static unsigned int lanes_of(const ga_pooling *p, bool is_unit) {
+  const bool is_whole = p->typecode == GA_FLOAT || p->typecode == GA_DOUBLE;
+  if (!p->context->info.is_cpu || !is_whole || !is_unit)
+    return 1;
+  const unsigned int whole = p->typecode == GA_FLOAT ? 8 : 4;
+  return whole == 8 && p->axes[GA_POOL_AXES - 1].result < whole ? whole / 2 : whole;
+}
+
 static pool_spec spec_of(const ga_pooling *p) {
   pool_spec s = {.typecode = (unsigned char)p->typecode,
                  .role = (unsigned char)p->role,
@@ -192,7 +199,8 @@ static pool_spec spec_of(const ga_pooling *p) {
                  .is_wide = !is_narrow(p),
                  .is_unit = is_unit(p),
                  .rows = 1,
-                 .run = 1};
+                 .run = 1,
+                 .lanes = 1};
   if (!is_unrolled(p))
     return s;
   for (int i = 0; i < GA_POOL_AXES; i++) {
@@ -200,6 +208,7 @@ static pool_spec spec_of(const ga_pooling *p) {
     s.strides[i] = (unsigned char)p->axes[i].stride;
   }
   s.rows = (unsigned char)rows_of(p);
+  s.lanes = (unsigned char)lanes_of(p, s.is_unit);
   return s;
 }
 
@@ -214,12 +223,12 @@ static size_t items_of(const ga_pooling *p, unsigned int rows, unsigned int run)
          ga__ceil_div(ga__ceil_div(lines, rows), run) * columns;
 }
 
-/* Blocks of rows of an item: as many as leave work for all processors of a GPU. */
+/* Blocks of rows of an item: as many as leave work for all processors. */
 static unsigned int run_of(const ga_pooling *p, unsigned int rows) {
-  enum { MOST = 8, ITEMS = 4096 };
+  enum { MOST = 8 };
   const ga_device_info *info = &p->context->info;
-  unsigned int run = info->is_cpu || p->role != GA_POOL_GRAD ? 1 : MOST;
-  while (run > 1 && items_of(p, rows, run) < ITEMS * info->processors)
+  unsigned int run = p->role != GA_POOL_GRAD ? 1 : MOST;
+  while (run > 1 && items_of(p, rows, run) < busy_items(info))
     run /= 2;
   return run;
 }

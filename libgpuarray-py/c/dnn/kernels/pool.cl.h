@@ -14,6 +14,12 @@
 #else
 #define PL_IS_OVER(x, y) ((x) > (y) || (x) != (x))
 #endif
+/* Elements behind a window that are read. */
+#if PL_HAS_PAIRS && PL_W2 % 2 == 1
+#define PL_BEHIND 1
+#else
+#define PL_BEHIND 0
+#endif
 #define PL_EACH_ROW PL_UNROLL_ROWS for (PL_INT p = 0; p < PL_ROWS; p++)
 /* True if row f1 of those of the item is in the window of its result p. */
 #define PL_HAS(p, f1) ((f1) >= (p) * PL_S1 && (f1) < (p) * PL_S1 + PL_W1)
@@ -39,7 +45,7 @@ KERNEL void PL_NAME(PL_PARAMETERS) {
     /* Columns whose windows are within the data. The last vector overlaps the one
      * before it. */
     const PL_INT low = PL_LEAST((before2 + PL_S2 - 1) / PL_S2, result2);
-    const PL_INT last = before2 + length2 - PL_W2 - PL_HAS_PAIRS;
+    const PL_INT last = before2 + length2 - PL_W2 - PL_BEHIND;
     const PL_INT above = last < 0 ? 0 : PL_LEAST(last / PL_S2 + 1, result2);
     const PL_INT high = PL_HAS_INNER && above - low >= PL_LANES ? above : low;
 #if PL_HAS_INNER

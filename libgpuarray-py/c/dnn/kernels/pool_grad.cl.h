@@ -59,7 +59,7 @@ KERNEL void PL_NAME(PL_PARAMETERS) {
       const PL_INT low = PL_K2 - 1 + (before2 + PL_S2 - 1) / PL_S2;
       const PL_INT last = before2 + length2 - PL_W2;
       const PL_INT above = PL_LEAST(PL_LEAST(result2, last < 0 ? 0 : last / PL_S2 + 1),
-                                    (length2 + before2 - PL_HAS_PAIRS) / PL_S2);
+                                    (length2 + before2) / PL_S2);
       const PL_INT high = PL_HAS_INNER && above - low >= PL_LANES ? above : low;
       const PL_INT first = low < high ? low * PL_S2 - before2 : length2;
       const PL_INT skipped = (high - low) * PL_S2;

@@ -6,7 +6,7 @@ PL_EACH_ROW total[p] = 0;
 #if PL_MODE == PL_MAX
 PL_NUMBER x[PL_ROWS];
 PL_EACH_ROW x[p] =
-    PL_GET(a + i0 * a0 + PL_WITHIN(i1 + p, length1) * a1, i2, PL_S2, PL_STEP(a));
+    PL_GET(a + i0 * a0 + PL_WITHIN(i1 + p, length1) * a1, i2, r2, PL_S2, PL_STEP(a));
 #endif
 for (PL_INT k0 = 0; k0 < PL_K0; k0++) {
   const PL_INT q0 = o0 - k0, w0 = PL_WITHIN(q0, result0);
@@ -23,9 +23,9 @@ for (PL_INT k0 = 0; k0 < PL_K0; k0++) {
       const PL_INT w2 = PL_WITHIN(q2, result2);
 #endif
       const bool has = has0 && q1 == w1 && q2 == w2 && r2 + k2 * PL_S2 < PL_W2;
-      PL_NUMBER g = PL_GET(v + w0 * v0 + w1 * v1, w2, 1, PL_STEP(v));
+      PL_NUMBER g = PL_GET(v + w0 * v0 + w1 * v1, w2, 0, 1, PL_STEP(v));
 #if PL_MODE == PL_MAX
-      const PL_NUMBER maximum = PL_GET(m + w0 * m0 + w1 * m1, w2, 1, PL_STEP(m));
+      const PL_NUMBER maximum = PL_GET(m + w0 * m0 + w1 * m1, w2, 0, 1, PL_STEP(m));
 #elif PL_IS_AVERAGE
       g /= PL_COUNT(w0, w1, PL_IS_INNER ? PL_W2 : PL_EXTENT(w2, 2));
 #endif

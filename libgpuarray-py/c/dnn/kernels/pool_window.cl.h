@@ -19,7 +19,7 @@
 #if PL_IS_OF_MAXIMA
   PL_NUMBER maximum[PL_ROWS];
   PL_EACH_ROW maximum[p] =
-      PL_GET(m + o0 * m0 + PL_LEAST(o1 + p, result1 - 1) * m1, o2, 1, PL_STEP(m));
+      PL_GET(m + o0 * m0 + PL_LEAST(o1 + p, result1 - 1) * m1, o2, 0, 1, PL_STEP(m));
 #endif
   for (PL_INT f0 = 0; f0 < PL_W0; f0++) {
     const PL_INT q0 = o0 * PL_S0 + f0 - before0, i0 = PL_WITHIN(q0, length0);
@@ -46,9 +46,9 @@
 #else
         const PL_INT i2 = PL_WITHIN(q2, length2);
 #endif
-        const PL_NUMBER x = PL_GET(a_row, i2, PL_S2, PL_STEP(a));
+        const PL_NUMBER x = PL_GET(a_row, i2, f2, PL_S2, PL_STEP(a));
 #if PL_HAS_VALUES
-        const PL_NUMBER value = PL_GET(v_row, i2, PL_S2, PL_STEP(v));
+        const PL_NUMBER value = PL_GET(v_row, i2, f2, PL_S2, PL_STEP(v));
 #endif
 #if PL_ROLE == PL_AT_FIRST
         row_taken = f2 == 0 ? value : PL_IS_OVER(x, row) ? value : row_taken;
@@ -91,7 +91,7 @@
            total[p] / PL_COUNT(o0, o1 + p, PL_IS_INNER ? PL_W2 : PL_EXTENT(o2, 2)));
 #elif PL_ROLE == PL_SHARES
     PL_PUT(y + p * y1, o2, PL_STEP(y),
-           PL_GET(v + o0 * v0 + (o1 + p) * v1, o2, 1, PL_STEP(v)) /
+           PL_GET(v + o0 * v0 + (o1 + p) * v1, o2, 0, 1, PL_STEP(v)) /
                fmax(number[p], (PL_NUMBER)1));
 #elif PL_HAS_COUNTS
     PL_PUT(y + p * y1, o2, PL_STEP(y), total[p] / fmax(number[p], (PL_NUMBER)1));

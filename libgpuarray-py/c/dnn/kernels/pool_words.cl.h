@@ -35,20 +35,23 @@
   (PL_ACC)(PL_EXTENT(o0, 0) * PL_EXTENT(o1, 1) * (columns))
 
 /* An element, `step` from its neighbours, and its place in memory. */
-#define PL_GET_ONE(pointer, i, stride, step) PL_LOAD((pointer)[(i) * (step)])
+#define PL_GET_ONE(pointer, i, r, stride, step) PL_LOAD((pointer)[(i) * (step)])
 #define PL_PUT_ONE(pointer, i, step, value) (pointer)[(i) * (step)] = PL_STORE(value)
 #if PL_LANES > 1
-/* As many as a vector has, `stride` apart; with 2 apart, one behind them is read. */
+/* As many as a vector has, `stride` apart. With 2 apart both of a pair are read: at an
+ * odd place r of the window the one before each, else the one behind. */
 #define PL_VECTOR PL_WORD(PL_SCALAR, PL_LANES)
 #define PL_WORD(a, b) PL_JOINED(a, b)
 #define PL_JOINED(a, b) a##b
 #define PL_LOAD_SOME(pointer) PL_WORD(vload, PL_LANES)(0, pointer)
 #define PL_STORE_SOME(value, pointer) PL_WORD(vstore, PL_LANES)(value, 0, pointer)
-#define PL_GET_SOME(pointer, i, stride, step)                                          \
-  ((stride) == 1   ? PL_LOAD_SOME((pointer) + (i))                                     \
-   : (stride) == 2 ? (PL_VECTOR)(PL_LOAD_SOME((pointer) + (i)).even,                   \
-                                 PL_LOAD_SOME((pointer) + (i) + PL_LANES).even)        \
-                   : PL_GATHER((pointer) + (i), stride))
+#define PL_GET_SOME(pointer, i, r, stride, step)                                       \
+  ((stride) == 1                   ? PL_LOAD_SOME((pointer) + (i))                     \
+   : (stride) == 2 && (r) % 2 == 1 ? PL_PAIRS((pointer) + (i) - 1, odd)                \
+   : (stride) == 2                 ? PL_PAIRS((pointer) + (i), even)                   \
+                                   : PL_GATHER((pointer) + (i), stride))
+#define PL_PAIRS(p, which)                                                             \
+  (PL_VECTOR)(PL_LOAD_SOME(p).which, PL_LOAD_SOME((p) + PL_LANES).which)
 #define PL_PUT_SOME(pointer, i, step, value) PL_STORE_SOME(value, (pointer) + (i))
 #if PL_LANES == 8
 #define PL_GATHER(p, n)                                                                \
