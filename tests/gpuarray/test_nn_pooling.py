@@ -113,6 +113,27 @@ def test_networks_windows_of_many_results(context, mode):
         assert_same(found, judge.gradient(x, y, g))
 
 
+@pytest.mark.oclgrind
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("shape", "window", "pad"),
+    [((8, 8), 2, 0), ((9, 10), 3, 0), ((7, 8), 3, 1), ((4, 16), 2, 0), ((4, 13), 4, 1)],
+)
+def test_vectors_end_with_the_rows(context, dtype, shape, window, pad):
+    """Nothing before or behind the arrays is read where loops unroll."""
+    random = np.random.default_rng(11)
+    judge = Windows(*((n, n) for n in (window, 2, pad, pad)), "max")
+    results = np.prod(judge.shape(shape))
+    x = random.normal(size=(-(-4096 // results), *shape)).astype(dtype)
+    y = judge.pooled(x)
+    g = random.normal(size=y.shape).astype(dtype)
+    windows = pooling.Windows(*(getattr(judge, k) for k in judge.names), "max")
+    a, r, b = (gpuarray.asarray(part, context=context) for part in (x, y, g))
+    assert_same(pooling.pool(a, windows), y)
+    found = pooling.pool_grad(a, r, b, windows=windows)
+    assert_same(found, judge.gradient(x, y, g))
+
+
 def test_maxima_and_sums_of_integers(context):
     random = np.random.default_rng(1)
     judge = Windows((2, 3), (2, 1), (1, 0), (0, 2))
