@@ -36,16 +36,12 @@ def _zeros(shape: Sequence[int]) -> Array:
 
 
 _basic_ops = SimpleNamespace(
-    GpuContiguous=transfer.GpuContiguous,
-    GpuFromHost=transfer.GpuFromHost,
-    GpuToGpu=transfer.GpuToGpu,
-    HostFromGpu=transfer.HostFromGpu,
     as_cuda_ndarray_variable=_as_cuda_ndarray_variable,
-    as_gpuarray_variable=transfer.as_gpuarray_variable,
-    gpu_contiguous=transfer.gpu_contiguous,
-    gpu_from_host=transfer.gpu_from_host,
-    host_from_gpu=transfer.host_from_gpu,
-    infer_context_name=transfer.infer_context_name,
+    **{
+        name: value
+        for name, value in vars(gpuarray.basic_ops).items()
+        if not name.startswith("_")
+    },
 )
 
 cuda = SimpleNamespace(

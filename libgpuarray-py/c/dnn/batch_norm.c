@@ -218,7 +218,7 @@ static int train(const norm_call *c) {
                                      c->x->nd, moments[0].dimensions, GA_C_ORDER));
   mean = o[MEAN].a ? mean : &made[MEAN], invstd = o[INVSTD].a ? invstd : &made[INVSTD];
   /* nothing is added to an offset of no elements, which is nan */
-  const GpuArray *shift = count_of(c) > 0 ? &first : &moments[0];
+  const GpuArray *shift = n > 0 ? &first : &moments[0];
   const GpuArray *const statistics[] = {mean, invstd, &moments[0], &moments[1], shift};
   GA_THEN(status,
           ga__norm_pass(GA_NORM_STATISTICS, c->work, statistics, &c->b->epsilon));

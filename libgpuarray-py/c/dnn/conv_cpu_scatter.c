@@ -15,9 +15,9 @@ static bool has_padding(const ga_conv_axis *a) {
 #define GAIN 1.25
 
 /* Each way computes so many vectors for each element of the filters: of places of the
- * image, many of which meet no result, or of places of the result. 500 images of 20 x
- * 12 x 12, 50 filters of 5 x 5: 125 ms of two cores by places of the image, 35 by those
- * of the result. */
+ * image, many of which meet no result, or of places of the result. 32 images of 20 x 12
+ * x 12, 50 filters of 5 x 5, on two busy cores: 13.6 ms by places of the image, 4.0 by
+ * those of the result. */
 bool ga__conv_cpu_scatters(const ga_conv *c) {
   const ga_conv_axis *a = c->axes;
   const unsigned int lanes = ga__conv_lanes(c);

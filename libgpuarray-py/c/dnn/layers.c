@@ -1,6 +1,9 @@
 #include "c/dnn/layers.h"
 
+#include <stdio.h>
+
 #include "c/base/dtype.h"
+#include "c/dnn/conv_words.h"
 #include "c/program/kernel_text.h"
 
 int ga__layer_check_first(const GpuArray *a, unsigned int nd, const char *operation,
@@ -60,16 +63,14 @@ void ga__layer_add_strides(ga_args *args, bool is_wide, const GpuArray *a) {
 
 void ga__layer_add_types(ga_strbuf *text, const char *prefix, int typecode,
                          bool is_wide) {
-  ga__strbuf_addf(text,
-                  "#define %s_TYPE %s\n#define %s_ACC %s\n#define %s_INT %s\n"
-                  "#define %s_LOAD(v) ",
+  char name[16];
+  ga__strbuf_addf(text, "#define %s_TYPE %s\n#define %s_ACC %s\n#define %s_INT %s\n",
                   prefix, ga__dtype_ctype(typecode), prefix,
-                  ga__dtype_work_ctype(typecode), prefix, ga__text_position(is_wide),
-                  prefix);
-  ga__strbuf_fill(text, ga__dtype_load(typecode), "(v)");
-  ga__strbuf_addf(text, "\n#define %s_STORE(v) ", prefix);
-  ga__strbuf_fill(text, ga__dtype_store(typecode), "(v)");
-  ga__strbuf_add(text, "\n");
+                  ga__dtype_work_ctype(typecode), prefix, ga__text_position(is_wide));
+  snprintf(name, sizeof name, "%s_LOAD", prefix);
+  ga__conv_add_conversion(text, name, ga__dtype_load(typecode));
+  snprintf(name, sizeof name, "%s_STORE", prefix);
+  ga__conv_add_conversion(text, name, ga__dtype_store(typecode));
 }
 
 int ga__layer_launch(gpukernel *kernel, ga_args *args, gpucontext *ctx, size_t count) {
