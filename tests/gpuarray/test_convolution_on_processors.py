@@ -115,6 +115,21 @@ def test_short_rows_without_padding(context, results):
         check(context, geometry_of(2, **options), (1, 2, 15, 27), (results, 2, 4, 5))
 
 
+@pytest.mark.parametrize(
+    ("padding", "length"),
+    [
+        (((0, 0), (0, 2)), 12),
+        (((0, 0), (2, 0)), 12),
+        (((0, 2), (0, 0)), 12),
+        (((1, 0), (0, 0)), 14),  # results end before the image does
+    ],
+)
+def test_short_rows_with_padding_at_one_end(context, padding, length):
+    """Products of whole rows would be added beyond the image, or shifted."""
+    geometry = geometry_of(2, padding=padding, stride=(3 if length == 14 else 1, 1))
+    check(context, geometry, (64, 2, length, 12), (50, 2, 5, 5), most=2)
+
+
 def test_short_rows_of_other_types_and_layouts(context):
     image, filters = (2, 3, 11, 17), (21, 3, 4, 6)
     for layout in ("wide", "last"):
