@@ -1,6 +1,9 @@
 """NumPy as the judge: one comparison of value, dtype and shape."""
 
+from functools import cache
+
 import numpy as np
+from gpuarray._nn.vendor import dnn_version
 
 # Relative tolerances of results that a device may compute with other rounding than
 # NumPy.
@@ -28,6 +31,24 @@ def assert_same(device, host, rtol=None, exact=False):
         got, host = got.astype("float32"), host.astype("float32")
     scale = np.abs(host[np.isfinite(host)]).max(initial=0) if host.size else 0
     np.testing.assert_allclose(got, host, rtol=tolerance, atol=tolerance * 1e-2 * scale)
+
+
+@cache
+def _transforms_tiles(context):
+    return bool(dnn_version(context)[0])
+
+
+def assert_convolved(device, host):
+    """As `assert_same`, of sums of whole numbers: exact, but for tiles by Winograd.
+
+    cuDNN may transform float32 so; the error is some roundings of the tile's numbers.
+    """
+    if device.dtype != "float32" or not _transforms_tiles(device.context):
+        assert_same(device, host, exact=True)
+        return
+    scale = np.abs(host).max(initial=0)
+    assert device.shape == host.shape
+    np.testing.assert_allclose(np.asarray(device), host, rtol=0, atol=1e-5 * scale)
 
 
 def in_order(host, axis=-1):

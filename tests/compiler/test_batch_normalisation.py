@@ -100,9 +100,9 @@ def test_the_variance_stays_beside_a_large_mean(first, first_context):
     out, mean, _, invstd = normalised(values, 1, 0, (0, 2, 3))
     ones, zeros = np.ones(2, "f4"), np.zeros(2, "f4")
     found = f(values, ones, zeros)
-    # Beside an outlier the error may be as many times that of a float as there are
-    # elements: 7200.
-    rtol = 2e-5 if first == 1e4 else 4e-4
+    # Beside an outlier the error may be as many times that of a float, 1.2e-7, as there
+    # are elements: 7200.
+    rtol = 2e-5 if first == 1e4 else 9e-4
     np.testing.assert_allclose(found[2], invstd.ravel(), rtol=rtol)
     np.testing.assert_allclose(found[1], mean.ravel(), rtol=2e-7)
     np.testing.assert_allclose(found[0], out, rtol=rtol, atol=2e-3)  # of 1e4: 1e-3

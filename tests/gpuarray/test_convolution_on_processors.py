@@ -8,7 +8,7 @@ from gpuarray._nn import convolution
 from gpuarray._nn.convolution import Geometry
 from gpuarray.compiler.ops.nnet import conv_reference as reference
 from gpuarray.dtypes import as_dtype
-from judge import assert_same
+from judge import assert_convolved, assert_same
 
 PLAIN = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1, "flip": False}
 
@@ -44,16 +44,14 @@ def check(context, geometry, image, filters, dtype="float32", layout=None, most=
     y = reference.conv(geometry, x, w)
     g = whole(rng, y.shape, dtype, most)
     on = [of_layout(context, host, layout) for host in (x, w, g)]
-    assert_same(convolution.convolve(on[0], on[1], geometry), y, exact=True)
-    assert_same(
+    assert_convolved(convolution.convolve(on[0], on[1], geometry), y)
+    assert_convolved(
         convolution.grad_image(on[2], on[1], of_image, geometry),
         reference.grad_image(geometry, w, g, of_image),
-        exact=True,
     )
-    assert_same(
+    assert_convolved(
         convolution.grad_filters(on[0], on[2], of_filters, geometry),
         reference.grad_filters(geometry, x, g, of_filters),
-        exact=True,
     )
 
 
@@ -229,18 +227,15 @@ def test_drawn_sizes(context):
         x, w, g = arrays(d, rng)
         on = [gpuarray.asarray(a, device=context) for a in (x, w, g)]
         of_image, of_filters, _ = d.places
-        assert_same(
+        assert_convolved(
             convolution.convolve(on[0], on[1], d.geometry),
             reference.conv(d.geometry, x, w),
-            exact=True,
         )
-        assert_same(
+        assert_convolved(
             convolution.grad_image(on[2], on[1], of_image, d.geometry),
             reference.grad_image(d.geometry, w, g, of_image),
-            exact=True,
         )
-        assert_same(
+        assert_convolved(
             convolution.grad_filters(on[0], on[2], of_filters, d.geometry),
             reference.grad_filters(d.geometry, x, g, of_filters),
-            exact=True,
         )

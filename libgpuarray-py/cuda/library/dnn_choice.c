@@ -20,6 +20,7 @@ enum { CANDIDATES = 128, MOST_TIMED = 24, MOST_TILES = 64, FEW_RANKED = 8, RUNS 
 #define TOO_LONG 100.0 /* milliseconds, and LOST times the best: run only once */
 #define LOST 50.0
 #define HOPELESS 3.0   /* times the best: not run again */
+#define RULES 2        /* which engines are exact enough; counts their changes */
 #define FILL_BYTE 0x3c /* small numbers in every float type; zeros run too fast */
 
 size_t ga__dnn_most_work(void) {
@@ -225,8 +226,8 @@ static int make_key(ga_strbuf *key, const ga_dnn_chooser *c) {
   const int64_t *words = (const int64_t *)(const void *)c->question;
   CUDA_TRY(cuDeviceGetName, name, (int)sizeof name, c->device->device);
   ga__cache_key(key, "cuda", name);
-  ga__strbuf_addf(key, "cudnn %zu, workspace %zu\n", ga__cuda.cudnnGetVersion(),
-                  c->most_work);
+  ga__strbuf_addf(key, "cudnn %zu, workspace %zu, rules %d\n", ga__cuda.cudnnGetVersion(),
+                  c->most_work, RULES);
   for (size_t i = 0; i < sizeof *c->question / sizeof *words; i++)
     ga__strbuf_addf(key, "%lld ", (long long)words[i]);
   return ga__strbuf_status(key);
