@@ -133,3 +133,42 @@ def test_strided_operands_and_results(context, name):
         got = run(geometry, *operands)
         for one, other in zip(got, judged(geometry, *hosts), strict=True):
             assert_convolved(one, other.astype("float32"))
+
+
+@pytest.mark.parametrize("results", [1, 3])
+@pytest.mark.parametrize(
+    ("filters", "geometry"),
+    [
+        ((3, 3), Geometry((1, 1), (1, 1), "half", 72)),
+        ((5, 4), Geometry((2, 1), (1, 1), ((0, 0),) * 2, 72, True)),
+        ((2, 3), Geometry((1, 2), (3, 1), "full", 72)),
+    ],
+)
+def test_depthwise_of_many_places(context, results, filters, geometry):
+    """So many that an item takes blocks of them, of which the last are not full."""
+    rng = np.random.default_rng(5)
+    image = rng.integers(-2, 3, (4, 72, 61, 63)).astype("float32")
+    kern = rng.integers(-2, 3, (72 * results, 1, *filters)).astype("float32")
+    shape = geometry.result_shape(image.shape, kern.shape)
+    hosts = image, kern, rng.integers(-2, 3, shape).astype("float32")
+    arrays = [gpuarray.asarray(host, device=context) for host in hosts]
+    for one, other in zip(
+        run(geometry, *arrays), judged(geometry, *hosts), strict=True
+    ):
+        assert_convolved(one, other.astype("float32"))
+
+
+def test_infinity_reaches_its_own_sums_alone(context):
+    """In the gradient by depthwise filters: where blocks of places are not full."""
+    geometry = Geometry((1, 1), (1, 1), ((0, 0), (0, 0)), 8)
+    image = np.ones((2, 8, 11, 13), "float32")
+    image[:, :, 9, 4] = np.inf
+    grad = np.ones((2, 8, 9, 11), "float32")
+    got = convolution.grad_filters(
+        *(gpuarray.asarray(host, device=context) for host in (image, grad)),
+        (3, 3),
+        geometry,
+    )
+    expected = conv_reference.grad_filters(geometry, image, grad, (3, 3))
+    assert np.isfinite(expected[:, :, 0]).all() and np.isinf(expected[:, :, 1:]).all()
+    assert_same(got, expected)

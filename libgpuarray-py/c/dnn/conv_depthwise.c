@@ -8,24 +8,73 @@
 #include "c/program/kernel_table.h"
 #include "c/program/kernel_text.h"
 
-/* Elements of the filters that an item has in registers; outputs that it computes;
- * items of a group that sums. */
-enum { MOST_TERMS = 49, RUN = 4, ITEMS = 256 };
+/* Elements of the filters that an item has in registers; rows and columns of outputs,
+ * or of terms, that it takes at once; rows of b that it reads for them; items of a
+ * group, and groups that a processor should have. */
+enum { MOST_TERMS = 49, TALL = 8, WIDE = 2, MOST_ROWS = 24, ITEMS = 256, GROUPS = 2 };
 
 /* Lengths and geometry of the last two axes: constants of a kernel. */
 typedef struct depthwise_spec {
   int32_t n[2], step[2], by[2];
   uint8_t typecode, is_part, run, has_edges;
+  uint16_t block[2]; /* rows and columns of an item */
 } depthwise_spec;
 
-static depthwise_spec spec_of(const ga_gather *g, bool of_columns, bool is_part) {
-  depthwise_spec s = {.typecode = (uint8_t)g->typecode, .is_part = is_part, .run = RUN};
+static size_t size_of(ssize_t by) {
+  return (size_t)(by < 0 ? -by : by);
+}
+
+/* Results of a group that sums: as many as registers hold, 147 sums of an item, so
+ * that what is read of b serves them all. */
+static unsigned int run_of(const ga_gather *g) {
+  const size_t taps = g->axes[1].columns * g->axes[2].columns;
+  const size_t most = taps <= 25 ? 4 : 3;
+  return (unsigned int)(g->rows < most ? g->rows : most);
+}
+
+/* Most rows of an item: fewer where its sums or its products are many, or the outputs
+ * so few that processors would have nothing to do. */
+static size_t most_rows(const ga_gather *g, bool of_filters) {
+  const ga_gather_axis *x = &g->axes[1], *y = &g->axes[2];
+  const size_t taps = of_filters ? x->columns * y->columns : x->terms * y->terms;
+  const size_t enough = GROUPS * ITEMS * (size_t)g->context->info.processors;
+  size_t most = taps > 25 ? TALL / 2 : TALL;
+  if (of_filters)
+    return run_of(g) > 2 ? most / 4 : most / run_of(g);
+  const size_t outputs =
+      g->groups * g->rows * g->columns * g->axes[0].columns * x->columns * y->columns;
+  while (most > 1 && outputs / (most * WIDE) < enough)
+    most /= 2;
+  return most;
+}
+
+/* Places of b that `n` outputs, or terms, read along an axis. */
+static size_t reach(const ga_gather_axis *x, size_t n, bool of_filters) {
+  const size_t step = size_of(of_filters ? x->by : x->step);
+  const size_t by = size_of(of_filters ? x->step : x->by);
+  return (n - 1) * step + ((of_filters ? x->columns : x->terms) - 1) * by + 1;
+}
+
+static void choose_block(depthwise_spec *s, const ga_gather *g, bool of_filters) {
+  const ga_gather_axis *x = &g->axes[1], *y = &g->axes[2];
+  const size_t n1 = of_filters ? x->terms : x->columns;
+  const size_t n2 = of_filters ? y->terms : y->columns;
+  size_t tall = most_rows(g, of_filters);
+  while (tall > 1 && (tall / 2 >= n1 || reach(x, tall, of_filters) > MOST_ROWS))
+    tall /= 2;
+  s->block[0] = (uint16_t)tall;
+  s->block[1] = size_of(y->step) == 1 && size_of(y->by) == 1 && n2 > 1 ? WIDE : 1;
+}
+
+static depthwise_spec spec_of(const ga_gather *g, bool of_filters, bool is_part) {
+  depthwise_spec s = {.typecode = (uint8_t)g->typecode, .is_part = is_part};
   for (int i = 0; i < 2; i++) {
     const ga_gather_axis *x = &g->axes[1 + i];
-    s.n[i] = (int32_t)(of_columns ? x->columns : x->terms);
+    s.n[i] = (int32_t)(of_filters ? x->columns : x->terms);
     s.step[i] = (int32_t)x->step;
     s.by[i] = (int32_t)x->by;
   }
+  choose_block(&s, g, of_filters);
   return s;
 }
 
@@ -45,8 +94,9 @@ static int write_source(ga_source *out, const gpucontext *ctx, const depthwise_s
                     length, i + 1, s->n[i], i + 1, s->step[i], i + 1, s->by[i]);
   ga__strbuf_addf(&text,
                   "#define CV_RUN %d\n#define CV_HAS_EDGES %d\n#define CV_ITEMS %d\n"
-                  "#define CV_SOME %d\n",
-                  s->run, s->has_edges, ITEMS, some_of(ctx, s));
+                  "#define CV_SOME %d\n#define CV_TALL %d\n#define CV_WIDE %d\n",
+                  s->run, s->has_edges, ITEMS, some_of(ctx, s), s->block[0],
+                  s->block[1]);
   ga__strbuf_add(&text, kernel);
   out->is_closed = true;
   return ga__text_finish_named(out, name, NULL, "#define CV_NAME %\n", &text);
@@ -64,9 +114,9 @@ static int write_filters(ga_source *out, const gpucontext *ctx, const void *spec
 static int launch_rows(const ga_gather *g, size_t parts, const void *how) {
   const depthwise_spec spec = spec_of(g, false, parts > 1);
   const ga_gather_axis *x = g->axes;
-  const size_t runs = ga__ceil_div(x[1].columns, RUN);
-  const size_t count =
-      g->groups * g->rows * g->columns * x[0].columns * runs * x[2].columns;
+  const size_t count = g->groups * g->rows * g->columns * x[0].columns *
+                       ga__ceil_div(x[1].columns, spec.block[0]) *
+                       ga__ceil_div(x[2].columns, spec.block[1]);
   gpukernel *kernel;
   ga_args args = {0};
   (void)how;
@@ -90,24 +140,28 @@ static int launch_rows(const ga_gather *g, size_t parts, const void *how) {
                                  64 * (size_t)g->context->info.processors);
 }
 
-/* Results of a group that sums: as many as registers hold, 147 sums of an item, so
- * that what is read of b serves them all. */
-static unsigned int run_of(const ga_gather *g) {
-  const size_t taps = g->axes[1].columns * g->axes[2].columns;
-  const size_t most = taps <= 25 ? 4 : 3;
-  return (unsigned int)(g->rows < most ? g->rows : most);
+/* Terms of an axis with those that fill the last item's block up. */
+static size_t filled(const ga_gather *g, const depthwise_spec *s, int axis) {
+  const size_t n = g->axes[axis].terms;
+  return axis == 0 ? n : ga__ceil_div(n, s->block[axis - 1]) * s->block[axis - 1];
 }
 
 /* True if elements meet places outside of b. */
-static bool has_edges(const ga_gather *g) {
+static bool has_edges(const ga_gather *g, const depthwise_spec *s) {
   for (int i = 0; i < GA_CONV_AXES; i++) {
     const ga_gather_axis *x = &g->axes[i];
     const ssize_t last = x->first + ((ssize_t)x->columns - 1) * x->step +
-                         ((ssize_t)x->terms - 1) * x->by;
+                         ((ssize_t)filled(g, s, i) - 1) * x->by;
     if (x->first < 0 || last >= (ssize_t)x->length)
       return true;
   }
   return false;
+}
+
+/* Blocks of terms, of which an item takes one at a time. */
+static size_t count_blocks(const ga_gather *g, const depthwise_spec *s) {
+  return g->terms * g->axes[0].terms * (filled(g, s, 1) / s->block[0]) *
+         (filled(g, s, 2) / s->block[1]);
 }
 
 /* Groups that each sum some results. */
@@ -123,11 +177,12 @@ static int launch_filters(const ga_gather *g, size_t parts, const void *how) {
   ga_args args = {0};
   (void)how;
   spec.run = (uint8_t)run_of(g);
-  spec.has_edges = has_edges(g);
+  spec.has_edges = has_edges(g, &spec);
+  const size_t blocks = count_blocks(g, &spec);
   GA_TRY(ga__kernel_kept(&kernel, g->context, write_filters, &spec, sizeof spec));
   ga__gather_add_arrays(&args, g);
   ga__gather_add(&args, 2,
-                 (ssize_t[]){(ssize_t)of.k, (ssize_t)ga__ceil_div(of.k, parts)});
+                 (ssize_t[]){(ssize_t)blocks, (ssize_t)ga__ceil_div(blocks, parts)});
   ga__gather_add_lengths(&args, g, true);
   ga__gather_add(
       &args, 4,
@@ -160,12 +215,12 @@ bool ga__conv_depthwise_serves(const ga_conv *c, const ga_gather *g) {
 }
 
 /* Parts of a sum over batch and places: two groups for each processor, and no less than
- * a few products for each item. */
+ * a few blocks for each item. */
 static size_t count_parts(const ga_gather *g) {
-  const ga_gather_sizes of = ga__gather_sizes(g);
+  const depthwise_spec spec = spec_of(g, true, true);
   const size_t wanted =
       ga__ceil_div(8 * (size_t)g->context->info.processors, count_groups(g));
-  const size_t most = of.k / (8 * ITEMS);
+  const size_t most = count_blocks(g, &spec) / (4 * ITEMS);
   return wanted < most ? wanted : most > 0 ? most : 1;
 }
 

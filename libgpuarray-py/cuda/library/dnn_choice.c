@@ -226,8 +226,8 @@ static int make_key(ga_strbuf *key, const ga_dnn_chooser *c) {
   const int64_t *words = (const int64_t *)(const void *)c->question;
   CUDA_TRY(cuDeviceGetName, name, (int)sizeof name, c->device->device);
   ga__cache_key(key, "cuda", name);
-  ga__strbuf_addf(key, "cudnn %zu, workspace %zu, rules %d\n", ga__cuda.cudnnGetVersion(),
-                  c->most_work, RULES);
+  ga__strbuf_addf(key, "cudnn %zu, workspace %zu, rules %d\n",
+                  ga__cuda.cudnnGetVersion(), c->most_work, RULES);
   for (size_t i = 0; i < sizeof *c->question / sizeof *words; i++)
     ga__strbuf_addf(key, "%lld ", (long long)words[i]);
   return ga__strbuf_status(key);

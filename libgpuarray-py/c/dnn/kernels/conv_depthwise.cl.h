@@ -1,13 +1,28 @@
 /* Depthwise convolution on GPUs, and its gradient by the image: each row of the output
- * reads one channel. An item computes CV_RUN outputs along an axis, one after the
- * other, so that a row of b is read once for all of them. CV_K1 by CV_K2 terms meet at
- * places output * CV_STEP + term * CV_BY. */
+ * reads one channel. An item computes CV_TALL rows of CV_WIDE outputs, so that what it
+ * reads of b serves several. CV_K1 by CV_K2 terms meet at places output * CV_STEP +
+ * term
+ * * CV_BY; CV_WIDE is 1 unless outputs and terms step by one place along their rows. */
 #include "conv_words.cl.h"
 
-/* Rows of b from the first output's first term on; terms may go down. */
-#define CV_LEAST (CV_BY1 < 0 ? (CV_K1 - 1) * CV_BY1 : 0)
-#define CV_ROWS                                                                        \
-  ((CV_RUN - 1) * CV_STEP1 + (CV_K1 - 1) * (CV_BY1 < 0 ? -CV_BY1 : CV_BY1) + 1)
+/* Places of b from the first output's first term on, terms may go down; those of the
+ * terms alone, where they serve one output. */
+#if CV_TALL == 1
+#define CV_ROWS CV_K1
+#define CV_ROW(y) ((y) * (CV_BY1))
+#else
+#define CV_SIZE(by) ((by) < 0 ? -(by) : (by))
+#define CV_ROWS ((CV_TALL - 1) * CV_STEP1 + (CV_K1 - 1) * CV_SIZE(CV_BY1) + 1)
+#define CV_ROW(y) ((y) + (CV_BY1 < 0 ? (CV_K1 - 1) * (CV_BY1) : 0))
+#endif
+#define CV_COLUMNS (CV_WIDE + CV_K2 - 1)
+#if CV_WIDE == 1
+#define CV_PLACE(column) ((column) * (CV_BY2))
+#define CV_COLUMN(output, term) (term)
+#else
+#define CV_PLACE(column) ((column) + (CV_BY2 < 0 ? 1 - CV_K2 : 0))
+#define CV_COLUMN(output, term) ((output) + (CV_BY2 < 0 ? CV_K2 - 1 - (term) : (term)))
+#endif
 
 KERNEL void CV_NAME(GLOBAL_MEM CV_OUT *c, ga_size c_off,
                     GLOBAL_MEM const CV_TYPE *GA_APART a, ga_size a_off,
@@ -19,23 +34,24 @@ KERNEL void CV_NAME(GLOBAL_MEM CV_OUT *c, ga_size c_off,
                     int c_m, int c_o, int c_0, int c_1, int c_2, int a_group,
                     int b_group, int c_group) {
   KERNEL_BEGIN;
-  const int runs = (n_1 + CV_RUN - 1) / CV_RUN;
+  const int tall = (n_1 + CV_TALL - 1) / CV_TALL, wide = (n_2 + CV_WIDE - 1) / CV_WIDE;
   a = CV_AT(const CV_TYPE, a, a_off);
   b = CV_AT(const CV_TYPE, b, b_off);
   c = CV_AT(CV_OUT, c, c_off);
   for (int at = (int)(GID_0 * LDIM_0 + LID_0); at < count;
        at += (int)(GDIM_0 * LDIM_0)) {
     int rest = at;
-    CV_NEXT(i2, n_2)
-    CV_NEXT(run, runs)
+    CV_NEXT(run2, wide)
+    CV_NEXT(run1, tall)
     CV_NEXT(i0, n_0)
     CV_NEXT(row, m)
     CV_NEXT(group, groups)
-    const int i1 = run * CV_RUN;
+    const int i1 = run1 * CV_TALL, i2 = run2 * CV_WIDE;
     const int at2 = i2 * CV_STEP2 + first_2, at1 = i1 * CV_STEP1 + first_1;
-    CV_ACC acc[CV_RUN];
-    CV_EACH (r, CV_RUN)
-      acc[r] = 0;
+    CV_ACC acc[CV_TALL][CV_WIDE];
+    CV_EACH (r, CV_TALL)
+      CV_EACH (s, CV_WIDE)
+        acc[r][s] = 0;
     for (int q = 0; q < terms; q++)
       for (int k0 = 0; k0 < k_0; k0++) {
         const int at0 = i0 * step_0 + first_0 + k0 * by_0;
@@ -50,25 +66,28 @@ KERNEL void CV_NAME(GLOBAL_MEM CV_OUT *c, ga_size c_off,
           CV_EACH (k2, CV_K2)
             weights[k1][k2] = CV_LOAD(w[k1 * a_1 + k2 * a_2]);
         CV_EACH (y, CV_ROWS) {
-          const int y1 = at1 + y + CV_LEAST;
-          CV_ACC line[CV_K2];
-          CV_EACH (k2, CV_K2) {
-            const int y2 = at2 + k2 * (CV_BY2);
+          const int p1 = CV_ROW(y), y1 = at1 + p1;
+          CV_ACC line[CV_COLUMNS];
+          CV_EACH (column, CV_COLUMNS) {
+            const int y2 = at2 + CV_PLACE(column);
             const bool is_inside =
                 (ga_uint)y1 < (ga_uint)length1 && (ga_uint)y2 < (ga_uint)length2;
-            line[k2] = is_inside ? CV_LOAD(x[y1 * b_1 + k2 * (CV_BY2)*b_2]) : 0;
+            line[column] =
+                is_inside ? CV_LOAD(x[y1 * b_1 + CV_PLACE(column) * b_2]) : 0;
           }
-          CV_EACH (r, CV_RUN)
+          CV_EACH (r, CV_TALL)
             CV_EACH (k1, CV_K1)
-              if (r * CV_STEP1 + k1 * (CV_BY1) == y + CV_LEAST)
-                CV_EACH (k2, CV_K2)
-                  acc[r] += line[k2] * weights[k1][k2];
+              if (r * CV_STEP1 + k1 * (CV_BY1) == p1)
+                CV_EACH (s, CV_WIDE)
+                  CV_EACH (k2, CV_K2)
+                    acc[r][s] += line[CV_COLUMN(s, k2)] * weights[k1][k2];
         }
       }
     GLOBAL_MEM CV_OUT *to =
         c + group * c_group + row * c_m + rest * c_o + i0 * c_0 + i1 * c_1 + i2 * c_2;
-    CV_EACH (r, CV_RUN)
-      if (i1 + r < n_1)
-        to[r * c_1] = CV_STORE(acc[r]);
+    CV_EACH (r, CV_TALL)
+      CV_EACH (s, CV_WIDE)
+        if (i1 + r < n_1 && i2 + s < n_2)
+          to[r * c_1 + s * c_2] = CV_STORE(acc[r][s]);
   }
 }

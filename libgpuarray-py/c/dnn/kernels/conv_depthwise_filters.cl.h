@@ -1,8 +1,24 @@
 /* Gradient by filters of one channel on GPUs: a group sums the products of CV_RUN
  * results over a part of the batch and the places. CV_N1 by CV_N2 elements of the
  * filters meet at places term * CV_BY + element * CV_STEP, which CV_HAS_EDGES says may
- * be outside of b. */
+ * be outside of b. An item takes CV_TALL rows of CV_WIDE terms at once, so that what it
+ * reads of b serves several; CV_WIDE is 1 unless both step by one place along rows. */
 #include "conv_words.cl.h"
+
+/* Places of b from the first term's first element on; those of the elements alone,
+ * where they serve one term. */
+#if CV_TALL == 1
+#define CV_ROWS CV_N1
+#define CV_ROW(y) ((y) * CV_STEP1)
+#else
+#define CV_ROWS ((CV_TALL - 1) * CV_BY1 + (CV_N1 - 1) * CV_STEP1 + 1)
+#define CV_ROW(y) (y)
+#endif
+#define CV_COLUMNS (CV_WIDE + CV_N2 - 1)
+#define CV_COLUMN(x) ((x) * (CV_WIDE == 1 ? CV_STEP2 : 1))
+/* The last terms of an axis may be fewer. */
+#define CV_IS_TERM(t, s)                                                               \
+  ((CV_TALL == 1 || o1 + (t) < k_1) && (CV_WIDE == 1 || o2 + (s) < k_2))
 
 /* Sums of an item, of which CV_SOME have their terms in local memory at once. */
 #define CV_SUMS (CV_RUN * CV_N1 * CV_N2)
@@ -21,6 +37,7 @@ KERNEL void CV_NAME(GLOBAL_MEM CV_OUT *c, ga_size c_off,
   LOCAL_MEM CV_ACC sums[CV_SOME * CV_ITEMS], totals[CV_ITEMS];
   const int item = (int)LID_0, begin = (int)GID_1 * part;
   const int last = k - begin < part ? k : begin + part;
+  const int tall = (k_1 + CV_TALL - 1) / CV_TALL, wide = (k_2 + CV_WIDE - 1) / CV_WIDE;
   int rest = (int)GID_0;
   CV_NEXT(i0, n_0)
   CV_NEXT(run, (m + CV_RUN - 1) / CV_RUN)
@@ -34,28 +51,41 @@ KERNEL void CV_NAME(GLOBAL_MEM CV_OUT *c, ga_size c_off,
     acc[v] = 0;
   for (int at = begin + item; at < last; at += CV_ITEMS) {
     rest = at;
-    CV_NEXT(o2, k_2)
-    CV_NEXT(o1, k_1)
+    CV_NEXT(run2, wide)
+    CV_NEXT(run1, tall)
     CV_NEXT(o0, k_0)
+    const int o1 = run1 * CV_TALL, o2 = run2 * CV_WIDE;
     GLOBAL_MEM const CV_TYPE *g = a + rest * a_o + o0 * a_0 + o1 * a_1 + o2 * a_2;
-    CV_ACC grad[CV_RUN];
-    CV_EACH (r, CV_RUN)
-      grad[r] = CV_LOAD(g[(row + r < m ? r : 0) * a_m]);
+    CV_ACC grad[CV_TALL][CV_WIDE][CV_RUN];
+    CV_EACH (t, CV_TALL)
+      CV_EACH (s, CV_WIDE)
+        CV_EACH (r, CV_RUN)
+          grad[t][s][r] =
+              CV_IS_TERM(t, s)
+                  ? CV_LOAD(g[(row + r < m ? r : 0) * a_m + t * a_1 + s * a_2])
+                  : 0;
     const int y0 = o0 * by_0 + i0 * step_0 + first_0;
     const int y1 = o1 * CV_BY1 + first_1, y2 = o2 * CV_BY2 + first_2;
     GLOBAL_MEM const CV_TYPE *x = b + rest * b_k + y0 * b_0 + y1 * b_1 + y2 * b_2;
-    CV_EACH (n1, CV_N1) {
-      const int p1 = n1 * CV_STEP1;
+    CV_EACH (y, CV_ROWS) {
+      const int p1 = CV_ROW(y);
       const bool has_row = !CV_HAS_EDGES || (((ga_uint)y0 < (ga_uint)length0) &
                                              ((ga_uint)(y1 + p1) < (ga_uint)length1));
-      CV_EACH (n2, CV_N2) {
-        const int p2 = n2 * CV_STEP2;
+      CV_ACC line[CV_COLUMNS];
+      CV_EACH (column, CV_COLUMNS) {
+        const int p2 = CV_COLUMN(column);
         const bool is_inside =
             has_row & (!CV_HAS_EDGES || (ga_uint)(y2 + p2) < (ga_uint)length2);
-        const CV_ACC value = is_inside ? CV_LOAD(x[p1 * b_1 + p2 * b_2]) : 0;
-        CV_EACH (r, CV_RUN)
-          acc[(r * CV_N1 + n1) * CV_N2 + n2] += grad[r] * value;
+        line[column] = is_inside ? CV_LOAD(x[p1 * b_1 + p2 * b_2]) : 0;
       }
+      CV_EACH (t, CV_TALL)
+        CV_EACH (n1, CV_N1)
+          if (CV_TALL == 1 ? n1 == y : t * CV_BY1 + n1 * CV_STEP1 == p1)
+            CV_EACH (s, CV_WIDE)
+              if (CV_IS_TERM(t, s))
+                CV_EACH (n2, CV_N2)
+                  CV_EACH (r, CV_RUN)
+                    acc[(r * CV_N1 + n1) * CV_N2 + n2] += grad[t][s][r] * line[s + n2];
     }
   }
   /* Some sums at a time, of which each has CV_LANES items. */
