@@ -381,7 +381,8 @@ def normalisation(rng):
     elif way == 2:
         dtype, kind = "int32", TypeError
     elif way == 3:
-        options["axes"] = [(ndim,), (-1,), ()][rng.integers(3)]
+        # Of a matrix the rank of its parameters fits, and their length may.
+        options["axes"] = [(ndim,), (-1,) if ndim > 2 else (), ()][rng.integers(3)]
     elif way == 4:
         mean = (n,)
     else:
