@@ -1,4 +1,5 @@
 /* Convolutions: the arrays, and the choice of a kernel. */
+#include "c/dnn/conv_choice.h"
 #include "c/dnn/conv_tiles.h"
 
 #include <string.h>
@@ -146,7 +147,7 @@ static int run(const operands *o, const gpuconv *c, enum ga_conv_role role) {
   ga_conv call;
   bool done;
   GA_TRY(describe(&call, o, c, role));
-  GA_TRY(ga__conv_vendor(&done, &call));
+  GA_TRY(ga__conv_vendor(&done, &call, run_own));
   return done ? GA_NO_ERROR : run_own(&call);
 }
 

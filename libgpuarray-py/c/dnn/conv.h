@@ -62,10 +62,6 @@ size_t ga__conv_count(const ga_conv *c);
 /* True if an int counts the elements of the three arrays, also between strides. */
 bool ga__conv_is_narrow(const ga_conv *c);
 
-/* By the vendor's library. *done: false if it does not serve the convolution, which our
- * kernels are to compute then. */
-int ga__conv_vendor(bool *done, const ga_conv *c);
-
 /* Any convolution: an item computes an element. */
 int ga__conv_direct(const ga_conv *c);
 /* On processors: filters of one element, as products. */

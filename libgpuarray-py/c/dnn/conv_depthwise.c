@@ -17,7 +17,9 @@ enum { MOST_TERMS = 49, TALL = 8, WIDE = 2, MOST_ROWS = 24, ITEMS = 256, GROUPS 
 typedef struct depthwise_spec {
   int32_t n[2], step[2], by[2];
   uint8_t typecode, is_part, run, has_edges;
-  uint16_t block[2]; /* rows and columns of an item */
+  uint8_t block[2]; /* rows and columns of an item */
+  uint8_t is_unit;  /* elements of the last axis are neighbours */
+  uint8_t is_plane; /* the first axis and the other terms have one element */
 } depthwise_spec;
 
 static size_t size_of(ssize_t by) {
@@ -39,8 +41,8 @@ static size_t most_rows(const ga_gather *g, bool of_filters) {
   const size_t taps = of_filters ? x->columns * y->columns : x->terms * y->terms;
   const size_t enough = GROUPS * ITEMS * (size_t)g->context->info.processors;
   size_t most = taps > 25 ? TALL / 2 : TALL;
-  if (of_filters)
-    return run_of(g) > 2 ? most / 4 : most / run_of(g);
+  if (of_filters) /* whose sums take registers, too */
+    return run_of(g) > 2 ? 1 : most / 2 / run_of(g);
   const size_t outputs =
       g->groups * g->rows * g->columns * g->axes[0].columns * x->columns * y->columns;
   while (most > 1 && outputs / (most * WIDE) < enough)
@@ -62,7 +64,7 @@ static void choose_block(depthwise_spec *s, const ga_gather *g, bool of_filters)
   size_t tall = most_rows(g, of_filters);
   while (tall > 1 && (tall / 2 >= n1 || reach(x, tall, of_filters) > MOST_ROWS))
     tall /= 2;
-  s->block[0] = (uint16_t)tall;
+  s->block[0] = (uint8_t)tall;
   s->block[1] = size_of(y->step) == 1 && size_of(y->by) == 1 && n2 > 1 ? WIDE : 1;
 }
 
@@ -74,6 +76,9 @@ static depthwise_spec spec_of(const ga_gather *g, bool of_filters, bool is_part)
     s.step[i] = (int32_t)x->step;
     s.by[i] = (int32_t)x->by;
   }
+  s.is_unit = g->axes[2].b == 1 && (of_filters ? g->axes[2].a : g->axes[2].c) == 1;
+  s.is_plane =
+      g->axes[0].columns == 1 && g->axes[0].terms == 1 && (of_filters || g->terms == 1);
   choose_block(&s, g, of_filters);
   return s;
 }
@@ -94,9 +99,10 @@ static int write_source(ga_source *out, const gpucontext *ctx, const depthwise_s
                     length, i + 1, s->n[i], i + 1, s->step[i], i + 1, s->by[i]);
   ga__strbuf_addf(&text,
                   "#define CV_RUN %d\n#define CV_HAS_EDGES %d\n#define CV_ITEMS %d\n"
-                  "#define CV_SOME %d\n#define CV_TALL %d\n#define CV_WIDE %d\n",
+                  "#define CV_SOME %d\n#define CV_TALL %d\n#define CV_WIDE %d\n"
+                  "#define CV_IS_UNIT %d\n#define CV_IS_PLANE %d\n",
                   s->run, s->has_edges, ITEMS, some_of(ctx, s), s->block[0],
-                  s->block[1]);
+                  s->block[1], s->is_unit, s->is_plane);
   ga__strbuf_add(&text, kernel);
   out->is_closed = true;
   return ga__text_finish_named(out, name, NULL, "#define CV_NAME %\n", &text);

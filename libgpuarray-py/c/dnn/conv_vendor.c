@@ -2,6 +2,11 @@
  *
  * What it does not serve, and what it fails at before it has queued anything, is left
  * to our own kernels: without the library a convolution is slower, never refused. */
+#include "c/dnn/conv_choice.h"
+
+#include <stdlib.h>
+#include <string.h>
+
 #include "c/dnn/conv_tiles.h"
 #include "c/system/ending.h"
 #include "c/tape/tape.h"
@@ -90,30 +95,32 @@ static bool describe(ga_dnn_call *call, const ga_conv *c) {
 
 /* ---- choice ---- */
 
-/* Where our kernels for GPUs are faster than cuDNN's exact and repeatable engines: few
- * channels of a large image, and the gradient by the image of depthwise filters. Float
- * on an H200, in us, ours and cuDNN 9.19, for the result, by image, by filters:
+/* Where our kernels for GPUs are faster than cuDNN's exact and repeatable engines by so
+ * much that no timing is needed: few channels of a large image, and depthwise filters.
+ * Float on an H200, in us, ours and cuDNN 9.19, for the result, by image, by filters:
  *
  *   64 x 3 x 224 x 224, 64 of 7 x 7, stride 2    530   935   2310 35815    803  1837
  *   60 x 1 x 256 x 256, 6 of 7 x 7               309   394    579  1367    654  4400
- *   64 x 144 x 56 x 56, depthwise 3 x 3          193   143    177   376    231   213
  * not:
  *   64 x 64 x 56 x 56, 64 of 3 x 3               407   233    407   231    499   563
  *   64 x 256 x 14 x 14, 256 of 3 x 3             414   172    414   171    426   176
  *   64 x 512 x 7 x 7, 2048 of 1 x 1              210   204    265   310    207   226
- *   500 x 1 x 28 x 28, 20 of 5 x 5                48    47     80    51    125    83
  *   500 x 20 x 12 x 12, 50 of 5 x 5               71    61    275    67     83    90
- */
+ *
+ * Between these, where a group has few channels or few results, both are timed. */
 #define FEW_CHANNELS 4
 #define LARGE_IMAGE 16384
+#define SOME_CHANNELS 16
 
 static bool own_is_faster(const ga_conv *c) {
   const size_t places = c->axes[0].image * c->axes[1].image * c->axes[2].image;
-  if (!ga__conv_tiles_serve(c))
-    return false;
   if (c->groups > 1)
-    return c->channels == 1 && c->role == GA_CONV_IMAGE;
+    return c->channels == 1;
   return c->channels <= FEW_CHANNELS && places >= LARGE_IMAGE;
+}
+
+static bool is_open(const ga_conv *c) {
+  return c->channels <= SOME_CHANNELS || c->results <= SOME_CHANNELS;
 }
 
 /* ---- call ---- */
@@ -149,16 +156,38 @@ static bool is_final(int status) {
   return status == GA_RUN_ERROR || status == GA_LOST_ERROR;
 }
 
-int ga__conv_vendor(bool *done, const ga_conv *c) {
+/* GA_NO_ERROR if the library has queued it. */
+static int run_vendor(const ga_conv *c) {
   ga_dnn_call call;
-  *done = false;
-  if (own_is_faster(c) || !describe(&call, c))
-    return GA_NO_ERROR;
   const ga_dnn *dnn = ga__context_dnn(c->context);
-  if (dnn == NULL || !dnn->serves(ga__queue_device(c->context), &call))
+  if (!describe(&call, c))
+    return GA_DEVSUP_ERROR;
+  GA_TRY(ask_workspace(&call, dnn, c->context));
+  return queue_call(c, &call);
+}
+
+static bool vendor_serves(const ga_conv *c) {
+  ga_dnn_call call;
+  if (!describe(&call, c))
+    return false;
+  const ga_dnn *dnn = ga__context_dnn(c->context);
+  return dnn != NULL && dnn->serves(ga__queue_device(c->context), &call);
+}
+
+/* True for one that both can compute. GPUARRAY_DNN=vendor leaves it to the library, for
+ * comparisons and tests. */
+static bool has_choice(const ga_conv *c) {
+  const char *asked = getenv("GPUARRAY_DNN");
+  return ga__conv_tiles_serve(c) && (asked == NULL || strcmp(asked, "vendor") != 0);
+}
+
+int ga__conv_vendor(bool *done, const ga_conv *c, ga_conv_run own) {
+  const bool chooses = has_choice(c);
+  *done = false;
+  if ((chooses && own_is_faster(c)) || !vendor_serves(c) ||
+      (chooses && is_open(c) && ga__conv_prefers(c, own, run_vendor)))
     return GA_NO_ERROR;
-  int status = ask_workspace(&call, dnn, c->context);
-  GA_THEN(status, queue_call(c, &call));
+  const int status = run_vendor(c);
   *done = status == GA_NO_ERROR;
   return is_final(status) ? status : GA_NO_ERROR;
 }

@@ -160,12 +160,12 @@ static size_t busy_items(const ga_device_info *info) {
 /* Rows of an item: of results as many as share rows of the data and leave work for
  * all processors; of data as many as the stride. */
 static unsigned int rows_of(const ga_pooling *p) {
-  enum { MOST = 4, MOST_OF_DATA = 8 };
+  enum { MOST = 4, MOST_OF_GPU = 8, MOST_OF_DATA = 8 };
   const ga_device_info *info = &p->context->info;
   const size_t stride = p->axes[1].stride, length = p->axes[1].result;
   if (p->role == GA_POOL_GRAD)
     return stride <= (info->is_cpu ? MOST : MOST_OF_DATA) ? (unsigned int)stride : 1;
-  unsigned int rows = MOST;
+  unsigned int rows = info->is_cpu || p->role != GA_POOL_RESULT ? MOST : MOST_OF_GPU;
   while (rows > 1 && (read_for(p, rows) > MOST_UNROLLED / 2 || length < rows ||
                       count_outputs(p) / rows < busy_items(info)))
     rows /= 2;

@@ -20,7 +20,7 @@ enum { CANDIDATES = 128, MOST_TIMED = 24, MOST_TILES = 64, FEW_RANKED = 8, RUNS 
 #define TOO_LONG 100.0 /* milliseconds, and LOST times the best: run only once */
 #define LOST 50.0
 #define HOPELESS 3.0   /* times the best: not run again */
-#define RULES 2        /* which engines are exact enough; counts their changes */
+#define RULES 3        /* which engines are exact enough; counts their changes */
 #define FILL_BYTE 0x3c /* small numbers in every float type; zeros run too fast */
 
 size_t ga__dnn_most_work(void) {

@@ -28,26 +28,33 @@ typedef struct engine_list {
   size_t n, room;
 } engine_list;
 
+/* Filters that Winograd's small tiles are for: longer ones take tiles of 13 x 13. */
+static bool is_short(const ga_dnn_question *q) {
+  for (int64_t i = 0; i < q->nd; i++)
+    if (q->tensors[1].shape[2 + i] > 3)
+      return false;
+  return true;
+}
+
 /* A transform mixes the numbers of its tile. Small tiles cost a few roundings; those of
- * 13 x 13 cost float32 half of its digits, and Fourier's tile is the whole image, of
- * which one large number or nan is then in every result. 16-bit types have no digits to
- * spare at all. */
+ * 13 x 13, which not all engines note that have them, cost float32 half of its digits,
+ * and Fourier's tile is the whole image, of which one large number or nan is then in
+ * every result. 16-bit types have no digits to spare at all. */
 static bool is_allowed(int note, const ga_dnn_question *q) {
   switch (note) {
   case NOTE_TENSOR_CORE:
     return q->typecode != GA_FLOAT || q->is_tf32;
   case NOTE_DOWN_CONVERT_INPUTS:
   case NOTE_REDUCED_PRECISION_REDUCTION:
-    return false;
-  case NOTE_NONDETERMINISTIC:
-    return !q->is_deterministic;
   case NOTE_FFT:
   case NOTE_WINOGRAD_13X13:
     return false;
+  case NOTE_NONDETERMINISTIC:
+    return !q->is_deterministic;
   case NOTE_WINOGRAD:
   case NOTE_WINOGRAD_4X4:
   case NOTE_WINOGRAD_6X6:
-    return q->typecode == GA_FLOAT || q->typecode == GA_DOUBLE;
+    return (q->typecode == GA_FLOAT || q->typecode == GA_DOUBLE) && is_short(q);
   default:
     return true;
   }

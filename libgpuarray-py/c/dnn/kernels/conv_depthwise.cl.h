@@ -16,6 +16,24 @@
 #define CV_ROW(y) ((y) + (CV_BY1 < 0 ? (CV_K1 - 1) * (CV_BY1) : 0))
 #endif
 #define CV_COLUMNS (CV_WIDE + CV_K2 - 1)
+/* A call of two axes whose outputs read one channel has loops of one turn. */
+#if CV_IS_PLANE
+#define CV_N0 1
+#define CV_K0 1
+#define CV_TERMS 1
+#else
+#define CV_N0 n_0
+#define CV_K0 k_0
+#define CV_TERMS terms
+#endif
+/* Steps along the last axis, which are 1 where neighbours in memory are. */
+#if CV_IS_UNIT
+#define CV_B2 1
+#define CV_C2 1
+#else
+#define CV_B2 b_2
+#define CV_C2 c_2
+#endif
 #if CV_WIDE == 1
 #define CV_PLACE(column) ((column) * (CV_BY2))
 #define CV_COLUMN(output, term) (term)
@@ -34,16 +52,17 @@ KERNEL void CV_NAME(GLOBAL_MEM CV_OUT *c, ga_size c_off,
                     int c_m, int c_o, int c_0, int c_1, int c_2, int a_group,
                     int b_group, int c_group) {
   KERNEL_BEGIN;
-  const int tall = (n_1 + CV_TALL - 1) / CV_TALL, wide = (n_2 + CV_WIDE - 1) / CV_WIDE;
+  const ga_uint tall = ((ga_uint)n_1 + CV_TALL - 1) / CV_TALL;
+  const ga_uint wide = ((ga_uint)n_2 + CV_WIDE - 1) / CV_WIDE;
   a = CV_AT(const CV_TYPE, a, a_off);
   b = CV_AT(const CV_TYPE, b, b_off);
   c = CV_AT(CV_OUT, c, c_off);
   for (int at = (int)(GID_0 * LDIM_0 + LID_0); at < count;
        at += (int)(GDIM_0 * LDIM_0)) {
-    int rest = at;
+    ga_uint rest = (ga_uint)at;
     CV_NEXT(run2, wide)
     CV_NEXT(run1, tall)
-    CV_NEXT(i0, n_0)
+    CV_NEXT(i0, CV_N0)
     CV_NEXT(row, m)
     CV_NEXT(group, groups)
     const int i1 = run1 * CV_TALL, i2 = run2 * CV_WIDE;
@@ -52,11 +71,11 @@ KERNEL void CV_NAME(GLOBAL_MEM CV_OUT *c, ga_size c_off,
     CV_EACH (r, CV_TALL)
       CV_EACH (s, CV_WIDE)
         acc[r][s] = 0;
-    for (int q = 0; q < terms; q++)
-      for (int k0 = 0; k0 < k_0; k0++) {
+    for (int q = 0; q < CV_TERMS; q++)
+      for (int k0 = 0; k0 < CV_K0; k0++) {
         const int at0 = i0 * step_0 + first_0 + k0 * by_0;
         GLOBAL_MEM const CV_TYPE *x =
-            b + group * b_group + rest * b_n + q * b_k + at0 * b_0 + at2 * b_2;
+            b + group * b_group + (int)rest * b_n + q * b_k + at0 * b_0 + at2 * CV_B2;
         GLOBAL_MEM const CV_TYPE *w =
             a + group * a_group + row * a_m + q * a_o + k0 * a_0;
         CV_ACC weights[CV_K1][CV_K2];
@@ -67,14 +86,13 @@ KERNEL void CV_NAME(GLOBAL_MEM CV_OUT *c, ga_size c_off,
             weights[k1][k2] = CV_LOAD(w[k1 * a_1 + k2 * a_2]);
         CV_EACH (y, CV_ROWS) {
           const int p1 = CV_ROW(y), y1 = at1 + p1;
+          GLOBAL_MEM const CV_TYPE *from = x + y1 * b_1;
+          const ga_uint end = (ga_uint)y1 < (ga_uint)length1 ? (ga_uint)length2 : 0;
           CV_ACC line[CV_COLUMNS];
-          CV_EACH (column, CV_COLUMNS) {
-            const int y2 = at2 + CV_PLACE(column);
-            const bool is_inside =
-                (ga_uint)y1 < (ga_uint)length1 && (ga_uint)y2 < (ga_uint)length2;
-            line[column] =
-                is_inside ? CV_LOAD(x[y1 * b_1 + CV_PLACE(column) * b_2]) : 0;
-          }
+          CV_EACH (column, CV_COLUMNS)
+            line[column] = (ga_uint)(at2 + CV_PLACE(column)) < end
+                               ? CV_LOAD(from[CV_PLACE(column) * CV_B2])
+                               : 0;
           CV_EACH (r, CV_TALL)
             CV_EACH (k1, CV_K1)
               if (r * CV_STEP1 + k1 * (CV_BY1) == p1)
@@ -83,11 +101,11 @@ KERNEL void CV_NAME(GLOBAL_MEM CV_OUT *c, ga_size c_off,
                     acc[r][s] += line[CV_COLUMN(s, k2)] * weights[k1][k2];
         }
       }
-    GLOBAL_MEM CV_OUT *to =
-        c + group * c_group + row * c_m + rest * c_o + i0 * c_0 + i1 * c_1 + i2 * c_2;
+    GLOBAL_MEM CV_OUT *to = c + group * c_group + row * c_m + (int)rest * c_o +
+                            i0 * c_0 + i1 * c_1 + i2 * CV_C2;
     CV_EACH (r, CV_TALL)
       CV_EACH (s, CV_WIDE)
         if (i1 + r < n_1 && i2 + s < n_2)
-          to[r * c_1 + s * c_2] = CV_STORE(acc[r][s]);
+          to[r * c_1 + s * CV_C2] = CV_STORE(acc[r][s]);
   }
 }

@@ -16,6 +16,19 @@
 #endif
 #define CV_COLUMNS (CV_WIDE + CV_N2 - 1)
 #define CV_COLUMN(x) ((x) * (CV_WIDE == 1 ? CV_STEP2 : 1))
+#if CV_IS_PLANE
+#define CV_K0 1
+#else
+#define CV_K0 k_0
+#endif
+/* Steps along the last axis, which are 1 where neighbours in memory are. */
+#if CV_IS_UNIT
+#define CV_A2 1
+#define CV_B2 1
+#else
+#define CV_A2 a_2
+#define CV_B2 b_2
+#endif
 /* The last terms of an axis may be fewer. */
 #define CV_IS_TERM(t, s)                                                               \
   ((CV_TALL == 1 || o1 + (t) < k_1) && (CV_WIDE == 1 || o2 + (s) < k_2))
@@ -37,47 +50,50 @@ KERNEL void CV_NAME(GLOBAL_MEM CV_OUT *c, ga_size c_off,
   LOCAL_MEM CV_ACC sums[CV_SOME * CV_ITEMS], totals[CV_ITEMS];
   const int item = (int)LID_0, begin = (int)GID_1 * part;
   const int last = k - begin < part ? k : begin + part;
-  const int tall = (k_1 + CV_TALL - 1) / CV_TALL, wide = (k_2 + CV_WIDE - 1) / CV_WIDE;
-  int rest = (int)GID_0;
+  const ga_uint tall = ((ga_uint)k_1 + CV_TALL - 1) / CV_TALL;
+  const ga_uint wide = ((ga_uint)k_2 + CV_WIDE - 1) / CV_WIDE;
+  ga_uint rest = GID_0;
   CV_NEXT(i0, n_0)
   CV_NEXT(run, (m + CV_RUN - 1) / CV_RUN)
   const int row = run * CV_RUN;
   CV_ACC acc[CV_SUMS];
-  a = CV_AT(const CV_TYPE, a, a_off) + rest * a_group + row * a_m;
-  b = CV_AT(const CV_TYPE, b, b_off) + rest * b_group;
-  c = CV_AT(CV_OUT, c, c_off) + rest * c_group + row * c_m + i0 * c_0 +
+  a = CV_AT(const CV_TYPE, a, a_off) + (int)rest * a_group + row * a_m;
+  b = CV_AT(const CV_TYPE, b, b_off) + (int)rest * b_group;
+  c = CV_AT(CV_OUT, c, c_off) + (int)rest * c_group + row * c_m + i0 * c_0 +
       (int)GID_1 * c_part;
   CV_EACH (v, CV_SUMS)
     acc[v] = 0;
   for (int at = begin + item; at < last; at += CV_ITEMS) {
-    rest = at;
+    rest = (ga_uint)at;
     CV_NEXT(run2, wide)
     CV_NEXT(run1, tall)
-    CV_NEXT(o0, k_0)
+    CV_NEXT(o0, CV_K0)
     const int o1 = run1 * CV_TALL, o2 = run2 * CV_WIDE;
-    GLOBAL_MEM const CV_TYPE *g = a + rest * a_o + o0 * a_0 + o1 * a_1 + o2 * a_2;
+    GLOBAL_MEM const CV_TYPE *g =
+        a + (int)rest * a_o + o0 * a_0 + o1 * a_1 + o2 * CV_A2;
     CV_ACC grad[CV_TALL][CV_WIDE][CV_RUN];
     CV_EACH (t, CV_TALL)
       CV_EACH (s, CV_WIDE)
         CV_EACH (r, CV_RUN)
           grad[t][s][r] =
               CV_IS_TERM(t, s)
-                  ? CV_LOAD(g[(row + r < m ? r : 0) * a_m + t * a_1 + s * a_2])
+                  ? CV_LOAD(g[(row + r < m ? r : 0) * a_m + t * a_1 + s * CV_A2])
                   : 0;
     const int y0 = o0 * by_0 + i0 * step_0 + first_0;
     const int y1 = o1 * CV_BY1 + first_1, y2 = o2 * CV_BY2 + first_2;
-    GLOBAL_MEM const CV_TYPE *x = b + rest * b_k + y0 * b_0 + y1 * b_1 + y2 * b_2;
+    GLOBAL_MEM const CV_TYPE *x =
+        b + (int)rest * b_k + y0 * b_0 + y1 * b_1 + y2 * CV_B2;
     CV_EACH (y, CV_ROWS) {
       const int p1 = CV_ROW(y);
-      const bool has_row = !CV_HAS_EDGES || (((ga_uint)y0 < (ga_uint)length0) &
-                                             ((ga_uint)(y1 + p1) < (ga_uint)length1));
+      GLOBAL_MEM const CV_TYPE *from = x + p1 * b_1;
+      const bool has_row =
+          ((ga_uint)y0 < (ga_uint)length0) & ((ga_uint)(y1 + p1) < (ga_uint)length1);
+      const ga_uint end = has_row ? (ga_uint)length2 : 0;
       CV_ACC line[CV_COLUMNS];
-      CV_EACH (column, CV_COLUMNS) {
-        const int p2 = CV_COLUMN(column);
-        const bool is_inside =
-            has_row & (!CV_HAS_EDGES || (ga_uint)(y2 + p2) < (ga_uint)length2);
-        line[column] = is_inside ? CV_LOAD(x[p1 * b_1 + p2 * b_2]) : 0;
-      }
+      CV_EACH (column, CV_COLUMNS)
+        line[column] = !CV_HAS_EDGES || (ga_uint)(y2 + CV_COLUMN(column)) < end
+                           ? CV_LOAD(from[CV_COLUMN(column) * CV_B2])
+                           : 0;
       CV_EACH (t, CV_TALL)
         CV_EACH (n1, CV_N1)
           if (CV_TALL == 1 ? n1 == y : t * CV_BY1 + n1 * CV_STEP1 == p1)
