@@ -65,12 +65,11 @@ static signature signature_of(const ga_conv *c) {
 static int move_array(ga_conv_array *a, const ga_conv *c,
                       const size_t lengths[2 + GA_CONV_AXES]) {
   const size_t itemsize = gpuarray_get_elsize(c->typecode);
+  const ssize_t strides[2 + GA_CONV_AXES] = {a->outer[0], a->outer[1], a->inner[0],
+                                             a->inner[1], a->inner[2]};
   size_t below = 0, above = 1;
-  for (int i = 0; i < 2 + GA_CONV_AXES; i++) {
-    const ssize_t stride = i < 2 ? a->outer[i] : a->inner[i - 2];
-    const size_t reach = (lengths[i] - 1) * ga__magnitude(stride);
-    *(stride < 0 ? &below : &above) += reach;
-  }
+  for (int i = 0; i < 2 + GA_CONV_AXES; i++)
+    *(strides[i] < 0 ? &below : &above) += (lengths[i] - 1) * ga__magnitude(strides[i]);
   const size_t start = ga__ceil_div(below * itemsize, ALIGNMENT) * ALIGNMENT;
   a->offset = start + a->offset % ALIGNMENT;
   const size_t size = a->offset + above * itemsize;
