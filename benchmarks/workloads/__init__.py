@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.rows import SIZES, Row
-from benchmarks.workloads import arrays, calls, convolutions, loops, networks
+from benchmarks.workloads import arrays, calls, convolutions, loops, networks, residual
 
 
 def rows(size: str) -> dict[str, Row]:
@@ -13,6 +13,7 @@ def rows(size: str) -> dict[str, Row]:
         arrays.rows,
         networks.rows,
         convolutions.rows,
+        residual.rows,
         loops.rows,
         calls.rows,
     )
