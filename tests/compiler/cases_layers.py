@@ -3,6 +3,9 @@
 import gpuarray.compiler.tensor as T
 import numpy as np
 from cases import case, f64
+from gpuarray.compiler.gpuarray import dnn
+from gpuarray.compiler.ops.nnet import sampling
+from sampled import grid_of, sampled
 
 nnet = T.nnet
 
@@ -132,6 +135,45 @@ case(
     ),
     f64(8, 6),
 )
+
+
+# ---- spatial transformers ----
+
+case(
+    "spatial_grid",
+    lambda theta: dnn.dnn_spatialtf_grid(theta, (2, 1, 3, 4)),
+    lambda theta: grid_of(theta, 3, 4),
+    f64(2, 2, 3) / 9,
+)
+case(
+    "spatial_sampler",
+    dnn.dnn_spatialtf_sampler,
+    sampled,
+    f64(2, 2, 3, 4),
+    f64(2, 2, 3, 2) / 9,
+)
+case(
+    "grid_sample_grad_grid",
+    lambda x, grid, g: sampling.GridSampleGradGrid()(x, grid, g),
+    lambda x, grid, g: slopes_of_samples(x, grid, g),
+    f64(2, 2, 3, 4),
+    f64(2, 2, 3, 2) / 9,
+    f64(2, 2, 2, 3),
+)
+case(
+    "spatial_transformer",
+    lambda x, theta: dnn.dnn_spatialtf(x, theta, 0.5, 2),
+    lambda x, theta: sampled(x, grid_of(theta, 6, 2)),
+    f64(2, 2, 3, 4),
+    f64(2, 2, 3) / 9,
+)
+
+
+def slopes_of_samples(x, grid, g, step=1e-6):
+    """The gradient by the grid, by differences: exact between pixels."""
+    along = np.eye(2) * step
+    ends = [[sampled(x, grid + sign * move) for sign in (1, -1)] for move in along]
+    return np.stack([((a - b) * g).sum(1) / (2 * step) for a, b in ends], axis=-1)
 
 
 # ---- sequences ----

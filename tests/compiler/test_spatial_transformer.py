@@ -10,6 +10,7 @@ from gpuarray.compiler.ops.nnet.spatial_transformer import (
     spatial_sampler,
     spatial_transformer,
 )
+from sampled import grid_of, sampled
 
 IDENTITY = np.array([[[1.0, 0, 0], [0, 1, 0]]])
 
@@ -21,32 +22,6 @@ def compiled(context, *arguments):
 
 def drawn(*shape, seed=0):
     return np.random.default_rng(seed).standard_normal(shape)
-
-
-def grid_of(theta, rows, columns):
-    """The places, point by point."""
-    out = np.zeros((len(theta), rows, columns, 2))
-    for n, i, j in np.ndindex(out.shape[:3]):
-        x, y = (
-            2 * k / (count - 1) - 1 if count > 1 else 0.0  # the middle
-            for k, count in ((j, columns), (i, rows))
-        )
-        out[n, i, j] = theta[n] @ [x, y, 1]
-    return out
-
-
-def sampled(img, grid):
-    """The images at places, pixel by pixel; zeros beyond them."""
-    n, channels, height, width = img.shape
-    out = np.zeros((n, channels, *grid.shape[1:3]))
-    for b, i, j in np.ndindex(grid.shape[:3]):
-        x, y = (grid[b, i, j] + 1) * (np.array([width, height]) - 1) / 2
-        for r in (int(np.floor(y)), int(np.floor(y)) + 1):
-            for c in (int(np.floor(x)), int(np.floor(x)) + 1):
-                if 0 <= r < height and 0 <= c < width:
-                    weight = (1 - abs(x - c)) * (1 - abs(y - r))
-                    out[b, :, i, j] += weight * img[b, :, r, c]
-    return out
 
 
 def maps(n, seed=1):
@@ -135,6 +110,36 @@ def test_the_result_has_the_dtype_of_the_image(first_context, dtype):
     got = compiled(first_context, [img, theta], out)(x, t)
     expected = sampled(x.astype("f8"), grid_of(t, 4, 4))
     np.testing.assert_allclose(got, expected, rtol=2e-3, atol=2e-3)
+
+
+def test_each_op_is_one_step(first_context):
+    """The labels of steps are those of the library's routines; none gathers."""
+    img, theta = T.ftensor4("img"), T.ftensor3("theta")
+    cost = (spatial_transformer(img, theta) ** 2).sum()
+    f = compiled(first_context, [img, theta], [cost, *grad(cost, [img, theta])])
+    labels = [step.label for step in f.plan.steps]
+    for name in (
+        "affine_grid",
+        "affine_grid_grad",
+        "grid_sample",
+        "grid_sample_grad_grid",
+        "grid_sample_grad_images",
+    ):
+        assert labels.count(name) == 1
+    assert not any("take" in label or "index" in label for label in labels)
+
+
+@pytest.mark.parametrize(
+    ("images", "maps_"), [("float32", "float64"), ("bfloat16",) * 2]
+)
+def test_places_are_of_the_wider_dtype(first_context, images, maps_):
+    """Coordinates of 16 bits would miss the places between elements."""
+    img, theta = T.tensor4("img", images), T.tensor3("theta", maps_)
+    f = compiled(first_context, [img, theta], spatial_transformer(img, theta))
+    x, t = drawn(1, 1, 3, 200).astype(images), maps(1).astype(maps_)
+    expected = sampled(x.astype("f8"), grid_of(t.astype("f8"), 3, 200))
+    error = np.abs(np.asarray(f(x, t)).astype("f8") - expected).max()
+    assert error < (3e-7 if images == "float32" else 2e-2)
 
 
 def test_scales_may_be_known_when_the_program_runs(first_context):

@@ -5,4 +5,6 @@ from gpuarray.compiler.gpukernels.layers import (
     ctc as ctc,
     neighbours as neighbours,
     pooling as pooling,
+    sampling as sampling,
+    upsampling as upsampling,
 )

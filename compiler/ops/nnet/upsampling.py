@@ -1,23 +1,110 @@
-"""Bilinear upsampling of images, as transposed convolutions by a triangle."""
+"""Bilinear upsampling of images by fractions, and the filters that do it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator
 from math import gcd
 from typing import Any
 
+import numpy as np
 from gpuarray.compiler.errors import GraphArgumentError, GraphTypeError, GraphValueError
-from gpuarray.compiler.graph.core import Variable, is_float
+from gpuarray.compiler.graph.core import Apply, Op, Variable, is_float
+from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.broadcast.axes import specify_shape
 from gpuarray.compiler.ops.creation.creation import arange
-from gpuarray.compiler.ops.creation.joining import join
 from gpuarray.compiler.ops.elemwise import math
+from gpuarray.compiler.ops.linalg.linalg import wide
 from gpuarray.compiler.ops.nnet.conv import is_symbolic
-from gpuarray.compiler.ops.nnet.conv_functions import conv2d_grad_wrt_inputs
-from gpuarray.compiler.ops.shape.shape import dimshuffle, reshape, shape_i
+from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable, known_integer
 
+Fraction = tuple[int, int]
+"""Numerator and denominator, in lowest terms."""
+
 ROWS, COLUMNS = 2, 3
+
+
+class _ByFractions(Op):
+    """The base of the ops: fractions of rows and of columns."""
+
+    __props__ = ("rows", "columns")
+
+    def __init__(self, rows: Fraction, columns: Fraction) -> None:
+        self.rows, self.columns = rows, columns
+
+    def weights(self, lengths: Any) -> Iterator[Any]:
+        """Yield for rows and for columns the matrix from an image to its result."""
+        for (p, q), length in zip((self.rows, self.columns), lengths, strict=True):
+            n = int(length)
+            at = np.arange(0, n * p, q) - (p - 1) // 2
+            at = np.clip(at, 0, max(n - 1, 0) * p)
+            yield np.maximum(1 - np.abs(at[:, None] - p * np.arange(n)) / p, 0)
+
+
+class BilinearUpsampling(_ByFractions):
+    """Images (batch, channels, rows, columns), interpolated by fractions."""
+
+    def make_node(self, images: Any) -> Apply:
+        """Return a node over floats of 4 axes."""
+        x = _images(type(self).__name__, images)
+        kind = TensorType(x.type.dtype, (*x.type.broadcastable[:2], False, False))
+        return Apply(self, [x], [kind()])
+
+    def reference(self, x: Any) -> Any:
+        """Return the products with the matrices of rows and of columns."""
+        y, z = self.weights(x.shape[2:])
+        return (y @ wide(x) @ z.T).astype(x.dtype)
+
+    def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> Variable:
+        """Return the sums of the shares that each element has."""
+        lengths = shape_i(x, ROWS), shape_i(x, COLUMNS)
+        result: Variable = BilinearUpsamplingGrad(self.rows, self.columns)(g, *lengths)
+        return result
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
+        """Return the lengths times the fractions, rounded up."""
+        batch, channels, *lengths = input_shapes[0]
+        fractions = self.rows, self.columns
+        larger = map(_times, lengths, fractions)
+        return [(batch, channels, *larger)]
+
+
+class BilinearUpsamplingGrad(_ByFractions):
+    """The gradient of `BilinearUpsampling` by images of these rows and columns."""
+
+    def make_node(self, grad: Any, rows: Any, columns: Any) -> Apply:
+        """Return a node over the gradient of the result, and two lengths."""
+        g = _images(type(self).__name__, grad)
+        kind = TensorType(g.type.dtype, (*g.type.broadcastable[:2], False, False))
+        lengths = [as_tensor_variable(length) for length in (rows, columns)]
+        return Apply(self, [g, *lengths], [kind()])
+
+    def host_inputs(self, node: Apply) -> Collection[int]:
+        """The lengths."""
+        return 1, 2
+
+    def reference(self, g: Any, *lengths: Any) -> Any:
+        """Return the products with the transposed matrices."""
+        y, z = self.weights(lengths)
+        return (y.T @ wide(g) @ z).astype(g.dtype)
+
+    def grad(
+        self, m: Any, g: Variable, y: Variable, grad: Variable, *lengths: Variable
+    ) -> tuple[Variable | None, ...]:
+        """Return the gradient, interpolated."""
+        return BilinearUpsampling(self.rows, self.columns)(g), None, None
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[tuple[Any, ...]]:
+        """Return batch, channels, and the lengths."""
+        return [(*input_shapes[0][:2], *node.inputs[1:])]
+
+
+def _times(length: Any, fraction: Fraction) -> Any:
+    """Return a length times a fraction, rounded up; None if it is not known."""
+    if length is None:
+        return None
+    p, q = fraction
+    return (length * p + (q - 1)) // q if q > 1 else length * p
 
 
 def bilinear_kernel_1D(ratio: Any, normalize: bool = True) -> Variable:
@@ -65,9 +152,8 @@ def bilinear_upsampling(
     the last is so repeated once more than the first.
 
     ``frac_ratio`` stands in place of ``ratio``: see `frac_bilinear_upsampling`.
-    ``batch_size`` and ``num_input_channels`` are checked when the program runs. With
-    ``use_1D_kernel`` rows are interpolated by themselves, then columns, else both by
-    one larger filter; the result is the same but for rounding.
+    ``batch_size`` and ``num_input_channels`` are checked when the program runs.
+    ``use_1D_kernel`` is accepted and changes nothing.
     """
     name = "bilinear_upsampling"
     if (ratio is None) == (frac_ratio is None):
@@ -85,7 +171,8 @@ def bilinear_upsampling(
         fractions = _fractions(name, frac_ratio)
     else:
         fractions = [(_positive(name, "ratio", ratio), 1)] * 2
-    return _upsampled(images, fractions, use_1D_kernel)
+    result: Variable = BilinearUpsampling(*fractions)(images)
+    return result
 
 
 def frac_bilinear_upsampling(input: Any, frac_ratio: Any) -> Variable:
@@ -96,7 +183,9 @@ def frac_bilinear_upsampling(input: Any, frac_ratio: Any) -> Variable:
     one included, of `bilinear_upsampling` by the ratio p: ceil(n * p / q) elements.
     """
     name = "frac_bilinear_upsampling"
-    return _upsampled(_images(name, input), _fractions(name, frac_ratio), True)
+    images, fractions = _images(name, input), _fractions(name, frac_ratio)
+    result: Variable = BilinearUpsampling(*fractions)(images)
+    return result
 
 
 def _positive(name: str, what: str, value: Any) -> int:
@@ -116,7 +205,7 @@ def _images(name: str, input: Any) -> Variable:
     return images
 
 
-def _fractions(name: str, frac_ratio: Any) -> list[tuple[int, int]]:
+def _fractions(name: str, frac_ratio: Any) -> list[Fraction]:
     """Return the fractions of rows and of columns, in lowest terms."""
     try:
         is_pair = isinstance(frac_ratio[0], tuple)
@@ -132,44 +221,3 @@ def _fractions(name: str, frac_ratio: Any) -> list[tuple[int, int]]:
         p, q = (_positive(name, "a term of frac_ratio", term) for term in pair)
         fractions.append((p // gcd(p, q), q // gcd(p, q)))
     return fractions
-
-
-def _upsampled(
-    images: Variable, fractions: Sequence[tuple[int, int]], is_apart: bool
-) -> Variable:
-    """Interpolate by each numerator, and take one element of each denominator."""
-    batch, channels = shape_i(images, 0), shape_i(images, 1)
-    lengths = shape_i(images, ROWS), shape_i(images, COLUMNS)
-    x = reshape(images, (batch * channels, 1, *lengths))
-    (p, q), (r, s) = fractions
-    if is_apart:
-        x = _interpolated(x, {ROWS: p})[:, :, ::q]
-        x = _interpolated(x, {COLUMNS: r})[:, :, :, ::s]
-    else:
-        x = _interpolated(x, {ROWS: p, COLUMNS: r})[:, :, ::q, ::s]
-    result: Variable = reshape(x, (batch, channels, shape_i(x, 2), shape_i(x, 3)))
-    return result
-
-
-def _interpolated(x: Variable, ratios: Mapping[int, int]) -> Variable:
-    """Return images of one channel, interpolated along some of their axes.
-
-    Each element is spread by the triangle around ``ratio * i``; behind the ends there
-    is one more of the last element, and the padding cuts off what lies beyond the
-    result.
-    """
-    lengths = [shape_i(x, axis) * ratios.get(axis, 1) for axis in (ROWS, COLUMNS)]
-    stride, padding = [1, 1], [0, 0]
-    for axis, ratio in ratios.items():
-        every = (slice(None),) * axis
-        x = join(axis, x[(*every, slice(0, 1))], x, x[(*every, slice(-1, None))])
-        stride[axis - ROWS] = ratio
-        padding[axis - ROWS] = 2 * ratio - 1 - (ratio - 1) // 2
-    kernel = bilinear_kernel_2D((ratios.get(ROWS, 1), ratios.get(COLUMNS, 1)))
-    return conv2d_grad_wrt_inputs(
-        x,
-        dimshuffle(math.cast(kernel, x.type.dtype), "x", "x", 0, 1),
-        (None, 1, *lengths),
-        border_mode=tuple(padding),
-        subsample=tuple(stride),
-    )

@@ -11,7 +11,7 @@
 enum role { SAMPLE, BY_GRID, BY_IMAGES };
 
 typedef struct sample_spec {
-  unsigned char typecode, role, is_wide;
+  unsigned char typecode, grid_typecode, role, is_wide;
 } sample_spec;
 
 static int write_source(ga_source *out, const gpucontext *ctx, const void *spec) {
@@ -21,6 +21,7 @@ static int write_source(ga_source *out, const gpucontext *ctx, const void *spec)
   ga__strbuf_addf(&text, "#define SM_BY_GRID %d\n#define SM_INDEX %s\n",
                   s->role == BY_GRID, ga__text_position(s->is_wide));
   ga__layer_add_types(&text, "SM", s->typecode, s->is_wide);
+  ga__layer_add_types(&text, "SG", s->grid_typecode, s->is_wide);
   ga__strbuf_add(&text, s->role == BY_IMAGES ? sample_corners_text : sample_text);
   out->is_closed = true;
   return ga__text_finish_named(out, s->role == BY_IMAGES ? "sample_corners" : "sample",
@@ -36,6 +37,14 @@ typedef struct sample_call {
   const GpuArray *images, *grid, *result;
 } sample_call;
 
+/* The grid has the type of the images, or the one that they are computed in. */
+static int check_grid(const sample_call *c, const size_t *dims) {
+  GpuArray like = *c->images; /* borrows */
+  if (c->grid->typecode == ga__dtype_work(like.typecode))
+    like.typecode = c->grid->typecode;
+  return ga__layer_check(c->grid, &like, 4, dims, c->operation, "grid");
+}
+
 static int check(const sample_call *c) {
   const char *operation = c->operation;
   GA_TRY(ga__layer_check_first(c->images, 4, operation,
@@ -48,7 +57,7 @@ static int check(const sample_call *c) {
   const size_t grid[] = {dims[0], c->grid->nd == 4 ? lengths[1] : 1,
                          c->grid->nd == 4 ? lengths[2] : 1, 2};
   const size_t result[] = {dims[0], dims[1], grid[1], grid[2]};
-  GA_TRY(ga__layer_check(c->grid, c->images, 4, grid, operation, "grid"));
+  GA_TRY(check_grid(c, grid));
   return ga__layer_check(c->result, c->images, 4, result, operation,
                          c->role == SAMPLE ? "output" : "gradient");
 }
@@ -73,8 +82,9 @@ static void add_numbers(ga_args *args, bool wide, const sample_call *c, size_t c
 /* `grad` is the result for SAMPLE, which has none. */
 static int sample(const sample_call *c, const GpuArray *out, const GpuArray *grad) {
   gpucontext *ctx = GpuArray_context(out);
-  const sample_spec spec = {(unsigned char)out->typecode, (unsigned char)c->role,
-                            is_wide(c) || ga__layer_is_wide(out)};
+  const sample_spec spec = {
+      (unsigned char)c->images->typecode, (unsigned char)c->grid->typecode,
+      (unsigned char)c->role, is_wide(c) || ga__layer_is_wide(out)};
   const GpuArray *list[] = {out, c->images, c->grid, grad};
   size_t count = ga__array_count(out);
   gpukernel *kernel;
@@ -108,7 +118,7 @@ int GpuArray_grid_sample_grad_grid(GpuArray *out, const GpuArray *images,
   const sample_call c = {"grid_sample_grad_grid", BY_GRID, images, grid, grad};
   const GpuArray *const inputs[] = {images, grid, grad};
   GA_TRY(check(&c));
-  GA_TRY(ga__layer_check(out, images, 4, grid->dimensions, c.operation, "output"));
+  GA_TRY(ga__layer_check(out, grid, 4, grid->dimensions, c.operation, "output"));
   GA_TRY(ga__layer_check_output(out, inputs, 3, c.operation));
   return sample(&c, out, grad);
 }
@@ -118,7 +128,8 @@ int GpuArray_grid_sample_grad_grid(GpuArray *out, const GpuArray *images,
 /* Writes the four rows of each point, and the numbers of their pixels. */
 static int write_corners(const sample_call *c, const GpuArray *values,
                          const GpuArray *pixels, bool wide) {
-  const sample_spec spec = {(unsigned char)c->images->typecode, BY_IMAGES, wide};
+  const sample_spec spec = {(unsigned char)c->images->typecode,
+                            (unsigned char)c->grid->typecode, BY_IMAGES, wide};
   const size_t count = ga__array_count(c->result);
   gpukernel *kernel;
   ga_args args = {0};

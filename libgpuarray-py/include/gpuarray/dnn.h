@@ -233,7 +233,8 @@ int GpuArray_affine_grid_grad(GpuArray *out, const GpuArray *grad);
 /* Interpolates `images` (batch, channels, height, width) at the points (x, y) of `grid`
  * (batch, rows, columns, 2) to `out` (batch, channels, rows, columns). -1 is the first
  * column or row, 1 the last one, so that x is at the column (x + 1) * (width - 1) / 2.
- * Beyond the images are zeros. A point that is nan has 0. */
+ * Beyond the images are zeros. A point that is nan has 0. The grid of float16 or
+ * bfloat16 images may be float32, here and below. */
 int GpuArray_grid_sample(GpuArray *out, const GpuArray *images, const GpuArray *grid);
 /* Gradient by the images, whose shape `out` has, from `grad`, that of the result. */
 int GpuArray_grid_sample_grad_images(GpuArray *out, const GpuArray *grid,

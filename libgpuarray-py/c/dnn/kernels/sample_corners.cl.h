@@ -16,7 +16,7 @@
 
 KERNEL void SM_NAME(GLOBAL_MEM SM_ACC *values, ga_size values_off,
                     GLOBAL_MEM SM_INDEX *pixels, ga_size pixels_off,
-                    GLOBAL_MEM const SM_TYPE *GA_APART grid, ga_size grid_off,
+                    GLOBAL_MEM const SG_TYPE *GA_APART grid, ga_size grid_off,
                     GLOBAL_MEM const SM_TYPE *GA_APART grad, ga_size grad_off,
                     SM_INT count, SM_INT channels, SM_INT height, SM_INT width,
                     SM_INT rows, SM_INT columns, SM_INT n, SM_INT r, SM_INT q, SM_INT p,
@@ -24,7 +24,7 @@ KERNEL void SM_NAME(GLOBAL_MEM SM_ACC *values, ga_size values_off,
   KERNEL_BEGIN;
   values = SM_AT(SM_ACC, values, values_off);
   pixels = SM_AT(SM_INDEX, pixels, pixels_off);
-  grid = SM_READ(SM_TYPE, grid, grid_off);
+  grid = SM_READ(SG_TYPE, grid, grid_off);
   grad = SM_READ(SM_TYPE, grad, grad_off);
   for (SM_INT at = (SM_INT)(GID_0 * LDIM_0 + LID_0); at < count;
        at += (SM_INT)(GDIM_0 * LDIM_0)) {
@@ -33,9 +33,9 @@ KERNEL void SM_NAME(GLOBAL_MEM SM_ACC *values, ga_size values_off,
     const SM_INT place = rest;
     SM_NEXT(to_column, columns)
     SM_NEXT(to_row, rows)
-    GLOBAL_MEM const SM_TYPE *point = grid + rest * n + to_row * r + to_column * q;
-    SM_PIXEL(left, to_right, SM_LOAD(point[0]), width)
-    SM_PIXEL(upper, to_lower, SM_LOAD(point[p]), height)
+    GLOBAL_MEM const SG_TYPE *point = grid + rest * n + to_row * r + to_column * q;
+    SM_PIXEL(left, to_right, SG_LOAD(point[0]), width)
+    SM_PIXEL(upper, to_lower, SG_LOAD(point[p]), height)
     const SM_ACC slope =
         SM_LOAD(grad[rest * g0 + channel * g1 + to_row * g2 + to_column * g3]);
     SM_CORNER(0, 1 - to_lower, 1 - to_right, upper, left)

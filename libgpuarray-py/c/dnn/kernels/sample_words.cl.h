@@ -1,4 +1,5 @@
-/* Words of the sampler: a point of the grid among the pixels of an axis. */
+/* Words of the sampler: a point of the grid among the pixels of an axis. SM_TYPE is of
+ * the images, SG_TYPE of the grid; both are computed with as SM_ACC. */
 /* The last axis of what is left of an index. */
 #define SM_NEXT(name, length)                                                          \
   const SM_INT name = rest % (length);                                                 \
