@@ -65,7 +65,11 @@
     MOVE(ga_i_e##i, ga_i_a##i[2 * (ga_i_u + ga_i_k)])                                  \
   else                                                                                 \
     MOVE(ga_i_e##i, (ga_i_a##i + ga_i_u * ga_i_s##i)[ga_i_k * ga_i_s##i])
-#define EL_GATHER(i, T, V) EL_MOVE_CHUNK(i, EL_IN)
+#define EL_GATHER(i, T, V)                                                             \
+  if (ga_i_s##i == 0)                                                                  \
+    EL_IN(ga_i_e##i, ga_i_f##i)                                                        \
+  else                                                                                 \
+    EL_MOVE_CHUNK(i, EL_IN)
 #define EL_SCATTER(i, T, V) EL_MOVE_CHUNK(i, EL_OUT)
 #define EL_OF_CHUNK(i) ga_i_e##i[ga_i_k]
 
@@ -100,10 +104,17 @@ KERNEL void EL_NAME(ga_size ga_i_rows, ga_size ga_i_pieces, ga_size ga_i_piece,
     const EL_INT ga_i_x0 = (EL_INT)ga_i_r;
 #endif
     EL_ARRAYS(EL_BEGIN)
-#if !EL_IS_LONG
+#if !EL_IS_LONG && GA_WARP_SIZE > 1
     if (ga_i_row == 1) {
       EL_READS(EL_FIRST)
-      for (ga_int ga_i_u = 0; ga_i_u < ga_i_length; ga_i_u += (ga_int)LDIM_0) {
+      ga_int ga_i_u = 0;
+      for (; ga_i_u + (ga_int)LDIM_0 <= ga_i_length; ga_i_u += (ga_int)LDIM_0) {
+        const ga_int ga_i_x = ga_i_u + (ga_int)LID_0;
+        EL_VALUES(EL_OF_UNIT)
+        EL_EXPRESSION
+        EL_RESULTS(EL_OF_PIECE)
+      }
+      if (ga_i_u < ga_i_length) {
         const ga_int ga_i_x = ga_i_u + (ga_int)LID_0;
         if (ga_i_x < ga_i_length) {
           EL_VALUES(EL_OF_UNIT)
@@ -130,6 +141,7 @@ KERNEL void EL_NAME(ga_size ga_i_rows, ga_size ga_i_pieces, ga_size ga_i_piece,
       EL_ARRAYS(EL_STEP)
 /* Where items run side by side they are the vectors; else loops are. */
 #if GA_WARP_SIZE == 1
+      EL_READS(EL_FIRST)
       for (ga_int ga_i_u = 0; ga_i_u < ga_i_length; ga_i_u += EL_CHUNK) {
         const ga_int ga_i_many =
             ga_i_length - ga_i_u < EL_CHUNK ? ga_i_length - ga_i_u : EL_CHUNK;
