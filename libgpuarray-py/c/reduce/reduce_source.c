@@ -305,11 +305,27 @@ static void add_result_packets(ga_strbuf *sb, const ga_reduce_spec *spec,
   "*(GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)" pointer "@ + (p) * " stride "@_" \
   "#)"
 
+/* RD_MIXED_ELEMENT, for arrays that are contiguous or have stride 0: RD_FIRSTS loads
+ * those before a row. Only of several arrays some have stride 0. */
+static void add_rows_cpu(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nr) {
+  unsigned int arrays = 0;
+  for (unsigned int i = 0; i < spec->n; i++)
+    arrays += ga__reduce_is_array(&spec->inputs[i]);
+  add_row_element(sb, spec, "RD_UNIT_ELEMENT", "y@[p]", nr);
+  add_row_element(sb, spec, "RD_STRIDED_ELEMENT", STRIDED("y", "r"), nr);
+  if (arrays < 2 || spec->n > GA_REDUCE_PACKED_INPUTS)
+    return;
+  ga__strbuf_addf(sb, "#define RD_REPEATS(i) (mode & (%d << (i)))\n#define RD_FIRSTS ",
+                  GA_REDUCE_REPEATED);
+  add_arrays(sb, spec, "const $ f@ = *y@; ", 0);
+  ga__strbuf_add(sb, "\n");
+  add_row_element(sb, spec, "RD_MIXED_ELEMENT", "(RD_REPEATS(@) ? f@ : y@[p])", nr);
+}
+
 static void add_rows(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nr,
                      unsigned int vector) {
   if (spec->is_cpu) {
-    add_row_element(sb, spec, "RD_UNIT_ELEMENT", "y@[p]", nr);
-    add_row_element(sb, spec, "RD_STRIDED_ELEMENT", STRIDED("y", "r"), nr);
+    add_rows_cpu(sb, spec, nr);
     return;
   }
   add_row_element(sb, spec, "RD_ELEMENT", STRIDED("y", "r"), nr);

@@ -38,6 +38,17 @@ if (mode & 1) {
 #include "rows_loop.cl.h"
   }
 #endif
+#if defined(RD_MIXED_ELEMENT) && GA_WARP_SIZE > 1 && !RD_PICK
+} else if (mode & 4) {
+#undef RD_ELEMENT
+#define RD_ELEMENT RD_MIXED_ELEMENT
+#undef RD_LANES
+#undef RD_LANE
+#define RD_LANES lanes
+#define RD_LANE lane
+  RD_FIRSTS
+#include "rows_loop.cl.h"
+#endif
 } else {
 #undef RD_ELEMENT
 #define RD_ELEMENT RD_STRIDED_ELEMENT
