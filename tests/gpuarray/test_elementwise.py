@@ -305,3 +305,18 @@ def test_new_shapes_compile_nothing(context):
     for n, m in ((2, 3), (11, 13), (40, 2), (3, 100)):
         work(n, m)
     assert context.cache_info().compiled == before
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "float64", "float16"])
+def test_lengths_around_those_of_vectors_and_chunks(context, dtype):
+    """Full steps and what is left of a row, beside operands that repeat along it."""
+    for n in (1, 2, 15, 16, 17, 31, 33, 63, 64, 65, 127, 129, 4095, 4096, 4097, 8209):
+        wide = np.arange(3 * n).reshape(3, n) % 7
+        tall, flat = np.array([[3], [1], [2]]), np.arange(n) % 5
+        hosts = [v.astype(dtype) for v in (wide, tall, flat)]
+        a, b, c = (gpuarray.asarray(v, context=context) for v in hosts)
+        assert_same(a * a, hosts[0] ** 2, exact=True)
+        assert_same(a * b + c, hosts[0] * hosts[1] + hosts[2], exact=True)
+        assert_same(a[::-1, ::-1] - b, hosts[0][::-1, ::-1] - hosts[1], exact=True)
+        a *= b
+        assert_same(a, hosts[0] * hosts[1], exact=True)

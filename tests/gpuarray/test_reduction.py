@@ -495,3 +495,19 @@ def test_an_output_that_cannot_hold_the_result(context):
         a.sum(0, out=gpuarray.zeros(4, "int32", context))
     with pytest.raises(ValueError, match="max: it has no identity"):
         a.max(where=a > 0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "float64"])
+def test_rows_beside_operands_that_repeat_along_them(context, dtype):
+    """Whole numbers, so that sums are exact in any order."""
+    text = "(x - c) * d", "a + b", "y = a", "0", "mixed"
+    kernel = gpuarray.ReductionKernel("T x, T c, T d", "T y", *text)
+    for n in (1, 15, 16, 17, 63, 64, 65, 255, 1024, 4099, 70001):
+        x = (np.arange(6 * n).reshape(2, 3, n) % 11).astype(dtype)
+        c = np.array([2, 5, 1]).reshape(3, 1).astype(dtype)
+        d = (np.arange(n) % 3).astype(dtype)
+        arrays = [gpuarray.asarray(v, context=context) for v in (x, c, d)]
+        product = (x.astype("float64") - c) * d
+        for axis in ((2,), (0, 2), (0, 1, 2)):
+            right = product.sum(axis).astype(dtype)
+            assert_same(kernel(*arrays, axis=axis), right, exact=True)

@@ -67,7 +67,7 @@ class BatchNormalization(Op):
         spread = self._mean(math.square(difference)) - math.square(offset)
         variance = math.maximum(spread, core.constant(0, spread.type.dtype))
         mean = offset + shift
-        scale = gamma / math.sqrt(variance + epsilon)
+        scale = gamma * (1 / math.sqrt(variance + epsilon))  # as the gradient has it
         out = (x - mean) * scale + beta
         return [math.cast(out, inputs[0].type.dtype), mean, variance]
 
@@ -100,10 +100,8 @@ class BatchNormalization(Op):
             total = reduce.sum(g, self.axes, keepdims=True)
             product = reduce.sum(g * normalised, self.axes, keepdims=True)
             scale = gamma * deviation
-            terms.append(g * scale)
-            of_mean = _added(of_mean, -scale * total)
-            of_spread = -math.square(deviation) * gamma * product / 2
-            of_variance = _added(of_variance, of_spread)
+            means = total / count, product / count
+            terms.append(scale * (g - means[0] - normalised * means[1]))
         if of_variance is not None:
             terms.append(normalised * (2 * of_variance / (deviation * count)))
         if of_mean is not None:
@@ -112,7 +110,7 @@ class BatchNormalization(Op):
             math.add(*terms) if terms[1:] else terms[0],
             None if product is None else reduce.sum_to(product, gamma),
             None if total is None else reduce.sum_to(total, beta),
-            None if of_out is None else reduce.sum(of_spread),
+            None if product is None else _by_epsilon(gamma, deviation, product),
         ]
         return [
             None if gradient is None else math.cast(gradient, v.type.dtype)
@@ -145,8 +143,9 @@ def work_of(x: Variable) -> str:
     return str(work_dtype(x.type.dtype).name)
 
 
-def _added(a: Variable | None, b: Variable) -> Variable:
-    return b if a is None else a + b
+def _by_epsilon(gamma: Variable, deviation: Variable, product: Variable) -> Variable:
+    """Return the gradient by what is added to the variances."""
+    return reduce.sum(math.square(deviation) * gamma * product) / -2
 
 
 Results = tuple[Variable, ...]
