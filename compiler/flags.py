@@ -110,6 +110,9 @@ class CompilerFlags:
     allow_gc: bool = flag(
         True, "give memory of intermediate results back after each call"
     )
+    deterministic: bool = flag(
+        True, "False: also engines of cuDNN that add in another order each time"
+    )
     bindings: int = flag(64, "signatures that a function keeps bound, at least one")
     launch_blocking: bool = flag(
         False, "while on, each step of a call waits, so that errors name the failed one"
@@ -212,7 +215,7 @@ _THEANOS_TEXT = """
     ctc.root cuda.include_path cuda.root cxx cycle_detection DebugMode.check_c
     DebugMode.check_preallocated_output DebugMode.check_preallocated_output_ndim
     DebugMode.check_py DebugMode.check_strides DebugMode.patience
-    DebugMode.warn_input_not_reused deterministic dnn.base_path dnn.bin_path
+    DebugMode.warn_input_not_reused dnn.base_path dnn.bin_path
     dnn.conv.algo_bwd dnn.conv.algo_bwd_data dnn.conv.algo_bwd_filter dnn.conv.algo_fwd
     dnn.conv.precision dnn.enabled dnn.include_path dnn.library_path
     experimental.local_alloc_elemwise experimental.local_alloc_elemwise_assert
@@ -231,6 +234,10 @@ _THEANOS_TEXT = """
     tensor.cmp_sloppy tensor.insert_inplace_optimizer_validate_nb
     tensor.local_elemwise_fusion traceback.compile_limit unpickle_function vm.lazy
     """
+# Theano's words for values of settings that are here.
+_WORDS: Mapping[str, Mapping[str, Any]] = {
+    "deterministic": {"default": True, "more": True}
+}
 # Theano's settings. Assignments to those that are missing here have no effect.
 _THEANOS = frozenset(_THEANOS_TEXT.split())
 
@@ -277,6 +284,7 @@ def changed(config: CompilerFlags, changes: Mapping[str, Any]) -> CompilerFlags:
             others[name] = value
             continue
         find(name)
+        value = meaning(name, value)
         head, _, tail = name.partition(".")
         if tail:
             section = direct.get(head, getattr(config, head))
@@ -284,6 +292,12 @@ def changed(config: CompilerFlags, changes: Mapping[str, Any]) -> CompilerFlags:
         else:
             direct[name] = value
     return replace(config, **direct, others=tuple(others.items()))
+
+
+def meaning(name: str, value: Any) -> Any:
+    """Return what a value means here: a word of Theano's has another one."""
+    words = _WORDS.get(name, {})
+    return words.get(value, value) if isinstance(value, str) else value
 
 
 def check_value(flag: Flag, value: Any) -> None:
@@ -324,6 +338,7 @@ def context_map(text: str) -> dict[str, str]:
 def value_of(flag: Flag, text: str) -> Any:
     """Return a setting's value of ``text``."""
     words = {"1": True, "true": True, "0": False, "false": False}
+    words |= _WORDS.get(flag.name, {})
     if flag.hint is bool:
         if text.lower() not in words:
             raise ConfigError(f"config: {flag.name}={text!r} is neither True nor False")

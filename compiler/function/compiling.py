@@ -100,7 +100,9 @@ class Task:
         """Return the plan, with the nodes of its steps."""
         place_of = {leaf: index for index, leaf in enumerate(self.leaves)}
         places = {out: place_of[v] for out, v in self.become.items() if v in place_of}
-        return lowered(placed.fgraph, self.name, self.home, places, placed.confirms)
+        with config.fixed(self.settings):
+            fgraph, confirms = placed.fgraph, placed.confirms
+            return lowered(fgraph, self.name, self.home, places, confirms)
 
     def as_written(self) -> Lowered:
         """Return the plan of the graph without rewrites: a step for each operation."""

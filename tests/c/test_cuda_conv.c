@@ -99,6 +99,20 @@ static void test_reversed_filters(void) {
   clear_trio(&t);
 }
 
+/* The engines of mock_dnn.c: 1 is exact, 3 is faster and adds in any order. */
+static void test_sums_in_any_order(void) {
+  ga_dnn_call c = describe(&layers[0], GA_DNN_FORWARD, GA_FLOAT);
+  gpuconv conv = conv_of(&c);
+  for (int any_order = 0; any_order < 2; any_order++) {
+    trio t = make_trio(&c);
+    conv.flags = any_order ? GA_CONV_ANY_ORDER : 0;
+    CHECK_OK(call(&t, &c, &conv));
+    CHECK_OK(gpucontext_sync(ctx));
+    CHECK(mock->dnn_engine == (any_order ? 3 : 1));
+    clear_trio(&t);
+  }
+}
+
 static void test_left_to_our_kernels(void) {
   ga_dnn_call c = describe(&layers[0], GA_DNN_FORWARD, GA_FLOAT);
   const gpuconv conv = conv_of(&c);
@@ -181,6 +195,7 @@ int main(void) {
   device = ctx->device;
   test_results();
   test_reversed_filters();
+  test_sums_in_any_order();
   test_left_to_our_kernels();
   unsetenv("GPUARRAY_DNN");
   test_the_faster_one();

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+import warnings
 
 import gpuarray
 import gpuarray.compiler as theano
@@ -258,3 +259,24 @@ def test_device_moves_functions_and_no_arrays(first_context):
         assert function([x], x + 1).context.name == "null"
         with first_context:
             assert gpuarray.zeros(3).context is first_context
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [("more", True), ("default", True), ("True", True), ("False", False), ("0", False)],
+)
+def test_deterministic_takes_theanos_words(word, value):
+    assert config.deterministic is True
+    assert settings(f"deterministic={word}").deterministic is value
+    if word in ("more", "default"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with config.use(deterministic=word):
+                assert config.deterministic is value
+
+
+def test_deterministic_takes_no_other_words():
+    with pytest.raises(ConfigError, match="'less' is neither True nor False"):
+        settings("deterministic=less")
+    with pytest.raises(ConfigError, match="'less' is a str, expected bool"):
+        config.use(deterministic="less").__enter__()

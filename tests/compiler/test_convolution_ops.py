@@ -439,3 +439,21 @@ def test_a_stride_or_dilation_of_nothing_is_refused(option):
     for value in (0, [], (0, 0)):
         with pytest.raises(ValueError, match=option):
             ops.AbstractConv(2, **{option: value})
+
+
+def test_whether_sums_may_be_in_any_order_is_part_of_the_plan(first_context):
+    """The setting is that of the compilation, also where a plan is taken from disk."""
+    x, w = T.ftensor4("x"), T.ftensor4("w")
+    y = T.nnet.conv2d(x, w)
+    results = [y, *grad((y**2).sum(), [x, w])]
+    for setting in (True, False, True, False):
+        with config.use(deterministic=setting):
+            f = compiled(first_context, [x, w], results)
+        found = [
+            dict(step.options)["geometry"].is_deterministic
+            for step in f.plan.steps
+            if step.label.startswith("conv")
+        ]
+        assert found == [setting] * 3
+        image, filters = (np.ones((1, 1, n, n), "float32") for n in (3, 2))
+        assert_same(f(image, filters)[0], 4 * filters)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpuarray._nn import convolution
 from gpuarray._nn.convolution import Geometry
 from gpuarray.array import Array
+from gpuarray.compiler.config import config
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
@@ -52,9 +55,10 @@ NAMES = {
 
 @lowers(*NAMES)
 def lower_conv(op: BaseAbstractConv, node: Apply, k: Lowerer) -> None:
-    """Lower to a library step."""
+    """Lower to a library step, of any order of sums if the settings allow it."""
+    geometry = replace(op.geometry, is_deterministic=config.deterministic)
     name = next(NAMES[cls] for cls in type(op).__mro__ if cls in NAMES)
-    k.call(node, name, node.inputs, {"geometry": op.geometry})
+    k.call(node, name, node.inputs, {"geometry": geometry})
 
 
 @body_of("conv")

@@ -111,7 +111,8 @@ static int describe(ga_conv *out, const operands *o, const gpuconv *c,
                    .typecode = o->out->typecode,
                    .batch = image[0],
                    .groups = c->groups,
-                   .is_unshared = c->flags & GA_CONV_UNSHARED};
+                   .is_unshared = c->flags & GA_CONV_UNSHARED,
+                   .is_deterministic = !(c->flags & GA_CONV_ANY_ORDER)};
   GA_TRY(ga__conv_geometry(out->axes, c, image, filters, operation));
   GA_TRY(check_result(o, c, out->axes, operation));
   const unsigned int first = ga__conv_first_axis(c);

@@ -36,6 +36,7 @@ typedef struct ga_conv {
   ga_conv_axis axes[GA_CONV_AXES];
   ga_conv_array image, filters, result;
   bool is_unshared;
+  bool is_deterministic;
   ssize_t places[GA_CONV_AXES]; /* strides of unshared filters over places */
 } ga_conv;
 

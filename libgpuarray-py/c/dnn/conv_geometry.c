@@ -12,7 +12,8 @@ void gpuconv_init(gpuconv *c, unsigned int nd) {
 /* ---- geometry ---- */
 
 int ga__conv_check(const gpuconv *c, const char *operation) {
-  const int flags = GA_CONV_FLIP | GA_CONV_UNSHARED | GA_CONV_HALF | GA_CONV_FULL;
+  const int flags =
+      GA_CONV_FLIP | GA_CONV_UNSHARED | GA_CONV_HALF | GA_CONV_FULL | GA_CONV_ANY_ORDER;
   if (c == NULL)
     return ga__fail_null(operation, "description");
   if (c->size != sizeof *c)

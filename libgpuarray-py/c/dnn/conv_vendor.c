@@ -73,7 +73,7 @@ static bool describe(ga_dnn_call *call, const ga_conv *c) {
       .nd = (unsigned int)(GA_CONV_AXES - first),
       .groups = (unsigned int)c->groups,
       .is_tf32 = atomic_load(&c->context->blas.is_tf32),
-      .is_deterministic = true,
+      .is_deterministic = c->is_deterministic,
       .image = operand_of(&c->image, c->batch, c->channels * c->groups, first),
       .filters = operand_of(&c->filters, c->results * c->groups, c->channels, first),
       .result = operand_of(&c->result, c->batch, c->results * c->groups, first)};

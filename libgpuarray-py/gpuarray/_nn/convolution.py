@@ -25,7 +25,7 @@ class Geometry:
     """A convolution without its arrays; a tuple has a number for each spatial axis.
 
     ``padding`` is ``"half"`` or ``"full"``, by the extent of the filters, or the zeros
-    before and after each axis.
+    before and after each axis. Unless ``is_deterministic``, sums may be in any order.
     """
 
     stride: tuple[int, ...]
@@ -34,6 +34,7 @@ class Geometry:
     groups: int = 1
     is_flipped: bool = False
     is_unshared: bool = False
+    is_deterministic: bool = True
 
     @property
     def ndim(self) -> int:
@@ -55,6 +56,7 @@ class Geometry:
         flags |= lib.GA_CONV_UNSHARED * self.is_unshared
         flags |= lib.GA_CONV_HALF * (self.padding == "half")
         flags |= lib.GA_CONV_FULL * (self.padding == "full")
+        flags |= lib.GA_CONV_ANY_ORDER * (not self.is_deterministic)
         before, after = zip(*pairs, strict=True)
         lists = (self.stride, 1), (self.dilation, 1), (before, 0), (after, 0)
         padded = [(*each, *(fill,) * (MOST_AXES - self.ndim)) for each, fill in lists]
@@ -136,6 +138,7 @@ def geometry_of(operation: str, ndim: int, **options: Any) -> Geometry:
         groups,
         bool(options["flip"]),
         bool(options["unshared"]),
+        bool(options.get("deterministic", True)),
     )
 
 
@@ -221,6 +224,7 @@ def conv(
     groups: int = 1,
     flip: bool = False,
     unshared: bool = False,
+    deterministic: bool = True,
 ) -> Any:
     """Convolve an image of batch, channels and one to three spatial axes.
 
@@ -232,7 +236,8 @@ def conv(
     filters have a filter for each place: (results, ..., channels / groups, ...).
 
     Types are float16, bfloat16, float32 or float64, sums float32 at least. The same
-    arrays give the same bits.
+    arrays give the same bits; unless ``deterministic``, cuDNN may use its engines that
+    add in another order each time.
 
     >>> image = gpuarray.ones((1, 1, 4, 4), "float32")
     >>> filters = gpuarray.ones((1, 1, 3, 3), "float32")
@@ -242,6 +247,7 @@ def conv(
     require_all("conv", image, filters)
     options = {"stride": stride, "padding": padding, "dilation": dilation}
     options |= {"groups": groups, "flip": flip, "unshared": unshared}
+    options["deterministic"] = deterministic
     geometry = geometry_of("conv", image.ndim - 2, **options)
     return convolve(image, filters, geometry)
 
@@ -256,6 +262,7 @@ def conv_transpose(
     dilation: int | Sequence[int] = 1,
     groups: int = 1,
     flip: bool = False,
+    deterministic: bool = True,
 ) -> Any:
     """Return the gradient of `conv` by its image, whose result would be ``image``.
 
@@ -271,6 +278,7 @@ def conv_transpose(
     require_all("conv_transpose", image, filters)
     options = {"stride": stride, "padding": padding, "dilation": dilation}
     options |= {"groups": groups, "flip": flip, "unshared": False}
+    options["deterministic"] = deterministic
     ndim = image.ndim - 2
     geometry = geometry_of("conv_transpose", ndim, **options)
     more = numbers_of(output_padding, ndim, "conv_transpose", "output_padding", 0)

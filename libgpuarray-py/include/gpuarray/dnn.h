@@ -2,7 +2,7 @@
  *
  * Arrays are batch, channels, then one to three spatial axes, of any layout, all of one
  * type: float16, bfloat16, float32 or float64. Sums are in float32 at least, float64
- * for float64. The same arrays give the same bits.
+ * for float64. The same arrays give the same bits, unless GA_CONV_ANY_ORDER.
  *
  * Ownership: arrays are borrowed. Waiting: nothing waits. Threads: functions may be
  * called from several at once. Failure: with the result untouched, GA_INVALID_ERROR
@@ -24,6 +24,8 @@ GPUARRAY_BEGIN_DECLS
  * of n elements with dilation d is (n - 1) * d + 1. */
 #define GA_CONV_HALF 0x4
 #define GA_CONV_FULL 0x8
+/* Sums may be in any order: also the vendor's engines that give other bits each time. */
+#define GA_CONV_ANY_ORDER 0x10
 
 /* A convolution. Per spatial axis, in elements: the stride between results, the
  * dilation between a filter's elements, and the zeros before and after the data. */
