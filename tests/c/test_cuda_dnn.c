@@ -34,6 +34,14 @@ static void check_engine(ga_dnn_call c, int64_t engine, int64_t tile) {
   take_memory(&c);
 }
 
+static void test_the_version(void) {
+  size_t version = 0;
+  CHECK_OK(gpuarray_dnn_version("cuda", &version));
+  CHECK(version == 91200);
+  CHECK_STATUS(GA_UNSUPPORTED_ERROR, gpuarray_dnn_version("null", &version));
+  CHECK_TEXT("null has no library of network layers");
+}
+
 static void test_engines_are_exact(void) {
   layer l = layers[0];
   l.image[0] = 1; /* a question of its own */
@@ -239,6 +247,7 @@ int main(void) {
     return 1;
   }
   test_results();
+  test_the_version();
   test_engines_are_exact();
   test_the_workspace_is_limited();
   test_a_call_fits_its_workspace();

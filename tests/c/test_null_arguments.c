@@ -44,6 +44,7 @@ static void make_arrays(void) {
 
 static void test_contexts(void) {
   unsigned int count;
+  size_t version;
   gpucontext_props *props = NULL;
   gpucontext *made = NULL;
   gpucontext_memory memory;
@@ -53,6 +54,7 @@ static void test_contexts(void) {
   CHECK_OK(gpucontext_props_new(&props));
   REFUSES(gpu_get_platform_count(P("null"), P(&count)));
   REFUSES(gpu_get_device_count(P("null"), 0, P(&count)));
+  REFUSES(gpuarray_dnn_version(P("null"), P(&version)));
   REFUSES(gpucontext_props_new(P(&props)));
   REFUSES(gpucontext_set_blocking(P(ctx), 0));
   REFUSES(gpucontext_props_cuda_dev(P(props), 0));

@@ -17,6 +17,7 @@ from gpuarray.compiler.errors import (
 from gpuarray.compiler.gpuarray import dnn
 from gpuarray.compiler.tensor.nnet import abstract_conv, bn
 from gpuarray.compiler.tensor.signal.pool import pool_2d, pool_3d
+from gpuarray.errors import LibraryMissing
 
 
 def drawn(*shape, dtype="float64"):
@@ -254,29 +255,25 @@ def test_what_does_not_fit_is_refused():
 
 # ---- the library ----
 
-REPORT = """CUDA driver: open
-  version 1.0.0
-cuDNN (convolutions): open
-  /usr/lib/libcudnn.so.9: open
-  version 9.28.1, for CUDA 13
-NCCL (collectives): missing
-  version 2.0.0
-"""
-
 
 @pytest.fixture
-def reports(monkeypatch):
-    """A machine on which the libraries are those of a text."""
+def cudnn(monkeypatch):
+    """A machine on which the library has a version, or is not opened for a reason."""
     monkeypatch.delenv("GPUARRAY_DNN", raising=False)
 
-    def report(found):
-        monkeypatch.setattr(vendor, "text", lambda pointer: found)
+    def found(version, reason=""):
+        def opened():
+            if reason:
+                raise LibraryMissing(reason)
+            return version
 
-    return report
+        monkeypatch.setattr(vendor, "opened_version", opened)
+
+    return found
 
 
-def test_cudnn_is_there_where_it_was_found(reports):
-    reports(REPORT)
+def test_cudnn_is_there_where_it_was_found(cudnn):
+    cudnn(92801)
     assert dnn.version() == 92801 and dnn.dnn_present() and not dnn.dnn_present.msg
     assert not dnn.dnn_available("null")
     assert "null is no CUDA device" in dnn.dnn_available.msg
@@ -285,20 +282,17 @@ def test_cudnn_is_there_where_it_was_found(reports):
         dnn.dnn_available("nothing")
 
 
-def test_why_cudnn_is_not_there_is_told(reports, monkeypatch):
-    reports("cuDNN (convolutions): missing\n  libcudnn.so.9: not opened\nNCCL: open\n")
+def test_why_cudnn_is_not_there_is_told(cudnn, monkeypatch):
+    cudnn(0, "libcudnn.so.9: not opened")
     assert not dnn.dnn_present() and "not opened" in dnn.dnn_present.msg
     assert dnn.version(raises=False) == -1
     with pytest.raises(
         RuntimeError, match=r"own kernels compute instead: .*not opened"
     ):
         dnn.version()
-    reports(REPORT)
+    cudnn(92801)
     monkeypatch.setenv("GPUARRAY_DNN", "own")
     assert not dnn.dnn_present() and "GPUARRAY_DNN=own" in dnn.dnn_present.msg
-    reports("")
-    monkeypatch.delenv("GPUARRAY_DNN")
-    assert dnn.version(False) == -1
 
 
 def test_the_doctor_and_dnn_available_agree(context):

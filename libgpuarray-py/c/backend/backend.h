@@ -223,6 +223,8 @@ typedef struct ga_dnn {
   /* Opens the library and makes the handle of this queue, once: GA_LOAD_ERROR if it is
    * missing. No initialization is possible during capture. */
   int (*open)(void *device);
+  /* Opens the library without a device, for its version. */
+  int (*version)(size_t *out);
   /* True if `call` may support this convolution; reads no buffer. */
   bool (*serves)(void *device, const ga_dnn_call *call);
   /* Chooses an algorithm, where need be by timing some on memory of its own, which

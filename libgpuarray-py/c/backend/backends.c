@@ -253,6 +253,18 @@ int gpu_get_device_count(const char *name, unsigned int platform,
   return ga__backend_advise(status);
 }
 
+int gpuarray_dnn_version(const char *name, size_t *version) {
+  const ga_backend *backend;
+  GA_TRY(find_by_name(&backend, name, __func__));
+  if (version == NULL)
+    return ga__fail_null(__func__, "pointer for the version");
+  if (backend->dnn == NULL)
+    return GA_FAIL(GA_UNSUPPORTED_ERROR, "%s has no library of network layers", name);
+  const int status = backend->dnn->version(version);
+  ga__backend_note_asked(backend);
+  return status;
+}
+
 const char *gpuarray_search_report(const char *name) {
   static _Thread_local char text[8192];
   const ga_backend *backend;

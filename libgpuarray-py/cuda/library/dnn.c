@@ -289,6 +289,12 @@ static int dnn_open(void *device) {
   return status;
 }
 
+static int dnn_version(size_t *out) {
+  GA_TRY(ga__cuda_need_cudnn());
+  *out = ga__cuda.cudnnGetVersion();
+  return GA_NO_ERROR;
+}
+
 /* Not in double: cuDNN 9.19 ends the process in some engine of 2 x 6 x 11 x 13 by 5
  * filters of 4 x 3 on an H200, and ours are at its speed. */
 static bool dnn_serves(void *device, const ga_dnn_call *call) {
@@ -327,6 +333,7 @@ static int dnn_call(void *device, const ga_dnn_call *call) {
 }
 
 const ga_dnn ga__cuda_dnn = {.open = dnn_open,
+                             .version = dnn_version,
                              .serves = dnn_serves,
                              .workspace = dnn_workspace,
                              .call = dnn_call};

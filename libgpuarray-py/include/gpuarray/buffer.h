@@ -132,6 +132,10 @@ const char *gpucontext_error(gpucontext *ctx, int err);
 /* A report of the search for the vendor libraries of backend `name`: what was tried and
  * found, one per line. A static buffer of the thread, overwritten by the next call. */
 const char *gpuarray_search_report(const char *name);
+/* Version of the library of network layers of backend `name`: of cuDNN 9.28.1 it is
+ * 92801. Opens that library, and what it needs. GA_LOAD_ERROR: it is missing;
+ * GA_UNSUPPORTED_ERROR: the backend has none. */
+int gpuarray_dnn_version(const char *name, size_t *version);
 
 /* Memory of a context, in bytes and counts. */
 typedef struct _gpucontext_memory {
