@@ -104,43 +104,20 @@ KERNEL void EL_NAME(ga_size ga_i_rows, ga_size ga_i_pieces, ga_size ga_i_piece,
     const EL_INT ga_i_x0 = (EL_INT)ga_i_r;
 #endif
     EL_ARRAYS(EL_BEGIN)
-#if !EL_IS_LONG && GA_WARP_SIZE > 1
-    if (ga_i_row == 1) {
-      EL_READS(EL_FIRST)
-      ga_int ga_i_u = 0;
-      for (; ga_i_u + (ga_int)LDIM_0 <= ga_i_length; ga_i_u += (ga_int)LDIM_0) {
-        const ga_int ga_i_x = ga_i_u + (ga_int)LID_0;
-        EL_VALUES(EL_OF_UNIT)
+/* Where items run side by side they are the vectors; else loops are. */
+#if GA_WARP_SIZE == 1
+#if EL_TAKES_PAIRS
+    if (ga_i_row == 2)
+      for (ga_int ga_i_x = 0; ga_i_x < ga_i_length; ga_i_x++) {
+        EL_READS(EL_PAIR)
+        EL_VALUES(EL_OF_PAIR)
         EL_EXPRESSION
         EL_RESULTS(EL_OF_PIECE)
       }
-      if (ga_i_u < ga_i_length) {
-        const ga_int ga_i_x = ga_i_u + (ga_int)LID_0;
-        if (ga_i_x < ga_i_length) {
-          EL_VALUES(EL_OF_UNIT)
-          EL_EXPRESSION
-          EL_RESULTS(EL_OF_PIECE)
-        }
-      }
-    } else
-#endif
-#if EL_TAKES_PAIRS
-        if (ga_i_row == 2) {
-      for (ga_int ga_i_u = 0; ga_i_u < ga_i_length; ga_i_u += (ga_int)LDIM_0) {
-        const ga_int ga_i_x = ga_i_u + (ga_int)LID_0;
-        if (ga_i_x < ga_i_length) {
-          EL_READS(EL_PAIR)
-          EL_VALUES(EL_OF_PAIR)
-          EL_EXPRESSION
-          EL_RESULTS(EL_OF_PIECE)
-        }
-      }
-    } else
+    else
 #endif
     {
       EL_ARRAYS(EL_STEP)
-/* Where items run side by side they are the vectors; else loops are. */
-#if GA_WARP_SIZE == 1
       EL_READS(EL_FIRST)
       for (ga_int ga_i_u = 0; ga_i_u < ga_i_length; ga_i_u += EL_CHUNK) {
         const ga_int ga_i_many =
@@ -154,19 +131,55 @@ KERNEL void EL_NAME(ga_size ga_i_rows, ga_size ga_i_pieces, ga_size ga_i_piece,
         }
         EL_WRITES(EL_SCATTER)
       }
+    }
 #else
-      for (ga_int ga_i_u = 0; ga_i_u < ga_i_length; ga_i_u += (ga_int)LDIM_0) {
+    /* Full steps without a condition, then what is left of the piece. */
+    const ga_int ga_i_step = (ga_int)LDIM_0, ga_i_full = ga_i_length - ga_i_step;
+    ga_int ga_i_u = 0;
+#if !EL_IS_LONG
+    if (ga_i_row == 1) {
+      EL_READS(EL_FIRST)
+      for (; ga_i_u <= ga_i_full; ga_i_u += ga_i_step) {
         const ga_int ga_i_x = ga_i_u + (ga_int)LID_0;
-        if (ga_i_x < ga_i_length) {
-          EL_ARRAYS(EL_ELEMENT)
-          EL_READS(EL_LOAD)
-          EL_VALUES(EL_OF_ELEMENT)
-          EL_EXPRESSION
-          EL_RESULTS(EL_OF_ELEMENT)
-          EL_WRITES(EL_STORE)
-        }
+        EL_VALUES(EL_OF_UNIT)
+        EL_EXPRESSION
+        EL_RESULTS(EL_OF_PIECE)
+      }
+    }
+#endif
+#if EL_TAKES_PAIRS
+    if (ga_i_row == 2)
+      for (; ga_i_u <= ga_i_full; ga_i_u += ga_i_step) {
+        const ga_int ga_i_x = ga_i_u + (ga_int)LID_0;
+        EL_READS(EL_PAIR)
+        EL_VALUES(EL_OF_PAIR)
+        EL_EXPRESSION
+        EL_RESULTS(EL_OF_PIECE)
       }
 #endif
+    EL_ARRAYS(EL_STEP)
+#if !EL_IS_LONG
+    for (; ga_i_u <= ga_i_full; ga_i_u += ga_i_step) {
+      const ga_int ga_i_x = ga_i_u + (ga_int)LID_0;
+      EL_ARRAYS(EL_ELEMENT)
+      EL_READS(EL_LOAD)
+      EL_VALUES(EL_OF_ELEMENT)
+      EL_EXPRESSION
+      EL_RESULTS(EL_OF_ELEMENT)
+      EL_WRITES(EL_STORE)
     }
+#endif
+    for (; ga_i_u < ga_i_length; ga_i_u += ga_i_step) {
+      const ga_int ga_i_x = ga_i_u + (ga_int)LID_0;
+      if (ga_i_x < ga_i_length) {
+        EL_ARRAYS(EL_ELEMENT)
+        EL_READS(EL_LOAD)
+        EL_VALUES(EL_OF_ELEMENT)
+        EL_EXPRESSION
+        EL_RESULTS(EL_OF_ELEMENT)
+        EL_WRITES(EL_STORE)
+      }
+    }
+#endif
   }
 }
