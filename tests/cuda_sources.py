@@ -331,6 +331,10 @@ def samples():
         y = sampling.grid_sample(x, grid)
         sampling.affine_grid_grad(sampling.grid_sample_grad_grid(x, grid, y))
         sampling.grid_sample_grad_images(grid, y, (4, 5))
+        if np.dtype(dtype).itemsize == 2:
+            places = grid.astype("float32")
+            sampling.grid_sample_grad_grid(x, places, sampling.grid_sample(x, places))
+            sampling.grid_sample_grad_images(places, y, (4, 5))
     long = empty((1, 1, 1, 1)).broadcast_to((1, 1, 1 << 16, 1 << 15))
     bilinear_upsampling(long, ((1, 1 << 15), (1, 1 << 15)))
     wide = empty((1, 1, 1, 2)).broadcast_to((1, 1, 1 << 29, 2))
