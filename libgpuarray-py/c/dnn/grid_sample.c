@@ -11,15 +11,16 @@
 enum role { SAMPLE, BY_GRID, BY_IMAGES };
 
 typedef struct sample_spec {
-  unsigned char typecode, grid_typecode, role, is_wide;
+  unsigned char typecode, grid_typecode, role, is_wide, takes_rows;
 } sample_spec;
 
 static int write_source(ga_source *out, const gpucontext *ctx, const void *spec) {
   const sample_spec *s = spec;
   ga_strbuf text = {0};
   (void)ctx;
-  ga__strbuf_addf(&text, "#define SM_BY_GRID %d\n#define SM_INDEX %s\n",
-                  s->role == BY_GRID, ga__text_position(s->is_wide));
+  ga__strbuf_addf(&text,
+                  "#define SM_BY_GRID %d\n#define LW_ROWS %d\n#define SM_INDEX %s\n",
+                  s->role == BY_GRID, s->takes_rows, ga__text_position(s->is_wide));
   ga__layer_add_types(&text, "SM", s->typecode, s->is_wide);
   ga__layer_add_types(&text, "SG", s->grid_typecode, s->is_wide);
   ga__strbuf_add(&text, s->role == BY_IMAGES ? sample_corners_text : sample_text);
@@ -82,9 +83,9 @@ static void add_numbers(ga_args *args, bool wide, const sample_call *c, size_t c
 /* `grad` is the result for SAMPLE, which has none. */
 static int sample(const sample_call *c, const GpuArray *out, const GpuArray *grad) {
   gpucontext *ctx = GpuArray_context(out);
-  const sample_spec spec = {
-      (unsigned char)c->images->typecode, (unsigned char)c->grid->typecode,
-      (unsigned char)c->role, is_wide(c) || ga__layer_is_wide(out)};
+  const sample_spec spec = {(unsigned char)c->images->typecode,
+                            (unsigned char)c->grid->typecode, (unsigned char)c->role,
+                            is_wide(c) || ga__layer_is_wide(out), ctx->info.is_cpu};
   const GpuArray *list[] = {out, c->images, c->grid, grad};
   size_t count = ga__array_count(out);
   gpukernel *kernel;
@@ -93,6 +94,8 @@ static int sample(const sample_call *c, const GpuArray *out, const GpuArray *gra
     return GA_NO_ERROR;
   if (c->role == BY_GRID)
     count /= 2;
+  if (spec.takes_rows)
+    count /= c->grid->dimensions[2];
   GA_TRY(ga__kernel_kept(&kernel, ctx, write_source, &spec, sizeof spec));
   for (int i = 0; i < 4; i++) /* of an empty input nothing is read */
     ga__args_pointer(&args, list[i]->data != NULL ? list[i]->data : out->data,
@@ -102,7 +105,8 @@ static int sample(const sample_call *c, const GpuArray *out, const GpuArray *gra
   ga__layer_add_strides(&args, spec.is_wide, c->grid);
   ga__layer_add_strides(&args, spec.is_wide, out);
   ga__layer_add_strides(&args, spec.is_wide, grad);
-  return ga__layer_launch(kernel, &args, ctx, count);
+  return spec.takes_rows ? ga__layer_launch_rows(kernel, &args, ctx, count)
+                         : ga__layer_launch(kernel, &args, ctx, count);
 }
 
 int GpuArray_grid_sample(GpuArray *out, const GpuArray *images, const GpuArray *grid) {
@@ -129,7 +133,7 @@ int GpuArray_grid_sample_grad_grid(GpuArray *out, const GpuArray *images,
 static int write_corners(const sample_call *c, const GpuArray *values,
                          const GpuArray *pixels, bool wide) {
   const sample_spec spec = {(unsigned char)c->images->typecode,
-                            (unsigned char)c->grid->typecode, BY_IMAGES, wide};
+                            (unsigned char)c->grid->typecode, BY_IMAGES, wide, 0};
   const size_t count = ga__array_count(c->result);
   gpukernel *kernel;
   ga_args args = {0};

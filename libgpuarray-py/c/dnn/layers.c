@@ -73,6 +73,19 @@ void ga__layer_add_types(ga_strbuf *text, const char *prefix, int typecode,
   ga__conv_add_conversion(text, name, ga__dtype_store(typecode));
 }
 
+int ga__layer_launch_rows(gpukernel *kernel, ga_args *args, gpucontext *ctx,
+                          size_t rows) {
+  const size_t most = GA_CPU_GROUPS * (size_t)ctx->info.processors;
+  const size_t items = ctx->info.warp;
+  ga_launch launch = {.nd = 1,
+                      .elements = rows,
+                      .block = {ga__kernel_takes(kernel, items) ? items : 1},
+                      .grid = {rows < most ? rows : most},
+                      .n_args = args->n,
+                      .args = args->list};
+  return ga__kernel_launch(kernel, &launch);
+}
+
 int ga__layer_launch(gpukernel *kernel, ga_args *args, gpucontext *ctx, size_t count) {
   return ga__kernel_launch_items(kernel, args, count, ctx->info.is_cpu ? 64 : 256,
                                  128 * (size_t)ctx->info.processors);

@@ -24,5 +24,9 @@ void ga__layer_add_types(ga_strbuf *text, const char *prefix, int typecode,
                          bool is_wide);
 /* Launches an item for each of `count` elements. */
 int ga__layer_launch(gpukernel *kernel, ga_args *args, gpucontext *ctx, size_t count);
+/* On a processor, launches groups that take whole rows, of which there are `rows`
+ * (layer_walk.cl.h). */
+int ga__layer_launch_rows(gpukernel *kernel, ga_args *args, gpucontext *ctx,
+                          size_t rows);
 
 #endif

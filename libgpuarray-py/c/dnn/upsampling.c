@@ -66,15 +66,22 @@ int gpuupsampling_shape(size_t *out, const gpuupsampling *u, const size_t *lengt
 
 /* ---- launch ---- */
 
+/* Fractions are constants of the kernel, so that nothing is divided by a variable. */
 typedef struct upsample_spec {
-  unsigned char typecode, is_grad, is_wide;
+  uint32_t up[2], down[2];
+  unsigned char typecode, is_grad, is_wide, takes_rows;
 } upsample_spec;
 
 static int write_source(ga_source *out, const gpucontext *ctx, const void *spec) {
   const upsample_spec *s = spec;
   ga_strbuf text = {0};
   (void)ctx;
-  ga__strbuf_addf(&text, "#define UP_IS_GRAD %d\n", s->is_grad);
+  ga__strbuf_addf(&text, "#define UP_IS_GRAD %d\n#define LW_ROWS %d\n", s->is_grad,
+                  s->takes_rows);
+  for (int i = 0; i < 2; i++)
+    ga__strbuf_addf(&text,
+                    "#define UP_UP%d ((UP_INT)%u)\n#define UP_DOWN%d ((UP_INT)%u)\n", i,
+                    (unsigned int)s->up[i], i, (unsigned int)s->down[i]);
   ga__layer_add_types(&text, "UP", s->typecode, s->is_wide);
   ga__strbuf_add(&text, upsample_text);
   out->is_closed = true;
@@ -95,30 +102,28 @@ static int launch(const GpuArray *out, const GpuArray *in, const GpuArray *image
                   const GpuArray *result, const gpuupsampling *u) {
   gpucontext *ctx = GpuArray_context(out);
   const size_t *dims = images->dimensions, count = ga__array_count(out);
-  const upsample_spec spec = {(unsigned char)out->typecode, out == images,
+  const upsample_spec spec = {{(uint32_t)u->up[0], (uint32_t)u->up[1]},
+                              {(uint32_t)u->down[0], (uint32_t)u->down[1]},
+                              (unsigned char)out->typecode,
+                              out == images,
                               ga__layer_is_wide(out) || ga__layer_is_wide(in) ||
                                   count >= INT32_MAX / 4 ||
-                                  has_wide_places(u, dims + 2)};
+                                  has_wide_places(u, dims + 2),
+                              ctx->info.is_cpu};
   gpukernel *kernel;
   ga_args args = {0};
   GA_TRY(ga__kernel_kept(&kernel, ctx, write_source, &spec, sizeof spec));
   ga__args_pointer(&args, out->data, out->offset, false);
   ga__args_pointer(&args, in->data, in->offset, true);
-  const size_t numbers[] = {count,
-                            dims[1],
-                            dims[2],
-                            dims[3],
-                            result->dimensions[2],
-                            result->dimensions[3],
-                            u->up[0],
-                            u->up[1],
-                            u->down[0],
-                            u->down[1]};
+  const size_t units = ctx->info.is_cpu ? count / out->dimensions[3] : count;
+  const size_t numbers[] = {
+      units, dims[1], dims[2], dims[3], result->dimensions[2], result->dimensions[3]};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     ga__args_position(&args, spec.is_wide, (int64_t)numbers[i]);
   ga__layer_add_strides(&args, spec.is_wide, out);
   ga__layer_add_strides(&args, spec.is_wide, in);
-  return ga__layer_launch(kernel, &args, ctx, count);
+  return ctx->info.is_cpu ? ga__layer_launch_rows(kernel, &args, ctx, units)
+                          : ga__layer_launch(kernel, &args, ctx, units);
 }
 
 /* ---- calls ---- */
