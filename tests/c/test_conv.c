@@ -66,7 +66,7 @@ static void test_shapes_that_do_not_fit(void) {
   c.stride[1] = 1;
   c.flags = GA_CONV_HALF | GA_CONV_FULL;
   CHECK_STATUS(GA_INVALID_ERROR, gpuconv_shape(out, &c, image, filters));
-  c.flags = 16;
+  c.flags = 32;
   CHECK_STATUS(GA_INVALID_ERROR, gpuconv_shape(out, &c, image, filters));
   c.flags = GA_CONV_UNSHARED;
   CHECK_STATUS(GA_VALUE_ERROR, gpuconv_shape(out, &c, image, unshared));
