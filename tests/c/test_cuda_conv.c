@@ -163,6 +163,9 @@ static void test_the_faster_one(void) {
       const long launches = launches_of(&t, &c, &conv, &by_library);
       CHECK(launches == !is_strided && by_library == is_strided);
     }
+    gpuconv any_order = conv; /* is another question */
+    any_order.flags |= GA_CONV_ANY_ORDER;
+    CHECK(launches_of(&t, &c, &any_order, &by_library) > 4 && by_library > 4);
     clear_trio(&t);
   }
 }

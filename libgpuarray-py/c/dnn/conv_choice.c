@@ -21,7 +21,7 @@ enum { ALIGNMENT = 256, ROUNDS = 3, RUNS = 4 };
 
 /* All that decides how long a convolution takes. Compared as bytes. */
 typedef struct signature {
-  int64_t role, typecode, is_tf32, batch, groups, channels, results;
+  int64_t role, typecode, is_tf32, is_deterministic, batch, groups, channels, results;
   int64_t axes[GA_CONV_AXES][6];
   int64_t arrays[3][3 + GA_CONV_AXES]; /* offset from the alignment, strides */
 } signature;
@@ -37,6 +37,7 @@ static signature signature_of(const ga_conv *c) {
   signature s = {.role = c->role,
                  .typecode = c->typecode,
                  .is_tf32 = atomic_load(&c->context->blas.is_tf32),
+                 .is_deterministic = c->is_deterministic,
                  .batch = (int64_t)c->batch,
                  .groups = (int64_t)c->groups,
                  .channels = (int64_t)c->channels,
