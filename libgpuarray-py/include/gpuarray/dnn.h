@@ -24,7 +24,8 @@ GPUARRAY_BEGIN_DECLS
  * of n elements with dilation d is (n - 1) * d + 1. */
 #define GA_CONV_HALF 0x4
 #define GA_CONV_FULL 0x8
-/* Sums may be in any order: also the vendor's engines that give other bits each time. */
+/* Sums may be in any order: also by engines of the vendor that give other bits each
+ * time. */
 #define GA_CONV_ANY_ORDER 0x10
 
 /* A convolution. Per spatial axis, in elements: the stride between results, the
