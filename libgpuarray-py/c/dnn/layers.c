@@ -78,7 +78,6 @@ int ga__layer_launch_rows(gpukernel *kernel, ga_args *args, gpucontext *ctx,
   const size_t most = GA_CPU_GROUPS * (size_t)ctx->info.processors;
   const size_t items = ctx->info.warp;
   ga_launch launch = {.nd = 1,
-                      .elements = rows,
                       .block = {ga__kernel_takes(kernel, items) ? items : 1},
                       .grid = {rows < most ? rows : most},
                       .n_args = args->n,
