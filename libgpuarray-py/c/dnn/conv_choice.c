@@ -194,8 +194,10 @@ static void add(choices *all, const signature *s, bool own) {
 
 static int make_key(ga_strbuf *key, const gpucontext *ctx, const signature *s) {
   const int64_t *words = (const int64_t *)(const void *)s;
+  size_t version;
+  GA_TRY(ctx->backend->dnn->version(&version));
   ga__cache_key(key, ctx->backend->name, ctx->info.name);
-  ga__strbuf_add(key, "convolution by own kernels\n");
+  ga__strbuf_addf(key, "convolution by own kernels or version %zu\n", version);
   for (size_t i = 0; i < sizeof *s / sizeof *words; i++)
     ga__strbuf_addf(key, "%lld ", (long long)words[i]);
   return ga__strbuf_status(key);
