@@ -6,6 +6,7 @@
 
 #include "c/array/array.h"
 #include "c/program/kernel_table.h"
+#include "c/random/distribution.h"
 #include "c/random/random_source.h"
 
 void gpurandom_init(gpurandom *g, uint64_t seed, uint64_t stream) {
@@ -43,68 +44,121 @@ static int check_target(const GpuArray *a, const gpurandom *g, const char *kinds
 
 /* ---- launches ---- */
 
-/* An array to fill; complex numbers are pairs of reals along one more axis. */
+#define MAX_PARAMETERS 4
+#define NARROW ((size_t)INT32_MAX - (1 << 20))
+
+/* What is drawn: of a distribution its scalars and arrays, else two integers. */
+typedef struct parameters {
+  enum ga_random_kind kind;
+  unsigned int row;
+  double real[MAX_PARAMETERS];
+  const GpuArray *array[MAX_PARAMETERS]; /* NULL: a scalar */
+  uint64_t whole[2];
+} parameters;
+
+/* An array to fill, and the arrays of parameters along its axes; complex numbers are
+ * pairs of reals along one more axis. */
 typedef struct target {
   const GpuArray *a;
   int typecode;
   size_t n;
   unsigned int nd;
   size_t dims[GA_MAX_NDIM + 1];
-  ssize_t strides[GA_MAX_NDIM + 1];
-  bool is_block, wide;
+  ssize_t strides[1 + MAX_PARAMETERS][GA_MAX_NDIM + 1];
 } target;
 
-#define NARROW ((size_t)INT32_MAX - (1 << 20))
+static void add_complex_axis(target *t) {
+  t->typecode = t->a->typecode == GA_CFLOAT ? GA_FLOAT : GA_DOUBLE;
+  t->n *= 2;
+  t->dims[t->nd] = 2;
+  t->strides[0][t->nd++] = (ssize_t)gpuarray_get_elsize(t->typecode);
+}
 
-static void plan_target(target *t, const GpuArray *a) {
+/* Strides of a parameter that broadcasts. */
+static void broadcast(target *t, unsigned int k, const GpuArray *p) {
+  for (unsigned int axis = 0; p != NULL && axis < p->nd; axis++)
+    if (p->dimensions[axis] > 1)
+      t->strides[1 + k][t->nd - p->nd + axis] = p->strides[axis];
+}
+
+static void plan_target(target *t, const GpuArray *a, const parameters *p) {
+  memset(t, 0, sizeof *t);
   t->a = a;
   t->typecode = a->typecode;
   t->nd = a->nd;
   t->n = ga__array_count(a);
-  t->is_block = GpuArray_IS_C_CONTIGUOUS(a);
   memcpy(t->dims, a->dimensions, a->nd * sizeof *t->dims);
-  memcpy(t->strides, a->strides, a->nd * sizeof *t->strides);
-  if (ga__dtype_kind(a->typecode) == 'c') {
-    t->typecode = a->typecode == GA_CFLOAT ? GA_FLOAT : GA_DOUBLE;
-    t->n *= 2;
-    t->dims[t->nd] = 2;
-    t->strides[t->nd++] = (ssize_t)gpuarray_get_elsize(t->typecode);
-  }
+  memcpy(t->strides[0], a->strides, a->nd * sizeof *t->strides[0]);
+  for (unsigned int k = 0; k < MAX_PARAMETERS; k++)
+    broadcast(t, k, p->array[k]);
+  if (ga__dtype_kind(a->typecode) == 'c')
+    add_complex_axis(t);
   if (t->nd == 0) {
     t->nd = 1;
     t->dims[0] = 1;
-    t->strides[0] = 0;
   }
-  ssize_t *list[] = {t->strides};
-  ga__shape_collapse(1, &t->nd, t->dims, list);
-  size_t low, high;
-  ga__array_extent(&low, &high, a);
-  t->wide = t->n >= NARROW || (high - low) / gpuarray_get_elsize(t->typecode) >= NARROW;
+  ssize_t *list[1 + MAX_PARAMETERS];
+  for (unsigned int k = 0; k <= MAX_PARAMETERS; k++)
+    list[k] = t->strides[k];
+  ga__shape_collapse(1 + MAX_PARAMETERS, &t->nd, t->dims, list);
 }
 
-typedef struct parameters {
-  unsigned int n;
-  double real[3];
-  uint64_t whole[2];
-} parameters;
+static bool is_wide(const target *t, const parameters *p) {
+  if (t->n >= NARROW)
+    return true;
+  for (unsigned int k = 0; k <= MAX_PARAMETERS; k++) {
+    const GpuArray *a = k == 0 ? t->a : p->array[k - 1];
+    size_t low, high;
+    if (a == NULL)
+      continue;
+    ga__array_extent(&low, &high, a);
+    if ((high - low) / gpuarray_get_elsize(a->typecode) >= NARROW)
+      return true;
+  }
+  return false;
+}
+
+static void plan_kernel(ga_random_spec *s, const target *t, const parameters *p) {
+  memset(s, 0, sizeof *s);
+  s->kind = (unsigned char)p->kind;
+  s->row = (unsigned char)p->row;
+  for (unsigned int k = 0; k < MAX_PARAMETERS; k++)
+    s->arrays |= (unsigned char)((p->array[k] != NULL) << k);
+  s->typecode = (unsigned char)t->typecode;
+  const bool is_block = GpuArray_IS_C_CONTIGUOUS(t->a) && s->arrays == 0;
+  s->nd = (unsigned char)(is_block ? 0 : t->nd);
+  s->wide = !is_block && is_wide(t, p);
+  const gpucontext *ctx = t->a->data->context;
+  s->in_loops = ctx->info.is_cpu && ctx->info.warp == 1;
+}
 
 static void add_parameters(ga_args *args, const target *t, const parameters *p) {
-  for (unsigned int i = 0; i < p->n; i++)
-    ga__args_real(args, t->typecode, p->real[i]);
-  for (unsigned int i = 0; p->n == 0 && i < 2; i++)
+  const ga_distribution *d = ga__distribution(p->row);
+  for (unsigned int i = 0; p->kind != GA_RANDOM_DISTRIBUTION && i < 2; i++)
     ga__args_u64(args, p->whole[i]);
+  for (unsigned int k = 0; p->kind == GA_RANDOM_DISTRIBUTION && k < d->row.n; k++)
+    if (p->array[k] != NULL)
+      ga__args_pointer(args, p->array[k]->data, p->array[k]->offset, true);
+    else
+      ga__args_real(args, ga__distribution_real(t->typecode), p->real[k]);
 }
 
-static void add_layout(ga_args *args, const target *t, const ga_random_spec *s) {
+static void add_layout(ga_args *args, const target *t, const ga_random_spec *s,
+                       const parameters *p) {
   const size_t size = gpuarray_get_elsize(t->typecode);
   if (s->nd == 0) {
     const size_t bytes = ga__random_chunk(s) * size;
-    ga__args_u32(args, t->a->offset % bytes == 0);
+    if (!ga__random_by_element(s))
+      ga__args_u32(args, t->a->offset % bytes == 0);
     return;
   }
   for (unsigned int axis = 1; axis < t->nd; axis++)
     ga__args_u32(args, (uint32_t)t->dims[axis]);
-  ga__args_strides(args, s->wide, t->nd, t->strides, size);
+  ga__args_strides(args, s->wide, t->nd, t->strides[0], size);
+  for (unsigned int k = 0; k < MAX_PARAMETERS; k++)
+    if (p->array[k] != NULL)
+      ga__args_strides(args, s->wide, t->nd, t->strides[1 + k],
+                       gpuarray_get_elsize(p->array[k]->typecode));
 }
 
 static void set_geometry(ga_launch *l, const gpucontext *ctx, gpukernel *kernel,
@@ -120,28 +174,35 @@ static void set_geometry(ga_launch *l, const gpucontext *ctx, gpukernel *kernel,
   l->block[0] = threads;
 }
 
-/* Fills the array and advances the generator. */
-static int fill(const GpuArray *a, gpurandom *g, enum ga_random_kind kind,
-                const parameters *p, const char *operation) {
-  target t;
-  plan_target(&t, a);
-  if (t.n == 0)
-    return GA_NO_ERROR;
-  for (unsigned int axis = 1; !t.is_block && axis < t.nd; axis++)
-    if (t.dims[axis] > UINT32_MAX)
+static uint64_t counts_of(const ga_random_spec *s, uint64_t n) {
+  if (s->kind == GA_RANDOM_DISTRIBUTION)
+    return ga__distribution_counts(ga__distribution(s->row), s->typecode, n);
+  return (n - 1) / (4 / ga__random_words(s)) + 1;
+}
+
+static int check_axes(const target *t, const char *operation) {
+  for (unsigned int axis = 1; axis < t->nd; axis++)
+    if (t->dims[axis] > UINT32_MAX)
       return GA_FAIL(
           GA_XLARGE_ERROR,
           "%s: a strided axis has %zu elements, too many; fill a new array and move it",
-          operation, t.dims[axis]);
+          operation, t->dims[axis]);
+  return GA_NO_ERROR;
+}
+
+/* Fills the array and advances the generator. */
+static int fill(const GpuArray *a, gpurandom *g, const parameters *p,
+                const char *operation) {
+  target t;
   ga_random_spec s;
-  memset(&s, 0, sizeof s);
-  s.kind = (unsigned char)kind;
-  s.typecode = (unsigned char)t.typecode;
-  s.nd = (unsigned char)(t.is_block ? 0 : t.nd);
-  s.wide = !t.is_block && t.wide;
-  gpucontext *ctx = a->data->context;
-  s.in_loops = ctx->info.is_cpu && ctx->info.warp == 1;
   gpukernel *kernel;
+  gpucontext *ctx = a->data->context;
+  plan_target(&t, a, p);
+  if (t.n == 0)
+    return GA_NO_ERROR;
+  plan_kernel(&s, &t, p);
+  if (s.nd > 0)
+    GA_TRY(check_axes(&t, operation));
   GA_TRY(ga__kernel_kept(&kernel, ctx, ga__random_source, &s, sizeof s));
   ga_args args;
   args.n = 0;
@@ -151,12 +212,11 @@ static int fill(const GpuArray *a, gpurandom *g, enum ga_random_kind kind,
   ga__args_u64(&args, g->stream);
   ga__args_u64(&args, g->position);
   add_parameters(&args, &t, p);
-  add_layout(&args, &t, &s);
+  add_layout(&args, &t, &s, p);
   ga_launch l = {.n_args = args.n, .args = args.list};
   set_geometry(&l, ctx, kernel, (t.n - 1) / ga__random_chunk(&s) + 1);
   GA_TRY(ga__kernel_launch(kernel, &l));
-  const size_t per_count = 4 / ga__random_words(kind, t.typecode);
-  g->position += (t.n - 1) / per_count + 1;
+  g->position += counts_of(&s, t.n);
   return GA_NO_ERROR;
 }
 
@@ -164,32 +224,16 @@ static int fill(const GpuArray *a, gpurandom *g, enum ga_random_kind kind,
 
 int GpuArray_random_bits(GpuArray *a, gpurandom *g) {
   GA_TRY(check_target(a, g, "iu", "random_bits"));
-  const parameters none = {0};
-  return fill(a, g, GA_RANDOM_BITS, &none, "random_bits");
+  const parameters none = {.kind = GA_RANDOM_BITS};
+  return fill(a, g, &none, "random_bits");
 }
 
-/* Largest value below `high` with `bits` of precision and smallest magnitude
- * 2^least. */
-static double floor_to(double high, int bits, int least) {
-  const double below = nextafterf((float)high, -INFINITY);
-  int exponent;
-  frexp(below, &exponent);
-  const int unit = exponent - bits > least ? exponent - bits : least;
-  return ldexp(floor(ldexp(below, -unit)), unit);
-}
-
-static double last_below(double high, int typecode) {
-  switch (typecode) {
-  case GA_DOUBLE:
-  case GA_CDOUBLE:
-    return nextafter(high, -INFINITY);
-  case GA_HALF:
-    return floor_to(high, 11, -24);
-  case GA_BFLOAT16:
-    return floor_to(high, 8, -133);
-  default:
-    return nextafterf((float)high, -INFINITY);
-  }
+/* A distribution with one or two scalars. */
+static int fill_scalars(GpuArray *a, gpurandom *g, const char *distribution,
+                        double first, double second, const char *operation) {
+  parameters p = {.kind = GA_RANDOM_DISTRIBUTION, .real = {first, second}};
+  GA_TRY(ga__distribution_find(&p.row, distribution, operation));
+  return fill(a, g, &p, operation);
 }
 
 int GpuArray_random_uniform(GpuArray *a, gpurandom *g, double low, double high) {
@@ -202,9 +246,7 @@ int GpuArray_random_uniform(GpuArray *a, gpurandom *g, double low, double high) 
         GA_VALUE_ERROR,
         "random_uniform: got [%g, %g) in %s, expected finite bounds in order", low,
         high, ga__dtype_name(a->typecode));
-  const double last = last_below(to, a->typecode);
-  const parameters p = {.n = 3, .real = {from, width, last > from ? last : from}};
-  return fill(a, g, GA_RANDOM_UNIFORM, &p, "random_uniform");
+  return fill_scalars(a, g, "uniform", from, to, "random_uniform");
 }
 
 int GpuArray_random_normal(GpuArray *a, gpurandom *g, double mean, double deviation) {
@@ -214,8 +256,7 @@ int GpuArray_random_normal(GpuArray *a, gpurandom *g, double mean, double deviat
                    "random_normal: got mean %g and deviation %g, expected finite "
                    "numbers, the deviation not negative",
                    mean, deviation);
-  const parameters p = {.n = 2, .real = {mean, deviation}};
-  return fill(a, g, GA_RANDOM_NORMAL, &p, "random_normal");
+  return fill_scalars(a, g, "normal", mean, deviation, "random_normal");
 }
 
 int GpuArray_random_exponential(GpuArray *a, gpurandom *g, double mean) {
@@ -225,8 +266,7 @@ int GpuArray_random_exponential(GpuArray *a, gpurandom *g, double mean) {
                    "random_exponential: got mean %g, expected a finite number that is "
                    "not negative",
                    mean);
-  const parameters p = {.n = 2, .real = {mean, mean}};
-  return fill(a, g, GA_RANDOM_EXPONENTIAL, &p, "random_exponential");
+  return fill_scalars(a, g, "exponential", mean, 0, "random_exponential");
 }
 
 /* True if low .. low + count - 1 (2^64 numbers for 0) all fit the type. */
@@ -250,10 +290,10 @@ int GpuArray_random_integers(GpuArray *a, gpurandom *g, int64_t low, uint64_t co
         GA_VALUE_ERROR,
         "random_integers: %llu values from %lld on (0 for 2^64) do not fit %s",
         (unsigned long long)count, (long long)low, ga__dtype_name(a->typecode));
-  const bool is_wide = count == 0 || count > (uint64_t)1 << 32;
-  const parameters p = {.whole = {(uint64_t)low, count}};
-  return fill(a, g, is_wide ? GA_RANDOM_WIDE_INTEGERS : GA_RANDOM_INTEGERS, &p,
-              "random_integers");
+  const bool is_long = count == 0 || count > (uint64_t)1 << 32;
+  const parameters p = {.kind = is_long ? GA_RANDOM_WIDE_INTEGERS : GA_RANDOM_INTEGERS,
+                        .whole = {(uint64_t)low, count}};
+  return fill(a, g, &p, "random_integers");
 }
 
 int GpuArray_random_bernoulli(GpuArray *a, gpurandom *g, double probability) {
@@ -263,6 +303,64 @@ int GpuArray_random_bernoulli(GpuArray *a, gpurandom *g, double probability) {
                    "random_bernoulli: got probability %g, expected 0 to 1",
                    probability);
   const uint64_t threshold = (uint64_t)ceil(probability * 0x1p32);
-  const parameters p = {.whole = {threshold, threshold}};
-  return fill(a, g, GA_RANDOM_BERNOULLI, &p, "random_bernoulli");
+  const parameters p = {.kind = GA_RANDOM_BERNOULLI, .whole = {threshold, threshold}};
+  return fill(a, g, &p, "random_bernoulli");
+}
+
+/* ---- distributions of the table ---- */
+
+static int check_parameter(const GpuArray *p, const GpuArray *a, const char *name,
+                           const char *distribution) {
+  const int real = ga__distribution_real(a->typecode);
+  char text[GA_ARRAY_TEXT], of[GA_ARRAY_TEXT];
+  GA_TRY(ga__array_check(p, distribution));
+  GA_TRY(ga__array_same_context(p, a, distribution));
+  if (p->typecode != real)
+    return GA_FAIL(GA_INVALID_ERROR, "%s: %s is %s, expected %s", distribution, name,
+                   ga__array_text(text, p), ga__dtype_name(real));
+  if (!GpuArray_ISALIGNED(p))
+    return GA_FAIL(GA_UNALIGNED_ERROR, "%s: %s is not aligned to its type",
+                   distribution, name);
+  bool fits = p->nd <= a->nd;
+  for (unsigned int axis = 0; fits && axis < p->nd; axis++)
+    fits = p->dimensions[axis] == 1 ||
+           p->dimensions[axis] == a->dimensions[a->nd - p->nd + axis];
+  return fits ? GA_NO_ERROR
+              : GA_FAIL(GA_VALUE_ERROR, "%s: %s is %s, which does not broadcast to %s",
+                        distribution, name, ga__array_text(text, p),
+                        ga__array_text(of, a));
+}
+
+/* Copies values and arrays, and checks them. */
+static int take_parameters(parameters *p, const GpuArray *a, const double *values,
+                           const GpuArray *const *arrays) {
+  const ga_distribution *d = ga__distribution(p->row);
+  bool is_array[MAX_PARAMETERS] = {false};
+  for (unsigned int k = 0; k < d->row.n; k++) {
+    p->array[k] = arrays == NULL ? NULL : arrays[k];
+    is_array[k] = p->array[k] != NULL;
+    if (!is_array[k] && values == NULL)
+      return ga__fail_null(d->row.name, "values");
+    p->real[k] = is_array[k] ? 0 : values[k];
+    if (is_array[k])
+      GA_TRY(check_parameter(p->array[k], a, d->row.parameters[k].name, d->row.name));
+  }
+  return ga__distribution_check(d, p->real, is_array);
+}
+
+int GpuArray_random_draw(GpuArray *a, gpurandom *g, const char *distribution,
+                         unsigned int n, const double *values,
+                         const GpuArray *const *arrays) {
+  parameters p = {.kind = GA_RANDOM_DISTRIBUTION};
+  GA_TRY(ga__distribution_find(&p.row, distribution, "random_draw"));
+  const ga_distribution *d = ga__distribution(p.row);
+  GA_TRY(check_target(a, g, "biuf", d->row.name));
+  GA_TRY(ga__distribution_has(d, a->typecode, d->row.name));
+  GA_TRY(ga__context_supports(a->data->context, ga__distribution_real(a->typecode),
+                              d->row.name));
+  if (n != d->row.n)
+    return GA_FAIL(GA_INVALID_ERROR, "%s: got %u parameters, expected %u", d->row.name,
+                   n, d->row.n);
+  GA_TRY(take_parameters(&p, a, values, arrays));
+  return fill(a, g, &p, d->row.name);
 }

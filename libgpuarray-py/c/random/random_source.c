@@ -4,27 +4,41 @@
 
 #include "c/base/dtype.h"
 #include "c/program/kernel_text.h"
-#include "c/random/kernels/double_functions.inc"
-#include "c/random/kernels/float_functions.inc"
+#include "c/random/distribution.h"
+#include "c/random/kernels/draw.inc"
 #include "c/random/kernels/philox.inc"
 #include "c/random/kernels/random.inc"
 
-unsigned int ga__random_words(enum ga_random_kind kind, int typecode) {
-  const size_t size = gpuarray_get_elsize(typecode);
-  switch (kind) {
+static const ga_distribution *distribution(const ga_random_spec *s) {
+  return s->kind == GA_RANDOM_DISTRIBUTION ? ga__distribution(s->row) : NULL;
+}
+
+static int form(const ga_random_spec *s) {
+  const ga_distribution *d = distribution(s);
+  return d == NULL ? -1 : d->row.form;
+}
+
+bool ga__random_by_element(const ga_random_spec *spec) {
+  return spec->arrays != 0 || form(spec) == GA_RANDOM_BY_COUNTS;
+}
+
+unsigned int ga__random_words(const ga_random_spec *spec) {
+  switch (spec->kind) {
   case GA_RANDOM_INTEGERS:
     return 2;
   case GA_RANDOM_WIDE_INTEGERS:
     return 4;
   case GA_RANDOM_BERNOULLI:
     return 1;
+  case GA_RANDOM_BITS:
+    return gpuarray_get_elsize(spec->typecode) == 8 ? 2 : 1;
   default:
-    return size == 8 ? 2 : 1;
+    return ga__distribution_words(distribution(spec), spec->typecode);
   }
 }
 
 static unsigned int per_count(const ga_random_spec *s) {
-  return 4 / ga__random_words((enum ga_random_kind)s->kind, s->typecode);
+  return 4 / ga__random_words(s);
 }
 
 #define CPU_COUNTS 64 /* more than compilers unroll before they vectorize */
@@ -38,16 +52,9 @@ static unsigned int counts(const ga_random_spec *s) {
 }
 
 unsigned int ga__random_chunk(const ga_random_spec *spec) {
+  if (ga__random_by_element(spec))
+    return spec->in_loops ? CPU_COUNTS : 1;
   return counts(spec) * per_count(spec);
-}
-
-static bool is_double(const ga_random_spec *s) {
-  return s->typecode == GA_DOUBLE;
-}
-
-static bool has_float_parameters(const ga_random_spec *s) {
-  return s->kind == GA_RANDOM_UNIFORM || s->kind == GA_RANDOM_NORMAL ||
-         s->kind == GA_RANDOM_EXPONENTIAL;
 }
 
 static const char *vector_type(const ga_random_spec *s) {
@@ -55,62 +62,171 @@ static const char *vector_type(const ga_random_spec *s) {
   return bytes >= 16 ? "ga_uint4" : bytes == 8 ? "ga_ulong" : "ga_uint";
 }
 
-/* ---- macros ---- */
+/* ---- what is computed ---- */
 
-static void add_sizes(ga_strbuf *t, const ga_random_spec *s) {
-  static const char *const kinds[] = {"BITS",        "UNIFORM",  "NORMAL",
-                                      "EXPONENTIAL", "INTEGERS", "WIDE_INTEGERS",
-                                      "BERNOULLI"};
-  const unsigned int per = per_count(s);
-  ga__strbuf_addf(t,
-                  "#define RN_IS_%s 1\n#define RN_IS_DOUBLE %d\n"
-                  "#define RN_HAS_LONG %d\n#define RN_IN_LOOPS %d\n"
-                  "#define RN_AXES %u\n#define RN_CHUNK %u\n#define RN_COUNTS %u\n"
-                  "#define RN_PER %u\n#define RN_AT_ONCE %d\n#define RN_WORDS %u\n",
-                  kinds[s->kind], is_double(s), gpuarray_get_elsize(s->typecode) == 8,
-                  s->in_loops, s->nd, ga__random_chunk(s), counts(s), per,
-                  s->kind == GA_RANDOM_NORMAL ? 2 : 1, 4 / per);
-  ga__strbuf_addf(
-      t,
-      "#define RN_TYPE %s\n#define RN_WORK %s\n#define RN_PARAMETER %s\n"
-      "#define RN_VECTOR %s\n#define RN_INT %s\n#define RN_COUNTER %s\n",
-      ga__dtype_ctype(s->typecode), ga__dtype_work_ctype(s->typecode),
-      has_float_parameters(s) ? ga__dtype_work_ctype(s->typecode) : "ga_ulong",
-      vector_type(s), ga__text_position(s->wide), s->wide ? "ga_ulong" : "ga_uint");
+static void add_parameters(ga_strbuf *t, const ga_random_spec *s) {
+  const ga_distribution *d = distribution(s);
+  ga__strbuf_add(t, "#define RN_PARAMETERS ");
+  for (unsigned int k = 0; d == NULL && k < 2; k++)
+    ga__strbuf_addf(t, ", ga_ulong p%u", k);
+  for (unsigned int k = 0; d != NULL && k < d->row.n; k++)
+    if (s->arrays & 1u << k)
+      ga__strbuf_addf(t, ", GLOBAL_MEM const RN_WORK *a%u, ga_size a%u_off", k, k);
+    else
+      ga__strbuf_addf(t, ", RN_WORK p%u", k);
+  ga__strbuf_add(t, "\n#define RN_GIVEN");
+  for (unsigned int k = 0; d != NULL && k < d->row.n; k++)
+    ga__strbuf_addf(t, ", p%u", k);
+  ga__strbuf_add(t, "\n");
 }
 
-static void add_words(ga_strbuf *t, const ga_random_spec *s) {
-  ga__strbuf_add(t, "#define RN_STORE(v) ");
-  ga__strbuf_fill(t, ga__dtype_store(s->typecode), "v");
-  ga__strbuf_addf(t, "\n#define RN_OTHERS %s%s",
-                  s->kind == GA_RANDOM_UNIFORM ? ", RN_PARAMETER p2" : "",
-                  s->nd == 0 ? ", ga_uint aligned" : "");
+/* Integers that do not fit become the greatest; nan becomes -1. */
+static void add_store(ga_strbuf *t, const ga_random_spec *s) {
+  const char kind = ga__dtype_kind(s->typecode);
+  const unsigned int bits = 8 * (unsigned int)gpuarray_get_elsize(s->typecode);
+  ga__strbuf_add(t, "\n#define RN_STORE(v) ");
+  if (distribution(s) == NULL || (kind != 'i' && kind != 'u'))
+    ga__strbuf_fill(t, ga__dtype_store(s->typecode), "v");
+  else
+    ga__strbuf_addf(
+        t,
+        "((v) != (v) ? (RN_TYPE)-1 : (v) >= (RN_WORK)((ga_ulong)1 << %u) * 2"
+        " ? (RN_TYPE)((ga_ulong)-1 >> %u) : (RN_TYPE)(v))",
+        bits - 1 - (kind == 'i'), 64 - bits + (kind == 'i'));
+  ga__strbuf_add(t, "\n#define RN_CAP(v) ");
+  if (distribution(s) == ga__distribution(0) && s->typecode == GA_HALF)
+    ga__strbuf_add(t, "ga_capped(v, p0, p1, 13, 16777216.0f)");
+  else if (distribution(s) == ga__distribution(0) && s->typecode == GA_BFLOAT16)
+    ga__strbuf_add(t, "ga_capped(v, p0, p1, 16, INFINITY)");
+  else
+    ga__strbuf_add(t, "(v)");
+  ga__strbuf_add(t, "\n");
+}
+
+static void add_value(ga_strbuf *t, const ga_random_spec *s) {
+  static const char *const kinds[] = {"BITS", "INTEGERS", "WIDE_INTEGERS", "BERNOULLI",
+                                      "DISTRIBUTION"};
+  const ga_distribution *d = distribution(s);
+  const int work = d == NULL ? s->typecode : ga__distribution_real(s->typecode);
+  ga__strbuf_addf(t,
+                  "#define RN_IS_%s 1\n#define RN_IS_PAIR %d\n#define RN_AT_ONCE %d\n"
+                  "#define RN_HAS_LONG %d\n#define RN_TYPE %s\n#define RN_WORK %s\n",
+                  kinds[s->kind], form(s) == GA_RANDOM_BY_PAIR,
+                  form(s) == GA_RANDOM_BY_PAIR ? 2 : 1,
+                  gpuarray_get_elsize(s->typecode) == 8, ga__dtype_ctype(s->typecode),
+                  ga__dtype_work_ctype(work));
+  if (d != NULL && ga__random_by_element(s))
+    ga__strbuf_addf(t, "#define RN_OF ga_draw_%s\n", d->row.name);
+  else if (d != NULL)
+    ga__strbuf_addf(t, "#define RN_OF ga_%s_of\n#define RN_BITS(e) %s\n", d->row.name,
+                    ga__random_words(s) == 1 ? "w[e]"
+                                             : "((ga_ulong)w[(e) + 1] << 32 | w[e])");
+  add_parameters(t, s);
+  add_store(t, s);
+}
+
+/* ---- where it is stored ---- */
+
+static void add_sizes(ga_strbuf *t, const ga_random_spec *s) {
+  ga__strbuf_addf(t,
+                  "#define RN_IN_LOOPS %d\n#define RN_AXES %u\n#define RN_CHUNK %u\n"
+                  "#define RN_INT %s\n#define RN_COUNTER %s\n",
+                  s->in_loops, s->nd, ga__random_chunk(s), ga__text_position(s->wide),
+                  s->wide ? "ga_ulong" : "ga_uint");
+  if (ga__random_by_element(s))
+    return;
+  ga__strbuf_addf(t,
+                  "#define RN_COUNTS %u\n#define RN_PER %u\n#define RN_WORDS %u\n"
+                  "#define RN_VECTOR %s\n",
+                  counts(s), per_count(s), ga__random_words(s), vector_type(s));
+}
+
+static void add_layout_parameters(ga_strbuf *t, const ga_random_spec *s) {
+  ga__strbuf_addf(t, "#define RN_OTHERS %s",
+                  s->nd == 0 && !ga__random_by_element(s) ? ", ga_uint aligned" : "");
   for (unsigned int axis = 1; axis < s->nd; axis++)
     ga__strbuf_addf(t, ", ga_uint d%u", axis);
   for (unsigned int axis = 0; axis < s->nd; axis++)
     ga__strbuf_addf(t, ", RN_INT s%u", axis);
-  ga__strbuf_add(t, "\n#define RN_WALK");
+  for (unsigned int k = 0; k < 8; k++)
+    for (unsigned int axis = 0; s->arrays & 1u << k && axis < s->nd; axis++)
+      ga__strbuf_addf(t, ", RN_INT a%u_s%u", k, axis);
+  ga__strbuf_add(t, "\n");
+}
+
+/* From the counter `rest` of an element to its place `p`, but for the first axis. */
+static void add_walk(ga_strbuf *t, const ga_random_spec *s) {
+  ga__strbuf_add(t, "#define RN_WALK");
   for (unsigned int axis = s->nd; axis-- > 1;)
     ga__strbuf_addf(t, " p += (RN_INT)(rest %% d%u) * s%u; rest /= d%u;", axis, axis,
                     axis);
   ga__strbuf_add(t, "\n");
 }
 
-static const char *functions(const ga_random_spec *s) {
-  if (s->kind != GA_RANDOM_NORMAL && s->kind != GA_RANDOM_EXPONENTIAL)
-    return NULL;
-  return is_double(s) ? double_functions_text : float_functions_text;
+/* The same for an element i, whose parameters' places are b0, b1, ... */
+static void add_element_walk(ga_strbuf *t, const ga_random_spec *s) {
+  ga__strbuf_add(t, "#define RN_STARTS");
+  for (unsigned int k = 0; k < 8; k++)
+    if (s->arrays & 1u << k)
+      ga__strbuf_addf(
+          t,
+          " a%u = (GLOBAL_MEM const RN_WORK *)((GLOBAL_MEM const char *)a%u "
+          "+ a%u_off);",
+          k, k, k);
+  ga__strbuf_add(t, "\n#define RN_WALK");
+  if (s->nd > 0)
+    ga__strbuf_add(t, " RN_COUNTER rest = (RN_COUNTER)i; RN_INT at, p = 0;");
+  for (unsigned int k = 0; k < 8; k++)
+    if (s->arrays & 1u << k)
+      ga__strbuf_addf(t, " RN_INT b%u = 0;", k);
+  for (unsigned int axis = s->nd; axis-- > 0;) {
+    if (axis > 0)
+      ga__strbuf_addf(t, " at = (RN_INT)(rest %% d%u); rest /= d%u; p += at * s%u;",
+                      axis, axis, axis);
+    else
+      ga__strbuf_add(t, " at = (RN_INT)rest; p += at * s0;");
+    for (unsigned int k = 0; k < 8; k++)
+      if (s->arrays & 1u << k)
+        ga__strbuf_addf(t, " b%u += at * a%u_s%u;", k, k, axis);
+  }
+  ga__strbuf_add(t, "\n#define RN_LOADS");
+  for (unsigned int k = 0; k < 8; k++)
+    if (s->arrays & 1u << k)
+      ga__strbuf_addf(t, " const RN_WORK p%u = a%u[b%u];", k, k, k);
+  ga__strbuf_addf(t, "\n#define RN_PLACE %s\n", s->nd > 0 ? "p" : "i");
+}
+
+/* ---- the source ---- */
+
+static void add_functions(ga_strbuf *t, const ga_random_spec *s) {
+  const ga_distribution *d = distribution(s);
+  const int real = ga__distribution_real(s->typecode);
+  if (d == NULL)
+    ga__strbuf_add(t, philox_text);
+  else if (ga__random_by_element(s))
+    ga__distribution_element(t, d, real);
+  else
+    ga__distribution_functions(t, d, real);
 }
 
 int ga__random_source(ga_source *out, const gpucontext *ctx, const void *spec) {
   const ga_random_spec *s = spec;
-  ga_strbuf text = {0};
+  ga_strbuf text = {0}, functions = {0};
   (void)ctx;
+  add_value(&text, s);
   add_sizes(&text, s);
-  add_words(&text, s);
-  ga__strbuf_add(&text, random_text);
-  ga__strbuf_add(&out->body, philox_text);
+  add_layout_parameters(&text, s);
+  if (ga__random_by_element(s))
+    add_element_walk(&text, s);
+  else
+    add_walk(&text, s);
+  ga__strbuf_add(&text, ga__random_by_element(s) ? draw_text : random_text);
   out->is_closed = true;
-  return ga__text_finish_named(out, "random", functions(s), "#define RN_NAME %\n",
-                               &text);
+  add_functions(&functions, s);
+  if (functions.failed)
+    text.failed = true;
+  const int status = ga__text_finish_named(out, "random", functions.text,
+                                           "#define RN_NAME %\n", &text);
+  ga__strbuf_clear(&functions);
+  return status;
 }

@@ -6,34 +6,36 @@
 
 enum ga_random_kind {
   GA_RANDOM_BITS,
-  GA_RANDOM_UNIFORM,
-  GA_RANDOM_NORMAL,
-  GA_RANDOM_EXPONENTIAL,
   GA_RANDOM_INTEGERS,      /* ranges up to 2^32 */
   GA_RANDOM_WIDE_INTEGERS, /* larger ranges */
-  GA_RANDOM_BERNOULLI
+  GA_RANDOM_BERNOULLI,     /* by a threshold */
+  GA_RANDOM_DISTRIBUTION   /* of the table */
 };
 
 /* Specialization; compared as bytes. */
 typedef struct ga_random_spec {
   unsigned char kind;
+  unsigned char row;      /* of the table of distributions */
+  unsigned char arrays;   /* bit k: parameter k is an array */
   unsigned char typecode; /* never complex */
-  unsigned char nd;       /* number of axes; 0: C-contiguous */
+  unsigned char nd;       /* number of axes; 0: C-contiguous, without arrays */
   unsigned char wide;     /* 64-bit offsets; contiguous: 0 */
   unsigned char in_loops; /* CPU whose compiler vectorizes loops only */
 } ga_random_spec;
 
-/* 32-bit words per element. */
-unsigned int ga__random_words(enum ga_random_kind kind, int typecode);
+/* True if the kernel computes each element by itself, with ga_draw_NAME. */
+bool ga__random_by_element(const ga_random_spec *spec);
+/* 32-bit words per element; not of distributions BY_COUNTS. */
+unsigned int ga__random_words(const ga_random_spec *spec);
 /* Elements per item and step. */
 unsigned int ga__random_chunk(const ga_random_spec *spec);
 
-/* Arguments: array and offset; count, seed, stream and position (ga_ulong); two
- * parameters: UNIFORM low, width and the largest value to store; NORMAL mean and
- * deviation; EXPONENTIAL the mean twice, in the work type; others, as ga_ulong, low and
- * count, or the threshold twice. Then, if contiguous, ga_uint: 16-byte stores are
- * aligned; else the lengths of the axes but the first (ga_uint) and the strides in
- * elements (ga_int; ga_long if wide). A ga_make_source. */
+/* Arguments: array and offset; count, seed, stream and position (ga_ulong). Then the
+ * parameters: of a distribution its scalars, of the real type, and its arrays with
+ * offsets, in their order; of others, as ga_ulong, low and count, or the threshold.
+ * Then, if contiguous and not by element, ga_uint: 16-byte stores are aligned; else the
+ * lengths of the axes but the first (ga_uint) and the strides in elements (ga_int;
+ * ga_long if wide), those of the array and of each parameter's. A ga_make_source. */
 int ga__random_source(ga_source *out, const gpucontext *ctx, const void *spec);
 
 #endif

@@ -1,5 +1,5 @@
-/* Philox4x32-10: four words of a seed's stream at a position. And the high half of a
- * 64-bit product. */
+/* Philox4x32-10: four words of a seed's stream at a position; single words of a draw.
+ * And the high half of a 64-bit product. */
 #ifndef GA_ONCE_PHILOX
 #define GA_ONCE_PHILOX
 GA_INLINE void ga_philox(ga_uint *w, ga_ulong position, ga_ulong stream,
@@ -22,6 +22,19 @@ GA_INLINE void ga_philox(ga_uint *w, ga_ulong position, ga_ulong stream,
   w[1] = c1;
   w[2] = c2;
   w[3] = c3;
+}
+/* Word i, and pair i of words (low first), of a draw that begins at a position. */
+GA_INLINE ga_uint ga_philox_word(ga_ulong position, ga_ulong i, ga_ulong stream,
+                                 ga_ulong seed) {
+  ga_uint w[4];
+  ga_philox(w, position + (i >> 2), stream, seed);
+  return i & 2 ? (i & 1 ? w[3] : w[2]) : (i & 1 ? w[1] : w[0]);
+}
+GA_INLINE ga_ulong ga_philox_pair(ga_ulong position, ga_ulong i, ga_ulong stream,
+                                  ga_ulong seed) {
+  ga_uint w[4];
+  ga_philox(w, position + (i >> 1), stream, seed);
+  return i & 1 ? (ga_ulong)w[3] << 32 | w[2] : (ga_ulong)w[1] << 32 | w[0];
 }
 GA_INLINE ga_ulong ga_random_high(ga_ulong a, ga_ulong b) {
   const ga_ulong al = a & 0xffffffffu, ah = a >> 32;

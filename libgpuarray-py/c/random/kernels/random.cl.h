@@ -1,14 +1,13 @@
 /* Random numbers: an item evaluates Philox at RN_COUNTS counters, which give RN_PER
  * elements of RN_WORDS words each, and stores them as one vector if it can.
  * random_source.c defines the macros RN_... */
-#define RN_KEEP(behind, value) made.at[m * RN_PER + k + behind] = RN_STORE(value)
+#define RN_KEEP(behind, value)                                                         \
+  made.at[m * RN_PER + k + behind] = RN_STORE(RN_CAP(value))
 
 KERNEL void RN_NAME(GLOBAL_MEM RN_TYPE *x, ga_size x_off, ga_ulong n, ga_ulong seed,
-                    ga_ulong stream, ga_ulong position, RN_PARAMETER p0,
-                    RN_PARAMETER p1 RN_OTHERS) {
+                    ga_ulong stream, ga_ulong position RN_PARAMETERS RN_OTHERS) {
   KERNEL_BEGIN;
   x = (GLOBAL_MEM RN_TYPE *)((GLOBAL_MEM char *)x + x_off);
-  (void)p1;
   const ga_ulong chunks = n / RN_CHUNK + (n % RN_CHUNK != 0);
   for (ga_ulong c = GID_0 * LDIM_0 + LID_0; c < chunks; c += GDIM_0 * LDIM_0) {
     const ga_ulong i = c * RN_CHUNK;
@@ -32,7 +31,7 @@ KERNEL void RN_NAME(GLOBAL_MEM RN_TYPE *x, ga_size x_off, ga_ulong n, ga_ulong s
 #pragma unroll
       for (ga_uint k = 0; k < RN_PER; k += RN_AT_ONCE) {
         const ga_uint e = k * RN_WORDS;
-#if RN_IS_NORMAL
+#if RN_IS_PAIR
         RN_WORK v, other;
 #else
         RN_WORK v;
@@ -40,7 +39,7 @@ KERNEL void RN_NAME(GLOBAL_MEM RN_TYPE *x, ga_size x_off, ga_ulong n, ga_ulong s
         (void)e;
 #include "random_value.cl.h"
         RN_KEEP(0, v);
-#if RN_IS_NORMAL
+#if RN_IS_PAIR
         RN_KEEP(1, other);
 #endif
       }

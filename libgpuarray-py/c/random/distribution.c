@@ -1,0 +1,173 @@
+/* The table of distributions, and checks of parameters against it. */
+#include "c/random/distribution.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "c/base/dtype.h"
+
+/* ---- the table ---- */
+
+/* Ranges of parameters. */
+#define FINITE -INFINITY, INFINITY, GA_RANDOM_ABOVE | GA_RANDOM_BELOW
+#define NOT_NEGATIVE 0, INFINITY, GA_RANDOM_BELOW
+#define POSITIVE 0, INFINITY, GA_RANDOM_ABOVE | GA_RANDOM_BELOW
+#define PROBABILITY 0, 1, 0
+/* Forms. */
+#define BY_REAL GA_RANDOM_BY_REAL, 0
+#define BY_WORD GA_RANDOM_BY_WORD, 0
+#define BY_PAIR GA_RANDOM_BY_PAIR, 0
+/* Relations. */
+#define FREE GA_RANDOM_UNRELATED, 0
+/* Texts. */
+#define UNIFORM_TEXT GA_TEXT_UNIFORM
+#define NORMAL_TEXT (GA_TEXT_UNIFORM | GA_TEXT_NORMAL)
+#define INVERSE_TEXT (GA_TEXT_UNIFORM | GA_TEXT_REAL | GA_TEXT_INVERSE)
+
+#define RISING(n) GA_RANDOM_RISING, n
+
+static const ga_distribution table[] = {
+    {{"uniform", 'f', BY_REAL, RISING(2), 2, {{"low", FINITE}, {"high", FINITE}}},
+     UNIFORM_TEXT},
+    {{"normal", 'f', BY_PAIR, FREE, 2, {{"loc", FINITE}, {"scale", NOT_NEGATIVE}}},
+     NORMAL_TEXT},
+    {{"exponential", 'f', BY_REAL, FREE, 1, {{"scale", NOT_NEGATIVE}}}, INVERSE_TEXT},
+    {{"bernoulli", 'b', BY_WORD, FREE, 1, {{"p", PROBABILITY}}}, INVERSE_TEXT},
+};
+
+#define N_ROWS (sizeof table / sizeof *table)
+
+const ga_distribution *ga__distribution(unsigned int row) {
+  return row < N_ROWS ? &table[row] : NULL;
+}
+
+const gpurandom_distribution *gpurandom_table(unsigned int row) {
+  return row < N_ROWS ? &table[row].row : NULL;
+}
+
+static int fail_unknown(const char *name, const char *operation) {
+  ga_strbuf names = {0};
+  for (unsigned int k = 0; k < N_ROWS; k++)
+    ga__strbuf_addf(&names, "%s%s", k > 0 ? ", " : "", table[k].row.name);
+  const int status =
+      names.failed
+          ? GA_MEMORY_ERROR
+          : GA_FAIL(GA_VALUE_ERROR, "%s: got distribution '%s', expected one of %s",
+                    operation, name, names.text);
+  ga__strbuf_clear(&names);
+  return status;
+}
+
+int ga__distribution_find(unsigned int *row, const char *name, const char *operation) {
+  if (name == NULL)
+    return ga__fail_null(operation, "distribution");
+  for (unsigned int k = 0; k < N_ROWS; k++)
+    if (strcmp(table[k].row.name, name) == 0) {
+      *row = k;
+      return GA_NO_ERROR;
+    }
+  return fail_unknown(name, operation);
+}
+
+/* ---- types and counts ---- */
+
+int ga__distribution_real(int typecode) {
+  const bool is_wide = typecode == GA_DOUBLE || typecode == GA_CDOUBLE ||
+                       typecode == GA_LONG || typecode == GA_ULONG;
+  return is_wide ? GA_DOUBLE : GA_FLOAT;
+}
+
+int ga__distribution_has(const ga_distribution *d, int typecode,
+                         const char *operation) {
+  const char *kinds = d->row.kind == 'f' ? "f" : d->row.kind == 'i' ? "iuf" : "biuf";
+  const char kind = ga__dtype_kind(typecode);
+  if (kind != 0 && strchr(kinds, kind) != NULL)
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_INVALID_ERROR, "%s: got %s for %s, expected %s", operation,
+                 ga__dtype_name(typecode), d->row.name,
+                 kinds[0] == 'f'   ? "a float type"
+                 : kinds[0] == 'i' ? "an integer or float type"
+                                   : "a bool, integer or float type");
+}
+
+unsigned int ga__distribution_words(const ga_distribution *d, int typecode) {
+  const bool one =
+      d->row.form == GA_RANDOM_BY_WORD || ga__distribution_real(typecode) == GA_FLOAT;
+  return one ? 1 : 2;
+}
+
+uint64_t ga__distribution_counts(const ga_distribution *d, int typecode, uint64_t n) {
+  if (d->row.form == GA_RANDOM_BY_COUNTS)
+    return n * d->row.counts;
+  const uint64_t per_count = 4 / ga__distribution_words(d, typecode);
+  return n / per_count + (n % per_count != 0);
+}
+
+int gpurandom_counts(uint64_t *counts, const char *distribution, int typecode,
+                     uint64_t n) {
+  unsigned int row;
+  if (counts == NULL)
+    return ga__fail_null("random_counts", "pointer for the counts");
+  GA_TRY(ga__distribution_find(&row, distribution, "random_counts"));
+  GA_TRY(ga__distribution_has(&table[row], typecode, "random_counts"));
+  *counts = ga__distribution_counts(&table[row], typecode, n);
+  return GA_NO_ERROR;
+}
+
+/* ---- parameters ---- */
+
+static bool in_range(const gpurandom_parameter *p, double value) {
+  return (p->flags & GA_RANDOM_ABOVE ? value > p->least : value >= p->least) &&
+         (p->flags & GA_RANDOM_BELOW ? value < p->greatest : value <= p->greatest) &&
+         !(p->flags & GA_RANDOM_WHOLE && value != floor(value));
+}
+
+/* "an integer from 0 to 1", "a finite number above 0"; returns `out`. */
+static const char *range_text(char out[96], const gpurandom_parameter *p) {
+  char least[40] = "", greatest[40] = "";
+  if (p->least > -INFINITY)
+    snprintf(least, sizeof least, p->flags & GA_RANDOM_ABOVE ? " above %g" : " from %g",
+             p->least);
+  if (p->greatest < INFINITY)
+    snprintf(greatest, sizeof greatest,
+             p->flags & GA_RANDOM_BELOW ? " below %g" : " to %g", p->greatest);
+  snprintf(
+      out, 96, "%s%s%s%s",
+      p->flags & GA_RANDOM_WHOLE                                ? "an integer"
+      : p->greatest < INFINITY || !(p->flags & GA_RANDOM_BELOW) ? "a number"
+                                                                : "a finite number",
+      least, greatest,
+      p->least == 0 && p->greatest == INFINITY && !(p->flags & GA_RANDOM_ABOVE) ? " on"
+                                                                                : "");
+  return out;
+}
+
+static int check_relation(const gpurandom_distribution *d, const double *values,
+                          const bool *is_array) {
+  const unsigned int first = d->n - d->related;
+  for (unsigned int k = first; k < d->n; k++)
+    if (is_array[k])
+      return GA_NO_ERROR;
+  if (d->relation == GA_RANDOM_WITHIN_SUM && values[2] > values[0] + values[1])
+    return GA_FAIL(GA_VALUE_ERROR, "%s: got %s %g, expected at most %s + %s, %g",
+                   d->name, d->parameters[2].name, values[2], d->parameters[0].name,
+                   d->parameters[1].name, values[0] + values[1]);
+  for (unsigned int k = first + 1; d->relation == GA_RANDOM_RISING && k < d->n; k++)
+    if (values[k] < values[k - 1])
+      return GA_FAIL(GA_VALUE_ERROR, "%s: got %s %g, expected at least %s, %g", d->name,
+                     d->parameters[k].name, values[k], d->parameters[k - 1].name,
+                     values[k - 1]);
+  return GA_NO_ERROR;
+}
+
+int ga__distribution_check(const ga_distribution *d, const double *values,
+                           const bool *is_array) {
+  char text[96];
+  for (unsigned int k = 0; k < d->row.n; k++) {
+    const gpurandom_parameter *p = &d->row.parameters[k];
+    if (!is_array[k] && !in_range(p, values[k]))
+      return GA_FAIL(GA_VALUE_ERROR, "%s: got %s %g, expected %s", d->row.name, p->name,
+                     values[k], range_text(text, p));
+  }
+  return check_relation(&d->row, values, is_array);
+}

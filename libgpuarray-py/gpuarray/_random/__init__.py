@@ -1,0 +1,1 @@
+"""Distributions of random numbers."""
