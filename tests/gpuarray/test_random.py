@@ -73,6 +73,13 @@ def test_bits_and_what_is_made_of_them_are_told_by_the_counter(context, n):
     assert_same(got, words(n) < 2**30, exact=True)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "int64", "float64"])
+def test_truths_of_every_width_are_told_by_the_counter(context, dtype):
+    for n in (8, 1001):
+        wanted = (words(n) < 2**30).astype(dtype)
+        assert_same(rng(context).bernoulli(0.25, n, dtype), wanted, exact=True)
+
+
 def test_integers_are_the_high_half_of_a_product(context):
     got = np.asarray(rng(context).integers(-5, 1000, 99))
     wanted = [-5 + (int(r) * 1005 >> 64) for r in pairs(99)]

@@ -62,6 +62,11 @@ static const char *vector_type(const ga_random_spec *s) {
   return bytes >= 16 ? "ga_uint4" : bytes == 8 ? "ga_ulong" : "ga_uint";
 }
 
+static unsigned int vectors(const ga_random_spec *s) {
+  const size_t bytes = ga__random_chunk(s) * gpuarray_get_elsize(s->typecode);
+  return bytes > 16 ? (unsigned int)(bytes / 16) : 1;
+}
+
 /* ---- what is computed ---- */
 
 static void add_parameters(ga_strbuf *t, const ga_random_spec *s) {
@@ -137,8 +142,9 @@ static void add_sizes(ga_strbuf *t, const ga_random_spec *s) {
     return;
   ga__strbuf_addf(t,
                   "#define RN_COUNTS %u\n#define RN_PER %u\n#define RN_WORDS %u\n"
-                  "#define RN_VECTOR %s\n",
-                  counts(s), per_count(s), ga__random_words(s), vector_type(s));
+                  "#define RN_VECTOR %s\n#define RN_VECTORS %u\n",
+                  counts(s), per_count(s), ga__random_words(s), vector_type(s),
+                  vectors(s));
 }
 
 static void add_layout_parameters(ga_strbuf *t, const ga_random_spec *s) {

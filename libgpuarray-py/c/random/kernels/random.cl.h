@@ -1,5 +1,5 @@
 /* Random numbers: an item evaluates Philox at RN_COUNTS counters, which give RN_PER
- * elements of RN_WORDS words each, and stores them as one vector if it can.
+ * elements of RN_WORDS words each, and stores them as vectors if it can.
  * random_source.c defines the macros RN_... */
 #define RN_KEEP(behind, value)                                                         \
   made.at[m * RN_PER + k + behind] = RN_STORE(RN_CAP(value))
@@ -13,7 +13,7 @@ KERNEL void RN_NAME(GLOBAL_MEM RN_TYPE *x, ga_size x_off, ga_ulong n, ga_ulong s
     const ga_ulong i = c * RN_CHUNK;
     union {
       RN_TYPE at[RN_CHUNK];
-      RN_VECTOR whole;
+      RN_VECTOR vectors[RN_VECTORS];
     } made;
     /* `w`: the words of counter m. For CPUs all words are computed first, in short
      * loops that compilers vectorize. */
@@ -50,9 +50,11 @@ KERNEL void RN_NAME(GLOBAL_MEM RN_TYPE *x, ga_size x_off, ga_ulong n, ga_ulong s
       x[i + k] = made.at[k];
     (void)aligned;
 #elif RN_AXES == 0
-    if (aligned && i + RN_CHUNK <= n)
-      *(GLOBAL_MEM RN_VECTOR *)(x + i) = made.whole;
-    else
+    if (aligned && i + RN_CHUNK <= n) {
+#pragma unroll
+      for (ga_uint k = 0; k < RN_VECTORS; k++)
+        ((GLOBAL_MEM RN_VECTOR *)(x + i))[k] = made.vectors[k];
+    } else
       for (ga_uint k = 0; k < RN_CHUNK && i + k < n; k++)
         x[i + k] = made.at[k];
 #else
