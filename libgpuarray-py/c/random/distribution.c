@@ -13,26 +13,110 @@
 #define NOT_NEGATIVE 0, INFINITY, GA_RANDOM_BELOW
 #define POSITIVE 0, INFINITY, GA_RANDOM_ABOVE | GA_RANDOM_BELOW
 #define PROBABILITY 0, 1, 0
+#define NOT_0 0, 1, GA_RANDOM_ABOVE /* a probability */
+#define NOT_1 0, 1, GA_RANDOM_BELOW
+#define ABOVE_1 1, INFINITY, GA_RANDOM_ABOVE | GA_RANDOM_BELOW
+#define WHOLE 0, INFINITY, GA_RANDOM_BELOW | GA_RANDOM_WHOLE
+#define BELOW_INFINITY -INFINITY, INFINITY, GA_RANDOM_BELOW
+#define ABOVE_INFINITY -INFINITY, INFINITY, GA_RANDOM_ABOVE
 /* Forms. */
 #define BY_REAL GA_RANDOM_BY_REAL, 0
 #define BY_WORD GA_RANDOM_BY_WORD, 0
 #define BY_PAIR GA_RANDOM_BY_PAIR, 0
+#define BY_COUNT GA_RANDOM_BY_COUNTS, 1
+#define BY_COUNTS GA_RANDOM_BY_COUNTS, GA_RANDOM_COUNTS
+#define BY_TWICE GA_RANDOM_BY_COUNTS, 2 * GA_RANDOM_COUNTS
 /* Relations. */
 #define FREE GA_RANDOM_UNRELATED, 0
+#define RISING(n) GA_RANDOM_RISING, n
+#define WITHIN_SUM GA_RANDOM_WITHIN_SUM, 3
 /* Texts. */
 #define UNIFORM_TEXT GA_TEXT_UNIFORM
 #define NORMAL_TEXT (GA_TEXT_UNIFORM | GA_TEXT_NORMAL)
+#define LOGNORMAL_TEXT (NORMAL_TEXT | GA_TEXT_REAL | GA_TEXT_LOGNORMAL)
 #define INVERSE_TEXT (GA_TEXT_UNIFORM | GA_TEXT_REAL | GA_TEXT_INVERSE)
-
-#define RISING(n) GA_RANDOM_RISING, n
+#define COUNTS_TEXT (GA_TEXT_UNIFORM | GA_TEXT_REAL | GA_TEXT_COUNTS)
+#define GAMMA_TEXT (COUNTS_TEXT | GA_TEXT_GAMMA)
+#define DISCRETE_TEXT (INVERSE_TEXT | GAMMA_TEXT | GA_TEXT_DISCRETE)
+#define BOUNDED_TEXT (COUNTS_TEXT | GA_TEXT_BOUNDED)
 
 static const ga_distribution table[] = {
     {{"uniform", 'f', BY_REAL, RISING(2), 2, {{"low", FINITE}, {"high", FINITE}}},
      UNIFORM_TEXT},
     {{"normal", 'f', BY_PAIR, FREE, 2, {{"loc", FINITE}, {"scale", NOT_NEGATIVE}}},
      NORMAL_TEXT},
+    {{"lognormal", 'f', BY_PAIR, FREE, 2, {{"mean", FINITE}, {"sigma", NOT_NEGATIVE}}},
+     LOGNORMAL_TEXT},
     {{"exponential", 'f', BY_REAL, FREE, 1, {{"scale", NOT_NEGATIVE}}}, INVERSE_TEXT},
+    {{"laplace", 'f', BY_REAL, FREE, 2, {{"loc", FINITE}, {"scale", NOT_NEGATIVE}}},
+     INVERSE_TEXT},
+    {{"logistic", 'f', BY_REAL, FREE, 2, {{"loc", FINITE}, {"scale", NOT_NEGATIVE}}},
+     INVERSE_TEXT},
+    {{"gumbel", 'f', BY_REAL, FREE, 2, {{"loc", FINITE}, {"scale", NOT_NEGATIVE}}},
+     INVERSE_TEXT},
+    {{"cauchy", 'f', BY_REAL, FREE, 2, {{"loc", FINITE}, {"scale", NOT_NEGATIVE}}},
+     INVERSE_TEXT},
+    {{"weibull", 'f', BY_REAL, FREE, 1, {{"a", NOT_NEGATIVE}}}, INVERSE_TEXT},
+    {{"rayleigh", 'f', BY_REAL, FREE, 1, {{"scale", NOT_NEGATIVE}}}, INVERSE_TEXT},
+    {{"pareto", 'f', BY_REAL, FREE, 1, {{"a", POSITIVE}}}, INVERSE_TEXT},
+    {{"power", 'f', BY_REAL, FREE, 1, {{"a", POSITIVE}}}, INVERSE_TEXT},
+    {{"triangular",
+      'f',
+      BY_REAL,
+      RISING(3),
+      3,
+      {{"left", FINITE}, {"mode", FINITE}, {"right", FINITE}}},
+     INVERSE_TEXT},
+    {{"gamma",
+      'f',
+      BY_COUNTS,
+      FREE,
+      2,
+      {{"shape", NOT_NEGATIVE}, {"scale", NOT_NEGATIVE}}},
+     GAMMA_TEXT},
+    {{"loggamma", 'f', BY_COUNTS, FREE, 1, {{"shape", POSITIVE}}}, GAMMA_TEXT},
+    {{"chisquare", 'f', BY_COUNTS, FREE, 1, {{"df", POSITIVE}}}, GAMMA_TEXT},
+    {{"noncentral_chisquare",
+      'f',
+      BY_TWICE,
+      FREE,
+      2,
+      {{"df", POSITIVE}, {"nonc", NOT_NEGATIVE}}},
+     DISCRETE_TEXT},
+    {{"beta", 'f', BY_TWICE, FREE, 2, {{"a", POSITIVE}, {"b", POSITIVE}}}, GAMMA_TEXT},
+    {{"f", 'f', BY_TWICE, FREE, 2, {{"dfnum", POSITIVE}, {"dfden", POSITIVE}}},
+     GAMMA_TEXT},
+    {{"standard_t", 'f', BY_COUNTS, FREE, 1, {{"df", POSITIVE}}}, GAMMA_TEXT},
+    {{"wald", 'f', BY_COUNT, FREE, 2, {{"mean", POSITIVE}, {"scale", POSITIVE}}},
+     GAMMA_TEXT},
+    {{"vonmises", 'f', BY_COUNTS, FREE, 2, {{"mu", FINITE}, {"kappa", NOT_NEGATIVE}}},
+     BOUNDED_TEXT},
+    {{"truncated_normal",
+      'f',
+      BY_COUNTS,
+      RISING(2),
+      4,
+      {{"loc", FINITE},
+       {"scale", NOT_NEGATIVE},
+       {"low", BELOW_INFINITY},
+       {"high", ABOVE_INFINITY}}},
+     BOUNDED_TEXT},
     {{"bernoulli", 'b', BY_WORD, FREE, 1, {{"p", PROBABILITY}}}, INVERSE_TEXT},
+    {{"geometric", 'i', BY_REAL, FREE, 1, {{"p", NOT_0}}}, INVERSE_TEXT},
+    {{"poisson", 'i', BY_COUNTS, FREE, 1, {{"lam", NOT_NEGATIVE}}}, DISCRETE_TEXT},
+    {{"binomial", 'i', BY_COUNTS, FREE, 2, {{"n", WHOLE}, {"p", PROBABILITY}}},
+     DISCRETE_TEXT},
+    {{"negative_binomial", 'i', BY_TWICE, FREE, 2, {{"n", POSITIVE}, {"p", NOT_0}}},
+     DISCRETE_TEXT},
+    {{"hypergeometric",
+      'i',
+      BY_COUNTS,
+      WITHIN_SUM,
+      3,
+      {{"ngood", WHOLE}, {"nbad", WHOLE}, {"nsample", WHOLE}}},
+     DISCRETE_TEXT},
+    {{"zipf", 'i', BY_COUNTS, FREE, 1, {{"a", ABOVE_1}}}, DISCRETE_TEXT},
+    {{"logseries", 'i', BY_COUNT, FREE, 1, {{"p", NOT_1}}}, DISCRETE_TEXT},
 };
 
 #define N_ROWS (sizeof table / sizeof *table)

@@ -5,13 +5,21 @@
 #include "c/base/strbuf.h"
 #include <gpuarray/random.h>
 
+/* The counts of an element of the distributions that reject attempts; some have twice
+ * as many. */
+#define GA_RANDOM_COUNTS 64
+
 /* Texts of device code, in the order in which they depend on one another. */
 enum ga_random_text {
   GA_TEXT_UNIFORM = 1,
   GA_TEXT_NORMAL = 2,
-  GA_TEXT_REAL = 4,    /* logarithm and others, with the same bits everywhere */
-  GA_TEXT_INVERSE = 8, /* by the inverse of the distribution function */
-  GA_TEXT_COUNTS = 16  /* numbers of an element's counts */
+  GA_TEXT_REAL = 4, /* logarithm and others, with the same bits everywhere */
+  GA_TEXT_LOGNORMAL = 8,
+  GA_TEXT_INVERSE = 16, /* by the inverse of the distribution function */
+  GA_TEXT_COUNTS = 32,  /* numbers of an element's counts */
+  GA_TEXT_GAMMA = 64,
+  GA_TEXT_DISCRETE = 128,
+  GA_TEXT_BOUNDED = 256
 };
 
 typedef struct ga_distribution {

@@ -5,9 +5,14 @@
 #include <string.h>
 
 #include "c/base/dtype.h"
+#include "c/random/kernels/bounded.inc"
+#include "c/random/kernels/counts.inc"
+#include "c/random/kernels/discrete.inc"
 #include "c/random/kernels/double_functions.inc"
 #include "c/random/kernels/float_functions.inc"
+#include "c/random/kernels/gamma.inc"
 #include "c/random/kernels/inverse.inc"
+#include "c/random/kernels/lognormal.inc"
 #include "c/random/kernels/normal.inc"
 #include "c/random/kernels/philox.inc"
 #include "c/random/kernels/real.inc"
@@ -19,17 +24,26 @@ static const struct {
 } texts[] = {{GA_TEXT_UNIFORM, "UNIFORM", uniform_text},
              {GA_TEXT_NORMAL, "NORMAL", normal_text},
              {GA_TEXT_REAL, "REAL", real_text},
-             {GA_TEXT_INVERSE, "INVERSE", inverse_text}};
+             {GA_TEXT_LOGNORMAL, "LOGNORMAL", lognormal_text},
+             {GA_TEXT_INVERSE, "INVERSE", inverse_text},
+             {GA_TEXT_COUNTS, "COUNTS", counts_text},
+             {GA_TEXT_GAMMA, "GAMMA", gamma_text},
+             {GA_TEXT_DISCRETE, "DISCRETE", discrete_text},
+             {GA_TEXT_BOUNDED, "BOUNDED", bounded_text}};
 
-static const char *begin_double = "#define REAL ga_double\n#define BITS ga_ulong\n"
-                                  "#define REAL_IS_DOUBLE 1\n#define R(x) x\n";
-static const char *begin_float = "#define REAL ga_float\n#define BITS ga_uint\n"
-                                 "#define REAL_IS_DOUBLE 0\n#define R(x) x##f\n";
-static const char *end_real =
-    "#undef REAL\n#undef BITS\n#undef REAL_IS_DOUBLE\n#undef R\n";
+static void begin_real(ga_strbuf *out, int real) {
+  const bool is_double = real == GA_DOUBLE;
+  ga__strbuf_addf(out,
+                  "#define REAL %s\n#define BITS %s\n#define REAL_IS_DOUBLE %d\n"
+                  "#define R(x) %s\n#define COUNTS %d\n",
+                  is_double ? "ga_double" : "ga_float",
+                  is_double ? "ga_ulong" : "ga_uint", is_double,
+                  is_double ? "x" : "x##f", GA_RANDOM_COUNTS);
+}
 
-static const char *begin_of(int real) {
-  return real == GA_DOUBLE ? begin_double : begin_float;
+static void end_real(ga_strbuf *out) {
+  ga__strbuf_add(out, "#undef REAL\n#undef BITS\n#undef REAL_IS_DOUBLE\n#undef R\n"
+                      "#undef COUNTS\n");
 }
 
 static void add_once(ga_strbuf *out, const char *name, int real, const char *text) {
@@ -44,11 +58,11 @@ void ga__distribution_functions(ga_strbuf *text, const ga_distribution *d, int r
   ga__strbuf_add(text, philox_text);
   ga__strbuf_add(text,
                  real == GA_DOUBLE ? double_functions_text : float_functions_text);
-  ga__strbuf_add(text, begin_of(real));
+  begin_real(text, real);
   for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
     if (d->texts & texts[k].flag)
       add_once(text, texts[k].name, real, texts[k].text);
-  ga__strbuf_add(text, end_real);
+  end_real(text);
 }
 
 /* ---- ga_draw_NAME ---- */
@@ -118,9 +132,9 @@ void ga__distribution_element(ga_strbuf *text, const ga_distribution *d, int rea
   if (ga__strbuf_status(&body) != GA_NO_ERROR)
     text->failed = true;
   else {
-    ga__strbuf_add(text, begin_of(real));
+    begin_real(text, real);
     add_once(text, d->row.name, real, body.text);
-    ga__strbuf_add(text, end_real);
+    end_real(text);
   }
   ga__strbuf_clear(&body);
 }

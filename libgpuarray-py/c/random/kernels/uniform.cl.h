@@ -1,9 +1,10 @@
 /* Numbers of the unit interval from random bits, a word for float and two for double.
  *
  * Texts of distributions are written for REAL, the type of the computation, and BITS,
- * as many random bits; R(x) is a literal. distribution_text.c includes them once for
- * each type. No product is added or subtracted but by fma or as TIMES(a, b), so that
- * every device and compiler rounds alike. */
+ * as many random bits; R(x) is a literal; an element that has counts of its own has
+ * COUNTS or twice as many. distribution_text.c includes the texts once for each type.
+ * No product is added or subtracted but by fma or as TIMES(a, b), so that every device
+ * and compiler rounds alike. */
 #if REAL_IS_DOUBLE
 /* In [0, 1), a multiple of 2^-53. */
 GA_INLINE ga_double ga_unit(ga_ulong bits) {

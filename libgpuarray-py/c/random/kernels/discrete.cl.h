@@ -1,0 +1,264 @@
+/* Poisson, binomial and other numbers of events. Large ones by rejection, whose
+ * densities are compared by deviances from the mode (Loader, "Fast and accurate
+ * computation of binomial probabilities", 2000): these keep their digits in float, and
+ * for large numbers. */
+
+/* log k! - k log k + k, by Stirling's series or, if k is small, by the factorial. */
+GA_INLINE REAL ga_stirling_rest(REAL k) {
+  if (k >= 8) {
+    const REAL t = R(1.0) / k, z = ga_times(t, t);
+    REAL v = fma(z, R(-5.952380952380953e-04), R(7.936507936507937e-04));
+    v = fma(z, v, R(-2.777777777777778e-03));
+    v = fma(z, v, R(8.333333333333333e-02));
+    const REAL halved = ga_times(R(0.5), ga_real_log(k));
+    return fma(t, v, halved + R(0.91893853320467274));
+  }
+  REAL factorial = 1;
+  for (REAL j = 2; j <= k; j += 1)
+    factorial *= j;
+  return k > 0 ? k + fma(-k, ga_real_log(k), ga_real_log(factorial)) : 0;
+}
+/* k log(k / mean) - k + mean. */
+GA_INLINE REAL ga_deviance(REAL k, REAL mean) {
+  const REAL away = k - mean, sum = k + mean;
+  if (fabs(away) >= R(0.1) * sum)
+    return k > 0 ? fma(k, ga_real_log(k / mean), -away) : mean;
+  const REAL v = away / sum, z = ga_times(v, v);
+  REAL series = fma(z, R(6.666666666666667e-02), R(7.692307692307693e-02));
+  series = fma(z, series, R(9.090909090909091e-02));
+  series = fma(z, series, R(1.111111111111111e-01));
+  series = fma(z, series, R(1.428571428571428e-01));
+  series = fma(z, series, R(0.2));
+  series = fma(z, series, R(0.33333333333333333));
+  return fma(away, v, ga_times(ga_times(R(2.0) * k, v), ga_times(z, series)));
+}
+
+/* Poisson: the number of uniform factors until their product is exp(-mean). */
+GA_INLINE REAL ga_small_poisson(ga_ulong first, ga_ulong stream, ga_ulong seed,
+                                REAL lam) {
+  const REAL least = ga_real_exp(-lam);
+  REAL product = 1, k = 0;
+  for (ga_int attempt = 0; attempt < COUNTS; attempt++) {
+    ga_uint w[4];
+    ga_philox(w, first + (ga_ulong)attempt, stream, seed);
+    for (ga_int j = 0; j < 4; j++) {
+      product = ga_times(product, ga_word_unit(lam, w[j]));
+      if (product <= least)
+        return k;
+      k += 1;
+    }
+  }
+  return k;
+}
+/* PTRS of Hoermann, "The transformed rejection method for generating Poisson random
+ * variables" (1993), for means from 10 on. */
+GA_INLINE REAL ga_large_poisson(ga_ulong first, ga_ulong stream, ga_ulong seed,
+                                REAL lam) {
+  const REAL b = fma(R(2.53), sqrt(lam), R(0.931)), a = fma(R(0.02483), b, R(-0.059));
+  const REAL quick = R(0.9277) - R(3.6224) / (b - R(2.0));
+  const REAL inverse = R(1.1239) + R(1.1328) / (b - R(3.4));
+  for (ga_int attempt = 0; attempt < COUNTS; attempt++) {
+    ga_uint w[4];
+    ga_philox(w, first + (ga_ulong)attempt, stream, seed);
+    const REAL u = ga_open_unit(ga_first_bits(lam, w)) - R(0.5);
+    const REAL v = ga_word_unit(lam, w[2]), edge = R(0.5) - fabs(u);
+    const REAL k = floor(fma(R(2.0) * a / edge + b, u, lam + R(0.43)));
+    if (edge >= R(0.07) && v <= quick)
+      return k;
+    if (!(k >= 0) || (edge < R(0.013) && v > edge))
+      continue;
+    const REAL hat = a / ga_times(edge, edge) + b;
+    if (ga_real_log(ga_times(v, inverse) / hat) <=
+        -ga_stirling_rest(k) - ga_deviance(k, lam))
+      return k;
+  }
+  return floor(lam);
+}
+GA_INLINE REAL ga_poisson_of(ga_ulong first, ga_ulong stream, ga_ulong seed, REAL lam) {
+  return lam < 10 ? ga_small_poisson(first, stream, seed, lam)
+                  : ga_large_poisson(first, stream, seed, lam);
+}
+
+/* Binomial: successes among n trials, by the gaps between them. */
+GA_INLINE REAL ga_small_binomial(ga_ulong first, ga_ulong stream, ga_ulong seed, REAL n,
+                                 REAL p) {
+  const REAL rate = -ga_real_log1p(-p);
+  REAL k = 0, at = 0;
+  for (ga_int attempt = 0; p > 0 && attempt < COUNTS; attempt++) {
+    ga_uint w[4];
+    ga_philox(w, first + (ga_ulong)attempt, stream, seed);
+#if REAL_IS_DOUBLE
+    for (ga_int j = 0; j < 4; j += 2) {
+      const BITS bits = (BITS)w[j + 1] << 32 | w[j];
+#else
+    for (ga_int j = 0; j < 4; j++) {
+      const BITS bits = w[j];
+#endif
+      at += floor(ga_fine_wait_of(bits) / rate) + R(1.0);
+      if (at > n)
+        return k;
+      k += 1;
+    }
+  }
+  return k;
+}
+/* The logarithm of the probability of k of n, without what does not depend on k. */
+GA_INLINE REAL ga_log_binomial(REAL k, REAL n, REAL mean) {
+  return -ga_stirling_rest(k) - ga_stirling_rest(n - k) - ga_deviance(k, mean) -
+         ga_deviance(n - k, n - mean);
+}
+/* BTRS of Hoermann, "The generation of binomial random variates" (1993), for means from
+ * 10 on and p at most 1/2. */
+GA_INLINE REAL ga_large_binomial(ga_ulong first, ga_ulong stream, ga_ulong seed, REAL n,
+                                 REAL p) {
+  const REAL mean = ga_times(n, p), spread = sqrt(ga_times(mean, R(1.0) - p));
+  const REAL b = fma(R(2.53), spread, R(1.15));
+  const REAL a = fma(R(0.0248), b, fma(R(0.01), p, R(-0.0873)));
+  const REAL quick = R(0.92) - R(4.2) / b;
+  const REAL alpha = ga_times(R(2.83) + R(5.1) / b, spread);
+  const REAL mode = floor(ga_times(n + R(1.0), p)),
+             peak = ga_log_binomial(mode, n, mean);
+  for (ga_int attempt = 0; attempt < COUNTS; attempt++) {
+    ga_uint w[4];
+    ga_philox(w, first + (ga_ulong)attempt, stream, seed);
+    const REAL u = ga_open_unit(ga_first_bits(n, w)) - R(0.5);
+    const REAL v = ga_word_unit(n, w[2]), edge = R(0.5) - fabs(u);
+    const REAL k = floor(fma(R(2.0) * a / edge + b, u, mean + R(0.5)));
+    if (edge >= R(0.07) && v <= quick)
+      return k;
+    if (!(k >= 0 && k <= n))
+      continue;
+    const REAL hat = a / ga_times(edge, edge) + b;
+    if (ga_real_log(ga_times(v, alpha) / hat) <= ga_log_binomial(k, n, mean) - peak)
+      return k;
+  }
+  return mode;
+}
+GA_INLINE REAL ga_binomial_of(ga_ulong first, ga_ulong stream, ga_ulong seed, REAL n,
+                              REAL p) {
+  const REAL rare = p > R(0.5) ? R(1.0) - p : p;
+  const REAL k = n * rare < 10 ? ga_small_binomial(first, stream, seed, n, rare)
+                               : ga_large_binomial(first, stream, seed, n, rare);
+  return p > R(0.5) ? n - k : k;
+}
+
+/* Failures before n successes: Poisson numbers whose means have a gamma distribution.
+ */
+GA_INLINE REAL ga_negative_binomial_of(ga_ulong first, ga_ulong stream, ga_ulong seed,
+                                       REAL n, REAL p) {
+  const REAL lam = ga_gamma_of(first, stream, seed, n, (R(1.0) - p) / p);
+  return ga_poisson_of(first + COUNTS, stream, seed, lam);
+}
+
+/* Sum of squares of normal numbers about means whose squares have the sum `nonc`. */
+GA_INLINE REAL ga_noncentral_chisquare_of(ga_ulong first, ga_ulong stream,
+                                          ga_ulong seed, REAL df, REAL nonc) {
+  if (df > 1) {
+    ga_uint w[4];
+    ga_philox(w, first + COUNTS, stream, seed);
+    const REAL x = ga_count_normal(df, w) + sqrt(nonc);
+    const REAL others = R(0.5) * df - R(0.5);
+    return fma(x, x, ga_gamma_of(first, stream, seed, others, R(2.0)));
+  }
+  const REAL k = ga_poisson_of(first + COUNTS, stream, seed, R(0.5) * nonc);
+  return ga_gamma_of(first, stream, seed, fma(R(0.5), df, k), R(2.0));
+}
+
+/* Hypergeometric: good ones among `sample` of `good` and `bad`, one by one. */
+GA_INLINE REAL ga_small_hypergeometric(ga_ulong first, ga_ulong stream, ga_ulong seed,
+                                       REAL good, REAL bad, REAL sample) {
+  REAL k = 0, left = good + bad;
+  for (ga_int j = 0; j < 10; j++) {
+    ga_uint w[4];
+    if (j >= sample)
+      break;
+    ga_philox(w, first + (ga_ulong)j, stream, seed);
+    if (ga_times(ga_unit(ga_first_bits(good, w)), left) < good - k)
+      k += 1;
+    left -= 1;
+  }
+  return k;
+}
+/* The logarithm of the probability of k, without what does not depend on it: of two
+ * binomial numbers with the sum `sample`. */
+GA_INLINE REAL ga_log_hypergeometric(REAL k, REAL good, REAL bad, REAL sample) {
+  const REAL share = sample / (good + bad);
+  return ga_log_binomial(k, good, ga_times(good, share)) +
+         ga_log_binomial(sample - k, bad, ga_times(bad, share));
+}
+/* HRUA of Stadlober, "The ratio of uniforms approach for generating discrete random
+ * variates" (1990), for good at most bad and sample at most half of all. */
+GA_INLINE REAL ga_large_hypergeometric(ga_ulong first, ga_ulong stream, ga_ulong seed,
+                                       REAL good, REAL bad, REAL sample) {
+  const REAL all = good + bad, p = good / all, mean = ga_times(sample, p);
+  const REAL apart = (all - sample) / (all - R(1.0));
+  const REAL spread = sqrt(fma(ga_times(mean, R(1.0) - p), apart, R(0.5)));
+  const REAL width = fma(R(1.7155277699214135), spread, R(0.8989161620588988));
+  const REAL mode = floor(ga_times(sample + R(1.0), (good + R(1.0)) / (all + R(2.0))));
+  const REAL peak = ga_log_hypergeometric(mode, good, bad, sample);
+  const REAL greatest = sample < good ? sample : good;
+  for (ga_int attempt = 0; attempt < COUNTS; attempt++) {
+    ga_uint w[4];
+    ga_philox(w, first + (ga_ulong)attempt, stream, seed);
+    const REAL u = ga_open_unit(ga_first_bits(good, w));
+    const REAL v = ga_word_unit(good, w[2]) - R(0.5);
+    const REAL k = floor(fma(width, v / u, mean + R(0.5)));
+    if (!(k >= 0 && k <= greatest))
+      continue;
+    const REAL log_ratio = ga_log_hypergeometric(k, good, bad, sample) - peak;
+    if (R(2.0) * ga_real_log(u) <= log_ratio)
+      return k;
+  }
+  return mode;
+}
+GA_INLINE REAL ga_hypergeometric_of(ga_ulong first, ga_ulong stream, ga_ulong seed,
+                                    REAL ngood, REAL nbad, REAL nsample) {
+  const REAL all = ngood + nbad;
+  const ga_int is_rest = nsample > R(0.5) * all, is_bad = ngood > nbad;
+  const REAL sample = is_rest ? all - nsample : nsample;
+  const REAL good = is_bad ? nbad : ngood, bad = all - good;
+  REAL k = sample <= 10
+               ? ga_small_hypergeometric(first, stream, seed, good, bad, sample)
+               : ga_large_hypergeometric(first, stream, seed, good, bad, sample);
+  k = is_bad ? sample - k : k;
+  return is_rest ? ngood - k : k;
+}
+
+/* Zipf by Devroye, "Non-uniform random variate generation" (1986), X.6.1; numbers above
+ * 2^63 (float: 2^31) are drawn again. */
+GA_INLINE REAL ga_zipf_of(ga_ulong first, ga_ulong stream, ga_ulong seed, REAL a) {
+  const REAL power = a - R(1.0), ln2 = R(0.69314718055994531);
+  const REAL most = REAL_IS_DOUBLE ? R(63.0) : R(31.0);
+  if (power > 100)
+    return 1;
+  const REAL least = ga_real_exp(-ga_times(power, most * ln2));
+  const REAL b = ga_real_exp(ga_times(power, ln2)),
+             rise = ga_real_expm1(ga_times(power, ln2));
+  for (ga_int attempt = 0; attempt < COUNTS; attempt++) {
+    ga_uint w[4];
+    ga_philox(w, first + (ga_ulong)attempt, stream, seed);
+    const REAL u = ga_open_unit(ga_first_bits(a, w)), v = ga_word_unit(a, w[2]);
+    const REAL x =
+        floor(ga_real_exp(-ga_real_log(fma(u, R(1.0) - least, least)) / power));
+    const REAL growth = ga_times(power, ga_real_log1p(R(1.0) / x));
+    const REAL t = ga_real_expm1(growth);
+    if (ga_times(ga_times(v, x), t / rise) <= (R(1.0) + t) / b)
+      return x;
+  }
+  return 1;
+}
+
+/* Logarithmic series, by Kemp, "Efficient generation of logarithmically distributed
+ * pseudo-random variables" (1981). */
+GA_INLINE REAL ga_logseries_of(ga_ulong first, ga_ulong stream, ga_ulong seed, REAL p) {
+  ga_uint w[4];
+  ga_philox(w, first, stream, seed);
+  const REAL v = ga_open_unit(ga_first_bits(p, w));
+  if (v >= p)
+    return 1;
+  const REAL u = ga_word_unit(p, w[2]);
+  const REAL q = -ga_real_expm1(ga_times(ga_real_log1p(-p), u));
+  if (v > ga_times(q, q))
+    return v >= q ? 1 : 2;
+  return floor(R(1.0) + ga_real_log(v) / ga_real_log(q));
+}
