@@ -200,29 +200,34 @@ int gpurandom_counts(uint64_t *counts, const char *distribution, int typecode,
 
 /* ---- parameters ---- */
 
+/* The largest integer up to which all are numbers of the type. */
+static double most_exact(int real) {
+  return real == GA_DOUBLE ? 0x1p53 : 0x1p24;
+}
+
 static bool in_range(const gpurandom_parameter *p, double value) {
   return (p->flags & GA_RANDOM_ABOVE ? value > p->least : value >= p->least) &&
          (p->flags & GA_RANDOM_BELOW ? value < p->greatest : value <= p->greatest) &&
          !(p->flags & GA_RANDOM_WHOLE && value != floor(value));
 }
 
-/* "an integer from 0 to 1", "a finite number above 0"; returns `out`. */
+/* "an integer from 0 on", "a number above 0, at most 1"; returns `out`. */
 static const char *range_text(char out[96], const gpurandom_parameter *p) {
-  char least[40] = "", greatest[40] = "";
-  if (p->least > -INFINITY)
-    snprintf(least, sizeof least, p->flags & GA_RANDOM_ABOVE ? " above %g" : " from %g",
-             p->least);
-  if (p->greatest < INFINITY)
-    snprintf(greatest, sizeof greatest,
-             p->flags & GA_RANDOM_BELOW ? " below %g" : " to %g", p->greatest);
-  snprintf(
-      out, 96, "%s%s%s%s",
-      p->flags & GA_RANDOM_WHOLE                                ? "an integer"
-      : p->greatest < INFINITY || !(p->flags & GA_RANDOM_BELOW) ? "a number"
-                                                                : "a finite number",
-      least, greatest,
-      p->least == 0 && p->greatest == INFINITY && !(p->flags & GA_RANDOM_ABOVE) ? " on"
-                                                                                : "");
+  const bool is_above = p->flags & GA_RANDOM_ABOVE,
+             is_below = p->flags & GA_RANDOM_BELOW;
+  const char *noun = p->flags & GA_RANDOM_WHOLE       ? "an integer"
+                     : is_below && isinf(p->greatest) ? "a finite number"
+                                                      : "a number";
+  if (isinf(p->least))
+    snprintf(out, 96, "%s", noun);
+  else if (isinf(p->greatest))
+    snprintf(out, 96, "%s %s %g%s", noun, is_above ? "above" : "from", p->least,
+             is_above ? "" : " on");
+  else if (!is_above && !is_below)
+    snprintf(out, 96, "%s from %g to %g", noun, p->least, p->greatest);
+  else
+    snprintf(out, 96, "%s %s %g, %s %g", noun, is_above ? "above" : "from", p->least,
+             is_below ? "below" : "at most", p->greatest);
   return out;
 }
 
@@ -244,14 +249,25 @@ static int check_relation(const gpurandom_distribution *d, const double *values,
   return GA_NO_ERROR;
 }
 
-int ga__distribution_check(const ga_distribution *d, const double *values,
+int ga__distribution_check(const ga_distribution *d, int real, const double *values,
                            const bool *is_array) {
   char text[96];
   for (unsigned int k = 0; k < d->row.n; k++) {
     const gpurandom_parameter *p = &d->row.parameters[k];
-    if (!is_array[k] && !in_range(p, values[k]))
-      return GA_FAIL(GA_VALUE_ERROR, "%s: got %s %g, expected %s", d->row.name, p->name,
-                     values[k], range_text(text, p));
+    const double value = real == GA_DOUBLE ? values[k] : (float)values[k];
+    if (is_array[k])
+      continue;
+    if (!in_range(p, value))
+      return GA_FAIL(GA_VALUE_ERROR, "%s: got %s %g%s, expected %s", d->row.name,
+                     p->name, values[k], in_range(p, values[k]) ? " in float32" : "",
+                     range_text(text, p));
+    if (p->flags & GA_RANDOM_WHOLE && value > most_exact(real))
+      return GA_FAIL(GA_VALUE_ERROR,
+                     "%s: got %s %g, expected at most %g for results "
+                     "computed in %s",
+                     d->row.name, p->name, value, most_exact(real),
+                     real == GA_DOUBLE ? "float64"
+                                       : "float32; those of 8 bytes are in float64");
   }
   return check_relation(&d->row, values, is_array);
 }

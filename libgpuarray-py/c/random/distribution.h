@@ -38,10 +38,10 @@ int ga__distribution_has(const ga_distribution *d, int typecode, const char *ope
 /* 32-bit words of an element; not BY_COUNTS. */
 unsigned int ga__distribution_words(const ga_distribution *d, int typecode);
 uint64_t ga__distribution_counts(const ga_distribution *d, int typecode, uint64_t n);
-/* GA_VALUE_ERROR for a parameter out of range. `is_array[k]`: not known, so not
- * checked.
+/* GA_VALUE_ERROR for a parameter that is out of range in `real`. `is_array[k]`: not
+ * known, so not checked.
  */
-int ga__distribution_check(const ga_distribution *d, const double *values,
+int ga__distribution_check(const ga_distribution *d, int real, const double *values,
                            const bool *is_array);
 
 /* Adds the functions that compute a distribution's numbers in `real`, each text once in

@@ -309,6 +309,15 @@ int GpuArray_random_bernoulli(GpuArray *a, gpurandom *g, double probability) {
 
 /* ---- distributions of the table ---- */
 
+static bool overlaps(const GpuArray *a, const GpuArray *b) {
+  size_t low[2], high[2];
+  if (a->data != b->data)
+    return false;
+  ga__array_extent(&low[0], &high[0], a);
+  ga__array_extent(&low[1], &high[1], b);
+  return low[0] < high[1] && low[1] < high[0];
+}
+
 static int check_parameter(const GpuArray *p, const GpuArray *a, const char *name,
                            const char *distribution) {
   const int real = ga__distribution_real(a->typecode);
@@ -320,6 +329,9 @@ static int check_parameter(const GpuArray *p, const GpuArray *a, const char *nam
                    ga__array_text(text, p), ga__dtype_name(real));
   if (!GpuArray_ISALIGNED(p))
     return GA_FAIL(GA_UNALIGNED_ERROR, "%s: %s is not aligned to its type",
+                   distribution, name);
+  if (overlaps(p, a) && !ga__array_same_place(p, a))
+    return GA_FAIL(GA_VALUE_ERROR, "%s: %s overlaps the result; copy it first",
                    distribution, name);
   bool fits = p->nd <= a->nd;
   for (unsigned int axis = 0; fits && axis < p->nd; axis++)
@@ -345,7 +357,8 @@ static int take_parameters(parameters *p, const GpuArray *a, const double *value
     if (is_array[k])
       GA_TRY(check_parameter(p->array[k], a, d->row.parameters[k].name, d->row.name));
   }
-  return ga__distribution_check(d, p->real, is_array);
+  return ga__distribution_check(d, ga__distribution_real(a->typecode), p->real,
+                                is_array);
 }
 
 int GpuArray_random_draw(GpuArray *a, gpurandom *g, const char *distribution,
@@ -354,7 +367,7 @@ int GpuArray_random_draw(GpuArray *a, gpurandom *g, const char *distribution,
   parameters p = {.kind = GA_RANDOM_DISTRIBUTION};
   GA_TRY(ga__distribution_find(&p.row, distribution, "random_draw"));
   const ga_distribution *d = ga__distribution(p.row);
-  GA_TRY(check_target(a, g, "biuf", d->row.name));
+  GA_TRY(check_target(a, g, "biufc", d->row.name));
   GA_TRY(ga__distribution_has(d, a->typecode, d->row.name));
   GA_TRY(ga__context_supports(a->data->context, ga__distribution_real(a->typecode),
                               d->row.name));

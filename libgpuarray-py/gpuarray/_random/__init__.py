@@ -1,1 +1,1 @@
-"""Distributions of random numbers."""
+"""Random numbers: distributions, parameters, seeds, methods of generators."""

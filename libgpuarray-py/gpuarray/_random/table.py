@@ -54,14 +54,14 @@ class Parameter:
         noun = (
             "an integer" if self.whole else "a finite number" if finite else "a number"
         )
-        parts = [noun]
-        if not np.isinf(self.least):
-            parts.append(f"{'above' if self.above else 'from'} {self.least:g}")
-        if not np.isinf(self.greatest):
-            parts.append(f"{'below' if self.below else 'to'} {self.greatest:g}")
-        elif len(parts) == 2 and not self.above:
-            parts.append("on")
-        return " ".join(parts)
+        if np.isinf(self.least):
+            return noun
+        low = f"{noun} {'above' if self.above else 'from'} {self.least:g}"
+        if np.isinf(self.greatest):
+            return low if self.above else f"{low} on"
+        if not (self.above or self.below):
+            return f"{low} to {self.greatest:g}"
+        return f"{low}, {'below' if self.below else 'at most'} {self.greatest:g}"
 
 
 @dataclass(frozen=True, slots=True)

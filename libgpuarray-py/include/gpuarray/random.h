@@ -111,10 +111,11 @@ int gpurandom_device_code(char *text, size_t *size, const char *distribution,
                           int typecode);
 /* Draws from a distribution of the table. Parameter k is values[k], or, where `arrays`
  * and arrays[k] are not NULL, that array, of float64 or float32 as real numbers are
- * computed, which broadcasts to `a`. Values out of range are a GA_VALUE_ERROR; where an
- * element of an array is, the result is nan, or -1 in integer types. Integers that do
- * not fit the type become its greatest. GA_INVALID_ERROR for a type that results or
- * parameters cannot have, and another `n` than the distribution's. */
+ * computed, which broadcasts to `a` and does not overlap it, or is at the same place.
+ * Values out of range are a GA_VALUE_ERROR; where an element of an array is, the result
+ * is nan, or -1 in integer types. Integers that do not fit the type become its
+ * greatest. GA_INVALID_ERROR for a type that results or parameters cannot have, and
+ * another `n` than the distribution's. */
 int GpuArray_random_draw(GpuArray *a, gpurandom *g, const char *distribution,
                          unsigned int n, const double *values,
                          const GpuArray *const *arrays);
