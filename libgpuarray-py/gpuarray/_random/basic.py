@@ -154,7 +154,7 @@ class Basic(Draws):
             drawn = self._integers_between(first, end, size, dtype, endpoint)
             return drawn if out is None else _moved(drawn, out)
         first = _integer("low", first)
-        last = _integer("high", end) - (not endpoint)
+        last = _integer("low" if high is None else "high", end) - (not endpoint)
         target = self._target("integers", size, dtype, out)
         if target.dtype.kind == "b" and 0 <= first <= last <= 1:
             return self._fill(lib.GpuArray_random_bernoulli, target, (first + last) / 2)

@@ -80,25 +80,26 @@ def _check_host(
 
 
 def _check_relation(row: Distribution, values: Sequence[Any]) -> None:
-    """Refuse parameters on the host that do not fit each other."""
+    """Refuse arrays on the host that do not fit each other; of numbers C does."""
     first = len(values) - row.related
     names, about = [p.name for p in row.parameters[first:]], values[first:]
-    if any(isinstance(value, Array) for value in about):
+    on_host = all(isinstance(value, float | np.ndarray) for value in about)
+    if not on_host or all(isinstance(value, float) for value in about):
         return
     if row.relation == lib.GA_RANDOM_RISING:
         for k in range(1, len(about)):
-            if np.any(np.asarray(about[k]) < np.asarray(about[k - 1])):
+            if np.any(about[k] < about[k - 1]):
                 raise BadValue(
-                    f"{row.name}: {names[k]} {_shown(about[k])} is below "
-                    f"{names[k - 1]} {_shown(about[k - 1])}"
+                    f"{row.name}: got {names[k]} {_shown(about[k])}, expected at least "
+                    f"{names[k - 1]}, {_shown(about[k - 1])}"
                 )
-    if row.relation == lib.GA_RANDOM_WITHIN_SUM:
-        most = np.asarray(about[0]) + np.asarray(about[1])
-        if np.any(np.asarray(about[2]) > most):
-            raise BadValue(
-                f"{row.name}: {names[2]} {_shown(about[2])} is above {names[0]} + "
-                f"{names[1]}, {_shown(most)}"
-            )
+    if row.relation == lib.GA_RANDOM_WITHIN_SUM and np.any(
+        about[2] > about[0] + about[1]
+    ):
+        raise BadValue(
+            f"{row.name}: got {names[2]} {_shown(about[2])}, expected at most "
+            f"{names[0]} + {names[1]}, {_shown(about[0] + about[1])}"
+        )
 
 
 def _shown(value: Any) -> str:

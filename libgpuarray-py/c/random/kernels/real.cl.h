@@ -40,8 +40,9 @@ GA_INLINE REAL ga_real_log(REAL x) {
 #endif
 }
 
-/* 2^n in the range of normal numbers. */
-GA_INLINE REAL ga_real_power_of_2(ga_int n) {
+/* 2^n in the range of normal numbers; `like` gives the type. */
+GA_INLINE REAL ga_real_power_of_2(REAL like, ga_int n) {
+  (void)like;
 #if REAL_IS_DOUBLE
   return ga_random_double((ga_ulong)(n + 1023) << 52);
 #else
@@ -83,8 +84,8 @@ GA_INLINE REAL ga_real_exp(REAL x) {
   y = fma(y, r, R(1.0));
   y = fma(y, r, R(1.0));
   const ga_int whole = (ga_int)n, halved = whole >> 1;
-  return ga_times(ga_times(y, ga_real_power_of_2(halved)),
-                  ga_real_power_of_2(whole - halved));
+  return ga_times(ga_times(y, ga_real_power_of_2(y, halved)),
+                  ga_real_power_of_2(y, whole - halved));
 }
 
 /* log(1 + x) for x > -1, and exp(x) - 1, by what rounding takes from 1 + x and exp(x):
