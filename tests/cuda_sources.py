@@ -31,6 +31,7 @@ from gpuarray._nn.neighbours import images_to_neighbours, neighbours_to_images
 from gpuarray._nn.normalisation import batch_norm, batch_norm_grad, batch_norm_train
 from gpuarray._nn.pooling import MODES, Windows
 from gpuarray._nn.upsampling import bilinear_upsampling, upsampling_grad
+from gpuarray._random.table import DISTRIBUTIONS
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.compiler.errors import AssertError
 from gpuarray.compiler.scan_module import until
@@ -254,6 +255,18 @@ def numbers_at_random():
     for out in (empty(9, "int64"), gaps(2, "uint64")):
         rng.integers(0, 2**40, out=out)
     rng.random(out=empty((2**20, 2**12), "float32")[:, ::2])
+
+
+def distributions():
+    """Draws from every distribution: in float by scalars, in double by arrays."""
+    rng = gpuarray.random.default_rng(1, "null")
+    given = {1.0: 1.5}  # zipf's
+    for name, row in DISTRIBUTIONS.items():
+        single, double = ("f4", "f8") if row.kind == "f" else ("i4", "i8")
+        values = [given.get(p.least, 1.0 if p.whole else 0.5) for p in row.parameters]
+        rng._draw(name, values, 9, single, None)
+        arrays = [empty((3, 1), "f8") for _ in values]
+        rng._draw(name, arrays, (3, 4), double, None)
 
 
 def searches():
@@ -589,6 +602,7 @@ def main() -> None:
         sorts,
         picks,
         numbers_at_random,
+        distributions,
         searches,
         neighbourhoods,
         sequences,

@@ -449,6 +449,13 @@ static void test_random_numbers(void) {
   REFUSES(GpuArray_random_exponential(P(&a), P(&g), 1));
   REFUSES(GpuArray_random_integers(P(&positions), P(&g), 0, 5));
   REFUSES(GpuArray_random_bernoulli(P(&mask), P(&g), 0.5));
+  const double values[2] = {0, 1};
+  uint64_t counts;
+  size_t size = 0;
+  REFUSES(GpuArray_random_draw(P(&a), P(&g), P("normal"), 2, P(values), NULL));
+  REFUSES(gpurandom_counts(P(&counts), P("normal"), GA_FLOAT, 3));
+  REFUSES(gpurandom_device_code(NULL, P(&size), P("normal"), GA_FLOAT));
+  CHECK(gpurandom_table(0) != NULL && gpurandom_table(1000) == NULL);
   CHECK(g.position == 0);
 }
 

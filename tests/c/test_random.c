@@ -102,10 +102,115 @@ static void test_known_answers(gpucontext *ctx) {
   GpuArray_clear(&a);
 }
 
+static int draw(GpuArray *a, gpurandom *g, const char *name, double first,
+                double second) {
+  const double values[4] = {first, second, -1, 1};
+  unsigned int row = 0;
+  while (strcmp(gpurandom_table(row)->name, name) != 0)
+    row++;
+  return GpuArray_random_draw(a, g, name, gpurandom_table(row)->n, values, NULL);
+}
+
+static void test_failures_of_draws(gpucontext *ctx) {
+  GpuArray f = empty(ctx, GA_FLOAT, 3), d = empty(ctx, GA_DOUBLE, 3), wrong;
+  GpuArray i = empty(ctx, GA_INT, 3), c = empty(ctx, GA_CFLOAT, 3);
+  GpuArray longer = empty(ctx, GA_FLOAT, 4);
+  const double values[2] = {0, 1};
+  gpurandom g;
+  gpurandom_init(&g, 1, 2);
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_random_draw(&f, &g, "norm", 2, values, NULL));
+  CHECK_TEXT("got distribution 'norm', expected one of uniform, normal");
+  CHECK_STATUS(GA_INVALID_ERROR,
+               GpuArray_random_draw(&f, &g, "normal", 1, values, NULL));
+  CHECK_TEXT("got 1 parameters, expected 2");
+  CHECK_STATUS(GA_INVALID_ERROR, draw(&i, &g, "normal", 0, 1));
+  CHECK_STATUS(GA_INVALID_ERROR, draw(&c, &g, "normal", 0, 1));
+  CHECK_STATUS(GA_VALUE_ERROR, draw(&f, &g, "normal", 0, -1));
+  CHECK_TEXT("normal: got scale -1, expected a finite number from 0 on");
+  CHECK_STATUS(GA_VALUE_ERROR, draw(&f, &g, "normal", NAN, 1));
+  CHECK_STATUS(GA_VALUE_ERROR, draw(&f, &g, "normal", 1e300, 1));
+  CHECK_TEXT("in float32");
+  CHECK_OK(draw(&d, &g, "normal", 1e300, 1));
+  CHECK_STATUS(GA_VALUE_ERROR, draw(&i, &g, "geometric", 0, 0));
+  CHECK_TEXT("a number above 0, at most 1");
+  CHECK_STATUS(GA_VALUE_ERROR, draw(&i, &g, "logseries", 1, 0));
+  CHECK_TEXT("a number from 0, below 1");
+  CHECK_STATUS(GA_VALUE_ERROR, draw(&i, &g, "binomial", 2.5, 0.5));
+  CHECK_TEXT("an integer from 0 on");
+  CHECK_STATUS(GA_VALUE_ERROR, draw(&i, &g, "binomial", 0x1p25, 0.5));
+  CHECK_TEXT("computed in float32; those of 8 bytes");
+  CHECK_STATUS(GA_VALUE_ERROR, draw(&f, &g, "uniform", 2, 1));
+  CHECK_TEXT("uniform: got high 1, expected at least low, 2");
+  CHECK_STATUS(GA_VALUE_ERROR, draw(&i, &g, "hypergeometric", 2, 1));
+  const double marbles[3] = {2, 1, 4};
+  CHECK_STATUS(GA_VALUE_ERROR,
+               GpuArray_random_draw(&i, &g, "hypergeometric", 3, marbles, NULL));
+  CHECK_TEXT("got nsample 4, expected at most ngood + nbad, 3");
+  const GpuArray *arrays[2] = {&d, NULL};
+  CHECK_STATUS(GA_INVALID_ERROR,
+               GpuArray_random_draw(&f, &g, "normal", 2, values, arrays));
+  CHECK_TEXT("loc is float64 (3,), expected float32");
+  arrays[0] = &longer;
+  CHECK_STATUS(GA_VALUE_ERROR,
+               GpuArray_random_draw(&f, &g, "normal", 2, values, arrays));
+  CHECK_TEXT("does not broadcast");
+  wrong = f;
+  wrong.strides[0] = -4;
+  wrong.offset += 8;
+  wrong.flags &= ~(GA_C_CONTIGUOUS | GA_F_CONTIGUOUS);
+  arrays[0] = &wrong;
+  CHECK_STATUS(GA_VALUE_ERROR,
+               GpuArray_random_draw(&f, &g, "normal", 2, values, arrays));
+  CHECK_TEXT("overlaps the result");
+  arrays[0] = &f;
+  CHECK_OK(GpuArray_random_draw(&f, &g, "normal", 2, values, arrays));
+  CHECK(g.position == 2 + 1);
+  GpuArray_clear(&f), GpuArray_clear(&d), GpuArray_clear(&i), GpuArray_clear(&c);
+  GpuArray_clear(&longer);
+}
+
+static void test_the_table(gpucontext *ctx) {
+  for (unsigned int row = 0; gpurandom_table(row) != NULL; row++) {
+    const gpurandom_distribution *d = gpurandom_table(row);
+    const int typecode = d->kind == 'f' ? GA_DOUBLE : GA_LONG;
+    const double values[4] = {0.5, 0.5, 0.5, 0.5}, whole[4] = {1, 1, 1, 1};
+    const bool is_whole = d->parameters[0].flags & GA_RANDOM_WHOLE;
+    GpuArray a = empty(ctx, typecode, 9);
+    uint64_t counts;
+    size_t size = 0, again;
+    gpurandom g;
+    gpurandom_init(&g, 1, 2);
+    const bool above_1 = d->parameters[0].least == 1;
+    const double two[4] = {2, 2, 2, 2};
+    CHECK_OK(GpuArray_random_draw(&a, &g, d->name, d->n,
+                                  above_1    ? two
+                                  : is_whole ? whole
+                                             : values,
+                                  NULL));
+    CHECK_OK(gpurandom_counts(&counts, d->name, typecode, 9));
+    CHECK(g.position == counts);
+    CHECK_OK(gpurandom_device_code(NULL, &size, d->name, typecode));
+    char *text = malloc(size);
+    again = size;
+    CHECK_OK(gpurandom_device_code(text, &again, d->name, typecode));
+    CHECK(again == size && strlen(text) == size - 1);
+    again = 1;
+    text[0] = '?';
+    CHECK_OK(gpurandom_device_code(text, &again, d->name, typecode));
+    CHECK(again == size && text[0] == '?');
+    free(text);
+    GpuArray_clear(&a);
+  }
+  uint64_t counts;
+  CHECK_STATUS(GA_INVALID_ERROR, gpurandom_counts(&counts, "normal", GA_INT, 9));
+}
+
 int main(void) {
   gpucontext *null = open_null();
   test_failures(null);
   test_integers_of_64_bits(null);
+  test_failures_of_draws(null);
+  test_the_table(null);
   gpucontext_deref(null);
   if (check_failures)
     return check_result("random");

@@ -1,12 +1,13 @@
 """Distributions of random generators: their laws, the same bits everywhere, arrays."""
 
+import json
 import zlib
 
 import gpuarray
 import numpy as np
 import pytest
 from gpuarray._random.table import DISTRIBUTIONS, count, device_code, real_dtype
-from gpuarray.random import Generator
+from gpuarray.random import Generator, default_rng
 from judge import assert_same
 from scipy import stats
 
@@ -543,3 +544,120 @@ def test_draws_share_no_counts(context):
         parts = [draw(generator, name, given, 8).get() for _ in range(2)]
         whole = draw(rng(context), name, given, 16).get()
         np.testing.assert_array_equal(np.concatenate(parts), whole)
+
+
+# ---- programs ----
+
+
+def test_a_gibbs_sampler_finds_the_parameters_of_normal_numbers(context):
+    """Mean and precision of data, drawn in turn by normal and gamma numbers."""
+    generator = rng(context)
+    data = generator.normal(3.0, 2.0, 2000).get()
+    n, mean = data.size, data.mean()
+    mu, kept = generator.normal(size=400), []
+    for _ in range(20):
+        square = ((data - mean) ** 2).sum() + n * (mu - mean) ** 2
+        precision = generator.gamma(n / 2 + 1, 2 / square)
+        mu = generator.normal(mean, 1 / gpuarray.sqrt(n * precision))
+        kept.append((mu.get().mean(), (1 / gpuarray.sqrt(precision)).get().mean()))
+    np.testing.assert_allclose(np.mean(kept[5:], 0), [mean, data.std()], rtol=0.01)
+
+
+def test_thompson_sampling_finds_the_better_arm(context):
+    generator, chances = rng(context), np.array([0.2, 0.5, 0.45])
+    wins = gpuarray.ones((500, 3), context=context)
+    losses = gpuarray.ones((500, 3), context=context)
+    arms = gpuarray.arange(3, context=context)
+    for _ in range(60):
+        pulled = generator.beta(wins, losses).argmax(1)[:, None] == arms
+        won = generator.bernoulli(chances, (500, 3)) & pulled
+        wins, losses = wins + won, losses + (pulled & ~won)
+    pulls = (wins + losses - 2).get().sum(0)
+    assert pulls.sum() == 500 * 60 and pulls.argmax() == 1 and pulls.argmin() == 0
+
+
+def test_topics_of_documents(context):
+    """Words of documents from mixtures of topics: Dirichlet, then multinomial."""
+    generator = rng(context)
+    shares = generator.dirichlet([0.3, 0.3], 50)
+    topics = generator.dirichlet(np.full(8, 0.5), 2)
+    words = generator.multinomial(generator.poisson(100.0, 50), shares @ topics)
+    assert words.shape == (50, 8)
+    rate = words.get().sum() / 50
+    assert 90 < rate < 110
+
+
+def test_states_save_and_load(context):
+    generator = rng(context)
+    generator.gamma(2.0, size=5)
+    generator.spawn(3)
+    saved = json.loads(json.dumps(generator.bit_generator.state))
+    wanted, child = generator.poisson(4.0, 9).get(), generator.spawn(1)[0].state
+    other = Generator(0, context)
+    other.bit_generator.state = saved
+    assert_same(other.poisson(4.0, 9), wanted, exact=True)
+    assert other.spawn(1)[0].state == child
+    assert generator.jumped().state == (7, 4, generator.state[2])
+    assert generator.bit_generator.jumped(2).state["state"]["stream"] == 5
+    position = generator.state[2]
+    generator.bit_generator.advance(-position)
+    assert generator.state == (7, 3, 0)
+    raw = generator.bit_generator.random_raw(4)
+    assert_same(raw, rng(context).bits(4, "uint64").get(), exact=True)
+
+
+def test_seeds_of_every_kind(context):
+    sequence = np.random.SeedSequence([1, 2])
+    first = sequence.generate_state(2, np.uint64).tolist()
+    for seed in ([1, 2], (1, 2), np.array([1, 2]), sequence):
+        assert default_rng(seed, context).state == (*first, 0)
+    assert default_rng(np.int64(5), context).state == (5, 0, 0)
+    large = np.random.SeedSequence(2**100 + 1).generate_state(2, np.uint64).tolist()
+    assert default_rng(2**100 + 1, context).state == (*large, 0)
+    generator = rng(context)
+    assert default_rng(generator) is generator
+    for error, said, seed in (
+        (ValueError, "seed -1 is negative", -1),
+        (ValueError, "seed has -3", [1, -3]),
+        (TypeError, "seed is 'a'", "a"),
+        (TypeError, "seed is 1.5", 1.5),
+        (TypeError, "PCG64", np.random.default_rng(1)),
+    ):
+        with pytest.raises(error, match=said):
+            default_rng(seed, context)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (3, "expected a dict"),
+        ({"bit_generator": "Philox4x32"}, "expected a dict"),
+        ({"bit_generator": "PCG64", "state": {}}, "expected a dict"),
+        (
+            {
+                "bit_generator": "PCG64",
+                "state": {"seed": 1, "stream": 0, "position": 0},
+            },
+            "'PCG64', expected 'Philox4x32'",
+        ),
+        (
+            {
+                "bit_generator": "Philox4x32",
+                "state": {"seed": -1, "stream": 0, "position": 0},
+            },
+            "state -1 is not in 0",
+        ),
+    ],
+)
+def test_states_that_are_none(context, value, said):
+    generator = rng(context)
+    with pytest.raises(ValueError, match=said):
+        generator.bit_generator.state = value
+    with pytest.raises(ValueError, match="expected seed, stream and position"):
+        generator.state = 5
+    assert generator.state == (7, 3, 0)
+
+
+def test_the_generator_has_all_that_numpys_has():
+    names = {name for name in dir(np.random.Generator) if name[0] != "_"}
+    assert names <= set(dir(Generator))
