@@ -2,7 +2,12 @@
 
 The generator is Philox4x32-10. Its numbers depend on its seed, stream and position, not
 on the device or the layout of an array: bits, integers and uniform numbers are the same
-on all devices.
+on all devices, as are those of other distributions but normal, lognormal and
+exponential ones, which differ by the rounding of a device's logarithm.
+
+``Generator`` has the methods of NumPy's, with ``dtype`` and ``out`` in most of them; its
+numbers are not those of NumPy's generators. Where these choose an algorithm
+(``method=``), both names draw by the same one here.
 
 >>> import gpuarray
 >>> rng = gpuarray.random.default_rng(42, context="null")

@@ -182,7 +182,7 @@ class Basic(Draws):
             _check_bounds(np.asarray(low), np.asarray(high), result, endpoint)
         bounds = [self._words("low", low), self._words("high", high)]
         shape = broadcast_shape("integers", ["low", "high"], bounds, size)
-        count = bounds[1] - bounds[0] + np.uint64(endpoint)
+        count = FUNCTIONS["subtract"](bounds[1], bounds[0]) + np.uint64(endpoint)
         bits = self.bits(shape, np.uint64)
         below = FUNCTIONS["where"](count == 0, bits, _high_half(bits, count))
         drawn: Array = (bounds[0] + below).astype(result)
@@ -279,7 +279,7 @@ def _check_bounds(low: Any, high: Any, dtype: np.dtype[Any], endpoint: bool) -> 
             raise BadValue(f"integers: {low} to {last} is out of bounds for {dtype}")
 
 
-def _high_half(a: Array, b: Array) -> Array:
+def _high_half(a: Any, b: Any) -> Array:
     """Return the high 64 bits of products of 64 bits."""
     half, low = np.uint64(32), np.uint64(2**32 - 1)
     a_low, a_high, b_low, b_high = a & low, a >> half, b & low, b >> half

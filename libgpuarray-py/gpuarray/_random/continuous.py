@@ -10,6 +10,7 @@ import numpy.typing as npt
 from gpuarray._random.drawing import Draws
 from gpuarray._random.parameters import Size, as_parameters, broadcast_shape
 from gpuarray._random.table import real_dtype
+from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.array import Array
 from gpuarray.dtypes import as_dtype
 
@@ -337,8 +338,8 @@ class Continuous(Draws):
         """Return angles in [-pi, pi] of the density exp(kappa cos(x - mu)).
 
         >>> rng = gpuarray.random.default_rng(1)
-        >>> print(rng.vonmises(0.0, 4.0, 100_000).mean().round(1))
-        -0.0
+        >>> print(rng.vonmises(1.0, 4.0, 100_000).mean().round(1))
+        1.0
         """
         return self._draw("vonmises", [mu, kappa], size, dtype, out)
 
@@ -384,5 +385,6 @@ class Continuous(Draws):
         shape = broadcast_shape("noncentral_f", names, [*numbers, nonc], size)
         over = self.noncentral_chisquare(numbers[0], nonc, shape, dtype)
         under = self.chisquare(numbers[1], shape, dtype)
-        ratio: Array = over / under * (numbers[1] / numbers[0])
-        return ratio
+        divide = FUNCTIONS["divide"]
+        ratio: Array = divide(divide(over, numbers[0]) * numbers[1], under)
+        return ratio.astype(over.dtype)

@@ -50,7 +50,7 @@ class Multivariate(Draws):
         columns = []
         for k in range(shares.shape[-1] - 1):
             columns.append(self._binomial(left, given[..., k]))
-            left = left - columns[-1]
+            left = FUNCTIONS["subtract"](left, columns[-1])
         return self._joined([*columns, left], rows, shares.shape[-1], dtype)
 
     def _binomial(self, n: Array, p: Any) -> Array:
@@ -117,7 +117,7 @@ class Multivariate(Draws):
         for k in range(len(counts) - 1):
             good, bad = float(counts[k]), float(rest[k + 1])
             columns.append(self._hypergeometric(good, bad, left))
-            left = left - columns[-1]
+            left = FUNCTIONS["subtract"](left, columns[-1])
         return self._joined([*columns, left][: len(counts)], rows, len(counts), dtype)
 
     def _hypergeometric(self, good: float, bad: float, sample: Array) -> Array:
@@ -221,7 +221,7 @@ def covariance_factor(
         raise BadValue(
             f"{operation}: method is {method!r}, expected svd, eigh or cholesky"
         )
-    factor = np.sqrt(np.maximum(values, 0))[:, None] * right
+    factor: npt.NDArray[Any] = np.sqrt(np.maximum(values, 0))[:, None] * right
     is_valid = signs.all() and np.allclose(factor.T @ factor, matrix, tol, tol)
     if not is_valid and check_valid == "raise":
         raise BadValue(f"{operation}: cov is not symmetric positive semidefinite")
@@ -252,7 +252,7 @@ def _rows(operation: str, size: Size, *shapes: tuple[int, ...]) -> tuple[int, ..
 def _reals(operation: str, name: str, value: Any) -> npt.NDArray[Any]:
     """Return finite numbers on the host."""
     try:
-        host = asnumpy(value).astype(np.float64)
+        host: npt.NDArray[Any] = asnumpy(value).astype(np.float64)
     except (TypeError, ValueError):
         raise BadType(f"{operation}: got {name} {value!r}, expected numbers") from None
     if not np.isfinite(host).all():

@@ -112,7 +112,8 @@ def _on_device(value: Any, real: np.dtype[Any], context: Context) -> float | Arr
         return value
     if isinstance(value, np.ndarray):
         return Array.from_host(value.astype(real), context)
-    return value if value.dtype == real else value.astype(real)
+    array: Array = value if value.dtype == real else value.astype(real)
+    return array
 
 
 def broadcast_shape(

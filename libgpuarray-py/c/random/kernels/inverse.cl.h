@@ -9,7 +9,7 @@ GA_INLINE REAL ga_wait_of(BITS bits) {
 #endif
 }
 GA_INLINE REAL ga_exponential_of(BITS bits, REAL scale) {
-  return scale * ga_wait_of(bits);
+  return ga_times(scale, ga_wait_of(bits));
 }
 
 /* The same with all digits near 0, too, where u is near 1; above 0. */
