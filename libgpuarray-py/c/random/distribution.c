@@ -120,6 +120,9 @@ static const ga_distribution table[] = {
 };
 
 #define N_ROWS (sizeof table / sizeof *table)
+_Static_assert(sizeof table->row.parameters ==
+                   GA_RANDOM_PARAMETERS * sizeof(gpurandom_parameter),
+               "the header says how many parameters there are");
 
 const ga_distribution *ga__distribution(unsigned int row) {
   return row < N_ROWS ? &table[row] : NULL;

@@ -9,6 +9,8 @@
  * as many. */
 #define GA_RANDOM_COUNTS 64
 
+#define GA_RANDOM_PARAMETERS 4 /* of a distribution at most */
+
 /* Texts of device code, in the order in which they depend on one another. */
 enum ga_random_text {
   GA_TEXT_UNIFORM = 1,

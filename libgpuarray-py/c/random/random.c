@@ -44,15 +44,14 @@ static int check_target(const GpuArray *a, const gpurandom *g, const char *kinds
 
 /* ---- launches ---- */
 
-#define MAX_PARAMETERS 4
 #define NARROW ((size_t)INT32_MAX - (1 << 20))
 
 /* What is drawn: of a distribution its scalars and arrays, else two integers. */
 typedef struct parameters {
   enum ga_random_kind kind;
   unsigned int row;
-  double real[MAX_PARAMETERS];
-  const GpuArray *array[MAX_PARAMETERS]; /* NULL: a scalar */
+  double real[GA_RANDOM_PARAMETERS];
+  const GpuArray *array[GA_RANDOM_PARAMETERS]; /* NULL: a scalar */
   uint64_t whole[2];
 } parameters;
 
@@ -64,7 +63,7 @@ typedef struct target {
   size_t n;
   unsigned int nd;
   size_t dims[GA_MAX_NDIM + 1];
-  ssize_t strides[1 + MAX_PARAMETERS][GA_MAX_NDIM + 1];
+  ssize_t strides[1 + GA_RANDOM_PARAMETERS][GA_MAX_NDIM + 1];
 } target;
 
 static void add_complex_axis(target *t) {
@@ -89,7 +88,7 @@ static void plan_target(target *t, const GpuArray *a, const parameters *p) {
   t->n = ga__array_count(a);
   memcpy(t->dims, a->dimensions, a->nd * sizeof *t->dims);
   memcpy(t->strides[0], a->strides, a->nd * sizeof *t->strides[0]);
-  for (unsigned int k = 0; k < MAX_PARAMETERS; k++)
+  for (unsigned int k = 0; k < GA_RANDOM_PARAMETERS; k++)
     broadcast(t, k, p->array[k]);
   if (ga__dtype_kind(a->typecode) == 'c')
     add_complex_axis(t);
@@ -97,16 +96,16 @@ static void plan_target(target *t, const GpuArray *a, const parameters *p) {
     t->nd = 1;
     t->dims[0] = 1;
   }
-  ssize_t *list[1 + MAX_PARAMETERS];
-  for (unsigned int k = 0; k <= MAX_PARAMETERS; k++)
+  ssize_t *list[1 + GA_RANDOM_PARAMETERS];
+  for (unsigned int k = 0; k <= GA_RANDOM_PARAMETERS; k++)
     list[k] = t->strides[k];
-  ga__shape_collapse(1 + MAX_PARAMETERS, &t->nd, t->dims, list);
+  ga__shape_collapse(1 + GA_RANDOM_PARAMETERS, &t->nd, t->dims, list);
 }
 
 static bool is_wide(const target *t, const parameters *p) {
   if (t->n >= NARROW)
     return true;
-  for (unsigned int k = 0; k <= MAX_PARAMETERS; k++) {
+  for (unsigned int k = 0; k <= GA_RANDOM_PARAMETERS; k++) {
     const GpuArray *a = k == 0 ? t->a : p->array[k - 1];
     size_t low, high;
     if (a == NULL)
@@ -122,7 +121,7 @@ static void plan_kernel(ga_random_spec *s, const target *t, const parameters *p)
   memset(s, 0, sizeof *s);
   s->kind = (unsigned char)p->kind;
   s->row = (unsigned char)p->row;
-  for (unsigned int k = 0; k < MAX_PARAMETERS; k++)
+  for (unsigned int k = 0; k < GA_RANDOM_PARAMETERS; k++)
     s->arrays |= (unsigned char)((p->array[k] != NULL) << k);
   s->typecode = (unsigned char)t->typecode;
   const bool is_block = GpuArray_IS_C_CONTIGUOUS(t->a) && s->arrays == 0;
@@ -155,7 +154,7 @@ static void add_layout(ga_args *args, const target *t, const ga_random_spec *s,
   for (unsigned int axis = 1; axis < t->nd; axis++)
     ga__args_u32(args, (uint32_t)t->dims[axis]);
   ga__args_strides(args, s->wide, t->nd, t->strides[0], size);
-  for (unsigned int k = 0; k < MAX_PARAMETERS; k++)
+  for (unsigned int k = 0; k < GA_RANDOM_PARAMETERS; k++)
     if (p->array[k] != NULL)
       ga__args_strides(args, s->wide, t->nd, t->strides[1 + k],
                        gpuarray_get_elsize(p->array[k]->typecode));
@@ -347,7 +346,7 @@ static int check_parameter(const GpuArray *p, const GpuArray *a, const char *nam
 static int take_parameters(parameters *p, const GpuArray *a, const double *values,
                            const GpuArray *const *arrays) {
   const ga_distribution *d = ga__distribution(p->row);
-  bool is_array[MAX_PARAMETERS] = {false};
+  bool is_array[GA_RANDOM_PARAMETERS] = {false};
   for (unsigned int k = 0; k < d->row.n; k++) {
     p->array[k] = arrays == NULL ? NULL : arrays[k];
     is_array[k] = p->array[k] != NULL;

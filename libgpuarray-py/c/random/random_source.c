@@ -2,6 +2,8 @@
  * "Parallel random numbers: as easy as 1, 2, 3" (2011). */
 #include "c/random/random_source.h"
 
+#include <string.h>
+
 #include "c/base/dtype.h"
 #include "c/program/kernel_text.h"
 #include "c/random/distribution.h"
@@ -85,6 +87,11 @@ static void add_parameters(ga_strbuf *t, const ga_random_spec *s) {
   ga__strbuf_add(t, "\n");
 }
 
+static bool is_uniform(const ga_random_spec *s) {
+  const ga_distribution *d = distribution(s);
+  return d != NULL && strcmp(d->row.name, "uniform") == 0;
+}
+
 /* Integers that do not fit become the greatest; nan becomes -1. */
 static void add_store(ga_strbuf *t, const ga_random_spec *s) {
   const char kind = ga__dtype_kind(s->typecode);
@@ -99,9 +106,9 @@ static void add_store(ga_strbuf *t, const ga_random_spec *s) {
         " ? (RN_TYPE)((ga_ulong)-1 >> %u) : (RN_TYPE)(v))",
         bits - 1 - (kind == 'i'), 64 - bits + (kind == 'i'));
   ga__strbuf_add(t, "\n#define RN_CAP(v) ");
-  if (distribution(s) == ga__distribution(0) && s->typecode == GA_HALF)
+  if (is_uniform(s) && s->typecode == GA_HALF)
     ga__strbuf_add(t, "ga_capped(v, p0, p1, 13, 16777216.0f)");
-  else if (distribution(s) == ga__distribution(0) && s->typecode == GA_BFLOAT16)
+  else if (is_uniform(s) && s->typecode == GA_BFLOAT16)
     ga__strbuf_add(t, "ga_capped(v, p0, p1, 16, INFINITY)");
   else
     ga__strbuf_add(t, "(v)");
@@ -154,7 +161,7 @@ static void add_layout_parameters(ga_strbuf *t, const ga_random_spec *s) {
     ga__strbuf_addf(t, ", ga_uint d%u", axis);
   for (unsigned int axis = 0; axis < s->nd; axis++)
     ga__strbuf_addf(t, ", RN_INT s%u", axis);
-  for (unsigned int k = 0; k < 8; k++)
+  for (unsigned int k = 0; k < GA_RANDOM_PARAMETERS; k++)
     for (unsigned int axis = 0; s->arrays & 1u << k && axis < s->nd; axis++)
       ga__strbuf_addf(t, ", RN_INT a%u_s%u", k, axis);
   ga__strbuf_add(t, "\n");
@@ -172,7 +179,7 @@ static void add_walk(ga_strbuf *t, const ga_random_spec *s) {
 /* The same for an element i, whose parameters' places are b0, b1, ... */
 static void add_element_walk(ga_strbuf *t, const ga_random_spec *s) {
   ga__strbuf_add(t, "#define RN_STARTS");
-  for (unsigned int k = 0; k < 8; k++)
+  for (unsigned int k = 0; k < GA_RANDOM_PARAMETERS; k++)
     if (s->arrays & 1u << k)
       ga__strbuf_addf(
           t,
@@ -182,7 +189,7 @@ static void add_element_walk(ga_strbuf *t, const ga_random_spec *s) {
   ga__strbuf_add(t, "\n#define RN_WALK");
   if (s->nd > 0)
     ga__strbuf_add(t, " RN_COUNTER rest = (RN_COUNTER)i; RN_INT at, p = 0;");
-  for (unsigned int k = 0; k < 8; k++)
+  for (unsigned int k = 0; k < GA_RANDOM_PARAMETERS; k++)
     if (s->arrays & 1u << k)
       ga__strbuf_addf(t, " RN_INT b%u = 0;", k);
   for (unsigned int axis = s->nd; axis-- > 0;) {
@@ -191,12 +198,12 @@ static void add_element_walk(ga_strbuf *t, const ga_random_spec *s) {
                       axis, axis, axis);
     else
       ga__strbuf_add(t, " at = (RN_INT)rest; p += at * s0;");
-    for (unsigned int k = 0; k < 8; k++)
+    for (unsigned int k = 0; k < GA_RANDOM_PARAMETERS; k++)
       if (s->arrays & 1u << k)
         ga__strbuf_addf(t, " b%u += at * a%u_s%u;", k, k, axis);
   }
   ga__strbuf_add(t, "\n#define RN_LOADS");
-  for (unsigned int k = 0; k < 8; k++)
+  for (unsigned int k = 0; k < GA_RANDOM_PARAMETERS; k++)
     if (s->arrays & 1u << k)
       ga__strbuf_addf(t, " const RN_WORK p%u = a%u[b%u];", k, k, k);
   ga__strbuf_addf(t, "\n#define RN_PLACE %s\n", s->nd > 0 ? "p" : "i");

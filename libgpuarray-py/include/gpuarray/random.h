@@ -87,7 +87,7 @@ typedef struct _gpurandom_distribution {
   int form; /* gpurandom_form */
   unsigned int counts;  /* of an element, for BY_COUNTS */
   int relation;         /* gpurandom_relation */
-  unsigned int related; /* number of parameters that it is about */
+  unsigned int related; /* number of parameters that it is about, the last ones */
   unsigned int n;       /* number of parameters */
   gpurandom_parameter parameters[4];
 } gpurandom_distribution;
@@ -95,8 +95,8 @@ typedef struct _gpurandom_distribution {
 /* A row of the table of distributions, counted from 0; NULL behind the last. Static. */
 const gpurandom_distribution *gpurandom_table(unsigned int row);
 /* Sets *counts to the counts that a draw of `n` elements of a type advances the
- * position by. GA_VALUE_ERROR for an unknown distribution or a type that it does not
- * have. */
+ * position by. GA_VALUE_ERROR for an unknown distribution, GA_INVALID_ERROR for a type
+ * that its results cannot have. */
 int gpurandom_counts(uint64_t *counts, const char *distribution, int typecode,
                      uint64_t n);
 /* Device code for kernels of one's own, in CLUDA: the function
@@ -106,7 +106,7 @@ int gpurandom_counts(uint64_t *counts, const char *distribution, int typecode,
  * REAL being ga_double or ga_float as said; nan for parameters out of range. Texts of
  * several distributions may follow one another. `*size` is the size of `text`, and
  * becomes the size needed with the final 0; `text` is filled if that fits, and may be
- * NULL. GA_VALUE_ERROR as gpurandom_counts. */
+ * NULL. Fails as gpurandom_counts does. */
 int gpurandom_device_code(char *text, size_t *size, const char *distribution,
                           int typecode);
 /* Draws from a distribution of the table. Parameter k is values[k], or, where `arrays`

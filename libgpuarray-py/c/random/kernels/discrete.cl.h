@@ -3,20 +3,24 @@
  * computation of binomial probabilities", 2000): these keep their digits in float, and
  * for large numbers. */
 
-/* log k! - k log k + k, by Stirling's series or, if k is small, by the factorial. */
-GA_INLINE REAL ga_stirling_rest(REAL k) {
-  if (k >= 8) {
-    const REAL t = R(1.0) / k, z = ga_times(t, t);
-    REAL v = fma(z, R(-5.952380952380953e-04), R(7.936507936507937e-04));
-    v = fma(z, v, R(-2.777777777777778e-03));
-    v = fma(z, v, R(8.333333333333333e-02));
-    const REAL halved = ga_times(R(0.5), ga_real_log(k));
-    return fma(t, v, halved + R(0.91893853320467274));
-  }
-  REAL factorial = 1;
-  for (REAL j = 2; j <= k; j += 1)
-    factorial *= j;
-  return k > 0 ? k + fma(-k, ga_real_log(k), ga_real_log(factorial)) : 0;
+/* log k! less k log k - k + log(2 pi max(k, 1)) / 2: Stirling's series, or for k below
+ * 8 its sum. */
+GA_INLINE REAL ga_stirling_series(REAL k) {
+  const REAL t = R(1.0) / k, z = ga_times(t, t);
+  REAL v = fma(z, R(-5.952380952380953e-04), R(7.936507936507937e-04));
+  v = fma(z, v, R(-2.777777777777778e-03));
+  v = ga_times(t, fma(z, v, R(8.333333333333333e-02)));
+  v = k < 8 ? R(0.011896709945891770) : v;
+  v = k < 7 ? R(0.013876128823070748) : v;
+  v = k < 6 ? R(0.016644691189821193) : v;
+  v = k < 5 ? R(0.020790672103765094) : v;
+  v = k < 4 ? R(0.027677925684998338) : v;
+  v = k < 3 ? R(0.041340695955409294) : v;
+  v = k < 2 ? R(0.081061466795327258) : v;
+  return k < 1 ? R(-0.91893853320467274) : v;
+}
+GA_INLINE REAL ga_from_1(REAL k) {
+  return k > 1 ? k : 1;
 }
 /* k log(k / mean) - k + mean. */
 GA_INLINE REAL ga_deviance(REAL k, REAL mean) {
@@ -69,7 +73,8 @@ GA_INLINE REAL ga_large_poisson(ga_ulong first, ga_ulong stream, ga_ulong seed,
       continue;
     const REAL hat = a / ga_times(edge, edge) + b;
     if (ga_real_log(ga_times(v, inverse) / hat) <=
-        -ga_stirling_rest(k) - ga_deviance(k, lam))
+        -ga_deviance(k, lam) - ga_stirling_series(k) - R(0.91893853320467274) -
+            R(0.5) * ga_real_log(ga_from_1(k)))
       return k;
   }
   return floor(lam);
@@ -102,10 +107,14 @@ GA_INLINE REAL ga_small_binomial(ga_ulong first, ga_ulong stream, ga_ulong seed,
   }
   return k;
 }
-/* The logarithm of the probability of k of n, without what does not depend on k. */
+/* The logarithm of the probability of k of n, without what does not depend on k and
+ * without -log(k (n - k)) / 2, of which ga_pair has the argument. */
 GA_INLINE REAL ga_log_binomial(REAL k, REAL n, REAL mean) {
-  return -ga_stirling_rest(k) - ga_stirling_rest(n - k) - ga_deviance(k, mean) -
-         ga_deviance(n - k, n - mean);
+  return -ga_deviance(k, mean) - ga_deviance(n - k, n - mean) - ga_stirling_series(k) -
+         ga_stirling_series(n - k);
+}
+GA_INLINE REAL ga_pair(REAL k, REAL n) {
+  return ga_times(ga_from_1(k), ga_from_1(n - k));
 }
 /* BTRS of Hoermann, "The generation of binomial random variates" (1993), for means from
  * 10 on and p at most 1/2. */
@@ -116,8 +125,8 @@ GA_INLINE REAL ga_large_binomial(ga_ulong first, ga_ulong stream, ga_ulong seed,
   const REAL a = fma(R(0.0248), b, fma(R(0.01), p, R(-0.0873)));
   const REAL quick = R(0.92) - R(4.2) / b;
   const REAL alpha = ga_times(R(2.83) + R(5.1) / b, spread);
-  const REAL mode = floor(ga_times(n + R(1.0), p)),
-             peak = ga_log_binomial(mode, n, mean);
+  const REAL mode = floor(ga_times(n + R(1.0), p)), pair = ga_pair(mode, n);
+  const REAL peak = ga_log_binomial(mode, n, mean);
   for (ga_int attempt = 0; attempt < COUNTS; attempt++) {
     ga_uint w[4];
     ga_philox(w, first + (ga_ulong)attempt, stream, seed);
@@ -129,7 +138,9 @@ GA_INLINE REAL ga_large_binomial(ga_ulong first, ga_ulong stream, ga_ulong seed,
     if (!(k >= 0 && k <= n))
       continue;
     const REAL hat = a / ga_times(edge, edge) + b;
-    if (ga_real_log(ga_times(v, alpha) / hat) <= ga_log_binomial(k, n, mean) - peak)
+    const REAL bound = ga_log_binomial(k, n, mean) - peak;
+    if (ga_real_log(ga_times(v, alpha) / hat) <=
+        fma(R(-0.5), ga_real_log(ga_pair(k, n) / pair), bound))
       return k;
   }
   return mode;
@@ -179,8 +190,7 @@ GA_INLINE REAL ga_small_hypergeometric(ga_ulong first, ga_ulong stream, ga_ulong
   }
   return k;
 }
-/* The logarithm of the probability of k, without what does not depend on it: of two
- * binomial numbers with the sum `sample`. */
+/* The same of two binomial numbers with the sum `sample`. */
 GA_INLINE REAL ga_log_hypergeometric(REAL k, REAL good, REAL bad, REAL sample) {
   const REAL share = sample / (good + bad);
   return ga_log_binomial(k, good, ga_times(good, share)) +
@@ -196,6 +206,7 @@ GA_INLINE REAL ga_large_hypergeometric(ga_ulong first, ga_ulong stream, ga_ulong
   const REAL width = fma(R(1.7155277699214135), spread, R(0.8989161620588988));
   const REAL mode = floor(ga_times(sample + R(1.0), (good + R(1.0)) / (all + R(2.0))));
   const REAL peak = ga_log_hypergeometric(mode, good, bad, sample);
+  const REAL pairs = ga_times(ga_pair(mode, good), ga_pair(sample - mode, bad));
   const REAL greatest = sample < good ? sample : good;
   for (ga_int attempt = 0; attempt < COUNTS; attempt++) {
     ga_uint w[4];
@@ -205,8 +216,9 @@ GA_INLINE REAL ga_large_hypergeometric(ga_ulong first, ga_ulong stream, ga_ulong
     const REAL k = floor(fma(width, v / u, mean + R(0.5)));
     if (!(k >= 0 && k <= greatest))
       continue;
-    const REAL log_ratio = ga_log_hypergeometric(k, good, bad, sample) - peak;
-    if (R(2.0) * ga_real_log(u) <= log_ratio)
+    const REAL bound = ga_log_hypergeometric(k, good, bad, sample) - peak;
+    const REAL others = ga_times(ga_pair(k, good), ga_pair(sample - k, bad));
+    if (R(2.0) * ga_real_log(u) <= fma(R(-0.5), ga_real_log(others / pairs), bound))
       return k;
   }
   return mode;

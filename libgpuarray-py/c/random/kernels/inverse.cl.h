@@ -12,11 +12,15 @@ GA_INLINE REAL ga_exponential_of(BITS bits, REAL scale) {
   return ga_times(scale, ga_wait_of(bits));
 }
 
-/* The same with all digits near 0, too, where u is near 1; above 0. */
+/* The same with all digits near 0, too, where u is near 1, as ga_real_log1p; above 0.
+ */
 GA_INLINE REAL ga_fine_wait_of(BITS bits) {
   const ga_int is_high = bits >> (8 * sizeof bits - 1) != 0;
-  const REAL u = ga_open_unit(is_high ? ~bits : bits);
-  return is_high ? -ga_real_log1p(-u) : -ga_real_log(u);
+  const REAL u = ga_open_unit(is_high ? ~bits : bits), x = is_high ? R(1.0) - u : u;
+  const REAL wait = -ga_real_log(x), away = R(1.0) - x;
+  if (!is_high)
+    return wait;
+  return away > 0 ? ga_times(wait, u / away) : u;
 }
 /* The top bit as a sign, and the others. */
 GA_INLINE REAL ga_random_sign(BITS bits, REAL v) {
