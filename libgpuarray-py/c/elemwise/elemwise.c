@@ -36,6 +36,14 @@ static int check_arg(gpucontext *ctx, const gpuelemwise_arg *args, unsigned int 
     return GA_FAIL(GA_INVALID_ERROR,
                    "elemwise: the scalar '%s' is GE_WRITE; only arrays can be written",
                    arg->name);
+  if (arg->flags & GE_INDEX)
+    return arg->flags == GE_INDEX && arg->typecode == GA_ULONG
+               ? GA_NO_ERROR
+               : GA_FAIL(GA_INVALID_ERROR,
+                         "elemwise: the index '%s' has flags 0x%x and type %s, "
+                         "expected GE_INDEX alone and uint64",
+                         arg->name, (unsigned int)arg->flags,
+                         ga__dtype_name(arg->typecode));
   if (!scalar && !(arg->flags & (GE_READ | GE_WRITE)))
     return GA_FAIL(
         GA_INVALID_ERROR,
@@ -57,6 +65,13 @@ static int copy_args(GpuElemwise *ge, const gpuelemwise_arg *args) {
     ge->n_arrays += !ga__elemwise_is_scalar(ge, i);
   }
   return GA_NO_ERROR;
+}
+
+bool ga__elemwise_has_index(const GpuElemwise *ge) {
+  for (unsigned int i = 0; i < ge->n; i++)
+    if (ga__elemwise_is_index(ge, i))
+      return true;
+  return false;
 }
 
 /* Maximum rank of a strided kernel: its arguments are limited in number, and in bytes
@@ -104,7 +119,7 @@ int ga__elemwise_new(GpuElemwise **out, gpucontext *ctx, const char *preamble,
                             .convert_half = (flags & GE_CONVERT_F16) != 0,
                             .is_cpu = ctx->info.is_cpu};
   ge->max_nd = axes_limit(ge);
-  ge->vector = ga__elem_vector(&ge->spec);
+  ge->vector = ga__elem_vector(&ge->spec, 0);
   if (!borrowed)
     gpucontext_retain(ctx);
   ge->borrowed = borrowed;

@@ -30,6 +30,8 @@ int ga__elemwise_new(GpuElemwise **out, gpucontext *ctx, const char *preamble,
  * input. */
 int ga__elemwise_run(GpuElemwise *ge, void *const *args, unsigned int nd,
                      const size_t *dims);
+/* True if an argument is GE_INDEX. */
+bool ga__elemwise_has_index(const GpuElemwise *ge);
 /* True if writing `out` would overwrite elements of `in` before they are read. */
 bool ga__elemwise_endangers(const GpuArray *out, const GpuArray *in);
 

@@ -7,7 +7,8 @@
 
 /* True if an output would overwrite input i before it is read. */
 static bool is_endangered(const GpuElemwise *ge, void *const *args, unsigned int i) {
-  if (ga__elemwise_is_scalar(ge, i) || !ga__elemwise_is_input(ge, i))
+  if (ga__elemwise_is_scalar(ge, i) || ga__elemwise_is_index(ge, i) ||
+      !ga__elemwise_is_input(ge, i))
     return false;
   for (unsigned int k = 0; k < ge->n; k++)
     if (!ga__elemwise_is_scalar(ge, k) && !ga__elemwise_is_input(ge, k) &&
@@ -59,6 +60,8 @@ static int check_array(const GpuElemwise *ge, void *const *args, unsigned int i)
                    "first (GpuArray_transfer)",
                    arg->name, gpucontext_name(a->data->context),
                    gpucontext_name(ge->context));
+  if (ga__elemwise_is_index(ge, i))
+    return GA_NO_ERROR;
   if (a->typecode != arg->typecode)
     return GA_FAIL(GA_INVALID_ERROR, "elemwise: '%s' is %s, expected %s", arg->name,
                    ga__array_text(text, a), ga__dtype_name(arg->typecode));

@@ -23,6 +23,8 @@ bool ga__elem_takes_pairs(const ga_elem_spec *spec) {
   if (is_long(spec))
     return false;
   for (unsigned int i = 0; i < spec->n; i++) {
+    if (ga__elem_is_index(&spec->args[i]))
+      return false;
     if (!ga__elem_is_read(&spec->args[i]))
       continue;
     if (ga__elem_is_written(&spec->args[i]) ||

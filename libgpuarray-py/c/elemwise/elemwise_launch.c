@@ -51,7 +51,10 @@ void ga__launch_add_scalar(ga_args *list, const GpuElemwise *ge, unsigned int i,
 
 void ga__launch_add_buffer(ga_args *list, const GpuElemwise *ge, unsigned int i,
                            gpudata *data, size_t offset) {
-  ga__args_pointer(list, data, offset, ga__elemwise_is_input(ge, i));
+  if (ga__elemwise_is_index(ge, i))
+    ga__args_u64(list, offset);
+  else
+    ga__args_pointer(list, data, offset, ga__elemwise_is_input(ge, i));
 }
 
 /* Division of x < 2^31 by the invariant d as a multiplication: x / d == (x * factor) >>
@@ -106,6 +109,7 @@ static void add_arrays(ga_args *list, const GpuElemwise *ge, unsigned int nd,
 /* True if all arrays are aligned for vector loads. */
 static bool is_vector_aligned(const GpuElemwise *ge, void *const *args, uint64_t single,
                               const ga_walk *w) {
+  const unsigned int vector = ga__elem_vector(&ge->spec, single);
   for (unsigned int i = 0, k = 0; i < ge->n; i++) {
     if (ga__elemwise_is_scalar(ge, i))
       continue;
@@ -113,7 +117,7 @@ static bool is_vector_aligned(const GpuElemwise *ge, void *const *args, uint64_t
     k++;
     if (single >> i & 1)
       continue;
-    if (offset % (ge->vector * gpuarray_get_elsize(ge->args[i].typecode)) != 0)
+    if (offset % (vector * gpuarray_get_elsize(ge->args[i].typecode)) != 0)
       return false;
   }
   return true;
@@ -137,7 +141,7 @@ int ga__launch_flat(GpuElemwise *ge, ga_elem_variant *v, void *const *args, size
     array++;
   }
   ga_launch launch = {.n_args = list.n, .args = list.list};
-  set_geometry(&launch, ge->context, k, n, ge->vector);
+  set_geometry(&launch, ge->context, k, n, ga__elem_vector(&ge->spec, v->single));
   return ga__kernel_launch(k, &launch);
 }
 

@@ -24,6 +24,8 @@ static bool is_plainly_flat(uint64_t *single, const GpuElemwise *ge, void *const
     if (ga__elemwise_is_scalar(ge, i))
       continue;
     const GpuArray *a = args[i];
+    if (ga__elemwise_is_index(ge, i))
+      return false; /* its array has no memory, whose order could tell */
     if (a->nd == nd && memcmp(a->dimensions, dims, nd * sizeof *dims) == 0)
       common &= a->flags;
     else if (ga__elemwise_is_input(ge, i) && is_one_element(a))
@@ -147,7 +149,8 @@ static uint64_t fitting(const GpuElemwise *ge, uint64_t turned) {
 static int try_tiled(bool *done, GpuElemwise *ge, ga_walk *w, void *const *args) {
   uint64_t turned;
   *done = false;
-  if (w->nd > ge->max_nd || w->n > GPU_MOST || !ga__walk_turns(&turned, w))
+  if (w->nd > ge->max_nd || w->n > GPU_MOST || ga__elemwise_has_index(ge) ||
+      !ga__walk_turns(&turned, w))
     return GA_NO_ERROR;
   turned = fitting(ge, turned);
   ga_elem_wanted tiled = {.kind = GA_ELEM_TILED, .nd = w->nd};

@@ -41,8 +41,8 @@ struct _GpuElemwise {
   gpuelemwise_arg *args;
   char *preamble, *expr;
   ga_elem_spec spec;
-  unsigned int max_nd;     /* maximum rank of a strided kernel (argument limit) */
-  unsigned int vector;     /* elements per thread of the flat kernel */
+  unsigned int max_nd; /* maximum rank of a strided kernel (argument limit) */
+  unsigned int vector; /* elements per vector, if all arrays have several elements */
   atomic_bool is_prepared; /* a plan has prebuilt kernels for small calls */
   _Atomic(ga_elem_variant *) variants;
   _Atomic(ga_elem_host *) hosts;
@@ -52,6 +52,11 @@ struct _GpuElemwise {
 /* A host scalar. */
 static inline bool ga__elemwise_is_scalar(const GpuElemwise *ge, unsigned int i) {
   return ge->args[i].flags & GE_SCALAR;
+}
+
+/* The number of the element in an array's shape. */
+static inline bool ga__elemwise_is_index(const GpuElemwise *ge, unsigned int i) {
+  return ge->args[i].flags & GE_INDEX;
 }
 
 /* A read-only array. */

@@ -7,12 +7,12 @@
 #include "c/elemwise/kernels/flat_gpu.inc"
 #include "c/elemwise/kernels/strided_gpu.inc"
 
-unsigned int ga__elem_vector(const ga_elem_spec *spec) {
-  return (unsigned int)(16 / ga__elem_largest(spec));
+unsigned int ga__elem_vector(const ga_elem_spec *spec, uint64_t single) {
+  return (unsigned int)(16 / ga__elem_largest(spec, single));
 }
 
 bool ga__elem_takes_gaps(const ga_elem_spec *spec) {
-  unsigned int vector = ga__elem_vector(spec);
+  unsigned int vector = ga__elem_vector(spec, 0);
   return vector > 1 && vector <= 8;
 }
 
@@ -34,7 +34,7 @@ int ga__elem_flat_source(ga_source *out, const ga_elem_spec *spec, uint64_t sing
   ga_strbuf text = {0};
   ga__elem_add_words(&text, spec, 0, "ga_size", single);
   if (!spec->is_cpu)
-    ga__elem_add_arrays(&text, spec, ga__elem_vector(spec), single);
+    ga__elem_add_arrays(&text, spec, ga__elem_vector(spec, single), single);
   return ga__elem_finish(out, spec, &text,
                          spec->is_cpu ? flat_cpu_text : flat_gpu_text);
 }
@@ -44,7 +44,7 @@ static int strided_gpu(ga_source *out, const ga_elem_spec *spec, unsigned int nd
   const unsigned int leader = ga__elem_leader(spec);
   ga_strbuf text = {0};
   ga__elem_add_words(&text, spec, nd, wide ? "ga_ssize" : "ga_int", 0);
-  ga__elem_add_arrays(&text, spec, ga__elem_vector(spec), 0);
+  ga__elem_add_arrays(&text, spec, ga__elem_vector(spec, 0), 0);
   ga__elem_add_axes(&text, nd, nd);
   ga__elem_add_sum(&text, "EL_OUTER", nd - 1);
   ga__strbuf_addf(&text,

@@ -20,8 +20,9 @@ typedef struct ga_elem_spec {
 /* Prefix of reserved names, not allowed for arguments. */
 #define GA_ELEM_PREFIX "ga_i_"
 
-/* Vector width in elements: 16 bytes of the largest type. */
-unsigned int ga__elem_vector(const ga_elem_spec *spec);
+/* Vector width in elements: 16 bytes of the largest type, of the flat kernel without
+ * the arrays in `single`. */
+unsigned int ga__elem_vector(const ga_elem_spec *spec, uint64_t single);
 /* The argument that determines the order of axes: the first output. */
 unsigned int ga__elem_leader(const ga_elem_spec *spec);
 /* True if the strided GPU kernel can take elements `gap` apart instead of vectors. Not

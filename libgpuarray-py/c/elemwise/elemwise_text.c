@@ -37,11 +37,11 @@ const char *ga__elem_bytes_type(size_t bytes) {
                       : "ga_ubyte";
 }
 
-size_t ga__elem_largest(const ga_elem_spec *spec) {
+size_t ga__elem_largest(const ga_elem_spec *spec, uint64_t single) {
   size_t largest = 1;
   for (unsigned int i = 0; i < spec->n; i++) {
     size_t size = gpuarray_get_elsize(spec->args[i].typecode);
-    if (ga__elem_is_array(&spec->args[i]) && size > largest)
+    if (ga__elem_is_array(&spec->args[i]) && !(single >> i & 1) && size > largest)
       largest = size;
   }
   return largest;
@@ -78,13 +78,20 @@ void ga__elem_add_result(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int i
 }
 
 /* EL_VALUES(OF) declares the expression's variables, inputs initialized with element
- * OF(i); EL_RESULTS(OF) stores the outputs. The parameter has a reserved name: a
- * variable of the expression may have any other. */
+ * OF(i), indices with OF_INDEX(i); EL_RESULTS(OF) stores the outputs. The parameter has
+ * a reserved name: a variable of the expression may have any other. */
 static void add_body(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t single) {
   char place[24];
   ga__strbuf_add(sb, "#define EL_VALUES(ga_i_of)");
   for (unsigned int i = 0; i < spec->n; i++) {
     const gpuelemwise_arg *arg = &spec->args[i];
+    if (ga__elem_is_index(arg)) {
+      if (single >> i & 1)
+        ga__strbuf_addf(sb, " ga_ulong %s = ga_i_o%u;", arg->name, i);
+      else
+        ga__strbuf_addf(sb, " ga_ulong %s = ga_i_of##_INDEX(%u);", arg->name, i);
+      continue;
+    }
     if (!ga__elem_is_array(arg) || (single >> i & 1) || is_made(spec, i)) {
       ga__strbuf_addf(sb, " %s %s = ga_i_s%u;", variable_type(spec, arg), arg->name, i);
       continue;
@@ -110,12 +117,13 @@ static void add_parameters(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int
     const gpuelemwise_arg *arg = &spec->args[i];
     if (is_made(spec, i))
       continue;
-    if (!ga__elem_is_array(arg)) {
+    if (arg->flags & GE_SCALAR) {
       ga__strbuf_addf(sb, ", %s ga_i_s%u", variable_type(spec, arg), i);
       continue;
     }
-    ga__strbuf_addf(sb, ", GLOBAL_MEM %s *ga_i_%u, ga_size ga_i_o%u",
-                    ga__elem_stored(arg), i, i);
+    if (!ga__elem_is_index(arg))
+      ga__strbuf_addf(sb, ", GLOBAL_MEM %s *ga_i_%u", ga__elem_stored(arg), i);
+    ga__strbuf_addf(sb, ", ga_size ga_i_o%u", i);
     for (unsigned int k = 0; k < nd; k++)
       ga__strbuf_addf(sb, ", EL_INT ga_i_t%u_%u", i, k);
   }
@@ -165,16 +173,18 @@ static void add_list(ga_strbuf *sb, const ga_elem_spec *spec, const char *word,
 
 void ga__elem_add_arrays(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int vector,
                          uint64_t single) {
-  uint64_t arrays = 0, reads = 0, writes = 0;
+  uint64_t arrays = 0, reads = 0, writes = 0, indices = 0;
   for (unsigned int i = 0; i < spec->n; i++) {
     arrays |= (uint64_t)ga__elem_is_array(&spec->args[i]) << i;
     reads |= (uint64_t)ga__elem_is_read(&spec->args[i]) << i;
     writes |= (uint64_t)ga__elem_is_written(&spec->args[i]) << i;
+    indices |= (uint64_t)ga__elem_is_index(&spec->args[i]) << i;
   }
   ga__strbuf_addf(sb, "#define EL_VECTOR %u\n", vector);
   add_list(sb, spec, "EL_ARRAYS", arrays & ~single, vector);
   add_list(sb, spec, "EL_READS", reads & ~single, vector);
   add_list(sb, spec, "EL_WRITES", writes, vector);
+  add_list(sb, spec, "EL_INDICES", indices, vector);
 }
 
 /* ---- index computation ---- */

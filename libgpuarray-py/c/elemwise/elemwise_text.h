@@ -4,8 +4,13 @@
 
 #include "c/elemwise/elemwise_source.h"
 
+/* The number of the element: it has offset and strides, as an array, but no memory. */
+static inline bool ga__elem_is_index(const gpuelemwise_arg *arg) {
+  return arg->flags & GE_INDEX;
+}
+
 static inline bool ga__elem_is_array(const gpuelemwise_arg *arg) {
-  return !(arg->flags & GE_SCALAR);
+  return !(arg->flags & (GE_SCALAR | GE_INDEX));
 }
 
 static inline bool ga__elem_is_read(const gpuelemwise_arg *arg) {
@@ -20,8 +25,8 @@ static inline bool ga__elem_is_written(const gpuelemwise_arg *arg) {
 const char *ga__elem_stored(const gpuelemwise_arg *arg);
 /* Unsigned type of `bytes`, at most 16. */
 const char *ga__elem_bytes_type(size_t bytes);
-/* Largest element size of the arrays, in bytes. */
-size_t ga__elem_largest(const ga_elem_spec *spec);
+/* Largest element size of the arrays but those in `single`, in bytes. */
+size_t ga__elem_largest(const ga_elem_spec *spec, uint64_t single);
 
 /* Declares the variable of argument i, initialized with the stored `element` unless it
  * is NULL. */
@@ -35,8 +40,8 @@ void ga__elem_add_result(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int i
  * loaded once. */
 void ga__elem_add_words(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int nd,
                         const char *position, uint64_t single);
-/* EL_ARRAYS(F), EL_READS(F), EL_WRITES(F): F(i, stored type, vector type) for each
- * array, input or output; a vector has EL_VECTOR elements. */
+/* EL_ARRAYS(F), EL_READS(F), EL_WRITES(F), EL_INDICES(F): F(i, stored type, vector
+ * type) for each array, input, output or index; a vector has EL_VECTOR elements. */
 void ga__elem_add_arrays(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int vector,
                          uint64_t single);
 /* EL_PLACE(i): offset of an element of array i; EL_X, EL_STRIDE(i): index and stride of

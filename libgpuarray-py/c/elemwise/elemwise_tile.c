@@ -17,7 +17,7 @@ static size_t smallest(const ga_elem_spec *spec) {
 /* As many as fill 4 bytes of the smallest type, or 8 of one that has 4, and fit 16 of
  * the largest. */
 unsigned int ga__elem_tile_vector(const ga_elem_spec *spec) {
-  size_t least = smallest(spec), largest = ga__elem_largest(spec);
+  size_t least = smallest(spec), largest = ga__elem_largest(spec, 0);
   size_t fill = least < 4 ? 4 / least : 8 / largest, most = 16 / largest;
   size_t n = fill < most ? fill : most;
   return n > 0 ? (unsigned int)n : 1;
@@ -26,7 +26,7 @@ unsigned int ga__elem_tile_vector(const ga_elem_spec *spec) {
 /* Vectors of a row: 128 bytes or more, where that leaves room for other blocks. */
 static unsigned int tile_lanes(const ga_elem_spec *spec) {
   unsigned int vector = ga__elem_tile_vector(spec);
-  return vector > 1 && vector * ga__elem_largest(spec) > 8 ? 16 : 32;
+  return vector > 1 && vector * ga__elem_largest(spec, 0) > 8 ? 16 : 32;
 }
 
 unsigned int ga__elem_tile(const ga_elem_spec *spec) {
@@ -46,7 +46,7 @@ static unsigned int least_blocks(const ga_elem_spec *spec) {
   unsigned int n = 0;
   for (unsigned int i = 0; i < spec->n; i++)
     n += ga__elem_is_array(&spec->args[i]);
-  size_t size = ga__elem_largest(spec);
+  size_t size = ga__elem_largest(spec, 0);
   if (n > 3 || size > 2 || smallest(spec) != size)
     return 0;
   return size == 2 ? 5 : 4;

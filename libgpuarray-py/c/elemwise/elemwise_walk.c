@@ -43,20 +43,35 @@ static void reverse_negative_axes(ga_walk *w) {
   }
 }
 
+/* Strides by which places become the numbers of elements in C order: an index is an
+ * array of items of one byte, whose offset is the number. */
+static void number_elements(ssize_t *strides, const GpuArray *a) {
+  ssize_t stride = 1;
+  for (unsigned int axis = a->nd; axis-- > 0;) {
+    strides[axis] = stride;
+    stride *= (ssize_t)a->dimensions[axis];
+  }
+}
+
 /* Adds argument i, without the axes of length 1. */
 static void add_array(ga_walk *w, const GpuElemwise *ge, const GpuArray *a,
                       unsigned int i, unsigned int nd, const size_t *dims) {
   unsigned int k = w->n_arrays++, kept = 0, missing = nd - a->nd;
   w->arg[k] = i;
   w->is_input[k] = ga__elemwise_is_input(ge, i);
-  w->data[k] = a->data;
-  w->offset[k] = a->offset;
-  w->itemsize[k] = gpuarray_get_elsize(a->typecode);
+  const bool is_index = ga__elemwise_is_index(ge, i);
+  ssize_t numbers[GA_MAX_NDIM];
+  w->data[k] = is_index ? NULL : a->data;
+  w->offset[k] = is_index ? 0 : a->offset;
+  w->itemsize[k] = is_index ? 1 : gpuarray_get_elsize(a->typecode);
+  if (is_index)
+    number_elements(numbers, a);
   for (unsigned int axis = 0; axis < nd; axis++) {
     if (dims[axis] == 1)
       continue;
     bool stretched = axis < missing || a->dimensions[axis - missing] == 1;
-    w->strides[k][kept++] = stretched ? 0 : a->strides[axis - missing];
+    w->strides[k][kept++] =
+        stretched ? 0 : (is_index ? numbers : a->strides)[axis - missing];
   }
   if (w->is_input[w->leader] && !w->is_input[k])
     w->leader = k;

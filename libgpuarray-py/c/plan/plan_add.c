@@ -50,7 +50,7 @@ static int check_elemwise(const GpuPlan *p, const gpuplan_elemwise *step) {
     const bool is_integer = (arg->flags & GE_SCALAR) != 0;
     GA_TRY(ga__plan_check_value(p, step->label, step->ins[i], is_integer));
     const int typecode = p->graph.values[step->ins[i]].typecode;
-    if (!is_integer && typecode != arg->typecode)
+    if (!is_integer && !(arg->flags & GE_INDEX) && typecode != arg->typecode)
       return GA_FAIL(GA_INVALID_ERROR, "plan %s, %s: '%s' is %s, expected %s", p->name,
                      ga__plan_label(step->label), arg->name, ga__dtype_name(typecode),
                      ga__dtype_name(arg->typecode));

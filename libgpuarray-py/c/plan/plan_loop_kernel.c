@@ -47,7 +47,7 @@ static bool is_plain(const ga_plan_graph *g, const ga_step *s) {
     return g->values[s->outs[0]].nd == 0 && ga__loop_takes_reduction(s->reduction);
   if (s->kind != GA_STEP_ELEMWISE || s->elemwise->n_out != s->n_out)
     return false;
-  return true;
+  return !ga__elemwise_has_index(s->elemwise);
 }
 
 bool ga__loop_is_elementwise(const GpuPlan *body) {

@@ -67,6 +67,7 @@ static unsigned int find_reader(const ga_frame *f, unsigned int step) {
   const ga_step *reader = &p->graph.steps[last];
   const bool fits = reader->kind == GA_STEP_ELEMWISE && reader->n_out == 1 &&
                     reader->n_in + 1 <= GA_MAPPED_ARGS &&
+                    !ga__elemwise_has_index(reader->elemwise) &&
                     count_reads(reader, value) == 1 && same_conditions(s, reader) &&
                     is_ready(f, reader, value, step);
   return fits ? last : 0;

@@ -26,7 +26,7 @@ static void get_args(ga_reader *r, ga_texts *owned, gpuelemwise_arg *args,
   for (unsigned int i = 0; i < n; i++) {
     args[i].name = ga__get_text(r, owned);
     args[i].typecode = (int)ga__get_uint(r, GA_NBASE);
-    args[i].flags = (int)ga__get_uint(r, GE_SCALAR | GE_READ | GE_WRITE);
+    args[i].flags = (int)ga__get_uint(r, GE_SCALAR | GE_READ | GE_WRITE | GE_INDEX);
     if (args[i].name == NULL)
       r->failed = true;
   }

@@ -18,12 +18,15 @@ typedef struct _GpuElemwise GpuElemwise;
 typedef struct _gpuelemwise_arg {
   const char *name; /* the variable's name in the expression */
   int typecode;
-  int flags; /* GE_SCALAR, GE_READ, GE_WRITE */
+  int flags; /* GE_SCALAR, GE_READ, GE_WRITE, GE_INDEX */
 } gpuelemwise_arg;
 
 #define GE_SCALAR 0x0001 /* args[i] points to a host value */
 #define GE_READ 0x0002
 #define GE_WRITE 0x0004
+/* The variable, a GA_ULONG, is the element's number in C order of the array's shape.
+ * The array, of any type, is not read: a broadcast view of one element serves. */
+#define GE_INDEX 0x0008
 
 #define GE_NOADDR64 0x0001 /* ignored; kernels are compiled on demand */
 /* half and bfloat16 are float in the expression, else structs that it can only copy */
@@ -45,10 +48,10 @@ GpuElemwise *GpuElemwise_new(gpucontext *ctx, const char *preamble, const char *
 /* GpuElemwise_new with a status, and without compiling. GA_INVALID_ERROR for: no
  * context, expression or argument; more than 64 arguments; names that are no C
  * identifiers, repeat or begin with "ga_i_"; a scalar that is written; an array neither
- * read nor written; unknown flags. GA_VALUE_ERROR for a type that arrays do not have
- * (GA_SIZE and GA_SSIZE scalars are allowed), GA_DEVSUP_ERROR for a type that the
- * device lacks. An expression that does not compile fails in the first call, with
- * GA_COMPILE_ERROR. */
+ * read nor written; GE_INDEX with other flags or another type; unknown flags.
+ * GA_VALUE_ERROR for a type that arrays do not have (GA_SIZE and GA_SSIZE scalars are
+ * allowed), GA_DEVSUP_ERROR for a type that the device lacks. An expression that does
+ * not compile fails in the first call, with GA_COMPILE_ERROR. */
 int GpuElemwise_create(GpuElemwise **out, gpucontext *ctx, const char *preamble,
                        const char *expr, unsigned int n, const gpuelemwise_arg *args,
                        int flags);

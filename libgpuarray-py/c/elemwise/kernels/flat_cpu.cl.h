@@ -4,6 +4,7 @@
  * while it is plain: signed positions, and no condition in it. Stores under a condition
  * are masked, which takes AMD's processors without AVX-512 five times as long. */
 #define EL_OF_ARRAY(i) ga_i_##i[ga_i_i]
+#define EL_OF_ARRAY_INDEX(i) (ga_i_o##i + (ga_ulong)ga_i_i)
 
 KERNEL void EL_NAME(ga_size ga_i_n, ga_uint ga_i_aligned EL_PARAMETERS) {
   KERNEL_BEGIN;

@@ -11,6 +11,11 @@
 #define EL_STORE(i, T, V) ((GLOBAL_MEM V *)ga_i_##i)[ga_i_at] = ga_i_v##i.v;
 #define EL_OF_VECTOR(i) ga_i_v##i.e[ga_i_k]
 #define EL_OF_ARRAY(i) ga_i_##i[ga_i_i]
+/* The offset is a multiple of the vector, as the host makes sure: written so, the
+ * compiler sees what neighbours have in common, as the words of one random count. */
+#define EL_OF_VECTOR_INDEX(i)                                                          \
+  ((ga_i_o##i / EL_VECTOR + ga_i_at) * EL_VECTOR | (ga_ulong)ga_i_k)
+#define EL_OF_ARRAY_INDEX(i) (ga_i_o##i + ga_i_i)
 
 KERNEL void EL_NAME(ga_size ga_i_n, ga_uint ga_i_aligned EL_PARAMETERS) {
   KERNEL_BEGIN;

@@ -11,6 +11,14 @@
 #define EL_BEGIN(i, T, V) GLOBAL_MEM T *ga_i_a##i = ga_i_##i + (EL_PLACE(i));
 #define EL_OF_PIECE(i) ga_i_a##i[ga_i_x]
 
+/* Where the piece begins in index i, and the number of an element of it. */
+#define EL_BEGIN_INDEX(i, T, V) const EL_INT ga_i_a##i = EL_PLACE(i);
+#define EL_NUMBER(i, x) (ga_i_o##i + (ga_ulong)(ga_i_a##i + (EL_INT)(x) * EL_STRIDE(i)))
+#define EL_OF_PIECE_INDEX(i) EL_NUMBER(i, ga_i_x)
+#define EL_OF_UNIT_INDEX(i) EL_NUMBER(i, ga_i_x)
+#define EL_OF_ELEMENT_INDEX(i) EL_NUMBER(i, ga_i_x)
+#define EL_OF_CHUNK_INDEX(i) EL_NUMBER(i, ga_i_u + ga_i_k)
+
 /* Strides of 0 and 1: what has stride 0 is loaded before the row, else the compiler
  * would gather it. */
 #define EL_FIRST(i, T, V) const T ga_i_f##i = *ga_i_a##i;
@@ -104,6 +112,7 @@ KERNEL void EL_NAME(ga_size ga_i_rows, ga_size ga_i_pieces, ga_size ga_i_piece,
     const EL_INT ga_i_x0 = (EL_INT)ga_i_r;
 #endif
     EL_ARRAYS(EL_BEGIN)
+    EL_INDICES(EL_BEGIN_INDEX)
 /* Where items run side by side they are the vectors; else loops are. */
 #if GA_WARP_SIZE == 1
 #if EL_TAKES_PAIRS

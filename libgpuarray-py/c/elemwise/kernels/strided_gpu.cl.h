@@ -36,6 +36,10 @@
 
 #define EL_OF_VECTOR(i) ga_i_v##i.e[ga_i_k]
 #define EL_OF_ROW(i) ga_i_##i[ga_i_p##i + ga_i_k * EL_STRIDE(i)]
+#define EL_OF_VECTOR_INDEX(i)                                                          \
+  (ga_i_o##i +                                                                         \
+   (ga_ulong)(EL_OUTER(i) + (ga_i_x + ga_i_k * (EL_INT)ga_i_gap) * EL_STRIDE(i)))
+#define EL_OF_ROW_INDEX(i) (ga_i_o##i + (ga_ulong)(EL_OUTER(i) + ga_i_k * EL_STRIDE(i)))
 
 /* Positions and values of elements that are a block apart. */
 #define EL_PLACES(i, T, V) EL_INT ga_i_p##i[EL_APART];
@@ -44,6 +48,7 @@
 #define EL_LOAD_ONE(i, T, V) ga_i_v##i[ga_i_k] = ga_i_##i[ga_i_p##i[ga_i_k]];
 #define EL_OF_LOADED(i) ga_i_v##i[ga_i_k]
 #define EL_OF_ARRAY(i) ga_i_##i[ga_i_p##i[ga_i_k]]
+#define EL_OF_LOADED_INDEX(i) (ga_i_o##i + (ga_ulong)ga_i_p##i[ga_i_k])
 
 KERNEL void EL_NAME(ga_uint ga_i_n, ga_uint ga_i_row, ga_uint ga_i_apart,
                     ga_ulong ga_i_units,
@@ -94,6 +99,7 @@ KERNEL void EL_NAME(ga_uint ga_i_n, ga_uint ga_i_row, ga_uint ga_i_apart,
   for (ga_uint ga_i_start = (ga_uint)GID_0 * ga_i_block + (ga_uint)LID_0;
        ga_i_start < ga_i_n; ga_i_start += (ga_uint)GDIM_0 * ga_i_block) {
     EL_ARRAYS(EL_PLACES)
+    EL_INDICES(EL_PLACES)
     EL_READS(EL_LOADED)
 #pragma unroll
     for (int ga_i_k = 0; ga_i_k < EL_APART; ga_i_k++) {
@@ -102,6 +108,7 @@ KERNEL void EL_NAME(ga_uint ga_i_n, ga_uint ga_i_row, ga_uint ga_i_apart,
         EL_AXES(EL_SPLIT)
         const EL_INT ga_i_x0 = (EL_INT)ga_i_r;
         EL_ARRAYS(EL_FIND)
+        EL_INDICES(EL_FIND)
         EL_READS(EL_LOAD_ONE)
       }
     }
