@@ -105,7 +105,11 @@ class Encoder:
     ) -> tuple[Any, list[Any], Any]:
         """The inputs' descriptions, their owners, and the axes that may broadcast."""
         flags = [lib.GE_SCALAR if self.is_int(n) else lib.GE_READ for n in step.ins]
-        args, texts = self.arguments(step.names, step.in_dtypes, flags)
+        names = list(step.in_dtypes)
+        for i, dtype in enumerate(step.in_dtypes):
+            if dtype == p.INDEX:
+                flags[i], names[i] = lib.GE_INDEX, "uint64"
+        args, texts = self.arguments(step.names, names, flags)
         stretch = [0 if self.is_int(n) else self.broadcastable(n) for n in step.ins]
         return args, texts, ffi.new("unsigned int[]", stretch)
 

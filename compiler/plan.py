@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from gpuarray.compiler.plan_steps import (
     DEVICE_INTS as DEVICE_INTS,
+    INDEX as INDEX,
     INT_OPS as INT_OPS,
     ArrayValue as ArrayValue,
     Broadcast as Broadcast,

@@ -154,11 +154,17 @@ class IntOp(Step):
     """Arithmetic of two host integers; ``label`` is one of `INT_OPS`."""
 
 
+INDEX = "index"
+"""The dtype, in a launch, of an input that is the element's number, a uint64."""
+
+
 @dataclass(frozen=True, slots=True)
 class LaunchStep(Step):
     """An elementwise kernel of any number of outputs.
 
     ``expr`` is C statements over variables named ``names`` (inputs) and ``out_names``.
+    An input of the dtype `INDEX` is an array that gives a shape, in which the variable
+    is the element's number.
     ``inplace`` has for each output the input whose memory it takes over, or -1.
     """
 

@@ -28,6 +28,7 @@ from gpuarray.compiler.graph.traverse import ancestors, inputs_of
 from gpuarray.compiler.graph.types import GpuArrayType, TensorType, Type
 from gpuarray.compiler.iterations import Iterations
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
+from gpuarray.compiler.ops.random.positions import ImpliedPositions, positions_in
 from gpuarray.compiler.ops.scan.scan import Scan
 from gpuarray.compiler.ops.variables.transfer import Transfer
 from gpuarray.compiler.schedule import Lowered
@@ -141,12 +142,14 @@ class NodeChecks(Watcher):
             values = [self.lowered.numbers.get(v) for v in node.outputs]
             results |= {v: np.array(known[v]) for v in values if v in known}
             self._check_node(node, results)
+        if node is not None and isinstance(node.op, ImpliedPositions):
+            results = {v: positions_in(x.shape) for v, x in results.items()}
         self._host |= results
 
     def _check_node(self, node: Apply, results: Mapping[int, HostArray]) -> None:
         numbers = self.lowered.numbers
-        is_transfer = isinstance(node.op, Transfer)
-        if is_transfer or not isinstance(node.outputs[0].type, GpuArrayType):
+        is_unread = isinstance(node.op, Transfer | ImpliedPositions)
+        if is_unread or not isinstance(node.outputs[0].type, GpuArrayType):
             return
         # An integer of the host is 0-d.
         ndim = max(v.type.ndim for v in (*node.inputs, *node.outputs))

@@ -20,6 +20,7 @@ from gpuarray.compiler.gpukernels import (
     nlinalg as nlinalg,
     nnet as nnet,
     python as python,
+    random as random,
     reduce as reduce,
     requirements as requirements,
     rows as rows,

@@ -12,6 +12,7 @@ from gpuarray.compiler.gpukernels.registry import Lowerer, array_value, lowers
 from gpuarray.compiler.gpukernels.source import Operand, statements
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.ops.elemwise.elemwise import Cast, Composite, Elemwise, formula
+from gpuarray.compiler.ops.random.positions import is_implied
 from gpuarray.dtypes import dtype_to_typecode
 from gpuarray.scalars import Scalar
 
@@ -131,7 +132,8 @@ class Inputs:
         self.position: dict[int, int] = {}
         for variable in variables:
             self._add(variable, k)
-        if ndim > 0 and not self.position:  # an array gives the shape
+        has_shape = self.position or plan.INDEX in self.dtypes
+        if ndim > 0 and not has_shape:  # an array gives the shape
             ones = plan.ArrayValue("int8", (True,) * ndim)
             self.argument(k.constant(np.zeros((1,) * ndim, "int8"), ones), "int8")
 
@@ -143,6 +145,8 @@ class Inputs:
         elif k.is_int(variable):  # an argument of 64 bits
             name = self.argument(k.number(variable), "int64")
             text = convert(name, np.dtype("int64"), np.dtype(dtype))
+        elif is_implied(variable):
+            text = self.argument(k.number(variable), plan.INDEX)
         else:
             self.position[len(self.operands)] = len(self.numbers)
             text = self.argument(k.number(variable), dtype)

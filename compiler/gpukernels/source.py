@@ -13,6 +13,7 @@ from gpuarray._kernels.codegen import (
     scalar_expression,
     self_contained,
 )
+from gpuarray.compiler.ops.elemwise.draws import row_named
 from gpuarray.compiler.ops.elemwise.elemwise import (
     Cast,
     Composite,
@@ -67,7 +68,7 @@ def expression(step: CompositeStep, operands: Sequence[Operand]) -> tuple[str, s
     if step.op == "cast":
         ((text, source),) = operands
         return convert(text, np.dtype(source), target), ""
-    row = SCALARS[step.op]
+    row = row_named(step.op)
     loop = loop_dtypes(row, [dtype for _, dtype in operands])
     converted = [
         (convert(text, np.dtype(source), np.dtype(to)), np.dtype(to))

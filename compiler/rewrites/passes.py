@@ -48,6 +48,7 @@ from gpuarray.compiler.rewrites.loops.tidying import (
 )
 from gpuarray.compiler.rewrites.memory.guarded_updates import keep_values
 from gpuarray.compiler.rewrites.memory.inplace import overwrite_dying_inputs
+from gpuarray.compiler.rewrites.memory.positions import imply_positions
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,7 @@ PASSES: tuple[GraphPass, ...] = (
     fuse_sibling_reductions,
     read_instead_of_storing,
     fuse_results,
+    imply_positions,
     keep_values,
     overwrite_dying_inputs,
 )

@@ -30,6 +30,7 @@ from gpuarray.compiler.graph.traverse import clone_replace, inputs_of, toposort
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.broadcast.broadcast import patternbroadcast
 from gpuarray.compiler.ops.elemwise import math
+from gpuarray.compiler.ops.random.positions import Positions
 from gpuarray.compiler.ops.scan.body import Body
 from gpuarray.compiler.ops.scan.scan import Scan, row_of
 from gpuarray.compiler.ops.scan.segments import Checkpoint
@@ -396,9 +397,11 @@ def constants_of(
             continue
         owner = variable.owner
         if owner is not None and (
-            isinstance(owner.op, MakeVector | Shape) or is_of_lengths(variable)
+            isinstance(owner.op, MakeVector | Positions | Shape)
+            or is_of_lengths(variable)
         ):
-            waiting += reversed(owner.inputs)  # the host makes these integers
+            # The host makes these integers; kernels know the positions.
+            waiting += reversed(owner.inputs)
         elif isinstance(variable.type, TensorType):
             constants[variable] = variable.type(variable.name)
         else:

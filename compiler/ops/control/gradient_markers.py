@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.graph.core import Apply, SameShapeOp, Variable, as_variable
-from gpuarray.compiler.graph.disconnected import grad_undefined
+from gpuarray.compiler.graph.disconnected import NullType, grad_undefined
 from gpuarray.compiler.ops.elemwise.math import zeros_like
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
@@ -61,6 +61,29 @@ class UndefinedGrad(Mark):
     def grad(self, m: Any, g: Variable, y: Variable, x: Variable) -> Variable:
         """An undefined gradient."""
         return grad_undefined(self, 0, x, "undefined_grad was put there")
+
+
+class WithoutGradient(Mark):
+    """The first input, of which others are parameters without a gradient, and why."""
+
+    __props__ = ("why",)
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+    def infer(self, x: Any, *parameters: Any) -> Any:
+        """The type of ``x``."""
+        return x
+
+    def reference(self, x: Any, *parameters: Any) -> Any:
+        """``x``."""
+        return x
+
+    def grad(
+        self, m: Any, g: Variable, y: Variable, x: Variable, *parameters: Variable
+    ) -> list[Variable]:
+        """The gradient of ``x``, and undefined ones, which say why."""
+        return [g, *(NullType(self.why)() for _ in parameters)]
 
 
 class GradClip(Mark):
@@ -135,6 +158,12 @@ def disconnected_grad(x: Any) -> Variable:
     an error of ``grad`` by default.
     """
     return _marked(DisconnectedGrad(), x)
+
+
+def without_gradient(x: Any, parameters: Sequence[Any], why: str) -> Variable:
+    """Return ``x``, whose gradient by the parameters is an error that says why."""
+    marked: Variable = WithoutGradient(why)(x, *parameters)
+    return marked
 
 
 def undefined_grad(x: Any) -> Variable:

@@ -21,6 +21,7 @@ from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.graph.requirements import Requirement, equal
 from gpuarray.compiler.graph.types import TensorType, dtype_name, is_integer_name
+from gpuarray.compiler.ops.elemwise.draws import is_row, row_named
 from gpuarray.compiler.ops.elemwise.steps import ProgramStep
 from gpuarray.compiler.ops.shape.shape import shape_padleft
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
@@ -72,7 +73,7 @@ class CompositeStep(ProgramStep):
         self, values: Sequence[Variable], cell: Variable | None = None
     ) -> Variable:
         """Return the row as a node, with a cast where its dtype is another."""
-        scalar = Cast(self.dtype) if self.op == "cast" else SCALARS[self.op]
+        scalar = Cast(self.dtype) if self.op == "cast" else row_named(self.op)
         operands = [values[operand] for operand in self.operands]
         result: Variable = Elemwise(scalar)(*operands)
         if result.type.dtype != self.dtype:
@@ -109,7 +110,7 @@ class Composite:
                     f"Composite: step {number} ({step.op}) reads {step.operands}, but "
                     f"only the {known} values before it exist"
                 )
-            if step.op != "cast" and step.op not in SCALARS:
+            if step.op != "cast" and not is_row(step.op):
                 raise GraphValueError(f"Composite: no row is named {step.op!r}")
 
     @property
@@ -174,7 +175,7 @@ def formula(op: str, texts: Sequence[str], dtype: str = "") -> str:
     """Return the formula of a row, or ``"cast"``: ``(a + b)``, ``(-a)``, ``exp(a)``."""
     if op == "cast":
         return f"Cast{{{dtype}}}({texts[0]})"
-    symbol = SCALARS[op].symbol
+    symbol = row_named(op).symbol
     if not symbol:
         return f"{op}({', '.join(texts)})"
     return (
@@ -221,7 +222,7 @@ def evaluate_row(op: str, arrays: Sequence[Any], dtype: str) -> Any:
     with np.errstate(all="ignore"):
         if op == "cast":
             return converted(np.asarray(arrays[0]), np.dtype(dtype))
-        row = SCALARS[op]
+        row = row_named(op)
         inputs = [np.asarray(array) for array in arrays]
         loop = loop_dtypes(row, [_name(array.dtype) for array in inputs])
         operands = [

@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
+from gpuarray.compiler.ops.elemwise.draws import is_row, row_named
 from gpuarray.compiler.ops.elemwise.elemwise import (
     Cast,
     Composite,
@@ -21,12 +22,13 @@ from gpuarray.compiler.ops.elemwise.elemwise import (
     Elemwise,
 )
 from gpuarray.compiler.ops.fused.mapreduce import MapReduce
+from gpuarray.compiler.ops.random.positions import are_positions, reads_positions
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.rewrites.engine.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.engine.rows import with_scalar
 from gpuarray.compiler.rewrites.fusion.partition import Partition
 from gpuarray.dtypes import as_dtype
-from gpuarray.scalars import SCALARS, Scalar
+from gpuarray.scalars import Scalar
 
 _CALL = re.compile(r"\w\(")
 MOST_RESULTS = 4  # of a reduction
@@ -50,7 +52,7 @@ def is_cheap(node: Apply) -> bool:
     else:
         rows = [op.scalar.name] if isinstance(op.scalar, Scalar) else []
     return not any(
-        _CALL.search(SCALARS[row].expression) for row in rows if row in SCALARS
+        _CALL.search(row_named(row).expression) for row in rows if is_row(row)
     )
 
 
@@ -166,7 +168,9 @@ def is_constant_of_one(variable: Variable) -> bool:
 
 
 def itemsize(variable: Variable) -> int:
-    """Return the bytes of an element."""
+    """Return the bytes of an element in memory."""
+    if are_positions(variable):
+        return 0
     return int(as_dtype(variable.type.dtype).itemsize)
 
 
@@ -247,6 +251,8 @@ def seal_maps(partition: Partition) -> dict[int, Apply]:
         owner = node.inputs[0].owner
         if owner is None or not partition.is_fusible(owner) or len(owner.outputs) != 1:
             continue
+        if reads_positions(owner):
+            continue
         if len(partition.fgraph.clients[node.inputs[0]]) == 1:
             group = partition.of(owner)
             partition.sealed.add(group)
@@ -265,6 +271,7 @@ def absorb_exclusive(partition: Partition, group: int) -> int:
                 owner is None
                 or not partition.is_fusible(owner)
                 or partition.of(owner) == group
+                or (group in partition.sealed and reads_positions(owner))
             ):
                 continue
             other = partition.of(owner)
@@ -314,6 +321,8 @@ def merge_siblings(partition: Partition) -> None:
     for variable, clients in list(partition.fgraph.clients.items()):
         flags = getattr(variable.type, "broadcastable", None)
         if flags is None or (all(flags) and variable not in partition.of_iteration):
+            continue
+        if are_positions(variable):  # not read from memory
             continue
         users = [
             client

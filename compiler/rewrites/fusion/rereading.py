@@ -19,6 +19,7 @@ from gpuarray.compiler.ops.elemwise.elemwise import (
     Elemwise,
 )
 from gpuarray.compiler.ops.fused.mapreduce import MapReduce, MapReduces
+from gpuarray.compiler.ops.random.positions import are_positions, reads_positions
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.rewrites.engine.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.engine.rows import with_scalar
@@ -110,7 +111,9 @@ def is_worthwhile(
     fgraph: FunctionGraph, out: Variable, maker: Apply, guards: Mapping[Apply, Guard]
 ) -> bool:
     """True if each reader may compute a value, and reads no more bytes for it."""
-    if not is_cheap(maker) or (all(out.type.broadcastable) and not is_cast(maker)):
+    if not (is_cheap(maker) or is_drawn(maker)):
+        return False
+    if all(out.type.broadcastable) and not is_cast(maker):
         return False
     assert out.owner is not None
     guard = guards.get(out.owner)
@@ -123,6 +126,16 @@ def is_worthwhile(
     )
 
 
+def is_drawn(node: Apply) -> bool:
+    """True if a node computes random numbers, and reads nothing but numbers for them.
+
+    A dropout's mask is drawn again in its gradient, so that none is stored.
+    """
+    return reads_positions(node) and all(
+        are_positions(v) or all(v.type.broadcastable) for v in node.inputs
+    )
+
+
 def is_cast(node: Apply) -> bool:
     """True if a node converts an array, and does nothing else."""
     assert isinstance(node.op, Elemwise)
@@ -131,7 +144,7 @@ def is_cast(node: Apply) -> bool:
 
 def gains(out: Variable, maker: Apply, reader: Apply) -> bool:
     """True if a reader may read the inputs of ``maker`` instead of its result."""
-    if not is_reader(reader):
+    if not is_reader(reader) or (reads_positions(maker) and not is_fusible(reader)):
         return False
     pattern = pattern_of(maker)
     if pattern_of(reader) != pattern and not all(pattern):

@@ -38,6 +38,7 @@ from gpuarray.compiler.ops.fused.rowwise import Program, Rowwise
 from gpuarray.compiler.ops.index.advanced import ARRAY, Picks
 from gpuarray.compiler.ops.linalg.linalg import Dot
 from gpuarray.compiler.ops.nnet.nnet import FirstRows, InBounds, Pick
+from gpuarray.compiler.ops.random.positions import reads_positions
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle
 from gpuarray.compiler.rewrites.engine.patterns import is_constant
@@ -118,6 +119,8 @@ class Domain:
         if isinstance(node.op, FirstRows):
             return is_real(node) and self.is_of_rows(node) and is_plain(node)
         if type(node.op) is not Elemwise or not is_fusible(node) or not is_real(node):
+            return False
+        if reads_positions(node):
             return False
         if self.is_one(node.outputs[0]):
             return True

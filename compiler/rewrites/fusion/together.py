@@ -18,6 +18,7 @@ from gpuarray.compiler.ops.elemwise.elemwise import Composite, CompositeStep, El
 from gpuarray.compiler.ops.fused.mapreduce import MapReduce
 from gpuarray.compiler.ops.fused.multi_tensor import MappedTotal, MultiTensor, Part
 from gpuarray.compiler.ops.linalg.linalg import Blas, Dot, Gemv, MatrixProduct
+from gpuarray.compiler.ops.random.positions import reads_positions
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle, swapaxes
 from gpuarray.compiler.ops.variables.context_assignment import Places, places_of
@@ -241,7 +242,8 @@ def is_whole(variable: Variable, pattern: tuple[bool, ...]) -> bool:
 
 def is_plain(node: Apply) -> bool:
     """True if the node is elementwise, of host types, and not about lengths."""
-    return type(node.op) is Elemwise and is_fusible(node)
+    is_placed = reads_positions(node)
+    return type(node.op) is Elemwise and is_fusible(node) and not is_placed
 
 
 def replace_nodes(fgraph: FunctionGraph, nodes: Sequence[Apply], log: Log) -> None:

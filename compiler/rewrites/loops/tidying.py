@@ -13,6 +13,7 @@ from gpuarray.compiler.ops.broadcast.broadcast import (
     patternbroadcast,
 )
 from gpuarray.compiler.ops.index.indexing import index
+from gpuarray.compiler.ops.random.positions import Positions
 from gpuarray.compiler.ops.shape.shape import DimShuffle, Shape, Shape_i, shape_padleft
 from gpuarray.compiler.ops.slicing.lengths import is_of_lengths
 from gpuarray.compiler.ops.slicing.subtensor import Subtensor
@@ -28,7 +29,7 @@ from gpuarray.compiler.rewrites.loops.parts import (
     pass_of_all_loops,
 )
 
-FREE = (DimShuffle, Rebroadcast, BroadcastTo, Shape, Shape_i)
+FREE = (DimShuffle, Rebroadcast, BroadcastTo, Shape, Shape_i, Positions)
 """Ops without a launch, which stay in the body: views and lengths."""
 
 

@@ -196,9 +196,7 @@ def _expression(row: Scalar, operands: tuple[tuple[str, Operand], ...]) -> Expre
     words["p"] = work_ctype(parts)
     kind = loop.stored_kind if loop.stored_kind in row.by_kind else loop.kind
     text = row.c_text(kind).format(*texts, r=result, **words)
-    support = row.support_text(kind)
-    for word, meaning in words.items():
-        support = support.replace(f"{{{word}}}", meaning)
+    support = row.device_functions(kind, words)
     support = once(support) if support else ""
     return Expression(text, loop.result, support if row.is_ours else FOREIGN + support)
 

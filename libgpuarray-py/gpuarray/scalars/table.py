@@ -134,6 +134,13 @@ class Scalar:
         """Return the device functions that the C expression for ``kind`` calls."""
         return self.support.get(kind, self.support.get("", ""))
 
+    def device_functions(self, kind: str, words: Mapping[str, str]) -> str:
+        """Return the device functions with words such as ``t`` for their meanings."""
+        text = self.support_text(kind)
+        for word, meaning in words.items():
+            text = text.replace(f"{{{word}}}", meaning)
+        return text
+
     @property
     def ufunc(self) -> np.ufunc | None:
         """NumPy's ufunc that this row stands for, if there is one."""

@@ -1,0 +1,1 @@
+"""Random draws: functions of a key, a counter and the place of an element."""

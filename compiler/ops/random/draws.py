@@ -1,0 +1,323 @@
+"""Draws: nodes of random numbers, and the states that they move on.
+
+A state is a vector of three uint64: seed, stream and position, those of the array
+package's generators. Element i of a draw depends on these and on i alone. A draw leaves
+the position behind the counts that it used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from gpuarray._native import lib
+from gpuarray._random.table import DISTRIBUTIONS, Distribution, real_dtype
+from gpuarray.compiler.errors import GraphArgumentError, GraphTypeError, GraphValueError
+from gpuarray.compiler.graph.core import Constant, Variable, constant
+from gpuarray.compiler.graph.types import dtype_name
+from gpuarray.compiler.ops.elemwise import math
+from gpuarray.compiler.ops.elemwise.draws import BITS, DRAWS, INTEGERS, PREFIX
+from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
+from gpuarray.compiler.ops.index.indexing import index
+from gpuarray.compiler.ops.random.positions import DTYPE, Positions
+from gpuarray.compiler.ops.shape.shape import as_shape, elements, shape
+from gpuarray.compiler.ops.variables.basic import as_tensor_variable
+from gpuarray.scalars import Scalar
+
+STATE = "uint64"
+_ADVANCE = np.array([0, 0, 1], STATE)
+_WORD = 2**64
+
+
+def draw_at(name: str, *operands: Any) -> Variable:
+    """Return a draw at places: seed, stream, position, numbers, then parameters."""
+    return _element(DRAWS[PREFIX + name], *operands)
+
+
+def _element(row: Scalar, *operands: Any) -> Variable:
+    drawn: Variable = Elemwise(row)(*operands)
+    return drawn
+
+
+# ---- arguments ----
+
+
+def check_state(name: str, state: Any) -> Variable:
+    """Return the state. Raises TypeError for another type."""
+    is_state = (
+        isinstance(state, Variable)
+        and getattr(state.type, "dtype", None) == STATE
+        and state.type.ndim == 1
+    )
+    if not is_state:
+        kind = state.type if isinstance(state, Variable) else type(state).__name__
+        raise GraphTypeError(
+            f"{name}: the state is {kind}, expected a vector of three uint64: seed, "
+            "stream and position, as gpuarray.random.Generator.state"
+        )
+    found: Variable = state
+    return found
+
+
+def lengths_of(
+    name: str, size: Any, ndim: int | None, parameters: Sequence[Variable]
+) -> Sequence[Variable]:
+    """Return the lengths of a draw, those of the parameters if ``size`` is None.
+
+    Raises TypeError for lengths that are no integers, ValueError for negative ones.
+    """
+    if size is None:
+        arrays = [value for value in parameters if value.type.ndim > 0]
+        if not arrays:
+            lengths: Sequence[Variable] = []
+        else:
+            lengths = elements(shape(reduce(math.add, arrays))) or []
+        if ndim is not None and ndim != len(lengths):
+            raise GraphValueError(
+                f"{name}: ndim is {ndim}, and without a size the parameters give "
+                f"{len(lengths)} axes"
+            )
+        return lengths
+    lengths = _given_lengths(name, size, ndim)
+    for value in parameters:
+        if value.type.ndim > len(lengths):
+            raise GraphValueError(
+                f"{name}: size has {len(lengths)} lengths, and a parameter, {value}, "
+                f"{value.type.ndim} axes; the size is that of the whole result"
+            )
+    return lengths
+
+
+def _given_lengths(name: str, size: Any, ndim: int | None) -> Sequence[Variable]:
+    listed = size if isinstance(size, (tuple, list)) else [size]
+    for length in () if isinstance(size, Variable) else listed:
+        is_number = isinstance(length, (int, np.integer, Variable))
+        if not is_number or isinstance(length, (bool, np.bool_)):
+            is_array = isinstance(length, np.ndarray) and length.dtype.kind in "iu"
+            if not is_array:
+                raise GraphTypeError(
+                    f"{name}: size is {size!r}, expected an integer, a tuple of "
+                    "integers or scalars, or a vector of integers"
+                )
+        elif not isinstance(length, Variable) and length < 0:
+            raise GraphValueError(
+                f"{name}: size is {size!r}, expected lengths of 0 or more"
+            )
+    vector = as_shape(name, size)
+    known = elements(vector)
+    if known is None:
+        if ndim is None:
+            raise GraphValueError(
+                f"{name}: how many lengths {vector} holds is not known; give ndim"
+            )
+        known = [index(vector, axis) for axis in range(ndim)]
+    if ndim is not None and ndim != len(known):
+        raise GraphValueError(f"{name}: ndim is {ndim}, and size has {len(known)}")
+    return known
+
+
+def parameters_of(
+    name: str, row: Distribution, given: Sequence[Any], dtype: str
+) -> list[Variable]:
+    """Return the parameters as the reals that a draw of ``dtype`` is computed in.
+
+    Raises ValueError for a constant out of range.
+    """
+    real = real_dtype(dtype).name
+    found = []
+    for parameter, value in zip(row.parameters, given, strict=True):
+        is_literal = isinstance(value, (int, float))  # exact, whatever floatX is
+        variable = constant(value, real) if is_literal else as_tensor_variable(value)
+        if variable.type.dtype.startswith("complex"):
+            raise GraphTypeError(
+                f"{name}: {parameter.name} is {variable.type}, expected real numbers"
+            )
+        if isinstance(variable, Constant):
+            numbers = np.asarray(variable.data, "float64")
+            wrong = numbers[~np.asarray(parameter.allows(numbers))]
+            if wrong.size:
+                raise GraphValueError(
+                    f"{name}: {parameter.name} is {wrong.flat[0]:g}, expected "
+                    f"{parameter.range}"
+                )
+        found.append(math.cast(variable, real))
+    _check_order(name, row, found)
+    return found
+
+
+def _check_order(name: str, row: Distribution, given: Sequence[Variable]) -> None:
+    """Raise ValueError for constants that should not fall and do."""
+    if row.relation != lib.GA_RANDOM_RISING:
+        return
+    pairs = list(zip(row.parameters, given, strict=True))[-row.related :]
+    for (first, a), (second, b) in pairwise(pairs):
+        if not (isinstance(a, Constant) and isinstance(b, Constant)):
+            continue
+        if (np.asarray(a.data) > np.asarray(b.data)).any():
+            raise GraphValueError(
+                f"{name}: {second.name} is {b.data}, expected at least {first.name}, "
+                f"{a.data}"
+            )
+
+
+# ---- states ----
+
+
+def count_of(lengths: Sequence[Variable]) -> Variable:
+    """Return the number of elements, an int64."""
+    total: Variable = constant(1, "int64")
+    for length in lengths:
+        total = total * math.cast(length, "int64")
+    return total
+
+
+def _share(total: Variable, per_count: int) -> Variable:
+    """Return the counts of so many elements, several to one."""
+    counts: Variable = (total + (per_count - 1)) // per_count
+    return counts
+
+
+def counts_of(row: Distribution, dtype: str, total: Variable) -> Variable:
+    """Return the counts that a draw of ``total`` elements uses."""
+    if row.form == lib.GA_RANDOM_BY_COUNTS:
+        counts: Variable = total * row.counts
+        return counts
+    is_pair = row.form != lib.GA_RANDOM_BY_WORD and real_dtype(dtype) == np.float64
+    return _share(total, 2 if is_pair else 4)
+
+
+def advanced(state: Variable, counts: Any) -> Variable:
+    """Return the state behind so many counts."""
+    step = math.cast(counts, STATE)
+    after: Variable = math.add(state, math.mul(constant(_ADVANCE), step))
+    return after
+
+
+def parts_of(state: Variable) -> list[Variable]:
+    """Return seed, stream and position."""
+    return [index(state, i) for i in range(3)]
+
+
+def places_of(lengths: Sequence[Variable]) -> Variable:
+    """Return the numbers of the elements."""
+    if not lengths:
+        return constant(0, DTYPE)
+    numbers: Variable = Positions()(as_shape("size", list(lengths)))
+    return numbers
+
+
+# ---- draws ----
+
+
+def draw(
+    distribution: str,
+    state: Any,
+    parameters: Sequence[Any],
+    size: Any = None,
+    ndim: int | None = None,
+    dtype: Any = "floatX",
+    name: str | None = None,
+) -> tuple[Variable, Variable]:
+    """Return the next state and a draw from a distribution of the library's table.
+
+    ``size`` is the shape of the whole result, by default that which the parameters
+    broadcast to; ``ndim`` the number of lengths in a vector that does not tell. The
+    numbers are those that a generator in this state draws.
+    """
+    row, called = DISTRIBUTIONS[distribution], name or distribution
+    kind = dtype_name(dtype)
+    _check_kind(called, row, kind)
+    values = parameters_of(called, row, parameters, kind)
+    before = check_state(called, state)
+    lengths = lengths_of(called, size, ndim, values)
+    place = [*parts_of(before), places_of(lengths)]
+    drawn = draw_at(distribution, *place, *values)
+    if row.kind != "f" and kind[0] in "iu" and not _are_known(values):
+        nothing = constant(-1, drawn.type.dtype)
+        drawn = math.where(math.isnan(drawn), nothing, drawn)
+    after = advanced(before, counts_of(row, kind, count_of(lengths)))
+    return after, math.cast(drawn, kind)
+
+
+def _check_kind(name: str, row: Distribution, dtype: str) -> None:
+    kinds = {"f": ("float",), "i": ("float", "int", "uint")}.get(row.kind)
+    if dtype.startswith("complex") or (
+        kinds is not None and not dtype.removeprefix("b").startswith(kinds)
+    ):
+        raise GraphTypeError(
+            f"{name}: dtype is {dtype}, expected "
+            + ("a float" if row.kind == "f" else "an integer or float type")
+        )
+
+
+def _are_known(values: Sequence[Variable]) -> bool:
+    """True if all parameters are constants, which are in range."""
+    return all(isinstance(_source(value), Constant) for value in values)
+
+
+def _source(value: Variable) -> Variable:
+    """Return what a parameter was cast from."""
+    return value if value.owner is None else value.owner.inputs[0]
+
+
+def draw_bits(
+    state: Any, lengths: Sequence[Variable], name: str
+) -> tuple[Variable, Variable]:
+    """Return the next state and numbers of 64 random bits."""
+    before = check_state(name, state)
+    drawn = _element(BITS, *parts_of(before), places_of(lengths))
+    return advanced(before, _share(count_of(lengths), 2)), drawn
+
+
+def draw_integers(
+    state: Any,
+    low: Any,
+    high: Any,
+    size: Any = None,
+    ndim: int | None = None,
+    dtype: Any = "int64",
+    name: str = "integers",
+) -> tuple[Variable, Variable]:
+    """Return the next state and integers from ``low`` up to, without, ``high``.
+
+    Raises ValueError where constants leave none, or the dtype does not hold them.
+    """
+    bounds = [as_tensor_variable(low), as_tensor_variable(high)]
+    kind = dtype_name(dtype)
+    for word, bound in zip(("low", "high"), bounds, strict=True):
+        if bound.type.dtype[0] not in "iu":
+            raise GraphTypeError(f"{name}: {word} is {bound.type}, expected integers")
+    _check_bounds(name, bounds, kind)
+    before = check_state(name, state)
+    first, end = (math.cast(bound, "int64") for bound in bounds)
+    lengths = lengths_of(name, size, ndim, bounds)
+    count = math.cast(end - first, STATE)
+    place = [*parts_of(before), places_of(lengths)]
+    drawn = _element(INTEGERS, *place, count, first)
+    after = advanced(before, _share(count_of(lengths), 2))
+    return after, math.cast(drawn, kind)
+
+
+def _check_bounds(name: str, bounds: Sequence[Variable], dtype: str) -> None:
+    if dtype[0] not in "iuf":
+        raise GraphTypeError(f"{name}: dtype is {dtype}, expected integers or floats")
+    first, end = bounds
+    if not (isinstance(first, Constant) and isinstance(end, Constant)):
+        return
+    low, high = np.asarray(first.data), np.asarray(end.data)
+    if low.size == 0 or high.size == 0:
+        return
+    if not (low < high).all():
+        raise GraphArgumentError(
+            f"{name}: low is {low}, expected less than high, {high}"
+        )
+    if dtype[0] in "iu":
+        limits = np.iinfo(dtype)
+        if low.min() < limits.min or int(high.max()) - 1 > limits.max:
+            raise GraphArgumentError(
+                f"{name}: {low} to {high} is out of bounds for {dtype}, which has "
+                f"{limits.min} to {limits.max}"
+            )
