@@ -20,6 +20,7 @@ from gpuarray.compiler import (
     names as _names,
     printing as printing,
     profiling as profiling,
+    random as random,
     sandbox as sandbox,
     scan_module as scan_module,
     tensor as tensor,
@@ -97,7 +98,7 @@ _asarray = _asarray_of
 
 _names.suggest_names(
     __name__,
-    "compile cops d3viz gpuarray gpukernels gradient ifelse printing profiling sandbox "
-    "scan_module tensor",
+    "compile cops d3viz gpuarray gpukernels gradient ifelse printing profiling random "
+    "sandbox scan_module tensor",
 )
 _names.refuse_what_is_to_come()

@@ -18,10 +18,6 @@ ROOT = "gpuarray.compiler"
 PAGE = "docs/compiler/for-those-who-know-theano.md"
 
 _TO_COME = {
-    "random streams": """
-        sandbox.rng_mrg tensor.raw_random tensor.shared_randomstreams
-        tensor.randomstreams
-    """,
     "sparse matrices": "sparse",
 }
 

@@ -250,6 +250,9 @@ from gpuarray.compiler.tensor import (
     nlinalg as nlinalg,
     nnet as nnet,
     opt as opt,
+    randomstreams as randomstreams,
+    raw_random as raw_random,
+    shared_randomstreams as shared_randomstreams,
     signal as signal,
     slinalg as slinalg,
     subtensor as subtensor,
@@ -290,7 +293,9 @@ def __getattr__(name: str) -> _Callable[..., _Any]:
 
 
 __all__ = _public_names(
-    __name__, "extra_ops fft inplace nlinalg nnet opt signal slinalg subtensor"
+    __name__,
+    "extra_ops fft inplace nlinalg nnet opt randomstreams raw_random "
+    "shared_randomstreams signal slinalg subtensor",
 )
 
 

@@ -1,4 +1,4 @@
-"""Theano's former module of transfers between host and device.
+"""Theano's ``sandbox``: former names of transfers, and random streams by MRG31k3p.
 
 >>> import gpuarray.compiler.tensor as T
 >>> from gpuarray.compiler import sandbox
@@ -23,6 +23,7 @@ from gpuarray.compiler import gpuarray as gpuarray
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.names import suggest_names
 from gpuarray.compiler.ops.variables import transfer
+from gpuarray.compiler.sandbox import rng_mrg as rng_mrg
 
 
 def _as_cuda_ndarray_variable(x: Any) -> Variable:
@@ -53,8 +54,6 @@ cuda = SimpleNamespace(
 )
 """Theano's first way to a GPU. It says that it is not there: `gpuarray` is."""
 
-__all__ = ["cuda", "gpuarray"]
+__all__ = ["cuda", "gpuarray", "rng_mrg"]
 
 suggest_names(__name__)
-# So that Python looks for modules within it, which are planned.
-__path__: list[str] = []
