@@ -34,6 +34,8 @@ from gpuarray._nn.upsampling import bilinear_upsampling, upsampling_grad
 from gpuarray._random.table import DISTRIBUTIONS
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.compiler.errors import AssertError
+from gpuarray.compiler.random import RandomStreams
+from gpuarray.compiler.sandbox.rng_mrg import MRG_RandomStreams
 from gpuarray.compiler.scan_module import until
 from gpuarray.compiler.tensor import fft, nlinalg, slinalg
 from gpuarray.dtypes import DTYPES, as_dtype
@@ -267,6 +269,22 @@ def distributions():
         rng._draw(name, values, 9, single, None)
         arrays = [empty((3, 1), "f8") for _ in values]
         rng._draw(name, arrays, (3, 4), double, None)
+
+
+def draws():
+    """Draws in elementwise kernels: of both reals, beside arrays of any layout."""
+    streams, x = RandomStreams(1), T.matrix("x")
+    for name, row in DISTRIBUTIONS.items():
+        dtype = x.dtype if row.kind == "f" else "int32"
+        parameters = (x[0, 0],) * len(row.parameters)
+        drawn = getattr(streams, name)(*parameters, size=x.shape, dtype=dtype)
+        theano.function([x], x + drawn)
+    mixed = [streams.integers(0, 9, x.shape), streams.normal(size=x.shape)]
+    theano.function([x], [sum(mixed) * x.T.sum(), streams.permutation(9)])
+    former = MRG_RandomStreams(1)
+    results = [former.uniform(x.shape, dtype=dtype) for dtype in FLOATS]
+    results += [former.multinomial(n=2, pvals=x), former.choice(2, None, False, x)]
+    theano.function([x], results)(np.ones((2, 3), x.dtype))
 
 
 def searches():
@@ -625,6 +643,7 @@ def main() -> None:
                 perceptron,
                 loops,
                 of_files,
+                draws,
             ):
                 make()
 

@@ -100,6 +100,9 @@ STEMS = {
     "sort_pick",
     "searchsorted",
     "compiler_count",
+    "mrg_uniform",
+    "multinomial_counts",
+    "choice_places",
 }
 
 

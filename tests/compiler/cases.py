@@ -389,6 +389,7 @@ import cases_lazy  # noqa: E402, F401
 import cases_loops  # noqa: E402, F401
 import cases_nn  # noqa: E402, F401  (its cases join the table)
 import cases_pooling  # noqa: E402, F401
+import cases_random  # noqa: E402, F401
 import cases_seeing  # noqa: E402, F401
 import cases_sorting  # noqa: E402, F401
 import cases_special  # noqa: E402, F401

@@ -85,8 +85,6 @@ def test_the_page_says_what_is_to_come():
 @pytest.mark.parametrize(
     "statement",
     [
-        "from gpuarray.compiler.sandbox.rng_mrg import MRG_RandomStreams",
-        "from gpuarray.compiler.tensor.shared_randomstreams import RandomStreams",
         "import gpuarray.compiler.sparse",
     ],
 )

@@ -43,10 +43,12 @@ def test_each_name_has_one_place():
 
 
 SHARED_CLASS_NAMES = {
+    "RandomStreams": "random.py tensor/shared_randomstreams.py",
     "ReductionKernel": "_custom_kernels/reduction_kernel.py reduction.py",
     "Scalar": "cops/params.py scalars/table.py",
 }
-"""Names of two public classes: CuPy's and 0.7's, Theano's and the scalar table's."""
+"""Names of two public classes: the compiler's and Theano's, CuPy's and 0.7's, Theano's
+and the scalar table's."""
 
 
 def test_a_class_name_stands_once():

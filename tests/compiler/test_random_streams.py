@@ -1,0 +1,593 @@
+"""Random streams by Philox: their numbers, states, and where draws may stand."""
+
+import pickle
+
+import gpuarray
+import numpy as np
+import pytest
+from gpuarray._native import check, ffi, lib
+from gpuarray._random.table import DISTRIBUTIONS
+from gpuarray.compiler import (
+    In,
+    config,
+    function,
+    ifelse,
+    load,
+    scan,
+    shared,
+    tensor as T,
+)
+from gpuarray.compiler.ops.elemwise.draws import DRAWS, philox
+from gpuarray.compiler.ops.random.positions import Positions
+from gpuarray.compiler.random import RandomStreams, StateArray
+
+PARAMETERS = {
+    "uniform": (-1.0, 2.0),
+    "normal": (1.0, 2.1),
+    "bernoulli": (0.3,),
+    "triangular": (-1.0, 0.5, 2.0),
+    "geometric": (0.3,),
+    "binomial": (20, 0.3),
+    "negative_binomial": (5, 0.4),
+    "hypergeometric": (10, 15, 8),
+    "zipf": (2.5,),
+    "logseries": (0.5,),
+    "truncated_normal": (0.1, 1.0, -1.0, 2.0),
+}
+INDIRECT = ("uniform", "normal", "exponential", "bernoulli")
+
+
+@pytest.fixture(autouse=True)
+def on_it(request):
+    if "context" in request.fixturenames:
+        name = request.getfixturevalue("context").name
+        with config.use(device=name, floatX="float32"):
+            yield
+    else:
+        yield
+
+
+def parameters_of(name):
+    row = DISTRIBUTIONS[name]
+    return PARAMETERS.get(name, (2.2,) * len(row.parameters))
+
+
+def eager(context, generator, name, shape, dtype, parameters):
+    """What the library draws, and moves its generator on."""
+    out = gpuarray.empty(shape, dtype, context=context)
+    values = ffi.new("double[]", [float(value) for value in parameters])
+    check(
+        lib.GpuArray_random_draw(
+            out._struct, generator._state, name.encode(), len(parameters), values,
+            ffi.NULL,
+        )
+    )  # fmt: skip
+    return np.asarray(out)
+
+
+def values(f, *given):
+    results = f(*given)
+    if isinstance(results, list):
+        return [np.asarray(result) for result in results]
+    return np.asarray(results)
+
+
+def assert_equal(a, b):
+    np.testing.assert_array_equal(np.asarray(a), np.asarray(b))
+
+
+# ---- the same numbers ----
+
+
+@pytest.mark.parametrize("name", sorted(DISTRIBUTIONS))
+def test_numbers_are_those_of_the_generator(context, name):
+    kinds = {"f": ["float32", "float64"], "i": ["int32", "int64"], "b": ["int8"]}
+    parameters = parameters_of(name)
+    for dtype in kinds[DISTRIBUTIONS[name].kind]:
+        draw = getattr(RandomStreams(2**63 + 5), name)(
+            *parameters, size=(7, 33), dtype=dtype
+        )
+        f = function([], draw)
+        generator = gpuarray.random.default_rng(2**63 + 5, context=context)
+        for _ in range(2):
+            expected = eager(context, generator, name, (7, 33), dtype, parameters)
+            found = values(f)
+            assert found.dtype == dtype
+            assert_equal(found, expected)
+        assert tuple(draw.rng.get_value()) == generator.state
+
+
+def test_integers_and_permutations_are_those_of_the_generator(context):
+    streams = RandomStreams(3)
+    generator = gpuarray.random.default_rng(3, context=context)
+    f = function([], streams.integers(-5, 17, (40,)))
+    for _ in range(2):
+        assert_equal(f(), generator.integers(-5, 17, (40,)))
+    streams, generator = RandomStreams(3), gpuarray.random.default_rng(3, context)
+    f = function([], streams.permutation(31))
+    for _ in range(2):
+        assert_equal(f(), generator.permutation(31))
+    streams, generator = RandomStreams(3), gpuarray.random.default_rng(3, context)
+    p = [0.2, 0.0, 0.5, 0.3]
+    f = function([], streams.choice(4, (50,), p=np.array(p)))
+    assert_equal(f(), generator.choice(4, (50,), p=p))
+
+
+def test_draw_k_is_that_of_stream_k(context):
+    streams = RandomStreams(7)
+    f = function([], [streams.normal(size=(5,), dtype="float64") for _ in range(3)])
+    for number, found in enumerate(values(f)):
+        generator = gpuarray.random.Generator(7, context, stream=number)
+        assert_equal(found, generator.normal(size=(5,)))
+
+
+@pytest.mark.parametrize("name", INDIRECT)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_numpy_agrees(context, name, dtype):
+    parameters = parameters_of(name)
+    draw = getattr(RandomStreams(5), name)(*parameters, size=(5, 8), dtype=dtype)
+    found = values(function([], draw))
+    real = "float32" if name == "bernoulli" else dtype
+    expected = DRAWS[f"draw_{name}"].reference(
+        np.uint64(5),
+        np.uint64(0),
+        np.uint64(0),
+        np.arange(40, dtype="uint64").reshape(5, 8),
+        *(np.array(value, real) for value in parameters),
+    )
+    tolerance = 4 * np.finfo(dtype).eps
+    np.testing.assert_allclose(found, expected, tolerance, 4 * tolerance)
+
+
+def test_philox_is_the_published_one():
+    ones = np.uint64(2**64 - 1)
+    words = philox(ones, ones, ones)
+    assert [hex(int(word)) for word in words] == [
+        "0x408f276d",
+        "0x41c83b0e",
+        "0xa20bc7c6",
+        "0x6d5451fd",
+    ]
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (0,), (7,), (3, 1), (2, 3, 4), (1, 5)])
+def test_shapes_do_not_matter(context, shape):
+    size = int(np.prod(shape))
+    streams = RandomStreams(5)
+    f = function([], [streams.normal(size=shape), streams.uniform(size=shape)])
+    for number, found in enumerate(values(f)):
+        assert found.shape == shape
+        generator = gpuarray.random.Generator(5, context, stream=number)
+        call = generator.uniform if number else generator.normal
+        assert_equal(found.ravel(), call(size=size, dtype="float32"))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_narrow_floats_are_rounded(context, dtype):
+    draw = RandomStreams(5).normal(size=(100,), dtype=dtype)
+    found = values(function([], draw))
+    real = "float64" if dtype == "float64" else "float32"
+    wide = values(function([], RandomStreams(5).normal(size=(100,), dtype=real)))
+    assert found.dtype.name == dtype
+    assert_equal(found, wide.astype(gpuarray.dtypes.as_dtype(dtype)))
+
+
+# ---- layouts of what it is computed with ----
+
+
+def test_layouts_do_not_change_a_draw(context):
+    x = T.ftensor3("x")
+    f = function([x], x * 0 + RandomStreams(5).uniform(size=x.shape))
+    shape = (6, 5, 4)
+    expected = values(f, np.zeros(shape, "f"))
+    for order in ((0, 1, 2), (2, 1, 0), (1, 2, 0), (0, 2, 1)):
+        turned = np.zeros([shape[i] for i in order], "f")
+        array = gpuarray.asarray(turned, context=context).transpose(
+            *np.argsort(order).tolist()
+        )
+        g = function([x], x * 0 + RandomStreams(5).uniform(size=x.shape))
+        assert_equal(g(array), expected)
+        assert_equal(values(g, array), values(f, np.zeros(shape, "f")))
+        f = function([x], x * 0 + RandomStreams(5).uniform(size=x.shape))
+        f(np.zeros(shape, "f"))
+    for step in (slice(None, None, -1), slice(None, None, 2)):
+        wide = gpuarray.asarray(np.zeros((12, 10, 8), "f"), context=context)
+        view = wide[step, step, step][:6, :5, :4]
+        g = function([x], x * 0 + RandomStreams(5).uniform(size=x.shape))
+        assert_equal(g(view), expected)
+
+
+def test_positions_count_elements_in_c_order(context):
+    n, m = T.lscalars("n", "m")
+    places = Positions()((n, m))
+    f = function([n, m], [T.cast(places, "int64") * 2, places.sum(0), places[1]])
+    for shape in ((1, 1), (3, 5), (2, 70)):
+        numbers = np.arange(np.prod(shape)).reshape(shape)
+        doubled, sums, *_ = values(f, *shape) if shape[0] > 1 else (numbers * 2, None)
+        assert_equal(doubled, numbers * 2)
+        if sums is not None:
+            assert_equal(sums, numbers.sum(0))
+
+
+# ---- parameters ----
+
+
+def test_parameters_broadcast(context):
+    loc, scale = T.fcol("loc"), T.fvector("scale")
+    streams = RandomStreams(5)
+    draws = [
+        streams.normal(loc, scale),
+        streams.normal(loc, scale, size=(4, 3, 2), ndim=3),
+    ]
+    f = function([loc, scale], draws)
+    given = np.array([[10.0], [-10.0], [0.0]], "f"), np.array([1.0, 0.0], "f")
+    first, second = values(f, *given)
+    for number, found in enumerate((first, second)):
+        generator = gpuarray.random.Generator(5, context, stream=number)
+        unit = generator.normal(size=found.shape, dtype="float32")
+        np.testing.assert_allclose(found, np.asarray(unit) * given[1] + given[0], 1e-5)
+    assert first.shape == (3, 2)
+
+
+def test_parameters_out_of_range_give_nothing(context):
+    scale, p = T.fvector("scale"), T.fvector("p")
+    streams = RandomStreams(5)
+    f = function(
+        [scale, p], [streams.normal(0.0, scale), streams.binomial(3, p, dtype="int32")]
+    )
+    given = np.array([[-1.0, np.nan, 1.0], [2.0, np.nan, 0.5]], "f")
+    drawn, counts = values(f, *given)
+    assert np.isnan(drawn).tolist() == [True, True, False]
+    assert counts[:2].tolist() == [-1, -1] and 0 <= counts[2] <= 3
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (
+            lambda s: s.normal(0, -1.0, (3,)),
+            ValueError,
+            "normal: scale is -1, expected",
+        ),
+        (
+            lambda s: s.bernoulli(1.5),
+            ValueError,
+            "bernoulli: p is 1.5, expected a numbe",
+        ),
+        (lambda s: s.uniform(2, 1), ValueError, "uniform: high is 1"),
+        (lambda s: s.normal(size=2.5), TypeError, "size is 2.5, expected an integer"),
+        (lambda s: s.normal(size=(2, True)), TypeError, "size is"),
+        (
+            lambda s: s.normal(size=(2, -1)),
+            ValueError,
+            r"size is \(2, -1\), expected le",
+        ),
+        (lambda s: s.normal(size=T.lvector("n")), ValueError, "give ndim"),
+        (
+            lambda s: s.normal(size=(2,), ndim=3),
+            ValueError,
+            "ndim is 3, and size has 1",
+        ),
+        (
+            lambda s: s.normal(T.fmatrix("m"), size=(2,)),
+            ValueError,
+            "size has 1 lengths",
+        ),
+        (lambda s: s.normal(1j), TypeError, "loc is .*complex"),
+        (
+            lambda s: s.normal(dtype="int32"),
+            TypeError,
+            "dtype is int32, expected a flo",
+        ),
+        (lambda s: s.normal(dtype="complex64"), TypeError, "dtype is complex64"),
+        (lambda s: s.normal(mean=1), TypeError, "normal: .*mean"),
+        (
+            lambda s: s.integers(5, 5),
+            ValueError,
+            "low is 5, expected less than high, 5",
+        ),
+        (lambda s: s.integers(1.5), TypeError, "high is .*expected integers"),
+        (
+            lambda s: s.integers(0, 300, dtype="uint8"),
+            ValueError,
+            "out of bounds for u",
+        ),
+        (lambda s: s.choice(3, (4,), replace=False), ValueError, "4 of 3 without repl"),
+        (lambda s: s.choice(2, p=[0.5, 0.4]), ValueError, "p add to 0.9, expected 1"),
+        (
+            lambda s: s.choice(2, p=[1.5, -0.5]),
+            ValueError,
+            "p has -0.5, expected proba",
+        ),
+        (lambda s: s.choice(T.fmatrix("m")), TypeError, "choice: a is"),
+        (lambda s: s.multinomial(-1, [1.0]), ValueError, "n is -1, expected 0 or more"),
+        (lambda s: s.multinomial(2, 0.5), TypeError, "pvals is"),
+        (lambda s: s.permutation(-1), ValueError, "n is -1, expected 0 or more"),
+        (lambda s: s.permuted(T.fscalar("x")), TypeError, "expected at least one axis"),
+        (lambda s: s[T.fscalar("x")], KeyError, "no state of a draw"),
+        (lambda s: T.raw_random.normal(T.fvector("x")), TypeError, "the state is"),
+    ],
+)
+def test_wrong_arguments_are_refused(call, error, text):
+    with pytest.raises(error, match=text):
+        call(RandomStreams(1))
+
+
+@pytest.mark.parametrize(
+    ("seed", "error"), [(-1, ValueError), (2**64, ValueError), ("three", TypeError)]
+)
+def test_seeds_out_of_range_are_refused(seed, error):
+    with pytest.raises(error, match=r"RandomStreams: .*seed"):
+        RandomStreams(seed)
+
+
+# ---- states ----
+
+
+def test_each_call_draws_anew_and_a_seed_repeats(context):
+    streams = RandomStreams(5)
+    f = function([], [streams.normal(size=(3,)), streams.uniform(size=(2, 2))])
+    first, second = values(f), values(f)
+    assert not any((a == b).any() for a, b in zip(first, second, strict=True))
+    streams.seed()
+    for a, b in zip(first, values(f), strict=True):
+        assert_equal(a, b)
+    streams.seed(6)
+    assert (values(f)[0] != first[0]).all()
+
+
+def test_a_draw_that_is_used_twice_has_one_value(context):
+    x = RandomStreams(5).normal(size=(3,))
+    a, b = values(function([], [x, x + 0]))
+    assert_equal(a, b)
+    assert_equal(values(function([], x - x)), np.zeros(3, "f"))
+
+
+def test_functions_share_the_state_of_a_draw(context):
+    x = RandomStreams(5).normal(size=(4,), dtype="float64")
+    f, g = function([], x), function([], x * 1)
+    generator = gpuarray.random.default_rng(5, context=context)
+    for h in (f, g, g, f):
+        assert_equal(h(), generator.normal(size=4))
+
+
+def test_no_update_repeats_and_another_update_counts(context):
+    x = RandomStreams(5).normal(size=(4,))
+    f = function([], x, no_default_updates=True)
+    assert_equal(values(f), values(f))
+    g = function([], x, no_default_updates=[x.rng])
+    assert_equal(values(g), values(f))
+    state = np.array([5, 0, 0], "uint64")
+    h = function([], x, updates=[(x.rng, T.constant(state))])
+    assert_equal(values(h), values(h))
+    with pytest.raises(ValueError, match="twice"):
+        function([], x, updates=[(x.rng, x.rng), (x.rng, x.update[1])])
+
+
+def test_a_state_may_be_given(context):
+    x = RandomStreams(5).normal(size=(4,))
+    state = T.TensorType("uint64", (False,))("state")
+    f = function([state], x, givens={x.rng: state})
+    given = np.array([9, 1, 4], "uint64")
+    generator = gpuarray.random.Generator(9, context, stream=1)
+    generator.state = (9, 1, 4)
+    assert_equal(f(given), generator.normal(size=4, dtype="float32"))
+    assert tuple(x.rng.get_value()) == (5, 0, 0)
+
+
+def test_states_are_read_and_set(context):
+    streams = RandomStreams(5)
+    x = streams.normal(size=(4,))
+    f = function([], x)
+    kept = x.rng.get_value()
+    assert isinstance(kept, StateArray) and kept.get_state() == (5, 0, 0)
+    first = values(f)
+    x.rng.set_value(kept)
+    assert_equal(f(), first)
+    streams[x.rng] = (5, 0, 0)
+    assert_equal(f(), first)
+    assert tuple(streams[x.update[1]]) == (5, 0, 1)
+    x.rng.set_value(gpuarray.random.default_rng(5, "null"))
+    assert_equal(f(), first)
+    state = x.rng.get_value(borrow=True)
+    state.seed(5)
+    x.rng.set_value(state, borrow=True)
+    assert_equal(f(), first)
+    with pytest.raises(ValueError, match="expected three integers from 0"):
+        x.rng.set_value((1, 2, -1))
+
+
+def test_states_are_copied_between_graphs(context):
+    def graph(seed):
+        streams = RandomStreams(seed)
+        return streams, function([], streams.uniform(size=(3,)))
+
+    (one, f), (other, g) = graph(1), graph(2)
+    f()
+    for (a, _), (b, _) in zip(one.state_updates, other.state_updates, strict=True):
+        b.set_value(a.get_value())
+    assert_equal(f(), g())
+
+
+def test_a_failed_call_leaves_the_state(context):
+    streams = RandomStreams(5)
+    i = T.lscalar("i")
+    table = shared(np.arange(3, dtype="f"))
+    x = streams.normal(size=(4,))
+    f = function([i], x + table[T.stack([i])][0])
+    before = tuple(x.rng.get_value())
+    with pytest.raises(IndexError):
+        f(7)
+        context.sync()
+    assert tuple(x.rng.get_value()) == before
+    f(1)
+    assert tuple(x.rng.get_value()) != before
+    context.sync()
+
+
+# ---- where draws stand ----
+
+
+def test_draws_in_a_loop_are_new_in_each_iteration(context):
+    streams = RandomStreams(5)
+    rows, updates = scan(lambda: streams.normal(size=(4,), dtype="float64"), n_steps=3)
+    f = function([], rows, updates=updates)
+    generator = gpuarray.random.default_rng(5, context=context)
+    for _ in range(2):
+        expected = [np.asarray(generator.normal(size=4)) for _ in range(3)]
+        assert_equal(f(), np.stack(expected))
+
+
+def test_a_random_walk_in_a_loop(context):
+    streams = RandomStreams(5)
+    start = T.fvector("start")
+    steps, updates = scan(
+        lambda x: x + streams.normal(size=x.shape), outputs_info=[start], n_steps=6
+    )
+    f = function([start], steps[-1], updates=updates)
+    generator = gpuarray.random.default_rng(5, context=context)
+    drawn = [np.asarray(generator.normal(size=3, dtype="float32")) for _ in range(6)]
+    np.testing.assert_allclose(
+        f(np.zeros(3, "f")), np.sum(drawn, 0), rtol=1e-4, atol=1e-5
+    )
+
+
+def test_draws_in_branches(context):
+    streams = RandomStreams(5)
+    c = T.iscalar("c")
+    a, b = streams.normal(size=(4,)), streams.uniform(size=(4,))
+    f = function([c], ifelse.ifelse(c, a, b))
+    generators = [gpuarray.random.Generator(5, context, stream=k) for k in (0, 1)]
+    for choice in (1, 0, 1):
+        normal = generators[0].normal(size=4, dtype="float32")
+        uniform = generators[1].uniform(size=4, dtype="float32")
+        assert_equal(f(choice), normal if choice else uniform)
+
+
+def test_copies_and_pickles_go_on(context):
+    streams = RandomStreams(5)
+    x = T.fvector("x")
+    f = function([x], x + streams.normal(size=x.shape))
+    given = np.zeros(9, "f")
+    f(given)
+    copied, pickled = f.copy(), pickle.loads(pickle.dumps(f))
+    second = values(f, given)
+    assert_equal(pickled(given), second)
+    third = values(copied, given)  # a copy shares the state
+    assert_equal(pickled(given), third)
+    own = f.copy(share_memory=False)
+    assert_equal(values(own, given), values(pickled, given))
+
+
+def test_saved_functions_draw_the_same(context, tmp_path):
+    streams = RandomStreams(5)
+    x = T.fmatrix("x")
+    m = streams.bernoulli(0.5, size=x.shape, dtype="float32")
+    f = function(
+        [x], [T.tanh(x) * m, streams.permutation(5), streams.gamma(2.0, size=3)]
+    )
+    given = np.ones((3, 7), "f")
+    f(given)
+    f.save(tmp_path / "draws.ga")
+    loaded = load(tmp_path / "draws.ga", context)
+    for _ in range(2):
+        for a, b in zip(values(f, given), values(loaded, given), strict=True):
+            assert_equal(a, b)
+
+
+def test_shapes_change_between_calls(context):
+    x = T.fmatrix("x")
+    f = function([x], RandomStreams(5).normal(size=x.shape) + x)
+    generator = gpuarray.random.default_rng(5, context=context)
+    for shape in ((3, 4), (2, 2), (0, 5), (3, 4), (7, 1)):
+        expected = generator.normal(size=shape, dtype="float32")
+        assert_equal(f(np.zeros(shape, "f")), expected)
+
+
+def test_an_input_may_be_updated_with_a_draw(context):
+    streams = RandomStreams(5)
+    x = T.fvector("x")
+    after = x + streams.normal(size=(3,))
+    f = function([In(x, value=np.zeros(3, "f"), update=after, name="x")], after)
+    generator = gpuarray.random.default_rng(5, context=context)
+    drawn = [np.asarray(generator.normal(size=3, dtype="float32")) for _ in range(3)]
+    for count in (1, 2, 3):
+        np.testing.assert_allclose(f(), np.sum(drawn[:count], 0), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("mode", ["FAST_COMPILE", "DebugMode"])
+def test_other_modes_draw_the_same(context, mode):
+    def build():
+        streams = RandomStreams(5)
+        x = streams.normal(size=(4, 3), dtype="float64")
+        return [T.tanh(x), x.sum(), streams.integers(0, 9, (5,)), streams.uniform()]
+
+    for a, b in zip(
+        values(function([], build())), values(function([], build(), mode=mode)),
+        strict=True,
+    ):  # fmt: skip
+        np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def test_test_values_are_drawn():
+    with config.use(compute_test_value="raise", device="null"):
+        x = RandomStreams(5).uniform(size=(2, 3))
+        assert x.tag.test_value.shape == (2, 3)
+
+
+# ---- sets of outcomes ----
+
+
+def test_permutations_and_shuffles(context):
+    streams = RandomStreams(5)
+    x = T.fmatrix("x")
+    f = function(
+        [x],
+        [streams.permutation(6), streams.permutation(x), streams.permuted(x)],
+    )
+    given = np.arange(12, dtype="f").reshape(4, 3)
+    order, parts, rows = values(f, given)
+    assert sorted(order) == list(range(6)) and order.dtype == "int64"
+    assert sorted(parts[:, 0]) == [0, 3, 6, 9]
+    assert (parts - parts[:, :1] == [0, 1, 2]).all()
+    assert_equal(np.sort(rows, 1), given)
+
+
+def test_choices_with_and_without_replacement(context):
+    streams = RandomStreams(5)
+    pool = T.fvector("pool")
+    p = np.array([0.1, 0.2, 0.7])
+    f = function(
+        [pool],
+        [
+            streams.choice(10, (1000,)),
+            streams.choice(3, (20000,), p=p),
+            streams.choice(7, (7,), replace=False),
+            streams.choice(3, (2,), replace=False, p=p),
+            streams.choice(pool, (4,)),
+            streams.choice(5),
+        ],
+    )
+    given = np.array([1.5, 2.5, 9.0], "f")
+    ten, weighted, seven, two, of_pool, one = values(f, given)
+    assert set(ten) == set(range(10))
+    np.testing.assert_allclose(np.bincount(weighted) / 20000, p, atol=0.02)
+    assert sorted(seven) == list(range(7)) and len(set(two)) == 2
+    assert set(of_pool) <= set(given) and one.shape == () and 0 <= one < 5
+
+
+def test_multinomial_counts(context):
+    p = np.array([[0.2, 0.0, 0.8], [0.5, 0.25, 0.25]], "f")
+    streams = RandomStreams(5)
+    f = function(
+        [],
+        [
+            streams.multinomial(1000, p),
+            streams.multinomial(4, p[1], size=(3, 5)),
+            streams.multinomial(0, p),
+        ],
+    )
+    many, few, none = values(f)
+    assert (many.sum(1) == 1000).all() and many[0, 1] == 0
+    np.testing.assert_allclose(many / 1000, p, atol=0.05)
+    assert few.shape == (3, 5, 3) and (few.sum(-1) == 4).all() and not none.any()
