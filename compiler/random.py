@@ -10,8 +10,10 @@ A draw is a function of a seed, the draw's own stream, a position that each call
 on, and the number of an element. So the draws of a function are independent of each
 other, and draw k is that of ``gpuarray.random.Generator(42, stream=k)``:
 
->>> import gpuarray
->>> print((first == gpuarray.random.default_rng(42).normal(size=3)).all())
+>>> generator = gpuarray.random.default_rng(42)
+>>> for drawn in (first, second):
+...     print((drawn == generator.normal(size=3).get()).all())
+True
 True
 """
 
@@ -49,7 +51,7 @@ _WORD = 2**64
 class StateArray(np.ndarray[Any, Any]):
     """Seed, stream and position of a draw, with the methods that Theano's states have.
 
-    >>> state = as_state(3)
+    >>> state = first_state(3)
     >>> state.seed(4)
     >>> state.tolist()
     [4, 0, 0]
@@ -57,7 +59,7 @@ class StateArray(np.ndarray[Any, Any]):
 
     def seed(self, seed: Any = None) -> None:
         """Become the first state of a seed, of the same stream."""
-        self[:] = as_state(seed, int(self[1]))
+        self[:] = first_state(seed, int(self[1]))
 
     def get_state(self) -> tuple[int, int, int]:
         """Return seed, stream and position."""
@@ -69,28 +71,41 @@ class StateArray(np.ndarray[Any, Any]):
         self[:] = as_state(state)
 
 
-def as_state(value: Any, stream: int = 0) -> StateArray:
-    """Return the state of a seed or a generator, or that of three integers.
+def first_state(seed: Any, stream: int = 0) -> StateArray:
+    """Return the first state of a seed, in one of its streams.
 
-    Raises ValueError for integers out of range, TypeError for what is no integer.
+    Seeds are those of `gpuarray.random.default_rng`; a generator's state goes on.
+    Raises ValueError for one out of range, TypeError for one that is no integer.
+    """
+    if isinstance(seed, Generator):
+        return as_state(seed)
+    try:
+        key, first, position = Generator(seed, "null").state
+    except BadValue as error:
+        raise GraphValueError(_of_streams(error)) from None
+    except BadType as error:
+        raise GraphTypeError(_of_streams(error)) from None
+    return as_state((key, (first + stream) % _WORD, position))
+
+
+def as_state(value: Any) -> StateArray:
+    """Return a state: three integers, or a generator's.
+
+    Raises ValueError for integers out of range, TypeError for other values.
     """
     if isinstance(value, Generator):
-        words: Sequence[int] = value.state
-    elif isinstance(value, (tuple, list, np.ndarray)) and len(value) == 3:
-        words = [int(word) for word in value]
-        if not all(0 <= word < _WORD for word in words):
-            raise GraphValueError(
-                f"RandomStreams: the state is {tuple(words)}, expected three integers "
-                "from 0 to 2**64 - 1: seed, stream, position"
-            )
-    else:
-        try:
-            seed, first, position = Generator(value, "null").state
-        except BadValue as error:
-            raise GraphValueError(_of_streams(error)) from None
-        except BadType as error:
-            raise GraphTypeError(_of_streams(error)) from None
-        words = seed, (first + stream) % _WORD, position
+        value = value.state
+    if not isinstance(value, (tuple, list, np.ndarray)) or len(value) != 3:
+        raise GraphTypeError(
+            f"RandomStreams: the state is {value!r}, expected three integers: seed, "
+            "stream, position; or a generator"
+        )
+    words = [int(word) for word in value]
+    if not all(0 <= word < _WORD for word in words):
+        raise GraphValueError(
+            f"RandomStreams: the state is {tuple(words)}, expected three integers from "
+            "0 to 2**64 - 1: seed, stream, position"
+        )
     return np.array(words, STATE).view(StateArray)
 
 
@@ -143,7 +158,7 @@ class Streams:
 
     def _root(self, seed: Any) -> Any:
         """Return what the states of a seed are derived from."""
-        return as_state(seed)
+        return first_state(seed)
 
     def _state(self, number: int) -> Any:
         """Return the first value of draw ``number``'s state."""

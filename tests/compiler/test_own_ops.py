@@ -270,8 +270,13 @@ MODULES = (
     "gpukernels.type",
     "graph.types",
     "ops.custom.own",
+    "ops.elemwise.draws",
+    "ops.random.host",
     "ops.variables.transfer",
+    "random",
     "sandbox",
+    "sandbox.rng_mrg",
+    "tensor.shared_randomstreams",
 )
 
 

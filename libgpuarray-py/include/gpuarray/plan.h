@@ -79,7 +79,8 @@ int GpuPlan_int_op(GpuPlan *p, unsigned int *value, int op, unsigned int a,
 /* Steps. `label` names the step in errors and profiles; it is copied. */
 
 /* An elementwise step: the expression names output outs[i] out_args[i] (GE_WRITE) and
- * input ins[j] in_args[j]. A host integer may be a GE_SCALAR of typecode GA_LONG.
+ * input ins[j] in_args[j]. A host integer may be a GE_SCALAR of typecode GA_LONG; an
+ * array of any type a GE_INDEX.
  * Output i overwrites the input of index inplace[i] (-1: none; NULL: none at all). */
 typedef struct _gpuplan_elemwise {
   size_t size; /* sizeof(gpuplan_elemwise) */
