@@ -5,7 +5,7 @@ on the device or the layout of an array: bits, integers and uniform numbers are 
 on all devices, as are those of other distributions but normal, lognormal and
 exponential ones, which differ by the rounding of a device's logarithm.
 
-``Generator`` has the methods of NumPy's, with ``dtype`` and ``out`` in most of them; its
+``Generator`` has the methods of NumPy's, most of them with ``dtype`` and ``out``; its
 numbers are not those of NumPy's generators. Where these choose an algorithm
 (``method=``), both names draw by the same one here.
 
