@@ -71,8 +71,12 @@ def slope(op: SlopeOfProduct, node: Apply, operands: Sequence[BatchedOperand]) -
 
 @rule(Transfer, Mark)
 def unchanged(op: Op, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
-    """Apply the op, whatever the axes."""
-    return op(operands[0].value)
+    """Apply the op, whatever the axes; what is marked comes first."""
+    first, *others = operands
+    rows = first.value
+    if not first.by_row:
+        rows = repeated(rows, shape_i(next(x.value for x in others if x.by_row), 0))
+    return op(rows, *(other.value for other in others))
 
 
 @rule(IfElse)

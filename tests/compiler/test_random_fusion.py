@@ -146,7 +146,10 @@ def test_a_turned_draw():
     x = T.fmatrix("x")
     f = function([x], x + RandomStreams(1).normal(size=(8, 6)).T)
     expected = gpuarray.random.default_rng(1).normal(size=(8, 6), dtype="float32")
-    np.testing.assert_array_equal(f(np.zeros((6, 8), "f")), np.asarray(expected).T)
+    # In one kernel with a sum a compiler may round less often.
+    np.testing.assert_allclose(
+        f(np.zeros((6, 8), "f")), np.asarray(expected).T, rtol=3e-7
+    )
 
 
 def test_a_broadcast_draw():
@@ -155,7 +158,7 @@ def test_a_broadcast_draw():
     f = function([x], x + streams.normal(size=(1, x.shape[1])))
     expected = gpuarray.random.default_rng(1).normal(size=(1, 9), dtype="float32")
     found = np.asarray(f(np.zeros((4, 9), "f")))
-    np.testing.assert_array_equal(found, np.tile(np.asarray(expected), (4, 1)))
+    np.testing.assert_allclose(found, np.tile(np.asarray(expected), (4, 1)), rtol=3e-7)
 
 
 def test_large_draws(context):
