@@ -177,7 +177,12 @@ class BitGenerator:
         self._generator._spawned = _count(spawned, "BitGenerator", "spawned")
 
     def jumped(self, jumps: int = 1) -> BitGenerator:
-        """Return the source of ``Generator.jumped``."""
+        """Return the source of ``Generator.jumped``.
+
+        >>> source = gpuarray.random.default_rng(1, "null").bit_generator
+        >>> source.jumped(3).state["state"]
+        {'seed': 1, 'stream': 3, 'position': 0}
+        """
         return self._generator.jumped(jumps).bit_generator
 
     def advance(self, delta: int) -> BitGenerator:

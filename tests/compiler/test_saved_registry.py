@@ -26,6 +26,7 @@ from c_ops import VectorTimesScalar
 from cases import CASES
 from gpuarray.compiler import config, gradient, plan
 from gpuarray.compiler.derivatives.batching_fallback import MapRows
+from gpuarray.compiler.gpuarray import dnn
 from gpuarray.compiler.gpukernels import LOWERINGS, STEP_FUNCTIONS
 from gpuarray.compiler.gpukernels.basic_ops import (
     as_gpuarray_variable,
@@ -204,6 +205,11 @@ def functions_of_rewrites():
     kept = w + T.sqr(x[i]).sum(0)
     placed = [[each, [0, 2, 1]] for each in sizes]
     plain = theano.compile.Mode(optimizer=None)
+    images, theta = T.dtensor4("images"), T.dtensor3("theta")
+    larger = T.nnet.abstract_conv.bilinear_upsampling(images, 2)
+    turned = dnn.dnn_spatialtf(images, theta)
+    drawn = [np.random.default_rng(n).random((2, 3, n, n + 1)) for n in (4, 5)]
+    maps = np.random.default_rng(0).random((2, 2, 3))
     table = next(case for case in CASES if case.name == "spread")
     of_table = table.variables()
     return {
@@ -225,6 +231,16 @@ def functions_of_rewrites():
         "contiguous": Function([x], GpuContiguous()(x.T) * 2, alone),
         "requires": Function([v], T.set_subtensor(v[1:3], v[:2]) * 2, vectors),
         "reports": Function([x, i], x.sum(), placed, updates={w: kept}),
+        "upsampling back": Function(
+            [images],
+            theano.grad(T.sqr(larger).sum(), images),
+            [[each] for each in drawn],
+        ),
+        "transformer back": Function(
+            [images, theta],
+            theano.grad(T.sqr(turned).sum(), [images, theta]),
+            [[each, maps] for each in drawn],
+        ),
         "cut": Function(
             [v], theano.grad(gradient.grad_clip(v * v, -1, 1).sum(), v), vectors
         ),

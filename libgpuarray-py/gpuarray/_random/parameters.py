@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gpuarray._core.arguments import as_shape
 from gpuarray._core.context import Context
 from gpuarray._native import lib
-from gpuarray._random.table import DISTRIBUTIONS, Distribution, Parameter
+from gpuarray._random.table import DISTRIBUTIONS, Distribution, DrawParameter
 from gpuarray.array import Array
 from gpuarray.errors import BadType, BadValue
 
@@ -40,7 +40,7 @@ def as_parameters(
     return [_on_device(value, real, context) for value in taken]
 
 
-def _taken(operation: str, p: Parameter, value: Any, context: Context) -> Any:
+def _taken(operation: str, p: DrawParameter, value: Any, context: Context) -> Any:
     """Return a float, a NumPy array of one axis or more, or an array of ours."""
     if isinstance(value, Array):
         return on_context(value, context, operation, p.name)
@@ -66,7 +66,7 @@ def on_context(value: Array, context: Context, operation: str, name: str) -> Arr
 
 
 def _check_host(
-    operation: str, p: Parameter, values: npt.NDArray[Any], real: np.dtype[Any]
+    operation: str, p: DrawParameter, values: npt.NDArray[Any], real: np.dtype[Any]
 ) -> None:
     allowed = p.allows(values)
     if not allowed.all():

@@ -15,7 +15,7 @@ from gpuarray.dtypes import as_dtype, dtype_to_typecode
 __all__ = [
     "DISTRIBUTIONS",
     "Distribution",
-    "Parameter",
+    "DrawParameter",
     "count",
     "device_code",
     "real_dtype",
@@ -23,7 +23,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class DrawParameter:
     """A parameter's name and range."""
 
     name: str
@@ -74,15 +74,15 @@ class Distribution:
     counts: int  # counts of an element, if it has counts of its own
     relation: int  # lib.GA_RANDOM_UNRELATED, RISING or WITHIN_SUM
     related: int  # the number of parameters that it is about, the last ones
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[DrawParameter, ...]
 
 
-def _parameter(p: Any) -> Parameter:
+def _parameter(p: Any) -> DrawParameter:
     above, below, whole = (
         bool(p.flags & flag)
         for flag in (lib.GA_RANDOM_ABOVE, lib.GA_RANDOM_BELOW, lib.GA_RANDOM_WHOLE)
     )
-    return Parameter(text(p.name), p.least, p.greatest, above, below, whole)
+    return DrawParameter(text(p.name), p.least, p.greatest, above, below, whole)
 
 
 def _rows() -> Iterator[Distribution]:
