@@ -34,10 +34,10 @@ from gpuarray.compiler.gpukernels import kernel_op
 from gpuarray.compiler.graph.core import Constant, Variable, constant
 from gpuarray.compiler.graph.types import dtype_name
 from gpuarray.compiler.names import suggest_names
-from gpuarray.compiler.ops.control.gradient_markers import without_gradient
 from gpuarray.compiler.ops.creation.joining import join
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.index.picking import nonzero
+from gpuarray.compiler.ops.random.compound import marked
 from gpuarray.compiler.ops.reduce.reduce import prod
 from gpuarray.compiler.ops.shape.shape import as_shape, elements, reshape
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
@@ -446,7 +446,7 @@ class MRG_RandomStreams:
         probability = as_tensor_variable(p)
         unit = self.uniform(size, ndim=ndim, nstreams=nstreams, target=target)
         drawn = math.cast(math.lt(unit, probability), dtype)
-        return _tagged(_marked("binomial", drawn, probability), unit)
+        return _tagged(marked("binomial", drawn, probability), unit)
 
     def multinomial(
         self,
@@ -469,7 +469,7 @@ class MRG_RandomStreams:
         unit = self._row_units("multinomial", p, n, nstreams, target)
         counts = multinomial_counts(p, unit, as_tensor_variable(n))
         result = math.cast(counts, p.type.dtype if dtype == "auto" else dtype)
-        return _tagged(_marked("multinomial", result, p), unit)
+        return _tagged(marked("multinomial", result, p), unit)
 
     def choice(
         self,
@@ -502,7 +502,7 @@ class MRG_RandomStreams:
         unit = self._row_units("choice", weights, size, nstreams, target)
         places, _ = choice_places(weights, unit, as_tensor_variable(size))
         result = math.cast(places, "int64" if dtype == "auto" else dtype)
-        return _tagged(_marked("choice", result, weights), unit)
+        return _tagged(marked("choice", result, weights), unit)
 
     def multinomial_wo_replacement(
         self,
@@ -668,16 +668,6 @@ def _tagged(result: Any, unit: Any) -> Any:
     """Return the draw with the state and update of its uniform numbers."""
     result.rstate, result.update = unit.rstate, unit.update
     return result
-
-
-def _marked(name: str, drawn: Variable, p: Variable) -> Variable:
-    """Return a draw whose gradient by its probabilities is an error."""
-    return without_gradient(
-        drawn,
-        [p],
-        f"a draw of {name} has no gradient by its probabilities: its result is an "
-        "integer; stop the gradient with consider_constant",
-    )
 
 
 def _probabilities(name: str, word: str, given: Any) -> Variable:

@@ -23,7 +23,7 @@ from gpuarray.compiler.ops.shape.shape import (
     as_shape,
     dimshuffle,
     elements,
-    known_ones,
+    lengths_of_result,
     shape_i,
 )
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable, is_constant
@@ -88,13 +88,7 @@ class AllocEmpty(Op):
 
     def make_node(self, *shape: Any) -> Apply:
         """A node over the lengths, scalars or one vector."""
-        vector = as_shape("AllocEmpty", shape[0] if len(shape) == 1 else shape)
-        known = elements(vector)
-        if known is None:
-            raise GraphValueError(
-                f"AllocEmpty: the number of lengths in {vector} is not known"
-            )
-        pattern = known_ones(vector, len(known))
+        vector, pattern = lengths_of_result("AllocEmpty", shape)
         return Apply(self, [vector], [TensorType(self.dtype, pattern)()])
 
     def host_inputs(self, node: Apply) -> Collection[int]:

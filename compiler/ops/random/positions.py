@@ -6,10 +6,9 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
-from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.shape.shape import as_shape, elements, known_ones
+from gpuarray.compiler.ops.shape.shape import elements, lengths_of_result
 
 DTYPE = "uint64"
 
@@ -26,13 +25,7 @@ class Positions(Op):
 
     def make_node(self, *shape: Any) -> Apply:
         """Return a node over the lengths, scalars or one vector."""
-        vector = as_shape("Positions", shape[0] if len(shape) == 1 else shape)
-        known = elements(vector)
-        if known is None:
-            raise GraphValueError(
-                f"Positions: the number of lengths in {vector} is not known"
-            )
-        pattern = known_ones(vector, len(known))
+        vector, pattern = lengths_of_result("Positions", shape)
         return Apply(self, [vector], [TensorType(DTYPE, pattern)()])
 
     def host_inputs(self, node: Apply) -> Collection[int]:

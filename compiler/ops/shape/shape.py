@@ -346,6 +346,15 @@ def known_ones(lengths: Variable, ndim: int) -> Pattern:
     return tuple(is_constant(length, 1) for length in scalars)
 
 
+def lengths_of_result(name: str, shape: Sequence[Any]) -> tuple[Variable, Pattern]:
+    """Return the lengths, given as scalars or one vector, as a vector; known ones."""
+    vector = as_shape(name, shape[0] if len(shape) == 1 else shape)
+    known = elements(vector)
+    if known is None:
+        raise GraphValueError(f"{name}: the number of lengths in {vector} is not known")
+    return vector, known_ones(vector, len(known))
+
+
 class Reshape(Op):
     """The same elements, in C order, in a shape of ``ndim`` axes; one length may be -1.
 

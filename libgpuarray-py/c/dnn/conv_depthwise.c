@@ -22,10 +22,6 @@ typedef struct depthwise_spec {
   uint8_t is_plane; /* the first axis and the other terms have one element */
 } depthwise_spec;
 
-static size_t size_of(ssize_t by) {
-  return (size_t)(by < 0 ? -by : by);
-}
-
 /* Results of a group that sums: as many as registers hold, 147 sums of an item, so
  * that what is read of b serves them all. */
 static unsigned int run_of(const ga_gather *g) {
@@ -52,8 +48,8 @@ static size_t most_rows(const ga_gather *g, bool of_filters) {
 
 /* Places of b that `n` outputs, or terms, read along an axis. */
 static size_t reach(const ga_gather_axis *x, size_t n, bool of_filters) {
-  const size_t step = size_of(of_filters ? x->by : x->step);
-  const size_t by = size_of(of_filters ? x->step : x->by);
+  const size_t step = ga__magnitude(of_filters ? x->by : x->step);
+  const size_t by = ga__magnitude(of_filters ? x->step : x->by);
   return (n - 1) * step + ((of_filters ? x->columns : x->terms) - 1) * by + 1;
 }
 
@@ -65,7 +61,8 @@ static void choose_block(depthwise_spec *s, const ga_gather *g, bool of_filters)
   while (tall > 1 && (tall / 2 >= n1 || reach(x, tall, of_filters) > MOST_ROWS))
     tall /= 2;
   s->block[0] = (uint8_t)tall;
-  s->block[1] = size_of(y->step) == 1 && size_of(y->by) == 1 && n2 > 1 ? WIDE : 1;
+  s->block[1] =
+      ga__magnitude(y->step) == 1 && ga__magnitude(y->by) == 1 && n2 > 1 ? WIDE : 1;
 }
 
 static depthwise_spec spec_of(const ga_gather *g, bool of_filters, bool is_part) {
