@@ -49,7 +49,8 @@ struct ga_cudnn_handle_ {
 
 /* ---- engines ---- */
 
-/* Numerical notes: 0 tensor cores, 1 inputs converted down, 4 not deterministic. */
+/* Numerical notes: 0 tensor cores, 1 inputs converted down, 3 Fourier's transform, 4
+ * not deterministic, 8 Winograd's in tiles of 13 x 13. */
 typedef struct engine {
   int note; /* -1: none */
   bool has_plan;
@@ -66,6 +67,8 @@ static const engine engines[] = {
     {-1, true, (int64_t)1 << 30, 0, 1}, /* fast, but needs too much */
     {-1, false, 0, 0, 1},               /* not for this device */
     {1, true, 0, 0, 1},                 /* not exact at all */
+    {3, true, 0, 0, 1},                 /* fast, but mixes the whole image */
+    {8, true, 0, 0, 1},                 /* fast, but mixes large tiles */
 };
 enum { N_ENGINES = sizeof engines / sizeof *engines };
 
