@@ -321,6 +321,13 @@ def _(step: p.ReduceStep, e: Encoder) -> None:
     if step.more:
         spec.n_components = spec.n_results = len(out_codes)
         spec.components, spec.results = components, results
+    if step.is_position:
+        pair, epilogue = _with_position(components[0])
+        results[0].epilogue = epilogue
+        spec.flags |= lib.GA_REDUCTION_INDEX | lib.GA_REDUCTION_FIRST
+        spec.n_components, spec.n_results = 2, 1
+        spec.components, spec.results = pair[0], results
+        keep += [pair, epilogue]
     axes = sum(1 << axis for axis in step.axes)
     ins = e.values(step.ins)
     outs = ffi.new("unsigned int[]", len(out_codes))
@@ -330,6 +337,20 @@ def _(step: p.ReduceStep, e: Encoder) -> None:
     for number, value in zip(step.outs, outs, strict=True):
         e.numbers[number] = value
     del texts  # alive until here
+
+
+def _with_position(component: Any) -> tuple[tuple[Any, ...], Any]:
+    """The components of an element and its position, with what keeps their texts.
+
+    The text of the result, the position, follows.
+    """
+    components = ffi.new("gpureduction_component[]", 2)
+    place, nowhere = _text("i"), _text("-1")
+    components[0] = component
+    components[1].map, components[1].identity = place, nowhere
+    components[1].combine = component.combine
+    components[1].typecode = lib.GA_SIZE
+    return (components, place, nowhere), _text("v1")
 
 
 @encode.register

@@ -197,7 +197,8 @@ class ReduceStep(Step):
 
     ``prologue`` is C statements before the expression, with its variables. With
     ``needs_elements`` reducing none is an error. ``more`` has the results after the
-    first.
+    first. With ``is_position`` the result is the position, among those reduced, of the
+    first element that ``combine`` prefers.
     """
 
     prologue: str
@@ -211,6 +212,7 @@ class ReduceStep(Step):
     axes: tuple[int, ...]
     needs_elements: bool = False
     more: tuple[ReduceComponent, ...] = ()
+    is_position: bool = False
 
     def detail(self) -> str:
         """Return the axes."""

@@ -279,6 +279,12 @@ def draws():
         parameters = (x[0, 0],) * len(row.parameters)
         drawn = getattr(streams, name)(*parameters, size=x.shape, dtype=dtype)
         theano.function([x], x + drawn)
+    for dtype in ("float32", "float64"):
+        x = T.TensorType(dtype, (False, False))("x")
+        noise = streams.gumbel(size=x.shape, dtype=dtype)
+        scores = x + streams.gumbel(size=x.shape, dtype=dtype)
+        theano.function([x], [noise.sum(), T.exp(streams.normal(size=x.shape)).mean(0)])
+        theano.function([x], [T.argmax(scores, 1), T.nnet.softmax(x + noise)])
     mixed = [streams.integers(0, 9, x.shape), streams.normal(size=x.shape)]
     theano.function([x], [sum(mixed) * x.T.sum(), streams.permutation(9)])
     former = MRG_RandomStreams(1)

@@ -134,10 +134,9 @@ class Layers(Plain):
         inner = upstream - (unit * channels(slopes[0]) + channels(slopes[1])) / count
         return [inner * scale * channels(gain), *slopes]
 
-    def mrg(self, n: int) -> Array:
-        """Other numbers of the same distribution, to compare the mean with."""
-        found: Array = self.generator.random(n, "float32")
-        return found
+
+AXES = 0, 2, 3
+"""All but the channels."""
 
 
 def normed(x: Array) -> tuple[Array, Array]:
@@ -158,10 +157,8 @@ def padded(x: Array, padding: int) -> Array:
     return np.pad(x, ((0, 0), (0, 0), around, around)) if padding else x
 
 
-AXES = 0, 2, 3
-"""All but the channels."""
-
-NAMES = Layers(np, np.random.default_rng(12345))
+RANDOM = np.random.default_rng(0)
+NAMES = Layers(np, lambda n: RANDOM.random(n, "float32"))
 
 
 def prepare(row: Row, variant: str, place: str) -> Prepared:

@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.rows import SIZES, Row
-from benchmarks.workloads import (
-    arrays,
-    calls,
-    convolutions,
-    draws,
-    loops,
-    networks,
-    residual,
-)
+from benchmarks.workloads import arrays, calls, convolutions, loops, networks, residual
 
 
 def rows(size: str) -> dict[str, Row]:
@@ -19,7 +11,6 @@ def rows(size: str) -> dict[str, Row]:
     sizes = SIZES[size]
     families = (
         arrays.rows,
-        draws.rows,
         networks.rows,
         convolutions.rows,
         residual.rows,

@@ -8,7 +8,7 @@ step by step; an op that is made of other ops has theirs (`unfolds`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -284,12 +284,14 @@ class Steps:
         *,
         label: str,
         names: tuple[str, ...],
+        indices: Collection[int] = (),
         preamble: str = "",
         inplace: tuple[int, ...] = (),
     ) -> int:
         """Add an elementwise step that writes o0, o1, ...; return the first's number.
 
         ``inplace`` has for each the index in ``ins`` of the array it overwrites, or -1.
+        Of the inputs in ``indices`` it reads the numbers of the elements.
         """
         values = [self.values[number] for number in ins]
         flags = self.joint(
@@ -303,7 +305,7 @@ class Steps:
             expr=expr,
             preamble=self_contained(preamble),
             names=names,
-            in_dtypes=self.dtypes(ins),
+            in_dtypes=self.dtypes(ins, indices),
             out_names=tuple(f"o{number}" for number in range(len(dtypes))),
             inplace=inplace or (-1,) * len(dtypes),
         )
@@ -316,10 +318,14 @@ class Steps:
         numbers: Sequence[int],
         axes: tuple[int, ...],
         *,
+        indices: Collection[int] = (),
         lines: Sequence[str] = (),
         support: str = "",
     ) -> int:
-        """Add a step of folds of ``texts``; return the number of the first result."""
+        """Add a step of folds of ``texts``; return the number of the first result.
+
+        Of the inputs in ``indices`` it reads the numbers of the elements.
+        """
         values = [self.values[number] for number in numbers]
         domain = self.joint(
             [v.broadcastable for v in values if isinstance(v, p.ArrayValue)]
@@ -332,19 +338,24 @@ class Steps:
             ins=tuple(numbers),
             prologue="\n".join(lines),
             names=tuple(names),
-            in_dtypes=self.dtypes(numbers),
+            in_dtypes=self.dtypes(numbers, indices),
             axes=axes,
             **reduction_fields(
                 [(fold.monoid, fold.acc_dtype) for fold in folds], texts, support
             ),
         )
 
-    def dtypes(self, numbers: Sequence[int]) -> tuple[str, ...]:
+    def dtypes(
+        self, numbers: Sequence[int], indices: Collection[int] = ()
+    ) -> tuple[str, ...]:
         """Return the dtypes of kernel arguments: integers have 64 bits."""
-        return tuple(
+        dtypes = [
             self.array(number).dtype if self.is_array(number) else "int64"
             for number in numbers
-        )
+        ]
+        for i in indices:
+            dtypes[i] = p.INDEX
+        return tuple(dtypes)
 
     @staticmethod
     def joint(patterns: Sequence[Sequence[bool]]) -> tuple[bool, ...]:

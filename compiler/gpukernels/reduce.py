@@ -8,9 +8,15 @@ from gpuarray._ufunc.reduction import needs_elements
 from gpuarray.compiler import plan
 from gpuarray.compiler.gpukernels.elemwise import Inputs
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
-from gpuarray.compiler.gpukernels.source import Statements, reduction_fields, statements
+from gpuarray.compiler.gpukernels.source import (
+    Statements,
+    extremum_fields,
+    reduction_fields,
+    statements,
+)
 from gpuarray.compiler.graph.core import Apply
-from gpuarray.compiler.ops.fused.mapreduce import MapReduce, MapReduces
+from gpuarray.compiler.ops.fused.mapreduce import MapArgmax, MapReduce, MapReduces
+from gpuarray.compiler.ops.reduce.argmax import Argmax
 from gpuarray.compiler.ops.reduce.reduce import NAMES, Reduce
 from gpuarray.scalars import SCALARS
 
@@ -42,7 +48,31 @@ def map_reduces(op: MapReduces, node: Apply, k: Lowerer) -> None:
     add_reduction(op.reduces, node, inputs, code, k)
 
 
-def ndim(op: Reduce, node: Apply) -> int:
+@lowers(MapArgmax)
+def map_argmax(op: MapArgmax, node: Apply, k: Lowerer) -> None:
+    """Lower to an argmax of an expression of several arrays."""
+    inputs = Inputs(node.inputs, ndim(op.reduce, node), k)
+    dtypes = [dtype for _, dtype in inputs.operands]
+    (mapped,) = op.map.output_dtypes(dtypes)
+    code = statements(op.composite, inputs.operands, mapped)
+    k.add(
+        plan.ReduceStep(
+            label=f"{op.reduce.name} of an expression",
+            origin=k.origin(node),
+            outs=k.outputs(node),
+            ins=tuple(inputs.numbers),
+            prologue=code.text,
+            names=tuple(inputs.names),
+            in_dtypes=tuple(inputs.dtypes),
+            axes=op.reduce.axes,
+            needs_elements=True,
+            is_position=True,
+            **extremum_fields(op.reduce.smallest, code.results[0], code.support),
+        )
+    )
+
+
+def ndim(op: Reduce | Argmax, node: Apply) -> int:
     """Return the number of axes before the reduction."""
     return len(op.axes) + int(node.outputs[0].type.ndim)
 

@@ -103,3 +103,25 @@ def reduction_fields(
         "more": tuple(more),
         "preamble": self_contained("\n".join(filter(None, supports))),
     }
+
+
+def extremum_fields(smallest: bool, operand: Operand, support: str) -> dict[str, Any]:
+    """The fields of a `Reduce` of the position of an extremum of real numbers.
+
+    A nan goes before every number, and of equal elements the first.
+    """
+    text, dtype = operand
+    acc = np.dtype(dtype)
+    row = SCALARS["minimum" if smallest else "maximum"]
+    before, after = ("<", ">=") if smallest else (">", "<=")
+    order = "{} " + before + " {}"
+    if acc.kind == "f":
+        order = "!({0} " + after + " {1}) & ({1} == {1})"
+    goes_first, is_first = order.format("b0", "a0"), order.format("a0", "b0")
+    return {
+        "map": convert(text, acc, acc),
+        "combine": f"(a1 <= b1 ? !({goes_first}) : ({is_first})) ? a : b",
+        "identity": identity_text(row, acc),
+        "acc_dtype": str(acc),
+        "preamble": self_contained(support),
+    }

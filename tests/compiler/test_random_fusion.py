@@ -4,6 +4,7 @@ import gpuarray
 import numpy as np
 import pytest
 from gpuarray.compiler import config, function, plan, shared, tensor as T
+from gpuarray.compiler.gpukernels.rows import body
 from gpuarray.compiler.random import RandomStreams
 
 
@@ -32,6 +33,19 @@ def draws_in(step):
 def written(f):
     """The number of arrays of floats that steps make."""
     return sum(len(step.outs) for step in kernels(f))
+
+
+def matrices(f):
+    """The number of matrices that kernels write."""
+    kinds = plan.LaunchStep | plan.ReduceStep | plan.Call
+    outs = [n for step in f.plan.steps if isinstance(step, kinds) for n in step.outs]
+    return sum(f.plan.values[n].broadcastable.count(False) > 1 for n in outs)
+
+
+def drawn(name, shape, *parameters, dtype="float32"):
+    """The first draw of a stream, which an elementwise kernel has written."""
+    draw = getattr(RandomStreams(1), name)(*parameters, size=shape, dtype=dtype)
+    return np.asarray(function([], draw)())
 
 
 def test_noise_joins_what_reads_it():
@@ -107,28 +121,67 @@ def test_the_gradient_of_a_dropout_draws_again():
         np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-5)
 
 
-def test_a_draw_that_a_reduction_reads():
-    x = T.fmatrix("x")
-    streams = RandomStreams(1)
-    value = T.exp(x + streams.normal(size=x.shape)).mean(1)
-    f = function([x], value)
-    generator = gpuarray.random.default_rng(1)
-    noise = np.asarray(generator.normal(size=(3, 500), dtype="float32"))
-    found = f(np.zeros((3, 500), "f"))
-    np.testing.assert_allclose(found, np.exp(noise).mean(1), rtol=1e-5)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_monte_carlo_mean_writes_no_random_array(dtype):
+    shape = 3, 501
+    z = RandomStreams(1).normal(size=shape, dtype=dtype)
+    f = function([], T.exp(z).mean(1))
+    assert matrices(f) == 0
+    noise = drawn("normal", shape, dtype=dtype)
+    rtol = 1e-5 if dtype == "float32" else 1e-12
+    np.testing.assert_allclose(f(), np.exp(noise).mean(1), rtol=rtol)
 
 
-def test_gumbel_and_softmax():
+def test_reductions_draw_the_same_numbers():
+    shape = 5, 70
+    z = RandomStreams(1).uniform(size=shape)
+    results = [z.max(), z.max(0), T.argmin(-z, 1)]
+    noise = drawn("uniform", shape)
+    expected = [noise.max(), noise.max(0), noise.argmax(1)]
+    for result, wanted in zip(results, expected, strict=True):
+        f = function([], result)
+        np.testing.assert_array_equal(f(), wanted)
+        z.rng.set_value((1, 0, 0))
+
+
+def test_the_sum_of_a_dropout_writes_no_mask():
     x = T.fmatrix("x")
-    streams = RandomStreams(1)
-    f = function([x], T.nnet.softmax((x + streams.gumbel(size=x.shape)) / 0.5))
-    generator = gpuarray.random.default_rng(1)
-    noise = function([], RandomStreams(1).gumbel(size=(4, 7)))
-    scores = np.asarray(noise()) / 0.5
+    mask = RandomStreams(1).bernoulli(0.75, size=x.shape, dtype="float32")
+    given = np.random.default_rng(0).normal(size=(6, 40)).astype("f")
+    f = function([x], [(x * mask).sum(1), abs(x * mask).sum(1)])
+    assert matrices(f) == 0
+    kept = drawn("bernoulli", given.shape, 0.75) * given
+    for found, expected in zip(f(given), (kept, abs(kept)), strict=True):
+        np.testing.assert_allclose(found, expected.sum(1), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("by_walks", [0, 1])
+@pytest.mark.parametrize("length", [7, 3000])
+def test_softmax_of_gumbel_noise_is_one_step(by_walks, length, monkeypatch):
+    """Of short rows, and of such as stay in registers; by walks, as on processors."""
+    monkeypatch.setattr(body, "prefers_walks", lambda s, *_: s.integer(by_walks))
+    x = T.fmatrix("x")
+    noise = RandomStreams(1).gumbel(size=x.shape)
+    f = function([x], T.nnet.softmax((x + noise) / 0.5))
+    (step,) = kernels(f)
+    assert draws_in(step) and matrices(f) == 1
+    scores = drawn("gumbel", (4, length)) / np.float32(0.5)
     expected = np.exp(scores - scores.max(1, keepdims=True))
     expected /= expected.sum(1, keepdims=True)
-    np.testing.assert_allclose(f(np.zeros((4, 7), "f")), expected, rtol=2e-5)
-    assert generator.state[2] == 0
+    np.testing.assert_allclose(f(np.zeros((4, length), "f")), expected, rtol=2e-5)
+
+
+def test_a_choice_by_gumbel_noise_writes_no_noise():
+    x = T.fmatrix("x")
+    noise = RandomStreams(1).gumbel(size=x.shape)
+    f = function([x], T.argmax(x + noise, axis=1))
+    assert matrices(f) == 0
+    given = np.random.default_rng(0).normal(size=(50, 9)).astype("f")
+    given[3, 4:7] = np.nan
+    scores = given + drawn("gumbel", given.shape)
+    np.testing.assert_array_equal(f(given), scores.argmax(1))
+    with pytest.raises(ValueError, match="no elements to reduce"):
+        f(np.zeros((2, 0), "f"))
 
 
 def test_a_part_of_a_draw_is_that_part():

@@ -23,7 +23,15 @@ from gpuarray.compiler.gpukernels.rows.persistent import (
 from gpuarray.compiler.gpukernels.rows.product import AHEAD, product_of
 from gpuarray.compiler.gpukernels.rows.text import RowText
 from gpuarray.compiler.gpukernels.rows.totals import TotalsText
-from gpuarray.compiler.ops.fused.row_steps import CELL, COLUMN, LENGTH, ONE, ROW, TABLE
+from gpuarray.compiler.ops.fused.row_steps import (
+    CELL,
+    COLUMN,
+    LENGTH,
+    NUMBER,
+    ONE,
+    ROW,
+    TABLE,
+)
 from gpuarray.compiler.ops.fused.rowwise import Program
 
 LETTERS = {CELL: "C", ROW: "R", COLUMN: "V", TABLE: "T", ONE: "S"}
@@ -39,10 +47,11 @@ def launch(s: Steps, operands: Operands, name: str = "rows") -> list[int]:
     program, rows = operands.program, operands.rows(s)
     kinds = program.kinds[: len(program.inputs)]
     listed = list(zip(operands.numbers, kinds, operands.sources, strict=True))
+    unread = [kind in (LENGTH, NUMBER) for _, kind in program.inputs]
     used = [
         (number, kind, source)
-        for number, kind, source in listed
-        if number is not None and kind != LENGTH
+        for (number, kind, source), is_unread in zip(listed, unread, strict=True)
+        if number is not None and not is_unread
     ]
     arrays = [
         as_matrix(s, number, kind, rows, operands.length)
@@ -67,7 +76,11 @@ def launch(s: Steps, operands: Operands, name: str = "rows") -> list[int]:
         p.ArrayValue(str(accumulator(total)), (False, False))
         for total in program.totals
     ]
-    places = [i for i, source in enumerate(operands.sources) if source == "array"]
+    places = [
+        i
+        for i, source in enumerate(operands.sources)
+        if source == "array" and not unread[i]
+    ]
     overwritten = [
         -1 if at is None else places.index(at) for at in operands.overwritten
     ]

@@ -14,6 +14,7 @@ from gpuarray.compiler.ops.fused.row_steps import (
     COUNT,
     FEW,
     LENGTH,
+    NUMBER,
     ROW,
     TABLE,
 )
@@ -116,6 +117,7 @@ def require_shape(
     whole = [n for n, (_, k) in zip(numbers, program.inputs, strict=True) if k == CELL]
     expected: dict[str, list[int | None]] = {
         CELL: list(shape),
+        NUMBER: list(shape),
         ROW: [*shape[:-1], one],
         COLUMN: [*(one for _ in shape[:-1]), shape[-1]],
         TABLE: [None, shape[-1]],

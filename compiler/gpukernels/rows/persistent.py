@@ -15,7 +15,7 @@ from gpuarray._kernels.codegen import rounded
 from gpuarray.compiler.gpukernels.rows.form import Form
 from gpuarray.compiler.gpukernels.rows.text import RowText
 from gpuarray.compiler.gpukernels.rows.values import reached
-from gpuarray.compiler.ops.fused.row_steps import CELL, COLUMN
+from gpuarray.compiler.ops.fused.row_steps import CELL, COLUMN, NUMBER
 from gpuarray.compiler.ops.fused.rowwise import Program
 from gpuarray.dtypes import dtype_to_ctype, work_ctype, work_dtype
 
@@ -59,13 +59,15 @@ def kept_values(program: Program) -> tuple[frozenset[int], ...]:
     [[0], [3]]
     """
     kinds, count = program.kinds, len(program.inputs)
-    inputs = {*range(count)}
+    numbers = {v for v, (_, kind) in enumerate(program.inputs) if kind == NUMBER}
+    inputs = {*range(count)} - numbers
     inputs |= {v for v, s in enumerate(program.steps, count) if s.is_element}
     listed = walks(program)
     known: frozenset[int] = frozenset()
     lengths = []
     for number, operands in enumerate(listed[:-1]):
         computed, _ = reached(program, operands, known)
+        computed -= numbers  # cheaper than a register
         available = known | {value for value in computed if kinds[value] == CELL}
         loaded = {value for value in available if value in inputs or value in known}
         later = [value for rest in listed[number + 1 :] for value in rest]
@@ -153,7 +155,7 @@ class PersistentText(RowText):
     def read_for(self, wanted: Iterable[int], known: Collection[int]) -> list[int]:
         """Return the inputs read for values of the element at ``p``."""
         computed, _ = reached(self.program, wanted, known)
-        return sorted(v for v in computed if v < self.count and v not in self.texts)
+        return sorted(v for v in computed if v < self.count and self.is_read(v))
 
     def stores(self, body: list[str]) -> list[str]:
         """Return the stores of elements: a few are read before they are stored.

@@ -23,6 +23,7 @@ from gpuarray.compiler.ops.fused.row_steps import (
     CELL,
     COLUMN,
     LENGTH,
+    NUMBER,
     ONE,
     ROW,
     TABLE,
@@ -86,9 +87,9 @@ class RowText(ValueText):
         for number, value in enumerate(self.program.outputs):
             dtype = self.program.dtypes[value]
             lines.append(self.pointer(f"o{number}", dtype, False, not self.form.taken))
-        for value, (dtype, _) in enumerate(self.program.inputs):
+        for value, (dtype, own) in enumerate(self.program.inputs):
             source, kind = self.form.sources[value], self.given[value]
-            if kind == LENGTH:
+            if own in (LENGTH, NUMBER):
                 continue
             if source == "int":
                 self.parameters.append(f"ga_long i{value}")
@@ -113,9 +114,10 @@ class RowText(ValueText):
     def row(self) -> list[str]:
         """Return the pointers to the row's inputs, and its own values."""
         lines = []
-        for value, (dtype, _) in enumerate(self.program.inputs):
+        for value, (dtype, own) in enumerate(self.program.inputs):
             kind = self.given[value]
-            if self.form.sources[value] != "array" or kind in (ONE, LENGTH, TABLE):
+            is_array = self.form.sources[value] == "array" and own != NUMBER
+            if not is_array or kind in (ONE, LENGTH, TABLE):
                 continue
             ctype = dtype_to_ctype(np.dtype(dtype))
             at = f"x{value}_"
@@ -284,7 +286,7 @@ class RowText(ValueText):
     def is_read(self, value: int) -> bool:
         """True if an element's value is read from an array."""
         if value < self.count:
-            return value not in self.texts
+            return value not in self.texts and not self.is_number(value)
         return self.program.steps[value - self.count].is_element
 
     def tree(self, folds: Sequence[int]) -> list[str]:

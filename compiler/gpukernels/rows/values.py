@@ -14,6 +14,7 @@ from gpuarray.compiler.ops.elemwise.steps import ProgramStep
 from gpuarray.compiler.ops.fused.row_steps import (
     CELL,
     COLUMN,
+    NUMBER,
     ROW,
     At,
     Head,
@@ -55,6 +56,14 @@ class ValueText:
             f"*(GLOBAL_MEM const {ctype} *)((GLOBAL_MEM const char *){array} + "
             f"(ga_ssize)p * c{value})"
         )
+
+    def is_number(self, value: int) -> bool:
+        """True if an input is the number of each element, which no array has."""
+        return value < self.count and self.program.inputs[value][1] == NUMBER
+
+    def number(self, value: int) -> str:
+        """Return the statement that computes the number of the element at ``p``."""
+        return f"const ga_ulong v{value} = (ga_ulong)row * (ga_ulong)length + p;"
 
     def loaded(self, value: int, text: str) -> str:
         """Return the statement that reads an input's value in its work type."""
@@ -137,12 +146,15 @@ class ValueText:
     def cells(self, wanted: Iterable[int], known: Collection[int] = ()) -> list[str]:
         """Return the statements for the wanted values at ``p`` that are not known."""
         computed, _ = reached(self.program, wanted, known)
-        return [
-            self.loaded(value, self.element(value))
-            if value < self.count
-            else self.step(value)
-            for value in sorted(computed)
-        ]
+        lines = []
+        for value in sorted(computed):
+            if self.is_number(value):
+                lines.append(self.number(value))
+            elif value < self.count:
+                lines.append(self.loaded(value, self.element(value)))
+            else:
+                lines.append(self.step(value))
+        return lines
 
 
 @singledispatch

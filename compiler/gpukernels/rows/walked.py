@@ -24,6 +24,7 @@ from gpuarray.compiler.ops.fused.row_steps import (
     CELL,
     COUNT,
     LENGTH,
+    NUMBER,
     ONE,
     ROW,
     AnyStep,
@@ -196,6 +197,7 @@ class Walks:
             text.stored(),
             label=_WHERE,
             names=(*text.names, *("room" for _ in room)),
+            indices=self.indices(text.used),
             preamble=text.support,
             inplace=tuple(self.overwritten(output, operands) for output in into),
         )
@@ -234,11 +236,21 @@ class Walks:
             [*text.names, *("room" for _ in room)],
             [*(self.known[value] for value in text.used), *room],
             (last,),
+            indices=self.indices(text.used),
             lines=text.lines,
             support=text.support,
         )
         for number, fold in enumerate(folds, first):
             self.known[fold] = self.body.view(number, (*range(last), -1))
+
+    def indices(self, used: Sequence[int]) -> list[int]:
+        """Return which of the operands are numbers of elements."""
+        kinds = [kind for _, kind in self.program.inputs]
+        return [
+            i
+            for i, value in enumerate(used)
+            if value < self.count and kinds[value] == NUMBER
+        ]
 
     def counted(self, length: int, dtype: str = "int64") -> int:
         """Return the integers below a length."""

@@ -11,16 +11,17 @@ from typing import Any
 
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.ops.elemwise.elemwise import Cast, Composite, Elemwise
+from gpuarray.compiler.ops.reduce.argmax import Argmax
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.scalars import Scalar
 
 
-class MapReduce(Op):
-    """The reduction ``reduce`` of ``map`` of the inputs, which has one output."""
+class Mapped(Op):
+    """The op ``reduce`` of ``map`` of the inputs, which has one output."""
 
     __props__ = ("map", "reduce")
 
-    def __init__(self, map: Elemwise, reduce: Reduce) -> None:
+    def __init__(self, map: Elemwise, reduce: Any) -> None:
         self.map = map
         self.reduce = reduce
 
@@ -48,10 +49,27 @@ class MapReduce(Op):
         """Return the shape of the map's result without the reduced axes."""
         inner = self.map.make_node(*node.inputs)
         shapes = self.map.infer_shape(inner, input_shapes)
-        return self.reduce.infer_shape(self.reduce.make_node(inner.out), shapes)
+        outer = self.reduce.make_node(inner.out)
+        lengths: list[tuple[Any, ...]] = self.reduce.infer_shape(outer, shapes)
+        return lengths
 
     def __str__(self) -> str:
         return f"{type(self).__name__}{{{self.reduce} of {self.map}}}"
+
+
+class MapReduce(Mapped):
+    """The reduction ``reduce`` of ``map`` of the inputs, which has one output."""
+
+    reduce: Reduce
+
+
+class MapArgmax(Mapped):
+    """The argmax or argmin ``reduce`` of ``map`` of the inputs, which has one output.
+
+    Fusion makes it where the map draws: so a choice by Gumbel noise stores no noise.
+    """
+
+    reduce: Argmax
 
 
 class MapReduces(Op):

@@ -24,6 +24,8 @@ TABLE = "table"
 """The kind of a matrix from which rows are gathered, each as long as a row."""
 FEW = "few"
 """The kind of an input for the first rows; it is zero for the others."""
+NUMBER = "number"
+"""The kind of an input with the number of each element, in C order of all rows."""
 LENGTH, COUNT = "length", "count"
 """The kinds of inputs known on the host: the length of a row, a number of rows."""
 

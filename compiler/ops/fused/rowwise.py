@@ -22,6 +22,7 @@ from gpuarray.compiler.ops.fused.row_steps import (
     COUNT,
     FEW,
     LENGTH,
+    NUMBER,
     ROW,
     TABLE,
     AnyStep,
@@ -108,7 +109,8 @@ class Program:
     @cached_property
     def kinds(self) -> tuple[str, ...]:
         """The kind of each value: of each element, each row, or an input's of less."""
-        kinds = [ROW if kind == FEW else kind for _, kind in self.inputs]
+        alike = {FEW: ROW, NUMBER: CELL}
+        kinds = [alike.get(kind, kind) for _, kind in self.inputs]
         for step in self.steps:
             of_cells = any(kinds[v] in (CELL, COLUMN) for v in step.operands)
             kinds.append(step.kind or (CELL if of_cells else ROW))

@@ -51,7 +51,8 @@ class Positions(Op):
 class ImpliedPositions(Positions):
     """Positions that kernels compute of the place they are at: no array has them.
 
-    An elementwise kernel only may read them. The step makes an array of the shape.
+    Elementwise kernels, reductions and row programs alone may read them. The step makes
+    an array of the shape.
     """
 
 
@@ -62,7 +63,7 @@ def are_positions(variable: Variable) -> bool:
 
 
 def reads_positions(node: Apply) -> bool:
-    """True for a node that may compute by the place, in an elementwise kernel only."""
+    """True for a node that computes by the place of its elements."""
     return any(map(are_positions, node.inputs))
 
 

@@ -21,8 +21,9 @@ from gpuarray.compiler.ops.elemwise.elemwise import (
     CompositeStep,
     Elemwise,
 )
-from gpuarray.compiler.ops.fused.mapreduce import MapReduce
+from gpuarray.compiler.ops.fused.mapreduce import MapArgmax, MapReduce
 from gpuarray.compiler.ops.random.positions import are_positions, reads_positions
+from gpuarray.compiler.ops.reduce.argmax import Argmax
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.rewrites.engine.engine import Log, graph_pass
 from gpuarray.compiler.rewrites.engine.rows import with_scalar
@@ -246,18 +247,40 @@ def seal_maps(partition: Partition) -> dict[int, Apply]:
     """The reductions of groups that nothing else reads; these fuse no further."""
     reductions: dict[int, Apply] = {}
     for node in partition.order:
-        if not isinstance(node.op, Reduce):
+        is_argmax = isinstance(node.op, Argmax)
+        if not isinstance(node.op, Reduce) and not is_argmax:
             continue
         owner = node.inputs[0].owner
-        if owner is None or not partition.is_fusible(owner) or len(owner.outputs) != 1:
+        if is_argmax and not is_drawn_for(partition, owner):
             continue
-        if reads_positions(owner):
+        if owner is None or not partition.is_fusible(owner) or len(owner.outputs) != 1:
             continue
         if len(partition.fgraph.clients[node.inputs[0]]) == 1:
             group = partition.of(owner)
             partition.sealed.add(group)
             reductions[absorb_exclusive(partition, group)] = node
     return reductions
+
+
+def is_drawn_for(partition: Partition, owner: Apply | None) -> bool:
+    """True if an argmax alone reads an elementwise node that draws, or its producers.
+
+    Others are stored: the kernel of an argmax alone reads an array faster. Storing
+    rounds values of types of two bytes, which decides between equal ones.
+    """
+    if owner is None or itemsize(owner.outputs[0]) < 4:
+        return False
+    stack = [owner]
+    while stack:
+        node = stack.pop()
+        if not partition.is_fusible(node) or len(node.outputs) != 1:
+            continue
+        if len(partition.fgraph.clients[node.outputs[0]]) != 1:
+            continue
+        if reads_positions(node):
+            return True
+        stack += [v.owner for v in node.inputs if v.owner is not None]
+    return False
 
 
 def absorb_exclusive(partition: Partition, group: int) -> int:
@@ -271,7 +294,6 @@ def absorb_exclusive(partition: Partition, group: int) -> int:
                 owner is None
                 or not partition.is_fusible(owner)
                 or partition.of(owner) == group
-                or (group in partition.sealed and reads_positions(owner))
             ):
                 continue
             other = partition.of(owner)
@@ -360,8 +382,9 @@ def replace_reduction(partition: Partition, group: int, node: Apply, log: Log) -
     nodes = partition.nodes(group)
     inputs, outputs = partition.operands(group)
     map_node = fused(nodes, inputs, outputs) if len(nodes) > 1 else nodes[0]
-    assert isinstance(map_node.op, Elemwise) and isinstance(node.op, Reduce)
-    op = MapReduce(map_node.op, node.op)
+    assert isinstance(map_node.op, Elemwise)
+    kind = MapArgmax if isinstance(node.op, Argmax) else MapReduce
+    op = kind(map_node.op, node.op)
     reduced = Apply(op, map_node.inputs, [out.type() for out in node.outputs])
     for old, new in zip(node.outputs, reduced.outputs, strict=True):
         log.note("fuse_elementwise", old, new)

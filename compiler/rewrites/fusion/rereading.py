@@ -144,7 +144,7 @@ def is_cast(node: Apply) -> bool:
 
 def gains(out: Variable, maker: Apply, reader: Apply) -> bool:
     """True if a reader may read the inputs of ``maker`` instead of its result."""
-    if not is_reader(reader) or (reads_positions(maker) and not is_fusible(reader)):
+    if not is_reader(reader):
         return False
     pattern = pattern_of(maker)
     if pattern_of(reader) != pattern and not all(pattern):

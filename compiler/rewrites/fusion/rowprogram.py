@@ -22,6 +22,7 @@ from gpuarray.compiler.ops.fused.row_steps import (
     COUNT,
     FEW,
     LENGTH,
+    NUMBER,
     ONE,
     ROW,
     TABLE,
@@ -38,7 +39,7 @@ from gpuarray.compiler.ops.fused.rowwise import Program, Rowwise
 from gpuarray.compiler.ops.index.advanced import ARRAY, Picks
 from gpuarray.compiler.ops.linalg.linalg import Dot
 from gpuarray.compiler.ops.nnet.nnet import FirstRows, InBounds, Pick
-from gpuarray.compiler.ops.random.positions import reads_positions
+from gpuarray.compiler.ops.random.positions import are_positions
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle
 from gpuarray.compiler.rewrites.engine.patterns import is_constant
@@ -120,7 +121,7 @@ class Domain:
             return is_real(node) and self.is_of_rows(node) and is_plain(node)
         if type(node.op) is not Elemwise or not is_fusible(node) or not is_real(node):
             return False
-        if reads_positions(node):
+        if any(are_positions(v) and self.kind(v) != CELL for v in node.inputs):
             return False
         if self.is_one(node.outputs[0]):
             return True
@@ -219,7 +220,7 @@ class Composer:
                 self.add_input(length, LENGTH)
                 continue
             aligned = self.aligned(variable)
-            kind = domain.kind(aligned)
+            kind = NUMBER if are_positions(variable) else domain.kind(aligned)
             assert kind is not None
             self.value[variable] = self.input(aligned, kind)
         for node in nodes:

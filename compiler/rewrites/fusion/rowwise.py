@@ -24,6 +24,7 @@ from gpuarray.compiler.ops.fused.row_steps import CELL, COLUMN, ROW
 from gpuarray.compiler.ops.index.advanced import Picks
 from gpuarray.compiler.ops.linalg.linalg import Dot
 from gpuarray.compiler.ops.nnet.nnet import FirstRows, Pick
+from gpuarray.compiler.ops.random.positions import are_positions
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.shape import DimShuffle
 from gpuarray.compiler.ops.variables.transfer import Transfer
@@ -61,7 +62,8 @@ class Rows:
 
     def note(self, node: Apply) -> None:
         """Remember the arrays of elements, and the row results, of a member."""
-        self.known.update(v for v in values_read(node) if self.domain.kind(v) == CELL)
+        read = [v for v in values_read(node) if not are_positions(v)]
+        self.known.update(self.cells(read))
         self.known.update(node.outputs)
 
     def grow(self, seed: Apply) -> None:
@@ -100,7 +102,9 @@ class Rows:
 
     def values_to_follow(self, node: Apply) -> list[Variable]:
         """Return the inputs of a member whose producers and readers may join."""
-        return [] if isinstance(node.op, Dot) else values_read(node)
+        if isinstance(node.op, Dot):
+            return []
+        return [v for v in values_read(node) if not are_positions(v)]
 
     def readers(self, variable: Variable) -> Iterator[Apply]:
         """Yield the nodes that read a variable."""
@@ -245,6 +249,7 @@ class Rows:
         has_cells = any(
             self.domain.kind(v) == CELL and arange_of(v, self.domain.ndim) is None
             for v in self.partition.operands(self.number)[0]
+            if not are_positions(v)
         )
         takes = [node for node in nodes if isinstance(node.op, Picks)]
         if any(not self.is_alone(node) for node in takes):

@@ -1,10 +1,13 @@
-"""Positions that elementwise kernels compute of the place they are at."""
+"""Positions that kernels compute of the place they are at."""
 
 from __future__ import annotations
 
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
+from gpuarray.compiler.ops.fused.mapreduce import Mapped, MapReduces
+from gpuarray.compiler.ops.fused.row_steps import NUMBER
+from gpuarray.compiler.ops.fused.rowwise import Rowwise
 from gpuarray.compiler.ops.random.positions import (
     ImpliedPositions,
     are_positions,
@@ -15,13 +18,19 @@ from gpuarray.compiler.rewrites.engine.engine import Log, graph_pass
 
 @graph_pass(phase="inplace")
 def imply_positions(fgraph: FunctionGraph, log: Log) -> bool:
-    """Let elementwise nodes compute positions, instead of reading them from memory."""
+    """Let kernels compute positions, instead of reading them from memory.
+
+    Of row programs those that have the numbers of their elements.
+    """
     changed = False
     implied: dict[Variable, Variable] = {}
     for node in fgraph.toposort():
-        if type(node.op) is not Elemwise:
+        is_elementwise = type(node.op) is Elemwise
+        if not is_elementwise and not isinstance(
+            node.op, Mapped | MapReduces | Rowwise
+        ):
             continue
-        places = [v for v in node.inputs if are_positions(v) and not is_implied(v)]
+        places = [v for v in numbers_of(node) if not is_implied(v)]
         if not places:
             continue
         for variable in places:
@@ -34,6 +43,15 @@ def imply_positions(fgraph: FunctionGraph, log: Log) -> bool:
             fgraph.replace(old, new, reason="imply_positions")
         changed = True
     return changed
+
+
+def numbers_of(node: Apply) -> list[Variable]:
+    """Return the positions that a node's kernel may compute."""
+    if isinstance(node.op, Rowwise):
+        kinds = [kind for _, kind in node.op.program.inputs]
+        pairs = zip(node.inputs, kinds, strict=True)
+        return [variable for variable, kind in pairs if kind == NUMBER]
+    return [variable for variable in node.inputs if are_positions(variable)]
 
 
 def made(positions: Variable) -> Variable:

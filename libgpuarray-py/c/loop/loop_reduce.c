@@ -3,6 +3,7 @@
 
 #include "c/base/dtype.h"
 #include "c/elemwise/elemwise_text.h"
+#include "c/reduce/reduce_words.h"
 
 /* The type of the accumulator. */
 static const char *type_of(const ga_reduce_spec *spec) {
@@ -17,7 +18,7 @@ bool ga__loop_takes_reduction(const GpuReduction *gr) {
   const ga_reduce_spec *spec = &gr->spec;
   const unsigned int flags = GA_REDUCTION_INDEX | GA_REDUCTION_FIRST;
   return spec->n_components == 1 && spec->n_results == 1 && !(spec->flags & flags) &&
-         spec->components[0].typecode != GA_SIZE &&
+         spec->components[0].typecode != GA_SIZE && !ga__reduce_has_numbers(spec) &&
          is_complex(spec->components[0].typecode) ==
              is_complex(spec->results[0].typecode);
 }

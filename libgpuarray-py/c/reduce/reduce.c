@@ -201,7 +201,9 @@ static int reduce_parts(GpuReduction *gr, const GpuArray *out, gpudata *part,
 static void add_inputs(ga_args *args, const GpuReduction *gr,
                        const ga_reduce_problem *p, void *const *ins) {
   for (unsigned int i = 0; i < p->n; i++) {
-    if (p->arrays[i] != NULL) {
+    if (p->numbers >> i & 1) {
+      ga__args_u64(args, p->offsets[i]);
+    } else if (p->arrays[i] != NULL) {
       ga__args_pointer(args, p->arrays[i]->data, p->offsets[i], true);
     } else {
       ga__args_value(args, ins[i], gpuarray_get_elsize(gr->spec.inputs[i].typecode));
@@ -228,7 +230,8 @@ static int reduce_problem(GpuReduction *gr, const GpuArray *out, ga_reduce_probl
   const size_t inner = p->inner.dims[p->inner.nd - 1];
   const enum ga_reduce_kind kind = ga__reduce_choose_kind(p, ctx->info.is_cpu);
   /* Vector loads go forward, whichever way positions run. */
-  const bool is_packed = kind == GA_REDUCE_ROWS && p->n == 1 && !ctx->info.is_cpu &&
+  const bool is_packed = kind == GA_REDUCE_ROWS && p->n == 1 && p->numbers == 0 &&
+                         !ctx->info.is_cpu &&
                          ga__reduce_mode(p, &p->inner) & GA_REDUCE_PACKED;
   if ((gr->spec.flags & GA_REDUCTION_FIRST) && !is_packed)
     ga__reduce_face_positions(p);
@@ -273,14 +276,15 @@ static int check_input(const GpuReduction *gr, unsigned int i, const GpuArray *a
   const gpuelemwise_arg *arg = &gr->spec.inputs[i];
   char text[GA_ARRAY_TEXT];
   GA_TRY(ga__array_check(a, "reduction"));
-  if (a->typecode != arg->typecode)
+  const bool is_number = ga__reduce_is_number(arg);
+  if (!is_number && a->typecode != arg->typecode)
     return GA_FAIL(GA_INVALID_ERROR, "reduction: `%s` is %s, expected %s", arg->name,
                    ga__array_text(text, a), ga__dtype_name(arg->typecode));
   if (GpuArray_context(a) != gr->context)
     return GA_FAIL(
         GA_INVALID_ERROR, "reduction: `%s` is on %s, expected %s; transfer it first",
         arg->name, gpucontext_name(GpuArray_context(a)), gpucontext_name(gr->context));
-  if (!GpuArray_ISALIGNED(a))
+  if (!is_number && !GpuArray_ISALIGNED(a))
     return GA_FAIL(GA_UNALIGNED_ERROR, "reduction: `%s`, %s, is not aligned; copy it",
                    arg->name, ga__array_text(text, a));
   return GA_NO_ERROR;
@@ -290,6 +294,7 @@ static int check_input(const GpuReduction *gr, unsigned int i, const GpuArray *a
 static int gather(ga_reduce_problem *p, unsigned int *nd, size_t *dims,
                   const GpuReduction *gr, void *const *ins) {
   p->n = gr->spec.n;
+  p->numbers = 0;
   *nd = 0;
   for (unsigned int i = 0; i < p->n; i++) {
     if (ins[i] == NULL)
@@ -297,12 +302,14 @@ static int gather(ga_reduce_problem *p, unsigned int *nd, size_t *dims,
                      gr->spec.inputs[i].name);
     p->arrays[i] = NULL;
     p->offsets[i] = 0;
-    if (!ga__reduce_is_array(&gr->spec.inputs[i]))
+    if (!ga__reduce_is_walked(&gr->spec.inputs[i]))
       continue;
     const GpuArray *a = ins[i];
+    const bool is_number = ga__reduce_is_number(&gr->spec.inputs[i]);
     GA_TRY(check_input(gr, i, a));
     p->arrays[i] = a;
-    p->offsets[i] = a->offset;
+    p->numbers |= (uint32_t)is_number << i;
+    p->offsets[i] = is_number ? 0 : a->offset;
     if (ga__shape_broadcast(nd, dims, a->nd, a->dimensions) != GA_NO_ERROR)
       return ga__fail_within(GA_VALUE_ERROR, "reduction");
   }

@@ -43,11 +43,22 @@ static unsigned int power_below(size_t n) {
 /* Bytes of accumulators of a CPU tile of columns. */
 #define CPU_TILE 16384
 
+bool ga__reduce_has_numbers(const ga_reduce_spec *spec) {
+  for (unsigned int i = 0; i < spec->n; i++)
+    if (ga__reduce_is_number(&spec->inputs[i]))
+      return true;
+  return false;
+}
+
+/* With numbers at least 4, for random words come in fours; the state of a stream,
+ * uint64 of stride 0, does not count then. */
 static size_t largest_item(const ga_reduce_spec *spec) {
-  size_t largest = 1;
+  const bool has_numbers = ga__reduce_has_numbers(spec);
+  size_t largest = has_numbers ? 4 : 1;
   for (unsigned int i = 0; i < spec->n; i++) {
     size_t size = gpuarray_get_elsize(spec->inputs[i].typecode);
-    if (ga__reduce_is_array(&spec->inputs[i]) && size > largest)
+    const bool is_state = has_numbers && spec->inputs[i].typecode == GA_ULONG;
+    if (ga__reduce_is_array(&spec->inputs[i]) && !is_state && size > largest)
       largest = size;
   }
   return largest;
@@ -62,9 +73,15 @@ ga_reduce_shape ga__reduce_shape(const ga_reduce_spec *spec, enum ga_reduce_kind
     return (ga_reduce_shape){1, 64, 1, true};
   if (spec->is_cpu && kind == GA_REDUCE_COLUMNS)
     return (ga_reduce_shape){power_below(CPU_TILE / acc), 0, 0, true};
+  /* Elements of random numbers are long: few at once leave registers for them. */
+  const unsigned int drawn = spec->is_vector ? 2 : 4;
+  if (spec->is_cpu && ga__reduce_has_numbers(spec))
+    return (ga_reduce_shape){drawn, 0, 0, false};
   if (spec->is_cpu)
     return (ga_reduce_shape){spec->n_components > 1 ? 4 : 16, 0, 0, false};
-  if (spec->is_parts || spec->n > GA_REDUCE_PACKED_INPUTS)
+  const bool is_plain_row = kind == GA_REDUCE_ROWS && !ga__reduce_is_pick(spec);
+  if (spec->is_parts || spec->n > GA_REDUCE_PACKED_INPUTS ||
+      (ga__reduce_has_numbers(spec) && !is_plain_row))
     return (ga_reduce_shape){most < 4 ? most : 4, 0, 0, false};
   const size_t largest = largest_item(spec);
   unsigned int vector = (unsigned int)(16 / largest);

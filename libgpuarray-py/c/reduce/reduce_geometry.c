@@ -78,6 +78,18 @@ static void own_strides(ssize_t *out, const ga_reduce_problem *p, unsigned int n
   }
 }
 
+/* Stride of input i along an axis of its array. */
+static ssize_t stride_of(const ga_reduce_problem *p, unsigned int i,
+                         unsigned int axis) {
+  const GpuArray *a = p->arrays[i];
+  if (!(p->numbers >> i & 1))
+    return a->strides[axis];
+  ssize_t stride = 1; /* of numbers in C order */
+  for (unsigned int k = axis + 1; k < a->nd; k++)
+    stride *= (ssize_t)a->dimensions[k];
+  return stride;
+}
+
 void ga__reduce_split_axes(ga_reduce_problem *p, unsigned int nd, const size_t *dims,
                            unsigned int n, const unsigned int *list) {
   ssize_t own[GA_MAX_NDIM];
@@ -93,7 +105,7 @@ void ga__reduce_split_axes(ga_reduce_problem *p, unsigned int nd, const size_t *
       const GpuArray *a = p->arrays[i];
       unsigned int missing = a ? nd - a->nd : nd;
       bool walked = a && axis >= missing && a->dimensions[axis - missing] != 1;
-      strides[i] = walked ? a->strides[axis - missing] : 0;
+      strides[i] = walked ? stride_of(p, i, axis - missing) : 0;
     }
     strides[p->n] = own[axis];
     bool reduced = (axes >> axis) & 1;
@@ -137,10 +149,12 @@ int ga__reduce_mode(const ga_reduce_problem *p, const ga_axis_group *g) {
     if (p->arrays[i] == NULL)
       continue;
     ssize_t stride = g->strides[i][last];
-    bool is_unit = stride == (ssize_t)GpuArray_ITEMSIZE(p->arrays[i]);
+    bool is_unit = stride == (ssize_t)ga__reduce_itemsize(p, i);
+    if (p->numbers != 0 && !(p->numbers >> i & 1) && p->arrays[i]->typecode == GA_ULONG)
+      is_unit = false; /* vectors may be too short for 64 bits: only with stride 0 */
     arrays++;
     unit += is_unit;
-    if (stride == 0 && i < GA_REDUCE_PACKED_INPUTS)
+    if (stride == 0 && i < GA_REDUCE_PACKED_INPUTS && !(p->numbers >> i & 1))
       repeated |= GA_REDUCE_REPEATED << i;
     else if (!is_unit && g->dims[last] > 1)
       return 0;
@@ -158,7 +172,7 @@ bool ga__reduce_is_shifted(const ga_reduce_problem *p) {
   const unsigned int last = p->kept.nd - 1;
   for (unsigned int i = 0; i < p->n; i++) {
     size_t begin = p->offsets[i];
-    if (p->arrays[i] == NULL || p->kept.strides[i][last] == 0)
+    if (p->arrays[i] == NULL || p->kept.strides[i][last] == 0 || p->numbers >> i & 1)
       continue;
     for (unsigned int k = 0; k < last; k++)
       begin |= (size_t)p->kept.strides[i][k];

@@ -18,6 +18,7 @@ typedef struct ga_axis_group {
 typedef struct ga_reduce_problem {
   unsigned int n;
   const GpuArray *arrays[GA_REDUCE_INPUTS]; /* NULL: scalar */
+  uint32_t numbers; /* bit i: array i has no memory, its elements are their numbers */
   size_t offsets[GA_REDUCE_INPUTS];
   size_t out_offset; /* elements */
   size_t position;   /* position of the first element */
@@ -35,6 +36,12 @@ typedef struct ga_reduce_geometry {
   size_t outer, outer_per, inner, inner_per;
   size_t splits_inner, splits;
 } ga_reduce_geometry;
+
+/* Bytes of an element: numbers are an array of items of one byte, whose offset is the
+ * number. */
+static inline size_t ga__reduce_itemsize(const ga_reduce_problem *p, unsigned int i) {
+  return p->numbers >> i & 1 ? 1 : GpuArray_ITEMSIZE(p->arrays[i]);
+}
 
 /* Splits the axes of p->arrays, broadcast to `dims`, into kept ones and those in
  * list[0..n), which are reduced: forward in memory, smallest stride innermost, merged.

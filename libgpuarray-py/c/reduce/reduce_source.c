@@ -22,6 +22,29 @@ static void add_arrays(ga_strbuf *sb, const ga_reduce_spec *spec, const char *fo
       ga__reduce_add_form(sb, form, i, input_type(spec, i), axis);
 }
 
+/* Adds `form` once per number of an element. */
+static void add_numbers(ga_strbuf *sb, const ga_reduce_spec *spec, const char *form,
+                        unsigned int axis) {
+  for (unsigned int i = 0; i < spec->n; i++)
+    if (ga__reduce_is_number(&spec->inputs[i]))
+      ga__reduce_add_form(sb, form, i, "", axis);
+}
+
+/* Adds `form` once per array or number. */
+static void add_walked(ga_strbuf *sb, const ga_reduce_spec *spec, const char *form,
+                       unsigned int axis) {
+  for (unsigned int i = 0; i < spec->n; i++)
+    if (ga__reduce_is_walked(&spec->inputs[i]))
+      ga__reduce_add_form(sb, form, i, input_type(spec, i), axis);
+}
+
+static unsigned int count_walked(const ga_reduce_spec *spec) {
+  unsigned int n = 0;
+  for (unsigned int i = 0; i < spec->n; i++)
+    n += ga__reduce_is_walked(&spec->inputs[i]);
+  return n;
+}
+
 /* ---- macros ---- */
 
 static void add_sizes(ga_strbuf *sb, const ga_reduce_spec *spec,
@@ -53,16 +76,17 @@ static void add_parameters(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned i
     ga__reduce_add_form(sb,
                         ga__reduce_is_array(&spec->inputs[i])
                             ? ", GLOBAL_MEM const $ *GA_APART x@, ga_size x@_off"
-                            : ", $ s@",
+                        : ga__reduce_is_number(&spec->inputs[i]) ? ", ga_size x@_off"
+                                                                 : ", $ s@",
                         i, input_type(spec, i), 0);
   ga__strbuf_addf(sb, "\n#define RD_AXES %s", index ? ", RD_INT position" : "");
   for (unsigned int k = 0; k < nk; k++) {
     ga__strbuf_addf(sb, ", RD_INT kd%u, ga_ssize ko%u", k, k);
-    add_arrays(sb, spec, ", ga_ssize k@_#", k);
+    add_walked(sb, spec, ", ga_ssize k@_#", k);
   }
   for (unsigned int k = 0; k < nr; k++) {
     ga__strbuf_addf(sb, ", RD_INT rd%u", k);
-    add_arrays(sb, spec, ", ga_ssize r@_#", k);
+    add_walked(sb, spec, ", ga_ssize r@_#", k);
     if (index)
       ga__strbuf_addf(sb, ", RD_INT rp%u", k);
   }
@@ -86,46 +110,57 @@ static void add_unravel(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int 
       ga__strbuf_addf(sb, " %% %s%u; %s /= %s%u", dims, k, variable, dims, k);
     ga__strbuf_add(sb, "; ");
     ga__reduce_add_form(sb, own, 0, "", k);
-    add_arrays(sb, spec, form, k);
+    add_walked(sb, spec, form, k);
     ga__strbuf_add(sb, "} ");
   }
 }
 
 /* RD_KEPT_OFFSETS: from `rest`, the linear index of the kept axes, the result's index
  * `w` and the byte offsets c<i>. RD_OUTER_POINTERS: from `j`, the linear index of the
- * outer reduced axes, the pointers y<i> and the position `begun`. */
+ * outer reduced axes, the pointers y<i> (numbers of elements have numbers in place of
+ * pointers) and the position `begun`. */
 static void add_addresses(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int n,
                           unsigned int nr) {
   const bool index = ga__reduce_has_index(spec);
   ga__strbuf_add(sb, "\n#define RD_KEPT_OFFSETS ga_ssize w = 0; ");
-  add_arrays(sb, spec, "ga_ssize c@ = 0; ", 0);
+  add_walked(sb, spec, "ga_ssize c@ = 0; ", 0);
   add_unravel(sb, spec, n, "rest", "kd", "w += at * ko#; ", "c@ += at * k@_#; ");
   ga__strbuf_add(sb, "\n#define RD_OUTER_POINTERS RD_INT left = j; (void)left; ");
   if (index)
     ga__strbuf_add(sb, "RD_INT begun = position; ");
-  add_arrays(sb, spec, "ga_ssize d@ = c@; ", 0);
+  add_walked(sb, spec, "ga_ssize d@ = c@; ", 0);
   add_unravel(sb, spec, nr - 1, "left", "rd", index ? "begun += at * rp#; " : "",
               "d@ += at * r@_#; ");
   add_arrays(sb, spec,
              "GLOBAL_MEM const $ *y@ = "
              "(GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)x@ + d@); ",
              0);
+  add_numbers(sb, spec, "const ga_ulong y@ = x@_off + (ga_ulong)d@; ", 0);
   ga__strbuf_add(sb, "\n");
 }
 
-/* Map of an element, loaded from `form` ("#" is `axis`); `at` is its index along the
- * innermost reduced axis. */
-static void add_map(ga_strbuf *sb, const ga_reduce_spec *spec, const char *form,
+/* Where an element is ("#" is `axis`): the text of an array's element, and of its
+ * number. */
+typedef struct element_text {
+  const char *array, *number;
+} element_text;
+
+/* Map of an element; `at` is its index along the innermost reduced axis. */
+static void add_map(ga_strbuf *sb, const ga_reduce_spec *spec, element_text form,
                     unsigned int axis, const char *at, unsigned int last) {
   ga__strbuf_add(sb, "RD_MAP(");
   for (unsigned int i = 0; i < spec->n; i++) {
     const gpuelemwise_arg *arg = &spec->inputs[i];
+    ga__strbuf_add(sb, i ? ", " : "");
+    if (!ga__reduce_is_array(arg)) {
+      ga__reduce_add_form(sb, ga__reduce_is_number(arg) ? form.number : "s@", i, "",
+                          axis);
+      continue;
+    }
     const char *load = spec->is_parts ? "%" : ga__dtype_load(arg->typecode);
     const char *place = strchr(load, '%');
-    ga__strbuf_add(sb, i ? ", " : "");
     ga__strbuf_addn(sb, load, (size_t)(place - load));
-    ga__reduce_add_form(sb, ga__reduce_is_array(arg) ? form : "s@", i,
-                        input_type(spec, i), axis);
+    ga__reduce_add_form(sb, form.array, i, input_type(spec, i), axis);
     ga__strbuf_add(sb, place + 1);
   }
   if (ga__reduce_has_index(spec))
@@ -135,7 +170,7 @@ static void add_map(ga_strbuf *sb, const ga_reduce_spec *spec, const char *form,
 
 /* Row kernels: defines `word`(p), the map of element p of the inner axis. */
 static void add_row_element(ga_strbuf *sb, const ga_reduce_spec *spec, const char *word,
-                            const char *form, unsigned int nr) {
+                            element_text form, unsigned int nr) {
   ga__strbuf_addf(sb, "#define %s(p) ", word);
   add_map(sb, spec, form, nr - 1, "p", nr - 1);
   ga__strbuf_add(sb, "\n");
@@ -172,10 +207,10 @@ static void add_packets(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int 
 static void add_fetch(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int vector,
                       const char *place, const char *one, unsigned int axis) {
   const bool words = ga__reduce_has_words(spec);
-  unsigned int arrays = 0;
+  const bool is_single = count_walked(spec) == 1;
   ga__strbuf_add(sb, "#define RD_PACKETS ");
   for (unsigned int i = 0; i < spec->n; i++)
-    if (ga__reduce_is_array(&spec->inputs[i]) && ++arrays) {
+    if (ga__reduce_is_array(&spec->inputs[i])) {
       ga__strbuf_addf(sb, "union { %s v; %s e[RD_VECTOR]; ",
                       packet_type(spec, i, vector), input_type(spec, i));
       if (words)
@@ -187,7 +222,7 @@ static void add_fetch(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int ve
   for (unsigned int i = 0; i < spec->n; i++) {
     if (!ga__reduce_is_array(&spec->inputs[i]))
       continue;
-    if (arrays > 1) { /* a single array never has stride 0 */
+    if (!is_single) { /* a single array never has stride 0 */
       ga__strbuf_addf(sb, "if (mode & %d) { const %s one = ", GA_REDUCE_REPEATED << i,
                       input_type(spec, i));
       ga__reduce_add_form(sb, one, i, input_type(spec, i), axis);
@@ -214,12 +249,21 @@ static void add_row_packets(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned 
           "(RD_VECTOR - 1)); same &= head < 0 || head == own; head = own; } ",
           i, input_type(spec, i), 0);
     }
+  add_numbers(sb, spec,
+              "const RD_INT own@ = (RD_INT)((0 - (y@ + (ga_ulong)i)) & "
+              "(RD_VECTOR - 1)); same &= head < 0 || head == own@; head = own@; ",
+              0);
   ga__strbuf_add(sb, "\n#define RD_PACKET_POINTERS ");
   add_packets(sb, spec, vector,
               "GLOBAL_MEM const $ *u@ = (GLOBAL_MEM const $ *)(y@ + i); ", 0);
   ga__strbuf_add(sb, "\n");
   add_fetch(sb, spec, vector, "u@[q]", "*y@", 0);
-  add_map(sb, spec, "p@[u].e[v]", 0, "q", nr - 1);
+  /* The numbers of a vector differ in their last bits: written so, the compiler sees
+   * what they have in common, as the words of one random count. */
+  add_map(sb, spec,
+          (element_text){"p@[u].e[v]", "(((y@ + (ga_ulong)((q) - (v))) & "
+                                       "~(ga_ulong)(RD_VECTOR - 1)) | (ga_ulong)(v))"},
+          0, "q", nr - 1);
   ga__strbuf_add(sb, "\n");
 }
 
@@ -236,7 +280,7 @@ static void add_kept_packets(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned
   ga__strbuf_add(sb, "\n#define RD_KEEP(u) ");
   add_arrays(sb, spec, "kept@.v = p@[u].v; ", 0);
   ga__strbuf_add(sb, "\n#define RD_KEPT_AT(v, q) ");
-  add_map(sb, spec, "kept@.e[v]", 0, "q", nr - 1);
+  add_map(sb, spec, (element_text){"kept@.e[v]", ""}, 0, "q", nr - 1);
   ga__strbuf_add(sb, "\n");
 }
 
@@ -269,7 +313,7 @@ static void add_column_packets(ga_strbuf *sb, const ga_reduce_spec *spec,
   ga__strbuf_add(sb, "\n");
   add_fetch(sb, spec, vector, "*(GLOBAL_MEM const $ *)(u@ + (q) * r@_#)",
             "*(GLOBAL_MEM const $ *)(u@ + (q) * r@_#)", nr - 1);
-  add_map(sb, spec, "p@[u].e[v]", 0, "q", nr - 1);
+  add_map(sb, spec, (element_text){"p@[u].e[v]", ""}, 0, "q", nr - 1);
   ga__strbuf_add(sb, "\n");
 }
 
@@ -302,24 +346,25 @@ static void add_result_packets(ga_strbuf *sb, const ga_reduce_spec *spec,
 /* ---- kernels ---- */
 
 #define STRIDED(pointer, stride)                                                       \
-  "*(GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)" pointer "@ + (p) * " stride "@_" \
-  "#)"
+  ((element_text){"*(GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)" pointer          \
+                  "@ + (p) * " stride "@_#)",                                          \
+                  "(" pointer "@ + (ga_ulong)((p) * " stride "@_#))"})
 
 /* RD_MIXED_ELEMENT, for arrays that are contiguous or have stride 0: RD_FIRSTS loads
  * those before a row. Only of several arrays some have stride 0. */
 static void add_rows_cpu(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nr) {
-  unsigned int arrays = 0;
-  for (unsigned int i = 0; i < spec->n; i++)
-    arrays += ga__reduce_is_array(&spec->inputs[i]);
-  add_row_element(sb, spec, "RD_UNIT_ELEMENT", "y@[p]", nr);
+  add_row_element(sb, spec, "RD_UNIT_ELEMENT",
+                  (element_text){"y@[p]", "(y@ + (ga_ulong)(p))"}, nr);
   add_row_element(sb, spec, "RD_STRIDED_ELEMENT", STRIDED("y", "r"), nr);
-  if (arrays < 2 || spec->n > GA_REDUCE_PACKED_INPUTS)
+  if (count_walked(spec) < 2 || spec->n > GA_REDUCE_PACKED_INPUTS)
     return;
   ga__strbuf_addf(sb, "#define RD_REPEATS(i) (mode & (%d << (i)))\n#define RD_FIRSTS ",
                   GA_REDUCE_REPEATED);
   add_arrays(sb, spec, "const $ f@ = *y@; ", 0);
   ga__strbuf_add(sb, "\n");
-  add_row_element(sb, spec, "RD_MIXED_ELEMENT", "(RD_REPEATS(@) ? f@ : y@[p])", nr);
+  add_row_element(
+      sb, spec, "RD_MIXED_ELEMENT",
+      (element_text){"(RD_REPEATS(@) ? f@ : y@[p])", "(y@ + (ga_ulong)(p))"}, nr);
 }
 
 static void add_rows(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nr,
@@ -359,15 +404,18 @@ static void add_totals(ga_strbuf *sb, const ga_reduce_spec *spec) {
   ga__strbuf_add(sb, " }\n");
 }
 
-/* Defines `word`(q, p): the map of element p of row q of a CPU tile, at offset `place`
- * in the row. */
+/* Defines `word`(q, p): the map of element p of row q of a CPU tile, at the offset
+ * `place` in the row. */
 static void add_tile_element(ga_strbuf *sb, const ga_reduce_spec *spec,
-                             const char *word, const char *place, unsigned int nk,
+                             const char *word, element_text place, unsigned int nk,
                              unsigned int nr) {
-  char form[160];
-  snprintf(form, sizeof form,
+  char array[160], number[80];
+  const element_text form = {array, number};
+  snprintf(array, sizeof array,
            "*(GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)y@ + (q) * r@_%u + %s)",
-           nr - 1, place);
+           nr - 1, place.array);
+  snprintf(number, sizeof number, "(y@ + (ga_ulong)((q) * r@_%u + %s))", nr - 1,
+           place.number);
   ga__strbuf_addf(sb, "#define %s(q, p) ", word);
   add_map(sb, spec, form, nk - 1, "q", nr - 1);
   ga__strbuf_add(sb, "\n");
@@ -381,9 +429,11 @@ static void add_columns_cpu(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned 
              "((GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)y@ + (q) * r@_#))",
              nr - 1);
   ga__strbuf_add(sb, "\n");
-  add_tile_element(sb, spec, "RD_UNIT_ELEMENT", "(ga_ssize)(p) * (ga_ssize)sizeof($)",
-                   nk, nr);
-  add_tile_element(sb, spec, "RD_STRIDED_ELEMENT", "(p) * k@_#", nk, nr);
+  add_tile_element(sb, spec, "RD_UNIT_ELEMENT",
+                   (element_text){"(ga_ssize)(p) * (ga_ssize)sizeof($)", "(p)"}, nk,
+                   nr);
+  add_tile_element(sb, spec, "RD_STRIDED_ELEMENT",
+                   (element_text){"(p) * k@_#", "(p) * k@_#"}, nk, nr);
 }
 
 static void add_columns_gpu(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nk,
@@ -406,8 +456,9 @@ static void add_columns(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int 
              "GLOBAL_MEM const $ *z@ = "
              "(GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)y@ + i * r@_#); ",
              nr - 1);
+  add_numbers(sb, spec, "const ga_ulong z@ = y@ + (ga_ulong)(i * r@_#); ", nr - 1);
   ga__strbuf_add(sb, "\n#define RD_COLUMN_OFFSETS ");
-  add_arrays(sb, spec, "c@ += first * k@_#; ", nk - 1);
+  add_walked(sb, spec, "c@ += first * k@_#; ", nk - 1);
   ga__strbuf_add(sb, "\n");
   if (spec->is_cpu)
     add_columns_cpu(sb, spec, nk, nr);

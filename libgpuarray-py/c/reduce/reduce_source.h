@@ -25,7 +25,8 @@ typedef struct ga_reduce_spec {
   const gpureduction_result *results;
   unsigned int flags; /* GA_REDUCTION_... */
   bool is_cpu, is_wide;
-  bool is_parts; /* second pass: `inputs` is one array of accumulators */
+  bool is_vector; /* CPU: the items of a group are the lanes of a vector */
+  bool is_parts;  /* second pass: `inputs` is one array of accumulators */
 } ga_reduce_spec;
 
 /* Register blocking of a work item. */
@@ -42,13 +43,13 @@ size_t ga__reduce_size(const ga_reduce_spec *spec);
 /* Source of a kernel for `nk` kept and `nr` reduced axes, at least 1 each. Arguments in
  * order; counts are 32-bit unless is_wide, strides 64-bit bytes (results': elements):
  * each result and its offset, part and its offset; for each input the array and its
- * offset, or a scalar's value; tiles, tiles per group, results, length of the innermost
- * kept axis; outer (product of the reduced axes but the innermost), outer per split;
- * inner (the innermost reduced axis), inner per split, splits along it; items along the
- * outer axes; mode (GA_REDUCE_UNIT, ...); number of reduced elements (64-bit); with
- * GA_REDUCTION_INDEX the first position (a count); per kept axis: length, results'
- * stride, arrays' strides; per reduced axis: length, arrays' strides, and with
- * GA_REDUCTION_INDEX the positions' stride (a count).
+ * offset, the first number, or a scalar's value; tiles, tiles per group, results,
+ * length of the innermost kept axis; outer (product of the reduced axes but the
+ * innermost), outer per split; inner (the innermost reduced axis), inner per split,
+ * splits along it; items along the outer axes; mode (GA_REDUCE_UNIT, ...); number of
+ * reduced elements (64-bit); with GA_REDUCTION_INDEX the first position (a count); per
+ * kept axis: length, results' stride, arrays' strides; per reduced axis: length,
+ * arrays' strides, and with GA_REDUCTION_INDEX the positions' stride (a count).
  *
  * The grid is groups by splits. A block's first dimension is the adjacent items; both
  * are powers of 2, the second is 1 on a CPU. The caller clears out->body. */

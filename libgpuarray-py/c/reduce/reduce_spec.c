@@ -51,6 +51,13 @@ static int check_inputs(gpucontext *ctx, const gpureduction_spec *spec) {
                      "reduction: input %u is named `i`, the name of the position; give "
                      "it another name",
                      i);
+    if ((arg->flags & GE_INDEX) &&
+        (arg->flags != GE_INDEX || arg->typecode != GA_ULONG))
+      return GA_FAIL(GA_INVALID_ERROR,
+                     "reduction: the index `%s` has flags 0x%x and type %s, expected "
+                     "GE_INDEX alone and uint64",
+                     arg->name, (unsigned int)arg->flags,
+                     ga__dtype_name(arg->typecode));
     if (arg->flags & GE_WRITE)
       return GA_FAIL(GA_INVALID_ERROR,
                      "reduction: input `%s` is GE_WRITE, expected GE_READ alone",
@@ -162,6 +169,7 @@ static int copy_spec(GpuReduction *gr, const gpureduction_spec *spec) {
   ga_reduce_spec *own = &gr->spec;
   own->flags = spec->flags;
   own->is_cpu = gr->context->info.is_cpu;
+  own->is_vector = own->is_cpu && gr->context->info.warp > 1;
   GA_TRY(copy_inputs(own, spec));
   GA_TRY(copy_components(own, spec));
   GA_TRY(copy_results(own, spec));

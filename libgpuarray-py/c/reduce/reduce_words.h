@@ -4,9 +4,20 @@
 
 #include "c/reduce/reduce_source.h"
 
+/* The number of the element: it has offset and strides, as an array, but no memory. */
+static inline bool ga__reduce_is_number(const gpuelemwise_arg *arg) {
+  return arg->flags & GE_INDEX;
+}
+
 static inline bool ga__reduce_is_array(const gpuelemwise_arg *arg) {
+  return !(arg->flags & (GE_SCALAR | GE_INDEX));
+}
+
+static inline bool ga__reduce_is_walked(const gpuelemwise_arg *arg) {
   return !(arg->flags & GE_SCALAR);
 }
+
+bool ga__reduce_has_numbers(const ga_reduce_spec *spec);
 
 static inline bool ga__reduce_has_index(const ga_reduce_spec *spec) {
   return (spec->flags & GA_REDUCTION_INDEX) && !spec->is_parts;

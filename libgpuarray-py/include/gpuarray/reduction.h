@@ -59,7 +59,7 @@ typedef struct _gpureduction_spec {
   const char *identity;
   int acc_typecode;
   int out_typecode; /* of the only result */
-  unsigned int n;   /* inputs: arrays or GE_SCALAR; none is written */
+  unsigned int n;   /* inputs: arrays, GE_SCALAR or GE_INDEX; none is written */
   const gpuelemwise_arg *inputs;
   const char *epilogue;      /* of the only result, or NULL */
   unsigned int flags;        /* GA_REDUCTION_... */
