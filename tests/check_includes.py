@@ -34,6 +34,7 @@ FLOORS = (
     "scan",
     "sort",
     "index",
+    "sparse",
     "random",
     "blas",
     "dnn",

@@ -25,6 +25,7 @@ from gpuarray._core.context import Context
 from gpuarray._fft import kernel_text
 from gpuarray._kernels.apply import apply_row
 from gpuarray._kernels.codegen import resolve
+from gpuarray._native import check, ffi, lib
 from gpuarray._nn import convolution, pooling, sampling
 from gpuarray._nn.classification import ctc
 from gpuarray._nn.neighbours import images_to_neighbours, neighbours_to_images
@@ -301,6 +302,34 @@ def searches():
         for correction in (0, 1, 0.5):
             gpuarray.std(empty((4, 5), dtype), axis=0, correction=correction)
             gpuarray.var(empty((4, 5), dtype), correction=correction)
+
+
+def sparse_matrices():
+    """Sparse matrices of every dtype, and their forms by the lengths of rows."""
+    for dtype in DTYPES:
+        sparse(dtype, 40, 320)
+    for n, width in ((40, 1), (10**6, 1), (10**6, 8), (10**6, 64)):
+        sparse("float32", 40, n, width, "int64")
+
+
+def sparse(dtype, rows, n, width=1, index="int32"):
+    """What a matrix of ``n`` values goes through."""
+    shape = [empty(n, dtype), empty(n, index), empty(rows + 1, index)]
+    a, b, c = [ffi.gc(ffi.new("GpuSparse *"), lib.GpuSparse_clear) for _ in range(3)]
+    x, y, d = (
+        empty((rows, width), dtype),
+        empty((rows, width), dtype),
+        empty(rows, dtype),
+    )
+    dense = ffi.gc(ffi.new("GpuArray *"), lib.GpuArray_clear)
+    check(lib.GpuSparse_set(a, 0, rows, rows, *(part.struct for part in shape)))
+    check(lib.GpuSparse_matmul(y.struct, a, x.struct, ffi.NULL, ffi.NULL))
+    check(lib.GpuSparse_sum(d.struct, a, 1))
+    check(lib.GpuSparse_diagonal(d.struct, a, 0))
+    check(lib.GpuSparse_to_dense(dense, a, 0))
+    lib.GpuSparse_check(ffi.NULL, a)  # fails: no kernel ran
+    check(lib.GpuSparse_convert(b, a, lib.GA_SPARSE_CSC))
+    check(lib.GpuSparse_sort(c, b))
 
 
 def neighbourhoods():
@@ -628,6 +657,7 @@ def main() -> None:
         numbers_at_random,
         distributions,
         searches,
+        sparse_matrices,
         neighbourhoods,
         sequences,
         transforms,

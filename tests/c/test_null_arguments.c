@@ -19,6 +19,7 @@
 #include <gpuarray/reduction.h>
 #include <gpuarray/scan.h>
 #include <gpuarray/sort.h>
+#include <gpuarray/sparse.h>
 
 #include "c/array/array.h"
 #include "float_sum.h"
@@ -307,6 +308,37 @@ static void test_picking_and_sorting(void) {
   REFUSES(GpuArray_cummax(P(&b), P(&a), 0, 0));
   REFUSES(GpuArray_cummin(P(&b), P(&a), 0, 0));
   GpuArray_clear(&places);
+}
+
+static void test_sparse_matrices(void) {
+  const size_t n = 4, pointers = 5;
+  GpuArray values, indices, indptr, y;
+  GpuSparse made, m;
+  int flags;
+  CHECK_OK(GpuArray_zeros(&values, ctx, GA_FLOAT, 1, &n, GA_C_ORDER));
+  CHECK_OK(GpuArray_zeros(&y, ctx, GA_FLOAT, 1, &n, GA_C_ORDER));
+  CHECK_OK(GpuArray_zeros(&indices, ctx, GA_INT, 1, &n, GA_C_ORDER));
+  CHECK_OK(GpuArray_zeros(&indptr, ctx, GA_INT, 1, &pointers, GA_C_ORDER));
+  CHECK_OK(GpuSparse_set(&m, GA_SPARSE_CSR, 4, 4, &values, &indices, &indptr));
+  REFUSES(GpuSparse_set(P(&made), GA_SPARSE_CSR, 4, 4, P(&values), P(&indices),
+                        P(&indptr)));
+  REFUSES(GpuSparse_empty(P(&made), P(ctx), 0, 4, 4, 1, GA_FLOAT, GA_INT));
+  REFUSES(GpuSparse_view(P(&made), P(&m)));
+  REFUSES(GpuSparse_transpose(P(&made), P(&m)));
+  REFUSES(GpuSparse_check(&flags, P(&m)));
+  REFUSES(GpuSparse_convert(P(&made), P(&m), GA_SPARSE_COO));
+  REFUSES(GpuSparse_sort(P(&made), P(&m)));
+  REFUSES(GpuSparse_to_dense(P(&out), P(&m), GA_C_ORDER));
+  REFUSES(GpuSparse_from_dense(P(&made), P(&a), GA_SPARSE_CSR, GA_INT));
+  REFUSES(GpuSparse_matmul(P(&y), P(&m), P(&values), NULL, NULL));
+  REFUSES(GpuSparse_rmatmul(P(&y), P(&values), P(&m), NULL, NULL));
+  REFUSES(GpuSparse_sum(P(&y), P(&m), 0));
+  REFUSES(GpuSparse_diagonal(P(&y), P(&m), 0));
+  GpuSparse_clear(NULL);
+  GpuSparse_clear(&m);
+  GpuArray *all[] = {&values, &indices, &indptr, &y};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    GpuArray_clear(all[i]);
 }
 
 static void test_pooling(void) {
@@ -611,6 +643,7 @@ int main(int argc, char **argv) {
   test_arrays();
   test_cleared_arrays();
   test_picking_and_sorting();
+  test_sparse_matrices();
   test_layers();
   test_pooling();
   test_batch_normalisation();

@@ -1,0 +1,49 @@
+/* Parameters of products of compressed rows with columns of x, y = alpha A x + beta y,
+ * and the store of a sum. Rows of more than `limit` values are left to other launches:
+ * `list` has their number of pieces, and for each its row and its first value. */
+#define SP_PARAMETERS                                                                  \
+  GLOBAL_MEM SP_VALUE *y, ga_size y_off, GLOBAL_MEM const SP_VALUE *values,            \
+      ga_size values_off, GLOBAL_MEM const SP_INDEX *indices, ga_size indices_off,     \
+      GLOBAL_MEM const SP_INDEX *indptr, ga_size indptr_off,                           \
+      GLOBAL_MEM const SP_VALUE *x, ga_size x_off, GLOBAL_MEM ga_ulong *list,          \
+      ga_size list_off, GLOBAL_MEM SP_WORK *parts, ga_size parts_off, ga_ulong rows,   \
+      ga_ulong columns, ga_ulong n, ga_ulong width, ga_long x_row, ga_long y_row,      \
+      ga_long y_column, ga_long shift, ga_ulong limit, ga_ulong room, SP_REAL alpha,   \
+      SP_REAL alpha_im, SP_REAL beta, SP_REAL beta_im, ga_int has_beta
+#define SP_MOVED(type, p) p = (GLOBAL_MEM type *)((GLOBAL_MEM char *)p + p##_off)
+#define SP_MOVED_READ(type, p)                                                         \
+  p = (GLOBAL_MEM const type *)((GLOBAL_MEM const char *)p + p##_off)
+#define SP_STARTS                                                                      \
+  SP_MOVED(SP_VALUE, y);                                                               \
+  SP_MOVED_READ(SP_VALUE, values);                                                     \
+  SP_MOVED_READ(SP_INDEX, indices);                                                    \
+  SP_MOVED_READ(SP_INDEX, indptr);                                                     \
+  SP_MOVED_READ(SP_VALUE, x);                                                          \
+  SP_MOVED(ga_ulong, list);                                                            \
+  SP_MOVED(SP_WORK, parts)
+
+/* `begin` and `end` of the values of a row, within the array whatever it holds. */
+#define SP_BOUNDS(row)                                                                 \
+  ga_ulong begin = (ga_ulong)indptr[row], end = (ga_ulong)indptr[(row) + 1];           \
+  end = end < n ? end : n;                                                             \
+  begin = begin < end ? begin : end
+
+/* Adds a row to the list of long ones, and empties it. */
+#define SP_LIST_ROW(row)                                                               \
+  {                                                                                    \
+    const ga_ulong pieces = (end - begin - 1) / limit + 1;                             \
+    const ga_ulong at = atom_add_Ig((GLOBAL_MEM ga_uint *)list, (ga_uint)pieces);      \
+    for (ga_ulong piece = 0; piece < pieces && at + piece < room; piece++) {           \
+      list[2 + 2 * (at + piece)] = row;                                                \
+      list[3 + 2 * (at + piece)] = begin + piece * limit;                              \
+    }                                                                                  \
+  }
+
+#define SP_PUT(row, c, sum)                                                            \
+  {                                                                                    \
+    const ga_ssize place = (ga_ssize)(row) * y_row + (ga_ssize)(c) * y_column;         \
+    SP_WORK value = SP_MUL(SP_NUMBER(alpha, alpha_im), sum);                           \
+    if (has_beta)                                                                      \
+      value = SP_ADD(value, SP_MUL(SP_NUMBER(beta, beta_im), SP_LOAD(y[place])));      \
+    y[place] = SP_STORE(value);                                                        \
+  }

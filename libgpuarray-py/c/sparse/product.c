@@ -1,0 +1,317 @@
+/* Products of sparse matrices with dense ones, and the sums and diagonals that are
+ * computed alike.
+ *
+ * A row is summed by a few lanes (GPUs), by the mean length of rows, or by one item
+ * (processors). Rows much longer than the mean are left to two more launches: work
+ * groups take pieces of them, then sum the pieces of a row, in order. So no row is
+ * longer than a piece to anyone, and sums depend on lengths alone. */
+#include <string.h>
+
+#include "c/base/counts.h"
+#include "c/sparse/sparse.h"
+#include "c/sparse/sparse_source.h"
+
+/* ---- geometry ---- */
+
+typedef struct geometry {
+  size_t width; /* columns of x */
+  size_t limit; /* values of the longest row that one launch sums */
+  size_t room;  /* pieces that long rows can have */
+  ga_sparse_spec rows, pieces;
+} geometry;
+
+static void plan_lanes(geometry *g, const gpucontext *ctx, size_t mean) {
+  if (ctx->info.is_cpu) {
+    const size_t most = 16;
+    g->rows.per =
+        (unsigned char)(g->width == 1 ? 1
+                                      : ga__smaller(most, ga__power_above(g->width)));
+    g->rows.lanes = g->rows.width = 1;
+    g->rows.threads = 1;
+    return;
+  }
+  const size_t width = ga__smaller(32, ga__power_above(g->width));
+  const size_t lanes = ga__smaller(32 / width, ga__power_above(mean / 4 + 1));
+  g->rows.width = (unsigned char)width;
+  g->rows.lanes = (unsigned char)lanes;
+  g->rows.per = g->width > 32 ? 2 : 1;
+  g->rows.threads = 256;
+  while (g->rows.threads > ctx->info.max_threads && g->rows.threads > 32)
+    g->rows.threads /= 2;
+}
+
+static void plan(geometry *g, const ga_sparse_product *p) {
+  const GpuSparse *a = p->a;
+  const gpucontext *ctx = ga__sparse_context(a);
+  const size_t n = ga__sparse_count(a), mean = n / a->rows;
+  memset(g, 0, sizeof *g);
+  g->width = p->y->nd == 2 ? p->y->dimensions[1] : 1;
+  g->rows.kind = GA_SPARSE_ROWS;
+  g->rows.typecode = (unsigned char)a->values.typecode;
+  g->rows.index = (unsigned char)a->indices.typecode;
+  g->rows.form = (unsigned char)p->term;
+  plan_lanes(g, ctx, mean);
+  g->pieces = g->rows;
+  g->pieces.lanes = g->pieces.per = 1;
+  const size_t least = ctx->info.is_cpu ? 16384 : ga__larger(512, 64 * g->rows.lanes);
+  g->limit = ga__larger(least, ga__larger(8 * mean, 4 * g->width));
+  g->room = n > g->limit ? 2 * (n / g->limit) + 1 : 0;
+}
+
+/* ---- launches ---- */
+
+static ssize_t stride(const GpuArray *a, unsigned int axis) {
+  return axis < a->nd ? a->strides[axis] / (ssize_t)gpuarray_get_elsize(a->typecode)
+                      : 0;
+}
+
+static void add_real(ga_args *args, int typecode, double value) {
+  const char kind = ga__dtype_kind(typecode);
+  if (kind == 'f' || kind == 'c')
+    ga__args_real(args, typecode, value);
+  else
+    ga__args_i64(args, (int64_t)value);
+}
+
+static void add_arguments(ga_args *args, const ga_sparse_product *p, const geometry *g,
+                          const GpuArray *list, const GpuArray *parts) {
+  static const double one[2] = {1, 0}, zero[2] = {0, 0};
+  const GpuSparse *a = p->a;
+  /* what has no elements has no memory, and is not read */
+  const bool is_empty = ga__sparse_count(a) == 0;
+  const GpuArray *values = is_empty ? &a->indptr : &a->values;
+  const GpuArray *x = p->x && !is_empty ? p->x : values, *y = p->y;
+  const double *scales[2] = {p->alpha ? p->alpha : one, p->beta ? p->beta : zero};
+  const int typecode = a->values.typecode;
+  args->n = 0;
+  ga__sparse_add(args, y, false);
+  ga__sparse_add(args, values, true);
+  ga__sparse_add(args, is_empty ? &a->indptr : &a->indices, true);
+  ga__sparse_add(args, &a->indptr, true);
+  ga__sparse_add(args, x, true);
+  ga__sparse_add(args, list->data ? list : y, false);
+  ga__sparse_add(args, parts->data ? parts : y, false);
+  ga__args_u64(args, a->rows);
+  ga__args_u64(args, a->columns);
+  ga__args_u64(args, ga__sparse_count(a));
+  ga__args_u64(args, g->width);
+  ga__args_i64(args, stride(x, 0));
+  ga__args_i64(args, stride(y, 0));
+  ga__args_i64(args, stride(y, 1));
+  ga__args_i64(args, p->offset);
+  ga__args_u64(args, g->room > 0 ? g->limit : ga__sparse_count(a));
+  ga__args_u64(args, g->room);
+  for (int i = 0; i < 2; i++)
+    for (int part = 0; part < 2; part++)
+      add_real(args, typecode, scales[i][part]);
+  ga__args_i32(args, scales[1][0] != 0 || scales[1][1] != 0);
+}
+
+static int launch(gpucontext *ctx, const ga_sparse_spec *spec, const ga_args *args,
+                  size_t groups) {
+  gpukernel *kernel;
+  const size_t most =
+      (size_t)ctx->info.processors * (ctx->info.is_cpu ? GA_CPU_GROUPS : 64);
+  GA_TRY(ga__sparse_kernel(&kernel, ctx, spec));
+  const ga_launch l = {.nd = 1,
+                       .grid = {ga__smaller(groups, most), 1, 1},
+                       .block = {spec->threads, 1, 1},
+                       .n_args = args->n,
+                       .args = args->list};
+  return ga__kernel_launch(kernel, &l);
+}
+
+static int run(const ga_sparse_product *p, const geometry *g, const GpuArray *list,
+               const GpuArray *parts) {
+  gpucontext *ctx = ga__sparse_context(p->a);
+  const size_t tile = (size_t)g->rows.width * g->rows.per;
+  const size_t per_group =
+      ctx->info.is_cpu ? 16 : (size_t)g->rows.threads / g->rows.lanes / g->rows.width;
+  const size_t tiles = ctx->info.is_cpu ? 1 : ga__ceil_div(g->width, tile);
+  ga_args args;
+  add_arguments(&args, p, g, list, parts);
+  GA_TRY(launch(ctx, &g->rows, &args, ga__ceil_div(p->a->rows, per_group) * tiles));
+  if (g->room == 0)
+    return GA_NO_ERROR;
+  ga_sparse_spec spec = g->pieces;
+  const size_t groups = g->room * ga__ceil_div(g->width, g->rows.width);
+  spec.kind = GA_SPARSE_LONG;
+  GA_TRY(launch(ctx, &spec, &args, groups));
+  spec.kind = GA_SPARSE_LONG_SUM;
+  return launch(ctx, &spec, &args, groups);
+}
+
+/* The list of long rows begins with no entries; their parts are undefined. */
+static int make_lists(GpuArray *list, GpuArray *parts, const geometry *g,
+                      const GpuSparse *a) {
+  gpucontext *ctx = ga__sparse_context(a);
+  const size_t words = 2 + 2 * g->room, sums = g->room * g->width;
+  GA_TRY(GpuArray_empty(list, ctx, GA_ULONG, 1, &words, GA_C_ORDER));
+  GA_TRY(ga__buffer_fill(list->data, list->offset, 0, 2 * sizeof(uint64_t)));
+  return GpuArray_empty(parts, ctx, ga__dtype_work(a->values.typecode), 1, &sums,
+                        GA_C_ORDER);
+}
+
+int ga__sparse_product(const ga_sparse_product *p) {
+  geometry g;
+  GpuArray list = {0}, parts = {0};
+  if (ga__array_count(p->y) == 0)
+    return GA_NO_ERROR;
+  plan(&g, p);
+  int status = g.room > 0 ? make_lists(&list, &parts, &g, p->a) : GA_NO_ERROR;
+  GA_THEN(status, run(p, &g, &list, &parts));
+  GpuArray_clear(&list);
+  GpuArray_clear(&parts);
+  return status;
+}
+
+/* ---- calls ---- */
+
+static int check_dense(const GpuArray *x, const GpuSparse *a, const char *operation,
+                       const char *role) {
+  GA_TRY(ga__array_check(x, operation));
+  return ga__array_fits(x, ga__sparse_context(a), a->values.typecode, operation, role);
+}
+
+/* y has the shape (rows,) or (rows, columns of x). */
+static int check_product(const GpuArray *y, const GpuSparse *a, const GpuArray *x,
+                         const char *operation) {
+  char xs[GA_ARRAY_TEXT], ys[GA_ARRAY_TEXT], text[GA_SPARSE_TEXT];
+  GA_TRY(check_dense(x, a, operation, "dense operand"));
+  GA_TRY(check_dense(y, a, operation, "result"));
+  GA_TRY(ga__array_writeable(y, operation));
+  if ((x->nd == 1 || x->nd == 2) && y->nd == x->nd && x->dimensions[0] == a->columns &&
+      y->dimensions[0] == a->rows &&
+      (x->nd == 1 || x->dimensions[1] == y->dimensions[1]))
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_VALUE_ERROR,
+                 "%s: the product of %s and %s does not fit a result of %s", operation,
+                 ga__sparse_text(text, a), ga__array_text(xs, x),
+                 ga__array_text(ys, y));
+}
+
+/* Rows of x are read whole: in C order, if there are columns. */
+static int open_dense(GpuArray *out, const GpuArray *x) {
+  if (x->nd == 1 || x->dimensions[1] <= 1 ||
+      x->strides[1] == (ssize_t)gpuarray_get_elsize(x->typecode))
+    return GpuArray_view(out, x);
+  return GpuArray_copy(out, x, GA_C_ORDER);
+}
+
+static bool meets(const GpuArray *y, const GpuSparse *a, const GpuArray *x) {
+  return GpuArray_share(y, &a->values) || GpuArray_share(y, &a->indices) ||
+         GpuArray_share(y, &a->indptr) || (x != NULL && GpuArray_share(y, x));
+}
+
+/* A product, into a copy where the result overlaps an operand. */
+static int compute(const ga_sparse_product *given) {
+  ga_sparse_product p = *given;
+  GpuSparse rows = {0};
+  GpuArray x = {0}, apart = {0}, target = *given->y; /* borrowed */
+  int status = ga__sparse_as_rows(&rows, given->a);
+  p.a = &rows;
+  if (given->x != NULL) {
+    GA_THEN(status, open_dense(&x, given->x));
+    p.x = &x;
+  }
+  if (status == GA_NO_ERROR && meets(given->y, &rows, given->x)) {
+    status = GpuArray_copy(&apart, given->y, GA_C_ORDER);
+    p.y = &apart;
+  }
+  GA_THEN(status, ga__sparse_product(&p));
+  if (apart.data != NULL)
+    GA_THEN(status, GpuArray_move(&target, &apart));
+  GpuSparse_clear(&rows);
+  GpuArray_clear(&x);
+  GpuArray_clear(&apart);
+  return status;
+}
+
+int GpuSparse_matmul(GpuArray *y, const GpuSparse *a, const GpuArray *x,
+                     const double *alpha, const double *beta) {
+  GA_TRY(ga__sparse_check(a, "sparse matmul"));
+  GA_TRY(check_product(y, a, x, "sparse matmul"));
+  const ga_sparse_product p = {.a = a, .x = x, .y = y, .alpha = alpha, .beta = beta};
+  return compute(&p);
+}
+
+/* The transpose of a matrix, borrowed; a vector is its own. */
+static GpuArray transposed(const GpuArray *a) {
+  GpuArray t = *a;
+  if (a->nd != 2)
+    return t;
+  t.dimensions[0] = a->dimensions[1];
+  t.dimensions[1] = a->dimensions[0];
+  t.strides[0] = a->strides[1];
+  t.strides[1] = a->strides[0];
+  GpuArray_fix_flags(&t);
+  return t;
+}
+
+int GpuSparse_rmatmul(GpuArray *y, const GpuArray *x, const GpuSparse *a,
+                      const double *alpha, const double *beta) {
+  GA_TRY(ga__sparse_check(a, "sparse rmatmul"));
+  GA_TRY(ga__array_check(x, "sparse rmatmul"));
+  GA_TRY(ga__array_check(y, "sparse rmatmul"));
+  const GpuSparse turned = ga__sparse_turned(a);
+  const GpuArray left = transposed(x), result = transposed(y);
+  GA_TRY(check_product(&result, &turned, &left, "sparse rmatmul"));
+  const ga_sparse_product p = {
+      .a = &turned, .x = &left, .y = &result, .alpha = alpha, .beta = beta};
+  return compute(&p);
+}
+
+static int check_vector(const GpuArray *y, const GpuSparse *a, size_t length,
+                        const char *operation) {
+  char text[GA_ARRAY_TEXT];
+  GA_TRY(check_dense(y, a, operation, "result"));
+  GA_TRY(ga__array_writeable(y, operation));
+  if (y->nd == 1 && y->dimensions[0] == length)
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_VALUE_ERROR,
+                 "%s: the result is %s, expected a vector of %zu elements", operation,
+                 ga__array_text(text, y), length);
+}
+
+int GpuSparse_sum(GpuArray *y, const GpuSparse *a, int axis) {
+  GA_TRY(ga__sparse_check(a, "sparse sum"));
+  if (axis != 0 && axis != 1)
+    return GA_FAIL(GA_VALUE_ERROR, "sparse sum: axis %d, expected 0 or 1", axis);
+  const GpuSparse lines = axis == 1 ? *a : ga__sparse_turned(a);
+  GA_TRY(check_vector(y, a, lines.rows, "sparse sum"));
+  const ga_sparse_product p = {.a = &lines, .term = GA_SPARSE_SUM, .y = y};
+  return compute(&p);
+}
+
+/* The first elements of a vector. */
+static GpuArray head(const GpuArray *a, size_t n) {
+  GpuArray part = *a;
+  part.dimensions[0] = n;
+  GpuArray_fix_flags(&part);
+  return part;
+}
+
+int GpuSparse_diagonal(GpuArray *y, const GpuSparse *a, ssize_t offset) {
+  GA_TRY(ga__sparse_check(a, "sparse diagonal"));
+  const size_t down = offset < 0 ? ga__magnitude(offset) : 0,
+               right = offset > 0 ? (size_t)offset : 0;
+  const size_t high = a->rows > down ? a->rows - down : 0;
+  const size_t wide = a->columns > right ? a->columns - right : 0;
+  const size_t n = ga__smaller(high, wide);
+  GA_TRY(check_vector(y, a, n, "sparse diagonal"));
+  if (n == 0)
+    return GA_NO_ERROR;
+  GpuSparse rows = {0};
+  GA_TRY(ga__sparse_as_rows(&rows, a));
+  GpuSparse part = rows; /* borrowed: the rows that the diagonal meets */
+  part.rows = n;
+  part.indptr.offset += down * gpuarray_get_elsize(rows.indptr.typecode);
+  part.indptr = head(&part.indptr, n + 1);
+  const ga_sparse_product p = {.a = &part,
+                               .term = GA_SPARSE_DIAGONAL,
+                               .y = y,
+                               .offset = offset < 0 ? 0 : offset};
+  const int status = compute(&p);
+  GpuSparse_clear(&rows);
+  return status;
+}

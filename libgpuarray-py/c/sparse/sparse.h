@@ -1,0 +1,55 @@
+/* Internal functions of sparse matrices. Kernels are written for compressed rows: a CSC
+ * matrix is the CSR matrix of its transpose. */
+#ifndef GA_C_SPARSE_H
+#define GA_C_SPARSE_H
+
+#include <gpuarray/sparse.h>
+
+#include "c/array/array.h"
+
+/* Entry check of every operation: GA_VALUE_ERROR, GA_INVALID_ERROR or GA_XLARGE_ERROR
+ * unless formats, types, lengths and layouts of the arrays fit. */
+int ga__sparse_check(const GpuSparse *a, const char *operation);
+
+static inline gpucontext *ga__sparse_context(const GpuSparse *a) {
+  return a->values.data->context;
+}
+
+/* The number of stored values. */
+static inline size_t ga__sparse_count(const GpuSparse *a) {
+  return a->values.dimensions[0];
+}
+
+/* The transposed matrix, with borrowed arrays. */
+GpuSparse ga__sparse_turned(const GpuSparse *a);
+/* Moves a result to *out, or clears it after a failure. Returns `status`. */
+int ga__sparse_return(GpuSparse *out, GpuSparse *result, int status);
+/* "csr float32 (3, 4) of 5 values", for messages. Returns `text`. */
+#define GA_SPARSE_TEXT 160
+const char *ga__sparse_text(char text[GA_SPARSE_TEXT], const GpuSparse *a);
+/* GA_VALUE_ERROR, naming the call that a matrix needs first. */
+int ga__sparse_needs(const GpuSparse *a, const char *operation, const char *needed);
+
+/* `a` as CSR: borrowed, or a new matrix. In both cases *out is cleared. */
+int ga__sparse_as_rows(GpuSparse *out, const GpuSparse *a);
+
+/* The row of each value of a CSR matrix: a new vector of the index type. */
+int ga__sparse_expand(GpuArray *out, const GpuSparse *a);
+/* Where each of `rows` rows begins among sorted row indices: a new vector of rows + 1.
+ */
+int ga__sparse_compress(GpuArray *out, const GpuArray *indices, size_t rows);
+
+/* What a product, a sum or a diagonal adds up of a row. */
+enum ga_sparse_term { GA_SPARSE_TIMES, GA_SPARSE_SUM, GA_SPARSE_DIAGONAL };
+
+/* y = alpha A x + beta y for CSR; without x for sums and diagonals. Shapes fit. */
+typedef struct ga_sparse_product {
+  const GpuSparse *a;
+  enum ga_sparse_term term;
+  const GpuArray *x, *y;
+  const double *alpha, *beta;
+  ssize_t offset; /* of a diagonal */
+} ga_sparse_product;
+int ga__sparse_product(const ga_sparse_product *p);
+
+#endif

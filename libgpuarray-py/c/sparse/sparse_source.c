@@ -1,0 +1,142 @@
+/* Source generator of the kernels of sparse matrices: the macros of kernels/. */
+#include "c/sparse/sparse_source.h"
+
+#include "c/base/counts.h"
+#include "c/base/dtype.h"
+#include "c/program/kernel_text.h"
+#include "c/sparse/kernels/compress.inc"
+#include "c/sparse/kernels/expand.inc"
+#include "c/sparse/kernels/inspect.inc"
+#include "c/sparse/kernels/keys.inc"
+#include "c/sparse/kernels/long_rows.inc"
+#include "c/sparse/kernels/move.inc"
+#include "c/sparse/kernels/rows.inc"
+#include "c/sparse/kernels/rows_cpu.inc"
+#include "c/sparse/kernels/to_dense.inc"
+
+static const struct {
+  const char *stem, *text, *cpu_text;
+} kernels[] = {
+    [GA_SPARSE_ROWS] = {"sparse_rows", rows_text, rows_cpu_text},
+    [GA_SPARSE_LONG] = {"sparse_long_rows", long_rows_text, long_rows_text},
+    [GA_SPARSE_LONG_SUM] = {"sparse_long_sums", long_rows_text, long_rows_text},
+    [GA_SPARSE_EXPAND] = {"sparse_expand", expand_text, expand_text},
+    [GA_SPARSE_COMPRESS] = {"sparse_compress", compress_text, compress_text},
+    [GA_SPARSE_KEYS] = {"sparse_keys", keys_text, keys_text},
+    [GA_SPARSE_MOVE] = {"sparse_move", move_text, move_text},
+    [GA_SPARSE_INSPECT] = {"sparse_inspect", inspect_text, inspect_text},
+    [GA_SPARSE_DENSE] = {"sparse_to_dense", to_dense_text, to_dense_text},
+};
+
+static const char *word_type(unsigned int bytes) {
+  return bytes == 1   ? "ga_ubyte"
+         : bytes == 2 ? "ga_ushort"
+         : bytes == 4 ? "ga_uint"
+         : bytes == 8 ? "ga_ulong"
+                      : "ga_ulong2";
+}
+
+/* ---- words ---- */
+
+/* Loops over elements: adjacent items take adjacent ones, on a processor each a range.
+ */
+static void add_loops(ga_strbuf *t, const ga_sparse_spec *s) {
+  ga__strbuf_add(t, "#define SP_ITEM (GID_0 * LDIM_0 + LID_0)\n"
+                    "#define SP_ITEMS (GDIM_0 * LDIM_0)\n");
+  ga__strbuf_add(
+      t, s->is_cpu
+             ? "#define SP_EACH(i, n) for (ga_ulong i = SP_ITEM * (n) / SP_ITEMS, "
+               "i##_end = (SP_ITEM + 1) * (n) / SP_ITEMS; i < i##_end; i++)\n"
+             : "#define SP_EACH(i, n) for (ga_ulong i = SP_ITEM; i < (n); "
+               "i += SP_ITEMS)\n");
+  ga__strbuf_addf(t, "#define SP_INDEX %s\n#define SP_IS_CPU %d\n",
+                  ga__dtype_ctype(s->index), s->is_cpu);
+}
+
+/* Arithmetic in the type of the values. */
+static void add_arithmetic(ga_strbuf *t, int typecode) {
+  const char *work = ga__dtype_work_ctype(typecode);
+  const char kind = ga__dtype_kind(typecode);
+  const char *real = typecode == GA_DOUBLE || typecode == GA_CDOUBLE ? "ga_double"
+                     : kind == 'f' || kind == 'c'                    ? "ga_float"
+                                                                     : "ga_long";
+  ga__strbuf_addf(t,
+                  "#define SP_VALUE %s\n#define SP_WORK %s\n#define SP_REAL %s\n"
+                  "#define SP_LOAD(x) ",
+                  ga__dtype_ctype(typecode), work, real);
+  ga__strbuf_fill(t, ga__dtype_load(typecode), "x");
+  ga__strbuf_add(t, "\n#define SP_STORE(x) ");
+  ga__strbuf_fill(t, ga__dtype_store(typecode), "x");
+  if (kind == 'c')
+    ga__strbuf_addf(t,
+                    "\n#define SP_ZERO ga_complex((%s)0, (%s)0)\n"
+                    "#define SP_NUMBER(re, im) ga_complex(re, im)\n"
+                    "#define SP_ADD(a, b) ga_cadd(a, b)\n"
+                    "#define SP_MUL(a, b) ga_cmul(a, b)\n",
+                    real, real);
+  else if (kind == 'b')
+    ga__strbuf_add(t, "\n#define SP_ZERO ((ga_bool)0)\n"
+                      "#define SP_NUMBER(re, im) ((ga_bool)((re) != 0))\n"
+                      "#define SP_ADD(a, b) ((ga_bool)((a) | (b)))\n"
+                      "#define SP_MUL(a, b) ((ga_bool)((a) & (b)))\n");
+  else
+    ga__strbuf_addf(t,
+                    "\n#define SP_ZERO ((%s)0)\n#define SP_NUMBER(re, im) ((%s)(re))\n"
+                    "#define SP_ADD(a, b) ((%s)((a) + (b)))\n"
+                    "#define SP_MUL(a, b) ((%s)((a) * (b)))\n",
+                    work, work, work, work);
+}
+
+static void add_terms(ga_strbuf *t, const ga_sparse_spec *s) {
+  static const char *const terms[] = {
+      "SP_MUL(v, SP_LOAD(x[(ga_ssize)(j) * x_row + (ga_ssize)(c)]))", "v",
+      "(ga_long)(j) - (ga_long)row == shift ? v : SP_ZERO"};
+  ga__strbuf_addf(t,
+                  "#define SP_LANES %d\n#define SP_WIDTH %d\n#define SP_PER %d\n"
+                  "#define SP_THREADS %d\n#define SP_IS_SUM %d\n"
+                  "#define SP_TERM(v, j, c) (%s)\n",
+                  s->lanes, s->width, s->per, s->threads, s->kind == GA_SPARSE_LONG_SUM,
+                  terms[s->form]);
+}
+
+static int write_source(ga_source *out, const gpucontext *ctx, const void *spec) {
+  const ga_sparse_spec *s = spec;
+  ga_strbuf text = {0};
+  (void)ctx;
+  add_loops(&text, s);
+  ga__strbuf_addf(&text, "#define SP_FORM %d\n", s->form);
+  if (s->kind == GA_SPARSE_MOVE)
+    ga__strbuf_addf(&text, "#define SP_VALUE %s\n", word_type(s->typecode));
+  else
+    add_arithmetic(&text, s->typecode);
+  if (s->kind <= GA_SPARSE_LONG_SUM)
+    add_terms(&text, s);
+  ga__strbuf_add(&text, s->is_cpu ? kernels[s->kind].cpu_text : kernels[s->kind].text);
+  out->is_closed = true;
+  return ga__text_finish_named(out, kernels[s->kind].stem, NULL, "#define SP_NAME %\n",
+                               &text);
+}
+
+/* ---- launches ---- */
+
+int ga__sparse_kernel(gpukernel **out, gpucontext *ctx, const ga_sparse_spec *spec) {
+  ga_sparse_spec s = *spec;
+  s.is_cpu = ctx->info.is_cpu;
+  return ga__kernel_kept(out, ctx, write_source, &s, sizeof s);
+}
+
+int ga__sparse_launch(gpucontext *ctx, const ga_sparse_spec *spec, const ga_args *args,
+                      size_t items) {
+  gpukernel *kernel;
+  const size_t processors = ctx->info.processors;
+  GA_TRY(ga__sparse_kernel(&kernel, ctx, spec));
+  return ctx->info.is_cpu
+             ? ga__kernel_launch_items(
+                   kernel, args, items, 1,
+                   ga__smaller(GA_CPU_GROUPS * processors, ga__ceil_div(items, 256)))
+             : ga__kernel_launch_items(kernel, args, items, 256, 64 * processors);
+}
+
+void ga__sparse_add(ga_args *args, const GpuArray *a, bool is_read) {
+  ga__args_pointer(args, a->data, a->offset, is_read);
+}

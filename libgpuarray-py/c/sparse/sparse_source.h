@@ -1,0 +1,40 @@
+/* Source generator of the kernels of sparse matrices. */
+#ifndef GA_C_SPARSE_SOURCE_H
+#define GA_C_SPARSE_SOURCE_H
+
+#include "c/program/kernel_table.h"
+
+enum ga_sparse_kernel {
+  GA_SPARSE_ROWS,     /* products: rows by lanes, or by processors' items */
+  GA_SPARSE_LONG,     /* products: pieces of long rows */
+  GA_SPARSE_LONG_SUM, /* products: sums of the pieces */
+  GA_SPARSE_EXPAND,   /* the row of each value */
+  GA_SPARSE_COMPRESS, /* where each row begins */
+  GA_SPARSE_KEYS,     /* keys to sort by, and positions */
+  GA_SPARSE_MOVE,     /* values and indices by a permutation */
+  GA_SPARSE_INSPECT,  /* what is wrong with the arrays */
+  GA_SPARSE_DENSE,    /* to dense */
+};
+
+/* Specialization; compared as bytes, so zero it first. */
+typedef struct ga_sparse_spec {
+  unsigned char kind;
+  unsigned char typecode; /* of values; MOVE: their bytes */
+  unsigned char index;    /* GA_INT or GA_LONG */
+  unsigned char form;     /* ROWS, LONG: enum ga_sparse_term; else as the kind says */
+  unsigned char lanes;    /* ROWS: items that share the values of a row */
+  unsigned char width;    /* ROWS, LONG: items beside one another, for columns of x */
+  unsigned char per;      /* the same: columns of an item */
+  unsigned char is_cpu;
+  unsigned short threads; /* the same: of a work group */
+} ga_sparse_spec;
+
+/* The kernel of a specification; is_cpu is filled in. */
+int ga__sparse_kernel(gpukernel **out, gpucontext *ctx, const ga_sparse_spec *spec);
+/* Launches it over `items` elements, of which there is at least one. */
+int ga__sparse_launch(gpucontext *ctx, const ga_sparse_spec *spec, const ga_args *args,
+                      size_t items);
+/* Adds a vector. */
+void ga__sparse_add(ga_args *args, const GpuArray *a, bool is_read);
+
+#endif
