@@ -206,6 +206,7 @@ def sorts():
         for other in ("bool", "float16", "float32", "int64"):
             gpuarray.sort_pairs(a, empty((3, length), other))
     _ = empty(2**30 + 9, "int8").argsort()
+    _ = gpuarray.random.default_rng(1, "null").permutation(5000)
 
 
 def picks():

@@ -107,6 +107,7 @@ STEMS = {
     "sort_sweep",
     "sort_select",
     "sort_pick",
+    "sort_ties",
     "searchsorted",
     "compiler_count",
     "mrg_uniform",

@@ -19,7 +19,7 @@ from gpuarray.compiler.gpukernels.subtensor import places_of
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.sorting.extra_ops import SearchSorted, Unique
 from gpuarray.compiler.ops.sorting.scanning import FUNCTIONS, CumOp
-from gpuarray.compiler.ops.sorting.sorting import ArgSort, Sort, TopK
+from gpuarray.compiler.ops.sorting.sorting import ArgSort, ArgSortRandom, Sort, TopK
 from gpuarray.dtypes import as_dtype, kind_of, work_dtype
 
 
@@ -49,6 +49,19 @@ def lower_argsort(op: ArgSort, node: Apply, k: Lowerer) -> None:
     k.call(node, "argsort", node.inputs, {"axis": op.axis})
 
 
+@step_function("argsort_random")
+def argsort_random(x: Array, axis: int) -> Array:
+    """Return the indices that sort random bits."""
+    places: Array = sorting.argsort_random(x, axis)
+    return places
+
+
+@lowers(ArgSortRandom)
+def lower_argsort_random(op: ArgSortRandom, node: Apply, k: Lowerer) -> None:
+    """Lower to a library step of several launches."""
+    k.call(node, "argsort_random", node.inputs, {"axis": op.axis})
+
+
 @body_of("sort")
 def sort_steps(s: Steps, x: int, *, axis: int) -> int:
     """Add the sort routine."""
@@ -60,6 +73,13 @@ def sort_steps(s: Steps, x: int, *, axis: int) -> int:
 def argsort_steps(s: Steps, x: int, *, axis: int) -> int:
     """Add the argsort routine."""
     return s.routine("argsort", [x], "int64", s.array(x).ndim, axis, 0)
+
+
+@body_of("argsort_random")
+def argsort_random_steps(s: Steps, x: int, *, axis: int) -> int:
+    """Add the argsort routine with its hint."""
+    flags = lib.GA_SORT_RANDOM
+    return s.routine("argsort", [x], "int64", s.array(x).ndim, axis, flags)
 
 
 @step_function("topk")

@@ -52,6 +52,11 @@ static void sorts_that_are_wrong(arrays *x) {
   CHECK_STATUS(GA_INVALID_ERROR, GpuArray_argsort(&x->same, &x->a, 0, 0));
   CHECK_TEXT("argsort: the result is float32 (3, 4), expected int64");
   CHECK_STATUS(GA_VALUE_ERROR, GpuArray_argsort(NULL, &x->a, 0, 0));
+  CHECK_STATUS(GA_INVALID_ERROR,
+               GpuArray_argsort(&x->places, &x->a, 0, GA_SORT_RANDOM));
+  CHECK_TEXT("argsort: flags 0x2 for float32, expected GA_SORT_RANDOM alone, and for "
+             "uint64");
+  CHECK_STATUS(GA_INVALID_ERROR, GpuArray_sort(&x->same, &x->a, 0, GA_SORT_RANDOM));
 }
 
 static void pairs_that_are_wrong(arrays *x) {

@@ -3,6 +3,7 @@
 import gpuarray.compiler.tensor as T
 import numpy as np
 from cases import case, f32, f64, i32
+from gpuarray.compiler.ops.sorting.sorting import ArgSortRandom
 
 N = np.array(3)
 WITH_NAN = np.array([2.0, np.nan, -1.0, np.inf, 0.0, -np.inf, 2.0])
@@ -38,6 +39,13 @@ case(
     lambda x: T.argsort(x),
     lambda x: np.argsort(x, kind="stable"),
     LABELS,
+    has_gradient=False,
+)
+case(
+    "argsort_random",
+    lambda x: ArgSortRandom(0)(x),
+    lambda x: np.argsort(x, 0, kind="stable"),
+    np.random.default_rng(0).integers(0, 2**64, (9, 3), "uint64"),
     has_gradient=False,
 )
 

@@ -3,6 +3,7 @@
 import gpuarray
 import numpy as np
 import pytest
+from gpuarray._sorting.sorting import argsort_random
 from gpuarray.dtypes import DTYPES
 from judge import assert_same, in_order
 from layouts import LAYOUTS, pair, values
@@ -214,3 +215,16 @@ def test_functions_and_mistakes(context):
         device.sort(order="x")
     with pytest.raises(ValueError, match="k is 9"):
         device.topk(9)
+
+
+def test_random_keys_with_equal_upper_halves(context):
+    """The hint for random bits changes no result, however many ties there are."""
+    rng = np.random.default_rng(3)
+    upper = rng.integers(0, 700, (2, 5000), "uint64") << np.uint64(32)
+    host = upper | rng.integers(0, 9, (2, 5000), "uint64")
+    host[1] = rng.integers(0, 2**64, 5000, "uint64", endpoint=False)
+    host[1, 77] = host[1, 4077]
+    for keys in (host, host.T.copy().T, host[:, ::-1]):
+        device = gpuarray.asarray(keys, context=context)
+        order = argsort_random(device, 1)
+        assert_same(order, np.argsort(keys, 1, kind="stable"))

@@ -24,7 +24,7 @@ from gpuarray.compiler.ops.reduce.reduce import sum as sum_of
 from gpuarray.compiler.ops.shape.shape import as_shape, dimshuffle, reshape, shape_i
 from gpuarray.compiler.ops.sorting.extra_ops import searchsorted
 from gpuarray.compiler.ops.sorting.scanning import cumsum
-from gpuarray.compiler.ops.sorting.sorting import argsort
+from gpuarray.compiler.ops.sorting.sorting import ArgSortRandom, argsort
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 _TOLERANCE = 1e-6
@@ -41,7 +41,7 @@ def permutation(
     length = _scalar("permutation", "n", n)
     outer = lengths_of("permutation", size, ndim, [])
     after, bits = draw_bits(state, [*outer, length], "permutation")
-    return after, math.cast(argsort(bits, -1), dtype)
+    return after, math.cast(ArgSortRandom(-1)(bits), dtype)
 
 
 def shuffle_row_elements(state: Any, x: Any) -> Drawn:
@@ -54,7 +54,7 @@ def shuffle_row_elements(state: Any, x: Any) -> Drawn:
     lengths = [shape_i(array, axis) for axis in range(array.type.ndim)]
     after, bits = draw_bits(state, lengths, "shuffle_row_elements")
     rows, row = reshape(array, (-1, lengths[-1])), lengths[-1]
-    order = reshape(argsort(bits, -1), (-1, row))
+    order = reshape(ArgSortRandom(-1)(bits), (-1, row))
     starts = dimshuffle(counted(shape_i(rows, 0)), 0, "x") * row
     shuffled = take(reshape(rows, (-1,)), reshape(order + starts, (-1,)))
     return after, reshape(shuffled, lengths)

@@ -80,6 +80,10 @@ class ArgSort(Sort):
         """Return None: indices are integers."""
 
 
+class ArgSortRandom(ArgSort):
+    """The same for random bits, uint64, hardly two of which have equal upper halves."""
+
+
 def _sorted(
     name: str, op: type[Sort], a: Any, axis: Any, kind: Any, order: Any
 ) -> Variable:

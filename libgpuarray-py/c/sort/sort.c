@@ -70,6 +70,17 @@ static int check_flags(int flags, const char *operation) {
   return GA_NO_ERROR;
 }
 
+static int check_random(const GpuArray *a, int flags) {
+  if (!(flags & GA_SORT_RANDOM))
+    return check_flags(flags, "argsort");
+  if (flags != GA_SORT_RANDOM || a->typecode != GA_ULONG)
+    return GA_FAIL(GA_INVALID_ERROR,
+                   "argsort: flags 0x%x for %s, expected GA_SORT_RANDOM alone, and for "
+                   "uint64",
+                   (unsigned int)flags, ga__dtype_name(a->typecode));
+  return GA_NO_ERROR;
+}
+
 /* ---- contiguous rows ---- */
 
 static int move_axis(GpuArray *view, const GpuArray *a, unsigned int axis) {
@@ -149,9 +160,9 @@ static int open_all(operand *in, operand *out, const request *r, unsigned int ax
   return GA_NO_ERROR;
 }
 
-static int run(const request *r, unsigned int axis, bool descending) {
+static int run(const request *r, unsigned int axis, int flags) {
   operand in[2] = {0}, out[N_RESULTS] = {0};
-  ga_sort_task task = task_of(r->keys, axis, descending);
+  ga_sort_task task = task_of(r->keys, axis, (flags & GA_SORT_DESCENDING) != 0);
   int status = open_all(in, out, r, axis);
   if (status == GA_NO_ERROR) {
     task.keys = location_of(&in[KEYS]);
@@ -160,7 +171,8 @@ static int run(const request *r, unsigned int axis, bool descending) {
     task.out_keys = location_of(&out[KEYS]);
     task.out_values = location_of(&out[VALUES]);
     task.out_indices = location_of(&out[INDICES]);
-    status = ga__sort_rows(&task);
+    status =
+        flags & GA_SORT_RANDOM ? ga__sort_random_keys(&task) : ga__sort_rows(&task);
   }
   for (int i = 0; i < N_RESULTS && status == GA_NO_ERROR; i++)
     status = finish_result(&out[i]);
@@ -182,7 +194,7 @@ int GpuArray_sort(GpuArray *out, const GpuArray *a, int axis, int flags) {
   if (ga__array_count(a) == 0)
     return GA_NO_ERROR;
   const request r = {.keys = a, .out_keys = out};
-  return run(&r, at, (flags & GA_SORT_DESCENDING) != 0);
+  return run(&r, at, flags);
 }
 
 int GpuArray_argsort(GpuArray *out, const GpuArray *a, int axis, int flags) {
@@ -190,11 +202,11 @@ int GpuArray_argsort(GpuArray *out, const GpuArray *a, int axis, int flags) {
   GA_TRY(check_keys(&at, a, axis, "argsort"));
   GA_TRY(check_not_null(out, "argsort", "result"));
   GA_TRY(check_result(out, a, GA_LONG, at, a->dimensions[at], "argsort", "result"));
-  GA_TRY(check_flags(flags, "argsort"));
+  GA_TRY(check_random(a, flags));
   if (ga__array_count(a) == 0)
     return GA_NO_ERROR;
   const request r = {.keys = a, .out_indices = out};
-  return run(&r, at, (flags & GA_SORT_DESCENDING) != 0);
+  return run(&r, at, flags);
 }
 
 int GpuArray_sort_pairs(GpuArray *out_keys, GpuArray *out_values, const GpuArray *keys,
@@ -223,7 +235,7 @@ int GpuArray_sort_pairs(GpuArray *out_keys, GpuArray *out_values, const GpuArray
     return GA_NO_ERROR;
   const request r = {
       .keys = keys, .values = values, .out_keys = out_keys, .out_values = out_values};
-  return run(&r, at, (flags & GA_SORT_DESCENDING) != 0);
+  return run(&r, at, flags);
 }
 
 /* ---- top-k ---- */

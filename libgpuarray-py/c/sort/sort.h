@@ -29,6 +29,10 @@ typedef struct ga_sort_task {
  * place; outputs overlap nothing else. */
 int ga__sort_rows(const ga_sort_task *task);
 
+/* The same for the indices of unsigned 64-bit keys, hardly two of which have equal
+ * upper halves: others take longer. */
+int ga__sort_random_keys(const ga_sort_task *task);
+
 /* True if radix select beats a full sort for the first `k`. */
 bool ga__select_serves(const ga_sort_task *task, size_t k);
 /* Top-k of each of `rows` rows of `n`, sorted; only if select serves. `out_keys` or

@@ -18,7 +18,7 @@ from gpuarray._native import check, lib
 from gpuarray._random.basic import Basic
 from gpuarray._random.parameters import Size
 from gpuarray._sorting.searching import searchsorted
-from gpuarray._sorting.sorting import argsort
+from gpuarray._sorting.sorting import argsort, argsort_random
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray._ufunc.scanning import cumsum
 from gpuarray.array import Array
@@ -183,7 +183,7 @@ class Choosing(Basic):
             drawn = take_at(values.reshape(-1), [order], 0).reshape(values.shape)
         else:
             at = axis_number(axis, values.ndim, "permuted")
-            orders = argsort(self.bits(values.shape, np.uint64), axis=at)
+            orders = argsort_random(self.bits(values.shape, np.uint64), at)
             drawn = take_along_axis(values, orders, at)
         if out is None:
             result: Array = drawn
@@ -209,5 +209,5 @@ class Choosing(Basic):
             )
 
     def _places(self, length: int) -> Array:
-        places: Array = argsort(self.bits(length, np.uint64))
+        places: Array = argsort_random(self.bits(length, np.uint64), 0)
         return places

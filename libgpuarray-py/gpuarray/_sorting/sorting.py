@@ -96,6 +96,14 @@ def argsort(
     return out
 
 
+def argsort_random(bits: BaseArray, axis: int) -> Any:
+    """Return the indices (int64) that sort random uint64 along ``axis``."""
+    places = np.dtype(np.int64)
+    out = bits.allocate(bits.shape, places, bits.context, operation="argsort")
+    check(lib.GpuArray_argsort(out.struct, bits.struct, axis, lib.GA_SORT_RANDOM))
+    return out
+
+
 def is_lone(array: BaseArray, axis: int) -> bool:
     """Return True if NumPy takes a 0-d array as one of one element along ``axis``."""
     return array.ndim == 0 and axis in (0, -1)

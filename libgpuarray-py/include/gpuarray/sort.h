@@ -18,6 +18,9 @@ GPUARRAY_BEGIN_DECLS
 
 /* cdef: begin */
 #define GA_SORT_DESCENDING 0x1 /* largest first, nan before all numbers */
+/* argsort: the keys are random bits, GA_ULONG. The result is the same, and takes longer
+ * where many keys have equal upper halves. */
+#define GA_SORT_RANDOM 0x2
 
 /* Sorts `a` along `axis` (negative counts from the last) into `out`, of the same type
  * and shape and any layout; it may be `a` or overlap it. */
