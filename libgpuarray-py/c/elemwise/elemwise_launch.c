@@ -9,22 +9,33 @@
 /* ---- geometry ---- */
 
 #define GPU_THREADS 256
-#define LEAST_VECTORS 4 /* per row, for vector access to unaligned rows */
+#define GPU_DRAW_BLOCKS 128 /* a multiprocessor */
+#define LEAST_VECTORS 4     /* per row, for vector access to unaligned rows */
 #define CPU_GROUP_WORK 8192
 #define CPU_ROW_PIECE 4096 /* elements, if all arrays are contiguous along the row */
 #define CPU_PIECE 64       /* else: as many cache lines, reused by the next rows */
 
+/* Blocks of a launch. Draws read their generator's state and prepare its keys once an
+ * item, so that an item of theirs shall compute several vectors. */
+static size_t most_blocks(const GpuElemwise *ge) {
+  const gpucontext *ctx = ge->context;
+  if (ctx->info.is_cpu)
+    return GA_CPU_GROUPS * (size_t)ctx->info.processors;
+  return ga__elemwise_has_index(ge) ? GPU_DRAW_BLOCKS * (size_t)ctx->info.processors
+                                    : ctx->info.max_grid[0];
+}
+
 /* 1-d geometry: blocks for `n` elements, `per_thread` each. Kernels use grid-stride
  * loops, so fewer blocks are enough. */
-static void set_geometry(ga_launch *launch, const gpucontext *ctx, gpukernel *k,
+static void set_geometry(ga_launch *launch, const GpuElemwise *ge, gpukernel *k,
                          size_t n, size_t per_thread) {
+  const gpucontext *ctx = ge->context;
   size_t threads = ctx->info.is_cpu ? ctx->info.warp : GPU_THREADS;
   if (!ga__kernel_takes(k, threads))
     threads = ga__kernel_threads(k);
   size_t work = ctx->info.is_cpu ? CPU_GROUP_WORK : threads * per_thread;
   size_t blocks = n / work + (n % work != 0);
-  size_t limit = ctx->info.is_cpu ? GA_CPU_GROUPS * (size_t)ctx->info.processors
-                                  : ctx->info.max_grid[0];
+  size_t limit = most_blocks(ge);
   launch->nd = 1;
   launch->elements = n;
   launch->block[0] = threads;
@@ -141,7 +152,7 @@ int ga__launch_flat(GpuElemwise *ge, ga_elem_variant *v, void *const *args, size
     array++;
   }
   ga_launch launch = {.n_args = list.n, .args = list.list};
-  set_geometry(&launch, ge->context, k, n, ga__elem_vector(&ge->spec, v->single));
+  set_geometry(&launch, ge, k, n, ga__elem_vector(&ge->spec, v->single));
   return ga__kernel_launch(k, &launch);
 }
 
@@ -202,7 +213,7 @@ static int launch_strided_cpu(GpuElemwise *ge, ga_elem_variant *v, gpukernel *k,
   add_axes(&list, v, w->nd, w->dims, true);
   add_arrays(&list, ge, v->nd, w, true, args);
   ga_launch launch = {.n_args = list.n, .args = list.list};
-  set_geometry(&launch, ge->context, k, w->n, 1);
+  set_geometry(&launch, ge, k, w->n, 1);
   return ga__kernel_launch(k, &launch);
 }
 
@@ -245,7 +256,7 @@ int ga__launch_strided(GpuElemwise *ge, ga_elem_variant *v, const ga_walk *w,
   add_axes(&list, v, w->nd, dims, false);
   add_arrays(&list, ge, v->nd, w, v->wide, args);
   ga_launch launch = {.n_args = list.n, .args = list.list};
-  set_geometry(&launch, ge->context, k, n, vectors > 0 ? 1 : ga__elem_apart(&ge->spec));
+  set_geometry(&launch, ge, k, n, vectors > 0 ? 1 : ga__elem_apart(&ge->spec));
   return ga__kernel_launch(k, &launch);
 }
 

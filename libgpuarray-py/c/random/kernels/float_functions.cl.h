@@ -12,7 +12,7 @@ GA_INLINE ga_float ga_random_float(ga_uint b) {
 }
 GA_INLINE ga_float ga_random_root(ga_float x) {
   ga_float r;
-  asm("sqrt.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
+  asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
   return r;
 }
 GA_INLINE ga_float ga_random_share_float(ga_float x, ga_float d) {
@@ -60,7 +60,7 @@ GA_INLINE void ga_random_turn(ga_uint w, ga_float *c, ga_float *s) {
   b = fma(b, z, -0.5f);
   b = fma(b, z, 1.0f);
   const ga_uint at = ga_random_bits(a), bt = ga_random_bits(b);
-  const ga_int is_side = (q & 0x40000000u) != 0;
+  const ga_int is_side = (ga_int)(q << 1) < 0;
   *c = ga_random_float((is_side ? at : bt) ^ ((q + 0x40000000u) & 0x80000000u));
   *s = ga_random_float((is_side ? bt : at) ^ (q & 0x80000000u));
 }

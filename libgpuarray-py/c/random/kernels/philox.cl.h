@@ -2,6 +2,16 @@
  * And the high half of a 64-bit product. */
 #ifndef GA_ONCE_PHILOX
 #define GA_ONCE_PHILOX
+/* All 64 bits of a product. NVRTC adds zeros to the high half of one of longs. */
+GA_INLINE ga_ulong ga_philox_product(ga_uint a, ga_uint b) {
+#ifdef __CUDACC__
+  ga_ulong product;
+  asm("mul.wide.u32 %0, %1, %2;" : "=l"(product) : "r"(a), "r"(b));
+  return product;
+#else
+  return (ga_ulong)a * b;
+#endif
+}
 GA_INLINE void ga_philox(ga_uint *w, ga_ulong position, ga_ulong stream,
                          ga_ulong seed) {
   ga_uint c0 = (ga_uint)position, c1 = (ga_uint)(position >> 32);
@@ -9,8 +19,8 @@ GA_INLINE void ga_philox(ga_uint *w, ga_ulong position, ga_ulong stream,
   ga_uint k0 = (ga_uint)seed, k1 = (ga_uint)(seed >> 32);
 #pragma unroll
   for (ga_int round = 0; round < 10; round++) {
-    const ga_ulong p0 = (ga_ulong)0xD2511F53u * c0;
-    const ga_ulong p1 = (ga_ulong)0xCD9E8D57u * c2;
+    const ga_ulong p0 = ga_philox_product(0xD2511F53u, c0);
+    const ga_ulong p1 = ga_philox_product(0xCD9E8D57u, c2);
     c0 = (ga_uint)(p1 >> 32) ^ c1 ^ k0;
     c1 = (ga_uint)p1;
     c2 = (ga_uint)(p0 >> 32) ^ c3 ^ k1;
