@@ -425,6 +425,7 @@ def convolutions():
             convolve(dtype, n, ndim, extent)
     for dtype in ("float16", "bfloat16", *FLOATS[1:]):
         convolve(dtype, (2, 1, 40), 2, 3, groups=3)
+        convolve(dtype, (4, 3, 2**12), 2, 3)
         for n in (3, 2**31):
             image, grad = empty((1, 1, n), dtype), empty((1, 1, n), dtype)
             geometry = convolution.Geometry((1,), (1,), "half", is_unshared=True)

@@ -58,6 +58,7 @@ STEMS = {
     "conv",
     "conv_tiles",
     "conv_sum",
+    "conv_transposed",
     "conv_depthwise",
     "conv_depthwise_filters",
     "pool",

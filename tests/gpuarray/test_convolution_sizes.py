@@ -172,3 +172,70 @@ def test_infinity_reaches_its_own_sums_alone(context):
     expected = conv_reference.grad_filters(geometry, image, grad, (3, 3))
     assert np.isfinite(expected[:, :, 0]).all() and np.isinf(expected[:, :, 1:]).all()
     assert_same(got, expected)
+
+
+# Batch, channels of a group, image, results, filters, strides, padding, groups.
+FEW_CHANNELS = {
+    "phases of different lengths": (2, 3, (37, 41), 4, (7, 7), (2, 2), (3, 3), 1),
+    "every phase alike": (3, 2, (34, 66), 6, (4, 4), (2, 2), (1, 1), 1),
+    "a phase without terms": (5, 1, (20, 35), 3, (2, 3), (3, 4), (1, 2), 1),
+    "groups": (4, 4, (11, 13), 2, (3, 5), (1, 1), (0, 2), 2),
+    "rows longer than columns": (5, 3, (9, 7), 5, (3, 2), (1, 2), (2, 0), 1),
+}
+
+
+def few_channels(name, dtype, rng):
+    """A gradient and filters of whole numbers, and the gradient by the image."""
+    batch, channels, image, results, filters, strides, padding, groups = FEW_CHANNELS[
+        name
+    ]
+    geometry = Geometry(strides, (1, 1), tuple((p, p) for p in padding), groups)
+    shape = (results * groups, channels, *filters)
+    kern = rng.integers(-2, 3, shape).astype(dtype)
+    shape = geometry.result_shape((batch, channels * groups, *image), kern.shape)
+    grad = rng.integers(-2, 3, shape).astype(dtype)
+    wide = (a.astype("float64") for a in (kern, grad))
+    expected = conv_reference.grad_image(geometry, *wide, image).astype(dtype)
+    return geometry, image, kern, grad, expected
+
+
+@pytest.mark.parametrize("name", FEW_CHANNELS)
+def test_gradients_by_images_of_few_channels(context, name):
+    """As one launch on GPUs: tiles that are not full, and places without terms."""
+    geometry, image, *hosts, expected = few_channels(
+        name, "float32", np.random.default_rng(6)
+    )
+    kern, grad = (gpuarray.asarray(host, device=context) for host in hosts)
+    got = convolution.grad_image(grad, kern, image, geometry)
+    assert_convolved(got, expected)
+    kern, grad = (
+        gpuarray.asarray(np.ascontiguousarray(host.T), device=context).T
+        for host in hosts
+    )
+    got = convolution.grad_image(grad, kern, image, geometry)
+    assert_convolved(got, expected)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
+def test_dtypes_of_few_channels(context, dtype):
+    name = "phases of different lengths"
+    geometry, image, *hosts, expected = few_channels(
+        name, dtype, np.random.default_rng(7)
+    )
+    kern, grad = (gpuarray.asarray(host, device=context) for host in hosts)
+    assert_same(convolution.grad_image(grad, kern, image, geometry), expected)
+
+
+@pytest.mark.oclgrind
+def test_edges_of_few_channels(context):
+    geometry = Geometry((2, 2), (1, 1), ((1, 0), (0, 1)))
+    rng = np.random.default_rng(8)
+    kern = rng.integers(-2, 3, (2, 2, 3, 2)).astype("float32")
+    shape = geometry.result_shape((4, 2, 9, 17), kern.shape)
+    grad = rng.integers(-2, 3, shape).astype("float32")
+    got = convolution.grad_image(
+        *(gpuarray.asarray(host, device=context) for host in (grad, kern)),
+        (9, 17),
+        geometry,
+    )
+    assert_convolved(got, conv_reference.grad_image(geometry, kern, grad, (9, 17)))

@@ -191,6 +191,8 @@ bool ga__conv_tiles_serve(const ga_conv *c) {
 }
 
 int ga__conv_tiles(const ga_conv *c) {
+  if (ga__conv_transposed_serves(c))
+    return ga__conv_transposed(c);
   for (size_t i = 0; i < ga__gather_phases(c); i++) {
     const ga_gather g = ga__gather_of(c, i);
     GA_TRY(run_gather(c, &g));

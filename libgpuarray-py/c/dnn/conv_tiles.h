@@ -12,4 +12,9 @@ int ga__conv_tiles(const ga_conv *c);
 bool ga__conv_depthwise_serves(const ga_conv *c, const ga_gather *g);
 int ga__conv_depthwise(const ga_conv *c, const ga_gather *g);
 
+/* True for a gradient by images of few channels, and filters whose products an item's
+ * text has one by one. */
+bool ga__conv_transposed_serves(const ga_conv *c);
+int ga__conv_transposed(const ga_conv *c);
+
 #endif

@@ -11,6 +11,7 @@
  * With CV_IS_MASKED the axes of terms have at most 32 elements together, and a column
  * has a bit for each that is inside of b. In float on an H200, 64 x 64 x 56 x 56 by 64
  * filters of 3 x 3 are 36 TFLOP/s, 33 without masks and with CV_BK 8. */
+#include "conv_packs.cl.h"
 #include "conv_words.cl.h"
 
 #define CV_KERNEL KERNEL_SIZED(CV_ITEMS, CV_BLOCKS)
@@ -44,25 +45,6 @@ typedef struct CV_TERM {
   int at0, at1, at2;
 #endif
 } CV_TERM;
-
-/* Vectors of local memory to registers. */
-#if CV_GW == 4
-#define CV_TAKE(r, q)                                                                  \
-  {                                                                                    \
-    const ga_float4 w_ = *(LOCAL_MEM_ARG const ga_float4 *)(q);                        \
-    (r)[0] = w_.x;                                                                     \
-    (r)[1] = w_.y;                                                                     \
-    (r)[2] = w_.z;                                                                     \
-    (r)[3] = w_.w;                                                                     \
-  }
-#else
-#define CV_TAKE(r, q)                                                                  \
-  {                                                                                    \
-    const ga_double2 w_ = *(LOCAL_MEM_ARG const ga_double2 *)(q);                      \
-    (r)[0] = w_.x;                                                                     \
-    (r)[1] = w_.y;                                                                     \
-  }
-#endif
 
 #if CV_TM < CV_GW
 #define CV_TAKE_ROWS(r, q)                                                             \
