@@ -73,10 +73,10 @@ ga_reduce_shape ga__reduce_shape(const ga_reduce_spec *spec, enum ga_reduce_kind
     return (ga_reduce_shape){1, 64, 1, true};
   if (spec->is_cpu && kind == GA_REDUCE_COLUMNS)
     return (ga_reduce_shape){power_below(CPU_TILE / acc), 0, 0, true};
-  /* Elements of random numbers are long: few at once leave registers for them. */
-  const unsigned int drawn = spec->is_vector ? 2 : 4;
+  /* Texts of random numbers are long: few copies of them compile sooner, and leave
+   * registers. */
   if (spec->is_cpu && ga__reduce_has_numbers(spec))
-    return (ga_reduce_shape){drawn, 0, 0, false};
+    return (ga_reduce_shape){spec->is_vector ? 1 : 4, 0, 0, false};
   if (spec->is_cpu)
     return (ga_reduce_shape){spec->n_components > 1 ? 4 : 16, 0, 0, false};
   const bool is_plain_row = kind == GA_REDUCE_ROWS && !ga__reduce_is_pick(spec);
@@ -87,6 +87,8 @@ ga_reduce_shape ga__reduce_shape(const ga_reduce_spec *spec, enum ga_reduce_kind
   unsigned int vector = (unsigned int)(16 / largest);
   if (kind == GA_REDUCE_ROWS && ga__reduce_is_pick(spec))
     return (ga_reduce_shape){most < 4 ? most : 4, vector, 4, false};
+  if (ga__reduce_has_numbers(spec))
+    return (ga_reduce_shape){most < 4 ? most : 4, vector, 1, false};
   if (kind == GA_REDUCE_ROWS)
     return (ga_reduce_shape){most < 8 ? most : 8, vector, spec->n > 2 ? 2 : 4, false};
   vector = vector > most ? most : vector > 8 ? 8 : vector;

@@ -53,12 +53,13 @@ static void add_sizes(ga_strbuf *sb, const ga_reduce_spec *spec,
                   "#define RD_INT %s\n#define RD_INDEX %s\n#define RD_WIDTH %u\n"
                   "#define RD_BLOCK %d\n#define RD_CPU %d\n#define RD_PICK %d\n"
                   "#define RD_VECTOR %u\n#define RD_UNROLL %u\n#define RD_SHIFTED %d\n"
-                  "#define RD_ROWS 4\n#define RD_STRIP 16\n"
+                  "#define RD_NUMBERS %d\n#define RD_ROWS %d\n#define RD_STRIP 16\n"
                   "#define RD_IDENTITY RD_NOTHING()\n",
                   spec->is_wide ? "ga_ssize" : "ga_int",
                   spec->is_wide ? "ga_ulong" : "ga_uint", shape->width, GA_REDUCE_BLOCK,
                   spec->is_cpu, ga__reduce_is_pick(spec), shape->vector, shape->unroll,
-                  GA_REDUCE_SHIFTED);
+                  GA_REDUCE_SHIFTED, ga__reduce_has_numbers(spec),
+                  ga__reduce_has_numbers(spec) ? 1 : 4);
 }
 
 static void add_parameters(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nk,
@@ -356,7 +357,8 @@ static void add_rows_cpu(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int
   add_row_element(sb, spec, "RD_UNIT_ELEMENT",
                   (element_text){"y@[p]", "(y@ + (ga_ulong)(p))"}, nr);
   add_row_element(sb, spec, "RD_STRIDED_ELEMENT", STRIDED("y", "r"), nr);
-  if (count_walked(spec) < 2 || spec->n > GA_REDUCE_PACKED_INPUTS)
+  if (count_walked(spec) < 2 || ga__reduce_has_numbers(spec) ||
+      spec->n > GA_REDUCE_PACKED_INPUTS)
     return;
   ga__strbuf_addf(sb, "#define RD_REPEATS(i) (mode & (%d << (i)))\n#define RD_FIRSTS ",
                   GA_REDUCE_REPEATED);

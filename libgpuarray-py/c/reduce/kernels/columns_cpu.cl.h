@@ -7,7 +7,7 @@ for (RD_INT c = 0; c < wide; c++)
 for (RD_INT j = outer_from; j < outer_to; j++) {
   RD_OUTER_POINTERS
   RD_INT i = inner_from;
-  if (mode & 1) {
+  if (!RD_NUMBERS && (mode & 1)) {
 #define RD_LINE RD_UNIT_LINE
 #define RD_ELEMENT RD_UNIT_ELEMENT
 #include "columns_cpu_loop.cl.h"

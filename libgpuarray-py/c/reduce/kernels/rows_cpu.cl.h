@@ -1,6 +1,7 @@
 /* CPU: a single item may make up the group; its accumulators are then adjacent, in a
- * form that the compiler vectorizes. */
-if (mode & 1) {
+ * form that the compiler vectorizes. With numbers of elements there is one form: texts
+ * of random numbers take long to compile. */
+if (!RD_NUMBERS && (mode & 1)) {
 #define RD_ELEMENT RD_UNIT_ELEMENT
 #if RD_PICK && defined(RD_MANY)
 #include "rows_pick_vectors.cl.h"
