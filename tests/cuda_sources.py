@@ -287,6 +287,8 @@ def draws():
         scores = x + streams.gumbel(size=x.shape, dtype=dtype)
         theano.function([x], [noise.sum(), T.exp(streams.normal(size=x.shape)).mean(0)])
         theano.function([x], [T.argmax(scores, 1), T.nnet.softmax(x + noise)])
+        drawn = streams.beta(x, x, dtype=dtype).sum() + streams.gamma(x, x).sum()
+        theano.function([x], T.grad(drawn, x))
     mixed = [streams.integers(0, 9, x.shape), streams.normal(size=x.shape)]
     theano.function([x], [sum(mixed) * x.T.sum(), streams.permutation(9)])
     former = MRG_RandomStreams(1)

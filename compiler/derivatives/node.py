@@ -32,7 +32,7 @@ from gpuarray.compiler.ops.broadcast import broadcast
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.elemwise.elemwise import Composite, Elemwise
 from gpuarray.compiler.ops.linalg import linalg
-from gpuarray.compiler.ops.random.draws import draw_at
+from gpuarray.compiler.ops.random.draws import draw_at, gamma_slope
 from gpuarray.compiler.ops.reduce import reduce
 from gpuarray.compiler.ops.scan.products import slope_of_product
 from gpuarray.compiler.ops.shape import shape
@@ -54,7 +54,7 @@ def fill_namespace() -> None:
         setattr(M, name, function)
     M.times, M.over = choices.times, choices.over
     M.slope_of_product = slope_of_product
-    M.draw = draw_at
+    M.draw, M.gamma_slope = draw_at, gamma_slope
 
 
 fill_namespace()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy
 from gpuarray._random.table import DISTRIBUTIONS
 from gpuarray.compiler import (
     Rop,
@@ -11,6 +12,7 @@ from gpuarray.compiler import (
     scan_checkpoints,
     tensor as T,
 )
+from gpuarray.compiler.ops.random.draws import gamma_slope
 from gpuarray.compiler.random import RandomStreams
 
 SMOOTH = {
@@ -26,6 +28,16 @@ SMOOTH = {
     "rayleigh": (2.0,),
     "pareto": (3.0,),
     "power": (2.5,),
+}
+RATIOS = {  # made of two random numbers: parameters, and the mean of the squares
+    "beta": ((0.8, 2.5), lambda a, b: a * (a + 1) / ((a + b) * (a + b + 1))),
+    "f": ((5.0, 30.0), lambda n, d: d**2 * (n + 2) / (n * (d - 2) * (d - 4))),
+    "standard_t": ((9.0,), lambda df: df / (df - 2)),
+}
+GAMMAS = {  # parameters, the shape, and what multiplies the gamma number
+    "gamma": ((0.3, 2.0), lambda a, s: a, 2.0),
+    "chisquare": ((1.4,), lambda df: df / 2, 2.0),
+    "loggamma": ((2.5,), lambda a: a, 1.0),
 }
 STEP = 1e-6
 
@@ -55,7 +67,90 @@ def test_gradients_agree_with_finite_differences(name):
         np.testing.assert_allclose(found[i], (above - below) / (2 * STEP), rtol=2e-5)
 
 
-@pytest.mark.parametrize("name", sorted(set(DISTRIBUTIONS) - set(SMOOTH)))
+def quantiles(shape, low, high):
+    """Numbers of gamma distributions: below ``low``, else above with ``high``."""
+    below = scipy.special.gammaincinv(shape, low)
+    return np.where(low < 0.5, below, scipy.special.gammainccinv(shape, high))
+
+
+@pytest.mark.parametrize(("dtype", "rtol"), [("float32", 1e-4), ("float64", 1e-8)])
+def test_slopes_of_gamma_numbers_are_those_of_quantiles(dtype, rtol):
+    shapes = [0.01, 0.1, 0.7, 1, 2, 5, 12, 20, 31.5, 33, 100, 1e3, 1e5]
+    low = np.array([1e-9, 1e-4, 0.02, 0.2, 0.45, 0.7, 0.95, 0.999, 1 - 1e-6, 1])
+    high = np.array([1, 1, 1, 1, 1, 0.3, 0.05, 1e-3, 1e-6, 1e-10])
+    shape, low = np.meshgrid(np.array(shapes), low)
+    high = np.broadcast_to(high[:, None], shape.shape)
+    numbers = quantiles(shape, low, high)
+    kept = numbers > 1e-30
+    shape, low, high = shape[kept], low[kept], high[kept]
+    numbers, h = numbers[kept], 1e-3 * shape
+    near, far = (
+        np.log(quantiles(shape + s, low, high) / quantiles(shape - s, low, high)) / s
+        for s in (h, 2 * h)
+    )
+    expected = (4 * near - far) / 6
+    a, y = (T.TensorType(dtype, (False,))() for _ in range(2))
+    f = function([a, y], gamma_slope(a, y))
+    found = np.asarray(f(shape.astype(dtype), np.log(numbers).astype(dtype)))
+    np.testing.assert_allclose(found, expected, rtol=rtol)
+    assert np.isnan(f(np.array([-1, 2], dtype), np.array([0, np.nan], dtype))).all()
+
+
+def with_slopes(name, values):
+    """40000 draws, and their derivatives by each parameter."""
+    parameters = [T.dscalar() for _ in values]
+    x = getattr(RandomStreams(5), name)(*parameters, size=(40000,), dtype="float64")
+    slopes = [Rop(x, p, T.ones_like(p)) for p in parameters]
+    x, *slopes = function(parameters, [x, *slopes])(*values)
+    return np.asarray(x), [np.asarray(slope) for slope in slopes]
+
+
+@pytest.mark.parametrize("name", sorted(GAMMAS))
+def test_gradients_of_gamma_numbers_are_those_of_their_quantiles(name):
+    values, shape, scale = GAMMAS[name]
+    x, slopes = with_slopes(name, values)
+    number = np.exp(x) if name == "loggamma" else x / scale
+    a, h = shape(*values), 1e-4
+    p = scipy.special.gammainc(a, number)
+    above, below = (scipy.special.gammaincinv(a + s, p) for s in (h, -h))
+    by_shape = np.log(above / below) / (2 * h) * (1 if name == "loggamma" else number)
+    kept = (p > 1e-6) & (p < 1 - 1e-6)
+    expected = scale * by_shape * (0.5 if name == "chisquare" else 1)
+    np.testing.assert_allclose(slopes[0][kept], expected[kept], rtol=1e-5)
+    for slope in slopes[1:]:
+        np.testing.assert_allclose(slope, number, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", sorted(RATIOS))
+def test_gradients_of_ratios_of_gamma_numbers(name):
+    values, square = RATIOS[name]
+    x, slopes = with_slopes(name, values)
+    for i, slope in enumerate(slopes):
+        step = STEP * np.eye(len(values))[i]
+        expected = (square(*(values + step)) - square(*(values - step))) / (2 * STEP)
+        terms = 2 * x * slope
+        error = terms.std() / 200
+        assert error < 0.1 * abs(expected)
+        assert abs(terms.mean() - expected) < 4 * error
+
+
+def test_a_gradient_of_a_small_shape_is_finite():
+    a = T.dscalar("a")
+    x = RandomStreams(5).gamma(a, 1.0, size=(50,), dtype="float64")
+    slope, least = function([a], [Rop(x, a, T.ones_like(a)), x.min()])(1e-3)
+    assert float(least) == 0 and np.isfinite(np.asarray(slope)).all()
+
+
+def test_gamma_numbers_are_differentiable_once():
+    a = T.dscalar("a")
+    x = RandomStreams(5).gamma(a, 1.0, size=(4,), dtype="float64").sum()
+    with pytest.raises(TypeError, match=r"gamma draw .*are differentiable once"):
+        T.grad(T.grad(x, a) ** 2, a)
+
+
+@pytest.mark.parametrize(
+    "name", sorted(set(DISTRIBUTIONS) - {*SMOOTH, *GAMMAS, *RATIOS})
+)
 def test_other_draws_say_that_they_have_none(name):
     row = DISTRIBUTIONS[name]
     known = {"hypergeometric": (5.0, 5.0, 3.0), "triangular": (0.0, 1.0, 2.0)}

@@ -16,6 +16,7 @@ from gpuarray._native import lib
 from gpuarray._random.table import DISTRIBUTIONS, Distribution, device_code
 from gpuarray.compiler.errors import NotOfferedError
 from gpuarray.compiler.graph.disconnected import NullType
+from gpuarray.compiler.ops.elemwise.gamma_slope import GAMMA_SLOPE
 from gpuarray.scalars import SCALARS, Scalar
 
 PREFIX = "draw_"
@@ -49,12 +50,12 @@ class DrawRow(Scalar):
 
 def row_named(name: str) -> Scalar:
     """Return a row of the scalar table, or of a draw."""
-    return SCALARS[name] if name in SCALARS else DRAWS[name]
+    return SCALARS[name] if name in SCALARS else _BESIDE[name]
 
 
 def is_row(name: str) -> bool:
     """True for the name of a row of either kind."""
-    return name in SCALARS or name in DRAWS
+    return name in SCALARS or name in _BESIDE
 
 
 # ---- with NumPy ----
@@ -208,11 +209,61 @@ def _of_result(m: Any, g: Any, y: Any, name: str, inputs: Any) -> list[Any]:
     return [-m.times(g, y * m.log(y)) / first]
 
 
+def _gamma_terms(m: Any, y: Any, name: str, inputs: Any) -> list[Any]:
+    """Return slopes of draws made of gamma numbers, whose probabilities are held fixed.
+
+    The logarithms of these numbers are draws of their own from the same places.
+    """
+    place, parameters = inputs[:PLACE], inputs[PLACE:]
+    first, zero = parameters[0], m.cast(0, y.type.dtype)
+    if name == "gamma":
+        (one,) = _units(m, y, 1)
+        unit = m.draw("gamma", *place, first, one)
+        # A number of a small shape may be 0, as are its slopes.
+        slope = m.where(unit > 0, unit * m.gamma_slope(first, m.log(unit)), zero)
+        return [parameters[1] * slope, unit]
+    if name == "loggamma":
+        return [m.gamma_slope(first, y)]
+    if name in ("chisquare", "standard_t"):
+        shape = first * m.cast(0.5, y.type.dtype)
+        number = m.draw("loggamma", *place, shape)
+        slope = m.gamma_slope(shape, number) / 2
+        if name == "standard_t":  # a normal number times sqrt(shape / gamma)
+            return [y * (1 / first - slope) / 2]
+        return [m.where(y > 0, y * slope, zero)]
+    over, under = _two_slopes(m, y, place, parameters, name == "f")
+    if name == "beta":
+        spread = y * (1 - y)
+        return [spread * under, -spread * over]
+    numerator, denominator = parameters
+    return [y * (over - 1 / numerator), y * (1 / denominator - under)]
+
+
+def _two_slopes(
+    m: Any, y: Any, place: Sequence[Any], parameters: Sequence[Any], is_f: bool
+) -> tuple[Any, Any]:
+    """Return slopes of the logarithms of the gamma numbers of a ratio.
+
+    The ratio is that of the second half of the counts to the first. Of an F number it
+    is that of halves of the first parameter to those of the second.
+    """
+    *state, number = place
+    half = m.cast(0.5 if is_f else 1.0, y.type.dtype)
+    over, under = parameters if is_f else parameters[::-1]
+    slopes = []
+    for shape, offset in ((over, 1), (under, 0)):
+        there = number * m.cast(2, "uint64") + m.cast(offset, "uint64")
+        drawn = m.draw("loggamma", *state, there, shape * half)
+        slopes.append(m.gamma_slope(shape * half, drawn) * half)
+    return slopes[0], slopes[1]
+
+
 def _units(m: Any, y: Any, *numbers: float) -> list[Any]:
     return [m.cast(number, y.type.dtype) for number in numbers]
 
 
 _BY_RESULT = ("lognormal", "pareto", "weibull", "power")
+_OF_GAMMAS = ("gamma", "loggamma", "chisquare", "standard_t", "beta", "f")
 
 
 def _refusal(row: Distribution, parameter: str) -> str:
@@ -231,6 +282,9 @@ def _gradient(row: Distribution) -> Callable[..., Any]:
             terms = _of_unit(m, g, y, row.name, inputs)
         elif row.name in _BY_RESULT:
             terms = _of_result(m, g, y, row.name, inputs)
+        elif row.name in _OF_GAMMAS:
+            slopes = _gamma_terms(m, y, row.name, inputs)
+            terms = [m.times(g, slope) for slope in slopes]
         else:
             terms = [NullType(_refusal(row, p.name))() for p in row.parameters]
         return *(None,) * PLACE, *terms
@@ -306,3 +360,5 @@ _ROWS = [BITS, INTEGERS, *map(_row, DISTRIBUTIONS.values())]
 
 DRAWS: dict[str, Scalar] = {row.name: row for row in _ROWS}
 """The rows of all distributions, by name."""
+
+_BESIDE = {**DRAWS, GAMMA_SLOPE.name: GAMMA_SLOPE}

@@ -21,6 +21,7 @@ from gpuarray.compiler.graph.types import dtype_name
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.elemwise.draws import BITS, DRAWS, INTEGERS, PREFIX
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
+from gpuarray.compiler.ops.elemwise.gamma_slope import GAMMA_SLOPE
 from gpuarray.compiler.ops.index.indexing import index
 from gpuarray.compiler.ops.random.positions import DTYPE, Positions
 from gpuarray.compiler.ops.shape.shape import as_shape, elements, shape
@@ -35,6 +36,11 @@ _WORD = 2**64
 def draw_at(name: str, *operands: Any) -> Variable:
     """Return a draw at places: seed, stream, position, numbers, then parameters."""
     return _element(DRAWS[PREFIX + name], *operands)
+
+
+def gamma_slope(shape: Any, number: Any) -> Variable:
+    """Return the slope by its shape of the logarithm ``number`` of a gamma number."""
+    return _element(GAMMA_SLOPE, shape, number)
 
 
 def _element(row: Scalar, *operands: Any) -> Variable:
