@@ -9,67 +9,11 @@ import pytest
 from gpuarray._random.table import DISTRIBUTIONS, count, device_code, real_dtype
 from gpuarray.random import Generator, default_rng
 from judge import assert_same
+from laws import CONTINUOUS, DISCRETE
 from scipy import stats
 
 N = 1_000_000
 
-CONTINUOUS = [
-    ("uniform", (-1, 3), stats.uniform(-1, 4)),
-    ("normal", (1, 2), stats.norm(1, 2)),
-    ("lognormal", (0.5, 0.7), stats.lognorm(0.7, scale=np.exp(0.5))),
-    ("exponential", (2,), stats.expon(scale=2)),
-    ("laplace", (1, 2), stats.laplace(1, 2)),
-    ("logistic", (1, 2), stats.logistic(1, 2)),
-    ("gumbel", (1, 2), stats.gumbel_r(1, 2)),
-    ("cauchy", (1, 2), stats.cauchy(1, 2)),
-    ("weibull", (0.3,), stats.weibull_min(0.3)),
-    ("rayleigh", (2,), stats.rayleigh(scale=2)),
-    ("pareto", (3,), stats.lomax(3)),
-    ("power", (2.5,), stats.powerlaw(2.5)),
-    ("triangular", (-1, 0, 3), stats.triang(0.25, -1, 4)),
-    ("gamma", (2.5, 2), stats.gamma(2.5, scale=2)),
-    ("gamma", (0.3, 1), stats.gamma(0.3)),
-    ("gamma", (1e4, 1), stats.gamma(1e4)),
-    ("loggamma", (0.4,), stats.loggamma(0.4)),
-    ("chisquare", (3,), stats.chi2(3)),
-    ("noncentral_chisquare", (3, 2), stats.ncx2(3, 2)),
-    ("noncentral_chisquare", (0.5, 4), stats.ncx2(0.5, 4)),
-    ("beta", (2, 3), stats.beta(2, 3)),
-    ("beta", (0.4, 0.7), stats.beta(0.4, 0.7)),
-    ("f", (5, 7), stats.f(5, 7)),
-    ("standard_t", (3,), stats.t(3)),
-    ("standard_t", (0.8,), stats.t(0.8)),
-    ("wald", (1.5, 2), stats.invgauss(0.75, scale=2)),
-    ("vonmises", (0, 0.01), stats.vonmises(0.01)),
-    ("vonmises", (0, 2), stats.vonmises(2)),
-    ("vonmises", (0, 500), stats.vonmises(500)),
-    ("truncated_normal", (1, 2, -2, 2), stats.truncnorm(-2, 2, 1, 2)),
-    ("truncated_normal", (0, 1, -0.5, 1), stats.truncnorm(-0.5, 1)),
-    ("truncated_normal", (0, 1, 3, np.inf), stats.truncnorm(3, np.inf)),
-    ("truncated_normal", (0, 1, -9, -8.5), stats.truncnorm(-9, -8.5)),
-    ("truncated_normal", (0, 1, 0.1, 0.4), stats.truncnorm(0.1, 0.4)),
-]
-DISCRETE = [
-    ("bernoulli", (0.3,), stats.bernoulli(0.3)),
-    ("geometric", (0.3,), stats.geom(0.3)),
-    ("geometric", (0.01,), stats.geom(0.01)),
-    ("poisson", (3.5,), stats.poisson(3.5)),
-    ("poisson", (10,), stats.poisson(10)),
-    ("poisson", (80.5,), stats.poisson(80.5)),
-    ("poisson", (1e5,), stats.poisson(1e5)),
-    ("binomial", (10, 0.3), stats.binom(10, 0.3)),
-    ("binomial", (40, 0.7), stats.binom(40, 0.7)),
-    ("binomial", (1000, 0.005), stats.binom(1000, 0.005)),
-    ("binomial", (1_000_000, 0.3), stats.binom(1_000_000, 0.3)),
-    ("negative_binomial", (3.5, 0.4), stats.nbinom(3.5, 0.4)),
-    ("hypergeometric", (10, 20, 8), stats.hypergeom(30, 10, 8)),
-    ("hypergeometric", (15, 16, 20), stats.hypergeom(31, 15, 20)),
-    ("hypergeometric", (100, 50, 110), stats.hypergeom(150, 100, 110)),
-    ("hypergeometric", (30000, 20000, 25000), stats.hypergeom(50000, 30000, 25000)),
-    ("zipf", (2.5,), stats.zipf(2.5)),
-    ("logseries", (0.6,), stats.logser(0.6)),
-    ("logseries", (0.99,), stats.logser(0.99)),
-]
 PARAMETERS = {name: given for name, given, _ in reversed(CONTINUOUS + DISCRETE)}
 
 
