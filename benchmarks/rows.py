@@ -77,6 +77,8 @@ class Row:
     """The same for numexpr, of ``a``, ``b``, ..."""
     eager: bool = True
     compiled: bool = True
+    draws: bool = False
+    """Whether each call draws random numbers: no two are alike."""
     another: Callable[[int], list[Array]] | None = None
     """The data in a size that no round before had."""
 

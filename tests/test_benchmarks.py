@@ -45,6 +45,9 @@ SOME = (
     ("batch norm 1x16x28x28", "arrays"),
     ("batch norm 1x16x28x28, relu, and gradient", ""),
     ("seeds' conv net step, batch 1", ""),
+    ("dropout of tanh, and gradient", ""),
+    ("MRG31k3p uniform", ""),
+    ("permutation", "arrays"),
 )
 """Rows of which ours are compared with NumPy here; a run compares every one."""
 

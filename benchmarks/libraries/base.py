@@ -79,11 +79,9 @@ class Spelled(SimpleNamespace):
 class Plain:
     """Names of libraries that spell as NumPy does; gradients are written by hand."""
 
-    def __init__(
-        self, module: Any, uniform: Callable[[int], Any], asarray: Any = None
-    ) -> None:
-        """``uniform(n)`` gives n random float32, ``asarray`` an array on the device."""
-        self.module, self.uniform = module, uniform
+    def __init__(self, module: Any, generator: Any, asarray: Any = None) -> None:
+        """``generator`` is spelled as NumPy's; ``asarray`` gives an array in place."""
+        self.module, self.generator = module, generator
         self.asarray = asarray or module.asarray
 
     def __getattr__(self, name: str) -> Any:
@@ -137,6 +135,39 @@ class Plain:
         p = self.softmax(a)
         p[self.module.arange(len(y)), y] -= 1
         return p
+
+    def uniform(self, n: int) -> Any:
+        """float32 in [0, 1)."""
+        return self.generator.random(n, dtype="float32")
+
+    def normal(self, n: int) -> Any:
+        """float32 of mean 0 and variance 1."""
+        return self.generator.standard_normal(n, dtype="float32")
+
+    def mrg(self, n: int) -> Any:
+        """float32 in [0, 1) by MRG31k3p."""
+        raise NotOffered(f"{self.module.__name__} has no MRG31k3p")
+
+    def gamma(self, shape: float, n: int) -> Any:
+        """float32 of the gamma distribution of scale 1."""
+        return self.generator.standard_gamma(shape, n, dtype="float32")
+
+    def poisson(self, mean: float, n: int) -> Any:
+        """Integers of Poisson's distribution."""
+        return self.generator.poisson(mean, n)
+
+    def binomial(self, trials: int, chance: float, n: int) -> Any:
+        """How many of some trials come true."""
+        return self.generator.binomial(trials, chance, n)
+
+    def permutation(self, n: int) -> Any:
+        """The integers below n, in random order."""
+        return self.generator.permutation(n)
+
+    def dropout(self, a: Any, keep: float) -> Any:
+        """Some elements, at random, over their share; zeros for the rest."""
+        kept = self.generator.random(a.shape, dtype="float32") < keep
+        return a * kept * np.float32(1 / keep)
 
     def gradient(self, cost: Any, state: Any, by_hand: Any) -> Any:
         """Outputs and gradients."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from itertools import count
 from typing import Any
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
@@ -42,9 +43,9 @@ def scan(step: Any, states: Values, rows: Any) -> tuple[Values, Any]:
 
 def last_states(step: Any, states: Values, rows: Any) -> Values:
     """The states after all rows; a gradient keeps the root of their number."""
-    count = len(rows)
-    length = next(n for n in range(math.isqrt(count), 0, -1) if count % n == 0)
-    blocks = rows.reshape(count // length, length, *rows.shape[1:])
+    total = len(rows)
+    length = next(n for n in range(math.isqrt(total), 0, -1) if total % n == 0)
+    blocks = rows.reshape(total // length, length, *rows.shape[1:])
 
     @jax.checkpoint
     def block(carried: Any, rows: Any) -> tuple[Any, None]:
@@ -104,6 +105,33 @@ def batch_norm(x: Any, gain: Any, bias: Any) -> Any:
     return unit * gain.reshape(1, -1, 1, 1) + bias.reshape(1, -1, 1, 1)
 
 
+class Keys:
+    """A key for each draw of a call, made of the number that comes with the call."""
+
+    def start(self, seed: Any) -> None:
+        """Begin a call."""
+        self.key = jax.random.key(seed)
+
+    def next(self) -> Any:
+        """The next draw's."""
+        self.key, found = jax.random.split(self.key)
+        return found
+
+
+KEYS = Keys()
+
+
+def no_mrg(n: int) -> Any:
+    """Has no such generator."""
+    raise NotOffered("JAX has no MRG31k3p")
+
+
+def dropout(a: Any, keep: float) -> Any:
+    """Some elements, at random, over their share; zeros for the rest."""
+    kept = jax.random.bernoulli(KEYS.next(), keep, a.shape)
+    return jnp.where(kept, a / keep, 0)
+
+
 NAMES = Spelled(
     exp=jnp.exp,
     log=jnp.log,
@@ -130,6 +158,14 @@ NAMES = Spelled(
     conv2d_by_filters=conv2d_by_filters,
     max_pool=max_pool,
     batch_norm=batch_norm,
+    uniform=lambda n: jax.random.uniform(KEYS.next(), (n,)),
+    normal=lambda n: jax.random.normal(KEYS.next(), (n,)),
+    mrg=no_mrg,
+    gamma=lambda k, n: jax.random.gamma(KEYS.next(), k, (n,)),
+    poisson=lambda mean, n: jax.random.poisson(KEYS.next(), mean, (n,)),
+    binomial=lambda most, p, n: jax.random.binomial(KEYS.next(), most, p, (n,)),
+    permutation=lambda n: jax.random.permutation(KEYS.next(), n),
+    dropout=dropout,
 )
 
 
@@ -142,11 +178,19 @@ def prepare(row: Row, variant: str, place: str) -> Prepared:
         jax.config.update("jax_enable_x64", True)
     state = [jnp.asarray(array) for array in row.state()]
     data = [jnp.asarray(array) for array in row.data()]
-    jitted = jax.jit(lambda state, data: row.work(NAMES, state, data), donate_argnums=0)
+
+    def work(state: Values, data: Values, *seeds: Any) -> tuple[Values, Values]:
+        for seed in seeds:
+            KEYS.start(seed)
+        return row.work(NAMES, state, data)
+
+    jitted = jax.jit(work, donate_argnums=0)
     kept: list[Values] = [state, []]
+    seeds = map(np.uint32, count())
 
     def call() -> None:
-        kept[0], outputs = jitted(kept[0], data)
+        seed = [next(seeds)] if row.draws else []
+        kept[0], outputs = jitted(kept[0], data, *seed)
         kept[1] = [np.asarray(output) for output in outputs] if row.to_host else outputs
 
     def resize(arrays: list[Array]) -> Call:

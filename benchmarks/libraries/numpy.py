@@ -134,9 +134,10 @@ class Layers(Plain):
         inner = upstream - (unit * channels(slopes[0]) + channels(slopes[1])) / count
         return [inner * scale * channels(gain), *slopes]
 
-
-AXES = 0, 2, 3
-"""All but the channels."""
+    def mrg(self, n: int) -> Array:
+        """Other numbers of the same distribution, to compare the mean with."""
+        found: Array = self.generator.random(n, "float32")
+        return found
 
 
 def normed(x: Array) -> tuple[Array, Array]:
@@ -157,8 +158,10 @@ def padded(x: Array, padding: int) -> Array:
     return np.pad(x, ((0, 0), (0, 0), around, around)) if padding else x
 
 
-RANDOM = np.random.default_rng(0)
-NAMES = Layers(np, lambda n: RANDOM.random(n, "float32"))
+AXES = 0, 2, 3
+"""All but the channels."""
+
+NAMES = Layers(np, np.random.default_rng(12345))
 
 
 def prepare(row: Row, variant: str, place: str) -> Prepared:

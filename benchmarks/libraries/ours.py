@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import gpuarray
@@ -9,6 +10,7 @@ import gpuarray.compiler as compiler
 import gpuarray.compiler.tensor as T
 import numpy as np
 from gpuarray import nn
+from gpuarray.compiler.sandbox.rng_mrg import MRG_RandomStreams
 
 from benchmarks.libraries.base import (
     EPSILON,
@@ -132,6 +134,24 @@ class Layers(Plain):
         return super().__getattr__(name)
 
 
+@cache
+def streams() -> Any:
+    """What draws, made when the device is known."""
+    return compiler.random.RandomStreams(0)
+
+
+@cache
+def mrg_streams() -> Any:
+    """Theano's."""
+    return MRG_RandomStreams(1)
+
+
+def dropout(a: Any, keep: float) -> Any:
+    """Some elements, at random, over their share; zeros for the rest."""
+    kept = streams().bernoulli(keep, size=a.shape, dtype="float32")
+    return a * kept * np.float32(1 / keep)
+
+
 NAMES = Spelled(
     exp=T.exp,
     log=T.log,
@@ -158,6 +178,14 @@ NAMES = Spelled(
     conv2d_by_filters=conv2d_by_filters,
     max_pool=max_pool,
     batch_norm=batch_norm,
+    uniform=lambda n: streams().random(n),
+    normal=lambda n: streams().normal(size=n),
+    mrg=lambda n: mrg_streams().uniform((n,)),
+    gamma=lambda k, n: streams().gamma(k, size=n),
+    poisson=lambda mean, n: streams().poisson(mean, size=n),
+    binomial=lambda count, p, n: streams().binomial(count, p, size=n),
+    permutation=lambda n: streams().permutation(n),
+    dropout=dropout,
 )
 
 
@@ -181,7 +209,7 @@ def with_arrays(row: Row, ctx: Any) -> Prepared:
         return gpuarray.asarray(array, context=ctx)
 
     random = gpuarray.random.Generator(0, context=ctx)
-    names = Layers(gpuarray, lambda n: random.random(n, dtype="float32"), put)
+    names = Layers(gpuarray, random, put)
     return eager(row, names, put, ctx.sync, np.asarray)
 
 

@@ -64,6 +64,17 @@ def batch_norm(x: Any, gain: Any, bias: Any) -> Any:
     return unit * gain.dimshuffle("x", 0, "x", "x") + bias.dimshuffle("x", 0, "x", "x")
 
 
+DRAWS = (
+    *("uniform", "normal", "mrg", "gamma"),
+    *("poisson", "binomial", "permutation", "dropout"),
+)
+
+
+def no_draws(*args: Any) -> Any:
+    """Draws on one core by NumPy's generators."""
+    raise NotOffered("its draws are NumPy's")
+
+
 NAMES = Spelled(
     exp=pt.exp,
     log=pt.log,
@@ -89,6 +100,7 @@ NAMES = Spelled(
     conv2d_by_filters=no_convolution,
     max_pool=no_convolution,
     batch_norm=batch_norm,
+    **dict.fromkeys(DRAWS, no_draws),
 )
 
 

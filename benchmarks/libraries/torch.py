@@ -118,10 +118,20 @@ def batch_norm(x: Any, gain: Any, bias: Any) -> Any:
     )
 
 
+def no_mrg(n: int) -> Any:
+    """Has no such generator."""
+    raise NotOffered("PyTorch has no MRG31k3p")
+
+
 def spelled(gradient: Any, device: str) -> Spelled:
     """PyTorch's spelling."""
     is_eager = gradient is automatic
     cross = torch.nn.functional.cross_entropy
+
+    def full(n: int, value: float) -> Any:
+        """Its draws read their parameters from arrays."""
+        return torch.tensor(float(value), device=device).expand(n)
+
     return Spelled(
         exp=torch.exp,
         log=torch.log,
@@ -138,6 +148,13 @@ def spelled(gradient: Any, device: str) -> Spelled:
         softmax=lambda a: torch.softmax(a, 1),
         crossentropy=lambda a, y: cross(a, y, reduction="none"),
         uniform=lambda n: torch.rand(n, device=device),
+        normal=lambda n: torch.randn(n, device=device),
+        mrg=no_mrg,
+        gamma=lambda k, n: torch._standard_gamma(full(n, k)),
+        poisson=lambda mean, n: torch.poisson(full(n, mean)),
+        binomial=lambda count, p, n: torch.binomial(full(n, count), full(n, p)),
+        permutation=lambda n: torch.randperm(n, device=device),
+        dropout=lambda a, keep: torch.nn.functional.dropout(a, 1 - keep),
         asarray=lambda x: torch.as_tensor(x, device=device),
         gradient=gradient,
         scan=(lambda f, s, r: scan(f, s, r, torch.stack)) if is_eager else unrolled,

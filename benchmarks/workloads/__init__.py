@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from benchmarks.rows import SIZES, Row
-from benchmarks.workloads import arrays, calls, convolutions, loops, networks, residual
+from benchmarks.workloads import (
+    arrays,
+    calls,
+    convolutions,
+    draws,
+    loops,
+    networks,
+    residual,
+)
 
 
 def rows(size: str) -> dict[str, Row]:
@@ -11,6 +19,7 @@ def rows(size: str) -> dict[str, Row]:
     sizes = SIZES[size]
     families = (
         arrays.rows,
+        draws.rows,
         networks.rows,
         convolutions.rows,
         residual.rows,

@@ -203,9 +203,9 @@ def reductions(side: int) -> list[Row]:
 
 
 def orders(sizes: Sizes) -> list[Row]:
-    """A scan over each axis, a sort, random numbers."""
+    """A scan over each axis, a sort."""
     n, side = sizes.vector, sizes.square
-    distinct, many = sizes.sort, max(n, 2**20)
+    distinct = sizes.sort
     return [
         Row(
             "cumsum",
@@ -232,15 +232,6 @@ def orders(sizes: Sizes) -> list[Row]:
             of(lambda names, a: names.sort(a)),
             lambda: [np.random.default_rng(0).random(distinct, "float32")],
             count=distinct,
-        ),
-        Row(
-            "uniform",
-            "GB/s",
-            of(lambda names: names.uniform(many)),
-            list,
-            bytes=4 * many,
-            apart=1.0,
-            compiled=False,
         ),
     ]
 
