@@ -127,6 +127,8 @@ def layouts():
         _ = cube + cube.transpose(2, 1, 0), cube.transpose(1, 2, 0) + empty(64)
         far = empty((2, 2**31), "int8")[:, :: 2**30]  # 64-bit positions
         _ = far + empty((2, 2), dtype), far.astype(dtype), (far > 0).sum(0)
+        long = empty((2049, 2048), dtype)
+        _ = long + long[:, :1], ((long - long[:, :1]) > 0).sum(1)
 
 
 def casts():

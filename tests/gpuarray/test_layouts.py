@@ -64,3 +64,39 @@ def test_a_matrix_and_its_transpose(shape, dtype, context):
         np.testing.assert_array_equal(np.asarray(da & db.transpose()), a & b.T)
     else:
         np.testing.assert_array_equal(np.asarray(da + db.transpose()), a + b.T)
+
+
+def large_rows():
+    """Shapes of arrays whose rows are of whole vectors, and of one with a value a row;
+    GPUs have kernels for such layouts where there are many elements."""
+    yield (2049, 2048), (2049, 1)
+    yield (4, 3, 700, 516), (4, 1, 700, 1)
+    yield (16, 512, 520), (16, 1, 1)
+
+
+@pytest.mark.parametrize("cut", [0, 4, 3])
+def test_large_rows_and_a_value_for_each(cut, context):
+    random = np.random.default_rng(cut)
+    for shape, column in large_rows():
+        a, b = (random_values(random, s, "float32") for s in (shape, column))
+        da, db = (gpuarray.asarray(x, context=context) for x in (a, b))
+        part, dpart = a[..., cut:], da[..., cut:]
+        np.testing.assert_array_equal(np.asarray(dpart - db), part - b)
+        part += b
+        dpart += db
+        np.testing.assert_array_equal(np.asarray(da), a)
+
+
+def test_sums_of_large_rows_and_a_value_for_each(context):
+    random = np.random.default_rng(0)
+    types = "float32 x, int8 b", "float32 y", "x * b + x", "a + b", "y = a", "0"
+    kernel = gpuarray.ReductionKernel(*types, "weighted")
+    for shape, column in large_rows():
+        a = random_values(random, shape, "float32")
+        b = random_values(random, column, "int8")
+        da, db = (gpuarray.asarray(x, context=context) for x in (a, b))
+        for axis in (len(shape) - 1, tuple(range(1, len(shape)))):
+            expected = (a * b + a).sum(axis, dtype="float64")
+            np.testing.assert_array_equal(
+                np.asarray(kernel(da, db, axis=axis)), expected
+            )

@@ -260,6 +260,44 @@ int ga__launch_strided(GpuElemwise *ge, ga_elem_variant *v, const ga_walk *w,
   return ga__kernel_launch(k, &launch);
 }
 
+/* ---- rows ---- */
+
+#define ROW_ITEMS 32
+#define MOST_VECTORS 8 /* of an item in a row */
+
+bool ga__launch_fills_rows(size_t vectors) {
+  const size_t rounds = (vectors - 1) / ROW_ITEMS + 1;
+  return 4 * vectors >= 3 * rounds * ROW_ITEMS;
+}
+
+/* Vectors of a row that an item takes, so that every multiprocessor has work for a few
+ * rounds. */
+static size_t vectors_of(const gpucontext *ctx, size_t n) {
+  size_t many = n / ((size_t)ctx->info.processors * 4096);
+  return many < 1 ? 1 : many < MOST_VECTORS ? many : MOST_VECTORS;
+}
+
+int ga__launch_rows(GpuElemwise *ge, ga_elem_variant *v, const ga_walk *w,
+                    void *const *args) {
+  const unsigned int last = w->nd - 1, vector = ga__elem_vector(&ge->spec, v->single);
+  const size_t row = w->dims[last] / vector, rows = w->n / w->dims[last];
+  const size_t length = ROW_ITEMS * vectors_of(ge->context, w->n / vector);
+  size_t dims[GA_MAX_NDIM];
+  gpukernel *k;
+  ga_args list = {.n = 0};
+  GA_TRY(ga__variant_kernel(&k, ge, v));
+  memcpy(dims, w->dims, w->nd * sizeof *dims);
+  dims[last] = (row - 1) / length + 1;
+  ga__args_u32(&list, (uint32_t)(rows * dims[last]));
+  ga__args_u32(&list, (uint32_t)row);
+  ga__args_u32(&list, (uint32_t)length);
+  add_axes(&list, v, w->nd, dims, false);
+  add_arrays(&list, ge, v->nd, w, v->wide, args);
+  ga_launch launch = {.n_args = list.n, .args = list.list};
+  set_geometry(&launch, ge, k, rows * dims[last] * ROW_ITEMS, 1);
+  return ga__kernel_launch(k, &launch);
+}
+
 /* ---- tiled ---- */
 
 static size_t tiles_of(size_t length, size_t tile) {

@@ -18,6 +18,11 @@ int ga__launch_flat(GpuElemwise *ge, ga_elem_variant *v, void *const *args, size
 /* Strided kernel for at least the walk's axes; on GPUs below 2^31 elements. */
 int ga__launch_strided(GpuElemwise *ge, ga_elem_variant *v, const ga_walk *w,
                        void *const *args);
+/* True if most items of the rows kernel have work in rows of so many vectors. */
+bool ga__launch_fills_rows(size_t vectors);
+/* Rows kernel, for walks that ga__walk_is_rows. */
+int ga__launch_rows(GpuElemwise *ge, ga_elem_variant *v, const ga_walk *w,
+                    void *const *args);
 /* Tiled kernel; the arguments in `turned` are transposed through shared memory. */
 int ga__launch_tiled(GpuElemwise *ge, ga_elem_variant *v, const ga_walk *w,
                      uint64_t turned, void *const *args);

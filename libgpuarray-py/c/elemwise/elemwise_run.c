@@ -81,11 +81,35 @@ static int launch_halves(GpuElemwise *ge, const ga_walk *w, void *const *args) {
   return launch_walk(ge, &part, args);
 }
 
+/* Launches the kernel of rows for large arrays, if the layout is of these. */
+static int try_rows(bool *done, GpuElemwise *ge, const ga_walk *w, void *const *args) {
+  const uint64_t single = ga__walk_ones(w);
+  const unsigned int vector = ga__elem_vector(&ge->spec, single);
+  *done = w->nd > 1 && w->nd <= ge->max_nd && w->n >= GA_ELEM_LARGE &&
+          ga__walk_is_rows(w, vector) && !ga__elemwise_has_index(ge) &&
+          ga__launch_fills_rows(w->dims[w->nd - 1] / vector);
+  if (!*done)
+    return GA_NO_ERROR;
+  const ga_elem_wanted rows = {.kind = GA_ELEM_ROWS,
+                               .wide = ga__walk_is_large(w),
+                               .nd = w->nd,
+                               .single = single};
+  ga_elem_variant *v;
+  GA_TRY(ga__variant_get(&v, ge, &rows));
+  return ga__launch_rows(ge, v, w, args);
+}
+
 /* If the walk has more axes than a kernel may, loops over the leading ones. */
 static int launch_walk(GpuElemwise *ge, const ga_walk *w, void *const *args) {
   bool is_cpu = ge->spec.is_cpu;
   if (!is_cpu && w->n > GPU_MOST)
     return launch_halves(ge, w, args);
+  if (!is_cpu) {
+    bool done;
+    GA_TRY(try_rows(&done, ge, w, args));
+    if (done)
+      return GA_NO_ERROR;
+  }
   ga_elem_wanted strided = {.kind = GA_ELEM_STRIDED,
                             .wide = !is_cpu && ga__walk_is_large(w),
                             .nd = w->nd < ge->max_nd ? w->nd : ge->max_nd};

@@ -6,15 +6,15 @@
 #include "c/elemwise/elemwise_source.h"
 
 /* Kinds of kernels, see elemwise_source.h. */
-enum ga_elem_kind { GA_ELEM_FLAT, GA_ELEM_STRIDED, GA_ELEM_TILED };
+enum ga_elem_kind { GA_ELEM_FLAT, GA_ELEM_STRIDED, GA_ELEM_ROWS, GA_ELEM_TILED };
 
 /* A compiled variant, for one kind of layout. */
 typedef struct ga_elem_variant {
   struct ga_elem_variant *next;
   enum ga_elem_kind kind;
-  bool wide;                   /* strided: 64-bit indices */
-  unsigned int nd;             /* strided, tiled: number of axes */
-  uint64_t single;             /* flat: arguments of one element */
+  bool wide;                   /* strided, rows: 64-bit indices */
+  unsigned int nd;             /* all but flat: number of axes */
+  uint64_t single;             /* flat: arguments of one element; rows: of one a row */
   _Atomic(gpukernel *) kernel; /* NULL until first launched */
 } ga_elem_variant;
 
@@ -26,7 +26,7 @@ typedef struct ga_elem_host {
 } ga_elem_host;
 
 /* What a launch needs. Flat: arguments in `single` must be single elements, those in
- * `may_be_single` may be; others: at least `nd` axes. */
+ * `may_be_single` may be; others: at least `nd` axes; rows: just `single`. */
 typedef struct ga_elem_wanted {
   enum ga_elem_kind kind;
   bool wide;

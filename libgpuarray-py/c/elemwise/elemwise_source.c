@@ -5,6 +5,7 @@
 #include "c/elemwise/elemwise_text.h"
 #include "c/elemwise/kernels/flat_cpu.inc"
 #include "c/elemwise/kernels/flat_gpu.inc"
+#include "c/elemwise/kernels/rows_gpu.inc"
 #include "c/elemwise/kernels/strided_gpu.inc"
 
 unsigned int ga__elem_vector(const ga_elem_spec *spec, uint64_t single) {
@@ -37,6 +38,16 @@ int ga__elem_flat_source(ga_source *out, const ga_elem_spec *spec, uint64_t sing
     ga__elem_add_arrays(&text, spec, ga__elem_vector(spec, single), single);
   return ga__elem_finish(out, spec, &text,
                          spec->is_cpu ? flat_cpu_text : flat_gpu_text);
+}
+
+int ga__elem_rows_source(ga_source *out, const ga_elem_spec *spec, unsigned int nd,
+                         bool wide, uint64_t single) {
+  ga_strbuf text = {0};
+  ga__elem_add_words(&text, spec, nd, wide ? "ga_ssize" : "ga_int", single);
+  ga__elem_add_arrays(&text, spec, ga__elem_vector(spec, single), single);
+  ga__elem_add_axes(&text, nd, nd);
+  ga__elem_add_sum(&text, "EL_OUTER", nd - 1);
+  return ga__elem_finish(out, spec, &text, rows_gpu_text);
 }
 
 static int strided_gpu(ga_source *out, const ga_elem_spec *spec, unsigned int nd,

@@ -57,6 +57,13 @@ int ga__elem_flat_source(ga_source *out, const ga_elem_spec *spec, uint64_t sing
 int ga__elem_strided_source(ga_source *out, const ga_elem_spec *spec, unsigned int nd,
                             bool wide);
 
+/* Rows kernel, of GPUs: along the last axis inputs in `single` have stride 0, all other
+ * arrays stride 1 and whole aligned vectors; none is an index. Arguments: ga_uint n,
+ * pieces in all; ga_uint vectors of a row and of a piece; then those of the strided
+ * kernel from the lengths on, of the last axis in pieces. 32 items take a piece. */
+int ga__elem_rows_source(ga_source *out, const ga_elem_spec *spec, unsigned int nd,
+                         bool wide, uint64_t single);
+
 /* Row mode of the CPU kernel. */
 enum ga_elem_row {
   GA_ELEM_ROW_ANY,

@@ -130,9 +130,8 @@ static void add_parameters(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int
   ga__strbuf_add(sb, "\n");
 }
 
-/* EL_STARTS: adds offsets to the pointers; loads single elements. */
-static void add_starts(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t single) {
-  char place[24];
+/* EL_STARTS: adds offsets to the pointers. */
+static void add_starts(ga_strbuf *sb, const ga_elem_spec *spec) {
   ga__strbuf_add(sb, "#define EL_STARTS");
   for (unsigned int i = 0; i < spec->n; i++) {
     const gpuelemwise_arg *arg = &spec->args[i];
@@ -142,10 +141,22 @@ static void add_starts(ga_strbuf *sb, const ga_elem_spec *spec, uint64_t single)
                     " ga_i_%u = (GLOBAL_MEM %s *)((GLOBAL_MEM char *)ga_i_%u + "
                     "ga_i_o%u);",
                     i, ga__elem_stored(arg), i, i);
-    if (!(single >> i & 1))
+  }
+  ga__strbuf_add(sb, "\n");
+}
+
+/* EL_CONSTANTS: loads what has one element, or one for each place of the outer axes. */
+static void add_constants(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int nd,
+                          uint64_t single) {
+  char place[40];
+  ga__strbuf_add(sb, "#define EL_CONSTANTS");
+  for (unsigned int i = 0; i < spec->n; i++) {
+    const gpuelemwise_arg *arg = &spec->args[i];
+    if (!ga__elem_is_array(arg) || !(single >> i & 1))
       continue;
     ga__strbuf_addf(sb, " const %s ga_i_s%u = ", variable_type(spec, arg), i);
-    snprintf(place, sizeof place, "ga_i_%u[0]", i);
+    snprintf(place, sizeof place, nd > 0 ? "ga_i_%u[EL_OUTER(%u)]" : "ga_i_%u[0]", i,
+             i);
     add_load(sb, spec, place, i);
     ga__strbuf_add(sb, ";");
   }
@@ -156,7 +167,8 @@ void ga__elem_add_words(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int nd
                         const char *position, uint64_t single) {
   ga__strbuf_addf(sb, "#define EL_INT %s\n", position);
   add_parameters(sb, spec, nd);
-  add_starts(sb, spec, single);
+  add_starts(sb, spec);
+  add_constants(sb, spec, nd, single);
   add_body(sb, spec, single);
 }
 

@@ -36,8 +36,9 @@ void ga__elem_add_value(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int i,
 void ga__elem_add_result(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int i,
                          const char *element);
 /* Macros of an expression on one element: EL_INT, the type of indices and strides,
- * EL_PARAMETERS, EL_STARTS, EL_VALUES, EL_RESULTS. Inputs in `single` have one element,
- * loaded once. */
+ * EL_PARAMETERS, EL_STARTS, EL_CONSTANTS, EL_VALUES, EL_RESULTS. Inputs in `single`
+ * have one element, of a kernel with axes one for each place of all but the last;
+ * loaded by EL_CONSTANTS. */
 void ga__elem_add_words(ga_strbuf *sb, const ga_elem_spec *spec, unsigned int nd,
                         const char *position, uint64_t single);
 /* EL_ARRAYS(F), EL_READS(F), EL_WRITES(F), EL_INDICES(F): F(i, stored type, vector

@@ -7,7 +7,8 @@ static bool serves(const ga_elem_variant *v, const ga_elem_wanted *w) {
     return false;
   if (v->kind == GA_ELEM_FLAT)
     return (w->single & ~v->single) == 0 && (v->single & ~w->may_be_single) == 0;
-  return v->wide == w->wide && v->nd >= w->nd;
+  return v->wide == w->wide && v->nd >= w->nd &&
+         (v->kind != GA_ELEM_ROWS || v->single == w->single);
 }
 
 ga_elem_variant *ga__variant_find(const GpuElemwise *ge, const ga_elem_wanted *w) {
@@ -47,6 +48,8 @@ static int variant_source(ga_source *out, const GpuElemwise *ge,
   switch (v->kind) {
   case GA_ELEM_FLAT:
     return ga__elem_flat_source(out, &ge->spec, v->single);
+  case GA_ELEM_ROWS:
+    return ga__elem_rows_source(out, &ge->spec, v->nd, v->wide, v->single);
   case GA_ELEM_TILED:
     return ga__elem_tiled_source(out, &ge->spec, v->nd);
   default:

@@ -161,6 +161,15 @@ uint64_t ga__walk_vectors(const ga_walk *w, unsigned int axis, unsigned int vect
   return mask;
 }
 
+bool ga__walk_is_rows(const ga_walk *w, unsigned int vector) {
+  const unsigned int last = w->nd - 1;
+  uint64_t all = 0;
+  for (unsigned int k = 0; k < w->n_arrays; k++)
+    all |= (uint64_t)1 << w->arg[k];
+  return w->gap <= 1 && w->dims[last] % vector == 0 && ga__walk_is_unit(w) &&
+         (ga__walk_vectors(w, last, vector) | ga__walk_ones(w)) == all;
+}
+
 uint64_t ga__walk_ones(const ga_walk *w) {
   uint64_t mask = 0;
   for (unsigned int k = 0; k < w->n_arrays; k++)

@@ -32,6 +32,9 @@ bool ga__walk_is_unit(const ga_walk *w);
 /* Bit mask of arguments that are contiguous along `axis` and, at every other index,
  * aligned to `vector` elements. */
 uint64_t ga__walk_vectors(const ga_walk *w, unsigned int axis, unsigned int vector);
+/* True if all rows are of whole vectors, aligned in every array that has stride 1 along
+ * the last axis; the rest have stride 0. */
+bool ga__walk_is_rows(const ga_walk *w, unsigned int vector);
 /* Bit mask of arguments with stride 0 along the last axis. */
 uint64_t ga__walk_ones(const ga_walk *w);
 /* True if the last axis has the smallest stride in every array. */

@@ -9,6 +9,7 @@
 KERNEL void EL_NAME(ga_size ga_i_n, ga_uint ga_i_aligned EL_PARAMETERS) {
   KERNEL_BEGIN;
   EL_STARTS
+  EL_CONSTANTS
   const ga_ssize ga_i_step = (ga_ssize)LDIM_0;
   const ga_ssize ga_i_run =
       (ga_ssize)(((ga_i_n + GDIM_0 - 1) / GDIM_0 + LDIM_0 - 1) / LDIM_0 * LDIM_0);

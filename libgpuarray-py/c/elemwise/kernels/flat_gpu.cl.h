@@ -20,6 +20,7 @@
 KERNEL void EL_NAME(ga_size ga_i_n, ga_uint ga_i_aligned EL_PARAMETERS) {
   KERNEL_BEGIN;
   EL_STARTS
+  EL_CONSTANTS
   const ga_size ga_i_block = (ga_size)LDIM_0 * EL_VECTOR;
   for (ga_size ga_i_start = GID_0 * ga_i_block; ga_i_start < ga_i_n;
        ga_i_start += GDIM_0 * ga_i_block) {
