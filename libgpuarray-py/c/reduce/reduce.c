@@ -13,6 +13,7 @@
 static ga_reduce_spec variant_spec(const GpuReduction *gr, const ga_reduce_variant *v) {
   ga_reduce_spec spec = v->is_parts ? gr->parts : gr->spec;
   spec.is_wide = v->is_wide;
+  spec.repeated = v->repeated;
   return spec;
 }
 
@@ -35,7 +36,8 @@ static int get_kernel(gpukernel **out, GpuReduction *gr,
                       const ga_reduce_variant *wanted) {
   for (ga_reduce_variant *v = atomic_load(&gr->variants); v != NULL; v = v->next)
     if (v->kind == wanted->kind && v->is_parts == wanted->is_parts &&
-        v->is_wide == wanted->is_wide && v->nk == wanted->nk && v->nr == wanted->nr) {
+        v->is_wide == wanted->is_wide && v->nk == wanted->nk && v->nr == wanted->nr &&
+        v->repeated == wanted->repeated) {
       *out = v->kernel;
       return GA_NO_ERROR;
     }
@@ -222,6 +224,18 @@ static int check_arguments(const GpuReduction *gr, unsigned int nk, unsigned int
   return GA_NO_ERROR;
 }
 
+/* Elements from which on a kernel of its own pays for the inputs that have stride 0: it
+ * holds one value of each, and what follows from them. */
+#define LARGE ((size_t)1 << 22)
+
+static unsigned int known_repeats(const GpuReduction *gr, enum ga_reduce_kind kind,
+                                  const ga_reduce_problem *p, int mode) {
+  const bool pays = kind == GA_REDUCE_ROWS && !gr->context->info.is_cpu &&
+                    !(gr->spec.flags & GA_REDUCTION_FIRST) && mode & GA_REDUCE_PACKED &&
+                    p->results * p->reduced >= LARGE;
+  return pays ? (unsigned int)mode / GA_REDUCE_REPEATED : 0;
+}
+
 /* `out` are the new results; neither results nor reduced elements are empty. */
 static int reduce_problem(GpuReduction *gr, const GpuArray *out, ga_reduce_problem *p,
                           void *const *ins, unsigned int nk, unsigned int nr) {
@@ -237,10 +251,13 @@ static int reduce_problem(GpuReduction *gr, const GpuArray *out, ga_reduce_probl
     ga__reduce_face_positions(p);
   const bool is_wide =
       p->results >= NARROW || p->reduced >= NARROW || p->results * p->reduced >= NARROW;
-  const ga_reduce_variant wanted = {
-      .kind = kind, .is_wide = is_wide, .nk = nk, .nr = nr};
   work w = {.mode = ga__reduce_mode(p, kind == GA_REDUCE_ROWS ? &p->inner : &p->kept),
             .reduced = p->reduced};
+  const ga_reduce_variant wanted = {.kind = kind,
+                                    .is_wide = is_wide,
+                                    .nk = nk,
+                                    .nr = nr,
+                                    .repeated = known_repeats(gr, kind, p, w.mode)};
   if (kind == GA_REDUCE_COLUMNS && ga__reduce_is_shifted(p))
     w.mode |= GA_REDUCE_SHIFTED;
   GA_TRY(plan_work(&w, gr, &wanted, p->results, p->kept.dims[p->kept.nd - 1],

@@ -11,7 +11,8 @@ typedef struct ga_reduce_variant {
   enum ga_reduce_kind kind;
   bool is_parts, is_wide;
   unsigned int nk, nr;
-  gpukernel *kernel; /* the context's */
+  unsigned int repeated; /* as in the spec */
+  gpukernel *kernel;     /* the context's */
   struct ga_reduce_variant *next;
 } ga_reduce_variant;
 

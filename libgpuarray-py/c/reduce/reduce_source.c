@@ -144,7 +144,12 @@ static void add_addresses(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned in
  * number. */
 typedef struct element_text {
   const char *array, *number;
+  const char *repeated; /* of an array that is known to have stride 0; NULL: `array` */
 } element_text;
+
+static bool is_repeated(const ga_reduce_spec *spec, unsigned int i) {
+  return i < GA_REDUCE_PACKED_INPUTS && spec->repeated >> i & 1;
+}
 
 /* Map of an element; `at` is its index along the innermost reduced axis. */
 static void add_map(ga_strbuf *sb, const ga_reduce_spec *spec, element_text form,
@@ -161,7 +166,9 @@ static void add_map(ga_strbuf *sb, const ga_reduce_spec *spec, element_text form
     const char *load = spec->is_parts ? "%" : ga__dtype_load(arg->typecode);
     const char *place = strchr(load, '%');
     ga__strbuf_addn(sb, load, (size_t)(place - load));
-    ga__reduce_add_form(sb, form.array, i, input_type(spec, i), axis);
+    const bool is_one = form.repeated != NULL && is_repeated(spec, i);
+    ga__reduce_add_form(sb, is_one ? form.repeated : form.array, i, input_type(spec, i),
+                        axis);
     ga__strbuf_add(sb, place + 1);
   }
   if (ga__reduce_has_index(spec))
@@ -198,7 +205,7 @@ static const char *packet_type(const ga_reduce_spec *spec, unsigned int i,
 static void add_packets(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int vector,
                         const char *form, unsigned int axis) {
   for (unsigned int i = 0; i < spec->n; i++)
-    if (ga__reduce_is_array(&spec->inputs[i]))
+    if (ga__reduce_is_array(&spec->inputs[i]) && !is_repeated(spec, i))
       ga__reduce_add_form(sb, form, i, packet_type(spec, i, vector), axis);
 }
 
@@ -211,7 +218,7 @@ static void add_fetch(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int ve
   const bool is_single = count_walked(spec) == 1;
   ga__strbuf_add(sb, "#define RD_PACKETS ");
   for (unsigned int i = 0; i < spec->n; i++)
-    if (ga__reduce_is_array(&spec->inputs[i])) {
+    if (ga__reduce_is_array(&spec->inputs[i]) && !is_repeated(spec, i)) {
       ga__strbuf_addf(sb, "union { %s v; %s e[RD_VECTOR]; ",
                       packet_type(spec, i, vector), input_type(spec, i));
       if (words)
@@ -221,9 +228,10 @@ static void add_fetch(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int ve
     }
   ga__strbuf_add(sb, "\n#define RD_FETCH(u, q) ");
   for (unsigned int i = 0; i < spec->n; i++) {
-    if (!ga__reduce_is_array(&spec->inputs[i]))
+    if (!ga__reduce_is_array(&spec->inputs[i]) || is_repeated(spec, i))
       continue;
-    if (!is_single) { /* a single array never has stride 0 */
+    /* A single array never has stride 0. */
+    if (!is_single && spec->repeated == 0) {
       ga__strbuf_addf(sb, "if (mode & %d) { const %s one = ", GA_REDUCE_REPEATED << i,
                       input_type(spec, i));
       ga__reduce_add_form(sb, one, i, input_type(spec, i), axis);
@@ -242,7 +250,7 @@ static void add_row_packets(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned 
                             unsigned int vector) {
   ga__strbuf_add(sb, "#define RD_HEADS ");
   for (unsigned int i = 0; i < spec->n; i++)
-    if (ga__reduce_is_array(&spec->inputs[i])) {
+    if (ga__reduce_is_array(&spec->inputs[i]) && !is_repeated(spec, i)) {
       ga__strbuf_addf(sb, "if (!(mode & %d)) { ", GA_REDUCE_REPEATED << i);
       ga__reduce_add_form(
           sb,
@@ -257,13 +265,18 @@ static void add_row_packets(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned 
   ga__strbuf_add(sb, "\n#define RD_PACKET_POINTERS ");
   add_packets(sb, spec, vector,
               "GLOBAL_MEM const $ *u@ = (GLOBAL_MEM const $ *)(y@ + i); ", 0);
+  for (unsigned int i = 0; i < spec->n; i++)
+    if (is_repeated(spec, i))
+      ga__reduce_add_form(sb, "const $ f@ = *y@; ", i, input_type(spec, i), 0);
   ga__strbuf_add(sb, "\n");
   add_fetch(sb, spec, vector, "u@[q]", "*y@", 0);
   /* The numbers of a vector differ in their last bits: written so, the compiler sees
    * what they have in common, as the words of one random count. */
   add_map(sb, spec,
-          (element_text){"p@[u].e[v]", "(((y@ + (ga_ulong)((q) - (v))) & "
-                                       "~(ga_ulong)(RD_VECTOR - 1)) | (ga_ulong)(v))"},
+          (element_text){"p@[u].e[v]",
+                         "(((y@ + (ga_ulong)((q) - (v))) & "
+                         "~(ga_ulong)(RD_VECTOR - 1)) | (ga_ulong)(v))",
+                         "f@"},
           0, "q", nr - 1);
   ga__strbuf_add(sb, "\n");
 }
@@ -281,7 +294,7 @@ static void add_kept_packets(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned
   ga__strbuf_add(sb, "\n#define RD_KEEP(u) ");
   add_arrays(sb, spec, "kept@.v = p@[u].v; ", 0);
   ga__strbuf_add(sb, "\n#define RD_KEPT_AT(v, q) ");
-  add_map(sb, spec, (element_text){"kept@.e[v]", ""}, 0, "q", nr - 1);
+  add_map(sb, spec, (element_text){.array = "kept@.e[v]"}, 0, "q", nr - 1);
   ga__strbuf_add(sb, "\n");
 }
 
@@ -314,7 +327,7 @@ static void add_column_packets(ga_strbuf *sb, const ga_reduce_spec *spec,
   ga__strbuf_add(sb, "\n");
   add_fetch(sb, spec, vector, "*(GLOBAL_MEM const $ *)(u@ + (q) * r@_#)",
             "*(GLOBAL_MEM const $ *)(u@ + (q) * r@_#)", nr - 1);
-  add_map(sb, spec, (element_text){"p@[u].e[v]", ""}, 0, "q", nr - 1);
+  add_map(sb, spec, (element_text){.array = "p@[u].e[v]"}, 0, "q", nr - 1);
   ga__strbuf_add(sb, "\n");
 }
 
@@ -347,15 +360,16 @@ static void add_result_packets(ga_strbuf *sb, const ga_reduce_spec *spec,
 /* ---- kernels ---- */
 
 #define STRIDED(pointer, stride)                                                       \
-  ((element_text){"*(GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)" pointer          \
-                  "@ + (p) * " stride "@_#)",                                          \
-                  "(" pointer "@ + (ga_ulong)((p) * " stride "@_#))"})
+  ((element_text){.array = "*(GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)" pointer \
+                           "@ + (p) * " stride "@_#)",                                 \
+                  .number = "(" pointer "@ + (ga_ulong)((p) * " stride "@_#))"})
 
 /* RD_MIXED_ELEMENT, for arrays that are contiguous or have stride 0: RD_FIRSTS loads
  * those before a row. Only of several arrays some have stride 0. */
 static void add_rows_cpu(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nr) {
   add_row_element(sb, spec, "RD_UNIT_ELEMENT",
-                  (element_text){"y@[p]", "(y@ + (ga_ulong)(p))"}, nr);
+                  (element_text){.array = "y@[p]", .number = "(y@ + (ga_ulong)(p))"},
+                  nr);
   add_row_element(sb, spec, "RD_STRIDED_ELEMENT", STRIDED("y", "r"), nr);
   if (count_walked(spec) < 2 || ga__reduce_has_numbers(spec) ||
       spec->n > GA_REDUCE_PACKED_INPUTS)
@@ -364,9 +378,10 @@ static void add_rows_cpu(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int
                   GA_REDUCE_REPEATED);
   add_arrays(sb, spec, "const $ f@ = *y@; ", 0);
   ga__strbuf_add(sb, "\n");
-  add_row_element(
-      sb, spec, "RD_MIXED_ELEMENT",
-      (element_text){"(RD_REPEATS(@) ? f@ : y@[p])", "(y@ + (ga_ulong)(p))"}, nr);
+  add_row_element(sb, spec, "RD_MIXED_ELEMENT",
+                  (element_text){.array = "(RD_REPEATS(@) ? f@ : y@[p])",
+                                 .number = "(y@ + (ga_ulong)(p))"},
+                  nr);
 }
 
 static void add_rows(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nr,
@@ -412,7 +427,7 @@ static void add_tile_element(ga_strbuf *sb, const ga_reduce_spec *spec,
                              const char *word, element_text place, unsigned int nk,
                              unsigned int nr) {
   char array[160], number[80];
-  const element_text form = {array, number};
+  const element_text form = {.array = array, .number = number};
   snprintf(array, sizeof array,
            "*(GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)y@ + (q) * r@_%u + %s)",
            nr - 1, place.array);
@@ -431,11 +446,13 @@ static void add_columns_cpu(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned 
              "((GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)y@ + (q) * r@_#))",
              nr - 1);
   ga__strbuf_add(sb, "\n");
-  add_tile_element(sb, spec, "RD_UNIT_ELEMENT",
-                   (element_text){"(ga_ssize)(p) * (ga_ssize)sizeof($)", "(p)"}, nk,
-                   nr);
+  add_tile_element(
+      sb, spec, "RD_UNIT_ELEMENT",
+      (element_text){.array = "(ga_ssize)(p) * (ga_ssize)sizeof($)", .number = "(p)"},
+      nk, nr);
   add_tile_element(sb, spec, "RD_STRIDED_ELEMENT",
-                   (element_text){"(p) * k@_#", "(p) * k@_#"}, nk, nr);
+                   (element_text){.array = "(p) * k@_#", .number = "(p) * k@_#"}, nk,
+                   nr);
 }
 
 static void add_columns_gpu(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nk,

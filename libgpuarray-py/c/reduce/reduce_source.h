@@ -25,8 +25,10 @@ typedef struct ga_reduce_spec {
   const gpureduction_result *results;
   unsigned int flags; /* GA_REDUCTION_... */
   bool is_cpu, is_wide;
-  bool is_vector; /* CPU: the items of a group are the lanes of a vector */
-  bool is_parts;  /* second pass: `inputs` is one array of accumulators */
+  bool is_vector;        /* CPU: the items of a group are the lanes of a vector */
+  bool is_parts;         /* second pass: `inputs` is one array of accumulators */
+  unsigned int repeated; /* rows of GPUs: if not 0, the bits of GA_REDUCE_REPEATED that
+                            `mode` has in every launch */
 } ga_reduce_spec;
 
 /* Register blocking of a work item. */
