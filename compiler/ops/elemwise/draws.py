@@ -25,7 +25,7 @@ PLACE = 4
 in the draw, all uint64."""
 
 
-_ANY = "bernoulli"  # whose device code has the generator's, and no more than others
+_ANY = "uniform"  # whose device code has the generator's, and the caps of numbers
 
 
 class DrawRow(Scalar):
@@ -356,7 +356,48 @@ INTEGERS = DrawRow(
 )
 """An int64 from the last operand on, of as many as the uint64 before it says."""
 
-_ROWS = [BITS, INTEGERS, *map(_row, DISTRIBUTIONS.values())]
+
+def _cap_reference(dropped: int, finest: float) -> Callable[..., Any]:
+    """Return the cap with NumPy; see the device's ``ga_capped``."""
+
+    def capped(v: Any, low: Any, high: Any) -> Any:
+        lost = np.uint32((1 << dropped) - 1)
+        below = np.nextafter(np.asarray(high, "float32"), np.float32(-np.inf))
+        bits = np.where(below < 0, below.view("uint32") + lost, below.view("uint32"))
+        last = (bits & ~lost).astype("uint32").view("float32")
+        with np.errstate(over="ignore", invalid="ignore"):
+            small = np.floor(below * finest) / np.float32(finest)
+            last = np.where(np.abs(below) * finest < 1024, small, last)
+        return np.minimum(v, np.maximum(last, low)).astype("float32")
+
+    return capped
+
+
+def _cap_gradient(m: Any, g: Any, y: Any, v: Any, low: Any, high: Any) -> Any:
+    """A uniform number below its end also when it is rounded to fewer bits."""
+    return g, None, None
+
+
+def _cap(dtype: str, dropped: int, finest: float, text: str) -> DrawRow:
+    return DrawRow(
+        name=f"{PREFIX}capped_{dtype}",
+        expression=f"ga_capped({{0}}, {{1}}, {{2}}, {dropped}u, {text})",
+        reference=_cap_reference(dropped, finest),
+        gradient=_cap_gradient,
+        arity=3,
+        joins=(0, 1, 2),
+        public=False,
+    )
+
+
+CAPS = {
+    "float16": _cap("float16", 13, 2.0**24, "16777216.0f"),
+    "bfloat16": _cap("bfloat16", 16, np.inf, "INFINITY"),
+}
+"""By the dtypes whose numbers have fewer bits than they are drawn with: a uniform
+number, low and high."""
+
+_ROWS = [BITS, INTEGERS, *CAPS.values(), *map(_row, DISTRIBUTIONS.values())]
 
 DRAWS: dict[str, Scalar] = {row.name: row for row in _ROWS}
 """The rows of all distributions, by name."""

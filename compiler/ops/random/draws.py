@@ -19,7 +19,7 @@ from gpuarray.compiler.errors import GraphArgumentError, GraphTypeError, GraphVa
 from gpuarray.compiler.graph.core import Constant, Variable, constant
 from gpuarray.compiler.graph.types import dtype_name
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.elemwise.draws import BITS, DRAWS, INTEGERS, PREFIX
+from gpuarray.compiler.ops.elemwise.draws import BITS, CAPS, DRAWS, INTEGERS, PREFIX
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.elemwise.gamma_slope import GAMMA_SLOPE
 from gpuarray.compiler.ops.index.indexing import index
@@ -235,27 +235,40 @@ def draw(
     """
     row, called = DISTRIBUTIONS[distribution], name or distribution
     kind = dtype_name(dtype)
-    _check_kind(called, row, kind)
+    check_kind(called, row.kind, kind)
     values = parameters_of(called, row, parameters, kind)
     before = check_state(called, state)
     lengths = lengths_of(called, size, ndim, values)
     place = [*parts_of(before), places_of(lengths)]
     drawn = draw_at(distribution, *place, *values)
+    if distribution == "uniform" and kind in CAPS:
+        drawn = _element(CAPS[kind], drawn, *values)
     if row.kind != "f" and kind[0] in "iu" and not _are_known(values):
         nothing = constant(-1, drawn.type.dtype)
         drawn = math.where(math.isnan(drawn), nothing, drawn)
     after = advanced(before, counts_of(row, kind, count_of(lengths)))
-    return after, math.cast(drawn, kind)
+    is_whole = row.kind == "i" and kind[0] in "iu"
+    return after, _fitting(drawn, kind) if is_whole else math.cast(drawn, kind)
 
 
-def _check_kind(name: str, row: Distribution, dtype: str) -> None:
-    kinds = {"f": ("float",), "i": ("float", "int", "uint")}.get(row.kind)
+def _fitting(drawn: Variable, dtype: str) -> Variable:
+    """Return whole numbers as integers; those that do not fit become the greatest."""
+    greatest = int(np.iinfo(dtype).max)
+    end = constant(float(greatest + 1), drawn.type.dtype)
+    held, most = math.cast(drawn, dtype), constant(greatest, dtype)
+    fitting: Variable = math.where(math.ge(drawn, end), most, held)
+    return fitting
+
+
+def check_kind(name: str, of: str, dtype: str) -> None:
+    """Raise TypeError for a dtype that a draw of floats or integers cannot have."""
+    kinds = {"f": ("float",), "i": ("float", "int", "uint")}.get(of)
     if dtype.startswith("complex") or (
         kinds is not None and not dtype.removeprefix("b").startswith(kinds)
     ):
         raise GraphTypeError(
             f"{name}: dtype is {dtype}, expected "
-            + ("a float" if row.kind == "f" else "an integer or float type")
+            + ("a float" if of == "f" else "an integer or float type")
         )
 
 
@@ -291,6 +304,12 @@ def draw_integers(
 
     Raises ValueError where constants leave none, or the dtype does not hold them.
     """
+    for word, value in (("low", low), ("high", high)):
+        if isinstance(value, int) and not -(2**63) <= value < 2**64:
+            raise GraphArgumentError(
+                f"{name}: {word} is {value}, expected an integer from -2**63 to "
+                "2**64 - 1"
+            )
     bounds = [as_tensor_variable(low), as_tensor_variable(high)]
     kind = dtype_name(dtype)
     for word, bound in zip(("low", "high"), bounds, strict=True):
@@ -307,10 +326,26 @@ def draw_integers(
     return after, math.cast(drawn, kind)
 
 
+def _check_fit(name: str, word: str, bound: Variable, dtype: str, beyond: int) -> None:
+    """Raise ValueError for a constant out of range, ``beyond`` the last number."""
+    if not isinstance(bound, Constant) or bound.data.size == 0:
+        return
+    limits, known = np.iinfo(dtype), np.asarray(bound.data)
+    least, greatest = int(known.min()), int(known.max()) - beyond
+    if least < limits.min or greatest > limits.max:
+        raise GraphArgumentError(
+            f"{name}: {word} is {known}, out of bounds for {dtype}, which has "
+            f"{limits.min} to {limits.max}"
+        )
+
+
 def _check_bounds(name: str, bounds: Sequence[Variable], dtype: str) -> None:
     if dtype[0] not in "iuf":
         raise GraphTypeError(f"{name}: dtype is {dtype}, expected integers or floats")
     first, end = bounds
+    if dtype[0] in "iu":
+        _check_fit(name, "low", first, dtype, 0)
+        _check_fit(name, "high", end, dtype, 1)
     if not (isinstance(first, Constant) and isinstance(end, Constant)):
         return
     low, high = np.asarray(first.data), np.asarray(end.data)
@@ -320,10 +355,3 @@ def _check_bounds(name: str, bounds: Sequence[Variable], dtype: str) -> None:
         raise GraphArgumentError(
             f"{name}: low is {low}, expected less than high, {high}"
         )
-    if dtype[0] in "iu":
-        limits = np.iinfo(dtype)
-        if low.min() < limits.min or int(high.max()) - 1 > limits.max:
-            raise GraphArgumentError(
-                f"{name}: {low} to {high} is out of bounds for {dtype}, which has "
-                f"{limits.min} to {limits.max}"
-            )
