@@ -34,7 +34,7 @@ from gpuarray.compiler.errors import (
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.names import suggest_names
-from gpuarray.compiler.ops.random import compound
+from gpuarray.compiler.ops.random import compound, vectors
 from gpuarray.compiler.ops.random.draws import STATE, draw, draw_integers
 from gpuarray.compiler.shared import Container, SharedVariable
 from gpuarray.errors import BadType, BadValue
@@ -270,6 +270,34 @@ class RandomStreams(Streams):
     ) -> Any:
         """Return how often each outcome, along the last axis, comes in ``n`` draws."""
         return self.gen(compound.multinomial, n, pvals, size, ndim)
+
+    def dirichlet(
+        self, alpha: Any, size: Any = None, dtype: Any = None, ndim: int | None = None
+    ) -> Any:
+        """Return vectors of shares, along the last axis, that add to one.
+
+        ``alpha`` are numbers above 0; ``size`` is the shape without their axis.
+        """
+        return self.gen(vectors.dirichlet, alpha, size, ndim, dtype or config.floatX)
+
+    def multivariate_normal(
+        self,
+        mean: Any,
+        cov: Any,
+        size: Any = None,
+        dtype: Any = None,
+        ndim: int | None = None,
+        method: str | None = None,
+    ) -> Any:
+        """Return normal vectors of a mean and a covariance matrix.
+
+        A constant matrix is factored by ``method``: "svd" (the default), "eigh" or
+        "cholesky"; a variable by "cholesky", which has a gradient.
+        """
+        kind = dtype or config.floatX
+        return self.gen(
+            vectors.multivariate_normal, mean, cov, size, ndim, kind, method
+        )
 
 
 _DEFAULTS: dict[str, tuple[float, ...]] = {

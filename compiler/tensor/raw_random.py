@@ -13,12 +13,11 @@ import numpy as np
 from gpuarray.compiler.config import config
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.graph.core import Constant, Variable
-from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.names import suggest_names
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.index.indexing import index
 from gpuarray.compiler.ops.index.picking import permute_row_elements
-from gpuarray.compiler.ops.random import compound, host
+from gpuarray.compiler.ops.random import compound, host, vectors
 from gpuarray.compiler.ops.random.draws import draw, draw_integers, lengths_of
 from gpuarray.compiler.ops.random.host import RandomFunction as RandomFunction
 from gpuarray.compiler.ops.shape.shape import shape_i
@@ -27,9 +26,26 @@ from gpuarray.dtypes import upcast
 
 Drawn = tuple[Variable, Variable]
 
-RandomStateType = TensorType(host.STATE, (False,), "RandomStateType")
-"""The type of the state of a numpy.random.RandomState; called, it makes a variable."""
+RandomStateType = host.StateType(host.STATE, (False,), "RandomStateType")
+"""The type of the state of a numpy.random.RandomState; called, it makes a variable.
+
+Its values are 628 integers; functions take a RandomState for them, too.
+"""
 random_state_type = RandomStateType
+
+
+def as_random_state(value: Any) -> np.random.RandomState:
+    """Return the generator of NumPy's in a state that a function returned.
+
+    >>> from gpuarray.compiler import function
+    >>> before = random_state_type()
+    >>> after, drawn = normal(before, (2,), dtype="float64")
+    >>> state, _ = function([before], [after, drawn])(np.random.RandomState(5))
+    >>> expected = np.random.RandomState(5)
+    >>> (as_random_state(state).normal(size=3) == expected.normal(size=5)[2:]).all()
+    np.True_
+    """
+    return host.unpacked(np.asarray(value))
 
 
 def _real_dtype(dtype: Any, *parameters: Any) -> str:
@@ -208,6 +224,44 @@ def multinomial(
         ndim = None
     return _on_host(
         "multinomial", random_state, size, ndim, dtype, n, p, more=1, arrays=0
+    )
+
+
+def dirichlet(
+    random_state: Any,
+    size: Any = None,
+    alpha: Any = (1.0, 1.0),
+    ndim: int | None = None,
+    dtype: Any = None,
+) -> Drawn:
+    """Return the next state and vectors of shares that add to one.
+
+    The last axis of ``alpha`` are the shares.
+    """
+    kind = _real_dtype(dtype, alpha)
+    if not host.is_host_state(random_state):
+        return vectors.dirichlet(random_state, alpha, size, ndim, kind)
+    lengths = () if size is None else size
+    return _on_host(
+        "dirichlet", random_state, lengths, ndim, kind, alpha, more=1, arrays=0
+    )
+
+
+def multivariate_normal(
+    random_state: Any,
+    size: Any = None,
+    mean: Any = (0.0, 0.0),
+    cov: Any = ((1.0, 0.0), (0.0, 1.0)),
+    ndim: int | None = None,
+    dtype: Any = None,
+) -> Drawn:
+    """Return the next state and normal vectors of a mean and a covariance matrix."""
+    kind = _real_dtype(dtype, mean, cov)
+    if not host.is_host_state(random_state):
+        return vectors.multivariate_normal(random_state, mean, cov, size, ndim, kind)
+    lengths, name = () if size is None else size, "multivariate_normal"
+    return _on_host(
+        name, random_state, lengths, ndim, kind, mean, cov, more=1, arrays=0
     )
 
 

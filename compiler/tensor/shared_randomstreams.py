@@ -172,6 +172,27 @@ class RandomStreams(Streams):
         """Return how often each outcome comes in ``n`` draws."""
         return self.gen(raw_random.multinomial, size, n, pvals, ndim, dtype)
 
+    def dirichlet(
+        self,
+        size: Any = None,
+        alpha: Any = (1.0, 1.0),
+        ndim: int | None = None,
+        dtype: Any = None,
+    ) -> Any:
+        """Return vectors of shares that add to one."""
+        return self.gen(raw_random.dirichlet, size, alpha, ndim, dtype)
+
+    def multivariate_normal(
+        self,
+        size: Any = None,
+        mean: Any = (0.0, 0.0),
+        cov: Any = ((1.0, 0.0), (0.0, 1.0)),
+        ndim: int | None = None,
+        dtype: Any = None,
+    ) -> Any:
+        """Return normal vectors of a mean and a covariance matrix."""
+        return self.gen(raw_random.multivariate_normal, size, mean, cov, ndim, dtype)
+
     def shuffle_row_elements(self, input: Any) -> Any:
         """Return the rows of ``input``, each in a random order of its own."""
         return self.gen(raw_random.shuffle_row_elements, input)

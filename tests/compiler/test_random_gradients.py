@@ -134,6 +134,16 @@ def test_gradients_of_ratios_of_gamma_numbers(name):
         assert abs(terms.mean() - expected) < 4 * error
 
 
+def test_gradients_of_shares():
+    a = T.dvector("a")
+    x = RandomStreams(5).dirichlet(a, size=(40000,), dtype="float64")
+    given, along = np.array([0.5, 1.0, 2.5]), np.array([1.0, -0.5, 0.2])
+    slope = np.asarray(function([a], Rop(x, a, T.constant(along)))(given))
+    total = given.sum()
+    expected = along / total - given * along.sum() / total**2
+    np.testing.assert_allclose(slope.mean(0), expected, atol=0.01)
+
+
 def test_a_gradient_of_a_small_shape_is_finite():
     a = T.dscalar("a")
     x = RandomStreams(5).gamma(a, 1.0, size=(50,), dtype="float64")

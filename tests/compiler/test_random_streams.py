@@ -1,6 +1,7 @@
 """Random streams by Philox: their numbers, states, and where draws may stand."""
 
 import pickle
+import warnings
 
 import gpuarray
 import numpy as np
@@ -111,6 +112,58 @@ def test_integers_and_permutations_are_those_of_the_generator(context):
     p = [0.2, 0.0, 0.5, 0.3]
     f = function([], streams.choice(4, (50,), p=np.array(p)))
     assert_equal(f(), generator.choice(4, (50,), p=p))
+
+
+def test_vectors_are_those_of_the_generator(context):
+    cov = [[2.0, 0.5], [0.5, 1.0]]
+    streams = RandomStreams(3)
+    f = function(
+        [],
+        [
+            streams.dirichlet([0.5, 1.0, 2.0], size=(4,), dtype="float64"),
+            streams.multivariate_normal([1.0, 2.0], cov, size=(3, 2), dtype="float32"),
+        ],
+    )
+    shares, normal = values(f)
+    generators = [gpuarray.random.Generator(3, context, stream=k) for k in (0, 1)]
+    assert_equal(shares, generators[0].dirichlet([0.5, 1.0, 2.0], 4))
+    expected = generators[1].multivariate_normal(
+        [1.0, 2.0], cov, (3, 2), dtype="float32"
+    )
+    np.testing.assert_allclose(normal, expected, rtol=1e-6)
+
+
+def test_vectors_of_variables(context):
+    alpha, mean, cov = T.dmatrix("alpha"), T.dvector("mean"), T.dmatrix("cov")
+    streams = RandomStreams(3)
+    shares = streams.dirichlet(alpha, dtype="float64")
+    normal = streams.multivariate_normal(mean, cov, size=(20000,), dtype="float64")
+    f = function([alpha, mean, cov], [shares, normal])
+    given = np.array([[2.0, 0.5], [0.5, 1.0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gpuarray.HostNotice)
+        shares, normal = values(f, np.ones((2, 3)), np.array([1.0, -1.0]), given)
+    np.testing.assert_allclose(shares.sum(1), 1)
+    np.testing.assert_allclose(np.cov(normal.T), given, atol=0.08)
+    np.testing.assert_allclose(normal.mean(0), [1, -1], atol=0.05)
+
+
+def test_narrow_floats_stay_below_the_end(context):
+    n = 1 << 16
+    for dtype in ("float16", "bfloat16"):
+        f = function([], RandomStreams(3).uniform(-1.0, 1.0, size=(n,), dtype=dtype))
+        generator = gpuarray.random.default_rng(3, context=context)
+        found = np.asarray(f())
+        assert_equal(found, generator.uniform(-1.0, 1.0, n, dtype=dtype))
+        assert (found.astype("f") < 1).all()
+
+
+def test_integers_that_do_not_fit_become_the_greatest(context):
+    f = function([], RandomStreams(3).poisson(128.0, size=(99,), dtype="int8"))
+    generator = gpuarray.random.default_rng(3, context=context)
+    expected = np.asarray(generator.poisson(128.0, 99, dtype="int8"))
+    assert expected.max() == 127 > expected.min()
+    assert_equal(f(), expected)
 
 
 def test_draw_k_is_that_of_stream_k(context):
@@ -291,6 +344,29 @@ def test_parameters_out_of_range_give_nothing(context):
             lambda s: s.integers(0, 300, dtype="uint8"),
             ValueError,
             "out of bounds for u",
+        ),
+        (
+            lambda s: s.integers(300, T.lscalar("n"), dtype="uint8"),
+            ValueError,
+            "low is 300, out of bounds for uint8",
+        ),
+        (lambda s: s.integers(0, 2**64), ValueError, "high is 18446744073709551616, e"),
+        (lambda s: s.dirichlet([1.0, -1.0]), ValueError, "alpha has -1, expected num"),
+        (lambda s: s.dirichlet(2.0), TypeError, "alpha is .*expected a vector"),
+        (
+            lambda s: s.multivariate_normal([0.0, 0.0], [[1.0, 2.0], [2.0, 1.0]]),
+            ValueError,
+            "cov is not symmetric positive semidefinite",
+        ),
+        (
+            lambda s: s.multivariate_normal([0.0], [[1.0, 0.0], [0.0, 1.0]]),
+            ValueError,
+            r"mean has shape \(1,\) and cov \(2, 2\)",
+        ),
+        (
+            lambda s: s.multivariate_normal([0.0], [[1.0]], method="qr"),
+            ValueError,
+            "method is 'qr', expected svd",
         ),
         (lambda s: s.choice(3, (4,), replace=False), ValueError, "4 of 3 without repl"),
         (lambda s: s.choice(2, p=[0.5, 0.4]), ValueError, "p add to 0.9, expected 1"),

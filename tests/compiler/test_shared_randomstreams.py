@@ -5,7 +5,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from gpuarray.compiler import config, function, load, scan, shared, tensor as T
+from gpuarray.compiler import In, config, function, load, scan, shared, tensor as T
 from gpuarray.compiler.ops.random.host import packed, unpacked
 from gpuarray.compiler.tensor.shared_randomstreams import RandomStreams
 
@@ -173,6 +173,32 @@ def test_raw_random_moves_a_state_that_is_given(context):
     np.testing.assert_array_equal(found[0], rng.uniform(size=3))
     np.testing.assert_array_equal(found[1], rng.normal(size=2))
     assert unpacked(found[2]).uniform() == rng.uniform()
+
+
+def test_states_are_given_as_generators_of_numpy(context):
+    state = T.raw_random.random_state_type("state")
+    after, drawn = T.raw_random.uniform(state, (3,), dtype="float64")
+    rng = np.random.RandomState(4)
+    later, found = values(function([state], [after, drawn]), np.random.RandomState(4))
+    np.testing.assert_array_equal(found, rng.uniform(size=3))
+    assert T.raw_random.as_random_state(later).uniform() == rng.uniform()
+    begun = In(state, value=np.random.RandomState(4), update=after, mutable=True)
+    f, rng = function([begun], drawn), np.random.RandomState(4)
+    for _ in range(2):
+        np.testing.assert_array_equal(f(), rng.uniform(size=3))
+    with pytest.raises(TypeError, match=r"state.*RandomStateType"):
+        function([state], drawn)(7)
+
+
+def test_vectors_by_both_engines(context):
+    rng = np.random.RandomState(np.random.RandomState(5).randint(2**30))
+    found = function([], RandomStreams(5, "numpy").dirichlet((2,), [1.0, 2.0]))()
+    np.testing.assert_allclose(found, rng.dirichlet([1.0, 2.0], 2), rtol=1e-6)
+    for engine in ("philox", "numpy"):
+        draw = RandomStreams(5, engine).multivariate_normal((50,), [0.0, 90.0])
+        found = np.asarray(function([], draw)())
+        assert found.shape == (50, 2) and abs(found[:, 0].mean()) < 1
+        assert abs(found[:, 1].mean() - 90) < 1
 
 
 @pytest.mark.parametrize("engine", ["philox", "numpy"])

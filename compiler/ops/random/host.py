@@ -47,6 +47,18 @@ def unpacked(state: Array) -> np.random.RandomState:
     return generator
 
 
+class StateType(TensorType):
+    """The type of a state; a value may be a numpy.random.RandomState, too."""
+
+    def filter(
+        self, value: Any, strict: bool = False, allow_downcast: bool | None = None
+    ) -> Array:
+        """Return the state's integers."""
+        if isinstance(value, np.random.RandomState):
+            return packed(value)
+        return super().filter(value, strict, allow_downcast)
+
+
 def _choice(generator: np.random.RandomState, a: Any, replace: Any, *rest: Any) -> Any:
     *p, size = rest
     pool = int(a) if np.ndim(a) == 0 else a
