@@ -19,6 +19,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -83,6 +84,7 @@ PAGES = {
     ),
     "fft": Page("Fourier transforms", "fft", "fft"),
     "nn": Page("Layers of neural networks", "nn", "nn"),
+    "sparse": Page("Sparse arrays", "sparse", "sparse"),
     "random": Page("Random numbers", "random", "random"),
     "kernels": Page(
         "Kernels of your own",
@@ -203,8 +205,17 @@ def _own_name_first(names: list[str], value: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*first[:1], *names]))
 
 
+@cache
+def _classes() -> set[type]:
+    """The public classes."""
+    return {value for _, value, _ in _listed() if isinstance(value, type)}
+
+
 def members(entry: Entry) -> list[Entry]:
-    """The public members of a class of ours, each once with all its names."""
+    """The public members of a class of ours, each once with all its names.
+
+    Those of a base class that is public itself are described there.
+    """
     if not isinstance(entry.value, type) or issubclass(entry.value, BaseException):
         return []
     names: dict[int, list[str]] = {}
@@ -213,6 +224,8 @@ def members(entry: Entry) -> list[Entry]:
         if name[0] == "_":
             continue
         owner = next(kind for kind in entry.value.__mro__ if name in vars(kind))
+        if owner is not entry.value and owner in _classes():
+            continue
         raw = vars(owner)[name]
         if owner.__module__.partition(".")[0] == "gpuarray":
             value = raw.__func__ if isinstance(raw, classmethod | staticmethod) else raw

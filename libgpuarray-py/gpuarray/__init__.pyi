@@ -23,6 +23,7 @@ from gpuarray import (
     operations as operations,
     random as random,
     reduction as reduction,
+    sparse as sparse,
     tools as tools,
 )
 from gpuarray._core.base import (

@@ -106,7 +106,7 @@ PLACES = {module: tuple(names.split()) for module, names in _PLACES.items()}
 
 MODULES = (
     *("basic", "collectives", "dtypes", "elemwise", "fft", "gpuarray", "linalg"),
-    *("nn", "operations", "random", "reduction", "tools"),
+    *("nn", "operations", "random", "reduction", "sparse", "tools"),
 )
 """The modules that are public themselves."""
 

@@ -1,0 +1,1 @@
+"""Sparse arrays: patterns, conversion, arithmetic, products, iterative methods."""

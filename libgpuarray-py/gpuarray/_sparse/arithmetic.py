@@ -1,0 +1,319 @@
+"""Sums, products, quotients, comparisons and extremes, element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpuarray._creation.filled import zeros
+from gpuarray._manipulation.sets import union1d
+from gpuarray._manipulation.take_put import flatnonzero, put
+from gpuarray._sorting.searching import searchsorted
+from gpuarray._sparse.base import (
+    check_context,
+    check_shapes,
+    dense_beside,
+    is_dense,
+    is_number,
+    is_sparse,
+    make,
+    require,
+    would_be_dense,
+)
+from gpuarray._sparse.conversion import (
+    asformat,
+    canonical,
+    kept,
+    keys,
+    of_keys,
+    places,
+    without_zeros,
+)
+from gpuarray._sparse.pattern import Pattern
+from gpuarray._ufunc.elementwise import FUNCTIONS
+from gpuarray.array import Array
+from gpuarray.errors import BadType, BadValue, Unsupported
+
+Function = Callable[..., Any]
+
+
+# ---- two sparse arrays at the same places ----
+
+
+def _beside(a: Any, b: Any, operation: str) -> tuple[Any, Any]:
+    """Return both canonical, the second in the format of the first."""
+    check_shapes(a, b, operation)
+    first = canonical(a)
+    if b is a:
+        return first, first
+    return first, canonical(asformat(b, a.format))
+
+
+def _joined(a: Any, b: Any) -> tuple[Pattern, Array, Array]:
+    """Return the pattern of the places of either, and the values of both on it."""
+    if a._pattern is b._pattern:
+        return a._pattern, a._values, b._values
+    own, other = keys(a), keys(b)
+    every = union1d(own, other)
+    spread = []
+    for array, numbers in ((a, own), (b, other)):
+        values = zeros(every.size, array.dtype, array.context)
+        put(values, searchsorted(every, numbers), array._values, mode="clip")
+        spread.append(values)
+    return of_keys(a, every), spread[0], spread[1]
+
+
+def _common(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return the values of ``a`` at places that ``b`` has too, and those of ``b``."""
+    if a._pattern is b._pattern:
+        return a, b._values
+    own, other = keys(a), keys(b)
+    if b.nnz == 0:
+        return kept(a, own < 0), b._values
+    at = FUNCTIONS["minimum"](searchsorted(other, own), b.nnz - 1)
+    mask = other[at] == own
+    return kept(a, mask), b._values[at[flatnonzero(mask)]]
+
+
+def _by_places(function: Function, a: Any, b: Any, operation: str) -> Any:
+    """Return a function that is 0 of two zeros; stored zeros are left out."""
+    a, b = _beside(a, b, operation)
+    pattern, first, second = _joined(a, b)
+    return without_zeros(make(function(first, second), pattern, a.shape))
+
+
+# ---- sums ----
+
+
+def add(a: Any, b: Any) -> Any:
+    """Return ``a + b``: of two sparse arrays sparse, with a dense one dense."""
+    return _sum(FUNCTIONS["add"], a, b, "add")
+
+
+def subtract(a: Any, b: Any) -> Any:
+    """Return ``a - b``."""
+    return _sum(FUNCTIONS["subtract"], a, b, "subtract")
+
+
+def rsubtract(a: Any, b: Any) -> Any:
+    """Return ``b - a``, with ``b`` a number or a dense array."""
+    if is_number(b) and not b:
+        return -a
+    return _sum(lambda x, y: FUNCTIONS["subtract"](y, x), a, b, "subtract")
+
+
+def _sum(function: Function, a: Any, b: Any, operation: str) -> Any:
+    if is_sparse(b):
+        return _by_places(function, a, b, operation)
+    if is_number(b):
+        if not b:
+            return a.copy()
+        raise would_be_dense(
+            operation, "use A.toarray() + x, or A.data += x for the stored values"
+        )
+    if is_dense(b):
+        return function(a.toarray(), dense_beside(a, b, operation))
+    return NotImplemented
+
+
+# ---- products and quotients ----
+
+
+def multiply(a: Any, other: Any) -> Any:
+    """Return the product element by element, sparse; ``*`` of sparse arrays.
+
+    ``other`` is a number, or a sparse or dense array, which may be a row or a column
+    that is repeated. What a dense one has where nothing is stored counts for nothing,
+    not even nan.
+
+    >>> A = gpuarray.sparse.csr_array([[0, 1], [2, 0]])
+    >>> print(A.multiply(gpuarray.asarray([10, 20])).toarray())
+    [[ 0 20]
+     [20  0]]
+    """
+    product = times(a, other)
+    if product is NotImplemented:
+        raise BadType(f"multiply: got {type(other).__name__}, expected an array")
+    return product
+
+
+def times(a: Any, b: Any) -> Any:
+    """``multiply``, but NotImplemented for other objects than arrays and numbers."""
+    function = FUNCTIONS["multiply"]
+    if is_number(b):
+        return a._with_values(a._values * b)
+    if is_dense(b):
+        return _at_places(function, a, b, "multiply")
+    if not is_sparse(b):
+        return NotImplemented
+    if a.shape == b.shape:
+        a, b = _beside(a, b, "multiply")
+        fewer, values = _common(a, b)
+        return fewer._with_values(function(fewer._values, values))
+    check_context(a, b, "multiply")
+    if b.ndim == 2 and 1 in b.shape:
+        return _at_places(function, a, b.toarray(), "multiply")
+    if a.ndim == 2 and 1 in a.shape:
+        return times(asformat(b, a.format), a)
+    raise BadValue(
+        f"multiply: shapes {a.shape} and {b.shape}, expected the same, or a row or a "
+        "column"
+    )
+
+
+def divide(a: Any, b: Any) -> Any:
+    """Return ``a / b``: sparse, but of two sparse arrays dense, as scipy's.
+
+    What a dense divisor has where ``a`` stores nothing counts for nothing.
+    """
+    function = FUNCTIONS["true_divide"]
+    if is_number(b):
+        return a._with_values(a._values / b)
+    if is_dense(b):
+        return _at_places(function, a, b, "divide")
+    if is_sparse(b):
+        check_shapes(a, b, "divide")
+        return a.toarray() / b.toarray()
+    return NotImplemented
+
+
+def rdivide(a: Any, b: Any) -> Any:
+    """Raise Unsupported: a quotient by a sparse array is dense."""
+    raise would_be_dense("divide", "use x / A.toarray()")
+
+
+def _at_places(function: Function, a: Any, b: Any, operation: str) -> Any:
+    """Return a function of the values and of what a dense array has at their places."""
+    dense = dense_beside(a, b, operation)
+    a = canonical(a)
+    try:
+        lengths = np.broadcast_shapes(a.shape, dense.shape)
+    except ValueError:
+        lengths = ()
+    if lengths != a.shape:
+        raise Unsupported(
+            f"{operation}: a dense operand of shape {dense.shape} is not repeated to "
+            f"{a.shape}, the shape of the sparse one; use A.toarray()"
+        )
+    row, column = places(a)
+    if dense.ndim == 2:
+        at = [
+            0 if length == 1 else index
+            for length, index in zip(dense.shape, (row, column), strict=True)
+        ]
+        values = dense[at[0], at[1]] if a.nnz else dense.reshape(-1)[:0]
+    else:
+        values = dense if dense.shape == (1,) else dense[column]
+    return a._with_values(function(a._values, values))
+
+
+# ---- powers ----
+
+
+def power(a: Any, n: Any, dtype: Any = None) -> Any:
+    """Return the values raised to a positive power ``n``.
+
+    Powers that are not positive would have no zeros: Unsupported.
+
+    >>> A = gpuarray.sparse.csr_array([[0, 1], [2, 0]])
+    >>> A.power(2).data.tolist()
+    [1, 4]
+    """
+    require(a, "power")
+    if not is_number(n):
+        raise BadType(f"power: got {type(n).__name__}, expected a number")
+    if isinstance(n, complex) or not n > 0:
+        raise would_be_dense("power", f"use A.toarray() ** {n}")
+    a = canonical(a)
+    values = a._values if dtype is None else a._values.astype(dtype)
+    return a._with_values(values**n)
+
+
+# ---- comparisons ----
+
+
+def compared(name: str) -> Callable[[Any, Any], Any]:
+    """Return an operator that compares with a number or an array."""
+    function = FUNCTIONS[name]
+
+    def compare(a: Any, b: Any) -> Any:
+        if is_dense(b):
+            return function(a.toarray(), dense_beside(a, b, name))
+        if is_number(b):
+            if isinstance(b, Array):
+                b = b.item()
+            if function_of_zeros(name, b):
+                raise would_be_dense(name, _opposite(name))
+            a = canonical(a)
+            return without_zeros(a._with_values(function(a._values, b)))
+        if not is_sparse(b):
+            return NotImplemented
+        if name in ("equal", "less_equal", "greater_equal"):
+            raise would_be_dense(name, _opposite(name))
+        return _by_places(function, a, b, name)
+
+    compare.__name__ = name
+    compare.__doc__ = f"``{name}`` of each pair of elements: sparse, of bool."
+    return compare
+
+
+def function_of_zeros(name: str, number: Any) -> bool:
+    """Return True if a comparison of 0 with a number is true."""
+    return bool(getattr(np, name)(0, number))
+
+
+def _opposite(name: str) -> str:
+    others = {
+        "equal": "!=",
+        "not_equal": "==",
+        "less": ">=",
+        "less_equal": ">",
+        "greater": "<=",
+        "greater_equal": "<",
+    }
+    return f"compare by {others[name]}, the opposite, or A.toarray()"
+
+
+def maximum(a: Any, other: Any) -> Any:
+    """Return the larger of each pair of elements, sparse.
+
+    ``other`` is a sparse array or a number that is not positive; with a dense array the
+    result is dense.
+
+    >>> A = gpuarray.sparse.csr_array([[0, -1], [2, 0]])
+    >>> print(A.maximum(0).toarray())
+    [[0 0]
+     [2 0]]
+    """
+    return _extreme("maximum", a, other)
+
+
+def minimum(a: Any, other: Any) -> Any:
+    """Return the smaller of each pair of elements, sparse.
+
+    ``other`` is a sparse array or a number that is not negative; with a dense array the
+    result is dense.
+
+    >>> A = gpuarray.sparse.csr_array([[0, -1], [2, 0]])
+    >>> print(A.minimum(1).toarray())
+    [[ 0 -1]
+     [ 1  0]]
+    """
+    return _extreme("minimum", a, other)
+
+
+def _extreme(name: str, a: Any, other: Any) -> Any:
+    function = FUNCTIONS[name]
+    require(a, name)
+    if is_sparse(other):
+        return _by_places(function, a, other, name)
+    if is_dense(other):
+        return function(a.toarray(), dense_beside(a, other, name))
+    if not is_number(other):
+        raise BadType(f"{name}: got {type(other).__name__}, expected an array")
+    if getattr(np, name)(0, other) != 0:
+        raise would_be_dense(name, f"use gpuarray.{name}(A.toarray(), x)")
+    a = canonical(a)
+    return without_zeros(a._with_values(function(a._values, other)))

@@ -1,0 +1,246 @@
+"""Sums, means, extremes, counts, diagonals."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any
+
+import numpy as np
+
+from gpuarray._core.arguments import axis_number
+from gpuarray._creation.filled import empty, zeros
+from gpuarray._manipulation.take_put import count_nonzero as _count, flatnonzero
+from gpuarray._native import check, lib
+from gpuarray._sparse.base import make, require, require_matrix, struct
+from gpuarray._sparse.conversion import (
+    asformat,
+    canonical,
+    kept,
+    places,
+    without_zeros,
+)
+from gpuarray._sparse.pattern import CANONICAL, Knowledge, Pattern
+from gpuarray._ufunc.elementwise import FUNCTIONS
+from gpuarray.array import Array
+from gpuarray.dtypes import as_dtype, kind_of
+from gpuarray.errors import BadValue, Unsupported
+
+where = FUNCTIONS["where"]
+
+
+def _axis(a: Any, axis: Any, operation: str) -> int | None:
+    """Return the axis of a matrix that is folded; None: all of them."""
+    require(a, operation)
+    if axis is None:
+        return None
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    numbers = {axis_number(number, a.ndim, operation) for number in axes}
+    if len(numbers) != len(axes):
+        raise BadValue(f"{operation}: an axis is repeated in {axis}")
+    return None if len(numbers) == a.ndim else numbers.pop()
+
+
+def _sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    kind = kind_of(dtype)
+    if kind in "bi" and dtype.itemsize < 8:
+        return np.dtype(np.int64)
+    return np.dtype(np.uint64) if kind == "u" else dtype
+
+
+def sum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    """Return the sum over an axis (None: all), dense; integers are added in 64 bits.
+
+    >>> A = gpuarray.sparse.csr_array([[0, 1], [2, 3]])
+    >>> print(A.sum(axis=0), A.sum())
+    [2 4] 6
+    """
+    number = _axis(a, axis, "sum")
+    _no_out(out, "sum")
+    target = _sum_dtype(a.dtype) if dtype is None else as_dtype(dtype, "sum")
+    values = a._values.astype(target, copy=False)
+    if number is None:
+        return values.sum(dtype=target)
+    return _line_sums(make(values, a._pattern), number)
+
+
+def _line_sums(a: Any, axis: int) -> Array:
+    y = empty(a.shape[1 - axis], a.dtype, a.context)
+    check(lib.GpuSparse_sum(y.struct, struct(a), axis), "sum")
+    return y
+
+
+def _no_out(out: Any, operation: str) -> None:
+    if out is not None:
+        raise Unsupported(
+            f"{operation}: out is not offered for sparse arrays; assign the result: "
+            "out[...] = A.sum(axis)"
+        )
+
+
+def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    """Return the mean over an axis (None: all), zeros among the elements, dense.
+
+    Integers as float64.
+
+    >>> A = gpuarray.sparse.csr_array([[0, 1], [2, 3]])
+    >>> print(A.mean(axis=1), A.mean())
+    [0.5 2.5] 1.5
+    """
+    number = _axis(a, axis, "mean")
+    _no_out(out, "mean")
+    count = math.prod(a.shape) if number is None else a.shape[number]
+    inner = np.dtype(np.float64) if kind_of(a.dtype) in "biu" else a.dtype
+    if dtype is not None:
+        inner = np.result_type(inner, as_dtype(dtype, "mean"))
+    total = sum(a, number, inner) * (1.0 / count if count else math.nan)
+    return total if dtype is None else total.astype(dtype)
+
+
+# ---- extremes ----
+
+
+def max(a: Any, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
+    """Return the maximum over an axis, as a sparse vector; None: of all, a number.
+
+    ``explicit``: of stored values alone.
+
+    >>> A = gpuarray.sparse.csr_array([[0, -1], [2, -3]])
+    >>> print(A.max(axis=0).toarray(), A.max())
+    [ 2 -1] 2
+    """
+    return _extreme("maximum", a, axis, out, explicit)
+
+
+def min(a: Any, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
+    """Return the minimum over an axis, as a sparse vector; None: of all, a number.
+
+    ``explicit``: of stored values alone.
+
+    >>> A = gpuarray.sparse.csr_array([[0, -1], [2, -3]])
+    >>> print(A.min(axis=1).toarray(), A.min())
+    [-1 -3] -3
+    """
+    return _extreme("minimum", a, axis, out, explicit)
+
+
+def _extreme(name: str, a: Any, axis: Any, out: Any, explicit: bool) -> Any:
+    number = _axis(a, axis, name)
+    _no_out(out, name)
+    count = math.prod(a.shape) if number is None else a.shape[number]
+    if count == 0:
+        raise BadValue(f"{name}: no elements in an array of shape {a.shape}")
+    a, function = canonical(a), FUNCTIONS[name]
+    if number is not None:
+        return _line_extremes(name, a, number, explicit)
+    if a.nnz == 0:
+        return zeros((), a.dtype, a.context)
+    extreme = function.reduce(a._values)
+    is_full = explicit or a.nnz == count
+    return extreme if is_full else function(extreme, a.dtype.type(0))
+
+
+def _line_extremes(name: str, a: Any, axis: int, explicit: bool) -> Any:
+    """Return the extremes of columns (axis 0) or rows as a sparse vector."""
+    by_lines = asformat(a, "csc" if axis == 0 else "csr")
+    starts = by_lines._pattern.indptr
+    lengths = starts[1:] - starts[:-1]
+    at = flatnonzero(lengths)
+    function, values = FUNCTIONS[name], by_lines._values[:0]
+    if at.size:
+        values = function.reduceat(by_lines._values, starts[:-1][at])
+        if not explicit:
+            is_full = lengths[at] == a.shape[axis]
+            zero = a.dtype.type(0)
+            values = where(is_full, values, function(values, zero))
+    length = a.shape[1 - axis]
+    index = starts.dtype
+    rows = zeros(at.size, index, a.context)
+    known = Knowledge(CANONICAL)
+    pattern = Pattern("coo", (1, length), at.astype(index), rows, known)
+    return without_zeros(make(values, pattern, (length,)))
+
+
+# ---- counts ----
+
+
+def count_nonzero(a: Any, axis: Any = None) -> Any:
+    """Return the number of elements that are not zero over an axis; None: of all.
+
+    >>> A = gpuarray.sparse.csr_array([[0, 1], [2, 3]])
+    >>> print(A.count_nonzero(axis=0), A.count_nonzero())
+    [1 2] 3
+    """
+    number = _axis(a, axis, "count_nonzero")
+    a = canonical(a)
+    if number is None:
+        return int(_count(a._values))
+    ones = (a._values != 0).astype(np.int64)
+    return _line_sums(make(ones, a._pattern), number)
+
+
+def nonzero(a: Any) -> Any:
+    """Return the rows and columns of the elements that are not zero, by rows; waits.
+
+    >>> A = gpuarray.sparse.csr_array([[0, 1], [2, 0]])
+    >>> print(*A.nonzero())
+    [0 1] [1 0]
+    """
+    found = without_zeros(canonical(a))
+    row, column = places(asformat(found, "csr") if a.format == "csc" else found)
+    return (row, column) if a.ndim == 2 else (column,)
+
+
+# ---- diagonals and triangles ----
+
+
+def diagonal(a: Any, k: int = 0) -> Any:
+    """Return the diagonal with offset ``k``, dense.
+
+    >>> print(gpuarray.sparse.csr_array([[1, 2], [0, 3]]).diagonal())
+    [1 3]
+    """
+    rows, columns = require_matrix(a, "diagonal").shape
+    if not -rows <= k <= columns:
+        return zeros(0, a.dtype, a.context)
+    length = builtins.min(rows + builtins.min(k, 0), columns - builtins.max(k, 0))
+    y = empty(length, a.dtype, a.context)
+    check(lib.GpuSparse_diagonal(y.struct, struct(a), k), "diagonal")
+    return y
+
+
+def trace(a: Any, offset: int = 0) -> Any:
+    """Return the sum of the diagonal with an offset.
+
+    >>> print(gpuarray.sparse.csr_array([[1, 2], [0, 3]]).trace())
+    4
+    """
+    return diagonal(a, offset).sum()
+
+
+def tril(A: Any, k: int = 0, format: str | None = None) -> Any:
+    """Return the elements on and below the diagonal with offset ``k``.
+
+    >>> A = gpuarray.sparse.csr_array([[1, 2], [3, 4]])
+    >>> print(gpuarray.sparse.tril(A).toarray())
+    [[1 0]
+     [3 4]]
+    """
+    row, column = _signed(A, "tril")
+    return asformat(kept(A, column - row <= k), format)
+
+
+def triu(A: Any, k: int = 0, format: str | None = None) -> Any:
+    """Return the elements on and above the diagonal with offset ``k``.
+
+    >>> A = gpuarray.sparse.csr_array([[1, 2], [3, 4]])
+    >>> print(gpuarray.sparse.triu(A, 1).toarray())
+    [[0 2]
+     [0 0]]
+    """
+    row, column = _signed(A, "triu")
+    return asformat(kept(A, column - row >= k), format)
+
+
+def _signed(a: Any, operation: str) -> tuple[Any, Any]:
+    return places(require_matrix(a, operation))

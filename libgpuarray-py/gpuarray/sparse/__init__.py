@@ -1,0 +1,19 @@
+"""Sparse arrays on the device, used as ``scipy.sparse``'s arrays are.
+
+``csr_array``, ``csc_array`` and ``coo_array`` are values and two index arrays, which
+are ``gpuarray`` arrays. Functions run on the arrays' context. Nothing becomes dense
+unless asked for. The same input, layout and device give the same bits.
+``gpuarray.sparse.linalg`` has iterative methods.
+"""
+
+from gpuarray._sparse.arrays import (
+    coo_array as coo_array,
+    csc_array as csc_array,
+    csr_array as csr_array,
+    issparse as issparse,
+    sparray as sparray,
+)
+from gpuarray._sparse.reductions import tril as tril, triu as triu
+from gpuarray.errors import suggest_names as _suggest_names
+
+_suggest_names(__name__)
