@@ -335,6 +335,36 @@ def sparse(dtype, rows, n, width=1, index="int32"):
     lib.GpuSparse_check(ffi.NULL, a)  # fails: no kernel ran
     check(lib.GpuSparse_convert(b, a, lib.GA_SPARSE_CSC))
     check(lib.GpuSparse_sort(c, b))
+    sparse_pairs(a, x, y, d, shape)
+
+
+def sparse_pairs(a, x, y, d, shape):
+    """What is made of two matrices, or of the places of one."""
+    out, many = [ffi.gc(ffi.new("GpuSparse *"), lib.GpuSparse_clear) for _ in range(2)]
+    counts, other, null = ffi.new("GpuArray[4]"), ffi.new("GpuArray *"), ffi.NULL
+    n = shape[0].size
+    values, left = empty(n, x.dtype), empty((y.shape[1], x.shape[0]), x.dtype)
+    check(lib.GpuSparse_sddmm(values.struct, a, x.struct, left.struct, null, null))
+    column = x[:, :1]
+    check(lib.GpuSparse_sample(other, a, column.struct))
+    if x.dtype.kind in "fc":
+        for flags in range(4):
+            check(lib.GpuSparse_solve(d.struct, a, flags))
+    check(lib.GpuSparse_unique_count(counts, a))
+    check(lib.GpuSparse_unique_fill(out, a, counts, n))
+    lib.GpuSparse_clear(out)
+    check(lib.GpuSparse_match(counts + 1, a, a))
+    check(lib.GpuSparse_add_fill(out, a, a, null, null, counts + 1, n))
+    lib.GpuSparse_clear(out)
+    check(lib.GpuSparse_multiply_fill(out, a, a, counts + 1, n))
+    lib.GpuSparse_clear(out)
+    check(lib.GpuSparse_take_count(counts + 2, a, shape[1].struct, 0))
+    check(lib.GpuSparse_take_fill(out, a, shape[1].struct, 0, counts + 2, n))
+    lib.GpuSparse_clear(out)
+    check(lib.GpuSparse_terms_count(counts + 3, a, a))
+    check(lib.GpuSparse_terms_fill(out, a, a, counts + 3, n))
+    check(lib.GpuSparse_unique_count(other, out))
+    check(lib.GpuSparse_unique_fill(many, out, other, n))
 
 
 def neighbourhoods():

@@ -312,13 +312,14 @@ static void test_picking_and_sorting(void) {
 
 static void test_sparse_matrices(void) {
   const size_t n = 4, pointers = 5;
-  GpuArray values, indices, indptr, y;
+  GpuArray values, indices, indptr, counts, y;
   GpuSparse made, m;
   int flags;
   CHECK_OK(GpuArray_zeros(&values, ctx, GA_FLOAT, 1, &n, GA_C_ORDER));
   CHECK_OK(GpuArray_zeros(&y, ctx, GA_FLOAT, 1, &n, GA_C_ORDER));
   CHECK_OK(GpuArray_zeros(&indices, ctx, GA_INT, 1, &n, GA_C_ORDER));
   CHECK_OK(GpuArray_zeros(&indptr, ctx, GA_INT, 1, &pointers, GA_C_ORDER));
+  CHECK_OK(GpuArray_zeros(&counts, ctx, GA_LONG, 1, &pointers, GA_C_ORDER));
   CHECK_OK(GpuSparse_set(&m, GA_SPARSE_CSR, 4, 4, &values, &indices, &indptr));
   REFUSES(GpuSparse_set(P(&made), GA_SPARSE_CSR, 4, 4, P(&values), P(&indices),
                         P(&indptr)));
@@ -334,9 +335,26 @@ static void test_sparse_matrices(void) {
   REFUSES(GpuSparse_rmatmul(P(&y), P(&values), P(&m), NULL, NULL));
   REFUSES(GpuSparse_sum(P(&y), P(&m), 0));
   REFUSES(GpuSparse_diagonal(P(&y), P(&m), 0));
+  REFUSES(GpuSparse_sddmm(P(&y), P(&m), P(&a), P(&b), NULL, NULL));
+  REFUSES(GpuSparse_sample(P(&out), P(&m), P(&a)));
+  REFUSES(GpuSparse_solve(P(&y), P(&m), 0));
+  REFUSES(GpuSparse_sum_duplicates(P(&made), P(&m)));
+  REFUSES(GpuSparse_unique_count(P(&out), P(&m)));
+  REFUSES(GpuSparse_unique_fill(P(&made), P(&m), P(&indptr), 4));
+  REFUSES(GpuSparse_add(P(&made), P(&m), P(&m), NULL, NULL));
+  REFUSES(GpuSparse_multiply(P(&made), P(&m), P(&m)));
+  REFUSES(GpuSparse_match(P(&out), P(&m), P(&m)));
+  REFUSES(GpuSparse_add_fill(P(&made), P(&m), P(&m), NULL, NULL, P(&indptr), 4));
+  REFUSES(GpuSparse_multiply_fill(P(&made), P(&m), P(&m), P(&indptr), 4));
+  REFUSES(GpuSparse_take(P(&made), P(&m), P(&indices), 0));
+  REFUSES(GpuSparse_take_count(P(&out), P(&m), P(&indices), 0));
+  REFUSES(GpuSparse_take_fill(P(&made), P(&m), P(&indices), 0, P(&counts), 4));
+  REFUSES(GpuSparse_spgemm(P(&made), P(&m), P(&m)));
+  REFUSES(GpuSparse_terms_count(P(&out), P(&m), P(&m)));
+  REFUSES(GpuSparse_terms_fill(P(&made), P(&m), P(&m), P(&counts), 4));
   GpuSparse_clear(NULL);
   GpuSparse_clear(&m);
-  GpuArray *all[] = {&values, &indices, &indptr, &y};
+  GpuArray *all[] = {&values, &indices, &indptr, &counts, &y};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     GpuArray_clear(all[i]);
 }

@@ -143,6 +143,14 @@ static void allocations_that_fail(void) {
 
 /* ---- on a device ---- */
 
+static void check_values(const GpuSparse *a, const float *expected, size_t n) {
+  float got[8];
+  CHECK(a->values.dimensions[0] == n);
+  CHECK_OK(GpuArray_read(got, n * sizeof *got, &a->values));
+  for (size_t i = 0; i < n; i++)
+    CHECK(got[i] == expected[i]);
+}
+
 static void formats_and_products(gpucontext *ctx) {
   arrays x;
   GpuSparse a, turned, listed;
@@ -179,6 +187,105 @@ static void formats_and_products(gpucontext *ctx) {
   clear_arrays(&x);
 }
 
+/* The halves of functions that count, as plans call them. */
+static void counts_and_fills(gpucontext *ctx) {
+  const int order[2] = {2, 0};
+  arrays x;
+  GpuSparse a, b;
+  GpuArray counts, taken;
+  open_arrays(&x, ctx, ctx);
+  taken = vector(ctx, order, GA_INT, 2);
+  CHECK_OK(GpuSparse_set(&a, GA_SPARSE_CSR, 3, 3, &x.values, &x.indices, &x.indptr));
+  CHECK_OK(GpuSparse_unique_count(&counts, &a));
+  CHECK_OK(GpuSparse_unique_fill(&b, &a, &counts, 3));
+  check_values(&b, (float[]){1, 2, 3}, 3);
+  GpuSparse_clear(&b);
+  GpuArray_clear(&counts);
+  CHECK_OK(GpuSparse_match(&counts, &a, &a));
+  CHECK_OK(GpuSparse_add_fill(&b, &a, &a, NULL, (double[]){3, 0}, &counts, 3));
+  check_values(&b, (float[]){4, 8, 12}, 3);
+  GpuSparse_clear(&b);
+  CHECK_OK(GpuSparse_multiply_fill(&b, &a, &a, &counts, 3));
+  check_values(&b, (float[]){1, 4, 9}, 3);
+  CHECK_STATUS(GA_INVALID_ERROR, GpuSparse_multiply_fill(&b, &a, &a, &x.values, 3));
+  GpuSparse_clear(&b);
+  GpuArray_clear(&counts);
+  CHECK_OK(GpuSparse_take_count(&counts, &a, &taken, 0));
+  CHECK_OK(GpuSparse_take_fill(&b, &a, &taken, 0, &counts, 3));
+  check_values(&b, (float[]){3, 1, 2}, 3);
+  GpuSparse_clear(&b);
+  GpuArray_clear(&counts);
+  CHECK_STATUS(GA_VALUE_ERROR, GpuSparse_take_count(&counts, &a, &taken, 1));
+  CHECK_TEXT("for columns convert it to CSC first");
+  CHECK_OK(GpuSparse_terms_count(&counts, &a, &a));
+  CHECK_OK(GpuSparse_terms_fill(&b, &a, &a, &counts, 3));
+  check_values(&b, (float[]){1, 2, 6}, 3);
+  GpuSparse_clear(&b);
+  GpuArray_clear(&counts);
+  GpuSparse_clear(&a);
+  GpuArray_clear(&taken);
+  clear_arrays(&x);
+}
+
+/* The functions that wait, and the dense matrices at places. */
+static void whole_functions(gpucontext *ctx) {
+  const float ones[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+  const int order[2] = {2, 0};
+  const size_t square[2] = {3, 3};
+  arrays x;
+  GpuSparse a, b;
+  GpuArray dense, taken, sampled;
+  open_arrays(&x, ctx, ctx);
+  taken = vector(ctx, order, GA_INT, 2);
+  CHECK_OK(GpuArray_copy_from_host(&dense, ctx, ones, GA_FLOAT, 2, square, NULL));
+  CHECK_OK(GpuSparse_set(&a, GA_SPARSE_CSR, 3, 3, &x.values, &x.indices, &x.indptr));
+  CHECK_OK(GpuSparse_sample(&sampled, &a, &dense));
+  CHECK_OK(GpuSparse_sddmm(&sampled, &a, &dense, &dense, NULL, (double[]){1, 0}));
+  GpuSparse sums = a; /* borrowed */
+  sums.values = sampled;
+  check_values(&sums, (float[]){4, 4, 4}, 3);
+  CHECK_OK(GpuSparse_multiply(&b, &a, &a));
+  check_values(&b, (float[]){1, 4, 9}, 3);
+  GpuSparse_clear(&b);
+  CHECK_OK(GpuSparse_take(&b, &a, &taken, 1));
+  CHECK(b.columns == 2);
+  check_values(&b, (float[]){2, 1}, 2);
+  GpuSparse_clear(&b);
+  CHECK_OK(GpuSparse_spgemm(&b, &a, &a)); /* row 0: 1 a0 + 2 a2; row 2: 3 a1 */
+  check_values(&b, (float[]){1, 6, 2}, 3);
+  GpuSparse_clear(&b);
+  CHECK_OK(GpuSparse_sum_duplicates(&b, &a));
+  check_values(&b, (float[]){1, 2, 3}, 3);
+  GpuSparse_clear(&b);
+  GpuSparse_clear(&a);
+  GpuArray_clear(&dense);
+  GpuArray_clear(&taken);
+  GpuArray_clear(&sampled);
+  clear_arrays(&x);
+}
+
+/* Whatever the indices are, kernels keep to the arrays. */
+static void wrong_indices(gpucontext *ctx) {
+  const int wild[3] = {-5, 1 << 30, 7}, steps[4] = {1 << 30, -9, 3, 2};
+  GpuArray v = vector(ctx, values, GA_FLOAT, 3), i = vector(ctx, wild, GA_INT, 3);
+  GpuArray p = vector(ctx, steps, GA_INT, 4), y = vector(ctx, values, GA_FLOAT, 3);
+  GpuSparse a, b = {0};
+  GpuArray dense;
+  CHECK_OK(GpuSparse_set(&a, GA_SPARSE_CSR, 3, 3, &v, &i, &p));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuSparse_check(NULL, &a));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuSparse_add(&b, &a, &a, NULL, NULL));
+  CHECK_OK(GpuSparse_matmul(&y, &a, &v, NULL, NULL));
+  CHECK_OK(GpuSparse_to_dense(&dense, &a, GA_C_ORDER));
+  CHECK_OK(GpuSparse_convert(&b, &a, GA_SPARSE_CSC));
+  CHECK_OK(GpuSparse_solve(&y, &a, 0));
+  CHECK_OK(gpucontext_sync(ctx));
+  GpuSparse_clear(&a);
+  GpuSparse_clear(&b);
+  GpuArray *all[] = {&v, &i, &p, &y, &dense};
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+    GpuArray_clear(all[k]);
+}
+
 int main(void) {
   gpucontext *ctx = open_null(), *other = NULL;
   arrays x;
@@ -194,6 +301,9 @@ int main(void) {
     return check_result("test_sparse");
   ctx = open_device();
   formats_and_products(ctx);
+  counts_and_fills(ctx);
+  whole_functions(ctx);
+  wrong_indices(ctx);
   gpucontext_deref(ctx);
   return check_result("test_sparse");
 }

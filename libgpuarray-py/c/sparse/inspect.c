@@ -98,12 +98,8 @@ static int inspect(int *flags, const GpuSparse *a, bool is_turned) {
 }
 
 int GpuSparse_check(int *flags, const GpuSparse *a) {
-  char text[GA_SPARSE_TEXT];
   GA_TRY(ga__sparse_check(a, "sparse check"));
-  if (a->values.data->tape || a->indices.data->tape || a->indptr.data->tape)
-    return GA_FAIL(GA_UNSUPPORTED_ERROR,
-                   "sparse check: what is in %s is unknown while a plan is bound",
-                   ga__sparse_text(text, a));
+  GA_TRY(ga__sparse_must_wait(a, "sparse check"));
   if (a->format != GA_SPARSE_CSC)
     return inspect(flags, a, false);
   const GpuSparse turned = ga__sparse_turned(a);

@@ -65,23 +65,13 @@ static ssize_t stride(const GpuArray *a, unsigned int axis) {
                       : 0;
 }
 
-static void add_real(ga_args *args, int typecode, double value) {
-  const char kind = ga__dtype_kind(typecode);
-  if (kind == 'f' || kind == 'c')
-    ga__args_real(args, typecode, value);
-  else
-    ga__args_i64(args, (int64_t)value);
-}
-
 static void add_arguments(ga_args *args, const ga_sparse_product *p, const geometry *g,
                           const GpuArray *list, const GpuArray *parts) {
-  static const double one[2] = {1, 0}, zero[2] = {0, 0};
   const GpuSparse *a = p->a;
   /* what has no elements has no memory, and is not read */
   const bool is_empty = ga__sparse_count(a) == 0;
   const GpuArray *values = is_empty ? &a->indptr : &a->values;
   const GpuArray *x = p->x && !is_empty ? p->x : values, *y = p->y;
-  const double *scales[2] = {p->alpha ? p->alpha : one, p->beta ? p->beta : zero};
   const int typecode = a->values.typecode;
   args->n = 0;
   ga__sparse_add(args, y, false);
@@ -101,24 +91,9 @@ static void add_arguments(ga_args *args, const ga_sparse_product *p, const geome
   ga__args_i64(args, p->offset);
   ga__args_u64(args, g->room > 0 ? g->limit : ga__sparse_count(a));
   ga__args_u64(args, g->room);
-  for (int i = 0; i < 2; i++)
-    for (int part = 0; part < 2; part++)
-      add_real(args, typecode, scales[i][part]);
-  ga__args_i32(args, scales[1][0] != 0 || scales[1][1] != 0);
-}
-
-static int launch(gpucontext *ctx, const ga_sparse_spec *spec, const ga_args *args,
-                  size_t groups) {
-  gpukernel *kernel;
-  const size_t most =
-      (size_t)ctx->info.processors * (ctx->info.is_cpu ? GA_CPU_GROUPS : 64);
-  GA_TRY(ga__sparse_kernel(&kernel, ctx, spec));
-  const ga_launch l = {.nd = 1,
-                       .grid = {ga__smaller(groups, most), 1, 1},
-                       .block = {spec->threads, 1, 1},
-                       .n_args = args->n,
-                       .args = args->list};
-  return ga__kernel_launch(kernel, &l);
+  ga__sparse_add_factor(args, typecode, p->alpha, 1);
+  ga__sparse_add_factor(args, typecode, p->beta, 0);
+  ga__args_i32(args, p->beta && (p->beta[0] != 0 || p->beta[1] != 0));
 }
 
 static int run(const ga_sparse_product *p, const geometry *g, const GpuArray *list,
@@ -130,15 +105,16 @@ static int run(const ga_sparse_product *p, const geometry *g, const GpuArray *li
   const size_t tiles = ctx->info.is_cpu ? 1 : ga__ceil_div(g->width, tile);
   ga_args args;
   add_arguments(&args, p, g, list, parts);
-  GA_TRY(launch(ctx, &g->rows, &args, ga__ceil_div(p->a->rows, per_group) * tiles));
+  GA_TRY(ga__sparse_launch_sized(ctx, &g->rows, &args,
+                                 ga__ceil_div(p->a->rows, per_group) * tiles));
   if (g->room == 0)
     return GA_NO_ERROR;
   ga_sparse_spec spec = g->pieces;
   const size_t groups = g->room * ga__ceil_div(g->width, g->rows.width);
   spec.kind = GA_SPARSE_LONG;
-  GA_TRY(launch(ctx, &spec, &args, groups));
+  GA_TRY(ga__sparse_launch_sized(ctx, &spec, &args, groups));
   spec.kind = GA_SPARSE_LONG_SUM;
-  return launch(ctx, &spec, &args, groups);
+  return ga__sparse_launch_sized(ctx, &spec, &args, groups);
 }
 
 /* The list of long rows begins with no entries; their parts are undefined. */

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include <gpuarray/scan.h>
+
 static const char *format_name(int format) {
   return format == GA_SPARSE_CSR ? "csr" : format == GA_SPARSE_CSC ? "csc" : "coo";
 }
@@ -89,6 +91,64 @@ int ga__sparse_check(const GpuSparse *a, const char *operation) {
   GA_TRY(check_lengths(a, operation));
   GA_TRY(ga__context_check(ga__sparse_context(a)));
   return ga__context_supports(ga__sparse_context(a), a->values.typecode, operation);
+}
+
+int ga__sparse_alike(const GpuSparse *a, const GpuSparse *b, const char *operation) {
+  char left[GA_SPARSE_TEXT], right[GA_SPARSE_TEXT];
+  GA_TRY(ga__sparse_check(a, operation));
+  GA_TRY(ga__sparse_check(b, operation));
+  GA_TRY(ga__array_same_context(&a->values, &b->values, operation));
+  if (a->format != b->format || a->format == GA_SPARSE_COO)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "%s: got %s and %s, expected two CSR or two CSC matrices; convert "
+                   "them first (GpuSparse_convert)",
+                   operation, ga__sparse_text(left, a), ga__sparse_text(right, b));
+  if (a->values.typecode != b->values.typecode ||
+      a->indices.typecode != b->indices.typecode)
+    return GA_FAIL(GA_INVALID_ERROR,
+                   "%s: got %s with indices of %s and %s with %s, expected one type of "
+                   "values and one of indices",
+                   operation, ga__sparse_text(left, a),
+                   ga__dtype_name(a->indices.typecode), ga__sparse_text(right, b),
+                   ga__dtype_name(b->indices.typecode));
+  return GA_NO_ERROR;
+}
+
+/* ---- counts ---- */
+
+int ga__sparse_must_wait(const GpuSparse *a, const char *operation) {
+  char text[GA_SPARSE_TEXT];
+  if (!a->values.data->tape && !a->indices.data->tape && !a->indptr.data->tape)
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_UNSUPPORTED_ERROR,
+                 "%s: what is in %s is unknown while a plan is bound", operation,
+                 ga__sparse_text(text, a));
+}
+
+int ga__sparse_last(size_t *out, const GpuArray *a) {
+  const size_t size = gpuarray_get_elsize(a->typecode);
+  int32_t narrow = 0;
+  int64_t wide = 0;
+  GA_TRY(gpudata_read(size == 4 ? (void *)&narrow : (void *)&wide, a->data,
+                      a->offset + (a->dimensions[0] - 1) * size, size));
+  *out = size == 4 ? (size_t)narrow : (size_t)wide;
+  return GA_NO_ERROR;
+}
+
+int ga__sparse_check_counts(const GpuArray *counts, const GpuSparse *a, size_t n,
+                            int typecode, const char *operation) {
+  char text[GA_ARRAY_TEXT];
+  GA_TRY(ga__array_check(counts, operation));
+  GA_TRY(ga__array_fits(counts, ga__sparse_context(a), typecode, operation, "counts"));
+  if (counts->nd == 1 && counts->dimensions[0] == n && GpuArray_IS_C_CONTIGUOUS(counts))
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_VALUE_ERROR,
+                 "%s: counts are %s, expected a vector in C order of %zu elements",
+                 operation, ga__array_text(text, counts), n);
+}
+
+int ga__sparse_scan(GpuArray *counts) {
+  return GpuArray_cumsum(counts, counts, 0, GA_SCAN_EXCLUSIVE);
 }
 
 /* ---- life ---- */

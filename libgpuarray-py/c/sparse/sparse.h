@@ -30,6 +30,24 @@ const char *ga__sparse_text(char text[GA_SPARSE_TEXT], const GpuSparse *a);
 /* GA_VALUE_ERROR, naming the call that a matrix needs first. */
 int ga__sparse_needs(const GpuSparse *a, const char *operation, const char *needed);
 
+/* GA_UNSUPPORTED_ERROR for a matrix of a plan that is being bound. */
+int ga__sparse_must_wait(const GpuSparse *a, const char *operation);
+/* The last element of a vector of integers; waits. */
+int ga__sparse_last(size_t *out, const GpuArray *a);
+/* GA_VALUE_ERROR or GA_INVALID_ERROR unless `counts` is a vector of `n` elements of
+ * this type, in C order, on the context of `a`. */
+int ga__sparse_check_counts(const GpuArray *counts, const GpuSparse *a, size_t n,
+                            int typecode, const char *operation);
+/* Exclusive sums of a vector of counts, in place. */
+int ga__sparse_scan(GpuArray *counts);
+/* GA_VALUE_ERROR or GA_INVALID_ERROR unless both have one format, CSR or CSC, one type
+ * of values and one of indices, and one context. */
+int ga__sparse_alike(const GpuSparse *a, const GpuSparse *b, const char *operation);
+/* The compressed lines of CSR or CSC as rows, with borrowed arrays; back again. */
+static inline GpuSparse ga__sparse_lines(const GpuSparse *a) {
+  return a->format == GA_SPARSE_CSC ? ga__sparse_turned(a) : *a;
+}
+
 /* `a` as CSR: borrowed, or a new matrix. In both cases *out is cleared. */
 int ga__sparse_as_rows(GpuSparse *out, const GpuSparse *a);
 

@@ -9,10 +9,19 @@
 #include "c/sparse/kernels/inspect.inc"
 #include "c/sparse/kernels/keys.inc"
 #include "c/sparse/kernels/long_rows.inc"
+#include "c/sparse/kernels/match.inc"
+#include "c/sparse/kernels/merge.inc"
 #include "c/sparse/kernels/move.inc"
 #include "c/sparse/kernels/rows.inc"
 #include "c/sparse/kernels/rows_cpu.inc"
+#include "c/sparse/kernels/sampled.inc"
+#include "c/sparse/kernels/solve.inc"
+#include "c/sparse/kernels/take.inc"
+#include "c/sparse/kernels/take_lengths.inc"
+#include "c/sparse/kernels/term_counts.inc"
+#include "c/sparse/kernels/terms.inc"
 #include "c/sparse/kernels/to_dense.inc"
+#include "c/sparse/kernels/unique.inc"
 
 static const struct {
   const char *stem, *text, *cpu_text;
@@ -26,6 +35,17 @@ static const struct {
     [GA_SPARSE_MOVE] = {"sparse_move", move_text, move_text},
     [GA_SPARSE_INSPECT] = {"sparse_inspect", inspect_text, inspect_text},
     [GA_SPARSE_DENSE] = {"sparse_to_dense", to_dense_text, to_dense_text},
+    [GA_SPARSE_UNIQUE_OF] = {"sparse_unique", unique_text, unique_text},
+    [GA_SPARSE_MATCH] = {"sparse_match", match_text, match_text},
+    [GA_SPARSE_MERGE] = {"sparse_merge", merge_text, merge_text},
+    [GA_SPARSE_SAMPLED] = {"sparse_sampled", sampled_text, sampled_text},
+    [GA_SPARSE_TAKE_LENGTHS] = {"sparse_take_lengths", take_lengths_text,
+                                take_lengths_text},
+    [GA_SPARSE_TAKE] = {"sparse_take", take_text, take_text},
+    [GA_SPARSE_TERM_COUNTS] = {"sparse_term_counts", term_counts_text,
+                               term_counts_text},
+    [GA_SPARSE_TERMS] = {"sparse_terms", terms_text, terms_text},
+    [GA_SPARSE_SOLVE] = {"sparse_solve", solve_text, solve_text},
 };
 
 static const char *word_type(unsigned int bytes) {
@@ -72,7 +92,9 @@ static void add_arithmetic(ga_strbuf *t, int typecode) {
                     "\n#define SP_ZERO ga_complex((%s)0, (%s)0)\n"
                     "#define SP_NUMBER(re, im) ga_complex(re, im)\n"
                     "#define SP_ADD(a, b) ga_cadd(a, b)\n"
-                    "#define SP_MUL(a, b) ga_cmul(a, b)\n",
+                    "#define SP_SUB(a, b) ga_csub(a, b)\n"
+                    "#define SP_MUL(a, b) ga_cmul(a, b)\n"
+                    "#define SP_DIV(a, b) ga_cdiv(a, b)\n",
                     real, real);
   else if (kind == 'b')
     ga__strbuf_add(t, "\n#define SP_ZERO ((ga_bool)0)\n"
@@ -83,7 +105,9 @@ static void add_arithmetic(ga_strbuf *t, int typecode) {
     ga__strbuf_addf(t,
                     "\n#define SP_ZERO ((%s)0)\n#define SP_NUMBER(re, im) ((%s)(re))\n"
                     "#define SP_ADD(a, b) ((%s)((a) + (b)))\n"
-                    "#define SP_MUL(a, b) ((%s)((a) * (b)))\n",
+                    "#define SP_SUB(a, b) ((a) - (b))\n"
+                    "#define SP_MUL(a, b) ((%s)((a) * (b)))\n"
+                    "#define SP_DIV(a, b) ((a) / (b))\n",
                     work, work, work, work);
 }
 
@@ -91,12 +115,8 @@ static void add_terms(ga_strbuf *t, const ga_sparse_spec *s) {
   static const char *const terms[] = {
       "SP_MUL(v, SP_LOAD(x[(ga_ssize)(j) * x_row + (ga_ssize)(c)]))", "v",
       "(ga_long)(j) - (ga_long)row == shift ? v : SP_ZERO"};
-  ga__strbuf_addf(t,
-                  "#define SP_LANES %d\n#define SP_WIDTH %d\n#define SP_PER %d\n"
-                  "#define SP_THREADS %d\n#define SP_IS_SUM %d\n"
-                  "#define SP_TERM(v, j, c) (%s)\n",
-                  s->lanes, s->width, s->per, s->threads, s->kind == GA_SPARSE_LONG_SUM,
-                  terms[s->form]);
+  ga__strbuf_addf(t, "#define SP_IS_SUM %d\n#define SP_TERM(v, j, c) (%s)\n",
+                  s->kind == GA_SPARSE_LONG_SUM, terms[s->form]);
 }
 
 static int write_source(ga_source *out, const gpucontext *ctx, const void *spec) {
@@ -104,8 +124,11 @@ static int write_source(ga_source *out, const gpucontext *ctx, const void *spec)
   ga_strbuf text = {0};
   (void)ctx;
   add_loops(&text, s);
-  ga__strbuf_addf(&text, "#define SP_FORM %d\n", s->form);
-  if (s->kind == GA_SPARSE_MOVE)
+  ga__strbuf_addf(&text,
+                  "#define SP_FORM %d\n#define SP_LANES %d\n#define SP_WIDTH %d\n"
+                  "#define SP_PER %d\n#define SP_THREADS %d\n",
+                  s->form, s->lanes, s->width, s->per, s->threads);
+  if (s->kind == GA_SPARSE_MOVE || s->kind == GA_SPARSE_TAKE)
     ga__strbuf_addf(&text, "#define SP_VALUE %s\n", word_type(s->typecode));
   else
     add_arithmetic(&text, s->typecode);
@@ -137,6 +160,31 @@ int ga__sparse_launch(gpucontext *ctx, const ga_sparse_spec *spec, const ga_args
              : ga__kernel_launch_items(kernel, args, items, 256, 64 * processors);
 }
 
+int ga__sparse_launch_sized(gpucontext *ctx, const ga_sparse_spec *spec,
+                            const ga_args *args, size_t groups) {
+  gpukernel *kernel;
+  const size_t most =
+      (size_t)ctx->info.processors * (ctx->info.is_cpu ? GA_CPU_GROUPS : 64);
+  GA_TRY(ga__sparse_kernel(&kernel, ctx, spec));
+  const ga_launch l = {.nd = 1,
+                       .grid = {ga__smaller(groups, most), 1, 1},
+                       .block = {spec->threads, 1, 1},
+                       .n_args = args->n,
+                       .args = args->list};
+  return ga__kernel_launch(kernel, &l);
+}
+
 void ga__sparse_add(ga_args *args, const GpuArray *a, bool is_read) {
   ga__args_pointer(args, a->data, a->offset, is_read);
+}
+
+void ga__sparse_add_factor(ga_args *args, int typecode, const double *factor,
+                           double otherwise) {
+  const char kind = ga__dtype_kind(typecode);
+  const double parts[2] = {factor ? factor[0] : otherwise, factor ? factor[1] : 0};
+  for (int i = 0; i < 2; i++)
+    if (kind == 'f' || kind == 'c')
+      ga__args_real(args, typecode, parts[i]);
+    else
+      ga__args_i64(args, (int64_t)parts[i]);
 }

@@ -5,28 +5,38 @@
 #include "c/program/kernel_table.h"
 
 enum ga_sparse_kernel {
-  GA_SPARSE_ROWS,     /* products: rows by lanes, or by processors' items */
-  GA_SPARSE_LONG,     /* products: pieces of long rows */
-  GA_SPARSE_LONG_SUM, /* products: sums of the pieces */
-  GA_SPARSE_EXPAND,   /* the row of each value */
-  GA_SPARSE_COMPRESS, /* where each row begins */
-  GA_SPARSE_KEYS,     /* keys to sort by, and positions */
-  GA_SPARSE_MOVE,     /* values and indices by a permutation */
-  GA_SPARSE_INSPECT,  /* what is wrong with the arrays */
-  GA_SPARSE_DENSE,    /* to dense */
+  GA_SPARSE_ROWS,         /* products: rows by lanes, or by processors' items */
+  GA_SPARSE_LONG,         /* products: pieces of long rows */
+  GA_SPARSE_LONG_SUM,     /* products: sums of the pieces */
+  GA_SPARSE_EXPAND,       /* the row of each value */
+  GA_SPARSE_COMPRESS,     /* where each row begins */
+  GA_SPARSE_KEYS,         /* keys to sort by, and positions */
+  GA_SPARSE_MOVE,         /* values and indices by a permutation */
+  GA_SPARSE_INSPECT,      /* what is wrong with the arrays */
+  GA_SPARSE_DENSE,        /* to dense */
+  GA_SPARSE_UNIQUE_OF,    /* duplicates: counts and sums */
+  GA_SPARSE_MATCH,        /* which places two matrices share */
+  GA_SPARSE_MERGE,        /* sums and products, element by element */
+  GA_SPARSE_SAMPLED,      /* sampled products */
+  GA_SPARSE_TAKE_LENGTHS, /* rows by index: how long they are */
+  GA_SPARSE_TAKE,         /* the same: what is in them */
+  GA_SPARSE_TERM_COUNTS,  /* products of two matrices: how many terms */
+  GA_SPARSE_TERMS,        /* the same: the terms */
+  GA_SPARSE_SOLVE,        /* triangular systems */
 };
 
 /* Specialization; compared as bytes, so zero it first. */
 typedef struct ga_sparse_spec {
   unsigned char kind;
-  unsigned char typecode; /* of values; MOVE: their bytes */
+  unsigned char typecode; /* of values; MOVE, TAKE: their bytes */
   unsigned char index;    /* GA_INT or GA_LONG */
   unsigned char form;     /* ROWS, LONG: enum ga_sparse_term; else as the kind says */
-  unsigned char lanes;    /* ROWS: items that share the values of a row */
-  unsigned char width;    /* ROWS, LONG: items beside one another, for columns of x */
-  unsigned char per;      /* the same: columns of an item */
+  unsigned char lanes; /* ROWS: items that share the values of a row; SAMPLED: terms */
+  unsigned char width; /* ROWS, LONG: items beside one another, for columns of x */
+  unsigned char
+      per; /* the same: columns of an item; SAMPLED: sums of a processor's item */
   unsigned char is_cpu;
-  unsigned short threads; /* the same: of a work group */
+  unsigned short threads; /* of a work group that is not free to choose */
 } ga_sparse_spec;
 
 /* The kernel of a specification; is_cpu is filled in. */
@@ -34,7 +44,14 @@ int ga__sparse_kernel(gpukernel **out, gpucontext *ctx, const ga_sparse_spec *sp
 /* Launches it over `items` elements, of which there is at least one. */
 int ga__sparse_launch(gpucontext *ctx, const ga_sparse_spec *spec, const ga_args *args,
                       size_t items);
+/* Launches up to `groups` work groups of spec->threads. */
+int ga__sparse_launch_sized(gpucontext *ctx, const ga_sparse_spec *spec,
+                            const ga_args *args, size_t groups);
 /* Adds a vector. */
 void ga__sparse_add(ga_args *args, const GpuArray *a, bool is_read);
+/* Adds a factor, real and imaginary part, in the type in which kernels take it; NULL is
+ * `otherwise`. */
+void ga__sparse_add_factor(ga_args *args, int typecode, const double *factor,
+                           double otherwise);
 
 #endif

@@ -89,11 +89,85 @@ int GpuSparse_matmul(GpuArray *y, const GpuSparse *a, const GpuArray *x,
 /* y = alpha x A + beta y; here CSC is multiplied as it is. */
 int GpuSparse_rmatmul(GpuArray *y, const GpuArray *x, const GpuSparse *a,
                       const double *alpha, const double *beta);
+/* values = alpha (x y) + beta values, at the places of `a` only: a vector of one
+ * element for each value of `a` (whose own are not read), in C order and of their type.
+ * x has the rows of `a`, y its columns; both have any layout. Any format. */
+int GpuSparse_sddmm(GpuArray *values, const GpuSparse *a, const GpuArray *x,
+                    const GpuArray *y, const double *alpha, const double *beta);
+/* Makes the vector of the elements of a dense matrix at the places of `a`: what the
+ * values are multiplied with for a elementwise times dense. `dense`, of any type and
+ * layout, broadcasts to the shape of `a`: rows or columns are scaled so. */
+int GpuSparse_sample(GpuArray *out, const GpuSparse *a, const GpuArray *dense);
+/* Flags of GpuSparse_solve. */
+#define GA_SPARSE_UPPER 0x1
+#define GA_SPARSE_UNIT 0x2
+/* Solves a x = x in place, for a vector or the columns of a matrix of any layout; `a`
+ * has float or complex values, and is lower triangular, or upper with the flag. Values
+ * of the other triangle are ignored, with GA_SPARSE_UNIT those of the diagonal, too. A
+ * diagonal of 0 gives infinities and nans. Rows one after another: a work group, on a
+ * processor one thread, for each column. */
+int GpuSparse_solve(GpuArray *x, const GpuSparse *a, int flags);
 /* Sums over the rows (axis 0) or columns (axis 1) into `y`, a vector of the values'
  * type. */
 int GpuSparse_sum(GpuArray *y, const GpuSparse *a, int axis);
 /* The diagonal with `offset` (as numpy.diagonal) into `y`, a vector of its length. */
 int GpuSparse_diagonal(GpuArray *y, const GpuSparse *a, ssize_t offset);
+
+/* Functions whose result has a number of values that the device knows. Each waits for
+ * it. Behind each are the two halves of which it is made, for plans: a count, whose
+ * last element is the number or tells it, and a fill, which takes that number and does
+ * not wait. Two matrices have one format, CSR or CSC, one type of values and one of
+ * indices.
+ *
+ * Sums duplicates, in the order of the values; sorts first where `a` is not sorted. */
+int GpuSparse_sum_duplicates(GpuSparse *out, const GpuSparse *a);
+/* Makes the counts of the first half, for a sorted matrix, of the index type; the last
+ * is the number of values. */
+int GpuSparse_unique_count(GpuArray *counts, const GpuSparse *a);
+/* Makes the sums by those counts. */
+int GpuSparse_unique_fill(GpuSparse *out, const GpuSparse *a, const GpuArray *counts,
+                          size_t n);
+/* alpha a + beta b (NULL is 1) at all places that either has. Both are sorted and
+ * without duplicates, else GA_VALUE_ERROR; the halves do not look. */
+int GpuSparse_add(GpuSparse *out, const GpuSparse *a, const GpuSparse *b,
+                  const double *alpha, const double *beta);
+/* The product, element by element, at the places that both have; else as GpuSparse_add.
+ */
+int GpuSparse_multiply(GpuSparse *out, const GpuSparse *a, const GpuSparse *b);
+/* Makes the counts of places that both have, of the index type, one more than values of
+ * `a`. The last is the number of values of the product; the sum has as many less than
+ * both matrices together. */
+int GpuSparse_match(GpuArray *matches, const GpuSparse *a, const GpuSparse *b);
+/* Makes the sum by those counts. */
+int GpuSparse_add_fill(GpuSparse *out, const GpuSparse *a, const GpuSparse *b,
+                       const double *alpha, const double *beta, const GpuArray *matches,
+                       size_t n);
+/* Makes the product of elements by those counts. */
+int GpuSparse_multiply_fill(GpuSparse *out, const GpuSparse *a, const GpuSparse *b,
+                            const GpuArray *matches, size_t n);
+/* Takes rows (axis 0) or columns (axis 1) by a vector of integers, of which -1 is the
+ * last; CSR or CSC. Along the other axis than the compressed one the matrix is
+ * converted and back, which sorts it. An index out of range fails as in
+ * <gpuarray/index.h>. */
+int GpuSparse_take(GpuSparse *out, const GpuSparse *a, const GpuArray *indices,
+                   int axis);
+/* Makes the counts of the first half, along the compressed axis only: int64, the last
+ * is the number of values. */
+int GpuSparse_take_count(GpuArray *counts, const GpuSparse *a, const GpuArray *indices,
+                         int axis);
+/* Takes by those counts. */
+int GpuSparse_take_fill(GpuSparse *out, const GpuSparse *a, const GpuArray *indices,
+                        int axis, const GpuArray *counts, size_t n);
+/* The matrix product a b, sorted and without duplicates; terms are summed in the order
+ * of the values of `a`. Needs memory for all terms (for each value of `a` the length of
+ * a row of `b`): GA_XLARGE_ERROR where they are too many, GA_MEMORY_ERROR. */
+int GpuSparse_spgemm(GpuSparse *out, const GpuSparse *a, const GpuSparse *b);
+/* Makes the counts of terms: int64, the last is their number. */
+int GpuSparse_terms_count(GpuArray *counts, const GpuSparse *a, const GpuSparse *b);
+/* Makes the terms by those counts: a COO matrix, whose sorted sum of duplicates is the
+ * product. */
+int GpuSparse_terms_fill(GpuSparse *out, const GpuSparse *a, const GpuSparse *b,
+                         const GpuArray *counts, size_t n);
 /* cdef: end */
 
 GPUARRAY_END_DECLS
