@@ -170,6 +170,29 @@ static void test_the_faster_one(void) {
   }
 }
 
+/* Filters of one element: their gradient is two launches of a convolution's kernels,
+ * for its terms are split, and one of a product of matrices. */
+static void test_one_product(void) {
+  const size_t dims[] = {1, 256, 32, 32}, filters[] = {256, 256, 1, 1};
+  GpuArray x, y, w;
+  gpuconv conv;
+  gpuconv_init(&conv, 2);
+  CHECK_OK(GpuArray_zeros(&x, ctx, GA_FLOAT, 4, dims, GA_C_ORDER));
+  CHECK_OK(GpuArray_zeros(&y, ctx, GA_FLOAT, 4, dims, GA_C_ORDER));
+  CHECK_OK(GpuArray_empty(&w, ctx, GA_FLOAT, 4, filters, GA_C_ORDER));
+  setenv("GPUARRAY_DNN", "own", 1);
+  for (int again = 0; again < 3; again++) {
+    const long launches = mock->launches;
+    CHECK_OK(GpuArray_conv_grad_filters(&w, &x, &y, &conv));
+    CHECK_OK(gpucontext_sync(ctx));
+    CHECK(again ? mock->launches == launches + 1 : mock->launches > launches + 4);
+  }
+  unsetenv("GPUARRAY_DNN");
+  GpuArray_clear(&x);
+  GpuArray_clear(&y);
+  GpuArray_clear(&w);
+}
+
 static void test_the_faster_one_on_disk(void) {
   char folder[] = "/tmp/gpuarray-conv-XXXXXX", command[64];
   const ga_dnn_call c = describe(&layers[0], GA_DNN_FORWARD, GA_FLOAT);
@@ -202,6 +225,7 @@ int main(void) {
   test_left_to_our_kernels();
   unsetenv("GPUARRAY_DNN");
   test_the_faster_one();
+  test_one_product();
   test_the_faster_one_on_disk();
   gpucontext_deref(ctx);
   check_given_back();

@@ -65,9 +65,14 @@ bool ga__conv_is_narrow(const ga_conv *c);
 
 /* Any convolution: an item computes an element. */
 int ga__conv_direct(const ga_conv *c);
-/* On processors: filters of one element, as products. */
+/* Filters of one element: a product of matrices for each image, without copies, where
+ * it is worth a call. */
 bool ga__conv_product_takes(const ga_conv *c);
 int ga__conv_product(const ga_conv *c);
+/* The same on GPUs: one product for all images, whose places are copied to one axis
+ * where they are not. */
+bool ga__conv_columns_takes(const ga_conv *c);
+int ga__conv_columns(const ga_conv *c);
 /* On processors: shared filters, of an extent that the kernels have tables for. */
 bool ga__conv_cpu_takes(const ga_conv *c);
 int ga__conv_cpu(const ga_conv *c);

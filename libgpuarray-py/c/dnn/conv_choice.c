@@ -1,4 +1,4 @@
-/* Choice between our kernels and the vendor's library, by timing both.
+/* Choice between our kernels, products and the vendor's library, by timing them.
  *
  * The arrays of the call are not used for it: they may be placeholders, and the result
  * must stay as it is if the call fails. */
@@ -21,6 +21,7 @@ enum { ALIGNMENT = 256, ROUNDS = 3, RUNS = 4 };
 
 /* All that decides how long a convolution takes. Compared as bytes. */
 typedef struct signature {
+  int64_t ways; /* a bit for each */
   int64_t role, typecode, is_tf32, is_deterministic, batch, groups, channels, results;
   int64_t axes[GA_CONV_AXES][6];
   int64_t arrays[3][3 + GA_CONV_AXES]; /* offset from the alignment, strides */
@@ -32,7 +33,7 @@ static void list_arrays(const ga_conv_array *list[3], const ga_conv *c) {
   list[2] = &c->result;
 }
 
-static signature signature_of(const ga_conv *c) {
+static signature signature_of(const ga_conv *c, const ga_conv_run runs[GA_CONV_WAYS]) {
   const ga_conv_array *arrays[3];
   signature s = {.role = c->role,
                  .typecode = c->typecode,
@@ -49,6 +50,8 @@ static signature signature_of(const ga_conv *c) {
     for (int k = 0; k < 6; k++)
       s.axes[i][k] = (int64_t)words[k];
   }
+  for (int way = 0; way < GA_CONV_WAYS; way++)
+    s.ways |= (int64_t)(runs[way] != NULL) << way;
   list_arrays(arrays, c);
   for (int i = 0; i < 3; i++) {
     s.arrays[i][0] = (int64_t)(arrays[i]->offset % ALIGNMENT);
@@ -136,19 +139,37 @@ static int time_runs(double *best, const ga_conv *t, ga_conv_run run, gpudata *d
   return GA_NO_ERROR;
 }
 
-static int time_both(bool *out, const ga_conv *c, ga_conv_run own, ga_conv_run vendor) {
+/* True for a failure of the device itself, which every way would meet. */
+static bool is_final(int status) {
+  return status == GA_RUN_ERROR || status == GA_LOST_ERROR;
+}
+
+/* Times all ways; false if there is no answer. One that fails is left out, and
+ * *is_whole is false. */
+static bool time_all(enum ga_conv_way *out, bool *is_whole, const ga_conv *c,
+                     const ga_conv_run runs[GA_CONV_WAYS]) {
   ga_conv t;
   gpudata *delay = NULL;
-  double ours = INFINITY, theirs = 0;
-  GA_TRY(open_trial(&t, c));
+  double least = INFINITY;
+  *is_whole = true;
+  if (open_trial(&t, c) != GA_NO_ERROR)
+    return false;
   int status = ga__buffer_new(&delay, c->context, DELAY);
-  GA_THEN(status, time_runs(&ours, &t, own, delay));
-  GA_THEN(status, time_runs(&theirs, &t, vendor, delay));
+  for (int way = 0; way < GA_CONV_WAYS && !is_final(status) && delay; way++) {
+    double seconds = INFINITY;
+    if (runs[way] == NULL)
+      continue;
+    status = time_runs(&seconds, &t, runs[way], delay);
+    *is_whole = *is_whole && status == GA_NO_ERROR;
+    if (status == GA_NO_ERROR && seconds < least) {
+      least = seconds;
+      *out = (enum ga_conv_way)way;
+    }
+  }
   if (delay)
     gpudata_release(delay);
   close_trial(&t);
-  *out = ours <= theirs;
-  return status;
+  return least < INFINITY && !is_final(status);
 }
 
 /* ---- memory and disk ---- */
@@ -156,7 +177,7 @@ static int time_both(bool *out, const ga_conv *c, ga_conv_run own, ga_conv_run v
 typedef struct choice {
   struct choice *next;
   signature asked;
-  bool own;
+  enum ga_conv_way way;
 } choice;
 
 /* Attached to a context. Append-only, so that look-ups are lock-free. */
@@ -182,11 +203,11 @@ static const choice *find(choices *all, const signature *s) {
 }
 
 /* Two threads may add a signature twice: the first found counts. */
-static void add(choices *all, const signature *s, bool own) {
+static void add(choices *all, const signature *s, enum ga_conv_way way) {
   choice *k = ga__alloc(1, sizeof *k);
   if (k == NULL)
     return; /* timed again */
-  *k = (choice){.asked = *s, .own = own};
+  *k = (choice){.asked = *s, .way = way};
   k->next = atomic_load(&all->first);
   while (!atomic_compare_exchange_weak(&all->first, &k->next, k))
     ;
@@ -194,52 +215,68 @@ static void add(choices *all, const signature *s, bool own) {
 
 static int make_key(ga_strbuf *key, const gpucontext *ctx, const signature *s) {
   const int64_t *words = (const int64_t *)(const void *)s;
-  size_t version;
-  GA_TRY(ctx->backend->dnn->version(&version));
+  size_t version = 0;
+  if (s->ways >> GA_CONV_BY_VENDOR & 1)
+    GA_TRY(ctx->backend->dnn->version(&version));
   ga__cache_key(key, ctx->backend->name, ctx->info.name);
-  ga__strbuf_addf(key, "convolution by own kernels or version %zu\n", version);
+  ga__strbuf_addf(key, "way of a convolution, with version %zu\n", version);
   for (size_t i = 0; i < sizeof *s / sizeof *words; i++)
     ga__strbuf_addf(key, "%lld ", (long long)words[i]);
   return ga__strbuf_status(key);
 }
 
-/* The choice from disk, or by timing, which is stored. */
-static int choose(bool *own, const ga_conv *c, const signature *s, ga_conv_run ours,
-                  ga_conv_run vendor) {
-  const char *folder = c->context->cache.folder;
-  ga_strbuf key = {0};
+/* The choice from disk. False if there is none. */
+static bool read_choice(enum ga_conv_way *way, const char *folder, const ga_strbuf *key,
+                        const ga_conv_run runs[GA_CONV_WAYS]) {
   void *bytes = NULL;
   size_t size = 0;
-  int status = make_key(&key, c->context, s);
-  if (status == GA_NO_ERROR && folder != NULL &&
-      ga__cache_read(&bytes, &size, folder, key.text, key.length) == GA_CACHE_HIT &&
-      size == 1) {
-    *own = *(const char *)bytes != 0;
-  } else {
-    ga_recording *recording = ga__recording_suspend();
-    GA_THEN(status, time_both(own, c, ours, vendor));
-    ga__recording_resume(recording);
-    const char byte = *own;
-    if (status == GA_NO_ERROR && folder != NULL)
-      ga__cache_write(folder, key.text, key.length, &byte, 1);
-  }
+  const bool is_hit =
+      folder != NULL &&
+      ga__cache_read(&bytes, &size, folder, key->text, key->length) == GA_CACHE_HIT &&
+      size == 1;
+  const unsigned char byte = is_hit ? *(const unsigned char *)bytes : GA_CONV_WAYS;
   ga__free(bytes);
-  ga__strbuf_clear(&key);
-  return status;
+  if (byte >= GA_CONV_WAYS || runs[byte] == NULL)
+    return false;
+  *way = byte;
+  return true;
 }
 
-bool ga__conv_prefers(const ga_conv *c, ga_conv_run own, ga_conv_run vendor) {
-  const signature s = signature_of(c);
-  bool is_own = false;
+/* The choice from disk, or by timing, which is stored; false if there is none. */
+static bool choose(enum ga_conv_way *way, const ga_conv *c, const signature *s,
+                   const ga_conv_run runs[GA_CONV_WAYS]) {
+  const char *folder = c->context->cache.folder;
+  ga_strbuf key = {0};
+  bool is_whole, is_chosen = false;
+  if (make_key(&key, c->context, s) == GA_NO_ERROR) {
+    is_chosen = read_choice(way, folder, &key, runs);
+    if (!is_chosen) {
+      ga_recording *recording = ga__recording_suspend();
+      is_chosen = time_all(way, &is_whole, c, runs);
+      ga__recording_resume(recording);
+      const char byte = (char)*way;
+      if (is_chosen && is_whole && folder != NULL)
+        ga__cache_write(folder, key.text, key.length, &byte, 1);
+    }
+  }
+  ga__strbuf_clear(&key);
+  return is_chosen;
+}
+
+enum ga_conv_way ga__conv_fastest(const ga_conv *c,
+                                  const ga_conv_run runs[GA_CONV_WAYS],
+                                  enum ga_conv_way otherwise) {
+  const signature s = signature_of(c, runs);
+  enum ga_conv_way way = otherwise;
   void *object;
   if (ga__context_attach(&object, c->context, GA_ATTACHED_USERS, sizeof(choices),
                          free_choices) != GA_NO_ERROR)
-    return false;
+    return otherwise;
   const choice *known = find(object, &s);
   if (known)
-    return known->own;
-  if (choose(&is_own, c, &s, own, vendor) != GA_NO_ERROR)
-    return false;
-  add(object, &s, is_own);
-  return is_own;
+    return known->way;
+  if (!choose(&way, c, &s, runs))
+    return otherwise;
+  add(object, &s, way);
+  return way;
 }

@@ -1,19 +1,30 @@
-/* Convolutions by the vendor's library, and the choice between it and our kernels. */
+/* How a convolution is computed: by our kernels, as products of matrices, or by the
+ * vendor's library. */
 #ifndef GA_C_CONV_CHOICE_H
 #define GA_C_CONV_CHOICE_H
 
 #include "c/dnn/conv.h"
 
+enum ga_conv_way {
+  GA_CONV_BY_OWN,
+  GA_CONV_BY_PRODUCTS, /* one for each image */
+  GA_CONV_BY_COLUMNS,  /* one for all images */
+  GA_CONV_BY_VENDOR,
+  GA_CONV_WAYS
+};
+
 /* Queues a convolution. */
 typedef int (*ga_conv_run)(const ga_conv *c);
 
-/* True if `own` takes no longer than `vendor`. Both are timed once for a signature, on
- * memory of their own, which waits; the answer is kept in memory and on disk. False
- * where they could not be timed. */
-bool ga__conv_prefers(const ga_conv *c, ga_conv_run own, ga_conv_run vendor);
+/* The way that takes the shortest time, of those that `runs` has. They are timed once
+ * for a signature, on memory of their own, which waits; the answer is kept in memory
+ * and on disk. `otherwise` where they could not be timed. */
+enum ga_conv_way ga__conv_fastest(const ga_conv *c,
+                                  const ga_conv_run runs[GA_CONV_WAYS],
+                                  enum ga_conv_way otherwise);
 
-/* By the vendor's library. *done: false if `own` is to compute it: the library does not
- * serve the convolution, or is slower. */
+/* By the vendor's library or as products. *done: false if `own` is to compute it: no
+ * other way serves the convolution, or all are slower. */
 int ga__conv_vendor(bool *done, const ga_conv *c, ga_conv_run own);
 
 #endif

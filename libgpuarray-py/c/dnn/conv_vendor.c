@@ -1,4 +1,4 @@
-/* Convolutions by the vendor's library.
+/* Convolutions by the vendor's library, and which are left to it.
  *
  * What it does not serve, and what it fails at before it has queued anything, is left
  * to our own kernels: without the library a convolution is slower, never refused. */
@@ -107,7 +107,8 @@ static bool describe(ga_dnn_call *call, const ga_conv *c) {
  *   64 x 512 x 7 x 7, 2048 of 1 x 1              210   204    265   310    207   226
  *   500 x 20 x 12 x 12, 50 of 5 x 5               71    61    275    67     83    90
  *
- * Between these, where a group has few channels or few results, both are timed. */
+ * Between these, where a group has few channels or few results, both are timed; for
+ * filters of one element products of matrices, too. */
 #define FEW_CHANNELS 4
 #define LARGE_IMAGE 16384
 #define SOME_CHANNELS 16
@@ -181,13 +182,29 @@ static bool has_choice(const ga_conv *c) {
   return ga__conv_tiles_serve(c) && (asked == NULL || strcmp(asked, "vendor") != 0);
 }
 
+/* Products of matrices, where they serve. Returns true if there are any. */
+static bool add_products(ga_conv_run runs[GA_CONV_WAYS], const ga_conv *c) {
+  if (ga__conv_product_takes(c))
+    runs[GA_CONV_BY_PRODUCTS] = ga__conv_product;
+  if (ga__conv_columns_takes(c))
+    runs[GA_CONV_BY_COLUMNS] = ga__conv_columns;
+  return runs[GA_CONV_BY_PRODUCTS] || runs[GA_CONV_BY_COLUMNS];
+}
+
 int ga__conv_vendor(bool *done, const ga_conv *c, ga_conv_run own) {
+  ga_conv_run runs[GA_CONV_WAYS] = {own};
   const bool chooses = has_choice(c);
   *done = false;
-  if ((chooses && own_is_faster(c)) || !vendor_serves(c) ||
-      (chooses && is_open(c) && ga__conv_prefers(c, own, run_vendor)))
+  if (chooses && own_is_faster(c))
     return GA_NO_ERROR;
-  const int status = run_vendor(c);
+  enum ga_conv_way way = vendor_serves(c) ? GA_CONV_BY_VENDOR : GA_CONV_BY_OWN;
+  if (way == GA_CONV_BY_VENDOR)
+    runs[way] = run_vendor;
+  if (chooses && (add_products(runs, c) || (way == GA_CONV_BY_VENDOR && is_open(c))))
+    way = ga__conv_fastest(c, runs, way);
+  if (way == GA_CONV_BY_OWN)
+    return GA_NO_ERROR;
+  const int status = runs[way](c);
   *done = status == GA_NO_ERROR;
   return is_final(status) ? status : GA_NO_ERROR;
 }
