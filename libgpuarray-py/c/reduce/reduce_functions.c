@@ -66,14 +66,6 @@ static size_t largest_item(const ga_reduce_spec *spec) {
 
 /* CPU: accumulators fill vector registers, one per component. GPU: as many as fit
  * beside the vectors in flight; for columns one per vector element. */
-/* Inputs but those that are known to be one value a row. */
-static unsigned int loaded(const ga_reduce_spec *spec) {
-  unsigned int n = spec->n;
-  for (unsigned int repeated = spec->repeated; repeated > 0; repeated &= repeated - 1)
-    n--;
-  return n;
-}
-
 ga_reduce_shape ga__reduce_shape(const ga_reduce_spec *spec, enum ga_reduce_kind kind) {
   const size_t acc = ga__reduce_size(spec);
   const unsigned int most = power_below(64 / acc);
@@ -97,9 +89,11 @@ ga_reduce_shape ga__reduce_shape(const ga_reduce_spec *spec, enum ga_reduce_kind
     return (ga_reduce_shape){most < 4 ? most : 4, vector, 4, false};
   if (ga__reduce_has_numbers(spec))
     return (ga_reduce_shape){most < 4 ? most : 4, vector, 1, false};
+  /* Registers for three blocks a multiprocessor (RD_KERNEL). */
+  if (spec->repeated != 0)
+    return (ga_reduce_shape){most < 4 ? most : 4, vector, 2, false};
   if (kind == GA_REDUCE_ROWS)
-    return (ga_reduce_shape){most < 8 ? most : 8, vector, loaded(spec) > 2 ? 2 : 4,
-                             false};
+    return (ga_reduce_shape){most < 8 ? most : 8, vector, spec->n > 2 ? 2 : 4, false};
   vector = vector > most ? most : vector > 8 ? 8 : vector;
   unsigned int unroll = vector * largest < 16 ? 8 : 4;
   return (ga_reduce_shape){vector, vector, spec->n > 2 ? 2 : unroll, false};
