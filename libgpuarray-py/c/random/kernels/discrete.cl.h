@@ -37,6 +37,36 @@ GA_INLINE REAL ga_deviance(REAL k, REAL mean) {
   return fma(away, v, ga_times(ga_times(R(2.0) * k, v), ga_times(z, series)));
 }
 
+#define RQ_IS_USED (REAL_IS_DOUBLE && GA_WARP_SIZE >= 32)
+#if RQ_IS_USED
+/* Acceptance in float, on GPUs: in nearly every warp an item needs the densities. Their
+ * terms, and whether the difference is so small that double must decide. */
+#ifdef __CUDACC__
+#define RQ_LOG(x) __logf(x)
+#define RQ_SHARE(x, d) __fdividef(x, d)
+#else
+#define RQ_LOG(x) log(x)
+#define RQ_SHARE(x, d) ((x) / (d))
+#endif
+GA_INLINE ga_float ga_quick_stirling(ga_float k) {
+  const ga_float t = RQ_SHARE(1.0f, k), v = k < 2 ? 0.0811f : k < 3 ? 0.0413f : 0.0277f;
+  return k < 1   ? -0.918938533f
+         : k < 4 ? v
+                 : t * fma(t * t, -2.77777778e-3f, 8.33333333e-2f);
+}
+GA_INLINE ga_float ga_quick_deviance(ga_float k, ga_float mean, ga_float away) {
+  const ga_float sum = k + mean, v = RQ_SHARE(away, sum), z = v * v;
+  ga_float series = fma(z, 0.111111111f, 0.142857143f);
+  series = fma(z, fma(z, series, 0.2f), 0.333333333f);
+  const ga_float near = fma(away, v, 2.0f * k * v * z * series);
+  const ga_float far = fma(k, RQ_LOG(RQ_SHARE(k > 0 ? k : 1.0f, mean)), -away);
+  return fabs(away) < 0.1f * sum ? near : k > 0 ? far : mean;
+}
+GA_INLINE ga_int ga_is_unsure(ga_float difference, ga_float size) {
+  return !(fabs(difference) > fma(size, 1e-4f, 1e-3f));
+}
+#endif
+
 /* Poisson: the number of uniform factors until their product is exp(-mean). */
 GA_INLINE REAL ga_small_poisson(ga_ulong first, ga_ulong stream, ga_ulong seed,
                                 REAL lam) {
@@ -71,6 +101,19 @@ GA_INLINE REAL ga_large_poisson(ga_ulong first, ga_ulong stream, ga_ulong seed,
       return k;
     if (!(k >= 0) || (edge < R(0.013) && v > edge))
       continue;
+#if RQ_IS_USED
+    const ga_float e = (ga_float)edge, f = (ga_float)k;
+    const ga_float height =
+        (ga_float)v * (ga_float)inverse * e * e / fma((ga_float)b * e, e, (ga_float)a);
+    const ga_float far = ga_quick_deviance(f, (ga_float)lam, (ga_float)(k - lam));
+    const ga_float d = -far - ga_quick_stirling(f) - 0.918938533f -
+                       RQ_LOG(height * sqrt(f > 1 ? f : 1.0f));
+    if (!ga_is_unsure(d, far)) {
+      if (d > 0)
+        return k;
+      continue;
+    }
+#endif
     const REAL hat = a / ga_times(edge, edge) + b;
     if (ga_real_log(ga_times(v, inverse) / hat) <=
         -ga_deviance(k, lam) - ga_stirling_series(k) - R(0.91893853320467274) -
@@ -137,6 +180,22 @@ GA_INLINE REAL ga_large_binomial(ga_ulong first, ga_ulong stream, ga_ulong seed,
       return k;
     if (!(k >= 0 && k <= n))
       continue;
+#if RQ_IS_USED
+    const ga_float e = (ga_float)edge, f = (ga_float)k, rest = (ga_float)(n - k);
+    const ga_float away = (ga_float)(k - mean);
+    const ga_float height =
+        (ga_float)v * (ga_float)alpha * e * e / fma((ga_float)b * e, e, (ga_float)a);
+    const ga_float far = ga_quick_deviance(f, (ga_float)mean, away) +
+                         ga_quick_deviance(rest, (ga_float)(n - mean), -away);
+    const ga_float pairs = (f > 1 ? f : 1.0f) * (rest > 1 ? rest : 1.0f);
+    const ga_float d = -far - ga_quick_stirling(f) - ga_quick_stirling(rest) -
+                       (ga_float)peak - RQ_LOG(height * sqrt(pairs / (ga_float)pair));
+    if (!ga_is_unsure(d, far)) {
+      if (d > 0)
+        return k;
+      continue;
+    }
+#endif
     const REAL hat = a / ga_times(edge, edge) + b;
     const REAL bound = ga_log_binomial(k, n, mean) - peak;
     if (ga_real_log(ga_times(v, alpha) / hat) <=
