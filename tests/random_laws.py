@@ -38,10 +38,12 @@ def dtypes_of(name):
 
 def edges_of(law, is_discrete, draws):
     """The ends of cells but the last, which has none: numbers up to them are in it."""
-    edges = np.unique(law.ppf(np.arange(1, CELLS) / CELLS))
     if not is_discrete:
-        return edges
-    ends = np.unique(np.concatenate([edges, law.ppf([1e-5, 1e-4, 1 - 1e-4, 1 - 1e-5])]))
+        return np.unique(law.ppf(np.arange(1, CELLS) / CELLS))
+    shares = np.concatenate([[1e-5, 1e-4], np.arange(1, CELLS) / CELLS, [1 - 1e-4]])
+    # SciPy finds no quantiles of long tails: steps of an eighth lead there.
+    steps = np.floor(2 ** np.arange(0, 40, 0.125))
+    ends = np.unique(np.concatenate([law.ppf(shares[shares < 0.99]), steps]))
     below = law.cdf(ends)
     kept, last = [], 0.0
     for end, share in zip(ends, below, strict=True):
