@@ -2,6 +2,8 @@
  * in kernels/ stand for. */
 #include "c/elemwise/elemwise_source.h"
 
+#include <string.h>
+
 #include "c/elemwise/elemwise_text.h"
 #include "c/elemwise/kernels/flat_cpu.inc"
 #include "c/elemwise/kernels/flat_gpu.inc"
@@ -31,11 +33,28 @@ unsigned int ga__elem_apart(const ga_elem_spec *spec) {
   return reads <= 4 ? 4 : reads <= 8 ? 2 : 1;
 }
 
+/* Longer texts of random numbers are not repeated: their draws have counts of their
+ * own, and take long to compile. */
+#define SHORT_TEXT 14000
+
+/* Neighbours that an item of the flat kernel for CPUs takes: the words of a random
+ * count, where the expression reads numbers of elements. */
+static unsigned int neighbours(const ga_elem_spec *spec, uint64_t single) {
+  const bool is_short = spec->preamble == NULL || strlen(spec->preamble) < SHORT_TEXT;
+  for (unsigned int i = 0; i < spec->n; i++)
+    if (ga__elem_is_index(&spec->args[i]) && !(single >> i & 1))
+      return is_short ? 4 : 1;
+  return 1;
+}
+
 int ga__elem_flat_source(ga_source *out, const ga_elem_spec *spec, uint64_t single) {
   ga_strbuf text = {0};
   ga__elem_add_words(&text, spec, 0, "ga_size", single);
-  if (!spec->is_cpu)
+  const unsigned int round = neighbours(spec, single);
+  if (!spec->is_cpu || round > 1)
     ga__elem_add_arrays(&text, spec, ga__elem_vector(spec, single), single);
+  if (spec->is_cpu)
+    ga__strbuf_addf(&text, "#define EL_ROUND %u\n", round);
   return ga__elem_finish(out, spec, &text,
                          spec->is_cpu ? flat_cpu_text : flat_gpu_text);
 }

@@ -8,42 +8,8 @@
 #include "c/program/kernel_text.h"
 #include "c/reduce/kernels/columns.inc"
 #include "c/reduce/kernels/rows.inc"
+#include "c/reduce/reduce_elements.h"
 #include "c/reduce/reduce_words.h"
-
-static const char *input_type(const ga_reduce_spec *spec, unsigned int i) {
-  return spec->is_parts ? "RD_ACC" : ga__dtype_ctype(spec->inputs[i].typecode);
-}
-
-/* Adds `form` once per array. */
-static void add_arrays(ga_strbuf *sb, const ga_reduce_spec *spec, const char *form,
-                       unsigned int axis) {
-  for (unsigned int i = 0; i < spec->n; i++)
-    if (ga__reduce_is_array(&spec->inputs[i]))
-      ga__reduce_add_form(sb, form, i, input_type(spec, i), axis);
-}
-
-/* Adds `form` once per number of an element. */
-static void add_numbers(ga_strbuf *sb, const ga_reduce_spec *spec, const char *form,
-                        unsigned int axis) {
-  for (unsigned int i = 0; i < spec->n; i++)
-    if (ga__reduce_is_number(&spec->inputs[i]))
-      ga__reduce_add_form(sb, form, i, "", axis);
-}
-
-/* Adds `form` once per array or number. */
-static void add_walked(ga_strbuf *sb, const ga_reduce_spec *spec, const char *form,
-                       unsigned int axis) {
-  for (unsigned int i = 0; i < spec->n; i++)
-    if (ga__reduce_is_walked(&spec->inputs[i]))
-      ga__reduce_add_form(sb, form, i, input_type(spec, i), axis);
-}
-
-static unsigned int count_walked(const ga_reduce_spec *spec) {
-  unsigned int n = 0;
-  for (unsigned int i = 0; i < spec->n; i++)
-    n += ga__reduce_is_walked(&spec->inputs[i]);
-  return n;
-}
 
 /* ---- macros ---- */
 
@@ -80,15 +46,15 @@ static void add_parameters(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned i
                             ? ", GLOBAL_MEM const $ *GA_APART x@, ga_size x@_off"
                         : ga__reduce_is_number(&spec->inputs[i]) ? ", ga_size x@_off"
                                                                  : ", $ s@",
-                        i, input_type(spec, i), 0);
+                        i, ga__reduce_input_type(spec, i), 0);
   ga__strbuf_addf(sb, "\n#define RD_AXES %s", index ? ", RD_INT position" : "");
   for (unsigned int k = 0; k < nk; k++) {
     ga__strbuf_addf(sb, ", RD_INT kd%u, ga_ssize ko%u", k, k);
-    add_walked(sb, spec, ", ga_ssize k@_#", k);
+    ga__reduce_add_walked(sb, spec, ", ga_ssize k@_#", k);
   }
   for (unsigned int k = 0; k < nr; k++) {
     ga__strbuf_addf(sb, ", RD_INT rd%u", k);
-    add_walked(sb, spec, ", ga_ssize r@_#", k);
+    ga__reduce_add_walked(sb, spec, ", ga_ssize r@_#", k);
     if (index)
       ga__strbuf_addf(sb, ", RD_INT rp%u", k);
   }
@@ -97,8 +63,9 @@ static void add_parameters(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned i
     ga__reduce_add_form(sb,
                         "out@ = (GLOBAL_MEM $ *)((GLOBAL_MEM char *)out@ + out@_off); ",
                         m, ga__dtype_ctype(spec->results[m].typecode), 0);
-  add_arrays(sb, spec,
-             "x@ = (GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)x@ + x@_off); ", 0);
+  ga__reduce_add_arrays(
+      sb, spec, "x@ = (GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)x@ + x@_off); ",
+      0);
 }
 
 /* Unravels `variable`, a linear index over the first `n` axes; `form` adds index `at`
@@ -112,7 +79,7 @@ static void add_unravel(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int 
       ga__strbuf_addf(sb, " %% %s%u; %s /= %s%u", dims, k, variable, dims, k);
     ga__strbuf_add(sb, "; ");
     ga__reduce_add_form(sb, own, 0, "", k);
-    add_walked(sb, spec, form, k);
+    ga__reduce_add_walked(sb, spec, form, k);
     ga__strbuf_add(sb, "} ");
   }
 }
@@ -125,63 +92,19 @@ static void add_addresses(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned in
                           unsigned int nr) {
   const bool index = ga__reduce_has_index(spec);
   ga__strbuf_add(sb, "\n#define RD_KEPT_OFFSETS ga_ssize w = 0; ");
-  add_walked(sb, spec, "ga_ssize c@ = 0; ", 0);
+  ga__reduce_add_walked(sb, spec, "ga_ssize c@ = 0; ", 0);
   add_unravel(sb, spec, n, "rest", "kd", "w += at * ko#; ", "c@ += at * k@_#; ");
   ga__strbuf_add(sb, "\n#define RD_OUTER_POINTERS RD_INT left = j; (void)left; ");
   if (index)
     ga__strbuf_add(sb, "RD_INT begun = position; ");
-  add_walked(sb, spec, "ga_ssize d@ = c@; ", 0);
+  ga__reduce_add_walked(sb, spec, "ga_ssize d@ = c@; ", 0);
   add_unravel(sb, spec, nr - 1, "left", "rd", index ? "begun += at * rp#; " : "",
               "d@ += at * r@_#; ");
-  add_arrays(sb, spec,
-             "GLOBAL_MEM const $ *y@ = "
-             "(GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)x@ + d@); ",
-             0);
-  add_numbers(sb, spec, "const ga_ulong y@ = x@_off + (ga_ulong)d@; ", 0);
-  ga__strbuf_add(sb, "\n");
-}
-
-/* Where an element is ("#" is `axis`): the text of an array's element, and of its
- * number. */
-typedef struct element_text {
-  const char *array, *number;
-  const char *repeated; /* of an array that is known to have stride 0; NULL: `array` */
-} element_text;
-
-static bool is_repeated(const ga_reduce_spec *spec, unsigned int i) {
-  return i < GA_REDUCE_PACKED_INPUTS && spec->repeated >> i & 1;
-}
-
-/* Map of an element; `at` is its index along the innermost reduced axis. */
-static void add_map(ga_strbuf *sb, const ga_reduce_spec *spec, element_text form,
-                    unsigned int axis, const char *at, unsigned int last) {
-  ga__strbuf_add(sb, "RD_MAP(");
-  for (unsigned int i = 0; i < spec->n; i++) {
-    const gpuelemwise_arg *arg = &spec->inputs[i];
-    ga__strbuf_add(sb, i ? ", " : "");
-    if (!ga__reduce_is_array(arg)) {
-      ga__reduce_add_form(sb, ga__reduce_is_number(arg) ? form.number : "s@", i, "",
-                          axis);
-      continue;
-    }
-    const char *load = spec->is_parts ? "%" : ga__dtype_load(arg->typecode);
-    const char *place = strchr(load, '%');
-    ga__strbuf_addn(sb, load, (size_t)(place - load));
-    const bool is_one = form.repeated != NULL && is_repeated(spec, i);
-    ga__reduce_add_form(sb, is_one ? form.repeated : form.array, i, input_type(spec, i),
-                        axis);
-    ga__strbuf_add(sb, place + 1);
-  }
-  if (ga__reduce_has_index(spec))
-    ga__strbuf_addf(sb, ", (RD_INDEX)(begun + (%s) * rp%u)", at, last);
-  ga__strbuf_add(sb, ")");
-}
-
-/* Row kernels: defines `word`(p), the map of element p of the inner axis. */
-static void add_row_element(ga_strbuf *sb, const ga_reduce_spec *spec, const char *word,
-                            element_text form, unsigned int nr) {
-  ga__strbuf_addf(sb, "#define %s(p) ", word);
-  add_map(sb, spec, form, nr - 1, "p", nr - 1);
+  ga__reduce_add_arrays(sb, spec,
+                        "GLOBAL_MEM const $ *y@ = "
+                        "(GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)x@ + d@); ",
+                        0);
+  ga__reduce_add_numbers(sb, spec, "const ga_ulong y@ = x@_off + (ga_ulong)d@; ", 0);
   ga__strbuf_add(sb, "\n");
 }
 
@@ -202,11 +125,11 @@ static const char *packet_type(const ga_reduce_spec *spec, unsigned int i,
   return packet_of(spec->inputs[i].typecode, vector);
 }
 
-/* add_arrays with the vector type for "$". */
+/* ga__reduce_add_arrays with the vector type for "$". */
 static void add_packets(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int vector,
                         const char *form, unsigned int axis) {
   for (unsigned int i = 0; i < spec->n; i++)
-    if (ga__reduce_is_array(&spec->inputs[i]) && !is_repeated(spec, i))
+    if (ga__reduce_is_array(&spec->inputs[i]) && !ga__reduce_is_repeated(spec, i))
       ga__reduce_add_form(sb, form, i, packet_type(spec, i, vector), axis);
 }
 
@@ -216,12 +139,12 @@ static void add_packets(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int 
 static void add_fetch(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int vector,
                       const char *place, const char *one, unsigned int axis) {
   const bool words = ga__reduce_has_words(spec);
-  const bool is_single = count_walked(spec) == 1;
+  const bool is_single = ga__reduce_count_walked(spec) == 1;
   ga__strbuf_add(sb, "#define RD_PACKETS ");
   for (unsigned int i = 0; i < spec->n; i++)
-    if (ga__reduce_is_array(&spec->inputs[i]) && !is_repeated(spec, i)) {
+    if (ga__reduce_is_array(&spec->inputs[i]) && !ga__reduce_is_repeated(spec, i)) {
       ga__strbuf_addf(sb, "union { %s v; %s e[RD_VECTOR]; ",
-                      packet_type(spec, i, vector), input_type(spec, i));
+                      packet_type(spec, i, vector), ga__reduce_input_type(spec, i));
       if (words)
         ga__strbuf_addf(sb, "ga_uint w[%zu]; ",
                         vector * gpuarray_get_elsize(spec->inputs[i].typecode) / 4);
@@ -229,13 +152,13 @@ static void add_fetch(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int ve
     }
   ga__strbuf_add(sb, "\n#define RD_FETCH(u, q) ");
   for (unsigned int i = 0; i < spec->n; i++) {
-    if (!ga__reduce_is_array(&spec->inputs[i]) || is_repeated(spec, i))
+    if (!ga__reduce_is_array(&spec->inputs[i]) || ga__reduce_is_repeated(spec, i))
       continue;
     /* A single array never has stride 0. */
     if (!is_single && spec->repeated == 0) {
       ga__strbuf_addf(sb, "if (mode & %d) { const %s one = ", GA_REDUCE_REPEATED << i,
-                      input_type(spec, i));
-      ga__reduce_add_form(sb, one, i, input_type(spec, i), axis);
+                      ga__reduce_input_type(spec, i));
+      ga__reduce_add_form(sb, one, i, ga__reduce_input_type(spec, i), axis);
       ga__strbuf_addf(
           sb, "; for (int e_ = 0; e_ < RD_VECTOR; e_++) p%u[u].e[e_] = one; } else ",
           i);
@@ -251,34 +174,36 @@ static void add_row_packets(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned 
                             unsigned int vector) {
   ga__strbuf_add(sb, "#define RD_HEADS ");
   for (unsigned int i = 0; i < spec->n; i++)
-    if (ga__reduce_is_array(&spec->inputs[i]) && !is_repeated(spec, i)) {
+    if (ga__reduce_is_array(&spec->inputs[i]) && !ga__reduce_is_repeated(spec, i)) {
       ga__strbuf_addf(sb, "if (!(mode & %d)) { ", GA_REDUCE_REPEATED << i);
       ga__reduce_add_form(
           sb,
           "const RD_INT own = (RD_INT)((0 - (ga_size)(y@ + i) / sizeof($)) & "
           "(RD_VECTOR - 1)); same &= head < 0 || head == own; head = own; } ",
-          i, input_type(spec, i), 0);
+          i, ga__reduce_input_type(spec, i), 0);
     }
-  add_numbers(sb, spec,
-              "const RD_INT own@ = (RD_INT)((0 - (y@ + (ga_ulong)i)) & "
-              "(RD_VECTOR - 1)); same &= head < 0 || head == own@; head = own@; ",
-              0);
+  ga__reduce_add_numbers(
+      sb, spec,
+      "const RD_INT own@ = (RD_INT)((0 - (y@ + (ga_ulong)i)) & "
+      "(RD_VECTOR - 1)); same &= head < 0 || head == own@; head = own@; ",
+      0);
   ga__strbuf_add(sb, "\n#define RD_PACKET_POINTERS ");
   add_packets(sb, spec, vector,
               "GLOBAL_MEM const $ *u@ = (GLOBAL_MEM const $ *)(y@ + i); ", 0);
   for (unsigned int i = 0; i < spec->n; i++)
-    if (is_repeated(spec, i))
-      ga__reduce_add_form(sb, "const $ f@ = *y@; ", i, input_type(spec, i), 0);
+    if (ga__reduce_is_repeated(spec, i))
+      ga__reduce_add_form(sb, "const $ f@ = *y@; ", i, ga__reduce_input_type(spec, i),
+                          0);
   ga__strbuf_add(sb, "\n");
   add_fetch(sb, spec, vector, "u@[q]", "*y@", 0);
   /* The numbers of a vector differ in their last bits: written so, the compiler sees
    * what they have in common, as the words of one random count. */
-  add_map(sb, spec,
-          (element_text){"p@[u].e[v]",
-                         "(((y@ + (ga_ulong)((q) - (v))) & "
-                         "~(ga_ulong)(RD_VECTOR - 1)) | (ga_ulong)(v))",
-                         "f@"},
-          0, "q", nr - 1);
+  ga__reduce_add_map(sb, spec,
+                     (ga_element_text){"p@[u].e[v]",
+                                       "(((y@ + (ga_ulong)((q) - (v))) & "
+                                       "~(ga_ulong)(RD_VECTOR - 1)) | (ga_ulong)(v))",
+                                       "f@"},
+                     0, "q", nr - 1);
   ga__strbuf_add(sb, "\n");
 }
 
@@ -291,11 +216,12 @@ static void add_kept_packets(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned
   for (unsigned int i = 0; i < spec->n; i++)
     if (ga__reduce_is_array(&spec->inputs[i]))
       ga__strbuf_addf(sb, "union { %s v; %s e[RD_VECTOR]; } kept%u; ",
-                      packet_type(spec, i, vector), input_type(spec, i), i);
+                      packet_type(spec, i, vector), ga__reduce_input_type(spec, i), i);
   ga__strbuf_add(sb, "\n#define RD_KEEP(u) ");
-  add_arrays(sb, spec, "kept@.v = p@[u].v; ", 0);
+  ga__reduce_add_arrays(sb, spec, "kept@.v = p@[u].v; ", 0);
   ga__strbuf_add(sb, "\n#define RD_KEPT_AT(v, q) ");
-  add_map(sb, spec, (element_text){.array = "kept@.e[v]"}, 0, "q", nr - 1);
+  ga__reduce_add_map(sb, spec, (ga_element_text){.array = "kept@.e[v]"}, 0, "q",
+                     nr - 1);
   ga__strbuf_add(sb, "\n");
 }
 
@@ -319,16 +245,17 @@ static void add_column_packets(ga_strbuf *sb, const ga_reduce_spec *spec,
     ga__strbuf_addf(sb,
                     " / sizeof(%s)); packed &= shift < 0 || shift == before; "
                     "shift = before; } ",
-                    input_type(spec, i));
+                    ga__reduce_input_type(spec, i));
   }
   ga__strbuf_add(sb, "\n#define RD_COLUMN_POINTERS ");
-  add_arrays(sb, spec,
-             "GLOBAL_MEM const char *u@ = (GLOBAL_MEM const char *)y@ + own * k@_#; ",
-             nk - 1);
+  ga__reduce_add_arrays(
+      sb, spec,
+      "GLOBAL_MEM const char *u@ = (GLOBAL_MEM const char *)y@ + own * k@_#; ", nk - 1);
   ga__strbuf_add(sb, "\n");
   add_fetch(sb, spec, vector, "*(GLOBAL_MEM const $ *)(u@ + (q) * r@_#)",
             "*(GLOBAL_MEM const $ *)(u@ + (q) * r@_#)", nr - 1);
-  add_map(sb, spec, (element_text){.array = "p@[u].e[v]"}, 0, "q", nr - 1);
+  ga__reduce_add_map(sb, spec, (ga_element_text){.array = "p@[u].e[v]"}, 0, "q",
+                     nr - 1);
   ga__strbuf_add(sb, "\n");
 }
 
@@ -360,100 +287,18 @@ static void add_result_packets(ga_strbuf *sb, const ga_reduce_spec *spec,
 
 /* ---- kernels ---- */
 
-#define STRIDED(pointer, stride)                                                       \
-  ((element_text){.array = "*(GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)" pointer \
-                           "@ + (p) * " stride "@_#)",                                 \
-                  .number = "(" pointer "@ + (ga_ulong)((p) * " stride "@_#))"})
-
-/* RD_MIXED_ELEMENT, for arrays that are contiguous or have stride 0: RD_FIRSTS loads
- * those before a row. Only of several arrays some have stride 0. */
-static void add_rows_cpu(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nr) {
-  add_row_element(sb, spec, "RD_UNIT_ELEMENT",
-                  (element_text){.array = "y@[p]", .number = "(y@ + (ga_ulong)(p))"},
-                  nr);
-  add_row_element(sb, spec, "RD_STRIDED_ELEMENT", STRIDED("y", "r"), nr);
-  if (count_walked(spec) < 2 || ga__reduce_has_numbers(spec) ||
-      spec->n > GA_REDUCE_PACKED_INPUTS)
-    return;
-  ga__strbuf_addf(sb, "#define RD_REPEATS(i) (mode & (%d << (i)))\n#define RD_FIRSTS ",
-                  GA_REDUCE_REPEATED);
-  add_arrays(sb, spec, "const $ f@ = *y@; ", 0);
-  ga__strbuf_add(sb, "\n");
-  add_row_element(sb, spec, "RD_MIXED_ELEMENT",
-                  (element_text){.array = "(RD_REPEATS(@) ? f@ : y@[p])",
-                                 .number = "(y@ + (ga_ulong)(p))"},
-                  nr);
-}
-
 static void add_rows(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nr,
                      unsigned int vector) {
   if (spec->is_cpu) {
-    add_rows_cpu(sb, spec, nr);
+    ga__reduce_add_rows_cpu(sb, spec, nr);
     return;
   }
-  add_row_element(sb, spec, "RD_ELEMENT", STRIDED("y", "r"), nr);
+  ga__reduce_add_row_element(sb, spec, "RD_ELEMENT", GA_REDUCE_STRIDED("y", "r"), nr);
   if (vector > 0) {
     add_row_packets(sb, spec, nr, vector);
     if (ga__reduce_is_pick(spec))
       add_kept_packets(sb, spec, nr, vector);
   }
-}
-
-/* Accumulators of a CPU tile as a struct of arrays, to be vectorized. RD_TOTALS
- * declares them, RD_LOAD_TOTAL(c) declares `total`, a copy of column c's,
- * RD_KEEP_TOTAL(c, a) sets it. */
-static void add_totals(ga_strbuf *sb, const ga_reduce_spec *spec) {
-  if (spec->n_components == 1) {
-    ga__strbuf_add(sb, "#define RD_TOTALS RD_ACC totals[RD_WIDTH];\n"
-                       "#define RD_LOAD_TOTAL(c) const RD_ACC total = totals[c];\n"
-                       "#define RD_KEEP_TOTAL(c, a) totals[c] = a;\n");
-    return;
-  }
-  ga__strbuf_add(sb, "#define RD_TOTALS");
-  for (unsigned int k = 0; k < spec->n_components; k++)
-    ga__reduce_add_form(sb, " $ totals#[RD_WIDTH];", 0,
-                        ga__reduce_component_type(spec, k), k);
-  ga__strbuf_add(sb, "\n#define RD_LOAD_TOTAL(c) RD_ACC total;");
-  for (unsigned int k = 0; k < spec->n_components; k++)
-    ga__reduce_add_form(sb, " total.v# = totals#[c];", 0, "", k);
-  ga__strbuf_add(sb, "\n#define RD_KEEP_TOTAL(c, a) { const RD_ACC kept_ = a;");
-  for (unsigned int k = 0; k < spec->n_components; k++)
-    ga__reduce_add_form(sb, " totals#[c] = kept_.v#;", 0, "", k);
-  ga__strbuf_add(sb, " }\n");
-}
-
-/* Defines `word`(q, p): the map of element p of row q of a CPU tile, at the offset
- * `place` in the row. */
-static void add_tile_element(ga_strbuf *sb, const ga_reduce_spec *spec,
-                             const char *word, element_text place, unsigned int nk,
-                             unsigned int nr) {
-  char array[160], number[80];
-  const element_text form = {.array = array, .number = number};
-  snprintf(array, sizeof array,
-           "*(GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)y@ + (q) * r@_%u + %s)",
-           nr - 1, place.array);
-  snprintf(number, sizeof number, "(y@ + (ga_ulong)((q) * r@_%u + %s))", nr - 1,
-           place.number);
-  ga__strbuf_addf(sb, "#define %s(q, p) ", word);
-  add_map(sb, spec, form, nk - 1, "q", nr - 1);
-  ga__strbuf_add(sb, "\n");
-}
-
-static void add_columns_cpu(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nk,
-                            unsigned int nr) {
-  add_totals(sb, spec);
-  ga__strbuf_add(sb, "#define RD_UNIT_LINE(q) ");
-  add_arrays(sb, spec,
-             "((GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)y@ + (q) * r@_#))",
-             nr - 1);
-  ga__strbuf_add(sb, "\n");
-  add_tile_element(
-      sb, spec, "RD_UNIT_ELEMENT",
-      (element_text){.array = "(ga_ssize)(p) * (ga_ssize)sizeof($)", .number = "(p)"},
-      nk, nr);
-  add_tile_element(sb, spec, "RD_STRIDED_ELEMENT",
-                   (element_text){.array = "(p) * k@_#", .number = "(p) * k@_#"}, nk,
-                   nr);
 }
 
 static void add_columns_gpu(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nk,
@@ -464,7 +309,7 @@ static void add_columns_gpu(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned 
     ga__strbuf_add(sb, "#define RD_ALIGN packed = false;\n");
   add_result_packets(sb, spec, ga__reduce_shape(spec, GA_REDUCE_COLUMNS).width);
   ga__strbuf_add(sb, "#define RD_ELEMENT(p) ");
-  add_map(sb, spec, STRIDED("z", "k"), nk - 1, "i", nr - 1);
+  ga__reduce_add_map(sb, spec, GA_REDUCE_STRIDED("z", "k"), nk - 1, "i", nr - 1);
   ga__strbuf_add(sb, "\n");
 }
 
@@ -472,16 +317,18 @@ static void add_columns(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int 
                         unsigned int nr, unsigned int vector) {
   ga__strbuf_addf(sb, "#define RD_RESULT_STRIDE ko%u\n#define RD_INNER_POINTERS ",
                   nk - 1);
-  add_arrays(sb, spec,
-             "GLOBAL_MEM const $ *z@ = "
-             "(GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)y@ + i * r@_#); ",
-             nr - 1);
-  add_numbers(sb, spec, "const ga_ulong z@ = y@ + (ga_ulong)(i * r@_#); ", nr - 1);
+  ga__reduce_add_arrays(
+      sb, spec,
+      "GLOBAL_MEM const $ *z@ = "
+      "(GLOBAL_MEM const $ *)((GLOBAL_MEM const char *)y@ + i * r@_#); ",
+      nr - 1);
+  ga__reduce_add_numbers(sb, spec, "const ga_ulong z@ = y@ + (ga_ulong)(i * r@_#); ",
+                         nr - 1);
   ga__strbuf_add(sb, "\n#define RD_COLUMN_OFFSETS ");
-  add_walked(sb, spec, "c@ += first * k@_#; ", nk - 1);
+  ga__reduce_add_walked(sb, spec, "c@ += first * k@_#; ", nk - 1);
   ga__strbuf_add(sb, "\n");
   if (spec->is_cpu)
-    add_columns_cpu(sb, spec, nk, nr);
+    ga__reduce_add_columns_cpu(sb, spec, nk, nr);
   else
     add_columns_gpu(sb, spec, nk, nr, vector);
 }

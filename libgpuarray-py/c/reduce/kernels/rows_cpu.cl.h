@@ -39,6 +39,43 @@ if (!RD_NUMBERS && (mode & 1)) {
 #include "rows_loop.cl.h"
   }
 #endif
+#if RD_FOURS
+  /* Four neighbours share a random count: their maps come first, in loops that
+   * compilers vectorize. */
+} else if (RD_IN_FOURS) {
+#undef RD_ELEMENT
+#define RD_ELEMENT RD_STRIDED_ELEMENT
+#if GA_WARP_SIZE == 1
+#define RD_INNER 16
+#else
+#define RD_INNER 1
+#endif
+  const RD_INT step = 4 * RD_INNER * lanes;
+  while (i + step <= inner_to) {
+    RD_ACC run[RD_WIDTH];
+    const RD_INT stop = inner_to - i > 64 * step ? i + 64 * step : inner_to;
+    for (int v = 0; v < RD_WIDTH; v++)
+      run[v] = RD_IDENTITY;
+    for (; i + step <= stop; i += step) {
+      RD_ACC made[4 * RD_INNER];
+      for (int m = 0; m < RD_INNER; m++) {
+        const RD_INT f = i + 4 * (m + lane);
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+          made[4 * m + k] = RD_FOUR_ELEMENT(f, k);
+      }
+      for (int v = 0; v < 4 * RD_INNER; v++)
+        run[v % RD_WIDTH] = RD_COMBINE(run[v % RD_WIDTH], made[v]);
+    }
+    for (int v = 0; v < RD_WIDTH; v++)
+      acc[v] = RD_COMBINE(acc[v], run[v]);
+  }
+#undef RD_LANES
+#undef RD_LANE
+#define RD_LANES lanes
+#define RD_LANE lane
+#include "rows_loop.cl.h"
+#endif
 #if defined(RD_MIXED_ELEMENT) && GA_WARP_SIZE > 1 && !RD_PICK
 } else if (mode & 4) {
 #undef RD_ELEMENT
