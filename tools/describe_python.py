@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 import gpuarray
 import numpy as np
-from gpuarray._names import MODULES, PLACE_OF
+from gpuarray._names import MODULES, PLACE_OF, SUBMODULES
 from gpuarray._ufunc.elementwise import Ufunc
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -84,7 +84,7 @@ PAGES = {
     ),
     "fft": Page("Fourier transforms", "fft", "fft"),
     "nn": Page("Layers of neural networks", "nn", "nn"),
-    "sparse": Page("Sparse arrays", "sparse", "sparse"),
+    "sparse": Page("Sparse arrays", "sparse sparse.linalg", "sparse"),
     "random": Page("Random numbers", "random", "random"),
     "kernels": Page(
         "Kernels of your own",
@@ -178,8 +178,8 @@ def _listed() -> Iterator[tuple[str, Any, str]]:
             place = PLACE_OF.get(name, "")
             place = CONSTANT if _is_constant(value) else place
             yield f"gpuarray.{name}", value, place
-    for module in MODULES:
-        found = getattr(gpuarray, module)
+    for module in (*MODULES, *SUBMODULES):
+        found = import_module(f"gpuarray.{module}")
         for name in found.__all__:
             if not _is_constant(getattr(found, name)):
                 yield f"gpuarray.{module}.{name}", getattr(found, name), module

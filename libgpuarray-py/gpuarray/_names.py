@@ -110,6 +110,9 @@ MODULES = (
 )
 """The modules that are public themselves."""
 
+SUBMODULES = ("sparse.linalg",)
+"""The modules in those that are public, too."""
+
 _MOVED = {
     "applying": "_functional.apply_along_axis",
     "base": "_core.base _core.flags",

@@ -23,7 +23,8 @@ Place = str | Context | None
 _UNNAMED = np.dtype("V2")  # the formats' dtype of bfloat16
 
 
-def _host(array: Any, operation: str) -> Any:
+def host_of(array: Any, operation: str) -> Any:
+    """Return an array's elements as NumPy's, of a dtype that the formats have."""
     if not isinstance(array, BaseArray):
         raise BadType(
             f"{operation}: got {type(array).__name__}, expected an array of gpuarray; "
@@ -33,7 +34,8 @@ def _host(array: Any, operation: str) -> Any:
     return host.view(_UNNAMED) if kind_of(host.dtype) != host.dtype.kind else host
 
 
-def _device(host: Any, operation: str, context: Context) -> Array:
+def device_array(host: Any, operation: str, context: Context) -> Array:
+    """Return the array of a file's elements on a context."""
     if host.dtype == _UNNAMED:
         host = host.view(bfloat16())
     as_dtype(host.dtype, operation)
@@ -51,8 +53,8 @@ def save(file: File, arr: Array) -> None:
     >>> print(gpuarray.load("one.npy"))
     [0 1 2]
     """
-    host = _host(arr, "save")
-    with _opened(file, ".npy") as opened:
+    host = host_of(arr, "save")
+    with opened_file(file, ".npy") as opened:
         np.save(opened, host, allow_pickle=False)
 
 
@@ -64,7 +66,7 @@ def savez(file: File, *args: Array, **kwds: Array) -> None:
     ['arr_0', 'ones']
     """
     hosts, named = _hosts(args, "savez"), _named(kwds, "savez")
-    with _opened(file, ".npz") as opened:
+    with opened_file(file, ".npz") as opened:
         np.savez(opened, *hosts, **named)
 
 
@@ -77,11 +79,11 @@ def savez_compressed(file: File, *args: Array, **kwds: Array) -> None:
     """
     operation = "savez_compressed"
     hosts, named = _hosts(args, operation), _named(kwds, operation)
-    with _opened(file, ".npz") as opened:
+    with opened_file(file, ".npz") as opened:
         np.savez_compressed(opened, *hosts, **named)
 
 
-def _opened(file: File, suffix: str) -> AbstractContextManager[IO[bytes]]:
+def opened_file(file: File, suffix: str) -> AbstractContextManager[IO[bytes]]:
     """Open a file by its name, to be replaced atomically, or use the caller's."""
     if not isinstance(file, str | bytes | os.PathLike):
         return nullcontext(file)
@@ -90,11 +92,11 @@ def _opened(file: File, suffix: str) -> AbstractContextManager[IO[bytes]]:
 
 
 def _hosts(arrays: tuple[Array, ...], operation: str) -> list[Any]:
-    return [_host(array, operation) for array in arrays]
+    return [host_of(array, operation) for array in arrays]
 
 
 def _named(arrays: dict[str, Array], operation: str) -> dict[str, Any]:
-    return {name: _host(array, operation) for name, array in arrays.items()}
+    return {name: host_of(array, operation) for name, array in arrays.items()}
 
 
 class Archive(Mapping[str, Array]):
@@ -113,7 +115,7 @@ class Archive(Mapping[str, Array]):
         return list(self._opened.files)
 
     def __getitem__(self, name: str) -> Array:
-        return _device(self._opened[name], "load", self.context)
+        return device_array(self._opened[name], "load", self.context)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._opened.files)
@@ -148,5 +150,5 @@ def load(file: File, context: Place = None) -> Array | Archive:
     place = find_context(context)
     opened = np.load(Path(file) if isinstance(file, str) else file, allow_pickle=False)
     if isinstance(opened, np.ndarray):
-        return _device(opened, "load", place)
+        return device_array(opened, "load", place)
     return Archive(opened, place)

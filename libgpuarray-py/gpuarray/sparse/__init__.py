@@ -13,7 +13,20 @@ from gpuarray._sparse.arrays import (
     issparse as issparse,
     sparray as sparray,
 )
+from gpuarray._sparse.building import (
+    block_array as block_array,
+    block_diag as block_diag,
+    diags_array as diags_array,
+    eye_array as eye_array,
+    find as find,
+    hstack as hstack,
+    kron as kron,
+    random_array as random_array,
+    vstack as vstack,
+)
+from gpuarray._sparse.files import load_npz as load_npz, save_npz as save_npz
 from gpuarray._sparse.reductions import tril as tril, triu as triu
 from gpuarray.errors import suggest_names as _suggest_names
+from gpuarray.sparse import linalg as linalg
 
 _suggest_names(__name__)

@@ -1,0 +1,15 @@
+"""Iterative methods for sparse arrays, by the names of ``scipy.sparse.linalg``.
+
+They need products with a matrix alone, so they also take dense matrices and functions
+(``LinearOperator``). Each says how often the host waits.
+"""
+
+from gpuarray._sparse.operators import (
+    LinearOperator as LinearOperator,
+    aslinearoperator as aslinearoperator,
+)
+from gpuarray._sparse.singular import norm as norm, svds as svds
+from gpuarray._sparse.solvers import bicgstab as bicgstab, cg as cg, gmres as gmres
+from gpuarray.errors import suggest_names as _suggest_names
+
+_suggest_names(__name__)
