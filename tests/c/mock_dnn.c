@@ -50,7 +50,7 @@ struct ga_cudnn_handle_ {
 /* ---- engines ---- */
 
 /* Numerical notes: 0 tensor cores, 1 inputs converted down, 3 Fourier's transform, 4
- * not deterministic, 8 Winograd's in tiles of 13 x 13. */
+ * not deterministic, 6 and 8 Winograd's in tiles of 4 x 4 and 13 x 13. */
 typedef struct engine {
   int note; /* -1: none */
   bool has_plan;
@@ -69,6 +69,7 @@ static const engine engines[] = {
     {1, true, 0, 0, 1},                 /* not exact at all */
     {3, true, 0, 0, 1},                 /* fast, but mixes the whole image */
     {8, true, 0, 0, 1},                 /* fast, but mixes large tiles */
+    {6, true, 0, 0, 4},                 /* mixes small tiles */
 };
 enum { N_ENGINES = sizeof engines / sizeof *engines };
 

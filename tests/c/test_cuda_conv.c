@@ -193,6 +193,31 @@ static void test_one_product(void) {
   GpuArray_clear(&w);
 }
 
+/* Where both channels and results are more than 16, nothing is timed. */
+static void test_what_is_timed(void) {
+  static const size_t numbers[][2] = {{16, 17}, {17, 16}, {17, 17}};
+  for (int i = 0; i < 3; i++) {
+    const size_t channels = numbers[i][0], results = numbers[i][1];
+    const layer l = {2,
+                     1,
+                     {1, channels, 3, 3},
+                     {results, channels, 2, 2},
+                     {1, 1},
+                     {1, 1},
+                     {0},
+                     {0},
+                     false,
+                     false};
+    const ga_dnn_call c = describe(&l, GA_DNN_FORWARD, GA_FLOAT);
+    const gpuconv conv = conv_of(&c);
+    trio t = make_trio(&c);
+    long by_library;
+    const long launches = launches_of(&t, &c, &conv, &by_library);
+    CHECK(i < 2 ? launches > 4 : launches == 0 && by_library > 0);
+    clear_trio(&t);
+  }
+}
+
 static void test_the_faster_one_on_disk(void) {
   char folder[] = "/tmp/gpuarray-conv-XXXXXX", command[64];
   const ga_dnn_call c = describe(&layers[0], GA_DNN_FORWARD, GA_FLOAT);
@@ -200,17 +225,51 @@ static void test_the_faster_one_on_disk(void) {
   long by_library;
   CHECK(mkdtemp(folder) != NULL);
   setenv("GPUARRAY_CACHE_DIR", folder, 1);
-  for (int again = 0; again < 2; again++) {
+  for (int turn = 0; turn < 3; turn++) {
+    mock->dnn_version = turn < 2 ? 0 : 91300; /* another version is timed anew */
     gpucontext_deref(ctx);
     ctx = open_cuda("cuda0");
     trio t = make_trio(&c);
     const long launches = launches_of(&t, &c, &conv, &by_library);
-    CHECK(again ? launches == 1 && by_library == 0 : launches > 4 && by_library > 4);
+    CHECK(turn == 1 ? launches == 1 && by_library == 0
+                    : launches > 4 && by_library > 4);
     clear_trio(&t);
   }
+  mock->dnn_version = 0;
   setenv("GPUARRAY_CACHE_DIR", "", 1);
   snprintf(command, sizeof command, "rm -r %s", folder);
   CHECK(system(command) == 0);
+}
+
+/* Depthwise rows of an item: as many as read 24 rows of the image. */
+static void test_rows_of_depthwise_kernels(void) {
+  char folder[] = "/tmp/gpuarray-depthwise-XXXXXX", command[128];
+  const unsigned int processors = ctx->info.processors;
+  ctx->info.processors = 1; /* small images are enough for all of it */
+  CHECK(mkdtemp(folder) != NULL);
+  setenv("GPUARRAY_DUMP_KERNELS", folder, 1);
+  for (size_t taps = 17; taps <= 18; taps++) {
+    GpuArray image, filters, result;
+    gpuconv conv;
+    gpuconv_init(&conv, 2);
+    conv.groups = 2;
+    const size_t shapes[3][4] = {
+        {1, 2, 99 + taps, 100}, {2, 1, taps, 1}, {1, 2, 100, 100}};
+    CHECK_OK(GpuArray_zeros(&image, ctx, GA_FLOAT, 4, shapes[0], GA_C_ORDER));
+    CHECK_OK(GpuArray_zeros(&filters, ctx, GA_FLOAT, 4, shapes[1], GA_C_ORDER));
+    CHECK_OK(GpuArray_zeros(&result, ctx, GA_FLOAT, 4, shapes[2], GA_C_ORDER));
+    CHECK_OK(GpuArray_conv(&result, &image, &filters, &conv));
+    snprintf(command, sizeof command, "grep -qxF '#define CV_TALL %d' %s/*",
+             taps == 17 ? 8 : 4, folder);
+    CHECK(system(command) == 0);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CHECK(system(command) == 0);
+    GpuArray_clear(&image);
+    GpuArray_clear(&filters);
+    GpuArray_clear(&result);
+  }
+  unsetenv("GPUARRAY_DUMP_KERNELS");
+  ctx->info.processors = processors;
 }
 
 int main(void) {
@@ -226,7 +285,9 @@ int main(void) {
   unsetenv("GPUARRAY_DNN");
   test_the_faster_one();
   test_one_product();
+  test_what_is_timed();
   test_the_faster_one_on_disk();
+  test_rows_of_depthwise_kernels();
   gpucontext_deref(ctx);
   check_given_back();
   return check_result("arrays' convolutions by cuDNN");

@@ -62,9 +62,23 @@ static void test_the_workspace_is_limited(void) {
   l.image[0] = 3;
   ga_dnn_call c = describe(&l, GA_DNN_FORWARD, GA_FLOAT);
   setenv("GPUARRAY_DNN_WORKSPACE", "999", 1);
-  check_engine(c, 0, -1);
+  check_engine(c, 9, -1);
   setenv("GPUARRAY_DNN_WORKSPACE", "4096", 1);
-  check_engine(c, 0, -1); /* a choice stays */
+  check_engine(c, 9, -1); /* a choice stays */
+}
+
+/* Winograd's small tiles are for filters of up to three, and for float32. */
+static void test_engines_of_short_filters(void) {
+  layer l = layers[0];
+  l.image[0] = 4;
+  setenv("GPUARRAY_DNN_WORKSPACE", "999", 1); /* not for engine 1 */
+  for (size_t axis = 0; axis < 2; axis++)
+    for (size_t length = 2; length <= 5; length++) {
+      l.filters[2] = l.filters[3] = 3;
+      l.filters[2 + axis] = length;
+      check_engine(describe(&l, GA_DNN_FORWARD, GA_FLOAT), length <= 3 ? 9 : 0, -1);
+    }
+  setenv("GPUARRAY_DNN_WORKSPACE", "4096", 1);
 }
 
 /* A recorded call has the workspace of its recording. */
@@ -250,6 +264,7 @@ int main(void) {
   test_the_version();
   test_engines_are_exact();
   test_the_workspace_is_limited();
+  test_engines_of_short_filters();
   test_a_call_fits_its_workspace();
   test_plans_are_kept();
   test_plans_make_room();
