@@ -5,6 +5,7 @@ folder; NVRTC then compiles them for each architecture, many in one program, sin
 alone takes ten times as long.
 """
 
+import itertools
 import multiprocessing
 import os
 import re
@@ -21,10 +22,11 @@ from gpuarray.errors import KernelError, LibraryMissing
 from gpuarray.scalars import SCALARS
 
 TESTS = Path(__file__).resolve().parent
-ARCHITECTURES = ("75", "80", "90", "100")
+OUTER, BETWEEN = ("75", "100"), ("80", "90")
+"""Architectures: a text is for those between as it is for one of the outer ones."""
 FLOAT = np.dtype("float32")
 BATCH = 64
-ASSEMBLED = 8
+SAMPLE = 8
 PROCESSES = min(os.cpu_count() or 1, 8)
 STEMS = {
     "elem",
@@ -248,22 +250,44 @@ def batches(paths):
     return [paths[i : i + BATCH] for i in range(0, len(paths), BATCH)]
 
 
+def test_between_architectures_no_text_is_another():
+    files = [
+        path
+        for folder in ("libgpuarray-py", "compiler")
+        for path in (TESTS.parent / folder).rglob("*")
+        if path.suffix in {".c", ".h", ".py"}
+    ]
+    text = "\n".join(path.read_text() for path in files)
+    asked = {int(number) for number in re.findall(r"__CUDA_ARCH__ >= (\d+)", text)}
+    assert len(re.findall("__CUDA_ARCH__ [^>]", text)) == 0 < len(asked)
+    compared = {a: [10 * int(a) >= number for number in asked] for a in OUTER + BETWEEN}
+    for architecture in BETWEEN:
+        assert compared[architecture] in [compared[outer] for outer in OUTER]
+
+
+def sample(paths):
+    """One source of each stem, and one in SAMPLE of all."""
+    firsts = {stem(kernel_name(path.read_text())): path for path in reversed(paths)}
+    return sorted({*firsts.values(), *paths[::SAMPLE]})
+
+
 @pytest.mark.usefixtures("nvrtc")
 def test_every_source_compiles_for_every_architecture(sources):
-    # All are compiled to PTX for each architecture. The assembler takes four times as
-    # long and fails rarely, most often for too much local memory: each source with such
-    # memory goes through it once, and one in ASSEMBLED of the others.
+    # All are compiled to PTX for the outer architectures, a sample for those between.
+    # The assembler takes four times as long and fails rarely, most often for too much
+    # local memory: each source with such memory goes through it once, and one in SAMPLE
+    # of the others.
     local = [path for path in sources if "LOCAL_MEM" in path.read_text()]
     others = sorted(set(sources).difference(local))
-    assembled = [*local, *others[::ASSEMBLED]]
-    jobs, through = [], {number: set() for number in ARCHITECTURES}
-    for turn, batch in enumerate(batches(assembled)):
-        number = ARCHITECTURES[turn % len(ARCHITECTURES)]
+    assembled = [*local, *others[::SAMPLE]]
+    wanted = {number: set(sources) for number in OUTER}
+    wanted |= {number: set(sample(sources)) for number in BETWEEN}
+    jobs = []
+    for batch, number in zip(batches(assembled), itertools.cycle(wanted)):
         jobs.append((batch, f"sm_{number}"))  # by PTX, so not once more below
-        through[number].update(batch)
-    for number, done in through.items():
-        rest = [path for path in sources if path not in done]
-        jobs += [(batch, f"compute_{number}") for batch in batches(rest)]
+        wanted[number].difference_update(batch)
+    for number, rest in wanted.items():
+        jobs += [(batch, f"compute_{number}") for batch in batches(sorted(rest))]
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(PROCESSES, mp_context=spawn) as pool:
         found = list(pool.map(failures, *zip(*jobs, strict=True)))
