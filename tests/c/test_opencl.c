@@ -729,6 +729,24 @@ static void test_mapped_products(gpucontext *ctx) {
   api->clReleaseMemObject(memory);
 }
 
+/* The choice is told to the driver, and is in the keys of kernels on disk. */
+static void test_kernels_that_are_not_optimised(void) {
+  static const char *const values[] = {"0", "1", ""}, option[] = "-cl-opt-disable";
+  const char *variable = "GPUARRAY_OPENCL_OPTIMIZE", *chosen = getenv(variable);
+  char *before = chosen ? strdup(chosen) : NULL;
+  for (int i = 0; i < 3; i++) {
+    setenv(variable, values[i], 1);
+    gpucontext *ctx = open_device();
+    CHECK((strstr(device_of(ctx)->options, option) != NULL) == (i == 0));
+    CHECK((strstr(ctx->info.bin_id, option) != NULL) == (i == 0));
+    gpucontext_deref(ctx);
+  }
+  unsetenv(variable);
+  if (before)
+    setenv(variable, before, 1);
+  free(before);
+}
+
 int main(int argc, char **argv) {
   (void)argc;
   setenv("GPUARRAY_CACHE_DIR", "", 1);
@@ -740,6 +758,7 @@ int main(int argc, char **argv) {
   memcpy(&api, &device_of(ctx)->api, sizeof api);
   test_wrong_places();
   test_places_of_a_log(ctx);
+  test_kernels_that_are_not_optimised();
   test_contexts_that_are_not_adopted();
   test_what_is_not_ours(ctx);
   test_tensors(ctx);

@@ -9,7 +9,9 @@
  *
  * Kernel sources: if the environment variable GPUARRAY_DUMP_KERNELS names a folder, the
  * source of each kernel that a context loads, the library's own or a user's, is also
- * written there, without the prelude. */
+ * written there, without the prelude. A context of OpenCL that is opened while the
+ * environment variable GPUARRAY_OPENCL_OPTIMIZE is 0 compiles them without
+ * optimisation (-cl-opt-disable), for debuggers and tests. */
 #ifndef GPUARRAY_BUFFER_H
 #define GPUARRAY_BUFFER_H
 
