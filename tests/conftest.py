@@ -10,6 +10,12 @@ compiler's tests and of the examples in docstrings, which stand on those, one in
 marked ``every_case`` and has all of them everywhere. Without any device the tests run
 that need no kernel, on the null device, as they do in any case.
 
+``--share`` finds what compilers do wrong where they optimise, for CI, whose run of all
+tests has none of that (``GPUARRAY_OPENCL_OPTIMIZE=0``). On every device it runs what is
+marked ``every_case`` and, of each module, one case in ``SHARE``, in ``HIGHER_SHARE`` of
+those in ``HIGHER``. What is marked ``optimized``, as it would run too long without, has
+the cases that a run of all tests gives it.
+
 ``--context oclgrind`` is the simulator that finds what kernels do out of bounds, which
 the library takes for a processor, ``--context oclgrind-gpu`` the same that says it is a
 GPU; ``-m oclgrind`` picks the tests that it is fast enough for.
@@ -44,6 +50,11 @@ def pytest_addoption(parser):
         help="a device to test on, such as cuda0 or opencl0:0; may be repeated",
     )
     parser.addoption(
+        "--share",
+        action="store_true",
+        help="a share of each module's cases on every device, and no others",
+    )
+    parser.addoption(
         "--shapes",
         type=int,
         default=24,
@@ -60,6 +71,7 @@ def pytest_configure(config):
     for line in (
         "oclgrind: also run under the kernel simulator",
         "every_case: all cases run on every device, not a share of them",
+        "optimized: so many operations that kernels must be optimised",
     ):
         config.addinivalue_line("markers", line)
     config.gpuarray_cache = None
@@ -107,6 +119,8 @@ def pytest_ignore_collect(collection_path):
 def pytest_report_header(config):
     sampled = ", ".join(config.gpuarray_sampled)
     share = f"; a share of the cases on {sampled}" if sampled else ""
+    if config.getoption("--share"):
+        share = ", a share of the cases"
     return f"devices tested: {', '.join(config.gpuarray_contexts)}{share}"
 
 
@@ -118,14 +132,19 @@ def pytest_generate_tests(metafunc):
 
 def pytest_collection_modifyitems(config, items):
     """Leave out the cases that a sampled device need not run."""
-    cases = {}
+    only_share, cases, left = config.getoption("--share"), {}, set()
+    sampled = config.gpuarray_sampled
     for item in items:
         context = item.callspec.params.get("context") if _has_cases(item) else None
-        if context in config.gpuarray_sampled and not item.get_closest_marker(
-            "every_case"
-        ):
-            cases.setdefault((_kind(item), context), []).append(item)
-    left = {item for of_test in cases.values() for item in _left_out(of_test)}
+        is_short = only_share and not item.get_closest_marker("optimized")
+        if item.get_closest_marker("every_case"):
+            continue
+        if is_short and context is None:
+            left.add(item)
+        elif is_short or context in sampled:
+            kind = item.path if is_short else _kind(item)
+            cases.setdefault((kind, context), []).append(item)
+    left.update(item for of_test in cases.values() for item in _left_out(of_test))
     if left:
         config.hook.pytest_deselected(items=sorted(left, key=lambda item: item.nodeid))
         items[:] = [item for item in items if item not in left]

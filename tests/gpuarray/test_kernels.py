@@ -357,6 +357,7 @@ def test_kernels_are_pickled_after_they_were_used(context):
         assert_same(pickle.loads(pickle.dumps(kernel))(x), expected)
 
 
+@pytest.mark.every_case
 def test_a_compiled_kernel_takes_little_memory(context):
     """Intel's runtime keeps 3 MB of each program that it compiled from a source."""
     name = f"grows_{context.name.replace(':', '_')}"

@@ -208,6 +208,7 @@ NARROW = [
 ]
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize("shape", NARROW, ids=str)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 def test_narrow_sides(context, dtype, shape):
@@ -317,6 +318,7 @@ def test_batches(context, dtype):
         assert_near(got, -0.5 * want)
 
 
+@pytest.mark.optimized
 @pytest.mark.parametrize(("m", "n"), [(1664, 1668), (2304, 2308)])
 def test_large_tiles_of_every_layout(context, m, n):
     """Sizes from which a GPU takes its large tiles, whole ones and not."""
