@@ -350,6 +350,8 @@ OVERWRITTEN = {
     "ger": 0,
     "kernel": 0,
     "product": 2,
+    "sparse_product_add": 4,
+    "sparse_solve": 3,
 }
 """The input that the result of a routine overwrites, as in the library's table."""
 OVERWRITTEN_BY_PARAMS = ("rows", "row_products", "row_totals")

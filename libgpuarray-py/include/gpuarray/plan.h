@@ -192,6 +192,23 @@ int GpuPlan_defer(gpuplan_function function, void *data, unsigned int n_out,
  *   product a b c [kind (0 dot, 1 gemv, 2 gemm, 3 batch), transpose a, transpose b,
  *     alpha (real, imaginary), beta (real, imaginary)]: overwrites `c`
  *   ger a x y [alpha (real, imaginary)]: overwrites `a`
+ *   Sparse matrices are values, indices and indptr; behind the arrays are the lengths
+ * of their shape, and the first number is the format (<gpuarray/sparse.h>). Results of
+ *     three are values, indices and indptr.
+ *   sparse_product a x [format, x from the left], sparse_product_add a x y [the same,
+ *     alpha (real, imaginary), beta (real, imaginary)]: overwrites y
+ *   sparse_sampled indices indptr x y [format], sparse_sample indices indptr dense
+ *     [format]: values
+ *   sparse_solve a x [format, flags]: overwrites x
+ *   sparse_dense a [format], sparse_convert a [format, to]: three results, sparse_sort
+ * a [format]: three; sparse_sum a [format, axis], sparse_diagonal a [format, offset]
+ *   sparse_unique_count a [format], sparse_unique a counts n [format]: three;
+ *     sparse_take_count a indices [format, axis], sparse_take a indices counts n
+ *     [format, axis]: three; n, the number of values, is behind the shape
+ *   sparse_match a b [format], sparse_merge a b matches n [format, is a product, alpha
+ *     (real, imaginary), beta (real, imaginary)]: three
+ *   sparse_terms_count a b [format], sparse_terms a b counts n [format]: three, of COO;
+ *     the shape is three lengths
  *   conv image filters [gpuconv], conv_grad_image grad filters lengths [gpuconv],
  *     conv_grad_filters image grad lengths [gpuconv]: lengths are the output's spatial
  *     axes; [gpuconv] are nd, groups, flags, and each three strides, dilations, and
