@@ -169,6 +169,8 @@ static int compress(GpuSparse *out, const GpuSparse *a) {
     GA_THEN(status, ga__sparse_compress(&result.indptr, &a->indptr, a->rows));
     return ga__sparse_return(out, &result, status);
   }
+  if (status == GA_NO_ERROR && ga__sparse_has_buckets(a))
+    return ga__sparse_return(out, &result, ga__sparse_buckets(&result, a));
   GA_THEN(status, find_order(&o, &a->indptr, NULL, a->rows, a->columns));
   if (status == GA_NO_ERROR) {
     const GpuArray sorted = as_indices(&o.sorted, &a->indptr);

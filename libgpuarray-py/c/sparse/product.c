@@ -21,13 +21,11 @@ typedef struct geometry {
 } geometry;
 
 static void plan_lanes(geometry *g, const gpucontext *ctx, size_t mean) {
-  if (ctx->info.is_cpu) {
-    const size_t most = 16;
-    g->rows.per =
-        (unsigned char)(g->width == 1 ? 1
-                                      : ga__smaller(most, ga__power_above(g->width)));
-    g->rows.lanes = g->rows.width = 1;
-    g->rows.threads = 1;
+  if (ctx->info.is_cpu) { /* vectors of 16 columns, four side by side */
+    g->rows.width = (unsigned char)ga__smaller(16, ga__power_above(g->width));
+    g->rows.per = (unsigned char)ga__smaller(4, ga__ceil_div(g->width, 16));
+    g->rows.lanes = 1;
+    g->rows.threads = g->rows.width;
     return;
   }
   const size_t width = ga__smaller(32, ga__power_above(g->width));
@@ -60,42 +58,6 @@ static void plan(geometry *g, const ga_sparse_product *p) {
 
 /* ---- launches ---- */
 
-static ssize_t stride(const GpuArray *a, unsigned int axis) {
-  return axis < a->nd ? a->strides[axis] / (ssize_t)gpuarray_get_elsize(a->typecode)
-                      : 0;
-}
-
-static void add_arguments(ga_args *args, const ga_sparse_product *p, const geometry *g,
-                          const GpuArray *list, const GpuArray *parts) {
-  const GpuSparse *a = p->a;
-  /* what has no elements has no memory, and is not read */
-  const bool is_empty = ga__sparse_count(a) == 0;
-  const GpuArray *values = is_empty ? &a->indptr : &a->values;
-  const GpuArray *x = p->x && !is_empty ? p->x : values, *y = p->y;
-  const int typecode = a->values.typecode;
-  args->n = 0;
-  ga__sparse_add(args, y, false);
-  ga__sparse_add(args, values, true);
-  ga__sparse_add(args, is_empty ? &a->indptr : &a->indices, true);
-  ga__sparse_add(args, &a->indptr, true);
-  ga__sparse_add(args, x, true);
-  ga__sparse_add(args, list->data ? list : y, false);
-  ga__sparse_add(args, parts->data ? parts : y, false);
-  ga__args_u64(args, a->rows);
-  ga__args_u64(args, a->columns);
-  ga__args_u64(args, ga__sparse_count(a));
-  ga__args_u64(args, g->width);
-  ga__args_i64(args, stride(x, 0));
-  ga__args_i64(args, stride(y, 0));
-  ga__args_i64(args, stride(y, 1));
-  ga__args_i64(args, p->offset);
-  ga__args_u64(args, g->room > 0 ? g->limit : ga__sparse_count(a));
-  ga__args_u64(args, g->room);
-  ga__sparse_add_factor(args, typecode, p->alpha, 1);
-  ga__sparse_add_factor(args, typecode, p->beta, 0);
-  ga__args_i32(args, p->beta && (p->beta[0] != 0 || p->beta[1] != 0));
-}
-
 static int run(const ga_sparse_product *p, const geometry *g, const GpuArray *list,
                const GpuArray *parts) {
   gpucontext *ctx = ga__sparse_context(p->a);
@@ -104,7 +66,10 @@ static int run(const ga_sparse_product *p, const geometry *g, const GpuArray *li
       ctx->info.is_cpu ? 16 : (size_t)g->rows.threads / g->rows.lanes / g->rows.width;
   const size_t tiles = ctx->info.is_cpu ? 1 : ga__ceil_div(g->width, tile);
   ga_args args;
-  add_arguments(&args, p, g, list, parts);
+  const ga_sparse_sizes sizes = {
+      g->width, g->room > 0 ? g->limit : ga__sparse_count(p->a), g->room};
+  args.n = 0;
+  ga__sparse_add_product(&args, p, &sizes, list, parts);
   GA_TRY(ga__sparse_launch_sized(ctx, &g->rows, &args,
                                  ga__ceil_div(p->a->rows, per_group) * tiles));
   if (g->room == 0)
@@ -184,7 +149,9 @@ static int compute(const ga_sparse_product *given) {
   ga_sparse_product p = *given;
   GpuSparse rows = {0};
   GpuArray x = {0}, apart = {0}, target = *given->y; /* borrowed */
-  int status = ga__sparse_as_rows(&rows, given->a);
+  const bool scatters = ga__sparse_scatters(given);
+  int status =
+      scatters ? GpuSparse_view(&rows, given->a) : ga__sparse_as_rows(&rows, given->a);
   p.a = &rows;
   if (given->x != NULL) {
     GA_THEN(status, open_dense(&x, given->x));
@@ -194,7 +161,7 @@ static int compute(const ga_sparse_product *given) {
     status = GpuArray_copy(&apart, given->y, GA_C_ORDER);
     p.y = &apart;
   }
-  GA_THEN(status, ga__sparse_product(&p));
+  GA_THEN(status, scatters ? ga__sparse_scatter(&p) : ga__sparse_product(&p));
   if (apart.data != NULL)
     GA_THEN(status, GpuArray_move(&target, &apart));
   GpuSparse_clear(&rows);

@@ -6,6 +6,7 @@
 #include <gpuarray/sparse.h>
 
 #include "c/array/array.h"
+#include "c/device/arguments.h"
 
 /* Entry check of every operation: GA_VALUE_ERROR, GA_INVALID_ERROR or GA_XLARGE_ERROR
  * unless formats, types, lengths and layouts of the arrays fit. */
@@ -69,5 +70,23 @@ typedef struct ga_sparse_product {
   ssize_t offset; /* of a diagonal */
 } ga_sparse_product;
 int ga__sparse_product(const ga_sparse_product *p);
+
+/* On processors the product with CSC, x A by its rows, without a conversion: each item
+ * scatters into a part of its own. */
+bool ga__sparse_scatters(const ga_sparse_product *p);
+int ga__sparse_scatter(const ga_sparse_product *p);
+/* Columns of x; values of the longest row that one launch sums; pieces of longer rows,
+ * or shares of a scatter. */
+typedef struct ga_sparse_sizes {
+  size_t width, limit, room;
+} ga_sparse_sizes;
+/* The arguments of such products; `list` and `parts` may have no memory. */
+void ga__sparse_add_product(ga_args *args, const ga_sparse_product *p,
+                            const ga_sparse_sizes *s, const GpuArray *list,
+                            const GpuArray *parts);
+/* On processors the sort of COO by rows, by counting, where counters are few: fills the
+ * arrays of *out, of which indptr is made. */
+bool ga__sparse_has_buckets(const GpuSparse *a);
+int ga__sparse_buckets(GpuSparse *out, const GpuSparse *a);
 
 #endif

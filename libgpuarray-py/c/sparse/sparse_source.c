@@ -4,6 +4,8 @@
 #include "c/base/counts.h"
 #include "c/base/dtype.h"
 #include "c/program/kernel_text.h"
+#include "c/sparse/kernels/buckets_cpu.inc"
+#include "c/sparse/kernels/columns_cpu.inc"
 #include "c/sparse/kernels/compress.inc"
 #include "c/sparse/kernels/expand.inc"
 #include "c/sparse/kernels/inspect.inc"
@@ -29,6 +31,10 @@ static const struct {
     [GA_SPARSE_ROWS] = {"sparse_rows", rows_text, rows_cpu_text},
     [GA_SPARSE_LONG] = {"sparse_long_rows", long_rows_text, long_rows_text},
     [GA_SPARSE_LONG_SUM] = {"sparse_long_sums", long_rows_text, long_rows_text},
+    [GA_SPARSE_COLUMNS] = {"sparse_columns", columns_cpu_text, columns_cpu_text},
+    [GA_SPARSE_COLUMNS_SUM] = {"sparse_columns_sum", columns_cpu_text,
+                               columns_cpu_text},
+    [GA_SPARSE_BUCKETS] = {"sparse_buckets", buckets_cpu_text, buckets_cpu_text},
     [GA_SPARSE_EXPAND] = {"sparse_expand", expand_text, expand_text},
     [GA_SPARSE_COMPRESS] = {"sparse_compress", compress_text, compress_text},
     [GA_SPARSE_KEYS] = {"sparse_keys", keys_text, keys_text},
@@ -116,7 +122,8 @@ static void add_terms(ga_strbuf *t, const ga_sparse_spec *s) {
       "SP_MUL(v, SP_LOAD(x[(ga_ssize)(j) * x_row + (ga_ssize)(c)]))", "v",
       "(ga_long)(j) - (ga_long)row == shift ? v : SP_ZERO"};
   ga__strbuf_addf(t, "#define SP_IS_SUM %d\n#define SP_TERM(v, j, c) (%s)\n",
-                  s->kind == GA_SPARSE_LONG_SUM, terms[s->form]);
+                  s->kind == GA_SPARSE_LONG_SUM || s->kind == GA_SPARSE_COLUMNS_SUM,
+                  terms[s->form]);
 }
 
 static int write_source(ga_source *out, const gpucontext *ctx, const void *spec) {
@@ -128,11 +135,12 @@ static int write_source(ga_source *out, const gpucontext *ctx, const void *spec)
                   "#define SP_FORM %d\n#define SP_LANES %d\n#define SP_WIDTH %d\n"
                   "#define SP_PER %d\n#define SP_THREADS %d\n",
                   s->form, s->lanes, s->width, s->per, s->threads);
-  if (s->kind == GA_SPARSE_MOVE || s->kind == GA_SPARSE_TAKE)
+  if (s->kind == GA_SPARSE_MOVE || s->kind == GA_SPARSE_TAKE ||
+      s->kind == GA_SPARSE_BUCKETS)
     ga__strbuf_addf(&text, "#define SP_VALUE %s\n", word_type(s->typecode));
   else
     add_arithmetic(&text, s->typecode);
-  if (s->kind <= GA_SPARSE_LONG_SUM)
+  if (s->kind <= GA_SPARSE_COLUMNS_SUM)
     add_terms(&text, s);
   ga__strbuf_add(&text, s->is_cpu ? kernels[s->kind].cpu_text : kernels[s->kind].text);
   out->is_closed = true;
@@ -158,6 +166,13 @@ int ga__sparse_launch(gpucontext *ctx, const ga_sparse_spec *spec, const ga_args
                    kernel, args, items, 1,
                    ga__smaller(GA_CPU_GROUPS * processors, ga__ceil_div(items, 256)))
              : ga__kernel_launch_items(kernel, args, items, 256, 64 * processors);
+}
+
+int ga__sparse_launch_shares(gpucontext *ctx, const ga_sparse_spec *spec,
+                             const ga_args *args, size_t shares) {
+  gpukernel *kernel;
+  GA_TRY(ga__sparse_kernel(&kernel, ctx, spec));
+  return ga__kernel_launch_items(kernel, args, shares, 1, shares);
 }
 
 int ga__sparse_launch_sized(gpucontext *ctx, const ga_sparse_spec *spec,

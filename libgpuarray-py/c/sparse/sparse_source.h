@@ -5,9 +5,12 @@
 #include "c/program/kernel_table.h"
 
 enum ga_sparse_kernel {
-  GA_SPARSE_ROWS,         /* products: rows by lanes, or by processors' items */
-  GA_SPARSE_LONG,         /* products: pieces of long rows */
-  GA_SPARSE_LONG_SUM,     /* products: sums of the pieces */
+  GA_SPARSE_ROWS,     /* products: rows by lanes, or by processors' items */
+  GA_SPARSE_LONG,     /* products: pieces of long rows */
+  GA_SPARSE_LONG_SUM, /* products: sums of the pieces */
+  GA_SPARSE_COLUMNS,  /* products from the left, on processors */
+  GA_SPARSE_COLUMNS_SUM,
+  GA_SPARSE_BUCKETS,      /* sorts by rows, on processors */
   GA_SPARSE_EXPAND,       /* the row of each value */
   GA_SPARSE_COMPRESS,     /* where each row begins */
   GA_SPARSE_KEYS,         /* keys to sort by, and positions */
@@ -44,6 +47,9 @@ int ga__sparse_kernel(gpukernel **out, gpucontext *ctx, const ga_sparse_spec *sp
 /* Launches it over `items` elements, of which there is at least one. */
 int ga__sparse_launch(gpucontext *ctx, const ga_sparse_spec *spec, const ga_args *args,
                       size_t items);
+/* The same on a processor with one item for each of a few shares. */
+int ga__sparse_launch_shares(gpucontext *ctx, const ga_sparse_spec *spec,
+                             const ga_args *args, size_t shares);
 /* Launches up to `groups` work groups of spec->threads. */
 int ga__sparse_launch_sized(gpucontext *ctx, const ga_sparse_spec *spec,
                             const ga_args *args, size_t groups);

@@ -17,6 +17,8 @@ KERNEL void SP_NAME(GLOBAL_MEM SP_INDEX *out, ga_size out_off,
       (GLOBAL_MEM const SP_INDEX *)((GLOBAL_MEM const char *)b_indptr + b_indptr_off);
   b_indices =
       (GLOBAL_MEM const SP_INDEX *)((GLOBAL_MEM const char *)b_indices + b_indices_off);
+  SP_WALK(place, stop);
+  (void)place_row;
   SP_EACH(k, n + 1) {
     ga_int found = 0;
     if (k < n) {

@@ -35,6 +35,8 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
   SP_READ(SP_INDEX, b_rows);
   SP_READ(SP_INDEX, b_indices);
   SP_READ(SP_INDEX, b_indptr);
+  SP_WALK(other, stop);
+  (void)other_row;
   SP_EACH(k, an) {
     const SP_INDEX column = a_indices[k];
     const ga_int meets = matches[k + 1] != matches[k];
@@ -60,6 +62,7 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
 #endif
   }
 #if !SP_FORM
+  other_row = ~(ga_ulong)0;
   SP_EACH(k, bn) {
     const SP_INDEX column = b_indices[k];
     SP_SEARCH(other, stop, a_indptr, a_indices, an, b_rows[k], column)

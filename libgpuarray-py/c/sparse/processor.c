@@ -1,0 +1,93 @@
+/* Ways of processors: items are few, so that each can have memory of its own as long as
+ * a row or a column. */
+#include "c/base/counts.h"
+#include "c/sparse/sparse.h"
+#include "c/sparse/sparse_source.h"
+
+/* ---- x A ---- */
+
+bool ga__sparse_scatters(const ga_sparse_product *p) {
+  return ga__sparse_context(p->a)->info.is_cpu && p->a->format == GA_SPARSE_CSC &&
+         p->term != GA_SPARSE_DIAGONAL && p->y->nd == 1 && ga__sparse_count(p->a) > 0;
+}
+
+int ga__sparse_scatter(const ga_sparse_product *p) {
+  const GpuSparse a = ga__sparse_turned(p->a); /* y = x a */
+  gpucontext *ctx = ga__sparse_context(&a);
+  const size_t shares = ga__smaller(ctx->info.processors, a.rows);
+  const size_t length = shares * a.columns;
+  ga_sparse_spec spec = {.kind = GA_SPARSE_COLUMNS,
+                         .typecode = (unsigned char)a.values.typecode,
+                         .index = (unsigned char)a.indices.typecode,
+                         .form = (unsigned char)p->term};
+  GpuArray parts = {0};
+  ga_args args = {0};
+  GA_TRY(GpuArray_empty(&parts, ctx, ga__dtype_work(a.values.typecode), 1, &length,
+                        GA_C_ORDER));
+  const ga_sparse_product turned = {.a = &a,
+                                    .term = p->term,
+                                    .x = p->x,
+                                    .y = p->y,
+                                    .alpha = p->alpha,
+                                    .beta = p->beta};
+  const ga_sparse_sizes sizes = {1, 0, shares};
+  const GpuArray none = {0};
+  ga__sparse_add_product(&args, &turned, &sizes, &none, &parts);
+  int status = ga__sparse_launch_shares(ctx, &spec, &args, shares);
+  spec.kind = GA_SPARSE_COLUMNS_SUM;
+  GA_THEN(status, ga__sparse_launch(ctx, &spec, &args, a.columns));
+  GpuArray_clear(&parts);
+  return status;
+}
+
+/* ---- sorts by rows ---- */
+
+static int queue_buckets(const GpuArray *counts, const GpuSparse *out,
+                         const GpuSparse *a, size_t shares) {
+  gpucontext *ctx = ga__sparse_context(a);
+  const ga_sparse_spec spec = {
+      .kind = GA_SPARSE_BUCKETS,
+      .typecode = (unsigned char)(out ? gpuarray_get_elsize(a->values.typecode) : 1),
+      .index = (unsigned char)a->indices.typecode,
+      .form = out != NULL};
+  ga_args args = {0};
+  ga__sparse_add(&args, counts, false);
+  ga__sparse_add(&args, out ? &out->values : counts, false);
+  ga__sparse_add(&args, out ? &out->indices : counts, false);
+  ga__sparse_add(&args, &a->indptr, true);
+  ga__sparse_add(&args, &a->values, true);
+  ga__sparse_add(&args, &a->indices, true);
+  ga__args_u64(&args, a->rows);
+  ga__args_u64(&args, ga__sparse_count(a));
+  ga__args_u64(&args, shares);
+  return ga__sparse_launch_shares(ctx, &spec, &args, shares);
+}
+
+bool ga__sparse_has_buckets(const GpuSparse *a) {
+  const gpucontext *ctx = ga__sparse_context(a);
+  return ctx->info.is_cpu &&
+         a->rows < 4 * ga__sparse_count(a) / (ctx->info.processors + 1);
+}
+
+/* Every `shares`-th of the scanned counts is where a row begins. */
+static int take_pointers(GpuArray *out, const GpuArray *counts, size_t rows,
+                         size_t shares) {
+  GpuArray some = *counts; /* borrowed */
+  some.dimensions[0] = rows + 1;
+  some.strides[0] *= (ssize_t)shares;
+  GpuArray_fix_flags(&some);
+  return GpuArray_copy(out, &some, GA_C_ORDER);
+}
+
+int ga__sparse_buckets(GpuSparse *out, const GpuSparse *a) {
+  gpucontext *ctx = ga__sparse_context(a);
+  const size_t shares = ctx->info.processors, length = a->rows * shares + 1;
+  GpuArray counts = {0};
+  GA_TRY(GpuArray_zeros(&counts, ctx, a->indices.typecode, 1, &length, GA_C_ORDER));
+  int status = queue_buckets(&counts, NULL, a, shares);
+  GA_THEN(status, ga__sparse_scan(&counts));
+  GA_THEN(status, take_pointers(&out->indptr, &counts, a->rows, shares));
+  GA_THEN(status, queue_buckets(&counts, out, a, shares));
+  GpuArray_clear(&counts);
+  return status;
+}
