@@ -272,3 +272,16 @@ def test_sparse_vectors(context):
     assert v.get().shape == (5,) and v.sum().item() == 4 and v.ndim == 1
     assert v[3].item() == -1 and v[1:].toarray().tolist() == [3, 0, -1, 2]
     same(sparse.coo_array(array.toarray(), context=context), array)
+
+
+def test_products_of_two_types(context):
+    a, b = host((5, 7), 0.5, "int32"), host((7, 6), 0.5, "float32")
+    A, B = on(context, a), on(context, b)
+    same(A @ B, (a @ b).astype("float64"))
+    wide = tuple(
+        gpuarray.asarray(x.astype("int64"), context=context)
+        for x in (b.indices, b.indptr)
+    )
+    W = sparse.csr_array((B.data, *wide), shape=b.shape)
+    same(A @ W, a @ b)
+    same(W.T @ A.T, b.T @ a.T)

@@ -157,3 +157,24 @@ def test_singular_values(context):
 
 def a_complex(rng):
     return rng.standard_normal((20, 15)) + 1j * rng.standard_normal((20, 15))
+
+
+def test_triangular_systems(context):
+    a = host((9, 9), 0.4, "float64") + sp.diags_array(np.arange(8.0, 17))
+    b = right_side(9)
+    for format in ("csr", "csc", "coo"):
+        A = on(context, a.asformat(format))
+        for lower in (True, False):
+            for unit in (True, False):
+                part = np.tril(a.toarray()) if lower else np.triu(a.toarray())
+                if unit:
+                    np.fill_diagonal(part, 1)
+                for right in (b, np.stack([b, 2 * b], axis=1)):
+                    B = gpuarray.asarray(right, context=context)
+                    x = linalg.spsolve_triangular(A, B, lower, unit_diagonal=unit)
+                    np.testing.assert_allclose(part @ x.get(), right, 1e-9, 1e-9)
+                    assert (B.get() == right).all()
+    linalg.spsolve_triangular(A, B, overwrite_b=True)
+    assert not (B.get() == right).all()
+    with pytest.raises(gpuarray.BadValue, match="expected 9 rows"):
+        linalg.spsolve_triangular(A, B[1:])

@@ -10,6 +10,7 @@ import numpy as np
 from gpuarray._creation.filled import zeros
 from gpuarray._manipulation.sets import union1d
 from gpuarray._manipulation.take_put import flatnonzero, put
+from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray._sorting.searching import searchsorted
 from gpuarray._sparse.base import (
     check_context,
@@ -20,6 +21,7 @@ from gpuarray._sparse.base import (
     is_sparse,
     make,
     require,
+    struct,
     would_be_dense,
 )
 from gpuarray._sparse.conversion import (
@@ -28,12 +30,12 @@ from gpuarray._sparse.conversion import (
     kept,
     keys,
     of_keys,
-    places,
     without_zeros,
 )
 from gpuarray._sparse.pattern import Pattern
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.array import Array
+from gpuarray.dtypes import dtype_to_typecode
 from gpuarray.errors import BadType, BadValue, Unsupported
 
 Function = Callable[..., Any]
@@ -197,15 +199,10 @@ def _at_places(function: Function, a: Any, b: Any, operation: str) -> Any:
             f"{operation}: a dense operand of shape {dense.shape} is not repeated to "
             f"{a.shape}, the shape of the sparse one; use A.toarray()"
         )
-    row, column = places(a)
-    if dense.ndim == 2:
-        at = [
-            0 if length == 1 else index
-            for length, index in zip(dense.shape, (row, column), strict=True)
-        ]
-        values = dense[at[0], at[1]] if a.nnz else dense.reshape(-1)[:0]
-    else:
-        values = dense if dense.shape == (1,) else dense[column]
+    place = ffi.new(ARRAY)
+    check(lib.GpuSparse_sample(place, struct(a), dense.struct), operation)
+    typecode = dtype_to_typecode(dense.dtype)
+    values = Array.wrap(place, a.context, dense.dtype, typecode)
     return a._with_values(function(a._values, values))
 
 

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from gpuarray._core.arguments import Order
-from gpuarray._creation.filled import empty
 from gpuarray._creation.ranges import arange
-from gpuarray._manipulation.joining import concatenate
 from gpuarray._manipulation.take_put import flatnonzero
 from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray._sorting.searching import searchsorted
@@ -29,7 +27,6 @@ from gpuarray._sparse.pattern import (
     Knowledge,
     Pattern,
     made,
-    struct_of,
 )
 from gpuarray.array import Array
 from gpuarray.dtypes import dtype_to_typecode
@@ -162,19 +159,6 @@ def places(a: Any) -> tuple[Any, Any]:
     return pattern.indptr, pattern.indices
 
 
-def lines(starts: Array, count: int) -> Array:
-    """Return for each of ``count`` places the number of the interval that it is in.
-
-    ``starts`` of intervals that follow one another, from 0 to ``count``.
-    """
-    dtype = starts.dtype
-    filler = empty(count, dtype, starts.context)
-    flat = Pattern("csr", (starts.size - 1, 1), filler, starts)
-    call = lib.GpuSparse_convert
-    struct = struct_of(flat, filler)
-    return made("tocoo", starts.context, call, struct, FORMATS["coo"])[1].indptr  # type: ignore[no-any-return]
-
-
 def major_lengths(a: Any) -> tuple[int, int]:
     """Return the number of compressed lines and their length: of COO, of rows."""
     rows, columns = a._pattern.lengths
@@ -255,24 +239,10 @@ def canonical(a: Any) -> Any:
     """
     if is_canonical(a):
         return a
-    ordered = a if flags(a) & SORTED else _sorted(a)
-    if is_canonical(ordered):
-        return ordered
-    return _summed(ordered)
-
-
-def _summed(a: Any) -> Any:
-    """Return sorted values with their duplicates added, in the order of storage."""
-    numbers = keys(a)
-    is_first = concatenate([numbers[:1] >= 0, numbers[1:] != numbers[:-1]])
-    starts = flatnonzero(is_first)
-    end = starts.from_host(np.array([a.nnz]), a.context)
-    bounds = concatenate([starts, end]).astype(a._pattern.indices.dtype)
-    values = empty(starts.size, a.dtype, a.context)
-    lengths = starts.size, major_lengths(a)[1]
-    groups = Pattern("csr", lengths, a._pattern.indices, bounds)
-    check(lib.GpuSparse_sum(values.struct, struct_of(groups, a._values), 1))
-    return make(values, of_keys(a, numbers[starts]), a.shape)
+    call = lib.GpuSparse_sum_duplicates
+    values, pattern = made("sum_duplicates", a.context, call, struct(a))
+    pattern.knowledge.flags = CANONICAL
+    return make(values, pattern, a.shape)
 
 
 def _become(a: Any, other: Any) -> None:

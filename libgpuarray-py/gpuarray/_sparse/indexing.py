@@ -15,22 +15,21 @@ from gpuarray._creation.ranges import arange
 from gpuarray._indexing.advanced_indexing import upload_indices
 from gpuarray._manipulation.joining import concatenate
 from gpuarray._manipulation.take_put import flatnonzero
+from gpuarray._native import lib
 from gpuarray._sorting.searching import searchsorted
-from gpuarray._sparse.base import is_sparse, make, require_matrix
+from gpuarray._sparse.base import is_sparse, make, require_matrix, struct
 from gpuarray._sparse.conversion import (
     asformat,
     canonical,
     converted,
     kept,
     keys,
-    lines,
     major_lengths,
     places,
 )
-from gpuarray._sparse.pattern import CANONICAL, INT64, Knowledge, Pattern, index_dtype
+from gpuarray._sparse.pattern import CANONICAL, INT64, Knowledge, Pattern, made
 from gpuarray._sparse.reductions import nonzero
 from gpuarray._ufunc.elementwise import FUNCTIONS
-from gpuarray._ufunc.scanning import cumsum
 from gpuarray.array import Array
 from gpuarray.errors import BadIndex, BadValue, Unsupported
 
@@ -203,22 +202,12 @@ def _within(a: Any, axis: int, start: int, stop: int, step: int) -> Any:
 
 def _taken(a: Any, rows: Array) -> Any:
     """Return the rows of a CSR array at indices; waits for the number of values."""
-    pattern = a._pattern
-    starts = pattern.indptr.astype(INT64)
-    counts = (starts[1:] - starts[:-1])[rows]
-    ends = concatenate([starts[:1], cumsum(counts)])
-    total = int(ends[-1])
-    owner = lines(ends, total)
-    at = arange(total, context=a.context) + (starts[:-1][rows] - ends[:-1])[owner]
-    index = pattern.indices.dtype
-    if index != INT64:
-        index = index_dtype(total)
-    indices = pattern.indices[at].astype(index, copy=False)
-    known = pattern.knowledge.flags == CANONICAL and not pattern.knowledge.lent
-    lengths = (rows.size, a.shape[1])
-    knowledge = Knowledge(CANONICAL if known else None)
-    taken = Pattern("csr", lengths, indices, ends.astype(index), knowledge)
-    return make(a._values[at], taken)
+    knowledge = a._pattern.knowledge
+    is_known = knowledge.flags == CANONICAL and not knowledge.lent
+    args = struct(a), rows.struct, 0
+    values, pattern = made("index", a.context, lib.GpuSparse_take, *args)
+    pattern.knowledge.flags = CANONICAL if is_known else None
+    return make(values, pattern)
 
 
 # ---- elements ----

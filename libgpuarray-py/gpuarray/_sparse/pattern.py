@@ -71,6 +71,13 @@ class Pattern:
         self.lend()  # what is sorted by rows is not by columns
         return Pattern("coo", lengths, self.indptr, self.indices, Knowledge(None, True))
 
+    def widened(self) -> Pattern:
+        """Return the pattern with indices of 64 bits."""
+        indices, indptr = (
+            array.astype(INT64, copy=False) for array in (self.indices, self.indptr)
+        )
+        return Pattern(self.format, self.lengths, indices, indptr)
+
     def copy(self) -> Pattern:
         """Return the pattern with index arrays of its own."""
         known = None if self.knowledge.lent else self.knowledge.flags

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 
 from gpuarray._creation.filled import empty
-from gpuarray._creation.ranges import arange
-from gpuarray._manipulation.joining import concatenate
 from gpuarray._native import check, ffi, lib
 from gpuarray._sparse.base import (
     check_context,
@@ -21,12 +19,9 @@ from gpuarray._sparse.base import (
     struct,
 )
 from gpuarray._sparse.conversion import (
-    canonical,
     converted,
-    lines,
 )
-from gpuarray._sparse.pattern import INT64, Pattern, index_dtype
-from gpuarray._ufunc.scanning import cumsum
+from gpuarray._sparse.pattern import CANONICAL, INT64, made, struct_of
 from gpuarray.array import Array
 from gpuarray.dtypes import result_type
 from gpuarray.errors import BadType, BadValue
@@ -126,41 +121,15 @@ def _sparse_product(a: Any, b: Any) -> Any:
 
 
 def _matrix_product(a: Any, b: Any, dtype: np.dtype[Any]) -> Any:
-    if a.format != "csc":
-        return converted(_by_rows(_csr(a), _csr(b), dtype), a.format)
-    # The transpose is the product of the transposes, in the other order.
-    first = make(b._values, b._pattern.turned())
-    second = make(a._values, a._pattern.turned())
-    product = _by_rows(_csr(first), second, dtype)
-    return make(product._values, product._pattern.turned())
-
-
-def _csr(a: Any) -> Any:
-    return converted(a, "csr")
-
-
-def _by_rows(a: Any, b: Any, dtype: np.dtype[Any]) -> Any:
-    """Return the product of two CSR arrays: its terms, listed, sorted and added.
-
-    Memory for all terms is needed: one for each value of ``a`` and value in the row of
-    ``b`` that it meets.
-    """
-    starts = b._pattern.indptr.astype(INT64)
-    counts = (starts[1:] - starts[:-1])[a._pattern.indices]
-    ends = concatenate([starts[:1], cumsum(counts)])
-    total = int(ends[-1])
-    shape = a.shape[0], b.shape[1]
-    index = index_dtype(*shape, total)
-    owner = lines(ends, total)
-    at = starts[a._pattern.indices][owner] + (
-        arange(total, context=a.context) - ends[owner]
-    )
-    rows = lines(a._pattern.indptr, a.nnz)[owner]
-    columns = b._pattern.indices[at]
-    terms = (
-        a._values.astype(dtype, copy=False)[owner]
-        * b._values.astype(dtype, copy=False)[at]
-    )
-    indices = columns.astype(index, copy=False), rows.astype(index, copy=False)
-    listed = make(terms, Pattern("coo", shape, *indices))
-    return converted(canonical(listed), "csr")
+    """Return the product of two matrices in the format of the first; waits."""
+    format = "csc" if a.format == "csc" else "csr"
+    pair = [converted(x, format) for x in (a, b)]
+    index = INT64 if INT64 in [x._pattern.indices.dtype for x in pair] else None
+    structs = []
+    for x in pair:
+        pattern = x._pattern if index is None else x._pattern.widened()
+        structs.append(struct_of(pattern, x._values.astype(dtype, copy=False)))
+    call = lib.GpuSparse_spgemm
+    values, pattern = made("matmul", a.context, call, *structs)
+    pattern.knowledge.flags = CANONICAL
+    return converted(make(values, pattern), a.format)

@@ -10,7 +10,9 @@ import numpy as np
 from gpuarray._core.base import require as require_array
 from gpuarray._creation.filled import empty, zeros
 from gpuarray._linalg.norms import vector_norm
+from gpuarray._native import check, lib
 from gpuarray._products.matmul import vdot
+from gpuarray._sparse.base import check_context, require_matrix, struct
 from gpuarray._sparse.operators import LinearOperator, aslinearoperator
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.array import Array
@@ -266,3 +268,45 @@ def _least_squares(table: Any, norm: float, limit: float) -> tuple[Any, bool]:
         if np.linalg.norm(right - part @ best) <= limit:
             return best, True
     return best, False
+
+
+# ---- triangular systems ----
+
+
+def spsolve_triangular(
+    A: Any,
+    b: Any,
+    lower: bool = True,
+    overwrite_A: bool = False,
+    overwrite_b: bool = False,
+    unit_diagonal: bool = False,
+) -> Array:
+    """Return the solution of A x = b, of a vector or the columns of a matrix.
+
+    A is lower triangular, or upper with ``lower=False``: values of the other triangle
+    are ignored, with ``unit_diagonal`` those of the diagonal, too. Nothing waits; a
+    diagonal of 0 gives infinities and nans. ``overwrite_b`` writes x into b.
+
+    >>> A = gpuarray.sparse.csr_array([[2.0, 0.0], [1.0, 4.0]])
+    >>> b = gpuarray.asarray([2.0, 5.0])
+    >>> print(gpuarray.sparse.linalg.spsolve_triangular(A, b))
+    [1. 1.]
+    """
+    operation = "spsolve_triangular"
+    rows, columns = require_matrix(A, operation).shape
+    require_array(b, operation)
+    if rows != columns:
+        raise BadValue(f"{operation}: a matrix of {A.shape}, expected a square")
+    if b.ndim not in (1, 2) or b.shape[0] != rows:
+        raise BadValue(f"{operation}: b has shape {b.shape}, expected {rows} rows")
+    check_context(A, b, operation)
+    dtype = result_type(A.dtype, b.dtype)
+    if kind_of(dtype) not in "fc":
+        dtype = np.dtype(np.float64)
+    x: Array = b.astype(dtype, copy=not (overwrite_b and b.dtype == dtype))
+    flags = (0 if lower else lib.GA_SPARSE_UPPER) | (
+        lib.GA_SPARSE_UNIT if unit_diagonal else 0
+    )
+    a = A.astype(dtype, copy=False)
+    check(lib.GpuSparse_solve(x.struct, struct(a), flags), operation)
+    return x

@@ -9,7 +9,12 @@ from gpuarray._sparse.operators import (
     aslinearoperator as aslinearoperator,
 )
 from gpuarray._sparse.singular import norm as norm, svds as svds
-from gpuarray._sparse.solvers import bicgstab as bicgstab, cg as cg, gmres as gmres
+from gpuarray._sparse.solvers import (
+    bicgstab as bicgstab,
+    cg as cg,
+    gmres as gmres,
+    spsolve_triangular as spsolve_triangular,
+)
 from gpuarray.errors import suggest_names as _suggest_names
 
 _suggest_names(__name__)
