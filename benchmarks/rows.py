@@ -37,12 +37,15 @@ class Sizes:
     width: int = 512
     images: int = 64  # in a batch
     less: int = 1  # their channels and sides are divided by it
+    sparse: int = 1 << 20  # rows and columns of sparse matrices
 
 
 SIZES = {
     "large": Sizes(2**28, 16384, 8192, 2**26, 100_000_000),
-    "small": Sizes(10_000_000, 3000, 1024, 2_500_000, 10_000_000, images=4),
-    "tiny": Sizes(1000, 16, 16, 100, 100, 3, 2, 4, 1, 4),  # for tests
+    "small": Sizes(
+        10_000_000, 3000, 1024, 2_500_000, 10_000_000, images=4, sparse=1 << 16
+    ),
+    "tiny": Sizes(1000, 16, 16, 100, 100, 3, 2, 4, 1, 4, 256),  # for tests
 }
 
 

@@ -79,10 +79,14 @@ class Spelled(SimpleNamespace):
 class Plain:
     """Names of libraries that spell as NumPy does; gradients are written by hand."""
 
-    def __init__(self, module: Any, generator: Any, asarray: Any = None) -> None:
-        """``generator`` is spelled as NumPy's; ``asarray`` gives an array in place."""
-        self.module, self.generator = module, generator
+    def __init__(
+        self, module: Any, generator: Any, asarray: Any = None, csr: Any = None
+    ) -> None:
+        """``generator`` and ``csr`` are spelled as NumPy's and SciPy's; ``asarray``
+        gives an array in place."""
+        self.module, self.generator, self.csr = module, generator, csr
         self.asarray = asarray or module.asarray
+        self.matrices: dict[int, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -168,6 +172,34 @@ class Plain:
         """Some elements, at random, over their share; zeros for the rest."""
         kept = self.generator.random(a.shape, dtype="float32") < keep
         return a * kept * np.float32(1 / keep)
+
+    def matrix(self, values: Any, indices: Any, starts: Any) -> Any:
+        """The square matrix in compressed rows; made once."""
+        if id(values) not in self.matrices:
+            n = len(starts) - 1
+            self.matrices[id(values)] = self.csr((values, indices, starts), (n, n))
+        return self.matrices[id(values)]
+
+    def product(self, a: Any, x: Any) -> Any:
+        """Of a sparse matrix and a dense array."""
+        return a @ x
+
+    def parts(self, a: Any) -> Any:
+        """Values and column indices of compressed rows in order."""
+        a.sort_indices()
+        return a.data, a.indices
+
+    def transposed(self, a: Any) -> Any:
+        """In compressed rows, too."""
+        return self.parts(a.T.tocsr())
+
+    def sparse_sum(self, a: Any, b: Any) -> Any:
+        """Of two sparse matrices."""
+        return self.parts(a + b)
+
+    def sparse_product(self, a: Any, b: Any) -> Any:
+        """Of two sparse matrices."""
+        return self.parts(a @ b)
 
     def gradient(self, cost: Any, state: Any, by_hand: Any) -> Any:
         """Outputs and gradients."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import cupy as cp
+import cupyx.scipy.sparse
 
 from benchmarks.libraries.base import NotOffered, Plain, Prepared, eager
 from benchmarks.rows import Row
@@ -17,7 +18,7 @@ def prepare(row: Row, variant: str, place: str) -> Prepared:
     wait = cp.cuda.Device().synchronize
     if variant == "fuse":
         return fused(row, wait)
-    names = Plain(cp, cp.random.default_rng(0))
+    names = Plain(cp, cp.random.default_rng(0), csr=cupyx.scipy.sparse.csr_matrix)
     names.permutation = cp.random.permutation  # its generators have none
     prepared = eager(row, names, cp.asarray, wait, cp.asnumpy)
     prepared.peak = lambda: peak(prepared)

@@ -8,6 +8,7 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from benchmarks.libraries.base import EPSILON, Plain, Prepared, eager
 from benchmarks.rows import Array, Row
@@ -161,7 +162,7 @@ def padded(x: Array, padding: int) -> Array:
 AXES = 0, 2, 3
 """All but the channels."""
 
-NAMES = Layers(np, np.random.default_rng(12345))
+NAMES = Layers(np, np.random.default_rng(12345), csr=scipy.sparse.csr_array)
 
 
 def prepare(row: Row, variant: str, place: str) -> Prepared:

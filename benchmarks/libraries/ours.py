@@ -209,7 +209,7 @@ def with_arrays(row: Row, ctx: Any) -> Prepared:
         return gpuarray.asarray(array, context=ctx)
 
     random = gpuarray.random.Generator(0, context=ctx)
-    names = Layers(gpuarray, random, put)
+    names = Layers(gpuarray, random, put, gpuarray.sparse.csr_array)
     return eager(row, names, put, ctx.sync, np.asarray)
 
 

@@ -123,6 +123,25 @@ def no_mrg(n: int) -> Any:
     raise NotOffered("PyTorch has no MRG31k3p")
 
 
+def parts(a: Any) -> Any:
+    """Values and column indices of compressed rows."""
+    return a.values(), a.col_indices()
+
+
+def cache_by_values() -> Any:
+    """The square matrix in compressed rows; made once."""
+    kept: dict[int, Any] = {}
+
+    def matrix(values: Any, indices: Any, starts: Any) -> Any:
+        if id(values) not in kept:
+            n = len(starts) - 1
+            lists = starts.int(), indices.int()
+            kept[id(values)] = torch.sparse_csr_tensor(*lists, values, (n, n))
+        return kept[id(values)]
+
+    return matrix
+
+
 def spelled(gradient: Any, device: str) -> Spelled:
     """PyTorch's spelling."""
     is_eager = gradient is automatic
@@ -169,6 +188,11 @@ def spelled(gradient: Any, device: str) -> Spelled:
         conv2d_by_filters=conv2d_by_filters,
         max_pool=torch.max_pool2d,
         batch_norm=batch_norm,
+        matrix=cache_by_values(),
+        product=lambda a, x: a @ x,
+        transposed=lambda a: parts(a.t().to_sparse_csr()),
+        sparse_sum=lambda a, b: parts(a + b),
+        sparse_product=lambda a, b: parts(a @ b),
     )
 
 

@@ -11,6 +11,7 @@ from benchmarks.workloads import (
     loops,
     networks,
     residual,
+    sparse,
 )
 
 
@@ -24,6 +25,7 @@ def rows(size: str) -> dict[str, Row]:
         convolutions.rows,
         residual.rows,
         loops.rows,
+        sparse.rows,
         calls.rows,
     )
     return {row.name: row for family in families for row in family(sizes)}
