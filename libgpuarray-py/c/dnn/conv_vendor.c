@@ -96,11 +96,11 @@ static bool describe(ga_dnn_call *call, const ga_conv *c) {
 /* ---- choice ---- */
 
 /* Where our kernels for GPUs are faster than cuDNN's exact and repeatable engines by so
- * much that no timing is needed: few channels of a large image, and depthwise filters.
+ * much that no timing is needed: few channels of many places, and depthwise filters.
  * Float on an H200, in us, ours and cuDNN 9.19, for the result, by image, by filters:
  *
- *   64 x 3 x 224 x 224, 64 of 7 x 7, stride 2    530   935   2310 35815    803  1837
- *   60 x 1 x 256 x 256, 6 of 7 x 7               309   394    579  1367    654  4400
+ *   64 x 3 x 224 x 224, 64 of 7 x 7, stride 2    530   935    400 35815    803  1837
+ *   60 x 1 x 256 x 256, 6 of 7 x 7               309   394    157  1367    654  4400
  * not:
  *   64 x 64 x 56 x 56, 64 of 3 x 3               407   233    407   231    499   563
  *   64 x 256 x 14 x 14, 256 of 3 x 3             414   172    414   171    426   176
@@ -110,14 +110,15 @@ static bool describe(ga_dnn_call *call, const ga_conv *c) {
  * Between these, where a group has few channels or few results, both are timed; for
  * filters of one element products of matrices, too. */
 #define FEW_CHANNELS 4
-#define LARGE_IMAGE 16384
+#define MANY_PLACES ((size_t)1 << 20) /* of a batch: one image is too little work */
 #define SOME_CHANNELS 16
 
 static bool own_is_faster(const ga_conv *c) {
-  const size_t places = c->axes[0].image * c->axes[1].image * c->axes[2].image;
+  const size_t places =
+      c->batch * c->axes[0].image * c->axes[1].image * c->axes[2].image;
   if (c->groups > 1)
     return c->channels == 1;
-  return c->channels <= FEW_CHANNELS && places >= LARGE_IMAGE;
+  return c->channels <= FEW_CHANNELS && places >= MANY_PLACES;
 }
 
 static bool is_open(const ga_conv *c) {
