@@ -29,7 +29,7 @@ static void plan_lanes(geometry *g, const gpucontext *ctx, size_t mean) {
     return;
   }
   const size_t width = ga__smaller(32, ga__power_above(g->width));
-  const size_t lanes = ga__smaller(32 / width, ga__power_above(mean / 4 + 1));
+  const size_t lanes = ga__smaller(32 / width, ga__power_above(mean / 8 + 1));
   g->rows.width = (unsigned char)width;
   g->rows.lanes = (unsigned char)lanes;
   g->rows.per = g->width > 32 ? 2 : 1;

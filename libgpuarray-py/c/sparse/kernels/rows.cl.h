@@ -3,6 +3,7 @@
  * group as many rows as it has room for. */
 #include "row_words.cl.h"
 
+#define SP_AHEAD 4
 #define SP_ROWS (SP_THREADS / (SP_LANES * SP_WIDTH))
 
 /* The items of a row are in one warp. */
@@ -21,11 +22,15 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
   (void)parts;
   (void)shift;
   const ga_uint lid = (ga_uint)LID_0, lane = lid / SP_WIDTH % SP_LANES;
-  const ga_ulong tiles = (width - 1) / (SP_WIDTH * SP_PER) + 1;
+  const ga_ulong tiles =
+      SP_WIDTH * SP_PER > 1 ? (width - 1) / (SP_WIDTH * SP_PER) + 1 : 1;
   const ga_ulong blocks = ((rows - 1) / SP_ROWS + 1) * tiles;
   for (ga_ulong block = GID_0; block < blocks; block += GDIM_0) {
-    const ga_ulong row = block / tiles * SP_ROWS + lid / (SP_WIDTH * SP_LANES);
-    const ga_ulong first = block % tiles * (SP_WIDTH * SP_PER) + lid % SP_WIDTH;
+    /* Divisions of 64 bits take longer than a short row. */
+    const ga_ulong group = tiles > 1 ? block / tiles : block;
+    const ga_ulong row = group * SP_ROWS + lid / (SP_WIDTH * SP_LANES);
+    const ga_ulong first =
+        (block - group * tiles) * (SP_WIDTH * SP_PER) + lid % SP_WIDTH;
     ga_int is_here = row < rows;
     SP_WORK sum[SP_PER];
     for (ga_int p = 0; p < SP_PER; p++)
@@ -38,13 +43,30 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
         is_here = 0;
         end = begin;
       }
-      _Pragma("unroll 4") for (ga_ulong k = begin + lane; k < end; k += SP_LANES) {
-        const SP_WORK v = SP_LOAD(values[k]);
-        const ga_ulong j = (ga_ulong)indices[k];
-        if (j < columns) {
-          for (ga_int p = 0; p < SP_PER; p++)
-            if (SP_WIDTH * SP_PER == 1 || first + p * SP_WIDTH < width)
-              sum[p] = SP_ADD(sum[p], SP_TERM(v, j, first + p * SP_WIDTH));
+      /* Loads of several values are in flight before the first is used. */
+      const SP_COUNT stop = (SP_COUNT)end, most = (SP_COUNT)columns;
+      for (SP_COUNT k = (SP_COUNT)begin + lane; k < stop; k += SP_AHEAD * SP_LANES) {
+        SP_COUNT j[SP_AHEAD];
+        SP_WORK v[SP_AHEAD];
+#pragma unroll
+        for (ga_int u = 0; u < SP_AHEAD; u++) {
+          const SP_COUNT at = k + (SP_COUNT)u * SP_LANES;
+          j[u] = at < stop ? (SP_COUNT)indices[at] : most;
+          v[u] = at < stop ? SP_LOAD(values[at]) : SP_ZERO;
+        }
+#pragma unroll
+        for (ga_int p = 0; p < SP_PER; p++) {
+          const ga_int is_column =
+              SP_WIDTH * SP_PER == 1 || first + p * SP_WIDTH < width;
+          SP_WORK term[SP_AHEAD];
+#pragma unroll
+          for (ga_int u = 0; u < SP_AHEAD; u++)
+            term[u] = is_column && j[u] < most
+                          ? SP_TERM(v[u], j[u], first + p * SP_WIDTH)
+                          : SP_ZERO;
+#pragma unroll
+          for (ga_int u = 0; u < SP_AHEAD; u++)
+            sum[p] = SP_ADD(sum[p], term[u]);
         }
       }
     }
