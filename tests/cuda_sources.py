@@ -460,19 +460,21 @@ def convolutions():
     for dtype in ("float16", "bfloat16", *FLOATS[1:]):
         convolve(dtype, (2, 1, 40), 2, 3, groups=3)
         convolve(dtype, (4, 3, 2**12), 2, 3)
+        for channels in (1, 4):
+            convolve(dtype, (4, channels, 2**13), 2, 3, stride=4)
         for n in (3, 2**31):
             image, grad = empty((1, 1, n), dtype), empty((1, 1, n), dtype)
             geometry = convolution.Geometry((1,), (1,), "half", is_unshared=True)
             gradients(image, empty((1, n, 1, 1), dtype), grad, geometry)
 
 
-def convolve(dtype, sizes, ndim, extent, groups=1):
+def convolve(dtype, sizes, ndim, extent, groups=1, stride=2):
     """A convolution and its gradients, of results, channels and lengths."""
     results, channels, length = sizes
     geometry = convolution.Geometry(
-        (2,) * ndim, (1,) * ndim, ((1, 2),) * ndim, groups=groups
+        (stride,) * ndim, (1,) * ndim, ((1, 2),) * ndim, groups=groups
     )
-    lengths = (length, *(9,) * (ndim - 1))
+    lengths = (length, *(9 * stride // 2,) * (ndim - 1))
     image = empty((2, groups * channels, *lengths), dtype)
     filters = empty((groups * results, channels, *(extent,) * ndim), dtype)
     with contextlib.suppress(BadValue):

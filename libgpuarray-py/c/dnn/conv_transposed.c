@@ -10,8 +10,10 @@
 /* Items and columns of a team's tile, teams of a group. */
 enum { TEAM = 32, BROAD = 16, TEAMS = 4 };
 enum { MOST_CHANNELS = 4, MOST_STRIDE = 4, MOST_EXTENT = 16 };
-/* Sums in the registers of an item; products of one term, which are all in the text. */
+/* Registers of sums of an item, of which a third more leaves two groups a processor;
+ * products of one term, which are all in the text. */
 enum { MOST_SUMS = 96, MOST_PRODUCTS = 1600 };
+enum { LOCAL_MEMORY = 48 << 10 }; /* that CUDA's static arrays may have */
 
 /* Constants of a kernel. */
 typedef struct transposed_spec {
@@ -68,26 +70,43 @@ static unsigned int pitch_of(const transposed_spec *s) {
   return pitch;
 }
 
+static size_t sum_size(const transposed_spec *s) {
+  return gpuarray_get_elsize(ga__dtype_work(s->typecode));
+}
+
+/* Registers of sums, of so many coarse points in a row. */
+static size_t count_sums(const transposed_spec *s, size_t wide) {
+  const size_t sums = (size_t)s->stride[0] * s->stride[1] * s->channels * wide;
+  return s->typecode == GA_DOUBLE ? 2 * sums : sums;
+}
+
 /* Bytes of local memory for a term. */
 static size_t term_size(const transposed_spec *s) {
   const size_t filter =
       s->extent[0] * rounded(s->extent[1] * s->channels, gather_width(s));
   const size_t tile = (down_of(s) * s->tall + span(s, 0)) * pitch_of(s);
-  return (filter + TEAMS * tile) * gpuarray_get_elsize(ga__dtype_work(s->typecode));
+  return (filter + TEAMS * tile) * sum_size(s);
+}
+
+/* Bytes of local memory: of terms, or later of results. */
+static size_t local_size(const transposed_spec *s) {
+  const size_t terms = s->some * term_size(s);
+  const size_t rows = TEAMS * down_of(s) * s->stride[0];
+  const size_t results = rows * (BROAD * (size_t)s->stride[1] + 1) * sum_size(s);
+  return terms > results ? terms : results;
 }
 
 /* Rows of an item: many share what is read of the filters, and few waste less at the
  * edge and give all processors work. */
 static unsigned int choose_tall(const ga_conv *c, transposed_spec s) {
-  const size_t sums = (size_t)s.stride[0] * s.stride[1] * s.channels * s.wide;
-  const size_t most = s.typecode == GA_DOUBLE ? MOST_SUMS / 2 : MOST_SUMS;
+  const size_t sums = count_sums(&s, s.wide);
   const size_t products = (size_t)s.extent[0] * s.extent[1] * s.channels * s.wide;
   unsigned int best = 1;
   size_t least = SIZE_MAX;
   for (s.tall = 1; s.tall <= 4; s.tall *= 2) {
     const size_t cost = tiles_down(c, &s) * (4 * (size_t)s.tall + 1);
     if (s.tall > 1 &&
-        (sums * s.tall > most || products * s.tall > MOST_PRODUCTS ||
+        (sums * s.tall > MOST_SUMS || products * s.tall > MOST_PRODUCTS ||
          count_tiles(c, &s) * c->groups < TEAMS * (size_t)c->context->info.processors))
       break;
     if (cost < least) {
@@ -107,7 +126,7 @@ static transposed_spec spec_of(const ga_conv *c) {
     s.stride[i] = (uint8_t)x->stride;
     s.phase[i] = (uint8_t)(x->before % x->stride);
   }
-  s.wide = 4 * s.stride[0] * s.stride[1] * s.channels <= MOST_SUMS ? 4 : 2;
+  s.wide = count_sums(&s, 4) <= MOST_SUMS ? 4 : 2;
   s.tall = (uint8_t)choose_tall(c, s);
   const size_t room = c->context->info.local_memory >= 48 << 10 ? 40 << 10 : 24 << 10;
   s.some = 4;
@@ -132,8 +151,10 @@ static int write_source(ga_source *out, const gpucontext *ctx, const void *spec)
                   "#define CV_SOME %d\n#define CV_TEAMS %d\n#define CV_PITCH %u\n"
                   "#define CV_BLOCKS %d\n#define CV_GW %u\n#define CV_PACK ga_%s%u\n",
                   s->channels, s->tall, s->wide, s->some, TEAMS, pitch_of(s),
-                  is_double ? 1 : 3, gather_width(s), is_double ? "double" : "float",
-                  gather_width(s));
+                  is_double                            ? 1
+                  : count_sums(s, s->wide) > MOST_SUMS ? 2
+                                                       : 3,
+                  gather_width(s), is_double ? "double" : "float", gather_width(s));
   ga__strbuf_add(&text, conv_transposed_text);
   out->is_closed = true;
   return ga__text_finish_named(out, "conv_transposed", NULL, "#define CV_NAME %\n",
@@ -163,7 +184,9 @@ bool ga__conv_transposed_serves(const ga_conv *c) {
   /* Wider tiles split terms where there is little to do, and small images leave less
    * of them empty. */
   return x[1].filter * x[2].filter * c->channels * s.wide <= MOST_PRODUCTS &&
-         s.some * term_size(&s) <= c->context->info.local_memory &&
+         count_sums(&s, s.wide) <= MOST_SUMS + MOST_SUMS / 3 &&
+         local_size(&s) <= LOCAL_MEMORY &&
+         local_size(&s) <= c->context->info.local_memory &&
          tiles * c->groups >= c->context->info.processors &&
          (double)points(c, 0) * (double)points(c, 1) >= area / 4;
 }
