@@ -36,6 +36,7 @@ from gpuarray.compiler.graph.core import Apply, Op
 from gpuarray.compiler.graph.traverse import toposort
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.index.advanced import Nonzero
+from gpuarray.compiler.ops.random.draws import draw
 from gpuarray.compiler.ops.sorting.sorting import Sort
 from gpuarray.compiler.ops.variables.transfer import GpuContiguous
 from gpuarray.scalars import SCALARS
@@ -210,6 +211,11 @@ def functions_of_rewrites():
     turned = dnn.dnn_spatialtf(images, theta)
     drawn = [np.random.default_rng(n).random((2, 3, n, n + 1)) for n in (4, 5)]
     maps = np.random.default_rng(0).random((2, 2, 3))
+    state = T.TensorType("uint64", (False,))("state")
+    noise = draw("gumbel", state, (0.0, 1.0), size=x.shape, dtype="float64")[1]
+    with_states = [
+        [each, np.array([7, 1, n], "uint64")] for n, each in enumerate(sizes)
+    ]
     table = next(case for case in CASES if case.name == "spread")
     of_table = table.variables()
     return {
@@ -221,6 +227,7 @@ def functions_of_rewrites():
         "norm": Function([x], centred / T.sqrt(T.sqr(centred).mean(1))[:, None], alone),
         "extremum": Function([x], T.max_and_argmax(x, 1), alone),
         "several folds": Function([x], several, alone),
+        "argmax of draws": Function([x, state], T.argmax(x + noise, 1), with_states),
         "folds of several": Function([x], [x.sum(0), (x * x).sum(1), x.std(0)], alone),
         "a fold of a row": Function([x], T.exp(x).sum(1), alone),
         "kernel": Function([x], scan_rows(x), alone),
