@@ -9,7 +9,7 @@ import numpy as np
 
 from gpuarray._creation.filled import zeros
 from gpuarray._manipulation.sets import union1d
-from gpuarray._manipulation.take_put import flatnonzero, put
+from gpuarray._manipulation.take_put import put
 from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray._sorting.searching import searchsorted
 from gpuarray._sparse.base import (
@@ -27,15 +27,15 @@ from gpuarray._sparse.base import (
 from gpuarray._sparse.conversion import (
     asformat,
     canonical,
-    kept,
     keys,
     of_keys,
+    of_pair,
     without_zeros,
 )
 from gpuarray._sparse.pattern import Pattern
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.array import Array
-from gpuarray.dtypes import dtype_to_typecode
+from gpuarray.dtypes import dtype_to_typecode, result_type
 from gpuarray.errors import BadType, BadValue, Unsupported
 
 Function = Callable[..., Any]
@@ -67,16 +67,12 @@ def _joined(a: Any, b: Any) -> tuple[Pattern, Array, Array]:
     return of_keys(a, every), spread[0], spread[1]
 
 
-def _common(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return the values of ``a`` at places that ``b`` has too, and those of ``b``."""
-    if a._pattern is b._pattern:
-        return a, b._values
-    own, other = keys(a), keys(b)
-    if b.nnz == 0:
-        return kept(a, own < 0), b._values
-    at = FUNCTIONS["minimum"](searchsorted(other, own), b.nnz - 1)
-    mask = other[at] == own
-    return kept(a, mask), b._values[at[flatnonzero(mask)]]
+def _by_library(call: Any, a: Any, b: Any, operation: str, *factors: Any) -> Any:
+    """Return what a function of the library makes of two canonical arrays."""
+    pair = [make(x._values, x._pattern) for x in (a, b)]  # vectors are rows
+    dtype = result_type(a.dtype, b.dtype)
+    found = of_pair(call, *pair, dtype, operation, *factors)
+    return make(found._values, found._pattern, a.shape)
 
 
 def _by_places(function: Function, a: Any, b: Any, operation: str) -> Any:
@@ -108,7 +104,7 @@ def rsubtract(a: Any, b: Any) -> Any:
 
 def _sum(function: Function, a: Any, b: Any, operation: str) -> Any:
     if is_sparse(b):
-        return _by_places(function, a, b, operation)
+        return _sparse_sum(function, a, b, operation)
     if is_number(b):
         if not b:
             return a.copy()
@@ -118,6 +114,16 @@ def _sum(function: Function, a: Any, b: Any, operation: str) -> Any:
     if is_dense(b):
         return function(a.toarray(), dense_beside(a, b, operation))
     return NotImplemented
+
+
+def _sparse_sum(function: Function, a: Any, b: Any, operation: str) -> Any:
+    """Return ``a + b`` or ``a - b``; zeros are left out, as scipy does."""
+    a, b = _beside(a, b, operation)
+    if a._pattern is b._pattern or result_type(a.dtype, b.dtype).kind == "b":
+        return _by_places(function, a, b, operation)
+    factor = ffi.new("double[2]", (1 if operation == "add" else -1, 0))
+    call = lib.GpuSparse_add
+    return without_zeros(_by_library(call, a, b, operation, ffi.NULL, factor))
 
 
 # ---- products and quotients ----
@@ -152,8 +158,9 @@ def times(a: Any, b: Any) -> Any:
         return NotImplemented
     if a.shape == b.shape:
         a, b = _beside(a, b, "multiply")
-        fewer, values = _common(a, b)
-        return fewer._with_values(function(fewer._values, values))
+        if a._pattern is b._pattern:
+            return a._with_values(function(a._values, b._values))
+        return _by_library(lib.GpuSparse_multiply, a, b, "multiply")
     check_context(a, b, "multiply")
     if b.ndim == 2 and 1 in b.shape:
         return _at_places(function, a, b.toarray(), "multiply")

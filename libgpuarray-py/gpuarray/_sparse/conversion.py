@@ -27,6 +27,7 @@ from gpuarray._sparse.pattern import (
     Knowledge,
     Pattern,
     made,
+    struct_of,
 )
 from gpuarray.array import Array
 from gpuarray.dtypes import dtype_to_typecode
@@ -47,6 +48,26 @@ def converted(a: Any, format: str) -> Any:
         pattern.lend()  # the indices are those of `a`
         a._pattern.lend()
     return make(values, pattern, a.shape)
+
+
+def of_pair(
+    call: Any, a: Any, b: Any, dtype: np.dtype[Any], operation: str, *more: Any
+) -> Any:
+    """Return what a function of the library makes of two matrices of a dtype.
+
+    Both are taken by rows, or by columns as the first; the result has its format.
+    Waits.
+    """
+    format = "csc" if a.format == "csc" else "csr"
+    pair = [converted(x, format) for x in (a, b)]
+    is_wide = INT64 in [x._pattern.indices.dtype for x in pair]
+    structs = []
+    for x in pair:
+        pattern = x._pattern.widened() if is_wide else x._pattern
+        structs.append(struct_of(pattern, x._values.astype(dtype, copy=False)))
+    values, pattern = made(operation, a.context, call, *structs, *more)
+    pattern.knowledge.flags = CANONICAL
+    return converted(make(values, pattern), a.format)
 
 
 def asformat(a: Any, format: str | None, copy: bool = False) -> Any:

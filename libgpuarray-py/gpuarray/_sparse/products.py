@@ -18,10 +18,7 @@ from gpuarray._sparse.base import (
     require,
     struct,
 )
-from gpuarray._sparse.conversion import (
-    converted,
-)
-from gpuarray._sparse.pattern import CANONICAL, INT64, made, struct_of
+from gpuarray._sparse.conversion import converted, of_pair
 from gpuarray.array import Array
 from gpuarray.dtypes import result_type
 from gpuarray.errors import BadType, BadValue
@@ -122,14 +119,4 @@ def _sparse_product(a: Any, b: Any) -> Any:
 
 def _matrix_product(a: Any, b: Any, dtype: np.dtype[Any]) -> Any:
     """Return the product of two matrices in the format of the first; waits."""
-    format = "csc" if a.format == "csc" else "csr"
-    pair = [converted(x, format) for x in (a, b)]
-    index = INT64 if INT64 in [x._pattern.indices.dtype for x in pair] else None
-    structs = []
-    for x in pair:
-        pattern = x._pattern if index is None else x._pattern.widened()
-        structs.append(struct_of(pattern, x._values.astype(dtype, copy=False)))
-    call = lib.GpuSparse_spgemm
-    values, pattern = made("matmul", a.context, call, *structs)
-    pattern.knowledge.flags = CANONICAL
-    return converted(make(values, pattern), a.format)
+    return of_pair(lib.GpuSparse_spgemm, a, b, dtype, "matmul")
