@@ -20,13 +20,14 @@ static void add_sizes(ga_strbuf *sb, const ga_reduce_spec *spec,
                   "#define RD_BLOCK %d\n#define RD_CPU %d\n#define RD_PICK %d\n"
                   "#define RD_VECTOR %u\n#define RD_UNROLL %u\n#define RD_SHIFTED %d\n"
                   "#define RD_NUMBERS %d\n#define RD_ROWS %d\n#define RD_STRIP 16\n"
-                  "#define RD_KERNEL %s\n#define RD_IDENTITY RD_NOTHING()\n",
+                  "#define RD_IDENTITY RD_NOTHING()\n",
                   spec->is_wide ? "ga_ssize" : "ga_int",
                   spec->is_wide ? "ga_ulong" : "ga_uint", shape->width, GA_REDUCE_BLOCK,
                   spec->is_cpu, ga__reduce_is_pick(spec), shape->vector, shape->unroll,
                   GA_REDUCE_SHIFTED, ga__reduce_has_numbers(spec),
-                  ga__reduce_has_numbers(spec) ? 1 : 4,
-                  spec->repeated != 0 ? "KERNEL_OF(RD_BLOCK, 3)" : "KERNEL");
+                  ga__reduce_has_numbers(spec) ? 1 : 4);
+  if (spec->repeated != 0)
+    ga__strbuf_add(sb, "#define RD_BOUND KERNEL_OF(RD_BLOCK, 3)\n");
 }
 
 static void add_parameters(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nk,
