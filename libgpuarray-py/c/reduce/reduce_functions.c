@@ -89,7 +89,7 @@ ga_reduce_shape ga__reduce_shape(const ga_reduce_spec *spec, enum ga_reduce_kind
     return (ga_reduce_shape){most < 4 ? most : 4, vector, 4, false};
   if (ga__reduce_has_numbers(spec))
     return (ga_reduce_shape){most < 4 ? most : 4, vector, 1, false};
-  /* Registers for three blocks a multiprocessor (RD_BOUND). */
+  /* Few registers, for two blocks a multiprocessor or more. */
   if (spec->repeated != 0)
     return (ga_reduce_shape){most < 4 ? most : 4, vector, 2, false};
   if (kind == GA_REDUCE_ROWS)

@@ -26,8 +26,6 @@ static void add_sizes(ga_strbuf *sb, const ga_reduce_spec *spec,
                   spec->is_cpu, ga__reduce_is_pick(spec), shape->vector, shape->unroll,
                   GA_REDUCE_SHIFTED, ga__reduce_has_numbers(spec),
                   ga__reduce_has_numbers(spec) ? 1 : 4);
-  if (spec->repeated != 0)
-    ga__strbuf_add(sb, "#define RD_BOUND KERNEL_OF(RD_BLOCK, 3)\n");
 }
 
 static void add_parameters(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nk,

@@ -333,3 +333,6 @@ GA_INLINE REAL ga_logseries_of(ga_ulong first, ga_ulong stream, ga_ulong seed, R
     return v >= q ? 1 : 2;
   return floor(R(1.0) + ga_real_log(v) / ga_real_log(q));
 }
+#undef RQ_IS_USED
+#undef RQ_LOG
+#undef RQ_SHARE

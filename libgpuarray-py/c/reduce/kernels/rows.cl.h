@@ -8,18 +8,11 @@
  * Items of dimension 0 walk the inner axis. On a GPU those of dimension 1 are
  * lanes_outer along the outer axes, for each of several results. */
 
-#define RD_PARAMETERS                                                                  \
-  RD_OUTPUTS GLOBAL_MEM RD_ACC *part, ga_size part_off RD_INPUTS, RD_INT tiles,        \
-      RD_INT per_group, RD_INT results, RD_INT across, RD_INT outer, RD_INT outer_per, \
-      RD_INT inner, RD_INT inner_per, RD_INT splits, RD_INT lanes_outer, RD_INT mode,  \
-      ga_long reduced RD_AXES
-
-/* Chains (c/tape) take kernels that are declared by KERNEL alone. */
-#ifdef RD_BOUND
-RD_BOUND void RD_NAME(RD_PARAMETERS) {
-#else
-KERNEL void RD_NAME(RD_PARAMETERS) {
-#endif
+KERNEL void RD_NAME(RD_OUTPUTS GLOBAL_MEM RD_ACC *part, ga_size part_off RD_INPUTS,
+                    RD_INT tiles, RD_INT per_group, RD_INT results, RD_INT across,
+                    RD_INT outer, RD_INT outer_per, RD_INT inner, RD_INT inner_per,
+                    RD_INT splits, RD_INT lanes_outer, RD_INT mode,
+                    ga_long reduced RD_AXES) {
   KERNEL_BEGIN;
 #include "prologue.cl.h"
 #if GA_WARP_SIZE > 1
