@@ -29,13 +29,19 @@ def reduce(op: Reduce, node: Apply, k: Lowerer) -> None:
     add_reduction([op], node, inputs, code, k)
 
 
+def mapped(
+    op: MapReduce | MapArgmax, node: Apply, k: Lowerer
+) -> tuple[Inputs, Statements]:
+    """Return the arrays that an expression reads, and its statements."""
+    inputs = Inputs(node.inputs, ndim(op.reduce, node), k)
+    (dtype,) = op.map.output_dtypes([dtype for _, dtype in inputs.operands])
+    return inputs, statements(op.composite, inputs.operands, dtype)
+
+
 @lowers(MapReduce)
 def map_reduce(op: MapReduce, node: Apply, k: Lowerer) -> None:
     """Lower to a reduction of an expression of several arrays."""
-    inputs = Inputs(node.inputs, ndim(op.reduce, node), k)
-    dtypes = [dtype for _, dtype in inputs.operands]
-    (mapped,) = op.map.output_dtypes(dtypes)
-    code = statements(op.composite, inputs.operands, mapped)
+    inputs, code = mapped(op, node, k)
     add_reduction([op.reduce], node, inputs, code, k)
 
 
@@ -43,18 +49,15 @@ def map_reduce(op: MapReduce, node: Apply, k: Lowerer) -> None:
 def map_reduces(op: MapReduces, node: Apply, k: Lowerer) -> None:
     """Lower to reductions of expressions of several arrays, in one pass."""
     inputs = Inputs(node.inputs, ndim(op.reduces[0], node), k)
-    mapped = op.map.output_dtypes([dtype for _, dtype in inputs.operands])
-    code = statements(op.map.scalar, inputs.operands, mapped[0])
+    dtypes = op.map.output_dtypes([dtype for _, dtype in inputs.operands])
+    code = statements(op.map.scalar, inputs.operands, dtypes[0])
     add_reduction(op.reduces, node, inputs, code, k)
 
 
 @lowers(MapArgmax)
 def map_argmax(op: MapArgmax, node: Apply, k: Lowerer) -> None:
     """Lower to an argmax of an expression of several arrays."""
-    inputs = Inputs(node.inputs, ndim(op.reduce, node), k)
-    dtypes = [dtype for _, dtype in inputs.operands]
-    (mapped,) = op.map.output_dtypes(dtypes)
-    code = statements(op.composite, inputs.operands, mapped)
+    inputs, code = mapped(op, node, k)
     k.add(
         plan.ReduceStep(
             label=f"{op.reduce.name} of an expression",

@@ -224,7 +224,8 @@ def test_random_keys_with_equal_upper_halves(context):
     host = upper | rng.integers(0, 9, (2, 5000), "uint64")
     host[1] = rng.integers(0, 2**64, 5000, "uint64", endpoint=False)
     host[1, 77] = host[1, 4077]
-    for keys in (host, host.T.copy().T, host[:, ::-1]):
+    equal = (np.uint64(5) << np.uint64(32)) | host[:, :1100] % np.uint64(9)
+    for keys in (host, host.T.copy().T, host[:, ::-1], equal):
         device = gpuarray.asarray(keys, context=context)
         order = argsort_random(device, 1)
         assert_same(order, np.argsort(keys, 1, kind="stable"))

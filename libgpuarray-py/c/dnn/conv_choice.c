@@ -139,11 +139,6 @@ static int time_runs(double *best, const ga_conv *t, ga_conv_run run, gpudata *d
   return GA_NO_ERROR;
 }
 
-/* True for a failure of the device itself, which every way would meet. */
-static bool is_final(int status) {
-  return status == GA_RUN_ERROR || status == GA_LOST_ERROR;
-}
-
 /* Times all ways; false if there is no answer. One that fails is left out, and
  * *is_whole is false. */
 static bool time_all(enum ga_conv_way *out, bool *is_whole, const ga_conv *c,
@@ -155,7 +150,7 @@ static bool time_all(enum ga_conv_way *out, bool *is_whole, const ga_conv *c,
   if (open_trial(&t, c) != GA_NO_ERROR)
     return false;
   int status = ga__buffer_new(&delay, c->context, DELAY);
-  for (int way = 0; way < GA_CONV_WAYS && !is_final(status) && delay; way++) {
+  for (int way = 0; way < GA_CONV_WAYS && !ga__conv_is_final(status) && delay; way++) {
     double seconds = INFINITY;
     if (runs[way] == NULL)
       continue;
@@ -169,7 +164,7 @@ static bool time_all(enum ga_conv_way *out, bool *is_whole, const ga_conv *c,
   if (delay)
     gpudata_release(delay);
   close_trial(&t);
-  return least < INFINITY && !is_final(status);
+  return least < INFINITY && !ga__conv_is_final(status);
 }
 
 /* ---- memory and disk ---- */

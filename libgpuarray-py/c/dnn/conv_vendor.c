@@ -153,11 +153,6 @@ static int queue_call(const ga_conv *c, ga_dnn_call *call) {
   return status;
 }
 
-/* True for a failure of the device itself, at which our kernels would fail too. */
-static bool is_final(int status) {
-  return status == GA_RUN_ERROR || status == GA_LOST_ERROR;
-}
-
 /* GA_NO_ERROR if the library has queued it. */
 static int run_vendor(const ga_conv *c) {
   ga_dnn_call call;
@@ -207,5 +202,5 @@ int ga__conv_vendor(bool *done, const ga_conv *c, ga_conv_run own) {
     return GA_NO_ERROR;
   const int status = runs[way](c);
   *done = status == GA_NO_ERROR;
-  return is_final(status) ? status : GA_NO_ERROR;
+  return ga__conv_is_final(status) ? status : GA_NO_ERROR;
 }
