@@ -194,3 +194,40 @@ def test_what_is_wrong_is_named(context):
     refused(lambda p: p[2].__setitem__(3, 3), "indptr is 3 at place 3, expected 4")
     refused(lambda p: p[2].__setitem__(0, 1), "indptr is 1 at place 0, expected 0")
     refused(lambda p: None, "index 4 at place 3 is out of 3 rows", "coo")
+
+
+def told(indptr, indices):
+    """The flags of compressed rows, by NumPy."""
+    rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    within = rows[1:] == rows[:-1]
+    steps = np.diff(np.asarray(indices, "int64"))[within]
+    is_sorted = bool(np.all(steps >= 0))
+    return is_sorted * lib.GA_SPARSE_SORTED | bool(np.all(steps > 0)) * UNIQUE
+
+
+def test_flags_are_told_of_rows_that_begin_anywhere(context):
+    rng = np.random.default_rng(3)
+    seen = set()
+    for rows, most, columns in (
+        (1, 9, 40),
+        (50, 1, 9),
+        (900, 4, 300),
+        (40, 300, 10**6),
+    ):
+        for turn in range(6):
+            lengths = rng.integers(0, most + 1, rows) * (rng.random(rows) < 0.7)
+            indptr = np.concatenate([[0], np.cumsum(lengths)])
+            indices = rng.integers(0, columns, indptr[-1])
+            for row in range(rows) if turn < 4 else ():
+                indices[indptr[row] : indptr[row + 1]].sort()
+            if turn < 2:  # duplicates only by chance
+                indices = (np.arange(indptr[-1]) * 7) % columns
+                for row in range(rows):
+                    indices[indptr[row] : indptr[row + 1]].sort()
+            for index in ("int32", "int64"):
+                parts = np.zeros(indptr[-1], "float32"), indices, indptr
+                parts = [parts[0], *(part.astype(index) for part in parts[1:])]
+                matrix = Matrix.set("csr", (rows, columns), parts, context)
+                seen.add(matrix.flags())
+                assert matrix.flags() == told(indptr, indices)
+    assert seen == {0, lib.GA_SPARSE_SORTED, UNIQUE}

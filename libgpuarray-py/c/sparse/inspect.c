@@ -1,16 +1,20 @@
 /* The check of what is in the arrays of a sparse matrix. */
+#include "c/base/counts.h"
 #include "c/sparse/sparse.h"
 #include "c/sparse/sparse_source.h"
 
-/* What the kernel tells, in the order of its words. */
-enum { ENDS, DESCENDS, LINE, INDEX, UNSORTED, REPEATED, N_WORDS };
+/* What the kernel tells, in the order of its words: places, then counts of two words.
+ */
+enum { ENDS, DESCENDS, LINE, INDEX, UNSORTED, REPEATED = 6, N_WORDS = 8 };
 
 static int queue_inspection(gpudata *found, const GpuSparse *a, unsigned int shift) {
   const size_t n = ga__sparse_count(a);
   const bool is_coo = a->format == GA_SPARSE_COO;
+  gpucontext *ctx = ga__sparse_context(a);
   const ga_sparse_spec spec = {.kind = GA_SPARSE_INSPECT,
                                .index = (unsigned char)a->indices.typecode,
-                               .form = is_coo};
+                               .form = is_coo,
+                               .threads = ga__sparse_threads(ctx)};
   ga_args args = {0};
   ga__args_pointer(&args, found, 0, false);
   ga__sparse_add(&args, &a->indices, true);
@@ -20,7 +24,7 @@ static int queue_inspection(gpudata *found, const GpuSparse *a, unsigned int shi
   ga__args_u64(&args, n);
   ga__args_u32(&args, shift);
   const size_t items = is_coo || n > a->rows ? n : a->rows + 1;
-  return ga__sparse_launch(ga__sparse_context(a), &spec, &args, items);
+  return ga__sparse_launch_sized(ctx, &spec, &args, ga__ceil_div(items, 4096));
 }
 
 /* Reads the element of an index array at `place`. */
@@ -74,9 +78,10 @@ static int judge(int *flags, const GpuSparse *a, const uint32_t found[N_WORDS],
                         : fail_index(&a->indices, place, a->columns,
                                      is_turned ? "rows" : "columns");
   }
+  const bool is_sorted = (found[UNSORTED] | found[UNSORTED + 1]) == 0;
+  const bool is_unique = (found[REPEATED] | found[REPEATED + 1]) == 0;
   if (flags != NULL)
-    *flags = (found[UNSORTED] == UINT32_MAX ? GA_SPARSE_SORTED : 0) |
-             (found[REPEATED] == UINT32_MAX ? GA_SPARSE_UNIQUE : 0);
+    *flags = is_sorted ? GA_SPARSE_SORTED | (is_unique ? GA_SPARSE_UNIQUE : 0) : 0;
   return GA_NO_ERROR;
 }
 
@@ -88,7 +93,9 @@ static int inspect(int *flags, const GpuSparse *a, bool is_turned) {
     shift++;
   gpudata *words;
   GA_TRY(ga__buffer_new(&words, ga__sparse_context(a), sizeof found));
-  int status = ga__buffer_fill(words, 0, 0xff, sizeof found);
+  int status = ga__buffer_fill(words, 0, 0xff, UNSORTED * sizeof *found);
+  GA_THEN(status, ga__buffer_fill(words, UNSORTED * sizeof *found, 0,
+                                  (N_WORDS - UNSORTED) * sizeof *found));
   if (a->format != GA_SPARSE_COO || longest > 0)
     GA_THEN(status, queue_inspection(words, a, shift));
   GA_THEN(status, gpudata_read(found, words, 0, sizeof found));

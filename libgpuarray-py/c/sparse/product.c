@@ -33,9 +33,7 @@ static void plan_lanes(geometry *g, const gpucontext *ctx, size_t mean) {
   g->rows.width = (unsigned char)width;
   g->rows.lanes = (unsigned char)lanes;
   g->rows.per = g->width > 32 ? 2 : 1;
-  g->rows.threads = 256;
-  while (g->rows.threads > ctx->info.max_threads && g->rows.threads > 32)
-    g->rows.threads /= 2;
+  g->rows.threads = ga__sparse_threads(ctx);
 }
 
 static void plan(geometry *g, const ga_sparse_product *p) {

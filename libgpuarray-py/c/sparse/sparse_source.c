@@ -176,6 +176,13 @@ int ga__sparse_launch_shares(gpucontext *ctx, const ga_sparse_spec *spec,
   return ga__kernel_launch_items(kernel, args, shares, 1, shares);
 }
 
+unsigned short ga__sparse_threads(const gpucontext *ctx) {
+  unsigned short threads = ctx->info.is_cpu ? 1 : 256;
+  while (threads > ctx->info.max_threads && threads > 32)
+    threads /= 2;
+  return threads;
+}
+
 int ga__sparse_launch_sized(gpucontext *ctx, const ga_sparse_spec *spec,
                             const ga_args *args, size_t groups) {
   gpukernel *kernel;

@@ -1,59 +1,98 @@
 /* What is wrong with a sparse matrix: for each kind of mistake the first place, divided
  * by 2^shift, in a word that begins as all ones. SP_FORM 1: COO, `lines` are the rows
  * of the values. Words: indptr does not begin at 0 or end at n; indptr descends; a row
- * of COO, an index out of range; not sorted; not sorted or a duplicate. */
+ * of COO, an index out of range.
+ *
+ * Behind them are two counts of 64 bits: values whose index is below the one before,
+ * values whose index equals it. Where a row begins neither counts: those are taken off
+ * again by the rows, so that no value needs to know its row. */
 #define SP_TELL(word, place)                                                           \
   {                                                                                    \
     const ga_uint told = (ga_uint)((ga_ulong)(place) >> shift);                        \
     if (told < found[word])                                                            \
       atom_min_Ig(found + word, told);                                                 \
   }
+#define SP_AHEAD 4
 
 KERNEL void SP_NAME(GLOBAL_MEM ga_uint *found, ga_size found_off,
                     GLOBAL_MEM const SP_INDEX *indices, ga_size indices_off,
                     GLOBAL_MEM const SP_INDEX *lines, ga_size lines_off, ga_ulong rows,
                     ga_ulong columns, ga_ulong n, ga_uint shift) {
   KERNEL_BEGIN;
+  LOCAL_MEM ga_long sums[2 * SP_THREADS];
   found = (GLOBAL_MEM ga_uint *)((GLOBAL_MEM char *)found + found_off);
   indices =
       (GLOBAL_MEM const SP_INDEX *)((GLOBAL_MEM const char *)indices + indices_off);
   lines = (GLOBAL_MEM const SP_INDEX *)((GLOBAL_MEM const char *)lines + lines_off);
+  ga_long falls = 0, equals = 0;
 #if !SP_FORM
   SP_EACH(row, rows + 1) {
-    if ((row == 0 && lines[0] != 0) || (row == rows && (ga_ulong)lines[row] != n))
+    const SP_INDEX begin = lines[row];
+    if ((row == 0 && begin != 0) || (row == rows && (ga_ulong)begin != n))
       SP_TELL(0, row)
-    if (row > 0 && lines[row] < lines[row - 1])
+    if (row > 0 && begin < lines[row - 1])
       SP_TELL(1, row)
-  }
-#endif
-  SP_EACH(k, n) {
-    const SP_INDEX own = indices[k], before = k > 0 ? indices[k - 1] : -1;
-    if ((ga_ulong)own >= columns)
-      SP_TELL(3, k)
-#if SP_FORM
-    const SP_INDEX line = lines[k], line_before = k > 0 ? lines[k - 1] : -1;
-    if ((ga_ulong)line >= rows)
-      SP_TELL(2, k)
-    const ga_int falls = line < line_before || (line == line_before && own < before);
-    const ga_int equals = line == line_before && own == before;
-#else
-    ga_int falls = own < before, equals = own == before;
-    if (falls || equals) { /* unless a row begins here */
-      ga_ulong low = 0, high = rows;
-      while (low < high) {
-        const ga_ulong middle = low + (high - low) / 2;
-        if ((ga_ulong)lines[middle] < k)
-          low = middle + 1;
-        else
-          high = middle;
-      }
-      if ((ga_ulong)lines[low] == k)
-        falls = equals = 0;
+    if (begin > 0 && (ga_ulong)begin < n && row < rows && lines[row + 1] > begin) {
+      const SP_INDEX own = indices[begin], before = indices[begin - 1];
+      falls -= own < before;
+      equals -= own == before;
     }
-#endif
-    if (falls)
-      SP_TELL(4, k)
-    if (falls || equals)
-      SP_TELL(5, k)
   }
+#endif
+  const SP_COUNT most = (SP_COUNT)columns;
+#if SP_IS_CPU
+  const SP_COUNT step = 1, end = (SP_COUNT)((SP_ITEM + 1) * n / SP_ITEMS);
+  SP_COUNT k = (SP_COUNT)(SP_ITEM * n / SP_ITEMS);
+#else
+  const SP_COUNT step = (SP_COUNT)SP_ITEMS, end = (SP_COUNT)n;
+  SP_COUNT k = (SP_COUNT)SP_ITEM;
+#endif
+  for (; k < end; k += SP_AHEAD * step) {
+    SP_INDEX own[SP_AHEAD], before[SP_AHEAD];
+#pragma unroll
+    for (ga_int u = 0; u < SP_AHEAD; u++) {
+      const SP_COUNT at = k + (SP_COUNT)u * step;
+      own[u] = at < end ? indices[at] : 0;
+      before[u] = at < end && at > 0 ? indices[at - 1] : -1;
+    }
+#pragma unroll
+    for (ga_int u = 0; u < SP_AHEAD; u++) {
+      const SP_COUNT at = k + (SP_COUNT)u * step;
+      if (at >= end)
+        break;
+      if ((SP_COUNT)own[u] >= most)
+        SP_TELL(3, at)
+#if SP_FORM
+      const SP_INDEX line = lines[at], line_before = at > 0 ? lines[at - 1] : -1;
+      if ((SP_COUNT)line >= (SP_COUNT)rows)
+        SP_TELL(2, at)
+      falls += line < line_before || (line == line_before && own[u] < before[u]);
+      equals += line == line_before && own[u] == before[u];
+#else
+      falls += own[u] < before[u];
+      equals += own[u] == before[u];
+#endif
+    }
+  }
+  const ga_uint lid = (ga_uint)LID_0;
+  sums[2 * lid] = falls;
+  sums[2 * lid + 1] = equals;
+  for (ga_uint apart = SP_THREADS / 2; apart > 0; apart /= 2) {
+    local_barrier();
+    if (lid < apart) {
+      sums[2 * lid] += sums[2 * (lid + apart)];
+      sums[2 * lid + 1] += sums[2 * (lid + apart) + 1];
+    }
+  }
+  if (lid == 0)
+    for (ga_int i = 0; i < 2; i++) { /* by halves, with the carry */
+      const ga_ulong sum = (ga_ulong)sums[i];
+      const ga_uint low = (ga_uint)sum;
+      if (sum != 0) {
+        const ga_uint seen = atom_add_Ig(found + 4 + 2 * i, low);
+        const ga_uint high = (ga_uint)(sum >> 32) + (seen + low < seen);
+        if (high != 0)
+          atom_add_Ig(found + 5 + 2 * i, high);
+      }
+    }
 }
