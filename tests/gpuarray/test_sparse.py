@@ -231,3 +231,23 @@ def test_flags_are_told_of_rows_that_begin_anywhere(context):
                 seen.add(matrix.flags())
                 assert matrix.flags() == told(indptr, indices)
     assert seen == {0, lib.GA_SPARSE_SORTED, UNIQUE}
+
+
+def test_rows_are_found_behind_thousands_of_empty_ones(context):
+    rng = np.random.default_rng(4)
+    lengths = np.zeros(30000, int)
+    lengths[:3], lengths[17000:17900], lengths[29990] = 700, 5, 3000
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype("int32")
+    parts = np.arange(indptr[-1]), rng.integers(0, 400, indptr[-1]), indptr
+    for index in ("int32", "int64"):
+        given = [parts[0].astype("float32"), *(p.astype(index) for p in parts[1:])]
+        host = sp.csr_array(tuple(given), (30000, 400))
+        matrix = Matrix.set("csr", host.shape, given, context)
+        turned = Matrix.made(lib.GpuSparse_convert, matrix.struct, FORMATS["csc"])
+        expected = host.tocsc()
+        assert_same(turned.host().indptr, expected.indptr.astype(index), exact=True)
+        assert_same(turned.host().indices, expected.indices.astype(index), exact=True)
+        assert_same(turned.host().data, expected.data, exact=True)
+        ordered = Matrix.made(lib.GpuSparse_sort, matrix.struct).host()
+        order = np.lexsort((given[1], np.repeat(np.arange(30000), lengths)))
+        assert_same(ordered.data, given[0][order], exact=True)

@@ -1,7 +1,6 @@
-/* Formats of sparse matrices, and the order of values. Sorts are stable radix sorts of
- * indices, with the values' positions behind them. */
-#include <string.h>
-
+/* Formats of sparse matrices, and the order of values. Sorts are stable radix sorts, in
+ * which what belongs to a key moves with it. */
+#include "c/base/counts.h"
 #include "c/sort/sort.h"
 #include "c/sparse/sparse.h"
 #include "c/sparse/sparse_source.h"
@@ -15,15 +14,32 @@ static unsigned int bits_of(size_t length) {
 
 /* ---- rows ---- */
 
-static int add_rows(const GpuArray *out, const GpuArray *in, size_t rows, size_t n,
-                    unsigned char kind, size_t items) {
-  const ga_sparse_spec spec = {.kind = kind, .index = (unsigned char)in->typecode};
+/* Rows, pairs or keys of the values of CSR or COO; `given` are values or columns. At
+ * least one value. */
+static int queue_expand(const GpuArray *out, const GpuSparse *a, const GpuArray *given,
+                        unsigned char kind, size_t size, unsigned int bits) {
+  gpucontext *ctx = ga__sparse_context(a);
+  const size_t n = ga__sparse_count(a);
+  const ga_sparse_spec spec = {
+      .kind = kind,
+      .typecode =
+          (unsigned char)(kind == GA_SPARSE_PACK ? gpuarray_get_elsize(given->typecode)
+                                                 : 1),
+      .index = (unsigned char)a->indices.typecode,
+      .form = a->format == GA_SPARSE_COO,
+      .per = (unsigned char)size,
+      .threads = ga__sparse_threads(ctx)};
   ga_args args = {0};
+  if (a->rows == 0)
+    return GA_NO_ERROR; /* a value without a row */
   ga__sparse_add(&args, out, false);
-  ga__sparse_add(&args, in, true);
-  ga__args_u64(&args, rows);
+  ga__sparse_add(&args, &a->indptr, true);
+  ga__sparse_add(&args, given, true);
+  ga__args_u64(&args, a->rows);
   ga__args_u64(&args, n);
-  return ga__sparse_launch(in->data->context, &spec, &args, items);
+  ga__args_u32(&args, bits);
+  return ga__sparse_launch_sized(ctx, &spec, &args,
+                                 ga__ceil_div(n, ctx->info.is_cpu ? 256 : 2048));
 }
 
 int ga__sparse_expand(GpuArray *out, const GpuSparse *a) {
@@ -31,115 +47,73 @@ int ga__sparse_expand(GpuArray *out, const GpuSparse *a) {
   GpuArray result = {0};
   GA_TRY(GpuArray_empty(&result, ga__sparse_context(a), a->indices.typecode, 1, &n,
                         GA_C_ORDER));
-  const int status = n > 0 && a->rows > 0 ? add_rows(&result, &a->indptr, a->rows, n,
-                                                     GA_SPARSE_EXPAND, n)
-                                          : GA_NO_ERROR;
+  const int status = n > 0
+                         ? queue_expand(&result, a, &a->indptr, GA_SPARSE_EXPAND, 1, 0)
+                         : GA_NO_ERROR;
   return ga__array_return(out, &result, status);
 }
 
 int ga__sparse_compress(GpuArray *out, const GpuArray *indices, size_t rows) {
+  gpucontext *ctx = indices->data->context;
   const size_t pointers = rows + 1, n = indices->dimensions[0];
+  const ga_sparse_spec spec = {.kind = GA_SPARSE_COMPRESS,
+                               .index = (unsigned char)indices->typecode};
   GpuArray result = {0};
+  ga_args args = {0};
   if (n == 0)
-    return GpuArray_zeros(out, indices->data->context, indices->typecode, 1, &pointers,
-                          GA_C_ORDER);
-  GA_TRY(GpuArray_empty(&result, indices->data->context, indices->typecode, 1,
-                        &pointers, GA_C_ORDER));
-  return ga__array_return(
-      out, &result, add_rows(&result, indices, rows, n, GA_SPARSE_COMPRESS, pointers));
-}
-
-/* ---- order ---- */
-
-/* A stable sort: keys in `keys` if not NULL, else a vector of indices. */
-typedef struct ordering {
-  GpuArray order;  /* uint32: for each place that of the value */
-  GpuArray sorted; /* the keys, sorted */
-} ordering;
-
-static void clear_ordering(ordering *o) {
-  GpuArray_clear(&o->order);
-  GpuArray_clear(&o->sorted);
-}
-
-/* Positions, and with `columns` keys of rows and columns. */
-static int queue_keys(const GpuArray *order, const GpuArray *keys, const GpuArray *rows,
-                      const GpuArray *columns, unsigned int bits) {
-  const ga_sparse_spec spec = {.kind = GA_SPARSE_KEYS,
-                               .index = (unsigned char)rows->typecode,
-                               .form = keys != NULL};
-  ga_args args = {0};
-  ga__sparse_add(&args, order, false);
-  ga__sparse_add(&args, keys ? keys : order, false);
-  ga__sparse_add(&args, rows, true);
-  ga__sparse_add(&args, columns ? columns : rows, true);
-  ga__args_u32(&args, bits);
-  ga__args_u64(&args, order->dimensions[0]);
-  return ga__sparse_launch(order->data->context, &spec, &args, order->dimensions[0]);
-}
-
-/* Orders by `rows`, and with `columns` by these within a row. At least one value. */
-static int find_order(ordering *out, const GpuArray *rows, const GpuArray *columns,
-                      size_t n_rows, size_t n_columns) {
-  gpucontext *ctx = rows->data->context;
-  const size_t n = rows->dimensions[0];
-  const unsigned int low = columns ? bits_of(n_columns) : 0,
-                     bits = low + bits_of(n_rows);
-  if (n >= GA_SORT_LONGEST || bits > 64)
-    return GA_FAIL(GA_XLARGE_ERROR,
-                   "sparse: %zu values in a shape of (%zu, %zu) are too many to sort",
-                   n, n_rows, n_columns);
-  const int typecode = columns || rows->typecode == GA_LONG ? GA_ULONG : GA_UINT;
-  ordering o = {{0}, {0}};
-  GpuArray iota = {0}, keys = {0};
-  int status = GpuArray_empty(&o.order, ctx, GA_UINT, 1, &n, GA_C_ORDER);
-  GA_THEN(status, GpuArray_empty(&o.sorted, ctx, typecode, 1, &n, GA_C_ORDER));
-  GA_THEN(status, GpuArray_empty(&iota, ctx, GA_UINT, 1, &n, GA_C_ORDER));
-  if (columns)
-    GA_THEN(status, GpuArray_empty(&keys, ctx, GA_ULONG, 1, &n, GA_C_ORDER));
-  GA_THEN(status, queue_keys(&iota, columns ? &keys : NULL, rows, columns, low));
-  if (status == GA_NO_ERROR) {
-    const GpuArray *from = columns ? &keys : rows;
-    const ga_sort_task task = {
-        .context = ctx,
-        .typecode = typecode,
-        .rows = 1,
-        .n = n,
-        .key_bits = bits,
-        .keys = {from->data, from->offset},
-        .out_keys = {o.sorted.data, o.sorted.offset},
-        .value_size = 4,
-        .values = {iota.data, iota.offset},
-        .out_values = {o.order.data, o.order.offset},
-    };
-    status = ga__sort_rows(&task);
-  }
-  GpuArray_clear(&iota);
-  GpuArray_clear(&keys);
-  if (status == GA_NO_ERROR)
-    *out = o;
-  else
-    clear_ordering(&o);
-  return status;
-}
-
-/* out.values and out.indices are those of `a` by the order; `indices` in place of
- * a's. */
-static int move(const GpuSparse *out, const GpuSparse *a, const GpuArray *indices,
-                const GpuArray *order) {
-  const size_t n = ga__sparse_count(a);
-  const ga_sparse_spec spec = {
-      .kind = GA_SPARSE_MOVE,
-      .typecode = (unsigned char)gpuarray_get_elsize(a->values.typecode),
-      .index = (unsigned char)indices->typecode};
-  ga_args args = {0};
-  ga__sparse_add(&args, &out->values, false);
-  ga__sparse_add(&args, &out->indices, false);
-  ga__sparse_add(&args, &a->values, true);
+    return GpuArray_zeros(out, ctx, indices->typecode, 1, &pointers, GA_C_ORDER);
+  GA_TRY(GpuArray_empty(&result, ctx, indices->typecode, 1, &pointers, GA_C_ORDER));
+  ga__sparse_add(&args, &result, false);
   ga__sparse_add(&args, indices, true);
-  ga__sparse_add(&args, order, true);
+  ga__args_u64(&args, rows);
   ga__args_u64(&args, n);
-  return ga__sparse_launch(ga__sparse_context(a), &spec, &args, n);
+  return ga__array_return(out, &result, ga__sparse_launch(ctx, &spec, &args, pointers));
+}
+
+/* ---- sorts ---- */
+
+static ga_sort_place place_of(const GpuArray *a) {
+  return (ga_sort_place){a->data, a->offset};
+}
+
+/* Sorts by unsigned keys, stably; `values` move with them, whatever their type. */
+static int sort_by(const GpuArray *out_keys, const GpuArray *out_values,
+                   const GpuArray *keys, const GpuArray *values, size_t value_size,
+                   unsigned int bits) {
+  const size_t n = keys->dimensions[0];
+  const ga_sort_task task = {
+      .context = keys->data->context,
+      .typecode = gpuarray_get_elsize(keys->typecode) == 8 ? GA_ULONG : GA_UINT,
+      .rows = 1,
+      .n = n,
+      .key_bits = bits,
+      .keys = place_of(keys),
+      .out_keys = place_of(out_keys),
+      .value_size = (int)value_size,
+      .values = place_of(values),
+      .out_values = place_of(out_values)};
+  if (n >= GA_SORT_LONGEST)
+    return GA_FAIL(GA_XLARGE_ERROR, "sparse: %zu values are too many to sort", n);
+  return ga__sort_rows(&task);
+}
+
+static int queue_split(const GpuSparse *out, const GpuArray *other,
+                       const GpuArray *sorted, int form, size_t size,
+                       unsigned int bits) {
+  const size_t n = ga__sparse_count(out);
+  const ga_sparse_spec spec = {
+      .kind = GA_SPARSE_SPLIT,
+      .typecode = (unsigned char)(form == 0 ? gpuarray_get_elsize(other->typecode) : 1),
+      .index = (unsigned char)out->indices.typecode,
+      .form = (unsigned char)form,
+      .per = (unsigned char)size};
+  ga_args args = {0};
+  ga__sparse_add(&args, other, false);
+  ga__sparse_add(&args, &out->indices, false);
+  ga__sparse_add(&args, sorted, true);
+  ga__args_u64(&args, n);
+  ga__args_u32(&args, bits);
+  return ga__sparse_launch(sorted->data->context, &spec, &args, n);
 }
 
 /* New values and indices, as many as `a` has. */
@@ -151,35 +125,59 @@ static int like(GpuSparse *out, const GpuSparse *a, int format) {
   return GpuArray_empty(&out->indices, ctx, a->indices.typecode, 1, &n, GA_C_ORDER);
 }
 
-/* As the type of the indices, of the same size. */
-static GpuArray as_indices(const GpuArray *sorted, const GpuArray *indices) {
-  GpuArray same = *sorted;
-  same.typecode = indices->typecode;
-  return same;
+/* Values and rows of `lines` (CSR or COO), sorted by its columns, in one sort of pairs
+ * of them: 8 bytes, or 16. */
+static int sort_pairs(const GpuSparse *out, const GpuArray *sorted,
+                      const GpuSparse *lines, unsigned int bits) {
+  const bool is_short =
+      gpuarray_get_elsize(lines->values.typecode) <= 4 && lines->rows <= UINT32_MAX;
+  const size_t size = is_short ? 8 : 16, words = ga__sparse_count(lines) * (size / 8);
+  gpucontext *ctx = ga__sparse_context(lines);
+  GpuArray pairs = {0}, moved = {0};
+  int status = GpuArray_empty(&pairs, ctx, GA_ULONG, 1, &words, GA_C_ORDER);
+  GA_THEN(status, GpuArray_empty(&moved, ctx, GA_ULONG, 1, &words, GA_C_ORDER));
+  GA_THEN(status, queue_expand(&pairs, lines, &lines->values, GA_SPARSE_PACK, size, 0));
+  GA_THEN(status, sort_by(sorted, &moved, &lines->indices, &pairs, size, bits));
+  GA_THEN(status, queue_split(out, &out->values, &moved, 0, size, 0));
+  GpuArray_clear(&pairs);
+  GpuArray_clear(&moved);
+  return status;
+}
+
+/* The same in two sorts, of values of 16 bytes. */
+static int sort_apart(const GpuSparse *out, const GpuArray *sorted,
+                      const GpuSparse *lines, unsigned int bits) {
+  const size_t size = gpuarray_get_elsize(lines->values.typecode);
+  const size_t width = gpuarray_get_elsize(lines->indices.typecode);
+  GpuArray rows = {0};
+  GA_TRY(lines->format == GA_SPARSE_COO ? GpuArray_view(&rows, &lines->indptr)
+                                        : ga__sparse_expand(&rows, lines));
+  int status =
+      sort_by(sorted, &out->values, &lines->indices, &lines->values, size, bits);
+  GA_THEN(status, sort_by(sorted, &out->indices, &lines->indices, &rows, width, bits));
+  GpuArray_clear(&rows);
+  return status;
+}
+
+/* CSR from the transpose, `lines`, as CSR or COO of at least one value. */
+static int sort_lines(GpuSparse *out, const GpuSparse *lines) {
+  const GpuSparse turned = ga__sparse_turned(lines);
+  const unsigned int bits = bits_of(lines->columns);
+  GpuArray sorted = {0};
+  GpuSparse result;
+  int status = like(&result, &turned, GA_SPARSE_CSR);
+  GA_THEN(status,
+          GpuArray_empty(&sorted, ga__sparse_context(lines), lines->indices.typecode, 1,
+                         lines->values.dimensions, GA_C_ORDER));
+  GA_THEN(status, gpuarray_get_elsize(lines->values.typecode) <= 8
+                      ? sort_pairs(&result, &sorted, lines, bits)
+                      : sort_apart(&result, &sorted, lines, bits));
+  GA_THEN(status, ga__sparse_compress(&result.indptr, &sorted, result.rows));
+  GpuArray_clear(&sorted);
+  return ga__sparse_return(out, &result, status);
 }
 
 /* ---- formats ---- */
-
-/* COO to CSR. */
-static int compress(GpuSparse *out, const GpuSparse *a) {
-  ordering o = {{0}, {0}};
-  GpuSparse result;
-  int status = like(&result, a, GA_SPARSE_CSR);
-  if (ga__sparse_count(a) == 0) {
-    GA_THEN(status, ga__sparse_compress(&result.indptr, &a->indptr, a->rows));
-    return ga__sparse_return(out, &result, status);
-  }
-  if (status == GA_NO_ERROR && ga__sparse_has_buckets(a))
-    return ga__sparse_return(out, &result, ga__sparse_buckets(&result, a));
-  GA_THEN(status, find_order(&o, &a->indptr, NULL, a->rows, a->columns));
-  if (status == GA_NO_ERROR) {
-    const GpuArray sorted = as_indices(&o.sorted, &a->indptr);
-    status = move(&result, a, &a->indices, &o.order);
-    GA_THEN(status, ga__sparse_compress(&result.indptr, &sorted, a->rows));
-  }
-  clear_ordering(&o);
-  return ga__sparse_return(out, &result, status);
-}
 
 /* CSR to COO. */
 static int expand(GpuSparse *out, const GpuSparse *a) {
@@ -194,18 +192,37 @@ static void turn(GpuSparse *a) {
   *a = ga__sparse_turned(a);
 }
 
-/* CSR from COO or CSC. */
-static int to_rows(GpuSparse *out, const GpuSparse *a) {
-  GpuSparse listed = *a;
-  if (a->format == GA_SPARSE_CSC) { /* by columns, with their rows sorted stably */
+/* CSR of no values, as CSC or COO with any. */
+static int no_rows(GpuSparse *out, const GpuSparse *a) {
+  GpuSparse result;
+  int status = like(&result, a, GA_SPARSE_CSR);
+  GA_THEN(status, ga__sparse_compress(&result.indptr, &a->indices, a->rows));
+  return ga__sparse_return(out, &result, status);
+}
+
+/* CSR by counting, on processors. */
+static int fill_buckets(GpuSparse *out, const GpuSparse *a) {
+  GpuSparse listed = *a, result;
+  if (a->format == GA_SPARSE_CSC) {
     const GpuSparse turned = ga__sparse_turned(a);
     GA_TRY(expand(&listed, &turned));
     turn(&listed);
   }
-  const int status = compress(out, &listed);
+  int status = like(&result, a, GA_SPARSE_CSR);
+  GA_THEN(status, ga__sparse_buckets(&result, &listed));
   if (a->format == GA_SPARSE_CSC)
     GpuSparse_clear(&listed);
-  return status;
+  return ga__sparse_return(out, &result, status);
+}
+
+/* CSR from COO or CSC. */
+static int to_rows(GpuSparse *out, const GpuSparse *a) {
+  if (ga__sparse_count(a) == 0)
+    return no_rows(out, a);
+  if (ga__sparse_has_buckets(a))
+    return fill_buckets(out, a);
+  const GpuSparse turned = ga__sparse_turned(a);
+  return sort_lines(out, &turned);
 }
 
 int ga__sparse_as_rows(GpuSparse *out, const GpuSparse *a) {
@@ -236,32 +253,34 @@ int GpuSparse_convert(GpuSparse *out, const GpuSparse *a, int format) {
   return GA_NO_ERROR;
 }
 
-/* Sorts COO by rows and columns; of `rows` the sorted ones. */
-static int sort_listed(GpuSparse *out, const GpuSparse *a) {
-  ordering o = {{0}, {0}};
-  GpuSparse result, by_rows;
-  GA_TRY(find_order(&o, &a->indptr, &a->indices, a->rows, a->columns));
-  int status = like(&result, a, GA_SPARSE_COO);
-  GA_THEN(status,
-          GpuArray_empty(&result.indptr, ga__sparse_context(a), a->indptr.typecode, 1,
-                         a->values.dimensions, GA_C_ORDER));
-  GA_THEN(status, move(&result, a, &a->indices, &o.order));
-  by_rows = result; /* once more, of the rows */
-  by_rows.indices = result.indptr;
-  GA_THEN(status, move(&by_rows, a, &a->indptr, &o.order));
-  clear_ordering(&o);
+/* Sorts CSR or COO by rows and columns: by keys of both, with which the values move. */
+static int sort_all(GpuSparse *out, const GpuSparse *a) {
+  gpucontext *ctx = ga__sparse_context(a);
+  const size_t *n = a->values.dimensions,
+               size = gpuarray_get_elsize(a->values.typecode);
+  const unsigned int low = bits_of(a->columns), bits = low + bits_of(a->rows);
+  const bool is_coo = a->format == GA_SPARSE_COO;
+  const size_t width = bits <= 32 ? 4 : 8;
+  GpuArray keys = {0}, sorted = {0};
+  GpuSparse result;
+  if (bits > 64)
+    return GA_FAIL(GA_XLARGE_ERROR,
+                   "sparse: %zu values in a shape of (%zu, %zu) are too many to sort",
+                   n[0], a->rows, a->columns);
+  int status = like(&result, a, a->format);
+  GA_THEN(status, is_coo ? GpuArray_empty(&result.indptr, ctx, a->indptr.typecode, 1, n,
+                                          GA_C_ORDER)
+                         : GpuArray_view(&result.indptr, &a->indptr));
+  const int typecode = width == 4 ? GA_UINT : GA_ULONG;
+  GA_THEN(status, GpuArray_empty(&keys, ctx, typecode, 1, n, GA_C_ORDER));
+  GA_THEN(status, GpuArray_empty(&sorted, ctx, typecode, 1, n, GA_C_ORDER));
+  GA_THEN(status, queue_expand(&keys, a, &a->indices, GA_SPARSE_KEYS, width, low));
+  GA_THEN(status, sort_by(&sorted, &result.values, &keys, &a->values, size, bits));
+  GA_THEN(status, queue_split(&result, is_coo ? &result.indptr : &sorted, &sorted,
+                              is_coo ? 2 : 1, width, low));
+  GpuArray_clear(&keys);
+  GpuArray_clear(&sorted);
   return ga__sparse_return(out, &result, status);
-}
-
-static int sort_rows(GpuSparse *out, const GpuSparse *a) {
-  GpuSparse listed, sorted;
-  GA_TRY(expand(&listed, a));
-  int status = sort_listed(&sorted, &listed);
-  GpuSparse_clear(&listed);
-  GA_TRY(status);
-  GpuArray_clear(&sorted.indptr);
-  sorted.format = GA_SPARSE_CSR;
-  return ga__sparse_return(out, &sorted, GpuArray_view(&sorted.indptr, &a->indptr));
 }
 
 int GpuSparse_sort(GpuSparse *out, const GpuSparse *a) {
@@ -270,13 +289,11 @@ int GpuSparse_sort(GpuSparse *out, const GpuSparse *a) {
   GA_TRY(ga__sparse_check(a, "sparse sort"));
   if (ga__sparse_count(a) < 2)
     return GpuSparse_view(out, a);
-  if (a->format == GA_SPARSE_COO)
-    return sort_listed(out, a);
-  if (a->format == GA_SPARSE_CSR)
-    return sort_rows(out, a);
+  if (a->format != GA_SPARSE_CSC)
+    return sort_all(out, a);
   const GpuSparse turned = ga__sparse_turned(a);
   GpuSparse result;
-  GA_TRY(sort_rows(&result, &turned));
+  GA_TRY(sort_all(&result, &turned));
   turn(&result);
   *out = result;
   return GA_NO_ERROR;

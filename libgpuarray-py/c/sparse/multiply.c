@@ -56,6 +56,7 @@ static int queue_terms(const GpuSparse *out, const factors *f, const GpuArray *b
                                .index = (unsigned char)a->indices.typecode};
   GpuSparse by_owner = *out; /* borrowed: the terms of a value as a row */
   GpuArray rows = {0}, owner = {0};
+  by_owner.format = GA_SPARSE_CSR;
   by_owner.rows = owners;
   by_owner.indptr = *begins;
   int status = ga__sparse_expand(&owner, &by_owner);

@@ -9,15 +9,14 @@
 #include "c/sparse/kernels/compress.inc"
 #include "c/sparse/kernels/expand.inc"
 #include "c/sparse/kernels/inspect.inc"
-#include "c/sparse/kernels/keys.inc"
 #include "c/sparse/kernels/long_rows.inc"
 #include "c/sparse/kernels/match.inc"
 #include "c/sparse/kernels/merge.inc"
-#include "c/sparse/kernels/move.inc"
 #include "c/sparse/kernels/rows.inc"
 #include "c/sparse/kernels/rows_cpu.inc"
 #include "c/sparse/kernels/sampled.inc"
 #include "c/sparse/kernels/solve.inc"
+#include "c/sparse/kernels/split.inc"
 #include "c/sparse/kernels/take.inc"
 #include "c/sparse/kernels/take_lengths.inc"
 #include "c/sparse/kernels/term_counts.inc"
@@ -36,9 +35,10 @@ static const struct {
                                columns_cpu_text},
     [GA_SPARSE_BUCKETS] = {"sparse_buckets", buckets_cpu_text, buckets_cpu_text},
     [GA_SPARSE_EXPAND] = {"sparse_expand", expand_text, expand_text},
+    [GA_SPARSE_PACK] = {"sparse_pack", expand_text, expand_text},
+    [GA_SPARSE_KEYS] = {"sparse_keys", expand_text, expand_text},
+    [GA_SPARSE_SPLIT] = {"sparse_split", split_text, split_text},
     [GA_SPARSE_COMPRESS] = {"sparse_compress", compress_text, compress_text},
-    [GA_SPARSE_KEYS] = {"sparse_keys", keys_text, keys_text},
-    [GA_SPARSE_MOVE] = {"sparse_move", move_text, move_text},
     [GA_SPARSE_INSPECT] = {"sparse_inspect", inspect_text, inspect_text},
     [GA_SPARSE_DENSE] = {"sparse_to_dense", to_dense_text, to_dense_text},
     [GA_SPARSE_UNIQUE_OF] = {"sparse_unique", unique_text, unique_text},
@@ -127,6 +127,25 @@ static void add_terms(ga_strbuf *t, const ga_sparse_spec *s) {
                   terms[s->form]);
 }
 
+/* Pairs of a value's bytes and an index, and keys. */
+static void add_pairs(ga_strbuf *t, const ga_sparse_spec *s) {
+  const bool is_keys =
+      s->kind == GA_SPARSE_KEYS || (s->kind == GA_SPARSE_SPLIT && s->form > 0);
+  ga__strbuf_addf(t, "#define SP_MAKES %d\n#define SP_GIVEN %s\n#define SP_%s %s\n",
+                  s->kind - GA_SPARSE_EXPAND,
+                  is_keys ? "SP_INDEX" : word_type(s->typecode),
+                  is_keys ? "KEY" : "PAIR", word_type(s->per));
+  if (is_keys)
+    return;
+  ga__strbuf_add(
+      t, s->per == 8 ? "#define SP_JOIN(p, v, i) p = (ga_ulong)(i) << 32 | (v)\n"
+                       "#define SP_PAIR_VALUE(p) ((SP_GIVEN)(p))\n"
+                       "#define SP_PAIR_INDEX(p) ((p) >> 32)\n"
+                     : "#define SP_JOIN(p, v, i) ((p).x = (v), (p).y = (ga_ulong)(i))\n"
+                       "#define SP_PAIR_VALUE(p) ((SP_GIVEN)(p).x)\n"
+                       "#define SP_PAIR_INDEX(p) ((p).y)\n");
+}
+
 static int write_source(ga_source *out, const gpucontext *ctx, const void *spec) {
   const ga_sparse_spec *s = spec;
   ga_strbuf text = {0};
@@ -136,8 +155,9 @@ static int write_source(ga_source *out, const gpucontext *ctx, const void *spec)
                   "#define SP_FORM %d\n#define SP_LANES %d\n#define SP_WIDTH %d\n"
                   "#define SP_PER %d\n#define SP_THREADS %d\n",
                   s->form, s->lanes, s->width, s->per, s->threads);
-  if (s->kind == GA_SPARSE_MOVE || s->kind == GA_SPARSE_TAKE ||
-      s->kind == GA_SPARSE_BUCKETS)
+  if (s->kind >= GA_SPARSE_EXPAND && s->kind <= GA_SPARSE_SPLIT)
+    add_pairs(&text, s);
+  else if (s->kind == GA_SPARSE_TAKE || s->kind == GA_SPARSE_BUCKETS)
     ga__strbuf_addf(&text, "#define SP_VALUE %s\n", word_type(s->typecode));
   else
     add_arithmetic(&text, s->typecode);

@@ -12,9 +12,10 @@ enum ga_sparse_kernel {
   GA_SPARSE_COLUMNS_SUM,
   GA_SPARSE_BUCKETS,      /* sorts by rows, on processors */
   GA_SPARSE_EXPAND,       /* the row of each value */
+  GA_SPARSE_PACK,         /* pairs of values and rows, to be sorted */
+  GA_SPARSE_KEYS,         /* keys of rows and columns, to sort by */
+  GA_SPARSE_SPLIT,        /* what was sorted, apart again */
   GA_SPARSE_COMPRESS,     /* where each row begins */
-  GA_SPARSE_KEYS,         /* keys to sort by, and positions */
-  GA_SPARSE_MOVE,         /* values and indices by a permutation */
   GA_SPARSE_INSPECT,      /* what is wrong with the arrays */
   GA_SPARSE_DENSE,        /* to dense */
   GA_SPARSE_UNIQUE_OF,    /* duplicates: counts and sums */
@@ -31,13 +32,13 @@ enum ga_sparse_kernel {
 /* Specialization; compared as bytes, so zero it first. */
 typedef struct ga_sparse_spec {
   unsigned char kind;
-  unsigned char typecode; /* of values; MOVE, TAKE: their bytes */
+  unsigned char typecode; /* of values; PACK to SPLIT, TAKE: their bytes */
   unsigned char index;    /* GA_INT or GA_LONG */
   unsigned char form;     /* ROWS, LONG: enum ga_sparse_term; else as the kind says */
   unsigned char lanes; /* ROWS: items that share the values of a row; SAMPLED: terms */
   unsigned char width; /* ROWS, LONG: items beside one another, for columns of x */
-  unsigned char
-      per; /* the same: columns of an item; SAMPLED: sums of a processor's item */
+  unsigned char per;   /* the same: columns of an item; SAMPLED: sums of a processor's
+                          item; PACK to SPLIT: bytes of a pair or a key */
   unsigned char is_cpu;
   unsigned short threads; /* of a work group that is not free to choose */
 } ga_sparse_spec;

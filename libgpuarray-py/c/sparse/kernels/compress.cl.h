@@ -7,10 +7,10 @@ KERNEL void SP_NAME(GLOBAL_MEM SP_INDEX *indptr, ga_size indptr_off,
   indices =
       (GLOBAL_MEM const SP_INDEX *)((GLOBAL_MEM const char *)indices + indices_off);
   SP_EACH(row, rows + 1) {
-    ga_ulong low = 0, high = n;
+    SP_COUNT low = 0, high = (SP_COUNT)n;
     while (low < high) {
-      const ga_ulong middle = low + (high - low) / 2;
-      if ((ga_ulong)indices[middle] < row)
+      const SP_COUNT middle = low + (high - low) / 2;
+      if ((SP_COUNT)indices[middle] < (SP_COUNT)row)
         low = middle + 1;
       else
         high = middle;

@@ -1,47 +1,61 @@
-/* The row of each value: a search in the row pointers, on GPUs among those of a tile's
- * rows. */
+/* What is made of each value and its row: SP_MAKES 0 the row; 1 a pair of the value and
+ * the row, to be moved together; 2 a key of the row and, in its low `bits` bits, the
+ * column. SP_FORM 0: `lines` are where rows begin; 1: COO, the rows of the values. */
+#include "tile_rows.cl.h"
 
-/* The first row from `low` on that ends behind value k; `high` if none before it does.
- */
-#define SP_FIND(low, high, k)                                                          \
-  while (low < high) {                                                                 \
-    const ga_ulong middle = low + (high - low) / 2;                                    \
-    if ((ga_ulong)indptr[middle + 1] <= (k))                                           \
-      low = middle + 1;                                                                \
-    else                                                                               \
-      high = middle;                                                                   \
-  }
-#define SP_TILE 2048
+#if SP_MAKES == 0
+#define SP_MADE SP_INDEX
+#define SP_MAKE(k, row) out[k] = (SP_INDEX)(row)
+#elif SP_MAKES == 1
+#define SP_MADE SP_PAIR
+#define SP_MAKE(k, row) SP_JOIN(out[k], given[k], row)
+#else
+#define SP_MADE SP_KEY
+#define SP_MAKE(k, row) out[k] = (SP_KEY)(row) << bits | (SP_KEY)given[k]
+#endif
 
-KERNEL void SP_NAME(GLOBAL_MEM SP_INDEX *out, ga_size out_off,
-                    GLOBAL_MEM const SP_INDEX *indptr, ga_size indptr_off,
-                    ga_ulong rows, ga_ulong n) {
+KERNEL void SP_NAME(GLOBAL_MEM SP_MADE *out, ga_size out_off,
+                    GLOBAL_MEM const SP_INDEX *lines, ga_size lines_off,
+                    GLOBAL_MEM const SP_GIVEN *given, ga_size given_off, ga_ulong rows,
+                    ga_ulong n, ga_uint bits) {
   KERNEL_BEGIN;
-  out = (GLOBAL_MEM SP_INDEX *)((GLOBAL_MEM char *)out + out_off);
-  indptr = (GLOBAL_MEM const SP_INDEX *)((GLOBAL_MEM const char *)indptr + indptr_off);
-#if SP_IS_CPU
+#if !SP_FORM && !SP_IS_CPU
+  SP_TILE_MEMORY;
+#endif
+  out = (GLOBAL_MEM SP_MADE *)((GLOBAL_MEM char *)out + out_off);
+  lines = (GLOBAL_MEM const SP_INDEX *)((GLOBAL_MEM const char *)lines + lines_off);
+  given = (GLOBAL_MEM const SP_GIVEN *)((GLOBAL_MEM const char *)given + given_off);
+  (void)given;
+  (void)bits;
+#if SP_FORM
+  (void)rows;
+  SP_EACH(k, n) {
+    SP_MAKE(k, (SP_COUNT)lines[k]);
+  }
+#elif SP_IS_CPU
   const ga_ulong first = SP_ITEM * n / SP_ITEMS, end = (SP_ITEM + 1) * n / SP_ITEMS;
   ga_ulong row = 0, high = rows - 1;
-  SP_FIND(row, high, first)
+  while (row < high) {
+    const ga_ulong middle = row + (high - row) / 2;
+    if ((ga_ulong)lines[middle + 1] <= first)
+      row = middle + 1;
+    else
+      high = middle;
+  }
   for (ga_ulong k = first; k < end; k++) {
-    while (row + 1 < rows && (ga_ulong)indptr[row + 1] <= k)
+    while (row + 1 < rows && (ga_ulong)lines[row + 1] <= k)
       row++;
-    out[k] = (SP_INDEX)row;
+    SP_MAKE(k, (SP_COUNT)row);
   }
 #else
   for (ga_ulong tile = GID_0; tile * SP_TILE < n; tile += GDIM_0) {
-    const ga_ulong first = tile * SP_TILE;
-    const ga_ulong end = n - first < SP_TILE ? n : first + SP_TILE;
-    ga_ulong from = 0, high = rows - 1;
-    SP_FIND(from, high, first)
-    ga_ulong to = from;
-    high = rows - 1;
-    SP_FIND(to, high, end - 1)
-    for (ga_ulong k = first + LID_0; k < end; k += LDIM_0) {
-      ga_ulong row = from, last = to;
-      SP_FIND(row, last, k)
-      out[k] = (SP_INDEX)row;
-    }
+    const SP_COUNT first = (SP_COUNT)tile * SP_TILE, left = (SP_COUNT)n - first;
+    const SP_COUNT end = first + (left < SP_TILE ? left : SP_TILE);
+    SP_COUNT from;
+    SP_TILE_ROWS(from, lines, rows, first, end)
+    for (SP_COUNT k = first + (SP_COUNT)LID_0; k < end; k += SP_THREADS)
+      SP_MAKE(k, SP_TILE_ROW(from, rows, k - first));
+    local_barrier();
   }
 #endif
 }

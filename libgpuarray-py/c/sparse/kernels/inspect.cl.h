@@ -48,30 +48,25 @@ KERNEL void SP_NAME(GLOBAL_MEM ga_uint *found, ga_size found_off,
   SP_COUNT k = (SP_COUNT)SP_ITEM;
 #endif
   for (; k < end; k += SP_AHEAD * step) {
-    SP_INDEX own[SP_AHEAD], before[SP_AHEAD];
+    SP_INDEX own[SP_AHEAD], before[SP_AHEAD], line[SP_AHEAD], line_before[SP_AHEAD];
 #pragma unroll
-    for (ga_int u = 0; u < SP_AHEAD; u++) {
-      const SP_COUNT at = k + (SP_COUNT)u * step;
-      own[u] = at < end ? indices[at] : 0;
-      before[u] = at < end && at > 0 ? indices[at - 1] : -1;
+    for (ga_int u = 0; u < SP_AHEAD; u++) { /* again the first where they end */
+      const SP_COUNT next = k + (SP_COUNT)u * step, at = next < end ? next : k;
+      own[u] = indices[at];
+      before[u] = at > 0 ? indices[at - 1] : -1;
+      line[u] = SP_FORM ? lines[at] : 0;
+      line_before[u] = SP_FORM && at > 0 ? lines[at - 1] : SP_FORM ? -1 : 0;
     }
 #pragma unroll
     for (ga_int u = 0; u < SP_AHEAD; u++) {
       const SP_COUNT at = k + (SP_COUNT)u * step;
-      if (at >= end)
-        break;
-      if ((SP_COUNT)own[u] >= most)
+      const ga_int is_here = at < end, is_line = line[u] == line_before[u];
+      if (is_here && (SP_COUNT)own[u] >= most)
         SP_TELL(3, at)
-#if SP_FORM
-      const SP_INDEX line = lines[at], line_before = at > 0 ? lines[at - 1] : -1;
-      if ((SP_COUNT)line >= (SP_COUNT)rows)
+      if (SP_FORM && is_here && (SP_COUNT)line[u] >= (SP_COUNT)rows)
         SP_TELL(2, at)
-      falls += line < line_before || (line == line_before && own[u] < before[u]);
-      equals += line == line_before && own[u] == before[u];
-#else
-      falls += own[u] < before[u];
-      equals += own[u] == before[u];
-#endif
+      falls += is_here & (line[u] < line_before[u] || (is_line && own[u] < before[u]));
+      equals += is_here & (is_line && own[u] == before[u]);
     }
   }
   const ga_uint lid = (ga_uint)LID_0;
