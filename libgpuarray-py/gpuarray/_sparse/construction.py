@@ -21,6 +21,7 @@ from gpuarray._sparse.pattern import (
     INT32,
     INT64,
     Knowledge,
+    Loan,
     Pattern,
     flags_of,
     index_dtype,
@@ -113,7 +114,7 @@ def _moved(a: Any, context: Place) -> Any:
         return a
     pattern = a._pattern
     arrays = (pattern.indices.transfer(place), pattern.indptr.transfer(place))
-    known = Knowledge(None if pattern.knowledge.lent else pattern.knowledge.flags)
+    known = Knowledge(pattern.knowledge.sure_flags)
     moved = Pattern(a.format, pattern.lengths, *arrays, known)
     return make(a._values.transfer(place), moved, a.shape)
 
@@ -273,7 +274,7 @@ def _of_three(
             f"than {line}"
         )
     given = (parts[1], parts[2])
-    knowledge = Knowledge(None, not all(_is_host(part) for part in given))
+    knowledge = Knowledge(None, Loan(not all(_is_host(part) for part in given)))
     pattern = Pattern(format, as_matrix(lengths), indices, indptr, knowledge)
     flags_of(pattern, values)
     return make(values, pattern, lengths)
@@ -317,7 +318,7 @@ def _of_coordinates(
         found.insert(0, zeros(values.size, found[0].dtype, place))
     row, column = _one_dtype(*found)
     matrix = as_matrix(lengths)
-    knowledge = Knowledge(None, not all(_is_host(part) for part in coords))
+    knowledge = Knowledge(None, Loan(not all(_is_host(part) for part in coords)))
     pattern = Pattern("coo", matrix, column, row, knowledge)
     flags_of(pattern, values)
     return make(values, pattern, lengths)

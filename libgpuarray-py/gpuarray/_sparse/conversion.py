@@ -44,9 +44,10 @@ def converted(a: Any, format: str) -> Any:
     call = lib.GpuSparse_convert
     operation = f"to{format}"
     values, pattern = made(operation, a.context, call, struct(a), FORMATS[format])
-    if a.format != "coo" and format == "coo":
-        pattern.lend()  # the indices are those of `a`
-        a._pattern.lend()
+    if format == "coo":  # the indices are those of `a`
+        known = a._pattern.knowledge
+        pattern.knowledge.flags = known.sure_flags if a.format == "csr" else None
+        pattern.knowledge.loan = known.loan
     return make(values, pattern, a.shape)
 
 
@@ -87,8 +88,10 @@ def asformat(a: Any, format: str | None, copy: bool = False) -> Any:
             f"asformat: format {format!r} is not offered, expected 'csr', 'csc' or "
             "'coo'; for others: A.get().asformat(format), by scipy"
         )
-    other = converted(canonical(a) if a.format == "coo" else a, format)
-    return copied(other) if copy and other._values is a._values else other
+    other = converted(a, format)
+    if a.format == "coo":
+        return canonical(other)
+    return copied(other) if copy and format == "coo" else other
 
 
 def tocsr(a: Any, copy: bool = False) -> Any:
@@ -223,8 +226,7 @@ def kept(a: Any, mask: Any) -> Any:
         indptr = pattern.indptr[at]
     else:
         indptr = searchsorted(at, pattern.indptr).astype(pattern.indptr.dtype)
-    knowledge = pattern.knowledge
-    is_known = knowledge.flags == CANONICAL and not knowledge.lent
+    is_known = pattern.knowledge.sure_flags == CANONICAL
     known = Knowledge(CANONICAL if is_known else None)
     fewer = Pattern(a.format, pattern.lengths, pattern.indices[at], indptr, known)
     return make(a._values[at], fewer, a.shape)
@@ -305,5 +307,5 @@ def eliminate_zeros(a: Any) -> None:
 
 
 def without_zeros(a: Any) -> Any:
-    """Return the array without stored zeros; waits."""
-    return kept(a, a._values != 0)
+    """Return the array without stored zeros: itself, if it has none. Waits."""
+    return a if a._values.all() else kept(a, a._values != 0)

@@ -202,8 +202,7 @@ def _within(a: Any, axis: int, start: int, stop: int, step: int) -> Any:
 
 def _taken(a: Any, rows: Array) -> Any:
     """Return the rows of a CSR array at indices; waits for the number of values."""
-    knowledge = a._pattern.knowledge
-    is_known = knowledge.flags == CANONICAL and not knowledge.lent
+    is_known = a._pattern.knowledge.sure_flags == CANONICAL
     args = struct(a), rows.struct, 0
     values, pattern = made("index", a.context, lib.GpuSparse_take, *args)
     pattern.knowledge.flags = CANONICAL if is_known else None

@@ -23,18 +23,37 @@ CANONICAL = SORTED | UNIQUE
 INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
 
+class Loan:
+    """Whether somebody else has index arrays, for all patterns that share one."""
+
+    __slots__ = ("lent",)
+
+    def __init__(self, lent: bool = False) -> None:
+        self.lent = lent
+
+
 class Knowledge:
-    """What is known of index arrays, for all patterns that have them.
+    """What is known of index arrays, for all patterns that have them in one order.
 
     ``flags`` are those of ``GpuSparse_check``; None: unknown. Once the arrays are
     ``lent``, somebody else may write them, so the flags are asked for each time.
     """
 
-    __slots__ = ("flags", "lent")
+    __slots__ = ("flags", "loan")
 
-    def __init__(self, flags: int | None = None, lent: bool = False) -> None:
+    def __init__(self, flags: int | None = None, loan: Loan | None = None) -> None:
         self.flags = flags
-        self.lent = lent
+        self.loan = Loan() if loan is None else loan
+
+    @property
+    def lent(self) -> bool:
+        """True if somebody else may write the arrays."""
+        return self.loan.lent
+
+    @property
+    def sure_flags(self) -> int | None:
+        """The flags if nobody can have changed them."""
+        return None if self.loan.lent else self.flags
 
 
 class Pattern:
@@ -61,15 +80,15 @@ class Pattern:
 
     def lend(self) -> None:
         """Note that somebody else has the index arrays."""
-        self.knowledge.lent = True
+        self.knowledge.loan.lent = True
 
     def turned(self) -> Pattern:
         """Return the pattern of the transposed array, of the same index arrays."""
         format, lengths = TURNED[self.format], self.lengths[::-1]
         if format != "coo":
             return Pattern(format, lengths, self.indices, self.indptr, self.knowledge)
-        self.lend()  # what is sorted by rows is not by columns
-        return Pattern("coo", lengths, self.indptr, self.indices, Knowledge(None, True))
+        known = Knowledge(None, self.knowledge.loan)  # sorted by rows, not by columns
+        return Pattern("coo", lengths, self.indptr, self.indices, known)
 
     def widened(self) -> Pattern:
         """Return the pattern with indices of 64 bits."""
@@ -80,9 +99,9 @@ class Pattern:
 
     def copy(self) -> Pattern:
         """Return the pattern with index arrays of its own."""
-        known = None if self.knowledge.lent else self.knowledge.flags
         arrays = self.indices.copy(), self.indptr.copy()
-        return Pattern(self.format, self.lengths, *arrays, Knowledge(known))
+        known = Knowledge(self.knowledge.sure_flags)
+        return Pattern(self.format, self.lengths, *arrays, known)
 
 
 def struct_of(pattern: Pattern, values: Array) -> Any:
@@ -118,8 +137,8 @@ def flags_of(pattern: Pattern, values: Array) -> int:
     Waits, unless they are known.
     """
     knowledge = pattern.knowledge
-    if knowledge.flags is not None and not knowledge.lent:
-        return knowledge.flags
+    if knowledge.sure_flags is not None:
+        return knowledge.sure_flags
     flags = ffi.new("int *")
     check(
         lib.GpuSparse_check(flags, struct_of(pattern, values)),
