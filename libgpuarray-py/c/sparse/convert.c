@@ -253,6 +253,17 @@ int GpuSparse_convert(GpuSparse *out, const GpuSparse *a, int format) {
   return GA_NO_ERROR;
 }
 
+/* Sorts COO on processors: by rows, then within each. */
+static int sort_by_rows(GpuSparse *out, const GpuSparse *a) {
+  GpuSparse rows = {0}, sorted = {0};
+  int status = to_rows(&rows, a);
+  GA_THEN(status, ga__sparse_sort_rows(&sorted, &rows));
+  GA_THEN(status, expand(out, &sorted));
+  GpuSparse_clear(&rows);
+  GpuSparse_clear(&sorted);
+  return status;
+}
+
 /* Sorts CSR or COO by rows and columns: by keys of both, with which the values move. */
 static int sort_all(GpuSparse *out, const GpuSparse *a) {
   gpucontext *ctx = ga__sparse_context(a);
@@ -263,6 +274,12 @@ static int sort_all(GpuSparse *out, const GpuSparse *a) {
   const size_t width = bits <= 32 ? 4 : 8;
   GpuArray keys = {0}, sorted = {0};
   GpuSparse result;
+  if (ga__sparse_sorts_rows(a)) {
+    if (!is_coo)
+      return ga__sparse_sort_rows(out, a);
+    if (ga__sparse_has_buckets(a))
+      return sort_by_rows(out, a);
+  }
   if (bits > 64)
     return GA_FAIL(GA_XLARGE_ERROR,
                    "sparse: %zu values in a shape of (%zu, %zu) are too many to sort",

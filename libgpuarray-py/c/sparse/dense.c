@@ -1,6 +1,7 @@
 /* Sparse matrices from dense ones, and back. */
 #include <gpuarray/index.h>
 
+#include "c/base/counts.h"
 #include "c/sparse/sparse.h"
 #include "c/sparse/sparse_source.h"
 
@@ -10,9 +11,12 @@ static ssize_t stride(const GpuArray *a, unsigned int axis) {
 
 /* out += a, for CSR. */
 static int fill(const GpuArray *out, const GpuSparse *a) {
+  gpucontext *ctx = ga__sparse_context(a);
+  const unsigned short threads = ga__sparse_threads(ctx);
   const ga_sparse_spec spec = {.kind = GA_SPARSE_DENSE,
                                .typecode = (unsigned char)a->values.typecode,
-                               .index = (unsigned char)a->indices.typecode};
+                               .index = (unsigned char)a->indices.typecode,
+                               .threads = threads};
   ga_args args = {0};
   ga__sparse_add(&args, out, false);
   ga__sparse_add(&args, &a->values, true);
@@ -23,7 +27,7 @@ static int fill(const GpuArray *out, const GpuSparse *a) {
   ga__args_u64(&args, ga__sparse_count(a));
   ga__args_i64(&args, stride(out, 0));
   ga__args_i64(&args, stride(out, 1));
-  return ga__sparse_launch(ga__sparse_context(a), &spec, &args, a->rows);
+  return ga__sparse_launch_sized(ctx, &spec, &args, ga__ceil_div(a->rows, threads));
 }
 
 int GpuSparse_to_dense(GpuArray *out, const GpuSparse *a, ga_order order) {

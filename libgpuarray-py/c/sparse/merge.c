@@ -140,6 +140,17 @@ static int compute(GpuSparse *out, const GpuSparse *a, const GpuSparse *b, mergi
   GA_TRY(check_pair(a, b, operation));
   GA_TRY(ga__sparse_must_wait(a, operation));
   GA_TRY(ga__sparse_must_wait(b, operation));
+  if (ga__sparse_context(a)->info.is_cpu && a->rows > 0 && a->columns > 0) {
+    const GpuSparse x = ga__sparse_lines(a), y = ga__sparse_lines(b);
+    const ga_sparse_pair pair = {m.is_product, m.alpha, m.beta};
+    GpuSparse result;
+    bool has_flaw;
+    GA_TRY(ga__sparse_merge_rows(&result, &has_flaw, &x, &y, &pair));
+    if (!has_flaw) {
+      *out = a->format == GA_SPARSE_CSC ? ga__sparse_turned(&result) : result;
+      return GA_NO_ERROR;
+    } /* which the checks below name */
+  }
   GA_TRY(GpuSparse_check(&flags[0], a));
   GA_TRY(GpuSparse_check(&flags[1], b));
   if (!(flags[0] & flags[1] & GA_SPARSE_UNIQUE))

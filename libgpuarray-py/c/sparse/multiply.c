@@ -124,6 +124,12 @@ int GpuSparse_spgemm(GpuSparse *out, const GpuSparse *a, const GpuSparse *b) {
   GA_TRY(ga__sparse_must_wait(a, name));
   GA_TRY(ga__sparse_must_wait(b, name));
   const factors f = in_order(a, b);
+  if (ga__sparse_multiplies_rows(&f.a, &f.b)) {
+    GA_TRY(ga__sparse_multiply_rows(out, &f.a, &f.b));
+    if (a->format == GA_SPARSE_CSC)
+      *out = ga__sparse_turned(out);
+    return GA_NO_ERROR;
+  }
   GpuArray counts = {0};
   GpuSparse terms = {0}, listed = {0}, result = {0};
   size_t n = 0;

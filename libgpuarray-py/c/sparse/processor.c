@@ -6,20 +6,37 @@
 
 /* ---- x A ---- */
 
+static size_t width_of(const GpuArray *y) {
+  return y->nd == 2 ? y->dimensions[1] : 1;
+}
+
+/* Shares whose parts are at most four times as many elements as there are values: then
+ * to add them up costs less than to convert the matrix. At most 32 columns. */
+static size_t scatter_shares(const ga_sparse_product *p) {
+  const size_t size = p->a->rows * width_of(p->y), n = ga__sparse_count(p->a);
+  const size_t most =
+      ga__smaller(ga__sparse_context(p->a)->info.processors, p->a->columns);
+  if (p->y->nd == 1)
+    return most;
+  return width_of(p->y) <= 32 && size > 0 ? ga__smaller(most, 4 * n / size) : 0;
+}
+
 bool ga__sparse_scatters(const ga_sparse_product *p) {
   return ga__sparse_context(p->a)->info.is_cpu && p->a->format == GA_SPARSE_CSC &&
-         p->term != GA_SPARSE_DIAGONAL && p->y->nd == 1 && ga__sparse_count(p->a) > 0;
+         p->term != GA_SPARSE_DIAGONAL && ga__sparse_count(p->a) > 0 &&
+         ga__array_count(p->y) > 0 && scatter_shares(p) > 0;
 }
 
 int ga__sparse_scatter(const ga_sparse_product *p) {
   const GpuSparse a = ga__sparse_turned(p->a); /* y = x a */
   gpucontext *ctx = ga__sparse_context(&a);
-  const size_t shares = ga__smaller(ctx->info.processors, a.rows);
-  const size_t length = shares * a.columns;
+  const size_t shares = scatter_shares(p), width = width_of(p->y);
+  const size_t length = shares * a.columns * width;
   ga_sparse_spec spec = {.kind = GA_SPARSE_COLUMNS,
                          .typecode = (unsigned char)a.values.typecode,
                          .index = (unsigned char)a.indices.typecode,
-                         .form = (unsigned char)p->term};
+                         .form = (unsigned char)p->term,
+                         .width = width == 1 ? 1 : 2};
   GpuArray parts = {0};
   ga_args args = {0};
   GA_TRY(GpuArray_empty(&parts, ctx, ga__dtype_work(a.values.typecode), 1, &length,
@@ -30,11 +47,12 @@ int ga__sparse_scatter(const ga_sparse_product *p) {
                                     .y = p->y,
                                     .alpha = p->alpha,
                                     .beta = p->beta};
-  const ga_sparse_sizes sizes = {1, 0, shares};
+  const ga_sparse_sizes sizes = {width, 0, shares};
   const GpuArray none = {0};
   ga__sparse_add_product(&args, &turned, &sizes, &none, &parts);
   int status = ga__sparse_launch_shares(ctx, &spec, &args, shares);
   spec.kind = GA_SPARSE_COLUMNS_SUM;
+  spec.width = 1;
   GA_THEN(status, ga__sparse_launch(ctx, &spec, &args, a.columns));
   GpuArray_clear(&parts);
   return status;
@@ -90,4 +108,42 @@ int ga__sparse_buckets(GpuSparse *out, const GpuSparse *a) {
   GA_THEN(status, queue_buckets(&counts, out, a, shares));
   GpuArray_clear(&counts);
   return status;
+}
+
+/* ---- sorts within rows ---- */
+
+bool ga__sparse_sorts_rows(const GpuSparse *a) {
+  return ga__sparse_context(a)->info.is_cpu && a->columns <= UINT32_MAX &&
+         ga__sparse_count(a) <= UINT32_MAX;
+}
+
+int ga__sparse_sort_rows(GpuSparse *out, const GpuSparse *a) {
+  gpucontext *ctx = ga__sparse_context(a);
+  const size_t n = ga__sparse_count(a), places = 2 * n;
+  const ga_sparse_spec spec = {
+      .kind = GA_SPARSE_SORT_ROWS,
+      .typecode = (unsigned char)gpuarray_get_elsize(a->values.typecode),
+      .index = (unsigned char)a->indices.typecode};
+  GpuSparse result = {GA_SPARSE_CSR, a->rows, a->columns, {0}, {0}, {0}};
+  GpuArray keys = {0};
+  int status =
+      GpuArray_empty(&result.values, ctx, a->values.typecode, 1, &n, GA_C_ORDER);
+  GA_THEN(status,
+          GpuArray_empty(&result.indices, ctx, a->indices.typecode, 1, &n, GA_C_ORDER));
+  GA_THEN(status, GpuArray_view(&result.indptr, &a->indptr));
+  GA_THEN(status, GpuArray_empty(&keys, ctx, GA_ULONG, 1, &places, GA_C_ORDER));
+  if (status == GA_NO_ERROR) {
+    ga_args args = {0};
+    ga__sparse_add(&args, &result.values, false);
+    ga__sparse_add(&args, &result.indices, false);
+    ga__sparse_add(&args, &keys, false);
+    ga__sparse_add(&args, &a->values, true);
+    ga__sparse_add(&args, &a->indices, true);
+    ga__sparse_add(&args, &a->indptr, true);
+    ga__args_u64(&args, a->rows);
+    ga__args_u64(&args, n);
+    status = ga__sparse_launch(ctx, &spec, &args, n);
+  }
+  GpuArray_clear(&keys);
+  return ga__sparse_return(out, &result, status);
 }

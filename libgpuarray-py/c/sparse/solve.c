@@ -35,11 +35,15 @@ static int check_solve(const GpuArray *x, const GpuSparse *a, int flags,
 static int launch(const GpuArray *x, const GpuSparse *a, int flags) {
   gpucontext *ctx = ga__sparse_context(a);
   const size_t n = ga__sparse_count(a), width = x->nd == 2 ? x->dimensions[1] : 1;
+  const size_t per = !ctx->info.is_cpu || width == 1
+                         ? 1
+                         : ga__smaller(8, ga__ceil_div(width, ctx->info.processors));
   const ga_sparse_spec spec = {.kind = GA_SPARSE_SOLVE,
                                .typecode = (unsigned char)a->values.typecode,
                                .index = (unsigned char)a->indices.typecode,
                                .form = (unsigned char)flags,
-                               .threads = ctx->info.is_cpu ? 1 : 64};
+                               .per = (unsigned char)per,
+                               .threads = ga__sparse_threads(ctx)};
   ga_args args = {0};
   ga__sparse_add(&args, x, false);
   ga__sparse_add(&args, n > 0 ? &a->values : &a->indptr, true);
@@ -50,7 +54,7 @@ static int launch(const GpuArray *x, const GpuSparse *a, int flags) {
   ga__args_u64(&args, width);
   ga__args_i64(&args, stride(x, 0));
   ga__args_i64(&args, stride(x, 1));
-  return ga__sparse_launch_sized(ctx, &spec, &args, width);
+  return ga__sparse_launch_sized(ctx, &spec, &args, ga__ceil_div(width, per));
 }
 
 int GpuSparse_solve(GpuArray *x, const GpuSparse *a, int flags) {

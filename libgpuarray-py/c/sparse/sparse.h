@@ -84,6 +84,22 @@ typedef struct ga_sparse_sizes {
 void ga__sparse_add_product(ga_args *args, const ga_sparse_product *p,
                             const ga_sparse_sizes *s, const GpuArray *list,
                             const GpuArray *parts);
+/* On processors the sum or the product, element by element, of two matrices of one
+ * shape, as CSR: each share of rows is merged, then packed. Waits. *has_flaw, and no
+ * result, if one is not sorted, or has duplicates or wrong indices. */
+typedef struct ga_sparse_pair {
+  bool is_product;
+  const double *alpha, *beta; /* of a sum */
+} ga_sparse_pair;
+int ga__sparse_merge_rows(GpuSparse *out, bool *has_flaw, const GpuSparse *a,
+                          const GpuSparse *b, const ga_sparse_pair *pair);
+/* On processors the product of two matrices, CSR, where a sum for each column and share
+ * of rows is little memory. Waits. */
+bool ga__sparse_multiplies_rows(const GpuSparse *a, const GpuSparse *b);
+int ga__sparse_multiply_rows(GpuSparse *out, const GpuSparse *a, const GpuSparse *b);
+/* On processors the sort of the indices within each row of CSR. */
+bool ga__sparse_sorts_rows(const GpuSparse *a);
+int ga__sparse_sort_rows(GpuSparse *out, const GpuSparse *a);
 /* On processors the sort of COO by rows, by counting, where counters are few: fills the
  * arrays of *out, of which indptr is made. */
 bool ga__sparse_has_buckets(const GpuSparse *a);

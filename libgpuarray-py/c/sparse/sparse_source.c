@@ -9,15 +9,22 @@
 #include "c/sparse/kernels/compress.inc"
 #include "c/sparse/kernels/expand.inc"
 #include "c/sparse/kernels/inspect.inc"
+#include "c/sparse/kernels/inspect_cpu.inc"
 #include "c/sparse/kernels/long_rows.inc"
 #include "c/sparse/kernels/match.inc"
 #include "c/sparse/kernels/merge.inc"
+#include "c/sparse/kernels/merge_cpu.inc"
+#include "c/sparse/kernels/pack_cpu.inc"
 #include "c/sparse/kernels/rows.inc"
 #include "c/sparse/kernels/rows_cpu.inc"
 #include "c/sparse/kernels/sampled.inc"
 #include "c/sparse/kernels/solve.inc"
+#include "c/sparse/kernels/solve_cpu.inc"
+#include "c/sparse/kernels/sort_cpu.inc"
+#include "c/sparse/kernels/spgemm_cpu.inc"
 #include "c/sparse/kernels/split.inc"
 #include "c/sparse/kernels/take.inc"
+#include "c/sparse/kernels/take_cpu.inc"
 #include "c/sparse/kernels/take_lengths.inc"
 #include "c/sparse/kernels/term_counts.inc"
 #include "c/sparse/kernels/terms.inc"
@@ -39,7 +46,7 @@ static const struct {
     [GA_SPARSE_KEYS] = {"sparse_keys", expand_text, expand_text},
     [GA_SPARSE_SPLIT] = {"sparse_split", split_text, split_text},
     [GA_SPARSE_COMPRESS] = {"sparse_compress", compress_text, compress_text},
-    [GA_SPARSE_INSPECT] = {"sparse_inspect", inspect_text, inspect_text},
+    [GA_SPARSE_INSPECT] = {"sparse_inspect", inspect_text, inspect_cpu_text},
     [GA_SPARSE_DENSE] = {"sparse_to_dense", to_dense_text, to_dense_text},
     [GA_SPARSE_UNIQUE_OF] = {"sparse_unique", unique_text, unique_text},
     [GA_SPARSE_MATCH] = {"sparse_match", match_text, match_text},
@@ -47,11 +54,16 @@ static const struct {
     [GA_SPARSE_SAMPLED] = {"sparse_sampled", sampled_text, sampled_text},
     [GA_SPARSE_TAKE_LENGTHS] = {"sparse_take_lengths", take_lengths_text,
                                 take_lengths_text},
-    [GA_SPARSE_TAKE] = {"sparse_take", take_text, take_text},
+    [GA_SPARSE_TAKE] = {"sparse_take", take_text, take_cpu_text},
     [GA_SPARSE_TERM_COUNTS] = {"sparse_term_counts", term_counts_text,
                                term_counts_text},
     [GA_SPARSE_TERMS] = {"sparse_terms", terms_text, terms_text},
-    [GA_SPARSE_SOLVE] = {"sparse_solve", solve_text, solve_text},
+    [GA_SPARSE_SOLVE] = {"sparse_solve", solve_text, solve_cpu_text},
+    [GA_SPARSE_MERGE_ROWS] = {"sparse_merge_rows", merge_cpu_text, merge_cpu_text},
+    [GA_SPARSE_PACK_SHARES] = {"sparse_pack_shares", pack_cpu_text, pack_cpu_text},
+    [GA_SPARSE_MULTIPLY_ROWS] = {"sparse_multiply_rows", spgemm_cpu_text,
+                                 spgemm_cpu_text},
+    [GA_SPARSE_SORT_ROWS] = {"sparse_sort_rows", sort_cpu_text, sort_cpu_text},
 };
 
 static const char *word_type(unsigned int bytes) {
@@ -146,6 +158,12 @@ static void add_pairs(ga_strbuf *t, const ga_sparse_spec *s) {
                        "#define SP_PAIR_INDEX(p) ((p).y)\n");
 }
 
+/* Whether a kernel moves values without arithmetic. */
+static bool moves_only(unsigned char kind) {
+  return kind == GA_SPARSE_TAKE || kind == GA_SPARSE_BUCKETS ||
+         kind == GA_SPARSE_PACK_SHARES || kind == GA_SPARSE_SORT_ROWS;
+}
+
 static int write_source(ga_source *out, const gpucontext *ctx, const void *spec) {
   const ga_sparse_spec *s = spec;
   ga_strbuf text = {0};
@@ -157,7 +175,7 @@ static int write_source(ga_source *out, const gpucontext *ctx, const void *spec)
                   s->form, s->lanes, s->width, s->per, s->threads);
   if (s->kind >= GA_SPARSE_EXPAND && s->kind <= GA_SPARSE_SPLIT)
     add_pairs(&text, s);
-  else if (s->kind == GA_SPARSE_TAKE || s->kind == GA_SPARSE_BUCKETS)
+  else if (moves_only(s->kind))
     ga__strbuf_addf(&text, "#define SP_VALUE %s\n", word_type(s->typecode));
   else
     add_arithmetic(&text, s->typecode);

@@ -10,29 +10,33 @@ enum ga_sparse_kernel {
   GA_SPARSE_LONG_SUM, /* products: sums of the pieces */
   GA_SPARSE_COLUMNS,  /* products from the left, on processors */
   GA_SPARSE_COLUMNS_SUM,
-  GA_SPARSE_BUCKETS,      /* sorts by rows, on processors */
-  GA_SPARSE_EXPAND,       /* the row of each value */
-  GA_SPARSE_PACK,         /* pairs of values and rows, to be sorted */
-  GA_SPARSE_KEYS,         /* keys of rows and columns, to sort by */
-  GA_SPARSE_SPLIT,        /* what was sorted, apart again */
-  GA_SPARSE_COMPRESS,     /* where each row begins */
-  GA_SPARSE_INSPECT,      /* what is wrong with the arrays */
-  GA_SPARSE_DENSE,        /* to dense */
-  GA_SPARSE_UNIQUE_OF,    /* duplicates: counts and sums */
-  GA_SPARSE_MATCH,        /* which places two matrices share */
-  GA_SPARSE_MERGE,        /* sums and products, element by element */
-  GA_SPARSE_SAMPLED,      /* sampled products */
-  GA_SPARSE_TAKE_LENGTHS, /* rows by index: how long they are */
-  GA_SPARSE_TAKE,         /* the same: what is in them */
-  GA_SPARSE_TERM_COUNTS,  /* products of two matrices: how many terms */
-  GA_SPARSE_TERMS,        /* the same: the terms */
-  GA_SPARSE_SOLVE,        /* triangular systems */
+  GA_SPARSE_BUCKETS,       /* sorts by rows, on processors */
+  GA_SPARSE_EXPAND,        /* the row of each value */
+  GA_SPARSE_PACK,          /* pairs of values and rows, to be sorted */
+  GA_SPARSE_KEYS,          /* keys of rows and columns, to sort by */
+  GA_SPARSE_SPLIT,         /* what was sorted, apart again */
+  GA_SPARSE_COMPRESS,      /* where each row begins */
+  GA_SPARSE_INSPECT,       /* what is wrong with the arrays */
+  GA_SPARSE_DENSE,         /* to dense */
+  GA_SPARSE_UNIQUE_OF,     /* duplicates: counts and sums */
+  GA_SPARSE_MATCH,         /* which places two matrices share */
+  GA_SPARSE_MERGE,         /* sums and products, element by element */
+  GA_SPARSE_SAMPLED,       /* sampled products */
+  GA_SPARSE_TAKE_LENGTHS,  /* rows by index: how long they are */
+  GA_SPARSE_TAKE,          /* the same: what is in them */
+  GA_SPARSE_TERM_COUNTS,   /* products of two matrices: how many terms */
+  GA_SPARSE_TERMS,         /* the same: the terms */
+  GA_SPARSE_SOLVE,         /* triangular systems */
+  GA_SPARSE_MERGE_ROWS,    /* processors: sums and products, element by element */
+  GA_SPARSE_PACK_SHARES,   /* the same: shares behind one another */
+  GA_SPARSE_MULTIPLY_ROWS, /* processors: products of two matrices */
+  GA_SPARSE_SORT_ROWS,     /* processors: sorts the indices of each row */
 };
 
 /* Specialization; compared as bytes, so zero it first. */
 typedef struct ga_sparse_spec {
   unsigned char kind;
-  unsigned char typecode; /* of values; PACK to SPLIT, TAKE: their bytes */
+  unsigned char typecode; /* of values; kernels that only move them: their bytes */
   unsigned char index;    /* GA_INT or GA_LONG */
   unsigned char form;     /* ROWS, LONG: enum ga_sparse_term; else as the kind says */
   unsigned char lanes; /* ROWS: items that share the values of a row; SAMPLED: terms */
@@ -43,6 +47,8 @@ typedef struct ga_sparse_spec {
   unsigned short threads; /* of a work group that is not free to choose */
 } ga_sparse_spec;
 
+/* Most shares of processors whose words the host reads. */
+#define GA_SPARSE_SHARES 256
 /* The kernel of a specification; is_cpu is filled in. */
 int ga__sparse_kernel(gpukernel **out, gpucontext *ctx, const ga_sparse_spec *spec);
 /* Launches it over `items` elements, of which there is at least one. */

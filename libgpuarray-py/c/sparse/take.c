@@ -79,16 +79,20 @@ int GpuSparse_take_count(GpuArray *counts, const GpuSparse *a, const GpuArray *i
 
 static int queue_take(const GpuSparse *out, const GpuSparse *a, const GpuArray *taken) {
   const size_t n = ga__sparse_count(out);
+  gpucontext *ctx = ga__sparse_context(a);
+  const bool is_cpu = ctx->info.is_cpu; /* which needs no row of each value */
   const ga_sparse_spec spec = {
       .kind = GA_SPARSE_TAKE,
       .typecode = (unsigned char)gpuarray_get_elsize(a->values.typecode),
       .index = (unsigned char)a->indices.typecode};
   GpuArray rows = {0};
   ga_args args = {0};
-  GA_TRY(ga__sparse_expand(&rows, out));
+  if (!is_cpu)
+    GA_TRY(ga__sparse_expand(&rows, out));
   ga__sparse_add(&args, &out->values, false);
   ga__sparse_add(&args, &out->indices, false);
-  ga__sparse_add(&args, &rows, true);
+  if (!is_cpu)
+    ga__sparse_add(&args, &rows, true);
   ga__sparse_add(&args, &out->indptr, true);
   ga__sparse_add(&args, &a->values, true);
   ga__sparse_add(&args, &a->indices, true);
@@ -97,7 +101,9 @@ static int queue_take(const GpuSparse *out, const GpuSparse *a, const GpuArray *
   ga__args_u64(&args, a->rows);
   ga__args_u64(&args, ga__sparse_count(a));
   ga__args_u64(&args, n);
-  const int status = ga__sparse_launch(ga__sparse_context(a), &spec, &args, n);
+  if (is_cpu)
+    ga__args_u64(&args, out->rows);
+  const int status = ga__sparse_launch(ctx, &spec, &args, n);
   GpuArray_clear(&rows);
   return status;
 }

@@ -7,8 +7,9 @@
  * summed by every function.
  *
  * What is in the arrays is never trusted: GpuSparse_check tells it. A function that
- * needs sorted rows or no duplicates says so. Wrong indices give wrong results, but no
- * kernel reads or writes outside of the arrays.
+ * needs sorted rows or no duplicates says so. No kernel reads or writes outside of the
+ * arrays, whatever the indices are: products, sums along either axis and dense matrices
+ * leave out each value whose index is out of range, conversions move it as it is.
  *
  * Deterministic: the same input, layout and device give the same bits. Ownership: a
  * matrix holds references to its arrays, GpuSparse_clear releases them. Functions that
@@ -104,8 +105,10 @@ int GpuSparse_sample(GpuArray *out, const GpuSparse *a, const GpuArray *dense);
 /* Solves a x = x in place, for a vector or the columns of a matrix of any layout; `a`
  * has float or complex values, and is lower triangular, or upper with the flag. Values
  * of the other triangle are ignored, with GA_SPARSE_UNIT those of the diagonal, too. A
- * diagonal of 0 gives infinities and nans. Rows one after another: a work group, on a
- * processor one thread, for each column. */
+ * diagonal of 0 gives infinities and nans. Each column is solved by one work group, on
+ * a processor by one thread. The group takes up to 256 adjacent rows at a time, and
+ * those of them at once that need no other of them, so that long chains of rows take
+ * long. */
 int GpuSparse_solve(GpuArray *x, const GpuSparse *a, int flags);
 /* Sums over the rows (axis 0) or columns (axis 1) into `y`, a vector of the values'
  * type. */
@@ -159,8 +162,10 @@ int GpuSparse_take_count(GpuArray *counts, const GpuSparse *a, const GpuArray *i
 int GpuSparse_take_fill(GpuSparse *out, const GpuSparse *a, const GpuArray *indices,
                         int axis, const GpuArray *counts, size_t n);
 /* The matrix product a b, sorted and without duplicates; terms are summed in the order
- * of the values of `a`. Needs memory for all terms (for each value of `a` the length of
- * a row of `b`): GA_XLARGE_ERROR where they are too many, GA_MEMORY_ERROR. */
+ * of the values of `a`. On processors rows are computed one after another, which needs
+ * little memory beside the result. Elsewhere needs memory for all terms (for each value
+ * of `a` the length of a row of `b`): GA_XLARGE_ERROR where they are too many,
+ * GA_MEMORY_ERROR. */
 int GpuSparse_spgemm(GpuSparse *out, const GpuSparse *a, const GpuSparse *b);
 /* Makes the counts of terms: int64, the last is their number. */
 int GpuSparse_terms_count(GpuArray *counts, const GpuSparse *a, const GpuSparse *b);

@@ -2,21 +2,9 @@
  * share of rows and values. Its items are the lanes of vectors: adjacent ones take
  * adjacent columns of x, SP_PER each. */
 #include "row_words.cl.h"
+#include "shares_cpu.cl.h"
 
-/* The first row of share `number`. */
-#define SP_SHARE(out, number)                                                          \
-  ga_ulong out = 0;                                                                    \
-  {                                                                                    \
-    const ga_ulong target = (rows + n) * (number) / items;                             \
-    ga_ulong high = rows;                                                              \
-    while (out < high) {                                                               \
-      const ga_ulong middle = out + (high - out) / 2;                                  \
-      if (middle + (ga_ulong)indptr[middle] < target)                                  \
-        out = middle + 1;                                                              \
-      else                                                                             \
-        high = middle;                                                                 \
-    }                                                                                  \
-  }
+#define SP_BEGIN(row) indptr[row]
 #define SP_ADD_TERM(to, k)                                                             \
   {                                                                                    \
     const SP_WORK v = SP_LOAD(values[k]);                                              \
@@ -41,11 +29,8 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
   SP_STARTS;
   (void)parts;
   (void)shift;
-  const ga_ulong items = GDIM_0;
-  SP_SHARE(first, GID_0);
-  SP_SHARE(last, GID_0 + 1);
-  if (GID_0 + 1 == items)
-    last = rows;
+  SP_SHARE(first, GID_0, GDIM_0, rows, n, SP_BEGIN)
+  SP_SHARE(last, GID_0 + 1, GDIM_0, rows, n, SP_BEGIN)
   for (ga_ulong row = first; row < last; row++) {
     SP_BOUNDS(row);
     if (end - begin > limit) {

@@ -1,0 +1,102 @@
+/* Elementwise operations of two matrices on processors, row by row: SP_FORM 0 their
+ * sum, alpha a + beta b, 1 their product. Each share of rows is merged to where it
+ * would begin if no place were shared (of products, if all of a's were); `ends` is how
+ * many values a share has up to the end of each row, `shares` the first row, the place
+ * and the number of values of each share. `flaw` becomes 1 for rows that are not sorted
+ * or have duplicates, indices out of range and wrong pointers. */
+#include "shares_cpu.cl.h"
+
+#define SP_BEGIN(row) a_indptr[row] + (ga_ulong)b_indptr[row]
+#define SP_CHECK(begin, end, indptr, indices, n, row)                                  \
+  SP_RANGE(begin, end, indptr, n, row);                                                \
+  {                                                                                    \
+    ga_int is_wrong = begin != (ga_ulong)indptr[row] ||                                \
+                      end != (ga_ulong)indptr[(row) + 1] ||                            \
+                      (row == 0 && begin != 0) || (row == rows - 1 && end != n);       \
+    if (begin < end)                                                                   \
+      is_wrong |= indices[begin] < 0 || (ga_ulong)indices[end - 1] >= columns;         \
+    for (ga_ulong k = begin + 1; k < end; k++)                                         \
+      is_wrong |= indices[k] <= indices[k - 1];                                        \
+    has_flaw |= is_wrong;                                                              \
+  }
+#define SP_SCALED(i) SP_MUL(SP_NUMBER(alpha, alpha_im), SP_LOAD(a[i]))
+#define SP_SCALED_B(j) SP_MUL(SP_NUMBER(beta, beta_im), SP_LOAD(b[j]))
+
+KERNEL void
+SP_NAME(GLOBAL_MEM SP_VALUE *out, ga_size out_off, GLOBAL_MEM SP_INDEX *out_indices,
+        ga_size out_indices_off, GLOBAL_MEM SP_INDEX *ends, ga_size ends_off,
+        GLOBAL_MEM ga_ulong *shares, ga_size shares_off, GLOBAL_MEM const SP_VALUE *a,
+        ga_size a_off, GLOBAL_MEM const SP_INDEX *a_indices, ga_size a_indices_off,
+        GLOBAL_MEM const SP_INDEX *a_indptr, ga_size a_indptr_off,
+        GLOBAL_MEM const SP_VALUE *b, ga_size b_off,
+        GLOBAL_MEM const SP_INDEX *b_indices, ga_size b_indices_off,
+        GLOBAL_MEM const SP_INDEX *b_indptr, ga_size b_indptr_off, ga_ulong rows,
+        ga_ulong columns, ga_ulong an, ga_ulong bn, ga_ulong room, SP_REAL alpha,
+        SP_REAL alpha_im, SP_REAL beta, SP_REAL beta_im) {
+  KERNEL_BEGIN;
+  SP_WRITE(SP_VALUE, out);
+  SP_WRITE(SP_INDEX, out_indices);
+  SP_WRITE(SP_INDEX, ends);
+  SP_WRITE(ga_ulong, shares);
+  SP_READ(SP_VALUE, a);
+  SP_READ(SP_INDEX, a_indices);
+  SP_READ(SP_INDEX, a_indptr);
+  SP_READ(SP_VALUE, b);
+  SP_READ(SP_INDEX, b_indices);
+  SP_READ(SP_INDEX, b_indptr);
+  SP_SHARE(first, GID_0, GDIM_0, rows, an + bn, SP_BEGIN)
+  SP_SHARE(last, GID_0 + 1, GDIM_0, rows, an + bn, SP_BEGIN)
+  ga_ulong base = 0, at;
+  ga_int has_flaw = 0;
+  if (first < rows) {
+    const ga_ulong a_first = (ga_ulong)a_indptr[first];
+    const ga_ulong b_first = (ga_ulong)b_indptr[first];
+    base = SP_FORM ? a_first : a_first + b_first;
+    base = base < room ? base : room;
+  }
+  at = base;
+  for (ga_ulong row = first; row < last; row++) {
+    SP_CHECK(i, a_end, a_indptr, a_indices, an, row)
+    SP_CHECK(j, b_end, b_indptr, b_indices, bn, row)
+    if ((SP_FORM ? a_end - i : a_end - i + b_end - j) > room - at) {
+      has_flaw = 1;
+      ends[row] = (SP_INDEX)(at - base);
+      continue;
+    }
+    while (i < a_end && j < b_end) { /* no branch depends on the indices */
+      const SP_INDEX left = a_indices[i], right = b_indices[j];
+      const ga_int is_left = left <= right, is_right = right <= left;
+#if SP_FORM
+      if (is_left & is_right) {
+        out[at] = SP_STORE(SP_MUL(SP_LOAD(a[i]), SP_LOAD(b[j])));
+        out_indices[at] = left;
+        at++;
+      }
+#else
+      const SP_WORK x = SP_SCALED(i), y = SP_SCALED_B(j), both = SP_ADD(x, y);
+      const SP_WORK one = is_left ? x : y;
+      out[at] = SP_STORE(is_left & is_right ? both : one);
+      out_indices[at] = is_left ? left : right;
+      at++;
+#endif
+      i += (ga_ulong)is_left;
+      j += (ga_ulong)is_right;
+    }
+#if !SP_FORM
+    for (; i < a_end; i++, at++) {
+      out[at] = SP_STORE(SP_SCALED(i));
+      out_indices[at] = a_indices[i];
+    }
+    for (; j < b_end; j++, at++) {
+      out[at] = SP_STORE(SP_SCALED_B(j));
+      out_indices[at] = b_indices[j];
+    }
+#endif
+    ends[row] = (SP_INDEX)(at - base);
+  }
+  shares[3 * GID_0] = first;
+  shares[3 * GID_0 + 1] = base;
+  shares[3 * GID_0 + 2] = at - base;
+  if (has_flaw)
+    shares[3 * GDIM_0] = 1;
+}

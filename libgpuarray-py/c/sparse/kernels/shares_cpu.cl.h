@@ -1,0 +1,26 @@
+/* Shares of compressed rows on processors: the first row of share `number` of `items`,
+ * each with its part of rows and of the `n` values that begin at BEGIN(row). The first
+ * share begins at row 0; indptr may hold anything. */
+#define SP_SHARE(out, number, items, rows, n, BEGIN)                                   \
+  ga_ulong out = 0;                                                                    \
+  {                                                                                    \
+    const ga_ulong target = ((rows) + (n)) * (number) / (items);                       \
+    ga_ulong high = rows;                                                              \
+    while (out < high) {                                                               \
+      const ga_ulong middle = out + (high - out) / 2;                                  \
+      if (middle + (ga_ulong)BEGIN(middle) < target)                                   \
+        out = middle + 1;                                                              \
+      else                                                                             \
+        high = middle;                                                                 \
+    }                                                                                  \
+    if ((number) == (items))                                                           \
+      out = rows;                                                                      \
+  }
+/* `begin` and `end` of a row of a matrix, within its `n` values. */
+#define SP_RANGE(begin, end, indptr, n, row)                                           \
+  ga_ulong begin = (ga_ulong)indptr[row], end = (ga_ulong)indptr[(row) + 1];           \
+  end = end < (n) ? end : (n);                                                         \
+  begin = begin < end ? begin : end
+#define SP_READ(type, p)                                                               \
+  p = (GLOBAL_MEM const type *)((GLOBAL_MEM const char *)p + p##_off)
+#define SP_WRITE(type, p) p = (GLOBAL_MEM type *)((GLOBAL_MEM char *)p + p##_off)

@@ -1,0 +1,131 @@
+/* Products of two matrices on processors, row by row. SP_FORM 0 counts the places of
+ * each row (`lengths`, and of each share in `totals`): `marks` has the last row that
+ * met each column. 1 fills them, sorted, where out_indptr says: `marks` has a bit for
+ * each column that the row has met, a bit for each word of those, and where these are
+ * many one for each word of them, so that they are walked in order; `sums` has a sum
+ * for each column. Terms are added in the order of a's values. */
+#include "shares_cpu.cl.h"
+
+#define SP_BEGIN(row) a_indptr[row]
+/* The place of the lowest bit of a word that is not 0. */
+#define SP_LOWEST(word) (63 - (ga_ulong)clz((word) & (0 - (word))))
+#define SP_BIT(i) ((ga_ulong)1 << ((i) & 63))
+/* Puts the columns of word `m` of `mid` in order, and empties it. */
+#define SP_PUT_WORD(m)                                                                 \
+  {                                                                                    \
+    ga_ulong middle = mid[m];                                                          \
+    mid[m] = 0;                                                                        \
+    for (; middle; middle &= middle - 1) {                                             \
+      const ga_ulong w = 64 * (m) + SP_LOWEST(middle);                                 \
+      ga_ulong bits = low[w];                                                          \
+      low[w] = 0;                                                                      \
+      for (; bits; bits &= bits - 1, at++)                                             \
+        if (at < room) {                                                               \
+          const ga_ulong j = 64 * w + SP_LOWEST(bits);                                 \
+          out[at] = SP_STORE(sums[j]);                                                 \
+          out_indices[at] = (SP_INDEX)j;                                               \
+        }                                                                              \
+    }                                                                                  \
+  }
+/* Words of `mid` that are walked one by one. */
+#define SP_FEW_WORDS 256
+
+KERNEL void
+SP_NAME(GLOBAL_MEM SP_VALUE *out, ga_size out_off, GLOBAL_MEM SP_INDEX *out_indices,
+        ga_size out_indices_off, GLOBAL_MEM SP_INDEX *out_indptr,
+        ga_size out_indptr_off, GLOBAL_MEM ga_ulong *totals, ga_size totals_off,
+        GLOBAL_MEM ga_ulong *marks, ga_size marks_off, GLOBAL_MEM SP_WORK *sums,
+        ga_size sums_off, GLOBAL_MEM const SP_VALUE *a, ga_size a_off,
+        GLOBAL_MEM const SP_INDEX *a_indices, ga_size a_indices_off,
+        GLOBAL_MEM const SP_INDEX *a_indptr, ga_size a_indptr_off,
+        GLOBAL_MEM const SP_VALUE *b, ga_size b_off,
+        GLOBAL_MEM const SP_INDEX *b_indices, ga_size b_indices_off,
+        GLOBAL_MEM const SP_INDEX *b_indptr, ga_size b_indptr_off, ga_ulong rows,
+        ga_ulong depth, ga_ulong columns, ga_ulong an, ga_ulong bn, ga_ulong room) {
+  KERNEL_BEGIN;
+  SP_WRITE(SP_INDEX, out_indptr);
+  SP_WRITE(ga_ulong, marks);
+  SP_READ(SP_INDEX, a_indices);
+  SP_READ(SP_INDEX, a_indptr);
+  SP_READ(SP_INDEX, b_indices);
+  SP_READ(SP_INDEX, b_indptr);
+#if SP_FORM
+  SP_WRITE(SP_VALUE, out);
+  SP_WRITE(SP_INDEX, out_indices);
+  SP_WRITE(SP_WORK, sums);
+  SP_READ(SP_VALUE, a);
+  SP_READ(SP_VALUE, b);
+  const ga_ulong n_low = (columns + 63) / 64, n_mid = (n_low + 63) / 64;
+  const ga_ulong n_top = (n_mid + 63) / 64, n_marks = n_low + n_mid + n_top;
+  GLOBAL_MEM ga_ulong *low = marks + GID_0 * n_marks;
+  GLOBAL_MEM ga_ulong *mid = low + n_low, *top = mid + n_mid;
+  const ga_int has_top = n_mid > SP_FEW_WORDS;
+  sums += GID_0 * columns;
+  for (ga_ulong w = 0; w < n_marks; w++)
+    low[w] = 0;
+#else
+  SP_WRITE(ga_ulong, totals);
+  GLOBAL_MEM SP_INDEX *last_row = (GLOBAL_MEM SP_INDEX *)marks + GID_0 * columns;
+  ga_ulong total = 0;
+  for (ga_ulong j = 0; j < columns; j++)
+    last_row[j] = -1;
+#endif
+  SP_SHARE(first, GID_0, GDIM_0, rows, an, SP_BEGIN)
+  SP_SHARE(last, GID_0 + 1, GDIM_0, rows, an, SP_BEGIN)
+  for (ga_ulong row = first; row < last; row++) {
+    SP_RANGE(begin, end, a_indptr, an, row);
+#if !SP_FORM
+    ga_ulong length = 0;
+#endif
+    for (ga_ulong k = begin; k < end; k++) {
+      const ga_ulong inner = (ga_ulong)a_indices[k];
+      if (inner >= depth)
+        continue;
+      SP_RANGE(from, to, b_indptr, bn, inner);
+#if SP_FORM
+      const SP_WORK factor = SP_LOAD(a[k]);
+#endif
+      for (ga_ulong t = from; t < to; t++) { /* no branch depends on what was met */
+        const SP_COUNT j = (SP_COUNT)b_indices[t];
+        if (j >= (SP_COUNT)columns)
+          continue;
+#if SP_FORM
+        const ga_ulong word = low[j >> 6];
+        const SP_WORK term = SP_MUL(factor, SP_LOAD(b[t])), sum = sums[j];
+        const SP_WORK both = SP_ADD(sum, term);
+        sums[j] = word & SP_BIT(j) ? both : term;
+        low[j >> 6] = word | SP_BIT(j);
+        mid[j >> 12] |= SP_BIT(j >> 6);
+        if (has_top)
+          top[j >> 18] |= SP_BIT(j >> 12);
+#else
+        length += last_row[j] != (SP_INDEX)row;
+        last_row[j] = (SP_INDEX)row;
+#endif
+      }
+    }
+#if SP_FORM
+    ga_ulong at = (ga_ulong)out_indptr[row];
+    if (has_top) {
+      for (ga_ulong t = 0; t < n_top; t++) {
+        for (ga_ulong upper = top[t]; upper; upper &= upper - 1) {
+          const ga_ulong m = 64 * t + SP_LOWEST(upper);
+          SP_PUT_WORD(m)
+        }
+        top[t] = 0;
+      }
+    } else {
+      for (ga_ulong m = 0; m < n_mid; m++)
+        SP_PUT_WORD(m)
+    }
+#else
+    out_indptr[row] = (SP_INDEX)length;
+    total += length;
+#endif
+  }
+#if !SP_FORM
+  totals[GID_0] = total;
+  if (GID_0 == 0)
+    out_indptr[rows] = 0;
+#endif
+}

@@ -1,0 +1,39 @@
+/* Rows of a matrix by index, as take.cl.h, on processors: each item copies its share of
+ * rows. */
+#include "shares_cpu.cl.h"
+
+#define SP_ROW(i) (taken[i] < 0 ? taken[i] + (ga_long)rows : taken[i])
+#define SP_BEGIN(row) begins[row]
+
+KERNEL void SP_NAME(GLOBAL_MEM SP_VALUE *out, ga_size out_off,
+                    GLOBAL_MEM SP_INDEX *out_indices, ga_size out_indices_off,
+                    GLOBAL_MEM const SP_INDEX *begins, ga_size begins_off,
+                    GLOBAL_MEM const SP_VALUE *values, ga_size values_off,
+                    GLOBAL_MEM const SP_INDEX *indices, ga_size indices_off,
+                    GLOBAL_MEM const SP_INDEX *indptr, ga_size indptr_off,
+                    GLOBAL_MEM const ga_long *taken, ga_size taken_off, ga_ulong rows,
+                    ga_ulong n, ga_ulong room, ga_ulong count) {
+  KERNEL_BEGIN;
+  SP_WRITE(SP_VALUE, out);
+  SP_WRITE(SP_INDEX, out_indices);
+  SP_READ(SP_INDEX, begins);
+  SP_READ(SP_VALUE, values);
+  SP_READ(SP_INDEX, indices);
+  SP_READ(SP_INDEX, indptr);
+  SP_READ(ga_long, taken);
+  SP_SHARE(first, GID_0, GDIM_0, count, room, SP_BEGIN)
+  SP_SHARE(last, GID_0 + 1, GDIM_0, count, room, SP_BEGIN)
+  for (ga_ulong i = first; i < last; i++) {
+    const ga_ulong row = (ga_ulong)SP_ROW(i), at = (ga_ulong)begins[i];
+    if (row >= rows)
+      continue;
+    SP_RANGE(begin, end, indptr, n, row);
+    const ga_ulong length = end - begin;
+    if (at > room || length > room - at)
+      continue;
+    for (ga_ulong k = 0; k < length; k++)
+      out[at + k] = values[begin + k];
+    for (ga_ulong k = 0; k < length; k++)
+      out_indices[at + k] = indices[begin + k];
+  }
+}

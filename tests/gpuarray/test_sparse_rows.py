@@ -1,0 +1,155 @@
+"""Rows of sparse matrices that are long, wide, without order or one after another."""
+
+import gpuarray
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from gpuarray._native import check, ffi, lib
+from judge import assert_same
+from scipy.sparse.linalg import spsolve_triangular
+from sparse_calls import Matrix, dense_of
+from test_sparse import UNIQUE, drawn
+
+LENGTHS = 0, 1, 31, 32, 33, 64, 65, 700, 3
+
+
+def unordered(dtype="float32", columns=400, seed=8):
+    """Rows of those lengths, in no order, with duplicates; values tell their place."""
+    rng = np.random.default_rng(seed)
+    n = sum(LENGTHS)
+    indptr = np.cumsum((0, *LENGTHS))
+    values = np.arange(1, n + 1).astype(dtype)
+    parts = values, rng.integers(0, columns, n), indptr
+    return sp.csr_array(parts, (len(LENGTHS), columns))
+
+
+@pytest.mark.parametrize("index", ["int32", "int64"])
+def test_rows_are_sorted_stably(context, index):
+    for name, shape in (("csr", (9, 400)), ("csc", (400, 9)), ("coo", (9, 400))):
+        rows = unordered()
+        host = rows if name == "csr" else rows.T if name == "csc" else rows.tocoo()
+        made = Matrix.made(lib.GpuSparse_sort, Matrix.of(host, context, index).struct)
+        assert made.flags() == lib.GA_SPARSE_SORTED
+        assert made.host().shape == shape
+        expected = []
+        for begin, end in zip(rows.indptr[:-1], rows.indptr[1:], strict=True):
+            order = np.argsort(rows.indices[begin:end], kind="stable")
+            expected.append(rows.data[begin:end][order])
+        assert_same(made.host().data, np.concatenate(expected), exact=True)
+
+
+def test_long_rows_become_dense(context):
+    host = unordered()
+    for ordered in (False, True):
+        given = host if not ordered else host.sorted_indices()
+        matrix = Matrix.of(given, context)
+        for order in (0, 1):
+            made = dense_of(lib.GpuSparse_to_dense, matrix.struct, order)
+            assert_same(made, host.toarray(), exact=True)
+
+
+def test_products_of_wide_matrices(context):
+    """Columns that need one more level of marks, on processors."""
+    rng = np.random.default_rng(9)
+    wide, n = 2**21, 2**19
+    listed = rng.integers(0, 20, n), rng.integers(0, wide, n)
+    right = sp.coo_array((rng.integers(1, 4, n).astype("float32"), listed), (20, wide))
+    left = drawn((6, 20), 0.3)
+    a, b = (Matrix.of(x, context) for x in (left, right.tocsr()))
+    made = Matrix.made(lib.GpuSparse_spgemm, a.struct, b.struct)
+    assert made.flags() == UNIQUE
+    assert abs(made.host() - left @ right.tocsr()).nnz == 0
+
+
+def test_sums_by_halves(context):
+    """As plans take them."""
+    hosts = [
+        drawn((40, 30), density, seed=seed) for seed, density in ((1, 0.2), (2, 0.3))
+    ]
+    for host in hosts:
+        host.sort_indices()
+    a, b = (Matrix.of(host, context) for host in hosts)
+    found = ffi.gc(ffi.new("GpuArray *"), lib.GpuArray_clear)
+    check(lib.GpuSparse_match(found, a.struct, b.struct))
+    shared = (hosts[0] * hosts[1]).nnz
+    null, rest = ffi.NULL, (found, hosts[0].nnz + hosts[1].nnz - shared)
+    total = Matrix.made(lib.GpuSparse_add_fill, a.struct, b.struct, null, null, *rest)
+    assert total.flags() == UNIQUE
+    assert_same(total.host().toarray(), (hosts[0] + hosts[1]).toarray(), exact=True)
+    both = Matrix.made(lib.GpuSparse_multiply_fill, a.struct, b.struct, found, shared)
+    assert both.flags() == UNIQUE
+    assert_same(both.host().toarray(), (hosts[0] * hosts[1]).toarray(), exact=True)
+
+
+def test_flaws_of_merged_rows_are_named(context):
+    good = Matrix.of(sp.csr_array(np.eye(3, dtype="float32")), context)
+    one = np.ones(3, "float32")
+    for indices, indptr, error, text in (
+        ([1, 0, 2], [0, 2, 2, 3], gpuarray.BadValue, "not sorted or has duplicates"),
+        ([1, 1, 2], [0, 2, 2, 3], gpuarray.BadValue, "not sorted or has duplicates"),
+        ([0, 1, 3], [0, 1, 2, 3], gpuarray.BadIndex, "index 3 at place 2"),
+        ([0, -1, 2], [0, 1, 2, 3], gpuarray.BadIndex, "index -1 at place 1"),
+        ([0, 1, 2], [0, 2, 1, 3], gpuarray.BadValue, "descends from 2 to 1"),
+        ([0, 1, 2], [0, 1, 2, 2], gpuarray.BadValue, "indptr is 2 at place 3"),
+    ):
+        parts = [one, np.array(indices, "int32"), np.array(indptr, "int32")]
+        bad = Matrix.set("csr", (3, 3), parts, context)
+        for pair in ((good, bad), (bad, good)):
+            with pytest.raises(error, match=text):
+                Matrix.made(lib.GpuSparse_multiply, *(m.struct for m in pair))
+
+
+def test_values_out_of_range_count_for_nothing(context):
+    values = np.array([1, 2, 4, 8], "float32")
+    indices, indptr = np.array([0, 3, 2, -1], "int32"), np.array([0, 2, 3, 4], "int32")
+    dense = np.array([[1, 0, 0], [0, 0, 4], [0, 0, 0]], "float32")
+    for name in ("csr", "csc"):
+        matrix = Matrix.set(name, (3, 3), [values, indices, indptr], context)
+        expected = dense if name == "csr" else dense.T
+        made = dense_of(lib.GpuSparse_to_dense, matrix.struct, 0)
+        assert_same(made, expected, exact=True)
+        y = gpuarray.empty(3, "float32", context=context)
+        for axis in (0, 1):
+            check(lib.GpuSparse_sum(y.struct, matrix.struct, axis))
+            assert_same(np.asarray(y), expected.sum(axis), exact=True)
+        for shape in (3, (3, 2)):
+            x = gpuarray.ones(shape, "float32", context=context)
+            product = gpuarray.empty(shape, "float32", context=context)
+            call = lib.GpuSparse_matmul
+            check(call(product.struct, matrix.struct, x.struct, ffi.NULL, ffi.NULL))
+            assert_same(np.asarray(product), expected @ np.asarray(x), exact=True)
+
+
+def systems():
+    """Lower triangular matrices: a chain, blocks of all lengths, one long row."""
+    n = 1500
+    chain = sp.diags_array([np.full(n, 2.0), np.ones(n - 1)], offsets=[0, -1])
+    yield chain.tocsr()
+    rng = np.random.default_rng(10)
+    some = sp.random_array((n, n), density=0.01, rng=rng)
+    yield (sp.tril(some, -1) + 3 * sp.eye_array(n)).tocsr()
+    arrow = sp.lil_array((n, n))
+    arrow.setdiag(2)
+    arrow[:, 0] = 2
+    arrow[n - 200, : n - 199] = rng.random(n - 199) + 1
+    yield arrow.tocsr()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex64"])
+def test_long_triangular_systems(context, dtype):
+    rng = np.random.default_rng(11)
+    for host in systems():
+        host = host.astype(dtype)
+        for given, flags in (
+            (host, 0),
+            (host[::-1, ::-1].tocsr(), lib.GA_SPARSE_UPPER),
+        ):
+            matrix = Matrix.of(given, context)
+            for width in (None, 11):
+                shape = (1500,) if width is None else (1500, width)
+                b = rng.random(shape).astype(dtype)
+                x = gpuarray.asarray(b, context=context)
+                check(lib.GpuSparse_solve(x.struct, matrix.struct, flags))
+                expected = spsolve_triangular(given, b, flags == 0)
+                tolerance = 1e-10 if dtype == "float64" else 1e-4
+                assert_same(np.asarray(x), expected.astype(dtype), rtol=tolerance)
