@@ -98,7 +98,13 @@ PAGES = {
         "_core.context _core.opening _core.devices _core.memory _core.queues "
         "_core.profiling config",
     ),
-    "collectives": Page("Several devices at once", "collectives", "collectives"),
+    "distributed": Page(
+        "Several processes, a device each",
+        "_distributed.opening _distributed.communicator _distributed.clusters "
+        "distributed",
+        "distributed",
+    ),
+    "collectives": Page("Cliques of CUDA devices", "collectives", "collectives"),
     "dtypes": Page("Dtypes and constants", f"_core.info dtypes {CONSTANT}", "dtypes"),
     "errors": Page("Errors", "errors"),
     "libgpuarray": Page(
@@ -109,8 +115,8 @@ PAGES = {
 
 # Classes whose objects come from functions and methods, not from a call of the class.
 GIVEN = {
-    *("Array", "CacheInfo", "Context", "Device", "Event", "Generator", "MemoryInfo"),
-    *("LoadedFunction", "Profile", "Queue", "Ufunc"),
+    *("Array", "CacheInfo", "Communicator", "Context", "Device", "Event", "Generator"),
+    *("LoadedFunction", "MemoryInfo", "Profile", "Queue", "Ufunc"),
 }
 
 # What an example would need that not every device and machine has.
@@ -121,6 +127,10 @@ ELSEWHERE = {
     "gpuarray.Array.wrap": "a struct of the library",
     "gpuarray.collectives.GpuComm": "NCCL",
     "gpuarray.collectives.GpuCommCliqueId": "NCCL",
+    "gpuarray.distributed.Communicator.recv": "another process",
+    "gpuarray.distributed.Communicator.send": "another process",
+    "gpuarray.distributed.run_on_dask": "a Dask cluster",
+    "gpuarray.distributed.run_on_ray": "Ray",
     "gpuarray.gpuarray.cl_wrap_ctx": "a cl_context of another library",
     "gpuarray.gpuarray.cuda_wrap_ctx": "a CUcontext of another library",
     "gpuarray.gpuarray.open_ipc_handle": "a CUDA device and another process",

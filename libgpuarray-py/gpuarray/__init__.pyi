@@ -14,6 +14,7 @@ from gpuarray._ufunc.elementwise import (
 from gpuarray import (
     basic as basic,
     collectives as collectives,
+    distributed as distributed,
     dtypes as dtypes,
     elemwise as elemwise,
     fft as fft,
@@ -384,6 +385,7 @@ from gpuarray.errors import (
     ContextLost as ContextLost,
     DeviceLimit as DeviceLimit,
     DeviceNotFound as DeviceNotFound,
+    DistributedError as DistributedError,
     DivisionByZero as DivisionByZero,
     FailedAssertion as FailedAssertion,
     ForkedContext as ForkedContext,

@@ -91,8 +91,8 @@ _PLACES = {
     "dtypes": "INPUT OFFSET SIZE SSIZE dtype_to_ctype dtype_to_typecode",
     "errors": """
         BackendError BadArgument BadExchange BadIndex BadType BadValue ContextClosed
-        ContextLost DeviceLimit DeviceNotFound DivisionByZero FailedAssertion
-        ForkedContext
+        ContextLost DeviceLimit DeviceNotFound DistributedError DivisionByZero
+        FailedAssertion ForkedContext
         GpuArrayError GpuArrayException HostNotice KernelError KernelFailure
         LibraryMissing NeedsCopy NotConstructible NotInPlace NotPicklable OutOfMemory
         ReadOnly SystemRefusal
@@ -105,8 +105,8 @@ PLACES = {module: tuple(names.split()) for module, names in _PLACES.items()}
 """The public names of each module."""
 
 MODULES = (
-    *("basic", "collectives", "dtypes", "elemwise", "fft", "gpuarray", "linalg"),
-    *("nn", "operations", "random", "reduction", "sparse", "tools"),
+    *("basic", "collectives", "distributed", "dtypes", "elemwise", "fft", "gpuarray"),
+    *("linalg", "nn", "operations", "random", "reduction", "sparse", "tools"),
 )
 """The modules that are public themselves."""
 

@@ -359,6 +359,26 @@ class FailedAssertion(GpuArrayError, AssertionError):
     """
 
 
+class DistributedError(GpuArrayError, RuntimeError):
+    """Ranks called different collectives, or one of them has ended, or is late.
+
+    Every rank raises it. ``rank`` is the one that raises, ``operation``, ``number`` and
+    ``line`` are those of its call: empty, or 0, where it was in none.
+
+    >>> comm = gpuarray.distributed.init("null", by="none")
+    >>> comm.close()
+    >>> comm.barrier()
+    Traceback (most recent call last):
+        ...
+    gpuarray.errors.DistributedError: barrier() at ...: the communicator is closed
+    """
+
+    rank: int = -1
+    number: int | str = 0
+    operation: str = ""
+    line: str = ""
+
+
 class HostNotice(UserWarning):
     """A function is computed on the host, since the device's vendor lacks it."""
 

@@ -1,0 +1,96 @@
+"""What a rank says of a call, and how the calls of ranks are compared."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpuarray.errors import DistributedError
+
+_COMPARED = "operation", "detail", "dtype", "shape"
+
+
+@dataclass(frozen=True, slots=True)
+class CollectiveCall:
+    """A collective call: operation, what it is called with, and the user's line.
+
+    ``dtype`` and ``shape`` are None for a rank that asks the others for them.
+    """
+
+    operation: str
+    detail: str = ""
+    dtype: str | None = None
+    shape: tuple[int, ...] | None = None
+    line: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as it is sent."""
+        return {name: getattr(self, name) for name in (*_COMPARED, "line")}
+
+    @classmethod
+    def from_json(cls, said: dict[str, Any]) -> CollectiveCall:
+        """Return the call that ``as_json`` gave on another rank."""
+        values = {name: said.get(name) for name in (*_COMPARED, "line")}
+        if (shape := values["shape"]) is not None:
+            values["shape"] = tuple(shape)
+        return cls(**values)  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        array = f"{self.dtype} {self.shape}" if self.dtype else ""
+        inside = ", ".join(filter(None, [self.detail, array]))
+        return f"{self.operation}({inside}) at {self.line}"
+
+
+def differs(a: CollectiveCall, b: CollectiveCall) -> bool:
+    """Return True if two ranks' calls are not of one sequence."""
+    return any(
+        x != y
+        for x, y in ((getattr(a, name), getattr(b, name)) for name in _COMPARED)
+        if x is not None and y is not None
+    )
+
+
+def listed(ranks: Sequence[int]) -> str:
+    """Return ranks as a sentence has them.
+
+    >>> listed([1]), listed([0, 2, 3])
+    ('rank 1', 'ranks 0, 2 and 3')
+    """
+    numbers = [str(rank) for rank in ranks]
+    if len(numbers) == 1:
+        return f"rank {numbers[0]}"
+    return f"ranks {', '.join(numbers[:-1])} and {numbers[-1]}"
+
+
+def user_line() -> str:
+    """Return file and line of the innermost caller outside of this package."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if not f"{frame.f_globals.get('__name__', '')}.".startswith("gpuarray."):
+            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        frame = frame.f_back  # type: ignore[assignment]
+    return "?"
+
+
+def described(
+    call: CollectiveCall, shape: tuple[int, ...] | None, dtype: np.dtype[Any] | None
+) -> CollectiveCall:
+    """Return the call with an array's dtype and shape, and the user's line."""
+    name = None if dtype is None else dtype.name
+    return CollectiveCall(call.operation, call.detail, name, shape, user_line())
+
+
+def error_of(
+    cause: str, rank: int, number: int | str, call: CollectiveCall | None
+) -> DistributedError:
+    """Return the error of a rank in its call, with what went wrong."""
+    where = f"{call}, call {number} of rank {rank}" if call else f"rank {rank}"
+    error = DistributedError(f"{where}: {cause}")
+    error.rank, error.number = rank, number
+    error.operation = call.operation if call else ""
+    error.line = call.line if call else ""
+    return error

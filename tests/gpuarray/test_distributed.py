@@ -1,0 +1,409 @@
+"""Ranks in several processes: programs that launchers start, and what one rank can see.
+
+The cases are in the programs tests/ranks.py and tests/rank_faults.py, of which each
+launch runs all: to start a process costs more than what it does then.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import gpuarray
+import numpy as np
+import pytest
+from gpuarray import distributed
+from gpuarray._distributed import frames, launchers, opening
+from gpuarray._distributed.hub import Hub
+from gpuarray._distributed.member import Member
+from gpuarray._distributed.rendezvous import Rendezvous
+
+TESTS = Path(__file__).resolve().parent.parent
+MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent))
+MPIEXEC = MPIEXEC or shutil.which("mpiexec")
+
+
+def free_port():
+    """The first of some ports that nobody listens at, for a rendezvous."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1] % 40000 + 20000
+
+
+def torchrun(ranks):
+    """The variables that torchrun sets, for each rank."""
+    port = str(free_port())
+    shared = {"WORLD_SIZE": str(ranks), "MASTER_ADDR": "localhost", "MASTER_PORT": port}
+    return [{**shared, "RANK": str(r), "LOCAL_RANK": str(r)} for r in range(ranks)]
+
+
+def slurm(ranks):
+    """The variables that srun sets, for each task."""
+    host = socket.gethostname()
+    shared = {
+        "SLURM_NTASKS": str(ranks),
+        "SLURM_JOB_ID": str(os.getpid()),
+        "SLURM_STEP_ID": "0",
+        "SLURM_STEP_NODELIST": host,
+    }
+    return [
+        {**shared, "SLURM_PROCID": str(r), "SLURM_LOCALID": str(r)}
+        for r in range(ranks)
+    ]
+
+
+def environment(more=()):
+    """This process's, without the marks of a launcher."""
+    marks = "RANK", "WORLD_SIZE", "MASTER_", "SLURM_", "OMPI_", "PMI", "PRTE"
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(marks)}
+    as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return {**kept, "OMP_NUM_THREADS": "1", **as_root, **dict(more)}
+
+
+def run(program, variables, *arguments):
+    """Run a program as some ranks; give the statuses and what each printed."""
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, TESTS / program, *arguments],
+            env=environment(more),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for more in variables
+    ]
+    try:
+        texts = [rank.communicate(timeout=100)[0] for rank in ranks]
+    finally:
+        for rank in ranks:
+            rank.kill()
+    return [rank.returncode for rank in ranks], texts
+
+
+def test_ranks_by_the_variables_of_torchrun(context):
+    statuses, texts = run("ranks.py", torchrun(2), "--context", context.name)
+    assert statuses == [0, 0], "\n".join(texts)
+    for rank, text in enumerate(texts):
+        assert f"rank {rank} of 2, found by torchrun's variables, TCP over" in text
+        assert text.count("is right") == 5
+
+
+def test_ranks_by_the_variables_of_slurm(first_context):
+    arguments = "--context", first_context.name, "--case", "every_shape"
+    statuses, texts = run("ranks.py", slurm(3), *arguments)
+    assert statuses == [0, 0, 0], "\n".join(texts)
+    assert "found by Slurm" in texts[0]
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_ranks_by_mpi(context, ranks):
+    pytest.importorskip("mpi4py", reason="mpi4py is not installed")
+    command = [MPIEXEC, "--oversubscribe", "-n", str(ranks), sys.executable]
+    done = subprocess.run(
+        [*command, TESTS / "ranks.py", "--context", context.name],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("found by MPI, MPI over host memory") == ranks
+    assert done.stdout.count("is right") == 5 * ranks
+
+
+def test_faults_of_ranks(first_context):
+    """Every rank raises, and all but the killed one go on."""
+    name = first_context.name
+    statuses, texts = run("rank_faults.py", torchrun(3), "--context", name)
+    assert statuses == [0, 0, -signal.SIGKILL], "\n".join(texts)
+    assert [text.count(" s\n") for text in texts] == [11, 11, 10]
+
+
+def test_a_program_that_fails(first_context):
+    """The others learn with what error a rank's program has ended."""
+    arguments = "--context", first_context.name, "--fault", "one_program_fails"
+    statuses, texts = run("rank_faults.py", torchrun(2), *arguments)
+    assert statuses == [0, 1], "\n".join(texts)
+    assert "ValueError: out of data" in texts[1]
+
+
+def test_faults_of_ranks_by_mpi(first_context):
+    pytest.importorskip("mpi4py", reason="mpi4py is not installed")
+    done = subprocess.run(
+        [
+            *(MPIEXEC, "--oversubscribe", "-n", "3", sys.executable),
+            *(TESTS / "rank_faults.py", "--context", first_context.name),
+            *("--fault", "another_operation", "--fault", "one_leaves"),
+            *("--fault", "another_message", "--fault", "one_raises"),
+        ],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count(" s\n") == 12
+
+
+# ---- Dask ----
+
+
+def on_a_worker(name):
+    """What each worker of a cluster does: a collective and a fold."""
+    with distributed.init(name) as comm:
+        x = gpuarray.full((3,), comm.rank + 1, "f4", comm.context)
+        total = comm.all_reduce(x)
+        return repr(comm), comm.local_rank, total.get().tolist()
+
+
+def on_a_worker_that_fails(name):
+    """One worker's task raises; the other is told so."""
+    with distributed.init(name, timeout=20) as comm:
+        if comm.rank == 0:
+            raise ValueError("no data")
+        comm.barrier()
+
+
+def test_workers_of_dask(first_context):
+    from distributed import Client, LocalCluster
+
+    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with LocalCluster(processes=True, **settings) as cluster, Client(cluster) as client:
+        client.run(sys.path.insert, 0, str(Path(__file__).parent))
+        results = distributed.run_on_dask(client, on_a_worker, first_context.name)
+        for rank, (text, local, total) in enumerate(results):
+            assert f"rank {rank} of 2, found by Dask, TCP over host memory" in text
+            assert (local, total) == (rank, [3.0, 3.0, 3.0])
+        with pytest.raises((ValueError, gpuarray.DistributedError), match="no data"):
+            distributed.run_on_dask(client, on_a_worker_that_fails, "null")
+        with pytest.raises(ValueError, match="expected some of"):
+            distributed.run_on_dask(client, on_a_worker, workers=["tcp://nowhere:1"])
+
+
+def test_a_task_that_has_no_rank():
+    with pytest.raises(gpuarray.DistributedError, match="run_on_dask"):
+        distributed.init("null", by="dask")
+    with pytest.raises(gpuarray.DistributedError, match="run_on_ray"):
+        distributed.init("null", by="ray")
+    with pytest.raises(gpuarray.LibraryMissing, match="Ray is not running"):
+        distributed.run_on_ray(print, 2)
+
+
+# ---- launchers ----
+
+
+@pytest.mark.parametrize(
+    ("variables", "name"),
+    [
+        ({}, "none"),
+        (torchrun(2)[0], "torchrun"),
+        ({**torchrun(2)[0], **slurm(2)[0]}, "torchrun"),
+        (slurm(2)[0], "slurm"),
+        (slurm(1)[0], "none"),
+        ({**slurm(2)[0], "PMIX_RANK": "0"}, "mpi"),
+        ({"OMPI_COMM_WORLD_SIZE": "2"}, "mpi"),
+    ],
+)
+def test_which_launcher_is_found(variables, name):
+    found = [n for n, (has, _) in opening.LAUNCHERS.items() if has(variables)]
+    assert (found or ["none"])[0] == name
+
+
+@pytest.mark.parametrize(
+    ("listed", "first"),
+    [
+        ("node7", "node7"),
+        ("a1,a2", "a1"),
+        ("n[3-5,9],m1", "n3"),
+        ("gpu[007,012]", "gpu007"),
+        ("r[1-2]n[3-4]", "r1n3"),
+    ],
+)
+def test_the_first_node_of_slurms_lists(listed, first):
+    assert launchers.first_node(listed) == first
+
+
+def test_a_launcher_that_is_none(monkeypatch):
+    with pytest.raises(TypeError, match="expected one of dask, ray, torchrun, mpi"):
+        distributed.init("null", by="luck")
+    for name in torchrun(1)[0]:
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(gpuarray.DistributedError, match="RANK is not set"):
+        distributed.init("null", by="torchrun")
+    monkeypatch.setenv("RANK", "first")
+    with pytest.raises(TypeError, match="RANK='first' is no number"):
+        distributed.init("null", by="torchrun")
+    for name, value in {**torchrun(2)[0], "RANK": "2"}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(TypeError, match="rank 2 of 2, expected 0 to 1"):
+        distributed.init("null", by="torchrun")
+    with pytest.raises(ValueError, match="timeout 0"):
+        distributed.init("null", timeout=0)
+
+
+def test_ranks_that_do_not_come():
+    port = free_port()
+    for rank, text in (
+        (0, "for rank 1 of 2 ranks"),
+        (1, "rank 1 waited 0.2 s for rank 0"),
+    ):
+        with pytest.raises(gpuarray.DistributedError, match=text):
+            Rendezvous("localhost", [port], "job", rank, 2, 0.2)
+    with pytest.raises(gpuarray.DistributedError, match="is not known"):
+        Rendezvous("no.such.host.invalid", [port], "job", 0, 2, 0.2)
+
+
+def met(rank, size, results, job="job", port=0):
+    """A rank of a rendezvous, in a thread."""
+    try:
+        meeting = Rendezvous("localhost", range(port, port + 3), job, rank, size, 1)
+        results[rank] = meeting.exchange(b"x" * rank)
+        meeting.close()
+    except gpuarray.DistributedError as error:
+        results[rank] = str(error)
+
+
+def in_threads(function, several):
+    """Call a function at once with each of several arguments."""
+    threads = [threading.Thread(target=function, args=one) for one in several]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def test_a_stranger_at_the_port():
+    """One who speaks otherwise, and another job's rank 0, are passed over."""
+    port, results = free_port(), {}
+    with frames.listen("127.0.0.1", port, 1) as other:
+
+        def strange():
+            connection, _ = other.accept()
+            connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            connection.close()
+
+        threading.Thread(target=strange, daemon=True).start()
+        several = [(rank, 2, results, "job", port) for rank in range(2)]
+        in_threads(met, several)
+    assert results == {0: [b"", b"x"], 1: [b"", b"x"]}
+
+
+def test_ranks_that_disagree_on_their_number():
+    port, results = free_port(), {}
+    in_threads(met, [(0, 2, results, "job", port), (2, 3, results, "job", port)])
+    assert "it is rank 2 of 3 ranks where rank 0 has 2" in results[2]
+    assert "for rank 1 of 2 ranks" in results[0]
+
+
+def test_who_has_no_token_is_not_heard():
+    hub = Hub("127.0.0.1", 2, "secret", 5.0)
+    stranger = Member(1, ["127.0.0.1"], hub.port, "guess", 5.0)
+    stranger.wait_for_failure(5.0)
+    assert "ended without a word" in stranger.failure
+    stranger.close("")
+    with socket.create_connection(("127.0.0.1", hub.port)) as noise:
+        noise.sendall(b"\x00" * 64)
+        noise.settimeout(5)
+        assert noise.recv(1) == b""
+    hub.close(0.0)
+
+
+def test_frames_in_pieces():
+    frame = frames.encode({"a": 1}, b"content") * 2
+    decoder, found = frames.Decoder(), []
+    for i in range(len(frame)):
+        found += decoder.feed(frame[i : i + 1])
+    assert found == [({"a": 1}, b"content")] * 2
+    with pytest.raises(frames.Closed):
+        list(decoder.feed(b"x" * 16))
+
+
+# ---- one rank ----
+
+
+@pytest.fixture
+def alone(first_context):
+    with distributed.init(first_context, by="none") as comm:
+        yield comm
+
+
+def test_a_rank_that_is_alone(alone):
+    x = gpuarray.arange(6.0, context=alone.context).reshape(2, 3)
+    for got in (
+        *(alone.all_reduce(x, op) for op in ("sum", "prod", "min", "max", "mean")),
+        *(alone.reduce(x), alone.reduce_scatter(x, axis=1), alone.all_gather(x, 1)),
+        *(alone.all_to_all(x), alone.gather(x, axis=-1), alone.scatter(x, axis=1)),
+        *(alone.broadcast(x), alone.split(3).all_reduce(x)),
+    ):
+        np.testing.assert_array_equal(got, x.get())
+    assert alone.split(-1) is None
+    assert alone.calls == 14
+    alone.barrier()
+
+
+def test_what_a_rank_refuses(alone, null):
+    x = gpuarray.zeros((2, 3), "f4", alone.context)
+    for call, error, text in (
+        (lambda: alone.all_reduce(x.get()), TypeError, "all_reduce: got ndarray"),
+        (lambda: alone.all_reduce(x, "xor"), TypeError, "expected one of sum, prod"),
+        (lambda: alone.all_reduce(x.astype("i4"), "mean"), TypeError, "mean of int32"),
+        (lambda: alone.reduce(x, root=1), ValueError, "got rank 1, expected 0 to 0"),
+        (lambda: alone.send(x, 0), ValueError, "rank 0 is this rank"),
+        (lambda: alone.recv(2), ValueError, "got rank 2"),
+        (lambda: alone.all_gather(x, 2), ValueError, "axis 2 of an array of 2 axes"),
+        (lambda: alone.scatter(), TypeError, "rank 0 gave no array"),
+        (lambda: alone.scatter(x, axis=-1), ValueError, "axis -1, expected 0 or more"),
+        (lambda: alone.all_reduce(x, out=x.T), ValueError, r"out is float32 \(3, 2\)"),
+        (
+            lambda: alone.all_to_all(gpuarray.zeros((), "f4", alone.context)),
+            ValueError,
+            "not divisible among 1 ranks",
+        ),
+        (
+            lambda: alone.all_gather(x, out=gpuarray.broadcast_to(x[0], (2, 3))),
+            gpuarray.ReadOnly,
+            "all_gather: the array to write is read-only",
+        ),
+        (
+            lambda: alone.all_reduce(gpuarray.zeros(3, context=null)),
+            ValueError,
+            "the array is on null, the communicator on",
+        ),
+    ):
+        with pytest.raises(error, match=text):
+            call()
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        import pickle
+
+        pickle.dumps(alone)
+
+
+def test_an_error_says_where(first_context):
+    comm = distributed.init(first_context, by="none")
+    comm.close()
+    comm.close()
+    with pytest.raises(gpuarray.DistributedError, match="is closed") as caught:
+        comm.all_reduce(gpuarray.zeros(3, context=first_context))
+    assert caught.value.operation == "all_reduce"
+    assert Path(caught.value.line.rpartition(":")[0]) == Path(__file__)
+    assert isinstance(caught.value, RuntimeError)
+    with (
+        contextlib.suppress(ZeroDivisionError),
+        distributed.init("null", by="none") as c,
+    ):
+        raise ZeroDivisionError
+    with pytest.raises(gpuarray.DistributedError, match="ended with ZeroDivisionError"):
+        c.barrier()
+
+
+def test_a_device_for_each_process(monkeypatch):
+    monkeypatch.setattr(opening, "device_names", lambda kind: (["cuda0", "cuda1"], ""))
+    assert [opening._device(rank) for rank in range(3)] == ["cuda0", "cuda1", "cuda0"]
+    of_kind = {"cuda": [], "opencl": ["opencl0:0", "opencl1:0"]}
+    monkeypatch.setattr(opening, "device_names", lambda kind: (of_kind[kind], ""))
+    assert opening._device(1) == "opencl0:0"

@@ -1,0 +1,192 @@
+"""What ranks raise when one of them errs, is late or dies: a program for each rank.
+
+Each fault has a group of its own, for a failure ends one; the process goes on. The last
+one kills rank 2. Three ranks, started as those of tests/ranks.py.
+"""
+
+import argparse
+import os
+import re
+import signal
+import sys
+import time
+
+import gpuarray
+from gpuarray import distributed
+
+HERE = rf"{re.escape(__file__)}:\d+"
+
+
+def raises(pattern, call):
+    """The error that a call raises, whose text the pattern finds."""
+    start = time.monotonic()
+    try:
+        call()
+    except gpuarray.DistributedError as error:
+        assert re.search(pattern, str(error)), (pattern, str(error))
+        assert time.monotonic() - start < 20
+        return error
+    raise AssertionError(f"nothing was raised: {pattern}")
+
+
+def another_operation(comm, x):
+    """One rank calls another function."""
+    comm.barrier()
+    bad = comm.rank == 1
+    error = raises(
+        r"call 2 differs among ranks: rank \d called (all_reduce\(sum, float32 \(3,\)\)"
+        rf"|broadcast\(root 0, float32 \(3,\)\)) at {HERE}; rank \d called",
+        lambda: comm.broadcast(x) if bad else comm.all_reduce(x),
+    )
+    assert "broadcast(" in str(error) and "all_reduce(" in str(error)
+    assert (error.rank, error.number) == (comm.rank, 2)
+    assert error.operation == ("broadcast" if bad else "all_reduce")
+    assert re.fullmatch(HERE, error.line)
+    raises("differs among ranks", comm.barrier)
+
+
+def another_dtype(comm, x):
+    """One rank's numbers are of another dtype."""
+    mine = x.astype("f8") if comm.rank == 2 else x
+    raises(r"float64 \(3,\)(.|\n)*float32|float32", lambda: comm.all_gather(mine))
+
+
+def another_shape(comm, x):
+    """One rank has fewer numbers."""
+    mine = x[:2] if comm.rank == 0 else x
+    raises(r"\(2,\).*\(3,\)|\(3,\).*\(2,\)", lambda: comm.all_reduce(mine))
+
+
+def another_root(comm, x):
+    """Ranks do not agree who broadcasts."""
+    root = 1 if comm.rank == 1 else 0
+    raises(r"root 1.*root 0|root 0.*root 1", lambda: comm.broadcast(x, root))
+
+
+def another_message(comm, x):
+    """A message is of another dtype than the receiver's array."""
+    if comm.rank == 0:
+        raises(r"call 1 from 0 to 1 differs", lambda: comm.send(x.astype("i4"), 1))
+    elif comm.rank == 1:
+        raises(r"int32.*float32|float32.*int32", lambda: comm.recv(0, x))
+    else:
+        raises("differs", comm.barrier)
+
+
+def one_leaves(comm, x):
+    """One rank leaves while others wait for it."""
+    if comm.rank == 1:
+        comm.close()
+        raises("is closed|rank 1 has left", lambda: comm.all_reduce(x))
+    else:
+        raises(
+            r"rank 1 has left, but ranks? .* called all_reduce\(sum, float32 \(3,\)\) "
+            rf"at {HERE} \(call 1\)",
+            lambda: comm.all_reduce(x),
+        )
+
+
+def one_raises(comm, x):
+    """One rank's program fails within its with."""
+    if comm.rank == 1:
+        try:
+            with comm:
+                raise ZeroDivisionError("too small")
+        except ZeroDivisionError:
+            return
+    raises("rank 1 ended with ZeroDivisionError: too small", lambda: comm.all_reduce(x))
+
+
+def one_is_late(comm, x):
+    """One rank does not call within the timeout."""
+    comm.barrier()
+    if comm.rank == 0:
+        time.sleep(comm.timeout + 1)
+    error = raises(
+        rf"waited 2 s in all_reduce\(max, float32 \(3,\)\) at {HERE} \(call 2\) for "
+        rf"rank 0, whose last call was barrier\(\) at {HERE}, call 1",
+        lambda: comm.all_reduce(x, "max"),
+    )
+    assert error.number == 2
+
+
+def one_is_stopped(comm, x):
+    """One rank stops in the middle of a large message."""
+    big = gpuarray.zeros(20_000_000, "i1", comm.context)
+    if comm.rank == 1:
+        comm._engine._t.exchange = lambda sends, receives: time.sleep(5)
+        comm.broadcast(big)
+    raises("neither sent nor taken a byte for 2 s", lambda: comm.broadcast(big))
+
+
+def both_send(comm, x):
+    """Two ranks that both send wait for each other, and are told of it."""
+    if comm.rank < 2:
+        raises(
+            r"waited 2 s in message\(rank . to ., float32 \(3,\)\)",
+            lambda: comm.send(x, 1 - comm.rank),
+        )
+    else:
+        time.sleep(3)
+        raises("waited 2 s", comm.barrier)
+
+
+def one_is_killed(comm, x):
+    """One rank is killed."""
+    comm.barrier()
+    if comm.rank == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    raises(
+        r"rank 2 ended without a word .*; its last call was barrier\(\)",
+        lambda: [comm.all_reduce(x) for _ in range(3)],
+    )
+    raises("rank 2 ended without a word", comm.barrier)
+
+
+def one_program_fails(comm, x):
+    """One rank's program ends with an error that nobody catches."""
+    comm.barrier()
+    if comm.rank == 1:
+        raise ValueError("out of data")
+    raises("rank 1 ended with ValueError: out of data", lambda: comm.all_reduce(x))
+
+
+FAULTS = (
+    another_operation,
+    another_dtype,
+    another_shape,
+    another_root,
+    another_message,
+    one_leaves,
+    one_raises,
+    one_is_late,
+    one_is_stopped,
+    both_send,
+    one_program_fails,
+    one_is_killed,
+)
+ALL = [fault.__name__ for fault in FAULTS if fault is not one_program_fails]
+SHORT = one_is_late, one_is_stopped, both_send
+
+
+def main():
+    """Run the faults on this rank."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--context")
+    parser.add_argument("--fault", action="append")
+    options = parser.parse_args()
+    for fault in FAULTS:
+        if fault.__name__ not in (options.fault or ALL):
+            continue
+        timeout = 2.0 if fault in SHORT else 30.0
+        comm = distributed.init(options.context, timeout=timeout)
+        start = time.perf_counter()
+        fault(comm, gpuarray.zeros(3, "float32", comm.context))
+        comm.close()
+        seconds = time.perf_counter() - start
+        print(f"rank {comm.rank}: {fault.__name__}, {seconds:.2f} s", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
