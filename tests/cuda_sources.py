@@ -361,8 +361,10 @@ def sparse_pairs(a, x, y, d, shape):
     check(lib.GpuSparse_take_count(counts + 2, a, shape[1].struct, 0))
     check(lib.GpuSparse_take_fill(out, a, shape[1].struct, 0, counts + 2, n))
     lib.GpuSparse_clear(out)
-    check(lib.GpuSparse_terms_count(counts + 3, a, a))
-    check(lib.GpuSparse_terms_fill(out, a, a, counts + 3, n))
+    check(lib.GpuSparse_spgemm_count(counts + 3, a, a))
+    check(lib.GpuSparse_spgemm_fill(many, a, a, counts + 3, n))
+    lib.GpuSparse_clear(many)
+    check(lib.GpuSparse_convert(out, a, lib.GA_SPARSE_COO))
     check(lib.GpuSparse_unique_count(other, out))
     check(lib.GpuSparse_unique_fill(many, out, other, n))
 

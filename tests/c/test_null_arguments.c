@@ -350,8 +350,8 @@ static void test_sparse_matrices(void) {
   REFUSES(GpuSparse_take_count(P(&out), P(&m), P(&indices), 0));
   REFUSES(GpuSparse_take_fill(P(&made), P(&m), P(&indices), 0, P(&counts), 4));
   REFUSES(GpuSparse_spgemm(P(&made), P(&m), P(&m)));
-  REFUSES(GpuSparse_terms_count(P(&out), P(&m), P(&m)));
-  REFUSES(GpuSparse_terms_fill(P(&made), P(&m), P(&m), P(&counts), 4));
+  REFUSES(GpuSparse_spgemm_count(P(&out), P(&m), P(&m)));
+  REFUSES(GpuSparse_spgemm_fill(P(&made), P(&m), P(&m), P(&counts), 4));
   GpuSparse_clear(NULL);
   GpuSparse_clear(&m);
   GpuArray *all[] = {&values, &indices, &indptr, &counts, &y};

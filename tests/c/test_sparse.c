@@ -217,9 +217,9 @@ static void counts_and_fills(gpucontext *ctx) {
   GpuArray_clear(&counts);
   CHECK_STATUS(GA_VALUE_ERROR, GpuSparse_take_count(&counts, &a, &taken, 1));
   CHECK_TEXT("for columns convert it to CSC first");
-  CHECK_OK(GpuSparse_terms_count(&counts, &a, &a));
-  CHECK_OK(GpuSparse_terms_fill(&b, &a, &a, &counts, 3));
-  check_values(&b, (float[]){1, 2, 6}, 3);
+  CHECK_OK(GpuSparse_spgemm_count(&counts, &a, &a));
+  CHECK_OK(GpuSparse_spgemm_fill(&b, &a, &a, &counts, 3));
+  check_values(&b, (float[]){1, 6, 2}, 3);
   GpuSparse_clear(&b);
   GpuArray_clear(&counts);
   GpuSparse_clear(&a);

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from gpuarray._native import check, ffi, lib
 from judge import assert_same
 from scipy.sparse.linalg import spsolve_triangular
-from sparse_calls import Matrix, dense_of
+from sparse_calls import Matrix, dense_of, read
 from test_sparse import UNIQUE, drawn, scales
 
 PAIRS = [
@@ -160,3 +160,37 @@ def test_what_does_not_fit_is_refused(context):
     refused(bad, "as many rows", lib.GpuSparse_spgemm, a.struct, a.struct)
     text = "call GpuSparse_sum_duplicates first"
     refused(bad, text, lib.GpuSparse_add, a.struct, d.struct, *two)
+
+
+def lines(rng, lengths, columns, dtype):
+    """Compressed rows of these lengths: in no order, with duplicates."""
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    indices = rng.integers(0, columns, indptr[-1])
+    values = rng.integers(1, 4, indptr[-1]).astype(dtype)
+    return values, indices, indptr
+
+
+@pytest.mark.parametrize(
+    ("dtype", "index"),
+    [("float32", "int32"), ("float32", "int64"), ("float16", "int32")],
+)
+def test_products_of_rows_of_a_few_and_of_many_terms(context, dtype, index):
+    rng = np.random.default_rng(9)
+    many, few = rng.integers(0, 6, 300), rng.integers(0, 9, 500)
+    many[[7, 9, 299]], few[3] = (900, 40, 3000), 2500
+    shapes = (300, 500), (500, 70000)
+    parts = [lines(rng, many, 500, dtype), lines(rng, few, 70000, dtype)]
+    hosts, matrices = [], []
+    for (values, *places), shape in zip(parts, shapes, strict=True):
+        hosts.append(sp.csr_array((values.astype("float64"), *places), shape))
+        given = [values, *(place.astype(index) for place in places)]
+        matrices.append(Matrix.set("csr", shape, given, context))
+    expected = hosts[0] @ hosts[1]
+    expected.sort_indices()
+    a, b = matrices
+    made = Matrix.made(lib.GpuSparse_spgemm, a.struct, b.struct)
+    struct = made.struct
+    assert made.flags() == UNIQUE
+    assert_same(read(struct.indptr), expected.indptr.astype(index), exact=True)
+    assert_same(read(struct.indices), expected.indices.astype(index), exact=True)
+    assert_same(read(struct.values), expected.data.astype(dtype), exact=True)

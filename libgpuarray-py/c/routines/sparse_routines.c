@@ -262,18 +262,18 @@ int ga__run_sparse_merge(ga_routine_call *c) {
   return GA_NO_ERROR;
 }
 
-int ga__run_sparse_terms_count(ga_routine_call *c) {
+int ga__run_sparse_spgemm_count(ga_routine_call *c) {
   GpuSparse p[2];
   GA_TRY(open_pair(p, c, c->ints + 6, c->ints + 7, c->ints + 8));
-  return close_pair(p, GpuSparse_terms_count(c->outs[0], &p[0], &p[1]));
+  return close_pair(p, GpuSparse_spgemm_count(c->outs[0], &p[0], &p[1]));
 }
 
-int ga__run_sparse_terms(ga_routine_call *c) {
+int ga__run_sparse_spgemm(ga_routine_call *c) {
   GpuSparse p[2], made;
   size_t n = 0;
-  GA_TRY(count_of(&n, c->ints[10], "sparse terms"));
+  GA_TRY(count_of(&n, c->ints[10], "sparse spgemm"));
   GA_TRY(open_pair(p, c, c->ints + 7, c->ints + 8, c->ints + 9));
-  GA_TRY(close_pair(p, GpuSparse_terms_fill(&made, &p[0], &p[1], c->ins[6], n)));
+  GA_TRY(close_pair(p, GpuSparse_spgemm_fill(&made, &p[0], &p[1], c->ins[6], n)));
   give(c, &made);
   return GA_NO_ERROR;
 }

@@ -58,6 +58,12 @@ int ga__sparse_expand(GpuArray *out, const GpuSparse *a);
  */
 int ga__sparse_compress(GpuArray *out, const GpuArray *indices, size_t rows);
 
+/* The product of two matrices in compressed rows whose shapes fit: counts of values of
+ * each row, scanned, int64; the result by those, CSR, sorted and without duplicates. */
+int ga__sparse_product_count(GpuArray *counts, const GpuSparse *a, const GpuSparse *b);
+int ga__sparse_product_fill(GpuSparse *out, const GpuSparse *a, const GpuSparse *b,
+                            const GpuArray *counts, size_t n);
+
 /* What a product, a sum or a diagonal adds up of a row. */
 enum ga_sparse_term { GA_SPARSE_TIMES, GA_SPARSE_SUM, GA_SPARSE_DIAGONAL };
 

@@ -22,12 +22,13 @@
 #include "c/sparse/kernels/solve_cpu.inc"
 #include "c/sparse/kernels/sort_cpu.inc"
 #include "c/sparse/kernels/spgemm_cpu.inc"
+#include "c/sparse/kernels/spgemm_groups.inc"
+#include "c/sparse/kernels/spgemm_long.inc"
+#include "c/sparse/kernels/spgemm_rows.inc"
 #include "c/sparse/kernels/split.inc"
 #include "c/sparse/kernels/take.inc"
 #include "c/sparse/kernels/take_cpu.inc"
 #include "c/sparse/kernels/take_lengths.inc"
-#include "c/sparse/kernels/term_counts.inc"
-#include "c/sparse/kernels/terms.inc"
 #include "c/sparse/kernels/to_dense.inc"
 #include "c/sparse/kernels/unique.inc"
 
@@ -55,9 +56,12 @@ static const struct {
     [GA_SPARSE_TAKE_LENGTHS] = {"sparse_take_lengths", take_lengths_text,
                                 take_lengths_text},
     [GA_SPARSE_TAKE] = {"sparse_take", take_text, take_cpu_text},
-    [GA_SPARSE_TERM_COUNTS] = {"sparse_term_counts", term_counts_text,
-                               term_counts_text},
-    [GA_SPARSE_TERMS] = {"sparse_terms", terms_text, terms_text},
+    [GA_SPARSE_SPGEMM_ROWS] = {"sparse_spgemm_rows", spgemm_rows_text,
+                               spgemm_rows_text},
+    [GA_SPARSE_SPGEMM_GROUPS] = {"sparse_spgemm_groups", spgemm_groups_text,
+                                 spgemm_groups_text},
+    [GA_SPARSE_SPGEMM_LONG] = {"sparse_spgemm_long", spgemm_long_text,
+                               spgemm_long_text},
     [GA_SPARSE_SOLVE] = {"sparse_solve", solve_text, solve_cpu_text},
     [GA_SPARSE_MERGE_ROWS] = {"sparse_merge_rows", merge_cpu_text, merge_cpu_text},
     [GA_SPARSE_PACK_SHARES] = {"sparse_pack_shares", pack_cpu_text, pack_cpu_text},
@@ -179,6 +183,12 @@ static int write_source(ga_source *out, const gpucontext *ctx, const void *spec)
     ga__strbuf_addf(&text, "#define SP_VALUE %s\n", word_type(s->typecode));
   else
     add_arithmetic(&text, s->typecode);
+  if (s->kind >= GA_SPARSE_SPGEMM_ROWS && s->kind <= GA_SPARSE_SPGEMM_LONG)
+    ga__strbuf_addf(&text,
+                    "#define SP_ROOM %uu\n#define SP_TERM_BITS %d\n"
+                    "#define SP_KEY %s\n#define SP_IS_NARROW %d\n",
+                    1u << s->width, s->width, word_type(s->per),
+                    ga__dtype_work(s->typecode) != s->typecode);
   if (s->kind <= GA_SPARSE_COLUMNS_SUM)
     add_terms(&text, s);
   ga__strbuf_add(&text, s->is_cpu ? kernels[s->kind].cpu_text : kernels[s->kind].text);

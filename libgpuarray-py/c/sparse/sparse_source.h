@@ -24,8 +24,9 @@ enum ga_sparse_kernel {
   GA_SPARSE_SAMPLED,       /* sampled products */
   GA_SPARSE_TAKE_LENGTHS,  /* rows by index: how long they are */
   GA_SPARSE_TAKE,          /* the same: what is in them */
-  GA_SPARSE_TERM_COUNTS,   /* products of two matrices: how many terms */
-  GA_SPARSE_TERMS,         /* the same: the terms */
+  GA_SPARSE_SPGEMM_ROWS,   /* products of two matrices: short rows, by teams */
+  GA_SPARSE_SPGEMM_GROUPS, /* the same: rows of some thousand terms, by work groups */
+  GA_SPARSE_SPGEMM_LONG,   /* the same: longer rows */
   GA_SPARSE_SOLVE,         /* triangular systems */
   GA_SPARSE_MERGE_ROWS,    /* processors: sums and products, element by element */
   GA_SPARSE_PACK_SHARES,   /* the same: shares behind one another */
@@ -40,9 +41,10 @@ typedef struct ga_sparse_spec {
   unsigned char index;    /* GA_INT or GA_LONG */
   unsigned char form;     /* ROWS, LONG: enum ga_sparse_term; else as the kind says */
   unsigned char lanes; /* ROWS: items that share the values of a row; SAMPLED: terms */
-  unsigned char width; /* ROWS, LONG: items beside one another, for columns of x */
+  unsigned char width; /* ROWS, LONG: items beside one another, for columns of x;
+                          SPGEMM: room for terms, a power of 2 */
   unsigned char per;   /* the same: columns of an item; SAMPLED: sums of a processor's
-                          item; PACK to SPLIT: bytes of a pair or a key */
+                          item; PACK to SPLIT, SPGEMM: bytes of a pair or a key */
   unsigned char is_cpu;
   unsigned short threads; /* of a work group that is not free to choose */
 } ga_sparse_spec;

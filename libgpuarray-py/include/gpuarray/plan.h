@@ -207,8 +207,8 @@ int GpuPlan_defer(gpuplan_function function, void *data, unsigned int n_out,
  *     [format, axis]: three; n, the number of values, is behind the shape
  *   sparse_match a b [format], sparse_merge a b matches n [format, is a product, alpha
  *     (real, imaginary), beta (real, imaginary)]: three
- *   sparse_terms_count a b [format], sparse_terms a b counts n [format]: three, of COO;
- *     the shape is three lengths
+ *   sparse_spgemm_count a b [format], sparse_spgemm a b counts n [format]: three; the
+ *     shape is three lengths
  *   conv image filters [gpuconv], conv_grad_image grad filters lengths [gpuconv],
  *     conv_grad_filters image grad lengths [gpuconv]: lengths are the output's spatial
  *     axes; [gpuconv] are nd, groups, flags, and each three strides, dilations, and

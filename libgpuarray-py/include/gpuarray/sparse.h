@@ -162,17 +162,15 @@ int GpuSparse_take_count(GpuArray *counts, const GpuSparse *a, const GpuArray *i
 int GpuSparse_take_fill(GpuSparse *out, const GpuSparse *a, const GpuArray *indices,
                         int axis, const GpuArray *counts, size_t n);
 /* The matrix product a b, sorted and without duplicates; terms are summed in the order
- * of the values of `a`. On processors rows are computed one after another, which needs
- * little memory beside the result. Elsewhere needs memory for all terms (for each value
- * of `a` the length of a row of `b`): GA_XLARGE_ERROR where they are too many,
- * GA_MEMORY_ERROR. */
+ * of the values of `a`. Beside the result it needs memory for two indices of each row
+ * and for bits of the columns, a few MB; one row of millions of terms takes long. */
 int GpuSparse_spgemm(GpuSparse *out, const GpuSparse *a, const GpuSparse *b);
-/* Makes the counts of terms: int64, the last is their number. */
-int GpuSparse_terms_count(GpuArray *counts, const GpuSparse *a, const GpuSparse *b);
-/* Makes the terms by those counts: a COO matrix, whose sorted sum of duplicates is the
- * product. */
-int GpuSparse_terms_fill(GpuSparse *out, const GpuSparse *a, const GpuSparse *b,
-                         const GpuArray *counts, size_t n);
+/* Makes the counts of the first half: int64, for each row (CSC: column) of the product
+ * and one more, where its values begin; the last is their number. */
+int GpuSparse_spgemm_count(GpuArray *counts, const GpuSparse *a, const GpuSparse *b);
+/* Makes the product by those counts. */
+int GpuSparse_spgemm_fill(GpuSparse *out, const GpuSparse *a, const GpuSparse *b,
+                          const GpuArray *counts, size_t n);
 /* cdef: end */
 
 GPUARRAY_END_DECLS
