@@ -153,3 +153,26 @@ def test_long_triangular_systems(context, dtype):
                 expected = spsolve_triangular(given, b, flags == 0)
                 tolerance = 1e-10 if dtype == "float64" else 1e-4
                 assert_same(np.asarray(x), expected.astype(dtype), rtol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_few_columns_by_vectors(context, dtype):
+    """Columns in whole vectors, single ones, and what is left; both sides."""
+    rng = np.random.default_rng(12)
+    host = drawn((70, 90), 0.2, dtype)
+    matrix = Matrix.of(host, context)
+    turned = Matrix.made(lib.GpuSparse_transpose, matrix.struct)
+    for width in (1, 2, 7, 8, 9, 16, 31, 33, 45):
+        x = rng.integers(-4, 5, (90, width)).astype(dtype)
+        given = gpuarray.asarray(x, context=context)
+        for order in ("C", "F"):
+            y = gpuarray.ones((70, width), dtype, order=order, context=context)
+            for beta, expected in ((0, host @ x), (2, 3 * (host @ x))):
+                factors = ffi.NULL, ffi.new("double[2]", [beta, 0])
+                args = matrix.struct, given.struct, *factors
+                check(lib.GpuSparse_matmul(y.struct, *args))
+                assert_same(np.asarray(y), expected, exact=True)
+            left = gpuarray.ones((width, 70), dtype, order=order, context=context)
+            args = given.T, turned.struct, *factors
+            check(lib.GpuSparse_rmatmul(left.struct, args[0].struct, *args[1:]))
+            assert_same(np.asarray(left), (host @ x + 2).T.astype(dtype), exact=True)

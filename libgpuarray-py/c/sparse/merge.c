@@ -140,9 +140,10 @@ static int compute(GpuSparse *out, const GpuSparse *a, const GpuSparse *b, mergi
   GA_TRY(check_pair(a, b, operation));
   GA_TRY(ga__sparse_must_wait(a, operation));
   GA_TRY(ga__sparse_must_wait(b, operation));
-  if (ga__sparse_context(a)->info.is_cpu && a->rows > 0 && a->columns > 0) {
+  if (ga__sparse_merges_rows(a)) {
     const GpuSparse x = ga__sparse_lines(a), y = ga__sparse_lines(b);
-    const ga_sparse_pair pair = {m.is_product, m.alpha, m.beta};
+    const ga_sparse_pair pair = {
+        m.is_product ? GA_SPARSE_BOTH_PRODUCT : GA_SPARSE_BOTH_SUM, m.alpha, m.beta};
     GpuSparse result;
     bool has_flaw;
     GA_TRY(ga__sparse_merge_rows(&result, &has_flaw, &x, &y, &pair));

@@ -6,8 +6,9 @@
 
 /* ---- x A ---- */
 
+/* Columns of y, a power of 2. */
 static size_t width_of(const GpuArray *y) {
-  return y->nd == 2 ? y->dimensions[1] : 1;
+  return y->nd == 2 ? ga__power_above(y->dimensions[1]) : 1;
 }
 
 /* Shares whose parts are at most four times as many elements as there are values: then
@@ -36,7 +37,7 @@ int ga__sparse_scatter(const ga_sparse_product *p) {
                          .typecode = (unsigned char)a.values.typecode,
                          .index = (unsigned char)a.indices.typecode,
                          .form = (unsigned char)p->term,
-                         .width = width == 1 ? 1 : 2};
+                         .width = (unsigned char)width};
   GpuArray parts = {0};
   ga_args args = {0};
   GA_TRY(GpuArray_empty(&parts, ctx, ga__dtype_work(a.values.typecode), 1, &length,
@@ -47,12 +48,11 @@ int ga__sparse_scatter(const ga_sparse_product *p) {
                                     .y = p->y,
                                     .alpha = p->alpha,
                                     .beta = p->beta};
-  const ga_sparse_sizes sizes = {width, 0, shares};
+  const ga_sparse_sizes sizes = {p->y->nd == 2 ? p->y->dimensions[1] : 1, 0, shares};
   const GpuArray none = {0};
   ga__sparse_add_product(&args, &turned, &sizes, &none, &parts);
   int status = ga__sparse_launch_shares(ctx, &spec, &args, shares);
   spec.kind = GA_SPARSE_COLUMNS_SUM;
-  spec.width = 1;
   GA_THEN(status, ga__sparse_launch(ctx, &spec, &args, a.columns));
   GpuArray_clear(&parts);
   return status;

@@ -50,7 +50,7 @@ static int queue_merge(const merged *m, const GpuSparse *a, const GpuSparse *b,
   const ga_sparse_spec spec = {.kind = GA_SPARSE_MERGE_ROWS,
                                .typecode = (unsigned char)typecode,
                                .index = (unsigned char)a->indices.typecode,
-                               .form = pair->is_product};
+                               .form = (unsigned char)pair->kind};
   ga_args args = {0};
   ga__sparse_add(&args, or_other(&m->values, none), false);
   ga__sparse_add(&args, or_other(&m->indices, none), false);
@@ -101,18 +101,25 @@ static int count_merged(size_t *out, bool *has_flaw, const merged *m) {
   return GA_NO_ERROR;
 }
 
+bool ga__sparse_merges_rows(const GpuSparse *a) {
+  return ga__sparse_context(a)->info.is_cpu && a->rows > 0 && a->columns > 0;
+}
+
 int ga__sparse_merge_rows(GpuSparse *out, bool *has_flaw, const GpuSparse *a,
                           const GpuSparse *b, const ga_sparse_pair *pair) {
   gpucontext *ctx = ga__sparse_context(a);
-  const size_t room =
-      ga__sparse_count(a) + (pair->is_product ? 0 : ga__sparse_count(b));
+  const size_t room = ga__sparse_count(a) +
+                      (pair->kind == GA_SPARSE_BOTH_SUM ? ga__sparse_count(b) : 0);
   merged m = {.n_shares = ga__smaller(shares_of(ctx, a->rows), GA_SPARSE_SHARES)};
   GpuSparse result = {0};
   size_t n = 0;
   int status = open_merged(&m, a, room);
   GA_THEN(status, queue_merge(&m, a, b, pair, room));
   GA_THEN(status, count_merged(&n, has_flaw, &m));
-  if (status == GA_NO_ERROR && !*has_flaw) {
+  const bool is_same = pair->kind == GA_SPARSE_OWN_SUM && n == room;
+  if (status == GA_NO_ERROR && !*has_flaw && is_same) {
+    status = GpuSparse_view(&result, a);
+  } else if (status == GA_NO_ERROR && !*has_flaw) {
     status = GpuSparse_empty(&result, ctx, GA_SPARSE_CSR, a->rows, a->columns, n,
                              a->values.typecode, a->indices.typecode);
     GA_THEN(status, queue_pack(&result, &m));

@@ -21,11 +21,11 @@ typedef struct geometry {
 } geometry;
 
 static void plan_lanes(geometry *g, const gpucontext *ctx, size_t mean) {
-  if (ctx->info.is_cpu) { /* vectors of 16 columns, four side by side */
-    g->rows.width = (unsigned char)ga__smaller(16, ga__power_above(g->width));
-    g->rows.per = (unsigned char)ga__smaller(4, ga__ceil_div(g->width, 16));
+  if (ctx->info.is_cpu) { /* up to four vectors of 8 columns */
+    g->rows.width = g->width > 1 ? 8 : 1;
+    g->rows.per = (unsigned char)ga__smaller(4, ga__larger(1, g->width / 8));
     g->rows.lanes = 1;
-    g->rows.threads = g->rows.width;
+    g->rows.threads = 1;
     return;
   }
   const size_t width = ga__smaller(32, ga__power_above(g->width));
@@ -49,6 +49,8 @@ static void plan(geometry *g, const ga_sparse_product *p) {
   plan_lanes(g, ctx, mean);
   g->pieces = g->rows;
   g->pieces.lanes = g->pieces.per = 1;
+  if (ctx->info.is_cpu)
+    g->pieces.threads = g->pieces.width;
   const size_t least = ctx->info.is_cpu ? 16384 : ga__larger(512, 64 * g->rows.lanes);
   g->limit = ga__larger(least, ga__larger(8 * mean, 4 * g->width));
   g->room = n > g->limit ? 2 * (n / g->limit) + 1 : 0;

@@ -91,14 +91,17 @@ void ga__sparse_add_product(ga_args *args, const ga_sparse_product *p,
                             const ga_sparse_sizes *s, const GpuArray *list,
                             const GpuArray *parts);
 /* On processors the sum or the product, element by element, of two matrices of one
- * shape, as CSR: each share of rows is merged, then packed. Waits. *has_flaw, and no
- * result, if one is not sorted, or has duplicates or wrong indices. */
+ * shape, as CSR; or the sums of the duplicates of `a` (then `b` is `a`). Each share of
+ * rows is merged, then packed. Waits. *has_flaw, and no result, if one is not sorted,
+ * or has duplicates (but for these sums) or wrong indices. */
 typedef struct ga_sparse_pair {
-  bool is_product;
+  enum { GA_SPARSE_BOTH_SUM, GA_SPARSE_BOTH_PRODUCT, GA_SPARSE_OWN_SUM } kind;
   const double *alpha, *beta; /* of a sum */
 } ga_sparse_pair;
 int ga__sparse_merge_rows(GpuSparse *out, bool *has_flaw, const GpuSparse *a,
                           const GpuSparse *b, const ga_sparse_pair *pair);
+/* Whether it is the way for this shape. */
+bool ga__sparse_merges_rows(const GpuSparse *a);
 /* On processors the product of two matrices, CSR, where a sum for each column and share
  * of rows is little memory. Waits. */
 bool ga__sparse_multiplies_rows(const GpuSparse *a, const GpuSparse *b);

@@ -110,6 +110,9 @@ static void add_arithmetic(ga_strbuf *t, int typecode) {
   ga__strbuf_fill(t, ga__dtype_load(typecode), "x");
   ga__strbuf_add(t, "\n#define SP_STORE(x) ");
   ga__strbuf_fill(t, ga__dtype_store(typecode), "x");
+  if (typecode == GA_FLOAT || typecode == GA_DOUBLE) /* processors' vectors */
+    ga__strbuf_addf(t, "\n#define SP_VECTOR %s8",
+                    typecode == GA_FLOAT ? "float" : "double");
   if (kind == 'c')
     ga__strbuf_addf(t,
                     "\n#define SP_ZERO ga_complex((%s)0, (%s)0)\n"

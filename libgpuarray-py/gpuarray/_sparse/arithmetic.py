@@ -8,10 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpuarray._creation.filled import zeros
-from gpuarray._manipulation.sets import union1d
-from gpuarray._manipulation.take_put import put
 from gpuarray._native import ARRAY, check, ffi, lib
-from gpuarray._sorting.searching import searchsorted
 from gpuarray._sparse.base import (
     check_context,
     check_shapes,
@@ -27,8 +24,6 @@ from gpuarray._sparse.base import (
 from gpuarray._sparse.conversion import (
     asformat,
     canonical,
-    keys,
-    of_keys,
     of_pair,
     without_zeros,
 )
@@ -54,17 +49,19 @@ def _beside(a: Any, b: Any, operation: str) -> tuple[Any, Any]:
 
 
 def _joined(a: Any, b: Any) -> tuple[Pattern, Array, Array]:
-    """Return the pattern of the places of either, and the values of both on it."""
+    """Return the pattern of the places of either, and the values of both on it.
+
+    Each is added to zeros at the places of the other.
+    """
     if a._pattern is b._pattern:
         return a._pattern, a._values, b._values
-    own, other = keys(a), keys(b)
-    every = union1d(own, other)
     spread = []
-    for array, numbers in ((a, own), (b, other)):
-        values = zeros(every.size, array.dtype, array.context)
-        put(values, searchsorted(every, numbers), array._values, mode="clip")
-        spread.append(values)
-    return of_keys(a, every), spread[0], spread[1]
+    for own, other in ((a, b), (b, a)):
+        nothing = zeros(other.nnz, own.dtype, own.context)
+        pair = own, make(nothing, other._pattern, other.shape)
+        factors = ffi.NULL, ffi.NULL
+        spread.append(_by_library(lib.GpuSparse_add, *pair, "add", *factors))
+    return spread[0]._pattern, spread[0]._values, spread[1]._values
 
 
 def _by_library(call: Any, a: Any, b: Any, operation: str, *factors: Any) -> Any:

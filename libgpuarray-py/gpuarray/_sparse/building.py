@@ -15,10 +15,12 @@ from gpuarray._creation.filled import ones
 from gpuarray._creation.ranges import arange
 from gpuarray._manipulation.joining import concatenate
 from gpuarray._manipulation.sets import unique_values
+from gpuarray._native import ffi, lib
 from gpuarray._sorting.sorting import argsort
 from gpuarray._sparse.arrays import csr_array
 from gpuarray._sparse.base import (
     check_context,
+    is_canonical,
     is_sparse,
     make,
     require_matrix,
@@ -28,10 +30,17 @@ from gpuarray._sparse.conversion import (
     asformat,
     canonical,
     converted,
+    of_pair,
     places,
     without_zeros,
 )
-from gpuarray._sparse.pattern import INT64, Knowledge, Pattern, index_dtype
+from gpuarray._sparse.pattern import (
+    CANONICAL,
+    INT64,
+    Knowledge,
+    Pattern,
+    index_dtype,
+)
 from gpuarray.array import Array
 from gpuarray.dtypes import as_dtype, result_type
 from gpuarray.errors import BadType, BadValue
@@ -242,6 +251,10 @@ def _blocks(
         own = "coo"
     if (own, 1) in (("csr", len(widths)), ("csc", len(heights))):
         return asformat(_lines(every, target), format)
+    if (own, 1) in (("csr", len(heights)), ("csc", len(widths))) and all(
+        is_canonical(block) for block in every
+    ):
+        return asformat(_beside(every, target), format)
     parts = []
     for top, row in zip(_starts(heights), grid, strict=True):
         for left, block in zip(_starts(widths), row, strict=True):
@@ -300,6 +313,32 @@ def _lines(blocks: list[Any], dtype: np.dtype[Any]) -> Any:
         Knowledge(),
     )
     return make(values.astype(dtype, copy=False), joined)
+
+
+def _beside(blocks: list[Any], dtype: np.dtype[Any]) -> Any:
+    """Return canonical compressed arrays joined along the other axis: their sum."""
+    format = blocks[0].format
+    axis = 1 if format == "csr" else 0
+    lengths = list(blocks[0].shape)
+    lengths[axis] = sum(block.shape[axis] for block in blocks)
+    index = index_dtype(sum(block.nnz for block in blocks), *lengths)
+    moved, before = [], 0
+    for block in blocks:
+        pattern = block._pattern
+        indices = pattern.indices.astype(index, copy=False) + index.type(before)
+        indptr = pattern.indptr.astype(index, copy=False)
+        known = Knowledge(CANONICAL)
+        wide = Pattern(format, (lengths[0], lengths[1]), indices, indptr, known)
+        moved.append(make(block._values.astype(dtype, copy=False), wide))
+        before += block.shape[axis]
+    while len(moved) > 1:
+        pairs = zip(moved[::2], moved[1::2], strict=False)
+        rest = moved[len(moved) // 2 * 2 :]
+        factors = ffi.NULL, ffi.NULL
+        call = lib.GpuSparse_add
+        sums = [of_pair(call, *pair, dtype, "hstack", *factors) for pair in pairs]
+        moved = sums + rest
+    return moved[0]
 
 
 def kron(A: Any, B: Any, format: Format = None) -> Any:

@@ -1,20 +1,26 @@
-/* Products x A of a vector or a few rows of x with compressed rows, on processors: each
- * item adds its share of rows to a part of its own, of `width` elements for each
+/* Products x A of at most SP_WIDTH rows of x with compressed rows, on processors: each
+ * item adds its share of rows to a part of its own, of SP_WIDTH elements for each
  * column; with SP_IS_SUM, in a later launch, the parts are added up in order. */
 #include "row_words.cl.h"
+
+#ifdef SP_VECTOR
+#define SP_IS_WIDE (SP_FORM == 0 && SP_WIDTH >= 8)
+#else
+#define SP_IS_WIDE 0
+#endif
 
 KERNEL void SP_NAME(SP_PARAMETERS) {
   KERNEL_BEGIN;
   SP_STARTS;
   (void)list;
   (void)shift;
-  const ga_ulong size = columns * width;
+  const ga_ulong size = columns * SP_WIDTH;
 #if SP_IS_SUM
   SP_EACH(column, columns) {
     for (ga_ulong c = 0; c < width; c++) {
       SP_WORK sum = SP_ZERO;
       for (ga_ulong part = 0; part < room; part++)
-        sum = SP_ADD(sum, parts[part * size + column * width + c]);
+        sum = SP_ADD(sum, parts[part * size + column * SP_WIDTH + c]);
       SP_PUT(column, c, sum);
     }
   }
@@ -26,23 +32,32 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
     for (ga_ulong row = rows * part / room; row < rows * (part + 1) / room; row++) {
       SP_BOUNDS(row);
 #if SP_FORM == 0
-      GLOBAL_MEM const SP_VALUE *from = x + (ga_ssize)row * x_row;
+      SP_WORK factors[SP_WIDTH < 8 ? 8 : SP_WIDTH];
+      for (ga_int c = 0; c < SP_WIDTH; c++)
+        factors[c] = SP_WIDTH == 1 || c < (ga_int)width
+                         ? SP_LOAD(x[(ga_ssize)row * x_row + c])
+                         : SP_ZERO;
+#if SP_IS_WIDE
+      SP_VECTOR vectors[SP_WIDTH / 8];
+      for (ga_int c = 0; c < SP_WIDTH / 8; c++)
+        vectors[c] = vload8(c, factors);
 #endif
-#if SP_FORM == 0 && SP_WIDTH == 1
-      const SP_WORK factor = SP_LOAD(from[0]);
 #endif
       for (ga_ulong k = begin; k < end; k++) {
         const ga_ulong j = (ga_ulong)indices[k];
         if (j < columns) {
           const SP_WORK v = SP_LOAD(values[k]);
-#if SP_FORM != 0
-          own[j] = SP_ADD(own[j], v);
-#elif SP_WIDTH == 1
-          own[j] = SP_ADD(own[j], SP_MUL(v, factor));
+          GLOBAL_MEM SP_WORK *to = own + j * SP_WIDTH;
+#if SP_IS_WIDE
+          for (ga_int c = 0; c < SP_WIDTH / 8; c++)
+            vstore8(vload8(c, to) + v * vectors[c], c, to);
 #else
-          for (ga_ulong c = 0; c < width; c++)
-            own[j * width + c] =
-                SP_ADD(own[j * width + c], SP_MUL(v, SP_LOAD(from[c])));
+          for (ga_int c = 0; c < SP_WIDTH; c++)
+#if SP_FORM == 0
+            to[c] = SP_ADD(to[c], SP_MUL(v, factors[c]));
+#else
+            to[c] = SP_ADD(to[c], v);
+#endif
 #endif
         }
       }

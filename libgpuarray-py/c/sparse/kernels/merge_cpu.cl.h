@@ -1,12 +1,17 @@
 /* Elementwise operations of two matrices on processors, row by row: SP_FORM 0 their
- * sum, alpha a + beta b, 1 their product. Each share of rows is merged to where it
- * would begin if no place were shared (of products, if all of a's were); `ends` is how
- * many values a share has up to the end of each row, `shares` the first row, the place
- * and the number of values of each share. `flaw` becomes 1 for rows that are not sorted
- * or have duplicates, indices out of range and wrong pointers. */
+ * sum, alpha a + beta b, 1 their product; 2 sums the duplicates of a alone. Each share
+ * of rows is merged to where it would begin if no place were shared (of products, if
+ * all of a's were); `ends` is how many values a share has up to the end of each row,
+ * `shares` the first row, the place and the number of values of each share. `flaw`
+ * becomes 1 for rows that are not sorted or have duplicates, indices out of range and
+ * wrong pointers. */
 #include "shares_cpu.cl.h"
 
+#if SP_FORM == 2
+#define SP_BEGIN(row) a_indptr[row]
+#else
 #define SP_BEGIN(row) a_indptr[row] + (ga_ulong)b_indptr[row]
+#endif
 #define SP_CHECK(begin, end, indptr, indices, n, row)                                  \
   SP_RANGE(begin, end, indptr, n, row);                                                \
   {                                                                                    \
@@ -16,7 +21,8 @@
     if (begin < end)                                                                   \
       is_wrong |= indices[begin] < 0 || (ga_ulong)indices[end - 1] >= columns;         \
     for (ga_ulong k = begin + 1; k < end; k++)                                         \
-      is_wrong |= indices[k] <= indices[k - 1];                                        \
+      is_wrong |=                                                                      \
+          SP_FORM == 2 ? indices[k] < indices[k - 1] : indices[k] <= indices[k - 1];   \
     has_flaw |= is_wrong;                                                              \
   }
 #define SP_SCALED(i) SP_MUL(SP_NUMBER(alpha, alpha_im), SP_LOAD(a[i]))
@@ -57,12 +63,27 @@ SP_NAME(GLOBAL_MEM SP_VALUE *out, ga_size out_off, GLOBAL_MEM SP_INDEX *out_indi
   at = base;
   for (ga_ulong row = first; row < last; row++) {
     SP_CHECK(i, a_end, a_indptr, a_indices, an, row)
+#if SP_FORM == 2
+    const ga_ulong j = 0, b_end = 0;
+#else
     SP_CHECK(j, b_end, b_indptr, b_indices, bn, row)
+#endif
     if ((SP_FORM ? a_end - i : a_end - i + b_end - j) > room - at) {
       has_flaw = 1;
       ends[row] = (SP_INDEX)(at - base);
       continue;
     }
+#if SP_FORM == 2
+    while (i < a_end) {
+      const SP_INDEX own = a_indices[i];
+      SP_WORK sum = SP_LOAD(a[i]);
+      for (i++; i < a_end && a_indices[i] == own; i++)
+        sum = SP_ADD(sum, SP_LOAD(a[i]));
+      out[at] = SP_STORE(sum);
+      out_indices[at] = own;
+      at++;
+    }
+#else
     while (i < a_end && j < b_end) { /* no branch depends on the indices */
       const SP_INDEX left = a_indices[i], right = b_indices[j];
       const ga_int is_left = left <= right, is_right = right <= left;
@@ -82,7 +103,7 @@ SP_NAME(GLOBAL_MEM SP_VALUE *out, ga_size out_off, GLOBAL_MEM SP_INDEX *out_indi
       i += (ga_ulong)is_left;
       j += (ga_ulong)is_right;
     }
-#if !SP_FORM
+#if SP_FORM == 0
     for (; i < a_end; i++, at++) {
       out[at] = SP_STORE(SP_SCALED(i));
       out_indices[at] = a_indices[i];
@@ -91,6 +112,7 @@ SP_NAME(GLOBAL_MEM SP_VALUE *out, ga_size out_off, GLOBAL_MEM SP_INDEX *out_indi
       out[at] = SP_STORE(SP_SCALED_B(j));
       out_indices[at] = b_indices[j];
     }
+#endif
 #endif
     ends[row] = (SP_INDEX)(at - base);
   }
