@@ -38,8 +38,8 @@ static int queue_expand(const GpuArray *out, const GpuSparse *a, const GpuArray 
   ga__args_u64(&args, a->rows);
   ga__args_u64(&args, n);
   ga__args_u32(&args, bits);
-  return ga__sparse_launch_sized(ctx, &spec, &args,
-                                 ga__ceil_div(n, ctx->info.is_cpu ? 256 : 2048));
+  return ga__sparse_launch_sized(
+      ctx, &spec, &args, ga__ceil_div(n, ctx->info.is_cpu ? 256 : GA_SPARSE_TILE));
 }
 
 int ga__sparse_expand(GpuArray *out, const GpuSparse *a) {

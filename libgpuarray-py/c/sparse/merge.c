@@ -1,6 +1,7 @@
 /* Sums and products, element by element, of two sorted matrices without duplicates.
  * Where a value goes follows from binary searches in the other matrix and a scan of the
  * places that both have, so that work is even whatever the lengths of rows. */
+#include "c/base/counts.h"
 #include "c/sparse/sparse.h"
 #include "c/sparse/sparse_source.h"
 
@@ -18,23 +19,27 @@ static const GpuArray *or_other(const GpuArray *a, const GpuArray *otherwise) {
   return a->data != NULL && a->dimensions[0] > 0 ? a : otherwise;
 }
 
+/* Launches over `tiles` parts of values, each with the rows that it is in. */
+static int launch_tiles(gpucontext *ctx, ga_sparse_spec spec, const ga_args *args,
+                        size_t tiles) {
+  spec.threads = ga__sparse_threads(ctx);
+  return ga__sparse_launch_sized(ctx, &spec, args, tiles);
+}
+
 static int queue_matches(const GpuArray *out, const GpuSparse *a, const GpuSparse *b) {
   const size_t n = ga__sparse_count(a);
   const ga_sparse_spec spec = {.kind = GA_SPARSE_MATCH,
                                .index = (unsigned char)a->indices.typecode};
-  GpuArray rows = {0};
   ga_args args = {0};
-  GA_TRY(ga__sparse_expand(&rows, a));
   ga__sparse_add(&args, out, false);
-  ga__sparse_add(&args, or_other(&rows, out), true);
+  ga__sparse_add(&args, &a->indptr, true);
   ga__sparse_add(&args, or_other(&a->indices, out), true);
   ga__sparse_add(&args, &b->indptr, true);
   ga__sparse_add(&args, or_other(&b->indices, out), true);
+  ga__args_u64(&args, n > 0 ? a->rows : 0);
   ga__args_u64(&args, n);
   ga__args_u64(&args, ga__sparse_count(b));
-  const int status = ga__sparse_launch(ga__sparse_context(a), &spec, &args, n + 1);
-  GpuArray_clear(&rows);
-  return status;
+  return launch_tiles(ga__sparse_context(a), spec, &args, n / GA_SPARSE_TILE + 1);
 }
 
 int GpuSparse_match(GpuArray *matches, const GpuSparse *a, const GpuSparse *b) {
@@ -67,37 +72,26 @@ static int queue_merge(const GpuSparse *out, const GpuSparse *a, const GpuSparse
                                .index = (unsigned char)a->indices.typecode,
                                .form = m->is_product};
   const GpuArray *none = m->matches;
-  GpuArray a_rows = {0}, b_rows = {0};
-  int status = ga__sparse_expand(&a_rows, a);
-  if (!m->is_product)
-    GA_THEN(status, ga__sparse_expand(&b_rows, b));
-  if (status == GA_NO_ERROR) {
-    ga_args args = {0};
-    ga__sparse_add(&args, or_other(&out->values, &out->indptr), false);
-    ga__sparse_add(&args, or_other(&out->indices, &out->indptr), false);
-    ga__sparse_add(&args, &out->indptr, false);
-    ga__sparse_add(&args, none, true);
-    ga__sparse_add(&args, or_other(&a->values, none), true);
-    ga__sparse_add(&args, or_other(&a_rows, none), true);
-    ga__sparse_add(&args, or_other(&a->indices, none), true);
-    ga__sparse_add(&args, &a->indptr, true);
-    ga__sparse_add(&args, or_other(&b->values, none), true);
-    ga__sparse_add(&args, or_other(&b_rows, none), true);
-    ga__sparse_add(&args, or_other(&b->indices, none), true);
-    ga__sparse_add(&args, &b->indptr, true);
-    ga__args_u64(&args, a->rows);
-    ga__args_u64(&args, an);
-    ga__args_u64(&args, bn);
-    ga__args_u64(&args, m->n);
-    ga__sparse_add_factor(&args, typecode, m->alpha, 1);
-    ga__sparse_add_factor(&args, typecode, m->beta, 1);
-    const size_t items = an > bn ? an : bn;
-    status = ga__sparse_launch(ga__sparse_context(a), &spec, &args,
-                               items > a->rows ? items : a->rows + 1);
-  }
-  GpuArray_clear(&a_rows);
-  GpuArray_clear(&b_rows);
-  return status;
+  ga_args args = {0};
+  ga__sparse_add(&args, or_other(&out->values, &out->indptr), false);
+  ga__sparse_add(&args, or_other(&out->indices, &out->indptr), false);
+  ga__sparse_add(&args, &out->indptr, false);
+  ga__sparse_add(&args, none, true);
+  ga__sparse_add(&args, or_other(&a->values, none), true);
+  ga__sparse_add(&args, or_other(&a->indices, none), true);
+  ga__sparse_add(&args, &a->indptr, true);
+  ga__sparse_add(&args, or_other(&b->values, none), true);
+  ga__sparse_add(&args, or_other(&b->indices, none), true);
+  ga__sparse_add(&args, &b->indptr, true);
+  ga__args_u64(&args, a->rows);
+  ga__args_u64(&args, an);
+  ga__args_u64(&args, bn);
+  ga__args_u64(&args, m->n);
+  ga__sparse_add_factor(&args, typecode, m->alpha, 1);
+  ga__sparse_add_factor(&args, typecode, m->beta, 1);
+  const size_t longest = ga__larger(an, ga__larger(bn, a->rows));
+  return launch_tiles(ga__sparse_context(a), spec, &args,
+                      2 * (longest / GA_SPARSE_TILE + 1));
 }
 
 static int merge(GpuSparse *out, const GpuSparse *a, const GpuSparse *b,

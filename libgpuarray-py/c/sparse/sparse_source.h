@@ -59,6 +59,8 @@ int ga__sparse_launch(gpucontext *ctx, const ga_sparse_spec *spec, const ga_args
 /* The same on a processor with one item for each of a few shares. */
 int ga__sparse_launch_shares(gpucontext *ctx, const ga_sparse_spec *spec,
                              const ga_args *args, size_t shares);
+/* Values of a tile, in kernels/tile_rows.cl.h. */
+#define GA_SPARSE_TILE 2048
 /* Items of a work group that is not free to choose: 256 where the device has so many, a
  * power of 2; 1 on a processor. */
 unsigned short ga__sparse_threads(const gpucontext *ctx);

@@ -34,18 +34,12 @@ KERNEL void SP_NAME(GLOBAL_MEM SP_MADE *out, ga_size out_off,
   }
 #elif SP_IS_CPU
   const ga_ulong first = SP_ITEM * n / SP_ITEMS, end = (SP_ITEM + 1) * n / SP_ITEMS;
-  ga_ulong row = 0, high = rows - 1;
-  while (row < high) {
-    const ga_ulong middle = row + (high - row) / 2;
-    if ((ga_ulong)lines[middle + 1] <= first)
-      row = middle + 1;
-    else
-      high = middle;
-  }
+  SP_COUNT row = 0;
+  SP_FIND_ROW(row, lines, rows, (SP_COUNT)first)
   for (ga_ulong k = first; k < end; k++) {
-    while (row + 1 < rows && (ga_ulong)lines[row + 1] <= k)
+    while (row + 1 < (SP_COUNT)rows && (SP_COUNT)lines[row + 1] <= (SP_COUNT)k)
       row++;
-    SP_MAKE(k, (SP_COUNT)row);
+    SP_MAKE(k, row);
   }
 #else
   for (ga_ulong tile = GID_0; tile * SP_TILE < n; tile += GDIM_0) {

@@ -3,29 +3,33 @@
 #include "merge_words.cl.h"
 
 KERNEL void SP_NAME(GLOBAL_MEM SP_INDEX *out, ga_size out_off,
-                    GLOBAL_MEM const SP_INDEX *rows, ga_size rows_off,
+                    GLOBAL_MEM const SP_INDEX *indptr, ga_size indptr_off,
                     GLOBAL_MEM const SP_INDEX *indices, ga_size indices_off,
                     GLOBAL_MEM const SP_INDEX *b_indptr, ga_size b_indptr_off,
                     GLOBAL_MEM const SP_INDEX *b_indices, ga_size b_indices_off,
-                    ga_ulong n, ga_ulong bn) {
+                    ga_ulong rows, ga_ulong n, ga_ulong bn) {
   KERNEL_BEGIN;
+  SP_TILE_MEMORY;
   out = (GLOBAL_MEM SP_INDEX *)((GLOBAL_MEM char *)out + out_off);
-  rows = (GLOBAL_MEM const SP_INDEX *)((GLOBAL_MEM const char *)rows + rows_off);
-  indices =
-      (GLOBAL_MEM const SP_INDEX *)((GLOBAL_MEM const char *)indices + indices_off);
-  b_indptr =
-      (GLOBAL_MEM const SP_INDEX *)((GLOBAL_MEM const char *)b_indptr + b_indptr_off);
-  b_indices =
-      (GLOBAL_MEM const SP_INDEX *)((GLOBAL_MEM const char *)b_indices + b_indices_off);
-  SP_WALK(place, stop);
-  (void)place_row;
-  SP_EACH(k, n + 1) {
-    ga_int found = 0;
-    if (k < n) {
+  SP_READ(SP_INDEX, indptr);
+  SP_READ(SP_INDEX, indices);
+  SP_READ(SP_INDEX, b_indptr);
+  SP_READ(SP_INDEX, b_indices);
+  for (SP_COUNT tile = (SP_COUNT)GID_0; rows > 0 && tile <= ((SP_COUNT)n - 1) / SP_TILE;
+       tile += (SP_COUNT)GDIM_0) {
+    const SP_COUNT first = tile * SP_TILE, left = (SP_COUNT)n - first;
+    const SP_COUNT end = first + (left < SP_TILE ? left : SP_TILE);
+    SP_COUNT from;
+    SP_TILE_ROWS(from, indptr, rows, first, end)
+    SP_WALK(place, stop);
+    for (SP_COUNT k = first + (SP_COUNT)LID_0; k < end; k += SP_THREADS) {
+      const SP_COUNT row = SP_TILE_ROW(from, rows, k - first);
       const SP_INDEX column = indices[k];
-      SP_SEARCH(place, stop, b_indptr, b_indices, bn, rows[k], column)
-      found = place < stop && b_indices[place] == column;
+      SP_SEARCH(place, stop, b_indptr, b_indices, bn, row, column)
+      out[k] = place < stop && b_indices[place] == column;
     }
-    out[k] = (SP_INDEX)found;
+    local_barrier();
   }
+  if (GID_0 == 0 && LID_0 == 0)
+    out[n] = 0;
 }

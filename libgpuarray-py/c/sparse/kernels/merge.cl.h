@@ -4,75 +4,81 @@
  * place that it has not met. */
 #include "merge_words.cl.h"
 
-#define SP_READ(type, p)                                                               \
-  p = (GLOBAL_MEM const type *)((GLOBAL_MEM const char *)p + p##_off)
-
 #define SP_PARAMETERS                                                                  \
   GLOBAL_MEM SP_VALUE *out, ga_size out_off, GLOBAL_MEM SP_INDEX *out_indices,         \
       ga_size out_indices_off, GLOBAL_MEM SP_INDEX *out_indptr,                        \
       ga_size out_indptr_off, GLOBAL_MEM const SP_INDEX *matches, ga_size matches_off, \
-      GLOBAL_MEM const SP_VALUE *a, ga_size a_off, GLOBAL_MEM const SP_INDEX *a_rows,  \
-      ga_size a_rows_off, GLOBAL_MEM const SP_INDEX *a_indices, ga_size a_indices_off, \
+      GLOBAL_MEM const SP_VALUE *a, ga_size a_off,                                     \
+      GLOBAL_MEM const SP_INDEX *a_indices, ga_size a_indices_off,                     \
       GLOBAL_MEM const SP_INDEX *a_indptr, ga_size a_indptr_off,                       \
-      GLOBAL_MEM const SP_VALUE *b, ga_size b_off, GLOBAL_MEM const SP_INDEX *b_rows,  \
-      ga_size b_rows_off, GLOBAL_MEM const SP_INDEX *b_indices, ga_size b_indices_off, \
+      GLOBAL_MEM const SP_VALUE *b, ga_size b_off,                                     \
+      GLOBAL_MEM const SP_INDEX *b_indices, ga_size b_indices_off,                     \
       GLOBAL_MEM const SP_INDEX *b_indptr, ga_size b_indptr_off, ga_ulong rows,        \
       ga_ulong an, ga_ulong bn, ga_ulong room, SP_REAL alpha, SP_REAL alpha_im,        \
       SP_REAL beta, SP_REAL beta_im
 
 KERNEL void SP_NAME(SP_PARAMETERS) {
   KERNEL_BEGIN;
+  SP_TILE_MEMORY;
   out = (GLOBAL_MEM SP_VALUE *)((GLOBAL_MEM char *)out + out_off);
   out_indices =
       (GLOBAL_MEM SP_INDEX *)((GLOBAL_MEM char *)out_indices + out_indices_off);
   out_indptr = (GLOBAL_MEM SP_INDEX *)((GLOBAL_MEM char *)out_indptr + out_indptr_off);
   SP_READ(SP_INDEX, matches);
   SP_READ(SP_VALUE, a);
-  SP_READ(SP_INDEX, a_rows);
   SP_READ(SP_INDEX, a_indices);
   SP_READ(SP_INDEX, a_indptr);
   SP_READ(SP_VALUE, b);
-  SP_READ(SP_INDEX, b_rows);
   SP_READ(SP_INDEX, b_indices);
   SP_READ(SP_INDEX, b_indptr);
-  SP_WALK(other, stop);
-  (void)other_row;
-  SP_EACH(k, an) {
-    const SP_INDEX column = a_indices[k];
-    const ga_int meets = matches[k + 1] != matches[k];
+  /* Tiles of a and of b in turn, which mostly have the same rows. */
+  const SP_COUNT a_tiles = ((SP_COUNT)an + SP_TILE - 1) / SP_TILE;
+  const SP_COUNT b_tiles = SP_FORM ? 0 : ((SP_COUNT)bn + SP_TILE - 1) / SP_TILE;
+  const SP_COUNT tiles = rows == 0 ? 0 : a_tiles > b_tiles ? a_tiles : b_tiles;
+  for (SP_COUNT turn = (SP_COUNT)GID_0; turn / 2 < tiles; turn += (SP_COUNT)GDIM_0) {
+    const SP_COUNT tile = turn / 2;
+    const ga_int is_a = turn % 2 == 0;
+    if (tile >= (is_a ? a_tiles : b_tiles))
+      continue;
+    const SP_COUNT own_n = (SP_COUNT)(is_a ? an : bn),
+                   other_n = (SP_COUNT)(is_a ? bn : an);
+    GLOBAL_MEM const SP_INDEX *own_indices = is_a ? a_indices : b_indices;
+    GLOBAL_MEM const SP_INDEX *own_indptr = is_a ? a_indptr : b_indptr;
+    GLOBAL_MEM const SP_INDEX *other_indices = is_a ? b_indices : a_indices;
+    GLOBAL_MEM const SP_INDEX *other_indptr = is_a ? b_indptr : a_indptr;
+    const SP_COUNT first = tile * SP_TILE, left = own_n - first;
+    const SP_COUNT end = first + (left < SP_TILE ? left : SP_TILE);
+    SP_COUNT from;
+    SP_TILE_ROWS(from, own_indptr, rows, first, end)
+    SP_WALK(other, stop);
+    for (SP_COUNT k = first + (SP_COUNT)LID_0; k < end; k += SP_THREADS) {
+      const SP_COUNT row = SP_TILE_ROW(from, rows, k - first);
+      const SP_INDEX column = own_indices[k];
 #if SP_FORM
-    const ga_ulong place = (ga_ulong)matches[k];
-    if (meets && place < room) {
-      SP_SEARCH(other, stop, b_indptr, b_indices, bn, a_rows[k], column)
+      const ga_ulong place = (ga_ulong)matches[k];
+      if (matches[k + 1] == matches[k] || place >= room)
+        continue;
+      SP_SEARCH(other, stop, other_indptr, other_indices, other_n, row, column)
       if (other < stop) {
         out[place] = SP_STORE(SP_MUL(SP_LOAD(a[k]), SP_LOAD(b[other])));
         out_indices[place] = column;
       }
-    }
 #else
-    SP_SEARCH(other, stop, b_indptr, b_indices, bn, a_rows[k], column)
-    const ga_ulong place = k + other - (ga_ulong)matches[k];
-    SP_WORK sum = SP_MUL(SP_NUMBER(alpha, alpha_im), SP_LOAD(a[k]));
-    if (meets && other < stop)
-      sum = SP_ADD(sum, SP_MUL(SP_NUMBER(beta, beta_im), SP_LOAD(b[other])));
-    if (place < room) {
+      SP_SEARCH(other, stop, other_indptr, other_indices, other_n, row, column)
+      const ga_int meets = other < stop && other_indices[other] == column;
+      const ga_ulong place = (ga_ulong)k + other - (ga_ulong)matches[is_a ? k : other];
+      if (place >= room || (meets && !is_a))
+        continue;
+      SP_WORK sum = is_a ? SP_MUL(SP_NUMBER(alpha, alpha_im), SP_LOAD(a[k]))
+                         : SP_MUL(SP_NUMBER(beta, beta_im), SP_LOAD(b[k]));
+      if (meets)
+        sum = SP_ADD(sum, SP_MUL(SP_NUMBER(beta, beta_im), SP_LOAD(b[other])));
       out[place] = SP_STORE(sum);
       out_indices[place] = column;
+#endif
     }
-#endif
+    local_barrier();
   }
-#if !SP_FORM
-  other_row = ~(ga_ulong)0;
-  SP_EACH(k, bn) {
-    const SP_INDEX column = b_indices[k];
-    SP_SEARCH(other, stop, a_indptr, a_indices, an, b_rows[k], column)
-    const ga_ulong place = k + other - (ga_ulong)matches[other];
-    if ((other < stop && a_indices[other] == column) || place >= room)
-      continue;
-    out[place] = SP_STORE(SP_MUL(SP_NUMBER(beta, beta_im), SP_LOAD(b[k])));
-    out_indices[place] = column;
-  }
-#endif
   SP_EACH(row, rows + 1) {
     const ga_ulong from = (ga_ulong)a_indptr[row], at = from < an ? from : an;
 #if SP_FORM

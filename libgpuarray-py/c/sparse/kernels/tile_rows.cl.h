@@ -1,17 +1,32 @@
-/* The rows of adjacent values, on GPUs: for a tile of them a work group of SP_THREADS
+/* The rows of adjacent values: for a tile of SP_TILE of them a work group of SP_THREADS
  * searches the first row together, then its items write from the row pointers into
  * local memory which row each value has. */
-#define SP_TILE 2048
-#define SP_TEAM 32  /* items that write the values of a row */
-#define SP_TURNS 16 /* times SP_THREADS rows are looked at */
+#define SP_TEAM (SP_THREADS < 32 ? SP_THREADS : 32) /* items that write a row */
+#define SP_TURNS (SP_IS_CPU ? 4096 : 16) /* times SP_THREADS rows are looked at */
 
 #define SP_TILE_MEMORY                                                                 \
   LOCAL_MEM SP_COUNT tile_rows[SP_TILE];                                               \
   LOCAL_MEM SP_COUNT tile_pointers[SP_THREADS + 1];                                    \
   LOCAL_MEM ga_uint tile_hits[SP_THREADS + 1]
 
-/* `found`: the first row that ends behind value k; the last one if none does. Each turn
- * leaves one of SP_THREADS parts. All items of the group come here. */
+/* Raises `found` to the first row from it on that ends behind value k; the last one if
+ * none does. */
+#define SP_FIND_ROW(found, indptr, rows, k)                                            \
+  for (SP_COUNT high = (SP_COUNT)(rows) - 1; found < high;) {                          \
+    const SP_COUNT middle = found + (high - found) / 2;                                \
+    if ((SP_COUNT)indptr[middle + 1] <= (k))                                           \
+      found = middle + 1;                                                              \
+    else                                                                               \
+      high = middle;                                                                   \
+  }
+
+/* The same by all items of the group, of all rows: each turn leaves one of SP_THREADS
+ * parts. */
+#if SP_IS_CPU
+#define SP_GROUP_FIND(found, indptr, rows, k)                                          \
+  found = 0;                                                                           \
+  SP_FIND_ROW(found, indptr, rows, k)
+#else
 #define SP_GROUP_FIND(found, indptr, rows, k)                                          \
   {                                                                                    \
     SP_COUNT low = 0, high = (SP_COUNT)(rows) - 1;                                     \
@@ -33,6 +48,7 @@
     }                                                                                  \
     found = low;                                                                       \
   }
+#endif
 
 /* Fills tile_rows with the rows of the values from `first` to `end`, less `from`. Where
  * thousands of rows are empty, the values behind them search for themselves. */
@@ -64,15 +80,9 @@
     }                                                                                  \
     reached = reached > (first) ? reached : (first);                                   \
     for (SP_COUNT k = reached + (SP_COUNT)LID_0; k < (end); k += SP_THREADS) {         \
-      SP_COUNT low = from, high = (SP_COUNT)(rows) - 1;                                \
-      while (low < high) {                                                             \
-        const SP_COUNT middle = low + (high - low) / 2;                                \
-        if ((SP_COUNT)indptr[middle + 1] <= k)                                         \
-          low = middle + 1;                                                            \
-        else                                                                           \
-          high = middle;                                                               \
-      }                                                                                \
-      tile_rows[k - (first)] = low - from;                                             \
+      SP_COUNT row = from;                                                             \
+      SP_FIND_ROW(row, indptr, rows, k)                                                \
+      tile_rows[k - (first)] = row - from;                                             \
     }                                                                                  \
     local_barrier();                                                                   \
   }
