@@ -12,6 +12,7 @@ import time
 import gpuarray
 import numpy as np
 from gpuarray import distributed
+from nccl_stand_in import queue_calls
 
 FOLDS = {"sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum}
 BFLOAT16 = gpuarray.dtypes.bfloat16()
@@ -213,7 +214,10 @@ def main():
     parser.add_argument("--by")
     parser.add_argument("--case", action="append")
     parser.add_argument("--timeout", type=float, default=60.0)
+    parser.add_argument("--queued", action="store_true", help="by NCCL's stand-in")
     options = parser.parse_args()
+    if options.queued:
+        queue_calls()
     with distributed.init(
         options.context, by=options.by, timeout=options.timeout
     ) as comm:

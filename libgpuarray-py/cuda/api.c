@@ -229,8 +229,29 @@ static void *open_one(library *lib, const char *path) {
   return handle;
 }
 
+/* NCCL of another library in this process, such as PyTorch's: two in one process would
+ * wait for each other's kernels. The environment's path replaces it. */
+static void *loaded_nccl(ga_strbuf *report) {
+  const char *override = getenv(nccl.variable);
+  void *handle = override && *override ? NULL : ga__dynload_loaded(nccl.sonames[0]);
+  if (handle == NULL)
+    return NULL;
+  char path[4096];
+  const void *symbol = ga__dynload_symbol(handle, "ncclGetUniqueId");
+  const bool has_path = symbol && ga__dynload_path(path, sizeof path, symbol);
+  ga__strbuf_addf(report, "%s: in the process already, so no other is opened\n",
+                  has_path ? path : nccl.sonames[0]);
+  return handle;
+}
+
+static void *open_loaded(library *lib) {
+  return lib == &cudnn  ? ga__cuda_dnn_loaded(&lib->report)
+         : lib == &nccl ? loaded_nccl(&lib->report)
+                        : NULL;
+}
+
 static void *open_first(library *lib) {
-  void *handle = lib == &cudnn ? ga__cuda_dnn_loaded(&lib->report) : NULL;
+  void *handle = open_loaded(lib);
   for (char **path = lib->candidates; handle == NULL && path && *path; path++) {
     handle = open_one(lib, *path);
     lib->path = handle ? *path : NULL;

@@ -192,6 +192,47 @@ class GpuComm:
         check(lib.GpuArray_all_gather(_of(src), _of(out), self._comm))
         return out if dest is None else None
 
+    def all_to_all(self, src: Array, dest: Array | None = None) -> Any:
+        """Send part i of ``src`` to rank i; part i of the result is from rank i."""
+        out = _like(src) if dest is None else dest
+        check(lib.GpuArray_all_to_all(_of(src), _of(out), self._comm))
+        return out if dest is None else None
+
+    def gather(self, src: Array, dest: Array | None, root: int) -> None:
+        """Write the elements of every rank's ``src`` to the ``dest`` of rank ``root``.
+
+        Other ranks give None.
+        """
+        out = ffi.NULL if dest is None else _of(dest)
+        check(lib.GpuArray_gather(_of(src), out, root, self._comm))
+
+    def scatter(self, src: Array | None, dest: Array, root: int) -> None:
+        """Write part i of the ``src`` of rank ``root`` to rank i's ``dest``.
+
+        Other ranks give None.
+        """
+        source = ffi.NULL if src is None else _of(src)
+        check(lib.GpuArray_scatter(source, _of(dest), root, self._comm))
+
+    def send(self, src: Array, rank: int) -> None:
+        """Send the elements of ``src`` to a rank, which receives them."""
+        check(lib.GpuArray_send(_of(src), rank, self._comm))
+
+    def receive(self, dest: Array, rank: int) -> None:
+        """Receive the elements of ``dest`` from a rank, which sends them."""
+        check(lib.GpuArray_receive(_of(dest), rank, self._comm))
+
+    def check_state(self) -> None:
+        """Raise BackendError if work that was queued has failed, or was aborted."""
+        check(lib.gpucomm_state(self._comm))
+
+    def abort(self) -> None:
+        """End the clique for this rank, when another one will never answer.
+
+        What is queued ends, with results undefined; later calls raise BackendError.
+        """
+        check(lib.gpucomm_abort(self._comm))
+
     def _part_of(self, src: Array) -> Array:
         if not src.shape:
             raise BadType("reduce_scatter: a 0-d array cannot be divided among ranks")

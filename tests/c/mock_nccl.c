@@ -9,9 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_RANKS = 8, INVALID_ARGUMENT = 4 };
+enum { MAX_RANKS = 8, INVALID_ARGUMENT = 4, REMOTE_ERROR = 6 };
 
-typedef enum kind { REDUCE, ALL_REDUCE, REDUCE_SCATTER, BROADCAST, ALL_GATHER } kind;
+typedef enum kind {
+  REDUCE,
+  ALL_REDUCE,
+  REDUCE_SCATTER,
+  BROADCAST,
+  ALL_GATHER,
+  EXCHANGE /* the messages of a group, which every rank begins */
+} kind;
+
+/* What a rank sends to each, and receives. */
+typedef struct messages {
+  const void *sent[MAX_RANKS];
+  void *received[MAX_RANKS];
+} messages;
 
 /* What the ranks have queued so far of one collective. */
 typedef struct mock_meeting {
@@ -20,6 +33,8 @@ typedef struct mock_meeting {
   int ranks, joined, type, op, root;
   size_t count;
   bool is_over;
+  const bool *is_aborted; /* the clique's */
+  messages messages[MAX_RANKS];
   const void *from[MAX_RANKS];
   void *to[MAX_RANKS];
   CUstream streams[MAX_RANKS];
@@ -30,6 +45,7 @@ typedef struct clique {
   struct clique *next;
   ncclUniqueId id;
   int ranks, joined, left;
+  bool is_aborted; /* then it stays, for queues that have its meetings */
   meeting *meetings, **last;
 } clique;
 
@@ -102,10 +118,24 @@ static void free_clique(clique *gone) {
 ncclResult ncclCommDestroy(ncclComm comm) {
   mock_lock();
   clique *c = comm->clique;
-  if (++c->left == c->ranks)
+  if (++c->left == c->ranks && !c->is_aborted)
     free_clique(c);
   free(comm);
   mock_state.comms--;
+  return mock_end(0);
+}
+
+ncclResult ncclCommAbort(ncclComm comm) {
+  mock_lock();
+  comm->clique->is_aborted = true;
+  mock_notify();
+  mock_end(0);
+  return ncclCommDestroy(comm);
+}
+
+ncclResult ncclCommGetAsyncError(ncclComm comm, ncclResult *result) {
+  mock_lock();
+  *result = comm->clique->is_aborted ? REMOTE_ERROR : 0;
   return mock_end(0);
 }
 
@@ -159,6 +189,15 @@ static void gather(meeting *m, int rank) {
     memmove((char *)m->to[rank] + (size_t)r * part, m->from[r], part);
 }
 
+static void hold_exchange(meeting *m) {
+  const size_t size = m->count * size_of(m->type);
+  for (int r = 0; r < m->ranks; r++)
+    for (int peer = 0; peer < m->ranks; peer++)
+      if (m->messages[r].received[peer])
+        memcpy(m->messages[r].received[peer], m->messages[peer].sent[r], size);
+  m->is_over = true;
+}
+
 /* All that the ranks receive; sources are copied first, for they may be overwritten. */
 static void hold(meeting *m) {
   size_t parts = m->kind == REDUCE_SCATTER ? (size_t)m->ranks : 1;
@@ -192,11 +231,15 @@ static void hold(meeting *m) {
 
 static void run_meeting(command *self, CUstream stream) {
   meeting *m = self->meeting;
-  while (m->joined < m->ranks)
+  while (m->joined < m->ranks && !*m->is_aborted)
     mock_wait();
+  if (m->joined < m->ranks)
+    return;
   for (int r = 0; r < m->ranks && !m->is_over; r++)
     if (m->streams[r] != stream)
       mock_run_until(m->streams[r], m->places[r]);
+  if (!m->is_over && m->kind == EXCHANGE)
+    hold_exchange(m);
   if (!m->is_over)
     hold(m);
 }
@@ -216,10 +259,12 @@ static ncclResult meet(ncclComm comm, CUstream stream, const void *from, void *t
     m = calloc(1, sizeof *m);
     *m = *what;
     m->ranks = c->ranks;
+    m->is_aborted = &c->is_aborted;
     *c->last = m;
     c->last = &m->next;
   }
   comm->at = &m->next;
+  m->messages[comm->rank] = what->messages[comm->rank];
   m->from[comm->rank] = from;
   m->to[comm->rank] = to;
   m->streams[comm->rank] = stream;
@@ -261,4 +306,56 @@ ncclResult ncclAllGather(const void *from, void *to, size_t count, int type,
                          ncclComm comm, CUstream stream) {
   return meet(comm, stream, from, to,
               &(meeting){.kind = ALL_GATHER, .count = count, .type = type});
+}
+
+/* ---- messages ---- */
+
+/* The group that this thread has begun. */
+static _Thread_local struct {
+  bool is_open;
+  ncclComm comm;
+  CUstream stream;
+  meeting what;
+} group;
+
+ncclResult ncclGroupStart(void) {
+  ncclResult result = mock_begin();
+  group.is_open = result == 0;
+  group.comm = NULL;
+  group.what = (meeting){.kind = EXCHANGE};
+  return mock_end(result);
+}
+
+static ncclResult add_message(const void *from, void *to, size_t count, int type,
+                              int peer, ncclComm comm, CUstream stream) {
+  ncclResult result = mock_begin();
+  if (result == 0 && !group.is_open)
+    result = INVALID_ARGUMENT;
+  if (result != 0)
+    return mock_end(result);
+  group.comm = comm;
+  group.stream = stream;
+  group.what.count = count;
+  group.what.type = type;
+  messages *mine = &group.what.messages[comm->rank];
+  if (from)
+    mine->sent[peer] = from;
+  else
+    mine->received[peer] = to;
+  return mock_end(0);
+}
+
+ncclResult ncclSend(const void *from, size_t count, int type, int rank, ncclComm comm,
+                    CUstream stream) {
+  return add_message(from, NULL, count, type, rank, comm, stream);
+}
+
+ncclResult ncclRecv(void *to, size_t count, int type, int rank, ncclComm comm,
+                    CUstream stream) {
+  return add_message(NULL, to, count, type, rank, comm, stream);
+}
+
+ncclResult ncclGroupEnd(void) {
+  group.is_open = false;
+  return group.comm ? meet(group.comm, group.stream, NULL, NULL, &group.what) : 0;
 }

@@ -156,6 +156,70 @@ static void test_strided(const rank *r) {
   GpuArray_clear(&a);
 }
 
+static void test_messages(const rank *r) {
+  const int other = 1 - r->number;
+  GpuArray a = ints(r, 1, SHAPE(3), 1 + 10 * r->number), b = new_ints(r, 1, SHAPE(3));
+  CHECK_OK(r->number == 0 ? GpuArray_send(&a, 1, r->comm)
+                          : GpuArray_receive(&b, 0, r->comm));
+  if (r->number == 1)
+    CHECK_INTS(&b, 3, 1, 2, 3);
+  CHECK_OK(r->number == 1 ? GpuArray_send(&a, 0, r->comm)
+                          : GpuArray_receive(&b, 1, r->comm));
+  if (r->number == 0)
+    CHECK_INTS(&b, 3, 11, 12, 13);
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_send(&a, 2, r->comm));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_receive(&a, -1, r->comm));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_send(&a, other, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_send(NULL, other, r->comm));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_receive(NULL, other, r->comm));
+  CHECK_STATUS(GA_VALUE_ERROR, gpucomm_receive(a.data, 0, 4, GA_INT, other, r->comm));
+  a.flags &= ~GA_WRITEABLE;
+  CHECK_STATUS(GA_INVALID_ERROR, GpuArray_receive(&a, other, r->comm));
+  GpuArray_clear(&a);
+  GpuArray_clear(&b);
+}
+
+static void test_exchanges(const rank *r) {
+  const bool is_root = r->number == 1;
+  GpuArray a = ints(r, 2, SHAPE(2, 2), 1 + 10 * r->number);
+  GpuArray b = new_ints(r, 2, SHAPE(2, 2)), part = ints(r, 1, SHAPE(2), r->number);
+  CHECK_OK(GpuArray_all_to_all(&a, &b, r->comm));
+  if (r->number == 0)
+    CHECK_INTS(&b, 4, 1, 2, 11, 12);
+  else
+    CHECK_INTS(&b, 4, 3, 4, 13, 14);
+  CHECK_OK(GpuArray_all_to_all(&b, &b, r->comm)); /* by a copy: the inverse */
+  CHECK_OK(GpuArray_gather(&part, is_root ? &b : NULL, 1, r->comm));
+  if (is_root)
+    CHECK_INTS(&b, 4, 0, 1, 1, 2);
+  CHECK_OK(GpuArray_scatter(is_root ? &a : NULL, &part, 1, r->comm));
+  if (is_root)
+    CHECK_INTS(&part, 2, 13, 14);
+  else
+    CHECK_INTS(&part, 2, 11, 12);
+  CHECK_STATUS(GA_VALUE_ERROR,
+               gpucomm_all_to_all(a.data, 0, a.data, 0, 2, GA_INT, r->comm));
+  CHECK_TEXT("expected disjoint ranges");
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_all_to_all(&a, &part, r->comm));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_all_to_all(&a, NULL, r->comm));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_all_to_all(&a, &b, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_gather(&a, &part, r->number, r->comm));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_gather(NULL, &part, 0, r->comm));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_gather(&a, &part, 0, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_gather(&a, NULL, r->number, r->comm));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_scatter(&part, &a, r->number, r->comm));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_scatter(&a, NULL, 1 - r->number, r->comm));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_scatter(NULL, &a, r->number, r->comm));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_scatter(&a, &part, 0, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR,
+               gpucomm_gather(a.data, 0, NULL, 0, 1, GA_INT, r->number, r->comm));
+  CHECK_STATUS(GA_VALUE_ERROR,
+               gpucomm_scatter(NULL, 0, b.data, 0, 1, GA_INT, r->number, r->comm));
+  GpuArray_clear(&a);
+  GpuArray_clear(&b);
+  GpuArray_clear(&part);
+}
+
 static void test_refused_buffers(const rank *r) {
   int err;
   gpucontext *other = open_null();
@@ -263,11 +327,63 @@ static void *run_rank(void *argument) {
   test_broadcast(r);
   test_all_gather(r);
   test_strided(r);
+  test_messages(r);
+  test_exchanges(r);
   test_refused_buffers(r);
   test_refused_arrays(r);
   test_failures_of_nccl(r);
   gpucomm_free(r->comm);
   return NULL;
+}
+
+/* ---- abort ---- */
+
+/* A rank that waits for another, which never comes; a third thread ends that. */
+static void *run_waiting(void *argument) {
+  rank *r = argument;
+  CHECK_OK(gpucomm_new(&r->comm, r->ctx, r->id, RANKS, r->number));
+  if (r->number == 1) {
+    CHECK_OK(gpucomm_state(r->comm));
+    return NULL;
+  }
+  GpuArray a = ints(r, 1, SHAPE(3), 1);
+  CHECK_OK(GpuArray_all_reduce(&a, &a, GA_SUM, r->comm));
+  CHECK_OK(gpudata_sync(a.data)); /* until it is aborted */
+  GpuArray_clear(&a);
+  return NULL;
+}
+
+static void test_abort(void) {
+  static const char *const names[RANKS] = {"cuda0", "cuda1"};
+  pthread_t threads[RANKS];
+  rank ranks[RANKS];
+  gpucommCliqueId id;
+  for (int i = 0; i < RANKS; i++)
+    ranks[i] = (rank){.number = i, .ctx = open_cuda(names[i])};
+  CHECK_OK(gpucomm_gen_clique_id(ranks[0].ctx, &id));
+  for (int i = 0; i < RANKS; i++) {
+    ranks[i].id = id;
+    CHECK(pthread_create(&threads[i], NULL, run_waiting, &ranks[i]) == 0);
+  }
+  CHECK(pthread_join(threads[1], NULL) == 0);
+  CHECK_OK(gpucomm_abort(ranks[1].comm));
+  CHECK(pthread_join(threads[0], NULL) == 0);
+  CHECK_STATUS(GA_COMM_ERROR, gpucomm_state(ranks[0].comm));
+  CHECK_TEXT("an operation of NCCL's");
+  CHECK_STATUS(GA_COMM_ERROR, gpucomm_state(ranks[1].comm));
+  CHECK_TEXT("the communicator was aborted");
+  GpuArray a = ints(&ranks[1], 1, SHAPE(3), 1);
+  CHECK_STATUS(GA_COMM_ERROR, GpuArray_all_reduce(&a, &a, GA_SUM, ranks[1].comm));
+  CHECK_STATUS(GA_COMM_ERROR, GpuArray_send(&a, 0, ranks[1].comm));
+  CHECK_TEXT("gpucomm_send: the communicator was aborted");
+  GpuArray_clear(&a);
+  CHECK_OK(gpucomm_abort(ranks[1].comm)); /* once */
+  CHECK_STATUS(GA_VALUE_ERROR, gpucomm_abort(NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, gpucomm_state(NULL));
+  for (int i = 0; i < RANKS; i++) {
+    gpucomm_free(ranks[i].comm);
+    gpucontext_deref(ranks[i].ctx);
+  }
 }
 
 /* ---- cliques ---- */
@@ -361,6 +477,7 @@ static void test_without_collectives(void) {
 int main(void) {
   open_mock();
   test_ranks();
+  test_abort();
   test_alone();
   test_without_collectives();
   check_given_back();

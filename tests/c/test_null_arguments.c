@@ -586,6 +586,18 @@ static void test_communicators(void) {
   CHECK_STATUS(GA_VALUE_ERROR, GpuArray_reduce_scatter(&a, &b, GA_SUM, NULL));
   CHECK_STATUS(GA_VALUE_ERROR, GpuArray_broadcast(&a, 0, NULL));
   CHECK_STATUS(GA_VALUE_ERROR, GpuArray_all_gather(&a, &b, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, gpucomm_send(x, 0, 1, GA_INT, 0, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, gpucomm_receive(x, 0, 1, GA_INT, 0, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, gpucomm_all_to_all(x, 0, y, 0, 1, GA_INT, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, gpucomm_gather(x, 0, y, 0, 1, GA_INT, 0, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, gpucomm_scatter(x, 0, y, 0, 1, GA_INT, 0, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, gpucomm_abort(NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, gpucomm_state(NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_send(&a, 0, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_receive(&a, 0, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_all_to_all(&a, &b, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_gather(&a, &b, 0, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_scatter(&a, &b, 0, NULL));
 }
 
 /* What looks at a damaged array and has no status to give. */

@@ -257,6 +257,35 @@ def test_scatter_and_gather(alone, order):
         alone.all_gather(a, nd_up=-1)
 
 
+def test_messages_and_exchanges_with_itself(alone):
+    a, host = numbers(alone, (4, 3))
+    np.testing.assert_array_equal(alone.all_to_all(a.T), host.T)
+    out = gpuarray.zeros((4, 3), "float32", alone.context)
+    assert alone.gather(a, out, 0) is None
+    np.testing.assert_array_equal(out, host)
+    assert alone.scatter(a[::-1], out, 0) is None
+    np.testing.assert_array_equal(out, host[::-1])
+    assert alone.all_to_all(out, out) is None
+    np.testing.assert_array_equal(out, host[::-1])
+    alone.check_state()
+
+
+def test_an_aborted_clique():
+    try:
+        cuda = gpuarray.context("cuda0")
+    except (gpuarray.DeviceNotFound, gpuarray.LibraryMissing):
+        pytest.skip("there is no CUDA device")
+    comm = GpuComm(GpuCommCliqueId(cuda), 1, 0)
+    comm.abort()
+    comm.abort()
+    for call in (
+        comm.check_state,
+        lambda: comm.broadcast(gpuarray.zeros(3, "f4", cuda)),
+    ):
+        with pytest.raises(gpuarray.BackendError, match="was aborted"):
+            call()
+
+
 def test_strided_arrays_go_by_copies(alone):
     a, host = numbers(alone, (6, 8))
     out = gpuarray.zeros((6, 8), "float32", alone.context)

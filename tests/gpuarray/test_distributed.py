@@ -100,6 +100,18 @@ def test_ranks_by_the_variables_of_slurm(first_context):
     assert "found by Slurm" in texts[0]
 
 
+def test_ranks_whose_calls_queue(first_context):
+    """What stands above NCCL, which reduces few dtypes and does not wait."""
+    name = first_context.name
+    statuses, texts = run("ranks.py", torchrun(2), "--context", name, "--queued")
+    assert statuses == [0, 0], "\n".join(texts)
+    assert "torchrun's variables, NCCL" in texts[0]
+    arguments = "rank_faults.py", torchrun(2), "--context", name, "--queued"
+    statuses, texts = run(*arguments)
+    assert statuses == [0, -signal.SIGKILL], "\n".join(texts)
+    assert [text.count(" s\n") for text in texts] == [10, 9]
+
+
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_ranks_by_mpi(context, ranks):
     pytest.importorskip("mpi4py", reason="mpi4py is not installed")

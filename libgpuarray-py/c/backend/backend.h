@@ -267,6 +267,18 @@ typedef struct ga_extension {
  * buffers. `comm` is the vendor's communicator. The caller has checked types with
  * has_type. Failures are GA_COMM_ERROR with the library's text. Queued; only open
  * waits, for all ranks. */
+/* Messages that are one operation: part i of `from` goes to rank i, for the ranks from
+ * first_target to before last_target; part i of `to` comes from rank i, likewise. Parts
+ * are `step` bytes apart; a step of 0 has one part for whatever rank. */
+typedef struct ga_exchange {
+  const void *from;
+  void *to;
+  size_t count; /* elements of a part */
+  int typecode;
+  size_t from_step, to_step;
+  int first_target, last_target, first_source, last_source;
+} ga_exchange;
+
 typedef struct ga_collectives {
   int (*unique_id)(char id[128]);
   int (*open)(void **comm, void *device, const char id[128], int ranks, int rank);
@@ -283,6 +295,12 @@ typedef struct ga_collectives {
                    int root);
   int (*all_gather)(void *device, void *comm, const void *from, void *to, size_t count,
                     int typecode);
+  int (*exchange)(void *device, void *comm, const ga_exchange *what);
+  /* Ends what is queued, with results undefined, and frees the communicator. May be
+   * called while another thread waits for the device. */
+  void (*abort)(void *device, void *comm);
+  /* GA_COMM_ERROR with the text of an asynchronous error, if there was one. */
+  int (*state)(void *comm);
 } ga_collectives;
 
 /* Pinned (page-locked) host memory, which the device reads and writes by DMA. It may

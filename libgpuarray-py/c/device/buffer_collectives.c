@@ -1,5 +1,6 @@
 /* Collectives over buffers: checks; the backend does the work. */
 #include <limits.h>
+#include <stdatomic.h>
 
 #include "c/base/dtype.h"
 #include "c/device/buffer.h"
@@ -8,8 +9,8 @@
 #include <gpuarray/buffer_collectives.h>
 
 struct _gpucomm {
-  gpucontext *context; /* first, as consumers of libgpuarray expect */
-  void *comm;          /* the backend's */
+  gpucontext *context;  /* first, as consumers of libgpuarray expect */
+  _Atomic(void *) comm; /* the backend's; NULL once it was aborted */
   int ranks, rank;
 };
 
@@ -31,8 +32,10 @@ static int collectives_of(const ga_collectives **out, gpucontext *ctx, int statu
 static int join(gpucomm *c, gpucommCliqueId id) {
   gpucontext *ctx = c->context;
   GA_TRY(ga__vendor_enter());
-  int status = ctx->backend->collectives->open(&c->comm, ctx->device, id.internal,
+  void *made = NULL;
+  int status = ctx->backend->collectives->open(&made, ctx->device, id.internal,
                                                c->ranks, c->rank);
+  atomic_init(&c->comm, made);
   ga__vendor_leave();
   return status == GA_NO_ERROR
              ? status
@@ -70,13 +73,39 @@ void gpucomm_free(gpucomm *comm) {
   gpucontext *ctx = comm->context;
   if (ga__context_is_ours(ctx)) {
     (void)ga__context_wait(ctx);
-    if (ga__vendor_enter() == GA_NO_ERROR) {
-      ctx->backend->collectives->close(ctx->device, comm->comm);
+    void *open = atomic_exchange(&comm->comm, NULL);
+    if (open && ga__vendor_enter() == GA_NO_ERROR) {
+      ctx->backend->collectives->close(ctx->device, open);
       ga__vendor_leave();
     }
     gpucontext_deref(ctx);
   }
   ga__free(comm);
+}
+
+int gpucomm_abort(gpucomm *comm) {
+  if (comm == NULL)
+    return ga__fail_null(__func__, "communicator");
+  gpucontext *ctx = comm->context;
+  void *open = atomic_exchange(&comm->comm, NULL);
+  if (open == NULL)
+    return GA_NO_ERROR;
+  GA_TRY(ga__vendor_enter());
+  ctx->backend->collectives->abort(ctx->device, open);
+  ga__vendor_leave();
+  return GA_NO_ERROR;
+}
+
+static int fail_aborted(const char *operation) {
+  return GA_FAIL(GA_COMM_ERROR, "%s: the communicator was aborted", operation);
+}
+
+int gpucomm_state(gpucomm *comm) {
+  if (comm == NULL)
+    return ga__fail_null(__func__, "communicator");
+  void *open = atomic_load(&comm->comm);
+  return open ? comm->context->backend->collectives->state(open)
+              : fail_aborted(__func__);
 }
 
 const char *gpucomm_error(gpucontext *ctx) {
@@ -136,6 +165,7 @@ typedef struct call {
   int typecode, opcode, root;
   bool has_opcode, has_root;
   bool receives; /* writes the second operand */
+  bool is_apart; /* operands may not overlap at all */
   bool writes[2];
 } call;
 
@@ -190,8 +220,14 @@ static int check_overlap(const call *c) {
   const ptrdiff_t from = (ptrdiff_t)a->offset, to = (ptrdiff_t)b->offset + between;
   const ptrdiff_t n = (ptrdiff_t)a->bytes, m = (ptrdiff_t)b->bytes;
   const ptrdiff_t rank = c->comm->rank;
-  if (from >= to + m || to >= from + n || (n == m && from == to) ||
-      (n < m && from == to + rank * n) || (m < n && to == from + rank * m))
+  if (from >= to + m || to >= from + n)
+    return GA_NO_ERROR;
+  if (c->is_apart)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "%s: source and destination overlap; expected disjoint ranges",
+                   c->operation);
+  if ((n == m && from == to) || (n < m && from == to + rank * n) ||
+      (m < n && to == from + rank * m))
     return GA_NO_ERROR;
   return GA_FAIL(GA_VALUE_ERROR,
                  "%s: source and destination overlap partly; expected disjoint ranges, "
@@ -230,6 +266,8 @@ static int check(call *c) {
   if (c->has_root && (c->root < 0 || c->root >= c->comm->ranks))
     return GA_FAIL(GA_VALUE_ERROR, "%s: got root %d of %d ranks", c->operation, c->root,
                    c->comm->ranks);
+  if (atomic_load(&c->comm->comm) == NULL)
+    return fail_aborted(c->operation);
   return ga__context_check(c->comm->context);
 }
 
@@ -297,8 +335,8 @@ int gpucomm_reduce(gpudata *src, size_t offsrc, gpudata *dest, size_t offdest,
   ga_use uses[2];
   GA_TRY(begin(&device, uses, &c));
   return end(uses, &c,
-             of(comm)->reduce(device, comm->comm, at(&c.parts[0]), at(&c.parts[1]),
-                              count, typecode, opcode, root));
+             of(comm)->reduce(device, atomic_load(&comm->comm), at(&c.parts[0]),
+                              at(&c.parts[1]), count, typecode, opcode, root));
 }
 
 int gpucomm_all_reduce(gpudata *src, size_t offsrc, gpudata *dest, size_t offdest,
@@ -309,8 +347,8 @@ int gpucomm_all_reduce(gpudata *src, size_t offsrc, gpudata *dest, size_t offdes
   ga_use uses[2];
   GA_TRY(begin(&device, uses, &c));
   return end(uses, &c,
-             of(comm)->all_reduce(device, comm->comm, at(&c.parts[0]), at(&c.parts[1]),
-                                  count, typecode, opcode));
+             of(comm)->all_reduce(device, atomic_load(&comm->comm), at(&c.parts[0]),
+                                  at(&c.parts[1]), count, typecode, opcode));
 }
 
 /* count * ranks; SIZE_MAX, larger than any buffer, on overflow. */
@@ -330,7 +368,7 @@ int gpucomm_reduce_scatter(gpudata *src, size_t offsrc, gpudata *dest, size_t of
   ga_use uses[2];
   GA_TRY(begin(&device, uses, &c));
   return end(uses, &c,
-             of(comm)->reduce_scatter(device, comm->comm, at(&c.parts[0]),
+             of(comm)->reduce_scatter(device, atomic_load(&comm->comm), at(&c.parts[0]),
                                       at(&c.parts[1]), count, typecode, opcode));
 }
 
@@ -346,9 +384,9 @@ int gpucomm_broadcast(gpudata *array, size_t offset, size_t count, int typecode,
   void *device;
   ga_use uses[2];
   GA_TRY(begin(&device, uses, &c));
-  return end(
-      uses, &c,
-      of(comm)->broadcast(device, comm->comm, at(&c.parts[0]), count, typecode, root));
+  return end(uses, &c,
+             of(comm)->broadcast(device, atomic_load(&comm->comm), at(&c.parts[0]),
+                                 count, typecode, root));
 }
 
 int gpucomm_all_gather(gpudata *src, size_t offsrc, gpudata *dest, size_t offdest,
@@ -364,6 +402,120 @@ int gpucomm_all_gather(gpudata *src, size_t offsrc, gpudata *dest, size_t offdes
   ga_use uses[2];
   GA_TRY(begin(&device, uses, &c));
   return end(uses, &c,
-             of(comm)->all_gather(device, comm->comm, at(&c.parts[0]), at(&c.parts[1]),
-                                  count, typecode));
+             of(comm)->all_gather(device, atomic_load(&comm->comm), at(&c.parts[0]),
+                                  at(&c.parts[1]), count, typecode));
+}
+
+/* ---- exchanges ---- */
+
+/* Queues messages; the first operand is `from`, or on ranks that only receive `to`. */
+static int run_exchange(call *c, ga_exchange x) {
+  void *device;
+  ga_use uses[2];
+  GA_TRY(begin(&device, uses, c));
+  const bool sends = x.last_target > x.first_target;
+  if (sends)
+    x.from = at(&c->parts[0]);
+  if (x.last_source > x.first_source)
+    x.to = at(&c->parts[sends ? 1 : 0]);
+  return end(uses, c, of(c->comm)->exchange(device, atomic_load(&c->comm->comm), &x));
+}
+
+static call message(const char *operation, gpucomm *comm, operand array, int typecode,
+                    int peer, bool receives) {
+  return (call){.operation = operation,
+                .comm = comm,
+                .parts = {array},
+                .typecode = typecode,
+                .root = peer,
+                .has_root = true,
+                .writes = {receives}};
+}
+
+int gpucomm_send(gpudata *array, size_t offset, size_t count, int typecode, int peer,
+                 gpucomm *comm) {
+  call c = message(__func__, comm, (operand){array, offset, count, 0}, typecode, peer,
+                   false);
+  return run_exchange(&c, (ga_exchange){.count = count,
+                                        .typecode = typecode,
+                                        .first_target = peer,
+                                        .last_target = peer + 1});
+}
+
+int gpucomm_receive(gpudata *array, size_t offset, size_t count, int typecode, int peer,
+                    gpucomm *comm) {
+  call c =
+      message(__func__, comm, (operand){array, offset, count, 0}, typecode, peer, true);
+  return run_exchange(&c, (ga_exchange){.count = count,
+                                        .typecode = typecode,
+                                        .first_source = peer,
+                                        .last_source = peer + 1});
+}
+
+int gpucomm_all_to_all(gpudata *src, size_t offsrc, gpudata *dest, size_t offdest,
+                       size_t count, int typecode, gpucomm *comm) {
+  const size_t all = times_ranks(count, comm);
+  const size_t step = count * gpuarray_get_elsize(typecode);
+  call c = {.operation = __func__,
+            .comm = comm,
+            .parts = {{src, offsrc, all, 0}, {dest, offdest, all, 0}},
+            .typecode = typecode,
+            .receives = true,
+            .is_apart = true,
+            .writes = {false, true}};
+  const int ranks = comm ? comm->ranks : 0;
+  return run_exchange(&c, (ga_exchange){.count = count,
+                                        .typecode = typecode,
+                                        .from_step = step,
+                                        .to_step = step,
+                                        .last_target = ranks,
+                                        .last_source = ranks});
+}
+
+int gpucomm_gather(gpudata *src, size_t offsrc, gpudata *dest, size_t offdest,
+                   size_t count, int typecode, int root, gpucomm *comm) {
+  const bool receives = comm && comm->rank == root;
+  call c = {.operation = __func__,
+            .comm = comm,
+            .parts = {{src, offsrc, count, 0},
+                      {receives ? dest : NULL, offdest, times_ranks(count, comm), 0}},
+            .typecode = typecode,
+            .root = root,
+            .has_root = true,
+            .receives = receives,
+            .writes = {false, true}};
+  return run_exchange(&c,
+                      (ga_exchange){.count = count,
+                                    .typecode = typecode,
+                                    .to_step = count * gpuarray_get_elsize(typecode),
+                                    .first_target = root,
+                                    .last_target = root + 1,
+                                    .last_source = receives ? comm->ranks : 0});
+}
+
+int gpucomm_scatter(gpudata *src, size_t offsrc, gpudata *dest, size_t offdest,
+                    size_t count, int typecode, int root, gpucomm *comm) {
+  const bool sends = comm && comm->rank == root;
+  const operand part = {dest, offdest, count, 0};
+  call c = {.operation = __func__,
+            .comm = comm,
+            .parts = {part},
+            .typecode = typecode,
+            .root = root,
+            .has_root = true,
+            .writes = {true}};
+  if (sends) {
+    c.parts[0] = (operand){src, offsrc, times_ranks(count, comm), 0};
+    c.parts[1] = part;
+    c.receives = true;
+    c.writes[0] = false;
+    c.writes[1] = true;
+  }
+  return run_exchange(&c,
+                      (ga_exchange){.count = count,
+                                    .typecode = typecode,
+                                    .from_step = count * gpuarray_get_elsize(typecode),
+                                    .last_target = sends ? comm->ranks : 0,
+                                    .first_source = root,
+                                    .last_source = root + 1});
 }

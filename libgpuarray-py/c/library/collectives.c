@@ -195,3 +195,107 @@ int GpuArray_all_gather(const GpuArray *src, GpuArray *dest, gpucomm *comm) {
   GA_TRY(check_pair(src, dest, 1, (size_t)ranks, "all_gather"));
   return exchange_arrays(src, dest, ga__array_count(src), 0, 0, comm, run_all_gather);
 }
+
+/* ---- exchanges ---- */
+
+int GpuArray_send(const GpuArray *src, int peer, gpucomm *comm) {
+  GpuArray from;
+  GA_TRY(check_comm(comm, "send"));
+  GA_TRY(check_array(src, "send"));
+  GA_TRY(stage_in(&from, src, is_f_only(src), false));
+  int status = gpucomm_send(from.data, from.offset, ga__array_count(src), src->typecode,
+                            peer, comm);
+  GpuArray_clear(&from);
+  return status;
+}
+
+int GpuArray_receive(GpuArray *dest, int peer, gpucomm *comm) {
+  GpuArray to;
+  GA_TRY(check_comm(comm, "receive"));
+  GA_TRY(check_array(dest, "receive"));
+  GA_TRY(check_writeable(dest, "receive"));
+  GA_TRY(stage_out(&to, dest));
+  int status = gpucomm_receive(to.data, to.offset, ga__array_count(dest),
+                               dest->typecode, peer, comm);
+  return unstage(dest, &to, status);
+}
+
+static int run_all_to_all(const GpuArray *from, GpuArray *to, size_t count, int opcode,
+                          int root, gpucomm *comm) {
+  (void)opcode, (void)root;
+  return gpucomm_all_to_all(from->data, from->offset, to->data, to->offset, count,
+                            from->typecode, comm);
+}
+
+int GpuArray_all_to_all(const GpuArray *src, GpuArray *dest, gpucomm *comm) {
+  int ranks = 1;
+  GpuArray apart;
+  GA_TRY(check_comm(comm, "all_to_all"));
+  GA_TRY(gpucomm_get_count(comm, &ranks));
+  GA_TRY(check_pair(src, dest, (size_t)ranks, (size_t)ranks, "all_to_all"));
+  const size_t count = ga__array_count(src) / (size_t)ranks;
+  if (!GpuArray_share(src, dest))
+    return exchange_arrays(src, dest, count, 0, 0, comm, run_all_to_all);
+  GA_TRY(GpuArray_copy(&apart, src, is_f_only(dest) ? GA_F_ORDER : GA_C_ORDER));
+  int status = exchange_arrays(&apart, dest, count, 0, 0, comm, run_all_to_all);
+  GpuArray_clear(&apart);
+  return status;
+}
+
+static int run_gather(const GpuArray *from, GpuArray *to, size_t count, int opcode,
+                      int root, gpucomm *comm) {
+  (void)opcode;
+  return gpucomm_gather(from->data, from->offset, to->data, to->offset, count,
+                        from->typecode, root, comm);
+}
+
+/* A rank that sends its elements to the root. */
+static int gather_from(const GpuArray *src, int root, gpucomm *comm) {
+  GpuArray from;
+  GA_TRY(check_array(src, "gather"));
+  GA_TRY(stage_in(&from, src, is_f_only(src), false));
+  int status = gpucomm_gather(from.data, from.offset, NULL, 0, ga__array_count(src),
+                              src->typecode, root, comm);
+  GpuArray_clear(&from);
+  return status;
+}
+
+int GpuArray_gather(const GpuArray *src, GpuArray *dest, int root, gpucomm *comm) {
+  int ranks = 1, rank = 0;
+  GA_TRY(check_comm(comm, "gather"));
+  GA_TRY(gpucomm_get_rank(comm, &rank));
+  GA_TRY(gpucomm_get_count(comm, &ranks));
+  if (rank != root)
+    return gather_from(src, root, comm);
+  GA_TRY(check_pair(src, dest, 1, (size_t)ranks, "gather"));
+  return exchange_arrays(src, dest, ga__array_count(src), 0, root, comm, run_gather);
+}
+
+static int run_scatter(const GpuArray *from, GpuArray *to, size_t count, int opcode,
+                       int root, gpucomm *comm) {
+  (void)opcode;
+  return gpucomm_scatter(from->data, from->offset, to->data, to->offset, count,
+                         from->typecode, root, comm);
+}
+
+/* A rank that receives its part from the root. */
+static int scatter_to(GpuArray *dest, int root, gpucomm *comm) {
+  GpuArray to;
+  GA_TRY(check_array(dest, "scatter"));
+  GA_TRY(check_writeable(dest, "scatter"));
+  GA_TRY(stage_out(&to, dest));
+  int status = gpucomm_scatter(NULL, 0, to.data, to.offset, ga__array_count(dest),
+                               dest->typecode, root, comm);
+  return unstage(dest, &to, status);
+}
+
+int GpuArray_scatter(const GpuArray *src, GpuArray *dest, int root, gpucomm *comm) {
+  int ranks = 1, rank = 0;
+  GA_TRY(check_comm(comm, "scatter"));
+  GA_TRY(gpucomm_get_rank(comm, &rank));
+  GA_TRY(gpucomm_get_count(comm, &ranks));
+  if (rank != root)
+    return scatter_to(dest, root, comm);
+  GA_TRY(check_pair(src, dest, (size_t)ranks, 1, "scatter"));
+  return exchange_arrays(src, dest, ga__array_count(dest), 0, root, comm, run_scatter);
+}

@@ -85,6 +85,21 @@ static void close_comm(void *device, void *comm) {
   CUDA_RELEASE(device, ncclCommDestroy, comm);
 }
 
+static void abort_comm(void *device, void *comm) {
+  CUDA_RELEASE(device, ncclCommAbort, comm);
+}
+
+static int comm_state(void *comm) {
+  enum { IN_PROGRESS = 7 };
+  ncclResult found = 0;
+  ncclResult result = ga__cuda.ncclCommGetAsyncError(comm, &found);
+  if (result == 0)
+    result = found;
+  return result == 0 || result == IN_PROGRESS
+             ? GA_NO_ERROR
+             : nccl_fail(result, "an operation of NCCL's", comm);
+}
+
 /* ---- operations ---- */
 
 /* Enqueues `name(..., comm, stream)` with the device current. Our operations' numbers
@@ -128,6 +143,36 @@ static int all_gather(void *device, void *comm, const void *from, void *to,
   NCCL_RETURN(device, comm, ncclAllGather, from, to, count, type);
 }
 
+/* Queues the messages of a group; the group is ended in any case. */
+static ncclResult queue_messages(const ga_cuda_device *device, ncclComm comm,
+                                 const ga_exchange *x) {
+  size_t count = x->count;
+  const int type = moved_type(&count, x->typecode);
+  const CUstream stream = ga__cuda_stream(device);
+  ncclResult result = 0;
+  for (int r = x->first_target; r < x->last_target && result == 0; r++)
+    result = ga__cuda.ncclSend((const char *)x->from + (size_t)r * x->from_step, count,
+                               type, r, comm, stream);
+  for (int r = x->first_source; r < x->last_source && result == 0; r++)
+    result = ga__cuda.ncclRecv((char *)x->to + (size_t)r * x->to_step, count, type, r,
+                               comm, stream);
+  return result;
+}
+
+static int exchange(void *device, void *comm, const ga_exchange *what) {
+  const ga_cuda_device *d = device;
+  CUcontext previous;
+  GA_TRY(ga__cuda_enter(&previous, d));
+  ncclResult result = ga__cuda.ncclGroupStart();
+  if (result == 0) {
+    result = queue_messages(d, comm, what);
+    ncclResult ended = ga__cuda.ncclGroupEnd();
+    result = result ? result : ended;
+  }
+  ga__cuda_leave(d, previous);
+  return result == 0 ? GA_NO_ERROR : nccl_fail(result, "ncclSend or ncclRecv", comm);
+}
+
 const ga_collectives ga__cuda_collectives = {.unique_id = unique_id,
                                              .open = open_comm,
                                              .close = close_comm,
@@ -136,4 +181,7 @@ const ga_collectives ga__cuda_collectives = {.unique_id = unique_id,
                                              .all_reduce = all_reduce,
                                              .reduce_scatter = reduce_scatter,
                                              .broadcast = broadcast,
-                                             .all_gather = all_gather};
+                                             .all_gather = all_gather,
+                                             .exchange = exchange,
+                                             .abort = abort_comm,
+                                             .state = comm_state};

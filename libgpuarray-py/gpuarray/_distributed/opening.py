@@ -26,6 +26,7 @@ from gpuarray._distributed.hub import Hub
 from gpuarray._distributed.launcher import Launcher
 from gpuarray._distributed.member import LoneMember, Member
 from gpuarray._distributed.mpi import Messages
+from gpuarray._distributed.nccl import NcclEngine
 from gpuarray._distributed.transport import Sockets, Transport
 from gpuarray.config import settings
 from gpuarray.errors import BadArgument, BadValue
@@ -144,6 +145,8 @@ def _join(launcher: Launcher, context: Context, timeout: float) -> Communicator:
 
 def _engine(group: Group, launcher: Launcher, transport: Any) -> Engine:
     ranks = list(range(launcher.size))
+    if group.context.kind == "cuda" and launcher.size > 1:
+        return NcclEngine(group.member, group.context, "world", ranks, launcher.rank)
     return HostEngine(
         transport("world", ranks, launcher.rank), group.context, transport
     )

@@ -19,8 +19,8 @@
  * (GA_INVALID_ERROR), the operation (GA_INVALID_ERROR), a range that does not fit its
  * buffer or partly overlaps the other (GA_VALUE_ERROR), a root that is no rank
  * (GA_VALUE_ERROR). Reductions take GA_BYTE, GA_UBYTE, GA_INT, GA_UINT, GA_LONG,
- * GA_ULONG, GA_HALF, GA_BFLOAT16, GA_FLOAT and GA_DOUBLE; gpucomm_broadcast and
- * gpucomm_all_gather take every dtype. */
+ * GA_ULONG, GA_HALF, GA_BFLOAT16, GA_FLOAT and GA_DOUBLE; functions that only move
+ * elements take every dtype. */
 #ifndef GPUARRAY_BUFFER_COLLECTIVES_H
 #define GPUARRAY_BUFFER_COLLECTIVES_H
 
@@ -77,6 +77,33 @@ int gpucomm_broadcast(gpudata *array, size_t offset, size_t count, int typecode,
  * rank. */
 int gpucomm_all_gather(gpudata *src, size_t offsrc, gpudata *dest, size_t offdest,
                        size_t count, int typecode, gpucomm *comm);
+/* Sends `count` elements to the rank `peer`, which receives them. Queued: work behind
+ * it waits until that rank has received. */
+int gpucomm_send(gpudata *array, size_t offset, size_t count, int typecode, int peer,
+                 gpucomm *comm);
+/* Receives `count` elements from the rank `peer`, which sends them. */
+int gpucomm_receive(gpudata *array, size_t offset, size_t count, int typecode, int peer,
+                    gpucomm *comm);
+/* Sends part i of `src`, of `count` elements, to rank i; part i of `dest` is from rank
+ * i. The two may not overlap. */
+int gpucomm_all_to_all(gpudata *src, size_t offsrc, gpudata *dest, size_t offdest,
+                       size_t count, int typecode, gpucomm *comm);
+/* Gathers `count` elements of every rank, in the order of ranks, into `dest` of the
+ * rank `root`; other ranks ignore `dest`, which may be NULL. */
+int gpucomm_gather(gpudata *src, size_t offsrc, gpudata *dest, size_t offdest,
+                   size_t count, int typecode, int root, gpucomm *comm);
+/* Scatters `src` of the rank `root`: rank i gets part i, of `count` elements, into
+ * `dest`; other ranks ignore `src`, which may be NULL. */
+int gpucomm_scatter(gpudata *src, size_t offsrc, gpudata *dest, size_t offdest,
+                    size_t count, int typecode, int root, gpucomm *comm);
+/* Ends the communicator at once, when another rank will never answer: what is queued
+ * ends with undefined results, and later calls give GA_COMM_ERROR. Another thread may
+ * be waiting for the context, but none may be in a call with this communicator. It is
+ * still to be freed. */
+int gpucomm_abort(gpucomm *comm);
+/* GA_COMM_ERROR, with a text, if work that was queued has failed, or the communicator
+ * was aborted. Does not wait. */
+int gpucomm_state(gpucomm *comm);
 /* cdef: end */
 
 GPUARRAY_END_DECLS

@@ -35,6 +35,18 @@ int GpuArray_broadcast(GpuArray *array, int root, gpucomm *comm);
 /* Gathers `src` of every rank, in the order of ranks, into `dest` of every rank, which
  * has the elements of `src` times the number of ranks. */
 int GpuArray_all_gather(const GpuArray *src, GpuArray *dest, gpucomm *comm);
+/* Sends the elements to the rank `peer`, which receives them. */
+int GpuArray_send(const GpuArray *src, int peer, gpucomm *comm);
+/* Receives the elements that the rank `peer` sends. */
+int GpuArray_receive(GpuArray *dest, int peer, gpucomm *comm);
+/* Sends part i of `src` to rank i; part i of `dest` is from rank i. */
+int GpuArray_all_to_all(const GpuArray *src, GpuArray *dest, gpucomm *comm);
+/* Gathers `src` of every rank, in the order of ranks, into `dest` of the rank `root`;
+ * other ranks ignore `dest`, which may be NULL. */
+int GpuArray_gather(const GpuArray *src, GpuArray *dest, int root, gpucomm *comm);
+/* Scatters `src` of the rank `root`: rank i gets part i into `dest`; other ranks ignore
+ * `src`, which may be NULL. */
+int GpuArray_scatter(const GpuArray *src, GpuArray *dest, int root, gpucomm *comm);
 /* cdef: end */
 
 GPUARRAY_END_DECLS
