@@ -79,7 +79,7 @@ def dot(X: Any, Y: Any, Z: Any = None, overwrite_z: bool = False) -> Any:
     check_operands("dot", X, Y, *(() if Z is None else (Z,)))
     _ranks("dot", (X, 1), (Y, 1), *(() if Z is None else ((Z, 0),)))
     out = _output("dot", Z, X, (), 0, overwrite_z)
-    check(lib.GpuArray_rdot(X.struct, Y.struct, out.struct, 0), "dot")
+    check(lib.GpuArray_rdot(X._struct, Y._struct, out._struct, 0), "dot")
     return out
 
 
@@ -105,7 +105,7 @@ def gemv(
     length = A.shape[0 if how == _NONE else 1]
     out = _output("gemv", Y, A, (length,), beta, overwrite_y)
     status = lib.GpuArray_cgemv(
-        how, _factor(alpha), A.struct, X.struct, _factor(beta), out.struct, 0
+        how, _factor(alpha), A._struct, X._struct, _factor(beta), out._struct, 0
     )
     check(status, "gemv")
     return out
@@ -190,7 +190,7 @@ def _gemm(
     columns = b.shape[-1 if tb == _NONE else -2]
     batch = (max(a.shape[0], b.shape[0]),) if a.ndim == 3 else ()
     out = _output(operation, c, a, (*batch, rows, columns), beta, overwrite)
-    operands = _factor(alpha), a.struct, b.struct, _factor(beta), out.struct
+    operands = _factor(alpha), a._struct, b._struct, _factor(beta), out._struct
     check(function(ta, tb, *operands, 0), operation)
     return out
 
@@ -216,11 +216,11 @@ def ger(
     _ranks("ger", (X, 1), (Y, 1))
     if A is None:
         out = X.allocate((X.size, Y.size), X.dtype, X.context, operation="ger")
-        check(lib.GpuArray_memset(out.struct, 0), "ger")
+        check(lib.GpuArray_memset(out._struct, 0), "ger")
     else:
         out = A if overwrite_a else A.copy()
     function = lib.GpuArray_cgerc if conjugate else lib.GpuArray_cgeru
-    check(function(_factor(alpha), X.struct, Y.struct, out.struct, 0), "ger")
+    check(function(_factor(alpha), X._struct, Y._struct, out._struct, 0), "ger")
     return out
 
 
@@ -246,7 +246,7 @@ def gemm_bias(
     shape = a.shape[0 if ta == _NONE else 1], b.shape[1 if tb == _NONE else 0]
     out = a.allocate(shape, a.dtype, a.context, operation="gemm_bias")
     activation = lib.GA_ACTIVATION_RELU if relu else lib.GA_ACTIVATION_NONE
-    operands = a.struct, b.struct, bias.struct, activation, out.struct
+    operands = a._struct, b._struct, bias._struct, activation, out._struct
     check(lib.GpuArray_gemm_bias(ta, tb, *operands, 0), "gemm_bias")
     return out
 

@@ -439,3 +439,12 @@ def test_astype_has_numpys_arguments(null):
     assert a.astype("int64", casting="no", copy=False) is a
     with pytest.raises(TypeError, match="int64 is not converted to int8"):
         a.astype("int8", casting="safe")
+
+
+def test_struct_keeps_its_array_alive(null):
+    before = null.memory_info().n_live
+    struct = on(null, np.arange(6.0).reshape(2, 3)).struct
+    assert null.memory_info().n_live == before + 1
+    assert (struct.nd, list(struct.dimensions[0:2])) == (2, [2, 3])
+    del struct
+    assert null.memory_info().n_live == before

@@ -230,8 +230,14 @@ class ArrayGeometry(Holder):
 
     @property
     def struct(self) -> Any:
-        """The library's ``GpuArray *``, which the array owns."""
-        return self._struct
+        """The library's ``GpuArray *``, which the array owns, and which keeps it alive.
+
+        So the struct of an array that nobody else holds is valid for a call of C.
+        """
+        return ffi.gc(self._struct, self._outlive)
+
+    def _outlive(self, struct: Any) -> None:
+        """Do nothing: this method, bound, is held by what ``struct`` gave."""
 
     def __len__(self) -> int:
         if not self.shape:

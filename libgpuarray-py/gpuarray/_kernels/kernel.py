@@ -220,7 +220,7 @@ class GpuKernel:
                     f"{value.dtype}, its text declares a pointer to "
                     f"{self._pointed[position]}; convert it with astype"
                 )
-            return value.struct.data
+            return value._struct.data
         ctype = _INTEGERS.get(code)
         try:
             if ctype is not None and type(value) is int:

@@ -105,14 +105,14 @@ def _blas(a: Any, b: Any) -> Any:
 
 def _dot(a: Any, b: Any, function: Any) -> Any:
     out = _new(a, ())
-    status = function(a.struct, b.struct, out.struct, 0)
+    status = function(a._struct, b._struct, out._struct, 0)
     check(status, f"product of {a.shape} and {b.shape}")
     return out
 
 
 def _matrices(a: Any, b: Any) -> Any:
     out = _new(a, (a.shape[0], b.shape[1]))
-    left, right, result = a.struct, b.struct, out.struct
+    left, right, result = a._struct, b._struct, out._struct
     status = lib.GpuArray_rgemm(_NONE, _NONE, 1.0, left, right, 0.0, result, 0)
     if status:
         check(status, f"matmul of {a.shape} and {b.shape}")
@@ -122,7 +122,7 @@ def _matrices(a: Any, b: Any) -> Any:
 def _gemv(matrix: Any, vector: Any, transposed: int) -> Any:
     out = _new(matrix, (matrix.shape[1 if transposed == _TRANS else 0],))
     status = lib.GpuArray_rgemv(
-        transposed, 1.0, matrix.struct, vector.struct, 0.0, out.struct, 0
+        transposed, 1.0, matrix._struct, vector._struct, 0.0, out._struct, 0
     )
     if status:
         check(status, f"product of {matrix.shape} and {vector.shape}")
@@ -150,7 +150,7 @@ def _multiply(a: Any, b: Any, out: Any, operation: str) -> None:
     """``out = a @ b``, where all have the same axes before the last two."""
     if out.ndim == 2:
         function = lib.GpuArray_rgemm
-        operands = a.struct, b.struct, out.struct
+        operands = a._struct, b._struct, out._struct
     else:
         merged = [_as_batch(x) for x in (a, b, out)]
         if None in merged:
@@ -171,7 +171,7 @@ def _as_batch(a: Any) -> Any:
             return None
         steps[0:2] = [steps[0] if lengths[1] == 1 else steps[1]]
         lengths[0:2] = [lengths[0] * lengths[1]]
-    struct = ffi.new("GpuArray *", a.struct[0])
+    struct = ffi.new("GpuArray *", a._struct[0])
     struct.nd = 3
     struct.dimensions[0:3] = lengths
     struct.strides[0:3] = steps
