@@ -334,6 +334,8 @@ static void test_sparse_matrices(void) {
   REFUSES(GpuSparse_matmul(P(&y), P(&m), P(&values), NULL, NULL));
   REFUSES(GpuSparse_rmatmul(P(&y), P(&values), P(&m), NULL, NULL));
   REFUSES(GpuSparse_sum(P(&y), P(&m), 0));
+  REFUSES(GpuSparse_max(P(&y), P(&m), 0));
+  REFUSES(GpuSparse_min(P(&y), P(&m), 0));
   REFUSES(GpuSparse_diagonal(P(&y), P(&m), 0));
   REFUSES(GpuSparse_sddmm(P(&y), P(&m), P(&a), P(&b), NULL, NULL));
   REFUSES(GpuSparse_sample(P(&out), P(&m), P(&a)));

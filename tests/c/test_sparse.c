@@ -59,6 +59,8 @@ static void structs_that_are_wrong(arrays *x) {
   CHECK_OK(GpuSparse_set(&a, GA_SPARSE_CSR, 3, 3, v, i, p));
   CHECK_STATUS(GA_VALUE_ERROR, GpuSparse_convert(&a, &a, -1));
   CHECK_STATUS(GA_VALUE_ERROR, GpuSparse_sum(v, &a, 2));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuSparse_max(v, &a, 2));
+  CHECK_STATUS(GA_VALUE_ERROR, GpuSparse_min(p, &a, 3));
   CHECK_STATUS(GA_VALUE_ERROR, GpuSparse_sum(p, &a, 3));
   GpuSparse_clear(&a);
   GpuSparse_clear(&a);

@@ -178,3 +178,32 @@ def test_triangular_systems(context):
     assert not (B.get() == right).all()
     with pytest.raises(gpuarray.BadValue, match="expected 9 rows"):
         linalg.spsolve_triangular(A, B[1:])
+
+
+def test_eigenvalues_of_hermitian_matrices(context):
+    n = 60
+    rng = np.random.default_rng(5)
+    parts = sp.random_array((n, n), density=0.1, rng=rng)
+    a = sp.csr_array(parts + parts.T + sp.diags_array(np.arange(n) / 4.0))
+    device = gpuarray.sparse.csr_array(a, context=context)
+    every = np.linalg.eigvalsh(a.toarray())
+    for which, order in (
+        ("LA", -every),
+        ("SA", every),
+        ("LM", -abs(every)),
+        ("SM", abs(every)),
+    ):
+        w, v = gpuarray.sparse.linalg.eigsh(device, 3, which=which)
+        expected = np.sort(every[np.argsort(order)[:3]])
+        np.testing.assert_allclose(w.get(), expected, rtol=1e-8, atol=1e-10)
+        residual = a @ v.get() - v.get() * w.get()
+        assert abs(residual).max() < 1e-8
+    w = gpuarray.sparse.linalg.eigsh(device, 2, return_eigenvectors=False)
+    assert w.shape == (2,)
+    for text, options in (
+        ("k is 61", {"k": 61}),
+        ("which is 'BE'", {"which": "BE"}),
+        ("M and sigma need systems", {"sigma": 0}),
+    ):
+        with pytest.raises((gpuarray.BadValue, gpuarray.Unsupported), match=text):
+            gpuarray.sparse.linalg.eigsh(device, **options)

@@ -176,3 +176,32 @@ def test_few_columns_by_vectors(context, dtype):
             args = given.T, turned.struct, *factors
             check(lib.GpuSparse_rmatmul(left.struct, args[0].struct, *args[1:]))
             assert_same(np.asarray(left), (host @ x + 2).T.astype(dtype), exact=True)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "float32"])
+def test_extremes_of_lines(context, dtype):
+    """Of stored values alone; nan wins, and lines without values have the identity."""
+    host = drawn((30, 40), 0.2, "float64")
+    host.data *= np.where(np.arange(host.nnz) % 3, 1, -1)
+    host.data = abs(host.data).astype(dtype) if dtype in "bool uint8" else host.data
+    host = sp.csr_array((host.data.astype(dtype), host.indices, host.indptr), (30, 40))
+    if dtype == "float32":
+        host.data[7] = np.nan
+    info = np.finfo(dtype) if "float" in dtype else None
+    for name, call in (("max", lib.GpuSparse_max), ("min", lib.GpuSparse_min)):
+        fold = getattr(np, name)
+        if dtype == "bool":
+            empty = name == "min"
+        elif info:
+            empty = -np.inf if name == "max" else np.inf
+        else:
+            ints = np.iinfo(dtype)
+            empty = ints.min if name == "max" else ints.max
+        for axis in (0, 1):
+            lines = host.tocsc() if axis == 0 else host
+            parts = np.split(lines.data, lines.indptr[1:-1])
+            expected = [fold(part) if part.size else empty for part in parts]
+            matrix = Matrix.of(host, context)
+            y = gpuarray.empty(host.shape[1 - axis], dtype, context=context)
+            check(call(y.struct, matrix.struct, axis))
+            assert_same(np.asarray(y), np.array(expected, dtype), exact=True)

@@ -216,14 +216,32 @@ static int check_vector(const GpuArray *y, const GpuSparse *a, size_t length,
                  ga__array_text(text, y), length);
 }
 
-int GpuSparse_sum(GpuArray *y, const GpuSparse *a, int axis) {
-  GA_TRY(ga__sparse_check(a, "sparse sum"));
+/* A fold of each row (axis 1) or column (axis 0). */
+static int fold(GpuArray *y, const GpuSparse *a, int axis, enum ga_sparse_term term,
+                const char *operation) {
+  char text[GA_SPARSE_TEXT];
+  GA_TRY(ga__sparse_check(a, operation));
   if (axis != 0 && axis != 1)
-    return GA_FAIL(GA_VALUE_ERROR, "sparse sum: axis %d, expected 0 or 1", axis);
+    return GA_FAIL(GA_VALUE_ERROR, "%s: axis %d, expected 0 or 1", operation, axis);
+  if (term != GA_SPARSE_SUM && ga__dtype_kind(a->values.typecode) == 'c')
+    return GA_FAIL(GA_INVALID_ERROR, "%s: got %s, complex numbers have no order",
+                   operation, ga__sparse_text(text, a));
   const GpuSparse lines = axis == 1 ? *a : ga__sparse_turned(a);
-  GA_TRY(check_vector(y, a, lines.rows, "sparse sum"));
-  const ga_sparse_product p = {.a = &lines, .term = GA_SPARSE_SUM, .y = y};
+  GA_TRY(check_vector(y, a, lines.rows, operation));
+  const ga_sparse_product p = {.a = &lines, .term = term, .y = y};
   return compute(&p);
+}
+
+int GpuSparse_sum(GpuArray *y, const GpuSparse *a, int axis) {
+  return fold(y, a, axis, GA_SPARSE_SUM, "sparse sum");
+}
+
+int GpuSparse_max(GpuArray *y, const GpuSparse *a, int axis) {
+  return fold(y, a, axis, GA_SPARSE_MAX, "sparse max");
+}
+
+int GpuSparse_min(GpuArray *y, const GpuSparse *a, int axis) {
+  return fold(y, a, axis, GA_SPARSE_MIN, "sparse min");
 }
 
 /* The first elements of a vector. */

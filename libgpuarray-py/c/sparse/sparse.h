@@ -64,8 +64,14 @@ int ga__sparse_product_count(GpuArray *counts, const GpuSparse *a, const GpuSpar
 int ga__sparse_product_fill(GpuSparse *out, const GpuSparse *a, const GpuSparse *b,
                             const GpuArray *counts, size_t n);
 
-/* What a product, a sum or a diagonal adds up of a row. */
-enum ga_sparse_term { GA_SPARSE_TIMES, GA_SPARSE_SUM, GA_SPARSE_DIAGONAL };
+/* What a product, a sum, a diagonal or an extreme makes of the values of a row. */
+enum ga_sparse_term {
+  GA_SPARSE_TIMES,
+  GA_SPARSE_SUM,
+  GA_SPARSE_DIAGONAL,
+  GA_SPARSE_MAX,
+  GA_SPARSE_MIN
+};
 
 /* y = alpha A x + beta y for CSR; without x for sums and diagonals. Shapes fit. */
 typedef struct ga_sparse_product {

@@ -31,6 +31,7 @@
 #include "c/sparse/kernels/take_lengths.inc"
 #include "c/sparse/kernels/to_dense.inc"
 #include "c/sparse/kernels/unique.inc"
+#include "c/sparse/sparse.h"
 
 static const struct {
   const char *stem, *text, *cpu_text;
@@ -137,10 +138,23 @@ static void add_arithmetic(ga_strbuf *t, int typecode) {
                     work, work, work, work);
 }
 
+/* In place of sums: the greatest or least, of which "zero" is the other extreme. */
+static void add_extremes(ga_strbuf *t, int typecode, bool is_max) {
+  const int work = ga__dtype_work(typecode);
+  const char *sign = is_max ? ">=" : "<=";
+  ga__strbuf_addf(t,
+                  "#undef SP_ZERO\n#undef SP_ADD\n#define SP_ZERO ((SP_WORK)(%s))\n"
+                  "#define SP_ADD(a, b) ((SP_WORK)((a) %s (b)%s ? (a) : (b)))\n",
+                  ga__dtype_extreme(work, !is_max), sign,
+                  ga__dtype_kind(work) == 'f' ? " || (a) != (a)" : "");
+}
+
 static void add_terms(ga_strbuf *t, const ga_sparse_spec *s) {
   static const char *const terms[] = {
       "SP_MUL(v, SP_LOAD(x[(ga_ssize)(j) * x_row + (ga_ssize)(c)]))", "v",
-      "(ga_long)(j) - (ga_long)row == shift ? v : SP_ZERO"};
+      "(ga_long)(j) - (ga_long)row == shift ? v : SP_ZERO", "v", "v"};
+  if (s->form == GA_SPARSE_MAX || s->form == GA_SPARSE_MIN)
+    add_extremes(t, s->typecode, s->form == GA_SPARSE_MAX);
   ga__strbuf_addf(t, "#define SP_IS_SUM %d\n#define SP_TERM(v, j, c) (%s)\n",
                   s->kind == GA_SPARSE_LONG_SUM || s->kind == GA_SPARSE_COLUMNS_SUM,
                   terms[s->form]);

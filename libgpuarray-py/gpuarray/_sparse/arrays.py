@@ -19,6 +19,7 @@ from gpuarray._sparse import (
     indexing,
     products,
     reductions,
+    shaping,
 )
 from gpuarray._sparse.base import SparseBase, flags, is_canonical
 from gpuarray._sparse.pattern import SORTED, flags_of
@@ -56,12 +57,8 @@ _OPERATORS = {
     "conjugate": ("conj", ""),
 }
 _ELSEWHERE = {
-    "argmax": "A.toarray().argmax(axis)",
-    "argmin": "A.toarray().argmin(axis)",
     "nanmax": "A.toarray(), or A.max()",
     "nanmin": "A.toarray(), or A.min()",
-    "reshape": "A.toarray().reshape(shape), or a coo_array of the new places",
-    "resize": "a coo_array of A.row, A.col and the new shape",
     "tobsr": "A.get().tobsr(), by scipy",
     "todia": "A.get().todia(), by scipy",
     "todok": "A.get().todok(), by scipy",
@@ -175,6 +172,9 @@ class sparray(SparseBase):
     astype = elementwise.astype
     conj = conjugate = elementwise.conjugate
     transpose = elementwise.transpose
+    reshape = shaping.reshape
+    resize = shaping.resize
+    prune = shaping.prune
     multiply = arithmetic.multiply
     power = arithmetic.power
     maximum = arithmetic.maximum
@@ -184,6 +184,8 @@ class sparray(SparseBase):
     mean = reductions.mean
     max = reductions.max
     min = reductions.min
+    argmax = reductions.argmax
+    argmin = reductions.argmin
     count_nonzero = reductions.count_nonzero
     nonzero = reductions.nonzero
     diagonal = reductions.diagonal
@@ -212,6 +214,7 @@ class sparray(SparseBase):
     __rtruediv__ = arithmetic.rdivide
     __neg__ = elementwise.negative
     __abs__ = elementwise.absolute
+    __round__ = shaping.rounded
     __eq__ = arithmetic.compared("equal")
     __ne__ = arithmetic.compared("not_equal")
     __lt__ = arithmetic.compared("less")

@@ -16,6 +16,7 @@ from gpuarray._sparse.base import (
     is_sparse,
     make,
     require,
+    require_matrix,
     struct,
 )
 from gpuarray._sparse.conversion import converted, of_pair
@@ -120,3 +121,47 @@ def _sparse_product(a: Any, b: Any) -> Any:
 def _matrix_product(a: Any, b: Any, dtype: np.dtype[Any]) -> Any:
     """Return the product of two matrices in the format of the first; waits."""
     return of_pair(lib.GpuSparse_spgemm, a, b, dtype, "matmul")
+
+
+# ---- sampled products ----
+
+
+def sddmm(A: Any, x: Any, y: Any, alpha: float = 1, beta: float = 0) -> Any:
+    """Return ``alpha (x @ y) + beta A`` at the places where ``A`` stores values.
+
+    ``x`` and ``y`` are dense matrices; of their product nothing else is computed
+    (PyTorch: ``sampled_addmm``). Of the result's dtype, ``A`` and both matrices are
+    taken. Each stored value, duplicates too, gets the element of the product.
+
+    >>> A = gpuarray.sparse.csr_array([[0.0, 1.0], [1.0, 0.0]])
+    >>> x = gpuarray.asarray([[1.0], [2.0]])
+    >>> print(gpuarray.sparse.sddmm(A, x, x.T).toarray())
+    [[0. 2.]
+     [2. 0.]]
+    """
+    require_matrix(A, "sddmm")
+    left, right = (_factor(A, operand, name) for operand, name in ((x, "x"), (y, "y")))
+    rows, columns = A.shape
+    if (left.shape[0], right.shape[1]) != A.shape or left.shape[1] != right.shape[0]:
+        raise BadValue(
+            f"sddmm: {left.shape} @ {right.shape} is no product of shape "
+            f"({rows}, {columns}), that of A"
+        )
+    dtype = result_type(A.dtype, left.dtype, right.dtype)
+    left, right = (part.astype(dtype, copy=False) for part in (left, right))
+    values = A._values.astype(dtype)
+    factors = [
+        ffi.new("double[2]", (number.real, number.imag)) for number in (alpha, beta)
+    ]
+    args = struct(A._with_values(values)), left._struct, right._struct
+    check(lib.GpuSparse_sddmm(values._struct, *args, *factors), "sddmm")
+    return A._with_values(values)
+
+
+def _factor(a: Any, operand: Any, name: str) -> Array:
+    if not is_dense(operand) or operand.ndim != 2:
+        raise BadType(
+            f"sddmm: {name} is {type(operand).__name__}, expected a dense matrix"
+        )
+    found: Array = dense_beside(a, operand, "sddmm")
+    return found

@@ -10,17 +10,19 @@ import numpy as np
 
 from gpuarray._core.arguments import axis_number
 from gpuarray._creation.filled import empty, zeros
+from gpuarray._creation.ranges import arange
 from gpuarray._manipulation.take_put import count_nonzero as _count, flatnonzero
 from gpuarray._native import check, lib
 from gpuarray._sparse.base import make, require, require_matrix, struct
 from gpuarray._sparse.conversion import (
     asformat,
     canonical,
+    from_dense,
     kept,
     places,
     without_zeros,
 )
-from gpuarray._sparse.pattern import CANONICAL, Knowledge, Pattern
+from gpuarray._sparse.pattern import index_dtype
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.array import Array
 from gpuarray.dtypes import as_dtype, kind_of
@@ -65,8 +67,13 @@ def sum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
 
 
 def _line_sums(a: Any, axis: int) -> Array:
+    return _folded(lib.GpuSparse_sum, a, axis, "sum")
+
+
+def _folded(call: Any, a: Any, axis: int, operation: str) -> Array:
+    """Return what a function of the library makes of the values of each line."""
     y = empty(a.shape[1 - axis], a.dtype, a.context)
-    check(lib.GpuSparse_sum(y.struct, struct(a), axis), "sum")
+    check(call(y._struct, struct(a), axis), operation)
     return y
 
 
@@ -142,23 +149,111 @@ def _extreme(name: str, a: Any, axis: Any, out: Any, explicit: bool) -> Any:
 
 def _line_extremes(name: str, a: Any, axis: int, explicit: bool) -> Any:
     """Return the extremes of columns (axis 0) or rows as a sparse vector."""
+    return coo_of(_dense_extremes(name, a, axis, explicit))
+
+
+def _dense_extremes(name: str, a: Any, axis: int, explicit: bool) -> Any:
+    zero, call = a.dtype.type(0), getattr(lib, f"GpuSparse_{name[:3]}")
+    lengths = _line_lengths(a, axis)
+    values = _folded(call, a, axis, name)
+    if explicit:
+        return where(lengths == 0, zero, values)
+    either = FUNCTIONS[name](values, zero)
+    is_full = lengths == a.shape[axis]
+    return where(is_full, values, where(lengths == 0, zero, either))
+
+
+def _line_lengths(a: Any, axis: int) -> Any:
+    """Return the number of values of each column (axis 0) or row."""
+    pattern = a._pattern
+    if pattern.format == ("csc" if axis == 0 else "csr"):
+        return pattern.indptr[1:] - pattern.indptr[:-1]
+    ones: Any = zeros(a.nnz, pattern.indices.dtype, a.context)
+    ones = ones + 1
+    return _line_sums(make(ones, pattern), axis)
+
+
+def coo_of(dense: Array) -> Any:
+    """Return a dense vector as a sparse one."""
+    return from_dense(dense, "coo", index_dtype(dense.size))
+
+
+# ---- places of extremes ----
+
+
+def argmax(a: Any, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
+    """Return where the first maximum is over an axis, dense; None: of all, an int.
+
+    Zeros that are not stored are elements, too, unless ``explicit``.
+
+    >>> A = gpuarray.sparse.csr_array([[0, -1], [2, -3]])
+    >>> print(A.argmax(axis=0), A.argmax())
+    [1 0] 2
+    """
+    return _place("maximum", a, axis, out, explicit)
+
+
+def argmin(a: Any, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
+    """Return where the first minimum is over an axis, dense; None: of all, an int.
+
+    Zeros that are not stored are elements, too, unless ``explicit``.
+
+    >>> A = gpuarray.sparse.csr_array([[0, -1], [2, -3]])
+    >>> print(A.argmin(axis=1), A.argmin())
+    [1 1] 3
+    """
+    return _place("minimum", a, axis, out, explicit)
+
+
+def _place(name: str, a: Any, axis: Any, out: Any, explicit: bool) -> Any:
+    operation = f"arg{name[:3]}"
+    number = _axis(a, axis, operation)
+    _no_out(out, operation)
+    if 0 in (a.shape if number is None else (a.shape[number],)):
+        raise BadValue(f"{operation}: no elements in an array of shape {a.shape}")
+    a = canonical(a)
+    if explicit and a.nnz == 0:
+        raise BadValue(f"{operation}: explicit, of an array without stored values")
+    if a.ndim == 1:
+        return int(_line_places(name, make(a._values, a._pattern), 1, explicit)[0])
+    if number is not None:
+        return _line_places(name, a, number, explicit)
+    extremes = _dense_extremes(name, a, 1, explicit)
+    if explicit:  # rows without values are none of the candidates
+        lengths = _line_lengths(a, 1)
+        rows = flatnonzero(lengths)
+        row = int(rows[int(getattr(extremes[rows], operation)())])
+    else:
+        row = int(getattr(extremes, operation)())
+    columns = _line_places(name, a, 1, explicit)
+    return row * a.shape[1] + int(columns[row])
+
+
+def _line_places(name: str, a: Any, axis: int, explicit: bool) -> Any:
+    """Return where the extremes of columns (axis 0) or rows are."""
     by_lines = asformat(a, "csc" if axis == 0 else "csr")
-    starts = by_lines._pattern.indptr
-    lengths = starts[1:] - starts[:-1]
-    at = flatnonzero(lengths)
-    function, values = FUNCTIONS[name], by_lines._values[:0]
-    if at.size:
-        values = function.reduceat(by_lines._values, starts[:-1][at])
-        if not explicit:
-            is_full = lengths[at] == a.shape[axis]
-            zero = a.dtype.type(0)
-            values = where(is_full, values, function(values, zero))
-    length = a.shape[1 - axis]
-    index = starts.dtype
-    rows = zeros(at.size, index, a.context)
-    known = Knowledge(CANONICAL)
-    pattern = Pattern("coo", (1, length), at.astype(index), rows, known)
-    return without_zeros(make(values, pattern, (length,)))
+    pattern, values, length = by_lines._pattern, by_lines._values, a.shape[axis]
+    row, column = places(by_lines)
+    line, minor = (column, row) if axis == 0 else (row, column)
+    extremes = _dense_extremes(name, by_lines, axis, explicit)
+    found = values == extremes[line]
+    if values.dtype.kind in "fc":
+        found = found | (values != values)
+    stored = _least(by_lines, where(found, minor, minor.dtype.type(length)), axis)
+    if explicit:
+        return stored.astype(np.int64)
+    at: Any = arange(a.nnz, dtype=minor.dtype, context=a.context)
+    at = at - pattern.indptr[line]
+    gaps = _least(by_lines, where(minor == at, minor.dtype.type(length), at), axis)
+    gaps = FUNCTIONS["minimum"](gaps, _line_lengths(by_lines, axis))
+    missing = where(gaps < length, gaps, gaps.dtype.type(length))
+    is_zero = extremes == a.dtype.type(0)
+    first = where(is_zero, FUNCTIONS["minimum"](stored, missing), stored)
+    return first.astype(np.int64)
+
+
+def _least(by_lines: Any, numbers: Any, axis: int) -> Array:
+    return _folded(lib.GpuSparse_min, make(numbers, by_lines._pattern), axis, "argmin")
 
 
 # ---- counts ----

@@ -25,6 +25,7 @@ from gpuarray._sparse.building import (
     vstack as vstack,
 )
 from gpuarray._sparse.files import load_npz as load_npz, save_npz as save_npz
+from gpuarray._sparse.products import sddmm as sddmm
 from gpuarray._sparse.reductions import tril as tril, triu as triu
 from gpuarray.errors import suggest_names as _suggest_names
 from gpuarray.sparse import linalg as linalg

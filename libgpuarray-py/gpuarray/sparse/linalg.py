@@ -4,6 +4,7 @@ They need products with a matrix alone, so they also take dense matrices and fun
 (``LinearOperator``). Each says how often the host waits.
 """
 
+from gpuarray._sparse.eigen import eigsh as eigsh
 from gpuarray._sparse.operators import (
     LinearOperator as LinearOperator,
     aslinearoperator as aslinearoperator,

@@ -113,6 +113,12 @@ int GpuSparse_solve(GpuArray *x, const GpuSparse *a, int flags);
 /* Sums over the rows (axis 0) or columns (axis 1) into `y`, a vector of the values'
  * type. */
 int GpuSparse_sum(GpuArray *y, const GpuSparse *a, int axis);
+/* The greatest stored value of each column (axis 0) or row (axis 1) into `y`, a vector
+ * of the values' type, nan if one is; duplicates count one by one. Lines without values
+ * have the least number of the type. Complex values: GA_INVALID_ERROR. */
+int GpuSparse_max(GpuArray *y, const GpuSparse *a, int axis);
+/* The same of the least; lines without values have the greatest number. */
+int GpuSparse_min(GpuArray *y, const GpuSparse *a, int axis);
 /* The diagonal with `offset` (as numpy.diagonal) into `y`, a vector of its length. */
 int GpuSparse_diagonal(GpuArray *y, const GpuSparse *a, ssize_t offset);
 

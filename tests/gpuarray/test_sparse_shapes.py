@@ -1,0 +1,79 @@
+"""Places of extremes, other shapes and sampled products of sparse arrays."""
+
+import gpuarray
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from judge import assert_same
+from sparse_arrays import FORMATS, host, hosts, on, same
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_places_of_extremes_are_numpys(context, name):
+    for a in hosts():
+        dense, device = a.toarray(), on(context, a)
+        if 0 in a.shape:
+            with pytest.raises(gpuarray.BadValue, match=f"{name}: no elements"):
+                getattr(device, name)()
+            continue
+        assert getattr(device, name)() == getattr(dense, name)()
+        for axis in (0, 1, -1):
+            expected = getattr(dense, name)(axis=axis)
+            assert_same(getattr(device, name)(axis=axis), expected, exact=True)
+
+
+def test_nan_and_stored_zeros_are_places_of_extremes(context):
+    dense = np.array([[0, -1, 0], [-2, np.nan, 5], [-1, -1, -1]], "float32")
+    listed = sp.csr_array(dense)
+    stored = sp.csr_array((listed.data, listed.indices, listed.indptr), (3, 3))
+    stored.data[0] = 0  # what was -1
+    dense[0, 1] = 0
+    device = on(context, stored)
+    for axis in (None, 0, 1):
+        assert_same(np.asarray(device.argmax(axis)), dense.argmax(axis), exact=True)
+        assert_same(np.asarray(device.argmin(axis)), dense.argmin(axis), exact=True)
+    assert device.argmax(1, explicit=True).tolist() == [1, 1, 0]
+    vector = gpuarray.sparse.coo_array(gpuarray.asarray([0, 3, 0, 4], context=context))
+    assert (vector.argmax(), vector.argmin()) == (3, 0)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_reshape_and_resize_are_scipys(context, format):
+    a = host((6, 8), 0.3, format=format)
+    device = on(context, a)
+    for shape in ((4, 12), (48, 1), (-1, 16), (1, 48)):
+        for order in ("C", "F"):
+            made = device.reshape(shape, order=order)
+            same(made, a.reshape(shape, order=order))
+    flat = device.reshape(-1)
+    assert (flat.format, flat.shape) == ("coo", (48,))
+    assert_same(flat.toarray(), a.toarray().reshape(-1), exact=True)
+    same(flat.reshape(8, 6), sp.coo_array(a.toarray().reshape(8, 6)))
+    for shape in ((3, 5), (9, 2), (7, 11)):
+        made, expected = device.copy(), a.copy()
+        made.resize(shape)
+        expected.resize(shape)
+        same(made, expected)
+    with pytest.raises(gpuarray.BadValue, match="has 48 elements, not"):
+        device.reshape(5, 5)
+    with pytest.raises(gpuarray.BadValue, match="resize: shape"):
+        device.resize(5)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_sampled_products(context, format):
+    a = host((6, 8), 0.3, format=format)
+    rng = np.random.default_rng(2)
+    x, y = rng.integers(-3, 4, (6, 5)), rng.integers(-3, 4, (5, 8))
+    x, y = x.astype("float32"), y.astype("float32")
+    device = on(context, a)
+    expected = a.astype(bool).astype("float32").multiply(x @ y).asformat(format)
+    given = [gpuarray.asarray(part, context=context) for part in (x, y)]
+    same(gpuarray.sparse.sddmm(device, *given), expected)
+    expected = (2 * expected + 3 * a).asformat(format)
+    same(gpuarray.sparse.sddmm(device, *given, 2, 3), expected)
+    assert_same(device.toarray(), a.toarray(), exact=True)
+    with pytest.raises(gpuarray.BadValue, match=r"\(5, 8\) @ \(5, 8\) is no product"):
+        gpuarray.sparse.sddmm(device, given[1], given[1])
+    with pytest.raises(gpuarray.BadType, match="y is list, expected a dense matrix"):
+        gpuarray.sparse.sddmm(device, given[0], [1])
