@@ -1,5 +1,7 @@
 """Sparse matrices of the C library, against scipy's."""
 
+import itertools
+
 import gpuarray
 import numpy as np
 import pytest
@@ -251,3 +253,31 @@ def test_rows_are_found_behind_thousands_of_empty_ones(context):
         ordered = Matrix.made(lib.GpuSparse_sort, matrix.struct).host()
         order = np.lexsort((given[1], np.repeat(np.arange(30000), lengths)))
         assert_same(ordered.data, given[0][order], exact=True)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_rounding_is_bounded_by_the_number_of_terms(context, dtype):
+    """Sums in float32, rounded once: below the error of any order of the terms."""
+    dtype = as_dtype(dtype)
+    lengths = np.array([0, 1, 5, 100, 1000, 3, 20000, 17, 4099])
+    indptr, columns = np.cumsum([0, *lengths]), 500
+    rng = np.random.default_rng(13)
+    values = rng.standard_normal(indptr[-1]).astype("float32").astype(dtype)
+    indices = rng.integers(0, columns, indptr[-1]).astype("int32")
+    x = rng.standard_normal(columns).astype("float32").astype(dtype)
+    parts = [values, indices, indptr.astype("int32")]
+    matrix = Matrix.set("csr", (len(lengths), columns), parts, context)
+    y = gpuarray.empty(len(lengths), dtype, context=context)
+    given = gpuarray.asarray(x, context=context)
+    check(lib.GpuSparse_matmul(y.struct, matrix.struct, given.struct, *[ffi.NULL] * 2))
+    product = np.asarray(y.astype("float64"))
+    check(lib.GpuSparse_sum(y.struct, matrix.struct, 1))
+    total = np.asarray(y.astype("float64"))
+    wide, other = values.astype("float64"), x.astype("float64")[indices]
+    own = 0 if dtype == np.float32 else 2.0 ** (-11 if dtype == np.float16 else -8)
+    for got, terms in ((product, wide * other), (total, wide)):
+        rows = [terms[a:b] for a, b in itertools.pairwise(indptr)]
+        exact = np.array([row.sum() for row in rows])
+        size = np.array([abs(row).sum() for row in rows])
+        bound = (lengths + 1) * 2.0**-24 * size + own * abs(exact) * 1.01
+        assert (abs(got - exact) <= bound).all(), (got - exact, bound)
