@@ -92,8 +92,10 @@ static void add_loops(ga_strbuf *t, const ga_sparse_spec *s) {
                "i##_end = (SP_ITEM + 1) * (n) / SP_ITEMS; i < i##_end; i++)\n"
              : "#define SP_EACH(i, n) for (ga_ulong i = SP_ITEM; i < (n); "
                "i += SP_ITEMS)\n");
-  ga__strbuf_addf(t, "#define SP_INDEX %s\n#define SP_COUNT %s\n#define SP_IS_CPU %d\n",
-                  ga__dtype_ctype(s->index),
+  ga__strbuf_addf(t,
+                  "#define SP_INDEX %s\n#define SP_INDEX_BITS %d\n#define SP_COUNT %s\n"
+                  "#define SP_IS_CPU %d\n",
+                  ga__dtype_ctype(s->index), s->index == GA_INT ? 32 : 64,
                   s->index == GA_INT ? "ga_uint" : "ga_ulong", s->is_cpu);
 }
 

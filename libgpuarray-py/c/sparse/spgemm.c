@@ -50,10 +50,12 @@ static unsigned int bits_of(size_t length) {
   return bits;
 }
 
-/* Room for terms, a power of 2, and bytes of a key of column and term. */
+/* Room for terms, a power of 2, and bytes of a key of column and term, or of a column
+ * where they are counted by a table. */
 static void plan_room(ga_sparse_spec *s, size_t columns, unsigned int team_room) {
   const size_t size = gpuarray_get_elsize(ga__dtype_work(s->typecode));
-  const unsigned int bits = bits_of(columns);
+  const bool has_table = !(s->form & FILLS) && s->index == GA_INT;
+  const unsigned int bits = has_table ? 0 : bits_of(columns);
   s->per = 4;
   s->width = (unsigned char)(team_room ? team_room : size <= 8 ? 11 : 10);
   if (bits + s->width < 32)

@@ -21,12 +21,22 @@ KERNEL void SP_NAME(GLOBAL_MEM SP_INDEX *out, ga_size out_off,
     const SP_COUNT end = first + (left < SP_TILE ? left : SP_TILE);
     SP_COUNT from;
     SP_TILE_ROWS(from, indptr, rows, first, end)
-    SP_WALK(place, stop);
-    for (SP_COUNT k = first + (SP_COUNT)LID_0; k < end; k += SP_THREADS) {
-      const SP_COUNT row = SP_TILE_ROW(from, rows, k - first);
-      const SP_INDEX column = indices[k];
-      SP_SEARCH(place, stop, b_indptr, b_indices, bn, row, column)
-      out[k] = place < stop && b_indices[place] == column;
+    SP_WALK;
+    SP_EACH_PART(k, first, end) {
+      SP_INDEX columns[SP_AHEAD];
+      SP_COUNT own_rows[SP_AHEAD];
+      for (ga_int u = 0; u < SP_AHEAD; u++) {
+        SP_PART(u, k, end);
+        (void)is_here;
+        columns[u] = indices[at];
+        own_rows[u] = SP_TILE_ROW(from, rows, at - first);
+      }
+      SP_SEARCH(b_indptr, b_indices, bn, own_rows, columns)
+      for (ga_int u = 0; u < SP_AHEAD; u++) {
+        SP_PART(u, k, end);
+        if (is_here)
+          out[at] = place[u] < stop[u] && b_indices[place[u]] == columns[u];
+      }
     }
     local_barrier();
   }

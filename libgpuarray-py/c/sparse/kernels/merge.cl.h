@@ -50,31 +50,47 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
     const SP_COUNT end = first + (left < SP_TILE ? left : SP_TILE);
     SP_COUNT from;
     SP_TILE_ROWS(from, own_indptr, rows, first, end)
-    SP_WALK(other, stop);
-    for (SP_COUNT k = first + (SP_COUNT)LID_0; k < end; k += SP_THREADS) {
-      const SP_COUNT row = SP_TILE_ROW(from, rows, k - first);
-      const SP_INDEX column = own_indices[k];
-#if SP_FORM
-      const ga_ulong place = (ga_ulong)matches[k];
-      if (matches[k + 1] == matches[k] || place >= room)
-        continue;
-      SP_SEARCH(other, stop, other_indptr, other_indices, other_n, row, column)
-      if (other < stop) {
-        out[place] = SP_STORE(SP_MUL(SP_LOAD(a[k]), SP_LOAD(b[other])));
-        out_indices[place] = column;
+    SP_WALK;
+    SP_EACH_PART(k, first, end) {
+      SP_INDEX columns[SP_AHEAD];
+      SP_COUNT own_rows[SP_AHEAD];
+      for (ga_int u = 0; u < SP_AHEAD; u++) {
+        SP_PART(u, k, end);
+        (void)is_here;
+        columns[u] = own_indices[at];
+        own_rows[u] = SP_TILE_ROW(from, rows, at - first);
       }
+      SP_SEARCH(other_indptr, other_indices, other_n, own_rows, columns)
+#if !SP_FORM
+      ga_ulong to[SP_AHEAD];
+      SP_WORK sums[SP_AHEAD];
+#endif
+      for (ga_int u = 0; u < SP_AHEAD; u++) {
+        SP_PART(u, k, end);
+        const SP_COUNT other = place[u];
+        const ga_int meets = other < stop[u] && other_indices[other] == columns[u];
+#if SP_FORM
+        const ga_ulong to = (ga_ulong)matches[at];
+        if (is_here && meets && to < room) {
+          out[to] = SP_STORE(SP_MUL(SP_LOAD(a[at]), SP_LOAD(b[other])));
+          out_indices[to] = columns[u];
+        }
 #else
-      SP_SEARCH(other, stop, other_indptr, other_indices, other_n, row, column)
-      const ga_int meets = other < stop && other_indices[other] == column;
-      const ga_ulong place = (ga_ulong)k + other - (ga_ulong)matches[is_a ? k : other];
-      if (place >= room || (meets && !is_a))
-        continue;
-      SP_WORK sum = is_a ? SP_MUL(SP_NUMBER(alpha, alpha_im), SP_LOAD(a[k]))
-                         : SP_MUL(SP_NUMBER(beta, beta_im), SP_LOAD(b[k]));
-      if (meets)
-        sum = SP_ADD(sum, SP_MUL(SP_NUMBER(beta, beta_im), SP_LOAD(b[other])));
-      out[place] = SP_STORE(sum);
-      out_indices[place] = column;
+        to[u] = (ga_ulong)at + other - (ga_ulong)matches[is_a ? at : other];
+        to[u] = is_here && (is_a || !meets) ? to[u] : room;
+        sums[u] = is_a ? SP_MUL(SP_NUMBER(alpha, alpha_im), SP_LOAD(a[at]))
+                       : SP_MUL(SP_NUMBER(beta, beta_im), SP_LOAD(b[at]));
+        if (meets && is_a)
+          sums[u] =
+              SP_ADD(sums[u], SP_MUL(SP_NUMBER(beta, beta_im), SP_LOAD(b[other])));
+#endif
+      }
+#if !SP_FORM
+      for (ga_int u = 0; u < SP_AHEAD; u++) /* behind all loads */
+        if (to[u] < room) {
+          out[to[u]] = SP_STORE(sums[u]);
+          out_indices[to[u]] = columns[u];
+        }
 #endif
     }
     local_barrier();

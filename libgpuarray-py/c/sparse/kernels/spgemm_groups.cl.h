@@ -4,6 +4,11 @@
 #define SP_SPAN SP_THREADS
 #define SP_SUM ga_uint
 #include "spgemm_words.cl.h"
+#if SP_HASHES
+#define SP_TAKE(at, t, first) SP_COUNT_TERM(t)
+#else
+#define SP_TAKE(at, t, first) SP_TERM(at, t, first)
+#endif
 
 KERNEL void SP_NAME(SP_PARAMETERS) {
   KERNEL_BEGIN;
@@ -21,13 +26,17 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
     const SP_COUNT row = SP_IS_ALL ? (SP_COUNT)i : list[1 + i];
     SP_BOUNDS(row);
     ga_uint made = 0;
+#if SP_HASHES
+    ga_uint n_own = 0;
+    SP_CLEAR_TABLE
+#endif
     SP_COUNT k = begin;
     while (k < stop && made <= SP_ROOM) {
       SP_OPEN(k + lane, stop, (SP_COUNT)SP_ROOM + 1)
       const ga_uint more = ends[SP_SPAN - 1];
       if (more <= SP_ROOM - made)
         for (ga_uint t = lane; t < more; t += SP_SPAN)
-          SP_TERM(made + t, t, k)
+          SP_TAKE(made + t, t, k)
       made += more;
       k = stop - k > SP_SPAN ? k + SP_SPAN : stop;
     }
@@ -37,6 +46,9 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
       local_barrier();
       continue;
     }
+#if SP_HASHES
+    SP_PUT_COUNT(row, 1)
+#else
     ga_uint power = 1;
     while (power < made)
       power *= 2;
@@ -45,5 +57,6 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
     local_barrier();
     SP_SORT(power);
     SP_FINISH(row, made > 0 ? power : 0, 1)
+#endif
   }
 }

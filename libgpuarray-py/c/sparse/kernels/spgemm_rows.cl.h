@@ -29,6 +29,14 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
     const ga_int is_here = given < (SP_COUNT)rows && is_short && made <= SP_ROOM;
     if (given < (SP_COUNT)rows && !is_here && lane == 0)
       SP_LIST(next, row)
+#if SP_HASHES
+    ga_uint n_own = 0;
+    SP_CLEAR_TABLE
+    SP_JOIN;
+    for (ga_uint t = lane; t < made && is_here; t += SP_SPAN)
+      SP_COUNT_TERM(t)
+    SP_PUT_COUNT(row, is_here)
+#else
     /* Where items are no warp, all teams do as much as the one with the most terms. */
     ga_uint power = SP_ROOM;
 #ifdef GA_HAS_SHUFFLES
@@ -44,5 +52,6 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
     }
     SP_SORT(power);
     SP_FINISH(row, power, is_here)
+#endif
   }
 }

@@ -13,7 +13,8 @@
 #endif
 
 #define SP_FILLS (SP_FORM % 2)
-#define SP_IS_ALL (SP_FORM / 2) /* of the first launch: no list */
+#define SP_HASHES (!SP_FILLS && SP_INDEX_BITS == 32) /* counts without a sort */
+#define SP_IS_ALL (SP_FORM / 2)                      /* of the first launch: no list */
 
 #define SP_READ(type, p)                                                               \
   p = (GLOBAL_MEM const type *)((GLOBAL_MEM const char *)p + p##_off)
@@ -49,16 +50,16 @@
 /* Of a team: keys, values of the terms; for values of `a` where the row of `b` begins,
  * less the terms before it, and how many terms there are up to its end. */
 #define SP_MEMORY(teams)                                                               \
-  LOCAL_MEM SP_KEY all_keys[(teams) * SP_ROOM];                                        \
+  LOCAL_MEM SP_KEY all_keys[(teams) * (SP_HASHES ? 2 * SP_ROOM : SP_ROOM)];            \
   LOCAL_MEM SP_WORK all_terms[SP_FILLS ? (teams) * SP_ROOM : 1];                       \
   LOCAL_MEM SP_COUNT all_starts[(teams) * SP_SPAN];                                    \
   LOCAL_MEM SP_SUM all_ends[(teams) * SP_SPAN];                                        \
-  LOCAL_MEM_ARG SP_KEY *keys = all_keys + LID_0 / SP_SPAN * SP_ROOM;                   \
-  LOCAL_MEM_ARG SP_WORK *terms =                                                       \
-      all_terms + (SP_FILLS ? LID_0 / SP_SPAN * SP_ROOM : 0);                          \
-  LOCAL_MEM_ARG SP_COUNT *starts = all_starts + LID_0 / SP_SPAN * SP_SPAN;             \
-  LOCAL_MEM_ARG SP_SUM *ends = all_ends + LID_0 / SP_SPAN * SP_SPAN;                   \
-  const ga_uint lane = (ga_uint)LID_0 % SP_SPAN
+  const ga_uint lane = (ga_uint)LID_0 % SP_SPAN, team = (ga_uint)LID_0 / SP_SPAN;      \
+  LOCAL_MEM_ARG SP_KEY *keys = all_keys + team * (SP_HASHES ? 2 * SP_ROOM : SP_ROOM);  \
+  LOCAL_MEM_ARG SP_WORK *terms = all_terms + (SP_FILLS ? team * SP_ROOM : 0);          \
+  LOCAL_MEM_ARG SP_COUNT *starts = all_starts + team * SP_SPAN;                        \
+  LOCAL_MEM_ARG SP_SUM *ends = all_ends + team * SP_SPAN;                              \
+  (void)terms
 
 /* `begin` and `stop` of the values of a row of `a`. */
 #define SP_BOUNDS(row)                                                                 \
@@ -122,6 +123,34 @@
     if (SP_FILLS && column < (SP_COUNT)columns)                                        \
       terms[at] = SP_MUL(SP_LOAD(a[(first) + owner]), SP_LOAD(b[from]));               \
   }
+
+/* Counts of columns by a table of 2 SP_ROOM of them, in place of the keys, where they
+ * have 32 bits: `n_own` are those that an item met first. */
+#define SP_CLEAR_TABLE                                                                 \
+  for (ga_uint i = lane; i < 2 * SP_ROOM; i += SP_SPAN)                                \
+    keys[i] = ~(SP_KEY)0;
+#define SP_COUNT_TERM(t)                                                               \
+  {                                                                                    \
+    SP_OWNER(owner, t)                                                                 \
+    const SP_COUNT from = starts[owner] + (SP_COUNT)(t);                               \
+    const ga_uint column = from < (SP_COUNT)bn ? (ga_uint)b_indices[from] : ~0u;       \
+    ga_uint at = column * 0x9e3779b1u >> (31 - SP_TERM_BITS);                          \
+    ga_uint seen = column;                                                             \
+    while (column < (ga_uint)columns) {                                                \
+      seen = atom_cas_Il(&keys[at], ~0u, column);                                      \
+      if (seen == ~0u || seen == column)                                               \
+        break;                                                                         \
+      at = (at + 1) & (2 * SP_ROOM - 1);                                               \
+    }                                                                                  \
+    n_own += seen == ~0u && column < (ga_uint)columns;                                 \
+  }
+#define SP_PUT_COUNT(row, is_here)                                                     \
+  SP_JOIN;                                                                             \
+  ends[lane] = n_own;                                                                  \
+  SP_SCAN;                                                                             \
+  if (is_here && lane == SP_SPAN - 1)                                                  \
+    counts[row] = (ga_long)ends[lane];                                                 \
+  SP_JOIN;
 
 /* Sorts `power` keys, a power of 2. */
 #define SP_SORT(power)                                                                 \
