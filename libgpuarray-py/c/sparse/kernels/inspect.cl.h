@@ -40,13 +40,8 @@ KERNEL void SP_NAME(GLOBAL_MEM ga_uint *found, ga_size found_off,
   }
 #endif
   const SP_COUNT most = (SP_COUNT)columns;
-#if SP_IS_CPU
-  const SP_COUNT step = 1, end = (SP_COUNT)((SP_ITEM + 1) * n / SP_ITEMS);
-  SP_COUNT k = (SP_COUNT)(SP_ITEM * n / SP_ITEMS);
-#else
   const SP_COUNT step = (SP_COUNT)SP_ITEMS, end = (SP_COUNT)n;
   SP_COUNT k = (SP_COUNT)SP_ITEM;
-#endif
   for (; k < end; k += SP_AHEAD * step) {
     SP_INDEX own[SP_AHEAD], before[SP_AHEAD], line[SP_AHEAD], line_before[SP_AHEAD];
 #pragma unroll
