@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from types import ModuleType
@@ -216,13 +216,17 @@ class UnknownName(GpuArrayError, AttributeError):
         return type(self), (owner, name, None, self._instead)
 
 
-def suggest_names(module: str) -> None:
+def suggest_names(module: str, elsewhere: Mapping[str, str] | None = None) -> None:
     """Have a module list its public names, and suggest the nearest of them in errors.
 
-    Set at run time, so that type checkers know that the module has no other names.
+    ``elsewhere`` says for names that it lacks what to use. Set at run time, so that
+    type checkers know that the module has no other names.
     """
 
     def refuse(name: str) -> NoReturn:
+        if elsewhere and name in elsewhere:
+            use = f"; use {elsewhere[name]}"
+            raise UnknownName(f"module {module!r}", name, instead=use)
         raise UnknownName(f"module {module!r}", name, sys.modules[module])
 
     space = vars(sys.modules[module])

@@ -77,3 +77,22 @@ def test_sampled_products(context, format):
         gpuarray.sparse.sddmm(device, given[1], given[1])
     with pytest.raises(gpuarray.BadType, match="y is list, expected a dense matrix"):
         gpuarray.sparse.sddmm(device, given[0], [1])
+
+
+def test_a_column_times_a_row_is_repeated(context):
+    column, row = host((5, 1), 0.6), host((1, 7), 0.5, seed=1)
+    for pair in ((column, row), (row, column)):
+        first, second = (on(context, part) for part in pair)
+        same(first * second, (column @ row).asformat("csr"))
+
+
+def test_names_of_scipy_say_what_to_use():
+    for module, name, use in (
+        (gpuarray.sparse, "csr_matrix", "use csr_array, whose [*] is elementwise"),
+        (gpuarray.sparse, "eye", "use eye_array"),
+        (gpuarray.sparse, "lil_array", "use coo_array"),
+        (gpuarray.sparse, "csr_aray", "did you mean 'csr_array'"),
+        (gpuarray.sparse.linalg, "spsolve", "use cg, gmres or bicgstab"),
+    ):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'; {use}"):
+            getattr(module, name)

@@ -159,6 +159,9 @@ def times(a: Any, b: Any) -> Any:
             return a._with_values(function(a._values, b._values))
         return _by_library(lib.GpuSparse_multiply, a, b, "multiply")
     check_context(a, b, "multiply")
+    for column, row in ((a, b), (b, a)):  # both are repeated
+        if column.ndim == row.ndim == 2 and column.shape[1] == row.shape[0] == 1:
+            return asformat(column @ row, a.format)
     if b.ndim == 2 and 1 in b.shape:
         return _at_places(function, a, b.toarray(), "multiply")
     if a.ndim == 2 and 1 in a.shape:

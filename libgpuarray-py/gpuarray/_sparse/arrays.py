@@ -350,7 +350,9 @@ class csr_array(_Compressed):
     scipy's, CuPy's on its own memory, and PyTorch's tensors in a sparse layout. Index
     arrays are checked once, here, which waits: BadIndex names the first index out of
     range and its place, BadValue an ``indptr`` that descends. Arrays on the device are
-    shared unless ``copy``. ``context`` is where it shall be. ``format`` is "csr".
+    shared unless ``copy``. ``context`` is where it shall be. ``format`` is "csr". Back:
+    ``get()`` is scipy's array, and ``torch.sparse_csr_tensor`` takes ``indptr``,
+    ``indices`` and ``data`` by ``torch.from_dlpack``.
 
     >>> A = gpuarray.sparse.csr_array(([1, 2, 3], [0, 2, 1], [0, 2, 3]), shape=(2, 3))
     >>> print(A.toarray())

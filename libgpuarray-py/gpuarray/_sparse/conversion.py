@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from gpuarray._core.arguments import Order
-from gpuarray._creation.ranges import arange
 from gpuarray._manipulation.take_put import flatnonzero
 from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray._sorting.searching import searchsorted
@@ -200,22 +199,6 @@ def keys(a: Any) -> Any:
     row, column = places(a)
     major, minor = (column, row) if a.format == "csc" else (row, column)
     return major.astype(INT64) * length + minor
-
-
-def of_keys(like: Any, numbers: Any) -> Pattern:
-    """Return the pattern of ascending keys, each once, as ``keys`` gives them."""
-    count, length = major_lengths(like)
-    index = like._pattern.indices.dtype
-    major = numbers // max(length, 1)
-    minor = (numbers - major * length).astype(index)
-    if like.format == "coo":
-        indptr = major.astype(index)
-    else:
-        firsts: Any = arange(count + 1, context=like.context)
-        ends = firsts * length
-        indptr = searchsorted(numbers, ends).astype(index)
-    known = Knowledge(CANONICAL)
-    return Pattern(like.format, like._pattern.lengths, minor, indptr, known)
 
 
 def kept(a: Any, mask: Any) -> Any:

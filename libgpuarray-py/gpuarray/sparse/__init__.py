@@ -30,4 +30,24 @@ from gpuarray._sparse.reductions import tril as tril, triu as triu
 from gpuarray.errors import suggest_names as _suggest_names
 from gpuarray.sparse import linalg as linalg
 
-_suggest_names(__name__)
+_BUILD = "coo_array((data, (row, col)), shape) of all places at once"
+_suggest_names(
+    __name__,
+    {
+        "bmat": "block_array",
+        "bsr_array": "csr_array; A.get().tobsr() is scipy's",
+        "coo_matrix": "coo_array, whose * is elementwise; @ multiplies matrices",
+        "csc_matrix": "csc_array, whose * is elementwise; @ multiplies matrices",
+        "csgraph": "scipy.sparse.csgraph, with A.get()",
+        "csr_matrix": "csr_array, whose * is elementwise; @ multiplies matrices",
+        "dia_array": "diags_array, which is stored by rows",
+        "diags": "diags_array",
+        "dok_array": _BUILD,
+        "eye": "eye_array",
+        "identity": "eye_array",
+        "lil_array": _BUILD,
+        "rand": "random_array",
+        "random": "random_array",
+        "spdiags": "diags_array",
+    },
+)

@@ -18,4 +18,15 @@ from gpuarray._sparse.solvers import (
 )
 from gpuarray.errors import suggest_names as _suggest_names
 
-_suggest_names(__name__)
+_SOLVE = "cg, gmres or bicgstab, or gpuarray.linalg.solve(A.toarray(), b)"
+_suggest_names(
+    __name__,
+    {
+        "eigs": "eigsh of Hermitian matrices, or gpuarray.linalg.eig(A.toarray())",
+        "inv": "gpuarray.linalg.inv(A.toarray()); an inverse has few zeros",
+        "lsqr": "cg of A.T @ A and A.T @ b, or gpuarray.linalg.lstsq(A.toarray(), b)",
+        "minres": "gmres, or cg of positive definite matrices",
+        "splu": _SOLVE,
+        "spsolve": _SOLVE,
+    },
+)
