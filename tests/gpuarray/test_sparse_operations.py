@@ -194,3 +194,25 @@ def test_products_of_rows_of_a_few_and_of_many_terms(context, dtype, index):
     assert_same(read(struct.indptr), expected.indptr.astype(index), exact=True)
     assert_same(read(struct.indices), expected.indices.astype(index), exact=True)
     assert_same(read(struct.values), expected.data.astype(dtype), exact=True)
+
+
+def test_terms_of_a_product_are_summed_in_order(context):
+    rng = np.random.default_rng(10)
+    values, indices, indptr = lines(rng, rng.integers(0, 90, 60), 50, "float32")
+    factors = rng.choice([1, 2.0**24, -(2.0**24), 0.5], len(values)).astype("float32")
+    ones, places, starts = lines(rng, np.full(50, 40), 11, "float32")
+    ones = rng.choice([-1, 1], len(ones)).astype("float32")
+    expected = np.zeros((60, 11), "float32")
+    for row in range(60):
+        for k in range(indptr[row], indptr[row + 1]):
+            for at in range(starts[indices[k]], starts[indices[k] + 1]):
+                expected[row, places[at]] += factors[k] * ones[at]
+    a, b = (
+        Matrix.set("csr", shape, [data, *(p.astype("int32") for p in rest)], context)
+        for shape, data, *rest in (
+            ((60, 50), factors, indices, indptr),
+            ((50, 11), ones, places, starts),
+        )
+    )
+    made = Matrix.made(lib.GpuSparse_spgemm, a.struct, b.struct)
+    assert_same(made.host().toarray(), expected, exact=True)

@@ -69,9 +69,11 @@ static int run(const GpuSparse *out, const GpuArray *counts, const GpuSparse *a,
                const GpuSparse *b, const memory *m) {
   gpucontext *ctx = ga__sparse_context(a);
   const GpuArray *values = out ? &out->values : counts;
+  const bool has_table = a->indices.typecode == GA_INT;
   const double mean = (double)ga__sparse_count(a) / (double)a->rows *
                       ((double)ga__sparse_count(b) / (double)b->rows);
-  const bool has_teams = !ctx->info.is_cpu && mean < 0.75 * (1 << TEAM_ROOM);
+  const bool has_teams =
+      !ctx->info.is_cpu && (has_table || mean < 0.75 * (1 << TEAM_ROOM));
   for (int step = has_teams ? 0 : 1; step < 3; step++) {
     const bool is_first = step == 1 && !has_teams;
     ga_sparse_spec spec = {
@@ -82,6 +84,8 @@ static int run(const GpuSparse *out, const GpuArray *counts, const GpuSparse *a,
         .lanes = TEAM,
         .threads = ga__sparse_threads(ctx)};
     ga_args args = {0};
+    if (step == 0 && has_table) /* teams that are no warps are groups */
+      spec.threads = ctx->info.has_progress ? 4 * TEAM : TEAM;
     plan_room(&spec, b->columns, step == 0 ? TEAM_ROOM : 0);
     ga__sparse_add(&args, values, false);
     ga__sparse_add(&args, out ? &out->indices : counts, false);

@@ -5,7 +5,7 @@
 #define SP_SUM ga_uint
 #include "spgemm_words.cl.h"
 #if SP_HASHES
-#define SP_TAKE(at, t, first) SP_COUNT_TERM(t)
+#define SP_TAKE(at, t, first) SP_COUNT_TERM(keys, t)
 #else
 #define SP_TAKE(at, t, first) SP_TERM(at, t, first)
 #endif
@@ -28,7 +28,7 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
     ga_uint made = 0;
 #if SP_HASHES
     ga_uint n_own = 0;
-    SP_CLEAR_TABLE
+    SP_CLEAR_TABLE(keys)
 #endif
     SP_COUNT k = begin;
     while (k < stop && made <= SP_ROOM) {

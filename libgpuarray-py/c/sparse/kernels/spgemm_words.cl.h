@@ -14,7 +14,12 @@
 
 #define SP_FILLS (SP_FORM % 2)
 #define SP_HASHES (!SP_FILLS && SP_INDEX_BITS == 32) /* counts without a sort */
-#define SP_IS_ALL (SP_FORM / 2)                      /* of the first launch: no list */
+#if SP_HASHES
+#define SP_KEYS ga_uint
+#else
+#define SP_KEYS SP_KEY
+#endif
+#define SP_IS_ALL (SP_FORM / 2) /* of the first launch: no list */
 
 #define SP_READ(type, p)                                                               \
   p = (GLOBAL_MEM const type *)((GLOBAL_MEM const char *)p + p##_off)
@@ -50,12 +55,12 @@
 /* Of a team: keys, values of the terms; for values of `a` where the row of `b` begins,
  * less the terms before it, and how many terms there are up to its end. */
 #define SP_MEMORY(teams)                                                               \
-  LOCAL_MEM SP_KEY all_keys[(teams) * (SP_HASHES ? 2 * SP_ROOM : SP_ROOM)];            \
+  LOCAL_MEM SP_KEYS all_keys[(teams) * (SP_HASHES ? 2 * SP_ROOM : SP_ROOM)];           \
   LOCAL_MEM SP_WORK all_terms[SP_FILLS ? (teams) * SP_ROOM : 1];                       \
   LOCAL_MEM SP_COUNT all_starts[(teams) * SP_SPAN];                                    \
   LOCAL_MEM SP_SUM all_ends[(teams) * SP_SPAN];                                        \
   const ga_uint lane = (ga_uint)LID_0 % SP_SPAN, team = (ga_uint)LID_0 / SP_SPAN;      \
-  LOCAL_MEM_ARG SP_KEY *keys = all_keys + team * (SP_HASHES ? 2 * SP_ROOM : SP_ROOM);  \
+  LOCAL_MEM_ARG SP_KEYS *keys = all_keys + team * (SP_HASHES ? 2 * SP_ROOM : SP_ROOM); \
   LOCAL_MEM_ARG SP_WORK *terms = all_terms + (SP_FILLS ? team * SP_ROOM : 0);          \
   LOCAL_MEM_ARG SP_COUNT *starts = all_starts + team * SP_SPAN;                        \
   LOCAL_MEM_ARG SP_SUM *ends = all_ends + team * SP_SPAN;                              \
@@ -124,23 +129,27 @@
       terms[at] = SP_MUL(SP_LOAD(a[(first) + owner]), SP_LOAD(b[from]));               \
   }
 
-/* Counts of columns by a table of 2 SP_ROOM of them, in place of the keys, where they
- * have 32 bits: `n_own` are those that an item met first. */
-#define SP_CLEAR_TABLE                                                                 \
+/* A table of 2 SP_ROOM columns, where they have 32 bits: `n_own` are those that an item
+ * met first. */
+#define SP_CLEAR_TABLE(table)                                                          \
   for (ga_uint i = lane; i < 2 * SP_ROOM; i += SP_SPAN)                                \
-    keys[i] = ~(SP_KEY)0;
-#define SP_COUNT_TERM(t)                                                               \
+    table[i] = ~0u;
+#define SP_SLOT(column) ((column) * 0x9e3779b1u >> (31 - SP_TERM_BITS))
+#define SP_NEXT_SLOT(at) (((at) + 1) & (2 * SP_ROOM - 1))
+/* Column of term t, ~0 for none, and where it is in `b`. */
+#define SP_COLUMN_OF_TERM(column, from, t)                                             \
+  SP_OWNER(owner, t)                                                                   \
+  const SP_COUNT from = starts[owner] + (SP_COUNT)(t);                                 \
+  const ga_uint column = from < (SP_COUNT)bn ? (ga_uint)b_indices[from] : ~0u
+#define SP_COUNT_TERM(table, t)                                                        \
   {                                                                                    \
-    SP_OWNER(owner, t)                                                                 \
-    const SP_COUNT from = starts[owner] + (SP_COUNT)(t);                               \
-    const ga_uint column = from < (SP_COUNT)bn ? (ga_uint)b_indices[from] : ~0u;       \
-    ga_uint at = column * 0x9e3779b1u >> (31 - SP_TERM_BITS);                          \
-    ga_uint seen = column;                                                             \
+    SP_COLUMN_OF_TERM(column, from, t);                                                \
+    ga_uint at = SP_SLOT(column), seen = column;                                       \
     while (column < (ga_uint)columns) {                                                \
-      seen = atom_cas_Il(&keys[at], ~0u, column);                                      \
+      seen = atom_cas_Il(&table[at], ~0u, column);                                     \
       if (seen == ~0u || seen == column)                                               \
         break;                                                                         \
-      at = (at + 1) & (2 * SP_ROOM - 1);                                               \
+      at = SP_NEXT_SLOT(at);                                                           \
     }                                                                                  \
     n_own += seen == ~0u && column < (ga_uint)columns;                                 \
   }
