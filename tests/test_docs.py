@@ -217,6 +217,7 @@ def test_public_modules_offer_their_public_names():
     "path",
     [
         "README.md",
+        "docs/distributed.md",
         "docs/when-it-is-not-faster.md",
         "docs/compiler/an-op-of-ones-own.md",
         "docs/compiler/for-those-who-know-theano.md",

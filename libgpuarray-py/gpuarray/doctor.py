@@ -1,4 +1,8 @@
-"""A report of the libraries and devices found: ``python -m gpuarray.doctor``."""
+"""A report of the libraries and devices found: ``python -m gpuarray.doctor``.
+
+With ``--distributed``, as each rank of a launcher, it tries the collectives instead:
+``mpiexec -n 2 python -m gpuarray.doctor --distributed``.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,12 @@ from importlib.metadata import version
 
 import numpy as np
 
+from gpuarray import distributed
 from gpuarray._core.context import Context
 from gpuarray._core.devices import device_names
 from gpuarray._core.folders import why_refused
 from gpuarray._core.opening import context, get_default_context
+from gpuarray._distributed import trial
 from gpuarray._native import lib, text
 from gpuarray.config import cache_folder, settings, variables
 from gpuarray.errors import GpuArrayError
@@ -97,13 +103,38 @@ def _default() -> Iterator[str]:
         yield f"default context: none ({reason}): {error}"
 
 
+def try_collectives(device: str | None = None, by: str | None = None) -> int:
+    """Try the collectives; rank 0 prints a table. Return 1 if one is wrong."""
+    status = 0
+    try:
+        with distributed.init(device, by=by, timeout=60) as comm:
+            for line, is_right in trial.report(comm):
+                if comm.rank == 0:
+                    print(line, flush=True)
+                if not is_right:
+                    status = 1
+    except GpuArrayError as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    return status
+
+
 def main(arguments: Sequence[str] = ()) -> int:
     """Print the report; return 1 if no device can be used."""
     parser = argparse.ArgumentParser(
         "python -m gpuarray.doctor",
         description="Which devices there are, and what is missing for others.",
     )
-    parser.parse_args(arguments)
+    parser.add_argument(
+        "--distributed",
+        action="store_true",
+        help="try the collectives, as one of the ranks that a launcher has started",
+    )
+    parser.add_argument("--by", help="the launcher, for gpuarray.distributed.init")
+    parser.add_argument("--context", help="the device of this rank")
+    options = parser.parse_args(arguments)
+    if options.distributed:
+        return try_collectives(options.context, options.by)
     for line in report():
         print(line)
     try:

@@ -136,6 +136,25 @@ def test_faults_of_ranks(first_context):
     assert [text.count(" s\n") for text in texts] == [11, 11, 10]
 
 
+def test_the_doctor_tries_the_collectives(first_context):
+    """Its table is rank 0's; the other rank prints nothing."""
+    command = [sys.executable, "-m", "gpuarray.doctor", "--distributed"]
+    ranks = [
+        subprocess.Popen(
+            [*command, "--context", first_context.name],
+            env=environment(more),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for more in torchrun(2)
+    ]
+    texts = [rank.communicate(timeout=100)[0] for rank in ranks]
+    assert [rank.returncode for rank in ranks] == [0, 0], "\n".join(texts)
+    assert texts[0].count(" right ") == 10
+    assert texts[1] == ""
+
+
 def test_a_program_that_fails(first_context):
     """The others learn with what error a rank's program has ended."""
     arguments = "--context", first_context.name, "--fault", "one_program_fails"

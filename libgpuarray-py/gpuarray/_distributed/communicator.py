@@ -290,7 +290,8 @@ class Communicator(OrderedCalls):
             self._group.member.ask(self._name, number, call, ranks=pair)
         else:
             self._group.member.say(self._name, number, call, pair)
-        self._move(number, call, lambda: self._engine.send(in_order(x), rank))
+        if x.size:
+            self._move(number, call, lambda: self._engine.send(in_order(x), rank))
 
     def recv(self, rank: int, out: Array | None = None) -> Array:
         """Return what a rank sends by ``send``.

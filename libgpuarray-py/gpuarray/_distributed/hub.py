@@ -186,6 +186,8 @@ class Hub:
     def _called(self, rank: int, message: Any, content: bytes) -> None:
         group, number = message["group"], str(message["number"])
         call = CollectiveCall.from_json(message["call"])
+        if self._has_failed:
+            return  # the rank has been told, or will be before it waits
         self._last[rank] = f"{call}, call {number}"
         key = group, number
         pending = self._pending.get(key)

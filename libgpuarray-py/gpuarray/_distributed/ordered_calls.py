@@ -63,7 +63,8 @@ class OrderedCalls:
         else:
             self.calls += 1
             self._group.member.say(self._name, self.calls, call)
-        self._move(self.calls, call, move)
+        if x.size:
+            self._move(self.calls, call, move)
 
     def _move(
         self, number: int | str, call: CollectiveCall, move: Callable[[], None]
@@ -113,5 +114,6 @@ class OrderedCalls:
             target = Target.of(
                 shape, as_dtype(said.dtype), self.context, None, name, axis
             )
-        self._move(number, call, lambda: move(target.block))
+        if target.block.size:
+            self._move(number, call, lambda: move(target.block))
         return target.finish()
