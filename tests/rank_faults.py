@@ -135,7 +135,7 @@ def one_is_stopped(comm, x):
         comm.all_reduce(x)
     text = (
         "neither sent nor taken a byte for 2 s|no message of MPI came for 2 s|"
-        "work of NCCL's was queued for 2 s"
+        "work of NCCL's was queued for 2 s|waited 2 s in all_reduce"
     )
     raises(comm, text, lambda: comm.all_reduce(x))
 

@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import threading
+from concurrent.futures import Future
 from pathlib import Path
 
 import gpuarray
@@ -32,7 +33,7 @@ def free_port():
     """The first of some ports that nobody listens at, for a rendezvous."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1] % 40000 + 20000
+        return probe.getsockname()[1] % 12000 + 20000
 
 
 def torchrun(ranks):
@@ -225,6 +226,86 @@ def test_a_task_that_has_no_rank():
         distributed.run_on_ray(print, 2)
 
 
+class FakeRay:
+    """What is used of Ray: tasks and named actors, each in a thread of its own."""
+
+    def __init__(self):
+        self.named, self.lock = {}, threading.Lock()
+
+    def is_initialized(self):
+        return True
+
+    def remote(self, what):
+        return FakeRemote(self, what)
+
+    def get(self, given):
+        if isinstance(given, list):
+            return [one.result() for one in given]
+        return given.result()
+
+
+class FakeRemote:
+    """A remote function or class of the fake, or a method of its actor."""
+
+    def __init__(self, ray, what, options=()):
+        self.ray, self.what, self.chosen = ray, what, dict(options)
+
+    def options(self, **options):
+        return FakeRemote(self.ray, self.what, options)
+
+    def remote(self, *args):
+        if isinstance(self.what, type):
+            with self.ray.lock:
+                made = self.ray.named.setdefault(self.chosen["name"], self.what())
+            return FakeActor(self.ray, made)
+        future = Future()
+
+        def run():
+            try:
+                future.set_result(self.what(*args))
+            except BaseException as error:
+                future.set_exception(error)
+
+        threading.Thread(target=run, daemon=True).start()
+        return future
+
+
+class FakeActor:
+    def __init__(self, ray, made):
+        self.ray, self.made = ray, made
+
+    def __getattr__(self, name):
+        return FakeRemote(self.ray, getattr(self.made, name))
+
+
+def test_tasks_of_ray(monkeypatch):
+    """By a stand-in; threads of one process are ranks as well."""
+    monkeypatch.setitem(sys.modules, "ray", FakeRay())
+    results = distributed.run_on_ray(
+        on_a_worker_of_ray, 2, "null", options={"num_cpus": 1}
+    )
+    assert [text.split(",")[0][-11:] for text, _ in results] == [
+        "rank 0 of 2",
+        "rank 1 of 2",
+    ]
+    assert all("found by Ray" in text and total == [3.0] for text, total in results)
+    with pytest.raises(gpuarray.DistributedError, match=r"rank 0 waited .* for rank 1"):
+        distributed.run_on_ray(one_of_two_on_ray, 2)
+
+
+def on_a_worker_of_ray(name):
+    with distributed.init(name, timeout=20) as comm:
+        x = gpuarray.asarray([comm.rank + 1.0], context=comm.context)
+        return repr(comm), comm.all_reduce(x).get().tolist()
+
+
+def one_of_two_on_ray():
+    from gpuarray._distributed.clusters import PLACE
+
+    if PLACE.get().rank == 0:
+        distributed.init("null", timeout=0.2)
+
+
 # ---- launchers ----
 
 
@@ -324,6 +405,28 @@ def test_a_stranger_at_the_port():
     assert results == {0: [b"", b"x"], 1: [b"", b"x"]}
 
 
+def test_a_rank_that_meets_itself():
+    """A port for outgoing connections, which may be connected to itself."""
+    port = free_port()
+    with frames.listen("127.0.0.1", port, 1) as mirror:
+
+        def reflect():
+            while True:
+                try:
+                    connection, _ = mirror.accept()
+                    with connection:
+                        connection.sendall(connection.recv(1000))
+                except OSError:
+                    return
+
+        threading.Thread(target=reflect, daemon=True).start()
+        with pytest.raises(
+            gpuarray.DistributedError, match=r"waited 0\.5 s for rank 0"
+        ):
+            Rendezvous("localhost", [port], "job", 1, 2, 0.5)
+        mirror.shutdown(socket.SHUT_RDWR)
+
+
 def test_ranks_that_disagree_on_their_number():
     port, results = free_port(), {}
     in_threads(met, [(0, 2, results, "job", port), (2, 3, results, "job", port)])
@@ -342,6 +445,20 @@ def test_who_has_no_token_is_not_heard():
         noise.settimeout(5)
         assert noise.recv(1) == b""
     hub.close(0.0)
+
+
+def test_a_rank_that_joins_a_failed_group():
+    hub = Hub("127.0.0.1", 2, "secret", 5.0)
+    first = Member(0, ["127.0.0.1"], hub.port, "secret", 5.0)
+    first.fail("it was lost")
+    second = Member(1, ["127.0.0.1"], hub.port, "secret", 5.0)
+    second.wait_for_failure(5.0)
+    assert second.failure == "it was lost"
+    with pytest.raises(gpuarray.DistributedError, match="rank 1: it was lost"):
+        second.check()
+    for member in (first, second):
+        member.close("has left")
+    hub.close(5.0)
 
 
 def test_frames_in_pieces():

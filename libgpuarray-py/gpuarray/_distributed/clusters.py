@@ -5,12 +5,13 @@ Ranks write bytes to a board that all of them see, and read the others' there.
 
 from __future__ import annotations
 
+import itertools
 import socket
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpuarray._distributed.launcher import Launcher
@@ -23,6 +24,7 @@ _PAUSE = 0.02
 class TaskPlace:
     """A rank's number among the tasks of a job."""
 
+    launcher: str
     job: str
     rank: int
     size: int
@@ -31,6 +33,17 @@ class TaskPlace:
 
 PLACE: ContextVar[TaskPlace | None] = ContextVar("place", default=None)
 """The place of the task that this thread runs."""
+
+_INITS: ContextVar[Iterator[int] | None] = ContextVar("inits", default=None)
+"""Numbers of the calls of init within a task, whose process may have had others."""
+
+
+def _of_init(place: TaskPlace, number: str) -> TaskPlace:
+    """Return the place under a job that other calls of ``init`` do not have."""
+    numbers = _INITS.get()
+    number = number if numbers is None else str(next(numbers))
+    return replace(place, job=f"{place.job}-{number}")
+
 
 Put = Callable[[str, bytes], None]
 Get = Callable[[str], bytes | None]
@@ -41,10 +54,8 @@ class Board:
 
     mpi: Any = None
 
-    def __init__(
-        self, name: str, place: TaskPlace, put: Put, get: Get, timeout: float
-    ) -> None:
-        self.name = name
+    def __init__(self, place: TaskPlace, put: Put, get: Get, timeout: float) -> None:
+        self.name = place.launcher
         self.rank, self.size, self.local_rank = place.rank, place.size, place.local_rank
         self._job, self._timeout, self._turns = place.job, timeout, 0
         self._put, self._get = put, get
@@ -82,13 +93,14 @@ class Board:
 
 def has_dask(environment: Mapping[str, str]) -> bool:
     """Return True in a task of ``run_on_dask``."""
-    return "distributed" in sys.modules and PLACE.get() is not None
+    place = PLACE.get()
+    return place is not None and place.launcher == "Dask"
 
 
 def by_dask(environment: Mapping[str, str], job: str, timeout: float) -> Launcher:
     """Return the rank of a task of ``run_on_dask``; a Variable of Dask's is a board."""
     place = PLACE.get()
-    if place is None:
+    if place is None or place.launcher != "Dask":
         raise DistributedError(
             "init: this is no task of gpuarray.distributed.run_on_dask(client, "
             "function), which gives workers their ranks"
@@ -106,8 +118,7 @@ def by_dask(environment: Mapping[str, str], job: str, timeout: float) -> Launche
         except TimeoutError:
             return None
 
-    named = TaskPlace(f"{place.job}-{job}", place.rank, place.size, place.local_rank)
-    return Board("Dask", named, put, get, timeout)
+    return Board(_of_init(place, job), put, get, timeout)
 
 
 def run_on_dask(
@@ -135,7 +146,7 @@ def run_on_dask(
     futures = [
         client.submit(
             _in_place,
-            TaskPlace(job, rank, len(chosen), hosts[:rank].count(hosts[rank])),
+            TaskPlace("Dask", job, rank, len(chosen), hosts[:rank].count(hosts[rank])),
             function,
             args,
             kwargs,
@@ -153,11 +164,12 @@ def run_on_dask(
 def _in_place(
     place: TaskPlace, function: Callable[..., Any], args: Any, kwargs: Any
 ) -> Any:
-    token = PLACE.set(place)
+    tokens = PLACE.set(place), _INITS.set(itertools.count(1))
     try:
         return function(*args, **kwargs)
     finally:
-        PLACE.reset(token)
+        PLACE.reset(tokens[0])
+        _INITS.reset(tokens[1])
 
 
 # ---- Ray ----
@@ -172,7 +184,8 @@ def _place_of_ray() -> TaskPlace | None:
     ray = sys.modules.get("ray")
     if ray is None or not ray.is_initialized():
         return None
-    if (place := PLACE.get()) is not None:
+    place = PLACE.get()
+    if place is not None and place.launcher == "Ray":
         return place
     if "ray.train" not in sys.modules:
         return None
@@ -182,7 +195,7 @@ def _place_of_ray() -> TaskPlace | None:
         job = f"{ray.get_runtime_context().get_job_id()}-{train.get_experiment_name()}"
     except (RuntimeError, AttributeError):
         return None  # a driver's, not a worker's
-    return TaskPlace(job, rank, size, train.get_local_rank())
+    return TaskPlace("Ray", job, rank, size, train.get_local_rank())
 
 
 def by_ray(environment: Mapping[str, str], job: str, timeout: float) -> Launcher:
@@ -206,8 +219,7 @@ def by_ray(environment: Mapping[str, str], job: str, timeout: float) -> Launcher
         found: bytes | None = ray.get(made.get.remote(key))
         return found
 
-    named = TaskPlace(f"{place.job}-{job}", place.rank, place.size, place.local_rank)
-    return Board("Ray", named, put, get, timeout)
+    return Board(_of_init(place, job), put, get, timeout)
 
 
 class _Shelf:
@@ -247,7 +259,9 @@ def run_on_ray(
     task = ray.remote(_in_place).options(max_retries=0, **(options or {}))
     found: list[Any] = ray.get(
         [
-            task.remote(TaskPlace(job, rank, ranks, rank), function, args, kwargs)
+            task.remote(
+                TaskPlace("Ray", job, rank, ranks, rank), function, args, kwargs
+            )
             for rank in range(ranks)
         ]
     )

@@ -64,7 +64,7 @@ class Hub:
         self._groups: dict[str, tuple[int, ...]] = {}
         self._pending: dict[_Key, _Pending] = {}
         self._last: dict[int, str] = {}
-        self._has_failed = False
+        self._failure = b""  # the frame that tells ranks so
         self._all_left = threading.Event()
         self._ends = False
         self._selector = selectors.DefaultSelector()
@@ -154,6 +154,8 @@ class Hub:
                 raise frames.Closed
             connection.rank = int(message["rank"])
             self._ranks[connection.rank] = connection
+            if self._failure:
+                self._send(connection.rank, self._failure)
             return
         rank = connection.rank
         if rank < 0:
@@ -186,7 +188,7 @@ class Hub:
     def _called(self, rank: int, message: Any, content: bytes) -> None:
         group, number = message["group"], str(message["number"])
         call = CollectiveCall.from_json(message["call"])
-        if self._has_failed:
+        if self._failure:
             return  # the rank has been told, or will be before it waits
         self._last[rank] = f"{call}, call {number}"
         key = group, number
@@ -246,12 +248,12 @@ class Hub:
     def _fail(self, text: str, all_are_alive: bool = False) -> None:
         """Tell every rank, once, why the group cannot go on."""
         self._pending.clear()
-        if self._has_failed:
+        if self._failure:
             return
-        self._has_failed = True
-        frame = frames.encode({"kind": "fail", "text": text, "alive": all_are_alive})
-        for other in list(self._ranks):
-            self._send(other, frame)
+        failure = {"kind": "fail", "text": text, "alive": all_are_alive}
+        self._failure = frames.encode(failure)
+        for rank in list(self._ranks):
+            self._send(rank, self._failure)
 
     # ---- sending, without waiting for a rank that does not read ----
 

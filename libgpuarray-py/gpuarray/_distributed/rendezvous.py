@@ -102,7 +102,7 @@ class Rendezvous:
         rank, is_ours = hello.get("rank"), frames.same(hello.get("job"), self._job)
         fits = rank in self._in_order() and hello.get("size") == self.size
         if is_ours and fits and rank not in self._others:
-            connection.sendall(frames.encode({"job": self._job}))
+            connection.sendall(frames.encode({"admitted": self._job}))
             self._others[rank] = connection  # type: ignore[index]
             return
         twice = rank in self._others or rank == 0
@@ -144,7 +144,8 @@ class Rendezvous:
         except BaseException:
             connection.close()
             raise
-        if frames.same(answer.get("job"), self._job):
+        # A port of the range for outgoing connections may have connected to itself.
+        if frames.same(answer.get("admitted"), self._job):
             return connection
         connection.close()
         if answer.get("final"):
