@@ -33,6 +33,8 @@
 #define GA_WRITE_ONCE(place, value) __stcs(&(place), value)
 /* The same for ga_uint, ga_uint2 or ga_uint4. */
 #define GA_READ_PACK_ONCE(place) GA_READ_ONCE(place)
+/* A ga_uint4 used once, evicted first from both caches. */
+#define GA_READ_PACK_STREAM(place) __ldcs(&(place))
 #define GA_WRITE_PACK_ONCE(place, value) GA_WRITE_ONCE(place, value)
 /* GEMM micro-kernel: unrolling of the loop over k, and the layout of a warp's lanes in
  * 4 x 8, as tuned for NVRTC's code. */
@@ -156,8 +158,9 @@ GA_INLINE ga_float ga_bfloat162float(ga_bfloat16 b) {
 GA_INLINE ga_bfloat16 ga_float2bfloat16(ga_float f) {
   const ga_uint bits = __float_as_uint(f);
   ga_bfloat16 b;
-  b.data = (ga_ushort)((f != f ? bits | 0x400000u : bits + 0x7fffu + (bits >> 16 & 1)) >>
-                       16);
+  b.data =
+      (ga_ushort)((f != f ? bits | 0x400000u : bits + 0x7fffu + (bits >> 16 & 1)) >>
+                  16);
   return b;
 }
 
@@ -279,7 +282,9 @@ GA_INLINE ga_float ga_part(ga_float x, ga_float s) {
   const ga_float q = fmaf(fmaf(-near, s, x), inverse, near);
   return fmaf(fmaf(-q, s, x), inverse, q);
 }
-GA_INLINE ga_double ga_part(ga_double x, ga_double s) { return x / s; }
+GA_INLINE ga_double ga_part(ga_double x, ga_double s) {
+  return x / s;
+}
 
 /* Repeated division by s: correctly rounded where |x / s| > 1e-30, else to one digit
  * less. With r the float nearest to 1 / s it takes three operations (Markstein;

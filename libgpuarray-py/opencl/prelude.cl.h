@@ -25,6 +25,7 @@
 #define GA_APART restrict
 #define local_barrier() barrier(CLK_LOCAL_MEM_FENCE)
 #define GA_READ_ONCE(place) (place)
+#define GA_READ_PACK_STREAM(place) (place)
 #define GA_WRITE_ONCE(place, value) ((place) = (value))
 #define GA_TILE_TERMS _Pragma("unroll 8")
 #define GA_TILE_ROW(lane) ((lane) / 8)

@@ -281,3 +281,20 @@ def test_rounding_is_bounded_by_the_number_of_terms(context, dtype):
         size = np.array([abs(row).sum() for row in rows])
         bound = (lengths + 1) * 2.0**-24 * size + own * abs(exact) * 1.01
         assert (abs(got - exact) <= bound).all(), (got - exact, bound)
+
+
+def test_products_of_arrays_that_begin_anywhere(context):
+    rng = np.random.default_rng(5)
+    indptr = np.concatenate([[0], np.cumsum(rng.integers(0, 70, 300))]).astype("int32")
+    indices = rng.integers(0, 300, indptr[-1]).astype("int32")
+    values = rng.integers(1, 5, indptr[-1]).astype("float32")
+    x = rng.integers(-4, 5, 300).astype("float32")
+    host = sp.csr_array((values, indices, indptr), (300, 300))
+    for skipped in (0, 3, 4):
+        parts = []
+        for part in (values, indices, indptr):
+            longer = np.concatenate([np.zeros(skipped, part.dtype), part])
+            parts.append(gpuarray.asarray(longer, context=context)[skipped:])
+        structs = [part.struct for part in parts]
+        matrix = Matrix.made(lib.GpuSparse_set, FORMATS["csr"], 300, 300, *structs)
+        product(matrix, host, x, context)

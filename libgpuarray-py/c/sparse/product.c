@@ -36,6 +36,13 @@ static void plan_lanes(geometry *g, const gpucontext *ctx, size_t mean) {
   g->rows.threads = ga__sparse_threads(ctx);
 }
 
+/* Loads of 16 bytes for four adjacent values, where one column is summed. */
+static unsigned char packs_of(const GpuSparse *a) {
+  const size_t size = gpuarray_get_elsize(a->values.typecode);
+  const bool is_aligned = (a->values.offset | a->indices.offset) % 16 == 0;
+  return (size == 4 || size == 8) && is_aligned ? (unsigned char)(size / 4) : 0;
+}
+
 static void plan(geometry *g, const ga_sparse_product *p) {
   const GpuSparse *a = p->a;
   const gpucontext *ctx = ga__sparse_context(a);
@@ -48,6 +55,8 @@ static void plan(geometry *g, const ga_sparse_product *p) {
   g->rows.form = (unsigned char)p->term;
   plan_lanes(g, ctx, mean);
   g->pieces = g->rows;
+  if (!ctx->info.is_cpu && g->width == 1)
+    g->rows.packs = packs_of(a);
   g->pieces.lanes = g->pieces.per = 1;
   if (ctx->info.is_cpu)
     g->pieces.threads = g->pieces.width;

@@ -194,8 +194,10 @@ static int write_source(ga_source *out, const gpucontext *ctx, const void *spec)
   add_loops(&text, s);
   ga__strbuf_addf(&text,
                   "#define SP_FORM %d\n#define SP_LANES %d\n#define SP_WIDTH %d\n"
-                  "#define SP_PER %d\n#define SP_THREADS %d\n#define SP_TILE %d\n",
-                  s->form, s->lanes, s->width, s->per, s->threads, GA_SPARSE_TILE);
+                  "#define SP_PER %d\n#define SP_THREADS %d\n#define SP_TILE %d\n"
+                  "#define SP_PACKS %d\n",
+                  s->form, s->lanes, s->width, s->per, s->threads, GA_SPARSE_TILE,
+                  s->packs);
   if (s->kind >= GA_SPARSE_EXPAND && s->kind <= GA_SPARSE_SPLIT)
     add_pairs(&text, s);
   else if (moves_only(s->kind))

@@ -46,6 +46,8 @@ typedef struct ga_sparse_spec {
   unsigned char per;   /* the same: columns of an item; SAMPLED: sums of a processor's
                           item; PACK to SPLIT, SPGEMM: bytes of a pair or a key */
   unsigned char is_cpu;
+  unsigned char
+      packs; /* ROWS: four values in so many loads of 16 bytes; 0: one by one */
   unsigned short threads; /* of a work group that is not free to choose */
 } ga_sparse_spec;
 

@@ -1,10 +1,22 @@
 /* Products of compressed rows on GPUs. SP_WIDTH adjacent items take adjacent columns of
- * x, SP_PER each; SP_LANES such teams take the values of a row in turn, and a work
- * group as many rows as it has room for. */
+ * x, SP_PER each; SP_LANES such teams take the values of a row in turn, for one column
+ * with SP_PACKS four adjacent ones each, and a work group as many rows as it has room
+ * for. */
 #include "row_words.cl.h"
 
 #define SP_AHEAD 4
 #define SP_ROWS (SP_THREADS / (SP_LANES * SP_WIDTH))
+
+/* Four adjacent elements in `count` loads. */
+#define SP_FOUR(type, count)                                                           \
+  union {                                                                              \
+    ga_uint4 packs[count];                                                             \
+    type own[4];                                                                       \
+  }
+#define SP_LOAD_FOUR(four, place, count)                                               \
+  for (ga_int pack = 0; pack < count; pack++)                                          \
+    four.packs[pack] =                                                                 \
+        GA_READ_PACK_STREAM(((GLOBAL_MEM const ga_uint4 *)(place))[pack]);
 
 /* The items of a row are in one warp. */
 #ifdef GA_HAS_SHUFFLES
@@ -45,6 +57,34 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
       }
       /* Loads of several values are in flight before the first is used. */
       const SP_COUNT stop = (SP_COUNT)end, most = (SP_COUNT)columns;
+#if SP_PACKS
+      const SP_COUNT start = (SP_COUNT)begin;
+      for (SP_COUNT k = (start & ~(SP_COUNT)3) + 4 * lane; k < stop;
+           k += 4 * SP_LANES) {
+        SP_FOUR(SP_INDEX, SP_INDEX_BITS / 32) j;
+        SP_FOUR(SP_VALUE, SP_PACKS) v;
+        if (k + 3 < (SP_COUNT)n) {
+          SP_LOAD_FOUR(j, indices + k, SP_INDEX_BITS / 32)
+          SP_LOAD_FOUR(v, values + k, SP_PACKS)
+        } else {
+          for (ga_uint u = 0; u < 4 && k + u < (SP_COUNT)n; u++) {
+            j.own[u] = indices[k + u];
+            v.own[u] = values[k + u];
+          }
+        }
+        SP_WORK term[4];
+#pragma unroll
+        for (ga_uint u = 0; u < 4; u++) {
+          const SP_COUNT at = k + u;
+          const ga_int is_own = at >= start && at < stop && (SP_COUNT)j.own[u] < most;
+          term[u] =
+              is_own ? SP_TERM(SP_LOAD(v.own[u]), (SP_COUNT)j.own[u], 0) : SP_ZERO;
+        }
+#pragma unroll
+        for (ga_uint u = 0; u < 4; u++)
+          sum[0] = SP_ADD(sum[0], term[u]);
+      }
+#else
       for (SP_COUNT k = (SP_COUNT)begin + lane; k < stop; k += SP_AHEAD * SP_LANES) {
         SP_COUNT j[SP_AHEAD];
         SP_WORK v[SP_AHEAD];
@@ -69,6 +109,7 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
             sum[p] = SP_ADD(sum[p], term[u]);
         }
       }
+#endif
     }
 #if SP_LANES > 1
     for (ga_int p = 0; p < SP_PER; p++) {
