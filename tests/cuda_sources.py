@@ -330,6 +330,9 @@ def sparse(dtype, rows, n, width=1, index="int32"):
     check(lib.GpuSparse_set(a, 0, rows, rows, *(part.struct for part in shape)))
     check(lib.GpuSparse_matmul(y.struct, a, x.struct, ffi.NULL, ffi.NULL))
     check(lib.GpuSparse_sum(d.struct, a, 1))
+    if d.dtype.kind != "c":
+        check(lib.GpuSparse_max(d.struct, a, 1))
+        check(lib.GpuSparse_min(d.struct, a, 1))
     check(lib.GpuSparse_diagonal(d.struct, a, 0))
     check(lib.GpuSparse_to_dense(dense, a, 0))
     lib.GpuSparse_check(ffi.NULL, a)  # fails: no kernel ran
@@ -352,6 +355,10 @@ def sparse_pairs(a, x, y, d, shape):
             check(lib.GpuSparse_solve(d.struct, a, flags))
     check(lib.GpuSparse_unique_count(counts, a))
     check(lib.GpuSparse_unique_fill(out, a, counts, n))
+    lib.GpuSparse_clear(out)
+    kept = ffi.new("GpuArray *")
+    check(lib.GpuSparse_keep_count(kept, a, empty(n, "bool").struct))
+    check(lib.GpuSparse_keep_fill(out, a, kept, n))
     lib.GpuSparse_clear(out)
     check(lib.GpuSparse_match(counts + 1, a, a))
     check(lib.GpuSparse_add_fill(out, a, a, null, null, counts + 1, n))

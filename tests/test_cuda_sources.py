@@ -102,6 +102,7 @@ STEMS = {
     "sparse_spgemm_rows",
     "sparse_spgemm_groups",
     "sparse_spgemm_long",
+    "sparse_keep",
     "sparse_solve",
     "fourier",
     "random",

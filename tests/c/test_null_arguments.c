@@ -341,6 +341,9 @@ static void test_sparse_matrices(void) {
   REFUSES(GpuSparse_sample(P(&out), P(&m), P(&a)));
   REFUSES(GpuSparse_solve(P(&y), P(&m), 0));
   REFUSES(GpuSparse_sum_duplicates(P(&made), P(&m)));
+  REFUSES(GpuSparse_keep(P(&made), P(&m), P(&y)));
+  REFUSES(GpuSparse_keep_count(P(&out), P(&m), P(&y)));
+  REFUSES(GpuSparse_keep_fill(P(&made), P(&m), P(&y), 1));
   REFUSES(GpuSparse_unique_count(P(&out), P(&m)));
   REFUSES(GpuSparse_unique_fill(P(&made), P(&m), P(&indptr), 4));
   REFUSES(GpuSparse_add(P(&made), P(&m), P(&m), NULL, NULL));

@@ -205,3 +205,44 @@ def test_extremes_of_lines(context, dtype):
             y = gpuarray.empty(host.shape[1 - axis], dtype, context=context)
             check(call(y.struct, matrix.struct, axis))
             assert_same(np.asarray(y), np.array(expected, dtype), exact=True)
+
+
+def test_values_are_kept_by_a_mask(context):
+    rng = np.random.default_rng(14)
+    for shape, density in (
+        ((5, 7), 0.4),
+        ((300, 200), 0.05),
+        ((1, 900), 0.9),
+        ((3, 3), 0),
+    ):
+        for name in ("csr", "csc", "coo"):
+            host = drawn(shape, density, format=name)
+            matrix = Matrix.of(host, context)
+            listed = host.tocoo()
+            for mask in (rng.random(host.nnz) < 0.3, np.ones(host.nnz, bool)):
+                given = gpuarray.asarray(mask, context=context)
+                made = Matrix.made(lib.GpuSparse_keep, matrix.struct, given.struct)
+                made.flags()
+                expected = sp.coo_array(
+                    (listed.data[mask], (listed.row[mask], listed.col[mask])), shape
+                )
+                assert made.struct.format == matrix.struct.format
+                assert_same(made.host().data, listed.data[mask], exact=True)
+                assert_same(made.host().toarray(), expected.toarray(), exact=True)
+                counts = ffi.gc(ffi.new("GpuArray *"), lib.GpuArray_clear)
+                check(lib.GpuSparse_keep_count(counts, matrix.struct, given.struct))
+                args = matrix.struct, counts, mask.sum()
+                halves = Matrix.made(lib.GpuSparse_keep_fill, *args)
+                assert_same(halves.host().toarray(), expected.toarray(), exact=True)
+    wrong = gpuarray.ones(3, "bool", context=context)
+    matrix = Matrix.of(drawn((5, 7), 0.4), context)
+    with pytest.raises(gpuarray.BadValue, match="one for each value"):
+        Matrix.made(lib.GpuSparse_keep, matrix.struct, wrong.struct)
+    with pytest.raises(gpuarray.BadType, match="mask"):
+        Matrix.made(lib.GpuSparse_keep, matrix.struct, matrix_values(matrix, context))
+
+
+def matrix_values(matrix, context):
+    return gpuarray.zeros(
+        matrix.struct.values.dimensions[0], "float32", context=context
+    ).struct

@@ -1,5 +1,5 @@
-/* Operations of two matrices on processors: rows are merged, or multiplied, one after
- * another, each share of rows by itself. */
+/* Operations on processors whose number of values follows: rows are merged, multiplied
+ * or kept one after another, each share of rows by itself. */
 #include "c/base/counts.h"
 #include "c/sparse/sparse.h"
 #include "c/sparse/sparse_source.h"
@@ -124,6 +124,41 @@ int ga__sparse_merge_rows(GpuSparse *out, bool *has_flaw, const GpuSparse *a,
                              a->values.typecode, a->indices.typecode);
     GA_THEN(status, queue_pack(&result, &m));
   }
+  clear_merged(&m);
+  return ga__sparse_return(out, &result, status);
+}
+
+static int queue_keep(const merged *m, const GpuSparse *a, const GpuArray *mask) {
+  const ga_sparse_spec spec = {
+      .kind = GA_SPARSE_KEEP_ROWS,
+      .typecode = (unsigned char)gpuarray_get_elsize(a->values.typecode),
+      .index = (unsigned char)a->indices.typecode};
+  ga_args args = {0};
+  ga__sparse_add(&args, &m->values, false);
+  ga__sparse_add(&args, &m->indices, false);
+  ga__sparse_add(&args, &m->ends, false);
+  ga__sparse_add(&args, &m->shares, false);
+  ga__sparse_add(&args, mask, true);
+  ga__sparse_add(&args, &a->values, true);
+  ga__sparse_add(&args, &a->indices, true);
+  ga__sparse_add(&args, &a->indptr, true);
+  ga__args_u64(&args, a->rows);
+  ga__args_u64(&args, ga__sparse_count(a));
+  return ga__sparse_launch_shares(ga__sparse_context(a), &spec, &args, m->n_shares);
+}
+
+int ga__sparse_keep_rows(GpuSparse *out, const GpuSparse *a, const GpuArray *mask) {
+  gpucontext *ctx = ga__sparse_context(a);
+  merged m = {.n_shares = ga__smaller(shares_of(ctx, a->rows), GA_SPARSE_SHARES)};
+  GpuSparse result = {0};
+  size_t n = 0;
+  bool has_flaw;
+  int status = open_merged(&m, a, ga__sparse_count(a));
+  GA_THEN(status, queue_keep(&m, a, mask));
+  GA_THEN(status, count_merged(&n, &has_flaw, &m));
+  GA_THEN(status, GpuSparse_empty(&result, ctx, GA_SPARSE_CSR, a->rows, a->columns, n,
+                                  a->values.typecode, a->indices.typecode));
+  GA_THEN(status, queue_pack(&result, &m));
   clear_merged(&m);
   return ga__sparse_return(out, &result, status);
 }

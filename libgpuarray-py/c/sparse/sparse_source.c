@@ -10,6 +10,8 @@
 #include "c/sparse/kernels/expand.inc"
 #include "c/sparse/kernels/inspect.inc"
 #include "c/sparse/kernels/inspect_cpu.inc"
+#include "c/sparse/kernels/keep.inc"
+#include "c/sparse/kernels/keep_cpu.inc"
 #include "c/sparse/kernels/long_rows.inc"
 #include "c/sparse/kernels/match.inc"
 #include "c/sparse/kernels/merge.inc"
@@ -64,6 +66,8 @@ static const struct {
     [GA_SPARSE_SPGEMM_LONG] = {"sparse_spgemm_long", spgemm_long_text,
                                spgemm_long_text},
     [GA_SPARSE_SOLVE] = {"sparse_solve", solve_text, solve_cpu_text},
+    [GA_SPARSE_KEEP] = {"sparse_keep", keep_text, keep_text},
+    [GA_SPARSE_KEEP_ROWS] = {"sparse_keep_rows", keep_cpu_text, keep_cpu_text},
     [GA_SPARSE_MERGE_ROWS] = {"sparse_merge_rows", merge_cpu_text, merge_cpu_text},
     [GA_SPARSE_PACK_SHARES] = {"sparse_pack_shares", pack_cpu_text, pack_cpu_text},
     [GA_SPARSE_MULTIPLY_ROWS] = {"sparse_multiply_rows", spgemm_cpu_text,
@@ -184,7 +188,8 @@ static void add_pairs(ga_strbuf *t, const ga_sparse_spec *s) {
 /* Whether a kernel moves values without arithmetic. */
 static bool moves_only(unsigned char kind) {
   return kind == GA_SPARSE_TAKE || kind == GA_SPARSE_BUCKETS ||
-         kind == GA_SPARSE_PACK_SHARES || kind == GA_SPARSE_SORT_ROWS;
+         kind == GA_SPARSE_PACK_SHARES || kind == GA_SPARSE_KEEP ||
+         kind == GA_SPARSE_KEEP_ROWS || kind == GA_SPARSE_SORT_ROWS;
 }
 
 static int write_source(ga_source *out, const gpucontext *ctx, const void *spec) {

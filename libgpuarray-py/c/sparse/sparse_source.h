@@ -28,8 +28,10 @@ enum ga_sparse_kernel {
   GA_SPARSE_SPGEMM_GROUPS, /* the same: rows of some thousand terms, by work groups */
   GA_SPARSE_SPGEMM_LONG,   /* the same: longer rows */
   GA_SPARSE_SOLVE,         /* triangular systems */
+  GA_SPARSE_KEEP,          /* values by a mask */
   GA_SPARSE_MERGE_ROWS,    /* processors: sums and products, element by element */
-  GA_SPARSE_PACK_SHARES,   /* the same: shares behind one another */
+  GA_SPARSE_KEEP_ROWS,     /* processors: values by a mask */
+  GA_SPARSE_PACK_SHARES,   /* both: shares behind one another */
   GA_SPARSE_MULTIPLY_ROWS, /* processors: products of two matrices */
   GA_SPARSE_SORT_ROWS,     /* processors: sorts the indices of each row */
 };

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from gpuarray._core.arguments import Order
-from gpuarray._manipulation.take_put import flatnonzero
 from gpuarray._native import ARRAY, check, ffi, lib
-from gpuarray._sorting.searching import searchsorted
 from gpuarray._sparse.base import (
     flags,
     is_canonical,
@@ -23,8 +21,6 @@ from gpuarray._sparse.pattern import (
     FORMATS,
     INT64,
     SORTED,
-    Knowledge,
-    Pattern,
     made,
     struct_of,
 )
@@ -203,16 +199,11 @@ def keys(a: Any) -> Any:
 
 def kept(a: Any, mask: Any) -> Any:
     """Return the array with the values where a mask is true; waits for their number."""
-    at = flatnonzero(mask)
-    pattern = a._pattern
-    if a.format == "coo":
-        indptr = pattern.indptr[at]
-    else:
-        indptr = searchsorted(at, pattern.indptr).astype(pattern.indptr.dtype)
-    is_known = pattern.knowledge.sure_flags == CANONICAL
-    known = Knowledge(CANONICAL if is_known else None)
-    fewer = Pattern(a.format, pattern.lengths, pattern.indices[at], indptr, known)
-    return make(a._values[at], fewer, a.shape)
+    call = lib.GpuSparse_keep
+    values, pattern = made("kept", a.context, call, struct(a), mask.struct)
+    is_known = a._pattern.knowledge.sure_flags == CANONICAL
+    pattern.knowledge.flags = CANONICAL if is_known else None
+    return make(values, pattern, a.shape)
 
 
 # ---- sorted indices, duplicates, zeros ----

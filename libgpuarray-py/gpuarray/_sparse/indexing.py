@@ -14,10 +14,16 @@ from gpuarray._creation.filled import zeros
 from gpuarray._creation.ranges import arange
 from gpuarray._indexing.advanced_indexing import upload_indices
 from gpuarray._manipulation.joining import concatenate
-from gpuarray._manipulation.take_put import flatnonzero
+from gpuarray._manipulation.take_put import flatnonzero, put
 from gpuarray._native import lib
 from gpuarray._sorting.searching import searchsorted
-from gpuarray._sparse.base import is_sparse, make, require_matrix, struct
+from gpuarray._sparse.base import (
+    is_canonical,
+    is_sparse,
+    make,
+    require_matrix,
+    struct,
+)
 from gpuarray._sparse.conversion import (
     asformat,
     canonical,
@@ -175,11 +181,34 @@ def _rows(a: Any, entry: Any) -> Any:
 
 
 def _columns(a: Any, entry: Any) -> Any:
+    if isinstance(entry, BaseArray) and a.format == "csr" and is_canonical(a):
+        numbers, are_all = _new_columns(a, entry)
+        if are_all:
+            return _renumbered(a, numbers, entry.size)
     turned = make(a._values, a._pattern.turned())
     if isinstance(entry, int) and turned.format == "csc":
         entry = slice(entry, entry + 1)
     part = _rows(turned, entry)
     return a if part is turned else make(part._values, part._pattern.turned())
+
+
+def _new_columns(a: Any, entry: BaseArray) -> tuple[Any, bool]:
+    """Return each column's new number, or -1, and whether none is taken twice."""
+    length, context, index = a.shape[1], a.context, a._pattern.indices.dtype
+    taken: Any = arange(length, dtype=index, context=context)[entry]
+    places: Any = arange(taken.size, dtype=index, context=context)
+    numbers: Any = zeros(length, index, context)
+    numbers -= 1
+    put(numbers, taken, places)
+    return numbers, bool((numbers[taken] == places).all())
+
+
+def _renumbered(a: Any, numbers: Any, count: int) -> Any:
+    """Return a canonical CSR array with new numbers of columns, -1 for none; waits."""
+    pattern = a._pattern
+    moved = numbers[pattern.indices]
+    wide = Pattern("csr", (a.shape[0], count), moved, pattern.indptr)
+    return canonical(kept(make(a._values, wide), moved >= 0))
 
 
 def _within(a: Any, axis: int, start: int, stop: int, step: int) -> Any:
