@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from gpuarray._core.base import may_share_memory
 from gpuarray._core.context import Context
-from gpuarray._distributed.calls import CollectiveCall, described, user_line
+from gpuarray._distributed.calls import CollectiveCall, user_line
 from gpuarray._distributed.groups import groups_of
 from gpuarray._distributed.operands import (
     DType,
@@ -93,7 +93,8 @@ class Communicator(OrderedCalls):
         check_operation(op, x.dtype, "all_reduce")
         target = self._target(x.shape, x.dtype, out, "all_reduce")
         self._run(
-            CollectiveCall("all_reduce", op),
+            "all_reduce",
+            op,
             x,
             lambda: self._engine.all_reduce(in_order(x), target.block, op),
         )
@@ -114,7 +115,8 @@ class Communicator(OrderedCalls):
         self._check_rank(root, "reduce")
         target = self._target_on(root, x.shape, x.dtype, out, "reduce")
         self._run(
-            CollectiveCall("reduce", f"{op}, root {root}"),
+            "reduce",
+            f"{op}, root {root}",
             x,
             lambda: self._engine.reduce(in_order(x), block_of(target), op, root),
         )
@@ -136,7 +138,8 @@ class Communicator(OrderedCalls):
         shape = divided(x.shape, axis, self.size, "reduce_scatter")
         target = self._target(shape, x.dtype, out, "reduce_scatter", axis)
         self._run(
-            CollectiveCall("reduce_scatter", f"{op}, axis {axis}"),
+            "reduce_scatter",
+            f"{op}, axis {axis}",
             x,
             lambda: self._engine.reduce_scatter(in_order(x, axis), target.block, op),
         )
@@ -159,7 +162,8 @@ class Communicator(OrderedCalls):
         else:
             target = self._target(x.shape, x.dtype, x, "broadcast")
         self._run(
-            CollectiveCall("broadcast", f"root {root}"),
+            "broadcast",
+            f"root {root}",
             x,
             lambda: self._engine.broadcast(target.block, root),
         )
@@ -180,7 +184,8 @@ class Communicator(OrderedCalls):
         shape = joined(x.shape, axis, self.size)
         target = self._target(shape, x.dtype, out, "all_gather", axis)
         self._run(
-            CollectiveCall("all_gather", f"axis {axis}"),
+            "all_gather",
+            f"axis {axis}",
             x,
             lambda: self._engine.all_gather(in_order(x, axis), target.block),
         )
@@ -202,7 +207,8 @@ class Communicator(OrderedCalls):
         if out is not None and may_share_memory(source, target.block):
             source = source.copy()
         self._run(
-            CollectiveCall("all_to_all", f"axis {axis}"),
+            "all_to_all",
+            f"axis {axis}",
             x,
             lambda: self._engine.all_to_all(source, target.block),
         )
@@ -226,7 +232,8 @@ class Communicator(OrderedCalls):
         shape = joined(x.shape, axis, self.size)
         target = self._target_on(root, shape, x.dtype, out, "gather", axis)
         self._run(
-            CollectiveCall("gather", f"root {root}, axis {axis}"),
+            "gather",
+            f"root {root}, axis {axis}",
             x,
             lambda: self._engine.gather(in_order(x, axis), block_of(target), root),
         )
@@ -257,18 +264,19 @@ class Communicator(OrderedCalls):
             )
         if axis < 0:
             raise BadValue(f"scatter: got axis {axis}, expected 0 or more")
-        call = CollectiveCall("scatter", f"root {root}, axis {axis}")
+        detail = f"root {root}, axis {axis}"
         if x is None:
-            return self._arrive(
-                call, out, axis, lambda block: self._engine.scatter(None, block, root)
-            )
+            if out is not None:
+                self._check(out, "scatter")
+            return self._part_of(detail, root, axis, out)
         self._check(x, "scatter")
         check_axis(x, axis, "scatter")
         shape = divided(x.shape, axis, self.size, "scatter")
         target = self._target(shape, x.dtype, out, "scatter", axis)
         self._run(
-            call,
-            target.block,
+            "scatter",
+            detail,
+            x,
             lambda: self._engine.scatter(in_order(x, axis), target.block, root),
             shape,
         )
@@ -282,16 +290,7 @@ class Communicator(OrderedCalls):
         """
         self._check(x, "send")
         self._check_other(rank, "send")
-        call = described(
-            CollectiveCall("message", f"rank {self.rank} to {rank}"), x.shape, x.dtype
-        )
-        number, pair = self._pair(self.rank, rank)
-        if self._engine.compares_first:
-            self._group.member.ask(self._name, number, call, ranks=pair)
-        else:
-            self._group.member.say(self._name, number, call, pair)
-        if x.size:
-            self._move(number, call, lambda: self._engine.send(in_order(x), rank))
+        self._send(x, rank)
 
     def recv(self, rank: int, out: Array | None = None) -> Array:
         """Return what a rank sends by ``send``.
@@ -299,13 +298,9 @@ class Communicator(OrderedCalls):
         Without ``out`` it waits for the dtype and shape.
         """
         self._check_other(rank, "recv")
-        return self._arrive(
-            CollectiveCall("message", f"rank {rank} to {self.rank}"),
-            out,
-            0,
-            lambda block: self._engine.receive(block, rank),
-            rank,
-        )
+        if out is not None:
+            self._check(out, "recv")
+        return self._receive(rank, out)
 
     def barrier(self) -> None:
         """Wait for the work of this context, then for all ranks.

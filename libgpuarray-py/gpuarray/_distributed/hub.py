@@ -13,11 +13,14 @@ import selectors
 import socket
 import threading
 import time
+from array import array
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from gpuarray._distributed import frames
 from gpuarray._distributed.calls import CollectiveCall, differs, listed
+from gpuarray._distributed.streams import DIGEST, unpacked
 
 _Key = tuple[str, str]
 
@@ -30,7 +33,6 @@ class _Pending:
     deadline: float
     calls: dict[int, CollectiveCall] = field(default_factory=dict)
     contents: dict[int, bytes] = field(default_factory=dict)
-    waiting: list[int] = field(default_factory=list)
 
     def missing(self) -> list[int]:
         return [rank for rank in self.ranks if rank not in self.calls]
@@ -39,6 +41,48 @@ class _Pending:
         """Return the call of a rank that knows dtype and shape, if there is one."""
         calls = self.calls.values()
         return next((c for c in calls if c.dtype is not None), next(iter(calls)))
+
+
+class _Told:
+    """What ranks have told of a stream, from the first call that not all have told."""
+
+    def __init__(self, ranks: Sequence[int], suffix: str) -> None:
+        self.ranks, self.suffix = tuple(ranks), suffix
+        self.compared = 0
+        self.digests = {rank: bytearray() for rank in ranks}
+        self.numbers = {rank: array("I") for rank in ranks}
+        self.since = 0.0  # when the first of those calls was told
+
+    def count(self) -> int:
+        """Return how many calls all ranks have told."""
+        return min(map(len, self.numbers.values()))
+
+    def ahead(self) -> list[int]:
+        return [rank for rank in self.ranks if self.numbers[rank]]
+
+    def behind(self) -> list[int]:
+        return [rank for rank in self.ranks if not self.numbers[rank]]
+
+    def drop(self, count: int) -> None:
+        """Forget calls that are compared."""
+        self.compared += count
+        for rank in self.ranks:
+            del self.digests[rank][: DIGEST * count]
+            del self.numbers[rank][:count]
+
+
+@dataclass
+class _Learner:
+    """A rank that waits for another's call of a stream."""
+
+    rank: int
+    stream: str
+    number: int
+    call: CollectiveCall
+    deadline: float
+
+
+_Wait = tuple[float, list[int], list[int], CollectiveCall, str]
 
 
 class _Connection:
@@ -63,7 +107,10 @@ class Hub:
         self._died: set[int] = set()
         self._groups: dict[str, tuple[int, ...]] = {}
         self._pending: dict[_Key, _Pending] = {}
-        self._last: dict[int, str] = {}
+        self._streams: dict[str, _Told] = {}
+        self._records: dict[tuple[int, int], CollectiveCall] = {}
+        self._learners: list[_Learner] = []
+        self._last: dict[int, tuple[CollectiveCall, str]] = {}
         self._failure = b""  # the frame that tells ranks so
         self._all_left = threading.Event()
         self._ends = False
@@ -99,7 +146,7 @@ class Hub:
         self._selector.close()
 
     def _patience(self) -> float | None:
-        deadlines = [pending.deadline for pending in self._pending.values()]
+        deadlines = [wait[0] for wait in self._waits()]
         return frames.left(min(deadlines)) if deadlines else None
 
     def _accept(self) -> None:
@@ -139,8 +186,8 @@ class Hub:
         if rank not in self._left:
             self._died.add(rank)
             self._left[rank] = "ended without a word (killed, or crashed?)"
-            last = self._last.get(rank)
-            did = f"; its last call was {last}" if last else ""
+            did = f"; its last call was {self._last_of(rank)}"
+            did = did if rank in self._last else ""
             self._fail(f"rank {rank} {self._left[rank]}{did}")
         if len(self._left) == self._size:
             self._all_left.set()
@@ -148,40 +195,58 @@ class Hub:
     # ---- what ranks say ----
 
     def _take(self, connection: _Connection, message: Any, content: bytes) -> None:
-        kind = message["kind"]
-        if kind == "hello":
-            if not frames.same(message.get("token"), self._token):
-                raise frames.Closed
-            connection.rank = int(message["rank"])
-            self._ranks[connection.rank] = connection
-            if self._failure:
-                self._send(connection.rank, self._failure)
-            return
-        rank = connection.rank
-        if rank < 0:
+        if message["kind"] == "hello":
+            self._welcome(connection, message)
+        elif connection.rank < 0:
             raise frames.Closed
-        if kind == "call":
-            self._called(rank, message, content)
-        elif kind == "group":
-            self._groups[message["group"]] = tuple(message["ranks"])
-        elif kind == "fail":
-            self._fail(message["text"], message["alive"])
-        elif kind == "leave":
-            self._leave(rank, message["text"])
+        else:
+            self._hear(connection.rank, message, content)
+
+    def _welcome(self, connection: _Connection, message: Any) -> None:
+        if not frames.same(message.get("token"), self._token):
+            raise frames.Closed
+        connection.rank = int(message["rank"])
+        self._ranks[connection.rank] = connection
+        if self._failure:
+            self._send(connection.rank, self._failure)
+
+    def _hear(self, rank: int, message: Any, content: bytes) -> None:
+        match message["kind"]:
+            case "call":
+                self._called(rank, message, content)
+            case "stream":
+                self._tell(rank, message, content)
+            case "learn":
+                self._learn(rank, message)
+            case "group":
+                self._groups[message["group"]] = tuple(message["ranks"])
+            case "fail":
+                self._fail(message["text"], message["alive"])
+            case "leave":
+                self._leave(rank, message["text"])
+
+    def _last_of(self, rank: int) -> str:
+        call, number = self._last[rank]
+        return f"{call}, call {number}"
 
     def _leave(self, rank: int, text: str) -> None:
         self._left[rank] = text
         for (_, number), pending in self._pending.items():
             if rank in pending.missing():
-                self._absent(rank, number, pending)
+                self._absent(rank, number, pending.agreed(), list(pending.calls))
                 return
+        for told in self._streams.values():
+            if rank in told.ranks:
+                self._find_absent(told)
+        for learner in self._learners:
+            self._find_absent_of(learner)
 
-    def _absent(self, rank: int, number: str, pending: _Pending) -> None:
-        asked = pending.agreed()
-        waiting = listed(sorted(pending.calls))
+    def _absent(
+        self, rank: int, number: str, call: CollectiveCall, waiting: list[int]
+    ) -> None:
         self._fail(
-            f"rank {rank} {self._left[rank]}, but {waiting} called {asked} "
-            f"(call {number}) and cannot end it without that rank",
+            f"rank {rank} {self._left[rank]}, but {listed(sorted(waiting))} called "
+            f"{call} (call {number}) and cannot end it without that rank",
             all_are_alive=rank not in self._died,
         )
 
@@ -190,7 +255,7 @@ class Hub:
         call = CollectiveCall.from_json(message["call"])
         if self._failure:
             return  # the rank has been told, or will be before it waits
-        self._last[rank] = f"{call}, call {number}"
+        self._last[rank] = call, number
         key = group, number
         pending = self._pending.get(key)
         if pending is None:
@@ -199,55 +264,193 @@ class Hub:
             self._pending[key] = pending
         for other, said in pending.calls.items():
             if differs(said, call):
-                self._fail(
-                    f"call {number} differs among ranks: rank {other} called {said}; "
-                    f"rank {rank} called {call}. All ranks must call the same "
-                    "functions in the same order, with one dtype and shape",
-                    all_are_alive=True,
-                )
+                self._differ(number, (other, said), (rank, call))
                 return
         pending.calls[rank] = call
         pending.contents[rank] = content
-        if message["waits"]:
-            pending.waiting.append(rank)
         missing = pending.missing()
         if not missing:
             self._go(key, pending)
         elif gone := [r for r in missing if r in self._left]:
-            self._absent(gone[0], number, pending)
+            self._absent(gone[0], number, pending.agreed(), list(pending.calls))
 
     def _go(self, key: _Key, pending: _Pending) -> None:
         """Tell the ranks that wait that all have called."""
         del self._pending[key]
         contents = [pending.contents[rank] for rank in pending.ranks]
-        answer = {
+        self._answer(*key, pending.agreed(), pending.ranks, contents)
+
+    def _answer(
+        self,
+        group: str,
+        number: int | str,
+        call: CollectiveCall,
+        ranks: Sequence[int],
+        contents: Sequence[bytes] = (),
+    ) -> None:
+        message = {
             "kind": "go",
-            "group": key[0],
-            "number": key[1],
-            "call": pending.agreed().as_json(),
+            "group": group,
+            "number": str(number),
+            "call": call.as_json(),
             "lengths": [len(content) for content in contents],
         }
-        frame = frames.encode(answer, b"".join(contents))
-        for rank in pending.waiting:
+        frame = frames.encode(message, b"".join(contents))
+        for rank in ranks:
             self._send(rank, frame)
+
+    def _differ(
+        self,
+        number: str,
+        one: tuple[int, CollectiveCall],
+        other: tuple[int, CollectiveCall],
+    ) -> None:
+        self._fail(
+            f"call {number} differs among ranks: rank {one[0]} called {one[1]}; rank "
+            f"{other[0]} called {other[1]}. All ranks must call the same functions in "
+            "the same order, with one dtype and shape",
+            all_are_alive=True,
+        )
+
+    # ---- calls that are told behind them ----
+
+    def _stream(self, message: Any) -> _Told:
+        name = message["stream"]
+        if name not in self._streams:
+            self._streams[name] = _Told(message["ranks"], message["suffix"])
+        return self._streams[name]
+
+    def _tell(self, rank: int, message: Any, content: bytes) -> None:
+        for number, call in message["records"]:
+            self._records[rank, number] = CollectiveCall.from_json(call)
+        if self._failure:
+            return
+        told = self._stream(message)
+        digests, numbers = unpacked(content)
+        if not told.ahead():
+            told.since = time.monotonic()
+        told.digests[rank] += digests
+        told.numbers[rank].extend(numbers)
+        count = told.compared + len(told.numbers[rank])
+        self._last[rank] = self._records[rank, numbers[-1]], f"{count}{told.suffix}"
+        self._teach()
+        self._compare(told)
+
+    def _compare(self, told: _Told) -> None:
+        count = told.count()
+        first, *others = told.ranks
+        begin = told.digests[first][: DIGEST * count]
+        for other in others:
+            if told.digests[other][: DIGEST * count] != begin:
+                self._find_difference(told, first, other)
+                return
+        if count:
+            told.drop(count)
+            told.since = time.monotonic()
+        self._find_absent(told)
+
+    def _find_difference(self, told: _Told, one: int, other: int) -> None:
+        a, b = told.digests[one], told.digests[other]
+        place = next(
+            i
+            for i in range(told.count())
+            if a[DIGEST * i : DIGEST * (i + 1)] != b[DIGEST * i : DIGEST * (i + 1)]
+        )
+        self._differ(
+            f"{told.compared + place + 1}{told.suffix}",
+            (one, self._call_of(told, one, place)),
+            (other, self._call_of(told, other, place)),
+        )
+
+    def _call_of(self, told: _Told, rank: int, place: int) -> CollectiveCall:
+        return self._records[rank, told.numbers[rank][place]]
+
+    def _find_absent(self, told: _Told) -> None:
+        ahead = told.ahead()
+        gone = [rank for rank in told.behind() if rank in self._left]
+        if ahead and gone:
+            call = self._call_of(told, ahead[0], 0)
+            self._absent(gone[0], f"{told.compared + 1}{told.suffix}", call, ahead)
+
+    def _learn(self, rank: int, message: Any) -> None:
+        if self._failure:
+            return
+        self._stream(message)
+        learner = _Learner(
+            rank,
+            message["stream"],
+            message["number"],
+            CollectiveCall.from_json(message["call"]),
+            time.monotonic() + self._timeout,
+        )
+        self._last[rank] = learner.call, str(learner.number)
+        self._learners.append(learner)
+        self._teach()
+        self._find_absent_of(learner)
+
+    def _teach(self) -> None:
+        """Answer the ranks that wait for a call that another one has told by now."""
+        for learner in list(self._learners):
+            told = self._streams[learner.stream]
+            place = learner.number - told.compared - 1
+            for rank in told.ranks:
+                if len(told.numbers[rank]) > place:
+                    call = self._call_of(told, rank, place)
+                    self._learners.remove(learner)
+                    self._answer(learner.stream, learner.number, call, [learner.rank])
+                    break
+
+    def _find_absent_of(self, learner: _Learner) -> None:
+        if learner not in self._learners:
+            return
+        told = self._streams[learner.stream]
+        gone = [rank for rank in told.ranks if rank in self._left]
+        if gone:
+            number = f"{learner.number}{told.suffix}"
+            self._absent(gone[0], number, learner.call, [learner.rank])
+
+    # ---- time ----
+
+    def _waits(
+        self,
+    ) -> Iterator[tuple[float, list[int], list[int], CollectiveCall, str]]:
+        """Return deadline, who waits for whom, and in which call."""
+        for (_, number), pending in self._pending.items():
+            waiting = sorted(pending.calls)
+            call = pending.agreed()
+            yield pending.deadline, waiting, pending.missing(), call, number
+        for told in self._streams.values():
+            if ahead := told.ahead():
+                call = self._call_of(told, ahead[0], 0)
+                number = f"{told.compared + 1}{told.suffix}"
+                deadline = told.since + self._timeout
+                yield deadline, ahead, told.behind(), call, number
+        for learner in self._learners:
+            told = self._streams[learner.stream]
+            others = [rank for rank in told.ranks if rank != learner.rank]
+            number = f"{learner.number}{told.suffix}"
+            yield learner.deadline, [learner.rank], others, learner.call, number
 
     def _look_at_deadlines(self) -> None:
         now = time.monotonic()
-        for (_, number), pending in list(self._pending.items()):
-            if now >= pending.deadline:
-                missing = pending.missing()
-                last = self._last.get(missing[0])
-                did = f", whose last call was {last}" if last else ", which called none"
+        for deadline, waiting, missing, call, number in self._waits():
+            if now >= deadline:
+                did = ""
+                if len(missing) == 1 and missing[0] in self._last:
+                    did = f", whose last call was {self._last_of(missing[0])}"
+                elif len(missing) == 1:
+                    did = ", which called none"
                 self._fail(
-                    f"{listed(sorted(pending.calls))} waited {self._timeout:g} s in "
-                    f"{pending.agreed()} (call {number}) for {listed(missing)}"
-                    f"{did if len(missing) == 1 else ''}"
+                    f"{listed(waiting)} waited {self._timeout:g} s in {call} (call "
+                    f"{number}) for {listed(missing)}{did}"
                 )
                 return
 
     def _fail(self, text: str, all_are_alive: bool = False) -> None:
         """Tell every rank, once, why the group cannot go on."""
         self._pending.clear()
+        self._streams.clear()
+        self._learners.clear()
         if self._failure:
             return
         failure = {"kind": "fail", "text": text, "alive": all_are_alive}

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from gpuarray._distributed import frames
 from gpuarray._distributed.calls import CollectiveCall, error_of
+from gpuarray._distributed.streams import Stream, Teller
 
 _GRACE = 10.0  # seconds over the timeout after which a hub that is silent is given up
 
@@ -37,11 +38,13 @@ class Member:
         self.rank, self.timeout = rank, timeout
         self.failure: str | None = None
         self.all_are_alive = True
+        self.is_well = True
         self.woken, self._wake = socket.socketpair()  # readable after a failure
         self._changed = threading.Condition()
         self._answers: dict[tuple[str, str], Answer] = {}
         self._on_failure: list[Callable[[], None]] = []
         self._sending = threading.Lock()
+        self._teller = Teller(self._send)
         self._is_closed = False
         self._socket = connect(addresses, port, time.monotonic() + timeout)
         self._send({"kind": "hello", "rank": rank, "token": token})
@@ -52,19 +55,9 @@ class Member:
 
     # ---- calls ----
 
-    def say(
-        self,
-        group: str,
-        number: int | str,
-        call: CollectiveCall,
-        ranks: Sequence[int] | None = None,
-    ) -> None:
-        """Say what this rank calls, without waiting for others.
-
-        ``ranks`` are those that call it where that is not the whole group. Raises
-        DistributedError if the group has failed.
-        """
-        self._say(group, number, call, b"", False, ranks)
+    def stream(self, name: str, ranks: Sequence[int], suffix: str = "") -> Stream:
+        """Return a new stream of calls that are told behind them."""
+        return self._teller.stream(name, ranks, suffix)
 
     def ask(
         self,
@@ -78,7 +71,31 @@ class Member:
 
         Raises DistributedError if the group has failed, or fails meanwhile.
         """
-        self._say(group, number, call, content, True, ranks)
+        self.check(number, call)
+        self._teller.tell()  # what was called before
+        said: frames.Message = {"kind": "call", "group": group, "number": number}
+        if ranks is not None:
+            said["ranks"] = list(ranks)
+        self._send({**said, "call": call.as_json()}, content)
+        return self._answer(group, number, call)
+
+    def learn(self, stream: Stream, number: int, call: CollectiveCall) -> Answer:
+        """Return the call of this number of a stream that another rank has told."""
+        self.check(number, call)
+        self._teller.tell()
+        self._send(
+            {
+                "kind": "learn",
+                "stream": stream.name,
+                "ranks": stream.ranks,
+                "suffix": stream.suffix,
+                "number": number,
+                "call": call.as_json(),
+            }
+        )
+        return self._answer(stream.name, number, call)
+
+    def _answer(self, group: str, number: int | str, call: CollectiveCall) -> Answer:
         key = group, str(number)
         limit = time.monotonic() + self.timeout + _GRACE
         with self._changed:
@@ -91,21 +108,6 @@ class Member:
         if answer is None:
             raise error_of(str(self.failure), self.rank, number, call)
         return answer
-
-    def _say(
-        self,
-        group: str,
-        number: int | str,
-        call: CollectiveCall,
-        content: bytes,
-        waits: bool,
-        ranks: Sequence[int] | None,
-    ) -> None:
-        self.check(number, call)
-        said: frames.Message = {"kind": "call", "group": group, "number": number}
-        if ranks is not None:
-            said["ranks"] = list(ranks)
-        self._send({**said, "waits": waits, "call": call.as_json()}, content)
 
     def check(self, number: int | str = 0, call: CollectiveCall | None = None) -> None:
         """Raise DistributedError if the group has failed, or was left."""
@@ -144,7 +146,7 @@ class Member:
             if self.failure is not None:
                 return
             self.all_are_alive = all_are_alive
-            self.failure = text
+            self.failure, self.is_well = text, False
             self._changed.notify_all()
         with contextlib.suppress(OSError):
             self._wake.send(b"x")
@@ -157,7 +159,8 @@ class Member:
         """Leave the group."""
         if self._is_closed:
             return
-        self._is_closed = True
+        self._is_closed, self.is_well = True, False
+        self._teller.close()
         self._send({"kind": "leave", "text": text})
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
@@ -225,17 +228,8 @@ class LoneMember(Member):
         self.rank, self.timeout = 0, timeout
         self.failure: str | None = None
         self.all_are_alive = True
+        self.is_well = True
         self._is_closed = False
-
-    def say(
-        self,
-        group: str,
-        number: int | str,
-        call: CollectiveCall,
-        ranks: Sequence[int] | None = None,
-    ) -> None:
-        """See Member."""
-        self.check(number, call)
 
     def ask(
         self,
@@ -263,8 +257,8 @@ class LoneMember(Member):
 
     def fail(self, text: str, all_are_alive: bool = False) -> None:
         """See Member."""
-        self.failure = self.failure or text
+        self.failure, self.is_well = self.failure or text, False
 
     def close(self, text: str) -> None:
         """See Member."""
-        self._is_closed = True
+        self._is_closed, self.is_well = True, False

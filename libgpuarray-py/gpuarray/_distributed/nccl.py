@@ -6,7 +6,6 @@ import re
 import threading
 import time
 import warnings
-from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -143,12 +142,19 @@ class NcclEngine:
 
     def _run(self, queue_it: Callable[[], object]) -> None:
         """Queue work; a failure of NCCL's is one of the group."""
+        watch = self._watch
+        watch.begin()
         try:
-            with self._watch.queuing:
+            with watch.queuing:
                 queue_it()
+                if watch.is_watching:
+                    watch.has_more = True
+                else:
+                    watch.watch(self._context.record())
         except BackendError as error:
             raise Broken(str(error)) from None
-        self._watch.add(self._context.record())
+        finally:
+            watch.begun = None
 
     # ---- parts, and the end ----
 
@@ -165,25 +171,38 @@ class NcclEngine:
 
 
 class _Watch:
-    """A thread that looks at what is queued, and ends what waits too long."""
+    """A thread that looks at what is queued, and ends what waits too long.
+
+    It waits for one event at a time: calls behind it have the next one, which the
+    thread records.
+    """
 
     def __init__(self, member: Member, comm: GpuComm) -> None:
         self.queuing = threading.Lock()
+        self.begun: float | None = None  # since when a call is being queued
+        self.is_watching = self.has_more = False
+        self._event: Event | None = None
+        self._deadline = 0.0
         self._member, self._comm = member, comm
-        self._queued: deque[tuple[Event, float]] = deque()
-        self._more = threading.Event()
-        self._is_closed = False
+        self._is_awake = self._is_closed = False
+        self._awake = threading.Event()
         member.on_failure(self.abort)
         self._thread = threading.Thread(
             target=self._look, name="gpuarray-distributed-watch", daemon=True
         )
         self._thread.start()
 
-    def add(self, event: Event) -> None:
-        """Watch for an event behind a call."""
-        self._queued.append((event, time.monotonic() + self._member.timeout))
-        if not self._more.is_set():
-            self._more.set()
+    def begin(self) -> None:
+        """Note that a call is about to be queued."""
+        self.begun = time.monotonic()
+        if not self._is_awake:
+            self._is_awake = True
+            self._awake.set()
+
+    def watch(self, event: Event) -> None:
+        """Wait for an event; the lock is held."""
+        self._event, self.is_watching, self.has_more = event, True, False
+        self._deadline = time.monotonic() + self._member.timeout
 
     def abort(self) -> None:
         """End what is queued, as the group has failed."""
@@ -197,36 +216,50 @@ class _Watch:
     def close(self) -> None:
         """End the thread."""
         self._is_closed = True
-        self._more.set()
+        self._awake.set()
         self._thread.join(5)
         self._member.forget(self.abort)
 
     def _look(self) -> None:
         while not self._is_closed and self._member.failure is None:
-            if not self._queued:
-                self._more.clear()
-                if not self._queued:
-                    self._more.wait()
+            if not self.is_watching and self.begun is None:
+                self._is_awake = False
+                self._awake.clear()
+                if not self.is_watching and self.begun is None and not self._is_closed:
+                    self._awake.wait()
                 continue
             try:
-                self._look_at(*self._queued[0])
+                self._look_once()
             except GpuArrayError as error:
                 self._member.fail(f"rank {self._member.rank}: {error}")
                 return
+            time.sleep(_PAUSE)
 
-    def _look_at(self, event: Event, deadline: float) -> None:
-        if event.done:
-            self._queued.popleft()
+    def _look_once(self) -> None:
+        begun, event = self.begun, self._event
+        if self.is_watching and event is not None and event.done:
+            self._go_on(event)
             return
         self._comm.check_state()
-        if time.monotonic() > deadline:
+        now, limit = time.monotonic(), self._member.timeout
+        is_late = begun is not None and now - begun > limit
+        if is_late or (self.is_watching and now > self._deadline):
             self._member.fail(
-                f"rank {self._member.rank}: work of NCCL's was queued for "
-                f"{self._member.timeout:g} s and is not done: another rank has not "
-                "queued its part, or its device is busy or lost"
+                f"rank {self._member.rank}: work of NCCL's was queued for {limit:g} s "
+                "and is not done: another rank has not queued its part, or its device "
+                "is busy or lost"
             )
+
+    def _go_on(self, event: Event) -> None:
+        """Watch what was queued behind an event that is done."""
+        if not self.queuing.acquire(blocking=False):
             return
-        time.sleep(_PAUSE)
+        try:
+            self.is_watching, self._event = False, None
+            if self.has_more:
+                self.watch(event.queue.record())
+        finally:
+            self.queuing.release()
 
 
 # ---- joining ----

@@ -9,7 +9,8 @@ from gpuarray._distributed.calls import CollectiveCall, described, error_of
 from gpuarray._distributed.engine import Engine
 from gpuarray._distributed.groups import Group
 from gpuarray._distributed.member import Answer
-from gpuarray._distributed.operands import Shape, Target, check_operand
+from gpuarray._distributed.operands import DType, Shape, Target, in_order
+from gpuarray._distributed.streams import Stream
 from gpuarray._distributed.transport import Broken
 from gpuarray.array import Array
 from gpuarray.dtypes import as_dtype
@@ -29,8 +30,10 @@ class OrderedCalls:
         self._group, self._engine = group, engine
         self._name, self._ranks = name, ranks
         self._parts = 0
-        self._pairs: dict[tuple[int, int], int] = {}
-        group.member.begin_group(name, ranks)
+        member = group.member
+        member.begin_group(name, ranks)
+        self._stream = None if engine.compares_first else member.stream(name, ranks)
+        self._messages: dict[tuple[int, int], _Messages] = {}
 
     @property
     def context(self) -> Context:
@@ -40,29 +43,29 @@ class OrderedCalls:
     # ---- calls ----
 
     def _ask(self, call: CollectiveCall, content: bytes = b"") -> Answer:
+        """Say what is called, and wait for all ranks."""
         self.calls += 1
+        if self._stream is not None:
+            self._stream.add(call.operation, call.detail, None, None)
         return self._group.member.ask(self._name, self.calls, call, content)
-
-    def _pair(self, source: int, target: int) -> tuple[str, list[int]]:
-        """Return the number of the next message between two ranks, and those."""
-        count = self._pairs[source, target] = self._pairs.get((source, target), 0) + 1
-        pair = [self._ranks[source], self._ranks[target]]
-        return f"{count} from {source} to {target}", pair
 
     def _run(
         self,
-        call: CollectiveCall,
+        operation: str,
+        detail: str,
         x: Array,
         move: Callable[[], None],
         shape: Shape | None = None,
     ) -> None:
         """Say what is called, with an array of which dtype and shape, and move it."""
-        call = described(call, x.shape if shape is None else shape, x.dtype)
-        if self._engine.compares_first:
+        shape = x.shape if shape is None else shape
+        member, stream = self._group.member, self._stream
+        if stream is None or not member.is_well:
+            call = described(CollectiveCall(operation, detail), shape, x.dtype)
             self._ask(call)
         else:
             self.calls += 1
-            self._group.member.say(self._name, self.calls, call)
+            call = stream.add(operation, detail, x.dtype, shape).call
         if x.size:
             self._move(self.calls, call, move)
 
@@ -79,41 +82,116 @@ class OrderedCalls:
                 member.fail(f"rank {member.rank} in {call} (call {number}): {broken}")
             raise error_of(str(member.failure), member.rank, number, call) from None
 
-    def _arrive(
-        self,
-        call: CollectiveCall,
-        out: Array | None,
-        axis: int,
-        move: Callable[[Array], None],
-        source: int | None = None,
-    ) -> Array:
-        """Return what comes; without ``out`` the sender says dtype and shape."""
-        name = call.operation if source is None else "recv"
-        if out is not None:
-            check_operand(out, self.context, name)
-            call = described(call, out.shape, out.dtype)
-        else:
-            call = described(call, None, None)
-        pair: list[int] | None = None
-        number: int | str
-        if source is None:
-            self.calls += 1
-            number = self.calls
-        else:
-            number, pair = self._pair(source, self.rank)
-        member = self._group.member
-        if out is not None:
-            target = Target.of(out.shape, out.dtype, self.context, out, name, axis)
-            if self._engine.compares_first:
-                member.ask(self._name, number, call, ranks=pair)
-            else:
-                member.say(self._name, number, call, pair)
-        else:
-            said = member.ask(self._name, number, call, ranks=pair).call
-            shape = said.shape or ()
-            target = Target.of(
-                shape, as_dtype(said.dtype), self.context, None, name, axis
+    # ---- messages ----
+
+    def _between(self, source: int, target: int) -> _Messages:
+        """Return the messages from one rank to another, with one more."""
+        found = self._messages.get((source, target))
+        if found is None:
+            pair = [self._ranks[source], self._ranks[target]]
+            suffix = f" from {source} to {target}"
+            stream = None
+            if self._stream is not None:
+                stream = self._group.member.stream(self._name + suffix, pair, suffix)
+            found = _Messages(pair, suffix, stream)
+            self._messages[source, target] = found
+        found.count += 1
+        return found
+
+    def _message(
+        self, messages: _Messages, call: CollectiveCall, array: Array
+    ) -> CollectiveCall:
+        """Say this rank's part of a message; without a stream wait for the other's."""
+        if messages.stream is None or not self._group.member.is_well:
+            call = described(call, array.shape, array.dtype)
+            self._group.member.ask(
+                self._name, messages.number, call, b"", messages.pair
             )
+            return call
+        record = messages.stream.add(
+            call.operation, call.detail, array.dtype, array.shape
+        )
+        return record.call
+
+    def _send(self, x: Array, rank: int) -> None:
+        messages = self._between(self.rank, rank)
+        call = CollectiveCall("message", f"rank {self.rank} to {rank}")
+        call = self._message(messages, call, x)
+        if x.size:
+            source = in_order(x)
+            self._move(messages.number, call, lambda: self._engine.send(source, rank))
+
+    def _receive(self, rank: int, out: Array | None) -> Array:
+        messages = self._between(rank, self.rank)
+        call = CollectiveCall("message", f"rank {rank} to {self.rank}")
+        asked = described(call, None, None)
+        if out is None and messages.stream is not None:
+            member = self._group.member
+            said = member.learn(messages.stream, messages.count, asked).call
+            out = self._new(said)
+        elif out is None:
+            member = self._group.member
+            number, pair = messages.number, messages.pair
+            said = member.ask(self._name, number, asked, b"", pair).call
+            target = Target.of(*self._known(said), self.context, None, "recv")
+            return self._fill(messages.number, said, target, rank)
+        target = Target.of(out.shape, out.dtype, self.context, out, "recv")
+        call = self._message(messages, call, out)
+        return self._fill(messages.number, call, target, rank)
+
+    def _fill(
+        self, number: str, call: CollectiveCall, target: Target, rank: int
+    ) -> Array:
         if target.block.size:
-            self._move(number, call, lambda: move(target.block))
+            block = target.block
+            self._move(number, call, lambda: self._engine.receive(block, rank))
         return target.finish()
+
+    # ---- what other ranks say ----
+
+    def _known(self, said: CollectiveCall) -> tuple[Shape, DType]:
+        return said.shape or (), as_dtype(said.dtype)
+
+    def _new(self, said: CollectiveCall) -> Array:
+        shape, dtype = self._known(said)
+        return Array.allocate(shape, dtype, self.context)
+
+    def _part_of(self, detail: str, root: int, axis: int, out: Array | None) -> Array:
+        """Return the part that the root scatters, of which it knows dtype and shape."""
+        if out is None and self._stream is not None:
+            call = described(CollectiveCall("scatter", detail), None, None)
+            member = self._group.member
+            out = self._new(member.learn(self._stream, self.calls + 1, call).call)
+        if out is not None:
+            target = Target.of(out.shape, out.dtype, self.context, out, "scatter", axis)
+            block = target.block
+            self._run(
+                "scatter",
+                detail,
+                out,
+                lambda: self._engine.scatter(None, block, root),
+            )
+            return target.finish()
+        call = described(CollectiveCall("scatter", detail), None, None)
+        shape, dtype = self._known(self._ask(call).call)
+        target = Target.of(shape, dtype, self.context, None, "scatter", axis)
+        if target.block.size:
+            block = target.block
+            self._move(
+                self.calls, call, lambda: self._engine.scatter(None, block, root)
+            )
+        return target.finish()
+
+
+class _Messages:
+    """The messages from one rank to another: how many, and the stream that tells."""
+
+    __slots__ = ("count", "pair", "stream", "suffix")
+
+    def __init__(self, pair: list[int], suffix: str, stream: Stream | None) -> None:
+        self.count, self.pair, self.suffix, self.stream = 0, pair, suffix, stream
+
+    @property
+    def number(self) -> str:
+        """The number of the latest."""
+        return f"{self.count}{self.suffix}"

@@ -1,0 +1,165 @@
+"""Streams: the calls of an engine that does not wait, told to the hub behind them.
+
+A call adds one entry to a list; a thread sends the entries of some milliseconds at
+once, eight bytes each and the number of a description that is sent once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import sys
+import threading
+from array import array
+from collections.abc import Callable, Sequence
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from gpuarray._distributed.calls import CollectiveCall
+from gpuarray._distributed.frames import Message
+
+DIGEST = 8  # bytes
+_PAUSE = 0.01
+
+Send = Callable[[Message, bytes], None]
+
+
+class Record:
+    """A call of one kind, from one line: its digest, number and description."""
+
+    __slots__ = ("call", "digest", "number")
+
+    def __init__(self, number: int, call: CollectiveCall) -> None:
+        told = call.operation, call.detail, call.dtype, call.shape
+        said = repr(told).encode()
+        self.digest = hashlib.blake2b(said, digest_size=DIGEST).digest()
+        self.number, self.call = number, call
+
+
+class Stream:
+    """The calls of a communicator, or the messages from one rank to another."""
+
+    __slots__ = ("_teller", "entries", "is_new", "name", "ranks", "suffix")
+
+    def __init__(
+        self, teller: Teller, name: str, ranks: Sequence[int], suffix: str
+    ) -> None:
+        self._teller = teller
+        self.name, self.ranks, self.suffix = name, list(ranks), suffix
+        self.entries: list[Record] = []
+        self.is_new = True
+
+    def add(
+        self,
+        operation: str,
+        detail: str,
+        dtype: np.dtype[Any] | None,
+        shape: tuple[int, ...] | None,
+    ) -> Record:
+        """Add a call, with the line that made it; return its record."""
+        frame = sys._getframe(1)
+        while f"{frame.f_globals.get('__name__', '')}.".startswith("gpuarray."):
+            if frame.f_back is None:
+                break
+            frame = frame.f_back
+        key = operation, detail, dtype, shape, frame.f_code, frame.f_lineno
+        record = self._teller.records.get(key)
+        if record is None:
+            record = self._teller.record(key)
+        self.entries.append(record)
+        if not self._teller.has_some:
+            self._teller.wake()
+        return record
+
+
+Key = tuple[str, str, "np.dtype[Any] | None", tuple[int, ...] | None, CodeType, int]
+
+
+class Teller:
+    """A thread that tells the hub the entries of all streams of this rank."""
+
+    def __init__(self, send: Send) -> None:
+        self.records: dict[Key, Record] = {}
+        self.has_some = False
+        self._send = send
+        self._streams: list[Stream] = []
+        self._untold: list[Record] = []
+        self._lock = threading.Lock()
+        self._some, self._ends = threading.Event(), threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def stream(self, name: str, ranks: Sequence[int], suffix: str = "") -> Stream:
+        """Return a new stream of some ranks."""
+        made = Stream(self, name, ranks, suffix)
+        with self._lock:
+            self._streams.append(made)
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._run, name="gpuarray-distributed-teller", daemon=True
+                )
+                self._thread.start()
+        return made
+
+    def record(self, key: Key) -> Record:
+        """Return a new record, whose description goes with the next frame."""
+        operation, detail, dtype, shape, code, number = key
+        line = f"{code.co_filename}:{number}"
+        name = None if dtype is None else dtype.name
+        call = CollectiveCall(operation, detail, name, shape, line)
+        with self._lock:
+            made = Record(len(self.records), call)
+            self.records[key] = made
+            self._untold.append(made)
+        return made
+
+    def wake(self) -> None:
+        """Have what was added told soon."""
+        self.has_some = True
+        self._some.set()
+
+    def tell(self) -> None:
+        """Tell the hub what was added."""
+        with self._lock:
+            self.has_some = False
+            for stream in self._streams:
+                if count := len(stream.entries):
+                    entries = stream.entries[:count]
+                    del stream.entries[:count]
+                    self._tell(stream, entries)
+
+    def close(self) -> None:
+        """Tell the rest, and end the thread."""
+        self._ends.set()
+        self._some.set()
+        if self._thread is not None:
+            self._thread.join(5)
+            self.tell()
+
+    def _tell(self, stream: Stream, entries: list[Record]) -> None:
+        untold, self._untold = self._untold, []
+        message: Message = {
+            "kind": "stream",
+            "stream": stream.name,
+            "records": [[one.number, one.call.as_json()] for one in untold],
+        }
+        if stream.is_new:
+            message |= {"ranks": stream.ranks, "suffix": stream.suffix}
+            stream.is_new = False
+        numbers = struct.pack(f"!{len(entries)}I", *(one.number for one in entries))
+        self._send(message, b"".join(one.digest for one in entries) + numbers)
+
+    def _run(self) -> None:
+        while not self._ends.is_set():
+            self._some.wait()
+            self._ends.wait(_PAUSE)
+            self._some.clear()
+            self.tell()
+
+
+def unpacked(content: bytes) -> tuple[bytes, array[int]]:
+    """Return the digests and the records' numbers of a frame."""
+    count = len(content) // (DIGEST + 4)
+    numbers = array("I", struct.unpack(f"!{count}I", content[DIGEST * count :]))
+    return content[: DIGEST * count], numbers
