@@ -3,15 +3,17 @@
  * column. SP_FORM 0: `lines` are where rows begin; 1: COO, the rows of the values. */
 #include "tile_rows.cl.h"
 
+#define SP_AHEAD 4
+
 #if SP_MAKES == 0
 #define SP_MADE SP_INDEX
-#define SP_MAKE(k, row) out[k] = (SP_INDEX)(row)
+#define SP_MAKE(k, own, row) out[k] = (SP_INDEX)(row)
 #elif SP_MAKES == 1
 #define SP_MADE SP_PAIR
-#define SP_MAKE(k, row) SP_JOIN(out[k], given[k], row)
+#define SP_MAKE(k, own, row) SP_JOIN(out[k], own, row)
 #else
 #define SP_MADE SP_KEY
-#define SP_MAKE(k, row) out[k] = (SP_KEY)(row) << bits | (SP_KEY)given[k]
+#define SP_MAKE(k, own, row) out[k] = (SP_KEY)(row) << bits | (SP_KEY)(own)
 #endif
 
 KERNEL void SP_NAME(GLOBAL_MEM SP_MADE *out, ga_size out_off,
@@ -30,7 +32,7 @@ KERNEL void SP_NAME(GLOBAL_MEM SP_MADE *out, ga_size out_off,
 #if SP_FORM
   (void)rows;
   SP_EACH(k, n) {
-    SP_MAKE(k, (SP_COUNT)lines[k]);
+    SP_MAKE(k, given[k], (SP_COUNT)lines[k]);
   }
 #elif SP_IS_CPU
   const ga_ulong first = SP_ITEM * n / SP_ITEMS, end = (SP_ITEM + 1) * n / SP_ITEMS;
@@ -39,7 +41,7 @@ KERNEL void SP_NAME(GLOBAL_MEM SP_MADE *out, ga_size out_off,
   for (ga_ulong k = first; k < end; k++) {
     while (row + 1 < (SP_COUNT)rows && (SP_COUNT)lines[row + 1] <= (SP_COUNT)k)
       row++;
-    SP_MAKE(k, row);
+    SP_MAKE(k, given[k], row);
   }
 #else
   for (ga_ulong tile = GID_0; tile * SP_TILE < n; tile += GDIM_0) {
@@ -47,8 +49,18 @@ KERNEL void SP_NAME(GLOBAL_MEM SP_MADE *out, ga_size out_off,
     const SP_COUNT end = first + (left < SP_TILE ? left : SP_TILE);
     SP_COUNT from;
     SP_TILE_ROWS(from, lines, rows, first, end)
-    for (SP_COUNT k = first + (SP_COUNT)LID_0; k < end; k += SP_THREADS)
-      SP_MAKE(k, SP_TILE_ROW(from, rows, k - first));
+    for (SP_COUNT k = first + (SP_COUNT)LID_0; k < end; k += SP_AHEAD * SP_THREADS) {
+#if SP_MAKES
+      SP_GIVEN own[SP_AHEAD]; /* loads before stores, behind which they would wait */
+      for (ga_uint u = 0; u < SP_AHEAD; u++)
+        own[u] = given[end - k > u * SP_THREADS ? k + u * SP_THREADS : k];
+#endif
+      for (ga_uint u = 0; u < SP_AHEAD; u++) {
+        const SP_COUNT at = k + u * SP_THREADS;
+        if (at < end)
+          SP_MAKE(at, own[u], SP_TILE_ROW(from, rows, at - first));
+      }
+    }
     local_barrier();
   }
 #endif
