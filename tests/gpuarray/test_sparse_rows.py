@@ -155,7 +155,7 @@ def test_long_triangular_systems(context, dtype):
                 assert_same(np.asarray(x), expected.astype(dtype), rtol=tolerance)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
 def test_few_columns_by_vectors(context, dtype):
     """Columns in whole vectors, single ones, and what is left; both sides."""
     rng = np.random.default_rng(12)
@@ -178,7 +178,7 @@ def test_few_columns_by_vectors(context, dtype):
             assert_same(np.asarray(left), (host @ x + 2).T.astype(dtype), exact=True)
 
 
-@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "float32"])
+@pytest.mark.parametrize("dtype", ["bool", "int64", "float32"])
 def test_extremes_of_lines(context, dtype):
     """Of stored values alone; nan wins, and lines without values have the identity."""
     host = drawn((30, 40), 0.2, "float64")

@@ -1,7 +1,7 @@
 /* Solves triangular systems in place on processors, row by row: an item has SP_PER
  * columns of x at a time. SP_FORM: bit 0 upper, bit 1 ones for the diagonal. Values of
  * the other triangle are not read; those of a place are summed. */
-#include "group_words.cl.h"
+#include "../group_words.cl.h"
 
 KERNEL void SP_NAME(GLOBAL_MEM SP_VALUE *x, ga_size x_off,
                     GLOBAL_MEM const SP_VALUE *values, ga_size values_off,

@@ -1,7 +1,7 @@
 /* Products of compressed rows on processors: an item takes adjacent rows with its share
  * of rows and values. Of several columns of x it takes SP_PER vectors at a time, then
  * single vectors, then what is left of a row. */
-#include "row_words.cl.h"
+#include "../row_words.cl.h"
 #include "shares_cpu.cl.h"
 
 #define SP_BEGIN(row) indptr[row]

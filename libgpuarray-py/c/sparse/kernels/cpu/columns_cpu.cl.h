@@ -1,7 +1,7 @@
 /* Products x A of at most SP_WIDTH rows of x with compressed rows, on processors: each
  * item adds its share of rows to a part of its own, of SP_WIDTH elements for each
  * column; with SP_IS_SUM, in a later launch, the parts are added up in order. */
-#include "row_words.cl.h"
+#include "../row_words.cl.h"
 
 #ifdef SP_VECTOR
 #define SP_IS_WIDE (SP_FORM == 0 && SP_WIDTH >= 8)
