@@ -166,6 +166,15 @@ def one_is_killed(comm, x):
     raises(comm, "ended without a word", comm.barrier)
 
 
+def first_is_killed(comm, x):
+    """Rank 0 is killed, and with it the hub."""
+    comm.barrier()
+    if comm.rank == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    text = "rank 0, which compares the calls of ranks, ended without a word"
+    raises(comm, text, lambda: [comm.all_reduce(x) for _ in range(3)])
+
+
 def one_program_fails(comm, x):
     """One rank's program ends with an error that nobody catches."""
     comm.barrier()
@@ -188,9 +197,11 @@ FAULTS = (
     one_is_stopped,
     both_send,
     one_program_fails,
+    first_is_killed,
     one_is_killed,
 )
-ALL = [fault.__name__ for fault in FAULTS if fault is not one_program_fails]
+ALONE = one_program_fails, first_is_killed
+ALL = [fault.__name__ for fault in FAULTS if fault not in ALONE]
 SHORT = one_is_late, one_is_stopped, both_send
 
 

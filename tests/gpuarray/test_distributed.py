@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -19,7 +20,7 @@ import gpuarray
 import numpy as np
 import pytest
 from gpuarray import distributed
-from gpuarray._distributed import frames, launchers, opening
+from gpuarray._distributed import frames, launchers, nccl, opening
 from gpuarray._distributed.hub import Hub
 from gpuarray._distributed.member import Member
 from gpuarray._distributed.rendezvous import Rendezvous
@@ -162,6 +163,13 @@ def test_a_program_that_fails(first_context):
     statuses, texts = run("rank_faults.py", torchrun(2), *arguments)
     assert statuses == [0, 1], "\n".join(texts)
     assert "ValueError: out of data" in texts[1]
+
+
+@pytest.mark.parametrize("more", [(), ("--queued",)])
+def test_the_first_rank_is_killed(first_context, more):
+    arguments = "--context", first_context.name, "--fault", "first_is_killed", *more
+    statuses, texts = run("rank_faults.py", torchrun(2), *arguments)
+    assert statuses == [-signal.SIGKILL, 0], "\n".join(texts)
 
 
 def test_faults_of_ranks_by_mpi(first_context):
@@ -370,10 +378,10 @@ def test_ranks_that_do_not_come():
         Rendezvous("no.such.host.invalid", [port], "job", 0, 2, 0.2)
 
 
-def met(rank, size, results, job="job", port=0):
+def met(rank, size, results, job, port, limit):
     """A rank of a rendezvous, in a thread."""
     try:
-        meeting = Rendezvous("localhost", range(port, port + 3), job, rank, size, 1)
+        meeting = Rendezvous("localhost", range(port, port + 3), job, rank, size, limit)
         results[rank] = meeting.exchange(b"x" * rank)
         meeting.close()
     except gpuarray.DistributedError as error:
@@ -400,7 +408,7 @@ def test_a_stranger_at_the_port():
             connection.close()
 
         threading.Thread(target=strange, daemon=True).start()
-        several = [(rank, 2, results, "job", port) for rank in range(2)]
+        several = [(rank, 2, results, "job", port, 20) for rank in range(2)]
         in_threads(met, several)
     assert results == {0: [b"", b"x"], 1: [b"", b"x"]}
 
@@ -427,9 +435,28 @@ def test_a_rank_that_meets_itself():
         mirror.shutdown(socket.SHUT_RDWR)
 
 
+def test_a_rank_that_gave_up_while_it_was_admitted():
+    """It comes again, and is let in."""
+    port, results = free_port(), {}
+    first = threading.Thread(target=met, args=(0, 2, results, "job", port, 20))
+    first.start()
+    hello = frames.encode({"job": "job", "rank": 1, "size": 2})
+    while True:
+        try:
+            with socket.create_connection(("127.0.0.1", port)) as connection:
+                connection.sendall(hello)
+            break
+        except OSError:
+            time.sleep(0.01)
+    met(1, 2, results, "job", port, 20)
+    first.join()
+    assert results == {0: [b"", b"x"], 1: [b"", b"x"]}
+
+
 def test_ranks_that_disagree_on_their_number():
     port, results = free_port(), {}
-    in_threads(met, [(0, 2, results, "job", port), (2, 3, results, "job", port)])
+    several = [(0, 2, results, "job", port, 1), (2, 3, results, "job", port, 1)]
+    in_threads(met, several)
     assert "it is rank 2 of 3 ranks where rank 0 has 2" in results[2]
     assert "for rank 1 of 2 ranks" in results[0]
 
@@ -459,6 +486,18 @@ def test_a_rank_that_joins_a_failed_group():
     for member in (first, second):
         member.close("has left")
     hub.close(5.0)
+
+
+def test_which_nccls_are_in_the_process(monkeypatch):
+    maps = (
+        "7f00-7f01 r-xp 0 00:00 0    /a/nvidia/nccl/lib/libnccl.so.2\n"
+        "7f02-7f03 r-xp 0 00:00 0    /b/libnccl.so.2.28.9\n"
+        "7f04-7f05 r-xp 0 00:00 0    /b/libnccl.so.2.28.9\n"
+        "7f06-7f07 r-xp 0 00:00 0    /b/libnccl-net.so\n"
+    )
+    monkeypatch.setattr(Path, "read_text", lambda self, **_: maps)
+    found = ["/a/nvidia/nccl/lib/libnccl.so.2", "/b/libnccl.so.2.28.9"]
+    assert nccl.libraries() == found
 
 
 def test_frames_in_pieces():

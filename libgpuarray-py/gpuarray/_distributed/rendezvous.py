@@ -15,6 +15,8 @@ from gpuarray._distributed.calls import listed
 from gpuarray.errors import DistributedError
 
 _PAUSE = 0.05
+_PATIENCE = 2.0
+"""Seconds that one side waits for the other's word while they meet."""
 
 
 class Rendezvous:
@@ -87,7 +89,7 @@ class Rendezvous:
                 listener.settimeout(frames.left(deadline))
                 try:
                     connection, _ = listener.accept()
-                    hello, _ = frames.receive(connection, time.monotonic() + 5)
+                    self._admit(frames.tune(connection))
                 except (OSError, frames.Closed):
                     if time.monotonic() < deadline:
                         continue
@@ -96,15 +98,27 @@ class Rendezvous:
                         f"init: rank 0 waited {self._timeout:g} s at {self._where} for "
                         f"{listed(missing)} of {self.size} ranks; were they started?"
                     ) from None
-                self._admit(frames.tune(connection), hello)
 
-    def _admit(self, connection: socket.socket, hello: frames.Message) -> None:
+    def _admit(self, connection: socket.socket) -> None:
+        """Take in a rank that says who it is, and that it has heard the answer."""
+        try:
+            hello, _ = frames.receive(connection, time.monotonic() + _PATIENCE)
+            if self._answer(connection, hello):
+                frames.receive(connection, time.monotonic() + _PATIENCE)
+                self._others[int(hello["rank"])] = connection
+                return
+        except BaseException:
+            connection.close()
+            raise
+        connection.close()
+
+    def _answer(self, connection: socket.socket, hello: frames.Message) -> bool:
+        """Tell one who has come whether it is a rank of this job; return that."""
         rank, is_ours = hello.get("rank"), frames.same(hello.get("job"), self._job)
         fits = rank in self._in_order() and hello.get("size") == self.size
         if is_ours and fits and rank not in self._others:
             connection.sendall(frames.encode({"admitted": self._job}))
-            self._others[rank] = connection  # type: ignore[index]
-            return
+            return True
         twice = rank in self._others or rank == 0
         why = "another job"
         if is_ours:
@@ -113,7 +127,7 @@ class Rendezvous:
             )
             why = f"a second rank {rank}" if fits and twice else why
         connection.sendall(frames.encode({"why": why, "final": is_ours}))
-        connection.close()
+        return False
 
     # ---- the others ----
 
@@ -136,11 +150,13 @@ class Rendezvous:
     def _try(
         self, host: str, port: int, hello: bytes, deadline: float
     ) -> socket.socket | None:
-        limit = min(frames.left(deadline), 5.0)
+        limit = min(frames.left(deadline), _PATIENCE)
         connection = frames.tune(socket.create_connection((host, port), limit))
         try:
             connection.sendall(hello)
             answer, _ = frames.receive(connection, time.monotonic() + limit)
+            if "admitted" in answer:
+                connection.sendall(frames.encode({}))
         except BaseException:
             connection.close()
             raise
