@@ -27,11 +27,8 @@
     const SP_COUNT from = starts[owner] + (SP_COUNT)(done + t);                        \
     const SP_COUNT column =                                                            \
         from < (SP_COUNT)bn ? (SP_COUNT)b_indices[from] : (SP_COUNT)columns;           \
-    if (column < (SP_COUNT)columns) {                                                  \
-      const ga_uint bit = 1u << column % 32;                                           \
-      if (!(bits[column / 32] & bit))                                                  \
-        atom_or_Ig(bits + column / 32, bit);                                           \
-    }                                                                                  \
+    if (column < (SP_COUNT)columns)                                                    \
+      atom_or_Ig(bits + column / 32, 1u << column % 32);                               \
   }
 
 #define SP_SUM_UP                                                                      \
