@@ -23,6 +23,7 @@ from gpuarray.compiler import (
     random as random,
     sandbox as sandbox,
     scan_module as scan_module,
+    sparse as sparse,
     tensor as tensor,
 )
 from gpuarray.compiler.compile import (
@@ -99,6 +100,5 @@ _asarray = _asarray_of
 _names.suggest_names(
     __name__,
     "compile cops d3viz gpuarray gpukernels gradient ifelse printing profiling random "
-    "sandbox scan_module tensor",
+    "sandbox scan_module sparse tensor",
 )
-_names.refuse_what_is_to_come()

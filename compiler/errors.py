@@ -160,11 +160,7 @@ class TestValueError(CompilerError, AttributeError):
 
 
 class UnknownNameError(CompilerError, UnknownName):
-    """A name is unknown, or planned."""
-
-
-class ToComeError(CompilerError, ImportError):
-    """A module is planned; the message says for when."""
+    """A name is unknown."""
 
 
 def made_at(message: str, trace: object) -> str:

@@ -1,28 +1,12 @@
-"""Unknown names of the compiler's modules: similar names, and planned ones.
-
-`TO_COME` is the one list of Theano's names that are planned. A module that calls
-``suggest_names(__name__)`` raises errors for them; an import of one as a module is
-refused by the last finder.
-"""
+"""Unknown names of the compiler's modules: errors that suggest similar names."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from typing import NoReturn
 
-from gpuarray.compiler.errors import ToComeError, UnknownNameError
+from gpuarray.compiler.errors import UnknownNameError
 from gpuarray.errors import public_names
-
-ROOT = "gpuarray.compiler"
-PAGE = "docs/compiler/for-those-who-know-theano.md"
-
-_TO_COME = {
-    "sparse matrices": "sparse",
-}
-
-TO_COME = {name: what for what, names in _TO_COME.items() for name in names.split()}
-"""The topic of a planned name of Theano's, by its path in the package."""
 
 
 def suggest_names(module: str, modules: str = "") -> None:
@@ -42,36 +26,5 @@ def suggest_names(module: str, modules: str = "") -> None:
 
 
 def unknown_name(module: str, name: str) -> UnknownNameError:
-    """Return the error for a missing name: similar names, or the plan."""
-    owner, plan = f"module {module!r}", _to_come(f"{module}.{name}")
-    if plan is not None:
-        return UnknownNameError(owner, name, instead=f" yet: {plan}")
-    return UnknownNameError(owner, name, sys.modules[module])
-
-
-def _to_come(path: str) -> str | None:
-    """Return the message for a name that is planned, or one within it."""
-    parts = path.removeprefix(f"{ROOT}.").split(".")
-    for count in range(1, len(parts) + 1):
-        what = TO_COME.get(".".join(parts[:count]))
-        if what is not None:
-            return f"it comes with {what}; see {PAGE}"
-    return None
-
-
-class Refusing:
-    """A finder for `sys.meta_path` that refuses planned modules."""
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: object = None
-    ) -> None:
-        """Return None, but raise ImportError for a planned module."""
-        plan = _to_come(name) if name.startswith(f"{ROOT}.") else None
-        if plan is not None:
-            raise ToComeError(f"{name} is not offered yet: {plan}", name=name)
-
-
-def refuse_what_is_to_come() -> None:
-    """Add the finder of planned modules as the last one."""
-    if not any(isinstance(finder, Refusing) for finder in sys.meta_path):
-        sys.meta_path.append(Refusing())
+    """Return the error for a missing name, with similar names."""
+    return UnknownNameError(f"module {module!r}", name, sys.modules[module])

@@ -15,6 +15,16 @@ from gpuarray._kernels.argument_conversion import has_dtype
 from gpuarray.compiler.errors import CompilerError, GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.graph.types import TensorType, dtype_name, generic
+from gpuarray.compiler.ops.shape.shape import shape_i
+from gpuarray.compiler.ops.sparse.types import (
+    FORMATS,
+    PARTS,
+    SparseType,
+    SparseVariable,
+    is_sparse_value,
+    parts_of_value,
+)
+from gpuarray.compiler.ops.sparse.values import assembled, canonical_value
 
 Value = Any  # np.ndarray | Array
 Turn = Any  # threading.RLock, which is no type
@@ -199,6 +209,98 @@ class SharedObject(SharedVariable):
         raise GraphTypeError(f"zero: {self} is {self.type}, expected an array")
 
 
+class SparseSharedVariable(SparseVariable, SharedVariable):
+    """A shared variable with a sparse matrix, kept as its arrays.
+
+    Its values are canonical: indices in order, and none twice in a row.
+    """
+
+    def __init__(
+        self,
+        type: SparseType,
+        name: str | None,
+        stored: Sequence[SharedVariable],
+        strict: bool = False,
+        allow_downcast: bool | None = None,
+    ) -> None:
+        self.stored = tuple(stored)
+        container = stored[0].container
+        super().__init__(type, name, container, strict, allow_downcast)
+        for variable in stored[1:3]:
+            variable.tag.is_canonical = True
+
+    @property
+    def parts(self) -> Sequence[Variable]:
+        """The shared variables of its arrays, and its other length.
+
+        That is the length of the last one, which the host knows without waiting.
+        """
+        *arrays, extent = self.stored
+        return [*arrays, shape_i(extent, 0)]
+
+    def get_value(
+        self, borrow: bool = False, return_internal_type: bool = False
+    ) -> Any:
+        """Return the matrix, of scipy; with ``return_internal_type`` of the device.
+
+        That is a `gpuarray.sparse.csr_array` (or csc_array) where the arrays are on a
+        context.
+        """
+        arrays = [v.get_value(borrow, return_internal_type) for v in self.stored]
+        return assembled(self.type.format, arrays)
+
+    def set_value(self, new_value: Any, borrow: bool = False) -> None:
+        """Set the value to another matrix, of the same dtype and any shape.
+
+        Raises TypeError for another dtype, or what is no sparse matrix.
+        """
+        try:
+            value = self.type.filter(new_value, self.strict, self.allow_downcast)
+        except CompilerError as error:
+            raise type(error)(f"set_value: {self}: {error}") from None
+        *arrays, minor = parts_of_value(canonical_value(value))
+        for variable, array in zip(self.stored, arrays, strict=False):
+            variable.set_value(array, borrow=borrow and value is new_value)
+        self.stored[3].set_value(np.zeros(minor, "int8"), borrow=True)
+
+    def zero(self, borrow: bool = False) -> None:
+        """Set every stored value to 0; the places stay."""
+        self.stored[0].zero(borrow)
+
+    def clone(self, name: str | None = None) -> SparseSharedVariable:
+        """Return a variable over the same containers."""
+        named = self.name if name is None else name
+        options = (self.strict, self.allow_downcast)
+        copy = SparseSharedVariable(self.type, named, self.stored, *options)
+        copy.tag = SimpleNamespace(**vars(self.tag))
+        return copy
+
+
+def shared_matrix(
+    value: Any,
+    name: str | None,
+    strict: bool,
+    allow_downcast: bool | None,
+    borrow: bool,
+    target: str | None,
+) -> SparseSharedVariable:
+    """Return a shared variable of a sparse matrix."""
+    matrix = value if value.format in FORMATS else value.tocsr()
+    kind = SparseType(matrix.format, matrix.dtype)
+    *kinds, _ = kind.part_types
+    stored = [
+        SharedVariable(
+            part, f"{name}.{what}" if name else None, Container(None, target)
+        )
+        for part, what in zip(
+            (*kinds, TensorType("int8", (False,))), PARTS, strict=True
+        )
+    ]
+    variable = SparseSharedVariable(kind, name, stored, strict, allow_downcast)
+    variable.set_value(matrix, borrow=borrow or matrix is not value)
+    return variable
+
+
 def is_object(value: Any, array: Any) -> bool:
     """Return True if a value, converted to ``array``, is no array, number or list."""
     if isinstance(value, (np.ndarray, np.generic, list, tuple)):
@@ -224,6 +326,7 @@ def shared(
     Functions move it to the context ``target`` when they first need it there: None is
     the default context, ``"cpu"`` keeps it on the host.
 
+    For a sparse matrix, of scipy.sparse or gpuarray.sparse, it is a sparse variable.
     For any other object, such as a text or a dict, it is a variable of the type
     `Generic`, which no function computes with.
     """
@@ -232,6 +335,10 @@ def shared(
             f"shared: given the variable {value}, expected a value: a number or an "
             "array"
         )
+    if is_sparse_value(value):
+        if broadcastable is not None:
+            raise GraphValueError("shared: a sparse matrix has no broadcastable axes")
+        return shared_matrix(value, name, strict, allow_downcast, borrow, target)
     array = value if isinstance(value, Array) else np.asarray(value)
     if is_object(value, array) and broadcastable is None and target is None:
         holder = SharedObject(generic, name, Container(None, "cpu"))

@@ -396,7 +396,7 @@ def _holds(variable: Variable) -> bool:
     if _is_truth(variable):
         return True
     if isinstance(variable, Constant):
-        return not np.all(variable.data)
+        return not variable.is_sparse and not np.all(variable.data)
     owner = variable.owner
     if owner is None:
         return False

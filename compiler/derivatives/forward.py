@@ -11,7 +11,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from gpuarray.compiler.derivatives import choices
-from gpuarray.compiler.derivatives.node import carries, fitted, is_null, pulled_back
+from gpuarray.compiler.derivatives.node import (
+    carries,
+    fitted,
+    is_null,
+    pulled_back,
+    total,
+)
 from gpuarray.compiler.derivatives.reverse import (
     ReturnDisconnected,
     absent,
@@ -45,8 +51,7 @@ from gpuarray.compiler.graph.traverse import (
     toposort,
 )
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.variables.basic import as_tensor_variable
-from gpuarray.compiler.ops.variables.transfer import like
+from gpuarray.compiler.ops.sparse import matrix
 
 Directions = dict[Variable, Variable]
 DisconnectedOutputs = Literal["raise", "ignore"]
@@ -127,7 +132,7 @@ def _directions(wrt: Any, eval_points: Any) -> Directions:
     for variable, point in zip(variables, points, strict=True):
         if point is None:
             continue
-        direction = as_tensor_variable(point)
+        direction = matrix.as_either(point)
         if direction.type.ndim != variable.type.ndim:
             raise GraphValueError(
                 f"Rop: the direction of {variable} of {variable.type} is {direction} "
@@ -256,8 +261,9 @@ def by_two_passes(
     seeds: Directions = {}
     for term, direction in zip(terms, directions, strict=True):
         if term is not None and direction is not None:
+            direction = matrix.stored_as(direction, term)
             known = seeds.get(term)
-            seeds[term] = direction if known is None else known + direction
+            seeds[term] = direction if known is None else total(known, direction, term)
     edge = [*node.inputs, *node.outputs, *seeds.values()]
     with traced_as(node.trace):
         try:
@@ -285,7 +291,7 @@ def _with_zeros(
     """
     behind = ancestors(terms.values(), blockers=edge)
     zeros = {
-        variable: like(math.zeros_like(places[variable]), variable.type)
+        variable: fitted(math.zeros_like(places[variable]), variable)
         for variable in behind
         if variable in places
     }

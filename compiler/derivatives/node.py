@@ -27,7 +27,6 @@ from gpuarray.compiler.graph.core import (
     traced_as,
 )
 from gpuarray.compiler.graph.disconnected import DisconnectedType, NullType
-from gpuarray.compiler.graph.types import ArrayType
 from gpuarray.compiler.ops.broadcast import broadcast
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.elemwise.elemwise import Composite, Elemwise
@@ -36,6 +35,7 @@ from gpuarray.compiler.ops.random.draws import draw_at, gamma_slope
 from gpuarray.compiler.ops.reduce import reduce
 from gpuarray.compiler.ops.scan.products import slope_of_product
 from gpuarray.compiler.ops.shape import shape
+from gpuarray.compiler.ops.sparse import matrix
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 from gpuarray.compiler.ops.variables.transfer import like
 from gpuarray.scalars import Scalar
@@ -62,8 +62,7 @@ fill_namespace()
 
 def is_complex(variable: Variable) -> bool:
     """Return True if the variable is complex."""
-    kind = variable.type
-    return isinstance(kind, ArrayType) and kind.dtype.startswith("complex")
+    return bool(getattr(variable.type, "is_complex", False))
 
 
 def carries(variable: Variable) -> bool:
@@ -275,6 +274,8 @@ def fitted(term: Any, variable: Variable) -> Variable:
     """
     if isinstance(term, Variable) and term.type == variable.type:
         return term
+    if variable.is_sparse:
+        return matrix.gradient_of_kind(term, variable)
     g = as_tensor_variable(term)
     missing = variable.type.ndim - g.type.ndim
     if missing > 0:
@@ -309,5 +310,7 @@ def total(before: Variable | None, term: Variable, variable: Variable) -> Variab
     if is_null(before):
         return before
     with traced_as(getattr(variable.tag, "trace", None)):
+        if variable.is_sparse:
+            return matrix.summed(before, term)
         together = choices.added(before, term)
         return fitted(before + term if together is None else together, variable)

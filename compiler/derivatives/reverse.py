@@ -37,6 +37,7 @@ from gpuarray.compiler.graph.core import (
 from gpuarray.compiler.graph.disconnected import disconnected_type
 from gpuarray.compiler.graph.traverse import clone_replace, toposort
 from gpuarray.compiler.ops.elemwise import math
+from gpuarray.compiler.ops.sparse import matrix
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 Disconnected = Literal["raise", "warn", "ignore"]
@@ -288,7 +289,7 @@ def _seeds(cost: Variable | None, known: Mapping[Variable, Any]) -> GradientOf:
 def _known(variable: Variable, gradient: Any) -> Variable:
     """Return a known gradient in the type of its variable, checked to have its axes."""
     (checked,) = listed(variable, "grad: known_grads")
-    point = as_tensor_variable(gradient)
+    point = matrix.as_either(gradient)
     if point.type.ndim != checked.type.ndim:
         raise GraphTypeError(
             f"grad: the known gradient of {checked} of {checked.type} is {point} of "

@@ -27,6 +27,7 @@ from gpuarray.compiler.function.arguments import (
 )
 from gpuarray.compiler.function.former_names import with_current_names
 from gpuarray.compiler.function.interface import In, Interface, swapped
+from gpuarray.compiler.function.packing import arrays_of
 from gpuarray.compiler.function.pruning import pruned
 from gpuarray.compiler.function.saving import File, save
 from gpuarray.compiler.function.values import (
@@ -133,7 +134,7 @@ class Function(Straight):
             self.plan, self._place, self._interface.is_part
         )
         self._fast = self._fast_runner()
-        if self._n_given >= 0 and self._keys is None:
+        if self._n_given >= 0 and self._keys is None and not self._interface.packing:
             self._straight = self._fast
         return self._executable
 
@@ -173,6 +174,20 @@ class Function(Straight):
 
     def _call(self, *args: Any, **named: Any) -> Any:
         """Run on ``args``; named inputs may be keyword arguments."""
+        packing = self._interface.packing
+        if packing is None:
+            return self._call_arrays(args, named)
+        rest = dict(named)
+        chosen = rest.pop("output_subset", None)
+        flat, by_name = packing.arguments(self.name, args, rest)
+        if chosen is None:
+            return packing.returned(self._call_arrays(flat, by_name))
+        places, formats = packing.subset(chosen)
+        results = self._call_arrays(flat, {**by_name, "output_subset": places})
+        return packing.results(results, formats)
+
+    def _call_arrays(self, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
+        """Run on arrays, and return arrays."""
         if not named and len(args) == self._n_given:
             if self._straight is not None:  # C has tried these arguments already
                 return self._run_slowly(args, self._executable)
@@ -315,6 +330,7 @@ class Function(Straight):
             to_host=tuple(interface.to_host[i] for i in places),
             form=tuple(form[i] for i in places) if self._keys and form else "list",
             is_part=True,
+            packing=None,
         )
         plan = pruned(self.plan, [*places, *after])
         return Function(
@@ -337,7 +353,7 @@ class Function(Straight):
         for what lies between inputs and outputs. ``profile`` is as of `function`; by
         default the copy of a function that is profiled has a profile of its own.
         """
-        interface = swapped(self._interface, dict(swap or {}))
+        interface = swapped(self._interface, arrays_of(swap or {}))
         plan = self.plan
         if delete_updates:
             plan = pruned(plan, range(self._n_outputs))
@@ -391,12 +407,14 @@ class Function(Straight):
     @property
     def inputs(self) -> tuple[In, ...]:
         """The inputs, in the order of the call."""
-        return self._interface.inputs
+        packing = self._interface.packing
+        given: tuple[In, ...] = (packing or self._interface).inputs
+        return given
 
     @property
     def variables(self) -> list[Variable]:
         """The symbolic inputs."""
-        return [spec.variable for spec in self._interface.inputs]
+        return [spec.variable for spec in self.inputs]
 
     @property
     def next_values(self) -> dict[int, int]:
@@ -493,7 +511,7 @@ class Function(Straight):
         self.trust_input = state["trust_input"]
 
     def __repr__(self) -> str:
-        inputs = ", ".join(map(str, self._interface.inputs))
+        inputs = ", ".join(map(str, self.inputs))
         place = self._place
         where = place.name if isinstance(place, Context) else place
         return f"<function {self.name}({inputs}) on {where}>"

@@ -18,6 +18,7 @@ from gpuarray.compiler.graph.traverse import (
     clone_replace,
 )
 from gpuarray.compiler.graph.types import ArrayType, Generic, GpuArrayType
+from gpuarray.compiler.ops.sparse.matrix import as_sparse_variable, is_sparse
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 Pairs = Mapping[Any, Any] | Iterable[tuple[Any, Any]]
@@ -77,6 +78,9 @@ def value_for(variable: Variable, value: Any) -> Variable:
     has_variables = isinstance(value, list | tuple) and any(
         isinstance(item, Variable | Apply) for item in value
     )
+    if is_sparse(variable):
+        matrix: Variable = as_sparse_variable(value)
+        return matrix
     if has_variables or not isinstance(variable.type, ArrayType):
         constant: Variable = as_tensor_variable(value)
         return constant
@@ -87,6 +91,8 @@ def value_for(variable: Variable, value: Any) -> Variable:
 
 def fits(kind: ArrayType, place: ArrayType) -> bool:
     """True if values of a type fit the type ``place``, on any context."""
+    if getattr(kind, "format", None) != getattr(place, "format", None):
+        return False
     return (
         kind.dtype == place.dtype
         and kind.ndim == place.ndim

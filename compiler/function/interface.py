@@ -48,6 +48,8 @@ class In:
     implicit: bool | None = None
     borrow: bool | None = None
     shared: bool = False
+    part_of: In | None = None
+    """The input of a sparse matrix of which it is an array."""
 
     @property
     def called(self) -> str | None:
@@ -105,7 +107,8 @@ class Interface:
     ``carried``. ``to_host`` marks the outputs that are copied to the host. ``form`` is
     None for a single output, ``"list"``, or the keys of a dictionary. The function runs
     on copies of the values of ``guarded``, because its plan overwrites them. It
-    ``is_part`` where its plan computes only some outputs of its graph.
+    ``is_part`` where its plan computes only some outputs of its graph. With a
+    ``packing`` arguments or results are sparse matrices, made of the plan's arrays.
     """
 
     inputs: tuple[In, ...]
@@ -117,6 +120,7 @@ class Interface:
     allow_downcast: bool | None
     guarded: tuple[SharedVariable, ...] = ()
     is_part: bool = False
+    packing: Any = None
 
 
 def checked_inputs(inputs: Sequence[Variable | In]) -> list[In]:
@@ -224,12 +228,19 @@ def check_used(
             "'ignore'"
         )
     used = set(ancestors(outputs))
-    unused = [spec for spec in inputs if spec.variable not in used]
+    inputs = list(inputs)
+    in_use = {spec.part_of for spec in inputs if spec.variable in used} - {None}
+    unused = [
+        spec
+        for spec in inputs
+        if spec.variable not in used and spec.part_of not in in_use
+    ]
     if unused:
         used |= behind_derivatives(used, final)
     for spec in unused:
         if spec.variable in used:
             continue
+        spec = spec.part_of or spec
         message = made_at(
             f"function: the input {spec} is not used by any output or update; "
             f"{_instead(spec.variable)}, or pass on_unused_input='ignore'",

@@ -6,6 +6,7 @@ import gc
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from gpuarray.compiler.function.interface import (
     wanted_outputs,
 )
 from gpuarray.compiler.function.modes import mode_of
+from gpuarray.compiler.function.packing import unpacked, with_canonical
 from gpuarray.compiler.function.plan_cache import Finished, find, keep, key_of
 from gpuarray.compiler.function.profiled import ProfiledFunction
 from gpuarray.compiler.function.updates import update_pairs
@@ -91,10 +93,15 @@ def function(
     stats = asked_profile(profile, mode, made_by)
     times = CompileTimes()
     compile_mode = mode_of(mode)
-    computation = computation_of(
+    arrays = unpacked(
         checked_inputs(inputs),
         wanted_outputs(outputs, on_device),
         update_pairs(updates),
+    )
+    computation = computation_of(
+        arrays.inputs,
+        arrays.outputs,
+        arrays.updates,
         replacements(givens, rebuild_strict),
         no_default_updates,
     )
@@ -111,6 +118,7 @@ def function(
         source = task.source if compile_mode.needs_source else None
         maker = Maker(placed, compile_mode, source, used.home, task.as_written)
         interface = interface_of(computation, finished, allow_input_downcast)
+        interface = replace(interface, packing=with_canonical(arrays.packing))
         parts = interface, maker, finished.plan, used.context, made_by
         if stats is None:
             compiled = Function(*parts)

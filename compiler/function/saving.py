@@ -34,6 +34,7 @@ from gpuarray.compiler.function.anywhere import (
 )
 from gpuarray.compiler.function.former_names import Unpickler
 from gpuarray.compiler.function.pickled import untrusted
+from gpuarray.compiler.function.saved_matrices import OfMatrices, described
 from gpuarray.compiler.function.values import host_type
 from gpuarray.compiler.gpukernels.bodies import inlined, named_with_reason, written
 from gpuarray.compiler.plan_stages import is_called
@@ -146,7 +147,11 @@ def interface_of(function: Function) -> function_files.SavedInterface:
         integers += is_int
         arrays += not is_int and not hidden
     return function_files.SavedInterface(
-        function.name, tuple(inputs), interface.to_host, interface.form
+        function.name,
+        tuple(inputs),
+        interface.to_host,
+        interface.form,
+        described(interface.packing),
     )
 
 
@@ -362,7 +367,7 @@ def _read_pickle(content: bytes, path: File, context: Any, trusted: bool) -> Fun
     return function
 
 
-class SavedFunction(function_files.LoadedFunction):
+class SavedFunction(OfMatrices):
     """A function from a file, whose graph is read only when it is asked for.
 
     It runs without the graph. ``function()`` is the compiled function that was saved,

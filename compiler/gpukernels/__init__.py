@@ -27,6 +27,7 @@ from gpuarray.compiler.gpukernels import (
     scan as scan,
     shape as shape,
     sorting as sorting,
+    sparse as sparse,
     subtensor as subtensor,
     type as type,
 )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuarray.compiler.errors import GraphTypeError
 from gpuarray.compiler.graph.trace import TRACE, Trace, user_line
-from gpuarray.compiler.graph.types import ArrayType, GpuArrayType, Type
+from gpuarray.compiler.graph.types import GpuArrayType, Type
 
 if TYPE_CHECKING:
     from gpuarray.compiler.graph.op import Op
@@ -30,6 +30,9 @@ class Variable(Operators):
     even if it is constant.
     Variables are equal only to themselves: symbolic equality is ``eq``.
     """
+
+    is_sparse = False
+    """True for a matrix that is stored sparse."""
 
     def __init__(
         self,
@@ -269,7 +272,7 @@ def is_device_node(node: Apply) -> bool:
 
 def is_float(variable: Variable) -> bool:
     """Return True if the variable is of real floats, so that it has gradients."""
-    return isinstance(variable.type, ArrayType) and variable.type.is_float
+    return bool(getattr(variable.type, "is_float", False))
 
 
 Type.variable_class = Variable

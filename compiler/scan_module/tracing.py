@@ -36,6 +36,7 @@ from gpuarray.compiler.ops.scan.scan import Scan, row_of
 from gpuarray.compiler.ops.scan.segments import Checkpoint
 from gpuarray.compiler.ops.shape.shape import Shape
 from gpuarray.compiler.ops.slicing.lengths import is_of_lengths
+from gpuarray.compiler.ops.sparse.matrix import opened
 from gpuarray.compiler.ops.variables.basic import MakeVector, as_tensor_variable
 from gpuarray.compiler.scan_module.arguments import (
     OutputArgument,
@@ -345,6 +346,9 @@ def loop_of(
     next_values = results[len(outputs) : len(outputs) + len(shared)]
     if arguments.strict:
         _check_strict(results, inner, arguments)
+    results = opened(results)
+    outputs = results[: len(outputs)]
+    next_values = results[len(outputs) : len(outputs) + len(shared)]
     states: list[Variable] = []
     starts: list[Variable] = []
     for output, window, info in zip(

@@ -392,6 +392,7 @@ import cases_pooling  # noqa: E402, F401
 import cases_random  # noqa: E402, F401
 import cases_seeing  # noqa: E402, F401
 import cases_sorting  # noqa: E402, F401
+import cases_sparse_arrays  # noqa: E402, F401
 import cases_special  # noqa: E402, F401
 
 # Convolutions.

@@ -109,9 +109,13 @@ def longer(arrays):
 
 
 def kind_of(node):
-    """The class of the node's op, and whether it computes with complex numbers."""
+    """The class of the node's op, and whether it computes with complex numbers.
+
+    An op that stands for a graph has no lowering: its own class.
+    """
     dtypes = [each.type.dtype for each in (*node.inputs, *node.outputs)]
-    return lowered_class(node.op), any(each.startswith("c") for each in dtypes)
+    cls = type(node.op) if node.op.is_graph else lowered_class(node.op)
+    return cls, any(each.startswith("c") for each in dtypes)
 
 
 def classes_of(f):

@@ -1,8 +1,5 @@
 """Names that are not offered: the nearest is suggested, what is to come is told."""
 
-import importlib
-import subprocess
-import sys
 from pathlib import Path
 
 import gpuarray.compiler as theano
@@ -10,11 +7,8 @@ import gpuarray.compiler.tensor as T
 import pytest
 from gpuarray.compiler.errors import (
     MissingInputError,
-    ToComeError,
-    UnknownNameError,
     UnusedInputError,
 )
-from gpuarray.compiler.names import PAGE, TO_COME
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -64,35 +58,6 @@ def test_python_suggests_the_attributes_of_objects(expression, near):
     assert len(dir(told.value.obj)) < 750, "more names than Python looks through"
 
 
-@pytest.mark.parametrize("path", TO_COME)
-def test_a_name_that_is_to_come_says_so(path):
-    *folders, name = path.split(".")
-    parent = importlib.import_module(".".join(["gpuarray.compiler", *folders]))
-    assert not hasattr(parent, name), "it has come: leave it out of the list"
-    with pytest.raises(UnknownNameError, match=f"yet: it comes with {TO_COME[path]}"):
-        getattr(parent, name)
-    for module in (path, f"{path}.within"):
-        with pytest.raises(ToComeError, match=f"not offered yet: .*{PAGE}"):
-            importlib.import_module(f"gpuarray.compiler.{module}")
-
-
-def test_the_page_says_what_is_to_come():
-    text = (ROOT / PAGE).read_text().lower()
-    for what in set(TO_COME.values()):
-        assert what in text
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "import gpuarray.compiler.sparse",
-    ],
-)
-def test_an_import_of_what_is_to_come_says_so(statement):
-    with pytest.raises(ImportError, match="not offered yet: it comes with"):
-        exec(statement)
-
-
 def test_other_imports_are_refused_by_python():
     for statement in (
         "import gpuarray.compiler.nothing",
@@ -101,17 +66,6 @@ def test_other_imports_are_refused_by_python():
     ):
         with pytest.raises(ModuleNotFoundError, match="No module named"):
             exec(statement)
-
-
-def test_python_asks_here_last_and_once():
-    program = """
-import sys, gpuarray.compiler, importlib
-importlib.reload(gpuarray.compiler)
-from gpuarray.compiler.names import Refusing
-places = [i for i, each in enumerate(sys.meta_path) if isinstance(each, Refusing)]
-assert places == [len(sys.meta_path) - 1], sys.meta_path
-"""
-    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_an_expression_as_an_input_is_told_as_such():

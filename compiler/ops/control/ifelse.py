@@ -171,10 +171,52 @@ def _chosen(
 ) -> list[Variable]:
     if not a:
         return []
+    if any(getattr(x, "is_sparse", False) for x in (*a, *b)):
+        return _chosen_matrices(condition, a, b, name)
     pairs = [_alike(*pair, place) for place, pair in enumerate(zip(a, b, strict=True))]
     firsts, seconds = zip(*pairs, strict=True)
     result = IfElse(len(pairs), name)(condition, *firsts, *seconds)
     return result if isinstance(result, list) else [result]
+
+
+def _chosen_matrices(
+    condition: Any, a: Sequence[Any], b: Sequence[Any], name: str | None
+) -> list[Variable]:
+    """Choose among variables some of which are sparse matrices, by their arrays.
+
+    Arrays that both sides share are no choice.
+    """
+    firsts: list[Any] = []
+    seconds: list[Any] = []
+    places: list[Any] = []
+    for place, (x, y) in enumerate(zip(a, b, strict=True)):
+        kinds = [getattr(side, "type", None) for side in (x, y)]
+        if not any(getattr(side, "is_sparse", False) for side in (x, y)):
+            places.append(len(firsts))
+            firsts.append(x)
+            seconds.append(y)
+            continue
+        if kinds[0] != kinds[1]:
+            raise GraphTypeError(
+                f"ifelse: the branches have {x} of {kinds[0]} and {y} of {kinds[1]} in "
+                f"place {place}; expected matrices of one format and dtype"
+            )
+        own: list[Any] = []
+        for p, q in zip(x.arrays(), y.arrays(), strict=True):
+            if same_graph(p, q):
+                own.append(p)
+            else:
+                own.append(len(firsts))
+                firsts.append(p)
+                seconds.append(q)
+        places.append((x, own))
+    chosen = _chosen(condition, firsts, seconds, name)
+    return [
+        chosen[at]
+        if isinstance(at, int)
+        else at[0].of_arrays([chosen[p] if isinstance(p, int) else p for p in at[1]])
+        for at in places
+    ]
 
 
 def as_condition(value: Any) -> Variable:
@@ -227,6 +269,7 @@ def only_where(
     condition: Variable, side: bool, value: Variable, shaped: Variable
 ) -> Variable:
     """``value`` on one side of a condition, else zeros of the shape of ``shaped``."""
+    shaped = shaped if shaped.is_sparse == value.is_sparse else value
     zeros = math.zeros_like(shaped, value.type.dtype)
     a, b = (value, zeros) if side else (zeros, value)
     result: Variable = ifelse(condition, a, b)

@@ -13,7 +13,15 @@ from gpuarray.compiler.errors import (
     UnusedInputError,
 )
 from gpuarray.compiler.flags import Reaction
-from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable, as_variable
+from gpuarray.compiler.graph.core import (
+    Apply,
+    Constant,
+    Op,
+    Variable,
+    as_variable,
+    derived,
+    sources_of,
+)
 from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.graph.traverse import (
     ancestors,
@@ -255,8 +263,13 @@ def inlined(outputs: Sequence[Variable]) -> list[Variable]:
 
 
 def _named(results: list[Variable], node: Apply) -> list[Variable]:
-    """Return the results of a graph, with the names of its node's results."""
+    """Return the results of a graph, with the names of its node's results.
+
+    What those are derivatives of, the results are, too.
+    """
     for result, output in zip(results, node.outputs, strict=True):
+        if sources := sources_of(output):
+            derived(result, *sources_of(result), *sources)
         if result.name is None and output.name is not None and result.owner:
             result.name = output.name
     return results

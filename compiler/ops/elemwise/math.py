@@ -120,6 +120,9 @@ def ones_like(model: Any, dtype: Any = None, opt: bool = False) -> Variable:
 
 
 def _filled_like(model: Any, value: int, dtype: Any) -> Variable:
+    if getattr(model, "is_sparse", False):  # a matrix, with the same places
+        sparse: Variable = model.ones_like(dtype) if value else model.zeros_like(dtype)
+        return sparse
     variable = as_tensor_variable(model)
     result_dtype = variable.type.dtype if dtype is None else dtype_name(dtype)
     return ROWS["second"](variable, core.constant(value, result_dtype))

@@ -91,6 +91,10 @@ def dot(a: Any, b: Any) -> Variable:
     As NumPy's: a vector has one axis, and a 0-d operand multiplies. The other axes of
     ``a`` come before those of ``b``; the result has the common dtype.
     """
+    for operand, other, name in ((a, b, "__dot__"), (b, a, "__rdot__")):
+        if hasattr(operand, name):  # a sparse matrix
+            own: Variable = getattr(operand, name)(other)
+            return own
     x, y = as_tensor_variable(a), as_tensor_variable(b)
     if 0 in (x.type.ndim, y.type.ndim):
         return math.mul(x, y)

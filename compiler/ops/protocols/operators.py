@@ -174,6 +174,8 @@ class Operators:
         return power
 
     def __matmul__(self, other: Any) -> Variable:
+        if hasattr(other, "__rdot__"):
+            return linalg.dot(self, other)
         return products.matmul(self, other)
 
     def __rmatmul__(self, other: Any) -> Variable:
@@ -297,6 +299,8 @@ def _operator(row: Scalar, reflected: bool = False) -> Callable[..., Variable]:
     function = math.FUNCTIONS[row.name]
 
     def apply(self: Any, *other: Any) -> Variable:
+        if other and getattr(other[0], "is_sparse", False):
+            return NotImplemented  # type: ignore[no-any-return]  # it has its own
         return function(*other, self) if reflected else function(self, *other)
 
     return apply

@@ -46,6 +46,11 @@ def as_tensor_variable(
     elif isinstance(value, (list, tuple)) and holds_variable(value):
         return OFFERED["stacklists"](value)
     variable = core.as_variable(value, "as_tensor_variable")
+    if variable.is_sparse:
+        raise GraphTypeError(
+            f"as_tensor_variable: given {variable} of {variable.type}, expected an "
+            "array; make it dense with sparse.dense_from_sparse(x)"
+        )
     if not isinstance(variable.type, ArrayType):
         raise GraphTypeError(
             f"as_tensor_variable: given {variable} of {variable.type}, expected an "

@@ -71,12 +71,15 @@ class SavedInterface:
 
     ``name`` is the function's. ``to_host`` marks the outputs that are copied to the
     host; ``form`` is None for a single one, ``"list"``, or the keys of a dictionary.
+    ``matrices`` tells which of them are the arrays of sparse matrices; the compiler's
+    `load` makes matrices of these.
     """
 
     name: str
     inputs: tuple[SavedInput, ...]
     to_host: tuple[bool, ...]
     form: str | tuple[str, ...] | None
+    matrices: dict[str, Any] | None = None
 
 
 def packed(interface: SavedInterface, graph: bytes) -> bytes:

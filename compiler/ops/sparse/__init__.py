@@ -1,0 +1,1 @@
+"""Sparse matrices: types, variables, and operations on them."""

@@ -1,0 +1,235 @@
+"""Canonical matrices: indices in order within each row, and none twice.
+
+Sums and products by elements need them. A function makes its arguments canonical where
+it needs that; of what a program computes, the order is known or the graph sorts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from gpuarray.compiler.graph.core import Variable
+from gpuarray.compiler.graph.op import Gradients, Variables
+from gpuarray.compiler.ops.creation.creation import arange
+from gpuarray.compiler.ops.elemwise import math
+from gpuarray.compiler.ops.index.indexing import index, set_subtensor
+from gpuarray.compiler.ops.shape.shape import shape_i
+from gpuarray.compiler.ops.sparse import products
+from gpuarray.compiler.ops.sparse.matrix import (
+    FUNCTIONS,
+    CSMProperties,
+    Parts,
+    SparseOp,
+    by_rows,
+    have_same_places,
+    is_sparse,
+    lines_of,
+    parts,
+)
+from gpuarray.compiler.ops.sparse.steps import (
+    DistinctCounts,
+    OfMatrix,
+    SortedRows,
+    SummedDuplicates,
+    TransposedStorage,
+    last,
+    sample,
+)
+from gpuarray.compiler.ops.sparse.types import INDEX, SparseConstant
+
+
+def is_known(indices: Variable) -> bool:
+    """Return True for the indices of a canonical matrix.
+
+    Those of an input are: a function that asks is given canonical values.
+    """
+    while True:
+        if getattr(indices.tag, "is_canonical", False):
+            return True
+        leaf = getattr(indices.tag, "part_of", None)
+        if leaf is not None:
+            leaf.tag.is_canonical = True
+            return True
+        owner = indices.owner
+        if owner is None:
+            return False
+        op = owner.op
+        if not isinstance(op, OfMatrix) or not (op.is_canonical or op.keeps_canonical):
+            return False
+        if op.is_canonical:
+            return True
+        indices = owner.inputs[1]
+
+
+class Canonical(SparseOp):
+    """The same matrix in canonical form."""
+
+    __props__: ClassVar[tuple[str, ...]] = ()
+
+    def graph(self, *inputs: Variable) -> Variable:
+        """Return the matrix, sorted and summed where it is not known to be canonical.
+
+        That is known when a function is made: then inputs are made of arrays.
+        """
+        (x,) = inputs
+        if isinstance(x, SparseConstant):
+            if not x.data.has_canonical_format:
+                data = x.data.copy()
+                data.sum_duplicates()
+                return SparseConstant(x.type, data, x.name)
+            return x
+        if x.owner is None:
+            x.tag.is_canonical = True
+            return x
+        own, is_turned = by_rows(x)
+        if isinstance(own.indices.owner and own.indices.owner.op, CSMProperties):
+            return x
+        if is_known(own.indices):
+            return x
+        ordered: Any = SortedRows()(*own.arrays)
+        lengths = own.rows, own.columns
+        counts = DistinctCounts()(*ordered, *lengths)
+        made: Any = SummedDuplicates()(*ordered, counts, *lengths, last(counts))
+        rows = lines_of(made, *lengths)
+        return (rows.turned if is_turned else rows).matrix
+
+    def lop(
+        self, inputs: Variables, outputs: Variables, output_gradients: Gradients
+    ) -> Gradients:
+        """Return for each value the gradient of its place."""
+        (x,), (g,) = inputs, output_gradients
+        if g is None:
+            return [None]
+        if not is_sparse(g):
+            return [parts(x).with_data(at_matrix(g, x))]
+        own = canonical(x)
+        return [from_canonical(parts(own).with_data(at_matrix(g, own)), x)]
+
+    unfold = None  # type: ignore[assignment]
+
+
+canonical = Canonical()
+
+
+class FromCanonical(SparseOp):
+    """The values of a canonical matrix at the places of another, which may repeat.
+
+    The first has the places of the second in canonical form.
+    """
+
+    __props__: ClassVar[tuple[str, ...]] = ()
+    places_of = 1
+
+    def graph(self, *inputs: Variable) -> Variable:
+        """Return the matrix; the first one's values where the second is canonical."""
+        g, x = inputs
+        given, own = parts(g), parts(x)
+        same = own.with_data(given.data)
+        if isinstance(x, SparseConstant) and not x.data.has_canonical_format:
+            return self.back(given, own)
+        if x.owner is None:
+            x.tag.is_canonical = True
+            return same
+        indices = own.indices
+        if isinstance(indices.owner and indices.owner.op, CSMProperties):
+            return same
+        return same if is_known(indices) else self.back(given, own)
+
+    @staticmethod
+    def back(given: Parts, own: Parts) -> Variable:
+        """Return the sum's value for each of the values that were summed."""
+        lines = own if own.format == "csr" else own.turned
+        lengths = lines.rows, lines.columns
+        numbers = math.cast(arange(shape_i(own.data, 0)), INDEX)
+        order, *ordered = SortedRows()(numbers, *lines.pattern)
+        counts = DistinctCounts()(order, *ordered, *lengths)
+        values = index(given.data, index(counts, slice(1, None)) - 1)
+        zeros = math.zeros_like(own.data, given.data.type.dtype)
+        return own.with_data(set_subtensor(index(zeros, order), values))
+
+    def lop(
+        self, inputs: Variables, outputs: Variables, output_gradients: Gradients
+    ) -> Gradients:
+        """Return the sums of the gradients at each place."""
+        return sums_at_places(inputs, output_gradients)
+
+    unfold = None  # type: ignore[assignment]
+
+
+def sums_at_places(inputs: Variables, output_gradients: Gradients) -> Gradients:
+    """Return the gradient by the first of two matrices, chosen by the second."""
+    (_, x), (g,) = inputs, output_gradients
+    if g is None:
+        return [None, None]
+    return [canonical(parts(x).with_data(at_matrix(g, x))), None]
+
+
+from_canonical = FromCanonical()
+
+
+def at_matrix(g: Variable, matrix: Variable) -> Variable:
+    """Return the elements of a gradient, sparse or dense, at a matrix's places."""
+    own = parts(matrix)
+    if not is_sparse(g):
+        lines, is_turned = by_rows(matrix)
+        return sample(lines.pattern, g.T if is_turned else g)
+    given = parts(g)
+    if have_same_places(given, own):
+        return given.data
+    result: Variable = parts(PlacesOf()(g, matrix)).data
+    return result
+
+
+class PlacesOf(SparseOp):
+    """The values of a sparse matrix at the places of another, zero where it has none.
+
+    The result has the places of the second, in their order.
+    """
+
+    __props__: ClassVar[tuple[str, ...]] = ()
+    places_of = 1
+
+    def graph(self, *inputs: Variable) -> Variable:
+        """Return the matrix, by way of canonical ones."""
+        g, x = inputs
+        wanted, is_turned = by_rows(canonical(x))
+        found, is_other = by_rows(canonical(g))
+        if is_other != is_turned:
+            stored: Any = TransposedStorage()(*found.arrays)
+            found = lines_of(stored, found.columns, found.rows)
+        lengths = wanted.rows, wanted.columns
+        arrays = found.data, found.indices, found.indptr
+        places = wanted.data, wanted.indices, wanted.indptr
+        values = products.at_places(arrays, places, lengths)
+        made = (wanted.turned if is_turned else wanted).with_data(values)
+        result: Variable = from_canonical(made, x)
+        return result
+
+    def lop(
+        self, inputs: Variables, outputs: Variables, output_gradients: Gradients
+    ) -> Gradients:
+        """Return the sums of the gradients at each place."""
+        return sums_at_places(inputs, output_gradients)
+
+    unfold = None  # type: ignore[assignment]
+
+
+FUNCTIONS["at_places"] = at_matrix
+
+
+def both_by_rows(x: Any, y: Any) -> tuple[Parts, Parts, bool]:
+    """Return two canonical matrices by the first one's rows, and if it is by columns.
+
+    Their storage is transposed where the formats differ.
+    """
+    (a, is_turned), (b, is_other) = by_rows(canonical(x)), by_rows(canonical(y))
+    if is_other != is_turned:
+        stored: Any = TransposedStorage()(*b.arrays)
+        b = lines_of(stored, b.columns, b.rows)
+    return a, b, is_turned
+
+
+def arrays_of(own: Parts) -> Sequence[Variable]:
+    """Return values, indices and indptr."""
+    return own.data, own.indices, own.indptr

@@ -1,0 +1,93 @@
+"""What sparse matrices refuse: what was given, what is expected, what to do."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases_sparse import matrix
+from gpuarray.compiler import config, function, shared, sparse as S, tensor as T
+
+A, V = matrix(6, 4, "csr", 1), np.ones(4)
+X, Y, W = S.csr_matrix("x", "float64"), S.csr_matrix("y", "float64"), T.dvector("w")
+
+MISTAKES = {
+    "another format": (lambda: S.bsr_matrix(), "'bsr' is not offered"),
+    "no format": (lambda: S.SparseType("lil", "float64"), "expected 'csr' or 'csc'"),
+    "two arrays": (lambda: S.dot(W, W), "expected a sparse matrix among them.*T.dot"),
+    "a function of arrays": (lambda: T.exp(X), "make it dense with sparse.dense"),
+    "a method of arrays": (lambda: X.reshape((3,)), "dense_from_sparse.x..reshape"),
+    "division": (lambda: X / Y, "zeros to divide by"),
+    "equality": (lambda: S.eq(X, Y), "true wherever both matrices are zero"),
+    "three indices": (lambda: X[1, 2, 3], "3 indices"),
+    "an index of floats": (lambda: X[W], "an integer, a slice or a vector of integers"),
+    "length": (lambda: len(X), r"x.shape\[0\]"),
+    "truth": (lambda: bool(X), "symbolic"),
+    "indices of floats": (lambda: S.CSR(W, W, W, [1, 2]), "a vector of integers"),
+    "a shape of three": (
+        lambda: S.CSR(W, T.ivector(), T.ivector(), [1, 2, 3]),
+        "expected two lengths",
+    ),
+    "a matrix made sparse": (lambda: S.csr_from_dense(X), "expected a matrix"),
+    "an array as constant": (lambda: S.constant(V), "matrix of scipy.sparse"),
+    "a computed input": (lambda: function([X + X], X), "is computed.*givens"),
+    "another type of update": (
+        lambda: function([], [], updates={shared(A): Y.T}),
+        "the update of",
+    ),
+    "a value of arrays": (lambda: shared(A).set_value(np.eye(3)), "given ndarray"),
+}
+"""Mistakes that are told where they are made."""
+
+CALLS = {
+    "an array": ([X], X, (np.eye(3),), "given ndarray of shape.*csr_matrix.x"),
+    "more digits": ([X], X, (A.astype("complex128"),), "may lose digits.*astype"),
+    "nothing": ([X], X, (), "given 0 inputs by position, expected 1: x"),
+    "too many": ([X], X, (A, A), "given 2 inputs by position, expected 1: x"),
+    "another length": ([X, W], S.dot(X, W), (A, np.ones(9)), "does not fit"),
+    "another shape": (
+        [X, Y],
+        X + Y,
+        (A, A.T.tocsr()),
+        "number of rows is 4, expected 6",
+    ),
+    "factors": ([X, Y], S.dot(X, Y), (A, A), "number of rows is 6, expected 4"),
+}
+"""Mistakes of a call."""
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_told_where_it_is_made(name, on_null):
+    make, text = MISTAKES[name]
+    with pytest.raises((TypeError, ValueError, NotImplementedError), match=text):
+        make()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_told_by_the_call(name, on_context):
+    inputs, output, arguments, text = CALLS[name]
+    f = function(inputs, output)
+    with pytest.raises((TypeError, ValueError), match=text):
+        f(*arguments)
+
+
+def test_indices_out_of_range(on_context):
+    wrong = sp.csr_matrix(A)
+    wrong.indices = wrong.indices.copy()
+    wrong.indices[0] = 99
+    f = function([X, Y], X + Y)
+    with pytest.raises(
+        (ValueError, IndexError), match="index 99 at place 0 is out of 4 columns"
+    ):
+        f(wrong, A)
+
+
+def test_strict(on_null):
+    from gpuarray.compiler import In
+
+    f = function([In(X, strict=True)], X)
+    with pytest.raises(TypeError, match="strict takes that format and dtype alone"):
+        f(A.tocsc())
+
+
+def test_of_the_settings(on_null):
+    with config.use(floatX="float32"):
+        assert S.csr_matrix().dtype == "float32"

@@ -1,0 +1,268 @@
+"""Sparse matrices in functions: arguments, results, state, loops, branches, files."""
+
+import pickle
+
+import gpuarray
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases_sparse import drawn, matrix
+from gpuarray.compiler import (
+    DebugMode,
+    In,
+    NanGuardMode,
+    clone,
+    config,
+    function,
+    grad,
+    load,
+    scan,
+    shared,
+    sparse as S,
+    tensor as T,
+)
+from gpuarray.compiler.gradient import Rop
+from gpuarray.compiler.ifelse import ifelse
+
+A, B, V = matrix(6, 4, "csr", 1), matrix(6, 4, "csr", 2), drawn(4)
+
+
+@pytest.fixture(autouse=True)
+def in_double(on_context):
+    with config.use(floatX="float64"):
+        yield
+
+
+@pytest.fixture
+def x():
+    return S.csr_matrix("x")
+
+
+@pytest.fixture
+def y():
+    return S.csr_matrix("y")
+
+
+@pytest.fixture
+def w():
+    return T.dvector("w")
+
+
+def same(found, wanted):
+    found, wanted = (m.toarray() if sp.issparse(m) else m for m in (found, wanted))
+    np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-12, atol=1e-14)
+
+
+# ---- arguments and results ----
+
+
+def test_arguments(x, w):
+    f = function([x, w], S.dot(x, w))
+    for value in (A, sp.csr_array(A), A.tocsc(), A.tocoo(), A.astype("float32")):
+        np.testing.assert_allclose(f(value, V), value @ V, rtol=1e-6)
+    same(f(w=V, x=A), A @ V)
+    same(f(matrix(9, 4, "csr"), V), matrix(9, 4, "csr") @ V)
+    assert repr(f).startswith("<function test_sparse_functions.py:")
+    assert [v.name for v in f.variables] == ["x", "w"]
+
+
+def test_defaults_and_forms(x, y, w):
+    f = function([x, In(y, value=B)], {"sum": x + y, "rows": x.shape[0]})
+    assert f(A)["rows"] == 6
+    same(f(A)["sum"], A + B)
+    same(f(A, y=A)["sum"], 2 * A)
+    same(f(A, output_subset=["sum"])[0], A + B)
+    g = function([x, w], [S.sqr(x), w, x])
+    assert [type(r).__name__ for r in g(A, V)] == [
+        "csr_matrix",
+        "ndarray",
+        "csr_matrix",
+    ]
+    only, last = g(A, V, output_subset=[1, 2])
+    same(only, V)
+    same(last, A)
+
+
+def test_results_on_the_device(x, context):
+    f = function([x], S.sqr(x), on_device=True)
+    result = f(A)
+    assert isinstance(result, gpuarray.sparse.csr_array)
+    assert result.context is context
+    same(f(result).get(), A.multiply(A).multiply(A).multiply(A))
+    moved = function([x], x.transfer(None))(A)
+    assert isinstance(moved, gpuarray.sparse.csr_array)
+    same(moved.get(), A)
+
+
+def test_updated_input(x):
+    f = function([In(x, value=A, update=x * 2.0)], S.sp_sum(x))
+    np.testing.assert_allclose([f(), f(), f(B), f()], np.array([1, 2, 0, 0]) * A.sum()
+                               + np.array([0, 0, 1, 2]) * B.sum())  # fmt: skip
+
+
+# ---- shared variables ----
+
+
+def test_shared(x, w):
+    s = shared(A, "s")
+    assert isinstance(s, S.SparseSharedVariable)
+    f = function([w], S.dot(s, w))
+    same(f(V), A @ V)
+    s.set_value(matrix(3, 4, "csr"))
+    same(f(V), matrix(3, 4, "csr") @ V)
+    add = function([x], [], updates={s: x + x})
+    add(B)
+    same(s.get_value(), 2 * B)
+    assert isinstance(s.get_value(), sp.csr_matrix)
+    inside = s.get_value(return_internal_type=True)
+    assert isinstance(inside, gpuarray.sparse.csr_array)
+    s.zero()
+    assert s.get_value().nnz == B.nnz
+    assert s.get_value().sum() == 0
+
+
+def test_descent(w):
+    s = shared(A, "s")
+    cost = (S.structured_dot(s, w) ** 2).sum()
+    step = grad(cost, s) * 0.01
+    f = function([w], cost, updates={s: s - step})
+    costs = [float(f(V)) for _ in range(4)]
+    assert costs == sorted(costs, reverse=True)
+    left = A.copy()
+    for wanted in costs:
+        np.testing.assert_allclose(((left @ V) ** 2).sum(), wanted)
+        slope = 2 * np.outer(left @ V, V)
+        left = left - 0.01 * (left != 0).multiply(slope)
+    same(s.get_value(), left)
+
+
+def test_swapped(w):
+    s, other = shared(A, "s"), shared(B, "other")
+    f = function([w], S.dot(s, w))
+    same(f.copy(swap={s: other})(V), B @ V)
+    with pytest.raises(TypeError, match="cannot be swapped for"):
+        f.copy(swap={s: shared(V)})
+
+
+# ---- givens, branches, loops ----
+
+
+def test_givens(x, y, w):
+    f = function([y], S.sp_sum(x), givens={x: y * 3.0})
+    np.testing.assert_allclose(f(A), 3 * A.sum())
+    np.testing.assert_allclose(function([], S.sp_sum(x), givens={x: A})(), A.sum())
+    same(function([y, w], clone(S.dot(x, w), {x: y}))(B, V), B @ V)
+    with pytest.raises(TypeError, match="does not fit"):
+        function([y], S.sp_sum(x), givens={x: y.T})
+
+
+def test_branches(x, y, w):
+    c = T.iscalar("c")
+    f = function([c, x, y], ifelse(c, x, y))
+    same(f(1, A, B), A)
+    same(f(0, A, B), B)
+    cost = ifelse(c, S.structured_dot(x, w).sum(), S.sp_sum(S.sqr(x)))
+    g = function([c, x, w], grad(cost, x))
+    same(g(1, A, V), (A != 0).multiply(V))
+    same(g(0, A, V), 2 * A)
+
+
+def test_loop(x, w):
+    square = matrix(4, 4, "csr", 7)
+    powers, _ = scan(lambda p: S.structured_dot(x, p), outputs_info=[w], n_steps=3)
+    f = function([x, w], [powers[-1], grad(powers[-1].sum(), x)])
+    found, slope = f(square, V)
+    same(found, square @ (square @ (square @ V)))
+    ones = np.ones(4)
+    back = [ones, square.T @ ones, square.T @ (square.T @ ones)]
+    ahead = [square @ (square @ V), square @ V, V]
+    wanted = sum(np.outer(g, p) for g, p in zip(back, ahead, strict=True))
+    same(slope, (square != 0).multiply(wanted))
+    assert not any(step.pauses for step in f.plan.steps)
+
+
+def test_loop_over_an_expression(x, w):
+    def body(p, m):
+        return S.dot(m, p)
+
+    powers, _ = scan(body, outputs_info=[w], n_steps=2, non_sequences=[S.sqr(x)])
+    square = matrix(4, 4, "csr", 7)
+    twice = square.multiply(square)
+    same(function([x, w], powers[-1])(square, V), twice @ (twice @ V))
+
+
+def test_forward_mode(x, w):
+    dx, dw = S.csr_matrix("dx"), T.dvector("dw")
+    along = Rop(S.dot(x, w), [x, w], [dx, dw])
+    same(function([x, w, dx, dw], along)(A, V, B, 2 * V), B @ V + A @ (2 * V))
+    element = Rop(S.dense_from_sparse(S.sqr(x)), x, dx)
+    same(function([x, dx], element)(A, A), 2 * A.multiply(A))
+
+
+# ---- files, pickles, modes ----
+
+
+def test_files(x, w, tmp_path):
+    s = shared(B, "s")
+    f = function([x, w], [S.dot(x, w), S.sqr(x), S.dot(s, w)], updates={s: s * 2.0})
+    f.save(tmp_path / "f.plan")
+    g = load(tmp_path / "f.plan")
+    other = matrix(9, 4, "csr", 8)
+    product, squared, kept = g(other, V)
+    same(product, other @ V)
+    same(squared, other.multiply(other))
+    same(kept, B @ V)
+    same(g(x=A, w=V)[2], 2 * B @ V)
+    with pytest.raises(TypeError, match="expected a sparse matrix"):
+        g(np.eye(4), V)
+    plain = gpuarray.load_function(tmp_path / "f.plan")
+    results = plain(other.data, other.indices, other.indptr, 4, V)
+    same(results[0], other @ V)
+
+
+def test_pickles(x, w):
+    f = function([x, w], [S.dot(x, w), S.sqr(x)])
+    g = pickle.loads(pickle.dumps(f))
+    same(g(A, V)[0], A @ V)
+    graph, value, s = pickle.loads(
+        pickle.dumps((S.dot(x, w), S.constant(A), shared(B, "s")))
+    )
+    assert str(graph.owner.inputs[0].type) == "Sparse[float64, csr]"
+    same(value.data, A)
+    same(s.get_value(), B)
+
+
+@pytest.mark.parametrize("mode", [DebugMode(), NanGuardMode(), "FAST_COMPILE"], ids=str)
+def test_modes(x, y, w, mode):
+    results = [S.dot(x + y, w), x * y, S.hstack([x, y], "csr")[1:3], S.clean(x)]
+    found = function([x, y, w], results, mode=mode)(A, B, V)
+    wanted = (A + B) @ V, A.multiply(B), sp.hstack([A, B], "csr")[1:3], A
+    for one, other in zip(found, wanted, strict=True):
+        same(one, other)
+
+
+def test_test_values(w):
+    with config.use(compute_test_value="raise"):
+        x = S.csr_matrix("x")
+        x.tag.test_value, w.tag.test_value = A, V
+        same(S.dot(S.sqr(x), w).tag.test_value, A.multiply(A) @ V)
+        assert (x + x).tag.test_value.nnz == A.nnz
+
+
+def test_nothing_becomes_dense(x, y, w):
+    cost = (S.structured_dot(S.sqr(x) + y, w) ** 2).sum() + S.sp_sum(x * y)
+    f = function([x, y, w], grad(cost, [x, y]))
+    assert not any("dense" in step.label for step in f.plan.steps)
+    dense = function([x], S.dense_from_sparse(x) * 2)
+    assert any("dense" in step.label for step in dense.plan.steps)
+
+
+def test_printing(x, w):
+    assert str(S.constant(A)) == f"SparseConstant{{6x4, {A.nnz} stored}}"
+    assert str(x.type) == repr(x.type) == "Sparse[float64, csr]"
+    assert str(S.dot(x, w)) == "Dot.0"
+
+
+def test_constants(w):
+    same(function([w], S.dot(A, w))(V), A @ V)
+    same(function([w], S.dot(S.as_sparse(B), w))(V), B @ V)
