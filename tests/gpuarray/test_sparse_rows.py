@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from gpuarray._native import check, ffi, lib
 from judge import assert_same
 from scipy.sparse.linalg import spsolve_triangular
-from sparse_calls import Matrix, dense_of
+from sparse_calls import Matrix, dense_of, read
 from test_sparse import UNIQUE, drawn
 
 LENGTHS = 0, 1, 31, 32, 33, 64, 65, 700, 3
@@ -246,3 +246,27 @@ def matrix_values(matrix, context):
     return gpuarray.zeros(
         matrix.struct.values.dimensions[0], "float32", context=context
     ).struct
+
+
+@pytest.mark.parametrize("dtype", ["bool", "float16", "float64", "complex128"])
+def test_values_of_every_size_are_copied(context, dtype):
+    """Rows by index, and values by a mask: whole vectors, and what is left of a row."""
+    host = unordered()
+    host = sp.csr_array(
+        (host.data.astype(dtype), host.indices, host.indptr), host.shape
+    )
+    matrix = Matrix.of(host, context)
+    taken = np.array([7, 2, 2, -1, 6, 0])
+    indices = gpuarray.asarray(taken, context=context)
+    made = Matrix.made(lib.GpuSparse_take, matrix.struct, indices.struct, 0)
+    rows = [slice(*host.indptr[i : i + 2]) for i in taken % len(LENGTHS)]
+    for got, given in (
+        (made.struct.values, host.data),
+        (made.struct.indices, host.indices.astype("int32")),
+    ):
+        expected = np.concatenate([given[row] for row in rows])
+        assert_same(read(got), expected.astype(given.dtype), exact=True)
+    mask = host.indices % 3 == 0
+    given = gpuarray.asarray(mask, context=context)
+    kept = Matrix.made(lib.GpuSparse_keep, matrix.struct, given.struct)
+    assert_same(read(kept.struct.values), host.data[mask], exact=True)

@@ -101,6 +101,12 @@ static void add_loops(ga_strbuf *t, const ga_sparse_spec *s) {
                   "#define SP_IS_CPU %d\n",
                   ga__dtype_ctype(s->index), s->index == GA_INT ? 32 : 64,
                   s->index == GA_INT ? "ga_uint" : "ga_ulong", s->is_cpu);
+  const char *word = s->index == GA_INT ? "int" : "long";
+  if (s->is_cpu) /* vectors of them */
+    ga__strbuf_addf(t,
+                    "#define SP_INDEXES %s8\n#define SP_COUNTS u%s8\n"
+                    "#define SP_AS_COUNTS as_u%s8\n",
+                    word, word, word);
 }
 
 /* Arithmetic in the type of the values. */
@@ -206,7 +212,8 @@ static int write_source(ga_source *out, const gpucontext *ctx, const void *spec)
   if (s->kind >= GA_SPARSE_EXPAND && s->kind <= GA_SPARSE_SPLIT)
     add_pairs(&text, s);
   else if (moves_only(s->kind))
-    ga__strbuf_addf(&text, "#define SP_VALUE %s\n", word_type(s->typecode));
+    ga__strbuf_addf(&text, "#define SP_VALUE %s\n#define SP_IS_WIDE_VALUE %d\n",
+                    word_type(s->typecode), s->typecode > 8);
   else
     add_arithmetic(&text, s->typecode);
   if (s->kind >= GA_SPARSE_SPGEMM_ROWS && s->kind <= GA_SPARSE_SPGEMM_LONG)

@@ -46,7 +46,19 @@ KERNEL void SP_NAME(GLOBAL_MEM ga_uint *found, ga_size found_off,
     ga_int is_out = 0, falls = 0, repeats = 0;
     if (begin < end)
       is_out = (ga_ulong)indices[begin] >= columns;
-    for (ga_ulong k = begin + 1; k < end; k++) {
+    ga_ulong k = begin + 1;
+    SP_INDEXES are_out = 0, fall = 0, repeat = 0;
+    for (; k + 8 <= end; k += 8) {
+      const SP_INDEXES own = vload8(0, indices + k),
+                       before = vload8(0, indices + k - 1);
+      are_out |= SP_AS_COUNTS(own) >= (SP_COUNTS)((SP_COUNT)columns);
+      fall |= own < before;
+      repeat |= own == before;
+    }
+    is_out |= any(are_out);
+    falls |= any(fall);
+    repeats |= any(repeat);
+    for (; k < end; k++) {
       const SP_INDEX own = indices[k], before = indices[k - 1];
       is_out |= (SP_COUNT)own >= (SP_COUNT)columns;
       falls |= own < before;

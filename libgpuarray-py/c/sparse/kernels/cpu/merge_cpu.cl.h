@@ -20,7 +20,15 @@
                       (row == 0 && begin != 0) || (row == rows - 1 && end != n);       \
     if (begin < end)                                                                   \
       is_wrong |= indices[begin] < 0 || (ga_ulong)indices[end - 1] >= columns;         \
-    for (ga_ulong k = begin + 1; k < end; k++)                                         \
+    ga_ulong k = begin + 1;                                                            \
+    SP_INDEXES are_wrong = 0;                                                          \
+    for (; k + 8 <= end; k += 8) {                                                     \
+      const SP_INDEXES own = vload8(0, indices + k);                                   \
+      const SP_INDEXES before = vload8(0, indices + k - 1);                            \
+      are_wrong |= SP_FORM == 2 ? own < before : own <= before;                        \
+    }                                                                                  \
+    is_wrong |= any(are_wrong);                                                        \
+    for (; k < end; k++)                                                               \
       is_wrong |=                                                                      \
           SP_FORM == 2 ? indices[k] < indices[k - 1] : indices[k] <= indices[k - 1];   \
     has_flaw |= is_wrong;                                                              \

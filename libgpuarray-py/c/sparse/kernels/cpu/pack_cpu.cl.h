@@ -24,10 +24,8 @@ KERNEL void SP_NAME(GLOBAL_MEM SP_VALUE *out, ga_size out_off,
   ga_ulong before = 0;
   for (ga_ulong share = 0; share < GID_0; share++)
     before += shares[3 * share + 2];
-  for (ga_ulong k = 0; k < count; k++)
-    out[before + k] = values[base + k];
-  for (ga_ulong k = 0; k < count; k++)
-    out_indices[before + k] = indices[base + k];
+  SP_COPY_VALUES(out + before, values + base, count)
+  SP_COPY(out_indices + before, indices + base, count)
   for (ga_ulong row = first; row < last; row++)
     out_indptr[row + 1] = (SP_INDEX)before + ends[row];
   if (GID_0 == 0)

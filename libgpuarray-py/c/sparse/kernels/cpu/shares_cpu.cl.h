@@ -21,6 +21,24 @@
   ga_ulong begin = (ga_ulong)indptr[row], end = (ga_ulong)indptr[(row) + 1];           \
   end = end < (n) ? end : (n);                                                         \
   begin = begin < end ? begin : end
+/* Copies elements, by vectors where there are any of the type. */
+#define SP_COPY(to, from, count)                                                       \
+  {                                                                                    \
+    ga_ulong at_copy = 0;                                                              \
+    for (; at_copy + 8 <= (count); at_copy += 8)                                       \
+      SP_COPY_8((to) + at_copy, (from) + at_copy)                                      \
+    for (; at_copy < (count); at_copy++)                                               \
+      (to)[at_copy] = (from)[at_copy];                                                 \
+  }
+#define SP_COPY_8(to, from) vstore8(vload8(0, from), 0, to);
+/* The same of values, which may be of 16 bytes. */
+#if SP_IS_WIDE_VALUE
+#define SP_COPY_VALUES(to, from, count)                                                \
+  for (ga_ulong k = 0; k < (count); k++)                                               \
+    (to)[k] = (from)[k];
+#else
+#define SP_COPY_VALUES SP_COPY
+#endif
 #define SP_READ(type, p)                                                               \
   p = (GLOBAL_MEM const type *)((GLOBAL_MEM const char *)p + p##_off)
 #define SP_WRITE(type, p) p = (GLOBAL_MEM type *)((GLOBAL_MEM char *)p + p##_off)

@@ -31,9 +31,7 @@ KERNEL void SP_NAME(GLOBAL_MEM SP_VALUE *out, ga_size out_off,
     const ga_ulong length = end - begin;
     if (at > room || length > room - at)
       continue;
-    for (ga_ulong k = 0; k < length; k++)
-      out[at + k] = values[begin + k];
-    for (ga_ulong k = 0; k < length; k++)
-      out_indices[at + k] = indices[begin + k];
+    SP_COPY_VALUES(out + at, values + begin, length)
+    SP_COPY(out_indices + at, indices + begin, length)
   }
 }
