@@ -301,6 +301,19 @@ def test_tasks_of_ray(monkeypatch):
         distributed.run_on_ray(one_of_two_on_ray, 2)
 
 
+def test_ranks_of_several_machines(monkeypatch):
+    """Each thread is a machine of its own, with the addresses of this one."""
+    monkeypatch.setitem(sys.modules, "ray", FakeRay())
+    monkeypatch.setattr(opening, "_machine", lambda: f"{threading.get_ident()}")
+    results = distributed.run_on_ray(on_a_worker_of_ray, 3, "null")
+    assert [total for _, total in results] == [[6.0]] * 3
+    monkeypatch.setattr(opening, "own_addresses", lambda: ["256.0.0.1"])
+    with pytest.raises(
+        gpuarray.DistributedError, match="rank 1 cannot connect to rank 0: 256"
+    ):
+        distributed.run_on_ray(on_a_worker_of_ray, 2, "null")
+
+
 def on_a_worker_of_ray(name):
     with distributed.init(name, timeout=20) as comm:
         x = gpuarray.asarray([comm.rank + 1.0], context=comm.context)
@@ -498,6 +511,27 @@ def test_which_nccls_are_in_the_process(monkeypatch):
     monkeypatch.setattr(Path, "read_text", lambda self, **_: maps)
     found = ["/a/nvidia/nccl/lib/libnccl.so.2", "/b/libnccl.so.2.28.9"]
     assert nccl.libraries() == found
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+def test_an_nccl_that_is_in_the_process_is_used(tmp_path):
+    source, library = tmp_path / "nccl.c", tmp_path / "libnccl.so.2"
+    source.write_text("int ncclGetUniqueId(void *id) { return id == 0; }")
+    named = f"-Wl,-soname,{library.name}"
+    subprocess.run(["cc", "-shared", "-fPIC", named, source, "-o", library], check=True)
+    program = (
+        f"import ctypes; ctypes.CDLL({str(library)!r})\n"
+        "from gpuarray._native import lib, prepare, text; prepare()\n"
+        "print(text(lib.gpuarray_search_report(b'cuda')))"
+    )
+    command = [sys.executable, "-c", program]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert f"{library}: in the process already, so no other is opened" in said
+    environ = environment({"GPUARRAY_NCCL": "/no/such/libnccl.so"})
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, env=environ
+    )
+    assert "in the process already" not in done.stdout
 
 
 def test_frames_in_pieces():

@@ -35,6 +35,7 @@ class Member:
         token: str,
         timeout: float,
     ) -> None:
+        self._socket = connect(addresses, port, time.monotonic() + timeout)
         self.rank, self.timeout = rank, timeout
         self.failure: str | None = None
         self.all_are_alive = True
@@ -46,7 +47,6 @@ class Member:
         self._sending = threading.Lock()
         self._teller = Teller(self._send)
         self._is_closed = False
-        self._socket = connect(addresses, port, time.monotonic() + timeout)
         self._send({"kind": "hello", "rank": rank, "token": token})
         self._thread = threading.Thread(
             target=self._listen, name="gpuarray-distributed-member", daemon=True

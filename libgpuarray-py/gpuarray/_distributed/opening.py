@@ -29,7 +29,7 @@ from gpuarray._distributed.mpi import Messages
 from gpuarray._distributed.nccl import NcclEngine
 from gpuarray._distributed.transport import Sockets, Transport
 from gpuarray.config import settings
-from gpuarray.errors import BadArgument, BadValue
+from gpuarray.errors import BadArgument, BadValue, DistributedError
 
 Make = Callable[[Mapping[str, str], str, float], Launcher]
 Has = Callable[[Mapping[str, str]], bool]
@@ -76,6 +76,11 @@ def init(
     try:
         chosen = open_context(context or _device(launcher.local_rank))
         return _join(launcher, chosen, timeout)
+    except OSError as error:
+        raise DistributedError(
+            f"init: rank {launcher.rank} cannot connect to the other ranks: {error}; "
+            "do their machines let each other in by TCP?"
+        ) from error
     finally:
         launcher.close()
 
@@ -159,21 +164,49 @@ def _enter(
     machine = _machine()
     machines = [one.decode() for one in launcher.exchange(machine.encode())]
     is_near = len(set(machines)) == 1
-    addresses = [] if is_near else own_addresses()
+    addresses = [] if is_near else own_addresses() or [socket.gethostname()]
     mine: dict[str, Any] = {"addresses": addresses}
     hub = None
     if launcher.rank == 0:
         token = secrets.token_hex(16)
         hub = Hub("127.0.0.1" if is_near else "", launcher.size, token, timeout)
         mine |= {"port": hub.port, "token": token}
-    every = [json.loads(one) for one in launcher.exchange(json.dumps(mine).encode())]
-    places = [
-        ["127.0.0.1"] if there == machine else said["addresses"]
-        for there, said in zip(machines, every, strict=True)
-    ]
-    first = every[0]
-    member = Member(launcher.rank, places[0], first["port"], first["token"], timeout)
-    return member, hub, first["token"], places
+    try:
+        said = json.dumps(mine).encode()
+        every = [json.loads(one) for one in launcher.exchange(said)]
+        places = [
+            ["127.0.0.1"] if there == machine else one["addresses"]
+            for there, one in zip(machines, every, strict=True)
+        ]
+        port, token = every[0]["port"], every[0]["token"]
+        member = _member(launcher, places[0], port, token, timeout)
+    except BaseException:
+        if hub is not None:
+            hub.close(0.0)
+        raise
+    return member, hub, token, places
+
+
+def _member(
+    launcher: Launcher, addresses: list[str], port: int, token: str, timeout: float
+) -> Member:
+    """Join the hub; a rank that cannot is named by all."""
+    problem, member = "", None
+    try:
+        member = Member(launcher.rank, addresses, port, token, timeout)
+    except OSError as error:
+        problem = str(error)
+    problems = launcher.exchange(problem.encode())
+    for rank, one in enumerate(problems):
+        if one:
+            if member is not None:
+                member.close("could not join")
+            raise DistributedError(
+                f"init: rank {rank} cannot connect to rank 0: {one.decode()}; do their "
+                "machines let each other in by TCP?"
+            )
+    assert member is not None
+    return member
 
 
 def _machine() -> str:
