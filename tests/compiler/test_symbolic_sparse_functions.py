@@ -62,7 +62,7 @@ def test_arguments(x, w):
         np.testing.assert_allclose(f(value, V), value @ V, rtol=1e-6)
     same(f(w=V, x=A), A @ V)
     same(f(matrix(9, 4, "csr"), V), matrix(9, 4, "csr") @ V)
-    assert repr(f).startswith("<function test_sparse_functions.py:")
+    assert repr(f).startswith("<function test_symbolic_sparse_functions.py:")
     assert [v.name for v in f.variables] == ["x", "w"]
 
 
