@@ -129,6 +129,7 @@ class Hub:
         self._ends = True
         self._wake.send(b"x")
         self._thread.join(5)
+        self._wake.close()
 
     # ---- the thread ----
 
@@ -142,7 +143,6 @@ class Hub:
             self._look_at_deadlines()
         for key in list(self._selector.get_map().values()):
             key.fileobj.close()  # type: ignore[union-attr]
-        self._wake.close()
         self._selector.close()
 
     def _patience(self) -> float | None:
@@ -168,8 +168,11 @@ class Hub:
                     self._take(connection, message, content)
             except (BlockingIOError, InterruptedError):
                 return
-            except (OSError, frames.Closed, KeyError, TypeError):
+            except (OSError, frames.Closed):
                 received = b""
+            except Exception as error:  # the thread must go on: all ranks wait for it
+                self._fail(f"the hub, on rank 0, failed: {error!r}")
+                return
             if not received:
                 self._drop(connection)
 
