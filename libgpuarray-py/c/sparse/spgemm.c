@@ -1,12 +1,12 @@
 /* Products of two matrices in compressed rows: the lengths of the rows, then what is in
  * them. Short rows are taken by teams of a few items, longer ones by work groups, which
- * get them from a list, and those of more terms than local memory holds by groups with
- * memory of their own, a bit for each column. */
+ * get them from a list, and those of more terms than local memory holds by several
+ * groups with memory of their own, a bit for each column. */
 #include "c/base/counts.h"
 #include "c/sparse/sparse.h"
 #include "c/sparse/sparse_source.h"
 
-enum { TEAM = 32, TEAM_ROOM = 7, SCRATCH = 64 << 20 };
+enum { TEAM = 32, TEAM_ROOM = 7, LONG_PARTS = 32, SCRATCH = 64 << 20 };
 enum { FILLS = 1, IS_ALL = 2 };
 
 /* Memory beside the result: lists of rows, bits of the groups that take long rows, and
@@ -33,7 +33,7 @@ static int open_memory(memory *m, const GpuSparse *out, const GpuSparse *a,
                            gpuarray_get_elsize(index)));
   }
   m->words = b->columns / 32 + 1;
-  m->groups = ga__smaller(a->rows, 2 * (size_t)ctx->info.processors);
+  m->groups = ga__smaller(LONG_PARTS * a->rows, 4 * (size_t)ctx->info.processors);
   m->groups = ga__larger(1, ga__smaller(m->groups, SCRATCH / 8 / m->words));
   const size_t n = 2 * m->words * m->groups;
   GA_TRY(GpuArray_zeros(&m->bits, ctx, GA_UINT, 1, &n, GA_C_ORDER));

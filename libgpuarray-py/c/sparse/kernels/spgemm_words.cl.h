@@ -72,15 +72,16 @@
   stop = stop < (SP_COUNT)an ? stop : (SP_COUNT)an;                                    \
   begin = begin < stop ? begin : stop
 
-/* Sums of `ends` up to each item. */
-#define SP_SCAN                                                                        \
+/* Sums of an array of the team up to each item. */
+#define SP_SCAN_OF(sums, type)                                                         \
   for (ga_uint apart = 1; apart < SP_SPAN; apart *= 2) {                               \
     SP_JOIN;                                                                           \
-    const SP_SUM before = lane >= apart ? ends[lane - apart] : 0;                      \
+    const type before = lane >= apart ? sums[lane - apart] : 0;                        \
     SP_JOIN;                                                                           \
-    ends[lane] += before;                                                              \
+    sums[lane] += before;                                                              \
   }                                                                                    \
   SP_JOIN
+#define SP_SCAN SP_SCAN_OF(ends, SP_SUM)
 
 /* The terms of the values of `a` from k on, of each item one, none from `stop` on; no
  * count is above `most`. */
@@ -107,13 +108,8 @@
 /* `owner`: which of the opened values makes term t. */
 #define SP_OWNER(owner, t)                                                             \
   ga_uint owner = 0;                                                                   \
-  for (ga_uint high = SP_SPAN - 1; owner < high;) {                                    \
-    const ga_uint middle = (owner + high) / 2;                                         \
-    if (ends[middle] <= (t))                                                           \
-      owner = middle + 1;                                                              \
-    else                                                                               \
-      high = middle;                                                                   \
-  }
+  for (ga_uint step = SP_SPAN / 2; step > 0; step /= 2)                                \
+    owner += ends[owner + step - 1] <= (t) ? step : 0;
 
 /* Key and value of term t of those that were opened at value `first` of `a`. */
 #define SP_TERM(at, t, first)                                                          \
