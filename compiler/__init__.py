@@ -13,6 +13,7 @@ from gpuarray.compiler import (
     compile as compile,
     cops as cops,
     d3viz as d3viz,
+    distributed as distributed,
     gpuarray as gpuarray,
     gpukernels as gpukernels,
     gradient as gradient,
@@ -99,6 +100,6 @@ _asarray = _asarray_of
 
 _names.suggest_names(
     __name__,
-    "compile cops d3viz gpuarray gpukernels gradient ifelse printing profiling random "
-    "sandbox scan_module sparse tensor",
+    "compile cops d3viz distributed gpuarray gpukernels gradient ifelse printing "
+    "profiling random sandbox scan_module sparse tensor",
 )

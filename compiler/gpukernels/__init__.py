@@ -5,6 +5,7 @@ from gpuarray.compiler.gpukernels import (
     basic_ops as basic_ops,
     batching as batching,
     branch as branch,
+    collective as collective,
     creation as creation,
     custom as custom,
     debugging as debugging,

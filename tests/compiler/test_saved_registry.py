@@ -24,7 +24,8 @@ import numpy as np
 import pytest
 from c_ops import VectorTimesScalar
 from cases import CASES
-from gpuarray.compiler import config, gradient, plan
+from gpuarray import distributed as processes
+from gpuarray.compiler import config, distributed, gradient, plan
 from gpuarray.compiler.derivatives.batching_fallback import MapRows
 from gpuarray.compiler.gpuarray import dnn
 from gpuarray.compiler.gpukernels import LOWERINGS, STEP_FUNCTIONS
@@ -53,6 +54,7 @@ WARNINGS = re.compile(r"^\d+ warnings? generated\.$", re.MULTILINE)
 
 ALONE = {
     "c_code": "it is C code of the program's own, compiled for this host",
+    "collective": "ranks meet in it",
     "load": "it reads a file of NumPy at each run",
     "perform": "it is Python",
     "print": "it prints as NumPy does",
@@ -258,14 +260,23 @@ def functions_of_rewrites():
     }
 
 
-def functions_alone(folder):
+def functions_alone(folder, comm):
     """For each step function that only Python has, a function with it."""
     x, v = T.dmatrix("x"), T.dvector("v")
     np.save(folder / "array.npy", np.arange(3.0))
     loaded = T.load(folder / "array.npy", "float64", (False,))
     away = (x.transfer("a") * 2).transfer("b") + 1
+    collectives = [
+        distributed.all_reduce(x, comm),
+        distributed.all_gather(x, comm),
+        distributed.reduce_scatter(x, comm),
+        distributed.all_to_all(x, comm),
+        distributed.broadcast(x, comm),
+        distributed.reduce(x, comm),
+    ]
     return {
         "c_code": ([v], VectorTimesScalar()(v, v.sum())),
+        "collective": ([x], sum(collectives)),
         "load": ([v], v + loaded),
         "perform": ([v], OnDevice()(v.transfer("a"))),
         "print": ([v], theano.printing.Print("v")(v)),
@@ -294,6 +305,13 @@ def contexts(request, first_context):
     """The devices tested, the first one first."""
     names = request.config.gpuarray_contexts
     return [first_context, *(gpuarray.context(name) for name in names[1:])]
+
+
+@pytest.fixture
+def comm(contexts):
+    """A communicator of one rank."""
+    with processes.init(contexts[0], by="none") as made:
+        yield made
 
 
 def elsewhere(context):
@@ -379,10 +397,10 @@ def calls_of(name, f, case):
     return found
 
 
-def test_all_that_is_lowered_runs_from_files(contexts, tmp_path):
+def test_all_that_is_lowered_runs_from_files(contexts, comm, tmp_path):
     classes, steps, calls = set(), set(), {}
     with elsewhere(contexts[0]):
-        for inputs, output in functions_alone(tmp_path).values():
+        for inputs, output in functions_alone(tmp_path, comm).values():
             classes |= classes_of(theano.function(inputs, output))
     names = f"a->{contexts[0].name};b->{contexts[0].name}"
     with config.use(device=contexts[0].name, contexts=names), contexts[0]:
@@ -424,9 +442,11 @@ def test_all_that_is_lowered_runs_from_files(contexts, tmp_path):
 
 
 @pytest.mark.parametrize("listed", [ALONE, PARTLY], ids=["alone", "partly"])
-def test_what_no_file_has_is_named_when_it_is_saved(contexts, tmp_path, listed):
+def test_what_no_file_has_is_named_when_it_is_saved(contexts, comm, tmp_path, listed):
     with elsewhere(contexts[0]):
-        made = functions_alone(tmp_path) if listed is ALONE else functions_partly()
+        made = (
+            functions_alone(tmp_path, comm) if listed is ALONE else functions_partly()
+        )
         assert made.keys() == listed.keys()
         for step, (inputs, outputs) in made.items():
             _, found, text = saved(inputs, outputs, tmp_path / "f")

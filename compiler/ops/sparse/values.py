@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from gpuarray import sparse
 from gpuarray.array import Array
 from gpuarray.compiler.errors import GraphValueError
 
@@ -32,6 +31,7 @@ def assembled(format: str, arrays: Sequence[Any]) -> Any:
     major = indptr.shape[0] - 1
     shape = (major, minor) if format == "csr" else (minor, major)
     if isinstance(data, Array):
+        sparse: Any = import_module("gpuarray.sparse")  # for such results alone
         make = {"csr": sparse.csr_array, "csc": sparse.csc_array}[format]
         return make((data, indices, indptr), shape=shape)
     return scipy_matrix(format, (data, indices, indptr), shape)

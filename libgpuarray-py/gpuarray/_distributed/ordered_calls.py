@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from weakref import WeakValueDictionary
 
 from gpuarray._core.context import Context
 from gpuarray._distributed.calls import CollectiveCall, described, error_of
@@ -34,6 +35,12 @@ class OrderedCalls:
         member.begin_group(name, ranks)
         self._stream = None if engine.compares_first else member.stream(name, ranks)
         self._messages: dict[tuple[int, int], _Messages] = {}
+        _open[name] = self
+
+    @property
+    def name(self) -> str:
+        """Its name, which is the same on all of its ranks."""
+        return self._name
 
     @property
     def context(self) -> Context:
@@ -181,6 +188,14 @@ class OrderedCalls:
                 self.calls, call, lambda: self._engine.scatter(None, block, root)
             )
         return target.finish()
+
+
+_open: WeakValueDictionary[str, OrderedCalls] = WeakValueDictionary()
+
+
+def communicator_of(name: str) -> OrderedCalls | None:
+    """Return the latest communicator of a name that is still referred to."""
+    return _open.get(name)
 
 
 class _Messages:

@@ -1,0 +1,1 @@
+"""Collectives: operations among the processes of a distributed program."""
