@@ -48,7 +48,7 @@ int ga__sparse_scatter(const ga_sparse_product *p) {
                                     .y = p->y,
                                     .alpha = p->alpha,
                                     .beta = p->beta};
-  const ga_sparse_sizes sizes = {p->y->nd == 2 ? p->y->dimensions[1] : 1, 0, shares};
+  const ga_sparse_sizes sizes = {p->y->nd == 2 ? p->y->dimensions[1] : 1, 0, shares, 0};
   const GpuArray none = {0};
   ga__sparse_add_product(&args, &turned, &sizes, &none, &parts);
   int status = ga__sparse_launch_shares(ctx, &spec, &args, shares);

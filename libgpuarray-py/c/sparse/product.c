@@ -3,8 +3,9 @@
  *
  * A row is summed by a few lanes (GPUs), by the mean length of rows, or by one item
  * (processors). Rows much longer than the mean are left to two more launches: work
- * groups take pieces of them, then sum the pieces of a row, in order. So no row is
- * longer than a piece to anyone, and sums depend on lengths alone. */
+ * groups take pieces of them, or warps where x is one column, then the pieces of a row
+ * are summed, in order. So no row is longer than a piece to anyone, and sums depend on
+ * lengths alone. */
 #include <string.h>
 
 #include "c/base/counts.h"
@@ -16,6 +17,7 @@
 typedef struct geometry {
   size_t width; /* columns of x */
   size_t limit; /* values of the longest row that one launch sums */
+  size_t piece; /* values that another launch takes of a longer one at a time */
   size_t room;  /* pieces that long rows can have */
   ga_sparse_spec rows, pieces;
 } geometry;
@@ -54,15 +56,19 @@ static void plan(geometry *g, const ga_sparse_product *p) {
   g->rows.index = (unsigned char)a->indices.typecode;
   g->rows.form = (unsigned char)p->term;
   plan_lanes(g, ctx, mean);
-  g->pieces = g->rows;
-  if (!ctx->info.is_cpu && g->width == 1)
+  const bool is_vector = !ctx->info.is_cpu && g->width == 1;
+  if (is_vector)
     g->rows.packs = packs_of(a);
-  g->pieces.lanes = g->pieces.per = 1;
+  g->pieces = g->rows;
+  g->pieces.kind = is_vector ? GA_SPARSE_PIECES : GA_SPARSE_LONG;
+  g->pieces.lanes = is_vector ? 32 : 1;
+  g->pieces.per = 1;
   if (ctx->info.is_cpu)
     g->pieces.threads = g->pieces.width;
   const size_t least = ctx->info.is_cpu ? 16384 : ga__larger(512, 64 * g->rows.lanes);
-  g->limit = ga__larger(least, ga__larger(8 * mean, 4 * g->width));
-  g->room = n > g->limit ? 2 * (n / g->limit) + 1 : 0;
+  g->piece = ga__larger(least, ga__larger(8 * mean, 4 * g->width));
+  g->limit = is_vector ? ga__larger(64, 4 * mean) : g->piece;
+  g->room = n > g->limit ? n / g->limit + n / g->piece + 1 : 0;
 }
 
 /* ---- launches ---- */
@@ -76,7 +82,7 @@ static int run(const ga_sparse_product *p, const geometry *g, const GpuArray *li
   const size_t tiles = ctx->info.is_cpu ? 1 : ga__ceil_div(g->width, tile);
   ga_args args;
   const ga_sparse_sizes sizes = {
-      g->width, g->room > 0 ? g->limit : ga__sparse_count(p->a), g->room};
+      g->width, g->room > 0 ? g->limit : ga__sparse_count(p->a), g->room, g->piece};
   args.n = 0;
   ga__sparse_add_product(&args, p, &sizes, list, parts);
   GA_TRY(ga__sparse_launch_sized(ctx, &g->rows, &args,
@@ -84,10 +90,16 @@ static int run(const ga_sparse_product *p, const geometry *g, const GpuArray *li
   if (g->room == 0)
     return GA_NO_ERROR;
   ga_sparse_spec spec = g->pieces;
-  const size_t groups = g->room * ga__ceil_div(g->width, g->rows.width);
-  spec.kind = GA_SPARSE_LONG;
+  size_t groups = g->room * ga__ceil_div(g->width, g->rows.width);
+  const size_t teams = spec.threads / spec.lanes, wave = 8 * ctx->info.processors;
+  if (spec.kind == GA_SPARSE_PIECES) /* mostly there are few, or none */
+    groups = ga__smaller(wave, ga__ceil_div(g->room, teams));
   GA_TRY(ga__sparse_launch_sized(ctx, &spec, &args, groups));
-  spec.kind = GA_SPARSE_LONG_SUM;
+  if (spec.kind == GA_SPARSE_PIECES) { /* of few rows there are several */
+    spec.packs = 0;
+    groups = ga__smaller(wave, ga__sparse_count(p->a) / g->piece / teams + 1);
+  }
+  spec.kind++;
   return ga__sparse_launch_sized(ctx, &spec, &args, groups);
 }
 
@@ -95,7 +107,7 @@ static int run(const ga_sparse_product *p, const geometry *g, const GpuArray *li
 static int make_lists(GpuArray *list, GpuArray *parts, const geometry *g,
                       const GpuSparse *a) {
   gpucontext *ctx = ga__sparse_context(a);
-  const size_t words = 2 + 2 * g->room, sums = g->room * g->width;
+  const size_t words = 2 + 3 * g->room, sums = g->room * g->width;
   GA_TRY(GpuArray_empty(list, ctx, GA_ULONG, 1, &words, GA_C_ORDER));
   GA_TRY(ga__buffer_fill(list->data, list->offset, 0, 2 * sizeof(uint64_t)));
   return GpuArray_empty(parts, ctx, ga__dtype_work(a->values.typecode), 1, &sums,

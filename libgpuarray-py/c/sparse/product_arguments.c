@@ -32,6 +32,7 @@ void ga__sparse_add_product(ga_args *args, const ga_sparse_product *p,
   ga__args_i64(args, stride(y, 1));
   ga__args_i64(args, p->offset);
   ga__args_u64(args, s->limit);
+  ga__args_u64(args, s->piece);
   ga__args_u64(args, s->room);
   ga__sparse_add_factor(args, typecode, p->alpha, 1);
   ga__sparse_add_factor(args, typecode, p->beta, 0);

@@ -88,9 +88,9 @@ int ga__sparse_product(const ga_sparse_product *p);
 bool ga__sparse_scatters(const ga_sparse_product *p);
 int ga__sparse_scatter(const ga_sparse_product *p);
 /* Columns of x; values of the longest row that one launch sums; pieces of longer rows,
- * or shares of a scatter. */
+ * or shares of a scatter; values of a piece. */
 typedef struct ga_sparse_sizes {
-  size_t width, limit, room;
+  size_t width, limit, room, piece;
 } ga_sparse_sizes;
 /* The arguments of such products; `list` and `parts` may have no memory. */
 void ga__sparse_add_product(ga_args *args, const ga_sparse_product *p,

@@ -22,6 +22,7 @@
 #include "c/sparse/kernels/long_rows.inc"
 #include "c/sparse/kernels/match.inc"
 #include "c/sparse/kernels/merge.inc"
+#include "c/sparse/kernels/piece_sums.inc"
 #include "c/sparse/kernels/rows.inc"
 #include "c/sparse/kernels/sampled.inc"
 #include "c/sparse/kernels/solve.inc"
@@ -39,6 +40,8 @@ static const struct {
   const char *stem, *text, *cpu_text;
 } kernels[] = {
     [GA_SPARSE_ROWS] = {"sparse_rows", rows_text, rows_cpu_text},
+    [GA_SPARSE_PIECES] = {"sparse_pieces", rows_text, rows_text},
+    [GA_SPARSE_PIECES_SUM] = {"sparse_piece_sums", piece_sums_text, piece_sums_text},
     [GA_SPARSE_LONG] = {"sparse_long_rows", long_rows_text, long_rows_text},
     [GA_SPARSE_LONG_SUM] = {"sparse_long_sums", long_rows_text, long_rows_text},
     [GA_SPARSE_COLUMNS] = {"sparse_columns", columns_cpu_text, columns_cpu_text},
@@ -167,7 +170,10 @@ static void add_terms(ga_strbuf *t, const ga_sparse_spec *s) {
       "(ga_long)(j) - (ga_long)row == shift ? v : SP_ZERO", "v", "v"};
   if (s->form == GA_SPARSE_MAX || s->form == GA_SPARSE_MIN)
     add_extremes(t, s->typecode, s->form == GA_SPARSE_MAX);
-  ga__strbuf_addf(t, "#define SP_IS_SUM %d\n#define SP_TERM(v, j, c) (%s)\n",
+  ga__strbuf_addf(t,
+                  "#define SP_TAKES_PIECES %d\n#define SP_IS_SUM %d\n"
+                  "#define SP_TERM(v, j, c) (%s)\n",
+                  s->kind == GA_SPARSE_PIECES,
                   s->kind == GA_SPARSE_LONG_SUM || s->kind == GA_SPARSE_COLUMNS_SUM,
                   terms[s->form]);
 }

@@ -5,8 +5,10 @@
 #include "c/program/kernel_table.h"
 
 enum ga_sparse_kernel {
-  GA_SPARSE_ROWS,     /* products: rows by lanes, or by processors' items */
-  GA_SPARSE_LONG,     /* products: pieces of long rows */
+  GA_SPARSE_ROWS,   /* products: rows by lanes, or by processors' items */
+  GA_SPARSE_PIECES, /* products: pieces of long rows, one column */
+  GA_SPARSE_PIECES_SUM,
+  GA_SPARSE_LONG,     /* products: pieces of long rows, any columns */
   GA_SPARSE_LONG_SUM, /* products: sums of the pieces */
   GA_SPARSE_COLUMNS,  /* products from the left, on processors */
   GA_SPARSE_COLUMNS_SUM,

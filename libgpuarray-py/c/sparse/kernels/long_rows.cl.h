@@ -10,6 +10,7 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
   LOCAL_MEM SP_WORK sums[SP_THREADS];
   SP_STARTS;
   (void)shift;
+  (void)limit;
   const ga_uint lid = (ga_uint)LID_0, team = lid / SP_WIDTH;
   const ga_ulong tiles = (width - 1) / SP_WIDTH + 1;
   ga_ulong count = ((GLOBAL_MEM const ga_uint *)list)[0];
@@ -24,13 +25,13 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
 #if SP_IS_SUM
     if (start != begin)
       continue;
-    const ga_ulong pieces = (end - begin - 1) / limit + 1;
+    const ga_ulong pieces = (end - begin - 1) / piece_size + 1;
     const ga_ulong left = room - entry, own = pieces < left ? pieces : left;
     if (column < width)
       for (ga_ulong k = team; k < own; k += SP_TEAMS)
         sum = SP_ADD(sum, parts[(entry + k) * width + column]);
 #else
-    const ga_ulong stop = end - start < limit ? end : start + limit;
+    const ga_ulong stop = end - start < piece_size ? end : start + piece_size;
     if (column < width)
       for (ga_ulong k = start + team; k < stop; k += SP_TEAMS) {
         const SP_WORK v = SP_LOAD(values[k]);

@@ -1,6 +1,8 @@
 /* Parameters of products of compressed rows with columns of x, y = alpha A x + beta y,
- * and the store of a sum. Rows of more than `limit` values are left to other launches:
- * `list` has their number of pieces, and for each its row and its first value. */
+ * and the store of a sum. Rows of more than `limit` values are left to other launches,
+ * which take up to `piece_size` of them at a time: `list` has the number of such
+ * pieces, and that of rows with several; for each piece its row and its first value;
+ * and behind `room` of those, for each row with several pieces, the first. */
 #define SP_PARAMETERS                                                                  \
   GLOBAL_MEM SP_VALUE *y, ga_size y_off, GLOBAL_MEM const SP_VALUE *values,            \
       ga_size values_off, GLOBAL_MEM const SP_INDEX *indices, ga_size indices_off,     \
@@ -8,8 +10,9 @@
       GLOBAL_MEM const SP_VALUE *x, ga_size x_off, GLOBAL_MEM ga_ulong *list,          \
       ga_size list_off, GLOBAL_MEM SP_WORK *parts, ga_size parts_off, ga_ulong rows,   \
       ga_ulong columns, ga_ulong n, ga_ulong width, ga_long x_row, ga_long y_row,      \
-      ga_long y_column, ga_long shift, ga_ulong limit, ga_ulong room, SP_REAL alpha,   \
-      SP_REAL alpha_im, SP_REAL beta, SP_REAL beta_im, ga_int has_beta
+      ga_long y_column, ga_long shift, ga_ulong limit, ga_ulong piece_size,            \
+      ga_ulong room, SP_REAL alpha, SP_REAL alpha_im, SP_REAL beta, SP_REAL beta_im,   \
+      ga_int has_beta
 #define SP_MOVED(type, p) p = (GLOBAL_MEM type *)((GLOBAL_MEM char *)p + p##_off)
 #define SP_MOVED_READ(type, p)                                                         \
   p = (GLOBAL_MEM const type *)((GLOBAL_MEM const char *)p + p##_off)
@@ -20,7 +23,8 @@
   SP_MOVED_READ(SP_INDEX, indptr);                                                     \
   SP_MOVED_READ(SP_VALUE, x);                                                          \
   SP_MOVED(ga_ulong, list);                                                            \
-  SP_MOVED(SP_WORK, parts)
+  SP_MOVED(SP_WORK, parts);                                                            \
+  (void)piece_size
 
 /* `begin` and `end` of the values of a row, within the array whatever it holds. */
 #define SP_BOUNDS(row)                                                                 \
@@ -31,11 +35,17 @@
 /* Adds a row to the list of long ones, and empties it. */
 #define SP_LIST_ROW(row)                                                               \
   {                                                                                    \
-    const ga_ulong pieces = (end - begin - 1) / limit + 1;                             \
+    const SP_COUNT size = (SP_COUNT)piece_size, first = (SP_COUNT)begin;               \
+    const SP_COUNT pieces = ((SP_COUNT)end - first - 1) / size + 1;                    \
     const ga_ulong at = atom_add_Ig((GLOBAL_MEM ga_uint *)list, (ga_uint)pieces);      \
-    for (ga_ulong piece = 0; piece < pieces && at + piece < room; piece++) {           \
+    for (SP_COUNT piece = 0; piece < pieces && at + piece < room; piece++) {           \
       list[2 + 2 * (at + piece)] = row;                                                \
-      list[3 + 2 * (at + piece)] = begin + piece * limit;                              \
+      list[3 + 2 * (at + piece)] = first + piece * size;                               \
+    }                                                                                  \
+    if (pieces > 1) {                                                                  \
+      const ga_ulong several = atom_add_Ig((GLOBAL_MEM ga_uint *)list + 1, 1);         \
+      if (several < room)                                                              \
+        list[2 + 2 * room + several] = at;                                             \
     }                                                                                  \
   }
 

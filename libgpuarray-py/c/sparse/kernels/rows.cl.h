@@ -1,7 +1,7 @@
 /* Products of compressed rows on GPUs. SP_WIDTH adjacent items take adjacent columns of
  * x, SP_PER each; SP_LANES such teams take the values of a row in turn, for one column
  * with SP_PACKS four adjacent ones each, and a work group as many rows as it has room
- * for. */
+ * for. With SP_TAKES_PIECES, of one column, they are those of `list`. */
 #include "row_words.cl.h"
 
 #define SP_AHEAD 4
@@ -33,28 +33,48 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
   SP_STARTS;
   (void)parts;
   (void)shift;
+  (void)limit;
   const ga_uint lid = (ga_uint)LID_0, lane = lid / SP_WIDTH % SP_LANES;
   const ga_ulong tiles =
       SP_WIDTH * SP_PER > 1 ? (width - 1) / (SP_WIDTH * SP_PER) + 1 : 1;
-  const ga_ulong blocks = ((rows - 1) / SP_ROWS + 1) * tiles;
+#if SP_TAKES_PIECES
+  const ga_ulong listed = ((GLOBAL_MEM const ga_uint *)list)[0];
+  const ga_ulong n_rows = listed < room ? listed : room;
+#else
+  const ga_ulong n_rows = rows;
+#endif
+  const ga_ulong blocks = (n_rows + SP_ROWS - 1) / SP_ROWS * tiles;
   for (ga_ulong block = GID_0; block < blocks; block += GDIM_0) {
     /* Divisions of 64 bits take longer than a short row. */
     const ga_ulong group = tiles > 1 ? block / tiles : block;
-    const ga_ulong row = group * SP_ROWS + lid / (SP_WIDTH * SP_LANES);
+    const ga_ulong own = group * SP_ROWS + lid / (SP_WIDTH * SP_LANES);
     const ga_ulong first =
         (block - group * tiles) * (SP_WIDTH * SP_PER) + lid % SP_WIDTH;
-    ga_int is_here = row < rows;
+    ga_int is_here = own < n_rows;
+#if SP_TAKES_PIECES
+    const ga_ulong row = is_here ? list[2 + 2 * own] : rows;
+    ga_int is_whole = 1;
+    is_here = row < rows;
+#else
+    const ga_ulong row = own;
+#endif
     SP_WORK sum[SP_PER];
     for (ga_int p = 0; p < SP_PER; p++)
       sum[p] = SP_ZERO;
     if (is_here) {
       SP_BOUNDS(row);
+#if SP_TAKES_PIECES
+      is_whole = end - begin <= piece_size;
+      begin = list[3 + 2 * own];
+      end = begin < end && end - begin > piece_size ? begin + piece_size : end;
+#else
       if (end - begin > limit) {
         if (lane == 0 && first == 0)
           SP_LIST_ROW(row);
         is_here = 0;
         end = begin;
       }
+#endif
       /* Loads of several values are in flight before the first is used. */
       const SP_COUNT stop = (SP_COUNT)end, most = (SP_COUNT)columns;
 #if SP_PACKS
@@ -123,6 +143,11 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
         }
       }
     }
+#endif
+#if SP_TAKES_PIECES
+    if (is_here && lane == 0 && !is_whole)
+      parts[own] = sum[0];
+    is_here &= is_whole;
 #endif
     if (is_here && lane == 0)
       for (ga_int p = 0; p < SP_PER; p++)
