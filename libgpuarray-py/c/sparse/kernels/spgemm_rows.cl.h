@@ -29,7 +29,9 @@
   (1u << 26) /* terms, so that sums of them are no larger than 32 bits                 \
               */
 
-/* Puts the columns of a row into the table, until there are too many. */
+/* Puts the columns of a row into the table, until there are too many: a full table
+ * takes no more. What was counted before is looked at once, behind all terms. */
+#define SP_AHEAD 4
 #define SP_FILL_TABLE(table)                                                           \
   SP_CLEAR_TABLE(table)                                                                \
   if (lane == 0)                                                                       \
@@ -38,19 +40,34 @@
     SP_OPEN(k + lane, stop, SP_MANY)                                                   \
     const ga_uint made = ends[SP_SPAN - 1];                                            \
     is_long = made >= SP_MANY;                                                         \
-    for (ga_uint done = 0; done < made && !is_long; done += 2 * SP_LANES) {            \
-      const ga_uint n_before = n_own;                                                  \
-      for (ga_uint t = done + lane; t < done + 2 * SP_LANES && t < made;               \
-           t += SP_LANES)                                                              \
-        SP_COUNT_TERM(table, t)                                                        \
-      if (n_own > n_before)                                                            \
-        atom_add_Il(&used[team], n_own - n_before);                                    \
-      SP_JOIN;                                                                         \
-      is_long = used[team] > SP_ROOM;                                                  \
-      SP_JOIN;                                                                         \
+    for (ga_uint done = 0; done < made && !is_long; done += SP_AHEAD * SP_LANES) {     \
+      ga_uint column[SP_AHEAD];                                                        \
+      for (ga_uint u = 0; u < SP_AHEAD; u++) {                                         \
+        const ga_uint t = done + u * SP_LANES + lane;                                  \
+        column[u] = ~0u;                                                               \
+        if (t < made) {                                                                \
+          SP_COLUMN_OF_TERM(found, from, t);                                           \
+          column[u] = found;                                                           \
+        }                                                                              \
+      }                                                                                \
+      for (ga_uint u = 0; u < SP_AHEAD; u++)                                           \
+        SP_COUNT_COLUMN(table, column[u])                                              \
+      if (!SP_FILLS) {                                                                 \
+        SP_SEE_USED                                                                    \
+      }                                                                                \
     }                                                                                  \
   }                                                                                    \
+  if (SP_FILLS) {                                                                      \
+    SP_SEE_USED                                                                        \
+  }                                                                                    \
   SP_JOIN
+#define SP_SEE_USED                                                                    \
+  if (n_own > 0)                                                                       \
+    atom_add_Il(&used[team], n_own);                                                   \
+  n_own = 0;                                                                           \
+  SP_JOIN;                                                                             \
+  is_long |= used[team] > SP_ROOM;                                                     \
+  SP_JOIN;
 
 /* The columns of the table, sorted, to `keys`, and to `ranks` where each is. */
 #define SP_RANK_COLUMNS                                                                \

@@ -137,17 +137,22 @@
   SP_OWNER(owner, t)                                                                   \
   const SP_COUNT from = starts[owner] + (SP_COUNT)(t);                                 \
   const ga_uint column = from < (SP_COUNT)bn ? (ga_uint)b_indices[from] : ~0u
-#define SP_COUNT_TERM(table, t)                                                        \
+#define SP_COUNT_COLUMN(table, column)                                                 \
   {                                                                                    \
-    SP_COLUMN_OF_TERM(column, from, t);                                                \
     ga_uint at = SP_SLOT(column), seen = column;                                       \
-    while (column < (ga_uint)columns) {                                                \
+    for (ga_uint turn = 0; (column) < (ga_uint)columns && turn < 2 * SP_ROOM;          \
+         turn++) {                                                                     \
       seen = atom_cas_Il(&table[at], ~0u, column);                                     \
-      if (seen == ~0u || seen == column)                                               \
+      if (seen == ~0u || seen == (column))                                             \
         break;                                                                         \
       at = SP_NEXT_SLOT(at);                                                           \
     }                                                                                  \
-    n_own += seen == ~0u && column < (ga_uint)columns;                                 \
+    n_own += seen == ~0u && (column) < (ga_uint)columns;                               \
+  }
+#define SP_COUNT_TERM(table, t)                                                        \
+  {                                                                                    \
+    SP_COLUMN_OF_TERM(column, from, t);                                                \
+    SP_COUNT_COLUMN(table, column)                                                     \
   }
 #define SP_PUT_COUNT(row, is_here)                                                     \
   SP_JOIN;                                                                             \
