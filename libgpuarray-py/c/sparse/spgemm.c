@@ -6,7 +6,13 @@
 #include "c/sparse/sparse.h"
 #include "c/sparse/sparse_source.h"
 
-enum { TEAM = 32, TEAM_ROOM = 7, LONG_PARTS = 32, SCRATCH = 64 << 20 };
+enum {
+  TEAM = 32,
+  TEAM_ROOM = 7,
+  LONG_PARTS = 32,
+  LONG_THREADS = 1024,
+  SCRATCH = 64 << 20
+};
 enum { FILLS = 1, IS_ALL = 2 };
 
 /* Memory beside the result: lists of rows, bits of the groups that take long rows, and
@@ -86,6 +92,9 @@ static int run(const GpuSparse *out, const GpuArray *counts, const GpuSparse *a,
     ga_args args = {0};
     if (step == 0 && has_table) /* teams that are no warps are groups */
       spec.threads = ctx->info.has_progress ? 4 * TEAM : TEAM;
+    if (step == 2 && ctx->info.max_threads >= LONG_THREADS &&
+        ctx->info.local_memory >= 48 << 10)
+      spec.threads = LONG_THREADS;
     plan_room(&spec, b->columns, step == 0 ? TEAM_ROOM : 0);
     ga__sparse_add(&args, values, false);
     ga__sparse_add(&args, out ? &out->indices : counts, false);

@@ -1,6 +1,6 @@
 /* Products of two matrices: work groups for each of the rows in `list`, of any number
- * of terms. Each takes a part of the columns: a row has as many parts as items of a
- * group have values of it each, up to SP_PARTS. The columns of a row are bits in memory
+ * of terms. Each takes a part of the columns: a row has one for every SP_PART of its
+ * values, up to SP_PARTS. The columns of a row are bits in memory
  * of the group's own, `words` words, with as many that count the bits before each; so a
  * column knows its place. The terms of the part, in order, SP_ROOM at a time, are
  * sorted and added to what is in the row. `sums` are the values of the product in the
@@ -11,7 +11,8 @@
 #include "spgemm_words.cl.h"
 
 #define SP_PARTS (SP_IS_CPU || !SP_FILLS ? 1 : 32)
-#define SP_AHEAD 4
+#define SP_PART 256
+#define SP_AHEAD (SP_ROOM < 4 * SP_SPAN ? SP_ROOM / SP_SPAN : 4)
 #define SP_CHUNK (SP_AHEAD * SP_SPAN) /* terms, no more than SP_ROOM */
 
 /* For the terms of a row, as many as are opened at once: `made` of them, opened at
@@ -23,12 +24,12 @@
     body k = stop - k > SP_SPAN ? k + SP_SPAN : stop;                                  \
   }
 
-/* The columns of SP_AHEAD terms, `t` and every `apart`-th from it on; `columns` for
+/* The columns of `ahead` terms, `t` and every `apart`-th from it on; `columns` for
  * none. */
-#define SP_LOOK_AHEAD(t, apart)                                                        \
-  SP_COUNT column[SP_AHEAD], from[SP_AHEAD];                                           \
-  ga_uint owners[SP_AHEAD];                                                            \
-  for (ga_uint u = 0; u < SP_AHEAD; u++) {                                             \
+#define SP_LOOK_AHEAD(ahead, t, apart)                                                 \
+  SP_COUNT column[ahead], from[ahead];                                                 \
+  ga_uint owners[ahead];                                                               \
+  for (ga_uint u = 0; u < ahead; u++) {                                                \
     const ga_ulong term = (t) + u * (apart);                                           \
     SP_OWNER(owner, term)                                                              \
     owners[u] = owner;                                                                 \
@@ -39,10 +40,10 @@
 
 /* Marks the columns below the end of the part. */
 #define SP_MARK                                                                        \
-  for (ga_ulong t = lane; t < made; t += SP_CHUNK) {                                   \
-    SP_LOOK_AHEAD(t, SP_SPAN)                                                          \
+  for (ga_ulong t = lane; t < made; t += 4 * SP_SPAN) {                                \
+    SP_LOOK_AHEAD(4, t, SP_SPAN)                                                       \
     (void)owners;                                                                      \
-    for (ga_uint u = 0; u < SP_AHEAD; u++)                                             \
+    for (ga_uint u = 0; u < 4; u++)                                                    \
       if (column[u] < (SP_COUNT)columns && column[u] / 32 < last_word)                 \
         atom_or_Ig(bits + column[u] / 32, 1u << column[u] % 32);                       \
   }
@@ -51,7 +52,7 @@
  * adjacent ones. */
 #define SP_COLLECT                                                                     \
   for (ga_ulong done = 0; done < made; done += SP_CHUNK) {                             \
-    SP_LOOK_AHEAD(done + lane * SP_AHEAD, 1)                                           \
+    SP_LOOK_AHEAD(SP_AHEAD, done + lane * SP_AHEAD, 1)                                 \
     ga_uint n_own = 0;                                                                 \
     for (ga_uint u = 0; u < SP_AHEAD; u++) {                                           \
       const ga_int is_own = column[u] < (SP_COUNT)columns &&                           \
@@ -104,7 +105,7 @@
     SP_GROUP_BARRIER;                                                                  \
   }
 
-KERNEL void SP_NAME(SP_PARAMETERS) {
+KERNEL_SIZED(SP_THREADS, 1) void SP_NAME(SP_PARAMETERS) {
   KERNEL_BEGIN;
   SP_MEMORY(1);
 #if SP_FILLS
@@ -118,7 +119,7 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
   for (ga_ulong i = GID_0; i < n * SP_PARTS; i += GDIM_0) {
     const SP_COUNT row = list[1 + i / SP_PARTS], part = (SP_COUNT)(i % SP_PARTS);
     SP_BOUNDS(row);
-    const SP_COUNT most = (stop - begin) / SP_SPAN;
+    const SP_COUNT most = (stop - begin) / SP_PART;
     const SP_COUNT parts = most < 1 ? 1 : most < SP_PARTS ? most : SP_PARTS;
     const ga_ulong size = (words - 1) / parts + 1, first_word = part * size;
     if (part >= parts || first_word >= words)

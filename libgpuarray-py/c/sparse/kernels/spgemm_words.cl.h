@@ -73,6 +73,30 @@
   begin = begin < stop ? begin : stop
 
 /* Sums of an array of the team up to each item. */
+#if defined(GA_HAS_SHUFFLES) && SP_SPAN > 32
+#define SP_WARPS (SP_SPAN / 32)
+#define SP_SCAN_OF(sums, type) /* of warps, of their last items, of all */             \
+  for (ga_uint apart = 1; apart < 32; apart *= 2) {                                    \
+    ga_warp_barrier();                                                                 \
+    const type before = lane % 32 >= apart ? sums[lane - apart] : 0;                   \
+    ga_warp_barrier();                                                                 \
+    sums[lane] += before;                                                              \
+  }                                                                                    \
+  local_barrier();                                                                     \
+  if (lane < 32)                                                                       \
+    for (ga_uint apart = 1; apart < SP_WARPS; apart *= 2) {                            \
+      const ga_int is_warp = lane >= apart && lane < SP_WARPS;                         \
+      ga_warp_barrier();                                                               \
+      const type before = is_warp ? sums[32 * (lane - apart) + 31] : 0;                \
+      ga_warp_barrier();                                                               \
+      if (is_warp)                                                                     \
+        sums[32 * lane + 31] += before;                                                \
+    }                                                                                  \
+  local_barrier();                                                                     \
+  if (lane >= 32 && lane % 32 < 31)                                                    \
+    sums[lane] += sums[lane / 32 * 32 - 1];                                            \
+  local_barrier()
+#else
 #define SP_SCAN_OF(sums, type)                                                         \
   for (ga_uint apart = 1; apart < SP_SPAN; apart *= 2) {                               \
     SP_JOIN;                                                                           \
@@ -81,6 +105,7 @@
     sums[lane] += before;                                                              \
   }                                                                                    \
   SP_JOIN
+#endif
 #define SP_SCAN SP_SCAN_OF(ends, SP_SUM)
 
 /* The terms of the values of `a` from k on, of each item one, none from `stop` on; no
