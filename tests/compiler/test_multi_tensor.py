@@ -368,3 +368,12 @@ def test_an_argument_list_has_offsets_beside_arrays_alone(null):
     a = gpuarray.empty(9, "float32", null)[4:]
     given = [list(multi_tensor.arguments_of(each)) for each in (a, 7, 0, None)]
     assert given == [[a, 16], [7], [0], []]
+
+
+def test_a_constant_that_was_transferred(on_context):
+    """It is one when the launch is made, and no number."""
+    x, y = T.dvectors("x", "y")
+    weights = T.host_from_gpu(T.as_tensor_variable(np.arange(3.0)).transfer(None))
+    first, second = function([x, y], [x * 2, y * weights])(np.ones(3), np.ones(3))
+    np.testing.assert_array_equal(first, [2, 2, 2])
+    np.testing.assert_array_equal(second, [0, 1, 2])

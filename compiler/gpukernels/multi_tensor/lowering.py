@@ -69,13 +69,13 @@ _INT64 = dtype_to_typecode("int64")
 
 @lowers(MultiTensor)
 def lower_multi_tensor(op: MultiTensor, node: Apply, k: Lowerer) -> None:
-    """Lower to one step; constants are text of its kernel."""
+    """Lower to one step; constants of one element are text of its kernel."""
     ins: list[int] = []
     places: dict[int, int] = {}
     sources: list[str] = []
     texts: list[str] = []
     for index, variable in enumerate(node.inputs):
-        if isinstance(variable, Constant):
+        if isinstance(variable, Constant) and all(variable.type.broadcastable):
             value = np.asarray(variable.data).reshape(())[()]
             sources.append(literal(value, np.dtype(variable.type.dtype)))
             texts.append(str(value))
