@@ -311,6 +311,6 @@ def total(before: Variable | None, term: Variable, variable: Variable) -> Variab
         return before
     with traced_as(getattr(variable.tag, "trace", None)):
         if variable.is_sparse:
-            return matrix.summed(before, term)
+            return matrix.gradient_sum(before, term, variable)
         together = choices.added(before, term)
         return fitted(before + term if together is None else together, variable)

@@ -140,3 +140,40 @@ def test_nothing_in_it(shape):
     shapes = [(shape[0],), (shape[1],), shape, shape, (), shape[::-1]]
     assert [result.shape for result in found] == shapes
     assert all(abs(dense(result)).sum() == 0 for result in found)
+
+
+def test_gradients_of_places_that_repeat():
+    """Of each value, where a sparse gradient meets a dense one, or one of a product."""
+    values, indices, indptr = messy()
+    v, square = np.array([0.5, -1, 2, 1]), matrix(4, 4, "csc", 4)
+
+    def cost(data):
+        x = S.CSR(data, indices, indptr, (2, 4))
+        y = S.tanh(x)
+        stored = S.sp_sum(S.sqr(y), sparse_grad=True)
+        return (S.dot(y, v) ** 3).sum() + stored + S.sp_sum(S.sqr(S.dot(y, square)))
+
+    verify_grad(cost, [values / 4])
+    verify_grad(lambda d: (grad(cost(d), d) ** 2).sum(), [values / 4])
+
+
+def test_gradient_of_an_argument_whose_places_repeat():
+    values, indices, indptr = messy()
+    x, v = S.csr_matrix("x"), np.arange(4.0)
+    cost = (S.dot(x, v) ** 2).sum() + (S.structured_dot(x, v) ** 2).sum()
+    given = sp.csr_matrix((values, indices, indptr), shape=(2, 4))
+    whole = given.toarray()
+    found = function([x], grad(cost, x))(given)
+    wanted = 2 * np.outer(whole @ v, v) * (1 + (whole != 0))
+    np.testing.assert_allclose(found, wanted)
+
+
+def test_a_constant_in_disorder():
+    values, indices, indptr = messy()
+    other = S.constant(sp.csr_matrix(messy(), shape=(2, 4)))
+
+    def cost(data):
+        x = S.remove0(S.CSR(data, indices, indptr, (2, 4)))
+        return S.sp_sum(S.sqr(x - other)) + S.sp_sum(S.sqr(x), sparse_grad=True)
+
+    verify_grad(cost, [values])

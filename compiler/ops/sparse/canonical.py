@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from gpuarray.compiler.graph.core import Variable
+from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.ops.creation.creation import arange
 from gpuarray.compiler.ops.elemwise import math
@@ -17,6 +17,7 @@ from gpuarray.compiler.ops.index.indexing import index, set_subtensor
 from gpuarray.compiler.ops.shape.shape import shape_i
 from gpuarray.compiler.ops.sparse import products
 from gpuarray.compiler.ops.sparse.matrix import (
+    CSM,
     FUNCTIONS,
     CSMProperties,
     Parts,
@@ -29,37 +30,53 @@ from gpuarray.compiler.ops.sparse.matrix import (
 )
 from gpuarray.compiler.ops.sparse.steps import (
     DistinctCounts,
-    OfMatrix,
     SortedRows,
     SummedDuplicates,
     TransposedStorage,
     last,
     sample,
 )
-from gpuarray.compiler.ops.sparse.types import INDEX, SparseConstant
+from gpuarray.compiler.ops.sparse.types import INDEX, SparseConstant, SparseType
 
 
-def is_known(indices: Variable) -> bool:
-    """Return True for the indices of a canonical matrix.
+def is_known(indices: Variable) -> bool | None:
+    """Return True for the indices of a canonical matrix, None if that is not known yet.
 
-    Those of an input are: a function that asks is given canonical values.
+    Those of an input are: a function that asks is given canonical values. Of a matrix
+    whose operation is not yet replaced it is known when that has been.
     """
     while True:
         if getattr(indices.tag, "is_canonical", False):
             return True
         leaf = getattr(indices.tag, "part_of", None)
         if leaf is not None:
-            leaf.tag.is_canonical = True
-            return True
+            return is_canonical_leaf(leaf)
         owner = indices.owner
         if owner is None:
             return False
-        op = owner.op
-        if not isinstance(op, OfMatrix) or not (op.is_canonical or op.keeps_canonical):
-            return False
-        if op.is_canonical:
+        if isinstance(owner.op, CSMProperties):
+            (matrix,) = owner.inputs
+            if matrix.owner is None:
+                return is_canonical_leaf(matrix)
+            owner = matrix.owner
+            if not isinstance(owner.op, CSM):
+                return None
+        elif getattr(owner.op, "is_canonical", False):
             return True
+        elif not getattr(owner.op, "keeps_canonical", False):
+            return False
         indices = owner.inputs[1]
+
+
+def is_canonical_leaf(matrix: Variable) -> bool:
+    """Return True for a matrix that no operation made, but for a constant in disorder.
+
+    An input is tagged: the call makes its argument canonical.
+    """
+    if isinstance(matrix, SparseConstant):
+        return bool(matrix.data.has_canonical_format)
+    matrix.tag.is_canonical = True
+    return True
 
 
 class Canonical(SparseOp):
@@ -67,25 +84,29 @@ class Canonical(SparseOp):
 
     __props__: ClassVar[tuple[str, ...]] = ()
 
+    def make_node(self, *inputs: Any) -> Apply:
+        """Return a node over a matrix: what it stands for is not asked yet."""
+        (x,) = inputs
+        return Apply(self, [x], [x.type()])
+
     def graph(self, *inputs: Variable) -> Variable:
         """Return the matrix, sorted and summed where it is not known to be canonical.
 
         That is known when a function is made: then inputs are made of arrays.
         """
         (x,) = inputs
+        if x.owner is None and is_canonical_leaf(x):
+            return x
         if isinstance(x, SparseConstant):
-            if not x.data.has_canonical_format:
-                data = x.data.copy()
-                data.sum_duplicates()
-                return SparseConstant(x.type, data, x.name)
-            return x
-        if x.owner is None:
-            x.tag.is_canonical = True
-            return x
+            data = x.data.copy()
+            data.sum_duplicates()
+            return SparseConstant(x.type, data, x.name)
         own, is_turned = by_rows(x)
-        if isinstance(own.indices.owner and own.indices.owner.op, CSMProperties):
-            return x
-        if is_known(own.indices):
+        known = is_known(own.indices)
+        if known is None:
+            later: Variable = canonical(x)
+            return later
+        if known:
             return x
         ordered: Any = SortedRows()(*own.arrays)
         lengths = own.rows, own.columns
@@ -121,20 +142,21 @@ class FromCanonical(SparseOp):
     __props__: ClassVar[tuple[str, ...]] = ()
     places_of = 1
 
+    def make_node(self, *inputs: Any) -> Apply:
+        """Return a node over two matrices, of the type of the first."""
+        g, x = inputs
+        return Apply(self, [g, x], [SparseType(x.type.format, g.type.dtype)()])
+
     def graph(self, *inputs: Variable) -> Variable:
         """Return the matrix; the first one's values where the second is canonical."""
         g, x = inputs
         given, own = parts(g), parts(x)
         same = own.with_data(given.data)
-        if isinstance(x, SparseConstant) and not x.data.has_canonical_format:
-            return self.back(given, own)
-        if x.owner is None:
-            x.tag.is_canonical = True
-            return same
-        indices = own.indices
-        if isinstance(indices.owner and indices.owner.op, CSMProperties):
-            return same
-        return same if is_known(indices) else self.back(given, own)
+        known = is_known(own.indices)
+        if known is None:
+            later: Variable = from_canonical(g, x)
+            return later
+        return same if known else self.back(given, own)
 
     @staticmethod
     def back(given: Parts, own: Parts) -> Variable:
@@ -215,7 +237,7 @@ class PlacesOf(SparseOp):
     unfold = None  # type: ignore[assignment]
 
 
-FUNCTIONS["at_places"] = at_matrix
+FUNCTIONS["at_places"], FUNCTIONS["canonical"] = at_matrix, canonical
 
 
 def both_by_rows(x: Any, y: Any) -> tuple[Parts, Parts, bool]:

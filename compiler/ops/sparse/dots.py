@@ -71,6 +71,7 @@ class Dot(SparseOp):
     """A product whose gradient by a sparse operand is a dense matrix."""
 
     __props__: ClassVar[tuple[str, ...]] = ()
+    needs_all_elements = True
 
     def graph(self, *inputs: Variable) -> Variable:
         """Return the product."""

@@ -302,6 +302,9 @@ class SparseOp(Op):
     is_graph = True
     places_of: ClassVar[int | None] = None
     """The input at whose places the result has values, in their order."""
+    needs_all_elements: ClassVar[bool] = False
+    """True if a gradient of the result counts at all places, not at its values' alone.
+    """
 
     def graph(self, *inputs: Variable) -> Variable:
         """Return the result as an expression of the matrices' arrays."""
@@ -393,7 +396,7 @@ def _of_kind(g: Variable, matrix: Variable) -> Variable:
 
 
 def summed(a: Variable, b: Variable) -> Variable:
-    """Return the sum of two gradients of a matrix: dense if one of them is."""
+    """Return the sum of two matrices: dense if one of them is."""
     if is_sparse(a) and is_sparse(b):
         first, second = parts(a), parts(b)
         if have_same_places(first, second):
@@ -402,6 +405,29 @@ def summed(a: Variable, b: Variable) -> Variable:
         return math.FUNCTIONS["add"](a, b)
     result: Variable = FUNCTIONS["add"](a, b)
     return result
+
+
+def gradient_sum(a: Variable, b: Variable, matrix: Variable) -> Variable:
+    """Return the sum of two gradients of a matrix.
+
+    A gradient at the matrix's own places is one of each value, where places repeat,
+    too; another one is of places, and is taken at them. Of what no operation made a
+    dense term makes a dense sum: its values are canonical then.
+    """
+    terms = (a, b)
+    if is_sparse(a) == is_sparse(b) and (
+        not is_sparse(a) or have_same_places(parts(a), parts(b))
+    ):
+        return summed(a, b)
+    if matrix.owner is None:
+        ordered = FUNCTIONS["canonical"]
+        return summed(*(ordered(x) if is_sparse(x) else x for x in terms))
+    own = parts(matrix)
+    is_own = [is_sparse(x) and have_same_places(parts(x), own) for x in terms]
+    if not any(is_own) or getattr(matrix.owner.op, "needs_all_elements", False):
+        return summed(a, b)
+    left, right = (FUNCTIONS["at_places"](x, matrix) for x in terms)
+    return own.with_data(left + right)
 
 
 def stored_as(x: Variable, like: Variable) -> Variable:

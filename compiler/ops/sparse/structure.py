@@ -21,6 +21,7 @@ from gpuarray.compiler.ops.sparse.canonical import at_matrix, canonical, is_know
 from gpuarray.compiler.ops.sparse.elementwise import to_dense
 from gpuarray.compiler.ops.sparse.matrix import (
     CSM,
+    CSMProperties,
     Parts,
     SparseOp,
     as_sparse_variable,
@@ -124,9 +125,11 @@ class EnsureSortedIndices(SparseOp):
 def is_known_order(indices: Variable) -> bool:
     """Return True for indices that are in order, those of no input."""
     owner = indices.owner
-    if getattr(indices.tag, "part_of", None) is not None or owner is None:
+    if owner is None or isinstance(owner.op, CSMProperties):
         return False
-    return isinstance(owner.op, SortedRows | TransposedStorage) or is_known(indices)
+    return isinstance(owner.op, SortedRows | TransposedStorage) or bool(
+        is_known(indices)
+    )
 
 
 class Remove0(SparseOp):
@@ -200,6 +203,7 @@ class SparseFromDense(SparseOp):
     """The elements that are not zero, in a format; the call waits for their number."""
 
     __props__ = ("format",)
+    needs_all_elements = True
 
     def __init__(self, format: str) -> None:
         self.format = check_format(format)
