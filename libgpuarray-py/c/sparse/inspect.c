@@ -3,8 +3,8 @@
 #include "c/sparse/sparse.h"
 #include "c/sparse/sparse_source.h"
 
-/* What the kernel tells, in the order of its words: places, then counts of two words.
- */
+/* What the kernel tells, in the order of its words: places, then counts of two words,
+ * from -1 on. */
 enum { ENDS, DESCENDS, LINE, INDEX, UNSORTED, REPEATED = 6, N_WORDS = 8 };
 
 static int queue_inspection(gpudata *found, const GpuSparse *a, unsigned int shift) {
@@ -14,6 +14,7 @@ static int queue_inspection(gpudata *found, const GpuSparse *a, unsigned int shi
   const ga_sparse_spec spec = {.kind = GA_SPARSE_INSPECT,
                                .index = (unsigned char)a->indices.typecode,
                                .form = is_coo,
+                               .packs = a->indices.offset % 16 == 0,
                                .threads = ga__sparse_threads(ctx)};
   ga_args args = {0};
   ga__args_pointer(&args, found, 0, false);
@@ -78,8 +79,8 @@ static int judge(int *flags, const GpuSparse *a, const uint32_t found[N_WORDS],
                         : fail_index(&a->indices, place, a->columns,
                                      is_turned ? "rows" : "columns");
   }
-  const bool is_sorted = (found[UNSORTED] | found[UNSORTED + 1]) == 0;
-  const bool is_unique = (found[REPEATED] | found[REPEATED + 1]) == 0;
+  const bool is_sorted = (found[UNSORTED] & found[UNSORTED + 1]) == UINT32_MAX;
+  const bool is_unique = (found[REPEATED] & found[REPEATED + 1]) == UINT32_MAX;
   if (flags != NULL)
     *flags = is_sorted ? GA_SPARSE_SORTED | (is_unique ? GA_SPARSE_UNIQUE : 0) : 0;
   return GA_NO_ERROR;
@@ -93,9 +94,7 @@ static int inspect(int *flags, const GpuSparse *a, bool is_turned) {
     shift++;
   gpudata *words;
   GA_TRY(ga__buffer_new(&words, ga__sparse_context(a), sizeof found));
-  int status = ga__buffer_fill(words, 0, 0xff, UNSORTED * sizeof *found);
-  GA_THEN(status, ga__buffer_fill(words, UNSORTED * sizeof *found, 0,
-                                  (N_WORDS - UNSORTED) * sizeof *found));
+  int status = ga__buffer_fill(words, 0, 0xff, sizeof found);
   if (a->format != GA_SPARSE_COO || longest > 0)
     GA_THEN(status, queue_inspection(words, a, shift));
   GA_THEN(status, gpudata_read(found, words, 0, sizeof found));
