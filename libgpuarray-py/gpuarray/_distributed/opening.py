@@ -16,6 +16,7 @@ from gpuarray._core.context import Context
 from gpuarray._core.devices import device_names
 from gpuarray._core.opening import context as open_context
 from gpuarray._distributed import clusters, launchers
+from gpuarray._distributed.alone import AloneEngine
 from gpuarray._distributed.calls import CollectiveCall
 from gpuarray._distributed.communicator import Communicator
 from gpuarray._distributed.engine import Engine
@@ -67,7 +68,7 @@ def init(
 
     >>> comm = gpuarray.distributed.init("null", by="none")
     >>> comm
-    <communicator 'world': rank 0 of 1, found by no launcher, TCP over ... on 'null'>
+    <communicator 'world': rank 0 of 1, found by no launcher, no other rank, on 'null'>
     >>> comm.close()
     """
     if not timeout > 0:
@@ -150,7 +151,9 @@ def _join(launcher: Launcher, context: Context, timeout: float) -> Communicator:
 
 def _engine(group: Group, launcher: Launcher, transport: Any) -> Engine:
     ranks = list(range(launcher.size))
-    if group.context.kind == "cuda" and launcher.size > 1:
+    if launcher.size == 1:
+        return AloneEngine()
+    if group.context.kind == "cuda":
         return NcclEngine(group.member, group.context, "world", ranks, launcher.rank)
     return HostEngine(
         transport("world", ranks, launcher.rank), group.context, transport
