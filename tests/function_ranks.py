@@ -159,6 +159,38 @@ def training(comm):
             close(param.get_value(), wanted.get_value(), 1e-4)
 
 
+def momentum(p, g, state):
+    """A step with momentum."""
+    velocity = state("velocity")
+    step = 0.9 * velocity - 0.2 * g
+    return p + step, [(velocity, step)]
+
+
+def sharded(comm):
+    """Each rank keeps its part of the velocities; one process has them all."""
+    n, me = comm.size, comm.rank
+    images = np.concatenate([of_rank(rank, 6, 5, seed=3) for rank in range(n)])
+    labels = np.arange(6 * n) % 3
+    share = slice(6 * me, 6 * me + 6)
+    params, cost, inputs = network(0)
+    updates = distributed.sharded_updates(params, grad(cost, params), momentum, comm)
+    velocity = updates[0][0]
+    assert len(velocity.get_value()) == -(-63 // n)
+    step = function(inputs, cost, updates=updates)
+    whole, cost, inputs = network(0)
+    moved = []
+    for param, slope in zip(whole, grad(cost, whole), strict=True):
+        zeros = shared(np.zeros_like(param.get_value()))
+        following = 0.9 * zeros - 0.2 * slope
+        moved += [(param, param + following), (zeros, following)]
+    alone = function(inputs, cost, updates=moved)
+    for _ in range(5):
+        step(images[share], labels[share])
+        alone(images, labels)
+    for param, wanted in zip(params, whole, strict=True):
+        close(param.get_value(), wanted.get_value(), 1e-4)
+
+
 def gradients_of_a_list(comm):
     """A list of gradients is averaged as it is."""
     params, cost, inputs = network(0)
@@ -203,6 +235,7 @@ CASES = {
         results_and_gradients,
         extremes,
         training,
+        sharded,
         gradients_of_a_list,
         loops,
         another_function,

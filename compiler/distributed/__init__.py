@@ -13,6 +13,9 @@ TensorType(float32, vector)
 >>> comm.close()
 """
 
+from gpuarray.compiler.distributed.optimizers import (
+    sharded_updates as sharded_updates,
+)
 from gpuarray.compiler.names import suggest_names as _suggest_names
 from gpuarray.compiler.ops.collective.collectives import (
     AllGather as AllGather,

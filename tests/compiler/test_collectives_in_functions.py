@@ -18,7 +18,7 @@ def test_two_ranks(context):
     statuses, texts = run("function_ranks.py", torchrun(2), "--context", context.name)
     assert statuses == [0, 0], "\n".join(texts)
     for text in texts:
-        assert text.count("is right") == 6
+        assert text.count("is right") == 7
 
 
 def test_one_rank_is_itself(comm):
@@ -67,5 +67,10 @@ def test_mistakes(comm):
         distributed.data_parallel({w: w + 1}, comm)
     with pytest.raises(TypeError, match="expected gradients, or updates"):
         distributed.data_parallel([1.0], comm)
+    w, v = shared(np.ones(3, "float32")), shared(np.ones(3))
+    with pytest.raises(ValueError, match="1 parameters and 0 gradients"):
+        distributed.sharded_updates([w], [], None, comm)
+    with pytest.raises(TypeError, match=r"of .'float32', 'float64'.; expected one"):
+        distributed.sharded_updates([w, v], [w, v], None, comm)
     with pytest.raises(ValueError, match="bucket_bytes is 0"):
         distributed.data_parallel([x], comm, bucket_bytes=0)
