@@ -34,7 +34,6 @@ from gpuarray.compiler.ops.sparse.steps import (
     SummedDuplicates,
     TransposedStorage,
     last,
-    sample,
 )
 from gpuarray.compiler.ops.sparse.types import INDEX, SparseConstant, SparseType
 
@@ -195,7 +194,7 @@ def at_matrix(g: Variable, matrix: Variable) -> Variable:
     own = parts(matrix)
     if not is_sparse(g):
         lines, is_turned = by_rows(matrix)
-        return sample(lines.pattern, g.T if is_turned else g)
+        return products.elements_at(lines.pattern, g.T if is_turned else g)
     given = parts(g)
     if have_same_places(given, own):
         return given.data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,23 @@ from gpuarray.compiler.errors import GraphTypeError
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.graph.types import TensorType
+from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i, transpose
+from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
+from gpuarray.compiler.ops.linalg.linalg import Dot
+from gpuarray.compiler.ops.shape.shape import (
+    DimShuffle,
+    dimshuffle,
+    shape_i,
+    transpose,
+)
 from gpuarray.compiler.ops.sparse.steps import (
     NARROW,
     VECTOR,
     OfMatrix,
     host_matrix,
     last,
+    sample,
     vector_like,
 )
 from gpuarray.compiler.ops.sparse.types import INDEX
@@ -117,6 +127,52 @@ class Sampled(OfMatrix):
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """The number of values."""
         return [tuple(input_shapes[0])]
+
+
+def elements_at(pattern: Sequence[Variable], dense: Variable) -> Variable:
+    """Return a dense matrix's elements at places: indices, indptr and lengths.
+
+    Of a product of matrices, and of a sum of such, no other element is computed.
+    """
+    owner = dense.owner
+    factors = factors_of(dense)
+    if factors is not None:
+        indices, indptr, *lengths = pattern
+        left, right = (math.cast(x, dense.type.dtype) for x in factors)
+        elements: Variable = Sampled()(indices, indptr, left, right, *lengths)
+        return elements
+    if owner is not None and isinstance(owner.op, BroadcastTo):
+        return elements_at(pattern, owner.inputs[0])
+    if owner is not None and is_row(owner.op, "add"):
+        terms = [x for x in owner.inputs if x.type.broadcastable == (False, False)]
+        if len(terms) == len(owner.inputs):
+            first, *rest = (elements_at(pattern, x) for x in terms)
+            return sum(rest, first)
+    return sample(pattern, dense)
+
+
+def factors_of(dense: Variable) -> tuple[Variable, Variable] | None:
+    """Return the matrices whose product is one, of one column and row for an outer one.
+
+    None for what is no product.
+    """
+    owner = dense.owner
+    if owner is None:
+        return None
+    if isinstance(owner.op, DimShuffle) and owner.op.is_transpose:
+        inner = factors_of(owner.inputs[0])
+        return inner and (transpose(inner[1]), transpose(inner[0]))
+    flags = [x.type.broadcastable for x in owner.inputs]
+    is_outer = is_row(owner.op, "mul") and flags == [(False, True), (True, False)]
+    if is_outer or (isinstance(owner.op, Dot) and [*map(len, flags)] == [2, 2]):
+        left, right = owner.inputs
+        return left, right
+    return None
+
+
+def is_row(op: Any, name: str) -> bool:
+    """Return True for an elementwise op of a row of the scalar table."""
+    return isinstance(op, Elemwise) and getattr(op.scalar, "name", None) == name
 
 
 # ---- two matrices ----

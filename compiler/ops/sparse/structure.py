@@ -8,6 +8,7 @@ import numpy as np
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Constant, Variable
 from gpuarray.compiler.graph.op import Gradients, Variables
+from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo
 from gpuarray.compiler.ops.creation.creation import arange
 from gpuarray.compiler.ops.creation.joining import join
 from gpuarray.compiler.ops.elemwise import math
@@ -277,7 +278,7 @@ class SpSum(SparseOp):
             wide = dimshuffle(g, *(("x", 0) if self.axis == 0 else (0, "x")))
         if self.sparse_grad:
             return [own.with_data(at_matrix(wide, x))]
-        return [math.zeros_like(to_dense(x), g.type.dtype) + wide]
+        return [BroadcastTo(2)(wide, own.shape)]
 
 
 def sp_sum(x: Any, axis: int | None = None, sparse_grad: bool = False) -> Variable:
