@@ -118,7 +118,8 @@ def function(
         source = task.source if compile_mode.needs_source else None
         maker = Maker(placed, compile_mode, source, used.home, task.as_written)
         interface = interface_of(computation, finished, allow_input_downcast)
-        interface = replace(interface, packing=with_canonical(arrays.packing))
+        packing = with_canonical(arrays.packing, allow_input_downcast)
+        interface = replace(interface, packing=packing)
         parts = interface, maker, finished.plan, used.context, made_by
         if stats is None:
             compiled = Function(*parts)

@@ -32,14 +32,16 @@ class Packing:
     """How a call's arguments and results are made of those of the plan.
 
     ``inputs`` are the program's; ``formats`` has for each of its outputs the format of
-    a matrix, or None for an array. ``form`` is as in `Interface`. ``canonical`` are the
-    inputs whose values must be: indices in order, and none twice.
+    a matrix, or None for an array. ``form`` and ``allow_downcast`` are as in
+    `Interface`. ``canonical`` are the inputs whose values must be: indices in order,
+    and none twice.
     """
 
     inputs: tuple[In, ...]
     formats: tuple[str | None, ...]
     form: str | tuple[str, ...] | None
     canonical: frozenset[int] = frozenset()
+    allow_downcast: bool | None = None
 
     def arguments(
         self, function: str, args: Sequence[Any], named: Mapping[str, Any]
@@ -82,6 +84,11 @@ class Packing:
         if len(args) > len(specs) or is_unknown or is_missing:
             raise wrong_arguments(function, specs, args, named)
 
+    def downcast_of(self, spec: In) -> bool | None:
+        """Return True for an input that may lose digits, as it or the function says."""
+        own = spec.allow_downcast
+        return self.allow_downcast if own is None else own
+
     def _is_matrix(self, index: int) -> bool:
         return is_sparse(self.inputs[index].variable)
 
@@ -90,7 +97,7 @@ class Packing:
         spec = self.inputs[index]
         kind = spec.variable.type
         try:
-            fit = kind.filter(value, spec.strict, spec.allow_downcast)
+            fit = kind.filter(value, spec.strict, self.downcast_of(spec))
             if index in self.canonical:
                 fit = canonical_value(fit)
             return parts_of_value(fit)
@@ -249,7 +256,9 @@ def _changes(
         yield from zip(variable.stored, parts, strict=True)
 
 
-def with_canonical(packing: Packing | None) -> Packing | None:
+def with_canonical(
+    packing: Packing | None, allow_downcast: bool | None
+) -> Packing | None:
     """Return the packing with the inputs that the graph asks to be canonical."""
     if packing is None:
         return None
@@ -259,7 +268,7 @@ def with_canonical(packing: Packing | None) -> Packing | None:
         if is_sparse(spec.variable)
         and getattr(spec.variable.tag, "is_canonical", False)
     }
-    return replace(packing, canonical=frozenset(asked))
+    return replace(packing, canonical=frozenset(asked), allow_downcast=allow_downcast)
 
 
 def arrays_of(

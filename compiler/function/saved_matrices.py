@@ -27,7 +27,7 @@ def described(packing: Packing | None) -> dict[str, Any] | None:
         entry["optional"] = spec.value is not None
         if isinstance(kind, SparseType):
             entry |= {"format": kind.format, "dtype": kind.dtype}
-            entry |= {"strict": spec.strict, "downcast": spec.allow_downcast}
+            entry |= {"strict": spec.strict, "downcast": packing.downcast_of(spec)}
             entry["canonical"] = index in packing.canonical
         inputs.append(entry)
     form: Any = packing.form

@@ -80,6 +80,32 @@ def test_indices_out_of_range(on_context):
         f(wrong, A)
 
 
+STARTS = {
+    "falls": ([0, 3, 1, 4, 4, 4, 4], "indptr is 1 at place 2"),
+    "begins late": ([1, 1, 2, 2, 2, 4, 4], "indptr is 1 at place 0"),
+    "ends beyond": ([0, 1, 1, 1, 1, 1, 9], "indptr is 9 at place 6.*at most 4"),
+    "too few": ([0, 4], "2 starts in indptr.*and 7 starts"),
+}
+"""Wrong arrays that scipy does not check when they are set."""
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_starts_that_are_none(name, on_context):
+    starts, text = STARTS[name]
+    wrong = sp.csr_matrix((6, 4))
+    wrong.data, wrong.indices = np.ones(4), np.zeros(4, "int32")
+    wrong.indptr = np.array(starts, "int32")
+    f, kept = function([X, W], S.dot(X, W)), shared(A)
+    with pytest.raises(ValueError, match=text):
+        f(wrong, V)
+    with pytest.raises(ValueError, match=text):
+        kept.set_value(wrong)
+    with pytest.raises(ValueError, match=text):
+        S.constant(wrong)
+    np.testing.assert_allclose(f(A, V), A @ V)
+    assert (kept.get_value() != A).nnz == 0
+
+
 def test_strict(on_null):
     from gpuarray.compiler import In
 

@@ -61,6 +61,13 @@ def test_arguments(x, w):
     for value in (A, sp.csr_array(A), A.tocsc(), A.tocoo(), A.astype("float32")):
         np.testing.assert_allclose(f(value, V), value @ V, rtol=1e-6)
     same(f(w=V, x=A), A @ V)
+    single = S.csr_matrix("single", "float32")
+    g = function([single], S.sp_sum(single), allow_input_downcast=True)
+    np.testing.assert_allclose(g(A), A.sum(), rtol=1e-6)
+    roomy = A.copy()
+    roomy.data = np.append(A.data, 9)
+    roomy.indices = np.append(A.indices, np.int32(3))
+    same(function([x], S.sp_sum(x))(roomy), A.sum())
     same(f(matrix(9, 4, "csr"), V), matrix(9, 4, "csr") @ V)
     assert repr(f).startswith("<function test_symbolic_sparse_functions.py:")
     assert [v.name for v in f.variables] == ["x", "w"]
@@ -255,6 +262,21 @@ def test_nothing_becomes_dense(x, y, w):
     assert not any("dense" in step.label for step in f.plan.steps)
     dense = function([x], S.dense_from_sparse(x) * 2)
     assert any("dense" in step.label for step in dense.plan.steps)
+
+
+def test_gradients_of_products_are_sampled(x, w):
+    """A dense gradient is made where the program asks for it, and nowhere else."""
+    m = T.dmatrix("m")
+    of_vector = (S.dot(S.sqr(x), w) ** 2).sum()
+    of_matrix = (S.dot(S.sqr(x), m) ** 2).sum() + S.sp_sum(S.sqr(x))
+    f = function([x, w, m], grad(of_vector + of_matrix, x))
+    labels = [step.label for step in f.plan.steps]
+    assert "gemm" not in labels and "broadcast_to" not in labels
+    assert labels.count("sparse_sampled") == 2
+    many = drawn(4, 3)
+    squared = A.multiply(A)
+    slope = np.outer(2 * (squared @ V), V) + 2 * (squared @ many) @ many.T + 1
+    same(f(A, V, many), 2 * A.multiply(slope))
 
 
 def test_printing(x, w):

@@ -20,6 +20,7 @@ from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.index.indexing import index
 from gpuarray.compiler.ops.shape.shape import shape_i
 from gpuarray.compiler.ops.sparse.types import (
+    FORMATS,
     INDEX,
     SparseConstant,
     SparseType,
@@ -51,8 +52,9 @@ def as_sparse_variable(value: Any, name: str | None = None) -> SparseVariable:
         variable: SparseVariable = value
         return variable
     if is_sparse_value(value):
-        wanted = value.format if value.format in ("csr", "csc") else "csr"
-        return SparseConstant(SparseType(wanted, value.dtype), value, name)
+        wanted = value.format if value.format in FORMATS else "csr"
+        kind = SparseType(wanted, value.dtype)
+        return SparseConstant(kind, kind.filter(value), name)
     what = value.type if isinstance(value, Variable) else type(value).__name__
     raise GraphTypeError(
         f"as_sparse: given {value!s} of {what}, expected a sparse matrix; convert an "
@@ -364,10 +366,12 @@ def _source(indices: Variable) -> Any:
         return indices
     (matrix,) = owner.inputs
     made = matrix.owner
-    if made is not None and isinstance(made.op, CSM):
+    if made is None:
+        return matrix.parts[indices.index or 0]  # type: ignore[attr-defined]
+    if isinstance(made.op, CSM):
         return _source(made.inputs[indices.index or 0])
-    place = getattr(made.op, "places_of", None) if made is not None else None
-    if made is not None and place is not None:
+    place = getattr(made.op, "places_of", None)
+    if place is not None:
         own = parts(made.inputs[place])
         return _source(own.indices if indices.index == 1 else own.indptr)
     return parts(matrix).indices if indices.index == 1 else parts(matrix).indptr

@@ -125,10 +125,12 @@ class SparseType(Type):
                 raise GraphTypeError(
                     f"{self}: given a {value.format} matrix of {found}, which may lose "
                     f"digits; convert it with .astype({self.dtype!r}), or allow it "
-                    "with allow_downcast=True"
+                    "with allow_downcast=True, of a function allow_input_downcast"
                 )
             value = value.astype(self.dtype)
-        return value.asformat(self.format)
+        listed = value if value.format in FORMATS else value.asformat(self.format)
+        check_structure(listed)
+        return listed.asformat(self.format)
 
     def values_eq(self, a: Any, b: Any) -> bool:
         """Return True for matrices of the same stored values at the same places."""
@@ -157,8 +159,7 @@ def is_sparse_value(value: Any) -> bool:
 def parts_of_value(value: Any) -> tuple[Any, ...]:
     """Return a matrix's values and indices, and its other length.
 
-    The two index arrays are int32. Raises ValueError where that does not suffice, and
-    IndexError for an index out of range; those of gpuarray.sparse are in range.
+    The two index arrays are int32. Raises ValueError where that does not suffice.
     """
     minor = value.shape[1] if value.format == "csr" else value.shape[0]
     if max(value.nnz, *value.shape) >= 2**31:
@@ -166,20 +167,44 @@ def parts_of_value(value: Any) -> tuple[Any, ...]:
             f"sparse: {value.nnz} values in shape {value.shape}, too many for indices "
             "of int32"
         )
-    arrays = value.data, value.indices, value.indptr
-    data, *indices = arrays
-    if isinstance(indices[0], np.ndarray):
-        _check_range(indices[0], minor, value)
-    return data, *(index.astype(INDEX, copy=False) for index in indices), int(minor)
+    data, indices = value.data, value.indices
+    if data.shape[0] != value.nnz:  # there may be room behind the values
+        data, indices = data[: value.nnz], indices[: value.nnz]
+    starts = value.indptr.astype(INDEX, copy=False)
+    return data, indices.astype(INDEX, copy=False), starts, int(minor)
 
 
-def _check_range(indices: Any, minor: int, value: Any) -> None:
-    if indices.size and not (indices.min() >= 0 and indices.max() < minor):
-        at = int(np.flatnonzero((indices < 0) | (indices >= minor))[0])
+def check_structure(value: Any) -> None:
+    """Raise ValueError or IndexError for a matrix whose arrays are none of a matrix.
+
+    Those of gpuarray.sparse have been checked.
+    """
+    if not isinstance(value.indptr, np.ndarray):
+        return
+    indices, starts = value.indices, value.indptr
+    rows, columns = value.shape if value.format == "csr" else value.shape[::-1]
+    of = f"of a {value.format} matrix of shape {value.shape}"
+    if starts.size != rows + 1 or indices.size > value.data.size:
+        raise GraphValueError(
+            f"sparse: {value.data.size} values, {indices.size} indices and "
+            f"{starts.size} starts in indptr, {of}; expected one index for each value, "
+            f"and {rows + 1} starts"
+        )
+    falls = np.flatnonzero(np.diff(starts) < 0)
+    if starts[0] != 0 or falls.size or starts[-1] > indices.size:
+        at = 0 if starts[0] != 0 else int(falls[0]) + 1 if falls.size else rows
+        raise GraphValueError(
+            f"sparse: indptr is {int(starts[at])} at place {at}, {of}; expected starts "
+            f"that begin with 0, never fall, and end with the number of values, at "
+            f"most {indices.size}"
+        )
+    indices = indices[: starts[-1]]
+    if indices.size and not (indices.min() >= 0 and indices.max() < columns):
+        at = int(np.flatnonzero((indices < 0) | (indices >= columns))[0])
         lines = "columns" if value.format == "csr" else "rows"
         raise GraphIndexError(
-            f"sparse: index {int(indices[at])} at place {at} is out of {minor} "
-            f"{lines}, of a {value.format} matrix of shape {value.shape}"
+            f"sparse: index {int(indices[at])} at place {at} is out of {columns} "
+            f"{lines}, {of}"
         )
 
 
