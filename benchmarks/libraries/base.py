@@ -201,6 +201,10 @@ class Plain:
         """Of two sparse matrices."""
         return self.parts(a @ b)
 
+    def sampled(self, a: Any, x: Any, y: Any) -> Any:
+        """The values of x @ y where a matrix has its own."""
+        raise NotOffered(f"{self.module.__name__} has no sampled product")
+
     def gradient(self, cost: Any, state: Any, by_hand: Any) -> Any:
         """Outputs and gradients."""
         return by_hand()

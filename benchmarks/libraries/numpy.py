@@ -135,6 +135,17 @@ class Layers(Plain):
         inner = upstream - (unit * channels(slopes[0]) + channels(slopes[1])) / count
         return [inner * scale * channels(gain), *slopes]
 
+    def sampled(self, a: Any, x: Array, y: Array) -> Array:
+        """The values of x @ y where a matrix has its own, some rows at a time."""
+        row = np.repeat(np.arange(a.shape[0]), np.diff(a.indptr))
+        turned = np.ascontiguousarray(y.T)
+        found = np.empty_like(a.data)
+        for first in range(0, len(row), 1 << 16):
+            part = slice(first, first + (1 << 16))
+            terms = x[row[part]] * turned[a.indices[part]]
+            found[part] = terms.sum(axis=1)
+        return found
+
     def mrg(self, n: int) -> Array:
         """Other numbers of the same distribution, to compare the mean with."""
         found: Array = self.generator.random(n, "float32")

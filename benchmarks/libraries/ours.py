@@ -128,6 +128,10 @@ class Layers(Plain):
         """Each channel by its mean and variance over the batch and the places."""
         return nn.batch_norm(x, gain, bias, epsilon=EPSILON)[0]
 
+    def sampled(self, a: Any, x: Any, y: Any) -> Any:
+        """The values of x @ y where a matrix has its own."""
+        return gpuarray.sparse.sddmm(a, x, y).data
+
     def __getattr__(self, name: str) -> Any:
         if name in BY_COMPILER:
             raise NotOffered("gradients of layers are the compiler's")

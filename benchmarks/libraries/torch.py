@@ -193,6 +193,7 @@ def spelled(gradient: Any, device: str) -> Spelled:
         transposed=lambda a: parts(a.t().to_sparse_csr()),
         sparse_sum=lambda a, b: parts(a + b),
         sparse_product=lambda a, b: parts(a @ b),
+        sampled=lambda a, x, y: torch.sparse.sampled_addmm(a, x, y, beta=0.0).values(),
     )
 
 

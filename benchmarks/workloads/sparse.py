@@ -65,6 +65,19 @@ def rows(sizes: Sizes) -> list[Row]:
             lambda names, a: names.sparse_product(a, a),
             scattered(n, FEW),
         ),
+        row(
+            "power-law rows, times itself",
+            "us",
+            lambda names, a: names.sparse_product(a, a),
+            power_law(n // 16, FEW),
+        ),
+        row(
+            f"product of {WIDE} terms, sampled",
+            "us",
+            lambda names, a, x, y: names.sampled(a, x, y),
+            lambda: [*scattered(n, FEW)(), normal((n, WIDE), 1), normal((WIDE, n), 2)],
+            bytes=8 * FEW * n + 8 * n * WIDE,
+        ),
     ]
 
 
