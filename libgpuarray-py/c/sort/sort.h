@@ -23,11 +23,18 @@ typedef struct ga_sort_task {
   int value_size; /* bytes of a value; 0: none */
   ga_sort_place values, out_values;
   ga_sort_place out_indices; /* argsort, GA_LONG; excludes values */
+  ga_sort_place out_upper;   /* upper halves of values of 8 bytes; `out_values` are the
+                                lower ones, then: only if sweeps serve */
 } ga_sort_task;
 
 /* Sorts rows of at least one element. Keys of more than one byte may be sorted in
  * place; outputs overlap nothing else. */
 int ga__sort_rows(const ga_sort_task *task);
+
+/* True if a sort of many keys is made by sweeps. */
+static inline bool ga__sweeps_serve(const ga_sort_task *t) {
+  return t->context->info.has_progress && t->n > ga__sort_room(t->typecode);
+}
 
 /* The same for the indices of unsigned 64-bit keys, hardly two of which have equal
  * upper halves: others take longer. */

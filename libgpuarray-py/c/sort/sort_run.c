@@ -146,7 +146,7 @@ static int open_passes(passes *p, const ga_sort_task *t, unsigned int n) {
     if (i == 0 || !may_use || t->out_keys.data == NULL)
       status = ga__buffer_new(&p->keys[i], t->context, count * ga__sort_key_size(t));
     if (status == GA_NO_ERROR && p->value_size > 0 &&
-        (i == 0 || !may_use || t->out_values.data == NULL))
+        (i == 0 || !may_use || t->out_values.data == NULL || t->out_upper.data))
       status = ga__buffer_new(&p->values[i], t->context,
                               count * (unsigned int)p->value_size);
   }
@@ -180,6 +180,10 @@ static int moves_of(ga_sort_moves *m, const passes *p, const ga_sort_task *t,
     mode |= GA_SORT_LONG;
   } else if (p->value_size > 0) {
     m->vout = is_last ? t->out_values : place_of(p->values[to], t->out_values);
+    if (is_last && t->out_upper.data) {
+      m->indices = t->out_upper;
+      mode |= GA_SORT_HALVES;
+    }
   }
   return mode;
 }
@@ -316,5 +320,5 @@ static int sort_chunks(const ga_sort_task *t) {
 int ga__sort_rows(const ga_sort_task *t) {
   if (t->n <= ga__sort_room(t->typecode))
     return sort_blocks(t);
-  return t->context->info.has_progress ? sort_sweeping(t) : sort_chunks(t);
+  return ga__sweeps_serve(t) ? sort_sweeping(t) : sort_chunks(t);
 }

@@ -105,7 +105,8 @@ static void add_words(ga_strbuf *sb, const ga_sort_spec *spec) {
                   "#define SO_OWN %u\n#define SO_PICK_WARPS %d\n#define SO_RANKED %d\n"
                   "#define SO_HELD %d\n#define SO_VALUE %s\n#define SO_HAS_VALUES %d\n"
                   "#define SO_IS_INDEX %d\n#define SO_IS_LARGE %d\n"
-                  "#define SO_IS_CPU %d\n#define SO_SCATTERS %d\n",
+                  "#define SO_IS_CPU %d\n#define SO_SCATTERS %d\n"
+                  "#define SO_HAS_HALVES %d\n",
                   spec->kind == GA_SORT_SWEEP ? "KERNEL_SIZED(SO_THREADS, 4)"
                   : spec->kind == GA_SORT_PICK && !spec->is_cpu
                       ? "KERNEL_OF(SO_PICK_WARPS * 32, 1)"
@@ -115,7 +116,7 @@ static void add_words(ga_strbuf *sb, const ga_sort_spec *spec) {
                   ga__sort_pick_items(spec->typecode), GA_SORT_PICK_THREADS / 32,
                   GA_SORT_RANKED, GA_SORT_HELD, value ? raw_name(value) : "ga_uint",
                   value > 0, value == 4 || value == 8, spec->is_large, spec->is_cpu,
-                  spec->kind == GA_SORT_SCATTER);
+                  spec->kind == GA_SORT_SCATTER, value == 8);
 }
 
 int ga__sort_source(ga_source *out, const gpucontext *ctx, const void *spec_) {

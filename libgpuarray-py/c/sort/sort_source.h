@@ -47,6 +47,9 @@ unsigned int ga__sort_pick_items(int typecode);
 #define GA_SORT_FLIP 8   /* descending */
 #define GA_SORT_GIVEN 16 /* SELECT, PICK: positions are read from `from` */
 #define GA_SORT_ORDER 32 /* PICK: sort the results */
+#define GA_SORT_HALVES                                                                 \
+  64 /* SWEEP: store the upper halves of values of 8 bytes to `indices`, the lower     \
+        ones as values */
 
 /* Arguments: every buffer is followed by its byte offset. Rows are contiguous, counts
  * 64-bit.

@@ -76,25 +76,35 @@ static ga_sort_place place_of(const GpuArray *a) {
   return (ga_sort_place){a->data, a->offset};
 }
 
+static ga_sort_task task_of(const GpuArray *out_keys, const GpuArray *out_values,
+                            const GpuArray *keys, const GpuArray *values,
+                            size_t value_size, unsigned int bits) {
+  return (ga_sort_task){.context = keys->data->context,
+                        .typecode = gpuarray_get_elsize(keys->typecode) == 8 ? GA_ULONG
+                                                                             : GA_UINT,
+                        .rows = 1,
+                        .n = keys->dimensions[0],
+                        .key_bits = bits,
+                        .keys = place_of(keys),
+                        .out_keys = place_of(out_keys),
+                        .value_size = (int)value_size,
+                        .values = place_of(values),
+                        .out_values = place_of(out_values)};
+}
+
+static int sort_task(const ga_sort_task *task) {
+  if (task->n >= GA_SORT_LONGEST)
+    return GA_FAIL(GA_XLARGE_ERROR, "sparse: %zu values are too many to sort", task->n);
+  return ga__sort_rows(task);
+}
+
 /* Sorts by unsigned keys, stably; `values` move with them, whatever their type. */
 static int sort_by(const GpuArray *out_keys, const GpuArray *out_values,
                    const GpuArray *keys, const GpuArray *values, size_t value_size,
                    unsigned int bits) {
-  const size_t n = keys->dimensions[0];
-  const ga_sort_task task = {
-      .context = keys->data->context,
-      .typecode = gpuarray_get_elsize(keys->typecode) == 8 ? GA_ULONG : GA_UINT,
-      .rows = 1,
-      .n = n,
-      .key_bits = bits,
-      .keys = place_of(keys),
-      .out_keys = place_of(out_keys),
-      .value_size = (int)value_size,
-      .values = place_of(values),
-      .out_values = place_of(out_values)};
-  if (n >= GA_SORT_LONGEST)
-    return GA_FAIL(GA_XLARGE_ERROR, "sparse: %zu values are too many to sort", n);
-  return ga__sort_rows(&task);
+  const ga_sort_task task =
+      task_of(out_keys, out_values, keys, values, value_size, bits);
+  return sort_task(&task);
 }
 
 static int queue_split(const GpuSparse *out, const GpuArray *other,
@@ -125,6 +135,11 @@ static int like(GpuSparse *out, const GpuSparse *a, int format) {
   return GpuArray_empty(&out->indices, ctx, a->indices.typecode, 1, &n, GA_C_ORDER);
 }
 
+/* Whether values and indices are the halves of a pair. */
+static bool has_halves(const GpuSparse *a) {
+  return gpuarray_get_elsize(a->values.typecode) == 4 && a->indices.typecode == GA_INT;
+}
+
 /* Values and rows of `lines` (CSR or COO), sorted by its columns, in one sort of pairs
  * of them: 8 bytes, or 16. */
 static int sort_pairs(const GpuSparse *out, const GpuArray *sorted,
@@ -135,8 +150,18 @@ static int sort_pairs(const GpuSparse *out, const GpuArray *sorted,
   gpucontext *ctx = ga__sparse_context(lines);
   GpuArray pairs = {0}, moved = {0};
   int status = GpuArray_empty(&pairs, ctx, GA_ULONG, 1, &words, GA_C_ORDER);
-  GA_THEN(status, GpuArray_empty(&moved, ctx, GA_ULONG, 1, &words, GA_C_ORDER));
   GA_THEN(status, queue_expand(&pairs, lines, &lines->values, GA_SPARSE_PACK, size, 0));
+  if (status == GA_NO_ERROR) {
+    ga_sort_task task =
+        task_of(sorted, &out->values, &lines->indices, &pairs, size, bits);
+    task.out_upper = place_of(&out->indices);
+    if (has_halves(out) && ga__sweeps_serve(&task)) {
+      status = sort_task(&task);
+      GpuArray_clear(&pairs);
+      return status;
+    }
+  }
+  GA_THEN(status, GpuArray_empty(&moved, ctx, GA_ULONG, 1, &words, GA_C_ORDER));
   GA_THEN(status, sort_by(sorted, &moved, &lines->indices, &pairs, size, bits));
   GA_THEN(status, queue_split(out, &out->values, &moved, 0, size, 0));
   GpuArray_clear(&pairs);

@@ -156,6 +156,12 @@ SO_KERNEL void SO_NAME(SO_ARRAYS, GLOBAL_MEM const SO_COUNT *bins, ga_size bins_
 #if SO_HAS_VALUES
       if (mode & 4)
         indices[row * n + at] = (ga_long)SO_NUMBER(values[j]);
+#if SO_HAS_HALVES
+      else if (mode & 64) {
+        ((GLOBAL_MEM ga_uint *)vout)[row * n + at] = (ga_uint)values[j];
+        ((GLOBAL_MEM ga_uint *)indices)[row * n + at] = (ga_uint)(values[j] >> 32);
+      }
+#endif
       else
         vout[row * n + at] = values[j];
 #endif
