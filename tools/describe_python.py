@@ -101,7 +101,7 @@ PAGES = {
     "distributed": Page(
         "Several processes, a device each",
         "_distributed.opening _distributed.communicator _distributed.clusters "
-        "distributed",
+        "_checkpoints.saving _checkpoints.loading _checkpoints.state distributed",
         "distributed",
     ),
     "collectives": Page("Cliques of CUDA devices", "collectives", "collectives"),
@@ -115,7 +115,16 @@ PAGES = {
 
 # Classes whose objects come from functions and methods, not from a call of the class.
 GIVEN = {
-    *("Array", "CacheInfo", "Communicator", "Context", "Device", "Event", "Generator"),
+    *(
+        "Array",
+        "CacheInfo",
+        "Checkpoint",
+        "Communicator",
+        "Context",
+        "Device",
+        "Event",
+        "Generator",
+    ),
     *("LoadedFunction", "MemoryInfo", "Profile", "Queue", "Ufunc"),
 }
 

@@ -10,12 +10,25 @@ gives their communicator, whose methods exchange arrays::
 
 from __future__ import annotations
 
+from gpuarray._checkpoints.loading import load_checkpoint
+from gpuarray._checkpoints.saving import save_checkpoint
+from gpuarray._checkpoints.state import Checkpoint, Shard
 from gpuarray._distributed.clusters import run_on_dask, run_on_ray
 from gpuarray._distributed.communicator import Communicator
 from gpuarray._distributed.opening import init
 from gpuarray.errors import DistributedError
 
-__all__ = ["Communicator", "DistributedError", "init", "run_on_dask", "run_on_ray"]
+__all__ = [
+    "Checkpoint",
+    "Communicator",
+    "DistributedError",
+    "Shard",
+    "init",
+    "load_checkpoint",
+    "run_on_dask",
+    "run_on_ray",
+    "save_checkpoint",
+]
 
 
 def __dir__() -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from types import TracebackType
 from typing import Any, Self
 
@@ -24,7 +25,7 @@ from gpuarray._distributed.operands import (
 )
 from gpuarray._distributed.ordered_calls import OrderedCalls
 from gpuarray.array import Array
-from gpuarray.errors import BadArgument, BadValue, NotPicklable
+from gpuarray.errors import BadArgument, BadValue, DistributedError, NotPicklable
 
 
 class Communicator(OrderedCalls):
@@ -361,7 +362,8 @@ class Communicator(OrderedCalls):
     def close(self) -> None:
         """End it. That of the first communicator ends all, and leaves the group.
 
-        Rank 0 waits there until the other ranks have left, too.
+        Rank 0 waits there until the other ranks have left, too. A checkpoint that is
+        saved in the background is waited for; its error is raised here.
 
         >>> comm = gpuarray.distributed.init("null", by="none")
         >>> comm.close()
@@ -377,6 +379,9 @@ class Communicator(OrderedCalls):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if error is not None:
+            with contextlib.suppress(DistributedError):
+                self._group.finish(self._name)
         if (
             error is not None
             and kind is not None

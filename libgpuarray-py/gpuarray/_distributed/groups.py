@@ -12,6 +12,7 @@ from typing import Protocol
 from gpuarray._core.context import Context
 from gpuarray._distributed.hub import Hub
 from gpuarray._distributed.member import Member
+from gpuarray.errors import DistributedError
 
 _AT_EXIT = 60.0  # seconds that rank 0 waits for others when its program ends
 
@@ -37,11 +38,23 @@ class Group:
         self._hub = hub
         self._engines: list[_Closed] = []
         self._is_closed = False
+        self._behind: dict[str, Callable[[], None]] = {}
         _open.add(self)
 
     def add(self, engine: _Closed) -> None:
         """Have an engine closed when the group ends."""
         self._engines.append(engine)
+
+    def run_behind(self, name: str, finish: Callable[[], None]) -> None:
+        """Have the end of work of a communicator waited for before its next, and its
+        close.
+        """
+        self._behind[name] = finish
+
+    def finish(self, name: str) -> None:
+        """Wait for a communicator's work behind the program; raise its error."""
+        if finish := self._behind.pop(name, None):
+            finish()
 
     def close_one(self, engine: _Closed, name: str) -> None:
         """Free a communicator; with the world's the group ends."""
@@ -49,14 +62,26 @@ class Group:
             self.close()
         elif engine in self._engines:
             self._engines.remove(engine)
-            engine.close()
+            try:
+                self.finish(name)
+            finally:
+                engine.close()
 
     def close(self, text: str = "has left", limit: float | None = None) -> None:
-        """Free all communicators and leave; rank 0 waits for others, if all is well."""
+        """Free all communicators and leave; rank 0 waits for others, if all is well.
+
+        Work behind the program is waited for; its error is raised at the end.
+        """
         if self._is_closed:
             return
         self._is_closed = True
         _open.discard(self)
+        with contextlib.ExitStack() as behind:
+            behind.callback(self._leave, text, limit)
+            for name in list(self._behind):
+                behind.callback(self.finish, name)
+
+    def _leave(self, text: str, limit: float | None) -> None:
         for engine in reversed(self._engines):
             with contextlib.suppress(Exception):
                 engine.close()
@@ -94,7 +119,10 @@ def close_all() -> None:
         text = f"ended with {type(error).__name__}: {error}".splitlines()[0]
         _failed.append(True)
     for group in list(_open):
-        group.close(text, min(group.member.timeout, _AT_EXIT))
+        try:
+            group.close(text, min(group.member.timeout, _AT_EXIT))
+        except DistributedError as one:
+            sys.excepthook(type(one), one, one.__traceback__)
     while _last and not _failed:
         _last.pop()()
 

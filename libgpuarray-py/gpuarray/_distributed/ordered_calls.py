@@ -56,6 +56,13 @@ class OrderedCalls:
             self._stream.add(call.operation, call.detail, None, None)
         return self._group.member.ask(self._name, self.calls, call, content)
 
+    def _ask_beside(
+        self, number: str, call: CollectiveCall, content: bytes
+    ) -> list[bytes]:
+        """Say something of a call beside the calls that follow it, from any thread."""
+        member, name = self._group.member, f"{self._name} beside"
+        return member.ask(name, number, call, content, self._ranks).contents
+
     def _run(
         self,
         operation: str,

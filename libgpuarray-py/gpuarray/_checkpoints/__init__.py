@@ -1,0 +1,1 @@
+"""Checkpoints: the state of a program of several ranks, in files."""
