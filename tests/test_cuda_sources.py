@@ -84,6 +84,8 @@ STEMS = {
     "neighbours",
     "search",
     "sparse_rows",
+    "sparse_pieces",
+    "sparse_piece_sums",
     "sparse_long_rows",
     "sparse_long_sums",
     "sparse_expand",

@@ -92,7 +92,7 @@
         const SP_COUNT column = (SP_COUNT)SP_COLUMN(at);                               \
         const ga_uint word = bits[column / 32], below = (1u << column % 32) - 1;       \
         const ga_ulong place =                                                         \
-            first + before[column / 32] + ga_popcount(word & below);                   \
+            first + before[column / 32] + SP_POPCOUNT(word & below);                   \
         if (place < room) {                                                            \
           SP_WORK sum = sums[place];                                                   \
           SP_ADD_TERM(sum, at);                                                        \
@@ -132,7 +132,7 @@ KERNEL_SIZED(SP_THREADS, 1) void SP_NAME(SP_PARAMETERS) {
     GLOBAL_MEM ga_uint *before = bits + words;
     const ga_ulong first = (ga_ulong)counts[row];
     for (ga_ulong word = lane; word < first_word; word += SP_SPAN)
-      count += (ga_ulong)ga_popcount(bits[word]);
+      count += (ga_ulong)SP_POPCOUNT(bits[word]);
     ends[lane] = count;
     SP_SCAN;
     count = ends[SP_SPAN - 1];
@@ -142,17 +142,17 @@ KERNEL_SIZED(SP_THREADS, 1) void SP_NAME(SP_PARAMETERS) {
 #endif
     for (ga_ulong word = first_word; word < last_word; word += SP_SPAN) {
       const ga_uint own = word + lane < last_word ? bits[word + lane] : 0;
-      ends[lane] = (ga_ulong)ga_popcount(own);
+      ends[lane] = (ga_ulong)SP_POPCOUNT(own);
       SP_SCAN;
 #if SP_FILLS
-      const ga_ulong ahead = count + ends[lane] - (ga_ulong)ga_popcount(own);
+      const ga_ulong ahead = count + ends[lane] - (ga_ulong)SP_POPCOUNT(own);
       if (word + lane < last_word)
         before[word + lane] = (ga_uint)ahead;
       ga_ulong place = first + ahead;
       for (ga_uint left = own; left != 0 && place < room; left &= left - 1, place++) {
         const ga_uint lowest = left & (0u - left);
         out_indices[place] =
-            (SP_INDEX)((word + lane) * 32 + (ga_ulong)ga_popcount(lowest - 1));
+            (SP_INDEX)((word + lane) * 32 + (ga_ulong)SP_POPCOUNT(lowest - 1));
         sums[place] = SP_ZERO;
       }
 #endif

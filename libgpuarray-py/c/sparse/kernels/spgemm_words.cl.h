@@ -8,8 +8,10 @@
 #else
 #define SP_GROUP_BARRIER local_barrier()
 #endif
-#ifndef ga_popcount
-#define ga_popcount(bits) ((int)popcount(bits))
+#ifdef ga_popcount
+#define SP_POPCOUNT(bits) ga_popcount(bits)
+#else
+#define SP_POPCOUNT(bits) ((int)popcount(bits))
 #endif
 
 #define SP_FILLS (SP_FORM % 2)
