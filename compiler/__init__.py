@@ -78,6 +78,7 @@ from gpuarray.compiler.graph.types import (
 )
 from gpuarray.compiler.ops.custom.fromgraph import OpFromGraph as OpFromGraph
 from gpuarray.compiler.ops.custom.own import elementwise_op as elementwise_op
+from gpuarray.compiler.ops.index.indexing import sparse_grad as sparse_grad
 from gpuarray.compiler.ops.protocols.conversions import (
     get_scalar_constant_value as get_scalar_constant_value,
 )

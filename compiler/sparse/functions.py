@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from gpuarray.compiler.ops.sparse.elementwise import comparison, structured
+from functools import partial
+
+from gpuarray.compiler.ops.sparse.elementwise import cast, comparison, structured
 
 eq, neq = comparison("eq"), comparison("ne")
 lt, le = comparison("lt"), comparison("le")
@@ -23,3 +25,8 @@ structured_abs, structured_exp = structured("abs"), structured("exp")
 structured_log, structured_sigmoid = structured("log"), structured("sigmoid")
 structured_pow, structured_add = structured("power"), structured("add")
 structured_minimum, structured_maximum = structured("minimum"), structured("maximum")
+
+bcast, wcast = partial(cast, dtype="int8"), partial(cast, dtype="int16")
+icast, lcast = partial(cast, dtype="int32"), partial(cast, dtype="int64")
+fcast, dcast = partial(cast, dtype="float32"), partial(cast, dtype="float64")
+ccast, zcast = partial(cast, dtype="complex64"), partial(cast, dtype="complex128")

@@ -25,6 +25,7 @@ class Operators:
 
     type: Any
 
+    __array_ufunc__ = None  # an array of NumPy leaves operators to the matrix
     __getitem__ = items.getitem
     __neg__ = elementwise.neg
     __lt__ = elementwise.comparison("lt")

@@ -29,6 +29,18 @@ MISTAKES = {
     "a matrix made sparse": (lambda: S.csr_from_dense(X), "expected a matrix"),
     "an array as constant": (lambda: S.constant(V), "matrix of scipy.sparse"),
     "a computed input": (lambda: function([X + X], X), "is computed.*givens"),
+    "a scalar added": (lambda: X + 1.0, "expected a matrix.*structured_add"),
+    "a vector taken away": (lambda: X - W, "expected a matrix.*structured_add_s_v"),
+    "no list": (lambda: S.hstack(X), "given x, expected a list of matrices"),
+    "a negative length": (
+        lambda: S.CSR(W, T.ivector(), T.ivector(), (-1, 3)),
+        "expected no length < 0",
+    ),
+    "a vector of rows": (
+        lambda: S.construct_sparse_from_list(X, W, W),
+        "expected a matrix and a vector of integers",
+    ),
+    "factors of usmm": (lambda: S.usmm(W, X, X, X), "expected a scalar and three"),
     "another type of update": (
         lambda: function([], [], updates={shared(A): Y.T}),
         "the update of",

@@ -19,6 +19,7 @@ from gpuarray.compiler import (
     scan,
     shared,
     sparse as S,
+    sparse_grad,
     tensor as T,
 )
 from gpuarray.compiler.gradient import Rop
@@ -107,6 +108,23 @@ def test_updated_input(x):
                                + np.array([0, 0, 1, 2]) * B.sum())  # fmt: skip
 
 
+def test_arrays_of_numpy_leave_operators_to_matrices(x):
+    dense = drawn(6, 4)
+    results = [dense + x, dense - x, dense * x, dense.T @ x, dense > x]
+    found = function([x], results)(A)
+    wanted = [dense + A, dense - A, A.multiply(dense), dense.T @ A, dense > A.toarray()]
+    for one, other in zip(found, wanted, strict=True):
+        same(one, np.asarray(other) if not sp.issparse(other) else other)
+
+
+def test_casts_by_their_letters(x):
+    assert [S.icast(x).dtype, S.fcast(x).dtype, S.zcast(x).dtype] == [
+        "int32",
+        "float32",
+        "complex128",
+    ]
+
+
 # ---- shared variables ----
 
 
@@ -141,6 +159,20 @@ def test_descent(w):
         slope = 2 * np.outer(left @ V, V)
         left = left - 0.01 * (left != 0).multiply(slope)
     same(s.get_value(), left)
+
+
+def test_rows_of_a_dense_matrix():
+    """As Theano's programs mark them; the update changes those rows alone."""
+    table, rows = shared(drawn(50, 3), "table"), T.lvector("rows")
+    before = table.get_value()
+    cost = (sparse_grad(table[rows]) ** 2).sum()
+    f = function([rows], cost, updates={table: table - 0.1 * grad(cost, table)})
+    assert any("inc_subtensor" in step.label for step in f.plan.steps)
+    f(np.array([4, 1, 4]))
+    np.add.at(before, [4, 1, 4], -0.2 * before[[4, 1, 4]])
+    same(table.get_value(), before)
+    with pytest.raises(TypeError, match="expected rows of an array by a vector"):
+        sparse_grad(table)
 
 
 def test_swapped(w):

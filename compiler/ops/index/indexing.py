@@ -393,3 +393,19 @@ def elements_of(x: Variable) -> Iterator[Variable]:
             "and their kin"
         )
     return (index(x, place) for place in range(length))
+
+
+def sparse_grad(var: Variable) -> Variable:
+    """Return rows taken by a vector of integers, ``W[i]``, as they are.
+
+    For programs of Theano, where the gradient of a marked ``W[i]`` by ``W`` was a
+    sparse matrix. Here it is an array in any case, and an update ``W - c * gradient``
+    changes the rows that were taken alone. Raises TypeError for anything else.
+    """
+    node = getattr(var, "owner", None)
+    if node is None or not isinstance(node.op, AdvancedSubtensor1):
+        raise GraphTypeError(
+            f"sparse_grad: given {var}, expected rows of an array by a vector of "
+            "integers: sparse_grad(W[i])"
+        )
+    return var

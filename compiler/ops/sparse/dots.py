@@ -181,6 +181,13 @@ class Usmm(SparseOp):
     def graph(self, *inputs: Variable) -> Variable:
         """Return the sum."""
         alpha, x, y, z = inputs
+        kinds = [operand.type.ndim for operand in inputs]
+        if kinds != [0, 2, 2, 2] or is_sparse(x) == is_sparse(y):
+            given = ", ".join(f"{operand} of {operand.type}" for operand in inputs)
+            raise GraphTypeError(
+                f"usmm: given {given}; expected a scalar and three matrices, of which "
+                "the first or the second is sparse, and the other one is not"
+            )
         dense = to_dense(z) if is_sparse(z) else z
         return dense + alpha * product(x, y)
 

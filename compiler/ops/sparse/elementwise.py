@@ -306,6 +306,12 @@ class AddSD(SparseOp):
     def graph(self, *inputs: Variable) -> Variable:
         """Return the dense matrix plus the values."""
         x, y = of_one_dtype(*inputs)
+        if y.type.ndim != 2:
+            raise GraphTypeError(
+                f"add: given {y} of {y.type}, expected a matrix: the sum would be "
+                "dense; add to the stored values with structured_add(x, scalar) or "
+                "structured_add_s_v(x, vector), or to dense_from_sparse(x)"
+            )
         return ROWS["add"](to_dense(x), y)
 
 

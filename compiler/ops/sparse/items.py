@@ -186,6 +186,8 @@ def stacked(blocks: Sequence[Parts]) -> Parts:
 
 
 def _blocks(name: str, blocks: Any, format: str | None, dtype: Any) -> Any:
+    if not isinstance(blocks, list | tuple):
+        raise GraphTypeError(f"{name}: given {blocks}, expected a list of matrices")
     listed = [as_sparse_variable(block) for block in blocks]
     if not listed:
         raise GraphValueError(f"{name}: given no matrix")
@@ -214,6 +216,13 @@ class ConstructSparseFromList(SparseOp):
     def graph(self, *inputs: Variable) -> Variable:
         """Return the rows in order, in CSR; rows at one place count together."""
         x, values, places = inputs
+        is_list = places.type.dtype.startswith(("int", "uint"))
+        if (values.type.ndim, places.type.ndim) != (2, 1) or not is_list:
+            raise GraphTypeError(
+                f"construct_sparse_from_list: given values {values} of {values.type} "
+                f"and rows {places} of {places.type}, expected a matrix and a vector "
+                "of integers"
+            )
         own = as_either(x)
         rows = parts(own).rows if is_sparse(own) else shape_i(own, 0)
         order = argsort(places)

@@ -188,6 +188,9 @@ def _lengths(shape: Any) -> list[Any]:
     if isinstance(shape, list | tuple):
         if len(shape) != 2:
             raise GraphValueError(f"CSM: the shape is {shape}, expected two lengths")
+        known = [n for n in shape if isinstance(n, int | np.integer)]
+        if any(n < 0 for n in known):
+            raise GraphValueError(f"CSM: the shape is {shape}, expected no length < 0")
         return list(shape)
     vector = as_tensor_variable(shape)
     if vector.type.ndim != 1:
