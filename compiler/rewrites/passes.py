@@ -49,6 +49,7 @@ from gpuarray.compiler.rewrites.loops.tidying import (
 from gpuarray.compiler.rewrites.memory.guarded_updates import keep_values
 from gpuarray.compiler.rewrites.memory.inplace import overwrite_dying_inputs
 from gpuarray.compiler.rewrites.memory.positions import imply_positions
+from gpuarray.compiler.rewrites.sparse import merge_values_of_same_places
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,7 @@ Within a module the order is that of its text.
 """
 
 PASSES: tuple[GraphPass, ...] = (
+    merge_values_of_same_places,
     take_final_states,
     unroll_single_iterations,
     tidy_loops,

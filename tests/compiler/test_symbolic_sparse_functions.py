@@ -311,6 +311,24 @@ def test_gradients_of_products_are_sampled(x, w):
     same(f(A, V, many), 2 * A.multiply(slope))
 
 
+def test_matrices_of_the_same_places_need_no_merge(x, w):
+    s = shared(A, "s")
+    cost = (S.structured_dot(s, w) ** 2).sum()
+    step = function([w], [], updates={s: s - grad(cost, s) * 0.01})
+    add = function([x], [x + x * 2.0, x * S.sqr(x), x - S.tanh(x)])
+    for f in (step, add):
+        assert not any("match" in step.label for step in f.plan.steps)
+    messy = sp.csr_matrix(
+        (np.arange(1.0, 5), np.array([1, 0, 0, 1]), np.array([0, 4, 4])), (2, 2)
+    )
+    for value in (A, messy):
+        total, product, rest = add(value)
+        same(total, 3 * value)
+        value = sp.csr_matrix(value.toarray())
+        same(product, value.multiply(value).multiply(value))
+        same(rest, value - value.tanh())
+
+
 def test_printing(x, w):
     assert str(S.constant(A)) == f"SparseConstant{{6x4, {A.nnz} stored}}"
     assert str(x.type) == repr(x.type) == "Sparse[float64, csr]"
