@@ -118,6 +118,14 @@ def test_starts_that_are_none(name, on_context):
     assert (kept.get_value() != A).nnz == 0
 
 
+def test_a_dtype_that_scipy_lacks(on_null):
+    f = function([S.csr_matrix("h", "float16")], [], on_unused_input="ignore")
+    with pytest.raises(TypeError, match=r"scipy has no float16; give gpuarray\.sparse"):
+        f(A.astype("int8"))
+    with pytest.raises(TypeError, match="may lose digits"):
+        f(A)
+
+
 def test_strict(on_null):
     from gpuarray.compiler import In
 

@@ -85,6 +85,19 @@ def test_dtypes(dtype, context):
     np.testing.assert_allclose(np.asarray(product), wanted, rtol=2e-3)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "bool"])
+def test_sums_of_small_integers(dtype):
+    """As those of arrays: in int64."""
+    given = sp.csr_matrix(np.full((5, 100), 100).astype(dtype))
+    x = S.csr_matrix("x", dtype)
+    results = [S.sp_sum(x), S.sp_sum(x, 0), S.sp_sum(x, 1), x.mean(), x.mean(1)]
+    whole = given.toarray().astype("int64")
+    wanted = [whole.sum(), whole.sum(0), whole.sum(1), whole.mean(), whole.mean(1)]
+    for found, right in zip(function([x], results)(given), wanted, strict=True):
+        np.testing.assert_array_equal(found, right)
+        assert found.dtype == right.dtype
+
+
 def context_matrix(value, dtype, context):
     import gpuarray
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
-from gpuarray.compiler.graph.core import Constant, Variable
+from gpuarray.compiler.graph.core import Constant, Variable, is_float
 from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo
 from gpuarray.compiler.ops.creation.creation import arange
@@ -256,8 +256,11 @@ class SpSum(SparseOp):
         self.sparse_grad = sparse_grad
 
     def graph(self, *inputs: Variable) -> Variable:
-        """Return the sums."""
+        """Return the sums; of small integers in the dtype of such sums of arrays."""
         own, is_turned = by_rows(inputs[0])
+        total = reduce.sum(own.data)
+        if not (is_float(own.data) or own.data.type.is_complex):
+            own = parts(own.with_data(math.cast(own.data, total.type.dtype)))
         if self.axis is None:
             return reduce.sum(own.data, dtype=own.data.type.dtype)
         axis = 1 - self.axis if is_turned else self.axis

@@ -127,10 +127,22 @@ class SparseType(Type):
                     f"digits; convert it with .astype({self.dtype!r}), or allow it "
                     "with allow_downcast=True, of a function allow_input_downcast"
                 )
-            value = value.astype(self.dtype)
+            value = self._converted(value)
         listed = value if value.format in FORMATS else value.asformat(self.format)
         check_structure(listed)
         return listed.asformat(self.format)
+
+    def _converted(self, value: Any) -> Any:
+        """Return a matrix in the type's dtype. Raises TypeError if scipy lacks it."""
+        try:
+            return value.astype(self.dtype)
+        except (TypeError, ValueError):
+            raise GraphTypeError(
+                f"{self}: given a {type(value).__name__} of {value.dtype}, and scipy "
+                f"has no {self.dtype}; give gpuarray.sparse.csr_array(x).astype("
+                f"{self.dtype!r}), or cast in the expression: sparse.cast(x, "
+                f"{self.dtype!r})"
+            ) from None
 
     def values_eq(self, a: Any, b: Any) -> bool:
         """Return True for matrices of the same stored values at the same places."""
