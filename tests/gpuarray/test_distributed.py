@@ -24,24 +24,10 @@ from gpuarray._distributed import frames, launchers, nccl, opening
 from gpuarray._distributed.hub import Hub
 from gpuarray._distributed.member import Member
 from gpuarray._distributed.rendezvous import Rendezvous
+from launched import TESTS, environment, free_port, run, torchrun
 
-TESTS = Path(__file__).resolve().parent.parent
 MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent))
 MPIEXEC = MPIEXEC or shutil.which("mpiexec")
-
-
-def free_port():
-    """The first of some ports that nobody listens at, for a rendezvous."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1] % 12000 + 20000
-
-
-def torchrun(ranks):
-    """The variables that torchrun sets, for each rank."""
-    port = str(free_port())
-    shared = {"WORLD_SIZE": str(ranks), "MASTER_ADDR": "localhost", "MASTER_PORT": port}
-    return [{**shared, "RANK": str(r), "LOCAL_RANK": str(r)} for r in range(ranks)]
 
 
 def slurm(ranks):
@@ -57,34 +43,6 @@ def slurm(ranks):
         {**shared, "SLURM_PROCID": str(r), "SLURM_LOCALID": str(r)}
         for r in range(ranks)
     ]
-
-
-def environment(more=()):
-    """This process's, without the marks of a launcher."""
-    marks = "RANK", "WORLD_SIZE", "MASTER_", "SLURM_", "OMPI_", "PMI", "PRTE"
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(marks)}
-    as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    return {**kept, "OMP_NUM_THREADS": "1", **as_root, **dict(more)}
-
-
-def run(program, variables, *arguments):
-    """Run a program as some ranks; give the statuses and what each printed."""
-    ranks = [
-        subprocess.Popen(
-            [sys.executable, TESTS / program, *arguments],
-            env=environment(more),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for more in variables
-    ]
-    try:
-        texts = [rank.communicate(timeout=100)[0] for rank in ranks]
-    finally:
-        for rank in ranks:
-            rank.kill()
-    return [rank.returncode for rank in ranks], texts
 
 
 def test_ranks_by_the_variables_of_torchrun(context):

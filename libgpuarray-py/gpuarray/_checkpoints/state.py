@@ -54,7 +54,15 @@ class Shard:
 
 
 class Checkpoint(NamedTuple):
-    """What ``load_checkpoint`` found: the step, and the state of this rank."""
+    """What ``load_checkpoint`` found.
+
+    ``step`` is that of ``save_checkpoint``, ``state`` what this rank has of its state.
+
+    >>> with gpuarray.distributed.init("null") as comm:
+    ...     gpuarray.distributed.save_checkpoint(comm, "run", {"rate": 0.1}, step=3)
+    ...     gpuarray.distributed.load_checkpoint(comm, "run")
+    Checkpoint(step=3, state={'rate': 0.1})
+    """
 
     step: int
     state: dict[str, Any]
