@@ -50,12 +50,21 @@ def state_of(comm, step):
         "more": [True, (None, "text"), 0.1, 1 << 70],
         "number": np.complex64(2j),
         "empty": device(np.zeros((0, 3), "f4")),
+        "padded": padded(comm),
         "split": {
             "rows": Shard(device(parts["rows"])),
             "columns": Shard(device(parts["columns"]), axis=-2),
             "host": Shard(parts["host"]),
         },
     }
+
+
+def padded(comm):
+    """A part of a vector of 7 numbers, which has zeros behind it on the last ranks."""
+    length = -(-7 // comm.size)
+    part = (np.arange(length * comm.size) + 1.0)[comm.rank * length :][:length]
+    whole = gpuarray.asarray(np.where(part > 7, 0, part), context=comm.context)
+    return Shard(whole, length=7)
 
 
 def check(comm, found, step, lengths):
@@ -69,6 +78,12 @@ def check(comm, found, step, lengths):
     assert state["more"] == [True, (None, "text"), 0.1, 1 << 70]
     assert state["number"] == np.complex64(2j) and state["number"].dtype == "c8"
     assert state["empty"].shape == (0, 3)
+    own = state["padded"]
+    if own.length is None:
+        wanted = np.array_split(np.arange(7) + 1.0, comm.size)[comm.rank]
+    else:
+        wanted = padded(comm).array.get()
+    np.testing.assert_array_equal(own.array.get(), wanted)
     for name, shard in state["split"].items():
         assert shard.axis == AXES[name]
         host = shard.array if name == "host" else shard.array.get()
@@ -126,6 +141,8 @@ def loads(comm, folder):
     for ranks in (1, 2, 3):
         if (place := folder / f"of-{ranks}").is_dir():
             check(comm, load_checkpoint(comm, place), 20, even(comm.size))
+            like = state_of(comm, 0)
+            check(comm, load_checkpoint(comm, place, like=like), 20, LENGTHS[comm.size])
 
 
 def mistakes(comm, folder):
@@ -149,6 +166,8 @@ def mistakes(comm, folder):
         (Shard(x), x, "shard along axis 0.* on rank 1"),
         (Shard(x[:, :2]), Shard(x), r"'a' is <f4 \(2, 3\).*<f4 \(2, 2\)"),
         (np.zeros((2, 3), "f4"), x, "on the host on rank 1"),
+        (Shard(x, length=2), Shard(x, length=3), "of length 3, .* of length 2"),
+        (Shard(x, length=5), Shard(x, length=5), "the length 4 together.* length, 5"),
     ):
         state = {"a": mine if second else others}
         raises(pattern, save_checkpoint, comm, place, state, step=5)

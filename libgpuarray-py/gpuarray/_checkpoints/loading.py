@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from gpuarray._checkpoints import files
 from gpuarray._checkpoints.agreement import Agreement, Said, errors_of
 from gpuarray._checkpoints.state import (
@@ -19,6 +21,7 @@ from gpuarray._checkpoints.state import (
     Shard,
     decoded,
     even_lengths,
+    extents,
 )
 from gpuarray._distributed.calls import CollectiveCall, user_line
 from gpuarray._distributed.communicator import Communicator
@@ -99,20 +102,35 @@ class _Load:
         self, manifest: Said, likes: Sequence[dict[str, Description]] | None
     ) -> None:
         place = files.step_folder(self._folder, manifest["step"])
+        rank, ranks = self._comm.rank, self._comm.size
         for name, array in manifest["arrays"].items():
-            axis = array["axis"]
-            start, stop = 0, None
-            if axis is not None:
-                lengths = even_lengths(array["shape"][axis], self._comm.size)
-                if likes is not None:
-                    lengths = [one[name].shape[axis] for one in likes]
-                start = sum(lengths[: self._comm.rank])
-                stop = start + lengths[self._comm.rank]
-            host = files.read_rows(place, manifest, name, start, stop)
-            part: Array | Host = host
+            axis, length = array["axis"], None
+            if axis is None:
+                part = files.read_rows(place, manifest, name)
+            elif likes is None:
+                lengths = even_lengths(array["shape"][axis], ranks)
+                start = sum(lengths[:rank])
+                part = files.read_rows(
+                    place, manifest, name, start, start + lengths[rank]
+                )
+            else:
+                own, length = likes[rank][name], likes[rank][name].length
+                start, count = extents([one[name] for one in likes])[rank]
+                part = files.read_rows(place, manifest, name, start, start + count)
+                part = _padded(part, axis, own.shape[axis])
+            found: Array | Host = part
             if array["on"] == "device":
-                part = Array.from_host(host, self._comm.context)
-            self._arrays[name] = part if axis is None else Shard(part, axis)
+                found = Array.from_host(part, self._comm.context)
+            self._arrays[name] = found if axis is None else Shard(found, axis, length)
+
+
+def _padded(part: Host, axis: int, length: int) -> Host:
+    """Return a part with zeros behind it, up to a length."""
+    if part.shape[axis] == length:
+        return part
+    result = np.zeros((*part.shape[:axis], length, *part.shape[axis + 1 :]), part.dtype)
+    result[(*(slice(None),) * axis, slice(part.shape[axis]))] = part
+    return result
 
 
 def _chosen(folder: Path, step: int | None) -> Said:

@@ -19,6 +19,7 @@ from gpuarray._checkpoints.state import (
     Host,
     difference,
     dtype_of,
+    extents,
 )
 from gpuarray._core.base import BaseArray
 from gpuarray._distributed.calls import CollectiveCall, user_line
@@ -97,8 +98,13 @@ class _Save:
         if problem is not None:
             raise problem
         self._agreement.fail(list(_differences(self._said)))
+        every = self._descriptions()
         for name, array in flat.arrays.items():
-            if self._comm.rank == 0 or flat.descriptions[name].axis is not None:
+            axis, rank = flat.descriptions[name].axis, self._comm.rank
+            if axis is not None:
+                _, length = extents([one[name] for one in every])[rank]
+                array = array[(*(slice(None),) * axis, slice(length))]
+            if rank == 0 or axis is not None:
                 self._arrays[name] = _copy(array) if copies else array
 
     def run(self) -> None:
@@ -164,20 +170,23 @@ class _Save:
             return {"error": f"{text}: {error}", "is_saved": True}
         return {}
 
-    def _manifest(self, number: int, written: Sequence[Said | None]) -> Said:
-        every = [
+    def _descriptions(self) -> list[dict[str, Description]]:
+        """Return what each rank has of each array."""
+        return [
             {n: Description.from_json(d) for n, d in one["arrays"].items()}
             for one in self._said
         ]
+
+    def _manifest(self, number: int, written: Sequence[Said | None]) -> Said:
+        every = self._descriptions()
         with_files = [rank for rank, one in enumerate(written) if one is not None]
         arrays = {}
         for name, said in every[0].items():
-            parts, start = [], 0
+            parts, all_parts = [], [one[name] for one in every]
             for rank in range(self._comm.size) if said.axis is not None else [0]:
-                part = _part(every[rank][name], with_files.index(rank), start)
-                start += part["length"]
+                part = _part(all_parts, rank, with_files.index(rank))
                 parts.append(part | written[rank]["parts"][name])  # type: ignore[index]
-            whole = said.whole([one[name] for one in every])
+            whole = said.whole(all_parts)
             arrays[name] = {**whole.as_named(), "parts": parts}
         return {
             "step": self._step,
@@ -203,10 +212,14 @@ def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
-def _part(said: Description, file: int, start: int) -> Said:
+def _part(every: Sequence[Description], rank: int, file: int) -> Said:
     """Return what the manifest says of a rank's part, but for its place in the file."""
-    size = math.prod(said.shape) * dtype_of(said.dtype).itemsize
-    length = 0 if said.axis is None else said.shape[said.axis]
+    said, start, length = every[rank], 0, 0
+    shape = list(said.shape)
+    if said.axis is not None:
+        start, length = extents(every)[rank]
+        shape[said.axis] = length
+    size = math.prod(shape) * dtype_of(said.dtype).itemsize
     return {"file": file, "start": start, "length": length, "bytes": size}
 
 
@@ -240,3 +253,12 @@ def _differences(said: Sequence[Said]) -> Iterator[str]:
             b = Description.from_json(one["arrays"][name])
             if not a.fits(b):
                 yield f"{name!r} is {a} on rank 0, {b} on rank {rank}"
+    for name, text in first["arrays"].items():
+        a = Description.from_json(text)
+        if a.axis is not None and a.length is not None:
+            total = sum(one["arrays"].get(name, text)[1][a.axis] for one in said)
+            if total < a.length:
+                yield (
+                    f"{name!r}: the parts have the length {total} together, expected "
+                    f"its length, {a.length}, or more"
+                )

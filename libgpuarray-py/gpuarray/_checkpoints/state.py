@@ -28,16 +28,19 @@ class Shard:
     """This rank's part of an array that is split along ``axis``, in the order of ranks.
 
     ``array`` is one of gpuarray's or of NumPy's. Parts of ranks may have different
-    lengths along the axis.
+    lengths along the axis. ``length`` is that of the whole where the parts are longer
+    together: what is behind it is not saved, and is zeros when it is loaded.
 
     >>> part = gpuarray.distributed.Shard(np.zeros((3, 4)), axis=-1)
     >>> part
     <shard of float64 (3, 4) along axis 1>
     """
 
-    __slots__ = ("array", "axis")
+    __slots__ = ("array", "axis", "length")
 
-    def __init__(self, array: Array | Host, axis: int = 0) -> None:
+    def __init__(
+        self, array: Array | Host, axis: int = 0, length: int | None = None
+    ) -> None:
         if not isinstance(array, BaseArray | np.ndarray):
             raise BadType(
                 f"Shard: got {type(array).__name__}, expected an array of gpuarray or "
@@ -45,7 +48,9 @@ class Shard:
             )
         if not -array.ndim <= axis < array.ndim:
             raise BadValue(f"Shard: axis {axis} of an array of {array.ndim} axes")
-        self.array, self.axis = array, axis % array.ndim
+        if length is not None and (type(length) is not int or length < 0):
+            raise BadValue(f"Shard: length is {length!r}, expected 0, 1, ... or None")
+        self.array, self.axis, self.length = array, axis % array.ndim, length
 
     def __repr__(self) -> str:
         return (
@@ -72,22 +77,24 @@ class Checkpoint(NamedTuple):
 class Description:
     """What ranks compare of an array: ``axis`` is None for one that all of them have.
 
-    ``shape`` is that of this rank's part.
+    ``shape`` is that of this rank's part, ``length`` that of the whole if it is said.
     """
 
     dtype: str
     shape: tuple[int, ...]
     axis: int | None
     is_on_device: bool
+    length: int | None = None
 
     def as_json(self) -> list[Any]:
         """Return it as it is sent."""
-        return [self.dtype, list(self.shape), self.axis, self.is_on_device]
+        shape = list(self.shape)
+        return [self.dtype, shape, self.axis, self.is_on_device, self.length]
 
     @classmethod
     def from_json(cls, said: list[Any]) -> Description:
         """Return the description that ``as_json`` gave on another rank."""
-        return cls(said[0], tuple(said[1]), said[2], said[3])
+        return cls(said[0], tuple(said[1]), *said[2:])
 
     def as_named(self) -> dict[str, Any]:
         """Return it as the manifest has it."""
@@ -104,7 +111,8 @@ class Description:
     def __str__(self) -> str:
         kind = "replicated" if self.axis is None else f"a shard along axis {self.axis}"
         place = "on a device" if self.is_on_device else "on the host"
-        return f"{self.dtype} {self.shape}, {kind}, {place}"
+        length = "" if self.length is None else f", of length {self.length}"
+        return f"{self.dtype} {self.shape}, {kind}{length}, {place}"
 
     def fits(self, other: Description) -> bool:
         """Return True if both are of one array: lengths along its axis may differ."""
@@ -119,8 +127,23 @@ class Description:
         if self.axis is None:
             return self
         shape = list(self.shape)
-        shape[self.axis] = sum(one.shape[self.axis] for one in parts)
-        return replace(self, shape=tuple(shape))
+        shape[self.axis] = sum(length for _, length in extents(parts))
+        return replace(self, shape=tuple(shape), length=None)
+
+
+def extents(parts: Sequence[Description]) -> list[tuple[int, int]]:
+    """Return start and length of each rank's part, up to the length of the whole.
+
+    >>> extents([Description("<f4", (3,), 0, True, 4) for rank in range(3)])
+    [(0, 3), (3, 1), (6, 0)]
+    """
+    found, start = [], 0
+    for one in parts:
+        stop = start + one.shape[one.axis or 0]
+        end = stop if one.length is None else min(stop, one.length)
+        found.append((start, max(end - start, 0)))
+        start = stop
+    return found
 
 
 # ---- dtypes ----
@@ -159,7 +182,7 @@ class Flattened:
 
     def _encoded(self, value: Any, name: str) -> Tree:
         if isinstance(value, Shard):
-            return self._array(value.array, value.axis, name)
+            return self._array(value.array, value.axis, name, value.length)
         if isinstance(value, BaseArray | np.ndarray | np.generic):
             host = np.asarray(value) if isinstance(value, np.generic) else value
             return self._array(host, None, name)
@@ -189,7 +212,9 @@ class Flattened:
             )
         return key
 
-    def _array(self, array: Any, axis: int | None, name: str) -> Tree:
+    def _array(
+        self, array: Any, axis: int | None, name: str, length: int | None = None
+    ) -> Tree:
         if name in self.arrays:
             raise BadValue(f"{self._operation}: two arrays have the name {name!r}")
         dtype = array.dtype
@@ -200,7 +225,11 @@ class Flattened:
             )
         self.arrays[name] = array
         self.descriptions[name] = Description(
-            name_of(dtype), tuple(array.shape), axis, isinstance(array, BaseArray)
+            name_of(dtype),
+            tuple(array.shape),
+            axis,
+            isinstance(array, BaseArray),
+            length,
         )
         return {_ARRAY: name}
 
