@@ -23,6 +23,7 @@ from gpuarray.compiler.ops.shape.shape import (
 from gpuarray.compiler.ops.sparse.steps import (
     NARROW,
     VECTOR,
+    Counts,
     OfMatrix,
     host_matrix,
     last,
@@ -178,7 +179,7 @@ def is_row(op: Any, name: str) -> bool:
 # ---- two matrices ----
 
 
-class Matches(OfMatrix):
+class Matches(Counts):
     """For each value of a matrix the number of places before it that both have.
 
     The last element is their total. Both are sorted and without duplicates.
@@ -193,12 +194,6 @@ class Matches(OfMatrix):
         first, second = places_of(inputs[:3]), set(places_of(inputs[3:6]))
         found = [place in second for place in first]
         return np.concatenate([[0], np.cumsum(found)]).astype(INDEX)
-
-    def lop(
-        self, inputs: Variables, outputs: Variables, output_gradients: Gradients
-    ) -> Gradients:
-        """Return None: counts are integers."""
-        return [None for _ in inputs]
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """One more than the first has values."""
@@ -290,22 +285,29 @@ def product_of(a: Arrays, b: Arrays, lengths: Any) -> Arrays:
 
 def chosen_from(matrix: Arrays, places: Arrays, lengths: Any) -> Variable:
     """Return the values at the places of a matrix within: of one that has them all."""
-    ones = (math.ones_like(places[0], matrix[0].type.dtype), *places[1:])
-    matches = Matches()(*ones, *matrix, *lengths)
-    count = shape_i(places[0], 0)
-    made: Any = Merged(is_product=True)(*ones, *matrix, matches, *lengths, count)
-    result: Variable = made[0]
-    return result
+    ones = math.ones_like(places[0], matrix[0].type.dtype)
+    return merged_into(ones, matrix, places, lengths, is_product=True)
 
 
 def spread_over(matrix: Arrays, places: Arrays, lengths: Any) -> Variable:
     """Return the values of a matrix at more places: those of the second, else zeros."""
-    zeros = (math.zeros_like(places[0], matrix[0].type.dtype), *places[1:])
-    matches = Matches()(*zeros, *matrix, *lengths)
+    zeros = math.zeros_like(places[0], matrix[0].type.dtype)
+    return merged_into(zeros, matrix, places, lengths, is_product=False)
+
+
+def merged_into(
+    neutral: Variable, matrix: Arrays, places: Arrays, lengths: Any, *, is_product: bool
+) -> Variable:
+    """Return the values of a merge whose places are those of the second matrix.
+
+    ``neutral`` are that one's values: ones in a product, zeros in a sum.
+    """
+    own = neutral, *places[1:]
+    matches = Matches()(*own, *matrix, *lengths)
     count = shape_i(places[0], 0)
-    made: Any = Merged(is_product=False)(*zeros, *matrix, matches, *lengths, count)
-    result: Variable = made[0]
-    return result
+    made: Any = Merged(is_product)(*own, *matrix, matches, *lengths, count)
+    values: Variable = made[0]
+    return values
 
 
 def at_places(matrix: Arrays, places: Arrays, lengths: Any) -> Variable:

@@ -13,6 +13,7 @@ from gpuarray.compiler.ops.sparse.matrix import lines_of
 from gpuarray.compiler.ops.sparse.products import Arrays, at_places
 from gpuarray.compiler.ops.sparse.steps import (
     VECTOR,
+    Counts,
     OfMatrix,
     TransposedStorage,
     host_matrix,
@@ -22,7 +23,7 @@ from gpuarray.compiler.ops.sparse.steps import (
 )
 
 
-class ProductCounts(OfMatrix):
+class ProductCounts(Counts):
     """Where each row of a product of two matrices begins; its number of values."""
 
     n_integers = 3
@@ -36,12 +37,6 @@ class ProductCounts(OfMatrix):
         return host_product(inputs[:3], inputs[3:6], *inputs[6:9]).indptr.astype(
             "int64"
         )
-
-    def lop(
-        self, inputs: Variables, outputs: Variables, output_gradients: Gradients
-    ) -> Gradients:
-        """Return None: counts are integers."""
-        return [None for _ in inputs]
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """One more than rows."""

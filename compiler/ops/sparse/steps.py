@@ -298,7 +298,17 @@ def last(counts: Variable) -> Variable:
     return math.cast(index(counts, -1), "int64")
 
 
-class DistinctCounts(OfMatrix):
+class Counts(OfMatrix):
+    """The base of counts of values, which have no gradient."""
+
+    def lop(
+        self, inputs: Variables, outputs: Variables, output_gradients: Gradients
+    ) -> Gradients:
+        """Return None: counts are integers."""
+        return [None for _ in inputs]
+
+
+class DistinctCounts(Counts):
     """For each value of a sorted matrix the number of places before it; their total."""
 
     def infer(self, data: Any, *rest: Any) -> TensorType:
@@ -311,12 +321,6 @@ class DistinctCounts(OfMatrix):
         is_new = np.ones(len(indices), bool)
         is_new[1:] = (np.diff(at) != 0) | (np.diff(indices) != 0)
         return np.concatenate([[0], np.cumsum(is_new)]).astype(INDEX)
-
-    def lop(
-        self, inputs: Variables, outputs: Variables, output_gradients: Gradients
-    ) -> Gradients:
-        """Return None: counts are integers."""
-        return [None for _ in inputs]
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """One more than values."""
@@ -360,7 +364,7 @@ class SummedDuplicates(OfMatrix):
         return [count, count, tuple(input_shapes[2])]
 
 
-class TakenCounts(OfMatrix):
+class TakenCounts(Counts):
     """Where each of some rows begins among the values taken; their total."""
 
     def infer(self, data: Any, *rest: Any) -> TensorType:
@@ -373,12 +377,6 @@ class TakenCounts(OfMatrix):
         """The counts by NumPy."""
         counts = np.diff(indptr)[chosen]
         return np.concatenate([[0], np.cumsum(counts)]).astype("int64")
-
-    def lop(
-        self, inputs: Variables, outputs: Variables, output_gradients: Gradients
-    ) -> Gradients:
-        """Return None: counts are integers."""
-        return [None for _ in inputs]
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """One more than rows taken."""
