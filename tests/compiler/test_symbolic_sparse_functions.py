@@ -11,6 +11,7 @@ from gpuarray.compiler import (
     DebugMode,
     In,
     NanGuardMode,
+    OpFromGraph,
     clone,
     config,
     function,
@@ -228,6 +229,19 @@ def test_loop_over_an_expression(x, w):
     square = matrix(4, 4, "csr", 7)
     twice = square.multiply(square)
     same(function([x, w], powers[-1])(square, V), twice @ (twice @ V))
+
+
+def test_loop_over_a_matrix_of_an_inner_graph(x, w):
+    """It is opened after the loop is."""
+    tripled = OpFromGraph([x], [x * 3.0])(x)
+
+    def body(p):
+        return S.dot(S.tanh(tripled) + tripled, p)
+
+    powers, _ = scan(body, outputs_info=[w], n_steps=2)
+    square = matrix(4, 4, "csr", 7)
+    total = (3 * square).tanh() + 3 * square
+    same(function([x, w], powers[-1])(square, V), total @ (total @ V))
 
 
 def test_forward_mode(x, w):

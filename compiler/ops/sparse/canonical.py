@@ -42,7 +42,8 @@ def is_known(indices: Variable) -> bool | None:
     """Return True for the indices of a canonical matrix, None if that is not known yet.
 
     Those of an input are: a function that asks is given canonical values. Of a matrix
-    whose operation is not yet replaced it is known when that has been.
+    whose operation is not yet replaced it is known when that has been; what a graph of
+    another kind gives is sorted.
     """
     while True:
         if getattr(indices.tag, "is_canonical", False):
@@ -59,7 +60,7 @@ def is_known(indices: Variable) -> bool | None:
                 return is_canonical_leaf(matrix)
             owner = matrix.owner
             if not isinstance(owner.op, CSM):
-                return None
+                return None if isinstance(owner.op, SparseOp) else False
         elif getattr(owner.op, "is_canonical", False):
             return True
         elif not getattr(owner.op, "keeps_canonical", False):
