@@ -50,10 +50,12 @@
           column[u] = found;                                                           \
         }                                                                              \
       }                                                                                \
-      for (ga_uint u = 0; u < SP_AHEAD; u++)                                           \
+      for (ga_uint u = 0; u < SP_AHEAD && !is_long; u += 2) {                          \
         SP_COUNT_COLUMN(table, column[u])                                              \
-      if (!SP_FILLS) {                                                                 \
-        SP_SEE_USED                                                                    \
+        SP_COUNT_COLUMN(table, column[u + 1])                                          \
+        if (!SP_FILLS) {                                                               \
+          SP_SEE_USED                                                                  \
+        }                                                                              \
       }                                                                                \
     }                                                                                  \
   }                                                                                    \
