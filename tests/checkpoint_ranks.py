@@ -8,6 +8,7 @@ import contextlib
 import errno
 import os
 import re
+import resource
 import sys
 import time
 from pathlib import Path
@@ -207,7 +208,7 @@ def full_disk(comm, folder):
     for background in (False, True):
         for rank in range(2):
             path = f"{place}/step-0000000040/rank-{rank}-of-"
-            pattern = rf"rank {rank} cannot write {path}.*npz: No space left"
+            pattern = rf"rank {rank} cannot write {path}.*npz: File too large"
             with failing(comm.rank == rank, ".npz"):
                 if background:
                     save_checkpoint(
@@ -260,20 +261,23 @@ def slow_disk(comm, folder):
 
 @contextlib.contextmanager
 def failing(fails, suffix):
-    """Have files of a name not be written to the end."""
-    real = Path.replace
+    """Have files not be written: parts beyond 2,000 bytes, or none of another name."""
+    limits, real = resource.getrlimit(resource.RLIMIT_FSIZE), Path.replace
 
     def replace(self, target):
         if str(target).endswith(suffix):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return real(self, target)
 
-    if fails:
+    if fails and suffix == ".npz":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, limits[1]))
+    elif fails:
         Path.replace = replace
     try:
         yield
     finally:
         Path.replace = real
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 def damage(comm, folder):
