@@ -76,8 +76,8 @@ def lower_routine(op: steps.OfMatrix, node: Apply, k: Lowerer) -> None:
     k.add(plan.Routine(name, k.origin(node), outs, ins, name, params_of(op)))
 
 
-@lowers(products.Product)
-def lower_product(op: products.Product, node: Apply, k: Lowerer) -> None:
+@lowers(products.SparseMatmul)
+def lower_product(op: products.SparseMatmul, node: Apply, k: Lowerer) -> None:
     """Lower to a product; of the transposed matrix, the arrays are of one by columns.
 
     That has as many rows as the matrix has columns.

@@ -157,6 +157,6 @@ from gpuarray.compiler.sparse.functions import (
     wcast as wcast,
     zcast as zcast,
 )
-from gpuarray.compiler.sparse.operators import Operators as Operators
+from gpuarray.compiler.sparse.operators import MatrixOperators as MatrixOperators
 
 _suggest_names(__name__)

@@ -1,4 +1,4 @@
-"""Operators and methods of sparse variables; importing this file adds them."""
+"""MatrixOperators and methods of sparse variables; importing this file adds them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gpuarray.compiler.ops.sparse import (
 from gpuarray.compiler.ops.sparse.types import SparseVariable
 
 
-class Operators:
+class MatrixOperators:
     """The attributes and methods of matrices that differ from those of arrays."""
 
     type: Any
@@ -106,7 +106,7 @@ class Operators:
 
     def of_arrays(self, arrays: Sequence[Variable]) -> Variable:
         """Return a matrix of the same format, made of others' arrays."""
-        return matrix.Parts(self.type.format, *arrays).matrix
+        return matrix.MatrixParts(self.type.format, *arrays).matrix
 
     def mean(self, axis: int | None = None) -> Variable:
         """Return means over all elements, the rows (axis 0) or the columns (axis 1)."""
@@ -167,7 +167,11 @@ _OF_ANY_CLASS = {*vars(type("Any", (), {})), "__annotations__"}
 _ = _of_arrays  # every variable has those first
 OWN = {
     **{name: elementwise.structured(name) for name in elementwise.KEEP_ZERO},
-    **{name: x for name, x in vars(Operators).items() if name not in _OF_ANY_CLASS},
+    **{
+        name: x
+        for name, x in vars(MatrixOperators).items()
+        if name not in _OF_ANY_CLASS
+    },
 }
 KEPT = ("copy", "eval", "ndim", "dtype", "broadcastable", "clone")
 SparseVariable.gain(

@@ -4,6 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 from cases import case, f64
 from gpuarray.compiler import sparse as S
+from gpuarray.compiler.ops.custom.fromgraph import inlined
 
 INDICES = np.array([2, 0, 1, 3, 1, 1, 2, 0], "int32")
 INDPTR = np.array([0, 3, 6, 6, 8], "int32")
@@ -11,6 +12,11 @@ SHAPE = 4, 4
 OTHER = sp.csr_matrix(
     np.array([[0, 1.5, 2, 0], [3, 0, 0, 1], [0, 0, 4, 0], [1, 0, 0, 2]])
 )
+
+
+def of_arrays(build):
+    """The expression of the matrices' arrays, whose operations are tried one by one."""
+    return lambda *variables: inlined([build(*variables)])[0]
 
 
 def symbolic(data):
@@ -27,19 +33,19 @@ def whole(matrix):
 
 case(
     "sparse_sum",
-    lambda d: whole(symbolic(d) + OTHER),
+    of_arrays(lambda d: whole(symbolic(d) + OTHER)),
     lambda d: dense(d) + OTHER.toarray(),
     f64(8),
 )
 case(
     "sparse_product",
-    lambda d: whole(S.dot(symbolic(d), symbolic(d).T)),
+    of_arrays(lambda d: whole(S.dot(symbolic(d), symbolic(d).T))),
     lambda d: dense(d) @ dense(d).T,
     f64(8),
 )
 case(
     "sampling_dot",
-    lambda d, x, y: whole(S.sampling_dot(x, y, symbolic(d))),
+    of_arrays(lambda d, x, y: whole(S.sampling_dot(x, y, symbolic(d)))),
     lambda d, x, y: dense(d) * (x @ y.T),
     f64(8),
     f64(4, 3),
@@ -47,14 +53,14 @@ case(
 )
 case(
     "structured_dot",
-    lambda d, x: S.structured_dot(symbolic(d)[[1, 0]], x),
+    of_arrays(lambda d, x: S.structured_dot(symbolic(d)[[1, 0]], x)),
     lambda d, x: dense(d)[[1, 0]] @ x,
     f64(8),
     f64(4, 3),
 )
 case(
     "sparse_diag",
-    lambda d, x: S.diag(S.mul(symbolic(d), x)) + S.sp_sum(symbolic(d), 0),
+    of_arrays(lambda d, x: S.diag(S.mul(symbolic(d), x)) + S.sp_sum(symbolic(d), 0)),
     lambda d, x: np.diag(dense(d) * x) + dense(d).sum(0),
     f64(8),
     f64(4, 4),

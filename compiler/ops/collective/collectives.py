@@ -256,7 +256,7 @@ class Rooted(Collective):
         return self.comm.rank == self.root
 
 
-class Broadcast(Rooted):
+class BroadcastFrom(Rooted):
     """The root's array, on every rank; the other ranks' have its shape."""
 
     __props__ = ("comm", "root", "replicated")
@@ -278,11 +278,11 @@ class Broadcast(Rooted):
         (g,) = output_gradients
         assert g is not None
         if not self.replicated:
-            return [Reduce(self.comm, self.root)(g)]
+            return [ReduceTo(self.comm, self.root)(g)]
         return [g if self.is_root else math.zeros_like(g)]
 
 
-class Reduce(Rooted):
+class ReduceTo(Rooted):
     """The sum of all ranks' arrays on the root, zeros on others."""
 
     def run(self, x: Array) -> Array:
@@ -295,7 +295,7 @@ class Reduce(Rooted):
     ) -> Gradients:
         """Return the root's gradient, on every rank."""
         (g,) = output_gradients
-        return [None if g is None else Broadcast(self.comm, self.root)(g)]
+        return [None if g is None else BroadcastFrom(self.comm, self.root)(g)]
 
 
 def zeros_of(x: Array, shape: Any) -> Array:
@@ -305,7 +305,7 @@ def zeros_of(x: Array, shape: Any) -> Array:
     return made
 
 
-COLLECTIVES = (AllGather, AllReduce, AllToAll, Broadcast, Reduce, ReduceScatter)
+COLLECTIVES = (AllGather, AllReduce, AllToAll, BroadcastFrom, ReduceTo, ReduceScatter)
 
 
 def all_reduce(
@@ -361,13 +361,13 @@ def broadcast(
     Its gradient is on the root the sum of the ranks' gradients, or, if the result is
     ``replicated``, the root's own; on other ranks zeros.
     """
-    result: Variable = Broadcast(comm, root, replicated)(x)
+    result: Variable = BroadcastFrom(comm, root, replicated)(x)
     return result
 
 
 def reduce(x: Any, comm: Communicator, root: int = 0) -> Variable:
     """Return the sum of all ranks' ``x`` on the root, zeros on other ranks."""
-    result: Variable = Reduce(comm, root)(x)
+    result: Variable = ReduceTo(comm, root)(x)
     return result
 
 

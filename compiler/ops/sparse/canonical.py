@@ -20,7 +20,7 @@ from gpuarray.compiler.ops.sparse.matrix import (
     CSM,
     FUNCTIONS,
     CSMProperties,
-    Parts,
+    MatrixParts,
     SparseOp,
     by_rows,
     have_same_places,
@@ -159,7 +159,7 @@ class FromCanonical(SparseOp):
         return same if known else self.back(given, own)
 
     @staticmethod
-    def back(given: Parts, own: Parts) -> Variable:
+    def back(given: MatrixParts, own: MatrixParts) -> Variable:
         """Return the sum's value for each of the values that were summed."""
         lines = own if own.format == "csr" else own.turned
         lengths = lines.rows, lines.columns
@@ -240,7 +240,7 @@ class PlacesOf(SparseOp):
 FUNCTIONS["at_places"], FUNCTIONS["canonical"] = at_matrix, canonical
 
 
-def both_by_rows(x: Any, y: Any) -> tuple[Parts, Parts, bool]:
+def both_by_rows(x: Any, y: Any) -> tuple[MatrixParts, MatrixParts, bool]:
     """Return two canonical matrices by the first one's rows, and if it is by columns.
 
     Their storage is transposed where the formats differ.
@@ -252,6 +252,6 @@ def both_by_rows(x: Any, y: Any) -> tuple[Parts, Parts, bool]:
     return a, b, is_turned
 
 
-def arrays_of(own: Parts) -> Sequence[Variable]:
+def arrays_of(own: MatrixParts) -> Sequence[Variable]:
     """Return values, indices and indptr."""
     return own.data, own.indices, own.indptr

@@ -12,7 +12,7 @@ from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.linalg import linalg
 from gpuarray.compiler.ops.sparse.elementwise import of_one_dtype, to_dense
 from gpuarray.compiler.ops.sparse.matrix import (
-    Parts,
+    MatrixParts,
     SparseOp,
     as_either,
     as_sparse_variable,
@@ -20,7 +20,7 @@ from gpuarray.compiler.ops.sparse.matrix import (
     is_sparse,
     summed,
 )
-from gpuarray.compiler.ops.sparse.products import Product, Sampled
+from gpuarray.compiler.ops.sparse.products import Sampled, SparseMatmul
 from gpuarray.compiler.ops.sparse.spgemm import multiplied
 from gpuarray.compiler.ops.sparse.structure import SparseFromDense, transpose
 
@@ -38,7 +38,7 @@ def product(x: Variable, y: Variable) -> Variable:
             return product(transpose(y), x)
         return product(transpose(y), x.T).T
     own, is_turned = by_rows(x)
-    op = Product(is_turned)
+    op = SparseMatmul(is_turned)
     result: Variable = op(own.data, own.indices, own.indptr, y, own.rows, own.columns)
     return result
 
@@ -169,7 +169,7 @@ class SamplingDot(SparseOp):
         rows, columns = own.rows, own.columns
         found = Sampled()(own.indices, own.indptr, left, right.T, rows, columns)
         dtype = (found * own.data).type.dtype
-        made = Parts("csr", math.cast(found * own.data, dtype), *own.pattern)
+        made = MatrixParts("csr", math.cast(found * own.data, dtype), *own.pattern)
         return (made.turned if is_turned else made).matrix
 
 

@@ -18,7 +18,7 @@ from gpuarray.compiler.ops.sparse import products
 from gpuarray.compiler.ops.sparse.canonical import both_by_rows
 from gpuarray.compiler.ops.sparse.matrix import (
     FUNCTIONS,
-    Parts,
+    MatrixParts,
     SparseOp,
     as_either,
     as_sparse_variable,
@@ -161,7 +161,10 @@ class MulSS(SparseOp):
 
 
 def joined(
-    function: Callable[..., products.Arrays], a: Parts, b: Parts, is_turned: bool
+    function: Callable[..., products.Arrays],
+    a: MatrixParts,
+    b: MatrixParts,
+    is_turned: bool,
 ) -> Variable:
     """Return a function of the arrays of two matrices by rows, as a matrix."""
     lengths = a.rows, a.columns
@@ -170,7 +173,7 @@ def joined(
     return (made.turned if is_turned else made).matrix
 
 
-def same_shape(a: Parts, b: Parts) -> Parts:
+def same_shape(a: MatrixParts, b: MatrixParts) -> MatrixParts:
     """Return the first matrix; running fails unless the second has its shape."""
     text = "sparse: the matrices differ in shape: the second's number of {} is"
     data = same_length(a.data, b.rows, a.rows, text.format("rows"))

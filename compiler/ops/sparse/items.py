@@ -17,7 +17,7 @@ from gpuarray.compiler.ops.sorting.extra_ops import searchsorted
 from gpuarray.compiler.ops.sorting.sorting import argsort
 from gpuarray.compiler.ops.sparse.elementwise import in_dtype
 from gpuarray.compiler.ops.sparse.matrix import (
-    Parts,
+    MatrixParts,
     SparseOp,
     as_either,
     as_sparse_variable,
@@ -40,7 +40,7 @@ from gpuarray.compiler.ops.sparse.types import check_format
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 
-def taken(own: Parts, chosen: Variable) -> Parts:
+def taken(own: MatrixParts, chosen: Variable) -> MatrixParts:
     """Return some rows of a matrix by rows: the call waits for the number of values."""
     lengths = lengths_of(own)
     counts = TakenCounts()(*own.arrays[:3], chosen, *lengths)
@@ -48,7 +48,7 @@ def taken(own: Parts, chosen: Variable) -> Parts:
     return lines_of(made, shape_i(chosen, 0), own.columns)
 
 
-class Taken(SparseOp):
+class TakenLines(SparseOp):
     """Rows (axis 0) or columns (axis 1) of a matrix by a vector of integers."""
 
     __props__ = ("axis",)
@@ -122,7 +122,7 @@ def getitem(x: Any, key: Any) -> Variable:
         else:
             chosen = reshape(entry, [1]) if entry.type.ndim == 0 else entry
         if chosen is not None:
-            matrix = Taken(axis)(matrix, chosen)
+            matrix = TakenLines(axis)(matrix, chosen)
     return matrix
 
 
@@ -171,7 +171,7 @@ def _common(inputs: Sequence[Variable]) -> str:
     return promoted(*(x.type.dtype for x in inputs))
 
 
-def stacked(blocks: Sequence[Parts]) -> Parts:
+def stacked(blocks: Sequence[MatrixParts]) -> MatrixParts:
     """Return matrices by rows one below the other."""
     rows, count = integer(0), integer(0)
     starts: list[Variable] = []
@@ -182,7 +182,7 @@ def stacked(blocks: Sequence[Parts]) -> Parts:
         count = count + shape_i(block.data, 0)
     data = join(0, *(block.data for block in blocks))
     indices = join(0, *(block.indices for block in blocks))
-    return Parts("csr", data, indices, join(0, *starts), rows, blocks[0].columns)
+    return MatrixParts("csr", data, indices, join(0, *starts), rows, blocks[0].columns)
 
 
 def _blocks(name: str, blocks: Any, format: str | None, dtype: Any) -> Any:
@@ -233,7 +233,7 @@ class ConstructSparseFromList(SparseOp):
         starts = searchsorted(index(places, order), arange(rows + 1))
         indptr = as_index(math.cast(starts, "int64") * width)
         indices = as_index(reshape(columns, [-1]))
-        return Parts("csr", data, indices, indptr, rows, width).matrix
+        return MatrixParts("csr", data, indices, indptr, rows, width).matrix
 
 
 construct_sparse_from_list = ConstructSparseFromList()

@@ -204,7 +204,7 @@ def _lengths(shape: Any) -> list[Any]:
 
 
 @dataclass(frozen=True)
-class Parts:
+class MatrixParts:
     """The variables of a matrix: its arrays, and its numbers of rows and columns."""
 
     format: str
@@ -244,32 +244,34 @@ class Parts:
         return made
 
     @property
-    def turned(self) -> Parts:
+    def turned(self) -> MatrixParts:
         """The transposed matrix: the same arrays, in the other format."""
         format = "csc" if self.format == "csr" else "csr"
         arrays = self.data, self.indices, self.indptr
-        return Parts(format, *arrays, self.columns, self.rows)
+        return MatrixParts(format, *arrays, self.columns, self.rows)
 
 
-def lines_of(arrays: Sequence[Variable], rows: Variable, columns: Variable) -> Parts:
+def lines_of(
+    arrays: Sequence[Variable], rows: Variable, columns: Variable
+) -> MatrixParts:
     """Return the matrix by rows of values, indices and indptr."""
     data, indices, indptr = arrays
-    return Parts("csr", data, indices, indptr, rows, columns)
+    return MatrixParts("csr", data, indices, indptr, rows, columns)
 
 
-def parts(value: Any) -> Parts:
+def parts(value: Any) -> MatrixParts:
     """Return the variables of a matrix; of a computed one, as it was made."""
     matrix = as_sparse_variable(value)
     owner = matrix.owner
     if owner is not None and isinstance(owner.op, CSM):
-        return Parts(matrix.type.format, *owner.inputs)
+        return MatrixParts(matrix.type.format, *owner.inputs)
     made = matrix.__dict__.get("_properties")
     if made is None:
         made = matrix.__dict__["_properties"] = CSMProperties()(matrix)
-    return Parts(matrix.type.format, *made)
+    return MatrixParts(matrix.type.format, *made)
 
 
-def by_rows(value: Any) -> tuple[Parts, bool]:
+def by_rows(value: Any) -> tuple[MatrixParts, bool]:
     """Return a matrix by its rows, and True if that is the transposed one: of CSC."""
     own = parts(value)
     return (own, False) if own.format == "csr" else (own.turned, True)
@@ -356,7 +358,7 @@ def carries(matrix: Variable) -> bool:
     return is_float(matrix) or matrix.type.is_complex
 
 
-def have_same_places(a: Parts, b: Parts) -> bool:
+def have_same_places(a: MatrixParts, b: MatrixParts) -> bool:
     """Return True for matrices that are made of the same index variables."""
     pairs = ((a.indices, b.indices), (a.indptr, b.indptr))
     return a.format == b.format and all(_source(x) is _source(y) for x, y in pairs)

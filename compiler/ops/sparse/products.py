@@ -33,7 +33,7 @@ from gpuarray.compiler.ops.sparse.steps import (
 from gpuarray.compiler.ops.sparse.types import INDEX
 
 
-class Product(OfMatrix):
+class SparseMatmul(OfMatrix):
     """The product of a matrix, or its transposed, and a dense vector or matrix."""
 
     __props__ = ("transposed",)
@@ -78,7 +78,7 @@ class Product(OfMatrix):
             indices, indptr, _as_columns(left), transpose(_as_columns(right)), *lengths
         )
         arrays = inputs[0], indices, indptr
-        of_operand = Product(not self.transposed)(*arrays, g, *lengths)
+        of_operand = SparseMatmul(not self.transposed)(*arrays, g, *lengths)
         return [of_values, None, None, of_operand, None, None]
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
@@ -121,8 +121,8 @@ class Sampled(OfMatrix):
         (g,) = output_gradients
         assert g is not None
         arrays = g, indices, indptr
-        of_x = Product(transposed=False)(*arrays, transpose(y), *lengths)
-        of_y = transpose(Product(transposed=True)(*arrays, x, *lengths))
+        of_x = SparseMatmul(transposed=False)(*arrays, transpose(y), *lengths)
+        of_y = transpose(SparseMatmul(transposed=True)(*arrays, x, *lengths))
         return [None, None, of_x, of_y, None, None]
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:

@@ -23,7 +23,7 @@ from gpuarray.compiler.ops.sparse.elementwise import to_dense
 from gpuarray.compiler.ops.sparse.matrix import (
     CSM,
     CSMProperties,
-    Parts,
+    MatrixParts,
     SparseOp,
     as_sparse_variable,
     by_rows,
@@ -45,13 +45,13 @@ def as_index(x: Variable) -> Variable:
     return math.cast(x, INDEX)
 
 
-def row_indices(own: Parts) -> Variable:
+def row_indices(own: MatrixParts) -> Variable:
     """Return the row of each value of a matrix by rows."""
     rows: Variable = RowIndices()(*own.pattern)
     return rows
 
 
-def turned_if(own: Parts, is_turned: bool) -> Variable:
+def turned_if(own: MatrixParts, is_turned: bool) -> Variable:
     """Return the matrix, transposed for one that is by columns."""
     return (own.turned if is_turned else own).matrix
 
@@ -92,7 +92,7 @@ class AsFormat(SparseOp):
         return own.matrix if own.format == self.format else stored(own).matrix
 
 
-def stored(own: Parts) -> Parts:
+def stored(own: MatrixParts) -> MatrixParts:
     """Return a matrix in the other format."""
     lines = own if own.format == "csr" else own.turned
     made: Any = TransposedStorage()(*lines.arrays)
@@ -149,7 +149,7 @@ class Remove0(SparseOp):
         return turned_if(lines_of(arrays, *lengths_of(own)), is_turned)
 
 
-def lengths_of(own: Parts) -> tuple[Variable, Variable]:
+def lengths_of(own: MatrixParts) -> tuple[Variable, Variable]:
     """Return the numbers of rows and columns."""
     return own.rows, own.columns
 
@@ -223,7 +223,7 @@ class SparseFromDense(SparseOp):
         indices.tag.is_canonical = True
         values = index(lines, (rows, columns))
         indptr = as_index(searchsorted(rows, arange(count + 1)))
-        own = Parts("csr", values, indices, indptr, count, shape_i(lines, 1))
+        own = MatrixParts("csr", values, indices, indptr, count, shape_i(lines, 1))
         return turned_if(own, self.format == "csc")
 
     def pull_back(
@@ -322,7 +322,7 @@ class SquareDiagonal(SparseOp):
         count = shape_i(d, 0)
         indices = as_index(arange(count))
         indices.tag.is_canonical = True
-        return Parts(
+        return MatrixParts(
             "csc", d, indices, as_index(arange(count + 1)), count, count
         ).matrix
 

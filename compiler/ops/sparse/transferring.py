@@ -6,7 +6,7 @@ from typing import Any
 
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.ops.sparse.matrix import (
-    Parts,
+    MatrixParts,
     SparseOp,
     as_sparse_variable,
     parts,
@@ -30,7 +30,7 @@ class Transferred(SparseOp):
             for a in (own.data, own.indices, own.indptr)
         )
         lengths = own.rows, own.columns
-        return Parts(own.format, data, indices, indptr, *lengths).matrix
+        return MatrixParts(own.format, data, indices, indptr, *lengths).matrix
 
 
 def transfer(x: Any, target: str | None) -> Variable:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import sys
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -107,7 +106,7 @@ def at_the_end(action: Callable[[], None]) -> None:
     _last.append(action)
 
 
-_open: weakref.WeakSet[Group] = weakref.WeakSet()
+_open: set[Group] = set()
 
 
 def close_all() -> None:

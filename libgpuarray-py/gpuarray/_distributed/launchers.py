@@ -93,7 +93,7 @@ def by_mpi(environment: Mapping[str, str], job: str, timeout: float) -> Launcher
         import mpi4py
 
         if "mpi4py.MPI" not in sys.modules:
-            mpi4py.rc.finalize = False  # it would wait for ranks that have failed
+            mpi4py.rc(finalize=False)  # it would wait for ranks that have failed
             at_the_end(_finalize_mpi)
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:

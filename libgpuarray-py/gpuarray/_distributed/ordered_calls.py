@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from weakref import WeakValueDictionary
+from weakref import ref
 
 from gpuarray._core.context import Context
 from gpuarray._distributed.calls import CollectiveCall, described, error_of
@@ -35,7 +35,7 @@ class OrderedCalls:
         member.begin_group(name, ranks)
         self._stream = None if engine.compares_first else member.stream(name, ranks)
         self._messages: dict[tuple[int, int], _Messages] = {}
-        _open[name] = self
+        _named[name] = ref(self)
 
     @property
     def name(self) -> str:
@@ -197,12 +197,13 @@ class OrderedCalls:
         return target.finish()
 
 
-_open: WeakValueDictionary[str, OrderedCalls] = WeakValueDictionary()
+_named: dict[str, ref[OrderedCalls]] = {}
 
 
 def communicator_of(name: str) -> OrderedCalls | None:
     """Return the latest communicator of a name that is still referred to."""
-    return _open.get(name)
+    found = _named.get(name)
+    return None if found is None else found()
 
 
 class _Messages:

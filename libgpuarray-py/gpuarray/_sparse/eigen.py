@@ -75,7 +75,7 @@ def eigsh(
     place = getattr(A, "context", place)
     is_drawn = isinstance(rng, Generator)
     generator: Any = rng if is_drawn else default_rng(rng or 0, context=place)
-    lanczos = _Lanczos(operator, generator, v0)
+    lanczos = _Krylov(operator, generator, v0)
     limit = n if maxiter is None else min(maxiter, n)
     values, vectors = lanczos.run(k, which, tol, max(limit, k))
     w = lanczos.on_device(values, lanczos.real)
@@ -85,7 +85,7 @@ def eigsh(
     return w, (rows @ lanczos.basis[: lanczos.count]).T
 
 
-class _Lanczos:
+class _Krylov:
     """Orthonormal rows ``basis`` with A basis^T = basis^T T.
 
     T is tridiagonal: ``steps`` has its diagonal, and beside it what leads to the next
