@@ -6,6 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from gpuarray.doctor import devices
+
 TESTS = Path(__file__).resolve().parent
 
 
@@ -31,17 +34,28 @@ def environment(more=()):
     return {**kept, "OMP_NUM_THREADS": "1", **as_root, **dict(more)}
 
 
+def on_own_card(arguments, rank, ranks):
+    """The arguments of a rank: of CUDA's cards each takes one, as NCCL asks for."""
+    if not any(argument.startswith("cuda") for argument in arguments):
+        return list(arguments)
+    count = len(devices("cuda")[0])
+    if count < ranks:
+        pytest.skip(f"{ranks} ranks of NCCL take as many cards, and there are {count}")
+    return [f"cuda{rank}" if a.startswith("cuda") else a for a in arguments]
+
+
 def run(program, variables, *arguments):
     """Run a program as some ranks; give the statuses and what each printed."""
+    every = [on_own_card(arguments, r, len(variables)) for r in range(len(variables))]
     ranks = [
         subprocess.Popen(
-            [sys.executable, TESTS / program, *arguments],
+            [sys.executable, TESTS / program, *own],
             env=environment(more),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
-        for more in variables
+        for more, own in zip(variables, every, strict=True)
     ]
     try:
         texts = [rank.communicate(timeout=100)[0] for rank in ranks]
