@@ -266,6 +266,28 @@ static void whole_functions(gpucontext *ctx) {
   clear_arrays(&x);
 }
 
+/* Values of row 0, column 2 and of row 2: the mask leaves out the first. */
+static void values_that_are_kept(gpucontext *ctx) {
+  const unsigned char chosen[3] = {0, 1, 1};
+  arrays x;
+  GpuSparse a, b = {0};
+  GpuArray counts = {0}, mask = vector(ctx, chosen, GA_BOOL, 3);
+  open_arrays(&x, ctx, ctx);
+  CHECK_OK(GpuSparse_set(&a, GA_SPARSE_CSR, 3, 3, &x.values, &x.indices, &x.indptr));
+  CHECK_OK(GpuSparse_keep(&b, &a, &mask));
+  check_values(&b, (float[]){2, 3}, 2);
+  GpuSparse_clear(&b);
+  CHECK_OK(GpuSparse_keep_count(&counts, &a, &mask));
+  CHECK_OK(GpuSparse_keep_fill(&b, &a, &counts, 2));
+  check_values(&b, (float[]){2, 3}, 2);
+  CHECK_STATUS(GA_INVALID_ERROR, GpuSparse_keep(&b, &a, &x.values));
+  GpuSparse_clear(&b);
+  GpuArray_clear(&counts);
+  GpuArray_clear(&mask);
+  GpuSparse_clear(&a);
+  clear_arrays(&x);
+}
+
 /* Whatever the indices are, kernels keep to the arrays. */
 static void wrong_indices(gpucontext *ctx) {
   const int wild[3] = {-5, 1 << 30, 7}, steps[4] = {1 << 30, -9, 3, 2};
@@ -304,6 +326,7 @@ int main(void) {
   ctx = open_device();
   formats_and_products(ctx);
   counts_and_fills(ctx);
+  values_that_are_kept(ctx);
   whole_functions(ctx);
   wrong_indices(ctx);
   gpucontext_deref(ctx);

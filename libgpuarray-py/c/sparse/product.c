@@ -91,7 +91,8 @@ static int run(const ga_sparse_product *p, const geometry *g, const GpuArray *li
     return GA_NO_ERROR;
   ga_sparse_spec spec = g->pieces;
   size_t groups = g->room * ga__ceil_div(g->width, g->rows.width);
-  const size_t teams = spec.threads / spec.lanes, wave = 8 * ctx->info.processors;
+  const size_t teams = (size_t)(spec.threads / spec.lanes);
+  const size_t wave = 8 * ctx->info.processors;
   if (spec.kind == GA_SPARSE_PIECES) /* mostly there are few, or none */
     groups = ga__smaller(wave, ga__ceil_div(g->room, teams));
   GA_TRY(ga__sparse_launch_sized(ctx, &spec, &args, groups));
