@@ -27,14 +27,17 @@ def _kernel(context: Context, dtype: DType, side: str) -> Any:
     if kernel is None:
         ctype = dtype_to_ctype(dtype)
         name = f"searchsorted_{ctype.removeprefix('ga_')}{side}"
-        words = {
-            "SEARCH_NAME": name,
+        order = {
             "SEARCH_TYPE": ctype,
             "SEARCH_IS_COMPLEX": str(int(dtype.kind == "c")),
             "SEARCH_LESS": f"ga_less_{ctype}",
+        }
+        words = {
+            **order,
+            "SEARCH_NAME": name,
             "SEARCH_IS_RIGHT": str(int(side == "right")),
         }
-        less = kernel_text(__package__, "less", words)
+        less = kernel_text(__package__, "less", order)
         source = once(less) + kernel_text(__package__, "search", words)
         types = [*[BaseArray, OFFSET, SIZE] * 3, BaseArray]
         kernel = context._kernels[key] = GpuKernel(source, name, types, context)
