@@ -207,8 +207,7 @@ def _inputs(spec: In) -> list[In]:
         values = parts_of_value(canonical_value(variable.type.filter(spec.value)))
     if spec.update is not None:
         own = matrix.parts(canonical(spec.update))
-        minor = own.columns if own.format == "csr" else own.rows
-        changes = [own.data, own.indices, own.indptr, minor]
+        changes = [own.data, own.indices, own.indptr, own.minor]
     named = spec.called
     return [
         In(
@@ -234,8 +233,7 @@ def _results(variable: Variable, is_kept: bool) -> list[Variable]:
     without waiting.
     """
     own = matrix.parts(variable)
-    minor = own.columns if own.format == "csr" else own.rows
-    length = alloc(np.zeros((), "int8"), minor) if is_kept else minor
+    length = alloc(np.zeros((), "int8"), own.minor) if is_kept else own.minor
     if sources := sources_of(variable):
         derived(own.data, *sources)
     return [own.data, own.indices, own.indptr, length]
@@ -250,8 +248,7 @@ def _changes(
             yield variable, value
             continue
         own = matrix.parts(canonical(value))
-        minor = own.columns if own.format == "csr" else own.rows
-        extent = alloc(np.zeros((), "int8"), minor)
+        extent = alloc(np.zeros((), "int8"), own.minor)
         parts = (own.data, own.indices, own.indptr, extent)
         yield from zip(variable.stored, parts, strict=True)
 

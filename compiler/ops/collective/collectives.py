@@ -92,6 +92,23 @@ class Collective(Op):
         return f"{name}{{{', '.join(said)}}}" if said else name
 
 
+def known_fold(operation: str, fold: str) -> str:
+    """Return the name of a fold. Raises ValueError for another."""
+    if fold not in FOLDS:
+        raise GraphValueError(
+            f"{operation}: op is {fold!r}, expected one of {', '.join(FOLDS)}"
+        )
+    return fold
+
+
+def check_has_gradient(operation: str, fold: str) -> None:
+    """Raise NotImplementedError for a fold that is no sum or mean."""
+    if fold not in ("sum", "mean"):
+        raise NoGradientError(
+            f"{operation} of {fold} has no gradient; expected sum or mean"
+        )
+
+
 class AllReduce(Collective):
     """The fold of all ranks' arrays, on every rank."""
 
@@ -101,11 +118,7 @@ class AllReduce(Collective):
         self, comm: Communicator, fold: str = "sum", replicated: bool = False
     ) -> None:
         super().__init__(comm)
-        if fold not in FOLDS:
-            raise GraphValueError(
-                f"all_reduce: op is {fold!r}, expected one of {', '.join(FOLDS)}"
-            )
-        self.fold, self.replicated = fold, replicated
+        self.fold, self.replicated = known_fold("all_reduce", fold), replicated
 
     def run(self, x: Array) -> Array:
         """Return the fold."""
@@ -117,18 +130,14 @@ class AllReduce(Collective):
         """Return the sum of the ranks' gradients; of a replicated result its own."""
         (g,) = output_gradients
         assert g is not None
-        if self.fold not in ("sum", "mean"):
-            raise NoGradientError(
-                f"all_reduce of {self.fold} has no gradient; expected sum or mean"
-            )
+        check_has_gradient("all_reduce", self.fold)
         if not self.replicated:
             return [AllReduce(self.comm, self.fold)(g)]
         return [g / self.comm.size if self.fold == "mean" else g]
 
     def R_op(self, inputs: Any, eval_points: Any) -> list[Variable | None]:
         """The same of the direction, of sums and means."""
-        if self.fold not in ("sum", "mean"):
-            raise NoGradientError(f"all_reduce of {self.fold} has no derivative")
+        check_has_gradient("all_reduce", self.fold)
         return super().R_op(inputs, eval_points)
 
 
@@ -193,11 +202,7 @@ class ReduceScatter(AlongAxis):
 
     def __init__(self, comm: Communicator, fold: str = "sum", axis: int = 0) -> None:
         super().__init__(comm, axis)
-        if fold not in FOLDS:
-            raise GraphValueError(
-                f"reduce_scatter: op is {fold!r}, expected one of {', '.join(FOLDS)}"
-            )
-        self.fold = fold
+        self.fold = known_fold("reduce_scatter", fold)
 
     def length(self, length: Any) -> Any:
         """A share of the length."""
@@ -213,10 +218,7 @@ class ReduceScatter(AlongAxis):
         """Return all ranks' gradients, joined."""
         (g,) = output_gradients
         assert g is not None
-        if self.fold not in ("sum", "mean"):
-            raise NoGradientError(
-                f"reduce_scatter of {self.fold} has no gradient; expected sum or mean"
-            )
+        check_has_gradient("reduce_scatter", self.fold)
         every = AllGather(self.comm, self.axis)(g)
         return [every / self.comm.size if self.fold == "mean" else every]
 

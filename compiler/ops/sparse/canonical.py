@@ -6,7 +6,6 @@ it needs that; of what a program computes, the order is known or the graph sorts
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from gpuarray.compiler.graph.core import Apply, Variable
@@ -215,11 +214,7 @@ class PlacesOf(SparseOp):
     def graph(self, *inputs: Variable) -> Variable:
         """Return the matrix, by way of canonical ones."""
         g, x = inputs
-        wanted, is_turned = by_rows(canonical(x))
-        found, is_other = by_rows(canonical(g))
-        if is_other != is_turned:
-            stored: Any = TransposedStorage()(*found.arrays)
-            found = lines_of(stored, found.columns, found.rows)
+        wanted, found, is_turned = both_by_rows(x, g)
         lengths = wanted.rows, wanted.columns
         arrays = found.data, found.indices, found.indptr
         places = wanted.data, wanted.indices, wanted.indptr
@@ -246,12 +241,10 @@ def both_by_rows(x: Any, y: Any) -> tuple[MatrixParts, MatrixParts, bool]:
     Their storage is transposed where the formats differ.
     """
     (a, is_turned), (b, is_other) = by_rows(canonical(x)), by_rows(canonical(y))
-    if is_other != is_turned:
-        stored: Any = TransposedStorage()(*b.arrays)
-        b = lines_of(stored, b.columns, b.rows)
-    return a, b, is_turned
+    return a, b if is_other == is_turned else by_columns(b), is_turned
 
 
-def arrays_of(own: MatrixParts) -> Sequence[Variable]:
-    """Return values, indices and indptr."""
-    return own.data, own.indices, own.indptr
+def by_columns(own: MatrixParts) -> MatrixParts:
+    """Return the transposed of a matrix by rows, by its own rows: all values move."""
+    arrays: Any = TransposedStorage()(*own.arrays)
+    return lines_of(arrays, own.columns, own.rows)

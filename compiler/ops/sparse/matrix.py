@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
-from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable, is_float
+from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.graph.traverse import evaluated, toposort
 from gpuarray.compiler.graph.types import TensorType
@@ -229,6 +229,11 @@ class MatrixParts:
         return lengths
 
     @property
+    def minor(self) -> Variable:
+        """The length of the axis that is not compressed."""
+        return self.columns if self.format == "csr" else self.rows
+
+    @property
     def pattern(self) -> tuple[Variable, ...]:
         """The places of the values: indices, indptr, and the lengths."""
         return self.indices, self.indptr, self.rows, self.columns
@@ -351,11 +356,6 @@ class SparseOp(Op):
 
 
 # ---- gradients ----
-
-
-def carries(matrix: Variable) -> bool:
-    """Return True if a matrix is of real or complex floats."""
-    return is_float(matrix) or matrix.type.is_complex
 
 
 def have_same_places(a: MatrixParts, b: MatrixParts) -> bool:

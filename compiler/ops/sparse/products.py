@@ -24,6 +24,7 @@ from gpuarray.compiler.ops.sparse.steps import (
     NARROW,
     VECTOR,
     Counts,
+    Filled,
     OfMatrix,
     host_matrix,
     last,
@@ -207,11 +208,10 @@ def places_of(arrays: Any) -> list[tuple[int, int]]:
     return list(zip(at.tolist(), indices.tolist(), strict=True))
 
 
-class Merged(OfMatrix):
+class Merged(Filled):
     """The sum of two matrices, or their product by elements, by their matches."""
 
     __props__ = ("is_product",)
-    n_integers = 3
     is_canonical = True
 
     def __init__(self, is_product: bool) -> None:
@@ -224,7 +224,7 @@ class Merged(OfMatrix):
                 f"sparse sum: values are {data.dtype} and {rest[2].dtype}, expected "
                 "one dtype"
             )
-        return [vector_like(data), VECTOR, VECTOR]
+        return super().infer(data, *rest)
 
     def reference(self, *inputs: Any) -> Any:
         """The result by scipy."""
@@ -258,11 +258,6 @@ class Merged(OfMatrix):
             else:
                 nothing[first] = chosen_from(made, own, lengths)
         return nothing
-
-    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """As many values as are told."""
-        count = (node.inputs[-1],)
-        return [count, count, tuple(input_shapes[2])]
 
 
 Arrays = tuple[Variable, ...]

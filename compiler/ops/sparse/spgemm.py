@@ -12,14 +12,12 @@ from gpuarray.compiler.ops.sparse.canonical import both_by_rows
 from gpuarray.compiler.ops.sparse.matrix import lines_of
 from gpuarray.compiler.ops.sparse.products import Arrays, at_places
 from gpuarray.compiler.ops.sparse.steps import (
-    VECTOR,
     Counts,
-    OfMatrix,
+    Filled,
     TransposedStorage,
     host_matrix,
     last,
     same_length,
-    vector_like,
 )
 
 
@@ -43,15 +41,11 @@ class ProductCounts(Counts):
         return [tuple(input_shapes[2])]
 
 
-class SparseProduct(OfMatrix):
+class SparseProduct(Filled):
     """The product of two matrices by rows, canonical: values, indices and indptr."""
 
     n_integers = 4
     is_canonical = True
-
-    def infer(self, data: Any, *rest: Any) -> list[TensorType]:
-        """Values, indices and indptr."""
-        return [vector_like(data), VECTOR, VECTOR]
 
     def reference(self, *inputs: Any) -> Any:
         """The product by scipy."""
@@ -75,11 +69,6 @@ class SparseProduct(OfMatrix):
         by_rows = arrays(turned(a, m, k), made, (k, m, n))
         nothing[3] = at_places(by_rows, b, (k, n))
         return nothing
-
-    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """As many values as are told."""
-        count = (node.inputs[-1],)
-        return [count, count, tuple(input_shapes[2])]
 
 
 def host_product(a: Any, b: Any, m: Any, k: Any, n: Any) -> Any:

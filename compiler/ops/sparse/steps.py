@@ -234,12 +234,16 @@ class RowIndices(OfMatrix):
         return [tuple(input_shapes[0])]
 
 
-class Rearranged(OfMatrix):
-    """The base of operations that put all values in another order."""
+class MadeMatrix(OfMatrix):
+    """The base of operations whose results are values, indices and indptr."""
 
     def infer(self, data: Any, *rest: Any) -> list[TensorType]:
         """Values, indices and indptr."""
         return [vector_like(data), VECTOR, VECTOR]
+
+
+class Rearranged(MadeMatrix):
+    """The base of operations that put all values in another order."""
 
     def lop(
         self, inputs: Variables, outputs: Variables, output_gradients: Gradients
@@ -308,6 +312,19 @@ class Counts(OfMatrix):
         return [None for _ in inputs]
 
 
+class Filled(MadeMatrix):
+    """The base of matrices of as many values as the last input tells."""
+
+    n_integers = 3
+    starts_like: ClassVar[int] = 2
+    """The input that is as long as the result's indptr."""
+
+    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
+        """As many values as are told."""
+        count = (node.inputs[-1],)
+        return [count, count, tuple(input_shapes[self.starts_like])]
+
+
 class DistinctCounts(Counts):
     """For each value of a sorted matrix the number of places before it; their total."""
 
@@ -327,15 +344,10 @@ class DistinctCounts(Counts):
         return [(input_shapes[0][0] + 1,)]
 
 
-class SummedDuplicates(OfMatrix):
+class SummedDuplicates(Filled):
     """A sorted matrix with one value at each place: values, indices and indptr."""
 
-    n_integers = 3
     is_canonical = True
-
-    def infer(self, data: Any, *rest: Any) -> list[TensorType]:
-        """Values, indices and indptr."""
-        return [vector_like(data), VECTOR, VECTOR]
 
     def reference(
         self, data: Any, indices: Any, indptr: Any, counts: Any, *lengths: Any
@@ -358,11 +370,6 @@ class SummedDuplicates(OfMatrix):
         first = None if g is None else index(g, place)
         return [first, *(None for _ in inputs[1:])]
 
-    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """As many values as there are places."""
-        count = (node.inputs[-1],)
-        return [count, count, tuple(input_shapes[2])]
-
 
 class TakenCounts(Counts):
     """Where each of some rows begins among the values taken; their total."""
@@ -383,15 +390,11 @@ class TakenCounts(Counts):
         return [(input_shapes[3][0] + 1,)]
 
 
-class TakenRows(OfMatrix):
+class TakenRows(Filled):
     """Some rows of a matrix: values, indices and indptr."""
 
-    n_integers = 3
+    starts_like = 4
     keeps_canonical = True
-
-    def infer(self, data: Any, *rest: Any) -> list[TensorType]:
-        """Values, indices and indptr."""
-        return [vector_like(data), VECTOR, VECTOR]
 
     def reference(
         self,
@@ -420,11 +423,6 @@ class TakenRows(OfMatrix):
         numbers = math.cast(arange(shape_i(data, 0)), INDEX)
         taken, *_ = self(numbers, indices, *rest)
         return [scattered(g, taken, data), *(None for _ in inputs[1:])]
-
-    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """As many values as were taken."""
-        count = (node.inputs[-1],)
-        return [count, count, tuple(input_shapes[4])]
 
 
 def scattered(g: Variable, places: Variable, shaped: Variable) -> Variable:

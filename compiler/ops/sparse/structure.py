@@ -18,7 +18,12 @@ from gpuarray.compiler.ops.reduce import reduce
 from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
 from gpuarray.compiler.ops.sorting.extra_ops import searchsorted
 from gpuarray.compiler.ops.sorting.scanning import cumsum
-from gpuarray.compiler.ops.sparse.canonical import at_matrix, canonical, is_known
+from gpuarray.compiler.ops.sparse.canonical import (
+    at_matrix,
+    by_columns,
+    canonical,
+    is_known,
+)
 from gpuarray.compiler.ops.sparse.elementwise import to_dense
 from gpuarray.compiler.ops.sparse.matrix import (
     CSM,
@@ -94,10 +99,9 @@ class AsFormat(SparseOp):
 
 def stored(own: MatrixParts) -> MatrixParts:
     """Return a matrix in the other format."""
-    lines = own if own.format == "csr" else own.turned
-    made: Any = TransposedStorage()(*lines.arrays)
-    turned = lines_of(made, lines.columns, lines.rows)
-    return turned.turned if own.format == "csr" else turned
+    if own.format == "csr":
+        return by_columns(own).turned
+    return by_columns(own.turned)
 
 
 def as_format(x: Any, format: str) -> Variable:
