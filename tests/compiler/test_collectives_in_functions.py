@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from gpuarray import distributed as processes
 from gpuarray.compiler import distributed, function, grad, shared, tensor as T
+from gpuarray.compiler.gradient import Rop
 from launched import run, torchrun
 
 
@@ -48,6 +49,22 @@ def test_no_collective_is_folded_or_lost(comm):
     f()
     f()
     assert comm.calls == before + 2
+
+
+def test_only_sums_and_means_have_derivatives(comm):
+    x, d = T.fvector("x"), T.fvector("d")
+    given, along = np.arange(3, dtype="float32"), np.ones(3, "float32")
+    for collective in (distributed.all_reduce, distributed.reduce_scatter):
+        for op in ("sum", "mean"):
+            direction = Rop(collective(x, comm, op), x, d)
+            moved = function([x, d], direction, on_unused_input="ignore")(given, along)
+            np.testing.assert_array_equal(moved, along)
+        for op in ("max", "min", "prod"):
+            folded = collective(x, comm, op)
+            with pytest.raises(NotImplementedError, match="expected sum or mean"):
+                Rop(folded, x, d)
+            with pytest.raises(NotImplementedError, match="expected sum or mean"):
+                grad(folded.sum(), x)
 
 
 def test_mistakes(comm):

@@ -33,6 +33,8 @@ class Collective(Op):
     """The base of operations among the ranks of a communicator."""
 
     __props__: ClassVar[tuple[str, ...]] = ("comm",)
+    fold: str = "sum"
+    """How elements of several ranks become one, where they do."""
 
     def __init__(self, comm: Communicator) -> None:
         if not hasattr(comm, "reduce_scatter"):
@@ -81,8 +83,17 @@ class Collective(Op):
         """The shape of the operand."""
         return [tuple(input_shapes[0])]
 
+    def check_is_linear(self) -> None:
+        """Raise NotImplementedError for a fold that is no sum or mean."""
+        if self.fold not in ("sum", "mean"):
+            raise NoGradientError(
+                f"{type(self).__name__} of {self.fold} has no gradient; expected sum "
+                "or mean"
+            )
+
     def R_op(self, inputs: Any, eval_points: Any) -> list[Variable | None]:
-        """The same of the direction: collectives are linear."""
+        """The same of the direction, of what is linear."""
+        self.check_is_linear()
         (direction,) = eval_points
         return [None if direction is None else self(direction)]
 
@@ -99,14 +110,6 @@ def known_fold(operation: str, fold: str) -> str:
             f"{operation}: op is {fold!r}, expected one of {', '.join(FOLDS)}"
         )
     return fold
-
-
-def check_has_gradient(operation: str, fold: str) -> None:
-    """Raise NotImplementedError for a fold that is no sum or mean."""
-    if fold not in ("sum", "mean"):
-        raise NoGradientError(
-            f"{operation} of {fold} has no gradient; expected sum or mean"
-        )
 
 
 class AllReduce(Collective):
@@ -130,15 +133,10 @@ class AllReduce(Collective):
         """Return the sum of the ranks' gradients; of a replicated result its own."""
         (g,) = output_gradients
         assert g is not None
-        check_has_gradient("all_reduce", self.fold)
+        self.check_is_linear()
         if not self.replicated:
             return [AllReduce(self.comm, self.fold)(g)]
         return [g / self.comm.size if self.fold == "mean" else g]
-
-    def R_op(self, inputs: Any, eval_points: Any) -> list[Variable | None]:
-        """The same of the direction, of sums and means."""
-        check_has_gradient("all_reduce", self.fold)
-        return super().R_op(inputs, eval_points)
 
 
 class AlongAxis(Collective):
@@ -218,7 +216,7 @@ class ReduceScatter(AlongAxis):
         """Return all ranks' gradients, joined."""
         (g,) = output_gradients
         assert g is not None
-        check_has_gradient("reduce_scatter", self.fold)
+        self.check_is_linear()
         every = AllGather(self.comm, self.axis)(g)
         return [every / self.comm.size if self.fold == "mean" else every]
 
