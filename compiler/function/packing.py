@@ -18,7 +18,7 @@ from gpuarray.compiler.graph.core import Variable, derived, sources_of
 from gpuarray.compiler.ops.creation.creation import alloc
 from gpuarray.compiler.ops.sparse import matrix
 from gpuarray.compiler.ops.sparse.canonical import canonical
-from gpuarray.compiler.ops.sparse.matrix import is_sparse
+from gpuarray.compiler.ops.sparse.matrix import MatrixParts, is_sparse
 from gpuarray.compiler.ops.sparse.transferring import Transferred
 from gpuarray.compiler.ops.sparse.types import PARTS, parts_of_value
 from gpuarray.compiler.ops.sparse.values import assembled, canonical_value
@@ -207,7 +207,7 @@ def _inputs(spec: In) -> list[In]:
         values = parts_of_value(canonical_value(variable.type.filter(spec.value)))
     if spec.update is not None:
         own = matrix.parts(canonical(spec.update))
-        changes = [own.data, own.indices, own.indptr, own.minor]
+        changes = [*own.storage, own.minor]
     named = spec.called
     return [
         In(
@@ -233,10 +233,15 @@ def _results(variable: Variable, is_kept: bool) -> list[Variable]:
     without waiting.
     """
     own = matrix.parts(variable)
-    length = alloc(np.zeros((), "int8"), own.minor) if is_kept else own.minor
+    length = _extent(own) if is_kept else own.minor
     if sources := sources_of(variable):
         derived(own.data, *sources)
-    return [own.data, own.indices, own.indptr, length]
+    return [*own.storage, length]
+
+
+def _extent(own: MatrixParts) -> Variable:
+    """Return an array as long as the axis that is not compressed."""
+    return alloc(np.zeros((), "int8"), own.minor)
 
 
 def _changes(
@@ -248,9 +253,7 @@ def _changes(
             yield variable, value
             continue
         own = matrix.parts(canonical(value))
-        extent = alloc(np.zeros((), "int8"), own.minor)
-        parts = (own.data, own.indices, own.indptr, extent)
-        yield from zip(variable.stored, parts, strict=True)
+        yield from zip(variable.stored, (*own.storage, _extent(own)), strict=True)
 
 
 def with_canonical(

@@ -103,7 +103,7 @@ CSR, CSC = CSM("csr"), CSM("csc")
 def csm_properties(csm: Any) -> tuple[Variable, Variable, Variable, Variable]:
     """Return a matrix's values, indices, indptr (int32) and shape (int64)."""
     own = parts(as_sparse_variable(csm))
-    return own.data, own.indices, own.indptr, own.shape
+    return *own.storage, own.shape
 
 
 def csm_data(csm: Any) -> Variable:

@@ -6,6 +6,7 @@ it needs that; of what a program computes, the order is known or the graph sorts
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from gpuarray.compiler.graph.core import Apply, Variable
@@ -26,6 +27,7 @@ from gpuarray.compiler.ops.sparse.matrix import (
     is_sparse,
     lines_of,
     parts,
+    turned_if,
 )
 from gpuarray.compiler.ops.sparse.steps import (
     DistinctCounts,
@@ -108,11 +110,9 @@ class Canonical(SparseOp):
         if known:
             return x
         ordered: Any = SortedRows()(*own.arrays)
-        lengths = own.rows, own.columns
-        counts = DistinctCounts()(*ordered, *lengths)
-        made: Any = SummedDuplicates()(*ordered, counts, *lengths, last(counts))
-        rows = lines_of(made, *lengths)
-        return (rows.turned if is_turned else rows).matrix
+        counts = DistinctCounts()(*ordered, *own.lengths)
+        made: Any = SummedDuplicates()(*ordered, counts, *own.lengths, last(counts))
+        return turned_if(lines_of(made, *own.lengths), is_turned)
 
     def lop(
         self, inputs: Variables, outputs: Variables, output_gradients: Gradients
@@ -161,10 +161,9 @@ class FromCanonical(SparseOp):
     def back(given: MatrixParts, own: MatrixParts) -> Variable:
         """Return the sum's value for each of the values that were summed."""
         lines = own if own.format == "csr" else own.turned
-        lengths = lines.rows, lines.columns
         numbers = math.cast(arange(shape_i(own.data, 0)), INDEX)
         order, *ordered = SortedRows()(numbers, *lines.pattern)
-        counts = DistinctCounts()(order, *ordered, *lengths)
+        counts = DistinctCounts()(order, *ordered, *lines.lengths)
         values = index(given.data, index(counts, slice(1, None)) - 1)
         zeros = math.zeros_like(own.data, given.data.type.dtype)
         return own.with_data(set_subtensor(index(zeros, order), values))
@@ -215,12 +214,9 @@ class PlacesOf(SparseOp):
         """Return the matrix, by way of canonical ones."""
         g, x = inputs
         wanted, found, is_turned = both_by_rows(x, g)
-        lengths = wanted.rows, wanted.columns
-        arrays = found.data, found.indices, found.indptr
-        places = wanted.data, wanted.indices, wanted.indptr
-        values = products.at_places(arrays, places, lengths)
-        made = (wanted.turned if is_turned else wanted).with_data(values)
-        result: Variable = from_canonical(made, x)
+        values = products.at_places(found.storage, wanted.storage, wanted.lengths)
+        made = replace(wanted, data=values)
+        result: Variable = from_canonical(turned_if(made, is_turned), x)
         return result
 
     def lop(

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 from gpuarray.compiler.errors import GraphTypeError
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.graph.op import Gradients, Variables
-from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.linalg import linalg
 from gpuarray.compiler.ops.sparse.elementwise import of_one_dtype, to_dense
 from gpuarray.compiler.ops.sparse.matrix import (
@@ -19,6 +18,7 @@ from gpuarray.compiler.ops.sparse.matrix import (
     by_rows,
     is_sparse,
     summed,
+    turned_if,
 )
 from gpuarray.compiler.ops.sparse.products import Sampled, SparseMatmul
 from gpuarray.compiler.ops.sparse.spgemm import multiplied
@@ -39,7 +39,7 @@ def product(x: Variable, y: Variable) -> Variable:
         return product(transpose(y), x.T).T
     own, is_turned = by_rows(x)
     op = SparseMatmul(is_turned)
-    result: Variable = op(own.data, own.indices, own.indptr, y, own.rows, own.columns)
+    result: Variable = op(*own.storage, y, *own.lengths)
     return result
 
 
@@ -166,11 +166,9 @@ class SamplingDot(SparseOp):
         own, is_turned = by_rows(as_sparse_variable(p))
         left, right = of_one_dtype(x, y)
         left, right = (right, left) if is_turned else (left, right)
-        rows, columns = own.rows, own.columns
-        found = Sampled()(own.indices, own.indptr, left, right.T, rows, columns)
-        dtype = (found * own.data).type.dtype
-        made = MatrixParts("csr", math.cast(found * own.data, dtype), *own.pattern)
-        return (made.turned if is_turned else made).matrix
+        found = Sampled()(own.indices, own.indptr, left, right.T, *own.lengths)
+        made = MatrixParts("csr", found * own.data, *own.pattern)
+        return turned_if(made, is_turned)
 
 
 class Usmm(SparseOp):

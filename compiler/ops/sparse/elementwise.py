@@ -26,6 +26,7 @@ from gpuarray.compiler.ops.sparse.matrix import (
     is_sparse,
     lines_of,
     parts,
+    turned_if,
 )
 from gpuarray.compiler.ops.sparse.steps import ToDense, same_length, sample
 
@@ -167,10 +168,9 @@ def joined(
     is_turned: bool,
 ) -> Variable:
     """Return a function of the arrays of two matrices by rows, as a matrix."""
-    lengths = a.rows, a.columns
-    arrays = [(own.data, own.indices, own.indptr) for own in (same_shape(a, b), b)]
-    made = lines_of(function(*arrays, lengths), *lengths)
-    return (made.turned if is_turned else made).matrix
+    found = function(same_shape(a, b).storage, b.storage, a.lengths)
+    made = lines_of(found, *a.lengths)
+    return turned_if(made, is_turned)
 
 
 def same_shape(a: MatrixParts, b: MatrixParts) -> MatrixParts:

@@ -32,7 +32,6 @@ from gpuarray.compiler.ops.sparse.steps import SumAxis, TakenCounts, TakenRows, 
 from gpuarray.compiler.ops.sparse.structure import (
     as_format,
     as_index,
-    lengths_of,
     row_indices,
     stored,
 )
@@ -42,9 +41,8 @@ from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 def taken(own: MatrixParts, chosen: Variable) -> MatrixParts:
     """Return some rows of a matrix by rows: the call waits for the number of values."""
-    lengths = lengths_of(own)
-    counts = TakenCounts()(*own.arrays[:3], chosen, *lengths)
-    made: Any = TakenRows()(*own.arrays[:3], chosen, counts, *lengths, last(counts))
+    counts = TakenCounts()(*own.storage, chosen, *own.lengths)
+    made: Any = TakenRows()(*own.storage, chosen, counts, *own.lengths, last(counts))
     return lines_of(made, shape_i(chosen, 0), own.columns)
 
 

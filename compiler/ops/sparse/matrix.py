@@ -15,13 +15,14 @@ from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.graph.traverse import evaluated, toposort
-from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.index.indexing import index
 from gpuarray.compiler.ops.shape.shape import shape_i
 from gpuarray.compiler.ops.sparse.types import (
     FORMATS,
     INDEX,
+    LENGTH,
+    VECTOR,
     SparseConstant,
     SparseType,
     SparseVariable,
@@ -31,9 +32,6 @@ from gpuarray.compiler.ops.sparse.types import (
 )
 from gpuarray.compiler.ops.sparse.values import scipy_matrix
 from gpuarray.compiler.ops.variables.basic import MakeVector, as_tensor_variable
-
-VECTOR = TensorType(INDEX, (False,))
-LENGTH = TensorType("int64", ())
 
 
 def is_sparse(variable: Any) -> bool:
@@ -217,16 +215,18 @@ class MatrixParts:
     @property
     def matrix(self) -> SparseVariable:
         """The matrix."""
-        made: SparseVariable = CSM(self.format)(
-            self.data, self.indices, self.indptr, self.rows, self.columns
-        )
-        return made
+        return self.with_data(self.data)
+
+    @property
+    def lengths(self) -> tuple[Variable, Variable]:
+        """The numbers of rows and columns."""
+        return self.rows, self.columns
 
     @property
     def shape(self) -> Variable:
         """The numbers of rows and columns, a vector of int64."""
-        lengths: Variable = MakeVector("int64")(self.rows, self.columns)
-        return lengths
+        vector: Variable = MakeVector("int64")(*self.lengths)
+        return vector
 
     @property
     def minor(self) -> Variable:
@@ -236,7 +236,12 @@ class MatrixParts:
     @property
     def pattern(self) -> tuple[Variable, ...]:
         """The places of the values: indices, indptr, and the lengths."""
-        return self.indices, self.indptr, self.rows, self.columns
+        return self.indices, self.indptr, *self.lengths
+
+    @property
+    def storage(self) -> tuple[Variable, Variable, Variable]:
+        """Values, indices and indptr."""
+        return self.data, self.indices, self.indptr
 
     @property
     def arrays(self) -> tuple[Variable, ...]:
@@ -252,8 +257,7 @@ class MatrixParts:
     def turned(self) -> MatrixParts:
         """The transposed matrix: the same arrays, in the other format."""
         format = "csc" if self.format == "csr" else "csr"
-        arrays = self.data, self.indices, self.indptr
-        return MatrixParts(format, *arrays, self.columns, self.rows)
+        return MatrixParts(format, *self.storage, self.columns, self.rows)
 
 
 def lines_of(
@@ -280,6 +284,11 @@ def by_rows(value: Any) -> tuple[MatrixParts, bool]:
     """Return a matrix by its rows, and True if that is the transposed one: of CSC."""
     own = parts(value)
     return (own, False) if own.format == "csr" else (own.turned, True)
+
+
+def turned_if(own: MatrixParts, is_turned: bool) -> Variable:
+    """Return the matrix, transposed for one that is by columns."""
+    return (own.turned if is_turned else own).matrix
 
 
 def opened(outputs: Sequence[Variable]) -> list[Variable]:

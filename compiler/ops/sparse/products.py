@@ -22,7 +22,6 @@ from gpuarray.compiler.ops.shape.shape import (
 )
 from gpuarray.compiler.ops.sparse.steps import (
     NARROW,
-    VECTOR,
     Counts,
     Filled,
     OfMatrix,
@@ -31,7 +30,7 @@ from gpuarray.compiler.ops.sparse.steps import (
     sample,
     vector_like,
 )
-from gpuarray.compiler.ops.sparse.types import INDEX
+from gpuarray.compiler.ops.sparse.types import INDEX, VECTOR
 
 
 class SparseMatmul(OfMatrix):

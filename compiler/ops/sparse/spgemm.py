@@ -9,7 +9,7 @@ from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.sparse.canonical import both_by_rows
-from gpuarray.compiler.ops.sparse.matrix import lines_of
+from gpuarray.compiler.ops.sparse.matrix import lines_of, turned_if
 from gpuarray.compiler.ops.sparse.products import Arrays, at_places
 from gpuarray.compiler.ops.sparse.steps import (
     Counts,
@@ -108,7 +108,7 @@ def multiplied(x: Variable, y: Variable) -> Variable:
         a, b = b, a
     text = "sparse product: the shapes do not fit: the second's number of rows is"
     data = same_length(a.data, b.rows, a.columns, text)
-    first, second = (data, a.indices, a.indptr), (b.data, b.indices, b.indptr)
+    first = data, a.indices, a.indptr
     lengths = a.rows, a.columns, b.columns
-    made = lines_of(arrays(first, second, lengths), a.rows, b.columns)
-    return (made.turned if is_turned else made).matrix
+    made = lines_of(arrays(first, b.storage, lengths), a.rows, b.columns)
+    return turned_if(made, is_turned)

@@ -20,9 +20,8 @@ from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.index.indexing import inc_subtensor, index, set_subtensor
 from gpuarray.compiler.ops.reduce import reduce
 from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
-from gpuarray.compiler.ops.sparse.types import INDEX
+from gpuarray.compiler.ops.sparse.types import INDEX, VECTOR
 
-VECTOR = TensorType(INDEX, (False,))
 NARROW = {"float16": "float32", "bfloat16": "float32"}
 """Dtypes that scipy lacks, and those that references compute in."""
 

@@ -35,6 +35,7 @@ from gpuarray.compiler.ops.sparse.matrix import (
     is_sparse,
     lines_of,
     parts,
+    turned_if,
 )
 from gpuarray.compiler.ops.sparse.steps import (
     RowIndices,
@@ -54,11 +55,6 @@ def row_indices(own: MatrixParts) -> Variable:
     """Return the row of each value of a matrix by rows."""
     rows: Variable = RowIndices()(*own.pattern)
     return rows
-
-
-def turned_if(own: MatrixParts, is_turned: bool) -> Variable:
-    """Return the matrix, transposed for one that is by columns."""
-    return (own.turned if is_turned else own).matrix
 
 
 # ---- storage ----
@@ -124,7 +120,7 @@ class EnsureSortedIndices(SparseOp):
         if is_known_order(own.indices):
             return inputs[0]
         made: Any = SortedRows()(*own.arrays)
-        return turned_if(lines_of(made, own.rows, own.columns), is_turned)
+        return turned_if(lines_of(made, *own.lengths), is_turned)
 
 
 def is_known_order(indices: Variable) -> bool:
@@ -150,12 +146,7 @@ class Remove0(SparseOp):
         before = join(0, np.zeros(1, "int64"), counts)
         indptr = as_index(index(before, own.indptr))
         arrays = [index(own.data, chosen), index(own.indices, chosen), indptr]
-        return turned_if(lines_of(arrays, *lengths_of(own)), is_turned)
-
-
-def lengths_of(own: MatrixParts) -> tuple[Variable, Variable]:
-    """Return the numbers of rows and columns."""
-    return own.rows, own.columns
+        return turned_if(lines_of(arrays, *own.lengths), is_turned)
 
 
 def ensure_sorted_indices(x: Any) -> Variable:
@@ -347,7 +338,7 @@ def sp_zeros_like(x: Any) -> Variable:
     indices = Constant(own.indices.type, np.zeros(0, INDEX))
     indices.tag.is_canonical = True
     starts = math.zeros_like(own.indptr)
-    made: Variable = CSM(own.format)(nothing, indices, starts, own.rows, own.columns)
+    made: Variable = CSM(own.format)(nothing, indices, starts, *own.lengths)
     return made
 
 

@@ -27,10 +27,9 @@ class Transferred(SparseOp):
         own = parts(inputs[0])
         data, indices, indptr = (
             of_arrays.host_from_gpu(of_arrays.transfer(a, self.target))
-            for a in (own.data, own.indices, own.indptr)
+            for a in own.storage
         )
-        lengths = own.rows, own.columns
-        return MatrixParts(own.format, data, indices, indptr, *lengths).matrix
+        return MatrixParts(own.format, data, indices, indptr, *own.lengths).matrix
 
 
 def transfer(x: Any, target: str | None) -> Variable:

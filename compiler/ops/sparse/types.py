@@ -27,6 +27,9 @@ from gpuarray.compiler.graph.types import (
 FORMATS = ("csr", "csc")
 INDEX = "int32"
 """The dtype of indices, as Theano's."""
+VECTOR = TensorType(INDEX, (False,))
+"""The type of indices and indptr."""
+LENGTH = TensorType("int64", ())
 PARTS = ("data", "indices", "indptr", "minor")
 """The arrays of a matrix, and the length of the axis that is not compressed."""
 
@@ -83,9 +86,8 @@ class SparseType(Type):
     @property
     def part_types(self) -> tuple[TensorType, ...]:
         """The types of a matrix's arrays and of its other length, as in `PARTS`."""
-        indices = TensorType(INDEX, (False,))
         values = TensorType(self.dtype, (False,))
-        return values, indices, indices, TensorType("int64", ())
+        return values, VECTOR, VECTOR, LENGTH
 
     def clone(self, format: str | None = None, dtype: Any = None) -> SparseType:
         """Return the type with another format or dtype."""
