@@ -166,6 +166,20 @@ def test_integers_that_do_not_fit_become_the_greatest(context):
     assert_equal(f(), expected)
 
 
+def test_integers_between_variables_are_minus_1_where_there_are_none(context):
+    low, high = T.lvectors("low", "high")
+    drawn = [
+        RandomStreams(3).integers(low, high, dtype=dtype)
+        for dtype in ("uint8", "int64", "float32")
+    ]
+    f = function([low, high], drawn)
+    bounds = np.array([5, 3, -1, 0, 250]), np.array([5, 4, 3, 257, 256])
+    narrow, wide, floats = values(f, *bounds)
+    assert (narrow[[0, 2, 3]] == 255).all() and narrow[1] == 3 and narrow[4] >= 250
+    assert wide[0] == -1 and (wide[1:] >= bounds[0][1:]).all()
+    assert np.isnan(floats[0]) and (floats[1:] == wide[1:]).all()
+
+
 def test_draw_k_is_that_of_stream_k(context):
     streams = RandomStreams(7)
     f = function([], [streams.normal(size=(5,), dtype="float64") for _ in range(3)])

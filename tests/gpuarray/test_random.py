@@ -192,6 +192,31 @@ def test_numbers_have_their_distributions(context, dtype):
     assert kolmogorov(waits, lambda x: 1 - np.exp(-2 * x)) < 2.5
 
 
+def test_integers_between_arrays_are_minus_1_where_there_are_none(context):
+    """As results of other distributions whose parameters are out of range."""
+    low = gpuarray.asarray(np.array([5, 3, -1, 0, 250]), context=context)
+    high = gpuarray.asarray(np.array([5, 4, 3, 257, 256]), context=context)
+    got = np.asarray(rng(context).integers(low, high, dtype="uint8"))
+    assert (got[[0, 2, 3]] == 255).all() and got[1] == 3 and got[4] >= 250
+    words = gpuarray.asarray(np.array([2**63, 2**64 - 1], "uint64"), context=context)
+    got = np.asarray(rng(context).integers([-1, -1], words))
+    assert (got == [got[0], -1]).all() and got[0] >= -1
+    got = np.asarray(rng(context).integers([0, 1], [2**64, 2], dtype="uint64"))
+    assert (got == [got[0], 1]).all()
+    got = np.asarray(rng(context).integers([0, 1], 2, dtype=bool))
+    assert got.dtype == np.bool_ and got[1]
+    assert rng(context).integers([], 5).shape == (0,)
+    for error, text, given in (
+        (ValueError, "high .*for bool, which has 0 to 1", ([0, 1], 3, None, bool)),
+        (ValueError, "0 to 2 is out of bounds for bool", (0, 3, None, bool)),
+        (ValueError, "low .*for uint8, which has 0 to 255", ([300], high, 5, "uint8")),
+        (ValueError, r"low \[5\] is above the last integer, \[4\]", ([5], [5])),
+        (TypeError, r"low \[2.5\], expected integers", ([2.5], 5)),
+    ):
+        with pytest.raises(error, match=text):
+            rng(context).integers(*given)
+
+
 def test_integers_and_truths_are_even(context):
     generator = default_rng(12, context)
     for dtype in ("int8", "uint16", "int32", "int64"):
@@ -236,11 +261,14 @@ def test_shuffling_evens_out(context):
 def test_wrong_arguments_leave_array_and_generator_alone(context):
     generator, out = rng(context), gpuarray.zeros(3, context=context)
     calls = [
-        (ValueError, "bounds in order", lambda: generator.uniform(2, 1, out=out)),
-        (ValueError, "bounds in order", lambda: generator.uniform(0, np.inf, out=out)),
-        (ValueError, "deviation -1", lambda: generator.normal(0, -1, out=out)),
-        (ValueError, "mean -1", lambda: generator.exponential(-1, out=out)),
-        (ValueError, "probability 1.5", lambda: generator.bernoulli(1.5, 3)),
+        (ValueError, "high 1, .* least low", lambda: generator.uniform(2, 1, out=out)),
+        (ValueError, "high inf", lambda: generator.uniform(0, np.inf, out=out)),
+        (ValueError, "difference", lambda: generator.uniform(-1e308, 1e308)),
+        (ValueError, "normal: got scale -1", lambda: generator.normal(0, -1, out=out)),
+        (ValueError, "l: got scale -1", lambda: generator.exponential(-1, out=out)),
+        (ValueError, "p 1.5", lambda: generator.bernoulli(1.5, 3)),
+        (TypeError, "ndarray, expected", lambda: generator.random(out=np.empty(3))),
+        (TypeError, "ndarray, expected", lambda: generator.gamma([1], out=np.empty(1))),
         (ValueError, "not below", lambda: generator.integers(5, 5, 3)),
         (ValueError, "uint8", lambda: generator.integers(0, 257, 3, "uint8")),
         (TypeError, "float64", lambda: generator.integers(0, 5, out=out)),

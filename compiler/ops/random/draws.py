@@ -323,7 +323,30 @@ def draw_integers(
     place = [*parts_of(before), places_of(lengths)]
     drawn = _element(INTEGERS, *place, count, first)
     after = advanced(before, _share(count_of(lengths), 2))
-    return after, math.cast(drawn, kind)
+    drawn, allowed = math.cast(drawn, kind), _allowed(bounds, kind)
+    if allowed is not None:
+        nothing = np.asarray(-1).astype(kind) if kind[0] in "iu" else np.nan
+        drawn = math.where(allowed, drawn, constant(nothing, kind))
+    return after, drawn
+
+
+def _allowed(bounds: Sequence[Variable], dtype: str) -> Variable | None:
+    """Return where variable bounds leave integers of the dtype; None: everywhere."""
+    if all(isinstance(bound, Constant) for bound in bounds):
+        return None
+    low, high = bounds
+    allowed: Variable = math.lt(low, high)
+    if dtype[0] not in "iu":
+        return allowed
+    limits = np.iinfo(dtype)
+    if not isinstance(low, Constant) and np.iinfo(low.type.dtype).min < limits.min:
+        least = constant(limits.min, low.type.dtype)
+        allowed = math.and_(allowed, math.ge(low, least))
+    if not isinstance(high, Constant) and np.iinfo(high.type.dtype).max > limits.max:
+        # Its last integer is one below it.
+        end = constant(int(limits.max) + 1, high.type.dtype)
+        allowed = math.and_(allowed, math.le(high, end))
+    return allowed
 
 
 def _check_fit(name: str, word: str, bound: Variable, dtype: str, beyond: int) -> None:

@@ -222,50 +222,43 @@ static int fill(const GpuArray *a, gpurandom *g, const parameters *p,
 /* ---- public functions ---- */
 
 int GpuArray_random_bits(GpuArray *a, gpurandom *g) {
-  GA_TRY(check_target(a, g, "iu", "random_bits"));
+  GA_TRY(check_target(a, g, "iu", "bits"));
   const parameters none = {.kind = GA_RANDOM_BITS};
-  return fill(a, g, &none, "random_bits");
+  return fill(a, g, &none, "bits");
 }
 
-/* A distribution with one or two scalars. */
+/* A distribution with one or two scalars, which the table checks. */
 static int fill_scalars(GpuArray *a, gpurandom *g, const char *distribution,
-                        double first, double second, const char *operation) {
+                        double first, double second) {
   parameters p = {.kind = GA_RANDOM_DISTRIBUTION, .real = {first, second}};
-  GA_TRY(ga__distribution_find(&p.row, distribution, operation));
-  return fill(a, g, &p, operation);
+  const bool none[GA_RANDOM_PARAMETERS] = {false};
+  GA_TRY(ga__distribution_find(&p.row, distribution, distribution));
+  GA_TRY(ga__distribution_check(ga__distribution(p.row),
+                                ga__distribution_real(a->typecode), p.real, none));
+  return fill(a, g, &p, distribution);
 }
 
 int GpuArray_random_uniform(GpuArray *a, gpurandom *g, double low, double high) {
-  GA_TRY(check_target(a, g, "fc", "random_uniform"));
-  const bool is_double = a->typecode == GA_DOUBLE || a->typecode == GA_CDOUBLE;
+  GA_TRY(check_target(a, g, "fc", "uniform"));
+  const bool is_double = ga__distribution_real(a->typecode) == GA_DOUBLE;
   const double from = is_double ? low : (float)low, to = is_double ? high : (float)high;
   const double width = is_double ? to - from : (float)(to - from);
-  if (!(from <= to) || !isfinite(width))
-    return GA_FAIL(
-        GA_VALUE_ERROR,
-        "random_uniform: got [%g, %g) in %s, expected finite bounds in order", low,
-        high, ga__dtype_name(a->typecode));
-  return fill_scalars(a, g, "uniform", from, to, "random_uniform");
+  if (isfinite(from) && isfinite(to) && !isfinite(width))
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "uniform: got low %g and high %g in %s, expected a difference that "
+                   "is finite",
+                   low, high, ga__dtype_name(a->typecode));
+  return fill_scalars(a, g, "uniform", low, high);
 }
 
-int GpuArray_random_normal(GpuArray *a, gpurandom *g, double mean, double deviation) {
-  GA_TRY(check_target(a, g, "fc", "random_normal"));
-  if (!isfinite(mean) || !isfinite(deviation) || deviation < 0)
-    return GA_FAIL(GA_VALUE_ERROR,
-                   "random_normal: got mean %g and deviation %g, expected finite "
-                   "numbers, the deviation not negative",
-                   mean, deviation);
-  return fill_scalars(a, g, "normal", mean, deviation, "random_normal");
+int GpuArray_random_normal(GpuArray *a, gpurandom *g, double loc, double scale) {
+  GA_TRY(check_target(a, g, "fc", "normal"));
+  return fill_scalars(a, g, "normal", loc, scale);
 }
 
-int GpuArray_random_exponential(GpuArray *a, gpurandom *g, double mean) {
-  GA_TRY(check_target(a, g, "f", "random_exponential"));
-  if (!isfinite(mean) || mean < 0)
-    return GA_FAIL(GA_VALUE_ERROR,
-                   "random_exponential: got mean %g, expected a finite number that is "
-                   "not negative",
-                   mean);
-  return fill_scalars(a, g, "exponential", mean, 0, "random_exponential");
+int GpuArray_random_exponential(GpuArray *a, gpurandom *g, double scale) {
+  GA_TRY(check_target(a, g, "f", "exponential"));
+  return fill_scalars(a, g, "exponential", scale, 0);
 }
 
 /* True if low .. low + count - 1 (2^64 numbers for 0) all fit the type. */
@@ -283,27 +276,26 @@ static bool in_range(int typecode, int64_t low, uint64_t count) {
 }
 
 int GpuArray_random_integers(GpuArray *a, gpurandom *g, int64_t low, uint64_t count) {
-  GA_TRY(check_target(a, g, "iu", "random_integers"));
+  GA_TRY(check_target(a, g, "iu", "integers"));
   if (!in_range(a->typecode, low, count))
     return GA_FAIL(
-        GA_VALUE_ERROR,
-        "random_integers: %llu values from %lld on (0 for 2^64) do not fit %s",
+        GA_VALUE_ERROR, "integers: %llu values from %lld on (0 for 2^64) do not fit %s",
         (unsigned long long)count, (long long)low, ga__dtype_name(a->typecode));
   const bool is_long = count == 0 || count > (uint64_t)1 << 32;
   const parameters p = {.kind = is_long ? GA_RANDOM_WIDE_INTEGERS : GA_RANDOM_INTEGERS,
                         .whole = {(uint64_t)low, count}};
-  return fill(a, g, &p, "random_integers");
+  return fill(a, g, &p, "integers");
 }
 
-int GpuArray_random_bernoulli(GpuArray *a, gpurandom *g, double probability) {
-  GA_TRY(check_target(a, g, "biuf", "random_bernoulli"));
-  if (!(probability >= 0 && probability <= 1))
-    return GA_FAIL(GA_VALUE_ERROR,
-                   "random_bernoulli: got probability %g, expected 0 to 1",
-                   probability);
-  const uint64_t threshold = (uint64_t)ceil(probability * 0x1p32);
-  const parameters p = {.kind = GA_RANDOM_BERNOULLI, .whole = {threshold, threshold}};
-  return fill(a, g, &p, "random_bernoulli");
+int GpuArray_random_bernoulli(GpuArray *a, gpurandom *g, double p) {
+  GA_TRY(check_target(a, g, "biuf", "bernoulli"));
+  if (!(p >= 0 && p <= 1))
+    return GA_FAIL(GA_VALUE_ERROR, "bernoulli: got p %g, expected a number from 0 to 1",
+                   p);
+  const uint64_t threshold = (uint64_t)ceil(p * 0x1p32);
+  const parameters given = {.kind = GA_RANDOM_BERNOULLI,
+                            .whole = {threshold, threshold}};
+  return fill(a, g, &given, "bernoulli");
 }
 
 /* ---- distributions of the table ---- */

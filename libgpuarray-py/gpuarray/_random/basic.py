@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gpuarray._core.context import Context
 from gpuarray._native import lib
 from gpuarray._random.drawing import Draws
 from gpuarray._random.parameters import Size, broadcast_shape, on_context
@@ -144,29 +147,31 @@ class Basic(Draws):
     ) -> Array:
         """Return integers from ``low`` up to ``high``, or from 0 up to ``low``.
 
-        ``high`` is excluded unless ``endpoint``. Both may be arrays, which broadcast.
+        ``high`` is excluded unless ``endpoint``. Both may be arrays, which broadcast;
+        where arrays on the device leave no integer, or have one that is out of the
+        dtype's range, the result is -1.
 
         >>> print(gpuarray.random.default_rng(1).integers(1, 7, 8))
         [6 5 6 4 4 6 1 1]
         """
         first, end = (0, low) if high is None else (low, high)
         if _is_array(first) or _is_array(end):
+            if out is not None:
+                dtype = self._target("integers", size, dtype, out).dtype
             drawn = self._integers_between(first, end, size, dtype, endpoint)
             return drawn if out is None else _moved(drawn, out)
         first = _integer("low", first)
         last = _integer("low" if high is None else "high", end) - (not endpoint)
         target = self._target("integers", size, dtype, out)
-        if target.dtype.kind == "b" and 0 <= first <= last <= 1:
-            return self._fill(lib.GpuArray_random_bernoulli, target, (first + last) / 2)
-        if target.dtype.kind not in "iu":
-            raise BadType(f"integers: dtype {target.dtype} is not an integer type")
-        limits = np.iinfo(target.dtype)
+        least, greatest = _limits(target.dtype)
         if first > last:
             raise BadValue(f"integers: low {first} is not below high {end}")
-        if first < limits.min or last > limits.max:
+        if first < least or last > greatest:
             raise BadValue(
                 f"integers: {first} to {last} is out of bounds for {target.dtype}"
             )
+        if target.dtype.kind == "b":
+            return self._fill(lib.GpuArray_random_bernoulli, target, (first + last) / 2)
         signed = first if first < WORD // 2 else first - WORD
         count = (last - first + 1) % WORD
         return self._fill(lib.GpuArray_random_integers, target, signed, count)
@@ -176,29 +181,23 @@ class Basic(Draws):
     ) -> Array:
         """Draw between arrays: the high half of 64 bits times the range."""
         result = as_dtype(dtype, "integers")
-        if result.kind not in "iu":
-            raise BadType(f"integers: dtype {result} is not an integer type")
-        if not (isinstance(low, Array) or isinstance(high, Array)):
-            _check_bounds(np.asarray(low), np.asarray(high), result, endpoint)
-        bounds = [self._words("low", low), self._words("high", high)]
-        shape = broadcast_shape("integers", ["low", "high"], bounds, size)
-        count = FUNCTIONS["subtract"](bounds[1], bounds[0]) + np.uint64(endpoint)
+        bounds = [
+            _Bound.of("low", low, True, self._context),
+            _Bound.of("high", high, endpoint, self._context),
+        ]
+        _check_order(*bounds)
+        for bound in bounds:
+            bound.check_fit(result)
+        first, last = (bound.words() for bound in bounds)
+        shape = broadcast_shape("integers", ["low", "high"], [first, last], size)
+        count = FUNCTIONS["subtract"](last, first) + np.uint64(bounds[1].closed)
         bits = self.bits(shape, np.uint64)
         below = FUNCTIONS["where"](count == 0, bits, _high_half(bits, count))
-        drawn: Array = (bounds[0] + below).astype(result)
+        drawn: Array = (first + below).astype(result)
+        allowed = _allowed(bounds, result)
+        if allowed is not None:
+            drawn = FUNCTIONS["where"](allowed, drawn, np.asarray(-1).astype(result))
         return drawn
-
-    def _words(self, name: str, bound: Any) -> Array:
-        """Return a bound as 64 bits, modulo 2**64."""
-        if not isinstance(bound, Array):
-            host = np.asarray(bound)
-            if host.dtype.kind not in "biu":
-                raise BadType(f"integers: got {name} {bound!r}, expected integers")
-            return Array.from_host(host.astype(np.uint64), self._context)
-        on_context(bound, self._context, "integers", name)
-        if bound.dtype.kind not in "biu":
-            raise BadType(f"integers: {name} is {bound.dtype}, expected integers")
-        return bound.astype(np.uint64)
 
     def bits(
         self,
@@ -268,15 +267,88 @@ def _moved(drawn: Array, out: Array) -> Array:
     return out
 
 
-def _check_bounds(low: Any, high: Any, dtype: np.dtype[Any], endpoint: bool) -> None:
-    """Refuse bounds on the host that are empty or do not fit the dtype."""
-    last = high.astype(object) - (not endpoint)
-    is_empty, limits = low > last, np.iinfo(dtype)
-    if np.any(is_empty):
-        raise BadValue(f"integers: low {low} is not below high {high}")
-    for bound in (low, last):
-        if np.any(bound < limits.min) or np.any(bound > limits.max):
-            raise BadValue(f"integers: {low} to {last} is out of bounds for {dtype}")
+def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:
+    """Return the least and the greatest integer of a dtype; BadType for others."""
+    if dtype.kind == "b":
+        return 0, 1
+    if dtype.kind not in "iu":
+        raise BadType(f"integers: dtype {dtype} is not an integer type")
+    limits = np.iinfo(dtype)
+    return int(limits.min), int(limits.max)
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """A bound of integers: Python's integers in an array on the host, or an array.
+
+    ``closed``: it is a result itself; one on the host always.
+    """
+
+    name: str
+    host: npt.NDArray[Any] | None
+    array: Array | None
+    closed: bool
+    context: Context
+
+    @classmethod
+    def of(cls, name: str, given: Any, closed: bool, context: Context) -> _Bound:
+        if isinstance(given, Array):
+            array = on_context(given, context, "integers", name)
+            if array.dtype.kind not in "biu":
+                raise BadType(f"integers: {name} is {array.dtype}, expected integers")
+            return cls(name, None, array, closed, context)
+        host = np.asarray(given)
+        values = host.astype(object)
+        if host.dtype.kind not in "biu" and not all(
+            isinstance(value, int) for value in values.flat
+        ):
+            raise BadType(f"integers: got {name} {given!r}, expected integers")
+        return cls(name, np.asarray(values - (not closed)), None, True, context)
+
+    def check_fit(self, dtype: np.dtype[Any]) -> None:
+        """Raise BadValue for a bound on the host that is out of the dtype's range."""
+        least, greatest = _limits(dtype)
+        host = self.host if self.host is not None and self.host.size else None
+        if host is not None and (host.min() < least or host.max() > greatest):
+            raise BadValue(
+                f"integers: {self.name} is out of bounds for {dtype}, which has "
+                f"{least} to {greatest}: results reach {host}"
+            )
+
+    def on_device(self) -> Array:
+        """Return integers that compare as the bound does."""
+        if self.host is None:
+            assert self.array is not None
+            return self.array
+        kind = np.int64 if self.host.size and self.host.min() < 0 else np.uint64
+        return Array.from_host(self.host.astype(kind), self.context)
+
+    def words(self) -> Array:
+        """Return 64 bits, modulo 2**64."""
+        return self.on_device().astype(np.uint64)
+
+
+def _check_order(low: _Bound, high: _Bound) -> None:
+    if low.host is not None and high.host is not None and np.any(low.host > high.host):
+        raise BadValue(
+            f"integers: low {low.host} is above the last integer, {high.host}"
+        )
+
+
+def _allowed(bounds: Sequence[_Bound], dtype: np.dtype[Any]) -> Array | None:
+    """Return where the bounds leave integers of the dtype; None: everywhere."""
+    low, high = bounds
+    least, greatest = _limits(dtype)
+    if low.array is None and high.array is None:
+        return None
+    compare = FUNCTIONS["less_equal" if high.closed else "less"]
+    allowed: Array = compare(low.on_device(), high.on_device())
+    if low.array is not None and _limits(low.array.dtype)[0] < least:
+        allowed = allowed & (low.array >= low.array.dtype.type(least))
+    end = greatest + (not high.closed)
+    if high.array is not None and _limits(high.array.dtype)[1] > end:
+        allowed = allowed & (high.array <= high.array.dtype.type(end))
+    return allowed
 
 
 def _high_half(a: Any, b: Any) -> Array:

@@ -14,7 +14,7 @@ from gpuarray._random.parameters import Size, as_parameters, broadcast_shape
 from gpuarray._random.table import DISTRIBUTIONS, real_dtype
 from gpuarray.array import Array
 from gpuarray.dtypes import as_dtype
-from gpuarray.errors import BadValue
+from gpuarray.errors import BadType, BadValue
 
 __all__ = ["Draws"]
 
@@ -40,6 +40,8 @@ class Draws:
         out: Array | None,
     ) -> Array:
         """Draw from a row of the table; parameters that are arrays broadcast."""
+        if out is not None:
+            self._target(distribution, size, dtype, out)
         result = as_dtype(dtype, distribution) if out is None else out.dtype
         real = real_dtype(result)
         values = as_parameters(distribution, parameters, real, self._context)
@@ -48,7 +50,6 @@ class Draws:
             shape = broadcast_shape(distribution, names, values, size)
             out = Array.allocate(shape, result, self._context, operation=distribution)
         else:
-            self._target(distribution, size, result, out)
             broadcast_shape(distribution, names, values, out.shape)
             values = [_apart(value, out) for value in values]
         scalars = [0.0 if isinstance(value, Array) else value for value in values]
@@ -73,6 +74,7 @@ class Draws:
             shape = () if size is None else as_shape(size, operation)
             out_dtype = as_dtype(dtype, operation)
             return Array.allocate(shape, out_dtype, self._context, operation=operation)
+        _check_out(operation, out)
         if size is not None and as_shape(size, operation) != out.shape:
             raise BadValue(
                 f"{operation}: size {size} is not the shape of out, {out.shape}"
@@ -82,6 +84,13 @@ class Draws:
     def _fill(self, call: Callable[..., int], array: Array, *parameters: Any) -> Array:
         check(call(array._struct, self._state, *parameters))
         return array
+
+
+def _check_out(operation: str, out: Any) -> None:
+    if not isinstance(out, Array):
+        raise BadType(
+            f"{operation}: out is a {type(out).__name__}, expected a gpuarray array"
+        )
 
 
 def _apart(value: Any, out: Array) -> Any:

@@ -42,16 +42,16 @@ int GpuArray_random_bits(GpuArray *a, gpurandom *g);
  * from one word, for float64 of 2^-53 from two; both parts of a complex number. */
 int GpuArray_random_uniform(GpuArray *a, gpurandom *g, double low, double high);
 /* Normal, by Box-Muller: two numbers from two words (four for float64). Both parts of a
- * complex number have this deviation. */
-int GpuArray_random_normal(GpuArray *a, gpurandom *g, double mean, double deviation);
-/* Exponential with this mean, from one word (two for float64). */
-int GpuArray_random_exponential(GpuArray *a, gpurandom *g, double mean);
+ * complex number have the deviation `scale`. */
+int GpuArray_random_normal(GpuArray *a, gpurandom *g, double loc, double scale);
+/* Exponential of mean `scale`, from one word (two for float64). */
+int GpuArray_random_exponential(GpuArray *a, gpurandom *g, double scale);
 /* Integers in [low, low + count) of any integer type, from two words, or four if count
  * is above 2^32; `count` 0 is 2^64, and uint64 numbers are modulo 2^64. Probabilities
  * are exact to 2^-64. */
 int GpuArray_random_integers(GpuArray *a, gpurandom *g, int64_t low, uint64_t count);
-/* 1 with this probability, else 0, from one word; any type that is not complex. */
-int GpuArray_random_bernoulli(GpuArray *a, gpurandom *g, double probability);
+/* 1 with probability `p`, else 0, from one word; any type that is not complex. */
+int GpuArray_random_bernoulli(GpuArray *a, gpurandom *g, double p);
 
 /* What an element of a draw is made of. Real numbers are computed in double for results
  * of float64, int64 and uint64, else in float. */
