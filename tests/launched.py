@@ -38,10 +38,26 @@ def on_own_card(arguments, rank, ranks):
     """The arguments of a rank: of CUDA's cards each takes one, as NCCL asks for."""
     if not any(argument.startswith("cuda") for argument in arguments):
         return list(arguments)
+    need_cards(ranks)
+    return [f"cuda{rank}" if a.startswith("cuda") else a for a in arguments]
+
+
+def need_cards(ranks):
+    """Skip a test where there are fewer cards than ranks of NCCL."""
     count = len(devices("cuda")[0])
     if count < ranks:
         pytest.skip(f"{ranks} ranks of NCCL take as many cards, and there are {count}")
-    return [f"cuda{rank}" if a.startswith("cuda") else a for a in arguments]
+
+
+def device_of_all(context, ranks):
+    """The option for ranks that are all given the same; the engine that they name.
+
+    On CUDA each rank takes the card of its local rank, which no option says.
+    """
+    if context.kind != "cuda":
+        return ["--context", context.name], "MPI over host memory"
+    need_cards(ranks)
+    return [], "NCCL"
 
 
 def run(program, variables, *arguments):

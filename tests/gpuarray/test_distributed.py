@@ -24,7 +24,7 @@ from gpuarray._distributed import frames, launchers, nccl, opening
 from gpuarray._distributed.hub import Hub
 from gpuarray._distributed.member import Member
 from gpuarray._distributed.rendezvous import Rendezvous
-from launched import TESTS, environment, free_port, run, torchrun
+from launched import TESTS, device_of_all, environment, free_port, run, torchrun
 
 MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent))
 MPIEXEC = MPIEXEC or shutil.which("mpiexec")
@@ -46,10 +46,11 @@ def slurm(ranks):
 
 
 def test_ranks_by_the_variables_of_torchrun(context):
+    engine = "NCCL" if context.kind == "cuda" else "TCP over host memory"
     statuses, texts = run("ranks.py", torchrun(2), "--context", context.name)
     assert statuses == [0, 0], "\n".join(texts)
     for rank, text in enumerate(texts):
-        assert f"rank {rank} of 2, found by torchrun's variables, TCP over" in text
+        assert f"rank {rank} of 2, found by torchrun's variables, {engine}" in text
         assert text.count("is right") == 5
 
 
@@ -75,16 +76,17 @@ def test_ranks_whose_calls_queue(first_context):
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_ranks_by_mpi(context, ranks):
     pytest.importorskip("mpi4py", reason="mpi4py is not installed")
+    device, engine = device_of_all(context, ranks)
     command = [MPIEXEC, "--oversubscribe", "-n", str(ranks), sys.executable]
     done = subprocess.run(
-        [*command, TESTS / "ranks.py", "--context", context.name],
+        [*command, TESTS / "ranks.py", *device],
         env=environment(),
         capture_output=True,
         text=True,
         timeout=100,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("found by MPI, MPI over host memory") == ranks
+    assert done.stdout.count(f"found by MPI, {engine}") == ranks
     assert done.stdout.count("is right") == 5 * ranks
 
 
@@ -99,9 +101,10 @@ def test_faults_of_ranks(first_context):
 def test_the_doctor_tries_the_collectives(first_context):
     """Its table is rank 0's; the other rank prints nothing."""
     command = [sys.executable, "-m", "gpuarray.doctor", "--distributed"]
+    device, _ = device_of_all(first_context, 2)
     ranks = [
         subprocess.Popen(
-            [*command, "--context", first_context.name],
+            [*command, *device],
             env=environment(more),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -132,10 +135,11 @@ def test_the_first_rank_is_killed(first_context, more):
 
 def test_faults_of_ranks_by_mpi(first_context):
     pytest.importorskip("mpi4py", reason="mpi4py is not installed")
+    device, _ = device_of_all(first_context, 3)
     done = subprocess.run(
         [
             *(MPIEXEC, "--oversubscribe", "-n", "3", sys.executable),
-            *(TESTS / "rank_faults.py", "--context", first_context.name),
+            *(TESTS / "rank_faults.py", *device),
             *("--fault", "another_operation", "--fault", "one_leaves"),
             *("--fault", "another_message", "--fault", "one_raises"),
         ],
@@ -168,6 +172,7 @@ def on_a_worker_that_fails(name):
 
 
 def test_workers_of_dask(first_context):
+    pytest.importorskip("distributed.client", reason="dask is not installed")
     from distributed import Client, LocalCluster
 
     settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
