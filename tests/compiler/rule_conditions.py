@@ -25,7 +25,10 @@ from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.shape import DimShuffle, Shape_i
 from gpuarray.compiler.ops.slicing.subtensor import Subtensor
 from gpuarray.compiler.ops.variables.basic import MakeVector
-from gpuarray.compiler.rewrites.arithmetic.stability import logsumexp
+from gpuarray.compiler.rewrites.arithmetic.exponentials import (
+    logsumexp,
+    sum_of_exponentials,
+)
 from gpuarray.compiler.rewrites.arrays.subtensor import view
 from gpuarray.compiler.rewrites.engine.engine import Fixpoint, Log, examples_of
 from gpuarray.compiler.rewrites.passes import all_rules
@@ -134,6 +137,11 @@ def index(part):
     )
 
 
+def powers(x):
+    """Exponentials along columns and their sums, without the largest exponents."""
+    return sum_of_exponentials(T.exp(x).sum(0, keepdims=True)).shifted()
+
+
 HELPERS = {
     "sub": sub,
     "inplace_exp": Elemwise(SCALARS["exp"], {0: 0}),
@@ -150,6 +158,7 @@ HELPERS = {
     "Rebroadcast": Rebroadcast,
     "Reduce": Reduce,
     "lse": logsumexp,
+    "powers": powers,
     "chain": lambda v, n: fold(T.mul, [v] * n),
     "negated": lambda v, n: fold(lambda done, _: -done, range(n), v),
     "np": np,

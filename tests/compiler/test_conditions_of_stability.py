@@ -87,6 +87,26 @@ TABLE = {
         log(sum(exp(row(u) - X), 0)) -> lse(row(u) - X, (0,))
         log(sum(exp(X - col(u)), 1)) -> same
         log(sum(exp(-(row(u) + X)), 0)) -> same
+        log(row(sum(exp(X), 0))) -> row(lse(X, (0,)))
+        log(row(sum(exp(X), 1))) -> same
+        log(row(sum(exp(X - row(u)), 0))) -> same
+    """,
+    "log_of_share": """
+        log(exp(X) / row(sum(exp(X), 0))) -> X - log(row(sum(exp(X), 0)))
+        log(exp(-Y) / row(sum(exp(-Y), 0))) -> -Y - log(row(sum(exp(-Y), 0)))
+        log(exp(Y) / row(sum(exp(X), 0))) -> same
+        log(exp(X) / row(sum(exp(X), 1))) -> same
+        log(exp(X) / col(sum(exp(X), 0))) -> same
+        log(exp(a) / sum(exp(X))) -> same
+        log(X / row(sum(exp(X), 0))) -> same
+    """,
+    "expand_before_dividing": """
+        col(sum(exp(X), 1)) -> same
+        col(sum(exp(X), 1) / u) -> same
+        col(u / sum(exp(X), 0)) -> same
+        col(u / sum(X, 1)) -> same
+        row(-(u / sum(exp(X), 0))) -> -(row(u) / row(sum(exp(X), 0)))
+        row(reciprocal(sum(exp(X), 0))) -> reciprocal(row(sum(exp(X), 0)))
     """,
 }
 TABLE_OF_PRODUCTS = {
@@ -110,6 +130,18 @@ TABLE_OF_PRODUCTS = {
         y / (-(1 + exp(x))) -> y * -sigmoid(-x)
         where_nonzero(z, exp(x)) * sigmoid(-x) -> where_nonzero(z, constant([1.0], "float64")) * sigmoid(x)
         y / where_nonzero(z, 1 + exp(x)) -> same
+        exp(x) / (exp(x) + exp(y)) -> sigmoid(x - y)
+        exp(y) / (exp(x) + exp(y)) -> sigmoid(y - x)
+        exp(z) / (exp(x) + exp(y)) -> same
+        exp(x) / (exp(x) + y) -> same
+        exp(x) / (exp(x) - exp(y)) -> same
+        (z / (exp(x) + exp(y))) * exp(y) -> z * sigmoid(y - x)
+        exp(X) / row(sum(exp(X), 0)) -> powers(X)[0] / powers(X)[1]
+        exp(X) / sum(exp(X), 0) -> powers(X)[0] / powers(X)[1]
+        exp(X) / sum(exp(X), 1) -> same
+        exp(X) / row(sum(exp(Y), 0)) -> same
+        exp(X - row(u)) / row(sum(exp(X - row(u)), 0)) -> same
+        (row(u) / row(sum(exp(X), 0))) * exp(X) -> (row(u) / powers(X)[1]) * powers(X)[0]
         (y * 2) / 2 -> same
         (exp(x) * y) / exp(z) -> same
         ((exp(x) + exp(y)) * z) / (exp(x) + exp(y)) -> z

@@ -33,7 +33,7 @@ from gpuarray.compiler.ops.shape.shape import (
 from gpuarray.compiler.ops.slicing.lengths import is_of_lengths
 from gpuarray.compiler.ops.slicing.subtensor import Subtensor
 from gpuarray.compiler.ops.variables.basic import MakeVector
-from gpuarray.compiler.rewrites.arithmetic.stability import logsumexp
+from gpuarray.compiler.rewrites.arithmetic.exponentials import logsumexp
 from gpuarray.compiler.rewrites.arrays.subtensor import view
 from gpuarray.compiler.rewrites.engine import engine
 from gpuarray.compiler.rewrites.engine.engine import Fixpoint, Log, RewriteError

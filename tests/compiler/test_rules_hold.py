@@ -142,6 +142,47 @@ def test_a_term_of_a_narrower_dtype_is_multiplied_where_the_sum_is(is_first):
     np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
+# ---- exponents of any size ----
+
+EXPONENTS = np.array([[1000.0, 999, -1000, 0], [-2000, -2001, -2001, -np.inf]])
+SHIFTED = EXPONENTS - EXPONENTS.max(axis=1, keepdims=True)
+LOGS = SHIFTED - np.log(np.exp(SHIFTED).sum(axis=1, keepdims=True))
+
+
+def optimized(output, X):
+    return both([X], output, [EXPONENTS])[1]
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("weight", [1, 3])
+def test_the_gradient_of_a_log_of_summed_exponentials_is_finite(keepdims, weight):
+    X = T.dmatrix("X")
+    logs = T.log(T.exp(X).sum(axis=1, keepdims=keepdims))
+    np.testing.assert_allclose(
+        optimized(logs, X).ravel(), EXPONENTS[:, 0] - LOGS[:, 0], rtol=1e-12
+    )
+    slopes = optimized(T.grad((weight * logs).sum(), X), X)
+    np.testing.assert_allclose(slopes, weight * np.exp(LOGS), rtol=1e-12)
+
+
+def test_a_softmax_as_it_is_written_is_finite():
+    X = T.dmatrix("X")
+    powers = T.exp(X)
+    total = powers.sum(axis=1, keepdims=True)
+    for share in (powers / total, powers / powers.sum(axis=1).dimshuffle(0, "x")):
+        np.testing.assert_allclose(optimized(share, X), np.exp(LOGS), rtol=1e-12)
+        np.testing.assert_allclose(optimized(T.log(share), X), LOGS, rtol=1e-12)
+    np.testing.assert_allclose(optimized(X - T.log(total), X), LOGS, rtol=1e-12)
+
+
+def test_the_gradient_of_a_log_of_two_exponentials_is_finite():
+    x, y, _ = vectors("float64")
+    cost = T.log(T.exp(x) + T.exp(y)).sum()
+    values = [np.array([1e4, -1e4, 800.0]), np.array([1.0, -1e4, 801.0])]
+    _, found = both([x, y], T.grad(cost, x), values)
+    np.testing.assert_allclose(found, [1, 0.5, 1 / (1 + np.e)], rtol=1e-12)
+
+
 # ---- complex numbers ----
 
 z, w = vectors("complex128", "zw")

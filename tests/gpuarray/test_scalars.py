@@ -113,6 +113,22 @@ def test_the_gradient_of_a_choice_goes_to_what_is_chosen_once(name):
     np.testing.assert_array_equal(chosen, y)
 
 
+def test_the_gradient_of_a_log_of_two_powers_is_exact_where_the_sum_rounds():
+    a = np.array([1e20, -1e20, np.inf, 3.0])
+    b = np.array([1e20, -1e20, 1.0, -np.inf])
+    for name in ("logaddexp", "logaddexp2"):
+        row = SCALARS[name]
+        flows = row.gradient(math, np.ones(4), row.reference(a, b), a, b)
+        np.testing.assert_array_equal(flows[0], [0.5, 0.5, 1, 1], name)
+        np.testing.assert_array_equal(flows[1], [0.5, 0.5, 0, 0], name)
+
+
+def test_the_gradient_of_expm1_keeps_its_digits_far_below_zero():
+    x = np.array([-100.0, -20.0])
+    flow = SCALARS["expm1"].gradient(math, np.ones(2), np.expm1(x), x)
+    np.testing.assert_allclose(flow, np.exp(x), rtol=1e-15)
+
+
 def test_the_gradient_of_the_mantissa_is_the_power_of_two():
     x = np.array([0.0, -0.0, 8.0, -3.0, 0.3])
     with np.errstate(all="raise", divide="ignore", invalid="ignore"):

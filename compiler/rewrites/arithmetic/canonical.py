@@ -6,7 +6,7 @@ here changes a value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
@@ -57,21 +57,29 @@ def merge_dimshuffles(node: Apply) -> Variable | None:
     X.T.T -> X
     dimshuffle(dimshuffle(x, "x", 0), 1, 0) -> dimshuffle(x, 0, "x")
     dimshuffle(dimshuffle(x, "x", 0), 1) -> x
+    dimshuffle(dimshuffle(x, "x", 0) * 2.0, "x", 1) -> dimshuffle(x, "x", 0) * 2.0
     """
     op, (x,) = node.op, node.inputs
     assert isinstance(op, DimShuffle)
-    if op.new_order == tuple(range(x.type.ndim)):
+    if _stays(op.new_order, x.type.ndim):
         return x
     owner = x.owner
     if owner is None or not isinstance(owner.op, DimShuffle):
         return None
     inner, order = owner.inputs[0], owner.op.new_order
     merged = [axis if isinstance(axis, str) else order[axis] for axis in op.new_order]
-    if merged == list(range(inner.type.ndim)):
+    if _stays(merged, inner.type.ndim):
         return inner
     out = type(op)(inner.type.broadcastable, merged)(inner)
     assert isinstance(out, Variable)
     return out
+
+
+def _stays(order: Sequence[int | str], ndim: int) -> bool:
+    """True if each axis keeps its place, or is dropped for a new one there."""
+    return len(order) == ndim and all(
+        axis in (place, "x") for place, axis in enumerate(order)
+    )
 
 
 @rewrite(phase="specialize", ops=[DimShuffle])

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.ops.nnet.nnet import Softmax
+from gpuarray.compiler.rewrites.arithmetic.exponentials import sum_of_exponentials
 from gpuarray.compiler.rewrites.engine.patterns import (
     argument,
     call,
@@ -201,7 +202,8 @@ def _is_positive_itself(variable: Variable) -> bool:
 def pair_exponentials(tree: Tree) -> bool:
     """Merge exponentials into sigmoids; return whether there were any.
 
-    ``/ (1 + exp(u))`` is ``* sigmoid(-u)``; ``exp(u) * sigmoid(-u)`` is ``sigmoid(u)``.
+    ``/ (1 + exp(u))`` is ``* sigmoid(-u)``; ``exp(u) * sigmoid(-u)`` is ``sigmoid(u)``;
+    ``exp(u) / (exp(u) + exp(v))`` is ``sigmoid(u - v)``.
     """
     is_changed = False
     for part in factors_of(tree):
@@ -212,8 +214,9 @@ def pair_exponentials(tree: Tree) -> bool:
             part.variable = call("sigmoid", turned(inner))
             part.is_over = not part.is_over
             is_changed = True
-    while _merge_one_pair(factors_of(tree)):
-        is_changed = True
+    for merge in (_merge_one_pair, _merge_share_of_two):
+        while merge(factors_of(tree)):
+            is_changed = True
     return is_changed
 
 
@@ -233,8 +236,45 @@ def _merge_one_pair(factors: Sequence[TreeNode]) -> bool:
     return False
 
 
+def _merge_share_of_two(factors: Sequence[TreeNode]) -> bool:
+    """Merge one exponential with a sum of two below; return whether there was one."""
+    for part in factors:
+        if part.is_above or part.variable is None:
+            continue
+        terms = match(part.variable, "add") or ()
+        exponents = [argument(term, "exp") for term in terms]
+        for power in factors:
+            found = _argument(power, "exp") if power.is_above else None
+            for one, other in zip(exponents, reversed(exponents), strict=True):
+                if one is None or other is None or found is None:
+                    continue
+                if same(one, found) and one.type == other.type:
+                    power.variable = call("sigmoid", call("sub", one, other))
+                    part.variable = None
+                    return True
+    return False
+
+
 def _argument(part: TreeNode, row: str) -> Variable | None:
     return None if part.variable is None else argument(part.variable, row)
+
+
+def shift_shares(tree: Tree) -> bool:
+    """Take the largest exponent out of ``exp(x) / sum(exp(x))``; return whether."""
+    is_changed = False
+    for part in factors_of(tree):
+        if part.is_above or part.variable is None:
+            continue
+        total = sum_of_exponentials(part.variable)
+        if total is None or not total.is_kept or total.is_shifted():
+            continue
+        for power in factors_of(tree):
+            exponent = _argument(power, "exp") if power.is_above else None
+            if exponent is not None and same(exponent, total.exponents):
+                power.variable, part.variable = total.shifted()
+                is_changed = True
+                break
+    return is_changed
 
 
 def cancel_factors(tree: Tree) -> bool:

@@ -7,16 +7,21 @@ numbers: for complex ones some lead to another branch. `products.py` is about pr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from gpuarray.compiler.graph.core import Apply, Variable
-from gpuarray.compiler.ops.reduce.reduce import Reduce, keep_dims
+from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle
+from gpuarray.compiler.rewrites.arithmetic.exponentials import (
+    logsumexp,
+    puts_back,
+    sum_of_exponentials,
+)
 from gpuarray.compiler.rewrites.arithmetic.products import (
     cancel_factors,
     distribute,
+    factors_of,
     pair_exponentials,
     product_of,
     rebuild,
+    shift_shares,
 )
 from gpuarray.compiler.rewrites.engine.engine import rewrite
 from gpuarray.compiler.rewrites.engine.patterns import (
@@ -25,7 +30,6 @@ from gpuarray.compiler.rewrites.engine.patterns import (
     is_constant,
     is_float,
     match,
-    number,
     same,
     turned,
     with_constant,
@@ -173,19 +177,21 @@ def root_of_square(node: Apply) -> Variable | None:
 
 @rewrite(phase="stabilize", ops=["mul", "true_div"], kinds="f")
 def simplify_product(node: Apply) -> Variable | None:
-    """Merge exponentials with sigmoids, and cancel positive factors above and below.
+    """Merge exponentials with sigmoids and sums; cancel positive factors.
 
     exp(x) * sigmoid(-x) -> sigmoid(x)
     exp(-x) * sigmoid(x) -> sigmoid(-x)
     (y * exp(x)) / (1 + exp(x)) -> y * sigmoid(x)
     y / (1 + exp(x)) -> y * sigmoid(-x)
+    (y * exp(x)) / (exp(x) + exp(z)) -> y * sigmoid(x - z)
     (y * sigmoid(x)) / sigmoid(x) -> y   # but at x = nan
     (y * exp(x)) / exp(x) -> y   # but at x = nan
     (x * y) / x -> (x * y) / x   # zero, infinity or nan where x is: not the same number
     """
     out = node.outputs[0]
     product = product_of(out)
-    if product is None or not pair_exponentials(product) | cancel_factors(product):
+    changes = (pair_exponentials, shift_shares, cancel_factors)
+    if product is None or not any([change(product) for change in changes]):
         return None
     result = rebuild(product, out)
     return result if result.type == out.type else None
@@ -211,33 +217,50 @@ def log_of_sum_of_exponentials(node: Apply) -> Variable | None:
     A sum that is shifted by one value along the axes stays.
 
     log(sum(exp(X), 1)) -> logsumexp(X, 1)
+    log(col(sum(exp(X), 1))) -> col(logsumexp(X, 1))
     log(sum(exp(X - row(u)), 0)) -> log(sum(exp(X - row(u)), 0))
     log(sum(exp(-(X + row(u))), 0)) -> log(sum(exp(-(X + row(u))), 0))
     """
-    owner = node.inputs[0].owner
-    if owner is None or not isinstance(owner.op, Reduce) or owner.op.monoid != "add":
+    total = sum_of_exponentials(node.inputs[0])
+    if total is None or total.is_shifted():
         return None
-    x = argument(owner.inputs[0], "exp")
-    if x is None or x.type.dtype != node.outputs[0].type.dtype:
+    result = logsumexp(total.exponents, total.op.axes)
+    return total.kept(result) if total.is_kept else result
+
+
+@rewrite(phase="stabilize", ops=["log"], kinds="f")
+def log_of_share(node: Apply) -> Variable | None:
+    """Subtract the logarithm of a sum of exponentials: the quotient may underflow.
+
+    log(exp(X) / col(sum(exp(X), 1))) -> X - log(col(sum(exp(X), 1)))
+    """
+    args = match(node.inputs[0], "true_div")
+    total = None if args is None else sum_of_exponentials(args[1])
+    if args is None or total is None or not total.is_kept:
         return None
-    if is_shifted(x, owner.op.axes):
+    exponent = argument(args[0], "exp")
+    if exponent is None or not same(exponent, total.exponents):
         return None
-    return logsumexp(x, owner.op.axes)
+    return call("sub", exponent, call("log", args[1]))
 
 
-def is_shifted(x: Variable, axes: Sequence[int]) -> bool:
-    """True if ``x`` is ``y - u`` or ``-(y + u)``, with one ``u`` along the axes."""
-    shift, negated_sum = match(x, "sub"), argument(x, "neg")
-    shifts = list(shift[1:]) if shift is not None else []
-    if negated_sum is not None:
-        shifts += match(negated_sum, "add") or ()
-    return any(all(shift_by.type.broadcastable[i] for i in axes) for shift_by in shifts)
+@rewrite(phase="stabilize", ops=[DimShuffle])
+def expand_before_dividing(node: Apply) -> Variable | None:
+    """Put the axes of exponentials back before a division by their sum.
 
+    The gradient of a logarithm of the sum then has both in one product.
 
-def logsumexp(x: Variable, axes: Sequence[int]) -> Variable:
-    """Return the log of the sum of exponentials over axes, for values of any size."""
-    largest = Reduce("maximum", axes, of_none=True)(x)
-    pivot = call("where", call("isfinite", largest), largest, number(0, largest))
-    shifted = call("exp", call("sub", x, keep_dims(pivot, axes, x.type.ndim)))
-    total = Reduce("add", axes)(shifted)
-    return call("add", call("log", total), pivot)
+    col(u / sum(exp(X), 1)) -> col(u) / col(sum(exp(X), 1))
+    col(u * v / sum(exp(X), 1)) -> col(u * v) / col(sum(exp(X), 1))
+    row(u / sum(exp(X), 1)) -> row(u / sum(exp(X), 1))
+    """
+    op, (value,) = node.op, node.inputs
+    assert isinstance(op, DimShuffle)
+    product = product_of(value)
+    if product is None or value.owner is None or not product[0].operands:
+        return None
+    below = [part.variable for part in factors_of(product) if not part.is_above]
+    if not any(puts_back(op.new_order, total) for total in below if total is not None):
+        return None
+    operands = [dimshuffle(operand, *op.new_order) for operand in value.owner.inputs]
+    return value.owner.op.make_node(*operands).out

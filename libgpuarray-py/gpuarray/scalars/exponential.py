@@ -36,7 +36,7 @@ def exp2(m, g, y, x):
 @float_function("expm1", np.expm1, undone_by="log1p", example=([0.0, 1e-10],))
 def expm1(m, g, y, x):
     """``exp(x) - 1``, exact near 0."""
-    return g * (y + 1)
+    return g * m.exp(x)
 
 
 @float_function(
@@ -103,7 +103,7 @@ GA_INLINE {t} ga_logaddexp({t} a, {t} b) {
 )
 def logaddexp(m, g, y, a, b):
     """``log(exp(a) + exp(b))``, without overflow in between."""
-    return g * m.exp(a - y), g * m.exp(b - y)
+    return g * m.sigmoid(a - b), g * m.sigmoid(b - a)
 
 
 LOGADDEXP2 = """
@@ -128,7 +128,8 @@ GA_INLINE {t} ga_logaddexp2({t} a, {t} b) {
 )
 def logaddexp2(m, g, y, a, b):
     """``log2(2**a + 2**b)``, without overflow in between."""
-    return g * m.exp2(a - y), g * m.exp2(b - y)
+    difference = (a - b) * math.log(2)
+    return g * m.sigmoid(difference), g * m.sigmoid(-difference)
 
 
 def _xlogx(x):
