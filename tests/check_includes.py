@@ -56,8 +56,8 @@ def allowed(folder: str, kind: str, target: str) -> bool:
     """Whether a file of a folder may include ``target``."""
     if kind == "<":
         return "/" not in target or target.split("/")[0] in ("gpuarray", "sys")
-    if target.endswith(".inc"):
-        return True
+    if target.endswith(".inc") or (target.endswith(".cl.h") and "/" not in target):
+        return True  # a text that the build embeds, or a part of one beside it
     head, *rest = target.split("/")
     if folder in VENDORS:
         return (

@@ -124,6 +124,16 @@ static void build_options(char *out, size_t size, const ga_opencl_api *api,
            optimizes() ? "" : " -cl-opt-disable");
 }
 
+/* What compilers read before each program although no text of the library uses it: PoCL
+ * 18,000 lines of builtins, of which builtins.cl.h declares what is needed, Intel's
+ * 1,800 of subgroups. By the macros that guard these headers; where a version has
+ * others, the headers are read. */
+static const char *skipping_headers(bool is_pocl, bool is_intel) {
+  return is_pocl    ? " -D_OPENCL_H_ -DGA_DECLARES_BUILTINS"
+         : is_intel ? " -D_OPENCL_CTH_"
+                    : NULL;
+}
+
 static void describe_limits(ga_device_info *out, const ga_opencl_api *api,
                             cl_device_id id) {
   out->total_memory = ga__opencl_device_number(api, id, CL_DEVICE_GLOBAL_MEM_SIZE);
@@ -234,6 +244,7 @@ static int open_device(void **device, ga_device_info *info,
       info->is_cpu && info->warp > 1; /* Intel's; PoCL keeps less of compiled sources */
   d->stores_sources =
       info->is_cpu && strcmp(found->name, "Portable Computing Language") == 0;
+  d->skipping = skipping_headers(d->stores_sources, d->reloads);
   d->shares_memory = shares_memory(d->api, d->id, info->is_cpu);
   build_options(d->options, sizeof d->options, d->api, d->id, info->warp);
   int status = take_context(d, borrowed);

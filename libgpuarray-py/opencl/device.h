@@ -27,7 +27,8 @@ typedef struct ga_opencl_device {
   cl_device_id id;
   cl_context context;
   cl_command_queue queue;
-  char options[128]; /* of every build */
+  char options[128];    /* of every build */
+  const char *skipping; /* options more by which a build skips the runtime's header */
   bool is_gpu, is_discrete;
   /* Replaces a compiled program by one from its binary: the runtime keeps some 3 MB of
    * each that it compiled, and a sixth of that of one from a binary. */

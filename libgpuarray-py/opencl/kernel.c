@@ -1,6 +1,8 @@
 /* OpenCL programs, kernels and launches. */
+#define _GNU_SOURCE
 #include "opencl/kernel.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,8 +68,23 @@ static void add_log(ga_strbuf *log, const ga_opencl_device *d, cl_program progra
   ga__free(text);
 }
 
-static cl_int build(const ga_opencl_device *d, cl_program program) {
-  return d->api->clBuildProgram(program, 1, &d->id, d->options, NULL, NULL);
+static cl_int build(const ga_opencl_device *d, cl_program program,
+                    const char *options) {
+  return d->api->clBuildProgram(program, 1, &d->id, options, NULL, NULL);
+}
+
+/* Builds a text of the library, known by KERNEL_BEGIN, without the runtime's header, or
+ * with it if that fails, as an expression may call any builtin. */
+static cl_int build_source(const ga_opencl_device *d, cl_program program,
+                           const char *source, size_t size) {
+  static const char mark[] = "KERNEL_BEGIN;";
+  char options[sizeof d->options + 64];
+  if (d->skipping && memmem(source, size, mark, sizeof mark - 1)) {
+    snprintf(options, sizeof options, "%s%s", d->options, d->skipping);
+    if (build(d, program, options) == CL_SUCCESS)
+      return CL_SUCCESS;
+  }
+  return build(d, program, d->options);
 }
 
 /* The source, without its terminator. */
@@ -134,7 +151,10 @@ int ga__opencl_load_program(void **program, void *device, const void *bytes,
   ga_opencl_device *d = device;
   cl_int code = CL_SUCCESS;
   cl_program built = stored_program(d, bytes, size, &code);
-  if (built && code == CL_SUCCESS && (code = build(d, built)) == CL_SUCCESS) {
+  if (built && code == CL_SUCCESS)
+    code = d->stores_sources ? build_source(d, built, bytes, size)
+                             : build(d, built, d->options);
+  if (built && code == CL_SUCCESS) {
     *program = built;
     return GA_NO_ERROR;
   }
@@ -170,7 +190,7 @@ int ga__opencl_compile(void **program, void *device, const char *source,
       d->api->clCreateProgramWithSource(d->context, 1, &source, NULL, &code);
   if (built == NULL)
     return ga__opencl_fail(code, "clCreateProgramWithSource");
-  code = build(d, built);
+  code = build_source(d, built, source, strlen(source));
   if (code == CL_SUCCESS) {
     *program = d->reloads ? reload(d, built) : built;
     return GA_NO_ERROR;

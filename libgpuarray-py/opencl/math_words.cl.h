@@ -34,6 +34,7 @@ GA_NARROWED(atan)
   given(float2, name) given(float3, name) given(float4, name) given(float8, name)      \
       given(float16, name) given(double2, name) given(double3, name)                   \
           given(double4, name) given(double8, name) given(double16, name)
+#ifndef GA_DECLARES_BUILTINS
 GA_VECTORS(GA_GIVEN, exp)
 GA_VECTORS(GA_GIVEN, exp2)
 GA_VECTORS(GA_GIVEN, expm1)
@@ -57,6 +58,7 @@ GA_VECTORS(GA_GIVEN, tan)
 GA_VECTORS(GA_GIVEN_2, atan2)
 GA_VECTORS(GA_GIVEN_2, pow)
 GA_VECTORS(GA_GIVEN_2, hypot)
+#endif
 GA_GIVEN(double, sin)
 GA_GIVEN(double, cos)
 GA_GIVEN(double, tan)

@@ -6,6 +6,7 @@
 #ifdef cl_khr_int64_base_atomics
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
 #endif
+#include "builtins.cl.h"
 
 /* Marks of a source for the library: see gpuarray/kernel.h. */
 #define GA_SELF_CONTAINED

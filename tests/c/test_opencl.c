@@ -747,6 +747,59 @@ static void test_kernels_that_are_not_optimised(void) {
   free(before);
 }
 
+static any_function *real_build;
+static int builds;
+static char built_with[256];
+
+static cl_int counted_build(cl_program made, cl_uint n, const cl_device_id *devices,
+                            const char *options,
+                            void (*notify)(cl_program program, void *data),
+                            void *data) {
+  builds++;
+  snprintf(built_with, sizeof built_with, "%s", options);
+  return ((__typeof__(&counted_build))real_build)(made, n, devices, options, notify,
+                                                  data);
+}
+
+/* How often a kernel that computes `expression` is built; with a text of before, one of
+ * the library. */
+static int builds_of(gpucontext *ctx, const char *before, const char *expression) {
+  void *made = NULL;
+  ga_strbuf text = {0}, log = {0};
+  ga__strbuf_add(&text, ctx->backend->prelude);
+  ga__strbuf_addf(
+      &text, "\n#line 1\nKERNEL void f(GLOBAL_MEM float *x) {\n  %s x[0] = %s;\n}\n",
+      before, expression);
+  builds = 0;
+  CHECK_OK(ctx->backend->compile(&made, ctx->device, text.text, &log));
+  if (made)
+    ctx->backend->unload(ctx->device, made);
+  ga__strbuf_clear(&text);
+  ga__strbuf_clear(&log);
+  return builds;
+}
+
+/* The library's texts are built without the header of a runtime that has a long one;
+ * what needs it gets it. */
+static void test_headers_that_are_skipped(gpucontext *ctx) {
+  const ga_opencl_device *d = device_of(ctx);
+  const entry *build = find("clBuildProgram");
+  const int reloads = d->reloads;
+  real_build = replace(build->place, (any_function *)counted_build);
+  CHECK(builds_of(ctx, "", "exp(x[1])") == 1 + reloads);
+  CHECK(strcmp(built_with, d->options) == 0);
+  CHECK(builds_of(ctx, "KERNEL_BEGIN;", "exp(x[1]) + max(3, (int)x[2])") ==
+        1 + reloads);
+  const size_t length = strlen(d->options);
+  if (d->skipping && !reloads) /* Intel's ends with the build of the binary */
+    CHECK(strncmp(built_with, d->options, length) == 0 &&
+          strcmp(built_with + length, d->skipping) == 0);
+  CHECK(builds_of(ctx, "KERNEL_BEGIN;", "native_exp(x[1])") ==
+        1 + reloads + d->stores_sources);
+  CHECK(strcmp(built_with, d->options) == 0);
+  replace(build->place, real_build);
+}
+
 int main(int argc, char **argv) {
   (void)argc;
   setenv("GPUARRAY_CACHE_DIR", "", 1);
@@ -758,6 +811,7 @@ int main(int argc, char **argv) {
   memcpy(&api, &device_of(ctx)->api, sizeof api);
   test_wrong_places();
   test_places_of_a_log(ctx);
+  test_headers_that_are_skipped(ctx);
   test_kernels_that_are_not_optimised();
   test_contexts_that_are_not_adopted();
   test_what_is_not_ours(ctx);
