@@ -7,6 +7,7 @@ from contextlib import ExitStack
 
 from gpuarray._core.context import Context
 from gpuarray._core.opening import context
+from gpuarray._interop.pickling import unpickles_at_default
 from gpuarray.compiler.config import FOLLOWERS, config, context_map
 from gpuarray.compiler.errors import (
     ContextNotDefined,
@@ -121,10 +122,13 @@ FOLLOWERS.append(follow_blocking)
 
 
 def context_or_default(name: str) -> Context:
-    """Return a context by name, the default one on a machine without it.
+    """Return the context of a pickled function that was on one of this name.
 
-    Raises DeviceNotFound if there is neither.
+    It is the default one on a machine without it, and in a process that has one device
+    for all. Raises DeviceNotFound if there is neither.
     """
+    if unpickles_at_default():
+        return get_context()
     try:
         return context(name)
     except GpuArrayError:

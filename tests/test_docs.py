@@ -21,6 +21,7 @@ from gpuarray.compiler import config
 ROOT = Path(__file__).resolve().parent.parent
 OPTIONS = doctest.ELLIPSIS
 INSIDE = (
+    "_dask",  # imports Dask
     "_gpuarray",
     "compiler",
     "libgpuarray",

@@ -138,6 +138,7 @@ ELSEWHERE = {
     "gpuarray.collectives.GpuCommCliqueId": "NCCL",
     "gpuarray.distributed.Communicator.recv": "another process",
     "gpuarray.distributed.Communicator.send": "another process",
+    "gpuarray.distributed.one_device_per_worker": "a Dask cluster",
     "gpuarray.distributed.run_on_dask": "a Dask cluster",
     "gpuarray.distributed.run_on_ray": "Ray",
     "gpuarray.gpuarray.cl_wrap_ctx": "a cl_context of another library",

@@ -203,6 +203,7 @@ from gpuarray._manipulation.shaping import (
     reshape as reshape,
     rollaxis as rollaxis,
     rot90 as rot90,
+    sliding_window_view as sliding_window_view,
     squeeze as squeeze,
     swapaxes as swapaxes,
     trace as trace,

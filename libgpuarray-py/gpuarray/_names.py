@@ -52,7 +52,8 @@ _PLACES = {
     "_manipulation.shaping": """
         atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_shapes broadcast_to
         diagonal expand_dims flip fliplr flipud matrix_transpose moveaxis permute_dims
-        ravel reshape rollaxis rot90 squeeze swapaxes trace transpose
+        ravel reshape rollaxis rot90 sliding_window_view squeeze swapaxes trace
+        transpose
     """,
     "_manipulation.splitting": "array_split dsplit hsplit split unstack vsplit",
     "_manipulation.take_put": """

@@ -13,7 +13,11 @@ from __future__ import annotations
 from gpuarray._checkpoints.loading import load_checkpoint
 from gpuarray._checkpoints.saving import save_checkpoint
 from gpuarray._checkpoints.state import Checkpoint, Shard
-from gpuarray._distributed.clusters import run_on_dask, run_on_ray
+from gpuarray._distributed.clusters import (
+    one_device_per_worker,
+    run_on_dask,
+    run_on_ray,
+)
 from gpuarray._distributed.communicator import Communicator
 from gpuarray._distributed.opening import init
 from gpuarray.errors import DistributedError
@@ -25,6 +29,7 @@ __all__ = [
     "Shard",
     "init",
     "load_checkpoint",
+    "one_device_per_worker",
     "run_on_dask",
     "run_on_ray",
     "save_checkpoint",

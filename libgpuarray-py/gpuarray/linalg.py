@@ -23,6 +23,7 @@ from gpuarray._linalg.decompositions import (
     qr as qr,
     slogdet as slogdet,
     solve as solve,
+    solve_triangular as solve_triangular,
     svd as svd,
     svdvals as svdvals,
 )

@@ -67,6 +67,7 @@ class Generator(Choosing, Continuous, Discrete, Multivariate):
         key, own = key_of(seed)
         self._context = find_context(context)
         self._spawned = 0
+        self._sequence = seed if isinstance(seed, np.random.SeedSequence) else None
         self._state = ffi.new("gpurandom *")
         lib.gpurandom_init(self._state, key, (own + word(stream, "stream")) % WORD)
 
@@ -148,8 +149,22 @@ class BitGenerator:
 
     __slots__ = ("_generator",)
 
-    def __init__(self, generator: Generator) -> None:
-        self._generator = generator
+    def __init__(self, seed: Seed | Generator = None) -> None:
+        """``seed``: see ``default_rng``; of a generator, its source."""
+        self._generator = default_rng(seed)
+
+    @property
+    def seed_seq(self) -> np.random.SeedSequence:
+        """The sequence of seeds whose children Dask gives its chunks."""
+        generator = self._generator
+        if generator._sequence is None:
+            generator._sequence = np.random.SeedSequence(generator.state[:2])
+        return generator._sequence
+
+    _seed_seq = seed_seq  # the name that Dask looks for
+
+    def __reduce__(self) -> Any:
+        return BitGenerator, (self._generator,)
 
     @property
     def state(self) -> dict[str, Any]:
@@ -227,13 +242,14 @@ def _count(number: Any, operation: str, name: str) -> int:
 
 
 def default_rng(
-    seed: Seed | Generator = None, context: Context | str | None = None
+    seed: Seed | Generator | BitGenerator = None,
+    context: Context | str | None = None,
 ) -> Generator:
     """Return a generator; the same seed gives the same numbers on every device.
 
     ``seed`` is an integer from 0 on, a sequence of them or a
     ``numpy.random.SeedSequence`` (BadValue for others); None: one from the system. A
-    generator is returned as it is.
+    generator is returned as it is, of a bit generator its own.
 
     >>> rng = gpuarray.random.default_rng(1)
     >>> print(rng.random(3))
@@ -241,4 +257,6 @@ def default_rng(
     """
     if isinstance(seed, Generator):
         return seed
+    if isinstance(seed, BitGenerator):
+        return seed._generator
     return Generator(seed, context)

@@ -136,6 +136,17 @@ def test_solve(context, dtype, a, b):
     assert_same(got, np.linalg.solve(left, right), rtol=CLOSE[dtype])
 
 
+@pytest.mark.parametrize("lower", [False, True])
+def test_solve_triangular(context, lower):
+    left, right = matrices((3, 6, 6), "float32"), values("float32", (6, 2), seed=1)
+    triangle = np.tril(left) if lower else np.triu(left)
+    for b in (right, right[:, 0]):
+        a = left if b.ndim > 1 else left[0]
+        expected = np.linalg.solve(triangle if b.ndim > 1 else triangle[0], b)
+        got = linalg.solve_triangular(put(a, context), put(b, context), lower)
+        assert_same(got, expected, rtol=CLOSE["float32"])
+
+
 @pytest.mark.parametrize("mode", ["reduced", "complete", "r"])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 from gpuarray.errors import TooLarge
 from judge import assert_same
 from layouts import LAYOUTS, pair, values
+from numpy.lib.stride_tricks import sliding_window_view
 
 THREE_AXES = ("c_order", "fortran_order", "permuted", "step", "negative_step", "empty")
 
@@ -49,7 +50,13 @@ VIEWS = {
     "split": lambda m, a: m.array_split(a, 3, axis=2)[1],
     "delete": lambda m, a: m.delete(a, [0], axis=0) if a.size else a,
     "pad": lambda m, a: m.pad(a, ((1, 2), (0, 3), (2, 0))),
+    "windows": lambda m, a: windows_of(m)(a, (2, 3), (-1, 0)) if a.size else a,
 }
+
+
+def windows_of(module):
+    """Return its ``sliding_window_view``, which NumPy has elsewhere."""
+    return getattr(module, "sliding_window_view", sliding_window_view)
 
 
 @pytest.mark.parametrize("layout", THREE_AXES)
@@ -265,6 +272,9 @@ def test_diagonals_are_views(context):
         (lambda a: gpuarray.expand_dims(a, (0, 0)), ValueError),
         (lambda a: gpuarray.broadcast_to(a, (3, 3)), ValueError),
         (lambda a: gpuarray.broadcast_shapes((2,), (3,)), ValueError),
+        (lambda a: sliding_window_view(a, 4, 1), ValueError),
+        (lambda a: sliding_window_view(a, 2), ValueError),
+        (lambda a: sliding_window_view(a, (1, 1))[...].fill(0), ValueError),
         (lambda a: gpuarray.diagonal(a[0]), ValueError),
         (lambda a: gpuarray.diagonal(a, 0, 1, 1), ValueError),
         (lambda a: gpuarray.repeat(a, [1, 2, 3], axis=0), ValueError),

@@ -161,6 +161,25 @@ def run_on_dask(
     return results
 
 
+def one_device_per_worker(
+    client: Any, devices: Sequence[str] | None = None
+) -> dict[str, str]:
+    """Give each worker of a Dask cluster one device; return their names by address.
+
+    Arrays that reach a worker are put on its device, whatever device they were on, and
+    so are those that Dask creates there; those that come to this process go to its
+    default context. ``devices`` are names, which the workers of a machine take in turn;
+    None: GPUARRAY_DEVICE, else all CUDA devices, else the first OpenCL device. Workers
+    that start later take theirs, too::
+
+        with Client(LocalCluster(n_workers=2, threads_per_worker=1)) as client:
+            gpuarray.distributed.one_device_per_worker(client)
+    """
+    from gpuarray._dask import workers  # which needs Dask
+
+    return workers.take_devices(client, devices)
+
+
 def _in_place(
     place: TaskPlace, function: Callable[..., Any], args: Any, kwargs: Any
 ) -> Any:

@@ -29,6 +29,7 @@ from gpuarray._distributed.member import LoneMember, Member
 from gpuarray._distributed.mpi import Messages
 from gpuarray._distributed.nccl import NcclEngine
 from gpuarray._distributed.transport import Sockets, Transport
+from gpuarray._interop import pickling
 from gpuarray.config import settings
 from gpuarray.errors import BadArgument, BadValue, DistributedError
 
@@ -61,10 +62,10 @@ def init(
     default it is the first that has left its marks, in the order Dask, Ray, torchrun,
     MPI, Slurm; the communicator's repr says which. All ranks wait here for each other.
 
-    The context is ``context``, else GPUARRAY_DEVICE, else the CUDA device of the number
-    that the process has on its machine, else the first OpenCL device. ``timeout`` is in
-    seconds: a call that waits longer for another rank raises DistributedError on every
-    rank.
+    The context is ``context``, else GPUARRAY_DEVICE, else on Dask that which
+    ``one_device_per_worker`` gave, else the CUDA device of the number that the process
+    has on its machine, else the first OpenCL device. ``timeout`` is in seconds: a call
+    that waits longer for another rank raises DistributedError on every rank.
 
     >>> comm = gpuarray.distributed.init("null", by="none")
     >>> comm
@@ -75,7 +76,7 @@ def init(
         raise BadValue(f"init: got timeout {timeout}, expected seconds, more than 0")
     launcher = _find(by, timeout)
     try:
-        chosen = open_context(context or _device(launcher.local_rank))
+        chosen = open_context(context or _device(launcher))
         return _join(launcher, chosen, timeout)
     except OSError as error:
         raise DistributedError(
@@ -98,13 +99,14 @@ def _find(by: str | None, timeout: float) -> Launcher:
     return LAUNCHERS[name][1](os.environ, str(next(_numbers)), timeout)
 
 
-def _device(local_rank: int) -> str | None:
+def _device(launcher: Launcher) -> str | None:
     """Return the name of a process's device; None: the default."""
-    if settings().device:
+    has_one = launcher.name == "Dask" and pickling.unpickles_at_default()
+    if settings().device or has_one:
         return None
     cuda = device_names("cuda")[0]
     if cuda:
-        return f"cuda{local_rank % len(cuda)}"
+        return f"cuda{launcher.local_rank % len(cuda)}"
     return next(iter(device_names("opencl")[0]), None)
 
 

@@ -35,15 +35,31 @@ def restore(cls: type[BaseArray], host: npt.NDArray[Any], name: str) -> BaseArra
     return cls.from_host(host, place(name))
 
 
+def unpickle_at_default(chosen: bool) -> None:
+    """Have this process put unpickled objects on its default context, or by name."""
+    _at_default[:] = [chosen]
+
+
+def unpickles_at_default() -> bool:
+    """Return True if ``unpickle_at_default`` says so."""
+    return _at_default[0]
+
+
+_at_default = [False]
+
+
 def place(name: str) -> Context:
     """Return the context for a pickled object of the context of this name.
 
-    It is that of the innermost ``with context:``, if there is one; else the one by
-    name; else, on a machine without that, the default one.
+    It is that of the innermost ``with context:``, if there is one; else the default one
+    in a process that has one device for all; else the one by name; else, on a machine
+    without that, the default one.
     """
     inner = current_context()
     if inner is not None:
         return inner
+    if unpickles_at_default():
+        return context(None)
     try:
         return context(name)
     except GpuArrayError as error:

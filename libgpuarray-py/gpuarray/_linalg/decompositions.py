@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -272,24 +273,55 @@ def solve(a: Any, b: Any) -> Any:
     >>> print(gpuarray.linalg.solve(a, gpuarray.asarray([2.0, 2.0])))
     [1.  0.5]
     """
-    a, b = require_all("solve", a, b)
-    a = as_matrices("solve", a, square=True)
-    b = as_floats("solve", b)
+    return _solve("solve", a, b, solvers.solve, lambda a, b: on_host("solve", a, b))
+
+
+def solve_triangular(a: Any, b: Any, lower: bool = False) -> Any:
+    """As ``solve``, for the upper or ``lower`` triangle: the other one is not read.
+
+    Where the vendor has a library, a zero on the diagonal gives infinities and nan;
+    elsewhere LinAlgError.
+
+    >>> a = gpuarray.asarray([[2.0, 9.0], [1.0, 4.0]])
+    >>> print(gpuarray.linalg.solve_triangular(a, gpuarray.ones(2), lower=True))
+    [0.5   0.125]
+    """
+
+    def by_host(a: Any, b: Any) -> Any:
+        return on_host("solve", solvers.triangle(a, not lower), b)
+
+    def by_library(a: Any, b: Any) -> Any:
+        return solvers.solve_triangular(a, b, lower)
+
+    return _solve("solve_triangular", a, b, by_library, by_host)
+
+
+def _solve(
+    operation: str,
+    a: Any,
+    b: Any,
+    by_library: Callable[[Any, Any], Any],
+    by_host: Callable[[Any, Any], Any],
+) -> Any:
+    """Return the solution for operands of one dtype, which are checked here."""
+    a, b = require_all(operation, a, b)
+    a = as_matrices(operation, a, square=True)
+    b = as_floats(operation, b)
     dtype = np.result_type(a.dtype, b.dtype)
     a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
     is_vector = b.ndim == 1
     if b.ndim == 0:
-        raise LinAlgError("solve: b is 0-d, expected a vector or matrices")
+        raise LinAlgError(f"{operation}: b is 0-d, expected a vector or matrices")
     right = b[:, None] if is_vector else b
     if right.shape[-2] != a.shape[-1]:
         raise BadValue(
-            f"solve: {a.shape[-1]} unknowns, but b has shape {b.shape}; expected as "
-            "many rows"
+            f"{operation}: {a.shape[-1]} unknowns, but b has shape {b.shape}; expected "
+            "as many rows"
         )
     if not factorizes(a.context):
-        return on_host("solve", a, b)
+        return by_host(a, b)
     batch = np.broadcast_shapes(a.shape[:-2], right.shape[:-2])
-    x = solvers.solve(
+    x = by_library(
         a.broadcast_to((*batch, *a.shape[-2:])),
         right.broadcast_to((*batch, *right.shape[-2:])),
     )

@@ -148,6 +148,22 @@ def solve(a: Any, b: Any) -> Any:
     return x
 
 
+def solve_triangular(a: Any, b: Any, lower: bool) -> Any:
+    """Return the solution for a triangle of ``a``, stacks of one shape.
+
+    It is its own factor U: a lower one is read by rows as the transposed system's.
+    """
+    factor = triangle(a, not lower)
+    factors = turned(factor.copy("C")) if lower else columns(factor)
+    n = a.shape[-1]
+    pivots = _new(a, (*a.shape[:-2], n), _LONG)
+    pivots[...] = arange(1, n + 1, context=a.context)
+    x = columns(b)
+    how = lib.cb_trans if lower else lib.cb_no_trans
+    _call("solve_triangular", lib.GpuArray_lu_solve, how, factors, pivots, x)
+    return x
+
+
 def inverse(a: Any) -> Any:
     """Return the inverses, in C order."""
     factors, pivots = lu(a)

@@ -282,6 +282,43 @@ def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
     return tuple(a if a.shape == shape else a.broadcast_to(shape) for a in arrays)
 
 
+def sliding_window_view(
+    x: Any,
+    window_shape: int | Sequence[int],
+    axis: int | Sequence[int] | None = None,
+) -> Any:
+    """Return a read-only view of each window along ``axis`` (None: all axes).
+
+    The windows' axes are the last; nothing is copied. Raises BadValue if a window is
+    longer than its axis.
+
+    >>> print(gpuarray.sliding_window_view(gpuarray.arange(5), 3).sum(axis=-1))
+    [3 6 9]
+    """
+    operation = "sliding_window_view"
+    source = require(x, operation)
+    lengths = as_shape(window_shape, operation)
+    every = tuple(range(source.ndim))
+    axes = every if axis is None else axis if isinstance(axis, Sequence) else (axis,)
+    axes = tuple(axis_number(one, source.ndim, operation) for one in axes)
+    if len(axes) != len(lengths):
+        raise BadValue(
+            f"{operation}: windows of {lengths} for the axes {axes}, expected a length "
+            "for each"
+        )
+    shape = list(source.shape)
+    for one, length in zip(axes, lengths, strict=True):
+        if not 0 <= length <= shape[one]:
+            raise BadValue(
+                f"{operation}: windows of {lengths} do not fit {source.shape} along "
+                f"the axes {axes}"
+            )
+        shape[one] -= length - 1
+    strides = (*source.strides, *(source.strides[one] for one in axes))
+    read_only = source.broadcast_to((2, *source.shape))
+    return read_only.strided((*shape, *lengths), strides)
+
+
 def atleast_1d(*arrays: Any) -> Any:
     """Return the array with at least one axis; of several arrays, a tuple.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from gpuarray._core.arguments import as_shape
@@ -25,9 +26,10 @@ _ARRAYS = ffi.typeof("const GpuArray *const *")
 class Draws:
     """A context and the state of Philox."""
 
-    __slots__ = ("_context", "_spawned", "_state")
+    __slots__ = ("_context", "_sequence", "_spawned", "_state")
 
     _context: Context
+    _sequence: np.random.SeedSequence | None
     _spawned: int
     _state: Any
 

@@ -114,6 +114,8 @@ def array_function(
     ours = _PLAIN.get(function)
     if ours is None:
         path = [*function.__module__.split(".")[1:], function.__name__]
+        if path[:2] == ["lib", "stride_tricks"]:
+            del path[:2]
         ours = _found(path)
         if ours is None:
             raise _missing(".".join(path))
@@ -154,7 +156,16 @@ def _is_complex(array: Any) -> bool:
     return bool(array.dtype.kind == "c")
 
 
-# What needs no element, or says how an array prints.
+def _angle(z: Any, deg: bool = False) -> Any:
+    angle = apply_row(SCALARS["angle"], (z,))
+    return angle * (180 / np.pi) if deg else angle
+
+
+def _fix(x: Any, out: Any = None) -> Any:
+    return apply_row(SCALARS["trunc"], (x,), out)
+
+
+# What needs no element, says how an array prints, or has another signature here.
 _PLAIN: dict[Any, Callable[..., Any]] = {
     np.shape: lambda array: array.shape,
     np.ndim: lambda array: array.ndim,
@@ -166,6 +177,8 @@ _PLAIN: dict[Any, Callable[..., Any]] = {
     np.array_repr: lambda array, *_, **__: repr(array),
     np.array_str: lambda array, *_, **__: str(array),
     np.copyto: _copyto,
+    np.angle: _angle,
+    np.fix: _fix,
 }
 
 

@@ -1,0 +1,1 @@
+"""What imports Dask: arrays that it creates on devices, and workers' devices."""
