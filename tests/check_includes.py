@@ -26,6 +26,7 @@ FLOORS = (
     "system",
     "backend",
     "device",
+    "ranks",
     "program",
     "tape",
     "array",

@@ -598,6 +598,9 @@ static void test_communicators(void) {
   CHECK_STATUS(GA_VALUE_ERROR, gpucomm_scatter(x, 0, y, 0, 1, GA_INT, 0, NULL));
   CHECK_STATUS(GA_VALUE_ERROR, gpucomm_abort(NULL));
   CHECK_STATUS(GA_VALUE_ERROR, gpucomm_state(NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, gpucomm_mark(NULL, 1));
+  CHECK_STATUS(GA_VALUE_ERROR, gpucomm_log(NULL, NULL, 0, NULL));
+  CHECK_STATUS(GA_VALUE_ERROR, gpucomm_progress(NULL, NULL, NULL, NULL));
   CHECK_STATUS(GA_VALUE_ERROR, GpuArray_send(&a, 0, NULL));
   CHECK_STATUS(GA_VALUE_ERROR, GpuArray_receive(&a, 0, NULL));
   CHECK_STATUS(GA_VALUE_ERROR, GpuArray_all_to_all(&a, &b, NULL));

@@ -8,6 +8,8 @@
 
 #include "c/device/buffer.h"
 
+struct ga_collective;
+
 typedef struct ga_recorder {
   /* A placeholder of `size` bytes; its release is recorded. */
   int (*buffer)(gpudata **out, ga_tape *tape, size_t size);
@@ -19,6 +21,7 @@ typedef struct ga_recorder {
               size_t from_offset, size_t size);
   int (*fill)(ga_tape *tape, gpudata *buffer, size_t offset, unsigned char byte,
               size_t size);
+  int (*collective)(ga_tape *tape, const struct ga_collective *c);
 } ga_recorder;
 
 /* First member of every tape. */

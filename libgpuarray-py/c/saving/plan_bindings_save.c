@@ -184,8 +184,9 @@ static void put_command(ga_strbuf *out, const GpuPlan *p, const extras *more,
     ga__put_int(out, t->size);
     ga__put_int(out, t->byte);
     return;
-  case CALL: /* never in a binding that is saved, nor is the next */
+  case CALL: /* never in a binding that is saved, nor are the next two */
   case CONVOLUTION:
+  case COLLECTIVE:
   case FIND:
   case IF:
   case ELSE:

@@ -41,12 +41,17 @@ void ga__tape_free(ga_tape *tape) {
   ga__tape_free_graphs(tape);
   ga__tape_free_chains(tape);
   ga__tape_free_clashes(tape);
+  ga__tape_free_parts(tape);
   for (size_t i = 0; i < tape->n_commands; i++) {
     command *c = &tape->commands[i];
     if (c->kind == CALL)
       ga__deferred_free(c->u.call);
     if (c->kind == CONVOLUTION)
       ga__free(c->u.convolution);
+    if (c->kind == COLLECTIVE) {
+      ga__comm_release(c->u.collective->comm);
+      ga__free(c->u.collective);
+    }
     if (c->kind != LAUNCH)
       continue;
     gpukernel_release(c->kernel);
@@ -82,8 +87,10 @@ int ga__tape_finish(ga_tape *tape, const bool *kept) {
   GA_TRY(ga__tape_end_choices(tape));
   tape->is_over = true;
   GA_TRY(wait_for_kernels(tape));
+  ga__tape_note_beside(tape);
   GA_TRY(ga__tape_place_slots(tape, kept));
   GA_TRY(ga__tape_note_clashes(tape));
   tape->chains.is_off = !ga__tape_may_chain(tape);
+  GA_TRY(ga__tape_divide(tape));
   return ga__tape_prepare_graphs(tape);
 }

@@ -8,6 +8,7 @@
 
 #include "c/device/recorder.h"
 #include "c/program/kernel.h"
+#include "c/ranks/collective.h"
 #include <gpuarray/array.h>
 
 /* Record a command, where a buffer is a placeholder. Each copies its arguments. */
@@ -18,6 +19,7 @@ int ga__tape_fill(ga_tape *tape, gpudata *buffer, size_t offset, unsigned char b
                   size_t size);
 int ga__tape_blas(ga_tape *tape, const ga_blas_call *call);
 int ga__tape_convolution(ga_tape *tape, const ga_dnn_call *call);
+int ga__tape_collective(ga_tape *tape, const ga_collective *call);
 
 /* A callback: each replay calls the function with arrays[0 .. n_out) and then n_in
  * more, `data` NULL in place of an integer. */
@@ -34,10 +36,10 @@ typedef struct ga_deferred {
 /* The tape takes ownership of `call` (ga__alloc), also on failure. */
 int ga__tape_defer(ga_tape *tape, ga_deferred *call);
 void ga__deferred_free(ga_deferred *call);
-/* True if replays call functions. */
+/* True if replays call functions, or collectives: neither is in a graph. */
 bool ga__tape_defers(const ga_tape *tape);
-/* False if replays call functions, or a vendor's library in a way that this device's
- * library has chosen: such a tape is of this process. */
+/* False if replays call functions or collectives, or a vendor's library in a way that
+ * this device's library has chosen: such a tape is of this process. */
 bool ga__tape_is_portable(const ga_tape *tape);
 
 /* A placeholder of `size` bytes; its release is recorded. */

@@ -16,7 +16,8 @@ typedef struct span {
 
 /* State of the search. Ranges that overlap are one area. */
 typedef struct search {
-  const ga_tape *tape;
+  const command *list;
+  size_t n; /* commands */
   const ga_binding *bindings;
   span *spans;
   ga_area_use *uses;
@@ -107,7 +108,7 @@ static unsigned int find_lane(const search *s, size_t j) {
 /* Assigns a workspace lane, if need be with one more dependency. Products with a bias
  * share a workspace of their own. */
 static bool choose_lane(search *s, size_t j) {
-  const bool is_biased = s->tape->commands[j].u.product.epilogue != GA_BLAS_PLAIN;
+  const bool is_biased = s->list[j].u.product.epilogue != GA_BLAS_PLAIN;
   const unsigned int lane = is_biased ? s->lanes : find_lane(s, j);
   s->order->lane[j] = is_biased ? 0 : lane;
   if (s->order->lanes <= s->order->lane[j])
@@ -121,7 +122,7 @@ static bool choose_lane(search *s, size_t j) {
 }
 
 static bool fill(search *s) {
-  for (size_t j = 0; j < s->tape->n_commands; j++) {
+  for (size_t j = 0; j < s->n; j++) {
     const size_t first = s->first_use[j];
     s->order->first[j] = (unsigned int)s->n_after;
     const size_t n =
@@ -129,18 +130,18 @@ static bool fill(search *s) {
     for (size_t i = 0; i < n; i++)
       if (!list_dependency(s, s->commands.found[i]))
         return false;
-    if (s->tape->commands[j].kind == PRODUCT && !choose_lane(s, j))
+    if (s->list[j].kind == PRODUCT && !choose_lane(s, j))
       return false;
   }
-  s->order->first[s->tape->n_commands] = (unsigned int)s->n_after;
+  s->order->first[s->n] = (unsigned int)s->n_after;
   return true;
 }
 
 static bool begin(search *s) {
-  const size_t n = s->tape->n_commands;
+  const size_t n = s->n;
   size_t most = 1, used = 0;
   for (size_t i = 0; i < n; i++)
-    most += ga__command_buffers(&s->tape->commands[i]);
+    most += ga__command_buffers(&s->list[i]);
   s->capacity = 2 * n;
   s->spans = ga__alloc(most, sizeof *s->spans);
   s->uses = ga__alloc(most, sizeof *s->uses);
@@ -153,19 +154,22 @@ static bool begin(search *s) {
     return false;
   for (size_t i = 0; i < n; i++) {
     s->first_use[i] = used;
-    add_spans(s, &used, &s->tape->commands[i]);
+    add_spans(s, &used, &s->list[i]);
   }
   s->first_use[n] = used;
   find_areas(s, used);
   return ga__depend_open(&s->commands, n, s->n_areas, used);
 }
 
-void ga__tape_branches(ga_branches *out, const ga_tape *tape,
+void ga__tape_branches(ga_branches *out, const ga_tape *tape, const part *p,
                        const ga_binding *bindings, unsigned int lanes) {
-  search s = {.tape = tape, .bindings = bindings, .order = out};
+  search s = {.list = tape->commands + p->first,
+              .n = p->end - p->first,
+              .bindings = bindings,
+              .order = out};
   s.lanes = lanes < MOST_LANES ? lanes : MOST_LANES - 1;
   memset(out, 0, sizeof *out);
-  if (lanes == 0 || tape->n_commands > GA_DEPEND_LONGEST)
+  if (lanes == 0 || s.n > GA_DEPEND_LONGEST)
     return;
   out->lanes = 1;
   if (!begin(&s) || !fill(&s))

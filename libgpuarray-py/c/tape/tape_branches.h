@@ -11,15 +11,17 @@ typedef struct ga_branches {
   unsigned int lanes; /* in use; 0: no graph, run in sequence */
 } ga_branches;
 
-/* Dependencies for these bindings; products of one lane are sequential. *out is empty
- * (run in sequence) if the tape is too long, without memory, or if `lanes` is 0. */
-void ga__tape_branches(ga_branches *out, const ga_tape *tape,
+/* Dependencies of a part's commands, counted from its first, for these bindings;
+ * products of one lane are sequential. *out is empty (run in sequence) if the part is
+ * too long, without memory, or if `lanes` is 0. */
+void ga__tape_branches(ga_branches *out, const ga_tape *tape, const part *p,
                        const ga_binding *bindings, unsigned int lanes);
 void ga__branches_clear(ga_branches *order);
 
-/* Queues the commands one by one, each with its step's label. `branches` is not NULL
- * during capture; if it has lanes, a command depends only on those it lists. */
-int ga__tape_queue_commands(ga_tape *tape, const ga_binding *bindings,
+/* Queues a part's commands, or all if `p` is NULL, one by one, each with its step's
+ * label. `branches` is not NULL during capture; if it has lanes, a command depends only
+ * on those it lists. */
+int ga__tape_queue_commands(ga_tape *tape, const part *p, const ga_binding *bindings,
                             const ga_branches *branches);
 
 #endif

@@ -45,6 +45,7 @@ static void note_command(ga_tape *tape, const command *c, size_t at) {
     note_use(tape, c->u.product.c.buffer, at, true);
     break;
   case CONVOLUTION:
+  case COLLECTIVE:
     for (size_t i = 0; i < ga__command_buffers(c); i++) {
       bool writes = false;
       const gpudata *buffer = ga__command_buffer(&writes, c, i);

@@ -57,6 +57,16 @@ static int replay_convolution(const ga_tape *tape, const command *c,
   return ga__context_convolution(tape->head.context, &call);
 }
 
+static int replay_collective(const command *c, const ga_binding *bindings) {
+  ga_collective call = *c->u.collective;
+  for (int i = 0; i < 2; i++) {
+    const ga_binding real = resolve(bindings, call.parts[i].data);
+    call.parts[i].data = real.buffer;
+    call.parts[i].offset += real.base;
+  }
+  return ga__collective_run(&call, c->waiting > 0);
+}
+
 /* Calls a callback. The arrays are borrowed: the bindings hold the buffers. */
 static int replay_call(const ga_deferred *call, const ga_binding *bindings) {
   for (unsigned int i = 0; i < call->n_out + call->n_in; i++) {
@@ -88,6 +98,8 @@ static int replay_command(const ga_tape *tape, command *c, const ga_binding *bin
     return replay_convolution(tape, c, bindings);
   case CALL:
     return replay_call(c->u.call, bindings);
+  case COLLECTIVE:
+    return replay_collective(c, bindings);
   case FIND: /* control marks, see queue_command */
   case IF:
   case ELSE:
@@ -133,7 +145,8 @@ static int capture_branch(const ga_tape *tape, const command *c,
   }
 }
 
-static int queue_command(ga_tape *tape, command *c, size_t *at,
+/* `i` is its number among the commands of `branches`. */
+static int queue_command(ga_tape *tape, command *c, size_t *at, size_t i,
                          const ga_binding *bindings, const ga_branches *branches) {
   if (is_mark(c))
     return branches != NULL ? capture_branch(tape, c, bindings)
@@ -141,16 +154,16 @@ static int queue_command(ga_tape *tape, command *c, size_t *at,
   if (branches != NULL && branches->lanes > 0)
     GA_TRY(tape->head.context->backend->graph_next(
         ga__queue_device(tape->head.context),
-        branches->first[*at + 1] - branches->first[*at],
-        branches->after + branches->first[*at], branches->lane[*at]));
+        branches->first[i + 1] - branches->first[i],
+        branches->after + branches->first[i], branches->lane[i]));
   return replay_command(tape, c, bindings);
 }
 
 /* True if a failed command may be retried, to keep inputs from being left half written.
- * Callbacks are called once only. */
+ * Callbacks and collectives are called once only. */
 static bool may_retry(const ga_tape *tape, const command *c) {
   return tape->protection.is_on && tape->protection.writes_early &&
-         tape->protection.is_proven && c->kind != CALL &&
+         tape->protection.is_proven && c->kind != CALL && c->kind != COLLECTIVE &&
          atomic_load(&tape->head.context->errors.lost) == NULL;
 }
 
@@ -160,7 +173,7 @@ static int retry(ga_tape *tape, command *c, size_t *at, const ga_binding *bindin
   gpucontext *ctx = tape->head.context;
   GA_TRY(ga__context_waited(ctx, ga__queue_wait(ga__queue_current(ctx))));
   GA_TRY(gpucontext_trim(ctx));
-  return queue_command(tape, c, at, bindings, NULL);
+  return queue_command(tape, c, at, 0, bindings, NULL);
 }
 
 /* The commands with chains, or NULL; a profile and a context that waits for each launch
@@ -172,17 +185,18 @@ static command *find_chains(ga_tape *tape, size_t *n) {
   return ga__tape_chained(tape, n);
 }
 
-int ga__tape_queue_commands(ga_tape *tape, const ga_binding *bindings,
+int ga__tape_queue_commands(ga_tape *tape, const part *p, const ga_binding *bindings,
                             const ga_branches *branches) {
   const char *own = ga__label();
   int status = GA_NO_ERROR;
-  size_t n = tape->n_commands;
-  command *chained = branches == NULL ? find_chains(tape, &n) : NULL;
+  const size_t first = p != NULL ? p->first : 0;
+  size_t end = p != NULL ? p->end : tape->n_commands;
+  command *chained = p == NULL ? find_chains(tape, &end) : NULL;
   command *list = chained != NULL ? chained : tape->commands;
-  for (size_t i = 0; i < n && status == GA_NO_ERROR; i++) {
+  for (size_t i = first; i < end && status == GA_NO_ERROR; i++) {
     command *c = &list[i];
     ga__label_swap(*c->label ? c->label : own);
-    status = queue_command(tape, c, &i, bindings, branches);
+    status = queue_command(tape, c, &i, i - first, bindings, branches);
     if (status != GA_NO_ERROR && branches == NULL && may_retry(tape, c))
       status = retry(tape, c, &i, bindings);
     tape->failed = status == GA_NO_ERROR ? 0 : c->step;

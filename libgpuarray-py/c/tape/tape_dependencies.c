@@ -34,6 +34,9 @@ const gpudata *ga__command_buffer(bool *writes, const command *c, size_t i) {
                     : product->c.buffer;
   case CONVOLUTION:
     return buffer_of(writes, c->u.convolution, i);
+  case COLLECTIVE:
+    *writes = c->u.collective->writes[i];
+    return c->u.collective->parts[i].data;
   case COPY:
   case FILL:
     *writes = i == 1;

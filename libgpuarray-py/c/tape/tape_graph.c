@@ -1,49 +1,20 @@
-/* Replay as a captured graph (CUDA graph), if memory stays in place. */
+/* Replay as captured graphs (CUDA graphs), if memory stays in place. */
 #include "c/tape/tape_branches.h"
 
 #include <string.h>
 
 #include "c/device/device_errors.h"
 
-/* Notes that a command writes a buffer. */
-static void mark_written(ga_tape *tape, const gpudata *buffer) {
-  if (buffer->tape != NULL) {
-    tape->slots[ga__tape_slot(buffer)]->written = true;
-    return;
-  }
-  for (size_t i = 0; i < tape->n_held; i++)
-    if (tape->held[i] == buffer)
-      tape->graphs.uses[i].writes = true;
-}
-
-/* Collects the reads and writes of each buffer. */
-static void note_uses(ga_tape *tape) {
-  for (size_t i = 0; i < tape->n_held; i++)
-    if (!(tape->held[i]->flags & GA_BUFFER_WORD))
-      tape->graphs.uses[i].buffer = tape->held[i];
-  for (const command *c = tape->commands; c < tape->commands + tape->n_commands; c++) {
-    if (c->kind == PRODUCT)
-      mark_written(tape, c->u.product.c.buffer);
-    else if (c->kind == CONVOLUTION)
-      mark_written(tape, ga__dnn_written(c->u.convolution)->buffer);
-    else if (c->kind == COPY || c->kind == FILL)
-      mark_written(tape, c->u.move.to);
-    for (unsigned int i = 0; c->kind == LAUNCH && i < c->launch.n_args; i++)
-      if (c->recorded[i].kind == GA_ARG_MEMORY && !c->recorded[i].is_read_only)
-        mark_written(tape, c->recorded[i].buffer);
-  }
-}
-
-/* True if a graph pays: even for a single launch, which is cheaper on the host; not for
- * a single copy, which the driver does faster alone. */
+/* True if a graph pays for some part. */
 static bool gains_by_graphs(const ga_tape *tape) {
   const gpucontext *ctx = tape->head.context;
-  if (tape->conditionals.n > 0 && !ga__tape_chooses(ctx))
+  if (tape->conditionals.n > 0 && (!ga__tape_chooses(ctx) || tape->traits.collects))
     return false;
+  bool gains = false;
+  for (size_t i = 0; i < tape->parts.n; i++)
+    gains |= tape->parts.list[i].gains;
   return ctx->backend->graph_begin != NULL && !ctx->is_blocking &&
-         !tape->traits.defers &&
-         (tape->n_commands > 1 ||
-          (tape->n_commands == 1 && tape->commands->kind == LAUNCH));
+         !tape->traits.defers && gains;
 }
 
 int ga__tape_prepare_graphs(ga_tape *tape) {
@@ -59,18 +30,22 @@ int ga__tape_prepare_graphs(ga_tape *tape) {
   g->hashes = ga__alloc(most, sizeof *g->hashes);
   g->seen = ga__alloc(most, sizeof *g->seen);
   g->key = ga__alloc(places + 1, sizeof *g->key);
-  g->uses = ga__alloc(tape->n_held + places + 1, sizeof *g->uses);
+  g->uses = ga__alloc(tape->parts.most_uses + 1, sizeof *g->uses);
   g->names = ga__alloc(tape->n_commands, sizeof *g->names);
   GA_TRY_MEMORY(g->list && g->hashes && g->seen && g->key && g->uses && g->names);
-  note_uses(tape);
+  unsigned int n = 0;
   for (const command *c = tape->commands; c < tape->commands + tape->n_commands; c++)
     if (c->kind == LAUNCH)
-      g->names[g->n_names++] = (ga_named_launch){c->kernel->shown, c->label};
+      g->names[n++] = (ga_named_launch){c->kernel->shown, c->label};
   return GA_NO_ERROR;
 }
 
-static void drop_graph(const ga_tape *tape, graph *g) {
-  tape->head.context->backend->graph_free(tape->head.context->device, g->handle);
+static void drop_graph(const ga_tape *tape, const graph *g) {
+  const gpucontext *ctx = tape->head.context;
+  for (size_t i = 0; g->handles != NULL && i < tape->parts.n; i++)
+    if (g->handles[i] != NULL)
+      ctx->backend->graph_free(ctx->device, g->handles[i]);
+  ga__free((void *)g->handles);
   ga__free(g->key);
 }
 
@@ -123,10 +98,10 @@ static bool comes_back(tape_graphs *g, uint64_t hash) {
 
 /* Begins capture, with lanes if the backend has them. */
 static int begin_graph(ga_branches *branches, void *device, const ga_tape *tape,
-                       const ga_binding *bindings) {
+                       const part *p, const ga_binding *bindings) {
   const ga_backend *backend = tape->head.context->backend;
   const unsigned int lanes = tape->conditionals.n > 0 ? 0 : backend->graph_lanes;
-  ga__tape_branches(branches, tape, bindings, lanes);
+  ga__tape_branches(branches, tape, p, bindings, lanes);
   if (branches->lanes > 0 &&
       backend->graph_begin(device, branches->lanes) == GA_NO_ERROR)
     return GA_NO_ERROR;
@@ -134,8 +109,9 @@ static int begin_graph(ga_branches *branches, void *device, const ga_tape *tape,
   return backend->graph_begin(device, 0);
 }
 
-/* Captures the commands into a graph; nothing is queued. */
-static int record_commands(void **handle, ga_tape *tape, const ga_binding *bindings) {
+/* Captures a part into a graph; nothing is queued. */
+static int record_part(void **handle, ga_tape *tape, const part *p,
+                       const ga_binding *bindings) {
   const ga_backend *backend = tape->head.context->backend;
   void *device = ga__queue_device(tape->head.context);
   ga_branches branches;
@@ -146,30 +122,35 @@ static int record_commands(void **handle, ga_tape *tape, const ga_binding *bindi
     GA_TRY(backend->blas_open(device, tape->traits.has_epilogues));
   if (tape->traits.convolves)
     GA_TRY(backend->dnn->open(device));
-  int queued = begin_graph(&branches, device, tape, bindings);
+  int queued = begin_graph(&branches, device, tape, p, bindings);
   if (queued != GA_NO_ERROR)
     return queued;
   ga__queue_record(true);
-  queued = ga__tape_queue_commands(tape, bindings, &branches);
+  queued = ga__tape_queue_commands(tape, p, bindings, &branches);
   ga__queue_record(false);
   int status = backend->graph_end(handle, device);
   ga__branches_clear(&branches);
-  if (queued != GA_NO_ERROR && status == GA_NO_ERROR)
+  if (queued != GA_NO_ERROR && status == GA_NO_ERROR) {
     backend->graph_free(device, *handle);
+    *handle = NULL;
+  }
   return queued != GA_NO_ERROR ? queued : status;
 }
 
-/* Captures a graph for this key; replaces the oldest one if the cache is full. */
+/* Captures graphs for this key; replaces the oldest one if the cache is full. */
 static int record_graph(const graph **out, ga_tape *tape, const ga_binding *bindings,
                         uint64_t hash) {
   tape_graphs *g = &tape->graphs;
   const size_t bytes = key_bytes(&tape->memory);
-  graph captured = {ga__alloc(bytes, 1), NULL};
-  GA_TRY_MEMORY(captured.key);
-  memcpy(captured.key, g->key, bytes);
-  int status = record_commands(&captured.handle, tape, bindings);
+  graph captured = {ga__alloc(bytes, 1), ga__alloc(tape->parts.n, sizeof(void *))};
+  int status = captured.key && captured.handles ? GA_NO_ERROR : GA_MEMORY_ERROR;
+  if (captured.key != NULL)
+    memcpy(captured.key, g->key, bytes);
+  for (size_t i = 0; status == GA_NO_ERROR && i < tape->parts.n; i++)
+    if (tape->parts.list[i].gains)
+      status = record_part(&captured.handles[i], tape, &tape->parts.list[i], bindings);
   if (status != GA_NO_ERROR) {
-    ga__free(captured.key);
+    drop_graph(tape, &captured);
     return status;
   }
   unsigned int place = g->next;
@@ -198,41 +179,44 @@ const graph *ga__tape_find_graph(ga_tape *tape, const ga_binding *bindings) {
   return captured;
 }
 
-/* The graph's use of each buffer; returns their number. */
-static unsigned int list_uses(ga_tape *tape, const ga_binding *bindings) {
-  const tape_memory *m = &tape->memory;
-  ga_use *use = tape->graphs.uses + tape->n_held;
-  for (unsigned int i = 0; i < m->n_moves; i++) {
-    unsigned int number = m->moves[i];
-    *use++ = (ga_use){bindings[number].buffer, tape->slots[number]->written};
+/* The part's use of each buffer, on real ones. */
+static const ga_use *list_uses(ga_tape *tape, const part *p,
+                               const ga_binding *bindings) {
+  const ga_use *recorded = tape->parts.uses + p->first_use;
+  ga_use *uses = tape->graphs.uses;
+  for (size_t i = 0; i < p->n_uses; i++) {
+    gpudata *buffer = recorded[i].buffer;
+    if (buffer->tape != NULL)
+      buffer = bindings[ga__tape_slot(buffer)].buffer;
+    uses[i] = (ga_use){buffer, recorded[i].writes};
   }
-  for (unsigned int i = 0; i < m->n_blocks; i++)
-    *use++ = (ga_use){m->workspace[i], true};
-  return (unsigned int)(use - tape->graphs.uses);
+  return uses;
 }
 
-static int queue_graph(ga_tape *tape, const graph *cached, const ga_binding *bindings) {
-  tape_graphs *g = &tape->graphs;
+static int queue_graph(ga_tape *tape, const part *p, void *handle,
+                       const ga_binding *bindings) {
   gpucontext *ctx = tape->head.context;
-  unsigned int n = list_uses(tape, bindings);
+  const ga_use *uses = list_uses(tape, p, bindings);
+  const unsigned int n = (unsigned int)p->n_uses;
   void *device;
-  GA_TRY(ga__queue_begin(&device, ctx, n, g->uses));
+  GA_TRY(ga__queue_begin(&device, ctx, n, uses));
   /* All of its launches become suspects of a failure. */
   gpuqueue *q = ga__queue_current(ctx);
-  ga__launches_add_all(&ctx->errors.launches, g->n_names, g->names, q->place);
+  ga__launches_add_all(&ctx->errors.launches, p->n_names,
+                       tape->graphs.names + p->first_name, q->place);
   if (tape->traits.reports)
     ga__report_enter(ctx);
-  int status = ctx->backend->graph_launch(device, cached->handle);
+  int status = ctx->backend->graph_launch(device, handle);
   if (tape->traits.reports)
     ga__report_leave(ctx);
-  GA_THEN(status, ga__launches_mark(q, g->n_names));
+  GA_THEN(status, ga__launches_mark(q, p->n_names));
   if (tape->traits.reports)
     atomic_store(&q->reports, true);
-  ga__queue_end(ctx, n, g->uses);
+  ga__queue_end(ctx, n, uses);
   return status;
 }
 
-int ga__tape_queue_graph(ga_tape *tape, const graph *cached,
+int ga__tape_queue_graph(ga_tape *tape, const part *p, void *handle,
                          const ga_binding *bindings) {
-  return ga__context_status(tape->head.context, queue_graph(tape, cached, bindings));
+  return ga__context_status(tape->head.context, queue_graph(tape, p, handle, bindings));
 }

@@ -126,6 +126,20 @@ int ga__tape_convolution(ga_tape *tape, const ga_dnn_call *call) {
   return GA_NO_ERROR;
 }
 
+int ga__tape_collective(ga_tape *tape, const ga_collective *call) {
+  command *c = NULL;
+  GA_TRY(ga__tape_keep(tape, call->parts[0].data));
+  GA_TRY(ga__tape_keep(tape, call->parts[1].data));
+  GA_TRY(new_command(&c, tape, COLLECTIVE));
+  c->u.collective = ga__alloc(1, sizeof *call);
+  GA_TRY_MEMORY(c->u.collective);
+  *c->u.collective = *call;
+  ga__comm_retain(call->comm);
+  tape->traits.collects = true;
+  tape->n_commands++;
+  return GA_NO_ERROR;
+}
+
 int ga__tape_defer(ga_tape *tape, ga_deferred *call) {
   command *c = NULL;
   int status = GA_NO_ERROR;
@@ -153,12 +167,13 @@ void ga__deferred_free(ga_deferred *call) {
 }
 
 bool ga__tape_defers(const ga_tape *tape) {
-  return tape->traits.defers;
+  return tape->traits.defers || tape->traits.collects;
 }
 
 bool ga__tape_is_portable(const ga_tape *tape) {
-  return !tape->traits.defers && !tape->traits.convolves;
+  return !tape->traits.defers && !tape->traits.collects && !tape->traits.convolves;
 }
 
-const ga_recorder ga__tape_recorder = {ga__tape_buffer, release, ga__tape_launch,
-                                       ga__tape_copy, ga__tape_fill};
+const ga_recorder ga__tape_recorder = {ga__tape_buffer, release,
+                                       ga__tape_launch, ga__tape_copy,
+                                       ga__tape_fill,   ga__tape_collective};

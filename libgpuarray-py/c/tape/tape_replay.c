@@ -1,20 +1,44 @@
 /* Replay: as a graph, or command by command. */
 #include "c/tape/tape_branches.h"
 
-static int queue(ga_tape *tape, const ga_binding *bindings) {
+/* The graphs of the parts, or NULL: a profile times single commands. */
+static const graph *find_graph(ga_tape *tape, const ga_binding *bindings) {
   const gpucontext *ctx = tape->head.context;
-  /* A profile times single commands. */
-  bool at_once = atomic_load(&ctx->profile) == NULL && !ctx->is_blocking;
-  if (!tape->graphs.are_off && at_once) {
-    const graph *known = ga__tape_find_graph(tape, bindings);
-    if (known != NULL)
-      return ga__tape_queue_graph(tape, known, bindings);
+  if (tape->graphs.are_off || atomic_load(&ctx->profile) != NULL || ctx->is_blocking)
+    return NULL;
+  return ga__tape_find_graph(tape, bindings);
+}
+
+static int queue(ga_tape *tape, const ga_binding *bindings) {
+  const graph *known = find_graph(tape, bindings);
+  int status = GA_NO_ERROR;
+  if (known == NULL)
+    return ga__tape_queue_commands(tape, NULL, bindings, NULL);
+  for (size_t i = 0; status == GA_NO_ERROR && i < tape->parts.n; i++)
+    status = known->handles[i] != NULL
+                 ? ga__tape_queue_graph(tape, &tape->parts.list[i], known->handles[i],
+                                        bindings)
+                 : ga__tape_queue_commands(tape, &tape->parts.list[i], bindings, NULL);
+  return status;
+}
+
+/* Before anything is queued: whether the communicators are still there. */
+static int check_collectives(ga_tape *tape) {
+  for (size_t i = 0; tape->traits.collects && i < tape->parts.n; i++) {
+    const command *c = &tape->commands[tape->parts.list[i].first];
+    const int status =
+        c->kind == COLLECTIVE ? ga__collective_check(c->u.collective) : GA_NO_ERROR;
+    if (status != GA_NO_ERROR) {
+      tape->failed = c->step;
+      return status;
+    }
   }
-  return ga__tape_queue_commands(tape, bindings, NULL);
+  return GA_NO_ERROR;
 }
 
 int ga__tape_replay(ga_tape *tape, ga_binding *bindings) {
   tape->failed = 0;
+  GA_TRY(check_collectives(tape));
   int status = ga__tape_allocate(tape, bindings);
   GA_THEN(status, queue(tape, bindings));
   if (status == GA_NO_ERROR)

@@ -18,7 +18,8 @@ enum command_kind {
   IF,
   ELSE,
   END,
-  CONVOLUTION
+  CONVOLUTION,
+  COLLECTIVE
 };
 
 /* Branches of a command, outermost first. */
@@ -33,7 +34,6 @@ typedef struct slot {
   unsigned int number; /* index, or that of the slot it shares memory with */
   choice_path under;
   bool input, kept, fixed;
-  bool written;             /* written by a command */
   size_t first_write;       /* 1 + the first command that writes it; 0: none */
   size_t last_use;          /* 1 + the last command that uses it; 0: none */
   size_t born, died;        /* lifetime, as a range of commands */
@@ -56,11 +56,14 @@ typedef struct command {
   ga_launch launch;
   ga_arg *recorded; /* as recorded; launch.args is the copy that is patched */
   bool is_chain;    /* a launch in place of a run of recorded ones */
+  size_t waiting; /* of a collective with work beside it: the command that is the first
+                     to wait for it, or the end; else 0 */
   union {
     transfer move;
     ga_blas_call product;
     ga_dnn_call *convolution; /* owned */
     ga_deferred *call;
+    ga_collective *collective; /* owned, with a reference to the communicator */
     struct {
       unsigned int condition;
       size_t end; /* jump target: of IF its ELSE or END, of ELSE its END */
@@ -94,10 +97,27 @@ typedef struct block {
   const void *address; /* in the latest replay */
 } block;
 
+/* A part of the commands: a collective, or a run of others, queued as one graph if that
+ * gains. Uses are of placeholders and held buffers, as recorded. */
+typedef struct part {
+  size_t first, end; /* commands */
+  bool gains;
+  size_t first_use, n_uses;
+  unsigned int first_name, n_names; /* of its launches */
+} part;
+
+/* All commands in order, as one part unless there are collectives. */
+typedef struct tape_parts {
+  part *list;
+  size_t n, capacity;
+  ga_use *uses;
+  size_t n_uses, use_capacity, most_uses; /* most: of a part */
+} tape_parts;
+
 /* A captured replay, valid for the same addresses. */
 typedef struct graph {
-  uint64_t *key; /* addresses */
-  void *handle;
+  uint64_t *key;  /* addresses */
+  void **handles; /* of each part; NULL for one that gains nothing */
 } graph;
 
 #define HELD_SIZE ((size_t)64 << 10) /* bytes that a tape always keeps */
@@ -117,6 +137,7 @@ typedef struct tape_traits {
   bool multiplies;    /* has a product */
   bool has_epilogues; /* has a product with an epilogue */
   bool convolves;     /* has a convolution of the vendor's library */
+  bool collects;      /* has a collective */
   bool reports;       /* may set the error word */
   size_t last_call;   /* 1 + the last callback; 0: none */
 } tape_traits;
@@ -143,9 +164,8 @@ typedef struct tape_graphs {
   uint64_t *key;  /* of this replay */
   uint64_t *seen; /* hashes of recent keys without a graph */
   unsigned int n_seen;
-  ga_use *uses;           /* of held buffers, then inputs and results, then workspace */
-  ga_named_launch *names; /* of a graph's launches */
-  unsigned int n_names;
+  ga_use *uses;           /* of a part, on real buffers */
+  ga_named_launch *names; /* of all launches */
 } tape_graphs;
 #define FEWEST_GRAPHS 4
 #define MOST_GRAPHS 256
@@ -192,6 +212,7 @@ struct ga_tape {
   tape_conditionals conditionals;
   tape_traits traits;
   tape_memory memory;
+  tape_parts parts;
   tape_graphs graphs;
   tape_chains chains;
   tape_overlap overlap;
@@ -221,12 +242,20 @@ void ga__tape_drop_workspace(tape_memory *m);
 int ga__tape_note_clashes(ga_tape *tape);
 void ga__tape_free_clashes(ga_tape *tape);
 
-/* Prepares graph capture if it pays. The commands are complete. */
+/* Finds collectives that have work beside them, whose memory then lives as long. The
+ * commands are complete; memory is not placed yet. */
+void ga__tape_note_beside(ga_tape *tape);
+/* Divides the commands into parts. Memory is placed. */
+int ga__tape_divide(ga_tape *tape);
+void ga__tape_free_parts(ga_tape *tape);
+
+/* Prepares graph capture if it pays. The parts are known. */
 int ga__tape_prepare_graphs(ga_tape *tape);
 void ga__tape_free_graphs(ga_tape *tape);
 /* The cached graph for the current addresses, or one captured now if they recur; else
  * NULL. */
 const graph *ga__tape_find_graph(ga_tape *tape, const ga_binding *bindings);
-int ga__tape_queue_graph(ga_tape *tape, const graph *known, const ga_binding *bindings);
+int ga__tape_queue_graph(ga_tape *tape, const part *p, void *handle,
+                         const ga_binding *bindings);
 
 #endif

@@ -8,10 +8,13 @@
  * Ownership: the caller owns a communicator and frees it by gpucomm_free; it keeps its
  * context alive. Buffers are borrowed until the queued work is done. Waiting:
  * gpucomm_new waits until all ranks have joined, gpucomm_free until the context's work
- * is done; the others queue their work and return. Failure: on contexts without
- * collectives (OpenCL, null) gpucomm_new gives GA_UNSUPPORTED_ERROR and the others
- * GA_DEVSUP_ERROR; an error of NCCL is GA_COMM_ERROR with its text. Threads: a
- * communicator is for one thread at a time; different ones are independent.
+ * is done; the others queue their work and return. In a plan that is bound, a call is
+ * recorded, and each run of the plan queues it: between graphs, never in one, for NCCL
+ * wants all ranks to capture alike; beside the plan's other work where nothing needs
+ * its result yet. Failure: on contexts without collectives (OpenCL, null) gpucomm_new
+ * gives GA_UNSUPPORTED_ERROR and the others GA_DEVSUP_ERROR; an error of NCCL is
+ * GA_COMM_ERROR with its text. Threads: a communicator is for one thread at a time;
+ * different ones are independent.
  *
  * Offsets are in bytes; counts are in elements and may exceed 2^31. Arguments are
  * checked in this order: a count over INT_MAX that does not fit its buffer
@@ -25,6 +28,7 @@
 #define GPUARRAY_BUFFER_COLLECTIVES_H
 
 #include <gpuarray/buffer.h>
+#include <gpuarray/queue.h>
 
 GPUARRAY_BEGIN_DECLS
 
@@ -98,12 +102,25 @@ int gpucomm_scatter(gpudata *src, size_t offsrc, gpudata *dest, size_t offdest,
                     size_t count, int typecode, int root, gpucomm *comm);
 /* Ends the communicator at once, when another rank will never answer: what is queued
  * ends with undefined results, and later calls give GA_COMM_ERROR. Another thread may
- * be waiting for the context, but none may be in a call with this communicator. It is
- * still to be freed. */
+ * be waiting for the context; a call that it is queuing is waited for, two seconds at
+ * most. The communicator is still to be freed. */
 int gpucomm_abort(gpucomm *comm);
 /* GA_COMM_ERROR, with a text, if work that was queued has failed, or the communicator
  * was aborted. Does not wait. */
 int gpucomm_state(gpucomm *comm);
+
+/* What was called, for a program that compares the calls of ranks or watches them. The
+ * functions below may be called by another thread. */
+
+/* Sets the mark of the next calls, a number of the program's: whenever one is queued,
+ * now or by a run of the plan that has recorded it, its mark is logged. 0, the mark at
+ * first, is not. */
+int gpucomm_mark(gpucomm *comm, unsigned int mark);
+/* Moves the oldest logged marks, at most `most`, to `marks`, and writes how many. */
+int gpucomm_log(gpucomm *comm, unsigned int *marks, size_t most, size_t *n);
+/* Writes how many calls were begun, how many of them are queued or have failed, and how
+ * many of these the device has done, as far as is known. Does not wait. */
+int gpucomm_progress(gpucomm *comm, size_t *begun, size_t *queued, size_t *done);
 /* cdef: end */
 
 GPUARRAY_END_DECLS
