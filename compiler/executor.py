@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -233,10 +233,8 @@ class NativePlan:
 
     def _own_failure(self, number: int) -> Exception | None:
         """Return the exception of a step with code of its own, if it ended the run."""
-        step = self.plan.steps[number] if number >= 0 else None
-        if not isinstance(step, p.Call) or step.function not in FAILURES:
-            return None
-        return FAILURES[step.function](self.context, **dict(step.options))
+        steps = self.plan.steps[number : number + 1] if number >= 0 else ()
+        return own_failure(steps, self.context)
 
     def _there(self, number: int, value: Any) -> Any:
         """Return a value as an array of the context, if the runner transferred it."""
@@ -252,6 +250,19 @@ class NativePlan:
     def info(self) -> dict[str, int]:
         """Return counts of the latest run and of the bindings kept."""
         return plan_info(self._native)
+
+
+def own_failure(steps: Iterable[p.Step], context: Context) -> Exception | None:
+    """Return the exception of steps with code of their own, in loops too."""
+    for step in steps:
+        found = None
+        if isinstance(step, p.LoopStep):
+            found = own_failure(step.body.plan.steps, context)
+        elif isinstance(step, p.Call) and step.function in FAILURES:
+            found = FAILURES[step.function](context, **dict(step.options))
+        if found is not None:
+            return found
+    return None
 
 
 def check_plan(status: int) -> None:

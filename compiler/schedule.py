@@ -12,6 +12,8 @@ from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.lazy import use
 from gpuarray.compiler.graph.types import GpuArrayType
 from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo
+from gpuarray.compiler.ops.collective.collectives import Collective
+from gpuarray.compiler.ops.collective.ordering import arranged
 from gpuarray.compiler.ops.control.ifelse import IfElse
 from gpuarray.compiler.ops.variables.transfer import GpuFromHost
 from gpuarray.compiler.plan import ArrayValue, Choose, Copy, IntValue, Plan
@@ -78,7 +80,7 @@ def lowered(
             place = lowerer.elsewhere(input_place(variable, fgraph, home))
             value = replace(value, place=place)
         lowerer.bind(variable, lowerer.new_value(value))
-    for node in fgraph.toposort():
+    for node in in_order(fgraph):
         lower_node(node, lowerer)
         nodes += [node] * (len(lowerer.steps) - len(nodes))
     owned: set[Variable] = set()
@@ -103,6 +105,14 @@ def lowered(
         names=tuple(variable.name for variable in fgraph.inputs),
     )
     return without_pauses(Lowered(plan, tuple(nodes), lowerer.numbers, bodies))
+
+
+def in_order(fgraph: FunctionGraph) -> list[Apply]:
+    """Return the nodes in the order in which they run."""
+    order = fgraph.toposort()
+    if any(isinstance(node.op, Collective) for node in order):
+        return arranged(order, fgraph.orderings())
+    return order
 
 
 def without_pauses(current: Lowered, for_files: bool = False) -> Lowered:

@@ -8,6 +8,7 @@ from gpuarray._distributed import nccl, opening
 from gpuarray._distributed.host import HostEngine
 
 REDUCED = {"int8", "uint8", "int32", "uint32", "int64", "uint64"}
+FOLDING = {"all_reduce", "reduce", "reduce_scatter"}
 REDUCED |= {"float16", "bfloat16", "float32", "float64"}
 
 
@@ -16,18 +17,36 @@ class StandIn:
 
     def __init__(self, engine):
         self.engine = engine
+        self.number, self.numbers = 0, []
+        self.begun = self.queued = 0
 
-    def all_reduce(self, src, op, dest):
-        self.engine.all_reduce(reduced(src), dest, op)
+    def mark(self, number):
+        self.number = number
 
-    def reduce(self, src, op, dest, root):
-        self.engine.reduce(reduced(src), dest, op, root)
+    def logged(self):
+        numbers, self.numbers = self.numbers, []
+        return numbers
 
-    def reduce_scatter(self, src, op, dest):
-        self.engine.reduce_scatter(reduced(src), dest, op)
+    def progress(self):
+        return self.begun, self.queued, self.queued
 
     def __getattr__(self, name):
-        return getattr(self.engine, name)
+        call = getattr(self.engine, name)
+
+        def counted(*arguments):
+            if self.number:
+                self.numbers.append(self.number)
+            self.begun += 1
+            try:
+                if name in FOLDING:
+                    src, op, dest, *root = arguments
+                    call(reduced(src), dest, op, *root)
+                else:
+                    call(*arguments)
+            finally:
+                self.queued += 1
+
+        return counted
 
     def check_state(self):
         """Nothing fails later."""

@@ -155,8 +155,23 @@ def interface_of(function: Function) -> function_files.SavedInterface:
     )
 
 
+def collective_in(plan: p.Plan) -> p.Call | None:
+    """Return a step among ranks, whose communicator no file has, if there is one."""
+    for step in plan.steps:
+        if isinstance(step, p.LoopStep):
+            found = collective_in(step.body.plan)
+            if found is not None:
+                return found
+        elif isinstance(step, p.Call) and step.function == "collective":
+            return step
+    return None
+
+
 def only_in_python(function: Function) -> str:
     """Return the reason why a plan needs Python at each call; "" if it does not."""
+    among_ranks = collective_in(function.plan)
+    if among_ranks is not None:
+        return f"its step {name_of(among_ranks)} needs a communicator"
     for step in function.plan.steps:
         if isinstance(step, p.LoopStep) and not step.recorded:
             names = " and ".join(dict.fromkeys(pausing_labels(step.body.plan)))

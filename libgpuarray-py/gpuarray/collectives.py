@@ -30,6 +30,8 @@ def __dir__() -> list[str]:
 COMM_ID_BYTES = 128
 """The length of a clique's id."""
 
+_MARKS = 512  # that are read at once
+
 _OPERATIONS = {
     name: code
     for names, code in (
@@ -117,7 +119,7 @@ class GpuComm:
         total = comm.all_reduce(gpuarray.ones(3, context=context), "sum")
     """
 
-    __slots__ = ("__weakref__", "_comm", "context")
+    __slots__ = ("__weakref__", "_comm", "_marks", "context")
 
     def __init__(self, cid: GpuCommCliqueId, ndev: int, rank: int) -> None:
         handle = ffi.new("gpucomm **")
@@ -126,6 +128,7 @@ class GpuComm:
         self.context = cid.context
         check(lib.gpucomm_new(handle, self.context.pointer, clique[0], ndev, rank))
         self._comm = ffi.gc(handle[0], lib.gpucomm_free)
+        self._marks = ffi.new("unsigned int[]", _MARKS)
 
     def _number(self, question: Any) -> int:
         answer = ffi.new("int *")
@@ -221,6 +224,32 @@ class GpuComm:
     def receive(self, dest: Array, rank: int) -> None:
         """Receive the elements of ``dest`` from a rank, which sends them."""
         check(lib.GpuArray_receive(_of(dest), rank, self._comm))
+
+    def mark(self, number: int) -> None:
+        """Log this number whenever one of the next calls is queued; 0: nothing.
+
+        A call that a plan has recorded is queued by each of its runs.
+        """
+        check(lib.gpucomm_mark(self._comm, number))
+
+    def logged(self) -> list[int]:
+        """Return the numbers that were logged since the latest call, in order."""
+        found: list[int] = []
+        count = ffi.new("size_t *", 1)
+        while count[0]:
+            check(lib.gpucomm_log(self._comm, self._marks, _MARKS, count))
+            found += ffi.unpack(self._marks, count[0])
+        return found
+
+    def progress(self) -> tuple[int, int, int]:
+        """Return how many calls were begun, were queued, and are done on the device."""
+        numbers = ffi.new("size_t[3]")
+        check(
+            lib.gpucomm_progress(self._comm, numbers, numbers + 1, numbers + 2),
+            "collective",
+        )
+        begun, queued, done = numbers
+        return begun, queued, done
 
     def check_state(self) -> None:
         """Raise BackendError if work that was queued has failed, or was aborted."""

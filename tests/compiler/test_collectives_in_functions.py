@@ -42,13 +42,68 @@ def test_one_rank_is_itself(comm):
         np.testing.assert_array_equal(slope, 2 * given)
 
 
+def collectives_of(f):
+    """The steps of a function's plan that are collectives."""
+    return [step for step in f.plan.steps if getattr(step, "function", "") == NAME]
+
+
+NAME = "collective"
+
+
 def test_no_collective_is_folded_or_lost(comm):
     two = T.constant(np.ones(3, "float32"))
     f = function([], distributed.all_reduce(two, comm))
-    before = comm.calls
-    f()
-    f()
-    assert comm.calls == before + 2
+    (step,) = collectives_of(f)
+    assert not step.pauses
+    np.testing.assert_array_equal(f(), np.ones(3))
+
+
+def test_collectives_are_in_the_programs_order(comm):
+    x = T.fvector("x")
+    first, second, third = (distributed.all_reduce(x + i, comm) for i in range(3))
+    last = distributed.all_gather(second * 2, comm)
+    f = function([x], [last, third * first])
+    lines = [dict(step.options)["op"].number for step in collectives_of(f)]
+    numbers = [y.owner.op.number for y in (first, second, third, last)]
+    assert lines == numbers == sorted(numbers)
+
+
+def test_gradients_are_reduced_behind_the_last_of_their_bucket(comm):
+    """What needs a mean comes when no other gradient is left to compute."""
+    x = T.fmatrix("x")
+    ws = [shared(np.eye(3, dtype="float32") * i, f"w{i}") for i in (1, 2, 3)]
+    y = x
+    for w in ws:
+        y = T.tanh(T.dot(y, w))
+    cost = (y**2).mean()
+    updates = [(w, w - 0.5 * g) for w, g in zip(ws, grad(cost, ws), strict=True)]
+    spread = distributed.data_parallel(updates, comm, bucket_bytes=1)
+    f = function([x], cost, updates=spread)
+    steps = f.plan.steps
+    reduced = [i for i, step in enumerate(steps) if step in collectives_of(f)]
+    products = [i for i, step in enumerate(steps) if step.label in ("gemm", "dot22")]
+    means = {step.outs[0] for step in collectives_of(f)}
+    readers = [i for i, step in enumerate(steps) if means & set(step.ins)]
+    assert len(reduced) == 3
+    assert sum(reduced[0] < i < reduced[1] for i in products) >= 1
+    assert sum(reduced[1] < i < reduced[2] for i in products) >= 1
+    assert min(readers) > reduced[-1] > max(products)
+    alone = [shared(w.get_value(), w.name) for w in ws]
+    y = x
+    for w in alone:
+        y = T.tanh(T.dot(y, w))
+    cost = (y**2).mean()
+    slopes = grad(cost, alone)
+    whole = function(
+        [x],
+        cost,
+        updates=[(w, w - 0.5 * g) for w, g in zip(alone, slopes, strict=True)],
+    )
+    given = np.arange(6, dtype="float32").reshape(2, 3)
+    for _ in range(2):
+        np.testing.assert_allclose(f(given), whole(given), rtol=1e-6)
+    for w, wanted in zip(ws, alone, strict=True):
+        np.testing.assert_allclose(w.get_value(), wanted.get_value(), rtol=1e-5)
 
 
 def test_only_sums_and_means_have_derivatives(comm):

@@ -9,6 +9,7 @@ the same from a result, which is ``replicated``, the cost is counted once.
 from __future__ import annotations
 
 from importlib import import_module
+from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -26,15 +27,22 @@ from gpuarray.compiler.ops.variables.basic import as_tensor_variable, normalise_
 if TYPE_CHECKING:
     from gpuarray.distributed import Communicator
 
+_numbers = count()
+
 FOLDS = ("sum", "prod", "min", "max", "mean")
 
 
 class Collective(Op):
-    """The base of operations among the ranks of a communicator."""
+    """The base of operations among the ranks of a communicator.
+
+    ``number`` counts them as the program makes them.
+    """
 
     __props__: ClassVar[tuple[str, ...]] = ("comm",)
     fold: str = "sum"
     """How elements of several ranks become one, where they do."""
+    deferred: Any = None
+    """What plans call at each run, where the communicator's engine records nothing."""
 
     def __init__(self, comm: Communicator) -> None:
         if not hasattr(comm, "reduce_scatter"):
@@ -43,10 +51,11 @@ class Collective(Op):
                 "expected a communicator: gpuarray.distributed.init()"
             )
         self.comm = comm
+        self.number = next(_numbers)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return a pickle's content, with the communicator's name in its place."""
-        return {**vars(self), "comm": self.comm.name}
+        return {**vars(self), "comm": self.comm.name, "deferred": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         calls: Any = import_module("gpuarray._distributed.ordered_calls")
@@ -67,13 +76,20 @@ class Collective(Op):
         """A variable of the operand's dtype, whose axes do not broadcast."""
         return TensorType(x.dtype, (False,) * x.ndim)()
 
-    def run(self, x: Array) -> Array:
-        """Return the result for this rank's array on the communicator's context."""
+    def run(self, x: Array, out: Array) -> None:
+        """Write the result for this rank's array, on the communicator's context."""
         raise NotImplementedError
+
+    def result_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape of the result for an array of this shape."""
+        return shape
 
     def reference(self, x: Any) -> Any:
         """The result, computed among the ranks."""
-        return np.asarray(self.run(asarray(x, context=self.comm.context)))
+        given = asarray(x, context=self.comm.context)
+        out = Array.allocate(self.result_shape(given.shape), given.dtype, given.context)
+        self.run(given, out)
+        return np.asarray(out)
 
     def do_constant_folding(self, node: Apply) -> bool:
         """Return False: ranks meet when the function runs."""
@@ -95,7 +111,11 @@ class Collective(Op):
         """The same of the direction, of what is linear."""
         self.check_is_linear()
         (direction,) = eval_points
-        return [None if direction is None else self(direction)]
+        return [None if direction is None else self.again()(direction)]
+
+    def again(self) -> Collective:
+        """Return the same, made now."""
+        return type(self)(**{name: getattr(self, name) for name in self.__props__})
 
     def __str__(self) -> str:
         said = [f"{k}={getattr(self, k)}" for k in self.__props__ if k != "comm"]
@@ -123,9 +143,9 @@ class AllReduce(Collective):
         super().__init__(comm)
         self.fold, self.replicated = known_fold("all_reduce", fold), replicated
 
-    def run(self, x: Array) -> Array:
-        """Return the fold."""
-        return self.comm.all_reduce(x, self.fold)
+    def run(self, x: Array, out: Array) -> None:
+        """Write the fold."""
+        self.comm.all_reduce(x, self.fold, out)
 
     def lop(
         self, inputs: Variables, outputs: Variables, output_gradients: Gradients
@@ -150,10 +170,14 @@ class AlongAxis(Collective):
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """The shape with another length along the axis."""
-        lengths = list(input_shapes[0])
+        return [self.result_shape(input_shapes[0])]
+
+    def result_shape(self, shape: Any) -> Any:
+        """Return the shape with another length along the axis."""
+        lengths = list(shape)
         if lengths:
             lengths[self.axis] = self.length(lengths[self.axis])
-        return [tuple(lengths)]
+        return tuple(lengths)
 
     def length(self, length: Any) -> Any:
         """Return the length of the result along the axis."""
@@ -175,9 +199,9 @@ class AllGather(AlongAxis):
         """As many times the length as ranks."""
         return length * self.comm.size
 
-    def run(self, x: Array) -> Array:
-        """Return the joined arrays."""
-        return self.comm.all_gather(x, self.axis)
+    def run(self, x: Array, out: Array) -> None:
+        """Write the joined arrays."""
+        self.comm.all_gather(x, self.axis, out)
 
     def lop(
         self, inputs: Variables, outputs: Variables, output_gradients: Gradients
@@ -206,9 +230,9 @@ class ReduceScatter(AlongAxis):
         """A share of the length."""
         return length // self.comm.size
 
-    def run(self, x: Array) -> Array:
-        """Return the part."""
-        return self.comm.reduce_scatter(x, self.fold, self.axis)
+    def run(self, x: Array, out: Array) -> None:
+        """Write the part."""
+        self.comm.reduce_scatter(x, self.fold, self.axis, out)
 
     def lop(
         self, inputs: Variables, outputs: Variables, output_gradients: Gradients
@@ -224,16 +248,16 @@ class ReduceScatter(AlongAxis):
 class AllToAll(AlongAxis):
     """Part ``rank`` of each rank's array, split and joined along an axis."""
 
-    def run(self, x: Array) -> Array:
-        """Return the parts, joined."""
-        return self.comm.all_to_all(x, self.axis)
+    def run(self, x: Array, out: Array) -> None:
+        """Write the parts, joined."""
+        self.comm.all_to_all(x, self.axis, out)
 
     def lop(
         self, inputs: Variables, outputs: Variables, output_gradients: Gradients
     ) -> Gradients:
         """Return the parts of the gradients, sent back."""
         (g,) = output_gradients
-        return [None if g is None else self(g)]
+        return [None if g is None else self.again()(g)]
 
 
 class Rooted(Collective):
@@ -267,9 +291,11 @@ class BroadcastFrom(Rooted):
         super().__init__(comm, root)
         self.replicated = replicated
 
-    def run(self, x: Array) -> Array:
-        """Return a copy of the root's."""
-        return self.comm.broadcast(x.copy(), self.root)
+    def run(self, x: Array, out: Array) -> None:
+        """Write a copy of the root's."""
+        if self.is_root:
+            out[...] = x
+        self.comm.broadcast(out, self.root)
 
     def lop(
         self, inputs: Variables, outputs: Variables, output_gradients: Gradients
@@ -285,10 +311,11 @@ class BroadcastFrom(Rooted):
 class ReduceTo(Rooted):
     """The sum of all ranks' arrays on the root, zeros on others."""
 
-    def run(self, x: Array) -> Array:
-        """Return the sum, or zeros."""
-        total = self.comm.reduce(x, "sum", self.root)
-        return zeros_of(x, x.shape) if total is None else total
+    def run(self, x: Array, out: Array) -> None:
+        """Write the sum, or zeros."""
+        self.comm.reduce(x, "sum", self.root, out if self.is_root else None)
+        if not self.is_root:
+            out[...] = 0
 
     def lop(
         self, inputs: Variables, outputs: Variables, output_gradients: Gradients
@@ -296,13 +323,6 @@ class ReduceTo(Rooted):
         """Return the root's gradient, on every rank."""
         (g,) = output_gradients
         return [None if g is None else BroadcastFrom(self.comm, self.root)(g)]
-
-
-def zeros_of(x: Array, shape: Any) -> Array:
-    """Return zeros of an array's dtype, on its context."""
-    made = Array.allocate(tuple(shape), x.dtype, x.context)
-    made[...] = 0
-    return made
 
 
 COLLECTIVES = (AllGather, AllReduce, AllToAll, BroadcastFrom, ReduceTo, ReduceScatter)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gpuarray._distributed.streams import Record, Stream
 from gpuarray.array import Array
 
 
@@ -12,6 +13,7 @@ class AloneEngine:
 
     name = "no other rank"
     compares_first = True
+    records = True
 
     def all_reduce(self, x: Array, out: Array, op: str) -> None:
         """See Engine."""
@@ -53,6 +55,12 @@ class AloneEngine:
     def part(self, group: str, ranks: Sequence[int], rank: int) -> AloneEngine:
         """See Engine."""
         return self
+
+    def mark(self, stream: Stream, record: Record) -> None:
+        """See Engine; it waits."""
+
+    def drain(self) -> None:
+        """See Engine; it waits."""
 
     def close(self) -> None:
         """See Engine."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +66,30 @@ def listed(ranks: Sequence[int]) -> str:
     if len(numbers) == 1:
         return f"rank {numbers[0]}"
     return f"ranks {', '.join(numbers[:-1])} and {numbers[-1]}"
+
+
+class _Place(threading.local):
+    """The line whose calls this thread's plan records; empty outside of one."""
+
+    line = ""
+
+
+_place = _Place()
+
+
+@contextlib.contextmanager
+def recorded_at(line: str) -> Iterator[None]:
+    """Have the calls within, which a plan records, made by this line."""
+    before, _place.line = _place.line, line or "?"
+    try:
+        yield
+    finally:
+        _place.line = before
+
+
+def recorded_line() -> str:
+    """Return the line whose calls are being recorded; empty where they are made."""
+    return _place.line
 
 
 def user_line() -> str:

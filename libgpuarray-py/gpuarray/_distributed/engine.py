@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from gpuarray._distributed.streams import Record, Stream
 from gpuarray.array import Array
 
 OPERATIONS = "sum", "prod", "min", "max", "mean"
@@ -22,6 +23,16 @@ class Engine(Protocol):
     compares_first: bool
     """True if calls of ranks are compared before anything moves, since it waits anyway;
     else the work is queued, and a difference is told of when it is found."""
+
+    records: bool
+    """True if a plan that is bound records its work; else each run of the plan has to
+    call it."""
+
+    def mark(self, stream: Stream, record: Record) -> None:
+        """Have the next call added to a stream when it is queued, if it waits not."""
+
+    def drain(self) -> None:
+        """Add to their streams the calls that were queued."""
 
     def all_reduce(self, x: Array, out: Array, op: str) -> None:
         """Fold the elements of all ranks into every rank's ``out``."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from gpuarray._core.context import Context
 from gpuarray._distributed import algorithms
+from gpuarray._distributed.streams import Record, Stream
 from gpuarray._distributed.transport import Transport
 from gpuarray._native import address, check, lib
 from gpuarray.array import Array
@@ -36,6 +37,7 @@ class HostEngine:
     """
 
     compares_first = True
+    records = False
 
     def __init__(
         self, transport: Transport, context: Context, make: MakeTransport
@@ -108,6 +110,12 @@ class HostEngine:
         """See Engine."""
         transport = self._make(group, ranks, rank)
         return HostEngine(transport, self._context, self._make)
+
+    def mark(self, stream: Stream, record: Record) -> None:
+        """See Engine; it waits."""
+
+    def drain(self) -> None:
+        """See Engine; it waits."""
 
     def close(self) -> None:
         """See Engine."""

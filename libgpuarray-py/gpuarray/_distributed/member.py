@@ -120,6 +120,18 @@ class Member:
         """Tell the hub which ranks a new communicator has."""
         self._send({"kind": "group", "group": group, "ranks": list(ranks)})
 
+    def add_source(self, add_calls: Callable[[], None]) -> None:
+        """Have what adds calls to streams called before these are told."""
+        self._teller.sources.append(add_calls)
+
+    def remove_source(self, add_calls: Callable[[], None]) -> None:
+        """Have it called no more."""
+        self._teller.sources.remove(add_calls)
+
+    def tell_soon(self) -> None:
+        """Have the hub told what was called."""
+        self._teller.soon()
+
     # ---- failure ----
 
     def on_failure(self, action: Callable[[], None]) -> None:
@@ -230,6 +242,7 @@ class LoneMember(Member):
         self.all_are_alive = True
         self.is_well = True
         self._is_closed = False
+        self._teller = Teller(lambda message, content: None)
 
     def ask(
         self,
@@ -242,6 +255,10 @@ class LoneMember(Member):
         """See Member."""
         self.check(number, call)
         return Answer(call, [content])
+
+    def stream(self, name: str, ranks: Sequence[int], suffix: str = "") -> Stream:
+        """See Member; nobody is told."""
+        return Stream(self._teller, name, ranks, suffix)
 
     def begin_group(self, group: str, ranks: Sequence[int]) -> None:
         """See Member."""

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gpuarray._core.context import Context
-from gpuarray._core.queues import Event
 from gpuarray._distributed.calls import CollectiveCall
 from gpuarray._distributed.member import Member
 from gpuarray._distributed.operands import DType
+from gpuarray._distributed.streams import Record, Stream
 from gpuarray._distributed.transport import Broken
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.array import Array
@@ -22,7 +22,6 @@ from gpuarray.dtypes import kind_of
 from gpuarray.errors import BackendError, GpuArrayError
 
 _PAUSE = 0.05  # seconds between two looks at what is queued
-_PATIENCE = 2.0  # seconds that an abort waits for a call that is being queued
 _FOLDS = {"prod": "multiply", "min": "minimum", "max": "maximum"}
 _OF_BOOL = {"sum": "max", "prod": "min", "min": "min", "max": "max"}
 
@@ -32,6 +31,7 @@ class NcclEngine:
 
     name = "NCCL"
     compares_first = False
+    records = True
 
     def __init__(
         self,
@@ -44,7 +44,20 @@ class NcclEngine:
         self._member, self._context, self._ranks = member, context, len(ranks)
         self._rank, self._group = rank, group
         self._comm = _join(member, context, group, ranks, rank)
+        self._log = CallLog(self._comm)
         self._watch = _Watch(member, self._comm)
+        member.add_source(self._log.drain)
+
+    # ---- what is told of calls ----
+
+    def mark(self, stream: Stream, record: Record) -> None:
+        """See Engine."""
+        self._log.mark(stream, record)
+        self._watch.begin()
+
+    def drain(self) -> None:
+        """See Engine."""
+        self._log.drain()
 
     # ---- reductions ----
 
@@ -141,20 +154,11 @@ class NcclEngine:
         self._run(lambda: self._comm.receive(out, rank))
 
     def _run(self, queue_it: Callable[[], object]) -> None:
-        """Queue work; a failure of NCCL's is one of the group."""
-        watch = self._watch
-        watch.begin()
+        """Queue work, or record it; a failure of NCCL's is one of the group."""
         try:
-            with watch.queuing:
-                queue_it()
-                if watch.is_watching:
-                    watch.has_more = True
-                else:
-                    watch.watch(self._context.record())
+            queue_it()
         except BackendError as error:
             raise Broken(str(error)) from None
-        finally:
-            watch.begun = None
 
     # ---- parts, and the end ----
 
@@ -165,101 +169,103 @@ class NcclEngine:
     def close(self) -> None:
         """See Engine."""
         self._watch.close()
+        self._member.remove_source(self._log.drain)
         if self._member.failure is not None:
-            self._watch.abort()
-        del self._comm
+            self._comm.abort()
+        self._log.close()
+        del self._comm, self._watch
+
+
+class CallLog:
+    """What a communicator's calls are told as when they are queued, by the marks that
+    the library logs: also of calls that plans have recorded, in each run.
+    """
+
+    def __init__(self, comm: GpuComm) -> None:
+        self._comm: GpuComm | None = comm
+        self._numbers: dict[tuple[Stream, Record], int] = {}
+        self._marked: list[tuple[Stream, Record]] = []
+        self._lock = threading.Lock()
+
+    def mark(self, stream: Stream, record: Record) -> None:
+        """Have the next call added to a stream, as this record, when it is queued."""
+        key = stream, record
+        number = self._numbers.get(key)
+        if number is None:
+            self._marked.append(key)
+            number = self._numbers[key] = len(self._marked)
+        if self._comm is not None:
+            self._comm.mark(number)
+
+    def drain(self) -> None:
+        """Add to their streams the calls that were queued."""
+        with self._lock:
+            if self._comm is not None:
+                for number in self._comm.logged():
+                    stream, record = self._marked[number - 1]
+                    stream.append(record)
+
+    def close(self) -> None:
+        """Add what is left."""
+        self.drain()
+        with self._lock:
+            self._comm = None
 
 
 class _Watch:
-    """A thread that looks at what is queued, and ends what waits too long.
+    """A thread that looks how far the device has come, has what was called told, and
+    ends what waits too long.
 
-    It waits for one event at a time: calls behind it have the next one, which the
-    thread records.
+    Runs of plans queue calls without a word to it, so it looks from the first call on.
     """
 
     def __init__(self, member: Member, comm: GpuComm) -> None:
-        self.queuing = threading.Lock()
-        self.begun: float | None = None  # since when a call is being queued
-        self.is_watching = self.has_more = False
-        self._event: Event | None = None
-        self._deadline = 0.0
         self._member, self._comm = member, comm
-        self._is_awake = self._is_closed = False
-        self._awake = threading.Event()
-        member.on_failure(self.abort)
+        self._begun, self._ends = threading.Event(), threading.Event()
+        self._latest = 0, 0, 0
+        self._since = 0.0  # when something was found to have changed
+        member.on_failure(comm.abort)
         self._thread = threading.Thread(
             target=self._look, name="gpuarray-distributed-watch", daemon=True
         )
         self._thread.start()
 
     def begin(self) -> None:
-        """Note that a call is about to be queued."""
-        self.begun = time.monotonic()
-        if not self._is_awake:
-            self._is_awake = True
-            self._awake.set()
-
-    def watch(self, event: Event) -> None:
-        """Wait for an event; the lock is held."""
-        self._event, self.is_watching, self.has_more = event, True, False
-        self._deadline = time.monotonic() + self._member.timeout
-
-    def abort(self) -> None:
-        """End what is queued, as the group has failed."""
-        has_lock = self.queuing.acquire(timeout=_PATIENCE)
-        try:
-            self._comm.abort()
-        finally:
-            if has_lock:
-                self.queuing.release()
+        """Note that a call is about to be queued or recorded."""
+        if not self._begun.is_set():
+            self._begun.set()
+        self._member.tell_soon()
 
     def close(self) -> None:
         """End the thread."""
-        self._is_closed = True
-        self._awake.set()
+        self._ends.set()
+        self._begun.set()
         self._thread.join(5)
-        self._member.forget(self.abort)
+        self._member.forget(self._comm.abort)
 
     def _look(self) -> None:
-        while not self._is_closed and self._member.failure is None:
-            if not self.is_watching and self.begun is None:
-                self._is_awake = False
-                self._awake.clear()
-                if not self.is_watching and self.begun is None and not self._is_closed:
-                    self._awake.wait()
-                continue
+        self._begun.wait()
+        while not self._ends.wait(_PAUSE) and self._member.failure is None:
             try:
-                self._look_once()
+                self._look_once(time.monotonic())
             except GpuArrayError as error:
                 self._member.fail(f"rank {self._member.rank}: {error}")
                 return
-            time.sleep(_PAUSE)
 
-    def _look_once(self) -> None:
-        begun, event = self.begun, self._event
-        if self.is_watching and event is not None and event.done:
-            self._go_on(event)
-            return
+    def _look_once(self, now: float) -> None:
+        found = begun, _, done = self._comm.progress()
+        if begun != self._latest[0]:
+            self._member.tell_soon()
+        if found != self._latest or done == begun:
+            self._latest, self._since = found, now
         self._comm.check_state()
-        now, limit = time.monotonic(), self._member.timeout
-        is_late = begun is not None and now - begun > limit
-        if is_late or (self.is_watching and now > self._deadline):
+        limit = self._member.timeout
+        if now - self._since > limit:
             self._member.fail(
                 f"rank {self._member.rank}: work of NCCL's was queued for {limit:g} s "
                 "and is not done: another rank has not queued its part, or its device "
                 "is busy or lost"
             )
-
-    def _go_on(self, event: Event) -> None:
-        """Watch what was queued behind an event that is done."""
-        if not self.queuing.acquire(blocking=False):
-            return
-        try:
-            self.is_watching, self._event = False, None
-            if self.has_more:
-                self.watch(event.queue.record())
-        finally:
-            self.queuing.release()
 
 
 # ---- joining ----

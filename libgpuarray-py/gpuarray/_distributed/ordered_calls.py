@@ -6,7 +6,12 @@ from collections.abc import Callable
 from weakref import ref
 
 from gpuarray._core.context import Context
-from gpuarray._distributed.calls import CollectiveCall, described, error_of
+from gpuarray._distributed.calls import (
+    CollectiveCall,
+    described,
+    error_of,
+    recorded_line,
+)
 from gpuarray._distributed.engine import Engine
 from gpuarray._distributed.groups import Group
 from gpuarray._distributed.member import Answer
@@ -15,6 +20,7 @@ from gpuarray._distributed.streams import Stream
 from gpuarray._distributed.transport import Broken
 from gpuarray.array import Array
 from gpuarray.dtypes import as_dtype
+from gpuarray.errors import DistributedError
 
 
 class OrderedCalls:
@@ -27,7 +33,7 @@ class OrderedCalls:
         self, group: Group, engine: Engine, name: str, ranks: list[int], rank: int
     ) -> None:
         self.rank, self.size = rank, len(ranks)
-        self.calls = 0
+        self._asked = 0
         self._group, self._engine = group, engine
         self._name, self._ranks = name, ranks
         self._parts = 0
@@ -47,12 +53,41 @@ class OrderedCalls:
         """The context of the arrays."""
         return self._group.context
 
+    @property
+    def calls(self) -> int:
+        """How many calls there were: those of plans, too, once they are queued."""
+        if self._stream is None:
+            return self._asked
+        self._engine.drain()
+        return self._stream.count
+
+    @property
+    def records(self) -> bool:
+        """True if a plan that is bound records its work; else its runs call it."""
+        return self._engine.records
+
+    def failure(self, operation: str, line: str) -> DistributedError | None:
+        """Return the error of a call of a plan, if the group has failed or was left.
+
+        >>> with gpuarray.distributed.init("null") as comm:
+        ...     comm.failure("all_reduce", "model.py:12") is None
+        True
+        """
+        call = CollectiveCall(operation, line=line)
+        try:
+            self._group.member.check(self.calls, call)
+        except DistributedError as error:
+            return error
+        return None
+
     # ---- calls ----
 
     def _ask(self, call: CollectiveCall, content: bytes = b"") -> Answer:
         """Say what is called, and wait for all ranks."""
-        self.calls += 1
-        if self._stream is not None:
+        if self._stream is None:
+            self._asked += 1
+        else:
+            self._engine.drain()
             self._stream.add(call.operation, call.detail, None, None)
         return self._group.member.ask(self._name, self.calls, call, content)
 
@@ -78,19 +113,38 @@ class OrderedCalls:
             call = described(CollectiveCall(operation, detail), shape, x.dtype)
             self._ask(call)
         else:
-            self.calls += 1
-            call = stream.add(operation, detail, x.dtype, shape).call
+            call = self._told(stream, operation, detail, x, shape)
         if x.size:
-            self._move(self.calls, call, move)
+            self._move(None, call, move)
+
+    def _told(
+        self, stream: Stream, operation: str, detail: str, x: Array, shape: Shape
+    ) -> CollectiveCall:
+        """Have a call told when it is queued; one that moves nothing is told now.
+
+        A plan that records one does not tell it: that is to be done in each run.
+        """
+        record = stream.record(operation, detail, x.dtype, shape)
+        if x.size:
+            self._engine.mark(stream, record)
+        elif not recorded_line():
+            self._engine.drain()
+            stream.append(record)
+            self._group.member.tell_soon()
+        return record.call
 
     def _move(
-        self, number: int | str, call: CollectiveCall, move: Callable[[], None]
+        self, number: int | str | None, call: CollectiveCall, move: Callable[[], None]
     ) -> None:
-        """Move the elements; a failure of it is one of the group."""
+        """Move the elements; a failure of it is one of the group.
+
+        ``number`` is the call's; that of the latest if None.
+        """
         member = self._group.member
         try:
             move()
         except Broken as broken:
+            number = self.calls if number is None else number
             member.wait_for_failure(1.0)
             if member.failure is None:
                 member.fail(f"rank {member.rank} in {call} (call {number}): {broken}")
@@ -109,7 +163,8 @@ class OrderedCalls:
                 stream = self._group.member.stream(self._name + suffix, pair, suffix)
             found = _Messages(pair, suffix, stream)
             self._messages[source, target] = found
-        found.count += 1
+        self._engine.drain()
+        found.begun = found.count + 1
         return found
 
     def _message(
@@ -117,15 +172,15 @@ class OrderedCalls:
     ) -> CollectiveCall:
         """Say this rank's part of a message; without a stream wait for the other's."""
         if messages.stream is None or not self._group.member.is_well:
+            messages.asked += 1
             call = described(call, array.shape, array.dtype)
             self._group.member.ask(
                 self._name, messages.number, call, b"", messages.pair
             )
             return call
-        record = messages.stream.add(
-            call.operation, call.detail, array.dtype, array.shape
+        return self._told(
+            messages.stream, call.operation, call.detail, array, array.shape
         )
-        return record.call
 
     def _send(self, x: Array, rank: int) -> None:
         messages = self._between(self.rank, rank)
@@ -141,10 +196,11 @@ class OrderedCalls:
         asked = described(call, None, None)
         if out is None and messages.stream is not None:
             member = self._group.member
-            said = member.learn(messages.stream, messages.count, asked).call
+            said = member.learn(messages.stream, messages.begun, asked).call
             out = self._new(said)
         elif out is None:
             member = self._group.member
+            messages.asked += 1
             number, pair = messages.number, messages.pair
             said = member.ask(self._name, number, asked, b"", pair).call
             target = Target.of(*self._known(said), self.context, None, "recv")
@@ -191,9 +247,7 @@ class OrderedCalls:
         target = Target.of(shape, dtype, self.context, None, "scatter", axis)
         if target.block.size:
             block = target.block
-            self._move(
-                self.calls, call, lambda: self._engine.scatter(None, block, root)
-            )
+            self._move(None, call, lambda: self._engine.scatter(None, block, root))
         return target.finish()
 
 
@@ -207,14 +261,23 @@ def communicator_of(name: str) -> OrderedCalls | None:
 
 
 class _Messages:
-    """The messages from one rank to another: how many, and the stream that tells."""
+    """The messages from one rank to another: how many, and the stream that tells.
 
-    __slots__ = ("count", "pair", "stream", "suffix")
+    ``begun`` is the number of the latest.
+    """
+
+    __slots__ = ("asked", "begun", "pair", "stream", "suffix")
 
     def __init__(self, pair: list[int], suffix: str, stream: Stream | None) -> None:
-        self.count, self.pair, self.suffix, self.stream = 0, pair, suffix, stream
+        self.asked, self.begun = 0, 0
+        self.pair, self.suffix, self.stream = pair, suffix, stream
+
+    @property
+    def count(self) -> int:
+        """How many there were."""
+        return self.asked if self.stream is None else self.stream.count
 
     @property
     def number(self) -> str:
-        """The number of the latest."""
-        return f"{self.count}{self.suffix}"
+        """The number of the latest, with the two ranks."""
+        return f"{self.begun}{self.suffix}"

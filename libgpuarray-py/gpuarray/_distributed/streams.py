@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray._distributed.calls import CollectiveCall
+from gpuarray._distributed.calls import CollectiveCall, recorded_line
 from gpuarray._distributed.frames import Message
 
 DIGEST = 8  # bytes
@@ -41,13 +41,14 @@ class Record:
 class Stream:
     """The calls of a communicator, or the messages from one rank to another."""
 
-    __slots__ = ("_teller", "entries", "is_new", "name", "ranks", "suffix")
+    __slots__ = ("_teller", "count", "entries", "is_new", "name", "ranks", "suffix")
 
     def __init__(
         self, teller: Teller, name: str, ranks: Sequence[int], suffix: str
     ) -> None:
         self._teller = teller
         self.name, self.ranks, self.suffix = name, list(ranks), suffix
+        self.count = 0  # calls, ever
         self.entries: list[Record] = []
         self.is_new = True
 
@@ -59,30 +60,49 @@ class Stream:
         shape: tuple[int, ...] | None,
     ) -> Record:
         """Add a call, with the line that made it; return its record."""
+        record = self.record(operation, detail, dtype, shape)
+        self.append(record)
+        self._teller.soon()
+        return record
+
+    def append(self, record: Record) -> None:
+        """Add a call, which is told with the next frame."""
+        self.entries.append(record)
+        self.count += 1
+
+    def record(
+        self,
+        operation: str,
+        detail: str,
+        dtype: np.dtype[Any] | None,
+        shape: tuple[int, ...] | None,
+    ) -> Record:
+        """Return the record of a call, with the line that makes it."""
+        if line := recorded_line():
+            return self._teller.known((operation, detail, dtype, shape, line, 0))
         frame = sys._getframe(1)
         while f"{frame.f_globals.get('__name__', '')}.".startswith("gpuarray."):
             if frame.f_back is None:
                 break
             frame = frame.f_back
-        key = operation, detail, dtype, shape, frame.f_code, frame.f_lineno
-        record = self._teller.records.get(key)
-        if record is None:
-            record = self._teller.record(key)
-        self.entries.append(record)
-        if not self._teller.has_some:
-            self._teller.wake()
-        return record
+        return self._teller.known(
+            (operation, detail, dtype, shape, frame.f_code, frame.f_lineno)
+        )
 
 
-Key = tuple[str, str, "np.dtype[Any] | None", tuple[int, ...] | None, CodeType, int]
+Key = tuple[
+    str, str, "np.dtype[Any] | None", tuple[int, ...] | None, CodeType | str, int
+]
+"""A call of one kind: the last two are code and line, or the line as it is shown."""
 
 
 class Teller:
     """A thread that tells the hub the entries of all streams of this rank."""
 
     def __init__(self, send: Send) -> None:
-        self.records: dict[Key, Record] = {}
-        self.has_some = False
+        self.sources: list[Callable[[], None]] = []  # what adds calls made meanwhile
+        self._records: dict[Key, Record] = {}
+        self._has_some = False
         self._send = send
         self._streams: list[Stream] = []
         self._untold: list[Record] = []
@@ -102,27 +122,36 @@ class Teller:
                 self._thread.start()
         return made
 
-    def record(self, key: Key) -> Record:
-        """Return a new record, whose description goes with the next frame."""
+    def known(self, key: Key) -> Record:
+        """Return the record of a call; a new one's description goes with the next
+        frame.
+        """
+        found = self._records.get(key)
+        return self._new(key) if found is None else found
+
+    def _new(self, key: Key) -> Record:
         operation, detail, dtype, shape, code, number = key
-        line = f"{code.co_filename}:{number}"
+        line = code if isinstance(code, str) else f"{code.co_filename}:{number}"
         name = None if dtype is None else dtype.name
         call = CollectiveCall(operation, detail, name, shape, line)
         with self._lock:
-            made = Record(len(self.records), call)
-            self.records[key] = made
+            made = Record(len(self._records), call)
+            self._records[key] = made
             self._untold.append(made)
         return made
 
-    def wake(self) -> None:
+    def soon(self) -> None:
         """Have what was added told soon."""
-        self.has_some = True
-        self._some.set()
+        if not self._has_some:
+            self._has_some = True
+            self._some.set()
 
     def tell(self) -> None:
         """Tell the hub what was added."""
         with self._lock:
-            self.has_some = False
+            self._has_some = False
+            for add_calls in list(self.sources):
+                add_calls()
             for stream in self._streams:
                 if count := len(stream.entries):
                     entries = stream.entries[:count]
