@@ -73,6 +73,36 @@ def test_bits_and_what_is_made_of_them_are_told_by_the_counter(context, n):
     assert_same(got, words(n) < 2**30, exact=True)
 
 
+@pytest.mark.parametrize("at", [2**32 - 2, 2**33 - 1, 2**64 - 2])
+def test_positions_of_more_than_32_bits_follow_one_another(context, at):
+    """Also within a draw."""
+    generator = default_rng(7, context)
+    generator.state = (7, 3, at)
+    made = [w for k in range(5) for w in philox(7, 3, (at + k) % 2**64)]
+    assert_same(generator.bits(19), np.array(made[:19], np.uint32), exact=True)
+    assert generator.state == (7, 3, (at + 5) % 2**64)
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("poisson", (3.0,)),
+        ("poisson", (30.0,)),
+        ("binomial", (9, 0.4)),
+        ("binomial", (100, 0.7)),
+        ("binomial", (9, 0.0)),
+    ],
+)
+def test_a_number_as_parameter_gives_the_numbers_of_an_array(context, name, given):
+    """Which other kernels draw on a GPU; of int64 in double, of int32 in float."""
+    for dtype in ("int64", "int32"):
+        for n in (1, 33, 5000):
+            arrays = [np.full(n, value) for value in given]
+            expected = getattr(rng(context), name)(*arrays, dtype=dtype)
+            drawn = getattr(rng(context), name)(*given, n, dtype)
+            assert_same(drawn, np.asarray(expected), exact=True)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "int64", "float64"])
 def test_truths_of_every_width_are_told_by_the_counter(context, dtype):
     for n in (8, 1001):
@@ -210,7 +240,7 @@ def test_integers_between_arrays_are_minus_1_where_there_are_none(context):
         (ValueError, "high .*for bool, which has 0 to 1", ([0, 1], 3, None, bool)),
         (ValueError, "0 to 2 is out of bounds for bool", (0, 3, None, bool)),
         (ValueError, "low .*for uint8, which has 0 to 255", ([300], high, 5, "uint8")),
-        (ValueError, r"low \[5\] is above the last integer, \[4\]", ([5], [5])),
+        (ValueError, r"low \[5\] is not below high, .* \[4\]", ([5], [5])),
         (TypeError, r"low \[2.5\], expected integers", ([2.5], 5)),
     ):
         with pytest.raises(error, match=text):

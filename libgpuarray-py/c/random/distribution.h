@@ -21,7 +21,10 @@ enum ga_random_text {
   GA_TEXT_COUNTS = 32,  /* numbers of an element's counts */
   GA_TEXT_GAMMA = 64,
   GA_TEXT_DISCRETE = 128,
-  GA_TEXT_BOUNDED = 256
+  GA_TEXT_BOUNDED = 256,
+  /* Not a text: they have ga_plan_NAME, ga_try_NAME and ga_NAME_number, which compute
+   * an element by attempts, a count each. */
+  GA_TEXT_ATTEMPTS = 512
 };
 
 typedef struct ga_distribution {

@@ -35,15 +35,17 @@ static void begin_real(ga_strbuf *out, int real) {
   const bool is_double = real == GA_DOUBLE;
   ga__strbuf_addf(out,
                   "#define REAL %s\n#define BITS %s\n#define REAL_IS_DOUBLE %d\n"
-                  "#define R(x) %s\n#define COUNTS %d\n",
+                  "#define R(x) %s\n#define COUNTS %d\n"
+                  "#define OF_REAL(name) name##_%s\n",
                   is_double ? "ga_double" : "ga_float",
                   is_double ? "ga_ulong" : "ga_uint", is_double,
-                  is_double ? "x" : "x##f", GA_RANDOM_COUNTS);
+                  is_double ? "x" : "x##f", GA_RANDOM_COUNTS,
+                  is_double ? "double" : "float");
 }
 
 static void end_real(ga_strbuf *out) {
   ga__strbuf_add(out, "#undef REAL\n#undef BITS\n#undef REAL_IS_DOUBLE\n#undef R\n"
-                      "#undef COUNTS\n");
+                      "#undef COUNTS\n#undef OF_REAL\n");
 }
 
 static void add_once(ga_strbuf *out, const char *name, int real, const char *text) {

@@ -129,6 +129,7 @@ static void plan_kernel(ga_random_spec *s, const target *t, const parameters *p)
   s->wide = !is_block && is_wide(t, p);
   const gpucontext *ctx = t->a->data->context;
   s->in_loops = ctx->info.is_cpu && ctx->info.warp == 1;
+  s->kernel = (unsigned char)ga__random_kernel(s, !ctx->info.is_cpu);
 }
 
 static void add_parameters(ga_args *args, const target *t, const parameters *p) {
@@ -143,12 +144,13 @@ static void add_parameters(ga_args *args, const target *t, const parameters *p) 
 }
 
 static void add_layout(ga_args *args, const target *t, const ga_random_spec *s,
-                       const parameters *p) {
+                       const parameters *p, size_t rows) {
   const size_t size = gpuarray_get_elsize(t->typecode);
   if (s->nd == 0) {
-    const size_t bytes = ga__random_chunk(s) * size;
-    if (!ga__random_by_element(s))
-      ga__args_u32(args, t->a->offset % bytes == 0);
+    if (s->kernel == GA_RANDOM_BY_ATTEMPT)
+      ga__args_u32(args, (uint32_t)rows);
+    else if (s->kernel != GA_RANDOM_BY_ELEMENT)
+      ga__args_u32(args, t->a->offset % (ga__random_chunk(s) * size) == 0);
     return;
   }
   for (unsigned int axis = 1; axis < t->nd; axis++)
@@ -170,6 +172,33 @@ static void set_geometry(ga_launch *l, const gpucontext *ctx, gpukernel *kernel,
   const size_t most = (ctx->info.is_cpu ? 16 : 128) * (size_t)ctx->info.processors;
   l->nd = 1;
   l->grid[0] = blocks < most ? blocks : most;
+  l->block[0] = threads;
+}
+
+#define ROW                                                                            \
+  32 /* neighbours that share a tile of attempts; attempts.cl.h has it, too            \
+      */
+#define MOST_ROWS 32
+
+/* Rows of a tile: many, so that few items wait at its end, if there are items enough.
+ */
+static size_t attempt_rows(const gpucontext *ctx, size_t n) {
+  const size_t rows = n / ((size_t)2048 * ctx->info.processors);
+  return rows < 1 ? 1 : rows < MOST_ROWS ? rows : MOST_ROWS;
+}
+
+/* An item of each column of each tile, up to so many as run at once, a few times. */
+static void set_attempts(ga_launch *l, const gpucontext *ctx, gpukernel *kernel,
+                         size_t n, size_t rows) {
+  size_t threads = 256;
+  while (threads > ga__kernel_threads(kernel))
+    threads /= 2;
+  const size_t tiles = (n - 1) / (ROW * rows) + 1;
+  const size_t each = threads < ROW ? ROW / threads : 1; /* blocks of whole tiles */
+  const size_t blocks = (tiles * ROW - 1) / threads + 1;
+  const size_t most = 32 * (size_t)ctx->info.processors;
+  l->nd = 1;
+  l->grid[0] = ((blocks < most ? blocks : most) - 1) / each * each + each;
   l->block[0] = threads;
 }
 
@@ -211,9 +240,13 @@ static int fill(const GpuArray *a, gpurandom *g, const parameters *p,
   ga__args_u64(&args, g->stream);
   ga__args_u64(&args, g->position);
   add_parameters(&args, &t, p);
-  add_layout(&args, &t, &s, p);
+  const size_t rows = attempt_rows(ctx, t.n);
+  add_layout(&args, &t, &s, p, rows);
   ga_launch l = {.n_args = args.n, .args = args.list};
-  set_geometry(&l, ctx, kernel, (t.n - 1) / ga__random_chunk(&s) + 1);
+  if (s.kernel == GA_RANDOM_BY_ATTEMPT)
+    set_attempts(&l, ctx, kernel, t.n, rows);
+  else
+    set_geometry(&l, ctx, kernel, (t.n - 1) / ga__random_chunk(&s) + 1);
   GA_TRY(ga__kernel_launch(kernel, &l));
   g->position += counts_of(&s, t.n);
   return GA_NO_ERROR;

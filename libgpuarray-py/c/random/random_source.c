@@ -7,7 +7,9 @@
 #include "c/base/dtype.h"
 #include "c/program/kernel_text.h"
 #include "c/random/distribution.h"
+#include "c/random/kernels/attempts.inc"
 #include "c/random/kernels/draw.inc"
+#include "c/random/kernels/flat.inc"
 #include "c/random/kernels/philox.inc"
 #include "c/random/kernels/random.inc"
 
@@ -20,8 +22,17 @@ static int form(const ga_random_spec *s) {
   return d == NULL ? -1 : d->row.form;
 }
 
-bool ga__random_by_element(const ga_random_spec *spec) {
-  return spec->arrays != 0 || form(spec) == GA_RANDOM_BY_COUNTS;
+enum ga_random_kernel ga__random_kernel(const ga_random_spec *spec, bool is_gpu) {
+  const bool is_flat = is_gpu && spec->nd == 0;
+  if (spec->arrays == 0 && form(spec) != GA_RANDOM_BY_COUNTS)
+    return is_flat ? GA_RANDOM_FLAT : GA_RANDOM_BY_COUNTER;
+  return is_flat && distribution(spec)->texts & GA_TEXT_ATTEMPTS ? GA_RANDOM_BY_ATTEMPT
+                                                                 : GA_RANDOM_BY_ELEMENT;
+}
+
+/* True if elements have counts of their own, or parameters of their own. */
+static bool by_element(const ga_random_spec *s) {
+  return s->kernel == GA_RANDOM_BY_ELEMENT || s->kernel == GA_RANDOM_BY_ATTEMPT;
 }
 
 unsigned int ga__random_words(const ga_random_spec *spec) {
@@ -49,19 +60,24 @@ static unsigned int per_count(const ga_random_spec *s) {
 static unsigned int counts(const ga_random_spec *s) {
   if (s->in_loops)
     return CPU_COUNTS;
+  if (s->kernel == GA_RANDOM_FLAT)
+    return 1;
   const size_t bytes = per_count(s) * gpuarray_get_elsize(s->typecode);
   return bytes >= 16 || s->nd > 0 ? 1 : bytes == 8 ? 2 : 4;
 }
 
 unsigned int ga__random_chunk(const ga_random_spec *spec) {
-  if (ga__random_by_element(spec))
+  if (by_element(spec))
     return spec->in_loops ? CPU_COUNTS : 1;
   return counts(spec) * per_count(spec);
 }
 
 static const char *vector_type(const ga_random_spec *s) {
   const size_t bytes = ga__random_chunk(s) * gpuarray_get_elsize(s->typecode);
-  return bytes >= 16 ? "ga_uint4" : bytes == 8 ? "ga_ulong" : "ga_uint";
+  return bytes >= 16  ? "ga_uint4"
+         : bytes == 8 ? "ga_ulong"
+         : bytes == 4 ? "ga_uint"
+                      : "ga_ushort";
 }
 
 static unsigned int vectors(const ga_random_spec *s) {
@@ -115,6 +131,16 @@ static void add_store(ga_strbuf *t, const ga_random_spec *s) {
   ga__strbuf_add(t, "\n");
 }
 
+static void add_attempt(ga_strbuf *t, const ga_distribution *d, int real) {
+  const char *name = d->row.name;
+  ga__strbuf_addf(t,
+                  "#define RN_PLAN ga_%s_plan_%s\n#define RN_MAKE_PLAN ga_plan_%s\n"
+                  "#define RN_TRY ga_try_%s\n#define RN_NUMBER ga_%s_number\n"
+                  "#define RN_COUNTS %u\n",
+                  name, real == GA_DOUBLE ? "double" : "float", name, name, name,
+                  d->row.counts);
+}
+
 static void add_value(ga_strbuf *t, const ga_random_spec *s) {
   static const char *const kinds[] = {"BITS", "INTEGERS", "WIDE_INTEGERS", "BERNOULLI",
                                       "DISTRIBUTION"};
@@ -127,7 +153,9 @@ static void add_value(ga_strbuf *t, const ga_random_spec *s) {
                   form(s) == GA_RANDOM_BY_PAIR ? 2 : 1,
                   gpuarray_get_elsize(s->typecode) == 8, ga__dtype_ctype(s->typecode),
                   ga__dtype_work_ctype(work));
-  if (d != NULL && ga__random_by_element(s))
+  if (s->kernel == GA_RANDOM_BY_ATTEMPT)
+    add_attempt(t, d, work);
+  else if (s->kernel == GA_RANDOM_BY_ELEMENT)
     ga__strbuf_addf(t, "#define RN_OF ga_draw_%s\n", d->row.name);
   else if (d != NULL)
     ga__strbuf_addf(t, "#define RN_OF ga_%s_of\n#define RN_BITS(e) %s\n", d->row.name,
@@ -145,7 +173,7 @@ static void add_sizes(ga_strbuf *t, const ga_random_spec *s) {
                   "#define RN_INT %s\n#define RN_COUNTER %s\n",
                   s->in_loops, s->nd, ga__random_chunk(s), ga__text_position(s->wide),
                   s->wide ? "ga_ulong" : "ga_uint");
-  if (ga__random_by_element(s))
+  if (by_element(s))
     return;
   ga__strbuf_addf(t,
                   "#define RN_COUNTS %u\n#define RN_PER %u\n#define RN_WORDS %u\n"
@@ -156,7 +184,9 @@ static void add_sizes(ga_strbuf *t, const ga_random_spec *s) {
 
 static void add_layout_parameters(ga_strbuf *t, const ga_random_spec *s) {
   ga__strbuf_addf(t, "#define RN_OTHERS %s",
-                  s->nd == 0 && !ga__random_by_element(s) ? ", ga_uint aligned" : "");
+                  s->kernel == GA_RANDOM_BY_ATTEMPT ? ", ga_uint rows"
+                  : s->nd == 0 && !by_element(s)    ? ", ga_uint aligned"
+                                                    : "");
   for (unsigned int axis = 1; axis < s->nd; axis++)
     ga__strbuf_addf(t, ", ga_uint d%u", axis);
   for (unsigned int axis = 0; axis < s->nd; axis++)
@@ -216,24 +246,26 @@ static void add_functions(ga_strbuf *t, const ga_random_spec *s) {
   const int real = ga__distribution_real(s->typecode);
   if (d == NULL)
     ga__strbuf_add(t, philox_text);
-  else if (ga__random_by_element(s))
+  else if (s->kernel == GA_RANDOM_BY_ELEMENT)
     ga__distribution_element(t, d, real);
   else
     ga__distribution_functions(t, d, real);
 }
 
 int ga__random_source(ga_source *out, const gpucontext *ctx, const void *spec) {
+  static const char *const kernels[] = {draw_text, attempts_text, random_text,
+                                        flat_text};
   const ga_random_spec *s = spec;
   ga_strbuf text = {0}, functions = {0};
   (void)ctx;
   add_value(&text, s);
   add_sizes(&text, s);
   add_layout_parameters(&text, s);
-  if (ga__random_by_element(s))
+  if (s->kernel == GA_RANDOM_BY_ELEMENT)
     add_element_walk(&text, s);
   else
     add_walk(&text, s);
-  ga__strbuf_add(&text, ga__random_by_element(s) ? draw_text : random_text);
+  ga__strbuf_add(&text, kernels[s->kernel]);
   out->is_closed = true;
   add_functions(&functions, s);
   if (functions.failed)

@@ -12,6 +12,13 @@ enum ga_random_kind {
   GA_RANDOM_DISTRIBUTION   /* of the table */
 };
 
+enum ga_random_kernel {
+  GA_RANDOM_BY_ELEMENT, /* each element by itself, with ga_draw_NAME */
+  GA_RANDOM_BY_ATTEMPT, /* attempts of neighbours, on GPUs */
+  GA_RANDOM_BY_COUNTER, /* the elements of some counters */
+  GA_RANDOM_FLAT        /* those of one, into a contiguous array on GPUs */
+};
+
 /* Specialization; compared as bytes. */
 typedef struct ga_random_spec {
   unsigned char kind;
@@ -21,21 +28,23 @@ typedef struct ga_random_spec {
   unsigned char nd;       /* number of axes; 0: C-contiguous, without arrays */
   unsigned char wide;     /* 64-bit offsets; contiguous: 0 */
   unsigned char in_loops; /* CPU whose compiler vectorizes loops only */
+  unsigned char kernel;   /* ga_random_kernel */
 } ga_random_spec;
 
-/* True if the kernel computes each element by itself, with ga_draw_NAME. */
-bool ga__random_by_element(const ga_random_spec *spec);
+/* The kernel of a spec whose other members are set. */
+enum ga_random_kernel ga__random_kernel(const ga_random_spec *spec, bool is_gpu);
 /* 32-bit words per element; not of distributions BY_COUNTS. */
 unsigned int ga__random_words(const ga_random_spec *spec);
-/* Elements per item and step. */
+/* Elements per item and step; not of attempts. */
 unsigned int ga__random_chunk(const ga_random_spec *spec);
 
 /* Arguments: array and offset; count, seed, stream and position (ga_ulong). Then the
  * parameters: of a distribution its scalars, of the real type, and its arrays with
  * offsets, in their order; of others, as ga_ulong, low and count, or the threshold.
- * Then, if contiguous and not by element, ga_uint: 16-byte stores are aligned; else the
- * lengths of the axes but the first (ga_uint) and the strides in elements (ga_int;
- * ga_long if wide), those of the array and of each parameter's. A ga_make_source. */
+ * Then ga_uint: by attempt, the rows of a tile; by counters and contiguous, whether
+ * vectors are aligned; else the lengths of the axes but the first (ga_uint) and the
+ * strides in elements (ga_int; ga_long if wide), those of the array and of each
+ * parameter's. A ga_make_source. */
 int ga__random_source(ga_source *out, const gpucontext *ctx, const void *spec);
 
 #endif

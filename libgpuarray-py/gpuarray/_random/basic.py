@@ -331,7 +331,8 @@ class _Bound:
 def _check_order(low: _Bound, high: _Bound) -> None:
     if low.host is not None and high.host is not None and np.any(low.host > high.host):
         raise BadValue(
-            f"integers: low {low.host} is above the last integer, {high.host}"
+            f"integers: low {low.host} is not below high, whose last integers are "
+            f"{high.host}"
         )
 
 

@@ -67,89 +67,100 @@ GA_INLINE ga_int ga_is_unsure(ga_float difference, ga_float size) {
 }
 #endif
 
-/* Poisson: the number of uniform factors until their product is exp(-mean). */
-GA_INLINE REAL ga_small_poisson(ga_ulong first, ga_ulong stream, ga_ulong seed,
-                                REAL lam) {
-  const REAL least = ga_real_exp(-lam);
-  REAL product = 1, k = 0;
-  for (ga_int attempt = 0; attempt < COUNTS; attempt++) {
-    ga_uint w[4];
-    ga_philox(w, first + (ga_ulong)attempt, stream, seed);
-    for (ga_int j = 0; j < 4; j++) {
-      product = ga_times(product, ga_word_unit(lam, w[j]));
-      if (product <= least)
-        return k;
-      k += 1;
-    }
+/* Poisson's numbers. A plan has what does not depend on random bits; an attempt is a
+ * count's part: it returns 1 if *v is the number, else *v is that of a last attempt. */
+typedef struct OF_REAL(ga_poisson_plan) {
+  REAL lam, least, a, b, quick, inverse;
+} OF_REAL(ga_poisson_plan);
+
+GA_INLINE void ga_plan_poisson(OF_REAL(ga_poisson_plan) * p, REAL lam) {
+  const REAL b = fma(R(2.53), sqrt(lam), R(0.931));
+  p->lam = lam;
+  p->least = lam < 10 ? ga_real_exp(-lam) : 0;
+  p->a = fma(R(0.02483), b, R(-0.059));
+  p->b = b;
+  p->quick = R(0.9277) - R(3.6224) / (b - R(2.0));
+  p->inverse = R(1.1239) + R(1.1328) / (b - R(3.4));
+}
+/* The number of uniform factors until their product is exp(-mean). */
+GA_INLINE ga_int ga_try_small_poisson(REAL *v, REAL *product,
+                                      const OF_REAL(ga_poisson_plan) * p,
+                                      const ga_uint *w) {
+  for (ga_int j = 0; j < 4; j++) {
+    *product = ga_times(*product, ga_word_unit(*product, w[j]));
+    if (*product <= p->least)
+      return 1;
+    *v += 1;
   }
-  return k;
+  return 0;
 }
 /* PTRS of Hoermann, "The transformed rejection method for generating Poisson random
  * variables" (1993), for means from 10 on. */
-GA_INLINE REAL ga_large_poisson(ga_ulong first, ga_ulong stream, ga_ulong seed,
-                                REAL lam) {
-  const REAL b = fma(R(2.53), sqrt(lam), R(0.931)), a = fma(R(0.02483), b, R(-0.059));
-  const REAL quick = R(0.9277) - R(3.6224) / (b - R(2.0));
-  const REAL inverse = R(1.1239) + R(1.1328) / (b - R(3.4));
-  for (ga_int attempt = 0; attempt < COUNTS; attempt++) {
-    ga_uint w[4];
-    ga_philox(w, first + (ga_ulong)attempt, stream, seed);
-    const REAL u = ga_open_unit(ga_first_bits(lam, w)) - R(0.5);
-    const REAL v = ga_word_unit(lam, w[2]), edge = R(0.5) - fabs(u);
-    const REAL k = floor(fma(R(2.0) * a / edge + b, u, lam + R(0.43)));
-    if (edge >= R(0.07) && v <= quick)
-      return k;
-    if (!(k >= 0) || (edge < R(0.013) && v > edge))
-      continue;
+GA_INLINE ga_int ga_try_large_poisson(REAL *v, const OF_REAL(ga_poisson_plan) * p,
+                                      const ga_uint *w) {
+  const REAL lam = p->lam, a = p->a, b = p->b, inverse = p->inverse;
+  const REAL u = ga_open_unit(ga_first_bits(lam, w)) - R(0.5);
+  const REAL part = ga_word_unit(lam, w[2]), edge = R(0.5) - fabs(u);
+  const REAL k = floor(fma(R(2.0) * a / edge + b, u, lam + R(0.43)));
+  *v = k;
+  if (edge >= R(0.07) && part <= p->quick)
+    return 1;
+  *v = floor(lam);
+  if (!(k >= 0) || (edge < R(0.013) && part > edge))
+    return 0;
 #if RQ_IS_USED
-    const ga_float e = (ga_float)edge, f = (ga_float)k;
-    const ga_float height =
-        (ga_float)v * (ga_float)inverse * e * e / fma((ga_float)b * e, e, (ga_float)a);
-    const ga_float far = ga_quick_deviance(f, (ga_float)lam, (ga_float)(k - lam));
-    const ga_float d = -far - ga_quick_stirling(f) - 0.918938533f -
-                       RQ_LOG(height * sqrt(f > 1 ? f : 1.0f));
-    if (!ga_is_unsure(d, far)) {
-      if (d > 0)
-        return k;
-      continue;
-    }
-#endif
-    const REAL hat = a / ga_times(edge, edge) + b;
-    if (ga_real_log(ga_times(v, inverse) / hat) <=
-        -ga_deviance(k, lam) - ga_stirling_series(k) - R(0.91893853320467274) -
-            R(0.5) * ga_real_log(ga_from_1(k)))
-      return k;
+  const ga_float e = (ga_float)edge, f = (ga_float)k;
+  const ga_float height =
+      (ga_float)part * (ga_float)inverse * e * e / fma((ga_float)b * e, e, (ga_float)a);
+  const ga_float far = ga_quick_deviance(f, (ga_float)lam, (ga_float)(k - lam));
+  const ga_float d = -far - ga_quick_stirling(f) - 0.918938533f -
+                     RQ_LOG(height * sqrt(f > 1 ? f : 1.0f));
+  if (!ga_is_unsure(d, far)) {
+    *v = d > 0 ? k : *v;
+    return d > 0;
   }
-  return floor(lam);
+#endif
+  const REAL hat = a / ga_times(edge, edge) + b;
+  if (ga_real_log(ga_times(part, inverse) / hat) <=
+      -ga_deviance(k, lam) - ga_stirling_series(k) - R(0.91893853320467274) -
+          R(0.5) * ga_real_log(ga_from_1(k))) {
+    *v = k;
+    return 1;
+  }
+  return 0;
+}
+GA_INLINE ga_int ga_try_poisson(REAL *v, REAL *kept, ga_int attempt,
+                                const OF_REAL(ga_poisson_plan) * p, const ga_uint *w) {
+  if (p->lam >= 10)
+    return ga_try_large_poisson(v, p, w);
+  if (attempt == 0) {
+    *v = 0;
+    *kept = 1;
+  }
+  return ga_try_small_poisson(v, kept, p, w);
+}
+GA_INLINE REAL ga_poisson_number(REAL v, const OF_REAL(ga_poisson_plan) * p) {
+  (void)p;
+  return v;
 }
 GA_INLINE REAL ga_poisson_of(ga_ulong first, ga_ulong stream, ga_ulong seed, REAL lam) {
-  return lam < 10 ? ga_small_poisson(first, stream, seed, lam)
-                  : ga_large_poisson(first, stream, seed, lam);
+  OF_REAL(ga_poisson_plan) p;
+  REAL v = 0, product = 1;
+  ga_uint w[4];
+  ga_plan_poisson(&p, lam);
+  for (ga_int attempt = 0; lam < 10 && attempt < COUNTS; attempt++) {
+    ga_philox(w, first + (ga_ulong)attempt, stream, seed);
+    if (ga_try_small_poisson(&v, &product, &p, w))
+      break;
+  }
+  for (ga_int attempt = 0; lam >= 10 && attempt < COUNTS; attempt++) {
+    ga_philox(w, first + (ga_ulong)attempt, stream, seed);
+    if (ga_try_large_poisson(&v, &p, w))
+      break;
+  }
+  return v;
 }
 
-/* Binomial: successes among n trials, by the gaps between them. */
-GA_INLINE REAL ga_small_binomial(ga_ulong first, ga_ulong stream, ga_ulong seed, REAL n,
-                                 REAL p) {
-  const REAL rate = -ga_real_log1p(-p);
-  REAL k = 0, at = 0;
-  for (ga_int attempt = 0; p > 0 && attempt < COUNTS; attempt++) {
-    ga_uint w[4];
-    ga_philox(w, first + (ga_ulong)attempt, stream, seed);
-#if REAL_IS_DOUBLE
-    for (ga_int j = 0; j < 4; j += 2) {
-      const BITS bits = (BITS)w[j + 1] << 32 | w[j];
-#else
-    for (ga_int j = 0; j < 4; j++) {
-      const BITS bits = w[j];
-#endif
-      at += floor(ga_fine_wait_of(bits) / rate) + R(1.0);
-      if (at > n)
-        return k;
-      k += 1;
-    }
-  }
-  return k;
-}
 /* The logarithm of the probability of k of n, without what does not depend on k and
  * without -log(k (n - k)) / 2, of which ga_pair has the argument. */
 GA_INLINE REAL ga_log_binomial(REAL k, REAL n, REAL mean) {
@@ -159,57 +170,123 @@ GA_INLINE REAL ga_log_binomial(REAL k, REAL n, REAL mean) {
 GA_INLINE REAL ga_pair(REAL k, REAL n) {
   return ga_times(ga_from_1(k), ga_from_1(n - k));
 }
-/* BTRS of Hoermann, "The generation of binomial random variates" (1993), for means from
- * 10 on and p at most 1/2. */
-GA_INLINE REAL ga_large_binomial(ga_ulong first, ga_ulong stream, ga_ulong seed, REAL n,
-                                 REAL p) {
-  const REAL mean = ga_times(n, p), spread = sqrt(ga_times(mean, R(1.0) - p));
-  const REAL b = fma(R(2.53), spread, R(1.15));
-  const REAL a = fma(R(0.0248), b, fma(R(0.01), p, R(-0.0873)));
-  const REAL quick = R(0.92) - R(4.2) / b;
-  const REAL alpha = ga_times(R(2.83) + R(5.1) / b, spread);
-  const REAL mode = floor(ga_times(n + R(1.0), p)), pair = ga_pair(mode, n);
-  const REAL peak = ga_log_binomial(mode, n, mean);
-  for (ga_int attempt = 0; attempt < COUNTS; attempt++) {
-    ga_uint w[4];
-    ga_philox(w, first + (ga_ulong)attempt, stream, seed);
-    const REAL u = ga_open_unit(ga_first_bits(n, w)) - R(0.5);
-    const REAL v = ga_word_unit(n, w[2]), edge = R(0.5) - fabs(u);
-    const REAL k = floor(fma(R(2.0) * a / edge + b, u, mean + R(0.5)));
-    if (edge >= R(0.07) && v <= quick)
-      return k;
-    if (!(k >= 0 && k <= n))
-      continue;
-#if RQ_IS_USED
-    const ga_float e = (ga_float)edge, f = (ga_float)k, rest = (ga_float)(n - k);
-    const ga_float away = (ga_float)(k - mean);
-    const ga_float height =
-        (ga_float)v * (ga_float)alpha * e * e / fma((ga_float)b * e, e, (ga_float)a);
-    const ga_float far = ga_quick_deviance(f, (ga_float)mean, away) +
-                         ga_quick_deviance(rest, (ga_float)(n - mean), -away);
-    const ga_float pairs = (f > 1 ? f : 1.0f) * (rest > 1 ? rest : 1.0f);
-    const ga_float d = -far - ga_quick_stirling(f) - ga_quick_stirling(rest) -
-                       (ga_float)peak - RQ_LOG(height * sqrt(pairs / (ga_float)pair));
-    if (!ga_is_unsure(d, far)) {
-      if (d > 0)
-        return k;
-      continue;
-    }
-#endif
-    const REAL hat = a / ga_times(edge, edge) + b;
-    const REAL bound = ga_log_binomial(k, n, mean) - peak;
-    if (ga_real_log(ga_times(v, alpha) / hat) <=
-        fma(R(-0.5), ga_real_log(ga_pair(k, n) / pair), bound))
-      return k;
+
+/* Binomial numbers by plans and attempts, as Poisson's. `p` is at most 1/2, and may be
+ * the probability of failures. */
+typedef struct OF_REAL(ga_binomial_plan) {
+  REAL n, p, mean, rate, a, b, quick, alpha, mode, pair, peak;
+  ga_int is_large, is_failures;
+} OF_REAL(ga_binomial_plan);
+
+GA_INLINE void ga_plan_binomial(OF_REAL(ga_binomial_plan) * s, REAL n, REAL p) {
+  const REAL rare = p > R(0.5) ? R(1.0) - p : p;
+  s->n = n;
+  s->p = rare;
+  s->is_failures = p > R(0.5);
+  s->is_large = n * rare >= 10;
+  if (!s->is_large) {
+    s->rate = -ga_real_log1p(-rare);
+    return;
   }
-  return mode;
+  const REAL mean = ga_times(n, rare), spread = sqrt(ga_times(mean, R(1.0) - rare));
+  const REAL b = fma(R(2.53), spread, R(1.15));
+  s->mean = mean;
+  s->b = b;
+  s->a = fma(R(0.0248), b, fma(R(0.01), rare, R(-0.0873)));
+  s->quick = R(0.92) - R(4.2) / b;
+  s->alpha = ga_times(R(2.83) + R(5.1) / b, spread);
+  s->mode = floor(ga_times(n + R(1.0), rare));
+  s->pair = ga_pair(s->mode, n);
+  s->peak = ga_log_binomial(s->mode, n, mean);
+}
+/* The gaps between successes; *at is the trial of the last one. */
+GA_INLINE ga_int ga_try_small_binomial(REAL *v, REAL *at,
+                                       const OF_REAL(ga_binomial_plan) * s,
+                                       const ga_uint *w) {
+  if (!(s->p > 0))
+    return 1;
+#if REAL_IS_DOUBLE
+  for (ga_int j = 0; j < 4; j += 2) {
+    const BITS bits = (BITS)w[j + 1] << 32 | w[j];
+#else
+  for (ga_int j = 0; j < 4; j++) {
+    const BITS bits = w[j];
+#endif
+    *at += floor(ga_fine_wait_of(bits) / s->rate) + R(1.0);
+    if (*at > s->n)
+      return 1;
+    *v += 1;
+  }
+  return 0;
+}
+/* BTRS of Hoermann, "The generation of binomial random variates" (1993), for means from
+ * 10 on. */
+GA_INLINE ga_int ga_try_large_binomial(REAL *v, const OF_REAL(ga_binomial_plan) * s,
+                                       const ga_uint *w) {
+  const REAL n = s->n, mean = s->mean, a = s->a, b = s->b, alpha = s->alpha;
+  const REAL u = ga_open_unit(ga_first_bits(n, w)) - R(0.5);
+  const REAL part = ga_word_unit(n, w[2]), edge = R(0.5) - fabs(u);
+  const REAL k = floor(fma(R(2.0) * a / edge + b, u, mean + R(0.5)));
+  *v = k;
+  if (edge >= R(0.07) && part <= s->quick)
+    return 1;
+  *v = s->mode;
+  if (!(k >= 0 && k <= n))
+    return 0;
+#if RQ_IS_USED
+  const ga_float e = (ga_float)edge, f = (ga_float)k, rest = (ga_float)(n - k);
+  const ga_float away = (ga_float)(k - mean);
+  const ga_float height =
+      (ga_float)part * (ga_float)alpha * e * e / fma((ga_float)b * e, e, (ga_float)a);
+  const ga_float far = ga_quick_deviance(f, (ga_float)mean, away) +
+                       ga_quick_deviance(rest, (ga_float)(n - mean), -away);
+  const ga_float pairs = (f > 1 ? f : 1.0f) * (rest > 1 ? rest : 1.0f);
+  const ga_float d = -far - ga_quick_stirling(f) - ga_quick_stirling(rest) -
+                     (ga_float)s->peak -
+                     RQ_LOG(height * sqrt(pairs / (ga_float)s->pair));
+  if (!ga_is_unsure(d, far)) {
+    *v = d > 0 ? k : *v;
+    return d > 0;
+  }
+#endif
+  const REAL hat = a / ga_times(edge, edge) + b;
+  const REAL bound = ga_log_binomial(k, n, mean) - s->peak;
+  if (ga_real_log(ga_times(part, alpha) / hat) <=
+      fma(R(-0.5), ga_real_log(ga_pair(k, n) / s->pair), bound)) {
+    *v = k;
+    return 1;
+  }
+  return 0;
+}
+GA_INLINE ga_int ga_try_binomial(REAL *v, REAL *kept, ga_int attempt,
+                                 const OF_REAL(ga_binomial_plan) * s,
+                                 const ga_uint *w) {
+  if (s->is_large)
+    return ga_try_large_binomial(v, s, w);
+  if (attempt == 0)
+    *v = *kept = 0;
+  return ga_try_small_binomial(v, kept, s, w);
+}
+GA_INLINE REAL ga_binomial_number(REAL v, const OF_REAL(ga_binomial_plan) * s) {
+  return s->is_failures ? s->n - v : v;
 }
 GA_INLINE REAL ga_binomial_of(ga_ulong first, ga_ulong stream, ga_ulong seed, REAL n,
                               REAL p) {
-  const REAL rare = p > R(0.5) ? R(1.0) - p : p;
-  const REAL k = n * rare < 10 ? ga_small_binomial(first, stream, seed, n, rare)
-                               : ga_large_binomial(first, stream, seed, n, rare);
-  return p > R(0.5) ? n - k : k;
+  OF_REAL(ga_binomial_plan) s;
+  REAL v = 0, at = 0;
+  ga_uint w[4];
+  ga_plan_binomial(&s, n, p);
+  for (ga_int attempt = 0; !s.is_large && attempt < COUNTS; attempt++) {
+    ga_philox(w, first + (ga_ulong)attempt, stream, seed);
+    if (ga_try_small_binomial(&v, &at, &s, w))
+      break;
+  }
+  for (ga_int attempt = 0; s.is_large && attempt < COUNTS; attempt++) {
+    ga_philox(w, first + (ga_ulong)attempt, stream, seed);
+    if (ga_try_large_binomial(&v, &s, w))
+      break;
+  }
+  return ga_binomial_number(v, &s);
 }
 
 /* Failures before n successes: Poisson numbers whose means have a gamma distribution.

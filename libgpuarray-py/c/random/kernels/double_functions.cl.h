@@ -29,6 +29,9 @@ GA_INLINE ga_double ga_random_share(ga_double x, ga_double d) {
   return x / d;
 }
 #endif
+GA_INLINE ga_double ga_random_least(ga_double a, ga_double b) {
+  return a < b ? a : b;
+}
 GA_INLINE ga_double ga_random_wait_double(ga_double u) {
   const ga_ulong bits = ga_random_word(u);
   const ga_int e = (ga_int)((ga_uint)(bits >> 32) - 0x3fe6a09eu) >> 20;

@@ -20,6 +20,9 @@ GA_INLINE ga_float ga_random_share_float(ga_float x, ga_float d) {
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(d));
   return x * r;
 }
+GA_INLINE ga_float ga_random_least(ga_float a, ga_float b) {
+  return fmin(a, b); /* one instruction: a comparison and a choice are two */
+}
 #else
 GA_INLINE ga_uint ga_random_bits(ga_float f) {
   return as_uint(f);
@@ -32,6 +35,9 @@ GA_INLINE ga_float ga_random_root(ga_float x) {
 }
 GA_INLINE ga_float ga_random_share_float(ga_float x, ga_float d) {
   return x / d;
+}
+GA_INLINE ga_float ga_random_least(ga_float a, ga_float b) {
+  return a < b ? a : b;
 }
 #endif
 

@@ -12,9 +12,9 @@ GA_INLINE ga_ulong ga_philox_product(ga_uint a, ga_uint b) {
   return (ga_ulong)a * b;
 #endif
 }
-GA_INLINE void ga_philox(ga_uint *w, ga_ulong position, ga_ulong stream,
-                         ga_ulong seed) {
-  ga_uint c0 = (ga_uint)position, c1 = (ga_uint)(position >> 32);
+/* The words at position `c1` 2^32 + `c0`. */
+GA_INLINE void ga_philox_at(ga_uint *w, ga_uint c0, ga_uint c1, ga_ulong stream,
+                            ga_ulong seed) {
   ga_uint c2 = (ga_uint)stream, c3 = (ga_uint)(stream >> 32);
   ga_uint k0 = (ga_uint)seed, k1 = (ga_uint)(seed >> 32);
 #pragma unroll
@@ -32,6 +32,10 @@ GA_INLINE void ga_philox(ga_uint *w, ga_ulong position, ga_ulong stream,
   w[1] = c1;
   w[2] = c2;
   w[3] = c3;
+}
+GA_INLINE void ga_philox(ga_uint *w, ga_ulong position, ga_ulong stream,
+                         ga_ulong seed) {
+  ga_philox_at(w, (ga_uint)position, (ga_uint)(position >> 32), stream, seed);
 }
 /* Word i, and pair i of words (low first), of a draw that begins at a position. */
 GA_INLINE ga_uint ga_philox_word(ga_ulong position, ga_ulong i, ga_ulong stream,

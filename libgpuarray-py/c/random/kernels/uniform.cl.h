@@ -50,5 +50,5 @@ GA_INLINE ga_float ga_capped(ga_float v, ga_float low, ga_float high, ga_uint dr
 GA_INLINE REAL ga_uniform_of(BITS bits, REAL low, REAL high) {
   const REAL v = fma(ga_unit(bits), high - low, low), below = ga_below(high);
   const REAL last = below > low ? below : low;
-  return v < last ? v : last;
+  return ga_random_least(v, last);
 }

@@ -1,0 +1,63 @@
+/* Random numbers of contiguous arrays on GPUs: an item evaluates Philox at a counter,
+ * which gives a chunk of RN_PER elements of RN_WORDS words, stored as vectors. Counters
+ * whose high words are equal are a segment, within which 32 bits count.
+ * random_source.c defines the macros RN_... */
+#define RN_KEEP(behind, value) made.at[k + behind] = RN_STORE(RN_CAP(value))
+
+KERNEL void RN_NAME(GLOBAL_MEM RN_TYPE *x, ga_size x_off, ga_ulong n, ga_ulong seed,
+                    ga_ulong stream, ga_ulong position RN_PARAMETERS RN_OTHERS) {
+  KERNEL_BEGIN;
+  x = (GLOBAL_MEM RN_TYPE *)((GLOBAL_MEM char *)x + x_off);
+  const ga_ulong chunks = n / RN_CHUNK + (n % RN_CHUNK != 0);
+  const ga_ulong whole = aligned ? n / RN_CHUNK : 0; /* of these all are stored */
+  const ga_uint item = (ga_uint)(GID_0 * LDIM_0 + LID_0);
+  const ga_uint items = (ga_uint)(GDIM_0 * LDIM_0);
+  for (ga_ulong begin = 0; begin < chunks;) {
+    const ga_uint low = (ga_uint)(position + begin);
+    const ga_uint high = (ga_uint)((position + begin) >> 32);
+    const ga_ulong most =
+        low > 0x80000000u ? 0x80000000u - (low - 0x80000000u) : 0x80000000u;
+    const ga_uint length = (ga_uint)(chunks - begin < most ? chunks - begin : most);
+    const ga_ulong left = whole > begin ? whole - begin : 0;
+    const ga_uint vectors = (ga_uint)(left < length ? left : length);
+    GLOBAL_MEM RN_TYPE *to = x + begin * RN_CHUNK;
+    const ga_ulong rest = n - begin * RN_CHUNK;
+    for (ga_uint c = item; c < length;) {
+      union {
+        RN_TYPE at[RN_CHUNK];
+        RN_VECTOR vectors[RN_VECTORS];
+      } made;
+      ga_uint w[4];
+      ga_philox_at(w, low + c, high, stream, seed);
+#pragma unroll
+      for (ga_uint k = 0; k < RN_PER; k += RN_AT_ONCE) {
+        const ga_uint e = k * RN_WORDS;
+#if RN_IS_PAIR
+        RN_WORK v, other;
+#else
+        RN_WORK v;
+#endif
+        (void)e;
+#include "random_value.cl.h"
+        RN_KEEP(0, v);
+#if RN_IS_PAIR
+        RN_KEEP(1, other);
+#endif
+      }
+      if (c < vectors) {
+#pragma unroll
+        for (ga_uint k = 0; k < RN_VECTORS; k++)
+          ((GLOBAL_MEM RN_VECTOR *)to)[(ga_size)c * RN_VECTORS + k] = made.vectors[k];
+      } else {
+#pragma unroll
+        for (ga_uint k = 0; k < RN_CHUNK; k++)
+          if ((ga_ulong)c * RN_CHUNK + k < rest)
+            to[(ga_size)c * RN_CHUNK + k] = made.at[k];
+      }
+      if (length - c <= items)
+        break;
+      c += items;
+    }
+    begin += length;
+  }
+}
