@@ -43,6 +43,7 @@ FLOORS = (
     "library",
     "routines",
     "plan",
+    "function",
     "saving",
 )
 """The folders of ``c/``, from the lowest one up."""

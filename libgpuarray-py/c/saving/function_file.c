@@ -1,6 +1,6 @@
 /* File format of functions: a plan's file with one more section for names, values and a
  * note. */
-#include "c/plan/function.h"
+#include "c/function/function.h"
 
 #include "c/saving/plan_file.h"
 

@@ -1,6 +1,6 @@
 /* Functions: a plan with named inputs and outputs, and state (values kept between
  * calls). */
-#include "c/plan/function.h"
+#include "c/function/function.h"
 
 #include <string.h>
 
