@@ -167,27 +167,6 @@ int ga__cuda_fill(void *device, void *memory, size_t offset, unsigned char byte,
               ga__cuda_stream(d));
 }
 
-/* Makes later work on `waiting` wait for the work queued on `first`. */
-static int order_queues(const ga_cuda_device *waiting, const ga_cuda_device *first) {
-  CUcontext previous;
-  CUevent event = NULL;
-  GA_TRY(ga__cuda_enter(&previous, first));
-  const char *call = "cuEventCreate";
-  CUresult result = ga__cuda.cuEventCreate(&event, EVENT_DISABLE_TIMING);
-  if (result == CUDA_SUCCESS) {
-    call = "cuEventRecord";
-    result = ga__cuda.cuEventRecord(event, first->stream);
-  }
-  if (result == CUDA_SUCCESS) {
-    call = "cuStreamWaitEvent";
-    result = ga__cuda.cuStreamWaitEvent(waiting->stream, event, 0);
-  }
-  if (event)
-    ga__cuda.cuEventDestroy(event); /* the driver keeps it until it has passed */
-  ga__cuda_leave(first, previous);
-  return result == CUDA_SUCCESS ? GA_NO_ERROR : ga__cuda_fail(result, call);
-}
-
 /* Enables peer access. Where there is none the driver stages copies through host
  * memory, so a refusal is ignored; repeated calls are cheap. */
 static int reach_peer(const ga_cuda_device *device, const ga_cuda_device *peer) {
@@ -209,9 +188,10 @@ static int queue_copy_peer(const ga_cuda_device *to_device, CUdeviceptr to,
 
 int ga__cuda_copy_peer(void *to_device, void *to, size_t to_offset, void *from_device,
                        void *from, size_t from_offset, size_t size) {
+  const ga_cuda_device *first = to_device, *second = from_device;
+  if (first->context == second->context) /* one device, opened twice */
+    return ga__cuda_copy(to_device, to, to_offset, from, from_offset, size);
   GA_TRY(reach_peer(to_device, from_device));
-  GA_TRY(order_queues(to_device, from_device));
-  GA_TRY(queue_copy_peer(to_device, address(to, to_offset), from_device,
-                         address(from, from_offset), size));
-  return order_queues(from_device, to_device);
+  return queue_copy_peer(to_device, address(to, to_offset), from_device,
+                         address(from, from_offset), size);
 }

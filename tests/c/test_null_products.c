@@ -168,6 +168,9 @@ static void test_building(GpuPlan *p, const GpuArray *a, unsigned int in) {
   REFUSES(GpuPlan_dim(P(p), P(&value), in, 0));
   REFUSES(GpuPlan_int_op(P(p), P(&value), GP_INT_ADD, dim, dim));
   REFUSES(GpuPlan_choose(P(p), P(&value), "if", dim, in, in));
+  REFUSES(GpuPlan_add_context(P(p), P(&value), P(ctx)));
+  REFUSES(GpuPlan_on(P(p), 0));
+  REFUSES(GpuPlan_transfer(P(p), P(&value), "move", in));
   test_reading(p);
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_when(NULL, 1, &dim, order));
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_when(p, 1, NULL, order));

@@ -104,14 +104,21 @@ static int add_reading(ga_reading *list, unsigned int *count, gpuhost *h, void *
   return GA_NO_ERROR;
 }
 
+/* Arrays of one context share a wait. */
+static bool same_context(const GpuArray *a, const GpuArray *b) {
+  return a == b || a == NULL || b == NULL || a->data == NULL || b->data == NULL ||
+         a->data->context == b->data->context;
+}
+
 int GpuArray_read_hosts(unsigned int n, gpuhost *const *hosts, void *const *dsts,
                         const GpuArray *const *srcs) {
   if (n > 0 && (dsts == NULL || srcs == NULL))
     return ga__fail_null("read", "list");
   for (unsigned int done = 0; done < n;) {
     ga_reading list[GA_READ_AT_ONCE];
-    unsigned int count = 0;
-    for (; done < n && count < GA_READ_AT_ONCE; done++)
+    unsigned int count = 0, first = done;
+    for (; done < n && count < GA_READ_AT_ONCE && same_context(srcs[first], srcs[done]);
+         done++)
       GA_TRY(add_reading(list, &count, hosts ? hosts[done] : NULL, dsts[done],
                          srcs[done]));
     GA_TRY(ga__buffers_read(count, list));

@@ -394,7 +394,8 @@ typedef struct ga_backend {
   const ga_pinning *pinning; /* (optional) */
   /* (optional) Drops caches about foreign memory, which its owner may have freed. */
   void (*forget)(void *device);
-  /* (optional) Peer copy between two devices of this vendor, ordered on both queues. */
+  /* (optional) Peer copy between two devices of this vendor, queued on the first. The
+   * caller orders the queues by events. */
   int (*copy_peer)(void *to_device, void *to, size_t to_offset, void *from_device,
                    void *from, size_t from_offset, size_t size);
 
@@ -437,7 +438,7 @@ typedef struct ga_backend {
   /* An event: done when all work queued before it is. `timed` if event_seconds will be
    * called. */
   int (*event)(void **event, void *device, bool timed);
-  /* The queue waits for an event of another queue of the device. */
+  /* The queue waits for an event of another queue, of whichever device. */
   int (*event_order)(void *device, void *event);
   int (*event_done)(bool *out, void *device, void *event);
   int (*event_wait)(void *device, void *event);

@@ -73,6 +73,18 @@ int ga__buffer_read(void *dst, gpudata *src, size_t srcoff, size_t sz);
 /* Sets `size` bytes from `offset`. */
 int ga__buffer_fill(gpudata *buffer, size_t offset, unsigned char byte, size_t size);
 
+/* True if the backend copies from the buffer to a context itself (peer copy). */
+bool ga__buffer_reaches(const gpudata *from, const gpucontext *to);
+/* Queues a peer copy behind the work of both contexts' current queues. The source's
+ * goes on at once: ga__buffer_follow makes it wait, before the bytes may change, for
+ * *event, which is of the queue *device and the caller's to free. GA_DEVSUP_ERROR where
+ * there is no peer access. */
+int ga__buffer_copy_peer(void **event, void **device, gpudata *dst, size_t dstoff,
+                         gpudata *src, size_t srcoff, size_t sz);
+/* Later work on the source's current queue waits for the copy; on failure the host
+ * does. */
+void ga__buffer_follow(gpudata *src, void *device, void *event);
+
 #define GA_READ_AT_ONCE 32 /* reads per wait */
 /* Reads at most that many non-empty ranges of one context, with one wait where the
  * backend can. Sets list[i].memory. */

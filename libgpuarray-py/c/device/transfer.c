@@ -111,25 +111,70 @@ static int bounce(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff, size
   return status;
 }
 
-/* Peer copy between two devices of one backend, on this thread's queues. */
-static int transfer_peer(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff,
-                         size_t sz) {
+bool ga__buffer_reaches(const gpudata *from, const gpucontext *to) {
+  return from->context->backend == to->backend && to->backend->copy_peer != NULL;
+}
+
+/* Queues the copy on the destination, behind what the source's queue has; then an
+ * event. */
+static int queue_peer(void **event, void *to_device, gpudata *dst, size_t dstoff,
+                      void *from_device, const gpudata *src, size_t srcoff, size_t sz) {
+  const ga_backend *backend = dst->context->backend;
+  void *ready;
+  GA_TRY(backend->event(&ready, from_device, false));
+  int status = backend->event_order(to_device, ready);
+  backend->event_free(from_device, ready);
+  GA_TRY(status);
+  ga_span span = ga__profile_begin(dst->context, to_device);
+  status = backend->copy_peer(to_device, dst->memory, dstoff, from_device, src->memory,
+                              srcoff, sz);
+  ga__profile_end(&span, "copy between contexts", GPUARRAY_SPAN_COPY, sz);
+  GA_TRY(status);
+  status = backend->event(event, to_device, false);
+  if (status != GA_NO_ERROR)
+    backend->wait(to_device); /* the source may change or go */
+  return status;
+}
+
+int ga__buffer_copy_peer(void **event, void **device, gpudata *dst, size_t dstoff,
+                         gpudata *src, size_t srcoff, size_t sz) {
   gpucontext *to = dst->context, *from = src->context;
   ga_use writes = {dst, true}, reads = {src, false};
-  void *to_device, *from_device;
-  GA_TRY(ga__context_status(to, ga__queue_begin(&to_device, to, 1, &writes)));
+  void *from_device;
+  GA_TRY(ga__context_status(to, ga__queue_begin(device, to, 1, &writes)));
   int status = ga__queue_begin(&from_device, from, 1, &reads);
   if (status != GA_NO_ERROR) {
     ga__queue_end(to, 1, &writes);
     return ga__context_status(from, status);
   }
-  ga_span span = ga__profile_begin(to, to_device);
-  status = to->backend->copy_peer(to_device, dst->memory, dstoff, from_device,
-                                  src->memory, srcoff, sz);
-  ga__profile_end(&span, "copy between devices", GPUARRAY_SPAN_COPY, sz);
+  status = queue_peer(event, *device, dst, dstoff, from_device, src, srcoff, sz);
   ga__queue_end(to, 1, &writes);
   ga__queue_end(from, 1, &reads);
   return status == GA_DEVSUP_ERROR ? status : ga__context_status(to, status);
+}
+
+void ga__buffer_follow(gpudata *src, void *device, void *event) {
+  gpucontext *ctx = src->context;
+  const ga_backend *backend = ctx->backend;
+  ga_use use = {src, false};
+  void *source;
+  int status = ga__queue_begin(&source, ctx, 1, &use);
+  if (status == GA_NO_ERROR) {
+    status = backend->event_order(source, event);
+    ga__queue_end(ctx, 1, &use);
+  }
+  if (status != GA_NO_ERROR)
+    backend->event_wait(device, event);
+}
+
+/* Peer copy, on this thread's queues. */
+static int transfer_peer(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff,
+                         size_t sz) {
+  void *event, *device;
+  GA_TRY(ga__buffer_copy_peer(&event, &device, dst, dstoff, src, srcoff, sz));
+  ga__buffer_follow(src, device, event);
+  dst->context->backend->event_free(device, event);
+  return GA_NO_ERROR;
 }
 
 int gpudata_transfer(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff,
@@ -144,8 +189,7 @@ int gpudata_transfer(gpudata *dst, size_t dstoff, gpudata *src, size_t srcoff,
         "gpudata_transfer: copies between contexts cannot be recorded in a plan");
   if (sz == 0)
     return GA_NO_ERROR;
-  if (dst->context->backend == src->context->backend &&
-      dst->context->backend->copy_peer) {
+  if (ga__buffer_reaches(src, dst->context)) {
     int status = transfer_peer(dst, dstoff, src, srcoff, sz);
     if (status != GA_DEVSUP_ERROR) /* no peer access: go by the host */
       return status;

@@ -77,6 +77,11 @@ static int check_slot(const GpuFunction *f, const gpufunction_value *v,
                    "function %s: two values are bound to %s %d; the second is %s",
                    p->name, what, place, v->name);
   const ga_value *of = &p->graph.values[list[place]];
+  gpucontext *there = ga__plan_context(p, of->place);
+  if (GpuArray_context(v->start) != there)
+    return GA_FAIL(GA_VALUE_ERROR, "function %s: value %s is on %s, the plan on %s",
+                   p->name, v->name, gpucontext_name(GpuArray_context(v->start)),
+                   gpucontext_name(there));
   if (of->typecode != v->start->typecode || of->nd != v->start->nd)
     return GA_FAIL(GA_INVALID_ERROR,
                    "function %s: value %s is %s, but %s %d is %s of %u axes", p->name,
@@ -104,10 +109,6 @@ static int add_value(GpuFunction *f, const gpufunction_value *v, bool *read,
   if (find_value(f, v->name))
     return GA_FAIL(GA_VALUE_ERROR, "function %s: two values are called %s", p->name,
                    v->name);
-  if (GpuArray_context(v->start) != p->context)
-    return GA_FAIL(GA_VALUE_ERROR, "function %s: value %s is on %s, the plan on %s",
-                   p->name, v->name, gpucontext_name(GpuArray_context(v->start)),
-                   gpucontext_name(p->context));
   GA_TRY(check_slot(f, v, "input", v->input, p->graph.inputs, p->graph.n_inputs, read));
   GA_TRY(check_slot(f, v, "output", v->output, p->graph.outputs, p->graph.n_outputs,
                     written));

@@ -50,6 +50,12 @@ void ga__plan_at_free(GpuPlan *p, ga_plan_clear clear) {
   p->clears[i] = clear;
 }
 
+static void clear_places(const ga_plan_places *places) {
+  for (unsigned int i = 0; i < places->n_more; i++)
+    gpucontext_deref(places->more[i]);
+  ga__free((void *)places->more);
+}
+
 void GpuPlan_free(GpuPlan *p) {
   if (p == NULL)
     return;
@@ -70,6 +76,7 @@ void GpuPlan_free(GpuPlan *p) {
   ga__free(p->bindings.fixed);
   ga__free(p->signature.words);
   ga__free(p->graph.when);
+  clear_places(&p->places);
   ga__free(p->name);
   ga__turn_close(&p->turn);
   gpucontext_deref(p->context);
@@ -135,6 +142,7 @@ int GpuPlan_input(GpuPlan *p, unsigned int *value, int typecode, unsigned int nd
   ga_value v = ga__plan_array(typecode, nd);
   v.broadcastable = broadcastable;
   v.input = (int)p->graph.n_inputs;
+  v.place = p->places.current;
   GA_TRY(new_value(value, &p->graph, v));
   p->graph.inputs[p->graph.n_inputs++] = *value;
   p->signature.length += ga__layout_words(nd);
@@ -153,10 +161,23 @@ int GpuPlan_int_input(GpuPlan *p, unsigned int *value) {
   return GA_NO_ERROR;
 }
 
+unsigned int ga__plan_find_place(const GpuPlan *p, const gpucontext *ctx) {
+  unsigned int place = 0;
+  while (place < ga__plan_places(p) && ga__plan_context(p, place) != ctx)
+    place++;
+  return place;
+}
+
 int GpuPlan_constant(GpuPlan *p, unsigned int *value, const GpuArray *a) {
   GA_TRY(ga__plan_check_given(p, "constant", value, a));
   GA_TRY(ga__tape_refuse(a, "plan constant"));
   ga_value v = ga__plan_array(a->typecode, a->nd);
+  v.place = ga__plan_find_place(p, GpuArray_context(a));
+  if (v.place == ga__plan_places(p))
+    return GA_FAIL(GA_VALUE_ERROR, "plan %s: a constant is on %s, the plan on %s%s",
+                   p->name, gpucontext_name(GpuArray_context(a)),
+                   gpucontext_name(p->context),
+                   p->places.n_more > 0 ? " and other contexts" : "");
   GA_TRY(GpuArray_view(&v.constant, a));
   v.constant.flags &= ~GA_WRITEABLE; /* read-only: never taken over in place */
   int status = new_value(value, &p->graph, v);
@@ -233,21 +254,48 @@ static int guard(ga_step *s, const GpuPlan *p, const char *label, unsigned int n
 
 /* ---- steps ---- */
 
+/* True for steps that take arrays from wherever they are. */
+static bool takes_from_anywhere(const ga_step *s) {
+  return s->kind == GA_STEP_TRANSFER || s->kind == GA_STEP_READ ||
+         ga__step_is_integer(s);
+}
+
+/* GA_VALUE_ERROR unless the inputs are where the new step runs. */
+static int check_places(const GpuPlan *p, const ga_step *s, const char *label,
+                        unsigned int n_in, const unsigned int *ins) {
+  for (unsigned int i = 0; i < n_in && !takes_from_anywhere(s); i++) {
+    const ga_value *v = &p->graph.values[ins[i]];
+    if (!v->integer && v->place != s->place)
+      return GA_FAIL(GA_VALUE_ERROR,
+                     "plan %s, %s: value %u is on %s, the step on %s; copy it there "
+                     "first (GpuPlan_transfer)",
+                     p->name, ga__plan_label(label), ins[i],
+                     gpucontext_name(ga__plan_context(p, v->place)),
+                     gpucontext_name(ga__plan_context(p, s->place)));
+  }
+  return GA_NO_ERROR;
+}
+
 int ga__plan_add_step(GpuPlan *p, ga_step s, const char *label, unsigned int n_in,
                       const unsigned int *ins, unsigned int n_out,
                       const ga_value *results, unsigned int *outs) {
   ga_plan_graph *g = &p->graph;
   s.n_in = n_in;
   s.n_out = n_out;
+  s.place = p->places.current;
   s.label = ga__strdup(label == NULL ? "step" : label);
   s.ins = ga__alloc(n_in + 1, sizeof *s.ins);
   s.outs = ga__alloc(n_out + 1, sizeof *s.outs);
   int status = s.label == NULL || s.ins == NULL || s.outs == NULL ? GA_MEMORY_ERROR
                                                                   : GA_NO_ERROR;
+  GA_THEN(status, check_places(p, &s, label, n_in, ins));
   GA_THEN(status, guard(&s, p, label, n_in, ins));
   GA_THEN(status, GA_GROW(g->steps, g->step_capacity, g->n_steps));
-  for (unsigned int i = 0; status == GA_NO_ERROR && i < n_out; i++)
-    status = new_value(&s.outs[i], g, results[i]);
+  for (unsigned int i = 0; status == GA_NO_ERROR && i < n_out; i++) {
+    ga_value result = results[i];
+    result.place = s.place;
+    status = new_value(&s.outs[i], g, result);
+  }
   if (status != GA_NO_ERROR) {
     ga__plan_clear_step(&s);
     return status;
@@ -289,7 +337,7 @@ int GpuPlan_int(GpuPlan *p, unsigned int *value, long long x) {
 
 int GpuPlan_device(GpuPlan *p, unsigned int *value, int property) {
   GA_TRY(ga__plan_check_given(p, "device", value, value));
-  const ga_device_info *info = &p->context->info;
+  const ga_device_info *info = &ga__plan_here(p)->info;
   ga_step s = {.kind = GA_STEP_DEVICE, .run = ga__step_run_plain, .op = property};
   switch (property) {
   case GP_DEVICE_IS_PROCESSOR:

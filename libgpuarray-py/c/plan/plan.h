@@ -26,6 +26,7 @@ enum ga_step_kind {
   GA_STEP_ROUTINE,  /* a routine of the library, by name */
   GA_STEP_DEVICE,   /* a device property as a host integer */
   GA_STEP_LOOP,     /* a loop over its body */
+  GA_STEP_TRANSFER, /* a copy on another context */
   GA_STEP_KINDS
 };
 
@@ -38,6 +39,7 @@ typedef struct ga_value {
   GpuArray constant;          /* data NULL: not a constant */
   unsigned int last_use;      /* last reading step; n_steps for outputs */
   unsigned int maker;         /* 1 + the step that computes it; 0: none */
+  unsigned int place;         /* of an array: its context, see ga_plan_places */
 } ga_value;
 
 /* A host integer and the truth it must have. */
@@ -52,6 +54,7 @@ typedef struct ga_step {
   int (*run)(ga_frame *f,
              const struct ga_step *s); /* stores the results in the frame */
   char *label;
+  unsigned int place; /* the context it runs on; of a transfer that it copies to */
   unsigned int n_in, n_out;
   unsigned int *ins, *outs; /* values */
   unsigned int *stretch;    /* per input: axes that may broadcast */
@@ -106,6 +109,14 @@ typedef struct ga_plan_graph {
   unsigned int n_when;
 } ga_plan_graph;
 
+/* Contexts. Place 0 is the plan's own; the others are retained. */
+typedef struct ga_plan_places {
+  gpucontext **more; /* places 1 and on */
+  unsigned int n_more;
+  size_t capacity;
+  unsigned int current; /* of what is added next */
+} ga_plan_places;
+
 /* Signature: the key of a binding. Input layouts, and host integers on which steps
  * depend. */
 typedef struct ga_plan_signature {
@@ -134,9 +145,14 @@ typedef struct ga_plan_bindings {
   bool *fixed; /* per input, then view: see ga__tape_fixed */
 } ga_plan_bindings;
 
+typedef struct ga_need {
+  ga_source source;
+  unsigned int place;
+} ga_need;
+
 /* Kernels that callbacks launch. The first n_sure are likely at any size. */
 typedef struct ga_plan_kernels {
-  ga_source *list;
+  ga_need *list;
   unsigned int n_sure, n, capacity;
   bool is_ahead; /* kernels of later signatures are not compiled yet */
 } ga_plan_kernels;
@@ -161,7 +177,8 @@ enum { GA_PLAN_CLEARS = 6 };
 
 struct _GpuPlan {
   ga_plan_clear clears[GA_PLAN_CLEARS]; /* run in reverse order */
-  gpucontext *context;
+  gpucontext *context;                  /* place 0 */
+  ga_plan_places places;
   char *name;
   ga_plan_graph graph;
   ga_plan_signature signature;
@@ -169,7 +186,8 @@ struct _GpuPlan {
   ga_plan_bindings bindings;
   ga_plan_kernels kernels;
   ga_plan_settings settings;
-  struct ga_stages *stages; /* of a plan that reads integers, once settled; else NULL */
+  struct ga_stages *stages; /* once settled, of a plan that reads integers or has
+                               several contexts; else NULL */
   const GpuPlan *stage_of;  /* the plan whose stage this is, or NULL */
   ga_plan_whole whole;
   gpuplan_info info;
@@ -194,6 +212,21 @@ void ga__bound_note_fixed(GpuPlan *p, const ga_bound *bound);
 /* Assumed start, in its buffer, of the input in slot `i` of p's tapes: aligned, before
  * all its elements; 0 if the slot is fixed. */
 size_t ga__plan_base(const GpuPlan *p, unsigned int i, const GpuArray *a);
+
+static inline unsigned int ga__plan_places(const GpuPlan *p) {
+  return 1 + p->places.n_more;
+}
+static inline gpucontext *ga__plan_context(const GpuPlan *p, unsigned int place) {
+  return place == 0 ? p->context : p->places.more[place - 1];
+}
+/* The context of what is added next. */
+static inline gpucontext *ga__plan_here(const GpuPlan *p) {
+  return ga__plan_context(p, p->places.current);
+}
+/* The place of a context; the number of places: it is none of the plan's. */
+unsigned int ga__plan_find_place(const GpuPlan *p, const gpucontext *ctx);
+/* True for a copy between two contexts: a stage ends with it. */
+bool ga__step_crosses(const ga_plan_graph *g, const ga_step *s);
 
 /* Words of an array's layout in a signature. */
 static inline size_t ga__layout_words(unsigned int nd) {
@@ -244,8 +277,9 @@ int ga__plan_run_found(GpuArray *const *outs, ga_bound *bound, GpuPlan *p,
 int ga__plan_run_bound(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
                        const long long *ints, int *failed_step);
 
-/* Sources of all kernels that the steps may launch, to prebuild them. */
-int ga__plan_sources(ga_source **out, unsigned int *n, const GpuPlan *p);
+/* Sources of all kernels that the steps of a place may launch, to prebuild them. */
+int ga__plan_sources(ga_source **out, unsigned int *n, const GpuPlan *p,
+                     unsigned int place);
 void ga__plan_free_sources(ga_source *sources, unsigned int n);
 /* GpuPlan_prepare for a plan from a file, whose recorded kernels are loaded: bodies
  * compile theirs on demand. */
@@ -296,7 +330,8 @@ static inline bool ga__step_is_integer(const ga_step *s) {
          s->kind == GA_STEP_DIM || s->kind == GA_STEP_INT_OP;
 }
 
-/* Plans that read integers (plan_stages.c): cuts them into stages, once. */
+/* Plans that read integers or have several contexts (plan_stages.c): cuts them into
+ * stages, once. */
 int ga__stages_settle(GpuPlan *p);
 void ga__stages_clear(GpuPlan *p);
 /* Run and bind in stages (plan_stages_run.c); the binding is of the first stage. */

@@ -92,8 +92,8 @@ int GpuPlan_elemwise(GpuPlan *p, unsigned int *outs, const gpuplan_elemwise *ste
       s.inplace[i] = step->inplace ? step->inplace[i] : -1;
     for (unsigned int i = 0; i < step->n_out; i++)
       results[i] = ga__plan_array(step->out_args[i].typecode, nd);
-    status = ga__elemwise_new(&s.elemwise, p->context, step->preamble, step->expr, n,
-                              args, GE_CONVERT_F16, false);
+    status = ga__elemwise_new(&s.elemwise, ga__plan_here(p), step->preamble, step->expr,
+                              n, args, GE_CONVERT_F16, false);
   }
   if (status == GA_NO_ERROR)
     status = ga__plan_add_step(p, s, step->label, step->n_in, step->ins, step->n_out,
@@ -129,7 +129,7 @@ int GpuPlan_reduce(GpuPlan *p, unsigned int *outs, const char *label,
         p->name, ga__plan_label(label), axes, nd);
   int status = GA_NO_ERROR;
   ga_step s = {.kind = GA_STEP_REDUCE, .run = ga__step_run_plain, .axes = axes};
-  s.reduction = GpuReduction_new(p->context, spec, &status);
+  s.reduction = GpuReduction_new(ga__plan_here(p), spec, &status);
   if (s.reduction == NULL)
     return status;
   s.stretch = copy_list(stretch, spec->n);

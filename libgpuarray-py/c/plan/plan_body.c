@@ -41,7 +41,8 @@ static bool takes_over(const ga_step *s, unsigned int i) {
 static bool function_fits(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
   const ga_plan_graph *g = &body->graph;
   unsigned int n_arrays = 0, n_ints = 0;
-  bool fits = body->context == p->context && g->n_outputs == s->n_out;
+  bool fits =
+      body->context == ga__plan_context(p, s->place) && g->n_outputs == s->n_out;
   for (unsigned int i = 0; fits && i < s->n_in; i++) {
     const ga_value *v = &p->graph.values[s->ins[i]];
     const unsigned int place = v->integer ? n_ints++ : n_arrays++;
@@ -62,7 +63,8 @@ static bool function_fits(const GpuPlan *p, const ga_step *s, const GpuPlan *bod
 static int check_body(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
   const bool is_loop = s->kind == GA_STEP_LOOP;
   unsigned int n_ints = 0;
-  if ((is_loop ? ga__loop_fits(p, s, body) : function_fits(p, s, body)) && !reads(body))
+  if ((is_loop ? ga__loop_fits(p, s, body) : function_fits(p, s, body)) &&
+      !reads(body) && ga__plan_places(body) == 1)
     return GA_NO_ERROR;
   for (unsigned int i = is_loop; i < s->n_in; i++)
     n_ints += p->graph.values[s->ins[i]].integer;
@@ -70,7 +72,8 @@ static int check_body(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
       GA_VALUE_ERROR,
       "plan %s, %s: the body does not match the step: got %u inputs and %u integers, "
       "expected %u and %u%s, of the step's types; got %u results, expected %u; a body "
-      "reads no integers, and writes only into inputs that the step overwrites: of a "
+      "is on the context of its step, reads no integers, and writes only into inputs "
+      "that the step overwrites: of a "
       "loop its states",
       p->name, s->label, body->graph.n_inputs, body->graph.n_int_inputs,
       s->n_in - is_loop - n_ints, n_ints,

@@ -52,7 +52,8 @@ int ga__branch_absent(GpuArray *out, const GpuPlan *p, unsigned int value) {
   const ga_value *v = &p->graph.values[value];
   for (unsigned int i = 0; i < v->nd; i++)
     dims[i] = 1;
-  return GpuArray_empty(out, p->context, v->typecode, v->nd, dims, GA_C_ORDER);
+  return GpuArray_empty(out, ga__plan_context(p, v->place), v->typecode, v->nd, dims,
+                        GA_C_ORDER);
 }
 
 /* ---- signatures ---- */

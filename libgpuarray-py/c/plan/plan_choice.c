@@ -43,7 +43,7 @@ static bool is_given_out(const ga_plan_graph *g, unsigned int value) {
 /* Inputs written before the last read would stay changed if that failed. */
 static bool is_recordable_whole(const GpuPlan *p) {
   const ga_plan_graph *g = &p->graph;
-  if (p->stages == NULL || !ga__tape_chooses(p->context))
+  if (p->stages == NULL || ga__plan_places(p) > 1 || !ga__tape_chooses(p->context))
     return false;
   for (unsigned int i = 0; i < g->n_inputs; i++)
     if (p->stages->copied[i])

@@ -23,7 +23,8 @@ static bool same_type(const ga_value *a, const ga_value *b, unsigned int fewer) 
 bool ga__loop_fits(const GpuPlan *p, const ga_step *s, const GpuPlan *body) {
   const unsigned int n_carried = count_carried(s->takes);
   unsigned int n_arrays = 0, n_ints = 0;
-  bool fits = body->context == p->context && body->graph.n_outputs == s->n_out;
+  bool fits = body->context == ga__plan_context(p, s->place) &&
+              body->graph.n_outputs == s->n_out;
   for (unsigned int i = 1; fits && i < s->n_in; i++) {
     const ga_value *v = &p->graph.values[s->ins[i]];
     if (v->integer)

@@ -13,16 +13,18 @@
 /* ---- declared kernels ---- */
 
 static void take_source(GpuPlan *p, ga_source source, bool is_sure) {
-  ga_source *place = &p->kernels.list[p->kernels.n++];
+  ga_need *at = &p->kernels.list[p->kernels.n++];
   if (is_sure) {
-    *place = p->kernels.list[p->kernels.n_sure];
-    place = &p->kernels.list[p->kernels.n_sure++];
+    *at = p->kernels.list[p->kernels.n_sure];
+    at = &p->kernels.list[p->kernels.n_sure++];
   }
-  *place = source;
+  *at = (ga_need){source, p->places.current};
 }
 
 static void clear_needs(GpuPlan *p) {
-  ga__plan_free_sources(p->kernels.list, p->kernels.n);
+  for (unsigned int i = 0; i < p->kernels.n; i++)
+    ga__strbuf_clear(&p->kernels.list[i].source.body);
+  ga__free(p->kernels.list);
   p->kernels.list = NULL;
   p->kernels.n = 0;
 }
@@ -33,7 +35,7 @@ static int take_sources(GpuPlan *p, ga_source *sources, unsigned int n, bool is_
   ga__plan_at_free(p, clear_needs);
   if (p->kernels.n + n > p->kernels.capacity) {
     unsigned int wanted = 2 * p->kernels.capacity + n;
-    ga_source *bigger = ga__realloc(p->kernels.list, wanted, sizeof *bigger);
+    ga_need *bigger = ga__realloc(p->kernels.list, wanted, sizeof *bigger);
     if (bigger != NULL) {
       p->kernels.list = bigger;
       p->kernels.capacity = wanted;
@@ -65,9 +67,9 @@ int GpuPlan_needs_kernel(GpuPlan *p, const char *source, const char *name) {
 
 static int check_need(const GpuPlan *p, const char *what, const gpucontext *ctx,
                       unsigned int nd) {
-  if (ctx != p->context)
+  if (ctx != ga__plan_here(p))
     return GA_FAIL(GA_VALUE_ERROR, "plan %s, %s: it is on %s, the plan on %s", p->name,
-                   what, ctx->name, p->context->name);
+                   what, ctx->name, ga__plan_here(p)->name);
   return ga__plan_check_axes(p, what, nd);
 }
 
@@ -167,7 +169,8 @@ static int elemwise_sources(ga_source *out, unsigned int *n, const ga_plan_graph
  * choose the kernel too, so nothing is compiled ahead for it. */
 static bool may_join_product(const GpuPlan *p, unsigned int step) {
   const ga_step *s = &p->graph.steps[step];
-  for (unsigned int i = 0; i < s->n_in && !p->context->info.is_cpu; i++) {
+  const bool is_cpu = ga__plan_context(p, s->place)->info.is_cpu;
+  for (unsigned int i = 0; i < s->n_in && !is_cpu; i++) {
     const ga_value *v = &p->graph.values[s->ins[i]];
     if (v->maker > 0 && v->last_use == step &&
         p->graph.steps[v->maker - 1].kind == GA_STEP_GEMM)
@@ -189,7 +192,8 @@ static int step_sources(ga_source *out, unsigned int *n, const GpuPlan *p,
         out, n, s->reduction, ga__plan_joint_rank(&p->graph, s->n_in, s->ins), s->axes);
   case GA_STEP_GEMV:
   case GA_STEP_GEMM:
-    return ga__blas_sources(out, n, p->context, p->graph.values[s->ins[0]].typecode,
+    return ga__blas_sources(out, n, ga__plan_context(p, s->place),
+                            p->graph.values[s->ins[0]].typecode,
                             s->kind == GA_STEP_GEMM);
   case GA_STEP_ROUTINE:
     return ga__routine_sources(out, n, s->routine);
@@ -239,8 +243,9 @@ static size_t count_room(const GpuPlan *p, bool bodies) {
 
 /* Which kernels are compiled. */
 typedef struct choice {
-  bool rest;   /* also those that the first signature is unlikely to need */
-  bool bodies; /* also those of functions' bodies */
+  unsigned int place; /* of the whole plan */
+  bool rest;          /* also those that the first signature is unlikely to need */
+  bool bodies;        /* also those of functions' bodies */
 } choice;
 
 static int copy_source(ga_source *out, const ga_source *source) {
@@ -257,7 +262,7 @@ static int list_steps(ga_source *sources, unsigned int *total, const GpuPlan *p,
     const ga_step *s = &p->graph.steps[i];
     const GpuPlan *body = c.bodies ? body_of(s) : NULL;
     unsigned int more = 0;
-    if (is_body && !is_likely(&p->graph, s))
+    if (is_body ? !is_likely(&p->graph, s) : s->place != c.place)
       continue;
     if (body != NULL)
       status = list_steps(sources, total, body, c, true);
@@ -277,7 +282,8 @@ static int list_sources(ga_source **out, unsigned int *n, const GpuPlan *p, choi
   unsigned int total = 0;
   const unsigned int n_needs = c.rest ? p->kernels.n : p->kernels.n_sure;
   for (unsigned int i = 0; status == GA_NO_ERROR && i < n_needs; i++)
-    status = copy_source(&sources[total++], &p->kernels.list[i]);
+    if (p->kernels.list[i].place == c.place)
+      status = copy_source(&sources[total++], &p->kernels.list[i].source);
   GA_THEN(status, list_steps(sources, &total, p, c, false));
   if (status == GA_NO_ERROR) {
     *out = sources;
@@ -287,8 +293,10 @@ static int list_sources(ga_source **out, unsigned int *n, const GpuPlan *p, choi
   return status;
 }
 
-int ga__plan_sources(ga_source **out, unsigned int *n, const GpuPlan *p) {
-  return list_sources(out, n, p, (choice){.rest = true, .bodies = true});
+int ga__plan_sources(ga_source **out, unsigned int *n, const GpuPlan *p,
+                     unsigned int place) {
+  return list_sources(out, n, p,
+                      (choice){.place = place, .rest = true, .bodies = true});
 }
 
 void ga__plan_free_sources(ga_source *sources, unsigned int n) {
@@ -297,7 +305,7 @@ void ga__plan_free_sources(ga_source *sources, unsigned int n) {
   ga__free(sources);
 }
 
-static int prepare(GpuPlan *p, choice c, bool waits) {
+static int prepare_place(const GpuPlan *p, choice c, bool waits) {
   ga_source *sources;
   unsigned int n;
   GA_TRY(list_sources(&sources, &n, p, c));
@@ -306,10 +314,24 @@ static int prepare(GpuPlan *p, choice c, bool waits) {
   for (unsigned int i = 0; list && i < n; i++)
     list[i] = &sources[i];
   if (status == GA_NO_ERROR && n > 0)
-    status = ga__kernel_prepare(p->context, n, list, waits);
+    status = ga__kernel_prepare(ga__plan_context(p, c.place), n, list, waits);
   ga__plan_free_sources(sources, n);
   ga__free((void *)list);
   return status;
+}
+
+static int prepare(const GpuPlan *p, choice c, bool waits) {
+  for (c.place = 0; c.place < ga__plan_places(p); c.place++)
+    GA_TRY(prepare_place(p, c, waits));
+  return GA_NO_ERROR;
+}
+
+/* Whether a compiler of its contexts works in the background. */
+static bool compiles_at_once(const GpuPlan *p) {
+  bool does = false;
+  for (unsigned int i = 0; i < ga__plan_places(p); i++)
+    does |= ga__plan_context(p, i)->backend->compiles_at_once;
+  return does;
 }
 
 int GpuPlan_prepare(GpuPlan *p) {
@@ -323,7 +345,7 @@ int ga__plan_prepare_loaded(GpuPlan *p) {
 
 int GpuPlan_prepare_ahead(GpuPlan *p) {
   GA_TRY(ga__plan_check_given(p, "prepare", p, p));
-  p->kernels.is_ahead = p->context->backend->compiles_at_once;
+  p->kernels.is_ahead = compiles_at_once(p);
   return prepare(p, (choice){.rest = !p->kernels.is_ahead, .bodies = true}, false);
 }
 

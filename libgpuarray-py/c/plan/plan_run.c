@@ -17,10 +17,11 @@ static int check_input(const GpuPlan *p, unsigned int i, const GpuArray *a) {
     return GA_FAIL(GA_INVALID_ERROR, "%s: input %u is %s, expected %s of %u axes",
                    p->name, i, ga__array_text(text, a), ga__dtype_name(v->typecode),
                    v->nd);
-  if (gpudata_context(a->data) != p->context)
-    return GA_FAIL(GA_VALUE_ERROR, "%s: input %u is on %s, the function on %s", p->name,
-                   i, gpucontext_name(gpudata_context(a->data)),
-                   gpucontext_name(p->context));
+  if (gpudata_context(a->data) != ga__plan_context(p, v->place))
+    return GA_FAIL(GA_VALUE_ERROR, "%s: input %u is on %s, the function %son %s",
+                   p->name, i, gpucontext_name(gpudata_context(a->data)),
+                   ga__plan_places(p) > 1 ? "takes it " : "",
+                   gpucontext_name(ga__plan_context(p, v->place)));
   for (unsigned int k = 0; k < a->nd; k++)
     if ((v->broadcastable >> k & 1u) != 0 && a->dimensions[k] != 1)
       return GA_FAIL(
@@ -61,9 +62,13 @@ static int run_locked(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *
 
 /* Waits for the queued work of a run; on failure restores the caller's outs. */
 static int confirm(const GpuPlan *p, GpuArray *const *outs, const GpuArray *before) {
-  gpuqueue *q = ga__queue_current(p->context);
-  int status = ga__context_waited(p->context, ga__queue_wait(q));
-  GA_THEN(status, ga__report_check(q));
+  int status = GA_NO_ERROR;
+  for (unsigned int i = 0; i < ga__plan_places(p); i++) {
+    gpucontext *ctx = ga__plan_context(p, i);
+    gpuqueue *q = ga__queue_current(ctx);
+    GA_THEN(status, ga__context_waited(ctx, ga__queue_wait(q)));
+    GA_THEN(status, ga__report_check(q));
+  }
   for (unsigned int i = 0; status != GA_NO_ERROR && i < p->graph.n_outputs; i++) {
     GpuArray_clear(outs[i]);
     *outs[i] = before[i];
@@ -124,7 +129,8 @@ int ga__plan_settle(GpuPlan *p) {
 /* Checks before a run, and the settling of the first one. */
 static int ready(GpuPlan *p, const GpuArray *const *ins, const long long *ints) {
   ga_plan_graph *g = &p->graph;
-  GA_TRY(ga__context_check(p->context));
+  for (unsigned int i = 0; i < ga__plan_places(p); i++)
+    GA_TRY(ga__context_check(ga__plan_context(p, i)));
   GA_TRY(ga__plan_settle(p));
   if (g->n_inputs > 0 && ins == NULL)
     return GA_FAIL(GA_VALUE_ERROR, "plan %s: got no list of its %u inputs", p->name,

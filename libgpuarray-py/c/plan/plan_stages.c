@@ -1,4 +1,5 @@
-/* Stages: a plan that waits for integers (GpuPlan_read) is cut at its waits.
+/* Stages: a plan that waits for integers (GpuPlan_read) is cut at its waits, and one of
+ * several contexts where another one goes on and behind copies between them.
  *
  * Each stage is a plan with bindings of its own. Its steps are those of the whole plan,
  * renumbered; it borrows what they own. Its inputs are the arrays and integers that it
@@ -54,22 +55,51 @@ static bool depends_on(const ga_plan_graph *g, const ga_step *s, unsigned int fi
   return false;
 }
 
-/* Numbers the stages. Each ends with reads that are independent, so they share a
- * wait. */
+/* What the current stage has so far. */
+typedef struct ga_cut {
+  bool reads, transfers, is_placed;
+  unsigned int first_read, place;
+} ga_cut;
+
+/* True for steps that the host does, for whichever stage. */
+static bool is_of_host(const ga_plan_graph *g, const ga_step *s) {
+  return s->kind == GA_STEP_READ || ga__step_crosses(g, s) ||
+         (ga__step_is_integer(s) && s->kind != GA_STEP_DIM);
+}
+
+/* The context of a step: of a length that of its array. */
+static unsigned int place_of(const ga_plan_graph *g, const ga_step *s) {
+  return s->kind == GA_STEP_DIM ? g->values[s->ins[0]].place : s->place;
+}
+
+/* Whether the step begins a stage. A stage ends with reads that are independent, so
+ * they share a wait, and with copies between contexts. */
+static bool is_next(const ga_plan_graph *g, const ga_cut *cut, const ga_step *s) {
+  if (s->kind == GA_STEP_READ)
+    return cut->transfers || (cut->reads && depends_on(g, s, cut->first_read));
+  if (cut->reads || (cut->transfers && !ga__step_crosses(g, s)))
+    return true;
+  return cut->is_placed && !is_of_host(g, s) && place_of(g, s) != cut->place;
+}
+
 static unsigned int number_stages(cutter *c) {
   const ga_plan_graph *g = c->graph;
-  unsigned int stage = 0, first = 0;
-  bool reads = false;
+  unsigned int stage = 0;
+  ga_cut cut = {0};
   for (unsigned int i = 0; i < g->n_steps; i++) {
     const ga_step *s = &g->steps[i];
-    const bool is_read = s->kind == GA_STEP_READ;
-    if (reads && (!is_read || depends_on(g, s, first))) {
+    if (is_next(g, &cut, s)) {
       stage++;
-      reads = false;
+      cut = (ga_cut){0};
     }
-    if (is_read && !reads)
-      first = i;
-    reads |= is_read;
+    if (s->kind == GA_STEP_READ && !cut.reads)
+      cut.first_read = i;
+    cut.reads |= s->kind == GA_STEP_READ;
+    cut.transfers |= ga__step_crosses(g, s);
+    if (!is_of_host(g, s)) {
+      cut.is_placed = true;
+      cut.place = place_of(g, s);
+    }
     c->stage_of[i] = stage;
   }
   return stage + 1;
@@ -105,8 +135,8 @@ static void note_reads(cutter *c) {
     c->last[g->outputs[i]] = c->stages->n + 1;
   for (unsigned int i = g->n_steps; i-- > 0;) {
     const ga_step *s = &g->steps[i];
-    const bool is_outside =
-        s->kind == GA_STEP_READ || (ga__step_is_integer(s) && c->wanted[s->outs[0]]);
+    const bool is_outside = s->kind == GA_STEP_READ || ga__step_crosses(g, s) ||
+                            (ga__step_is_integer(s) && c->wanted[s->outs[0]]);
     for (unsigned int k = 0; k < s->n_in; k++)
       note_read(c, s->ins[k], c->stage_of[i], is_outside);
     for (unsigned int k = 0; k < s->n_when; k++)
@@ -212,7 +242,7 @@ static int add_outputs(const cutter *c, ga_stage *stage, const ga_step *s) {
 /* The steps from `first` to before `end`; the reads follow them. */
 static int make_plan(cutter *c, ga_stage *stage, unsigned int first, unsigned int end) {
   const GpuPlan *p = c->p;
-  GA_TRY(GpuPlan_new(&stage->plan, p->context, p->name));
+  GA_TRY(GpuPlan_new(&stage->plan, ga__plan_context(p, stage->place), p->name));
   stage->plan->stage_of = p;
   stage->plan->bindings.most = p->bindings.most;
   stage->plan->settings.holds = p->settings.holds;
@@ -258,15 +288,19 @@ static int make_stage(cutter *c, unsigned int k, unsigned int *step) {
   GA_TRY(allocate_stage(stage, c, k, first));
   for (; *step < g->n_steps && c->stage_of[*step] == k; ++*step) {
     const ga_step *s = &g->steps[*step];
-    if (s->kind == GA_STEP_READ) {
-      stage->n_reads++;
+    if (s->kind == GA_STEP_READ || ga__step_crosses(g, s)) {
+      stage->n_reads += s->kind == GA_STEP_READ;
+      stage->n_transfers += s->kind == GA_STEP_TRANSFER;
       continue;
     }
-    computes |= !ga__step_is_integer(s);
+    if (!ga__step_is_integer(s)) {
+      computes = true;
+      stage->place = s->place;
+    }
     if (ga__step_is_integer(s) && c->wanted[s->outs[0]])
       stage->integers[stage->n_integers++] = *step;
   }
-  stage->first_read = *step - stage->n_reads;
+  stage->first_read = *step - stage->n_transfers - stage->n_reads;
   if (stage->n_reads > 0) {
     stage->label = ga__intern(g->steps[stage->first_read].label);
     GA_TRY_MEMORY(stage->label);
@@ -285,13 +319,15 @@ static bool is_output(const ga_plan_graph *g, unsigned int value) {
 }
 
 /* Inputs that are copied, so that a run that fails leaves them as they were: those
- * written before the last read, or at all with GpuPlan_confirm or where the input is a
+ * written before the last stage, or at all with GpuPlan_confirm or where the input is a
  * result. */
 static void note_copied(cutter *c) {
   const GpuPlan *p = c->p;
   unsigned int last = p->graph.n_steps;
   while (!p->settings.confirms && last > 0 &&
-         p->graph.steps[last - 1].kind != GA_STEP_READ)
+         c->stage_of[last - 1] == c->stages->n - 1 &&
+         p->graph.steps[last - 1].kind != GA_STEP_READ &&
+         !ga__step_crosses(&p->graph, &p->graph.steps[last - 1]))
     last--;
   for (unsigned int i = 0; i < p->graph.n_inputs; i++)
     c->stages->copied[i] = ga__plan_writes(
@@ -303,6 +339,7 @@ static int allocate_scratch(ga_stages *s, const GpuPlan *p) {
   const size_t n = (size_t)p->graph.n_values + 1,
                n_steps = (size_t)p->graph.n_steps + 1;
   s->copied = ga__alloc((size_t)p->graph.n_inputs + 1, sizeof *s->copied);
+  s->pending = ga__alloc(n_steps, sizeof *s->pending);
   s->arrays = ga__alloc(n, sizeof *s->arrays);
   s->at = ga__alloc(n, sizeof(GpuArray *));
   s->integers = ga__alloc(n, sizeof *s->integers);
@@ -313,8 +350,8 @@ static int allocate_scratch(ga_stages *s, const GpuPlan *p) {
   s->copies = ga__alloc(n_steps, sizeof *s->copies);
   s->places = ga__alloc(n_steps, sizeof(void *));
   s->words = ga__alloc(n, sizeof *s->words);
-  return s->copied && s->arrays && s->at && s->integers && s->ins && s->outs &&
-                 s->ints && s->from && s->copies && s->places && s->words
+  return s->copied && s->pending && s->arrays && s->at && s->integers && s->ins &&
+                 s->outs && s->ints && s->from && s->copies && s->places && s->words
              ? GA_NO_ERROR
              : GA_MEMORY_ERROR;
 }
@@ -352,7 +389,7 @@ static bool does_read(const ga_plan_graph *g) {
 }
 
 int ga__stages_settle(GpuPlan *p) {
-  if (p->stages != NULL || !does_read(&p->graph))
+  if (p->stages != NULL || (!does_read(&p->graph) && ga__plan_places(p) == 1))
     return GA_NO_ERROR;
   const size_t n = (size_t)p->graph.n_values + 1;
   cutter c = {.p = p,
@@ -395,6 +432,7 @@ void ga__stages_clear(GpuPlan *p) {
     clear_stage(&s->list[k]);
   ga__free(s->list);
   ga__free(s->copied);
+  ga__free(s->pending);
   ga__free(s->arrays);
   ga__free((void *)s->at);
   ga__free(s->integers);

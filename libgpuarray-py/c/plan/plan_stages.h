@@ -1,13 +1,16 @@
-/* Stages of a plan that reads integers back: plan_stages.c cuts, plan_stages_run.c
- * runs. */
+/* Stages of a plan that reads integers back, or has several contexts: plan_stages.c
+ * cuts, plan_stages_run.c runs, plan_transfer.c copies between contexts. */
 #ifndef GA_C_PLAN_STAGES_H
 #define GA_C_PLAN_STAGES_H
 
+#include "c/array/crossing.h"
 #include "c/plan/plan.h"
 
-/* Steps without a wait, and the reads after them. */
+/* Steps of one context without a wait, and the reads and the copies between contexts
+ * after them. */
 typedef struct ga_stage {
   GpuPlan *plan;            /* NULL where all steps are integers */
+  unsigned int place;       /* its context, as a place of the whole plan */
   unsigned int *steps;      /* numbers in the whole plan */
   unsigned int *ins, *ints; /* inputs, as values of the whole plan */
   unsigned int *outs;       /* outputs */
@@ -16,12 +19,21 @@ typedef struct ga_stage {
   unsigned int *dead; /* values that die after it */
   unsigned int n_dead;
   unsigned int first_read, n_reads;
-  const char *label; /* of the reads, interned */
+  unsigned int n_transfers; /* they follow the reads */
+  const char *label;        /* of the reads, interned */
 } ga_stage;
+
+/* A copy between contexts under way, by the step that began it. */
+typedef struct ga_pending {
+  ga_crossing copy;
+  unsigned int step;
+} ga_pending;
 
 typedef struct ga_stages {
   ga_stage *list;
   unsigned int n;
+  ga_pending *pending; /* scratch of a run, room for all transfers */
+  unsigned int n_pending;
   bool *copied; /* inputs written while the run may still fail, or that are results */
   const GpuArray *const *given; /* inputs of the run */
   /* Scratch of a run, by values of the whole plan: own arrays, addresses of all arrays,
@@ -39,6 +51,15 @@ typedef struct ga_stages {
   void **places;
   long long *words; /* destinations' memory */
 } ga_stages;
+
+/* Begins the copies after a stage; they may arrive in any later one. */
+int ga__transfers_begin(const GpuPlan *p, const ga_stage *stage, int *failed_step);
+/* Lets those arrive that the stage needs, and those go whose sources it overwrites. */
+int ga__transfers_await(const GpuPlan *p, const ga_stage *stage, int *failed_step);
+/* The same of those that make `value`. */
+int ga__transfers_await_value(const GpuPlan *p, unsigned int value, int *failed_step);
+/* All arrive, unless the run failed; and all go. */
+int ga__transfers_end(const GpuPlan *p, int status, int *failed_step);
 
 /* Iterates over the stages' plans from *i on; NULL at the end, or without stages. They
  * are under their owner's lock. */

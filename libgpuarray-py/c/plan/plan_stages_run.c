@@ -1,4 +1,4 @@
-/* Running stages: each stage's plan, then its reads. */
+/* Running stages: each stage's plan, then its reads and its copies between contexts. */
 #include "c/plan/plan_stages.h"
 
 #include <limits.h>
@@ -29,6 +29,13 @@ static void drop(GpuArray *a) {
     GpuArray_clear(a);
 }
 
+/* Drops what copies between contexts after the stage made. */
+static void drop_copies(const GpuPlan *p, const ga_stage *stage) {
+  const ga_step *s = &p->graph.steps[stage->first_read + stage->n_reads];
+  for (unsigned int i = 0; i < stage->n_transfers; i++)
+    drop(&p->stages->arrays[s[i].outs[0]]);
+}
+
 /* Drops references that are left: results, which the caller now holds, or all after a
  * failure. */
 static void end(const GpuPlan *p) {
@@ -39,10 +46,12 @@ static void end(const GpuPlan *p) {
       drop(&s->arrays[g->inputs[i]]);
   for (unsigned int i = 0; i < g->n_outputs; i++)
     drop(&s->arrays[g->outputs[i]]);
-  for (const ga_stage *stage = s->list; stage < s->list + s->n; stage++)
+  for (const ga_stage *stage = s->list; stage < s->list + s->n; stage++) {
+    drop_copies(p, stage);
     for (unsigned int i = 0; stage->plan != NULL && i < stage->plan->graph.n_outputs;
          i++)
       drop(&s->arrays[stage->outs[i]]);
+  }
 }
 
 /* Arguments of the stage's plan. */
@@ -149,6 +158,7 @@ static int read_arrays(const GpuPlan *p, const ga_stage *stage, unsigned int *n,
     const ga_step *step = &p->graph.steps[stage->first_read + i];
     if (!ga__branch_taken(&f, step))
       continue;
+    GA_TRY(ga__transfers_await_value(p, step->ins[0], failed_step));
     *failed_step = (int)(stage->first_read + i);
     GA_TRY(prepare_read(s, *n, step));
     s->places[(*n)++] = place;
@@ -188,10 +198,12 @@ static int run_reads(const GpuPlan *p, const ga_stage *stage, int *failed_step) 
 }
 
 static int run_stage(GpuPlan *p, const ga_stage *stage, int *failed_step) {
+  GA_TRY(ga__transfers_await(p, stage, failed_step));
   GA_TRY(run_steps(p->stages, stage, failed_step));
   ga__plan_prepare_rest(p);
   GA_TRY(compute_integers(p, stage, failed_step));
   GA_TRY(run_reads(p, stage, failed_step));
+  GA_TRY(ga__transfers_begin(p, stage, failed_step));
   for (unsigned int i = 0; i < stage->n_dead; i++)
     drop(&p->stages->arrays[stage->dead[i]]);
   return GA_NO_ERROR;
@@ -225,6 +237,7 @@ int ga__stages_run(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins
   for (unsigned int k = 0; status == GA_NO_ERROR && k < s->n; k++)
     status = run_stage(p, &s->list[k], failed_step);
   GA_THEN(status, copy_constants(p));
+  status = ga__transfers_end(p, status, failed_step);
   if (status == GA_NO_ERROR)
     hand_out(p, outs);
   end(p);

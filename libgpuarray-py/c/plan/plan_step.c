@@ -378,6 +378,7 @@ int ga__step_run_plain(ga_frame *f, const ga_step *s) {
   case GA_STEP_BROADCAST:
     return run_shaped(f, s);
   case GA_STEP_COPY:
+  case GA_STEP_TRANSFER: /* one that does not cross */
     return GpuArray_copy(&f->arrays[s->outs[0]], &f->arrays[s->ins[0]], GA_C_ORDER);
   case GA_STEP_REPORTS:
     return run_reports(f, s);

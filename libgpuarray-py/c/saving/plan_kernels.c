@@ -35,7 +35,7 @@ static int collect_bound(ga_saved_kernels *kernels, const GpuPlan *p) {
 int ga__kernels_collect(ga_saved_kernels *kernels, const GpuPlan *p) {
   ga_source *sources;
   unsigned int n;
-  GA_TRY(ga__plan_sources(&sources, &n, p));
+  GA_TRY(ga__plan_sources(&sources, &n, p, 0));
   int status = GA_NO_ERROR;
   for (unsigned int i = 0; status == GA_NO_ERROR && i < n; i++) {
     gpukernel *k = ga__kernel_known(p->context, &sources[i]);

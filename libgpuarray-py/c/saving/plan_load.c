@@ -245,6 +245,8 @@ static int build_step(GpuPlan *p, ga_reader *r, ga_texts *owned, step_data *d) {
     return read_routine(p, r, owned, d);
   case GA_STEP_LOOP:
     return read_loop(p, r, owned, d);
+  case GA_STEP_TRANSFER:
+    return GpuPlan_transfer(p, out, d->label, d->ins[0]);
   case GA_STEP_KINDS:
     break;
   }

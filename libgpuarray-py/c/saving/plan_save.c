@@ -151,6 +151,7 @@ static void put_step(ga_strbuf *out, const GpuPlan *p, const ga_step *s) {
   case GA_STEP_CHOOSE:
   case GA_STEP_READ:
   case GA_STEP_REPORTS:
+  case GA_STEP_TRANSFER:
   case GA_STEP_KINDS:
     break;
   }
@@ -278,6 +279,11 @@ static int put_compiled(ga_strbuf *out, GpuPlan *p) {
 }
 
 int ga__plan_put(ga_strbuf *out, GpuPlan *p) {
+  if (ga__plan_places(p) > 1)
+    return GA_FAIL(GA_UNSUPPORTED_ERROR,
+                   "plan save: %s is of %u contexts, and a file holds a plan of one: "
+                   "save a plan for each context",
+                   p->name, ga__plan_places(p));
   GA_TRY(ga__turn_take(&p->turn, "plan save", p->name));
   ga__put_text(out, p->name);
   ga__plan_prepare_rest(p);

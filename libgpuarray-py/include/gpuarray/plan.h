@@ -9,8 +9,9 @@
  *
  * Ownership: the plan copies what it is given, unless a function says otherwise; the
  * caller owns the arrays that a run returns. Waiting: a run queues work. It waits at
- * GpuPlan_read, and at its end after GpuPlan_confirm, else not at all; binding and
- * GpuPlan_prepare compile. Failure: a status, with outputs untouched and the plan
+ * GpuPlan_read, at copies between contexts of unlike drivers (GpuPlan_transfer), and at
+ * its end after GpuPlan_confirm, else not at all; binding and GpuPlan_prepare
+ * compile. Failure: a status, with outputs untouched and the plan
  * unchanged; the text names the label of the step that failed. Threads: runs of one
  * plan are serialised; different plans run concurrently. */
 #ifndef GPUARRAY_PLAN_H
@@ -325,6 +326,23 @@ int GpuPlan_when(GpuPlan *p, unsigned int n, const unsigned int *conditions,
 int GpuPlan_choose(GpuPlan *p, unsigned int *out, const char *label,
                    unsigned int condition, unsigned int a, unsigned int b);
 
+/* Adds a context to the plan, on which inputs and steps can be; its own is place 0. A
+ * context that it has keeps its place. Writes the place; the plan retains `ctx`. A plan
+ * of several contexts runs in parts of one context each, with the copies between them,
+ * and has no file. */
+int GpuPlan_add_context(GpuPlan *p, unsigned int *place, gpucontext *ctx);
+/* Sets the context, by its place, of the inputs and steps added from here on. A step's
+ * arrays are on its context; of GpuPlan_dim, GpuPlan_read and GpuPlan_transfer on any,
+ * constants where their arrays are. GA_INVALID_ERROR for a place that does not exist.
+ */
+int GpuPlan_on(GpuPlan *p, unsigned int place);
+/* A C-contiguous copy of an array, of whichever context, on that of the step
+ * (GpuPlan_on). Between contexts of one driver that can it is a peer copy, ordered by
+ * events, and no host waits. Else it goes by host memory: the run waits for the source,
+ * when first a step needs the copy, so that the steps before it are queued by then. */
+int GpuPlan_transfer(GpuPlan *p, unsigned int *out, const char *label,
+                     unsigned int array);
+
 /* Reads the n elements of an array of integers or bool into host integers, so that
  * shapes and conditions can depend on device results. The only step at which a run
  * waits; neighbouring reads share one wait. The stages between waits are bound and
@@ -393,13 +411,13 @@ int GpuPlan_hold(GpuPlan *p, int on);
  * GpuFunction does this for its kept values. */
 int GpuPlan_protect(GpuPlan *p, int on);
 
-/* Runs the plan. ins[i] are arrays on the plan's context; outs[i] are overwritten with
- * new arrays that the caller clears. An output that took over an input's memory shares
- * its buffer. An input that a step overwrites is copied first if it overlaps a
- * constant, or if a deferred function (GpuPlan_defer) or GpuPlan_confirm may still end
- * the run after the write; inputs that overlap and are read after such a write are
- * copied too. On failure `outs` are unchanged and *failed_step, unless NULL, is the
- * step's index or -1. */
+/* Runs the plan. ins[i] are arrays on the plan's context, or that of the input; outs[i]
+ * are overwritten with new arrays that the caller clears. An output that took over an
+ * input's memory shares its buffer. An input that a step overwrites is copied first if
+ * it overlaps a constant, or if a deferred function (GpuPlan_defer) or GpuPlan_confirm
+ * may still end the run after the write; inputs that overlap and are read after such a
+ * write are copied too. On failure `outs` are unchanged and *failed_step, unless NULL,
+ * is the step's index or -1. */
 int GpuPlan_run(GpuPlan *p, GpuArray *const *outs, const GpuArray *const *ins,
                 int *failed_step);
 
