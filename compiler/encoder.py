@@ -43,12 +43,16 @@ class Encoder:
 
     ``numbers`` maps the plan's values to the executor's, which writes the number of
     each new value to ``out``. ``recorders`` must live as long as the executor's plan.
+    ``contexts`` are those of the plan by their names in it, its own under None.
     """
 
-    def __init__(self, native: Any, plan: p.Plan, context: Context) -> None:
+    def __init__(
+        self, native: Any, plan: p.Plan, contexts: Mapping[str | None, Context]
+    ) -> None:
         self.native = native
         self.plan = plan
-        self.context = context
+        self.contexts = contexts
+        self._place: str | None = None
         self.recorders: list[FunctionRecorder] = []
         self.numbers: dict[int, int] = {}
         self.out = ffi.new("unsigned int *")
@@ -57,6 +61,20 @@ class Encoder:
     def body(self, body: p.BodyPlan, value: int) -> None:
         """Add the body of the function or the loop that computes a value."""
         self.recorders += add_body(body, value, self.native, self.context)
+
+    @property
+    def context(self) -> Context:
+        """The context of what is added next."""
+        return self.contexts[self._place]
+
+    def on(self, place: str | None) -> None:
+        """Put what is added next on a context, by its name in the plan."""
+        if place == self._place:
+            return
+        pointer = self.contexts[place].pointer
+        check(lib.GpuPlan_add_context(self.native, self.out, pointer))
+        check(lib.GpuPlan_on(self.native, self.out[0]))
+        self._place = place
 
     def result(self, number: int) -> None:
         """Record the executor's value that the latest call created, in ``out``."""
@@ -198,13 +216,16 @@ def load_plan(e: Encoder, bodies: Mapping[int, p.BodyPlan] | None = None) -> Non
             value = e.plan.array(number)
             code = dtypes.dtype_to_typecode(value.dtype)
             mask = e.broadcastable(number)
+            e.on(value.place)
             check(lib.GpuPlan_input(e.native, e.out, code, value.ndim, mask))
         e.result(number)
     for number, data in e.plan.constants:
+        e.on(e.plan.array(number).place)
         array = asarray(data, context=e.context)
         check(lib.GpuPlan_constant(e.native, e.out, array.struct))
         e.result(number)
     for place, step in enumerate(e.plan.steps):
+        e.on(step.place)
         e.when(step.when)
         own = step.body if isinstance(step, p.Call) else None
         body = own or (bodies or {}).get(place)
@@ -229,7 +250,7 @@ def add_body(
     handle = ffi.new("GpuPlan **")
     check(lib.GpuPlan_new(handle, context.pointer, body.plan.name.encode()))
     native_body = ffi.gc(handle[0], lib.GpuPlan_free)
-    inner = Encoder(native_body, body.plan, context)
+    inner = Encoder(native_body, body.plan, {None: context})
     load_plan(inner, body.bodies)
     ffi.gc(native_body, None)  # the plan owns it now
     check(lib.GpuPlan_body(native, value, native_body))
@@ -426,6 +447,13 @@ def _(step: p.Index, e: Encoder) -> None:
 @encode.register
 def _(step: p.Copy, e: Encoder) -> None:
     check(lib.GpuPlan_copy(e.native, e.out, _text(step.marked), e.numbers[step.ins[0]]))
+    e.result(step.outs[0])
+
+
+@encode.register
+def _(step: p.Transfer, e: Encoder) -> None:
+    array = e.numbers[step.ins[0]]
+    check(lib.GpuPlan_transfer(e.native, e.out, _text(step.marked), array))
     e.result(step.outs[0])
 
 

@@ -69,10 +69,10 @@ ANY = (-(2**63), 2**63 - 1)
 
 
 class NativePlan:
-    """A plan loaded on a context, which one call into C runs.
+    """A plan loaded on its contexts, which one call into C runs.
 
-    It is stateful because of the executor's bindings. ``first`` is the number of steps
-    of the function's plan before this plan's.
+    It is stateful because of the executor's bindings. ``context`` is the plan's own,
+    ``first`` the number of steps of the function's plan before this plan's.
     """
 
     def __init__(
@@ -84,8 +84,10 @@ class NativePlan:
     ) -> None:
         self.plan = plan
         self.context = context
+        self.contexts = contexts_of(plan, context)
         self.explain = explain
         self.first = first
+        self._places = [self.contexts[place] for place in plan.places()]
         handle = ffi.new("GpuPlan **")
         check(lib.GpuPlan_new(handle, context.pointer, plan.name.encode()))
         self._native = ffi.gc(handle[0], lib.GpuPlan_free)
@@ -98,14 +100,17 @@ class NativePlan:
         self._recorders = self._load()
         self._prepare()
         names = [plan.array(number).dtype for number in plan.outputs]
-        self._kinds = [(np.dtype(n), dtypes.dtype_to_typecode(n)) for n in names]
+        self._kinds = [
+            (np.dtype(name), dtypes.dtype_to_typecode(name), self._places[number])
+            for name, number in zip(names, plan.outputs, strict=True)
+        ]
         check(lib.GpuPlan_keep(self._native, config.bindings))
         check(lib.GpuPlan_hold(self._native, not config.allow_gc))
         check(lib.GpuPlan_protect(self._native, 1))
         self._run = self.runner(len(self._kinds))
 
     def _load(self) -> list[FunctionRecorder]:
-        e = Encoder(self._native, self.plan, self.context)
+        e = Encoder(self._native, self.plan, self.contexts)
         load_plan(e)
         self._numbers = e.numbers
         return e.recorders
@@ -114,9 +119,10 @@ class NativePlan:
         """Add bodies of functions without one, by the indices of their steps."""
         with self._adding:  # threads may save the function concurrently
             for place in bodies.keys() - self._bodies:
-                value = self._numbers[self.plan.steps[place].outs[0]]
+                step = self.plan.steps[place]
+                (out, *_), context = step.outs, self.contexts[step.place]
                 self._recorders += add_body(
-                    bodies[place], value, self._native, self.context
+                    bodies[place], self._numbers[out], self._native, context
                 )
                 self._bodies.add(place)
 
@@ -161,7 +167,7 @@ class NativePlan:
         the plan takes them. ``takes`` has the range of such an int, or which Python
         floats an input without axes is given: none, those that it holds exactly, or all
         (0, 1, 2). The runner gives NotImplemented, and has done nothing, for what is to
-        be converted first, and where the value of a container is not on the context.
+        be converted first, and where the value of a container is on another context.
         Where the plan fails ``examine`` gets the inputs first: it may raise what says
         more.
         """
@@ -171,22 +177,28 @@ class NativePlan:
                 examine(values[: len(values) - len(containers)])
             self._fail(status, step, values)
 
-        values = self.plan.values[: self.plan.n_inputs - len(containers)]
+        n_given = self.plan.n_inputs - len(containers)
+        values = self.plan.values[:n_given]
         known = takes or {}
         arguments = tuple(
             known.get(i, ANY)
             if isinstance(value, p.IntValue)
-            else (dtypes.dtype_to_typecode(value.dtype), value.ndim, known.get(i, 0))
+            else (
+                dtypes.dtype_to_typecode(value.dtype),
+                value.ndim,
+                known.get(i, 0),
+                _address(self._places[i]),
+            )
             for i, value in enumerate(values)
         )
         runner: Callable[..., Any] = RUNNER(
             plan=int(ffi.cast("uintptr_t", self._native)),
-            device=int(ffi.cast("uintptr_t", self.context.pointer)),
             whole=self._native,
-            context=self.context,
+            contexts=tuple(dict.fromkeys(self.contexts.values())),
             fail=fail,
             arguments=arguments,
             containers=list(containers),
+            homes=tuple(self._places[n_given : self.plan.n_inputs]),
             kinds=tuple(self._kinds),
             updates=tuple(updates),
             hosts=tuple(i in hosts for i in range(len(self._kinds))),
@@ -233,14 +245,17 @@ class NativePlan:
 
     def _own_failure(self, number: int) -> Exception | None:
         """Return the exception of a step with code of its own, if it ended the run."""
-        steps = self.plan.steps[number : number + 1] if number >= 0 else ()
-        return own_failure(steps, self.context)
+        if number < 0:
+            return None
+        step = self.plan.steps[number]
+        return own_failure([step], self.contexts[step.place])
 
     def _there(self, number: int, value: Any) -> Any:
-        """Return a value as an array of the context, if the runner transferred it."""
+        """Return a value as an array of its context, if the runner transferred it."""
         if isinstance(self.plan.values[number], p.IntValue):
             return value
-        return asarray(value, self.plan.array(number).dtype, context=self.context)
+        place = self._places[number]
+        return asarray(value, self.plan.array(number).dtype, context=place)
 
     @property
     def pointer(self) -> Any:
@@ -265,6 +280,10 @@ def own_failure(steps: Iterable[p.Step], context: Context) -> Exception | None:
     return None
 
 
+def _address(context: Context) -> int:
+    return int(ffi.cast("uintptr_t", context.pointer))
+
+
 def check_plan(status: int) -> None:
     """Raise the exception of a run's status; a failed assertion's is the compiler's."""
     try:
@@ -287,18 +306,15 @@ class Executable:
         whole = is_whole(plan)
         self._stages = [] if whole else stages(plan)
         plans = (
-            [(plan, None, 0)]
+            [(plan, 0)]
             if whole
             else [
-                (stage.work.plan, stage.work.place, first)
+                (stage.work.plan, first)
                 for stage, first in self._with_places()
                 if isinstance(stage.work, PlanPart) and stage.work.outs
             ]
         )
-        self._natives = [
-            NativePlan(part, self.contexts[place], explain, n)
-            for part, place, n in plans
-        ]
+        self._natives = [NativePlan(part, context, explain, n) for part, n in plans]
         self.run: Callable[[Sequence[Any]], list[Array]] = (
             self._natives[0].run if whole else self._run_stages
         )
@@ -306,9 +322,7 @@ class Executable:
         self.whole = self._natives[0] if whole else None
         """The native plan, if it runs as a whole; None where it pauses in Python."""
         if not whole:
-            self._constants = {
-                n: asarray(c, context=context) for n, c in plan.constants
-            }
+            self._constants = constants_of(plan, self.contexts)
             self.absent = Absent(plan, self.contexts)
             self._endangered = endangered(plan)
             self._loops = {
@@ -375,8 +389,7 @@ class Executable:
                 results = loop.run(values)
             else:
                 assert isinstance(step, p.Call)
-                place = self.contexts[step.place]
-                results = call(step, [brought(v, step, place) for v in values], place)
+                results = call(step, values, self.contexts[step.place])
         except Exception as error:
             if loop is not None and loop.current is not None:
                 raise  # with notes on the iteration
@@ -401,11 +414,14 @@ def contexts_of(plan: p.Plan, context: Context) -> dict[str | None, Context]:
     return {None: context} | {name: get_context(name) for name in names - {None}}
 
 
-def brought(value: Any, step: p.Call, context: Context) -> Any:
-    """Return a constant on the step's context; the input of a transfer stays."""
-    if step.function == "to_context" or not isinstance(value, Array):
-        return value
-    return value.transfer(context)
+def constants_of(
+    plan: p.Plan, contexts: Mapping[str | None, Context]
+) -> dict[int, Array]:
+    """Return the constants of a plan by their numbers, each on its context."""
+    return {
+        number: asarray(data, context=contexts[plan.array(number).place])
+        for number, data in plan.constants
+    }
 
 
 def holds(step: p.Step, known: Mapping[int, Any]) -> bool:

@@ -38,6 +38,7 @@ from gpuarray.compiler.plan_steps import (
     ReshapeStep as ReshapeStep,
     Routine as Routine,
     Step as Step,
+    Transfer as Transfer,
     Value as Value,
     View as View,
 )
@@ -69,6 +70,14 @@ class Plan:
         assert isinstance(value, ArrayValue)
         return value
 
+    def places(self) -> list[str | None]:
+        """Return the name of each array's context, None for the plan's own."""
+        places = [getattr(value, "place", None) for value in self.values]
+        for step in self.steps:
+            for number in step.outs:
+                places[number] = step.place
+        return places
+
     def key(self) -> tuple[object, ...]:
         """Return all that distinguishes plans, hashable."""
         constants = tuple(
@@ -95,7 +104,7 @@ class Plan:
 
     def launches(self) -> int:
         """The number of steps that work on the device, without copies for layouts."""
-        kinds = LaunchStep | ReduceStep | Library | Copy | Call | LoopStep
+        kinds = LaunchStep | ReduceStep | Library | Copy | Call | LoopStep | Transfer
         return sum(isinstance(s, kinds) for s in self.steps)
 
     def __str__(self) -> str:

@@ -1,8 +1,8 @@
 """A plan in stages: parts that one call runs, and the pausing steps between.
 
-The executor runs a whole plan of one context whose functions are all recorded. Any
-other pauses where a step's function is called, where the context changes, and where the
-host reads integers that the device computed. The steps between are a plan of their own.
+The executor runs a whole plan whose functions are all recorded. Any other pauses where
+a step's function is called, and where the host reads integers that the device computed.
+The steps between are a plan of their own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gpuarray.compiler.plan_steps import VIEWED
 
 @dataclass(frozen=True, slots=True)
 class PlanPart:
-    """Steps of one context without a pause, as a plan.
+    """Steps without a pause, as a plan.
 
     ``ins`` and ``outs`` are its inputs and outputs, as values of the whole plan;
     ``integers`` the steps whose integers are needed after it.
@@ -26,7 +26,6 @@ class PlanPart:
     ins: tuple[int, ...]
     outs: tuple[int, ...]
     integers: tuple[p.Step, ...]
-    place: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +76,8 @@ def endangered(plan: p.Plan) -> tuple[int, ...]:
 
 
 def is_whole(plan: p.Plan) -> bool:
-    """Return True if the executor runs all of the plan, on its own context."""
-    return not any(
-        is_called(step) or (step.place is not None and not _is_anywhere(step))
-        for step in plan.steps
-    )
+    """Return True if the executor runs all of the plan."""
+    return not any(map(is_called, plan.steps))
 
 
 def stages(plan: p.Plan) -> list[Stage]:
@@ -117,26 +113,15 @@ def single(plan: p.Plan, step: p.Step) -> PlanPart:
 def _runs(steps: Iterable[p.Step]) -> Iterable[list[p.Step]]:
     run: list[p.Step] = []
     for step in steps:
-        if run and (pauses(step) or _leaves(step, run)):
-            yield run
-            run = []
-        if pauses(step):
-            yield [step]
-        else:
+        if not pauses(step):
             run.append(step)
+            continue
+        if run:
+            yield run
+        yield [step]
+        run = []
     if run:
         yield run
-
-
-def _leaves(step: p.Step, run: Sequence[p.Step]) -> bool:
-    """Return True if the step runs on another context; integer arithmetic on any."""
-    placed = (other for other in reversed(run) if not _is_anywhere(other))
-    before = next(placed, step)
-    return not _is_anywhere(step) and step.place != before.place
-
-
-def _is_anywhere(step: p.Step) -> bool:
-    return isinstance(step, p.HostInt | p.IntOp)
 
 
 def _overwritten(run: Sequence[p.Step]) -> set[int]:
@@ -172,16 +157,20 @@ def _part(
     order = [*part_inputs, *part_constants, *(n for step in run for n in step.outs)]
     number = {old: new for new, old in enumerate(order)}
     part_outputs = tuple(sorted(arrays))
+    places = plan.places()
     part = p.Plan(
         name=plan.name,
-        values=tuple(plan.values[old] for old in order),
+        values=tuple(_placed(plan.values[old], places[old]) for old in order),
         n_inputs=len(part_inputs),
         constants=tuple((number[old], constants[old]) for old in part_constants),
         steps=tuple(_renumbered(step, number) for step in run),
         outputs=tuple(number[old] for old in part_outputs),
     )
-    place = next((step.place for step in run if not _is_anywhere(step)), None)
-    return PlanPart(part, part_inputs, part_outputs, tuple(integers), place)
+    return PlanPart(part, part_inputs, part_outputs, tuple(integers))
+
+
+def _placed(value: p.Value, place: str | None) -> p.Value:
+    return value if isinstance(value, p.IntValue) else replace(value, place=place)
 
 
 def _integer_steps(run: Sequence[p.Step], integers: set[int]) -> list[p.Step]:

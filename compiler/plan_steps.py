@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class ArrayValue:
     """An array on the device; an axis marked in ``broadcastable`` has length 1.
 
-    ``place`` names the context of an input that is not on the plan's own.
+    ``place`` names the context of an input or a constant that is not on the plan's own.
     """
 
     dtype: str
@@ -301,6 +301,11 @@ class Index(Step):
 @dataclass(frozen=True, slots=True)
 class Copy(Step):
     """A new C-contiguous copy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer(Step):
+    """A new C-contiguous copy, on the step's context, of an array of another."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from gpuarray.compiler.ops.collective.ordering import arranged
 from gpuarray.compiler.ops.control.ifelse import IfElse
 from gpuarray.compiler.ops.variables.transfer import GpuFromHost
 from gpuarray.compiler.plan import ArrayValue, Choose, Copy, IntValue, Plan
+from gpuarray.compiler.plan_order import ordered, relaxed
 from gpuarray.compiler.plan_stages import is_called
 
 
@@ -67,7 +68,7 @@ def lowered(
 
     def lower_body(body: FunctionGraph, called: str) -> Plan:
         """Return the plan of one iteration; its loop is the next step."""
-        inner = lowered(body, called, home, is_body=True)
+        inner = lowered(body, called, lowerer.place, is_body=True)
         bodies[len(lowerer.steps)] = inner
         return inner.plan
 
@@ -104,7 +105,25 @@ def lowered(
         confirms=confirms,
         names=tuple(variable.name for variable in fgraph.inputs),
     )
-    return without_pauses(Lowered(plan, tuple(nodes), lowerer.numbers, bodies))
+    whole = without_pauses(Lowered(plan, tuple(nodes), lowerer.numbers, bodies))
+    return reordered(whole) if several else whole
+
+
+def reordered(current: Lowered) -> Lowered:
+    """The plan with its steps in the order for several contexts."""
+    plan = relaxed(current.plan)
+    order = ordered(plan)
+    bodies = {
+        place: current.bodies[origin]
+        for place, origin in enumerate(order)
+        if origin in current.bodies
+    }
+    return replace(
+        current,
+        plan=replace(plan, steps=tuple(plan.steps[place] for place in order)),
+        nodes=tuple(current.nodes[place] for place in order),
+        bodies=bodies,
+    )
 
 
 def in_order(fgraph: FunctionGraph) -> list[Apply]:

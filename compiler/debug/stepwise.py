@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpuarray._core.context import Context
-from gpuarray._creation.conversion import asarray
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
+from gpuarray.compiler.contexts import sync_all
 from gpuarray.compiler.debug.failing import failure_text
 from gpuarray.compiler.encoder import call
 from gpuarray.compiler.executor import (
     Absent,
     NativePlan,
-    brought,
+    constants_of,
     contexts_of,
     holds,
     integer,
@@ -88,11 +88,8 @@ class Stepwise:
         self.dry = dry
         self.waits = waits
         self._loaded: dict[int, tuple[PlanPart, NativePlan]] = {}
-        self._constants = {
-            number: asarray(data, context=context)
-            for number, data in self.plan.constants
-        }
         self._contexts = contexts_of(self.plan, context)
+        self._constants = constants_of(self.plan, self._contexts)
         self._absent = Absent(self.plan, self._contexts)
         self._loops = {
             number: loop
@@ -154,8 +151,7 @@ class Stepwise:
         if isinstance(step, p.Choose):
             return [inputs[1] if inputs[0] else inputs[2]]
         if isinstance(step, p.Call) and not step.recorded:
-            place = self._contexts[step.place]
-            return call(step, [brought(v, step, place) for v in inputs], place)
+            return call(step, inputs, self._contexts[step.place])
         if isinstance(step, p.LoopStep) and number in self._loops:
             results = self._loops[number].run(inputs)
             if not step.recorded:
@@ -166,13 +162,13 @@ class Stepwise:
         """Run a step as a plan of its own."""
         if number not in self._loaded:
             part = single(self.plan, step)
-            place = self._contexts[step.place]
-            self._loaded[number] = part, NativePlan(part.plan, place, _Silent())
+            native = NativePlan(part.plan, self.context, _Silent())
+            self._loaded[number] = part, native
         part, native = self._loaded[number]
         ran = native.run([known[n] for n in part.ins])
         if self.waits:
             try:
-                native.context.sync()
+                sync_all(native.contexts.values())
             except GpuArrayError as error:
                 error.__notes__ = []  # those of the step follow
                 raise

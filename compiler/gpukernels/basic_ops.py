@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from gpuarray.array import Array
-from gpuarray.compiler.contexts import get_context
+from gpuarray.compiler import plan as p
 from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.custom.kernel_base import (
@@ -37,17 +37,11 @@ from gpuarray.compiler.ops.variables.transfer import (
 )
 
 
-@step_function("to_context")
-def to_context(x: Array, name: str | None) -> Array:
-    """Return ``x`` copied to another context, in order with its computation."""
-    return x.transfer(get_context(name))
-
-
 @lowers(GpuToGpu)
-def lower_to_context(op: GpuToGpu, node: Apply, k: Lowerer) -> None:
-    """Lower to a copy between two parts of the plan."""
-    options = {"name": op.context_name}
-    k.call(node, "to_context", node.inputs, options, recorded=False)
+def lower_transfer(op: GpuToGpu, node: Apply, k: Lowerer) -> None:
+    """Lower to a copy between two contexts of the plan."""
+    ins = k.inputs(node.inputs)
+    k.add(p.Transfer("transfer", k.origin(node), k.outputs(node), ins))
 
 
 @step_function("contiguous")

@@ -453,12 +453,12 @@ def inlined(plan: p.Plan, for_files: bool = False) -> Inlined | None:
 
     None for a file where such a call has no body or the plan is of several contexts.
     """
+    if for_files and any(place is not None for place in plan.places()):
+        return None
     steps = Steps(plan.values, [])
     number = {old: old for old in range(len(plan.values))}
     origins: list[int] = []
     for place, step in enumerate(plan.steps):
-        if for_files and step.place is not None:
-            return None
         ins = tuple(number[n] for n in step.ins)
         when = tuple((number[n], expected) for n, expected in step.when)
         first = len(steps.steps)

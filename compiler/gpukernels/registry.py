@@ -88,6 +88,11 @@ class Lowerer:
         self._read: dict[Variable, tuple[int, ...]] = {}
 
     @property
+    def place(self) -> str | None:
+        """The name of the context of the steps that are added."""
+        return self.home if self._place is None else self._place
+
+    @property
     def numbers(self) -> Mapping[Variable, int]:
         """The value numbers of the variables that have one."""
         return self._numbers
@@ -136,7 +141,7 @@ class Lowerer:
 
     def constant(self, data: np.ndarray[Any, Any], value: plan.ArrayValue) -> int:
         """Return the number of a new constant array."""
-        number = self.new_value(value)
+        number = self.new_value(replace(value, place=self._place))
         self.constants.append((number, np.asarray(data, order="C")))
         return number
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -14,8 +15,9 @@ from gpuarray._core.profiling import Profile, Span, profile as device_profile
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.config import config
+from gpuarray.compiler.contexts import sync_all
 from gpuarray.compiler.debug.stepwise import Stepwise, Watcher
-from gpuarray.compiler.executor import Executable
+from gpuarray.compiler.executor import Executable, contexts_of
 from gpuarray.compiler.explain import Explain, line_of
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
@@ -28,6 +30,9 @@ from gpuarray.compiler.profiling.stats import ProfileStats, TraceEvent
 from gpuarray.compiler.schedule import Lowered, lowered
 
 now = time.perf_counter
+
+LANES = 64
+"""The numbers of a context's queues in a trace; those of the next one follow."""
 
 Run = Callable[[Sequence[Any]], list[Array]]
 
@@ -87,10 +92,10 @@ class _Executable(Executable):
         return _Executable(plan, context, self.note, explain)
 
     def _pause(self, step: p.Call | p.LoopStep | p.Read, known: dict[int, Any]) -> None:
-        self.context.sync()
+        sync_all(self.contexts.values())
         start = now()
         super()._pause(step, known)
-        self.context.sync()
+        sync_all(self.contexts.values())
         loop = self._loops.get(id(step))
         self.note(step, start, now(), 0 if loop is None else loop.count)
 
@@ -124,6 +129,7 @@ class Measured:
         self._lane = len(stats.calls)
         self._shapes: set[tuple[Any, ...]] = set()
         self._executable = _Executable(plan, context, self.note_pause, explain)
+        self._contexts = tuple(dict.fromkeys(contexts_of(plan, context).values()))
         stats.add_graph(fgraph)
         # A read belongs to the node that needs the integer, which may be in a branch.
         self._counted = self._places(
@@ -146,14 +152,20 @@ class Measured:
         if not config.profiling.time_thunks:
             return list(run(values))
         begin = now()
-        self.context.sync()
-        with device_profile(self.context) as profile:
+        sync_all(self._contexts)
+        with ExitStack() as profiles:
+            logs = [profiles.enter_context(device_profile(c)) for c in self._contexts]
             start = now()
             self.overhead += start - begin
             results = run(values)
-            self.context.sync()
+            sync_all(self._contexts)
             end = now()
-        self._note(profile, start, end, values)
+        log = logs[0]
+        for lane, other in enumerate(logs[1:], 1):
+            spans = (replace(s, queue=s.queue + LANES * lane) for s in other.spans)
+            log.spans += spans
+            log.lost += other.lost
+        self._note(log, start, end, values)
         self.overhead += now() - end
         return self._read(results)
 

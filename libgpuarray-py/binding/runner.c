@@ -46,24 +46,25 @@ typedef struct argument {
   int typecode;
   unsigned int nd;
   enum takes takes; /* Python's floats: those that keep their value, or all */
-  GpuArray place;   /* data NULL before the first number */
-  char bytes[16];   /* what is there */
+  gpucontext *device;
+  GpuArray place; /* data NULL before the first number */
+  char bytes[16]; /* what is there */
 } argument;
 
 typedef struct runner {
   PyObject_HEAD vectorcallfunc call;
   GpuPlan *plan;
-  gpucontext *device;
-  PyObject *context;
+  PyObject *contexts;   /* those of the plan */
   PyObject *fail;       /* what raises: fail(status, step, values) */
-  PyObject *kinds;      /* for each result its dtype and typecode */
+  PyObject *kinds;      /* for each result its dtype, typecode and context */
   PyObject *containers; /* of what follows the arguments */
+  PyObject *homes;      /* the context of each */
   PyObject *updates;    /* for each update its container and result */
   PyObject *hosts;      /* for each result whether NumPy gets it */
   PyObject *empty;      /* numpy.empty */
   PyObject *whole;      /* keeps the plan alive */
   argument *arguments;
-  int *typecodes; /* of those that are arrays, in order */
+  argument **arrays; /* those that are arrays, in order */
   Py_ssize_t n_args, n_integers, n_containers, n_results, n_kept;
   Py_ssize_t pointer_at; /* where the context keeps its pointer: None once closed */
   bool is_single;

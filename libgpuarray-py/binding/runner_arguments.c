@@ -37,7 +37,7 @@ static bool number_bytes(char *out, const argument *a, PyObject *number) {
 }
 
 /* Puts a number in its place on the device, unless it is there. */
-static int put_number(argument *a, gpucontext *ctx, const char *bytes) {
+static int put_number(argument *a, const char *bytes) {
   size_t size = gpuarray_get_elsize(a->typecode);
   unsigned int references = 0;
   if (a->place.data != NULL && memcmp(a->bytes, bytes, size) == 0)
@@ -46,9 +46,10 @@ static int put_number(argument *a, gpucontext *ctx, const char *bytes) {
     gpudata_property(a->place.data, GA_BUFFER_PROP_REFCNT, &references);
   if (references > 1) /* a call in another thread still needs the old one */
     GpuArray_clear(&a->place);
-  int outcome = a->place.data != NULL
-                    ? GA_NO_ERROR
-                    : GpuArray_empty(&a->place, ctx, a->typecode, 0, NULL, GA_C_ORDER);
+  int outcome =
+      a->place.data != NULL
+          ? GA_NO_ERROR
+          : GpuArray_empty(&a->place, a->device, a->typecode, 0, NULL, GA_C_ORDER);
   if (outcome == GA_NO_ERROR)
     outcome = gpudata_write(a->place.data, 0, bytes, size);
   if (outcome == GA_NO_ERROR)
@@ -66,16 +67,14 @@ static GpuArray *own_array(call_frame *f, Py_ssize_t at) {
 }
 
 /* The argument as a number that is on the device for this call. */
-static bool take_number(call_frame *f, runner *r, argument *a, Py_ssize_t at,
-                        const char *bytes) {
+static bool take_number(call_frame *f, argument *a, Py_ssize_t at, const char *bytes) {
   GpuArray *view = own_array(f, at);
-  return view != NULL && put_number(a, r->device, bytes) == GA_NO_ERROR &&
+  return view != NULL && put_number(a, bytes) == GA_NO_ERROR &&
          GpuArray_view(view, &a->place) == GA_NO_ERROR;
 }
 
 /* The argument as an array of NumPy, whose elements are to be brought. */
-static bool take_host(call_frame *f, runner *r, argument *a, Py_ssize_t at,
-                      PyObject *given) {
+static bool take_host(call_frame *f, argument *a, Py_ssize_t at, PyObject *given) {
   if (Py_TYPE(given) != numpy_array && !PyType_IsSubtype(Py_TYPE(given), numpy_scalar))
     return false;
   Py_buffer *b = malloc(sizeof *b);
@@ -89,7 +88,7 @@ static bool take_host(call_frame *f, runner *r, argument *a, Py_ssize_t at,
   f->uploads[at] = b;
   if (!has_format(b, a->typecode) || (unsigned int)b->ndim != a->nd)
     return false;
-  return a->nd == 0 ? take_number(f, r, a, at, b->buf) : own_array(f, at) != NULL;
+  return a->nd == 0 ? take_number(f, a, at, b->buf) : own_array(f, at) != NULL;
 }
 
 static bool take_integer(long long *out, const argument *a, PyObject *given) {
@@ -114,8 +113,8 @@ static bool take_arguments(call_frame *f, runner *r, PyObject *const *args) {
     Py_ssize_t at = n_arrays++;
     if (is_array(args[i]))
       f->ins[at] = struct_of(args[i]);
-    else if (number_bytes(bytes, a, args[i]) ? !take_number(f, r, a, at, bytes)
-                                             : !take_host(f, r, a, at, args[i]))
+    else if (number_bytes(bytes, a, args[i]) ? !take_number(f, a, at, bytes)
+                                             : !take_host(f, a, at, args[i]))
       return false;
     if (f->ins[at] == NULL)
       return false;
@@ -177,7 +176,7 @@ static bool take_values(call_frame *f, const runner *r) {
   for (Py_ssize_t i = 0; i < r->n_containers; i++) {
     PyObject *value = *slot_of(PyList_GET_ITEM(r->containers, i), container_value);
     if (value == NULL || !is_array(value) ||
-        *slot_of(value, array_class.context) != r->context ||
+        *slot_of(value, array_class.context) != PyTuple_GET_ITEM(r->homes, i) ||
         (ins[i] = struct_of(value)) == NULL)
       return false;
     f->held[i] = Py_NewRef(value);
@@ -207,9 +206,10 @@ static int upload(const call_frame *f, const runner *r) {
       continue;
     for (int k = 0; k < b->ndim; k++)
       dims[k] = (size_t)b->shape[k];
+    const argument *a = r->arrays[i];
     int outcome =
-        GpuArray_copy_from_host(f->made[i], r->device, b->len ? b->buf : NULL,
-                                r->typecodes[i], (unsigned int)b->ndim, dims, NULL);
+        GpuArray_copy_from_host(f->made[i], a->device, b->len ? b->buf : NULL,
+                                a->typecode, (unsigned int)b->ndim, dims, NULL);
     if (outcome != GA_NO_ERROR)
       return outcome;
   }

@@ -71,6 +71,13 @@ static PyObject *run(call_frame *f, const runner *r, PyObject *const *args) {
   return fail(f, r, args, outcome, -1);
 }
 
+static bool are_open(const runner *r) {
+  bool is_open = true;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(r->contexts); i++)
+    is_open &= *slot_of(PyTuple_GET_ITEM(r->contexts, i), r->pointer_at) != Py_None;
+  return is_open;
+}
+
 static PyObject *runner_call(PyObject *self, PyObject *const *args, size_t flags,
                              PyObject *names) {
   enum { PLACES = 96 };
@@ -101,9 +108,8 @@ static PyObject *runner_call(PyObject *self, PyObject *const *args, size_t flags
   f.hosts = (gpuhost **)f.places + n_results;
   f.turns = (PyObject **)f.hosts + n_results;
   f.integers = (long long *)((void **)f.turns + n_values + n_updates);
-  bool is_open = *slot_of(r->context, r->pointer_at) != Py_None;
   PyObject *result = NULL;
-  if (!is_open || !take_arguments(&f, r, args))
+  if (!are_open(r) || !take_arguments(&f, r, args))
     result = Py_NewRef(Py_NotImplemented);
   else if (take_turns(&f, r))
     result = take_values(&f, r) ? run(&f, r, args) : Py_NewRef(Py_NotImplemented);

@@ -2,10 +2,11 @@
 
 static int runner_traverse(PyObject *self, visitproc visit, void *arg) {
   runner *r = (runner *)self;
-  Py_VISIT(r->context);
+  Py_VISIT(r->contexts);
   Py_VISIT(r->fail);
   Py_VISIT(r->kinds);
   Py_VISIT(r->containers);
+  Py_VISIT(r->homes);
   Py_VISIT(r->updates);
   Py_VISIT(r->hosts);
   Py_VISIT(r->empty);
@@ -16,10 +17,11 @@ static int runner_traverse(PyObject *self, visitproc visit, void *arg) {
 
 static int runner_clear(PyObject *self) {
   runner *r = (runner *)self;
-  Py_CLEAR(r->context);
+  Py_CLEAR(r->contexts);
   Py_CLEAR(r->fail);
   Py_CLEAR(r->kinds);
   Py_CLEAR(r->containers);
+  Py_CLEAR(r->homes);
   Py_CLEAR(r->updates);
   Py_CLEAR(r->hosts);
   Py_CLEAR(r->empty);
@@ -35,18 +37,18 @@ static void runner_free(PyObject *self) {
   for (Py_ssize_t i = 0; r->arguments != NULL && i < r->n_args; i++)
     GpuArray_clear(&r->arguments[i].place);
   free(r->arguments);
-  free(r->typecodes);
+  free(r->arrays);
   type->tp_free(self);
   Py_DECREF(type);
 }
 
-/* Notes what the arguments are: (low, high) for an integer, else (typecode, nd, takes)
- * of an array. */
+/* Notes what the arguments are: (low, high) for an integer, else (typecode, nd, takes,
+ * device) of an array. */
 static bool read_arguments(runner *r, PyObject *arguments) {
   Py_ssize_t n = PyTuple_GET_SIZE(arguments), n_arrays = 0;
   r->arguments = calloc((size_t)n + 1, sizeof *r->arguments);
-  r->typecodes = calloc((size_t)n + 1, sizeof *r->typecodes);
-  if (r->arguments == NULL || r->typecodes == NULL) {
+  r->arrays = calloc((size_t)n + 1, sizeof *r->arrays);
+  if (r->arguments == NULL || r->arrays == NULL) {
     PyErr_NoMemory();
     return false;
   }
@@ -55,15 +57,18 @@ static bool read_arguments(runner *r, PyObject *arguments) {
     PyObject *given = PyTuple_GET_ITEM(arguments, i);
     argument *a = &r->arguments[i];
     int takes = 0;
+    unsigned long long device = 0;
     a->is_integer = PyTuple_Check(given) && PyTuple_GET_SIZE(given) == 2;
-    if (a->is_integer ? !PyArg_ParseTuple(given, "LL", &a->low, &a->high)
-                      : !PyArg_ParseTuple(given, "iIi", &a->typecode, &a->nd, &takes))
+    if (a->is_integer
+            ? !PyArg_ParseTuple(given, "LL", &a->low, &a->high)
+            : !PyArg_ParseTuple(given, "iIiK", &a->typecode, &a->nd, &takes, &device))
       return false;
     a->takes = (enum takes)takes;
+    a->device = (gpucontext *)(uintptr_t)device;
     if (a->is_integer)
       r->n_integers++;
     else
-      r->typecodes[n_arrays++] = a->typecode;
+      r->arrays[n_arrays++] = a;
   }
   return true;
 }
@@ -71,12 +76,14 @@ static bool read_arguments(runner *r, PyObject *arguments) {
 /* Whether the lists hold what the runner takes them to hold. */
 static bool check_lists(const runner *r) {
   bool fits = r->n_kept <= r->n_results && r->n_kept >= r->is_single &&
-              PyTuple_GET_SIZE(r->hosts) == r->n_results;
+              PyTuple_GET_SIZE(r->hosts) == r->n_results &&
+              PyTuple_GET_SIZE(r->homes) == r->n_containers &&
+              PyTuple_GET_SIZE(r->contexts) > 0;
   for (Py_ssize_t i = 0; fits && i < r->n_containers; i++)
     fits = Py_TYPE(PyList_GET_ITEM(r->containers, i)) == container_class;
   for (Py_ssize_t i = 0; fits && i < r->n_results; i++) {
     PyObject *kind = PyTuple_GET_ITEM(r->kinds, i);
-    fits = PyTuple_Check(kind) && PyTuple_GET_SIZE(kind) == 2;
+    fits = PyTuple_Check(kind) && PyTuple_GET_SIZE(kind) == 3;
   }
   for (Py_ssize_t i = 0; fits && i < PyTuple_GET_SIZE(r->updates); i++) {
     PyObject *container;
@@ -91,29 +98,28 @@ static bool check_lists(const runner *r) {
 }
 
 static PyObject *runner_new(PyTypeObject *type, PyObject *args, PyObject *names) {
-  static char *known[] = {"plan",      "device",     "whole",  "context", "fail",
-                          "arguments", "containers", "kinds",  "updates", "hosts",
-                          "empty",     "kept",       "single", NULL};
-  unsigned long long plan, device;
-  PyObject *whole, *context, *fail, *arguments, *containers, *kinds, *updates;
+  static char *known[] = {"plan",       "whole", "contexts", "fail",    "arguments",
+                          "containers", "homes", "kinds",    "updates", "hosts",
+                          "empty",      "kept",  "single",   NULL};
+  unsigned long long plan;
+  PyObject *whole, *contexts, *fail, *arguments, *containers, *homes, *kinds, *updates;
   PyObject *hosts, *empty;
   Py_ssize_t kept;
   int single;
-  if (!PyArg_ParseTupleAndKeywords(args, names, "KKOOOO!O!O!O!O!Onp", known, &plan,
-                                   &device, &whole, &context, &fail, &PyTuple_Type,
-                                   &arguments, &PyList_Type, &containers, &PyTuple_Type,
-                                   &kinds, &PyTuple_Type, &updates, &PyTuple_Type,
-                                   &hosts, &empty, &kept, &single))
+  if (!PyArg_ParseTupleAndKeywords(
+          args, names, "KOO!OO!O!O!O!O!O!Onp", known, &plan, &whole, &PyTuple_Type,
+          &contexts, &fail, &PyTuple_Type, &arguments, &PyList_Type, &containers,
+          &PyTuple_Type, &homes, &PyTuple_Type, &kinds, &PyTuple_Type, &updates,
+          &PyTuple_Type, &hosts, &empty, &kept, &single))
     return NULL;
   runner *r = (runner *)type->tp_alloc(type, 0);
   if (r == NULL)
     return NULL;
   r->call = runner_call;
   r->plan = (GpuPlan *)(uintptr_t)plan;
-  r->device = (gpucontext *)(uintptr_t)device;
   r->whole = Py_NewRef(whole);
-  r->context = Py_NewRef(context);
-  r->pointer_at = offset_of((PyObject *)Py_TYPE(context), "_pointer");
+  r->contexts = Py_NewRef(contexts);
+  r->homes = Py_NewRef(homes);
   r->fail = Py_NewRef(fail);
   r->containers = Py_NewRef(containers);
   r->kinds = Py_NewRef(kinds);
@@ -124,7 +130,13 @@ static PyObject *runner_new(PyTypeObject *type, PyObject *args, PyObject *names)
   r->n_results = PyTuple_GET_SIZE(kinds);
   r->n_kept = kept;
   r->is_single = single != 0;
-  if (r->pointer_at < 0 || !read_arguments(r, arguments) || !check_lists(r))
+  if (!read_arguments(r, arguments) || !check_lists(r)) {
+    Py_DECREF(r);
+    return NULL;
+  }
+  PyObject *first = PyTuple_GET_ITEM(contexts, 0);
+  r->pointer_at = offset_of((PyObject *)Py_TYPE(first), "_pointer");
+  if (r->pointer_at < 0)
     Py_CLEAR(r);
   return (PyObject *)r;
 }

@@ -23,7 +23,7 @@ static PyObject *wrapped(GpuArray *made, const runner *r, Py_ssize_t index) {
     return NULL;
   }
   *slot_of(array, array_class.structure) = pointer;
-  *slot_of(array, array_class.context) = Py_NewRef(r->context);
+  *slot_of(array, array_class.context) = Py_NewRef(PyTuple_GET_ITEM(kind, 2));
   *slot_of(array, array_class.dtype) = Py_NewRef(PyTuple_GET_ITEM(kind, 0));
   *slot_of(array, array_class.typecode) = Py_NewRef(PyTuple_GET_ITEM(kind, 1));
   return array;

@@ -232,8 +232,8 @@ def test_values_move_between_contexts_in_order(two):
         first, second = f(value)
         np.testing.assert_allclose(first, (np.exp(value) + 1) * value)
         np.testing.assert_allclose(second, first * np.exp(value))
-    assert [step.label for step in f.plan.steps].count("to_context") >= 2
-    assert "to_context" in str(f.plan) and "on dev1" in str(f.plan)
+    assert [step.label for step in f.plan.steps].count("transfer") >= 2
+    assert "transfer" in str(f.plan) and "on dev1" in str(f.plan)
 
 
 def test_updates_stay_on_their_contexts(two):

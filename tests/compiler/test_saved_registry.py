@@ -60,7 +60,6 @@ ALONE = {
     "print": "it prints as NumPy does",
     "reference": "it is Python",
     "thunk": "it is Python",
-    "to_context": "it is of several contexts",
 }
 """Step functions that no file has, and why."""
 
@@ -265,7 +264,6 @@ def functions_alone(folder, comm):
     x, v = T.dmatrix("x"), T.dvector("v")
     np.save(folder / "array.npy", np.arange(3.0))
     loaded = T.load(folder / "array.npy", "float64", (False,))
-    away = (x.transfer("a") * 2).transfer("b") + 1
     collectives = [
         distributed.all_reduce(x, comm),
         distributed.all_gather(x, comm),
@@ -282,8 +280,13 @@ def functions_alone(folder, comm):
         "print": ([v], theano.printing.Print("v")(v)),
         "reference": ([v], Doubled()(v)),
         "thunk": ([v], Threefold()(v)),
-        "to_context": ([x], away),
     }
+
+
+def function_of_two_contexts():
+    """A function whose copies between contexts are steps, which no file has."""
+    x = T.dmatrix("x")
+    return [x], (x.transfer("a") * 2).transfer("b") + 1
 
 
 def functions_partly():
@@ -402,6 +405,7 @@ def test_all_that_is_lowered_runs_from_files(contexts, comm, tmp_path):
     with elsewhere(contexts[0]):
         for inputs, output in functions_alone(tmp_path, comm).values():
             classes |= classes_of(theano.function(inputs, output))
+        classes |= classes_of(theano.function(*function_of_two_contexts()))
     names = f"a->{contexts[0].name};b->{contexts[0].name}"
     with config.use(device=contexts[0].name, contexts=names), contexts[0]:
         functions = {
@@ -452,3 +456,5 @@ def test_what_no_file_has_is_named_when_it_is_saved(contexts, comm, tmp_path, li
             _, found, text = saved(inputs, outputs, tmp_path / "f")
             assert step in found, (step, found)
             assert names_step(text, found[step]), (step, text)
+        _, _, text = saved(*function_of_two_contexts(), tmp_path / "f")
+        assert "it is of several contexts" in text
