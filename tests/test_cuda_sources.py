@@ -96,6 +96,7 @@ STEMS = {
     "sparse_inspect",
     "sparse_to_dense",
     "sparse_unique",
+    "sparse_merge_parts",
     "sparse_match",
     "sparse_merge",
     "sparse_sampled",

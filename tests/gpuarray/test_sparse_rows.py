@@ -81,6 +81,39 @@ def test_sums_by_halves(context):
     assert_same(both.host().toarray(), (hosts[0] * hosts[1]).toarray(), exact=True)
 
 
+def long_rows(rng, rows, columns, n):
+    """Most values in a few rows, and thousands of rows without any."""
+    at = (rows * rng.random(n) ** 8).astype(int)
+    places = at, rng.integers(0, columns, n)
+    host = sp.coo_array((np.ones(n, "float32"), places), (rows, columns)).tocsr()
+    host.sum_duplicates()
+    host.data[:] = rng.random(host.nnz)
+    return host
+
+
+@pytest.mark.parametrize("index", ["int32", "int64"])
+def test_sums_of_several_parts(context, index):
+    """Long rows are cut, and equal places not."""
+    rng = np.random.default_rng(5)
+    for rows, columns in ((1, 9000), (3000, 500), (20000, 40)):
+        hosts = [long_rows(rng, rows, columns, 5000) for _ in range(2)]
+        a, b = (Matrix.of(host, context, index) for host in hosts)
+        found = ffi.gc(ffi.new("GpuArray *"), lib.GpuArray_clear)
+        check(lib.GpuSparse_match(found, a.struct, b.struct))
+        expected = hosts[0] + hosts[1], hosts[0] * hosts[1]
+        null = ffi.NULL
+        n = hosts[0].nnz + hosts[1].nnz - expected[1].nnz
+        args = a.struct, b.struct, null, null, found, n
+        made = (
+            Matrix.made(lib.GpuSparse_add_fill, *args),
+            Matrix.made(lib.GpuSparse_multiply_fill, *args[:2], found, expected[1].nnz),
+        )
+        for one, host in zip(made, expected, strict=True):
+            assert one.flags() == UNIQUE
+            for name in ("data", "indices", "indptr"):
+                assert np.array_equal(getattr(one.host(), name), getattr(host, name))
+
+
 def test_flaws_of_merged_rows_are_named(context):
     good = Matrix.of(sp.csr_array(np.eye(3, dtype="float32")), context)
     one = np.ones(3, "float32")

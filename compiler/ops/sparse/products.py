@@ -180,9 +180,9 @@ def is_row(op: Any, name: str) -> bool:
 
 
 class Matches(Counts):
-    """For each value of a matrix the number of places before it that both have.
+    """Counts of the places that both have; the last is their total.
 
-    The last element is their total. Both are sorted and without duplicates.
+    Both are sorted and without duplicates. What is before the last is the library's.
     """
 
     def infer(self, *types: Any) -> TensorType:
@@ -190,14 +190,9 @@ class Matches(Counts):
         return VECTOR
 
     def reference(self, *inputs: Any) -> Any:
-        """The counts by NumPy."""
-        first, second = places_of(inputs[:3]), set(places_of(inputs[3:6]))
-        found = [place in second for place in first]
-        return np.concatenate([[0], np.cumsum(found)]).astype(INDEX)
-
-    def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """One more than the first has values."""
-        return [(input_shapes[0][0] + 1,)]
+        """The total."""
+        first, second = places_of(inputs[:3]), places_of(inputs[3:6])
+        return np.array([len(set(first) & set(second))], INDEX)
 
 
 def places_of(arrays: Any) -> list[tuple[int, int]]:

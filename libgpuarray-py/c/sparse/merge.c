@@ -1,6 +1,6 @@
 /* Sums and products, element by element, of two sorted matrices without duplicates.
- * Where a value goes follows from binary searches in the other matrix and a scan of the
- * places that both have, so that work is even whatever the lengths of rows. */
+ * Their merged order is cut into equal parts, so that work is even whatever the lengths
+ * of rows: a launch counts the places of each part that both have, the next fills. */
 #include "c/base/counts.h"
 #include "c/sparse/sparse.h"
 #include "c/sparse/sparse_source.h"
@@ -19,41 +19,37 @@ static const GpuArray *or_other(const GpuArray *a, const GpuArray *otherwise) {
   return a->data != NULL && a->dimensions[0] > 0 ? a : otherwise;
 }
 
-/* Launches over `tiles` parts of values, each with the rows that it is in. */
-static int launch_tiles(gpucontext *ctx, ga_sparse_spec spec, const ga_args *args,
-                        size_t tiles) {
-  spec.threads = ga__sparse_threads(ctx);
-  return ga__sparse_launch_sized(ctx, &spec, args, tiles);
+/* Parts of the merged order, and where their counts begin among the words of each part
+ * and the end: values of both before it, and rows. Behind the counts are a word that is
+ * not 0 if a matrix is not as it should be, and one for their sum. */
+static size_t parts_of(const GpuSparse *a, const GpuSparse *b) {
+  const size_t n = ga__sparse_count(a) + ga__sparse_count(b);
+  return n / ga__sparse_merged(a->indices.typecode) + 1;
 }
 
-static int queue_matches(const GpuArray *out, const GpuSparse *a, const GpuSparse *b) {
-  const size_t n = ga__sparse_count(a);
-  const ga_sparse_spec spec = {.kind = GA_SPARSE_MATCH,
+static size_t counts_at(size_t parts) {
+  return 3 * (parts + 1);
+}
+
+static size_t words_of(size_t parts) {
+  return counts_at(parts) + parts + 2;
+}
+
+static int queue_parts(const GpuArray *words, const GpuSparse *a, const GpuSparse *b) {
+  const size_t parts = parts_of(a, b);
+  const ga_sparse_spec spec = {.kind = GA_SPARSE_MERGE_PARTS,
                                .index = (unsigned char)a->indices.typecode};
   ga_args args = {0};
-  ga__sparse_add(&args, out, false);
+  ga__sparse_add(&args, words, false);
+  ga__sparse_add(&args, or_other(&a->indices, words), true);
   ga__sparse_add(&args, &a->indptr, true);
-  ga__sparse_add(&args, or_other(&a->indices, out), true);
+  ga__sparse_add(&args, or_other(&b->indices, words), true);
   ga__sparse_add(&args, &b->indptr, true);
-  ga__sparse_add(&args, or_other(&b->indices, out), true);
-  ga__args_u64(&args, n > 0 ? a->rows : 0);
-  ga__args_u64(&args, n);
+  ga__args_u64(&args, a->rows);
+  ga__args_u64(&args, ga__sparse_count(a));
   ga__args_u64(&args, ga__sparse_count(b));
-  return launch_tiles(ga__sparse_context(a), spec, &args, n / GA_SPARSE_TILE + 1);
-}
-
-int GpuSparse_match(GpuArray *matches, const GpuSparse *a, const GpuSparse *b) {
-  if (matches == NULL)
-    return ga__fail_null("sparse match", "result");
-  GA_TRY(check_pair(a, b, "sparse match"));
-  const GpuSparse x = ga__sparse_lines(a), y = ga__sparse_lines(b);
-  const size_t places = ga__sparse_count(a) + 1;
-  GpuArray result = {0};
-  GA_TRY(GpuArray_empty(&result, ga__sparse_context(a), a->indices.typecode, 1, &places,
-                        GA_C_ORDER));
-  int status = queue_matches(&result, &x, &y);
-  GA_THEN(status, ga__sparse_scan(&result));
-  return ga__array_return(matches, &result, status);
+  ga__args_u64(&args, parts);
+  return ga__sparse_launch(ga__sparse_context(a), &spec, &args, parts + 1);
 }
 
 typedef struct merging {
@@ -63,35 +59,58 @@ typedef struct merging {
   size_t n; /* values of the result */
 } merging;
 
+/* Counts, or the result: `out` is NULL to count. */
 static int queue_merge(const GpuSparse *out, const GpuSparse *a, const GpuSparse *b,
                        const merging *m) {
-  const size_t an = ga__sparse_count(a), bn = ga__sparse_count(b);
-  const int typecode = a->values.typecode;
-  const ga_sparse_spec spec = {.kind = GA_SPARSE_MERGE,
+  gpucontext *ctx = ga__sparse_context(a);
+  const GpuArray *words = m->matches;
+  const int typecode = out ? a->values.typecode : GA_BOOL;
+  const size_t parts = parts_of(a, b);
+  const ga_sparse_spec spec = {.kind = out ? GA_SPARSE_MERGE : GA_SPARSE_MATCH,
                                .typecode = (unsigned char)typecode,
                                .index = (unsigned char)a->indices.typecode,
-                               .form = m->is_product};
-  const GpuArray *none = m->matches;
+                               .form = (unsigned char)(out ? 1 + m->is_product : 0),
+                               .threads = ga__sparse_threads(ctx)};
   ga_args args = {0};
-  ga__sparse_add(&args, or_other(&out->values, &out->indptr), false);
-  ga__sparse_add(&args, or_other(&out->indices, &out->indptr), false);
-  ga__sparse_add(&args, &out->indptr, false);
-  ga__sparse_add(&args, none, true);
-  ga__sparse_add(&args, or_other(&a->values, none), true);
-  ga__sparse_add(&args, or_other(&a->indices, none), true);
+  ga__sparse_add(&args, out ? or_other(&out->values, words) : words, false);
+  ga__sparse_add(&args, out ? or_other(&out->indices, words) : words, false);
+  ga__sparse_add(&args, out ? &out->indptr : words, false);
+  ga__sparse_add(&args, words, out != NULL);
+  ga__sparse_add(&args, or_other(&a->values, words), true);
+  ga__sparse_add(&args, or_other(&a->indices, words), true);
   ga__sparse_add(&args, &a->indptr, true);
-  ga__sparse_add(&args, or_other(&b->values, none), true);
-  ga__sparse_add(&args, or_other(&b->indices, none), true);
+  ga__sparse_add(&args, or_other(&b->values, words), true);
+  ga__sparse_add(&args, or_other(&b->indices, words), true);
   ga__sparse_add(&args, &b->indptr, true);
   ga__args_u64(&args, a->rows);
-  ga__args_u64(&args, an);
-  ga__args_u64(&args, bn);
+  ga__args_u64(&args, a->columns);
+  ga__args_u64(&args, ga__sparse_count(a));
+  ga__args_u64(&args, ga__sparse_count(b));
+  ga__args_u64(&args, parts);
   ga__args_u64(&args, m->n);
   ga__sparse_add_factor(&args, typecode, m->alpha, 1);
   ga__sparse_add_factor(&args, typecode, m->beta, 1);
-  const size_t longest = ga__larger(an, ga__larger(bn, a->rows));
-  return launch_tiles(ga__sparse_context(a), spec, &args,
-                      2 * (longest / GA_SPARSE_TILE + 1));
+  return ga__sparse_launch_sized(ctx, &spec, &args, parts);
+}
+
+int GpuSparse_match(GpuArray *matches, const GpuSparse *a, const GpuSparse *b) {
+  if (matches == NULL)
+    return ga__fail_null("sparse match", "result");
+  GA_TRY(check_pair(a, b, "sparse match"));
+  const GpuSparse x = ga__sparse_lines(a), y = ga__sparse_lines(b);
+  const size_t parts = parts_of(a, b), n = words_of(parts);
+  GpuArray result = {0};
+  GA_TRY(GpuArray_empty(&result, ga__sparse_context(a), a->indices.typecode, 1, &n,
+                        GA_C_ORDER));
+  const merging m = {.matches = &result};
+  int status = queue_parts(&result, &x, &y);
+  GA_THEN(status, queue_merge(NULL, &x, &y, &m));
+  GpuArray counts = result; /* borrowed */
+  counts.offset += counts_at(parts) * gpuarray_get_elsize(counts.typecode);
+  counts.dimensions[0] = parts + 2;
+  GpuArray_fix_flags(&counts);
+  GA_THEN(status, ga__sparse_scan(&counts));
+  return ga__array_return(matches, &result, status);
 }
 
 static int merge(GpuSparse *out, const GpuSparse *a, const GpuSparse *b,
@@ -99,7 +118,7 @@ static int merge(GpuSparse *out, const GpuSparse *a, const GpuSparse *b,
   if (out == NULL)
     return ga__fail_null(operation, "result");
   GA_TRY(check_pair(a, b, operation));
-  GA_TRY(ga__sparse_check_counts(m->matches, a, ga__sparse_count(a) + 1,
+  GA_TRY(ga__sparse_check_counts(m->matches, a, words_of(parts_of(a, b)),
                                  a->indices.typecode, operation));
   const GpuSparse x = ga__sparse_lines(a), y = ga__sparse_lines(b);
   GpuSparse result = {0};
@@ -123,42 +142,58 @@ int GpuSparse_multiply_fill(GpuSparse *out, const GpuSparse *a, const GpuSparse 
   return merge(out, a, b, &m, "sparse multiply");
 }
 
+/* On processors by rows; *has_flaw if an operand is not as it should be. */
+static int merge_rows(GpuSparse *out, bool *has_flaw, const GpuSparse *a,
+                      const GpuSparse *b, const merging *m) {
+  const GpuSparse x = ga__sparse_lines(a), y = ga__sparse_lines(b);
+  const ga_sparse_pair pair = {
+      m->is_product ? GA_SPARSE_BOTH_PRODUCT : GA_SPARSE_BOTH_SUM, m->alpha, m->beta};
+  GpuSparse result;
+  GA_TRY(ga__sparse_merge_rows(&result, has_flaw, &x, &y, &pair));
+  if (!*has_flaw)
+    *out = a->format == GA_SPARSE_CSC ? ga__sparse_turned(&result) : result;
+  return GA_NO_ERROR;
+}
+
+/* By parts, the same. */
+static int merge_parts(GpuSparse *out, bool *has_flaw, const GpuSparse *a,
+                       const GpuSparse *b, merging m, const char *operation) {
+  GpuArray matches = {0};
+  size_t shared[2] = {0, 0};
+  GA_TRY(GpuSparse_match(&matches, a, b));
+  int status = ga__sparse_last_two(shared, &matches);
+  *has_flaw = shared[0] != shared[1];
+  m.matches = &matches;
+  m.n =
+      m.is_product ? shared[1] : ga__sparse_count(a) + ga__sparse_count(b) - shared[1];
+  if (!*has_flaw)
+    GA_THEN(status, merge(out, a, b, &m, operation));
+  GpuArray_clear(&matches);
+  return status;
+}
+
+/* Names the flaw. */
+static int fail_flaw(const GpuSparse *a, const GpuSparse *b, const char *operation) {
+  int flags[2];
+  GA_TRY(GpuSparse_check(&flags[0], a));
+  GA_TRY(GpuSparse_check(&flags[1], b));
+  return ga__sparse_needs(flags[0] & GA_SPARSE_UNIQUE ? b : a, operation,
+                          "of which a row is not sorted or has duplicates: call "
+                          "GpuSparse_sum_duplicates");
+}
+
 /* The operation, with the count waited for. */
 static int compute(GpuSparse *out, const GpuSparse *a, const GpuSparse *b, merging m,
                    const char *operation) {
-  GpuArray matches = {0};
-  int flags[2];
-  size_t shared = 0;
+  bool has_flaw = false;
   if (out == NULL)
     return ga__fail_null(operation, "result");
   GA_TRY(check_pair(a, b, operation));
   GA_TRY(ga__sparse_must_wait(a, operation));
   GA_TRY(ga__sparse_must_wait(b, operation));
-  if (ga__sparse_merges_rows(a)) {
-    const GpuSparse x = ga__sparse_lines(a), y = ga__sparse_lines(b);
-    const ga_sparse_pair pair = {
-        m.is_product ? GA_SPARSE_BOTH_PRODUCT : GA_SPARSE_BOTH_SUM, m.alpha, m.beta};
-    GpuSparse result;
-    bool has_flaw;
-    GA_TRY(ga__sparse_merge_rows(&result, &has_flaw, &x, &y, &pair));
-    if (!has_flaw) {
-      *out = a->format == GA_SPARSE_CSC ? ga__sparse_turned(&result) : result;
-      return GA_NO_ERROR;
-    } /* which the checks below name */
-  }
-  GA_TRY(GpuSparse_check(&flags[0], a));
-  GA_TRY(GpuSparse_check(&flags[1], b));
-  if (!(flags[0] & flags[1] & GA_SPARSE_UNIQUE))
-    return ga__sparse_needs(flags[0] & GA_SPARSE_UNIQUE ? b : a, operation,
-                            "of which a row is not sorted or has duplicates: call "
-                            "GpuSparse_sum_duplicates");
-  GA_TRY(GpuSparse_match(&matches, a, b));
-  int status = ga__sparse_last(&shared, &matches);
-  m.matches = &matches;
-  m.n = m.is_product ? shared : ga__sparse_count(a) + ga__sparse_count(b) - shared;
-  GA_THEN(status, merge(out, a, b, &m, operation));
-  GpuArray_clear(&matches);
-  return status;
+  GA_TRY(ga__sparse_merges_rows(a) ? merge_rows(out, &has_flaw, a, b, &m)
+                                   : merge_parts(out, &has_flaw, a, b, m, operation));
+  return has_flaw ? fail_flaw(a, b, operation) : GA_NO_ERROR;
 }
 
 int GpuSparse_add(GpuSparse *out, const GpuSparse *a, const GpuSparse *b,

@@ -125,14 +125,24 @@ int ga__sparse_must_wait(const GpuSparse *a, const char *operation) {
                  ga__sparse_text(text, a));
 }
 
-int ga__sparse_last(size_t *out, const GpuArray *a) {
+/* The last `n` elements, of at most two. */
+static int read_last(size_t *out, size_t n, const GpuArray *a) {
   const size_t size = gpuarray_get_elsize(a->typecode);
-  int32_t narrow = 0;
-  int64_t wide = 0;
-  GA_TRY(gpudata_read(size == 4 ? (void *)&narrow : (void *)&wide, a->data,
-                      a->offset + (a->dimensions[0] - 1) * size, size));
-  *out = size == 4 ? (size_t)narrow : (size_t)wide;
+  int32_t narrow[2] = {0, 0};
+  int64_t wide[2] = {0, 0};
+  GA_TRY(gpudata_read(size == 4 ? (void *)narrow : (void *)wide, a->data,
+                      a->offset + (a->dimensions[0] - n) * size, n * size));
+  for (size_t i = 0; i < n; i++)
+    out[i] = size == 4 ? (size_t)narrow[i] : (size_t)wide[i];
   return GA_NO_ERROR;
+}
+
+int ga__sparse_last(size_t *out, const GpuArray *a) {
+  return read_last(out, 1, a);
+}
+
+int ga__sparse_last_two(size_t out[2], const GpuArray *a) {
+  return read_last(out, 2, a);
 }
 
 int ga__sparse_check_counts(const GpuArray *counts, const GpuSparse *a, size_t n,

@@ -35,6 +35,8 @@ int ga__sparse_needs(const GpuSparse *a, const char *operation, const char *need
 int ga__sparse_must_wait(const GpuSparse *a, const char *operation);
 /* The last element of a vector of integers; waits. */
 int ga__sparse_last(size_t *out, const GpuArray *a);
+/* The last two, of a vector that has them. */
+int ga__sparse_last_two(size_t out[2], const GpuArray *a);
 /* GA_VALUE_ERROR or GA_INVALID_ERROR unless `counts` is a vector of `n` elements of
  * this type, in C order, on the context of `a`. */
 int ga__sparse_check_counts(const GpuArray *counts, const GpuSparse *a, size_t n,

@@ -20,8 +20,8 @@
 #include "c/sparse/kernels/inspect.inc"
 #include "c/sparse/kernels/keep.inc"
 #include "c/sparse/kernels/long_rows.inc"
-#include "c/sparse/kernels/match.inc"
 #include "c/sparse/kernels/merge.inc"
+#include "c/sparse/kernels/merge_parts.inc"
 #include "c/sparse/kernels/piece_sums.inc"
 #include "c/sparse/kernels/rows.inc"
 #include "c/sparse/kernels/sampled.inc"
@@ -56,7 +56,9 @@ static const struct {
     [GA_SPARSE_INSPECT] = {"sparse_inspect", inspect_text, inspect_cpu_text},
     [GA_SPARSE_DENSE] = {"sparse_to_dense", to_dense_text, to_dense_text},
     [GA_SPARSE_UNIQUE_OF] = {"sparse_unique", unique_text, unique_text},
-    [GA_SPARSE_MATCH] = {"sparse_match", match_text, match_text},
+    [GA_SPARSE_MERGE_PARTS] = {"sparse_merge_parts", merge_parts_text,
+                               merge_parts_text},
+    [GA_SPARSE_MATCH] = {"sparse_match", merge_text, merge_text},
     [GA_SPARSE_MERGE] = {"sparse_merge", merge_text, merge_text},
     [GA_SPARSE_SAMPLED] = {"sparse_sampled", sampled_text, sampled_text},
     [GA_SPARSE_TAKE_LENGTHS] = {"sparse_take_lengths", take_lengths_text,
@@ -212,9 +214,9 @@ static int write_source(ga_source *out, const gpucontext *ctx, const void *spec)
   ga__strbuf_addf(&text,
                   "#define SP_FORM %d\n#define SP_LANES %d\n#define SP_WIDTH %d\n"
                   "#define SP_PER %d\n#define SP_THREADS %d\n#define SP_TILE %d\n"
-                  "#define SP_PACKS %d\n",
+                  "#define SP_PACKS %d\n#define SP_MERGED %d\n",
                   s->form, s->lanes, s->width, s->per, s->threads, GA_SPARSE_TILE,
-                  s->packs);
+                  s->packs, (int)ga__sparse_merged(s->index));
   if (s->kind >= GA_SPARSE_EXPAND && s->kind <= GA_SPARSE_SPLIT)
     add_pairs(&text, s);
   else if (moves_only(s->kind))

@@ -21,7 +21,8 @@ enum ga_sparse_kernel {
   GA_SPARSE_INSPECT,       /* what is wrong with the arrays */
   GA_SPARSE_DENSE,         /* to dense */
   GA_SPARSE_UNIQUE_OF,     /* duplicates: counts and sums */
-  GA_SPARSE_MATCH,         /* which places two matrices share */
+  GA_SPARSE_MERGE_PARTS,   /* two matrices: parts of their merged order */
+  GA_SPARSE_MATCH,         /* the same: how many places they share */
   GA_SPARSE_MERGE,         /* sums and products, element by element */
   GA_SPARSE_SAMPLED,       /* sampled products */
   GA_SPARSE_TAKE_LENGTHS,  /* rows by index: how long they are */
@@ -67,6 +68,10 @@ int ga__sparse_launch_shares(gpucontext *ctx, const ga_sparse_spec *spec,
                              const ga_args *args, size_t shares);
 /* Values of a tile, in kernels/tile_rows.cl.h. */
 #define GA_SPARSE_TILE 2048
+/* Values of a part that is merged at once. */
+static inline size_t ga__sparse_merged(int index_typecode) {
+  return index_typecode == GA_INT ? 2048 : 1024;
+}
 /* Items of a work group that is not free to choose: 256 where the device has so many, a
  * power of 2; 1 on a processor. */
 unsigned short ga__sparse_threads(const gpucontext *ctx);

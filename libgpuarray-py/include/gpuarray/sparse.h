@@ -151,9 +151,9 @@ int GpuSparse_add(GpuSparse *out, const GpuSparse *a, const GpuSparse *b,
 /* The product, element by element, at the places that both have; else as GpuSparse_add.
  */
 int GpuSparse_multiply(GpuSparse *out, const GpuSparse *a, const GpuSparse *b);
-/* Makes the counts of places that both have, of the index type, one more than values of
- * `a`. The last is the number of values of the product; the sum has as many less than
- * both matrices together. */
+/* Makes the counts of places that both have, of the index type: what the second half
+ * needs to know about equal parts of the values. The last is the number of values of
+ * the product; the sum has as many less than both matrices together. */
 int GpuSparse_match(GpuArray *matches, const GpuSparse *a, const GpuSparse *b);
 /* Makes the sum by those counts. */
 int GpuSparse_add_fill(GpuSparse *out, const GpuSparse *a, const GpuSparse *b,

@@ -1,11 +1,14 @@
 /* The rows of adjacent values: for a tile of SP_TILE of them a work group of SP_THREADS
  * searches the first row together, then its items write from the row pointers into
  * local memory which row each value has. */
+#ifndef SP_TILE_ROOM
+#define SP_TILE_ROOM SP_TILE
+#endif
 #define SP_TEAM (SP_THREADS < 32 ? SP_THREADS : 32) /* items that write a row */
 #define SP_TURNS (SP_IS_CPU ? 4096 : 16) /* times SP_THREADS rows are looked at */
 
 #define SP_TILE_MEMORY                                                                 \
-  LOCAL_MEM SP_COUNT tile_rows[SP_TILE];                                               \
+  LOCAL_MEM SP_COUNT tile_rows[SP_TILE_ROOM];                                          \
   LOCAL_MEM SP_COUNT tile_pointers[SP_THREADS + 1];                                    \
   LOCAL_MEM ga_uint tile_hits[SP_THREADS + 1]
 
@@ -50,10 +53,11 @@
   }
 #endif
 
-/* Fills tile_rows with the rows of the values from `first` to `end`, less `from`. Where
- * thousands of rows are empty, the values behind them search for themselves. */
-#define SP_TILE_ROWS(from, indptr, rows, first, end)                                   \
-  SP_GROUP_FIND(from, indptr, rows, first) {                                           \
+/* Fills `tile` with the rows of the values from `first` to `end`, less `from`, a row no
+ * later than theirs. Where thousands of rows are empty, the values behind them search
+ * for themselves. */
+#define SP_FILL_ROWS(tile, from, indptr, rows, first, end)                             \
+  {                                                                                    \
     SP_COUNT chunk = from, reached = (first);                                          \
     for (ga_int turn = 0; turn < SP_TURNS && reached < (end); turn++) {                \
       for (ga_uint i = (ga_uint)LID_0; i <= SP_THREADS; i += SP_THREADS) {             \
@@ -72,7 +76,7 @@
         stop = stop > (first) ? stop - (first) : 0;                                    \
         for (SP_COUNT at = begin + (SP_COUNT)LID_0 % SP_TEAM; at < stop;               \
              at += SP_TEAM)                                                            \
-          tile_rows[at] = chunk - from + i;                                            \
+          (tile)[at] = chunk - from + i;                                               \
       }                                                                                \
       reached = tile_pointers[SP_THREADS];                                             \
       chunk += SP_THREADS;                                                             \
@@ -82,10 +86,13 @@
     for (SP_COUNT k = reached + (SP_COUNT)LID_0; k < (end); k += SP_THREADS) {         \
       SP_COUNT row = from;                                                             \
       SP_FIND_ROW(row, indptr, rows, k)                                                \
-      tile_rows[k - (first)] = row - from;                                             \
+      (tile)[k - (first)] = row - from;                                                \
     }                                                                                  \
     local_barrier();                                                                   \
   }
+#define SP_TILE_ROWS(from, indptr, rows, first, end)                                   \
+  SP_GROUP_FIND(from, indptr, rows, first)                                             \
+  SP_FILL_ROWS(tile_rows, from, indptr, rows, first, end)
 
 /* The row of a value of the tile, within the matrix whatever the pointers are. */
 #define SP_TILE_ROW(from, rows, at)                                                    \
