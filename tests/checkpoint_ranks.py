@@ -308,7 +308,7 @@ def damage(comm, folder):
         text = manifest.read_text()
         manifest.write_text(text.replace('"step": 20', '"step": 21', 1))
     raises(
-        "rank 0 cannot read .*manifest.json is damaged",
+        "rank 0 cannot load: .*manifest.json is damaged",
         load_checkpoint,
         comm,
         place,

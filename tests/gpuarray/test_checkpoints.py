@@ -81,6 +81,50 @@ def test_arguments_of_checkpoints(comm, tmp_path):
         Shard(np.ones(3), 1)
 
 
+def test_a_folder_of_another_program(comm, tmp_path, monkeypatch):
+    """Its checkpoints are not removed; who loads from there goes on."""
+    for step in (1000, 2000):
+        save_checkpoint(comm, tmp_path, {}, step=step)
+    monkeypatch.setattr(checkpoint_files, "_known", {})  # another process
+    for background in (False, True):
+        with pytest.raises(gpuarray.DistributedError, match="neither saved nor loaded"):
+            save_checkpoint(comm, tmp_path, {}, step=1, background=background)
+    assert [one.name[-4:] for one in sorted(tmp_path.iterdir())] == ["1000", "2000"]
+    assert load_checkpoint(comm, tmp_path, 1000).step == 1000
+    save_checkpoint(comm, tmp_path, {}, step=1001)
+    assert load_checkpoint(comm, tmp_path).step == 1001
+
+
+def test_a_program_that_saves_meanwhile(comm, tmp_path, monkeypatch):
+    """The one that comes second is told before it makes its files a checkpoint."""
+    write_parts = checkpoint_files.write_parts
+
+    def write(*arguments):
+        theirs = {"number": 1, "step": 7, "files": []}
+        checkpoint_files.write_manifest(tmp_path / "step-0000000007", theirs)
+        monkeypatch.setattr(checkpoint_files, "_known", {})  # another process
+        return write_parts(*arguments)
+
+    monkeypatch.setattr(checkpoint_files, "write_parts", write)
+    with pytest.raises(gpuarray.DistributedError, match="has step 7, which this"):
+        save_checkpoint(comm, tmp_path, {"w": np.ones(2)}, step=6, keep=1)
+    assert [path.parent.name for path in tmp_path.glob("*/*")] == ["step-0000000007"]
+
+
+@pytest.mark.parametrize("fields", [{"checkpoint": {}, "crc32": 0}, {"steps": []}])
+def test_a_manifest_of_another_version(comm, tmp_path, fields):
+    save_checkpoint(comm, tmp_path, {}, step=3)
+    (path,) = tmp_path.glob("*/manifest.json")
+    path.write_text(json.dumps({"format": "gpuarray checkpoint, version 9", **fields}))
+    for call in (
+        lambda: load_checkpoint(comm, tmp_path),
+        lambda: save_checkpoint(comm, tmp_path, {}, step=4, keep=1),
+    ):
+        with pytest.raises(gpuarray.DistributedError, match=r"is of .* version 9"):
+            call()
+    assert [one.name for one in tmp_path.iterdir()] == ["step-0000000003"]
+
+
 def test_which_checkpoints_stay(comm, tmp_path):
     """The latest by the order of saving; files of others are never removed."""
     (tmp_path / "notes.txt").write_text("mine")

@@ -27,13 +27,18 @@ BLOCK = 1 << 22
 """Bytes that have one checksum: what is read of a part at least."""
 
 MANIFEST = "manifest.json"
-_FORMAT = "gpuarray checkpoint, version 1"
+_FORMAT_OF_ANY = "gpuarray checkpoint, version "
+_FORMAT = f"{_FORMAT_OF_ANY}1"
 _STEP = re.compile(r"step-\d{10,}")
 _OURS = re.compile(r"rank-\d+-of-\d+-[0-9a-f]+\.npz|manifest\.json|\.gpuarray-\w+\.tmp")
 
 
 class Damaged(Exception):
     """A file of a checkpoint is missing, or not as it was written."""
+
+
+class OtherFormat(Exception):
+    """A manifest of another version."""
 
 
 # ---- a rank's file ----
@@ -111,6 +116,7 @@ def write_manifest(folder: Path, checkpoint: dict[str, Any]) -> None:
         check_size(folder / one["name"], one["bytes"])
     head = {"format": _FORMAT, "crc32": _sum_of(checkpoint), "checkpoint": checkpoint}
     write_file(folder / MANIFEST, json.dumps(head))
+    _known[folder.parent.resolve()] = _identity(checkpoint)
     sync_folder(folder)
     sync_folder(folder.parent)
 
@@ -120,25 +126,29 @@ def _sum_of(checkpoint: dict[str, Any]) -> int:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Return the manifest of a step's folder. Raises Damaged, OSError."""
+    """Return the manifest of a step's folder. Raises Damaged, OtherFormat, OSError."""
     path = folder / MANIFEST
     try:
         head = json.loads(path.read_bytes())
+        written_as = head["format"]
+        if written_as.startswith(_FORMAT_OF_ANY) and written_as != _FORMAT:
+            raise OtherFormat(
+                f"{path} is of {written_as!r}, expected {_FORMAT!r}: load it with the "
+                "gpuarray that saved it"
+            )
         found: dict[str, Any] = head["checkpoint"]
         is_whole = head["crc32"] == _sum_of(found)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         is_whole = False
     if not is_whole:
         raise Damaged(f"{path} is damaged")
-    if head["format"] != _FORMAT:
-        raise Damaged(f"{path} is of {head['format']!r}, expected {_FORMAT!r}")
     return found
 
 
 def whole_steps(folder: Path) -> list[tuple[int, int]]:
     """Return (number, step) of the checkpoints in a folder, in the order of saving.
 
-    One whose manifest is damaged has the number 0.
+    One whose manifest is damaged has the number 0. Raises OtherFormat, OSError.
     """
     found = []
     for one in folder.iterdir() if folder.is_dir() else ():
@@ -149,6 +159,43 @@ def whole_steps(folder: Path) -> list[tuple[int, int]]:
                 number = 0
             found.append((number, int(one.name[5:])))
     return sorted(found)
+
+
+_known: dict[Path, tuple[int, int]] = {}
+"""The identity of a folder's newest checkpoint when this process used it last."""
+
+
+def _identity(checkpoint: dict[str, Any]) -> tuple[int, int]:
+    return checkpoint["number"], _sum_of(checkpoint)
+
+
+def _newest(folder: Path) -> tuple[int, dict[str, Any]] | None:
+    """Return the step saved last and its manifest; None: none is whole."""
+    number, step = max(whole_steps(folder), default=(0, 0))
+    return (step, read_manifest(step_folder(folder, step))) if number else None
+
+
+def know(folder: Path) -> None:
+    """Take a folder's newest checkpoint as this program's own. Raises OtherFormat."""
+    newest = _newest(folder)
+    if newest is not None:
+        _known[folder.resolve()] = _identity(newest[1])
+
+
+def stranger(folder: Path) -> str:
+    """Return a sentence if another program has saved a folder's newest checkpoint.
+
+    Empty if this process has saved it, or loaded from the folder since. Raises
+    OtherFormat, OSError.
+    """
+    newest = _newest(folder)
+    if newest is None or _identity(newest[1]) == _known.get(folder.resolve()):
+        return ""
+    return (
+        f"{folder} has step {newest[0]}, which this program has neither saved nor "
+        "loaded, and saving would remove: load_checkpoint goes on from it, or save to "
+        "another folder; a folder is of one program at a time"
+    )
 
 
 def remove_others(folder: Path, step: int, keep: int | None) -> None:

@@ -81,7 +81,7 @@ class _Load:
         problems = [
             f"rank {r}: {p['problem']}" for r, p in enumerate(said) if "problem" in p
         ]
-        self._agreement.fail([*problems, *errors_of(said[:1], "read")])
+        self._agreement.fail([*problems, *errors_of(said[:1], "load:")])
         if said[0].get("manifest") is None:
             return None
         manifest = json.loads(said[0]["manifest"])
@@ -93,7 +93,7 @@ class _Load:
             ]
             self._agreement.fail(list(_misfits(manifest, likes)))
         read = self._agreement.after(lambda: self._read(manifest, likes))
-        self._agreement.fail(errors_of(read, "read"))
+        self._agreement.fail(errors_of(read, "load:"))
         return Checkpoint(
             manifest["step"], decoded(manifest["state"], self._arrays.get)
         )
@@ -140,6 +140,7 @@ def _chosen(folder: Path, step: int | None) -> Said:
     """
     steps: list[int] = []
     try:
+        files.know(folder)
         numbered = files.whole_steps(folder)
         steps = [one for _, one in numbered]
         damaged = [one for number, one in numbered if not number]
@@ -150,7 +151,7 @@ def _chosen(folder: Path, step: int | None) -> Said:
             manifest = files.read_manifest(files.step_folder(folder, chosen))
             return {"manifest": json.dumps(manifest)}
         cause = f"step {step} in {folder}"
-    except (OSError, files.Damaged) as error:
+    except (OSError, files.Damaged, files.OtherFormat) as error:
         cause = str(error)
     there = ", ".join(map(str, steps)) or "none"
     return {"error": f"{cause}; the steps there are: {there}"}

@@ -43,6 +43,8 @@ def save_checkpoint(
     None, and mappings, lists and tuples of them. An array is replicated, and rank 0
     writes its own, or is a ``Shard``, of which each rank writes its part. All ranks
     call this, with the same names, dtypes, shapes and numbers, and see the same folder.
+    A program that finds checkpoints there loads from it first: those of another are not
+    overwritten.
 
     The ``keep`` checkpoints saved last stay (None: all). With ``background`` the arrays
     are copied, on their device if it has room, and written behind the program; the next
@@ -94,10 +96,13 @@ class _Save:
         except GpuArrayError as error:
             problem = error
             own["problem"] = str(error)
+        if self._comm.rank == 0:
+            own["stranger"] = self._stranger()
         self._said = self._agreement.begin(own)
         if problem is not None:
             raise problem
         self._agreement.fail(list(_differences(self._said)))
+        self._agreement.fail([text for text in [self._said[0]["stranger"]] if text])
         every = self._descriptions()
         for name, array in flat.arrays.items():
             axis, rank = flat.descriptions[name].axis, self._comm.rank
@@ -122,6 +127,13 @@ class _Save:
             if not outcome["is_saved"]:
                 self._remove()
             self._agreement.fail([cause])
+
+    def _stranger(self) -> str:
+        """Return why this program may not save to the folder; empty: it may."""
+        try:
+            return files.stranger(self._folder)
+        except (OSError, files.Damaged, files.OtherFormat) as error:
+            return f"rank 0 cannot read {self._folder}: {error}"
 
     @property
     def _place(self) -> Path:
@@ -157,15 +169,17 @@ class _Save:
         if self._comm.rank:
             return {}
         path = self._place / files.MANIFEST
+        if text := self._stranger():
+            return {"error": text, "is_saved": False}
         try:
             number = max((n for n, _ in files.whole_steps(self._folder)), default=0)
             files.write_manifest(self._place, self._manifest(number + 1, written))
-        except (OSError, files.Damaged) as error:
+        except (OSError, files.Damaged, files.OtherFormat) as error:
             text = f"rank 0 cannot write {path}: {_reason(error)}"
             return {"error": text, "is_saved": False}
         try:
             files.remove_others(self._folder, self._step, self._keep)
-        except (OSError, files.Damaged) as error:
+        except (OSError, files.Damaged, files.OtherFormat) as error:
             text = f"step {self._step} is saved, but rank 0 cannot remove old files"
             return {"error": f"{text}: {error}", "is_saved": True}
         return {}
