@@ -13,7 +13,14 @@ from typing import Any
 
 from gpuarray.compiler.config import config
 from gpuarray.compiler.derivatives.choices import chosen, holds_zeros
-from gpuarray.compiler.derivatives.node import M, carries, conjugates, fitted, total
+from gpuarray.compiler.derivatives.node import (
+    M,
+    carries,
+    conjugates,
+    fitted,
+    is_null,
+    total,
+)
 from gpuarray.compiler.derivatives.reverse import flow
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.traverse import (
@@ -101,13 +108,14 @@ class ReverseLoop:
         op, first = self.op, self.op.n_sequences
         with config.use(compute_test_value="off"):  # a body's variables have none
             reverse = self._reverse_iteration()
+            undefined = self._undefined(reverse.terms)
             terms = {
                 i: fitted(g, reverse.inputs[i])
                 for i, g in enumerate(reverse.terms)
-                if g is not None
+                if g is not None and i not in undefined
             }
             if not terms:
-                return [None] * (1 + len(self.inputs))
+                return [None, *(undefined.get(i) for i in range(len(self.inputs)))]
             constants = {
                 i: g.type(f"d{i}") for i, g in terms.items() if i >= first + op.n_states
             }
@@ -130,7 +138,26 @@ class ReverseLoop:
             gradients[i] = result
         for i, result in zip(rows, outputs[n_states + n_sums :], strict=False):
             gradients[i] = self._of_rows(i, result)
+        for i, null in undefined.items():
+            gradients[i] = null
         return [None, *gradients]
+
+    def _undefined(self, terms: Gradients) -> dict[int, Variable]:
+        """Return the gradients of inputs that are not defined, of ``NullType``.
+
+        That of a state makes the gradients undefined of all that the state depends on.
+        """
+        op, body = self.op, self.op.body
+        undefined = {i: g for i, g in enumerate(terms) if g is not None and is_null(g)}
+        waiting = list(undefined)
+        while waiting:
+            i = waiting.pop()
+            k = i - op.n_sequences
+            behind = body.behind[k] if 0 <= k < op.n_states else ()
+            new = [j for j in behind if j not in undefined and carries(body.inputs[j])]
+            undefined |= dict.fromkeys(new, undefined[i])
+            waiting += new
+        return undefined
 
     def _reverse_iteration(self) -> ReverseIteration:
         """Return the gradient of the body."""

@@ -12,6 +12,7 @@ from gpuarray.compiler import (
     scan_checkpoints,
     tensor as T,
 )
+from gpuarray.compiler.gradient import NullTypeGradError
 from gpuarray.compiler.ops.random.draws import gamma_slope
 from gpuarray.compiler.random import RandomStreams
 
@@ -178,6 +179,42 @@ def test_a_gradient_beside_a_draw_without_one():
     f = function([x], [mask, T.grad((mask * x**2).sum(), x)])
     kept, slope = map(np.asarray, f(np.arange(6.0)))
     np.testing.assert_array_equal(slope, kept * 2 * np.arange(6))
+
+
+@pytest.mark.parametrize("checkpoint", ["all", 2])
+def test_a_gradient_in_a_loop_beside_a_draw_without_one(checkpoint):
+    x, p, n = T.dvector("x"), T.dscalar("p"), T.iscalar("n")
+    streams = RandomStreams(5)
+
+    def iteration(state):
+        mask = streams.bernoulli(p, size=(3,), dtype="float64")
+        return state * (mask + 0.5), mask
+
+    (states, masks), updates = scan(
+        iteration, outputs_info=[x, None], n_steps=n, checkpoint=checkpoint
+    )
+    slope = T.grad(states[-1].sum(), x)
+    f = function([x, p, n], [masks, slope], updates=updates)
+    drawn, found = map(np.asarray, f(np.ones(3), 0.5, 5))
+    assert set(drawn.ravel()) == {0, 1}
+    np.testing.assert_allclose(found, (drawn + 0.5).prod(axis=0), rtol=1e-12)
+    with pytest.raises(NullTypeGradError, match="a draw of bernoulli has no gradient"):
+        T.grad(states[-1].sum(), p)
+
+
+def test_a_gradient_through_a_state_by_which_a_draw_has_none_is_undefined():
+    x, y, z = T.dvectors("x", "y", "z")
+    streams = RandomStreams(5)
+
+    def iteration(row, state, other):
+        drawn = streams.poisson(state * row, dtype="float64")
+        return state + y, other * z + drawn
+
+    (_, others), _ = scan(iteration, T.stack([x, x]), [x, T.zeros_like(x)])
+    for variable in (x, y):
+        with pytest.raises(NullTypeGradError, match="a draw of poisson has no"):
+            T.grad(others[-1].sum(), variable)
+    assert T.grad(others[-1].sum(), z).type == z.type
 
 
 def test_gradients_by_parameters_that_broadcast():

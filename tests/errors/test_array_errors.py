@@ -52,6 +52,12 @@ MISTAKES = [
     ),
     (lambda a: a.astype("int8", casting="safe"), TypeError, "by the rule 'safe'"),
     (lambda a: gpuarray.Context("cuda0"), TypeError, r"gpuarray\.context\('opencl0:0'"),
+    (lambda a: gpuarray.lexsort((a[0], a[1:, 0])), ValueError, "expected one shape"),
+    (
+        lambda a: gpuarray.lexsort((a[1:, 0], a[0])),
+        ValueError,
+        r"shapes \(2,\), \(4,\)",
+    ),
     (lambda a: gpuarray.cross(a, a), ValueError, "expected 3"),
     (lambda a: gpuarray.block((a, a)), TypeError, "block: got a tuple"),
     (lambda a: gpuarray.block([[a], a]), ValueError, "expected one depth"),

@@ -185,7 +185,13 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     listed = list(keys)
     if not listed:
         raise BadType("lexsort: no key is given")
-    at = axis_number(axis, require(listed[0], "lexsort").ndim, "lexsort")
+    shapes = [require(key, "lexsort").shape for key in listed]
+    if len(set(shapes)) > 1:
+        raise BadValue(
+            f"lexsort: the keys have shapes {', '.join(map(str, shapes))}, expected "
+            "one shape"
+        )
+    at = axis_number(axis, len(shapes[0]), "lexsort")
     order = argsort(listed[0], at)
     for key in listed[1:]:
         moved = take_along_axis(key, order, at)
