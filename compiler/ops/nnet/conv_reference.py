@@ -23,9 +23,19 @@ def result_length(geometry: Geometry, axis: int, image: Any, filters: Any) -> An
     """Return the length of the result's axis; None where one is not known."""
     if image is None or filters is None:
         return None
-    extent = (filters - 1) * geometry.dilation[axis] + 1
+    extent = extent_of(filters, geometry.dilation[axis])
     before, after = ends_of(geometry, axis, extent)
-    return (image + before + after - extent) // geometry.stride[axis] + 1
+    room = image - extent + (before + after)
+    return _in_steps(room, geometry.stride[axis]) + 1
+
+
+def extent_of(filters: Any, dilation: int) -> Any:
+    """Return the length of an axis that filters reach over."""
+    return filters if dilation == 1 else (filters - 1) * dilation + 1
+
+
+def _in_steps(length: Any, stride: int) -> Any:
+    return length if stride == 1 else length // stride
 
 
 def _meetings(
@@ -48,10 +58,7 @@ def _meetings(
 
 
 def _ends(geometry: Geometry, filters: Sequence[int]) -> list[tuple[int, int]]:
-    extents = [
-        (n - 1) * dilation + 1
-        for n, dilation in zip(filters, geometry.dilation, strict=True)
-    ]
+    extents = map(extent_of, filters, geometry.dilation)
     return [ends_of(geometry, axis, extent) for axis, extent in enumerate(extents)]
 
 

@@ -77,6 +77,41 @@ def pull_sign_out_of_product(node: Apply) -> Variable | None:
     return None
 
 
+@rewrite(phase="canonicalize", ops=["add", "sub"], kinds="iu")
+def merge_integer_terms(node: Apply) -> Variable | None:
+    """Merge constants that are added to an integer: it wraps, so their order is free.
+
+    (i + 2) + 3 -> i + 5
+    (i - 2) + 2 -> i + 0
+    4 + (1 + i) -> i + 5
+    (i + 2) - 5 -> i - 3
+    (2 - i) + 3 -> (2 - i) + 3
+    """
+    outer = _term_of(node.outputs[0])
+    inner = None if outer is None else _term_of(outer[0])
+    if outer is None or inner is None or inner[0].type != node.outputs[0].type:
+        return None
+    x, total = inner[0], outer[1] + inner[1]
+    limits = np.iinfo(x.type.dtype)
+    if not limits.min < total <= limits.max:
+        return None
+    sign = "sub" if total < 0 else "add"
+    return call(sign, x, number(abs(total), x))
+
+
+def _term_of(x: Variable) -> tuple[Variable, int] | None:
+    """Return what a constant integer is added to, and the integer."""
+    for name, sign in (("add", 1), ("sub", -1)):
+        terms = match(x, name)
+        if terms is None:
+            continue
+        parts = split_constant(terms)
+        if parts is None or (sign < 0 and parts[1] is not terms[0]):
+            return None
+        return parts[1], sign * int(parts[0])
+    return None
+
+
 @rewrite(phase="simplify", ops=["add", "sub"], kinds="f")
 def merge_sign_into_sum(node: Apply) -> Variable | None:
     """Write a sum of a negative as a difference.
