@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from gpuarray.compiler.gpukernels import Lowerer, array_value, lower_node
-from gpuarray.compiler.gpukernels.bodies import inlined
+from gpuarray.compiler.gpukernels.bodies import inlined, is_opened
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.lazy import use
@@ -16,9 +16,8 @@ from gpuarray.compiler.ops.collective.collectives import Collective
 from gpuarray.compiler.ops.collective.ordering import arranged
 from gpuarray.compiler.ops.control.ifelse import IfElse
 from gpuarray.compiler.ops.variables.transfer import GpuFromHost
-from gpuarray.compiler.plan import ArrayValue, Choose, Copy, IntValue, Plan
+from gpuarray.compiler.plan import ArrayValue, Call, Choose, Copy, IntValue, Plan
 from gpuarray.compiler.plan_order import ordered, relaxed
-from gpuarray.compiler.plan_stages import is_called
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +134,8 @@ def in_order(fgraph: FunctionGraph) -> list[Apply]:
 
 
 def without_pauses(current: Lowered, for_files: bool = False) -> Lowered:
-    """The plan with bodies for functions that Python would call, where it can."""
-    if not any(map(is_called, current.plan.steps)):
+    """The plan with bodies for functions that the library binds, where it can."""
+    if not any(isinstance(s, Call) and is_opened(s) for s in current.plan.steps):
         return current
     whole = inlined(current.plan, for_files)
     if whole is None:

@@ -661,6 +661,23 @@ def perceptron():
         step(np.zeros((100, 64), x.dtype), np.zeros((100, 10), x.dtype))
 
 
+def read_convolutions():
+    """Convolutions with what alone reads them, by each kernel that computes both."""
+    for dtype in ("float16", theano.config.floatX):
+        for image, filters, groups in (
+            ((2, 9, 18, 18), (16, 9, 3, 3), 1),
+            ((1, 256, 4, 4), (8, 256, 3, 3), 1),
+            ((2, 4, 18, 18), (4, 1, 3, 3), 4),
+        ):
+            x, w = T.tensor4("x", dtype=dtype), T.tensor4("w", dtype=dtype)
+            b = T.vector("b", dtype=dtype)
+            y = T.nnet.conv2d(x, w, num_groups=groups)
+            f = theano.function(
+                [x, w, b], T.nnet.relu(y + b.dimshuffle("x", 0, "x", "x"))
+            )
+            f(*(np.zeros(n, dtype) for n in (image, filters, filters[:1])))
+
+
 def of_files():
     """The library's own factorizations, searches and transforms, which files have."""
     a, z = T.matrix("a"), T.zmatrix("z")
@@ -725,6 +742,7 @@ def main() -> None:
                 totals,
                 examples,
                 perceptron,
+                read_convolutions,
                 loops,
                 of_files,
                 draws,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import convolutions
 import gpuarray.compiler.tensor as T
 import numpy as np
-from bounds import is_exact, sum_of
+from bounds import Right, is_exact, sum_of
 from gpuarray import nn
 from gpuarray._native import check, lib
 from gpuarray._nn import convolution
 from gpuarray.compiler import grad
+from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.nnet import conv as ops
 from gpuarray.compiler.tensor.nnet import abstract_conv
 from layer_base import SHORT, Graph, Layer, Named, held, lengths_of, variables, whole
@@ -210,6 +211,27 @@ class Convolution(Layer):
             y = op(x, w)
         slopes = grad((y * top).sum(), [x, w])
         by_name = dict(zip(ROUTINES, (y, *slopes), strict=True))
-        outputs = [*(by_name[role] for role in self.roles), y.shape]
-        rights = [*self.rights(), lengths_of(d.result)]
-        return Graph([x, w, top], self.hosts, outputs, rights)
+        rights = list(self.rights())
+        graph = Graph([x, w, top], list(self.hosts), [], [])
+        for role, right in zip(self.roles, rights, strict=True):
+            self.read(graph, by_name[role], right)
+        graph.outputs.append(y.shape)
+        graph.rights.append(lengths_of(d.result))
+        return graph
+
+    def read(self, graph, result, named):
+        """Add a result, or one time in two its negative where a mask is true."""
+        value, error = named.right
+        if self.rng.integers(2) or value.ndim != result.ndim:
+            graph.outputs.append(result)
+            graph.rights.append(named)
+            return
+        kept = self.rng.integers(0, 2, value.ndim) == 1
+        shape = [n if keep else 1 for n, keep in zip(value.shape, kept, strict=True)]
+        host = self.rng.integers(0, 2, shape).astype(bool)
+        mask = TensorType("bool", tuple(not keep for keep in kept))()
+        graph.inputs.append(mask)
+        graph.arrays.append(host)
+        graph.outputs.append(T.switch(mask, -result, 1))
+        right = Right(np.where(host, -value, 1.0), np.where(host, error, 0.0))
+        graph.rights.append(Named(f"{named.name}, read", right, named.dtype))

@@ -375,15 +375,22 @@ tuples of numbers for groups of integers, and the function's options by name.
 WRITERS: dict[str, Callable[..., Any]] = {}
 FOR_FILES: set[str] = set()
 """Step functions whose bodies are for files alone: vendors' libraries are faster."""
+IN_PLANS: set[str] = set()
+"""Step functions that every plan has as their bodies: the library may join these with
+what reads them."""
 
 
-def body_of(*names: str, for_files: bool = False) -> Callable[[Writer], Writer]:
+def body_of(
+    *names: str, for_files: bool = False, in_plans: bool = False
+) -> Callable[[Writer], Writer]:
     """Register the writer of the body of step functions."""
 
     def register(writer: Writer) -> Writer:
         WRITERS.update(dict.fromkeys(names, writer))
         if for_files:
             FOR_FILES.update(names)
+        if in_plans:
+            IN_PLANS.update(names)
         return writer
 
     return register
@@ -448,6 +455,11 @@ class Inlined:
     numbers: Mapping[int, int]
 
 
+def is_opened(step: p.Call) -> bool:
+    """True for a call that pauses, or that every plan has as its body."""
+    return not step.recorded or step.function in IN_PLANS
+
+
 def inlined(plan: p.Plan, for_files: bool = False) -> Inlined | None:
     """Return the plan with bodies in place of calls that pause and have one.
 
@@ -463,7 +475,7 @@ def inlined(plan: p.Plan, for_files: bool = False) -> Inlined | None:
         when = tuple((number[n], expected) for n, expected in step.when)
         first = len(steps.steps)
         results = None
-        if isinstance(step, p.Call) and not step.recorded:
+        if isinstance(step, p.Call) and is_opened(step):
             if for_files or step.function not in FOR_FILES:
                 with steps.only(when):
                     results = write(steps, step, ins)

@@ -61,7 +61,7 @@ def lower_conv(op: BaseAbstractConv, node: Apply, k: Lowerer) -> None:
     k.call(node, name, node.inputs, {"geometry": geometry})
 
 
-@body_of("conv")
+@body_of("conv", in_plans=True)
 def conv_steps(s: Steps, image: int, filters: int, *, geometry: Geometry) -> int:
     """Add the routine."""
     value = s.array(image)
@@ -69,7 +69,7 @@ def conv_steps(s: Steps, image: int, filters: int, *, geometry: Geometry) -> int
     return s.routine("conv", ins, value.dtype, value.ndim, *geometry.numbers)
 
 
-@body_of("conv_grad_image")
+@body_of("conv_grad_image", in_plans=True)
 def grad_image_steps(
     s: Steps, filters: int, grad: int, *shape: int, geometry: Geometry
 ) -> int:
@@ -79,7 +79,7 @@ def grad_image_steps(
     return s.routine("conv_grad_image", ins, value.dtype, value.ndim, *geometry.numbers)
 
 
-@body_of("conv_grad_filters")
+@body_of("conv_grad_filters", in_plans=True)
 def grad_filters_steps(
     s: Steps, image: int, grad: int, *shape: int, geometry: Geometry
 ) -> int:

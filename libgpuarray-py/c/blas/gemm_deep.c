@@ -7,7 +7,7 @@ int ga__product_deep(const ga_product *p, enum ga_blas_kind kind,
   const size_t tiles = ga__ceil_div(p->c.m, s.rows) * ga__ceil_div(p->c.n, s.columns);
   const size_t terms = ga__is_zero(p->alpha) ? 0 : p->a.n;
   gpukernel *kernel;
-  GA_TRY(ga__mapped_kernel(&kernel, p, kind, map));
+  GA_TRY(ga__product_kernel(&kernel, p, kind, map));
   ga_args args;
   args.n = 0;
   ga__args_factor(&args, &p->a, false);
@@ -15,7 +15,7 @@ int ga__product_deep(const ga_product *p, enum ga_blas_kind kind,
   ga__args_numbers(&args, 7,
                    (ssize_t[]){(ssize_t)p->c.m, (ssize_t)p->c.n, (ssize_t)terms,
                                p->a.si, p->a.sj, p->b.si, p->b.sj});
-  ga__mapped_args(&args, p, &p->c, false, map);
+  ga__product_args(&args, p, &p->c, false, map);
   const ga_launch launch = {.nd = 1,
                             .grid = {tiles},
                             .block = {s.items},

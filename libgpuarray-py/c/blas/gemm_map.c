@@ -4,24 +4,22 @@
 #include "c/blas/blas_kernels.h"
 #include "c/elemwise/elemwise_launch.h"
 
-int ga__mapped_kernel(gpukernel **out, const ga_product *p, enum ga_blas_kind kind,
-                      const ga_mapping *map) {
+typedef struct kind_spec {
+  int32_t kind, typecode;
+} kind_spec;
+
+static int write_mapped(ga_source *out, const gpucontext *ctx, const void *spec,
+                        const ga_elem_spec *map) {
+  const kind_spec *s = spec;
+  return ga__blas_mapped_source(out, ctx, (enum ga_blas_kind)s->kind, s->typecode, map);
+}
+
+int ga__product_kernel(gpukernel **out, const ga_product *p, enum ga_blas_kind kind,
+                       const ga_mapping *map) {
+  const kind_spec spec = {(int32_t)kind, p->typecode};
   if (map == NULL)
     return ga__blas_kernel(out, p->context, kind, p->typecode);
-  const uint64_t key = (uint64_t)kind << 32 | (uint64_t)p->typecode << 16 | map->made;
-  *out = ga__elemwise_host(map->ge, key);
-  if (*out != NULL)
-    return GA_NO_ERROR;
-  ga_elem_spec spec = map->ge->spec;
-  ga_source source = {0};
-  spec.made = &map->made;
-  GA_TRY(ga__blas_mapped_source(&source, p->context, kind, p->typecode, &spec));
-  int status = ga__kernel_get(out, p->context, &source);
-  ga__strbuf_clear(&source.body);
-  if (status == GA_NO_ERROR && !ga__kernel_takes(*out, GA_SIDE_ITEMS))
-    return GA_FAIL(GA_DEVSUP_ERROR, "gemm: %s needs more registers than the device has",
-                   source.name);
-  return status == GA_NO_ERROR ? ga__elemwise_note_host(map->ge, key, *out) : status;
+  return ga__mapped_kernel(out, map, write_mapped, &spec, sizeof spec, GA_SIDE_ITEMS);
 }
 
 /* An array with its two strides; broadcast axes have stride 0. */
@@ -36,8 +34,8 @@ static void add_array(ga_args *args, const GpuElemwise *ge, unsigned int i,
   ga__args_numbers(args, 2, (ssize_t[]){strides[is_flipped], strides[!is_flipped]});
 }
 
-void ga__mapped_args(ga_args *args, const ga_product *p, const ga_factor *c,
-                     bool is_flipped, const ga_mapping *map) {
+void ga__product_args(ga_args *args, const ga_product *p, const ga_factor *c,
+                      bool is_flipped, const ga_mapping *map) {
   if (map == NULL) {
     ga__args_factor(args, c, true);
     ga__args_numbers(args, 2, (ssize_t[]){c->si, c->sj});

@@ -34,13 +34,13 @@ int ga__product_outer(const ga_product *p, const ga_sides *s, const ga_mapping *
   const geometry g = geometry_of(p, s, map != NULL);
   gpukernel *kernel;
   ga_args args;
-  GA_TRY(ga__mapped_kernel(&kernel, p, kind_of(s), map));
+  GA_TRY(ga__product_kernel(&kernel, p, kind_of(s), map));
   args.n = 0;
   ga__args_factor(&args, &s->a, false);
   ga__args_factor(&args, &s->b, false);
   ga__args_numbers(&args, 7,
                    (ssize_t[]){(ssize_t)s->c.m, (ssize_t)s->c.n, (ssize_t)g.rows,
                                s->a.si, s->a.sj, s->b.si, s->b.sj});
-  ga__mapped_args(&args, p, &s->c, s->is_flipped, map);
+  ga__product_args(&args, p, &s->c, s->is_flipped, map);
   return ga__product_launch(kernel, &args, g.grid, g.lanes, g.slots);
 }

@@ -19,13 +19,13 @@ int ga__parts_sum(const ga_product *p, const ga_factor *c, const ga_factor *part
                   size_t n, const ga_mapping *map) {
   const size_t count = parts->m * parts->n;
   gpukernel *kernel;
-  GA_TRY(ga__mapped_kernel(&kernel, p, GA_PARTS_SUM, map));
+  GA_TRY(ga__product_kernel(&kernel, p, GA_PARTS_SUM, map));
   ga_args args;
   args.n = 0;
   ga__args_factor(&args, parts, false);
   ga__args_numbers(&args, 3,
                    (ssize_t[]){(ssize_t)count, (ssize_t)n, (ssize_t)parts->n});
-  ga__mapped_args(&args, p, c, false, map);
+  ga__product_args(&args, p, c, false, map);
   return ga__product_launch(kernel, &args, (size_t[]){ga__ceil_div(count, 128), 1, 1},
                             128, 1);
 }

@@ -1,5 +1,6 @@
 /* Convolutions: the arrays, and the choice of a kernel. */
 #include "c/dnn/conv_choice.h"
+#include "c/dnn/conv_map.h"
 #include "c/dnn/conv_tiles.h"
 
 #include <string.h>
@@ -12,12 +13,12 @@ static const char *const array_names[] = {"result", "image", "filters"};
 
 /* ---- arrays ---- */
 
-static int check_array(const GpuArray *a, const GpuArray *like, unsigned int nd,
-                       const char *operation, const char *role) {
+static int check_array(const GpuArray *a, const GpuArray *out, int typecode,
+                       unsigned int nd, const char *operation, const char *role) {
   char text[GA_ARRAY_TEXT];
   if (a == NULL)
     return ga__fail_null(operation, role);
-  GA_TRY(ga__array_fits(a, GpuArray_context(like), like->typecode, operation, role));
+  GA_TRY(ga__array_fits(a, GpuArray_context(out), typecode, operation, role));
   if (a->nd != nd)
     return GA_FAIL(GA_VALUE_ERROR, "%s: the %s is %s, expected %u axes", operation,
                    role, ga__array_text(text, a), nd);
@@ -38,7 +39,6 @@ static ssize_t stride_of(const GpuArray *a, unsigned int axis) {
   return a->dimensions[axis] > 1 ? a->strides[axis] / (ssize_t)GpuArray_ITEMSIZE(a) : 0;
 }
 
-/* `channel` is the second outer axis, `first` the first of `nd` spatial ones. */
 static ga_conv_array memory_of(const GpuArray *a, unsigned int channel,
                                unsigned int first, unsigned int nd) {
   ga_conv_array m = {.data = a->data,
@@ -62,9 +62,10 @@ static bool has_shape(const GpuArray *a, const size_t *dims) {
   return memcmp(a->dimensions, dims, a->nd * sizeof *dims) == 0;
 }
 
-/* The three arrays by role; `out` is one of them. */
+/* The three arrays by role; `out` is one of them. All have the type of `like`, but for
+ * an output that an epilogue writes. */
 typedef struct operands {
-  const GpuArray *result, *image, *filters, *out;
+  const GpuArray *result, *image, *filters, *out, *like;
 } operands;
 
 static int check_operands(const operands *o, const gpuconv *c, const char *operation) {
@@ -73,9 +74,10 @@ static int check_operands(const operands *o, const gpuconv *c, const char *opera
     return ga__fail_null(operation, "output");
   GA_TRY(ga__array_check(o->out, operation));
   GA_TRY(ga__context_check(GpuArray_context(o->out)));
-  GA_TRY(check_type(o->out, operation));
+  GA_TRY(check_type(o->like, operation));
   for (unsigned int i = 0; i < 3; i++)
     GA_TRY(check_array(list[i], o->out,
+                       list[i] == o->out ? o->out->typecode : o->like->typecode,
                        i == 2 ? ga__conv_first_axis(c) + c->nd : 2 + c->nd, operation,
                        array_names[i]));
   GA_TRY(ga__array_writeable(o->out, operation));
@@ -108,10 +110,11 @@ static int describe(ga_conv *out, const operands *o, const gpuconv *c,
   const size_t *image = o->image->dimensions, *filters = o->filters->dimensions;
   *out = (ga_conv){.role = role,
                    .context = GpuArray_context(o->out),
-                   .typecode = o->out->typecode,
+                   .typecode = o->like->typecode,
                    .batch = image[0],
                    .groups = c->groups,
                    .is_unshared = c->flags & GA_CONV_UNSHARED,
+                   .is_flipped = c->flags & GA_CONV_FLIP,
                    .is_deterministic = !(c->flags & GA_CONV_ANY_ORDER)};
   GA_TRY(ga__conv_geometry(out->axes, c, image, filters, operation));
   GA_TRY(check_result(o, c, out->axes, operation));
@@ -123,7 +126,7 @@ static int describe(ga_conv *out, const operands *o, const gpuconv *c,
   out->filters = memory_of(o->filters, first - 1, first, c->nd);
   for (unsigned int i = 0; out->is_unshared && i < c->nd; i++)
     out->places[GA_CONV_AXES - c->nd + i] = stride_of(o->filters, 1 + i);
-  if (c->flags & GA_CONV_FLIP)
+  if (out->is_flipped)
     flip(&out->filters, out->axes, GpuArray_ITEMSIZE(o->filters));
   return GA_NO_ERROR;
 }
@@ -152,17 +155,33 @@ static int run(const operands *o, const gpuconv *c, enum ga_conv_role role) {
   return done ? GA_NO_ERROR : run_own(&call);
 }
 
+int ga__conv_mapped(GpuArray *out, enum ga_conv_role role, const GpuArray *a,
+                    const GpuArray *b, const gpuconv *c, const ga_mapping *map) {
+  const operands list[] = {/* result, image, filters, out, like */
+                           {out, a, b, out, a},
+                           {a, out, b, out, a},
+                           {b, a, out, out, a}};
+  ga_conv call;
+  GA_TRY(describe(&call, &list[role], c, role));
+  if (!ga__conv_map_fits(map, a->typecode) || !ga__conv_tiles_map(&call) ||
+      !ga__conv_is_own(&call, run_own))
+    return GA_FAIL(GA_DEVSUP_ERROR, "%s: no kernel stores an expression of this one",
+                   role_names[role]);
+  call.map = map;
+  return ga__conv_tiles(&call);
+}
+
 int GpuArray_conv(GpuArray *out, const GpuArray *image, const GpuArray *filters,
                   const gpuconv *c) {
-  return run(&(operands){out, image, filters, out}, c, GA_CONV_RESULT);
+  return run(&(operands){out, image, filters, out, out}, c, GA_CONV_RESULT);
 }
 
 int GpuArray_conv_grad_image(GpuArray *out, const GpuArray *grad,
                              const GpuArray *filters, const gpuconv *c) {
-  return run(&(operands){grad, out, filters, out}, c, GA_CONV_IMAGE);
+  return run(&(operands){grad, out, filters, out, out}, c, GA_CONV_IMAGE);
 }
 
 int GpuArray_conv_grad_filters(GpuArray *out, const GpuArray *image,
                                const GpuArray *grad, const gpuconv *c) {
-  return run(&(operands){grad, image, out, out}, c, GA_CONV_FILTERS);
+  return run(&(operands){grad, image, out, out, out}, c, GA_CONV_FILTERS);
 }

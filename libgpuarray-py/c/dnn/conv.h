@@ -2,7 +2,7 @@
 #ifndef GA_C_CONV_H
 #define GA_C_CONV_H
 
-#include "c/array/array.h"
+#include "c/elemwise/elemwise_map.h"
 #include "c/program/kernel.h"
 #include <gpuarray/dnn.h>
 
@@ -36,8 +36,10 @@ typedef struct ga_conv {
   ga_conv_axis axes[GA_CONV_AXES];
   ga_conv_array image, filters, result;
   bool is_unshared;
+  bool is_flipped; /* the strides of filters are negated */
   bool is_deterministic;
   ssize_t places[GA_CONV_AXES]; /* strides of unshared filters over places */
+  const ga_mapping *map;        /* epilogue, or NULL */
 } ga_conv;
 
 static inline const ga_conv_array *ga__conv_output(const ga_conv *c) {
@@ -62,6 +64,13 @@ size_t ga__conv_count(const ga_conv *c);
 
 /* True if an int counts the elements of the three arrays, also between strides. */
 bool ga__conv_is_narrow(const ga_conv *c);
+
+/* A convolution by the role, of the two arrays that it reads in the order of the
+ * functions of gpuarray/dnn.h, and an expression that alone reads it: `out`, of its
+ * shape and any type, is the only output of `map`. GA_DEVSUP_ERROR, with nothing
+ * queued, unless our kernels compute the convolution and can store the expression. */
+int ga__conv_mapped(GpuArray *out, enum ga_conv_role role, const GpuArray *a,
+                    const GpuArray *b, const gpuconv *c, const ga_mapping *map);
 
 /* Any convolution: an item computes an element. */
 int ga__conv_direct(const ga_conv *c);

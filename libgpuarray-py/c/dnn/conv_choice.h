@@ -27,6 +27,9 @@ enum ga_conv_way ga__conv_fastest(const ga_conv *c,
  * other way serves the convolution, or all are slower. */
 int ga__conv_vendor(bool *done, const ga_conv *c, ga_conv_run own);
 
+/* True where `own` is to compute it. May time it, as ga__conv_vendor does. */
+bool ga__conv_is_own(const ga_conv *c, ga_conv_run own);
+
 /* True for a failure of the device itself, which every way would meet. */
 static inline bool ga__conv_is_final(int status) {
   return status == GA_RUN_ERROR || status == GA_LOST_ERROR;

@@ -2,6 +2,7 @@
  * memory, and a product of matrices would have one row. */
 #include "c/dnn/kernels/conv_depthwise.inc"
 #include "c/base/counts.h"
+#include "c/dnn/conv_map.h"
 #include "c/dnn/conv_tiles.h"
 #include "c/dnn/conv_words.h"
 #include "c/dnn/kernels/conv_depthwise_filters.inc"
@@ -87,7 +88,8 @@ static int some_of(const gpucontext *ctx, const depthwise_spec *s) {
 }
 
 static int write_source(ga_source *out, const gpucontext *ctx, const depthwise_spec *s,
-                        const char *length, const char *name, const char *kernel) {
+                        const char *length, const char *name, const char *kernel,
+                        const ga_elem_spec *map) {
   ga_strbuf text = {0};
   ga__conv_add_types(&text, s->typecode, s->is_part);
   for (int i = 0; i < 2; i++)
@@ -100,18 +102,21 @@ static int write_source(ga_source *out, const gpucontext *ctx, const depthwise_s
                   "#define CV_IS_UNIT %d\n#define CV_IS_PLANE %d\n",
                   s->run, s->has_edges, ITEMS, some_of(ctx, s), s->block[0],
                   s->block[1], s->is_unit, s->is_plane);
-  ga__strbuf_add(&text, kernel);
-  out->is_closed = true;
-  return ga__text_finish_named(out, name, NULL, "#define CV_NAME %\n", &text);
+  return ga__conv_finish(out, name, "#define CV_NAME %\n", &text, kernel, map);
+}
+
+static int write_mapped(ga_source *out, const gpucontext *ctx, const void *spec,
+                        const ga_elem_spec *map) {
+  return write_source(out, ctx, spec, "K", "conv_depthwise", conv_depthwise_text, map);
 }
 
 static int write_rows(ga_source *out, const gpucontext *ctx, const void *spec) {
-  return write_source(out, ctx, spec, "K", "conv_depthwise", conv_depthwise_text);
+  return write_mapped(out, ctx, spec, NULL);
 }
 
 static int write_filters(ga_source *out, const gpucontext *ctx, const void *spec) {
   return write_source(out, ctx, spec, "N", "conv_depthwise_filters",
-                      conv_depthwise_filters_text);
+                      conv_depthwise_filters_text, NULL);
 }
 
 static int launch_rows(const ga_gather *g, size_t parts, const void *how) {
@@ -123,7 +128,8 @@ static int launch_rows(const ga_gather *g, size_t parts, const void *how) {
   gpukernel *kernel;
   ga_args args = {0};
   (void)how;
-  GA_TRY(ga__kernel_kept(&kernel, g->context, write_rows, &spec, sizeof spec));
+  GA_TRY(
+      ga__conv_kernel(&kernel, g, write_mapped, write_rows, &spec, sizeof spec, ITEMS));
   ga__gather_add_arrays(&args, g);
   ga__gather_add(&args, 5,
                  (ssize_t[]){(ssize_t)count, (ssize_t)g->rows, (ssize_t)g->groups,
@@ -139,6 +145,7 @@ static int launch_rows(const ga_gather *g, size_t parts, const void *how) {
   ga__gather_add(&args, 2, (ssize_t[]){g->c_row, g->c_column});
   GA_GATHER_AXES(&args, g, c);
   ga__gather_add(&args, 3, (ssize_t[]){g->a_group, g->b_group, g->c_group});
+  ga__conv_add_map(&args, g);
   return ga__kernel_launch_items(kernel, &args, count, ITEMS,
                                  64 * (size_t)g->context->info.processors);
 }

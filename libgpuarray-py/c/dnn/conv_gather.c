@@ -3,7 +3,11 @@
 
 static ga_gather begin(const ga_conv *c, const ga_conv_array *a, const ga_conv_array *b,
                        const ga_conv_array *out) {
-  ga_gather g = {.context = c->context, .typecode = c->typecode, .groups = c->groups};
+  ga_gather g = {.context = c->context,
+                 .typecode = c->typecode,
+                 .groups = c->groups,
+                 .map = c->map,
+                 .out = {.row_axis = c->role != GA_CONV_FILTERS, .step = {1, 1, 1}}};
   const ga_conv_array *const list[] = {a, b, out};
   for (int i = 0; i < 3; i++) {
     g.data[i] = list[i]->data;
@@ -47,6 +51,8 @@ static ga_gather of_filters(const ga_conv *c) {
   g.c_group = (ssize_t)c->results * g.c_row;
   for (int i = 0; i < GA_CONV_AXES; i++) {
     const ga_conv_axis *x = &c->axes[i];
+    g.out.first[i] = c->is_flipped ? (ssize_t)x->filter - 1 : 0;
+    g.out.step[i] = c->is_flipped ? -1 : 1;
     g.axes[i] = (ga_gather_axis){.columns = x->filter,
                                  .terms = x->result,
                                  .length = x->image,
@@ -82,6 +88,8 @@ static ga_gather_axis phase_of(ga_gather *g, const ga_conv *c, int i, size_t at)
   const bool has_terms = first < every && first < x->filter;
   if (has_terms)
     g->offsets[0] += first * (size_t)c->filters.inner[i] * itemsize;
+  g->out.first[i] = (ssize_t)at;
+  g->out.step[i] = (ssize_t)x->stride;
   if (at < x->image)
     g->offsets[2] += at * (size_t)c->image.inner[i] * itemsize;
   const ssize_t behind = (ssize_t)place - (ssize_t)(first * x->dilation);

@@ -12,6 +12,14 @@ typedef struct ga_gather_axis {
   ssize_t a, b, c; /* strides, in elements */
 } ga_gather_axis;
 
+/* Where elements are in the output: the outer axis that rows and groups are along, the
+ * other being that of columns, and of each spatial axis the place of the first and the
+ * step to the next. */
+typedef struct ga_gather_output {
+  unsigned int row_axis;
+  ssize_t first[GA_CONV_AXES], step[GA_CONV_AXES];
+} ga_gather_output;
+
 /* c[m, column] = sum over terms of a[m, term] b[column, term], for each group. Columns
  * and terms are an outer index and three axes. Strides are in elements. */
 typedef struct ga_gather {
@@ -23,6 +31,8 @@ typedef struct ga_gather {
   size_t offsets[3];
   ssize_t a_row, a_term, b_column, b_term, c_row, c_column;
   ssize_t a_group, b_group, c_group;
+  const ga_mapping *map; /* epilogue, or NULL */
+  ga_gather_output out;
 } ga_gather;
 
 /* The convolution as a gather, or for an image's gradient its phase of this number: the

@@ -1,24 +1,31 @@
 /* Convolutions whose terms are split: partial sums and their sum. */
 #include "c/base/dtype.h"
-#include "c/dnn/conv_gather.h"
+#include "c/dnn/conv_map.h"
 #include "c/dnn/conv_words.h"
 #include "c/dnn/kernels/conv_sum.inc"
 #include "c/program/kernel_table.h"
 #include "c/program/kernel_text.h"
 
-static int write_sum(ga_source *out, const gpucontext *ctx, const void *spec) {
+enum { THREADS = 256 };
+
+static int write_mapped(ga_source *out, const gpucontext *ctx, const void *spec,
+                        const ga_elem_spec *map) {
   ga_strbuf text = {0};
   (void)ctx;
   ga__conv_add_types(&text, *(const unsigned char *)spec, false);
-  ga__strbuf_add(&text, conv_sum_text);
-  out->is_closed = true;
-  return ga__text_finish_named(out, "conv_sum", NULL, "#define CV_NAME %\n", &text);
+  return ga__conv_finish(out, "conv_sum", "#define CV_NAME %\n", &text, conv_sum_text,
+                         map);
+}
+
+static int write_sum(ga_source *out, const gpucontext *ctx, const void *spec) {
+  return write_mapped(out, ctx, spec, NULL);
 }
 
 /* Parts, one behind the other: rows and columns in order. */
 static ga_gather gather_of_parts(const ga_gather *g, const ga_gather_sizes *of,
                                  gpudata *data) {
   ga_gather p = *g;
+  p.map = NULL;
   p.data[2] = data;
   p.offsets[2] = 0;
   p.c_group = (ssize_t)(of->m * of->n);
@@ -36,7 +43,8 @@ static int launch_sum(const ga_gather *g, const ga_gather_sizes *of, gpudata *da
   const size_t count = of->m * of->n * g->groups;
   gpukernel *kernel;
   ga_args args = {0};
-  GA_TRY(ga__kernel_kept(&kernel, g->context, write_sum, &spec, sizeof spec));
+  GA_TRY(ga__conv_kernel(&kernel, g, write_mapped, write_sum, &spec, sizeof spec,
+                         THREADS));
   ga__args_pointer(&args, g->data[2], g->offsets[2], false);
   ga__args_pointer(&args, data, 0, true);
   ga__gather_add(
@@ -45,7 +53,8 @@ static int launch_sum(const ga_gather *g, const ga_gather_sizes *of, gpudata *da
   ga__gather_add_lengths(&args, g, false);
   ga__gather_add(&args, 3, (ssize_t[]){g->c_group, g->c_row, g->c_column});
   GA_GATHER_AXES(&args, g, c);
-  return ga__kernel_launch_items(kernel, &args, count, 256,
+  ga__conv_add_map(&args, g);
+  return ga__kernel_launch_items(kernel, &args, count, THREADS,
                                  16 * (size_t)g->context->info.processors);
 }
 

@@ -3,6 +3,7 @@
 
 #include "c/base/counts.h"
 #include "c/base/dtype.h"
+#include "c/dnn/conv_map.h"
 #include "c/dnn/conv_words.h"
 #include "c/dnn/kernels/conv_tiles.inc"
 #include "c/program/kernel_table.h"
@@ -88,7 +89,8 @@ typedef struct tiles_spec {
   unsigned char typecode, shape, has_depth, is_part, is_masked;
 } tiles_spec;
 
-static int write_tiles(ga_source *out, const gpucontext *ctx, const void *spec) {
+static int write_mapped(ga_source *out, const gpucontext *ctx, const void *spec,
+                        const ga_elem_spec *map) {
   const tiles_spec *t = spec;
   const shape *s = &shapes[t->shape];
   const bool is_double = t->typecode == GA_DOUBLE;
@@ -103,10 +105,13 @@ static int write_tiles(ga_source *out, const gpucontext *ctx, const void *spec) 
                   is_double ? 2 : 4, is_double ? "ga_double2" : "ga_float4",
                   t->has_depth ? 3 : 2, is_double ? 1 : 512 / items_of(s),
                   t->is_masked);
-  ga__strbuf_add(&text, conv_tiles_text);
-  out->is_closed = true;
-  return ga__text_finish_named(out, "conv_tiles", NULL,
-                               "#define CV_NAME %\n#define CV_TERM %_term\n", &text);
+  return ga__conv_finish(out, "conv_tiles",
+                         "#define CV_NAME %\n#define CV_TERM %_term\n", &text,
+                         conv_tiles_text, map);
+}
+
+static int write_tiles(ga_source *out, const gpucontext *ctx, const void *spec) {
+  return write_mapped(out, ctx, spec, NULL);
 }
 
 /* ---- launches ---- */
@@ -139,7 +144,8 @@ static int launch_tiles(const ga_gather *g, size_t parts, const void *how) {
   const ssize_t first = lower(&low.offsets[0], g);
   gpukernel *kernel;
   ga_args args = {0};
-  GA_TRY(ga__kernel_kept(&kernel, g->context, write_tiles, &spec, sizeof spec));
+  GA_TRY(ga__conv_kernel(&kernel, g, write_mapped, write_tiles, &spec, sizeof spec,
+                         items_of(s)));
   ga__gather_add_arrays(&args, &low);
   ga__gather_add(
       &args, 4,
@@ -159,6 +165,7 @@ static int launch_tiles(const ga_gather *g, size_t parts, const void *how) {
   ga__gather_add(&args, 4,
                  (ssize_t[]){g->a_group, g->b_group, g->c_group,
                              (ssize_t)(of.m * of.n * g->groups)});
+  ga__conv_add_map(&args, g);
   const ga_launch geometry = {.nd = 3,
                               .grid = {tiles_of(s, &of), parts, g->groups},
                               .block = {items_of(s), 1, 1},
@@ -188,6 +195,12 @@ bool ga__conv_tiles_serve(const ga_conv *c) {
     phases *= (double)c->axes[i].stride;
   return !c->context->info.is_cpu && !c->is_unshared && ga__conv_is_narrow(c) &&
          c->groups <= 65535 && phases <= MOST_PHASES;
+}
+
+bool ga__conv_tiles_map(const ga_conv *c) {
+  const ga_gather g = ga__gather_of(c, 0);
+  return ga__conv_tiles_serve(c) && !ga__conv_transposed_serves(c) &&
+         !(c->role == GA_CONV_FILTERS && ga__conv_depthwise_serves(c, &g));
 }
 
 int ga__conv_tiles(const ga_conv *c) {

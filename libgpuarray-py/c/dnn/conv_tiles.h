@@ -7,6 +7,8 @@
 /* True if our kernel for GPUs takes it: a GPU, shared filters, and 32-bit offsets. */
 bool ga__conv_tiles_serve(const ga_conv *c);
 int ga__conv_tiles(const ga_conv *c);
+/* True if the kernel that takes it can store an expression of each element. */
+bool ga__conv_tiles_map(const ga_conv *c);
 
 /* True for a channel a group, and filters that an item's registers hold. */
 bool ga__conv_depthwise_serves(const ga_conv *c, const ga_gather *g);

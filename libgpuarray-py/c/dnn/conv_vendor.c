@@ -187,17 +187,30 @@ static bool add_products(ga_conv_run runs[GA_CONV_WAYS], const ga_conv *c) {
   return runs[GA_CONV_BY_PRODUCTS] || runs[GA_CONV_BY_COLUMNS];
 }
 
-int ga__conv_vendor(bool *done, const ga_conv *c, ga_conv_run own) {
-  ga_conv_run runs[GA_CONV_WAYS] = {own};
+/* Fills in the ways that there are. */
+static enum ga_conv_way choose(ga_conv_run runs[GA_CONV_WAYS], const ga_conv *c,
+                               ga_conv_run own) {
   const bool chooses = has_choice(c);
-  *done = false;
+  runs[GA_CONV_BY_OWN] = own;
   if (chooses && own_is_faster(c))
-    return GA_NO_ERROR;
+    return GA_CONV_BY_OWN;
   enum ga_conv_way way = vendor_serves(c) ? GA_CONV_BY_VENDOR : GA_CONV_BY_OWN;
   if (way == GA_CONV_BY_VENDOR)
     runs[way] = run_vendor;
   if (chooses && (add_products(runs, c) || (way == GA_CONV_BY_VENDOR && is_open(c))))
     way = ga__conv_fastest(c, runs, way);
+  return way;
+}
+
+bool ga__conv_is_own(const ga_conv *c, ga_conv_run own) {
+  ga_conv_run runs[GA_CONV_WAYS] = {0};
+  return choose(runs, c, own) == GA_CONV_BY_OWN;
+}
+
+int ga__conv_vendor(bool *done, const ga_conv *c, ga_conv_run own) {
+  ga_conv_run runs[GA_CONV_WAYS] = {0};
+  const enum ga_conv_way way = choose(runs, c, own);
+  *done = false;
   if (way == GA_CONV_BY_OWN)
     return GA_NO_ERROR;
   const int status = runs[way](c);

@@ -4,7 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "c/elemwise/elemwise_run.h"
+#include "c/elemwise/elemwise_map.h"
 
 static bool is_identifier(const char *name) {
   if (!(isalpha((unsigned char)name[0]) || name[0] == '_'))
@@ -171,10 +171,7 @@ void GpuElemwise_free(GpuElemwise *ge) {
     next = v->next;
     ga__free(v);
   }
-  for (ga_elem_host *h = atomic_load(&ge->hosts), *next; h != NULL; h = next) {
-    next = h->next;
-    ga__free(h);
-  }
+  ga__mapped_free(ge);
   for (unsigned int i = 0; ge->args != NULL && i < ge->n; i++)
     ga__free((char *)ge->args[i].name);
   ga__free(ge->args);

@@ -18,13 +18,6 @@ typedef struct ga_elem_variant {
   _Atomic(gpukernel *) kernel; /* NULL until first launched */
 } ga_elem_variant;
 
-/* A kernel of another subject that computes the expression, too. */
-typedef struct ga_elem_host {
-  struct ga_elem_host *next;
-  uint64_t key;
-  gpukernel *kernel;
-} ga_elem_host;
-
 /* What a launch needs. Flat: arguments in `single` must be single elements, those in
  * `may_be_single` may be; others: at least `nd` axes; rows: just `single`. */
 typedef struct ga_elem_wanted {
@@ -45,8 +38,8 @@ struct _GpuElemwise {
   unsigned int vector; /* elements per vector, if all arrays have several elements */
   atomic_bool is_prepared; /* a plan has prebuilt kernels for small calls */
   _Atomic(ga_elem_variant *) variants;
-  _Atomic(ga_elem_host *) hosts;
-  pthread_mutex_t lock; /* held to add a variant */
+  _Atomic(struct ga_mapped *) mapped; /* kernels of which it is the epilogue */
+  pthread_mutex_t lock;               /* held to add a variant */
 };
 
 /* A host scalar. */
@@ -70,9 +63,5 @@ ga_elem_variant *ga__variant_find(const GpuElemwise *ge, const ga_elem_wanted *w
 int ga__variant_get(ga_elem_variant **out, GpuElemwise *ge, const ga_elem_wanted *w);
 /* The variant's kernel, compiled at first use. */
 int ga__variant_kernel(gpukernel **out, GpuElemwise *ge, ga_elem_variant *v);
-
-/* The kernel that was noted by this key, or NULL: its text need not be made again. */
-gpukernel *ga__elemwise_host(const GpuElemwise *ge, uint64_t key);
-int ga__elemwise_note_host(GpuElemwise *ge, uint64_t key, gpukernel *k);
 
 #endif

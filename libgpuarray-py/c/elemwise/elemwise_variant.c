@@ -70,24 +70,6 @@ int ga__variant_kernel(gpukernel **out, GpuElemwise *ge, ga_elem_variant *v) {
   return status;
 }
 
-gpukernel *ga__elemwise_host(const GpuElemwise *ge, uint64_t key) {
-  const ga_elem_host *h = atomic_load_explicit(&ge->hosts, memory_order_acquire);
-  while (h != NULL && h->key != key)
-    h = h->next;
-  return h != NULL ? h->kernel : NULL;
-}
-
-int ga__elemwise_note_host(GpuElemwise *ge, uint64_t key, gpukernel *k) {
-  ga_elem_host *added = ga__alloc(1, sizeof *added);
-  GA_TRY_MEMORY(added);
-  *added = (ga_elem_host){.key = key, .kernel = k};
-  pthread_mutex_lock(&ge->lock);
-  added->next = atomic_load(&ge->hosts);
-  atomic_store_explicit(&ge->hosts, added, memory_order_release);
-  pthread_mutex_unlock(&ge->lock);
-  return GA_NO_ERROR;
-}
-
 int ga__elemwise_sources(ga_source out[4], unsigned int *n, GpuElemwise *ge,
                          unsigned int nd, unsigned int scalars) {
   ga_elem_wanted flat = {.kind = GA_ELEM_FLAT};

@@ -422,6 +422,9 @@ typedef struct ga_step_lists {
 } ga_step_lists;
 int ga__step_lists_open(ga_step_lists *lists, ga_frame *f, const ga_step *s);
 void ga__step_lists_close(ga_step_lists *lists);
+/* The call of a routine's step; it borrows the lists. */
+struct ga_routine_call ga__routine_call_of(const ga_frame *f, const ga_step *s,
+                                           const ga_step_lists *lists);
 
 /* Memory of a value: that offered for it, or new. */
 int ga__step_memory(GpuArray *out, ga_frame *f, unsigned int value, unsigned int nd,
@@ -432,11 +435,21 @@ int ga__step_result(GpuArray *out, ga_frame *f, const ga_step *s, unsigned int i
 /* Inputs as arguments of elementwise kernels and reductions. */
 void ga__step_inputs(void **args, ga_frame *f, const ga_step *s);
 
-/* Fuses a GEMM with the elementwise step that is its only reader (epilogue), if that
- * pays (plan_mapped.c). *reader is that step, or 0: not fused, only views that it needs
- * may have been made. */
+/* True if both run under the same conditions. */
+bool ga__step_same_conditions(const ga_step *a, const ga_step *b);
+/* How often the step reads the value. */
+unsigned int ga__step_reads(const ga_step *s, unsigned int value);
+
+/* Fuses a GEMM or a convolution with the elementwise step that is its only reader
+ * (epilogue), if that pays (plan_mapped.c). *reader is that step, or 0: not fused, only
+ * views that it needs may have been made. */
 int ga__step_mapped(unsigned int *reader, ga_frame *f, unsigned int step);
 
+/* Result `i` of a step, of this shape: if a later join is its only reader, and the
+ * shapes of the other parts are known, it becomes a part of the joined array; else it
+ * stays without memory. */
+int ga__step_placed(ga_frame *f, const ga_step *s, unsigned int i, unsigned int nd,
+                    const size_t *dims);
 /* Before an elementwise step: if a later join is the only reader of a result, and the
  * shapes of the other parts are known, the result is the part of the joined array that
  * it is to be. For such a join copies the parts that are not yet in it, and marks it as

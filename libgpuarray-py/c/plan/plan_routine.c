@@ -146,21 +146,26 @@ int GpuPlan_routine(GpuPlan *p, unsigned int *outs, const gpuplan_routine *step)
   return GA_MEMORY_ERROR;
 }
 
-int ga__routine_run(ga_frame *f, const ga_step *s) {
+ga_routine_call ga__routine_call_of(const ga_frame *f, const ga_step *s,
+                                    const ga_step_lists *lists) {
   const ga_routine_step *r = s->routine;
+  return (ga_routine_call){.context = f->plan->context,
+                           .n_in = s->n_in,
+                           .ins = lists->ins,
+                           .ints = lists->ints,
+                           .n_params = r->n_params,
+                           .params = r->params,
+                           .texts = (const char *const *)r->texts,
+                           .n_out = s->n_out,
+                           .outs = lists->outs,
+                           .types = lists->types};
+}
+
+int ga__routine_run(ga_frame *f, const ga_step *s) {
   ga_step_lists lists;
   int status = ga__step_lists_open(&lists, f, s);
-  ga_routine_call c = {.context = f->plan->context,
-                       .n_in = s->n_in,
-                       .ins = lists.ins,
-                       .ints = lists.ints,
-                       .n_params = r->n_params,
-                       .params = r->params,
-                       .texts = (const char *const *)r->texts,
-                       .n_out = s->n_out,
-                       .outs = lists.outs,
-                       .types = lists.types};
-  GA_THEN(status, r->row->run(&c));
+  ga_routine_call c = ga__routine_call_of(f, s, &lists);
+  GA_THEN(status, s->routine->row->run(&c));
   GA_THEN(status, ga__step_check_results(f, s));
   ga__step_lists_close(&lists);
   return status;

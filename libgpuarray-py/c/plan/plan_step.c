@@ -143,6 +143,22 @@ static int step_shape(unsigned int *nd, size_t *dims, const ga_frame *f,
   return GA_NO_ERROR;
 }
 
+bool ga__step_same_conditions(const ga_step *a, const ga_step *b) {
+  if (a->n_when != b->n_when)
+    return false;
+  for (unsigned int i = 0; i < a->n_when; i++)
+    if (a->when[i].value != b->when[i].value || a->when[i].wanted != b->when[i].wanted)
+      return false;
+  return true;
+}
+
+unsigned int ga__step_reads(const ga_step *s, unsigned int value) {
+  unsigned int n = 0;
+  for (unsigned int i = 0; i < s->n_in; i++)
+    n += s->ins[i] == value;
+  return n;
+}
+
 int ga__step_lists_open(ga_step_lists *lists, ga_frame *f, const ga_step *s) {
   const ga_value *values = f->plan->graph.values;
   *lists =

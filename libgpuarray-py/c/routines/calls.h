@@ -58,6 +58,16 @@ int ga__source_of_rows(ga_source *out, const char *const *texts);
  * before and after. */
 enum { GA_CONV_PARAMS = 15 };
 
+int ga__conv_shape(unsigned int *nd, size_t *dims, const ga_routine_call *c);
+int ga__conv_grad_image_shape(unsigned int *nd, size_t *dims, const ga_routine_call *c);
+int ga__conv_grad_filters_shape(unsigned int *nd, size_t *dims,
+                                const ga_routine_call *c);
+int ga__map_conv(GpuArray *out, const ga_routine_call *c, const ga_mapping *map);
+int ga__map_conv_grad_image(GpuArray *out, const ga_routine_call *c,
+                            const ga_mapping *map);
+int ga__map_conv_grad_filters(GpuArray *out, const ga_routine_call *c,
+                              const ga_mapping *map);
+
 int ga__run_add_at(ga_routine_call *c);
 int ga__run_affine_grid(ga_routine_call *c);
 int ga__run_affine_grid_grad(ga_routine_call *c);

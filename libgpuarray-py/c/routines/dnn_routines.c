@@ -1,4 +1,5 @@
 /* Layers of neural networks. */
+#include "c/dnn/conv.h"
 #include "c/routines/calls.h"
 
 #include <gpuarray/dnn.h>
@@ -38,15 +39,6 @@ static int check_ranks(const ga_routine_call *c, const gpuconv *conv,
                  c->ins[0]->nd, c->ins[1]->nd, conv->nd);
 }
 
-int ga__run_conv(ga_routine_call *c) {
-  size_t dims[GA_MAX_NDIM];
-  const gpuconv conv = conv_of(c);
-  GA_TRY(check_ranks(c, &conv, true));
-  GA_TRY(gpuconv_shape(dims, &conv, c->ins[0]->dimensions, c->ins[1]->dimensions));
-  GA_TRY(empty_output(c, 2 + conv.nd, dims));
-  return or_clear(c, GpuArray_conv(c->outs[0], c->ins[0], c->ins[1], &conv));
-}
-
 /* Spatial lengths of the output, which are the integers behind the two arrays. */
 static int conv_lengths(size_t *dims, const ga_routine_call *c, const gpuconv *conv) {
   if (c->n_in != 2 + conv->nd)
@@ -61,30 +53,80 @@ static int conv_lengths(size_t *dims, const ga_routine_call *c, const gpuconv *c
   return GA_NO_ERROR;
 }
 
-int ga__run_conv_grad_image(ga_routine_call *c) {
-  size_t dims[GA_MAX_NDIM];
+int ga__conv_shape(unsigned int *nd, size_t *dims, const ga_routine_call *c) {
   const gpuconv conv = conv_of(c);
   GA_TRY(check_ranks(c, &conv, true));
+  *nd = 2 + conv.nd;
+  return gpuconv_shape(dims, &conv, c->ins[0]->dimensions, c->ins[1]->dimensions);
+}
+
+int ga__conv_grad_image_shape(unsigned int *nd, size_t *dims,
+                              const ga_routine_call *c) {
+  const gpuconv conv = conv_of(c);
+  GA_TRY(check_ranks(c, &conv, true));
+  *nd = 2 + conv.nd;
   dims[0] = c->ins[0]->dimensions[0];
   dims[1] = c->ins[1]->dimensions[c->ins[1]->nd - 1 - conv.nd] * conv.groups;
-  GA_TRY(conv_lengths(dims + 2, c, &conv));
-  GA_TRY(empty_output(c, 2 + conv.nd, dims));
-  return or_clear(c, GpuArray_conv_grad_image(c->outs[0], c->ins[0], c->ins[1], &conv));
+  return conv_lengths(dims + 2, c, &conv);
+}
+
+int ga__conv_grad_filters_shape(unsigned int *nd, size_t *dims,
+                                const ga_routine_call *c) {
+  const gpuconv conv = conv_of(c);
+  unsigned int n = 0;
+  GA_TRY(check_ranks(c, &conv, false));
+  dims[n++] = c->ins[1]->dimensions[1];
+  for (unsigned int i = 0; conv.flags & GA_CONV_UNSHARED && i < conv.nd; i++)
+    dims[n++] = c->ins[1]->dimensions[2 + i];
+  dims[n++] = conv.groups > 0 ? c->ins[0]->dimensions[1] / conv.groups : 0;
+  *nd = n + conv.nd;
+  return conv_lengths(dims + n, c, &conv);
+}
+
+typedef int (*conv_function)(GpuArray *, const GpuArray *, const GpuArray *,
+                             const gpuconv *);
+
+typedef int (*conv_shape)(unsigned int *, size_t *, const ga_routine_call *);
+
+static int run_conv(ga_routine_call *c, conv_shape shape, conv_function function) {
+  const gpuconv conv = conv_of(c);
+  unsigned int nd;
+  size_t dims[GA_MAX_NDIM];
+  GA_TRY(shape(&nd, dims, c));
+  GA_TRY(empty_output(c, nd, dims));
+  return or_clear(c, function(c->outs[0], c->ins[0], c->ins[1], &conv));
+}
+
+int ga__run_conv(ga_routine_call *c) {
+  return run_conv(c, ga__conv_shape, GpuArray_conv);
+}
+
+int ga__run_conv_grad_image(ga_routine_call *c) {
+  return run_conv(c, ga__conv_grad_image_shape, GpuArray_conv_grad_image);
 }
 
 int ga__run_conv_grad_filters(ga_routine_call *c) {
-  size_t dims[GA_MAX_NDIM];
+  return run_conv(c, ga__conv_grad_filters_shape, GpuArray_conv_grad_filters);
+}
+
+static int map_conv(GpuArray *out, enum ga_conv_role role, const ga_routine_call *c,
+                    const ga_mapping *map) {
   const gpuconv conv = conv_of(c);
-  unsigned int nd = 0;
-  GA_TRY(check_ranks(c, &conv, false));
-  dims[nd++] = c->ins[1]->dimensions[1];
-  for (unsigned int i = 0; conv.flags & GA_CONV_UNSHARED && i < conv.nd; i++)
-    dims[nd++] = c->ins[1]->dimensions[2 + i];
-  dims[nd++] = conv.groups > 0 ? c->ins[0]->dimensions[1] / conv.groups : 0;
-  GA_TRY(conv_lengths(dims + nd, c, &conv));
-  GA_TRY(empty_output(c, nd + conv.nd, dims));
-  return or_clear(c,
-                  GpuArray_conv_grad_filters(c->outs[0], c->ins[0], c->ins[1], &conv));
+  return ga__conv_mapped(out, role, c->ins[0], c->ins[1], &conv, map);
+}
+
+int ga__map_conv(GpuArray *out, const ga_routine_call *c, const ga_mapping *map) {
+  return map_conv(out, GA_CONV_RESULT, c, map);
+}
+
+int ga__map_conv_grad_image(GpuArray *out, const ga_routine_call *c,
+                            const ga_mapping *map) {
+  return map_conv(out, GA_CONV_IMAGE, c, map);
+}
+
+int ga__map_conv_grad_filters(GpuArray *out, const ga_routine_call *c,
+                              const ga_mapping *map) {
+  return map_conv(out, GA_CONV_FILTERS, c, map);
 }
 
 /* ---- neighbourhoods ---- */

@@ -89,3 +89,16 @@ const ga_routine *ga__routine_find(const char *name) {
       return &routines[i];
   return NULL;
 }
+
+static const ga_mappable mappable[] = {
+    {"conv", ga__conv_shape, ga__map_conv},
+    {"conv_grad_image", ga__conv_grad_image_shape, ga__map_conv_grad_image},
+    {"conv_grad_filters", ga__conv_grad_filters_shape, ga__map_conv_grad_filters},
+};
+
+const ga_mappable *ga__routine_mappable(const ga_routine *row) {
+  for (size_t i = 0; i < sizeof mappable / sizeof *mappable; i++)
+    if (strcmp(mappable[i].name, row->name) == 0)
+      return &mappable[i];
+  return NULL;
+}

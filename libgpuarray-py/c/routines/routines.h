@@ -5,7 +5,7 @@
 
 #include <gpuarray/plan.h>
 
-#include "c/program/kernel.h"
+#include "c/elemwise/elemwise_map.h"
 
 /* Arguments of a routine. An input that is a host integer is NULL in `ins`. */
 typedef struct ga_routine_call {
@@ -35,7 +35,18 @@ typedef struct ga_routine {
   int (*source)(ga_source *out, const char *const *texts);
 } ga_routine;
 
+/* A routine whose kernels may store an expression of each element of its result, in
+ * place of the result. */
+typedef struct ga_mappable {
+  const char *name;
+  /* The result's shape, `dims` of at most GA_MAX_NDIM lengths, if that is known. */
+  int (*shape)(unsigned int *nd, size_t *dims, const ga_routine_call *c);
+  /* `out` is the expression's output. GA_DEVSUP_ERROR where no kernel does both. */
+  int (*run)(GpuArray *out, const ga_routine_call *c, const ga_mapping *map);
+} ga_mappable;
+
 /* NULL where there is none */
 const ga_routine *ga__routine_find(const char *name);
+const ga_mappable *ga__routine_mappable(const ga_routine *row);
 
 #endif

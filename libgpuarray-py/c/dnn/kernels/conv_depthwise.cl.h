@@ -41,6 +41,8 @@
 #define CV_PLACE(column) ((column) + (CV_BY2 < 0 ? 1 - CV_K2 : 0))
 #define CV_COLUMN(output, term) ((output) + (CV_BY2 < 0 ? CV_K2 - 1 - (term) : (term)))
 #endif
+#define CV_SUM acc[r][s]
+#define CV_STORED to[r * c_1 + s * CV_C2]
 
 KERNEL void CV_NAME(GLOBAL_MEM CV_OUT *c, ga_size c_off,
                     GLOBAL_MEM const CV_TYPE *GA_APART a, ga_size a_off,
@@ -50,8 +52,9 @@ KERNEL void CV_NAME(GLOBAL_MEM CV_OUT *c, ga_size c_off,
                     int length0, int length1, int length2, int b_n, int b_k, int b_0,
                     int b_1, int b_2, int a_m, int a_o, int a_0, int a_1, int a_2,
                     int c_m, int c_o, int c_0, int c_1, int c_2, int a_group,
-                    int b_group, int c_group) {
+                    int b_group, int c_group CV_MAPPED) {
   KERNEL_BEGIN;
+  CV_STARTS
   const ga_uint tall = ((ga_uint)n_1 + CV_TALL - 1) / CV_TALL;
   const ga_uint wide = ((ga_uint)n_2 + CV_WIDE - 1) / CV_WIDE;
   a = CV_AT(const CV_TYPE, a, a_off);
@@ -103,9 +106,13 @@ KERNEL void CV_NAME(GLOBAL_MEM CV_OUT *c, ga_size c_off,
       }
     GLOBAL_MEM CV_OUT *to = c + group * c_group + row * c_m + (int)rest * c_o +
                             i0 * c_0 + i1 * c_1 + i2 * CV_C2;
+    const int ga_i_x0 = group, ga_i_x1 = row, ga_i_x2 = (int)rest, ga_i_x3 = i0;
     CV_EACH (r, CV_TALL)
-      CV_EACH (s, CV_WIDE)
-        if (i1 + r < n_1 && i2 + s < n_2)
-          to[r * c_1 + s * CV_C2] = CV_STORE(acc[r][s]);
+      CV_EACH (s, CV_WIDE) {
+        const int ga_i_x4 = i1 + r, ga_i_x5 = i2 + s;
+        if (ga_i_x4 < n_1 && ga_i_x5 < n_2) {
+          CV_PUT
+        }
+      }
   }
 }

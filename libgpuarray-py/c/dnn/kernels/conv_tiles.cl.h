@@ -28,6 +28,9 @@
 #define CV_DOWN(r) ((r) / CV_GM * (4 * CV_GM) + (r) % CV_GM)
 #define CV_RIGHT(v) ((v) / CV_GW * (8 * CV_GW) + (v) % CV_GW)
 
+#define CV_SUM acc[r][v]
+#define CV_STORED to[ga_i_x1 * c_m]
+
 #if CV_AXES == 3
 #define CV_NEXT0(name, length) CV_NEXT(name, length)
 #define CV_IS_INSIDE0(x) &((ga_uint)(x) < (ga_uint)length0)
@@ -115,10 +118,11 @@ typedef struct CV_TERM {
       int by_0, int by_1, int by_2, int length0, int length1, int length2, int b_n,    \
       int b_k, int b_0, int b_1, int b_2, int a_first, int a_m, int a_o, int a_0,      \
       int a_1, int a_2, int c_m, int c_o, int c_0, int c_1, int c_2, int a_group,      \
-      int b_group, int c_group, int c_part
+      int b_group, int c_group, int c_part CV_MAPPED
 
 CV_KERNEL void CV_NAME(CV_PARAMETERS) {
   KERNEL_BEGIN;
+  CV_STARTS
   LOCAL_MEM CV_PACK a_packs[2 * CV_BK * CV_LDA / CV_GW];
   LOCAL_MEM CV_PACK b_packs[2 * CV_BK * CV_LDB / CV_GW];
   LOCAL_MEM CV_TERM terms[2 * CV_BK];
@@ -199,10 +203,21 @@ CV_KERNEL void CV_NAME(CV_PARAMETERS) {
   CV_EACH (v, CV_TN) {
     const int at = column + CV_RIGHT(v);
     if (left + at < n) {
+#if CV_IS_MAPPED
+      int rest = left + at;
+      CV_NEXT(ga_i_x5, n_2)
+      CV_NEXT(ga_i_x4, n_1)
+      CV_NEXT0(ga_i_x3, n_0)
+      const int ga_i_x0 = (int)GID_2, ga_i_x2 = rest;
+#else
       GLOBAL_MEM CV_OUT *to = c + places[at];
-      CV_EACH (r, CV_TM)
-        if (top + row + CV_DOWN(r) < m)
-          to[(top + row + CV_DOWN(r)) * c_m] = CV_STORE(acc[r][v]);
+#endif
+      CV_EACH (r, CV_TM) {
+        const int ga_i_x1 = top + row + CV_DOWN(r);
+        if (ga_i_x1 < m) {
+          CV_PUT
+        }
+      }
     }
   }
 }

@@ -1,0 +1,106 @@
+/* Epilogues of convolutions: text, kernels and arguments. */
+#include "c/dnn/conv_map.h"
+
+#include <stdio.h>
+
+#include "c/base/counts.h"
+#include "c/base/dtype.h"
+#include "c/elemwise/elemwise_launch.h"
+#include "c/elemwise/elemwise_text.h"
+#include "c/program/kernel_table.h"
+#include "c/program/kernel_text.h"
+
+enum { COORDINATES = 3 + GA_CONV_AXES }; /* group, row, outer column, places */
+
+static void add_text(ga_strbuf *out, const char *text, const ga_elem_spec *map) {
+  ga_text_part parts[] = {{.name = "CV_PUT"}};
+  ga__strbuf_addf(out, "#define CV_IS_MAPPED %d\n", map != NULL);
+  if (map == NULL) {
+    ga__strbuf_add(out, "#define CV_MAPPED\n#define CV_STARTS\n");
+    ga__strbuf_add(&parts[0].text, "CV_STORED = CV_STORE(CV_SUM);");
+  } else {
+    ga__elem_add_words(out, map, COORDINATES, "ga_int", 0);
+    ga__elem_add_sum(out, "EL_PLACE", COORDINATES);
+    ga__strbuf_add(out, "#define CV_MAPPED EL_PARAMETERS\n#define CV_STARTS EL_STARTS\n"
+                        "#define CV_ELEMENT(i) ga_i_##i[EL_PLACE(i)]\n");
+    ga__strbuf_addf(&parts[0].text,
+                    "{ const CV_ACC ga_i_s%u = CV_SUM; EL_VALUES(CV_ELEMENT)\n%s;\n"
+                    "EL_RESULTS(CV_ELEMENT) }",
+                    *map->made, map->expr);
+  }
+  ga__text_add_parts(out, text, parts, 1);
+}
+
+int ga__conv_finish(ga_source *out, const char *stem, const char *names,
+                    ga_strbuf *words, const char *text, const ga_elem_spec *map) {
+  add_text(words, text, map);
+  out->is_closed = map == NULL;
+  if (map != NULL)
+    snprintf(out->title, sizeof out->title, "%s", map->expr);
+  return ga__text_finish_named(out, stem, map != NULL ? map->preamble : NULL, names,
+                               words);
+}
+
+int ga__conv_kernel(gpukernel **out, const ga_gather *g, ga_make_mapped write,
+                    ga_make_source plain, const void *spec, size_t size,
+                    size_t threads) {
+  return g->map == NULL ? ga__kernel_kept(out, g->context, plain, spec, size)
+                        : ga__mapped_kernel(out, g->map, write, spec, size, threads);
+}
+
+/* Stride, in elements, along an axis of the output, of `nd` axes. */
+static ssize_t stride_of(const GpuArray *a, unsigned int nd, unsigned int axis) {
+  const unsigned int missing = nd - a->nd;
+  if (axis < missing || a->dimensions[axis - missing] == 1)
+    return 0;
+  return a->strides[axis - missing] / (ssize_t)GpuArray_ITEMSIZE(a);
+}
+
+/* An array's place, and its stride along each coordinate. */
+static void add_array(ga_args *args, const ga_gather *g, unsigned int i,
+                      unsigned int nd) {
+  const GpuArray *a = g->map->values[i];
+  const ga_gather_output *o = &g->out;
+  const ssize_t row = stride_of(a, nd, o->row_axis);
+  ssize_t strides[COORDINATES] = {(ssize_t)g->rows * row, row,
+                                  stride_of(a, nd, 1 - o->row_axis)};
+  ssize_t first = 0;
+  for (unsigned int axis = 2; axis < nd; axis++) {
+    const unsigned int to = GA_CONV_AXES - nd + axis;
+    const ssize_t stride = stride_of(a, nd, axis);
+    first += o->first[to] * stride;
+    strides[3 + to] = o->step[to] * stride;
+  }
+  first *= (ssize_t)GpuArray_ITEMSIZE(a);
+  ga__launch_add_buffer(args, g->map->ge, i, a->data,
+                        (size_t)((ssize_t)a->offset + first));
+  ga__gather_add(args, COORDINATES, strides);
+}
+
+void ga__conv_add_map(ga_args *args, const ga_gather *g) {
+  const ga_mapping *map = g->map;
+  for (unsigned int i = 0; map != NULL && i < map->ge->n; i++)
+    if (ga__elemwise_is_scalar(map->ge, i))
+      ga__launch_add_scalar(args, map->ge, i, map->values[i]);
+    else if (i != map->made)
+      add_array(args, g, i, ((const GpuArray *)map->values[0])->nd);
+}
+
+/* True if an int counts the elements from the first to the last one. */
+static bool is_narrow(const GpuArray *a) {
+  double reach = 0;
+  for (unsigned int k = 0; k < a->nd; k++)
+    reach += ((double)a->dimensions[k] - 1) * (double)ga__magnitude(a->strides[k]);
+  return reach / (double)GpuArray_ITEMSIZE(a) < INT32_MAX;
+}
+
+bool ga__conv_map_fits(const ga_mapping *map, int typecode) {
+  const GpuElemwise *ge = map->ge;
+  if (ge->n_out != 1 || ge->n > GA_MAPPED_ARGS || ga__elemwise_has_index(ge) ||
+      (ga__dtype_work(typecode) != typecode && !ge->spec.convert_half))
+    return false;
+  for (unsigned int i = 0; i < ge->n; i++)
+    if (i != map->made && !ga__elemwise_is_scalar(ge, i) && !is_narrow(map->values[i]))
+      return false;
+  return true;
+}
