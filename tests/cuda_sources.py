@@ -250,7 +250,7 @@ def numbers_at_random():
                 lambda out: rng.normal(out=out),
                 lambda out: rng.exponential(out=out),
                 lambda out: rng.bits(out=out),
-                lambda out: rng.integers(0, 9, out=out),
+                lambda out: rng.integers(0, 2 if out.dtype == bool else 9, out=out),
                 lambda out: rng.bernoulli(0.5, out=out),
             )
             for call in calls:
