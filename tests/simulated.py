@@ -37,6 +37,15 @@ def log_to(log):
     os.environ["OCLGRIND_DATA_RACES"] = "1"
 
 
+def is_simulated():
+    """Whether kernels run under the simulator, which interprets each operation.
+
+    Its groups run in one order, and it finds races: no result there differs from call
+    to call.
+    """
+    return "OCLGRIND_LOG" in os.environ
+
+
 @contextmanager
 def context_of(name):
     """The name of a context that may be simulated; RuntimeError for what was found."""
