@@ -17,7 +17,6 @@ from gpuarray.compiler import config
 from installation import CC, STRICT, flags, interpreter, run
 
 PROGRAMS = Path(__file__).parent / "clients"
-pytestmark = pytest.mark.every_case
 
 
 @pytest.fixture(scope="module")

@@ -29,10 +29,10 @@ static int compile_one(gpucontext *ctx, GpuKernel *k) {
   char text[256];
   const char *source = text;
   int types[] = {GA_BUFFER};
-  snprintf(
-      text, sizeof text,
-      "KERNEL void made(GLOBAL_MEM ga_float *x) { x[0] = sin(x[0] * %d.f) + %d.f; }",
-      (int)getpid(), atomic_fetch_add(&n, 1));
+  snprintf(text, sizeof text,
+           "KERNEL void made(GLOBAL_MEM ga_float *x) { KERNEL_BEGIN; x[0] = sin(x[0] * "
+           "%d.f) + %d.f; }",
+           (int)getpid(), atomic_fetch_add(&n, 1));
   return GpuKernel_init(k, ctx, 1, &source, NULL, "made", 1, types, 0, NULL);
 }
 
