@@ -143,7 +143,7 @@ def dependencies(plan: p.Plan) -> list[tuple[set[int], set[int]]]:
     """Return for each step the earlier ones that must run before it, of two kinds.
 
     The first make what it reads; the count of index errors follows all that may report
-    one, and pauses keep their order. The others read or write memory that it
+    one, and calls of Python and of other ranks keep their order. The others read or write memory that it
     overwrites, or overwrite memory that it reads.
     """
     maker: dict[int, int] = {}
@@ -158,12 +158,16 @@ def dependencies(plan: p.Plan) -> list[tuple[set[int], set[int]]]:
                 for other in range(number)
                 if plan.steps[other].place == step.place
             }
-        if is_called(step):
+        if is_called(step) or _meets_ranks(step):
             needs |= {called} - {-1}
             called = number
         maker |= dict.fromkeys(step.outs, number)
         waits.append((needs, memory.before(number, step)))
     return waits
+
+
+def _meets_ranks(step: p.Step) -> bool:
+    return isinstance(step, p.Call) and step.function == "collective"
 
 
 class _Memory:

@@ -60,6 +60,9 @@ class Op:
     follows_reports: bool = False
     """True if it runs after all reporting nodes."""
 
+    gives_lengths: bool = False
+    """True if results are lengths of arrays, known wherever the arrays are."""
+
     leaves_zeros: bool = False
     """True if results may have zeros where no value was set."""
 

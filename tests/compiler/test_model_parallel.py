@@ -203,6 +203,20 @@ def test_what_a_copy_needs_runs_first(two):
     assert parts_of(plan) == [[None], [None, "dev1"]]
 
 
+def test_lengths_of_one_context_place_nothing_there(two):
+    """A mean divides by a length, and its gradient, too: both stay with the array."""
+    a, b = shared(X, target="dev0"), shared(W, target="dev1")
+    moved = (a[:, :4] * 2).transfer("dev1")
+    cost = T.sqr(T.dot(moved, b)).mean()
+    f = function([], [cost, grad(cost, a)])
+    copies = [step for step in f.plan.steps if isinstance(step, Transfer)]
+    assert len(copies) == 2
+    value, slope = f()
+    product = X[:, :4] * 2 @ W
+    np.testing.assert_allclose(value, (product**2).mean())
+    np.testing.assert_allclose(slope[:, :4], 4 * product @ W.T / product.size)
+
+
 def test_a_plan_in_order_stays_so(two):
     plan = Trained(["dev0", "dev1"]).step.plan
     assert ordered(plan) == list(range(len(plan.steps)))

@@ -206,6 +206,8 @@ class Shape(Op):
 
     __props__ = ()
 
+    gives_lengths = True
+
     def infer(self, x: Any) -> TensorType:
         """A vector of int64."""
         return TensorType("int64", (x.ndim == 1,))
@@ -230,6 +232,8 @@ class Shape_i(Op):
     """The length of axis ``i``, as an int64 scalar on the host."""
 
     __props__ = ("i",)
+
+    gives_lengths = True
 
     def __init__(self, i: int) -> None:
         self.i = i

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from gpuarray.compiler.graph.core import Apply, Variable, is_device_node
 from gpuarray.compiler.graph.types import GpuArrayType
@@ -14,16 +14,19 @@ Places = Mapping[Variable, str | None]
 def places_of(inputs: Iterable[Variable], order: Iterable[Apply]) -> Places:
     """Return the names of contexts by variable, save variables that may be anywhere.
 
-    An operation runs on the context of its first input that has one. An input without a
-    context is on that of the first operation that reads it.
+    An operation runs on the context of its first input that has one; lengths have none.
+    An input without a context, and an operation whose inputs have none, is on that of
+    the first operation that reads it.
     """
     assigned: dict[Variable, str | None] = {}
     for variable in inputs:
         is_meant, name = meant_for(variable)
         if is_meant:
             assigned[variable] = name
-    free: dict[Variable, str | None] = {}
-    for node in order:
+    nodes = list(order)
+    for node in nodes:
+        if node.op.gives_lengths:
+            continue
         known = [assigned[operand] for operand in node.inputs if operand in assigned]
         if isinstance(node.op, Transfer) and not isinstance(node.op, HostFromGpu):
             known = [node.outputs[0].type.context_name]
@@ -31,10 +34,20 @@ def places_of(inputs: Iterable[Variable], order: Iterable[Apply]) -> Places:
             known = [own_place(node)]
         if known:
             assigned.update(dict.fromkeys(node.outputs, known[0]))
-            for source in node.inputs:
-                if source.owner is None and source not in assigned:
-                    free.setdefault(source, known[0])
-    return {**free, **assigned}
+    return {**of_readers(nodes, assigned), **assigned}
+
+
+def of_readers(nodes: Sequence[Apply], assigned: Places) -> Places:
+    """Return the contexts of the first readers of variables that have none."""
+    free: dict[Variable, str | None] = {}
+    for node in reversed(nodes):
+        result = node.outputs[0]
+        if node.op.gives_lengths or (result not in assigned and result not in free):
+            continue
+        place = assigned[result] if result in assigned else free[result]
+        free.update({v: place for v in node.inputs if v not in assigned})
+        free.update(dict.fromkeys(node.outputs, place))
+    return free
 
 
 def own_place(node: Apply) -> str | None:
