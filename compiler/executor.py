@@ -198,7 +198,11 @@ class NativePlan:
             fail=fail,
             arguments=arguments,
             containers=list(containers),
-            homes=tuple(self._places[n_given : self.plan.n_inputs]),
+            homes=tuple(
+                self._places[i]
+                for i, value in enumerate(self.plan.values[: self.plan.n_inputs])
+                if isinstance(value, p.ArrayValue)
+            ),
             kinds=tuple(self._kinds),
             updates=tuple(updates),
             hosts=tuple(i in hosts for i in range(len(self._kinds))),

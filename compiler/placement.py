@@ -26,6 +26,7 @@ from gpuarray.compiler.graph.types import ArrayType, GpuArrayType
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.fused.multi_tensor import MultiTensor
 from gpuarray.compiler.ops.fused.rowwise import Rowwise
+from gpuarray.compiler.ops.scan.named_contexts import within
 from gpuarray.compiler.ops.scan.scan import Scan
 from gpuarray.compiler.ops.shape.shape import DimShuffle, Shape, Shape_i
 from gpuarray.compiler.ops.variables.basic import MakeVector
@@ -246,11 +247,14 @@ class Placer:
         is_own = is_device_node(node)
         if is_own:
             self.check_one_context(node)
-        inputs = [self.operand(node, i, place) for i in range(len(node.inputs))]
+        inputs = [
+            self.operand(node, i, self.place_of_operand(node, i, place))
+            for i in range(len(node.inputs))
+        ]
         types: list[ArrayType] = [self.gpu_type(v.type, place) for v in node.outputs]
         op = node.op if is_own else device_op(node.op, place)
         if isinstance(op, Scan):
-            op.placed_body = self.placed_body(op, place)
+            op.placed_body = self.placed_body(op, place, inputs[1:])
         results = self.apply(op, inputs, types, node.outputs[0])
         if is_own:
             own_types = tuple(v.type for v in (*node.inputs, *node.outputs))
@@ -259,15 +263,51 @@ class Placer:
             result.name = output.name
         self.on_device.update(zip(node.outputs, results, strict=True))
 
-    def placed_body(self, op: Scan, place_name: str | None) -> FunctionGraph:
-        """Return the body of a loop on the context, but for integers of shapes."""
+    def place_of_operand(
+        self, node: Apply, index: int, place: str | None
+    ) -> str | None:
+        """Return the context on which a node on ``place`` reads an input.
+
+        A loop whose body names other contexts leaves the constants where they are.
+        """
+        op = node.op
+        if not isinstance(op, Scan) or index <= op.n_sequences + op.n_states:
+            return place
+        return self.place_of(node.inputs[index]) if self.leaves(op, place) else place
+
+    def leaves(self, loop: Scan, place: str | None) -> bool:
+        """Return True if the body of a loop names another context."""
+        names = (self.names.get(name, self.context_name) for name in within(loop))
+        return any(name != place for name in names)
+
+    def placed_body(
+        self, op: Scan, place_name: str | None, operands: Sequence[Variable]
+    ) -> FunctionGraph:
+        """Return the body of a loop on the context, but for integers of shapes.
+
+        ``operands`` are the loop's, in the order of the body's inputs.
+        """
         body = op.body.cloned()
         first = op.n_sequences + op.n_states
         on_host = {body.inputs[i] for i in op.body.on_host if i >= first}
         arrays = [variable for variable in body.inputs if variable not in on_host]
         graph = FunctionGraph(body.inputs, body.outputs)
         outputs = range(len(body.outputs))
-        return place(graph, place_name, arrays, outputs, integers=on_host)
+        if not self.leaves(op, place_name):
+            return place(graph, place_name, arrays, outputs, integers=on_host)
+        homes = {
+            variable: getattr(operand.type, "context_name", place_name)
+            for variable, operand in zip(body.inputs, operands, strict=True)
+        }
+        return place(
+            graph,
+            place_name,
+            arrays,
+            outputs,
+            self.names,
+            integers=on_host,
+            homes=homes,
+        )
 
     def check_one_context(self, node: Apply) -> None:
         """Raise ValueError for an op whose arrays live on several contexts."""
@@ -328,6 +368,7 @@ def place(
     names: Mapping[str | None, str | None] | None = None,
     become: Mapping[int, Variable] | None = None,
     integers: Collection[Variable] = (),
+    homes: Mapping[Variable, str | None] | None = None,
 ) -> FunctionGraph:
     """Return a new graph on the context.
 
@@ -336,11 +377,12 @@ def place(
     are of a host type (updates). ``names`` maps the program's names of contexts, if
     they mean several, to one name for each, and ``become`` outputs to the inputs that
     they are the next values of. ``integers`` are inputs that the host knows even where
-    no shape depends on them.
+    no shape depends on them. The body of a loop has the ``homes`` of its inputs; its
+    outputs are on the loop's context, whichever one computed them.
     """
     places: Places = {}
     if names is not None:
-        places = places_of(fgraph.inputs, fgraph.toposort())
+        places = places_of(fgraph.inputs, fgraph.toposort(), homes or {})
     needed = needed_on_host(fgraph) | set(integers)
     placer = Placer(context_name, resident, needed, names or {}, places)
     inputs = [placer.add_input(v) for v in fgraph.inputs]
@@ -348,7 +390,10 @@ def place(
         placer.place(node)
     becomes = become or {}
     outputs = [
-        placer.device_at(v, placer.place_of(becomes.get(i, v)))
+        placer.device_at(
+            v,
+            context_name if homes else placer.place_of(becomes.get(i, v)),
+        )
         if isinstance(v.type, GpuArrayType) or i in stay
         else placer.output(v)
         for i, v in enumerate(fgraph.outputs)

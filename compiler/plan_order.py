@@ -143,8 +143,8 @@ def dependencies(plan: p.Plan) -> list[tuple[set[int], set[int]]]:
     """Return for each step the earlier ones that must run before it, of two kinds.
 
     The first make what it reads; the count of index errors follows all that may report
-    one, and calls of Python and of other ranks keep their order. The others read or write memory that it
-    overwrites, or overwrite memory that it reads.
+    one, and calls of Python and of other ranks keep their order. The others read or
+    write memory that it overwrites, or overwrite memory that it reads.
     """
     maker: dict[int, int] = {}
     memory = _Memory(plan)

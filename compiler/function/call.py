@@ -104,6 +104,7 @@ class Function(Straight):
             getattr(value, "place", None)
             for value in self.plan.values[: self.plan.n_inputs]
         ]
+        self._is_spread = any(place is not None for place in self.plan.places())
         self._guarded = [
             self._n_inputs + i
             for i, v in enumerate(interface.shared)
@@ -263,6 +264,8 @@ class Function(Straight):
         for i, arg in enumerate(args):
             if type(arg) is not Array:
                 arrays[i] = self._bring(i, arg)
+            elif self._is_spread:
+                arrays[i] = self._moved(i, arg)
         for i in self._integers:
             if type(arrays[i]) is Array:
                 arrays[i] = self._bring(i, np.asarray(arrays[i]))
@@ -275,6 +278,13 @@ class Function(Straight):
         if isinstance(self.plan.values[index], IntValue):
             return int(value)
         return asarray(value, context=self._context_of(index))
+
+    def _moved(self, index: int, array: Array) -> Array:
+        """Return an input on its context, if it is on another of the function's."""
+        place = self._context_of(index)
+        others = contexts_of(self.plan, self.context).values()
+        is_there = array.context is place or array.context not in others
+        return array if is_there else array.transfer(place)
 
     def _context_of(self, index: int) -> Context:
         """Return the context of an input of the plan."""

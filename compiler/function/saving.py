@@ -175,7 +175,8 @@ def only_in_python(function: Function) -> str:
     for step in function.plan.steps:
         if isinstance(step, p.LoopStep) and not step.recorded:
             names = " and ".join(dict.fromkeys(pausing_labels(step.body.plan)))
-            return f"its loop {step.label} needs Python in each iteration, for {names}"
+            reason = f", for {names}" if names else ": its body is of several contexts"
+            return f"its loop {step.label} needs Python in each iteration{reason}"
     if inlined(function.plan, for_files=True) is None:
         plan = function.plan
         labels = [

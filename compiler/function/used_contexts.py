@@ -8,7 +8,8 @@ from gpuarray._core.context import Context
 from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.graph.traverse import ancestors
-from gpuarray.compiler.ops.variables.transfer import GpuFromHost, meant_for
+from gpuarray.compiler.ops.scan.named_contexts import named_contexts
+from gpuarray.compiler.ops.variables.transfer import GpuFromHost
 
 
 class UsedContexts:
@@ -37,8 +38,7 @@ class UsedContexts:
 
 def context_names(variables: Iterable[Variable]) -> list[str | None]:
     """Return the names of the contexts of variables, present or meant, each once."""
-    meant = (meant_for(variable) for variable in variables)
-    return list(dict.fromkeys(name for is_meant, name in meant if is_meant))
+    return list(dict.fromkeys(named_contexts(variables)))
 
 
 def context_name(outputs: Sequence[Variable]) -> str | None:

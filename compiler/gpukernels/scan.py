@@ -1,7 +1,8 @@
 """The lowering of loops: a step whose body is a plan of its own.
 
 A loop is recorded unless a step of its body needs the host in each iteration: a
-function of Python, or a number that the host reads. Python then runs the iterations.
+function of Python, or a number that the host reads; or the body is of several contexts.
+Python then runs the iterations.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ def lower_scan(op: Scan, node: Apply, k: Lowerer) -> None:
             ins=tuple(ins),
             takes=takes.ljust(len(ins) - 1, SAME),
             body=p.BodyPlan(plan),
-            recorded=not any(step.pauses for step in plan.steps),
+            recorded=not any(step.pauses for step in plan.steps)
+            and all(place is None for place in plan.places()),
         )
     )

@@ -58,7 +58,7 @@ typedef struct runner {
   PyObject *fail;       /* what raises: fail(status, step, values) */
   PyObject *kinds;      /* for each result its dtype, typecode and context */
   PyObject *containers; /* of what follows the arguments */
-  PyObject *homes;      /* the context of each */
+  PyObject *homes;      /* the contexts of arguments that are arrays, then of these */
   PyObject *updates;    /* for each update its container and result */
   PyObject *hosts;      /* for each result whether NumPy gets it */
   PyObject *empty;      /* numpy.empty */

@@ -99,6 +99,19 @@ static bool take_integer(long long *out, const argument *a, PyObject *given) {
   return !overflow && *out >= a->low && *out <= a->high;
 }
 
+static PyObject *context_of(PyObject *array) {
+  return *slot_of(array, array_class.context);
+}
+
+/* Whether an array has to be copied first, to another of the plan's contexts. */
+static bool is_elsewhere(const runner *r, PyObject *array, Py_ssize_t at) {
+  PyObject *here = context_of(array);
+  bool is_ours = false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(r->contexts); i++)
+    is_ours |= PyTuple_GET_ITEM(r->contexts, i) == here;
+  return is_ours && PyTuple_GET_ITEM(r->homes, at) != here;
+}
+
 /* Puts the arguments into the frame; false for one that is to be converted. */
 static bool take_arguments(call_frame *f, runner *r, PyObject *const *args) {
   Py_ssize_t n_arrays = 0, n_integers = 0;
@@ -112,7 +125,7 @@ static bool take_arguments(call_frame *f, runner *r, PyObject *const *args) {
     }
     Py_ssize_t at = n_arrays++;
     if (is_array(args[i]))
-      f->ins[at] = struct_of(args[i]);
+      f->ins[at] = is_elsewhere(r, args[i], at) ? NULL : struct_of(args[i]);
     else if (number_bytes(bytes, a, args[i]) ? !take_number(f, a, at, bytes)
                                              : !take_host(f, a, at, args[i]))
       return false;
@@ -172,11 +185,12 @@ static bool take_turns(call_frame *f, const runner *r) {
 
 /* Adds the values of the containers, which it holds; false where one is elsewhere. */
 static bool take_values(call_frame *f, const runner *r) {
-  const GpuArray **ins = f->ins + (r->n_args - r->n_integers);
+  const Py_ssize_t first = r->n_args - r->n_integers;
+  const GpuArray **ins = f->ins + first;
   for (Py_ssize_t i = 0; i < r->n_containers; i++) {
     PyObject *value = *slot_of(PyList_GET_ITEM(r->containers, i), container_value);
     if (value == NULL || !is_array(value) ||
-        *slot_of(value, array_class.context) != PyTuple_GET_ITEM(r->homes, i) ||
+        context_of(value) != PyTuple_GET_ITEM(r->homes, first + i) ||
         (ins[i] = struct_of(value)) == NULL)
       return false;
     f->held[i] = Py_NewRef(value);

@@ -75,10 +75,11 @@ static bool read_arguments(runner *r, PyObject *arguments) {
 
 /* Whether the lists hold what the runner takes them to hold. */
 static bool check_lists(const runner *r) {
-  bool fits = r->n_kept <= r->n_results && r->n_kept >= r->is_single &&
-              PyTuple_GET_SIZE(r->hosts) == r->n_results &&
-              PyTuple_GET_SIZE(r->homes) == r->n_containers &&
-              PyTuple_GET_SIZE(r->contexts) > 0;
+  bool fits =
+      r->n_kept <= r->n_results && r->n_kept >= r->is_single &&
+      PyTuple_GET_SIZE(r->hosts) == r->n_results &&
+      PyTuple_GET_SIZE(r->homes) == r->n_args - r->n_integers + r->n_containers &&
+      PyTuple_GET_SIZE(r->contexts) > 0;
   for (Py_ssize_t i = 0; fits && i < r->n_containers; i++)
     fits = Py_TYPE(PyList_GET_ITEM(r->containers, i)) == container_class;
   for (Py_ssize_t i = 0; fits && i < r->n_results; i++) {

@@ -24,6 +24,7 @@ typedef struct ga_cuda_device {
   /* The primary context, which other libraries of the process share, or a borrowed
    * one. */
   CUcontext context;
+  _Atomic(CUcontext) reached; /* the latest peer to whose memory it has access */
   /* Of a further queue: the device, which owns the context; else NULL. */
   struct ga_cuda_device *owner;
   bool is_borrowed; /* the application made the context, and frees it */

@@ -167,13 +167,15 @@ int ga__cuda_fill(void *device, void *memory, size_t offset, unsigned char byte,
               ga__cuda_stream(d));
 }
 
-/* Enables peer access. Where there is none the driver stages copies through host
- * memory, so a refusal is ignored; repeated calls are cheap. */
-static int reach_peer(const ga_cuda_device *device, const ga_cuda_device *peer) {
-  if (device->context == peer->context || ga__cuda.cuCtxEnablePeerAccess == NULL)
+/* Enables peer access, once. Where there is none the driver stages copies through host
+ * memory, so a refusal is ignored. */
+static int reach_peer(ga_cuda_device *device, const ga_cuda_device *peer) {
+  if (atomic_load(&device->reached) == peer->context ||
+      ga__cuda.cuCtxEnablePeerAccess == NULL)
     return GA_NO_ERROR;
   CUcontext previous;
   GA_TRY(ga__cuda_enter(&previous, device));
+  atomic_store(&device->reached, peer->context);
   ga__cuda.cuCtxEnablePeerAccess(peer->context, 0);
   ga__cuda_leave(device, previous);
   return GA_NO_ERROR;

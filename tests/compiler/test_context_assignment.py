@@ -268,8 +268,12 @@ def test_an_input_is_taken_where_its_tag_says(two):
     assert f.context is two[1] and places(f)["exp"] is None
     there = gpuarray.asarray(A, context=two[1])
     np.testing.assert_allclose(f(there, B)[0], np.exp(A))
-    with pytest.raises(ValueError, match=f"the function on {two[1].name}"):
-        f(gpuarray.asarray(A, context=two[0]), B)
+    # What is on another of its contexts is copied, what is on none is refused.
+    elsewhere = gpuarray.asarray(A, context=two[0])
+    np.testing.assert_allclose(f(elsewhere, B)[0], np.exp(A))
+    far = gpuarray.asarray(A, context="null")
+    with pytest.raises(ValueError, match=f"on null, the function on {two[1].name}"):
+        f(far, B)
 
 
 def test_shapes_and_branches_over_two_contexts(two):

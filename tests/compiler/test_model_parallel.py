@@ -9,10 +9,18 @@ import numpy as np
 import pytest
 from gpuarray._core.context import Context
 from gpuarray._native import check, ffi, lib
-from gpuarray.compiler import config, function, grad, shared
+from gpuarray.compiler import config, function, grad, scan, shared
 from gpuarray.compiler.contexts import reg_context, unreg_context
 from gpuarray.compiler.ifelse import ifelse
-from gpuarray.compiler.plan import Dim, HostInt, IntOp, Read, ReportsStep, Transfer
+from gpuarray.compiler.plan import (
+    Dim,
+    HostInt,
+    IntOp,
+    LoopStep,
+    Read,
+    ReportsStep,
+    Transfer,
+)
 from gpuarray.compiler.plan_order import ordered
 from gpuarray.compiler.plan_stages import is_whole
 from gpuarray.doctor import devices
@@ -183,6 +191,62 @@ def test_an_index_error_on_another_context_keeps_updates(two):
         f([1, 9])
     np.testing.assert_array_equal(a.get_value(), X + 1)
     np.testing.assert_array_equal(b.get_value(), Y * 2)
+
+
+# ---- loops ----
+
+
+def recurrent(places):
+    """A recurrent network whose output layer is on a context of its own."""
+    u, v = shared(V, target=places[0]), shared(np.eye(4) / 2, target=places[0])
+    w = shared(W, target=places[1])
+    x = T.dmatrix("x")
+
+    def turn(row, before, u, v, w):
+        after = T.tanh(T.dot(row, u) + T.dot(before, v))
+        return after, T.dot(after.transfer(places[1]), w).transfer("cpu")
+
+    first = T.zeros((4,), "float64")
+    (states, outs), _ = scan(turn, x, [first, None], non_sequences=[u, v, w])
+    return x, states, outs, [u, v, w]
+
+
+def test_a_body_on_two_contexts(two):
+    x, states, outs, weights = recurrent(["dev0", "dev1"])
+    f = function([x], [states, outs, *grad((outs**2).sum(), weights)])
+    loops = [step for step in f.plan.steps if isinstance(step, LoopStep)]
+    spread = [step for step in loops if "dev1" in step.body.plan.places()]
+    assert spread and not any(step.recorded for step in spread)
+    h, rows = np.zeros(4), []
+    for row in X:
+        h = np.tanh(row @ V + h @ np.eye(4) / 2)
+        rows.append(h)
+    got = f(X)
+    np.testing.assert_allclose(got[0], rows)
+    np.testing.assert_allclose(got[1], np.array(rows) @ W)
+    x, states, outs, weights = recurrent(["dev0", "dev0"])
+    alone = function([x], [states, outs, *grad((outs**2).sum(), weights)])
+    assert all(s.recorded for s in alone.plan.steps if isinstance(s, LoopStep))
+    for here, there in zip(alone(X), got, strict=True):
+        np.testing.assert_allclose(there, here, rtol=1e-10)
+
+
+def test_a_loop_that_names_a_context_only_inside(two):
+    x = T.dmatrix("x")
+    out, _ = scan(lambda row: T.exp(row.transfer("dev1")).transfer("dev0") + row, x)
+    f = function([x], out)
+    np.testing.assert_allclose(f(X), np.exp(X) + X)
+    np.testing.assert_allclose(f(X[:0]), X[:0])
+
+
+def test_a_loop_beside_parts_on_another_context(two):
+    a, b = shared(X, target="dev0"), shared(Y, target="dev1")
+    sums, _ = scan(lambda row, s: s + row, a, T.zeros((5,), "float64"))
+    f = function([], [sums[-1].transfer("dev1") * b[0, 0], T.exp(b)], on_device=True)
+    first, second = f()
+    assert first.context is second.context is two[1]
+    np.testing.assert_allclose(np.asarray(first), X.sum(0) * Y[0, 0])
+    np.testing.assert_allclose(np.asarray(second), np.exp(Y))
 
 
 # ---- the order of steps ----

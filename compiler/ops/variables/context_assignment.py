@@ -11,14 +11,16 @@ from gpuarray.compiler.ops.variables.transfer import HostFromGpu, Transfer, mean
 Places = Mapping[Variable, str | None]
 
 
-def places_of(inputs: Iterable[Variable], order: Iterable[Apply]) -> Places:
+def places_of(
+    inputs: Iterable[Variable], order: Iterable[Apply], homes: Places | None = None
+) -> Places:
     """Return the names of contexts by variable, save variables that may be anywhere.
 
     An operation runs on the context of its first input that has one; lengths have none.
     An input without a context, and an operation whose inputs have none, is on that of
-    the first operation that reads it.
+    the first operation that reads it. ``homes`` has inputs whose contexts are known.
     """
-    assigned: dict[Variable, str | None] = {}
+    assigned: dict[Variable, str | None] = dict(homes or {})
     for variable in inputs:
         is_meant, name = meant_for(variable)
         if is_meant:
