@@ -27,5 +27,17 @@ from gpuarray.compiler.ops.nnet.dnn import (
     dnn_spatialtf_sampler as dnn_spatialtf_sampler,
     version as version,
 )
+from gpuarray.compiler.ops.nnet.dnn_ops import (
+    GpuDnnBatchNorm as GpuDnnBatchNorm,
+    GpuDnnBatchNormInference as GpuDnnBatchNormInference,
+    GpuDnnConv as GpuDnnConv,
+    GpuDnnConvDesc as GpuDnnConvDesc,
+    GpuDnnConvGradI as GpuDnnConvGradI,
+    GpuDnnConvGradW as GpuDnnConvGradW,
+    GpuDnnPool as GpuDnnPool,
+    GpuDnnReduction as GpuDnnReduction,
+    RNNBlock as RNNBlock,
+    dropout as dropout,
+)
 
 _suggest_names(__name__)

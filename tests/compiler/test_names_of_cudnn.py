@@ -33,7 +33,8 @@ def assert_equal(context, arrays, build, expected, rtol=0):
     """Two ways to build a result give the same one."""
     inputs = tensors(*arrays)
     with config.use(device=str(context.name)):
-        f = function(inputs, [build(*inputs), expected(*inputs)])
+        results = [build(*inputs), expected(*inputs)]
+        f = function(inputs, results, on_unused_input="ignore")
     got, right = (np.asarray(each) for each in f(*arrays))
     assert got.dtype == right.dtype
     np.testing.assert_allclose(got, right, rtol=rtol, atol=rtol)
@@ -318,3 +319,113 @@ def test_programs_find_the_names_where_theano_has_them():
     with pytest.raises(AttributeError, match="did you mean 'dnn_conv'"):
         _ = dnn.dnn_cnv
     assert abstract_conv.conv2d is T.nnet.conv2d
+
+
+# ---- classes ----
+
+
+@pytest.mark.parametrize("ndim", [2, 3])
+def test_classes_of_convolutions(first_context, ndim):
+    image, filters = drawn(2, 4, *(5,) * ndim), drawn(6, 2, *(3,) * ndim)
+    top, out = drawn(2, 6, *(3,) * ndim), drawn(2, 6, *(3,) * ndim)
+    many = (1,) * ndim
+    desc = dnn.GpuDnnConvDesc("valid", many, many, "cross", num_groups=2)(None)
+    options = {"filter_flip": False, "num_groups": 2}
+    convolve = {2: T.nnet.conv2d, 3: T.nnet.conv3d}[ndim]
+
+    def by_classes(x, w, g, y):
+        return [
+            dnn.GpuDnnConv(algo="none")(x, w, y, desc, 2, 3),
+            dnn.GpuDnnConvGradW()(x, g, w, desc),
+            dnn.GpuDnnConvGradI(num_groups=2)(w, g, x, desc, alpha=0.5),
+        ]
+
+    def by_functions(x, w, g, y):
+        result = convolve(x, w, **options)
+        by_image, by_filters = grad((result * g).sum(), [x, w])
+        return [2 * result + 3 * y, by_filters, by_image / 2]
+
+    arrays = (image, filters, top, out)
+    for place in range(3):
+        pick = [
+            lambda *v, f=f, place=place: f(*v)[place]
+            for f in (by_classes, by_functions)
+        ]
+        assert_equal(first_context, arrays, *pick)
+
+
+def test_classes_of_pooling_and_normalisation(first_context):
+    x = drawn(2, 3, 4, 5)
+    numbers = [np.abs(drawn(1, 3, 1, 1)) + 1 for _ in range(4)]
+    window = (2, 2), (1, 2), (0, 1)
+    assert_equal(
+        first_context,
+        (x,),
+        lambda v: dnn.GpuDnnPool("max")(v, *window),
+        lambda v: dnn.dnn_pool(v, *window[:2], pad=window[2]),
+    )
+    broadcast = [lambda v: T.addbroadcast(v, 0, 2, 3)] * 4
+    assert_equal(
+        first_context,
+        (x, *numbers),
+        lambda v, *p: dnn.GpuDnnBatchNormInference("spatial")(
+            v, *(f(each) for f, each in zip(broadcast, p, strict=True))
+        ),
+        lambda v, *p: bn.batch_normalization_test(
+            v, *(f(each) for f, each in zip(broadcast, p, strict=True)), "spatial"
+        ),
+    )
+    assert_equal(
+        first_context,
+        (x, *numbers[:2]),
+        lambda v, *p: dnn.GpuDnnBatchNorm("spatial")(
+            v, *(f(each) for f, each in zip(broadcast, p, strict=False))
+        )[0],
+        lambda v, *p: bn.batch_normalization_train(
+            v, *(f(each) for f, each in zip(broadcast, p, strict=False)), "spatial"
+        )[0],
+    )
+
+
+REDUCED = {
+    "add": np.sum,
+    "mul": np.prod,
+    "maximum": np.max,
+    "minimum": np.min,
+    "absmax": lambda x, axis: np.abs(x).max(axis),
+    "avg": np.mean,
+    "norm1": lambda x, axis: np.abs(x).sum(axis),
+    "norm2": lambda x, axis: np.sqrt((x * x).sum(axis)),
+}
+
+
+def test_reductions(first_context):
+    x = drawn(3, 4)
+    variable = T.dmatrix("x")
+    results = [dnn.GpuDnnReduction(op, (1,), None, None)(variable) for op in REDUCED]
+    results += dnn.GpuDnnReduction("minimum", 0, None, None, True)(variable)
+    with config.use(device=str(first_context.name)):
+        f = function([variable], results)
+    *found, least, places = (np.asarray(each) for each in f(x))
+    for name, value in zip(REDUCED, found, strict=True):
+        np.testing.assert_allclose(value, REDUCED[name](x, 1), rtol=1e-14)
+    np.testing.assert_array_equal(least, x.min(0))
+    np.testing.assert_array_equal(places, x.argmin(0))
+
+
+def test_classes_refuse():
+    x = T.tensor4("x")
+    with pytest.raises(GraphValueError, match="conv_mode is 'corr'"):
+        dnn.GpuDnnConvDesc("valid", conv_mode="corr")
+    with pytest.raises(GraphValueError, match=r"expected what GpuDnnConvDesc"):
+        dnn.GpuDnnConv()(x, x, x, None)
+    with pytest.raises(GraphValueError, match="4 axes and a description of 3"):
+        desc = dnn.GpuDnnConvDesc("valid", (1, 1, 1), (1, 1, 1))(None)
+        dnn.GpuDnnConv()(x, x, x, desc)
+    with pytest.raises(GraphValueError, match="red_op is 'median'"):
+        dnn.GpuDnnReduction("median", None, None, None)
+    with pytest.raises(GraphValueError, match="return_indices of 'add'"):
+        dnn.GpuDnnReduction("add", None, None, None, True)
+    for call in (dnn.dropout, dnn.RNNBlock):
+        with pytest.raises(NotImplementedError, match="is not offered: write"):
+            call(x)
