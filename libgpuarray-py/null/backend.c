@@ -59,7 +59,7 @@ static int null_probe(ga_device_info *out, unsigned int platform, unsigned int i
                           .unique_id = "",
                           .total_memory = SIZE_MAX / 4,
                           .max_alloc = SIZE_MAX / 4,
-                          .local_memory = 48 << 10,
+                          .local_memory = 227 << 10,
                           .max_grid = {INT32_MAX, 65535, 65535},
                           .max_block = {1024, 1024, 64},
                           .max_threads = 1024,

@@ -25,6 +25,8 @@ typedef struct ga_sort_task {
   ga_sort_place out_indices; /* argsort, GA_LONG; excludes values */
   ga_sort_place out_upper;   /* upper halves of values of 8 bytes; `out_values` are the
                                 lower ones, then: only if sweeps serve */
+  ga_sort_place upper;       /* the same of the values that are sorted, if there are two
+                                digits or more */
 } ga_sort_task;
 
 /* Sorts rows of at least one element. Keys of more than one byte may be sorted in

@@ -12,6 +12,12 @@ static int chunk_bits(const ga_device_info *info) {
   return info->is_cpu ? 11 : 4;
 }
 
+/* Whether tiles of a sweep are large: two groups of them are on a processor at once. */
+static bool is_wide(const gpucontext *ctx, int typecode, int value_size) {
+  return ctx->info.local_memory >= 200 << 10 && gpuarray_get_elsize(typecode) == 4 &&
+         value_size == 8;
+}
+
 int ga__sort_kernel(gpukernel **out, gpucontext *ctx, int kind, int typecode,
                     int value_size, bool is_large) {
   ga_sort_spec spec;
@@ -23,12 +29,15 @@ int ga__sort_kernel(gpukernel **out, gpucontext *ctx, int kind, int typecode,
   spec.is_cpu = ctx->info.is_cpu;
   const bool chunks = kind == GA_SORT_COUNT || kind == GA_SORT_SCATTER;
   spec.bits = chunks ? chunk_bits(&ctx->info) : 8;
+  spec.is_wide = kind == GA_SORT_SWEEP && is_wide(ctx, typecode, value_size);
   return ga__kernel_kept(out, ctx, ga__sort_source, &spec, sizeof spec);
 }
 
 static ga_sort_spec spec_of(const ga_sort_task *t, int value_size, int bits) {
-  return (ga_sort_spec){
-      .typecode = t->typecode, .value_size = value_size, .bits = bits};
+  return (ga_sort_spec){.typecode = t->typecode,
+                        .value_size = value_size,
+                        .bits = bits,
+                        .is_wide = is_wide(t->context, t->typecode, value_size)};
 }
 
 void ga__sort_add_place(ga_args *args, ga_sort_place p, gpudata *otherwise) {
@@ -171,6 +180,9 @@ static int moves_of(ga_sort_moves *m, const passes *p, const ga_sort_task *t,
     m->vin = place_of(p->values[from], t->out_values);
   } else if (p->makes_indices) {
     mode |= GA_SORT_IOTA;
+  } else if (t->upper.data) {
+    m->indices = t->upper;
+    mode |= GA_SORT_JOIN;
   }
   m->out = is_last ? t->out_keys : place_of(p->keys[to], t->out_keys);
   if (m->out.data)
@@ -219,6 +231,7 @@ static int count_digits(gpudata *bins, const ga_sort_task *t, bool is_large,
 
 static int sweep(const ga_sort_task *t, const passes *p, gpudata *bins, gpudata *state,
                  size_t state_size, size_t tiles, bool is_large) {
+  const ga_sort_spec spec = spec_of(t, p->value_size, 8);
   gpukernel *kernel;
   GA_TRY(ga__sort_kernel(&kernel, t->context, GA_SORT_SWEEP, t->typecode, p->value_size,
                          is_large));
@@ -235,7 +248,13 @@ static int sweep(const ga_sort_task *t, const passes *p, gpudata *bins, gpudata 
     ga__args_u64(&args, tiles);
     ga__args_i32(&args, (int32_t)i);
     ga__args_i32(&args, mode);
-    GA_TRY(ga__sort_launch(kernel, &args, t->rows * tiles, GA_SORT_THREADS, 1));
+    const ga_launch l = {.nd = 1,
+                         .grid = {t->rows * tiles, 1, 1},
+                         .block = {ga__sort_sweep_threads(&spec), 1, 1},
+                         .shared = ga__sort_sweep_memory(&spec),
+                         .n_args = args.n,
+                         .args = args.list};
+    GA_TRY(ga__kernel_launch(kernel, &l));
   }
   return GA_NO_ERROR;
 }

@@ -30,17 +30,33 @@ unsigned int ga__sort_passes(const ga_sort_spec *spec) {
 }
 
 /* Keys per item: a tile takes about 20 KiB of local memory, and fits in 64 registers
- * per item. */
+ * per item; a wide one takes 80 KiB, and 80 registers. */
 static unsigned int sweep_items(const ga_sort_spec *spec) {
   const size_t size =
       gpuarray_get_elsize(spec->typecode) + (unsigned int)spec->value_size;
+  if (spec->is_wide)
+    return 18;
   if (size <= 4)
     return spec->value_size > 0 ? 15 : 25;
   return size <= 8 ? 13 : size <= 12 ? 9 : size <= 16 ? 7 : 4;
 }
 
+unsigned int ga__sort_sweep_threads(const ga_sort_spec *spec) {
+  return spec->is_wide ? 384 : GA_SORT_THREADS;
+}
+
 unsigned int ga__sort_tile(const ga_sort_spec *spec) {
-  return GA_SORT_THREADS * sweep_items(spec);
+  return ga__sort_sweep_threads(spec) * sweep_items(spec);
+}
+
+static unsigned int keys_size(const ga_sort_spec *spec) {
+  return (unsigned int)gpuarray_get_elsize(spec->typecode) * ga__sort_tile(spec);
+}
+
+unsigned int ga__sort_sweep_memory(const ga_sort_spec *spec) {
+  const unsigned int values = (unsigned int)spec->value_size * ga__sort_tile(spec);
+  const unsigned int counters = ga__sort_sweep_threads(spec) / 32 * 256 * 2;
+  return keys_size(spec) + (values > counters ? values : counters);
 }
 
 unsigned int ga__sort_room(int typecode) {
@@ -98,25 +114,28 @@ static void add_keys(ga_strbuf *sb, int typecode) {
 
 static void add_words(ga_strbuf *sb, const ga_sort_spec *spec) {
   const unsigned int value = (unsigned int)spec->value_size;
-  ga__strbuf_addf(sb,
-                  "#define SO_KERNEL %s\n#define SO_BITS %d\n#define SO_RADIX %u\n"
-                  "#define SO_PASSES %u\n#define SO_THREADS %d\n#define SO_WARPS %d\n"
-                  "#define SO_ITEMS %u\n#define SO_TILE %u\n#define SO_LOOK 4\n"
-                  "#define SO_OWN %u\n#define SO_PICK_WARPS %d\n#define SO_RANKED %d\n"
-                  "#define SO_HELD %d\n#define SO_VALUE %s\n#define SO_HAS_VALUES %d\n"
-                  "#define SO_IS_INDEX %d\n#define SO_IS_LARGE %d\n"
-                  "#define SO_IS_CPU %d\n#define SO_SCATTERS %d\n"
-                  "#define SO_HAS_HALVES %d\n",
-                  spec->kind == GA_SORT_SWEEP ? "KERNEL_SIZED(SO_THREADS, 4)"
-                  : spec->kind == GA_SORT_PICK && !spec->is_cpu
-                      ? "KERNEL_OF(SO_PICK_WARPS * 32, 1)"
-                      : "KERNEL",
-                  spec->bits, 1u << spec->bits, ga__sort_passes(spec), GA_SORT_THREADS,
-                  GA_SORT_THREADS / 32, sweep_items(spec), ga__sort_tile(spec),
-                  ga__sort_pick_items(spec->typecode), GA_SORT_PICK_THREADS / 32,
-                  GA_SORT_RANKED, GA_SORT_HELD, value ? raw_name(value) : "ga_uint",
-                  value > 0, value == 4 || value == 8, spec->is_large, spec->is_cpu,
-                  spec->kind == GA_SORT_SCATTER, value == 8);
+  const unsigned int threads =
+      spec->kind == GA_SORT_SWEEP ? ga__sort_sweep_threads(spec) : GA_SORT_THREADS;
+  ga__strbuf_addf(
+      sb,
+      "#define SO_KERNEL %s\n#define SO_BITS %d\n#define SO_RADIX %u\n"
+      "#define SO_PASSES %u\n#define SO_THREADS %u\n#define SO_WARPS %u\n"
+      "#define SO_ITEMS %u\n#define SO_TILE %u\n#define SO_LOOK 4\n"
+      "#define SO_OWN %u\n#define SO_PICK_WARPS %d\n#define SO_RANKED %d\n"
+      "#define SO_HELD %d\n#define SO_VALUE %s\n#define SO_HAS_VALUES %d\n"
+      "#define SO_IS_INDEX %d\n#define SO_IS_LARGE %d\n"
+      "#define SO_IS_CPU %d\n#define SO_SCATTERS %d\n"
+      "#define SO_HAS_HALVES %d\n#define SO_KEYS_SIZE %u\n",
+      spec->kind == GA_SORT_SWEEP ? (spec->is_wide ? "KERNEL_SIZED(SO_THREADS, 2)"
+                                                   : "KERNEL_SIZED(SO_THREADS, 4)")
+      : spec->kind == GA_SORT_PICK && !spec->is_cpu ? "KERNEL_OF(SO_PICK_WARPS * 32, 1)"
+                                                    : "KERNEL",
+      spec->bits, 1u << spec->bits, ga__sort_passes(spec), threads, threads / 32,
+      sweep_items(spec), ga__sort_tile(spec), ga__sort_pick_items(spec->typecode),
+      GA_SORT_PICK_THREADS / 32, GA_SORT_RANKED, GA_SORT_HELD,
+      value ? raw_name(value) : "ga_uint", value > 0, value == 4 || value == 8,
+      spec->is_large, spec->is_cpu, spec->kind == GA_SORT_SCATTER, value == 8,
+      keys_size(spec));
 }
 
 int ga__sort_source(ga_source *out, const gpucontext *ctx, const void *spec_) {

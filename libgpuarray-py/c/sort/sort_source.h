@@ -21,14 +21,17 @@ typedef struct ga_sort_spec {
   int value_size; /* bytes of payload per key; 0: none */
   int bits;       /* per digit */
   int is_large;   /* SWEEP, HISTOGRAM: 64-bit counts */
+  int is_wide;    /* SWEEP: larger tiles */
   int is_cpu;
 } ga_sort_spec;
 
-#define GA_SORT_THREADS 256 /* maximum block size; fixed for HISTOGRAM, SWEEP */
+#define GA_SORT_THREADS 256 /* maximum block size; fixed for HISTOGRAM */
 /* Number of digits of a key, lowest first. */
 unsigned int ga__sort_passes(const ga_sort_spec *spec);
-/* SWEEP: keys per tile. */
+/* SWEEP: block size, keys per tile, bytes of dynamic local memory. */
+unsigned int ga__sort_sweep_threads(const ga_sort_spec *spec);
 unsigned int ga__sort_tile(const ga_sort_spec *spec);
+unsigned int ga__sort_sweep_memory(const ga_sort_spec *spec);
 /* BLOCK: maximum row length, a power of 2. */
 unsigned int ga__sort_room(int typecode);
 
@@ -50,6 +53,8 @@ unsigned int ga__sort_pick_items(int typecode);
 #define GA_SORT_HALVES                                                                 \
   64 /* SWEEP: store the upper halves of values of 8 bytes to `indices`, the lower     \
         ones as values */
+#define GA_SORT_JOIN                                                                   \
+  128 /* SWEEP: values of 8 bytes are read in halves, the upper ones from `indices` */
 
 /* Arguments: every buffer is followed by its byte offset. Rows are contiguous, counts
  * 64-bit.
@@ -64,8 +69,9 @@ unsigned int ga__sort_pick_items(int typecode);
  * `chunk` is the minimum length, and the first chunks have one element more.
  *
  * PICK runs a chunk per work group, of a multiple of 32 by 1 items. Other groups are
- * GA_SORT_THREADS by 1 items, for BLOCK lanes by slots, a row per slot; on a CPU one
- * item, and groups share the work. The caller clears out->body. */
+ * GA_SORT_THREADS by 1 items (SWEEP has its own number), for BLOCK lanes by slots, a
+ * row per slot; on a CPU one item, and groups share the work. The caller clears
+ * out->body. */
 int ga__sort_source(ga_source *out, const gpucontext *ctx, const void *spec);
 
 #endif

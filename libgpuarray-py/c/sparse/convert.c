@@ -135,15 +135,10 @@ static int like(GpuSparse *out, const GpuSparse *a, int format) {
   return GpuArray_empty(&out->indices, ctx, a->indices.typecode, 1, &n, GA_C_ORDER);
 }
 
-/* Whether values and indices are the halves of a pair. */
-static bool has_halves(const GpuSparse *a) {
-  return gpuarray_get_elsize(a->values.typecode) == 4 && a->indices.typecode == GA_INT;
-}
-
 /* Values and rows of `lines` (CSR or COO), sorted by its columns, in one sort of pairs
  * of them: 8 bytes, or 16. */
-static int sort_pairs(const GpuSparse *out, const GpuArray *sorted,
-                      const GpuSparse *lines, unsigned int bits) {
+static int sort_packed(const GpuSparse *out, const GpuArray *sorted,
+                       const GpuSparse *lines, unsigned int bits) {
   const bool is_short =
       gpuarray_get_elsize(lines->values.typecode) <= 4 && lines->rows <= UINT32_MAX;
   const size_t size = is_short ? 8 : 16, words = ga__sparse_count(lines) * (size / 8);
@@ -151,21 +146,35 @@ static int sort_pairs(const GpuSparse *out, const GpuArray *sorted,
   GpuArray pairs = {0}, moved = {0};
   int status = GpuArray_empty(&pairs, ctx, GA_ULONG, 1, &words, GA_C_ORDER);
   GA_THEN(status, queue_expand(&pairs, lines, &lines->values, GA_SPARSE_PACK, size, 0));
-  if (status == GA_NO_ERROR) {
-    ga_sort_task task =
-        task_of(sorted, &out->values, &lines->indices, &pairs, size, bits);
-    task.out_upper = place_of(&out->indices);
-    if (has_halves(out) && ga__sweeps_serve(&task)) {
-      status = sort_task(&task);
-      GpuArray_clear(&pairs);
-      return status;
-    }
-  }
   GA_THEN(status, GpuArray_empty(&moved, ctx, GA_ULONG, 1, &words, GA_C_ORDER));
   GA_THEN(status, sort_by(sorted, &moved, &lines->indices, &pairs, size, bits));
   GA_THEN(status, queue_split(out, &out->values, &moved, 0, size, 0));
   GpuArray_clear(&pairs);
   GpuArray_clear(&moved);
+  return status;
+}
+
+/* The row of each value of CSR or COO: a new vector, or a view. */
+static int rows_of(GpuArray *out, const GpuSparse *lines) {
+  return lines->format == GA_SPARSE_COO ? GpuArray_view(out, &lines->indptr)
+                                        : ga__sparse_expand(out, lines);
+}
+
+/* The same; where values and rows are the halves of a pair, and the first digit of
+ * several can read them apart, no pairs are made before and behind. */
+static int sort_pairs(const GpuSparse *out, const GpuArray *sorted,
+                      const GpuSparse *lines, unsigned int bits) {
+  ga_sort_task task =
+      task_of(sorted, &out->values, &lines->indices, &lines->values, 8, bits);
+  GpuArray rows = {0};
+  if (gpuarray_get_elsize(lines->values.typecode) != 4 ||
+      lines->indices.typecode != GA_INT || bits <= 8 || !ga__sweeps_serve(&task))
+    return sort_packed(out, sorted, lines, bits);
+  GA_TRY(rows_of(&rows, lines));
+  task.upper = place_of(&rows);
+  task.out_upper = place_of(&out->indices);
+  const int status = sort_task(&task);
+  GpuArray_clear(&rows);
   return status;
 }
 
@@ -175,8 +184,7 @@ static int sort_apart(const GpuSparse *out, const GpuArray *sorted,
   const size_t size = gpuarray_get_elsize(lines->values.typecode);
   const size_t width = gpuarray_get_elsize(lines->indices.typecode);
   GpuArray rows = {0};
-  GA_TRY(lines->format == GA_SPARSE_COO ? GpuArray_view(&rows, &lines->indptr)
-                                        : ga__sparse_expand(&rows, lines));
+  GA_TRY(rows_of(&rows, lines));
   int status =
       sort_by(sorted, &out->values, &lines->indices, &lines->values, size, bits);
   GA_THEN(status, sort_by(sorted, &out->indices, &lines->indices, &rows, width, bits));

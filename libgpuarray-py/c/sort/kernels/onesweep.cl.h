@@ -5,22 +5,30 @@
  * published before its keys are ranked, which hides the latency of the look-back.
  * place[digit]: destination of the tile's first key with this digit, minus its index in
  * the sorted tile. `pass` is read back from local memory before the ranking, so that
- * the compiler recomputes digits instead of keeping them in registers (spilling). */
+ * the compiler recomputes digits instead of keeping them in registers (spilling);
+ * values are read when keys need none any more. Local memory has the keys, and values,
+ * or the warps' counters before. */
 #include "keys.cl.h"
+
+#define SO_POOL GA_DECL_SHARED_PARAM(ga_uint4, pool)
 
 SO_KERNEL void SO_NAME(SO_ARRAYS, GLOBAL_MEM const SO_COUNT *bins, ga_size bins_off,
                        GLOBAL_MEM SO_COUNT *state, ga_size state_off, ga_ulong rows,
-                       ga_ulong n, ga_ulong tiles, ga_int pass, ga_int mode) {
+                       ga_ulong n, ga_ulong tiles, ga_int pass, ga_int mode SO_POOL) {
   KERNEL_BEGIN;
-  LOCAL_MEM ga_uint counts[SO_WARPS * 256];
-  LOCAL_MEM SO_KEY keys[SO_TILE];
+  GA_DECL_SHARED_BODY(ga_uint4, pool)
+  LOCAL_MEM_ARG SO_KEY *keys = (LOCAL_MEM_ARG SO_KEY *)pool;
+  LOCAL_MEM_ARG ga_ushort *counts =
+      (LOCAL_MEM_ARG ga_ushort *)((LOCAL_MEM_ARG char *)pool + SO_KEYS_SIZE);
 #if SO_HAS_VALUES
-  LOCAL_MEM SO_VALUE values[SO_TILE];
+  LOCAL_MEM_ARG SO_VALUE *values = (LOCAL_MEM_ARG SO_VALUE *)counts;
 #endif
+  LOCAL_MEM ga_uint totals[256];
   LOCAL_MEM SO_COUNT place[256];
-  LOCAL_MEM ga_uint sums[SO_WARPS];
+  LOCAL_MEM ga_uint sums[8];
   LOCAL_MEM ga_uint given[2];
   const int id = (int)LID_0, lane = id & 31, warp = id >> 5;
+  const int is_digit = id < 256;
   const ga_uint below = (1u << lane) - 1;
   SO_BEGIN;
   bins = (GLOBAL_MEM const SO_COUNT *)((GLOBAL_MEM const char *)bins + bins_off);
@@ -29,6 +37,8 @@ SO_KERNEL void SO_NAME(SO_ARRAYS, GLOBAL_MEM const SO_COUNT *bins, ga_size bins_
     given[0] = atom_add_Ig((GLOBAL_MEM ga_uint *)state, 1);
     given[1] = (ga_uint)pass;
   }
+  if (is_digit)
+    totals[id] = 0;
   for (int i = id; i < SO_WARPS * 256; i += SO_THREADS)
     counts[i] = 0;
   local_barrier();
@@ -51,62 +61,34 @@ SO_KERNEL void SO_NAME(SO_ARRAYS, GLOBAL_MEM const SO_COUNT *bins, ga_size bins_
       if (own + v * 32 < count)
         key[v] = in[v * 32];
   }
-#if SO_HAS_VALUES
-  SO_VALUE value[SO_ITEMS];
-  vin += row * n + start + own;
-  for (int v = 0; v < SO_ITEMS; v++)
-    if (own + v * 32 < count)
-      value[v] = mode & 2 ? SO_INDEX(start + own + v * 32) : vin[v * 32];
-#endif
 
 /* Item `id` handles digit `id`: its count in the tile, and the exclusive prefix. The
  * look-back reads SO_LOOK earlier tiles at a time. */
 #define SO_OWN_DIGIT(v, pass)                                                          \
   (own + (v) * 32 < count ? SO_DIGIT(key[v], pass, mode) : 255u)
-  LOCAL_MEM_ARG ga_uint *mine = counts + warp * 256;
   for (int v = 0; v < SO_ITEMS; v++)
-    atom_add_Il(&mine[SO_OWN_DIGIT(v, pass)], 1u);
+    atom_add_Il(&totals[SO_OWN_DIGIT(v, pass)], 1u);
   local_barrier();
-  ga_uint total = 0;
-  for (int w = 0; w < SO_WARPS; w++)
-    total += counts[w * 256 + id];
+  const ga_uint total = is_digit ? totals[id] : 0;
   const SO_COUNT real = total - (id == 255 ? SO_TILE - count : 0);
   volatile GLOBAL_MEM SO_COUNT *word = (volatile GLOBAL_MEM SO_COUNT *)(state + id);
-  *word = real | (tile == 0 ? SO_PREFIX : SO_TOTAL);
   ga_uint begins = total;
-  for (int s = 1; s < 32; s <<= 1) {
-    const ga_uint other = ga_shuffle_up(begins, s);
-    if (lane >= s)
-      begins += other;
+  if (is_digit) {
+    *word = real | (tile == 0 ? SO_PREFIX : SO_TOTAL);
+    for (int s = 1; s < 32; s <<= 1) {
+      const ga_uint other = ga_shuffle_up(begins, s);
+      if (lane >= s)
+        begins += other;
+    }
+    if (lane == 31)
+      sums[warp] = begins;
+    begins -= total;
   }
-  if (lane == 31)
-    sums[warp] = begins;
-  begins -= total;
-  local_barrier();
-  for (int w = 0; w < SO_WARPS; w++)
-    if (w < warp)
-      begins += sums[w];
-  ga_uint next = begins;
-  for (int w = 0; w < SO_WARPS; w++) {
-    const ga_uint of_warp = counts[w * 256 + id];
-    counts[w * 256 + id] = next;
-    next += of_warp;
-  }
-#define SO_SEE                                                                         \
-  for (ga_uint l = 0; l < SO_LOOK; l++) {                                              \
-    seen[l] = SO_PREFIX;                                                               \
-    if (left > l)                                                                      \
-      seen[l] = other[-256 * (int)l];                                                  \
-  }
-  const volatile GLOBAL_MEM SO_COUNT *other = word - 256;
-  SO_COUNT seen[SO_LOOK];
-  ga_uint left = tile;
-  SO_SEE
-  local_barrier();
 
-  /* Rank of a key among the tile's: match the warp's equal digits by ballots. Then the
-   * look-back sum; integers, so the order does not matter. */
+  /* Rank of a key among the warp's: match equal digits by ballots. */
   const int again = (int)given[1];
+  LOCAL_MEM_ARG ga_ushort *mine = counts + warp * 256;
+  ga_uint rank[SO_ITEMS];
   for (int v = 0; v < SO_ITEMS; v++) {
     const ga_uint digit = SO_OWN_DIGIT(v, again);
     ga_uint peers = 0xffffffffu;
@@ -117,33 +99,78 @@ SO_KERNEL void SO_NAME(SO_ARRAYS, GLOBAL_MEM const SO_COUNT *bins, ga_size bins_
     const ga_uint first = mine[digit];
     ga_warp_barrier();
     if ((peers & below) == 0)
-      mine[digit] = first + ga_popcount(peers);
+      mine[digit] = (ga_ushort)(first + ga_popcount(peers));
     ga_warp_barrier();
-    const ga_uint rank = first + ga_popcount(peers & below);
-    keys[rank] = key[v];
-#if SO_HAS_VALUES
-    values[rank] = value[v];
-#endif
+    rank[v] = first + ga_popcount(peers & below);
   }
-  SO_COUNT before = 0;
-  if (tile > 0) {
-    for (int done = 0; !done;) {
-      for (int l = 0; l < SO_LOOK; l++)
-        if (!done) {
-          while ((seen[l] & (SO_PREFIX | SO_TOTAL)) == 0)
-            seen[l] = other[-256 * l];
-          before += seen[l] & ~(SO_PREFIX | SO_TOTAL);
-          done = (seen[l] & SO_PREFIX) != 0;
-        }
-      if (!done) {
-        other -= 256 * SO_LOOK;
-        left -= SO_LOOK;
-        SO_SEE
-      }
+  local_barrier();
+  if (is_digit) { /* and among the tile's */
+    for (int w = 0; w < 8; w++)
+      if (w < warp)
+        begins += sums[w];
+    ga_uint next = begins;
+    for (int w = 0; w < SO_WARPS; w++) {
+      const ga_uint of_warp = counts[w * 256 + id];
+      counts[w * 256 + id] = (ga_ushort)next;
+      next += of_warp;
     }
-    *word = (before + real) | SO_PREFIX;
   }
-  place[id] = bins[id] + before - begins;
+  local_barrier();
+  const int once_more = (int)given[1];
+  for (int v = 0; v < SO_ITEMS; v++) {
+    rank[v] += mine[SO_OWN_DIGIT(v, once_more)];
+    keys[rank[v]] = key[v];
+  }
+#if SO_HAS_VALUES
+  SO_VALUE value[SO_ITEMS];
+  const ga_size first = row * n + start + own;
+  for (int v = 0; v < SO_ITEMS; v++)
+    if (own + v * 32 < count) {
+#if SO_HAS_HALVES
+      if (mode & 128)
+        value[v] = (ga_ulong)((GLOBAL_MEM const ga_uint *)indices)[first + v * 32]
+                       << 32 |
+                   ((GLOBAL_MEM const ga_uint *)vin)[first + v * 32];
+      else
+#endif
+        value[v] = mode & 2 ? SO_INDEX(start + own + v * 32) : vin[first + v * 32];
+    }
+  local_barrier(); /* behind the last look at the counters */
+  for (int v = 0; v < SO_ITEMS; v++)
+    values[rank[v]] = value[v];
+#endif
+
+  /* The look-back's sum; integers, so the order does not matter. */
+#define SO_SEE                                                                         \
+  for (ga_uint l = 0; l < SO_LOOK; l++) {                                              \
+    seen[l] = SO_PREFIX;                                                               \
+    if (left > l)                                                                      \
+      seen[l] = other[-256 * (int)l];                                                  \
+  }
+  if (is_digit) {
+    const volatile GLOBAL_MEM SO_COUNT *other = word - 256;
+    SO_COUNT seen[SO_LOOK], before = 0;
+    ga_uint left = tile;
+    if (tile > 0) {
+      SO_SEE
+      for (int done = 0; !done;) {
+        for (int l = 0; l < SO_LOOK; l++)
+          if (!done) {
+            while ((seen[l] & (SO_PREFIX | SO_TOTAL)) == 0)
+              seen[l] = other[-256 * l];
+            before += seen[l] & ~(SO_PREFIX | SO_TOTAL);
+            done = (seen[l] & SO_PREFIX) != 0;
+          }
+        if (!done) {
+          other -= 256 * SO_LOOK;
+          left -= SO_LOOK;
+          SO_SEE
+        }
+      }
+      *word = (before + real) | SO_PREFIX;
+    }
+    place[id] = bins[id] + before - begins;
+  }
   local_barrier();
 
   for (int v = 0; v < SO_ITEMS; v++) {

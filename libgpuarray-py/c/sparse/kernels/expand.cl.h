@@ -44,11 +44,15 @@ KERNEL void SP_NAME(GLOBAL_MEM SP_MADE *out, ga_size out_off,
     SP_MAKE(k, given[k], row);
   }
 #else
-  for (ga_ulong tile = GID_0; tile * SP_TILE < n; tile += GDIM_0) {
+  const ga_ulong tiles = (n - 1) / SP_TILE + 1; /* each group has adjacent ones */
+  SP_COUNT from = 0;
+  for (ga_ulong tile = GID_0 * tiles / GDIM_0; tile < (GID_0 + 1) * tiles / GDIM_0;
+       tile++) {
     const SP_COUNT first = (SP_COUNT)tile * SP_TILE, left = (SP_COUNT)n - first;
     const SP_COUNT end = first + (left < SP_TILE ? left : SP_TILE);
-    SP_COUNT from;
-    SP_TILE_ROWS(from, lines, rows, first, end)
+    if (tile == GID_0 * tiles / GDIM_0)
+      SP_GROUP_FIND(from, lines, rows, first)
+    SP_FILL_ROWS(from, lines, rows, first, end)
     for (SP_COUNT k = first + (SP_COUNT)LID_0; k < end; k += SP_AHEAD * SP_THREADS) {
 #if SP_MAKES
       SP_GIVEN own[SP_AHEAD]; /* loads before stores, behind which they would wait */
@@ -61,6 +65,7 @@ KERNEL void SP_NAME(GLOBAL_MEM SP_MADE *out, ga_size out_off,
           SP_MAKE(at, own[u], SP_TILE_ROW(from, rows, at - first));
       }
     }
+    from = SP_TILE_ROW(from, rows, end - 1 - first);
     local_barrier();
   }
 #endif

@@ -2,10 +2,8 @@
  * merged order: SP_FORM 0 counts the places of a part that both have, and tells in the
  * last but one of the counts whether a matrix is not as it should be; by the scanned
  * counts 1 makes the sum, alpha a + beta b, 2 the product. Each item merges a few
- * adjacent values in local memory; what a place is made of is put there in order. */
-#define SP_TILE_ROOM (SP_MERGED + 1)
-#include "tile_rows.cl.h"
-
+ * adjacent values, whose columns are in local memory; what a place is made of is put
+ * there in order. */
 #define SP_READ(type, p)                                                               \
   p = (GLOBAL_MEM const type *)((GLOBAL_MEM const char *)p + p##_off)
 #define SP_WRITTEN(type, p) p = (GLOBAL_MEM type *)((GLOBAL_MEM char *)p + p##_off)
@@ -15,21 +13,84 @@
 #define SP_SHORT 8 /* rows that one item fills */
 #define SP_AHEAD 4
 
-/* Whether a value of the part comes before another, or is at its place. */
-#define SP_BEFORE(p, q)                                                                \
-  (tile_rows[p] < tile_rows[q] ||                                                      \
-   (tile_rows[p] == tile_rows[q] && columns_of[p] < columns_of[q]))
-#define SP_MEETS(p, q) (tile_rows[p] == tile_rows[q] && columns_of[p] == columns_of[q])
-
-/* The values of an item in merged order: `x` of a, `y` of b are before it. */
-#define SP_EACH_MERGED(x, y, body)                                                     \
-  for (ga_uint x = first_x, y = first_y; x + y < stop;) {                              \
-    const ga_int has_a = x < na && (y >= nb || !SP_BEFORE(na + y, x));                 \
-    const ga_int has_b = has_a ? y < nb && SP_MEETS(x, na + y) : 1;                    \
-    body;                                                                              \
-    x += (ga_uint)has_a;                                                               \
-    y += (ga_uint)has_b;                                                               \
+/* Values of both before a row. */
+#define SP_BEFORE_ROW(row) ((SP_COUNT)a_indptr[row] + (SP_COUNT)b_indptr[row])
+/* Raises `found` to the row of value k of the merged order, at most to `last`. */
+#define SP_FIND_ROW(found, last, k)                                                    \
+  for (SP_COUNT high = last; found < high;) {                                          \
+    const SP_COUNT middle = found + (high - found) / 2;                                \
+    if (SP_BEFORE_ROW(middle + 1) <= (k))                                              \
+      found = middle + 1;                                                              \
+    else                                                                               \
+      high = middle;                                                                   \
   }
+/* Place of a row pointer among the `n` values of a part from `first` on. */
+#define SP_WITHIN(pointer, first, n)                                                   \
+  ((SP_COUNT)(pointer) <= (first)        ? 0                                           \
+   : (SP_COUNT)(pointer) - (first) < (n) ? (ga_uint)((SP_COUNT)(pointer) - (first))    \
+                                         : (n))
+#define SP_OPEN_ROW(row)                                                               \
+  x_stop = SP_WITHIN(a_indptr[(row) + 1], a_first, na);                                \
+  y_stop = SP_WITHIN(b_indptr[(row) + 1], b_first, nb)
+
+/* The values of an item in merged order: x of a and y of b are before it in the part;
+ * a row without values is followed by a search, for there may be thousands. */
+#define SP_EACH_MERGED(body)                                                           \
+  {                                                                                    \
+    SP_COUNT row = first_row;                                                          \
+    ga_uint x = first_x, y = first_y, x_stop, y_stop;                                  \
+    SP_OPEN_ROW(row);                                                                  \
+    while (x + y < stop) {                                                             \
+      if (x >= x_stop && y >= y_stop) {                                                \
+        row += row < last;                                                             \
+        SP_OPEN_ROW(row);                                                              \
+        if (x >= x_stop && y >= y_stop) {                                              \
+          SP_FIND_ROW(row, last, a_first + b_first + x + y)                            \
+          SP_OPEN_ROW(row);                                                            \
+          if (x >= x_stop && y >= y_stop) /* wrong pointers */                         \
+            break;                                                                     \
+        }                                                                              \
+      }                                                                                \
+      const SP_INDEX column = columns_of[x < na ? x : 0];                              \
+      const SP_INDEX other = columns_of[y < nb ? na + y : 0];                          \
+      const ga_int has_a = x < x_stop && (y >= y_stop || column <= other);             \
+      const ga_int has_b = y < y_stop && (x >= x_stop || other <= column);             \
+      body;                                                                            \
+      x += (ga_uint)has_a;                                                             \
+      y += (ga_uint)has_b;                                                             \
+    }                                                                                  \
+  }
+
+/* Sums of `sums` up to each item. */
+#ifdef GA_HAS_SHUFFLES
+#define SP_SCAN(own)                                                                   \
+  {                                                                                    \
+    ga_uint sum = own;                                                                 \
+    for (ga_uint apart = 1; apart < 32; apart *= 2) {                                  \
+      const ga_uint before = ga_shuffle_up(sum, (int)apart);                           \
+      sum += lid % 32 >= apart ? before : 0;                                           \
+    }                                                                                  \
+    if (lid % 32 == 31)                                                                \
+      ends[lid / 32] = sum;                                                            \
+    local_barrier();                                                                   \
+    for (ga_uint warp = 0; warp < SP_THREADS / 32; warp++)                             \
+      sum += warp < lid / 32 ? ends[warp] : 0;                                         \
+    sums[lid] = sum;                                                                   \
+    local_barrier();                                                                   \
+  }
+#else
+#define SP_SCAN(own)                                                                   \
+  {                                                                                    \
+    sums[lid] = own;                                                                   \
+    for (ga_uint apart = 1; apart < SP_THREADS; apart *= 2) {                          \
+      local_barrier();                                                                 \
+      const ga_uint before = lid >= apart ? sums[lid - apart] : 0;                     \
+      local_barrier();                                                                 \
+      sums[lid] += before;                                                             \
+    }                                                                                  \
+    local_barrier();                                                                   \
+  }
+#endif
 
 KERNEL void SP_NAME(
     GLOBAL_MEM SP_VALUE *out, ga_size out_off, GLOBAL_MEM SP_INDEX *out_indices,
@@ -44,7 +105,9 @@ KERNEL void SP_NAME(
   KERNEL_BEGIN;
   LOCAL_MEM SP_INDEX columns_of[SP_MERGED + 1];
   LOCAL_MEM ga_uint sums[SP_THREADS];
-  SP_TILE_MEMORY;
+#ifdef GA_HAS_SHUFFLES
+  LOCAL_MEM ga_uint ends[SP_THREADS / 32];
+#endif
   SP_WRITTEN(SP_INDEX, words);
   SP_READ(SP_INDEX, a_indices);
   SP_READ(SP_INDEX, a_indptr);
@@ -63,12 +126,26 @@ KERNEL void SP_NAME(
   SP_READ(SP_VALUE, b);
 #else
   ga_int has_flaw = 0;
+/* Sees whether a value is not as it should be. */
+#define SP_LOOK(name, at, of, is_here, own)                                            \
+  if (is_here) {                                                                       \
+    const SP_COUNT begin_of_row = (SP_COUNT)name##_indptr[row];                        \
+    SP_INDEX before = -1;                                                              \
+    if (name##_first + at > begin_of_row)                                              \
+      before = at > 0 ? columns_of[of + at - 1] : name##_indices[name##_first - 1];    \
+    has_flaw |= before >= own || (SP_COUNT)own >= (SP_COUNT)columns;                   \
+  }
 #endif
   for (ga_ulong part = GID_0; part < parts; part += GDIM_0) {
     SP_COUNT a_first = (SP_COUNT)words[3 * part], a_end = (SP_COUNT)words[3 * part + 3];
     SP_COUNT b_first = (SP_COUNT)words[3 * part + 1],
              b_end = (SP_COUNT)words[3 * part + 4];
-    const SP_COUNT begun = (SP_COUNT)words[3 * part + 2], from = begun - (begun > 0);
+    const SP_COUNT begun = (SP_COUNT)words[3 * part + 2];
+    const SP_COUNT last_begun = (SP_COUNT)words[3 * part + 5];
+    const SP_COUNT most = (SP_COUNT)rows - (rows > 0); /* and of wrong counts */
+    SP_COUNT from = begun - (begun > 0), last = last_begun - (last_begun > 0);
+    from = from < most ? from : most;
+    last = last < most ? last : most;
     a_end = a_end < (SP_COUNT)an ? a_end : (SP_COUNT)an;
     b_end = b_end < (SP_COUNT)bn ? b_end : (SP_COUNT)bn;
     a_first = a_first < a_end ? a_first : a_end;
@@ -82,51 +159,48 @@ KERNEL void SP_NAME(
       columns_of[k] = a_indices[a_first + k];
     for (ga_uint k = lid; k < nb; k += SP_THREADS)
       columns_of[na + k] = b_indices[b_first + k];
-    SP_FILL_ROWS(tile_rows, from, a_indptr, rows, a_first, a_first + na)
-    SP_FILL_ROWS(tile_rows + na, from, b_indptr, rows, b_first, b_first + nb)
+    local_barrier();
     const ga_uint given = lid * SP_EACH_OF_ITEM, begin = given < n ? given : n;
     const ga_uint next = given + SP_EACH_OF_ITEM;
     const ga_uint stop = lid + 1 < SP_THREADS && next < n ? next : n;
-    ga_uint first_x = begin > nb ? begin - nb : 0;
-    for (ga_uint high = begin < na ? begin : na; first_x < high;) {
-      const ga_uint middle = (first_x + high) / 2;
-      if (SP_BEFORE(na + begin - 1 - middle, middle))
-        high = middle;
-      else
-        first_x = middle + 1;
-    }
-    ga_uint first_y = begin - first_x;
-    if (first_x > 0 && first_y < nb && SP_MEETS(first_x - 1, na + first_y))
-      first_y++;
-    ga_uint n_own = 0;
+    const SP_COUNT place = a_first + b_first + begin; /* in the merged order */
+    SP_COUNT first_row = from;
+    ga_uint first_x = 0, first_y = 0, n_own = 0;
+    if (begin < n) {
+      SP_FIND_ROW(first_row, last, place)
+      const ga_uint x_begin = SP_WITHIN(a_indptr[first_row], a_first, na);
+      const ga_uint y_begin = SP_WITHIN(b_indptr[first_row], b_first, nb);
+      ga_uint x_stop, y_stop;
+      SP_OPEN_ROW(first_row);
+      const ga_uint own = begin > x_begin + y_begin ? begin - x_begin - y_begin : 0;
+      const ga_uint y_own = y_stop > y_begin ? y_stop - y_begin : 0;
+      const ga_uint x_own = x_stop > x_begin ? x_stop - x_begin : 0;
+      ga_uint low = own > y_own ? own - y_own : 0;
+      for (ga_uint high = own < x_own ? own : x_own; low < high;) {
+        const ga_uint middle = (low + high) / 2;
+        if (columns_of[x_begin + middle] <= columns_of[na + y_begin + own - 1 - middle])
+          low = middle + 1;
+        else
+          high = middle;
+      }
+      first_x = x_begin + low;
+      first_y = y_begin + (own < low ? 0 : own - low);
+      if (low > 0 && first_y < y_stop &&
+          columns_of[first_x - 1] == columns_of[na + first_y])
+        first_y++;
 #if SP_FORM == 1
-    SP_EACH_MERGED(x, y, n_own++)
+      SP_EACH_MERGED(n_own++)
+#elif SP_FORM == 2
+      SP_EACH_MERGED(n_own += (ga_uint)(has_a && has_b))
 #else
-    SP_EACH_MERGED(x, y, n_own += (ga_uint)(has_a && has_b))
+      SP_EACH_MERGED(n_own += (ga_uint)(has_a && has_b);
+                     SP_LOOK(a, x, 0, has_a, column) SP_LOOK(b, y, na, has_b, other))
 #endif
-    sums[lid] = n_own;
-    for (ga_uint apart = 1; apart < SP_THREADS; apart *= 2) {
-      local_barrier();
-      const ga_uint before = lid >= apart ? sums[lid - apart] : 0;
-      local_barrier();
-      sums[lid] += before;
     }
-    local_barrier();
+    SP_SCAN(n_own)
 #if !SP_FORM
     if (lid == 0)
       counts[part] = (SP_INDEX)sums[SP_THREADS - 1];
-    for (ga_uint k = lid; k < n; k += SP_THREADS) {
-      const ga_int is_a = k < na, is_first = k == 0 || k == na;
-      const SP_COUNT row = SP_TILE_ROW(from, rows, k), at = is_a ? a_first : b_first;
-      const SP_COUNT row_begin = (SP_COUNT)(is_a ? a_indptr[row] : b_indptr[row]);
-      SP_INDEX before = -1;
-      if (!is_first && tile_rows[k] == tile_rows[k - 1])
-        before = columns_of[k - 1];
-      if (is_first && at > row_begin)
-        before = is_a ? a_indices[at - 1] : b_indices[at - 1];
-      has_flaw |=
-          before >= columns_of[k] || (SP_COUNT)columns_of[k] >= (SP_COUNT)columns;
-    }
 #else
     const ga_uint n_out = sums[SP_THREADS - 1];
     const SP_COUNT shared = (SP_COUNT)counts[part];
@@ -134,16 +208,19 @@ KERNEL void SP_NAME(
     if (lid == 0)
       n_gaps[0] = 0;
     local_barrier();
-    {
+    if (begin < n) {
       ga_uint at = sums[lid] - n_own;
       SP_COUNT opened = begun;
-      if (begin > 0) {
-        const ga_uint of_a = first_x > 0 ? (ga_uint)tile_rows[first_x - 1] : 0;
-        const ga_uint of_b = first_y > 0 ? (ga_uint)tile_rows[na + first_y - 1] : 0;
-        opened = from + (of_a > of_b ? of_a : of_b) + 1;
+      if (begin > 0 && SP_BEFORE_ROW(first_row) < place)
+        opened = first_row + 1;
+      else if (begin > 0 && first_row > 0 && SP_BEFORE_ROW(first_row - 1) < place)
+        opened = first_row;
+      else if (begin > 0) {
+        opened = from;
+        SP_FIND_ROW(opened, last, place - 1)
+        opened++;
       }
       SP_EACH_MERGED(
-          x, y, const SP_COUNT row = SP_TILE_ROW(from, rows, has_a ? x : na + y);
           if (row >= opened) {
             ga_uint gap = SP_GAPS;
             if (row - opened >= SP_SHORT)

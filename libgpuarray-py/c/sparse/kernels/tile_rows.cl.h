@@ -1,15 +1,11 @@
 /* The rows of adjacent values: for a tile of SP_TILE of them a work group of SP_THREADS
  * searches the first row together, then its items write from the row pointers into
  * local memory which row each value has. */
-#ifndef SP_TILE_ROOM
-#define SP_TILE_ROOM SP_TILE
-#endif
-#define SP_TEAM (SP_THREADS < 32 ? SP_THREADS : 32) /* items that write a row */
-#define SP_TURNS (SP_IS_CPU ? 4096 : 16) /* times SP_THREADS rows are looked at */
+#define SP_TILE_PART (SP_TILE / SP_THREADS + 1) /* adjacent values of an item */
 
 #define SP_TILE_MEMORY                                                                 \
-  LOCAL_MEM SP_COUNT tile_rows[SP_TILE_ROOM];                                          \
-  LOCAL_MEM SP_COUNT tile_pointers[SP_THREADS + 1];                                    \
+  LOCAL_MEM SP_COUNT tile_rows[SP_TILE];                                               \
+  LOCAL_MEM SP_COUNT tile_highest[SP_THREADS];                                         \
   LOCAL_MEM ga_uint tile_hits[SP_THREADS + 1]
 
 /* Raises `found` to the first row from it on that ends behind value k; the last one if
@@ -53,47 +49,44 @@
   }
 #endif
 
-/* Fills `tile` with the rows of the values from `first` to `end`, less `from`, a row no
- * later than theirs. Where thousands of rows are empty, the values behind them search
- * for themselves. */
-#define SP_FILL_ROWS(tile, from, indptr, rows, first, end)                             \
+/* Fills tile_rows with the rows of the values from `first` to `end`, less `from`, a row
+ * no later than theirs: rows are noted where they begin, then each value has the
+ * highest one up to it. */
+#define SP_FILL_ROWS(from, indptr, rows, first, end)                                   \
   {                                                                                    \
-    SP_COUNT chunk = from, reached = (first);                                          \
-    for (ga_int turn = 0; turn < SP_TURNS && reached < (end); turn++) {                \
-      for (ga_uint i = (ga_uint)LID_0; i <= SP_THREADS; i += SP_THREADS) {             \
-        const ga_int is_row =                                                          \
-            chunk < (SP_COUNT)(rows) && i < (SP_COUNT)(rows) - chunk;                  \
-        tile_pointers[i] = is_row ? (SP_COUNT)indptr[chunk + i] : (end);               \
-      }                                                                                \
-      local_barrier();                                                                 \
-      for (ga_uint i = (ga_uint)LID_0 / SP_TEAM; i < SP_THREADS;                       \
-           i += SP_THREADS / SP_TEAM) {                                                \
-        SP_COUNT begin = tile_pointers[i], stop = tile_pointers[i + 1];                \
-        if (begin >= (end))                                                            \
-          break;                                                                       \
-        begin = begin > (first) ? begin - (first) : 0;                                 \
-        stop = stop < (end) ? stop : (end);                                            \
-        stop = stop > (first) ? stop - (first) : 0;                                    \
-        for (SP_COUNT at = begin + (SP_COUNT)LID_0 % SP_TEAM; at < stop;               \
-             at += SP_TEAM)                                                            \
-          (tile)[at] = chunk - from + i;                                               \
-      }                                                                                \
-      reached = tile_pointers[SP_THREADS];                                             \
-      chunk += SP_THREADS;                                                             \
-      local_barrier();                                                                 \
+    const ga_uint own = (ga_uint)LID_0 * SP_TILE_PART,                                 \
+                  length = (ga_uint)((end) - (first));                                 \
+    for (ga_uint at = (ga_uint)LID_0; at < length; at += SP_THREADS)                   \
+      tile_rows[at] = 0;                                                               \
+    local_barrier();                                                                   \
+    for (SP_COUNT row = (from) + 1 + (SP_COUNT)LID_0; row < (SP_COUNT)(rows);          \
+         row += SP_THREADS) {                                                          \
+      const SP_COUNT begin = (SP_COUNT)indptr[row], stop = (SP_COUNT)indptr[row + 1];  \
+      if (begin >= (end))                                                              \
+        break;                                                                         \
+      if (begin < stop && stop > (first))                                              \
+        tile_rows[begin > (first) ? begin - (first) : 0] = row - (from);               \
     }                                                                                  \
-    reached = reached > (first) ? reached : (first);                                   \
-    for (SP_COUNT k = reached + (SP_COUNT)LID_0; k < (end); k += SP_THREADS) {         \
-      SP_COUNT row = from;                                                             \
-      SP_FIND_ROW(row, indptr, rows, k)                                                \
-      (tile)[k - (first)] = row - from;                                                \
+    local_barrier();                                                                   \
+    SP_COUNT highest = 0;                                                              \
+    for (ga_uint at = own; at < own + SP_TILE_PART && at < length; at++)               \
+      highest = highest > tile_rows[at] ? highest : tile_rows[at];                     \
+    tile_highest[LID_0] = highest;                                                     \
+    for (ga_uint apart = 1; apart < SP_THREADS; apart *= 2) {                          \
+      local_barrier();                                                                 \
+      const SP_COUNT other = LID_0 >= apart ? tile_highest[LID_0 - apart] : 0;         \
+      local_barrier();                                                                 \
+      highest = highest > other ? highest : other;                                     \
+      tile_highest[LID_0] = highest;                                                   \
+    }                                                                                  \
+    local_barrier();                                                                   \
+    highest = LID_0 > 0 ? tile_highest[LID_0 - 1] : 0;                                 \
+    for (ga_uint at = own; at < own + SP_TILE_PART && at < length; at++) {             \
+      highest = highest > tile_rows[at] ? highest : tile_rows[at];                     \
+      tile_rows[at] = highest;                                                         \
     }                                                                                  \
     local_barrier();                                                                   \
   }
-#define SP_TILE_ROWS(from, indptr, rows, first, end)                                   \
-  SP_GROUP_FIND(from, indptr, rows, first)                                             \
-  SP_FILL_ROWS(tile_rows, from, indptr, rows, first, end)
-
 /* The row of a value of the tile, within the matrix whatever the pointers are. */
 #define SP_TILE_ROW(from, rows, at)                                                    \
   (tile_rows[at] < (SP_COUNT)(rows) - from ? from + tile_rows[at] : from)
