@@ -2,21 +2,11 @@
  * x, SP_PER each; SP_LANES such teams take the values of a row in turn, for one column
  * with SP_PACKS four adjacent ones each, and a work group as many rows as it has room
  * for. With SP_TAKES_PIECES, of one column, they are those of `list`. */
+#include "pack_words.cl.h"
 #include "row_words.cl.h"
 
 #define SP_AHEAD 4
 #define SP_ROWS (SP_THREADS / (SP_LANES * SP_WIDTH))
-
-/* Four adjacent elements in `count` loads. */
-#define SP_FOUR(type, count)                                                           \
-  union {                                                                              \
-    ga_uint4 packs[count];                                                             \
-    type own[4];                                                                       \
-  }
-#define SP_LOAD_FOUR(four, place, count)                                               \
-  for (ga_int pack = 0; pack < count; pack++)                                          \
-    four.packs[pack] =                                                                 \
-        GA_READ_PACK_STREAM(((GLOBAL_MEM const ga_uint4 *)(place))[pack]);
 
 /* The items of a row are in one warp. */
 #ifdef GA_HAS_SHUFFLES
@@ -25,8 +15,43 @@
 #define SP_JOIN local_barrier()
 #endif
 
-KERNEL void SP_NAME(SP_PARAMETERS) {
+/* Long rows are noted in local memory, and listed by the group at once, for an atomic
+ * operation on one word takes its turn; those that do not fit there, one by one. */
+#define SP_HAS_NOTES (SP_PACKS && !SP_TAKES_PIECES)
+#define SP_NOTES 128
+#define SP_MANY 8 /* pieces that one item lists */
+#define SP_PIECES_OF(row, begin, pieces)                                               \
+  SP_COUNT begin = (SP_COUNT)indptr[row], pieces = (SP_COUNT)indptr[(row) + 1];        \
+  pieces = pieces < (SP_COUNT)n ? pieces : (SP_COUNT)n;                                \
+  pieces = begin < pieces ? (pieces - begin - 1) / (SP_COUNT)piece_size + 1 : 0
+#define SP_PUT_PIECE(at, row, begin, piece)                                            \
+  if ((at) + (piece) < room) {                                                         \
+    list[2 + 2 * ((at) + (piece))] = row;                                              \
+    list[3 + 2 * ((at) + (piece))] = begin + (piece) * (SP_COUNT)piece_size;           \
+  }
+
+/* Rows, and tiles of them: of one column there are no more than indices tell. */
+#if SP_PACKS
+#define SP_NUMBER_OF SP_COUNT
+#else
+#define SP_NUMBER_OF ga_ulong
+#endif
+/* As many groups at once as without the lists. */
+#if SP_PACKS == 1 && SP_INDEX_BITS == 32
+#define SP_KERNEL KERNEL_SIZED(SP_THREADS, 8)
+#else
+#define SP_KERNEL KERNEL
+#endif
+
+SP_KERNEL void SP_NAME(SP_PARAMETERS) {
   KERNEL_BEGIN;
+#if SP_HAS_NOTES
+  LOCAL_MEM SP_COUNT notes[SP_NOTES], places[SP_NOTES];
+  LOCAL_MEM ga_uint noted[1];
+  if (LID_0 == 0)
+    noted[0] = 0;
+  local_barrier();
+#endif
 #if SP_LANES > 1
   LOCAL_MEM SP_WORK sums[SP_THREADS];
 #endif
@@ -35,28 +60,29 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
   (void)shift;
   (void)limit;
   const ga_uint lid = (ga_uint)LID_0, lane = lid / SP_WIDTH % SP_LANES;
-  const ga_ulong tiles =
+  const SP_NUMBER_OF tiles =
       SP_WIDTH * SP_PER > 1 ? (width - 1) / (SP_WIDTH * SP_PER) + 1 : 1;
 #if SP_TAKES_PIECES
-  const ga_ulong listed = ((GLOBAL_MEM const ga_uint *)list)[0];
-  const ga_ulong n_rows = listed < room ? listed : room;
+  const SP_NUMBER_OF listed = ((GLOBAL_MEM const ga_uint *)list)[0];
+  const SP_NUMBER_OF n_rows = listed < room ? listed : (SP_NUMBER_OF)room;
 #else
-  const ga_ulong n_rows = rows;
+  const SP_NUMBER_OF n_rows = (SP_NUMBER_OF)rows;
 #endif
-  const ga_ulong blocks = (n_rows + SP_ROWS - 1) / SP_ROWS * tiles;
-  for (ga_ulong block = GID_0; block < blocks; block += GDIM_0) {
+  const SP_NUMBER_OF blocks = (n_rows + SP_ROWS - 1) / SP_ROWS * tiles;
+  for (SP_NUMBER_OF block = (SP_NUMBER_OF)GID_0; block < blocks;
+       block += (SP_NUMBER_OF)GDIM_0) {
     /* Divisions of 64 bits take longer than a short row. */
-    const ga_ulong group = tiles > 1 ? block / tiles : block;
-    const ga_ulong own = group * SP_ROWS + lid / (SP_WIDTH * SP_LANES);
-    const ga_ulong first =
+    const SP_NUMBER_OF group = tiles > 1 ? block / tiles : block;
+    const SP_NUMBER_OF own = group * SP_ROWS + lid / (SP_WIDTH * SP_LANES);
+    const SP_NUMBER_OF first =
         (block - group * tiles) * (SP_WIDTH * SP_PER) + lid % SP_WIDTH;
     ga_int is_here = own < n_rows;
 #if SP_TAKES_PIECES
-    const ga_ulong row = is_here ? list[2 + 2 * own] : rows;
+    const SP_NUMBER_OF row = (SP_NUMBER_OF)(is_here ? list[2 + 2 * own] : rows);
     ga_int is_whole = 1;
     is_here = row < rows;
 #else
-    const ga_ulong row = own;
+    const SP_NUMBER_OF row = own;
 #endif
     SP_WORK sum[SP_PER];
     for (ga_int p = 0; p < SP_PER; p++)
@@ -69,8 +95,15 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
       end = begin < end && end - begin > piece_size ? begin + piece_size : end;
 #else
       if (end - begin > limit) {
-        if (lane == 0 && first == 0)
-          SP_LIST_ROW(row);
+        if (lane == 0 && first == 0) {
+#if SP_HAS_NOTES
+          const ga_uint note = atom_add_Il(&noted[0], 1u);
+          if (note < SP_NOTES)
+            notes[note] = (SP_COUNT)row;
+          else
+#endif
+            SP_LIST_ROW(row);
+        }
         is_here = 0;
         end = begin;
       }
@@ -84,8 +117,8 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
         SP_FOUR(SP_INDEX, SP_INDEX_BITS / 32) j;
         SP_FOUR(SP_VALUE, SP_PACKS) v;
         if (k + 3 < (SP_COUNT)n) {
-          SP_LOAD_FOUR(j, indices + k, SP_INDEX_BITS / 32)
-          SP_LOAD_FOUR(v, values + k, SP_PACKS)
+          SP_LOAD_FOUR(GA_READ_PACK_STREAM, j, indices + k, SP_INDEX_BITS / 32)
+          SP_LOAD_FOUR(GA_READ_PACK_STREAM, v, values + k, SP_PACKS)
         } else {
           for (ga_uint u = 0; u < 4 && k + u < (SP_COUNT)n; u++) {
             j.own[u] = indices[k + u];
@@ -154,4 +187,49 @@ KERNEL void SP_NAME(SP_PARAMETERS) {
         if (first + p * SP_WIDTH < width)
           SP_PUT(row, first + p * SP_WIDTH, sum[p]);
   }
+#if SP_HAS_NOTES
+  local_barrier();
+  const ga_uint n_noted = noted[0] < SP_NOTES ? noted[0] : SP_NOTES;
+  if (n_noted == 0)
+    return;
+  for (ga_uint note = lid; note < n_noted; note += SP_THREADS) {
+    SP_PIECES_OF(notes[note], begin, pieces);
+    (void)begin;
+    places[note] = pieces;
+  }
+  local_barrier();
+  if (lid == 0) {
+    SP_COUNT all = 0, several = 0;
+    for (ga_uint note = 0; note < n_noted; note++) {
+      const SP_COUNT pieces = places[note];
+      places[note] = all;
+      all += pieces;
+      several += pieces > 1;
+    }
+    const ga_uint at = atom_add_Ig((GLOBAL_MEM ga_uint *)list, (ga_uint)all);
+    ga_uint next = 0;
+    if (several > 0)
+      next = atom_add_Ig((GLOBAL_MEM ga_uint *)list + 1, (ga_uint)several);
+    for (ga_uint note = 0; note < n_noted; note++) {
+      const SP_COUNT end = note + 1 < n_noted ? places[note + 1] : all;
+      const ga_int is_one = end - places[note] < 2;
+      places[note] += at;
+      if (!is_one && next < room)
+        list[2 + 2 * room + next] = places[note];
+      next += !is_one;
+    }
+  }
+  local_barrier();
+  for (ga_uint note = lid; note < n_noted; note += SP_THREADS) {
+    const ga_ulong row = notes[note], at = places[note];
+    SP_PIECES_OF(row, begin, pieces);
+    for (SP_COUNT piece = 0; piece < pieces && piece < SP_MANY; piece++)
+      SP_PUT_PIECE(at, row, begin, piece)
+  }
+  for (ga_uint note = 0; note < n_noted; note++) {
+    SP_PIECES_OF(notes[note], begin, pieces);
+    for (SP_COUNT piece = SP_MANY + (SP_COUNT)lid; piece < pieces; piece += SP_THREADS)
+      SP_PUT_PIECE((ga_ulong)places[note], notes[note], begin, piece)
+  }
+#endif
 }
