@@ -17,6 +17,7 @@ from gpuarray.compiler.graph.core import Apply, Op, Variable, traced_as
 from gpuarray.compiler.graph.traverse import toposort
 from gpuarray.compiler.ops.broadcast.broadcast import broadcast_to
 from gpuarray.compiler.ops.shape.shape import dimshuffle, shape_i
+from gpuarray.compiler.ops.sparse.matrix import opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,8 @@ def over_rows(
     repeated.
     """
     known = {old: BatchedOperand(new, True) for old, new in rows.items()}
+    if all(old.owner is None for old in rows):  # matrices have no rows of matrices
+        outputs = opened(outputs)
     for node in toposort(outputs, blockers=rows):
         if not any(variable in known for variable in node.inputs):
             continue

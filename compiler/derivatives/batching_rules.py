@@ -44,6 +44,7 @@ from gpuarray.compiler.ops.shape.shape import (
 )
 from gpuarray.compiler.ops.sorting.scanning import CumOp
 from gpuarray.compiler.ops.sorting.sorting import Sort
+from gpuarray.compiler.ops.sparse.products import SparseMatmul
 from gpuarray.compiler.ops.variables.basic import MakeVector
 from gpuarray.compiler.ops.variables.transfer import Transfer
 
@@ -277,3 +278,22 @@ def folded(op: CumOp, node: Apply, operands: Sequence[BatchedOperand]) -> Any:
         flat = reshape(x, [shape_i(x, 0), -1])
         return CumOp(1, op.mode, op.reverse)(flat)
     return CumOp(op.axis + 1, op.mode, op.reverse)(x)
+
+
+@rule(SparseMatmul)
+def sparse_product(
+    op: SparseMatmul, node: Apply, operands: Sequence[BatchedOperand]
+) -> Any:
+    """One product with the rows' vectors, or columns, beside one another."""
+    *arrays, x, rows, columns = operands
+    if any(operand.by_row for operand in (*arrays, rows, columns)):
+        return None
+    rest = [operand.value for operand in (*arrays, rows, columns)]
+    if x.value.type.ndim == 2:
+        beside = dimshuffle(x.value, 1, 0)
+        return dimshuffle(op(*rest[:3], beside, *rest[3:]), 1, 0)
+    count, length, width = (shape_i(x.value, axis) for axis in range(3))
+    beside = reshape(dimshuffle(x.value, 1, 0, 2), [length, count * width], ndim=2)
+    made = op(*rest[:3], beside, *rest[3:])
+    apart = reshape(made, [shape_i(made, 0), count, width], ndim=3)
+    return dimshuffle(apart, 1, 0, 2)

@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from gpuarray.compiler import function, grad, scan, shared, sparse as S, tensor as T
+from gpuarray.compiler import (
+    function,
+    grad,
+    hessian,
+    jacobian,
+    scan,
+    shared,
+    sparse as S,
+    tensor as T,
+)
 from gpuarray.compiler.scan_module import until
 from sklearn.datasets import load_digits
 from sklearn.neighbors import kneighbors_graph
@@ -83,3 +92,19 @@ def test_autoencoder_of_rare_words():
     rows, columns = words.nonzero()
     wanted = ((made[rows, columns] - words.toarray()[rows, columns]) ** 2).sum()
     np.testing.assert_allclose(function([x], cost)(words), wanted, rtol=1e-4)
+
+
+def test_jacobians_and_hessians():
+    """Of products with a matrix of either format, by vectors."""
+    host = sp.random(6, 4, density=0.5, random_state=3, format="csr")
+    for name in ("csr", "csc"):
+        A, v = S.matrix(name, "A", "float64"), T.dvector("v")
+        cost = (S.dot(A, v) ** 3).sum()
+        first, second = jacobian(S.dot(A, v), v), hessian(cost, v)
+        inner = S.dot(S.true_dot(A.T, A), v)
+        f = function([A, v], [first, second, jacobian(inner, v)])
+        at = np.arange(4.0)
+        slopes = 6 * (host @ at)[:, None] * host.toarray()
+        expected = host.toarray(), host.T @ slopes, (host.T @ host).toarray()
+        for got, wanted in zip(f(host.asformat(name), at), expected, strict=True):
+            assert np.allclose(got, wanted)
