@@ -10,6 +10,8 @@ from gpuarray.compiler.errors import CompilerError, GraphKeyError, made_at
 from gpuarray.compiler.function.interface import In, Interface
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.graph.types import ArrayType, GpuArrayType, TensorType
+from gpuarray.compiler.ops.sparse.types import SparseType, parts_of_value
+from gpuarray.compiler.ops.sparse.values import assembled, canonical_value
 from gpuarray.compiler.shared import Container
 
 
@@ -52,6 +54,25 @@ class Containers:
                 self._entries[variable] = container, variable.type
                 if name is not None:
                     self._entries[name] = container, variable.type
+        self._matrices: dict[Any, tuple[SparseType, list[Container]]] = {}
+        for spec, container in zip(interface.inputs, defaults, strict=True):
+            if spec.part_of is not None and container is not None:
+                whole = spec.part_of
+                kind: Any = whole.variable.type
+                entry = self._matrices.setdefault(whole.variable, (kind, []))
+                entry[1].append(container)
+                if whole.called is not None:
+                    self._matrices[whole.called] = entry
+
+    def matrix(self, key: Any) -> tuple[SparseType, list[Container]] | None:
+        """Return the type of a sparse input and the containers of its arrays.
+
+        None for anything else.
+        """
+        try:
+            return self._matrices.get(key)
+        except TypeError:
+            return None
 
     def entry(self, key: Any) -> tuple[Container, ArrayType]:
         """Return a container and the type of its values. Raises KeyError for none."""
@@ -78,17 +99,29 @@ class Containers:
 
 
 class Values:
-    """The kept values as NumPy arrays, by variable or name; they can be set."""
+    """The kept values as NumPy arrays, by variable or name; they can be set.
+
+    That of a sparse input is a matrix of scipy.
+    """
 
     def __init__(self, containers: Containers) -> None:
         self._containers = containers
 
     def __getitem__(self, key: Any) -> Any:
+        if (whole := self._containers.matrix(key)) is not None:
+            kind, containers = whole
+            return assembled(kind.format, [part.host_value() for part in containers])
         return self._containers[key].host_value()
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if (whole := self._containers.matrix(key)) is not None:
+            matrix, containers = whole
+            parts = parts_of_value(canonical_value(matrix.filter(value)))
+            for part, array in zip(containers, parts, strict=True):
+                part.value = np.array(array)
+            return
         container, kind = self._containers.entry(key)
         container.value = np.array(host_type(kind).filter(value))
 
     def __contains__(self, key: Any) -> bool:
-        return key in self._containers
+        return self._containers.matrix(key) is not None or key in self._containers

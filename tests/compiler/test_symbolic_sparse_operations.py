@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from cases_sparse import CASES, matrix
-from gpuarray.compiler import config, function, grad, sparse as S, tensor as T
+from gpuarray.compiler import In, config, function, grad, sparse as S, tensor as T
 from gpuarray.compiler.gradient import verify_grad
 
 
@@ -190,3 +190,22 @@ def test_a_constant_in_disorder():
         return S.sp_sum(S.sqr(x - other)) + S.sp_sum(S.sqr(x), sparse_grad=True)
 
     verify_grad(cost, [values])
+
+
+def test_the_kept_value_of_an_input():
+    """It is a matrix, by the input's name or the variable; its arrays are kept, too."""
+    x, v = S.csc_matrix("x", "float64"), T.dvector("v")
+    host = sp.random(3, 4, density=0.5, random_state=1, format="csc")
+    f = function([v, In(x, value=host)], S.dot(x, v))
+    ones = np.ones(4)
+    assert np.allclose(f(ones), host @ ones)
+    assert abs(f.value["x"] - host).nnz == 0 and f.value["x"].format == "csc"
+    f.value[x] = 2 * host
+    assert "x" in f.value and np.allclose(f(ones), 2 * host @ ones)
+    assert abs(f.value[x] - 2 * host).nnz == 0
+    f.value["x"] = sp.csc_matrix(host.toarray()[:, :2])
+    assert np.allclose(f(ones[:2]), host[:, :2] @ ones[:2])
+    with pytest.raises(TypeError):
+        f.value["x"] = host.toarray()
+    with pytest.raises(KeyError, match="nothing is kept for 'y'"):
+        f.value["y"]
