@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 from gpuarray._kernels.codegen import convert, literal, self_contained
 from gpuarray.compiler import plan
+from gpuarray.compiler.gpukernels.drawing import lower_stored_draw
 from gpuarray.compiler.gpukernels.registry import Lowerer, array_value, lowers
 from gpuarray.compiler.gpukernels.source import Operand, statements
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
@@ -179,6 +180,8 @@ def elemwise(op: Elemwise, node: Apply, k: Lowerer) -> None:
     """Lower to one launch, or to integer arithmetic where the node is on the host."""
     if k.on_host(node):
         integer_steps(op, node, k)
+        return
+    if lower_stored_draw(op, node, k):
         return
     inputs = Inputs(node.inputs, node.outputs[0].type.ndim, k)
     code = statements(op.scalar, inputs.operands, node.outputs[0].type.dtype)

@@ -8,6 +8,8 @@
 
 #include <gpuarray/random.h>
 
+#include "c/random/random.h"
+
 #define SHAPE(...)                                                                     \
   (const size_t[]) {                                                                   \
     __VA_ARGS__                                                                        \
@@ -169,6 +171,35 @@ static void test_failures_of_draws(gpucontext *ctx) {
   GpuArray_clear(&longer);
 }
 
+/* The words of a state in three arrays of one element. */
+static void test_a_state_on_the_device(gpucontext *ctx) {
+  static const uint64_t state[3] = {11, UINT64_MAX, 0xfffffffe};
+  const double lam[1] = {30};
+  GpuArray a = empty(ctx, GA_LONG, 33), b = empty(ctx, GA_LONG, 33), all, one[3];
+  const GpuArray *words[3] = {&one[0], &one[1], &one[2]};
+  int64_t found[2][33];
+  gpurandom g;
+  gpurandom_init(&g, state[0], state[1]);
+  g.position = state[2];
+  CHECK_OK(GpuArray_empty(&all, ctx, GA_ULONG, 1, SHAPE(3), GA_C_ORDER));
+  CHECK_OK(GpuArray_write(&all, state, sizeof state));
+  for (size_t k = 0; k < 3; k++)
+    CHECK_OK(GpuArray_fromdata(&one[k], all.data, 8 * k, GA_ULONG, 0, NULL, NULL, 0));
+  CHECK_OK(ga__random_draw_by(&a, words, "poisson", lam));
+  CHECK_OK(GpuArray_random_draw(&b, &g, "poisson", 1, lam, NULL));
+  CHECK_OK(GpuArray_read(found[0], sizeof found[0], &a));
+  CHECK_OK(GpuArray_read(found[1], sizeof found[1], &b));
+  CHECK(memcmp(found[0], found[1], sizeof found[0]) == 0);
+  words[1] = &all;
+  CHECK_STATUS(GA_INVALID_ERROR, ga__random_draw_by(&a, words, "poisson", lam));
+  words[1] = &one[1];
+  CHECK_STATUS(GA_VALUE_ERROR, ga__random_draw_by(&a, words, "fish", lam));
+  CHECK_STATUS(GA_INVALID_ERROR, ga__random_draw_by(&a, words, "normal", lam));
+  for (size_t k = 0; k < 3; k++)
+    GpuArray_clear(&one[k]);
+  GpuArray_clear(&all), GpuArray_clear(&a), GpuArray_clear(&b);
+}
+
 static void test_the_table(gpucontext *ctx) {
   for (unsigned int row = 0; gpurandom_table(row) != NULL; row++) {
     const gpurandom_distribution *d = gpurandom_table(row);
@@ -216,6 +247,7 @@ int main(void) {
     return check_result("random");
   gpucontext *ctx = open_device();
   test_known_answers(ctx);
+  test_a_state_on_the_device(ctx);
   gpucontext_deref(ctx);
   return check_result("random");
 }

@@ -180,6 +180,48 @@ def test_integers_between_variables_are_minus_1_where_there_are_none(context):
     assert np.isnan(floats[0]) and (floats[1:] == wide[1:]).all()
 
 
+STORED = [
+    ("uniform", (-1.0, 3.0), ["float32", "float64", "float16", "bfloat16"]),
+    ("normal", (0.0, 1.0), ["float16"]),
+    ("poisson", (30.0,), ["int64", "uint8", "float32"]),
+    ("binomial", (100, 0.3), ["int32"]),
+    ("bernoulli", (0.3,), ["bool", "int8"]),
+]
+
+
+@pytest.mark.parametrize(("name", "given", "dtypes"), STORED)
+def test_a_draw_that_is_only_stored_has_the_generators_kernel(
+    context, name, given, dtypes
+):
+    streams = RandomStreams(3)
+    f = function([], [getattr(streams, name)(*given, (37,), d) for d in dtypes])
+    listed = str(f.plan).splitlines()
+    assert sum("routine" in line and f"'{name}'" in line for line in listed) == len(
+        dtypes
+    )
+    generators = [
+        gpuarray.random.Generator(3, context, stream=k) for k in range(len(dtypes))
+    ]
+    for _ in range(2):
+        for generator, dtype, drawn in zip(generators, dtypes, values(f), strict=True):
+            expected = np.asarray(getattr(generator, name)(*given, 37, dtype))
+            assert drawn.dtype == expected.dtype
+            assert_equal(drawn.astype("float64"), expected.astype("float64"))
+
+
+def test_a_cast_that_is_the_users_draws_what_it_casts(context):
+    """Draws of other dtypes have other bits."""
+    streams = RandomStreams(3)
+    drawn = streams.uniform(size=(40,), dtype="float64")
+    count = streams.poisson(3.0, size=(40,), dtype="float32")
+    f = function([], [drawn.astype("float32"), count.astype("int64")])
+    wide = gpuarray.random.Generator(3, context).random(40)
+    held = gpuarray.random.Generator(3, context, stream=1).poisson(3.0, 40, "float32")
+    narrow, whole = values(f)
+    assert_equal(narrow, np.asarray(wide).astype("float32"))
+    assert_equal(whole, np.asarray(held).astype("int64"))
+
+
 def test_draw_k_is_that_of_stream_k(context):
     streams = RandomStreams(7)
     f = function([], [streams.normal(size=(5,), dtype="float64") for _ in range(3)])

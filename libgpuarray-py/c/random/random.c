@@ -7,6 +7,7 @@
 #include "c/array/array.h"
 #include "c/program/kernel_table.h"
 #include "c/random/distribution.h"
+#include "c/random/random.h"
 #include "c/random/random_source.h"
 
 void gpurandom_init(gpurandom *g, uint64_t seed, uint64_t stream) {
@@ -53,6 +54,7 @@ typedef struct parameters {
   double real[GA_RANDOM_PARAMETERS];
   const GpuArray *array[GA_RANDOM_PARAMETERS]; /* NULL: a scalar */
   uint64_t whole[2];
+  const GpuArray *const *words; /* of the state, in place of the generator's, or NULL */
 } parameters;
 
 /* An array to fill, and the arrays of parameters along its axes; complex numbers are
@@ -129,6 +131,7 @@ static void plan_kernel(ga_random_spec *s, const target *t, const parameters *p)
   s->wide = !is_block && is_wide(t, p);
   const gpucontext *ctx = t->a->data->context;
   s->in_loops = ctx->info.is_cpu && ctx->info.warp == 1;
+  s->in_memory = p->words != NULL;
   s->kernel = (unsigned char)ga__random_kernel(s, !ctx->info.is_cpu);
 }
 
@@ -218,6 +221,15 @@ static int check_axes(const target *t, const char *operation) {
   return GA_NO_ERROR;
 }
 
+static void add_state(ga_args *args, const gpurandom *g, const parameters *p) {
+  const uint64_t words[] = {g->seed, g->stream, g->position};
+  for (size_t k = 0; k < 3; k++)
+    if (p->words != NULL)
+      ga__args_pointer(args, p->words[k]->data, p->words[k]->offset, true);
+    else
+      ga__args_u64(args, words[k]);
+}
+
 /* Fills the array and advances the generator. */
 static int fill(const GpuArray *a, gpurandom *g, const parameters *p,
                 const char *operation) {
@@ -236,9 +248,7 @@ static int fill(const GpuArray *a, gpurandom *g, const parameters *p,
   args.n = 0;
   ga__args_pointer(&args, a->data, a->offset, false);
   ga__args_u64(&args, t.n);
-  ga__args_u64(&args, g->seed);
-  ga__args_u64(&args, g->stream);
-  ga__args_u64(&args, g->position);
+  add_state(&args, g, p);
   add_parameters(&args, &t, p);
   const size_t rows = attempt_rows(ctx, t.n);
   add_layout(&args, &t, &s, p, rows);
@@ -400,4 +410,23 @@ int GpuArray_random_draw(GpuArray *a, gpurandom *g, const char *distribution,
                    n, d->row.n);
   GA_TRY(take_parameters(&p, a, values, arrays));
   return fill(a, g, &p, d->row.name);
+}
+
+int ga__random_draw_by(GpuArray *a, const GpuArray *const *words,
+                       const char *distribution, const double *values) {
+  static const char operation[] = "random";
+  parameters p = {.kind = GA_RANDOM_DISTRIBUTION, .words = words};
+  gpurandom none;
+  GA_TRY(ga__distribution_find(&p.row, distribution, operation));
+  const ga_distribution *d = ga__distribution(p.row);
+  gpurandom_init(&none, 0, 0);
+  GA_TRY(check_target(a, &none, "biuf", d->row.name));
+  GA_TRY(ga__distribution_has(d, a->typecode, d->row.name));
+  for (size_t k = 0; k < 3; k++)
+    if (words[k]->typecode != GA_ULONG || ga__array_count(words[k]) != 1)
+      return GA_FAIL(GA_INVALID_ERROR,
+                     "%s: a word of the state is an array of another type or length",
+                     d->row.name);
+  GA_TRY(take_parameters(&p, a, values, NULL));
+  return fill(a, &none, &p, d->row.name);
 }

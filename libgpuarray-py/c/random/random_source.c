@@ -165,6 +165,23 @@ static void add_value(ga_strbuf *t, const ga_random_spec *s) {
   add_store(t, s);
 }
 
+static void add_state(ga_strbuf *t, const ga_random_spec *s) {
+  static const char *const words[] = {"seed", "stream", "position"};
+  ga__strbuf_add(t, "#define RN_STATE ");
+  for (size_t k = 0; k < 3; k++)
+    ga__strbuf_addf(t,
+                    s->in_memory ? "%sGLOBAL_MEM const ga_ulong *%s_at, ga_size %s_off"
+                                 : "%sga_ulong %s",
+                    k > 0 ? ", " : "", words[k], words[k]);
+  ga__strbuf_add(t, "\n#define RN_LOAD_STATE");
+  for (size_t k = 0; s->in_memory && k < 3; k++)
+    ga__strbuf_addf(t,
+                    " const ga_ulong %s = *(GLOBAL_MEM const ga_ulong *)"
+                    "((GLOBAL_MEM const char *)%s_at + %s_off);",
+                    words[k], words[k], words[k]);
+  ga__strbuf_add(t, "\n");
+}
+
 /* ---- where it is stored ---- */
 
 static void add_sizes(ga_strbuf *t, const ga_random_spec *s) {
@@ -258,6 +275,7 @@ int ga__random_source(ga_source *out, const gpucontext *ctx, const void *spec) {
   const ga_random_spec *s = spec;
   ga_strbuf text = {0}, functions = {0};
   (void)ctx;
+  add_state(&text, s);
   add_value(&text, s);
   add_sizes(&text, s);
   add_layout_parameters(&text, s);

@@ -22,13 +22,14 @@ enum ga_random_kernel {
 /* Specialization; compared as bytes. */
 typedef struct ga_random_spec {
   unsigned char kind;
-  unsigned char row;      /* of the table of distributions */
-  unsigned char arrays;   /* bit k: parameter k is an array */
-  unsigned char typecode; /* never complex */
-  unsigned char nd;       /* number of axes; 0: C-contiguous, without arrays */
-  unsigned char wide;     /* 64-bit offsets; contiguous: 0 */
-  unsigned char in_loops; /* CPU whose compiler vectorizes loops only */
-  unsigned char kernel;   /* ga_random_kernel */
+  unsigned char row;       /* of the table of distributions */
+  unsigned char arrays;    /* bit k: parameter k is an array */
+  unsigned char typecode;  /* never complex */
+  unsigned char nd;        /* number of axes; 0: C-contiguous, without arrays */
+  unsigned char wide;      /* 64-bit offsets; contiguous: 0 */
+  unsigned char in_loops;  /* CPU whose compiler vectorizes loops only */
+  unsigned char kernel;    /* ga_random_kernel */
+  unsigned char in_memory; /* seed, stream and position are words on the device */
 } ga_random_spec;
 
 /* The kernel of a spec whose other members are set. */
@@ -38,7 +39,8 @@ unsigned int ga__random_words(const ga_random_spec *spec);
 /* Elements per item and step; not of attempts. */
 unsigned int ga__random_chunk(const ga_random_spec *spec);
 
-/* Arguments: array and offset; count, seed, stream and position (ga_ulong). Then the
+/* Arguments: array and offset; count, seed, stream and position (ga_ulong; in memory: a
+ * pointer and an offset each of the last three). Then the
  * parameters: of a distribution its scalars, of the real type, and its arrays with
  * offsets, in their order; of others, as ga_ulong, low and count, or the threshold.
  * Then ga_uint: by attempt, the rows of a tile; by counters and contiguous, whether

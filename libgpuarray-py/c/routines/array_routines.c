@@ -5,6 +5,7 @@
 
 #include "c/index/count.h"
 #include "c/index/mask.h"
+#include "c/random/random.h"
 #include "c/sort/search.h"
 
 /* ---- indexing and search ---- */
@@ -91,6 +92,15 @@ int ga__run_arange(ga_routine_call *c) {
 int ga__source_of_count(ga_source *out, const char *const *texts) {
   (void)texts;
   return ga__count_source(out);
+}
+
+int ga__run_random(ga_routine_call *c) {
+  const GpuArray *const words[] = {c->ins[0], c->ins[1], c->ins[2]};
+  double values[4];
+  for (size_t k = 0; k < 4; k++)
+    values[k] = as_double(c->params[k]);
+  GA_TRY(empty_like(c, 0, c->ins[3], c->types[0].typecode));
+  return or_clear(c, ga__random_draw_by(c->outs[0], words, c->texts[0], values));
 }
 
 int ga__run_cast(ga_routine_call *c) {

@@ -107,6 +107,7 @@ int ga__run_pool_at_maxima(ga_routine_call *c);
 int ga__run_pool_grad(ga_routine_call *c);
 int ga__run_product(ga_routine_call *c);
 int ga__run_put(ga_routine_call *c);
+int ga__run_random(ga_routine_call *c);
 int ga__run_require(ga_routine_call *c);
 int ga__run_row_products(ga_routine_call *c);
 int ga__run_row_totals(ga_routine_call *c);

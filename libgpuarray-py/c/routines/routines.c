@@ -73,6 +73,7 @@ static const ga_routine routines[] = {
     {"empty", "i*", 0, 0, 1, -1, ga__run_empty, NULL},
     {"zeros", "i*", 0, 0, 1, -1, ga__run_zeros, NULL},
     {"arange", "i", 0, 0, 1, -1, ga__run_arange, ga__source_of_count},
+    {"random", "aaaa", 4, 1, 1, -1, ga__run_random, NULL},
     {"cast", "a", 0, 0, 1, -1, ga__run_cast, NULL},
     {"contiguous", "a", 0, 0, 1, -1, ga__run_contiguous, NULL},
     {"diagonal", "a", 3, 0, 1, -1, ga__run_diagonal, NULL},

@@ -230,6 +230,9 @@ int GpuPlan_defer(gpuplan_function function, void *data, unsigned int n_out,
  *   affine_grid theta lengths, affine_grid_grad grad, grid_sample images grid,
  *     grid_sample_grad_images grid grad lengths, grid_sample_grad_grid images grid grad
  *   empty lengths, zeros lengths, arange length
+ *   random seed stream position a [bits of four doubles]: a draw in the shape of `a`
+ *     from the distribution that the text names, whose parameters the doubles are; the
+ *     first arrays have one uint64 each
  *   cast a
  *   contiguous a: a copy unless `a` is in C order
  *   diagonal a [offset, axis, axis]

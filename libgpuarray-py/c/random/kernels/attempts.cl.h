@@ -2,9 +2,10 @@
  * on to its next element when an attempt succeeds, and does not wait for the others of
  * its warp: 32 neighbours share `rows` rows of 32 elements. random_source.c defines the
  * macros RN_... */
-KERNEL void RN_NAME(GLOBAL_MEM RN_TYPE *x, ga_size x_off, ga_ulong n, ga_ulong seed,
-                    ga_ulong stream, ga_ulong position RN_PARAMETERS RN_OTHERS) {
+KERNEL void RN_NAME(GLOBAL_MEM RN_TYPE *x, ga_size x_off, ga_ulong n,
+                    RN_STATE RN_PARAMETERS RN_OTHERS) {
   KERNEL_BEGIN;
+  RN_LOAD_STATE
   x = (GLOBAL_MEM RN_TYPE *)((GLOBAL_MEM char *)x + x_off);
   RN_PLAN plan;
   RN_MAKE_PLAN(&plan RN_GIVEN);

@@ -4,9 +4,10 @@
 #define RN_KEEP(behind, value)                                                         \
   made.at[m * RN_PER + k + behind] = RN_STORE(RN_CAP(value))
 
-KERNEL void RN_NAME(GLOBAL_MEM RN_TYPE *x, ga_size x_off, ga_ulong n, ga_ulong seed,
-                    ga_ulong stream, ga_ulong position RN_PARAMETERS RN_OTHERS) {
+KERNEL void RN_NAME(GLOBAL_MEM RN_TYPE *x, ga_size x_off, ga_ulong n,
+                    RN_STATE RN_PARAMETERS RN_OTHERS) {
   KERNEL_BEGIN;
+  RN_LOAD_STATE
   x = (GLOBAL_MEM RN_TYPE *)((GLOBAL_MEM char *)x + x_off);
   const ga_ulong chunks = n / RN_CHUNK + (n % RN_CHUNK != 0);
   for (ga_ulong c = GID_0 * LDIM_0 + LID_0; c < chunks; c += GDIM_0 * LDIM_0) {
