@@ -54,6 +54,8 @@ _A1 = np.array([[0, 2**22, 2**7 + 1], [1, 0, 0], [0, 1, 0]], "uint64")
 _A2 = np.array([[2**15, 0, 2**15 + 1], [1, 0, 0], [0, 1, 0]], "uint64")
 _STREAM, _SUBSTREAM = 134, 72  # powers of two of numbers between their beginnings
 
+_STEP_BITS = 40  # of the steps of a stream in a draw
+
 # What a number from 1 to 2**31 - 1 is multiplied by, so that it is below 1 in its
 # dtype; of float16 the lowest 15 bits are taken, plus 1.
 _SCALES = {
@@ -140,7 +142,18 @@ def _numbers(states: Array, count: int) -> tuple[Array, Array]:
     return rows.T.astype("int32"), drawn
 
 
-def _reference(states: Array, like: Array, scale: Array, n: Any) -> tuple[Array, Array]:
+def _jumps_by_bits() -> Array:
+    """Return the matrices of 2**b steps, for each bit b of a number of them."""
+    first, second, rows = _A1, _A2, []
+    for _ in range(_STEP_BITS):
+        rows.append(np.concatenate([first.ravel(), second.ravel()]))
+        first, second = _modular(first, first, M1), _modular(second, second, M2)
+    return np.array(rows).astype("int32")
+
+
+def _reference(
+    states: Array, jumps: Array, like: Array, scale: Array, n: Any
+) -> tuple[Array, Array]:
     """Return the next states and ``n`` uniform numbers; ``scale`` tells the dtype."""
     after, drawn = _numbers(np.asarray(states), int(n))
     if scale == _SCALES["float16"]:
@@ -149,26 +162,62 @@ def _reference(states: Array, like: Array, scale: Array, n: Any) -> tuple[Array,
 
 
 @kernel_op(
-    "int32 states[s, w], T like[], W scale[], int64 n -> int32 next[s, w], T u[n]",
-    """for (ga_ssize k = GID_0 * LDIM_0 + LID_0; k < s; k += GDIM_0 * LDIM_0) {
+    "int32 states[s, w], int32 jumps[b, m], T like[], W scale[], int64 n -> "
+    "int32 next[s, w], T u[n]",
+    """const ga_ssize steps = (n + s - 1) / s, wanted = n / (s * 512);
+  const ga_ssize pieces = wanted < 1 ? 1 : wanted < 64 ? wanted : 64;
+  const ga_ssize length = (steps + pieces - 1) / pieces;
+  for (ga_ssize item = GID_0 * LDIM_0 + LID_0; item < s * pieces;
+       item += GDIM_0 * LDIM_0) {
+    const ga_ssize k = item % s, from = item / s * length;
+    const ga_ssize all = n > k ? (n - k - 1) / s + 1 : 0;
+    const ga_ssize to = all < from + length ? all : from + length;
     ga_uint state[6];
     for (int i = 0; i < 6; i++)
       state[i] = (ga_uint)states[6 * k + i];
-    for (ga_ssize i = k; i < n; i += s) {
-      const ga_int v = ga_mrg_next(state);
-      const W_work f = (W_work)(sizeof(T) == 2 ? (v & 0x7fff) + 1 : v);
-      STORE(u, i, f * LOAD(scale, 0));
+    if (from < to)
+      ga_mrg_jump(state, (ga_ulong)from, jumps);
+    ga_uint x1 = state[0], x2 = state[1], x3 = state[2];
+    ga_uint y1 = state[3], y2 = state[4], y3 = state[5];
+#define NEXT(x1, x2, x3, y1, y2, y3) \
+    { \
+      x3 = ga_mrg_first(x2, x3); \
+      y3 = ga_mrg_second(y1, y3); \
+      const ga_int v = ga_mrg_number(x3, y3); \
+      STORE(u, at, (W_work)(sizeof(T) == 2 ? (v & 0x7fff) + 1 : v) * factor); \
+      at += s; \
     }
-    for (int i = 0; i < 6; i++)
-      next[6 * k + i] = (ga_int)state[i];
+    const W_work factor = LOAD(scale, 0);
+    ga_ssize todo = to - from, at = k + from * s;
+    for (; todo >= 3; todo -= 3) {
+      NEXT(x1, x2, x3, y1, y2, y3)
+      NEXT(x3, x1, x2, y3, y1, y2)
+      NEXT(x2, x3, x1, y2, y3, y1)
+    }
+    for (; todo > 0; todo--) {
+      NEXT(x1, x2, x3, y1, y2, y3)
+      const ga_uint x = x3, y = y3;
+      x3 = x2, x2 = x1, x1 = x;
+      y3 = y2, y2 = y1, y1 = y;
+    }
+#undef NEXT
+    if (to == all && (from < all || from == 0)) {
+      const ga_uint last[6] = {x1, x2, x3, y1, y2, y3};
+      for (int i = 0; i < 6; i++)
+        next[6 * k + i] = (ga_int)last[i];
+    }
   }""",
-    n="s",
+    n="s + n // 512",
     support=kernel_text(__package__, "mrg", {}),
     reference=_reference,
 )
 def mrg_uniform(m: Any, g: Any, y: Any, *inputs: Any) -> list[None]:
-    """The states after a draw, and a vector of uniform numbers: no gradient."""
-    return [None, None, None]
+    """The states after a draw, and a vector of uniform numbers: no gradient.
+
+    An item computes a piece of a stream: it jumps there by ``jumps``, matrices of
+    powers of two of steps.
+    """
+    return [None, None, None, None]
 
 
 def _counts_reference(p: Array, u: Array, n: Any) -> Array:
@@ -398,7 +447,8 @@ class MRG_RandomStreams:
         states = shared(self.get_substream_rstates(count), target=target)
         states.tag.is_rng = True
         like, scale = constant(0, dtype), constant(_SCALES[dtype])
-        after, numbers = mrg_uniform(states, like, scale, _count(lengths))
+        jumps = constant(_jumps_by_bits())
+        after, numbers = mrg_uniform(states, jumps, like, scale, _count(lengths))
         shape = as_shape(name, lengths)
         sample = reshape(numbers, shape, ndim=ndim)
         unit: Variable = self.pretty_return(states, after, sample, size, nstreams)

@@ -150,6 +150,18 @@ def test_numbers_depend_on_the_number_of_streams_alone(context):
     assert (one.ravel() * 2**31).tolist() == Judge(5, 4).draw(24).tolist()
 
 
+@pytest.mark.parametrize("n", [2048, 3079])
+def test_pieces_of_a_stream_follow_one_another(context, n):
+    """Items jump to the pieces of long streams: two draws are as they were one."""
+    streams = MRG_RandomStreams(11)
+    with config.use(device=context.name):
+        f = function([], streams.uniform((n,), dtype="float64", nstreams=2))
+    judge = Judge(11, 2)
+    for _ in range(2):
+        expected = judge.draw(n) * SCALES["float64"]
+        np.testing.assert_array_equal(np.asarray(f()), expected)
+
+
 def test_states_that_more_streams_have_than_elements_stay(context):
     with config.use(device=context.name):
         draw = MRG_RandomStreams(5).uniform((3,), nstreams=5)
