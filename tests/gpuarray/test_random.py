@@ -91,11 +91,14 @@ def test_positions_of_more_than_32_bits_follow_one_another(context, at):
         ("binomial", (9, 0.4)),
         ("binomial", (100, 0.7)),
         ("binomial", (9, 0.0)),
+        ("gamma", (2.5, 3.0)),
+        ("gamma", (0.3, 3.0)),
+        ("gamma", (0.0, 3.0)),
     ],
 )
 def test_a_number_as_parameter_gives_the_numbers_of_an_array(context, name, given):
     """Which other kernels draw on a GPU; of int64 in double, of int32 in float."""
-    for dtype in ("int64", "int32"):
+    for dtype in ("float64", "float32") if name == "gamma" else ("int64", "int32"):
         for n in (1, 33, 5000):
             arrays = [np.full(n, value) for value in given]
             expected = getattr(rng(context), name)(*arrays, dtype=dtype)

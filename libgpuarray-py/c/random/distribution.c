@@ -73,7 +73,7 @@ static const ga_distribution table[] = {
       FREE,
       2,
       {{"shape", NOT_NEGATIVE}, {"scale", NOT_NEGATIVE}}},
-     GAMMA_TEXT},
+     GAMMA_TEXT | GA_TEXT_ATTEMPTS},
     {{"loggamma", 'f', BY_COUNTS, FREE, 1, {{"shape", POSITIVE}}}, GAMMA_TEXT},
     {{"chisquare", 'f', BY_COUNTS, FREE, 1, {{"df", POSITIVE}}}, GAMMA_TEXT},
     {{"noncentral_chisquare",

@@ -22,7 +22,8 @@ KERNEL void RN_NAME(GLOBAL_MEM RN_TYPE *x, ga_size x_off, ga_ulong n,
       const ga_int is_done = RN_TRY(&v, &kept, (ga_int)attempt, &plan, w);
       attempt++;
       if (is_done || attempt == RN_COUNTS) {
-        const RN_WORK number = RN_NUMBER(v, &plan);
+        const ga_ulong own = first + j * RN_COUNTS;
+        const RN_WORK number = RN_NUMBER(v, &plan, own, stream, seed);
         x[base + j] = RN_STORE(number);
         attempt = 0;
         j += 32;

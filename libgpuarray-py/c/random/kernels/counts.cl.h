@@ -25,5 +25,5 @@ GA_INLINE REAL ga_count_normal(REAL like, const ga_uint *w) {
 #else
   ga_random_turn(w[1], &c, &s);
 #endif
-  return ga_times(c, sqrt(R(-2.0) * ga_real_log(u)));
+  return ga_times(c, ga_near_root(R(-2.0) * ga_real_log(u)));
 }

@@ -139,8 +139,9 @@ GA_INLINE ga_int ga_try_poisson(REAL *v, REAL *kept, ga_int attempt,
   }
   return ga_try_small_poisson(v, kept, p, w);
 }
-GA_INLINE REAL ga_poisson_number(REAL v, const OF_REAL(ga_poisson_plan) * p) {
-  (void)p;
+GA_INLINE REAL ga_poisson_number(REAL v, const OF_REAL(ga_poisson_plan) * p,
+                                 ga_ulong first, ga_ulong stream, ga_ulong seed) {
+  (void)p, (void)first, (void)stream, (void)seed;
   return v;
 }
 GA_INLINE REAL ga_poisson_of(ga_ulong first, ga_ulong stream, ga_ulong seed, REAL lam) {
@@ -267,7 +268,9 @@ GA_INLINE ga_int ga_try_binomial(REAL *v, REAL *kept, ga_int attempt,
     *v = *kept = 0;
   return ga_try_small_binomial(v, kept, s, w);
 }
-GA_INLINE REAL ga_binomial_number(REAL v, const OF_REAL(ga_binomial_plan) * s) {
+GA_INLINE REAL ga_binomial_number(REAL v, const OF_REAL(ga_binomial_plan) * s,
+                                  ga_ulong first, ga_ulong stream, ga_ulong seed) {
+  (void)first, (void)stream, (void)seed;
   return s->is_failures ? s->n - v : v;
 }
 GA_INLINE REAL ga_binomial_of(ga_ulong first, ga_ulong stream, ga_ulong seed, REAL n,
@@ -286,7 +289,7 @@ GA_INLINE REAL ga_binomial_of(ga_ulong first, ga_ulong stream, ga_ulong seed, RE
     if (ga_try_large_binomial(&v, &s, w))
       break;
   }
-  return ga_binomial_number(v, &s);
+  return ga_binomial_number(v, &s, first, stream, seed);
 }
 
 /* Failures before n successes: Poisson numbers whose means have a gamma distribution.

@@ -2,27 +2,46 @@
  * attempt fails with a probability below 1/20. The last two counts are for the
  * exponential number of shapes below 1, and for the caller. */
 
-/* A gamma number of this shape, or of shape + 1 if it is below 1. */
+/* What does not depend on random bits: `slope` is that of the squeeze 1 - slope x^4
+ * below what the test accepts, for every d from 2/3 on. */
+typedef struct OF_REAL(ga_gamma_plan) {
+  REAL shape, scale, d, c, slope;
+} OF_REAL(ga_gamma_plan);
+
+GA_INLINE void ga_plan_gamma(OF_REAL(ga_gamma_plan) * p, REAL shape, REAL scale) {
+  const REAL d = (shape < 1 ? shape + R(1.0) : shape) - R(0.33333333333333333);
+  p->shape = shape;
+  p->scale = scale;
+  p->d = d;
+  p->c = R(1.0) / sqrt(R(9.0) * d);
+  p->slope = R(-1.0) / fma(R(70.0), d, R(-16.6));
+}
+/* *v is a gamma number over d, of this shape, or of shape + 1 if it is below 1. */
+GA_INLINE ga_int ga_try_gamma(REAL *v, REAL *kept, ga_int attempt,
+                              const OF_REAL(ga_gamma_plan) * p, const ga_uint *w) {
+  const REAL x = ga_count_normal(p->d, w), u = ga_word_unit(p->d, w[3]);
+  const REAL t = fma(p->c, x, R(1.0)), square = ga_times(x, x);
+  (void)kept, (void)attempt;
+  if (t <= R(1e-6))
+    return 0;
+  *v = ga_times(ga_times(t, t), t);
+  if (u < fma(ga_times(square, square), p->slope, R(1.0)))
+    return 1;
+  const REAL change = R(1.0) - *v + ga_real_log(*v);
+  return ga_real_log(u) < fma(p->d, change, R(0.5) * square);
+}
 GA_INLINE REAL ga_gamma_above_1(ga_ulong first, ga_ulong stream, ga_ulong seed,
                                 REAL shape) {
-  const REAL d = (shape < 1 ? shape + R(1.0) : shape) - R(0.33333333333333333);
-  const REAL c = R(1.0) / sqrt(R(9.0) * d);
+  OF_REAL(ga_gamma_plan) p;
   REAL v = 1;
+  ga_plan_gamma(&p, shape, R(1.0));
   for (ga_int attempt = 0; attempt < COUNTS - 2; attempt++) {
     ga_uint w[4];
     ga_philox(w, first + (ga_ulong)attempt, stream, seed);
-    const REAL x = ga_count_normal(d, w), u = ga_word_unit(d, w[3]);
-    const REAL t = fma(c, x, R(1.0)), square = ga_times(x, x);
-    if (t <= R(1e-6))
-      continue;
-    v = ga_times(ga_times(t, t), t);
-    if (u < fma(ga_times(square, square), R(-0.0331), R(1.0)))
-      break;
-    const REAL change = R(1.0) - v + ga_real_log(v);
-    if (ga_real_log(u) < fma(d, change, R(0.5) * square))
+    if (ga_try_gamma(&v, &v, attempt, &p, w))
       break;
   }
-  return ga_times(d, v);
+  return ga_times(p.d, v);
 }
 /* By the exponential of minus this the number of shape + 1 is larger than that of a
  * shape below 1. */
@@ -34,12 +53,21 @@ GA_INLINE REAL ga_gamma_loss(ga_ulong first, ga_ulong stream, ga_ulong seed,
   ga_philox(w, first + COUNTS - 2, stream, seed);
   return -ga_real_log(ga_open_unit(ga_first_bits(shape, w))) / shape;
 }
-GA_INLINE REAL ga_gamma_of(ga_ulong first, ga_ulong stream, ga_ulong seed, REAL shape,
-                           REAL scale) {
-  REAL v = ga_gamma_above_1(first, stream, seed, shape);
+/* The number of `v`, that of ga_gamma_above_1. */
+GA_INLINE REAL ga_scaled_gamma(REAL v, ga_ulong first, ga_ulong stream, ga_ulong seed,
+                               REAL shape, REAL scale) {
   if (shape < 1)
     v = ga_times(v, ga_real_exp(-ga_gamma_loss(first, stream, seed, shape)));
   return shape == 0 ? 0 : ga_times(v, scale);
+}
+GA_INLINE REAL ga_gamma_number(REAL v, const OF_REAL(ga_gamma_plan) * p, ga_ulong first,
+                               ga_ulong stream, ga_ulong seed) {
+  return ga_scaled_gamma(ga_times(p->d, v), first, stream, seed, p->shape, p->scale);
+}
+GA_INLINE REAL ga_gamma_of(ga_ulong first, ga_ulong stream, ga_ulong seed, REAL shape,
+                           REAL scale) {
+  return ga_scaled_gamma(ga_gamma_above_1(first, stream, seed, shape), first, stream,
+                         seed, shape, scale);
 }
 /* The logarithm of a gamma number, finite for any small shape. */
 GA_INLINE REAL ga_loggamma_of(ga_ulong first, ga_ulong stream, ga_ulong seed,
