@@ -10,10 +10,9 @@ from gpuarray.compiler.gpukernels.bodies import inlined, is_opened
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.lazy import use
+from gpuarray.compiler.graph.ordering import arranged
 from gpuarray.compiler.graph.types import GpuArrayType
 from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo
-from gpuarray.compiler.ops.collective.collectives import Collective
-from gpuarray.compiler.ops.collective.ordering import arranged
 from gpuarray.compiler.ops.control.ifelse import IfElse
 from gpuarray.compiler.ops.variables.transfer import GpuFromHost
 from gpuarray.compiler.plan import ArrayValue, Call, Choose, Copy, IntValue, Plan
@@ -128,7 +127,7 @@ def reordered(current: Lowered) -> Lowered:
 def in_order(fgraph: FunctionGraph) -> list[Apply]:
     """Return the nodes in the order in which they run."""
     order = fgraph.toposort()
-    if any(isinstance(node.op, Collective) for node in order):
+    if any(node.op.program_order is not None for node in order):
         return arranged(order, fgraph.orderings())
     return order
 

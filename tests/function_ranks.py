@@ -19,6 +19,7 @@ from gpuarray.compiler import (
     tensor as T,
 )
 from gpuarray.errors import DistributedError
+from nccl_stand_in import queue_calls
 
 
 def of_rank(rank, *shape, seed=0):
@@ -214,6 +215,60 @@ def loops(comm):
     close(function([x], rows[-1])(every[comm.rank]), 8 * sum(every) / comm.size)
 
 
+def pipeline(comm):
+    """Each rank has a layer; its gradients come back by messages the other way."""
+    n, me = comm.size, comm.rank
+    x = T.fmatrix("x")
+    ws = [shared(of_rank(rank, 3, 3, seed=4)) for rank in range(n)]
+    h = x if me == 0 else distributed.recv(x, comm, me - 1)
+    y = T.tanh(T.dot(h, ws[me]))
+    cost = distributed.send(y, comm, me + 1) if me < n - 1 else (y**2).sum()
+    f = function([x], [cost, *grad(cost, [ws[me], x])])
+    whole = x
+    for w in ws:
+        whole = T.tanh(T.dot(whole, w))
+    total = (whole**2).sum()
+    slopes = function([x], [total, *grad(total, [x, *ws])])
+    given = of_rank(9, 4, 3)
+    for turn in (1, 2):
+        found = f(given * turn)
+        wanted = slopes(given * turn)
+        close(found[0], wanted[0] if me == n - 1 else 0)
+        close(found[1], wanted[2 + me])
+        close(found[2], wanted[1] if me == 0 else np.zeros((4, 3)))
+
+
+def there_and_back(comm):
+    """Two messages, and two of gradients in the reverse order; and some in a loop.
+
+    Who computes the gradient of a message only has the message sent.
+    """
+    x, z, rows = T.fvector("x"), T.fvector("z"), T.fmatrix("rows")
+    given, weights = of_rank(0, 4), of_rank(1, 4)
+    if comm.rank == 0:
+        token = distributed.send(x, comm, 1)
+        back = distributed.recv(z, comm, 1)
+        cost = token + (back * weights).sum()
+        value, slope, nothing = function([x, z], [cost, *grad(cost, [x, z])])(
+            given, 0 * given
+        )
+        close(value, (3 * given * weights).sum())
+        close(slope, 3 * weights)
+        close(nothing, 0 * given)
+        sent, _ = scan(lambda row: distributed.send(row, comm, 1), sequences=[rows])
+        close(function([rows], sent)(of_rank(5, 3, 4)), np.zeros(3))
+    elif comm.rank == 1:
+        there = distributed.recv(z, comm, 0)
+        cost = distributed.send(3 * there, comm, 0)
+        found = function([z], [there, *grad(cost, [z])])(given)
+        close(found[0], given)
+        close(found[1], 0 * given)
+        got, _ = scan(
+            lambda like: distributed.recv(like, comm, 0), non_sequences=[z], n_steps=3
+        )
+        close(function([z], got)(given), of_rank(5, 3, 4))
+
+
 def another_function(comm):
     """Ranks whose functions differ all raise, with the line."""
     x = T.fvector("x")
@@ -238,6 +293,8 @@ CASES = {
         sharded,
         gradients_of_a_list,
         loops,
+        pipeline,
+        there_and_back,
         another_function,
     )
 }
@@ -248,7 +305,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--context")
     parser.add_argument("--case", action="append")
+    parser.add_argument("--queued", action="store_true", help="by NCCL's stand-in")
     options = parser.parse_args()
+    if options.queued:
+        queue_calls()
     with (
         processes.init(options.context, timeout=60.0) as comm,
         config.use(floatX="float32", device=comm.context.name),

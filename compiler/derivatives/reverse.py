@@ -35,6 +35,7 @@ from gpuarray.compiler.graph.core import (
     sources_of,
 )
 from gpuarray.compiler.graph.disconnected import disconnected_type
+from gpuarray.compiler.graph.ordering import arranged
 from gpuarray.compiler.graph.traverse import clone_replace, toposort
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.sparse import matrix
@@ -411,7 +412,8 @@ def flow(
 
     A variable of ``wrt`` among ``stops`` gets its gradient, but passes nothing on.
     """
-    order = toposort(seeds, blockers=stops)
+    # Of two ranks' messages the gradients are sent in the reverse order, on both.
+    order = arranged(toposort(seeds, blockers=stops), {})
     branches = Branches(order, [*seeds, *wrt])
     reached = _depends_on(order, wrt) - (set(stops) - set(wrt))
     known = {seed: gradient for seed, gradient in seeds.items() if seed in reached}

@@ -35,5 +35,11 @@ from gpuarray.compiler.ops.collective.data_parallel import (
     broadcast_values as broadcast_values,
     data_parallel as data_parallel,
 )
+from gpuarray.compiler.ops.collective.messages import (
+    ReceiveFrom as ReceiveFrom,
+    SendTo as SendTo,
+    recv as recv,
+    send as send,
+)
 
 _suggest_names(__name__)

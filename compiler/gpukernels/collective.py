@@ -14,9 +14,10 @@ from gpuarray.compiler.gpukernels.calls import FAILURES, step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
 from gpuarray.compiler.ops.collective.collectives import COLLECTIVES, Collective
+from gpuarray.compiler.ops.collective.messages import MESSAGES
 
 
-@lowers(*COLLECTIVES)
+@lowers(*COLLECTIVES, *MESSAGES)
 def lower_collective(op: Collective, node: Apply, k: Lowerer) -> None:
     """Lower to a call in the order of the plan."""
     label = str(op).partition("{")[0]
@@ -25,8 +26,11 @@ def lower_collective(op: Collective, node: Apply, k: Lowerer) -> None:
 
 
 @step_function("collective")
-def collective(x: Array, *, op: Collective, line: str) -> Array:
-    """Record a collective, or a call of it in each run, and return its result."""
+def collective(x: Array, *after: Array, op: Collective, line: str) -> Array:
+    """Record a collective, or a call of it in each run, and return its result.
+
+    It runs after what has made ``after``, which is not read.
+    """
     if x.context is not op.comm.context:
         raise GraphValueError(
             f"{op}: the array is on {x.context.name!r}, the communicator on "

@@ -66,6 +66,10 @@ class Op:
     leaves_zeros: bool = False
     """True if results may have zeros where no value was set."""
 
+    program_order: int | None = None
+    """The place among ops that run as often as the program has them, and in its order,
+    for other ranks wait for that; None for an op that may be moved and merged."""
+
     is_graph: bool = False
     """True if a function first replaces it by the graph ``expand(inputs)``."""
 

@@ -25,6 +25,7 @@ from gpuarray.compiler.errors import (
 )
 from gpuarray.compiler.function.updates import OrderedUpdates, update_value
 from gpuarray.compiler.graph.core import Constant, Variable, constant
+from gpuarray.compiler.graph.ordering import next_place
 from gpuarray.compiler.graph.testvalues import get_test_value
 from gpuarray.compiler.graph.traverse import clone_replace, inputs_of, toposort
 from gpuarray.compiler.graph.types import TensorType
@@ -98,9 +99,11 @@ class TracedIteration:
     """One iteration: the variables of its inputs, and its results.
 
     ``rows`` are those of the sequences' taps, in order. ``states`` has for each output
-    its window: the values of earlier iterations, the latest first.
+    its window: the values of earlier iterations, the latest first. Ops that have a
+    place in the program's order from ``begins`` on were made by the function.
     """
 
+    begins: int
     rows: list[Variable]
     states: list[list[Variable]]
     infos: list[OutputArgument]
@@ -159,8 +162,9 @@ def _called(
         read += [window[-tap - 1] for tap in output.taps]
     if config.compute_test_value != "off":
         _add_test_values(arguments, rows, states)
+    begins = next_place()
     value = arguments.fn(*rows, *read, *arguments.non_sequences)
-    iteration = TracedIteration(rows, states, list(arguments.outputs))
+    iteration = TracedIteration(begins, rows, states, list(arguments.outputs))
     return iteration, returned(value, arguments.label)
 
 
@@ -362,7 +366,7 @@ def loop_of(
     traced_updates = [value for value in next_values if value not in outputs]
     condition = [] if iteration.condition is None else [results[-1]]
     body_outputs = [*states, *next_values, *outputs, *traced_updates, *condition]
-    constants = constants_of(body_outputs, inner, arguments.label)
+    constants = constants_of(body_outputs, inner, arguments.label, iteration.begins)
     body = Body([*inner, *constants.values()], clone_replace(body_outputs, constants))
     op = Scan(
         body,
@@ -378,18 +382,21 @@ def loop_of(
 
 
 def constants_of(
-    outputs: Sequence[Variable], inner: Sequence[Variable], label: str
+    outputs: Sequence[Variable], inner: Sequence[Variable], label: str, begins: int
 ) -> dict[Variable, Variable]:
     """Return the loop's constants, each with the body's variable that stands for it.
 
     They are the largest subexpressions that do not depend on ``inner``, the inputs of
-    an iteration. Raises NotImplementedError for one of a type of a context.
+    an iteration, nor on what has a place in the program's order from ``begins`` on: it
+    runs in each iteration. Raises NotImplementedError for one of a type of a context.
     """
-    dependent = set(inner)
+    order = toposort(outputs, blockers=inner)
+    own = [node for node in order if (node.op.program_order or -1) >= begins]
+    dependent = {*inner, *(output for node in own for output in node.outputs)}
     read = [
         variable
-        for node in toposort(outputs, blockers=inner)
-        if _depends(node.inputs, node.outputs, dependent)
+        for node in order
+        if _depends(node.inputs, node.outputs, dependent) or node in own
         for variable in node.inputs
     ]
     constants: dict[Variable, Variable] = {}

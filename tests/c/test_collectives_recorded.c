@@ -216,6 +216,44 @@ static void test_graphs(void) {
   gpucontext_deref(r.ctx);
 }
 
+/* What a plan calls on arrays of its own is called in each run, too. */
+static GpuArray constant;
+
+static int broadcast_constant(void *data, GpuArray *const *outs,
+                              const GpuArray *const *ins, const long long *ints) {
+  (void)ints;
+  const rank *r = data;
+  GA_TRY(gpucomm_mark(r->comm, MARK));
+  GA_TRY(GpuArray_broadcast(&constant, 0, r->comm));
+  return GpuArray_view(outs[0], ins[0]);
+}
+
+static void test_constants(void) {
+  rank r = open_alone();
+  GpuPlan *p = NULL;
+  unsigned int x, same, marks[4];
+  const gpuplan_type type = {GA_FLOAT, 2};
+  size_t n = 0;
+  constant = array_of(&r, given(0, 1));
+  CHECK_OK(GpuPlan_new(&p, r.ctx, "step"));
+  CHECK_OK(GpuPlan_input(p, &x, GA_FLOAT, 2, 0));
+  CHECK_OK(GpuPlan_function(p, &same, "broadcast", broadcast_constant, &r, 1, &x, 1,
+                            &type, NULL));
+  CHECK_OK(GpuPlan_output(p, same));
+  for (int i = 0; i < 3; i++) {
+    GpuArray a = array_of(&r, given(0, i)), out = {0};
+    CHECK_OK(GpuPlan_run(p, (GpuArray *[]){&out}, (const GpuArray *[]){&a}, NULL));
+    GpuArray_clear(&a);
+    GpuArray_clear(&out);
+  }
+  CHECK_OK(gpucomm_log(r.comm, marks, 4, &n));
+  CHECK(n == 3);
+  GpuArray_clear(&constant);
+  GpuPlan_free(p);
+  gpucomm_free(r.comm);
+  gpucontext_deref(r.ctx);
+}
+
 /* On the application's queue, which it has chosen itself. */
 static void test_another_queue(void) {
   rank r = open_alone();
@@ -297,6 +335,7 @@ int main(void) {
   open_mock();
   test_ranks();
   test_graphs();
+  test_constants();
   test_another_queue();
   test_failing_calls(0);
   test_failing_calls(4);

@@ -19,7 +19,15 @@ def test_two_ranks(context):
     statuses, texts = run("function_ranks.py", torchrun(2), "--context", context.name)
     assert statuses == [0, 0], "\n".join(texts)
     for text in texts:
-        assert text.count("is right") == 7
+        assert text.count("is right") == 9
+
+
+def test_two_ranks_whose_calls_are_recorded(first_context):
+    """What stands above NCCL, in plans: dtypes, the log of calls, differences."""
+    arguments = "--context", first_context.name, "--queued"
+    statuses, texts = run("function_ranks.py", torchrun(2), *arguments)
+    assert statuses == [0, 0], "\n".join(texts)
+    assert [text.count("is right") for text in texts] == [9, 9]
 
 
 def test_one_rank_is_itself(comm):
@@ -63,8 +71,8 @@ def test_collectives_are_in_the_programs_order(comm):
     first, second, third = (distributed.all_reduce(x + i, comm) for i in range(3))
     last = distributed.all_gather(second * 2, comm)
     f = function([x], [last, third * first])
-    lines = [dict(step.options)["op"].number for step in collectives_of(f)]
-    numbers = [y.owner.op.number for y in (first, second, third, last)]
+    lines = [dict(step.options)["op"].program_order for step in collectives_of(f)]
+    numbers = [y.owner.op.program_order for y in (first, second, third, last)]
     assert lines == numbers == sorted(numbers)
 
 
@@ -134,6 +142,12 @@ def test_mistakes(comm):
         distributed.all_gather(x, comm, axis=3)
     with pytest.raises(ValueError, match="root is 7, expected 0 to 0"):
         distributed.broadcast(x, comm, root=7)
+    with pytest.raises(ValueError, match="rank is 0, expected one of 0 to 0 other"):
+        distributed.send(x, comm, 0)
+    with pytest.raises(ValueError, match="rank is 3, expected one of 0 to 0 other"):
+        distributed.recv(x, comm, 3)
+    with pytest.raises(TypeError, match=r"rank is s, a \w+; expected an int"):
+        distributed.send(x, comm, s)
     with pytest.raises(ValueError, match=r"no gradient that grad.. has made"):
         w = shared(np.ones(3, "float32"))
         distributed.data_parallel({w: w + 1}, comm)

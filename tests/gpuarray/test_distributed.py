@@ -15,6 +15,7 @@ import threading
 import time
 from concurrent.futures import Future
 from pathlib import Path
+from types import SimpleNamespace
 
 import gpuarray
 import numpy as np
@@ -586,8 +587,10 @@ def test_an_error_says_where(first_context):
 
 
 def test_a_device_for_each_process(monkeypatch):
+    monkeypatch.setattr(opening, "settings", lambda: SimpleNamespace(device=""))
     monkeypatch.setattr(opening, "device_names", lambda kind: (["cuda0", "cuda1"], ""))
-    assert [opening._device(rank) for rank in range(3)] == ["cuda0", "cuda1", "cuda0"]
+    ranks = [SimpleNamespace(name="MPI", local_rank=rank) for rank in range(3)]
+    assert [opening._device(rank) for rank in ranks] == ["cuda0", "cuda1", "cuda0"]
     of_kind = {"cuda": [], "opencl": ["opencl0:0", "opencl1:0"]}
     monkeypatch.setattr(opening, "device_names", lambda kind: (of_kind[kind], ""))
-    assert opening._device(1) == "opencl0:0"
+    assert opening._device(ranks[1]) == "opencl0:0"

@@ -9,15 +9,16 @@ the same from a result, which is ``replicated``, the cost is counted once.
 from __future__ import annotations
 
 from importlib import import_module
-from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from gpuarray._creation.conversion import asarray
+from gpuarray._native import check, lib
 from gpuarray.array import Array
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError, NoGradientError
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.op import Gradients, Variables
+from gpuarray.compiler.graph.ordering import next_place
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.index.indexing import index
@@ -27,15 +28,14 @@ from gpuarray.compiler.ops.variables.basic import as_tensor_variable, normalise_
 if TYPE_CHECKING:
     from gpuarray.distributed import Communicator
 
-_numbers = count()
-
 FOLDS = ("sum", "prod", "min", "max", "mean")
 
 
 class Collective(Op):
     """The base of operations among the ranks of a communicator.
 
-    ``number`` counts them as the program makes them.
+    ``program_order`` counts them as the program makes them. Two are never equal: ranks
+    that merge them where operands are alike would call other sequences.
     """
 
     __props__: ClassVar[tuple[str, ...]] = ("comm",)
@@ -51,7 +51,12 @@ class Collective(Op):
                 "expected a communicator: gpuarray.distributed.init()"
             )
         self.comm = comm
-        self.number = next(_numbers)
+        self.program_order = next_place()
+
+    @property
+    def properties(self) -> tuple[Any, ...]:
+        """The values of ``__props__``, and the place in the program."""
+        return (*(super().properties or ()), self.program_order)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return a pickle's content, with the communicator's name in its place."""
@@ -315,7 +320,7 @@ class ReduceTo(Rooted):
         """Write the sum, or zeros."""
         self.comm.reduce(x, "sum", self.root, out if self.is_root else None)
         if not self.is_root:
-            out[...] = 0
+            clear(out)
 
     def lop(
         self, inputs: Variables, outputs: Variables, output_gradients: Gradients
@@ -323,6 +328,11 @@ class ReduceTo(Rooted):
         """Return the root's gradient, on every rank."""
         (g,) = output_gradients
         return [None if g is None else BroadcastFrom(self.comm, self.root)(g)]
+
+
+def clear(out: Array) -> None:
+    """Set the elements of a new array to 0, on its device."""
+    check(lib.GpuArray_memset(out.struct, 0), "collective")
 
 
 COLLECTIVES = (AllGather, AllReduce, AllToAll, BroadcastFrom, ReduceTo, ReduceScatter)

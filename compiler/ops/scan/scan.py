@@ -116,6 +116,12 @@ class Scan(Op):
         return range(self.n_states - self.n_affine, self.n_states)
 
     @cached_property
+    def program_order(self) -> int | None:  # type: ignore[override]
+        """The place of the first op of the body that has one."""
+        places = (node.op.program_order for node in self.body.nodes)
+        return min((place for place in places if place is not None), default=None)
+
+    @cached_property
     def is_graph(self) -> bool:  # type: ignore[override]
         """True if an op of the body is a graph that `expand` puts in its place."""
         return any(node.op.is_graph for node in self.body.nodes)

@@ -220,7 +220,9 @@ def _hoist(parts: Parts) -> None:
     order = toposort(outputs, blockers={*constants, *changing})
     invariant: set[Variable] = set(constants)
     for node in order:
-        if all(x in invariant or isinstance(x, Constant) for x in node.inputs):
+        if node.op.program_order is None and all(
+            x in invariant or isinstance(x, Constant) for x in node.inputs
+        ):
             invariant.update(node.outputs)
     read = [
         x for node in order if node.outputs[0] not in invariant for x in node.inputs

@@ -120,12 +120,13 @@ static int check_destination(const ga_collective *c) {
 
 /* ---- calls ---- */
 
-/* The tape to which a call with a placeholder belongs, or NULL. */
+/* The tape to which a call belongs, or NULL: that of a placeholder, or that which this
+ * thread records; also of a constant each run is to send the elements. */
 static ga_tape *tape_of(const ga_collective *c) {
   for (int i = 0; i < 2; i++)
     if (c->parts[i].data != NULL && c->parts[i].data->tape != NULL)
       return c->parts[i].data->tape;
-  return NULL;
+  return ga__recording_current(c->comm->context);
 }
 
 int ga__collective_call(ga_collective *c) {

@@ -27,7 +27,7 @@ struct ga_collective {
   unsigned int mark; /* see gpucomm_mark */
 };
 
-/* Checks a call; records it where an operand is a placeholder, else queues it. */
+/* Checks a call; records it while a plan is bound, else queues it. */
 int ga__collective_call(ga_collective *c);
 /* Queues a call that was checked, on real buffers; `is_beside`: on the communicator's
  * own queue, where it has one, so that work on this thread's queue only waits for it

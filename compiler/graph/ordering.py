@@ -1,17 +1,24 @@
-"""The order of a graph's nodes where some are collectives.
+"""The order of a graph's nodes where ranks have to run some of them alike.
 
-Ranks must run collectives in one order. It is that in which the program has made them,
-as far as they do not need one another: what ranks simplify in their own way does not
-change it. A collective comes as early as what it needs allows, and what needs its
-result as late as other work is left, which then runs beside it.
+Collectives run in the order in which the program has made them, as far as they do not
+need one another: what ranks simplify in their own way does not change it. A collective
+comes as early as what it needs allows, and what needs its result as late as other work
+is left, which then runs beside it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import count
 
 from gpuarray.compiler.graph.core import Apply
-from gpuarray.compiler.ops.collective.collectives import Collective
+
+_places = count()
+
+
+def next_place() -> int:
+    """Return the next place in the order of the program."""
+    return next(_places)
 
 
 def arranged(
@@ -21,26 +28,32 @@ def arranged(
 
     ``before`` has for a node others that it comes after, besides those it reads.
     """
-    collectives = [node for node in order if isinstance(node.op, Collective)]
-    if not collectives:
+    numbers = {
+        node: place for node in order if (place := node.op.program_order) is not None
+    }
+    if not numbers:
         return list(order)
-    collectives.sort(key=_number_of)
-    needs = {node: _needs(node, before) for node in order}
-    levels = _levels(order, needs)
+    collectives = sorted(numbers, key=lambda node: numbers[node])
+    all_nodes = set(order)
+    needs = {
+        node: [one for one in _needs(node, before) if one in all_nodes]
+        for node in order
+    }
+    levels = _levels(order, needs, numbers)
     made: dict[Apply, None] = {}
     for i, node in enumerate(collectives):
         _make(node, needs, made)
         following = collectives[i + 1 : i + 2]
         if not following or levels[following[0]] > levels[node]:
-            _make_beside(order, needs, levels, levels[node], made)
+            beside = [
+                one
+                for one in order
+                if levels[one] <= levels[node] and one not in numbers
+            ]
+            _make_beside(beside, needs, made)
     for node in order:
         _make(node, needs, made)
     return list(made)
-
-
-def _number_of(node: Apply) -> int:
-    assert isinstance(node.op, Collective)
-    return node.op.number
 
 
 def _needs(node: Apply, before: Mapping[Apply, Sequence[Apply]]) -> list[Apply]:
@@ -49,14 +62,15 @@ def _needs(node: Apply, before: Mapping[Apply, Sequence[Apply]]) -> list[Apply]:
 
 
 def _levels(
-    order: Sequence[Apply], needs: Mapping[Apply, Sequence[Apply]]
+    order: Sequence[Apply],
+    needs: Mapping[Apply, Sequence[Apply]],
+    numbers: Mapping[Apply, int],
 ) -> dict[Apply, int]:
     """Return how many collectives, one behind the other, each node needs."""
     levels: dict[Apply, int] = {}
     for node in order:
         levels[node] = max(
-            (levels[one] + isinstance(one.op, Collective) for one in needs[node]),
-            default=0,
+            (levels[one] + (one in numbers) for one in needs[node]), default=0
         )
     return levels
 
@@ -79,18 +93,11 @@ def _make(
 
 
 def _make_beside(
-    order: Sequence[Apply],
+    beside: Sequence[Apply],
     needs: Mapping[Apply, Sequence[Apply]],
-    levels: Mapping[Apply, int],
-    level: int,
     made: dict[Apply, None],
 ) -> None:
-    """Add nodes that need no collective but those that are done before."""
-    for node in order:
-        if (
-            node not in made
-            and levels[node] <= level
-            and not isinstance(node.op, Collective)
-            and all(one in made for one in needs[node])
-        ):
+    """Add those of some nodes that need nothing which is still to be made."""
+    for node in beside:
+        if node not in made and all(one in made for one in needs[node]):
             made[node] = None
