@@ -7,7 +7,7 @@ only for copies that it reads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from enum import IntEnum
 
@@ -137,6 +137,52 @@ def _urgent(
                 if levels[d] == levels[number] and not _is_last(plan.steps[d])
             }
     return urgent
+
+
+def beside_readers(plan: p.Plan, names: Collection[str]) -> list[int] | None:
+    """Return an order in which routines of these names wait for what alone reads them.
+
+    That may then be computed with them: all else that it reads is there. None where no
+    step moves.
+    """
+    moves = _moves(plan, names)
+    if not moves:
+        return None
+    waits = [made | kept for made, kept in dependencies(plan)]
+    before: dict[int, list[int]] = {}
+    for number, reader in moves.items():
+        if not any(number in waits[k] for k in range(number + 1, reader)):
+            before.setdefault(reader, []).append(number)
+    moved = {number for numbers in before.values() for number in numbers}
+    order: list[int] = []
+    for number in range(len(plan.steps)):
+        order += before.get(number, [])
+        if number not in moved:
+            order.append(number)
+    return order if moved else None
+
+
+def _moves(plan: p.Plan, names: Collection[str]) -> dict[int, int]:
+    """Return such routines, with the launches that read what comes after them, too."""
+    maker: dict[int, int] = {}
+    readers: dict[int, list[int]] = {}
+    for number, step in enumerate(plan.steps):
+        maker |= dict.fromkeys(step.outs, number)
+        for value in set(step.reads):
+            readers.setdefault(value, []).append(number)
+    moves: dict[int, int] = {}
+    for number, step in enumerate(plan.steps):
+        if not isinstance(step, p.Routine) or step.name not in names:
+            continue
+        (result,) = step.outs
+        users = readers.get(result, [])
+        if len(users) != 1 or result in plan.outputs:
+            continue
+        others = (maker.get(value, -1) for value in plan.steps[users[0]].ins)
+        is_launch = isinstance(plan.steps[users[0]], p.LaunchStep)
+        if is_launch and max(others) > number:
+            moves[number] = users[0]
+    return moves
 
 
 def dependencies(plan: p.Plan) -> list[tuple[set[int], set[int]]]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gpuarray.compiler.gpukernels import Lowerer, array_value, lower_node
-from gpuarray.compiler.gpukernels.bodies import inlined, is_opened
+from gpuarray.compiler.gpukernels.bodies import (
+    IN_PLANS,
+    inlined,
+    is_opened,
+)
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.lazy import use
@@ -16,7 +20,7 @@ from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo
 from gpuarray.compiler.ops.control.ifelse import IfElse
 from gpuarray.compiler.ops.variables.transfer import GpuFromHost
 from gpuarray.compiler.plan import ArrayValue, Call, Choose, Copy, IntValue, Plan
-from gpuarray.compiler.plan_order import ordered, relaxed
+from gpuarray.compiler.plan_order import beside_readers, ordered, relaxed
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +108,20 @@ def lowered(
         names=tuple(variable.name for variable in fgraph.inputs),
     )
     whole = without_pauses(Lowered(plan, tuple(nodes), lowerer.numbers, bodies))
-    return reordered(whole) if several else whole
+    if several:
+        return reordered(whole)
+    order = beside_readers(whole.plan, IN_PLANS)
+    return whole if order is None else with_steps(whole, whole.plan, order)
 
 
 def reordered(current: Lowered) -> Lowered:
     """The plan with its steps in the order for several contexts."""
     plan = relaxed(current.plan)
-    order = ordered(plan)
+    return with_steps(current, plan, ordered(plan))
+
+
+def with_steps(current: Lowered, plan: Plan, order: Sequence[int]) -> Lowered:
+    """A plan of the same steps, in the order of these indices."""
     bodies = {
         place: current.bodies[origin]
         for place, origin in enumerate(order)

@@ -113,6 +113,27 @@ def test_gradients_with_what_reads_them(own, kind):
         assert_joined(f, own, plain)
 
 
+def test_batch_norm_of_inference(own):
+    """Its scale is computed before the convolution, whose kernel then has the rest."""
+    image, filters, geometry = KINDS["depthwise"]
+    x, w = normal(image, 0), normal(filters, 1)
+    gamma, beta, mean = (normal(4, seed) for seed in (2, 3, 4))
+    var = np.abs(normal(4, 5)) + 1
+    (variable,) = tensors(x)
+    numbers = [shared(each) for each in (gamma, beta, mean, var)]
+    y = convolution(geometry, variable, shared(w))
+    normed = T.nnet.bn.batch_normalization_test(y, *numbers, "spatial", epsilon=0.5)
+    f = compiled(own, [variable], T.nnet.relu(normed))
+    wide = reference.conv(geometry, x.astype("float64"), w.astype("float64"))
+    for factor in (1, 2):
+        numbers[0].set_value(factor * gamma)
+        scale = (factor * gamma / np.sqrt(var + 0.5)).reshape(1, 4, 1, 1)
+        wanted = (wide - mean.reshape(1, 4, 1, 1)) * scale + beta.reshape(1, 4, 1, 1)
+        assert_same(f(x), np.maximum(wanted, 0).astype("float32"), 1e-4)
+    if not own.is_cpu:
+        assert f.info()["n_launches"] == 2
+
+
 def test_every_layout_and_another_dtype(own):
     image, filters, geometry = KINDS["tiles"]
     x, w = normal(image, 0), normal(filters, 1)
