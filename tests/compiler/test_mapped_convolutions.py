@@ -166,6 +166,18 @@ def test_sums_of_other_dtypes(own, dtype):
     assert_same(f(x, w, b), wanted.astype(dtype), 5e-3 if dtype == "float16" else 1e-12)
 
 
+def test_a_residual_of_two_bytes_is_read_apart(own):
+    image, filters, geometry = KINDS["depthwise"]
+    x, w = normal(image, 0, "float16"), normal(filters, 1, "float16")
+    wide = reference.conv(geometry, x.astype("float64"), w.astype("float64"))
+    r = normal(wide.shape, 2, "float16")
+    inputs = tensors(x, w, r)
+    f = compiled(own, inputs, convolution(geometry, *inputs[:2]) + inputs[2])
+    assert_same(f(x, w, r), (wide + r).astype("float16"), 5e-3)
+    if not own.is_cpu:
+        assert f.info()["n_launches"] == 2
+
+
 def test_an_update_in_place(own):
     image, filters, geometry = KINDS["tiles"]
     x = normal(image, 0)

@@ -163,7 +163,7 @@ int ga__conv_mapped(GpuArray *out, enum ga_conv_role role, const GpuArray *a,
                            {b, a, out, out, a}};
   ga_conv call;
   GA_TRY(describe(&call, &list[role], c, role));
-  if (!ga__conv_map_fits(map, a->typecode) || !ga__conv_tiles_map(&call) ||
+  if (!ga__conv_map_fits(map, &call) || !ga__conv_tiles_map(&call) ||
       !ga__conv_is_own(&call, run_own))
     return GA_FAIL(GA_DEVSUP_ERROR, "%s: no kernel stores an expression of this one",
                    role_names[role]);

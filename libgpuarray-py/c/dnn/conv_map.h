@@ -16,8 +16,8 @@ int ga__conv_kernel(gpukernel **out, const ga_gather *g, ga_make_mapped write,
                     ga_make_source plain, const void *spec, size_t size,
                     size_t threads);
 /* True for one output of an expression that computes in the type of sums, and arrays
- * whose elements an int counts. */
-bool ga__conv_map_fits(const ga_mapping *map, int typecode);
+ * whose elements an int counts, where it is not faster apart. */
+bool ga__conv_map_fits(const ga_mapping *map, const ga_conv *c);
 /* Arguments of the epilogue; none without one. */
 void ga__conv_add_map(ga_args *args, const ga_gather *g);
 
