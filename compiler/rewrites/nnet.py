@@ -35,7 +35,18 @@ from gpuarray.compiler.ops.nnet.nnet import (
 )
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.lengths import settled
-from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle, shape_i
+from gpuarray.compiler.ops.shape.shape import (
+    DimShuffle,
+    Reshape,
+    dimshuffle,
+    shape_i,
+)
+from gpuarray.compiler.ops.slicing.subtensor import Subtensor
+from gpuarray.compiler.rewrites.arithmetic.products import (
+    factors_of,
+    product_of,
+    rebuild,
+)
 from gpuarray.compiler.rewrites.arrays.changes import is_zeros
 from gpuarray.compiler.rewrites.engine.engine import Log, graph_pass, rewrite
 from gpuarray.compiler.rewrites.engine.patterns import (
@@ -60,6 +71,64 @@ def log_of_softmax(node: Apply) -> Variable | None:
         return None
     result: Variable = LogSoftmax(owner.op.axis)(*owner.inputs)
     return result
+
+
+_PARTS = (AdvancedSubtensor, DimShuffle, FirstOf, Pick, Reshape, Subtensor)
+
+
+@rewrite(phase="stabilize", ops=["log"])
+def log_of_part_of_softmax(node: Apply) -> Variable | None:
+    """Take the logarithm of a softmax before elements of it, or before it is turned.
+
+    log(softmax(X).T) -> log(softmax(X)).T
+    log(pick(softmax(X), k)) -> pick(log(softmax(X)), k)
+    log(X.T) -> log(X.T)
+    """
+    owner = node.inputs[0].owner
+    if owner is None or not isinstance(owner.op, _PARTS):
+        return None
+    x, *index = owner.inputs
+    whole = x.owner
+    while whole is not None and isinstance(whole.op, _PARTS):
+        whole = whole.inputs[0].owner
+    if whole is None or not isinstance(whole.op, Softmax):
+        return None
+    return owner.op.make_node(call("log", x), *index).out
+
+
+@rewrite(phase="stabilize", ops=["where_nonzero"], kinds="f")
+def cancel_picked_elements(node: Apply) -> Variable | None:
+    """Cancel a softmax and the elements of it that divide what is spread over its rows.
+
+    The gradient of the logarithm of these elements is such a product. Where the
+    quotient is zero its numerator is: no element of a softmax is greater than one.
+
+    times(spread_first(softmax(X), k, u / picked(softmax(X), k)), softmax(X)) -> spread_first(softmax(X), k, u)
+    times(spread_first(X, k, u / picked(X, k)), X) -> times(spread_first(X, k, u / picked(X, k)), X)
+    """  # noqa: E501
+    spread_out, inner = node.inputs
+    factors, owner = match(inner, "mul"), spread_out.owner
+    if factors is None or factors[0] is not spread_out or owner is None:
+        return None
+    x, rows = factors[1], owner.inputs[0].owner
+    is_softmax = x.owner is not None and isinstance(x.owner.op, Softmax)
+    if rows is None or not is_softmax or not isinstance(owner.op, Spread):
+        return None
+    if not isinstance(rows.op, FirstRows):
+        return None
+    values, *lengths = rows.inputs
+    _, places, n = owner.inputs
+    picked = FirstOf()(pick(x, places), lengths[0])
+    product = product_of(values)
+    for part in factors_of(product or []):
+        divisor = None if part.is_above else part.variable
+        if product is None or divisor is None or not same(divisor, picked):
+            continue
+        part.variable = None
+        kept = FirstRows()(rebuild(product, values), *lengths)
+        result = spread(kept, places, n)
+        return result if result.type == node.outputs[0].type else None
+    return None
 
 
 @rewrite(phase="simplify", ops=[Reduce])

@@ -61,6 +61,21 @@ TABLE_OF_SOFTMAX = {
         log(X) -> same
         log(exp(X)) -> same
     """,
+    "log_of_part_of_softmax": """
+        log(softmax(X)) -> same
+        log(exp(X).T) -> same
+        log(softmax(X)[0].dimshuffle("x", 0)) -> log(softmax(X))[0].dimshuffle("x", 0)
+        log(softmax(X)[k, k]) -> log(softmax(X))[k, k]
+        log(softmax(X).reshape((16,))) -> log(softmax(X)).reshape((16,))
+    """,
+    "cancel_picked_elements": """
+        times(spread_first(softmax(X), k, u / picked(softmax(X), k)), Y) -> same
+        times(spread_first(Y, k, u / picked(Y, k)), softmax(X)) -> same
+        times(spread_first(softmax(X), k, u), softmax(X)) -> same
+        times(spread(u / pick(softmax(X), k), k, 4), softmax(X)) -> same
+        times(X, softmax(X)) -> same
+        where_nonzero(X, spread(u / v, k, 4) * softmax(X)) -> same
+    """,
     "sum_of_spread": """
         sum(X, 1) -> same
         sum(exp(X), 1) -> same

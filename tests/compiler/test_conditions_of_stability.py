@@ -143,6 +143,7 @@ TABLE_OF_PRODUCTS = {
         exp(X - row(u)) / row(sum(exp(X - row(u)), 0)) -> same
         (row(u) / row(sum(exp(X), 0))) * exp(X) -> (row(u) / powers(X)[1]) * powers(X)[0]
         (y * 2) / 2 -> same
+        exp(x) * constant([2]) / exp(x) -> second(exp(x) * constant([2]), constant([2.0]))
         (exp(x) * y) / exp(z) -> same
         ((exp(x) + exp(y)) * z) / (exp(x) + exp(y)) -> z
         ((exp(x) + y) * z) / (exp(x) + y) -> same
@@ -161,12 +162,11 @@ TABLE_OF_PRODUCTS = {
         (z / (exp(x) * y)) * exp(x) -> z / y
         (z * exp(x)) / (exp(x) / y) -> z * y
         reciprocal(exp(x)) * (exp(x) * y) -> y
-        exp(x) / exp(x) -> same
         exp(p) / exp(p) -> constant([1.0], "float64")
         exp(p) / (exp(p) * p) -> constant([1.0], "float64") / p
         (-exp(p)) / exp(p) -> -constant([1.0], "float64")
         (x * (exp(f) * g)) * sigmoid(-f) -> same
-        (r * exp(X)) / exp(X) -> same
+        (r * exp(X)) / exp(X) -> second(r * exp(X), r)
         (exp(x) * chain(z, 22)) * sigmoid(-x) -> chain(z, 22) * sigmoid(x)
         (exp(x) * chain(z, 23)) * sigmoid(-x) -> same
     """,  # noqa: E501

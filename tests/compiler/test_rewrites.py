@@ -38,7 +38,12 @@ from gpuarray.compiler.rewrites.arrays.subtensor import view
 from gpuarray.compiler.rewrites.engine import engine
 from gpuarray.compiler.rewrites.engine.engine import Fixpoint, Log, RewriteError
 from gpuarray.compiler.rewrites.engine.merging import Interner
-from gpuarray.compiler.rewrites.engine.patterns import _DEPTH, constant_of, same
+from gpuarray.compiler.rewrites.engine.patterns import (
+    _DEPTH,
+    call,
+    constant_of,
+    same,
+)
 from gpuarray.compiler.rewrites.passes import RULES, all_rules
 from run_graph import run_graph
 
@@ -111,6 +116,7 @@ def namespace(variables):
         "picked": lambda x, k: nnet.FirstOf()(
             nnet.pick(x, first_rows(k, k, x)), shape_i(k, 0)
         ),
+        "times": lambda gate, x: call("where_nonzero", gate, gate * x),
         "spread_first": lambda x, k, u: nnet.spread(
             first_rows(u, k, x), first_rows(k, k, x), shape_i(x, 1)
         ),

@@ -175,6 +175,29 @@ def test_a_softmax_as_it_is_written_is_finite():
     np.testing.assert_allclose(optimized(X - T.log(total), X), LOGS, rtol=1e-12)
 
 
+def test_the_logarithm_of_picked_probabilities_and_its_gradient_are_finite():
+    X, k = T.dmatrix("X"), T.lvector("k")
+    costs = -T.log(T.nnet.softmax(X)[T.arange(k.shape[0]), k])
+    labels = np.array([2, 0])
+    slope = T.grad(costs.mean(), X)
+    _, found = both([X, k], costs, [EXPONENTS, labels])
+    np.testing.assert_allclose(found, -LOGS[[0, 1], labels], rtol=1e-12)
+    _, found = both([X, k], slope, [EXPONENTS, labels])
+    wanted = (np.exp(LOGS) - np.eye(4)[labels]) / 2
+    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-15)
+
+
+def test_the_gradient_of_a_sum_of_logs_of_probabilities_is_finite():
+    X = T.dmatrix("X")
+    for axis in (0, 1):
+        logs = T.log(T.nnet.softmax(X, axis=axis))
+        found = optimized(T.grad(logs.sum(), X), X)
+        shifted = EXPONENTS - EXPONENTS.max(axis=axis, keepdims=True)
+        shares = np.exp(shifted) / np.exp(shifted).sum(axis=axis, keepdims=True)
+        wanted = 1 - EXPONENTS.shape[axis] * shares
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
 def test_the_gradient_of_a_log_of_two_exponentials_is_finite():
     x, y, _ = vectors("float64")
     cost = T.log(T.exp(x) + T.exp(y)).sum()

@@ -7,6 +7,8 @@ numbers: for complex ones some lead to another branch. `products.py` is about pr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle
 from gpuarray.compiler.rewrites.arithmetic.exponentials import (
@@ -27,6 +29,7 @@ from gpuarray.compiler.rewrites.engine.engine import rewrite
 from gpuarray.compiler.rewrites.engine.patterns import (
     argument,
     call,
+    cast,
     is_constant,
     is_float,
     match,
@@ -186,6 +189,7 @@ def simplify_product(node: Apply) -> Variable | None:
     (y * exp(x)) / (exp(x) + exp(z)) -> y * sigmoid(x - z)
     (y * sigmoid(x)) / sigmoid(x) -> y   # but at x = nan
     (y * exp(x)) / exp(x) -> y   # but at x = nan
+    exp(x) / exp(x) -> second(exp(x), constant([1.0]))   # but at x = nan
     (x * y) / x -> (x * y) / x   # zero, infinity or nan where x is: not the same number
     """
     out = node.outputs[0]
@@ -193,7 +197,17 @@ def simplify_product(node: Apply) -> Variable | None:
     changes = (pair_exponentials, shift_shares, cancel_factors)
     if product is None or not any([change(product) for change in changes]):
         return None
-    result = rebuild(product, out)
+    return _in_type(rebuild(product, out), out, node.inputs)
+
+
+def _in_type(
+    result: Variable, out: Variable, shaped: Sequence[Variable]
+) -> Variable | None:
+    """Return a result in the type of ``out``, repeated to the shape of one of it."""
+    result = cast(result, out.type.dtype)
+    for variable in shaped:
+        if variable.type == out.type != result.type:
+            result = call("second", variable, result)
     return result if result.type == out.type else None
 
 
