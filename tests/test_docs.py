@@ -225,6 +225,7 @@ def test_public_modules_offer_their_public_names():
         "docs/compiler/loops.md",
         "docs/compiler/networks.md",
         "docs/compiler/random-numbers.md",
+        "docs/compiler/several-contexts.md",
         "docs/compiler/sparse-matrices.md",
         "docs/compiler/recurrent-networks.md",
         "docs/porting-from-pygpu.md",
