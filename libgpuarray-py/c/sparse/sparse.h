@@ -66,6 +66,19 @@ int ga__sparse_product_count(GpuArray *counts, const GpuSparse *a, const GpuSpar
 int ga__sparse_product_fill(GpuSparse *out, const GpuSparse *a, const GpuSparse *b,
                             const GpuArray *counts, size_t n);
 
+/* Some of the values of a matrix: where `mask` is true (the fill does not read it), or
+ * the sums of duplicates. Counts, the matrix by them, and both, which waits. */
+typedef struct ga_sparse_choice {
+  bool is_masked;
+  const GpuArray *mask;
+  const char *operation;
+} ga_sparse_choice;
+int ga__sparse_choice_count(GpuArray *counts, const GpuSparse *a,
+                            const ga_sparse_choice *c);
+int ga__sparse_choice_fill(GpuSparse *out, const GpuSparse *a, const GpuArray *counts,
+                           size_t n, const ga_sparse_choice *c);
+int ga__sparse_choose(GpuSparse *out, const GpuSparse *a, const ga_sparse_choice *c);
+
 /* What a product, a sum, a diagonal or an extreme makes of the values of a row. */
 enum ga_sparse_term {
   GA_SPARSE_TIMES,
