@@ -153,12 +153,10 @@ static int check_product(const GpuArray *y, const GpuSparse *a, const GpuArray *
                  ga__array_text(ys, y));
 }
 
-/* Rows of x are read whole: in C order, if there are columns. They are as far apart as
- * an int tells, for a kernel of int32 indices. */
+/* Rows of x are read whole: in C order, if there are columns. */
 static int open_dense(GpuArray *out, const GpuArray *x) {
-  const ssize_t size = (ssize_t)gpuarray_get_elsize(x->typecode);
-  const bool is_near = ga__magnitude(x->strides[0]) / (size_t)size <= INT32_MAX;
-  if (is_near && (x->nd == 1 || x->dimensions[1] <= 1 || x->strides[1] == size))
+  if (x->nd == 1 || x->dimensions[1] <= 1 ||
+      x->strides[1] == (ssize_t)gpuarray_get_elsize(x->typecode))
     return GpuArray_view(out, x);
   return GpuArray_copy(out, x, GA_C_ORDER);
 }

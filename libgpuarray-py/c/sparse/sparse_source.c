@@ -168,13 +168,10 @@ static void add_extremes(ga_strbuf *t, int typecode, bool is_max) {
 
 static void add_terms(ga_strbuf *t, const ga_sparse_spec *s) {
   static const char *const terms[] = {
-      "SP_MUL(v, SP_LOAD(x[SP_X_ROW(j) + (ga_ssize)(c)]))", "v",
+      "SP_MUL(v, SP_LOAD(x[(ga_ssize)(j) * x_row + (ga_ssize)(c)]))", "v",
       "(ga_long)(j) - (ga_long)row == shift ? v : SP_ZERO", "v", "v"};
   if (s->form == GA_SPARSE_MAX || s->form == GA_SPARSE_MIN)
     add_extremes(t, s->typecode, s->form == GA_SPARSE_MAX);
-  ga__strbuf_add(t, s->index == GA_INT /* a multiplication of 32 bits */
-                        ? "#define SP_X_ROW(j) ((ga_long)(ga_int)(j) * (ga_int)x_row)\n"
-                        : "#define SP_X_ROW(j) ((ga_ssize)(j) * x_row)\n");
   ga__strbuf_addf(t,
                   "#define SP_TAKES_PIECES %d\n#define SP_IS_SUM %d\n"
                   "#define SP_TERM(v, j, c) (%s)\n",

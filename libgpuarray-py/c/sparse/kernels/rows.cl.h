@@ -30,12 +30,6 @@
     list[3 + 2 * ((at) + (piece))] = begin + (piece) * (SP_COUNT)piece_size;           \
   }
 
-/* Rows, and tiles of them: of one column there are no more than indices tell. */
-#if SP_PACKS
-#define SP_NUMBER_OF SP_COUNT
-#else
-#define SP_NUMBER_OF ga_ulong
-#endif
 /* As many groups at once as without the lists. */
 #if SP_PACKS == 1 && SP_INDEX_BITS == 32
 #define SP_KERNEL KERNEL_SIZED(SP_THREADS, 8)
@@ -60,29 +54,28 @@ SP_KERNEL void SP_NAME(SP_PARAMETERS) {
   (void)shift;
   (void)limit;
   const ga_uint lid = (ga_uint)LID_0, lane = lid / SP_WIDTH % SP_LANES;
-  const SP_NUMBER_OF tiles =
+  const ga_ulong tiles =
       SP_WIDTH * SP_PER > 1 ? (width - 1) / (SP_WIDTH * SP_PER) + 1 : 1;
 #if SP_TAKES_PIECES
-  const SP_NUMBER_OF listed = ((GLOBAL_MEM const ga_uint *)list)[0];
-  const SP_NUMBER_OF n_rows = listed < room ? listed : (SP_NUMBER_OF)room;
+  const ga_ulong listed = ((GLOBAL_MEM const ga_uint *)list)[0];
+  const ga_ulong n_rows = listed < room ? listed : room;
 #else
-  const SP_NUMBER_OF n_rows = (SP_NUMBER_OF)rows;
+  const ga_ulong n_rows = rows;
 #endif
-  const SP_NUMBER_OF blocks = (n_rows + SP_ROWS - 1) / SP_ROWS * tiles;
-  for (SP_NUMBER_OF block = (SP_NUMBER_OF)GID_0; block < blocks;
-       block += (SP_NUMBER_OF)GDIM_0) {
+  const ga_ulong blocks = (n_rows + SP_ROWS - 1) / SP_ROWS * tiles;
+  for (ga_ulong block = GID_0; block < blocks; block += GDIM_0) {
     /* Divisions of 64 bits take longer than a short row. */
-    const SP_NUMBER_OF group = tiles > 1 ? block / tiles : block;
-    const SP_NUMBER_OF own = group * SP_ROWS + lid / (SP_WIDTH * SP_LANES);
-    const SP_NUMBER_OF first =
+    const ga_ulong group = tiles > 1 ? block / tiles : block;
+    const ga_ulong own = group * SP_ROWS + lid / (SP_WIDTH * SP_LANES);
+    const ga_ulong first =
         (block - group * tiles) * (SP_WIDTH * SP_PER) + lid % SP_WIDTH;
     ga_int is_here = own < n_rows;
 #if SP_TAKES_PIECES
-    const SP_NUMBER_OF row = (SP_NUMBER_OF)(is_here ? list[2 + 2 * own] : rows);
+    const ga_ulong row = is_here ? list[2 + 2 * own] : rows;
     ga_int is_whole = 1;
     is_here = row < rows;
 #else
-    const SP_NUMBER_OF row = own;
+    const ga_ulong row = own;
 #endif
     SP_WORK sum[SP_PER];
     for (ga_int p = 0; p < SP_PER; p++)
