@@ -352,3 +352,24 @@ def test_printing(x, w):
 def test_constants(w):
     same(function([w], S.dot(A, w))(V), A @ V)
     same(function([w], S.dot(S.as_sparse(B), w))(V), B @ V)
+
+
+@pytest.mark.parametrize("inner", [S.dot, S.true_dot, S.structured_dot])
+def test_a_product_by_a_vector_has_no_inner_matrix(inner):
+    """Nor a dense gradient of it, which would be of 160 GB."""
+    n, single = 200_000, "float32"
+    x, y, v = S.csr_matrix("x", single), S.csr_matrix("y", single), T.fvector("v")
+    a = sp.random(n, 3, density=1e-4, random_state=1, format="csr", dtype=single)
+    b = sp.random(3, n, density=1e-4, random_state=2, format="csr", dtype=single)
+    ones = np.ones(n, single)
+    for made, expected, of_rows in (
+        (S.dot(inner(x, y), v), a @ (b @ ones), b @ ones),
+        (S.dot(v, inner(x, y)), (ones @ a) @ b, b @ ones),
+    ):
+        f = function([x, y, v], [made, *grad(made.sum(), [x, y])])
+        product, *slopes = f(a, b, ones)
+        assert np.allclose(product, expected)
+        wanted = np.outer(ones, of_rows), np.outer(a.T @ ones, ones)
+        for slope, other, host in zip(slopes, wanted, (a, b), strict=True):
+            dense = slope.toarray() if sp.issparse(slope) else np.asarray(slope)
+            assert np.allclose(dense[host.nonzero()], other[host.nonzero()])

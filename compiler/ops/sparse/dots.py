@@ -194,6 +194,29 @@ structured_dot_op, dot_op = StructuredDot(), Dot()
 sampling_dot, usmm = SamplingDot(), Usmm()
 
 
+def by_vectors(outer: SparseOp, x: Variable, y: Variable) -> Variable | None:
+    """Return the product of two sparse matrices and a vector as products by vectors.
+
+    None for anything else. So neither the product of the matrices is computed, nor its
+    gradient, which would be dense; gradients by the two are the same.
+    """
+    matrix, vector = (x, y) if is_sparse(x) else (y, x)
+    inner = matrix.owner
+    if inner is None or is_sparse(vector) or vector.type.ndim != 1:
+        return None
+    if not isinstance(inner.op, (Dot, TrueDot, StructuredDot)):
+        return None
+    is_structured = not isinstance(inner.op, Dot)
+    if not is_structured and outer is not dot_op:
+        return None
+    a, b = inner.inputs
+    dtypes = {operand.type.dtype for operand in (a, b, vector)}
+    if not is_sparse(a) or not is_sparse(b) or len(dtypes) > 1:
+        return None
+    op = structured_dot if is_structured else dot
+    return op(a, op(b, vector)) if matrix is x else op(op(vector, a), b)
+
+
 def structured_dot(x: Any, y: Any) -> Variable:
     """Return the product of two matrices, one of them sparse.
 
@@ -202,7 +225,8 @@ def structured_dot(x: Any, y: Any) -> Variable:
     """
     a, b = as_either(x), as_either(y)
     check_operands("structured_dot", a, b)
-    result: Variable = structured_dot_op(a, b)
+    made = by_vectors(structured_dot_op, a, b)
+    result: Variable = structured_dot_op(a, b) if made is None else made
     return result
 
 
@@ -214,7 +238,8 @@ def dot(x: Any, y: Any) -> Variable:
     """
     a, b = as_either(x), as_either(y)
     check_operands("dot", a, b)
-    result: Variable = dot_op(a, b)
+    made = by_vectors(dot_op, a, b)
+    result: Variable = dot_op(a, b) if made is None else made
     return result
 
 
