@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from gpuarray._creation.filled import zeros
-from gpuarray._linalg.norms import vector_norm
-from gpuarray._manipulation.joining import concatenate
 from gpuarray._products.matmul import vdot
-from gpuarray._sparse.base import is_sparse
+from gpuarray._sparse.krylov import Lanczos, generator_of
 from gpuarray._sparse.operators import LinearOperator, aslinearoperator
-from gpuarray._sparse.solvers import normalized, orthogonal
-from gpuarray._ufunc.elementwise import FUNCTIONS
-from gpuarray.array import Array
-from gpuarray.dtypes import kind_of, parts_dtype
+from gpuarray._sparse.solvers import normalized
 from gpuarray.errors import BadValue, Unsupported
-from gpuarray.random import Generator, default_rng
+from gpuarray.random import Generator
 
-where = FUNCTIONS["where"]
 _ORDERS = {
     "LA": lambda values: -values,
     "SA": lambda values: values,
@@ -71,11 +65,7 @@ def eigsh(
         raise BadValue(f"eigsh: which is {which!r}, expected 'LM', 'SM', 'LA' or 'SA'")
     if not 0 < k <= n:
         raise BadValue(f"eigsh: k is {k}, expected 1 to {n}, the length")
-    place = A.context if is_sparse(A) else getattr(v0, "context", None)
-    place = getattr(A, "context", place)
-    is_drawn = isinstance(rng, Generator)
-    generator: Any = rng if is_drawn else default_rng(rng or 0, context=place)
-    lanczos = _Krylov(operator, generator, v0)
+    lanczos = _Krylov(operator, generator_of(rng, A, v0), v0)
     limit = n if maxiter is None else min(maxiter, n)
     values, vectors = lanczos.run(k, which, tol, max(limit, k))
     w = lanczos.on_device(values, lanczos.real)
@@ -85,36 +75,28 @@ def eigsh(
     return w, (rows @ lanczos.basis[: lanczos.count]).T
 
 
-class _Krylov:
+class _Krylov(Lanczos):
     """Orthonormal rows ``basis`` with A basis^T = basis^T T.
 
     T is tridiagonal: ``steps`` has its diagonal, and beside it what leads to the next
-    step. ``count`` steps are done.
+    step.
     """
 
-    def __init__(self, operator: LinearOperator, rng: Generator, v0: Any) -> None:
-        self.operator, self.rng = operator, rng
-        dtype = operator.dtype
-        self.dtype = dtype if kind_of(dtype) in "fc" else np.dtype(np.float64)
-        self.real = parts_dtype(self.dtype)
-        self.n = operator.shape[0]
-        self.basis = zeros((1, self.n), self.dtype, rng.context)
-        self.steps = zeros((0, 2), self.real, rng.context)
-        self.count = 0
-        start = self._random() if v0 is None else v0.astype(self.dtype)
-        self.basis[0] = normalized(start)[0]
+    grows: ClassVar[dict[str, int]] = {"basis": 1}
 
-    def on_device(self, host: Any, dtype: np.dtype[Any]) -> Any:
-        """Return numbers of the host as an array."""
-        return Array.from_host(host.astype(dtype), self.rng.context)
+    def __init__(self, operator: LinearOperator, rng: Generator, v0: Any) -> None:
+        super().__init__(operator, rng)
+        n = operator.shape[0]
+        self.basis = zeros((1, n), self.dtype, rng.context)
+        start = self.random(n) if v0 is None else v0.astype(self.dtype)
+        self.basis[0] = normalized(start)[0]
 
     def run(self, k: int, which: str, tol: float, limit: int) -> tuple[Any, Any]:
         """Return ``k`` eigenvalues of T that are near enough, and its vectors."""
-        block = max(2 * k + 1, 20)
-        near = max(tol, 4 * float(np.finfo(self.real).eps))
+        block, near = max(2 * k + 1, 20), self.near(tol)
         while True:
             stop = min(self.count + block, limit)
-            self._grow(stop)
+            self.grow(stop)
             for j in range(self.count, stop):
                 self._take(j)
             self.count = stop
@@ -128,32 +110,11 @@ class _Krylov:
             if stop == limit or is_near:
                 return values[chosen], vectors[:, chosen]
 
-    def _grow(self, count: int) -> None:
-        """Make room for as many steps."""
-        for name, length in (("basis", count + 1), ("steps", count)):
-            array = getattr(self, name)
-            shape = length - array.shape[0], array.shape[1]
-            rest = zeros(shape, array.dtype, array.context)
-            setattr(self, name, concatenate([array, rest]))
-
     def _take(self, j: int) -> None:
-        """Take step ``j``: an element of the diagonal, then the next row of ``basis``.
-
-        Where the rows so far span all that A maps to, rounding errors would be next, or
-        zeros; random numbers as small as these lead on.
-        """
+        """Take step ``j``: a diagonal element, then the next row of ``basis``."""
         w = self.operator.matvec(self.basis[j])
         if j == 0:
-            size = vector_norm(w) * np.finfo(self.real).eps
-            self.small = where(size == 0, size.dtype.type(1), size)
+            self.measure(w)
         self.steps[j, 0] = vdot(self.basis[j], w).real
-        w = orthogonal(w, self.basis[: j + 1])[0]
-        w = w + self._random() * (self.small * float(self.n) ** -0.5)
-        rows = self.basis[: j + 1]
-        w = w - (rows.conj() @ w) @ rows
+        w = self.apart(w, self.basis[: j + 1])
         self.basis[j + 1], self.steps[j, 1] = normalized(w)
-
-    def _random(self) -> Any:
-        numbers: Any = self.rng.random(self.n, dtype=self.real)
-        numbers = numbers - 0.5
-        return numbers.astype(self.dtype, copy=False)

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from gpuarray._core.arguments import axis_number
 from gpuarray._creation.filled import zeros
 from gpuarray._linalg.norms import vector_norm
-from gpuarray._manipulation.joining import concatenate
-from gpuarray._sparse.base import is_sparse, require_matrix
+from gpuarray._sparse.base import require_matrix
 from gpuarray._sparse.conversion import canonical
+from gpuarray._sparse.krylov import Lanczos, generator_of
 from gpuarray._sparse.operators import LinearOperator, aslinearoperator
-from gpuarray._sparse.solvers import normalized, orthogonal
+from gpuarray._sparse.solvers import normalized
 from gpuarray._ufunc.elementwise import FUNCTIONS
-from gpuarray.array import Array
-from gpuarray.dtypes import kind_of, parts_dtype
+from gpuarray.dtypes import kind_of
 from gpuarray.errors import BadValue, Unsupported
-from gpuarray.random import Generator, default_rng
-
-where = FUNCTIONS["where"]
+from gpuarray.random import Generator
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
@@ -100,14 +97,7 @@ def svds(
         )
     if not 0 < k <= most:
         raise BadValue(f"svds: k is {k}, expected 1 to {most}, the shorter side")
-    place = A.context if is_sparse(A) else getattr(v0, "context", None)
-    place = getattr(A, "context", place)
-    generator = (
-        rng
-        if isinstance(rng, Generator)
-        else default_rng(0 if rng is None else rng, context=place)
-    )
-    lanczos = _Lanczos(operator, generator, v0)
+    lanczos = _Lanczos(operator, generator_of(rng, A, v0), v0)
     limit = most if maxiter is None else min(maxiter, most)
     lanczos.run(k, tol, max(limit, k))
     return _result(lanczos, k, return_singular_vectors)
@@ -116,43 +106,34 @@ def svds(
 def _result(lanczos: _Lanczos, k: int, vectors: bool | str) -> Any:
     left, s, right = np.linalg.svd(lanczos.bidiagonal())
     chosen = slice(k - 1, None, -1)
-    values = lanczos.on_device(np.ascontiguousarray(s[chosen]), real=True)
+    values = lanczos.on_device(np.ascontiguousarray(s[chosen]), lanczos.real)
     if vectors is False:
         return values
     count = lanczos.count
-    rows = lanczos.on_device(np.ascontiguousarray(left.T[chosen]))
-    columns = lanczos.on_device(np.ascontiguousarray(right[chosen]))
+    rows = lanczos.on_device(np.ascontiguousarray(left.T[chosen]), lanczos.dtype)
+    columns = lanczos.on_device(np.ascontiguousarray(right[chosen]), lanczos.dtype)
     u = None if vectors == "vh" else (rows @ lanczos.left[:count]).T
     vt = None if vectors == "u" else (columns @ lanczos.right[:count]).conj()
     return u, values, vt
 
 
-class _Lanczos:
+class _Lanczos(Lanczos):
     """Orthonormal rows ``left`` and ``right`` with A right^T = left^T B.
 
     B is bidiagonal: ``steps`` has its diagonal, and above it what leads to the next
-    step. ``count`` steps are done.
+    step.
     """
 
-    def __init__(self, operator: LinearOperator, rng: Generator, v0: Any) -> None:
-        self.operator, self.rng = operator, rng
-        dtype = operator.dtype
-        self.dtype = dtype if kind_of(dtype) in "fc" else np.dtype(np.float64)
-        self.real = parts_dtype(self.dtype)
-        rows, columns = operator.shape
-        place = rng.context
-        self.left = zeros((0, rows), self.dtype, place)
-        self.right = zeros((1, columns), self.dtype, place)
-        self.steps = zeros((0, 2), self.real, place)
-        self.host = np.zeros((0, 2), self.real)
-        self.count = 0
-        start = self._random(columns) if v0 is None else v0.astype(self.dtype)
-        self.right[0] = normalized(start)[0]
+    grows: ClassVar[dict[str, int]] = {"left": 0, "right": 1}
 
-    def on_device(self, host: Any, real: bool = False) -> Any:
-        """Return numbers of the host as an array."""
-        dtype = self.real if real else self.dtype
-        return Array.from_host(host.astype(dtype), self.rng.context)
+    def __init__(self, operator: LinearOperator, rng: Generator, v0: Any) -> None:
+        super().__init__(operator, rng)
+        rows, columns = operator.shape
+        self.left = zeros((0, rows), self.dtype, rng.context)
+        self.right = zeros((1, columns), self.dtype, rng.context)
+        self.host = np.zeros((0, 2), self.real)
+        start = self.random(columns) if v0 is None else v0.astype(self.dtype)
+        self.right[0] = normalized(start)[0]
 
     def bidiagonal(self) -> Any:
         """Return B on the host."""
@@ -161,11 +142,10 @@ class _Lanczos:
 
     def run(self, k: int, tol: float, limit: int) -> None:
         """Take steps until the ``k`` largest values are near enough."""
-        block = max(2 * k + 1, 20)
-        near = max(tol, 4 * float(np.finfo(self.real).eps))
+        block, near = max(2 * k + 1, 20), self.near(tol)
         while self.count < limit:
             stop = min(self.count + block, limit)
-            self._grow(stop)
+            self.grow(stop)
             for j in range(self.count, stop):
                 self._take(j)
             self.host, self.count = self.steps._read(), stop
@@ -174,36 +154,11 @@ class _Lanczos:
             if stop >= k and (errors <= near * s[0]).all():
                 return
 
-    def _grow(self, count: int) -> None:
-        """Make room for as many steps."""
-        for name, length in (("left", count), ("right", count + 1), ("steps", count)):
-            array = getattr(self, name)
-            shape = length - array.shape[0], array.shape[1]
-            rest = zeros(shape, array.dtype, array.context)
-            setattr(self, name, concatenate([array, rest]))
-
     def _take(self, j: int) -> None:
-        """Take step ``j``: a row of ``left``, then the next one of ``right``.
-
-        Where the vectors so far span all that A maps to, rounding errors would be next,
-        or zeros; random numbers as small as these lead on.
-        """
+        """Take step ``j``: a row of ``left``, then the next one of ``right``."""
         u = self.operator.matvec(self.right[j])
         if j == 0:
-            size = vector_norm(u) * np.finfo(self.real).eps
-            self.small = where(size == 0, size.dtype.type(1), size)
-        self.left[j], self.steps[j, 0] = normalized(self._apart(u, self.left[:j]))
-        v = self.operator.rmatvec(self.left[j])
-        v = self._apart(v, self.right[: j + 1])
+            self.measure(u)
+        self.left[j], self.steps[j, 0] = normalized(self.apart(u, self.left[:j]))
+        v = self.apart(self.operator.rmatvec(self.left[j]), self.right[: j + 1])
         self.right[j + 1], self.steps[j, 1] = normalized(v)
-
-    def _apart(self, w: Any, basis: Any) -> Any:
-        """Return a vector made orthogonal, with random numbers added when it is."""
-        noise = self._random(w.size) * (self.small * float(w.size) ** -0.5)
-        w = orthogonal(w, basis)[0] + noise
-        return w - (basis.conj() @ w) @ basis
-
-    def _random(self, size: int) -> Any:
-        numbers: Any = self.rng.random(size, dtype=self.real)
-        numbers = numbers - 0.5
-        return numbers.astype(self.dtype, copy=False)
