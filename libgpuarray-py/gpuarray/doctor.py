@@ -1,7 +1,8 @@
 """A report of the libraries and devices found: ``python -m gpuarray.doctor``.
 
 With ``--distributed``, as each rank of a launcher, it tries the collectives instead:
-``mpiexec -n 2 python -m gpuarray.doctor --distributed``.
+``mpiexec -n 2 python -m gpuarray.doctor --distributed``. With ``--dask ADDRESS`` the
+ranks are the workers of a Dask scheduler.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import argparse
 import platform
 import sys
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from importlib.metadata import version
 
 import numpy as np
@@ -103,6 +105,28 @@ def _default() -> Iterator[str]:
         yield f"default context: none ({reason}): {error}"
 
 
+def collectives_lines(device: str | None = None) -> list[tuple[str, bool]]:
+    """Try the collectives as a rank; return the table's lines, each with "is right"."""
+    with distributed.init(device, timeout=60) as comm:
+        return list(trial.report(comm))
+
+
+def try_workers(address: str, device: str | None = None) -> int:
+    """Try the collectives among a Dask cluster's workers. Return 1 if one is wrong."""
+    itself = import_module("gpuarray.doctor")  # this may run as __main__
+    try:
+        from distributed import Client
+
+        with Client(address) as client:
+            every = distributed.run_on_dask(client, itself.collectives_lines, device)
+    except (GpuArrayError, ImportError, OSError) as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    for line, _ in every[0]:
+        print(line)
+    return 0 if all(is_right for lines in every for _, is_right in lines) else 1
+
+
 def try_collectives(device: str | None = None, by: str | None = None) -> int:
     """Try the collectives; rank 0 prints a table. Return 1 if one is wrong."""
     status = 0
@@ -131,8 +155,15 @@ def main(arguments: Sequence[str] = ()) -> int:
         help="try the collectives, as one of the ranks that a launcher has started",
     )
     parser.add_argument("--by", help="the launcher, for gpuarray.distributed.init")
+    parser.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="of a Dask scheduler, whose workers are the ranks",
+    )
     parser.add_argument("--context", help="the device of this rank")
     options = parser.parse_args(arguments)
+    if options.dask:
+        return try_workers(options.dask, options.context)
     if options.distributed:
         return try_collectives(options.context, options.by)
     for line in report():

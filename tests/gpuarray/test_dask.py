@@ -167,6 +167,16 @@ def test_what_is_sent(null, dtype, serializers):
     assert b.tolist() == a.tolist()
 
 
+def test_a_processor_keeps_no_memory_of_what_is_spilled(first_context):
+    a = [gpuarray.zeros((64, 1000), "f4", first_context) for _ in range(4)]
+    while a:
+        serialize(a.pop(), serializers=["dask"])
+    last = gpuarray.zeros(100, "f4", first_context)
+    serialize(last, serializers=["dask"])
+    cached = first_context.memory_info().cached
+    assert (cached <= last.nbytes) == first_context.is_cpu
+
+
 @pytest.mark.parametrize("order", ["gpuarray distributed", "distributed gpuarray"])
 def test_the_order_of_imports_does_not_matter(order):
     imports = "".join(f"import {name}\n" for name in order.split())

@@ -20,7 +20,7 @@ from types import SimpleNamespace
 import gpuarray
 import numpy as np
 import pytest
-from gpuarray import distributed
+from gpuarray import distributed, doctor
 from gpuarray._distributed import frames, launchers, nccl, opening
 from gpuarray._distributed.hub import Hub
 from gpuarray._distributed.member import Member
@@ -172,7 +172,7 @@ def on_a_worker_that_fails(name):
         comm.barrier()
 
 
-def test_workers_of_dask(first_context):
+def test_workers_of_dask(first_context, capsys):
     pytest.importorskip("distributed.client", reason="dask is not installed")
     from distributed import Client, LocalCluster
 
@@ -183,6 +183,9 @@ def test_workers_of_dask(first_context):
         for rank, (text, local, total) in enumerate(results):
             assert f"rank {rank} of 2, found by Dask, TCP over host memory" in text
             assert (local, total) == (rank, [3.0, 3.0, 3.0])
+        address = client.scheduler.address
+        assert doctor.main(["--dask", address, "--context", first_context.name]) == 0
+        assert capsys.readouterr().out.count(" right ") == 10
         with pytest.raises((ValueError, gpuarray.DistributedError), match="no data"):
             distributed.run_on_dask(client, on_a_worker_that_fails, "null")
         with pytest.raises(ValueError, match="expected some of"):

@@ -1,5 +1,7 @@
 """fuse: the bits of the unfused function, from fewer kernels."""
 
+import pickle
+
 import gpuarray
 import numpy as np
 import pytest
@@ -206,3 +208,14 @@ def test_a_symbol_says_what_it_is(first_context):
 
     function(gpuarray.ones(3, "float32", first_context))
     assert seen[0] == "<value of float32, not known while fuse records>"
+
+
+@gpuarray.fuse
+def decorated(x):
+    return x + 1
+
+
+def test_a_fused_function_is_pickled_by_its_name(null):
+    assert pickle.loads(pickle.dumps(decorated)) is decorated
+    other = pickle.loads(pickle.dumps(gpuarray.fuse(flat)))
+    assert other is not flat and other([1]) == [1]

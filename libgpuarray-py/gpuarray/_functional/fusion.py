@@ -9,6 +9,7 @@ runs as it is.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -102,6 +103,16 @@ class Fused:
 
     def __repr__(self) -> str:
         return f"<fused function {self._function.__name__!r}>"
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """Pickle what a module has under its name by that name, as functions are."""
+        place: str = self._function.__qualname__
+        found: Any = sys.modules.get(self._function.__module__)
+        for name in place.split("."):
+            found = getattr(found, name, None)
+        if found is self:
+            return place
+        return Fused, (self._function,)
 
 
 _UNTRIED: Any = object()

@@ -62,11 +62,18 @@ def _solve_on_device(array_class: ArrayClass, find: Find, module: Any) -> None:
 
 
 def _serialize(array: BaseArray, context: Any = None) -> Any:
-    """Return header and frames of an array's host values, and its context."""
+    """Return header and frames of an array's host values, and its context.
+
+    A processor's memory that is kept for reuse counts as its worker's, which would wait
+    for ever to have less of it.
+    """
     from distributed.protocol.serialize import dask_serialize
 
+    place = array.context
+    if place.is_cpu and place.memory_info().cached > array.nbytes:
+        place.trim()
     header, frames = dask_serialize.dispatch(np.ndarray)(array._read(), context)
-    return {"host": header, "context": array.context.name}, frames
+    return {"host": header, "context": place.name}, frames
 
 
 def _deserialize(array_class: ArrayClass, header: dict[str, Any], frames: Any) -> Any:
