@@ -25,6 +25,7 @@ from gpuarray._distributed import frames, launchers, nccl, opening
 from gpuarray._distributed.hub import Hub
 from gpuarray._distributed.member import Member
 from gpuarray._distributed.rendezvous import Rendezvous
+from gpuarray._interop import pickling
 from launched import TESTS, device_of_all, environment, free_port, run, torchrun
 
 MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent))
@@ -597,3 +598,8 @@ def test_a_device_for_each_process(monkeypatch):
     of_kind = {"cuda": [], "opencl": ["opencl0:0", "opencl1:0"]}
     monkeypatch.setattr(opening, "device_names", lambda kind: (of_kind[kind], ""))
     assert opening._device(ranks[1]) == "opencl0:0"
+    dask = SimpleNamespace(name="Dask", local_rank=1)
+    monkeypatch.setattr(opening, "device_names", lambda kind: (["cuda0", "cuda1"], ""))
+    assert opening._device(dask) == "cuda1"
+    monkeypatch.setattr(pickling, "unpickles_at_default", lambda: True)
+    assert opening._device(dask) is None and opening._device(ranks[1]) == "cuda1"
