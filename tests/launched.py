@@ -1,6 +1,7 @@
 """Programs that run as several ranks, started as torchrun would start them."""
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -24,6 +25,13 @@ def torchrun(ranks):
     port = str(free_port())
     shared = {"WORLD_SIZE": str(ranks), "MASTER_ADDR": "localhost", "MASTER_PORT": port}
     return [{**shared, "RANK": str(r), "LOCAL_RANK": str(r)} for r in range(ranks)]
+
+
+def mpiexec(ranks):
+    """The command that starts a Python program as ranks of MPI, by pip's or another."""
+    own = shutil.which("mpiexec", path=str(Path(sys.executable).parent))
+    command = own or shutil.which("mpiexec")
+    return [command, "--oversubscribe", "-n", str(ranks), sys.executable]
 
 
 def environment(more=()):

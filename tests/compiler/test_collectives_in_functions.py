@@ -1,11 +1,13 @@
 """Collectives in expressions, on one rank and on two."""
 
+import subprocess
+
 import numpy as np
 import pytest
 from gpuarray import distributed as processes
 from gpuarray.compiler import distributed, function, grad, shared, tensor as T
 from gpuarray.compiler.gradient import Rop
-from launched import run, torchrun
+from launched import TESTS, device_of_all, environment, mpiexec, run, torchrun
 
 
 @pytest.fixture
@@ -160,3 +162,19 @@ def test_mistakes(comm):
         distributed.sharded_updates([w, v], [w, v], None, comm)
     with pytest.raises(ValueError, match="bucket_bytes is 0"):
         distributed.data_parallel([x], comm, bucket_bytes=0)
+
+
+def test_four_ranks_by_mpi(first_context):
+    """Values, gradients and training are those of one process."""
+    pytest.importorskip("mpi4py", reason="mpi4py is not installed")
+    device, _ = device_of_all(first_context, 4)
+    some = "--case", "results_and_gradients", "--case", "training"
+    done = subprocess.run(
+        [*mpiexec(4), TESTS / "function_ranks.py", *device, *some],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("is right") == 8

@@ -26,10 +26,15 @@ from gpuarray._distributed.hub import Hub
 from gpuarray._distributed.member import Member
 from gpuarray._distributed.rendezvous import Rendezvous
 from gpuarray._interop import pickling
-from launched import TESTS, device_of_all, environment, free_port, run, torchrun
-
-MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent))
-MPIEXEC = MPIEXEC or shutil.which("mpiexec")
+from launched import (
+    TESTS,
+    device_of_all,
+    environment,
+    free_port,
+    mpiexec,
+    run,
+    torchrun,
+)
 
 
 def slurm(ranks):
@@ -79,9 +84,8 @@ def test_ranks_whose_calls_queue(first_context):
 def test_ranks_by_mpi(context, ranks):
     pytest.importorskip("mpi4py", reason="mpi4py is not installed")
     device, engine = device_of_all(context, ranks)
-    command = [MPIEXEC, "--oversubscribe", "-n", str(ranks), sys.executable]
     done = subprocess.run(
-        [*command, TESTS / "ranks.py", *device],
+        [*mpiexec(ranks), TESTS / "ranks.py", *device],
         env=environment(),
         capture_output=True,
         text=True,
@@ -140,7 +144,7 @@ def test_faults_of_ranks_by_mpi(first_context):
     device, _ = device_of_all(first_context, 3)
     done = subprocess.run(
         [
-            *(MPIEXEC, "--oversubscribe", "-n", "3", sys.executable),
+            *mpiexec(3),
             *(TESTS / "rank_faults.py", *device),
             *("--fault", "another_operation", "--fault", "one_leaves"),
             *("--fault", "another_message", "--fault", "one_raises"),
