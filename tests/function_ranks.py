@@ -18,6 +18,7 @@ from gpuarray.compiler import (
     shared,
     tensor as T,
 )
+from gpuarray.compiler.random import RandomStreams
 from gpuarray.errors import DistributedError
 from nccl_stand_in import queue_calls
 
@@ -269,6 +270,26 @@ def there_and_back(comm):
         close(function([z], got)(given), of_rank(5, 3, 4))
 
 
+def draws(comm):
+    """Shards of one draw are the draw; streams of other seeds differ."""
+    n, me = comm.size, comm.rank
+    whole = function([], RandomStreams(7).normal(size=(3 * n + 1, 4)))
+    noise = RandomStreams(7).normal(size=(3 * n + 1, 4))
+    part = function([], distributed.shard(noise, comm))
+    columns = RandomStreams(8).uniform(size=(2, 4 * n))
+    across = distributed.all_gather(distributed.shard(columns, comm, -1), comm, 1)
+    every = function([], [columns, across])
+    for _ in range(2):
+        length = 3 * n + 1
+        rows = slice(length * me // n, length * (me + 1) // n)
+        np.testing.assert_array_equal(part(), whole()[rows])
+        drawn, gathered = every()
+        np.testing.assert_array_equal(gathered, drawn)
+    own = RandomStreams([7, me]).uniform(size=(1, 3))
+    rows = np.asarray(function([], distributed.all_gather(own, comm))())
+    assert len(np.unique(rows)) == 3 * n
+
+
 def another_function(comm):
     """Ranks whose functions differ all raise, with the line."""
     x = T.fvector("x")
@@ -295,6 +316,7 @@ CASES = {
         loops,
         pipeline,
         there_and_back,
+        draws,
         another_function,
     )
 }

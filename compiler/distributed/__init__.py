@@ -34,6 +34,7 @@ from gpuarray.compiler.ops.collective.collectives import (
 from gpuarray.compiler.ops.collective.data_parallel import (
     broadcast_values as broadcast_values,
     data_parallel as data_parallel,
+    shard as shard,
 )
 from gpuarray.compiler.ops.collective.messages import (
     ReceiveFrom as ReceiveFrom,

@@ -5,7 +5,7 @@ import subprocess
 import numpy as np
 import pytest
 from gpuarray import distributed as processes
-from gpuarray.compiler import distributed, function, grad, shared, tensor as T
+from gpuarray.compiler import distributed, function, grad, shared, sparse, tensor as T
 from gpuarray.compiler.gradient import Rop
 from launched import TESTS, device_of_all, environment, mpiexec, run, torchrun
 
@@ -21,7 +21,7 @@ def test_two_ranks(context):
     statuses, texts = run("function_ranks.py", torchrun(2), "--context", context.name)
     assert statuses == [0, 0], "\n".join(texts)
     for text in texts:
-        assert text.count("is right") == 9
+        assert text.count("is right") == 10
 
 
 def test_two_ranks_whose_calls_are_recorded(first_context):
@@ -29,7 +29,7 @@ def test_two_ranks_whose_calls_are_recorded(first_context):
     arguments = "--context", first_context.name, "--queued"
     statuses, texts = run("function_ranks.py", torchrun(2), *arguments)
     assert statuses == [0, 0], "\n".join(texts)
-    assert [text.count("is right") for text in texts] == [9, 9]
+    assert [text.count("is right") for text in texts] == [10, 10]
 
 
 def test_one_rank_is_itself(comm):
@@ -153,6 +153,9 @@ def test_mistakes(comm):
     with pytest.raises(ValueError, match=r"no gradient that grad.. has made"):
         w = shared(np.ones(3, "float32"))
         distributed.data_parallel({w: w + 1}, comm)
+    v = sparse.csr_matrix("v", dtype="float32")
+    with pytest.raises(TypeError, match=r"gradient v is of .*dense_from_sparse"):
+        distributed.data_parallel([v], comm)
     with pytest.raises(TypeError, match="expected gradients, or updates"):
         distributed.data_parallel([1.0], comm)
     w, v = shared(np.ones(3, "float32")), shared(np.ones(3))

@@ -359,7 +359,7 @@ def all_gather(
     Its gradient is this rank's part of the sum of the ranks' gradients; of its own if
     the result is ``replicated``.
     """
-    array = _with_axis("all_gather", x)
+    array = with_axis("all_gather", x)
     axis = normalise_axis("all_gather", axis, array.type.ndim)
     result: Variable = AllGather(comm, axis, replicated)(array)
     return result
@@ -369,7 +369,7 @@ def reduce_scatter(
     x: Any, comm: Communicator, op: str = "sum", axis: int = 0
 ) -> Variable:
     """Return this rank's part, along ``axis``, of the fold of all ranks' ``x``."""
-    array = _with_axis("reduce_scatter", x)
+    array = with_axis("reduce_scatter", x)
     axis = normalise_axis("reduce_scatter", axis, array.type.ndim)
     result: Variable = ReduceScatter(comm, op, axis)(array)
     return result
@@ -377,7 +377,7 @@ def reduce_scatter(
 
 def all_to_all(x: Any, comm: Communicator, axis: int = 0) -> Variable:
     """Return part ``rank`` of each rank's ``x``, split and joined along ``axis``."""
-    array = _with_axis("all_to_all", x)
+    array = with_axis("all_to_all", x)
     axis = normalise_axis("all_to_all", axis, array.type.ndim)
     result: Variable = AllToAll(comm, axis)(array)
     return result
@@ -401,7 +401,8 @@ def reduce(x: Any, comm: Communicator, root: int = 0) -> Variable:
     return result
 
 
-def _with_axis(name: str, x: Any) -> Variable:
+def with_axis(name: str, x: Any) -> Variable:
+    """Return an operand as a variable. Raises TypeError if it has no axis."""
     variable = as_tensor_variable(x)
     if variable.type.ndim == 0:
         raise GraphTypeError(

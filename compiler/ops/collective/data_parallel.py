@@ -9,10 +9,12 @@ import numpy as np
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Variable, sources_of
 from gpuarray.compiler.graph.traverse import clone_replace
-from gpuarray.compiler.ops.collective.collectives import all_reduce
+from gpuarray.compiler.graph.types import TensorType
+from gpuarray.compiler.ops.collective.collectives import all_reduce, with_axis
 from gpuarray.compiler.ops.creation.joining import join
 from gpuarray.compiler.ops.index.indexing import index
 from gpuarray.compiler.ops.shape.shape import flatten, reshape, shape_i
+from gpuarray.compiler.ops.variables.basic import normalise_axis
 
 if TYPE_CHECKING:
     from gpuarray.distributed import Communicator
@@ -36,6 +38,13 @@ def averaged(
         raise GraphValueError(
             f"data_parallel: bucket_bytes is {bucket_bytes}, expected 1 or more"
         )
+    for gradient in gradients:
+        if not isinstance(gradient.type, TensorType):
+            raise GraphTypeError(
+                f"data_parallel: the gradient {gradient} is of {gradient.type}; ranks "
+                "have elements at other places, so that parts cannot be added as they "
+                "are. Make it dense: theano.sparse.dense_from_sparse(gradient)"
+            )
     results: dict[int, Variable] = {}
     for bucket in _buckets(gradients, sizes, bucket_bytes):
         parts = [gradients[i] for i in bucket]
@@ -156,6 +165,28 @@ def gradients_in(values: Sequence[Variable]) -> list[Variable]:
         elif variable.owner is not None:
             stack.extend(reversed(variable.owner.inputs))
     return list(found)
+
+
+def shard(x: Any, comm: Communicator, axis: int = 0) -> Variable:
+    """Return this rank's part, along ``axis``, of what all ranks compute alike.
+
+    Parts are in the order of ranks and as even as may be. Of a random draw only the
+    part is drawn: all ranks' together are the draw of one rank from the same seed.
+
+    >>> import gpuarray
+    >>> from gpuarray.compiler import distributed, function
+    >>> from gpuarray.compiler.random import RandomStreams
+    >>> with gpuarray.distributed.init(by="none") as comm:
+    ...     noise = RandomStreams(3).uniform(size=(4, 2))
+    ...     function([], distributed.shard(noise, comm))().shape
+    (4, 2)
+    """
+    array = with_axis("shard", x)
+    axis = normalise_axis("shard", axis, array.type.ndim)
+    length = shape_i(array, axis)
+    start = length * comm.rank // comm.size
+    stop = length * (comm.rank + 1) // comm.size
+    return index(array, (*(slice(None),) * axis, slice(start, stop)))
 
 
 def broadcast_values(
