@@ -29,6 +29,29 @@ GA_INLINE ga_double ga_random_share(ga_double x, ga_double d) {
   return x / d;
 }
 #endif
+/* Conversions of 64 bits, rounded once. Where items are lanes of a processor's vectors
+ * both halves are mantissas of numbers whose exponents are their weights: Intel's
+ * compiler converts one lane after the other. */
+#if !defined(__CUDACC__) && GA_WARP_SIZE > 1
+GA_INLINE ga_double ga_random_halves(ga_ulong high, ga_ulong low, ga_double excess) {
+  const ga_double upper = ga_random_double(high | (ga_ulong)0x4530000000000000);
+  return upper - excess + ga_random_double(low | (ga_ulong)0x4330000000000000);
+}
+GA_INLINE ga_double ga_random_whole(ga_ulong bits) {
+  return ga_random_halves(bits >> 32, bits & 0xffffffffu, 19342813118337666422669312.0);
+}
+GA_INLINE ga_double ga_random_signed(ga_ulong bits) {
+  return ga_random_halves(bits >> 32 ^ 0x80000000u, bits & 0xffffffffu,
+                          19342822341709703277445120.0);
+}
+#else
+GA_INLINE ga_double ga_random_whole(ga_ulong bits) {
+  return (ga_double)bits;
+}
+GA_INLINE ga_double ga_random_signed(ga_ulong bits) {
+  return (ga_double)(ga_long)bits;
+}
+#endif
 GA_INLINE ga_double ga_random_least(ga_double a, ga_double b) {
   return a < b ? a : b;
 }
@@ -49,7 +72,7 @@ GA_INLINE ga_double ga_random_wait_double(ga_double u) {
 }
 GA_INLINE void ga_random_turn_double(ga_ulong w, ga_double *c, ga_double *s) {
   const ga_ulong q = (w + ((ga_ulong)1 << 61)) >> 62;
-  const ga_double x = (ga_double)(ga_long)(w << 2) * 8.515303950216386e-20;
+  const ga_double x = ga_random_signed(w << 2) * 8.515303950216386e-20;
   const ga_double z = x * x;
   ga_double a = fma(1.58969099521155010221e-10, z, -2.50507602534068634195e-08);
   a = fma(a, z, 2.75573137070700676789e-06);

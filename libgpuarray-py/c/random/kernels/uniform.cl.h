@@ -8,11 +8,11 @@
 #if REAL_IS_DOUBLE
 /* In [0, 1), a multiple of 2^-53. */
 GA_INLINE ga_double ga_unit(ga_ulong bits) {
-  return (ga_double)(bits >> 11) * 1.1102230246251565e-16;
+  return ga_random_whole(bits >> 11) * 1.1102230246251565e-16;
 }
 /* In (0, 1], with more digits near 0. */
 GA_INLINE ga_double ga_open_unit(ga_ulong bits) {
-  return fma((ga_double)bits, 5.4210108624275222e-20, 2.7105054312137611e-20);
+  return fma(ga_random_whole(bits), 5.4210108624275222e-20, 2.7105054312137611e-20);
 }
 /* The next number below. */
 GA_INLINE ga_double ga_below(ga_double x) {
