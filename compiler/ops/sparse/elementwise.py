@@ -57,9 +57,6 @@ KEEP_ZERO = (
 )
 """Rows of the scalar table with f(0) = 0: functions of matrices, not of values only."""
 
-STRUCTURED = ("abs", "exp", "log", "neg", "sigmoid", "power", "minimum", "maximum")
-"""Further rows, applied to the stored values."""
-
 
 class Structured(SparseOp):
     """A function of the stored values, and of a scalar for a row of two operands."""

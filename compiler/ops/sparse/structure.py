@@ -21,7 +21,6 @@ from gpuarray.compiler.ops.sorting.scanning import cumsum
 from gpuarray.compiler.ops.sparse.canonical import (
     at_matrix,
     by_columns,
-    canonical,
     is_known,
 )
 from gpuarray.compiler.ops.sparse.elementwise import to_dense
@@ -340,9 +339,3 @@ def sp_zeros_like(x: Any) -> Variable:
     starts = math.zeros_like(own.indptr)
     made: Variable = CSM(own.format)(nothing, indices, starts, *own.lengths)
     return made
-
-
-def canonical_form(x: Any) -> Variable:
-    """Return the matrix in order, with duplicates summed."""
-    result: Variable = canonical(as_sparse_variable(x))
-    return result

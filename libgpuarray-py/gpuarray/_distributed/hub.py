@@ -82,9 +82,6 @@ class _Learner:
     deadline: float
 
 
-_Wait = tuple[float, list[int], list[int], CollectiveCall, str]
-
-
 class _Connection:
     """A rank's connection, or that of one who has not said yet who it is."""
 
