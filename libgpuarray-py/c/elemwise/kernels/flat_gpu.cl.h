@@ -27,14 +27,7 @@ KERNEL void EL_NAME(ga_size ga_i_n, ga_uint ga_i_aligned EL_PARAMETERS) {
     if (ga_i_aligned && ga_i_n - ga_i_start >= ga_i_block) {
       const ga_size ga_i_at = ga_i_start / EL_VECTOR + LID_0;
       EL_ARRAYS(EL_VECTORS)
-      EL_READS(EL_LOAD)
-#pragma unroll
-      for (int ga_i_k = 0; ga_i_k < EL_VECTOR; ga_i_k++) {
-        EL_VALUES(EL_OF_VECTOR)
-        EL_EXPRESSION
-        EL_RESULTS(EL_OF_VECTOR)
-      }
-      EL_WRITES(EL_STORE)
+#include "vector.cl.h"
     } else {
       const ga_size ga_i_end =
           ga_i_n - ga_i_start < ga_i_block ? ga_i_n : ga_i_start + ga_i_block;

@@ -34,14 +34,7 @@ KERNEL void EL_NAME(ga_uint ga_i_n, ga_uint ga_i_row,
     for (ga_uint ga_i_at = ga_i_first + (ga_uint)LID_0 % 32; ga_i_at < ga_i_end;
          ga_i_at += 32) {
       EL_ARRAYS(EL_VECTOR_OF)
-      EL_READS(EL_LOAD)
-#pragma unroll
-      for (int ga_i_k = 0; ga_i_k < EL_VECTOR; ga_i_k++) {
-        EL_VALUES(EL_OF_VECTOR)
-        EL_EXPRESSION
-        EL_RESULTS(EL_OF_VECTOR)
-      }
-      EL_WRITES(EL_STORE)
+#include "vector.cl.h"
     }
   }
 }

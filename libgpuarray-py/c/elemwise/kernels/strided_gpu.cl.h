@@ -72,14 +72,7 @@ KERNEL void EL_NAME(ga_uint ga_i_n, ga_uint ga_i_row, ga_uint ga_i_apart,
           ga_i_gap > 1 ? EL_X : EL_X * EL_VECTOR - (EL_INT)EL_LEADER(EL_AHEAD);
       if (ga_i_gap > 1 || (ga_i_x >= 0 && ga_i_x + EL_VECTOR <= (EL_INT)ga_i_row)) {
         EL_ARRAYS(EL_VECTOR_OF)
-        EL_READS(EL_LOAD)
-#pragma unroll
-        for (int ga_i_k = 0; ga_i_k < EL_VECTOR; ga_i_k++) {
-          EL_VALUES(EL_OF_VECTOR)
-          EL_EXPRESSION
-          EL_RESULTS(EL_OF_VECTOR)
-        }
-        EL_WRITES(EL_STORE)
+#include "vector.cl.h"
       } else {
 #pragma unroll 1
         for (EL_INT ga_i_k = ga_i_x < 0 ? 0 : ga_i_x;

@@ -30,21 +30,7 @@ KERNEL void RN_NAME(GLOBAL_MEM RN_TYPE *x, ga_size x_off, ga_ulong n,
       } made;
       ga_uint w[4];
       ga_philox_at(w, low + c, high, stream, seed);
-#pragma unroll
-      for (ga_uint k = 0; k < RN_PER; k += RN_AT_ONCE) {
-        const ga_uint e = k * RN_WORDS;
-#if RN_IS_PAIR
-        RN_WORK v, other;
-#else
-        RN_WORK v;
-#endif
-        (void)e;
-#include "random_value.cl.h"
-        RN_KEEP(0, v);
-#if RN_IS_PAIR
-        RN_KEEP(1, other);
-#endif
-      }
+#include "draws_of_words.cl.h"
       if (c < vectors) {
 #pragma unroll
         for (ga_uint k = 0; k < RN_VECTORS; k++)

@@ -29,21 +29,7 @@ KERNEL void RN_NAME(GLOBAL_MEM RN_TYPE *x, ga_size x_off, ga_ulong n,
       ga_uint w[4];
       ga_philox(w, position + c * RN_COUNTS + m, stream, seed);
 #endif
-#pragma unroll
-      for (ga_uint k = 0; k < RN_PER; k += RN_AT_ONCE) {
-        const ga_uint e = k * RN_WORDS;
-#if RN_IS_PAIR
-        RN_WORK v, other;
-#else
-        RN_WORK v;
-#endif
-        (void)e;
-#include "random_value.cl.h"
-        RN_KEEP(0, v);
-#if RN_IS_PAIR
-        RN_KEEP(1, other);
-#endif
-      }
+#include "draws_of_words.cl.h"
     }
 #if RN_AXES == 0 && RN_IN_LOOPS
     const ga_int most = n - i < RN_CHUNK ? (ga_int)(n - i) : RN_CHUNK;
