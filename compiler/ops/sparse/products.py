@@ -182,17 +182,34 @@ def is_row(op: Any, name: str) -> bool:
 class Matches(Counts):
     """Counts of the places that both have; the last is their total.
 
-    Both are sorted and without duplicates. What is before the last is the library's.
+    Both are sorted and without duplicates. Their merged order is cut into parts. For
+    each, and behind the last, there are three numbers: the values of both before it,
+    and the rows begun; then the places before each part that both have, and twice the
+    total.
     """
+
+    n_merged = 2048  # ga__sparse_merged in c/sparse/sparse_source.h
 
     def infer(self, *types: Any) -> TensorType:
         """A vector of the dtype of indices."""
         return VECTOR
 
     def reference(self, *inputs: Any) -> Any:
-        """The total."""
+        """The numbers of the parts, as the library makes them."""
         first, second = places_of(inputs[:3]), places_of(inputs[3:6])
-        return np.array([len(set(first) & set(second))], INDEX)
+        merged = sorted([*((p, 0) for p in first), *((p, 1) for p in second)])
+        count = len(merged)
+        words = []
+        for part in range(count // self.n_merged + 2):
+            at = min(part * self.n_merged, count)
+            is_cut = 0 < at < count and merged[at - 1][0] == merged[at][0]
+            of_first = sum(1 - which for _, which in merged[:at])
+            begun = merged[at - 1][0][0] + 1 if at else 0
+            words.append((of_first, at - of_first + is_cut, begun))
+        known = set(second)
+        shared = np.cumsum([0, *(place in known for place in first)])
+        before = [shared[of_first] for of_first, *_ in words]
+        return np.array([*np.ravel(words), *before, before[-1]], INDEX)
 
 
 def places_of(arrays: Any) -> list[tuple[int, int]]:
