@@ -39,6 +39,7 @@ FLOORS = (
     "random",
     "blas",
     "dnn",
+    "convolution",
     "loop",
     "library",
     "routines",

@@ -1,5 +1,5 @@
 /* Layers of neural networks. */
-#include "c/dnn/conv.h"
+#include "c/convolution/conv.h"
 #include "c/routines/calls.h"
 
 #include <gpuarray/dnn.h>

@@ -1,11 +1,11 @@
 /* Convolutions on GPUs: tile shapes, split terms, and launches. */
-#include "c/dnn/conv_tiles.h"
+#include "c/convolution/conv_tiles.h"
 
 #include "c/base/counts.h"
 #include "c/base/dtype.h"
-#include "c/dnn/conv_map.h"
+#include "c/convolution/conv_map.h"
 #include "c/dnn/conv_words.h"
-#include "c/dnn/kernels/conv_tiles.inc"
+#include "c/convolution/kernels/conv_tiles.inc"
 #include "c/program/kernel_table.h"
 #include "c/program/kernel_text.h"
 

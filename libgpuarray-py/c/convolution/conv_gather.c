@@ -1,5 +1,5 @@
 /* Convolutions and their gradients as one gather. */
-#include "c/dnn/conv_gather.h"
+#include "c/convolution/conv_gather.h"
 
 static ga_gather begin(const ga_conv *c, const ga_conv_array *a, const ga_conv_array *b,
                        const ga_conv_array *out) {

@@ -2,7 +2,7 @@
  *
  * The arrays of the call are not used for it: they may be placeholders, and the result
  * must stay as it is if the call fails. */
-#include "c/dnn/conv_choice.h"
+#include "c/convolution/conv_choice.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef GA_C_CONV_MAP_H
 #define GA_C_CONV_MAP_H
 
-#include "c/dnn/conv_gather.h"
+#include "c/convolution/conv_gather.h"
 #include "c/program/kernel_table.h"
 
 /* Finishes the source of a kernel: the macros in `words`, then its text, in which

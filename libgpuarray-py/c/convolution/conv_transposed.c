@@ -1,8 +1,8 @@
 /* Gradient by the image of a convolution to few channels, on GPUs: one launch. */
-#include "c/dnn/kernels/conv_transposed.inc"
+#include "c/convolution/kernels/conv_transposed.inc"
 #include "c/base/counts.h"
 #include "c/base/dtype.h"
-#include "c/dnn/conv_tiles.h"
+#include "c/convolution/conv_tiles.h"
 #include "c/dnn/conv_words.h"
 #include "c/program/kernel_table.h"
 #include "c/program/kernel_text.h"

@@ -2,7 +2,7 @@
 #ifndef GA_C_CONV_CPU_H
 #define GA_C_CONV_CPU_H
 
-#include "c/dnn/conv.h"
+#include "c/convolution/conv.h"
 
 /* Elements of a filter that kernels have tables for. */
 #define GA_CONV_TAPS 1024

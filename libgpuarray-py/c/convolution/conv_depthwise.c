@@ -1,11 +1,11 @@
 /* Depthwise convolutions on GPUs, whose groups have one channel: they are bound by
  * memory, and a product of matrices would have one row. */
-#include "c/dnn/kernels/conv_depthwise.inc"
+#include "c/convolution/kernels/conv_depthwise.inc"
 #include "c/base/counts.h"
-#include "c/dnn/conv_map.h"
-#include "c/dnn/conv_tiles.h"
+#include "c/convolution/conv_map.h"
+#include "c/convolution/conv_tiles.h"
 #include "c/dnn/conv_words.h"
-#include "c/dnn/kernels/conv_depthwise_filters.inc"
+#include "c/convolution/kernels/conv_depthwise_filters.inc"
 #include "c/program/kernel_table.h"
 #include "c/program/kernel_text.h"
 

@@ -2,7 +2,7 @@
 #ifndef GA_C_CONV_TILES_H
 #define GA_C_CONV_TILES_H
 
-#include "c/dnn/conv_gather.h"
+#include "c/convolution/conv_gather.h"
 
 /* True if our kernel for GPUs takes it: a GPU, shared filters, and 32-bit offsets. */
 bool ga__conv_tiles_serve(const ga_conv *c);

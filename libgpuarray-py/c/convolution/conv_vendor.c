@@ -2,12 +2,12 @@
  *
  * What it does not serve, and what it fails at before it has queued anything, is left
  * to our own kernels: without the library a convolution is slower, never refused. */
-#include "c/dnn/conv_choice.h"
+#include "c/convolution/conv_choice.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "c/dnn/conv_tiles.h"
+#include "c/convolution/conv_tiles.h"
 #include "c/system/ending.h"
 #include "c/tape/tape.h"
 

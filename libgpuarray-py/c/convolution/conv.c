@@ -1,7 +1,7 @@
 /* Convolutions: the arrays, and the choice of a kernel. */
-#include "c/dnn/conv_choice.h"
-#include "c/dnn/conv_map.h"
-#include "c/dnn/conv_tiles.h"
+#include "c/convolution/conv_choice.h"
+#include "c/convolution/conv_map.h"
+#include "c/convolution/conv_tiles.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Epilogues of convolutions: text, kernels and arguments. */
-#include "c/dnn/conv_map.h"
+#include "c/convolution/conv_map.h"
 
 #include <stdio.h>
 

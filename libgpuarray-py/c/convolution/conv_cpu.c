@@ -1,6 +1,6 @@
 /* Convolutions on processors: by blocks of results and vectors of places, without
  * im2col. */
-#include "c/dnn/conv_cpu.h"
+#include "c/convolution/conv_cpu.h"
 #include "c/base/counts.h"
 
 bool ga__conv_cpu_takes(const ga_conv *c) {
