@@ -30,14 +30,10 @@
     list[3 + 2 * ((at) + (piece))] = begin + (piece) * (SP_COUNT)piece_size;           \
   }
 
-/* As many groups at once as without the lists. */
-#if SP_PACKS == 1 && SP_INDEX_BITS == 32
-#define SP_KERNEL KERNEL_SIZED(SP_THREADS, 8)
-#else
-#define SP_KERNEL KERNEL
-#endif
+/* As many groups at once as without the lists; else the registers of 1024 threads. */
+#define SP_BLOCKS (SP_PACKS == 1 && SP_INDEX_BITS == 32 ? 8 : 1024 / SP_THREADS)
 
-SP_KERNEL void SP_NAME(SP_PARAMETERS) {
+KERNEL_OF(SP_THREADS, SP_BLOCKS) void SP_NAME(SP_PARAMETERS) {
   KERNEL_BEGIN;
 #if SP_HAS_NOTES
   LOCAL_MEM SP_COUNT notes[SP_NOTES], places[SP_NOTES];
