@@ -451,7 +451,7 @@ def _(step: p.Copy, e: Encoder) -> None:
 
 
 @encode.register
-def _(step: p.Transfer, e: Encoder) -> None:
+def _(step: p.TransferStep, e: Encoder) -> None:
     array = e.numbers[step.ins[0]]
     check(lib.GpuPlan_transfer(e.native, e.out, _text(step.marked), array))
     e.result(step.outs[0])

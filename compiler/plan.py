@@ -38,7 +38,7 @@ from gpuarray.compiler.plan_steps import (
     ReshapeStep as ReshapeStep,
     Routine as Routine,
     Step as Step,
-    Transfer as Transfer,
+    TransferStep as TransferStep,
     Value as Value,
     View as View,
 )
@@ -104,7 +104,8 @@ class Plan:
 
     def launches(self) -> int:
         """The number of steps that work on the device, without copies for layouts."""
-        kinds = LaunchStep | ReduceStep | Library | Copy | Call | LoopStep | Transfer
+        work = LaunchStep | ReduceStep | Library | Copy | Call | LoopStep
+        kinds = work | TransferStep
         return sum(isinstance(s, kinds) for s in self.steps)
 
     def __str__(self) -> str:

@@ -46,7 +46,7 @@ def ordered(plan: p.Plan) -> list[int]:
         section, rank = Section.LATER, ranks[places[number]]
         if number in anywhere:
             section, rank = Section.INTEGERS, 0
-        elif isinstance(step, p.Transfer):
+        elif isinstance(step, p.TransferStep):
             section, rank = Section.TRANSFERS, 0
         elif step.pauses:
             section, rank = Section.PAUSES, 0
@@ -83,7 +83,7 @@ def relaxed(plan: p.Plan) -> p.Plan:
 
 def _is_last(step: p.Step) -> bool:
     """Return True if what needs the step is of a later level."""
-    return isinstance(step, p.Transfer) or step.pauses
+    return isinstance(step, p.TransferStep) or step.pauses
 
 
 def _levels(
@@ -121,7 +121,7 @@ def _levels(
 
 def _follows_input(step: p.Step) -> bool:
     """Return True if the step is done where its input is."""
-    return isinstance(step, p.Dim | p.Read | p.Transfer)
+    return isinstance(step, p.Dim | p.Read | p.TransferStep)
 
 
 def _urgent(
@@ -130,7 +130,7 @@ def _urgent(
     """Return the steps that a copy of their own level needs."""
     urgent: set[int] = set()
     for number in reversed(range(len(plan.steps))):
-        if number in urgent or isinstance(plan.steps[number], p.Transfer):
+        if number in urgent or isinstance(plan.steps[number], p.TransferStep):
             urgent |= {
                 d
                 for d in waits[number] - anywhere

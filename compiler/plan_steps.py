@@ -304,7 +304,7 @@ class Copy(Step):
 
 
 @dataclass(frozen=True, slots=True)
-class Transfer(Step):
+class TransferStep(Step):
     """A new C-contiguous copy, on the step's context, of an array of another."""
 
 

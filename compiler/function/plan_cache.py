@@ -45,7 +45,7 @@ class Finished:
 RECORDS = (
     Finished, p.Plan, p.ArrayValue, p.IntValue, p.HostInt, p.DeviceInt, p.Dim, p.IntOp,
     p.LaunchStep, p.ReduceStep, p.ReduceComponent, p.Library, p.View, p.ReshapeStep,
-    p.Broadcast, p.Index, p.Copy, p.Transfer, p.Choose, p.Call, p.Routine,
+    p.Broadcast, p.Index, p.Copy, p.TransferStep, p.Choose, p.Call, p.Routine,
     p.ReportsStep, p.Read, p.BodyPlan, p.LoopStep,
     elemwise.Composite, elemwise.CompositeStep, subtensor.Slice, multi_tensor.Part,
     multi_tensor.MappedTotal,

@@ -41,7 +41,7 @@ from gpuarray.compiler.ops.variables.transfer import (
 def lower_transfer(op: GpuToGpu, node: Apply, k: Lowerer) -> None:
     """Lower to a copy between two contexts of the plan."""
     ins = k.inputs(node.inputs)
-    k.add(p.Transfer("transfer", k.origin(node), k.outputs(node), ins))
+    k.add(p.TransferStep("transfer", k.origin(node), k.outputs(node), ins))
 
 
 @step_function("contiguous")

@@ -79,7 +79,7 @@ def test_an_op_with_a_rule_is_run_for_each_row_only_where_integers_differ(case):
             if isinstance(node.op, MapRows) and has_rule(node.op.op):
                 pairs = zip(node.inputs, node.op.by_row, strict=True)
                 dtypes = {each.dtype for each, by_row in pairs if by_row}
-                assert dtypes & {"bool", "int64"}, node.op.op
+                assert dtypes & {"bool", "int32", "int64"}, node.op.op
 
 
 def has_rule(op):

@@ -19,7 +19,7 @@ from gpuarray.compiler.plan import (
     LoopStep,
     Read,
     ReportsStep,
-    Transfer,
+    TransferStep,
 )
 from gpuarray.compiler.plan_order import ordered
 from gpuarray.compiler.plan_stages import is_whole
@@ -90,7 +90,7 @@ def parts_of(plan):
     parts = [[]]
     places = plan.places()
     for step in plan.steps:
-        if isinstance(step, Transfer):
+        if isinstance(step, TransferStep):
             parts.append([])
         elif not isinstance(step, HostInt | IntOp):
             at = places[step.ins[0]] if isinstance(step, Dim) else step.place
@@ -107,7 +107,7 @@ def test_two_layers_on_two_contexts(two):
     assert trained.w.container.value.context is two[1]
     # Forth, and the gradient back; each layer's update beside or behind that.
     assert parts_of(trained.step.plan) == [[None], ["dev1"], ["dev1", None]]
-    moved = [s for s in trained.step.plan.steps if isinstance(s, Transfer)]
+    moved = [s for s in trained.step.plan.steps if isinstance(s, TransferStep)]
     assert [s.place for s in moved] == ["dev1", None]
 
 
@@ -262,7 +262,7 @@ def test_what_a_copy_needs_runs_first(two):
     beside = [T.exp(a + i).sum(i % 2) for i in range(3)]
     moved = T.tanh(x.transfer("dev0")).transfer("dev1") * 2
     plan = plan_of([x], [*beside, moved])
-    (copy,) = [i for i, s in enumerate(plan.steps) if isinstance(s, Transfer)]
+    (copy,) = [i for i, s in enumerate(plan.steps) if isinstance(s, TransferStep)]
     assert [step.label for step in plan.steps[:copy]] == ["tanh"]
     assert parts_of(plan) == [[None], [None, "dev1"]]
 
@@ -273,7 +273,7 @@ def test_lengths_of_one_context_place_nothing_there(two):
     moved = (a[:, :4] * 2).transfer("dev1")
     cost = T.sqr(T.dot(moved, b)).mean()
     f = function([], [cost, grad(cost, a)])
-    copies = [step for step in f.plan.steps if isinstance(step, Transfer)]
+    copies = [step for step in f.plan.steps if isinstance(step, TransferStep)]
     assert len(copies) == 2
     value, slope = f()
     product = X[:, :4] * 2 @ W
@@ -293,7 +293,7 @@ def test_reads_and_counts_of_errors_keep_their_order(two):
     f = function([places, v], [a[places], b[:length]], updates=[(a, a * 2)])
     steps = f.plan.steps
     reads = [i for i, step in enumerate(steps) if isinstance(step, Read)]
-    copies = [i for i, step in enumerate(steps) if isinstance(step, Transfer)]
+    copies = [i for i, step in enumerate(steps) if isinstance(step, TransferStep)]
     assert reads and copies and min(copies) < min(reads)
     assert not any(isinstance(step, ReportsStep) for step in steps)  # it waits instead
     first, second = f([0, 3], [2, 1])
