@@ -2,12 +2,12 @@
 #include "c/base/counts.h"
 #include "c/base/dtype.h"
 #include "c/convolution/conv_cpu.h"
-#include "c/dnn/conv_words.h"
 #include "c/convolution/kernels/conv_cpu_filters.inc"
 #include "c/convolution/kernels/conv_cpu_parts.inc"
 #include "c/convolution/kernels/conv_cpu_places.inc"
 #include "c/convolution/kernels/conv_cpu_rows.inc"
 #include "c/convolution/kernels/conv_cpu_scatter.inc"
+#include "c/dnn/conv_words.h"
 #include "c/program/kernel_table.h"
 #include "c/program/kernel_text.h"
 

@@ -1,8 +1,8 @@
 /* Convolutions whose terms are split: partial sums and their sum. */
 #include "c/base/dtype.h"
 #include "c/convolution/conv_map.h"
-#include "c/dnn/conv_words.h"
 #include "c/convolution/kernels/conv_sum.inc"
+#include "c/dnn/conv_words.h"
 #include "c/program/kernel_table.h"
 #include "c/program/kernel_text.h"
 

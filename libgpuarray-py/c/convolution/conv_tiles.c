@@ -4,8 +4,8 @@
 #include "c/base/counts.h"
 #include "c/base/dtype.h"
 #include "c/convolution/conv_map.h"
-#include "c/dnn/conv_words.h"
 #include "c/convolution/kernels/conv_tiles.inc"
+#include "c/dnn/conv_words.h"
 #include "c/program/kernel_table.h"
 #include "c/program/kernel_text.h"
 
