@@ -63,7 +63,7 @@ def lowered(
     a loop's body, if ``is_body``, returns results as they are, copied or not.
     """
     names = context_names(fgraph)
-    several = len(names) > 1
+    several = len(names if home is None else names | {home}) > 1
     if not several:
         home = next(iter(names), home)
     bodies: dict[int, Lowered] = {}

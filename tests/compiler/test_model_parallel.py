@@ -299,3 +299,15 @@ def test_reads_and_counts_of_errors_keep_their_order(two):
     first, second = f([0, 3], [2, 1])
     np.testing.assert_allclose(first, X[[0, 3]])
     np.testing.assert_allclose(second, Y[:3])
+
+
+def test_all_work_is_away_from_the_input(two):
+    x = T.fmatrix("x")
+    x.tag.target = "dev0"
+    f = function([x], x.transfer("dev1") * 2, on_device=True)
+    for place in two:
+        for number in range(3):
+            given = gpuarray.full((3, 2), number, "float32", place)
+            found = f(given)
+            assert found.context is two[1]
+            assert np.array_equal(found, np.full((3, 2), 2.0 * number))
