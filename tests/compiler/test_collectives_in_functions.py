@@ -169,7 +169,6 @@ def test_mistakes(comm):
 
 def test_four_ranks_by_mpi(first_context):
     """Values, gradients and training are those of one process."""
-    pytest.importorskip("mpi4py", reason="mpi4py is not installed")
     device, _ = device_of_all(first_context, 4)
     some = "--case", "results_and_gradients", "--case", "training"
     done = subprocess.run(

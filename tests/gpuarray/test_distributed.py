@@ -82,7 +82,6 @@ def test_ranks_whose_calls_queue(first_context):
 
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_ranks_by_mpi(context, ranks):
-    pytest.importorskip("mpi4py", reason="mpi4py is not installed")
     device, engine = device_of_all(context, ranks)
     done = subprocess.run(
         [*mpiexec(ranks), TESTS / "ranks.py", *device],
@@ -140,7 +139,6 @@ def test_the_first_rank_is_killed(first_context, more):
 
 
 def test_faults_of_ranks_by_mpi(first_context):
-    pytest.importorskip("mpi4py", reason="mpi4py is not installed")
     device, _ = device_of_all(first_context, 3)
     done = subprocess.run(
         [
