@@ -562,7 +562,7 @@ static void test_geometry(void) {
   gpucontext *ctx = open_watched();
   const char *text = "KERNEL void f() {}";
   gpukernel *k = gpukernel_init(ctx, 1, &text, NULL, "f", 0, NULL, 0, NULL, NULL);
-  check_geometry(k, GA_NO_ERROR, 2, 2, 2, 32, 32, 48 << 10);
+  check_geometry(k, GA_NO_ERROR, 2, 2, 2, 32, 32, 227 << 10);
   CHECK(launches == 1);
   check_geometry(k, GA_NO_ERROR, 2, 2, 0, 32, 32, 0); /* nothing to do */
   CHECK(launches == 1);
@@ -573,7 +573,7 @@ static void test_geometry(void) {
   check_geometry(k, GA_LIMIT_ERROR, 2, 1, 1, 64, 32, 0);
   CHECK_TEXT("a block of it has at most 1024 threads on null");
   check_geometry(k, GA_LIMIT_ERROR, 2, 1, 65536, 1, 1, 0);
-  check_geometry(k, GA_LIMIT_ERROR, 1, 1, 1, 1, 1, (48 << 10) + 1);
+  check_geometry(k, GA_LIMIT_ERROR, 1, 1, 1, 1, 1, (227 << 10) + 1);
   CHECK_STATUS(GA_VALUE_ERROR, gpukernel_call(k, 1, NULL, NULL, 0, NULL));
 
   GpuKernel user = {k, NULL};
