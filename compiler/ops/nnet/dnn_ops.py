@@ -99,6 +99,22 @@ class _Convolution:
         options["num_groups"] = max(self.num_groups, desc.num_groups)
         return options, ndim == 5
 
+    def _gradient(
+        self,
+        of: tuple[Callable[..., Variable], Callable[..., Variable]],
+        first: Any,
+        second: Any,
+        output: Any,
+        desc: Any,
+        alpha: Any,
+        beta: Any,
+    ) -> Variable:
+        """Return the gradient of ``output``'s shape by a function of 2 or 3 axes."""
+        x, out = as_tensor_variable(first), as_tensor_variable(output)
+        options, is_deep = self._described(desc, x.type.ndim)
+        gradient = of[is_deep](x, second, _lengths(out), **options)
+        return self._added(gradient, out, alpha, beta)
+
     @staticmethod
     def _added(result: Variable, output: Any, alpha: Any, beta: Any) -> Variable:
         """Return ``alpha * result + beta * output``."""
@@ -148,14 +164,8 @@ class GpuDnnConvGradW(_Convolution):
         beta: Any = 0,
     ) -> Variable:
         """Return filters (results, channels / groups, ...)."""
-        x, out = as_tensor_variable(img), as_tensor_variable(output)
-        options, is_deep = self._described(desc, x.type.ndim)
-        of = (
-            functions.conv3d_grad_wrt_weights
-            if is_deep
-            else functions.conv2d_grad_wrt_weights
-        )
-        return self._added(of(x, topgrad, _lengths(out), **options), out, alpha, beta)
+        of = functions.conv2d_grad_wrt_weights, functions.conv3d_grad_wrt_weights
+        return self._gradient(of, img, topgrad, output, desc, alpha, beta)
 
 
 class GpuDnnConvGradI(_Convolution):
@@ -174,14 +184,8 @@ class GpuDnnConvGradI(_Convolution):
         beta: Any = 0,
     ) -> Variable:
         """Return images (batch, channels, ...)."""
-        g, out = as_tensor_variable(topgrad), as_tensor_variable(output)
-        options, is_deep = self._described(desc, g.type.ndim)
-        of = (
-            functions.conv3d_grad_wrt_inputs
-            if is_deep
-            else functions.conv2d_grad_wrt_inputs
-        )
-        return self._added(of(g, kern, _lengths(out), **options), out, alpha, beta)
+        of = functions.conv2d_grad_wrt_inputs, functions.conv3d_grad_wrt_inputs
+        return self._gradient(of, topgrad, kern, output, desc, alpha, beta)
 
 
 def _lengths(x: Variable) -> list[Variable]:
