@@ -2,6 +2,7 @@
  * convolutions that are computed. */
 #include "mock_queue.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,8 +71,9 @@ static const engine engines[] = {
     {3, true, 0, 0, 1},                 /* fast, but mixes the whole image */
     {8, true, 0, 0, 1},                 /* fast, but mixes large tiles */
     {6, true, 0, 0, 4},                 /* mixes small tiles */
+    {-1, true, 0, 0, 1},                /* LOSES_NAN: fast, but wrong */
 };
-enum { N_ENGINES = sizeof engines / sizeof *engines };
+enum { N_ENGINES = sizeof engines / sizeof *engines, LOSES_NAN = N_ENGINES - 1 };
 
 /* Engines that the heuristics A and of the last resort give. */
 static const int64_t ranked[] = {2, 6, 5, 4, 3}, last_resort[] = {0};
@@ -325,7 +327,7 @@ typedef struct tensor {
 /* Spatial axes are the last of three; those that are missing have length 1. */
 typedef struct convolution {
   int kind;
-  bool is_flipped;
+  bool is_flipped, loses_nan;
   int64_t groups, stride[3], dilation[3], before[3];
   tensor image, filters, result;
 } convolution;
@@ -401,12 +403,18 @@ static void add_products(const convolution *c, int64_t n, int64_t r,
         continue;
       const int64_t x = place(&c->image, n, channel, at);
       const int64_t w = place(&c->filters, r, k, e), y = place(&c->result, n, r, o);
+      const bool reads_image = c->kind != BY_IMAGE, reads_result = c->kind != FORWARD;
+      const double by = reads_result ? load(&c->result, y) : load(&c->filters, w);
+      const double term =
+          by * (reads_image ? load(&c->image, x) : load(&c->filters, w));
+      if (c->loses_nan && isnan(term))
+        continue;
       if (c->kind == FORWARD)
-        add_to(&c->result, y, load(&c->image, x) * load(&c->filters, w));
+        add_to(&c->result, y, term);
       else if (c->kind == BY_IMAGE)
-        add_to(&c->image, x, load(&c->result, y) * load(&c->filters, w));
+        add_to(&c->image, x, term);
       else
-        add_to(&c->filters, w, load(&c->image, x) * load(&c->result, y));
+        add_to(&c->filters, w, term);
     } while (next(f, c->filters.shape + 2));
   }
 }
@@ -473,6 +481,7 @@ cudnnStatus cudnnBackendExecute(cudnnHandle handle, cudnnDescriptor plan,
   void *workspace = find(pack, 1003)->u.pointers[0];
   mock_lock();
   convolution *c = read_convolution(operation, pack);
+  c->loses_nan = e == &engines[LOSES_NAN];
   executed = realloc(executed, (n_executed + 1) * sizeof(convolution *));
   executed[n_executed++] = c;
   mock_state.convolutions++;
