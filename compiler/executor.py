@@ -14,15 +14,10 @@ from gpuarray._files.function_files import plan_info
 from gpuarray._native import check, ffi, lib, runner_class, straight_class
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
+from gpuarray.compiler.callbacks import FunctionRecorder, call
 from gpuarray.compiler.config import config
 from gpuarray.compiler.contexts import get_context
-from gpuarray.compiler.encoder import (
-    Encoder,
-    FunctionRecorder,
-    add_body,
-    call,
-    load_plan,
-)
+from gpuarray.compiler.encoder import Encoder, add_body, load_plan
 from gpuarray.compiler.errors import AssertError
 from gpuarray.compiler.explain import Explain, line_of, note
 from gpuarray.compiler.gpukernels.calls import FAILURES

@@ -8,9 +8,9 @@ from typing import Any
 from gpuarray._core.context import Context
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
+from gpuarray.compiler.callbacks import call
 from gpuarray.compiler.contexts import sync_all
 from gpuarray.compiler.debug.failing import failure_text
-from gpuarray.compiler.encoder import call
 from gpuarray.compiler.executor import (
     Absent,
     NativePlan,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from inspect import signature
 from typing import Any, SupportsIndex
 from weakref import ref
@@ -14,9 +13,6 @@ from gpuarray._creation.conversion import asarray
 from gpuarray.array import Array
 from gpuarray.compiler.contexts import context_or_default, get_context, sync_all
 from gpuarray.compiler.debug import late
-from gpuarray.compiler.errors import (
-    GraphValueError,
-)
 from gpuarray.compiler.executor import Straight, contexts_of
 from gpuarray.compiler.function.arguments import (
     by_position,
@@ -25,10 +21,15 @@ from gpuarray.compiler.function.arguments import (
     takes,
     wrong_arguments,
 )
+from gpuarray.compiler.function.copies import (
+    chosen_outputs,
+    next_values,
+    with_outputs,
+    without_updates,
+)
 from gpuarray.compiler.function.former_names import with_current_names
 from gpuarray.compiler.function.interface import In, Interface, swapped
 from gpuarray.compiler.function.packing import arrays_of
-from gpuarray.compiler.function.pruning import pruned
 from gpuarray.compiler.function.saving import File, save
 from gpuarray.compiler.function.values import (
     Containers,
@@ -315,16 +316,7 @@ class Function(Straight):
         selected = rest.pop("output_subset")
         if selected is None:
             return self(*args, **rest)
-        keys: tuple[Any, ...] = self._keys or tuple(range(self._n_outputs))
-        places = []
-        for output in selected:
-            if output not in keys or keys.index(output) in places:
-                raise GraphValueError(
-                    f"{self.name}: output_subset={selected!r}; expected some of "
-                    f"{list(keys)}, each once"
-                )
-            places.append(keys.index(output))
-        subset = tuple(places)
+        subset = chosen_outputs(self._interface, selected, self.name)
         if subset not in self._subsets:
             self._subsets[subset] = self._with_outputs(subset)
         self._subsets[subset].trust_input = self.trust_input
@@ -332,17 +324,7 @@ class Function(Straight):
 
     def _with_outputs(self, places: tuple[int, ...]) -> Function:
         """Return a function of some outputs, with the same containers."""
-        interface = self._interface
-        after = range(self._n_outputs, len(self.plan.outputs))
-        form = interface.form
-        changed = replace(
-            interface,
-            to_host=tuple(interface.to_host[i] for i in places),
-            form=tuple(form[i] for i in places) if self._keys and form else "list",
-            is_part=True,
-            packing=None,
-        )
-        plan = pruned(self.plan, [*places, *after])
+        changed, plan = with_outputs(self._interface, self.plan, places)
         return Function(
             changed, self.maker, plan, self.context, self.name, self._defaults
         )
@@ -366,14 +348,7 @@ class Function(Straight):
         interface = swapped(self._interface, arrays_of(swap or {}))
         plan = self.plan
         if delete_updates:
-            plan = pruned(plan, range(self._n_outputs))
-            interface = replace(
-                interface,
-                updated=(),
-                carried=(),
-                guarded=interface.updated,
-                is_part=True,
-            )
+            interface, plan = without_updates(interface, plan)
         defaults = [
             None if default is None else Container(default.value, default.context_name)
             for default in self._defaults
@@ -429,16 +404,7 @@ class Function(Straight):
     @property
     def next_values(self) -> dict[int, int]:
         """The updates after a call: the input of the graph that each output becomes."""
-        interface = self._interface
-        count = len(interface.to_host)
-        places = {v: self._n_inputs + i for i, v in enumerate(interface.shared)}
-        becomes = {
-            count + i: places[variable]
-            for i, variable in enumerate(interface.updated)
-            if variable in places
-        }
-        first = count + len(interface.updated)
-        return becomes | {first + i: place for i, place in enumerate(interface.carried)}
+        return next_values(self._interface)
 
     def sync(self) -> None:
         """Wait for the work of all calls; raise its asynchronous errors.

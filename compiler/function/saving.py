@@ -12,18 +12,13 @@ import os
 import pickle
 import warnings
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpuarray._core.context import Context
 from gpuarray._core.file_write import write_file
-from gpuarray._core.opening import context as find_context
 from gpuarray._files import function_files
 from gpuarray._native import check, ffi, lib
-from gpuarray.array import Array
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.config import config
-from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.executor import Executable, NativePlan
 from gpuarray.compiler.function.anywhere import (
@@ -32,15 +27,12 @@ from gpuarray.compiler.function.anywhere import (
     pausing_labels,
     with_bodies,
 )
-from gpuarray.compiler.function.former_names import Unpickler
-from gpuarray.compiler.function.pickled import untrusted
-from gpuarray.compiler.function.saved_matrices import OfMatrices, described
+from gpuarray.compiler.function.saved_matrices import described
 from gpuarray.compiler.function.values import host_type
 from gpuarray.compiler.gpukernels.bodies import inlined, named_with_reason, written
 from gpuarray.compiler.plan_stages import is_called
 from gpuarray.compiler.schedule import Lowered, lowered, without_pauses
 from gpuarray.compiler.shared import Container
-from gpuarray.errors import GpuArrayError, Unsupported
 
 if TYPE_CHECKING:
     from gpuarray.compiler.function.call import Function
@@ -220,14 +212,14 @@ def _pickled(function: Function, states: Iterable[KeptValue]) -> bytes:
 # ---- native files ----
 
 
-def _handle(function: Function) -> NativePlan:
+def native_plan(function: Function) -> NativePlan:
     """Return the executor's plan, with its compiled kernels and bindings.
 
     The calls in its loops have their bodies.
     """
     native = getattr(function._executable or function._load(), "whole", None)
     has_loops = any(isinstance(step, p.LoopStep) for step in function.plan.steps)
-    complete = with_bodies(_lowered(function)) if has_loops else None
+    complete = with_bodies(lowered_for_file(function)) if has_loops else None
     if native is None or complete is not None:  # or it pauses, or its mode looks at all
         whole = inlined(complete or function.plan, for_files=True)
         assert whole is not None
@@ -236,7 +228,7 @@ def _handle(function: Function) -> NativePlan:
     return native
 
 
-def _described(
+def native_function(
     plan: NativePlan,
     states: Sequence[KeptValue],
     interface: function_files.SavedInterface,
@@ -309,20 +301,20 @@ def save(function: Function, path: File, graph: bool = True) -> None:
     note = function_files.packed(
         interface, _pickled(function, states) if graph else b""
     )
-    plan = _handle(function)
-    _tell_of_python(function, plan, _add_bodies(function, plan))
-    native = _described(plan, states, interface, note)
+    plan = native_plan(function)
+    _tell_of_python(function, plan, add_bodies(function, plan))
+    native = native_function(plan, states, interface, note)
     check(lib.GpuFunction_save(native.pointer, os.fsencode(path)))
 
 
-def _add_bodies(function: Function, plan: NativePlan) -> tuple[p.Call, ...]:
+def add_bodies(function: Function, plan: NativePlan) -> tuple[p.Call, ...]:
     """Add the bodies of calls to the native plan; return the calls without one."""
-    bodies = bodies_of(_lowered(function), plan.plan.steps)
+    bodies = bodies_of(lowered_for_file(function), plan.plan.steps)
     plan.add_bodies(bodies.bodies)
     return bodies.without
 
 
-def _lowered(function: Function) -> Lowered:
+def lowered_for_file(function: Function) -> Lowered:
     """Return the plan in the function's file, with the nodes of its steps."""
     maker = function.maker
     with_pauses = lowered(maker.fgraph, function.plan.name, maker.home)
@@ -362,154 +354,9 @@ def _write_pickle(function: Function, path: File, reason: str) -> None:
             "define what it calls in a module, under the name that it has"
         ) from error
     header = reason.encode() + b"\n"
-    write_file(path, PICKLED + header + _digest(header, data) + data)
+    write_file(path, PICKLED + header + digest(header, data) + data)
 
 
-def _digest(header: bytes, data: bytes) -> bytes:
+def digest(header: bytes, data: bytes) -> bytes:
+    """Return the digest of a pickle in a file with its header."""
     return hashlib.blake2b(header + data, digest_size=DIGEST).digest()
-
-
-def _read_pickle(content: bytes, path: File, context: Any, trusted: bool) -> Function:
-    reason = content[: content.find(b"\n")].decode(errors="replace")
-    start = content.find(b"\n") + 1
-    digest, data = content[start : start + DIGEST], content[start + DIGEST :]
-    if _digest(content[:start], data) != digest:
-        raise GraphValueError(f"load: {path}: the file is damaged: save it again")
-    if not trusted:
-        raise untrusted(path, data, f"only Python runs this function, for {reason}")
-    function: Function = Unpickler(data).load()
-    if context is not None:
-        function._place = find_context(context)
-    return function
-
-
-class SavedFunction(OfMatrices):
-    """A function from a file, whose graph is read only when it is asked for.
-
-    It runs without the graph. ``function()`` is the compiled function that was saved,
-    with values of its own; ``maker`` and ``plan`` are that one's. The graph is a
-    pickle, which is read only where the file was loaded with ``trusted=True``.
-    """
-
-    def __init__(
-        self, native: function_files.Native, path: File = "", trusted: bool = False
-    ) -> None:
-        super().__init__(native)
-        self._path = path
-        self._trusted = trusted
-        if trusted and self._graph:  # its step functions launch the kernels of the file
-            native.use_bodies(False)
-        self._plan: NativePlan | None = None
-        self._source: Function | None = None  # the plan's function
-        self._function: Function | None = None
-
-    def function(self) -> Function:
-        """Return the compiled function that was saved, with the values as they are now.
-
-        Raises ValueError for a file without its graph, and UntrustedFileError for one
-        that was not loaded with ``trusted=True``.
-        """
-        if self._function is None:
-            self._function = self._unpickled()
-        return self._function
-
-    @property
-    def maker(self) -> Any:
-        """The `Maker` of the function: its placed graph, its mode."""
-        return self.function().maker
-
-    @property
-    def plan(self) -> p.Plan:
-        """The plan that runs."""
-        return self.function().plan
-
-    def _unpickled(self) -> Function:
-        if not self._graph:
-            raise GraphValueError(
-                f"{self.name}: the file has no graph; save it with graph=True"
-            )
-        if not self._trusted:
-            raise untrusted(self._path, self._graph, "the graph is asked for")
-        containers = {n: Container(self._native.get(n)) for n in self.values}
-        function: Function = Unpickler(self._graph, containers).load()
-        function._place = self.context
-        return function
-
-    def _run(
-        self, arrays: Sequence[Array | None], integers: Sequence[int]
-    ) -> list[Any]:
-        if self._plan is None:
-            try:
-                return self._native.call(arrays, integers)
-            except Unsupported as error:
-                if not self._graph:
-                    raise
-                if not self._trusted:
-                    error.add_note(
-                        "load(..., trusted=True) compiles it for such inputs, from the "
-                        "graph in the file: a pickle, which is code"
-                    )
-                    raise
-        plan = self._plan or self._compile()
-        try:
-            return self._native.call(arrays, integers)
-        except GpuArrayError as error:
-            failure = plan.recorded()
-            if failure is None:
-                raise
-            raise failure from error.__cause__
-
-    def save(self, path: File) -> None:
-        """Write the function to a file, with its values as they are now."""
-        if self._plan is not None and self._source is not None:
-            _add_bodies(self._source, self._plan)
-        super().save(path)
-
-    def _compile(self) -> NativePlan:
-        """Compile the plan with its steps in Python, for inputs of any shape."""
-        function = self._unpickled()
-        plan = _handle(function)
-        states = kept_values(function)
-        note = function_files.packed(self.interface, self._graph)
-        self._native = _described(plan, states, self.interface, note)
-        self._source = function
-        self._plan = plan  # kept alive here: the GpuFunction does not own it
-        return plan
-
-
-def load(
-    path: File, context: str | Context | None = None, *, trusted: bool = False
-) -> Any:
-    """Load a function that ``f.save(path)`` wrote, on a context.
-
-    It is called as the function that was saved; the values of its shared variables are
-    its own: ``f["w"]``. On the device and driver it was saved on, nothing is compiled.
-    ``context`` is by default the one that functions are compiled for.
-
-    The graph in a file is a pickle, and so is a function with steps in Python: reading
-    a pickle runs the code that it names. Nothing is unpickled without ``trusted=True``:
-    asking for the graph, or loading a function with steps in Python, is then an
-    UntrustedFileError that says what would run. Compiled kernels are code, too, which
-    on a processor runs in this process: load no file of somebody whom you do not trust.
-    The hash in a file tells damage, not who wrote it.
-
-    Raises OSError for a file that cannot be read, ValueError for one that is damaged or
-    no function.
-
-    >>> from gpuarray.compiler import function, load, shared
-    >>> import gpuarray.compiler.tensor as T
-    >>> x = T.dvector("x")
-    >>> total = shared(0.0, name="total")
-    >>> f = function([x], x.shape[0], updates={total: total + x.sum()})
-    >>> f.save("sum.plan")
-    >>> sums = load("sum.plan")
-    >>> print(sums([1, 2, 3.5]), sums["total"])
-    3 6.5
-    """
-    with Path(path).open("rb") as file:
-        is_pickled = file.read(len(PICKLED)) == PICKLED
-        if is_pickled:
-            return _read_pickle(file.read(), path, context, trusted)
-    place = get_context() if context is None else context
-    native = function_files.read_function(path, place)
-    return SavedFunction(native, path, trusted)

@@ -14,7 +14,7 @@ from families import small as drawn
 from gpuarray.compiler import config, function, plan as p
 from gpuarray.compiler.derivatives.batching_fallback import MapRows
 from gpuarray.compiler.function.anywhere import DEPTH, bodies_of, body_of, places_of
-from gpuarray.compiler.function.saving import _lowered
+from gpuarray.compiler.function.saving import lowered_for_file
 from gpuarray.compiler.gpukernels.bodies import UNFOLDS
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.types import TensorType
@@ -66,7 +66,10 @@ def topk_of_rows():
 def test_a_loop_is_listed_with_its_body_and_compared_by_it(first_context):
     with config.use(device=first_context.name):
         made, again = (topk_of_rows() for _ in range(2))
-    found = [bodies_of(_lowered(f), f.plan.steps).bodies[0].plan for f in (made, again)]
+    found = [
+        bodies_of(lowered_for_file(f), f.plan.steps).bodies[0].plan
+        for f in (made, again)
+    ]
     assert str(found[0]).splitlines()[: len(LISTED)] == LISTED
     assert found[0] == found[1] and len(set(found)) == 1
     loop = next(step for step in found[0].steps if isinstance(step, p.LoopStep))

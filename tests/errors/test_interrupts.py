@@ -9,7 +9,7 @@ import gpuarray
 import gpuarray.compiler
 import numpy as np
 import pytest
-from gpuarray.compiler import encoder, function, tensor
+from gpuarray.compiler import callbacks, function, tensor
 
 X = np.array([[3, 1], [2, 5]], "float32")
 
@@ -87,7 +87,7 @@ def test_an_interrupt_while_a_plan_is_bound_ends_the_call(context, monkeypatch):
     with context.as_default():
         f = function([x], tensor.sort(x, axis=0))
         with monkeypatch.context() as patched:
-            patched.setattr(encoder, "call", interrupted)
+            patched.setattr(callbacks, "call", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 f(X)
         assert np.array_equal(f(X), np.sort(X, 0))
