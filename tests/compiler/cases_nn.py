@@ -665,6 +665,14 @@ case(
     has_gradient=False,
 )
 case("softmax_of_none", nnet.softmax, lambda x: x, f64(0, 3))
+case("softmax_of_no_columns", nnet.softmax, lambda x: x, f64(2, 0))
+case("logsoftmax_of_no_columns", nnet.logsoftmax, lambda x: x, f64(2, 0))
+case(
+    "softmax_of_no_rows",
+    lambda x: nnet.softmax(x, axis=0),
+    lambda x: x,
+    f64(0, 3),
+)
 case(
     "softmax_with_bias",
     nnet.softmax_with_bias,

@@ -50,7 +50,9 @@ class Normalised(SameShapeOp):
     def _shifted(self, x: Any) -> tuple[Any, Any]:
         """Return ``x`` less its maximum, and the sum of the exponentials of that."""
         with np.errstate(all="ignore"):
-            shifted = wide(x) - wide(x).max(axis=self.axis, keepdims=True)
+            floats = wide(x)
+            largest = floats.max(axis=self.axis, keepdims=True, initial=-np.inf)
+            shifted = floats - largest
             return shifted, np.exp(shifted).sum(axis=self.axis, keepdims=True)
 
     def __str__(self) -> str:
@@ -392,6 +394,7 @@ def opened_logsoftmax(x: Variable, axis: int) -> Variable:
 
 
 def _parts(x: Variable, axis: int) -> tuple[Variable, Variable]:
-    shifted = math.sub(x, reduce.max(x, axis, keepdims=True))
+    largest = reduce.Reduce("maximum", [axis], of_none=True)(x)
+    shifted = math.sub(x, reduce.keep_dims(largest, [axis], x.type.ndim))
     total = reduce.sum(math.exp(shifted), axis, dtype=x.type.dtype, keepdims=True)
     return shifted, total
