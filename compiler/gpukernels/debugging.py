@@ -11,10 +11,10 @@ from gpuarray.compiler.gpukernels.bodies import Steps, body_of
 from gpuarray.compiler.gpukernels.calls import step_function
 from gpuarray.compiler.gpukernels.registry import Lowerer, lowers
 from gpuarray.compiler.graph.core import Apply
-from gpuarray.compiler.ops.control.debugging import Assert, Print
+from gpuarray.compiler.ops.control.debugging import Assert, Print, Require
 
 
-@lowers(Print, Assert)
+@lowers(Print, Assert, Require)
 def lower(op: Print | Assert, node: Apply, k: Lowerer) -> None:
     """Lower to a step that waits for the value; its result is the array itself."""
     name = "print" if isinstance(op, Print) else "assert"
@@ -35,7 +35,8 @@ def assert_steps(s: Steps, x: int, *conditions: int, op: Assert) -> int:
     integers = [condition for condition in conditions if not s.is_array(condition)]
     if arrays:
         integers.append(s.read(all_true(s, arrays)))
-    s.check("assert", x, integers, op.msg)
+    name = "require" if isinstance(op, Require) else "assert"
+    s.check(name, x, integers, op.msg)
     return x
 
 

@@ -288,7 +288,6 @@ m.ptp(A, axis=9)
 
 TAKEN_HERE = {
     "m.diag(C)": "the diagonals of the first two axes, as Theano's",
-    "m.bincount(N - 1)": "places below 0 count from the end, as Theano's",
     "m.fill_diagonal(C, 0)": "lengths are compared by nobody yet",
 }
 """Calls that NumPy refuses and the compiler takes, and what it makes of them."""

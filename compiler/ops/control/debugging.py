@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from gpuarray.compiler.errors import (
     AssertError,
+    CompilerError,
     GraphArgumentError,
     GraphTypeError,
+    GraphValueError,
     made_at,
 )
 from gpuarray.compiler.graph.core import Apply, SameShapeOp, Variable, as_variable
@@ -95,6 +97,8 @@ class Assert(SameShapeOp):
 
     view_map: Mapping[int, Sequence[int]] = {0: [0]}
 
+    error: type[CompilerError] = AssertError
+
     def __init__(self, msg: str = "Assert failed!") -> None:
         self.msg = msg
 
@@ -114,9 +118,9 @@ class Assert(SameShapeOp):
         return Apply(self, [x, *numbers], [x.type()])
 
     def check(self, *conditions: Any) -> None:
-        """Raise AssertionError unless all are true."""
+        """Raise ``error`` unless all are true."""
         if not all(bool(np.asarray(condition)) for condition in conditions):
-            raise AssertError(self.msg)
+            raise self.error(self.msg)
 
     def reference(self, x: Any, *conditions: Any) -> Any:
         """``x``, after the check."""
@@ -141,6 +145,12 @@ class Assert(SameShapeOp):
 
     def __str__(self) -> str:
         return f"{type(self).__name__}{{msg={self.msg!r}}}"
+
+
+class Require(Assert):
+    """`Assert` of what a function requires of its arguments: raises ValueError."""
+
+    error = GraphValueError
 
 
 assert_op = Assert()

@@ -15,6 +15,7 @@ from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.broadcast.axes import specify_shape, squeeze
+from gpuarray.compiler.ops.control.debugging import Require
 from gpuarray.compiler.ops.creation.creation import counted, counts, zeros
 from gpuarray.compiler.ops.creation.joining import as_length, join
 from gpuarray.compiler.ops.elemwise import math
@@ -107,27 +108,30 @@ def searchsorted(x: Any, v: Any, side: str = "left", sorter: Any = None) -> Vari
 # ---- counts and sets ----
 
 
+_NOT_NEGATIVE = Require("bincount: an element is below 0; expected 0 or more")
+
+
 def bincount(
     x: Any, weights: Any = None, minlength: Any = None, assert_nonneg: bool = False
 ) -> Variable:
     """Return the counts of the integers from 0 on in the vector ``x``: int64.
 
     With ``weights`` the sum of the weights of each, of their dtype. The result has room
-    for the largest element, and at least ``minlength`` elements. With ``assert_nonneg``
-    an element below 0 is an error when the program runs; otherwise it counts from the
-    end.
+    for the largest element, and at least ``minlength`` elements. An element below 0
+    raises ValueError when the program runs, with ``assert_nonneg``, Theano's, or not.
     """
     places = as_tensor_variable(x)
     if places.type.ndim != 1 or places.type.dtype[0] not in "iu":
         raise GraphArgumentError(
             f"bincount: given {places} of {places.type}, expected a vector of integers"
         )
+    is_checked = places.type.dtype not in ("uint8", "uint16", "uint32")
     places = math.cast(places, "int64")
     least = 0 if minlength is None else counts("bincount: minlength", minlength)
     last = reduce.max(join(0, places, core.constant([-1], "int64")))
     length = math.maximum(last + 1, least)
-    if assert_nonneg:  # an index out of bounds raises
-        places = math.where(math.lt(places, 0), length, places)
+    if is_checked:
+        length = _NOT_NEGATIVE(length, reduce.all(math.ge(places, 0)))
     amounts: Variable = core.constant(1, "int64")
     if weights is not None:
         amounts = as_tensor_variable(weights)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from gpuarray.compiler.graph.core import Apply, Variable
-from gpuarray.compiler.ops.control.debugging import Assert
+from gpuarray.compiler.ops.control.debugging import Assert, Require
 from gpuarray.compiler.rewrites.engine.engine import rewrite
 from gpuarray.compiler.rewrites.engine.patterns import constant_of
 
 
-@rewrite(phase="canonicalize", ops=[Assert])
+@rewrite(phase="canonicalize", ops=[Assert, Require])
 def drop_true_conditions(node: Apply) -> Variable | None:
     """Drop conditions that hold, and repeated ones.
 
