@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 import gpuarray
 import numpy as np
-from gpuarray._names import MODULES, PLACE_OF, SUBMODULES
+from gpuarray._names import MODULES, OF_NUMPY, PLACE_OF, SUBMODULES
 from gpuarray._ufunc.elementwise import Ufunc
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -48,7 +48,7 @@ CONSTANT = "constant"  # in place of a module
 # By file: the title, the modules whose names it has, and the one whose docstring says
 # what holds for all of them.
 PAGES = {
-    "array": Page("The array", "array _core.base"),
+    "array": Page("The array", "array _core.base _core.attributes"),
     "elementwise": Page("Elementwise functions", "elementwise"),
     "creation": Page(
         "Making, saving and loading arrays",
@@ -164,7 +164,7 @@ class Entry:
     def text(self) -> str:
         """Its docstring; that of a constant says its value."""
         if self.module == CONSTANT:
-            return f"`{_value_text(self.value)}`"
+            return f"`{_value_text(self)}`"
         return inspect.getdoc(self.value) or ""
 
     @property
@@ -184,8 +184,13 @@ def _is_constant(value: Any) -> bool:
     )
 
 
-def _value_text(value: Any) -> str:
-    return f"numpy.{np.dtype(value)}" if isinstance(value, type) else repr(value)
+def _value_text(constant: Entry) -> str:
+    """Return the value of a number, NumPy's name of anything else."""
+    value = constant.value
+    if value is None or isinstance(value, int | float | str | np.generic):
+        return repr(value)
+    name = constant.name.removeprefix("gpuarray.")
+    return f"numpy.{getattr(value, '__name__', name)}"
 
 
 def _listed() -> Iterator[tuple[str, Any, str]]:
@@ -196,7 +201,8 @@ def _listed() -> Iterator[tuple[str, Any, str]]:
             yield f"gpuarray.{name}", value, "elementwise"
         elif not isinstance(value, ModuleType):
             place = PLACE_OF.get(name, "")
-            place = CONSTANT if _is_constant(value) else place
+            is_constant = name in OF_NUMPY or _is_constant(value)
+            place = CONSTANT if is_constant else place
             yield f"gpuarray.{name}", value, place
     for module in (*MODULES, *SUBMODULES):
         found = import_module(f"gpuarray.{module}")

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 import gpuarray
-from gpuarray._names import MODULES, PLACES
+from gpuarray._names import MODULES, OF_NUMPY, PLACES
 from gpuarray._ufunc.elementwise import FUNCTIONS
 
 STUB = Path(__file__).parent.parent / "libgpuarray-py" / "gpuarray" / "__init__.pyi"
@@ -58,6 +58,8 @@ def _declared(name: str) -> str:
     value = getattr(gpuarray, name)
     if name in FUNCTIONS:
         return f"{name}: {type(value).__name__}"
+    if name in OF_NUMPY and not isinstance(value, float | None):
+        return f"{name} = np.{name}"
     if isinstance(value, type):
         return f"{name} = np.{value.__name__.replace('bool', 'bool_')}"
     assert not isinstance(value, ModuleType)

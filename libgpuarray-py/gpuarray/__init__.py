@@ -40,14 +40,8 @@ from gpuarray.errors import UnknownName as _UnknownName
 __version__ = "0.1.0"
 __array_api_version__ = "2025.12"
 
-# NumPy's own: its scalar types are equal to an array's dtype.
-_CONSTANTS = {"newaxis": None, "bool": _numpy.bool_} | {
-    name: getattr(_numpy, name)
-    for name in (
-        *("e", "inf", "nan", "pi"),
-        *("bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"),
-        *("uint64", "float16", "float32", "float64", "complex64", "complex128"),
-    )
+_CONSTANTS = {"bool": _numpy.bool_} | {
+    name: getattr(_numpy, name) for name in _names.OF_NUMPY
 }
 globals().update(_CONSTANTS)
 

@@ -27,6 +27,15 @@ from gpuarray import (
     sparse as sparse,
     tools as tools,
 )
+from gpuarray._core.attributes import (
+    iscomplexobj as iscomplexobj,
+    isfortran as isfortran,
+    isrealobj as isrealobj,
+    ndim as ndim,
+    shape as shape,
+    shares_memory as shares_memory,
+    size as size,
+)
 from gpuarray._core.base import (
     asnumpy as asnumpy,
     may_share_memory as may_share_memory,
@@ -44,9 +53,12 @@ from gpuarray._core.info import (
     __array_namespace_info__ as __array_namespace_info__,
     astype as astype,
     can_cast as can_cast,
+    common_type as common_type,
     finfo as finfo,
     iinfo as iinfo,
     isdtype as isdtype,
+    min_scalar_type as min_scalar_type,
+    promote_types as promote_types,
     result_type as result_type,
 )
 from gpuarray._core.memory import (
@@ -353,6 +365,7 @@ from gpuarray._ufunc.scanning import (
 from gpuarray.array import (
     Array as Array,
     GpuArray as GpuArray,
+    ndarray as ndarray,
     ndgpuarray as ndgpuarray,
 )
 from gpuarray.blas import (
@@ -445,19 +458,25 @@ bitwise_right_shift: BinaryUfunc
 bitwise_xor: BinaryUfunc
 bool = np.bool_
 bool_ = np.bool_
+byte = np.byte
 cbrt: UnaryUfunc
+cdouble = np.cdouble
 ceil: UnaryUfunc
 complex128 = np.complex128
 complex64 = np.complex64
+complexfloating = np.complexfloating
 conj: UnaryUfunc
 conjugate: UnaryUfunc
 copysign: BinaryUfunc
 cos: UnaryUfunc
 cosh: UnaryUfunc
+csingle = np.csingle
 deg2rad: UnaryUfunc
 degrees: UnaryUfunc
 divide: BinaryUfunc
 divmod: PairUfunc
+double = np.double
+dtype = np.dtype
 e: float
 eq: BinaryUfunc
 equal: BinaryUfunc
@@ -466,6 +485,8 @@ erfc: UnaryUfunc
 erfcinv: UnaryUfunc
 erfcx: UnaryUfunc
 erfinv: UnaryUfunc
+errstate = np.errstate
+euler_gamma: float
 exp: UnaryUfunc
 exp2: UnaryUfunc
 expm1: UnaryUfunc
@@ -475,6 +496,7 @@ float16 = np.float16
 float32 = np.float32
 float64 = np.float64
 float_power: BinaryUfunc
+floating = np.floating
 floor: UnaryUfunc
 floor_divide: BinaryUfunc
 fmax: BinaryUfunc
@@ -488,24 +510,36 @@ gammaincc: BinaryUfunc
 gammaln: UnaryUfunc
 gcd: BinaryUfunc
 ge: BinaryUfunc
+generic = np.generic
+get_printoptions = np.get_printoptions
 greater: BinaryUfunc
 greater_equal: BinaryUfunc
 gt: BinaryUfunc
+half = np.half
 heaviside: BinaryUfunc
 hypot: BinaryUfunc
 i0: UnaryUfunc
 i1: UnaryUfunc
 imag: UnaryUfunc
+index_exp = np.index_exp
+inexact = np.inexact
 inf: float
 int16 = np.int16
 int32 = np.int32
 int64 = np.int64
 int8 = np.int8
+int_ = np.int_
+intc = np.intc
+integer = np.integer
 integral_part: UnaryUfunc
+intp = np.intp
 invert: UnaryUfunc
 isfinite: UnaryUfunc
 isinf: UnaryUfunc
 isnan: UnaryUfunc
+isscalar = np.isscalar
+issubdtype = np.issubdtype
+iterable = np.iterable
 iv: BinaryUfunc
 j0: UnaryUfunc
 j1: UnaryUfunc
@@ -526,6 +560,8 @@ logical_and: BinaryUfunc
 logical_not: UnaryUfunc
 logical_or: BinaryUfunc
 logical_xor: BinaryUfunc
+long = np.long
+longlong = np.longlong
 lt: BinaryUfunc
 mantissa: UnaryUfunc
 maximum: BinaryUfunc
@@ -535,16 +571,19 @@ modf: PairUfunc
 mul: BinaryUfunc
 multiply: BinaryUfunc
 nan: float
+ndindex = np.ndindex
 ne: BinaryUfunc
 neg: UnaryUfunc
 negative: UnaryUfunc
 newaxis: None
 nextafter: BinaryUfunc
 not_equal: BinaryUfunc
+number = np.number
 pi: float
 positive: UnaryUfunc
 pow: BinaryUfunc
 power: BinaryUfunc
+printoptions = np.printoptions
 psi: UnaryUfunc
 rad2deg: UnaryUfunc
 radians: UnaryUfunc
@@ -555,11 +594,16 @@ remainder: BinaryUfunc
 right_shift: BinaryUfunc
 rint: UnaryUfunc
 round_half_away_from_zero: UnaryUfunc
+s_ = np.s_
 second: BinaryUfunc
+set_printoptions = np.set_printoptions
+short = np.short
 sigmoid: UnaryUfunc
 sign: UnaryUfunc
 signbit: UnaryUfunc
+signedinteger = np.signedinteger
 sin: UnaryUfunc
+single = np.single
 sinh: UnaryUfunc
 softplus: UnaryUfunc
 sqrt: UnaryUfunc
@@ -572,10 +616,18 @@ tri_gamma: UnaryUfunc
 true_div: BinaryUfunc
 true_divide: BinaryUfunc
 trunc: UnaryUfunc
+ubyte = np.ubyte
+uint = np.uint
 uint16 = np.uint16
 uint32 = np.uint32
 uint64 = np.uint64
 uint8 = np.uint8
+uintc = np.uintc
+uintp = np.uintp
+ulong = np.ulong
+ulonglong = np.ulonglong
+unsignedinteger = np.unsignedinteger
+ushort = np.ushort
 xlogx: UnaryUfunc
 xlogy0: BinaryUfunc
 __all__: list[str]

@@ -9,11 +9,15 @@ table and NumPy's dtypes; ``tools/write_stub.py`` writes the stub for type check
 from __future__ import annotations
 
 _PLACES = {
+    "_core.attributes": """
+        iscomplexobj isfortran isrealobj ndim shape shares_memory size
+    """,
     "_core.base": "asnumpy may_share_memory",
     "_core.context": "Context GpuContext",
     "_core.devices": "Device count_devices count_platforms",
     "_core.info": """
-        __array_namespace_info__ astype can_cast finfo iinfo isdtype result_type
+        __array_namespace_info__ astype can_cast common_type finfo iinfo isdtype
+        min_scalar_type promote_types result_type
     """,
     "_core.memory": "CacheInfo HostMemoryInfo MemoryInfo",
     "_core.opening": "context devices get_default_context init set_default_context",
@@ -86,7 +90,7 @@ _PLACES = {
     "_sorting.sorting": "argsort sort sort_pairs topk",
     "_ufunc.reduction": "all amax amin any argmax argmin max mean min prod ptp sum",
     "_ufunc.scanning": "cummax cummin cumprod cumsum",
-    "array": "Array GpuArray ndgpuarray",
+    "array": "Array GpuArray ndarray ndgpuarray",
     "blas": "allow_tf32 gemm gemmBatch_3d gemm_bias gemv ger",
     "config": "implicit_conversion set_implicit_conversion",
     "dtypes": "INPUT OFFSET SIZE SSIZE dtype_to_ctype dtype_to_typecode",
@@ -104,6 +108,22 @@ _PLACES = {
 
 PLACES = {module: tuple(names.split()) for module, names in _PLACES.items()}
 """The public names of each module."""
+
+OF_NUMPY = (
+    *("e", "euler_gamma", "inf", "nan", "newaxis", "pi"),
+    *("bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"),
+    *("uint64", "float16", "float32", "float64", "complex64", "complex128"),
+    *("byte", "short", "intc", "int_", "intp", "long", "longlong"),
+    *("ubyte", "ushort", "uintc", "uint", "uintp", "ulong", "ulonglong"),
+    *("half", "single", "double", "csingle", "cdouble"),
+    *("generic", "number", "integer", "signedinteger", "unsignedinteger"),
+    *("inexact", "floating", "complexfloating", "dtype", "issubdtype", "isscalar"),
+    *("index_exp", "iterable", "ndindex", "s_", "errstate"),
+    *("get_printoptions", "printoptions", "set_printoptions"),
+)
+"""Names that are NumPy's own objects: what takes no array is the same on a device.
+
+An array's dtype is equal to NumPy's types, and it prints by NumPy's options."""
 
 MODULES = (
     *("basic", "collectives", "distributed", "dtypes", "elemwise", "fft", "gpuarray"),

@@ -298,7 +298,8 @@ for _row in SCALARS.values():
     _bind_methods(_row)
 dlpack.install(Array)
 
-GpuArray = ndgpuarray = Array  # libgpuarray's names
+ndarray = Array  # NumPy's name
+GpuArray = ndgpuarray = Array  # libgpuarray's
 
 _power = binary_operator(SCALARS["power"])
 _square = unary_operator(SCALARS["square"])

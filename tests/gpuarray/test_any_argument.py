@@ -16,7 +16,7 @@ from judge import assert_same
 # Made from files or for the whole process: what they are given is no array.
 OF_FILES = {"load", "save", "savez", "savez_compressed", "register_dtype", "profile"}
 OF_FILES |= {"allow_tf32", "linalg.allow_tf32", "implicit_conversion"}
-OF_FILES |= {"set_implicit_conversion", "set_default_context"}
+OF_FILES |= {"set_implicit_conversion", "set_default_context", "set_printoptions"}
 ERRORS = (
     *(TypeError, ValueError, IndexError, ArithmeticError, NotImplementedError),
     *(OSError, np.linalg.LinAlgError, np.ma.MaskError, gpuarray.GpuArrayError),

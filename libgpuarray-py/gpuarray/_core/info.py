@@ -14,7 +14,7 @@ from gpuarray._core.context import Context
 from gpuarray._core.devices import device_names
 from gpuarray._core.opening import context as find_context
 from gpuarray.dtypes import as_dtype, as_numpy_knows, kind_of, parts_dtype
-from gpuarray.errors import BadType, BadValue, GpuArrayError
+from gpuarray.errors import BadType, BadValue, GpuArrayError, host_errors
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 """The versions of the array API standard that the package follows."""
@@ -177,6 +177,43 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     if not arrays_and_dtypes:
         raise BadValue("result_type: got nothing, expected arrays or dtypes")
     return dtypes.result_type(*(_operand(operand) for operand in arrays_and_dtypes))
+
+
+def promote_types(type1: npt.DTypeLike, type2: npt.DTypeLike) -> DType:
+    """Return the smallest dtype to which two dtypes may be cast safely.
+
+    >>> gpuarray.promote_types("int8", "uint8")
+    dtype('int16')
+    """
+    pair = (as_dtype(one, "promote_types") for one in (type1, type2))
+    return dtypes.result_type(*pair)
+
+
+def common_type(*arrays: Any) -> type:
+    """Return the scalar type of floats in which arrays, also of integers, compute.
+
+    >>> gpuarray.common_type(gpuarray.arange(2), gpuarray.zeros(2, "float32")).__name__
+    'float64'
+    """
+    with host_errors("common_type"):
+        return np.common_type(*(np.empty(0, _kept(x)) for x in arrays))
+
+
+def _kept(x: Any) -> DType:
+    return x.dtype if hasattr(x, "dtype") else as_dtype(x, "common_type")
+
+
+def min_scalar_type(a: Any, /) -> DType:
+    """Return the smallest dtype that holds a number; of an array with axes its own.
+
+    Of an array of no axes that is on a device the element is waited for.
+
+    >>> gpuarray.min_scalar_type(300), gpuarray.min_scalar_type(gpuarray.zeros(2))
+    (dtype('uint16'), dtype('float64'))
+    """
+    if not isinstance(a, BaseArray):
+        return np.min_scalar_type(a)
+    return a.dtype if a.ndim else np.min_scalar_type(a.get())
 
 
 def _operand(value: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gpuarray._core.attributes import shares_memory
 from gpuarray._core.base import BaseArray, may_share_memory
 from gpuarray._kernels.apply import apply_row, from_host, is_host_array
 from gpuarray._kernels.codegen import Casting
@@ -145,17 +146,6 @@ def _copyto(
     apply_row(SCALARS["second"], (dst, src), dst, where=where, casting=casting)
 
 
-def _length(array: Any, axis: Any = None) -> int:
-    if axis is None:
-        return int(array.size)
-    axes = axis if isinstance(axis, tuple) else (axis,)
-    return int(np.prod([array.shape[i] for i in axes]))
-
-
-def _is_complex(array: Any) -> bool:
-    return bool(array.dtype.kind == "c")
-
-
 def _angle(z: Any, deg: bool = False) -> Any:
     angle = apply_row(SCALARS["angle"], (z,))
     return angle * (180 / np.pi) if deg else angle
@@ -165,15 +155,15 @@ def _fix(x: Any, out: Any = None) -> Any:
     return apply_row(SCALARS["trunc"], (x,), out)
 
 
-# What needs no element, says how an array prints, or has another signature here.
+# What says how an array prints, takes arrays of the host, too, or has another
+# signature here.
 _PLAIN: dict[Any, Callable[..., Any]] = {
-    np.shape: lambda array: array.shape,
-    np.ndim: lambda array: array.ndim,
-    np.size: _length,
-    np.iscomplexobj: _is_complex,
-    np.isrealobj: lambda array: not _is_complex(array),
-    np.may_share_memory: lambda a, b, *_, **__: _may_share(a, b),
-    np.shares_memory: lambda a, b, max_work=None: _shares(a, b, max_work),
+    np.may_share_memory: lambda a, b, *_, **__: (
+        _are_ours(a, b) and may_share_memory(a, b)
+    ),
+    np.shares_memory: lambda a, b, max_work=None: (
+        _are_ours(a, b) and shares_memory(a, b, max_work)
+    ),
     np.array_repr: lambda array, *_, **__: repr(array),
     np.array_str: lambda array, *_, **__: str(array),
     np.copyto: _copyto,
@@ -182,33 +172,5 @@ _PLAIN: dict[Any, Callable[..., Any]] = {
 }
 
 
-def _may_share(a: Any, b: Any) -> bool:
-    are_arrays = isinstance(a, BaseArray) and isinstance(b, BaseArray)
-    return are_arrays and may_share_memory(a, b)
-
-
-class _Places:
-    """The addresses of an array's elements in its buffer, for NumPy to compare.
-
-    NumPy computes with them and reads nothing; they are counted from one that no offset
-    leads below.
-    """
-
-    def __init__(self, array: BaseArray) -> None:
-        self.__array_interface__ = {
-            "data": (_FIRST_ADDRESS + array.offset, True),
-            "shape": array.shape,
-            "strides": array.strides,
-            "typestr": f"|V{array.itemsize}",
-            "version": 3,
-        }
-
-
-_FIRST_ADDRESS = 4096
-
-
-def _shares(a: Any, b: Any, max_work: Any) -> bool:
-    """``numpy.shares_memory``: exact, where ``may_share_memory`` compares the ends."""
-    if not _may_share(a, b):
-        return False
-    return np.shares_memory(np.asarray(_Places(a)), np.asarray(_Places(b)), max_work)
+def _are_ours(*arrays: Any) -> bool:
+    return all(isinstance(array, BaseArray) for array in arrays)
