@@ -10,6 +10,7 @@ from typing import Any
 from gpuarray.compiler.errors import GraphIndexError, GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.types import TensorType
+from gpuarray.compiler.ops.control.debugging import Require
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.index.indexing import index
 from gpuarray.compiler.ops.scan.scan import row_of
@@ -167,13 +168,18 @@ class OutputArgument:
         assert self.initial is not None
         if self.taps == (-1,):
             return self.initial
+        told = (
+            f"{self.what}: initial is {self.initial}, which has too few rows for the "
+            f"taps {list(self.taps)}; give {self.depth}, the earliest first"
+        )
         try:
-            return index(self.initial, self.depth - back)
+            row = index(self.initial, self.depth - back)
         except GraphIndexError as error:
-            raise GraphValueError(
-                f"{self.what}: initial is {self.initial}, which has too few rows for "
-                f"the taps {list(self.taps)}; give {self.depth}, the earliest first"
-            ) from error
+            raise GraphValueError(told) from error
+        if isinstance(self.initial, Constant):
+            return row
+        has_rows = math.FUNCTIONS["ge"](shape_i(self.initial, 0), self.depth)
+        return index(Require(told)(self.initial, has_rows), self.depth - back)
 
     def state_type(self) -> TensorType:
         """Return the type of the output in one iteration."""

@@ -100,6 +100,16 @@ def test_initial_values_too_few_for_the_taps_are_an_error():
             outputs_info={"initial": T.ones(1), "taps": [-3, -1]},
             n_steps=2,
         )
+    rows = T.dvector("rows")
+    out, _ = scan(
+        lambda a, b: a + b,
+        outputs_info={"initial": rows, "taps": [-3, -1]},
+        n_steps=2,
+    )
+    for result in (out, T.grad(out.sum(), rows)):
+        f = function([rows], [result, out])
+        with pytest.raises(ValueError, match=r"initial is rows.*\[-3, -1\]; give 3"):
+            f([1.0, 2.0])
 
 
 # ---- states ----
