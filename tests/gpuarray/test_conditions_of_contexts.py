@@ -69,6 +69,16 @@ def test_a_condition_is_on_the_context_of_the_array(first_context, null):
     assert_same(gpuarray.extract([1, 0, 2], a), V[[0, 2]])
 
 
+@pytest.mark.parametrize("dtype", [int, bool])
+def test_an_index_is_on_the_context_of_the_array(dtype, first_context, null):
+    a, index = moved(V, first_context), gpuarray.zeros(3, dtype, null)
+    told = f"the index is on null.*, the array on {a.context.name}; use index.transfer"
+    with pytest.raises(BadValue, match=told):
+        a[index]
+    with pytest.raises(BadValue, match=told):
+        a[index] = 1.0
+
+
 # ---- of no elements ----
 
 NONE, COUNTS = np.zeros(0), np.zeros(0, int)

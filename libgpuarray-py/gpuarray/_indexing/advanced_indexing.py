@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gpuarray._core.base import BaseArray
 from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray.dtypes import dtype_to_typecode
-from gpuarray.errors import BadIndex
+from gpuarray.errors import BadIndex, BadValue
 
 INT64 = np.dtype(np.int64)
 MODES = {
@@ -133,9 +133,18 @@ def single_mask(array: BaseArray, index: Sequence[Any]) -> BaseArray | None:
         return None
     mask = entries[0]
     if isinstance(mask, BaseArray) and mask.dtype.kind == "b" and mask.ndim:
+        _check_context(mask, array)
         _check_mask(mask.shape, array.shape, 0)
         return mask
     return None
+
+
+def _check_context(index: BaseArray, array: BaseArray) -> None:
+    if index._context is not array._context:
+        raise BadValue(
+            f"index: the index is on {index.context.name}, the array on "
+            f"{array.context.name}; use index.transfer(array.context)"
+        )
 
 
 def _check_mask(mask: tuple[int, ...], shape: tuple[int, ...], axis: int) -> None:
@@ -152,9 +161,10 @@ def _check_mask(mask: tuple[int, ...], shape: tuple[int, ...], axis: int) -> Non
             )
 
 
-def _as_index(entry: Any) -> Any:
-    """A NumPy array of integers or bools for an entry that is no array of ours."""
+def _as_index(entry: Any, array: BaseArray) -> Any:
+    """Return ours, or a NumPy array, of integers or bools for an entry of an index."""
     if isinstance(entry, BaseArray):
+        _check_context(entry, array)
         if entry.dtype.kind not in "iub":
             raise BadIndex(f"index: an array of {entry.dtype}; {_KINDS}")
         return entry
@@ -180,7 +190,7 @@ def _axes_of(entry: Any) -> int:
 
 def _expand(array: BaseArray, index: Sequence[Any]) -> list[Any]:
     """Return the entries, with slices for an Ellipsis or at the end."""
-    entries = [_as_index(e) if is_fancy(e) else e for e in index]
+    entries = [_as_index(e, array) if is_fancy(e) else e for e in index]
     gaps = [i for i, e in enumerate(entries) if isinstance(e, EllipsisType)]
     if len(gaps) > 1:
         raise BadIndex("index: only one Ellipsis may stand in an index")
