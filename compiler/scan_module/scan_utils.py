@@ -1,4 +1,4 @@
-"""``until`` and ``clone``, for programs that write loops, under Theano's names."""
+"""``until``, ``clone`` and ``map_variables``, under Theano's names."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from gpuarray.compiler.errors import GraphTypeError
 from gpuarray.compiler.function.givens import clone
 from gpuarray.compiler.names import suggest_names
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
+from gpuarray.compiler.scan_module.mapping import map_variables
 
-__all__ = ["clone", "until"]
+__all__ = ["clone", "map_variables", "until"]
 
 
 class until:
