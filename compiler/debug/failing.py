@@ -16,6 +16,9 @@ from gpuarray.compiler.printing import debugprint
 MOST_INPUTS = 7
 """The number of inputs that are listed; an error is to stay within 15 lines."""
 
+ROLES = {"r": "row", "s": "constant"}
+"""What an iteration takes of an input, by the letter of `LoopStep.takes`."""
+
 WIDTH = 200
 """The number of characters of a node's text."""
 
@@ -37,11 +40,13 @@ def failure_text(
     step = plan.steps[number]
     what = step.label if node is None else node_text(node)
     lines = [f"  in {plan.name}: {what}"]
+    values = inputs_of(step, node, names, plan)
     lines += input_lines(
         [
             (names.get(value), described(known.get(value), plan.values[value]))
-            for value in inputs_of(step, node, names, plan)
-        ]
+            for value in values
+        ],
+        loop_inputs(step, values),
     )
     if step.origin:
         lines.append(f"  made at {step.origin}")
@@ -65,6 +70,21 @@ def inputs_of(
     ] or step.ins
 
 
+def loop_inputs(step: p.Step, values: Sequence[int]) -> Sequence[str]:
+    """Return what a loop's error calls each of its inputs; nothing for other steps.
+
+    They are counted without the number of iterations, and have the body's names.
+    """
+    if not isinstance(step, p.LoopStep) or len(values) != len(step.ins):
+        return ()
+    names = step.body.plan.names or (None,) * len(step.takes)
+    texts = ["iterations"]
+    for place, (letter, name) in enumerate(zip(step.takes, names, strict=False)):
+        role = ROLES.get(letter, "state")
+        texts.append(f"input {place}, {role} {name}" if name else f"input {place}")
+    return texts
+
+
 def evaluation_text(node: Apply, arrays: Sequence[Any]) -> str:
     """Return the message of a node that NumPy could not compute from these arrays."""
     lines = [f"  in {node_text(node)}"]
@@ -83,12 +103,18 @@ def is_long() -> bool:
     return bool(config.exception_verbosity == "high")
 
 
-def input_lines(inputs: Sequence[tuple[Variable | None, str]]) -> Iterator[str]:
-    """Return a line for each input, its variable and a text; for some of many."""
+def input_lines(
+    inputs: Sequence[tuple[Variable | None, str]], places: Sequence[str] = ()
+) -> Iterator[str]:
+    """Return a line for each input, its variable and a text; for some of many.
+
+    ``places`` has another word for each input than its number.
+    """
     listed = inputs if is_long() else inputs[:MOST_INPUTS]
-    for place, (variable, text) in enumerate(listed):
+    for number, (variable, text) in enumerate(listed):
+        place = places[number] if places else f"input {number}"
         name = "" if variable is None else f", {called(variable)}"
-        yield f"  input {place}{name}: {text}"
+        yield f"  {place}{name}: {text}"
     if len(listed) < len(inputs):
         yield f"  and {len(inputs) - len(listed)} inputs more"
 

@@ -39,6 +39,19 @@ def array(value: Any, what: str) -> Variable:
     return variable
 
 
+def shared_by_iterations(non_sequences: Any, name: str) -> list[Variable]:
+    """Convert ``non_sequences``: variables as they are, others to tensor variables.
+
+    Raises TypeError for what is no array.
+    """
+    return [
+        value
+        if isinstance(value, Variable)
+        else array(value, f"{name}: non_sequences {i}")
+        for i, value in enumerate(listed(non_sequences))
+    ]
+
+
 def taps_of(entry: Mapping[str, Any], default: int, what: str) -> tuple[int, ...]:
     """Return the taps of a dictionary.
 

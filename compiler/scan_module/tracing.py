@@ -42,9 +42,9 @@ from gpuarray.compiler.ops.variables.basic import MakeVector, as_tensor_variable
 from gpuarray.compiler.scan_module.arguments import (
     OutputArgument,
     SequenceArgument,
-    listed,
     output_arguments,
     sequence_arguments,
+    shared_by_iterations,
 )
 from gpuarray.compiler.scan_module.gathering import gathered
 from gpuarray.compiler.scan_module.returned import Returned, returned
@@ -62,7 +62,7 @@ class Arguments:
     fn: Callable[..., Any]
     sequences: Sequence[SequenceArgument]
     outputs: Sequence[OutputArgument]
-    non_sequences: Sequence[Any]
+    non_sequences: Sequence[Variable]
     label: str
     name: str | None
     strict: bool
@@ -87,7 +87,7 @@ class Arguments:
             fn,
             sequence_arguments(sequences, label),
             output_arguments(outputs_info, label),
-            listed(non_sequences),
+            shared_by_iterations(non_sequences, label),
             label,
             name,
             strict,
@@ -440,7 +440,7 @@ def _check_strict(
     results: Sequence[Variable], inner: Sequence[Variable], arguments: Arguments
 ) -> None:
     """Raise MissingInputError if a variable is read that is not an argument."""
-    inputs = {*inner, *(x for x in arguments.non_sequences if isinstance(x, Variable))}
+    inputs = {*inner, *arguments.non_sequences}
     for leaf in inputs_of(results, inputs):
         if leaf not in inputs and not isinstance(leaf, Constant):
             raise MissingInputError(

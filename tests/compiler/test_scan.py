@@ -81,6 +81,13 @@ def test_more_turns_than_rows_are_an_error():
     out, _ = scan(lambda a: a * 2, sequences=x, n_steps=4)
     with pytest.raises(ValueError, match="3 rows, expected 4"):
         function([x], out)([1, 2, 3])
+    taps = {"input": x, "taps": [-1, 1]}
+    out, _ = scan(lambda a, b: a * b, taps, n_steps=4)
+    with pytest.raises(ValueError, match="input 0 has 3 rows, expected 4") as error:
+        function([x], out)([1, 2, 3, 4, 5])
+    notes = "\n".join(error.value.__notes__)
+    assert "  iterations" in notes
+    assert "  input 0, row x[t-1]" in notes
     out, _ = scan(lambda a, s: s * a, x, T.ones_like(x[0]), n_steps=4)
     with pytest.raises(ValueError, match="3 rows, expected 4"):
         function([x], out)([1, 2, 3])
@@ -226,6 +233,18 @@ def test_strict_finds_what_was_not_given():
         scan(lambda row: row + y, sequences=x, strict=True)
     out, _ = scan(lambda row, z: row + z + y, x, non_sequences=[y], strict=True)
     assert function([x, y], out)([[1.0]], [2.0]).tolist() == [[5.0]]
+
+
+def test_non_sequences_that_are_no_variables_become_such():
+    table = numbers(3, 2)
+
+    def step(i, table, k):
+        return table[i].dimshuffle("x", 0).sum() + k.astype("float64")
+
+    out, _ = scan(step, T.arange(3), non_sequences=[table, 2])
+    np.testing.assert_allclose(function([], out)(), table.sum(1) + 2, rtol=1e-12)
+    with pytest.raises(TypeError, match=r"non_sequences 1: .*'text'"):
+        scan(step, T.arange(3), non_sequences=[table, "text"])
 
 
 def test_shared_variables_are_updated_by_turns():
