@@ -10,7 +10,7 @@ KERNEL void RN_NAME(GLOBAL_MEM RN_TYPE *x, ga_size x_off, ga_ulong n,
   RN_LOAD_STATE
   x = (GLOBAL_MEM RN_TYPE *)((GLOBAL_MEM char *)x + x_off);
   const ga_ulong chunks = n / RN_CHUNK + (n % RN_CHUNK != 0);
-  const ga_ulong whole = aligned ? n / RN_CHUNK : 0; /* of these all are stored */
+  const ga_ulong whole = n / RN_CHUNK; /* all but the last */
   const ga_uint item = (ga_uint)(GID_0 * LDIM_0 + LID_0);
   const ga_uint items = (ga_uint)(GDIM_0 * LDIM_0);
   for (ga_ulong begin = 0; begin < chunks;) {
@@ -19,7 +19,8 @@ KERNEL void RN_NAME(GLOBAL_MEM RN_TYPE *x, ga_size x_off, ga_ulong n,
     const ga_ulong most =
         low > 0x80000000u ? 0x80000000u - (low - 0x80000000u) : 0x80000000u;
     const ga_uint length = (ga_uint)(chunks - begin < most ? chunks - begin : most);
-    const ga_ulong left = whole > begin ? whole - begin : 0;
+    const ga_ulong left =
+        aligned ? whole - begin : 0; /* whole ones, stored as vectors */
     const ga_uint vectors = (ga_uint)(left < length ? left : length);
     GLOBAL_MEM RN_TYPE *to = x + begin * RN_CHUNK;
     const ga_ulong rest = n - begin * RN_CHUNK;
