@@ -59,8 +59,9 @@ def lowered(
 
     ``home`` is the name of the plan's own context where the graph has several.
     ``become`` maps an output to the number of the input that it is the next value of,
-    whose memory it may share: the caller has no other use for it. ``confirms`` is the plan's. That of
-    a loop's body, if ``is_body``, returns results as they are, copied or not.
+    whose memory it may share: the caller has no other use for it. ``confirms`` is the
+    plan's. That of a loop's body, if ``is_body``, returns results as they are, copied
+    or not.
     """
     names = context_names(fgraph)
     several = len(names if home is None else names | {home}) > 1

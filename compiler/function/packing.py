@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 from gpuarray.compiler.errors import CompilerError, GraphTypeError, made_at
 from gpuarray.compiler.function.arguments import wrong_arguments
 from gpuarray.compiler.function.interface import In, Wanted
