@@ -295,7 +295,7 @@ class Scan(Op):
     ) -> list[Variable | None]:
         """Return the gradient of each input, computed by a reverse loop."""
         if self.checkpoint is not None:
-            return list(m.through_segments(self, inputs, outputs, output_gradients))
+            return list(m.through_segments(self, inputs, output_gradients))
         return list(m.through_loop(self, inputs, outputs, output_gradients))
 
     def __str__(self) -> str:
