@@ -14,6 +14,7 @@ from gpuarray.compiler import (
     cops as cops,
     d3viz as d3viz,
     distributed as distributed,
+    gof as gof,
     gpuarray as gpuarray,
     gpukernels as gpukernels,
     gradient as gradient,
@@ -101,6 +102,6 @@ _asarray = _asarray_of
 
 _names.suggest_names(
     __name__,
-    "compile cops d3viz distributed gpuarray gpukernels gradient ifelse printing "
+    "compile cops d3viz distributed gof gpuarray gpukernels gradient ifelse printing "
     "profiling random sandbox scan_module sparse tensor",
 )

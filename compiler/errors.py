@@ -145,6 +145,10 @@ class AssertError(CompilerError, FailedAssertion):
     """A condition that the program asserts does not hold."""
 
 
+class MissingModuleError(CompilerError, ModuleNotFoundError):
+    """Theano has a module that the compiler has not."""
+
+
 class MissingProgramError(CompilerError, RuntimeError):
     """A program that draws pictures is not installed."""
 

@@ -6,6 +6,8 @@ from gpuarray.compiler.compile import (
     monitormode as monitormode,
     nanguardmode as nanguardmode,
     ops as ops,
+    profiling as profiling,
+    sharedvalue as sharedvalue,
 )
 from gpuarray.compiler.compile.ops import (
     FromFunctionOp as FromFunctionOp,
@@ -41,4 +43,6 @@ from gpuarray.compiler.shared import SharedVariable as SharedVariable, shared as
 
 predefined_modes = _MODES
 
-_suggest_names(__name__, "debugmode mode monitormode nanguardmode ops")
+_suggest_names(
+    __name__, "debugmode mode monitormode nanguardmode ops profiling sharedvalue"
+)

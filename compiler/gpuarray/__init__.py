@@ -8,6 +8,7 @@ from gpuarray.compiler.contexts import (
 from gpuarray.compiler.errors import ContextNotDefined as ContextNotDefined
 from gpuarray.compiler.gpuarray import (
     basic_ops as basic_ops,
+    blas as blas,
     dnn as dnn,
     fp16_help as fp16_help,
     type as type,
@@ -21,4 +22,4 @@ from gpuarray.compiler.ops.variables.transfer import (
 pygpu_activated = True
 """Theano's: whether there are arrays on devices. Here all of them are."""
 
-_suggest_names(__name__, "basic_ops dnn fp16_help type")
+_suggest_names(__name__, "basic_ops blas dnn fp16_help type")

@@ -6,11 +6,12 @@ from typing import Any
 
 from gpuarray.compiler.errors import GraphTypeError
 from gpuarray.compiler.function.givens import clone
+from gpuarray.compiler.gof.graph import equal_computations
 from gpuarray.compiler.names import suggest_names
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 from gpuarray.compiler.scan_module.mapping import map_variables
 
-__all__ = ["clone", "map_variables", "until"]
+__all__ = ["clone", "equal_computations", "map_variables", "until"]
 
 
 class until:

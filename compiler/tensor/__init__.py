@@ -186,7 +186,7 @@ from gpuarray.compiler.ops.reduce.reduce import (
     ptp as ptp,
     std as std,
     sum as sum,
-    var as var,
+    var as _variance,
 )
 from gpuarray.compiler.ops.shape.shape import (
     DimShuffle as DimShuffle,
@@ -253,6 +253,7 @@ from gpuarray.compiler.tensor import (
     randomstreams as randomstreams,
     raw_random as raw_random,
     shared_randomstreams as shared_randomstreams,
+    sharedvar as sharedvar,
     signal as signal,
     slinalg as slinalg,
     subtensor as subtensor,
@@ -272,10 +273,16 @@ from gpuarray.compiler.tensor.groups import (
     integer_dtypes as integer_dtypes,
     uint_dtypes as uint_dtypes,
 )
+from gpuarray.compiler.tensor.var import (
+    TensorConstant as TensorConstant,
+    TensorVariable as TensorVariable,
+)
 from gpuarray.compiler.tensor.xlogx import xlogx as xlogx
 from gpuarray.errors import public_names as _public_names
 
 as_tensor = as_tensor_variable
+basic = sys.modules[__name__]
+var = _variance  # not the module of this name
 
 _CONSTRUCTORS = _constructors()
 _MADE: dict[str, _Any] = {
@@ -294,8 +301,8 @@ def __getattr__(name: str) -> _Callable[..., _Any]:
 
 __all__ = _public_names(
     __name__,
-    "extra_ops fft inplace nlinalg nnet opt randomstreams raw_random "
-    "shared_randomstreams signal slinalg subtensor",
+    "basic extra_ops fft inplace nlinalg nnet opt randomstreams raw_random "
+    "shared_randomstreams sharedvar signal slinalg subtensor",
 )
 
 

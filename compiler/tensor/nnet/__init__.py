@@ -1,5 +1,7 @@
 """The namespace ``T.nnet``: activations and costs of neural networks."""
 
+import sys as _sys
+
 from gpuarray.compiler.names import suggest_names as _suggest_names
 from gpuarray.compiler.ops.elemwise import math as _math
 from gpuarray.compiler.ops.nnet.activations import (
@@ -68,9 +70,11 @@ from gpuarray.compiler.tensor.nnet import (
 )
 
 abstract_conv2d = conv2d
+nnet = sigm = _sys.modules[__name__]
 sigmoid = _math.ROWS["sigmoid"]
 softplus = _math.ROWS["softplus"]
 
 _suggest_names(
-    __name__, "abstract_conv blocksparse bn conv conv3d2d corr corr3d ctc neighbours"
+    __name__,
+    "abstract_conv blocksparse bn conv conv3d2d corr corr3d ctc neighbours nnet sigm",
 )
