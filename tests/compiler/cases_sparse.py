@@ -55,6 +55,9 @@ def other(format):
     return matrix(5, 4, "csc" if format == "csr" else "csr", 3)
 
 
+MARKED = np.array([True, False, True, True, False])
+
+
 def places_of(x):
     return sp.csr_matrix(x != 0)
 
@@ -200,6 +203,12 @@ STRUCTURE = [
     Case("rows", lambda x: x[1:4], lambda f: (a(f),), lambda x: x[1:4]),
     Case(
         "part", lambda x: x[1:4, ::2], lambda f: (a(f),), lambda x: x.tocsr()[1:4, ::2]
+    ),
+    Case(
+        "marked rows of a column",
+        lambda x: x[MARKED, ..., 2],
+        lambda f: (a(f),),
+        lambda x: x.tocsr()[MARKED][:, [2]],
     ),
     Case("row", lambda x: x[-1], lambda f: (a(f),), lambda x: x.tocsr()[-1]),
     Case("element", lambda x: x[1, 2], lambda f: (a(f),), lambda x: x[1, 2]),

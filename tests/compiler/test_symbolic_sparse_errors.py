@@ -19,6 +19,7 @@ MISTAKES = {
     "equality": (lambda: S.eq(X, Y), "true wherever both matrices are zero"),
     "three indices": (lambda: X[1, 2, 3], "3 indices"),
     "an index of floats": (lambda: X[W], "an integer, a slice or a vector of integers"),
+    "a new axis": (lambda: X[None], "None makes a new axis.*dense_from_sparse"),
     "length": (lambda: len(X), r"x.shape\[0\]"),
     "truth": (lambda: bool(X), "symbolic"),
     "indices of floats": (lambda: S.CSR(W, W, W, [1, 2]), "a vector of integers"),

@@ -30,6 +30,8 @@ def test_diagonals(context):
     )
     with pytest.raises(gpuarray.BadValue, match="2 numbers for the diagonal 0"):
         sparse.diags_array(given[1], shape=(3, 3))
+    with pytest.raises(gpuarray.BadValue, match="none of them twice"):
+        sparse.diags_array([one, one], offsets=[1, 1], shape=(3, 4), context=context)
 
 
 def test_blocks(context):
@@ -54,6 +56,8 @@ def test_blocks(context):
         for ours, theirs in zip((rows, columns, values), expected, strict=True):
             assert ours.get()[order].tolist() == theirs[other].tolist()
     same(sparse.vstack([A, B.toarray()]), sp.vstack([a, b.toarray()]), format=False)
+    number = gpuarray.asarray(3, "float32", context=context)
+    same(sparse.block_diag([A, number]), sp.block_diag([a, np.float32(3)], "coo"))
     with pytest.raises(gpuarray.BadValue, match=r"blocks of row 0 .* \[2, 3\]"):
         sparse.hstack([A, A[:2]])
     with pytest.raises(gpuarray.BadValue, match="all blocks of column 1"):

@@ -215,6 +215,20 @@ PARTS = [
     np.array([-1, 2]),
     np.array([True, False, True, True, False]),
     [],
+    range(3),
+    (0, 2),
+]
+
+
+NEW_AXES = [
+    (None, 2),
+    (2, None),
+    (2, None, slice(1, 4)),
+    (slice(None), None, -1),
+    (None, [3, 0], 1),
+    (..., 1, None, slice(None)),
+    (1, ..., None),
+    (np.int64(1), slice(None, None, -1), None),
 ]
 
 
@@ -228,7 +242,8 @@ def test_parts(context):
         for a in (host((5, 5), 0.5, format=format), messy((5, 5), format)):
             A, array = on(context, a), a.toarray()
             for row in PARTS:
-                same_part(A[row], array[row])
+                row_of_many = (row, ...) if isinstance(row, tuple) else row
+                same_part(A[row_of_many], array[row_of_many])
                 for column in (1, slice(1, 4), slice(None, None, -1)):
                     same_part(A[row, column], array[row, column])
                     same_part(A[column, row], array[column, row])
@@ -240,7 +255,24 @@ def test_parts(context):
             same_part(A[given[0], given[1]], array[rows, columns])
             same_part(A[given[1]], array[columns])
             same_part(A[A > 1], array[array > 1])
+            for part in NEW_AXES:
+                same_part(A[part], array[part])
+            assert A[None, 1].format == format
     assert [row.shape for row in A] == [(5,)] * 5
+
+
+def test_operands_of_scipy_are_named(context):
+    a = host((5, 5))
+    A, text = on(context, a), r"scipy's csr_array; put it on the device first: gpuarray"
+    for call in (
+        lambda: A + a,
+        lambda: a - A,
+        lambda: A @ a,
+        lambda: A * a,
+        lambda: A > a,
+    ):
+        with pytest.raises(gpuarray.BadType, match=text):
+            call()
 
 
 def test_bad_indices(context):
@@ -250,6 +282,10 @@ def test_bad_indices(context):
             A[index]
     with pytest.raises(gpuarray.Unsupported, match="setdiag"):
         A[0, 0] = 1
-    with pytest.raises(gpuarray.Unsupported, match="new axis"):
-        A[None]
+    for index in (None, (None, 0, 0), (0, None, None), (slice(2), None)):
+        with pytest.raises(gpuarray.Unsupported, match="new axis"):
+            A[index]
+    vector = A[0]
+    same_part(vector[None], A.toarray().get()[:1])
+    same_part(vector[:, None], A.toarray().get()[:1].T)
     assert not operator.truth(sparse.csr_array((1, 1), context=context))

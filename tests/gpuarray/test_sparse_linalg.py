@@ -92,6 +92,11 @@ def test_operators(context):
     assert_same((A @ B).H @ Y, (f @ g).H @ y)
     assert_same((2 * A + B.H) @ X, (2 * f + g.H) @ x)
     assert_same((A - B.H).rmatvec(Y), (f - g.H).rmatvec(y))
+    assert_same(A.T @ Y, f.T @ y)
+    assert_same((A @ B) ** 2 @ Y, (f @ g) ** 2 @ y)
+    turned = linalg.aslinearoperator(on(context, a * (1 + 2j)))
+    assert_same(turned.T @ Y, a.T * (1 + 2j) @ y)
+    assert_same(turned.T.T @ X, a * (1 + 2j) @ x)
     columns = gpuarray.stack([X, X * 2], axis=1)
     assert_same(A @ columns, f @ columns.get())
     own = linalg.LinearOperator((5, 7), A.matvec)
@@ -101,6 +106,8 @@ def test_operators(context):
             call()
     with pytest.raises(gpuarray.BadValue, match="operator of shape"):
         A.matvec(Y)
+    with pytest.raises(gpuarray.BadValue, match="integer of at least 1"):
+        (A @ B) ** 0.5
     with pytest.raises(gpuarray.BadType, match=r"gpuarray\.asarray"):
         A.matvec(x)
 

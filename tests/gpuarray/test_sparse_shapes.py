@@ -33,6 +33,9 @@ def test_nan_and_stored_zeros_are_places_of_extremes(context):
         assert_same(np.asarray(device.argmax(axis)), dense.argmax(axis), exact=True)
         assert_same(np.asarray(device.argmin(axis)), dense.argmin(axis), exact=True)
     assert device.argmax(1, explicit=True).tolist() == [1, 1, 0]
+    nothing_below = on(context, sp.csr_array([[0, 3], [0, 0]]))
+    assert nothing_below.argmax(1, explicit=True).tolist() == [1, 0]
+    assert nothing_below.argmin(0, explicit=True).tolist() == [0, 0]
     vector = gpuarray.sparse.coo_array(gpuarray.asarray([0, 3, 0, 4], context=context))
     assert (vector.argmax(), vector.argmin()) == (3, 0)
 

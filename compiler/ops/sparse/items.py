@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import EllipsisType
 from typing import Any, ClassVar
 
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
@@ -12,6 +13,7 @@ from gpuarray.compiler.ops.creation.creation import arange
 from gpuarray.compiler.ops.creation.joining import join
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.index.indexing import index
+from gpuarray.compiler.ops.index.picking import flatnonzero
 from gpuarray.compiler.ops.shape.shape import dimshuffle, reshape, shape_i
 from gpuarray.compiler.ops.sorting.extra_ops import searchsorted
 from gpuarray.compiler.ops.sorting.sorting import argsort
@@ -93,16 +95,13 @@ def _positions(key: slice, length: Variable) -> Variable | None:
 
 
 def getitem(x: Any, key: Any) -> Variable:
-    """Return rows, columns or elements: by integers, slices, vectors of integers.
+    """Return rows, columns or elements: by integers, slices, vectors, masks.
 
     An integer for one axis alone keeps it, as a matrix of one row or column; two
     integers give a scalar, two vectors the elements at their pairs, a vector.
     """
     matrix = as_sparse_variable(x)
-    keys = key if isinstance(key, tuple) else (key,)
-    if len(keys) > 2:
-        raise GraphValueError(f"x[...]: {len(keys)} indices of a matrix of 2 axes")
-    entries = [_entry(entry) for entry in (*keys, *[slice(None)] * (2 - len(keys)))]
+    entries = [_entry(entry) for entry in _for_both_axes(key)]
     kinds = [
         "slice" if isinstance(entry, slice) else entry.type.ndim for entry in entries
     ]
@@ -124,14 +123,31 @@ def getitem(x: Any, key: Any) -> Variable:
     return matrix
 
 
+def _for_both_axes(key: Any) -> list[Any]:
+    keys = list(key) if isinstance(key, tuple) else [key]
+    dots = [i for i, entry in enumerate(keys) if isinstance(entry, EllipsisType)]
+    missing = 2 - len(keys) + len(dots)
+    if missing < 0 or len(dots) > 1:
+        raise GraphValueError(f"x[...]: {len(keys)} indices of a matrix of 2 axes")
+    at = dots[0] if dots else len(keys)
+    return [*keys[:at], *[slice(None)] * missing, *keys[at + 1 :]]
+
+
 def _entry(entry: Any) -> Any:
     if isinstance(entry, slice):
         return entry
+    if entry is None:
+        raise GraphTypeError(
+            "x[...]: None makes a new axis, and a sparse matrix has two; make it dense "
+            "with sparse.dense_from_sparse(x)"
+        )
     variable = as_tensor_variable(entry)
+    if variable.type.ndim == 1 and variable.type.dtype == "bool":
+        return flatnonzero(variable)
     if variable.type.ndim > 1 or not variable.type.dtype.startswith(("int", "uint")):
         raise GraphTypeError(
             f"x[...]: given {variable} of {variable.type}, expected an integer, a "
-            "slice or a vector of integers"
+            "slice or a vector of integers or bools"
         )
     return variable
 

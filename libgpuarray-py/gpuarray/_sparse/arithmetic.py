@@ -17,6 +17,7 @@ from gpuarray._sparse.base import (
     is_number,
     is_sparse,
     make,
+    not_an_operand,
     require,
     struct,
     would_be_dense,
@@ -110,7 +111,7 @@ def _sum(function: Function, a: Any, b: Any, operation: str) -> Any:
         )
     if is_dense(b):
         return function(a.toarray(), dense_beside(a, b, operation))
-    return NotImplemented
+    return not_an_operand(b, operation)
 
 
 def _sparse_sum(function: Function, a: Any, b: Any, operation: str) -> Any:
@@ -152,7 +153,7 @@ def times(a: Any, b: Any) -> Any:
     if is_dense(b):
         return _at_places(function, a, b, "multiply")
     if not is_sparse(b):
-        return NotImplemented
+        return not_an_operand(b, "multiply")
     if a.shape == b.shape:
         a, b = _beside(a, b, "multiply")
         if a._pattern is b._pattern:
@@ -185,7 +186,7 @@ def divide(a: Any, b: Any) -> Any:
     if is_sparse(b):
         check_shapes(a, b, "divide")
         return a.toarray() / b.toarray()
-    return NotImplemented
+    return not_an_operand(b, "divide")
 
 
 def rdivide(a: Any, b: Any) -> Any:
@@ -253,7 +254,7 @@ def compared(name: str) -> Callable[[Any, Any], Any]:
             a = canonical(a)
             return without_zeros(a._with_values(function(a._values, b)))
         if not is_sparse(b):
-            return NotImplemented
+            return not_an_operand(b, name)
         if name in ("equal", "less_equal", "greater_equal"):
             raise would_be_dense(name, _opposite(name))
         return _by_places(function, a, b, name)

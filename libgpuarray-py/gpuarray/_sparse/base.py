@@ -9,7 +9,13 @@ import numpy as np
 from gpuarray._core.base import BaseArray
 from gpuarray._core.context import Context
 from gpuarray._kernels.apply import from_host
-from gpuarray._sparse.pattern import CANONICAL, Pattern, flags_of, struct_of
+from gpuarray._sparse.pattern import (
+    CANONICAL,
+    FORMATS,
+    Pattern,
+    flags_of,
+    struct_of,
+)
 from gpuarray.array import Array
 from gpuarray.errors import BadType, BadValue, Unsupported
 
@@ -128,6 +134,21 @@ def require_matrix(a: Any, operation: str) -> Any:
 def is_sparse(x: Any) -> bool:
     """Return True for a sparse array of ours."""
     return isinstance(x, SparseBase)
+
+
+def not_an_operand(x: Any, operation: str) -> Any:
+    """Return NotImplemented, for Python to ask the other operand.
+
+    Raises BadType for a sparse array of another library, which would say less.
+    """
+    if hasattr(x, "tocsr") and not is_sparse(x):
+        form = x.format if x.format in FORMATS else "csr"
+        raise BadType(
+            f"{operation}: an operand is {type(x).__module__.split('.')[0]}'s "
+            f"{type(x).__name__}; put it on the device first: "
+            f"gpuarray.sparse.{form}_array(x)"
+        )
+    return NotImplemented
 
 
 def is_number(x: Any) -> bool:

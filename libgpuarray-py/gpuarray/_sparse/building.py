@@ -21,6 +21,7 @@ from gpuarray._sparse.arrays import csr_array
 from gpuarray._sparse.base import (
     check_context,
     is_canonical,
+    is_number,
     is_sparse,
     make,
     require_matrix,
@@ -130,6 +131,8 @@ def diags_array(
         )
     if not listed:
         raise BadValue("diags_array: no diagonals; use csr_array(shape)")
+    if len({*offsets}) < len(offsets):
+        raise BadValue(f"diags_array: offsets {offsets}, expected none of them twice")
     if shape is None:
         side = listed[0].size + abs(offsets[0])
         shape = side, side
@@ -268,7 +271,10 @@ def _blocks(
 def _block(operation: str, block: Any) -> Any:
     if block is None:
         return None
-    return require_matrix(block if is_sparse(block) else csr_array(block), operation)
+    if not is_sparse(block):
+        is_one = is_number(block)
+        block = csr_array(asarray(block).reshape(1, 1) if is_one else block)
+    return require_matrix(block, operation)
 
 
 def _side(operation: str, line: Any, axis: int, number: int) -> int:

@@ -55,6 +55,8 @@ def get(a: Any, index: Any) -> Any:
         found = tuple(asarray(part, INT64, a.context) for part in found)
         return _elements(a, *found) if a.ndim == 2 else _elements(_matrix(a), 0, *found)
     entries = index if isinstance(index, tuple) else (index,)
+    if any(entry is None for entry in entries):
+        return _with_new_axes(a, entries)
     entries = _filled(entries, a.ndim)
     if a.ndim == 1:
         return _part(_matrix(a), 0, entries[0])
@@ -82,10 +84,6 @@ def _is_mask(entry: Any, ndim: int) -> bool:
 
 def _filled(entries: tuple[Any, ...], ndim: int) -> tuple[Any, ...]:
     """Return an entry for each axis."""
-    if any(entry is None for entry in entries):
-        raise Unsupported(
-            "index: None makes a new axis, which sparse arrays lack; use A.toarray()"
-        )
     dots = [i for i, entry in enumerate(entries) if isinstance(entry, EllipsisType)]
     rest = len(entries) - len(dots)
     if rest > ndim or len(dots) > 1:
@@ -94,6 +92,33 @@ def _filled(entries: tuple[Any, ...], ndim: int) -> tuple[Any, ...]:
     if not dots:
         return entries + missing
     return entries[: dots[0]] + missing + entries[dots[0] + 1 :]
+
+
+def _with_new_axes(a: Any, entries: tuple[Any, ...]) -> Any:
+    """Return a part with an axis of one for each None: a vector as a matrix."""
+    rest = tuple(entry for entry in entries if entry is not None)
+    part = get(a, rest)
+    new = len(entries) - len(rest)
+    if not is_sparse(part) or part.ndim + new != 2:
+        raise Unsupported(
+            f"index: None makes a new axis, {new} beside {np.ndim(part)}; sparse arrays "
+            "have one axis or two, dense ones more: use A.toarray()"
+        )
+    is_row = _first_axis(entries, a.ndim - len(rest)) is None
+    row = _matrix(part)
+    column = make(row._values, row._pattern.turned())
+    return asformat(row if is_row else column, a.format)
+
+
+def _first_axis(entries: tuple[Any, ...], missing: int) -> Any:
+    """Return the entry of a result's first axis; one that is missing is all of it."""
+    for entry in entries:
+        if isinstance(entry, EllipsisType):
+            if missing >= 0:  # it stands for one more than is missing
+                return _ALL
+        elif entry is None or isinstance(entry, slice) or np.ndim(entry):
+            return entry
+    return _ALL
 
 
 # ---- parts ----
@@ -131,7 +156,7 @@ def _entry(a: Any, entry: Any, axis: int) -> Any:
         return entry
     if isinstance(entry, BaseArray) and entry.ndim:
         return flatnonzero(_fitting(entry, length)) if _is_mask(entry, 1) else entry
-    if isinstance(entry, list | np.ndarray) and np.ndim(entry):
+    if isinstance(entry, list | tuple | range | np.ndarray) and np.ndim(entry):
         host = np.asarray(entry)
         if host.dtype.kind == "b":
             (host,) = np.nonzero(_fitting(host, length))

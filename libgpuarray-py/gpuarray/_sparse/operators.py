@@ -164,6 +164,38 @@ class LinearOperator:
         """The operator of the conjugate transpose."""
         return self.adjoint()
 
+    def transpose(self) -> LinearOperator:
+        """Return the operator of the transpose; also ``T``.
+
+        >>> A = gpuarray.sparse.csr_array([[0.0, 1.0]])
+        >>> gpuarray.sparse.linalg.aslinearoperator(A).T.shape
+        (2, 1)
+        """
+        if self.dtype.kind != "c":
+            return self.adjoint()
+        a = self.adjoint()
+        return LinearOperator(
+            a.shape,
+            lambda x: a.matvec(x.conj()).conj(),
+            lambda x: a.rmatvec(x.conj()).conj(),
+            lambda x: a.matmat(x.conj()).conj(),
+            a.dtype,
+            lambda x: a.rmatmat(x.conj()).conj(),
+        )
+
+    @property
+    def T(self) -> LinearOperator:
+        """The operator of the transpose."""
+        return self.transpose()
+
+    def __pow__(self, n: Any) -> LinearOperator:
+        if not isinstance(n, int | np.integer) or n < 1:
+            raise BadValue(f"power: {n!r}, expected an integer of at least 1")
+        product = self
+        for _ in range(int(n) - 1):
+            product = _composed(product, self)
+        return product
+
     def __repr__(self) -> str:
         return f"<{self.shape[0]}x{self.shape[1]} LinearOperator of {self.dtype}>"
 

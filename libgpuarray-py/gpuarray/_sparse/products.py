@@ -15,6 +15,7 @@ from gpuarray._sparse.base import (
     is_number,
     is_sparse,
     make,
+    not_an_operand,
     require,
     require_matrix,
     struct,
@@ -36,7 +37,7 @@ def matmul(a: Any, b: Any) -> Any:
     if is_number(dense):
         raise BadValue("matmul: a number is no operand; use * to multiply by it")
     if not is_dense(dense):
-        return NotImplemented
+        return not_an_operand(dense, "matmul")
     dense = dense_beside(sparse, dense, "matmul")
     is_left = sparse is a
     return _dense_product(sparse, dense, is_left)

@@ -240,8 +240,8 @@ def _line_places(name: str, a: Any, axis: int, explicit: bool) -> Any:
     if values.dtype.kind in "fc":
         found = found | (values != values)
     stored = _least(by_lines, where(found, minor, minor.dtype.type(length)), axis)
-    if explicit:
-        return stored.astype(np.int64)
+    if explicit:  # a line without values has its first place
+        return where(stored < length, stored, 0).astype(np.int64)
     at: Any = arange(a.nnz, dtype=minor.dtype, context=a.context)
     at = at - pattern.indptr[line]
     gaps = _least(by_lines, where(minor == at, minor.dtype.type(length), at), axis)

@@ -30,12 +30,14 @@ from gpuarray._sparse.reductions import tril as tril, triu as triu
 from gpuarray.errors import suggest_names as _suggest_names
 from gpuarray.sparse import linalg as linalg
 
+_BLOCKS = "csr_array; A.get().tobsr() is scipy's"
 _BUILD = "coo_array((data, (row, col)), shape) of all places at once"
 _suggest_names(
     __name__,
     {
         "bmat": "block_array",
-        "bsr_array": "csr_array; A.get().tobsr() is scipy's",
+        "bsr_array": _BLOCKS,
+        "bsr_matrix": _BLOCKS,
         "coo_matrix": "coo_array, whose * is elementwise; @ multiplies matrices",
         "csc_matrix": "csc_array, whose * is elementwise; @ multiplies matrices",
         "csgraph": "scipy.sparse.csgraph, with A.get()",
@@ -45,6 +47,8 @@ _suggest_names(
         "dok_array": _BUILD,
         "eye": "eye_array",
         "identity": "eye_array",
+        "isspmatrix": "issparse",
+        "kronsum": "kron(eye_array(len_of_B), A) + kron(B, eye_array(len_of_A))",
         "lil_array": _BUILD,
         "rand": "random_array",
         "random": "random_array",

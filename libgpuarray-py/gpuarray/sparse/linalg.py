@@ -19,14 +19,25 @@ from gpuarray._sparse.solvers import (
 from gpuarray.errors import suggest_names as _suggest_names
 
 _SOLVE = "cg, gmres or bicgstab, or gpuarray.linalg.solve(A.toarray(), b)"
+_LEAST = "cg of A.T @ A and A.T @ b, or gpuarray.linalg.lstsq(A.toarray(), b)"
 _suggest_names(
     __name__,
     {
+        "bicg": "bicgstab, which needs no products with A.T",
+        "cgs": "bicgstab",
         "eigs": "eigsh of Hermitian matrices, or gpuarray.linalg.eig(A.toarray())",
+        "expm": "scipy.linalg.expm(A.toarray().get())",
+        "factorized": _SOLVE,
         "inv": "gpuarray.linalg.inv(A.toarray()); an inverse has few zeros",
-        "lsqr": "cg of A.T @ A and A.T @ b, or gpuarray.linalg.lstsq(A.toarray(), b)",
+        "lgmres": "gmres",
+        "lobpcg": "eigsh",
+        "lsmr": _LEAST,
+        "lsqr": _LEAST,
         "minres": "gmres, or cg of positive definite matrices",
+        "qmr": "bicgstab",
+        "spilu": _SOLVE,
         "splu": _SOLVE,
         "spsolve": _SOLVE,
+        "tfqmr": "bicgstab",
     },
 )
