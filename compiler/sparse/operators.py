@@ -108,6 +108,10 @@ class MatrixOperators:
         """Return a matrix of the same format, made of others' arrays."""
         return matrix.MatrixParts(self.type.format, *arrays).matrix
 
+    def has_places_of(self, other: Variable) -> bool:
+        """Return True if another matrix is known to have the same indices."""
+        return matrix.have_same_places(matrix.parts(self), matrix.parts(other))
+
     def mean(self, axis: int | None = None) -> Variable:
         """Return means over all elements, the rows (axis 0) or the columns (axis 1)."""
         own = matrix.parts(self)

@@ -177,7 +177,7 @@ SUMS = [
     ),
 ]
 STRUCTURE = [
-    Case("diag", S.diag, lambda f: (square(f),), lambda x: x.diagonal()),
+    Case("diag", S.diag, lambda f: (a(f),), lambda x: x.diagonal()),
     Case("square_diagonal", S.square_diagonal, lambda f: (ROW,), np.diag),
     Case("transpose", S.transpose, lambda f: (a(f),), lambda x: x.T),
     Case("dense_from_sparse", S.dense_from_sparse, lambda f: (a(f),), lambda x: x),

@@ -231,6 +231,26 @@ def test_loop_over_an_expression(x, w):
     same(function([x, w], powers[-1])(square, V), twice @ (twice @ V))
 
 
+def test_gradients_of_branches(x, y, w):
+    """Zeros of the other branch need its shape; places that both have are no choice."""
+    c, n = T.iscalar("c"), T.iscalar("n")
+    dense = grad(ifelse(c, S.dot(x, w).sum(), w.sum()), x)
+    stored = grad((S.structured_dot(ifelse(n, x + y, S.sqr(x)), w) ** 2).sum(), x)
+    f = function([c, n, x, y, w], [dense, stored])
+    product = next(
+        line for line in str(f.plan).splitlines() if "[n, n] <- mul(" in line
+    )
+    assert product.endswith("when c")
+    assert "sparse_sort" not in str(f.plan)
+    for is_taken in (1, 0):
+        found, slopes = f(is_taken, is_taken, A, B, V)
+        same(found, is_taken * np.outer(np.ones(6), V))
+        value = A + B if is_taken else A.multiply(A)
+        by_value = 2 * np.outer(value @ V, V)
+        wanted = by_value if is_taken else by_value * 2 * A.toarray()
+        same(slopes, (A != 0).multiply(wanted))
+
+
 def test_loop_over_a_matrix_of_an_inner_graph(x, w):
     """It is opened after the loop is."""
     tripled = OpFromGraph([x], [x * 3.0])(x)

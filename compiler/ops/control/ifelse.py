@@ -10,7 +10,7 @@ from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable, constant
 from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.graph.traverse import same_graph
 from gpuarray.compiler.graph.types import ArrayType, GpuArrayType
-from gpuarray.compiler.ops.broadcast.broadcast import patternbroadcast
+from gpuarray.compiler.ops.broadcast.broadcast import broadcast_to, patternbroadcast
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.shape.lengths import is_free, settled
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
@@ -184,7 +184,7 @@ def _chosen_matrices(
 ) -> list[Variable]:
     """Choose among variables some of which are sparse matrices, by their arrays.
 
-    Arrays that both sides share are no choice.
+    Arrays that both sides share are no choice, nor are indices of the same places.
     """
     firsts: list[Any] = []
     seconds: list[Any] = []
@@ -202,8 +202,9 @@ def _chosen_matrices(
                 f"place {place}; expected matrices of one format and dtype"
             )
         own: list[Any] = []
-        for p, q in zip(x.arrays(), y.arrays(), strict=True):
-            if same_graph(p, q):
+        are_same = x.has_places_of(y)
+        for at, (p, q) in enumerate(zip(x.arrays(), y.arrays(), strict=True)):
+            if same_graph(p, q) or (are_same and at in (1, 2)):
                 own.append(p)
             else:
                 own.append(len(firsts))
@@ -269,8 +270,11 @@ def only_where(
     condition: Variable, side: bool, value: Variable, shaped: Variable
 ) -> Variable:
     """``value`` on one side of a condition, else zeros of the shape of ``shaped``."""
-    shaped = shaped if shaped.is_sparse == value.is_sparse else value
-    zeros = math.zeros_like(shaped, value.type.dtype)
+    dtype = value.type.dtype
+    if shaped.is_sparse and not value.is_sparse:
+        zeros = broadcast_to(constant(0, dtype), shaped.shape)
+    else:
+        zeros = math.zeros_like(shaped, dtype)
     a, b = (value, zeros) if side else (zeros, value)
     result: Variable = ifelse(condition, a, b)
     return result

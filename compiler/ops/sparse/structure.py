@@ -288,7 +288,7 @@ def sp_sum(x: Any, axis: int | None = None, sparse_grad: bool = False) -> Variab
 
 
 class Diag(SparseOp):
-    """The diagonal of a square matrix, a vector."""
+    """The diagonal of a matrix, a vector."""
 
     __props__: ClassVar[tuple[str, ...]] = ()
 
@@ -297,8 +297,8 @@ class Diag(SparseOp):
         own, _ = by_rows(inputs[0])
         is_on = math.FUNCTIONS["eq"](row_indices(own), own.indices)
         data = own.data * math.cast(is_on, own.data.type.dtype)
-        result: Variable = SumAxis(1)(data, *own.pattern)
-        return result
+        sums = SumAxis(1)(data, *own.pattern)
+        return index(sums, slice(math.FUNCTIONS["minimum"](*own.lengths)))
 
 
 class SquareDiagonal(SparseOp):

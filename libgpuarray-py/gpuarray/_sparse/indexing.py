@@ -101,8 +101,8 @@ def _with_new_axes(a: Any, entries: tuple[Any, ...]) -> Any:
     new = len(entries) - len(rest)
     if not is_sparse(part) or part.ndim + new != 2:
         raise Unsupported(
-            f"index: None makes a new axis, {new} beside {np.ndim(part)}; sparse arrays "
-            "have one axis or two, dense ones more: use A.toarray()"
+            f"index: None makes a new axis, {new} beside {np.ndim(part)}; sparse "
+            "arrays have one axis or two, dense ones more: use A.toarray()"
         )
     is_row = _first_axis(entries, a.ndim - len(rest)) is None
     row = _matrix(part)
