@@ -10,7 +10,7 @@ import numpy as np
 from gpuarray import dtypes
 from gpuarray._core.context import Context
 from gpuarray._creation.conversion import asarray
-from gpuarray._files.function_files import plan_info
+from gpuarray._files.native_functions import plan_info
 from gpuarray._native import check, ffi, lib, runner_class, straight_class
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p

@@ -59,8 +59,9 @@ def lowered(
 
     ``home`` is the name of the plan's own context where the graph has several.
     ``become`` maps an output to the number of the input that it is the next value of,
-    whose memory it may share where it is the same. ``confirms`` is the plan's. That of
-    a loop's body, if ``is_body``, returns results as they are, copied or not.
+    whose memory it may share: the caller has no other use for it. ``confirms`` is the
+    plan's. That of a loop's body, if ``is_body``, returns results as they are, copied
+    or not.
     """
     names = context_names(fgraph)
     several = len(names if home is None else names | {home}) > 1
@@ -186,10 +187,10 @@ def result(
 ) -> int:
     """Return the value of an output, copied if its memory belongs to something else.
 
-    That of value ``own`` belongs to it, on one side of a choice.
+    That of value ``own`` belongs to it.
     """
     number = lowerer.number(variable)
-    if not isinstance(variable.type, GpuArrayType):
+    if not isinstance(variable.type, GpuArrayType) or number == own:
         return number
     owner = variable.owner
     if owner is not None and isinstance(owner.op, IfElse):
@@ -224,9 +225,6 @@ def chosen(
     guard = lowerer.guard(node)
     branches = [node.inputs[place] for place in node.op.places(variable.index or 0)]
     for side, place in zip(branches, node.op.places(variable.index or 0), strict=True):
-        if lowerer.number(side) == own:
-            sides.append(own)
-            continue
         with lowerer.under(use(node, place, guard)):
             sides.append(result(side, fgraph, lowerer, owned, own))
     if sides == [lowerer.number(side) for side in branches]:

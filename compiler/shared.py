@@ -228,6 +228,7 @@ class SparseSharedVariable(SparseVariable, SharedVariable):
         super().__init__(type, name, container, strict, allow_downcast)
         for variable in stored[1:3]:
             variable.tag.is_canonical = True
+        stored[3].tag.is_extent = True
 
     @property
     def parts(self) -> Sequence[Variable]:

@@ -14,7 +14,6 @@ from gpuarray.compiler.ops.scan.segments import with_checkpoints
 def through_segments(
     loop: Scan,
     inputs: Sequence[Variable],
-    outputs: Sequence[Variable],
     gradients: Gradients,
 ) -> list[Variable | None]:
     """Return the gradient of each input of a loop; None for no gradient.

@@ -453,9 +453,12 @@ class Function(Straight):
         names such steps: without the compiler they run on this device alone, with the
         shapes of calls so far.
 
+        Of a function of several contexts the file has the program's names for them;
+        `load` maps them to devices.
+
         A function whose plan pauses for what Python computes (an op on the host, a
-        Fourier transform) or has several contexts is written as a pickle, which only
-        Python reads; without ``graph`` a UserWarning names these steps.
+        Fourier transform) is written as a pickle, which only Python reads; a
+        UserWarning names these steps.
         """
         save(self, path, graph)
 

@@ -99,7 +99,7 @@ class Task:
     def lowered(self, placed: Placed) -> Lowered:
         """Return the plan, with the nodes of its steps."""
         place_of = {leaf: index for index, leaf in enumerate(self.leaves)}
-        places = {out: place_of[v] for out, v in self.become.items() if v in place_of}
+        places = {out: place_of[v] for v, out in self.new_values.items()}
         with config.fixed(self.settings):
             fgraph, confirms = placed.fgraph, placed.confirms
             return lowered(fgraph, self.name, self.home, places, confirms)

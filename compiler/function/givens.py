@@ -17,7 +17,7 @@ from gpuarray.compiler.graph.traverse import (
     clone as copy_nodes,
     clone_replace,
 )
-from gpuarray.compiler.graph.types import ArrayType, Generic, GpuArrayType
+from gpuarray.compiler.graph.types import ArrayType, Generic, GpuArrayType, fits
 from gpuarray.compiler.ops.sparse.matrix import as_sparse_variable, is_sparse
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
@@ -89,25 +89,15 @@ def value_for(variable: Variable, value: Any) -> Variable:
     return Constant(host, host.filter(value))
 
 
-def fits(kind: ArrayType, place: ArrayType) -> bool:
-    """True if values of a type fit the type ``place``, on any context."""
-    if getattr(kind, "format", None) != getattr(place, "format", None):
-        return False
-    return (
-        kind.dtype == place.dtype
-        and kind.ndim == place.ndim
-        and all(
-            is_one or not must_be_one
-            for is_one, must_be_one in zip(
-                kind.broadcastable, place.broadcastable, strict=True
-            )
-        )
-    )
+def fits_either(kind: ArrayType, place: ArrayType) -> bool:
+    """True if values of a type fit the type ``place``: arrays or sparse matrices."""
+    is_alike = getattr(kind, "format", None) == getattr(place, "format", None)
+    return is_alike and fits(kind, place)
 
 
 def is_same_kind(kind: ArrayType, place: ArrayType) -> bool:
     """True if types are the same but for the context."""
-    return fits(kind, place) and kind.broadcastable == place.broadcastable
+    return fits_either(kind, place) and kind.broadcastable == place.broadcastable
 
 
 def replacement(variable: Variable, value: Any, strict: bool) -> Variable:
@@ -118,7 +108,7 @@ def replacement(variable: Variable, value: Any, strict: bool) -> Variable:
         raise type(error)(
             f"function: {variable} of {variable.type} is given: {error}"
         ) from error
-    if strict and not fits(expression.type, variable.type):
+    if strict and not fits_either(expression.type, variable.type):
         raise GraphTypeError(
             made_at(
                 f"function: {variable} of {variable.type} is given {expression} of "

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpuarray._core.context import Context
 from gpuarray._core.opening import context as find_context
 from gpuarray._files import function_files
+from gpuarray._files.native_functions import Native, names_in, read_function
 from gpuarray.array import Array
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.errors import GraphValueError
-from gpuarray.compiler.executor import NativePlan
+from gpuarray.compiler.executor import NativePlan, contexts_of
 from gpuarray.compiler.function.former_names import Unpickler
 from gpuarray.compiler.function.pickled import untrusted
 from gpuarray.compiler.function.saved_matrices import OfMatrices
@@ -33,8 +34,19 @@ from gpuarray.errors import GpuArrayError, Unsupported
 if TYPE_CHECKING:
     from gpuarray.compiler.function.call import Function
 
+Contexts = Mapping[str, str | Context] | None
+"""Devices or contexts by their names in a file."""
 
-def _read_pickle(content: bytes, path: File, context: Any, trusted: bool) -> Function:
+
+def _read_pickle(
+    content: bytes, path: File, context: Any, contexts: Contexts, trusted: bool
+) -> Function:
+    if contexts:
+        raise GraphValueError(
+            f"load: {path}: contexts= names contexts of a file that runs without "
+            "Python; this one is a pickle, whose contexts have the program's names: "
+            "map them with the setting contexts=dev0->cuda0, or reg_context"
+        )
     reason = content[: content.find(b"\n")].decode(errors="replace")
     start = content.find(b"\n") + 1
     stored, data = content[start : start + DIGEST], content[start + DIGEST :]
@@ -56,9 +68,7 @@ class SavedFunction(OfMatrices):
     pickle, which is read only where the file was loaded with ``trusted=True``.
     """
 
-    def __init__(
-        self, native: function_files.Native, path: File = "", trusted: bool = False
-    ) -> None:
+    def __init__(self, native: Native, path: File = "", trusted: bool = False) -> None:
         super().__init__(native)
         self._path = path
         self._trusted = trusted
@@ -98,7 +108,18 @@ class SavedFunction(OfMatrices):
         containers = {n: Container(self._native.get(n)) for n in self.values}
         function: Function = Unpickler(self._graph, containers).load()
         function._place = self.context
+        self._check_contexts(contexts_of(function.plan, self.context))
         return function
+
+    def _check_contexts(self, named: Mapping[str | None, Context]) -> None:
+        """Raise ValueError where the graph's names are other contexts here."""
+        for name, context in named.items():
+            if name is not None and self._native.named.get(name) is not context:
+                raise GraphValueError(
+                    f"{self.name}: a graph is compiled for the program's contexts, and "
+                    f"there {name!r} is {context.name}, which the function was not "
+                    "loaded with: use the setting contexts instead of contexts="
+                )
 
     def _run(
         self, arrays: Sequence[Array | None], integers: Sequence[int]
@@ -143,13 +164,22 @@ class SavedFunction(OfMatrices):
 
 
 def load(
-    path: File, context: str | Context | None = None, *, trusted: bool = False
+    path: File,
+    context: str | Context | None = None,
+    *,
+    contexts: Contexts = None,
+    trusted: bool = False,
 ) -> Any:
     """Load a function that ``f.save(path)`` wrote, on a context.
 
     It is called as the function that was saved; the values of its shared variables are
     its own: ``f["w"]``. On the device and driver it was saved on, nothing is compiled.
     ``context`` is by default the one that functions are compiled for.
+
+    A function of several contexts has the program's names for them. ``contexts`` maps
+    such a name to a device or a context, two names to the same one if it is to be;
+    another name means what it does in this program: the setting ``contexts`` or
+    `reg_context` says so, or it is a device's. ``context`` is the function's own one.
 
     The graph in a file is a pickle, and so is a function with steps in Python: reading
     a pickle runs the code that it names. Nothing is unpickled without ``trusted=True``:
@@ -174,7 +204,8 @@ def load(
     with Path(path).open("rb") as file:
         is_pickled = file.read(len(PICKLED)) == PICKLED
         if is_pickled:
-            return _read_pickle(file.read(), path, context, trusted)
-    place = get_context() if context is None else context
-    native = function_files.read_function(path, place)
+            return _read_pickle(file.read(), path, context, contexts, trusted)
+    if context is None and not names_in(path)[0]:
+        context = get_context()
+    native = read_function(path, context, contexts, get_context)
     return SavedFunction(native, path, trusted)

@@ -10,16 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 from gpuarray.compiler.errors import CompilerError, GraphTypeError, made_at
 from gpuarray.compiler.function.arguments import wrong_arguments
 from gpuarray.compiler.function.interface import In, Wanted
 from gpuarray.compiler.graph.core import Variable, derived, sources_of
-from gpuarray.compiler.ops.creation.creation import alloc
 from gpuarray.compiler.ops.sparse import matrix
 from gpuarray.compiler.ops.sparse.canonical import canonical
 from gpuarray.compiler.ops.sparse.matrix import MatrixParts, is_sparse
-from gpuarray.compiler.ops.sparse.transferring import Transferred
+from gpuarray.compiler.ops.sparse.transferring import Extent, Transferred
 from gpuarray.compiler.ops.sparse.types import PARTS, parts_of_value
 from gpuarray.compiler.ops.sparse.values import assembled, canonical_value
 from gpuarray.compiler.shared import SharedVariable, SparseSharedVariable
@@ -241,7 +239,8 @@ def _results(variable: Variable, is_kept: bool) -> list[Variable]:
 
 def _extent(own: MatrixParts) -> Variable:
     """Return an array as long as the axis that is not compressed."""
-    return alloc(np.zeros((), "int8"), own.minor)
+    extent: Variable = Extent()(own.minor)
+    return extent
 
 
 def _changes(

@@ -14,8 +14,10 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from gpuarray._core.context import Context
 from gpuarray._core.file_write import write_file
 from gpuarray._files import function_files
+from gpuarray._files.native_functions import Native
 from gpuarray._native import check, ffi, lib
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.config import config
@@ -178,10 +180,8 @@ def only_in_python(function: Function) -> str:
             and is_called(step)
             and written(step, plan.values) is None
         ]
-        if labels:
-            names = " and ".join(dict.fromkeys(labels))
-            return f"its step {names} is computed in Python"
-        return "it is of several contexts"
+        names = " and ".join(dict.fromkeys(labels))
+        return f"its step {names} is computed in Python"
     for i, spec in enumerate(function._interface.inputs):
         is_int = isinstance(function.plan.values[i], p.IntValue)
         if is_int and (spec.implicit or spec.update is not None):
@@ -233,7 +233,7 @@ def native_function(
     states: Sequence[KeptValue],
     interface: function_files.SavedInterface,
     note: bytes,
-) -> function_files.Native:
+) -> Native:
     """Return a GpuFunction of the plan with these values and names."""
     texts: list[Any] = []
 
@@ -246,7 +246,7 @@ def native_function(
     values = ffi.new("gpufunction_value[]", max(len(states), 1))
     arrays = []
     for value, state in zip(values, states, strict=False):
-        arrays.append(state.container.device_value(plan.context))
+        arrays.append(state.container.device_value(_context_of(plan, state)))
         value.name, value.start = text(state.name), arrays[-1].struct
         value.input, value.output, value.optional = (
             state.place,
@@ -271,7 +271,28 @@ def native_function(
     spec.note, spec.note_size = buffer, len(note)
     pointer = ffi.new("GpuFunction **")
     check(lib.GpuFunction_new(pointer, plan.pointer, spec))
-    return function_files.Native(pointer[0], plan.context, plan.pointer)
+    return Native(pointer[0], plan.contexts, plan.pointer)
+
+
+def _context_of(plan: NativePlan, state: KeptValue) -> Context:
+    """Return the context of a kept value: of its input, else of its output."""
+    inputs = {place: number for number, place in _places(plan.plan).items()}
+    number = (
+        inputs[state.place] if state.place >= 0 else plan.plan.outputs[state.output]
+    )
+    return plan.contexts[plan.plan.places()[number]]
+
+
+def _name_contexts(plan: NativePlan, home: str | None) -> None:
+    """Tell the native plan the program's names of its contexts, if it has several."""
+    if len(plan.contexts) == 1:
+        return
+    place = ffi.new("unsigned int *")
+    for name, context in plan.contexts.items():
+        called = home if name is None else name
+        if called is not None:
+            check(lib.GpuPlan_add_context(plan.pointer, place, context.pointer))
+            check(lib.GpuPlan_name_context(plan.pointer, place[0], called.encode()))
 
 
 def save(function: Function, path: File, graph: bool = True) -> None:
@@ -303,6 +324,7 @@ def save(function: Function, path: File, graph: bool = True) -> None:
     )
     plan = native_plan(function)
     _tell_of_python(function, plan, add_bodies(function, plan))
+    _name_contexts(plan, function.maker.home)
     native = native_function(plan, states, interface, note)
     check(lib.GpuFunction_save(native.pointer, os.fsencode(path)))
 

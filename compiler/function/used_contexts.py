@@ -17,8 +17,9 @@ class UsedContexts:
 
     Its own ``context`` is the default one if a variable is meant for that, else the
     first; ``home`` is its name in the placed graph. ``names`` maps each name of the
-    program to one name per context; None where there is only one context. ``contexts``
-    has those that the program names, and the default one if it is used.
+    program to one name per context, not None if another one is there; it is None where
+    there is only one context. ``contexts`` has those that the program names, and the
+    default one if it is used.
     """
 
     def __init__(self, names: Sequence[str | None], shown: str | None) -> None:
@@ -30,8 +31,8 @@ class UsedContexts:
         self.names: dict[str | None, str | None] | None = None
         if len({*opened.values()}) > 1:
             first: dict[Context, str | None] = {}
-            for name, context in opened.items():
-                first.setdefault(context, name)
+            for name in sorted(opened, key=lambda name: name is None):
+                first.setdefault(opened[name], name)
             self.home = first[self.context]
             self.names = {name: first[context] for name, context in opened.items()}
 

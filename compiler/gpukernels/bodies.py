@@ -463,10 +463,8 @@ def is_opened(step: p.Call) -> bool:
 def inlined(plan: p.Plan, for_files: bool = False) -> Inlined | None:
     """Return the plan with bodies in place of calls that pause and have one.
 
-    None for a file where such a call has no body or the plan is of several contexts.
+    None for a file where such a call has no body.
     """
-    if for_files and any(place is not None for place in plan.places()):
-        return None
     steps = Steps(plan.values, [])
     number = {old: old for old in range(len(plan.values))}
     origins: list[int] = []

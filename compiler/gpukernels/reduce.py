@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from gpuarray._ufunc.reduction import needs_elements
 from gpuarray.compiler import plan
@@ -61,15 +62,10 @@ def map_argmax(op: MapArgmax, node: Apply, k: Lowerer) -> None:
     k.add(
         plan.ReduceStep(
             label=f"{op.reduce.name} of an expression",
-            origin=k.origin(node),
-            outs=k.outputs(node),
-            ins=tuple(inputs.numbers),
-            prologue=code.text,
-            names=tuple(inputs.names),
-            in_dtypes=tuple(inputs.dtypes),
             axes=op.reduce.axes,
             needs_elements=True,
             is_position=True,
+            **operand_fields(node, inputs, code, k),
             **extremum_fields(op.reduce.smallest, code.results[0], code.support),
         )
     )
@@ -78,6 +74,20 @@ def map_argmax(op: MapArgmax, node: Apply, k: Lowerer) -> None:
 def ndim(op: Reduce | Argmax, node: Apply) -> int:
     """Return the number of axes before the reduction."""
     return len(op.axes) + int(node.outputs[0].type.ndim)
+
+
+def operand_fields(
+    node: Apply, inputs: Inputs, code: Statements, k: Lowerer
+) -> dict[str, Any]:
+    """Return the fields of a `ReduceStep` for what it reads and writes."""
+    return {
+        "origin": k.origin(node),
+        "outs": k.outputs(node),
+        "ins": tuple(inputs.numbers),
+        "prologue": code.text,
+        "names": tuple(inputs.names),
+        "in_dtypes": tuple(inputs.dtypes),
+    }
 
 
 def add_reduction(
@@ -92,16 +102,11 @@ def add_reduction(
     k.add(
         plan.ReduceStep(
             label=names + (" of an expression" if code.text else ""),
-            origin=k.origin(node),
-            outs=k.outputs(node),
-            ins=tuple(inputs.numbers),
-            prologue=code.text,
-            names=tuple(inputs.names),
-            in_dtypes=tuple(inputs.dtypes),
             axes=ops[0].axes,
             needs_elements=any(
                 needs_elements(SCALARS[op.monoid]) and not op.of_none for op in ops
             ),
+            **operand_fields(node, inputs, code, k),
             **reduction_fields(folds, code.results, code.support),
         )
     )

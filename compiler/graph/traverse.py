@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import (
+    Callable,
     Iterable,
     Iterator,
     Mapping,
@@ -27,7 +28,13 @@ def ancestors(
     outputs: Iterable[Variable], blockers: Iterable[Variable] = ()
 ) -> Iterator[Variable]:
     """Return ``outputs`` and each variable they need, once; not past ``blockers``."""
-    blocked = _as_container(blockers)
+    return ancestors_until(outputs, _as_container(blockers).__contains__)
+
+
+def ancestors_until(
+    outputs: Iterable[Variable], is_last: Callable[[Variable], bool]
+) -> Iterator[Variable]:
+    """Return what `ancestors` does, not past variables that ``is_last`` is true of."""
     visited: set[Variable] = set()
     stack = list(outputs)[::-1]
     while stack:
@@ -36,7 +43,7 @@ def ancestors(
             continue
         visited.add(variable)
         yield variable
-        if variable.owner is not None and variable not in blocked:
+        if variable.owner is not None and not is_last(variable):
             stack.extend(reversed(variable.owner.inputs))
 
 
@@ -126,6 +133,28 @@ def clone_replace(outputs: Any, replacements: Mapping[Variable, Variable]) -> An
             memo.setdefault(old, new)
     changed = [memo.get(variable, variable) for variable in results]
     return changed[0] if single else changed
+
+
+def replace_nodes(
+    outputs: Sequence[Variable],
+    order: Iterable[Apply],
+    results_of: Callable[[Apply, list[Variable]], Sequence[Variable] | None],
+) -> list[Variable]:
+    """Return ``outputs`` with nodes replaced by their results from ``results_of``.
+
+    It is given each node of the topological ``order`` with its new inputs; None keeps
+    the node. Nodes that need no change are shared.
+    """
+    known: dict[Variable, Variable] = {}
+    for node in order:
+        inputs = [known.get(variable, variable) for variable in node.inputs]
+        results = results_of(node, inputs)
+        if results is None:
+            if inputs == node.inputs:
+                continue
+            results = node.clone_with(inputs).outputs
+        known.update(zip(node.outputs, results, strict=True))
+    return [known.get(output, output) for output in outputs]
 
 
 def clone(

@@ -209,6 +209,23 @@ class ArrayType(Type):
             raise GraphTypeError(str(error)) from None
 
 
+def fits(kind: ArrayType, place: ArrayType) -> bool:
+    """True if values of a type fit the type ``place``, on any context.
+
+    They may broadcast along more axes than ``place``, not along fewer.
+    """
+    return (
+        kind.dtype == place.dtype
+        and kind.ndim == place.ndim
+        and all(
+            is_one or not must_be_one
+            for is_one, must_be_one in zip(
+                kind.broadcastable, place.broadcastable, strict=True
+            )
+        )
+    )
+
+
 def _mind_float64(kind: ArrayType, reaction: str) -> None:
     message = (
         f"a variable of {kind} is made: float64, which warn_float64={reaction!r} asks "

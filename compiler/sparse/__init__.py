@@ -10,9 +10,8 @@ dense unless the program says so.
 TensorType(float32, vector)
 """
 
-import sys as _sys
-
 from gpuarray.compiler.names import suggest_names as _suggest_names
+from gpuarray.compiler.ops.index.indexing import sparse_grad as sparse_grad
 from gpuarray.compiler.ops.sparse.dots import (
     Dot as Dot,
     SamplingDot as SamplingDot,
@@ -89,6 +88,7 @@ from gpuarray.compiler.ops.sparse.types import (
     SparseVariable as SparseVariable,
 )
 from gpuarray.compiler.shared import SparseSharedVariable as SparseSharedVariable
+from gpuarray.compiler.sparse import basic as basic, sandbox as sandbox, type as type
 from gpuarray.compiler.sparse.constructors import (
     CSC as CSC,
     CSR as CSR,
@@ -161,6 +161,42 @@ from gpuarray.compiler.sparse.functions import (
 )
 from gpuarray.compiler.sparse.operators import MatrixOperators as MatrixOperators
 
-basic = _sys.modules[__name__]
+SparseTensorSharedVariable, sparse_constructor = SparseSharedVariable, shared
+enable_sparse = True
+"""Theano's: whether there is scipy."""
 
-_suggest_names(__name__, "basic")
+_BLOCKS = "csr_matrix: arguments in BSR are converted"
+_GRADIENT = "structured_dot, whose gradient is sparse"
+_suggest_names(
+    __name__,
+    "basic sandbox type",
+    {
+        "AddSSData": "AddSS, which sees that both have the same places",
+        "CSMGrad": "CSM, whose gradient is at its values' places",
+        "ColScaleCSC": "col_scale",
+        "GetItem2d": "x[rows, columns]",
+        "GetItemList": "x[rows]",
+        "GetItemScalar": "x[row, column]",
+        "Neg": "neg",
+        "RowScaleCSC": "row_scale",
+        "StructuredDotGradCSC": _GRADIENT,
+        "StructuredDotGradCSR": _GRADIENT,
+        "add_s_s_data": "add_s_s, which sees that both have the same places",
+        "bsr_dmatrix": _BLOCKS,
+        "bsr_fmatrix": _BLOCKS,
+        "csm_grad": "CSM, whose gradient is at its values' places",
+        "structured_dot_grad": _GRADIENT,
+        **{
+            f"{long}_s_{kind}": short
+            for long, short in (
+                ("equal", "eq"),
+                ("not_equal", "neq"),
+                ("less_than", "lt"),
+                ("less_equal", "le"),
+                ("greater_than", "gt"),
+                ("greater_equal", "ge"),
+            )
+            for kind in "sd"
+        },
+    },
+)

@@ -170,6 +170,7 @@ static void test_building(GpuPlan *p, const GpuArray *a, unsigned int in) {
   REFUSES(GpuPlan_choose(P(p), P(&value), "if", dim, in, in));
   REFUSES(GpuPlan_add_context(P(p), P(&value), P(ctx)));
   REFUSES(GpuPlan_on(P(p), 0));
+  REFUSES(GpuPlan_name_context(P(p), 0, P("dev0")));
   REFUSES(GpuPlan_transfer(P(p), P(&value), "move", in));
   test_reading(p);
   CHECK_STATUS(GA_VALUE_ERROR, GpuPlan_when(NULL, 1, &dim, order));
@@ -234,6 +235,7 @@ static void test_functions(GpuPlan *p, const GpuArray *a) {
                           empty = {"w", NULL, 0, -1, 0};
   GpuArray *outs[1] = {&out}, *no_outs[1] = {NULL};
   gpufunction_item item;
+  gpucontext *where = NULL;
   unsigned int n;
   const void *bytes;
   size_t size;
@@ -251,7 +253,10 @@ static void test_functions(GpuPlan *p, const GpuArray *a) {
   REFUSES_DAMAGED(&own, GpuFunction_new(&other, p, &hurts));
   unnamed.values = &empty;
   CHECK_STATUS(GA_VALUE_ERROR, GpuFunction_new(&other, p, &unnamed));
+  const gpuplan_context contexts = {"dev0", ctx}, no_context = {"dev0", NULL};
   REFUSES(GpuFunction_load(P(&other), P(ctx), P("/nowhere/at/all")));
+  REFUSES(GpuFunction_load_on(P(&other), 1, P(&contexts), P("/nowhere/at/all")));
+  REFUSES(GpuFunction_load_on(&other, 1, EITHER(&no_context, &contexts), "/nowhere"));
   CHECK(other == NULL);
   CHECK_OK(GpuFunction_new(&f, p, &spec));
   REFUSES(GpuFunction_save(P(f), P("/nowhere/at/all")));
@@ -261,6 +266,7 @@ static void test_functions(GpuPlan *p, const GpuArray *a) {
   REFUSES(GpuFunction_set(P(f), P("v"), P(a)));
   REFUSES(GpuFunction_count(P(f), GF_VALUES, P(&n)));
   REFUSES(GpuFunction_item(P(f), GF_VALUES, 0, P(&item)));
+  REFUSES(GpuFunction_context(P(f), GF_VALUES, 0, P(&where)));
   REFUSES(GpuFunction_note(P(f), P(&bytes), P(&size)));
   CHECK(GpuFunction_plan(NULL) == NULL);
   GpuFunction_free(f);
@@ -289,7 +295,12 @@ static void test_plans(void) {
   const GpuArray *ins[1] = {&a}, *no_ins[1] = {NULL};
   CHECK_OK(GpuArray_zeros(&a, ctx, GA_FLOAT, 2, dims, GA_C_ORDER));
   REFUSES(GpuPlan_new(P(&other), P(ctx), P("p")));
+  const gpuplan_context contexts = {"dev0", ctx}, no_context = {"dev0", NULL};
+  char name[GPUPLAN_NAME] = "";
   REFUSES(GpuPlan_load(P(&other), P(ctx), P("/nowhere")));
+  REFUSES(GpuPlan_load_on(P(&other), 1, P(&contexts), P("/nowhere")));
+  REFUSES(GpuPlan_load_on(&other, 1, EITHER(&no_context, &contexts), "/nowhere"));
+  REFUSES(GpuPlan_file_context(P("/nowhere"), 0, P(name), P(&number)));
   CHECK_OK(GpuPlan_new(&p, ctx, "p"));
   CHECK_OK(GpuPlan_input(p, &in, GA_FLOAT, 2, 0));
   test_building(p, &a, in);

@@ -33,7 +33,7 @@ def installed():
         ("theano.sandbox.gpuarray.dnn", compiler.gpuarray.dnn),
         ("theano.sandbox.cuda.dnn", compiler.gpuarray.dnn),
         ("theano.sandbox.rng_mrg", compiler.sandbox.rng_mrg),
-        ("theano.sparse.basic", compiler.sparse),
+        ("theano.sparse.basic", compiler.sparse.basic),
         ("theano.compile.sharedvalue", compiler.compile.sharedvalue),
         ("theano.scan_module.scan_utils", compiler.scan_module.scan_utils),
     ],

@@ -22,7 +22,6 @@ from gpuarray.compiler.ops.elemwise.elemwise import Composite, CompositeStep, El
 from gpuarray.scalars import SCALARS
 
 WITHOUT = {"tri_gamma", "gcd", "lcm", "exponent"}  # no gradient, or of integers
-PIECEWISE_POINTS = {"floor_divide": (-2.3, 2.7)}
 
 
 def assert_gradients_agree(build, arrays, variables, rtol=1e-5, atol=1e-6):

@@ -641,7 +641,7 @@ class Planted:
         return os.mkdir, (str(self.path),)
 
 
-def planted(file, folder, on, monkeypatch):
+def planted(file, folder, monkeypatch):
     """A file of a function whose graph is a pickle that makes a folder."""
     x = T.vector("x")
     f = function([x], x * 2)
@@ -653,7 +653,7 @@ def planted(file, folder, on, monkeypatch):
 
 def test_nothing_is_unpickled_that_is_not_trusted(on_first, tmp_path, monkeypatch):
     file, folder = tmp_path / "f", tmp_path / "made"
-    f = planted(file, folder, on_first, monkeypatch)
+    f = planted(file, folder, monkeypatch)
     g = load(file)
     assert np.array_equal(g(rows(1)[0]), f(rows(1)[0]))
     asks = (g.function, lambda: g.maker, lambda: g.plan, lambda: printing.debugprint(g))
@@ -704,7 +704,7 @@ def test_load_function_reads_no_pickle(on_first, tmp_path, monkeypatch):
     """Python tells of each name that a pickle looks up; there is none."""
     x = T.fvector("x")
     function([x], doubled(x)).save(tmp_path / "python")
-    planted(tmp_path / "f", tmp_path / "made", on_first, monkeypatch)
+    planted(tmp_path / "f", tmp_path / "made", monkeypatch)
     said = printed(UNPICKLES, on_first, tmp_path, "f", "python")
     events, message, has_pickle = json.loads(said)
     assert not events and not has_pickle and not (tmp_path / "made").exists()

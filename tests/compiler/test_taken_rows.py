@@ -19,7 +19,7 @@ def way(request, monkeypatch, new_plans):
     monkeypatch.setattr(body, "prefers_walks", lambda s, *_: s.integer(answer))
 
 
-def launches(inputs, outputs, **updates):
+def launches(inputs, outputs):
     with config.use(device="null"):
         return function(inputs, outputs, on_unused_input="ignore").plan.launches()
 

@@ -3,6 +3,7 @@
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
+from gpuarray import asarray
 from gpuarray.compiler import In, OrderedUpdates, config, function, shared
 
 
@@ -62,3 +63,20 @@ def test_updates_are_added_from_either_side():
     with pytest.raises(KeyError, match="a is updated already"):
         {a: a * 2} + ours
     assert {a: ours[a]} + ours == ours and len(ours) == 2
+
+
+def test_a_value_that_stays_is_not_copied(context):
+    """It is the variable's own memory; a result is not, nor what a caller gave."""
+    with config.use(device=context.name, floatX="float64"):
+        a, x = shared(np.ones(3), name="a"), T.dvector("x")
+        f = function([], a, updates={a: a * 1}, on_device=True)
+        results = [f(), f()]
+        assert str(f.plan).count("copy(") == 1
+        function([], [], updates={a: a * 2})()
+        assert np.asarray(results[0]).tolist() == np.asarray(results[1]).tolist()
+        assert f().tolist() == a.get_value().tolist() == [2, 2, 2]
+        state = function([In(x, value=np.zeros(3), update=x)], x.sum())
+        given = asarray(np.ones(3), context=context)
+        assert state(given) == 3
+        given += 1
+        assert state() == 3

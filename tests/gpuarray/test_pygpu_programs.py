@@ -594,7 +594,6 @@ BINARY = (
     *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"),
     *("lt", "le", "eq", "ne", "gt", "ge", "divmod"),
 )
-IN_PLACE = "iadd", "isub", "imul", "ifloordiv", "imod", "itruediv"
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

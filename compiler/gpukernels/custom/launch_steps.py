@@ -150,7 +150,7 @@ def add_launch(
     for kind, code, value in zip(
         kernel.params, codes_of(kernel), launch.arguments, strict=True
     ):
-        source = source_of_argument(s, kind, value, arrays, integers, first)
+        source = source_of_argument(kind, value, arrays, integers, first)
         params += [code, *source]
     ins, results = [*arrays, *integers], [s.array(arrays[0])]
     texts = kernel.code, kernel.name
@@ -192,7 +192,6 @@ def codes_of(kernel: Kernel) -> list[int]:
 
 
 def source_of_argument(
-    s: Steps,
     kind: str,
     value: Any,
     arrays: Sequence[int],

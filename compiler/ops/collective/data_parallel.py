@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Variable, sources_of
-from gpuarray.compiler.graph.traverse import clone_replace
+from gpuarray.compiler.graph.traverse import ancestors_until, clone_replace
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.collective.collectives import all_reduce, with_axis
 from gpuarray.compiler.ops.creation.joining import join
@@ -152,19 +152,12 @@ def _bytes_like(gradient: Variable, pairs: Sequence[tuple[Any, Any]]) -> int:
 
 def gradients_in(values: Sequence[Variable]) -> list[Variable]:
     """Return the gradients that expressions are made of, in order; none within one."""
-    found: dict[Variable, None] = {}
-    met: set[Variable] = set()
-    stack = list(values)[::-1]
-    while stack:
-        variable = stack.pop()
-        if variable in met:
-            continue
-        met.add(variable)
-        if sources_of(variable):
-            found[variable] = None
-        elif variable.owner is not None:
-            stack.extend(reversed(variable.owner.inputs))
-    return list(found)
+    return [x for x in ancestors_until(values, is_gradient) if is_gradient(x)]
+
+
+def is_gradient(variable: Variable) -> bool:
+    """True for a derivative."""
+    return bool(sources_of(variable))
 
 
 def shard(x: Any, comm: Communicator, axis: int = 0) -> Variable:

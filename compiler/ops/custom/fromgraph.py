@@ -28,6 +28,7 @@ from gpuarray.compiler.graph.traverse import (
     clone_replace,
     evaluated,
     inputs_of,
+    replace_nodes,
     toposort,
 )
 from gpuarray.compiler.graph.types import ArrayType
@@ -248,18 +249,15 @@ def inlined(outputs: Sequence[Variable]) -> list[Variable]:
     order = toposort(outputs)
     if not any(node.op.is_graph for node in order):
         return list(outputs)
-    known: dict[Variable, Variable] = {}
-    for node in order:
-        inputs = [known.get(variable, variable) for variable in node.inputs]
-        if node.op.is_graph:
-            expand: Callable[..., list[Variable]] = node.op.expand  # type: ignore[attr-defined]
-            results = _named(expand(inputs), node)
-        elif inputs != node.inputs:
-            results = node.clone_with(inputs).outputs
-        else:
-            continue
-        known.update(zip(node.outputs, results, strict=True))
-    return inlined([known.get(output, output) for output in outputs])
+    return inlined(replace_nodes(outputs, order, _expanded))
+
+
+def _expanded(node: Apply, inputs: list[Variable]) -> list[Variable] | None:
+    """Return the graph that a node's op stands for; None for other ops."""
+    if not node.op.is_graph:
+        return None
+    expand: Callable[..., list[Variable]] = node.op.expand  # type: ignore[attr-defined]
+    return _named(expand(inputs), node)
 
 
 def _named(results: list[Variable], node: Apply) -> list[Variable]:

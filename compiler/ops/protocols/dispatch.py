@@ -142,7 +142,7 @@ def _by_method(
     if method == "reduce" and row is not None and row.name in reducing.NAMES:
         return _reduced(name, row, *inputs, **options)
     if method == "accumulate" and row is not None and row.name in RUNNING:
-        return _accumulated(name, row, *inputs, **options)
+        return _accumulated(row, *inputs, **options)
     instead = "T.inc_subtensor(x[places], values)" if method == "at" else ""
     raise _missing(name, instead and f"use {instead}")
 
@@ -161,9 +161,7 @@ def _reduced(
     return reducing.reduced(row.name, x, axis, keepdims, dtype)
 
 
-def _accumulated(
-    name: str, row: Scalar, x: Any, axis: int = 0, dtype: Any = None
-) -> Variable:
+def _accumulated(row: Scalar, x: Any, axis: int = 0, dtype: Any = None) -> Variable:
     result: Variable = CumOp(axis, row.name)(
         x if dtype is None else math.cast(x, dtype)
     )

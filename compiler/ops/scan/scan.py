@@ -10,7 +10,7 @@ import numpy as np
 from gpuarray.compiler.errors import GraphTypeError
 from gpuarray.compiler.graph.core import Apply, Op, Variable, constant
 from gpuarray.compiler.graph.requirements import Requirement, equal
-from gpuarray.compiler.graph.types import ArrayType, TensorType
+from gpuarray.compiler.graph.types import ArrayType, TensorType, fits
 from gpuarray.compiler.ops.custom.fromgraph import inlined
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.index.indexing import index
@@ -160,7 +160,7 @@ class Scan(Op):
             zip(variables, self.body.inputs, strict=True)
         ):
             expected = rows_of(inner.type) if i < self.n_sequences else inner.type
-            if not takes(expected, variable.type):
+            if not fits(variable.type, expected):
                 raise GraphTypeError(
                     f"{self}: input {i} is {variable} of {variable.type}, expected "
                     f"{expected}"
@@ -295,7 +295,7 @@ class Scan(Op):
     ) -> list[Variable | None]:
         """Return the gradient of each input, computed by a reverse loop."""
         if self.checkpoint is not None:
-            return list(m.through_segments(self, inputs, outputs, output_gradients))
+            return list(m.through_segments(self, inputs, output_gradients))
         return list(m.through_loop(self, inputs, outputs, output_gradients))
 
     def __str__(self) -> str:
@@ -317,23 +317,6 @@ def rows_of(kind: ArrayType) -> Any:
 def row_of(kind: ArrayType) -> Any:
     """Return the type of one row of an array of this type."""
     return kind.clone(broadcastable=kind.broadcastable[1:])  # type: ignore[attr-defined]
-
-
-def takes(expected: ArrayType, kind: ArrayType) -> bool:
-    """True if an array of type ``kind`` is accepted where ``expected`` is declared.
-
-    It may broadcast along more axes than declared, not along fewer.
-    """
-    return (
-        expected.dtype == kind.dtype
-        and expected.ndim == kind.ndim
-        and all(
-            has or not must
-            for has, must in zip(
-                kind.broadcastable, expected.broadcastable, strict=True
-            )
-        )
-    )
 
 
 def all_iterations(loop: Scan, inputs: Sequence[Variable]) -> list[Variable]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpuarray.compiler.graph.core import Apply, Constant, Variable, constant
-from gpuarray.compiler.graph.traverse import toposort
+from gpuarray.compiler.graph.traverse import ancestors_until, toposort
 from gpuarray.compiler.living import Living
 from gpuarray.compiler.ops.shape.shape import Shape_i, shape_i
 from gpuarray.dtypes import kind_of
@@ -97,13 +97,9 @@ def _is_free_part(part: Variable) -> bool:
 
 
 def parts_of(length: Variable) -> Iterator[Variable]:
-    """Yield the numbers that a number is computed from, down to lengths."""
-    stack, visited = [length], set[Variable]()
-    while stack:
-        number = stack.pop()
-        if number in visited:
-            continue
-        visited.add(number)
-        yield number
-        if number.owner is not None and not isinstance(number.owner.op, Shape_i):
-            stack += number.owner.inputs
+    """Return the numbers that a number is computed from, down to lengths."""
+    return ancestors_until([length], _is_length)
+
+
+def _is_length(number: Variable) -> bool:
+    return number.owner is not None and isinstance(number.owner.op, Shape_i)

@@ -84,7 +84,7 @@ class Dot(SparseOp):
         (x, y), (g,) = inputs, output_gradients
         if g is None:
             return [None, None]
-        return [of_left(x, y, g), of_right(x, y, g)]
+        return [of_left(x, y, g), of_right(x, g)]
 
     def R_op(
         self, inputs: Sequence[Variable], eval_points: Sequence[Variable | None]
@@ -108,7 +108,7 @@ def of_left(x: Variable, y: Variable, g: Variable) -> Variable:
     return any_dot(g, turned(y))
 
 
-def of_right(x: Variable, y: Variable, g: Variable) -> Variable:
+def of_right(x: Variable, g: Variable) -> Variable:
     """Return the gradient of a product by its right operand."""
     if x.type.ndim == 1 and not is_sparse(x):
         return linalg.outer(x, g)

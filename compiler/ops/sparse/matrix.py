@@ -14,7 +14,7 @@ import numpy as np
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Apply, Constant, Op, Variable
 from gpuarray.compiler.graph.op import Gradients, Variables
-from gpuarray.compiler.graph.traverse import evaluated, toposort
+from gpuarray.compiler.graph.traverse import evaluated, replace_nodes, toposort
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.index.indexing import index
 from gpuarray.compiler.ops.shape.shape import shape_i
@@ -299,19 +299,14 @@ def opened(outputs: Sequence[Variable]) -> list[Variable]:
     order = toposort(outputs)
     if not any(isinstance(node.op, SparseOp) for node in order):
         return list(outputs)
-    known: dict[Variable, Variable] = {}
-    for node in order:
-        inputs = [known.get(variable, variable) for variable in node.inputs]
-        if isinstance(node.op, CSMProperties):
-            results = list(parts(inputs[0]).arrays)
-        elif isinstance(node.op, SparseOp):
-            results = node.op.expand(inputs)
-        elif inputs != node.inputs:
-            results = node.clone_with(inputs).outputs
-        else:
-            continue
-        known.update(zip(node.outputs, results, strict=True))
-    return opened([known.get(output, output) for output in outputs])
+    return opened(replace_nodes(outputs, order, _expanded))
+
+
+def _expanded(node: Apply, inputs: list[Variable]) -> list[Variable] | None:
+    """Return the arrays of an operation on matrices; None for other operations."""
+    if isinstance(node.op, CSMProperties):
+        return list(parts(inputs[0]).arrays)
+    return node.op.expand(inputs) if isinstance(node.op, SparseOp) else None
 
 
 class SparseOp(Op):

@@ -377,15 +377,20 @@ int GpuFunction_count(GpuFunction *f, int list, unsigned int *n) {
   return list_length(n, f, list);
 }
 
-int GpuFunction_item(GpuFunction *f, int list, unsigned int i, gpufunction_item *res) {
+static int check_item(const GpuFunction *f, int list, unsigned int i) {
   unsigned int n = 0;
+  GA_TRY(list_length(&n, f, list));
+  if (i < n)
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_VALUE_ERROR,
+                 "function %s: item %u is out of range for a list of %u", f->plan->name,
+                 i, n);
+}
+
+int GpuFunction_item(GpuFunction *f, int list, unsigned int i, gpufunction_item *res) {
   if (f == NULL || res == NULL)
     return ga__fail_null("function item", f ? "place" : "function");
-  GA_TRY(list_length(&n, f, list));
-  if (i >= n)
-    return GA_FAIL(GA_VALUE_ERROR,
-                   "function %s: item %u is out of range for a list of %u",
-                   f->plan->name, i, n);
+  GA_TRY(check_item(f, list, i));
   const ga_plan_graph *g = &f->plan->graph;
   const ga_value *v;
   gpufunction_item item = {.typecode = GA_LONG};
@@ -403,6 +408,24 @@ int GpuFunction_item(GpuFunction *f, int list, unsigned int i, gpufunction_item 
     item.optional = list == GF_INPUTS && f->kept[at] >= 0;
   }
   *res = item;
+  return GA_NO_ERROR;
+}
+
+int GpuFunction_context(GpuFunction *f, int list, unsigned int i, gpucontext **ctx) {
+  if (f == NULL || ctx == NULL)
+    return ga__fail_null("function context", f ? "place" : "function");
+  GA_TRY(check_item(f, list, i));
+  const ga_plan_graph *g = &f->plan->graph;
+  if (list == GF_INTS)
+    return GA_FAIL(GA_VALUE_ERROR, "function %s: integer %u is on no context",
+                   f->plan->name, i);
+  if (list == GF_VALUES) {
+    *ctx = GpuArray_context(&f->values[i].array);
+    return GA_NO_ERROR;
+  }
+  const unsigned int v =
+      list == GF_INPUTS ? g->inputs[f->given[i]] : g->outputs[f->shown[i]];
+  *ctx = ga__plan_context(f->plan, g->values[v].place);
   return GA_NO_ERROR;
 }
 

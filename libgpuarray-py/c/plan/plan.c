@@ -51,9 +51,12 @@ void ga__plan_at_free(GpuPlan *p, ga_plan_clear clear) {
 }
 
 static void clear_places(const ga_plan_places *places) {
-  for (unsigned int i = 0; i < places->n_more; i++)
-    gpucontext_deref(places->more[i]);
-  ga__free((void *)places->more);
+  for (unsigned int i = 0; i < places->n_more; i++) {
+    gpucontext_deref(places->more[i].context);
+    ga__free(places->more[i].name);
+  }
+  ga__free(places->more);
+  ga__free(places->name);
 }
 
 void GpuPlan_free(GpuPlan *p) {

@@ -109,9 +109,15 @@ typedef struct ga_plan_graph {
   unsigned int n_when;
 } ga_plan_graph;
 
-/* Contexts. Place 0 is the plan's own; the others are retained. */
+typedef struct ga_place {
+  gpucontext *context; /* retained */
+  char *name;          /* in files; or NULL */
+} ga_place;
+
+/* Contexts. Place 0 is the plan's own. */
 typedef struct ga_plan_places {
-  gpucontext **more; /* places 1 and on */
+  char *name;     /* of place 0 in files; or NULL */
+  ga_place *more; /* places 1 and on */
   unsigned int n_more;
   size_t capacity;
   unsigned int current; /* of what is added next */
@@ -217,11 +223,14 @@ static inline unsigned int ga__plan_places(const GpuPlan *p) {
   return 1 + p->places.n_more;
 }
 static inline gpucontext *ga__plan_context(const GpuPlan *p, unsigned int place) {
-  return place == 0 ? p->context : p->places.more[place - 1];
+  return place == 0 ? p->context : p->places.more[place - 1].context;
 }
 /* The context of what is added next. */
 static inline gpucontext *ga__plan_here(const GpuPlan *p) {
   return ga__plan_context(p, p->places.current);
+}
+static inline const char *ga__plan_place_name(const GpuPlan *p, unsigned int place) {
+  return place == 0 ? p->places.name : p->places.more[place - 1].name;
 }
 /* The place of a context; the number of places: it is none of the plan's. */
 unsigned int ga__plan_find_place(const GpuPlan *p, const gpucontext *ctx);

@@ -1,4 +1,6 @@
 /* Plans of several contexts: adding contexts, and copies between them. */
+#include <string.h>
+
 #include "c/plan/plan.h"
 
 int GpuPlan_add_context(GpuPlan *p, unsigned int *place, gpucontext *ctx) {
@@ -9,16 +11,37 @@ int GpuPlan_add_context(GpuPlan *p, unsigned int *place, gpucontext *ctx) {
     return GA_NO_ERROR;
   GA_TRY(GA_GROW(p->places.more, p->places.capacity, p->places.n_more));
   gpucontext_retain(ctx);
-  p->places.more[p->places.n_more++] = ctx;
+  p->places.more[p->places.n_more++] = (ga_place){.context = ctx};
+  return GA_NO_ERROR;
+}
+
+static int check_place(const GpuPlan *p, const char *what, unsigned int place) {
+  if (place < ga__plan_places(p))
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_INVALID_ERROR,
+                 "plan %s, %s: place %u does not exist; the plan has %u contexts",
+                 p->name, what, place, ga__plan_places(p));
+}
+
+int GpuPlan_name_context(GpuPlan *p, unsigned int place, const char *name) {
+  GA_TRY(ga__plan_check_given(p, "name of a context", name, name));
+  GA_TRY(check_place(p, "name of a context", place));
+  if (*name == '\0' || strlen(name) >= GPUPLAN_NAME)
+    return GA_FAIL(GA_VALUE_ERROR,
+                   "plan %s: the name of context %u has %zu characters, expected 1 to "
+                   "%d",
+                   p->name, place, strlen(name), GPUPLAN_NAME - 1);
+  char *copy = ga__strdup(name);
+  GA_TRY_MEMORY(copy);
+  char **there = place == 0 ? &p->places.name : &p->places.more[place - 1].name;
+  ga__free(*there);
+  *there = copy;
   return GA_NO_ERROR;
 }
 
 int GpuPlan_on(GpuPlan *p, unsigned int place) {
   GA_TRY(ga__plan_check_given(p, "on", p, p));
-  if (place >= ga__plan_places(p))
-    return GA_FAIL(GA_INVALID_ERROR,
-                   "plan %s, on: place %u does not exist; the plan has %u contexts",
-                   p->name, place, ga__plan_places(p));
+  GA_TRY(check_place(p, "on", place));
   p->places.current = place;
   return GA_NO_ERROR;
 }

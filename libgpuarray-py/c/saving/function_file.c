@@ -40,7 +40,7 @@ int GpuFunction_save(GpuFunction *f, const char *path) {
     ga__put_section(&body, GA_PLAN_FUNCTION, &section);
     status = ga__strbuf_status(&body);
   }
-  GA_THEN(status, ga__plan_write(path, &body));
+  GA_THEN(status, ga__plan_write(path, f->plan, &body));
   ga__strbuf_clear(&body);
   ga__strbuf_clear(&section);
   return status;
@@ -57,9 +57,20 @@ static int get_names(const char ***out, unsigned int n, ga_reader *r, ga_texts *
   return r->failed ? ga__plan_malformed() : GA_NO_ERROR;
 }
 
+/* The context of the value, of its input or else of its output; the plan's own where
+ * there is no such input or output, which GpuFunction_new then says. */
+static gpucontext *context_of(const GpuPlan *p, const gpufunction_value *v) {
+  const ga_plan_graph *g = &p->graph;
+  if (v->input >= 0 && (unsigned int)v->input < g->n_inputs)
+    return ga__plan_context(p, g->values[g->inputs[v->input]].place);
+  if (v->output >= 0 && (unsigned int)v->output < g->n_outputs)
+    return ga__plan_context(p, g->values[g->outputs[v->output]].place);
+  return p->context;
+}
+
 /* The state values, with their initial arrays in *arrays. */
 static int get_values(gpufunction_value **values, GpuArray **arrays, unsigned int *n,
-                      gpucontext *ctx, ga_reader *r, ga_texts *owned) {
+                      const GpuPlan *p, ga_reader *r, ga_texts *owned) {
   unsigned int count = ga__get_uint(r, UINT32_MAX);
   if (r->failed || count > r->left)
     return ga__plan_malformed();
@@ -73,7 +84,7 @@ static int get_values(gpufunction_value **values, GpuArray **arrays, unsigned in
     v->output = ga__get_place(r, INT32_MAX);
     v->optional = (int)ga__get_uint(r, 1);
     v->start = &(*arrays)[i];
-    GA_TRY(ga__get_array(&(*arrays)[i], ctx, r));
+    GA_TRY(ga__get_array(&(*arrays)[i], context_of(p, v), r));
     ++*n;
   }
   return GA_NO_ERROR;
@@ -88,7 +99,7 @@ static int read_function(GpuFunction **out, GpuPlan *p, ga_reader *r) {
   int status = get_names(&inputs, p->graph.n_inputs, r, &owned);
   GA_THEN(status, get_names(&ints, p->graph.n_int_inputs, r, &owned));
   GA_THEN(status, get_names(&outputs, p->graph.n_outputs, r, &owned));
-  GA_THEN(status, get_values(&values, &arrays, &spec.n_values, p->context, r, &owned));
+  GA_THEN(status, get_values(&values, &arrays, &spec.n_values, p, r, &owned));
   ga_reader note = ga__get_bytes(r);
   if (status == GA_NO_ERROR && (r->failed || r->left > 0))
     status = ga__plan_malformed();
@@ -110,11 +121,11 @@ static int read_function(GpuFunction **out, GpuPlan *p, ga_reader *r) {
   return status;
 }
 
-static int load(GpuFunction **res, gpucontext *ctx, const char *path) {
+static int load(GpuFunction **res, const ga_given_contexts *given, const char *path) {
   GpuPlan *plan = NULL;
   ga_reader function;
   char *bytes;
-  GA_TRY(ga__plan_read(&plan, &function, &bytes, ctx, path));
+  GA_TRY(ga__plan_read(&plan, &function, &bytes, given, path));
   GpuFunction *f = NULL;
   int status = GA_NO_ERROR;
   if (function.at == NULL)
@@ -135,14 +146,22 @@ static int load(GpuFunction **res, gpucontext *ctx, const char *path) {
   return status;
 }
 
-int GpuFunction_load(GpuFunction **res, gpucontext *ctx, const char *path) {
-  if (res == NULL || ctx == NULL || path == NULL)
-    return ga__fail_null("function load", res == NULL   ? "place"
-                                          : ctx == NULL ? "context"
-                                                        : "path");
+int GpuFunction_load_on(GpuFunction **res, unsigned int n,
+                        const gpuplan_context *contexts, const char *path) {
+  if (res == NULL || contexts == NULL || path == NULL)
+    return ga__fail_null("function load", res == NULL        ? "place"
+                                          : contexts == NULL ? "list of contexts"
+                                                             : "path");
+  const ga_given_contexts given = {n, contexts};
+  GA_TRY(ga__given_check("function load", &given));
   ga_recording *recording =
       ga__recording_suspend(); /* the values are allocated, not recorded */
-  int status = load(res, ctx, path);
+  int status = load(res, &given, path);
   ga__recording_resume(recording);
   return status;
+}
+
+int GpuFunction_load(GpuFunction **res, gpucontext *ctx, const char *path) {
+  const gpuplan_context own = {NULL, ctx};
+  return GpuFunction_load_on(res, 1, &own, path);
 }

@@ -335,13 +335,15 @@ static int get_bindings(GpuPlan *p, const ga_saved_kernels *kernels, ga_reader *
 int ga__bindings_get(GpuPlan *p, const ga_saved_kernels *kernels, ga_reader *r) {
   GA_TRY(ga__plan_settle(p));
   if (p->stages == NULL)
-    return get_bindings(p, kernels, r);
+    return kernels->is_ours ? get_bindings(p, kernels, r) : GA_NO_ERROR;
   unsigned int i = 0;
   for (GpuPlan *stage; (stage = ga__stages_next(p, &i)) != NULL;) {
+    const ga_saved_kernels *own = &kernels[p->stages->list[i - 1].place];
     ga_reader one = ga__get_bytes(r);
     if (r->failed)
       return ga__plan_malformed();
-    GA_TRY(get_bindings(stage, kernels, &one));
+    if (own->is_ours)
+      GA_TRY(get_bindings(stage, own, &one));
   }
   return GA_NO_ERROR;
 }

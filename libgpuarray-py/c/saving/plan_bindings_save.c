@@ -274,7 +274,7 @@ int ga__bindings_put(ga_strbuf *out, const ga_saved_kernels *kernels,
   unsigned int i = 0;
   for (const GpuPlan *stage; (stage = ga__stages_next(p, &i)) != NULL;) {
     ga_strbuf one = {0};
-    int status = put_bindings(&one, kernels, stage);
+    int status = put_bindings(&one, &kernels[p->stages->list[i - 1].place], stage);
     if (status == GA_NO_ERROR)
       ga__put_bytes(out, one.text, one.length);
     ga__strbuf_clear(&one);

@@ -32,21 +32,24 @@ static int collect_bound(ga_saved_kernels *kernels, const GpuPlan *p) {
   return GA_NO_ERROR;
 }
 
-int ga__kernels_collect(ga_saved_kernels *kernels, const GpuPlan *p) {
+int ga__kernels_collect(ga_saved_kernels *kernels, const GpuPlan *p,
+                        unsigned int place) {
   ga_source *sources;
   unsigned int n;
-  GA_TRY(ga__plan_sources(&sources, &n, p, 0));
+  GA_TRY(ga__plan_sources(&sources, &n, p, place));
   int status = GA_NO_ERROR;
   for (unsigned int i = 0; status == GA_NO_ERROR && i < n; i++) {
-    gpukernel *k = ga__kernel_known(p->context, &sources[i]);
+    gpukernel *k = ga__kernel_known(ga__plan_context(p, place), &sources[i]);
     if (k)
       status = add_kernel(kernels, k);
   }
   ga__plan_free_sources(sources, n);
-  GA_THEN(status, collect_bound(kernels, p));
+  if (place == 0)
+    GA_THEN(status, collect_bound(kernels, p));
   unsigned int i = 0;
   for (const GpuPlan *stage; status == GA_NO_ERROR && (stage = ga__stages_next(p, &i));)
-    status = collect_bound(kernels, stage);
+    if (p->stages->list[i - 1].place == place)
+      status = collect_bound(kernels, stage);
   return status;
 }
 

@@ -300,7 +300,7 @@ int ga__get_array(GpuArray *out, gpucontext *ctx, ga_reader *r) {
 static int read_constant(GpuPlan *p, ga_reader *r) {
   GpuArray a;
   unsigned int value;
-  GA_TRY(ga__get_array(&a, p->context, r));
+  GA_TRY(ga__get_array(&a, ga__plan_here(p), r));
   int status = GpuPlan_constant(p, &value, &a);
   GpuArray_clear(&a);
   return status;
@@ -319,9 +319,17 @@ static int read_outputs(GpuPlan *p, ga_reader *r) {
 
 static int read_body(GpuPlan *p, ga_reader *r, unsigned int depth);
 
-static int read_values(GpuPlan *p, ga_reader *r, unsigned int depth) {
+/* What follows is on another context. */
+static int read_on(GpuPlan *p, ga_reader *r, const ga_file_places *places) {
+  const unsigned int number = ga__get_uint(r, UINT32_MAX);
+  return r->failed || number >= places->n ? ga__plan_malformed()
+                                          : GpuPlan_on(p, places->list[number]);
+}
+
+static int read_values(GpuPlan *p, ga_reader *r, const ga_file_places *places,
+                       unsigned int depth) {
   for (;;) {
-    unsigned int value, part = ga__get_uint(r, GA_PLAN_BODY);
+    unsigned int value, part = ga__get_uint(r, GA_PLAN_ON);
     if (r->failed)
       return ga__plan_malformed();
     if (part == GA_PLAN_END)
@@ -334,6 +342,8 @@ static int read_values(GpuPlan *p, ga_reader *r, unsigned int depth) {
       GA_TRY(read_when(p, r));
     else if (part == GA_PLAN_CONFIRM)
       GA_TRY(GpuPlan_confirm(p));
+    else if (part == GA_PLAN_ON)
+      GA_TRY(read_on(p, r, places));
     else if (part == GA_PLAN_BODY)
       GA_TRY(read_body(p, r, depth));
     else if (part == GA_PLAN_INT_INPUT)
@@ -350,9 +360,10 @@ static int read_values(GpuPlan *p, ga_reader *r, unsigned int depth) {
 }
 
 /* Values, outputs, and the checksum where one is due. */
-static int read_content(GpuPlan *p, ga_reader *r, unsigned int depth) {
+static int read_content(GpuPlan *p, ga_reader *r, const ga_file_places *places,
+                        unsigned int depth) {
   const char *start = r->at;
-  GA_TRY(read_values(p, r, depth));
+  GA_TRY(read_values(p, r, places, depth));
   if (!ga__plan_is_sealed(p))
     return GA_NO_ERROR;
   const ga_hash seal = ga__plan_seal(start, (size_t)(r->at - start));
@@ -365,52 +376,76 @@ static int read_content(GpuPlan *p, ga_reader *r, unsigned int depth) {
   return GA_NO_ERROR;
 }
 
-/* The body of the step before. */
+/* The body of the step before, on its context. */
 static int read_body(GpuPlan *p, ga_reader *r, unsigned int depth) {
+  const ga_file_places none = {0};
   ga_texts owned = {0};
   GpuPlan *body = NULL;
   const char *name = ga__get_text(r, &owned);
   int status = name && p->graph.n_steps > 0 && depth < GA_PLAN_DEPTH
-                   ? GpuPlan_new(&body, p->context, name)
+                   ? GpuPlan_new(&body, ga__plan_here(p), name)
                    : ga__plan_malformed();
   ga__texts_clear(&owned);
-  GA_THEN(status, read_content(body, r, depth + 1));
+  GA_THEN(status, read_content(body, r, &none, depth + 1));
   if (status == GA_NO_ERROR)
     return GpuPlan_body(p, p->graph.steps[p->graph.n_steps - 1].outs[0], body);
   GpuPlan_free(body);
   return status;
 }
 
-/* Sections come in any order; of several of a kind the last counts. */
-static int read_sections(GpuPlan *p, ga_reader *function, ga_reader *r) {
+/* The kernels of all contexts, each as far as it is of the context's device, by the
+ * contexts in the file. */
+static int get_kernels(GpuPlan *p, ga_saved_kernels *kernels,
+                       const ga_file_places *places, ga_reader *own, ga_reader *more) {
+  for (unsigned int i = 0; i < places->n; i++) {
+    ga_reader one = i == 0 ? *own : ga__get_bytes(more);
+    if (more->failed)
+      return ga__plan_malformed();
+    if (one.left == 0)
+      continue;
+    GA_TRY(GpuPlan_on(p, places->list[i]));
+    GA_TRY(ga__kernels_get(&kernels[i], ga__plan_here(p), &one));
+    GA_TRY(ga__kernels_keep(p, &kernels[i]));
+  }
+  return GA_NO_ERROR;
+}
+
+/* Sections come in any order; of several of a kind the last counts. Where one context
+ * stands for two of the file the plan has other stages, which its bindings are not
+ * of. */
+static int read_sections(GpuPlan *p, const ga_file_places *places, ga_reader *function,
+                         ga_reader *r) {
   ga_reader sections[GA_PLAN_SECTIONS] = {0};
-  ga_saved_kernels kernels = {0};
   while (r->left > 0 && !r->failed) {
     unsigned int section = ga__get_uint(r, GA_PLAN_SECTIONS - 1);
     sections[section] = ga__get_bytes(r);
   }
   if (r->failed)
     return ga__plan_malformed();
-  int status = GA_NO_ERROR;
-  if (sections[GA_PLAN_KERNELS].at)
-    status = ga__kernels_get(&kernels, p->context, &sections[GA_PLAN_KERNELS]);
-  GA_THEN(status, ga__kernels_keep(p, &kernels));
-  if (status == GA_NO_ERROR && kernels.is_ours && sections[GA_PLAN_BINDINGS].at)
-    status = ga__bindings_get(p, &kernels, &sections[GA_PLAN_BINDINGS]);
-  ga__kernels_clear(&kernels);
   *function = sections[GA_PLAN_FUNCTION];
+  if (sections[GA_PLAN_KERNELS].at == NULL)
+    return GA_NO_ERROR;
+  ga_saved_kernels *kernels = ga__alloc(places->n, sizeof *kernels);
+  GA_TRY_MEMORY(kernels);
+  int status = get_kernels(p, kernels, places, &sections[GA_PLAN_KERNELS],
+                           &sections[GA_PLAN_MORE]);
+  if (status == GA_NO_ERROR && sections[GA_PLAN_BINDINGS].at &&
+      ga__plan_places(p) == places->n)
+    status = ga__bindings_get(p, kernels, &sections[GA_PLAN_BINDINGS]);
+  for (unsigned int i = 0; i < places->n; i++)
+    ga__kernels_clear(&kernels[i]);
+  ga__free(kernels);
   return status;
 }
 
-static int read_plan(GpuPlan **out, ga_reader *function, gpucontext *ctx,
-                     ga_reader *r) {
-  ga_texts owned = {0};
+static int read_plan(GpuPlan **out, ga_reader *function, unsigned int format,
+                     const ga_given_contexts *given, ga_reader *r) {
+  ga_file_places places = {0};
   GpuPlan *p = NULL;
-  const char *name = ga__get_text(r, &owned);
-  int status = name ? GpuPlan_new(&p, ctx, name) : ga__plan_malformed();
-  GA_THEN(status, read_content(p, r, 0));
-  GA_THEN(status, read_sections(p, function, r));
-  ga__texts_clear(&owned);
+  int status = ga__places_get(&p, &places, format, given, r);
+  GA_THEN(status, read_content(p, r, &places, 0));
+  GA_THEN(status, read_sections(p, &places, function, r));
+  ga__free(places.list);
   if (status == GA_NO_ERROR)
     *out = p;
   else
@@ -418,40 +453,15 @@ static int read_plan(GpuPlan **out, ga_reader *function, gpucontext *ctx,
   return status;
 }
 
-/* Checks the header; *body gets the rest. */
-static int check_head(ga_reader *body, const char *bytes, size_t size) {
-  ga_reader r = {bytes, size, false};
-  const size_t mark = sizeof GA_PLAN_PICKLE - 1;
-  if (size > mark && memcmp(bytes, GA_PLAN_PICKLE, mark) == 0)
-    return GA_FAIL(GA_VALUE_ERROR, "plan load: only Python runs this function: %.*s",
-                   (int)strcspn(bytes + mark, "\n"), bytes + mark);
-  const char *magic = ga__get(&r, sizeof GA_PLAN_MARK - 1);
-  if (magic == NULL || memcmp(magic, GA_PLAN_MARK, sizeof GA_PLAN_MARK - 1) != 0)
-    return GA_FAIL(GA_VALUE_ERROR, "plan load: the file is not a saved plan");
-  uint64_t format = ga__get_int(&r), length = ga__get_int(&r);
-  ga_hash stored = {.a = ga__get_int(&r)};
-  stored.b = ga__get_int(&r);
-  if (!r.failed && format > GA_PLAN_FORMAT)
-    return GA_FAIL(GA_VALUE_ERROR,
-                   "plan load: the file has format %llu, this library reads up to %d: "
-                   "use a newer library",
-                   (unsigned long long)format, GA_PLAN_FORMAT);
-  ga_hash hash = ga__hash(r.at, r.left, (ga_hash){0, 0});
-  if (r.failed || length != r.left || hash.a != stored.a || hash.b != stored.b)
-    return GA_FAIL(GA_VALUE_ERROR, "plan load: the file is damaged: save it again");
-  *body = r;
-  return GA_NO_ERROR;
-}
-
-int ga__plan_read(GpuPlan **out, ga_reader *function, char **bytes, gpucontext *ctx,
-                  const char *path) {
+int ga__plan_read(GpuPlan **out, ga_reader *function, char **bytes,
+                  const ga_given_contexts *given, const char *path) {
   char *content = NULL;
   size_t size = 0;
+  unsigned int format = 0;
   ga_reader body;
-  GA_TRY(ga__context_check(ctx));
-  GA_TRY(ga__file_read("plan", &content, &size, path));
-  int status = check_head(&body, content, size);
-  GA_THEN(status, read_plan(out, function, ctx, &body));
+  GA_TRY(ga__file_read("plan", &content, &size, path, SIZE_MAX));
+  int status = ga__plan_check_head(&body, &format, content, size, false);
+  GA_THEN(status, read_plan(out, function, format, given, &body));
   if (status == GA_NO_ERROR) {
     *bytes = content;
     return GA_NO_ERROR;
@@ -460,17 +470,25 @@ int ga__plan_read(GpuPlan **out, ga_reader *function, char **bytes, gpucontext *
   return ga__fail_within(status, "%s", path);
 }
 
-int GpuPlan_load(GpuPlan **res, gpucontext *ctx, const char *path) {
+int GpuPlan_load_on(GpuPlan **res, unsigned int n, const gpuplan_context *contexts,
+                    const char *path) {
   char *bytes;
   ga_reader function;
-  if (res == NULL || ctx == NULL || path == NULL)
+  if (res == NULL || contexts == NULL || path == NULL)
     return GA_FAIL(GA_VALUE_ERROR,
-                   "plan load: needs a result pointer, a context and a path; got NULL");
+                   "plan load: needs a result pointer, contexts and a path; got NULL");
+  const ga_given_contexts given = {n, contexts};
+  GA_TRY(ga__given_check("plan load", &given));
   ga_recording *recording =
       ga__recording_suspend(); /* the constants are allocated, not recorded */
-  int status = ga__plan_read(res, &function, &bytes, ctx, path);
+  int status = ga__plan_read(res, &function, &bytes, &given, path);
   ga__recording_resume(recording);
   if (status == GA_NO_ERROR)
     ga__free(bytes);
   return status;
+}
+
+int GpuPlan_load(GpuPlan **res, gpucontext *ctx, const char *path) {
+  const gpuplan_context own = {NULL, ctx};
+  return GpuPlan_load_on(res, 1, &own, path);
 }

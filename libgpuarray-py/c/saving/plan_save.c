@@ -227,11 +227,23 @@ static int put_body(ga_strbuf *out, const GpuPlan *body) {
   return GA_NO_ERROR;
 }
 
+/* The context of a value, or of the step that makes it, where it is another one than
+ * that of what was put before. */
+static void put_on(ga_strbuf *out, unsigned int *current, unsigned int place) {
+  if (place == *current)
+    return;
+  ga__put_int(out, GA_PLAN_ON);
+  ga__put_int(out, place);
+  *current = place;
+}
+
 /* Values in order of their numbers; a step stands for its `n_out` results. */
 static int put_values(ga_strbuf *out, const GpuPlan *p) {
-  unsigned int step = 0;
+  unsigned int step = 0, place = 0;
   for (unsigned int i = 0; i < p->graph.n_values; i++) {
     const ga_value *v = &p->graph.values[i];
+    const bool is_made = v->input < 0 && v->constant.data == NULL;
+    put_on(out, &place, is_made ? p->graph.steps[step].place : v->place);
     if (v->input >= 0 && v->integer) {
       ga__put_int(out, GA_PLAN_INT_INPUT);
     } else if (v->input >= 0) {
@@ -260,34 +272,64 @@ void ga__put_section(ga_strbuf *out, enum ga_plan_section section,
   ga__put_bytes(out, content->text, content->length);
 }
 
-/* The compiled kernels and the bindings, where the driver returns binaries. */
-static int put_compiled(ga_strbuf *out, GpuPlan *p) {
-  ga_saved_kernels kernels = {0};
-  ga_strbuf bindings = {0}, programs = {0};
-  int status = ga__kernels_collect(&kernels, p);
-  GA_THEN(status, ga__bindings_put(&bindings, &kernels, p));
-  GA_THEN(status, ga__kernels_put(&programs, &kernels, p->context));
-  GA_THEN(status, ga__strbuf_status(&bindings));
-  if (status == GA_NO_ERROR) {
-    ga__put_section(out, GA_PLAN_KERNELS, &programs);
-    ga__put_section(out, GA_PLAN_BINDINGS, &bindings);
-  }
-  ga__strbuf_clear(&bindings);
+/* The kernels of a context, where its driver returns binaries; else nothing. */
+static int put_kernels(ga_strbuf *out, bool *has_any, const ga_saved_kernels *kernels,
+                       gpucontext *ctx) {
+  ga_strbuf programs = {0};
+  int status = ga__kernels_put(&programs, kernels, ctx);
+  *has_any |= status == GA_NO_ERROR;
+  if (status == GA_NO_ERROR)
+    ga__strbuf_addn(out, programs.text, programs.length);
   ga__strbuf_clear(&programs);
-  ga__free(kernels.list);
   return status == GA_DEVSUP_ERROR ? GA_NO_ERROR : status;
 }
 
+/* The compiled kernels of each context, and the bindings. */
+static int put_sections(ga_strbuf *out, GpuPlan *p, ga_saved_kernels *kernels) {
+  ga_strbuf own = {0}, more = {0}, bindings = {0};
+  bool has_any = false;
+  int status = GA_NO_ERROR;
+  for (unsigned int i = 0; i < ga__plan_places(p); i++)
+    GA_THEN(status, ga__kernels_collect(&kernels[i], p, i));
+  GA_THEN(status, ga__bindings_put(&bindings, kernels, p));
+  GA_THEN(status, put_kernels(&own, &has_any, kernels, p->context));
+  for (unsigned int i = 1; i < ga__plan_places(p); i++) {
+    ga_strbuf one = {0};
+    GA_THEN(status, put_kernels(&one, &has_any, &kernels[i], ga__plan_context(p, i)));
+    ga__put_bytes(&more, one.text, one.length);
+    ga__strbuf_clear(&one);
+  }
+  if (status == GA_NO_ERROR && has_any) {
+    ga__put_section(out, GA_PLAN_KERNELS, &own);
+    ga__put_section(out, GA_PLAN_BINDINGS, &bindings);
+    if (ga__plan_places(p) > 1)
+      ga__put_section(out, GA_PLAN_MORE, &more);
+  }
+  GA_THEN(status, ga__strbuf_status(&own));
+  GA_THEN(status, ga__strbuf_status(&more));
+  GA_THEN(status, ga__strbuf_status(&bindings));
+  ga__strbuf_clear(&own);
+  ga__strbuf_clear(&more);
+  ga__strbuf_clear(&bindings);
+  return status;
+}
+
+static int put_compiled(ga_strbuf *out, GpuPlan *p) {
+  ga_saved_kernels *kernels = ga__alloc(ga__plan_places(p), sizeof *kernels);
+  GA_TRY_MEMORY(kernels);
+  int status = put_sections(out, p, kernels);
+  for (unsigned int i = 0; i < ga__plan_places(p); i++)
+    ga__free(kernels[i].list);
+  ga__free(kernels);
+  return status;
+}
+
 int ga__plan_put(ga_strbuf *out, GpuPlan *p) {
-  if (ga__plan_places(p) > 1)
-    return GA_FAIL(GA_UNSUPPORTED_ERROR,
-                   "plan save: %s is of %u contexts, and a file holds a plan of one: "
-                   "save a plan for each context",
-                   p->name, ga__plan_places(p));
   GA_TRY(ga__turn_take(&p->turn, "plan save", p->name));
   ga__put_text(out, p->name);
   ga__plan_prepare_rest(p);
-  int status = ga__stages_settle(p);
+  int status = ga__plan_places(p) > 1 ? ga__places_put(out, p) : GA_NO_ERROR;
+  GA_THEN(status, ga__stages_settle(p));
   const size_t start = out->length;
   GA_THEN(status, put_values(out, p));
   if (status == GA_NO_ERROR) {
@@ -301,11 +343,11 @@ int ga__plan_put(ga_strbuf *out, GpuPlan *p) {
   return status == GA_NO_ERROR ? ga__strbuf_status(out) : status;
 }
 
-int ga__plan_write(const char *path, const ga_strbuf *body) {
+int ga__plan_write(const char *path, const GpuPlan *p, const ga_strbuf *body) {
   ga_strbuf head = {0};
   ga_hash hash = ga__hash(body->text, body->length, (ga_hash){0, 0});
   ga__strbuf_add(&head, GA_PLAN_MARK);
-  ga__put_int(&head, GA_PLAN_FORMAT);
+  ga__put_int(&head, ga__plan_places(p) > 1 ? GA_PLAN_FORMAT : GA_PLAN_FORMAT_OF_ONE);
   ga__put_int(&head, body->length);
   ga__put_int(&head, hash.a);
   ga__put_int(&head, hash.b);
@@ -320,7 +362,7 @@ int GpuPlan_save(GpuPlan *p, const char *path) {
     return GA_FAIL(GA_VALUE_ERROR, "plan save: needs a plan and a path; got NULL");
   ga_strbuf body = {0};
   int status = ga__plan_put(&body, p);
-  GA_THEN(status, ga__plan_write(path, &body));
+  GA_THEN(status, ga__plan_write(path, p, &body));
   ga__strbuf_clear(&body);
   return status;
 }

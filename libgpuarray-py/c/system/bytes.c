@@ -214,7 +214,8 @@ int ga__file_write(const char *what, const char *path, const ga_strbuf *head,
   return status;
 }
 
-int ga__file_read(const char *what, char **bytes, size_t *size, const char *path) {
+int ga__file_read(const char *what, char **bytes, size_t *size, const char *path,
+                  size_t most) {
   struct stat info;
   FILE *file = fopen(path, "rb");
   if (file == NULL)
@@ -224,7 +225,7 @@ int ga__file_read(const char *what, char **bytes, size_t *size, const char *path
     return GA_FAIL(GA_SYS_ERROR, "%s: cannot read %s: it is not a file", what, path);
   }
   int status = GA_MEMORY_ERROR;
-  size_t length = (size_t)info.st_size;
+  const size_t length = (size_t)info.st_size < most ? (size_t)info.st_size : most;
   char *content = ga__alloc(length + 1, 1);
   if (content != NULL)
     status = fread(content, 1, length, file) == length

@@ -43,11 +43,12 @@ typedef struct ga_texts {
 const char *ga__get_text(ga_reader *r, ga_texts *owned);
 void ga__texts_clear(ga_texts *owned);
 
-/* Whole files; `what` names the operation in messages. A write is atomic: the file
- * appears whole or not at all; of concurrent writers the last one wins. *bytes is made
- * with ga__alloc. GA_SYS_ERROR. */
+/* Files; `what` names the operation in messages. A write is atomic: the file appears
+ * whole or not at all; of concurrent writers the last one wins. Of a larger file `most`
+ * bytes are read; *bytes is made with ga__alloc. GA_SYS_ERROR. */
 int ga__file_write(const char *what, const char *path, const ga_strbuf *head,
                    const ga_strbuf *body);
-int ga__file_read(const char *what, char **bytes, size_t *size, const char *path);
+int ga__file_read(const char *what, char **bytes, size_t *size, const char *path,
+                  size_t most);
 
 #endif

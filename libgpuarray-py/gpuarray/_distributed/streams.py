@@ -24,6 +24,12 @@ DIGEST = 8  # bytes
 _PAUSE = 0.01
 
 Send = Callable[[Message, bytes], None]
+Described = tuple[str, str, "np.dtype[Any] | None", tuple[int, ...] | None]
+"""A call: operation, detail, dtype and shape."""
+Key = tuple[
+    str, str, "np.dtype[Any] | None", tuple[int, ...] | None, CodeType | str, int
+]
+"""A call of one kind: the last two are code and line, or the line as it is shown."""
 
 
 class Record:
@@ -52,15 +58,9 @@ class Stream:
         self.entries: list[Record] = []
         self.is_new = True
 
-    def add(
-        self,
-        operation: str,
-        detail: str,
-        dtype: np.dtype[Any] | None,
-        shape: tuple[int, ...] | None,
-    ) -> Record:
+    def add(self, *call: *Described) -> Record:
         """Add a call, with the line that made it; return its record."""
-        record = self.record(operation, detail, dtype, shape)
+        record = self.record(*call)
         self.append(record)
         self._teller.soon()
         return record
@@ -70,30 +70,16 @@ class Stream:
         self.entries.append(record)
         self.count += 1
 
-    def record(
-        self,
-        operation: str,
-        detail: str,
-        dtype: np.dtype[Any] | None,
-        shape: tuple[int, ...] | None,
-    ) -> Record:
+    def record(self, *call: *Described) -> Record:
         """Return the record of a call, with the line that makes it."""
         if line := recorded_line():
-            return self._teller.known((operation, detail, dtype, shape, line, 0))
+            return self._teller.known((*call, line, 0))
         frame = sys._getframe(1)
         while f"{frame.f_globals.get('__name__', '')}.".startswith("gpuarray."):
             if frame.f_back is None:
                 break
             frame = frame.f_back
-        return self._teller.known(
-            (operation, detail, dtype, shape, frame.f_code, frame.f_lineno)
-        )
-
-
-Key = tuple[
-    str, str, "np.dtype[Any] | None", tuple[int, ...] | None, CodeType | str, int
-]
-"""A call of one kind: the last two are code and line, or the line as it is shown."""
+        return self._teller.known((*call, frame.f_code, frame.f_lineno))
 
 
 class Teller:

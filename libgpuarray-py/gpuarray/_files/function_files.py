@@ -12,14 +12,14 @@ import numpy as np
 
 from gpuarray import dtypes
 from gpuarray._core.context import Context
-from gpuarray._core.opening import context as find_context
 from gpuarray._creation.conversion import asarray
+from gpuarray._files.native_functions import Native, read_function
 from gpuarray._kernels.argument_conversion import (
     check_array,
     check_strict,
     fitted as fit,
 )
-from gpuarray._native import ARRAY, check, encoded, ffi, lib, text
+from gpuarray._native import check, lib
 from gpuarray.array import Array
 from gpuarray.errors import BadType, GpuArrayError, Unsupported
 
@@ -117,89 +117,6 @@ def _is_float(dtype: str) -> bool:
     return dtype.startswith(("float", "bfloat"))
 
 
-class Native:
-    """A ``GpuFunction`` of the C library, on a context.
-
-    ``plan`` is kept alive with it, where the function does not own it.
-    """
-
-    def __init__(self, pointer: Any, context: Context, plan: Any = None) -> None:
-        self.pointer = ffi.gc(pointer, lib.GpuFunction_free)
-        self.plan = plan
-        self.context = context
-        self.inputs = self.items(lib.GF_INPUTS)
-        self.integers = self.items(lib.GF_INTS)
-        self.outputs = [
-            (dtypes.OF_TYPECODE[code], code)
-            for _, code, _, _ in self.items(lib.GF_OUTPUTS)
-        ]
-        self.values = {
-            name: item for item in self.items(lib.GF_VALUES) if (name := item[0])
-        }
-
-    def items(self, which: int) -> list[tuple[str | None, int, int, bool]]:
-        """Return name, typecode, rank and whether it is optional, for each item."""
-        count = ffi.new("unsigned int *")
-        item = ffi.new("gpufunction_item *")
-        check(lib.GpuFunction_count(self.pointer, which, count))
-        listed = []
-        for i in range(count[0]):
-            check(lib.GpuFunction_item(self.pointer, which, i, item))
-            name = text(item.name) if item.name else None
-            listed.append((name, item.typecode, item.nd, bool(item.optional)))
-        return listed
-
-    def note(self) -> bytes:
-        """Return the bytes that the file has for Python."""
-        place, size = ffi.new("void **"), ffi.new("size_t *")
-        check(lib.GpuFunction_note(self.pointer, place, size))
-        return bytes(ffi.buffer(place[0], size[0]))
-
-    def call(
-        self, arrays: Sequence[Array | None], integers: Sequence[int]
-    ) -> list[Any]:
-        """Return the outputs for arrays of the context; None omits an optional one."""
-        structs = [ffi.new(ARRAY) for _ in self.outputs]
-        pointers = [ffi.NULL if a is None else a.struct for a in arrays]
-        ints = ffi.new("long long[]", list(integers)) if integers else ffi.NULL
-        outs = ffi.new("GpuArray *[]", structs)
-        check(lib.GpuFunction_call(self.pointer, outs, pointers, ints))
-        return [
-            Array.wrap(struct, self.context, dtype, code)
-            for struct, (dtype, code) in zip(structs, self.outputs, strict=True)
-        ]
-
-    def use_bodies(self, on: bool) -> None:
-        """Allow or forbid bodies of step functions in calls that were not recorded."""
-        check(lib.GpuPlan_use_bodies(lib.GpuFunction_plan(self.pointer), on))
-
-    def get(self, name: str) -> Array:
-        """Return a copy of a kept value."""
-        struct = ffi.new(ARRAY)
-        check(lib.GpuFunction_get(self.pointer, encoded(name, "get"), struct))
-        code = self.values[name][1]
-        return Array.wrap(struct, self.context, dtypes.OF_TYPECODE[code], code)
-
-    def set(self, name: str, value: Array) -> None:
-        """Store a copy as a kept value."""
-        key = encoded(name, "set")
-        check(lib.GpuFunction_set(self.pointer, key, value.struct))
-
-    def info(self) -> dict[str, int]:
-        """Return counts of the latest call and of the bindings kept."""
-        return plan_info(lib.GpuFunction_plan(self.pointer))
-
-
-def plan_info(pointer: Any) -> dict[str, int]:
-    """Return counts of the latest run of a ``GpuPlan *`` and of its bindings."""
-    counts = ffi.new("gpuplan_info *")
-    check(lib.GpuPlan_info(pointer, counts))
-    names = (
-        "n_steps", "n_bindings", "n_binds", "n_launches", "n_allocs", "workspace",
-    )  # fmt: skip
-    return {name: getattr(counts, name) for name in names}
-
-
 def fitted(value: Any, kind: SavedInput) -> np.ndarray[Any, Any]:
     """Return a host value in the dtype of an input. Raises TypeError for another type.
 
@@ -219,7 +136,7 @@ class LoadedFunction:
     are its own: ``f["w"]`` is the value of ``w``, and can be set.
 
     ``interface`` has inputs and outputs, ``values`` the names of kept values,
-    ``context`` the device.
+    ``context`` the device, of several contexts the function's own.
 
     >>> from gpuarray.compiler import function, shared
     >>> count = shared(0.0, name="count")
@@ -251,7 +168,8 @@ class LoadedFunction:
                 if parameter.integer:
                     integers[parameter.place] = int(fitted(on_host(value), parameter))
                 else:
-                    arrays[parameter.place] = self._array(parameter, value)
+                    place = self._native.input_contexts[parameter.place]
+                    arrays[parameter.place] = self._array(parameter, value, place)
             except GpuArrayError as error:
                 raise self._input_error(index, error) from None
         try:
@@ -282,10 +200,9 @@ class LoadedFunction:
             if array is None:
                 continue
             dtype = dtypes.as_dtype(parameter.dtype)
+            place = self._native.input_contexts[parameter.place]
             try:
-                check_array(
-                    array, self.context, dtype, parameter.pattern, parameter.described
-                )
+                check_array(array, place, dtype, parameter.pattern, parameter.described)
             except GpuArrayError as error:
                 raise self._input_error(index, error) from None
 
@@ -338,11 +255,15 @@ class LoadedFunction:
                 arguments.setdefault(i, np.array(parameter.value, parameter.dtype))
         return sorted(arguments.items())
 
-    def _array(self, kind: SavedInput, value: Any) -> Array:
-        """Return an input on the context; the library checks device arrays."""
-        if isinstance(value, Array):
-            return value
-        return asarray(fitted(value, kind), context=self.context)
+    def _array(self, kind: SavedInput, value: Any, place: Context) -> Array:
+        """Return a value on its context; the library checks device arrays.
+
+        One of another of the function's contexts is copied.
+        """
+        if not isinstance(value, Array):
+            return asarray(fitted(value, kind), context=place)
+        is_there = value.context is place or value.context not in self._native.contexts
+        return value if is_there else value.transfer(place)
 
     def get_value(self, name: str) -> np.ndarray[Any, Any]:
         """Return a kept value by name, as a NumPy array. Raises KeyError.
@@ -371,7 +292,7 @@ class LoadedFunction:
         dtype = dtypes.OF_TYPECODE[code].name
         kind = SavedInput(name, 0, dtype, ndim, rounds=_is_float(dtype))
         try:
-            array = self._array(kind, value)
+            array = self._array(kind, value, self._native.value_contexts[name])
         except BadType as error:
             raise BadType(f"{self.name}: the value of {name}: {error}") from None
         self._native.set(name, array)
@@ -419,7 +340,8 @@ class LoadedFunction:
 
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self.interface.inputs))
-        return f"<loaded function {self.name}({inputs}) on {self.context.name}>"
+        places = " and ".join(place.name for place in self._native.contexts)
+        return f"<loaded function {self.name}({inputs}) on {places}>"
 
 
 def _plain(native: Native) -> SavedInterface:
@@ -444,23 +366,19 @@ def on_host(value: Any) -> Any:
     return np.asarray(value) if isinstance(value, Array) else value
 
 
-def read_function(
-    path: str | os.PathLike[str], context: str | Context | None
-) -> Native:
-    """Return a file's function on a context, with its kernels."""
-    place = find_context(context)
-    pointer = ffi.new("GpuFunction **")
-    check(lib.GpuFunction_load(pointer, place.pointer, os.fsencode(path)))
-    return Native(pointer[0], place)
-
-
 def load_function(
-    path: str | os.PathLike[str], context: str | Context | None = None
+    path: str | os.PathLike[str],
+    context: str | Context | None = None,
+    contexts: Mapping[str, str | Context] | None = None,
 ) -> LoadedFunction:
     """Load a function that ``f.save(path)`` wrote, without the compiler.
 
     On the device and driver it was saved on nothing is compiled, else the kernels are.
     Files of functions with steps in Python need `gpuarray.compiler.load`.
+
+    A function of several contexts has names for them. ``contexts`` says which device or
+    context each name stands for, several names the same one if it says so; ``context``
+    is that of the function's own. What neither says is the device of that name.
 
     No pickle is ever read: only the file's kernels and this library run. Sizes, offsets
     and numbers of a file are checked against its arrays, so that a wrong file gives an
@@ -475,4 +393,4 @@ def load_function(
         ...
     gpuarray.errors.SystemRefusal: plan: cannot read train.plan: No such file ...
     """
-    return LoadedFunction(read_function(path, context))
+    return LoadedFunction(read_function(path, context, contexts))

@@ -252,7 +252,7 @@ def apply_row(
     inputs += pointers
     if out is not None:
         if casting == "unsafe":
-            kinds = tuple(_operand(row, context, x) for x in operands)
+            kinds = tuple(_operand(row, x) for x in operands)
             result_dtype = resolve(row, kinds, manner.dtype, casting).result
             warn_of_lost_parts(result_dtype, out._dtype)
         status = call_elemwise(kernel.handle, [out._struct, *inputs])
@@ -370,7 +370,7 @@ def _kernel_for(
     key = row.name, types, manner
     kernel = context._kernels.get(key)
     if kernel is None:
-        kinds = [_operand(row, context, x) for x in operands]
+        kinds = [_operand(row, x) for x in operands]
         is_array = [isinstance(x, BaseArray) for x in operands]
         kernel = make_kernel(context, row, kinds, is_array, manner)
         context._kernels[key] = kernel
@@ -384,7 +384,7 @@ def _kernel_for(
     return kernel, values
 
 
-def _operand(row: Scalar, context: Context, value: Any) -> Operand:
+def _operand(row: Scalar, value: Any) -> Operand:
     if isinstance(value, BaseArray):
         return value._dtype
     operand = number_operand(value)

@@ -198,7 +198,7 @@ def _rows(a: Any, entry: Any) -> Any:
         if (start, stop, step) == (0, a.shape[0], 1):
             return a
         if a.format == "csc" and step > 0:
-            return _within(a, 0, start, stop, step)
+            return _within(a, start, stop, step)
         entry = arange(start, stop, step, context=a.context)
     elif isinstance(entry, int):
         entry = a._values.from_host(np.array([entry]), a.context)
@@ -236,7 +236,7 @@ def _renumbered(a: Any, numbers: Any, count: int) -> Any:
     return canonical(kept(make(a._values, wide), moved >= 0))
 
 
-def _within(a: Any, axis: int, start: int, stop: int, step: int) -> Any:
+def _within(a: Any, start: int, stop: int, step: int) -> Any:
     """Return a CSC array with some of its rows, the others left out."""
     count = len(range(start, stop, step))
     index = a._pattern.indices

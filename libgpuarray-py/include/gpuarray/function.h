@@ -67,6 +67,10 @@ int GpuFunction_save(GpuFunction *f, const char *path);
  * Fails as GpuPlan_load, and with GA_VALUE_ERROR for a file of a plan alone. The caller
  * owns *res. */
 int GpuFunction_load(GpuFunction **res, gpucontext *ctx, const char *path);
+/* Loads a function of one or several contexts, each by its name in the file, as
+ * GpuPlan_load_on. The caller owns *res. */
+int GpuFunction_load_on(GpuFunction **res, unsigned int n,
+                        const gpuplan_context *contexts, const char *path);
 
 /* Runs the function. `ins` are the inputs of calls (GF_INPUTS), in the plan's order;
  * NULL omits an optional one. `ints` are the integer inputs; NULL if there are none.
@@ -99,6 +103,10 @@ typedef struct _gpufunction_item {
 int GpuFunction_count(GpuFunction *f, int list, unsigned int *n);
 /* Writes item `i` of a list to *res. GA_VALUE_ERROR if there is none. */
 int GpuFunction_item(GpuFunction *f, int list, unsigned int i, gpufunction_item *res);
+/* Writes the context of item `i` of a list of arrays to *ctx; borrowed: calls take the
+ * input on it, or give the output there. GA_VALUE_ERROR for GF_INTS, or if there is no
+ * such item. */
+int GpuFunction_context(GpuFunction *f, int list, unsigned int i, gpucontext **ctx);
 /* The spec's note; borrowed. */
 int GpuFunction_note(GpuFunction *f, const void **bytes, size_t *size);
 /* The plan; borrowed. NULL for NULL. */

@@ -10,10 +10,10 @@
  * Ownership: the plan copies what it is given, unless a function says otherwise; the
  * caller owns the arrays that a run returns. Waiting: a run queues work. It waits at
  * GpuPlan_read, at copies between contexts of unlike drivers (GpuPlan_transfer), and at
- * its end after GpuPlan_confirm, else not at all; binding and GpuPlan_prepare
- * compile. Failure: a status, with outputs untouched and the plan
- * unchanged; the text names the label of the step that failed. Threads: runs of one
- * plan are serialised; different plans run concurrently. */
+ * its end after GpuPlan_confirm, else not at all; binding and GpuPlan_prepare compile.
+ * Failure: a status, with outputs untouched and the plan unchanged; the text names the
+ * label of the step that failed. Threads: runs of one plan are serialised; different
+ * plans run concurrently. */
 #ifndef GPUARRAY_PLAN_H
 #define GPUARRAY_PLAN_H
 
@@ -331,13 +331,16 @@ int GpuPlan_choose(GpuPlan *p, unsigned int *out, const char *label,
 
 /* Adds a context to the plan, on which inputs and steps can be; its own is place 0. A
  * context that it has keeps its place. Writes the place; the plan retains `ctx`. A plan
- * of several contexts runs in parts of one context each, with the copies between them,
- * and has no file. */
+ * of several contexts runs in parts of one context each, with copies between them. */
 int GpuPlan_add_context(GpuPlan *p, unsigned int *place, gpucontext *ctx);
+#define GPUPLAN_NAME 64 /* bytes of a context's name in a file, with the end */
+/* Names a context, by its place, in files; the name is copied. By default the plan's
+ * own has none, and another one's is "dev" and its place. GA_VALUE_ERROR for a name
+ * that is empty or too long, GA_INVALID_ERROR for a place that does not exist. */
+int GpuPlan_name_context(GpuPlan *p, unsigned int place, const char *name);
 /* Sets the context, by its place, of the inputs and steps added from here on. A step's
  * arrays are on its context; of GpuPlan_dim, GpuPlan_read and GpuPlan_transfer on any,
- * constants where their arrays are. GA_INVALID_ERROR for a place that does not exist.
- */
+ * constants where their arrays are. GA_INVALID_ERROR for a place that is none. */
 int GpuPlan_on(GpuPlan *p, unsigned int place);
 /* A C-contiguous copy of an array, of whichever context, on that of the step
  * (GpuPlan_on). Between contexts of one driver that can it is a peer copy, ordered by
@@ -438,7 +441,8 @@ int GpuPlan_bind(GpuPlan *p, const GpuArray *const *ins, int *failed_step);
  * GpuPlan_function steps without a body run only as recorded for the signatures bound
  * so far, on this device and driver. Waits for the constants. The file is written whole
  * or not at all; of several writers the last wins. GA_SYS_ERROR if it cannot be
- * written, GA_UNSUPPORTED_ERROR for a step of more than 256 inputs or results. */
+ * written, GA_UNSUPPORTED_ERROR for a step of more than 256 inputs or results,
+ * GA_INVALID_ERROR where two contexts have one name. */
 int GpuPlan_save(GpuPlan *p, const char *path);
 /* Loads a plan from a file onto `ctx`; the caller owns *res. On the device and driver
  * of the file the context gets its compiled kernels: signatures that were bound run
@@ -451,11 +455,26 @@ int GpuPlan_save(GpuPlan *p, const char *path);
  * Everything else is checked: wrong sizes, offsets and numbers give wrong results or an
  * error but stay within the plan's arrays; except that the numbers a recorded step
  * passes to its kernels come from the file. GA_SYS_ERROR if the file cannot be read,
- * GA_VALUE_ERROR if it is no plan, damaged, or written by a newer library. */
+ * GA_VALUE_ERROR if it is no plan, damaged, of a newer library or of several contexts.
+ */
 int GpuPlan_load(GpuPlan **res, gpucontext *ctx, const char *path);
 
-/* The type of input `i`; *broadcastable as GpuPlan_input took it. Any pointer may be
- * NULL. */
+typedef struct _gpuplan_context {
+  const char *name; /* NULL: the plan's own context, if no item has its name */
+  gpucontext *context;
+} gpuplan_context;
+/* GpuPlan_load with a context for each name in the file; several may have the same one,
+ * other names are ignored. GA_VALUE_ERROR lists the file's names where one is missing.
+ */
+int GpuPlan_load_on(GpuPlan **res, unsigned int n, const gpuplan_context *contexts,
+                    const char *path);
+/* Writes the number of contexts in a file of a plan or a function to *n, and the name
+ * of the one at `place` to `name`, of GPUPLAN_NAME bytes; "" for an own one without a
+ * name. Reads no more than that. GA_INVALID_ERROR for a place that does not exist. */
+int GpuPlan_file_context(const char *path, unsigned int place, char *name,
+                         unsigned int *n);
+
+/* The type of input `i`, as GpuPlan_input took it. Any pointer may be NULL. */
 int GpuPlan_input_type(GpuPlan *p, unsigned int i, int *typecode, unsigned int *nd,
                        unsigned int *broadcastable);
 /* The type of output `i`. */
