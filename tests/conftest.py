@@ -12,9 +12,10 @@ that need no kernel, on the null device, as they do in any case.
 
 ``--share`` finds what compilers do wrong where they optimise, for CI, whose run of all
 tests has none of that (``GPUARRAY_OPENCL_OPTIMIZE=0``). On every device it runs what is
-marked ``every_case`` and, of each module, one case in ``SHARE``, in ``HIGHER_SHARE`` of
-those in ``HIGHER``. What is marked ``optimized``, as it would run too long without, has
-the cases that a run of all tests gives it.
+marked ``every_case``. Of each module it runs one case in ``SHARE``, in ``HIGHER_SHARE``
+of those in ``HIGHER``, each on one device: the devices take turns, and all have some of
+every module. What is marked ``optimized``, as it would run too long without, has the
+cases that a run of all tests gives it.
 
 ``--context oclgrind`` is the simulator that finds what kernels do out of bounds, which
 the library takes for a processor, ``--context oclgrind-gpu`` the same that says it is a
@@ -144,7 +145,10 @@ def pytest_collection_modifyitems(config, items):
         elif is_short or context in sampled:
             kind = item.path if is_short else _kind(item)
             cases.setdefault((kind, context), []).append(item)
-    left.update(item for of_test in cases.values() for item in _left_out(of_test))
+    contexts = config.gpuarray_contexts
+    for (_, context), of_test in cases.items():
+        turns = (len(contexts), contexts.index(context)) if only_share else (1, 0)
+        left.update(_left_out(of_test, *turns))
     if left:
         config.hook.pytest_deselected(items=sorted(left, key=lambda item: item.nodeid))
         items[:] = [item for item in items if item not in left]
@@ -185,10 +189,15 @@ def _kind(item):
     return item.path if _is_higher(item) else item.function
 
 
-def _left_out(items):
-    """All but a share of some cases; the first that stays differs by test."""
+def _left_out(items, devices, turn):
+    """All but a share of some cases; the first that stays differs by test.
+
+    Where devices take turns, the one whose turn is ``turn`` has its part of the share.
+    """
     share = HIGHER_SHARE if _is_higher(items[0]) else SHARE
-    first = zlib.crc32(items[0].originalname.encode()) % min(share, len(items))
+    first = zlib.crc32(items[0].originalname.encode()) + turn * share
+    share *= devices
+    first %= min(share, len(items))
     return [item for i, item in enumerate(items) if i % share != first]
 
 

@@ -1,9 +1,11 @@
-"""libgpuarray installed as users install it: built with CMake, optimised, strict.
+"""libgpuarray installed as users install it: built with CMake, strict.
 
-What the tests of the installed library share: the fixtures ``installed`` and
-``r_places``, and how to run the programs that use it.
+It is built in the folder ``GPUARRAY_TEST_BUILD`` where one is named: a run's C tests
+have most of it there. What the tests of the installed library share: the fixtures
+``installed`` and ``r_places``, and how to run the programs that use it.
 """
 
+import fcntl
 import os
 import re
 import shutil
@@ -72,11 +74,15 @@ def flags(installed):
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory):
     """The library, built and installed once."""
-    build = tmp_path_factory.mktemp("build")
+    given = os.environ.get("GPUARRAY_TEST_BUILD")
+    build = Path(given) if given else tmp_path_factory.mktemp("build")
+    build.mkdir(parents=True, exist_ok=True)
     prefix = tmp_path_factory.mktemp("prefix")
-    cmake("-S", ROOT, "-B", build, "-DGPUARRAY_WERROR=ON")
-    cmake("--build", build, "--parallel", "2")
-    cmake("--install", build, "--prefix", prefix)
+    with (build / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the run's processes share the folder
+        cmake("-S", ROOT, "-B", build, "-DGPUARRAY_WERROR=ON")
+        cmake("--build", build, "--target", "gpuarray", "--parallel", "2")
+        cmake("--install", build, "--prefix", prefix)
     (library,) = prefix.rglob("libgpuarray.so")
     return Installation(prefix, library.parent)
 

@@ -14,7 +14,7 @@
 
 extern char **environ;
 
-enum { ENDS_WELL = 7, TIMES = 4, LONGEST = 20 /* seconds of a process */ };
+enum { ENDS_WELL = 7, TIMES = 2, LONGEST = 20 /* seconds of a process */ };
 
 static gpucontext *context; /* of the process that ends */
 static pthread_t thread;
