@@ -45,6 +45,10 @@ class Branches:
                 )
             ]
 
+    def left(self, node: Apply, term: Variable, variable: Variable) -> Variable:
+        """Return a node's term for a variable that it reads, outside of its branch."""
+        return self._leaving(term, variable, self._guards.get(node, ALWAYS))
+
     def _leaving(self, term: Variable, variable: Variable, guard: Guard) -> Variable:
         """Return a term outside of the branch; it was computed under ``guard``."""
         if is_null(term):

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from gpuarray.compiler.derivatives import choices
+from gpuarray.compiler.derivatives.forms import form_of
 from gpuarray.compiler.derivatives.node import (
     carries,
     fitted,
@@ -159,15 +160,30 @@ def _defined(output: Variable, direction: Variable) -> Variable:
 
 
 def pushed(
-    outputs: Sequence[Variable], directions: Mapping[Variable, Variable]
+    outputs: Sequence[Variable],
+    directions: Mapping[Variable, Variable],
+    stops: Sequence[Variable] = (),
 ) -> Directions:
-    """Return the directions of all variables between ``directions`` and ``outputs``."""
+    """Return the directions of all variables between ``directions`` and ``outputs``.
+
+    ``stops`` are further variables that do not move.
+    """
     known = dict(directions)
-    order = toposort(outputs, blockers=directions)
+    order = toposort(outputs, blockers={*directions, *stops})
     read = {*outputs, *(variable for node in order for variable in node.inputs)}
+    kept = set(directions)
+    graph = read | {variable for node in order for variable in node.outputs}
     for node in order:
         inputs = [known.get(variable) for variable in node.inputs]
         if all(direction is None for direction in inputs):
+            continue
+        form = form_of(node, graph, kept)
+        if form is not None and node.outputs[0] not in known:
+            starts = {v: known[v] for v in form.leaves if v in known}
+            with traced_as(node.trace):
+                moved = pushed([form.expression], starts, form.leaves)
+            if form.expression in moved:
+                known[node.outputs[0]] = moved[form.expression]
             continue
         needed = [variable in read for variable in node.outputs]
         results = push_forward(node, inputs, needed)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args, overload
 
 from gpuarray.compiler.config import config
 from gpuarray.compiler.derivatives.branches import Branches
+from gpuarray.compiler.derivatives.forms import Form, form_of
 from gpuarray.compiler.derivatives.node import (
     M,
     carries,
@@ -33,6 +34,7 @@ from gpuarray.compiler.graph.core import (
     constant,
     derived,
     sources_of,
+    traced_as,
 )
 from gpuarray.compiler.graph.disconnected import disconnected_type
 from gpuarray.compiler.graph.ordering import arranged
@@ -417,6 +419,8 @@ def flow(
     branches = Branches(order, [*seeds, *wrt])
     reached = _depends_on(order, wrt) - (set(stops) - set(wrt))
     known = {seed: gradient for seed, gradient in seeds.items() if seed in reached}
+    graph = {variable for node in order for variable in (*node.inputs, *node.outputs)}
+    kept = {*wrt, *stops}
     for node in reversed(order):
         gradients = [
             known.get(variable) if carries(variable) else None
@@ -424,11 +428,33 @@ def flow(
         ]
         needed = [variable in reached for variable in node.inputs]
         if any(needed) and any(gradient is not None for gradient in gradients):
-            terms = branches.pulled_back(node, gradients, needed)
-            for variable, term in zip(node.inputs, terms, strict=True):
+            form = form_of(node, graph, kept)
+            if form is None:
+                terms = branches.pulled_back(node, gradients, needed)
+                pairs = list(zip(node.inputs, terms, strict=True))
+            else:
+                pairs = _through(form, node, gradients[0], reached, branches)
+            for variable, term in pairs:
                 if term is not None:
                     known[variable] = total(known.get(variable), term, variable)
     return {target: known[target] for target in wrt if target in known}
+
+
+def _through(
+    form: Form,
+    node: Apply,
+    gradient: Variable | None,
+    reached: Collection[Variable],
+    branches: Branches,
+) -> list[tuple[Variable, Variable | None]]:
+    """Return what the form of a node reads, with the gradients by it."""
+    assert gradient is not None
+    leaves = [variable for variable in form.leaves if variable in reached]
+    with traced_as(node.trace):
+        if is_null(gradient):
+            return [(variable, gradient) for variable in leaves]
+        terms = flow({form.expression: gradient}, leaves, form.leaves)
+        return [(v, branches.left(node, terms[v], v)) for v in leaves if v in terms]
 
 
 def _depends_on(order: Sequence[Apply], wrt: Sequence[Variable]) -> set[Variable]:

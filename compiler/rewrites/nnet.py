@@ -37,11 +37,15 @@ from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.lengths import settled
 from gpuarray.compiler.ops.shape.shape import (
     DimShuffle,
-    Reshape,
     dimshuffle,
     shape_i,
 )
-from gpuarray.compiler.ops.slicing.subtensor import Subtensor
+from gpuarray.compiler.rewrites.arithmetic.exponentials import (
+    PARTS,
+    exponent_of_share,
+    known_log,
+    whole_of,
+)
 from gpuarray.compiler.rewrites.arithmetic.products import (
     factors_of,
     product_of,
@@ -50,16 +54,18 @@ from gpuarray.compiler.rewrites.arithmetic.products import (
 from gpuarray.compiler.rewrites.arrays.changes import is_zeros
 from gpuarray.compiler.rewrites.engine.engine import Log, graph_pass, rewrite
 from gpuarray.compiler.rewrites.engine.patterns import (
+    argument,
     call,
     cast,
     is_constant,
+    is_float,
     match,
     number,
     same,
 )
 
 
-@rewrite(phase="stabilize", ops=["log"])
+@rewrite(phase="stabilize", ops=["log"], forms=["log"])
 def log_of_softmax(node: Apply) -> Variable | None:
     """Use logsoftmax, which is finite where the softmax underflows.
 
@@ -73,27 +79,31 @@ def log_of_softmax(node: Apply) -> Variable | None:
     return result
 
 
-_PARTS = (AdvancedSubtensor, DimShuffle, FirstOf, Pick, Reshape, Subtensor)
-
-
-@rewrite(phase="stabilize", ops=["log"])
-def log_of_part_of_softmax(node: Apply) -> Variable | None:
-    """Take the logarithm of a softmax before elements of it, or before it is turned.
+@rewrite(phase="stabilize", ops=["log"], forms=["log"])
+def log_of_part(node: Apply) -> Variable | None:
+    """Take the logarithm before elements, or before axes move, where that is stable.
 
     log(softmax(X).T) -> log(softmax(X)).T
     log(pick(softmax(X), k)) -> pick(log(softmax(X)), k)
+    log(sigmoid(X)[0]) -> log(sigmoid(X))[0]
     log(X.T) -> log(X.T)
     """
     owner = node.inputs[0].owner
-    if owner is None or not isinstance(owner.op, _PARTS):
+    if owner is None or not isinstance(owner.op, PARTS):
         return None
     x, *index = owner.inputs
-    whole = x.owner
-    while whole is not None and isinstance(whole.op, _PARTS):
-        whole = whole.inputs[0].owner
-    if whole is None or not isinstance(whole.op, Softmax):
+    if not _has_stable_log(whole_of(x)):
         return None
     return owner.op.make_node(call("log", x), *index).out
+
+
+def _has_stable_log(x: Variable) -> bool:
+    """True if rules of logarithms apply to it that keep what would underflow."""
+    if x.owner is None or not is_float(x):
+        return False
+    if isinstance(x.owner.op, Softmax) or argument(x, "sigmoid") is not None:
+        return True
+    return exponent_of_share(x) is not None or known_log(x) is not None
 
 
 @rewrite(phase="stabilize", ops=["where_nonzero"], kinds="f")

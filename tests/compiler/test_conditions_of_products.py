@@ -61,9 +61,10 @@ TABLE_OF_SOFTMAX = {
         log(X) -> same
         log(exp(X)) -> same
     """,
-    "log_of_part_of_softmax": """
+    "log_of_part": """
         log(softmax(X)) -> same
-        log(exp(X).T) -> same
+        log(exp(X).T) -> log(exp(X)).T
+        log(cosh(X).T) -> same
         log(softmax(X)[0].dimshuffle("x", 0)) -> log(softmax(X))[0].dimshuffle("x", 0)
         log(softmax(X)[k, k]) -> log(softmax(X))[k, k]
         log(softmax(X).reshape((16,))) -> log(softmax(X)).reshape((16,))

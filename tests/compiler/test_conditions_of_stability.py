@@ -46,12 +46,17 @@ TABLE = {
         log(x) -> same
         log(sigmoid(x - y)) -> -softplus(y - x)
     """,
-    "log_of_two_exponentials": """
+    "log_of_exponentials": """
         log(x) -> same
         log(exp(x) + y) -> same
         log(x + exp(y)) -> same
         log(exp(x) + exp(f)) -> same
         log(exp(x) - exp(y)) -> same
+        log(exp(x) * y) -> same
+        log(constant([-2.0]) + exp(x)) -> same
+        log(1 / (1 + exp(x))) -> same
+        log(1 + exp(x) + exp(y)) -> logaddexp(softplus(x), y)
+        log(constant([1.0]) / exp(x)) -> constant([0.0]) - x
     """,
     "recognize_sigmoid": """
         1 / x -> same
@@ -99,6 +104,12 @@ TABLE = {
         log(exp(X) / col(sum(exp(X), 0))) -> same
         log(exp(a) / sum(exp(X))) -> same
         log(X / row(sum(exp(X), 0))) -> same
+    """,
+    "log_of_multiple": """
+        log(sum(exp(X), 1)) -> same
+        log(u * sum(X, 1)) -> same
+        log(u + sum(exp(X), 1)) -> same
+        log(u * sum(exp(X - col(v)), 1)) -> same
     """,
     "expand_before_dividing": """
         col(sum(exp(X), 1)) -> same

@@ -33,7 +33,7 @@ from gpuarray.compiler.ops.shape.shape import (
 from gpuarray.compiler.ops.slicing.lengths import is_of_lengths
 from gpuarray.compiler.ops.slicing.subtensor import Subtensor
 from gpuarray.compiler.ops.variables.basic import MakeVector
-from gpuarray.compiler.rewrites.arithmetic.exponentials import logsumexp
+from gpuarray.compiler.rewrites.arithmetic.exponentials import logsumexp, pivot
 from gpuarray.compiler.rewrites.arrays.subtensor import view
 from gpuarray.compiler.rewrites.engine import engine
 from gpuarray.compiler.rewrites.engine.engine import Fixpoint, Log, RewriteError
@@ -131,6 +131,7 @@ def namespace(variables):
         "zero_grad": zero_grad,
         "assert_op": T.opt.assert_op,
         "make_vector": lambda *lengths: MakeVector("int64")(*lengths),
+        "pivot": lambda x, axis: pivot(x, (axis,)),
         "logsumexp": lambda x, axis: logsumexp(x, (axis,)),
         "gemv": lambda y, a, x, *props: Gemv(*props)(y, a, x),
         "gemm": lambda c, a, b, *props: Gemm(*props)(c, a, b),

@@ -12,7 +12,12 @@ from typing import NamedTuple
 
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.ops.nnet.nnet import Softmax
-from gpuarray.compiler.rewrites.arithmetic.exponentials import sum_of_exponentials
+from gpuarray.compiler.rewrites.arithmetic.exponentials import (
+    added_exponents,
+    pivot,
+    shifted_terms,
+    sum_of_exponentials,
+)
 from gpuarray.compiler.rewrites.engine.patterns import (
     argument,
     call,
@@ -265,6 +270,7 @@ def shift_shares(tree: Tree) -> bool:
     for part in factors_of(tree):
         if part.is_above or part.variable is None:
             continue
+        is_changed |= _shift_added(part, factors_of(tree))
         total = sum_of_exponentials(part.variable)
         if total is None or not total.is_kept or total.is_shifted():
             continue
@@ -275,6 +281,38 @@ def shift_shares(tree: Tree) -> bool:
                 is_changed = True
                 break
     return is_changed
+
+
+def _shift_added(part: TreeNode, factors: Sequence[TreeNode]) -> bool:
+    """Take the largest exponent out of ``exp(x) / (exp(x) + exp(y) + ...)``."""
+    assert part.variable is not None
+    exponents = added_exponents(part.variable)
+    for power in factors if len(exponents) > 1 else ():
+        found = _argument(power, "exp") if power.is_above else None
+        if found is None:
+            continue
+        place = next((i for i, x in enumerate(exponents) if same(x, found)), None)
+        if place is not None:
+            powers, part.variable = shifted_terms(exponents)
+            power.variable = powers[place]
+            return True
+    return False
+
+
+def take_exponents(tree: Tree) -> list[tuple[Variable, bool]]:
+    """Take the largest exponents out of factors that are sums of exponentials.
+
+    Return each, and True if the product was multiplied by its exponential.
+    """
+    taken: list[tuple[Variable, bool]] = []
+    for part in factors_of(tree):
+        total = None if part.variable is None else sum_of_exponentials(part.variable)
+        if total is None or total.is_shifted():
+            continue
+        largest = pivot(total.exponents, total.op.axes)
+        _, part.variable = total.shifted()
+        taken.append((total.kept(largest) if total.is_kept else largest, part.is_above))
+    return taken
 
 
 def cancel_factors(tree: Tree) -> bool:

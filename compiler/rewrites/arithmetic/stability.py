@@ -7,16 +7,19 @@ numbers: for complex ones some lead to another branch. `products.py` is about pr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from gpuarray.compiler.derivatives.forms import register
 from gpuarray.compiler.graph.core import Apply, Variable
 from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle
 from gpuarray.compiler.rewrites.arithmetic.exponentials import (
-    logsumexp,
+    exponent_of_share,
+    known_log,
     puts_back,
     sum_of_exponentials,
 )
 from gpuarray.compiler.rewrites.arithmetic.products import (
+    Tree,
     cancel_factors,
     distribute,
     factors_of,
@@ -24,6 +27,7 @@ from gpuarray.compiler.rewrites.arithmetic.products import (
     product_of,
     rebuild,
     shift_shares,
+    take_exponents,
 )
 from gpuarray.compiler.rewrites.engine.engine import rewrite
 from gpuarray.compiler.rewrites.engine.patterns import (
@@ -84,24 +88,26 @@ def exp_minus_one(node: Apply) -> Variable | None:
     )
 
 
-@rewrite(phase="stabilize", ops=["log1p"], kinds="f")
+@rewrite(phase="stabilize", ops=["log1p"], kinds="f", forms=["log1p"])
 def log1p_of_exp(node: Apply) -> Variable | None:
-    """Use softplus for the logarithm of one plus an exponential, or minus a sigmoid.
+    """Use softplus for the logarithm of one plus exponentials, or minus a sigmoid.
 
     log1p(exp(x)) -> softplus(x)
+    log1p(exp(x) + exp(y)) -> softplus(logaddexp(x, y))
+    log1p(sum(exp(X), 1)) -> softplus(logsumexp(X, 1))
     log1p(-sigmoid(x)) -> -softplus(x)
     log1p(exp(-x)) -> softplus(-x)
     """
     (inner,) = node.inputs
-    operand = argument(inner, "exp")
-    if operand is not None:
-        return call("softplus", operand)
+    exponent = known_log(inner)
+    if exponent is not None:
+        return call("softplus", exponent)
     term = argument(inner, "neg")
     operand = None if term is None else argument(term, "sigmoid")
     return None if operand is None else call("neg", call("softplus", operand))
 
 
-@rewrite(phase="stabilize", ops=["log"], kinds="f")
+@rewrite(phase="stabilize", ops=["log"], kinds="f", forms=["log"])
 def log_of_sigmoid(node: Apply) -> Variable | None:
     """Use softplus for the logarithm of a probability.
 
@@ -112,19 +118,23 @@ def log_of_sigmoid(node: Apply) -> Variable | None:
     return None if inner is None else call("neg", call("softplus", turned(inner)))
 
 
-@rewrite(phase="stabilize", ops=["log"], kinds="f")
-def log_of_two_exponentials(node: Apply) -> Variable | None:
-    """Use logaddexp, which takes the larger exponential out of the sum.
+@rewrite(phase="stabilize", ops=["log"], kinds="f", forms=["log"])
+def log_of_exponentials(node: Apply) -> Variable | None:
+    """Use logaddexp for sums of exponentials, and add exponents of their products.
 
     log(exp(x) + exp(y)) -> logaddexp(x, y)
+    log(exp(x) + exp(y) + exp(z)) -> logaddexp(logaddexp(x, y), z)
+    log(exp(x) * exp(y) + exp(z)) -> logaddexp(x + y, z)
+    log(exp(x) / exp(y)) -> x - y
+    log(x * exp(y)) -> log(x * exp(y))
     """
-    args = match(node.inputs[0], "add")
-    if args is None:
+    (inner,), out = node.inputs, node.outputs[0]
+    is_joined = any(match(inner, row) for row in ("add", "mul", "true_div"))
+    owner = inner.owner
+    if owner is None or not is_joined or recognize_sigmoid.transform(owner) is not None:
         return None
-    a, b = argument(args[0], "exp"), argument(args[1], "exp")
-    if a is None or b is None or a.type.dtype != b.type.dtype:
-        return None
-    return call("logaddexp", a, b)
+    result = known_log(inner)
+    return result if result is not None and result.type == out.type else None
 
 
 @rewrite(phase="stabilize", ops=["true_div", "reciprocal"], kinds="f")
@@ -192,12 +202,19 @@ def simplify_product(node: Apply) -> Variable | None:
     exp(x) / exp(x) -> second(exp(x), constant([1.0]))   # but at x = nan
     (x * y) / x -> (x * y) / x   # zero, infinity or nan where x is: not the same number
     """
+    return _changed(node, pair_exponentials, shift_shares, cancel_factors)
+
+
+def _changed(node: Apply, *changes: Callable[[Tree], bool]) -> Variable | None:
+    """Return a product after changes of its factors; None if there are none."""
     out = node.outputs[0]
     product = product_of(out)
-    changes = (pair_exponentials, shift_shares, cancel_factors)
     if product is None or not any([change(product) for change in changes]):
         return None
     return _in_type(rebuild(product, out), out, node.inputs)
+
+
+register("true_div", lambda node: _changed(node, shift_shares))
 
 
 def _in_type(
@@ -224,7 +241,7 @@ def distribute_over_sum(node: Apply) -> Variable | None:
     return result if result is not None and result.type == out.type else None
 
 
-@rewrite(phase="stabilize", ops=["log"], kinds="f")
+@rewrite(phase="stabilize", ops=["log"], kinds="f", forms=["log"])
 def log_of_sum_of_exponentials(node: Apply) -> Variable | None:
     """Take the largest exponent out of the sum, where it is finite.
 
@@ -236,26 +253,39 @@ def log_of_sum_of_exponentials(node: Apply) -> Variable | None:
     log(sum(exp(-(X + row(u))), 0)) -> log(sum(exp(-(X + row(u))), 0))
     """
     total = sum_of_exponentials(node.inputs[0])
-    if total is None or total.is_shifted():
-        return None
-    result = logsumexp(total.exponents, total.op.axes)
-    return total.kept(result) if total.is_kept else result
+    return None if total is None else known_log(node.inputs[0])
 
 
-@rewrite(phase="stabilize", ops=["log"], kinds="f")
+@rewrite(phase="stabilize", ops=["log"], kinds="f", forms=["log"])
 def log_of_share(node: Apply) -> Variable | None:
     """Subtract the logarithm of a sum of exponentials: the quotient may underflow.
 
     log(exp(X) / col(sum(exp(X), 1))) -> X - log(col(sum(exp(X), 1)))
     """
-    args = match(node.inputs[0], "true_div")
-    total = None if args is None else sum_of_exponentials(args[1])
-    if args is None or total is None or not total.is_kept:
+    (share,) = node.inputs
+    exponent = exponent_of_share(share)
+    if exponent is None or share.owner is None:
         return None
-    exponent = argument(args[0], "exp")
-    if exponent is None or not same(exponent, total.exponents):
+    return call("sub", exponent, call("log", share.owner.inputs[1]))
+
+
+@rewrite(phase="stabilize", ops=["log"], kinds="f", forms=["log"])
+def log_of_multiple(node: Apply) -> Variable | None:
+    """Take the largest exponent out of a sum of exponentials that is a factor.
+
+    log(u * sum(exp(X), 1)) -> log(u * sum(exp(X - col(pivot(X, 1))), 1)) + pivot(X, 1)
+    log(u / sum(exp(X), 1)) -> log(u / sum(exp(X - col(pivot(X, 1))), 1)) - pivot(X, 1)
+    log(x * y) -> log(x * y)
+    """
+    (inner,), out = node.inputs, node.outputs[0]
+    tree = product_of(inner)
+    if tree is None or len(tree) == 1:
         return None
-    return call("sub", exponent, call("log", args[1]))
+    taken = take_exponents(tree)
+    result = call("log", rebuild(tree, inner)) if taken else out
+    for largest, is_above in taken:
+        result = call("add" if is_above else "sub", result, largest)
+    return result if taken and result.type == out.type else None
 
 
 @rewrite(phase="stabilize", ops=[DimShuffle])

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, NamedTuple
 
+from gpuarray.compiler.derivatives.forms import register
 from gpuarray.compiler.errors import CompilerError
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.fgraph import FunctionGraph
@@ -144,7 +145,11 @@ class Log:
 
 
 def rewrite(
-    *, phase: str, ops: Iterable[Key] | None = None, kinds: str = ""
+    *,
+    phase: str,
+    ops: Iterable[Key] | None = None,
+    kinds: str = "",
+    forms: Iterable[str] = (),
 ) -> Callable[[Transform], Rule]:
     """Make a rule of a function; its docstring must hold a ``before -> after`` line.
 
@@ -152,6 +157,7 @@ def rewrite(
     or classes of ops; ``None`` is every node. ``kinds`` are NumPy's letters of the
     kinds of numbers that the rule holds for: ``"f"`` excludes complex ones; the kind is
     that of the node's first output. The rule takes the node, or the node and its graph.
+    Of nodes of the rows ``forms`` the derivatives are those of the rule's result.
     """
 
     def as_rule(transform: Transform) -> Rule:
@@ -162,6 +168,8 @@ def rewrite(
                 f"{name}: a rule needs a 'before -> after' line in its docstring"
             )
         keys = tuple(ops) if ops is not None else ()
+        for row in forms:
+            register(row, transform)
         wants_graph = len(inspect.signature(transform).parameters) == 2
         return Rule(name, phase, keys, transform, examples, wants_graph, kinds)
 
