@@ -11,7 +11,8 @@ import importlib.util
 
 import pytest
 from gpuarray._native import prepare
-from gpuarray.compiler import config
+from gpuarray.compiler import config, function, shared, tensor as T
+from gpuarray.doctor import devices
 from installation import CC, CXX, ROOT, STRICT, cmake, flags, interpreter, run
 
 BINDINGS = ROOT / "bindings"
@@ -97,6 +98,80 @@ def test_r_trains_as_python(r_places, device, training, tmp_path):
     numbers = [float(n) for line in found for n in line.split(":")[1].split()]
     wanted = [float(n) for line in expected for n in line.split(":")[1].split()]
     assert numbers == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.fixture
+def of_two_contexts(device, tmp_path):
+    """The file of a function of two contexts, its devices, and what they print.
+
+    It doubles what is given on one, and adds it to a value that is kept on the other.
+    """
+    other = next((n for n in devices("opencl")[0] if n != device), None)
+    if other is None:
+        pytest.skip("there is one device only")
+    x = T.dvector("x")
+    x.tag.target = "dev0"
+    with config.use(contexts=f"dev0->{device};dev1->{other}", device=device):
+        w = shared([1.0, 2.0], "w", target="dev1")
+        total = w + (x * 2).transfer("dev1")
+        f = function([x], total.transfer("dev1"), updates={w: total})
+        f.save(tmp_path / "plan")
+    return (
+        tmp_path / "plan",
+        device,
+        other,
+        [f"7 10 {other}", f"13 18 {other}", "13 18"],
+    )
+
+
+RUBY = """
+require ARGV[0]
+own, other = ARGV[2..].map { |name| GpuArray::Context.new(name) }
+f = GpuArray::Function.new(own, ARGV[1], { "dev1" => other })
+2.times do
+  out = f.call(own.array([3, 4], type: :float64)).first
+  puts "#{out.to_a.map(&:to_i).join(' ')} #{out.context.name}"
+end
+puts f["w"].to_a.map(&:to_i).join(" ")
+abort unless f.context_of(:inputs, 0) == own
+begin
+  GpuArray::Function.new(own, ARGV[1])
+rescue GpuArray::Error => e
+  puts e
+end
+"""
+
+R = """
+library(gpuarray)
+a <- commandArgs(TRUE)
+own <- gpu_open(a[2])
+f <- gpu_load(own, a[1], list(dev1 = gpu_open(a[3])))
+for (i in 1:2) {
+  out <- gpu_run(f, gpu_array(own, c(3, 4)))[[1]]
+  cat(gpu_read(out), paste0(gpu_context_of(f, 1, "outputs"), "\n"))
+}
+cat(gpu_read(gpu_value(f, "w")), "\n")
+stopifnot(gpu_context_of(f, 1) == a[2], gpu_context_of(f, 1, "values") == a[3])
+cat(tryCatch(gpu_load(own, a[1]), error = conditionMessage), "\n")
+"""
+
+
+def test_ruby_gives_a_context_for_each_name(installed, of_two_contexts):
+    path, *names, expected = of_two_contexts
+    places = {"LD_LIBRARY_PATH": str(installed.libraries)}
+    library = BINDINGS / "ruby" / "gpuarray.rb"
+    out = run(interpreter("ruby"), "-e", RUBY, library, path, *names, **places)
+    *found, refused = lines(out)
+    assert found == expected
+    assert "(dev0, dev1), and none is given for dev1" in refused
+
+
+def test_r_gives_a_context_for_each_name(r_places, of_two_contexts):
+    path, *names, expected = of_two_contexts
+    out = run(interpreter("Rscript"), "-e", R, path, *names, **r_places)
+    *found, refused = lines(out)
+    assert found == expected
+    assert "(dev0, dev1), and none is given for dev1" in refused
 
 
 def test_c_by_pkg_config(installed, device, tmp_path):

@@ -80,7 +80,8 @@ module GpuArray
     extern "void gpubatchnorm_init(void *, unsigned int, int)"
     extern "int GpuArray_batch_norm_train(void *, void *, void *, void *, void *, " \
            "void *, void *, void *, void *)"
-    extern "int GpuFunction_load(void *, void *, const char *)"
+    extern "int GpuFunction_load_on(void *, unsigned int, void *, const char *)"
+    extern "int GpuFunction_context(void *, int, unsigned int, void *)"
     extern "void GpuFunction_free(void *)"
     extern "int GpuFunction_call(void *, void *, void *, void *)"
     extern "int GpuFunction_get(void *, const char *, void *)"
@@ -401,10 +402,15 @@ module GpuArray
     # axes, and whether calls may leave it out.
     Item = ::Struct.new(:name, :type, :nd, :optional)
 
-    def initialize(context, path)
-      @context = context
+    # Of a file of several contexts `contexts` has those of the other names in it, and
+    # may have that of the function's own: { "dev1" => GpuArray::Context.new("cuda1") }.
+    def initialize(context, path, contexts = {})
+      @contexts = [context, *contexts.values].to_h { |one| [one.pointer.to_i, one] }
+      names = contexts.keys.map { |name| Fiddle::Pointer[name] }
+      pairs = [0, *names.map(&:to_i)].zip([context, *contexts.values].map { |c| c.pointer.to_i })
       place = [0].pack("Q")
-      GpuArray.check(C.GpuFunction_load(place, context.pointer, path))
+      GpuArray.check(C.GpuFunction_load_on(place, pairs.length, pairs.flatten.pack("Q*"),
+                                           path))
       @pointer = Fiddle::Pointer.new(place.unpack1("Q"))
       ObjectSpace.define_finalizer(self, Function.releaser(@pointer.to_i))
     end
@@ -414,9 +420,9 @@ module GpuArray
     # What calls take and give, and what is kept: lists of Item.
     LISTS.each { |name, list| define_method(name) { items(list, name == :integers) } }
 
-    # The list of outputs. Arrays are given in the order of `inputs`, nil leaves an
-    # optional one out; integers of the host in the order of `integers`, before, between
-    # or behind them.
+    # The list of outputs. Arrays are given in the order of `inputs`, each on the context
+    # of its input, nil leaves an optional one out; integers of the host in the order of
+    # `integers`, before, between or behind them.
     def call(*given)
       numbers, arrays = given.partition { |each| each.is_a?(Integer) }
       counts = LISTS.transform_values { |list| count(list) }
@@ -433,11 +439,22 @@ module GpuArray
         outs.each { |out| Fiddle.free(out.to_ptr.to_i) }
         raise Error.new(status)
       end
-      outs.map { |out| Array.new(@context, out) }
+      outs.each_with_index.map { |out, i| Array.new(context_of(:outputs, i), out) }
+    end
+
+    # The context of item `index` of a list: :inputs, :outputs or :values.
+    def context_of(list, index)
+      place = [0].pack("Q")
+      GpuArray.check(C.GpuFunction_context(@pointer, LISTS.fetch(list), index, place))
+      @contexts.fetch(place.unpack1("Q"))
     end
 
     # A copy of a kept value.
-    def [](name) = Array.make(@context) { |out| C.GpuFunction_get(@pointer, name, out) }
+    def [](name)
+      index = values.index { |item| item.name == name }
+      context = index ? context_of(:values, index) : @contexts.values.first
+      Array.make(context) { |out| C.GpuFunction_get(@pointer, name, out) }
+    end
 
     def []=(name, array)
       GpuArray.check(C.GpuFunction_set(@pointer, name, array.struct))

@@ -69,13 +69,22 @@ gpu_call <- function(kernel, array, ...)
   invisible(.Call(C_gpu_call, kernel, array, as.double(c(...))))
 
 # A function that was compiled and saved in Python. The file runs for all shapes, on
-# every device.
-gpu_load <- function(context, path) .Call(C_gpu_load, context, path.expand(path))
+# every device. Of a file of several contexts `contexts` has those of the other names in
+# it, and may have that of the function's own: list(dev1 = gpu_open("cuda1")).
+gpu_load <- function(context, path, contexts = list())
+  .Call(C_gpu_load, context, path.expand(path), contexts, names(contexts))
 
-# The list of its outputs. Arrays are given in the order of its inputs, NULL leaves an
-# optional one out; whole numbers are its integers of the host, in their order, before,
+# The list of its outputs. Arrays are given in the order of its inputs, each on the
+# context of its input (gpu_context_of), NULL leaves an optional one out; whole numbers are its integers of the host, in their order, before,
 # between or behind the arrays.
 gpu_run <- function(fun, ...) .Call(C_gpu_run, fun, list(...))
+
+# The name of the device of an input, in their order, or of an output or a kept value
+# (list = "outputs", "values").
+gpu_context_of <- function(fun, i, list = "inputs") {
+  lists <- c(inputs = 0L, outputs = 2L, values = 3L)
+  .Call(C_gpu_context_of, fun, lists[[list]], as.integer(i) - 1L)
+}
 
 # What a function takes, gives and keeps: data frames of names, types, numbers of axes,
 # and whether calls may leave an input out.

@@ -361,11 +361,26 @@ static SEXP gpu_call(SEXP pointer, SEXP target, SEXP numbers) {
 
 /* ---- functions ---- */
 
-static SEXP gpu_load(SEXP context, SEXP path) {
+/* `names` of the contexts, and one without a name. */
+static SEXP gpu_load(SEXP context, SEXP path, SEXP contexts, SEXP names) {
   GpuFunction *function;
-  check(GpuFunction_load(&function, address(context, "a gpu_context"),
-                         CHAR(STRING_ELT(path, 0))));
+  const unsigned int n = (unsigned int)Rf_length(contexts);
+  gpuplan_context *given = (gpuplan_context *)R_alloc(n + 1, sizeof *given);
+  if (Rf_length(names) != Rf_length(contexts))
+    Rf_error("gpu_load: contexts without names; give list(dev1 = gpu_open(\"cuda1\"))");
+  given[n] = (gpuplan_context){NULL, address(context, "a gpu_context")};
+  for (unsigned int i = 0; i < n; i++)
+    given[i] = (gpuplan_context){CHAR(STRING_ELT(names, i)),
+                                 address(VECTOR_ELT(contexts, i), "a gpu_context")};
+  check(GpuFunction_load_on(&function, n + 1, given, CHAR(STRING_ELT(path, 0))));
   return own(function, free_function, "gpu_function");
+}
+
+static SEXP gpu_context_of(SEXP pointer, SEXP list, SEXP i) {
+  gpucontext *context;
+  check(GpuFunction_context(address(pointer, "a gpu_function"), Rf_asInteger(list),
+                            (unsigned int)Rf_asInteger(i), &context));
+  return Rf_mkString(gpucontext_name(context));
 }
 
 /* The list of outputs for a list of arrays, of which NULL leaves an optional one out,
@@ -446,13 +461,14 @@ static SEXP gpu_value(SEXP pointer, SEXP name) {
 
 #define ENTRY(name, n) {#name, (DL_FUNC)(name), n}
 static const R_CallMethodDef entries[] = {
-    ENTRY(gpu_open, 1),     ENTRY(gpu_name, 1),        ENTRY(gpu_sync, 1),
-    ENTRY(gpu_array, 4),    ENTRY(gpu_dim, 1),         ENTRY(gpu_read, 1),
-    ENTRY(gpu_sum, 2),      ENTRY(gpu_elementwise, 3), ENTRY(gpu_matmul, 2),
-    ENTRY(gpu_kernel, 4),   ENTRY(gpu_call, 3),        ENTRY(gpu_load, 2),
-    ENTRY(gpu_run, 2),      ENTRY(gpu_value, 2),       ENTRY(gpu_set_value, 3),
-    ENTRY(gpu_items, 2),    ENTRY(gpu_type, 1),        ENTRY(gpu_conv, 4),
-    ENTRY(gpu_max_pool, 2), ENTRY(gpu_batch_norm, 4),  {NULL, NULL, 0}};
+    ENTRY(gpu_open, 1),       ENTRY(gpu_name, 1),        ENTRY(gpu_sync, 1),
+    ENTRY(gpu_array, 4),      ENTRY(gpu_dim, 1),         ENTRY(gpu_read, 1),
+    ENTRY(gpu_sum, 2),        ENTRY(gpu_elementwise, 3), ENTRY(gpu_matmul, 2),
+    ENTRY(gpu_kernel, 4),     ENTRY(gpu_call, 3),        ENTRY(gpu_load, 4),
+    ENTRY(gpu_context_of, 3), ENTRY(gpu_run, 2),         ENTRY(gpu_value, 2),
+    ENTRY(gpu_set_value, 3),  ENTRY(gpu_items, 2),       ENTRY(gpu_type, 1),
+    ENTRY(gpu_conv, 4),       ENTRY(gpu_max_pool, 2),    ENTRY(gpu_batch_norm, 4),
+    {NULL, NULL, 0}};
 
 void R_init_gpuarray(DllInfo *info) {
   R_registerRoutines(info, NULL, entries, NULL, NULL);
