@@ -36,6 +36,10 @@ static int queue_event(ga_crossing *c) {
     ga__profile_end(&span, "read", GPUARRAY_SPAN_READ, bytes_of(&c->from));
   }
   GA_THEN(status, backend->event(&c->event, device, false));
+  if (status != GA_NO_ERROR && c->staging != NULL) { /* which may be written yet */
+    ga__context_note_wait(ctx);
+    backend->wait(device);
+  }
   ga__queue_end(ctx, 1, &use);
   c->device = device;
   c->here = ctx;
