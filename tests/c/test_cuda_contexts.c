@@ -175,11 +175,70 @@ static void test_each_call_of_the_driver_fails(void) {
   check_each_call("null");
 }
 
+/* x on a, which has no pinned memory, is copied, and the copy goes to b, a result that
+ * nothing needs before the end of a run; at last w, on a, is overwritten. True if a run
+ * passes with its n-th allocation failing. */
+static bool keeps(long n) {
+  const int over = 0;
+  const size_t length = N;
+  unsigned int there, x, w, seven, once, moved, filled;
+  gpucontext *a = open_cuda("cuda0"), *b = open_cuda("null");
+  ga_backend unpinned = *a->backend;
+  const ga_backend *whole = a->backend;
+  unpinned.pinning = NULL;
+  a->backend = &unpinned;
+  GpuArray given = {0}, kept = {0}, outs[2] = {{0}};
+  GpuPlan *p = NULL;
+  CHECK_OK(GpuPlan_new(&p, a, "keeps"));
+  CHECK_OK(GpuPlan_add_context(p, &there, b));
+  CHECK_OK(GpuPlan_input(p, &x, GA_FLOAT, 1, 0));
+  CHECK_OK(GpuPlan_input(p, &w, GA_FLOAT, 1, 0));
+  CHECK_OK(GpuPlan_int(p, &seven, 7));
+  CHECK_OK(GpuPlan_copy(p, &once, "once", x));
+  CHECK_OK(GpuPlan_on(p, there));
+  CHECK_OK(GpuPlan_transfer(p, &moved, "there", once));
+  CHECK_OK(GpuPlan_on(p, 0));
+  CHECK_OK(GpuPlan_function(p, &filled, "fill", fill_bytes, NULL, 2,
+                            (unsigned int[]){w, seven}, 1, &vector, &over));
+  CHECK_OK(GpuPlan_output(p, moved));
+  CHECK_OK(GpuPlan_output(p, filled));
+  CHECK_OK(GpuArray_empty(&given, a, GA_FLOAT, 1, &length, GA_C_ORDER));
+  CHECK_OK(GpuArray_empty(&kept, a, GA_FLOAT, 1, &length, GA_C_ORDER));
+  set(&given, 5);
+  int status = GA_NO_ERROR;
+  for (int i = 0; i < 2; i++) {
+    set(&kept, 3);
+    ga__alloc_fail_at(i == 0 ? -1 : n);
+    status = GpuPlan_run(p, (GpuArray *[]){&outs[0], &outs[1]},
+                         (const GpuArray *[]){&given, &kept}, NULL);
+    ga__alloc_fail_at(-1);
+    CHECK(status == GA_NO_ERROR ? has(&outs[0], 5) && !has(&kept, 3) : has(&kept, 3));
+    GpuArray_clear(&outs[0]);
+    GpuArray_clear(&outs[1]);
+  }
+  GpuArray_clear(&given);
+  GpuArray_clear(&kept);
+  GpuPlan_free(p);
+  a->backend = whole;
+  gpucontext_deref(a);
+  gpucontext_deref(b);
+  check_given_back();
+  return status == GA_NO_ERROR;
+}
+
+static void test_a_run_without_memory_overwrites_nothing(void) {
+  long n = 0;
+  for (long passed = 0; passed < 3 && n < 100; n++)
+    passed = keeps(n) ? passed + 1 : 0;
+  CHECK(n > 3 && n < 100);
+}
+
 int main(void) {
   open_mock();
   test_two_devices();
   test_two_contexts_on_one_device();
   test_to_another_driver_and_back();
   test_each_call_of_the_driver_fails();
+  test_a_run_without_memory_overwrites_nothing();
   return check_result("cuda_contexts");
 }

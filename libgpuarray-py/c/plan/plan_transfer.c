@@ -92,12 +92,24 @@ static bool overwrites(const ga_stages *s, const ga_stage *stage,
   return false;
 }
 
+/* Whether the stage writes to an input of the run. */
+static bool overwrites_input(const GpuPlan *p, const ga_stage *stage) {
+  const ga_plan_graph *g = &stage->plan->graph;
+  for (unsigned int i = 0; i < g->n_inputs; i++)
+    if (g->destroyed[i] && p->graph.values[stage->ins[i]].input >= 0)
+      return true;
+  return false;
+}
+
+/* A copy that is all done on arrival takes memory there, so it arrives before an input
+ * of the run is overwritten. */
 int ga__transfers_await(const GpuPlan *p, const ga_stage *stage, int *failed_step) {
   ga_stages *s = p->stages;
   for (unsigned int k = 0; stage->plan != NULL && k < s->n_pending; k++) {
     ga_pending *c = &s->pending[k];
-    bool is_needed = overwrites(s, stage, &c->copy);
-    const bool is_overwritten = is_needed;
+    const bool is_overwritten = overwrites(s, stage, &c->copy);
+    bool is_needed = is_overwritten ||
+                     (c->copy.way == GA_CROSSING_LATE && overwrites_input(p, stage));
     for (unsigned int i = 0; i < stage->plan->graph.n_inputs; i++)
       is_needed |= stage->ins[i] == value_of(p, c);
     if (is_needed)
