@@ -249,6 +249,67 @@ static void test_a_copy_under_a_condition(void) {
   close_both();
 }
 
+/* w on a, of which a step makes the next one in its memory before the copy of that is
+ * brought to b: the result is memory of its own instead, without a copy of w. */
+static int build_update(GpuPlan **plan) {
+  const gpuelemwise_arg next = {"n", GA_FLOAT, GE_WRITE},
+                        now = {"w", GA_FLOAT, GE_READ};
+  const int over = 0;
+  unsigned int there, w, updated, moved;
+  GpuPlan *p = NULL;
+  int status = GpuPlan_new(&p, a, "updates");
+  STEP(GpuPlan_add_context(p, &there, b));
+  STEP(GpuPlan_input(p, &w, GA_FLOAT, 1, 0));
+  const gpuplan_elemwise step = {.size = sizeof step,
+                                 .label = "update",
+                                 .expr = "n = w + 1",
+                                 .n_out = 1,
+                                 .out_args = &next,
+                                 .inplace = &over,
+                                 .n_in = 1,
+                                 .in_args = &now,
+                                 .ins = &w};
+  STEP(GpuPlan_elemwise(p, &updated, &step));
+  STEP(GpuPlan_on(p, there));
+  STEP(GpuPlan_transfer(p, &moved, "move", updated));
+  STEP(GpuPlan_copy(p, &moved, "last", moved));
+  STEP(GpuPlan_output(p, updated));
+  STEP(GpuPlan_output(p, moved));
+  if (status == GA_NO_ERROR)
+    *plan = p;
+  else
+    GpuPlan_free(p);
+  return status;
+}
+
+static int run_update(gpucontext *unused) {
+  GpuPlan *p = NULL;
+  GpuArray w = {0}, outs[2] = {{0}};
+  const size_t n = N;
+  (void)unused;
+  int status = build_update(&p);
+  STEP(GpuArray_zeros(&w, a, GA_FLOAT, 1, &n, GA_C_ORDER));
+  for (int i = 0; i < 2; i++) {
+    memset(journal, 0, sizeof journal);
+    STEP(GpuPlan_run(p, (GpuArray *[]){&outs[0], &outs[1]}, (const GpuArray *[]){&w},
+                     NULL));
+    if (status == GA_NO_ERROR)
+      CHECK(outs[0].data != w.data && strcmp(journal, "wC") == 0);
+    GpuArray_clear(&outs[0]);
+    GpuArray_clear(&outs[1]);
+  }
+  GpuArray_clear(&w);
+  GpuPlan_free(p);
+  return status;
+}
+
+static void test_an_update_before_the_last_part_copies_nothing(void) {
+  open_both();
+  CHECK_OK(run_update(a));
+  fail_each_allocation(run_update, a);
+  close_both();
+}
+
 /* ---- kept values ---- */
 
 /* A value on b that each call fills with the bytes of an integer. */
@@ -359,6 +420,7 @@ int main(void) {
   test_a_failed_copy_is_named();
   test_a_copy_has_what_was_there_when_it_began();
   test_a_copy_under_a_condition();
+  test_an_update_before_the_last_part_copies_nothing();
   test_a_function_keeps_values_where_they_are();
   test_what_is_refused();
   return check_result("plan_contexts");

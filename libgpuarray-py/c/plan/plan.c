@@ -34,8 +34,9 @@ void ga__plan_clear_step(ga_step *s) {
       s->routine->free(s->routine);
     ga__free(s->takes);
     ga__free(s->stretch);
-    ga__free(s->inplace);
   }
+  if (!s->is_copy || s->owns_inplace)
+    ga__free(s->inplace);
   ga__free(s->label);
   ga__free(s->ins);
   ga__free(s->outs);

@@ -77,6 +77,7 @@ typedef struct ga_step {
   unsigned int n_when;
   bool is_copy; /* of another plan's step, which owns all but the lists of values and
                    the label */
+  bool owns_inplace; /* of a copy: the list is its own */
 } ga_step;
 
 /* A binding: the plan recorded for one signature; a run only replays it. */
@@ -274,6 +275,9 @@ void ga__plan_at_free(GpuPlan *p, ga_plan_clear clear);
 /* Settles the plan once all steps are added: contents of signatures, overwritten
  * inputs. */
 int ga__plan_settle(GpuPlan *p);
+/* True if result `o` of the step may overwrite input `i`'s memory. */
+bool ga__step_writes(const ga_plan_graph *g, const ga_step *s, unsigned int o,
+                     unsigned int i);
 /* True if one of the first `n` steps may write input `i`'s memory. */
 bool ga__plan_writes(const ga_plan_graph *g, unsigned int i, unsigned int n);
 /* Gets or makes the binding for a settled plan without reads; runs it. */

@@ -34,13 +34,17 @@ static bool lies_in(const ga_plan_graph *g, unsigned int value, unsigned int i) 
   return root == g->inputs[i];
 }
 
+bool ga__step_writes(const ga_plan_graph *g, const ga_step *s, unsigned int o,
+                     unsigned int i) {
+  return s->inplace != NULL && s->inplace[o] >= 0 &&
+         lies_in(g, s->ins[s->inplace[o]], i);
+}
+
 bool ga__plan_writes(const ga_plan_graph *g, unsigned int i, unsigned int n) {
-  for (unsigned int k = 0; k < n; k++) {
-    const ga_step *s = &g->steps[k];
-    for (unsigned int o = 0; s->inplace != NULL && o < s->n_out; o++)
-      if (s->inplace[o] >= 0 && lies_in(g, s->ins[s->inplace[o]], i))
+  for (unsigned int k = 0; k < n; k++)
+    for (unsigned int o = 0; o < g->steps[k].n_out; o++)
+      if (ga__step_writes(g, &g->steps[k], o, i))
         return true;
-  }
   return false;
 }
 

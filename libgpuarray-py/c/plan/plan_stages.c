@@ -44,7 +44,8 @@ typedef struct cutter {
    * 1 + the last stage that reads it across plans, or 0; whether the host needs it. */
   unsigned int *numbers, *last;
   bool *wanted;
-  unsigned int *ins; /* inputs of a step */
+  unsigned int *ins;      /* inputs of a step */
+  unsigned int last_step; /* the first one behind which a run does not fail any more */
 } cutter;
 
 /* Whether a condition of `s` depends on a step after `first`. */
@@ -191,6 +192,40 @@ static int set_conditions(const cutter *c, ga_stage *stage, const ga_step *s) {
   return status;
 }
 
+static bool is_output(const ga_plan_graph *g, unsigned int value) {
+  for (unsigned int i = 0; i < g->n_outputs; i++)
+    if (g->outputs[i] == value)
+      return true;
+  return false;
+}
+
+/* Whether input `i` may not be overwritten by the step, so that a run that fails leaves
+ * it as it was: it is written before the last stage, or at all with GpuPlan_confirm or
+ * where it is a result. */
+static bool is_spared(const cutter *c, unsigned int step, unsigned int i) {
+  return step < c->last_step || is_output(c->graph, c->graph->inputs[i]);
+}
+
+/* Gives results of an elementwise step that would overwrite a spared input memory of
+ * their own: that takes no more than a copy of the input, and moves nothing. */
+static int spare_inputs(const cutter *c, ga_step *copy, unsigned int number) {
+  const ga_plan_graph *g = c->graph;
+  const ga_step *s = &g->steps[number];
+  if (s->kind != GA_STEP_ELEMWISE)
+    return GA_NO_ERROR;
+  copy->inplace = ga__alloc((size_t)s->n_out + 1, sizeof *copy->inplace);
+  GA_TRY_MEMORY(copy->inplace);
+  copy->owns_inplace = true;
+  for (unsigned int o = 0; o < s->n_out; o++) {
+    copy->inplace[o] = s->inplace[o];
+    for (unsigned int i = 0; i < g->n_inputs; i++)
+      if (!c->stages->copied[i] && is_spared(c, number, i) &&
+          ga__step_writes(g, s, o, i))
+        copy->inplace[o] = -1;
+  }
+  return GA_NO_ERROR;
+}
+
 static int copy_step(cutter *c, ga_stage *stage, unsigned int number) {
   const ga_step *s = &c->graph->steps[number];
   GpuPlan *plan = stage->plan;
@@ -201,6 +236,7 @@ static int copy_step(cutter *c, ga_stage *stage, unsigned int number) {
   ga_value *results = ga__alloc((size_t)s->n_out + 1, sizeof *results);
   unsigned int *outs = ga__alloc((size_t)s->n_out + 1, sizeof *outs);
   int status = results && outs ? GA_NO_ERROR : GA_MEMORY_ERROR;
+  GA_THEN(status, spare_inputs(c, &copy, number));
   for (unsigned int i = 0; status == GA_NO_ERROR && i < s->n_out; i++) {
     results[i] = c->graph->values[s->outs[i]];
     results[i].last_use = results[i].maker = 0;
@@ -311,16 +347,7 @@ static int make_stage(cutter *c, unsigned int k, unsigned int *step) {
   return computes ? make_plan(c, stage, first, stage->first_read) : GA_NO_ERROR;
 }
 
-static bool is_output(const ga_plan_graph *g, unsigned int value) {
-  for (unsigned int i = 0; i < g->n_outputs; i++)
-    if (g->outputs[i] == value)
-      return true;
-  return false;
-}
-
-/* Inputs that are copied, so that a run that fails leaves them as they were: those
- * written before the last stage, or at all with GpuPlan_confirm or where the input is a
- * result. */
+/* Spared inputs that are copied, for a step writes to them that is not elementwise. */
 static void note_copied(cutter *c) {
   const GpuPlan *p = c->p;
   unsigned int last = p->graph.n_steps;
@@ -329,10 +356,13 @@ static void note_copied(cutter *c) {
          p->graph.steps[last - 1].kind != GA_STEP_READ &&
          !ga__step_crosses(&p->graph, &p->graph.steps[last - 1]))
     last--;
-  for (unsigned int i = 0; i < p->graph.n_inputs; i++)
-    c->stages->copied[i] = ga__plan_writes(
-        &p->graph, i,
-        is_output(&p->graph, p->graph.inputs[i]) ? p->graph.n_steps : last);
+  c->last_step = last;
+  for (unsigned int k = 0; k < p->graph.n_steps; k++) {
+    const ga_step *s = &p->graph.steps[k];
+    for (unsigned int i = 0; s->kind != GA_STEP_ELEMWISE && i < p->graph.n_inputs; i++)
+      for (unsigned int o = 0; is_spared(c, k, i) && o < s->n_out; o++)
+        c->stages->copied[i] |= ga__step_writes(&p->graph, s, o, i);
+  }
 }
 
 static int allocate_scratch(ga_stages *s, const GpuPlan *p) {

@@ -356,8 +356,8 @@ int GpuPlan_transfer(GpuPlan *p, unsigned int *out, const char *label,
  * uint64 values are clipped to INT64_MAX, as an end of a slice is. Where the step's
  * conditions do not hold nothing is read and the integers are 0. Integers used only as
  * conditions need no wait once the run is a graph with conditional nodes (CUDA 12.8 or
- * newer). An input that is overwritten before the last read is copied first, so that a
- * run that fails leaves it unchanged. */
+ * newer). An input that is overwritten before the last read is left unchanged by a run
+ * that fails: elementwise steps write elsewhere, for others it is copied first. */
 int GpuPlan_read(GpuPlan *p, unsigned int *outs, const char *label, unsigned int array,
                  unsigned int n);
 
