@@ -107,7 +107,8 @@ def function(
     )
     computation.check(on_unused_input or config.on_unused_input)
     names = context_names(
-        [*computation.variables, *computation.updated, *computation.computed]
+        [*computation.variables, *computation.updated, *computation.computed],
+        computation.expressions,
     )
     times.lap("graph")
     used = UsedContexts(names, context_name(computation.expressions))

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from gpuarray._core.context import Context
 from gpuarray.compiler.contexts import get_context
 from gpuarray.compiler.graph.core import Variable
-from gpuarray.compiler.graph.traverse import ancestors
+from gpuarray.compiler.graph.traverse import ancestors, inputs_of, toposort
 from gpuarray.compiler.ops.scan.named_contexts import named_contexts
+from gpuarray.compiler.ops.variables.context_assignment import places_of
 from gpuarray.compiler.ops.variables.transfer import GpuFromHost
 
 
@@ -37,9 +38,27 @@ class UsedContexts:
             self.names = {name: first[context] for name, context in opened.items()}
 
 
-def context_names(variables: Iterable[Variable]) -> list[str | None]:
-    """Return the names of the contexts of variables, present or meant, each once."""
-    return list(dict.fromkeys(named_contexts(variables)))
+def context_names(
+    variables: Iterable[Variable], expressions: Sequence[Variable]
+) -> list[str | None]:
+    """Return the names of the contexts of variables, present or meant, each once.
+
+    None, the default one, is among them if the expressions have an operation that no
+    context comes to: neither its inputs nor what reads its results have one.
+    """
+    names = list(dict.fromkeys(named_contexts(variables)))
+    if names and None not in names and has_free_operations(expressions):
+        names.append(None)
+    return names
+
+
+def has_free_operations(expressions: Sequence[Variable]) -> bool:
+    """Return True if an operation on arrays has no context."""
+    nodes = toposort(expressions)
+    places = places_of(inputs_of(expressions), nodes)
+    return any(
+        not node.op.gives_lengths and node.outputs[0] not in places for node in nodes
+    )
 
 
 def context_name(outputs: Sequence[Variable]) -> str | None:

@@ -301,6 +301,21 @@ def test_reads_and_counts_of_errors_keep_their_order(two):
     np.testing.assert_allclose(second, Y[:3])
 
 
+def test_what_no_context_comes_to_is_on_the_default_one(two):
+    x = T.dmatrix("x")
+    outputs = [T.exp(x), x.transfer("dev1"), (T.tanh(x) * 2).transfer("dev1")]
+    f = function([x], outputs, on_device=True)
+    own, moved, read = f(X)
+    assert (own.context, moved.context, read.context) == (two[0], two[1], two[1])
+    for found, expected in zip(
+        (own, moved, read), (np.exp(X), X, np.tanh(X) * 2), strict=True
+    ):
+        np.testing.assert_allclose(found, expected)
+    for outputs in (x.transfer("dev1"), T.exp(x).transfer("dev1") + x):
+        f = function([x], outputs, on_device=True)
+        assert f.context is two[1] and all(step.place is None for step in f.plan.steps)
+
+
 def test_all_work_is_away_from_the_input(two):
     x = T.fmatrix("x")
     x.tag.target = "dev0"
