@@ -6,6 +6,8 @@ import sys
 import gpuarray
 import numpy as np
 import pytest
+from gpuarray._core.context import Context
+from gpuarray._native import check, ffi, lib
 from gpuarray.compiler import (
     config,
     function,
@@ -80,6 +82,16 @@ def test_a_loaded_function_is_the_function_wherever_its_contexts_are(trained, na
             assert f(given, LABELS)[1].shape == (7, 4)
         f["w"] = np.zeros((5, 4), "float32")
         assert not np.asarray(f(X, LABELS)[1]).any()
+
+
+def test_two_contexts_of_one_device(trained, names):
+    train, _, path = trained
+    pair = ffi.new("gpucontext **")
+    check(lib.gpucontext_open(pair, names[0].encode()))
+    own, other = gpuarray.context(names[0]), Context(pair[0])
+    f = load(path, contexts={"dev0": own, "dev1": other})
+    np.testing.assert_allclose(costs_of(f), costs_of(train), rtol=1e-5)
+    assert f(X, LABELS)[1].context is other
 
 
 SCRIPT = """
