@@ -215,7 +215,7 @@ def _pickled(function: Function, states: Iterable[KeptValue]) -> bytes:
 def native_plan(function: Function) -> NativePlan:
     """Return the executor's plan, with its compiled kernels and bindings.
 
-    The calls in its loops have their bodies.
+    The calls in its loops have their bodies, and its contexts the program's names.
     """
     native = getattr(function._executable or function._load(), "whole", None)
     has_loops = any(isinstance(step, p.LoopStep) for step in function.plan.steps)
@@ -225,6 +225,7 @@ def native_plan(function: Function) -> NativePlan:
         assert whole is not None
         native = Executable(whole.plan, function.context).whole
     assert isinstance(native, NativePlan)
+    _name_contexts(native, function.maker.home)
     return native
 
 
@@ -324,7 +325,6 @@ def save(function: Function, path: File, graph: bool = True) -> None:
     )
     plan = native_plan(function)
     _tell_of_python(function, plan, add_bodies(function, plan))
-    _name_contexts(plan, function.maker.home)
     native = native_function(plan, states, interface, note)
     check(lib.GpuFunction_save(native.pointer, os.fsencode(path)))
 

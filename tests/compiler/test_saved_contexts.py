@@ -7,6 +7,7 @@ import gpuarray
 import numpy as np
 import pytest
 from gpuarray._core.context import Context
+from gpuarray._files.native_functions import names_in
 from gpuarray._native import check, ffi, lib
 from gpuarray.compiler import (
     config,
@@ -121,6 +122,10 @@ def test_a_loaded_function_is_saved_with_its_names(trained, names, tmp_path):
     again = tmp_path / "again.plan"
     load(path, contexts={"dev0": names[1], "dev1": names[0]}).save(again)
     np.testing.assert_allclose(costs_of(load(again)), costs_of(train), rtol=1e-5)
+    compiled = load(path, trusted=True)
+    compiled._compile()  # as for a shape of a step that only Python binds
+    compiled.save(again)
+    assert names_in(again) == ["dev0", "dev1"]
 
 
 def test_names_without_a_device(trained, names):
