@@ -33,9 +33,15 @@ int GpuPlan_name_context(GpuPlan *p, unsigned int place, const char *name) {
                    p->name, place, strlen(name), GPUPLAN_NAME - 1);
   char *copy = ga__strdup(name);
   GA_TRY_MEMORY(copy);
+  int status = ga__turn_take(&p->turn, "name of a context", p->name);
+  if (status != GA_NO_ERROR) {
+    ga__free(copy);
+    return status;
+  }
   char **there = place == 0 ? &p->places.name : &p->places.more[place - 1].name;
-  ga__free(*there);
+  ga__free(*there); /* nobody saves the plan now */
   *there = copy;
+  ga__turn_end(&p->turn);
   return GA_NO_ERROR;
 }
 
