@@ -24,6 +24,7 @@ from gpuarray.compiler import (
     profiling as profiling,
     random as random,
     sandbox as sandbox,
+    scalar as scalar,
     scan_module as scan_module,
     sparse as sparse,
     tensor as tensor,
@@ -103,5 +104,5 @@ _asarray = _asarray_of
 _names.suggest_names(
     __name__,
     "compile cops d3viz distributed gof gpuarray gpukernels gradient ifelse printing "
-    "profiling random sandbox scan_module sparse tensor",
+    "profiling random sandbox scalar scan_module sparse tensor",
 )

@@ -13,7 +13,8 @@ or for a whole program, with its arguments::
 
     python -m gpuarray.compiler.as_theano program.py --epochs 3
 
-Each module is the compiler's own, so an object has one class under both names.
+Each module is the compiler's own, so an object has one class under both names. The
+setting ``protocols`` is "theano" meanwhile: such programs write ``if not input:``.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 import gpuarray.compiler
+from gpuarray.compiler.config import config
 from gpuarray.compiler.errors import MissingModuleError, NotOfferedError
 from gpuarray.compiler.names import suggest_names
 
@@ -79,8 +81,9 @@ def _public(name: str, module: ModuleType) -> Iterator[tuple[str, ModuleType]]:
 def install() -> None:
     """Have ``import theano`` and ``import theano.tensor`` find the compiler's modules.
 
-    Doing it twice changes nothing. Raises NotImplementedError if a Theano is imported
-    already: the program has objects of both then.
+    It sets ``config.protocols`` for the program, too. Doing it twice changes nothing.
+    Raises NotImplementedError if a Theano is imported already: the program has objects
+    of both then.
     """
     imported = sys.modules.get(_THEIRS)
     if imported is gpuarray.compiler:
@@ -93,12 +96,14 @@ def install() -> None:
     sys.modules.update(_loaded())
     sys.modules.update(_public(_THEIRS, gpuarray.compiler))
     sys.meta_path.insert(0, _REFUSAL)
+    config.protocols = "theano"
 
 
 def remove() -> None:
     """Undo `install`: later imports of Theano find Theano, if it is there."""
     if sys.modules.get(_THEIRS) is not gpuarray.compiler:
         return
+    config.protocols = "strict"
     sys.meta_path.remove(_REFUSAL)
     for name in [name for name in sys.modules if name.split(".")[0] == _THEIRS]:
         del sys.modules[name]

@@ -120,6 +120,9 @@ class CompilerFlags:
     assert_no_cpu_op: Reaction = flag(
         "ignore", "where a function holds an operation that runs on the host"
     )
+    protocols: Literal["strict", "theano"] = flag(
+        "strict", "theano: `if x:` holds but of comparisons, numpy.prod takes lists"
+    )
     compute_test_value: Literal["off", "ignore", "warn", "raise"] = flag(
         "off", "compute expressions of tag.test_value while they are built"
     )

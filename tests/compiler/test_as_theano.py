@@ -79,6 +79,25 @@ def test_it_can_be_undone():
     assert not [finder for finder in sys.meta_path if "as_theano" in str(finder)]
 
 
+def test_truth_is_theanos_while_it_is_installed():
+    x, lengths = T.dvector("x"), list(T.lscalars("m", "n"))
+    for asked in (lambda: bool(x), lambda: np.prod(lengths)):
+        with pytest.raises(TypeError, match="symbolic"):
+            asked()
+    as_theano.install()
+    try:
+        assert x and (x + 1) and T.eq(x, x) and compiler.shared(np.zeros(2))
+        assert (x or None) is x
+        for comparison in (x < 1, x <= 1, x > 1, x >= 1):
+            with pytest.raises(TypeError, match="ifelse"):
+                bool(comparison)
+        assert np.prod(lengths).eval({lengths[0]: 3, lengths[1]: 4}) == 12
+    finally:
+        as_theano.remove()
+    with pytest.raises(TypeError, match="symbolic"):
+        bool(x)
+
+
 def test_a_program_runs_with_its_arguments(tmp_path):
     (tmp_path / "beside.py").write_text("from theano import tensor\n")
     program = tmp_path / "program.py"
@@ -187,3 +206,14 @@ def test_correlations_of_devices_have_their_names():
     assert names.GpuCorrMM(border_mode="half")(x, w).type.ndim == 4
     for name in names.__all__:
         assert issubclass(getattr(names, name), compiler.Op)
+
+
+def test_scalars_are_arrays_without_axes():
+    scalar = compiler.scalar
+    x = scalar.float32("x")
+    assert x.type == T.fscalar and scalar.add is T.add
+    assert scalar.upcast("int8", "uint8") == "int16"
+    assert {"bool", "int64", "complex128"} <= set(scalar.all_types)
+    assert scalar.tanh(x).eval({x: 0}) == 0
+    with pytest.raises(AttributeError, match="did you mean 'sqrt'"):
+        getattr(scalar, "sqrtt")  # noqa: B009

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from gpuarray._core.base import BaseArray
+from gpuarray.compiler.config import config
 from gpuarray.compiler.errors import GraphTypeError
 from gpuarray.compiler.graph.core import Variable
 from gpuarray.compiler.ops.broadcast import axes
@@ -407,7 +408,14 @@ ELSEWHERE = {"fft": "T.fft.rfft and T.fft.irfft are offered, whose results are r
 
 
 def as_array(variable: Variable, *_: Any, **__: Any) -> Any:
-    """Raise TypeError for ``__array__``: a variable has no value before the run."""
+    """Raise TypeError for ``__array__``: a variable has no value before the run.
+
+    With Theano's protocols it is an element of an array of objects.
+    """
+    if config.protocols == "theano":
+        found = np.empty((), object)
+        found[()] = variable
+        return found
     raise unknown(
         variable,
         "array",

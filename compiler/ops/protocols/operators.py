@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from gpuarray.compiler.config import config
 from gpuarray.compiler.errors import GraphTypeError
 from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.types import is_integer_name
 from gpuarray.compiler.ops.broadcast import axes
 from gpuarray.compiler.ops.creation import diagonals
 from gpuarray.compiler.ops.elemwise import math, special
+from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.index import indexing, picking
 from gpuarray.compiler.ops.linalg import linalg, norms, products
 from gpuarray.compiler.ops.manipulation import repeating
@@ -31,6 +33,14 @@ if TYPE_CHECKING:
 
 # Python compares variables by identity, so that they can be kept in dicts and lists.
 IDENTITY = ("eq", "ne")
+_COMPARISONS = ("lt", "le", "gt", "ge")
+
+
+def _compares(variable: Any) -> bool:
+    """Return True for ``a < b`` and its like, of which ``a < b < c`` asks the truth."""
+    op = getattr(variable.owner, "op", None)
+    scalar = op.scalar if isinstance(op, Elemwise) else None
+    return isinstance(scalar, Scalar) and scalar.operator in _COMPARISONS
 
 
 class Operators:
@@ -183,6 +193,8 @@ class Operators:
 
     def __bool__(self) -> bool:
         truth = getattr(self.tag, "truth", None)
+        if truth is None and config.protocols == "theano" and not _compares(self):
+            return True
         if truth is None:
             raise _unknown(
                 self,
