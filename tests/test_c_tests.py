@@ -40,7 +40,11 @@ def called_by(test):
     return words
 
 
-NULL_IS_GIVEN = "test_null_arguments.c", "test_null_products.c"
+NULL_IS_GIVEN = (
+    "test_null_arguments.c",
+    "test_null_operations.c",
+    "test_null_products.c",
+)
 
 
 @pytest.fixture(scope="module")
