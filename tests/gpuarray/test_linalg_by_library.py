@@ -12,7 +12,6 @@ from gpuarray._native import lib
 from test_linalg_functions import (  # noqa: F401 (they are collected here, too)
     matrices,
     put,
-    test_a_matrix_without_a_solution_is_told_of_once,
     test_cholesky,
     test_cholesky_reads_one_triangle,
     test_determinant_of_exchanged_rows_and_of_singular_matrices,
@@ -23,6 +22,9 @@ from test_linalg_functions import (  # noqa: F401 (they are collected here, too)
     test_qr,
     test_solve,
     test_svd,
+)
+from test_linalg_mistakes import (  # noqa: F401
+    test_a_matrix_without_a_solution_is_told_of_once,
 )
 from vendor_libraries import Solver
 
