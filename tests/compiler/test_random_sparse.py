@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from drawn_sparse import Program, drawn, stored_of
+from drawn_sparse import drawn
 from random_sparse import Judge, found, judged
+from sparse_programs import Program, stored_of
 
 
 @pytest.mark.parametrize("first", range(0, 8, 4))
