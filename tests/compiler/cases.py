@@ -382,13 +382,16 @@ case(
 )
 
 import cases_convolution  # noqa: E402, F401  (its cases join the table)
+import cases_diagonals  # noqa: E402, F401
 import cases_index  # noqa: E402, F401
 import cases_joins  # noqa: E402, F401
 import cases_layers  # noqa: E402, F401
 import cases_lazy  # noqa: E402, F401
+import cases_linalg  # noqa: E402, F401
 import cases_loops  # noqa: E402, F401
 import cases_nn  # noqa: E402, F401  (its cases join the table)
 import cases_pooling  # noqa: E402, F401
+import cases_products  # noqa: E402, F401
 import cases_random  # noqa: E402, F401
 import cases_seeing  # noqa: E402, F401
 import cases_sorting  # noqa: E402, F401

@@ -4,12 +4,33 @@ import pytest
 from gpuarray._core.properties import ContextProperties
 from gpuarray.compiler import config
 from gpuarray.compiler.function import make
+from gpuarray.compiler.function.plan_cache import PLANS
 
 
 @pytest.fixture
 def on_context(context):
     with config.use(floatX="float32", device=context.name):
         yield context
+
+
+@pytest.fixture
+def on_first(first_context):
+    with config.use(floatX="float32", device=first_context.name):
+        yield first_context
+
+
+@pytest.fixture
+def on_it(request):
+    """For the test's context, where it asks for one."""
+    if "context" in request.fixturenames:
+        request.getfixturevalue("on_context")
+
+
+@pytest.fixture
+def kept_plans(tmp_path, monkeypatch):
+    """The test's own folder of plans; kernels stay where they are."""
+    monkeypatch.setattr(PLANS, "folder", lambda: tmp_path)
+    return tmp_path
 
 
 @pytest.fixture

@@ -4,25 +4,19 @@ import functools
 import pickle
 from types import MappingProxyType
 
-import gpuarray
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from evaluate import evaluate
 from gpuarray.compiler import (
     FunctionGraph,
-    GpuArrayType,
     Op,
-    TensorType,
-    config,
     grad,
-    shared,
 )
 from gpuarray.compiler.errors import (
     GraphArgumentError,
     GraphTypeError,
     InconsistencyError,
-    MissingInputError,
 )
 from gpuarray.compiler.graph.core import (
     Apply,
@@ -45,129 +39,6 @@ from gpuarray.compiler.ifelse import ifelse
 from gpuarray.compiler.ops.control.guarded_updates import Reports
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.scalars import SCALARS
-
-# Types.
-
-
-def test_types_are_values():
-    a, b = TensorType("float32", (False,)), TensorType(np.float32, [False])
-    assert a == b
-    assert hash(a) == hash(b)
-    assert a != TensorType("float32", (True,))
-    assert GpuArrayType("f4", (), "a") != GpuArrayType("f4", (), "b")
-    assert a != GpuArrayType("float32", (False,))
-    assert pickle.loads(pickle.dumps(a)) == a
-
-
-PATTERNS = {
-    (): "scalar",
-    (False,): "vector",
-    (True,): "(True,)",
-    (False, False): "matrix",
-    (True, False): "row",
-    (False, True): "col",
-    (True, True): "(True, True)",
-    (False,) * 3: "3D",
-    (True, False, True): "(True, False, True)",
-}
-
-
-def test_types_print_as_theano_prints_them():
-    for pattern, name in PATTERNS.items():
-        assert str(TensorType("float32", pattern)) == f"TensorType(float32, {name})"
-        gpu = GpuArrayType("float32", pattern, "cuda0")
-        assert str(gpu) == f"GpuArrayType<cuda0>(float32, {name})"
-
-
-def test_a_type_of_a_context_takes_arrays_there(first_context):
-    on_null = GpuArrayType("float64", (False,), "null")
-    of_device = GpuArrayType("float64", (False,), first_context.name)
-    for kind, others in ((on_null, of_device), (of_device, on_null)):
-        with others.context.as_default():
-            for value in (np.ones(2), others.value_zeros((2,))):
-                found = kind.on_context(value)
-                assert found.context is kind.context is not others.context
-                np.testing.assert_array_equal(found, np.asarray(value))
-
-
-def test_a_type_of_a_context_stays_there(null, first_context):
-    kind = GpuArrayType("float32", (True, False), "null")
-    assert kind.clone() == kind
-    assert kind.clone("int8") == GpuArrayType("int8", (True, False), "null")
-    assert kind.clone(broadcastable=()) == GpuArrayType("float32", (), "null")
-    assert kind.host == TensorType("float32", (True, False))
-    with first_context.as_default():
-        made = kind.value_zeros((1, 3))
-    assert made.context is null and made.dtype == "float32" and made.shape == (1, 3)
-    with pytest.raises(ValueError, match="'cpu' is the host, not a context"):
-        GpuArrayType("float32", (), "cpu")
-
-
-def test_a_type_of_a_context_checks_what_it_is_given(null):
-    kind = GpuArrayType("float32", (True, False), "null")
-    given = gpuarray.zeros((1, 3), "float32", context=null)
-    assert kind.filter(given) is given
-    for value in ([[1.5, 2]], np.ones((1, 2), "int16")):
-        found = kind.filter(value)
-        assert type(found) is np.ndarray and found.dtype == "float32"
-    assert kind.filter(np.array([[1e300]]), allow_downcast=True).dtype == "float32"
-    with pytest.raises(TypeError, match="the input is strict"):
-        kind.filter(np.ones((1, 2), "int16"), strict=True)
-    for shape, dtype, fact in (
-        ((2, 3), "float32", "length 2 on axis 0, expected 1"),
-        ((3,), "float32", "an array of float32"),
-        ((1, 3), "float64", "given an array of dtype float64, .*astype"),
-    ):
-        with pytest.raises(TypeError, match=fact):
-            kind.filter(gpuarray.zeros(shape, dtype, context=null))
-
-
-def test_a_dtype_that_is_not_offered_is_refused():
-    for dtype in ("longdouble", "S3", "nonsense", object):
-        with pytest.raises(TypeError):
-            TensorType(dtype, ())
-
-
-def test_filter_accepts_what_loses_nothing():
-    vector = TensorType("float32", (False,))
-    array = np.arange(3, dtype="float32")
-    assert vector.filter(array) is array
-    for value in ([1.5, 2.0], np.arange(3, dtype="int16"), np.ones(2, "f2"), [1, 2]):
-        found = vector.filter(value)
-        assert found.dtype == "float32"
-        np.testing.assert_array_equal(found, value)
-    assert vector.filter(np.array([1e300]), allow_downcast=True).dtype == "float32"
-    with config.use(floatX="float32"):
-        assert TensorType("float32", ()).filter(0.1).dtype == "float32"
-    assert TensorType("int32", ()).filter(2.0) == 2
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        np.array([0.1, 0.2]),
-        [0.1],
-        np.ones((2, 2), "f4"),
-        np.array(["a"]),
-        "text",
-        None,
-        [[1], [2, 3]],
-        T.vector(),
-        np.array([1], "c8"),
-    ],
-    ids=str,
-)
-def test_filter_refuses_what_would_lose_or_does_not_fit(value):
-    with pytest.raises((TypeError, ValueError)):
-        TensorType("float32", (False,)).filter(value)
-
-
-def test_filter_checks_axes_that_broadcast():
-    row = TensorType("float64", (True, False))
-    assert row.filter(np.ones((1, 3))).shape == (1, 3)
-    with pytest.raises(TypeError, match="length 2 on axis 0, expected 1"):
-        row.filter(np.ones((2, 3)))
-
 
 # Variables.
 
@@ -352,124 +223,6 @@ def test_clone_makes_fresh_nodes_over_the_same_leaves():
     assert same_graph(copy, y)
     assert not same_graph(y, T.exp(x) + 2)
     assert copy.tag.trace == y.tag.trace
-
-
-# The graph under rewriting.
-
-
-def example():
-    x, y = T.dvector("x"), T.dvector("y")
-    a = T.exp(x)
-    out = T.log(a) * y
-    return x, y, a, out
-
-
-def test_a_function_graph_leaves_the_users_expression_alone():
-    x, y, _, out = example()
-    before = str(out.owner)
-    fgraph = FunctionGraph([x, y], [out])
-    log = fgraph.outputs[0].owner.inputs[0]
-    fgraph.replace(log, x, "drop_inverse_pair")
-    fgraph.check()
-    assert str(out.owner) == before
-    assert len(toposort([out])) == 3
-    assert len(fgraph.apply_nodes) == 1
-    a, b = np.array([1.0, 2]), np.array([3.0, 4])
-    np.testing.assert_array_equal(evaluate(fgraph.outputs[0], {x: a, y: b}), a * b)
-
-
-def test_clients_say_who_uses_a_variable():
-    x, y, a, out = example()
-    fgraph = FunctionGraph([x, y], [out, out])
-    node = fgraph.outputs[0].owner
-    assert list(fgraph.clients[fgraph.outputs[0]]) == [("output", 0), ("output", 1)]
-    assert list(fgraph.clients[y]) == [(node, 1)]
-    assert list(fgraph.clients[fgraph.memo[a]]) == [(node.inputs[0].owner, 0)]
-
-
-def test_a_replacement_is_logged_and_told_to_listeners():
-    x, y, _, out = example()
-    fgraph = FunctionGraph([x, y], [out])
-    heard = []
-    fgraph.listeners.append(heard.append)
-    old = fgraph.outputs[0]
-    fgraph.replace(old, y, "rule")
-    assert fgraph.outputs == [y]
-    assert fgraph.apply_nodes == set()
-    assert [(c.reason, c.before, c.after) for c in fgraph.log] == [("rule", old, y)]
-    assert heard == fgraph.log
-    fgraph.check()
-
-
-def test_a_replacement_has_the_same_type():
-    x, y, _, out = example()
-    fgraph = FunctionGraph([x, y], [out])
-    with pytest.raises(TypeError, match=r"rule.*cannot become") as caught:
-        fgraph.replace(fgraph.outputs[0], T.fvector(), "rule")
-    assert __file__ in str(caught.value)
-
-
-def test_a_replacement_may_use_what_it_replaces():
-    x, y, a, out = example()
-    fgraph = FunctionGraph([x, y], [out])
-    old = fgraph.memo[a]
-    fgraph.replace(old, T.sqrt(old), "rule")
-    fgraph.check()
-    assert len(fgraph.apply_nodes) == 4
-    values = {x: np.ones(2), y: np.ones(2)}
-    np.testing.assert_allclose(evaluate(fgraph.outputs[0], values), [0.5, 0.5])
-
-
-def test_new_nodes_remember_the_line_of_the_old_one():
-    x, y, a, out = example()
-    fgraph = FunctionGraph([x, y], [out])
-    old = fgraph.memo[a]
-    new = T.expm1(x) + 1
-    fgraph.replace(old, new, "rule")
-    assert new.tag.trace == new.owner.inputs[0].tag.trace == a.tag.trace
-
-
-def test_nodes_that_nobody_needs_are_dropped():
-    x, y = T.dvector("x"), T.dvector("y")
-    quotient, rest = T.divmod(x, y)
-    fgraph = FunctionGraph([x, y], [T.exp(quotient) + rest])
-    assert len(fgraph.apply_nodes) == 4
-    exp = fgraph.outputs[0].owner.inputs[0]
-    fgraph.replace(exp, y, "rule")
-    fgraph.check()
-    assert len(fgraph.apply_nodes) == 2
-    fgraph.replace(exp, y, "gone already")
-    assert len(fgraph.log) == 1
-
-
-def test_a_leaf_without_value_is_missed():
-    x, _y, _, out = example()
-    with pytest.raises(MissingInputError, match="y is needed") as caught:
-        FunctionGraph([x], [out])
-    assert __file__ in str(caught.value)
-    w = shared(np.ones(3))
-    assert FunctionGraph([w], [w * 2]).inputs == [w]
-
-
-def test_an_input_that_is_computed_becomes_a_leaf():
-    _x, y, a, out = example()
-    fgraph = FunctionGraph([a, y], [out])
-    assert fgraph.inputs[0].owner is None
-    assert fgraph.inputs[0] is not a
-    assert len(fgraph.apply_nodes) == 2
-
-
-def test_who_overwrites_comes_after_who_reads():
-    x = T.dvector("x")
-    a = T.exp(x)
-    overwriting = Elemwise(SCALARS["neg"], {0: 0})(a)
-    reading = a.dimshuffle("x", 0) * 2
-    fgraph = FunctionGraph([x], [overwriting, reading])
-    order = fgraph.toposort()
-    names = [str(node.op) for node in order]
-    assert names[-1] == "Elemwise{neg}[(0, 0)]"
-    a, _b = evaluate(fgraph.outputs, {x: np.zeros(2)})
-    assert len(names) == 5
 
 
 def test_a_node_is_one_deeper_than_the_deepest_that_it_needs():

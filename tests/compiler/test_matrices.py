@@ -4,7 +4,7 @@ import gpuarray
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from cases_nn import regular, spd
+from cases_products import regular, spd
 from gpuarray.compiler import function, grad, shared
 from gpuarray.compiler.ops.linalg.linalg import Gemm, Gemv
 from gpuarray.compiler.ops.linalg.products import BatchedGemm, Ger
