@@ -217,3 +217,21 @@ def test_scalars_are_arrays_without_axes():
     assert scalar.tanh(x).eval({x: 0}) == 0
     with pytest.raises(AttributeError, match="did you mean 'sqrt'"):
         getattr(scalar, "sqrtt")  # noqa: B009
+
+
+def test_programs_look_into_loops_and_elementwise_operations():
+    x, w = T.dvector("x"), T.dscalar("w")
+    states, _ = compiler.scan(lambda item, state: item * w + state, x, T.zeros(()))
+    apply = compiler.gof.graph.io_toposort([x, w], [states])
+    (loop,) = [
+        node.op
+        for node in apply
+        if isinstance(node.op, compiler.scan_module.scan_op.Scan)
+    ]
+    names = [
+        str(node.op)
+        for node in compiler.gof.graph.io_toposort(loop.inputs, loop.outputs)
+    ]
+    assert names == ["Elemwise{mul,no_inplace}", "Elemwise{add,no_inplace}"]
+    assert (x + 1).owner.op.scalar_op is (x + 2).owner.op.scalar_op
+    assert (x * 2).owner.op.scalar_op is not (x + 2).owner.op.scalar_op

@@ -269,6 +269,11 @@ class Elemwise(Op):
         self.destroy_map = {o: [i] for o, i in self.inplace_pattern.items()}
 
     @property
+    def scalar_op(self) -> Scalar | Composite | Cast:
+        """Theano's name of ``scalar``."""
+        return self.scalar
+
+    @property
     def key(self) -> str | Composite | Cast:
         """The identity of the scalar operation: the row's name, or the data."""
         return self.scalar.name if isinstance(self.scalar, Scalar) else self.scalar

@@ -91,6 +91,16 @@ class Scan(Op):
         self.n_affine = n_affine
 
     @property
+    def inputs(self) -> tuple[Variable, ...]:
+        """The inputs of an iteration's graph: sequences' items, states, constants."""
+        return self.body.inputs
+
+    @property
+    def outputs(self) -> tuple[Variable, ...]:
+        """The outputs of an iteration's graph: the next states, then the results."""
+        return self.body.outputs
+
+    @property
     def n_traces(self) -> int:
         """The number of results of the body, each with a trace."""
         return len(self.body.outputs) - self.n_states - self.until
