@@ -39,6 +39,7 @@ from gpuarray.compiler.rewrites.loops.pushing import (
     compute_after_the_loop,
     multiply_before_the_loop,
     reduce_sums_after_the_loop,
+    reverse_after_the_loop,
     sum_products_after_the_loop,
 )
 from gpuarray.compiler.rewrites.loops.tidying import (
@@ -107,6 +108,7 @@ PASSES: tuple[GraphPass, ...] = (
     sum_products_after_the_loop,
     reduce_sums_after_the_loop,
     compute_after_the_loop,
+    reverse_after_the_loop,
     accumulate_after_the_loop,
     merge_loops,
     add_factors_of_states,

@@ -300,6 +300,23 @@ def test_memory_grows_with_the_root_of_the_length(goes_back):
     assert memory["80kB", 4096] < 1.3 * memory["80kB", 1024] + 80_000
 
 
+def test_the_rows_of_a_segment_are_written_where_they_stay():
+    """A segment is three kernels: forward, once more, and its gradient; no copies."""
+    x, s = T.dmatrix("x"), T.dvector("s")
+    slopes = []
+    for checkpoint in (4, "all"):
+        out, _ = scan(lambda r, s: T.tanh(r + s), x, s, checkpoint=checkpoint)
+        slopes.append(theano.grad((out[-1] ** 2).sum(), x))
+    f = function([x, s], slopes[0])
+    want = function([x, s], slopes[1])
+    counts = []
+    for length in (9, 13, 17):
+        given = numbers(length, 3), numbers(3)
+        np.testing.assert_allclose(f(*given), want(*given), rtol=1e-9, atol=1e-12)
+        counts.append(f.info()["n_launches"])
+    assert np.diff(counts).tolist() == [3, 3]
+
+
 def test_no_iterations():
     x, s = T.dvector("x"), T.dscalar("s")
     out, _ = scan(lambda r, s: s * r, x, s, checkpoint="sqrt")

@@ -16,7 +16,15 @@ from gpuarray.compiler.ops.broadcast.broadcast import BroadcastTo, broadcast_to
 from gpuarray.compiler.ops.creation.joining import Join
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
 from gpuarray.compiler.ops.linalg.linalg import Dot
-from gpuarray.compiler.ops.shape.shape import DimShuffle, Shape_i, dimshuffle, elements
+from gpuarray.compiler.ops.shape.shape import (
+    DimShuffle,
+    Reshape,
+    Shape_i,
+    dimshuffle,
+    elements,
+    reshape,
+    shape_i,
+)
 from gpuarray.compiler.ops.slicing.subtensor import (
     Subtensor,
     form_of,
@@ -38,6 +46,7 @@ from gpuarray.compiler.rewrites.engine.patterns import cast
 
 Part = Any
 FULL = (None, None, None)
+REVERSED = (None, None, -1)
 
 
 # ---- the parts of an index ----
@@ -217,8 +226,8 @@ def merged_part(inner: tuple[Any, ...], outer: Part) -> Part | None:
     if inner == FULL or outer == FULL:
         return outer if inner == FULL else inner
     first, end, stride = numbers_of(inner) or (None, None, None)
-    if (first, end, stride) == (None, None, -1) and is_slice(outer):
-        return FULL if numbers_of(outer) == (None, None, -1) else None
+    if (first, end, stride) == REVERSED and is_slice(outer):
+        return FULL if numbers_of(outer) == REVERSED else None
     first, stride = first or 0, stride or 1
     if numbers_of(inner) is None or min(first, end or 0, stride - 1) < 0:
         return merged_multiples(inner, outer) if is_slice(outer) else None
@@ -420,6 +429,29 @@ def index_before_multiplying(node: Apply, fgraph: FunctionGraph) -> Variable | N
     rows = parts[: a.type.ndim - 1]
     columns = [FULL] * (b.type.ndim - 1) + parts[len(rows) :]
     return typed(owner.op.make_node(view(a, rows), view(b, columns)).out, node)
+
+
+@rewrite(phase="specialize", ops=[Reshape])
+def reshape_before_reversing(node: Apply) -> Variable | None:
+    """Merge two reversed axes before they are reversed: that is a view, not a copy.
+
+    reshape(X[::-1, ::-1], (-1,)) -> reshape(reshape(X, (-1,))[::-1], (-1,))
+    """
+    reversed_x, lengths = node.inputs
+    owner = reversed_x.owner
+    if owner is None or not isinstance(owner.op, Subtensor):
+        return None
+    x, ndim = owner.inputs[0], reversed_x.type.ndim
+    parts = parts_of(owner)
+    are_reversed = [is_slice(p) and numbers_of(p) == REVERSED for p in parts]
+    if are_reversed != [True, True] + [False] * (ndim - 2):
+        return None
+    if any(part != FULL for part in parts[2:]) or node.outputs[0].type.ndim >= ndim:
+        return None
+    others = [shape_i(x, axis) for axis in range(2, ndim)]
+    count = shape_i(x, 0) * shape_i(x, 1) if others else -1
+    rows = reshape(x, [count, *others], ndim=ndim - 1)
+    return typed(node.op.make_node(view(rows, [parts[0]]), lengths).out, node)
 
 
 @rewrite(phase="canonicalize", ops=[Subtensor])

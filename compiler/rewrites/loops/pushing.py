@@ -18,10 +18,12 @@ from gpuarray.compiler.ops.broadcast.broadcast import patternbroadcast
 from gpuarray.compiler.ops.creation.creation import alloc
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.elemwise.elemwise import Elemwise
+from gpuarray.compiler.ops.index.indexing import index
 from gpuarray.compiler.ops.linalg.linalg import Dot
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.scan.scan import Scan, rows_of
 from gpuarray.compiler.ops.shape.shape import DimShuffle, dimshuffle, reshape, shape_i
+from gpuarray.compiler.ops.slicing.subtensor import Subtensor, numbers_of
 from gpuarray.compiler.rewrites.engine.rows import row_of_op
 from gpuarray.compiler.rewrites.loops.parts import (
     Parts,
@@ -162,6 +164,41 @@ def _late_results(parts: Parts, used: Sequence[bool]) -> list[int]:
             if states.isdisjoint(read) and not read.isdisjoint(edge):
                 late.append(i)
     return late
+
+
+@loop_pass
+def reverse_after_the_loop(parts: Parts, used: list[bool]) -> Results:
+    """Reverse the rows of a result after the loop: a view of its trace.
+
+    So a loop in an iteration writes its trace where the result is stored.
+    """
+    nexts = {state.next for state in parts.states}
+    straight = [None if x in nexts else _not_reversed(x) for x in parts.results]
+    if all(x is None for x in straight):
+        return None
+    results = zip(parts.results, straight, strict=True)
+    parts.results = [result if x is None else x for result, x in results]
+    outputs = parts.node().outputs
+    count = len(parts.states)
+    every, back = slice(None), slice(None, None, -1)
+    return [
+        *outputs[:count],
+        *(
+            trace if x is None else index(trace, (every, back))
+            for trace, x in zip(outputs[count:], straight, strict=False)
+        ),
+    ]
+
+
+def _not_reversed(result: Variable) -> Variable | None:
+    """Return the computed array of which a result has the rows in reverse."""
+    node = result.owner
+    if node is None or not isinstance(node.op, Subtensor):
+        return None
+    x, parts = node.inputs[0], node.op.parts(node.inputs[1:])
+    is_slice = len(parts) == 1 and isinstance(parts[0], tuple)
+    is_reversed = is_slice and numbers_of(parts[0]) == (None, None, -1)
+    return x if is_reversed and x.owner is not None else None
 
 
 # ---- sums over iterations ----

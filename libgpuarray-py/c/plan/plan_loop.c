@@ -217,8 +217,8 @@ static int give(loop *l, size_t iteration) {
 static int new_stack(const loop *l, unsigned int i, const GpuArray *row) {
   size_t dims[GA_MAX_NDIM] = {l->n_iterations};
   memcpy(dims + 1, row->dimensions, row->nd * sizeof *dims);
-  return GpuArray_empty(&l->f->arrays[l->s->outs[i]], l->f->plan->context,
-                        row->typecode, row->nd + 1, dims, GA_C_ORDER);
+  const unsigned int value = l->s->outs[i];
+  return ga__step_memory(&l->f->arrays[value], l->f, value, row->nd + 1, dims);
 }
 
 /* Stores a result as a row of the stacked array. */

@@ -438,8 +438,7 @@ static int add_results(analysis *a, size_t n_iterations) {
       }
     }
     memcpy(dims + rows, v->dims, v->nd * sizeof *dims);
-    GA_TRY(GpuArray_empty(out, a->f->plan->context, a->g->values[made].typecode,
-                          v->nd + rows, dims, GA_C_ORDER));
+    GA_TRY(ga__step_memory(out, a->f, a->s->outs[i], v->nd + rows, dims));
     add_operand(a, rows ? GA_LOOP_TRACE : GA_LOOP_FINAL, made, out)->row =
         rows ? out->strides[0] : 0;
   }
