@@ -46,7 +46,7 @@ BODIES = {
 
 
 def chains_of(context, f, *arrays, calls=CALLS):
-    """The number of kernels that calls after the first one compile or load.
+    """How often calls after the first one ask for a kernel.
 
     Each call has the bits of the first one.
     """
@@ -65,6 +65,21 @@ def test_results_keep_their_bits(on_context, name):
     f = function([x], states[-1], on_device=True)
     given = gpuarray.asarray(numbers("float32", 5, 40), context=on_context)
     assert chains_of(on_context, f, given) == 1
+
+
+def test_few_launches_between_products_are_one_often_repeated(on_context):
+    """A chain for each iteration, of one kernel, where a product is no part of it."""
+    a, x = T.fmatrix("a"), T.fvector("x")
+
+    def step(s, a):
+        product = T.dot(a, s)
+        return product / abs(product).sum()
+
+    states, _ = scan(step, outputs_info=x, non_sequences=a, n_steps=ITERATIONS)
+    f = function([a, x], states[-1], on_device=True)
+    matrix = abs(numbers("float32", 12, 12)) + 1
+    given = [gpuarray.asarray(y, context=on_context) for y in (matrix, matrix[0])]
+    assert chains_of(on_context, f, *given) in (1, ITERATIONS)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "int32", "complex64"])

@@ -8,8 +8,11 @@
 #include "c/device/buffer.h"
 #include "c/tape/chain_source.h"
 
-#define LEAST 8          /* launches of a chain */
-#define PAYS 32768       /* launches queued one by one: as long as chains compile */
+#define LEAST 8       /* launches of a chain */
+#define LEAST_AGAIN 3 /* of one that the tape has often: a loop's, between products */
+#define OFTEN 16      /* times, and */
+#define NEAR 2048     /* commands among which they are looked for */
+#define PAYS 32768    /* launches queued one by one: as long as chains compile */
 #define FEW_ELEMENTS 256 /* of an elementwise launch: a chain's item has no vectors */
 
 /* ---- runs of launches ---- */
@@ -108,6 +111,32 @@ static size_t find_chain(chain *ch, const ga_tape *tape, size_t at) {
   return n;
 }
 
+/* True if the launches at `a` and `b` are of the same kernels. */
+static bool is_same_run(const ga_tape *tape, size_t a, size_t b, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    const command *c = &tape->commands[a + i], *d = &tape->commands[b + i];
+    if (d->kind != LAUNCH || c->kernel != d->kernel)
+      return false;
+  }
+  return true;
+}
+
+/* True if a chain of the n launches at `at` pays: its text is compiled once, however
+ * often the tape has it. */
+static bool is_worth(const ga_tape *tape, size_t at, size_t n) {
+  if (n >= LEAST || n < LEAST_AGAIN)
+    return n >= LEAST;
+  const size_t first = at > NEAR ? at - NEAR : 0;
+  size_t times = 0;
+  for (size_t i = first; times < OFTEN && i + n <= tape->n_commands && i <= at + NEAR;)
+    if (is_same_run(tape, at, i, n)) {
+      times++;
+      i += n;
+    } else
+      i++;
+  return times == OFTEN;
+}
+
 /* ---- the launch of a chain ---- */
 
 static void write_words(uint64_t *word, const chain *ch, const ga_tape *tape,
@@ -193,13 +222,14 @@ static int make_list(ga_tape *tape) {
   int status = ch && places && t->list ? GA_NO_ERROR : GA_MEMORY_ERROR;
   for (size_t i = 0; i < tape->n_commands && status == GA_NO_ERROR;) {
     const size_t n = find_chain(ch, tape, i);
+    const bool is_chain = is_worth(tape, i, n);
     places[i] = t->n;
     command *c = &t->list[t->n++];
-    if (n >= LEAST)
+    if (is_chain)
       status = make_link(c, tape, ch, &tape->commands[i], n);
     else
       *c = tape->commands[i];
-    i += n >= LEAST ? n : 1;
+    i += is_chain ? n : 1;
   }
   for (size_t i = 0; i < t->n && status == GA_NO_ERROR; i++)
     if (t->list[i].kind == IF || t->list[i].kind == ELSE)
