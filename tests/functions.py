@@ -433,7 +433,7 @@ def _(d):
 
 @case("angle", rtol=4)
 def _(d):
-    return (d.array(FLOATS + COMPLEX),), {}
+    return (d.array(FLOATS + COMPLEX),), {"deg": d.pick(False, False, True)}
 
 
 @case("unique_all", "unique_counts", "unique_inverse", waits="values")
@@ -473,6 +473,7 @@ def _(d):
     return _two_sets(d, **options), options | how
 
 
-import functions_linalg  # noqa: E402, F401  (its cases join the table)
+import functions_choices  # noqa: E402, F401  (its cases join the table)
+import functions_linalg  # noqa: E402, F401
 import functions_numbers  # noqa: E402, F401
 import functions_shapes  # noqa: E402, F401

@@ -311,4 +311,5 @@ def _(d):
 def _(d):
     a = d.array(REAL, low=1, least=1)
     kth = d.pick(0, -1, a.shape[0], -a.shape[-1] - 1, [0, 0])
-    return (a, kth), {"axis": d.axis(a, many=False)}
+    kind = d.pick(*["introselect"] * 9, "quicksort")
+    return (a, kth), {"axis": d.axis(a, many=False), "kind": kind}

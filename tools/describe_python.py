@@ -53,7 +53,8 @@ PAGES = {
     "creation": Page(
         "Making, saving and loading arrays",
         "_creation.conversion _creation.filled _creation.ranges _creation.mesh "
-        "_creation.twodim_base _files.npyio",
+        "_creation.twodim_base _creation.index_tricks _creation.windows "
+        "_creation.host_data _files.npyio",
     ),
     "shapes": Page(
         "Shapes, parts and joins",
@@ -62,7 +63,9 @@ PAGES = {
         "_functional.apply_along_axis",
     ),
     "indexing": Page(
-        "Indexing and searching", "_manipulation.take_put _sorting.searching"
+        "Indexing and searching",
+        "_manipulation.take_put _manipulation.assignment _math.selection "
+        "_sorting.searching",
     ),
     "sorting": Page(
         "Sorting, comparing, sets", "_sorting.sorting _math.logic _manipulation.sets"
@@ -75,7 +78,7 @@ PAGES = {
     "statistics": Page(
         "Statistics",
         "_math.statistics _math.quantiles _math.histograms _math.function_base "
-        "_linalg.polynomials",
+        "_math.trigonometric _math.bits _math.type_check _linalg.polynomials",
     ),
     "linalg": Page(
         "Linear algebra",

@@ -102,6 +102,18 @@ from gpuarray._creation.filled import (
     zeros as zeros,
     zeros_like as zeros_like,
 )
+from gpuarray._creation.host_data import (
+    asarray_chkfinite as asarray_chkfinite,
+    frombuffer as frombuffer,
+    fromfile as fromfile,
+    fromiter as fromiter,
+    fromstring as fromstring,
+)
+from gpuarray._creation.index_tricks import (
+    c_ as c_,
+    mask_indices as mask_indices,
+    r_ as r_,
+)
 from gpuarray._creation.mesh import (
     fromfunction as fromfunction,
     indices as indices,
@@ -129,6 +141,13 @@ from gpuarray._creation.twodim_base import (
     triu_indices as triu_indices,
     triu_indices_from as triu_indices_from,
     vander as vander,
+)
+from gpuarray._creation.windows import (
+    bartlett as bartlett,
+    blackman as blackman,
+    hamming as hamming,
+    hanning as hanning,
+    kaiser as kaiser,
 )
 from gpuarray._custom_kernels.elementwise_kernel import (
     ElementwiseKernel as ElementwiseKernel,
@@ -162,6 +181,12 @@ from gpuarray._kernels.kernel import (
 from gpuarray._linalg.polynomials import (
     polyfit as polyfit,
     polyval as polyval,
+)
+from gpuarray._manipulation.assignment import (
+    copyto as copyto,
+    fill_diagonal as fill_diagonal,
+    place as place,
+    putmask as putmask,
 )
 from gpuarray._manipulation.insertion import (
     append as append,
@@ -248,6 +273,10 @@ from gpuarray._manipulation.tiling import (
     resize as resize,
     tile as tile,
 )
+from gpuarray._math.bits import (
+    packbits as packbits,
+    unpackbits as unpackbits,
+)
 from gpuarray._math.function_base import (
     average as average,
     convolve as convolve,
@@ -275,7 +304,6 @@ from gpuarray._math.logic import (
     isposinf as isposinf,
     lexsort as lexsort,
     partition as partition,
-    select as select,
     spacing as spacing,
 )
 from gpuarray._math.nan_functions import (
@@ -300,6 +328,11 @@ from gpuarray._math.quantiles import (
     percentile as percentile,
     quantile as quantile,
 )
+from gpuarray._math.selection import (
+    choose as choose,
+    piecewise as piecewise,
+    select as select,
+)
 from gpuarray._math.statistics import (
     around as around,
     clip as clip,
@@ -307,9 +340,21 @@ from gpuarray._math.statistics import (
     cumulative_sum as cumulative_sum,
     diff as diff,
     ediff1d as ediff1d,
+    fix as fix,
     round as round,
     std as std,
     var as var,
+)
+from gpuarray._math.trigonometric import (
+    angle as angle,
+    sinc as sinc,
+    unwrap as unwrap,
+)
+from gpuarray._math.type_check import (
+    iscomplex as iscomplex,
+    isreal as isreal,
+    real_if_close as real_if_close,
+    sort_complex as sort_complex,
 )
 from gpuarray._products.contractions import (
     cross as cross,
@@ -435,7 +480,6 @@ absolute: UnaryUfunc
 acos: UnaryUfunc
 acosh: UnaryUfunc
 add: BinaryUfunc
-angle: UnaryUfunc
 arccos: UnaryUfunc
 arccosh: UnaryUfunc
 arcsin: UnaryUfunc

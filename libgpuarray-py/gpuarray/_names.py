@@ -29,12 +29,17 @@ _PLACES = {
     "_creation.filled": """
         empty empty_like eye full full_like identity ones ones_like zeros zeros_like
     """,
+    "_creation.host_data": """
+        asarray_chkfinite frombuffer fromfile fromiter fromstring
+    """,
+    "_creation.index_tricks": "c_ mask_indices r_",
     "_creation.mesh": "fromfunction indices ix_ meshgrid mgrid ogrid",
     "_creation.ranges": "arange geomspace linspace logspace",
     "_creation.twodim_base": """
         diag diag_indices diag_indices_from diagflat tri tril tril_indices
         tril_indices_from triu triu_indices triu_indices_from vander
     """,
+    "_creation.windows": "bartlett blackman hamming hanning kaiser",
     "_custom_kernels.elementwise_kernel": "ElementwiseKernel",
     "_custom_kernels.raw_kernel": "RawKernel",
     "_custom_kernels.reduction_kernel": "ReductionKernel",
@@ -44,6 +49,7 @@ _PLACES = {
     "_functional.fusion": "fuse",
     "_kernels.kernel": "GpuKernel",
     "_linalg.polynomials": "polyfit polyval",
+    "_manipulation.assignment": "copyto fill_diagonal place putmask",
     "_manipulation.insertion": "append delete insert trim_zeros",
     "_manipulation.joining": """
         block column_stack concat concatenate dstack hstack roll stack vstack
@@ -65,6 +71,7 @@ _PLACES = {
         put_along_axis take take_along_axis where
     """,
     "_manipulation.tiling": "repeat resize tile",
+    "_math.bits": "packbits unpackbits",
     "_math.function_base": """
         average convolve corrcoef correlate cov gradient interp trapezoid
     """,
@@ -73,16 +80,19 @@ _PLACES = {
     """,
     "_math.logic": """
         allclose argpartition array_equal array_equiv isclose isneginf isposinf lexsort
-        partition select spacing
+        partition spacing
     """,
     "_math.nan_functions": """
         nan_to_num nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmin
         nanprod nanstd nansum nanvar
     """,
     "_math.quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
+    "_math.selection": "choose piecewise select",
     "_math.statistics": """
-        around clip cumulative_prod cumulative_sum diff ediff1d round std var
+        around clip cumulative_prod cumulative_sum diff ediff1d fix round std var
     """,
+    "_math.trigonometric": "angle sinc unwrap",
+    "_math.type_check": "iscomplex isreal real_if_close sort_complex",
     "_products.contractions": "cross inner kron matvec outer vecmat",
     "_products.einsum": "einsum einsum_path",
     "_products.matmul": "dot matmul tensordot vdot vecdot",

@@ -18,7 +18,7 @@ from gpuarray._interop import cuda_array_interface, dlpack, pickling, pygpu_arra
 from gpuarray._kernels.apply import from_host, is_host_array
 from gpuarray._kernels.monoids import into
 from gpuarray._manipulation import flat, shaping, take_put, tiling
-from gpuarray._math import statistics
+from gpuarray._math import logic, selection, statistics
 from gpuarray._products import matmul
 from gpuarray._sorting import searching, sorting
 from gpuarray._ufunc import dispatch, reduction, scanning
@@ -102,6 +102,11 @@ class Array(BaseArray):
     cummin = scanning.cummin
     sort = sorting.sort_inplace
     argsort = sorting.argsort
+    argpartition = logic.argpartition
+    partition = logic.partition_inplace
+    choose = selection.choose
+    dump = pickling.dump
+    dumps = pickling.dumps
     topk = sorting.topk
 
     if TYPE_CHECKING:  # bound from the table below
@@ -241,6 +246,17 @@ class Array(BaseArray):
         b'\x01\x02'
         """
         return self.get().tobytes(order)
+
+    def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:
+        """Write the elements to a file, in C order; with ``sep`` as text.
+
+        ``gpuarray.fromfile`` reads them; neither dtype nor shape is written. Waits.
+
+        >>> gpuarray.asarray([1, 2], "uint8").tofile("pair.bin")
+        >>> print(gpuarray.fromfile("pair.bin", "uint8"))
+        [1 2]
+        """
+        self.get().tofile(fid, sep, format)
 
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())

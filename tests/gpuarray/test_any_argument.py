@@ -37,6 +37,7 @@ ON_THE_DEVICE = {
 OTHERWISE = {
     *("finfo", "iinfo", "isdtype"),  # the dtype of the array is meant
     *("tril", "triu", "fft.fftn", "fft.ifftn", "fft.rfftn", "fft.irfftn"),  # of no axes
+    *("frombuffer", "fromstring"),  # the memory of the host is meant
     *("lexsort", "tri", "einsum", "linalg.tensorinv", "fft.fftfreq", "fft.rfftfreq"),
 }
 # What they give is not unique, or not set.

@@ -1,4 +1,6 @@
-"""Names that programs written for NumPy have: dtypes, printing, questions to arrays."""
+"""Names that programs written for NumPy have: dtypes, questions, arrays made."""
+
+import pickle
 
 import gpuarray
 import numpy as np
@@ -6,7 +8,8 @@ import pytest
 from families import DTYPES
 from gpuarray._names import OF_NUMPY
 from gpuarray.dtypes import as_dtype
-from gpuarray.errors import BadType
+from gpuarray.errors import BadType, BadValue
+from judge import assert_same
 
 
 def test_dtypes_and_questions_to_them_are_numpys():
@@ -91,3 +94,144 @@ def test_arrays_print_by_numpys_options(null):
     device = gpuarray.asarray(host, context=null)
     with gpuarray.printoptions(precision=2):
         assert str(device) == str(host)
+
+
+# ---- arrays made of numbers, brackets, buffers ----
+
+WINDOWS = ["bartlett", "blackman", "hamming", "hanning"]
+
+
+@pytest.mark.parametrize("points", [-2, 0, 1, 2, 2.5, 7, 8])
+def test_windows_are_numpys(null, points):
+    for name in WINDOWS:
+        found = getattr(gpuarray, name)(points, context=null)
+        assert_same(found, getattr(np, name)(points), exact=True)
+    if isinstance(points, int):
+        assert_same(gpuarray.kaiser(points, 3, null), np.kaiser(points, 3), exact=True)
+    with pytest.raises(TypeError, match="hanning"):
+        gpuarray.hanning("many", context=null)
+
+
+BRACKETS = [
+    lambda xp, a, b: xp.r_[a, b],
+    lambda xp, a, b: xp.r_[a, 1.5, 2:4, 0:1:3j, [7, 8]],
+    lambda xp, a, b: xp.r_[-a[:1], :2],
+    lambda xp, a, b: xp.r_["0,2", a, b],
+    lambda xp, a, b: xp.r_["1,2,0", a, b, 1:4],
+    lambda xp, a, b: xp.r_["0,3,1", a, b],
+    lambda xp, a, b: xp.r_["-1", a[None], b[None]],
+    lambda xp, a, b: xp.c_[a, b],
+    lambda xp, a, b: xp.c_[a[:, None], xp.c_[a, b]],
+    lambda xp, a, b: xp.c_[a[:1], 5, 6:7],
+]
+
+
+@pytest.mark.parametrize("joined", BRACKETS)
+def test_brackets_join_as_numpys(context, joined):
+    hosts = np.arange(3, dtype="float32"), np.arange(3, dtype="int16") * 2
+    devices = [gpuarray.asarray(host, context=context) for host in hosts]
+    found = joined(gpuarray, *devices)
+    assert_same(found, joined(np, *hosts))
+    assert found.context is context
+
+
+def test_brackets_without_an_array_or_with_a_matrix(null):
+    with null:
+        assert_same(gpuarray.r_[1:3, 4], np.r_[1:3, 4])
+    for wrong in ("r", "0,1,2,3"):
+        with pytest.raises(BadValue, match="there is no class of matrices"):
+            gpuarray.r_[wrong, [1]]
+    with pytest.raises(BadValue, match="nothing is given"):
+        gpuarray.r_[()]
+
+
+def test_arrays_of_buffers_files_iterators_and_texts(null, tmp_path):
+    host = np.arange(6, dtype="int16")
+    raw = host.tobytes()
+    assert_same(gpuarray.frombuffer(raw, "int16", context=null), host)
+    part = gpuarray.frombuffer(raw, np.int16, 2, 4, null)
+    assert_same(part, np.frombuffer(raw, np.int16, 2, 4))
+    device = gpuarray.asarray(host.reshape(2, 3), context=null)
+    device.T.tofile(tmp_path / "elements")
+    read = gpuarray.fromfile(tmp_path / "elements", "int16", context=null)
+    assert_same(read, host.reshape(2, 3).T.ravel())
+    device.dump(tmp_path / "pickle")
+    with (tmp_path / "pickle").open("rb") as file:
+        assert_same(pickle.load(file), host.reshape(2, 3))
+    assert_same(pickle.loads(device.dumps()), host.reshape(2, 3))
+    assert_same(gpuarray.fromiter(iter(range(6)), "int16", 6, null), host)
+    text = "0, 1, 2, 3, 4, 5"
+    assert_same(gpuarray.fromstring(text, "int16", sep=",", context=null), host)
+    for call in (
+        lambda: gpuarray.frombuffer(b"123", "int16"),
+        lambda: gpuarray.frombuffer(raw, "int16", 100),
+        lambda: gpuarray.fromiter([1], "int16", 2),
+    ):
+        with pytest.raises(BadValue, match=r"frombuffer: |fromiter: "):
+            call()
+
+
+def test_only_finite_elements(context):
+    assert_same(
+        gpuarray.asarray_chkfinite([1, 2], "float32", context=context),
+        np.float32([1, 2]),
+    )
+    for wrong in (np.nan, np.inf, complex(0, np.inf)):
+        with pytest.raises(BadValue, match="an element is nan or infinite"):
+            gpuarray.asarray_chkfinite([1.0, wrong], context=context)
+
+
+def test_indices_that_a_mask_leaves(context):
+    with context:
+        found = gpuarray.mask_indices(4, gpuarray.triu, 1)
+    for one, other in zip(found, np.mask_indices(4, np.triu, 1), strict=True):
+        assert_same(one, other)
+
+
+# ---- lists beside arrays ----
+
+BESIDE = [
+    lambda xp, a: xp.convolve(a, [1, 2]),
+    lambda xp, a: xp.convolve([1.0, 2.0, 0.5], a, "same"),
+    lambda xp, a: xp.correlate(a, [0, 1], "full"),
+    lambda xp, a: xp.interp(a, [0, 2, 4], [5, 6, 9]),
+    lambda xp, a: xp.interp([0.5, 1.5], a, a * a),
+    lambda xp, a: xp.interp(1.5, a, [1, 2, 3]),
+    lambda xp, a: xp.trapezoid(a, [0, 1, 3]),
+    lambda xp, a: xp.ravel_multi_index((a.astype(int), [0, 1, 2]), (3, 3)),
+    lambda xp, a: xp.choose([0, 1, 1], [a, a + 1]),
+]
+
+
+@pytest.mark.parametrize("program", BESIDE)
+def test_lists_stand_beside_an_array(context, program):
+    host = np.arange(3, dtype="float64")
+    device = gpuarray.asarray(host, context=context)
+    assert_same(program(gpuarray, device), program(np, host))
+
+
+def test_flat_indices_of_the_host_are_numpys():
+    for order in "CF":
+        expected = np.unravel_index([5, 3], (2, 3), order)
+        found = gpuarray.unravel_index([5, 3], (2, 3), order)
+        assert [x.tolist() for x in found] == [x.tolist() for x in expected]
+        assert gpuarray.ravel_multi_index((1, 2), (2, 3), order=order) == (
+            np.ravel_multi_index((1, 2), (2, 3), order=order)
+        )
+    assert gpuarray.unravel_index(4, (2, 3)) == (1, 1)
+    with pytest.raises(BadValue, match="unravel_index: index 6 is out of bounds"):
+        gpuarray.unravel_index(6, (2, 3))
+    with pytest.raises(BadValue, match="ravel_multi_index: invalid entry"):
+        gpuarray.ravel_multi_index(([2], [0]), (2, 3))
+    with pytest.raises(BadType, match="convolve: got list"):
+        gpuarray.convolve([1, 2], [3])
+
+
+def test_parts_of_an_array_are_sorted_in_place(context):
+    host = np.array([[5, 1, 4, 2], [3, 8, 0, 9]], dtype="int32")
+    device = gpuarray.asarray(host, context=context)
+    assert_same(device.argpartition(1)[:, 1], np.argsort(host)[:, 1])
+    device.partition(2)
+    assert_same(device[:, 2], np.partition(host, 2)[:, 2])
+    with pytest.raises(BadValue, match="kind is 'heap', expected 'introselect'"):
+        device.partition(1, kind="heap")

@@ -11,7 +11,7 @@ from gpuarray._core.context import Context
 from gpuarray._core.views import ArrayViews
 from gpuarray._native import ARRAY, address, check, ffi, lib
 from gpuarray.dtypes import as_dtype, dtype_to_typecode
-from gpuarray.errors import BadType, BadValue
+from gpuarray.errors import BadType, BadValue, host_errors
 
 
 class BaseArray(ArrayViews):
@@ -71,6 +71,23 @@ def require_all(operation: str, *arrays: Any) -> list[Any]:
                 f"{array.context.name}; bring one over first: b.transfer(a.context)"
             )
     return list(arrays)
+
+
+def beside(operation: str, *operands: Any) -> list[Any]:
+    """Return the operands as arrays on one context, that of the arrays among them.
+
+    What else NumPy takes for an array, such as a list, is copied there.
+    """
+    arrays = [operand for operand in operands if isinstance(operand, BaseArray)]
+    if not arrays:
+        require(operands[0], operation)
+    like: Any = require_all(operation, *arrays)[0]
+    with host_errors(operation):
+        hosts = [x if isinstance(x, BaseArray) else np.asarray(x) for x in operands]
+        return [
+            like.from_host(x, like.context) if isinstance(x, np.ndarray) else x
+            for x in hosts
+        ]
 
 
 def asnumpy(array: Any) -> npt.NDArray[Any]:

@@ -43,11 +43,11 @@ def arange(
     """
     ends = (0, start, step) if stop is None else (start, stop, step)
     how = dtype, context, device
-    result: Array = _counted("arange", np.arange, ends, *how, count=_steps)
+    result: Array = counted("arange", np.arange, ends, *how, count=steps)
     return result
 
 
-def _steps(start: Any, stop: Any, step: Any) -> int:
+def steps(start: Any, stop: Any, step: Any) -> int:
     """Return the length of ``arange``; 0 for arguments that NumPy refuses."""
     try:
         count: int = math.ceil((stop - start) / step)
@@ -79,7 +79,7 @@ def linspace(
     how = {"num": num, "endpoint": endpoint, "retstep": True, "axis": axis}
     make, ends = partial(np.linspace, **how), (start, stop)
     how_many = partial(_asked, num)
-    points, step = _counted(
+    points, step = counted(
         "linspace", make, ends, dtype, context, device, count=how_many
     )
     return (points, step) if retstep else points
@@ -104,7 +104,7 @@ def logspace(
     """
     make = partial(_logspace, num=num, endpoint=endpoint, axis=axis)
     ends, how = (start, stop, base), (dtype, context, device)
-    result: Array = _counted("logspace", make, ends, *how, count=partial(_asked, num))
+    result: Array = counted("logspace", make, ends, *how, count=partial(_asked, num))
     return result
 
 
@@ -130,7 +130,7 @@ def geomspace(
     """
     make = partial(np.geomspace, num=num, endpoint=endpoint, axis=axis)
     ends, how = (start, stop), (dtype, context, device)
-    result: Array = _counted("geomspace", make, ends, *how, count=partial(_asked, num))
+    result: Array = counted("geomspace", make, ends, *how, count=partial(_asked, num))
     return result
 
 
@@ -140,7 +140,7 @@ def _asked(num: Any, *ends: Any) -> int:
     return max(count, 0) * max(np.size(end) for end in ends)
 
 
-def _counted(
+def counted(
     operation: str,
     make: Callable[..., Any],
     ends: Sequence[Any],

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -20,6 +22,31 @@ Parts = tuple[Callable[..., BaseArray], tuple[type[BaseArray], npt.NDArray[Any],
 def reduce(array: BaseArray, protocol: SupportsIndex = 4) -> Parts:
     """An array's pickle: a NumPy array, for out-of-band data, and the context."""
     return restore, (type(array), array._read(), array.context.name)
+
+
+def dumps(array: BaseArray) -> bytes:
+    """Return the array's pickle, as ``pickle.dumps`` does.
+
+    >>> import pickle
+    >>> print(pickle.loads(gpuarray.arange(3).dumps()))
+    [0 1 2]
+    """
+    return pickle.dumps(array)
+
+
+def dump(array: BaseArray, file: Any) -> None:
+    """Write the array's pickle to a file, open or by name.
+
+    >>> import pickle
+    >>> gpuarray.arange(3).dump("counts.pickle")
+    >>> with open("counts.pickle", "rb") as file:
+    ...     print(pickle.load(file))
+    [0 1 2]
+    """
+    if hasattr(file, "write"):
+        pickle.dump(array, file)
+        return
+    Path(file).write_bytes(pickle.dumps(array))
 
 
 def dask_token(array: BaseArray) -> tuple[str, ...]:

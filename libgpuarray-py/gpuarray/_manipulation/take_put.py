@@ -209,7 +209,7 @@ def _writeable(array: Any, operation: str) -> BaseArray:
 # ---- by masks ----
 
 
-def _as_mask(condition: Any, like: BaseArray) -> BaseArray:
+def as_mask(condition: Any, like: BaseArray) -> BaseArray:
     """Return a bool array on the context of ``like``."""
     if isinstance(condition, BaseArray):
         return condition.astype(np.bool_, copy=False)
@@ -228,7 +228,7 @@ def compress(condition: Any, array: Any, axis: int | None = None) -> Any:
      [3 5]]
     """
     source = require(array, "compress")
-    mask = _as_mask(condition, source)
+    mask = as_mask(condition, source)
     if mask.ndim != 1:
         raise BadValue(f"compress: the condition has {mask.ndim} axes, expected 1")
     if axis is None:
@@ -247,7 +247,7 @@ def extract(condition: Any, array: Any) -> Any:
     [0 2]
     """
     source = require(array, "extract")
-    return compress_by(source.ravel(), _as_mask(condition, source).ravel())
+    return compress_by(source.ravel(), as_mask(condition, source).ravel())
 
 
 def nonzero(array: Any) -> tuple[Any, ...]:

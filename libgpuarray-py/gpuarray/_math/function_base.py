@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuarray._core.arguments import axes_numbers, axis_number
-from gpuarray._core.base import BaseArray, asnumpy, require, require_all
+from gpuarray._core.base import BaseArray, asnumpy, beside, require, require_all
 from gpuarray._kernels.monoids import Axis
 from gpuarray._manipulation.joining import concatenate
 from gpuarray._products.matmul import matmul
@@ -144,7 +144,7 @@ def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
     at = axis_number(axis, source.ndim, "trapezoid")
     apart: Any = dx
     if x is not None:
-        places = require_all("trapezoid", source, x)[1]
+        places = beside("trapezoid", source, x)[1]
         own = 0 if places.ndim == 1 else at
         apart = places[_at(own, slice(1, None))] - places[_at(own, slice(None, -1))]
         if places.ndim == 1:
@@ -173,7 +173,7 @@ def interp(
     >>> print(gpuarray.interp(gpuarray.asarray([-1.0, 0.5]), x, y))
     [0. 5.]
     """
-    places, ends, values = require_all("interp", x, xp, fp)
+    places, ends, values = beside("interp", x, xp, fp)
     if ends.ndim != 1 or ends.shape != values.shape or ends.size == 0:
         raise BadValue(
             f"interp: points of shapes {ends.shape} and {values.shape}, expected two "
@@ -229,7 +229,7 @@ def convolve(a: Any, v: Any, mode: Literal["full", "same", "valid"] = "full") ->
     >>> print(gpuarray.convolve(a, gpuarray.asarray([1.0, 1.0])))
     [1. 3. 5. 3.]
     """
-    first, second = (_vector("convolve", x) for x in require_all("convolve", a, v))
+    first, second = (_vector("convolve", x) for x in beside("convolve", a, v))
     if first.size < second.size:
         first, second = second, first
     return _slid("convolve", first, second[::-1], mode)
@@ -242,7 +242,7 @@ def correlate(a: Any, v: Any, mode: Literal["full", "same", "valid"] = "valid") 
     >>> print(gpuarray.correlate(a, gpuarray.asarray([0.0, 1.0])))
     [2. 3.]
     """
-    first, second = (_vector("correlate", x) for x in require_all("correlate", a, v))
+    first, second = (_vector("correlate", x) for x in beside("correlate", a, v))
     second = second.conj()
     if first.size >= second.size:
         return _slid("correlate", first, second, mode)

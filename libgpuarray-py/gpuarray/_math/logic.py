@@ -1,4 +1,4 @@
-"""Comparisons of whole arrays, ``select``, ``lexsort`` and ``partition``."""
+"""Comparisons of whole arrays, ``lexsort`` and ``partition``."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from gpuarray._core.arguments import axis_number
 from gpuarray._core.base import BaseArray, require
 from gpuarray._manipulation.take_put import take_along_axis
-from gpuarray._sorting.sorting import argsort, is_lone, sort
+from gpuarray._sorting.sorting import argsort, is_lone, sort, sort_inplace
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray._ufunc.reduction import all as all_of
 from gpuarray.dtypes import kind_of
-from gpuarray.errors import BadType, BadValue
+from gpuarray.errors import BadType, BadValue, Unsupported
 
 where = FUNCTIONS["where"]
 
@@ -148,27 +148,6 @@ def _real(operation: str, x: Any) -> Any:
     return x
 
 
-def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
-    """Return elements of the first choice whose condition is true, else of ``default``.
-
-    >>> a = gpuarray.arange(5)
-    >>> print(gpuarray.select([a < 2, a > 3], [a, a * 10], default=-1))
-    [ 0  1 -1 -1 40]
-    """
-    if len(condlist) != len(choicelist) or not condlist:
-        raise BadValue(
-            f"select: {len(condlist)} conditions and {len(choicelist)} choices, "
-            "expected one for each, and at least one"
-        )
-    result = default
-    pairs = zip(reversed(condlist), reversed(choicelist), strict=True)
-    for condition, choice in pairs:
-        if require(condition, "select").dtype.kind != "b":
-            raise BadType(f"select: a condition of {condition.dtype}, expected bool")
-        result = where(condition, choice, result)
-    return result
-
-
 # ---- orders ----
 
 
@@ -199,7 +178,13 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     return order
 
 
-def partition(a: Any, kth: int | Sequence[int], axis: int | None = -1) -> Any:
+def partition(
+    a: Any,
+    kth: int | Sequence[int],
+    axis: int | None = -1,
+    kind: str = "introselect",
+    order: None = None,
+) -> Any:
     """Return a copy in which the elements at ``kth`` are where a sort would put them.
 
     Those before are not greater, those behind not smaller. It is sorted as a whole.
@@ -207,23 +192,53 @@ def partition(a: Any, kth: int | Sequence[int], axis: int | None = -1) -> Any:
     >>> print(gpuarray.partition(gpuarray.asarray([5, 1, 4, 2]), 2)[2])
     4
     """
-    _check_kth("partition", a, kth, axis)
+    _check_kth("partition", a, kth, axis, kind, order)
     return sort(a, axis)
 
 
-def argpartition(a: Any, kth: int | Sequence[int], axis: int | None = -1) -> Any:
+def partition_inplace(
+    array: BaseArray,
+    kth: int | Sequence[int],
+    axis: int = -1,
+    kind: str = "introselect",
+    order: None = None,
+) -> None:
+    """Bring the elements at ``kth`` to where a sort would put them, as ``partition``.
+
+    >>> a = gpuarray.asarray([5, 1, 4, 2])
+    >>> a.partition(2)
+    >>> print(a[2])
+    4
+    """
+    _check_kth("partition", array, kth, axis, kind, order)
+    sort_inplace(array, axis)
+
+
+def argpartition(
+    a: Any,
+    kth: int | Sequence[int],
+    axis: int | None = -1,
+    kind: str = "introselect",
+    order: None = None,
+) -> Any:
     """Return the indices (int64) of the elements of ``partition``'s result.
 
     >>> a = gpuarray.asarray([5, 1, 4, 2])
     >>> print(a[gpuarray.argpartition(a, 1)][:2])
     [1 2]
     """
-    _check_kth("argpartition", a, kth, axis)
+    _check_kth("argpartition", a, kth, axis, kind, order)
     return argsort(a, axis)
 
 
-def _check_kth(operation: str, array: Any, kth: Any, axis: int | None) -> None:
+def _check_kth(
+    operation: str, array: Any, kth: Any, axis: int | None, kind: str, order: None
+) -> None:
     source = require(array, operation)
+    if kind != "introselect":
+        raise BadValue(f"{operation}: kind is {kind!r}, expected 'introselect'")
+    if order is not None:
+        raise Unsupported(f"{operation}: order is for dtypes with fields; none has any")
     if axis is None or (operation == "argpartition" and is_lone(source, axis)):
         length = source.size
     else:

@@ -402,6 +402,15 @@ def _stored(source: Any, out: Any) -> Any:
     return out
 
 
+def fix(x: Any, out: Any = None) -> Any:
+    """Return the elements rounded towards 0, as ``trunc`` does.
+
+    >>> print(gpuarray.fix(gpuarray.asarray([-1.7, 1.7])))
+    [-1.  1.]
+    """
+    return FUNCTIONS["trunc"](require(x, "fix"), out=out)
+
+
 def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     """Return elements rounded to a number of decimals, halves to the even neighbour.
 

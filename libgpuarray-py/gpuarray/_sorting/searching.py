@@ -9,14 +9,14 @@ from typing import Any, Literal
 import numpy as np
 
 from gpuarray._core.arguments import as_shape
-from gpuarray._core.base import BaseArray, asnumpy, require, require_all
+from gpuarray._core.base import BaseArray, asnumpy, beside, require, require_all
 from gpuarray._core.context import Context
 from gpuarray._indexing.advanced_indexing import INT64, take_at
 from gpuarray._kernels.codegen import once
 from gpuarray._kernels.kernel import GpuKernel
 from gpuarray._kernels.texts import kernel_text
 from gpuarray.dtypes import OFFSET, SIZE, dtype_to_ctype, result_type, work_dtype
-from gpuarray.errors import BadType, BadValue
+from gpuarray.errors import BadType, BadValue, host_errors
 
 DType = np.dtype[Any]
 
@@ -158,11 +158,14 @@ def unravel_index(
     """Return, for each axis of ``shape``, the indices of flat indices: int64.
 
     One out of bounds raises BadIndex when the context is next waited for; a negative
-    one counts from the end.
+    one counts from the end. Indices on the host give NumPy's result, on the host.
 
     >>> print(*gpuarray.unravel_index(gpuarray.asarray([2, 3]), (2, 3)))
     [0 1] [2 0]
     """
+    if not isinstance(indices, BaseArray):
+        with host_errors("unravel_index"):
+            return np.unravel_index(indices, shape, order)
     flat = _integers(indices, "unravel_index")
     lengths = as_shape(shape, "unravel_index")
     _order(order, "unravel_index")
@@ -191,7 +194,8 @@ def ravel_multi_index(
 
     ``mode``, one or one for each axis, treats an index out of bounds: 'raise' raises
     BadIndex when the context is next waited for, 'wrap' takes it modulo the length,
-    'clip' stops at the ends.
+    'clip' stops at the ends. Beside an index array on a device those of the host are
+    copied there; indices on the host alone give NumPy's result, on the host.
 
     >>> places = gpuarray.asarray([0, 1]), gpuarray.asarray([2, 0])
     >>> print(gpuarray.ravel_multi_index(places, (2, 3)))
@@ -199,7 +203,12 @@ def ravel_multi_index(
     """
     lengths = as_shape(dims, "ravel_multi_index")
     _order(order, "ravel_multi_index")
-    listed = [_integers(indices, "ravel_multi_index") for indices in multi_index]
+    if not any(isinstance(indices, BaseArray) for indices in multi_index):
+        ravel: Any = np.ravel_multi_index
+        with host_errors("ravel_multi_index"):
+            return ravel(multi_index, dims, mode, order)
+    beside_each_other = beside("ravel_multi_index", *multi_index)
+    listed = [_integers(indices, "ravel_multi_index") for indices in beside_each_other]
     if len(listed) != len(lengths):
         raise BadValue(
             f"ravel_multi_index: {len(listed)} index arrays for {len(lengths)} axes"

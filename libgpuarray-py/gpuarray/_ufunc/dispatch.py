@@ -14,12 +14,10 @@ import numpy as np
 
 from gpuarray._core.attributes import shares_memory
 from gpuarray._core.base import BaseArray, may_share_memory
-from gpuarray._kernels.apply import apply_row, from_host, is_host_array
-from gpuarray._kernels.codegen import Casting
+from gpuarray._kernels.apply import from_host, is_host_array
 from gpuarray._ufunc.elementwise import BY_REFERENCE
 from gpuarray.config import takes_host_arrays
 from gpuarray.errors import BadType
-from gpuarray.scalars import SCALARS
 
 Find = Callable[[str], Any]
 _finders: list[Find] = []
@@ -135,26 +133,6 @@ def _found(path: list[str]) -> Any:
     return function if callable(function) else None
 
 
-def _copyto(
-    dst: Any, src: Any, casting: Casting = "same_kind", where: Any = True
-) -> None:
-    if not isinstance(dst, BaseArray):
-        raise BadType(
-            "numpy.copyto: an array of a device is not copied into one of the host; "
-            "use dst[...] = x.get()"
-        )
-    apply_row(SCALARS["second"], (dst, src), dst, where=where, casting=casting)
-
-
-def _angle(z: Any, deg: bool = False) -> Any:
-    angle = apply_row(SCALARS["angle"], (z,))
-    return angle * (180 / np.pi) if deg else angle
-
-
-def _fix(x: Any, out: Any = None) -> Any:
-    return apply_row(SCALARS["trunc"], (x,), out)
-
-
 # What says how an array prints, takes arrays of the host, too, or has another
 # signature here.
 _PLAIN: dict[Any, Callable[..., Any]] = {
@@ -166,9 +144,6 @@ _PLAIN: dict[Any, Callable[..., Any]] = {
     ),
     np.array_repr: lambda array, *_, **__: repr(array),
     np.array_str: lambda array, *_, **__: str(array),
-    np.copyto: _copyto,
-    np.angle: _angle,
-    np.fix: _fix,
 }
 
 
