@@ -22,7 +22,7 @@ from gpuarray.compiler.shared import SharedVariable
 __all__ = ["TensorConstant", "TensorVariable"]
 
 
-class Kind(type):
+class VariableKind(type):
     """A class whose instances are variables of a class and of host arrays' types."""
 
     variables: type[Variable]
@@ -39,21 +39,21 @@ class Kind(type):
         return cls.variables(*args, **options)
 
 
-class TensorVariable(metaclass=Kind):
+class TensorVariable(metaclass=VariableKind):
     """Any variable of a `TensorType` that is neither constant nor shared."""
 
     variables = Variable
     but = (Constant, SharedVariable)
 
 
-class TensorConstant(metaclass=Kind):
+class TensorConstant(metaclass=VariableKind):
     """Any constant of a `TensorType`."""
 
     variables = Constant
     but = ()
 
 
-class TensorSharedVariable(metaclass=Kind):
+class TensorSharedVariable(metaclass=VariableKind):
     """Any shared variable of a `TensorType`."""
 
     variables = SharedVariable
