@@ -279,6 +279,8 @@ class Array(BaseArray):
         return f"array({values}, dtype={self.dtype}, context={self.context.name!r})"
 
     def __str__(self) -> str:
+        if self.size == 0:
+            return "[]"
         return _values_text(self, "", " ") if self.ndim else str(self.get()[()])
 
     def __format__(self, spec: str) -> str:

@@ -224,7 +224,7 @@ def test_a_ufunc_writes_where_a_mask_is_true(first_context):
     with pytest.raises(BadType, match="out is int, expected a gpuarray array"):
         gpuarray.add(a, 1, out=3)
     with pytest.raises(BadType, match="no operand is a gpuarray array"):
-        gpuarray.add(1, 2)
+        gpuarray.add([1], 2)
     with pytest.raises(BadType, match=r"where is of float64, expected"):
         gpuarray.add(a, 1, where=a)
 

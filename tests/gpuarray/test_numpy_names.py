@@ -235,3 +235,74 @@ def test_parts_of_an_array_are_sorted_in_place(context):
     assert_same(device[:, 2], np.partition(host, 2)[:, 2])
     with pytest.raises(BadValue, match="kind is 'heap', expected 'introselect'"):
         device.partition(1, kind="heap")
+
+
+# ---- programs that mix arrays with numbers and lists ----
+
+OF_NUMBERS = [
+    lambda xp: xp.sqrt(1 / 12),
+    lambda xp: xp.cos(xp.pi / 3) + xp.sin(1),
+    lambda xp: xp.maximum(3, 2.5),
+    lambda xp: xp.power(np.float32(2), 3),
+    lambda xp: xp.divmod(7, 2),
+    lambda xp: xp.modf(2.75),
+    lambda xp: xp.isnan(xp.nan),
+    lambda xp: xp.abs(-3),
+    lambda xp: xp.exp(1, dtype="float32"),
+    lambda xp: xp.add(1, 2, dtype="int16"),
+    lambda xp: xp.sqrt(1j),
+]
+
+
+@pytest.mark.parametrize("program", OF_NUMBERS)
+def test_functions_of_numbers_alone_are_numpys(program):
+    found, expected = program(gpuarray), program(np)
+    assert type(found) is type(expected)
+    if isinstance(expected, tuple):
+        assert [(type(x), x) for x in found] == [(type(x), x) for x in expected]
+    assert found == expected
+
+
+def test_functions_of_numbers_that_numpy_lacks():
+    assert gpuarray.erf(0.0) == 0 and gpuarray.sigmoid(0.0) == 0.5
+    with pytest.raises(BadType, match="bitwise_and"):
+        gpuarray.bitwise_and(1.5, 2)
+    with pytest.raises(TypeError):
+        gpuarray.add(1)
+
+
+JOINED = [
+    lambda xp, a: xp.concatenate(([0], a, [7, 8])),
+    lambda xp, a: xp.hstack((0, a)),
+    lambda xp, a: xp.vstack([a, [1.5, 2, 3]]),
+    lambda xp, a: xp.stack([a, (1, 2, 3)], axis=1),
+    lambda xp, a: xp.column_stack(([1, 2, 3], a)),
+]
+
+
+@pytest.mark.parametrize("program", JOINED)
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_lists_are_joined_with_arrays(context, program, dtype):
+    host = np.arange(3).astype(dtype)
+    device = gpuarray.asarray(host, context=context)
+    assert_same(program(gpuarray, device), program(np, host))
+
+
+def test_what_lists_cannot_be_joined(null):
+    device = gpuarray.zeros(3, context=null)
+    with pytest.raises(BadValue, match="concatenate: setting an array element"):
+        gpuarray.concatenate([device, [1, [2, 3]]])
+    with pytest.raises(BadType, match=r"got ndarray, .* use gpuarray\.asarray"):
+        gpuarray.concatenate([device, np.zeros(3)])
+    with pytest.raises(BadType, match="got list"):
+        gpuarray.concatenate([[1], [2]])
+
+
+def test_an_array_of_objects_is_refused_as_what_it_is(null):
+    with pytest.raises(BadType, match="got ndarray, which is no array of numbers"):
+        gpuarray.asarray(np.array([None, 1], object), context=null)
+
+
+def test_an_array_without_elements_prints_as_numpys(null):
+    for shape in ((0,), (0, 3), (2, 0)):
+        assert str(gpuarray.zeros(shape, context=null)) == str(np.zeros(shape))

@@ -149,7 +149,7 @@ def test_bad_calls_say_what_is_wrong(context):
     with pytest.raises(ReadOnly):
         gpuarray.add(device, 1, out=device.broadcast_to((2, 5)))
     with pytest.raises(TypeError, match="no operand is a gpuarray array"):
-        gpuarray.add(1, 2)
+        gpuarray.add([1], 2)
     with pytest.raises(TypeError, match="3 outputs, expected a tuple of 1"):
         gpuarray.add(device, 1, out=(device, device, device))
     assert_same(device + 0, np.asarray(device))

@@ -111,7 +111,7 @@ def _as_class(
         try:
             host = host_values(a, dtype, place)
         except TypeError:  # a dtype that NumPy lacks, such as bfloat16
-            if not hasattr(type(a), "__dlpack__"):
+            if isinstance(a, np.ndarray) or not hasattr(type(a), "__dlpack__"):
                 raise
             shared = from_dlpack(a, device=place)
             return _as_class(cls, shared, dtype, place, copy, order, None)

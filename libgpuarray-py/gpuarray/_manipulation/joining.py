@@ -20,7 +20,7 @@ from gpuarray._manipulation.shaping import (
 )
 from gpuarray._native import ARRAY, check, ffi, lib
 from gpuarray.dtypes import as_dtype, can_cast, dtype_to_typecode, result_type
-from gpuarray.errors import BadArgument, BadType, BadValue
+from gpuarray.errors import BadArgument, BadType, BadValue, host_errors
 
 Parts = int | Sequence[int]
 Place = str | Context | None
@@ -77,7 +77,8 @@ concat = concatenate
 def _listed(operation: str, arrays: Any, context: Place = None) -> list[Any]:
     """The arrays of a list or tuple, or along the first axis of one; at least one.
 
-    All are on ``context``, if it is given, where NumPy's arrays are copied.
+    Lists and numbers beside an array are copied to its context. All are on ``context``,
+    if it is given, where NumPy's arrays are copied.
     """
     if not isinstance(arrays, list | tuple | BaseArray):
         try:
@@ -90,7 +91,7 @@ def _listed(operation: str, arrays: Any, context: Place = None) -> list[Any]:
     if not listed:
         raise BadValue(f"{operation}: got no array, expected at least one")
     if context is None:
-        return _require_all(operation, *listed)
+        return _require_all(operation, *_beside_arrays(operation, listed))
     first = next((part for part in listed if isinstance(part, BaseArray)), None)
     if first is not None:
         place = find_context(context)
@@ -103,6 +104,21 @@ def _listed(operation: str, arrays: Any, context: Place = None) -> list[Any]:
             for part in listed
         ]
     return _require_all(operation, *listed)
+
+
+def _beside_arrays(operation: str, parts: list[Any]) -> list[Any]:
+    """Return the parts, lists and numbers as arrays on the context of the first."""
+    like = next((part for part in parts if isinstance(part, BaseArray)), None)
+    if like is None:
+        return parts
+    host = (list, tuple, bool, int, float, complex, np.generic)
+    with host_errors(operation):
+        return [
+            like.from_host(np.asarray(part), like.context)
+            if isinstance(part, host)
+            else part
+            for part in parts
+        ]
 
 
 def _cast(operation: str, source: Any, target: Any, casting: str) -> Any:

@@ -19,7 +19,7 @@ from gpuarray._kernels.codegen import Casting
 from gpuarray._kernels.monoids import Axis
 from gpuarray._ufunc import ufunc_methods
 from gpuarray._ufunc.operators import binary_operator, store_operator, unary_operator
-from gpuarray.errors import BadType, BadValue
+from gpuarray.errors import BadType, BadValue, host_errors
 from gpuarray.scalars import PAIRS, SCALARS, Pair, Scalar
 
 _CHARACTERS = frozenset("?bBhHiIlLqQefdFD")
@@ -34,7 +34,8 @@ class Ufunc:
     Called as NumPy's are, with ``out=`` (an array, or a tuple of one), ``where=`` (a
     bool array, which broadcasts with the operands; a new array has 0 where it is
     false), ``dtype=`` and ``casting=``. Functions of two operands also have ``reduce``,
-    ``accumulate``, ``reduceat``, ``outer`` and ``at``.
+    ``accumulate``, ``reduceat``, ``outer`` and ``at``. Of numbers alone the result is
+    NumPy's number.
 
     >>> import gpuarray
     >>> gpuarray.add
@@ -98,6 +99,8 @@ class Ufunc:
             operands = tuple(inputs)
         if isinstance(out, tuple):
             (out,) = _outputs(self.__name__, out, 1)
+        if out is None and where is True and are_numbers(self.nin, operands):
+            return _of_numbers(self.row, operands, dtype)
         for symbol, record in recorders:
             if any(isinstance(x, symbol) for x in (*operands, out, where)):
                 plain = out is None and where is True and dtype is None
@@ -331,6 +334,23 @@ class PairUfunc(Ufunc):
         self, row: Scalar, operands: tuple[Any, ...], out: Any, options: dict[str, Any]
     ) -> Any:
         return FUNCTIONS[row.name](*operands, out=out, **options)
+
+
+_NUMBERS = bool | int | float | complex | np.generic
+
+
+def are_numbers(count: int, operands: Sequence[Any]) -> bool:
+    """Return True if all of so many operands are numbers, Python's or NumPy's."""
+    return len(operands) == count and all(isinstance(x, _NUMBERS) for x in operands)
+
+
+def _of_numbers(row: Scalar, operands: Sequence[Any], dtype: Any) -> Any:
+    """Return NumPy's result of numbers: there is no array whose context it were on."""
+    reference: Any = row.ufunc or row.reference
+    with host_errors(row.name):
+        if dtype is not None:
+            operands = [np.asarray(x).astype(dtype)[()] for x in operands]
+        return np.asarray(reference(*operands))[()]
 
 
 def _outputs(name: str, out: tuple[Any, ...], count: int) -> tuple[Any, ...]:
