@@ -73,7 +73,13 @@ def __getattr__(name: str) -> _Any:
         return _import_module(f"gpuarray.{name}")
     if name == "bfloat16":
         return _dtypes.bfloat16()
-    raise _UnknownName("module 'gpuarray'", name, _sys.modules[__name__])
+    if name in _names.INSTEAD:
+        instead = f"; use {_names.INSTEAD[name]}"
+    elif name in dir(_numpy):
+        instead = f"; numpy.{name} takes arrays of the host: x.get()"
+    else:
+        raise _UnknownName("module 'gpuarray'", name, _sys.modules[__name__])
+    raise _UnknownName("module 'gpuarray'", name, instead=instead)
 
 
 def __dir__() -> list[str]:

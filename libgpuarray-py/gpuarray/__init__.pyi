@@ -112,6 +112,7 @@ from gpuarray._creation.host_data import (
 from gpuarray._creation.index_tricks import (
     c_ as c_,
     mask_indices as mask_indices,
+    ndenumerate as ndenumerate,
     r_ as r_,
 )
 from gpuarray._creation.mesh import (
@@ -410,6 +411,9 @@ from gpuarray._ufunc.scanning import (
 from gpuarray.array import (
     Array as Array,
     GpuArray as GpuArray,
+    array2string as array2string,
+    array_repr as array_repr,
+    array_str as array_str,
     ndarray as ndarray,
     ndgpuarray as ndgpuarray,
 )

@@ -32,7 +32,7 @@ _PLACES = {
     "_creation.host_data": """
         asarray_chkfinite frombuffer fromfile fromiter fromstring
     """,
-    "_creation.index_tricks": "c_ mask_indices r_",
+    "_creation.index_tricks": "c_ mask_indices ndenumerate r_",
     "_creation.mesh": "fromfunction indices ix_ meshgrid mgrid ogrid",
     "_creation.ranges": "arange geomspace linspace logspace",
     "_creation.twodim_base": """
@@ -100,7 +100,9 @@ _PLACES = {
     "_sorting.sorting": "argsort sort sort_pairs topk",
     "_ufunc.reduction": "all amax amin any argmax argmin max mean min prod ptp sum",
     "_ufunc.scanning": "cummax cummin cumprod cumsum",
-    "array": "Array GpuArray ndarray ndgpuarray",
+    "array": """
+        Array GpuArray array2string array_repr array_str ndarray ndgpuarray
+    """,
     "blas": "allow_tf32 gemm gemmBatch_3d gemm_bias gemv ger",
     "config": "implicit_conversion set_implicit_conversion",
     "dtypes": "INPUT OFFSET SIZE SSIZE dtype_to_ctype dtype_to_typecode",
@@ -143,6 +145,14 @@ MODULES = (
 
 SUBMODULES = ("sparse.linalg",)
 """The modules in those that are public, too."""
+
+INSTEAD = {
+    "frompyfunc": "gpuarray.fuse, or gpuarray.ElementwiseKernel",
+    "vectorize": "gpuarray.fuse, or gpuarray.ElementwiseKernel",
+    "get_array_module": "x.__array_namespace__()",
+    "RawModule": "gpuarray.RawKernel",
+}
+"""What to use in place of names that NumPy or CuPy has."""
 
 _MOVED = {
     "applying": "_functional.apply_along_axis",

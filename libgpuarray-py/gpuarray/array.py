@@ -12,7 +12,7 @@ import numpy as np
 
 from gpuarray._core import info
 from gpuarray._core.arguments import Order
-from gpuarray._core.base import BaseArray
+from gpuarray._core.base import BaseArray, require
 from gpuarray._indexing.indexing import assign, get
 from gpuarray._interop import cuda_array_interface, dlpack, pickling, pygpu_array
 from gpuarray._kernels.apply import from_host, is_host_array
@@ -24,7 +24,7 @@ from gpuarray._sorting import searching, sorting
 from gpuarray._ufunc import dispatch, reduction, scanning
 from gpuarray._ufunc.operators import binary_operator, inplace_operator, unary_operator
 from gpuarray.dtypes import kind_of
-from gpuarray.errors import BadType, BadValue
+from gpuarray.errors import BadType, BadValue, host_errors
 from gpuarray.scalars import SCALARS, Scalar
 
 
@@ -275,13 +275,12 @@ class Array(BaseArray):
         return import_module("gpuarray")
 
     def __repr__(self) -> str:
-        values = _values_text(self, "array(")
-        return f"array({values}, dtype={self.dtype}, context={self.context.name!r})"
+        return array_repr(self)
 
     def __str__(self) -> str:
         if self.size == 0:
             return "[]"
-        return _values_text(self, "", " ") if self.ndim else str(self.get()[()])
+        return array2string(self) if self.ndim else str(self.get()[()])
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec else str(self)
@@ -329,19 +328,68 @@ _conjugate = unary_operator(SCALARS["conjugate"])
 # ---- printing ----
 
 
-def _values_text(array: Array, prefix: str, separator: str = ", ") -> str:
-    """Return NumPy's text of the elements; a large array transfers only its edges."""
-    options = np.get_printoptions()
-    threshold, edge = options["threshold"], options["edgeitems"]
-    if array.size == 0:
-        return f"[], shape={array.shape}" if array.shape != (0,) else "[]"
-    if array.size <= threshold:
+def array2string(
+    a: Any,
+    max_line_width: int | None = None,
+    precision: int | None = None,
+    suppress_small: bool | None = None,
+    separator: str = " ",
+    prefix: str = "",
+    **options: Any,
+) -> str:
+    """Return NumPy's text of the elements; a large array transfers only its edges.
+
+    ``options`` are NumPy's: ``formatter``, ``threshold``, ``edgeitems`` and so on.
+
+    >>> gpuarray.array2string(gpuarray.asarray([1.0, 2 / 3]), precision=2)
+    '[1.   0.67]'
+    """
+    array = require(a, "array2string")
+    known: dict[str, Any] = {**np.get_printoptions()}
+    known |= {k: v for k, v in options.items() if v is not None}
+    if array.size <= known["threshold"]:
         host = array.get()
     else:
-        host, threshold = _edges(array, edge), 0
-    return np.array2string(
-        host, separator=separator, prefix=prefix, threshold=threshold
-    )
+        host = _edges(array, known["edgeitems"])
+        options["threshold"] = 0
+    how = (max_line_width, precision, suppress_small, separator, prefix)
+    with host_errors("array2string"):
+        return np.array2string(host, *how, **options)
+
+
+def array_str(
+    a: Any,
+    max_line_width: int | None = None,
+    precision: int | None = None,
+    suppress_small: bool | None = None,
+) -> str:
+    """Return the text of the elements, which ``print(a)`` shows.
+
+    >>> gpuarray.array_str(gpuarray.asarray([1, 2]))
+    '[1 2]'
+    """
+    if not require(a, "array_str").ndim:
+        return str(a)
+    return array2string(a, max_line_width, precision, suppress_small)
+
+
+def array_repr(
+    arr: Any,
+    max_line_width: int | None = None,
+    precision: int | None = None,
+    suppress_small: bool | None = None,
+) -> str:
+    """Return the text of an array with its dtype and context, as ``repr(arr)``.
+
+    >>> gpuarray.array_repr(gpuarray.zeros(1, context="null"))
+    "array([0.], dtype=float64, context='null')"
+    """
+    array = require(arr, "array_repr")
+    how = (max_line_width, precision, suppress_small)
+    values = f"[], shape={array.shape}" if array.shape != (0,) else "[]"
+    if array.size:
+        values = array2string(array, *how, ", ", "array(")
+    return f"array({values}, dtype={array.dtype}, context={array.context.name!r})"
 
 
 def _edges(array: Array, edge: int) -> np.ndarray[Any, np.dtype[Any]]:

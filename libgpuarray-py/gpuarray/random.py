@@ -41,7 +41,22 @@ def __dir__() -> list[str]:
     return __all__
 
 
-suggest_names(__name__)
+_GENERATOR = "gpuarray.random.default_rng(seed)"
+_RENAMED = {
+    **{"rand": "random", "randn": "standard_normal", "randint": "integers"},
+    **{"random_sample": "random", "ranf": "random", "sample": "random"},
+}
+_METHODS = {
+    name: name
+    for kind in (Choosing, Continuous, Discrete, Multivariate)
+    for name in dir(kind)
+    if not name.startswith("_")
+}
+suggest_names(
+    __name__,
+    {"seed": _GENERATOR, "RandomState": _GENERATOR}
+    | {name: f"{_GENERATOR}.{own}" for name, own in (_METHODS | _RENAMED).items()},
+)
 
 
 class Generator(Choosing, Continuous, Discrete, Multivariate):

@@ -306,3 +306,122 @@ def test_an_array_of_objects_is_refused_as_what_it_is(null):
 def test_an_array_without_elements_prints_as_numpys(null):
     for shape in ((0,), (0, 3), (2, 0)):
         assert str(gpuarray.zeros(shape, context=null)) == str(np.zeros(shape))
+
+
+@pytest.mark.parametrize("name", ["maximum", "logical_and", "add", "subtract"])
+@pytest.mark.parametrize("dtype", ["int8", "bool", "float32"])
+def test_arrays_in_a_list_are_reduced(context, name, dtype):
+    if (name, dtype) == ("subtract", "bool"):
+        return
+    hosts = [np.arange(6).reshape(2, 3).astype(dtype) % k for k in (2, 3, 4)]
+    devices = [gpuarray.asarray(host, context=context) for host in hosts]
+    found = getattr(gpuarray, name).reduce(devices)
+    assert_same(found, getattr(np, name).reduce(hosts))
+    with pytest.raises(BadValue, match="reduce: the arrays have shapes"):
+        getattr(gpuarray, name).reduce([devices[0], devices[0][0]])
+
+
+def test_a_product_with_a_list_of_weights(context):
+    host = np.arange(6, dtype="float64").reshape(2, 3)
+    device = gpuarray.asarray(host, context=context)
+    for weights in ([0.5, 1, 2], 3, [[1], [2], [3]]):
+        assert_same(gpuarray.dot(device, weights), np.dot(host, weights))
+    assert_same(gpuarray.dot([1, 2], device), np.dot([1, 2], host))
+
+
+# ---- texts ----
+
+TEXTS = [
+    lambda xp, a: xp.array2string(a, precision=1),
+    lambda xp, a: xp.array2string(a, separator=", ", threshold=5, edgeitems=1),
+    lambda xp, a: xp.array2string(a, formatter={"float": lambda x: f"<{x:.1f}>"}),
+    lambda xp, a: xp.array_str(a, precision=2, suppress_small=True),
+    lambda xp, a: xp.array_str(a[0, 0, ...]),
+    lambda xp, a: xp.array2string(a[:, :0]),
+]
+
+
+@pytest.mark.parametrize("program", TEXTS)
+def test_texts_of_arrays_are_numpys(context, program):
+    host = np.linspace(0, 1e3, 42).reshape(6, 7)
+    device = gpuarray.asarray(host, context=context)
+    assert program(gpuarray, device) == program(np, device) == program(np, host)
+
+
+def test_a_text_tells_the_context(null):
+    device = gpuarray.asarray([1 / 3], "float32", null)
+    expected = "array([0.3], dtype=float32, context='null')"
+    assert gpuarray.array_repr(device, precision=1) == expected
+    assert np.array_repr(device) == repr(device)
+
+
+def test_elements_with_their_indices(null):
+    host = np.arange(6).reshape(2, 3)
+    device = gpuarray.asarray(host, context=null)
+    assert list(gpuarray.ndenumerate(device)) == list(np.ndenumerate(host))
+
+
+# ---- what there is not ----
+
+ELSEWHERE = {
+    "gpuarray.vectorize": "use gpuarray.fuse",
+    "gpuarray.get_array_module": "use x.__array_namespace__",
+    "gpuarray.roots": "numpy.roots takes arrays of the host: x.get()",
+    "gpuarray.loadtxt": "numpy.loadtxt takes arrays of the host",
+    "gpuarray.trapz": "did you mean 'trapezoid'",
+    "gpuarray.random.rand": r"use gpuarray.random.default_rng\(seed\).random",
+    "gpuarray.random.normal": r"use gpuarray.random.default_rng\(seed\).normal",
+    "gpuarray.random.seed": r"use gpuarray.random.default_rng\(seed\)$",
+}
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_a_name_that_is_elsewhere_is_told(name):
+    module, _, attribute = name.rpartition(".")
+    with pytest.raises(AttributeError, match=ELSEWHERE[name]):
+        getattr(gpuarray.random if module.endswith("random") else gpuarray, attribute)
+
+
+# By reason: what NumPy has for arrays on a host alone.
+NOT_OFFERED = {
+    "texts, files and the process": """
+        base_repr binary_repr ctypeslib f2py format_float_positional
+        format_float_scientific fromregex genfromtxt getbufsize geterr geterrcall info
+        lib loadtxt memmap savetxt setbufsize seterr seterrcall show_config show_runtime
+        test testing typecodes typename typing little_endian
+    """,
+    "dtypes that no device has": """
+        bytes_ busday_count busday_offset busdaycalendar char character clongdouble
+        complex256 datetime64 datetime_as_string datetime_data flexible float128
+        is_busday isnat longdouble ma object_ rec recarray record str_ strings
+        timedelta64 void
+    """,
+    "matrices, polynomials": """
+        asmatrix bmat matrix poly poly1d polyadd polyder polydiv polyint polymul
+        polynomial polysub roots
+    """,
+    "element by element on the host": """
+        broadcast flatiter frompyfunc nditer nested_iters ufunc vectorize
+    """,
+    "of NumPy's own": """
+        False_ ScalarType True_ core emath exceptions mintypecode require row_stack
+        sctypeDict
+    """,
+}
+
+
+def test_every_name_of_numpys_is_offered_or_listed():
+    listed = {name for names in NOT_OFFERED.values() for name in names.split()}
+    public = {name for name in dir(np) if not name.startswith("_")}
+    assert public - set(gpuarray.__all__) - listed == set()
+    assert listed & set(gpuarray.__all__) == set()
+
+
+METHODS_NOT_OFFERED = {
+    *("byteswap", "ctypes", "getfield", "resize", "setfield", "setflags"),
+}
+
+
+def test_every_method_of_numpys_arrays_is_offered_or_listed():
+    public = {name for name in dir(np.ndarray) if not name.startswith("_")}
+    assert public - set(dir(gpuarray.Array)) == METHODS_NOT_OFFERED

@@ -1,13 +1,13 @@
-"""``r_`` and ``c_``, arrays joined in brackets; ``mask_indices``."""
+"""``r_`` and ``c_``, arrays joined in brackets; indices of masks and elements."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from gpuarray._core.base import BaseArray
+from gpuarray._core.base import BaseArray, asnumpy, require
 from gpuarray._core.context import Context
 from gpuarray._core.info import result_type
 from gpuarray._core.opening import context as find_context
@@ -93,6 +93,17 @@ def _raised(array: Any, ndmin: int, place: int) -> Any:
 
 r_ = _Joining((0, 1, -1))
 c_ = _Joining((-1, 2, 0))
+
+
+def ndenumerate(arr: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """Return the pairs of indices and elements, which are waited for and copied.
+
+    >>> for place, value in gpuarray.ndenumerate(gpuarray.asarray([[1, 2]])):
+    ...     print(place, value)
+    (0, 0) 1
+    (0, 1) 2
+    """
+    return np.ndenumerate(asnumpy(require(arr, "ndenumerate")))
 
 
 def mask_indices(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gpuarray._core.arguments import axes_numbers, axis_number
-from gpuarray._core.base import BaseArray, require_all
+from gpuarray._core.base import BaseArray, beside, require_all
 from gpuarray._kernels.codegen import convert, scalar_expression
 from gpuarray._kernels.monoids import Accumulator, apply_reduction, into, make_reduction
 from gpuarray._manipulation.shaping import moveaxis
@@ -26,6 +26,7 @@ from gpuarray.errors import BadType, BadValue
 from gpuarray.scalars import SCALARS
 
 _REAL = lib.GA_HALF, lib.GA_BFLOAT16, lib.GA_FLOAT, lib.GA_DOUBLE
+_LISTS = (list, tuple, int, float, complex)
 _BLAS = frozenset((*_REAL, lib.GA_CFLOAT, lib.GA_CDOUBLE))
 _NONE, _TRANS = lib.cb_no_trans, lib.cb_trans
 
@@ -205,8 +206,9 @@ def contract(a: Any, b: Any, dtype: np.dtype[Any], conjugated: bool = False) -> 
 def dot(a: Any, b: Any, out: Any = None) -> Any:
     """The sum of products over the last axis of ``a`` and the last but one of ``b``.
 
-    With a 0-d operand, the product; of vectors, over their only axis. ``out`` takes a
-    copy of it. Raises BadValue for shapes that do not fit.
+    With a 0-d operand, the product; of vectors, over their only axis. A list or number
+    beside an array is copied to its context. ``out`` takes a copy of the product.
+    Raises BadValue for shapes that do not fit.
 
     >>> print(gpuarray.dot(gpuarray.asarray([1, 2, 3]), gpuarray.asarray([4, 5, 6])))
     32
@@ -216,6 +218,8 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
 
 
 def _dot_product(a: Any, b: Any) -> Any:
+    if isinstance(a, _LISTS) or isinstance(b, _LISTS):
+        a, b = beside("dot", a, b)
     check_operands("dot", a, b)
     if a.ndim == 0 or b.ndim == 0:
         return a * b

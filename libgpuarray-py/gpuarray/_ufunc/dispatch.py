@@ -133,8 +133,7 @@ def _found(path: list[str]) -> Any:
     return function if callable(function) else None
 
 
-# What says how an array prints, takes arrays of the host, too, or has another
-# signature here.
+# What takes arrays of the host, too.
 _PLAIN: dict[Any, Callable[..., Any]] = {
     np.may_share_memory: lambda a, b, *_, **__: (
         _are_ours(a, b) and may_share_memory(a, b)
@@ -142,8 +141,6 @@ _PLAIN: dict[Any, Callable[..., Any]] = {
     np.shares_memory: lambda a, b, max_work=None: (
         _are_ours(a, b) and shares_memory(a, b, max_work)
     ),
-    np.array_repr: lambda array, *_, **__: repr(array),
-    np.array_str: lambda array, *_, **__: str(array),
 }
 
 

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from gpuarray._core.arguments import axis_number
-from gpuarray._core.base import BaseArray, require
+from gpuarray._core.base import BaseArray, require, require_all
 from gpuarray._core.context import Context
 from gpuarray._indexing.advanced_indexing import INT64, take_at
-from gpuarray._indexing.indexing import get
+from gpuarray._indexing.indexing import assign, get
 from gpuarray._kernels.apply import ROUNDED
 from gpuarray._kernels.codegen import (
     convert,
@@ -97,7 +97,7 @@ def reduce(
 ) -> Any:
     """``numpy.<row>.reduce``."""
     operation = f"{row.name}.reduce"
-    source, out = require(array, operation), _output(row, out)
+    source, out = _stacked(array, operation), _output(row, out)
     if source.ndim == 0 and axis in (0, -1):
         axis = None
     fold_dtype = _fold_dtype(row, source, dtype, out)
@@ -113,6 +113,26 @@ def reduce(
     else:
         result = _left(row, source, axis, fold_dtype, keepdims, initial, where)
     return into(out, result, operation)
+
+
+def _stacked(array: Any, operation: str) -> Any:
+    """Return the array; arrays in a list or tuple as one, along a new first axis."""
+    is_list = isinstance(array, list | tuple) and len(array) > 0
+    if not is_list or not all(isinstance(part, BaseArray) for part in array):
+        return require(array, operation)
+    parts = require_all(operation, *array)
+    shapes = {part.shape for part in parts}
+    if len(shapes) > 1:
+        raise BadValue(
+            f"{operation}: the arrays have shapes {', '.join(map(str, shapes))}, "
+            "expected one shape"
+        )
+    dtype = result_type(*(part.dtype for part in parts))
+    shape = len(parts), *parts[0].shape
+    stacked = parts[0].allocate(shape, dtype, parts[0].context, operation=operation)
+    for place, part in enumerate(parts):
+        assign(stacked, place, part)
+    return stacked
 
 
 # ---- folds from the left ----
