@@ -28,7 +28,7 @@ RULES: dict[str, list[FormRule]] = {}
 _MOST_BETWEEN = 200
 
 
-class Form(NamedTuple):
+class FiniteForm(NamedTuple):
     """An expression of a node's value, and the variables of the graph it reads."""
 
     expression: Variable
@@ -45,7 +45,7 @@ def register(row: str, rule: FormRule) -> None:
 
 def form_of(
     node: Apply, graph: Collection[Variable], kept: Set[Variable]
-) -> Form | None:
+) -> FiniteForm | None:
     """Return the form of a node, None if it is the written one.
 
     ``graph`` has the variables that the expression may read. No variable of ``kept``,
@@ -59,7 +59,7 @@ def form_of(
             return None
         further = _further(expression, leaves)
         if further is None:
-            return Form(expression, leaves)
+            return FiniteForm(expression, leaves)
         expression = further
     return None
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, overload
 
 from gpuarray.compiler.config import config
 from gpuarray.compiler.derivatives.branches import Branches
-from gpuarray.compiler.derivatives.forms import Form, form_of
+from gpuarray.compiler.derivatives.forms import FiniteForm, form_of
 from gpuarray.compiler.derivatives.node import (
     M,
     carries,
@@ -441,7 +441,7 @@ def flow(
 
 
 def _through(
-    form: Form,
+    form: FiniteForm,
     node: Apply,
     gradient: Variable | None,
     reached: Collection[Variable],
