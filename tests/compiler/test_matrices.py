@@ -4,12 +4,14 @@ import gpuarray
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from cases_products import regular, spd
+from cases import cases_products
+from evaluate import evaluate
 from gpuarray.compiler import function, grad, shared
 from gpuarray.compiler.ops.linalg.linalg import Gemm, Gemv
 from gpuarray.compiler.ops.linalg.products import BatchedGemm, Ger
 from gpuarray.errors import HostNotice
 
+regular, spd = cases_products.regular, cases_products.spd
 pytestmark = pytest.mark.filterwarnings(f"ignore::{HostNotice.__module__}.HostNotice")
 
 
@@ -166,3 +168,46 @@ def test_narrow_products_of_a_step_hold_for_every_batch(context):
             wanted = a @ w, b @ w.T, a.T @ b, 2 * b.T @ a
             for found, want in zip(f(a, b), wanted, strict=True):
                 np.testing.assert_allclose(found, want, atol=1e-6 * batch**0.5 * 40)
+
+
+SINGULAR = {
+    "rank 2": np.arange(9.0).reshape(3, 3) - 4,
+    "a zero pivot": np.diag([0.0, 3, 5]),
+    "rank 1": np.ones((3, 3)),
+    "nothing": np.zeros((3, 3)),
+    "one element": np.zeros((1, 1)),
+    "nilpotent": np.array([[0.0, 1], [0, 0]]),
+    "small": np.array([[1.0, 2], [2, 4]]) * 1e-10,
+    "stacked": np.array([[[1.0, 2], [2, 4]], [[1, 2], [3, 4]]]),
+}
+
+
+def cofactors(x):
+    """Determinants of what is left without a row and a column, with their signs."""
+    found = np.empty(x.shape)
+    for *batch, i, j in np.ndindex(x.shape):
+        rest = np.delete(np.delete(x[tuple(batch)], i, 0), j, 1)
+        found[(*batch, i, j)] = (-1) ** (i + j) * np.linalg.det(rest)
+    return found
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", SINGULAR)
+def test_the_gradient_of_the_determinant_of_a_singular_matrix(name, dtype):
+    value = SINGULAR[name].astype(dtype)
+    x = T.tensor(dtype, (False,) * value.ndim)
+    slope = evaluate(grad(T.nlinalg.det(x).sum(), x), {x: value})
+    wanted = cofactors(SINGULAR[name])
+    scale = abs(SINGULAR[name]).max() ** (value.shape[-1] - 1)
+    atol = 100 * np.finfo(dtype).eps * max(scale, np.finfo(dtype).eps)
+    np.testing.assert_allclose(
+        slope, wanted, 1e-4 if dtype == "float32" else 1e-9, atol
+    )
+
+
+def test_the_second_derivative_of_a_determinant_of_a_singular_matrix():
+    x, d = T.dmatrices("x", "d")
+    slope = grad(T.nlinalg.det(x), x)
+    value = np.diag([0.0, 0, 2])
+    moved = evaluate(T.Rop(slope, x, d), {x: value, d: np.diag([1.0, 0, 0])})
+    np.testing.assert_allclose(moved, np.diag([0.0, 2, 0]), atol=1e-9)

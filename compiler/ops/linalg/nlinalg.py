@@ -14,6 +14,7 @@ from gpuarray.compiler.graph import core
 from gpuarray.compiler.graph.core import Apply, Op, Variable
 from gpuarray.compiler.graph.op import Gradients, Variables
 from gpuarray.compiler.graph.types import TensorType
+from gpuarray.compiler.ops.control.gradient_markers import disconnected_grad
 from gpuarray.compiler.ops.creation.diagonals import tril
 from gpuarray.compiler.ops.creation.joining import join
 from gpuarray.compiler.ops.elemwise import math
@@ -27,6 +28,7 @@ from gpuarray.compiler.ops.linalg.solving import (
     turned,
     with_diagonal,
 )
+from gpuarray.compiler.ops.reduce import reduce
 from gpuarray.compiler.ops.shape.shape import dimshuffle
 
 LINALG: Any = np.linalg
@@ -62,14 +64,30 @@ class Det(Op):
         return np.asarray(np.linalg.det(x))
 
     def grad(self, m: Any, g: Any, y: Any, x: Variable) -> Variable:
-        """``g`` times the determinant times the inverse, transposed."""
-        scale = m.shape_padright(m.times(g, y), 2)
-        slope: Variable = m.times(scale, turned(matrix_inverse(x)))
+        """``g`` times the determinant times the inverse, transposed: the adjugate."""
+        regular = _regular(x, y)
+        scale = m.shape_padright(m.times(g, det(regular)), 2)
+        slope: Variable = m.times(scale, turned(matrix_inverse(regular)))
         return slope
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
         """The batch."""
         return [tuple(input_shapes[0][:-2])]
+
+
+def _regular(x: Variable, determinants: Variable) -> Variable:
+    """Return the matrices, those whose determinant is 0 with more on the diagonal.
+
+    A few roundings of the largest element are added: the adjugate is continuous, so it
+    is that of the singular matrix to rounding.
+    """
+    size = reduce.Reduce("maximum", [x.type.ndim - 2, x.type.ndim - 1], of_none=True)
+    largest = size(abs(x))
+    roundings = 4 * np.finfo(x.type.dtype).eps
+    step = math.where(math.eq(largest, 0), roundings, largest * roundings)
+    shift = disconnected_grad(math.where(math.eq(determinants, 0), step, 0))
+    entries = dimshuffle(math.cast(shift, x.type.dtype), *range(shift.type.ndim), "x")
+    return x + with_diagonal(math.zeros_like(x), entries)
 
 
 class Eigh(Op):
@@ -359,7 +377,10 @@ def _of_factors(u: Any, s: Any, vh: Any, of_u: Any, of_s: Any, of_v: Any) -> Var
 
 
 def det(x: Any) -> Variable:
-    """The determinants of square matrices."""
+    """The determinants of square matrices.
+
+    The gradient is the adjugate, of singular matrices as well, to rounding.
+    """
     result: Variable = Det()(x)
     return result
 
