@@ -1,8 +1,8 @@
 """The order of the steps of a plan on several contexts.
 
-What a copy to another context needs runs first, then the copy begins, and the rest of
-its context runs beside it. So a plan has few parts of one context each, and each waits
-only for copies that it reads.
+The steps that a copy to another context depends on run first, then the copy begins, and
+the rest of its context overlaps with it. So a plan has few parts of one context each,
+and each waits only for copies that it reads.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class Section(IntEnum):
     INTEGERS = 0
     """Integers known to the host."""
     URGENT = 1
-    """What the level's copies need."""
+    """Steps that the level's copies depend on."""
     TRANSFERS = 2
     LATER = 3
-    """What no copy of the level needs."""
+    """Steps that no copy of the level depends on."""
     PAUSES = 4
     """Steps in which the host takes part, which wait."""
 
@@ -217,7 +217,7 @@ def _meets_ranks(step: p.Step) -> bool:
 
 
 class _Memory:
-    """Which steps read and write the same memory; it has state of the steps so far."""
+    """Memory dependencies of steps: reads and writes of the steps so far."""
 
     def __init__(self, plan: p.Plan) -> None:
         self._plan = plan

@@ -1,4 +1,4 @@
-"""What failed in a run: the node, its inputs, the user's line, the iteration."""
+"""Messages of failed runs: the node, its inputs, the user's line, the iteration."""
 
 from __future__ import annotations
 

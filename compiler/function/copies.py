@@ -1,4 +1,4 @@
-"""What becomes of interface and plan in copies of a function: fewer results."""
+"""The interface and plan of a function's copies, which may have fewer results."""
 
 from __future__ import annotations
 

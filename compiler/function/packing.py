@@ -27,7 +27,7 @@ N_PARTS = len(PARTS)
 
 @dataclass(frozen=True, eq=False)
 class Packing:
-    """How a call's arguments and results are made of those of the plan.
+    """The packing of a call: its arguments and results in terms of the plan's.
 
     ``inputs`` are the program's; ``formats`` has for each of its outputs the format of
     a matrix, or None for an array. ``form`` and ``allow_downcast`` are as in

@@ -17,7 +17,7 @@ from gpuarray.compiler.ops.sparse.types import SparseType
 
 
 def described(packing: Packing | None) -> dict[str, Any] | None:
-    """Return what a file tells of matrices, as JSON; None where there are none."""
+    """Return the JSON of a function's sparse matrices; None where there are none."""
     if packing is None:
         return None
     inputs = []
@@ -35,7 +35,7 @@ def described(packing: Packing | None) -> dict[str, Any] | None:
 
 
 def packing_of(told: dict[str, Any]) -> Packing:
-    """Return the packing that a file tells of."""
+    """Return the packing from a file's JSON."""
     inputs = []
     for entry in told["inputs"]:
         kind: Type = generic

@@ -16,7 +16,7 @@ from gpuarray.compiler.ops.variables.transfer import GpuFromHost
 class UsedContexts:
     """The contexts of a function, with the names that the program has for them.
 
-    Its own ``context`` is the default one if a variable is meant for that, else the
+    Its own ``context`` is the default one if a variable is assigned to that, else the
     first; ``home`` is its name in the placed graph. ``names`` maps each name of the
     program to one name per context, not None if another one is there; it is None where
     there is only one context. ``contexts`` has those that the program names, and the
@@ -41,10 +41,10 @@ class UsedContexts:
 def context_names(
     variables: Iterable[Variable], expressions: Sequence[Variable]
 ) -> list[str | None]:
-    """Return the names of the contexts of variables, present or meant, each once.
+    """Return the names of contexts that variables are on or assigned to, each once.
 
-    None, the default one, is among them if the expressions have an operation that no
-    context comes to: neither its inputs nor what reads its results have one.
+    None, the default one, is among them if an operation of the expressions has no
+    context: neither its inputs nor the readers of its results have one.
     """
     names = list(dict.fromkeys(named_contexts(variables)))
     if names and None not in names and has_free_operations(expressions):

@@ -103,7 +103,7 @@ static PyObject *context_of(PyObject *array) {
   return *slot_of(array, array_class.context);
 }
 
-/* Whether an array has to be copied first, to another of the plan's contexts. */
+/* True if an array has to be copied first, to another of the plan's contexts. */
 static bool is_elsewhere(const runner *r, PyObject *array, Py_ssize_t at) {
   PyObject *here = context_of(array);
   bool is_ours = false;

@@ -26,7 +26,7 @@ static int work(const call_frame *f, const runner *r, int *step) {
   return outcome;
 }
 
-/* Whether a result that is to be read lies in the value of a container, before or after
+/* True if a result that is to be read lies in the value of a container, before or after
  * the call: who has the next turn may overwrite it. */
 static bool reads_values(const call_frame *f, const runner *r) {
   const GpuArray **values = f->ins + (r->n_args - r->n_integers);

@@ -73,7 +73,7 @@ static bool read_arguments(runner *r, PyObject *arguments) {
   return true;
 }
 
-/* Whether the lists hold what the runner takes them to hold. */
+/* True if the lists hold what the runner takes them to hold. */
 static bool check_lists(const runner *r) {
   bool fits =
       r->n_kept <= r->n_results && r->n_kept >= r->is_single &&

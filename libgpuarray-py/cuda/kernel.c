@@ -132,7 +132,7 @@ static int function_attribute(int *out, const ga_cuda_device *d, int attribute,
   CUDA_RETURN(d, cuFuncGetAttribute, out, attribute, function);
 }
 
-/* Whether a kernel that begins by KERNEL_BEGIN was compiled to wait there: NVRTC may be
+/* True if a kernel that begins by KERNEL_BEGIN was compiled to wait there: NVRTC may be
  * older than the device (choose_arch). */
 static int ask_overlap(bool *out, const ga_cuda_device *d, CUfunction function) {
   int version = 0, architecture = 0;
@@ -247,7 +247,7 @@ static int launch_failed(CUresult result, const ga_launch *l) {
       l->nd > 2 ? l->block[2] : 1, l->shared);
 }
 
-/* Whether the next node of a capture waits for one node, a kernel. Behind others, or
+/* True if the next node of a capture waits for one node, a kernel. Behind others, or
  * several, launches do not overlap: nothing says what the driver makes of that. */
 static bool follows_kernel(CUstream stream) {
   const CUgraphNode *nodes = NULL;

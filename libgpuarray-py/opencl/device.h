@@ -99,7 +99,7 @@ static inline void ga__opencl_note(ga_opencl_device *device) {
  * each. */
 int ga__opencl_bound(ga_opencl_device *device);
 
-/* Whether all commands enqueued so far, by any thread, are complete. */
+/* True if all commands enqueued so far, by any thread, are complete. */
 static inline bool ga__opencl_is_idle(const ga_opencl_device *device) {
   return !atomic_load_explicit(&device->is_lent, memory_order_relaxed) &&
          atomic_load_explicit(&device->done, memory_order_acquire) ==

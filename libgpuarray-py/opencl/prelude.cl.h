@@ -58,14 +58,14 @@
 #define NULL 0
 #endif
 
-/* Whether the compiler vectorizes straight-line code rather than loops: PoCL's. */
+/* True if the compiler vectorizes straight-line code rather than loops: PoCL's. */
 #ifdef POCL_DEVICE_ADDRESS_BITS
 #define GA_STRAIGHT_VECTORS 1
 #else
 #define GA_STRAIGHT_VECTORS 0
 #endif
 
-/* Whether math.cl.h replaces the runtime's math functions: PoCL's are calls, which
+/* True if math.cl.h replaces the runtime's math functions: PoCL's are calls, which
  * prevent vectorization (3.1 takes 25 to 250 times NumPy's time in float). */
 #if GA_STRAIGHT_VECTORS && defined(__FMA__) && defined(cl_khr_fp64)
 #define GA_OWN_MATH 1

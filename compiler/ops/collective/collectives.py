@@ -40,9 +40,9 @@ class Collective(Op):
 
     __props__: ClassVar[tuple[str, ...]] = ("comm",)
     fold: str = "sum"
-    """How elements of several ranks become one, where they do."""
+    """The reduction over ranks, in collectives that reduce."""
     deferred: Any = None
-    """What plans call at each run, where the communicator's engine records nothing."""
+    """The call of a run, for engines whose work cannot be recorded."""
 
     def __init__(self, comm: Communicator) -> None:
         if not hasattr(comm, "reduce_scatter"):

@@ -52,7 +52,7 @@ class Message(Collective):
 
 
 class SendTo(Message):
-    """Sends an array to a rank. The result is 0, which stands for that it was sent."""
+    """Sends an array to a rank. The result is a token, 0, that orders what follows."""
 
     def infer(self, x: Any) -> Any:
         """A number of the operand's dtype."""

@@ -338,7 +338,7 @@ class AdvancedChange(Change):
 
 
 def are_distinct(idx_list: Sequence[Entry], index: Sequence[Variable]) -> bool:
-    """True if no index occurs twice, as far as the graph tells."""
+    """True if the graph shows that no index occurs twice."""
     arrays = [
         (entry, part)
         for entry, part in zip(flat(idx_list), index, strict=True)

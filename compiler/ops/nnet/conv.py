@@ -31,7 +31,7 @@ FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
 class BaseAbstractConv(Op):
-    """What the three roles share: the geometry, and checks of the operands.
+    """The base of the three roles: geometry, and checks of the operands.
 
     ``border_mode`` is ``"valid"``, ``"half"``, ``"full"``, or for each spatial axis the
     zeros before and after; ``imshp`` and ``kshp`` are the shapes of image and filters

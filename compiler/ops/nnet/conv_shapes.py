@@ -175,7 +175,7 @@ def check_conv_gradinputs_shape(
     subsample: Sequence[Any],
     filter_dilation: Sequence[Any] | None = None,
 ) -> bool:
-    """Whether an image of this shape gives this output; what is not known may be so.
+    """True if an image of this shape may give this output; unknown lengths fit.
 
     >>> shapes = (2, 3, 7, 8), (5, 3, 3, 3), (2, 5, 5, 6)
     >>> check_conv_gradinputs_shape(*shapes, "valid", (1, 1))

@@ -75,7 +75,7 @@ class GpuDnnConvDesc:
 
 
 class _Convolution:
-    """What the three roles share; ``algo`` has no effect."""
+    """The base of the three roles; ``algo`` has no effect."""
 
     def __init__(
         self, algo: str | None = None, inplace: bool = False, num_groups: int = 1

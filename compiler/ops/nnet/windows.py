@@ -44,7 +44,7 @@ class Windowed(Op):
     """The names of the arrays, of which the first is what is pooled."""
 
     like_result: ClassVar[tuple[str, ...]] = ()
-    """Those that have the shape of the pooled array."""
+    """The inputs that have the shape of the pooled array."""
 
     gives_result: ClassVar[bool] = True
     """True if the output has the shape of the pooled array, else of the first."""

@@ -27,7 +27,7 @@ NEWTON_START, NEWTON_STEPS = 32, 6
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """How long the segments of a loop are.
+    """The length of a loop's segments.
 
     ``number`` iterations; with ``"sqrt"`` the square root of the number of iterations;
     with ``"bytes"`` as many as the states of ``number`` bytes allow, half of them those

@@ -22,7 +22,7 @@ from gpuarray.compiler.ops.sparse.steps import (
 
 
 class ProductCounts(Counts):
-    """Where each row of a product of two matrices begins; its number of values."""
+    """Row pointers of a product of two matrices, and its number of values."""
 
     n_integers = 3
 
@@ -37,7 +37,7 @@ class ProductCounts(Counts):
         )
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """One more than rows."""
+        """The length of the row pointers: one more than rows."""
         return [tuple(input_shapes[2])]
 
 

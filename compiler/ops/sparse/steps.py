@@ -312,14 +312,14 @@ class Counts(OfMatrix):
 
 
 class Filled(MadeMatrix):
-    """The base of matrices of as many values as the last input tells."""
+    """The base of matrices whose number of values is the last input."""
 
     n_integers = 3
     starts_like: ClassVar[int] = 2
     """The input that is as long as the result's indptr."""
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """As many values as are told."""
+        """The number of values: the last input."""
         count = (node.inputs[-1],)
         return [count, count, tuple(input_shapes[self.starts_like])]
 
@@ -371,7 +371,7 @@ class SummedDuplicates(Filled):
 
 
 class TakenCounts(Counts):
-    """Where each of some rows begins among the values taken; their total."""
+    """Row pointers of some rows among the values taken, and their total."""
 
     def infer(self, data: Any, *rest: Any) -> TensorType:
         """A vector of int64."""
@@ -385,7 +385,7 @@ class TakenCounts(Counts):
         return np.concatenate([[0], np.cumsum(counts)]).astype("int64")
 
     def infer_shape(self, node: Apply, input_shapes: Any) -> list[Any]:
-        """One more than rows taken."""
+        """The length of the row pointers: one more than rows taken."""
         return [(input_shapes[3][0] + 1,)]
 
 

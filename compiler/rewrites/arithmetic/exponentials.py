@@ -32,7 +32,7 @@ PARTS = (AdvancedSubtensor, DimShuffle, FirstOf, Pick, Reshape, Subtensor)
 """Ops whose result has elements of their first input, by what further ones say."""
 _MOST_TERMS = 16
 _JOINED = {"add": "logaddexp", "mul": "add", "true_div": "sub"}
-"""What logarithms of operands are joined by, for rows of what they are taken of."""
+"""The row that joins logarithms of the operands of a row."""
 
 
 class SumOfExponentials(NamedTuple):

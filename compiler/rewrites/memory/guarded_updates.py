@@ -273,7 +273,7 @@ def unchanging(values: Variable) -> complex:
 
 
 def has_shape(value: Variable, old: Variable) -> bool:
-    """True if a value has the shape of another, as far as the graph tells."""
+    """True if the graph shows that two values have one shape."""
     if value is old:
         return True
     if value.type.broadcastable != old.type.broadcastable:

@@ -17,7 +17,7 @@ static bool is_made(const ga_elem_spec *spec, unsigned int i) {
   return spec->made != NULL && *spec->made == i;
 }
 
-/* Whether the expression sees another type than memory has. */
+/* True if the expression sees another type than memory has. */
 static bool is_converted(const ga_elem_spec *spec, const gpuelemwise_arg *arg) {
   return spec->convert_half && ga__dtype_work(arg->typecode) != arg->typecode;
 }

@@ -25,7 +25,7 @@ unsigned int ga__plan_root(const ga_plan_graph *g, unsigned int value) {
   return value;
 }
 
-/* Whether `value` may alias input `i`: a view of it, or a choice with such a branch. */
+/* True if `value` may alias input `i`: a view of it, or a choice with such a branch. */
 static bool lies_in(const ga_plan_graph *g, unsigned int value, unsigned int i) {
   const unsigned int root = ga__plan_root(g, value), maker = g->values[root].maker;
   const ga_step *s = maker > 0 ? &g->steps[maker - 1] : NULL;
@@ -57,7 +57,7 @@ static bool overlaps_constant(const ga_plan_graph *g, const GpuArray *a) {
   return false;
 }
 
-/* Whether input `i` must be copied. Of two overwritten inputs that overlap, the later
+/* True if input `i` must be copied. Of two overwritten inputs that overlap, the later
  * is copied; of an input and a constant, the input. */
 static bool must_copy(const ga_plan_graph *g, unsigned int i,
                       const GpuArray *const *ins) {
@@ -94,7 +94,7 @@ int ga__overlap_copy(const GpuPlan *p, const GpuArray **list, GpuArray *copies) 
 
 /* ---- by the commands of a tape ---- */
 
-/* Whether a write would reach a buffer that the tape holds: of a constant, only its
+/* True if a write would reach a buffer that the tape holds: of a constant, only its
  * elements count; of a buffer from a step's function, all of it. */
 static bool overlaps_held(const ga_plan_graph *g, const ga_bound *bound,
                           const GpuArray *a) {
@@ -127,7 +127,7 @@ static unsigned int slot_root(const GpuPlan *p, unsigned int slot) {
                   : ga__plan_root(&p->graph, p->views.list[slot - n]);
 }
 
-/* Whether a failed run must leave the array unchanged: unless an earlier stage made it.
+/* True if a failed run must leave the array unchanged: unless an earlier stage made it.
  */
 static bool is_kept(const GpuPlan *p, const GpuArray *a) {
   if (p->stage_of == NULL)

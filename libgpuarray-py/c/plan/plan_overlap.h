@@ -16,7 +16,7 @@ typedef struct ga_apart {
 int ga__apart_open(ga_apart *a, const GpuPlan *p, const GpuArray *const *ins);
 void ga__apart_close(ga_apart *a);
 
-/* Whether an input must be copied by the steps' in-place results, and the copying. */
+/* Copies of inputs that in-place results of steps would overwrite. */
 bool ga__overlap_any(const GpuPlan *p, const GpuArray *const *ins);
 int ga__overlap_copy(const GpuPlan *p, const GpuArray **list, GpuArray *copies);
 /* Copies what a binding's commands need copied and is no copy yet. The copy of a view

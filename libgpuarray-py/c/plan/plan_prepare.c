@@ -113,7 +113,7 @@ static unsigned int scalar_inputs(const ga_plan_graph *g, const ga_step *s) {
   return mask;
 }
 
-/* Whether a value is contiguous in C order where the inputs are: an input, or the fresh
+/* True if a value is contiguous in C order where the inputs are: an input, or the fresh
  * result of a step. */
 static bool is_packed(const ga_plan_graph *g, unsigned int value) {
   while (g->values[value].maker > 0) {
@@ -139,7 +139,7 @@ static bool is_packed(const ga_plan_graph *g, unsigned int value) {
   return true;
 }
 
-/* Whether an elementwise step uses the flat kernel where the inputs are contiguous. */
+/* True if an elementwise step uses the flat kernel where the inputs are contiguous. */
 static bool is_flat(const ga_plan_graph *g, const ga_step *s, unsigned int scalars) {
   unsigned int nd = ga__plan_joint_rank(g, s->n_in, s->ins), n_whole = 0;
   for (unsigned int i = 0; i < s->n_in; i++) {
@@ -165,7 +165,7 @@ static int elemwise_sources(ga_source *out, unsigned int *n, const ga_plan_graph
   return GA_NO_ERROR;
 }
 
-/* Whether the step may become the epilogue of a GEMM. Only the sizes tell, and they
+/* True if the step may become the epilogue of a GEMM. Only the sizes tell, and they
  * choose the kernel too, so nothing is compiled ahead for it. */
 static bool may_join_product(const GpuPlan *p, unsigned int step) {
   const ga_step *s = &p->graph.steps[step];
@@ -216,7 +216,7 @@ static bool is_sure(const ga_plan_graph *g, unsigned int value) {
   return (s->kind == GA_STEP_INT || s->kind == GA_STEP_DEVICE) && s->integer != 0;
 }
 
-/* Whether a step of a body is likely to run. A condition on lengths counts as false:
+/* True if a step of a body is likely to run. A condition on lengths counts as false:
  * bodies use such conditions for small or odd shapes. */
 static bool is_likely(const ga_plan_graph *g, const ga_step *s) {
   for (unsigned int i = 0; i < s->n_when; i++)
@@ -326,7 +326,7 @@ static int prepare(const GpuPlan *p, choice c, bool waits) {
   return GA_NO_ERROR;
 }
 
-/* Whether a compiler of its contexts works in the background. */
+/* True if a compiler of its contexts works in the background. */
 static bool compiles_at_once(const GpuPlan *p) {
   bool does = false;
   for (unsigned int i = 0; i < ga__plan_places(p); i++)

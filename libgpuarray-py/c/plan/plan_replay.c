@@ -29,7 +29,7 @@ static void write_layouts(const GpuPlan *p, const GpuArray *const *ins) {
   }
 }
 
-/* Whether the recording fixed the address of an input that was not fixed before. */
+/* True if the recording fixed the address of an input that was not fixed before. */
 static bool fixes_more(const GpuPlan *p, const ga_bound *bound) {
   for (unsigned int i = 0; i < p->graph.n_inputs + p->views.n; i++)
     if (ga__tape_fixed(bound->tape, i) && !p->bindings.fixed[i])

@@ -87,7 +87,7 @@ static int run_with_copies(GpuPlan *p, GpuArray *const *outs,
   return status;
 }
 
-/* Whether aliasing is known from the steps only: the run has no tape of its own. */
+/* True if aliasing is known from the steps only: the run has no tape of its own. */
 static bool needs_steps(const GpuPlan *p) {
   return p->stages != NULL || ga__plan_is_within(p);
 }

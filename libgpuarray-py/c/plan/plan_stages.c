@@ -48,7 +48,7 @@ typedef struct cutter {
   unsigned int last_step; /* the first one behind which a run does not fail any more */
 } cutter;
 
-/* Whether a condition of `s` depends on a step after `first`. */
+/* True if a condition of `s` depends on a step after `first`. */
 static bool depends_on(const ga_plan_graph *g, const ga_step *s, unsigned int first) {
   for (unsigned int i = 0; i < s->n_when; i++)
     if (g->values[s->when[i].value].maker > first)
@@ -73,7 +73,7 @@ static unsigned int place_of(const ga_plan_graph *g, const ga_step *s) {
   return s->kind == GA_STEP_DIM ? g->values[s->ins[0]].place : s->place;
 }
 
-/* Whether the step begins a stage. A stage ends with reads that are independent, so
+/* True if the step begins a stage. A stage ends with reads that are independent, so
  * they share a wait, and with copies between contexts. */
 static bool is_next(const ga_plan_graph *g, const ga_cut *cut, const ga_step *s) {
   if (s->kind == GA_STEP_READ)
@@ -106,13 +106,13 @@ static unsigned int number_stages(cutter *c) {
   return stage + 1;
 }
 
-/* Whether the value exists before the stage. */
+/* True if the value exists before the stage. */
 static bool is_earlier(const cutter *c, unsigned int value, unsigned int stage) {
   const unsigned int maker = c->graph->values[value].maker;
   return maker == 0 || c->stage_of[maker - 1] < stage;
 }
 
-/* Whether each stage has its own copy of the integer. */
+/* True if each stage has its own copy of the integer. */
 static bool is_copied(const cutter *c, unsigned int value) {
   const unsigned int maker = c->graph->values[value].maker;
   return maker > 0 && (c->graph->steps[maker - 1].kind == GA_STEP_INT ||
@@ -199,7 +199,7 @@ static bool is_output(const ga_plan_graph *g, unsigned int value) {
   return false;
 }
 
-/* Whether input `i` may not be overwritten by the step, so that a run that fails leaves
+/* True if input `i` may not be overwritten by the step, so that a run that fails leaves
  * it as it was: it is written before the last stage, or at all with GpuPlan_confirm or
  * where it is a result. */
 static bool is_spared(const cutter *c, unsigned int step, unsigned int i) {

@@ -82,7 +82,7 @@ int ga__transfers_await_value(const GpuPlan *p, unsigned int value, int *failed_
   return GA_NO_ERROR;
 }
 
-/* Whether the stage writes to the source of the copy. */
+/* True if the stage writes to the source of the copy. */
 static bool overwrites(const ga_stages *s, const ga_stage *stage,
                        const ga_crossing *copy) {
   const ga_plan_graph *g = &stage->plan->graph;
@@ -92,7 +92,7 @@ static bool overwrites(const ga_stages *s, const ga_stage *stage,
   return false;
 }
 
-/* Whether the stage writes to an input of the run. */
+/* True if the stage writes to an input of the run. */
 static bool overwrites_input(const GpuPlan *p, const ga_stage *stage) {
   const ga_plan_graph *g = &stage->plan->graph;
   for (unsigned int i = 0; i < g->n_inputs; i++)

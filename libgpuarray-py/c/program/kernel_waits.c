@@ -1,4 +1,4 @@
-/* Whether a kernel waits, by its text. */
+/* Kernels that wait, found by their text. */
 #include <ctype.h>
 #include <string.h>
 

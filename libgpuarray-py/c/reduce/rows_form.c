@@ -56,7 +56,7 @@ static size_t own_words(const ga_rows_call *call, const ga_rows_form *f) {
   return f->kept * call->words + f->own * call->totals.words;
 }
 
-/* Whether the registers suffice. With totals, a block walks many rows and low occupancy
+/* True if the registers suffice. With totals, a block walks many rows and low occupancy
  * does no harm, so an item may keep more. */
 static bool has_registers(const ga_rows_call *call, const ga_rows_form *f) {
   if (f->own > 0)
@@ -90,7 +90,7 @@ static ga_rows_form kept_form(const ga_rows_problem *p) {
 
 /* ---- layout ---- */
 
-/* Whether rows are whole, aligned vectors. */
+/* True if rows are whole, aligned vectors. */
 static bool lies_in_packs(const ga_rows_problem *p) {
   const char *at = p->call->arguments;
   bool is_packed = p->is_unit && p->length % GA_ROWS_PACK == 0;

@@ -26,7 +26,7 @@ typedef struct ga_rows_form {
 
 /* The letter of the next array. */
 char ga__rows_letter(const char **at);
-/* Whether an input has an element per column. */
+/* True if an input has an element per column. */
 bool ga__rows_is_walked(char letter);
 
 /* The form that loads rows again in each pass; the best form. */
@@ -36,7 +36,7 @@ ga_rows_form ga__rows_choose(const ga_rows_problem *p);
  * the terms is faster. */
 size_t ga__rows_choose_totals(ga_rows_form *f, const ga_rows_problem *p);
 
-/* Whether our kernel is faster than the BLAS: not for large matrices with long rows. */
+/* True if our kernel is faster than the BLAS: not for large matrices with long rows. */
 bool ga__rows_suits_product(const ga_rows_problem *p);
 /* Items along a row, and rows per block. */
 void ga__rows_choose_block(size_t *lanes, size_t *slots, const ga_rows_problem *p);

@@ -27,7 +27,7 @@ enum buffer_kind {
   BUFFER_KINDS
 };
 
-/* Whether a step is a function of the process: a reader lacks it, and the step's body,
+/* True if a step is a function of the process: a reader lacks it, and the step's body,
  * if it has one, launches other kernels. */
 bool ga__plan_needs_bindings(const GpuPlan *p);
 
@@ -37,7 +37,7 @@ typedef struct extras {
   unsigned int n;
 } extras;
 
-/* Whether argument `i` of a launch is the number of a report site; two texts follow
+/* True if argument `i` of a launch is the number of a report site; two texts follow
  * it. */
 static inline bool ga__arg_is_site(const ga_arg *args, unsigned int i) {
   return i > 0 && args[i].kind == GA_ARG_VALUE && args[i - 1].kind == GA_ARG_OFFSET &&
@@ -50,7 +50,7 @@ static inline bool ga__arg_is_site(const ga_arg *args, unsigned int i) {
 int ga__binding_reach(size_t *reach, const GpuPlan *p, const uint64_t *signature);
 /* Bytes of a buffer that commands may access. */
 size_t ga__binding_size(const gpudata *buffer, const size_t *reach);
-/* Whether a command or a result is in bounds. */
+/* True if a command or a result is in bounds. */
 bool ga__transfer_fits(const transfer *t, const size_t *reach);
 bool ga__product_fits(const ga_blas_call *c, const size_t *reach);
 bool ga__output_fits(const GpuArray *a, const ga_value *v, const size_t *reach);

@@ -93,7 +93,7 @@ bool ga__transfer_fits(const transfer *t, const size_t *reach) {
          (t->from == NULL || has_bytes(t->from, reach, t->from_offset, t->size));
 }
 
-/* Whether a batch of `columns` x `rows` elements is within the operand's buffer. */
+/* True if a batch of `columns` x `rows` elements is within the operand's buffer. */
 static bool operand_fits(const ga_blas_operand *o, size_t rows, size_t columns,
                          size_t batch, size_t itemsize, const size_t *reach) {
   size_t before = 0, behind = 1, low, high;

@@ -8,7 +8,7 @@ static bool is_of_reports(const gpudata *buffer) {
   return (buffer->flags & (GA_BUFFER_WORD | GA_BUFFER_COUNT)) != 0;
 }
 
-/* Whether the array is contiguous and fills its buffer, as a constant from a file
+/* True if the array is contiguous and fills its buffer, as a constant from a file
  * does. */
 static bool is_whole(const GpuArray *a) {
   return GpuArray_IS_C_CONTIGUOUS(a) && a->offset == 0 &&

@@ -77,7 +77,7 @@ typedef struct ga_saved_kernels {
   bool is_ours; /* when read: compiled for this device */
 } ga_saved_kernels;
 
-/* Whether a user kernel makes a checksum necessary; and the checksum. */
+/* True if a user kernel makes a checksum necessary; and the checksum. */
 bool ga__plan_is_sealed(const GpuPlan *p);
 ga_hash ga__plan_seal(const char *bytes, size_t size);
 

@@ -12,7 +12,7 @@ static int chunk_bits(const ga_device_info *info) {
   return info->is_cpu ? 11 : 4;
 }
 
-/* Whether tiles of a sweep are large: two groups of them are on a processor at once. */
+/* True if tiles of a sweep are large: two groups of them are on a processor at once. */
 static bool is_wide(const gpucontext *ctx, int typecode, int value_size) {
   return ctx->info.local_memory >= 200 << 10 && gpuarray_get_elsize(typecode) == 4 &&
          value_size == 8;

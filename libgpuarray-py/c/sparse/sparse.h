@@ -121,7 +121,7 @@ typedef struct ga_sparse_pair {
 } ga_sparse_pair;
 int ga__sparse_merge_rows(GpuSparse *out, bool *has_flaw, const GpuSparse *a,
                           const GpuSparse *b, const ga_sparse_pair *pair);
-/* Whether it is the way for this shape. */
+/* True if it is the way for this shape. */
 bool ga__sparse_merges_rows(const GpuSparse *a);
 /* The same way, the values of CSR where a mask is true. Waits. */
 int ga__sparse_keep_rows(GpuSparse *out, const GpuSparse *a, const GpuArray *mask);

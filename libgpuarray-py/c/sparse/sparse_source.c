@@ -199,7 +199,7 @@ static void add_pairs(ga_strbuf *t, const ga_sparse_spec *s) {
                        "#define SP_PAIR_INDEX(p) ((p).y)\n");
 }
 
-/* Whether a kernel moves values without arithmetic. */
+/* True if a kernel moves values without arithmetic. */
 static bool moves_only(unsigned char kind) {
   return kind == GA_SPARSE_TAKE || kind == GA_SPARSE_BUCKETS ||
          kind == GA_SPARSE_PACK_SHARES || kind == GA_SPARSE_KEEP ||

@@ -4,7 +4,7 @@
 
 #include "c/device/device_errors.h"
 
-/* Whether lines along `axis` are those that the format compresses. */
+/* True if lines along `axis` are those that the format compresses. */
 static bool is_along(const GpuSparse *a, int axis) {
   return axis == (a->format == GA_SPARSE_CSC ? 1 : 0);
 }

@@ -115,7 +115,7 @@ static bool step_fits_int(ssize_t a) {
   return a >= -INT_MAX && a <= INT_MAX;
 }
 
-/* Whether the 32-bit functions suffice. */
+/* True if the 32-bit functions suffice. */
 static bool is_narrow(const ga_blas_call *c) {
   return fits_int(c->m) && fits_int(c->n) && fits_int(c->k) && fits_int(c->batch) &&
          step_fits_int(c->a.ld) && step_fits_int(c->b.ld) && step_fits_int(c->c.ld);

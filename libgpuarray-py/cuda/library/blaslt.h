@@ -4,7 +4,7 @@
 
 #include "cuda/device.h"
 
-/* Whether cuBLASLt is installed and supports the product; loads it. */
+/* True if cuBLASLt is installed and supports the product; loads it. */
 bool ga__cuda_lt_serves(void *device, const ga_blas_call *call);
 /* The BLAS lock is held and the context current. */
 int ga__cuda_lt_product(ga_cuda_device *device, const ga_blas_call *call);

@@ -4,7 +4,7 @@
 
 #include "cuda/device.h"
 
-/* Whether a batched routine exists: CHOLESKY, LU and LU_SOLVE of enough small
+/* True if a batched routine exists: CHOLESKY, LU and LU_SOLVE of enough small
  * matrices. */
 bool ga__cuda_batch_serves(const ga_solver_call *call);
 size_t ga__cuda_batch_workspace(const ga_solver_call *call);

@@ -1,4 +1,4 @@
-"""What ranks say to each other in one call, also behind the program."""
+"""Agreement of ranks on one call: messages between them, also in the background."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gpuarray._distributed.communicator import Communicator
 from gpuarray.errors import DistributedError, GpuArrayError
 
 Said = dict[str, Any]
-"""What a rank says, as JSON has it."""
+"""The message of a rank, as JSON."""
 
 
 class Agreement:
-    """What ranks say to each other in one call, also behind the program."""
+    """The messages of ranks in one call, also in the background."""
 
     def __init__(self, comm: Communicator, call: CollectiveCall) -> None:
         self.comm, self.call = comm, call

@@ -75,7 +75,7 @@ class Checkpoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What ranks compare of an array: ``axis`` is None for one that all of them have.
+    """An array as ranks compare it: ``axis`` is None for one that all of them have.
 
     ``shape`` is that of this rank's part, ``length`` that of the whole if it is said.
     """

@@ -1,4 +1,4 @@
-"""What arrays are without a look at their elements: axes, kinds, memory they share."""
+"""Questions to arrays that read no element: axes, kinds, shared memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a rank says of a call, and how the calls of ranks are compared."""
+"""Descriptions of collective calls, and the comparison of those of all ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What moves the elements of arrays among ranks, seen from a communicator.
+"""Engines, which move elements of arrays between ranks, for a communicator.
 
 Arrays are of the communicator's context, contiguous in C order and of fitting shapes:
 the communicator has seen to that.

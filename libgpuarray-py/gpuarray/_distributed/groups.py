@@ -22,7 +22,7 @@ class _Closed(Protocol):
 
 
 class Group:
-    """What the communicators of one ``init`` share."""
+    """The state that the communicators of one ``init`` share."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class Group:
 
 
 _last: list[Callable[[], None]] = []
-"""What the program does when it ends, unless ranks have failed."""
+"""The function that runs at exit, unless ranks have failed."""
 
 _failed: list[bool] = []
 """Not empty once a rank has died: what waits for all of them would hang."""

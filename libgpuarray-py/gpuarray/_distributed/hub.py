@@ -27,7 +27,7 @@ _Key = tuple[str, str]
 
 @dataclass
 class _Pending:
-    """What ranks have said so far of a call with one number."""
+    """Reports of ranks so far on the call of one number."""
 
     ranks: tuple[int, ...]
     deadline: float
@@ -44,7 +44,7 @@ class _Pending:
 
 
 class _Told:
-    """What ranks have told of a stream, from the first call that not all have told."""
+    """Reports of ranks on a stream, from the first call that some have not reported."""
 
     def __init__(self, ranks: Sequence[int], suffix: str) -> None:
         self.ranks, self.suffix = tuple(ranks), suffix
@@ -54,7 +54,7 @@ class _Told:
         self.since = 0.0  # when the first of those calls was told
 
     def count(self) -> int:
-        """Return how many calls all ranks have told."""
+        """Return the number of calls that all ranks have reported."""
         return min(map(len, self.numbers.values()))
 
     def ahead(self) -> list[int]:
@@ -389,7 +389,7 @@ class Hub:
         self._find_absent_of(learner)
 
     def _teach(self) -> None:
-        """Answer the ranks that wait for a call that another one has told by now."""
+        """Answer the ranks that wait for a call that another one has now reported."""
         for learner in list(self._learners):
             told = self._streams[learner.stream]
             place = learner.number - told.compared - 1

@@ -18,7 +18,7 @@ _GRACE = 10.0  # seconds over the timeout after which a hub that is silent is gi
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the hub says when all ranks have called: the call, and each one's bytes."""
+    """The hub's answer when all ranks have called: the call, and each one's bytes."""
 
     call: CollectiveCall
     contents: list[bytes]
@@ -56,7 +56,7 @@ class Member:
     # ---- calls ----
 
     def stream(self, name: str, ranks: Sequence[int], suffix: str = "") -> Stream:
-        """Return a new stream of calls that are told behind them."""
+        """Return a new stream of calls that are reported after they are queued."""
         return self._teller.stream(name, ranks, suffix)
 
     def ask(
@@ -80,7 +80,7 @@ class Member:
         return self._answer(group, number, call)
 
     def learn(self, stream: Stream, number: int, call: CollectiveCall) -> Answer:
-        """Return the call of this number of a stream that another rank has told."""
+        """Return the call of this number of a stream that another rank has reported."""
         self.check(number, call)
         self._teller.tell()
         self._send(
@@ -121,7 +121,7 @@ class Member:
         self._send({"kind": "group", "group": group, "ranks": list(ranks)})
 
     def add_source(self, add_calls: Callable[[], None]) -> None:
-        """Have what adds calls to streams called before these are told."""
+        """Register a source of calls, which is asked before streams are reported."""
         self._teller.sources.append(add_calls)
 
     def remove_source(self, add_calls: Callable[[], None]) -> None:
@@ -129,7 +129,7 @@ class Member:
         self._teller.sources.remove(add_calls)
 
     def tell_soon(self) -> None:
-        """Have the hub told what was called."""
+        """Report the calls of all streams to the hub."""
         self._teller.soon()
 
     # ---- failure ----
@@ -234,7 +234,7 @@ def connect(addresses: Sequence[str], port: int, deadline: float) -> socket.sock
 
 
 class LoneMember(Member):
-    """The member of a group of one rank: there is nobody to differ from."""
+    """The member of a group of one rank: it has no calls to compare."""
 
     def __init__(self, timeout: float) -> None:
         self.rank, self.timeout = 0, timeout
@@ -257,7 +257,7 @@ class LoneMember(Member):
         return Answer(call, [content])
 
     def stream(self, name: str, ranks: Sequence[int], suffix: str = "") -> Stream:
-        """See Member; nobody is told."""
+        """See Member; there is no hub to report to."""
         return Stream(self._teller, name, ranks, suffix)
 
     def begin_group(self, group: str, ranks: Sequence[int]) -> None:

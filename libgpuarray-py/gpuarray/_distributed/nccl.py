@@ -213,8 +213,7 @@ class CallLog:
 
 
 class _Watch:
-    """A thread that looks how far the device has come, has what was called told, and
-    ends what waits too long.
+    """A thread that follows the device's progress, reports calls and ends late ones.
 
     Runs of plans queue calls without a word to it, so it looks from the first call on.
     """

@@ -43,7 +43,7 @@ LAUNCHERS: dict[str, tuple[Has, Make]] = {
     "mpi": (launchers.has_mpi, launchers.by_mpi),
     "slurm": (launchers.has_slurm, launchers.by_slurm),
 }
-"""How a process that a launcher has started is told, and how its rank is found."""
+"""Launchers: the test for a process that each has started, and its rank."""
 
 _numbers = itertools.count(1)
 
@@ -215,7 +215,7 @@ def _member(
 
 
 def _machine() -> str:
-    """Return what tells this machine, or container, from others."""
+    """Return the identity of this machine or container."""
     try:
         with open("/proc/sys/kernel/random/boot_id") as file:  # noqa: PTH123
             boot = file.read().strip()

@@ -77,7 +77,7 @@ def in_order(x: Array, axis: int = 0) -> Array:
 
 
 class Target:
-    """Where a result goes: ``block``, contiguous in C order, then the user's array."""
+    """The destination of a result: ``block``, in C order, then the user's array."""
 
     __slots__ = ("_axis", "_copies", "_out", "block")
 

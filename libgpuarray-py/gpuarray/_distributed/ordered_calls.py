@@ -1,4 +1,4 @@
-"""The calls of a communicator: numbered, told to the hub, and run by the engine."""
+"""The calls of a communicator: numbered, reported to the hub, run by the engine."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class OrderedCalls:
     def _told(
         self, stream: Stream, operation: str, detail: str, x: Array, shape: Shape
     ) -> CollectiveCall:
-        """Have a call told when it is queued; one that moves nothing is told now.
+        """Report a call when it is queued; one that moves nothing is reported now.
 
         A plan that records one does not tell it: that is to be done in each run.
         """
@@ -261,7 +261,7 @@ def communicator_of(name: str) -> OrderedCalls | None:
 
 
 class _Messages:
-    """The messages from one rank to another: how many, and the stream that tells.
+    """The messages from one rank to another: their number and their stream.
 
     ``begun`` is the number of the latest.
     """

@@ -1,4 +1,4 @@
-"""Streams: the calls of an engine that does not wait, told to the hub behind them.
+"""Streams: calls of an asynchronous engine, reported to the hub after they are queued.
 
 A call adds one entry to a list; a thread sends the entries of some milliseconds at
 once, eight bytes each and the number of a description that is sent once.
@@ -66,7 +66,7 @@ class Stream:
         return record
 
     def append(self, record: Record) -> None:
-        """Add a call, which is told with the next frame."""
+        """Add a call, which the next frame reports."""
         self.entries.append(record)
         self.count += 1
 
@@ -83,7 +83,7 @@ class Stream:
 
 
 class Teller:
-    """A thread that tells the hub the entries of all streams of this rank."""
+    """A thread that reports the entries of all streams of this rank to the hub."""
 
     def __init__(self, send: Send) -> None:
         self.sources: list[Callable[[], None]] = []  # what adds calls made meanwhile
@@ -127,13 +127,13 @@ class Teller:
         return made
 
     def soon(self) -> None:
-        """Have what was added told soon."""
+        """Wake the thread to report the entries."""
         if not self._has_some:
             self._has_some = True
             self._some.set()
 
     def tell(self) -> None:
-        """Tell the hub what was added."""
+        """Report the new entries to the hub."""
         with self._lock:
             self._has_some = False
             for add_calls in list(self.sources):
@@ -145,7 +145,7 @@ class Teller:
                     self._tell(stream, entries)
 
     def close(self) -> None:
-        """Tell the rest, and end the thread."""
+        """Report the rest, and end the thread."""
         self._ends.set()
         self._some.set()
         if self._thread is not None:

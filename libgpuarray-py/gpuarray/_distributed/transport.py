@@ -23,7 +23,7 @@ class Broken(Exception):
 
 
 class Transport(Protocol):
-    """What moves bytes among the ranks of a communicator."""
+    """A transport, which moves bytes between the ranks of a communicator."""
 
     name: str
     rank: int

@@ -21,7 +21,7 @@ _SMALL, _LARGE = 4, 1 << 20  # numbers of float32 of each rank
 
 
 class Trial(NamedTuple):
-    """How a collective did: right on all ranks, seconds of a small and a large one."""
+    """The result of a trial: right on all ranks; seconds of small and large calls."""
 
     name: str
     is_right: bool

@@ -13,7 +13,7 @@ LONGEST = 1 << 30
 """The longest neighbourhood and step."""
 
 MODES = ("valid", "ignore_borders", "wrap_centered", "half", "full")
-"""Which neighbourhoods an image has, by the library's number."""
+"""The border modes of neighbourhoods, by the library's number."""
 
 
 def description_of(

@@ -1,4 +1,4 @@
-"""What a sparse array is made of: dense and sparse arrays, lists, three arrays."""
+"""Construction of sparse arrays: from dense and sparse arrays, lists, three arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Lanczos iterations for eigenvalues and for singular values share."""
+"""Lanczos iterations, for eigenvalues and for singular values."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
 
 class Loan:
-    """Whether somebody else has index arrays, for all patterns that share one."""
+    """True if users hold index arrays, for all patterns that share one."""
 
     __slots__ = ("lent",)
 
@@ -33,7 +33,7 @@ class Loan:
 
 
 class Knowledge:
-    """What is known of index arrays, for all patterns that have them in one order.
+    """Flags of index arrays, for all patterns that have them in one order.
 
     ``flags`` are those of ``GpuSparse_check``; None: unknown. Once the arrays are
     ``lent``, somebody else may write them, so the flags are asked for each time.
@@ -52,7 +52,7 @@ class Knowledge:
 
     @property
     def sure_flags(self) -> int | None:
-        """The flags if nobody can have changed them."""
+        """The flags if no user can have changed them."""
         return None if self.loan.lent else self.flags
 
 

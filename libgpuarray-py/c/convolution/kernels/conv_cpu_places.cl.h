@@ -26,7 +26,7 @@
 #define CV_ROW_STEP(axis) stride##axis
 #define CV_O_STEP(axis) o##axis
 #endif
-/* Whether no row of the tile meets the image by a line of taps. */
+/* True if no row of the tile meets the image by a line of taps. */
 #define CV_IS_PADDING(line)                                                            \
   (last0 + shift0[line] < 0 || least0 + shift0[line] >= rows0 ||                       \
    last1 + shift1[line] < 0 || least1 + shift1[line] >= rows1)
