@@ -93,24 +93,18 @@ class _Krylov(Lanczos):
 
     def run(self, k: int, which: str, tol: float, limit: int) -> tuple[Any, Any]:
         """Return ``k`` eigenvalues of T that are near enough, and its vectors."""
-        block, near = max(2 * k + 1, 20), self.near(tol)
-        while True:
-            stop = min(self.count + block, limit)
-            self.grow(stop)
-            for j in range(self.count, stop):
-                self._take(j)
-            self.count = stop
-            host = self.steps._read().astype(np.float64)
+        near = self.near(tol)
+        for host in self.blocks(k, limit):
             beside = host[:-1, 1]
             tridiagonal = np.diag(host[:, 0]) + np.diag(beside, 1) + np.diag(beside, -1)
             values, vectors = np.linalg.eigh(tridiagonal)
             chosen = np.sort(np.argsort(_ORDERS[which](values), kind="stable")[:k])
             errors = abs(vectors[-1, chosen]) * host[-1, 1]
-            is_near = bool((errors <= near * abs(values).max()).all())
-            if stop == limit or is_near:
-                return values[chosen], vectors[:, chosen]
+            if (errors <= near * abs(values).max()).all():
+                break
+        return values[chosen], vectors[:, chosen]
 
-    def _take(self, j: int) -> None:
+    def take(self, j: int) -> None:
         """Take step ``j``: a diagonal element, then the next row of ``basis``."""
         w = self.operator.matvec(self.basis[j])
         if j == 0:

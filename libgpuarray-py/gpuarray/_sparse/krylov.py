@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -61,6 +62,21 @@ class Lanczos:
             shape = count + more - array.shape[0], array.shape[1]
             rest = zeros(shape, array.dtype, array.context)
             setattr(self, name, concatenate([array, rest]))
+
+    def blocks(self, k: int, limit: int) -> Iterator[Any]:
+        """Take steps up to ``limit``; after each block give the numbers of all."""
+        block = max(2 * k + 1, 20)
+        while self.count < limit:
+            stop = min(self.count + block, limit)
+            self.grow(stop)
+            for j in range(self.count, stop):
+                self.take(j)
+            self.count = stop
+            yield self.steps._read().astype(np.float64)
+
+    def take(self, j: int) -> None:
+        """Take step ``j``: its vectors, and its two numbers."""
+        raise NotImplementedError
 
     def measure(self, first: Any) -> None:
         """Note how large rounding errors are, by the first product."""

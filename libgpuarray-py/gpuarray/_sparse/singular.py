@@ -131,30 +131,25 @@ class _Lanczos(Lanczos):
         rows, columns = operator.shape
         self.left = zeros((0, rows), self.dtype, rng.context)
         self.right = zeros((1, columns), self.dtype, rng.context)
-        self.host = np.zeros((0, 2), self.real)
+        self.host = np.zeros((0, 2))
         start = self.random(columns) if v0 is None else v0.astype(self.dtype)
         self.right[0] = normalized(start)[0]
 
     def bidiagonal(self) -> Any:
         """Return B on the host."""
-        part = self.host[: self.count].astype(np.float64)
-        return np.diag(part[:, 0]) + np.diag(part[:-1, 1], 1)
+        return np.diag(self.host[:, 0]) + np.diag(self.host[:-1, 1], 1)
 
     def run(self, k: int, tol: float, limit: int) -> None:
         """Take steps until the ``k`` largest values are near enough."""
-        block, near = max(2 * k + 1, 20), self.near(tol)
-        while self.count < limit:
-            stop = min(self.count + block, limit)
-            self.grow(stop)
-            for j in range(self.count, stop):
-                self._take(j)
-            self.host, self.count = self.steps._read(), stop
+        near = self.near(tol)
+        for host in self.blocks(k, limit):
+            self.host = host
             left, s, _ = np.linalg.svd(self.bidiagonal())
-            errors = abs(left[-1, :k]) * self.host[stop - 1, 1]
-            if stop >= k and (errors <= near * s[0]).all():
+            errors = abs(left[-1, :k]) * self.host[-1, 1]
+            if self.count >= k and (errors <= near * s[0]).all():
                 return
 
-    def _take(self, j: int) -> None:
+    def take(self, j: int) -> None:
         """Take step ``j``: a row of ``left``, then the next one of ``right``."""
         u = self.operator.matvec(self.right[j])
         if j == 0:
