@@ -10,6 +10,7 @@
 #include "c/sparse/kernels/cpu/inspect_cpu.inc"
 #include "c/sparse/kernels/cpu/keep_cpu.inc"
 #include "c/sparse/kernels/cpu/merge_cpu.inc"
+#include "c/sparse/kernels/cpu/merge_pairs_cpu.inc"
 #include "c/sparse/kernels/cpu/pack_cpu.inc"
 #include "c/sparse/kernels/cpu/rows_cpu.inc"
 #include "c/sparse/kernels/cpu/solve_cpu.inc"
@@ -58,8 +59,8 @@ static const struct {
     [GA_SPARSE_UNIQUE_OF] = {"sparse_unique", unique_text, unique_text},
     [GA_SPARSE_MERGE_PARTS] = {"sparse_merge_parts", merge_parts_text,
                                merge_parts_text},
-    [GA_SPARSE_MATCH] = {"sparse_match", merge_text, merge_text},
-    [GA_SPARSE_MERGE] = {"sparse_merge", merge_text, merge_text},
+    [GA_SPARSE_MATCH] = {"sparse_match", merge_text, merge_pairs_cpu_text},
+    [GA_SPARSE_MERGE] = {"sparse_merge", merge_text, merge_pairs_cpu_text},
     [GA_SPARSE_SAMPLED] = {"sparse_sampled", sampled_text, sampled_text},
     [GA_SPARSE_TAKE_LENGTHS] = {"sparse_take_lengths", take_lengths_text,
                                 take_lengths_text},

@@ -188,8 +188,7 @@ KERNEL void SP_NAME(
       if (low > 0 && first_y < y_stop &&
           columns_of[first_x - 1] == columns_of[na + first_y])
         first_y++;
-#if SP_FORM && SP_THREADS == 1 /* it is alone: no item is before it */
-#elif SP_FORM == 1
+#if SP_FORM == 1
       SP_EACH_MERGED(n_own++)
 #elif SP_FORM == 2
       SP_EACH_MERGED(n_own += (ga_uint)(has_a && has_b))
@@ -237,9 +236,6 @@ KERNEL void SP_NAME(
             from_a[at] = (ga_ushort)(has_a ? x : SP_NOWHERE);
             from_b[at++] = (ga_ushort)(has_b ? y : SP_NOWHERE);
           })
-#if SP_THREADS == 1
-      sums[0] = at;
-#endif
     }
     local_barrier();
     const ga_uint n_out = sums[SP_THREADS - 1];

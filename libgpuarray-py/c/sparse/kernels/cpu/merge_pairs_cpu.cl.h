@@ -1,0 +1,152 @@
+/* Elementwise operations of two matrices on processors, by the parts of merge.cl.h:
+ * each item has a range of them, and walks its rows. SP_FORM 0 counts the places of
+ * each part that both have, and tells flaws; by the scanned counts 1 makes the sum,
+ * alpha a + beta b, 2 the product. */
+#include "shares_cpu.cl.h"
+
+#define SP_BOUND(count, pointer, first, last)                                          \
+  ga_ulong count = (ga_ulong)(pointer);                                                \
+  count = count < (last) ? count : (last);                                             \
+  count = count > (first) ? count : (first)
+/* Where a part begins among the values of both, and how many rows have begun. */
+#define SP_CUT(i, j, begun, part)                                                      \
+  SP_BOUND(i, words[3 * (part)], 0, an);                                               \
+  SP_BOUND(j, words[3 * (part) + 1], 0, bn);                                           \
+  SP_BOUND(begun, words[3 * (part) + 2], 0, rows)
+#if SP_FORM == 0
+/* Sees whether the values of a row from `begin` to `end` are not as they should be. */
+#define SP_LOOK(indptr, indices, begin, end)                                           \
+  if (begin < end) {                                                                   \
+    ga_ulong k = begin;                                                                \
+    SP_INDEXES are_wrong = 0;                                                          \
+    if (k == 0 || k == (ga_ulong)indptr[row]) /* nothing is before it */               \
+      has_flaw |= indices[k++] < 0;                                                    \
+    has_flaw |= (ga_ulong)indices[end - 1] >= columns;                                 \
+    for (; k + 8 <= end; k += 8)                                                       \
+      are_wrong |= vload8(0, indices + k) <= vload8(0, indices + k - 1);               \
+    has_flaw |= any(are_wrong);                                                        \
+    for (; k < end; k++)                                                               \
+      has_flaw |= indices[k] <= indices[k - 1];                                        \
+  }
+#else
+#define SP_SCALED(i) SP_MUL(SP_NUMBER(alpha, alpha_im), SP_LOAD(a[i]))
+#define SP_SCALED_B(j) SP_MUL(SP_NUMBER(beta, beta_im), SP_LOAD(b[j]))
+/* Behind the room only of wrong counts. */
+#define SP_PUT(value, index)                                                           \
+  {                                                                                    \
+    const ga_ulong place = at < room ? at : room - 1;                                  \
+    out[place] = SP_STORE(value);                                                      \
+    out_indices[place] = index;                                                        \
+    at++;                                                                              \
+  }
+#endif
+
+KERNEL void SP_NAME(
+    GLOBAL_MEM SP_VALUE *out, ga_size out_off, GLOBAL_MEM SP_INDEX *out_indices,
+    ga_size out_indices_off, GLOBAL_MEM SP_INDEX *out_indptr, ga_size out_indptr_off,
+    GLOBAL_MEM SP_INDEX *words, ga_size words_off, GLOBAL_MEM const SP_VALUE *a,
+    ga_size a_off, GLOBAL_MEM const SP_INDEX *a_indices, ga_size a_indices_off,
+    GLOBAL_MEM const SP_INDEX *a_indptr, ga_size a_indptr_off,
+    GLOBAL_MEM const SP_VALUE *b, ga_size b_off, GLOBAL_MEM const SP_INDEX *b_indices,
+    ga_size b_indices_off, GLOBAL_MEM const SP_INDEX *b_indptr, ga_size b_indptr_off,
+    ga_ulong rows, ga_ulong columns, ga_ulong an, ga_ulong bn, ga_ulong parts,
+    ga_ulong room, SP_REAL alpha, SP_REAL alpha_im, SP_REAL beta, SP_REAL beta_im) {
+  KERNEL_BEGIN;
+  SP_WRITE(SP_INDEX, words);
+  SP_READ(SP_INDEX, a_indices);
+  SP_READ(SP_INDEX, a_indptr);
+  SP_READ(SP_INDEX, b_indices);
+  SP_READ(SP_INDEX, b_indptr);
+  GLOBAL_MEM SP_INDEX *counts = words + 3 * (parts + 1);
+  const ga_ulong first = parts * GID_0 / GDIM_0, last = parts * (GID_0 + 1) / GDIM_0;
+#if SP_FORM
+  SP_WRITE(SP_VALUE, out);
+  SP_WRITE(SP_INDEX, out_indices);
+  SP_WRITE(SP_INDEX, out_indptr);
+  SP_READ(SP_VALUE, a);
+  SP_READ(SP_VALUE, b);
+  const ga_ulong step = last - first, stop = room > 0 ? last : first;
+#else
+  ga_int has_flaw = 0;
+  const ga_ulong step = 1, stop = last;
+#endif
+  for (ga_ulong part = first; part < stop; part += step) {
+    SP_CUT(i, j, begun, part);
+    SP_CUT(a_last, b_last, next, part + step);
+#if SP_FORM
+    const ga_ulong shared = (ga_ulong)counts[part];
+    ga_ulong at = SP_FORM == 1 ? i + j - shared : shared;
+#else
+    ga_ulong shared = 0;
+#endif
+    for (ga_ulong row = begun > 0 ? begun - 1 : 0;
+         row < rows && (i < a_last || j < b_last); row++) {
+      SP_BOUND(a_end, a_indptr[row + 1], i, a_last);
+      SP_BOUND(b_end, b_indptr[row + 1], j, b_last);
+#if SP_FORM
+      if (row >= begun)
+        out_indptr[row] = (SP_INDEX)at;
+#else
+      SP_LOOK(a_indptr, a_indices, i, a_end)
+      SP_LOOK(b_indptr, b_indices, j, b_end)
+      const ga_ulong a_next = a_end, b_next = b_end;
+      while (i + 1 < a_end && j + 1 < b_end) { /* from both ends, side by side */
+        const SP_INDEX left = a_indices[i], right = b_indices[j];
+        const SP_INDEX a_back = a_indices[a_end - 1], b_back = b_indices[b_end - 1];
+        shared += (ga_ulong)(left == right) + (ga_ulong)(a_back == b_back);
+        i += (ga_ulong)(left <= right);
+        j += (ga_ulong)(right <= left);
+        a_end -= (ga_ulong)(a_back >= b_back);
+        b_end -= (ga_ulong)(b_back >= a_back);
+      }
+#endif
+      while (i < a_end && j < b_end) { /* no branch depends on the indices of a sum */
+        const SP_INDEX left = a_indices[i], right = b_indices[j];
+        const ga_int is_left = left <= right, is_right = right <= left;
+#if SP_FORM == 0
+        shared += (ga_ulong)(is_left & is_right);
+#elif SP_FORM == 1
+        const SP_WORK x = SP_SCALED(i), y = SP_SCALED_B(j), both = SP_ADD(x, y);
+        const SP_WORK one = is_left ? x : y;
+        SP_PUT(is_left & is_right ? both : one, is_left ? left : right)
+#else
+        if (is_left & is_right)
+          SP_PUT(SP_MUL(SP_LOAD(a[i]), SP_LOAD(b[j])), left)
+#endif
+        i += (ga_ulong)is_left;
+        j += (ga_ulong)is_right;
+      }
+#if SP_FORM == 1
+      for (; i < a_end; i++)
+        SP_PUT(SP_SCALED(i), a_indices[i])
+      for (; j < b_end; j++)
+        SP_PUT(SP_SCALED_B(j), b_indices[j])
+#elif SP_FORM == 2
+      i = a_end;
+      j = b_end;
+#else
+      i = a_next;
+      j = b_next;
+#endif
+    }
+#if SP_FORM == 0
+    counts[part] = (SP_INDEX)shared;
+#endif
+  }
+#if SP_FORM
+  if (GID_0 + 1 == GDIM_0) { /* rows behind the last value */
+    ga_ulong row = room > 0 ? (ga_ulong)words[3 * parts + 2] : 0;
+    for (; row <= rows; row++)
+      out_indptr[row] = (SP_INDEX)room;
+  }
+#else
+  SP_EACH(row, rows + 1) {
+    const SP_INDEX x = a_indptr[row], y = b_indptr[row];
+    has_flaw |=
+        row == 0 ? x != 0 || y != 0 : x < a_indptr[row - 1] || y < b_indptr[row - 1];
+    has_flaw |= row == rows && ((ga_ulong)x != an || (ga_ulong)y != bn);
+  }
+  if (has_flaw)
+    counts[parts] = 1;
+#endif
+}
