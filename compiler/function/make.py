@@ -119,7 +119,9 @@ def function(
         source = task.source if compile_mode.needs_source else None
         maker = Maker(placed, compile_mode, source, used.home, task.as_written)
         interface = interface_of(computation, finished, allow_input_downcast)
-        packing = with_canonical(arrays.packing, allow_input_downcast)
+        packing = with_canonical(
+            arrays.packing, allow_input_downcast, computation.expressions
+        )
         interface = replace(interface, packing=packing)
         parts = interface, maker, finished.plan, used.context, made_by
         if stats is None:

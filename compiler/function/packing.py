@@ -16,7 +16,7 @@ from gpuarray.compiler.function.interface import In, Wanted
 from gpuarray.compiler.graph.core import Variable, derived, sources_of
 from gpuarray.compiler.ops.sparse import matrix
 from gpuarray.compiler.ops.sparse.canonical import canonical
-from gpuarray.compiler.ops.sparse.matrix import MatrixParts, is_sparse
+from gpuarray.compiler.ops.sparse.matrix import MatrixParts, SparseOp, is_sparse
 from gpuarray.compiler.ops.sparse.transferring import Extent, Transferred
 from gpuarray.compiler.ops.sparse.types import PARTS, parts_of_value
 from gpuarray.compiler.ops.sparse.values import assembled, canonical_value
@@ -32,7 +32,7 @@ class Packing:
     ``inputs`` are the program's; ``formats`` has for each of its outputs the format of
     a matrix, or None for an array. ``form`` and ``allow_downcast`` are as in
     `Interface`. ``canonical`` are the inputs whose values must be: indices in order,
-    and none twice.
+    and none twice; ``known`` the results that are so.
     """
 
     inputs: tuple[In, ...]
@@ -40,6 +40,7 @@ class Packing:
     form: str | tuple[str, ...] | None
     canonical: frozenset[int] = frozenset()
     allow_downcast: bool | None = None
+    known: frozenset[int] = frozenset()
 
     def arguments(
         self, function: str, args: Sequence[Any], named: Mapping[str, Any]
@@ -98,36 +99,44 @@ class Packing:
             fit = kind.filter(value, spec.strict, self.downcast_of(spec))
             if index in self.canonical:
                 fit = canonical_value(fit)
-            return parts_of_value(fit)
+            return parts_of_value(fit, is_written=False)
         except CompilerError as error:
             message = f"{function}: input {index} ({spec}): {error}"
             raise type(error)(made_at(message, spec.variable.tag.trace)) from None
 
-    def results(self, flat: Any, formats: Sequence[str | None]) -> list[Any]:
-        """Return the program's results, matrices made of arrays."""
+    def results(
+        self,
+        flat: Any,
+        formats: Sequence[str | None],
+        known: frozenset[int] = frozenset(),
+    ) -> list[Any]:
+        """Return the program's results, matrices made of arrays; canonical if known."""
         values = iter(flat)
         return [
             next(values)
             if format is None
-            else assembled(format, [next(values) for _ in PARTS])
-            for format in formats
+            else assembled(format, [next(values) for _ in PARTS], place in known)
+            for place, format in enumerate(formats)
         ]
 
     def returned(self, flat: Any) -> Any:
         """Return the results of a call in the form that the program asked for."""
-        results = self.results(flat, self.formats)
+        results = self.results(flat, self.formats, self.known)
         if isinstance(self.form, tuple):
             return dict(zip(self.form, results, strict=True))
         return results if self.form is not None else results[0]
+
+    @property
+    def starts(self) -> list[int]:
+        """The first of the plan's results that each of the program's is made of."""
+        counts = [1 if format is None else N_PARTS for format in self.formats]
+        return [sum(counts[:i]) for i in range(len(counts))]
 
     def subset(self, chosen: Sequence[Any]) -> tuple[list[int], list[str | None]]:
         """Return the plan's results for some of the program's, and their formats."""
         keys: Any = self.form if isinstance(self.form, tuple) else None
         places = [keys.index(key) if keys and key in keys else key for key in chosen]
-        starts = [
-            sum(1 if f is None else N_PARTS for f in self.formats[:i])
-            for i in range(len(self.formats))
-        ]
+        starts = self.starts
         flat: list[int] = []
         formats: list[str | None] = []
         for place in places:
@@ -176,13 +185,19 @@ def unpacked(
         if is_kept and (i in outputs.on_device or is_sparse(variable)):
             stay.update(range(first, len(variables)))
     formats = tuple(v.type.format if is_sparse(v) else None for v in outputs.variables)
-    packing = Packing(tuple(inputs), formats, outputs.form)
+    made = [is_sparse(v) and isinstance(_op(v), SparseOp) for v in outputs.variables]
+    known = frozenset(place for place, is_made in enumerate(made) if is_made)
+    packing = Packing(tuple(inputs), formats, outputs.form, known=known)
     wanted = Wanted(variables, "list", frozenset(stay))
     return Unpacked(arrays, wanted, changes, packing)
 
 
+def _op(variable: Variable) -> Any:
+    return None if variable.owner is None else variable.owner.op
+
+
 def _is_transferred(variable: Variable) -> bool:
-    op = variable.owner.op if variable.owner is not None else None
+    op = _op(variable)
     return isinstance(op, Transferred) and op.target != "cpu"
 
 
@@ -256,9 +271,15 @@ def _changes(
 
 
 def with_canonical(
-    packing: Packing | None, allow_downcast: bool | None
+    packing: Packing | None,
+    allow_downcast: bool | None,
+    expressions: Sequence[Variable],
 ) -> Packing | None:
-    """Return the packing with the inputs that the graph asks to be canonical."""
+    """Return the packing with the matrices that are to be canonical, and that are.
+
+    The former are inputs of which the graph asks it, the latter results of operations
+    whose indices are in order and none twice; ``expressions`` are the plan's results.
+    """
     if packing is None:
         return None
     asked = {
@@ -267,7 +288,18 @@ def with_canonical(
         if is_sparse(spec.variable)
         and getattr(spec.variable.tag, "is_canonical", False)
     }
-    return replace(packing, canonical=frozenset(asked), allow_downcast=allow_downcast)
+    starts = packing.starts
+    known = {
+        place
+        for place in packing.known
+        if getattr(_op(expressions[starts[place] + 1]), "is_canonical", False)
+    }
+    return replace(
+        packing,
+        canonical=frozenset(asked),
+        allow_downcast=allow_downcast,
+        known=frozenset(known),
+    )
 
 
 def arrays_of(

@@ -93,12 +93,22 @@ def test_defaults_and_forms(x, y, w):
     same(last, A)
 
 
-def test_results_on_the_device(x, context):
+def test_results_on_the_device(x, y, context):
     f = function([x], S.sqr(x), on_device=True)
     result = f(A)
     assert isinstance(result, gpuarray.sparse.csr_array)
     assert result.context is context
     same(f(result).get(), A.multiply(A).multiply(A).multiply(A))
+    added = function([x, y], x + y, on_device=True)
+    total = added(result, B)
+    for array in (total, added(total, total)):  # none of them is looked at
+        assert array._pattern.knowledge.sure_flags is not None
+    same(total.get(), A.multiply(A) + B)
+    places, two = T.ivector("places"), np.array([0, 1, 2], "int32")
+    made = function([places], S.CSR(np.ones(2), places, two, (2, 3)), on_device=True)
+    assert made([2, 0]).nnz == 2
+    with pytest.raises(IndexError, match="index 3 at place 1"):
+        made([2, 3])
     moved = function([x], x.transfer(None))(A)
     assert isinstance(moved, gpuarray.sparse.csr_array)
     same(moved.get(), A)

@@ -170,10 +170,11 @@ def is_sparse_value(value: Any) -> bool:
     return hasattr(value, "asformat") and hasattr(value, "nnz")
 
 
-def parts_of_value(value: Any) -> tuple[Any, ...]:
+def parts_of_value(value: Any, is_written: bool = True) -> tuple[Any, ...]:
     """Return a matrix's values and indices, and its other length.
 
-    The two index arrays are int32. Raises ValueError where that does not suffice.
+    The two index arrays are int32. Raises ValueError where that does not suffice. An
+    array of the device keeps what is known of its indices unless ``is_written``.
     """
     minor = value.shape[1] if value.format == "csr" else value.shape[0]
     if max(value.nnz, *value.shape) >= 2**31:
@@ -181,11 +182,14 @@ def parts_of_value(value: Any) -> tuple[Any, ...]:
             f"sparse: {value.nnz} values in shape {value.shape}, too many for indices "
             "of int32"
         )
-    data, indices = value.data, value.indices
+    if is_written or not hasattr(value, "_storage"):
+        data, indices, starts = value.data, value.indices, value.indptr
+    else:
+        data, indices, starts = value._storage()
     if data.shape[0] != value.nnz:  # there may be room behind the values
         data, indices = data[: value.nnz], indices[: value.nnz]
-    starts = value.indptr.astype(INDEX, copy=False)
-    return data, indices.astype(INDEX, copy=False), starts, int(minor)
+    indices, starts = (x.astype(INDEX, copy=False) for x in (indices, starts))
+    return data, indices, starts, int(minor)
 
 
 def check_structure(value: Any) -> None:
@@ -193,7 +197,7 @@ def check_structure(value: Any) -> None:
 
     Those of gpuarray.sparse have been checked.
     """
-    if not isinstance(value.indptr, np.ndarray):
+    if hasattr(value, "_storage"):
         return
     indices, starts = value.indices, value.indptr
     rows, columns = value.shape if value.format == "csr" else value.shape[::-1]

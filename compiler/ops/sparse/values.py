@@ -20,11 +20,11 @@ def canonical_value(value: Any) -> Any:
     return copy
 
 
-def assembled(format: str, arrays: Sequence[Any]) -> Any:
+def assembled(format: str, arrays: Sequence[Any], is_canonical: bool = False) -> Any:
     """Return the matrix of values, indices, indptr and an array of the other length.
 
-    Of arrays on a device it is an array of gpuarray.sparse, else a matrix of scipy. A
-    number may stand for the last array.
+    Of arrays on a device it is an array of gpuarray.sparse, which is checked unless it
+    ``is_canonical``, else a matrix of scipy. A number may stand for the last array.
     """
     data, indices, indptr, extent = arrays
     minor = int(extent) if np.ndim(extent) == 0 else len(extent)
@@ -32,6 +32,9 @@ def assembled(format: str, arrays: Sequence[Any]) -> Any:
     shape = (major, minor) if format == "csr" else (minor, major)
     if isinstance(data, Array):
         sparse: Any = import_module("gpuarray.sparse")  # for such results alone
+        if is_canonical:
+            base: Any = import_module("gpuarray._sparse.base")
+            return base.of_canonical(format, (data, indices, indptr), shape)
         make = {"csr": sparse.csr_array, "csc": sparse.csc_array}[format]
         return make((data, indices, indptr), shape=shape)
     return scipy_matrix(format, (data, indices, indptr), shape)

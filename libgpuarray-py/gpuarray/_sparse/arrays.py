@@ -329,6 +329,10 @@ class _Compressed(sparray):
 
     __slots__ = ()
 
+    def _storage(self) -> tuple[Array, Array, Array]:
+        """Return values, indices and indptr, for those who do not write them."""
+        return self._values, self._pattern.indices, self._pattern.indptr
+
     @property
     def indices(self) -> Array:
         """The column (of CSC: row) of each value."""

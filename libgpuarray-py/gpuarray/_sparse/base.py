@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from gpuarray._kernels.apply import from_host
 from gpuarray._sparse.pattern import (
     CANONICAL,
     FORMATS,
+    Knowledge,
     Pattern,
     flags_of,
     struct_of,
@@ -94,6 +96,17 @@ def make(values: Array, pattern: Pattern, shape: Shape | None = None) -> Any:
     array = object.__new__(SparseBase._classes[pattern.format])
     array._set(values, pattern, shape)
     return array
+
+
+def of_canonical(format: str, arrays: Sequence[Array], shape: Shape) -> Any:
+    """Return the array of values, indices and indptr that are known to be canonical.
+
+    They are not checked.
+    """
+    values, indices, indptr = arrays
+    lengths = shape[0], shape[1]
+    pattern = Pattern(format, lengths, indices, indptr, Knowledge(CANONICAL))
+    return make(values, pattern)
 
 
 def struct(a: Any) -> Any:
