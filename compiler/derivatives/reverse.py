@@ -215,8 +215,9 @@ def gradients_within(
         if gradient is not None:
             seeds[output] = total(seeds.get(output), fitted(gradient, output), output)
     terms = flow(seeds, places, places)
-    inputs_of_places = dict(zip(places, inputs, strict=True))
-    filled = clone_replace(list(terms.values()), inputs_of_places)
+    final = {gradient: gradient for gradient in gradients if gradient is not None}
+    final |= zip(places, inputs, strict=True)  # nothing before a gradient has places
+    filled = clone_replace(list(terms.values()), final)
     gradient_of = dict(zip(terms, filled, strict=True))
     return conjugates([gradient_of.get(place) for place in places])
 

@@ -24,7 +24,9 @@ from gpuarray.compiler import (
     sparse_grad,
     tensor as T,
 )
+from gpuarray.compiler.derivatives import reverse
 from gpuarray.compiler.gradient import Rop
+from gpuarray.compiler.graph.traverse import clone_replace, toposort
 from gpuarray.compiler.ifelse import ifelse
 
 A, B, V = matrix(6, 4, "csr", 1), matrix(6, 4, "csr", 2), drawn(4)
@@ -282,6 +284,26 @@ def test_forward_mode(x, w):
     same(function([x, w, dx, dw], along)(A, V, B, 2 * V), B @ V + A @ (2 * V))
     element = Rop(S.dense_from_sparse(S.sqr(x)), x, dx)
     same(function([x, dx], element)(A, A), 2 * A.multiply(A))
+
+
+def test_gradients_of_chains_are_written_in_linear_time(x, y, monkeypatch):
+    """Of an operation's gradient its own graph is copied, not all behind it."""
+    counts = []
+
+    def copy(outputs, known):
+        counts.append(len(toposort(outputs, blockers=known)))
+        return clone_replace(outputs, known)
+
+    monkeypatch.setattr(reverse, "clone_replace", copy)
+    most = []
+    for length in (2, 8):
+        z = x
+        for _ in range(length):
+            z = S.sqr(z + y) * y
+        counts.clear()
+        grad(S.sp_sum(z, sparse_grad=True), x)
+        most.append(max(counts))
+    assert most[0] == most[1]
 
 
 # ---- files, pickles, modes ----
