@@ -19,8 +19,10 @@ import numpy as np
 from drawn_loops import DrawnLoop
 from drawn_steps import kind_of
 from gpuarray.compiler import config, function, grad, rewrites
+from gpuarray.compiler.graph.core import Constant
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.graph.traverse import evaluated
+from gpuarray.compiler.scan_module.scan_utils import map_variables
 from random_choices import slope
 from random_drawing import quiet
 from random_judging import unlike
@@ -165,11 +167,17 @@ class Right:
         return ""
 
     def spread(self, place):
-        """How far a value moves with the inputs; infinite where it may be anything."""
+        """How far a value moves with what the loop is given.
+
+        Infinite where it may be anything.
+        """
         right = self.values[place]
         spread = np.maximum(np.abs(wide(right)), 1) * self.digit()
-        for way in range(WAYS):
-            value = self.again(place, self.moved(way))
+        for way in range(2 * WAYS):
+            if way < WAYS:
+                value = self.again(place, self.moved(way))
+            else:
+                value = self.by_moved_constants(place, way)
             if np.shape(value) != right.shape:
                 return np.array(np.inf)
             off = np.abs(wide(value) - wide(right))
@@ -190,6 +198,22 @@ class Right:
         if self.turns and place < len(loop.values):
             return loop.read(arrays, loop.drawn.by_numpy(arrays))[place]
         return loop.by_graph(arrays)[place]
+
+    def by_moved_constants(self, place, way):
+        """A value of the graph whose constants are moved, too."""
+        rng = np.random.default_rng(way)
+
+        def move(variable):
+            kind = variable.type.numpy_dtype
+            if not isinstance(variable, Constant) or kind.kind != "f":
+                return variable
+            signs = rng.choice([-1, 1], variable.data.shape)
+            step = np.spacing(variable.data) * MOVES[kind.name] * signs
+            return variable.type.make_constant((variable.data + step).astype(kind))
+
+        graph = map_variables(move, [self.loop.asked[place]])
+        known = dict(zip(self.loop.inputs, self.moved(way), strict=True))
+        return evaluated(graph, known)[0]
 
     def moved(self, way):
         """The inputs with each float moved by some last digits, up or down."""
