@@ -56,11 +56,19 @@ def test_a_branch_that_is_not_taken_gets_zeros():
         slopes_of = grad((first + 5 * second).sum(), [x, y])
         assert [each.tolist() for each in evaluate(slopes_of, given)] == slopes
     assert first.owner.op.connection_pattern(first.owner) == [
-        *([False, False], [True, False], [False, True], [True, False], [False, True])
+        *([True, True], [True, False], [False, True], [True, False], [False, True])
     ]
     alone = grad(first.sum(), [x, y])
     found = evaluate(alone, {c: 0, **values})
     assert [each.tolist() for each in found] == [[0, 0], [2, 2]]
+
+
+@pytest.mark.parametrize("choose", [ifelse, T.switch])
+def test_the_gradient_by_a_condition_is_zero(choose):
+    x, w = T.dscalar("x"), T.dvector("w")
+    cost = choose(T.gt(w.sum() * x, 0), T.constant(0.0), T.constant(1.0))
+    slopes = evaluate(grad(cost, [x, w]), {x: 2.0, w: np.ones(3)})
+    assert [each.tolist() for each in slopes] == [0, [0, 0, 0]]
 
 
 @pytest.mark.parametrize(

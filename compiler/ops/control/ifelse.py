@@ -67,9 +67,9 @@ class IfElse(Op):
         return (0,)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
-        """Connect an output to its own two inputs, not to the condition."""
+        """Connect an output to its own two inputs and, flatly, to the condition."""
         outputs = range(self.n_outs)
-        pattern = [[False] * self.n_outs]
+        pattern = [[True] * self.n_outs]
         pattern += [[i == o for o in outputs] for _ in range(2) for i in outputs]
         return pattern
 
