@@ -27,6 +27,7 @@ ELSEWHERE = {
     *("apply_along_axis", "apply_over_axes", "iscomplexobj", "isfortran", "isrealobj"),
     *("ndim", "shape", "shares_memory", "size", "common_type", "min_scalar_type"),
     *("promote_types", "copyto", "putmask", "place", "fill_diagonal", "piecewise"),
+    *("array2string", "array_repr", "array_str", "ndenumerate"),
     *("bartlett", "blackman", "hamming", "hanning", "kaiser", "mask_indices"),
     *("asarray_chkfinite", "frombuffer", "fromfile", "fromiter", "fromstring"),
     # What they give is not unique; test_linalg_functions.py puts it together again.

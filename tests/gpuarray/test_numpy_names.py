@@ -265,6 +265,7 @@ def test_functions_of_numbers_alone_are_numpys(program):
 
 def test_functions_of_numbers_that_numpy_lacks():
     assert gpuarray.erf(0.0) == 0 and gpuarray.sigmoid(0.0) == 0.5
+    assert gpuarray.relu(-3) == 0 and gpuarray.relu(2.5) == 2.5
     with pytest.raises(BadType, match="bitwise_and"):
         gpuarray.bitwise_and(1.5, 2)
     with pytest.raises(TypeError):

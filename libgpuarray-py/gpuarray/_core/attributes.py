@@ -94,11 +94,11 @@ class _Places:
         }
 
 
-def shares_memory(a: Any, b: Any, max_work: int | None = None) -> bool:
+def shares_memory(a: Any, b: Any, max_work: int | None = -1) -> bool:
     """Return whether two arrays have an element's memory in common.
 
     Exact, where ``may_share_memory`` compares the ends. NumPy's TooHardError where more
-    than ``max_work`` candidates would have to be considered.
+    than ``max_work`` candidates, if that is not -1, would have to be considered.
 
     >>> a = gpuarray.arange(6)
     >>> gpuarray.shares_memory(a[::2], a[1::2]), gpuarray.may_share_memory(a, a[1:])

@@ -15,26 +15,32 @@ from gpuarray.dtypes import as_dtype
 from gpuarray.errors import BadType, BadValue, host_errors
 
 
+def _dtype(dtype: npt.DTypeLike | None, operation: str) -> np.dtype[Any]:
+    return as_dtype(float if dtype is None else dtype, operation)
+
+
 def frombuffer(
     buffer: Any,
-    dtype: npt.DTypeLike = float,
+    dtype: npt.DTypeLike | None = None,
     count: int = -1,
     offset: int = 0,
     context: Place = None,
 ) -> Any:
     """Return a new array of the bytes of a buffer: ``count`` elements from ``offset``.
 
+    float64, unless ``dtype`` says another, as for files and texts.
+
     >>> print(gpuarray.frombuffer(b"\\x01\\x02", "uint8"))
     [1 2]
     """
     with host_errors("frombuffer"):
-        host = np.frombuffer(buffer, as_dtype(dtype, "frombuffer"), count, offset)
+        host = np.frombuffer(buffer, _dtype(dtype, "frombuffer"), count, offset)
     return asarray(host, context=context)
 
 
 def fromfile(
     file: Any,
-    dtype: npt.DTypeLike = float,
+    dtype: npt.DTypeLike | None = None,
     count: int = -1,
     sep: str = "",
     offset: int = 0,
@@ -52,7 +58,7 @@ def fromfile(
             "file; frombuffer reads bytes"
         )
     with host_errors("fromfile"):
-        kind = as_dtype(dtype, "fromfile")
+        kind = _dtype(dtype, "fromfile")
         host = np.fromfile(file, kind, count, sep, offset)
     return asarray(host, context=context)
 
@@ -72,7 +78,7 @@ def fromiter(
 
 def fromstring(
     string: str,
-    dtype: npt.DTypeLike = float,
+    dtype: npt.DTypeLike | None = None,
     count: int = -1,
     *,
     sep: str = "",
@@ -84,14 +90,14 @@ def fromstring(
     [1 2 3]
     """
     with host_errors("fromstring"):
-        host = np.fromstring(string, as_dtype(dtype, "fromstring"), count, sep=sep)
+        host = np.fromstring(string, _dtype(dtype, "fromstring"), count, sep=sep)
     return asarray(host, context=context)
 
 
 def asarray_chkfinite(
     a: Any,
     dtype: npt.DTypeLike | None = None,
-    order: Any = "K",
+    order: Any = None,
     context: Place = None,
 ) -> Any:
     """Return ``a`` as by ``asarray``; BadValue if an element is nan or infinite.

@@ -138,7 +138,7 @@ _PLAIN: dict[Any, Callable[..., Any]] = {
     np.may_share_memory: lambda a, b, *_, **__: (
         _are_ours(a, b) and may_share_memory(a, b)
     ),
-    np.shares_memory: lambda a, b, max_work=None: (
+    np.shares_memory: lambda a, b, max_work=-1: (
         _are_ours(a, b) and shares_memory(a, b, max_work)
     ),
 }

@@ -350,6 +350,8 @@ def _of_numbers(row: Scalar, operands: Sequence[Any], dtype: Any) -> Any:
     with host_errors(row.name):
         if dtype is not None:
             operands = [np.asarray(x).astype(dtype)[()] for x in operands]
+        if not isinstance(reference, np.ufunc):  # which knows Python's numbers
+            operands = [np.asarray(x) for x in operands]
         return np.asarray(reference(*operands))[()]
 
 
