@@ -9,12 +9,13 @@ from typing import Any
 
 from gpuarray.compiler.errors import GraphIndexError, GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
+from gpuarray.compiler.graph.requirements import Requirement
 from gpuarray.compiler.graph.types import TensorType
-from gpuarray.compiler.ops.control.debugging import Require
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.index.indexing import index
 from gpuarray.compiler.ops.scan.scan import row_of
 from gpuarray.compiler.ops.shape.shape import shape_i
+from gpuarray.compiler.ops.slicing.requirements import required
 from gpuarray.compiler.ops.variables.basic import as_tensor_variable
 
 
@@ -191,8 +192,8 @@ class OutputArgument:
             raise GraphValueError(told) from error
         if isinstance(self.initial, Constant):
             return row
-        has_rows = math.FUNCTIONS["ge"](shape_i(self.initial, 0), self.depth)
-        return index(Require(told)(self.initial, has_rows), self.depth - back)
+        enough = Requirement("within", self.depth - 1, shape_i(self.initial, 0))
+        return index(required(self.initial, enough, told), self.depth - back)
 
     def state_type(self) -> TensorType:
         """Return the type of the output in one iteration."""
