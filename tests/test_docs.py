@@ -30,12 +30,9 @@ INSIDE = (
 
 def _tool(name):
     """A program of the folder, as a module."""
-    path = ROOT / "tools" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    if (folder := str(ROOT / "tools")) not in sys.path:
+        sys.path.append(folder)
+    return importlib.import_module(name)
 
 
 tool = _tool("describe_python")
