@@ -206,6 +206,25 @@ static bool is_spared(const cutter *c, unsigned int step, unsigned int i) {
   return step < c->last_step || is_output(c->graph, c->graph->inputs[i]);
 }
 
+/* True if result `o` of an elementwise step needs no memory of input `i`, which it
+ * would overwrite: no view of the input is behind the step, where its elements would be
+ * read.
+ */
+static bool is_apart(const ga_plan_graph *g, unsigned int number, unsigned int o,
+                     unsigned int i) {
+  const ga_step *s = &g->steps[number];
+  if (s->kind != GA_STEP_ELEMWISE || s->ins[s->inplace[o]] != g->inputs[i])
+    return false;
+  for (unsigned int k = number + 1; k < g->n_steps; k++)
+    for (unsigned int j = 0; j < g->steps[k].n_in; j++)
+      if (ga__plan_root(g, g->steps[k].ins[j]) == g->inputs[i])
+        return false;
+  for (unsigned int j = 0; j < g->n_outputs; j++)
+    if (ga__plan_root(g, g->outputs[j]) == g->inputs[i])
+      return false;
+  return true;
+}
+
 /* Gives results of an elementwise step that would overwrite a spared input memory of
  * their own: that takes no more than a copy of the input, and moves nothing. */
 static int spare_inputs(const cutter *c, ga_step *copy, unsigned int number) {
@@ -347,7 +366,7 @@ static int make_stage(cutter *c, unsigned int k, unsigned int *step) {
   return computes ? make_plan(c, stage, first, stage->first_read) : GA_NO_ERROR;
 }
 
-/* Spared inputs that are copied, for a step writes to them that is not elementwise. */
+/* Spared inputs that are copied: those that a step must write to. */
 static void note_copied(cutter *c) {
   const GpuPlan *p = c->p;
   unsigned int last = p->graph.n_steps;
@@ -359,9 +378,10 @@ static void note_copied(cutter *c) {
   c->last_step = last;
   for (unsigned int k = 0; k < p->graph.n_steps; k++) {
     const ga_step *s = &p->graph.steps[k];
-    for (unsigned int i = 0; s->kind != GA_STEP_ELEMWISE && i < p->graph.n_inputs; i++)
+    for (unsigned int i = 0; i < p->graph.n_inputs; i++)
       for (unsigned int o = 0; is_spared(c, k, i) && o < s->n_out; o++)
-        c->stages->copied[i] |= ga__step_writes(&p->graph, s, o, i);
+        c->stages->copied[i] |=
+            ga__step_writes(&p->graph, s, o, i) && !is_apart(&p->graph, k, o, i);
   }
 }
 
