@@ -47,6 +47,11 @@ READS = {
 """What a program reads of the rows of an output, of which there are some."""
 
 
+def span_of(taps):
+    """The rows that a sequence has beyond one for each turn."""
+    return max(0, *taps) - min(0, *taps)
+
+
 @dataclass
 class Sequence:
     """What is read row by row: an array, or what is made of it before the loop."""
@@ -58,8 +63,7 @@ class Sequence:
     @property
     def turns(self):
         """The most turns for which there are rows at all taps."""
-        span = max(0, *self.taps) - min(0, *self.taps)
-        return max(len(self.array) - span, 0)
+        return len(self.array) - span_of(self.taps)
 
     def rows(self, m, x):
         if self.form == "negative":
@@ -156,7 +160,7 @@ class DrawnLoop:
     def sequence(self):
         taps = self.pick.sample(range(-2, 3), self.pick.randint(1, 2))
         taps = self.pick.choice([[0], taps])
-        length = self.pick.choice(LENGTHS)
+        length = max(self.pick.choice(LENGTHS), span_of(taps))
         array = self.array(length, *self.shape(), dtype=self.any_dtype())
         form = self.pick.choice(["as it is"] * 6 + ["negative", "reversed"])
         return Sequence(array, taps, form)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpuarray.compiler.errors import GraphIndexError, GraphTypeError, GraphValueError
@@ -156,8 +156,28 @@ def sequence_arguments(sequences: Any, name: str) -> list[SequenceArgument]:
                 "as one of non_sequences"
             )
         if taps:
-            arguments.append(SequenceArgument(variable, taps))
+            given = SequenceArgument(variable, taps)
+            arguments.append(replace(given, variable=_reached(given, what)))
     return arguments
+
+
+def _reached(sequence: SequenceArgument, what: str) -> Variable:
+    """Return the array, required to have the rows that its taps reach over."""
+    variable, least = sequence.variable, sequence.high - sequence.low
+    if not least:
+        return variable
+    told = (
+        f"{what} is {variable}, which has too few rows for the taps "
+        f"{list(sequence.taps)}; give at least {least}, and one for each iteration"
+    )
+    if not isinstance(variable, Constant):
+        enough = Requirement("within", least - 1, shape_i(variable, 0))
+        reached = required(variable, enough, told)
+        reached.name = variable.name  # which the body's inputs are called by
+        return reached
+    if len(variable.data) < least:
+        raise GraphValueError(told)
+    return variable
 
 
 @dataclass(frozen=True)

@@ -119,6 +119,21 @@ def test_initial_values_too_few_for_the_taps_are_an_error():
             f([1.0, 2.0])
 
 
+@pytest.mark.parametrize("taps, least", [([-2, 0], 2), ([0, 3], 3), ([-1, 2], 3)])
+def test_sequences_too_short_for_their_taps_are_an_error(taps, least):
+    rows = T.dvector("rows")
+    out, _ = scan(lambda a, b: a * b, {"input": rows, "taps": taps})
+    f = function([rows], [out, T.grad(out.sum(), rows)])
+    assert [len(result) for result in f(np.ones(least))] == [0, least]
+    said = rf"sequence 0 is .*too few rows for the taps .*at least {least}"
+    with pytest.raises(ValueError, match=said):
+        f(np.ones(least - 1))
+    with pytest.raises(ValueError, match=said):
+        scan(
+            lambda a, b: a * b, {"input": T.constant(np.ones(least - 1)), "taps": taps}
+        )
+
+
 # ---- states ----
 
 
