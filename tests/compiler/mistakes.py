@@ -238,7 +238,7 @@ T.nnet.categorical_crossentropy(a, -p - 3) !! GraphIndexError !! places from -5 
     rows of 4
 T.nnet.categorical_crossentropy(a, i) !! GraphValueError !! rows of shape (3, 4) and
     places of shape (4,)
-T.bincount(i, assert_nonneg=True) !! IndexError !! out of bounds
+T.bincount(i, assert_nonneg=True) !! GraphValueError !! an element is below 0
 T.ravel_multi_index([p + 1, p], (3, 4)) !! IndexError !! index 3 is out of bounds for
     axis 0 with size 3
 T.ravel_multi_index([i, i], (3, 4)) !! IndexError !! index 3 is out of bounds for axis 0

@@ -21,7 +21,14 @@ from gpuarray.compiler.tensor import nlinalg
 CASES = cases()
 DRAWS = 16
 # For which an axis of length 1 that is not known as such is as any other.
-BROADCASTING = {"broadcast_arrays", "broadcast_to", "where", "select", "squeeze"}
+BROADCASTING = {
+    "broadcast_arrays",
+    "broadcast_to",
+    "choose",
+    "where",
+    "select",
+    "squeeze",
+}
 
 
 def is_offered(name):

@@ -273,7 +273,11 @@ def test_numpys_functions_of_arrays_of_the_device(on):
     assert_same(out, np.full(M.shape, 3.0))
     (whole,) = on(np.zeros(2, int))
     for call, kind, fact in (
-        (lambda: np.copyto(M.copy(), m), BadType, "numpy.copyto: an array of a device"),
+        (
+            lambda: np.copyto(M.copy(), m),
+            BadType,
+            "copyto: the array to store in is of ndarray",
+        ),
         (lambda: np.copyto(whole, 1.5), BadType, "copyto|second"),
         (lambda: np.add(m, M), BadType, "an operand is a NumPy array of shape"),
         (lambda: np.busday_count(m, m), TypeError, ""),

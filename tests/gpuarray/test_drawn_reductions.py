@@ -26,6 +26,7 @@ OTHER_OPERANDS = {
     *("repeat", "roll", "rollaxis", "rot90", "split", "squeeze", "stack", "take"),
     *("take_along_axis", "trapezoid", "unpackbits", "unstack", "vecdot", "linspace"),
     *("geomspace", "logspace", "unique", "vsplit", "flip", "lexsort", "trim_zeros"),
+    *("size", "unwrap"),
 }
 
 
