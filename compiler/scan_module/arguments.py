@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gpuarray.compiler.errors import GraphIndexError, GraphTypeError, GraphValueError
+from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.graph.core import Apply, Constant, Variable
 from gpuarray.compiler.graph.requirements import Requirement
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.ops.elemwise import math
-from gpuarray.compiler.ops.index.indexing import index
+from gpuarray.compiler.ops.index.indexing import index, known_length
 from gpuarray.compiler.ops.scan.scan import row_of
 from gpuarray.compiler.ops.shape.shape import shape_i
 from gpuarray.compiler.ops.slicing.requirements import required
@@ -51,6 +51,26 @@ def shared_by_iterations(non_sequences: Any, name: str) -> list[Variable]:
         else array(value, f"{name}: non_sequences {i}")
         for i, value in enumerate(listed(non_sequences))
     ]
+
+
+def with_rows(
+    variable: Variable, least: int, what: str, taps: Sequence[int], instead: str
+) -> Variable:
+    """Return an array, required to have the rows that its taps read.
+
+    Where the graph does not tell their number, a call is refused when it is bound.
+    Raises ValueError for too few; ``instead`` says what to give.
+    """
+    told = f"{what} is {variable}, which has too few rows for the taps {list(taps)}"
+    known = known_length(variable)
+    if known is not None and known < least:
+        raise GraphValueError(f"{told}; {instead}")
+    if known is not None or not least:
+        return variable
+    enough = Requirement("within", least - 1, shape_i(variable, 0))
+    checked = required(variable, enough, f"{told}; {instead}")
+    checked.name = variable.name  # which the body's inputs are called by
+    return checked
 
 
 def taps_of(entry: Mapping[str, Any], default: int, what: str) -> tuple[int, ...]:
@@ -106,13 +126,17 @@ class SequenceArgument:
         """The largest tap, at least 0."""
         return max(0, *self.taps)
 
+    @property
+    def span(self) -> int:
+        """How many rows there are beyond one for each iteration."""
+        return self.high - self.low
+
     def length(self) -> Variable:
         """Return the number of iterations for which all taps have a row."""
         length = shape_i(self.variable, 0)
-        span = self.high - self.low
-        if not span:
+        if not self.span:
             return length
-        return math.FUNCTIONS["maximum"](length - span, 0)
+        return math.FUNCTIONS["maximum"](length - self.span, 0)
 
     def rows(
         self, tap: int, iterations: Variable, goes_back: bool, is_all: bool
@@ -121,10 +145,10 @@ class SequenceArgument:
 
         ``is_all`` says that there are no more rows than iterations, so none are cut.
         """
-        start, span = tap - self.low, self.high - self.low
+        start = tap - self.low
         part = self.variable
-        if span:
-            stop = start - span or None
+        if self.span:
+            stop = start - self.span or None
             part = index(part, slice(start or None, stop))
         if goes_back:
             part = index(part, slice(None, None, -1))
@@ -157,27 +181,10 @@ def sequence_arguments(sequences: Any, name: str) -> list[SequenceArgument]:
             )
         if taps:
             given = SequenceArgument(variable, taps)
-            arguments.append(replace(given, variable=_reached(given, what)))
+            instead = f"give at least {given.span}, and one for each iteration"
+            rows = with_rows(variable, given.span, what, taps, instead)
+            arguments.append(replace(given, variable=rows))
     return arguments
-
-
-def _reached(sequence: SequenceArgument, what: str) -> Variable:
-    """Return the array, required to have the rows that its taps reach over."""
-    variable, least = sequence.variable, sequence.high - sequence.low
-    if not least:
-        return variable
-    told = (
-        f"{what} is {variable}, which has too few rows for the taps "
-        f"{list(sequence.taps)}; give at least {least}, and one for each iteration"
-    )
-    if not isinstance(variable, Constant):
-        enough = Requirement("within", least - 1, shape_i(variable, 0))
-        reached = required(variable, enough, told)
-        reached.name = variable.name  # which the body's inputs are called by
-        return reached
-    if len(variable.data) < least:
-        raise GraphValueError(told)
-    return variable
 
 
 @dataclass(frozen=True)
@@ -202,18 +209,11 @@ class OutputArgument:
         assert self.initial is not None
         if self.taps == (-1,):
             return self.initial
-        told = (
-            f"{self.what}: initial is {self.initial}, which has too few rows for the "
-            f"taps {list(self.taps)}; give {self.depth}, the earliest first"
+        instead = f"give {self.depth}, the earliest first"
+        rows = with_rows(
+            self.initial, self.depth, f"{self.what}: initial", self.taps, instead
         )
-        try:
-            row = index(self.initial, self.depth - back)
-        except GraphIndexError as error:
-            raise GraphValueError(told) from error
-        if isinstance(self.initial, Constant):
-            return row
-        enough = Requirement("within", self.depth - 1, shape_i(self.initial, 0))
-        return index(required(self.initial, enough, told), self.depth - back)
+        return index(rows, self.depth - back)
 
     def state_type(self) -> TensorType:
         """Return the type of the output in one iteration."""
