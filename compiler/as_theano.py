@@ -48,9 +48,7 @@ class _Refusal(MetaPathFinder):
 
 
 def _refuse(parent: str, name: str) -> NoReturn:
-    package = sys.modules[parent]
-    modules = [part for part, _ in _public("", package)]
-    known = ", ".join(part[1:] for part in modules if part.count(".") == 1)
+    known = ", ".join(part for part, _ in _within(sys.modules[parent]))
     raise MissingModuleError(
         f"as_theano: the compiler has no module {parent}.{name}; "
         f"modules of {parent}: {known or 'none'}",
@@ -68,14 +66,20 @@ def _loaded() -> Iterator[tuple[str, ModuleType]]:
             yield _THEIRS + name.removeprefix(_OURS), module
 
 
+def _within(module: ModuleType) -> Iterator[tuple[str, ModuleType]]:
+    """Yield the modules among a module's public names."""
+    for name in getattr(module, "__all__", ()):
+        inner = getattr(module, name)
+        if isinstance(inner, ModuleType):
+            yield name, inner
+
+
 def _public(name: str, module: ModuleType) -> Iterator[tuple[str, ModuleType]]:
     """Yield the modules among a module's public names, and those among theirs."""
-    for part in getattr(module, "__all__", ()):
-        inner = getattr(module, part)
-        if isinstance(inner, ModuleType):
-            yield f"{name}.{part}", inner
-            if inner is not module:
-                yield from _public(f"{name}.{part}", inner)
+    for part, inner in _within(module):
+        yield f"{name}.{part}", inner
+        if inner is not module:
+            yield from _public(f"{name}.{part}", inner)
 
 
 def install() -> None:

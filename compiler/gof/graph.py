@@ -119,8 +119,7 @@ def clone_get_equiv(
     for leaf, copied in leaves:
         is_copied = copied and not hasattr(leaf, "get_value")
         known.setdefault(leaf, leaf.clone() if is_copied else leaf)
-    for output, copy in zip(results, traverse.clone(results, known), strict=True):
-        known.setdefault(output, copy)
+    traverse.clone(results, known)
     return known
 
 
@@ -173,7 +172,7 @@ def equal_computations(
                 f"{name.replace('x', 'y')}, expected as many"
             )
     pairs = dict(zip(in_xs or (), in_ys or (), strict=True))
-    return all(map(lambda x, y: traverse.same_graph(x, y, pairs), xs, ys))
+    return all(traverse.same_graph(x, y, pairs) for x, y in zip(xs, ys, strict=True))
 
 
 suggest_names(__name__)

@@ -193,9 +193,9 @@ class Operators:
 
     def __bool__(self) -> bool:
         truth = getattr(self.tag, "truth", None)
-        if truth is None and config.protocols == "theano" and not _compares(self):
-            return True
         if truth is None:
+            if config.protocols == "theano" and not _compares(self):
+                return True
             raise _unknown(
                 self,
                 "bool",
