@@ -52,28 +52,80 @@ static GpuPlan *build_write(gpucontext *ctx, bool makes) {
   return p;
 }
 
-static void test_views_are_written_across_stages(gpucontext *ctx) {
+/* x, written ten times as large in its own memory in a later stage, and read behind. */
+static GpuPlan *build_whole_write(gpucontext *ctx, bool is_output) {
+  unsigned int x, sum, count, n, tenfold;
+  const unsigned int none = 0;
+  const gpureduction_spec spec = float_sum(&x_in);
+  GpuPlan *p = NULL;
+  CHECK_OK(GpuPlan_new(&p, ctx, "test"));
+  CHECK_OK(GpuPlan_protect(p, 1));
+  CHECK_OK(GpuPlan_input(p, &x, GA_FLOAT, 1, 0));
+  CHECK_OK(GpuPlan_reduce(p, &sum, "sum", &spec, &x, &none, 1));
+  count = apply(p, "y = x > 0", sum, GA_FLOAT, GA_BOOL, -1);
+  CHECK_OK(GpuPlan_read(p, &n, "read", count, 1));
+  tenfold = apply(p, "y = 10 * x", x, GA_FLOAT, GA_FLOAT, 0);
+  CHECK_OK(
+      GpuPlan_reduce(p, &sum, "sum after", &spec, is_output ? &tenfold : &x, &none, 1));
+  count = apply(p, "y = x > 0", sum, GA_FLOAT, GA_BOOL, -1);
+  CHECK_OK(GpuPlan_read(p, &n, "read again", count, 1)); /* no stage is the last yet */
+  CHECK_OK(GpuPlan_output(p, is_output ? x : tenfold));
+  CHECK_OK(GpuPlan_output(p, apply(p, "y = x + 0", sum, GA_FLOAT, GA_FLOAT, -1)));
+  return p;
+}
+
+/* A choice of x or x + 1, whose first element is made ten times as large. */
+static GpuPlan *build_choice_write(gpucontext *ctx) {
+  unsigned int x, sum, count, n, other, chosen, part;
+  const unsigned int none = 0;
+  const int form = GP_INDEX_SLICE + GP_INDEX_STOP;
+  const gpureduction_spec spec = float_sum(&x_in);
+  GpuPlan *p = NULL;
+  CHECK_OK(GpuPlan_new(&p, ctx, "test"));
+  CHECK_OK(GpuPlan_protect(p, 1));
+  CHECK_OK(GpuPlan_input(p, &x, GA_FLOAT, 1, 0));
+  other = apply(p, "y = x + 1", x, GA_FLOAT, GA_FLOAT, -1);
+  CHECK_OK(GpuPlan_reduce(p, &sum, "sum", &spec, &x, &none, 1));
+  count = apply(p, "y = x > 0", sum, GA_FLOAT, GA_BOOL, -1);
+  CHECK_OK(GpuPlan_read(p, &n, "read", count, 1));
+  CHECK_OK(GpuPlan_choose(p, &chosen, "if", n, x, other));
+  CHECK_OK(GpuPlan_index(p, &part, "first", chosen, 1, &form, &n));
+  apply(p, "y = 10 * x", part, GA_FLOAT, GA_FLOAT, 0);
+  CHECK_OK(GpuPlan_reduce(p, &sum, "sum after", &spec, &chosen, &none, 1));
+  count = apply(p, "y = x > 0", sum, GA_FLOAT, GA_BOOL, -1);
+  CHECK_OK(GpuPlan_read(p, &n, "read again", count, 1));
+  CHECK_OK(GpuPlan_output(p, chosen));
+  CHECK_OK(GpuPlan_output(p, apply(p, "y = x + 0", sum, GA_FLOAT, GA_FLOAT, -1)));
+  return p;
+}
+
+/* Runs of the plan for {1, 2, 3}: its first output, and its second, the sum of that.
+ * The first run may fail, and others are proven. */
+static void check_outputs(GpuPlan *p, gpucontext *ctx, float a, float b, float c) {
   const float values[3] = {1, 2, 3};
   const size_t three = 3;
-  for (int makes = 0; makes < 2; makes++) {
-    GpuPlan *p = build_write(ctx, makes);
-    for (int i = 0; i < 3; i++) { /* the first run may fail, and others are proven */
-      GpuArray x = {0}, outs[2] = {{0}};
-      float found[3] = {0}, sum = 0;
-      const float more = makes ? 1 : 0;
-      CHECK_OK(GpuArray_copy_from_host(&x, ctx, values, GA_FLOAT, 1, &three, NULL));
-      CHECK_OK(GpuPlan_run(p, (GpuArray *[]){&outs[0], &outs[1]},
-                           (const GpuArray *[]){&x}, NULL));
-      CHECK_OK(GpuArray_read(found, sizeof found, &outs[0]));
-      CHECK_OK(GpuArray_read(&sum, sizeof sum, &outs[1]));
-      CHECK(found[0] == 10 * (values[0] + more) && found[1] == values[1] + more);
-      CHECK(sum == found[0] + found[1] + found[2]);
-      GpuArray_clear(&x);
-      GpuArray_clear(&outs[0]);
-      GpuArray_clear(&outs[1]);
-    }
-    GpuPlan_free(p);
+  for (int i = 0; i < 3; i++) {
+    GpuArray x = {0}, outs[2] = {{0}};
+    float found[3] = {0}, sum = 0;
+    CHECK_OK(GpuArray_copy_from_host(&x, ctx, values, GA_FLOAT, 1, &three, NULL));
+    CHECK_OK(GpuPlan_run(p, (GpuArray *[]){&outs[0], &outs[1]},
+                         (const GpuArray *[]){&x}, NULL));
+    CHECK_OK(GpuArray_read(found, sizeof found, &outs[0]));
+    CHECK_OK(GpuArray_read(&sum, sizeof sum, &outs[1]));
+    CHECK(found[0] == a && found[1] == b && found[2] == c && sum == a + b + c);
+    GpuArray_clear(&x);
+    GpuArray_clear(&outs[0]);
+    GpuArray_clear(&outs[1]);
   }
+  GpuPlan_free(p);
+}
+
+static void test_what_is_written_is_read_behind(gpucontext *ctx) {
+  check_outputs(build_write(ctx, false), ctx, 10, 2, 3);
+  check_outputs(build_write(ctx, true), ctx, 20, 3, 4);
+  check_outputs(build_whole_write(ctx, false), ctx, 10, 20, 30);
+  check_outputs(build_whole_write(ctx, true), ctx, 10, 20, 30);
+  check_outputs(build_choice_write(ctx), ctx, 10, 2, 3);
 }
 
 /* x (n,): 2 x in x's memory where the sum is positive, else x - 1; and the sum. */
@@ -251,7 +303,7 @@ int main(int argc, char **argv) {
   (void)argc;
   gpucontext *ctx = open_device();
   if (!ga__tape_chooses(ctx)) { /* else they are no stages: test_plan_choice_device.c */
-    test_views_are_written_across_stages(ctx);
+    test_what_is_written_is_read_behind(ctx);
     test_both_sides(ctx);
     test_a_file_has_what_is_compiled(ctx);
   }
