@@ -41,6 +41,8 @@ _OURS, _THEIRS = gpuarray.compiler.__name__, "theano"
 class _Refusal(MetaPathFinder):
     """Says which modules there are, when one is imported that is not."""
 
+    protocols = ""  # the setting before `install`
+
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
         parent, _, name = fullname.rpartition(".")
         if parent.split(".")[0] == _THEIRS:
@@ -100,14 +102,14 @@ def install() -> None:
     sys.modules.update(_loaded())
     sys.modules.update(_public(_THEIRS, gpuarray.compiler))
     sys.meta_path.insert(0, _REFUSAL)
-    config.protocols = "theano"
+    _REFUSAL.protocols, config.protocols = config.protocols, "theano"
 
 
 def remove() -> None:
     """Undo `install`: later imports of Theano find Theano, if it is there."""
     if sys.modules.get(_THEIRS) is not gpuarray.compiler:
         return
-    config.protocols = "strict"
+    config.protocols = _REFUSAL.protocols
     sys.meta_path.remove(_REFUSAL)
     for name in [name for name in sys.modules if name.split(".")[0] == _THEIRS]:
         del sys.modules[name]

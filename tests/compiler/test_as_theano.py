@@ -98,6 +98,19 @@ def test_truth_is_theanos_while_it_is_installed():
         bool(x)
 
 
+def test_a_setting_of_before_comes_back():
+    compiler.config.protocols = "theano"
+    try:
+        as_theano.install()
+        as_theano.remove()
+        assert compiler.config.protocols == "theano"
+    finally:
+        compiler.config.protocols = "strict"
+    as_theano.install()
+    as_theano.remove()
+    assert compiler.config.protocols == "strict"
+
+
 def test_a_program_runs_with_its_arguments(tmp_path):
     (tmp_path / "beside.py").write_text("from theano import tensor\n")
     program = tmp_path / "program.py"
