@@ -79,6 +79,18 @@ def test_similar_texts(context):
     both(similar_texts, context, [sp], [gpuarray.sparse], 1e-12)
 
 
+class Dense:
+    """All eigenvalues, the lowest taken: ARPACK misses the second 0 at times."""
+
+    cg = spl.cg
+
+    @staticmethod
+    def eigsh(matrix, k, which):
+        assert which == "SA"
+        values, vectors = np.linalg.eigh(matrix.toarray())
+        return values[:k], vectors[:, :k]
+
+
 def test_spectrum(context):
     ours = [gpuarray.sparse, gpuarray.sparse.linalg]
-    both(spectrum, context, [sp, spl], ours, 1e-9)
+    both(spectrum, context, [sp, Dense], ours, 1e-9)
