@@ -8,6 +8,7 @@ nothing but the constructors of `RECORDS`. See ADR 0015.
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -167,14 +168,16 @@ def package() -> str:
 
 def package_files() -> list[tuple[str, int, int]]:
     """Return paths, sizes and times of the code; the compiler may lie elsewhere."""
-    folders = {Path(gpuarray.__file__).parent, Path(__file__).parents[1]}
+    folders = {str(Path(gpuarray.__file__).parent), str(Path(__file__).parents[1])}
     return sorted({file for folder in folders for file in _files(folder)})
 
 
-def _files(folder: Path) -> Iterator[tuple[str, int, int]]:
-    for path in folder.iterdir():
-        if path.is_dir():
-            yield from _files(path)
-        elif path.suffix in (".py", ".so"):
-            stat = path.stat()
-            yield str(path), stat.st_size, stat.st_mtime_ns
+def _files(folder: str) -> Iterator[tuple[str, int, int]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                if entry.name != "__pycache__":
+                    yield from _files(entry.path)
+            elif entry.name.endswith((".py", ".so")):
+                stat = entry.stat()
+                yield entry.path, stat.st_size, stat.st_mtime_ns
