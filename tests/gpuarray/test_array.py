@@ -308,6 +308,15 @@ def test_copies_are_apart(context):
     assert device.astype("float32", copy=False) is device
 
 
+@pytest.mark.parametrize("length", [65537, 3 * 65536 + 4095])
+def test_copies_of_many_bytes_have_any_length(context, length):
+    host = np.random.default_rng(0).integers(0, 256, length, "uint8")
+    to = gpuarray.zeros(length + 8, "uint8", context=context)
+    to[3 : length + 3] = gpuarray.asarray(host, context=context)
+    assert_same(to, np.pad(host, (3, 5)))
+    assert_same(to.copy(), np.pad(host, (3, 5)))
+
+
 def test_one_element_is_a_number(context):
     device = on(context, np.array([[3]], "int32"))
     assert int(device) == 3 and float(device) == 3.0 and bool(device)
