@@ -14,6 +14,17 @@ static inline ga_opencl_device *device_of(gpucontext *ctx) {
   return ctx->device;
 }
 
+/* A context of OpenCL, whose driver is `api` from here on; what has none is skipped. */
+static inline gpucontext *open_opencl(void) {
+  gpucontext *ctx = open_device();
+  if (ctx->backend != &ga__opencl_backend) {
+    gpucontext_deref(ctx);
+    exit(77);
+  }
+  memcpy(&api, &device_of(ctx)->api, sizeof api);
+  return ctx;
+}
+
 static cl_int (*real_info)(cl_device_id device, cl_uint what, size_t size, void *value,
                            size_t *real_size);
 

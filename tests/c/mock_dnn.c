@@ -145,19 +145,11 @@ void cudnnGetLastErrorString(char *text, size_t size) {
 }
 
 cudnnStatus cudnnCreate(cudnnHandle *handle) {
-  cudnnStatus result = mock_begin_unrecorded();
-  if (result == 0) {
-    *handle = calloc(1, sizeof **handle);
-    mock_state.handles++;
-  }
-  return mock_end(result);
+  return mock_make(mock_begin_unrecorded(), handle, sizeof **handle);
 }
 
 cudnnStatus cudnnDestroy(cudnnHandle handle) {
-  mock_lock();
-  free(handle);
-  mock_state.handles--;
-  return mock_end(0);
+  return mock_discard(handle);
 }
 
 cudnnStatus cudnnSetStream(cudnnHandle handle, CUstream stream) {
@@ -168,20 +160,15 @@ cudnnStatus cudnnSetStream(cudnnHandle handle, CUstream stream) {
 }
 
 cudnnStatus cudnnBackendCreateDescriptor(int kind, cudnnDescriptor *descriptor) {
-  cudnnStatus result = mock_begin_anywhere();
-  if (result == 0) {
-    *descriptor = calloc(1, sizeof **descriptor);
+  cudnnStatus result =
+      mock_make(mock_begin_anywhere(), descriptor, sizeof **descriptor);
+  if (result == 0)
     (*descriptor)->kind = kind;
-    mock_state.handles++;
-  }
-  return mock_end(result);
+  return result;
 }
 
 cudnnStatus cudnnBackendDestroyDescriptor(cudnnDescriptor descriptor) {
-  mock_lock();
-  free(descriptor);
-  mock_state.handles--;
-  return mock_end(0);
+  return mock_discard(descriptor);
 }
 
 cudnnStatus cudnnBackendSetAttribute(cudnnDescriptor d, int name, int type,

@@ -158,19 +158,11 @@ nvrtcResult nvrtcGetProgramLog(nvrtcProgram program, char *text) {
 /* ---- cuBLAS ---- */
 
 cublasStatus cublasCreate(cublasHandle *handle) {
-  cublasStatus result = mock_begin_anywhere();
-  if (result == 0) {
-    *handle = calloc(1, sizeof **handle);
-    mock_state.handles++;
-  }
-  return mock_end(result);
+  return mock_make(mock_begin_anywhere(), handle, sizeof **handle);
 }
 
 cublasStatus cublasDestroy(cublasHandle handle) {
-  mock_lock();
-  free(handle);
-  mock_state.handles--;
-  return mock_end(0);
+  return mock_discard(handle);
 }
 
 cublasStatus cublasSetStream(cublasHandle handle, CUstream stream) {
@@ -354,32 +346,15 @@ struct ga_cublaslt_handle_ {
 };
 
 static cublasStatus make_object(cublasLtObject *out) {
-  cublasStatus result = mock_begin_anywhere();
-  if (result == 0) {
-    *out = calloc(1, sizeof **out);
-    mock_state.handles++;
-  }
-  return mock_end(result);
-}
-
-static cublasStatus forget_object(void *object) {
-  mock_lock();
-  free(object);
-  mock_state.handles--;
-  return mock_end(0);
+  return mock_make(mock_begin_anywhere(), out, sizeof **out);
 }
 
 cublasStatus cublasLtCreate(cublasLtHandle *handle) {
-  cublasStatus result = mock_begin_anywhere();
-  if (result == 0) {
-    *handle = calloc(1, sizeof **handle);
-    mock_state.handles++;
-  }
-  return mock_end(result);
+  return mock_make(mock_begin_anywhere(), handle, sizeof **handle);
 }
 
 cublasStatus cublasLtDestroy(cublasLtHandle handle) {
-  return forget_object(handle);
+  return mock_discard(handle);
 }
 
 cublasStatus cublasLtMatmulDescCreate(cublasLtObject *desc, int compute,
@@ -393,7 +368,7 @@ cublasStatus cublasLtMatmulDescCreate(cublasLtObject *desc, int compute,
 }
 
 cublasStatus cublasLtMatmulDescDestroy(cublasLtObject desc) {
-  return forget_object(desc);
+  return mock_discard(desc);
 }
 
 cublasStatus cublasLtMatmulDescSetAttribute(cublasLtObject desc, int attribute,
@@ -424,7 +399,7 @@ cublasStatus cublasLtMatrixLayoutCreate(cublasLtObject *layout, int type, uint64
 }
 
 cublasStatus cublasLtMatrixLayoutDestroy(cublasLtObject layout) {
-  return forget_object(layout);
+  return mock_discard(layout);
 }
 
 cublasStatus cublasLtMatmulPreferenceCreate(cublasLtObject *preference) {
@@ -432,7 +407,7 @@ cublasStatus cublasLtMatmulPreferenceCreate(cublasLtObject *preference) {
 }
 
 cublasStatus cublasLtMatmulPreferenceDestroy(cublasLtObject preference) {
-  return forget_object(preference);
+  return mock_discard(preference);
 }
 
 cublasStatus cublasLtMatmulPreferenceSetAttribute(cublasLtObject preference,

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 mock_cuda mock_state = {.version = 13000,
                         .devices = MOCK_DEVICES,
@@ -75,6 +76,22 @@ CUresult mock_begin(void) {
 CUresult mock_begin_unrecorded(void) {
   CUresult result = mock_begin();
   return result == CUDA_SUCCESS && mock_is_recording ? CAPTURE_UNSUPPORTED : result;
+}
+
+int mock_make(int begun, void *place, size_t size) {
+  if (begun == CUDA_SUCCESS) {
+    void *object = calloc(1, size);
+    memcpy(place, &object, sizeof object);
+    mock_state.handles++;
+  }
+  return mock_end(begun);
+}
+
+int mock_discard(void *object) {
+  mock_lock();
+  free(object);
+  mock_state.handles--;
+  return mock_end(CUDA_SUCCESS);
 }
 
 CUresult mock_push(CUstream stream, const command *c) {

@@ -27,6 +27,7 @@ enum {
   INVALID_VALUE = 1,
   INVALID_CONTEXT = 201,
   CAPTURE_UNSUPPORTED = 900,
+  MOST_SHARED = 227 << 10, /* bytes of shared memory that a block may have */
   BINARY_HEAD = 72 /* bytes of a binary that tell its architecture; then the source */
 };
 
@@ -132,6 +133,10 @@ int mock_begin_anywhere(void);
 CUresult mock_begin(void);
 /* As mock_begin, for what a thread may not do while it records a graph. */
 CUresult mock_begin_unrecorded(void);
+/* What ends a call that began so and makes an object of a library, at `place`; a whole
+ * call that gives it back. */
+int mock_make(int begun, void *place, size_t size);
+int mock_discard(void *object);
 /* A whole call that queues a command. */
 CUresult mock_push(CUstream stream, const command *c);
 

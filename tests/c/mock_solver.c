@@ -45,19 +45,11 @@ static int measure(size_t *device_size, size_t *host_size, size_t on_host) {
 /* ---- handles ---- */
 
 cusolverStatus cusolverDnCreate(cusolverHandle *handle) {
-  cusolverStatus result = mock_begin_anywhere();
-  if (result == 0) {
-    *handle = calloc(1, sizeof **handle);
-    mock_state.handles++;
-  }
-  return mock_end(result);
+  return mock_make(mock_begin_anywhere(), handle, sizeof **handle);
 }
 
 cusolverStatus cusolverDnDestroy(cusolverHandle handle) {
-  mock_lock();
-  free(handle);
-  mock_state.handles--;
-  return mock_end(0);
+  return mock_discard(handle);
 }
 
 cusolverStatus cusolverDnSetStream(cusolverHandle handle, CUstream stream) {
@@ -68,19 +60,11 @@ cusolverStatus cusolverDnSetStream(cusolverHandle handle, CUstream stream) {
 }
 
 cusolverStatus cusolverDnCreateParams(cusolverParams *params) {
-  cusolverStatus result = mock_begin_anywhere();
-  if (result == 0) {
-    *params = calloc(1, sizeof **params);
-    mock_state.handles++;
-  }
-  return mock_end(result);
+  return mock_make(mock_begin_anywhere(), params, sizeof **params);
 }
 
 cusolverStatus cusolverDnDestroyParams(cusolverParams params) {
-  mock_lock();
-  free(params);
-  mock_state.handles--;
-  return mock_end(0);
+  return mock_discard(params);
 }
 
 cusolverStatus cusolverDnXpotrf_bufferSize(cusolverHandle handle, cusolverParams params,

@@ -277,13 +277,7 @@ static void test_failures_of_the_driver(bool writes) {
 
 int main(int argc, char **argv) {
   (void)argc;
-  gpucontext *ctx = open_device();
-  if (ctx->backend != &ga__opencl_backend) {
-    gpucontext_deref(ctx);
-    return 77; /* there is no such memory */
-  }
-  memcpy(&api, &device_of(ctx)->api, sizeof api);
-  gpucontext_deref(ctx);
+  gpucontext_deref(open_opencl());
   pretend_gpu();
   count_calls();
   test_results_land_in_pinned_memory();

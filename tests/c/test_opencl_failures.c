@@ -1,43 +1,20 @@
 /* Each function of OpenCL fails where it is used: the status, a text with its name, and
  * what failed works again afterwards. The driver is a true one that fails when it is
  * told to; once it is taken as it is, and once for that of a discrete GPU. */
+#include "application_memory.h"
 #include "discrete_gpu.h"
+#include "failing_opencl.h"
 
-#include <stddef.h>
-
-#include <gpuarray/blas.h>
-#include <gpuarray/dlpack.h>
-#include <gpuarray/extension.h>
 #include <gpuarray/queue.h>
 
 #include "opencl/kernel.h"
 #include "opencl/platform.h"
 #include "opencl/share.h"
-#include "opencl/transfer.h"
 
-/* ---- functions that fail ---- */
-
-static cl_int failure;                   /* what they return */
-static cl_int ignored, *code = &ignored; /* for those without such an argument */
+/* ---- functions that fail in part ---- */
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
-#pragma GCC diagnostic ignored "-Wshadow"
-#define FUNCTION(result, name, slot, arguments)                                        \
-  static result fail_##name arguments {                                                \
-    *code = failure;                                                                   \
-    return (result) _Generic((result)0, cl_int: failure, default: NULL);               \
-  }
-#define OPTIONAL(result, name, arguments)
-#include "opencl/api.def"
-#undef FUNCTION
-#undef OPTIONAL
-
-static void *fail_clSVMAlloc(cl_context context, cl_ulong flags, size_t size,
-                             cl_uint alignment) {
-  return NULL;
-}
-
 /* A program of which the driver has no bytes, and one whose bytes it does not give. */
 static cl_int no_bytes(cl_program program, cl_uint what, size_t size, void *value,
                        size_t *real_size) {
@@ -64,75 +41,7 @@ static cl_int failed_state(cl_event event, cl_uint what, size_t size, void *valu
 }
 #pragma GCC diagnostic pop
 
-typedef void any_function(void);
-
-typedef struct entry {
-  const char *name;
-  size_t place; /* in ga_opencl_api */
-  any_function *failing;
-} entry;
-
-#define ENTRY(name, failing)                                                           \
-  {#name, offsetof(ga_opencl_api, name), (any_function *)(failing)}
-static const entry entries[] = {
-#define FUNCTION(result, name, slot, arguments) ENTRY(name, fail_##name),
-#define OPTIONAL(result, name, arguments)
-#include "opencl/api.def"
-#undef FUNCTION
-#undef OPTIONAL
-    ENTRY(clSVMAlloc, fail_clSVMAlloc),
-};
-
-/* Puts a function in the place of one of OpenCL's; gives back what was there. */
-static any_function *replace(size_t place, any_function *function) {
-  any_function *before;
-  memcpy(&before, (char *)api + place, sizeof before);
-  memcpy((char *)api + place, &function, sizeof function);
-  return before;
-}
-
-static const entry *find(const char *name) {
-  for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
-    if (strcmp(entries[i].name, name) == 0)
-      return &entries[i];
-  fprintf(stderr, "no function %s\n", name);
-  exit(1);
-}
-
 /* ---- steps ---- */
-
-typedef int step(gpucontext *ctx);
-
-/* One failure: of this function, or one that it names, in this step. */
-typedef struct failing_case {
-  step *run;
-  const char *name;
-  cl_int code;
-  int status;
-  const char *text;       /* NULL: the function's name */
-  any_function *function; /* NULL: one that returns `code` */
-} failing_case;
-
-static const failing_case *current; /* NULL: nothing fails */
-
-/* The call of a step in which something may fail. */
-#define FAILING(call)                                                                  \
-  do {                                                                                 \
-    const entry *of = current ? find(current->name) : NULL;                            \
-    any_function *real = NULL;                                                         \
-    failure = current ? current->code : CL_SUCCESS;                                    \
-    if (of)                                                                            \
-      real = replace(of->place, current->function ? current->function : of->failing);  \
-    status = (call);                                                                   \
-    if (of)                                                                            \
-      replace(of->place, real);                                                        \
-  } while (0)
-
-static step open_another, adopt, new_queue, allocate, host_allocate, read_foreign,
-    write_foreign, write_often, fill_foreign, copy_foreign, fill_own, compile,
-    get_kernel, get_threads, get_binary, load, launch_value, launch_local, wait_for_all,
-    record, order, is_done, wait_for_event, seconds, publish, publish_to_host, follow,
-    make_buffer;
 
 static int open_another(gpucontext *ctx) {
   gpucontext *other = NULL;
@@ -178,22 +87,6 @@ static int host_allocate(gpucontext *ctx) {
   if (status == GA_NO_ERROR)
     ctx->backend->host_free(ctx->device, memory, host);
   return status;
-}
-
-enum { BYTES = 1 << 18 };
-static unsigned char bytes[BYTES];
-
-/* Memory that an application made, which the host may not touch as it is. */
-static cl_mem make_memory(gpucontext *ctx) {
-  ga_opencl_device *d = device_of(ctx);
-  cl_int made = CL_SUCCESS;
-  cl_mem memory =
-      api->clCreateBuffer(d->context, CL_MEM_READ_WRITE, BYTES, NULL, &made);
-  CHECK(memory != NULL && made == CL_SUCCESS);
-  OPENCL_QUEUE(&made, d, clEnqueueWriteBuffer, memory, 1, 0, BYTES, bytes, 0, NULL,
-               NULL);
-  CHECK(made == CL_SUCCESS);
-  return memory;
 }
 
 static int read_foreign(gpucontext *ctx) {
@@ -430,13 +323,6 @@ static int publish_to_host(gpucontext *ctx) {
   return status;
 }
 
-static gpudata *make_buf(gpucontext *ctx, cl_mem memory) {
-  void *symbol = gpuarray_get_extension("cl_make_buf");
-  gpudata *(*function)(gpucontext *, cl_mem);
-  memcpy(&function, &symbol, sizeof function);
-  return function(ctx, memory);
-}
-
 /* cl_make_buf has no status; GA_MISC_ERROR stands for NULL. */
 static int make_buffer(gpucontext *ctx) {
   cl_mem memory = make_memory(ctx);
@@ -575,7 +461,7 @@ static void test_as_gpu(void) {
   pretend_nothing();
 }
 
-/* ---- other failures ---- */
+/* ---- devices that are not there ---- */
 
 static void test_wrong_places(void) {
   ga_device_info info;
@@ -585,247 +471,18 @@ static void test_wrong_places(void) {
   CHECK_TEXT("no device 999");
 }
 
-/* What NVIDIA's compiler says: it counts the lines before the body too. */
-static cl_int log_of_nvidia(cl_program made, cl_device_id device, cl_uint what,
-                            size_t size, void *value, size_t *real_size) {
-  static const char said[] = "<kernel>:5:10: error: x\n<kernel>:2:1: note\n<kernel>:?";
-  (void)made, (void)device, (void)what;
-  if (real_size)
-    *real_size = sizeof said;
-  if (value)
-    memcpy(value, said, size < sizeof said ? size : sizeof said);
-  return CL_SUCCESS;
-}
-
-static void test_places_of_a_log(gpucontext *ctx) {
-  const entry *info = find("clGetProgramBuildInfo");
-  any_function *real = replace(info->place, (any_function *)log_of_nvidia);
-  void *made = NULL;
-  ga_strbuf log = {0};
-  CHECK_STATUS(GA_COMPILE_ERROR,
-               ctx->backend->compile(&made, ctx->device,
-                                     "// of\n// ours\n#line 1\n\nnowhere\n", &log));
-  CHECK(strcmp(log.text, "<kernel>:2:10: error: x\n<kernel>:2:1: note\n<kernel>:?") ==
-        0);
-  ga__strbuf_clear(&log);
-  CHECK_STATUS(GA_COMPILE_ERROR,
-               ctx->backend->compile(&made, ctx->device, "nowhere\n", &log));
-  CHECK(strncmp(log.text, "<kernel>:5:10:", 14) == 0);
-  ga__strbuf_clear(&log);
-  replace(info->place, real);
-}
-
-/* A cl_context is asked for its device by way of its own driver: the slots are those of
- * the driver's functions in api.def. */
-static cl_int no_device(cl_context context, cl_uint what, size_t size, void *value,
-                        size_t *real_size) {
-  (void)context, (void)what, (void)size, (void)value;
-  if (real_size)
-    *real_size = 0;
-  return CL_SUCCESS;
-}
-static cl_int strange_device(cl_context context, cl_uint what, size_t size, void *value,
-                             size_t *real_size) {
-  (void)what;
-  if (value)
-    memcpy(value, &context, size < sizeof context ? size : sizeof context);
-  if (real_size)
-    *real_size = sizeof context;
-  return CL_SUCCESS;
-}
-static cl_int device_that_fails(cl_context context, cl_uint what, size_t size,
-                                void *value, size_t *real_size) {
-  if (value)
-    return CL_OUT_OF_RESOURCES;
-  return strange_device(context, what, size, value, real_size);
-}
-
-static void check_not_adopted(any_function *get_info, int status, const char *text) {
-  any_function *table[128] = {NULL};
-  struct {
-    any_function **table;
-  } object = {table};
-  gpucontext *ctx = NULL;
-  table[8] = get_info;
-  CHECK_STATUS(status, ga__context_adopt(&ctx, &ga__opencl_backend, &object, NULL));
-  CHECK_TEXT(text);
-  CHECK(ctx == NULL);
-}
-
-static void test_contexts_that_are_not_adopted(void) {
-  failure = CL_OUT_OF_RESOURCES;
-  check_not_adopted((any_function *)fail_clGetContextInfo, GA_IMPL_ERROR,
-                    "clGetContextInfo failed");
-  check_not_adopted((any_function *)device_that_fails, GA_IMPL_ERROR,
-                    "clGetContextInfo failed");
-  check_not_adopted((any_function *)no_device, GA_NODEV_ERROR, "has no device");
-  check_not_adopted((any_function *)strange_device, GA_NODEV_ERROR,
-                    "of no OpenCL platform that was found");
-}
-
-static void test_what_is_not_ours(gpucontext *ctx) {
-  gpucontext *other = open_device(), *null = NULL;
-  CHECK_OK(gpucontext_open(&null, "null"));
-  cl_mem memory = make_memory(other);
-  CHECK(make_buf(ctx, memory) == NULL);
-  CHECK_TEXT("cl_make_buf: the memory is of another cl_context");
-  CHECK(make_buf(null, memory) == NULL);
-  CHECK_TEXT("cl_make_buf: null is not an OpenCL context");
-  CHECK(make_buf(NULL, memory) == NULL);
-  CHECK_TEXT("NULL is not an OpenCL context");
-  api->clReleaseMemObject(memory);
-  gpucontext_deref(other);
-  gpucontext_deref(null);
-}
-
-/* Tensors whose memory is no address, so that OpenCL is asked what it is. */
-static void test_tensors(gpucontext *ctx) {
-  int64_t shape[1] = {BYTES};
-  gpucontext *other = open_device();
-  cl_mem ours = make_memory(ctx), foreign = make_memory(other);
-  DLManagedTensorVersioned t = {.version = {DLPACK_MAJOR_VERSION, 0}};
-  GpuArray out = {.nd = 77};
-  t.dl_tensor = (DLTensor){.ndim = 1, .dtype = {kDLUInt, 8, 1}, .shape = shape};
-  CHECK_OK(gpucontext_dlpack_device(ctx, &t.dl_tensor.device));
-  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_from_dlpack(&out, ctx, &t, -1));
-  CHECK_TEXT("has elements, but its data pointer is NULL");
-  t.dl_tensor.data = foreign;
-  CHECK_STATUS(GA_INVALID_ERROR, GpuArray_from_dlpack(&out, ctx, &t, -1));
-  CHECK_TEXT("from_dlpack: the memory is of another cl_context");
-  t.dl_tensor.data = ours;
-  t.dl_tensor.byte_offset = 1;
-  CHECK_STATUS(GA_VALUE_ERROR, GpuArray_from_dlpack(&out, ctx, &t, -1));
-  CHECK_TEXT("from_dlpack: ");
-  CHECK(out.nd == 77);
-  api->clReleaseMemObject(ours);
-  api->clReleaseMemObject(foreign);
-  gpucontext_deref(other);
-}
-
-/* A product by the host's BLAS of memory that has to be mapped for it. */
-static void test_mapped_products(gpucontext *ctx) {
-  const size_t dims[2] = {64, 64};
-  cl_mem memory = make_memory(ctx);
-  gpudata *b = make_buf(ctx, memory);
-  GpuArray x, y, z, *all[3] = {&x, &y, &z};
-  for (size_t i = 0; i < 3; i++)
-    CHECK_OK(GpuArray_fromdata(all[i], b, i * 64 * 64 * 4, GA_FLOAT, 2, dims, NULL, 1));
-  const char *const functions[] = {"clEnqueueMapBuffer", "clEnqueueUnmapMemObject"};
-  for (size_t i = 0; i < 2; i++) {
-    const failing_case one = {
-        .name = functions[i], .code = NO_RESOURCES, .status = GA_IMPL_ERROR};
-    int status = GA_NO_ERROR;
-    current = &one;
-    FAILING(GpuArray_rgemm(cb_no_trans, cb_no_trans, 1, &x, &y, 0, &z, 0));
-    CHECK_STATUS(GA_IMPL_ERROR, status);
-    CHECK_TEXT(functions[i]);
-  }
-  current = NULL;
-  CHECK_OK(GpuArray_rgemm(cb_no_trans, cb_no_trans, 1, &x, &y, 0, &z, 0));
-  CHECK_OK(gpucontext_sync(ctx));
-  for (size_t i = 0; i < 3; i++)
-    GpuArray_clear(all[i]);
-  gpudata_release(b);
-  api->clReleaseMemObject(memory);
-}
-
-/* The choice is told to the driver, and is in the keys of kernels on disk. */
-static void test_kernels_that_are_not_optimised(void) {
-  static const char *const values[] = {"0", "1", ""}, option[] = "-cl-opt-disable";
-  const char *variable = "GPUARRAY_OPENCL_OPTIMIZE", *chosen = getenv(variable);
-  char *before = chosen ? strdup(chosen) : NULL;
-  for (int i = 0; i < 3; i++) {
-    setenv(variable, values[i], 1);
-    gpucontext *ctx = open_device();
-    CHECK((strstr(device_of(ctx)->options, option) != NULL) == (i == 0));
-    CHECK((strstr(ctx->info.bin_id, option) != NULL) == (i == 0));
-    gpucontext_deref(ctx);
-  }
-  unsetenv(variable);
-  if (before)
-    setenv(variable, before, 1);
-  free(before);
-}
-
-static any_function *real_build;
-static int builds;
-static char built_with[256];
-
-static cl_int counted_build(cl_program made, cl_uint n, const cl_device_id *devices,
-                            const char *options,
-                            void (*notify)(cl_program program, void *data),
-                            void *data) {
-  builds++;
-  snprintf(built_with, sizeof built_with, "%s", options);
-  return ((__typeof__(&counted_build))real_build)(made, n, devices, options, notify,
-                                                  data);
-}
-
-/* How often a kernel that computes `expression` is built; with a text of before, one of
- * the library. */
-static int builds_of(gpucontext *ctx, const char *before, const char *expression) {
-  void *made = NULL;
-  ga_strbuf text = {0}, log = {0};
-  ga__strbuf_add(&text, ctx->backend->prelude);
-  ga__strbuf_addf(
-      &text, "\n#line 1\nKERNEL void f(GLOBAL_MEM float *x) {\n  %s x[0] = %s;\n}\n",
-      before, expression);
-  builds = 0;
-  CHECK_OK(ctx->backend->compile(&made, ctx->device, text.text, &log));
-  if (made)
-    ctx->backend->unload(ctx->device, made);
-  ga__strbuf_clear(&text);
-  ga__strbuf_clear(&log);
-  return builds;
-}
-
-/* The library's texts are built without the header of a runtime that has a long one;
- * what needs it gets it. */
-static void test_headers_that_are_skipped(gpucontext *ctx) {
-  const ga_opencl_device *d = device_of(ctx);
-  const entry *build = find("clBuildProgram");
-  const int reloads = d->reloads;
-  real_build = replace(build->place, (any_function *)counted_build);
-  CHECK(builds_of(ctx, "", "exp(x[1])") == 1 + reloads);
-  CHECK(strcmp(built_with, d->options) == 0);
-  CHECK(builds_of(ctx, "KERNEL_BEGIN;", "exp(x[1]) + max(3, (int)x[2])") ==
-        1 + reloads);
-  const size_t length = strlen(d->options);
-  if (d->skipping && !reloads) /* Intel's ends with the build of the binary */
-    CHECK(strncmp(built_with, d->options, length) == 0 &&
-          strcmp(built_with + length, d->skipping) == 0);
-  CHECK(builds_of(ctx, "KERNEL_BEGIN;", "native_exp(x[1])") ==
-        1 + reloads + d->stores_sources);
-  CHECK(strcmp(built_with, d->options) == 0);
-  replace(build->place, real_build);
-}
-
 int main(int argc, char **argv) {
   (void)argc;
   setenv("GPUARRAY_CACHE_DIR", "", 1);
-  gpucontext *ctx = open_device();
-  if (ctx->backend != &ga__opencl_backend) {
-    gpucontext_deref(ctx);
-    return 77; /* there is nothing of OpenCL here to fail */
-  }
-  memcpy(&api, &device_of(ctx)->api, sizeof api);
+  gpucontext *ctx = open_opencl();
   test_wrong_places();
-  test_places_of_a_log(ctx);
-  test_headers_that_are_skipped(ctx);
-  test_kernels_that_are_not_optimised();
-  test_contexts_that_are_not_adopted();
-  test_what_is_not_ours(ctx);
-  test_tensors(ctx);
   RUN_CASES(cases);
   if (device_of(ctx)->stores_sources)
     RUN_CASES(source_cases);
   else
     RUN_CASES(binary_cases);
-  if (device_of(ctx)->shares_memory) {
+  if (device_of(ctx)->shares_memory)
     RUN_CASES(shared_cases);
-    if (ga__context_blas(ctx))
-      test_mapped_products(ctx);
-  }
   gpucontext_deref(ctx);
   test_as_gpu();
   return check_result(argv[0]);
