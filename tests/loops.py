@@ -1,6 +1,10 @@
-"""Loops as NumPy does them, turn by turn: what ``scan`` is held against."""
+"""Loops for tests of ``scan``: NumPy's, turn by turn, and those of a function."""
 
+import gpuarray.compiler.tensor as T
 import numpy as np
+from gpuarray.compiler import scan
+from gpuarray.compiler.ops.scan.scan import Scan
+from gpuarray.compiler.plan_steps import LoopStep
 
 
 def numbers(*shape, dtype="float64", seed=0):
@@ -61,3 +65,30 @@ def by_turns(
         if stop:
             break
     return [np.stack(each) for each in made or ()]
+
+
+def loop_nodes(f):
+    """The loops in the graph of a compiled function."""
+    return [node for node in f.maker.fgraph.toposort() if isinstance(node.op, Scan)]
+
+
+def loop_steps(f):
+    """The loops in its plan."""
+    return [step for step in f.plan.steps if isinstance(step, LoopStep)]
+
+
+def recurrent():
+    """The inputs and the states of a small network, and arrays for the inputs."""
+    x, start, w = T.dmatrix("x"), T.dvector("start"), T.dmatrix("w")
+    out, _ = scan(
+        lambda row, s, w: T.tanh(row + T.dot(s, w)),
+        sequences=x,
+        outputs_info=start,
+        non_sequences=w,
+        name="network",
+    )
+    arrays = numbers(5, 3), numbers(3, seed=1), numbers(3, 3, seed=2)
+    want = by_turns(
+        lambda r, s, w: [np.tanh(r + s @ w)], [arrays[0]], [arrays[1]], [arrays[2]]
+    )
+    return [x, start, w], out, arrays, want[0]

@@ -5,11 +5,19 @@ from gpuarray._core.properties import ContextProperties
 from gpuarray.compiler import config
 from gpuarray.compiler.function import make
 from gpuarray.compiler.function.plan_cache import PLANS
+from gpuarray.compiler.ops.custom.own import OWN
+from gpuarray.scalars import SCALARS
 
 
 @pytest.fixture
 def on_context(context):
     with config.use(floatX="float32", device=context.name):
+        yield context
+
+
+@pytest.fixture
+def in_float64(context):
+    with config.use(floatX="float64", device=context.name):
         yield context
 
 
@@ -61,3 +69,15 @@ def as_gpu(request, monkeypatch):
     monkeypatch.setattr(ContextProperties, "processors", property(lambda self: 132))
     monkeypatch.setattr(device, "_kernels", {})
     return device
+
+
+@pytest.fixture
+def restored_rows():
+    """The scalar table, which is as before when the test is over."""
+    tables = SCALARS, OWN
+    before = [dict(each) for each in tables]
+    yield SCALARS
+    for table, known in zip(tables, before, strict=True):
+        for name in [*table]:
+            if name not in known:
+                del table[name]

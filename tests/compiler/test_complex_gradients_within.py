@@ -3,16 +3,10 @@
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from gpuarray.compiler import Mode, OpFromGraph, config, function, grad, map, scan
+from gpuarray.compiler import Mode, OpFromGraph, function, grad, map, scan
 from loops import numbers
 
-pytestmark = pytest.mark.usefixtures("on_context")
-
-
-@pytest.fixture
-def on_context(context):
-    with config.use(floatX="float64", device=context.name):
-        yield context
+pytestmark = pytest.mark.usefixtures("in_float64")
 
 
 C = T.constant(0.5 - 0.25j)

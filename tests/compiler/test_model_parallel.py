@@ -16,7 +16,6 @@ from gpuarray.compiler.plan import (
     Dim,
     HostInt,
     IntOp,
-    LoopStep,
     Read,
     ReportsStep,
     TransferStep,
@@ -24,6 +23,7 @@ from gpuarray.compiler.plan import (
 from gpuarray.compiler.plan_order import ordered
 from gpuarray.compiler.plan_stages import is_whole
 from gpuarray.doctor import devices
+from loops import loop_steps
 
 RNG = np.random.RandomState(3)
 X, Y = RNG.randn(6, 5), RNG.randn(6, 3)
@@ -214,8 +214,7 @@ def recurrent(places):
 def test_a_body_on_two_contexts(two):
     x, states, outs, weights = recurrent(["dev0", "dev1"])
     f = function([x], [states, outs, *grad((outs**2).sum(), weights)])
-    loops = [step for step in f.plan.steps if isinstance(step, LoopStep)]
-    spread = [step for step in loops if "dev1" in step.body.plan.places()]
+    spread = [step for step in loop_steps(f) if "dev1" in step.body.plan.places()]
     assert spread and not any(step.recorded for step in spread)
     h, rows = np.zeros(4), []
     for row in X:
@@ -226,7 +225,7 @@ def test_a_body_on_two_contexts(two):
     np.testing.assert_allclose(got[1], np.array(rows) @ W)
     x, states, outs, weights = recurrent(["dev0", "dev0"])
     alone = function([x], [states, outs, *grad((outs**2).sum(), weights)])
-    assert all(s.recorded for s in alone.plan.steps if isinstance(s, LoopStep))
+    assert all(s.recorded for s in loop_steps(alone))
     for here, there in zip(alone(X), got, strict=True):
         np.testing.assert_allclose(there, here, rtol=1e-10)
 

@@ -8,13 +8,7 @@ from gpuarray.compiler import config, function, scan, shared
 from gpuarray.compiler.errors import MissingInputError
 from loops import by_turns, numbers
 
-pytestmark = pytest.mark.usefixtures("on_context")
-
-
-@pytest.fixture
-def on_context(context):
-    with config.use(floatX="float64", device=context.name):
-        yield context
+pytestmark = pytest.mark.usefixtures("in_float64")
 
 
 # ---- sequences ----

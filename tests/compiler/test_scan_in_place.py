@@ -5,8 +5,8 @@ import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
 from gpuarray.compiler import config, function, printing, scan, shared
-from gpuarray.compiler.ops.scan.scan import Scan
 from gpuarray.compiler.scan_module import until
+from loops import loop_nodes
 
 N, COUNT = 6, 5
 ROWS = np.random.default_rng(7).uniform(-1, 1, (COUNT, N)).astype("float32")
@@ -15,14 +15,13 @@ MATRICES = np.random.default_rng(8).uniform(-1, 1, (COUNT, N, N)).astype("float3
 
 def overwritten(f):
     """The inputs that steps of the bodies of a function's loops overwrite."""
-    loops = [n.op for n in f.maker.fgraph.toposort() if isinstance(n.op, Scan)]
     return [
         node.inputs[index]
-        for loop in loops
-        for node in loop.placed_body.toposort()
+        for loop in loop_nodes(f)
+        for node in loop.op.placed_body.toposort()
         for indices in node.op.destroy_map.values()
         for index in indices
-        if node.inputs[index] in loop.placed_body.inputs
+        if node.inputs[index] in loop.op.placed_body.inputs
     ]
 
 

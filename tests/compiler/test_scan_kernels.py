@@ -7,16 +7,10 @@ import pytest
 from gpuarray.compiler import config, function, scan
 from loops import by_turns, numbers
 
-pytestmark = pytest.mark.usefixtures("on_context")
+pytestmark = pytest.mark.usefixtures("in_float64")
 
 TURNS = 37
 """More than one block of rows that a kernel reads ahead, and no multiple of one."""
-
-
-@pytest.fixture
-def on_context(context):
-    with config.use(floatX="float64", device=context.name):
-        yield context
 
 
 def tensor(array):

@@ -9,17 +9,10 @@ import numpy as np
 import pytest
 from gpuarray.compiler import as_op, config, function, scan, shared
 from gpuarray.compiler.errors import HostOpError
-from gpuarray.compiler.plan_steps import LoopStep
 from gpuarray.compiler.printing import Print
-from loops import by_turns, numbers
+from loops import by_turns, loop_steps, numbers
 
-pytestmark = pytest.mark.usefixtures("on_context")
-
-
-@pytest.fixture
-def on_context(context):
-    with config.use(floatX="float64", device=context.name):
-        yield context
+pytestmark = pytest.mark.usefixtures("in_float64")
 
 
 @as_op(itypes=[T.dvector], otypes=[T.dvector])
@@ -29,7 +22,7 @@ def python_sine(v):
 
 def loop_of(f):
     """The loop step of a function's plan, which pauses."""
-    (step,) = [step for step in f.plan.steps if isinstance(step, LoopStep)]
+    (step,) = loop_steps(f)
     assert not step.recorded and "pauses" in step.detail()
     return step
 
