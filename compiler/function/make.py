@@ -35,7 +35,7 @@ from gpuarray.compiler.function.used_contexts import (
     context_name,
     context_names,
 )
-from gpuarray.compiler.graph.core import Variable, user_line
+from gpuarray.compiler.graph.core import Variable, check_name, user_line
 from gpuarray.compiler.graph.types import TensorType
 from gpuarray.compiler.profiling import CompileTimes, ProfileStats, marked
 from gpuarray.compiler.profiling.registry import profile_of
@@ -89,6 +89,7 @@ def function(
     Raises TypeError or ValueError for what cannot be compiled, with the user's line
     that made the node.
     """
+    check_name(name, "function")
     made_by = name or line_name()
     stats = asked_profile(profile, mode, made_by)
     times = CompileTimes()

@@ -16,6 +16,7 @@ from gpuarray.compiler.graph.trace import (
 from gpuarray.compiler.graph.variable import (
     Apply as Apply,
     Variable as Variable,
+    check_name as check_name,
     derived as derived,
     is_device_node as is_device_node,
     is_float as is_float,

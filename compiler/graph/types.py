@@ -128,8 +128,6 @@ class Type:
 
     def __call__(self, name: str | None = None) -> Variable:
         """Return a fresh variable of this type."""
-        if name is not None and not isinstance(name, str):
-            raise GraphTypeError(f"{self}: the name is {name!r}, expected a string")
         variable: Variable = self.variable_class(self, name=name)
         return variable
 

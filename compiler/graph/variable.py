@@ -22,6 +22,15 @@ else:
     Operators = object  # `ops` gives variables its methods, by `Variable.learn`
 
 
+def check_name(name: Any, what: object) -> None:
+    """Raise TypeError for a name that is neither None nor a string.
+
+    ``what`` says what is named.
+    """
+    if name is not None and not isinstance(name, str):
+        raise GraphTypeError(f"{what}: the name is {name!r}, expected a string")
+
+
 class Variable(Operators):
     """A value of the graph: an input, or output ``index`` of the node ``owner``.
 
@@ -41,6 +50,7 @@ class Variable(Operators):
         index: int | None = None,
         name: str | None = None,
     ) -> None:
+        check_name(name, type)
         self.type = type
         self.owner = owner
         self.index = index

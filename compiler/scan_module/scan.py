@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from gpuarray.compiler.errors import GraphTypeError, GraphValueError
 from gpuarray.compiler.function.updates import OrderedUpdates
 from gpuarray.compiler.graph.core import Variable
@@ -123,6 +124,7 @@ def loop_call(
     fn, label = arguments.fn, arguments.label
     if not callable(fn):
         raise GraphTypeError(f"{label}: fn is {fn!r}, expected a function")
+    check_direction(go_backwards, label)
     iterations, is_all = iterations_of(n_steps, arguments.sequences, label)
     iteration = traced(arguments)
     loop = loop_of(iteration, arguments, truncate_gradient, checkpoint)
@@ -137,6 +139,15 @@ def loop_call(
         )
     inputs = [iterations, *rows, *loop.starts, *loop.constants]
     return LoopCall(loop, inputs, len(iteration.outputs))
+
+
+def check_direction(go_backwards: Any, label: str) -> None:
+    """Raise TypeError unless ``go_backwards`` is True, False, a number or None."""
+    if not isinstance(go_backwards, int | np.bool_ | None):
+        raise GraphTypeError(
+            f"{label}: go_backwards is {go_backwards!r}, expected True or False; for "
+            "an order that is told at the call, give ifelse(c, x[::-1], x) as sequence"
+        )
 
 
 def limit_of(truncate_gradient: Any, label: str) -> int:

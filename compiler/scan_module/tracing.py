@@ -24,7 +24,7 @@ from gpuarray.compiler.errors import (
     made_at,
 )
 from gpuarray.compiler.function.updates import OrderedUpdates, update_value
-from gpuarray.compiler.graph.core import Constant, Variable, constant
+from gpuarray.compiler.graph.core import Constant, Variable, check_name, constant
 from gpuarray.compiler.graph.ordering import next_place
 from gpuarray.compiler.graph.testvalues import get_test_value
 from gpuarray.compiler.graph.traverse import clone_replace, inputs_of, toposort
@@ -82,6 +82,7 @@ class Arguments:
 
         Raises TypeError and ValueError for what no loop can have.
         """
+        check_name(name, function)
         label = function if name is None else f"{function} {name!r}"
         return cls(
             fn,

@@ -398,6 +398,18 @@ MISTAKES = {
         ValueError,
         lambda x: scan(lambda a: a, x, truncate_gradient=0),
     ),
+    "scan: the name is 3, expected a string": (
+        TypeError,
+        lambda x: scan(lambda a: a, x, name=3),
+    ),
+    "go_backwards is n, expected True or False": (
+        TypeError,
+        lambda x: scan(lambda a: a, x, go_backwards=T.iscalar("n")),
+    ),
+    "go_backwards is 'no', expected True or False": (
+        TypeError,
+        lambda x: scan(lambda a: a, x, go_backwards="no"),
+    ),
     "fn returns no output and no update": (
         ValueError,
         lambda x: scan(lambda a: None, x),

@@ -23,6 +23,7 @@ two = Constant(x.type, np.ones(2))
 MISTAKES = [
     (lambda: function(x, x), TypeError, "the inputs are x, expected a list"),
     (lambda: function([3], x), TypeError, "input 0 is 3, expected a symbolic"),
+    (lambda: function([x], x, name=3), TypeError, "function: the name is 3, expected"),
     (lambda: function([x, x], x), ValueError, "x is an input twice"),
     (lambda: function([w], w), TypeError, "the shared variable w; it is read"),
     (lambda: function([two], two), TypeError, "the constant"),
