@@ -15,6 +15,7 @@ import sys
 from functools import partial
 from itertools import islice
 
+import gpuarray.compiler.tensor as T
 import numpy as np
 from drawn_loops import DrawnLoop
 from drawn_steps import kind_of
@@ -27,7 +28,7 @@ from random_choices import slope
 from random_drawing import quiet
 from random_judging import unlike
 from random_program import halved, options_parser, run
-from random_rounding import MOVES, most, same, wide
+from random_rounding import MOVES, ROUNDED, most, same, wide
 from run_graph import run_graph
 
 WAYS = 6
@@ -177,7 +178,7 @@ class Right:
             if way < WAYS:
                 value = self.again(place, self.moved(way))
             else:
-                value = self.by_moved_constants(place, way)
+                value = self.by_moved_results(place, way)
             if np.shape(value) != right.shape:
                 return np.array(np.inf)
             off = np.abs(wide(value) - wide(right))
@@ -199,18 +200,9 @@ class Right:
             return loop.read(arrays, loop.drawn.by_numpy(arrays))[place]
         return loop.by_graph(arrays)[place]
 
-    def by_moved_constants(self, place, way):
-        """A value of the graph whose constants are moved, too."""
-        rng = np.random.default_rng(way)
-
-        def move(variable):
-            kind = variable.type.numpy_dtype
-            if not isinstance(variable, Constant) or kind.kind != "f":
-                return variable
-            signs = rng.choice([-1, 1], variable.data.shape)
-            step = np.spacing(variable.data) * MOVES[kind.name] * signs
-            return variable.type.make_constant((variable.data + step).astype(kind))
-
+    def by_moved_results(self, place, way):
+        """A value of the graph whose constants and rounded results are moved, too."""
+        move = partial(moved_variable, np.random.default_rng(way))
         graph = map_variables(move, [self.loop.asked[place]])
         known = dict(zip(self.loop.inputs, self.moved(way), strict=True))
         return evaluated(graph, known)[0]
@@ -226,6 +218,27 @@ class Right:
                 step = np.spacing(np.maximum(abs(array), np.finfo(real).tiny)) * up
                 arrays[place] = (array + step).astype(array.dtype)
         return arrays
+
+
+def moved_variable(rng, variable):
+    """A constant, or a result that is rounded, with its last digits moved.
+
+    In each turn one way. Whole numbers that are computed may be exact: they stay.
+    """
+    kind = variable.type.numpy_dtype
+    if isinstance(variable, Constant) and kind.kind == "f":
+        signs = rng.choice([-1, 1], variable.data.shape)
+        step = np.spacing(variable.data) * MOVES[kind.name] * signs
+        return variable.type.make_constant((variable.data + step).astype(kind))
+    name = type(variable.owner.op).__name__ if variable.owner else ""
+    if name not in ROUNDED or kind.kind not in "fc":
+        return variable
+    factor = 1 + rng.choice([-1, 1]) * np.finfo(kind).eps
+    result = variable * T.constant(factor, dtype=kind.name)
+    if kind.kind == "c":
+        return result
+    is_whole = T.eq(variable, T.rint(variable)) & (T.abs(variable) < 1000)
+    return T.where(is_whole, variable, result)
 
 
 # ---- several loops together ----
