@@ -216,3 +216,20 @@ def test_terms_of_a_product_are_summed_in_order(context):
     )
     made = Matrix.made(lib.GpuSparse_spgemm, a.struct, b.struct)
     assert_same(made.host().toarray(), expected, exact=True)
+
+
+def test_products_of_rows_of_256_terms(context):
+    rng = np.random.default_rng(11)
+    shapes, lengths = ((40, 90), (90, 200)), (np.r_[32, 33, [31] * 38], np.full(90, 8))
+    parts = [
+        lines(rng, own, shape[1], "float32")
+        for own, shape in zip(lengths, shapes, strict=True)
+    ]
+    a, b = (
+        Matrix.set("csr", shape, [data, *(p.astype("int32") for p in rest)], context)
+        for shape, (data, *rest) in zip(shapes, parts, strict=True)
+    )
+    x, y = (sp.csr_array(part, s) for part, s in zip(parts, shapes, strict=True))
+    made = Matrix.made(lib.GpuSparse_spgemm, a.struct, b.struct)
+    assert made.flags() == UNIQUE
+    assert_same(made.host().toarray(), (x @ y).toarray(), exact=True)
