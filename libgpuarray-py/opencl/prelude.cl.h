@@ -14,6 +14,9 @@
 #define KERNEL_OF(threads, blocks) __kernel
 #define KERNEL_SIZED(threads, blocks)                                                  \
   __kernel __attribute__((reqd_work_group_size(threads, 1, 1)))
+/* Before a kernel whose groups are one item: Intel's compiler, told a type as wide as
+ * its vectors, adds no code that takes several items at once. */
+#define GA_ONE_ITEM __attribute__((vec_type_hint(float16)))
 #define KERNEL_BEGIN
 #define WITHIN_KERNEL static
 #define GA_INLINE static inline __attribute__((overloadable, always_inline))

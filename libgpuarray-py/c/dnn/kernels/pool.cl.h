@@ -25,6 +25,9 @@
 #define PL_HAS(p, f1) ((f1) >= (p) * PL_S1 && (f1) < (p) * PL_S1 + PL_W1)
 #define PL_UNROLL_ROWS _Pragma("unroll")
 
+#if PL_IS_CPU
+GA_ONE_ITEM
+#endif
 KERNEL void PL_NAME(PL_PARAMETERS) {
   KERNEL_BEGIN;
   out = PL_AT(PL_TYPE, out, out_off);

@@ -28,6 +28,9 @@
 #define PL_LINES length1
 #endif
 
+#if PL_IS_CPU
+GA_ONE_ITEM
+#endif
 KERNEL void PL_NAME(PL_PARAMETERS) {
   KERNEL_BEGIN;
   out = PL_AT(PL_TYPE, out, out_off);

@@ -2,6 +2,8 @@
  * item does all the work, so local memory is its own. */
 #undef KERNEL
 #define KERNEL static
+#undef GA_ONE_ITEM
+#define GA_ONE_ITEM
 #undef LID_0
 #define LID_0 ((size_t)0)
 #undef LDIM_0
