@@ -21,6 +21,7 @@ from gpuarray.compiler.rewrites.arrays import (
     subtensor,
 )
 from gpuarray.compiler.rewrites.control import branches, debugging, gradient_markers
+from gpuarray.compiler.rewrites.convolutions import join_convolutions
 from gpuarray.compiler.rewrites.engine.engine import GraphPass, Rule
 from gpuarray.compiler.rewrites.fusion.fusion import fuse_elementwise
 from gpuarray.compiler.rewrites.fusion.rereading import read_instead_of_storing
@@ -116,6 +117,7 @@ PASSES: tuple[GraphPass, ...] = (
     move_axes_before_computing,
     fuse_rows,
     fuse_elementwise,
+    join_convolutions,
     fuse_extrema,
     fuse_sibling_reductions,
     read_instead_of_storing,
