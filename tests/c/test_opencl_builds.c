@@ -34,16 +34,17 @@ static void test_places_of_a_log(gpucontext *ctx) {
   api->clGetProgramBuildInfo = real;
 }
 
-/* The choice is told to the driver, and is in the keys of kernels on disk. */
-static void test_kernels_that_are_not_optimised(void) {
-  static const char *const values[] = {"0", "1", ""}, option[] = "-cl-opt-disable";
-  const char *variable = "GPUARRAY_OPENCL_OPTIMIZE", *chosen = getenv(variable);
+/* A choice is told to the driver, and is in the keys of kernels on disk. */
+static void test_choice(const char *variable, const char *value, const char *option) {
+  static const char *const values[] = {"0", "1", ""};
+  const char *chosen = getenv(variable);
   char *before = chosen ? strdup(chosen) : NULL;
   for (int i = 0; i < 3; i++) {
     setenv(variable, values[i], 1);
     gpucontext *ctx = open_device();
-    CHECK((strstr(device_of(ctx)->options, option) != NULL) == (i == 0));
-    CHECK((strstr(ctx->info.bin_id, option) != NULL) == (i == 0));
+    const bool has_option = strcmp(values[i], value) == 0;
+    CHECK((strstr(device_of(ctx)->options, option) != NULL) == has_option);
+    CHECK((strstr(ctx->info.bin_id, option) != NULL) == has_option);
     gpucontext_deref(ctx);
   }
   unsetenv(variable);
@@ -108,7 +109,8 @@ int main(int argc, char **argv) {
   gpucontext *ctx = open_opencl();
   test_places_of_a_log(ctx);
   test_headers_that_are_skipped(ctx);
-  test_kernels_that_are_not_optimised();
+  test_choice("GPUARRAY_OPENCL_OPTIMIZE", "0", "-cl-opt-disable");
+  test_choice("GPUARRAY_OPENCL_FLUSH", "1", "-cl-denorms-are-zero");
   gpucontext_deref(ctx);
   return check_result(argv[0]);
 }

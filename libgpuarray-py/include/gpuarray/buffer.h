@@ -11,7 +11,9 @@
  * source of each kernel that a context loads, the library's own or a user's, is also
  * written there, without the prelude. A context of OpenCL that is opened while the
  * environment variable GPUARRAY_OPENCL_OPTIMIZE is 0 compiles them without
- * optimisation (-cl-opt-disable), for debuggers and tests. */
+ * optimisation (-cl-opt-disable), for debuggers and tests; while GPUARRAY_OPENCL_FLUSH
+ * is 1, kernels may take subnormal floats as 0 and give 0 for them
+ * (-cl-denorms-are-zero), which NumPy does not do and processors are faster at. */
 #ifndef GPUARRAY_BUFFER_H
 #define GPUARRAY_BUFFER_H
 
