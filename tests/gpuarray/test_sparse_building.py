@@ -28,6 +28,10 @@ def test_diagonals(context):
         sparse.diags_array(given[1], offsets=1),
         sp.diags_array([4.0, 5], offsets=1, dtype="float32").tocsr(),
     )
+    long = [np.arange(1, 6, dtype="float32")] * 3
+    spread = {"offsets": [-1, 0, 2], "shape": (4, 5)}
+    ours = sparse.diags_array(long, **spread, context=context)
+    same(ours, sp.diags_array(long, **spread).tocsr())
     with pytest.raises(gpuarray.BadValue, match="2 numbers for the diagonal 0"):
         sparse.diags_array(given[1], shape=(3, 3))
     with pytest.raises(gpuarray.BadValue, match="none of them twice"):

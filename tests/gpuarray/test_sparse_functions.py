@@ -124,6 +124,39 @@ def test_numpy_s_functions_and_context(context):
         A + null
 
 
+def test_numbers_scale_the_array_itself(context):
+    a = host((5, 7))
+    A = on(context, a)
+    B, T = A, A.T
+    A *= 2
+    A /= 8
+    assert A is B
+    same(A, a * 0.25)
+    same(T, (a * 0.25).T)
+    A *= on(context, a)
+    assert A is not B
+    same(A, a * 0.25 * a)
+    whole = on(context, host((5, 7), dtype="int32"))
+    with pytest.raises(TypeError):
+        whole /= 2
+
+
+def test_differences_of_bool_are_where_both_differ(context):
+    a, b = (host((5, 7), seed=seed).astype(bool) for seed in (0, 1))
+    A, B = on(context, a), on(context, b)
+    same(A - B, a - b)
+    same(A - A, a - a)
+
+
+def test_what_scipy_copies_is_apart(context):
+    a = host((5, 7))
+    A = on(context, a)
+    for part in (A[:], A[:, :], A[...], A.conj(), A.copy(), A.T[:]):
+        part *= 0
+    same(A, a)
+    assert A.conj(copy=False) is A
+
+
 def test_complex_arrays_and_dtypes(context):
     a = host((5, 7)).astype("complex64") * np.complex64(1 + 2j)
     A = on(context, a)

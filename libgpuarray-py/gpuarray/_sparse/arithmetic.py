@@ -117,7 +117,10 @@ def _sum(function: Function, a: Any, b: Any, operation: str) -> Any:
 def _sparse_sum(function: Function, a: Any, b: Any, operation: str) -> Any:
     """Return ``a + b`` or ``a - b``; zeros are left out, as scipy does."""
     a, b = _beside(a, b, operation)
-    if a._pattern is b._pattern or result_type(a.dtype, b.dtype).kind == "b":
+    is_bool = result_type(a.dtype, b.dtype).kind == "b"
+    if is_bool and operation == "subtract":
+        function = FUNCTIONS["not_equal"]  # dense arrays refuse, scipy does not
+    if a._pattern is b._pattern or is_bool:
         return _by_places(function, a, b, operation)
     factor = ffi.new("double[2]", (1 if operation == "add" else -1, 0))
     call = lib.GpuSparse_add
@@ -171,6 +174,22 @@ def times(a: Any, b: Any) -> Any:
         f"multiply: shapes {a.shape} and {b.shape}, expected the same, or a row or a "
         "column"
     )
+
+
+def scale(a: Any, number: Any) -> Any:
+    """Multiply the array itself by a number; NotImplemented of anything else."""
+    if not is_number(number):
+        return NotImplemented
+    a._values *= number
+    return a
+
+
+def shrink(a: Any, number: Any) -> Any:
+    """Divide the array itself by a number; NotImplemented of anything else."""
+    if not is_number(number):
+        return NotImplemented
+    a._values /= number
+    return a
 
 
 def divide(a: Any, b: Any) -> Any:

@@ -210,7 +210,9 @@ class sparray(SparseBase):
     __sub__ = arithmetic.subtract
     __rsub__ = arithmetic.rsubtract
     __mul__ = __rmul__ = arithmetic.times
+    __imul__ = arithmetic.scale
     __truediv__ = arithmetic.divide
+    __itruediv__ = arithmetic.shrink
     __rtruediv__ = arithmetic.rdivide
     __neg__ = elementwise.negative
     __abs__ = elementwise.absolute

@@ -149,12 +149,16 @@ def _length(shape: tuple[int, int], k: int) -> int:
 
 
 def _fitting(diagonal: Array, length: int, k: int) -> Array:
-    if length < 0 or diagonal.size not in (1, length):
+    """Return the first numbers of a diagonal, or one number as often."""
+    if length < 0 or (diagonal.size < length and diagonal.size != 1):
         raise BadValue(
             f"diags_array: {diagonal.size} numbers for the diagonal {k}, expected "
             f"{length}" + (", or one" if length >= 0 else ": it is outside")
         )
-    return diagonal if diagonal.size == length else diagonal.broadcast_to((length,))
+    if diagonal.size < length:
+        return diagonal.broadcast_to((length,))
+    first: Array = diagonal[:length]
+    return first
 
 
 def _of_diagonals(

@@ -53,14 +53,16 @@ def negative(a: Any) -> Any:
     return a._with_values(-a._values)
 
 
-def conjugate(a: Any) -> Any:
-    """Return the complex conjugates; real arrays themselves.
+def conjugate(a: Any, copy: bool = True) -> Any:
+    """Return the complex conjugates; with ``copy=False`` real arrays themselves.
 
     >>> gpuarray.sparse.csr_array([[0, 1 + 2j]]).conj().data.tolist()
     [(1-2j)]
     """
     require(a, "conjugate")
-    return a._with_values(a._values.conj()) if a.dtype.kind == "c" else a
+    if a.dtype.kind != "c":
+        return copied(a) if copy else a
+    return a._with_values(a._values.conj())
 
 
 def astype(a: Any, dtype: Any, casting: str = "unsafe", copy: bool = True) -> Any:

@@ -28,6 +28,7 @@ from gpuarray._sparse.conversion import (
     asformat,
     canonical,
     converted,
+    copied,
     kept,
     keys,
     major_lengths,
@@ -46,7 +47,8 @@ _ALL = slice(None)
 def get(a: Any, index: Any) -> Any:
     """``A[index]``: an element, a sparse vector, a sparse part, or dense elements.
 
-    Two arrays of indices, and a mask of two axes, give the elements as a dense vector.
+    No part shares memory with the array. Two arrays of indices, and a mask of two axes,
+    give the elements as a dense vector.
     """
     if is_sparse(index) or _is_mask(index, 2):
         if index.shape != a.shape:
@@ -60,7 +62,8 @@ def get(a: Any, index: Any) -> Any:
     entries = _filled(entries, a.ndim)
     if a.ndim == 1:
         return _part(_matrix(a), 0, entries[0])
-    return _part(a, *entries)
+    part = _part(a, *entries)
+    return copied(part) if part is a else part
 
 
 def refuse_assignment(a: Any, index: Any, value: Any) -> NoReturn:

@@ -33,6 +33,7 @@ _suggest_names(
         "lobpcg": "eigsh",
         "lsmr": _LEAST,
         "lsqr": _LEAST,
+        "matrix_power": "A @ A, as often as needed",
         "minres": "gmres, or cg of positive definite matrices",
         "qmr": "bicgstab",
         "spilu": _SOLVE,
