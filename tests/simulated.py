@@ -46,6 +46,11 @@ def is_simulated():
     return "OCLGRIND_LOG" in os.environ
 
 
+def is_simulated_gpu():
+    """Whether the simulator says that it is a GPU."""
+    return is_simulated() and "OCLGRIND_BUILD_OPTIONS" in os.environ
+
+
 @contextmanager
 def context_of(name):
     """The name of a context that may be simulated; RuntimeError for what was found."""

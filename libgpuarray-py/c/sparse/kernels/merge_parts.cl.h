@@ -39,9 +39,10 @@ KERNEL void SP_NAME(GLOBAL_MEM SP_INDEX *words, ga_size words_off,
       SP_BOUND(a_begin, a_indptr, row, a_end);
       SP_BOUND(b_begin, b_indptr, row, b_end);
       const SP_COUNT a_own = a_end - a_begin, b_own = b_end - b_begin;
-      SP_COUNT own = before > a_begin + b_begin ? before - a_begin - b_begin : 0;
+      SP_COUNT own = before - a_begin - b_begin; /* any number, of wrong pointers */
       own = own < a_own + b_own ? own : a_own + b_own;
-      SP_COUNT low = own > b_own ? own - b_own : 0, high = own < a_own ? own : a_own;
+      const ga_long over = (ga_long)own - (ga_long)b_own;
+      SP_COUNT low = over > 0 ? (SP_COUNT)over : 0, high = own < a_own ? own : a_own;
       while (low < high) {
         const SP_COUNT middle = low + (high - low) / 2;
         if (a_indices[a_begin + middle] <= b_indices[b_begin + own - 1 - middle])
