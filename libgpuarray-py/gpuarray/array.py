@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpuarray._core import info
-from gpuarray._core.arguments import Order
+from gpuarray._core.arguments import Order, as_order
 from gpuarray._core.base import BaseArray, require
 from gpuarray._indexing.indexing import assign, get
 from gpuarray._interop import cuda_array_interface, dlpack, pickling, pygpu_array
@@ -245,7 +245,7 @@ class Array(BaseArray):
         >>> gpuarray.asarray([1, 2], "uint8").tobytes()
         b'\x01\x02'
         """
-        return self.get().tobytes(order)
+        return self.get().tobytes(as_order(order))
 
     def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:
         """Write the elements to a file, in C order; with ``sep`` as text.

@@ -5,8 +5,10 @@ Products by NumPy's rules are in ``products``.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
+from gpuarray._core.arguments import as_flag
 from gpuarray._core.base import BaseArray
 from gpuarray._core.context import Context
 from gpuarray._core.opening import context as find_context
@@ -33,15 +35,18 @@ def check_operands(operation: str, *operands: Any) -> None:
             )
 
 
-def _factor(value: Any) -> Any:
-    number = complex(value)
-    return ffi.new("double[2]", [number.real, number.imag])
+def _factor(value: Any, name: str, operation: str) -> Any:
+    if not isinstance(value, str):
+        with suppress(TypeError, ValueError):
+            number = complex(value)
+            return ffi.new("double[2]", [number.real, number.imag])
+    raise BadType(f"{operation}: {name} is {value!r:.60}, expected a number")
 
 
 def _transposition(trans: bool | str) -> int:
     """``True`` or "T" transposes, "C" also conjugates."""
     known = {False: _NONE, True: _TRANS, "N": _NONE, "T": _TRANS, "C": _CONJ}
-    if trans not in known:
+    if not isinstance(trans, str | int) or trans not in known:
         raise BadValue(f"trans: got {trans!r}, expected a bool, 'N', 'T' or 'C'")
     return int(known[trans])
 
@@ -103,9 +108,10 @@ def gemv(
     _ranks("gemv", (A, 2), (X, 1))
     how = _transposition(trans_a)
     length = A.shape[0 if how == _NONE else 1]
+    factors = _factor(alpha, "alpha", "gemv"), _factor(beta, "beta", "gemv")
     out = _output("gemv", Y, A, (length,), beta, overwrite_y)
     status = lib.GpuArray_cgemv(
-        how, _factor(alpha), A._struct, X._struct, _factor(beta), out._struct, 0
+        how, factors[0], A._struct, X._struct, factors[1], out._struct, 0
     )
     check(status, "gemv")
     return out
@@ -189,8 +195,9 @@ def _gemm(
     rows = a.shape[-2 if ta == _NONE else -1]
     columns = b.shape[-1 if tb == _NONE else -2]
     batch = (max(a.shape[0], b.shape[0]),) if a.ndim == 3 else ()
+    factors = _factor(alpha, "alpha", operation), _factor(beta, "beta", operation)
     out = _output(operation, c, a, (*batch, rows, columns), beta, overwrite)
-    operands = _factor(alpha), a._struct, b._struct, _factor(beta), out._struct
+    operands = factors[0], a._struct, b._struct, factors[1], out._struct
     check(function(ta, tb, *operands, 0), operation)
     return out
 
@@ -214,13 +221,14 @@ def ger(
     """
     check_operands("ger", X, Y, *(() if A is None else (A,)))
     _ranks("ger", (X, 1), (Y, 1))
+    factor = _factor(alpha, "alpha", "ger")
     if A is None:
         out = X.allocate((X.size, Y.size), X.dtype, X.context, operation="ger")
         check(lib.GpuArray_memset(out._struct, 0), "ger")
     else:
         out = A if overwrite_a else A.copy()
     function = lib.GpuArray_cgerc if conjugate else lib.GpuArray_cgeru
-    check(function(_factor(alpha), X._struct, Y._struct, out._struct, 0), "ger")
+    check(function(factor, X._struct, Y._struct, out._struct, 0), "ger")
     return out
 
 
@@ -260,4 +268,5 @@ def allow_tf32(on: bool, context: Context | str | None = None) -> None:
     >>> gpuarray.allow_tf32(True)
     >>> gpuarray.allow_tf32(False)
     """
-    check(lib.gpucontext_set_tf32(find_context(context).pointer, on), "allow_tf32")
+    place, allowed = find_context(context), as_flag(on, "on", "allow_tf32")
+    check(lib.gpucontext_set_tf32(place.pointer, allowed), "allow_tf32")

@@ -12,7 +12,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable
 from types import FrameType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -114,7 +114,7 @@ def as_dtype(dtype: Any, operation: str = "dtype") -> np.dtype[Any]:
         dtype = OF_TYPECODE.get(dtype, dtype)
     try:
         row = _ROW_OF_DTYPE.get(dtype := np.dtype(dtype))
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise BadType(f"{operation}: {error}; dtypes are: {_names()}") from None
     if row is None:
         row = _ROW_OF_DTYPE.get(dtype.newbyteorder("="))
@@ -203,6 +203,15 @@ def result_type(*operands: Any) -> np.dtype[Any]:
         *(x(0) if isinstance(x, type) else x for x in known)
     )
     return back.get(promoted, promoted)
+
+
+def check_casting(casting: Any, operation: str) -> None:
+    """Raise BadArgument unless it is one of NumPy's casting rules."""
+    if not isinstance(casting, str) or casting not in get_args(Casting):
+        raise BadArgument(
+            f"{operation}: casting is {casting!r:.60}, expected one of "
+            f"{', '.join(map(repr, get_args(Casting)))}"
+        )
 
 
 def can_cast(

@@ -184,7 +184,10 @@ def check_args(
         raise BadType("check_args: no argument is a gpuarray array")
     ranks = {x.ndim for x in arrays}
     if len(ranks) > 1:
-        raise BadValue(f"check_args: arrays of {sorted(ranks)} axes")
+        raise BadValue(
+            f"check_args: got arrays of {sorted(ranks)} axes, expected one number "
+            "of axes"
+        )
     dims = tuple(
         max(lengths) for lengths in zip(*(x.shape for x in arrays), strict=True)
     )

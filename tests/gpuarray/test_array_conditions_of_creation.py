@@ -364,7 +364,7 @@ def test_kernels_of_each_element(first_context):
             BadType,
             "0 arguments, expected 1 inputs, and then no output",
         ),
-        (lambda: kernel(x, M), BadType, "an output is no gpuarray array"),
+        (lambda: kernel(x, M), BadType, "an output is of"),
         (lambda: placed(1.0), BadValue, "nothing says how many elements"),
         (lambda: scale(3.0, x.T, out), BadValue, "x is not contiguous; give x.copy"),
         (lambda: make("T x", "T y", "y = nothing(x)")(x), KernelError, "nothing"),

@@ -316,9 +316,9 @@ def test_functions_along_an_axis(on):
     for axes in ((0, 1), 2, [-1, 0]):
         assert_same(gpuarray.apply_over_axes(gpuarray.sum, a, axes),
                     np.apply_over_axes(np.sum, STACK, axes))  # fmt: skip
-    with pytest.raises(BadValue, match=r"no vector in an array of \(2, 0, 4\)"):
+    with pytest.raises(BadValue, match=r"shape \(2, 0, 4\) has no vector"):
         gpuarray.apply_along_axis(lambda v: v, 2, a[:, :0])
-    with pytest.raises(BadValue, match="the function gave 1 axes of 3"):
+    with pytest.raises(BadValue, match="an array of 1 axes for one of 3"):
         gpuarray.apply_over_axes(lambda x, axis: x.ravel(), a, 0)
     flat = a.flat
     assert (len(flat), float(flat[5])) == (24, STACK.flat[5])

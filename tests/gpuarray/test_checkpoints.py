@@ -77,7 +77,7 @@ def test_arguments_of_checkpoints(comm, tmp_path):
         save_checkpoint(comm, tmp_path, {}, step=0, keep=0)
     with pytest.raises(TypeError, match="got list, expected an array of gpuarray or"):
         Shard([1.0])
-    with pytest.raises(ValueError, match="axis 1 of an array of 1 axes"):
+    with pytest.raises(ValueError, match="axis 1 is out of bounds for 1 axes"):
         Shard(np.ones(3), 1)
 
 

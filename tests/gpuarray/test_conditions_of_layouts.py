@@ -82,7 +82,7 @@ def test_views_of_other_dtypes_and_shapes(first_context):
     for view, dtype, fact in (
         (a[:, ::2], "int16", "has strides of 8 bytes"),
         (a[:, :3], "int64", "12 bytes, which int64 of 8 does not divide"),
-        (a[0, 0, ...], "int16", "a 0-d array of int32; int16 is not of its size"),
+        (a[0, 0, ...], "int16", "got int16 for a 0-d array of int32"),
         (a[:, 1:3], "int64", "do not lie at multiples of 8 bytes"),
     ):
         with pytest.raises(BadValue, match=fact):
@@ -126,14 +126,14 @@ def test_axes_in_other_orders(first_context):
     assert_same(a.mT, A.swapaxes(-1, -2), exact=True)
     assert_same(a.T, A.T, exact=True)
     for axes, kind, fact in (
-        ((0, 1), BadValue, "transpose: 2 axes given for an array of 3"),
+        ((0, 1), BadValue, "transpose: got 2 axes, expected 3"),
         ((0, 1, 1), BadValue, r"an axis is repeated in \(0, 1, 1\)"),
         ((0, 1, -2), BadValue, r"an axis is repeated in \(0, 1, -2\)"),
         ((0, 1, 3), BadIndex, "transpose: axis 3 is out of bounds for 3"),
     ):
         with pytest.raises(kind, match=fact):
             a.transpose(*axes)
-    with pytest.raises(BadValue, match=r"mT: an array of shape \(5,\) is no matrix"):
+    with pytest.raises(BadValue, match=r"mT: got an array of shape \(5,\), expected 2"):
         moved(V, first_context).mT  # noqa: B018
     assert a.dimshuffle(2, "x", 0, -2).shape == (4, 1, 2, 3)
     a.strides = (8, 16, 48)

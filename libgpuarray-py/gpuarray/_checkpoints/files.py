@@ -141,7 +141,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError, AttributeError):
         is_whole = False
     if not is_whole:
-        raise Damaged(f"{path} is damaged")
+        raise Damaged(
+            f"{path} is damaged: its manifest has another checksum than it says"
+        )
     return found
 
 

@@ -47,7 +47,7 @@ class Shard:
                 "of NumPy"
             )
         if not -array.ndim <= axis < array.ndim:
-            raise BadValue(f"Shard: axis {axis} of an array of {array.ndim} axes")
+            raise BadValue(f"Shard: axis {axis} is out of bounds for {array.ndim} axes")
         if length is not None and (type(length) is not int or length < 0):
             raise BadValue(f"Shard: length is {length!r}, expected 0, 1, ... or None")
         self.array, self.axis, self.length = array, axis % array.ndim, length

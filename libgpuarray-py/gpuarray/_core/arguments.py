@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import operator
+import os
+import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
+import numpy as np
+
 from gpuarray._native import lib
-from gpuarray.errors import BadIndex, BadType, BadValue
+from gpuarray.errors import BadIndex, BadType, BadValue, TooLarge
 
 Order = Literal["C", "F", "A", "K"]
 
@@ -29,6 +34,55 @@ def as_order(order: str | None) -> Order:
     return code
 
 
+def as_integer(value: Any, name: str, operation: str) -> int:
+    """Return an argument that is an integer. Raises BadType for others."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise BadType(
+            f"{operation}: {name} is {value!r:.60}, expected an integer"
+        ) from None
+
+
+def as_flag(value: Any, name: str, operation: str) -> bool:
+    """Return an argument that is True or False. Raises BadType for others."""
+    if isinstance(value, bool | np.bool_ | int):
+        return bool(value)
+    raise BadType(f"{operation}: {name} is {value!r:.60}, expected True or False")
+
+
+def as_real(value: Any, name: str, operation: str) -> float:
+    """Return an argument that is a real number. Raises BadType for others."""
+    if not isinstance(value, str | bytes):
+        with suppress(TypeError, ValueError, OverflowError):
+            return float(value)
+    raise BadType(f"{operation}: {name} is {value!r:.60}, expected a real number")
+
+
+def as_list(values: Any, name: str, operation: str) -> list[Any]:
+    """Return the items of an argument that is a sequence. Raises BadType for others."""
+    try:
+        return list(values)
+    except TypeError:
+        raise BadType(
+            f"{operation}: {name} is {values!r:.60}, expected a sequence"
+        ) from None
+
+
+def require_callable(function: Any, name: str, operation: str) -> None:
+    """Raise BadType unless an argument can be called."""
+    if not callable(function):
+        raise BadType(f"{operation}: {name} is {function!r:.60}, expected a function")
+
+
+def require_file(file: Any, operation: str) -> None:
+    """Raise BadType unless an argument is a path or an open file."""
+    if not isinstance(file, str | os.PathLike) and not hasattr(file, "read"):
+        raise BadType(
+            f"{operation}: file is {file!r:.60}, expected a path or an open file"
+        )
+
+
 def as_shape(shape: int | Sequence[int], operation: str) -> tuple[int, ...]:
     """Return a tuple of lengths. Raises BadValue if one is negative."""
     try:
@@ -40,6 +94,11 @@ def as_shape(shape: int | Sequence[int], operation: str) -> tuple[int, ...]:
         ) from None
     if any(length < 0 for length in lengths):
         raise BadValue(f"{operation}: negative length in shape {lengths}")
+    if any(length > sys.maxsize for length in lengths):
+        raise TooLarge(
+            f"{operation}: length {max(lengths)} in the shape, expected at most "
+            f"{sys.maxsize}"
+        )
     if len(lengths) > lib.GA_MAX_NDIM:
         raise BadValue(
             f"{operation}: {len(lengths)} dimensions; at most {lib.GA_MAX_NDIM} are "
@@ -48,10 +107,11 @@ def as_shape(shape: int | Sequence[int], operation: str) -> tuple[int, ...]:
     return lengths
 
 
-def spread(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the lengths of ``f(2, 3)``, ``f((2, 3))`` or ``f(None)``."""
+def spread(arguments: tuple[Any, ...], name: str, operation: str) -> tuple[Any, ...]:
+    """Return the integers of ``f(2, 3)``, ``f((2, 3))`` or ``f(None)``."""
     if len(arguments) == 1 and not hasattr(arguments[0], "__index__"):
-        return () if arguments[0] is None else tuple(arguments[0])
+        (given,) = arguments
+        return () if given is None else tuple(as_list(given, name, operation))
     return arguments
 
 
@@ -59,7 +119,7 @@ def axis_number(axis: Any, ndim: int, operation: str) -> int:
     """Return an axis counted from the front. Raises BadIndex if it does not exist."""
     try:
         number = axis.__index__()
-    except AttributeError:
+    except (AttributeError, TypeError):
         raise BadType(f"{operation}: axis {axis!r} is not an integer") from None
     if not -ndim <= number < ndim:
         raise BadIndex(

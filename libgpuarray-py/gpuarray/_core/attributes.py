@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray._core.arguments import axes_numbers
-from gpuarray._core.base import BaseArray, may_share_memory, require
+from gpuarray._core.arguments import as_integer, axes_numbers
+from gpuarray._core.base import BaseArray, may_share_memory, on_host, require
+from gpuarray.errors import host_errors
 
 _FIRST_ADDRESS = 4096
 
@@ -19,7 +20,7 @@ def ndim(a: Any) -> int:
     >>> gpuarray.ndim(gpuarray.zeros((2, 3))), gpuarray.ndim([1, 2])
     (2, 1)
     """
-    return a.ndim if isinstance(a, BaseArray) else np.ndim(a)
+    return a.ndim if isinstance(a, BaseArray) else on_host(a, "a", "ndim").ndim
 
 
 def shape(a: Any) -> tuple[int, ...]:
@@ -28,7 +29,7 @@ def shape(a: Any) -> tuple[int, ...]:
     >>> gpuarray.shape(gpuarray.zeros((2, 3))), gpuarray.shape(1.5)
     ((2, 3), ())
     """
-    return a.shape if isinstance(a, BaseArray) else np.shape(a)
+    return a.shape if isinstance(a, BaseArray) else on_host(a, "a", "shape").shape
 
 
 def size(a: Any, axis: int | tuple[int, ...] | None = None) -> int:
@@ -52,7 +53,8 @@ def iscomplexobj(x: Any) -> bool:
     """
     if isinstance(x, BaseArray):
         return bool(x.dtype.kind == "c")
-    return np.iscomplexobj(x)
+    with host_errors("iscomplexobj"):
+        return np.iscomplexobj(x)
 
 
 def isrealobj(x: Any) -> bool:
@@ -107,4 +109,5 @@ def shares_memory(a: Any, b: Any, max_work: int | None = -1) -> bool:
     if not may_share_memory(a, b):
         return False
     compare: Any = np.shares_memory
+    max_work = as_integer(max_work, "max_work", "shares_memory")
     return bool(compare(np.asarray(_Places(a)), np.asarray(_Places(b)), max_work))

@@ -96,7 +96,15 @@ def asnumpy(array: Any) -> npt.NDArray[Any]:
     >>> gpuarray.asnumpy(gpuarray.arange(3))
     array([0, 1, 2])
     """
-    return array.get() if isinstance(array, BaseArray) else np.asarray(array)
+    return on_host(array, "a", "asnumpy")
+
+
+def on_host(values: Any, name: str, operation: str) -> npt.NDArray[Any]:
+    """Return a NumPy array of an argument. BadValue says what NumPy refuses."""
+    if isinstance(values, BaseArray):
+        return values.get()
+    with host_errors(f"{operation}: {name}"):
+        return np.asarray(values)
 
 
 def may_share_memory(a: Any, b: Any) -> bool:

@@ -158,7 +158,7 @@ class ArrayGeometry(Holder):
 
     @shape.setter
     def shape(self, shape: Any) -> None:
-        lengths = known_shape(self, spread((shape,)))
+        lengths = known_shape(self, spread((shape,), "shape", "reshape"))
         try:
             check(
                 lib.GpuArray_reshape_inplace(

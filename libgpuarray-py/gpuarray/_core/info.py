@@ -147,6 +147,7 @@ def can_cast(from_: Any, to: npt.DTypeLike, casting: str = "safe") -> builtins.b
     True
     """
     source, target = _dtype_of(from_, "can_cast"), as_dtype(to, "can_cast")
+    dtypes.check_casting(casting, "can_cast")
     if source == target:
         return True
     known, back = as_numpy_knows((source, target))

@@ -18,10 +18,11 @@ from gpuarray.dtypes import (
     Casting,
     as_dtype,
     can_cast,
+    check_casting,
     dtype_to_typecode,
     warn_of_lost_parts,
 )
-from gpuarray.errors import BadType, BadValue, NeedsCopy, Unsupported
+from gpuarray.errors import BadType, BadValue, NeedsCopy, Unsupported, host_errors
 
 _POOLED = 1 << 14  # bytes from which host memory comes from the library's pool
 
@@ -74,6 +75,7 @@ class ArrayTransfers(ArrayGeometry):
             copy = casting
         else:
             rule = casting
+            check_casting(rule, "astype")
         target = as_dtype(dtype, "astype")
         if rule != "unsafe" and not can_cast(self._dtype, target, rule):
             raise BadType(
@@ -146,7 +148,8 @@ class ArrayTransfers(ArrayGeometry):
                 "gpuarray.asnumpy(x)"
             )
         host = self._read()
-        return host if dtype is None else host.astype(dtype, copy=False)
+        with host_errors("numpy.asarray"):
+            return host if dtype is None else host.astype(dtype, copy=False)
 
     def get(self) -> npt.NDArray[Any]:
         """A new NumPy array of the elements, on the host; waits for them.

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy.typing as npt
 
-from gpuarray._core.arguments import Order, as_shape, axis_number, spread
+from gpuarray._core.arguments import (
+    Order,
+    as_shape,
+    axis_number,
+    spread,
+)
 from gpuarray._core.geometry import (
     ArrayGeometry,
     DType,
@@ -73,7 +78,8 @@ class ArrayViews(ArrayTransfers):
         """Set the last axis of a view to as many elements of another size as fit."""
         if not self.shape:
             raise BadValue(
-                f"view: a 0-d array of {self._dtype}; {dtype} is not of its size"
+                f"view: got {dtype} for a 0-d array of {self._dtype}, expected a dtype "
+                "of its size; use a.reshape(1)"
             )
         old, last = self._dtype.itemsize, len(self.shape) - 1
         length = self.shape[last]
@@ -110,7 +116,7 @@ class ArrayViews(ArrayTransfers):
         if len(shape) == 2 and isinstance(shape[1], str):
             first, order = shape
             shape = (first,)
-        lengths = known_shape(self, spread(shape))
+        lengths = known_shape(self, spread(shape, "shape", "reshape"))
         source = self.copy(order) if copy else self
         struct = ffi.new(ARRAY)
         check(
@@ -143,13 +149,13 @@ class ArrayViews(ArrayTransfers):
         (3, 4, 2)
         """
         struct = ffi.new(ARRAY)
-        numbers = spread(axes)
+        numbers = spread(axes, "axes", "transpose")
         if not numbers:
             check(lib.GpuArray_transpose(struct, self._struct, ffi.NULL))
             return self._like(struct)
         if len(numbers) != self.ndim:
             raise BadValue(
-                f"transpose: {len(numbers)} axes given for an array of {self.ndim}"
+                f"transpose: got {len(numbers)} axes, expected {self.ndim}, the array's"
             )
         order = [axis_number(axis, self.ndim, "transpose") for axis in numbers]
         if len(set(order)) != len(order):
@@ -169,7 +175,9 @@ class ArrayViews(ArrayTransfers):
     def mT(self) -> Self:
         """A view of a matrix, or of a stack of them, with the last two axes swapped."""
         if self.ndim < 2:
-            raise BadValue(f"mT: an array of shape {self.shape} is no matrix")
+            raise BadValue(
+                f"mT: got an array of shape {self.shape}, expected 2 axes or more"
+            )
         last = self.ndim - 1
         return self.transpose(*range(last - 1), last, last - 1)
 

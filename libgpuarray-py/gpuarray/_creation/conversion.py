@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray._core.arguments import Order
+from gpuarray._core.arguments import Order, as_integer
 from gpuarray._core.base import BaseArray, require
 from gpuarray._core.context import Context
 from gpuarray._core.geometry import array_class, is_in_order
@@ -175,12 +175,14 @@ def array(
     >>> print(gpuarray.array([1, 2], "float32", ndmin=2))
     [[1. 2.]]
     """
+    least = as_integer(ndmin, "ndmin", "array")
     kind = None if cls is None else array_class(cls, "array")
     copied = True if copy else None
     result = _as_class(kind, object, dtype, context, copied, order, device)
-    if ndmin <= result.ndim:
+    missing = least - result.ndim
+    if missing <= 0:
         return result
-    return result.reshape((1,) * (ndmin - result.ndim) + result.shape)
+    return result.reshape((1,) * missing + result.shape)
 
 
 def ascontiguousarray(

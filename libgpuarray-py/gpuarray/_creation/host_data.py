@@ -109,5 +109,7 @@ def asarray_chkfinite(
     """
     array = asarray(a, dtype, context, order=order)
     if array.dtype.kind in "fc" and not bool(array.isfinite().all()):
-        raise BadValue("asarray_chkfinite: an element is nan or infinite")
+        raise BadValue(
+            "asarray_chkfinite: an element is nan or infinite, expected finite numbers"
+        )
     return array

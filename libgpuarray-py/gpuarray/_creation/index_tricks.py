@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gpuarray._core.arguments import require_callable
 from gpuarray._core.base import BaseArray, asnumpy, require
 from gpuarray._core.context import Context
 from gpuarray._core.info import result_type
@@ -117,4 +118,5 @@ def mask_indices(
     >>> print(*gpuarray.mask_indices(2, gpuarray.triu))
     [0 0 1] [0 1 1]
     """
+    require_callable(mask_func, "mask_func", "mask_indices")
     return nonzero(mask_func(ones((n, n), "int64", context), k))

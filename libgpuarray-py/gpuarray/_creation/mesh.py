@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray._core.arguments import as_shape
+from gpuarray._core.arguments import as_shape, require_callable
 from gpuarray._core.base import BaseArray, require_all
 from gpuarray._creation.arguments import Place
 from gpuarray._creation.conversion import asarray
@@ -149,4 +149,5 @@ def fromfunction(
     >>> print(gpuarray.fromfunction(lambda i, j: i + j, (2, 2)).tolist())
     [[0.0, 1.0], [1.0, 2.0]]
     """
+    require_callable(function, "function", "fromfunction")
     return function(*indices(shape, dtype, context=context), **options)

@@ -162,7 +162,8 @@ def counted(
     target = None if dtype is None else as_dtype(dtype, operation)
     numbers = [x._read() if isinstance(x, BaseArray) else x for x in ends]
     place = place_of(operation, context, device)
-    length = count(*numbers)
+    with host_errors(operation):
+        length = count(*numbers)
     if length > _MANY:
         stored = np.dtype(np.int64) if target is None else target
         Array.allocate((length,), stored, place, operation=operation)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gpuarray._core.arguments import as_integer
 from gpuarray._core.base import require
 from gpuarray._core.context import Context
 from gpuarray._core.opening import context as find_context
@@ -21,7 +22,7 @@ from gpuarray._math.statistics import cumulative_prod
 from gpuarray._ufunc.elementwise import FUNCTIONS
 from gpuarray.array import Array
 from gpuarray.dtypes import as_dtype, result_type
-from gpuarray.errors import BadValue
+from gpuarray.errors import BadValue, host_errors
 
 # ---- triangles ----
 
@@ -46,17 +47,20 @@ def tri(
     [[1. 0. 0.]
      [1. 1. 0.]]
     """
-    width = N if M is None else M
-    below = _below(N, width, operator.index(k), find_context(context))
+    rows = as_integer(N, "N", "tri")
+    columns = rows if M is None else as_integer(M, "M", "tri")
+    below = _below(rows, columns, as_integer(k, "k", "tri"), find_context(context))
     return below.astype(as_dtype(dtype, "tri"))
 
 
 def _triangle(operation: str, array: Any, k: int, is_upper: bool) -> Any:
     source = require(array, operation)
     if source.ndim == 0:
-        raise BadValue(f"{operation}: a 0-d array is no matrix")
+        raise BadValue(f"{operation}: got a 0-d array, expected a vector or matrices")
     rows, columns = source.shape[-2:] if source.ndim > 1 else source.shape * 2
-    below = _below(rows, columns, operator.index(k) - is_upper, source.context)
+    below = _below(
+        rows, columns, as_integer(k, "k", operation) - is_upper, source.context
+    )
     zero = zeros((), source.dtype, source.context)
     where = FUNCTIONS["where"]
     return where(below, zero, source) if is_upper else where(below, source, zero)
@@ -100,7 +104,7 @@ def diag(v: Any, k: int = 0) -> Any:
         return diagonal(source, k)
     if source.ndim != 1:
         raise BadValue(f"diag: shape {source.shape}, expected a vector or a matrix")
-    length = source.size + abs(operator.index(k))
+    length = source.size + abs(as_integer(k, "k", "diag"))
     result: Array = zeros((length, length), source.dtype, source.context)
     diagonal(result, k)[...] = source
     return result
@@ -126,7 +130,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     source = require(x, "vander")
     if source.ndim != 1:
         raise BadValue(f"vander: shape {source.shape}, expected a vector")
-    columns = source.size if N is None else operator.index(N)
+    columns = source.size if N is None else as_integer(N, "N", "vander")
     if columns < 0:
         raise BadValue(f"vander: N is {columns}, expected 0 or more")
     wide = source.astype(result_type(source.dtype, np.dtype(np.int64)), copy=False)
@@ -140,7 +144,18 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 # ---- indices of matrices ----
 
 
-def _placed(places: tuple[Any, ...], context: Place) -> tuple[Any, ...]:
+def _placed(
+    operation: str,
+    function: Callable[..., Any],
+    n: int,
+    k: int,
+    m: int | None,
+    context: Place,
+) -> tuple[Any, ...]:
+    rows, offset = as_integer(n, "n", operation), as_integer(k, "k", operation)
+    columns = rows if m is None else as_integer(m, "m", operation)
+    with host_errors(operation):
+        places = function(rows, offset, columns)
     return tuple(asarray(indices, context=context) for indices in places)
 
 
@@ -153,7 +168,7 @@ def tril_indices(
     >>> print(rows, columns)
     [0 1 1] [0 0 1]
     """
-    return _placed(np.tril_indices(n, k, m), context)
+    return _placed("tril_indices", np.tril_indices, n, k, m, context)
 
 
 def triu_indices(
@@ -165,7 +180,7 @@ def triu_indices(
     >>> print(rows, columns)
     [0 0 1] [0 1 1]
     """
-    return _placed(np.triu_indices(n, k, m), context)
+    return _placed("triu_indices", np.triu_indices, n, k, m, context)
 
 
 def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
@@ -203,7 +218,9 @@ def diag_indices(n: int, ndim: int = 2, context: Place = None) -> tuple[Any, ...
     >>> print(a.tolist())
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    return (arange(n, context=context),) * ndim
+    length = as_integer(n, "n", "diag_indices")
+    axes = as_integer(ndim, "ndim", "diag_indices")
+    return (arange(length, context=context),) * axes
 
 
 def diag_indices_from(arr: Any) -> tuple[Any, ...]:

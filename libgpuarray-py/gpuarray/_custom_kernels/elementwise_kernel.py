@@ -102,8 +102,12 @@ class ElementwiseKernel:
         ins = [as_argument(self.name, x) for x in arguments[:n]]
         outs = list(arguments[n:])
         arrays = [x for x in (*ins, *outs) if isinstance(x, BaseArray)]
-        if any(not isinstance(x, BaseArray) for x in outs):
-            raise BadType(f"{self.name}: an output is no gpuarray array")
+        for x in outs:
+            if not isinstance(x, BaseArray):
+                raise BadType(
+                    f"{self.name}: an output is of {type(x).__name__}, expected a "
+                    "gpuarray array"
+                )
         context = only_context(self.name, arrays) if arrays else find_context(None)
         types = self._types(ins, outs)
         run = self._run_indexed if self._is_indexed else self._run

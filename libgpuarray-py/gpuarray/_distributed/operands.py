@@ -46,7 +46,7 @@ def check_axis(x: Array, axis: int, operation: str) -> int:
     """Return the axis, counted from the front."""
     most = max(x.ndim, 1)
     if not -most <= axis < most:
-        raise BadValue(f"{operation}: axis {axis} of an array of {x.ndim} axes")
+        raise BadValue(f"{operation}: axis {axis} is out of bounds for {x.ndim} axes")
     return axis % most
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 
-from gpuarray._core.arguments import axis_number
+from gpuarray._core.arguments import as_list, axis_number
 from gpuarray._core.base import require
 from gpuarray.dtypes import kind_of
-from gpuarray.errors import BadType, BadValue
+from gpuarray.errors import BadType, BadValue, TooLarge
 
 Norm = Literal["backward", "ortho", "forward"] | None
 Axes = int | Sequence[int] | None
@@ -61,6 +62,8 @@ def length_of(operation: str, n: int | None, default: int) -> int:
             f"{operation}: {n} elements are no signal; expected at least 1 along the "
             "axis"
         )
+    if n > sys.maxsize:
+        raise TooLarge(f"{operation}: n is {n}, expected at most {sys.maxsize}")
     return n
 
 
@@ -68,11 +71,13 @@ def lengths_and_axes(
     operation: str, x: Any, s: Sequence[int] | None, axes: Axes, halved: bool = False
 ) -> tuple[list[int], list[int]]:
     """Return lengths and axes; the whole array's lengths if the last axis is halved."""
+    if s is not None:
+        s = as_list(s, "s", operation)
     if axes is None:
         count = x.ndim if s is None else len(s)
         listed = list(range(-count, 0))
     else:
-        listed = [axes] if isinstance(axes, int) else list(axes)
+        listed = [axes] if isinstance(axes, int) else as_list(axes, "axes", operation)
     order = [axis_number(axis, x.ndim, operation) for axis in listed]
     if s is None:
         lengths = [x.shape[axis] for axis in order]

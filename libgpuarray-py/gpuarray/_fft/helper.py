@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray._core.arguments import axes_numbers
+from gpuarray._core.arguments import as_integer, as_real, axes_numbers
 from gpuarray._core.base import require
 from gpuarray._core.context import Context
 from gpuarray._core.opening import context as find_context
@@ -33,8 +33,9 @@ def _frequencies(
     checked = as_dtype(default if dtype is None else dtype, operation)
     if kind_of(checked) != "f":
         raise BadType(f"{operation}: dtype {checked}, expected a real floating one")
+    scale = 1.0 / (as_integer(n, "n", operation) * as_real(d, "d", operation))
     steps: Any = arange(first, last, context=place).astype(checked)
-    return steps * (1.0 / (n * d))
+    return steps * scale
 
 
 def fftfreq(

@@ -10,6 +10,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from gpuarray._core.arguments import require_file
 from gpuarray._core.base import BaseArray
 from gpuarray._core.context import Context
 from gpuarray._core.file_write import whole_file
@@ -147,6 +148,7 @@ def load(file: File, context: Place = None) -> Array | Archive:
     >>> print(found["a"], found["b"])
     [0 1 2] [0. 0.]
     """
+    require_file(file, "load")
     place = find_context(context)
     opened = np.load(Path(file) if isinstance(file, str) else file, allow_pickle=False)
     if isinstance(opened, np.ndarray):

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray._core.arguments import axis_number
-from gpuarray._core.base import BaseArray, require
+from gpuarray._core.arguments import as_list, axis_number, require_callable
+from gpuarray._core.base import require
 from gpuarray._creation.conversion import asarray
 from gpuarray._manipulation.joining import stack
 from gpuarray._manipulation.shaping import expand_dims, moveaxis
@@ -25,11 +25,15 @@ def apply_along_axis(
     [[0, 2], [2, 0]]
     """
     source = require(arr, "apply_along_axis")
+    require_callable(func1d, "func1d", "apply_along_axis")
     at = axis_number(axis, source.ndim, "apply_along_axis")
     rows = moveaxis(source, at, -1)
     lengths = rows.shape[:-1]
     if 0 in lengths:
-        raise BadValue(f"apply_along_axis: no vector in an array of {source.shape}")
+        raise BadValue(
+            f"apply_along_axis: an array of shape {source.shape} has no vector along "
+            f"axis {axis}, expected one or more"
+        )
     results = [
         asarray(func1d(rows[place], *args, **kwargs), context=source.context)
         for place in np.ndindex(*lengths)
@@ -50,16 +54,20 @@ def apply_over_axes(
     [[6.]]
     """
     value = source = require(a, "apply_over_axes")
-    listed = (axes,) if isinstance(axes, int) else axes
+    require_callable(func, "func", "apply_over_axes")
+    listed = (
+        [axes] if isinstance(axes, int) else as_list(axes, "axes", "apply_over_axes")
+    )
     for axis in listed:
         at = axis_number(axis, source.ndim, "apply_over_axes")
         result = func(value, at)
-        assert isinstance(result, BaseArray)
+        require(result, "apply_over_axes: the function's result")
         if result.ndim == value.ndim - 1:
             result = expand_dims(result, at)
         if result.ndim != value.ndim:
             raise BadValue(
-                f"apply_over_axes: the function gave {result.ndim} axes of {value.ndim}"
+                f"apply_over_axes: the function gave an array of {result.ndim} axes "
+                f"for one of {value.ndim}, expected as many, or one less"
             )
         value = result
     return value

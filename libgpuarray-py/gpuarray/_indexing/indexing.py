@@ -161,7 +161,9 @@ def as_values(array: BaseArray, value: Any, operation: str) -> BaseArray:
             )
         if not hasattr(value, "dtype") and array._dtype.kind in "iu":
             host = as_integers(value, array._dtype, operation)
-        return array.from_host(host.astype(array._dtype, copy=False), array._context)
+        with host_errors(operation):
+            host = host.astype(array._dtype, copy=False)
+        return array.from_host(host, array._context)
     if value._context is not array._context:
         raise BadValue(
             f"{operation}: the value is on {value.context.name}, the array on "

@@ -34,6 +34,7 @@ from gpuarray.dtypes import (
     DOUBLES,
     as_dtype,
     can_cast,
+    check_casting,
     dtype_to_typecode,
     warn_of_lost_parts,
 )
@@ -234,6 +235,7 @@ def apply_row(
     """
     if len(operands) != row.arity:
         raise BadType(f"{row.name}: {len(operands)} operands, expected {row.arity}")
+    check_casting(casting, row.name)
     operands = _beside_arrays(row, operands, out)
     arrays = [x for x in operands if isinstance(x, BaseArray)]
     context = _common_context(row, arrays, out)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuarray._core.arguments import axis_number
+from gpuarray._core.arguments import as_flag, axis_number
 from gpuarray._core.base import BaseArray, require
 from gpuarray._core.context import Context
 from gpuarray._kernels.apply import apply_row
@@ -171,9 +171,8 @@ def apply_reduction(
     """Run a reduction over the axes set in ``mask``."""
     struct = ffi.new(ARRAY)
     inputs = ffi.new("void *[]", [array._struct for array in arrays])
-    status = lib.GpuReduction_apply(
-        reduction.handle, struct, inputs, mask, int(keepdims)
-    )
+    flag = as_flag(keepdims, "keepdims", operation)
+    status = lib.GpuReduction_apply(reduction.handle, struct, inputs, mask, flag)
     if status:
         types = ", ".join(f"{x.dtype}{list(x.shape)}" for x in arrays)
         check(status, f"{operation}({types}) on {arrays[0].context.name}")

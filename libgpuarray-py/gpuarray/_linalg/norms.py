@@ -9,8 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray._core.arguments import axes_numbers, axis_number
-from gpuarray._core.base import require, require_all
+from gpuarray._core.arguments import (
+    as_integer,
+    as_list,
+    as_real,
+    axes_numbers,
+    axis_number,
+)
+from gpuarray._core.base import BaseArray, require, require_all
 from gpuarray._linalg.decompositions import (
     as_floats,
     as_matrices,
@@ -132,7 +138,9 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """
     x = _inexact("matrix_norm", x)
     if x.ndim < 2:
-        raise BadValue(f"matrix_norm: an array of shape {x.shape} is no matrix")
+        raise BadValue(
+            f"matrix_norm: got an array of shape {x.shape}, expected 2 axes or more"
+        )
     return _matrix_norm(x, ord, (x.ndim - 2, x.ndim - 1), keepdims)
 
 
@@ -225,6 +233,8 @@ def matrix_rank(
     if require(A, "matrix_rank").ndim < 2:
         return (A != 0).any().astype(np.int64)
     A = as_floats("matrix_rank", A)
+    if tol is not None and not isinstance(tol, BaseArray):
+        as_real(tol, "tol", "matrix_rank")
     if A.shape[-1] == 0 or A.shape[-2] == 0:
         return A.allocate(A.shape[:-2], np.dtype(np.int64), A.context, zeroed=True)
     s = svd(A, compute_uv=False, hermitian=hermitian)
@@ -287,13 +297,15 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Any, Any, int, An
     m, n = a.shape
     if b.shape[0] != m:
         raise LinAlgError(f"lstsq: {m} equations, but b has shape {b.shape}")
+    if rcond is not None:
+        rcond = as_real(rcond, "rcond", "lstsq")
     dtype = np.result_type(a.dtype, b.dtype)
     a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
     right = b[:, None] if b.ndim == 1 else b
     u, s, vh = svd(a, full_matrices=False)
     if s.size:
         rounding = np.finfo(dtype).eps * max(m, n)
-        limit = s[0] * float(rounding if rcond is None else rcond)
+        limit = s[0] * (float(rounding) if rcond is None else rcond)
         is_used = s > limit
         safe = where(is_used, s, s.dtype.type(1))
         inverse = where(is_used, 1 / safe, s.dtype.type(0))
@@ -355,7 +367,10 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
     """
     a, b = require_all("tensorsolve", a, b)
     if axes is not None:
-        moved = [axis_number(axis, a.ndim, "tensorsolve") for axis in axes]
+        moved = [
+            axis_number(axis, a.ndim, "tensorsolve")
+            for axis in as_list(axes, "axes", "tensorsolve")
+        ]
         rest = [axis for axis in range(a.ndim) if axis not in moved]
         a = a.transpose(*rest, *moved)
     shape = a.shape[b.ndim :]
@@ -376,7 +391,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     (4, 2, 2)
     """
     require(a, "tensorinv")
-    if ind <= 0:
+    if as_integer(ind, "ind", "tensorinv") <= 0:
         raise BadValue(f"tensorinv: ind is {ind}, expected a positive number")
     rows = math.prod(a.shape[:ind])
     if a.size != rows**2:

@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gpuarray._core.base import BaseArray, require, require_all
+from gpuarray._core.arguments import as_integer
+from gpuarray._core.base import BaseArray, on_host, require, require_all
 from gpuarray._core.info import finfo
 from gpuarray._creation.twodim_base import vander
 from gpuarray._linalg.decompositions import inv
@@ -25,7 +26,9 @@ def polyval(p: Any, x: Any) -> Any:
     [3. 6.]
     """
     source = require(x, "polyval")
-    coefficients: Any = p if isinstance(p, BaseArray) else np.asarray(p)
+    coefficients: Any = p if isinstance(p, BaseArray) else on_host(p, "p", "polyval")
+    if coefficients.ndim == 0 or coefficients.dtype.kind not in "biufcV":
+        raise BadType(f"polyval: p is {p!r:.60}, expected a vector of numbers")
     shape, dtype = source.shape, source.dtype
     value = source.allocate(shape, dtype, source.context, 0, True, "polyval")
     for coefficient in coefficients:
@@ -92,7 +95,7 @@ def polyfit(
 def _points(x: Any, y: Any, deg: int) -> tuple[Any, Any]:
     """Return the points to fit, of a float or a complex dtype."""
     x, y = require_all("polyfit", x, y)
-    if deg < 0:
+    if as_integer(deg, "deg", "polyfit") < 0:
         raise BadValue(f"polyfit: deg is {deg}, expected 0 or more")
     if x.ndim != 1 or x.size == 0 or y.ndim not in (1, 2):
         raise BadType(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray._core.base import BaseArray
+from gpuarray._core.base import BaseArray, on_host
 from gpuarray._indexing.advanced_indexing import INT64, put_at, take_at
 from gpuarray._indexing.indexing import as_integers, as_values, assign
 from gpuarray._kernels.apply import apply_row
@@ -54,12 +54,12 @@ def copyto(
     """
     target = _target(dst, "copyto")
     if not isinstance(src, BaseArray | bool | int | float | complex | np.generic):
-        host = np.asarray(src)
+        host = on_host(src, "src", "copyto")
         src = host[()] if host.ndim == 0 else target.from_host(host, target.context)
     if isinstance(src, int) and target.dtype.kind in "iu":
         as_integers(src, target.dtype, "copyto")
     if isinstance(where, list | tuple):
-        where = as_mask(where, target)
+        where = as_mask(where, target, "copyto: where")
     apply_row(_COPYTO, (target, src), target, where=where, casting=casting)
 
 
@@ -101,7 +101,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     if not target.size:
         return
     if not stored.size:
-        raise BadValue("place: there are no values, expected one or more")
+        raise BadValue("place: vals is empty, expected one value or more")
     if stored.size > 1:
         rank = cumsum(chosen.ravel(), dtype=INT64) - 1
         stored = take_at(stored, [rank % stored.size], 0).reshape(target.shape)
@@ -109,7 +109,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 
 def _mask_of(target: BaseArray, mask: Any, operation: str) -> Any:
-    chosen = as_mask(mask, target)
+    chosen = as_mask(mask, target, operation)
     if chosen.size != target.size:
         raise BadValue(
             f"{operation}: the mask has {chosen.size} elements, the array {target.size}"

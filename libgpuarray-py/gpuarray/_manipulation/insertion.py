@@ -108,9 +108,11 @@ def _places(obj: Any, length: int, axis: int) -> npt.NDArray[Any]:
             "slice, or a list of integers or bools"
         )
     places = places.astype(INT64)
-    if ((places < -length) | (places > length)).any():
+    wrong = places[(places < -length) | (places > length)]
+    if wrong.size:
         raise BadIndex(
-            f"insert: a place is out of bounds for axis {axis} of length {length}"
+            f"insert: index {wrong.flat[0]} is out of bounds for axis {axis} of length "
+            f"{length}"
         )
     return np.where(places < 0, places + length, places)
 

@@ -9,7 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gpuarray._core.arguments import axis_number
-from gpuarray._core.base import BaseArray, asnumpy, require, require_all as _require_all
+from gpuarray._core.base import (
+    BaseArray,
+    asnumpy,
+    on_host,
+    require,
+    require_all as _require_all,
+)
 from gpuarray._core.context import Context
 from gpuarray._core.opening import context as find_context
 from gpuarray._manipulation.shaping import (
@@ -19,7 +25,13 @@ from gpuarray._manipulation.shaping import (
     expand_dims,
 )
 from gpuarray._native import ARRAY, check, ffi, lib
-from gpuarray.dtypes import as_dtype, can_cast, dtype_to_typecode, result_type
+from gpuarray.dtypes import (
+    as_dtype,
+    can_cast,
+    check_casting,
+    dtype_to_typecode,
+    result_type,
+)
 from gpuarray.errors import BadArgument, BadType, BadValue, host_errors
 
 Parts = int | Sequence[int]
@@ -122,6 +134,7 @@ def _beside_arrays(operation: str, parts: list[Any]) -> list[Any]:
 
 
 def _cast(operation: str, source: Any, target: Any, casting: str) -> Any:
+    check_casting(casting, operation)
     if casting == "same_kind":
         fits = can_cast(source, target)
     else:
@@ -275,7 +288,7 @@ def as_operand(array: Any, values: Any, operation: str) -> Any:
     """Return ``values`` as an array on the context of ``array``, in their own dtype."""
     if isinstance(values, BaseArray):
         return _require_all(operation, array, values)[1]
-    weak = np.asarray(values)
+    weak = on_host(values, "values", operation)
     if isinstance(values, int | float | complex):
         weak = weak.astype(result_type(array.dtype, type(values)))
     return array.from_host(weak, array.context)
@@ -292,7 +305,8 @@ def roll(a: Any, shift: Parts, axis: int | Sequence[int] | None = None) -> Any:
     source = require(a, "roll")
     if axis is None:
         return roll(source.ravel(), shift, 0).reshape(source.shape)
-    shifts, axes = np.broadcast_arrays(asnumpy(shift), axis)
+    with host_errors("roll: shift and axis"):
+        shifts, axes = np.broadcast_arrays(asnumpy(shift), axis)
     if shifts.ndim > 1 or shifts.dtype.kind not in "iu":
         raise BadValue(f"roll: shift {shift!r}, expected an integer or a list of them")
     steps = [0] * source.ndim

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray._core.base import require
+from gpuarray._core.arguments import axis_number
+from gpuarray._core.base import on_host, require
 from gpuarray._indexing.advanced_indexing import INT64, take_at
 from gpuarray._indexing.indexing import as_values
 from gpuarray._sorting.sorting import sort
@@ -44,7 +45,7 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **options: Any) -> A
     [3 2 1 2 3 2 1]
     """
     source = require(array, "pad")
-    if mode not in _KEYWORDS:
+    if not isinstance(mode, str) or mode not in _KEYWORDS:
         raise BadValue(f"pad: mode is {mode!r}, expected one of {sorted(_KEYWORDS)}")
     unknown = set(options) - _KEYWORDS[mode]
     if unknown:
@@ -81,13 +82,15 @@ def _widths(widths: Any, ndim: int) -> Widths:
     if isinstance(widths, dict):
         listed = [(0, 0)] * ndim
         for axis, width in widths.items():
-            listed[axis] = width if isinstance(width, tuple) else (width, width)
+            listed[axis_number(axis, ndim, "pad")] = (
+                width if isinstance(width, tuple) else (width, width)
+            )
         widths = listed or 0
-    host = np.asarray(widths)
+    host = on_host(widths, "pad_width", "pad")
     if host.dtype.kind not in "iu" and host.size:
         raise BadType(f"pad: pad_width of {host.dtype}, expected integers")
     if (host < 0).any():
-        raise BadValue("pad: a negative pad_width")
+        raise BadValue(f"pad: pad_width has {host.min()}, expected 0 or more")
     return [(int(a), int(b)) for a, b in _pairs(host, ndim)]
 
 
@@ -106,7 +109,7 @@ def _lengths(lengths: Any, ndim: int) -> list[tuple[Any, Any]]:
         return [(None, None)] * ndim
     pairs = _pairs(lengths, ndim)
     if any(length < 1 for pair in pairs for length in pair):
-        raise BadValue("pad: stat_length must be at least 1")
+        raise BadValue(f"pad: stat_length is {lengths!r}, expected 1 or more")
     return pairs
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuarray._core.arguments import axis_number
-from gpuarray._core.base import BaseArray, require, require_all
+from gpuarray._core.base import BaseArray, on_host, require, require_all
 from gpuarray._indexing.advanced_indexing import INT64
 from gpuarray._manipulation.joining import concatenate
 from gpuarray._manipulation.shaping import moveaxis
@@ -220,15 +220,17 @@ def _beside(array: Any, other: Any, operation: str) -> tuple[Any, Any]:
     ours = array if isinstance(array, BaseArray) else other
     require(ours, operation)
     arrays = [
-        x if isinstance(x, BaseArray) else ours.from_host(_host(ours, x), ours.context)
+        x
+        if isinstance(x, BaseArray)
+        else ours.from_host(_host(ours, x, operation), ours.context)
         for x in (array, other)
     ]
     first, second = require_all(operation, *arrays)
     return first, second
 
 
-def _host(like: Any, values: Any) -> Any:
-    host = np.asarray(values)
+def _host(like: Any, values: Any, operation: str) -> Any:
+    host = on_host(values, "values", operation)
     is_weak = isinstance(values, float | complex) and not isinstance(values, bool)
     return host.astype(result_type(like.dtype, type(values))) if is_weak else host
 

@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray._core.arguments import Order, as_shape, axes_numbers, axis_number
+from gpuarray._core.arguments import (
+    Order,
+    as_integer,
+    as_list,
+    as_shape,
+    axes_numbers,
+    axis_number,
+)
 from gpuarray._core.base import require
 from gpuarray.errors import BadIndex, BadType, BadValue, TooLarge
 
@@ -131,7 +138,8 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     """
     ndim = require(a, "rollaxis").ndim
     axis = axis_number(axis, ndim, "rollaxis")
-    if not -ndim <= operator.index(start) <= ndim:
+    start = as_integer(start, "start", "rollaxis")
+    if not -ndim <= start <= ndim:
         raise BadIndex(f"rollaxis: start {start} is out of bounds for {ndim} axes")
     start = start + ndim if start < 0 else start
     order = [number for number in range(ndim) if number != axis]
@@ -224,10 +232,10 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Any:
      [1 3]]
     """
     ndim = require(m, "rot90").ndim
-    plane = axes_numbers(tuple(axes), ndim, "rot90")
+    plane = axes_numbers(as_list(axes, "axes", "rot90"), ndim, "rot90")
     if len(plane) != 2:
         raise BadValue(f"rot90: axes is {tuple(axes)}, expected 2 axes")
-    quarter = operator.index(k) % 4
+    quarter = as_integer(k, "k", "rot90") % 4
     if quarter in (0, 2):
         return flip(m, plane if quarter else ())
     if quarter == 1:

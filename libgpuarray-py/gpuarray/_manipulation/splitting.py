@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray._core.arguments import axis_number
+from gpuarray._core.arguments import as_integer, axis_number
 from gpuarray._core.base import require
 from gpuarray._manipulation.shaping import moveaxis
 from gpuarray.errors import BadType, BadValue
@@ -38,7 +38,8 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     axis = axis_number(axis, source.ndim, "array_split")
     length = source.shape[axis]
     if _is_many(indices_or_sections):
-        cuts = [0, *(operator.index(i) for i in indices_or_sections), length]
+        places = (as_integer(i, "an index", "array_split") for i in indices_or_sections)
+        cuts = [0, *places, length]
     else:
         parts = _count(indices_or_sections, "array_split")
         short, longer = divmod(length, parts)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gpuarray._core.arguments import axis_number
-from gpuarray._core.base import BaseArray, require
+from gpuarray._core.base import BaseArray, on_host, require
 from gpuarray._indexing.advanced_indexing import (
     INT64,
     MODES,
@@ -26,7 +26,7 @@ from gpuarray.errors import BadType, BadValue, ReadOnly
 
 
 def _mode(mode: str, operation: str) -> int:
-    if mode not in MODES:
+    if not isinstance(mode, str) or mode not in MODES:
         raise BadValue(
             f"{operation}: got mode {mode!r}, expected 'raise', 'wrap' or 'clip'"
         )
@@ -41,7 +41,7 @@ def _index_array(
         if indices.dtype.kind not in "iu":
             raise BadType(f"{operation}: indices of {indices.dtype} are no integers")
         return indices
-    host = np.asarray(indices)
+    host = on_host(indices, "indices", operation)
     if host.size == 0:
         host = host.astype(INT64)
     if host.dtype.kind not in "iu":
@@ -209,11 +209,11 @@ def _writeable(array: Any, operation: str) -> BaseArray:
 # ---- by masks ----
 
 
-def as_mask(condition: Any, like: BaseArray) -> BaseArray:
+def as_mask(condition: Any, like: BaseArray, operation: str) -> BaseArray:
     """Return a bool array on the context of ``like``."""
     if isinstance(condition, BaseArray):
         return condition.astype(np.bool_, copy=False)
-    host = np.asarray(condition).astype(np.bool_)
+    host = on_host(condition, "condition", operation).astype(np.bool_)
     return like.from_host(host, like._context)
 
 
@@ -228,7 +228,7 @@ def compress(condition: Any, array: Any, axis: int | None = None) -> Any:
      [3 5]]
     """
     source = require(array, "compress")
-    mask = as_mask(condition, source)
+    mask = as_mask(condition, source, "compress")
     if mask.ndim != 1:
         raise BadValue(f"compress: the condition has {mask.ndim} axes, expected 1")
     if axis is None:
@@ -247,7 +247,7 @@ def extract(condition: Any, array: Any) -> Any:
     [0 2]
     """
     source = require(array, "extract")
-    return compress_by(source.ravel(), as_mask(condition, source).ravel())
+    return compress_by(source.ravel(), as_mask(condition, source, "extract").ravel())
 
 
 def nonzero(array: Any) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpuarray._core.arguments import as_shape, axis_number
-from gpuarray._core.base import asnumpy, require
+from gpuarray._core.base import on_host, require
 from gpuarray._indexing.advanced_indexing import INT64, take_at
 from gpuarray._manipulation.shaping import expand_dims
 from gpuarray.errors import BadType, BadValue
@@ -30,13 +30,13 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
     if axis is None:
         source, axis = source.ravel(), 0
     axis = axis_number(axis, source.ndim, "repeat")
-    counts = asnumpy(repeats)
+    counts = on_host(repeats, "repeats", "repeat")
     if counts.dtype.kind not in "biu":
         raise BadType(f"repeat: repeats of {counts.dtype}, expected integers")
     if counts.ndim > 1:
         raise BadValue(f"repeat: repeats have {counts.ndim} axes, expected 1 at most")
     if (counts < 0).any():
-        raise BadValue("repeat: a negative number of repeats")
+        raise BadValue(f"repeat: repeats has {counts.min()}, expected 0 or more")
     length = source.shape[axis]
     if counts.size == 1:
         times = int(counts.reshape(()))

@@ -10,8 +10,15 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray._core.arguments import axes_numbers, axis_number
-from gpuarray._core.base import BaseArray, asnumpy, beside, require, require_all
+from gpuarray._core.arguments import as_real, axes_numbers, axis_number
+from gpuarray._core.base import (
+    BaseArray,
+    asnumpy,
+    beside,
+    on_host,
+    require,
+    require_all,
+)
 from gpuarray._kernels.monoids import Axis
 from gpuarray._manipulation.joining import concatenate
 from gpuarray._products.matmul import matmul
@@ -91,7 +98,10 @@ def _spaces(
             space = np.diff(space.astype(float))
             space = space[0] if (space == space[0]).all() else space
         elif space.ndim:
-            raise BadValue("gradient: distances are numbers or coordinates of one axis")
+            raise BadValue(
+                f"gradient: a distance of shape {space.shape}, expected a number, or "
+                "the coordinates along an axis"
+            )
         spaces.append(np.asarray(space, float))
     return spaces
 
@@ -180,7 +190,10 @@ def interp(
             "vectors of one length, not empty"
         )
     if "c" in (places.dtype.kind, ends.dtype.kind):
-        raise BadType("interp: complex numbers lie on no line")
+        raise BadType(
+            "interp: x or xp is complex, expected real numbers; interpolate by "
+            "their real parts"
+        )
     places, ends = places.astype(np.float64), ends.astype(np.float64)
     values = values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
     if period is not None:
@@ -206,7 +219,7 @@ def _wrapped(
 ) -> tuple[Any, Any, Any]:
     """Return the points of one period, with one more on either side."""
     if period == 0:
-        raise BadValue("interp: the period is 0")
+        raise BadValue(f"interp: period is {period}, expected a number other than 0")
     period = abs(period)
     ends = ends % period
     order = argsort(ends)
@@ -258,7 +271,10 @@ def _vector(operation: str, array: Any) -> Any:
 def _slid(operation: str, long: Any, short: Any, mode: str) -> Any:
     """The products of ``short`` with windows of ``long``, zeros beyond its ends."""
     if short.size == 0:
-        raise BadValue(f"{operation}: a vector is empty")
+        raise BadValue(
+            f"{operation}: got vectors of {long.size} and {short.size} elements, "
+            "expected 1 or more"
+        )
     n, k = long.size, short.size
     before = {"full": k - 1, "same": k // 2, "valid": 0}.get(mode)
     if before is None:
@@ -313,7 +329,7 @@ def _along_axes(source: Any, axis: Axis, weights: Any) -> Any:
     """Return the weights in the shape of the array."""
     array = weights
     if not isinstance(weights, BaseArray):
-        array = source.from_host(np.asarray(weights), source.context)
+        array = source.from_host(on_host(weights, "weights", "average"), source.context)
     require_all("average", source, array)
     if array.shape == source.shape:
         return array
@@ -355,7 +371,7 @@ def cov(
     [[1. 2.]
      [2. 4.]]
     """
-    if ddof is not None and ddof != int(ddof):
+    if ddof is not None and as_real(ddof, "ddof", "cov") % 1 != 0:
         raise BadValue(f"cov: ddof is {ddof}, expected an integer")
     source = _rows(require(m, "cov"))
     source = source if rowvar or m.ndim < 2 else source.T

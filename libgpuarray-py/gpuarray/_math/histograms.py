@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gpuarray._core.arguments import as_integer, as_list
 from gpuarray._core.base import BaseArray, asnumpy, require, require_all
 from gpuarray._indexing.advanced_indexing import INT64
 from gpuarray._manipulation.take_put import add_at
@@ -42,13 +43,13 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
         raise BadValue(f"bincount: shape {source.shape}, expected a vector")
     if not np.can_cast(source.dtype, np.int64, "safe") or source.dtype.kind == "f":
         raise BadType(f"bincount: elements of {source.dtype}, expected integers")
-    if minlength < 0:
+    if as_integer(minlength, "minlength", "bincount") < 0:
         raise BadValue(f"bincount: minlength is {minlength}, expected 0 or more")
     length = minlength
     if not source.size:
         return source.allocate((length,), INT64, source.context, zeroed=True)
-    if source.dtype.kind == "i" and int(smallest(source)) < 0:
-        raise BadValue("bincount: there is a negative element")
+    if source.dtype.kind == "i" and (least := int(smallest(source))) < 0:
+        raise BadValue(f"bincount: got the element {least}, expected 0 or more")
     length = max(length, int(largest(source)) + 1)
     return _counts(source.astype(INT64, copy=False), length, _doubles(weights, source))
 
@@ -193,7 +194,11 @@ def histogramdd(
         raise BadValue(f"histogramdd: shape {points.shape}, expected rows of points")
     columns = [points[:, i] for i in builtins.range(points.shape[1])]
     listed = [bins] * len(columns) if _length(bins) is None else list(bins)
-    limits = [None] * len(columns) if range is None else list(range)
+    limits = (
+        [None] * len(columns)
+        if range is None
+        else as_list(range, "range", "histogramdd")
+    )
     if len(listed) != len(columns) or len(limits) != len(columns):
         raise BadValue(
             f"histogramdd: {len(listed)} bins and {len(limits)} ranges for points of "

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray._core.arguments import axis_number
-from gpuarray._core.base import BaseArray, require
+from gpuarray._core.arguments import as_list, axis_number
+from gpuarray._core.base import BaseArray, on_host, require
+from gpuarray._kernels.numbers import number_operand
 from gpuarray._manipulation.take_put import take_along_axis
 from gpuarray._sorting.sorting import argsort, is_lone, sort, sort_inplace
 from gpuarray._ufunc.elementwise import FUNCTIONS
@@ -33,6 +34,12 @@ def isclose(
     """
     if not isinstance(a, BaseArray) and not isinstance(b, BaseArray):
         raise BadType("isclose: no operand is a gpuarray array; use numpy.isclose")
+    for x in (a, b):
+        if not isinstance(x, BaseArray | np.ndarray) and number_operand(x) is None:
+            raise BadType(
+                f"isclose: an operand is of {type(x).__name__}, expected a gpuarray "
+                "array or a number"
+            )
     far = b
     if isinstance(b, BaseArray) and kind_of(b.dtype) in "biu":
         far = b.astype(np.float64)
@@ -161,7 +168,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     >>> print(gpuarray.lexsort((names, surnames)))
     [2 1 0]
     """
-    listed = list(keys)
+    listed = as_list(keys, "keys", "lexsort")
     if not listed:
         raise BadType("lexsort: no key is given")
     shapes = [require(key, "lexsort").shape for key in listed]
@@ -243,7 +250,7 @@ def _check_kth(
         length = source.size
     else:
         length = source.shape[axis_number(axis, source.ndim, operation)]
-    places = np.atleast_1d(np.asarray(kth))
+    places = np.atleast_1d(on_host(kth, "kth", operation))
     if places.dtype.kind not in "iu":
         raise BadType(f"{operation}: kth of {places.dtype}, expected integers")
     if ((places < -length) | (places >= length)).any():

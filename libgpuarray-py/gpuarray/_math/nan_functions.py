@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from gpuarray._core.base import BaseArray, require
+from gpuarray._core.base import BaseArray, on_host, require
 from gpuarray._core.info import finfo
 from gpuarray._kernels.monoids import Axis, as_mask, beginning
 from gpuarray._math.statistics import divisor_of, spread
@@ -192,7 +191,9 @@ def _position(
         return find(array, axis, out, keepdims)
     index = find(_filled(array, least, operation), axis, out, keepdims)
     if bool(reduction.any(reduction.all(isnan(array), axis))):
-        raise BadValue(f"{operation}: there are slices of nothing but nan")
+        raise BadValue(
+            f"{operation}: a slice is all nan, expected a number in each; leave it out"
+        )
     return index
 
 
@@ -306,7 +307,7 @@ def nan_to_num(
 def _replacing(value: Any, source: Any) -> Any:
     """Return a number, or numbers over ``source``, real ones; else raise BadType."""
     if not isinstance(value, BaseArray):
-        host = np.asarray(value)
+        host = on_host(value, "a replacement", "nan_to_num")
         if kind_of(host.dtype) not in "biuf":
             raise BadType(
                 f"nan_to_num: got {value!r}, expected real numbers to put in place"

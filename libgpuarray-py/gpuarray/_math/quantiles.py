@@ -317,7 +317,7 @@ def _chosen(operation: str, method: str, weights: Any) -> Method:
             f"{operation}: got weights and the method {method!r}; only 'inverted_cdf' "
             "takes weights"
         )
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise BadValue(
             f"{operation}: got method {method!r}, expected one of {', '.join(METHODS)}"
         )
@@ -343,7 +343,9 @@ def _quantile(
     n = rows.shape[-1]
     _require_rows(operation, rows, axis)
     if n == 0:
-        raise BadIndex(f"{operation}: there is no element to take")
+        raise BadIndex(
+            f"{operation}: the array has no element to take, expected one or more"
+        )
     if weights is not None:
         heavy = _weights(operation, weights, array, axis)
         return finish(_weighted(rows, heavy, shares, keeps_nan=True))
@@ -410,7 +412,7 @@ def _weights(operation: str, weights: Any, array: Any, axis: Axis) -> Any:
     """
     listed = require(weights, f"{operation}: weights")
     if bool((listed < 0).any()):
-        raise BadValue(f"{operation}: a weight is negative")
+        raise BadValue(f"{operation}: a weight is negative, expected 0 or more")
     if listed.shape != array.shape:
         if axis is None:
             raise BadType(

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray._core.base import BaseArray, require, require_all
+from gpuarray._core.arguments import as_list
+from gpuarray._core.base import BaseArray, on_host, require, require_all
 from gpuarray._core.info import result_type
 from gpuarray._indexing.advanced_indexing import INT64, MODES
 from gpuarray._indexing.indexing import as_values, assign
@@ -29,13 +30,15 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     >>> print(gpuarray.select([a < 2, a > 3], [a, a * 10], default=-1))
     [ 0  1 -1 -1 40]
     """
-    if len(condlist) != len(choicelist) or not condlist:
+    conditions = as_list(condlist, "condlist", "select")
+    choices = as_list(choicelist, "choicelist", "select")
+    if len(conditions) != len(choices) or not conditions:
         raise BadValue(
-            f"select: {len(condlist)} conditions and {len(choicelist)} choices, "
+            f"select: {len(conditions)} conditions and {len(choices)} choices, "
             "expected one for each, and at least one"
         )
     result = default
-    pairs = zip(reversed(condlist), reversed(choicelist), strict=True)
+    pairs = zip(reversed(conditions), reversed(choices), strict=True)
     for condition, choice in pairs:
         if require(condition, "select").dtype.kind != "b":
             raise BadType(f"select: a condition of {condition.dtype}, expected bool")
@@ -57,7 +60,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     >>> print(gpuarray.choose(a, [gpuarray.asarray([1, 2, 3]), -1]))
     [-1  2 -1]
     """
-    if mode not in MODES:
+    if not isinstance(mode, str) or mode not in MODES:
         raise BadValue(f"choose: got mode {mode!r}, expected 'raise', 'wrap' or 'clip'")
     options = _options(a, choices)
     numbers = _numbers(a, options, mode)
@@ -78,7 +81,11 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
 
 def _options(a: Any, choices: Any) -> Any:
     """Return the choices as one array, of their common dtype and shape."""
-    listed = [choices] if isinstance(choices, BaseArray) else list(choices)
+    listed = (
+        [choices]
+        if isinstance(choices, BaseArray)
+        else as_list(choices, "choices", "choose")
+    )
     if not listed or getattr(choices, "shape", (1,))[:1] in ((), (0,)):
         raise BadValue("choose: there are no choices, expected one or more")
     arrays = [x for x in (a, *listed) if isinstance(x, BaseArray)]
@@ -103,7 +110,7 @@ def _options(a: Any, choices: Any) -> Any:
 def _numbers(a: Any, options: BaseArray, mode: str) -> Any:
     """Return the numbers of choices on the device, in bounds but for ``raise``."""
     count = options.shape[0]
-    numbers: Any = a if isinstance(a, BaseArray) else np.asarray(a)
+    numbers: Any = a if isinstance(a, BaseArray) else on_host(a, "a", "choose")
     if not can_cast(numbers.dtype, INT64, "safe"):
         raise BadType(
             f"choose: numbers of {numbers.dtype}, expected integers or truth values "
@@ -113,7 +120,10 @@ def _numbers(a: Any, options: BaseArray, mode: str) -> Any:
     if not isinstance(a, BaseArray):
         wrong = numbers[(numbers < 0) | (numbers >= count)]
         if mode == "raise" and wrong.size:
-            raise BadValue(f"choose: {wrong[0]} is none of the {count} choices")
+            raise BadValue(
+                f"choose: got the number {wrong[0]}, expected 0 to {count - 1}, one "
+                "of the choices"
+            )
         numbers = options.from_host(numbers, options.context)
     elif mode == "raise":
         return where(numbers < 0, count, numbers)  # not counted from the end
@@ -147,7 +157,7 @@ def piecewise(
     """
     source = require(x, "piecewise")
     masks = _conditions(source, condlist)
-    functions = list(funclist)
+    functions = as_list(funclist, "funclist", "piecewise")
     if len(functions) not in (len(masks), len(masks) + 1):
         raise BadValue(
             f"piecewise: {len(functions)} functions for {len(masks)} conditions, "
@@ -172,10 +182,16 @@ def _conditions(source: BaseArray, condlist: Any) -> list[Any]:
     """Return the masks, each of the array's shape; a vector is one by itself."""
     axes = getattr(condlist, "ndim", None)
     if axes is None:
-        first = condlist[0] if isinstance(condlist, list | tuple) else condlist
+        listed = (
+            as_list(condlist, "condlist", "piecewise") if condlist is not None else []
+        )
+        first = listed[0] if listed and isinstance(condlist, list | tuple) else condlist
         axes = 1 + hasattr(first, "__len__")
     is_one = axes == 0 or (axes == 1 and source.ndim > 0)
-    masks = [as_mask(mask, source) for mask in ([condlist] if is_one else condlist)]
+    masks = [
+        as_mask(mask, source, "piecewise")
+        for mask in ([condlist] if is_one else condlist)
+    ]
     for mask in masks:
         if mask.shape != source.shape:
             raise BadValue(

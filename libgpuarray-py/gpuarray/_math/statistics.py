@@ -6,14 +6,19 @@ Functions composed of reductions, scans and rows of the table; the dtypes are Nu
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from gpuarray._core.arguments import axes_numbers, axis_number
-from gpuarray._core.base import BaseArray, require
+from gpuarray._core.arguments import (
+    as_flag,
+    as_integer,
+    as_real,
+    axes_numbers,
+    axis_number,
+)
+from gpuarray._core.base import BaseArray, on_host, require, require_all
 from gpuarray._kernels.codegen import convert, literal
 from gpuarray._kernels.monoids import (
     COUNT,
@@ -116,8 +121,10 @@ def divisor_of(
     """Return the divisor of a correction, of two names; BadValue if both are given."""
     if correction is not None and ddof != 0:
         raise BadValue(f"{operation}: ddof and correction are one thing; give one")
-    less = ddof if correction is None else correction
-    return Divisor(less if isinstance(less, int | float) else float(less), least)
+    name, less = ("ddof", ddof) if correction is None else ("correction", correction)
+    if not isinstance(less, int | float):
+        less = as_real(less, name, operation)
+    return Divisor(less, least)
 
 
 def spread(
@@ -138,8 +145,10 @@ def spread(
     if axis is not None:
         axes_numbers(axis, source.ndim, operation)  # none of a 0-d array
     mask = axes_mask(axis, source.ndim, operation)
+    keepdims = as_flag(keepdims, "keepdims", operation)
     if centre is None:
         centre = mean(source, axis, dtype=work, keepdims=True, where=where)
+    require_all(operation, source, centre)
     if source.dtype.kind != "c" and centre.dtype.kind != "c":
         work = parts_dtype(work)
     is_root = operation.endswith("std")
@@ -299,9 +308,10 @@ def diff(
     [3 5 7]
     """
     source = require(a, "diff")
-    if n < 0:
+    times = as_integer(n, "n", "diff")
+    if times < 0:
         raise BadValue(f"diff: n is {n}, expected 0 or more")
-    if n == 0:
+    if times == 0:
         return source
     if source.ndim == 0:
         raise BadValue("diff: a 0-d array has no differences")
@@ -311,7 +321,7 @@ def diff(
     result = concatenate(present, at) if len(present) > 1 else source
     before = (slice(None),) * at
     minus = FUNCTIONS["not_equal" if result.dtype.kind == "b" else "subtract"]
-    for _ in range(operator.index(n)):
+    for _ in range(times):
         later = result[(*before, slice(1, None))]
         result = minus(later, result[(*before, slice(None, -1))])
     return result
@@ -322,7 +332,8 @@ def _end(source: Any, values: Any, axis: int) -> Any:
     if values is None:
         return None
     if not isinstance(values, BaseArray):
-        values = source.from_host(np.asarray(values), source.context)
+        host = on_host(values, "prepend or append", "diff")
+        values = source.from_host(host, source.context)
     if values.ndim:
         return values
     shape = list(source.shape)
@@ -387,7 +398,7 @@ def clip(
         low = None if type(low) is int and low <= limits.min else low
         high = None if type(high) is int and high >= limits.max else high
     if low is None and high is None:
-        return _stored(source, out)
+        return _stored(source, out, "clip")
     if high is None:
         return FUNCTIONS["maximum"](source, low, out=out)
     if low is None:
@@ -395,9 +406,13 @@ def clip(
     return FUNCTIONS["clip"](source, low, high, out=out)
 
 
-def _stored(source: Any, out: Any) -> Any:
+def _stored(source: Any, out: Any, operation: str) -> Any:
     if out is None:
         return source.copy("K")
+    if require(out, f"{operation}: out").shape != source.shape:
+        raise BadValue(
+            f"{operation}: out has shape {out.shape}, expected {source.shape}"
+        )
     out[...] = source
     return out
 
@@ -422,16 +437,18 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     [10 20 20]
     """
     source = require(a, "round")
-    places = operator.index(decimals)
+    places = as_integer(decimals, "decimals", "round")
     is_exact = source.dtype.kind in "iu"
     if is_exact and places >= 0:
-        return _stored(source, out)
+        return _stored(source, out, "round")
     rint = FUNCTIONS["rint"]
     if places == 0:
         return rint(source, out=out)
     scale = 10.0 ** abs(places)
     if is_exact:
-        return _stored((rint(source / scale) * scale).astype(source.dtype), out)
+        return _stored(
+            (rint(source / scale) * scale).astype(source.dtype), out, "round"
+        )
     if places > 0:
         return FUNCTIONS["true_divide"](rint(source * scale), scale, out=out)
     return FUNCTIONS["multiply"](rint(source / scale), scale, out=out)

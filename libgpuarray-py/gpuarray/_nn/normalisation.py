@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
+from gpuarray._core.arguments import as_integer, as_list
 from gpuarray._core.base import BaseArray, require_all
 from gpuarray._kernels.apply import call_elemwise, fail, new_elemwise
 from gpuarray._native import check, ffi, lib
@@ -156,7 +156,7 @@ def local_response_norm(
     """
     name = "local_response_norm"
     _require_floats(name, x)
-    count = operator.index(n)
+    count = as_integer(n, "n", name)
     if x.ndim < 2 or not 1 <= count <= _MOST_CHANNELS:
         raise BadValue(
             f"{name}: got an array of shape {x.shape} and n {n}, expected at least 2 "
@@ -188,7 +188,11 @@ def _require_floats(name: str, x: Any) -> None:
 def _axes_of(name: str, axes: Sequence[int] | None, ndim: int) -> tuple[int, ...]:
     """Return the axes in order. Raises BadValue for none, or unknown ones."""
     given = [i for i in range(ndim) if i != 1] if axes is None else axes
-    places = tuple(sorted({operator.index(axis) for axis in given}))
+    places = tuple(
+        sorted(
+            {as_integer(axis, "an axis", name) for axis in as_list(given, "axes", name)}
+        )
+    )
     if not places or places[0] < 0 or places[-1] >= ndim:
         raise BadValue(
             f"{name}: axes are {axes!r}, expected numbers of axes from 0 to {ndim - 1}"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
+from gpuarray._core.arguments import as_integer, as_list
 from gpuarray._core.base import require_all
 from gpuarray._native import check, lib
 from gpuarray.errors import BadValue
@@ -91,7 +91,10 @@ def grid_sample_grad_grid(images: Any, grid: Any, grad: Any) -> Any:
 
 
 def _lengths(name: str, shape: Sequence[int]) -> tuple[int, int]:
-    rows, columns = (operator.index(length) for length in shape)
+    lengths = [as_integer(n, "a length", name) for n in as_list(shape, "shape", name)]
+    if len(lengths) != 2:
+        raise BadValue(f"{name}: shape is {shape!r}, expected rows and columns")
+    rows, columns = lengths
     if min(rows, columns) < 0:
         raise BadValue(f"{name}: shape is {(rows, columns)}, expected no negative one")
     return rows, columns

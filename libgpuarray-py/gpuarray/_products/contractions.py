@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray._core.arguments import axis_number
+from gpuarray._core.arguments import as_list, axis_number
 from gpuarray._core.base import require_all
 from gpuarray._manipulation.shaping import moveaxis
 from gpuarray._products.matmul import matmul
@@ -162,7 +162,7 @@ def multi_dot(arrays: Sequence[Any]) -> Any:
     [[ 37.  54.]
      [ 81. 118.]]
     """
-    operands = require_all("multi_dot", *arrays)
+    operands = require_all("multi_dot", *as_list(arrays, "arrays", "multi_dot"))
     if len(operands) < 2:
         raise BadValue(f"multi_dot: got {len(operands)} arrays, expected at least 2")
     first, last = operands[0], operands[-1]

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from gpuarray._core.base import require_all
 from gpuarray._manipulation.shaping import diagonal
 from gpuarray._products.matmul import matmul
-from gpuarray.dtypes import Casting, as_dtype, can_cast, result_type
+from gpuarray.dtypes import Casting, as_dtype, can_cast, check_casting, result_type
 from gpuarray.errors import BadType, BadValue
 
 _DOTS = "."  # of an ellipsis: labels are pairs of it and a place, counted from the last
@@ -342,6 +342,7 @@ def einsum(
     target = result_type(*(x.dtype for x in arrays))
     if dtype is not None:
         target = as_dtype(dtype, "einsum")
+        check_casting(casting, "einsum")
         for x in arrays:
             if not can_cast(x.dtype, target, casting):
                 raise BadType(

@@ -59,7 +59,7 @@ def matmul(a: Any, b: Any, /, out: Any = None) -> Any:
 def _product(a: Any, b: Any, operation: str = "matmul") -> Any:
     check_operands(operation, a, b)
     if a.ndim == 0 or b.ndim == 0:
-        raise BadValue("matmul: a 0-d operand; use a * b")
+        raise BadValue("matmul: got a 0-d operand, expected 1 axis or more; use a * b")
     if a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
         raise _mismatch(operation, a, b)
     if a.typecode == b.typecode and a.typecode in _BLAS:
@@ -248,7 +248,8 @@ def vdot(a: Any, b: Any) -> Any:
     check_operands("vdot", a, b)
     if a.size != b.size:
         raise BadValue(
-            f"vdot: shapes {a.shape} and {b.shape} have {a.size} and {b.size} elements"
+            f"vdot: shapes {a.shape} and {b.shape} have {a.size} and {b.size} "
+            "elements, expected as many"
         )
     dtype = result_type(a.dtype, b.dtype)
     left = a.astype(dtype, copy=False).ravel()
@@ -330,7 +331,7 @@ def vecdot(x1: Any, x2: Any, axis: int = -1) -> Any:
     vectors = []
     for array in (first, second):
         if array.ndim == 0:
-            raise BadValue("vecdot: a 0-d array is no vector")
+            raise BadValue("vecdot: got a 0-d array, expected vectors along an axis")
         at = axis_number(axis, array.ndim, "vecdot")
         vectors.append(moveaxis(array, at, -1))
     x, y = vectors

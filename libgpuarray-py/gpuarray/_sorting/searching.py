@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gpuarray._core.arguments import as_shape
+from gpuarray._core.arguments import as_list, as_shape
 from gpuarray._core.base import BaseArray, asnumpy, beside, require, require_all
 from gpuarray._core.context import Context
 from gpuarray._indexing.advanced_indexing import INT64, take_at
@@ -203,11 +203,12 @@ def ravel_multi_index(
     """
     lengths = as_shape(dims, "ravel_multi_index")
     _order(order, "ravel_multi_index")
-    if not any(isinstance(indices, BaseArray) for indices in multi_index):
+    listed = as_list(multi_index, "multi_index", "ravel_multi_index")
+    if not any(isinstance(indices, BaseArray) for indices in listed):
         ravel: Any = np.ravel_multi_index
         with host_errors("ravel_multi_index"):
             return ravel(multi_index, dims, mode, order)
-    beside_each_other = beside("ravel_multi_index", *multi_index)
+    beside_each_other = beside("ravel_multi_index", *listed)
     listed = [_integers(indices, "ravel_multi_index") for indices in beside_each_other]
     if len(listed) != len(lengths):
         raise BadValue(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuarray._core.arguments import axis_number
+from gpuarray._core.arguments import as_flag, as_integer, axis_number
 from gpuarray._core.base import BaseArray, require, require_all
 from gpuarray._native import check, lib
 from gpuarray.errors import BadType, Unsupported
@@ -43,8 +43,9 @@ def sort(
     if axis is None:
         array, axis = array.reshape(-1), 0
     at = axis_number(axis, array.ndim, "sort")
+    downwards = as_flag(descending, "descending", "sort")
     out = array.allocate(array.shape, array.dtype, array.context, operation="sort")
-    check(lib.GpuArray_sort(out.struct, array.struct, at, int(descending)))
+    check(lib.GpuArray_sort(out.struct, array.struct, at, downwards))
     return out
 
 
@@ -66,7 +67,8 @@ def sort_inplace(
     """
     _refuse("sort", kind, order)
     at = axis_number(axis, array.ndim, "sort")
-    check(lib.GpuArray_sort(array.struct, array.struct, at, int(descending)))
+    downwards = as_flag(descending, "descending", "sort")
+    check(lib.GpuArray_sort(array.struct, array.struct, at, downwards))
 
 
 def argsort(
@@ -90,9 +92,10 @@ def argsort(
     if axis is None or is_lone(array, axis):
         array, axis = array.reshape(-1), 0
     at = axis_number(axis, array.ndim, "argsort")
+    downwards = as_flag(descending, "descending", "argsort")
     places = np.dtype(np.int64)
     out = array.allocate(array.shape, places, array.context, operation="argsort")
-    check(lib.GpuArray_argsort(out.struct, array.struct, at, int(descending)))
+    check(lib.GpuArray_argsort(out.struct, array.struct, at, downwards))
     return out
 
 
@@ -123,6 +126,7 @@ def sort_pairs(
     """
     keys, values = require_all("sort_pairs", keys, values)
     at = axis_number(axis, keys.ndim, "sort_pairs")
+    downwards = as_flag(descending, "descending", "sort_pairs")
     sorted_keys = keys.allocate(keys.shape, keys.dtype, keys.context)
     moved = values.allocate(values.shape, values.dtype, keys.context)
     check(
@@ -132,7 +136,7 @@ def sort_pairs(
             keys.struct,
             values.struct,
             at,
-            int(descending),
+            downwards,
         )
     )
     return sorted_keys, moved
@@ -151,14 +155,16 @@ def topk(
     [9 5] [1 2]
     """
     at = axis_number(axis, require(array, "topk").ndim, "topk")
-    shape = (*array.shape[:at], k, *array.shape[at + 1 :])
-    if k < 0:
+    count = as_integer(k, "k", "topk")
+    if count < 0:
         raise BadType(f"topk: k is {k}, expected 0 or more")
+    is_largest = as_flag(largest, "largest", "topk")
+    shape = (*array.shape[:at], count, *array.shape[at + 1 :])
     values = array.allocate(shape, array.dtype, array.context, operation="topk")
     places = np.dtype(np.int64)
     indices = array.allocate(shape, places, array.context, operation="topk")
     status = lib.GpuArray_topk(
-        values.struct, indices.struct, array.struct, k, at, int(largest), 1
+        values.struct, indices.struct, array.struct, count, at, is_largest, 1
     )
     check(status, f"array of {array.shape}")
     return values, indices

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gpuarray._core.arguments import as_integer, as_list, as_real, require_callable
+from gpuarray._core.base import BaseArray
 from gpuarray._creation.arguments import Place, float_dtype, place_of
 from gpuarray._creation.conversion import asarray
 from gpuarray._creation.filled import ones
@@ -24,6 +26,7 @@ from gpuarray._sparse.base import (
     is_number,
     is_sparse,
     make,
+    require,
     require_matrix,
 )
 from gpuarray._sparse.construction import as_lengths, zero
@@ -120,10 +123,17 @@ def diags_array(
      [0 2 5]
      [0 0 3]]
     """
-    if np.ndim(offsets) == 0:
-        is_one = getattr(diagonals, "ndim", np.ndim(diagonals[0]) + 1) == 1
+    if not isinstance(diagonals, BaseArray):
+        diagonals = as_list(diagonals, "diagonals", "diags_array")
+    if np.isscalar(offsets):
+        offsets = as_integer(offsets, "offsets", "diags_array")
+        first = diagonals[0] if len(diagonals) else 0
+        is_one = getattr(diagonals, "ndim", np.ndim(first) + 1) == 1
         diagonals, offsets = [diagonals] if is_one else list(diagonals), [offsets]
-    offsets = [int(offset) for offset in offsets]
+    offsets = [
+        as_integer(offset, "an offset", "diags_array")
+        for offset in as_list(offsets, "offsets", "diags_array")
+    ]
     listed = [asarray(diagonal, dtype, context) for diagonal in diagonals]
     if len(listed) != len(offsets):
         raise BadValue(
@@ -207,7 +217,7 @@ def hstack(
     [[1 1]
      [2 2]]
     """
-    return _blocks("hstack", [list(blocks)], format, dtype)
+    return _blocks("hstack", [as_list(blocks, "blocks", "hstack")], format, dtype)
 
 
 def vstack(
@@ -220,7 +230,8 @@ def vstack(
     [[1 2]
      [1 2]]
     """
-    return _blocks("vstack", [[block] for block in blocks], format, dtype)
+    listed = as_list(blocks, "blocks", "vstack")
+    return _blocks("vstack", [[block] for block in listed], format, dtype)
 
 
 def block_diag(
@@ -232,15 +243,19 @@ def block_diag(
     >>> gpuarray.sparse.block_diag([A, A, A]).shape
     (3, 6)
     """
-    count = len(mats)
-    rows = [[mats[i] if i == j else None for j in range(count)] for i in range(count)]
+    listed = as_list(mats, "mats", "block_diag")
+    count = range(len(listed))
+    rows = [[listed[i] if i == j else None for j in count] for i in count]
     return _blocks("block_diag", rows, format or "coo", dtype)
 
 
 def _blocks(
     operation: str, blocks: Any, format: Format, dtype: npt.DTypeLike | None
 ) -> Any:
-    grid = [[_block(operation, block) for block in row] for row in blocks]
+    grid = [
+        [_block(operation, block) for block in as_list(row, "a row", operation)]
+        for row in as_list(blocks, "blocks", operation)
+    ]
     every = [block for row in grid for block in row if block is not None]
     if not every or len({len(row) for row in grid}) != 1:
         raise BadValue(f"{operation}: expected rows of as many blocks, not all None")
@@ -358,7 +373,7 @@ def kron(A: Any, B: Any, format: Format = None) -> Any:
     >>> print(gpuarray.sparse.kron(A, A).toarray())
     [[1 2 2 4]]
     """
-    a, b = _block("kron", A), _block("kron", B)
+    a, b = (require(_block("kron", x), "kron") for x in (A, B))
     check_context(a, b, "kron")
     shape = a.shape[0] * b.shape[0], a.shape[1] * b.shape[1]
     values = (a._values[:, None] * b._values[None, :]).reshape(-1)
@@ -377,7 +392,7 @@ def find(A: Any) -> tuple[Any, Any, Any]:
     >>> print(*gpuarray.sparse.find(A))
     [0 1] [1 0] [1 2]
     """
-    found = without_zeros(canonical(_block("find", A)))
+    found = without_zeros(canonical(require(_block("find", A), "find")))
     row, column = places(found)
     return row, column, found._values
 
@@ -408,8 +423,10 @@ def random_array(
     lengths = as_lengths("random_array", shape)
     if len(lengths) != 2:
         raise BadValue(f"random_array: shape {shape}, expected two lengths")
-    if not 0 <= density <= 1:
+    if not 0 <= as_real(density, "density", "random_array") <= 1:
         raise BadValue(f"random_array: density is {density}, expected 0 to 1")
+    if data_sampler is not None:
+        require_callable(data_sampler, "data_sampler", "random_array")
     generator = rng if isinstance(rng, Generator) else default_rng(rng, context=context)
     total = math.prod(lengths)
     count = round(density * total)

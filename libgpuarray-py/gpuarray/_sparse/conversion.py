@@ -78,7 +78,7 @@ def asformat(a: Any, format: str | None, copy: bool = False) -> Any:
     require(a, "asformat")
     if format is None or format == a.format:
         return copied(a) if copy else a
-    if format not in FORMATS:
+    if not isinstance(format, str) or format not in FORMATS:
         raise Unsupported(
             f"asformat: format {format!r} is not offered, expected 'csr', 'csc' or "
             "'coo'; for others: A.get().asformat(format), by scipy"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gpuarray._core.arguments import require_file
 from gpuarray._core.opening import context as find_context
 from gpuarray._creation.arguments import Place
 from gpuarray._files.npyio import File, device_array, host_of, opened_file
@@ -56,6 +57,7 @@ def load_npz(file: File, context: Place = None) -> Any:
     >>> gpuarray.sparse.load_npz("two.npz").format
     'coo'
     """
+    require_file(file, "load_npz")
     place = find_context(context)
     with np.load(Path(file) if isinstance(file, str) else file) as loaded:
         if "format" not in loaded:

@@ -214,7 +214,9 @@ def _scaled(a: LinearOperator, number: Any) -> LinearOperator:
 
 def _added(a: LinearOperator, b: LinearOperator) -> LinearOperator:
     if a.shape != b.shape:
-        raise BadValue(f"add: operators of shapes {a.shape} and {b.shape}")
+        raise BadValue(
+            f"add: got operators of shapes {a.shape} and {b.shape}, expected one shape"
+        )
     return LinearOperator(
         a.shape,
         lambda x: a.matvec(x) + b.matvec(x),
@@ -227,7 +229,10 @@ def _added(a: LinearOperator, b: LinearOperator) -> LinearOperator:
 
 def _composed(a: LinearOperator, b: LinearOperator) -> LinearOperator:
     if a.shape[1] != b.shape[0]:
-        raise BadValue(f"matmul: operators of shapes {a.shape} and {b.shape}")
+        raise BadValue(
+            f"matmul: got operators of shapes {a.shape} and {b.shape}, expected as "
+            "many rows of the second as the first has columns"
+        )
     return LinearOperator(
         (a.shape[0], b.shape[1]),
         lambda x: a.matvec(b.matvec(x)),

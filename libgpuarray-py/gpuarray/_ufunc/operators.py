@@ -172,7 +172,8 @@ def _with_number(row: Scalar, array: BaseArray, value: Any, reflected: bool) -> 
         )
     else:
         low, high = number.range
-        if value < 0 or not low <= value <= high:
+        is_bool = number.kind == "b"
+        if not is_bool and (value < 0 or not low <= value <= high):
             replaced = fitting_number(row, number, value)
             if replaced is not value:
                 return _with_number(row, array, replaced, reflected)
