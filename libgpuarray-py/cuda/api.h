@@ -163,11 +163,14 @@ void ga__cuda_report(ga_strbuf *out);
 /* Fails with the call, the error's name and its description. */
 int ga__cuda_fail(CUresult result, const char *call);
 /* Calls a driver function; returns its failure from the caller. */
-#define CUDA_TRY(name, ...)                                                            \
+#define CUDA_TRY(name, ...) CUDA_LIBRARY_TRY(ga__cuda_fail, name, __VA_ARGS__)
+
+/* The same of a library's function: `fail` is given its status and its name. */
+#define CUDA_LIBRARY_TRY(fail, name, ...)                                              \
   do {                                                                                 \
-    CUresult cuda_try_ = ga__cuda.name(__VA_ARGS__);                                   \
-    if (cuda_try_ != CUDA_SUCCESS)                                                     \
-      return ga__cuda_fail(cuda_try_, #name);                                          \
+    const int cuda_try_ = ga__cuda.name(__VA_ARGS__);                                  \
+    if (cuda_try_ != 0)                                                                \
+      return fail(cuda_try_, #name);                                                   \
   } while (0)
 
 #endif

@@ -16,12 +16,7 @@ static int nvrtc_fail(nvrtcResult result, const char *call) {
   return GA_FAIL(result == NVRTC_ERROR_OUT_OF_MEMORY ? GA_MEMORY_ERROR : GA_IMPL_ERROR,
                  "%s: %s", call, ga__cuda.nvrtcGetErrorString(result));
 }
-#define NVRTC_TRY(name, ...)                                                           \
-  do {                                                                                 \
-    nvrtcResult nvrtc_try_ = ga__cuda.name(__VA_ARGS__);                               \
-    if (nvrtc_try_ != 0)                                                               \
-      return nvrtc_fail(nvrtc_try_, #name);                                            \
-  } while (0)
+#define NVRTC_TRY(name, ...) CUDA_LIBRARY_TRY(nvrtc_fail, name, __VA_ARGS__)
 
 /* "sm_90", "compute_90", "sm_90a" */
 static bool is_arch(const char *text) {

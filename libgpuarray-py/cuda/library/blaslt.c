@@ -41,16 +41,7 @@ typedef struct descriptions {
   cublasLtObject product, a, b, c, preference;
 } descriptions;
 
-static int lt_fail(cublasStatus result, const char *call) {
-  return ga__cuda_blas_fail(result, call);
-}
-
-#define LT_TRY(name, ...)                                                              \
-  do {                                                                                 \
-    cublasStatus lt_try_ = ga__cuda.name(__VA_ARGS__);                                 \
-    if (lt_try_ != 0)                                                                  \
-      return lt_fail(lt_try_, #name);                                                  \
-  } while (0)
+#define LT_TRY(name, ...) CUDA_LIBRARY_TRY(ga__cuda_blas_fail, name, __VA_ARGS__)
 
 bool ga__cuda_lt_serves(void *device, const ga_blas_call *call) {
   (void)device;
@@ -71,7 +62,7 @@ int ga__cuda_lt_open(ga_cuda_device *d) {
   cublasStatus result = ga__cuda.cublasLtCreate(&lt->handle);
   if (result != 0) {
     ga__free(lt);
-    return lt_fail(result, "cublasLtCreate");
+    return ga__cuda_blas_fail(result, "cublasLtCreate");
   }
   CUresult memory = ga__cuda.cuMemAlloc(&lt->workspace, WORKSPACE);
   if (memory != CUDA_SUCCESS) {

@@ -48,12 +48,7 @@ static inline cudnnDescriptor ga__dnn_last(const ga_dnn_descriptors *d) {
 
 /* Fails with cuDNN's text: GA_DEVSUP_ERROR for what it does not support. */
 int ga__dnn_fail(cudnnStatus result, const char *call);
-#define DNN_TRY(name, ...)                                                             \
-  do {                                                                                 \
-    cudnnStatus dnn_try_ = ga__cuda.name(__VA_ARGS__);                                 \
-    if (dnn_try_ != 0)                                                                 \
-      return ga__dnn_fail(dnn_try_, #name);                                            \
-  } while (0)
+#define DNN_TRY(name, ...) CUDA_LIBRARY_TRY(ga__dnn_fail, name, __VA_ARGS__)
 
 /* Each leaves nothing on failure. */
 int ga__dnn_graph(ga_dnn_descriptors *graph, cudnnHandle handle,

@@ -35,12 +35,7 @@ static int fft_fail(cufftResult result, const char *call) {
                  "%s: error %d of cuFFT", call, result);
 }
 
-#define FFT_TRY(name, ...)                                                             \
-  do {                                                                                 \
-    cufftResult fft_try_ = ga__cuda.name(__VA_ARGS__);                                 \
-    if (fft_try_ != 0)                                                                 \
-      return fft_fail(fft_try_, #name);                                                \
-  } while (0)
+#define FFT_TRY(name, ...) CUDA_LIBRARY_TRY(fft_fail, name, __VA_ARGS__)
 
 void ga__cuda_fft_close(ga_cuda_device *d) {
   if (d->plans == NULL)

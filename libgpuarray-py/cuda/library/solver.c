@@ -16,12 +16,7 @@ struct ga_cuda_solver {
   cusolverParams params;
 };
 
-#define SOLVER_TRY(name, ...)                                                          \
-  do {                                                                                 \
-    cusolverStatus solver_try_ = ga__cuda.name(__VA_ARGS__);                           \
-    if (solver_try_ != 0)                                                              \
-      return ga__cuda_solver_fail(solver_try_, #name);                                 \
-  } while (0)
+#define SOLVER_TRY(name, ...) CUDA_LIBRARY_TRY(ga__cuda_solver_fail, name, __VA_ARGS__)
 
 /* ---- handle ---- */
 
