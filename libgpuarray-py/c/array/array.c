@@ -146,12 +146,7 @@ int ga__array_writeable(const GpuArray *a, const char *operation) {
 }
 
 bool ga__array_same_shape(const GpuArray *a, const GpuArray *b) {
-  if (a->nd != b->nd)
-    return false;
-  for (unsigned int i = 0; i < a->nd; i++)
-    if (a->dimensions[i] != b->dimensions[i])
-      return false;
-  return true;
+  return ga__array_has_shape(a, b->nd, b->dimensions);
 }
 
 /* True if both, of the same shape, place elements alike. */

@@ -2,6 +2,8 @@
 #ifndef GA_C_ARRAY_H
 #define GA_C_ARRAY_H
 
+#include <string.h>
+
 #include "c/base/dtype.h"
 #include "c/base/shape.h"
 #include "c/device/buffer.h"
@@ -30,6 +32,11 @@ bool ga__array_same_start(const GpuArray *a, const GpuArray *b);
 /* True if both have the same elements at the same addresses. */
 bool ga__array_same_place(const GpuArray *a, const GpuArray *b);
 bool ga__array_same_shape(const GpuArray *a, const GpuArray *b);
+static inline bool ga__array_has_shape(const GpuArray *a, unsigned int nd,
+                                       const size_t *dims) {
+  return a->nd == nd &&
+         (nd == 0 || memcmp(a->dimensions, dims, nd * sizeof *dims) == 0);
+}
 /* Moves a result to *out, or clears it after a failure. Returns `status`. */
 int ga__array_return(GpuArray *out, GpuArray *result, int status);
 /* "float32 (3, 4)", for messages. Returns `out`. */

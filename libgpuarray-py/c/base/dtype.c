@@ -133,6 +133,14 @@ size_t gpuarray_get_elsize(int typecode) {
   return gpuarray_get_type(typecode)->size;
 }
 
+const char *ga__dtype_word(size_t bytes) {
+  return bytes == 1   ? "ga_ubyte"
+         : bytes == 2 ? "ga_ushort"
+         : bytes == 4 ? "ga_uint"
+         : bytes == 8 ? "ga_ulong"
+                      : "ga_ulong2";
+}
+
 bool ga__dtype_layout(size_t *size, size_t *alignment, int typecode) {
   const dtype *row = find(typecode);
   if (row == NULL || row->kind == 0)

@@ -12,6 +12,9 @@ const char *ga__dtype_name(int typecode);
 /* "ga_float", what kernels call it, or the type that they compute with. Static. */
 const char *ga__dtype_ctype(int typecode);
 const char *ga__dtype_work_ctype(int typecode);
+/* "ga_uint", the unsigned type of 1, 2, 4, 8 or 16 bytes, to copy elements by. Static.
+ */
+const char *ga__dtype_word(size_t bytes);
 /* Element size and the alignment of a load (a complex number is loaded in one piece).
  * False if arrays cannot have the type. */
 bool ga__dtype_layout(size_t *size, size_t *alignment, int typecode);

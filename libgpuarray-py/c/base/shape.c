@@ -7,6 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 
+int ga__shape_narrow(unsigned int nd, const size_t *dims, const char *operation,
+                     const char *advice) {
+  for (unsigned int axis = 1; axis < nd; axis++)
+    if (dims[axis] > UINT32_MAX)
+      return GA_FAIL(GA_XLARGE_ERROR,
+                     "%s: a strided axis has %zu elements, too many; %s", operation,
+                     dims[axis], advice);
+  return GA_NO_ERROR;
+}
+
 int ga__shape_count(size_t *out, unsigned int nd, const size_t *dims) {
   size_t count = 1;
   bool too_large = false;

@@ -5,6 +5,10 @@
 #include "c/base/status.h"
 #include <gpuarray/array.h>
 
+/* GA_XLARGE_ERROR if an axis behind the first has a length beyond 32 bits, with advice.
+ */
+int ga__shape_narrow(unsigned int nd, const size_t *dims, const char *operation,
+                     const char *advice);
 /* Product of the dimensions in *out; GA_XLARGE_ERROR if it overflows. */
 int ga__shape_count(size_t *out, unsigned int nd, const size_t *dims);
 /* Bytes of an array of this type and shape; GA_XLARGE_ERROR if it overflows. */

@@ -73,6 +73,18 @@ int ga__fail_null(const char *operation, const char *what) {
   return GA_FAIL(GA_VALUE_ERROR, "%s: got no %s", operation, what);
 }
 
+int ga__check_filled(const void *filled, size_t size, const char *operation,
+                     const char *what, const char *init) {
+  if (filled == NULL)
+    return ga__fail_null(operation, what);
+  const size_t given = *(const size_t *)filled;
+  if (given == size)
+    return GA_NO_ERROR;
+  return GA_FAIL(GA_INVALID_ERROR,
+                 "%s: got a %s of %zu bytes, expected one from %s of %zu", operation,
+                 what, given, init, size);
+}
+
 int ga__fail_within(int status, const char *format, ...) {
   char text[TEXT_SIZE];
   va_list args;

@@ -21,6 +21,11 @@ int ga__fail(int status, const char *format, ...) GA_PRINTF(2, 3);
 /* NULL argument: GA_VALUE_ERROR, "operation: got no what". */
 int ga__fail_null(const char *operation, const char *what);
 
+/* A struct whose first member is its size, filled by the function `init`; `what` it is
+ * called. GA_VALUE_ERROR for NULL, GA_INVALID_ERROR for another size. */
+int ga__check_filled(const void *filled, size_t size, const char *operation,
+                     const char *what, const char *init);
+
 /* Prefixes the thread's message with the formatted text and ": ", unless it has it. */
 int ga__fail_within(int status, const char *format, ...) GA_PRINTF(2, 3);
 

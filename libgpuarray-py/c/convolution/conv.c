@@ -58,10 +58,6 @@ static void flip(ga_conv_array *m, const ga_conv_axis axes[GA_CONV_AXES],
   }
 }
 
-static bool has_shape(const GpuArray *a, const size_t *dims) {
-  return memcmp(a->dimensions, dims, a->nd * sizeof *dims) == 0;
-}
-
 /* The three arrays by role; `out` is one of them. All have the type of `like`, but for
  * an output that an epilogue writes. */
 typedef struct operands {
@@ -95,7 +91,7 @@ static int check_result(const operands *o, const gpuconv *c,
   size_t dims[2 + GA_CONV_AXES] = {o->image->dimensions[0], o->filters->dimensions[0]};
   for (unsigned int i = 0; i < c->nd; i++)
     dims[2 + i] = axes[GA_CONV_AXES - c->nd + i].result;
-  if (has_shape(o->result, dims))
+  if (ga__array_has_shape(o->result, o->result->nd, dims))
     return GA_NO_ERROR;
   return GA_FAIL(GA_VALUE_ERROR, "%s: the result is %s, expected the shape %s",
                  operation, ga__array_text(given, o->result),

@@ -14,13 +14,7 @@ void gpuconv_init(gpuconv *c, unsigned int nd) {
 int ga__conv_check(const gpuconv *c, const char *operation) {
   const int flags =
       GA_CONV_FLIP | GA_CONV_UNSHARED | GA_CONV_HALF | GA_CONV_FULL | GA_CONV_ANY_ORDER;
-  if (c == NULL)
-    return ga__fail_null(operation, "description");
-  if (c->size != sizeof *c)
-    return GA_FAIL(GA_INVALID_ERROR,
-                   "%s: got a description of another size, expected one that "
-                   "gpuconv_init has filled",
-                   operation);
+  GA_TRY(ga__check_filled(c, sizeof *c, operation, "description", "gpuconv_init"));
   if (c->nd < 1 || c->nd > GA_CONV_AXES)
     return GA_FAIL(GA_VALUE_ERROR, "%s: %u spatial axes, expected 1 to %d", operation,
                    c->nd, GA_CONV_AXES);

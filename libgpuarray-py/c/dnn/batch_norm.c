@@ -35,13 +35,8 @@ typedef struct norm_call {
 
 static int check_description(const norm_call *c) {
   const gpubatchnorm *b = c->b;
-  if (b == NULL)
-    return ga__fail_null(c->operation, "description");
-  if (b->size != sizeof *b)
-    return GA_FAIL(GA_INVALID_ERROR,
-                   "%s: a description of %zu bytes, expected one from "
-                   "gpubatchnorm_init",
-                   c->operation, b->size);
+  GA_TRY(
+      ga__check_filled(b, sizeof *b, c->operation, "description", "gpubatchnorm_init"));
   if (!(b->epsilon >= 0))
     return GA_FAIL(GA_VALUE_ERROR, "%s: epsilon %g, expected 0 or more", c->operation,
                    b->epsilon);

@@ -38,10 +38,7 @@ typedef struct ctc_call {
 static int check_shape(const GpuArray *a, unsigned int nd, const size_t *dims,
                        const char *role) {
   char given[GA_ARRAY_TEXT], expected[GA_SHAPE_TEXT];
-  bool fits = a->nd == nd;
-  for (unsigned int i = 0; fits && i < nd; i++)
-    fits = a->dimensions[i] == dims[i];
-  if (fits)
+  if (ga__array_has_shape(a, nd, dims))
     return GA_NO_ERROR;
   return GA_FAIL(GA_VALUE_ERROR, "ctc: the %s are %s, expected the shape %s", role,
                  ga__array_text(given, a), ga__shape_text(expected, nd, dims));

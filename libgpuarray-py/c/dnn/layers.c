@@ -29,10 +29,7 @@ int ga__layer_check(const GpuArray *a, const GpuArray *first, unsigned int nd,
   if (a == NULL)
     return ga__fail_null(operation, role);
   GA_TRY(ga__array_fits(a, GpuArray_context(first), first->typecode, operation, role));
-  bool fits = a->nd == nd;
-  for (unsigned int i = 0; fits && i < nd; i++)
-    fits = a->dimensions[i] == dims[i];
-  if (fits)
+  if (ga__array_has_shape(a, nd, dims))
     return GA_NO_ERROR;
   return GA_FAIL(GA_VALUE_ERROR, "%s: the %s is %s, expected the shape %s", operation,
                  role, ga__array_text(given, a), ga__shape_text(expected, nd, dims));

@@ -84,10 +84,7 @@ static int part_type(int typecode) {
 static const char *copied_type(int typecode) {
   size_t size = 1, alignment;
   ga__dtype_layout(&size, &alignment, typecode);
-  return size == 8   ? "ga_ulong"
-         : size == 4 ? "ga_uint"
-         : size == 2 ? "ga_ushort"
-                     : "ga_ubyte";
+  return ga__dtype_word(size);
 }
 
 static int write_source(ga_source *out, const gpucontext *ctx, const void *spec) {
@@ -117,15 +114,10 @@ static int check_arrays(const GpuArray *out, const GpuArray *in, const GpuArray 
                         const GpuArray *matrix, const gpuneighbours *n,
                         const char *operation) {
   char text[GA_ARRAY_TEXT], other[GA_ARRAY_TEXT];
-  if (out == NULL || in == NULL || n == NULL)
-    return ga__fail_null(operation, out == NULL ? "output"
-                                    : n == NULL ? "description"
-                                                : "input");
-  if (n->size != sizeof *n)
-    return GA_FAIL(GA_INVALID_ERROR,
-                   "%s: got a description of another size, expected one that "
-                   "gpuneighbours_init has filled",
-                   operation);
+  if (out == NULL || in == NULL)
+    return ga__fail_null(operation, out == NULL ? "output" : "input");
+  GA_TRY(
+      ga__check_filled(n, sizeof *n, operation, "description", "gpuneighbours_init"));
   GA_TRY(ga__array_check(out, operation));
   GA_TRY(ga__context_check(GpuArray_context(out)));
   GA_TRY(ga__array_fits(in, GpuArray_context(out), out->typecode, operation, "input"));

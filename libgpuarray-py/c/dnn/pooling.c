@@ -34,12 +34,7 @@ static int check_numbers(const gpupool *p, unsigned int axis, const char *operat
 }
 
 static int check_description(const gpupool *p, const char *operation) {
-  if (p == NULL)
-    return ga__fail_null(operation, "description");
-  if (p->size != sizeof *p)
-    return GA_FAIL(GA_INVALID_ERROR,
-                   "%s: a description of %zu bytes, expected one from gpupool_init",
-                   operation, p->size);
+  GA_TRY(ga__check_filled(p, sizeof *p, operation, "description", "gpupool_init"));
   if (p->nd < 1 || p->nd > GA_POOL_AXES)
     return GA_FAIL(GA_VALUE_ERROR, "%s: %u spatial axes, expected 1 to %d", operation,
                    p->nd, GA_POOL_AXES);
@@ -161,7 +156,7 @@ static int check_shapes(const pool_call *c, const ga_pooling_axis axes[GA_POOL_A
     for (unsigned int k = 0; k < c->p->nd; k++)
       if (!ga__pooling_is_data(c->role, (enum ga_pooling_operand)i))
         dims[outer + k] = axes[GA_POOL_AXES - c->p->nd + k].result;
-    if (a->nd != data->nd || memcmp(a->dimensions, dims, a->nd * sizeof *dims) != 0)
+    if (!ga__array_has_shape(a, data->nd, dims))
       return GA_FAIL(GA_VALUE_ERROR, "%s: the %s is %s, expected the shape %s",
                      c->operation, name_of(c, i), ga__array_text(given, a),
                      ga__shape_text(expected, data->nd, dims));

@@ -26,13 +26,8 @@ static size_t common_divisor(size_t a, size_t b) {
 
 /* Fills `out` with the fractions in lowest terms. */
 static int reduce(gpuupsampling *out, const gpuupsampling *u, const char *operation) {
-  if (u == NULL)
-    return ga__fail_null(operation, "description");
-  if (u->size != sizeof *u)
-    return GA_FAIL(GA_INVALID_ERROR,
-                   "%s: a description of %zu bytes, expected one from "
-                   "gpuupsampling_init",
-                   operation, u->size);
+  GA_TRY(
+      ga__check_filled(u, sizeof *u, operation, "description", "gpuupsampling_init"));
   *out = *u;
   for (int i = 0; i < 2; i++) {
     if (u->up[i] == 0 || u->down[i] == 0 || u->up[i] > LONGEST || u->down[i] > LONGEST)

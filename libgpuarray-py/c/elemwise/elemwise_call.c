@@ -146,7 +146,7 @@ static int output_shape(unsigned int *nd, size_t *dims, ga_order *order,
     if (ga__elemwise_is_scalar(ge, i))
       continue;
     const GpuArray *a = args[i];
-    if (a->nd == *nd && memcmp(a->dimensions, dims, *nd * sizeof *dims) == 0)
+    if (ga__array_has_shape(a, *nd, dims))
       continue;
     int status = ga__shape_broadcast(nd, dims, a->nd, a->dimensions);
     if (status != GA_NO_ERROR)
@@ -156,8 +156,7 @@ static int output_shape(unsigned int *nd, size_t *dims, ga_order *order,
   *order = GA_F_ORDER;
   for (unsigned int i = ge->n_out; i < ge->n; i++) {
     const GpuArray *a = args[i];
-    if (ga__elemwise_is_scalar(ge, i) || a->nd != *nd ||
-        memcmp(a->dimensions, dims, *nd * sizeof *dims) != 0)
+    if (ga__elemwise_is_scalar(ge, i) || !ga__array_has_shape(a, *nd, dims))
       continue;
     any = true;
     if (GpuArray_IS_C_CONTIGUOUS(a) || !GpuArray_IS_F_CONTIGUOUS(a))

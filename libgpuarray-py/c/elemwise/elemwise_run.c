@@ -26,7 +26,7 @@ static bool is_plainly_flat(uint64_t *single, const GpuElemwise *ge, void *const
     const GpuArray *a = args[i];
     if (ga__elemwise_is_index(ge, i))
       return false; /* its array has no memory, whose order could tell */
-    if (a->nd == nd && memcmp(a->dimensions, dims, nd * sizeof *dims) == 0)
+    if (ga__array_has_shape(a, nd, dims))
       common &= a->flags;
     else if (ga__elemwise_is_input(ge, i) && is_one_element(a))
       *single |= (uint64_t)1 << i;

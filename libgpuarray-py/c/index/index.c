@@ -249,11 +249,7 @@ static int put_winners(ga_index_walk *w, const GpuArray *a, const ga_indices *ix
 int ga__index_put(const GpuArray *a, const ga_indices *ix, const GpuArray *v,
                   const GpuArray *keep) {
   ga_index_walk w;
-  ga_index_operand dst;
-  GA_TRY(ga__index_begin(&w, &dst, a, ix));
-  GA_TRY(ga__index_operand(&w.src, &w, v));
-  w.dst = dst;
-  w.op = GA_INDEX_PUT;
+  GA_TRY(ga__index_begin_write(&w, a, ix, v, GA_INDEX_PUT));
   const unsigned int first = ix->first_axis;
   const unsigned int n_result =
       w.nd + ix->n - a->nd; /* number of axes of the indices */
@@ -275,9 +271,7 @@ int GpuArray_put(GpuArray *a, unsigned int n, const GpuArray *const *indices,
   GA_TRY(ga__index_check_target(a, v, "put"));
   GA_TRY(ga__index_check_mode(mode, "put"));
   ga_index_walk w; /* fail before anything is copied */
-  ga_index_operand place;
-  GA_TRY(ga__index_begin(&w, &place, a, &ix));
-  GA_TRY(ga__index_operand(&w.src, &w, v));
+  GA_TRY(ga__index_begin_write(&w, a, &ix, v, GA_INDEX_PUT));
   ga_index_copies copies;
   int status = ga__index_part(&copies, &ix, a, v);
   GA_THEN(status, ga__index_put(a, &ix, copies.values, NULL));

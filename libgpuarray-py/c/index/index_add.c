@@ -15,11 +15,7 @@ static bool has_atomics(int typecode, bool any_order) {
 
 static int add_atomically(const GpuArray *a, const ga_indices *ix, const GpuArray *v) {
   ga_index_walk w;
-  ga_index_operand dst;
-  GA_TRY(ga__index_begin(&w, &dst, a, ix));
-  GA_TRY(ga__index_operand(&w.src, &w, v));
-  w.dst = dst;
-  w.op = GA_INDEX_ADD;
+  GA_TRY(ga__index_begin_write(&w, a, ix, v, GA_INDEX_ADD));
   return ga__index_run(&w);
 }
 
@@ -33,9 +29,7 @@ static int check_add(const GpuArray *a, const GpuArray *v, const ga_indices *ix)
                    "(GpuArray_copy)",
                    ga__array_text(text, GpuArray_ISALIGNED(a) ? v : a));
   ga_index_walk w; /* fail before anything is copied */
-  ga_index_operand place;
-  GA_TRY(ga__index_begin(&w, &place, a, ix));
-  return ga__index_operand(&w.src, &w, v);
+  return ga__index_begin_write(&w, a, ix, v, GA_INDEX_ADD);
 }
 
 int GpuArray_add_at(GpuArray *a, unsigned int n, const GpuArray *const *indices,

@@ -15,11 +15,7 @@ static bool has_source(const ga_index_spec *s) {
 }
 
 static const char *word_type(unsigned int bytes) {
-  return bytes == 1   ? "ga_ubyte"
-         : bytes == 2 ? "ga_ushort"
-         : bytes == 4 ? "ga_uint"
-         : bytes == 8 ? "ga_ulong"
-                      : "ga_uint4";
+  return bytes == 16 ? "ga_uint4" : ga__dtype_word(bytes);
 }
 
 static void element_types(const ga_index_spec *s, const char **dst, const char **src) {

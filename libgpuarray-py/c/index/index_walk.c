@@ -126,6 +126,13 @@ int ga__index_begin(ga_index_walk *w, ga_index_operand *place, const GpuArray *a
   return check_lengths(w, first);
 }
 
+int ga__index_begin_write(ga_index_walk *w, const GpuArray *a, const ga_indices *ix,
+                          const GpuArray *v, enum ga_index_op op) {
+  GA_TRY(ga__index_begin(w, &w->dst, a, ix));
+  w->op = op;
+  return ga__index_operand(&w->src, w, v);
+}
+
 int ga__index_begin_table(ga_index_walk *w, size_t *slots, const GpuArray *a,
                           const ga_indices *ix, size_t unit) {
   GA_TRY(check_indices(&w->nd, w->dims, a, ix));

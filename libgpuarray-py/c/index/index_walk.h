@@ -48,6 +48,9 @@ typedef struct ga_indices {
  * index arrays included; *place becomes the layout of `a` in it. */
 int ga__index_begin(ga_index_walk *w, ga_index_operand *place, const GpuArray *a,
                     const ga_indices *ix);
+/* The same of an operation that writes values of `v` into `a`. */
+int ga__index_begin_write(ga_index_walk *w, const GpuArray *a, const ga_indices *ix,
+                          const GpuArray *v, enum ga_index_op op);
 /* The same over the broadcast shape of the indices alone, into a C-contiguous table of
  * *slots entries of `unit` bytes, one per element of the indexed axes. */
 int ga__index_begin_table(ga_index_walk *w, size_t *slots, const GpuArray *a,

@@ -155,17 +155,6 @@ static void plan_blocks(search *s) {
   s->blocks = (s->n - 1) / s->per_block + 1;
 }
 
-/* Lengths of all axes but the first must fit 32 bits. */
-static int check_axes(const search *s, const char *operation) {
-  for (unsigned int axis = 1; axis < s->nd; axis++)
-    if (s->dims[axis] > UINT32_MAX)
-      return GA_FAIL(
-          GA_XLARGE_ERROR,
-          "%s: a strided axis has %zu elements, too many; copy the array first",
-          operation, s->dims[axis]);
-  return GA_NO_ERROR;
-}
-
 /* Counts, scans and waits for the total. The caller releases s->places. */
 static int begin_search(search *s, const GpuArray *a, const char *operation) {
   GA_TRY(check_searched(a, operation));
@@ -173,7 +162,7 @@ static int begin_search(search *s, const GpuArray *a, const char *operation) {
   plan_search(s, a);
   if (s->n == 0)
     return GA_NO_ERROR;
-  GA_TRY(check_axes(s, operation));
+  GA_TRY(ga__shape_narrow(s->nd, s->dims, operation, "copy the array first"));
   plan_blocks(s);
   GA_TRY(ga__buffer_new(&s->places, s->context, (s->blocks + 1) * sizeof(uint64_t)));
   uint64_t total = 0;
@@ -246,7 +235,9 @@ int ga__nonzero_bounded(GpuArray *out, const GpuArray *a) {
   GA_TRY(check_searched(a, "nonzero"));
   plan_search(&s, a);
   s.total = s.n;
-  int status = s.n > 0 ? check_axes(&s, "nonzero") : GA_NO_ERROR;
+  int status = s.n > 0
+                   ? ga__shape_narrow(s.nd, s.dims, "nonzero", "copy the array first")
+                   : GA_NO_ERROR;
   if (status == GA_NO_ERROR && s.n > 0) {
     plan_blocks(&s);
     status = ga__buffer_new(&s.places, s.context, (s.blocks + 1) * sizeof(uint64_t));
@@ -338,7 +329,7 @@ static int pick_elements(GpuArray *out, const GpuArray *a, const GpuArray *mask)
   GA_TRY(begin_search(&s, mask, "compress"));
   plan_walk(&s, a);
   GpuArray result = {0};
-  int status = check_axes(&s, "compress");
+  int status = ga__shape_narrow(s.nd, s.dims, "compress", "copy the array first");
   GA_THEN(status,
           GpuArray_empty(&result, s.context, a->typecode, 1, &s.total, GA_C_ORDER));
   if (status == GA_NO_ERROR && s.n > 0)

@@ -9,14 +9,6 @@
 
 /* ---- parameters ---- */
 
-static const char *word_type(unsigned int bytes) {
-  return bytes == 1   ? "ga_ubyte"
-         : bytes == 2 ? "ga_ushort"
-         : bytes == 4 ? "ga_uint"
-         : bytes == 8 ? "ga_ulong"
-                      : "ga_ulong2";
-}
-
 static void add_strides(ga_strbuf *t, const ga_mask_spec *s, const char *name) {
   for (unsigned int axis = 0; axis < s->nd; axis++)
     ga__strbuf_addf(t, ", %s %s%u", ga__text_position(s->wide), name, axis);
@@ -30,8 +22,8 @@ static void add_parameters(ga_strbuf *t, const ga_mask_spec *s) {
   if (s->kind == GA_MASK_LIST)
     ga__text_array(t, &starts, false, "ga_long", "out");
   if (s->kind == GA_MASK_PICK) {
-    ga__text_array(t, &starts, false, word_type(s->word), "out");
-    ga__text_array(t, &starts, true, word_type(s->word), "from");
+    ga__text_array(t, &starts, false, ga__dtype_word(s->word), "out");
+    ga__text_array(t, &starts, true, ga__dtype_word(s->word), "from");
   }
   ga__strbuf_addf(t, "ga_ulong n, ga_ulong block%s",
                   s->kind == GA_MASK_LIST ? ", ga_ulong apart" : "");

@@ -236,10 +236,7 @@ static int sort_entries(entries *out, const GpuArray *slot, size_t slots) {
 
 int ga__index_add_in_order(const GpuArray *a, const ga_indices *ix, const GpuArray *v) {
   ga_index_walk w;
-  ga_index_operand dst;
-  GA_TRY(ga__index_begin(&w, &dst, a, ix));
-  GA_TRY(ga__index_operand(&w.src, &w, v));
-  w.dst = dst;
+  GA_TRY(ga__index_begin_write(&w, a, ix, v, GA_INDEX_ADD));
   if (ga__index_count(&w) == 0)
     return GA_NO_ERROR;
   GpuArray slot;

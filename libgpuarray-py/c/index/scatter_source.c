@@ -9,12 +9,7 @@
 #include "c/program/kernel_text.h"
 
 static const char *element_type(const ga_order_spec *s) {
-  return s->put == 0   ? ga__dtype_ctype(s->typecode)
-         : s->put == 1 ? "ga_ubyte"
-         : s->put == 2 ? "ga_ushort"
-         : s->put == 4 ? "ga_uint"
-         : s->put == 8 ? "ga_ulong"
-                       : "ga_ulong2";
+  return s->put == 0 ? ga__dtype_ctype(s->typecode) : ga__dtype_word(s->put);
 }
 
 static const char *count_type(const ga_order_spec *s) {

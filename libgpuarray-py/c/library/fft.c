@@ -6,11 +6,7 @@
 
 static const ga_fft *fft_of(gpucontext *ctx) {
   const ga_fft *fft = ctx->backend->fft;
-  if (fft == NULL || ga__vendor_enter() != GA_NO_ERROR)
-    return NULL;
-  bool is_open = fft->open(ctx->device) == GA_NO_ERROR;
-  ga__vendor_leave();
-  return is_open ? fft : NULL;
+  return fft && ga__vendor_opens(fft->open, ctx->device) ? fft : NULL;
 }
 
 int gpuarray_transforms(gpucontext *ctx) {

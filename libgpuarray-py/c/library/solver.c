@@ -18,11 +18,7 @@ typedef struct request {
 
 static const ga_solver *solver_of(gpucontext *ctx) {
   const ga_solver *solver = ctx->backend->solver;
-  if (solver == NULL || ga__vendor_enter() != GA_NO_ERROR)
-    return NULL;
-  bool is_open = solver->open(ctx->device) == GA_NO_ERROR;
-  ga__vendor_leave();
-  return is_open ? solver : NULL;
+  return solver && ga__vendor_opens(solver->open, ctx->device) ? solver : NULL;
 }
 
 int gpuarray_solves(gpucontext *ctx) {

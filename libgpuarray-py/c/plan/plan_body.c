@@ -99,18 +99,6 @@ int GpuPlan_body(GpuPlan *p, unsigned int value, GpuPlan *body) {
   return GA_NO_ERROR;
 }
 
-int GpuPlan_use_bodies(GpuPlan *p, int on) {
-  GpuPlan *stage;
-  if (p == NULL)
-    return ga__fail_null("plan use bodies", "plan");
-  GA_TRY(ga__turn_take(&p->turn, "plan use bodies", p->name));
-  p->settings.lacks_bodies = on == 0;
-  for (unsigned int i = 0; (stage = ga__stages_next(p, &i)) != NULL;)
-    stage->settings.lacks_bodies = p->settings.lacks_bodies;
-  ga__turn_end(&p->turn);
-  return GA_NO_ERROR;
-}
-
 /* Fills the body's frame from the step's inputs. */
 static int enter(ga_frame *inner, const ga_frame *f, const ga_step *s) {
   const GpuPlan *body = inner->plan;

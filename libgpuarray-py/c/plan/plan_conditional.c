@@ -168,8 +168,7 @@ int ga__choice_join(ga_frame *f, const ga_step *s) {
   const GpuArray *const sides[2] = {&f->arrays[s->ins[1]], &f->arrays[s->ins[2]]};
   ga_choice list[GA_CHOICES]; /* one entry is always free, see plan_choice.c */
   if (sides[0]->data == NULL || sides[1]->data == NULL ||
-      memcmp(sides[0]->dimensions, sides[1]->dimensions,
-             sides[0]->nd * sizeof *sides[0]->dimensions) != 0)
+      !ga__array_same_shape(sides[0], sides[1]))
     return GA_FAIL(GA_UNSUPPORTED_ERROR,
                    "the two sides of the conditional have different shapes");
   const unsigned int n = list_choices(list, f, s);

@@ -140,42 +140,48 @@ static void set_most(GpuPlan *p, unsigned int n) {
   drop_surplus(p);
 }
 
-int GpuPlan_keep(GpuPlan *p, unsigned int n) {
+/* Sets a plan and its stages. */
+static int set_all(GpuPlan *p, const char *operation,
+                   void (*set)(GpuPlan *p, unsigned int value), unsigned int value) {
   GpuPlan *stage;
   if (p == NULL)
-    return ga__fail_null("plan keep", "plan");
-  if (n == 0)
+    return ga__fail_null(operation, "plan");
+  GA_TRY(ga__turn_take(&p->turn, operation, p->name));
+  set(p, value);
+  for (unsigned int i = 0; (stage = ga__stages_next(p, &i)) != NULL;)
+    set(stage, value);
+  ga__turn_end(&p->turn);
+  return GA_NO_ERROR;
+}
+
+int GpuPlan_keep(GpuPlan *p, unsigned int n) {
+  if (p != NULL && n == 0)
     return GA_FAIL(GA_VALUE_ERROR,
                    "plan %s, keep: 0 signatures; a plan keeps at least the one it ran",
                    p->name);
-  GA_TRY(ga__turn_take(&p->turn, "plan keep", p->name));
-  set_most(p, n);
-  for (unsigned int i = 0; (stage = ga__stages_next(p, &i)) != NULL;)
-    set_most(stage, n);
-  ga__turn_end(&p->turn);
-  return GA_NO_ERROR;
+  return set_all(p, "plan keep", set_most, n);
+}
+
+static void set_holds(GpuPlan *p, unsigned int on) {
+  p->settings.holds = on;
 }
 
 int GpuPlan_hold(GpuPlan *p, int on) {
-  GpuPlan *stage;
-  if (p == NULL)
-    return ga__fail_null("plan hold", "plan");
-  GA_TRY(ga__turn_take(&p->turn, "plan hold", p->name));
-  p->settings.holds = on != 0;
-  for (unsigned int i = 0; (stage = ga__stages_next(p, &i)) != NULL;)
-    stage->settings.holds = p->settings.holds;
-  ga__turn_end(&p->turn);
-  return GA_NO_ERROR;
+  return set_all(p, "plan hold", set_holds, on != 0);
+}
+
+static void set_protects(GpuPlan *p, unsigned int on) {
+  p->settings.protects = on;
 }
 
 int GpuPlan_protect(GpuPlan *p, int on) {
-  GpuPlan *stage;
-  if (p == NULL)
-    return ga__fail_null("plan protect", "plan");
-  GA_TRY(ga__turn_take(&p->turn, "plan protect", p->name));
-  p->settings.protects = on != 0;
-  for (unsigned int i = 0; (stage = ga__stages_next(p, &i)) != NULL;)
-    stage->settings.protects = p->settings.protects;
-  ga__turn_end(&p->turn);
-  return GA_NO_ERROR;
+  return set_all(p, "plan protect", set_protects, on != 0);
+}
+
+static void set_lacks_bodies(GpuPlan *p, unsigned int on) {
+  p->settings.lacks_bodies = on;
+}
+
+int GpuPlan_use_bodies(GpuPlan *p, int on) {
+  return set_all(p, "plan use bodies", set_lacks_bodies, on == 0);
 }

@@ -257,8 +257,7 @@ static int check_carried(const loop *l) {
     if (!ga__loop_carries(letter))
       continue;
     const GpuArray *made = &l->made[n_carried++];
-    if (memcmp(given->dimensions, made->dimensions,
-               made->nd * sizeof *made->dimensions) != 0)
+    if (!ga__array_same_shape(given, made))
       return GA_FAIL(GA_VALUE_ERROR,
                      "input %u, a state, has shape %s, and %s after an iteration; "
                      "expected one shape in all iterations",

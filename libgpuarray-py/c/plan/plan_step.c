@@ -187,10 +187,6 @@ void ga__step_lists_close(ga_step_lists *lists) {
   ga__free(lists->types);
 }
 
-static bool same_shape(const GpuArray *a, unsigned int nd, const size_t *dims) {
-  return a->nd == nd && memcmp(a->dimensions, dims, nd * sizeof *dims) == 0;
-}
-
 /* The input of the step which makes the value that this overwrites in place; false for
  * a value that is new memory. */
 static bool overwritten(unsigned int *value, const ga_plan_graph *g) {
@@ -213,7 +209,7 @@ static const GpuArray *offer_for(const ga_frame *f, unsigned int value, unsigned
   for (unsigned int i = 0; f->offers != NULL && i < g->n_outputs; i++) {
     const GpuArray *offer = &f->offers[i];
     if (offer->data == NULL || offer->typecode != g->values[value].typecode ||
-        !same_shape(offer, nd, dims))
+        !ga__array_has_shape(offer, nd, dims))
       continue;
     unsigned int v = g->outputs[i];
     do {
@@ -237,7 +233,7 @@ int ga__step_result(GpuArray *out, ga_frame *f, const ga_step *s, unsigned int i
                     unsigned int nd, const size_t *dims) {
   if (s->inplace[i] >= 0) {
     const GpuArray *over = &f->arrays[s->ins[s->inplace[i]]];
-    if (GpuArray_ISWRITEABLE(over) && same_shape(over, nd, dims))
+    if (GpuArray_ISWRITEABLE(over) && ga__array_has_shape(over, nd, dims))
       return GpuArray_view(out, over);
   }
   return ga__step_memory(out, f, s->outs[i], nd, dims);

@@ -22,13 +22,7 @@ static int check_target(const GpuArray *a, const gpurandom *g, const char *kinds
   char text[GA_ARRAY_TEXT];
   GA_TRY(ga__array_check(a, operation));
   GA_TRY(ga__context_check(a->data->context));
-  if (g == NULL)
-    return ga__fail_null(operation, "generator");
-  if (g->size != sizeof *g)
-    return GA_FAIL(GA_INVALID_ERROR,
-                   "%s: got a generator of another size, expected one that "
-                   "gpurandom_init has filled",
-                   operation);
+  GA_TRY(ga__check_filled(g, sizeof *g, operation, "generator", "gpurandom_init"));
   GA_TRY(ga__array_writeable(a, operation));
   if (strchr(kinds, ga__dtype_kind(a->typecode)) == NULL)
     return GA_FAIL(GA_INVALID_ERROR, "%s: got %s, expected %s", operation,
@@ -211,16 +205,6 @@ static uint64_t counts_of(const ga_random_spec *s, uint64_t n) {
   return (n - 1) / (4 / ga__random_words(s)) + 1;
 }
 
-static int check_axes(const target *t, const char *operation) {
-  for (unsigned int axis = 1; axis < t->nd; axis++)
-    if (t->dims[axis] > UINT32_MAX)
-      return GA_FAIL(
-          GA_XLARGE_ERROR,
-          "%s: a strided axis has %zu elements, too many; fill a new array and move it",
-          operation, t->dims[axis]);
-  return GA_NO_ERROR;
-}
-
 static void add_state(ga_args *args, const gpurandom *g, const parameters *p) {
   const uint64_t words[] = {g->seed, g->stream, g->position};
   for (size_t k = 0; k < 3; k++)
@@ -242,7 +226,7 @@ static int fill(const GpuArray *a, gpurandom *g, const parameters *p,
     return GA_NO_ERROR;
   plan_kernel(&s, &t, p);
   if (s.nd > 0)
-    GA_TRY(check_axes(&t, operation));
+    GA_TRY(ga__shape_narrow(t.nd, t.dims, operation, "fill a new array and move it"));
   GA_TRY(ga__kernel_kept(&kernel, ctx, ga__random_source, &s, sizeof s));
   ga_args args;
   args.n = 0;

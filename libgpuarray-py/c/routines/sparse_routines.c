@@ -21,11 +21,14 @@ static int open_matrix(GpuSparse *out, const ga_routine_call *c, unsigned int fi
              c->ints[n_arrays + 1]);
 }
 
-/* Moves the arrays of a matrix to three results. */
-static void give(ga_routine_call *c, const GpuSparse *made) {
+/* Moves the arrays of a matrix to three results, if it was made. */
+static int give(ga_routine_call *c, const GpuSparse *made, int status) {
+  if (status != GA_NO_ERROR)
+    return status;
   *c->outs[0] = made->values;
   *c->outs[1] = made->indices;
   *c->outs[2] = made->indptr;
+  return GA_NO_ERROR;
 }
 
 static int count_of(size_t *n, long long given, const char *name) {
@@ -138,9 +141,7 @@ int ga__run_sparse_convert(ga_routine_call *c) {
   GA_TRY(open_matrix(&a, c, 0, 3));
   const int status = GpuSparse_convert(&made, &a, as_int(c->params[1]));
   GpuSparse_clear(&a);
-  GA_TRY(status);
-  give(c, &made);
-  return GA_NO_ERROR;
+  return give(c, &made, status);
 }
 
 int ga__run_sparse_sort(ga_routine_call *c) {
@@ -148,9 +149,7 @@ int ga__run_sparse_sort(ga_routine_call *c) {
   GA_TRY(open_matrix(&a, c, 0, 3));
   const int status = GpuSparse_sort(&made, &a);
   GpuSparse_clear(&a);
-  GA_TRY(status);
-  give(c, &made);
-  return GA_NO_ERROR;
+  return give(c, &made, status);
 }
 
 int ga__run_sparse_sum(ga_routine_call *c) {
@@ -196,9 +195,7 @@ int ga__run_sparse_unique(ga_routine_call *c) {
   GA_TRY(open_matrix(&a, c, 0, 4));
   const int status = GpuSparse_unique_fill(&made, &a, c->ins[3], n);
   GpuSparse_clear(&a);
-  GA_TRY(status);
-  give(c, &made);
-  return GA_NO_ERROR;
+  return give(c, &made, status);
 }
 
 int ga__run_sparse_take_count(ga_routine_call *c) {
@@ -218,9 +215,7 @@ int ga__run_sparse_take(ga_routine_call *c) {
   const int status =
       GpuSparse_take_fill(&made, &a, c->ins[3], as_int(c->params[1]), c->ins[4], n);
   GpuSparse_clear(&a);
-  GA_TRY(status);
-  give(c, &made);
-  return GA_NO_ERROR;
+  return give(c, &made, status);
 }
 
 /* ---- two matrices ---- */
@@ -254,12 +249,12 @@ int ga__run_sparse_merge(ga_routine_call *c) {
   size_t n = 0;
   GA_TRY(count_of(&n, c->ints[9], "sparse merge"));
   GA_TRY(open_pair(p, c, c->ints + 7, NULL, c->ints + 8));
-  GA_TRY(close_pair(
-      p, c->params[1] != 0
-             ? GpuSparse_multiply_fill(&made, &p[0], &p[1], matches, n)
-             : GpuSparse_add_fill(&made, &p[0], &p[1], s.alpha, s.beta, matches, n)));
-  give(c, &made);
-  return GA_NO_ERROR;
+  return give(
+      c, &made,
+      close_pair(p, c->params[1] != 0
+                        ? GpuSparse_multiply_fill(&made, &p[0], &p[1], matches, n)
+                        : GpuSparse_add_fill(&made, &p[0], &p[1], s.alpha, s.beta,
+                                             matches, n)));
 }
 
 int ga__run_sparse_spgemm_count(ga_routine_call *c) {
@@ -273,7 +268,6 @@ int ga__run_sparse_spgemm(ga_routine_call *c) {
   size_t n = 0;
   GA_TRY(count_of(&n, c->ints[10], "sparse spgemm"));
   GA_TRY(open_pair(p, c, c->ints + 7, c->ints + 8, c->ints + 9));
-  GA_TRY(close_pair(p, GpuSparse_spgemm_fill(&made, &p[0], &p[1], c->ins[6], n)));
-  give(c, &made);
-  return GA_NO_ERROR;
+  return give(c, &made,
+              close_pair(p, GpuSparse_spgemm_fill(&made, &p[0], &p[1], c->ins[6], n)));
 }

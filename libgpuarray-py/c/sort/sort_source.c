@@ -67,17 +67,6 @@ unsigned int ga__sort_pick_items(int typecode) {
   return gpuarray_get_elsize(typecode) <= 4 ? 16 : 8;
 }
 
-static const char *unsigned_name(unsigned int size) {
-  return size == 1   ? "ga_ubyte"
-         : size == 2 ? "ga_ushort"
-         : size == 4 ? "ga_uint"
-                     : "ga_ulong";
-}
-
-static const char *raw_name(unsigned int size) {
-  return size == 16 ? "ga_ulong2" : unsigned_name(size);
-}
-
 /* Bits of infinity, without the sign. */
 static const char *infinity_text(int typecode) {
   switch (typecode) {
@@ -103,10 +92,10 @@ static void add_keys(ga_strbuf *sb, int typecode) {
                   "#define SO_IS_COMPLEX %d\n#define SO_IS_FLOAT %d\n"
                   "#define SO_IS_SIGNED %d\n#define SO_IS_PACKED %d\n"
                   "#define SO_INFINITY %s\n",
-                  !pairs      ? unsigned_name(size)
+                  !pairs      ? ga__dtype_word(size)
                   : size == 4 ? "ga_uint2"
                               : "ga_ulong2",
-                  unsigned_name(size), size == 8 ? "ga_ulong" : "ga_uint", width,
+                  ga__dtype_word(size), size == 8 ? "ga_ulong" : "ga_uint", width,
                   width - 1, ga__sort_room(typecode), pairs, pairs || kind == 'f',
                   kind == 'i', gpuarray_get_elsize(typecode) <= 4,
                   infinity_text(typecode));
@@ -133,7 +122,7 @@ static void add_words(ga_strbuf *sb, const ga_sort_spec *spec) {
       spec->bits, 1u << spec->bits, ga__sort_passes(spec), threads, threads / 32,
       sweep_items(spec), ga__sort_tile(spec), ga__sort_pick_items(spec->typecode),
       GA_SORT_PICK_THREADS / 32, GA_SORT_RANKED, GA_SORT_HELD,
-      value ? raw_name(value) : "ga_uint", value > 0, value == 4 || value == 8,
+      value ? ga__dtype_word(value) : "ga_uint", value > 0, value == 4 || value == 8,
       spec->is_large, spec->is_cpu, spec->kind == GA_SORT_SCATTER, value == 8,
       keys_size(spec));
 }

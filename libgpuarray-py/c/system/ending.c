@@ -180,3 +180,11 @@ void ga__vendor_leave(void) {
   if (--self.depth == 0)
     atomic_fetch_sub_explicit(self.inside, 1, memory_order_release);
 }
+
+bool ga__vendor_opens(int (*open)(void *device), void *device) {
+  if (ga__vendor_enter() != GA_NO_ERROR)
+    return false;
+  const bool is_open = open(device) == GA_NO_ERROR;
+  ga__vendor_leave();
+  return is_open;
+}

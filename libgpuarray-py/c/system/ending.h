@@ -17,6 +17,8 @@
  * process: then neither the vendor nor leave may be called. */
 int ga__vendor_enter(void);
 void ga__vendor_leave(void);
+/* Whether a vendor's library opens on a device. */
+bool ga__vendor_opens(int (*open)(void *device), void *device);
 
 /* True if an exit by this thread waits for the work it started on other threads. */
 bool ga__ending_is_seen(void);
