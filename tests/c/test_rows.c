@@ -37,6 +37,18 @@ static const char *const names[GA_ROWS_TEXTS] = {"any", "unit", "kept", "kept_un
 static const char *const texts[GA_ROWS_TEXTS] = {
     "KERNEL $name", "KERNEL $name", "KERNEL $name", "KERNEL $name", "KERNEL $name"};
 
+static ga_rows_operands of_floats(gpucontext *ctx, unsigned int n_out,
+                                  GpuArray *const *outs, unsigned int n_arrays,
+                                  const GpuArray *const *arrays) {
+  static const int typecodes[] = {GA_FLOAT, GA_FLOAT, GA_FLOAT};
+  return (ga_rows_operands){.context = ctx,
+                            .outs = outs,
+                            .typecodes = typecodes,
+                            .arrays = arrays,
+                            .n_out = n_out,
+                            .n_arrays = n_arrays};
+}
+
 /* A result as long as the rows of a matrix, of which so many words are kept. */
 static void run_rows(gpucontext *ctx, const GpuArray *a, unsigned int words) {
   const ga_rows_call call = {.arguments = "C",
@@ -48,8 +60,8 @@ static void run_rows(gpucontext *ctx, const GpuArray *a, unsigned int words) {
                              .over = (long long[]){-1}};
   GpuArray made = {0};
   launched[0] = '\0';
-  CHECK_OK(ga__rows_run((GpuArray *[]){&made}, (int[]){GA_FLOAT}, 1, &a, 1, NULL, 0,
-                        ctx, &call));
+  const ga_rows_operands operands = of_floats(ctx, 1, (GpuArray *[]){&made}, 1, &a);
+  CHECK_OK(ga__rows_run(&operands, &call));
   CHECK(made.nd == 2);
   GpuArray_clear(&made);
 }
@@ -139,8 +151,8 @@ static size_t multiplied(gpucontext *ctx, size_t rows, size_t length, size_t ste
   a.strides[0] = 0;
   a.strides[1] *= (ssize_t)step;
   GpuArray_fix_flags(&a);
-  CHECK_OK(ga__rows_run((GpuArray *[]){&made}, (int[]){GA_FLOAT}, 1, given, 2, NULL, 0,
-                        ctx, &call));
+  const ga_rows_operands operands = of_floats(ctx, 1, (GpuArray *[]){&made}, 2, given);
+  CHECK_OK(ga__rows_run(&operands, &call));
   const size_t found = made.dimensions[0];
   GpuArray_clear(&a);
   GpuArray_clear(&v);
@@ -196,9 +208,9 @@ static const char *totals_for(gpucontext *ctx, size_t rows, size_t length,
   a.strides[0] = 0;
   GpuArray_fix_flags(&a);
   launched[0] = '\0';
-  CHECK_OK(ga__rows_totals((GpuArray *[]){&made[0], &made[1], &made[2]},
-                           (int[]){GA_FLOAT, GA_FLOAT, GA_FLOAT}, 3, &given, 1, NULL, 0,
-                           ctx, &call));
+  const ga_rows_operands operands =
+      of_floats(ctx, 3, (GpuArray *[]){&made[0], &made[1], &made[2]}, 1, &given);
+  CHECK_OK(ga__rows_totals(&operands, &call));
   *blocks = made[2].dimensions[0];
   CHECK(made[1].dimensions[0] == *blocks && made[2].dimensions[1] == length);
   CHECK(made[0].dimensions[0] == (*blocks > 0 ? rows : 0));
@@ -293,8 +305,9 @@ static int trial(gpucontext *ctx) {
   GpuArray a = {0}, made[2] = {{0}};
   const GpuArray *given = &a;
   int status = GpuArray_empty(&a, ctx, GA_FLOAT, 2, (size_t[]){256, 2100}, GA_C_ORDER);
-  STEP(ga__rows_totals((GpuArray *[]){&made[0], &made[1]}, (int[]){GA_FLOAT, GA_FLOAT},
-                       2, &given, 1, NULL, 0, ctx, &call));
+  const ga_rows_operands operands =
+      of_floats(ctx, 2, (GpuArray *[]){&made[0], &made[1]}, 1, &given);
+  STEP(ga__rows_totals(&operands, &call));
   CHECK(status != GA_NO_ERROR || made[1].dimensions[0] > 0);
   GpuArray_clear(&made[0]);
   GpuArray_clear(&made[1]);
@@ -318,10 +331,10 @@ static void test_letters_that_fit_nothing(void) {
                                .texts = texts,
                                .words = 1,
                                .over = (long long[]){-1, -1}};
-    CHECK_STATUS(GA_VALUE_ERROR, ga__rows_totals((GpuArray *[]){&made[0], &made[1]},
-                                                 (int[]){GA_FLOAT, GA_FLOAT},
-                                                 (unsigned int)strlen(wrong[i].outputs),
-                                                 &given, 1, NULL, 0, ctx, &call));
+    const ga_rows_operands operands =
+        of_floats(ctx, (unsigned int)strlen(wrong[i].outputs),
+                  (GpuArray *[]){&made[0], &made[1]}, 1, &given);
+    CHECK_STATUS(GA_VALUE_ERROR, ga__rows_totals(&operands, &call));
     CHECK_TEXT("rows: ");
   }
   GpuArray_clear(&a);

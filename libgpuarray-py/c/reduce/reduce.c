@@ -293,7 +293,7 @@ static int check_input(const GpuReduction *gr, unsigned int i, const GpuArray *a
   const gpuelemwise_arg *arg = &gr->spec.inputs[i];
   char text[GA_ARRAY_TEXT];
   GA_TRY(ga__array_check(a, "reduction"));
-  const bool is_number = ga__reduce_is_number(arg);
+  const bool is_number = ga__elem_is_index(arg);
   if (!is_number && a->typecode != arg->typecode)
     return GA_FAIL(GA_INVALID_ERROR, "reduction: `%s` is %s, expected %s", arg->name,
                    ga__array_text(text, a), ga__dtype_name(arg->typecode));
@@ -322,7 +322,7 @@ static int gather(ga_reduce_problem *p, unsigned int *nd, size_t *dims,
     if (!ga__reduce_is_walked(&gr->spec.inputs[i]))
       continue;
     const GpuArray *a = ins[i];
-    const bool is_number = ga__reduce_is_number(&gr->spec.inputs[i]);
+    const bool is_number = ga__elem_is_index(&gr->spec.inputs[i]);
     GA_TRY(check_input(gr, i, a));
     p->arrays[i] = a;
     p->numbers |= (uint32_t)is_number << i;

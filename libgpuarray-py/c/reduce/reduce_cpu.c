@@ -10,7 +10,7 @@ static void add_fours(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int nr
   ga_reduce_spec known = *spec; /* the state of a stream has stride 0 */
   ga__strbuf_add(sb, "#define RD_IN_FOURS 1");
   for (unsigned int i = 0; i < spec->n && i < GA_REDUCE_PACKED_INPUTS; i++)
-    if (ga__reduce_is_array(&spec->inputs[i]) && spec->inputs[i].typecode == GA_ULONG) {
+    if (ga__elem_is_array(&spec->inputs[i]) && spec->inputs[i].typecode == GA_ULONG) {
       known.repeated |= 1u << i;
       ga__reduce_add_form(sb, " && r@_# == 0", i, "", nr - 1);
     }

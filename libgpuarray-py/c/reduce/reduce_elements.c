@@ -13,7 +13,7 @@ const char *ga__reduce_input_type(const ga_reduce_spec *spec, unsigned int i) {
 void ga__reduce_add_arrays(ga_strbuf *sb, const ga_reduce_spec *spec, const char *form,
                            unsigned int axis) {
   for (unsigned int i = 0; i < spec->n; i++)
-    if (ga__reduce_is_array(&spec->inputs[i]))
+    if (ga__elem_is_array(&spec->inputs[i]))
       ga__reduce_add_form(sb, form, i, ga__reduce_input_type(spec, i), axis);
 }
 
@@ -21,7 +21,7 @@ void ga__reduce_add_arrays(ga_strbuf *sb, const ga_reduce_spec *spec, const char
 void ga__reduce_add_numbers(ga_strbuf *sb, const ga_reduce_spec *spec, const char *form,
                             unsigned int axis) {
   for (unsigned int i = 0; i < spec->n; i++)
-    if (ga__reduce_is_number(&spec->inputs[i]))
+    if (ga__elem_is_index(&spec->inputs[i]))
       ga__reduce_add_form(sb, form, i, "", axis);
 }
 
@@ -51,9 +51,8 @@ void ga__reduce_add_map(ga_strbuf *sb, const ga_reduce_spec *spec, ga_element_te
   for (unsigned int i = 0; i < spec->n; i++) {
     const gpuelemwise_arg *arg = &spec->inputs[i];
     ga__strbuf_add(sb, i ? ", " : "");
-    if (!ga__reduce_is_array(arg)) {
-      ga__reduce_add_form(sb, ga__reduce_is_number(arg) ? form.number : "s@", i, "",
-                          axis);
+    if (!ga__elem_is_array(arg)) {
+      ga__reduce_add_form(sb, ga__elem_is_index(arg) ? form.number : "s@", i, "", axis);
       continue;
     }
     const char *load = spec->is_parts ? "%" : ga__dtype_load(arg->typecode);

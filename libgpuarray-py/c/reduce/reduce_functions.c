@@ -45,7 +45,7 @@ static unsigned int power_below(size_t n) {
 
 bool ga__reduce_has_numbers(const ga_reduce_spec *spec) {
   for (unsigned int i = 0; i < spec->n; i++)
-    if (ga__reduce_is_number(&spec->inputs[i]))
+    if (ga__elem_is_index(&spec->inputs[i]))
       return true;
   return false;
 }
@@ -58,7 +58,7 @@ static size_t largest_item(const ga_reduce_spec *spec) {
   for (unsigned int i = 0; i < spec->n; i++) {
     size_t size = gpuarray_get_elsize(spec->inputs[i].typecode);
     const bool is_state = has_numbers && spec->inputs[i].typecode == GA_ULONG;
-    if (ga__reduce_is_array(&spec->inputs[i]) && !is_state && size > largest)
+    if (ga__elem_is_array(&spec->inputs[i]) && !is_state && size > largest)
       largest = size;
   }
   return largest;

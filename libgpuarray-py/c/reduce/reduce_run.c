@@ -57,7 +57,7 @@ static meaning combine_meaning(const char *combine, int typecode) {
 /* Recognizes sums whose accumulator is wider than the run's 32 bits (or a float), and
  * extrema of bytes, four to a word. */
 static meaning find_meaning(const ga_reduce_spec *spec) {
-  if (spec->is_parts || spec->n != 1 || !ga__reduce_is_array(&spec->inputs[0]) ||
+  if (spec->is_parts || spec->n != 1 || !ga__elem_is_array(&spec->inputs[0]) ||
       !is_empty(spec->prologue))
     return UNKNOWN;
   const int typecode = spec->inputs[0].typecode;

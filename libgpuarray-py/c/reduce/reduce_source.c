@@ -41,10 +41,10 @@ static void add_parameters(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned i
   ga__strbuf_add(sb, "\n#define RD_INPUTS ");
   for (unsigned int i = 0; i < spec->n; i++)
     ga__reduce_add_form(sb,
-                        ga__reduce_is_array(&spec->inputs[i])
+                        ga__elem_is_array(&spec->inputs[i])
                             ? ", GLOBAL_MEM const $ *GA_APART x@, ga_size x@_off"
-                        : ga__reduce_is_number(&spec->inputs[i]) ? ", ga_size x@_off"
-                                                                 : ", $ s@",
+                        : ga__elem_is_index(&spec->inputs[i]) ? ", ga_size x@_off"
+                                                              : ", $ s@",
                         i, ga__reduce_input_type(spec, i), 0);
   ga__strbuf_addf(sb, "\n#define RD_AXES %s", index ? ", RD_INT position" : "");
   for (unsigned int k = 0; k < nk; k++) {
@@ -110,26 +110,17 @@ static void add_addresses(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned in
 /* ---- vector loads ---- */
 
 /* Unsigned type of a vector's bytes. */
-static const char *packet_of(int typecode, unsigned int vector) {
-  size_t bytes = gpuarray_get_elsize(typecode) * vector;
-  return bytes >= 16  ? "ga_uint4"
-         : bytes == 8 ? "ga_uint2"
-         : bytes == 4 ? "ga_uint"
-         : bytes == 2 ? "ga_ushort"
-                      : "ga_ubyte";
-}
-
-static const char *packet_type(const ga_reduce_spec *spec, unsigned int i,
-                               unsigned int vector) {
-  return packet_of(spec->inputs[i].typecode, vector);
+static const char *packet_type(int typecode, unsigned int vector) {
+  return ga__elem_bytes_type(gpuarray_get_elsize(typecode) * vector);
 }
 
 /* ga__reduce_add_arrays with the vector type for "$". */
 static void add_packets(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int vector,
                         const char *form, unsigned int axis) {
   for (unsigned int i = 0; i < spec->n; i++)
-    if (ga__reduce_is_array(&spec->inputs[i]) && !ga__reduce_is_repeated(spec, i))
-      ga__reduce_add_form(sb, form, i, packet_type(spec, i, vector), axis);
+    if (ga__elem_is_array(&spec->inputs[i]) && !ga__reduce_is_repeated(spec, i))
+      ga__reduce_add_form(sb, form, i, packet_type(spec->inputs[i].typecode, vector),
+                          axis);
 }
 
 /* RD_PACKETS: declares RD_UNROLL vectors p<i> per array. RD_FETCH(u, q): loads vector u
@@ -141,9 +132,10 @@ static void add_fetch(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int ve
   const bool is_single = ga__reduce_count_walked(spec) == 1;
   ga__strbuf_add(sb, "#define RD_PACKETS ");
   for (unsigned int i = 0; i < spec->n; i++)
-    if (ga__reduce_is_array(&spec->inputs[i]) && !ga__reduce_is_repeated(spec, i)) {
+    if (ga__elem_is_array(&spec->inputs[i]) && !ga__reduce_is_repeated(spec, i)) {
       ga__strbuf_addf(sb, "union { %s v; %s e[RD_VECTOR]; ",
-                      packet_type(spec, i, vector), ga__reduce_input_type(spec, i));
+                      packet_type(spec->inputs[i].typecode, vector),
+                      ga__reduce_input_type(spec, i));
       if (words)
         ga__strbuf_addf(sb, "ga_uint w[%zu]; ",
                         vector * gpuarray_get_elsize(spec->inputs[i].typecode) / 4);
@@ -151,7 +143,7 @@ static void add_fetch(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int ve
     }
   ga__strbuf_add(sb, "\n#define RD_FETCH(u, q) ");
   for (unsigned int i = 0; i < spec->n; i++) {
-    if (!ga__reduce_is_array(&spec->inputs[i]) || ga__reduce_is_repeated(spec, i))
+    if (!ga__elem_is_array(&spec->inputs[i]) || ga__reduce_is_repeated(spec, i))
       continue;
     /* A single array never has stride 0. */
     if (!is_single && spec->repeated == 0) {
@@ -163,7 +155,8 @@ static void add_fetch(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned int ve
           i);
     }
     ga__strbuf_addf(sb, "p%u[u].v = ", i);
-    ga__reduce_add_form(sb, place, i, packet_type(spec, i, vector), axis);
+    ga__reduce_add_form(sb, place, i, packet_type(spec->inputs[i].typecode, vector),
+                        axis);
     ga__strbuf_add(sb, "; ");
   }
   ga__strbuf_add(sb, "\n#define RD_PACKED(u, v, q) ");
@@ -173,7 +166,7 @@ static void add_row_packets(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned 
                             unsigned int vector) {
   ga__strbuf_add(sb, "#define RD_HEADS ");
   for (unsigned int i = 0; i < spec->n; i++)
-    if (ga__reduce_is_array(&spec->inputs[i]) && !ga__reduce_is_repeated(spec, i)) {
+    if (ga__elem_is_array(&spec->inputs[i]) && !ga__reduce_is_repeated(spec, i)) {
       ga__strbuf_addf(sb, "if (!(mode & %d)) { ", GA_REDUCE_REPEATED << i);
       ga__reduce_add_form(
           sb,
@@ -213,9 +206,10 @@ static void add_kept_packets(ga_strbuf *sb, const ga_reduce_spec *spec, unsigned
                              unsigned int vector) {
   ga__strbuf_addf(sb, "#define RD_POSITION_STEP rp%u\n#define RD_KEPT ", nr - 1);
   for (unsigned int i = 0; i < spec->n; i++)
-    if (ga__reduce_is_array(&spec->inputs[i]))
+    if (ga__elem_is_array(&spec->inputs[i]))
       ga__strbuf_addf(sb, "union { %s v; %s e[RD_VECTOR]; } kept%u; ",
-                      packet_type(spec, i, vector), ga__reduce_input_type(spec, i), i);
+                      packet_type(spec->inputs[i].typecode, vector),
+                      ga__reduce_input_type(spec, i), i);
   ga__strbuf_add(sb, "\n#define RD_KEEP(u) ");
   ga__reduce_add_arrays(sb, spec, "kept@.v = p@[u].v; ", 0);
   ga__strbuf_add(sb, "\n#define RD_KEPT_AT(v, q) ");
@@ -230,9 +224,9 @@ static void add_column_packets(ga_strbuf *sb, const ga_reduce_spec *spec,
                                unsigned int nk, unsigned int nr, unsigned int vector) {
   ga__strbuf_add(sb, "#define RD_ALIGN ");
   for (unsigned int i = 0; i < spec->n; i++) {
-    if (!ga__reduce_is_array(&spec->inputs[i]))
+    if (!ga__elem_is_array(&spec->inputs[i]))
       continue;
-    const char *packet = packet_type(spec, i, vector);
+    const char *packet = packet_type(spec->inputs[i].typecode, vector);
     ga__strbuf_addf(sb, "if (!(mode & %d)) { packed &= ((0", GA_REDUCE_REPEATED << i);
     for (unsigned int k = 0; k < nr; k++)
       ga__strbuf_addf(sb, " | (ga_size)r%u_%u", i, k);
@@ -265,12 +259,12 @@ static void add_result_packets(ga_strbuf *sb, const ga_reduce_spec *spec,
   ga__strbuf_add(sb, "#define RD_RESULTS_ALIGNED(at) true");
   for (unsigned int m = 0; m < spec->n_results; m++)
     ga__reduce_add_form(sb, " && ((ga_size)(out@ + at) & (sizeof($) - 1)) == 0", m,
-                        packet_of(spec->results[m].typecode, width), 0);
+                        packet_type(spec->results[m].typecode, width), 0);
   ga__strbuf_add(sb, "\n#define RD_RESULT_PACKETS(at)");
   for (unsigned int m = 0; m < spec->n_results; m++) {
     const int typecode = spec->results[m].typecode;
     const size_t bytes = gpuarray_get_elsize(typecode) * width;
-    const char *packet = packet_of(typecode, width);
+    const char *packet = packet_type(typecode, width);
     ga__strbuf_addf(sb, " { union { %s v[%zu]; %s e[RD_WIDTH]; } r_; ", packet,
                     bytes > 16 ? bytes / 16 : 1, ga__dtype_ctype(typecode));
     ga__reduce_add_form(sb,

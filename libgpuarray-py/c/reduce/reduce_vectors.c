@@ -72,7 +72,7 @@ static int plain_input(const ga_reduce_spec *spec) {
   if (spec->is_parts)
     return own->typecode;
   const bool prologue = spec->prologue != NULL && spec->prologue[0] != '\0';
-  return ga__reduce_is_array(&spec->inputs[0]) && !prologue &&
+  return ga__elem_is_array(&spec->inputs[0]) && !prologue &&
                  is_input(own->map, spec->inputs[0].name,
                           ga__dtype_ctype(own->typecode))
              ? spec->inputs[0].typecode

@@ -2,16 +2,8 @@
 #ifndef GA_C_REDUCE_WORDS_H
 #define GA_C_REDUCE_WORDS_H
 
+#include "c/elemwise/elemwise_text.h"
 #include "c/reduce/reduce_source.h"
-
-/* The number of the element: it has offset and strides, as an array, but no memory. */
-static inline bool ga__reduce_is_number(const gpuelemwise_arg *arg) {
-  return arg->flags & GE_INDEX;
-}
-
-static inline bool ga__reduce_is_array(const gpuelemwise_arg *arg) {
-  return !(arg->flags & (GE_SCALAR | GE_INDEX));
-}
 
 static inline bool ga__reduce_is_walked(const gpuelemwise_arg *arg) {
   return !(arg->flags & GE_SCALAR);

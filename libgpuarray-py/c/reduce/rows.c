@@ -16,7 +16,7 @@ static int fail_letters(const problem *p) {
   return GA_FAIL(GA_VALUE_ERROR,
                  "rows: got %u arrays, %u integers and %u results, expected the "
                  "arguments '%s' and the results '%s'",
-                 p->n_arrays, p->n_ints, p->n_out, p->call->arguments,
+                 p->given.n_arrays, p->given.n_ints, p->given.n_out, p->call->arguments,
                  p->call->outputs);
 }
 
@@ -25,11 +25,11 @@ static int check_letters(const problem *p) {
   unsigned int n_ints = 0;
   for (const char *letter = arguments; *letter != '\0'; letter++)
     n_ints += *letter == 'i';
-  if (strspn(arguments, "CRVTSi") != strlen(arguments) || n_ints != p->n_ints ||
-      strlen(arguments) - n_ints != p->n_arrays ||
+  if (strspn(arguments, "CRVTSi") != strlen(arguments) || n_ints != p->given.n_ints ||
+      strlen(arguments) - n_ints != p->given.n_arrays ||
       strspn(outputs, "CR") + strspn(outputs + strspn(outputs, "CR"), "P") !=
           strlen(outputs) ||
-      strlen(outputs) != p->n_out)
+      strlen(outputs) != p->given.n_out)
     return fail_letters(p);
   return GA_NO_ERROR;
 }
@@ -39,9 +39,9 @@ static int check_letters(const problem *p) {
 static int find_domain(problem *p) {
   const char *at = p->call->arguments;
   const GpuArray *matrix = NULL, *vector = NULL, *table = NULL;
-  for (unsigned int i = 0; i < p->n_arrays; i++) {
+  for (unsigned int i = 0; i < p->given.n_arrays; i++) {
     const char letter = ga__rows_letter(&at);
-    const GpuArray *a = p->arrays[i];
+    const GpuArray *a = p->given.arrays[i];
     if (letter == 'C' && a->nd == 2 && matrix == NULL)
       matrix = a;
     if (letter == 'R' && a->nd == 1 && vector == NULL)
@@ -74,8 +74,8 @@ static bool fits(const problem *p, const GpuArray *a, char letter) {
 static int check_arrays(problem *p) {
   const char *at = p->call->arguments;
   p->is_unit = true;
-  for (unsigned int i = 0; i < p->n_arrays; i++) {
-    const GpuArray *a = p->arrays[i];
+  for (unsigned int i = 0; i < p->given.n_arrays; i++) {
+    const GpuArray *a = p->given.arrays[i];
     const char letter = ga__rows_letter(&at);
     char text[GA_ARRAY_TEXT];
     if (!fits(p, a, letter))
@@ -145,7 +145,7 @@ int ga__rows_source(ga_source *out, const ga_rows_call *call) {
 static int get_kernel(gpukernel **k, const problem *p, const form *f) {
   ga_source source = {0};
   int status = write_source(&source, p->call, f);
-  GA_THEN(status, ga__kernel_get(k, p->context, &source));
+  GA_THEN(status, ga__kernel_get(k, p->given.context, &source));
   ga__strbuf_clear(&source.body);
   return status;
 }
@@ -170,7 +170,7 @@ static unsigned int count_rows(const problem *p) {
 static void add_outputs(ga_args *args, const problem *p, unsigned int from,
                         unsigned int to) {
   for (unsigned int i = from; i < to; i++) {
-    ga__args_pointer(args, p->outs[i]->data, p->outs[i]->offset, false);
+    ga__args_pointer(args, p->given.outs[i]->data, p->given.outs[i]->offset, false);
   }
 }
 
@@ -179,15 +179,15 @@ static int add_arguments(ga_args *args, const problem *p) {
   add_outputs(args, p, 0, count_rows(p));
   for (const char *letter = p->call->arguments; *letter != '\0'; letter++) {
     if (*letter == 'i') {
-      ga__args_i64(args, p->ints[n_ints++]);
+      ga__args_i64(args, p->given.ints[n_ints++]);
       continue;
     }
-    const GpuArray *a = p->arrays[n_arrays++];
+    const GpuArray *a = p->given.arrays[n_arrays++];
     ga__args_pointer(args, a->data, a->offset, true);
     add_numbers(args, a, *letter);
   }
   if (p->call->operation[0] != '\0')
-    GA_TRY(ga__args_report(args, p->context, p->call->operation));
+    GA_TRY(ga__args_report(args, p->given.context, p->call->operation));
   ga__args_i64(args, (int64_t)p->rows);
   ga__args_i32(args, (int32_t)p->length);
   return GA_NO_ERROR;
@@ -227,7 +227,7 @@ static const GpuArray *overwritten(const problem *p, unsigned int i, int typecod
                                    const size_t *dims) {
   const long long over = p->call->over ? p->call->over[i] : -1;
   const GpuArray *a =
-      over >= 0 && over < (long long)p->n_arrays ? p->arrays[over] : NULL;
+      over >= 0 && over < (long long)p->given.n_arrays ? p->given.arrays[over] : NULL;
   if (a == NULL || a->typecode != typecode || !GpuArray_ISWRITEABLE(a) ||
       !GpuArray_IS_C_CONTIGUOUS(a) || ga__array_count(a) != dims[0] * dims[1])
     return NULL;
@@ -235,17 +235,17 @@ static const GpuArray *overwritten(const problem *p, unsigned int i, int typecod
 }
 
 /* Totals have a row per block. */
-static int make_outputs(const problem *p, const int *typecodes, size_t rows,
-                        size_t blocks) {
-  for (unsigned int i = 0; i < p->n_out; i++) {
+static int make_outputs(const problem *p, size_t rows, size_t blocks) {
+  for (unsigned int i = 0; i < p->given.n_out; i++) {
     const char letter = p->call->outputs[i];
     const size_t dims[] = {letter == 'P' ? blocks : rows,
                            letter == 'R' ? 1 : p->length};
-    const GpuArray *over = overwritten(p, i, typecodes[i], dims);
+    const GpuArray *over = overwritten(p, i, p->given.typecodes[i], dims);
     if (over != NULL)
-      GA_TRY(GpuArray_reshape(p->outs[i], over, 2, dims, GA_C_ORDER, 1));
+      GA_TRY(GpuArray_reshape(p->given.outs[i], over, 2, dims, GA_C_ORDER, 1));
     else
-      GA_TRY(GpuArray_empty(p->outs[i], p->context, typecodes[i], 2, dims, GA_C_ORDER));
+      GA_TRY(GpuArray_empty(p->given.outs[i], p->given.context, p->given.typecodes[i],
+                            2, dims, GA_C_ORDER));
   }
   return GA_NO_ERROR;
 }
@@ -264,26 +264,16 @@ static int open_problem(problem *p) {
 
 /* Clears the results where computing them failed. */
 static int or_clear(const problem *p, int status) {
-  for (unsigned int i = 0; status != GA_NO_ERROR && i < p->n_out; i++)
-    GpuArray_clear(p->outs[i]);
+  for (unsigned int i = 0; status != GA_NO_ERROR && i < p->given.n_out; i++)
+    GpuArray_clear(p->given.outs[i]);
   return status;
 }
 
-int ga__rows_run(GpuArray *const *outs, const int *typecodes, unsigned int n_out,
-                 const GpuArray *const *arrays, unsigned int n_arrays,
-                 const long long *ints, unsigned int n_ints, gpucontext *ctx,
-                 const ga_rows_call *call) {
-  problem p = {.call = call,
-               .context = ctx,
-               .outs = outs,
-               .arrays = arrays,
-               .ints = ints,
-               .n_out = n_out,
-               .n_arrays = n_arrays,
-               .n_ints = n_ints};
+int ga__rows_run(const ga_rows_operands *given, const ga_rows_call *call) {
+  problem p = {.call = call, .given = *given};
   GA_TRY(open_problem(&p));
   const size_t rows = call->is_product && !ga__rows_suits_product(&p) ? 0 : p.rows;
-  int status = make_outputs(&p, typecodes, rows, 0);
+  int status = make_outputs(&p, rows, 0);
   if (status == GA_NO_ERROR && rows > 0)
     status = launch(&p);
   return or_clear(&p, status);
@@ -294,7 +284,7 @@ int ga__rows_run(GpuArray *const *outs, const int *typecodes, unsigned int n_out
 static int launch_totals(const problem *p, gpukernel *k, const form *f, size_t blocks) {
   ga_args args = {0};
   GA_TRY(add_arguments(&args, p));
-  add_outputs(&args, p, count_rows(p), p->n_out);
+  add_outputs(&args, p, count_rows(p), p->given.n_out);
   const ga_launch l = {.nd = 2,
                        .grid = {blocks, 1, 1},
                        .block = {f->lanes, 1, 1},
@@ -305,33 +295,23 @@ static int launch_totals(const problem *p, gpukernel *k, const form *f, size_t b
 }
 
 /* Bytes and words of the totals of one column. */
-static ga_rows_totals totals_of(const problem *p, const int *typecodes) {
+static ga_rows_totals totals_of(const problem *p) {
   ga_rows_totals totals = {.fold_bytes = p->call->totals.fold_bytes};
-  for (unsigned int i = count_rows(p); i < p->n_out; i++) {
-    const size_t size = gpuarray_get_elsize(typecodes[i]);
+  for (unsigned int i = count_rows(p); i < p->given.n_out; i++) {
+    const size_t size = gpuarray_get_elsize(p->given.typecodes[i]);
     totals.place_bytes += size;
     totals.words += ga__ceil_div(size, 4);
   }
   return totals;
 }
 
-int ga__rows_totals(GpuArray *const *outs, const int *typecodes, unsigned int n_out,
-                    const GpuArray *const *arrays, unsigned int n_arrays,
-                    const long long *ints, unsigned int n_ints, gpucontext *ctx,
-                    const ga_rows_call *call) {
+int ga__rows_totals(const ga_rows_operands *given, const ga_rows_call *call) {
   ga_rows_call own = *call;
-  problem p = {.call = &own,
-               .context = ctx,
-               .outs = outs,
-               .arrays = arrays,
-               .ints = ints,
-               .n_out = n_out,
-               .n_arrays = n_arrays,
-               .n_ints = n_ints};
+  problem p = {.call = &own, .given = *given};
   form f;
   gpukernel *k = NULL;
   GA_TRY(open_problem(&p));
-  own.totals = totals_of(&p, typecodes);
+  own.totals = totals_of(&p);
   if (own.totals.place_bytes == 0)
     return fail_letters(&p);
   size_t blocks = ga__rows_choose_totals(&f, &p);
@@ -339,7 +319,7 @@ int ga__rows_totals(GpuArray *const *outs, const int *typecodes, unsigned int n_
     GA_TRY(get_kernel(&k, &p, &f));
     blocks = ga__kernel_takes(k, f.lanes) ? blocks : 0;
   }
-  int status = make_outputs(&p, typecodes, blocks > 0 ? p.rows : 0, blocks);
+  int status = make_outputs(&p, blocks > 0 ? p.rows : 0, blocks);
   if (status == GA_NO_ERROR && blocks > 0)
     status = launch_totals(&p, k, &f, blocks);
   return or_clear(&p, status);

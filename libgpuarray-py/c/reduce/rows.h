@@ -43,23 +43,26 @@ typedef struct ga_rows_call {
   bool is_product; /* only a product of the first matrix by a vector */
 } ga_rows_call;
 
-/* Computes `outs`, matrices (rows, length) or (rows, 1), from `arrays` and `ints`, each
- * in the order of their letters; in place where an overwritten input is in C order.
- * Results of a product are empty where the BLAS is faster. GA_VALUE_ERROR for other
- * shapes. */
-int ga__rows_run(GpuArray *const *outs, const int *typecodes, unsigned int n_out,
-                 const GpuArray *const *arrays, unsigned int n_arrays,
-                 const long long *ints, unsigned int n_ints, gpucontext *ctx,
-                 const ga_rows_call *call);
+/* Results and inputs, each in the order of their letters. */
+typedef struct ga_rows_operands {
+  gpucontext *context;
+  GpuArray *const *outs;
+  const int *typecodes; /* of the results */
+  const GpuArray *const *arrays;
+  const long long *ints;
+  unsigned int n_out, n_arrays, n_ints;
+} ga_rows_operands;
+
+/* Computes the results, matrices (rows, length) or (rows, 1); in place where an
+ * overwritten input is in C order. Results of a product are empty where the BLAS is
+ * faster. GA_VALUE_ERROR for other shapes. */
+int ga__rows_run(const ga_rows_operands *given, const ga_rows_call *call);
 
 /* The same with totals: each block stores its partial totals as a row of the matrices
  * that follow the results. All are empty where storing the terms is faster than folding
  * them. An item folds the totals of `$own` elements in registers, the rest in local
  * memory. */
-int ga__rows_totals(GpuArray *const *outs, const int *typecodes, unsigned int n_out,
-                    const GpuArray *const *arrays, unsigned int n_arrays,
-                    const long long *ints, unsigned int n_ints, gpucontext *ctx,
-                    const ga_rows_call *call);
+int ga__rows_totals(const ga_rows_operands *given, const ga_rows_call *call);
 
 /* The UNIT kernel's source. */
 int ga__rows_source(ga_source *out, const ga_rows_call *call);

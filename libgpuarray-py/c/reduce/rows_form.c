@@ -70,7 +70,7 @@ static bool has_registers(const ga_rows_call *call, const ga_rows_form *f) {
  * block would be too large. */
 static bool keep(ga_rows_form *f, const ga_rows_problem *p, size_t lanes, size_t pack) {
   const size_t share = ga__ceil_div(p->length, lanes);
-  if (lanes > 4 * BLOCK || lanes > p->context->info.max_threads ||
+  if (lanes > 4 * BLOCK || lanes > p->given.context->info.max_threads ||
       p->call->words == 0 || share <= CACHED)
     return false;
   const size_t step = step_of(share), kept = ga__ceil_div(share, step) * step;
@@ -94,8 +94,8 @@ static ga_rows_form kept_form(const ga_rows_problem *p) {
 static bool lies_in_packs(const ga_rows_problem *p) {
   const char *at = p->call->arguments;
   bool is_packed = p->is_unit && p->length % GA_ROWS_PACK == 0;
-  for (unsigned int i = 0; is_packed && i < p->n_arrays; i++) {
-    const GpuArray *a = p->arrays[i];
+  for (unsigned int i = 0; is_packed && i < p->given.n_arrays; i++) {
+    const GpuArray *a = p->given.arrays[i];
     const char letter = ga__rows_letter(&at);
     const size_t size = GA_ROWS_PACK * gpuarray_get_elsize(a->typecode);
     if (letter == 'T')
@@ -140,13 +140,13 @@ size_t ga__rows_blocks_at_once(const ga_rows_call *call, const ga_rows_form *f) 
 
 /* Block size: a power of two that the device supports. */
 static size_t whole_block(const ga_rows_problem *p) {
-  const size_t most = p->context->info.max_threads | 1;
+  const size_t most = p->given.context->info.max_threads | 1;
   return ga__smaller(BLOCK, (size_t)1 << (bit_length(most) - 1));
 }
 
 /* With enough rows an item takes several elements, else one if possible. */
 static size_t items_of_row(const ga_rows_problem *p) {
-  const size_t busy = (size_t)MANY_ITEMS * p->context->info.processors;
+  const size_t busy = (size_t)MANY_ITEMS * p->given.context->info.processors;
   const bool is_many = p->rows > busy / ga__larger(p->length, 1);
   return p->length <= 32 ? p->length : ga__larger(32, p->length / (is_many ? 8 : 1));
 }
@@ -161,7 +161,7 @@ void ga__rows_choose_block(size_t *lanes, size_t *slots, const ga_rows_problem *
     *lanes *= 2;
   *slots = block / *lanes;
   while (is_product && *slots > 1 && *lanes * *slots > SMALL_BLOCK &&
-         p->rows < *slots * p->context->info.processors)
+         p->rows < *slots * p->given.context->info.processors)
     *slots /= 2;
 }
 
@@ -170,11 +170,11 @@ void ga__rows_choose_block(size_t *lanes, size_t *slots, const ga_rows_problem *
 bool ga__rows_suits_product(const ga_rows_problem *p) {
   const char *at = p->call->arguments;
   unsigned int i = 0;
-  while (i < p->n_arrays && ga__rows_letter(&at) != 'C')
+  while (i < p->given.n_arrays && ga__rows_letter(&at) != 'C')
     i++;
-  if (i == p->n_arrays)
+  if (i == p->given.n_arrays)
     return false;
-  const GpuArray *a = p->arrays[i];
+  const GpuArray *a = p->given.arrays[i];
   const bool is_unit =
       p->length == 1 || a->strides[1] == (ssize_t)gpuarray_get_elsize(a->typecode);
   return is_unit && (p->length <= SHORT || ga__array_count(a) <= LARGE);
@@ -193,7 +193,7 @@ size_t ga__rows_local_bytes(const ga_rows_call *call, const ga_rows_form *f,
 static size_t own_elements(const ga_rows_problem *p, const ga_rows_form *f) {
   const ga_rows_totals *totals = &p->call->totals;
   const size_t taken = OWN_BYTES + f->lanes * totals->fold_bytes;
-  const size_t memory = p->context->info.local_memory;
+  const size_t memory = p->given.context->info.local_memory;
   const size_t places = memory > taken ? (memory - taken) / totals->place_bytes : 0;
   const size_t left = p->length > places ? p->length - places : 0;
   const size_t own = ga__ceil_div(left, f->lanes * f->pack) * f->pack;
@@ -217,7 +217,7 @@ static bool find_totals(ga_rows_form *f, const ga_rows_problem *p) {
 }
 
 size_t ga__rows_choose_totals(ga_rows_form *f, const ga_rows_problem *p) {
-  const ga_device_info *info = &p->context->info;
+  const ga_device_info *info = &p->given.context->info;
   if (kept_form(p).kept == 0 || !find_totals(f, p))
     return 0;
   const size_t size = ga__rows_local_bytes(p->call, f, p->length) + OWN_BYTES;

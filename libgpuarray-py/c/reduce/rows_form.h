@@ -8,11 +8,7 @@
 /* A call with arrays that fit its letters. */
 typedef struct ga_rows_problem {
   const ga_rows_call *call;
-  gpucontext *context;
-  GpuArray *const *outs;
-  const GpuArray *const *arrays;
-  const long long *ints;
-  unsigned int n_out, n_arrays, n_ints;
+  ga_rows_operands given;
   size_t rows, length;
   bool is_unit; /* contiguous rows */
 } ga_rows_problem;

@@ -50,9 +50,15 @@ static int call_rows(ga_routine_call *c, bool has_totals, bool is_product) {
   rows.over = has_over ? c->params + n_own : NULL;
   rows.is_product = is_product;
   rows.totals.fold_bytes = has_totals ? (size_t)as_int(c->params[1]) : 0;
-  return (has_totals ? ga__rows_totals : ga__rows_run)(
-      c->outs, typecodes, c->n_out, c->ins, n_arrays, c->ints + n_arrays,
-      c->n_in - n_arrays, c->context, &rows);
+  const ga_rows_operands given = {.context = c->context,
+                                  .outs = c->outs,
+                                  .typecodes = typecodes,
+                                  .arrays = c->ins,
+                                  .ints = c->ints + n_arrays,
+                                  .n_out = c->n_out,
+                                  .n_arrays = n_arrays,
+                                  .n_ints = c->n_in - n_arrays};
+  return (has_totals ? ga__rows_totals : ga__rows_run)(&given, &rows);
 }
 
 int ga__run_rows(ga_routine_call *c) {
