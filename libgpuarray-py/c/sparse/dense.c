@@ -19,9 +19,7 @@ static int fill(const GpuArray *out, const GpuSparse *a) {
                                .threads = threads};
   ga_args args = {0};
   ga__sparse_add(&args, out, false);
-  ga__sparse_add(&args, &a->values, true);
-  ga__sparse_add(&args, &a->indices, true);
-  ga__sparse_add(&args, &a->indptr, true);
+  ga__sparse_add_matrix(&args, a);
   ga__args_u64(&args, a->rows);
   ga__args_u64(&args, a->columns);
   ga__args_u64(&args, ga__sparse_count(a));

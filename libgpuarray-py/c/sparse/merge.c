@@ -14,11 +14,6 @@ static int check_pair(const GpuSparse *a, const GpuSparse *b, const char *operat
                  ga__sparse_text(left, a), ga__sparse_text(right, b));
 }
 
-/* The arrays, or `otherwise` for those without elements, which have no memory. */
-static const GpuArray *or_other(const GpuArray *a, const GpuArray *otherwise) {
-  return a->data != NULL && a->dimensions[0] > 0 ? a : otherwise;
-}
-
 /* Parts of the merged order, and where their counts begin among the words of each part
  * and the end: values of both before it, and rows. Behind the counts are a word that is
  * not 0 if a matrix is not as it should be, and one for their sum. */
@@ -41,9 +36,9 @@ static int queue_parts(const GpuArray *words, const GpuSparse *a, const GpuSpars
                                .index = (unsigned char)a->indices.typecode};
   ga_args args = {0};
   ga__sparse_add(&args, words, false);
-  ga__sparse_add(&args, or_other(&a->indices, words), true);
+  ga__sparse_add(&args, ga__sparse_or(&a->indices, words), true);
   ga__sparse_add(&args, &a->indptr, true);
-  ga__sparse_add(&args, or_other(&b->indices, words), true);
+  ga__sparse_add(&args, ga__sparse_or(&b->indices, words), true);
   ga__sparse_add(&args, &b->indptr, true);
   ga__args_u64(&args, a->rows);
   ga__args_u64(&args, ga__sparse_count(a));
@@ -72,16 +67,12 @@ static int queue_merge(const GpuSparse *out, const GpuSparse *a, const GpuSparse
                                .form = (unsigned char)(out ? 1 + m->is_product : 0),
                                .threads = ga__sparse_threads(ctx)};
   ga_args args = {0};
-  ga__sparse_add(&args, out ? or_other(&out->values, words) : words, false);
-  ga__sparse_add(&args, out ? or_other(&out->indices, words) : words, false);
+  ga__sparse_add(&args, out ? ga__sparse_or(&out->values, words) : words, false);
+  ga__sparse_add(&args, out ? ga__sparse_or(&out->indices, words) : words, false);
   ga__sparse_add(&args, out ? &out->indptr : words, false);
   ga__sparse_add(&args, words, out != NULL);
-  ga__sparse_add(&args, or_other(&a->values, words), true);
-  ga__sparse_add(&args, or_other(&a->indices, words), true);
-  ga__sparse_add(&args, &a->indptr, true);
-  ga__sparse_add(&args, or_other(&b->values, words), true);
-  ga__sparse_add(&args, or_other(&b->indices, words), true);
-  ga__sparse_add(&args, &b->indptr, true);
+  ga__sparse_add_matrix(&args, a);
+  ga__sparse_add_matrix(&args, b);
   ga__args_u64(&args, a->rows);
   ga__args_u64(&args, a->columns);
   ga__args_u64(&args, ga__sparse_count(a));

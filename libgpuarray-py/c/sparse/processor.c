@@ -137,9 +137,7 @@ int ga__sparse_sort_rows(GpuSparse *out, const GpuSparse *a) {
     ga__sparse_add(&args, &result.values, false);
     ga__sparse_add(&args, &result.indices, false);
     ga__sparse_add(&args, &keys, false);
-    ga__sparse_add(&args, &a->values, true);
-    ga__sparse_add(&args, &a->indices, true);
-    ga__sparse_add(&args, &a->indptr, true);
+    ga__sparse_add_matrix(&args, a);
     ga__args_u64(&args, a->rows);
     ga__args_u64(&args, n);
     status = ga__sparse_launch(ctx, &spec, &args, n);

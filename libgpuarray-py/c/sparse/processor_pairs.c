@@ -10,11 +10,6 @@ static size_t shares_of(const gpucontext *ctx, size_t rows) {
   return ga__smaller(4 * (size_t)ctx->info.processors, ga__ceil_div(rows, 16));
 }
 
-/* The array, or `otherwise` for one without elements, which has no memory. */
-static const GpuArray *or_other(const GpuArray *a, const GpuArray *otherwise) {
-  return a->data != NULL && a->dimensions[0] > 0 ? a : otherwise;
-}
-
 static int words_of(uint64_t *out, size_t n, const GpuArray *words) {
   return gpudata_read(out, words->data, words->offset, n * sizeof *out);
 }
@@ -52,16 +47,12 @@ static int queue_merge(const merged *m, const GpuSparse *a, const GpuSparse *b,
                                .index = (unsigned char)a->indices.typecode,
                                .form = (unsigned char)pair->kind};
   ga_args args = {0};
-  ga__sparse_add(&args, or_other(&m->values, none), false);
-  ga__sparse_add(&args, or_other(&m->indices, none), false);
+  ga__sparse_add(&args, ga__sparse_or(&m->values, none), false);
+  ga__sparse_add(&args, ga__sparse_or(&m->indices, none), false);
   ga__sparse_add(&args, &m->ends, false);
   ga__sparse_add(&args, &m->shares, false);
-  ga__sparse_add(&args, or_other(&a->values, none), true);
-  ga__sparse_add(&args, or_other(&a->indices, none), true);
-  ga__sparse_add(&args, &a->indptr, true);
-  ga__sparse_add(&args, or_other(&b->values, none), true);
-  ga__sparse_add(&args, or_other(&b->indices, none), true);
-  ga__sparse_add(&args, &b->indptr, true);
+  ga__sparse_add_matrix(&args, a);
+  ga__sparse_add_matrix(&args, b);
   ga__args_u64(&args, a->rows);
   ga__args_u64(&args, a->columns);
   ga__args_u64(&args, ga__sparse_count(a));
@@ -79,11 +70,11 @@ static int queue_pack(const GpuSparse *out, const merged *m) {
       .index = (unsigned char)out->indices.typecode};
   const GpuArray *none = &m->shares;
   ga_args args = {0};
-  ga__sparse_add(&args, or_other(&out->values, &out->indptr), false);
-  ga__sparse_add(&args, or_other(&out->indices, &out->indptr), false);
+  ga__sparse_add(&args, ga__sparse_or(&out->values, &out->indptr), false);
+  ga__sparse_add(&args, ga__sparse_or(&out->indices, &out->indptr), false);
   ga__sparse_add(&args, &out->indptr, false);
-  ga__sparse_add(&args, or_other(&m->values, none), true);
-  ga__sparse_add(&args, or_other(&m->indices, none), true);
+  ga__sparse_add(&args, ga__sparse_or(&m->values, none), true);
+  ga__sparse_add(&args, ga__sparse_or(&m->indices, none), true);
   ga__sparse_add(&args, &m->ends, true);
   ga__sparse_add(&args, &m->shares, true);
   ga__args_u64(&args, out->rows);
@@ -139,9 +130,7 @@ static int queue_keep(const merged *m, const GpuSparse *a, const GpuArray *mask)
   ga__sparse_add(&args, &m->ends, false);
   ga__sparse_add(&args, &m->shares, false);
   ga__sparse_add(&args, mask, true);
-  ga__sparse_add(&args, &a->values, true);
-  ga__sparse_add(&args, &a->indices, true);
-  ga__sparse_add(&args, &a->indptr, true);
+  ga__sparse_add_matrix(&args, a);
   ga__args_u64(&args, a->rows);
   ga__args_u64(&args, ga__sparse_count(a));
   return ga__sparse_launch_shares(ga__sparse_context(a), &spec, &args, m->n_shares);
@@ -199,18 +188,14 @@ static int queue_product(const GpuSparse *out, const GpuSparse *a, const GpuSpar
       .index = (unsigned char)a->indices.typecode,
       .form = is_fill};
   ga_args args = {0};
-  ga__sparse_add(&args, or_other(&out->values, none), false);
-  ga__sparse_add(&args, or_other(&out->indices, none), false);
+  ga__sparse_add(&args, ga__sparse_or(&out->values, none), false);
+  ga__sparse_add(&args, ga__sparse_or(&out->indices, none), false);
   ga__sparse_add(&args, &out->indptr, false);
   ga__sparse_add(&args, &p->totals, false);
-  ga__sparse_add(&args, or_other(&p->marks, none), false);
-  ga__sparse_add(&args, is_fill ? or_other(&p->sums, none) : none, false);
-  ga__sparse_add(&args, or_other(&a->values, none), true);
-  ga__sparse_add(&args, or_other(&a->indices, none), true);
-  ga__sparse_add(&args, &a->indptr, true);
-  ga__sparse_add(&args, or_other(&b->values, none), true);
-  ga__sparse_add(&args, or_other(&b->indices, none), true);
-  ga__sparse_add(&args, &b->indptr, true);
+  ga__sparse_add(&args, ga__sparse_or(&p->marks, none), false);
+  ga__sparse_add(&args, is_fill ? ga__sparse_or(&p->sums, none) : none, false);
+  ga__sparse_add_matrix(&args, a);
+  ga__sparse_add_matrix(&args, b);
   ga__args_u64(&args, a->rows);
   ga__args_u64(&args, b->rows);
   ga__args_u64(&args, b->columns);

@@ -17,9 +17,7 @@ void ga__sparse_add_product(ga_args *args, const ga_sparse_product *p,
   const GpuArray *x = p->x && !is_empty ? p->x : values, *y = p->y;
   const int typecode = a->values.typecode;
   ga__sparse_add(args, y, false);
-  ga__sparse_add(args, values, true);
-  ga__sparse_add(args, is_empty ? &a->indptr : &a->indices, true);
-  ga__sparse_add(args, &a->indptr, true);
+  ga__sparse_add_matrix(args, a);
   ga__sparse_add(args, x, true);
   ga__sparse_add(args, list->data ? list : y, false);
   ga__sparse_add(args, parts->data ? parts : y, false);

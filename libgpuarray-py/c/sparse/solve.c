@@ -46,9 +46,7 @@ static int launch(const GpuArray *x, const GpuSparse *a, int flags) {
                                .threads = ga__sparse_threads(ctx)};
   ga_args args = {0};
   ga__sparse_add(&args, x, false);
-  ga__sparse_add(&args, n > 0 ? &a->values : &a->indptr, true);
-  ga__sparse_add(&args, n > 0 ? &a->indices : &a->indptr, true);
-  ga__sparse_add(&args, &a->indptr, true);
+  ga__sparse_add_matrix(&args, a);
   ga__args_u64(&args, a->rows);
   ga__args_u64(&args, n);
   ga__args_u64(&args, width);

@@ -23,6 +23,7 @@
 #include "c/sparse/kernels/long_rows.inc"
 #include "c/sparse/kernels/merge.inc"
 #include "c/sparse/kernels/merge_parts.inc"
+#include "c/sparse/kernels/operands.inc"
 #include "c/sparse/kernels/piece_sums.inc"
 #include "c/sparse/kernels/rows.inc"
 #include "c/sparse/kernels/sampled.inc"
@@ -80,14 +81,6 @@ static const struct {
                                  spgemm_cpu_text},
     [GA_SPARSE_SORT_ROWS] = {"sparse_sort_rows", sort_cpu_text, sort_cpu_text},
 };
-
-static const char *word_type(unsigned int bytes) {
-  return bytes == 1   ? "ga_ubyte"
-         : bytes == 2 ? "ga_ushort"
-         : bytes == 4 ? "ga_uint"
-         : bytes == 8 ? "ga_ulong"
-                      : "ga_ulong2";
-}
 
 /* ---- words ---- */
 
@@ -187,8 +180,8 @@ static void add_pairs(ga_strbuf *t, const ga_sparse_spec *s) {
       s->kind == GA_SPARSE_KEYS || (s->kind == GA_SPARSE_SPLIT && s->form > 0);
   ga__strbuf_addf(t, "#define SP_MAKES %d\n#define SP_GIVEN %s\n#define SP_%s %s\n",
                   s->kind - GA_SPARSE_EXPAND,
-                  is_keys ? "SP_INDEX" : word_type(s->typecode),
-                  is_keys ? "KEY" : "PAIR", word_type(s->per));
+                  is_keys ? "SP_INDEX" : ga__dtype_word(s->typecode),
+                  is_keys ? "KEY" : "PAIR", ga__dtype_word(s->per));
   if (is_keys)
     return;
   ga__strbuf_add(
@@ -222,17 +215,18 @@ static int write_source(ga_source *out, const gpucontext *ctx, const void *spec)
     add_pairs(&text, s);
   else if (moves_only(s->kind))
     ga__strbuf_addf(&text, "#define SP_VALUE %s\n#define SP_IS_WIDE_VALUE %d\n",
-                    word_type(s->typecode), s->typecode > 8);
+                    ga__dtype_word(s->typecode), s->typecode > 8);
   else
     add_arithmetic(&text, s->typecode);
   if (s->kind >= GA_SPARSE_SPGEMM_ROWS && s->kind <= GA_SPARSE_SPGEMM_LONG)
     ga__strbuf_addf(&text,
                     "#define SP_ROOM %uu\n#define SP_TERM_BITS %d\n"
                     "#define SP_KEY %s\n#define SP_IS_NARROW %d\n",
-                    1u << s->width, s->width, word_type(s->per),
+                    1u << s->width, s->width, ga__dtype_word(s->per),
                     ga__dtype_work(s->typecode) != s->typecode);
   if (s->kind <= GA_SPARSE_COLUMNS_SUM)
     add_terms(&text, s);
+  ga__strbuf_add(&text, operands_text);
   ga__strbuf_add(&text, s->is_cpu ? kernels[s->kind].cpu_text : kernels[s->kind].text);
   out->is_closed = true;
   return ga__text_finish_named(out, kernels[s->kind].stem, NULL, "#define SP_NAME %\n",
@@ -289,6 +283,16 @@ int ga__sparse_launch_sized(gpucontext *ctx, const ga_sparse_spec *spec,
 
 void ga__sparse_add(ga_args *args, const GpuArray *a, bool is_read) {
   ga__args_pointer(args, a->data, a->offset, is_read);
+}
+
+const GpuArray *ga__sparse_or(const GpuArray *a, const GpuArray *otherwise) {
+  return a->data != NULL && a->dimensions[0] > 0 ? a : otherwise;
+}
+
+void ga__sparse_add_matrix(ga_args *args, const GpuSparse *a) {
+  ga__sparse_add(args, ga__sparse_or(&a->values, &a->indptr), true);
+  ga__sparse_add(args, ga__sparse_or(&a->indices, &a->indptr), true);
+  ga__sparse_add(args, &a->indptr, true);
 }
 
 void ga__sparse_add_factor(ga_args *args, int typecode, const double *factor,

@@ -4,6 +4,8 @@
 
 #include "c/program/kernel_table.h"
 
+#include <gpuarray/sparse.h>
+
 enum ga_sparse_kernel {
   GA_SPARSE_ROWS,   /* products: rows by lanes, or by processors' items */
   GA_SPARSE_PIECES, /* products: pieces of long rows, one column */
@@ -80,6 +82,10 @@ int ga__sparse_launch_sized(gpucontext *ctx, const ga_sparse_spec *spec,
                             const ga_args *args, size_t groups);
 /* Adds a vector. */
 void ga__sparse_add(ga_args *args, const GpuArray *a, bool is_read);
+/* The vector, or `otherwise` for one without elements, which may have no memory. */
+const GpuArray *ga__sparse_or(const GpuArray *a, const GpuArray *otherwise);
+/* Adds the vectors of a matrix that is read. */
+void ga__sparse_add_matrix(ga_args *args, const GpuSparse *a);
 /* Adds a factor, real and imaginary part, in the type in which kernels take it; NULL is
  * `otherwise`. */
 void ga__sparse_add_factor(ga_args *args, int typecode, const double *factor,

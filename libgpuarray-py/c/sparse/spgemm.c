@@ -99,12 +99,8 @@ static int run(const GpuSparse *out, const GpuArray *counts, const GpuSparse *a,
     ga__sparse_add(&args, values, false);
     ga__sparse_add(&args, out ? &out->indices : counts, false);
     ga__sparse_add(&args, counts, false);
-    ga__sparse_add(&args, &a->values, true);
-    ga__sparse_add(&args, &a->indices, true);
-    ga__sparse_add(&args, &a->indptr, true);
-    ga__sparse_add(&args, &b->values, true);
-    ga__sparse_add(&args, &b->indices, true);
-    ga__sparse_add(&args, &b->indptr, true);
+    ga__sparse_add_matrix(&args, a);
+    ga__sparse_add_matrix(&args, b);
     ga__sparse_add(&args, &m->lists[step == 2], false);
     ga__sparse_add(&args, &m->lists[step > 0], false);
     ga__sparse_add(&args, &m->bits, false);

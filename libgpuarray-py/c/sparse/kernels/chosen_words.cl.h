@@ -14,9 +14,6 @@
       GLOBAL_MEM const SP_INDEX *indices, ga_size indices_off,                         \
       GLOBAL_MEM const SP_INDEX *lines, ga_size lines_off, ga_ulong rows, ga_ulong n,  \
       ga_ulong room
-#define SP_READ(type, p)                                                               \
-  p = (GLOBAL_MEM const type *)((GLOBAL_MEM const char *)p + p##_off)
-#define SP_WRITTEN(type, p) p = (GLOBAL_MEM type *)((GLOBAL_MEM char *)p + p##_off)
 #define SP_STARTS                                                                      \
   SP_WRITTEN(SP_INDEX, counts);                                                        \
   SP_WRITTEN(SP_VALUE, out);                                                           \

@@ -6,9 +6,8 @@ KERNEL void SP_NAME(GLOBAL_MEM SP_INDEX *indptr, ga_size indptr_off,
                     GLOBAL_MEM const SP_INDEX *indices, ga_size indices_off,
                     ga_ulong rows, ga_ulong n) {
   KERNEL_BEGIN;
-  indptr = (GLOBAL_MEM SP_INDEX *)((GLOBAL_MEM char *)indptr + indptr_off);
-  indices =
-      (GLOBAL_MEM const SP_INDEX *)((GLOBAL_MEM const char *)indices + indices_off);
+  SP_WRITTEN(SP_INDEX, indptr);
+  SP_READ(SP_INDEX, indices);
 #if SP_IS_CPU
   SP_EACH(row, rows + 1) {
     SP_COUNT low = 0, high = (SP_COUNT)n;

@@ -24,9 +24,9 @@ KERNEL void SP_NAME(GLOBAL_MEM SP_MADE *out, ga_size out_off,
 #if !SP_FORM && !SP_IS_CPU
   SP_TILE_MEMORY;
 #endif
-  out = (GLOBAL_MEM SP_MADE *)((GLOBAL_MEM char *)out + out_off);
-  lines = (GLOBAL_MEM const SP_INDEX *)((GLOBAL_MEM const char *)lines + lines_off);
-  given = (GLOBAL_MEM const SP_GIVEN *)((GLOBAL_MEM const char *)given + given_off);
+  SP_WRITTEN(SP_MADE, out);
+  SP_READ(SP_INDEX, lines);
+  SP_READ(SP_GIVEN, given);
   (void)given;
   (void)bits;
 #if SP_FORM

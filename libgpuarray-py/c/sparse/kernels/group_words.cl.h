@@ -5,5 +5,3 @@
 #else
 #define SP_JOIN_GLOBAL local_barrier()
 #endif
-#define SP_READ(type, p)                                                               \
-  p = (GLOBAL_MEM const type *)((GLOBAL_MEM const char *)p + p##_off)

@@ -26,10 +26,9 @@ KERNEL void SP_NAME(GLOBAL_MEM ga_uint *found, ga_size found_off,
                     ga_ulong columns, ga_ulong n, ga_uint shift) {
   KERNEL_BEGIN;
   LOCAL_MEM ga_int sums[2 * SP_THREADS];
-  found = (GLOBAL_MEM ga_uint *)((GLOBAL_MEM char *)found + found_off);
-  indices =
-      (GLOBAL_MEM const SP_INDEX *)((GLOBAL_MEM const char *)indices + indices_off);
-  lines = (GLOBAL_MEM const SP_INDEX *)((GLOBAL_MEM const char *)lines + lines_off);
+  SP_WRITTEN(ga_uint, found);
+  SP_READ(SP_INDEX, indices);
+  SP_READ(SP_INDEX, lines);
   ga_int falls = 0, equals = 0;
 #if !SP_FORM
   SP_EACH(row, rows + 1) {

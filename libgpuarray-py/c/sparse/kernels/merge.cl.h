@@ -4,9 +4,8 @@
  * counts 1 makes the sum, alpha a + beta b, 2 the product. Each item merges a few
  * adjacent values, whose columns are in local memory; what a place is made of is put
  * there in order. */
-#define SP_READ(type, p)                                                               \
-  p = (GLOBAL_MEM const type *)((GLOBAL_MEM const char *)p + p##_off)
-#define SP_WRITTEN(type, p) p = (GLOBAL_MEM type *)((GLOBAL_MEM char *)p + p##_off)
+#include "pair_words.cl.h"
+
 #define SP_EACH_OF_ITEM (SP_MERGED / SP_THREADS)
 #define SP_NOWHERE 0xffffu
 #define SP_GAPS 32 /* of rows without values, which all items fill */
@@ -92,16 +91,7 @@
   }
 #endif
 
-KERNEL void SP_NAME(
-    GLOBAL_MEM SP_VALUE *out, ga_size out_off, GLOBAL_MEM SP_INDEX *out_indices,
-    ga_size out_indices_off, GLOBAL_MEM SP_INDEX *out_indptr, ga_size out_indptr_off,
-    GLOBAL_MEM SP_INDEX *words, ga_size words_off, GLOBAL_MEM const SP_VALUE *a,
-    ga_size a_off, GLOBAL_MEM const SP_INDEX *a_indices, ga_size a_indices_off,
-    GLOBAL_MEM const SP_INDEX *a_indptr, ga_size a_indptr_off,
-    GLOBAL_MEM const SP_VALUE *b, ga_size b_off, GLOBAL_MEM const SP_INDEX *b_indices,
-    ga_size b_indices_off, GLOBAL_MEM const SP_INDEX *b_indptr, ga_size b_indptr_off,
-    ga_ulong rows, ga_ulong columns, ga_ulong an, ga_ulong bn, ga_ulong parts,
-    ga_ulong room, SP_REAL alpha, SP_REAL alpha_im, SP_REAL beta, SP_REAL beta_im) {
+KERNEL void SP_NAME(SP_PARAMETERS) {
   KERNEL_BEGIN;
   LOCAL_MEM SP_INDEX columns_of[SP_MERGED + 1];
   LOCAL_MEM ga_uint sums[SP_THREADS];
@@ -282,13 +272,6 @@ KERNEL void SP_NAME(
          row += SP_THREADS)
       out_indptr[row] = (SP_INDEX)room;
 #else
-  SP_EACH(row, rows + 1) {
-    const SP_INDEX x = a_indptr[row], y = b_indptr[row];
-    has_flaw |=
-        row == 0 ? x != 0 || y != 0 : x < a_indptr[row - 1] || y < b_indptr[row - 1];
-    has_flaw |= row == rows && ((ga_ulong)x != an || (ga_ulong)y != bn);
-  }
-  if (has_flaw)
-    counts[parts] = 1;
+  SP_LOOK_AT_POINTERS
 #endif
 }

@@ -3,8 +3,6 @@
  * values; two at one place stay together. For each part, and behind the last, `words`
  * have how many values of `a` and of `b` come before it, and how many rows have begun;
  * then counts of the parts begin, of which the last two are zeroed. */
-#define SP_READ(type, p)                                                               \
-  p = (GLOBAL_MEM const type *)((GLOBAL_MEM const char *)p + p##_off)
 #define SP_BOUND(count, indptr, row, n)                                                \
   SP_COUNT count = (SP_COUNT)indptr[row];                                              \
   count = count < (SP_COUNT)(n) ? count : (SP_COUNT)(n)
@@ -16,7 +14,7 @@ KERNEL void SP_NAME(GLOBAL_MEM SP_INDEX *words, ga_size words_off,
                     GLOBAL_MEM const SP_INDEX *b_indptr, ga_size b_indptr_off,
                     ga_ulong rows, ga_ulong an, ga_ulong bn, ga_ulong parts) {
   KERNEL_BEGIN;
-  words = (GLOBAL_MEM SP_INDEX *)((GLOBAL_MEM char *)words + words_off);
+  SP_WRITTEN(SP_INDEX, words);
   SP_READ(SP_INDEX, a_indices);
   SP_READ(SP_INDEX, a_indptr);
   SP_READ(SP_INDEX, b_indices);

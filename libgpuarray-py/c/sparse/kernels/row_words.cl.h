@@ -4,26 +4,18 @@
  * pieces, and that of rows with several; for each piece its row and its first value;
  * and behind `room` of those, for each row with several pieces, the first. */
 #define SP_PARAMETERS                                                                  \
-  GLOBAL_MEM SP_VALUE *y, ga_size y_off, GLOBAL_MEM const SP_VALUE *values,            \
-      ga_size values_off, GLOBAL_MEM const SP_INDEX *indices, ga_size indices_off,     \
-      GLOBAL_MEM const SP_INDEX *indptr, ga_size indptr_off,                           \
-      GLOBAL_MEM const SP_VALUE *x, ga_size x_off, GLOBAL_MEM ga_ulong *list,          \
-      ga_size list_off, GLOBAL_MEM SP_WORK *parts, ga_size parts_off, ga_ulong rows,   \
-      ga_ulong columns, ga_ulong n, ga_ulong width, ga_long x_row, ga_long y_row,      \
-      ga_long y_column, ga_long shift, ga_ulong limit, ga_ulong piece_size,            \
-      ga_ulong room, SP_REAL alpha, SP_REAL alpha_im, SP_REAL beta, SP_REAL beta_im,   \
-      ga_int has_beta
-#define SP_MOVED(type, p) p = (GLOBAL_MEM type *)((GLOBAL_MEM char *)p + p##_off)
-#define SP_MOVED_READ(type, p)                                                         \
-  p = (GLOBAL_MEM const type *)((GLOBAL_MEM const char *)p + p##_off)
+  GLOBAL_MEM SP_VALUE *y, ga_size y_off, SP_MATRIX, GLOBAL_MEM const SP_VALUE *x,      \
+      ga_size x_off, GLOBAL_MEM ga_ulong *list, ga_size list_off,                      \
+      GLOBAL_MEM SP_WORK *parts, ga_size parts_off, ga_ulong rows, ga_ulong columns,   \
+      ga_ulong n, ga_ulong width, ga_long x_row, ga_long y_row, ga_long y_column,      \
+      ga_long shift, ga_ulong limit, ga_ulong piece_size, ga_ulong room,               \
+      SP_REAL alpha, SP_REAL alpha_im, SP_REAL beta, SP_REAL beta_im, ga_int has_beta
 #define SP_STARTS                                                                      \
-  SP_MOVED(SP_VALUE, y);                                                               \
-  SP_MOVED_READ(SP_VALUE, values);                                                     \
-  SP_MOVED_READ(SP_INDEX, indices);                                                    \
-  SP_MOVED_READ(SP_INDEX, indptr);                                                     \
-  SP_MOVED_READ(SP_VALUE, x);                                                          \
-  SP_MOVED(ga_ulong, list);                                                            \
-  SP_MOVED(SP_WORK, parts);                                                            \
+  SP_WRITTEN(SP_VALUE, y);                                                             \
+  SP_READ_MATRIX;                                                                      \
+  SP_READ(SP_VALUE, x);                                                                \
+  SP_WRITTEN(ga_ulong, list);                                                          \
+  SP_WRITTEN(SP_WORK, parts);                                                          \
   (void)piece_size
 
 /* `begin` and `end` of the values of a row, within the array whatever it holds. */

@@ -9,8 +9,6 @@
 #else
 #define SP_JOIN local_barrier()
 #endif
-#define SP_READ(type, p)                                                               \
-  p = (GLOBAL_MEM const type *)((GLOBAL_MEM const char *)p + p##_off)
 #define SP_AHEAD 4
 #define SP_PLAIN(place) (place)
 #define SP_PUT(k, sum)                                                                 \
@@ -33,7 +31,7 @@ KERNEL void SP_NAME(GLOBAL_MEM SP_VALUE *out, ga_size out_off,
 #if SP_LANES > 1
   LOCAL_MEM SP_WORK sums[SP_AHEAD * SP_THREADS];
 #endif
-  out = (GLOBAL_MEM SP_VALUE *)((GLOBAL_MEM char *)out + out_off);
+  SP_WRITTEN(SP_VALUE, out);
   SP_READ(SP_INDEX, lines);
   SP_READ(SP_INDEX, indices);
   SP_READ(SP_VALUE, x);

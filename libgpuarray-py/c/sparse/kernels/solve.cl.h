@@ -11,21 +11,15 @@
 /* Rows by the order in which they are solved. */
 #define SP_ORDER(row) (SP_IS_UPPER ? rows - 1 - (row) : (row))
 
-KERNEL void SP_NAME(GLOBAL_MEM SP_VALUE *x, ga_size x_off,
-                    GLOBAL_MEM const SP_VALUE *values, ga_size values_off,
-                    GLOBAL_MEM const SP_INDEX *indices, ga_size indices_off,
-                    GLOBAL_MEM const SP_INDEX *indptr, ga_size indptr_off,
-                    ga_ulong rows, ga_ulong n, ga_ulong width, ga_long x_row,
-                    ga_long x_column) {
+KERNEL void SP_NAME(GLOBAL_MEM SP_VALUE *x, ga_size x_off, SP_MATRIX, ga_ulong rows,
+                    ga_ulong n, ga_ulong width, ga_long x_row, ga_long x_column) {
   KERNEL_BEGIN;
   LOCAL_MEM SP_WORK own[SP_THREADS];
   LOCAL_MEM SP_WORK diagonals[SP_THREADS];
   LOCAL_MEM ga_uint is_ready[SP_THREADS];
   LOCAL_MEM ga_uint counts[2]; /* rows before a long one; rows that are ready */
-  x = (GLOBAL_MEM SP_VALUE *)((GLOBAL_MEM char *)x + x_off);
-  SP_READ(SP_VALUE, values);
-  SP_READ(SP_INDEX, indices);
-  SP_READ(SP_INDEX, indptr);
+  SP_WRITTEN(SP_VALUE, x);
+  SP_READ_MATRIX;
   const ga_uint lid = (ga_uint)LID_0;
   for (ga_ulong column = GID_0; column < width; column += GDIM_0) {
     GLOBAL_MEM SP_VALUE *of = x + (ga_ssize)column * x_column;

@@ -23,32 +23,19 @@
 #endif
 #define SP_IS_ALL (SP_FORM / 2) /* of the first launch: no list */
 
-#define SP_READ(type, p)                                                               \
-  p = (GLOBAL_MEM const type *)((GLOBAL_MEM const char *)p + p##_off)
-#define SP_WRITTEN(type, p) p = (GLOBAL_MEM type *)((GLOBAL_MEM char *)p + p##_off)
 #define SP_PARAMETERS                                                                  \
   GLOBAL_MEM SP_VALUE *out, ga_size out_off, GLOBAL_MEM SP_INDEX *out_indices,         \
       ga_size out_indices_off, GLOBAL_MEM ga_long *counts, ga_size counts_off,         \
-      GLOBAL_MEM const SP_VALUE *a, ga_size a_off,                                     \
-      GLOBAL_MEM const SP_INDEX *a_indices, ga_size a_indices_off,                     \
-      GLOBAL_MEM const SP_INDEX *a_indptr, ga_size a_indptr_off,                       \
-      GLOBAL_MEM const SP_VALUE *b, ga_size b_off,                                     \
-      GLOBAL_MEM const SP_INDEX *b_indices, ga_size b_indices_off,                     \
-      GLOBAL_MEM const SP_INDEX *b_indptr, ga_size b_indptr_off,                       \
-      GLOBAL_MEM SP_COUNT *list, ga_size list_off, GLOBAL_MEM SP_COUNT *next,          \
-      ga_size next_off, GLOBAL_MEM ga_uint *bits, ga_size bits_off,                    \
-      GLOBAL_MEM SP_WORK *sums, ga_size sums_off, ga_ulong rows, ga_ulong inner,       \
-      ga_ulong columns, ga_ulong an, ga_ulong bn, ga_ulong room, ga_ulong words
+      SP_TWO_MATRICES, GLOBAL_MEM SP_COUNT *list, ga_size list_off,                    \
+      GLOBAL_MEM SP_COUNT *next, ga_size next_off, GLOBAL_MEM ga_uint *bits,           \
+      ga_size bits_off, GLOBAL_MEM SP_WORK *sums, ga_size sums_off, ga_ulong rows,     \
+      ga_ulong inner, ga_ulong columns, ga_ulong an, ga_ulong bn, ga_ulong room,       \
+      ga_ulong words
 #define SP_STARTS                                                                      \
   SP_WRITTEN(SP_VALUE, out);                                                           \
   SP_WRITTEN(SP_INDEX, out_indices);                                                   \
   SP_WRITTEN(ga_long, counts);                                                         \
-  SP_READ(SP_VALUE, a);                                                                \
-  SP_READ(SP_INDEX, a_indices);                                                        \
-  SP_READ(SP_INDEX, a_indptr);                                                         \
-  SP_READ(SP_VALUE, b);                                                                \
-  SP_READ(SP_INDEX, b_indices);                                                        \
-  SP_READ(SP_INDEX, b_indptr);                                                         \
+  SP_READ_TWO;                                                                         \
   SP_WRITTEN(SP_COUNT, list);                                                          \
   SP_WRITTEN(SP_COUNT, next);                                                          \
   SP_WRITTEN(ga_uint, bits);                                                           \

@@ -12,9 +12,9 @@ KERNEL void SP_NAME(GLOBAL_MEM SP_GIVEN *other, ga_size other_off,
                     GLOBAL_MEM const SP_MADE *sorted, ga_size sorted_off, ga_ulong n,
                     ga_uint bits) {
   KERNEL_BEGIN;
-  other = (GLOBAL_MEM SP_GIVEN *)((GLOBAL_MEM char *)other + other_off);
-  indices = (GLOBAL_MEM SP_INDEX *)((GLOBAL_MEM char *)indices + indices_off);
-  sorted = (GLOBAL_MEM const SP_MADE *)((GLOBAL_MEM const char *)sorted + sorted_off);
+  SP_WRITTEN(SP_GIVEN, other);
+  SP_WRITTEN(SP_INDEX, indices);
+  SP_READ(SP_MADE, sorted);
   (void)bits;
   SP_EACH(k, n) {
     const SP_MADE own = sorted[k];

@@ -1,6 +1,4 @@
 /* The lengths of rows by index, and 0 behind the last; a wrong index is reported. */
-#define SP_READ(type, p)                                                               \
-  p = (GLOBAL_MEM const type *)((GLOBAL_MEM const char *)p + p##_off)
 #define SP_ROW(i) (taken[i] < 0 ? taken[i] + (ga_long)rows : taken[i])
 
 KERNEL void SP_NAME(GLOBAL_MEM ga_long *lengths, ga_size lengths_off,
@@ -9,7 +7,7 @@ KERNEL void SP_NAME(GLOBAL_MEM ga_long *lengths, ga_size lengths_off,
                     ga_ulong count, GLOBAL_MEM ga_uint *word, ga_size word_off,
                     ga_uint site) {
   KERNEL_BEGIN;
-  lengths = (GLOBAL_MEM ga_long *)((GLOBAL_MEM char *)lengths + lengths_off);
+  SP_WRITTEN(ga_long, lengths);
   SP_READ(SP_INDEX, indptr);
   SP_READ(ga_long, taken);
   SP_EACH(i, count + 1) {

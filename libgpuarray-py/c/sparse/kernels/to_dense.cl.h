@@ -22,12 +22,8 @@
       SP_ADD_TO(row, column, SP_LOAD(values[k]))                                       \
   }
 
-KERNEL void SP_NAME(GLOBAL_MEM SP_VALUE *out, ga_size out_off,
-                    GLOBAL_MEM const SP_VALUE *values, ga_size values_off,
-                    GLOBAL_MEM const SP_INDEX *indices, ga_size indices_off,
-                    GLOBAL_MEM const SP_INDEX *indptr, ga_size indptr_off,
-                    ga_ulong rows, ga_ulong columns, ga_ulong n, ga_long out_row,
-                    ga_long out_column) {
+KERNEL void SP_NAME(GLOBAL_MEM SP_VALUE *out, ga_size out_off, SP_MATRIX, ga_ulong rows,
+                    ga_ulong columns, ga_ulong n, ga_long out_row, ga_long out_column) {
   KERNEL_BEGIN;
 #if !SP_IS_CPU
   LOCAL_MEM SP_WORK terms[SP_THREADS];
@@ -35,10 +31,8 @@ KERNEL void SP_NAME(GLOBAL_MEM SP_VALUE *out, ga_size out_off,
   LOCAL_MEM ga_uint longs[SP_THREADS];   /* items with a long row */
   LOCAL_MEM ga_uint counts[2];           /* long rows; 1: columns do not ascend */
 #endif
-  out = (GLOBAL_MEM SP_VALUE *)((GLOBAL_MEM char *)out + out_off);
-  SP_READ(SP_VALUE, values);
-  SP_READ(SP_INDEX, indices);
-  SP_READ(SP_INDEX, indptr);
+  SP_WRITTEN(SP_VALUE, out);
+  SP_READ_MATRIX;
 #if SP_IS_CPU
   SP_EACH(row, rows) {
     SP_BOUNDS(row);

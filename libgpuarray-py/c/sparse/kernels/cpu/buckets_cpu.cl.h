@@ -1,8 +1,6 @@
 /* A stable sort by small keys on processors: each item counts the keys of its share of
  * values, and with SP_FORM 1, by the scanned counts, puts values and indices where they
  * belong. Counts are counts[key][share]. */
-#define SP_READ(type, p)                                                               \
-  p = (GLOBAL_MEM const type *)((GLOBAL_MEM const char *)p + p##_off)
 
 KERNEL void SP_NAME(GLOBAL_MEM SP_INDEX *counts, ga_size counts_off,
                     GLOBAL_MEM SP_VALUE *out, ga_size out_off,
@@ -12,12 +10,11 @@ KERNEL void SP_NAME(GLOBAL_MEM SP_INDEX *counts, ga_size counts_off,
                     GLOBAL_MEM const SP_INDEX *indices, ga_size indices_off,
                     ga_ulong n_keys, ga_ulong n, ga_ulong shares) {
   KERNEL_BEGIN;
-  counts = (GLOBAL_MEM SP_INDEX *)((GLOBAL_MEM char *)counts + counts_off);
+  SP_WRITTEN(SP_INDEX, counts);
   SP_READ(SP_INDEX, keys);
 #if SP_FORM
-  out = (GLOBAL_MEM SP_VALUE *)((GLOBAL_MEM char *)out + out_off);
-  out_indices =
-      (GLOBAL_MEM SP_INDEX *)((GLOBAL_MEM char *)out_indices + out_indices_off);
+  SP_WRITTEN(SP_VALUE, out);
+  SP_WRITTEN(SP_INDEX, out_indices);
   SP_READ(SP_VALUE, values);
   SP_READ(SP_INDEX, indices);
 #endif

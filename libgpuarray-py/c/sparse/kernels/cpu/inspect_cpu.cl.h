@@ -16,7 +16,7 @@ KERNEL void SP_NAME(GLOBAL_MEM ga_uint *found, ga_size found_off,
                     GLOBAL_MEM const SP_INDEX *lines, ga_size lines_off, ga_ulong rows,
                     ga_ulong columns, ga_ulong n, ga_uint shift) {
   KERNEL_BEGIN;
-  SP_WRITE(ga_uint, found);
+  SP_WRITTEN(ga_uint, found);
   SP_READ(SP_INDEX, indices);
   SP_READ(SP_INDEX, lines);
   ga_int has_fallen = 0, has_repeated = 0;

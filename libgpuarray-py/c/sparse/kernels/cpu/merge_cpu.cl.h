@@ -36,28 +36,19 @@
 #define SP_SCALED(i) SP_MUL(SP_NUMBER(alpha, alpha_im), SP_LOAD(a[i]))
 #define SP_SCALED_B(j) SP_MUL(SP_NUMBER(beta, beta_im), SP_LOAD(b[j]))
 
-KERNEL void
-SP_NAME(GLOBAL_MEM SP_VALUE *out, ga_size out_off, GLOBAL_MEM SP_INDEX *out_indices,
-        ga_size out_indices_off, GLOBAL_MEM SP_INDEX *ends, ga_size ends_off,
-        GLOBAL_MEM ga_ulong *shares, ga_size shares_off, GLOBAL_MEM const SP_VALUE *a,
-        ga_size a_off, GLOBAL_MEM const SP_INDEX *a_indices, ga_size a_indices_off,
-        GLOBAL_MEM const SP_INDEX *a_indptr, ga_size a_indptr_off,
-        GLOBAL_MEM const SP_VALUE *b, ga_size b_off,
-        GLOBAL_MEM const SP_INDEX *b_indices, ga_size b_indices_off,
-        GLOBAL_MEM const SP_INDEX *b_indptr, ga_size b_indptr_off, ga_ulong rows,
-        ga_ulong columns, ga_ulong an, ga_ulong bn, ga_ulong room, SP_REAL alpha,
-        SP_REAL alpha_im, SP_REAL beta, SP_REAL beta_im) {
+KERNEL void SP_NAME(GLOBAL_MEM SP_VALUE *out, ga_size out_off,
+                    GLOBAL_MEM SP_INDEX *out_indices, ga_size out_indices_off,
+                    GLOBAL_MEM SP_INDEX *ends, ga_size ends_off,
+                    GLOBAL_MEM ga_ulong *shares, ga_size shares_off, SP_TWO_MATRICES,
+                    ga_ulong rows, ga_ulong columns, ga_ulong an, ga_ulong bn,
+                    ga_ulong room, SP_REAL alpha, SP_REAL alpha_im, SP_REAL beta,
+                    SP_REAL beta_im) {
   KERNEL_BEGIN;
-  SP_WRITE(SP_VALUE, out);
-  SP_WRITE(SP_INDEX, out_indices);
-  SP_WRITE(SP_INDEX, ends);
-  SP_WRITE(ga_ulong, shares);
-  SP_READ(SP_VALUE, a);
-  SP_READ(SP_INDEX, a_indices);
-  SP_READ(SP_INDEX, a_indptr);
-  SP_READ(SP_VALUE, b);
-  SP_READ(SP_INDEX, b_indices);
-  SP_READ(SP_INDEX, b_indptr);
+  SP_WRITTEN(SP_VALUE, out);
+  SP_WRITTEN(SP_INDEX, out_indices);
+  SP_WRITTEN(SP_INDEX, ends);
+  SP_WRITTEN(ga_ulong, shares);
+  SP_READ_TWO;
   SP_SHARE(first, GID_0, GDIM_0, rows, an + bn, SP_BEGIN)
   SP_SHARE(last, GID_0 + 1, GDIM_0, rows, an + bn, SP_BEGIN)
   ga_ulong base = 0, at;

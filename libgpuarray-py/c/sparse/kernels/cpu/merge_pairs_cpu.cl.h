@@ -2,6 +2,7 @@
  * each item has a range of them, and walks its rows. SP_FORM 0 counts the places of
  * each part that both have, and tells flaws; by the scanned counts 1 makes the sum,
  * alpha a + beta b, 2 the product. */
+#include "../pair_words.cl.h"
 #include "shares_cpu.cl.h"
 
 #define SP_BOUND(count, pointer, first, last)                                          \
@@ -41,18 +42,9 @@
   }
 #endif
 
-KERNEL void SP_NAME(
-    GLOBAL_MEM SP_VALUE *out, ga_size out_off, GLOBAL_MEM SP_INDEX *out_indices,
-    ga_size out_indices_off, GLOBAL_MEM SP_INDEX *out_indptr, ga_size out_indptr_off,
-    GLOBAL_MEM SP_INDEX *words, ga_size words_off, GLOBAL_MEM const SP_VALUE *a,
-    ga_size a_off, GLOBAL_MEM const SP_INDEX *a_indices, ga_size a_indices_off,
-    GLOBAL_MEM const SP_INDEX *a_indptr, ga_size a_indptr_off,
-    GLOBAL_MEM const SP_VALUE *b, ga_size b_off, GLOBAL_MEM const SP_INDEX *b_indices,
-    ga_size b_indices_off, GLOBAL_MEM const SP_INDEX *b_indptr, ga_size b_indptr_off,
-    ga_ulong rows, ga_ulong columns, ga_ulong an, ga_ulong bn, ga_ulong parts,
-    ga_ulong room, SP_REAL alpha, SP_REAL alpha_im, SP_REAL beta, SP_REAL beta_im) {
+KERNEL void SP_NAME(SP_PARAMETERS) {
   KERNEL_BEGIN;
-  SP_WRITE(SP_INDEX, words);
+  SP_WRITTEN(SP_INDEX, words);
   SP_READ(SP_INDEX, a_indices);
   SP_READ(SP_INDEX, a_indptr);
   SP_READ(SP_INDEX, b_indices);
@@ -60,9 +52,9 @@ KERNEL void SP_NAME(
   GLOBAL_MEM SP_INDEX *counts = words + 3 * (parts + 1);
   const ga_ulong first = parts * GID_0 / GDIM_0, last = parts * (GID_0 + 1) / GDIM_0;
 #if SP_FORM
-  SP_WRITE(SP_VALUE, out);
-  SP_WRITE(SP_INDEX, out_indices);
-  SP_WRITE(SP_INDEX, out_indptr);
+  SP_WRITTEN(SP_VALUE, out);
+  SP_WRITTEN(SP_INDEX, out_indices);
+  SP_WRITTEN(SP_INDEX, out_indptr);
   SP_READ(SP_VALUE, a);
   SP_READ(SP_VALUE, b);
   const ga_ulong step = last - first, stop = room > 0 ? last : first;
@@ -140,13 +132,6 @@ KERNEL void SP_NAME(
       out_indptr[row] = (SP_INDEX)room;
   }
 #else
-  SP_EACH(row, rows + 1) {
-    const SP_INDEX x = a_indptr[row], y = b_indptr[row];
-    has_flaw |=
-        row == 0 ? x != 0 || y != 0 : x < a_indptr[row - 1] || y < b_indptr[row - 1];
-    has_flaw |= row == rows && ((ga_ulong)x != an || (ga_ulong)y != bn);
-  }
-  if (has_flaw)
-    counts[parts] = 1;
+  SP_LOOK_AT_POINTERS
 #endif
 }

@@ -11,9 +11,9 @@ KERNEL void SP_NAME(GLOBAL_MEM SP_VALUE *out, ga_size out_off,
                     GLOBAL_MEM const ga_ulong *shares, ga_size shares_off,
                     ga_ulong rows) {
   KERNEL_BEGIN;
-  SP_WRITE(SP_VALUE, out);
-  SP_WRITE(SP_INDEX, out_indices);
-  SP_WRITE(SP_INDEX, out_indptr);
+  SP_WRITTEN(SP_VALUE, out);
+  SP_WRITTEN(SP_INDEX, out_indices);
+  SP_WRITTEN(SP_INDEX, out_indptr);
   SP_READ(SP_VALUE, values);
   SP_READ(SP_INDEX, indices);
   SP_READ(SP_INDEX, ends);

@@ -39,6 +39,3 @@
 #else
 #define SP_COPY_VALUES SP_COPY
 #endif
-#define SP_READ(type, p)                                                               \
-  p = (GLOBAL_MEM const type *)((GLOBAL_MEM const char *)p + p##_off)
-#define SP_WRITE(type, p) p = (GLOBAL_MEM type *)((GLOBAL_MEM char *)p + p##_off)

@@ -3,17 +3,11 @@
  * the other triangle are not read; those of a place are summed. */
 #include "../group_words.cl.h"
 
-KERNEL void SP_NAME(GLOBAL_MEM SP_VALUE *x, ga_size x_off,
-                    GLOBAL_MEM const SP_VALUE *values, ga_size values_off,
-                    GLOBAL_MEM const SP_INDEX *indices, ga_size indices_off,
-                    GLOBAL_MEM const SP_INDEX *indptr, ga_size indptr_off,
-                    ga_ulong rows, ga_ulong n, ga_ulong width, ga_long x_row,
-                    ga_long x_column) {
+KERNEL void SP_NAME(GLOBAL_MEM SP_VALUE *x, ga_size x_off, SP_MATRIX, ga_ulong rows,
+                    ga_ulong n, ga_ulong width, ga_long x_row, ga_long x_column) {
   KERNEL_BEGIN;
-  x = (GLOBAL_MEM SP_VALUE *)((GLOBAL_MEM char *)x + x_off);
-  SP_READ(SP_VALUE, values);
-  SP_READ(SP_INDEX, indices);
-  SP_READ(SP_INDEX, indptr);
+  SP_WRITTEN(SP_VALUE, x);
+  SP_READ_MATRIX;
   const ga_ulong step = SP_PER * GDIM_0;
   for (ga_ulong column = SP_PER * GID_0; column < width; column += step) {
     const ga_ulong here = width - column < SP_PER ? width - column : SP_PER;

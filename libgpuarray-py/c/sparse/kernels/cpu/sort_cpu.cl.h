@@ -20,18 +20,13 @@
 
 KERNEL void SP_NAME(GLOBAL_MEM SP_VALUE *out, ga_size out_off,
                     GLOBAL_MEM SP_INDEX *out_indices, ga_size out_indices_off,
-                    GLOBAL_MEM ga_ulong *keys, ga_size keys_off,
-                    GLOBAL_MEM const SP_VALUE *values, ga_size values_off,
-                    GLOBAL_MEM const SP_INDEX *indices, ga_size indices_off,
-                    GLOBAL_MEM const SP_INDEX *indptr, ga_size indptr_off,
+                    GLOBAL_MEM ga_ulong *keys, ga_size keys_off, SP_MATRIX,
                     ga_ulong rows, ga_ulong n) {
   KERNEL_BEGIN;
-  SP_WRITE(SP_VALUE, out);
-  SP_WRITE(SP_INDEX, out_indices);
-  SP_WRITE(ga_ulong, keys);
-  SP_READ(SP_VALUE, values);
-  SP_READ(SP_INDEX, indices);
-  SP_READ(SP_INDEX, indptr);
+  SP_WRITTEN(SP_VALUE, out);
+  SP_WRITTEN(SP_INDEX, out_indices);
+  SP_WRITTEN(ga_ulong, keys);
+  SP_READ_MATRIX;
   SP_SHARE(first, GID_0, GDIM_0, rows, n, SP_BEGIN)
   SP_SHARE(last, GID_0 + 1, GDIM_0, rows, n, SP_BEGIN)
   for (ga_ulong row = first; row < last; row++) {

@@ -58,29 +58,25 @@
 /* Words of `mid` that are walked one by one. */
 #define SP_FEW_WORDS 256
 
-KERNEL void
-SP_NAME(GLOBAL_MEM SP_VALUE *out, ga_size out_off, GLOBAL_MEM SP_INDEX *out_indices,
-        ga_size out_indices_off, GLOBAL_MEM SP_INDEX *out_indptr,
-        ga_size out_indptr_off, GLOBAL_MEM ga_ulong *totals, ga_size totals_off,
-        GLOBAL_MEM ga_ulong *marks, ga_size marks_off, GLOBAL_MEM SP_WORK *sums,
-        ga_size sums_off, GLOBAL_MEM const SP_VALUE *a, ga_size a_off,
-        GLOBAL_MEM const SP_INDEX *a_indices, ga_size a_indices_off,
-        GLOBAL_MEM const SP_INDEX *a_indptr, ga_size a_indptr_off,
-        GLOBAL_MEM const SP_VALUE *b, ga_size b_off,
-        GLOBAL_MEM const SP_INDEX *b_indices, ga_size b_indices_off,
-        GLOBAL_MEM const SP_INDEX *b_indptr, ga_size b_indptr_off, ga_ulong rows,
-        ga_ulong depth, ga_ulong columns, ga_ulong an, ga_ulong bn, ga_ulong room) {
+KERNEL void SP_NAME(GLOBAL_MEM SP_VALUE *out, ga_size out_off,
+                    GLOBAL_MEM SP_INDEX *out_indices, ga_size out_indices_off,
+                    GLOBAL_MEM SP_INDEX *out_indptr, ga_size out_indptr_off,
+                    GLOBAL_MEM ga_ulong *totals, ga_size totals_off,
+                    GLOBAL_MEM ga_ulong *marks, ga_size marks_off,
+                    GLOBAL_MEM SP_WORK *sums, ga_size sums_off, SP_TWO_MATRICES,
+                    ga_ulong rows, ga_ulong depth, ga_ulong columns, ga_ulong an,
+                    ga_ulong bn, ga_ulong room) {
   KERNEL_BEGIN;
-  SP_WRITE(SP_INDEX, out_indptr);
-  SP_WRITE(ga_ulong, marks);
+  SP_WRITTEN(SP_INDEX, out_indptr);
+  SP_WRITTEN(ga_ulong, marks);
   SP_READ(SP_INDEX, a_indices);
   SP_READ(SP_INDEX, a_indptr);
   SP_READ(SP_INDEX, b_indices);
   SP_READ(SP_INDEX, b_indptr);
 #if SP_FORM
-  SP_WRITE(SP_VALUE, out);
-  SP_WRITE(SP_INDEX, out_indices);
-  SP_WRITE(SP_WORK, sums);
+  SP_WRITTEN(SP_VALUE, out);
+  SP_WRITTEN(SP_INDEX, out_indices);
+  SP_WRITTEN(SP_WORK, sums);
   SP_READ(SP_VALUE, a);
   SP_READ(SP_VALUE, b);
   const ga_ulong n_low = (columns + 63) / 64, n_mid = (n_low + 63) / 64;
@@ -92,7 +88,7 @@ SP_NAME(GLOBAL_MEM SP_VALUE *out, ga_size out_off, GLOBAL_MEM SP_INDEX *out_indi
   for (ga_ulong w = 0; w < n_marks; w++)
     low[w] = 0;
 #else
-  SP_WRITE(ga_ulong, totals);
+  SP_WRITTEN(ga_ulong, totals);
   GLOBAL_MEM SP_INDEX *last_row = (GLOBAL_MEM SP_INDEX *)marks + GID_0 * columns;
   ga_ulong total = 0;
   for (ga_ulong j = 0; j < columns; j++)

@@ -7,19 +7,14 @@
 
 KERNEL void SP_NAME(GLOBAL_MEM SP_VALUE *out, ga_size out_off,
                     GLOBAL_MEM SP_INDEX *out_indices, ga_size out_indices_off,
-                    GLOBAL_MEM const SP_INDEX *begins, ga_size begins_off,
-                    GLOBAL_MEM const SP_VALUE *values, ga_size values_off,
-                    GLOBAL_MEM const SP_INDEX *indices, ga_size indices_off,
-                    GLOBAL_MEM const SP_INDEX *indptr, ga_size indptr_off,
+                    GLOBAL_MEM const SP_INDEX *begins, ga_size begins_off, SP_MATRIX,
                     GLOBAL_MEM const ga_long *taken, ga_size taken_off, ga_ulong rows,
                     ga_ulong n, ga_ulong room, ga_ulong count) {
   KERNEL_BEGIN;
-  SP_WRITE(SP_VALUE, out);
-  SP_WRITE(SP_INDEX, out_indices);
+  SP_WRITTEN(SP_VALUE, out);
+  SP_WRITTEN(SP_INDEX, out_indices);
   SP_READ(SP_INDEX, begins);
-  SP_READ(SP_VALUE, values);
-  SP_READ(SP_INDEX, indices);
-  SP_READ(SP_INDEX, indptr);
+  SP_READ_MATRIX;
   SP_READ(ga_long, taken);
   SP_SHARE(first, GID_0, GDIM_0, count, room, SP_BEGIN)
   SP_SHARE(last, GID_0 + 1, GDIM_0, count, room, SP_BEGIN)
