@@ -25,13 +25,7 @@ KERNEL void BL_NAME(GLOBAL_MEM BL_T *part, ga_size part_off,
   for (int s = BL_WIDTH / 2; s > 0; s /= 2)
     for (int v = 0; v < s; v++)
       BL_ADD(acc[v], acc[v + s]);
-  shared[lane] = acc[0];
-  local_barrier();
-  for (ga_ssize s = lanes / 2; s > 0; s /= 2) {
-    if (lane < s)
-      BL_ADD(shared[lane], shared[lane + s]);
-    local_barrier();
-  }
+  BL_SUM_SHARED(lane, acc[0], lane, lanes, 1)
   if (lane == 0)
     part[GID_0] = shared[0];
 }

@@ -15,13 +15,7 @@ KERNEL void BL_NAME(GLOBAL_MEM BL_S *c, ga_size c_off,
   BL_ZERO(acc);
   for (ga_ssize j = lane; j < n; j += lanes)
     BL_ADD(acc, part[j]);
-  shared[lane] = acc;
-  local_barrier();
-  for (ga_ssize s = lanes / 2; s > 0; s /= 2) {
-    if (lane < s)
-      BL_ADD(shared[lane], shared[lane + s]);
-    local_barrier();
-  }
+  BL_SUM_SHARED(lane, acc, lane, lanes, 1)
   if (lane == 0)
     BL_FINISH(c[0], shared[0])
 }

@@ -19,16 +19,8 @@ KERNEL void BL_NAME(BL_GEMV_PARAMETERS) {
       BL_MEET(acc[v], column[(j + v * items) * aj], x[(j + v * items) * xj])
   for (; j < n; j += items)
     BL_MEET(acc[0], column[j * aj], x[j * xj])
-  BL_ADD(acc[0], acc[1]);
-  BL_ADD(acc[2], acc[3]);
-  BL_ADD(acc[0], acc[2]);
-  shared[at] = acc[0];
-  local_barrier();
-  for (ga_ssize s = items / 2; s > 0; s /= 2) {
-    if (item < s)
-      BL_ADD(shared[at], shared[at + s * lanes]);
-    local_barrier();
-  }
+  BL_SUM_FOUR(acc);
+  BL_SUM_SHARED(at, acc[0], item, items, lanes)
   if (item == 0 && i + lane < end)
     BL_FINISH(y[(i + lane) * yi], shared[at])
 }

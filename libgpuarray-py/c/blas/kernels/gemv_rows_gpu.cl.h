@@ -36,16 +36,8 @@ KERNEL void BL_NAME(BL_GEMV_PARAMETERS) {
     for (; j < n; j += lanes)
       BL_MEET(acc[0], row[j * aj], x[j * xj])
   }
-  BL_ADD(acc[0], acc[1]);
-  BL_ADD(acc[2], acc[3]);
-  BL_ADD(acc[0], acc[2]);
-  shared[at] = acc[0];
-  local_barrier();
-  for (ga_ssize s = lanes / 2; s > 0; s /= 2) {
-    if (lane < s)
-      BL_ADD(shared[at], shared[at + s]);
-    local_barrier();
-  }
+  BL_SUM_FOUR(acc);
+  BL_SUM_SHARED(at, acc[0], lane, lanes, 1)
   if (lane == 0 && i + slot < end)
     BL_FINISH(y[(i + slot) * yi], shared[at])
 }

@@ -13,3 +13,7 @@
   y = BL_AT(BL_S, y, y_off);                                                           \
   a = BL_AT(const BL_S, a, a_off);                                                     \
   x = BL_AT(const BL_S, x, x_off)
+#define BL_SUM_FOUR(acc)                                                               \
+  BL_ADD(acc[0], acc[1]);                                                              \
+  BL_ADD(acc[2], acc[3]);                                                              \
+  BL_ADD(acc[0], acc[2])

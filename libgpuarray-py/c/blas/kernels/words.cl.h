@@ -147,3 +147,13 @@
     }                                                                                  \
     BL_SAVE(to, bl_out);                                                               \
   }
+/* Sums over `n` items, a power of 2, which are `step` apart in local memory: `own` of
+ * item `i` at `at`; all of them at the first item's. */
+#define BL_SUM_SHARED(at, own, i, n, step)                                             \
+  shared[at] = own;                                                                    \
+  local_barrier();                                                                     \
+  for (ga_ssize s = n / 2; s > 0; s /= 2) {                                            \
+    if (i < s)                                                                         \
+      BL_ADD(shared[at], shared[at + s * step]);                                       \
+    local_barrier();                                                                   \
+  }

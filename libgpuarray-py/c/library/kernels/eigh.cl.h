@@ -52,14 +52,9 @@ MX_KERNEL void MX_NAME(MX_PARAMETERS) {
       for (ga_ulong j = c + 1; j < n; j++)
         if (w[j] < w[least])
           least = j;
-      const R x = w[c];
-      w[c] = w[least];
-      w[least] = x;
-      for (ga_ulong r = 0; least != c && r < n; r++) {
-        const T y = v[r * n + c];
-        v[r * n + c] = v[r * n + least];
-        v[r * n + least] = y;
-      }
+      MX_SWAP(R, w[c], w[least])
+      for (ga_ulong r = 0; least != c && r < n; r++)
+        MX_SWAP(T, v[r * n + c], v[r * n + least])
     }
     if (bad)
       ga_report_index(word, word_off, site, (ga_long)i, (ga_long)-1);

@@ -62,3 +62,10 @@
   for (ga_ulong r = 0; r < n; r++)                                                     \
     for (ga_ulong c = 0; c < n; c++)                                                   \
       x[r * n + c] = mx_of(r == c ? 1 : 0);
+
+#define MX_SWAP(type, x, y)                                                            \
+  {                                                                                    \
+    const type z = x;                                                                  \
+    x = y;                                                                             \
+    y = z;                                                                             \
+  }

@@ -13,8 +13,5 @@
     bad = 1;                                                                           \
     break;                                                                             \
   }                                                                                    \
-  for (ga_ulong j = 0; best != c && j < n; j++) {                                      \
-    const T v = a[c * n + j];                                                          \
-    a[c * n + j] = a[best * n + j];                                                    \
-    a[best * n + j] = v;                                                               \
-  }
+  for (ga_ulong j = 0; best != c && j < n; j++)                                        \
+  MX_SWAP(T, a[c * n + j], a[best * n + j])

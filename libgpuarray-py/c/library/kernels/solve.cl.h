@@ -16,11 +16,8 @@ MX_KERNEL void MX_NAME(MX_PARAMETERS) {
       MX_IDENTITY(x)
     for (ga_ulong c = 0; c < n; c++) {
       MX_PIVOT
-      for (ga_ulong j = 0; best != c && j < k; j++) {
-        const T v = x[c * k + j];
-        x[c * k + j] = x[best * k + j];
-        x[best * k + j] = v;
-      }
+      for (ga_ulong j = 0; best != c && j < k; j++)
+        MX_SWAP(T, x[c * k + j], x[best * k + j])
       for (ga_ulong r = c + 1; r < n; r++) {
         const T f = mx_div(a[r * n + c], a[c * n + c]);
         if (mx_abs(f) == (R)0)

@@ -58,19 +58,11 @@ MX_KERNEL void MX_NAME(MX_PARAMETERS) {
       for (ga_ulong j = c + 1; j < n; j++)
         if (w[j] > w[most])
           most = j;
-      const R x = w[c];
-      w[c] = w[most];
-      w[most] = x;
-      for (ga_ulong r = 0; most != c && r < m; r++) {
-        const T y = a[r * n + c];
-        a[r * n + c] = a[r * n + most];
-        a[r * n + most] = y;
-      }
-      for (ga_ulong r = 0; most != c && r < n; r++) {
-        const T y = v[c * n + r];
-        v[c * n + r] = v[most * n + r];
-        v[most * n + r] = y;
-      }
+      MX_SWAP(R, w[c], w[most])
+      for (ga_ulong r = 0; most != c && r < m; r++)
+        MX_SWAP(T, a[r * n + c], a[r * n + most])
+      for (ga_ulong r = 0; most != c && r < n; r++)
+        MX_SWAP(T, v[c * n + r], v[most * n + r])
     }
     for (ga_ulong c = 0; c < k; c++) {
       if (c < n && w[c] > (R)m * eps * w[0]) {

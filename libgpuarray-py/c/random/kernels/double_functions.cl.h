@@ -55,18 +55,23 @@ GA_INLINE ga_double ga_random_signed(ga_ulong bits) {
 GA_INLINE ga_double ga_random_least(ga_double a, ga_double b) {
   return a < b ? a : b;
 }
-GA_INLINE ga_double ga_random_wait_double(ga_double u) {
-  const ga_ulong bits = ga_random_word(u);
-  const ga_int e = (ga_int)((ga_uint)(bits >> 32) - 0x3fe6a09eu) >> 20;
-  const ga_double f = ga_random_double(bits - ((ga_ulong)(ga_long)e << 52)) - 1.0;
-  const ga_double n = (ga_double)e, s = ga_random_share(f, 2.0 + f);
-  const ga_double z = s * s, h = 0.5 * f * f;
+/* Of log((1 + s) / (1 - s)), z = s * s: the terms behind 2 s, over s. */
+GA_INLINE ga_double ga_random_log_series(ga_double z) {
   ga_double r = fma(1.479819860511658591e-01, z, 1.531383769920937332e-01);
   r = fma(r, z, 1.818357216161805012e-01);
   r = fma(r, z, 2.222219843214978396e-01);
   r = fma(r, z, 2.857142874366239149e-01);
   r = fma(r, z, 3.999999999940941908e-01);
   r = fma(r, z, 6.666666666666735130e-01);
+  return r;
+}
+GA_INLINE ga_double ga_random_wait_double(ga_double u) {
+  const ga_ulong bits = ga_random_word(u);
+  const ga_int e = (ga_int)((ga_uint)(bits >> 32) - 0x3fe6a09eu) >> 20;
+  const ga_double f = ga_random_double(bits - ((ga_ulong)(ga_long)e << 52)) - 1.0;
+  const ga_double n = (ga_double)e, s = ga_random_share(f, 2.0 + f);
+  const ga_double z = s * s, h = 0.5 * f * f;
+  ga_double r = ga_random_log_series(z);
   r = fma(s, fma(r, z, h), n * 1.90821492927058770002e-10);
   return fma(n, -6.93147180369123816490e-01, (h - r) - f);
 }

@@ -46,12 +46,7 @@ GA_INLINE REAL ga_real_log(REAL x) {
   const ga_double f = ga_random_double(bits - ((ga_ulong)(ga_long)e << 52)) - 1.0;
   const ga_double n = (ga_double)e, s = f / (2.0 + f);
   const ga_double z = ga_times(s, s), h = ga_times(0.5 * f, f);
-  ga_double r = fma(1.479819860511658591e-01, z, 1.531383769920937332e-01);
-  r = fma(r, z, 1.818357216161805012e-01);
-  r = fma(r, z, 2.222219843214978396e-01);
-  r = fma(r, z, 2.857142874366239149e-01);
-  r = fma(r, z, 3.999999999940941908e-01);
-  r = fma(r, z, 6.666666666666735130e-01);
+  ga_double r = ga_random_log_series(z);
   r = fma(s, fma(r, z, h), ga_times(n, 1.90821492927058770002e-10));
   return fma(n, 6.93147180369123816490e-01, f - (h - r));
 #else

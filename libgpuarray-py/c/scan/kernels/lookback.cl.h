@@ -2,29 +2,21 @@
  * work groups. */
 
 #if SC_WARPS
-/* Shuffles: from the lane `by` below; from `lane`. */
-GA_INLINE SC_ACC SC_UP(SC_ACC value, int by) {
-  union {
-    SC_ACC value;
-    ga_uint words[SC_WORDS];
-  } u;
-  u.words[0] = 0;
-  u.value = value;
-  for (int w = 0; w < SC_WORDS; w++)
-    u.words[w] = ga_shuffle_up(u.words[w], by);
-  return u.value;
-}
-GA_INLINE SC_ACC SC_FROM(SC_ACC value, int lane) {
-  union {
-    SC_ACC value;
-    ga_uint words[SC_WORDS];
-  } u;
-  u.words[0] = 0;
-  u.value = value;
-  for (int w = 0; w < SC_WORDS; w++)
-    u.words[w] = ga_shuffle(u.words[w], lane);
-  return u.value;
-}
+/* Shuffles of an accumulator's words: from the lane `by` below; from lane `by`. */
+#define SC_SHUFFLES(NAME, shuffle)                                                     \
+  GA_INLINE SC_ACC NAME(SC_ACC value, int by) {                                        \
+    union {                                                                            \
+      SC_ACC value;                                                                    \
+      ga_uint words[SC_WORDS];                                                         \
+    } u;                                                                               \
+    u.words[0] = 0;                                                                    \
+    u.value = value;                                                                   \
+    for (int w = 0; w < SC_WORDS; w++)                                                 \
+      u.words[w] = shuffle(u.words[w], by);                                            \
+    return u.value;                                                                    \
+  }
+SC_SHUFFLES(SC_UP, ga_shuffle_up)
+SC_SHUFFLES(SC_FROM, ga_shuffle)
 #endif
 
 #if SC_LOOKS

@@ -6,6 +6,15 @@
  * be found among those that share them. */
 #include "keys.cl.h"
 
+/* `before`: the sum over the items of the warp before this one. */
+#define SO_SUM_BEFORE(before, own)                                                     \
+  ga_uint before = own;                                                                \
+  for (int s = 1; s < 32; s <<= 1) {                                                   \
+    const ga_uint other = ga_shuffle_up(before, s);                                    \
+    if (one >= s)                                                                      \
+      before += other;                                                                 \
+  }                                                                                    \
+  before -= own;
 #define SO_ALL (~(SO_CODE)0 >> (8 * sizeof(SO_CODE) - SO_WIDTH))
 
 SO_KERNEL void SO_NAME(SO_ARRAYS, GLOBAL_MEM const ga_long *from, ga_size from_off,
@@ -57,13 +66,7 @@ SO_KERNEL void SO_NAME(SO_ARRAYS, GLOBAL_MEM const ga_long *from, ga_size from_o
         own[d] = counts[one * (SO_RADIX / 32) + d];
         sum += own[d];
       }
-      ga_uint before = sum;
-      for (int s = 1; s < 32; s <<= 1) {
-        const ga_uint other = ga_shuffle_up(before, s);
-        if (one >= s)
-          before += other;
-      }
-      before -= sum;
+      SO_SUM_BEFORE(before, sum)
       for (int d = 0; d < SO_RADIX / 32; d++) {
         if (before < wanted && wanted <= before + own[d]) {
           found[0] = (ga_uint)(one * (SO_RADIX / 32) + d);
@@ -97,13 +100,7 @@ SO_KERNEL void SO_NAME(SO_ARRAYS, GLOBAL_MEM const ga_long *from, ga_size from_o
     for (int i = one * each; i < (one + 1) * each; i++)
       if (i < all)
         sum += marks[i];
-    ga_uint before = sum;
-    for (int s = 1; s < 32; s <<= 1) {
-      const ga_uint other = ga_shuffle_up(before, s);
-      if (one >= s)
-        before += other;
-    }
-    before -= sum;
+    SO_SUM_BEFORE(before, sum)
     for (int i = one * each; i < (one + 1) * each; i++)
       if (i < all) {
         const ga_uint mark = marks[i];
