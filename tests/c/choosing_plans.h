@@ -3,6 +3,7 @@
 #define GA_TESTS_CHOOSING_PLANS_H
 
 #include "device_context.h"
+#include "elemwise_step.h"
 #include "float_sum.h"
 
 #include "c/backend/backend.h"
@@ -32,17 +33,7 @@ static void choose(gpucontext *ctx, bool on) {
 static unsigned int apply(GpuPlan *p, const char *expr, unsigned int x, int result,
                           int over) {
   unsigned int out = 0;
-  const gpuelemwise_arg in = {"x", GA_FLOAT, GE_READ}, y = {"y", result, GE_WRITE};
-  const gpuplan_elemwise step = {.size = sizeof step,
-                                 .label = expr,
-                                 .expr = expr,
-                                 .n_out = 1,
-                                 .out_args = &y,
-                                 .inplace = &over,
-                                 .n_in = 1,
-                                 .in_args = &in,
-                                 .ins = &x};
-  CHECK_OK(GpuPlan_elemwise(p, &out, &step));
+  CHECK_OK(add_step(p, &out, expr, expr, x, GA_FLOAT, result, over));
   return out;
 }
 

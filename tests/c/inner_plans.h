@@ -34,11 +34,7 @@ static int make_copier(GpuPlan **plan, gpucontext *ctx) {
   STEP(GpuPlan_copy(p, &once, "once", x));
   STEP(GpuPlan_copy(p, &twice, "twice", once));
   STEP(GpuPlan_output(p, twice));
-  if (status == GA_NO_ERROR)
-    *plan = p;
-  else
-    GpuPlan_free(p);
-  return status;
+  return give_plan(plan, p, status);
 }
 
 /* x (N,): what `function` makes of it; two results if `n_out` is that. */
@@ -52,11 +48,7 @@ static int make_caller(GpuPlan **plan, gpucontext *ctx, gpuplan_function functio
   STEP(GpuPlan_function(p, made, "calls", function, data, 1, &x, n_out, types, NULL));
   for (unsigned int i = 0; i < n_out; i++)
     STEP(GpuPlan_output(p, made[i]));
-  if (status == GA_NO_ERROR)
-    *plan = p;
-  else
-    GpuPlan_free(p);
-  return status;
+  return give_plan(plan, p, status);
 }
 
 static int run_one(GpuPlan *p, GpuArray *out, const GpuArray *x) {

@@ -132,65 +132,23 @@ cusolverStatus cusolverDnXgeqrf(cusolverHandle handle, cusolverParams params, in
   return factorize(handle, a, type, work, info);
 }
 
-cusolverStatus cusolverDnSorgqr_bufferSize(cusolverHandle handle, int m, int n, int k,
-                                           const void *a, int lda, const void *tau,
-                                           int *size) {
-  (void)handle, (void)m, (void)n, (void)k, (void)a, (void)lda, (void)tau;
-  *size = DEVICE_BYTES;
-  return mock_end(mock_begin_anywhere());
-}
-
-cusolverStatus cusolverDnSorgqr(cusolverHandle handle, int m, int n, int k, void *a,
-                                int lda, const void *tau, void *work, int size,
-                                int *info) {
-  (void)m, (void)n, (void)k, (void)lda, (void)tau, (void)size;
-  return factorize(handle, a, 0, work, info);
-}
-
-cusolverStatus cusolverDnDorgqr_bufferSize(cusolverHandle handle, int m, int n, int k,
-                                           const void *a, int lda, const void *tau,
-                                           int *size) {
-  (void)handle, (void)m, (void)n, (void)k, (void)a, (void)lda, (void)tau;
-  *size = DEVICE_BYTES;
-  return mock_end(mock_begin_anywhere());
-}
-
-cusolverStatus cusolverDnDorgqr(cusolverHandle handle, int m, int n, int k, void *a,
-                                int lda, const void *tau, void *work, int size,
-                                int *info) {
-  (void)m, (void)n, (void)k, (void)lda, (void)tau, (void)size;
-  return factorize(handle, a, 1, work, info);
-}
-
-cusolverStatus cusolverDnCungqr_bufferSize(cusolverHandle handle, int m, int n, int k,
-                                           const void *a, int lda, const void *tau,
-                                           int *size) {
-  (void)handle, (void)m, (void)n, (void)k, (void)a, (void)lda, (void)tau;
-  *size = DEVICE_BYTES;
-  return mock_end(mock_begin_anywhere());
-}
-
-cusolverStatus cusolverDnCungqr(cusolverHandle handle, int m, int n, int k, void *a,
-                                int lda, const void *tau, void *work, int size,
-                                int *info) {
-  (void)m, (void)n, (void)k, (void)lda, (void)tau, (void)size;
-  return factorize(handle, a, 0, work, info);
-}
-
-cusolverStatus cusolverDnZungqr_bufferSize(cusolverHandle handle, int m, int n, int k,
-                                           const void *a, int lda, const void *tau,
-                                           int *size) {
-  (void)handle, (void)m, (void)n, (void)k, (void)a, (void)lda, (void)tau;
-  *size = DEVICE_BYTES;
-  return mock_end(mock_begin_anywhere());
-}
-
-cusolverStatus cusolverDnZungqr(cusolverHandle handle, int m, int n, int k, void *a,
-                                int lda, const void *tau, void *work, int size,
-                                int *info) {
-  (void)m, (void)n, (void)k, (void)lda, (void)tau, (void)size;
-  return factorize(handle, a, 1, work, info);
-}
+#define QR_FACTOR(name, is_double)                                                     \
+  cusolverStatus name##_bufferSize(cusolverHandle handle, int m, int n, int k,         \
+                                   const void *a, int lda, const void *tau,            \
+                                   int *size) {                                        \
+    (void)handle, (void)m, (void)n, (void)k, (void)a, (void)lda, (void)tau;            \
+    *size = DEVICE_BYTES;                                                              \
+    return mock_end(mock_begin_anywhere());                                            \
+  }                                                                                    \
+  cusolverStatus name(cusolverHandle handle, int m, int n, int k, void *a, int lda,    \
+                      const void *tau, void *work, int size, int *info) {              \
+    (void)m, (void)n, (void)k, (void)lda, (void)tau, (void)size;                       \
+    return factorize(handle, a, is_double, work, info);                                \
+  }
+QR_FACTOR(cusolverDnSorgqr, 0)
+QR_FACTOR(cusolverDnDorgqr, 1)
+QR_FACTOR(cusolverDnCungqr, 0)
+QR_FACTOR(cusolverDnZungqr, 1)
 
 cusolverStatus cusolverDnXgesvd_bufferSize(
     cusolverHandle handle, cusolverParams params, signed char job_u, signed char job_v,

@@ -49,6 +49,15 @@ static inline void make_file(char *path) {
   close(file);
 }
 
+/* What ends a function that makes a plan: it is given, or freed where a call failed. */
+static inline int give_plan(GpuPlan **out, GpuPlan *p, int status) {
+  if (status == GA_NO_ERROR)
+    *out = p;
+  else
+    GpuPlan_free(p);
+  return status;
+}
+
 /* A trial builds and runs a plan, and leaves nothing behind. */
 typedef int plan_trial(gpucontext *ctx);
 

@@ -1,5 +1,6 @@
 /* The cache on disk: what is stored comes back, what is damaged does not. */
 #include "check.h"
+#include "kept_kernels.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,19 +15,6 @@ static char *in_folder(const char *name) {
   char *text = path[next++ % 4];
   snprintf(text, sizeof path[0], "%s/%s", folder, name);
   return text;
-}
-
-/* The path of the one entry of a cache. */
-static char *only_entry(const char *cache) {
-  static char path[512];
-  char command[300];
-  snprintf(command, sizeof command, "ls %s/*.kernel", cache);
-  FILE *list = popen(command, "r");
-  CHECK(list && fgets(path, sizeof path, list));
-  if (list)
-    pclose(list);
-  path[strcspn(path, "\n")] = '\0';
-  return path;
 }
 
 static int entries(const char *cache) {

@@ -342,18 +342,23 @@ static void *run_waiting(void *argument) {
   return NULL;
 }
 
-static void test_abort(void) {
+/* A thread for each rank of a clique. */
+static void start_ranks(pthread_t *threads, rank *ranks, void *(*run)(void *)) {
   static const char *const names[RANKS] = {"cuda0", "cuda1"};
-  pthread_t threads[RANKS];
-  rank ranks[RANKS];
   gpucommCliqueId id;
   for (int i = 0; i < RANKS; i++)
     ranks[i] = (rank){.number = i, .ctx = open_cuda(names[i])};
   CHECK_OK(gpucomm_gen_clique_id(ranks[0].ctx, &id));
   for (int i = 0; i < RANKS; i++) {
     ranks[i].id = id;
-    CHECK(pthread_create(&threads[i], NULL, run_waiting, &ranks[i]) == 0);
+    CHECK(pthread_create(&threads[i], NULL, run, &ranks[i]) == 0);
   }
+}
+
+static void test_abort(void) {
+  pthread_t threads[RANKS];
+  rank ranks[RANKS];
+  start_ranks(threads, ranks, run_waiting);
   CHECK(pthread_join(threads[1], NULL) == 0);
   CHECK_OK(gpucomm_abort(ranks[1].comm));
   CHECK(pthread_join(threads[0], NULL) == 0);
@@ -378,17 +383,9 @@ static void test_abort(void) {
 /* ---- cliques ---- */
 
 static void test_ranks(void) {
-  static const char *const names[RANKS] = {"cuda0", "cuda1"};
   pthread_t threads[RANKS];
   rank ranks[RANKS];
-  gpucommCliqueId id;
-  for (int i = 0; i < RANKS; i++)
-    ranks[i] = (rank){.number = i, .ctx = open_cuda(names[i])};
-  CHECK_OK(gpucomm_gen_clique_id(ranks[0].ctx, &id));
-  for (int i = 0; i < RANKS; i++) {
-    ranks[i].id = id;
-    CHECK(pthread_create(&threads[i], NULL, run_rank, &ranks[i]) == 0);
-  }
+  start_ranks(threads, ranks, run_rank);
   for (int i = 0; i < RANKS; i++) {
     CHECK(pthread_join(threads[i], NULL) == 0);
     gpucontext_deref(ranks[i].ctx);

@@ -1,4 +1,5 @@
 /* Products in plans on CUDA, which become graphs. */
+#include "elemwise_step.h"
 #include "mock_context.h"
 
 #include <gpuarray/plan.h>
@@ -28,21 +29,7 @@ static void run_double(const mock_launch *launch) {
 }
 
 static int add_double(GpuPlan *p, unsigned int *result, unsigned int x) {
-  const gpuelemwise_arg in = {"x", GA_FLOAT, GE_READ},
-                        out = {"out", GA_FLOAT, GE_WRITE};
-  const int inplace = -1;
-  const unsigned int stretch = 0;
-  gpuplan_elemwise step = {.size = sizeof step,
-                           .label = "double",
-                           .expr = "out = x + x",
-                           .n_out = 1,
-                           .out_args = &out,
-                           .inplace = &inplace,
-                           .n_in = 1,
-                           .in_args = &in,
-                           .ins = &x,
-                           .stretch = &stretch};
-  return GpuPlan_elemwise(p, result, &step);
+  return add_step(p, result, "double", "y = x + x", x, GA_FLOAT, GA_FLOAT, -1);
 }
 
 /* a b, doubled twice. */

@@ -1,5 +1,6 @@
 /* Queues on the mock of CUDA, whose streams run only when they are waited for: whoever
  * is not ordered sees old bytes. */
+#include "elemwise_step.h"
 #include "mock_context.h"
 
 #include <gpuarray/kernel.h>
@@ -317,26 +318,13 @@ static void test_marks_that_fail(void) {
 
 /* y = x + 1 + 1. */
 static GpuPlan *make_plan(gpucontext *ctx) {
-  const gpuelemwise_arg in = {"x", GA_FLOAT, GE_READ},
-                        out = {"out", GA_FLOAT, GE_WRITE};
   GpuPlan *p = NULL;
   unsigned int x, y, z;
-  int inplace = -1;
-  gpuplan_elemwise step = {.size = sizeof step,
-                           .label = "y = x + 1, line 3",
-                           .expr = "out = x + 1",
-                           .n_out = 1,
-                           .out_args = &out,
-                           .inplace = &inplace,
-                           .n_in = 1,
-                           .in_args = &in,
-                           .ins = &x};
+  const char *expr = "y = x + 1";
   CHECK_OK(GpuPlan_new(&p, ctx, "plan"));
   CHECK_OK(GpuPlan_input(p, &x, GA_FLOAT, 1, 0));
-  CHECK_OK(GpuPlan_elemwise(p, &y, &step));
-  step.ins = &y;
-  step.label = "z = y + 1, line 4";
-  CHECK_OK(GpuPlan_elemwise(p, &z, &step));
+  CHECK_OK(add_step(p, &y, "y = x + 1, line 3", expr, x, GA_FLOAT, GA_FLOAT, -1));
+  CHECK_OK(add_step(p, &z, "z = y + 1, line 4", expr, y, GA_FLOAT, GA_FLOAT, -1));
   CHECK_OK(GpuPlan_output(p, z));
   return p;
 }

@@ -1,7 +1,7 @@
 /* Elementwise expressions and conversions on a device. */
+#include "array_values.h"
 #include "device_context.h"
 
-#include "c/array/array.h"
 #include <gpuarray/elemwise.h>
 
 #define SHAPE(...)                                                                     \
@@ -19,10 +19,9 @@ static const uint16_t halves[] = {0x0000, 0x3c00, 0x4000, 0x4200, 0x4400,
                                   0x4500, 0x4600, 0x4700, 0x4800, 0x4880};
 
 /* A new array in `order` of the C-ordered host values. */
-static GpuArray from_host(gpucontext *ctx, const void *values, int typecode,
-                          unsigned int nd, const size_t *dims, ga_order order) {
-  GpuArray c = {0}, a = {0};
-  CHECK_OK(GpuArray_copy_from_host(&c, ctx, values, typecode, nd, dims, NULL));
+static GpuArray in_order(gpucontext *ctx, const void *values, int typecode,
+                         unsigned int nd, const size_t *dims, ga_order order) {
+  GpuArray c = from_host(ctx, values, typecode, nd, dims), a = {0};
   CHECK_OK(GpuArray_copy(&a, &c, order));
   GpuArray_clear(&c);
   return a;
@@ -33,19 +32,6 @@ static GpuArray empty(gpucontext *ctx, int typecode, unsigned int nd,
   GpuArray a = {0};
   CHECK_OK(GpuArray_empty(&a, ctx, typecode, nd, dims, order));
   return a;
-}
-
-/* Whether the elements, in C order, are these. */
-static bool has_values(const GpuArray *a, const void *expected) {
-  GpuArray c = {0};
-  size_t bytes = ga__array_count(a) * GpuArray_ITEMSIZE(a);
-  void *got = calloc(bytes + 1, 1);
-  CHECK_OK(GpuArray_copy(&c, a, GA_C_ORDER));
-  CHECK_OK(GpuArray_read(got, bytes, &c));
-  bool same = memcmp(got, expected, bytes) == 0;
-  GpuArray_clear(&c);
-  free(got);
-  return same;
 }
 
 /* c = a + b of one type; freed by the caller. */
@@ -65,8 +51,8 @@ static int add(GpuElemwise *ge, GpuArray *c, GpuArray *a, GpuArray *b, int flags
 static void test_orders(gpucontext *ctx) {
   const uint32_t x[] = {1, 2, 3}, y[] = {4, 5, 6}, sum[] = {5, 7, 9};
   GpuElemwise *ge = addition(ctx, GA_UINT);
-  GpuArray a = from_host(ctx, x, GA_UINT, 2, SHAPE(1, 3), GA_C_ORDER);
-  GpuArray b = from_host(ctx, y, GA_UINT, 2, SHAPE(1, 3), GA_F_ORDER);
+  GpuArray a = in_order(ctx, x, GA_UINT, 2, SHAPE(1, 3), GA_C_ORDER);
+  GpuArray b = in_order(ctx, y, GA_UINT, 2, SHAPE(1, 3), GA_F_ORDER);
   GpuArray c = empty(ctx, GA_UINT, 2, SHAPE(1, 3), GA_C_ORDER);
   CHECK_OK(add(ge, &c, &a, &b, GE_NOCOLLAPSE));
   CHECK(has_values(&c, sum));
@@ -75,8 +61,8 @@ static void test_orders(gpucontext *ctx) {
 
   const uint16_t hsum[] = {halves[5], halves[7], halves[9]};
   ge = addition(ctx, GA_HALF);
-  a = from_host(ctx, halves + 1, GA_HALF, 2, SHAPE(1, 3), GA_C_ORDER);
-  b = from_host(ctx, halves + 4, GA_HALF, 2, SHAPE(1, 3), GA_F_ORDER);
+  a = in_order(ctx, halves + 1, GA_HALF, 2, SHAPE(1, 3), GA_C_ORDER);
+  b = in_order(ctx, halves + 4, GA_HALF, 2, SHAPE(1, 3), GA_F_ORDER);
   c = empty(ctx, GA_HALF, 2, SHAPE(1, 3), GA_C_ORDER);
   CHECK_OK(add(ge, &c, &a, &b, 0));
   CHECK(has_values(&c, hsum));
@@ -87,8 +73,8 @@ static void test_orders(gpucontext *ctx) {
 static void test_mixed_matrices(gpucontext *ctx) {
   const int32_t x[] = {0, 1, 2, 3, 4, 5}, twice[] = {0, 2, 4, 6, 8, 10};
   GpuElemwise *ge = addition(ctx, GA_INT);
-  GpuArray a = from_host(ctx, x, GA_INT, 2, SHAPE(2, 3), GA_C_ORDER);
-  GpuArray b = from_host(ctx, x, GA_INT, 2, SHAPE(2, 3), GA_F_ORDER);
+  GpuArray a = in_order(ctx, x, GA_INT, 2, SHAPE(2, 3), GA_C_ORDER);
+  GpuArray b = in_order(ctx, x, GA_INT, 2, SHAPE(2, 3), GA_F_ORDER);
   GpuArray c = empty(ctx, GA_INT, 2, SHAPE(2, 3), GA_F_ORDER);
   CHECK_OK(add(ge, &c, &a, &a, 0));
   CHECK(has_values(&c, twice));
@@ -125,8 +111,8 @@ static void test_scalar(gpucontext *ctx) {
                             {"b", GA_UINT, GE_READ},
                             {"c", GA_UINT, GE_WRITE}};
   GpuElemwise *ge = GpuElemwise_new(ctx, "", "c = a + x * b", 4, args, 2, 0);
-  GpuArray a = from_host(ctx, x, GA_UINT, 2, SHAPE(1, 3), GA_C_ORDER);
-  GpuArray b = from_host(ctx, y, GA_UINT, 2, SHAPE(2, 1), GA_F_ORDER);
+  GpuArray a = in_order(ctx, x, GA_UINT, 2, SHAPE(1, 3), GA_C_ORDER);
+  GpuArray b = in_order(ctx, y, GA_UINT, 2, SHAPE(2, 1), GA_F_ORDER);
   GpuArray c = empty(ctx, GA_UINT, 2, SHAPE(2, 3), GA_C_ORDER);
   void *values[] = {&a, &two, &b, &c};
   CHECK_OK(GpuElemwise_call(ge, values, GE_BROADCAST));
@@ -138,7 +124,7 @@ static void test_scalar(gpucontext *ctx) {
   gpuelemwise_arg half_args[] = {{"y", GA_FLOAT, GE_READ | GE_WRITE},
                                  {"h", GA_HALF, GE_SCALAR}};
   ge = GpuElemwise_new(ctx, NULL, "y = h / 2 * y", 2, half_args, 0, GE_CONVERT_F16);
-  a = from_host(ctx, fx, GA_FLOAT, 1, SHAPE(4), GA_C_ORDER);
+  a = in_order(ctx, fx, GA_FLOAT, 1, SHAPE(4), GA_C_ORDER);
   uint16_t five = halves[5];
   void *half_values[] = {&a, &five};
   CHECK_OK(GpuElemwise_call(ge, half_values, 0));
@@ -156,8 +142,8 @@ static void test_scalar_of_another_type(gpucontext *ctx) {
                             {"x", GA_INT, GE_READ},
                             {"y", GA_FLOAT, GE_READ | GE_WRITE}};
   GpuElemwise *ge = GpuElemwise_new(ctx, "", "y = a * x + y", 3, args, 2, 0);
-  GpuArray xs = from_host(ctx, x, GA_INT, 2, SHAPE(2, 2), GA_F_ORDER);
-  GpuArray ys = from_host(ctx, start, GA_FLOAT, 2, SHAPE(2, 2), GA_F_ORDER);
+  GpuArray xs = in_order(ctx, x, GA_INT, 2, SHAPE(2, 2), GA_F_ORDER);
+  GpuArray ys = in_order(ctx, start, GA_FLOAT, 2, SHAPE(2, 2), GA_F_ORDER);
   void *values[] = {&a, &xs, &ys};
   CHECK_OK(GpuElemwise_call(ge, values, 0));
   CHECK(has_values(&ys, expected));
@@ -168,8 +154,8 @@ static void test_scalar_of_another_type(gpucontext *ctx) {
 static void test_axes_of_one(gpucontext *ctx) {
   const uint32_t x[] = {0, 1, 2, 3, 4, 5}, sum[] = {0, 2, 4, 6, 8, 10};
   GpuElemwise *ge = addition(ctx, GA_UINT);
-  GpuArray a = from_host(ctx, x, GA_UINT, 4, SHAPE(1, 3, 2, 1), GA_C_ORDER);
-  GpuArray b = from_host(ctx, x, GA_UINT, 4, SHAPE(1, 3, 2, 1), GA_F_ORDER);
+  GpuArray a = in_order(ctx, x, GA_UINT, 4, SHAPE(1, 3, 2, 1), GA_C_ORDER);
+  GpuArray b = in_order(ctx, x, GA_UINT, 4, SHAPE(1, 3, 2, 1), GA_F_ORDER);
   GpuArray c = empty(ctx, GA_UINT, 4, SHAPE(1, 3, 2, 1), GA_C_ORDER);
   CHECK_OK(add(ge, &c, &a, &b, 0));
   CHECK(has_values(&c, sum));
@@ -180,8 +166,8 @@ static void test_axes_of_one(gpucontext *ctx) {
 static void test_broadcast(gpucontext *ctx) {
   const uint32_t x[] = {1, 2, 3}, y[] = {4, 5}, sum[] = {5, 6, 7, 6, 7, 8};
   GpuElemwise *ge = addition(ctx, GA_UINT);
-  GpuArray a = from_host(ctx, x, GA_UINT, 2, SHAPE(1, 3), GA_C_ORDER);
-  GpuArray b = from_host(ctx, y, GA_UINT, 2, SHAPE(2, 1), GA_F_ORDER);
+  GpuArray a = in_order(ctx, x, GA_UINT, 2, SHAPE(1, 3), GA_C_ORDER);
+  GpuArray b = in_order(ctx, y, GA_UINT, 2, SHAPE(2, 1), GA_F_ORDER);
   GpuArray c = empty(ctx, GA_UINT, 2, SHAPE(2, 3), GA_C_ORDER);
   CHECK_STATUS(GA_VALUE_ERROR, add(ge, &c, &a, &b, 0));
   CHECK_TEXT("GE_BROADCAST");
@@ -190,7 +176,7 @@ static void test_broadcast(gpucontext *ctx) {
   CHECK_STATUS(GA_VALUE_ERROR, add(ge, &b, &a, &c, GE_BROADCAST));
   GpuArray_clear(&b);
 
-  b = from_host(ctx, x, GA_UINT, 1, SHAPE(3), GA_C_ORDER);
+  b = in_order(ctx, x, GA_UINT, 1, SHAPE(3), GA_C_ORDER);
   const uint32_t padded[] = {2, 4, 6, 2, 4, 6};
   CHECK_STATUS(GA_VALUE_ERROR, add(ge, &c, &a, &b, GE_BROADCAST));
   CHECK_OK(add(ge, &c, &a, &b, GE_ALL));
@@ -202,8 +188,8 @@ static void test_broadcast(gpucontext *ctx) {
 static void test_reversed(gpucontext *ctx) {
   const uint32_t x[] = {0, 1, 2, 3, 4, 5}, sum[] = {5, 5, 5, 5, 5, 5};
   GpuElemwise *ge = addition(ctx, GA_UINT);
-  GpuArray a = from_host(ctx, x, GA_UINT, 1, SHAPE(6), GA_C_ORDER);
-  GpuArray b = from_host(ctx, x, GA_UINT, 1, SHAPE(6), GA_C_ORDER);
+  GpuArray a = in_order(ctx, x, GA_UINT, 1, SHAPE(6), GA_C_ORDER);
+  GpuArray b = in_order(ctx, x, GA_UINT, 1, SHAPE(6), GA_C_ORDER);
   GpuArray c = empty(ctx, GA_UINT, 1, SHAPE(6), GA_C_ORDER);
   CHECK_OK(GpuArray_index_inplace(&b, LIST(5), LIST(-1), LIST(-1)));
   CHECK_OK(add(ge, &c, &a, &b, 0));
@@ -238,7 +224,7 @@ static void test_long(gpucontext *ctx) {
     sum[i] = i < 3 ? 0 : 2 * i - 3;
   }
   GpuElemwise *ge = addition(ctx, GA_UINT);
-  GpuArray a = from_host(ctx, x, GA_UINT, 1, SHAPE(N), GA_C_ORDER), late, early, c;
+  GpuArray a = in_order(ctx, x, GA_UINT, 1, SHAPE(N), GA_C_ORDER), late, early, c;
   CHECK_OK(GpuArray_index(&late, &a, LIST(3), LIST(N), LIST(1)));
   CHECK_OK(GpuArray_index(&early, &a, LIST(0), LIST(N - 3), LIST(1)));
   c = empty(ctx, GA_UINT, 1, SHAPE(N - 3), GA_C_ORDER);
@@ -258,8 +244,8 @@ static void test_apply(gpucontext *ctx) {
   gpuelemwise_arg args[] = {
       {"c", GA_FLOAT, GE_WRITE}, {"a", GA_FLOAT, GE_READ}, {"b", GA_FLOAT, GE_READ}};
   GpuElemwise *ge = GpuElemwise_new(ctx, NULL, "c = a + b", 3, args, 0, 0);
-  GpuArray a = from_host(ctx, x, GA_FLOAT, 2, SHAPE(2, 3), GA_C_ORDER), c;
-  GpuArray b = from_host(ctx, y, GA_FLOAT, 1, SHAPE(3), GA_C_ORDER);
+  GpuArray a = in_order(ctx, x, GA_FLOAT, 2, SHAPE(2, 3), GA_C_ORDER), c;
+  GpuArray b = in_order(ctx, y, GA_FLOAT, 1, SHAPE(3), GA_C_ORDER);
   CHECK_OK(GpuElemwise_apply2(ge, &c, &a, &b));
   CHECK(has_values(&c, sum));
   CHECK(c.flags == GA_CARRAY);
@@ -272,7 +258,7 @@ static void test_apply(gpucontext *ctx) {
   CHECK_TEXT("broadcast");
   CHECK_STATUS(GA_INVALID_ERROR, GpuElemwise_apply1(ge, &c, &a));
   GpuArray_clear(&b);
-  b = from_host(ctx, y, GA_FLOAT, 0, NULL, GA_C_ORDER);
+  b = in_order(ctx, y, GA_FLOAT, 0, NULL, GA_C_ORDER);
   CHECK_OK(GpuElemwise_apply2(ge, &c, &b, &b));
   CHECK(c.nd == 0 && has_values(&c, (const float[]){20}));
   GpuArray_clear(&a), GpuArray_clear(&b), GpuArray_clear(&c);
@@ -316,7 +302,7 @@ static void test_preamble(gpucontext *ctx) {
                       "WITHIN_KERNEL ga_float twice(ga_float v) {\n"
                       "  return v == INFINITY || v == -INFINITY ? v : 2 * v;\n}\n",
                       "y = twice(x)", 2, args, 0, 0);
-  GpuArray a = from_host(ctx, x, GA_FLOAT, 1, SHAPE(2), GA_C_ORDER), y;
+  GpuArray a = in_order(ctx, x, GA_FLOAT, 1, SHAPE(2), GA_C_ORDER), y;
   CHECK_OK(GpuElemwise_apply1(ge, &y, &a));
   CHECK(has_values(&y, expected));
   GpuArray_clear(&a), GpuArray_clear(&y);
@@ -328,7 +314,7 @@ static void test_conversions(gpucontext *ctx) {
   const uint8_t bools[] = {1, 1, 1, 1}, bytes[] = {0, 255, 2, 44};
   const uint16_t half[] = {0x3800, 0xbc00, 0x4180, 0x5cb0};
   GpuArray a, v;
-  a = from_host(ctx, x, GA_DOUBLE, 1, SHAPE(4), GA_C_ORDER);
+  a = in_order(ctx, x, GA_DOUBLE, 1, SHAPE(4), GA_C_ORDER);
   CHECK_OK(GpuArray_astype(&v, &a, GA_BOOL, GA_C_ORDER));
   CHECK(has_values(&v, bools));
   GpuArray_clear(&v);
@@ -343,7 +329,7 @@ static void test_conversions(gpucontext *ctx) {
   const double middle[] = {1.0 + 0x1p-11 + 0x1p-40, 1.0 + 3 * 0x1p-11 - 0x1p-40,
                            -1.0 - 0x1p-11 - 0x1p-40, 1e300};
   const uint16_t rounded[] = {0x3c01, 0x3c01, 0xbc01, 0x7c00};
-  a = from_host(ctx, middle, GA_DOUBLE, 1, SHAPE(4), GA_C_ORDER);
+  a = in_order(ctx, middle, GA_DOUBLE, 1, SHAPE(4), GA_C_ORDER);
   CHECK_OK(GpuArray_astype(&v, &a, GA_HALF, GA_C_ORDER));
   CHECK(has_values(&v, rounded));
   GpuArray_clear(&v), GpuArray_clear(&a);
@@ -353,7 +339,7 @@ static void test_setarray(gpucontext *ctx) {
   const int16_t x[] = {1, 2, 3};
   const float expected[] = {0, 1, 0, 2, 0, 3, 0, 1, 0, 2, 0, 3};
   const float filled[] = {0, 1, 0, 2, 0, 3, 0, 0, 0, 0, 0, 0};
-  GpuArray a, odd, v = from_host(ctx, x, GA_SHORT, 2, SHAPE(1, 3), GA_C_ORDER);
+  GpuArray a, odd, v = in_order(ctx, x, GA_SHORT, 2, SHAPE(1, 3), GA_C_ORDER);
   CHECK_OK(GpuArray_zeros(&a, ctx, GA_FLOAT, 2, SHAPE(2, 6), GA_C_ORDER));
   CHECK_OK(GpuArray_index(&odd, &a, LIST(0, 1), LIST(2, 6), LIST(1, 2)));
   CHECK_OK(GpuArray_setarray(&odd, &v));
@@ -377,7 +363,7 @@ static void test_many_axes(gpucontext *ctx) {
   uint32_t x[1 << (ND / 2)], expected[1 << (ND / 2)];
   for (uint32_t i = 0; i < 1 << (ND / 2); i++)
     x[i] = i;
-  GpuArray a = from_host(ctx, x, GA_UINT, ND, dims, GA_C_ORDER), c;
+  GpuArray a = in_order(ctx, x, GA_UINT, ND, dims, GA_C_ORDER), c;
   CHECK_OK(GpuArray_transpose_inplace(&a, axes));
   gpuelemwise_arg args[N_ARGS] = {{"c", GA_UINT, GE_WRITE}};
   static const char *const names[] = {"c",  "a0", "a1", "a2", "a3", "a4",

@@ -2,9 +2,9 @@
  * see device_context.h. */
 #include "null_context.h"
 
+#include "array_values.h"
 #include "device_context.h"
 
-#include "c/array/array.h"
 #include "c/tape/tape.h"
 #include <gpuarray/index.h>
 
@@ -17,31 +17,11 @@
     __VA_ARGS__                                                                        \
   }
 
-static GpuArray from_host(gpucontext *ctx, const void *values, int typecode,
-                          unsigned int nd, const size_t *dims) {
-  GpuArray a = {0};
-  CHECK_OK(GpuArray_copy_from_host(&a, ctx, values, typecode, nd, dims, NULL));
-  return a;
-}
-
 static GpuArray zeros(gpucontext *ctx, int typecode, unsigned int nd,
                       const size_t *dims) {
   GpuArray a = {0};
   CHECK_OK(GpuArray_zeros(&a, ctx, typecode, nd, dims, GA_C_ORDER));
   return a;
-}
-
-/* Whether the elements, in C order, are these. */
-static bool has_values(const GpuArray *a, const void *expected) {
-  GpuArray c = {0};
-  size_t bytes = ga__array_count(a) * GpuArray_ITEMSIZE(a);
-  void *got = calloc(bytes + 1, 1);
-  CHECK_OK(GpuArray_copy(&c, a, GA_C_ORDER));
-  CHECK_OK(GpuArray_read(got, bytes, &c));
-  bool same = memcmp(got, expected, bytes) == 0;
-  GpuArray_clear(&c);
-  free(got);
-  return same;
 }
 
 /* Arrays that the checks of failures use. */

@@ -1,7 +1,6 @@
 /* Arrays cut into views and joined into new ones. */
+#include "array_values.h"
 #include "device_context.h"
-
-#include "c/array/array.h"
 
 #define SHAPE(...)                                                                     \
   (const size_t[]) {                                                                   \
@@ -12,33 +11,15 @@
     __VA_ARGS__                                                                        \
   }
 
-static GpuArray from_host(gpucontext *ctx, const void *values, int typecode,
-                          unsigned int nd, const size_t *dims) {
-  GpuArray a = {0};
-  CHECK_OK(GpuArray_copy_from_host(&a, ctx, values, typecode, nd, dims, NULL));
-  return a;
-}
-
-static bool has_values(const GpuArray *a, const void *expected, size_t bytes) {
-  GpuArray packed = {0};
-  void *got = calloc(bytes + 1, 1);
-  CHECK_OK(GpuArray_copy(&packed, a, GA_C_ORDER));
-  CHECK_OK(GpuArray_read(got, bytes, &packed));
-  bool same = memcmp(got, expected, bytes) == 0;
-  GpuArray_clear(&packed);
-  free(got);
-  return same;
-}
-
 static void test_split(gpucontext *ctx) {
   const int32_t x[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
   const int32_t first[] = {0, 4, 8}, last[] = {1, 2, 3, 5, 6, 7, 9, 10, 11};
   GpuArray a = from_host(ctx, x, GA_INT, 2, SHAPE(3, 4)), parts[4];
   GpuArray *list[] = {&parts[0], &parts[1], &parts[2], &parts[3]};
   CHECK_OK(GpuArray_split(list, &a, 2, POINTS(1, 1), 1));
-  CHECK(parts[0].dimensions[1] == 1 && has_values(&parts[0], first, sizeof first));
+  CHECK(parts[0].dimensions[1] == 1 && has_bytes(&parts[0], first, sizeof first));
   CHECK(parts[1].dimensions[1] == 0);
-  CHECK(parts[2].dimensions[1] == 3 && has_values(&parts[2], last, sizeof last));
+  CHECK(parts[2].dimensions[1] == 3 && has_bytes(&parts[2], last, sizeof last));
   CHECK(parts[2].data == a.data && !GpuArray_ISONESEGMENT(&parts[2]));
   for (int i = 0; i < 3; i++)
     GpuArray_clear(&parts[i]);
@@ -46,7 +27,7 @@ static void test_split(gpucontext *ctx) {
   CHECK(parts[0].dimensions[0] == 3 && parts[1].dimensions[0] == 0);
   GpuArray_clear(&parts[0]), GpuArray_clear(&parts[1]);
   CHECK_OK(GpuArray_split(list, &a, 0, NULL, 0)); /* no point: the whole */
-  CHECK(has_values(&parts[0], x, sizeof x));
+  CHECK(has_bytes(&parts[0], x, sizeof x));
   GpuArray_clear(&parts[0]);
 
   memset(parts, 7, sizeof parts);
@@ -76,8 +57,7 @@ static void test_concatenate(gpucontext *ctx) {
   const GpuArray *rows[] = {&a, &b};
   CHECK_OK(GpuArray_concatenate(&r, rows, 2, 0, GA_INT));
   CHECK(r.dimensions[0] == 5 && r.dimensions[1] == 2 && GpuArray_IS_C_CONTIGUOUS(&r));
-  CHECK(
-      has_values(&r, (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 10 * sizeof *x));
+  CHECK(has_bytes(&r, (const int32_t[]){0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 10 * sizeof *x));
   GpuArray_clear(&r);
 
   /* Other axes, layouts and types. */
@@ -88,11 +68,11 @@ static void test_concatenate(gpucontext *ctx) {
   rows[1] = &top;
   CHECK_OK(GpuArray_concatenate(&r, rows, 2, 1, GA_FLOAT));
   CHECK(r.dimensions[0] == 2 && r.dimensions[1] == 4 && r.typecode == GA_FLOAT);
-  CHECK(has_values(&r, beside, sizeof beside));
+  CHECK(has_bytes(&r, beside, sizeof beside));
   GpuArray_clear(&r), GpuArray_clear(&top);
   CHECK_OK(GpuArray_transpose_inplace(&a, NULL));
   CHECK_OK(GpuArray_concatenate(&r, rows, 1, 1, GA_DOUBLE));
-  CHECK(has_values(&r, turned, sizeof turned));
+  CHECK(has_bytes(&r, turned, sizeof turned));
   GpuArray_clear(&r);
   CHECK_OK(GpuArray_transpose_inplace(&a, NULL));
 
@@ -101,7 +81,7 @@ static void test_concatenate(gpucontext *ctx) {
   CHECK_OK(GpuArray_empty(&none, ctx, GA_HALF, 2, SHAPE(0, 2), GA_C_ORDER));
   const GpuArray *with_none[] = {&none, &a, &none};
   CHECK_OK(GpuArray_concatenate(&r, with_none, 3, 0, GA_INT));
-  CHECK(has_values(&r, x, sizeof x));
+  CHECK(has_bytes(&r, x, sizeof x));
   GpuArray_clear(&r), GpuArray_clear(&none);
   GpuArray_clear(&a), GpuArray_clear(&b);
 }

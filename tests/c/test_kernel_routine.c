@@ -60,11 +60,7 @@ static int build(GpuPlan **out, gpucontext *ctx, const long long *params,
   ins[5] = length;
   STEP(add_kernel(p, &made, ins, 6, params, n_params));
   STEP(GpuPlan_output(p, zeros));
-  if (status == GA_NO_ERROR)
-    *out = p;
-  else
-    GpuPlan_free(p);
-  return status;
+  return give_plan(out, p, status);
 }
 
 static void check_runs(GpuPlan *p, gpucontext *ctx) {

@@ -53,11 +53,7 @@ static int build(GpuPlan **plan, gpucontext *ctx) {
   STEP(GpuPlan_output(p, total));
   STEP(GpuPlan_output(p, product));
   STEP(GpuPlan_output(p, total));
-  if (status == GA_NO_ERROR)
-    *plan = p;
-  else
-    GpuPlan_free(p);
-  return status;
+  return give_plan(plan, p, status);
 }
 
 static int run(GpuPlan *p, gpucontext *ctx, size_t rows, size_t columns,

@@ -36,11 +36,7 @@ static int build(GpuPlan **plan, gpucontext *ctx, seen *calls) {
   STEP(GpuPlan_when(p, 0, NULL, NULL));
   STEP(GpuPlan_choose(p, &chosen, "if", is_zero, then, other));
   STEP(GpuPlan_output(p, chosen));
-  if (status == GA_NO_ERROR)
-    *plan = p;
-  else
-    GpuPlan_free(p);
-  return status;
+  return give_plan(plan, p, status);
 }
 
 static void test_only_the_branch_taken_is_recorded(gpucontext *ctx) {

@@ -53,11 +53,7 @@ static int build(GpuPlan **plan, gpucontext *ctx, calls *seen) {
   STEP(GpuPlan_function(p, &twice, "twice", later, seen, 2, ins, 1, &vector, NULL));
   STEP(GpuPlan_copy(p, &copied, "copy", twice));
   STEP(GpuPlan_output(p, copied));
-  if (status == GA_NO_ERROR)
-    *plan = p;
-  else
-    GpuPlan_free(p);
-  return status;
+  return give_plan(plan, p, status);
 }
 
 static void new_array(GpuArray *a, gpucontext *ctx, float first) {

@@ -1,6 +1,7 @@
 /* Conditionals of plans that are recorded in stages. */
 #include "choosing_plans.h"
 #include "device_context.h"
+#include "elemwise_step.h"
 
 /* ---- random plans ---- */
 
@@ -66,8 +67,7 @@ static void test_memory_of_two_conditions(gpucontext *ctx) {
  * asks for d. */
 static GpuPlan *build_overwritten(gpucontext *ctx) {
   unsigned int x, y, c, d, asked, other, chosen, v, inner, outs[2];
-  const int yes[2] = {1, 1}, no = 0, over = 0;
-  const gpuelemwise_arg in = {"x", GA_BOOL, GE_READ}, out = {"y", GA_BOOL, GE_WRITE};
+  const int yes[2] = {1, 1}, no = 0;
   GpuPlan *p = NULL;
   CHECK_OK(GpuPlan_new(&p, ctx, "test"));
   CHECK_OK(GpuPlan_input(p, &x, GA_FLOAT, 1, 0));
@@ -80,16 +80,7 @@ static GpuPlan *build_overwritten(gpucontext *ctx) {
   other = positive(p, y);
   CHECK_OK(GpuPlan_when(p, 0, NULL, NULL));
   CHECK_OK(GpuPlan_choose(p, &chosen, "either", c, asked, other));
-  const gpuplan_elemwise negate = {.size = sizeof negate,
-                                   .label = "not",
-                                   .expr = "y = !x",
-                                   .n_out = 1,
-                                   .out_args = &out,
-                                   .inplace = &over,
-                                   .n_in = 1,
-                                   .in_args = &in,
-                                   .ins = &chosen};
-  CHECK_OK(GpuPlan_elemwise(p, &outs[1], &negate));
+  CHECK_OK(add_step(p, &outs[1], "not", "y = !x", chosen, GA_BOOL, GA_BOOL, 0));
   CHECK_OK(GpuPlan_when(p, 2, (unsigned int[]){c, d}, yes));
   v = apply(p, "y = x + 1", x, GA_FLOAT, -1);
   CHECK_OK(GpuPlan_when(p, 1, &c, yes));
@@ -181,8 +172,7 @@ static void test_two_shapes(gpucontext *ctx) {
  * do: a + 1, in k parts in the second case. Else a. */
 static GpuPlan *build_refused(gpucontext *ctx, bool divides) {
   unsigned int a, x, c, d, length, six, k = 0, v, inner, out;
-  const int yes[2] = {1, 1}, over = -1;
-  const gpuelemwise_arg in = {"x", GA_INT, GE_READ}, y = {"y", GA_INT, GE_WRITE};
+  const int yes[2] = {1, 1};
   GpuPlan *p = NULL;
   CHECK_OK(GpuPlan_new(&p, ctx, "test"));
   CHECK_OK(GpuPlan_input(p, &a, GA_INT, 1, 0));
@@ -196,16 +186,7 @@ static GpuPlan *build_refused(gpucontext *ctx, bool divides) {
   }
   CHECK_OK(GpuPlan_read(p, &d, "read", divides ? a : x, 1));
   CHECK_OK(GpuPlan_when(p, 2, (unsigned int[]){c, d}, yes));
-  const gpuplan_elemwise step = {.size = sizeof step,
-                                 .label = "a + 1",
-                                 .expr = "y = x + 1",
-                                 .n_out = 1,
-                                 .out_args = &y,
-                                 .inplace = &over,
-                                 .n_in = 1,
-                                 .in_args = &in,
-                                 .ins = &a};
-  CHECK_OK(GpuPlan_elemwise(p, &v, &step));
+  CHECK_OK(add_step(p, &v, "a + 1", "y = x + 1", a, GA_INT, GA_INT, -1));
   if (divides)
     CHECK_OK(GpuPlan_reshape(p, &v, "parts", v, 1, &k));
   CHECK_OK(GpuPlan_when(p, 1, &c, yes));

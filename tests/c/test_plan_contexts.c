@@ -1,5 +1,6 @@
 /* Plans of two contexts: on the null backend, whose copies and fills work, and which
  * has no peer copies. */
+#include "elemwise_step.h"
 #include "null_plan.h"
 
 #include <gpuarray/function.h>
@@ -83,11 +84,7 @@ static int build(GpuPlan **plan) {
   STEP(GpuPlan_output(p, last));
   STEP(GpuPlan_output(p, beside));
   STEP(GpuPlan_output(p, first));
-  if (status == GA_NO_ERROR)
-    *plan = p;
-  else
-    GpuPlan_free(p);
-  return status;
+  return give_plan(plan, p, status);
 }
 
 static int run_parts(GpuPlan *p, const GpuArray *x, const GpuArray *y, bool looks) {
@@ -252,34 +249,18 @@ static void test_a_copy_under_a_condition(void) {
 /* w on a, of which a step makes the next one in its memory before the copy of that is
  * brought to b: the result is memory of its own instead, without a copy of w. */
 static int build_update(GpuPlan **plan) {
-  const gpuelemwise_arg next = {"n", GA_FLOAT, GE_WRITE},
-                        now = {"w", GA_FLOAT, GE_READ};
-  const int over = 0;
   unsigned int there, w, updated, moved;
   GpuPlan *p = NULL;
   int status = GpuPlan_new(&p, a, "updates");
   STEP(GpuPlan_add_context(p, &there, b));
   STEP(GpuPlan_input(p, &w, GA_FLOAT, 1, 0));
-  const gpuplan_elemwise step = {.size = sizeof step,
-                                 .label = "update",
-                                 .expr = "n = w + 1",
-                                 .n_out = 1,
-                                 .out_args = &next,
-                                 .inplace = &over,
-                                 .n_in = 1,
-                                 .in_args = &now,
-                                 .ins = &w};
-  STEP(GpuPlan_elemwise(p, &updated, &step));
+  STEP(add_step(p, &updated, "update", "y = x + 1", w, GA_FLOAT, GA_FLOAT, 0));
   STEP(GpuPlan_on(p, there));
   STEP(GpuPlan_transfer(p, &moved, "move", updated));
   STEP(GpuPlan_copy(p, &moved, "last", moved));
   STEP(GpuPlan_output(p, updated));
   STEP(GpuPlan_output(p, moved));
-  if (status == GA_NO_ERROR)
-    *plan = p;
-  else
-    GpuPlan_free(p);
-  return status;
+  return give_plan(plan, p, status);
 }
 
 static int run_update(gpucontext *unused) {

@@ -65,11 +65,7 @@ static int build(GpuPlan **plan, gpucontext *ctx) {
   STEP(GpuPlan_output(p, both[0]));
   STEP(GpuPlan_output(p, both[1]));
   GpuArray_clear(&constant);
-  if (status == GA_NO_ERROR)
-    *plan = p;
-  else
-    GpuPlan_free(p);
-  return status;
+  return give_plan(plan, p, status);
 }
 
 static char *content(size_t *size) {

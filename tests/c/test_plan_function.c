@@ -42,11 +42,7 @@ static int build(GpuPlan **plan, gpucontext *ctx, calls *seen, gpuplan_type type
   STEP(
       GpuPlan_function(p, &part, "first", first_rows, seen, 2, ins, 1, &type, inplace));
   STEP(GpuPlan_output(p, part));
-  if (status == GA_NO_ERROR)
-    *plan = p;
-  else
-    GpuPlan_free(p);
-  return status;
+  return give_plan(plan, p, status);
 }
 
 static const gpuplan_type vector = {GA_FLOAT, 1};

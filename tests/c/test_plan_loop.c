@@ -22,11 +22,7 @@ static int new_body(GpuPlan **out, gpucontext *ctx, bool has_turn) {
   STEP(GpuPlan_output(body, r));
   STEP(GpuPlan_output(body, c));
   STEP(GpuPlan_output(body, picked));
-  if (status == GA_NO_ERROR)
-    *out = body;
-  else
-    GpuPlan_free(body);
-  return status;
+  return give_plan(out, body, status);
 }
 
 /* x (n, m), start (m,), turns: what was carried, and two arrays of rows. */
@@ -51,11 +47,7 @@ static int build(GpuPlan **out, gpucontext *ctx, bool has_turn) {
   STEP(GpuPlan_body(p, made[0], body));
   for (int i = 0; i < 3; i++)
     STEP(GpuPlan_output(p, made[i]));
-  if (status == GA_NO_ERROR)
-    *out = p;
-  else
-    GpuPlan_free(p);
-  return status;
+  return give_plan(out, p, status);
 }
 
 enum { COLUMNS = 3, MOST = 8 };
@@ -183,11 +175,7 @@ static int build_zeros(GpuPlan **out, gpucontext *ctx, bool of_turn) {
   else
     GpuPlan_free(body);
   STEP(GpuPlan_output(p, made));
-  if (status == GA_NO_ERROR)
-    *out = p;
-  else
-    GpuPlan_free(p);
-  return status;
+  return give_plan(out, p, status);
 }
 
 static void test_results_lie_in_rows(gpucontext *ctx) {
@@ -311,11 +299,7 @@ static int build_carried(GpuPlan **out, gpucontext *ctx, bool of_turn) {
     GpuPlan_free(body);
   STEP(GpuPlan_output(p, made[0]));
   STEP(GpuPlan_output(p, made[1]));
-  if (status == GA_NO_ERROR)
-    *out = p;
-  else
-    GpuPlan_free(p);
-  return status;
+  return give_plan(out, p, status);
 }
 
 static void test_what_is_carried_keeps_its_shape(gpucontext *ctx) {

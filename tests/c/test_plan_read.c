@@ -72,11 +72,7 @@ static int build_branch(GpuPlan **plan, gpucontext *ctx, int calls[3]) {
   STEP(GpuPlan_when(p, 0, NULL, NULL));
   STEP(GpuPlan_choose(p, &chosen, "if", c, then, other));
   STEP(GpuPlan_output(p, chosen));
-  if (status == GA_NO_ERROR)
-    *plan = p;
-  else
-    GpuPlan_free(p);
-  return status;
+  return give_plan(plan, p, status);
 }
 
 static void test_a_branch_by_what_the_device_computed(gpucontext *ctx) {
@@ -167,11 +163,7 @@ static int build_lengths(GpuPlan **plan, gpucontext *ctx) {
   STEP(GpuPlan_copy(p, &copy, "copy", shaped));
   STEP(GpuPlan_output(p, copy));
   STEP(GpuPlan_output(p, flat));
-  if (status == GA_NO_ERROR)
-    *plan = p;
-  else
-    GpuPlan_free(p);
-  return status;
+  return give_plan(plan, p, status);
 }
 
 static int run_lengths(GpuPlan *p, gpucontext *ctx, size_t n, const int *lengths,

@@ -1,5 +1,6 @@
 /* Plans that wait for integers which the device computed: values, on a device. */
 #include "device_context.h"
+#include "elemwise_step.h"
 #include "float_sum.h"
 
 #include "c/tape/tape.h"
@@ -15,17 +16,7 @@ static const gpuelemwise_arg x_in = {"x", GA_FLOAT, GE_READ};
 static unsigned int apply(GpuPlan *p, const char *expr, unsigned int x, int typecode,
                           int result, int over) {
   unsigned int out = 0;
-  const gpuelemwise_arg in = {"x", typecode, GE_READ}, y = {"y", result, GE_WRITE};
-  const gpuplan_elemwise step = {.size = sizeof step,
-                                 .label = expr,
-                                 .expr = expr,
-                                 .n_out = 1,
-                                 .out_args = &y,
-                                 .inplace = &over,
-                                 .n_in = 1,
-                                 .in_args = &in,
-                                 .ins = &x};
-  CHECK_OK(GpuPlan_elemwise(p, &out, &step));
+  CHECK_OK(add_step(p, &out, expr, expr, x, typecode, result, over));
   return out;
 }
 

@@ -88,19 +88,25 @@ static void test_nothing_is_changed(gpucontext *ctx) {
   GpuPlan_free(p);
 }
 
-static void test_a_file_says_so_too(gpucontext *ctx) {
+/* A plan and what a file says of it, which is freed. */
+static void check_file(GpuPlan *p, gpucontext *ctx,
+                       void (*check)(GpuPlan *p, gpucontext *ctx)) {
   char path[] = "/tmp/gpuplan-XXXXXX";
-  GpuPlan *p = build(ctx, true), *again = NULL;
+  GpuPlan *again = NULL;
   int file = mkstemp(path);
   CHECK(file >= 0);
   close(file);
-  check_runs(p, ctx);
+  check(p, ctx);
   CHECK_OK(GpuPlan_save(p, path));
   GpuPlan_free(p);
   CHECK_OK(GpuPlan_load(&again, ctx, path));
-  check_runs(again, ctx);
+  check(again, ctx);
   GpuPlan_free(again);
   remove(path);
+}
+
+static void test_a_file_says_so_too(gpucontext *ctx) {
+  check_file(build(ctx, true), ctx, check_runs);
 }
 
 /* The run itself fails, gives no result and leaves w as it was. */
@@ -124,18 +130,7 @@ static void check_confirmed(GpuPlan *p, gpucontext *ctx) {
 }
 
 static void test_a_run_that_confirms(gpucontext *ctx) {
-  char path[] = "/tmp/gpuplan-XXXXXX";
-  GpuPlan *p = build(ctx, false), *again = NULL;
-  int file = mkstemp(path);
-  CHECK(file >= 0);
-  close(file);
-  check_confirmed(p, ctx);
-  CHECK_OK(GpuPlan_save(p, path));
-  GpuPlan_free(p);
-  CHECK_OK(GpuPlan_load(&again, ctx, path));
-  check_confirmed(again, ctx);
-  GpuPlan_free(again);
-  remove(path);
+  check_file(build(ctx, false), ctx, check_confirmed);
 }
 
 int main(int argc, char **argv) {

@@ -28,11 +28,7 @@ static int new_body(GpuPlan **out, gpucontext *ctx) {
   STEP(GpuPlan_int_input(body, &count));
   STEP(add(body, &zeros, "zeros", 1, &count, 0, NULL));
   STEP(GpuPlan_output(body, zeros));
-  if (status == GA_NO_ERROR)
-    *out = body;
-  else
-    GpuPlan_free(body);
-  return status;
+  return give_plan(out, body, status);
 }
 
 /* A function's step that has nothing but that body. */
@@ -46,11 +42,7 @@ static int build(GpuPlan **out, gpucontext *ctx) {
   STEP(GpuPlan_output(p, made));
   STEP(new_body(&body, ctx));
   STEP(GpuPlan_body(p, made, body));
-  if (status == GA_NO_ERROR)
-    *out = p;
-  else
-    GpuPlan_free(p);
-  return status;
+  return give_plan(out, p, status);
 }
 
 static void check_runs(GpuPlan *p, gpucontext *ctx) {
@@ -142,11 +134,7 @@ static int new_overwriting(GpuPlan **out, gpucontext *ctx) {
   STEP(add(body, &zeros, "zeros", 1, &n, 0, NULL));
   STEP(add(body, &made, "assign", 2, (unsigned int[]){x, zeros}, 0, NULL));
   STEP(GpuPlan_output(body, made));
-  if (status == GA_NO_ERROR)
-    *out = body;
-  else
-    GpuPlan_free(body);
-  return status;
+  return give_plan(out, body, status);
 }
 
 static void test_a_body_writes_into_what_the_step_takes_over(gpucontext *ctx) {
@@ -227,11 +215,7 @@ static int build_rows(GpuPlan **out, gpucontext *ctx, const char *arguments,
                                 .results = &matrix};
   STEP(GpuPlan_routine(p, &made, &step));
   STEP(GpuPlan_output(p, made));
-  if (status == GA_NO_ERROR)
-    *out = p;
-  else
-    GpuPlan_free(p);
-  return status;
+  return give_plan(out, p, status);
 }
 
 static void check_rows(gpucontext *ctx, const char *arguments, const char *outputs,
@@ -339,11 +323,7 @@ static int build_checked(GpuPlan **out, gpucontext *ctx, const char *name) {
                                           .n_out = 1,
                                           .results = &vector}));
   STEP(GpuPlan_output(p, made));
-  if (status == GA_NO_ERROR)
-    *out = p;
-  else
-    GpuPlan_free(p);
-  return status;
+  return give_plan(out, p, status);
 }
 
 static void test_checks_fail_with_their_text(gpucontext *ctx) {
@@ -392,11 +372,7 @@ static int build_compared(GpuPlan **out, gpucontext *ctx, const char *name,
                                           .n_out = 1,
                                           .results = &vector}));
   STEP(GpuPlan_output(p, made));
-  if (status == GA_NO_ERROR)
-    *out = p;
-  else
-    GpuPlan_free(p);
-  return status;
+  return give_plan(out, p, status);
 }
 
 static void test_checks_tell_of_both_integers(gpucontext *ctx) {

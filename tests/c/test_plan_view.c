@@ -1,24 +1,10 @@
 /* Plans on the null backend: views by integers that each run gives, how many signatures
  * are kept, and memory that stays between runs. */
+#include "elemwise_step.h"
 #include "null_plan.h"
 
-static const gpuelemwise_arg x_in = {"x", GA_FLOAT, GE_READ};
-static const gpuelemwise_arg out = {"out", GA_FLOAT, GE_WRITE};
-
-static int add_double(GpuPlan *p, unsigned int *result, unsigned int a) {
-  const unsigned int none = 0;
-  const int over = -1;
-  gpuplan_elemwise step = {.size = sizeof step,
-                           .label = "double",
-                           .expr = "out = x + x",
-                           .n_out = 1,
-                           .out_args = &out,
-                           .inplace = &over,
-                           .n_in = 1,
-                           .in_args = &x_in,
-                           .ins = &a,
-                           .stretch = &none};
-  return GpuPlan_elemwise(p, result, &step);
+static int add_double(GpuPlan *p, unsigned int *result, unsigned int x) {
+  return add_step(p, result, "double", "y = x + x", x, GA_FLOAT, GA_FLOAT, -1);
 }
 
 static const int rows[1] = {GP_INDEX_SLICE | GP_INDEX_START | GP_INDEX_STOP};

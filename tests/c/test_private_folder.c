@@ -1,6 +1,7 @@
 /* Folders for code: one that another user could have changed is not opened, and what
  * another user planted there is not read. */
 #include "check.h"
+#include "kept_kernels.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -168,23 +169,10 @@ static void test_the_cache_looks_at_the_folders_above(void) {
   CHECK(read_planted(in_base("kept/kernels")) == GA_CACHE_HIT);
 }
 
-/* The one file of a cache. */
-static const char *entry(const char *cache) {
-  char command[300];
-  static char path[300];
-  snprintf(command, sizeof command, "ls %s/*.kernel", cache);
-  FILE *list = popen(command, "r");
-  CHECK(list && fgets(path, sizeof path, list));
-  if (list)
-    pclose(list);
-  path[strcspn(path, "\n")] = '\0';
-  return path;
-}
-
 static void test_only_files_of_the_user_alone_are_read(void) {
   const char *cache = in_base("files");
   CHECK(plant(cache));
-  const char *path = entry(cache);
+  const char *path = only_entry(cache);
   CHECK(chmod(path, 0620) == 0 && read_planted(cache) == GA_CACHE_MISS);
   CHECK(chmod(path, 0602) == 0 && read_planted(cache) == GA_CACHE_MISS);
   CHECK(chmod(path, 0644) == 0 && read_planted(cache) == GA_CACHE_HIT);
@@ -241,7 +229,7 @@ static void test_what_another_user_planted_is_not_read(void) {
   CHECK_TEXT("the link");
   /* A file of another user's in a folder of root's that was open for a while. */
   CHECK(plant(in_base("own")));
-  CHECK(chown(entry(in_base("own")), OTHER, OTHER) == 0);
+  CHECK(chown(only_entry(in_base("own")), OTHER, OTHER) == 0);
   CHECK(read_planted(in_base("own")) == GA_CACHE_MISS);
   /* And the other way round: what is root's serves everybody. */
   as_other(make_own, in_base("common/theirs"));

@@ -1,5 +1,6 @@
 /* Reductions on the null backend: what is refused and with which words, who owns what,
  * results that stay untouched, older specs, and each allocation failing in turn. */
+#include "float_sum.h"
 #include "null_context.h"
 
 #include <gpuarray/array.h>
@@ -9,24 +10,13 @@
 
 static const gpuelemwise_arg input = {"x", GA_FLOAT, GE_READ};
 
-static gpureduction_spec sum_spec(void) {
-  return (gpureduction_spec){.size = sizeof(gpureduction_spec),
-                             .map = "x",
-                             .combine = "a + b",
-                             .identity = "0",
-                             .acc_typecode = GA_FLOAT,
-                             .out_typecode = GA_FLOAT,
-                             .n = 1,
-                             .inputs = &input};
-}
-
 static const gpureduction_component moments[] = {
     {"x", "a + b", "0", GA_FLOAT}, {"(ga_double)x * x", "a + b", "0", GA_DOUBLE}};
 static const gpureduction_result mean_and_square[] = {{"v0 / n", GA_FLOAT},
                                                       {NULL, GA_DOUBLE}};
 
 static gpureduction_spec moments_spec(void) {
-  gpureduction_spec spec = sum_spec();
+  gpureduction_spec spec = float_sum(&input);
   spec.n_components = spec.n_results = 2;
   spec.components = moments;
   spec.results = mean_and_square;
@@ -78,22 +68,22 @@ static void check_wrong_lists(gpucontext *ctx) {
 }
 
 static void check_wrong_specs(gpucontext *ctx) {
-  gpureduction_spec spec = sum_spec();
+  gpureduction_spec spec = float_sum(&input);
   check_refused(NULL, &spec, GA_VALUE_ERROR, "got NULL");
   check_refused(ctx, NULL, GA_VALUE_ERROR, "got NULL");
   spec.size = 8;
   check_refused(ctx, &spec, GA_INVALID_ERROR, "the spec's size is 8");
-  spec = sum_spec();
+  spec = float_sum(&input);
   spec.map = NULL;
   check_refused(ctx, &spec, GA_VALUE_ERROR, "map, combine and identity");
-  spec = sum_spec();
+  spec = float_sum(&input);
   spec.n = 0;
   check_refused(ctx, &spec, GA_UNSUPPORTED_ERROR, "got 0 inputs");
-  spec = sum_spec();
+  spec = float_sum(&input);
   spec.inputs = NULL;
   check_refused(ctx, &spec, GA_VALUE_ERROR, "got no list of its 1 inputs");
   const gpuelemwise_arg nameless = {NULL, GA_FLOAT, GE_READ};
-  spec = sum_spec();
+  spec = float_sum(&input);
   spec.inputs = &nameless;
   check_refused(ctx, &spec, GA_VALUE_ERROR, "input 0 has no name");
   const gpuelemwise_arg written = {"x", GA_FLOAT, GE_WRITE};
@@ -103,17 +93,17 @@ static void check_wrong_specs(gpucontext *ctx) {
   spec.inputs = &position;
   spec.flags = GA_REDUCTION_INDEX;
   check_refused(ctx, &spec, GA_INVALID_ERROR, "is named `i`");
-  spec = sum_spec();
+  spec = float_sum(&input);
   spec.flags = 0x100;
   check_refused(ctx, &spec, GA_INVALID_ERROR, "flags 0x100");
-  spec = sum_spec();
+  spec = float_sum(&input);
   spec.acc_typecode = GA_QUAD;
   check_refused(ctx, &spec, GA_VALUE_ERROR, "reduction");
 }
 
 /* A caller who was compiled with the fields up to `inputs` does not have the rest. */
 static void check_an_older_spec(gpucontext *ctx) {
-  gpureduction_spec spec = sum_spec();
+  gpureduction_spec spec = float_sum(&input);
   int status = GA_NO_ERROR;
   spec.size = offsetof(gpureduction_spec, epilogue);
   spec.flags = 0x100;
@@ -133,7 +123,7 @@ static void check_an_older_spec(gpucontext *ctx) {
 /* ---- applying one ---- */
 
 static void check_wrong_calls(gpucontext *ctx) {
-  gpureduction_spec spec = sum_spec();
+  gpureduction_spec spec = float_sum(&input);
   GpuReduction *gr = GpuReduction_new(ctx, &spec, NULL);
   gpucontext *other = open_null();
   GpuArray a = array(ctx, GA_FLOAT, 3, 4), wrong = array(ctx, GA_INT, 3, 4);

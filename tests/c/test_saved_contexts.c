@@ -58,11 +58,7 @@ static int build(GpuFunction **f, GpuPlan **plan, gpucontext *own, gpucontext *o
   STEP(GpuFunction_new(f, p, &spec));
   GpuArray_clear(&start);
   GpuArray_clear(&constant);
-  if (status == GA_NO_ERROR)
-    *plan = p;
-  else
-    GpuPlan_free(p);
-  return status;
+  return give_plan(plan, p, status);
 }
 
 static void save(const char *own, const char *other) {

@@ -1,6 +1,7 @@
 /* Scans: bad arguments, ownership and failing allocations on the null device; values on
  * a device. */
 #include "device_context.h"
+#include "failing_allocations.h"
 #include "null_context.h"
 
 #include <gpuarray/scan.h>
@@ -124,21 +125,6 @@ static int scenario(void) {
   return status;
 }
 
-static void allocations_that_fail(void) {
-  int passed = 0;
-  long n = 0;
-  /* Some may fail without harm, so that passing once proves nothing. */
-  for (; passed < 40 && n < 4000; n++) {
-    ga__alloc_fail_at(n);
-    int status = scenario();
-    ga__alloc_fail_at(-1);
-    passed = status == GA_NO_ERROR ? passed + 1 : 0;
-    if (status != GA_NO_ERROR)
-      CHECK_STATUS(GA_MEMORY_ERROR, status);
-  }
-  CHECK(passed == 40 && n > 60);
-}
-
 static void values(gpucontext *ctx) {
   const int x[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
   const long long down[12] = {1, 2, 3, 4, 6, 8, 10, 12, 15, 18, 21, 24};
@@ -191,7 +177,7 @@ int main(void) {
   nothing_to_scan(ctx);
   gpucontext_deref(ctx);
   gpucontext_deref(other);
-  allocations_that_fail();
+  fail_allocations_of(scenario);
   if (check_failures)
     return check_result("test_scan");
   ctx = open_device();

@@ -1,6 +1,7 @@
 /* Sparse matrices: what is refused, ownership and failing allocations on the null
  * device, values on a device. */
 #include "device_context.h"
+#include "failing_allocations.h"
 #include "null_context.h"
 
 #include <gpuarray/sparse.h>
@@ -126,21 +127,6 @@ static int scenario(void) {
   const int status = use_all(ctx);
   gpucontext_deref(ctx);
   return status;
-}
-
-static void allocations_that_fail(void) {
-  int passed = 0;
-  long n = 0;
-  /* Some may fail without harm, so that passing once proves nothing. */
-  for (; passed < 40 && n < 4000; n++) {
-    ga__alloc_fail_at(n);
-    int status = scenario();
-    ga__alloc_fail_at(-1);
-    passed = status == GA_NO_ERROR ? passed + 1 : 0;
-    if (status != GA_NO_ERROR)
-      CHECK_STATUS(GA_MEMORY_ERROR, status);
-  }
-  CHECK(passed == 40 && n > 60);
 }
 
 /* ---- on a device ---- */
@@ -320,7 +306,7 @@ int main(void) {
   clear_arrays(&x);
   gpucontext_deref(ctx);
   gpucontext_deref(other);
-  allocations_that_fail();
+  fail_allocations_of(scenario);
   if (check_failures)
     return check_result("test_sparse");
   ctx = open_device();

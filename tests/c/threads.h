@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "check.h"
+#include "elemwise_step.h"
 
 #include <gpuarray/kernel.h>
 #include <gpuarray/plan.h>
@@ -197,27 +198,15 @@ static void *work(void *argument) {
   return NULL; /* its queues go with it */
 }
 
-/* out = x + 1, in two steps. */
+/* x + 2, in two steps. */
 static GpuPlan *make_plan(gpucontext *ctx) {
-  const gpuelemwise_arg in = {"x", GA_FLOAT, GE_READ},
-                        out = {"out", GA_FLOAT, GE_WRITE};
   GpuPlan *p = NULL;
   unsigned int x, y, z;
-  int inplace = -1;
+  const char *expr = "y = x + 1";
   CHECK_OK(GpuPlan_new(&p, ctx, "threads"));
   CHECK_OK(GpuPlan_input(p, &x, GA_FLOAT, 1, 0));
-  gpuplan_elemwise step = {.size = sizeof step,
-                           .label = "y = x + 1",
-                           .expr = "out = x + 1",
-                           .n_out = 1,
-                           .out_args = &out,
-                           .inplace = &inplace,
-                           .n_in = 1,
-                           .in_args = &in,
-                           .ins = &x};
-  CHECK_OK(GpuPlan_elemwise(p, &y, &step));
-  step.ins = &y;
-  CHECK_OK(GpuPlan_elemwise(p, &z, &step));
+  CHECK_OK(add_step(p, &y, expr, expr, x, GA_FLOAT, GA_FLOAT, -1));
+  CHECK_OK(add_step(p, &z, expr, expr, y, GA_FLOAT, GA_FLOAT, -1));
   CHECK_OK(GpuPlan_output(p, z));
   return p;
 }
