@@ -69,6 +69,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    gc.disable()  # until tests run: what is collected stays
     for line in (
         "oclgrind: also run under the kernel simulator",
         "every_case: all cases run on every device, not a share of them",
@@ -178,6 +179,7 @@ def pytest_collection_finish():
     """Keep the thousands of tests themselves out of every later garbage collection."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def _has_cases(item):
