@@ -66,7 +66,7 @@ def groups(fgraph: FunctionGraph) -> list[list[Candidate]]:
         op = node.op
         if not isinstance(op, AbstractConv) or is_output(fgraph, node):
             continue
-        shape = lengths_of_filters(op, node)
+        shape = lengths_of_filters(op, node, fgraph.owns_inputs)
         if shape is None:
             continue
         image, filters = node.inputs
@@ -79,16 +79,25 @@ def groups(fgraph: FunctionGraph) -> list[list[Candidate]]:
     return [group for group in found.values() if len(group) > 1]
 
 
-def lengths_of_filters(op: AbstractConv, node: Apply) -> tuple[int, ...] | None:
-    """Return the shape of filters that may be joined; None for others."""
+def lengths_of_filters(
+    op: AbstractConv, node: Apply, is_body: bool
+) -> tuple[int, ...] | None:
+    """Return the shape of filters that may be joined; None for others.
+
+    Declared lengths are checked before a loop: its body does not see that.
+    """
     filters = node.inputs[1]
     if op.num_groups > 1 or op.unshared or node.outputs[0].type.broadcastable[CHANNELS]:
         return None
+    declared = op.kshp if is_body and op.kshp else (None,) * filters.type.ndim
     lengths = [settled(shape_i(filters, i)) for i in range(filters.type.ndim)]
-    known = [n for n in lengths if isinstance(n, Constant)]
-    if len(known) < len(lengths):
+    known = [
+        int(length.data) if isinstance(length, Constant) else other
+        for length, other in zip(lengths, declared, strict=True)
+    ]
+    if None in known:
         return None
-    shape = tuple(int(length.data) for length in known)
+    shape = tuple(known)
     return shape if 0 < prod(shape) <= MOST_WEIGHTS else None
 
 

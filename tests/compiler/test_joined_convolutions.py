@@ -3,7 +3,7 @@
 import gpuarray.compiler.tensor as T
 import numpy as np
 import pytest
-from gpuarray.compiler import Mode, config, function
+from gpuarray.compiler import Mode, config, function, scan, shared
 from gpuarray.compiler.graph.core import Apply, Op
 from gpuarray.compiler.graph.fgraph import FunctionGraph
 from gpuarray.compiler.ifelse import ifelse
@@ -82,6 +82,28 @@ def test_the_plan_has_one_convolution_and_one_epilogue(first_context):
     parts = [line for line in lines if "<- subtensor(" in line]
     assert [line.rpartition("[")[2].count(":") for line in parts] == [2, 2]
     assert steps.index("add+relu") < steps.index("subtensor") < steps.index("pool")
+
+
+def test_gates_of_a_loop_are_joined_in_its_body(first_context):
+    weights = [shared(normal((2, 2, 3, 3), seed)) for seed in range(4)]
+
+    def step(row, state, *filters):
+        gates = [
+            conv(image, each, 2, 2, 3, 3, border_mode="half")
+            for image, each in zip((row, row, state, state), filters, strict=True)
+        ]
+        return T.tanh(gates[0] + gates[2]) * T.nnet.sigmoid(gates[1] + gates[3])
+
+    rows = T.tensor("float32", (False,) * 5, "rows")
+    states, _ = scan(step, rows, outputs_info=x, non_sequences=weights)
+    outputs = [states[-1], *T.grad(T.sqr(states[-1]).sum(), weights)]
+    arrays = normal((3, 1, 2, 4, 5), 5), normal((1, 2, 4, 5), 6)
+    with config.use(device=str(first_context.name)):
+        together = function([rows, x], outputs)
+        apart = function([rows, x], outputs, mode=APART)
+    assert str(together.plan).count(" conv(") < str(apart.plan).count(" conv(")
+    for found, wanted in zip(together(*arrays), apart(*arrays), strict=True):
+        assert_same(np.asarray(found), np.asarray(wanted), 1e-5)
 
 
 def test_filters_known_to_the_graph_are_joined_once():
