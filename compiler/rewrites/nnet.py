@@ -33,6 +33,7 @@ from gpuarray.compiler.ops.nnet.nnet import (
     pick,
     spread,
 )
+from gpuarray.compiler.ops.nnet.pooling import Pool
 from gpuarray.compiler.ops.reduce.reduce import Reduce
 from gpuarray.compiler.ops.shape.lengths import settled
 from gpuarray.compiler.ops.shape.shape import (
@@ -63,6 +64,7 @@ from gpuarray.compiler.rewrites.engine.patterns import (
     number,
     same,
 )
+from gpuarray.scalars import Scalar
 
 
 @rewrite(phase="stabilize", ops=["log"], forms=["log"])
@@ -360,6 +362,50 @@ def open_spread(node: Apply) -> Variable | None:
     spread_out = dimshuffle(values, *range(last), "x")
     result = call("where", here, spread_out, number(0, spread_out))
     return result if result.type == node.outputs[0].type else None
+
+
+# ---- pooling ----
+
+
+@rewrite(phase="specialize", ops=[Pool], kinds="f")
+def pool_before_computing(node: Apply, fgraph: FunctionGraph) -> Variable | None:
+    """Take maxima of windows before computing what increases with their elements.
+
+    There are fewer of them. Nothing else may read the elements, so it is for inference;
+    the maxima are the same to rounding, but for infinite elements and numbers that add
+    to nan.
+
+    max_pool(tanh(Q)) -> tanh(max_pool(Q))
+    max_pool(Q + a) -> max_pool(Q) + a
+    max_pool(maximum(0, Q - a)) -> maximum(0, max_pool(Q) - a)
+    max_pool(Q - R) -> max_pool(Q - R)
+    max_pool(a - Q) -> max_pool(a - Q)
+    max_pool(-Q) -> max_pool(-Q)
+    """
+    op, (x, *numbers) = node.op, node.inputs
+    assert isinstance(op, Pool)
+    owner = x.owner
+    if op.mode != "max" or owner is None or len(fgraph.clients[x]) > 1:
+        return None
+    row = owner.op.scalar if isinstance(owner.op, Elemwise) else None
+    if not isinstance(row, Scalar):
+        return None
+    whole = [v for v in owner.inputs if not is_same_in_windows(v, op.ndim)]
+    place = owner.inputs.index(whole[0]) if len(whole) == 1 else -1
+    if place not in row.increases_in:
+        return None
+    elements = owner.inputs[place]
+    if not is_float(elements) or elements.type.broadcastable != x.type.broadcastable:
+        return None
+    operands = list(owner.inputs)
+    operands[place] = op(elements, *numbers)
+    result: Variable = owner.op(*operands)
+    return result if result.type == node.outputs[0].type else None
+
+
+def is_same_in_windows(x: Variable, ndim: int) -> bool:
+    """True for an operand that broadcasts along the last axes, which are pooled."""
+    return all(x.type.broadcastable[-ndim:])
 
 
 # ---- sequences ----

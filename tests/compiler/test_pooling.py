@@ -232,3 +232,26 @@ def test_names_of_the_namespace():
     assert T.signal.pool is pool
     with pytest.raises(AttributeError, match="pool_2d"):
         _ = pool.pool_2
+
+
+def test_activations_are_computed_of_maxima_where_no_gradient_reads_them(first_context):
+    x, b = T.ftensor4("x"), T.fvector("b")
+    active = T.tanh(x + b.dimshuffle("x", 0, "x", "x"))
+    maxima = pool_2d(active, (2, 3), stride=(1, 2), pad=(1, 1), ignore_border=True)
+    random = np.random.default_rng(0)
+    values = random.normal(size=(2, 3, 5, 7)).astype("float32")
+    values[0, 1, 2, 3] = np.nan
+    bias = random.normal(size=3).astype("float32")
+    with theano.config.use(device=str(first_context.name)):
+        f = theano.function([x, b], maxima)
+        others = [
+            theano.function([x, b], [maxima, more])
+            for more in (active, T.grad(maxima.sum(), b))
+        ]
+    steps = ops_of(f)
+    assert steps.index("pool") < steps.index("add+tanh")
+    for other in others:
+        first = ops_of(other)[: ops_of(other).index("pool")]
+        assert any("tanh" in step for step in first)
+        wanted = np.asarray(other(values, bias)[0])
+        assert_same(np.asarray(f(values, bias)), wanted, 1e-6)

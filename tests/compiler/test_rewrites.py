@@ -88,12 +88,17 @@ def first_rows(v, k, x):
     return nnet.FirstRows()(v, shape_i(k, 0), shape_i(x, 0))
 
 
+def max_pool(x):
+    return T.signal.pool.pool_2d(x, (2, 3), stride=(1, 2), ignore_border=True)
+
+
 def namespace(variables):
     """What examples are written with."""
     return {
         **{name: getattr(T, name) for name in T.__all__ if hasattr(T, name)},
         **variables,
         "inf": math.inf,
+        "max_pool": max_pool,
         **{name: getattr(nnet, name) for name in vars(nnet) if name[0] != "_"},
         **{name: getattr(T.nlinalg, name) for name in ("det", "matrix_inverse")},
         **{name: getattr(T.slinalg, name) for name in T.slinalg.__all__},

@@ -231,6 +231,17 @@ def test_an_associating_row_may_be_grouped_at_will(row):
     np.testing.assert_allclose(left.astype(float), right.astype(float), rtol=1e-12)
 
 
+@each([row for row in ROWS if row.increases_in])
+def test_a_row_never_decreases_in_an_operand(row):
+    line = np.sort(np.append(np.linspace(-9, 9, 1001), [-1e300, 1e300, 1e-300, 0.0]))
+    for place in row.increases_in:
+        for other in (-3.3, 0.0, 1e5):
+            operands = [np.full_like(line, other)] * row.arity
+            operands[place] = line
+            values = reference_quietly(row, *operands)
+            assert (np.diff(values) >= -1e-15 * np.abs(values[1:])).all()
+
+
 @each(ROWS)
 def test_a_row_pickles_to_itself(row):
     assert pickle.loads(pickle.dumps(row)) is row

@@ -30,6 +30,7 @@ def _sigmoid(x):
     result="float",
     typed_as=np.exp,
     is_bare=True,
+    increases_in=(0,),
     example=([0.0, 1.0],),
 )
 def sigmoid(m, g, y, x):
@@ -47,6 +48,7 @@ def _softplus(x):
     result="float",
     typed_as=np.exp,
     is_bare=True,
+    increases_in=(0,),
     example=([0.0, 1000.0],),
 )
 def softplus(m, g, y, x):
@@ -59,6 +61,7 @@ def softplus(m, g, y, x):
     lambda x: np.maximum(real_only(x), x.dtype.type(0)),
     kinds={"i": "{0} > 0 ? {0} : ({t})0", "b|u": "{0}"},
     typed_as=np.absolute,
+    increases_in=(0,),
     example=([-1.0, 2.0],),
 )
 def relu(m, g, y, x):

@@ -35,6 +35,7 @@ _NEGATIVE = (
     commutes=True,
     associates=True,
     reduction="sum",
+    increases_in=(0, 1),
     example=([1, 2], 10),
 )
 def add(m, g, y, a, b):
@@ -47,6 +48,7 @@ def add(m, g, y, a, b):
     np.subtract,
     kinds={"i|u": _wrapping("-"), "c": "ga_csub({0}, {1})"},
     operator="sub",
+    increases_in=(0,),
     example=([10, 20], [1, 2]),
 )
 def sub(m, g, y, a, b):

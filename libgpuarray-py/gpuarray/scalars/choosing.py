@@ -24,6 +24,7 @@ def _extremum(of_floats, reference, symbol, first_of_complex, **properties):
         },
         commutes=True,
         associates=True,
+        increases_in=(0, 1),
         example=([1.0, np.nan], 2.0),
         **properties,
     )

@@ -14,7 +14,9 @@ from gpuarray.scalars.references import floating
 from gpuarray.scalars.table import scalar
 
 
-@float_function("exp", np.exp, undone_by="log", example=([0.0, 1.0],))
+@float_function(
+    "exp", np.exp, undone_by="log", increases_in=(0,), example=([0.0, 1.0],)
+)
 def exp(m, g, y, x):
     """e to the power of the element."""
     return g * y

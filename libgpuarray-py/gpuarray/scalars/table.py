@@ -80,7 +80,8 @@ class Scalar:
     other one has the same image. There is one row of a name: rows compare by identity,
     and a pickled row is found again by its name. ``identity`` is what leaves the other
     operand as it is, but for the sign of a 0; ``integer_identity`` what does among
-    integers, if that is another.
+    integers, if that is another. ``increases_in`` are operands in which the row of
+    floats never decreases, whatever the others are, to rounding.
     """
 
     name: str
@@ -110,6 +111,7 @@ class Scalar:
     undone_complex: bool = False
     example: tuple[Any, ...] = ()
     domain: tuple[float, float] = (-np.inf, np.inf)
+    increases_in: tuple[int, ...] = ()
 
     @property
     def is_ours(self) -> bool:

@@ -95,7 +95,9 @@ def cosh(m, g, y, x):
     return g * m.sinh(x)
 
 
-@float_function("tanh", np.tanh, undone_by="arctanh", example=([0.0, 1.0],))
+@float_function(
+    "tanh", np.tanh, undone_by="arctanh", increases_in=(0,), example=([0.0, 1.0],)
+)
 def tanh(m, g, y, x):
     """The hyperbolic tangent."""
     return g * (1 - y * y)
