@@ -340,7 +340,12 @@ def shared(
         if broadcastable is not None:
             raise GraphValueError("shared: a sparse matrix has no broadcastable axes")
         return shared_matrix(value, name, strict, allow_downcast, borrow, target)
-    array = value if isinstance(value, Array) else np.asarray(value)
+    try:
+        array = value if isinstance(value, Array) else np.asarray(value)
+    except ValueError as error:
+        raise GraphValueError(
+            f"shared: given {value!r:.60}, expected a number or an array: {error}"
+        ) from None
     if is_object(value, array) and broadcastable is None and target is None:
         holder = SharedObject(generic, name, Container(None, "cpu"))
         holder.set_value(value, borrow)

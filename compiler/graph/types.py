@@ -64,7 +64,7 @@ def dtype_name(dtype: Any) -> str:
         return dtype
     try:
         name: str = np.dtype(dtype).name
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise GraphTypeError(
             f"dtype: {dtype!r} is no dtype; use one of {DTYPES}"
         ) from error

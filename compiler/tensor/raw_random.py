@@ -13,6 +13,7 @@ import numpy as np
 from gpuarray.compiler.config import config
 from gpuarray.compiler.errors import GraphValueError
 from gpuarray.compiler.graph.core import Constant, Variable
+from gpuarray.compiler.graph.types import dtype_name
 from gpuarray.compiler.names import suggest_names
 from gpuarray.compiler.ops.elemwise import math
 from gpuarray.compiler.ops.index.indexing import index
@@ -51,7 +52,7 @@ def as_random_state(value: Any) -> np.random.RandomState:
 def _real_dtype(dtype: Any, *parameters: Any) -> str:
     """Return the dtype of a draw of reals: Theano's, floatX at least."""
     if dtype is not None:
-        return str(np.dtype(dtype)) if dtype != "floatX" else str(config.floatX)
+        return dtype_name(dtype)
     kinds = [as_tensor_variable(value).type.dtype for value in parameters]
     return str(upcast(config.floatX, *kinds))
 

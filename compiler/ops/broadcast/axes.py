@@ -27,6 +27,7 @@ from gpuarray.compiler.ops.variables.basic import (
     as_tensor_variable,
     axis_list,
     is_constant,
+    known_integer,
     normalise_axis,
 )
 
@@ -108,7 +109,7 @@ def squeeze(x: Any, axis: Any = None) -> Variable:
 def atleast_nd(x: Any, n: int = 1, left: bool = True) -> Variable:
     """``x`` with new axes that broadcast, on its left or right, until it has ``n``."""
     variable = core.as_variable(x, "atleast_nd")
-    missing = max(n - variable.type.ndim, 0)
+    missing = max(known_integer("atleast_nd", "n", n) - variable.type.ndim, 0)
     pad = shape_padleft if left else shape_padright
     return pad(variable, missing) if missing else variable
 

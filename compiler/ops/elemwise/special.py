@@ -21,7 +21,8 @@ def round(a: Any, mode: str | None = None) -> Variable:
 
     ``mode`` is ``"half_to_even"``, or ``"half_away_from_zero"`` as C rounds.
     """
-    row = ROUNDINGS.get("half_to_even" if mode is None else mode)
+    mode = "half_to_even" if mode is None else mode
+    row = ROUNDINGS.get(mode) if isinstance(mode, str) else None
     if row is None:
         modes = " or ".join(map(repr, ROUNDINGS))
         raise GraphValueError(f"round: mode={mode!r}; it takes {modes}")

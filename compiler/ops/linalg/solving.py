@@ -180,7 +180,7 @@ def solve(A: Any, b: Any, assume_a: str = "gen", lower: bool = False) -> Variabl
     ``assume_a`` is "gen", "sym" or "pos". Raises LinAlgError for a singular matrix.
     """
     structures = {"gen": "general", "sym": "symmetric", "pos": "symmetric"}
-    if assume_a not in structures:
+    if not isinstance(assume_a, str) or assume_a not in structures:
         raise GraphValueError(
             f"solve: assume_a is {assume_a!r}, expected one of {sorted(structures)}"
         )

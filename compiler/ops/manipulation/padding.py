@@ -43,7 +43,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Varia
     without elements is an error when the program runs.
     """
     variable = as_tensor_variable(x)
-    if mode not in KEYWORDS:
+    if not isinstance(mode, str) or mode not in KEYWORDS:
         raise GraphValueError(
             f"pad: mode is {mode!r}, expected one of {sorted(KEYWORDS)}"
         )

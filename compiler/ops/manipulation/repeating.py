@@ -75,6 +75,8 @@ def tile(x: Any, reps: Any, ndim: int | None = None) -> Variable:
     last axes.
     """
     variable = as_tensor_variable(x)
+    if ndim is not None:
+        ndim = known_integer("tile", "ndim", ndim)
     vector = as_shape("tile", reps)
     counts = elements(vector)
     if counts is None:

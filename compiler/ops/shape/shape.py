@@ -21,6 +21,7 @@ from gpuarray.compiler.ops.variables.basic import (
     MakeVector as MakeVector,
     as_tensor_variable,
     is_constant,
+    known_integer,
     normalise_axis,
     offered,
 )
@@ -190,15 +191,17 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Variable:
 def shape_padleft(x: Any, n_ones: int = 1) -> Variable:
     """``x`` with new axes on its left that broadcast."""
     variable = core.as_variable(x, "shape_padleft")
-    if n_ones == 0:
+    count = known_integer("shape_padleft", "n_ones", n_ones)
+    if count == 0:
         return variable
-    return dimshuffle(variable, *("x",) * n_ones, *range(variable.type.ndim))
+    return dimshuffle(variable, *("x",) * count, *range(variable.type.ndim))
 
 
 def shape_padright(x: Any, n_ones: int = 1) -> Variable:
     """``x`` with new axes on its right that broadcast."""
     variable = core.as_variable(x, "shape_padright")
-    return dimshuffle(variable, *range(variable.type.ndim), *("x",) * n_ones)
+    count = known_integer("shape_padright", "n_ones", n_ones)
+    return dimshuffle(variable, *range(variable.type.ndim), *("x",) * count)
 
 
 class Shape(Op):
@@ -476,7 +479,8 @@ def flatten(x: Any, ndim: int | None = None, outdim: int | None = None) -> Varia
     variable = core.as_variable(x, "flatten")
     if None not in (ndim, outdim):
         raise GraphTypeError("flatten: given ndim and outdim, its older name")
-    ndim = next((number for number in (ndim, outdim) if number is not None), 1)
+    given = next((number for number in (ndim, outdim) if number is not None), 1)
+    ndim = known_integer("flatten", "ndim", given)
     if not 1 <= ndim <= max(variable.type.ndim, 1):
         raise GraphValueError(
             f"flatten: ndim={ndim} is not between 1 and {variable.type.ndim}"

@@ -63,6 +63,7 @@ def as_tensor_variable(
 
 def _of_axes(variable: Variable, ndim: int) -> Variable:
     """Return the variable with broadcastable axes added or dropped on its left."""
+    ndim = known_integer("as_tensor_variable", "ndim", ndim)
     extra = variable.type.ndim - ndim
     if extra == 0:
         return variable
