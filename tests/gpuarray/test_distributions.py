@@ -36,11 +36,17 @@ def dtypes_of(name):
 
 @pytest.mark.parametrize(("name", "given", "law"), CONTINUOUS)
 def test_floats_have_their_law(context, name, given, law):
-    """Kolmogorov and Smirnov's distance, of which 2.3 / sqrt(n) has p = 5e-5."""
+    """Kolmogorov and Smirnov's distance, of which 2.3 / sqrt(n) has p = 5e-5.
+
+    Of every 16th number: between two of them, as a law and its steps only rise, it is
+    larger by at most the steps between, which the limit is lower by.
+    """
+    between = 16
+    at = np.append(np.arange(0, N, between), N - 1)
     for dtype in dtypes_of(name):
         sample = np.sort(draw(Generator(11, context), name, given, N, dtype).get())
-        steps = np.arange(1, N + 1) / N
-        away = np.abs(law.cdf(sample.astype(np.float64)) - steps).max()
+        away = np.abs(law.cdf(sample[at].astype(np.float64)) - (at + 1) / N).max()
+        away += between / N
         assert away < 2.3 / np.sqrt(N), (dtype, away * np.sqrt(N))
 
 
