@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,12 @@ from gpuarray.scalars import SCALARS, Scalar
 
 Operand = tuple[str, str]
 """C text of a value without side effects, and its dtype."""
+_CALL = re.compile(r"\w\(")
+
+
+def calls_function(op: str) -> bool:
+    """Return True if a row of the scalar table calls a function for each element."""
+    return op in SCALARS and _CALL.search(SCALARS[op].expression) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,7 +138,7 @@ def test_a_call_compiles_nothing(context, monkeypatch):
     assert f.plan.launches() == 1
     prepared = made()
     assert prepared > before
-    for n in (1, 7, 3000):
+    for n in (1, 7, 1000):
         f(np.ones((2, n), "float32"), np.ones(n, "float32"))
     assert made() == prepared
     # What is large has kernels of its own; the rest goes on with the one it has.
@@ -334,13 +334,26 @@ def part_of(inputs, is_one, total=None):
     return Part(scalar, is_one, total)
 
 
-@pytest.mark.parametrize("is_cpu", [False, True])
-def test_a_part_has_a_launch_of_its_own_from_some_size_on(is_cpu, null, monkeypatch):
+TANGENT = Part(
+    Composite(("float32",), (CompositeStep("tanh", (0,), "float32"),), (1,)), (False,)
+)
+
+
+@pytest.mark.parametrize(
+    ("is_cpu", "part", "least"),
+    [
+        (False, part_of(("float32",), (False,)), 1 << 20),
+        (False, TANGENT, 1 << 20),
+        (True, part_of(("float32",), (False,)), 1 << 14),
+        (True, TANGENT, 1 << 11),
+    ],
+)
+def test_a_part_has_a_launch_of_its_own_from_some_size_on(
+    is_cpu, part, least, null, monkeypatch
+):
     alone = []
     monkeypatch.setattr(multi_tensor, "launch_one", lambda *given: alone.append(given))
     device = SimpleNamespace(is_cpu=is_cpu, processors=132, max_threads=1024)
-    part = part_of(("float32",), (False,))
-    least = 1 << 14 if is_cpu else 1 << 20
     for size, is_alone in ((least - 1, False), (least, True)):
         x, out = (gpuarray.empty(size, "float32", null) for _ in "xo")
         job = multi_tensor.job_of(part, ("array",), [x], [out], 256, device)

@@ -7,7 +7,6 @@ each element is computed again in each walk, save what costs more than to store 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from functools import singledispatch
 from typing import NamedTuple
@@ -17,7 +16,7 @@ from gpuarray._kernels.codegen import convert, identity_text
 from gpuarray.compiler import plan as p
 from gpuarray.compiler.gpukernels.bodies import Steps
 from gpuarray.compiler.gpukernels.rows.operands import Operands
-from gpuarray.compiler.gpukernels.source import Operand, expression
+from gpuarray.compiler.gpukernels.source import Operand, calls_function, expression
 from gpuarray.compiler.ops.elemwise.elemwise import CompositeStep
 from gpuarray.compiler.ops.elemwise.steps import ProgramStep
 from gpuarray.compiler.ops.fused.row_steps import (
@@ -40,7 +39,6 @@ from gpuarray.compiler.ops.fused.rowwise import Program
 from gpuarray.dtypes import work_ctype, work_dtype
 from gpuarray.scalars import SCALARS
 
-_CALL = re.compile(r"\w\(")
 _WHERE = "rows"
 
 
@@ -319,8 +317,7 @@ class Walks:
         """True if a function is called for each element."""
         return any(
             isinstance(step := self.program.steps[number - self.count], CompositeStep)
-            and step.op in SCALARS
-            and _CALL.search(SCALARS[step.op].expression)
+            and calls_function(step.op)
             for number in self.needed([value])
             if number >= self.count
             and number not in self.known
