@@ -43,6 +43,10 @@ def test_a_sum_in_another_order_is_no_difference():
     assert list(random_loops.found([40010816])) == []
 
 
+def test_equal_nodes_that_know_other_lengths_are_not_merged():
+    assert list(random_loops.found([70017450])) == []
+
+
 def test_a_wrong_rewrite_is_found(monkeypatch):
     monkeypatch.setitem(accumulating.TOTALS, "add", accumulating.TOTALS["mul"])
     found = {seed: where for seed, where, _ in random_loops.found(range(164, 168))}

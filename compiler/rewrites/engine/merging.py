@@ -77,6 +77,9 @@ class Interner:
         if other is None or other is node or not self.is_live(other, key):
             self.nodes[key] = node
             return None
+        pairs = zip(node.outputs, other.outputs, strict=True)
+        if any(out.type != same.type for out, same in pairs):
+            return None  # what makes a length was found to be 1 between the two
         return other
 
     def is_live(self, node: Apply, key: Any) -> bool:
