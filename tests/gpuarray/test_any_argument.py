@@ -38,6 +38,7 @@ OTHERWISE = {
     *("finfo", "iinfo", "isdtype"),  # the dtype of the array is meant
     *("tril", "triu", "fft.fftn", "fft.ifftn", "fft.rfftn", "fft.irfftn"),  # of no axes
     *("frombuffer", "fromstring"),  # the memory of the host is meant
+    *("diag_indices", "tril_indices", "triu_indices"),  # a length is an integer
     *("lexsort", "tri", "einsum", "linalg.tensorinv", "fft.fftfreq", "fft.rfftfreq"),
 }
 # What they give is not unique, or not set.
