@@ -87,6 +87,7 @@ DOUBLES = frozenset({np.dtype(np.float64), np.dtype(np.complex128)})
 _PARTS = {np.dtype(c): np.dtype(f) for c, f in (("c8", "f4"), ("c16", "f8"))}
 
 Casting = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
+CASTINGS: tuple[str, ...] = get_args(Casting)
 """NumPy's casting rules."""
 
 INPUT = -3
@@ -207,10 +208,10 @@ def result_type(*operands: Any) -> np.dtype[Any]:
 
 def check_casting(casting: Any, operation: str) -> None:
     """Raise BadArgument unless it is one of NumPy's casting rules."""
-    if not isinstance(casting, str) or casting not in get_args(Casting):
+    if not isinstance(casting, str) or casting not in CASTINGS:
         raise BadArgument(
             f"{operation}: casting is {casting!r:.60}, expected one of "
-            f"{', '.join(map(repr, get_args(Casting)))}"
+            f"{', '.join(map(repr, CASTINGS))}"
         )
 
 
