@@ -98,6 +98,7 @@ OTHER_DEFAULTS = {
     ("asarray", "order"): "K",
     ("einsum", "optimize"): True,
     ("eye", "dtype"): None,
+    ("fromstring", "sep"): "",  # which NumPy 2.5 has no default for
     ("put_along_axis", "axis"): -1,
     ("vecdot", "axis"): -1,
 }
